@@ -28,6 +28,8 @@ type checkpointHeader struct {
 	Made      int  `json:"made"`
 	BurnIn    bool `json:"burn_in"`
 	Enough    bool `json:"enough"`
+	// Further iterations were added to those of the settings.
+	Further int `json:"further,omitempty"`
 	// Draws are kept per chain.
 	Draws int `json:"draws"`
 }
@@ -59,7 +61,7 @@ func (s *sampler) save() error {
 	}
 	header := checkpointHeader{
 		Version: checkpointFormat.Version, Settings: settings,
-		Iteration: s.iteration, Made: s.made, BurnIn: s.result == nil, Enough: s.enough,
+		Iteration: s.iteration, Made: s.made, BurnIn: s.result == nil, Enough: s.enough, Further: s.further,
 	}
 	if s.result != nil {
 		header.Draws = s.result.Draws() / s.cfg.Chains
@@ -91,10 +93,10 @@ func (s *sampler) restore() error {
 	if err := checkpoint.CheckSettings(path, header.Settings, settings); err != nil {
 		return fmt.Errorf("rjmcmc: %w", err)
 	}
-	if header.Iteration < 1 || header.Made < 0 || header.Draws < 0 || header.Draws > s.cfg.Iterations/s.cfg.Thin {
+	if header.Iteration < 1 || header.Made < 0 || header.Further < 0 || header.Draws < 0 || header.Draws > (s.cfg.Iterations+header.Further)/s.cfg.Thin {
 		return fmt.Errorf("rjmcmc: %s: damaged checkpoint: iteration %d, move %d, %d draws", path, header.Iteration, header.Made, header.Draws)
 	}
-	s.iteration, s.made, s.enough = header.Iteration, header.Made, header.Enough
+	s.iteration, s.made, s.enough, s.further = header.Iteration, header.Made, header.Enough, header.Further
 	if !header.BurnIn {
 		s.freeze()
 		s.result.allocate(header.Draws)
@@ -118,7 +120,7 @@ func (s *sampler) recognise() error {
 	for row := range s.rows {
 		s.state.copyRow(s.proposal, row)
 	}
-	if err := s.evaluate(s.proposal); err != nil {
+	if err := s.oneByOne(func(_ *workspace, b *block) error { return s.evaluate(s.proposal, b) }); err != nil {
 		return err
 	}
 	// rounding errors of sums, which may depend on the place of a row in the batch

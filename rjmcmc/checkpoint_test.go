@@ -35,16 +35,18 @@ func (s stopping) Err() error {
 func TestResumedRunsAreTheSameRun(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 1))
 	base := Config{Chains: 6, BurnIn: 60, Iterations: 60, Thin: 3, Seed: 5}
-	tempered, single, weighted, early := base, base, base, base
+	tempered, single, weighted, early, longer := base, base, base, base, base
 	tempered.Temperatures = 3
 	single.DType = dtypes.Float32
 	weighted.Weights, weighted.Jumps = uneven, 2
 	early.Enough = func(r *Result) bool { return r.Draws() >= 6*6 }
+	longer.Further = func(r *Result) int { return max(12, 3*(40-r.Draws()/r.Chains)) * min(1, 40-r.Draws()/r.Chains) }
 	for _, c := range []struct {
 		name   string
 		target Target
 		cfg    Config
 	}{
+		{"longer than at first", correlatedLinear(t), longer},
 		{"fitted quadratic", correlatedLinear(t), base},
 		{"tempered", correlatedLinear(t), tempered},
 		{"float32", correlatedLinear(t), single},

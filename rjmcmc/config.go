@@ -76,6 +76,9 @@ type Config struct {
 	// Enough, when not nil, is called with the draws so far each time another sixteenth of
 	// Iterations is done; true ends the run.
 	Enough func(*Result) bool
+	// Further, when not nil, is called with all draws when Iterations are done and Enough has not
+	// ended the run: so many more iterations follow, and then it is called again. 0 ends the run.
+	Further func(*Result) int
 	// Progress, when not nil, is called after every iteration from the goroutine of Run.
 	Progress func(Progress)
 

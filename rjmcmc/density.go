@@ -6,7 +6,6 @@ import (
 	"github.com/gomlx/gomlx/backends"
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
-	"github.com/gomlx/gomlx/pkg/core/shapes"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 
 	"github.com/transdim/vti/space"
@@ -25,21 +24,21 @@ type Target interface {
 	LogJoint(codes, mask, theta *graph.Node) *graph.Node
 }
 
-// density evaluates a target for all rows at once.
+// density evaluates a target for the rows of a block at once.
 type density struct {
-	maskExec, exec     *graph.Exec
-	quadratic          *graph.Exec     // of a QuadraticTarget; else nil
-	codes, mask, theta *tensors.Tensor // inputs, [R,S] int32, [R,D] Bool and [R,D] of dtype
-	dtype              dtypes.DType
-	backend            string // its name
+	masker          space.RowMasker // the space if it can do without maskExec; else nil
+	maskExec        *graph.Exec
+	exec, quadratic *graph.Exec // quadratic is that of a QuadraticTarget; else nil
+	dtype           dtypes.DType
+	backend         string // its name
 }
 
-func newDensity(backend backends.Backend, target Target, rows int, dtype dtypes.DType) (*density, error) {
+func newDensity(backend backends.Backend, target Target, dtype dtypes.DType) (*density, error) {
 	s := target.Space()
-	sites, dim := len(s.Cards()), s.Dim()
+	dim := s.Dim()
 	maskExec, err := graph.NewExec(backend, func(codes *graph.Node) *graph.Node {
 		mask := s.Mask(codes)
-		mask.AssertDims(rows, dim)
+		mask.AssertDims(codes.Shape().Dim(0), dim)
 		return mask
 	})
 	if err != nil {
@@ -47,8 +46,8 @@ func newDensity(backend backends.Backend, target Target, rows int, dtype dtypes.
 	}
 	exec, err := graph.NewExec(backend, func(codes, mask, theta *graph.Node) []*graph.Node {
 		logPrior, logJoint := target.LogPrior(codes), target.LogJoint(codes, mask, theta)
-		logPrior.AssertDims(rows)
-		logJoint.AssertDims(rows)
+		logPrior.AssertDims(codes.Shape().Dim(0))
+		logJoint.AssertDims(codes.Shape().Dim(0))
 		return []*graph.Node{graph.ConvertDType(logPrior, dtypes.Float64), graph.ConvertDType(logJoint, dtypes.Float64)}
 	})
 	if err != nil {
@@ -58,70 +57,76 @@ func newDensity(backend backends.Backend, target Target, rows int, dtype dtypes.
 	if q, ok := target.(QuadraticTarget); ok {
 		quadratic, err = graph.NewExec(backend, func(codes, mask *graph.Node) []*graph.Node {
 			precision, linear := q.Quadratic(codes, mask, dtype)
-			precision.AssertDims(rows, dim, dim)
-			linear.AssertDims(rows, dim)
+			precision.AssertDims(codes.Shape().Dim(0), dim, dim)
+			linear.AssertDims(codes.Shape().Dim(0), dim)
 			return []*graph.Node{graph.ConvertDType(precision, dtypes.Float64), graph.ConvertDType(linear, dtypes.Float64)}
 		})
 		if err != nil {
 			return nil, fmt.Errorf("rjmcmc: preparing the graph of the target's approximation: %w", err)
 		}
 	}
-	return &density{
-		maskExec: maskExec, exec: exec, quadratic: quadratic,
-		codes: tensors.FromShape(shapes.Make(dtypes.Int32, rows, sites)),
-		mask:  tensors.FromShape(shapes.Make(dtypes.Bool, rows, dim)),
-		theta: tensors.FromShape(shapes.Make(dtype, rows, dim)),
-		dtype: dtype, backend: backend.Name(),
-	}, nil
+	masker, _ := s.(space.RowMasker)
+	return &density{masker, maskExec, exec, quadratic, dtype, backend.Name()}, nil
 }
 
-// masks fills mask [R*D] with the coordinates that codes [R*S] use, both row-major.
-func (d *density) masks(codes []int32, mask []bool) error {
-	if err := tensors.MutableFlatData(d.codes, func(flat []int32) { copy(flat, codes) }); err != nil {
+// masks fills in the coordinates that the models of the rows of p use.
+func (d *density) masks(p *population, b *block) error {
+	if d.masker != nil {
+		for c := b.first; c < b.last; c++ {
+			code, _, mask := p.row(c)
+			d.masker.MaskRow(code, mask)
+		}
+		return nil
+	}
+	codes, mask, _ := p.rows(b)
+	if err := tensors.MutableFlatData(b.codes, func(flat []int32) { copy(flat, codes) }); err != nil {
 		return fmt.Errorf("rjmcmc: passing codes to the space: %w", err)
 	}
-	return run("the mask of the space", d.maskExec, [][]bool{mask}, d.codes)
+	return run("the mask of the space", d.maskExec, [][]bool{mask}, b.codes)
 }
 
 // quadratics fills in the approximations of the models of p. It does nothing without a
 // QuadraticTarget.
-func (d *density) quadratics(p *population) error {
+func (d *density) quadratics(p *population, b *block) error {
 	if d.quadratic == nil {
 		return nil
 	}
-	err := tensors.MutableFlatData(d.codes, func(flat []int32) { copy(flat, p.codes) })
+	codes, mask, _ := p.rows(b)
+	err := tensors.MutableFlatData(b.codes, func(flat []int32) { copy(flat, codes) })
 	if err == nil {
-		err = tensors.MutableFlatData(d.mask, func(flat []bool) { copy(flat, p.mask) })
+		err = tensors.MutableFlatData(b.mask, func(flat []bool) { copy(flat, mask) })
 	}
 	if err != nil {
 		return fmt.Errorf("rjmcmc: passing models to the target: %w", err)
 	}
-	return run("the target's approximation", d.quadratic, [][]float64{p.precision, p.linear}, d.codes, d.mask)
+	width := p.dim * p.dim
+	out := [][]float64{p.precision[b.first*width : b.last*width], p.linear[b.first*p.dim : b.last*p.dim]}
+	return run("the target's approximation", d.quadratic, out, b.codes, b.mask)
 }
 
-// eval fills logPrior [R] and logJoint [R] for codes [R*S], their mask [R*D] and theta [R*D],
-// row-major, theta 0 where inactive.
-func (d *density) eval(codes []int32, mask []bool, theta, logPrior, logJoint []float64) error {
-	err := tensors.MutableFlatData(d.codes, func(flat []int32) { copy(flat, codes) })
+// eval fills in logPrior [R] and logJoint [R] of the rows of p, whose values are 0 where inactive.
+func (d *density) eval(p *population, b *block, logPrior, logJoint []float64) error {
+	codes, mask, theta := p.rows(b)
+	err := tensors.MutableFlatData(b.codes, func(flat []int32) { copy(flat, codes) })
 	if err == nil {
-		err = tensors.MutableFlatData(d.mask, func(flat []bool) { copy(flat, mask) })
+		err = tensors.MutableFlatData(b.mask, func(flat []bool) { copy(flat, mask) })
 	}
 	if err != nil {
 		return fmt.Errorf("rjmcmc: passing models to the target: %w", err)
 	}
 	if d.dtype == dtypes.Float32 {
-		err = tensors.MutableFlatData(d.theta, func(flat []float32) {
+		err = tensors.MutableFlatData(b.theta, func(flat []float32) {
 			for i, v := range theta {
 				flat[i] = float32(v)
 			}
 		})
 	} else {
-		err = tensors.MutableFlatData(d.theta, func(flat []float64) { copy(flat, theta) })
+		err = tensors.MutableFlatData(b.theta, func(flat []float64) { copy(flat, theta) })
 	}
 	if err != nil {
 		return fmt.Errorf("rjmcmc: passing parameters to the target: %w", err)
 	}
-	return run("the target", d.exec, [][]float64{logPrior, logJoint}, d.codes, d.mask, d.theta)
+	return run("the target", d.exec, [][]float64{logPrior[b.first:b.last], logJoint[b.first:b.last]}, b.codes, b.mask, b.theta)
 }
 
 // run evaluates a graph and copies its outputs to out; what names it in errors.

@@ -66,6 +66,7 @@
 //	run.go          Run
 //	models.go       chains over models alone, whose masses are known or estimated
 //	sampler.go      one run in progress
+//	blocks.go       rows that one goroutine moves at a time
 //	population.go   the states of all chains and temperatures, as rows
 //	start.go        where chains start
 //	moves.go        the moves of an iteration
@@ -77,7 +78,7 @@
 //	tuning.go       proposals, which adapt during burn-in
 //	tempering.go    copies of each chain at other temperatures, and their exchanges
 //	settle.go       draws of chains that had not yet reached the posterior
-//	density.go      Target, and its densities batch by batch
+//	density.go      Target, and its densities block by block
 //	result.go       Result: draws and what was accepted
 //	diagnostics.go  R-hat and effective draws
 //	evidence.go     evidence from the ladder of temperatures

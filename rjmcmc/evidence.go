@@ -2,8 +2,11 @@ package rjmcmc
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/internal/parallel"
 )
 
 // evidenceGroups is the largest number of groups of chains whose evidences are compared for the
@@ -56,18 +59,19 @@ func (r *Result) LadderRHat() float64 {
 	if len(r.ladder) == 1 {
 		return math.NaN()
 	}
-	worst, rows := math.Inf(-1), r.Chains*len(r.ladder)
-	for t := range r.ladder {
-		s := r.Summarise(func(d int) float64 { return r.tilt[d/r.Chains*rows+t*r.Chains+d%r.Chains] })
-		worst = math.Max(worst, s.RHat) // NaN stays
-	}
-	return worst
+	rows, rHats := r.Chains*len(r.ladder), make([]float64, len(r.ladder))
+	_ = parallel.Do(len(rHats), func(t int) error { // never fails
+		rHats[t] = r.Summarise(func(d int) float64 { return r.tilt[d/r.Chains*rows+t*r.Chains+d%r.Chains] }).RHat
+		return nil
+	})
+	return slices.Max(rHats) // NaN stays
 }
 
 // logEvidence is that of the chains from first to last-1.
 func (r *Result) logEvidence(first, last int) (sum float64) {
 	rows := r.Chains * len(r.ladder)
-	for t := range len(r.ladder) - 1 {
+	ratios := make([]float64, len(r.ladder)-1)
+	_ = parallel.Do(len(ratios), func(t int) error { // never fails
 		step := r.ladder[t] - r.ladder[t+1]
 		var cold, hot []float64
 		for start := 0; start < len(r.tilt); start += rows {
@@ -75,7 +79,11 @@ func (r *Result) logEvidence(first, last int) (sum float64) {
 				cold, hot = append(cold, step*r.tilt[start+t*r.Chains+c]), append(hot, step*r.tilt[start+(t+1)*r.Chains+c])
 			}
 		}
-		sum += logRatio(cold, hot)
+		ratios[t] = logRatio(cold, hot)
+		return nil
+	})
+	for _, ratio := range ratios {
+		sum += ratio
 	}
 	return sum
 }

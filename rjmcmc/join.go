@@ -51,11 +51,7 @@ func Join(runs ...*Result) (*Result, error) {
 func joinInfo(runs []*Result) Info {
 	sum := runs[0].Info
 	for _, r := range runs[1:] {
-		for move := range r.Info.Proposed {
-			sum.Proposed[move] += r.Info.Proposed[move]
-			sum.Accepted[move] += r.Info.Accepted[move]
-		}
-		sum.NonFinite += r.Info.NonFinite
+		sum.add(&r.Info)
 		sum.RoundTrips += r.Info.RoundTrips
 		sum.Discarded = max(sum.Discarded, r.Info.Discarded)
 	}

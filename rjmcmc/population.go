@@ -28,6 +28,11 @@ func (p *population) row(c int) (code []int32, theta []float64, mask []bool) {
 	return p.codes[c*p.sites : (c+1)*p.sites], p.theta[c*p.dim : (c+1)*p.dim], p.mask[c*p.dim : (c+1)*p.dim]
 }
 
+// rows are those of a block.
+func (p *population) rows(b *block) (codes []int32, mask []bool, theta []float64) {
+	return p.codes[b.first*p.sites : b.last*p.sites], p.mask[b.first*p.dim : b.last*p.dim], p.theta[b.first*p.dim : b.last*p.dim]
+}
+
 // copyRow copies a row without the approximation of its model.
 func (p *population) copyRow(dst *population, c int) {
 	code, theta, mask := dst.row(c)

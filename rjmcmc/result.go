@@ -32,6 +32,15 @@ func (i Info) Acceptance(m Move) float64 {
 	return float64(i.Accepted[m]) / float64(i.Proposed[m])
 }
 
+// add adds counts of moves.
+func (i *Info) add(other *Info) {
+	for move := range i.Proposed {
+		i.Proposed[move] += other.Proposed[move]
+		i.Accepted[move] += other.Accepted[move]
+	}
+	i.NonFinite += other.NonFinite
+}
+
 func (i Info) nonFiniteShare() float64 {
 	proposed := 0
 	for _, n := range i.Proposed {
@@ -100,6 +109,18 @@ func (r *Result) record(p *population, atStart []bool) {
 		}
 	}
 	r.atStart = append(r.atStart, unmoved)
+}
+
+// First is the result of the first n draws of each chain, which share memory with all.
+func (r *Result) First(n int) *Result {
+	first := *r
+	draws := n * r.Chains
+	first.codes, first.theta, first.mask = r.codes[:draws*r.Sites], r.theta[:draws*r.Dim], r.mask[:draws*r.Dim]
+	first.LogDensity, first.atStart = r.LogDensity[:draws], r.atStart[:n]
+	if len(r.ladder) > 1 {
+		first.tilt = r.tilt[:draws*len(r.ladder)]
+	}
+	return &first
 }
 
 // Draws is N, the number of kept draws over all chains.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/gomlx/gomlx/backends"
 
@@ -29,8 +30,7 @@ func (s *sampler) run(ctx context.Context) (*Result, error) {
 	if err := s.begin(); err != nil {
 		return nil, err
 	}
-	total := s.cfg.BurnIn + s.cfg.Iterations
-	for s.iteration <= total && !s.enough {
+	for total := s.total(); s.iteration <= total && !s.enough; total = s.total() {
 		if s.iteration == s.cfg.BurnIn+1 && s.result == nil {
 			s.freeze()
 		}
@@ -44,6 +44,10 @@ func (s *sampler) run(ctx context.Context) (*Result, error) {
 			}
 		} else {
 			s.keep(s.iteration - s.cfg.BurnIn)
+			if s.iteration == total && !s.enough && s.cfg.Further != nil {
+				s.result.settle()
+				s.further += max(s.cfg.Further(s.result), 0)
+			}
 		}
 		if s.cfg.Progress != nil {
 			s.cfg.Progress(Progress{Iteration: s.iteration, Total: total, BurnIn: s.result == nil, LogDensity: mean(s.state.logDensity[:s.cfg.Chains])})
@@ -60,6 +64,9 @@ func (s *sampler) run(ctx context.Context) (*Result, error) {
 	}
 	return s.finish(nil)
 }
+
+// total is the number of iterations.
+func (s *sampler) total() int { return s.cfg.BurnIn + s.cfg.Iterations + s.further }
 
 // begin takes the state from a checkpoint or draws starting points.
 func (s *sampler) begin() error {
@@ -83,9 +90,14 @@ func (s *sampler) freeze() {
 	s.result = newResult(s)
 }
 
-// moves makes what is left of the moves of the iteration in progress.
+// unhurried is how long the moves of an iteration may take without a look at whether the run is
+// cancelled. Chosen by hand.
+const unhurried = 100 * time.Millisecond
+
+// moves makes what is left of the moves of the iteration in progress, all at once where they are
+// quick: which way does not change the draws.
 func (s *sampler) moves(ctx context.Context, total int) error {
-	for schedule := s.schedule(s.iteration); s.made < len(schedule); s.made++ {
+	for schedule := s.schedule(s.iteration); s.made < len(schedule); {
 		if err := ctx.Err(); err != nil {
 			return errors.Join(fmt.Errorf("rjmcmc: stopped in iteration %d of %d: %w", s.iteration, total, err), s.save())
 		}
@@ -94,9 +106,23 @@ func (s *sampler) moves(ctx context.Context, total int) error {
 				return err
 			}
 		}
-		if err := s.step(schedule[s.made]); err != nil {
+		if s.result == nil {
+			if err := s.step(schedule[s.made]); err != nil {
+				return err
+			}
+			s.made++
+			continue
+		}
+		some := schedule[s.made:]
+		if s.slow {
+			some = some[:1]
+		}
+		started := time.Now()
+		if err := s.steps(some); err != nil {
 			return err
 		}
+		s.made += len(some)
+		s.slow = time.Since(started) > unhurried*time.Duration(len(some))/time.Duration(len(schedule))
 	}
 	return nil
 }
@@ -109,7 +135,7 @@ func (s *sampler) keep(n int) {
 	if n%s.cfg.Thin == 0 {
 		s.result.record(s.state, s.atStart)
 	}
-	if s.cfg.Enough != nil && n%max(s.cfg.Iterations/checks, 1) == 0 && s.result.Draws() > 0 {
+	if s.cfg.Enough != nil && n <= s.cfg.Iterations && n%max(s.cfg.Iterations/checks, 1) == 0 && s.result.Draws() > 0 {
 		s.result.settle()
 		s.enough = s.cfg.Enough(s.result)
 	}
@@ -131,7 +157,7 @@ func (s *sampler) endBurnIn() error {
 	}
 	if renewed && len(s.rungs) > 1 {
 		s.ladder.renew(&s.rungs[0].tuning)
-		return s.evaluate(s.state)
+		return s.oneByOne(func(_ *workspace, b *block) error { return s.evaluate(s.state, b) })
 	}
 	return nil
 }

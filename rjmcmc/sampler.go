@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
-	"sync"
 
 	"github.com/gomlx/gomlx/backends"
 
@@ -51,6 +50,7 @@ type sampler struct {
 	change           []float64
 	finite, accepted []bool
 
+	blocks     []block
 	workspaces []workspace // one per goroutine
 
 	rungs []rung // by temperature, the posterior first
@@ -60,6 +60,8 @@ type sampler struct {
 
 	iteration int                  // in progress, from 1
 	made      int                  // moves of it that are made
+	slow      bool                 // whether moves may take long
+	further   int                  // iterations that Config.Further has added
 	result    *Result              // nil during burn-in
 	enough    bool                 // whether Config.Enough has ended the run
 	saver     *checkpoint.Schedule // nil without a file
@@ -86,7 +88,7 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 		return nil, err
 	}
 	rows := cfg.Chains * cfg.Temperatures
-	d, err := newDensity(backend, target, rows, cfg.DType)
+	d, err := newDensity(backend, target, cfg.DType)
 	if err != nil {
 		return nil, err
 	}
@@ -99,8 +101,9 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 		scale: make([]int, rows), moved: make([]bool, rows), atStart: make([]bool, rows),
 		logChoice: make([]float64, rows), logRatio: make([]float64, rows), change: make([]float64, rows),
 		finite: make([]bool, rows), accepted: make([]bool, rows),
-		workspaces: make([]workspace, max(1, min(runtime.GOMAXPROCS(0), rows/chainsPerGoroutine))),
+		blocks: newBlocks(d.backend, rows, len(cards), dim, cfg.DType), slow: true,
 	}
+	s.workspaces = make([]workspace, min(runtime.GOMAXPROCS(0), len(s.blocks)))
 	for i := range s.rungs {
 		s.rungs[i].tuning = newTuning(dim, cfg.InitScale)
 	}
@@ -167,30 +170,10 @@ type rung struct {
 // rung of a row.
 func (s *sampler) rung(row int) *rung { return &s.rungs[row/s.cfg.Chains] }
 
-// chainsPerGoroutine is the least number of rows worth a goroutine; chosen by hand, not tuned.
-const chainsPerGoroutine = 32
-
-// eachRow calls f for every row, from several goroutines. What f does with a row must touch no
-// other.
-func (s *sampler) eachRow(f func(w *workspace, c int)) {
-	workers := len(s.workspaces)
-	share := func(i int) {
-		for c := i * s.rows / workers; c < (i+1)*s.rows/workers; c++ {
-			f(&s.workspaces[i], c)
-		}
-	}
-	var wait sync.WaitGroup
-	for i := range workers - 1 {
-		wait.Go(func() { share(i + 1) })
-	}
-	share(0)
-	wait.Wait()
-}
-
-// propose fills the proposal of every row with a move from its state.
-func (s *sampler) propose(move Move) error {
+// propose fills the proposals of a block with a move from its states.
+func (s *sampler) propose(w *workspace, b *block, move Move) error {
 	changesModel := move == Jump || move == Swap
-	s.eachRow(func(w *workspace, c int) {
+	for c := b.first; c < b.last; c++ {
 		s.state.copyRow(s.proposal, c)
 		s.logChoice[c], s.logRatio[c] = 0, 0
 		if changesModel {
@@ -198,33 +181,72 @@ func (s *sampler) propose(move Move) error {
 		} else {
 			s.scale[c], s.moved[c] = s.proposeStep(w, move, c)
 		}
-	})
+	}
 	if !changesModel {
 		return nil
 	}
-	if err := s.density.masks(s.proposal.codes, s.proposal.mask); err != nil {
+	if err := s.density.masks(s.proposal, b); err != nil {
 		return err
 	}
-	if err := s.density.quadratics(s.proposal); err != nil {
+	if err := s.density.quadratics(s.proposal, b); err != nil {
 		return err
 	}
-	s.eachRow(func(w *workspace, c int) {
+	for c := b.first; c < b.last; c++ {
 		if s.moved[c] {
 			s.logRatio[c] = s.transfer(w, c)
 		}
-	})
+	}
 	return nil
 }
 
-// step makes one move in every row.
+// step makes one move in every row, and lets burn-in learn from it.
 func (s *sampler) step(move Move) error {
-	if err := s.propose(move); err != nil {
+	if err := s.eachBlock(func(w *workspace, b *block) error { return s.try(w, b, move) }); err != nil {
 		return err
 	}
-	if err := s.evaluate(s.proposal); err != nil {
+	for c, moved := range s.moved {
+		if adapter := s.rung(c).adapter; moved && adapter != nil {
+			s.adapt(adapter, move, c, s.change[c])
+		}
+	}
+	return s.eachBlock(func(_ *workspace, b *block) error {
+		s.accept(b, move)
+		return nil
+	})
+}
+
+// steps makes several moves in every row, after burn-in.
+func (s *sampler) steps(moves []Move) error {
+	err := s.eachBlock(func(w *workspace, b *block) error {
+		for _, move := range moves {
+			if err := s.try(w, b, move); err != nil {
+				return err
+			}
+			for c := b.first; c < min(b.last, s.cfg.Chains); c++ {
+				if s.moved[c] {
+					s.count(&w.info, move, c)
+				}
+			}
+			s.accept(b, move)
+		}
+		return nil
+	})
+	for i := range s.workspaces {
+		s.info.add(&s.workspaces[i].info)
+		s.workspaces[i].info = Info{}
+	}
+	return err
+}
+
+// try proposes a move in every row of a block, and decides.
+func (s *sampler) try(w *workspace, b *block, move Move) error {
+	if err := s.propose(w, b, move); err != nil {
 		return err
 	}
-	s.eachRow(func(_ *workspace, c int) {
+	if err := s.evaluate(s.proposal, b); err != nil {
+		return err
+	}
+	for c := b.first; c < b.last; c++ {
 		change := s.proposal.logDensity[c] - s.state.logDensity[c]
 		s.finite[c] = !math.IsNaN(change) && !math.IsInf(change, 1)
 		if !s.finite[c] {
@@ -232,42 +254,35 @@ func (s *sampler) step(move Move) error {
 		}
 		s.change[c] = change
 		s.accepted[c] = s.moved[c] && -s.rngs[c].ExpFloat64() < change+s.logRatio[c]+s.logChoice[c]
-	})
-	for c, moved := range s.moved {
-		if !moved {
-			continue
-		}
-		if adapter := s.rung(c).adapter; adapter != nil {
-			s.adapt(adapter, move, c, s.change[c])
-		}
-		if c < s.cfg.Chains {
-			s.count(move, c)
-		}
 	}
-	s.eachRow(func(_ *workspace, c int) {
+	return nil
+}
+
+// accept makes the accepted proposals of a block its states.
+func (s *sampler) accept(b *block, move Move) {
+	for c := b.first; c < b.last; c++ {
 		if !s.accepted[c] {
-			return
+			continue
 		}
 		s.proposal.copyRow(s.state, c)
 		if move == Jump || move == Swap {
 			s.proposal.copyApproximation(s.state, c)
 		}
 		s.atStart[c] = false
-	})
-	return nil
+	}
 }
 
 // count adds the proposal of a chain of the posterior to the counts.
-func (s *sampler) count(move Move, c int) {
+func (s *sampler) count(info *Info, move Move, c int) {
 	if move == Jump && s.list != nil && s.size(s.proposal, c) == s.size(s.state, c) {
 		move = Swap
 	}
-	s.info.Proposed[move]++
+	info.Proposed[move]++
 	if s.accepted[c] {
-		s.info.Accepted[move]++
+		info.Accepted[move]++
 	}
 	if !s.finite[c] {
-		s.info.NonFinite++
+		info.NonFinite++
 	}
 }
 

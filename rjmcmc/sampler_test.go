@@ -301,13 +301,13 @@ func TestSameDrawsOnAnyNumberOfCores(t *testing.T) {
 	var results []*Result
 	for _, cores := range []int{1, 4} {
 		previous := runtime.GOMAXPROCS(cores)
-		r, err := Run(context.Background(), testkit.Backend(t), l, Config{Chains: 4 * chainsPerGoroutine, BurnIn: 50, Iterations: 50, Seed: 7})
+		r, err := Run(context.Background(), testkit.Backend(t), l, Config{Chains: 2*blockRows - 5, Temperatures: 3, BurnIn: 50, Iterations: 50, Seed: 7})
 		runtime.GOMAXPROCS(previous)
 		require.NoError(t, err)
 		results = append(results, r)
 	}
 	assert.Equal(t, results[0], results[1])
-	other, err := Run(context.Background(), testkit.Backend(t), l, Config{Chains: 4 * chainsPerGoroutine, BurnIn: 50, Iterations: 50, Seed: 8})
+	other, err := Run(context.Background(), testkit.Backend(t), l, Config{Chains: 2*blockRows - 5, Temperatures: 3, BurnIn: 50, Iterations: 50, Seed: 8})
 	require.NoError(t, err)
 	assert.NotEqual(t, results[0].LogDensity, other.LogDensity)
 }

@@ -35,21 +35,7 @@ func (s *sampler) initialise() error {
 				theta[j] = s.density.round(s.cfg.InitScale * shrink * rng.NormFloat64())
 			}
 		}
-		if err := s.density.masks(s.proposal.codes, s.proposal.mask); err != nil {
-			return err
-		}
-		for i, on := range s.proposal.mask {
-			if !on {
-				s.proposal.theta[i] = 0
-			}
-		}
-		if err := s.density.quadratics(s.proposal); err != nil {
-			return err
-		}
-		if s.density.quadratic != nil && try == 0 {
-			s.eachRow(s.startValues)
-		}
-		if err := s.evaluate(s.proposal); err != nil {
+		if err := s.oneByOne(func(w *workspace, b *block) error { return s.startBlock(w, b, try == 0) }); err != nil {
 			return err
 		}
 		pending = slices.DeleteFunc(pending, func(c int) bool {
@@ -72,6 +58,29 @@ func (s *sampler) initialise() error {
 	code, _, _ := s.proposal.row(c)
 	return fmt.Errorf("rjmcmc: no start with a finite log density for %d of %d chains in %d tries; chain %d has %g at codes %v: check the target, or set InitScale to the scale of its parameters",
 		len(pending), s.rows, startTries, c, s.proposal.logDensity[c], code)
+}
+
+// startBlock evaluates proposed starting points, the first of which have values drawn from the
+// approximations of a QuadraticTarget.
+func (s *sampler) startBlock(w *workspace, b *block, first bool) error {
+	if err := s.density.masks(s.proposal, b); err != nil {
+		return err
+	}
+	_, mask, theta := s.proposal.rows(b)
+	for i, on := range mask {
+		if !on {
+			theta[i] = 0
+		}
+	}
+	if err := s.density.quadratics(s.proposal, b); err != nil {
+		return err
+	}
+	if s.density.quadratic != nil && first {
+		for c := b.first; c < b.last; c++ {
+			s.startValues(w, c)
+		}
+	}
+	return s.evaluate(s.proposal, b)
 }
 
 // startModel writes the model in which chain c starts: that of Config.Starts, or one drawn with up

@@ -103,18 +103,18 @@ func (l *ladder) temper(row int, base, tilt float64) float64 {
 	return base + beta*tilt
 }
 
-// evaluate computes the densities of all rows of p.
-func (s *sampler) evaluate(p *population) error {
+// evaluate computes the densities of the rows of p in a block.
+func (s *sampler) evaluate(p *population, b *block) error {
 	logPrior, logJoint := p.base, p.tilt
-	if err := s.density.eval(p.codes, p.mask, p.theta, logPrior, logJoint); err != nil {
+	if err := s.density.eval(p, b, logPrior, logJoint); err != nil {
 		return err
 	}
-	s.eachRow(func(_ *workspace, row int) {
+	for row := b.first; row < b.last; row++ {
 		_, theta, mask := p.row(row)
 		reference := s.logReference(theta, mask)
 		p.base[row], p.tilt[row] = logPrior[row]+reference, logJoint[row]-reference
 		p.logDensity[row] = s.temper(row, p.base[row], p.tilt[row])
-	})
+	}
 	return nil
 }
 

@@ -128,3 +128,20 @@ func TestEnoughEndsARun(t *testing.T) {
 	assert.Equal(t, 3, asked)
 	assert.Equal(t, 3*5*8, r.Draws())
 }
+
+func TestFurtherLengthensARun(t *testing.T) {
+	var asked []int
+	r, err := Run(context.Background(), testkit.Backend(t), correlatedLinear(t), Config{Chains: 8, BurnIn: 20, Iterations: 160, Thin: 2, Further: func(r *Result) int {
+		asked = append(asked, r.Draws()/r.Chains)
+		return 50 * (3 - len(asked))
+	}})
+	require.NoError(t, err)
+	assert.Equal(t, []int{80, 130, 155}, asked)
+	assert.Equal(t, 155*8, r.Draws())
+	first := r.First(80)
+	assert.Equal(t, 80*8, first.Draws())
+	shorter, err := Run(context.Background(), testkit.Backend(t), correlatedLinear(t), Config{Chains: 8, BurnIn: 20, Iterations: 160, Thin: 2})
+	require.NoError(t, err)
+	assert.Equal(t, shorter.LogDensity, first.LogDensity)
+	assert.Equal(t, shorter.LogDensitySummary(), first.LogDensitySummary())
+}

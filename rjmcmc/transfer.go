@@ -34,6 +34,7 @@ type workspace struct {
 	place            []float64
 	memory           []float64
 	used             int
+	info             Info // counts of its own
 }
 
 // reset gives back all memory.

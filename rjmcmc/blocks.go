@@ -1,0 +1,86 @@
+package rjmcmc
+
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+)
+
+// Rows are moved in blocks, each by one goroutine through a whole move or several: chains meet only
+// where they exchange their states, so that goroutines need not wait for each other before, and
+// what a block needs stays in the caches of a core. Blocks are the same whatever the number of
+// goroutines, and so are all numbers.
+
+// blockRows is the number of rows of a block: enough that a graph takes several times as long as
+// its launch, and few enough that two cores share the 128 chains of a run by default. On an
+// accelerator, where a launch costs far more than a row, all rows are one block. Chosen by hand,
+// not tuned.
+const blockRows = 64
+
+// block is the rows from first to last-1, and the inputs of graphs for them, [rows,S] int32,
+// [rows,D] Bool and [rows,D].
+type block struct {
+	first, last        int
+	codes, mask, theta *tensors.Tensor
+}
+
+// newBlocks divides rows among blocks.
+func newBlocks(backend string, rows, sites, dim int, dtype dtypes.DType) []block {
+	size := min(blockRows, rows)
+	if strings.HasPrefix(backend, "xla") {
+		size = rows
+	}
+	var blocks []block
+	for first := 0; first < rows; first += size {
+		last := min(first+size, rows)
+		blocks = append(blocks, block{
+			first, last, tensors.FromShape(shapes.Make(dtypes.Int32, last-first, sites)),
+			tensors.FromShape(shapes.Make(dtypes.Bool, last-first, dim)), tensors.FromShape(shapes.Make(dtype, last-first, dim)),
+		})
+	}
+	return blocks
+}
+
+// eachBlock calls f for every block, from several goroutines, and returns the error of the first
+// block that has one. What f does with a block must touch no row of another.
+func (s *sampler) eachBlock(f func(w *workspace, b *block) error) error {
+	errs := make([]error, len(s.blocks))
+	var next atomic.Int64
+	work := func(w *workspace) {
+		for i := next.Add(1) - 1; i < int64(len(s.blocks)); i = next.Add(1) - 1 {
+			errs[i] = f(w, &s.blocks[i])
+		}
+	}
+	var wait sync.WaitGroup
+	for i := range s.workspaces[1:] {
+		wait.Go(func() { work(&s.workspaces[i+1]) })
+	}
+	work(&s.workspaces[0])
+	wait.Wait()
+	return first(errs)
+}
+
+// oneByOne calls f for every block in turn: for the first time, when graphs are built, and where
+// little is to be done.
+func (s *sampler) oneByOne(f func(w *workspace, b *block) error) error {
+	for i := range s.blocks {
+		if err := f(&s.workspaces[0], &s.blocks[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// first is the first error that is not nil.
+func first(errs []error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
