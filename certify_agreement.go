@@ -11,15 +11,12 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Agreement of two certificates: differences of up to agreeingErrors of their standard errors, and
-// a little for what these leave out. Chosen by hand: the first makes a false alarm in one of 16,000
-// comparisons, the others are below what a reader of the answer could care for.
+// Agreement of two certificates beside that of their evidences (evidenceNear). Chosen by hand as
+// there.
 const (
-	agreeingErrors   = 4
-	agreeingEvidence = 0.03 // nats
-	agreeingOutcome  = 0.01
-	agreeingMean     = 0.05 // posterior standard deviations
-	agreeingSD       = 0.1  // of a standard deviation
+	agreeingOutcome = 0.01
+	agreeingMean    = 0.05 // posterior standard deviations
+	agreeingSD      = 0.1  // of a standard deviation
 	// comparedInclusion is the probability of being in the model from which on the mean and
 	// standard deviation of a coordinate are compared.
 	comparedInclusion = 0.05
@@ -143,8 +140,8 @@ func missedByChains(weights, chains *Certificate) string {
 // evidences, the probabilities of all outcomes, and the mean and standard deviation of every
 // coordinate given that it is in the model.
 func disagreement(sp space.Space, a, b *Certificate) string {
-	if difference := math.Abs(a.LogEvidence - b.LogEvidence); !(difference <= agreeingEvidence+agreeingErrors*math.Hypot(a.LogEvidenceSE, b.LogEvidenceSE)) {
-		return fmt.Sprintf("log evidences differ by %.2g", difference)
+	if !a.evidenceNear(b.LogEvidence, b.LogEvidenceSE) {
+		return fmt.Sprintf("log evidences differ by %.2g", math.Abs(a.LogEvidence-b.LogEvidence))
 	}
 	n, members := outcomesOf(sp)
 	ofA, seA := a.Frequencies(n, members)

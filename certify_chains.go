@@ -10,44 +10,6 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// How long chains check a certificate, or take its place. Chosen by hand: not tuned.
-const (
-	checkBurnIn = 600
-	// One iteration of the chains stands for so many plain draws: more beyond fewDraws, as an
-	// iteration moves every copy of every chain and costs more than these draws do.
-	drawsPerIteration     = 32
-	moreDrawsPerIteration = 128
-	fewDraws              = 1 << 15
-	// Chains end early when they agree to within enoughRHat and have enoughESS effective draws of
-	// everything.
-	enoughRHat = 1.01
-	enoughESS  = 20000
-)
-
-// chainLength is how many chains there are and how long: at most so many iterations, of which draws
-// are enough where so many are effective and the chains agree.
-type chainLength struct {
-	chains, burnIn, iterations int
-	enough                     float64
-}
-
-// shortChains are those of CertifyConfig.Short. Chosen by hand: of a thousand effective draws a
-// mode of a hundredth of the posterior has ten, and DoubtfulMissed asks for five. After 64
-// iterations of burn-in every third run had not mixed, after 96 one of 15.
-var shortChains = chainLength{chains: 32, burnIn: 128, iterations: 768, enough: 1000}
-
-// longChains are the others.
-func longChains(cfg CertifyConfig) chainLength {
-	iterations := max(min(cfg.Draws, fewDraws)/drawsPerIteration+max(cfg.Draws-fewDraws, 0)/moreDrawsPerIteration, 4*chainThin)
-	l := chainLength{chainCount, min(checkBurnIn, iterations), iterations, enoughESS}
-	// Effective draws at which the error of a probability of a half is precision, and a third
-	// more: errors come from the differences between chains, which few chains know only roughly.
-	if cfg.precision > 0 {
-		l.enough = math.Min(l.enough, 1/(3*cfg.precision*cfg.precision))
-	}
-	return l
-}
-
 // certifyByChains certifies by tempered chains. Their errors are those between chains, their
 // evidence comes from the ladder of temperatures.
 func certifyByChains(ctx context.Context, e *evaluator, weights *Certificate, cfg CertifyConfig, length chainLength) (*Certificate, error) {
@@ -60,10 +22,8 @@ func certifyByChains(ctx context.Context, e *evaluator, weights *Certificate, cf
 	}
 	settings.Starts = settings.Starts[:length.chains] // of all kinds
 	settings.Chains, settings.BurnIn, settings.Iterations = length.chains, length.burnIn, length.iterations
-	settings.Enough = func(chains *rjmcmc.Result) bool {
-		worst := worstOf(e.target.Space(), chains)
-		return worst.RHat <= enoughRHat && worst.ESS >= length.enough
-	}
+	settings.Enough = func(chains *rjmcmc.Result) bool { return length.reached(worstOf(e.target.Space(), chains)) }
+	settings.Further = func(chains *rjmcmc.Result) int { return length.further(e.target.Space(), weights, chains) }
 	if cfg.Progress != nil {
 		settings.Progress = func(now rjmcmc.Progress) { cfg.Progress(cfg.Draws+cfg.Draws*now.Iteration/now.Total, 2*cfg.Draws) }
 	}

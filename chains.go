@@ -2,7 +2,9 @@ package vti
 
 import (
 	"math"
+	"slices"
 
+	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/space"
 )
@@ -76,20 +78,24 @@ func worstOf(sp space.Space, chains *rjmcmc.Result) rjmcmc.Summary {
 			counts[outcome]++
 		}
 	}
-	present := make([]float64, chains.Draws())
+	var compared []int
 	for outcome, count := range counts {
-		if share := float64(count) / float64(len(of)); share < rareOutcome || share > 1-rareOutcome {
-			continue
+		if share := float64(count) / float64(len(of)); share >= rareOutcome && share <= 1-rareOutcome {
+			compared = append(compared, outcome)
 		}
+	}
+	summaries := make([]rjmcmc.Summary, len(compared))
+	_ = parallel.Do(len(compared), func(i int) error { // never fails
+		present := make([]float64, chains.Draws())
 		for draw, own := range of {
-			present[draw] = 0
-			for _, member := range own {
-				if member == outcome {
-					present[draw] = 1
-				}
+			if slices.Contains(own, compared[i]) {
+				present[draw] = 1
 			}
 		}
-		summary := chains.Summarise(func(draw int) float64 { return present[draw] })
+		summaries[i] = chains.Summarise(func(draw int) float64 { return present[draw] })
+		return nil
+	})
+	for _, summary := range summaries {
 		worst.RHat, worst.ESS = math.Max(worst.RHat, summary.RHat), math.Min(worst.ESS, summary.ESS)
 	}
 	return worst

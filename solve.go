@@ -27,6 +27,7 @@ func Solve(ctx context.Context, device *gpu.Device, target Target, cfg SolveConf
 		return nil, err
 	}
 	s := &solver{cfg: cfg, device: device, target: target, started: time.Now()}
+	s.say("first", "where q begins")
 	if err := s.open(ctx, true); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,8 @@ package vti
 import (
 	"fmt"
 	"time"
+
+	"github.com/transdim/vti/internal/psis"
 )
 
 // advice says what would help where the answer is not what was asked for, and about how long it
@@ -22,11 +24,20 @@ func (s *solver) advice() string {
 	case s.t.step < steps && s.plan.Unhelpful < patience:
 		next := s.t.config.roundAt(s.plan.Trained)
 		more := next.last - s.t.step
-		return fmt.Sprintf("the next round of training has %d steps%s", more, about(float64(more)*perStep+float64(last.Draws)*perDraw))
+		return fmt.Sprintf("the next round of training has %d steps%s%s", more, about(float64(more)*perStep+float64(last.Draws)*perDraw), s.lacking())
 	case s.plan.Unhelpful == 0 && s.t.step > 0:
 		return fmt.Sprintf("training was still helping after %d steps: as many again would help%s", s.t.step, about(float64(s.t.step)*perStep))
 	}
-	return "training does not help any more: a richer flow may, or more draws for longer chains"
+	return "training does not help any more: a richer flow may, or four times as many draws, for longer chains" + about(4*last.Seconds)
+}
+
+// lacking says how far weights are from being reliable, to go behind what one more round of
+// training takes; "" where that is not what is wrong.
+func (s *solver) lacking() string {
+	if !(s.best.KHat > psis.Reliable) { // chains have none
+		return ""
+	}
+	return fmt.Sprintf("; k̂ has to fall from %.2f to %.1f, and how many rounds that takes is not known", s.best.KHat, psis.Reliable)
 }
 
 // costs are the seconds of a training step and of a draw of a certificate, from the rounds of this

@@ -35,6 +35,7 @@ func (s *solver) glance(ctx context.Context) error {
 	cfg.witnesses, cfg.keepModels = s.plan.Witnesses, s.cfg.Untrained
 	cfg.Draws = min(max(cfg.Draws/4, 1), glanceBudget)
 	if s.needsPilot() {
+		s.say(s.plan.Why, "short chains, which q(m) learns from")
 		if err := fitToChains(ctx, s.t.evaluator); err != nil {
 			return s.stopped(err)
 		}

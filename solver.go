@@ -87,12 +87,17 @@ func (s *solver) report(c *Certificate, full bool) SolveRound {
 	return round
 }
 
-// begin says what is done next, and why.
-func (s *solver) begin(next stage, work Work, why, what string) error {
-	s.plan.Next, s.plan.Work, s.plan.Why = next, work, why
+// say reports what is done next, and why.
+func (s *solver) say(why, what string) {
 	if s.cfg.Status != nil {
 		s.cfg.Status(why + ": " + what)
 	}
+}
+
+// begin says what is done next, and why.
+func (s *solver) begin(next stage, work Work, why, what string) error {
+	s.plan.Next, s.plan.Work, s.plan.Why = next, work, why
+	s.say(why, what)
 	if next == finished {
 		return nil
 	}

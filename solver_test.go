@@ -60,3 +60,16 @@ func TestNothingIsTrainedBesideASum(t *testing.T) {
 		require.Equal(t, begin != nil, s.plan.Next == finished)
 	}
 }
+
+// What would help is said with the time that it takes, and with what it has to reach.
+func TestAdviceSaysHowLong(t *testing.T) {
+	s := &solver{t: &trainer{config: Config{Steps: 100}, step: 50}, best: &Certificate{Verdict: Failed, KHat: 1.25}}
+	s.plan = plan{Trained: 1, Rounds: []SolveRound{
+		{Work: Training, Steps: 50, Draws: 1000, Seconds: 10}, {Work: Weighing, Steps: 50, Draws: 1000, Seconds: 2},
+	}}
+	require.Regexp(t, `the next round of training has \d+ steps, which take about .*s here; k̂ has to fall from 1\.25 to 0\.7, and how many`, s.advice())
+	s.best.KHat = math.NaN() // of chains
+	require.NotContains(t, s.advice(), "k̂")
+	s.t.step, s.plan.Unhelpful = 100, patience
+	require.Contains(t, s.advice(), "four times as many draws, for longer chains, which take about 8s here")
+}

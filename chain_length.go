@@ -1,0 +1,96 @@
+package vti
+
+import (
+	"math"
+
+	"github.com/transdim/vti/rjmcmc"
+	"github.com/transdim/vti/space"
+)
+
+// How long chains check a certificate, or take its place. Chosen by hand: not tuned.
+const (
+	checkBurnIn = 600
+	// One iteration of the chains stands for so many plain draws: more beyond fewDraws, as an
+	// iteration moves every copy of every chain and costs more than these draws do.
+	drawsPerIteration     = 32
+	moreDrawsPerIteration = 128
+	fewDraws              = 1 << 15
+	// Chains end early when they agree to within enoughRHat and have enoughESS effective draws of
+	// everything.
+	enoughRHat = 1.01
+	enoughESS  = 20000
+	// Chains that do not agree after all their iterations go on where R-hat falls as they grow
+	// longer, if it can be expected to reach enoughRHat before they are longest times as long.
+	// Otherwise training follows, and after it chains anew: some rounds of it, each of which ends
+	// with a certificate, cost as much as chains of this length.
+	longest = 8
+	// R-hat of chains that mix falls as 1 + a/n with their length n, that of chains that do not
+	// move between modes stays where it is: fallsAs is the least power of n that counts as falling.
+	fallsAs = 0.7
+	// beyond is by how much chains are made longer than the expected length, which is known to a
+	// tenth.
+	beyond = 1.1
+)
+
+// chainLength is how many chains there are and how long: at most so many iterations, of which draws
+// are enough where so many are effective and the chains agree.
+type chainLength struct {
+	chains, burnIn, iterations int
+	enough                     float64
+	// longest is the number of iterations up to which they may go on; 0 means iterations.
+	longest int
+}
+
+// shortChains are those of CertifyConfig.Short. Chosen by hand: of a thousand effective draws a
+// mode of a hundredth of the posterior has ten, and DoubtfulMissed asks for five. After 64
+// iterations of burn-in every third run had not mixed, after 96 one of 15.
+var shortChains = chainLength{chains: 32, burnIn: 128, iterations: 768, enough: 1000}
+
+// longChains are the others.
+func longChains(cfg CertifyConfig) chainLength {
+	iterations := max(min(cfg.Draws, fewDraws)/drawsPerIteration+max(cfg.Draws-fewDraws, 0)/moreDrawsPerIteration, 4*chainThin)
+	l := chainLength{chainCount, min(checkBurnIn, iterations), iterations, enoughESS, longest * iterations}
+	// Effective draws at which the error of a probability of a half is precision, and a third
+	// more: errors come from the differences between chains, which few chains know only roughly.
+	if cfg.precision > 0 {
+		l.enough = math.Min(l.enough, 1/(3*cfg.precision*cfg.precision))
+	}
+	return l
+}
+
+// reached reports whether chains are long enough.
+func (l chainLength) reached(worst rjmcmc.Summary) bool {
+	return worst.RHat <= enoughRHat && worst.ESS >= l.enough
+}
+
+// further is by how many iterations chains go on, if they are expected to agree then. Those that do
+// go on are as precise as is wanted, if they may be so long: to begin anew would cost more. Where
+// they find another evidence than the weights they are to check, longer ones would not confirm
+// these.
+func (l chainLength) further(sp space.Space, weights *Certificate, chains *rjmcmc.Result) int {
+	n, most := chains.Draws()/chains.Chains, float64(l.longest/chains.Thin)
+	now := worstOf(sp, chains)
+	if now.RHat <= enoughRHat || most <= float64(n) {
+		return 0
+	}
+	// NaN where not all temperatures have mixed yet
+	if log, se := chains.LogEvidence(); !math.IsNaN(log) && !weights.evidenceNear(log, se) {
+		return 0
+	}
+	wanted := beyond * lengthUntil(enoughRHat, float64(n), now.RHat, float64(n/4), worstOf(sp, chains.First(n/4)).RHat)
+	if !(wanted <= most) { // NaN too
+		return 0
+	}
+	wanted = math.Max(wanted, math.Min(beyond*float64(n)*l.enough/now.ESS, most))
+	return (int(math.Ceil(wanted)) - n) * chains.Thin
+}
+
+// lengthUntil is the length at which R-hat of chains is expected to have fallen to wanted, given
+// that at length n and at an earlier length: +Inf where it does not fall.
+func lengthUntil(wanted, n, rHat, earlier, earlierRHat float64) float64 {
+	power := math.Log((earlierRHat-1)/(rHat-1)) / math.Log(n/earlier)
+	if !(power >= fallsAs) {
+		return math.Inf(1)
+	}
+	return n * math.Pow((rHat-1)/(wanted-1), 1/math.Min(power, 1))
+}
