@@ -77,7 +77,7 @@ func printHbm(w io.Writer, r *regression.Result) {
 	case r.Integration == regression.ClosedForm:
 		fmt.Fprintln(w, ", nothing was trained: effects are integrated out in closed form.")
 	case r.Integration == regression.Laplace:
-		fmt.Fprintln(w, ", nothing was trained: effects are drawn from a Laplace approximation, which weights\ncorrect.")
+		fmt.Fprintln(w, ", nothing was trained: effects are drawn around their modes and weighted.")
 	case r.Command == regression.InferCommand:
 		fmt.Fprintf(w, ", with %d weights trained in %d steps on simulated tables.\n", r.Weights, r.Steps)
 	default:

@@ -54,9 +54,6 @@ func (r *StoredRun) rows(fresh *table.Table, groups bool) (*predict.Rows, error)
 	if fresh != nil {
 		labels := own.Formula.Labels()
 		seen, fresh = seen.WithLabels(labels...), fresh.WithLabels(labels...)
-		if own.Formula.Counts() || own.Weights == nil && len(own.Formula.Weights.Columns()) > 0 {
-			return nil, fmt.Errorf("%s: the response %s stands for several rows each: rows of other tables are not predicted", r.Dir, own.Formula.ResponseText())
-		}
 		if frame, first, err = own.below(seen, fresh, r.Record.Frame, rows); err != nil {
 			return nil, err
 		}
@@ -95,14 +92,17 @@ func (f *Frame) below(seen, fresh *table.Table, options FrameOptions, rows *pred
 	if f.Formula.Censored.Column != "" {
 		response = append(response, f.Formula.Censored.Column)
 	}
-	observed := !slices.ContainsFunc(response, func(name string) bool { return !slices.Contains(fresh.Names(), name) })
+	if f.repeats() {
+		fresh = f.asOneRow(fresh)
+	}
+	observed := !f.repeats() && !slices.ContainsFunc(response, func(name string) bool { return !slices.Contains(fresh.Names(), name) })
 	if missing, err := fresh.Missing(response); observed && (err != nil || len(missing) > 0) {
 		observed = false
 		rows.Notes = append(rows.Notes, f.Formula.Response.String()+" is not known in every row: it is not compared")
 	}
 	if observed {
 		rows.Y = []float64{}
-	} else { // any response will do
+	} else if !f.Formula.Counts() { // any response will do
 		for _, name := range response {
 			column, err := seen.Lookup(name)
 			if err != nil {
@@ -124,6 +124,9 @@ func (f *Frame) below(seen, fresh *table.Table, options FrameOptions, rows *pred
 	if f.Response.HasCategories() {
 		options.Levels = f.Labels
 	}
+	if f.repeats() {
+		first = f.Rows()
+	}
 	if frame, err = newFrame(both, options, first); err != nil {
 		return nil, 0, err
 	}
@@ -142,6 +145,29 @@ func (f *Frame) below(seen, fresh *table.Table, options FrameOptions, rows *pred
 		return nil, 0, fmt.Errorf("%s: the rows have combinations of labels that the run has not seen: got the columns %q, want %q", fresh.Path, names(frame.Columns), names(f.Columns))
 	}
 	return frame, first, nil
+}
+
+// repeats reports whether a row of the table may stand for several of the frame: its trials, or as
+// many as its weight says.
+func (f *Frame) repeats() bool {
+	return f.Formula.Counts() || f.Weights == nil && len(f.Formula.Weights.Columns()) > 0
+}
+
+// asOneRow makes each row of a table stand for one row of a frame that repeats rows: for one trial,
+// or with a weight of one.
+func (f *Frame) asOneRow(fresh *table.Table) *table.Table {
+	for _, v := range []formula.Variable{f.Formula.Response, f.Formula.Trials, f.Formula.Failures, f.Formula.Weights} {
+		value := 1.0
+		if v.Column == f.Formula.Response.Column {
+			if value = 0; !f.Formula.Counts() {
+				continue // below takes any
+			}
+		}
+		for _, name := range v.Columns() {
+			fresh = fresh.With(table.Numbers(name, slices.Repeat([]float64{value}, fresh.Rows())))
+		}
+	}
+	return fresh
 }
 
 // checkSeen compares the new values of population and varying terms with those seen.

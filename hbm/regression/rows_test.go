@@ -117,3 +117,47 @@ func mustRows(t *testing.T, stored *StoredRun) *predict.Rows {
 	require.NoError(t, err)
 	return rows
 }
+
+// Rows of another table of a run whose rows count successes, or have weights, are one trial each,
+// and have the predictors that they have by a table of a row for each trial. A new row needs no
+// response.
+func TestRowsOfCounts(t *testing.T) {
+	tables := map[string]string{
+		"k | trials(n) ~ scale(x) + (1 | g)":  "k,n,x,g\n3,4,1,a\n1,3,2.5,b\n2,3,-1,c\n0,2,0.5,a\n3,3,2,d\n",
+		"y ~ scale(x) + (1 | g)":              "y,x,g\n1,1,a\n1,1,a\n1,1,a\n0,1,a\n1,2.5,b\n0,2.5,b\n0,2.5,b\n1,-1,c\n1,-1,c\n0,-1,c\n0,0.5,a\n0,0.5,a\n1,2,d\n1,2,d\n1,2,d\n",
+		"y | weights(w) ~ scale(x) + (1 | g)": "y,w,x,g\n1,3,1,a\n0,1,1,a\n1,1,2.5,b\n0,2,2.5,b\n1,2,-1,c\n0,1,-1,c\n0,2,0.5,a\n1,3,2,d\n",
+	}
+	var of [][]float64
+	for formula, text := range tables {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "data.csv")
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		record := &Record{Header: run.Header{Command: "hbm", Data: path}, Seed: 1, Frame: FrameOptions{Formula: formula, Response: LogisticResponse}}
+		r, err := record.Regression()
+		require.NoError(t, err)
+		require.NoError(t, record.Write(dir))
+		_, err = r.Run(t.Context(), open(t, gpu.CPU), Run{Fit: vti.Config{Seed: 1}, Dir: dir})
+		require.NoError(t, err)
+		stored, err := OpenRun(dir)
+		require.NoError(t, err)
+		fresh, err := table.Parse("new", []byte("x,g\n2,a\n0,c\n"))
+		require.NoError(t, err)
+		rows, err := stored.Rows(fresh)
+		require.NoError(t, err)
+		require.Equal(t, 2, rows.Len())
+		require.Nil(t, rows.Y)
+		population, err := stored.Population(fresh)
+		require.NoError(t, err)
+		means := make([]float64, 0, 4)
+		for _, one := range []*predict.Rows{rows, population} {
+			for row := range 2 {
+				eta := make([]float64, one.Draws())
+				one.Predictor(row, eta)
+				means = append(means, stat.Mean(eta, nil))
+			}
+		}
+		of = append(of, means)
+	}
+	require.InDeltaSlice(t, of[0], of[1], 0.15)
+	require.InDeltaSlice(t, of[0], of[2], 0.15)
+}
