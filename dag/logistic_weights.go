@@ -22,7 +22,7 @@ const (
 	modePairs    = 256
 	momentsPairs = 512
 	mostPairs    = 2048
-	fewestRays   = 32
+	fewestRays   = 64
 	mostRays     = 256
 )
 
