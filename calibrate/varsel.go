@@ -81,6 +81,12 @@ func answerVarsel(ctx context.Context, device *gpu.Device, p *problem, seed uint
 		r.Verdict, r.Error = refused, err.Error()
 		return r, nil
 	}
+	if p.record.From != "" { // a table that the network is not for
+		if err := target.CheckFrom(p.record.From); err != nil {
+			r.Verdict, r.Error = refused, err.Error()
+			return r, nil
+		}
+	}
 	result, err := varsel.Run(ctx, device, target, varsel.RunConfig{
 		Fit: fit, Certify: vti.CertifyConfig{Draws: p.record.Draws}, Dir: work, From: p.record.From, FromOnly: p.record.FromOnly,
 		Precision: p.record.Precision, MaxTime: p.record.MaxTime(),

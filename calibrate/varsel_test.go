@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/likelihood"
@@ -156,4 +157,25 @@ func TestModesAndTailsThatMoveMoments(t *testing.T) {
 		require.NotEmpty(t, r.Comparisons)
 		require.Empty(t, Summarize(source, cfg, []*Replicate{r}).Wrong)
 	}
+}
+
+// A table that a network is not for is refused, as the command refuses it, so that another one is
+// drawn: it was an error of the study.
+func TestTablesThatNetworksAreNotForAreRefused(t *testing.T) {
+	device, err := gpu.Open(gpu.CPU)
+	require.NoError(t, err)
+	defer device.Close()
+	family, err := varsel.NewFamily(varsel.FamilyConfig{Predictors: varsel.Range{Low: 2, High: 2}, Rows: varsel.Range{Low: 10, High: 12}})
+	require.NoError(t, err)
+	record := quick(likelihood.GaussianKind)
+	record.From = filepath.Join(t.TempDir(), "network")
+	_, err = vti.FitAmortized(t.Context(), device, family, vti.AmortizedConfig{Steps: 1, Batch: 2, Checkpoint: record.From})
+	require.NoError(t, err)
+	source := Varsel{Device: device, Record: record, Rows: 20, Predictors: 2}
+	p, _, err := source.draw(stream.Rand(1, "table"))
+	require.NoError(t, err)
+	r, err := answerVarsel(t.Context(), device, p, 1, t.TempDir(), nil)
+	require.NoError(t, err)
+	require.Equal(t, refused, r.Verdict)
+	require.Contains(t, r.Error, "for 10 to 12 rows")
 }
