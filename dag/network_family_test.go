@@ -184,6 +184,40 @@ func TestPredictedScores(t *testing.T) {
 	}
 }
 
+// Islands that differ by nats are followed by those of a level above, which count alone as soon as
+// there are enough of them; others are not.
+func TestIslandLevels(t *testing.T) {
+	s := &particleScores{islands: make([][]island, 1)}
+	add := func(count, level int, spread float64) {
+		for k := range count {
+			s.islands[0] = append(s.islands[0], island{logEvidence: spread * float64(k%2), level: level})
+		}
+	}
+	require.Zero(t, s.nextLevel(0))
+	add(11, 0, 4)
+	require.Zero(t, s.nextLevel(0))
+	add(1, 0, 4)
+	require.Equal(t, 1, s.nextLevel(0))
+	add(3, 1, 4)
+	require.Equal(t, s.islands[0][:12], s.settled(0))
+	require.Equal(t, 1, s.nextLevel(0))
+	add(1, 1, 4)
+	require.Equal(t, s.islands[0][12:], s.settled(0))
+	add(8, 1, 4)
+	require.Equal(t, 2, s.nextLevel(0))
+	add(20, 2, 4)
+	require.Equal(t, s.islands[0][24:], s.settled(0))
+	require.Equal(t, 2, s.nextLevel(0))
+	s.islands[0] = nil
+	add(40, 0, 0.5)
+	require.Zero(t, s.nextLevel(0))
+
+	s.islands[0], s.exact, s.most, s.spent = nil, make([]bool, 1), 17, 7
+	add(12, 0, 4)
+	graphs := &Posterior{Scores: Scores{SE: []float64{3}}, Marginals: []float64{0.5}}
+	require.Len(t, s.worst(graphs), 2, "two of four units each fit into ten")
+}
+
 // A line is fitted to gaps and goes through them where they are one, even if they are for one size
 // only.
 func TestFitGaps(t *testing.T) {

@@ -19,6 +19,7 @@ const (
 type island struct {
 	logEvidence float64
 	sweeps      int         // of every step
+	level       int         // by which particles move longer than in the first islands of a family
 	thetas      [][]float64 // draws of the parameters, of equal weight
 }
 

@@ -9,7 +9,8 @@ import (
 // islandSpread is the standard deviation of the log evidence of one fine island, over all families.
 func (s *particleScores) islandSpread() float64 {
 	var squares, degrees float64
-	for _, islands := range s.islands {
+	for f := range s.islands {
+		islands := s.settled(f)
 		mean := 0.0
 		for _, own := range islands {
 			mean += own.logEvidence / float64(len(islands))
@@ -60,7 +61,8 @@ func (s *particleScores) settling() (mean, se float64) {
 // differences are those of families with islands of both kinds, beside the numbers of their
 // parents.
 func (s *particleScores) differences() (sizes, differences []float64) {
-	for f, islands := range s.islands {
+	for f := range s.islands {
+		islands := s.settled(f)
 		if len(islands) < 2 {
 			continue
 		}

@@ -22,7 +22,60 @@ const (
 	fineParticles  = 32
 	fineSweeps     = 2
 	firstIslands   = 2 // fine islands of a family before its error is known
+	// levelIslands is after how many islands of a family the next are of a level above, whose
+	// particles move levelSweeps times as long, where logs of the islands have a standard deviation
+	// of more than levelSpread nats: the mean of many is that of a few lucky ones then, and fewer
+	// that settle know it better.
+	levelIslands = 12
+	levelSpread  = 1
+	levelSweeps  = 4
+	mostLevel    = 2
+	// levelCounts is how many islands of a level replace those of the levels below.
+	levelCounts = 4
 )
+
+// settled are the islands of a family of the highest level that has enough of them.
+func (s *particleScores) settled(f int) []island {
+	islands := s.islands[f]
+	if len(islands) == 0 {
+		return nil
+	}
+	from, of := len(islands), islands[len(islands)-1].level
+	for from > 0 && islands[from-1].level == of {
+		from--
+	}
+	if len(islands)-from >= levelCounts || from == 0 {
+		return islands[from:]
+	}
+	end := from
+	for from > 0 && islands[from-1].level == of-1 {
+		from--
+	}
+	return islands[from:end]
+}
+
+// nextLevel is the level of the next islands of a family.
+func (s *particleScores) nextLevel(f int) int {
+	islands := s.islands[f]
+	if len(islands) == 0 {
+		return 0
+	}
+	top, own := islands[len(islands)-1].level, s.settled(f)
+	if top == mostLevel || len(own) < levelIslands || own[0].level < top {
+		return top
+	}
+	var logs []float64
+	for _, one := range own {
+		logs = append(logs, one.logEvidence)
+	}
+	if _, spread := meanAndSpread(logs, 0); spread > levelSpread {
+		return top + 1
+	}
+	return top
+}
+
+// islandCost is the work of an island of a level in units of the first.
+func islandCost(level int) int { return int(math.Pow(levelSweeps, float64(level))) }
 
 // Which families get a pilot run: all of them where families times rows are at most pilotWork;
 // else those with at most pilotSize parents beside the required ones, and then, in rounds of
@@ -65,7 +118,8 @@ type particleScores struct {
 	islands [][]island // fine islands [F]
 	pilots  int        // runs so far
 	fine    int        // fine islands so far
-	most    int        // fine islands that may be spent
+	spent   int        // their work, in units of the first of a family
+	most    int        // that may be spent
 }
 
 // newParticleScores prepares the estimation; spend is the most fine islands, 0 for what the rows
@@ -201,10 +255,21 @@ func (s *particleScores) worst(graphs *Posterior) (batch []int) {
 		}
 	}
 	sortBy(families, func(f int) float64 { return -spread[f] })
+	left := s.most - s.spent
 	for _, f := range families[:min(len(families), batchFamilies)] {
-		batch = append(batch, slices.Repeat([]int{f}, max(len(s.islands[f])/2, firstIslands))...)
+		level := s.nextLevel(f)
+		count := max(len(s.settled(f))/2, firstIslands)
+		if len(s.settled(f)) >= levelIslands && s.settled(f)[0].level < level {
+			count = levelCounts
+		}
+		for range count {
+			if left -= islandCost(level); left < 0 {
+				return batch
+			}
+			batch = append(batch, f)
+		}
 	}
-	return batch[:min(len(batch), max(s.most-s.fine, 0))]
+	return batch
 }
 
 // runPilots makes pilot runs of families.
@@ -226,9 +291,15 @@ func (s *particleScores) runPilots(ctx gocontext.Context, batch []int) error {
 // addIslands adds a fine island for each entry of batch.
 func (s *particleScores) addIslands(ctx gocontext.Context, batch []int) error {
 	p, l := s.problem, s.problem.layout()
-	first := make([]int, len(batch)) // the number of the island among those of its family
+	first := make([]int, len(batch))                                  // the number of the island among those of its family
+	levels, place := make([]int, len(batch)), make([]int, len(batch)) // place: among those of the level
 	count := map[int]int{}
 	for k, f := range batch {
+		levels[k] = s.nextLevel(f)
+		for _, own := range s.islands[f] {
+			place[k] += int(indicator(own.level == levels[k]))
+		}
+		place[k] += count[f]
 		first[k] = len(s.islands[f]) + count[f]
 		count[f]++
 	}
@@ -237,11 +308,13 @@ func (s *particleScores) addIslands(ctx gocontext.Context, batch []int) error {
 		random := stream.Rand(s.seed, fmt.Sprintf("island/%d/%d", batch[k], first[k]))
 		// every other one moves twice as long: what that changes shows whether particles had
 		// settled
-		sweeps := fineSweeps << (first[k] % 2)
-		return newNetworkFamily(p, f).temper(random, l, f, fineParticles, sweeps)
+		sweeps := fineSweeps << (place[k] % 2)
+		return newNetworkFamily(p, f).temper(random, l, f, fineParticles, sweeps*islandCost(levels[k]))
 	})
 	for k, own := range found {
+		own.level = levels[k]
 		s.islands[batch[k]] = append(s.islands[batch[k]], own)
+		s.spent += islandCost(own.level)
 	}
 	s.fine += len(batch)
 	s.status(fmt.Sprintf("%d fine islands of particles", s.fine))

@@ -14,8 +14,8 @@ func (s *particleScores) scores(optimistic bool) Scores {
 	out := Scores{Families: families, LogEvidence: make([]float64, len(families)), SE: make([]float64, len(families))}
 	spread := s.islandSpread()
 	var sizes, gaps []float64
-	for f, islands := range s.islands {
-		if len(islands) > 0 {
+	for f := range s.islands {
+		if islands := s.settled(f); len(islands) > 0 {
 			out.LogEvidence[f], out.SE[f] = s.combine(islands, spread)
 			if !math.IsNaN(s.pilot[f]) {
 				sizes, gaps = append(sizes, float64(families[f].Parents.Len())), append(gaps, out.LogEvidence[f]-s.pilot[f])

@@ -185,8 +185,8 @@ func (s *particleScores) parameters(random *rand.Rand) parameterSource {
 			s.islands[f] = []island{newNetworkFamily(p, p.Families[f]).temper(random, l, p.Families[f], fineParticles, fineSweeps)}
 		}
 		if cumulative[f] == nil {
-			logs := make([]float64, len(s.islands[f]))
-			for k, own := range s.islands[f] {
+			logs := make([]float64, len(s.settled(f)))
+			for k, own := range s.settled(f) {
 				logs[k] = own.logEvidence
 			}
 			norm, total := logsum.Of(logs), 0.0
@@ -195,7 +195,7 @@ func (s *particleScores) parameters(random *rand.Rand) parameterSource {
 				cumulative[f] = append(cumulative[f], total)
 			}
 		}
-		thetas := s.islands[f][drawIndex(random, cumulative[f])].thetas
+		thetas := s.settled(f)[drawIndex(random, cumulative[f])].thetas
 		return thetas[random.IntN(len(thetas))]
 	}
 }

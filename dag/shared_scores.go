@@ -117,7 +117,7 @@ func (s *particleScores) shareIslands(ctx gocontext.Context, stage string, batch
 	}
 	islands := make([]island, len(pieces))
 	for k, one := range pieces {
-		islands[k] = island{one.LogEvidence, one.Sweeps, one.Thetas}
+		islands[k] = island{logEvidence: one.LogEvidence, sweeps: one.Sweeps, thetas: one.Thetas}
 	}
 	return islands, nil
 }
