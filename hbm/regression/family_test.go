@@ -229,7 +229,8 @@ func TestFamilyMistakes(t *testing.T) {
 	require.ErrorContains(t, crossed.CheckFamily(hbm.PAVIE, 4), "family pavi-e reads whole groups: leave out the number of members, or use pavi-f or branch")
 	require.NoError(t, crossed.CheckFamily(hbm.PAVIF, 4))
 	selection := newRegression(t, frameOf(t, schools, FrameOptions{Formula: "y ~ x + (1 | class)"}), Options{Select: true})
-	require.ErrorContains(t, selection.CheckFamily(hbm.PAVIF, 0), "terms are selected with family marginal only, got pavi-f")
+	require.NoError(t, selection.CheckFamily(hbm.PAVIF, 0))
+	require.ErrorContains(t, selection.CheckFamily(hbm.Joint, 0), "one of several models is chosen with the families pavi-f, pavi-e and branch, got joint")
 }
 
 // A selection of terms by families of plates: evidences of every model are those of integrals that
