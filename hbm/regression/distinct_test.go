@@ -107,8 +107,10 @@ func TestAnswersOfDistinctRows(t *testing.T) {
 			f := frameOf(t, repeatedRows(), repeatedFrames[name])
 			var results []*Result
 			for _, r := range []*Regression{newRegression(t, f, Options{}), plainly(t, f)} {
-				result, err := r.Run(t.Context(), device, Run{})
+				said := 0
+				result, err := r.Run(t.Context(), device, Run{Status: func(string) { said++ }})
 				require.NoError(t, err)
+				require.Positive(t, said, "says what it does")
 				results = append(results, result)
 			}
 			got, want := results[0], results[1]

@@ -326,6 +326,7 @@ func (r *Regression) certificateOf(models []*modelIntegral, logPrior []float64) 
 // runExact is [Regression.Run] where nothing needs to be trained.
 func (r *Regression) runExact(ctx gocontext.Context, device *gpu.Device, cfg Run) (*Result, error) {
 	clock, started := run.NewClock(), time.Now()
+	cfg.say("effects are integrated out: draws of standard deviations around their mode")
 	found, err := r.integrate(ctx, r.effort().asked(cfg, started), cfg.Fit.Seed, cfg.Certify.Progress)
 	if err != nil {
 		return nil, err

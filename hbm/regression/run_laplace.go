@@ -237,6 +237,7 @@ func (r *Regression) weightedSample(found *integral) vti.WeightedSample {
 // runLaplace is [Regression.Run] for a response that is not gaussian: nothing is trained.
 func (r *Regression) runLaplace(ctx gocontext.Context, device *gpu.Device, cfg Run) (*Result, error) {
 	clock, started := run.NewClock(), time.Now()
+	cfg.say("effects have a normal approximation at their mode: looking for that of standard deviations")
 	found, err := r.weigh(ctx, effort{se: laplaceSE, ess: laplaceESS}.asked(cfg, started), cfg.Fit.Seed, cfg.Certify.Progress)
 	if err != nil {
 		return nil, err
