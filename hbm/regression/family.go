@@ -207,9 +207,16 @@ func (p *PlateModel) answer(ctx gocontext.Context, posterior *hbm.Posterior, cer
 		return err
 	}
 	r.fillSample(result, sample)
-	if err := r.compareExact(ctx, c.ESS, result); err != nil {
+	return r.finishFamily(ctx, result, sample, c.ESS, clock)
+}
+
+// finishFamily compares an answer of so many effective draws with the exact one where there is one,
+// checks the model, and writes the result.
+func (r *Regression) finishFamily(ctx gocontext.Context, result *Result, sample *posteriorSample, ess float64, clock *run.Clock) error {
+	if err := r.compareExact(ctx, ess, result); err != nil {
 		return err
 	}
+	var err error
 	if result.ModelCheck, err = r.checkModel(ctx, sample, *result.Seed); err != nil {
 		return err
 	}

@@ -117,13 +117,5 @@ func (p *PlateModel) answerChoice(ctx gocontext.Context, posterior *hbm.Posterio
 	}
 	sortModels(c)
 	r.fill(result, c, sample)
-	if err := r.compareExact(ctx, c.ESS, result); err != nil {
-		return err
-	}
-	if result.ModelCheck, err = r.checkModel(ctx, sample, *result.Seed); err != nil {
-		return err
-	}
-	clock.Certified()
-	result.Seconds = clock.Seconds()
-	return r.writeResult(result, sample)
+	return r.finishFamily(ctx, result, sample, c.ESS, clock)
 }
