@@ -97,18 +97,7 @@ func TestImputedCategories(t *testing.T) {
 	}
 	_, err = missingProblem(t, text, DataOptions{Discrete: []string{"c"}, Exclude: []string{"set"}, Clamp: []string{"drug=a"}}, ModelOptions{})
 	require.ErrorContains(t, err, `column "a", line 14: the node was set from outside and its value is missing`)
-	agreesWith(t, p, 3, func(visit func(x *mat.Dense, logWeight float64)) {
-		for code := range 16 {
-			x, left := mat.DenseCopyOf(p.Data.X), code
-			for row, nodes := range p.Data.missing {
-				for _, j := range nodes {
-					x.Set(row, j, float64(left%2))
-					left /= 2
-				}
-			}
-			visit(x, 0)
-		}
-	})
+	agreesWith(t, p, 3, fourBinaryCells(p))
 }
 
 // Numbers: two cells by a grid. A third is of a node that a clamp sets to its least value.
@@ -152,18 +141,7 @@ func TestImputedSoftInterventions(t *testing.T) {
 	p, err := missingProblem(t, text, DataOptions{Discrete: []string{"c"}, SoftIntervened: "soft"}, ModelOptions{})
 	require.NoError(t, err)
 	require.Equal(t, 4, p.Data.MissingCells())
-	agreesWith(t, p, 3, func(visit func(x *mat.Dense, logWeight float64)) {
-		for code := range 16 {
-			x, left := mat.DenseCopyOf(p.Data.X), code
-			for row, nodes := range p.Data.missing {
-				for _, j := range nodes {
-					x.Set(row, j, float64(left%2))
-					left /= 2
-				}
-			}
-			visit(x, 0)
-		}
-	})
+	agreesWith(t, p, 3, fourBinaryCells(p))
 
 	random, numbers := randomOf(6), strings.Builder{}
 	numbers.WriteString("a,b,c,soft\n")
@@ -252,4 +230,20 @@ func TestImputationErrors(t *testing.T) {
 	require.ErrorContains(t, err, `column "b" has 2 cells of 5, want at least 3`)
 	_, err = missingProblem(t, text, DataOptions{Discretize: Discretization{Classes: 2}}, ModelOptions{})
 	require.ErrorContains(t, err, "cut into classes")
+}
+
+// fourBinaryCells visits the completions of a table that lacks four cells, each of two levels.
+func fourBinaryCells(p *Problem) func(visit func(x *mat.Dense, logWeight float64)) {
+	return func(visit func(x *mat.Dense, logWeight float64)) {
+		for code := range 16 {
+			x, left := mat.DenseCopyOf(p.Data.X), code
+			for row, nodes := range p.Data.missing {
+				for _, j := range nodes {
+					x.Set(row, j, float64(left%2))
+					left /= 2
+				}
+			}
+			visit(x, 0)
+		}
+	}
 }
