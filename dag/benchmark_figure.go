@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
@@ -19,15 +20,30 @@ import (
 // Size of the figure: four panels side by side, and the legend, which has no line behind it, to
 // their right.
 const (
-	figureWidth  = 34 * vg.Centimeter
+	figureWidth  = 36 * vg.Centimeter
 	figureHeight = 9 * vg.Centimeter
-	legendWidth  = 3 * vg.Centimeter
+	legendWidth  = 5 * vg.Centimeter
+	figureMargin = 3 * vg.Millimeter
 	figureDPI    = 200
 )
 
-// methodColors are those of the lines, by method.
-var methodColors = map[string]color.Color{
-	"vti": color.NRGBA{R: 0x1f, G: 0x5f, B: 0xa8, A: 0xff}, "vti made": color.NRGBA{R: 0x1f, G: 0x8a, B: 0x4c, A: 0xff}, "greedy BIC": color.NRGBA{R: 0xc0, G: 0x50, B: 0x20, A: 0xff}, "empty": color.Gray{Y: 0x90},
+// methodStyle is how the figure shows a method. Answers of two ways often agree so well that one
+// line covers the other: the second is dashed, over a wider first one, and has rings for dots.
+type methodStyle struct {
+	label  string
+	color  color.Color
+	width  vg.Length
+	dashes []vg.Length
+	glyph  draw.GlyphDrawer
+	radius vg.Length
+}
+
+// methodStyles are those of the methods of the table.
+var methodStyles = map[string]methodStyle{
+	"vti":        {"vti, node by node", color.NRGBA{R: 0x8c, G: 0xb8, B: 0xe8, A: 0xff}, vg.Points(4), nil, draw.CircleGlyph{}, vg.Points(3)},
+	"vti made":   {"vti, one flow", color.NRGBA{R: 0x0b, G: 0x3c, B: 0x74, A: 0xff}, vg.Points(1.5), []vg.Length{vg.Points(5), vg.Points(4)}, draw.RingGlyph{}, vg.Points(4.5)},
+	"greedy BIC": {"greedy BIC", color.NRGBA{R: 0xc0, G: 0x50, B: 0x20, A: 0xff}, vg.Points(1.5), nil, draw.TriangleGlyph{}, vg.Points(3)},
+	"empty":      {"empty graph", color.Gray{Y: 0x90}, vg.Points(1.5), nil, draw.BoxGlyph{}, vg.Points(2.5)},
 }
 
 // writeBenchmarkFigure draws the four scores against the number of rows, with bars of one standard
@@ -36,18 +52,21 @@ func writeBenchmarkFigure(path string, table []BenchmarkRow) error {
 	panels := [][]*plot.Plot{{}}
 	var legend plot.Legend
 	for _, panel := range []struct {
-		name string
-		of   func(BenchmarkRow) (value, se Number)
+		name    string
+		low, up float64 // of the axis; up is that of the values if 0
+		of      func(BenchmarkRow) (value, se Number)
 	}{
-		{"F1", func(r BenchmarkRow) (Number, Number) { return r.F1, r.F1SE }},
-		{"SHD", func(r BenchmarkRow) (Number, Number) { return r.SHD, r.SHDSE }},
-		{"Brier", func(r BenchmarkRow) (Number, Number) { return r.Brier, r.BrierSE }},
-		{"AUROC", func(r BenchmarkRow) (Number, Number) { return r.AUROC, r.AUROCSE }},
+		{"F1", -0.02, 1.01, func(r BenchmarkRow) (Number, Number) { return r.F1, r.F1SE }},
+		{"SHD", -0.5, 0, func(r BenchmarkRow) (Number, Number) { return r.SHD, r.SHDSE }},
+		{"Brier", -0.5, 0, func(r BenchmarkRow) (Number, Number) { return r.Brier, r.BrierSE }},
+		{"AUROC", 0.39, 1.01, func(r BenchmarkRow) (Number, Number) { return r.AUROC, r.AUROCSE }},
 	} {
 		p, err := benchmarkPanel(panel.name, table, panel.of)
 		if err != nil {
 			return err
 		}
+		p.Y.Min = min(p.Y.Min, panel.low)
+		p.Y.Max = max(p.Y.Max, panel.up)
 		if panel.name == "SHD" { // which every method has
 			legend = p.Legend
 			legend.Top = true
@@ -62,10 +81,10 @@ func writeBenchmarkFigure(path string, table []BenchmarkRow) error {
 		}
 		tiles := draw.Tiles{Rows: 1, Cols: len(panels[0]), PadX: 5 * vg.Millimeter}
 		whole := draw.New(canvas)
-		for i, c := range plot.Align(panels, tiles, draw.Crop(whole, 0, -legendWidth, 0, 0))[0] {
+		for i, c := range plot.Align(panels, tiles, draw.Crop(whole, figureMargin, -legendWidth, figureMargin, -figureMargin))[0] {
 			panels[0][i].Draw(c)
 		}
-		legend.Draw(draw.Crop(whole, figureWidth-legendWidth, -2*vg.Millimeter, 0, -vg.Centimeter))
+		legend.Draw(draw.Crop(whole, figureWidth-legendWidth, -figureMargin, 0, -vg.Centimeter))
 		if err := atomicfile.Write(path+format, func(w io.Writer) error {
 			_, err := canvas.WriteTo(w)
 			return err
@@ -86,6 +105,9 @@ func benchmarkPanel(name string, table []BenchmarkRow, of func(BenchmarkRow) (va
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text = name, "rows"
 	p.X.Scale = plot.LogScale{}
+	for _, style := range []*text.Style{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
+		style.Font.Variant = "Sans"
+	}
 	byMethod := map[string]*points{}
 	var methods []string
 	var ticks plot.ConstantTicks
@@ -124,10 +146,16 @@ func benchmarkPanel(name string, table []BenchmarkRow, of func(BenchmarkRow) (va
 		if err != nil {
 			return nil, err
 		}
-		line.Color, bars.Color = methodColors[method], methodColors[method]
-		line.Width = vg.Points(1.5)
-		p.Add(line, bars)
-		p.Legend.Add(method, line)
+		dots, err := plotter.NewScatter(byMethod[method].XYs)
+		if err != nil {
+			return nil, err
+		}
+		style := methodStyles[method]
+		line.Color, line.Width, line.Dashes = style.color, style.width, style.dashes
+		dots.Color, dots.Shape, dots.Radius = style.color, style.glyph, style.radius
+		bars.Color = style.color
+		p.Add(line, bars, dots)
+		p.Legend.Add(style.label, line, dots)
 	}
 	if len(ticks) == 1 { // a scale needs an extent
 		p.X.Min, p.X.Max = ticks[0].Value/2, ticks[0].Value*2
