@@ -102,16 +102,22 @@ func conclusion(sp space.Space, weights, chains *Certificate) *Certificate {
 		return weights
 	}
 	if chains.Verdict == Trusted {
-		why := "weights were not good enough to confirm the chains: "
-		if weights.Verdict == Trusted {
-			why += difference
-		} else {
-			why += weights.Reasons[0]
+		why := difference
+		if weights.Verdict != Trusted {
+			why = weights.Reasons[0]
 		}
-		chains.lower(Doubtful, "%s", why)
+		chains.lower(Doubtful, "weights were not good enough to confirm the chains: %s; log evidence %s by weights, %s by chains", why, weights.evidenceText(), chains.evidenceText())
 	}
 	chains.adopt(weights)
 	return chains
+}
+
+// evidenceText is the log evidence with its error, for a reason of a verdict.
+func (c *Certificate) evidenceText() string {
+	if !finite(c.LogEvidence) {
+		return "not resolved"
+	}
+	return fmt.Sprintf("%.2f ± %.2g", c.LogEvidence, c.LogEvidenceSE)
 }
 
 // missedByChains says what chains have missed of what weights found, or is empty. Weights that are

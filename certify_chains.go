@@ -31,6 +31,11 @@ func certifyByChains(ctx context.Context, e *evaluator, weights *Certificate, cf
 	if err != nil {
 		return nil, err
 	}
+	return chainsCertificate(e, chains, cfg.stream)
+}
+
+// chainsCertificate is what chains show.
+func chainsCertificate(e *evaluator, chains *rjmcmc.Result, stream string) (*Certificate, error) {
 	worst := worstOf(e.target.Space(), chains)
 	if math.IsNaN(worst.RHat) {
 		worst.RHat, worst.ESS = math.Inf(1), 0
@@ -47,10 +52,11 @@ func certifyByChains(ctx context.Context, e *evaluator, weights *Certificate, cf
 		sample.Group = append(sample.Group, draw%chains.Chains)
 	}
 	sample.LogP = chains.LogDensity
+	var err error
 	if sample.LogQ, err = e.logProb(sample.Codes, sample.Theta); err != nil {
 		return nil, err
 	}
-	random := e.random(cfg.stream + "/proposed")
+	random := e.random(stream + "/proposed")
 	for len(c.Proposed) < chains.Draws() {
 		codes, err := e.drawCodes(random)
 		if err != nil {

@@ -95,6 +95,7 @@
 //	witness.go           what earlier certificates and chains have found
 //	certify_witness.go   weights of it under a certificate's proposals
 //	certify_chains.go    tempered chains that check weights
+//	certify_collapsed.go annealed populations and chains over models and latent variables
 //	chain_length.go      how long they are, and when they go on
 //	certify_agreement.go when weights and chains agree
 //	chains.go            what all chains have in common

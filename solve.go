@@ -50,6 +50,8 @@ func (s *solver) solve(ctx context.Context) (*Solution, error) {
 		var err error
 		before := s.plan
 		switch s.plan.Next {
+		case collapsing:
+			err = s.collapse(ctx)
 		case glancing:
 			err = s.glance(ctx)
 		case training:

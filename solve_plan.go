@@ -12,6 +12,7 @@ import (
 type stage string
 
 const (
+	collapsing stage = "collapse"
 	glancing   stage = "glance"
 	training   stage = "train"
 	certifying stage = "certify"
@@ -42,12 +43,9 @@ type plan struct {
 }
 
 // restore reads the plan of the checkpoint that training goes on from, if it does, and the
-// beginning of a plan otherwise.
-func (p *plan) restore(cfg *SolveConfig, fit *Config) error {
-	*p = plan{Next: glancing, Why: "before any training"}
-	if fit.Begin != nil && cfg.Certify.Confirm { // which is good where it serves, and chains are needed anyway
-		p.Next = certifying
-	}
+// beginning of a plan with a stage otherwise.
+func (p *plan) restore(first stage, fit *Config) error {
+	*p = plan{Next: first, Why: "before any training"}
 	if !fit.Resume {
 		return nil
 	}

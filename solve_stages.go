@@ -53,6 +53,34 @@ func (s *solver) glance(ctx context.Context) error {
 	return s.next(ctx, now, masses)
 }
 
+// collapsedShare is the part of MaxTime that a collapsed posterior has, so that there is time for
+// other methods. Chosen by hand.
+const collapsedShare = 0.6
+
+// collapse certifies by the collapsed posterior, which needs no training. Where that does not earn
+// trust, weights and training are next.
+func (s *solver) collapse(ctx context.Context) error {
+	s.say(s.plan.Why, "populations and tempered chains over models and latent variables, without parameters")
+	cfg := s.cfg.Certify
+	cfg.stream = "collapsed"
+	limited, cancel := s.limited(ctx, collapsedShare)
+	defer cancel()
+	c, err := certifyCollapsed(limited, s.t.evaluator, cfg)
+	switch {
+	case ctx.Err() != nil:
+		return s.stopped(err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return s.begin(glancing, Starting, "that took too long", "weights of q")
+	case err != nil:
+		return s.begin(glancing, Starting, "that failed ("+err.Error()+")", "weights of q")
+	}
+	s.report(c, true)
+	if s.best, s.last = c, c; c.Verdict == Trusted {
+		return s.begin(finished, Weighing, "done", c.Verdict.String())
+	}
+	return s.begin(glancing, Starting, c.Reasons[0], "weights of q")
+}
+
 // needsPilot reports whether q(m) is a network that has learned nothing yet, and weights are those
 // of its draws.
 func (s *solver) needsPilot() bool {

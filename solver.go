@@ -27,9 +27,20 @@ type solver struct {
 func (s *solver) open(ctx context.Context, anchor bool) (err error) {
 	if s.t, err = newTrainer(ctx, s.device, s.target, s.cfg.Fit, anchor); err == nil {
 		s.t.untrained = s.t.step == 0 && s.cfg.Fit.Begin == nil
-		s.t.plan, err = &s.plan, s.plan.restore(&s.cfg, &s.t.config)
+		s.t.plan, err = &s.plan, s.plan.restore(s.firstStage(), &s.t.config)
 	}
 	return err
+}
+
+// firstStage is what a plan begins with.
+func (s *solver) firstStage() stage {
+	switch {
+	case s.cfg.Fit.Begin != nil && s.cfg.Certify.Confirm: // which is good where it serves, and chains are needed anyway
+		return certifying
+	case s.cfg.Fit.Begin == nil && !s.cfg.Untrained && collapsedOf(s.t.evaluator) != nil:
+		return collapsing
+	}
+	return glancing
 }
 
 // late reports whether the time is over: there is a limit, and the clock has passed it.

@@ -41,9 +41,9 @@ func TestNetworksAreCertifiedAtOnce(t *testing.T) {
 		fit  *Config
 		next stage
 	}{{confirmed, begun, certifying}, {SolveConfig{}, begun, glancing}, {confirmed, &Config{}, glancing}} {
-		var p plan
-		require.NoError(t, p.restore(&c.cfg, c.fit))
-		require.Equal(t, c.next, p.Next)
+		c.cfg.Fit = *c.fit
+		s := &solver{cfg: c.cfg, t: &trainer{evaluator: &evaluator{target: newNormals(t, 2)}}}
+		require.Equal(t, c.next, s.firstStage())
 	}
 	s := &solver{cfg: SolveConfig{Certify: CertifyConfig{Draws: 1 << 18}}}
 	require.Equal(t, fewestDraws, s.draws())

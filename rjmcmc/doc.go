@@ -65,6 +65,8 @@
 //	config.go       Config and its defaults
 //	run.go          Run
 //	models.go       chains over models alone, whose masses are known or estimated
+//	collapsed.go    chains over models and discrete latent variables
+//	annealed.go     populations of them from the prior to the posterior
 //	sampler.go      one run in progress
 //	blocks.go       rows that one goroutine moves at a time
 //	population.go   the states of all chains and temperatures, as rows

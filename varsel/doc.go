@@ -81,6 +81,7 @@
 //	slab.go, slab_*.go        g-priors and their mixtures
 //	mode_starts.go            where few rows that contradict each other have modes
 //	assignments.go            robust regressions of few rows: sums over which rows are outliers
+//	collapsed.go              robust regressions of more rows: moves of predictors and outliers
 //	conjugate.go, conjugate_scale.go, conjugate_moments.go
 //	                          one model given σ, its posterior of σ, and moments of all models
 //

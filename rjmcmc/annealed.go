@@ -1,0 +1,199 @@
+package rjmcmc
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/parallel"
+	"github.com/transdim/vti/internal/stream"
+)
+
+// AnnealConfig says how many states are annealed from the prior to the posterior.
+type AnnealConfig struct {
+	// Groups populations of Particles states each know nothing of each other.
+	Groups, Particles int
+	// Powers are those of the evidences on the way, from 0 to 1. nil stands for as many as a
+	// population of Particles finds that it needs.
+	Powers []float64
+	Seed   uint64
+}
+
+// Annealed are populations that a sequential Monte Carlo sampler has annealed (Del Moral, Doucet
+// and Jasra 2006).
+type Annealed struct {
+	// Powers are those of the way.
+	Powers []float64
+	Groups []AnnealedGroup
+}
+
+// AnnealedGroup is one population. The mean of exp LogEvidence is Σ_m p(m) p(y | m), whatever the
+// number of states.
+type AnnealedGroup struct {
+	LogEvidence float64
+	States      []CollapsedState
+	// Weights of the states sum to one.
+	Weights []float64
+}
+
+// How populations are annealed. Chosen by hand, not tuned.
+const (
+	// annealedShare of the states are effective after a step of the power.
+	annealedShare = 0.9
+	// annealedSweeps follow each.
+	annealedSweeps = 2
+	// mostPowers bounds the steps: more say that the evidence changes by orders of magnitude
+	// between states at any power.
+	mostPowers = 2000
+)
+
+// Anneal draws populations from the posterior. It fails where an evidence is not a number.
+func Anneal(ctx context.Context, c Collapsed, cfg AnnealConfig) (*Annealed, error) {
+	a := &Annealed{Powers: cfg.Powers, Groups: make([]AnnealedGroup, cfg.Groups)}
+	if a.Powers == nil {
+		p := &annealing{random: stream.Rand(cfg.Seed, "anneal/powers")}
+		if err := p.start(c, cfg.Particles); err != nil {
+			return nil, err
+		}
+		for a.Powers = []float64{0}; p.power < 1; a.Powers = append(a.Powers, p.power) {
+			if len(a.Powers) > mostPowers {
+				return nil, fmt.Errorf("rjmcmc: annealing took %d steps to a power of %.2g: the evidence differs too much between states", mostPowers, p.power)
+			}
+			if err := p.step(ctx, p.next(), 1); err != nil {
+				return nil, err
+			}
+		}
+	}
+	err := parallel.Do(cfg.Groups, func(g int) error {
+		p := &annealing{random: stream.Rand(cfg.Seed, fmt.Sprintf("anneal/%d", g))}
+		if err := p.start(c, cfg.Particles); err != nil {
+			return err
+		}
+		for _, power := range a.Powers[1:] {
+			if err := p.step(ctx, power, 0.5); err != nil {
+				return err
+			}
+		}
+		a.Groups[g] = p.group()
+		return nil
+	})
+	return a, err
+}
+
+// annealing is a population on its way.
+type annealing struct {
+	random      *rand.Rand
+	states      []CollapsedState
+	logEvidence []float64 // of the states
+	logWeight   []float64
+	power       float64
+	logMean     float64 // of weights up to the last resampling
+}
+
+func (p *annealing) start(c Collapsed, particles int) error {
+	p.logEvidence, p.logWeight = make([]float64, particles), make([]float64, particles)
+	for i := range particles {
+		state, err := c.Prior(p.random)
+		if err != nil {
+			return err
+		}
+		p.states = append(p.states, state)
+		if p.logEvidence[i] = state.Sweep(0, p.random); math.IsNaN(p.logEvidence[i]) {
+			return fmt.Errorf("rjmcmc: the evidence of a state is not a number")
+		}
+	}
+	return nil
+}
+
+// effective is the share of the states that would be effective after a step to a power.
+func (p *annealing) effective(power float64) float64 {
+	ones, squares := make([]float64, len(p.states)), make([]float64, len(p.states))
+	for i, e := range p.logEvidence {
+		ones[i] = p.logWeight[i] + (power-p.power)*e
+		squares[i] = 2 * ones[i]
+	}
+	return math.Exp(2*logsum.Of(ones)-logsum.Of(squares)) / float64(len(p.states))
+}
+
+// next is the power at which annealedShare of the states are effective.
+func (p *annealing) next() float64 {
+	if p.effective(1) >= annealedShare {
+		return 1
+	}
+	low, high := p.power, 1.0
+	for range 50 {
+		if middle := (low + high) / 2; p.effective(middle) >= annealedShare {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high
+}
+
+// step weighs the states for a power, draws them anew where a smaller share than given is
+// effective, and moves them.
+func (p *annealing) step(ctx context.Context, power, resampled float64) error {
+	share := p.effective(power)
+	for i, e := range p.logEvidence {
+		p.logWeight[i] += (power - p.power) * e
+	}
+	p.power = power
+	if share < resampled {
+		p.resample()
+	}
+	for i, state := range p.states {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("rjmcmc: annealing stopped at a power of %.2g: %w", power, err)
+		}
+		for range annealedSweeps {
+			p.logEvidence[i] = state.Sweep(power, p.random)
+		}
+	}
+	return nil
+}
+
+// resample draws the states anew by their weights (systematically, Kitagawa 1996).
+func (p *annealing) resample() {
+	total, n := logsum.Of(p.logWeight), float64(len(p.states))
+	p.logMean += total - math.Log(n)
+	states, logEvidence := make([]CollapsedState, 0, len(p.states)), make([]float64, 0, len(p.states))
+	at, reached := p.random.Float64(), 0.0
+	last := 0
+	for i, weight := range p.logWeight {
+		reached += math.Exp(weight-total) * n
+		for copies := 0; at < reached && len(states) < len(p.states); at, copies = at+1, copies+1 {
+			state := p.states[i]
+			if copies > 0 {
+				state = state.Clone()
+			}
+			states, logEvidence, last = append(states, state), append(logEvidence, p.logEvidence[i]), i
+		}
+	}
+	for len(states) < len(p.states) { // rounding
+		states, logEvidence = append(states, p.states[last].Clone()), append(logEvidence, p.logEvidence[last])
+	}
+	p.states, p.logEvidence = states, logEvidence
+	clear(p.logWeight)
+}
+
+// group is the population at the end of its way.
+func (p *annealing) group() AnnealedGroup {
+	total := logsum.Of(p.logWeight)
+	weights := make([]float64, len(p.states))
+	for i, weight := range p.logWeight {
+		weights[i] = math.Exp(weight - total)
+	}
+	return AnnealedGroup{p.logMean + total - math.Log(float64(len(p.states))), p.states, weights}
+}
+
+// Ladder are powers for tempered chains, from 1 to 0: about every step-th of the way.
+func (a *Annealed) Ladder(step int) []float64 {
+	ladder := []float64{1}
+	for i := len(a.Powers) - 1 - step; i > 0; i -= step {
+		ladder = append(ladder, a.Powers[i])
+	}
+	return append(ladder, 0)
+}

@@ -1,0 +1,174 @@
+package rjmcmc
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/transdim/vti/internal/parallel"
+	"github.com/transdim/vti/internal/stream"
+)
+
+// Collapsed is a posterior over models m and discrete latent variables a given which parameters are
+// integrated out in closed form: which rows are outliers, say. Where parameters have a mode for
+// every likely a, chains and populations of (m, a) move between them in steps that parameters
+// cannot take. Its methods may be called from several goroutines.
+type Collapsed interface {
+	// Prior draws a state from p(m, a).
+	Prior(random *rand.Rand) (CollapsedState, error)
+	// Far draws a state from some distribution that spreads over what may be modes, in which chains
+	// start that are to find modes which the way from the prior leads past.
+	Far(random *rand.Rand) (CollapsedState, error)
+}
+
+// CollapsedState is a model with values of the latent variables.
+type CollapsedState interface {
+	// Sweep moves the state so that p(m, a) p(y | m, a)^power stays as it is, and returns
+	// log p(y | m, a) then.
+	Sweep(power float64, random *rand.Rand) (logEvidence float64)
+	// Clone is a copy that shares nothing that Sweep changes.
+	Clone() CollapsedState
+	// Draw writes the model to code [S] and draws θ from p(θ | y, m, a) to theta [D], inactive
+	// coordinates 0. It returns log p(m) + log p(y, θ | m), which a has no part in, and an error
+	// where numbers have lost too many digits to be believed.
+	Draw(random *rand.Rand, code []int32, theta []float64) (logDensity float64, err error)
+}
+
+// CollapsedConfig says how many tempered chains over a Collapsed posterior there are, and how long.
+type CollapsedConfig struct {
+	// Every Thin-th of at most Iterations iterations after BurnIn is kept.
+	Chains, BurnIn, Iterations, Thin int
+	// Powers are those of the evidences of the copies of each chain, from 1 to 0.
+	Powers []float64
+	// Enough, when not nil, is called after First iterations and whenever there are twice as many;
+	// true ends the run. 0 stands for Iterations.
+	First  int
+	Enough func(*Result) bool
+	// Progress, when not nil, is called before Enough with the number of iterations so far.
+	Progress func(done, total int)
+	Seed     uint64
+}
+
+// RunCollapsed runs tempered chains: in each iteration every copy of a chain makes a sweep, and
+// neighbours exchange their states. Chains never meet, and every one has random numbers of its own.
+// All copies of the even chains start from the prior, and those of the odd chains from states that
+// are far from it. sites and mask are those of the models' space.
+func RunCollapsed(ctx context.Context, c Collapsed, sites int, mask func(code []int32, mask []bool) []bool, cfg CollapsedConfig) (*Result, error) {
+	dim := len(mask(make([]int32, sites), nil))
+	r := &Result{Chains: cfg.Chains, Sites: sites, Dim: dim, BurnIn: cfg.BurnIn, Thin: cfg.Thin, ladder: cfg.Powers}
+	chains := make([]*collapsedChain, cfg.Chains)
+	err := parallel.Do(cfg.Chains, func(k int) (err error) {
+		chains[k], err = newCollapsedChain(ctx, c, k, cfg)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	next := cfg.First
+	if next == 0 {
+		next = cfg.Iterations
+	}
+	for done := 0; done < cfg.Iterations; next = 2 * done {
+		n := (min(next, cfg.Iterations) - done) / cfg.Thin
+		if err := parallel.Do(cfg.Chains, func(k int) error { return chains[k].run(ctx, n, cfg.Thin, sites, dim) }); err != nil {
+			return nil, err
+		}
+		done = min(next, cfg.Iterations)
+		for i := range n {
+			for _, chain := range chains {
+				code := chain.codes[i*sites : (i+1)*sites]
+				r.codes, r.theta, r.mask = append(r.codes, code...), append(r.theta, chain.theta[i*dim:(i+1)*dim]...), append(r.mask, mask(code, nil)...)
+				r.LogDensity = append(r.LogDensity, chain.logDensity[i])
+			}
+			for t := range cfg.Powers {
+				for _, chain := range chains {
+					r.tilt = append(r.tilt, chain.tilt[i*len(cfg.Powers)+t])
+				}
+			}
+			r.atStart = append(r.atStart, 0)
+		}
+		if cfg.Progress != nil {
+			cfg.Progress(done, cfg.Iterations)
+		}
+		if cfg.Enough != nil && cfg.Enough(r) {
+			break
+		}
+	}
+	return r, nil
+}
+
+// collapsedChain is one of them, with what it has kept since it was asked last.
+type collapsedChain struct {
+	random           *rand.Rand
+	powers           []float64
+	states           []CollapsedState
+	logEvidence      []float64
+	done             int
+	codes            []int32
+	theta            []float64
+	logDensity, tilt []float64
+}
+
+func newCollapsedChain(ctx context.Context, c Collapsed, k int, cfg CollapsedConfig) (*collapsedChain, error) {
+	chain := &collapsedChain{
+		random: stream.Rand(cfg.Seed, fmt.Sprintf("collapsed/%d", k)), powers: cfg.Powers, logEvidence: make([]float64, len(cfg.Powers)),
+	}
+	start := c.Prior
+	if k%2 == 1 {
+		start = c.Far
+	}
+	for range cfg.Powers {
+		state, err := start(chain.random)
+		if err != nil {
+			return nil, err
+		}
+		chain.states = append(chain.states, state)
+	}
+	for range cfg.BurnIn {
+		if err := chain.iterate(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return chain, nil
+}
+
+// iterate moves all copies, and lets the even or the odd pairs of neighbours exchange their states.
+func (chain *collapsedChain) iterate(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("rjmcmc: stopped in iteration %d: %w", chain.done, err)
+	}
+	for t, state := range chain.states {
+		if chain.logEvidence[t] = state.Sweep(chain.powers[t], chain.random); math.IsNaN(chain.logEvidence[t]) {
+			return fmt.Errorf("rjmcmc: the evidence of a state is not a number")
+		}
+	}
+	for t := chain.done % 2; t+1 < len(chain.states); t += 2 {
+		if -chain.random.ExpFloat64() < (chain.powers[t]-chain.powers[t+1])*(chain.logEvidence[t+1]-chain.logEvidence[t]) {
+			chain.states[t], chain.states[t+1] = chain.states[t+1], chain.states[t]
+			chain.logEvidence[t], chain.logEvidence[t+1] = chain.logEvidence[t+1], chain.logEvidence[t]
+		}
+	}
+	chain.done++
+	return nil
+}
+
+// run keeps n iterations, every thin-th that it makes.
+func (chain *collapsedChain) run(ctx context.Context, n, thin, sites, dim int) error {
+	chain.codes, chain.theta = slices.Grow(chain.codes[:0], n*sites)[:n*sites], slices.Grow(chain.theta[:0], n*dim)[:n*dim]
+	chain.logDensity, chain.tilt = chain.logDensity[:0], chain.tilt[:0]
+	for i := range n {
+		for range thin {
+			if err := chain.iterate(ctx); err != nil {
+				return err
+			}
+		}
+		logDensity, err := chain.states[0].Draw(chain.random, chain.codes[i*sites:(i+1)*sites], chain.theta[i*dim:(i+1)*dim])
+		if err != nil {
+			return err
+		}
+		chain.logDensity, chain.tilt = append(chain.logDensity, logDensity), append(chain.tilt, chain.logEvidence...)
+	}
+	return nil
+}
