@@ -73,6 +73,8 @@ type Certificate struct {
 	// rests on weights. KHat is then NaN, and ESS that of the quantity with the fewest effective
 	// draws.
 	RHat float64
+	// mixedRHat is the largest R-hat at which these chains agree.
+	mixedRHat float64
 	// KHat is the Pareto shape that the weights of the models do not exceed, but for models that
 	// together hold a tenth of the probability; in an incomplete certificate that of all weights
 	// together. ESS is the effective number of the Draws.
@@ -335,7 +337,7 @@ func (c *Certificate) judge() {
 		return
 	}
 	if c.RHat > 0 {
-		j.Chains(c.RHat)
+		j.ChainsWithin(c.RHat, c.mixedRHat)
 	} else {
 		j.Weights(c.KHat)
 		j.Missed(c.missed, c.KHat, c.Draws)

@@ -31,53 +31,79 @@ const (
 // weights have missed; draws of the chains themselves do not. Where there is one, weights are made
 // once more with proposals there.
 func check(ctx context.Context, e *evaluator, weights *Certificate, cfg CertifyConfig, again func(CertifyConfig) (*Certificate, error)) (*Certificate, error) {
+	c := &confirmation{e: e, weights: weights, cfg: cfg, again: again}
 	if cfg.Short && weights.Verdict == Trusted {
-		if err := checkShort(ctx, e, weights, cfg); err != nil || weights.Confirmed {
-			return weights, err
+		if err := c.short(ctx); err != nil || c.weights.Confirmed {
+			return c.weights, err
 		}
 	}
-	chains, err := certifyByChains(ctx, e, weights, cfg, longChains(cfg))
+	chains, err := certifyByChains(ctx, e, c.weights, c.cfg, longChains(cfg))
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		weights.lower(Doubtful, "chains could not check it: %v", err)
-		return weights, nil
+		c.weights.lower(Doubtful, "chains could not check it: %v", err)
+		return c.weights, nil
 	}
-	unseen, share, err := weights.unseenOf(chains)
-	if err != nil {
+	if err := c.cover(chains); err != nil {
 		return nil, err
 	}
-	if share > verdict.DoubtfulMissed {
-		cfg.stream, cfg.witnesses = cfg.stream+"/again", append(slices.Clone(cfg.witnesses), unseen)
-		if weights, err = again(cfg); err != nil {
-			return nil, err
-		}
-		if _, share, err = weights.unseenOf(chains); err != nil {
-			return nil, err
-		}
-		if share > verdict.DoubtfulMissed {
-			weights.lower(Doubtful, "tempered chains found %.2g of the posterior where hardly any draw falls", share)
-		}
-		weights.witnesses.add(unseen)
-	}
-	answer := conclusion(e.target.Space(), weights, chains)
-	answer.witnesses = weights.witnesses
+	answer := conclusion(e.target.Space(), c.weights, chains)
+	answer.witnesses = c.weights.witnesses
 	return answer, nil
 }
 
-// checkShort confirms weights where short chains agree with them. What else short chains show is
-// for longer ones to say.
-func checkShort(ctx context.Context, e *evaluator, weights *Certificate, cfg CertifyConfig) error {
-	cfg.stream += "/short"
-	chains, err := certifyByChains(ctx, e, weights, cfg, shortChains)
-	if err != nil {
-		return ctx.Err()
+// confirmation is a check in progress.
+type confirmation struct {
+	e       *evaluator
+	weights *Certificate
+	cfg     CertifyConfig // with what chains have found so far as witnesses
+	found   witnesses
+	again   func(CertifyConfig) (*Certificate, error)
+}
+
+// short confirms weights where short chains agree with them. What else those show is for longer
+// ones to say, but what they have found where weights had no draws stays found.
+func (c *confirmation) short(ctx context.Context) error {
+	sp := c.e.target.Space()
+	for _, length := range []chainLength{shortChains, warmChains()} {
+		cfg := c.cfg
+		cfg.stream = fmt.Sprintf("%s/short/%d", cfg.stream, length.burnIn)
+		chains, err := certifyByChains(ctx, c.e, c.weights, cfg, length)
+		if err != nil || chains.Verdict != Trusted {
+			if ctx.Err() != nil {
+				return err
+			}
+			continue // chains that have not mixed say nothing
+		}
+		if err := c.cover(chains); err != nil {
+			return err
+		}
+		c.weights.Confirmed = c.weights.Verdict == Trusted && missedByChains(c.weights, chains) == "" && disagreement(sp, c.weights, chains) == ""
+		return nil
 	}
-	_, share, err := weights.unseenOf(chains)
-	weights.Confirmed = err == nil && share <= verdict.DoubtfulMissed && chains.Verdict == Trusted &&
-		missedByChains(weights, chains) == "" && disagreement(e.target.Space(), weights, chains) == ""
-	return err
+	return nil
+}
+
+// cover makes weights once more, with proposals where chains have draws and these have none.
+func (c *confirmation) cover(chains *Certificate) error {
+	unseen, share, err := c.weights.unseenOf(chains)
+	if err != nil || !(share > verdict.DoubtfulMissed) {
+		return err
+	}
+	c.found.add(unseen)
+	c.cfg.stream, c.cfg.witnesses = c.cfg.stream+"/again", append(slices.Clone(c.cfg.witnesses), unseen)
+	if c.weights, err = c.again(c.cfg); err != nil {
+		return err
+	}
+	if _, share, err = c.weights.unseenOf(chains); err != nil {
+		return err
+	}
+	if share > verdict.DoubtfulMissed {
+		c.weights.lower(Doubtful, "tempered chains found %.2g of the posterior where hardly any draw falls", share)
+	}
+	c.weights.witnesses.add(c.found...)
+	return nil
 }
 
 // conclusion is what weights and chains together show.

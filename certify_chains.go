@@ -22,7 +22,7 @@ func certifyByChains(ctx context.Context, e *evaluator, weights *Certificate, cf
 	}
 	settings.Starts = settings.Starts[:length.chains] // of all kinds
 	settings.Chains, settings.BurnIn, settings.Iterations = length.chains, length.burnIn, length.iterations
-	settings.Enough = func(chains *rjmcmc.Result) bool { return length.reached(worstOf(e.target.Space(), chains)) }
+	settings.Enough = func(chains *rjmcmc.Result) bool { return length.reached(e.target.Space(), chains) }
 	settings.Further = func(chains *rjmcmc.Result) int { return length.further(e.target.Space(), weights, chains) }
 	if cfg.Progress != nil {
 		settings.Progress = func(now rjmcmc.Progress) { cfg.Progress(cfg.Draws+cfg.Draws*now.Iteration/now.Total, 2*cfg.Draws) }
@@ -31,17 +31,17 @@ func certifyByChains(ctx context.Context, e *evaluator, weights *Certificate, cf
 	if err != nil {
 		return nil, err
 	}
-	return chainsCertificate(e, chains, cfg.stream)
+	return chainsCertificate(e, chains, length.rHat, cfg.stream)
 }
 
-// chainsCertificate is what chains show.
-func chainsCertificate(e *evaluator, chains *rjmcmc.Result, stream string) (*Certificate, error) {
+// chainsCertificate is what chains show, which agree at an R-hat of at most mixed.
+func chainsCertificate(e *evaluator, chains *rjmcmc.Result, mixed float64, stream string) (*Certificate, error) {
 	worst := worstOf(e.target.Space(), chains)
 	if math.IsNaN(worst.RHat) {
 		worst.RHat, worst.ESS = math.Inf(1), 0
 	}
 	// antithetic draws may count for more than they are
-	c := &Certificate{Basis: Chains, KHat: math.NaN(), RHat: worst.RHat, ESS: min(worst.ESS, float64(chains.Draws())), Draws: chains.Draws()}
+	c := &Certificate{Basis: Chains, KHat: math.NaN(), RHat: worst.RHat, mixedRHat: mixed, ESS: min(worst.ESS, float64(chains.Draws())), Draws: chains.Draws()}
 	c.LogEvidence, c.LogEvidenceSE = chains.LogEvidence()
 	sample := &c.Sample
 	sample.Theta = mat.NewDense(chains.Draws(), chains.Dim, nil)

@@ -84,7 +84,7 @@ func certifyCollapsed(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Ce
 	if err := fitToDraws(ctx, e, chains); err != nil {
 		return nil, err
 	}
-	certificate, err := chainsCertificate(e, chains, cfg.stream)
+	certificate, err := chainsCertificate(e, chains, enoughRHat, cfg.stream)
 	if err != nil {
 		return nil, err
 	}
@@ -95,13 +95,13 @@ func certifyCollapsed(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Ce
 // collapsedChainsOf are chains that are as long as it takes.
 func collapsedChainsOf(ctx context.Context, e *evaluator, c rjmcmc.Collapsed, ladder []float64, cfg CertifyConfig) (*rjmcmc.Result, error) {
 	sp := e.target.Space()
-	length := chainLength{enough: enoughESS}
+	length := chainLength{enough: enoughESS, rHat: enoughRHat}
 	if cfg.precision > 0 {
 		length.enough = math.Min(length.enough, 1/(3*cfg.precision*cfg.precision))
 	}
 	settings := rjmcmc.CollapsedConfig{
 		Chains: collapsedChains, BurnIn: collapsedBurnIn, Iterations: collapsedLongest, Thin: chainThin, First: collapsedFirst, Powers: ladder,
-		Enough: func(chains *rjmcmc.Result) bool { return length.reached(worstOf(sp, chains)) },
+		Enough: func(chains *rjmcmc.Result) bool { return length.reached(sp, chains) },
 		Seed:   e.random(cfg.stream + "/chains").Uint64(),
 	}
 	if cfg.Progress != nil {

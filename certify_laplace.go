@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/space"
 )
 
@@ -45,36 +46,41 @@ func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate,
 	if len(unreliable) == 0 {
 		return allocation, nil
 	}
-	if s.gradients == nil {
-		if s.gradients, err = newGradientEvaluator(s.evaluator.device, s.evaluator.target, 2*dim+1); err != nil {
+	if s.surface == nil {
+		if s.surface, s.parallel, err = surfaceOf(s.evaluator.device, s.evaluator.target, dim); err != nil {
 			return nil, err
 		}
 	}
 	if s.proposals == nil {
 		s.proposals, s.modes = make([]*laplaceModes, len(models)), make([]laplaceModes, len(models))
 	}
-	var found []int
-	for _, i := range unreliable[:min(len(unreliable), mostProposals)] {
+	unreliable = unreliable[:min(len(unreliable), mostProposals)]
+	added := make([]bool, len(unreliable))
+	find := func(k int) (err error) {
+		i := unreliable[k]
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
 		active := listActive(masker.MaskRow(s.codes[i], nil))
 		if len(active) == 0 {
-			continue
+			return nil
 		}
 		own := &s.modes[i]
-		added, err := own.find(ctx, s.gradients, s.codes[i], active, s.tallies[i].modeStarts(earlier[i]))
-		if err != nil {
-			return nil, err
+		if added[k], err = own.find(ctx, s.surface, s.codes[i], active, s.tallies[i].modeStarts(earlier[i])); err != nil || len(own.modes) > 0 {
+			return err
 		}
-		if len(own.modes) == 0 {
-			if added, err = own.find(ctx, s.gradients, s.codes[i], active, []climbStart{{make([]float64, dim), math.Inf(-1)}}); err != nil {
-				return nil, err
-			}
+		added[k], err = own.find(ctx, s.surface, s.codes[i], active, []climbStart{{make([]float64, dim), math.Inf(-1)}})
+		return err
+	}
+	if s.parallel {
+		err = parallel.Do(len(unreliable), find)
+	} else {
+		for k := 0; k < len(unreliable) && err == nil; k++ {
+			err = find(k)
 		}
-		if added {
-			found = append(found, i)
-		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	// What all together come to at most: only what may hold a part of it needs draws.
 	masses := make([]float64, 0, len(models))
@@ -90,8 +96,8 @@ func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate,
 		masses = append(masses, mass)
 	}
 	total := logsum.Of(masses)
-	for _, i := range found {
-		if masses[i]-total < math.Log(negligible) {
+	for k, i := range unreliable {
+		if !added[k] || masses[i]-total < math.Log(negligible) {
 			continue
 		}
 		s.proposals[i] = &s.modes[i]

@@ -33,23 +33,39 @@ const (
 )
 
 // chainLength is how many chains there are and how long: at most so many iterations, of which draws
-// are enough where so many are effective and the chains agree.
+// are enough where so many are effective, R-hat is no larger than rHat, and the evidence is
+// resolved.
 type chainLength struct {
 	chains, burnIn, iterations int
-	enough                     float64
+	enough, rHat               float64
 	// longest is the number of iterations up to which they may go on; 0 means iterations.
 	longest int
+	// patience is the number of iterations after which they end if they are hopeless; 0: never.
+	patience int
 }
 
 // shortChains are those of CertifyConfig.Short. Chosen by hand: of a thousand effective draws a
 // mode of a hundredth of the posterior has ten, and DoubtfulMissed asks for five. After 64
-// iterations of burn-in every third run had not mixed, after 96 one of 15.
-var shortChains = chainLength{chains: 32, burnIn: 128, iterations: 768, enough: 1000}
+// iterations of burn-in every third run had not mixed, after 96 one of 15. R-hat of chains that mix
+// is about 1 + 1/(2e) where a half of a chain has e effective draws, of many: of sixteen, 1.03.
+var shortChains = chainLength{chains: 32, burnIn: 128, iterations: 768, enough: 1000, rHat: 1.03, patience: 192}
+
+// warmChains are those that follow where short ones have not mixed, which says nothing of the
+// weights: more burn-in is what they lack.
+func warmChains() chainLength {
+	l := shortChains
+	l.burnIn = checkBurnIn
+	return l
+}
+
+// hopelessRHat is the R-hat above which chains are not waited for. Chosen by hand: some chain is
+// then still far from all others.
+const hopelessRHat = 1.5
 
 // longChains are the others.
 func longChains(cfg CertifyConfig) chainLength {
 	iterations := max(min(cfg.Draws, fewDraws)/drawsPerIteration+max(cfg.Draws-fewDraws, 0)/moreDrawsPerIteration, 4*chainThin)
-	l := chainLength{chainCount, min(checkBurnIn, iterations), iterations, enoughESS, longest * iterations}
+	l := chainLength{chains: chainCount, burnIn: min(checkBurnIn, iterations), iterations: iterations, enough: enoughESS, rHat: enoughRHat, longest: longest * iterations}
 	// Effective draws at which the error of a probability of a half is precision, and a third
 	// more: errors come from the differences between chains, which few chains know only roughly.
 	if cfg.precision > 0 {
@@ -58,9 +74,13 @@ func longChains(cfg CertifyConfig) chainLength {
 	return l
 }
 
-// reached reports whether chains are long enough.
-func (l chainLength) reached(worst rjmcmc.Summary) bool {
-	return worst.RHat <= enoughRHat && worst.ESS >= l.enough
+// reached reports whether chains are long enough, or not worth to go on with.
+func (l chainLength) reached(sp space.Space, chains *rjmcmc.Result) bool {
+	worst := worstOf(sp, chains)
+	if l.patience > 0 && !(worst.RHat <= hopelessRHat) && chains.Draws()/chains.Chains*chains.Thin >= l.patience {
+		return true
+	}
+	return worst.RHat <= l.rHat && worst.ESS >= l.enough && chains.EvidenceResolved()
 }
 
 // further is by how many iterations chains go on, if they are expected to agree then. Those that do

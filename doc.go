@@ -90,6 +90,7 @@
 //	certify_joint.go     weights of models and parameters together
 //	certify_laplace.go   models whose weights are not reliable
 //	laplace_proposal.go  the proposal at a mode
+//	surface.go           what is climbed on: a target's own expansion, or graphs
 //	laplace_modes.go     and at all modes of a model that were found
 //	mode_starts.go       and where a target knows that there may be modes
 //	witness.go           what earlier certificates and chains have found

@@ -140,7 +140,8 @@ type importanceSampler struct {
 	reference   reference
 	proposals   []*laplaceModes // by model, beside the flow; nil: none
 	modes       []laplaceModes  // by model, that were found; nil: none were looked for
-	gradients   gradients       // that modes are found by; nil: not compiled yet
+	surface     surface         // that modes are found on; nil: not made yet
+	parallel    bool            // whether several goroutines may use it
 	annealed    bool            // move the draws by annealing
 	pending     []pendingBatch  // that are not evaluated yet
 	nonFinite   int

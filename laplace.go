@@ -6,13 +6,10 @@ import (
 	"math"
 	"slices"
 
-	. "github.com/gomlx/gomlx/pkg/core/graph"
-	"github.com/gomlx/gomlx/pkg/core/tensors"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
-	"github.com/transdim/vti/internal/train"
 	"github.com/transdim/vti/space"
 )
 
@@ -27,18 +24,18 @@ const laplaceMaxDim = 256
 // the mode in place, when H is not positive definite or too large for a flow. Both are nil when no
 // mode with negative curvature was found; the flow then starts from the reference.
 //
-// It is a damped Newton iteration (Levenberg) whose Hessian comes from central differences of the
-// gradient, all rows of a Hessian in one batch, in float64.
+// It is a damped Newton iteration (Levenberg) in float64.
 func laplace(ctx gocontext.Context, device *gpu.Device, target Target, code []int32, mask []bool) (precision, linear []float64, err error) {
 	active := listActive(mask)
 	if len(active) == 0 || len(mask) > laplaceMaxDim {
 		return nil, nil, nil
 	}
-	evaluate, err := newGradientEvaluator(device, target, 2*len(active)+1)
+	on, _, err := surfaceOf(device, target, len(active))
 	if err != nil {
 		return nil, nil, err
 	}
-	return climb(ctx, evaluate, code, active, make([]float64, len(mask)))
+	precision, linear, _, err = climb(ctx, on, code, active, make([]float64, len(mask)))
+	return precision, linear, err
 }
 
 // Laplace finds, for each of the models given by their codes, a mode of log p(y, θ | m) near start
@@ -50,14 +47,14 @@ func Laplace(ctx gocontext.Context, device *gpu.Device, target Target, codes [][
 	if !ok || len(start) != target.Space().Dim() {
 		return nil, fmt.Errorf("vti.Laplace: got a space %T and a start of %d coordinates, want one with masks of single models (space.RowMasker) and %d", target.Space(), len(start), target.Space().Dim())
 	}
-	evaluate, err := newGradientEvaluator(device, target, 2*len(start)+1)
+	on, _, err := surfaceOf(device, target, len(start))
 	if err != nil {
 		return nil, err
 	}
 	found := make([]LaplaceApproximation, len(codes))
 	for i, code := range codes {
 		active := listActive(masker.MaskRow(code, make([]bool, len(start))))
-		if found[i].Precision, found[i].Linear, err = climb(ctx, evaluate, code, active, slices.Clone(start)); err != nil {
+		if found[i].Precision, found[i].Linear, _, err = climb(ctx, on, code, active, slices.Clone(start)); err != nil {
 			return nil, err
 		}
 	}
@@ -78,75 +75,44 @@ func listActive(mask []bool) (active []int) {
 	return active
 }
 
-// gradients evaluates log p(y, θ | m) and its gradient at the rows of points [N,D], for one model.
-type gradients func(ctx gocontext.Context, code []int32, points *mat.Dense) ([]float64, *mat.Dense, error)
-
-// climb is laplace from a start that it changes into the mode. evaluate takes at least 2 |active| +
-// 1 rows.
-func climb(ctx gocontext.Context, evaluate gradients, code []int32, active []int, mode []float64) (precision, linear []float64, err error) {
-	dim := len(mode)
-	rows := 2*len(active) + 1
-	points := mat.NewDense(rows, dim, nil)
+// climb is laplace on a surface, from a start that it changes into the mode, where the log density
+// is top.
+func climb(ctx gocontext.Context, on surface, code []int32, active []int, mode []float64) (precision, linear []float64, top float64, err error) {
 	hessian := mat.NewSymDense(len(active), nil)
 	// where the Hessian was taken, and the gradient
-	center, slope := make([]float64, dim), make([]float64, len(active))
+	center, slope := make([]float64, len(mode)), make([]float64, len(active))
 	damping := 1e-3
 	for range 100 {
-		spread(points, mode, active)
-		values, slopes, err := evaluate(ctx, code, points)
-		if err != nil {
-			return nil, nil, err
+		if top, err = on.expand(ctx, code, active, mode, slope, hessian); err != nil {
+			return nil, nil, 0, err
 		}
-		best := values[0]
-		for a := range active {
-			for b := range a + 1 {
-				hessian.SetSym(a, b, -(hessianEntry(points, slopes, active, a, b)+hessianEntry(points, slopes, active, b, a))/2)
-			}
-		}
-		if !finite(best) || !finiteAll(hessian.RawSymmetric().Data) {
-			return nil, nil, nil
+		if !finite(top) || !finiteAll(hessian.RawSymmetric().Data) {
+			return nil, nil, 0, nil
 		}
 		copy(center, mode)
-		for a, j := range active {
-			slope[a] = slopes.At(0, j)
-		}
 		step, usable := dampedStep(hessian, slope, &damping)
 		if !usable {
-			return nil, nil, nil
+			return nil, nil, 0, nil
 		}
-		// Try the step at lengths 1, 1/2, 1/4, … in one batch and keep the best.
-		for i := range rows {
-			row := points.RawRowView(i)
-			copy(row, mode)
-			for a, j := range active {
-				row[j] += step[a] * math.Ldexp(1, -i)
-			}
-		}
-		values, _, err = evaluate(ctx, code, points)
+		improvement, err := on.along(ctx, code, active, mode, step, top)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, 0, err
 		}
-		choice, improvement := -1, 0.0
-		for i, value := range values {
-			if finite(value) && value-best > improvement {
-				choice, improvement = i, value-best
-			}
-		}
-		if choice < 0 {
+		if improvement == 0 {
 			if damping > 1e8 {
 				break
 			}
 			damping *= 10
 			continue
 		}
-		copy(mode, points.RawRowView(choice))
+		top += improvement
 		damping = math.Max(damping/10, 1e-9)
-		if improvement < 1e-9*(1+math.Abs(best)) {
+		if improvement < 1e-9*(1+math.Abs(top)) {
 			break
 		}
 	}
 	precision, linear = quadratic(hessian, center, slope, active)
-	return precision, linear, nil
+	return precision, linear, top, nil
 }
 
 // quadratic returns what laplace does, for −½ (θ−c)ᵀH(θ−c) + gᵀ(θ−c) over the active coordinates:
@@ -174,29 +140,6 @@ func quadratic(hessian *mat.SymDense, center, slope []float64, active []int) (pr
 	return nil, nil
 }
 
-// spread writes mode to the first row and mode ± h_j e_j to the following ones.
-func spread(points *mat.Dense, mode []float64, active []int) {
-	points.SetRow(0, mode)
-	for a, j := range active {
-		for side, sign := range []float64{1, -1} {
-			row := points.RawRowView(1 + 2*a + side)
-			copy(row, mode)
-			row[j] += sign * differenceStep(mode[j])
-		}
-	}
-}
-
-// differenceStep balances truncation against rounding for a central difference: ε^(1/3) of the
-// scale of x.
-func differenceStep(x float64) float64 { return 6e-6 * math.Max(1, math.Abs(x)) }
-
-// hessianEntry is ∂²/∂θ_a∂θ_b by the central difference of the b-th gradient entry along a.
-func hessianEntry(points, gradients *mat.Dense, active []int, a, b int) float64 {
-	above, below := 1+2*a, 2+2*a
-	width := points.At(above, active[a]) - points.At(below, active[a])
-	return (gradients.At(above, active[b]) - gradients.At(below, active[b])) / width
-}
-
 // dampedStep solves (H + λ diag|H|) step = gradient with the smallest damping λ, from the one given
 // upwards, that makes the matrix positive definite.
 func dampedStep(hessian *mat.SymDense, gradient []float64, damping *float64) (step []float64, ok bool) {
@@ -219,51 +162,4 @@ func dampedStep(hessian *mat.SymDense, gradient []float64, damping *float64) (st
 		return solution.RawVector().Data, true
 	}
 	return nil, false
-}
-
-// evaluatedRows is how many rows a graph of newGradientEvaluator takes at once: few enough that a
-// density of some thousand rows of data takes well below a second, after which it notices that it
-// was cancelled. Chosen by hand, not tuned.
-const evaluatedRows = 8
-
-// newGradientEvaluator compiles the log density of a target and its gradient, for at most so many
-// rows.
-func newGradientEvaluator(device *gpu.Device, target Target, most int) (gradients, error) {
-	exec, err := NewExec(device.Backend(), func(codes, theta *Node) (*Node, *Node) {
-		value := target.LogJoint(codes, target.Space().Mask(codes), theta)
-		return value, Gradient(ReduceAllSum(value), theta)[0]
-	})
-	if err != nil {
-		return nil, err
-	}
-	dim, batch := target.Space().Dim(), min(most, evaluatedRows)
-	return func(ctx gocontext.Context, code []int32, points *mat.Dense) ([]float64, *mat.Dense, error) {
-		codes := slices.Repeat(code, batch)
-		rows, _ := points.Dims()
-		values, slopes := make([]float64, 0, rows), make([]float64, 0, rows*dim)
-		for start := 0; start < rows; start += batch {
-			if err := ctx.Err(); err != nil {
-				return nil, nil, fmt.Errorf("the search for a mode was stopped: %w", err)
-			}
-			used := min(batch, rows-start)
-			theta := make([]float64, batch*dim)
-			copy(theta, points.RawMatrix().Data[start*dim:(start+used)*dim])
-			outputs, err := train.Call(func() ([]*tensors.Tensor, error) {
-				return exec.Exec(tensors.FromFlatDataAndDimensions(codes, batch, len(code)), tensors.FromFlatDataAndDimensions(theta, batch, dim))
-			})
-			if err != nil {
-				return nil, nil, err
-			}
-			value, err := tensors.CopyFlatData[float64](outputs[0])
-			if err != nil {
-				return nil, nil, err
-			}
-			slope, err := tensors.CopyFlatData[float64](outputs[1])
-			if err != nil {
-				return nil, nil, err
-			}
-			values, slopes = append(values, value[:used]...), append(slopes, slope[:used*dim]...)
-		}
-		return values, mat.NewDense(rows, dim, slopes), nil
-	}, nil
 }

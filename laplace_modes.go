@@ -37,7 +37,7 @@ type climbStart struct {
 
 // find climbs from those starts, in order, that the modes so far do not cover, and adds the modes
 // that are new. It reports whether there was one.
-func (m *laplaceModes) find(ctx context.Context, evaluate gradients, code []int32, active []int, starts []climbStart) (found bool, err error) {
+func (m *laplaceModes) find(ctx context.Context, on surface, code []int32, active []int, starts []climbStart) (found bool, err error) {
 	vain := 0
 	for _, start := range starts {
 		if len(m.modes) == mostModes || vain == vainClimbs {
@@ -46,7 +46,7 @@ func (m *laplaceModes) find(ctx context.Context, evaluate gradients, code []int3
 		if len(m.modes) > 0 && start.logJoint-m.logDensity(start.theta)-m.logEvidence() <= math.Log(thinlyProposed) {
 			continue
 		}
-		mode, err := newLaplaceProposal(ctx, evaluate, code, active, slices.Clone(start.theta))
+		mode, err := newLaplaceProposal(ctx, on, code, active, slices.Clone(start.theta))
 		if err != nil {
 			return found, err
 		}

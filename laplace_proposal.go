@@ -33,8 +33,8 @@ type laplaceProposal struct {
 
 // newLaplaceProposal climbs from start, which it changes, and fails with nil where it finds no mode
 // with negative curvature.
-func newLaplaceProposal(ctx context.Context, evaluate gradients, code []int32, active []int, start []float64) (*laplaceProposal, error) {
-	precision, _, err := climb(ctx, evaluate, code, active, start)
+func newLaplaceProposal(ctx context.Context, on surface, code []int32, active []int, start []float64) (*laplaceProposal, error) {
+	precision, _, top, err := climb(ctx, on, code, active, start)
 	if err != nil || precision == nil {
 		return nil, err
 	}
@@ -49,15 +49,11 @@ func newLaplaceProposal(ctx context.Context, evaluate gradients, code []int32, a
 	if !cholesky.Factorize(hessian) {
 		return nil, nil
 	}
-	values, _, err := evaluate(ctx, code, mat.NewDense(1, dim, start))
-	if err != nil || !finite(values[0]) {
-		return nil, err
-	}
-	p := &laplaceProposal{active: active, mode: start, half: cholesky.LogDet() / 2, atMode: values[0]}
+	p := &laplaceProposal{active: active, mode: start, half: cholesky.LogDet() / 2, atMode: top}
 	cholesky.LTo(&p.factor)
-	top, _ := math.Lgamma(float64(proposalDegrees+k) / 2)
-	bottom, _ := math.Lgamma(proposalDegrees / 2.0)
-	p.density = top - bottom - float64(k)/2*math.Log(proposalDegrees*math.Pi) + p.half
+	upper, _ := math.Lgamma(float64(proposalDegrees+k) / 2)
+	lower, _ := math.Lgamma(proposalDegrees / 2.0)
+	p.density = upper - lower - float64(k)/2*math.Log(proposalDegrees*math.Pi) + p.half
 	return p, nil
 }
 

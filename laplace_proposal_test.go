@@ -68,7 +68,7 @@ func TestLaplaceProposalKnowsItsDensity(t *testing.T) {
 			}
 			return values, slopes, nil
 		}
-		proposal, err := newLaplaceProposal(t.Context(), evaluate, nil, active, make([]float64, k+1))
+		proposal, err := newLaplaceProposal(t.Context(), gradients(evaluate), nil, active, make([]float64, k+1))
 		require.NoError(t, err)
 		logZ := float64(k)/2*math.Log(2*math.Pi) - cholesky.LogDet()/2
 		require.InDelta(t, logZ, proposal.logEvidence(), 1e-6)

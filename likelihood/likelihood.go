@@ -41,6 +41,14 @@ type Row interface {
 	Draw(eta, scale float64, random *rand.Rand) float64
 }
 
+// HeavyTailed is a Row of y = η + σ ε whose log density is not concave.
+type HeavyTailed interface {
+	Row
+	// CurvatureAt returns the slope of log p in η and the curvature of −log p, which is negative in
+	// the tails.
+	CurvatureAt(y, eta, scale float64) (slope, curvature float64)
+}
+
 // leastCurvature is the share of the bound that the curvature of a heavy-tailed log density is
 // taken for where it is smaller: a row that looks like an outlier has none, or a negative one.
 // Chosen by hand, not tuned.

@@ -218,7 +218,13 @@ func TestNewtonAgainstDifferences(t *testing.T) {
 				require.Equal(t, slope, same)
 				require.Positive(t, bound)
 				require.Positive(t, curvature)
-				if actual := -(above - below) / (2 * h); actual > leastCurvature*bound {
+				actual := -(above - below) / (2 * h)
+				if heavy, ok := l.(HeavyTailed); ok {
+					sameSlope, negative := heavy.CurvatureAt(y, p.eta, p.scale)
+					require.InDelta(t, slope, sameSlope, 1e-12*size)
+					require.InDelta(t, actual, negative, 1e-5*(bound+size/unit), "%v, y %v", p, y)
+				}
+				if actual > leastCurvature*bound {
 					require.InDelta(t, actual, curvature, 1e-5*(curvature+size/unit), "%v, y %v", p, y)
 				}
 				for share := 0.0; share <= 1 && kind != BetaKind; share += 0.1 {

@@ -60,6 +60,12 @@ func (l robust) NewtonAt(y, eta, scale float64) (slope, curvature float64) {
 	return mean * r / scale, math.Max(mean-lack, leastCurvature*mean) / scale / scale
 }
 
+func (l robust) CurvatureAt(y, eta, scale float64) (slope, curvature float64) {
+	r := (y - eta) / scale
+	mean, lack := l.precision(r)
+	return mean * r / scale, (mean - lack) / scale / scale
+}
+
 func (l robust) BoundAt(y, eta, scale float64) (slope, curvature float64) {
 	r := (y - eta) / scale
 	mean, _ := l.precision(r)

@@ -41,10 +41,16 @@ func (l student) LogKernelAt(y, eta, scale float64) float64 {
 func (l student) LogConstant(float64) float64 { return l.constant }
 
 func (l student) NewtonAt(y, eta, scale float64) (slope, curvature float64) {
+	slope, bound := l.BoundAt(y, eta, scale)
+	_, curvature = l.CurvatureAt(y, eta, scale)
+	return slope, math.Max(curvature, leastCurvature*bound)
+}
+
+func (l student) CurvatureAt(y, eta, scale float64) (slope, curvature float64) {
 	r := (y - eta) / scale
 	mean := (l.degrees + 1) / (l.degrees + r*r)
 	share := (l.degrees - r*r) / (l.degrees + r*r) // of the curvature in the bound
-	return mean * r / scale, mean * math.Max(share, leastCurvature) / scale / scale
+	return mean * r / scale, mean * share / scale / scale
 }
 
 func (l student) BoundAt(y, eta, scale float64) (slope, curvature float64) {

@@ -1,10 +1,12 @@
 package rjmcmc
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	"github.com/gomlx/gomlx/backends"
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
@@ -28,21 +30,32 @@ type block struct {
 	codes, mask, theta *tensors.Tensor
 }
 
-// newBlocks divides rows among blocks.
-func newBlocks(backend string, rows, sites, dim int, dtype dtypes.DType) []block {
+// newBlocks divides rows among blocks. Inputs are in memory that graphs read directly, where the
+// backend has such: to hand over others takes as long as the graph of a small table.
+func newBlocks(backend backends.Backend, rows, sites, dim int, dtype dtypes.DType) ([]block, error) {
 	size := min(blockRows, rows)
-	if strings.HasPrefix(backend, "xla") {
+	accelerator := strings.HasPrefix(backend.Name(), "xla")
+	if accelerator {
 		size = rows
 	}
 	var blocks []block
 	for first := 0; first < rows; first += size {
 		last := min(first+size, rows)
-		blocks = append(blocks, block{
+		b := block{
 			first, last, tensors.FromShape(shapes.Make(dtypes.Int32, last-first, sites)),
 			tensors.FromShape(shapes.Make(dtypes.Bool, last-first, dim)), tensors.FromShape(shapes.Make(dtype, last-first, dim)),
-		})
+		}
+		for _, input := range []*tensors.Tensor{b.codes, b.mask, b.theta} {
+			if accelerator || !backend.HasSharedBuffers() {
+				break
+			}
+			if err := input.MaterializeOnDevice(backend, true, 0); err != nil {
+				return nil, fmt.Errorf("rjmcmc: memory for the inputs of graphs: %w", err)
+			}
+		}
+		blocks = append(blocks, b)
 	}
-	return blocks
+	return blocks, nil
 }
 
 // eachBlock calls f for every block, from several goroutines, and returns the error of the first

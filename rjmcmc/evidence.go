@@ -30,10 +30,18 @@ func (r *Result) LogEvidence() (value, se float64) {
 	if r.runs != nil {
 		return r.joinedEvidence()
 	}
-	if len(r.ladder) == 1 || r.Chains < 4 || !(r.LadderRHat() <= maxLadderRHat) {
+	if !r.EvidenceResolved() {
 		return math.NaN(), math.NaN()
 	}
 	return r.bridge()
+}
+
+// EvidenceResolved reports whether LogEvidence has an estimate.
+func (r *Result) EvidenceResolved() bool {
+	if r.runs != nil {
+		return !slices.ContainsFunc(r.runs, func(one *Result) bool { return !one.EvidenceResolved() })
+	}
+	return len(r.ladder) > 1 && r.Chains >= 4 && r.LadderRHat() <= maxLadderRHat
 }
 
 // bridge is the estimate of LogEvidence, whether or not the chains have mixed.

@@ -101,7 +101,10 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 		scale: make([]int, rows), moved: make([]bool, rows), atStart: make([]bool, rows),
 		logChoice: make([]float64, rows), logRatio: make([]float64, rows), change: make([]float64, rows),
 		finite: make([]bool, rows), accepted: make([]bool, rows),
-		blocks: newBlocks(d.backend, rows, len(cards), dim, cfg.DType), slow: true,
+		slow: true,
+	}
+	if s.blocks, err = newBlocks(backend, rows, len(cards), dim, cfg.DType); err != nil {
+		return nil, err
 	}
 	s.workspaces = make([]workspace, min(runtime.GOMAXPROCS(0), len(s.blocks)))
 	for i := range s.rungs {

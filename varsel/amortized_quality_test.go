@@ -21,6 +21,7 @@ import (
 var (
 	networkFile   = flag.String("quality.network", "", "file of a network of vti amortize varsel")
 	networkTables = flag.Int("quality.tables", 200, "fresh tables of each part")
+	networkSeed   = flag.Uint64("quality.seed", 0, "of the tables")
 	networkOnly   = flag.Bool("quality.from-only", false, "no training beside the network")
 )
 
@@ -57,7 +58,7 @@ func rawQuality(t *testing.T, device *gpu.Device, f *Family) {
 	}
 	var kl, sketchKL, inclusionError []float64
 	for i := range *networkTables {
-		p := drawnTable(t, &small, uint64(10_000+i))
+		p := drawnTable(t, &small, *networkSeed+uint64(10_000+i))
 		groups := len(p.Design.Predictors)
 		begin, err := p.BeginFrom(device, *networkFile)
 		require.NoError(t, err)
@@ -82,7 +83,7 @@ func certifiedQuality(t *testing.T, device *gpu.Device, f *Family) {
 	quick, prompt, trained := 0, 0, 0
 	var seconds, clock, inclusionError []float64
 	for i := range *networkTables {
-		p := drawnTable(t, f, uint64(20_000+i))
+		p := drawnTable(t, f, *networkSeed+uint64(20_000+i))
 		started, now := cpuSeconds(t), time.Now()
 		result, err := Run(t.Context(), device, p, RunConfig{From: *networkFile, FromOnly: *networkOnly, Precision: 0.005, Fit: vti.Config{Seed: uint64(i)}})
 		require.NoError(t, err)

@@ -79,6 +79,7 @@
 //	exact_target.go           evidences and draws for the engine
 //	exact_anchors.go          normal approximations of Gaussian models, by their closed forms
 //	slab.go, slab_*.go        g-priors and their mixtures
+//	curvature.go              slopes and curvatures under heavy tails, to climb to modes by
 //	mode_starts.go            where few rows that contradict each other have modes
 //	assignments.go            robust regressions of few rows: sums over which rows are outliers
 //	collapsed.go              robust regressions of more rows: moves of predictors and outliers

@@ -77,12 +77,16 @@ func (j *Judgement) Limit(value, doubtful, failed float64, format string) {
 }
 
 // Chains judges chains by their largest R-hat.
-func (j *Judgement) Chains(rHat float64) {
+func (j *Judgement) Chains(rHat float64) { j.ChainsWithin(rHat, DoubtfulRHat) }
+
+// ChainsWithin is Chains with a limit of its own above which they are doubtful: for chains that
+// only have to confirm another answer.
+func (j *Judgement) ChainsWithin(rHat, doubtful float64) {
 	switch {
 	case !(rHat <= FailedRHat):
 		j.Lower(Failed, "R-hat of the chains is %.2f, above %.1f", rHat, FailedRHat)
-	case rHat > DoubtfulRHat:
-		j.Lower(Doubtful, "R-hat of the chains is %.3f, above %.2f", rHat, DoubtfulRHat)
+	case rHat > doubtful:
+		j.Lower(Doubtful, "R-hat of the chains is %.3f, above %.2f", rHat, doubtful)
 	}
 }
 

@@ -48,6 +48,8 @@ func TestLimits(t *testing.T) {
 		{"k̂ not a number", func(j *Judgement) { j.Weights(nan) }, Failed, "Pareto k̂ is NaN, above 1.0: the mean of the weights may not exist"},
 		{"chains agree", func(j *Judgement) { j.Chains(1.01) }, Trusted, ""},
 		{"chains nearly agree", func(j *Judgement) { j.Chains(1.011) }, Doubtful, "R-hat of the chains is 1.011, above 1.01"},
+		{"chains that only confirm", func(j *Judgement) { j.ChainsWithin(1.03, 1.03) }, Trusted, ""},
+		{"chains that do not confirm", func(j *Judgement) { j.ChainsWithin(1.031, 1.03) }, Doubtful, "R-hat of the chains is 1.031, above 1.03"},
 		{"chains apart", func(j *Judgement) { j.Chains(1.11) }, Failed, "R-hat of the chains is 1.11, above 1.1"},
 		{"chains without R-hat", func(j *Judgement) { j.Chains(nan) }, Failed, "R-hat of the chains is NaN, above 1.1"},
 		{"little missed", func(j *Judgement) { j.Missed(0.005, 0.5, 40_000) }, Trusted, ""},

@@ -1,0 +1,203 @@
+package vti
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"slices"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/train"
+)
+
+// CurvedTarget is a Target that knows, on the host, the second-order expansion of the log density
+// of a model. Modes are then climbed to without graphs, which take a hundred times as long where
+// data are few.
+type CurvedTarget interface {
+	Target
+	// Expand returns log p(y, θ | m) at θ [D] and, unless slope is nil, writes its slope [k] and
+	// minus its second derivatives [k·k] along the k coordinates that the model uses, in order. It
+	// is not ok where the target has no such expansion, of any model. It may be called from several
+	// goroutines.
+	Expand(code []int32, theta, slope, curvature []float64) (logJoint float64, ok bool)
+}
+
+// surface is a log density that climb goes up on.
+type surface interface {
+	// expand returns the log density of a model at a point [D], and writes its slope [k] and minus
+	// its second derivatives along the active coordinates.
+	expand(ctx gocontext.Context, code []int32, active []int, at, slope []float64, hessian *mat.SymDense) (value float64, err error)
+	// along moves a point, where the log density is best, by the best of a step [k] and of a half,
+	// a quarter and so on of it, and returns by how much the density rises: 0 where it does not,
+	// and the point stays.
+	along(ctx gocontext.Context, code []int32, active []int, at, step []float64, best float64) (rise float64, err error)
+}
+
+// surfaceOf is that of a target: its own expansion, or graphs for models of at most dim coordinates.
+// The former may be used by several goroutines.
+func surfaceOf(device *gpu.Device, target Target, dim int) (s surface, parallel bool, err error) {
+	if own, ok := target.(CurvedTarget); ok {
+		sp := target.Space()
+		if _, ok := own.Expand(make([]int32, len(sp.Cards())), make([]float64, sp.Dim()), nil, nil); ok {
+			return expansion{own}, true, nil
+		}
+	}
+	s, err = newGradientEvaluator(device, target, 2*dim+1)
+	return s, false, err
+}
+
+// expansion is the surface of a target that knows it.
+type expansion struct{ target CurvedTarget }
+
+func (e expansion) expand(ctx gocontext.Context, code []int32, active []int, at, slope []float64, hessian *mat.SymDense) (float64, error) {
+	k := len(active)
+	curvature := make([]float64, k*k)
+	value, _ := e.target.Expand(code, at, slope, curvature)
+	for a := range k {
+		for b := range a + 1 {
+			hessian.SetSym(a, b, curvature[a*k+b])
+		}
+	}
+	return value, stopped(ctx)
+}
+
+// along stops at the first length that is better than the one after it.
+func (e expansion) along(ctx gocontext.Context, code []int32, active []int, at, step []float64, best float64) (rise float64, err error) {
+	next := slices.Clone(at)
+	from := slices.Clone(at)
+	for i := range 2*len(active) + 1 {
+		for a, j := range active {
+			next[j] = from[j] + step[a]*math.Ldexp(1, -i)
+		}
+		value, _ := e.target.Expand(code, next, nil, nil)
+		if finite(value) && value-best > rise {
+			rise = value - best
+			copy(at, next)
+		} else if rise > 0 {
+			break
+		}
+	}
+	return rise, stopped(ctx)
+}
+
+// stopped is the error of a search for a mode that was cancelled.
+func stopped(ctx gocontext.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("the search for a mode was stopped: %w", err)
+	}
+	return nil
+}
+
+// gradients evaluates log p(y, θ | m) and its gradient at the rows of points [N,D], for one model.
+// As a surface it takes Hessians from central differences, all rows of one in a batch.
+type gradients func(ctx gocontext.Context, code []int32, points *mat.Dense) ([]float64, *mat.Dense, error)
+
+func (g gradients) expand(ctx gocontext.Context, code []int32, active []int, at, slope []float64, hessian *mat.SymDense) (float64, error) {
+	points := mat.NewDense(2*len(active)+1, len(at), nil)
+	spread(points, at, active)
+	values, slopes, err := g(ctx, code, points)
+	if err != nil {
+		return 0, err
+	}
+	for a, j := range active {
+		slope[a] = slopes.At(0, j)
+		for b := range a + 1 {
+			hessian.SetSym(a, b, -(hessianEntry(points, slopes, active, a, b)+hessianEntry(points, slopes, active, b, a))/2)
+		}
+	}
+	return values[0], nil
+}
+
+// along tries all lengths in one batch.
+func (g gradients) along(ctx gocontext.Context, code []int32, active []int, at, step []float64, best float64) (rise float64, err error) {
+	points := mat.NewDense(2*len(active)+1, len(at), nil)
+	for i := range 2*len(active) + 1 {
+		row := points.RawRowView(i)
+		copy(row, at)
+		for a, j := range active {
+			row[j] += step[a] * math.Ldexp(1, -i)
+		}
+	}
+	values, _, err := g(ctx, code, points)
+	for i, value := range values {
+		if finite(value) && value-best > rise {
+			rise = value - best
+			copy(at, points.RawRowView(i))
+		}
+	}
+	return rise, err
+}
+
+// spread writes mode to the first row and mode ± h_j e_j to the following ones.
+func spread(points *mat.Dense, mode []float64, active []int) {
+	points.SetRow(0, mode)
+	for a, j := range active {
+		for side, sign := range []float64{1, -1} {
+			row := points.RawRowView(1 + 2*a + side)
+			copy(row, mode)
+			row[j] += sign * differenceStep(mode[j])
+		}
+	}
+}
+
+// differenceStep balances truncation against rounding for a central difference: ε^(1/3) of the
+// scale of x.
+func differenceStep(x float64) float64 { return 6e-6 * math.Max(1, math.Abs(x)) }
+
+// hessianEntry is ∂²/∂θ_a∂θ_b by the central difference of the b-th gradient entry along a.
+func hessianEntry(points, gradients *mat.Dense, active []int, a, b int) float64 {
+	above, below := 1+2*a, 2+2*a
+	width := points.At(above, active[a]) - points.At(below, active[a])
+	return (gradients.At(above, active[b]) - gradients.At(below, active[b])) / width
+}
+
+// evaluatedRows is how many rows a graph of newGradientEvaluator takes at once: few enough that a
+// density of some thousand rows of data takes well below a second, after which it notices that it
+// was cancelled. Chosen by hand, not tuned.
+const evaluatedRows = 8
+
+// newGradientEvaluator compiles the log density of a target and its gradient, for at most so many
+// rows.
+func newGradientEvaluator(device *gpu.Device, target Target, most int) (gradients, error) {
+	exec, err := NewExec(device.Backend(), func(codes, theta *Node) (*Node, *Node) {
+		value := target.LogJoint(codes, target.Space().Mask(codes), theta)
+		return value, Gradient(ReduceAllSum(value), theta)[0]
+	})
+	if err != nil {
+		return nil, err
+	}
+	dim, batch := target.Space().Dim(), min(most, evaluatedRows)
+	return func(ctx gocontext.Context, code []int32, points *mat.Dense) ([]float64, *mat.Dense, error) {
+		codes := slices.Repeat(code, batch)
+		rows, _ := points.Dims()
+		values, slopes := make([]float64, 0, rows), make([]float64, 0, rows*dim)
+		for start := 0; start < rows; start += batch {
+			if err := stopped(ctx); err != nil {
+				return nil, nil, err
+			}
+			used := min(batch, rows-start)
+			theta := make([]float64, batch*dim)
+			copy(theta, points.RawMatrix().Data[start*dim:(start+used)*dim])
+			outputs, err := train.Call(func() ([]*tensors.Tensor, error) {
+				return exec.Exec(tensors.FromFlatDataAndDimensions(codes, batch, len(code)), tensors.FromFlatDataAndDimensions(theta, batch, dim))
+			})
+			if err != nil {
+				return nil, nil, err
+			}
+			value, err := tensors.CopyFlatData[float64](outputs[0])
+			if err != nil {
+				return nil, nil, err
+			}
+			slope, err := tensors.CopyFlatData[float64](outputs[1])
+			if err != nil {
+				return nil, nil, err
+			}
+			values, slopes = append(values, value[:used]...), append(slopes, slope[:used*dim]...)
+		}
+		return values, mat.NewDense(rows, dim, slopes), nil
+	}, nil
+}
