@@ -57,6 +57,13 @@ func (s *solver) glance(ctx context.Context) error {
 // other methods. Chosen by hand.
 const collapsedShare = 0.6
 
+// mayCollapse reports whether the collapsed posterior is next where the first certificate of a run
+// that began with what a network says is not trusted: it takes less than the chains and the
+// training that would have to earn trust.
+func (s *solver) mayCollapse() bool {
+	return s.cfg.Fit.Begin != nil && s.plan.Full == 0 && !s.cfg.Untrained && collapsedOf(s.t.evaluator) != nil
+}
+
 // collapse certifies by the collapsed posterior, which needs no training. Where that does not earn
 // trust, weights and training are next.
 func (s *solver) collapse(ctx context.Context) error {
@@ -222,8 +229,11 @@ func (s *solver) certify(ctx context.Context) error {
 		return s.stopped(err)
 	}
 	now := s.report(c, true)
+	collapse := c.Verdict != Trusted && s.mayCollapse()
 	s.plan.Full++
-	s.best = c
+	if s.best = c; collapse {
+		return s.begin(collapsing, Weighing, c.Reasons[0], "no parameters")
+	}
 	if c.Verdict == Trusted && now.Shortage <= 1 || s.plan.Last || s.exhausted() || s.late() {
 		return s.begin(finished, Weighing, "done", c.Verdict.String())
 	}
@@ -256,7 +266,7 @@ func (s *solver) fresh(ctx context.Context, cfg CertifyConfig) (*Certificate, er
 	switch {
 	case err != nil || masses != nil:
 		return c, err
-	case c.Verdict == Trusted && !cfg.Confirm:
+	case c.Verdict == Trusted && !cfg.Confirm || c.Verdict != Trusted && s.mayCollapse():
 		return c, nil
 	case cfg.Confirm && (c.Verdict >= Doubtful || s.plan.Full == 0) || s.plan.Last || s.exhausted() || s.plan.Unhelpful >= patience:
 		return check(ctx, s.t.evaluator, c, cfg, func(cfg CertifyConfig) (*Certificate, error) {

@@ -37,8 +37,8 @@ type surface interface {
 	along(ctx gocontext.Context, code []int32, active []int, at, step []float64, best float64) (rise float64, err error)
 }
 
-// surfaceOf is that of a target: its own expansion, or graphs for models of at most dim coordinates.
-// The former may be used by several goroutines.
+// surfaceOf is that of a target: its own expansion, which several goroutines may use, or graphs for
+// models of at most dim coordinates.
 func surfaceOf(device *gpu.Device, target Target, dim int) (s surface, parallel bool, err error) {
 	if own, ok := target.(CurvedTarget); ok {
 		sp := target.Space()

@@ -22,6 +22,7 @@ var (
 	networkFile   = flag.String("quality.network", "", "file of a network of vti amortize varsel")
 	networkTables = flag.Int("quality.tables", 200, "fresh tables of each part")
 	networkSeed   = flag.Uint64("quality.seed", 0, "of the tables")
+	networkTruth  = flag.Int("quality.reference", 0, "tables that are run without a network too, to compare with")
 	networkOnly   = flag.Bool("quality.from-only", false, "no training beside the network")
 )
 
@@ -103,6 +104,9 @@ func certifiedQuality(t *testing.T, device *gpu.Device, f *Family) {
 		if clock[i] <= 1 {
 			prompt++
 		}
+		if i < *networkTruth {
+			compareWithout(t, device, p, result, uint64(i))
+		}
 		raw, err := p.BeginFrom(device, *networkFile)
 		require.NoError(t, err)
 		for j, q := range memberships(byPredictors(raw.LogModels())) {
@@ -111,6 +115,24 @@ func certifiedQuality(t *testing.T, device *gpu.Device, f *Family) {
 	}
 	t.Logf("%d tables: %v, %d of them after training; trusted within 1 CPU second %d, and %d within 1 of the clock; CPU seconds median %.2f, 90%% %.2f, worst %.2f; of the clock median %.2f, 90%% %.2f; raw inclusion against certified, where trusted: mean absolute error %.4f, worst %.3f",
 		len(seconds), verdicts, trained, quick, prompt, median(seconds), quantile(seconds, 0.9), slices.Max(seconds), median(clock), quantile(clock, 0.9), mean(inclusionError), slices.Max(inclusionError))
+}
+
+// compareWithout runs a table without a network, by methods that need no parameters, and compares
+// inclusion with what was trusted: within five standard errors of both, and 0.002.
+func compareWithout(t *testing.T, device *gpu.Device, p *Problem, result *Result, seed uint64) {
+	t.Helper()
+	other, err := Run(t.Context(), device, p, RunConfig{Precision: 0.005, Fit: vti.Config{Seed: 1_000_000 + seed}})
+	require.NoError(t, err)
+	worst := 0.0
+	for j, one := range result.Inclusion {
+		off := math.Abs(float64(one.Certified - other.Inclusion[j].Certified))
+		worst = math.Max(worst, off)
+		if limit := 5*math.Hypot(float64(one.SE), float64(other.Inclusion[j].SE)) + 0.002; off > limit && other.Certificate.Verdict == vti.Trusted {
+			t.Errorf("%s: trusted at %.4f ± %.4f, and %.4f ± %.4f without a network", one.Name, one.Certified, one.SE, other.Inclusion[j].Certified, other.Inclusion[j].SE)
+		}
+	}
+	evidence := float64(*result.LogEvidence - *other.LogEvidence)
+	t.Logf("without a network: %v, inclusion off by at most %.4f, log evidence by %.3f (errors %.3f, %.3f)", other.Certificate.Verdict, worst, evidence, *result.LogEvidSE, *other.LogEvidSE)
 }
 
 // cpuSeconds are those that the process has used: other work on the machine does not count.
@@ -129,15 +151,6 @@ func byPredictors(logModels []float64) []float64 {
 		q[bits.Reverse32(uint32(index))>>(33-bits.Len(uint(len(q))))] = math.Exp(logQ)
 	}
 	return q
-}
-
-// memberships are the probabilities of predictors, the first lowest in the index.
-func memberships(p []float64) []float64 {
-	logs := make([]float64, len(p))
-	for m, v := range p {
-		logs[m] = math.Log(v)
-	}
-	return inclusionOf(logs)
 }
 
 func mean(x []float64) (sum float64) {

@@ -294,6 +294,38 @@ func divergence(p, q []float64) (sum float64) {
 	return sum
 }
 
+// memberships are the probabilities of predictors, the first lowest in the index.
+func memberships(p []float64) []float64 {
+	logs := make([]float64, len(p))
+	for m, v := range p {
+		logs[m] = math.Log(v)
+	}
+	return inclusionOf(logs)
+}
+
+// Where weights of what a network says are not trusted, the posterior over models and outliers is
+// what follows, and nothing is trained: 12 rows and 5 predictors, of which weights have a k̂ of 1.
+func TestNetworksLeaveOutliersToTheCollapsedPosterior(t *testing.T) {
+	device, err := gpu.Open(gpu.CPU)
+	require.NoError(t, err)
+	defer device.Close()
+	f, err := NewFamily(FamilyConfig{Model: ModelOptions{Likelihood: likelihood.RobustKind}, Rows: Range{10, 150}})
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "network")
+	_, err = vti.FitAmortized(t.Context(), device, f, vti.AmortizedConfig{Steps: 1, Batch: 4, LearningRate: 1e-9, Checkpoint: path, Seed: 1})
+	require.NoError(t, err)
+	p := drawnTable(t, f, 20_058)
+	result, err := Run(t.Context(), device, p, RunConfig{From: path, Precision: 0.005, Fit: vti.Config{Seed: 58}})
+	require.NoError(t, err)
+	require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
+	require.Zero(t, result.Steps)
+	require.Equal(t, vti.Chains, result.Certificate.Basis, "the table is one where weights do not serve")
+	for j, want := range memberships(exactRobust(p)) {
+		one := result.Inclusion[j]
+		require.InDelta(t, want, float64(one.Certified), 5*float64(one.SE)+0.001) // a false alarm in 300,000
+	}
+}
+
 // A network that is wrong about a table is never trusted and wrong: here one that was thrown far
 // from where it began by steps that are much too large, on tables like those it was trained for
 // and on tables whose rows contradict each other.
