@@ -1,10 +1,6 @@
 package dag
 
-import (
-	"math"
-
-	dgraph "github.com/transdim/vti/dag/graph"
-)
+import dgraph "github.com/transdim/vti/dag/graph"
 
 // networkFamily is the posterior of the first layer of a family of networks and of its noise. Given
 // these, the node is a linear function of the outputs of the hidden units, Φ [n,H'], whose weights
@@ -84,65 +80,4 @@ func (s *networkState) copyFrom(from *networkState) {
 	copy(s.gram, from.gram)
 	copy(s.pull, from.pull)
 	s.logSigma, s.logLik = from.logSigma, from.logLik
-}
-
-// unresolved is the share of the squares of a node that products of float32 cannot tell from none.
-// Units that interpolate few rows leave less, or by rounding less than nothing, which a small
-// enough σ would turn into any likelihood: it counts as this much.
-const unresolved = 1e-7
-
-// logLikelihood is log N(x_j; 0, σ² I + σ0² ΦΦᵀ), −Inf where rounding leaves nothing of it. factor,
-// if not nil, receives the Cholesky factor of I + σ0²/σ² ΦᵀΦ [H'·H'], by rows.
-func (n *networkFamily) logLikelihood(gram, pull []float64, logSigma float64, factor []float64) float64 {
-	const most = 65 // units that fit the stack
-	units := len(pull)
-	var small [most * most]float64
-	var solved [most]float64
-	lower := factor
-	if lower == nil {
-		if units > most {
-			lower = make([]float64, units*units)
-		} else {
-			lower = small[:units*units]
-		}
-	}
-	solution := solved[:min(units, most)]
-	if units > most {
-		solution = make([]float64, units)
-	}
-	precision := math.Exp(-2 * logSigma)
-	ratio := n.priorSD * n.priorSD * precision
-	logDet, quadratic := 1.0, 0.0
-	logSum := 0.0
-	for i := range units {
-		row := lower[i*units : (i+1)*units]
-		value := pull[i]
-		for j := range i + 1 {
-			sum := ratio * gram[i*units+j]
-			if i == j {
-				sum++
-			}
-			other := lower[j*units : (j+1)*units]
-			for k := range j {
-				sum -= row[k] * other[k]
-			}
-			if i != j {
-				row[j] = sum / other[j]
-				value -= row[j] * solution[j]
-				continue
-			}
-			if !(sum > 0) {
-				return math.Inf(-1)
-			}
-			row[j] = math.Sqrt(sum)
-		}
-		solution[i] = value / row[i]
-		quadratic += solution[i] * solution[i]
-		if logDet *= row[i]; logDet > 1e200 {
-			logSum += math.Log(logDet)
-			logDet = 1
-		}
-	}
-	left := math.Max(n.squares-ratio*quadratic, unresolved*n.squares)
-	return -float64(len(n.target))*(logSigma+halfLog2Pi) - left*precision/2 - logSum - math.Log(logDet)
 }

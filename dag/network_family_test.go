@@ -256,14 +256,14 @@ func TestUnsettledParticles(t *testing.T) {
 // Units that give a node exactly, but for what rounding adds, leave a likelihood that falls again
 // as σ goes to zero.
 func TestNetworksThatInterpolate(t *testing.T) {
-	n := &networkFamily{target: make([]float32, 3), squares: 1, priorSD: 1}
+	l := newNetworkLikelihood(1, 3, 1, 1)
 	for _, pull := range []float64{1 - 1e-8, 1, 1 + 1e-8} {
-		small, tiny := n.logLikelihood([]float64{1}, []float64{pull}, -6, nil), n.logLikelihood([]float64{1}, []float64{pull}, -16, nil)
+		small, tiny := l.at([]float64{1}, []float64{pull}, -6), l.at([]float64{1}, []float64{pull}, -16)
 		require.Less(t, tiny, small, "pull %v", pull)
 		// Nothing is lost where there is noise: y and the unit with the angle whose cosine is pull.
 		sigma := 0.3
 		variance := 1 + sigma*sigma
 		exact := -3*halfLog2Pi - 2*math.Log(sigma) - math.Log(variance)/2 - (1-pull*pull)/(2*sigma*sigma) - pull*pull/(2*variance)
-		require.InDelta(t, exact, n.logLikelihood([]float64{1}, []float64{pull}, math.Log(sigma), nil), 1e-12)
+		require.InDelta(t, exact, l.at([]float64{1}, []float64{pull}, math.Log(sigma)), 1e-12)
 	}
 }

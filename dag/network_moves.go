@@ -13,6 +13,7 @@ type networkMover struct {
 	*networkFamily
 	random     *rand.Rand
 	vectors    *kernel.Vectors[float32]
+	likelihood *networkLikelihood
 	direction  []float64 // [k]
 	along      []float32 // what the direction adds to the inputs of a unit [n]
 	before     []float32 // those inputs after a move [n]
@@ -20,7 +21,7 @@ type networkMover struct {
 	scratch    []float32 // [n]
 	part       []float32 // [H']
 	row        []float64 // products of the output with all others and with itself [H']
-	gram, pull []float64
+	pull       float64   // and with x_j
 }
 
 func (n *networkFamily) newMover(random *rand.Rand) *networkMover {
@@ -28,7 +29,7 @@ func (n *networkFamily) newMover(random *rand.Rand) *networkMover {
 	return &networkMover{
 		networkFamily: n, random: random, vectors: kernel.VectorsOf[float32](kernel.Detect()), direction: make([]float64, len(n.inputs)),
 		along: make([]float32, rows), before: make([]float32, rows), output: make([]float32, rows), scratch: make([]float32, rows),
-		part: make([]float32, units), row: make([]float64, units), gram: make([]float64, units*units), pull: make([]float64, units),
+		part: make([]float32, units), row: make([]float64, units), likelihood: newNetworkLikelihood(units, rows, n.squares, n.priorSD),
 	}
 }
 
@@ -68,7 +69,7 @@ func (m *networkMover) newState() *networkState {
 			s.pull[h] += m.product(m.target[start:], output)
 		}
 	}
-	s.logLik = m.logLikelihood(s.gram, s.pull, s.logSigma, nil)
+	s.logLik = m.likelihood.at(s.gram, s.pull, s.logSigma)
 	return s
 }
 
@@ -112,7 +113,7 @@ func (m *networkMover) turn(s *networkState, h int, sin, cos float32) {
 		own += m.product(output, output)
 		pull += m.product(m.target[start:], output)
 	}
-	m.row[h], m.pull[h] = own, pull
+	m.row[h], m.pull = own, pull
 }
 
 // sweep moves every hidden unit and the noise, and leaves prior · likelihood^β invariant.
@@ -128,6 +129,9 @@ func (m *networkMover) sweep(s *networkState, beta float64) {
 // moveUnit moves a unit on an ellipse through its weights and a draw from their prior (elliptical
 // slice sampling, Murray, Adams and MacKay 2010).
 func (m *networkMover) moveUnit(s *networkState, h int, beta float64) {
+	if !m.likelihood.without(h, s.gram, s.pull, s.logSigma) {
+		return
+	}
 	units := len(s.pull)
 	for k := range m.direction {
 		m.direction[k] = m.priorSD * m.random.NormFloat64()
@@ -136,20 +140,16 @@ func (m *networkMover) moveUnit(s *networkState, h int, beta float64) {
 	level := beta*s.logLik - m.random.ExpFloat64()
 	angle := 2 * math.Pi * m.random.Float64()
 	low, high := angle-2*math.Pi, angle
-	copy(m.gram, s.gram)
-	copy(m.pull, s.pull)
 	for range 60 {
 		sin, cos := math.Sincos(angle)
 		m.turn(s, h, float32(sin), float32(cos))
-		for g, value := range m.row {
-			m.gram[h*units+g], m.gram[g*units+h] = value, value
-		}
-		logLik := m.logLikelihood(m.gram, m.pull, s.logSigma, nil)
-		if beta*logLik >= level {
+		if logLik := m.likelihood.with(m.row, m.row[h], m.pull); beta*logLik >= level {
 			copy(s.before[h*len(m.before):], m.before)
 			copy(s.outputs[h*len(m.output):], m.output)
-			copy(s.gram, m.gram)
-			s.pull[h], s.logLik = m.pull[h], logLik
+			for g, value := range m.row {
+				s.gram[h*units+g], s.gram[g*units+h] = value, value
+			}
+			s.pull[h], s.logLik = m.pull, logLik
 			for k := range s.weights[h] {
 				s.weights[h][k] = s.weights[h][k]*cos + m.direction[k]*sin
 			}
@@ -167,7 +167,7 @@ func (m *networkMover) moveUnit(s *networkState, h int, beta float64) {
 // moveNoise moves log σ by slice sampling (Neal 2003).
 func (m *networkMover) moveNoise(s *networkState, beta float64) {
 	logDensity := func(logSigma float64) (total, logLik float64) {
-		logLik = m.logLikelihood(s.gram, s.pull, logSigma, nil)
+		logLik = m.likelihood.at(s.gram, s.pull, logSigma)
 		return beta*logLik - square((logSigma-m.logSD)/logSigmaSD)/2, logLik
 	}
 	level, _ := logDensity(s.logSigma)
@@ -206,9 +206,8 @@ func (m *networkMover) moveNoise(s *networkState, beta float64) {
 // them.
 func (m *networkMover) parameters(l layout, f dgraph.Family, s *networkState) []float64 {
 	theta := make([]float64, l.dim())
-	units := len(s.pull)
-	lower := make([]float64, units*units)
-	m.logLikelihood(s.gram, s.pull, s.logSigma, lower)
+	m.likelihood.at(s.gram, s.pull, s.logSigma)
+	units, lower := len(s.pull), m.likelihood.lower
 	at := 0
 	for i := range f.Parents.Nodes() {
 		for h := range m.hidden {
