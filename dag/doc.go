@@ -70,7 +70,8 @@
 //
 // Networks by particles:
 //
-//	network_family.go           the likelihood given the first layer
+//	network_family.go           the data of a family
+//	network_likelihood.go       the likelihood given the first layer
 //	network_tempering.go        particles from prior to posterior; network_moves.go moves them
 //	particle_evidence.go        which families get particles
 //	shared_scores.go            what several processes share

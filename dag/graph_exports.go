@@ -111,30 +111,31 @@ func (p *Problem) export(r *Result, format GraphFormat, least float64) (string, 
 // modelString writes a graph as R's bnlearn reads it: [a][b|a:c]. Nodes come after their parents.
 // Characters that end a name there become underscores.
 func modelString(names []string, g *dgraph.Graph) string {
-	clean := strings.NewReplacer("[", "_", "]", "_", "|", "_", ":", "_")
+	names = dgraph.PlainNames(names, func(c rune) bool { return !strings.ContainsRune("[]|:", c) })
 	var text strings.Builder
 	order, _ := g.Order()
 	for _, j := range order {
-		text.WriteString("[" + clean.Replace(names[j]))
+		text.WriteString("[" + names[j])
 		for k, i := range g.Parents(j) {
-			text.WriteString([]string{"|", ":"}[min(k, 1)] + clean.Replace(names[i]))
+			text.WriteString([]string{"|", ":"}[min(k, 1)] + names[i])
 		}
 		text.WriteString("]")
 	}
 	return text.String() + "\n"
 }
 
-// dagitty writes a graph as dagitty reads it.
+// dagitty writes a graph as dagitty reads it: with names in quotation marks, where these and
+// backslashes have no place.
 func dagitty(names []string, g *dgraph.Graph) string {
-	quote := func(name string) string { return `"` + strings.ReplaceAll(name, `"`, `'`) + `"` }
+	names = dgraph.PlainNames(names, func(c rune) bool { return c >= ' ' && c != '"' && c != '\\' })
 	var text strings.Builder
 	text.WriteString("dag {\n")
 	for _, name := range names {
-		text.WriteString(quote(name) + "\n")
+		text.WriteString(`"` + name + "\"\n")
 	}
 	for _, e := range dgraph.OrderedPairs(len(names)) {
 		if g.Has(e.From, e.To) {
-			text.WriteString(quote(names[e.From]) + " -> " + quote(names[e.To]) + "\n")
+			fmt.Fprintf(&text, "\"%s\" -> \"%s\"\n", names[e.From], names[e.To])
 		}
 	}
 	return text.String() + "}\n"

@@ -18,7 +18,8 @@ func TestGraphExports(t *testing.T) {
 	names := []string{"a:b", `c"d`, "e<f"}
 	g := dgraph.FromParents([]dgraph.Set{dgraph.SetOf(1, 2), {}, dgraph.SetOf(1)})
 	require.Equal(t, "[c\"d][e<f|c\"d][a_b|c\"d:e<f]\n", modelString(names, g))
-	require.Equal(t, "dag {\n\"a:b\"\n\"c'd\"\n\"e<f\"\n\"c'd\" -> \"a:b\"\n\"c'd\" -> \"e<f\"\n\"e<f\" -> \"a:b\"\n}\n", dagitty(names, g))
+	require.Equal(t, "dag {\n\"a:b\"\n\"c_d\"\n\"e<f\"\n\"c_d\" -> \"a:b\"\n\"c_d\" -> \"e<f\"\n\"e<f\" -> \"a:b\"\n}\n", dagitty(names, g))
+	require.Equal(t, "[a_b][a_b_][c|a_b:a_b_]\n", modelString([]string{"a|b", "a:b", "c"}, dgraph.FromParents([]dgraph.Set{{}, {}, dgraph.SetOf(0, 1)})))
 	var read struct {
 		Graph struct {
 			Nodes []struct {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // ReadBIF reads a network over categories in the interchange format BIF. Nodes without a list of
@@ -315,15 +316,16 @@ func (r *bifReader) numbers() (numbers []float64, err error) {
 	return numbers, nil
 }
 
-// BIF writes a network in the interchange format. Programs that read it take no spaces and marks in
-// words: these become underscores.
+// BIF writes a network in the interchange format. What programs that read it do not take becomes
+// an underscore: in names of nodes all but letters and digits, in levels spaces and marks of the
+// format.
 func (n *Network) BIF() string {
 	var text strings.Builder
-	names := bifNames(n.Names)
+	names := PlainNames(n.Names, bifNode)
 	levels := make([][]string, len(n.Levels))
 	text.WriteString("network unknown {\n}\n")
 	for j, name := range names {
-		levels[j] = bifNames(n.Levels[j])
+		levels[j] = PlainNames(n.Levels[j], bifLevel)
 		fmt.Fprintf(&text, "variable %s {\n  type discrete [ %d ] { %s };\n}\n", name, len(levels[j]), strings.Join(levels[j], ", "))
 	}
 	for j, name := range names {
@@ -345,26 +347,34 @@ func (n *Network) BIF() string {
 	return text.String()
 }
 
-// bifNames are words that a file can have, all different.
-func bifNames(names []string) []string {
-	clean := make([]string, len(names))
+// PlainNames are names without characters that some program does not keep: each such character
+// becomes an underscore, and names that would be the same get further ones.
+func PlainNames(names []string, keep func(rune) bool) []string {
+	plain := make([]string, len(names))
 	for k, name := range names {
 		word := strings.Map(func(c rune) rune {
-			if c <= ' ' || strings.ContainsRune(`{}()[],;|"/`, c) {
-				return '_'
+			if keep(c) {
+				return c
 			}
-			return c
+			return '_'
 		}, name)
 		if word == "" {
 			word = "_"
 		}
-		for slices.Contains(clean[:k], word) {
+		for slices.Contains(plain[:k], word) {
 			word += "_"
 		}
-		clean[k] = word
+		plain[k] = word
 	}
-	return clean
+	return plain
 }
+
+// bifNode reports whether nodes keep a character: R's bnlearn looks for letters, digits and
+// underscores there.
+func bifNode(c rune) bool { return c == '_' || unicode.IsLetter(c) || unicode.IsDigit(c) }
+
+// bifLevel reports whether levels keep a character.
+func bifLevel(c rune) bool { return c > ' ' && !strings.ContainsRune(`{}()[],;|"/`, c) }
 
 func bifNumbers(row []float64) string {
 	parts := make([]string, len(row))

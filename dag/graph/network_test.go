@@ -50,7 +50,8 @@ func TestReadBIF(t *testing.T) {
 		require.Equal(t, []string{"a", "b_b", "c"}, again.Names)
 		require.True(t, n.Graph.Equal(again.Graph))
 	}
-	require.Equal(t, []string{"_", "a", "a_", "b_c"}, bifNames([]string{"", "a", "a", "b,c"}))
+	require.Equal(t, []string{"_", "a", "a_", "b_c", "b_c_", "ä_1"}, PlainNames([]string{"", "a", "a", "b:c", "b.c", "ä 1"}, bifNode))
+	require.Equal(t, []string{"_", "a", "a_", "b_c", "<b.c%"}, PlainNames([]string{"", "a", "a", "b,c", "<b.c%"}, bifLevel))
 }
 
 // What is wrong with a file or a network is said, with the place.
