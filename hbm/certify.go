@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
@@ -98,7 +99,7 @@ func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certific
 	if p.family.joint {
 		w.plate = nil // its members depend on each other
 	}
-	if w.plate == nil {
+	if w.plate == nil || !w.learned() {
 		w.inner = 1
 	}
 	w.outer = max(1, min(draws, 4*largestChunk/(w.inner*p.model.largest())))
@@ -114,6 +115,12 @@ func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certific
 		}
 		draws = min(2*draws, most)
 	}
+}
+
+// learned reports whether training has a part in the distribution of what belongs to the members of
+// the plate: if not, all draws of it weigh the same.
+func (w *weighing) learned() bool {
+	return slices.ContainsFunc(w.family.latents, func(l *latent) bool { return l.belongs(w.plate) != nil && !w.family.known(l) })
 }
 
 // certificate judges the weights so far.

@@ -110,6 +110,9 @@ type given struct {
 	mean, sd *Node
 	// and at typical values of the parents, [plates..., 1, U].
 	typicalMean, typicalSD *Node
+	// a normal distribution near the posterior given the variables before it, [plates..., draws or
+	// 1, U] and [plates..., draws or 1, U, U]; nil without one
+	aroundMean, aroundScale *Node
 }
 
 // latent is a latent variable with what a family needs to know of it.
@@ -156,6 +159,7 @@ type cascade struct {
 	meanField   bool // the variables are independent of each other
 	freeGlobals bool // variables without plates have free encodings, whatever the encoder
 	joint       bool // the noise of all variables is mixed first
+	relative    bool // to what Around says
 	choice      *Choice
 }
 
@@ -164,6 +168,7 @@ type cascade struct {
 // of its link, which is the log density of its values, [plates..., draws].
 func (c *cascade) draw(ctx *context.Context, r *replica, noise map[*Variable]*Node) map[*Variable]*Node {
 	logQ := map[*Variable]*Node{}
+	r.unconstrained = map[*Variable]*Node{}
 	typical := &replica{graph: r.graph, dtype: r.dtype, sizes: r.sizes, index: r.index, models: r.models, choice: r.choice, values: map[*Variable]*Node{}}
 	for v, value := range r.values {
 		if v.role == Constant {
@@ -177,9 +182,12 @@ func (c *cascade) draw(ctx *context.Context, r *replica, noise map[*Variable]*No
 	for _, l := range c.latents {
 		scope := ctx.In(l.scope())
 		z := noise[l.Variable]
+		in := given{noise: mixed[l.Variable], present: r.presence(l.Variable)}
 		width := c.conditional.width(l)
-		in := given{encoding: c.encoderOf(l).encode(scope, r, l.Variable, width*c.copies()), noise: mixed[l.Variable], present: r.presence(l.Variable)}
-		if r.models != nil {
+		if !c.known(l) {
+			in.encoding = c.encoderOf(l).encode(scope, r, l.Variable, width*c.copies())
+		}
+		if r.models != nil && !c.known(l) {
 			in.encoding, in.features = r.encoded(in.encoding, width, len(l.plates)), r.ofModel(r.choice.features, 0)
 		}
 		in.mean, in.sd = l.priorNormal(r)
@@ -200,7 +208,16 @@ func (c *cascade) draw(ctx *context.Context, r *replica, noise map[*Variable]*No
 		if len(before) > 0 {
 			in.before = Concatenate(before, -1)
 		}
-		u, logDet := c.conditional.push(scope, l, in)
+		if c.relative && l.around[0] != nil {
+			in.setAround(r, l)
+		}
+		var u, logDet *Node
+		if c.known(l) {
+			u, logDet = in.fromAround(z, ZerosLike(z))
+		} else {
+			u, logDet = c.conditional.push(scope, l, in)
+		}
+		r.unconstrained[l.Variable] = u
 		value, logLink := l.link.ToEvent(u, l.event)
 		r.values[l.Variable] = value
 		typical.values[l.Variable], _ = l.link.ToEvent(in.typicalMean, l.event)

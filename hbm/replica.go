@@ -19,6 +19,8 @@ type replica struct {
 	// belongs to
 	index  map[*membership]*Node
 	values map[*Variable]*Node
+	// of the latent variables that were drawn
+	unconstrained map[*Variable]*Node
 	// weights say for how many members of the model each member stands, [size]; nil: one.
 	weights map[*Plate]*Node
 	// encodings tell the members of latent variables apart in families with free encodings,

@@ -35,11 +35,17 @@ func ReadTable(path string, fingerprint *string) (*table.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	if *fingerprint != "" && t.Fingerprint != *fingerprint {
-		return nil, fmt.Errorf("%s has changed since the run started: its SHA-256 is %.12s…, the run has %.12s…", path, t.Fingerprint, *fingerprint)
+	return t, SameFingerprint(path, t.Fingerprint, fingerprint)
+}
+
+// SameFingerprint fails if the table at a path has another fingerprint than the one recorded, which
+// it sets if there is none.
+func SameFingerprint(path, found string, recorded *string) error {
+	if *recorded != "" && found != *recorded {
+		return fmt.Errorf("%s has changed since the run started: its SHA-256 is %.12s…, the run has %.12s…", path, found, *recorded)
 	}
-	*fingerprint = t.Fingerprint
-	return t, nil
+	*recorded = found
+	return nil
 }
 
 // SameTable fails if two runs analyse different tables.

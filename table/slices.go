@@ -63,7 +63,7 @@ func (f *ParquetFile) columns(names []string) ([]int, error) {
 	}
 	var all []string
 	for _, field := range schema.Fields() {
-		all = append(all, field.Name)
+		all = append(all, oneLine(field.Name))
 	}
 	places := make([]int, len(names))
 	for i, name := range names {
@@ -80,40 +80,76 @@ func (f *ParquetFile) CheckColumns(names []string) error {
 	return err
 }
 
+// Names are the names of the columns.
+func (f *ParquetFile) Names() ([]string, error) {
+	schema, err := f.reader.Schema()
+	if err != nil {
+		return nil, fmt.Errorf("%s: damaged Parquet file: %w", f.path, err)
+	}
+	var names []string
+	for _, field := range schema.Fields() {
+		names = append(names, oneLine(field.Name))
+	}
+	return names, checkNames(names, "")
+}
+
 // Read returns the numbers of columns in one row group, in the order of names.
 func (f *ParquetFile) Read(group int, names []string) (values [][]float64, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			values, err = nil, fmt.Errorf("%s: damaged Parquet file: %v", f.path, p)
-		}
-	}()
-	places, err := f.columns(names)
+	t, err := f.Table(group, names)
 	if err != nil {
 		return nil, err
 	}
-	data, err := f.reader.ReadRowGroups(context.Background(), places, []int{group})
-	if err != nil {
-		return nil, fmt.Errorf("%s: damaged Parquet file: row group %d: %w", f.path, group+1, err)
-	}
-	defer data.Release()
-	byName := map[string]*Column{}
-	for j := range int(data.NumCols()) {
-		c := arrowColumn(data.Column(j), int(data.NumRows()))
-		byName[c.Name] = c
-	}
-	for _, name := range names {
-		c := byName[name]
+	for _, c := range t.columns {
 		switch {
-		case c.defect != nil:
-			return nil, fmt.Errorf("%s: row group %d: %w", f.path, group+1, c.defect)
 		case c.Kind == Factor:
-			return nil, fmt.Errorf("%s: column %q: got text, want numbers", f.path, name)
+			return nil, fmt.Errorf("%s: column %q: got text, want numbers", f.path, c.Name)
 		case c.Missing > 0:
-			return nil, fmt.Errorf("%s: row group %d, column %q: %d missing values", f.path, group+1, name, c.Missing)
+			return nil, fmt.Errorf("%s: row group %d, column %q: %d missing values", f.path, group+1, c.Name, c.Missing)
 		}
 		values = append(values, c.Values)
 	}
 	return values, nil
+}
+
+// Table returns columns of one row group as a table, in the order of names. The levels of a factor
+// are those of the row group, and places are those in the file.
+func (f *ParquetFile) Table(group int, names []string) (t *Table, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			t, err = nil, fmt.Errorf("%s: damaged Parquet file: %v", f.path, p)
+		}
+	}()
+	columns, err := f.columns(names)
+	if err != nil {
+		return nil, err
+	}
+	data, err := f.reader.ReadRowGroups(context.Background(), columns, []int{group})
+	if err != nil {
+		return nil, fmt.Errorf("%s: damaged Parquet file: row group %d: %w", f.path, group+1, err)
+	}
+	defer data.Release()
+	first := 1
+	for before := range group {
+		first += f.Rows(before)
+	}
+	t = &Table{Path: f.path, unit: "row", places: make([]int, data.NumRows())}
+	for row := range t.places {
+		t.places[row] = first + row
+	}
+	byName := map[string]*Column{}
+	for j := range int(data.NumCols()) {
+		c := arrowColumn(data.Column(j), int(data.NumRows()))
+		c.Name = oneLine(c.Name)
+		byName[c.Name] = c
+	}
+	for _, name := range names {
+		c := byName[name]
+		if c.defect != nil {
+			return nil, fmt.Errorf("%s: row group %d: %w", f.path, group+1, c.defect)
+		}
+		t.columns = append(t.columns, c)
+	}
+	return t, nil
 }
 
 // Fingerprint is the SHA-256 of the file's bytes, in hexadecimal. It reads the file once.

@@ -171,7 +171,7 @@ func (a *app) certification(cmd *cobra.Command, dir string, f *certifyFlags) (*j
 		if given("certify-draws") {
 			record.CertifyDraws = f.draws
 		}
-		r, err := a.newHierarchical(record, f.output)
+		r, err := a.newHierarchical(cmd.Context(), record, f.output)
 		if err == nil {
 			err = misplaced("chains", "rounds")
 		}

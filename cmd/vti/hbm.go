@@ -89,7 +89,7 @@ func (a *app) beginHbm(cmd *cobra.Command, args []string, f *hbmFlags) (*hierarc
 		}
 		record := described.(*regression.Record)
 		record.Flags = givenFlags(cmd.Flags())
-		r, err := a.newHierarchical(record, f.output)
+		r, err := a.newHierarchical(cmd.Context(), record, f.output)
 		if err != nil {
 			return nil, err
 		}
@@ -111,7 +111,7 @@ func (a *app) beginHbm(cmd *cobra.Command, args []string, f *hbmFlags) (*hierarc
 	if cmd.Flags().Changed("max-time") {
 		record.MaxSeconds = f.fit.effort.maxTime.Seconds()
 	}
-	r, err := a.newHierarchical(record, f.output)
+	r, err := a.newHierarchical(cmd.Context(), record, f.output)
 	if err == nil {
 		r.resume = f.resume
 	}

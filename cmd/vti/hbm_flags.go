@@ -31,6 +31,7 @@ type hbmFlags struct {
 	amortize                                  bool
 	fit                                       fitFlags
 	certifyDraws                              int
+	slices                                    bool
 	output                                    outputFlags
 	models                                    modelList
 	resume                                    string
@@ -57,6 +58,7 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 		flags.StringVar(&f.frame.SE, "se", "", "gaussian: `column` of known standard deviations of the response, one for each row")
 		flags.BoolVar(&f.model.Select, "select", false, "let models leave out terms: each is absent, pooled, or varies by group")
 		flags.Var(parsed[missingPolicy]{&f.na, parseMissingPolicy}, "na", "rows with missing values: refuse or drop")
+		flags.BoolVar(&f.slices, "slices", false, "gaussian, marginal: read a Parquet file by row groups, as sums over the rows of each group, where it does not fit in memory")
 	})
 	flagGroup(cmd, "Priors", func() {
 		flags.Var(&f.coefficients, "prior-sd", "prior sd of the effect of one sd of a column, in units of sd(y), or on the link scale of other likelihoods than gaussian and student (default 1.5; link scale 1)")
@@ -126,7 +128,7 @@ func (f *hbmFlags) describe(flags *pflag.FlagSet, path string) (any, error) {
 	}
 	record := &regression.Record{Header: runs.Header{Command: "hbm", Version: vti.Version, Data: path}, Frame: f.frame, Model: f.model, Seed: f.output.seed,
 		Family: f.family.String(), Encoding: f.encoding, Members: f.members,
-		DType: f.fit.dtype, Steps: f.fit.steps, Batch: f.fit.batch, CertifyDraws: f.certifyDraws}
+		Slices: f.slices, DType: f.fit.dtype, Steps: f.fit.steps, Batch: f.fit.batch, CertifyDraws: f.certifyDraws}
 	if f.amortize {
 		record.Amortize, record.Batch = cmp.Or(record.Batch, amortizedTables), 0
 		record.Steps = cmp.Or(record.Steps, amortizedSteps)
@@ -172,7 +174,7 @@ func (f *hbmFlags) checkFamily(flags *pflag.FlagSet) error {
 		return fmt.Errorf("--family %s has no --likelihood %s: want --family %s", f.family, f.frame.Response, regression.MarginalFamily)
 	}
 	for flag, has := range map[string]bool{
-		"encoding": flows && !marginal, "members": !marginal && !f.amortize, "amortize": f.family == "pavi-e" || f.family == "adavi", "steps-per-launch": marginal,
+		"encoding": flows && !marginal, "members": !marginal && !f.amortize, "slices": marginal, "amortize": f.family == "pavi-e" || f.family == "adavi", "steps-per-launch": marginal,
 		"effort": marginal, "precision": marginal, "max-time": marginal,
 		"flow": flows, "flow-layers": flows, "flow-blocks": flows, "flow-hidden": flows, "flow-bins": flows,
 	} {

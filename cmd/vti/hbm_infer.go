@@ -66,7 +66,7 @@ func (a *app) hbmInfer(ctx context.Context, model, path string, flags *pflag.Fla
 		Frame:  trained.Frame, Model: trained.Model, Family: trained.Family, TrainedBy: model, CertifyDraws: f.certifyDraws, Seed: f.output.seed,
 	}
 	record.Frame.DropMissing = f.na == "drop"
-	r, err := a.newHierarchical(record, f.output)
+	r, err := a.newHierarchical(ctx, record, f.output)
 	if err != nil {
 		return err
 	}

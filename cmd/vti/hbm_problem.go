@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,8 +19,8 @@ type hierarchical struct {
 
 // newHierarchical reads the table and builds the posterior that a record describes. Nothing is
 // written: its errors are of the input.
-func (a *app) newHierarchical(record *regression.Record, output outputFlags) (*hierarchical, error) {
-	r, err := record.Regression()
+func (a *app) newHierarchical(ctx context.Context, record *regression.Record, output outputFlags) (*hierarchical, error) {
+	r, err := record.Regression(ctx)
 	if errors.Is(err, regression.ErrMissingCells) {
 		return nil, fmt.Errorf("%w\n--na drop leaves these rows out", err)
 	}

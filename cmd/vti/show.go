@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -27,14 +28,14 @@ func (a *app) showCommand() *cobra.Command {
 still there and has not changed.`,
 		Example: `  vti show runs/varsel-20260131-120000`,
 		Args:    oneRun,
-		RunE:    func(_ *cobra.Command, args []string) error { return a.show(args[0], asJSON) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.show(cmd.Context(), args[0], asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object on standard output and nothing else there")
 	return cmd
 }
 
 // show prints a finished run of any command.
-func (a *app) show(dir string, asJSON bool) error {
+func (a *app) show(ctx context.Context, dir string, asJSON bool) error {
 	_, about, err := readHeader(dir)
 	if err != nil {
 		return err
@@ -63,7 +64,7 @@ func (a *app) show(dir string, asJSON bool) error {
 		}
 		result, answer = run.Result, func(w io.Writer) { printHbm(w, run.Result) }
 		asked = func() error {
-			r, err := run.Record.Regression()
+			r, err := run.Record.Regression(ctx)
 			if err == nil {
 				(&hierarchical{app: a, record: run.Record, regression: r}).printProblem()
 			}

@@ -59,8 +59,12 @@ func (r *Regression) describe(result *Result) {
 	f, unit := r.Frame, r.ySD
 	result.Data.Response = f.Formula.Response.String()
 	for j, c := range f.Columns {
-		values := mat.Col(nil, j, f.X)
-		result.Data.Columns = append(result.Data.Columns, ColumnSummary{c.Name, Figure(stat.Mean(values, nil)), Figure(slices.Min(values)), Figure(slices.Max(values))})
+		if f.Reduced != nil {
+			result.Data.Columns = append(result.Data.Columns, f.Reduced.columns[j])
+		} else {
+			values := mat.Col(nil, j, f.X)
+			result.Data.Columns = append(result.Data.Columns, ColumnSummary{c.Name, Figure(stat.Mean(values, nil)), Figure(slices.Min(values)), Figure(slices.Max(values))})
+		}
 		// the intercept of the table depends on the other effects
 		if c.Name != formula.InterceptName {
 			result.Priors = append(result.Priors, PriorSummary{c.Name, "normal", Figure(r.coordinates[j].mean * unit / r.xSD[j]), Figure(r.coordinates[j].sd * unit / r.xSD[j])})

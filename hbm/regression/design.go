@@ -131,8 +131,13 @@ func (f *Frame) addVarying(t *table.Table, place int) error {
 	if err != nil {
 		return err
 	}
+	return g.varies(t.Path, place, columns, z)
+}
+
+// varies adds columns that vary by the grouping, of the Varying at a place of the formula.
+func (g *Grouping) varies(path string, place int, columns []Column, z *mat.Dense) error {
 	if z == nil {
-		return fmt.Errorf("%s: nothing is left to vary by %s", t.Path, g.Name)
+		return fmt.Errorf("%s: nothing is left to vary by %s", path, g.Name)
 	}
 	for i := range columns {
 		columns[i].Varying = place
@@ -150,16 +155,15 @@ func (f *Frame) addVarying(t *table.Table, place int) error {
 
 // grouping returns the grouping by columns, which it makes if it is new.
 func (f *Frame) grouping(t *table.Table, group formula.Term) (*Grouping, error) {
-	name := make([]string, len(group))
 	levels := make([]*table.Column, len(group))
 	for i, v := range group {
 		column, err := t.Lookup(v.Column)
 		if err != nil {
 			return nil, err
 		}
-		name[i], levels[i] = v.Column, column.AsFactor()
+		levels[i] = column.AsFactor()
 	}
-	g := &Grouping{Name: oneLine(strings.Join(name, ":")), Group: group}
+	g := &Grouping{Name: groupingName(group), Group: group}
 	for _, other := range f.Groupings {
 		if other.Group.Same(group) {
 			return other, nil
@@ -190,6 +194,15 @@ func (f *Frame) grouping(t *table.Table, group formula.Term) (*Grouping, error) 
 	}
 	f.Groupings = append(f.Groupings, g)
 	return g, nil
+}
+
+// groupingName are the columns of a grouping, joined by colons.
+func groupingName(group formula.Term) string {
+	names := make([]string, len(group))
+	for i, v := range group {
+		names[i] = v.Column
+	}
+	return oneLine(strings.Join(names, ":"))
 }
 
 // checkGrouping refuses groups that nothing can be learned from, and warns of those that say

@@ -35,11 +35,13 @@
 //	run_laplace.go            the answer for most other responses
 //	target.go                 the log joint density as a vti.Target, for flows
 //	gaussian.go, quadrature.go   the effects of one grouping integrated out
+//	slices.go                 a table by row groups, as sums over the rows of groups
 //	anchor.go                 a Laplace approximation of each model, where training starts
 //	run.go                    training, certification and the answer of the marginal family
 //	effects.go                draws of the effects of all levels
 //	moments.go                means and standard deviations over all weighted draws
 //	plates.go, estimates.go, prior_densities.go   the regression as a model with plates
+//	plates_around.go          the normal distributions at which their inference starts
 //	plates_choice.go, family_choice.go   a selection of terms as a choice among models with plates
 //	family.go, amortize.go    families of package hbm fitted to it, for one table or for many
 //	simulated_tables.go       tables from the priors, over which a family for many is trained

@@ -64,7 +64,10 @@ func (r *Regression) noSample() *posteriorSample {
 
 // emptySample has room for n draws.
 func (r *Regression) emptySample(n int) *posteriorSample {
-	s := &posteriorSample{replicated: mat.NewDense(n, len(r.newCheck().names), nil), predictors: r.newKept(n)}
+	s := &posteriorSample{}
+	if r.Frame.Reduced == nil {
+		s.replicated, s.predictors = mat.NewDense(n, len(r.newCheck().names), nil), r.newKept(n)
+	}
 	if r.x != nil {
 		s.effects = mat.NewDense(n, len(r.Frame.Columns), nil)
 	}

@@ -69,6 +69,9 @@ func (r *Regression) drawGiven(s *posteriorSample, k int, given *conditional, dr
 			r.tableLevel(block, given.e, drawn, s.varying[block.group].RawRowView(k))
 		}
 	}
+	if s.predictors == nil { // the rows are not there
+		return
+	}
 	eta := given.predictor(drawn)
 	check.statistics(r.replicate(eta, r.responseOf(given.sigma), random), s.replicated.RawRowView(k))
 	s.predictors.add(k, eta, r.responseOf(given.sigma))

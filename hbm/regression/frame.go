@@ -98,6 +98,10 @@ type Frame struct {
 	// Warnings say what is odd about the data and yet no error.
 	Warnings []string
 
+	// Reduced says that the rows stand for those of a table that was read by slices; nil where they
+	// are those of the table.
+	Reduced *Reduced
+
 	seen int // rows that the run was fitted to, if those of a new table follow; else 0
 }
 
@@ -156,8 +160,38 @@ func (f *Frame) censored() bool {
 	return f.Response.Survival() && slices.ContainsFunc(f.Y, func(y float64) bool { return y < 0 })
 }
 
-// Rows returns n.
-func (f *Frame) Rows() int { return len(f.Y) }
+// Rows returns the number of rows of the table that were used: n, unless the frame is Reduced.
+func (f *Frame) Rows() int {
+	if f.Reduced != nil {
+		return f.Reduced.Rows
+	}
+	return len(f.Y)
+}
+
+// spread returns mean and standard deviation of a column over the rows of the table, or zero and
+// root mean square.
+func (f *Frame) spread(values []float64, centre bool) (mean, sd float64) {
+	if f.Reduced == nil {
+		return centreAndSpread(values, centre)
+	}
+	if centre {
+		mean = dot(f.Reduced.Ones, values) / float64(f.Rows())
+	}
+	rest := slices.Clone(values)
+	f.centre(rest, mean)
+	return mean, norm(rest) / math.Sqrt(float64(f.Rows()-1))
+}
+
+// centre takes a number from a column over the rows of the table.
+func (f *Frame) centre(values []float64, mean float64) {
+	for i := range values {
+		if f.Reduced == nil {
+			values[i] -= mean
+		} else {
+			values[i] -= mean * f.Reduced.Ones[i]
+		}
+	}
+}
 
 // Correlated reports whether the effects of two columns of a grouping have a correlation to be
 // learned.

@@ -221,7 +221,7 @@ func (e *jointEffects) given(mask []bool, theta []float64) (*conditional, bool) 
 	default:
 		return nil, false
 	}
-	c.logDensity = -float64(len(r.y))*(halfLog2Pi+math.Log(c.sigma)) - c.factor.LogDet()/2 - squares/2
+	c.logDensity = -float64(r.Frame.Rows())*(halfLog2Pi+math.Log(c.sigma)) - c.factor.LogDet()/2 - squares/2
 	return c, !math.IsNaN(c.logDensity)
 }
 

@@ -139,7 +139,7 @@ func TestOrderedFormulas(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	record := &Record{Header: run.Header{Command: "hbm", Data: path}, Seed: 1,
 		Frame: FrameOptions{Formula: "y ~ x + (1 | g)", Response: likelihood.CumulativeLogitKind, Levels: []string{"low", "mid", "high"}}}
-	r, err := record.Regression()
+	r, err := record.Regression(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, record.Write(dir))
 	_, err = r.Run(t.Context(), open(t, gpu.CPU), Run{Fit: vti.Config{Seed: 1}, Dir: dir})

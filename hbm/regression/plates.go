@@ -34,9 +34,10 @@ type PlateModel struct {
 	// by coordinate: standard deviations, partial correlations and σ
 	globals   map[int]*hbm.Variable
 	y         *hbm.Variable
-	x, offset *hbm.Variable // constants of the rows; nil if there are none
-	estimates *hbm.Variable // constants of the rows that only encoders read; nil if there are none
-	choice    *platesChoice // of terms; nil for one model
+	x, offset *hbm.Variable  // constants of the rows; nil if there are none
+	estimates *hbm.Variable  // constants of the rows that only encoders read; nil if there are none
+	choice    *platesChoice  // of terms; nil for one model
+	laplace   *globalLaplace // of what has no plate; nil if it is not known
 }
 
 // plateGroup is a grouping as a plate.
@@ -47,6 +48,7 @@ type plateGroup struct {
 	effects []*hbm.Variable // A β + b of each column
 	a       *hbm.Variable   // constant A [q, P]; nil if the means are zero
 	means   *mat.Dense      // its value
+	sites   *hbm.Variable   // constants of the levels; nil if there are none
 }
 
 // HasPlates reports whether a regression of this response can be written with plates.
@@ -71,12 +73,18 @@ func (r *Regression) plates(above [][]int, near func(coordinate int) (mean, sd f
 	if !HasPlates(r.Frame.Response) {
 		return nil, fmt.Errorf("families over all effects have no %s likelihood: want --family %s", r.Frame.Response, MarginalFamily)
 	}
+	if r.Frame.Reduced != nil {
+		return nil, fmt.Errorf("families over all effects need the rows of the table: want --family %s with a table by slices", MarginalFamily)
+	}
 	if r.Frame.Weights != nil || r.smooth() {
 		return nil, fmt.Errorf("families over all effects have neither weights nor smooth functions: want --family %s", MarginalFamily)
 	}
 	p := &PlateModel{Model: hbm.NewModel(), Data: hbm.Values{}, regression: r, globals: map[int]*hbm.Variable{}}
 	m := p.Model
 	p.choose()
+	if !estimates {
+		p.laplace = r.globalLaplace()
+	}
 	for _, g := range r.groups {
 		p.groups = append(p.groups, &plateGroup{varyingGroup: g, plate: m.Plate(g.Name, len(g.Levels))})
 	}
@@ -98,8 +106,12 @@ func (r *Regression) plates(above [][]int, near func(coordinate int) (mean, sd f
 	// first, so that the effects of groups are given those of the groups that they lie in
 	coarsest := slices.Clone(p.groups)
 	slices.SortStableFunc(coarsest, func(a, b *plateGroup) int { return len(a.Levels) - len(b.Levels) })
-	for _, g := range coarsest {
-		p.addEffects(g)
+	for i, g := range coarsest {
+		var s *sites
+		if i == len(coarsest)-1 && !estimates {
+			s = p.sitesOf(g)
+		}
+		p.addEffects(g, s)
 	}
 	if estimates {
 		p.estimates = m.Constant("estimates", hbm.On(p.rows), hbm.Event(p.estimateSize()), hbm.Estimated())
@@ -196,14 +208,8 @@ func (r *Regression) near() func(coordinate int) (mean, sd float64) {
 
 // nearModel is near for a model by its index.
 func (r *Regression) nearModel(index int) func(coordinate int) (mean, sd float64) {
-	dim := r.Dim()
 	if r.anchors != nil {
-		var cholesky mat.Cholesky
-		var mode mat.VecDense
-		var covariance mat.SymDense
-		precision, linear := r.anchors.precision[index*dim*dim:(index+1)*dim*dim], r.anchors.linear[index*dim:(index+1)*dim]
-		if cholesky.Factorize(mat.NewSymDense(dim, slices.Clone(precision))) &&
-			cholesky.SolveVecTo(&mode, mat.NewVecDense(dim, slices.Clone(linear))) == nil && cholesky.InverseTo(&covariance) == nil {
+		if mode, covariance, ok := r.anchors.normal(index); ok {
 			return func(j int) (mean, sd float64) { return mode.AtVec(j), nearSpread * math.Sqrt(covariance.At(j, j)) }
 		}
 	}
@@ -222,6 +228,7 @@ func (r *Regression) nearModel(index int) func(coordinate int) (mean, sd float64
 // any family.
 func (p *PlateModel) addGlobals(near func(coordinate int) (mean, sd float64)) {
 	r := p.regression
+	var before []*hbm.Variable
 	for j, c := range r.coordinates {
 		var density hbm.Density
 		var link hbm.Link = hbm.IdentityLink{}
@@ -235,19 +242,21 @@ func (p *PlateModel) addGlobals(near func(coordinate int) (mean, sd float64)) {
 		default:
 			continue
 		}
-		p.globals[j] = p.Model.Latent(c.name, density, append(p.startNear(near, j, 1), hbm.Through(link))...)
+		options := append(p.startNear(near, j, 1), hbm.Through(link))
+		p.globals[j] = p.Model.Latent(c.name, density, append(options, p.aroundGlobals(before, 1)...)...)
+		before = append(before, p.globals[j])
 	}
 	if n := len(r.Frame.Columns); n > 0 {
 		means, sds := make([]float64, n), make([]float64, n)
 		for j := range n {
 			means[j], sds[j] = r.coordinates[j].mean, r.coordinates[j].sd
 		}
-		p.population = p.Model.Latent("population", hbm.Normal(hbm.Numbers(means...), hbm.Numbers(sds...)), append(p.startNear(near, 0, n), hbm.Event(n))...)
+		p.population = p.Model.Latent("population", hbm.Normal(hbm.Numbers(means...), hbm.Numbers(sds...)), append(append(p.startNear(near, 0, n), p.aroundGlobals(before, n)...), hbm.Event(n))...)
 	}
 }
 
 // addEffects adds the effects of the levels of a grouping.
-func (p *PlateModel) addEffects(g *plateGroup) {
+func (p *PlateModel) addEffects(g *plateGroup, s *sites) {
 	if g.means != nil {
 		g.a = p.Model.Constant("means of "+g.Name, hbm.Event(g.means.Dims()))
 		p.Data[g.a] = rowsOf(g.means)
@@ -297,7 +306,7 @@ func (p *PlateModel) addEffects(g *plateGroup) {
 			factor, _ := row(values)
 			return presence(values).orOne(g.sd[a], factor[a])
 		}, inputs...)
-		g.effects = append(g.effects, p.Model.Latent(column.Name+" | "+g.Name, hbm.Normal(mean, sd), append(p.presentWith(g.sd[a], 1), hbm.On(g.plate))...))
+		g.effects = append(g.effects, p.Model.Latent(column.Name+" | "+g.Name, hbm.Normal(mean, sd), append(append(p.presentWith(g.sd[a], 1), p.aroundEffects(g, s, a)...), hbm.On(g.plate))...))
 	}
 }
 

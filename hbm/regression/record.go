@@ -2,8 +2,10 @@ package regression
 
 import (
 	"cmp"
+	gocontext "context"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"strconv"
@@ -18,6 +20,7 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/run"
+	"github.com/transdim/vti/table"
 )
 
 // Record is everything that a run was asked for, with what is needed to repeat or
@@ -26,6 +29,8 @@ type Record struct {
 	run.Header
 	Frame FrameOptions `json:"frame"`
 	Model Options      `json:"model"`
+	// Slices says that the table is a Parquet file of which one row group at a time is in memory.
+	Slices bool `json:"slices,omitempty"`
 	// Family is what is fitted: MarginalFamily, also if it is absent, or the name of a Family.
 	Family string        `json:"family,omitempty"`
 	Flow   cosmic.Config `json:"flow"`
@@ -62,12 +67,8 @@ func ReadRecord(dir string) (*Record, error) { return run.ReadRecord[Record](dir
 // Regression reads the table and builds the posterior. A record with a fingerprint insists on it:
 // the table must not have changed since the run began. One without gets it, and what zeros of the
 // model stand for.
-func (r *Record) Regression() (*Regression, error) {
-	data, err := r.Table()
-	if err != nil {
-		return nil, err
-	}
-	frame, err := NewFrame(data, r.Frame)
+func (r *Record) Regression(ctx gocontext.Context) (*Regression, error) {
+	frame, err := r.frame(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -78,6 +79,30 @@ func (r *Record) Regression() (*Regression, error) {
 	r.Model = regression.Options
 	regression.AllModels = r.AllModels
 	return regression, nil
+}
+
+// Table reads the table, as that of the header does, into memory.
+func (r *Record) Table() (*table.Table, error) {
+	if r.Slices {
+		return nil, fmt.Errorf("the run read %s by slices: its rows are not in memory", r.Data)
+	}
+	return r.Header.Table()
+}
+
+// frame reads the table.
+func (r *Record) frame(ctx gocontext.Context) (*Frame, error) {
+	if !r.Slices {
+		data, err := r.Table()
+		if err != nil {
+			return nil, err
+		}
+		return NewFrame(data, r.Frame)
+	}
+	frame, err := NewFrameBySlices(ctx, r.Data, r.Frame)
+	if err != nil {
+		return nil, err
+	}
+	return frame, run.SameFingerprint(r.Data, frame.Fingerprint, &r.Fingerprint)
 }
 
 // FitConfig is the training that the record asks for, without what only concerns its progress and
@@ -114,9 +139,6 @@ func (r *Record) FamilyRun(family hbm.Family) FamilyRun {
 	// at all, how many sds they lie apart is a difference that float32 rounds away.
 	if r.DType == dtypes.InvalidDType && r.Amortize == 0 && r.Members == 0 {
 		r.DType = dtypes.Float64
-	}
-	if r.Steps == 0 && r.Model.Select {
-		r.Steps = choiceSteps
 	}
 	fit := hbm.Config{Family: family, Encoding: r.Encoding, Flow: r.Flow, Draws: r.Batch, Amortize: r.Amortize, Steps: r.Steps, DType: r.DType, Seed: r.Seed}.WithDefaults()
 	r.Flow, r.Steps, r.DType = fit.Flow, fit.Steps, fit.DType

@@ -145,6 +145,9 @@ func New(f *Frame, opt Options) (*Regression, error) {
 	if r.categories != nil && !r.weighable() {
 		return nil, fmt.Errorf("%s: the %s likelihood needs effects that vary by a group, at most %d standard deviations and correlations, and at most %d models", f.Path, f.Response, exactHyperparameters, exactModels)
 	}
+	if f.Reduced != nil && !r.integrable() {
+		return nil, fmt.Errorf("%s: too many models or standard deviations for integrals, and a table by slices has no other answer: leave terms out", f.Path)
+	}
 	return r, nil
 }
 
@@ -188,16 +191,17 @@ func (r *Regression) scale() error {
 			}
 			r.offset = nil
 		}
-		if r.yMean, r.ySD = centreAndSpread(r.y, intercept); r.Options.ResponseSD > 0 {
+		if r.yMean, r.ySD = f.spread(r.y, intercept); r.Options.ResponseSD > 0 {
 			r.yMean, r.ySD = r.Options.ResponseMean, r.Options.ResponseSD
 		}
 		if !usableSpread(r.ySD) {
 			return fmt.Errorf("%s: response %s: its spread is %v, too large or too small to work with; rescale it", f.Path, f.Formula.Response, r.ySD)
 		}
+		f.centre(r.y, r.yMean)
 		for i := range r.y {
-			r.y[i] = (r.y[i] - r.yMean) / r.ySD
+			r.y[i] /= r.ySD
 		}
-		r.logJacobian -= float64(len(r.y)) * math.Log(r.ySD)
+		r.logJacobian -= float64(f.Rows()) * math.Log(r.ySD)
 	}
 	r.xMean, r.xSD = make([]float64, len(f.Columns)), slices.Repeat([]float64{1}, len(f.Columns))
 	if f.X != nil {
@@ -205,20 +209,24 @@ func (r *Regression) scale() error {
 		for j, c := range f.Columns {
 			if c.Name != formula.InterceptName {
 				values := mat.Col(nil, j, f.X)
-				r.xMean[j], r.xSD[j] = centreAndSpread(values, intercept)
+				r.xMean[j], r.xSD[j] = f.spread(values, intercept)
 				if !usableSpread(r.xSD[j]) {
 					return fmt.Errorf("%s: %s: its spread is %v, too large or too small to work with; rescale it", f.Path, c.Name, r.xSD[j])
 				}
-				scaleColumn(r.x, j, r.xMean[j], r.xSD[j])
+				f.centre(values, r.xMean[j])
+				for i := range values {
+					values[i] /= r.xSD[j]
+				}
+				r.x.SetCol(j, values)
 			}
 		}
 	}
-	for _, g := range f.Groupings {
+	for k, g := range f.Groupings {
 		group := &varyingGroup{Grouping: g, z: mat.DenseCopyOf(g.Z), first: -1}
 		for c := range g.Columns {
-			sd := varyingSpread(mat.Col(nil, c, g.Z))
-			if g.Smooth {
-				sd = 1 // the basis has its scale as a whole
+			sd := 1.0 // the basis of a smooth function has its scale as a whole
+			if !g.Smooth {
+				sd = f.varyingSpread(k, c)
 			}
 			if !usableSpread(sd) {
 				return fmt.Errorf("%s: %s by %s: its spread is %v, too large or too small to work with; rescale it", f.Path, g.Columns[c].Name, g.Name, sd)
@@ -271,14 +279,27 @@ func scaleColumn(m *mat.Dense, j int, mean, sd float64) {
 // varyingSpread is what a varying column is divided by: its standard deviation, unless it is made
 // of zeros and ones.
 func varyingSpread(values []float64) float64 {
-	if zerosAndOnes(values) {
+	return spreadUnless(zerosAndOnes(values), values, centreAndSpread)
+}
+
+func spreadUnless(indicator bool, values []float64, spread func(values []float64, centre bool) (mean, sd float64)) float64 {
+	if indicator {
 		return 1
 	}
-	_, sd := centreAndSpread(values, true)
+	_, sd := spread(values, true)
 	if !(sd > 0) {
-		_, sd = centreAndSpread(values, false)
+		_, sd = spread(values, false)
 	}
 	return sd
+}
+
+// varyingSpread is that of a column of a grouping.
+func (f *Frame) varyingSpread(grouping, column int) float64 {
+	values := mat.Col(nil, column, f.Groupings[grouping].Z)
+	if f.Reduced == nil {
+		return varyingSpread(values)
+	}
+	return spreadUnless(f.Reduced.indicator[grouping][column], values, f.spread)
 }
 
 // centreAndSpread returns mean and standard deviation, or zero and root mean square.

@@ -25,7 +25,7 @@ func finished(t *testing.T, name string, options FrameOptions) *StoredRun {
 	path, err := filepath.Abs(filepath.Join("../../testdata", name))
 	require.NoError(t, err)
 	record := &Record{Header: run.Header{Command: "hbm", Data: path}, Frame: options, Seed: 1}
-	r, err := record.Regression()
+	r, err := record.Regression(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, record.Write(dir))
 	_, err = r.Run(t.Context(), open(t, gpu.Auto), Run{Fit: vti.Config{Seed: 1}, Dir: dir})
@@ -133,7 +133,7 @@ func TestRowsOfCounts(t *testing.T) {
 		path := filepath.Join(dir, "data.csv")
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		record := &Record{Header: run.Header{Command: "hbm", Data: path}, Seed: 1, Frame: FrameOptions{Formula: formula, Response: LogisticResponse}}
-		r, err := record.Regression()
+		r, err := record.Regression(t.Context())
 		require.NoError(t, err)
 		require.NoError(t, record.Write(dir))
 		_, err = r.Run(t.Context(), open(t, gpu.CPU), Run{Fit: vti.Config{Seed: 1}, Dir: dir})

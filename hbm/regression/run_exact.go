@@ -285,6 +285,22 @@ func (r *Regression) mostUncertain(models []*modelIntegral, c *vti.Certificate, 
 	return list
 }
 
+// A model may matter if it may have more than notableModel of the probability by its error; an
+// evidence whose k̂ is unreliable may be too small by hiddenEvidence nats. Chosen by hand.
+const (
+	notableModel   = 1e-3
+	hiddenEvidence = 4
+)
+
+// mayMatter reports whether a model may have a part in the answer, by the draws so far.
+func mayMatter(m vti.ModelEstimate) bool {
+	highest := math.Log(m.Certified) + 3*m.LogEvidenceSE
+	if m.KHat > verdict.DoubtfulKHat {
+		highest += hiddenEvidence
+	}
+	return highest > math.Log(notableModel) || math.IsNaN(highest)
+}
+
 // certificateOf is what is known from the draws so far, with models in their order here, and
 // without a sample.
 func (r *Regression) certificateOf(models []*modelIntegral, logPrior []float64) *vti.Certificate {

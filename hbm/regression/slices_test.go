@@ -1,0 +1,185 @@
+package regression
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/run"
+	"github.com/transdim/vti/table"
+)
+
+// slicedFile writes a table of 190 rows in row groups of 40: y depends on x, far from zero, on
+// labels f, on classes g in schools h and on n, whose numbers are groups too. Some cells of z are
+// missing.
+func slicedFile(t *testing.T) string {
+	t.Helper()
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "y", Type: arrow.PrimitiveTypes.Float64}, {Name: "x", Type: arrow.PrimitiveTypes.Float64},
+		{Name: "f", Type: arrow.BinaryTypes.String}, {Name: "g", Type: arrow.BinaryTypes.String}, {Name: "h", Type: arrow.BinaryTypes.String},
+		{Name: "n", Type: arrow.PrimitiveTypes.Int64}, {Name: "z", Type: arrow.PrimitiveTypes.Float64, Nullable: true},
+	}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	defer b.Release()
+	random := rand.New(rand.NewPCG(4, 8))
+	for i := range 190 {
+		g, x := random.IntN(12), 1000+random.NormFloat64()
+		f := "low"
+		if i > 60 && random.IntN(3) == 0 { // not in the first row group
+			f = "high"
+		}
+		n := int64(random.IntN(5) * 7)
+		b.Field(0).(*array.Float64Builder).Append(50 + 0.7*(x-1000) + math.Sin(float64(g)) + 0.1*float64(n) + random.NormFloat64())
+		b.Field(1).(*array.Float64Builder).Append(x)
+		b.Field(2).(*array.StringBuilder).Append(f)
+		b.Field(3).(*array.StringBuilder).Append(fmt.Sprintf("class %d", g))
+		b.Field(4).(*array.StringBuilder).Append(fmt.Sprintf("school %d", g%4))
+		b.Field(5).(*array.Int64Builder).Append(n)
+		if i%31 == 30 {
+			b.Field(6).(*array.Float64Builder).AppendNull()
+		} else {
+			b.Field(6).(*array.Float64Builder).Append(float64(i % 2))
+		}
+	}
+	record := b.NewRecordBatch()
+	defer record.Release()
+	data := array.NewTableFromRecords(schema, []arrow.RecordBatch{record})
+	defer data.Release()
+	path := filepath.Join(t.TempDir(), "rows.parquet")
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	require.NoError(t, pqarrow.WriteTable(data, file, 40, parquet.NewWriterProperties(), pqarrow.DefaultWriterProps()))
+	return path
+}
+
+// A table by slices has the columns, scales, groups and densities that it has in memory, in every
+// model.
+func TestSlicesAgreeWithTheTable(t *testing.T) {
+	path := slicedFile(t)
+	for _, formula := range []string{
+		"y ~ x + f + (1 + x | g)", "y ~ x*f + (1 | h/g)", "y ~ x + (0 + f | n) + (z || g)", "y ~ 0 + x + (x | g)", "y ~ x + offset(z) + (1 | g:n)", "y ~ x + factor(n)", "y ~ z + I(x^2) + (1 | g) + (1 | n)",
+	} {
+		for _, choose := range []bool{false, true} {
+			options := FrameOptions{Formula: formula, DropMissing: true}
+			whole, err := table.ReadFile(path)
+			require.NoError(t, err)
+			f, err := NewFrame(whole, options)
+			require.NoError(t, err)
+			sliced, err := NewFrameBySlices(t.Context(), path, options)
+			require.NoError(t, err)
+			require.Equal(t, f.Rows(), sliced.Rows(), formula)
+			require.Equal(t, f.DroppedRows, sliced.DroppedRows)
+			require.Equal(t, f.Fingerprint, sliced.Fingerprint)
+			require.Equal(t, f.Columns, sliced.Columns)
+			require.Equal(t, f.Warnings, sliced.Warnings)
+			for k, g := range f.Groupings {
+				own := sliced.Groupings[k]
+				require.Equal(t, []any{g.Name, g.Levels, g.Counts, g.Columns}, []any{own.Name, own.Levels, own.Counts, own.Columns}, formula)
+			}
+			a, b := newRegression(t, f, Options{Select: choose}), newRegression(t, sliced, Options{Select: choose})
+			require.Equal(t, len(a.Priors()), len(b.Priors()))
+			require.InEpsilon(t, a.logJacobian, b.logJacobian, 1e-12)
+			for index, mask := range a.space.masks {
+				theta := make([]float64, a.Dim())
+				for j := range theta {
+					theta[j] = 0.4 * math.Sin(float64(3*j+index))
+				}
+				require.InEpsilon(t, a.joint().logMarginal(mask, theta), b.joint().logMarginal(mask, theta), 1e-9, "%s: %s", formula, a.FormulaOf(a.codes()[index]))
+			}
+			var one, other Result
+			a.describe(&one)
+			b.describe(&other)
+			for j, c := range one.Data.Columns {
+				got := other.Data.Columns[j]
+				require.InDeltaSlice(t, []float64{float64(c.Mean), float64(c.Min), float64(c.Max)}, []float64{float64(got.Mean), float64(got.Min), float64(got.Max)}, 1e-9*math.Abs(float64(c.Max)))
+			}
+		}
+	}
+}
+
+// A run by slices has the answer of the run in memory, and its rows are not there later.
+func TestRunBySlices(t *testing.T) {
+	path := slicedFile(t)
+	var results [2]*Result
+	for k, slices := range []bool{false, true} {
+		dir := t.TempDir()
+		record := &Record{Header: run.Header{Command: "hbm", Data: path}, Frame: FrameOptions{Formula: "y ~ x + f + (1 | g)"}, Model: Options{Select: true}, Slices: slices, Seed: 1}
+		r, err := record.Regression(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, record.Write(dir))
+		results[k], err = r.Run(t.Context(), open(t, gpu.CPU), Run{Fit: record.FitConfig(r), Dir: dir})
+		require.NoError(t, err)
+		stored, err := OpenRun(dir)
+		require.NoError(t, err)
+		_, err = stored.Rows(nil)
+		if slices {
+			require.ErrorContains(t, err, "by slices: its rows are not in memory")
+			_, err := r.Plates()
+			require.ErrorContains(t, err, "need the rows of the table")
+		} else {
+			require.NoError(t, err)
+		}
+	}
+	require.InDelta(t, float64(*results[0].LogEvidence), float64(*results[1].LogEvidence), 1e-6)
+	require.Equal(t, len(results[0].Varying), len(results[1].Varying))
+	for k, one := range results[0].Varying {
+		require.InDelta(t, float64(one.Mean), float64(results[1].Varying[k].Mean), 1e-6)
+		require.Equal(t, one.Rows, results[1].Varying[k].Rows)
+		require.InDelta(t, float64(*one.Unpooled), float64(*results[1].Varying[k].Unpooled), 1e-6)
+	}
+	require.Nil(t, results[1].ModelCheck)
+	require.Empty(t, results[1].Checks)
+}
+
+func TestSlicesRefuse(t *testing.T) {
+	path := slicedFile(t)
+	for want, options := range map[string]FrameOptions{
+		"only the gaussian likelihood": {Formula: "y ~ x + (1 | g)", Response: LogisticResponse},
+		"fitted to all rows":           {Formula: "y ~ scale(x) + (1 | g)"},
+		"missing values":               {Formula: "y ~ z + (1 | g)"},
+		`no column "q"`:                {Formula: "y ~ q + (1 | g)"},
+		"smooth functions":             {Formula: "y ~ s(x) + (1 | g)"},
+		"is constant":                  {Formula: "y ~ I(x - x) + (1 | g)"},
+	} {
+		_, err := NewFrameBySlices(t.Context(), path, options)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+// Rotations keep the products of the columns, also of rows that depend on each other.
+func TestRotate(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	var upper [10]float64
+	products := mat.NewDense(4, 4, nil)
+	for i := range 50 {
+		row := []float64{1, random.NormFloat64(), 0, float64(i % 3)}
+		row[2] = 2*row[1] - 1
+		for a := range row {
+			for b := range row {
+				products.Set(a, b, products.At(a, b)+row[a]*row[b])
+			}
+		}
+		rotate(upper[:], row)
+	}
+	factor := mat.NewTriDense(4, mat.Upper, nil)
+	for a, at := 0, 0; a < 4; a++ {
+		for b := a; b < 4; b, at = b+1, at+1 {
+			factor.SetTri(a, b, upper[at])
+		}
+	}
+	var got mat.Dense
+	got.Mul(factor.T(), factor)
+	require.True(t, mat.EqualApprox(products, &got, 1e-10))
+}
