@@ -38,10 +38,13 @@ const (
 	// effective draws each, half of their exchanges are accepted.
 	ladderStep = 3
 	// collapsedChains run for collapsedFirst iterations at first, and for collapsedLongest at most.
+	// Every collapsedThin-th is kept: a sweep leaves more behind than an iteration of chains over
+	// parameters does.
 	collapsedChains  = 32
 	collapsedBurnIn  = 256
-	collapsedFirst   = 1024
+	collapsedFirst   = 512
 	collapsedLongest = 1 << 14
+	collapsedThin    = 2
 )
 
 // collapsedOf is the collapsed posterior of a target, or nil.
@@ -100,13 +103,13 @@ func collapsedChainsOf(ctx context.Context, e *evaluator, c rjmcmc.Collapsed, la
 		length.enough = math.Min(length.enough, 1/(3*cfg.precision*cfg.precision))
 	}
 	settings := rjmcmc.CollapsedConfig{
-		Chains: collapsedChains, BurnIn: collapsedBurnIn, Iterations: collapsedLongest, Thin: chainThin, First: collapsedFirst, Powers: ladder,
+		Chains: collapsedChains, BurnIn: collapsedBurnIn, Iterations: collapsedLongest, Thin: collapsedThin, First: collapsedFirst, Powers: ladder,
 		Enough: func(chains *rjmcmc.Result) bool { return length.reached(sp, chains) },
 		Seed:   e.random(cfg.stream + "/chains").Uint64(),
 	}
 	if cfg.Progress != nil {
 		settings.Progress = func(done, total int) {
-			cfg.Progress(done/chainThin*collapsedChains, total/chainThin*collapsedChains)
+			cfg.Progress(done/collapsedThin*collapsedChains, total/collapsedThin*collapsedChains)
 		}
 	}
 	return rjmcmc.RunCollapsed(ctx, c, len(sp.Cards()), sp.(space.RowMasker).MaskRow, settings)

@@ -79,7 +79,8 @@ type Config struct {
 	// Further, when not nil, is called with all draws when Iterations are done and Enough has not
 	// ended the run: so many more iterations follow, and then it is called again. 0 ends the run.
 	Further func(*Result) int
-	// Progress, when not nil, is called after every iteration from the goroutine of Run.
+	// Progress, when not nil, is called from the goroutine of Run, after every iteration of burn-in
+	// and then whenever chains meet: where draws are kept, and with Temperatures every iteration.
 	Progress func(Progress)
 
 	// Checkpoint names the file that holds the state of the run; "" writes none. It is written at

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gomlx/gomlx/backends"
@@ -90,14 +91,16 @@ func (s *sampler) freeze() {
 	s.result = newResult(s)
 }
 
-// unhurried is how long the moves of an iteration may take without a look at whether the run is
-// cancelled. Chosen by hand.
+// unhurried is how long moves may take without a look at whether the run is cancelled. Chosen by
+// hand.
 const unhurried = 100 * time.Millisecond
 
-// moves makes what is left of the moves of the iteration in progress, all at once where they are
-// quick: which way does not change the draws.
+// moves makes the moves of burn-in of the iteration in progress, or after burn-in those that are
+// left up to the next iteration in which chains have to meet, as many at once as do not take long:
+// how many does not change the draws.
 func (s *sampler) moves(ctx context.Context, total int) error {
-	for schedule := s.schedule(s.iteration); s.made < len(schedule); {
+	schedule, last := s.schedule(s.iteration), s.meeting(total)
+	for s.made < len(schedule) {
 		if err := ctx.Err(); err != nil {
 			return errors.Join(fmt.Errorf("rjmcmc: stopped in iteration %d of %d: %w", s.iteration, total, err), s.save())
 		}
@@ -114,28 +117,56 @@ func (s *sampler) moves(ctx context.Context, total int) error {
 			continue
 		}
 		some := schedule[s.made:]
-		if s.slow {
-			some = some[:1]
+		if s.atOnce < len(some) {
+			some = some[:s.atOnce]
+		} else {
+			more := min(last-s.iteration, s.atOnce/len(schedule)-1)
+			some = append(slices.Clone(some), slices.Repeat(schedule, max(more, 0))...)
 		}
 		started := time.Now()
 		if err := s.steps(some); err != nil {
 			return err
 		}
 		s.made += len(some)
-		s.slow = time.Since(started) > unhurried*time.Duration(len(some))/time.Duration(len(schedule))
+		for ; s.made > len(schedule); s.made -= len(schedule) {
+			s.iteration++
+		}
+		if s.made == len(schedule) && s.iteration < last {
+			s.iteration, s.made = s.iteration+1, 0
+		}
+		s.atOnce = int(max(1, unhurried*time.Duration(len(some))/max(time.Since(started), 1)))
 	}
 	return nil
 }
 
+// meeting is the next iteration after which chains have to meet: where copies at several
+// temperatures exchange their states, where draws are kept, and where it is asked whether they are
+// enough.
+func (s *sampler) meeting(total int) int {
+	if s.result == nil || len(s.rungs) > 1 {
+		return s.iteration
+	}
+	n := s.iteration - s.cfg.BurnIn
+	next := n + s.cfg.Thin - 1
+	next -= next % s.cfg.Thin
+	if s.cfg.Enough != nil {
+		next = min(next, n+s.checkedEvery()-1-(n+s.checkedEvery()-1)%s.checkedEvery())
+	}
+	return min(next+s.cfg.BurnIn, total)
+}
+
 // checks is how often a run asks Config.Enough; chosen by hand, not tuned.
 const checks = 16
+
+// checkedEvery is the number of iterations between two such questions.
+func (s *sampler) checkedEvery() int { return max(s.cfg.Iterations/checks, 1) }
 
 // keep records the state after the n-th iteration since burn-in when it is one of those kept.
 func (s *sampler) keep(n int) {
 	if n%s.cfg.Thin == 0 {
 		s.result.record(s.state, s.atStart)
 	}
-	if s.cfg.Enough != nil && n <= s.cfg.Iterations && n%max(s.cfg.Iterations/checks, 1) == 0 && s.result.Draws() > 0 {
+	if s.cfg.Enough != nil && n <= s.cfg.Iterations && n%s.checkedEvery() == 0 && s.result.Draws() > 0 {
 		s.result.settle()
 		s.enough = s.cfg.Enough(s.result)
 	}

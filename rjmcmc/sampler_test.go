@@ -328,7 +328,7 @@ func TestCancel(t *testing.T) {
 	r, err := run(10)
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.Nil(t, r)
-	r, err = run(55)
+	r, err = run(50) // chains meet where a draw is kept
 	assert.ErrorIs(t, err, context.Canceled)
 	require.NotNil(t, r)
 	assert.Equal(t, 3*4, r.Draws())
@@ -376,4 +376,37 @@ func indicator(b bool) float64 {
 		return 1
 	}
 	return 0
+}
+
+// Chains that meet only where draws are kept make the same moves as chains that meet after every
+// move, and ask in the same iterations whether draws are enough.
+func TestMovesBetweenMeetings(t *testing.T) {
+	run := func(atOnce int) (*Result, []int) {
+		s, err := newSampler(testkit.Backend(t), correlatedLinear(t), Config{Chains: 4, BurnIn: 20, Iterations: 64, Thin: 7})
+		require.NoError(t, err)
+		defer s.density.close()
+		var asked []int
+		s.cfg.Enough = func(r *Result) bool {
+			asked = append(asked, r.Draws())
+			return false
+		}
+		s.cfg.Progress = func(p Progress) {
+			if !p.BurnIn {
+				s.atOnce = atOnce
+			}
+		}
+		s.atOnce = atOnce
+		r, err := s.run(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 64+20+1, s.iteration)
+		return r, asked
+	}
+	want, asked := run(1)
+	for _, atOnce := range []int{4, 6, 20, 1 << 20} {
+		got, alsoAsked := run(atOnce)
+		require.Equal(t, want.theta, got.theta)
+		require.Equal(t, want.codes, got.codes)
+		require.Equal(t, want.Info.Proposed, got.Info.Proposed)
+		require.Equal(t, asked, alsoAsked)
+	}
 }
