@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/internal/verdict"
 )
 
 // advice says what would help where the answer is not what was asked for, and about how long it
@@ -21,6 +22,8 @@ func (s *solver) advice() string {
 	}
 	steps := s.t.config.Steps
 	switch {
+	case evidencesOf(s.t.evaluator) != nil && !s.plan.ByDraws && s.plan.Unhelpful < patience:
+		return "fitting q(m) once more to the models found and weighing new draws of it" + about(last.Seconds) + s.lacking() + s.tooMany()
 	case s.t.step < steps && s.plan.Unhelpful < patience:
 		next := s.t.config.roundAt(s.plan.Trained)
 		more := next.last - s.t.step
@@ -38,6 +41,16 @@ func (s *solver) lacking() string {
 		return ""
 	}
 	return fmt.Sprintf("; k̂ has to fall from %.2f to %.1f, and how many rounds that takes is not known", s.best.KHat, psis.Reliable)
+}
+
+// tooMany says where the posterior is spread over more models than draws can show, to go behind
+// what more work takes; "" where it is not. Chosen by hand: half of the draws are models of their
+// own.
+func (s *solver) tooMany() string {
+	if c := s.best; c.Complete || 2*c.ModelsChecked < c.Draws || c.ESS >= verdict.DoubtfulESS {
+		return ""
+	}
+	return fmt.Sprintf("; %d draws were of %d different models: the table does not tell so many apart, and fewer predictors (or other items) to choose from, or a prior of smaller models, would help more", s.best.Draws, s.best.ModelsChecked)
 }
 
 // costs are the seconds of a training step and of a draw of a certificate, from the rounds of this

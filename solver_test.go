@@ -1,11 +1,14 @@
 package vti
 
 import (
+	"context"
 	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
 )
 
 // A round whose draws all have no weight leaves a plan that can be written: NaN ended such runs,
@@ -63,7 +66,7 @@ func TestNothingIsTrainedBesideASum(t *testing.T) {
 
 // What would help is said with the time that it takes, and with what it has to reach.
 func TestAdviceSaysHowLong(t *testing.T) {
-	s := &solver{t: &trainer{config: Config{Steps: 100}, step: 50}, best: &Certificate{Verdict: Failed, KHat: 1.25}}
+	s := &solver{t: &trainer{evaluator: &evaluator{target: newNormals(t, 2)}, config: Config{Steps: 100}, step: 50}, best: &Certificate{Verdict: Failed, KHat: 1.25}}
 	s.plan = plan{Trained: 1, Rounds: []SolveRound{
 		{Work: Training, Steps: 50, Draws: 1000, Seconds: 10}, {Work: Weighing, Steps: 50, Draws: 1000, Seconds: 2},
 	}}
@@ -72,4 +75,26 @@ func TestAdviceSaysHowLong(t *testing.T) {
 	require.NotContains(t, s.advice(), "k̂")
 	s.t.step, s.plan.Unhelpful = 100, patience
 	require.Contains(t, s.advice(), "four times as many draws, for longer chains, which take about 8s here")
+}
+
+// exactNormals are normals whose evidences are known.
+type exactNormals struct{ normals }
+
+func (exactNormals) LogEvidences(context.Context, [][]int32) ([]float64, error) { return nil, nil }
+
+func (exactNormals) SampleParameters([]int32, int, *rand.Rand) (*mat.Dense, []float64, error) {
+	return nil, nil, nil
+}
+
+// Where models are weighed alone the flow is not what would help; and where hardly two draws are
+// of one model, neither is more of the same.
+func TestAdviceOnManyModels(t *testing.T) {
+	s := &solver{t: &trainer{evaluator: &evaluator{target: exactNormals{newNormals(t, 2)}}, config: Config{Steps: 100}}}
+	s.plan.Rounds = []SolveRound{{Work: Starting, Draws: 1000, Seconds: 3}}
+	s.best = &Certificate{Verdict: Doubtful, KHat: 0.6, Draws: 1000, ModelsChecked: 400, ESS: 200}
+	require.Equal(t, "fitting q(m) once more to the models found and weighing new draws of it, which take about 3s here", s.advice())
+	s.best.ModelsChecked = 800
+	require.Contains(t, s.advice(), "1000 draws were of 800 different models")
+	s.plan.ByDraws = true
+	require.Contains(t, s.advice(), "the next round of training")
 }

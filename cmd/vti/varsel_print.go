@@ -71,14 +71,20 @@ func printSelectionComputation(w io.Writer, r *varsel.Result) (words []string) {
 // Advice that goes with a verdict.
 var verdictText = map[vti.Verdict]string{
 	vti.Trusted:  "the probabilities below hold to within their standard errors.",
-	vti.Doubtful: "the answer may be right, but the evidence for it is weak. Try --flow spline, or vti rjmcmc varsel.",
-	vti.Failed:   "do not use these numbers. Try --flow spline, or vti rjmcmc varsel.",
+	vti.Doubtful: "the answer may be right, but the evidence for it is weak.",
+	vti.Failed:   "do not use these numbers.",
 }
+
+// otherWays is what may help where nothing is known that would.
+const otherWays = " Try --flow spline, or vti rjmcmc varsel."
 
 // printSelectionVerdict prints the certificate's or the chains' verdict with its reasons.
 func printSelectionVerdict(w io.Writer, r *varsel.Result) {
 	if c := r.Certificate; c != nil {
 		text := verdictText[c.Verdict]
+		if c.Verdict != vti.Trusted && r.Advice == "" {
+			text += otherWays
+		}
 		if c.RHat != nil && c.Verdict != vti.Trusted {
 			text = "neither the weights nor the chains that check them are reliable. Try more --certify-draws, which make the chains longer."
 		}
