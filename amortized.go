@@ -1,9 +1,7 @@
 package vti
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
@@ -35,8 +33,21 @@ type Amortized struct {
 	settings  json.RawMessage
 	step      int
 	like      *Problem // what problems look like
+	best      best
 
 	compiled map[string]*context.Exec
+}
+
+// bestScope is that of the best weights of a training so far.
+const bestScope = "best"
+
+// best is what is known of the best weights so far.
+type best struct {
+	inputs [][]any   // of the held-out batches
+	losses []float64 // of each problem, under the best weights
+	start  float64   // mean loss of the network before any training
+	step   int       // after which the best weights were there
+	last   float64   // mean loss of the last weights measured
 }
 
 // newAmortized makes a network without weights.
@@ -78,76 +89,6 @@ func (a *Amortized) Finished() bool { return a.step >= a.config.Steps }
 
 // Family is that of the problems.
 func (a *Amortized) Family() Family { return a.family }
-
-// AmortizedSettings are what the file of a network says of it: settings of the family, as JSON,
-// and the steps taken and asked for.
-type AmortizedSettings struct {
-	Family json.RawMessage `json:"family"`
-	Flow   cosmic.Config   `json:"flow"`
-	// Hidden, Objective, Steps, Batch, Draws, LearningRate, ClipNorm and Seed are those of
-	// AmortizedConfig.
-	Hidden       int     `json:"hidden"`
-	Objective    string  `json:"objective"`
-	Steps        int     `json:"steps"`
-	Batch        int     `json:"batch"`
-	Draws        int     `json:"draws"`
-	LearningRate float64 `json:"learning_rate"`
-	ClipNorm     float64 `json:"clip_norm"`
-	Seed         uint64  `json:"seed"`
-	// Taken is the number of steps taken so far.
-	Taken int `json:"-"`
-}
-
-// ReadAmortized reads and verifies the file of a network and returns what it says of itself.
-func ReadAmortized(path string) (*AmortizedSettings, error) {
-	info, err := ReadCheckpointInfo(path)
-	if err != nil {
-		return nil, err
-	}
-	s := &AmortizedSettings{Taken: info.Step}
-	decoder := json.NewDecoder(bytes.NewReader(info.Settings))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(s); err != nil || s.Family == nil {
-		return nil, fmt.Errorf("%s: not the file of an amortized network (vti amortize writes them)", path)
-	}
-	return s, nil
-}
-
-// LoadAmortized opens the network in a file, for the family that it was trained on. like is any
-// problem of the family: it says what problems look like.
-func LoadAmortized(device *gpu.Device, family Family, like *Problem, path string) (*Amortized, error) {
-	s, err := ReadAmortized(path)
-	if err != nil {
-		return nil, err
-	}
-	cfg := AmortizedConfig{
-		Flow: s.Flow, Hidden: s.Hidden, Steps: s.Steps, Batch: s.Batch, Draws: s.Draws, LearningRate: s.LearningRate, ClipNorm: s.ClipNorm, Seed: s.Seed,
-	}
-	var unknown error
-	cfg.Objective, unknown = ParseObjective(s.Objective)
-	if err := errors.Join(unknown, cfg.Validate()); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	known := *like
-	sp := family.Space()
-	if known.Code == nil { // of a table whose model is not known
-		known.Code, known.Theta = make([]int32, len(sp.Cards())), make([]float64, sp.Dim())
-	}
-	a, err := newAmortized(device, family, cfg.withDefaults(), &known)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	a.step, err = RestoreCheckpoint(path, a.variables, a.settings)
-	return a, err
-}
-
-// save writes the file of the network.
-func (a *Amortized) save() error {
-	if a.config.Checkpoint == "" {
-		return nil
-	}
-	return WriteCheckpoint(a.config.Checkpoint, a.variables, a.step, a.settings)
-}
 
 // run executes a graph over the variables, compiling it the first time its name is used.
 func (a *Amortized) run(name string, graphFn any, args ...any) ([]*tensors.Tensor, error) {

@@ -83,6 +83,11 @@ type AmortizedInfo struct {
 	// whose gradient was not finite.
 	GradientNorm float64
 	Skipped      int
+	// Start, HeldOut and Best are the mean objective on problems that are not trained on: before
+	// training, when it was measured last, a twentieth of all steps ago at most, and under the best
+	// weights so far, those after BestStep steps. Training ends with these.
+	Start, HeldOut, Best float64
+	BestStep             int
 	// Elapsed is the time since FitAmortized was called.
 	Elapsed time.Duration
 }

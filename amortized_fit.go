@@ -4,7 +4,6 @@ import (
 	gocontext "context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/checkpoint"
-	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/train"
 )
@@ -51,11 +49,14 @@ func (a *Amortized) fit(ctx gocontext.Context) error {
 	schedule, started := checkpoint.NewSchedule(cfg.CheckpointInterval), time.Now()
 	var info AmortizedInfo
 	since := 0
+	if err := a.beginBest(); err != nil {
+		return err
+	}
 	for a.step < cfg.Steps {
 		if err := ctx.Err(); err != nil {
 			return errors.Join(fmt.Errorf("training stopped after %d of %d steps: %w", a.step, cfg.Steps, err), a.save())
 		}
-		inputs, err := a.draw(a.step)
+		inputs, err := a.draw(fmt.Sprintf("amortize/%d", a.step), a.step)
 		if err != nil {
 			return err
 		}
@@ -69,9 +70,20 @@ func (a *Amortized) fit(ctx gocontext.Context) error {
 		info.Loss += values[0]
 		info.GradientNorm += values[1]
 		info.Skipped += int(values[2])
+		if a.step%cfg.measureEvery() == 0 || a.step == cfg.Steps {
+			if err := a.consider(); err != nil {
+				return err
+			}
+		}
+		if a.step == cfg.Steps {
+			if err := a.adoptBest(); err != nil {
+				return err
+			}
+		}
 		if a.step == 1 || a.step == cfg.Steps || a.step%cfg.LogEvery == 0 {
 			info.Loss, info.GradientNorm = info.Loss/float64(since), info.GradientNorm/float64(since)
 			info.Step, info.Steps, info.Elapsed = a.step, cfg.Steps, time.Since(started)
+			info.Start, info.HeldOut, info.Best, info.BestStep = a.best.start, a.best.last, finiteMean(a.best.losses), a.best.step
 			if cfg.Progress != nil {
 				cfg.Progress(info)
 			}
@@ -91,84 +103,12 @@ func (a *Amortized) fit(ctx gocontext.Context) error {
 	return nil
 }
 
-// simulate draws problems, each from a random stream of its own, on all processors.
-func (a *Amortized) simulate(name string, count int, truth bool) ([]*Problem, error) {
-	problems := make([]*Problem, count)
-	sp := a.family.Space()
-	err := parallel.Do(count, func(i int) (err error) {
-		if problems[i], err = a.family.Simulate(stream.Rand(a.config.Seed, fmt.Sprintf("%s/%d", name, i))); err == nil {
-			err = problems[i].check(a.like, sp, truth)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("simulating: %w", err)
-	}
-	return problems, nil
-}
-
-// draw are the inputs of a step, counted from 0.
-func (a *Amortized) draw(step int) ([]any, error) {
-	cfg, sp := &a.config, a.family.Space()
-	name := fmt.Sprintf("amortize/%d", step)
-	problems, err := a.simulate(name, cfg.Batch, cfg.Objective != ReverseKL)
-	if err != nil {
-		return nil, err
-	}
-	inputs := append(a.batchOf(problems), float64(step+1))
-	sites, dim := len(sp.Cards()), sp.Dim()
-	if cfg.Objective != ReverseKL {
-		var codes []int32
-		var theta []float32
-		for _, p := range problems {
-			codes = append(codes, p.Code...)
-			for _, v := range p.Theta {
-				theta = append(theta, float32(v))
-			}
-		}
-		inputs = append(inputs, tensors.FromFlatDataAndDimensions(codes, cfg.Batch, sites), tensors.FromFlatDataAndDimensions(theta, cfg.Batch, dim))
-	}
-	if cfg.Objective != ForwardKL {
-		inputs = append(inputs, noise(stream.Rand(cfg.Seed, name+"/draws"), cfg.Batch*cfg.Draws, sites, dim)...)
-	}
-	return inputs, nil
-}
-
-// noise are uniforms [B, S] and normals [B, D].
-func noise(random *rand.Rand, rows, sites, dim int) []any {
-	uniforms, normals := make([]float64, rows*sites), make([]float32, rows*dim)
-	for i := range uniforms {
-		uniforms[i] = random.Float64()
-	}
-	for i := range normals {
-		normals[i] = float32(random.NormFloat64())
-	}
-	return []any{tensors.FromFlatDataAndDimensions(uniforms, rows, sites), tensors.FromFlatDataAndDimensions(normals, rows, dim)}
-}
-
 // stepGraph is one training step, which changes variables: loss, norm of the gradient, and 1 where
 // it was skipped. [3]
 func (a *Amortized) stepGraph(ctx *Context, inputs []*Node) []*Node {
 	cfg := &a.config
-	k, inputs := a.known(inputs)
-	step, inputs := inputs[0], inputs[1:]
-	g := step.Graph()
-	c := a.conditional(ctx, k)
-	var loss, surrogate *Node // what is reported, and what is differentiated
-	if cfg.Objective != ReverseKL {
-		codes, theta := inputs[0], inputs[1]
-		inputs = inputs[2:]
-		loss = train.FiniteMean(Neg(Add(c.logModel(codes), toFloat64(c.logParameters(codes, theta)))))
-		surrogate = loss
-	}
-	if cfg.Objective != ForwardKL {
-		reverse, differentiated := c.reverse(inputs[0], inputs[1])
-		if loss == nil {
-			loss, surrogate = reverse, differentiated
-		} else {
-			loss, surrogate = MulScalar(Add(loss, reverse), 0.5), MulScalar(Add(surrogate, differentiated), 0.5)
-		}
-	}
+	each, surrogate, step := a.objective(ctx, inputs)
+	loss, g := train.FiniteMean(each), step.Graph()
 	variables := train.VariablesIn(ctx, encoderScope, g)
 	for _, scope := range []string{flowScope, modelScope} {
 		variables = append(variables, train.VariablesIn(ctx, scope, g)...)
@@ -183,27 +123,4 @@ func (a *Amortized) stepGraph(ctx *Context, inputs []*Node) []*Node {
 	}
 	zero := ScalarZero(g, dtypes.Float64)
 	return []*Node{Stack([]*Node{Where(apply, loss, zero), Where(apply, norm, zero), OneMinus(toFloat64(apply))}, 0)}
-}
-
-// reverse is the mean of log q(m, θ | D) − log p(m, θ, y) over draws of q, and a node with its
-// gradient: along θ for the flow, and by the score function for q(m | D), each draw less the mean
-// of the others of its data set.
-func (c conditional) reverse(uniforms, z *Node) (loss, surrogate *Node) {
-	draws := c.config.Draws
-	c = c.repeated(draws)
-	codes := c.sample(uniforms)
-	_, logQ, logJoint := c.push(codes, z)
-	logModel, logPrior := c.logModel(codes), toFloat64(c.family.LogPrior(c.data, codes))
-	own := toFloat64(Sub(logQ, logJoint))
-	each := Add(own, Sub(logModel, logPrior))
-	loss = train.FiniteMean(each)
-	surrogate = train.FiniteMean(own)
-	if c.models == nil {
-		return loss, surrogate
-	}
-	rewards := StopGradient(Where(IsFinite(each), each, BroadcastToShape(loss, each.Shape())))
-	byTable := Reshape(rewards, -1, draws)
-	others := MulScalar(Sub(ReduceAndKeep(byTable, ReduceSum, -1), byTable), 1/float64(draws-1))
-	advantage := Reshape(Sub(byTable, others), -1)
-	return loss, Add(surrogate, train.FiniteMean(Mul(advantage, logModel)))
 }

@@ -38,8 +38,11 @@
 // Training:
 //
 //	family.go         Family: problems of one kind that differ in their data
-//	amortized.go      Amortized: a network for a family, its file, and q(m, θ | D) as a graph
+//	amortized.go      Amortized: a network for a family, and q(m, θ | D) as a graph
 //	amortized_config.go how it is trained
+//	amortized_file.go what files of networks hold
+//	amortized_objective.go what training minimises, and on what
+//	amortized_best.go the best weights of a training, by problems that it does not train on
 //	amortized_fit.go  FitAmortized
 //	amortized_open.go what it says of one data set, and how good it is
 //	beginning.go      Beginning: what a fit begins with

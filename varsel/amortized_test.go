@@ -10,6 +10,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"github.com/gomlx/gomlx/pkg/ml/context"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
@@ -326,9 +327,52 @@ func TestNetworksLeaveOutliersToTheCollapsedPosterior(t *testing.T) {
 	}
 }
 
-// A network that is wrong about a table is never trusted and wrong: here one that was thrown far
-// from where it began by steps that are much too large, on tables like those it was trained for
-// and on tables whose rows contradict each other.
+// spoil adds noise to all weights of the network in a file.
+func spoil(t *testing.T, path string) {
+	t.Helper()
+	info, err := vti.ReadCheckpointInfo(path)
+	require.NoError(t, err)
+	ctx := context.New().Checked(false)
+	step, err := vti.RestoreCheckpoint(path, ctx, info.Settings)
+	require.NoError(t, err)
+	random := stream.Rand(1, "spoil")
+	for variable := range ctx.InAbsPath("/best").IterVariablesInScope() {
+		value, err := variable.Value()
+		require.NoError(t, err)
+		if value.DType() == dtypes.Float32 {
+			require.NoError(t, tensors.MutableFlatData(value, func(weights []float32) {
+				for i := range weights {
+					weights[i] += float32(random.NormFloat64())
+				}
+			}))
+		}
+	}
+	require.NoError(t, vti.WriteCheckpoint(path, ctx, step, info.Settings))
+}
+
+// Steps that are much too large do not spoil a network: its weights are the best ones on problems
+// that it does not train on, here those that it began with.
+func TestTrainingLeavesNoNetworkWorse(t *testing.T) {
+	device, err := gpu.Open(gpu.CPU)
+	require.NoError(t, err)
+	defer device.Close()
+	f := smallFamily(t, likelihood.RobustKind)
+	var last vti.AmortizedInfo
+	share := func(steps int, rate float64) float64 {
+		network, err := vti.FitAmortized(t.Context(), device, f, vti.AmortizedConfig{Steps: steps, Batch: 8, LearningRate: rate, Seed: 1, Progress: func(info vti.AmortizedInfo) { last = info }})
+		require.NoError(t, err)
+		share, err := network.Efficiency(t.Context(), 8, "held-out")
+		require.NoError(t, err)
+		return share
+	}
+	start := share(1, 1e-9)
+	require.Equal(t, start, share(12, 1), "the same weights")
+	require.Zero(t, last.BestStep)
+	require.Equal(t, last.Start, last.Best)
+}
+
+// A network that is wrong about a table is never trusted and wrong: here one whose weights have
+// noise, on tables like those it was trained for and on tables whose rows contradict each other.
 func TestWrongNetworksAreNotTrustedAndWrong(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
@@ -336,8 +380,9 @@ func TestWrongNetworksAreNotTrustedAndWrong(t *testing.T) {
 	f, err := NewFamily(FamilyConfig{Model: ModelOptions{Likelihood: likelihood.RobustKind, Prior: Prior{Kind: UniformPrior}}, Predictors: Range{2, 2}, Rows: Range{8, 9}, Noise: Range{0.001, 5}})
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "network")
-	_, err = vti.FitAmortized(t.Context(), device, f, vti.AmortizedConfig{Steps: 16, Batch: 4, LearningRate: 1, Checkpoint: path, Seed: 1})
+	_, err = vti.FitAmortized(t.Context(), device, f, vti.AmortizedConfig{Steps: 1, Batch: 4, LearningRate: 1e-9, Checkpoint: path, Seed: 1})
 	require.NoError(t, err)
+	spoil(t, path)
 	trusted, raw, tables := 0, 0.0, 0
 	for seed := range uint64(4) {
 		p := drawnTable(t, f, 100+seed)

@@ -183,8 +183,14 @@ func (a *app) amortizeVarsel(cmd *cobra.Command, f *amortizeFlags) error {
 	if !f.mute {
 		shown = newProgress(a.stderr)
 	}
+	var last vti.AmortizedInfo
 	f.training.Progress = func(info vti.AmortizedInfo) {
-		shown.line(fmt.Sprintf("step %d of %d  loss %.4f  gradient %.3g  %s", info.Step, info.Steps, info.Loss, info.GradientNorm, timeText(info.Elapsed.Seconds())), info.Step == info.Steps)
+		last = info
+		shown.line(fmt.Sprintf("step %d of %d  loss %.4f  gradient %.3g  on held-out tables %.4f, best %.4f after step %d  %s", info.Step, info.Steps, info.Loss, info.GradientNorm,
+			info.HeldOut, info.Best, info.BestStep, timeText(info.Elapsed.Seconds())), info.Step == info.Steps)
+	}
+	if f.training.Steps > 0 {
+		f.training.LogEvery = min(max(f.training.Steps/20, 1), 100) // as often as held-out tables are measured
 	}
 	started := time.Now()
 	network, err := vti.FitAmortized(cmd.Context(), device, family, f.training)
@@ -210,6 +216,12 @@ func (a *app) amortizeVarsel(cmd *cobra.Command, f *amortizeFlags) error {
 	cfg := family.Config()
 	fmt.Fprintf(a.text, "%s: a network for %s tables of %g to %g predictors and %g to %g rows, %d steps, %s\n",
 		f.out, cfg.Model.Likelihood, cfg.Predictors.Low, cfg.Predictors.High, cfg.Rows.Low, cfg.Rows.High, result.Steps, timeText(result.Training))
+	switch {
+	case last.Steps > 0 && last.BestStep == 0:
+		fmt.Fprintln(a.text, "  weights are those at the start: no training was better on held-out tables")
+	case last.Steps > 0:
+		fmt.Fprintf(a.text, "  weights are those after step %d, by %.4f nats a table better on held-out tables than at the start\n", last.BestStep, last.Start-last.Best)
+	}
 	if result.Share != nil {
 		fmt.Fprintf(a.text, "  on %d fresh tables a draw of it is worth %.2f of one of the posterior, in the mean\n", f.heldOut, float64(*result.Share))
 	}

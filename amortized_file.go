@@ -1,0 +1,132 @@
+package vti
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/gpu"
+)
+
+// AmortizedSettings are what the file of a network says of it: settings of the family, as JSON,
+// and the steps taken and asked for.
+type AmortizedSettings struct {
+	Family json.RawMessage `json:"family"`
+	Flow   cosmic.Config   `json:"flow"`
+	// Hidden, Objective, Steps, Batch, Draws, LearningRate, ClipNorm and Seed are those of
+	// AmortizedConfig.
+	Hidden       int     `json:"hidden"`
+	Objective    string  `json:"objective"`
+	Steps        int     `json:"steps"`
+	Batch        int     `json:"batch"`
+	Draws        int     `json:"draws"`
+	LearningRate float64 `json:"learning_rate"`
+	ClipNorm     float64 `json:"clip_norm"`
+	Seed         uint64  `json:"seed"`
+	// Taken is the number of steps taken so far.
+	Taken int `json:"-"`
+}
+
+// ReadAmortized reads and verifies the file of a network and returns what it says of itself.
+func ReadAmortized(path string) (*AmortizedSettings, error) {
+	info, err := ReadCheckpointInfo(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &AmortizedSettings{Taken: info.Step}
+	decoder := json.NewDecoder(bytes.NewReader(info.Settings))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(s); err != nil || s.Family == nil {
+		return nil, fmt.Errorf("%s: not the file of an amortized network (vti amortize writes them)", path)
+	}
+	return s, nil
+}
+
+// LoadAmortized opens the network in a file, for the family that it was trained on. like is any
+// problem of the family: it says what problems look like.
+func LoadAmortized(device *gpu.Device, family Family, like *Problem, path string) (*Amortized, error) {
+	s, err := ReadAmortized(path)
+	if err != nil {
+		return nil, err
+	}
+	cfg := AmortizedConfig{
+		Flow: s.Flow, Hidden: s.Hidden, Steps: s.Steps, Batch: s.Batch, Draws: s.Draws, LearningRate: s.LearningRate, ClipNorm: s.ClipNorm, Seed: s.Seed,
+	}
+	var unknown error
+	cfg.Objective, unknown = ParseObjective(s.Objective)
+	if err := errors.Join(unknown, cfg.Validate()); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	known := *like
+	sp := family.Space()
+	if known.Code == nil { // of a table whose model is not known
+		known.Code, known.Theta = make([]int32, len(sp.Cards())), make([]float64, sp.Dim())
+	}
+	a, err := newAmortized(device, family, cfg.withDefaults(), &known)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if a.step, err = RestoreCheckpoint(path, a.variables, a.settings); err != nil {
+		return nil, err
+	}
+	return a, a.adoptBest()
+}
+
+// save writes the file of the network.
+func (a *Amortized) save() error {
+	if a.config.Checkpoint == "" {
+		return nil
+	}
+	if err := a.storeBest(); err != nil {
+		return err
+	}
+	return WriteCheckpoint(a.config.Checkpoint, a.variables, a.step, a.settings)
+}
+
+// storeBest writes what is known of the best weights beside them.
+func (a *Amortized) storeBest() error {
+	for name, values := range map[string][]float64{"losses": a.best.losses, "where": {a.best.start, float64(a.best.step), a.best.last}} {
+		if err := a.setVariable("/"+bestScope, name, tensors.FromFlatDataAndDimensions(values, len(values))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyWeights copies the weights below a scope to another.
+func (a *Amortized) copyWeights(from, to string) error {
+	for _, scope := range []string{encoderScope, flowScope, modelScope} {
+		for _, variable := range slices.Collect(a.variables.InAbsPath(from + "/" + scope).IterVariablesInScope()) {
+			value, err := variable.Value()
+			if err != nil {
+				return err
+			}
+			clone, err := value.LocalClone()
+			if err != nil {
+				return err
+			}
+			if err := a.setVariable(to+variable.Scope()[len(from):], variable.Name(), clone); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// setVariable sets a variable, which is made where it is not there yet and then is not trained.
+func (a *Amortized) setVariable(scope, name string, value *tensors.Tensor) error {
+	ctx := a.variables.InAbsPath(scope).Checked(false)
+	if variable := ctx.GetVariable(name); variable != nil {
+		return variable.SetValue(value)
+	}
+	ctx.VariableWithValue(name, value).SetTrainable(false)
+	return nil
+}
+
+// adoptBest goes back to the best weights, where there are any.
+func (a *Amortized) adoptBest() error { return a.copyWeights("/"+bestScope, "") }

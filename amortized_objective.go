@@ -1,0 +1,115 @@
+package vti
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+
+	"github.com/transdim/vti/internal/parallel"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/train"
+)
+
+// simulate draws problems, each from a random stream of its own, on all processors.
+func (a *Amortized) simulate(name string, count int, truth bool) ([]*Problem, error) {
+	problems := make([]*Problem, count)
+	sp := a.family.Space()
+	err := parallel.Do(count, func(i int) (err error) {
+		if problems[i], err = a.family.Simulate(stream.Rand(a.config.Seed, fmt.Sprintf("%s/%d", name, i))); err == nil {
+			err = problems[i].check(a.like, sp, truth)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("simulating: %w", err)
+	}
+	return problems, nil
+}
+
+// draw are the inputs of a step, counted from 0, from random streams of a name.
+func (a *Amortized) draw(name string, step int) ([]any, error) {
+	cfg, sp := &a.config, a.family.Space()
+	problems, err := a.simulate(name, cfg.Batch, cfg.Objective != ReverseKL)
+	if err != nil {
+		return nil, err
+	}
+	inputs := append(a.batchOf(problems), float64(step+1))
+	sites, dim := len(sp.Cards()), sp.Dim()
+	if cfg.Objective != ReverseKL {
+		var codes []int32
+		var theta []float32
+		for _, p := range problems {
+			codes = append(codes, p.Code...)
+			for _, v := range p.Theta {
+				theta = append(theta, float32(v))
+			}
+		}
+		inputs = append(inputs, tensors.FromFlatDataAndDimensions(codes, cfg.Batch, sites), tensors.FromFlatDataAndDimensions(theta, cfg.Batch, dim))
+	}
+	if cfg.Objective != ForwardKL {
+		inputs = append(inputs, noise(stream.Rand(cfg.Seed, name+"/draws"), cfg.Batch*cfg.Draws, sites, dim)...)
+	}
+	return inputs, nil
+}
+
+// noise are uniforms [B, S] and normals [B, D].
+func noise(random *rand.Rand, rows, sites, dim int) []any {
+	uniforms, normals := make([]float64, rows*sites), make([]float32, rows*dim)
+	for i := range uniforms {
+		uniforms[i] = random.Float64()
+	}
+	for i := range normals {
+		normals[i] = float32(random.NormFloat64())
+	}
+	return []any{tensors.FromFlatDataAndDimensions(uniforms, rows, sites), tensors.FromFlatDataAndDimensions(normals, rows, dim)}
+}
+
+// objective is that of each problem of a batch [B], what is differentiated, and the number of the
+// step, from its inputs.
+func (a *Amortized) objective(ctx *Context, inputs []*Node) (each, surrogate, step *Node) {
+	cfg := &a.config
+	k, inputs := a.known(inputs)
+	step, inputs = inputs[0], inputs[1:]
+	c := a.conditional(ctx, k)
+	if cfg.Objective != ReverseKL {
+		codes, theta := inputs[0], inputs[1]
+		inputs = inputs[2:]
+		each = Neg(Add(c.logModel(codes), toFloat64(c.logParameters(codes, theta))))
+		surrogate = train.FiniteMean(each)
+	}
+	if cfg.Objective != ForwardKL {
+		reverse, differentiated := c.reverse(inputs[0], inputs[1])
+		reverse = ReduceMean(Reshape(reverse, -1, cfg.Draws), -1)
+		if each == nil {
+			each, surrogate = reverse, differentiated
+		} else {
+			each, surrogate = MulScalar(Add(each, reverse), 0.5), MulScalar(Add(surrogate, differentiated), 0.5)
+		}
+	}
+	return each, surrogate, step
+}
+
+// reverse is log q(m, θ | D) − log p(m, θ, y) of each draw of q, and a node with the gradient of
+// its mean: along θ for the flow, and by the score function for q(m | D), each draw less the mean
+// of the others of its data set.
+func (c conditional) reverse(uniforms, z *Node) (each, surrogate *Node) {
+	draws := c.config.Draws
+	c = c.repeated(draws)
+	codes := c.sample(uniforms)
+	_, logQ, logJoint := c.push(codes, z)
+	logModel, logPrior := c.logModel(codes), toFloat64(c.family.LogPrior(c.data, codes))
+	own := toFloat64(Sub(logQ, logJoint))
+	each = Add(own, Sub(logModel, logPrior))
+	loss := train.FiniteMean(each)
+	surrogate = train.FiniteMean(own)
+	if c.models == nil {
+		return each, surrogate
+	}
+	rewards := StopGradient(Where(IsFinite(each), each, BroadcastToShape(loss, each.Shape())))
+	byTable := Reshape(rewards, -1, draws)
+	others := MulScalar(Sub(ReduceAndKeep(byTable, ReduceSum, -1), byTable), 1/float64(draws-1))
+	advantage := Reshape(Sub(byTable, others), -1)
+	return each, Add(surrogate, train.FiniteMean(Mul(advantage, logModel)))
+}
