@@ -26,6 +26,9 @@ const (
 	exactMostDraws  = 1 << 17
 	exactSE         = 0.005
 	exactESS        = 1 << 13
+	// with so many effects a model takes seconds, and those that do not matter only a pilot
+	pilotEffects    = 500
+	exactPilotDraws = 1 << 8
 )
 
 // A proposal whose first weights have a k̂ above mendedK is mended, at most so often.
@@ -41,7 +44,10 @@ const leastESS = 1.1 * verdict.DoubtfulESS
 // evidence is to be known.
 type effort struct {
 	first, most int
-	se, ess     float64
+	// pilot is the number of draws of each of several models before it is known which matter; 0
+	// where all are weighed alike
+	pilot   int
+	se, ess float64
 	// sharp reports whether moments are to be known as well as draws can tell them
 	sharp    bool
 	perRound int // of the adaptation, for each hyperparameter and one more; 0 for the usual
@@ -72,7 +78,11 @@ func (r *Regression) effort() effort {
 	if r.joint().symbolic.Work() > exactWork {
 		return dearEffort
 	}
-	return effort{first: exactFirstDraws, most: exactMostDraws, se: exactSE, ess: exactESS, sharp: true}
+	e := effort{first: exactFirstDraws, most: exactMostDraws, se: exactSE, ess: exactESS, sharp: true}
+	if r.joint().effects >= pilotEffects {
+		e.pilot = exactPilotDraws
+	}
+	return e
 }
 
 var dearEffort = effort{first: 3 << 8, most: 3 << 11, se: laplaceSE, ess: leastESS, perRound: 10}

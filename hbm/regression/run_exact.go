@@ -35,6 +35,7 @@ type modelIntegral struct {
 	kept []keptEffects
 	// mended counts how often the proposal was
 	mended int
+	pilot  bool // its draws are few, from the proposal of another model
 }
 
 // keptEffects are the effects given hyperparameters, without their factor, and a draw of them.
@@ -68,6 +69,11 @@ func (m *modelIntegral) effectsAt(effects *jointEffects, place int, theta []floa
 		return nil, nil, false
 	}
 	return given, given.draw(random), true
+}
+
+// begin leaves out all draws, those of a pilot.
+func (m *modelIntegral) begin() {
+	*m = modelIntegral{code: m.code, mask: m.mask, free: m.free, sample: &integrate.Sample{}}
 }
 
 // extend makes n more draws.
@@ -153,7 +159,7 @@ func drawsOf(models []*modelIntegral, c *vti.Certificate) *integralDraws {
 // closed form, and hyperparameters by importance sampling. Draws are added until evidences and
 // moments are known well, or there are as many as may be, or the time is over.
 func (r *Regression) integrate(ctx gocontext.Context, e effort, seed uint64, progress func(done, total int)) (*integral, error) {
-	effects := r.joint()
+	effects, neighbours := r.joint(), map[string]*integrate.Proposal{} // by the hyperparameters
 	var models []*modelIntegral
 	var logPrior []float64
 	for index, code := range r.codes() {
@@ -172,8 +178,25 @@ func (r *Regression) integrate(ctx gocontext.Context, e effort, seed uint64, pro
 		if !e.sharp {
 			m.keep(effects, seed)
 		}
-		if err := r.adapt(ctx, m, e.problem(len(m.free)), effects.logMarginal, e.first, seed); err != nil {
+		of := fmt.Sprint(m.free)
+		var err error
+		if near := neighbours[of]; near != nil {
+			m.pilot = true
+			m.proposal = near.For(func(h []float64) float64 { return effects.logMarginal(m.mask, m.at(h, make([]float64, r.Dim()))) })
+			err = m.extend(ctx, e.pilot, stream.Rand(seed, fmt.Sprintf("hbm/pilot/%v", code)))
+		} else if err = r.adapt(ctx, m, e.problem(len(m.free)), effects.logMarginal, e.first, seed); e.pilot > 0 {
+			neighbours[of] = m.proposal
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.FormulaOf(code), err)
+		}
+	}
+	for k, estimate := range r.certificateOf(models, logPrior).Models {
+		if m := models[k]; m.pilot && mayMatter(estimate) {
+			m.begin()
+			if err := r.adapt(ctx, m, e.problem(len(m.free)), effects.logMarginal, e.first, seed); err != nil {
+				return nil, fmt.Errorf("%s: %w", r.FormulaOf(m.code), err)
+			}
 		}
 	}
 	for round := 0; ; round++ {

@@ -82,7 +82,6 @@ func (r *Regression) weigh(ctx gocontext.Context, e effort, seed uint64, progres
 	near := map[string]*neighbour{} // by the hyperparameters
 	var models []*modelIntegral
 	var logPrior []float64
-	var pilots []bool
 	for index, code := range r.codes() {
 		if math.IsInf(r.space.logPrior[index], -1) {
 			continue
@@ -91,7 +90,7 @@ func (r *Regression) weigh(ctx gocontext.Context, e effort, seed uint64, progres
 		m.free = r.hyperparameters(m.mask)
 		models, logPrior = append(models, m), append(logPrior, r.space.logPrior[index])
 		of := fmt.Sprint(m.free)
-		pilots = append(pilots, near[of] != nil)
+		m.pilot = near[of] != nil
 		var err error
 		if near[of], err = l.begin(ctx, m, near[of], first, seed); err != nil {
 			return nil, fmt.Errorf("%s: %w", r.FormulaOf(code), err)
@@ -102,8 +101,8 @@ func (r *Regression) weigh(ctx gocontext.Context, e effort, seed uint64, progres
 		if !mayMatter(estimate) {
 			continue
 		}
-		if pilots[k] {
-			*m = modelIntegral{code: m.code, mask: m.mask, free: m.free, sample: &integrate.Sample{}}
+		if m.pilot {
+			m.begin()
 			if _, err := l.begin(ctx, m, nil, laplaceFirstDraws, seed); err != nil {
 				return nil, fmt.Errorf("%s: %w", r.FormulaOf(m.code), err)
 			}
