@@ -48,13 +48,13 @@ type chainLength struct {
 // mode of a hundredth of the posterior has ten, and DoubtfulMissed asks for five. After 64
 // iterations of burn-in every third run had not mixed, after 96 one of 15. R-hat of chains that mix
 // is about 1 + 1/(2e) where a half of a chain has e effective draws, of many: of sixteen, 1.03.
-var shortChains = chainLength{chains: 32, burnIn: 128, iterations: 768, enough: 1000, rHat: 1.03, patience: 192}
+var shortChains = chainLength{chains: 32, burnIn: 128, iterations: 768, enough: 1000, rHat: 1.03, patience: 96}
 
 // warmChains are those that follow where short ones have not mixed, which says nothing of the
 // weights: more burn-in is what they lack.
 func warmChains() chainLength {
 	l := shortChains
-	l.burnIn = checkBurnIn
+	l.burnIn *= 2
 	return l
 }
 
