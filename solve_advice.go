@@ -22,6 +22,9 @@ func (s *solver) advice() string {
 	}
 	steps := s.t.config.Steps
 	switch {
+	case s.plan.CutShort:
+		limit := time.Duration(collapsedShare * float64(s.cfg.MaxTime)).Round(time.Second / 10)
+		return fmt.Sprintf("more time: populations and chains over models and latent variables, which need no training, were stopped after %v", limit)
 	case evidencesOf(s.t.evaluator) != nil && !s.plan.ByDraws && s.plan.Unhelpful < patience:
 		return "fitting q(m) once more to the models found and weighing new draws of it" + about(last.Seconds) + s.lacking() + s.tooMany()
 	case s.t.step < steps && s.plan.Unhelpful < patience:

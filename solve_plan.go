@@ -34,6 +34,8 @@ type plan struct {
 	// ByDraws reports whether weights are those of draws of q even where evidences are known or
 	// estimated without it.
 	ByDraws bool
+	// CutShort reports whether the collapsed posterior was given up for want of time.
+	CutShort bool `json:",omitempty"`
 	// Last reports whether the next full certificate is the last: there is nothing left to try.
 	Last bool
 	// Witnesses are what earlier certificates found.

@@ -77,6 +77,7 @@ func (s *solver) collapse(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return s.stopped(err)
 	case errors.Is(err, context.DeadlineExceeded):
+		s.plan.CutShort = true
 		return s.begin(glancing, Starting, "that took too long", "weights of q")
 	case err != nil:
 		return s.begin(glancing, Starting, "that failed ("+err.Error()+")", "weights of q")

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
@@ -73,6 +74,9 @@ func TestAdviceSaysHowLong(t *testing.T) {
 	require.Regexp(t, `the next round of training has \d+ steps, which take about .*s here; k̂ has to fall from 1\.25 to 0\.7, and how many`, s.advice())
 	s.best.KHat = math.NaN() // of chains
 	require.NotContains(t, s.advice(), "k̂")
+	s.cfg.MaxTime, s.plan.CutShort = 10*time.Second, true
+	require.Contains(t, s.advice(), "were stopped after 6s")
+	s.plan.CutShort = false
 	s.t.step, s.plan.Unhelpful = 100, patience
 	require.Contains(t, s.advice(), "four times as many draws, for longer chains, which take about 8s here")
 }

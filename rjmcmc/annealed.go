@@ -62,7 +62,7 @@ func Anneal(ctx context.Context, c Collapsed, cfg AnnealConfig) (*Annealed, erro
 				return nil, fmt.Errorf("rjmcmc: annealing took %d steps to a power of %.2g: the evidence differs too much between states", mostPowers, p.power)
 			}
 			if err := p.step(ctx, p.next(), 1); err != nil {
-				return nil, err
+				return nil, once(ctx, "annealing", err)
 			}
 		}
 	}
@@ -79,7 +79,10 @@ func Anneal(ctx context.Context, c Collapsed, cfg AnnealConfig) (*Annealed, erro
 		a.Groups[g] = p.group()
 		return nil
 	})
-	return a, err
+	if err != nil {
+		return nil, once(ctx, "annealing", err)
+	}
+	return a, nil
 }
 
 // annealing is a population on its way.
@@ -146,7 +149,7 @@ func (p *annealing) step(ctx context.Context, power, resampled float64) error {
 	}
 	for i, state := range p.states {
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("rjmcmc: annealing stopped at a power of %.2g: %w", power, err)
+			return err
 		}
 		for range annealedSweeps {
 			p.logEvidence[i] = state.Sweep(power, p.random)

@@ -64,7 +64,7 @@ func RunCollapsed(ctx context.Context, c Collapsed, sites int, mask func(code []
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, once(ctx, "burn-in", err)
 	}
 	next := cfg.First
 	if next == 0 {
@@ -73,7 +73,7 @@ func RunCollapsed(ctx context.Context, c Collapsed, sites int, mask func(code []
 	for done := 0; done < cfg.Iterations; next = 2 * done {
 		n := (min(next, cfg.Iterations) - done) / cfg.Thin
 		if err := parallel.Do(cfg.Chains, func(k int) error { return chains[k].run(ctx, n, cfg.Thin, sites, dim) }); err != nil {
-			return nil, err
+			return nil, once(ctx, fmt.Sprintf("iteration %d to %d", done+1, min(next, cfg.Iterations)), err)
 		}
 		done = min(next, cfg.Iterations)
 		for i := range n {
@@ -97,6 +97,14 @@ func RunCollapsed(ctx context.Context, c Collapsed, sites int, mask func(code []
 		}
 	}
 	return r, nil
+}
+
+// once is the error of chains or populations that were all stopped at a place, or another error.
+func once(ctx context.Context, place string, err error) error {
+	if stopped := ctx.Err(); stopped != nil {
+		return fmt.Errorf("rjmcmc: stopped in %s: %w", place, stopped)
+	}
+	return err
 }
 
 // collapsedChain is one of them, with what it has kept since it was asked last.
@@ -137,7 +145,7 @@ func newCollapsedChain(ctx context.Context, c Collapsed, k int, cfg CollapsedCon
 // iterate moves all copies, and lets the even or the odd pairs of neighbours exchange their states.
 func (chain *collapsedChain) iterate(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("rjmcmc: stopped in iteration %d: %w", chain.done, err)
+		return err
 	}
 	for t, state := range chain.states {
 		if chain.logEvidence[t] = state.Sweep(chain.powers[t], chain.random); math.IsNaN(chain.logEvidence[t]) {

@@ -35,11 +35,12 @@ const (
 )
 
 // Collapsed is the posterior over models and outliers; nil where the likelihood is not robust with
-// known scales, or a sweep through rows and predictors takes too long.
+// known scales, the prior over models is not normalised, or a sweep through rows and predictors
+// takes too long.
 func (t *Target) Collapsed() rjmcmc.Collapsed {
 	n, dim := len(t.responses.y), t.space.Dim()
 	size := float64(min(dim, n))
-	if t.outliers == nil || size*size*(float64(n)+size*float64(len(t.space.Cards()))/6) > mostCollapsedWork {
+	if t.outliers == nil || t.heredity != nil && !t.heredity.known || size*size*(float64(n)+size*float64(len(t.space.Cards()))/6) > mostCollapsedWork {
 		return nil
 	}
 	c := &collapsed{target: t, logPrior: t.prior.LogProbs(len(t.space.Cards()))}

@@ -6,13 +6,16 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/testkit"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/space"
@@ -36,6 +39,26 @@ func contradicting(t *testing.T, rows int, seed uint64, prior Prior, sigma float
 	return problem
 }
 
+// structured is such a problem with an offset, two predictors that enter together, a product of two
+// others that needs both, and models of at most three predictors.
+func structured(t *testing.T) *Problem {
+	t.Helper()
+	data := correlated(t, likelihood.RobustKind, 10, 4, 1)
+	design, err := NewDesign(data, DesignOptions{
+		Target: "y", Offset: "o", Groups: []PredictorGroup{{Name: "pair", Columns: []string{"x0", "x1"}}}, Interactions: []string{"x2:x3"}, Likelihood: likelihood.RobustKind,
+	})
+	require.NoError(t, err)
+	for i := range design.Y {
+		side := float64(1 - 2*(i%2))
+		design.Y[i] = side*(design.X.At(i, 3)+design.X.At(i, 5)) + 0.5*design.Y[i]
+	}
+	problem, err := NewProblem(design, ModelOptions{Likelihood: likelihood.RobustKind, Sigma1: 0.2, Sigma2: 2, Prior: Prior{MaxSize: 3}})
+	require.NoError(t, err)
+	require.Len(t, problem.Target.Space().Cards(), 4)
+	require.NotNil(t, problem.Target.heredity)
+	return problem
+}
+
 // sumsOf are exact sums over outliers, of more rows than a user waits for.
 func sumsOf(problem *Problem) *assignments {
 	return &assignments{target: problem.Target, outlier: 0.1, ratio: 10, known: map[string]*assigned{}}
@@ -45,11 +68,17 @@ func sumsOf(problem *Problem) *assignments {
 // With it, p(y, θ | m) p(a | θ, y) = p(y, a | m) p(θ | y, m, a) at every draw of θ, whose distances
 // from the mean are χ².
 func TestCollapsedStates(t *testing.T) {
-	problem := contradicting(t, 10, 1, Prior{}, 0.1)
+	for _, problem := range []*Problem{contradicting(t, 10, 1, Prior{}, 0.1), structured(t)} {
+		checkStates(t, problem)
+	}
+}
+
+func checkStates(t *testing.T, problem *Problem) {
+	t.Helper()
 	target, sums := problem.Target, sumsOf(problem)
 	random := stream.Rand(1, "states")
 	c := target.Collapsed()
-	code, theta, eta := make([]int32, 3), make([]float64, target.space.Dim()), make([]float64, 10)
+	code, theta, eta := make([]int32, len(target.space.Cards())), make([]float64, target.space.Dim()), make([]float64, 10)
 	draws, excess := 0.0, 0.0
 	for k := range 400 {
 		start := c.Prior
@@ -110,7 +139,11 @@ func TestCollapsedStates(t *testing.T) {
 		}
 		logJoint := target.logJointAt(target.active(code), -1, theta, eta)
 		require.InDelta(t, want+logTheta, logJoint+logOutliers, 1e-8)
-		require.InDelta(t, state.collapsed.logPrior[state.size]+logJoint, logDensity, 1e-9)
+		logModel := state.collapsed.logPrior[state.size]
+		if target.heredity != nil {
+			logModel -= target.heredity.logMass
+		}
+		require.InDelta(t, logModel+logJoint, logDensity, 1e-9)
 	}
 	require.Less(t, math.Abs(excess)/math.Sqrt(draws), 4.0) // a false alarm in 16,000 seeds
 }
@@ -125,15 +158,9 @@ func exactPosterior(t *testing.T, problem *Problem) (logEvidence float64, inclus
 	}
 	evidences, err := sumsOf(problem).LogEvidences(t.Context(), codes)
 	require.NoError(t, err)
-	bySize := problem.Model.Prior.LogProbs(len(codes[0]))
 	inclusion = make([]float64, len(codes[0]))
-	for i, code := range codes {
-		size := 0
-		for _, in := range code {
-			size += int(in)
-		}
-		evidences[i] += bySize[size]
-	}
+	logPrior := graph.MustNewExec(testkit.Backend(t), problem.Target.LogPrior).MustExec(codes)[0].Value().([]float64)
+	floats.Add(evidences, logPrior)
 	logEvidence = logsum.Of(evidences)
 	for i, code := range codes {
 		for site, in := range code {
@@ -147,12 +174,10 @@ func exactPosterior(t *testing.T, problem *Problem) (logEvidence float64, inclus
 // modes neither can leave at full power: within 4.5 of their errors, which all comparisons together
 // exceed in one of 2,000 seeds.
 func TestCollapsedAgreesWithSums(t *testing.T) {
-	for seed := range uint64(4) {
-		prior := Prior{}
-		if seed%2 == 1 {
-			prior = Prior{Kind: UniformPrior}
-		}
-		problem := contradicting(t, 10, seed, prior, 0.1)
+	for seed, problem := range []*Problem{
+		contradicting(t, 10, 0, Prior{}, 0.1), contradicting(t, 10, 1, Prior{Kind: UniformPrior}, 0.1), structured(t),
+	} {
+		seed, sites := uint64(seed), len(problem.Target.space.Cards())
 		logEvidence, inclusion := exactPosterior(t, problem)
 		c := problem.Target.Collapsed()
 
@@ -166,7 +191,7 @@ func TestCollapsedAgreesWithSums(t *testing.T) {
 		require.InDelta(t, 1, mean, 4.5*sd/4, "seed %d", seed)
 		require.Less(t, sd/4, 0.15)
 
-		chains, err := rjmcmc.RunCollapsed(t.Context(), c, 3, problem.Target.space.MaskRow, rjmcmc.CollapsedConfig{
+		chains, err := rjmcmc.RunCollapsed(t.Context(), c, sites, problem.Target.space.MaskRow, rjmcmc.CollapsedConfig{
 			Chains: 16, BurnIn: 100, Iterations: 400, Thin: 1, Powers: annealed.Ladder(3), Seed: seed,
 		})
 		require.NoError(t, err)
