@@ -218,6 +218,31 @@ func TestIslandLevels(t *testing.T) {
 	require.Len(t, s.worst(graphs), 2, "two of four units each fit into ten")
 }
 
+// How far a probability moves with an error of its odds is that of an integral over the error; where
+// the error is small it is linear in it. A family that is improbable by a pilot run alone gets islands,
+// one whose evidence is known to a tenth does not.
+func TestSwing(t *testing.T) {
+	for _, p := range []float64{5e-4, 0.1, 0.5, 0.97} {
+		require.InEpsilon(t, p*(1-p)*1e-3, swing(p, 1e-3), 1e-4)
+		for _, se := range []float64{0.1, 1, 3} {
+			squares := 0.0
+			const step = 0.01
+			for z := -9.0; z < 9; z += step {
+				moved := 1 / (1 + math.Exp(-se*z)*(1-p)/p)
+				squares += step * math.Exp(logNormal(z, 0, 1)) * square(moved-p)
+			}
+			want := math.Sqrt(squares)
+			require.Greater(t, swing(p, se), want/2, "%v %v", p, se)
+			require.Less(t, swing(p, se), want*1.3, "%v %v", p, se)
+		}
+	}
+	require.Zero(t, swing(0, 3))
+	require.Zero(t, swing(1, 3))
+	s := &particleScores{islands: make([][]island, 2), exact: make([]bool, 2), most: 17}
+	graphs := &Posterior{Scores: Scores{SE: []float64{3, 0.1}}, Marginals: []float64{5e-4, 5e-4}}
+	require.Equal(t, []int{0, 0}, s.worst(graphs))
+}
+
 // A line is fitted to gaps and goes through them where they are one, even if they are for one size
 // only.
 func TestFitGaps(t *testing.T) {
