@@ -218,9 +218,9 @@ func TestIslandLevels(t *testing.T) {
 	require.Len(t, s.worst(graphs), 2, "two of four units each fit into ten")
 }
 
-// How far a probability moves with an error of its odds is that of an integral over the error; where
-// the error is small it is linear in it. A family that is improbable by a pilot run alone gets islands,
-// one whose evidence is known to a tenth does not.
+// How far a probability moves with an error of its odds is that of an integral over the error;
+// where the error is small it is linear in it. A family that is improbable by a pilot run alone
+// gets islands, one whose evidence is known to a tenth does not.
 func TestSwing(t *testing.T) {
 	for _, p := range []float64{5e-4, 0.1, 0.5, 0.97} {
 		require.InEpsilon(t, p*(1-p)*1e-3, swing(p, 1e-3), 1e-4)

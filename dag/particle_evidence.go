@@ -272,10 +272,10 @@ func (s *particleScores) worst(graphs *Posterior) (batch []int) {
 	return batch
 }
 
-// swing is the root mean square of how far a probability moves when its logarithm of the odds is off
-// by a normal error, by a rule of Gauss and Hermite with five points. Where the error is small it is
-// p (1 − p) se; but a family of probability 0.0005 by a pilot run, which is off by nats, may have
-// 0.05.
+// swing is the root mean square of how far a probability moves when its logarithm of the odds is
+// off by a normal error, by a rule of Gauss and Hermite with five points. Where the error is small
+// it is p (1 − p) se; but a family of probability 0.0005 by a pilot run, which is off by nats, may
+// have 0.05.
 func swing(p, se float64) float64 {
 	if p <= 0 || p >= 1 {
 		return 0
