@@ -82,7 +82,8 @@
 //	curvature.go              slopes and curvatures under heavy tails, to climb to modes by
 //	mode_starts.go            where few rows that contradict each other have modes
 //	assignments.go            robust regressions of few rows: sums over which rows are outliers
-//	collapsed.go              robust regressions of more rows: moves of predictors and outliers
+//	collapsed.go              robust regressions of more rows, without coefficients
+//	outlier_state.go          a model and a set of outliers, and how they move
 //	conjugate.go, conjugate_scale.go, conjugate_moments.go
 //	                          one model given σ, its posterior of σ, and moments of all models
 //

@@ -1,0 +1,330 @@
+package varsel
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/transdim/vti/rjmcmc"
+)
+
+// outlierState is a model and a set of outliers, with the normal equations of all coordinates given
+// the outliers, P = A'WA + I and b = A'Wr, and the inverse of P for those of the model: what a
+// change of one row or one coordinate does to the evidence takes a product of that with a vector.
+type outlierState struct {
+	*collapsed
+	code        []int32
+	size        int   // of the model
+	at          []int // its coordinates, in the order of inverse
+	outlier     []bool
+	precision   []float64 // A'WA [D·D], lower
+	slope       []float64 // b [D]
+	square      float64   // r'Wr
+	inverse     []float64 // P⁻¹ of the model, symmetric [k·D]
+	mean        []float64 // P⁻¹b [k]
+	logEvidence float64   // log p(y | m, a)
+	sweeps      int
+
+	x, product []float64 // scratch [D]
+}
+
+var errCollapsed = errors.New("the normal equations of a set of outliers lose too many digits")
+
+func (c *collapsed) state(code []int32, outlier []bool) (*outlierState, error) {
+	dim := c.target.space.Dim()
+	s := &outlierState{
+		collapsed: c, code: slices.Clone(code), at: c.coordinates(code), outlier: outlier,
+		precision: make([]float64, dim*dim), slope: make([]float64, dim), inverse: make([]float64, dim*dim), mean: make([]float64, dim),
+		x: make([]float64, dim), product: make([]float64, dim),
+	}
+	for _, in := range code {
+		s.size += int(in)
+	}
+	if !s.renew() {
+		return nil, errCollapsed
+	}
+	return s, nil
+}
+
+// kind is the position of a row in what an outlierModel says.
+func kind(outlier bool) int {
+	if outlier {
+		return 1
+	}
+	return 0
+}
+
+// renew finds everything anew from model and outliers: changes lose digits.
+func (s *outlierState) renew() bool {
+	clear(s.precision)
+	clear(s.slope)
+	s.square, s.logEvidence = 0, 0
+	for i, outlier := range s.outlier {
+		variance := s.target.outliers.variance[kind(outlier)]
+		s.add(i, 1/variance)
+		s.logEvidence -= math.Log(variance)/2 + halfLog2Pi
+	}
+	return s.invert()
+}
+
+// add adds a row to the normal equations, with a weight that may be negative.
+func (s *outlierState) add(i int, weight float64) {
+	row, rest := s.rows[i], s.rest[i]
+	dim := len(row)
+	for j, x := range row {
+		f := weight * x
+		for l, other := range row[:j+1] {
+			s.precision[j*dim+l] += f * other
+		}
+		s.slope[j] += f * rest
+	}
+	s.square += weight * rest * rest
+}
+
+// factor is the lower L with LL' = P of the model [k·k], and its log determinant.
+func (s *outlierState) factor() (l []float64, logDet float64, ok bool) {
+	k, dim := len(s.at), len(s.slope)
+	l = make([]float64, k*k)
+	for a, i := range s.at {
+		for b, j := range s.at[:a+1] {
+			l[a*k+b] = s.precision[max(i, j)*dim+min(i, j)]
+		}
+		l[a*k+a]++
+	}
+	if !cholesky(l, k) {
+		return nil, 0, false
+	}
+	for a := range k {
+		logDet += math.Log(l[a*k+a])
+	}
+	return l, logDet, true
+}
+
+// invert finds inverse and mean, and completes logEvidence from that of no coefficients.
+func (s *outlierState) invert() bool {
+	k, dim := len(s.at), len(s.slope)
+	l, logDet, ok := s.factor()
+	if !ok {
+		return false
+	}
+	line := make([]float64, k)
+	for a := range k { // P⁻¹ e_a
+		clear(line)
+		line[a] = 1
+		for b := a; b < k; b++ {
+			line[b] = (line[b] - floats.Dot(l[b*k+a:b*k+b], line[a:b])) / l[b*k+b]
+		}
+		backSolve(l, line)
+		copy(s.inverse[a*dim:], line)
+	}
+	fitted := 0.0
+	for a := range k {
+		s.mean[a] = 0
+		for b, j := range s.at {
+			s.mean[a] += s.inverse[a*dim+b] * s.slope[j]
+		}
+		fitted += s.mean[a] * s.slope[s.at[a]]
+	}
+	s.logEvidence -= logDet + (s.square-fitted)/2
+	return true
+}
+
+// multiply sets product to P⁻¹x, and returns x'P⁻¹x and x'P⁻¹b.
+func (s *outlierState) multiply() (square, fitted float64) {
+	k, dim := len(s.at), len(s.slope)
+	x, product, mean := s.x[:k], s.product[:k], s.mean[:k]
+	for a := range product {
+		line := s.inverse[a*dim : a*dim+k]
+		var even, odd float64
+		for b := 0; b+1 < len(x); b += 2 {
+			even += line[b] * x[b]
+			odd += line[b+1] * x[b+1]
+		}
+		if k%2 == 1 {
+			even += line[k-1] * x[k-1]
+		}
+		product[a] = even + odd
+		square += product[a] * x[a]
+		fitted += mean[a] * x[a]
+	}
+	return square, fitted
+}
+
+// update adds factor · product product' to the inverse and shift · product to the mean.
+func (s *outlierState) update(factor, shift float64) {
+	k, dim := len(s.at), len(s.slope)
+	product := s.product[:k]
+	for a, p := range product {
+		line, f := s.inverse[a*dim:a*dim+k], factor*p
+		for b, q := range product {
+			line[b] += f * q
+		}
+		s.mean[a] += shift * p
+	}
+}
+
+// renewedEvery is the number of sweeps after which everything is found anew. Chosen by hand.
+const renewedEvery = 16
+
+// Sweep proposes to change every row and every predictor in turn.
+func (s *outlierState) Sweep(power float64, random *rand.Rand) float64 {
+	s.sweeps++
+	if power == 0 {
+		for i := range s.outlier {
+			s.outlier[i] = random.Float64() < math.Exp(s.target.outliers.logShare[1])
+		}
+	}
+	if (power == 0 || s.sweeps%renewedEvery == 0) && !s.renew() {
+		s.logEvidence = math.NaN()
+	}
+	if power > 0 {
+		for i := range s.rows {
+			s.proposeRow(i, power, random)
+		}
+	}
+	for site := range s.code {
+		s.proposeSite(site, power, random)
+	}
+	return s.logEvidence
+}
+
+// proposeRow proposes to make a row an outlier, or none.
+func (s *outlierState) proposeRow(i int, power float64, random *rand.Rand) {
+	o, row := s.target.outliers, s.rows[i]
+	from, to := kind(s.outlier[i]), kind(!s.outlier[i])
+	for a, j := range s.at {
+		s.x[a] = row[j]
+	}
+	square, fitted := s.multiply()
+	change := 1/o.variance[to] - 1/o.variance[from]
+	grown, residual := 1+change*square, s.rest[i]-fitted
+	gain := -math.Log(grown*o.variance[to]/o.variance[from])/2 - change*residual*residual/grown/2
+	if !(-random.ExpFloat64() < power*gain+o.logShare[to]-o.logShare[from]) {
+		return
+	}
+	s.outlier[i] = !s.outlier[i]
+	s.add(i, change)
+	s.update(-change/grown, change*residual/grown)
+	s.logEvidence += gain
+}
+
+// proposeSite proposes to add a predictor to the model, or to take it out: its coordinates one
+// after the other.
+func (s *outlierState) proposeSite(site int, power float64, random *rand.Rand) {
+	size := s.size + 1 - 2*int(s.code[site])
+	threshold := s.logPrior[s.size] - s.logPrior[size] - random.ExpFloat64()
+	s.code[site] = 1 - s.code[site]
+	if math.IsInf(threshold, 1) || !s.allowed(s.code) {
+		s.code[site] = 1 - s.code[site]
+		return
+	}
+	adding, gain := s.code[site] == 1, 0.0
+	for n, j := range s.of[site] {
+		gain += s.change(j, adding, n+1 < len(s.of[site]))
+	}
+	if last := s.of[site]; threshold < power*gain {
+		s.size = size
+		if len(last) > 0 {
+			s.change(last[len(last)-1], adding, true)
+		}
+		s.logEvidence += gain
+		return
+	}
+	s.code[site] = 1 - s.code[site]
+	for n := len(s.of[site]) - 2; n >= 0; n-- {
+		s.change(s.of[site][n], !adding, true)
+	}
+}
+
+// change returns what adding a coordinate to the model, or taking it out, does to the evidence, and
+// does so if it is to stay.
+func (s *outlierState) change(j int, adding, stay bool) (gain float64) {
+	k, dim := len(s.at), len(s.slope)
+	if adding {
+		for a, i := range s.at {
+			s.x[a] = s.precision[max(i, j)*dim+min(i, j)]
+		}
+		square, fitted := s.multiply()
+		left := s.precision[j*dim+j] + 1 - square
+		mean := (s.slope[j] - fitted) / left
+		if stay {
+			s.update(1/left, -mean)
+			for a, p := range s.product[:k] {
+				s.inverse[a*dim+k], s.inverse[k*dim+a] = -p/left, -p/left
+			}
+			s.inverse[k*dim+k], s.mean[k] = 1/left, mean
+			s.at = append(s.at, j)
+		}
+		return -math.Log(left)/2 + mean*mean*left/2
+	}
+	a := slices.Index(s.at, j)
+	variance, mean := s.inverse[a*dim+a], s.mean[a]
+	if stay {
+		copy(s.product[:k], s.inverse[a*dim:a*dim+k])
+		s.update(-1/variance, -mean/variance)
+		last := k - 1 // takes the place
+		s.at[a], s.mean[a] = s.at[last], s.mean[last]
+		s.at = s.at[:last]
+		copy(s.inverse[a*dim:a*dim+k], s.inverse[last*dim:last*dim+k])
+		for b := range k {
+			s.inverse[b*dim+a] = s.inverse[b*dim+last]
+		}
+	}
+	return -math.Log(variance)/2 - mean*mean/variance/2
+}
+
+// Clone copies what sweeps change.
+func (s *outlierState) Clone() rjmcmc.CollapsedState {
+	t := *s
+	t.code, t.at, t.outlier = slices.Clone(s.code), slices.Clone(s.at), slices.Clone(s.outlier)
+	t.precision, t.slope, t.inverse, t.mean = slices.Clone(s.precision), slices.Clone(s.slope), slices.Clone(s.inverse), slices.Clone(s.mean)
+	t.x, t.product = make([]float64, len(s.x)), make([]float64, len(s.x))
+	return &t
+}
+
+// collapsedError is the largest error of an evidence, in nats, that its updates may have made: a
+// thirtieth of what evidences are compared by. Chosen by hand.
+const collapsedError = 1e-3
+
+// Draw draws the coefficients. The evidence from the residuals of their mean shows how many digits
+// are left.
+func (s *outlierState) Draw(random *rand.Rand, code []int32, theta []float64) (logDensity float64, err error) {
+	copy(code, s.code)
+	clear(theta)
+	t, k := s.target, len(s.at)
+	l, logDet, ok := s.factor()
+	if !ok {
+		return 0, errCollapsed
+	}
+	mean, draw := make([]float64, k), make([]float64, k)
+	for a, j := range s.at {
+		mean[a] = (s.slope[j] - floats.Dot(l[a*k:a*k+a], mean[:a])) / l[a*k+a]
+	}
+	backSolve(l, mean)
+	logEvidence := -logDet - floats.Dot(mean, mean)/2
+	for i, row := range s.rows {
+		rest, variance := s.rest[i], t.outliers.variance[kind(s.outlier[i])]
+		for a, j := range s.at {
+			rest -= mean[a] * row[j]
+		}
+		logEvidence -= rest*rest/variance/2 + math.Log(variance)/2 + halfLog2Pi
+	}
+	if !(math.Abs(logEvidence-s.logEvidence) <= collapsedError) {
+		return 0, errCollapsed
+	}
+	for a := range draw {
+		draw[a] = random.NormFloat64()
+	}
+	backSolve(l, draw)
+	for a, j := range s.at {
+		theta[j] = t.mean[j] + t.sd[j]*(mean[a]+draw[a])
+	}
+	logDensity = s.logPrior[s.size] + t.logJointAt(t.active(code), -1, theta, make([]float64, len(s.rows)))
+	if t.heredity != nil {
+		logDensity -= t.heredity.logMass
+	}
+	return logDensity, nil
+}
