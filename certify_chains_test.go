@@ -167,7 +167,7 @@ func TestConclusion(t *testing.T) {
 		{"agree, weights less reliable", certificate(vti.Doubtful, 0, 0.1, 0.5), certificate(vti.Trusted, 0.01, 0.01, 0.5), true, vti.Trusted, ""},
 		{"weights failed", certificate(vti.Failed, 0, 0.1, 0.5), certificate(vti.Trusted, 0.01, 0.01, 0.5), true, vti.Doubtful, "a reason"},
 		{"less evidence", certificate(vti.Doubtful, 0, 0.01, 0.5), certificate(vti.Trusted, -0.4, 0.01, 0.5), false, vti.Doubtful, "0.4 nats less"},
-		{"more evidence", certificate(vti.Trusted, 0, 0.01, 0.5), certificate(vti.Trusted, 0.4, 0.01, 0.5), true, vti.Doubtful, "log evidences differ by 0.4"},
+		{"more evidence", certificate(vti.Trusted, 0, 0.01, 0.5), certificate(vti.Trusted, 0.4, 0.01, 0.5), true, vti.Doubtful, "log evidences differ by 0.4; log evidence 0.00 ± 0.01 by weights, 0.40 ± 0.01 by chains"},
 		{"never visited", certificate(vti.Doubtful, 0, 0.01, 0.9), certificate(vti.Trusted, 0, 0.01, 0), false, vti.Doubtful, "never visited model [1]"},
 		{"other probabilities", certificate(vti.Trusted, 0, 0.001, 0.5), certificate(vti.Trusted, 0, 0.001, 0.6), true, vti.Doubtful, "probabilities of an outcome differ by 0.1"},
 		{"chains not mixed", certificate(vti.Trusted, 0, 0.01, 0.5), certificate(vti.Doubtful, 0, 0.01, 0.6), false, vti.Doubtful, "did not confirm"},
