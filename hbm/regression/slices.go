@@ -52,7 +52,7 @@ type slicedTable struct {
 func NewFrameBySlices(ctx gocontext.Context, path string, opt FrameOptions) (*Frame, error) {
 	file, err := table.OpenParquet(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("by slices, which takes a Parquet file: %w", err)
 	}
 	defer file.Close()
 	s := &slicedTable{file: file, path: path, options: opt, labels: map[string]*labelSet{}}
