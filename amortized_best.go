@@ -48,8 +48,8 @@ func (a *Amortized) measure() (losses []float64, err error) {
 	return losses, nil
 }
 
-// consider keeps the weights there are where they are better than the best so far, by more than a
-// standard error of the difference.
+// consider keeps the weights there are where they are better than the best so far: than the start
+// by more than a standard error of the difference.
 func (a *Amortized) consider() error {
 	losses, err := a.measure()
 	if err != nil {
@@ -63,7 +63,12 @@ func (a *Amortized) consider() error {
 				gains = append(gains, gain)
 			}
 		}
-		if mean, sd := stat.MeanStdDev(gains, nil); !(mean > sd/math.Sqrt(float64(len(gains)))) {
+		mean, sd := stat.MeanStdDev(gains, nil)
+		margin := 0.0
+		if a.best.step == 0 {
+			margin = sd / math.Sqrt(float64(len(gains)))
+		}
+		if !(mean > margin) {
 			return nil
 		}
 	} else {
