@@ -90,12 +90,11 @@ func (a *Amortized) save() error {
 
 // storeBest writes what is known of the best weights beside them.
 func (a *Amortized) storeBest() error {
-	for name, values := range map[string][]float64{"losses": a.best.losses, "where": {a.best.start, float64(a.best.step), a.best.last}} {
-		if err := a.setVariable("/"+bestScope, name, tensors.FromFlatDataAndDimensions(values, len(values))); err != nil {
-			return err
-		}
+	err := a.setVariable("/"+bestScope, "losses", tensors.FromFlatDataAndDimensions(a.best.losses, len(a.best.losses)))
+	if err != nil {
+		return err
 	}
-	return nil
+	return a.setVariable("/"+bestScope, "where", tensors.FromFlatDataAndDimensions([]float64{a.best.start, float64(a.best.step), a.best.last}, 3))
 }
 
 // copyWeights copies the weights below a scope to another.
