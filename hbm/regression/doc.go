@@ -35,7 +35,9 @@
 //	run_laplace.go            the answer for most other responses
 //	target.go                 the log joint density as a vti.Target, for flows
 //	gaussian.go, quadrature.go   the effects of one grouping integrated out
-//	slices.go                 a table by row groups, as sums over the rows of groups
+//	slices.go                 a table by row groups
+//	slices_groups.go          its labels and groups
+//	slices_sums.go            sums over the rows of groups, which stand for them
 //	anchor.go                 a Laplace approximation of each model, where training starts
 //	run.go                    training, certification and the answer of the marginal family
 //	effects.go                draws of the effects of all levels

@@ -1,0 +1,127 @@
+package regression
+
+import (
+	"slices"
+
+	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/table"
+)
+
+// cellKey are indices of a combination: of labels of a grouping, or of groups of a row; −1 beyond.
+type cellKey [4]int32
+
+// labelSet numbers the labels of a column in the order in which they come.
+type labelSet struct {
+	numbers map[float64]int32
+	texts   map[string]int32
+}
+
+// codes are the numbers of the labels of each row.
+func (l *labelSet) codes(c *table.Column) []int32 {
+	codes := make([]int32, len(c.Codes))
+	if c.Kind == table.Factor {
+		of := make([]int32, len(c.Levels))
+		for k, text := range c.Levels {
+			of[k] = number(l.texts, text)
+		}
+		for row, code := range c.Codes {
+			codes[row] = of[code]
+		}
+		return codes
+	}
+	codes = make([]int32, len(c.Values))
+	for row, value := range c.Values {
+		codes[row] = number(l.numbers, value)
+	}
+	return codes
+}
+
+func number[K comparable](of map[K]int32, key K) int32 {
+	code, ok := of[key]
+	if !ok {
+		code = int32(len(of))
+		of[key] = code
+	}
+	return code
+}
+
+// ordered are the labels as a table in memory has them, numbers by value, and the rank of each.
+func (l *labelSet) ordered() (labels []string, rank []int32) {
+	rank = make([]int32, len(l.numbers)+len(l.texts))
+	if len(l.texts) > 0 {
+		for text := range l.texts {
+			labels = append(labels, text)
+		}
+		slices.Sort(labels)
+		for k, text := range labels {
+			rank[l.texts[text]] = int32(k)
+		}
+		return labels, rank
+	}
+	var values []float64
+	for value := range l.numbers {
+		values = append(values, value)
+	}
+	slices.Sort(values)
+	column := table.Numbers("", values).AsFactor()
+	for k, value := range values {
+		rank[l.numbers[value]] = int32(k)
+	}
+	return column.Levels, rank
+}
+
+// slicedGrouping is a grouping of a table by slices: its groups in the order in which they come,
+// and once all are known, the place of each key in the order of their labels.
+type slicedGrouping struct {
+	group  formula.Term
+	keys   []cellKey
+	place  map[cellKey]int
+	levels []string
+}
+
+// keys are the labels of each row of a slice.
+func (s *slicedTable) keys(t *table.Table, g *slicedGrouping) ([]cellKey, error) {
+	keys := make([]cellKey, t.Rows())
+	for i := range keys {
+		keys[i] = cellKey{-1, -1, -1, -1}
+	}
+	for k, v := range g.group {
+		column, err := t.Lookup(v.Column)
+		if err != nil {
+			return nil, err
+		}
+		for row, code := range s.labels[v.Column].codes(column) {
+			keys[row][k] = code
+		}
+	}
+	return keys, nil
+}
+
+// sort puts the groups in order, that of the first column slowest.
+func (g *slicedGrouping) sort(labels map[string]*labelSet) {
+	var names [][]string
+	var ranks [][]int32
+	for _, v := range g.group {
+		of, rank := labels[v.Column].ordered()
+		names, ranks = append(names, of), append(ranks, rank)
+	}
+	slices.SortFunc(g.keys, func(a, b cellKey) int {
+		for k, rank := range ranks {
+			if d := rank[a[k]] - rank[b[k]]; d != 0 {
+				return int(d)
+			}
+		}
+		return 0
+	})
+	for at, key := range g.keys {
+		g.place[key] = at
+		label := ""
+		for k, rank := range ranks {
+			if k > 0 {
+				label += ":"
+			}
+			label += names[k][rank[key[k]]]
+		}
+		g.levels = append(g.levels, oneLine(label))
+	}
+}

@@ -1,0 +1,287 @@
+package regression
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/table"
+)
+
+// Reduced says that the rows of a frame are not those of the table: those of each combination of
+// groups, as the columns 1, X, Z and y, were multiplied by an orthogonal matrix, which leaves as
+// many rows as columns and changes no sum of squares or products. The density of a gaussian
+// response depends on nothing else.
+type Reduced struct {
+	// Rows is the number of rows of the table.
+	Rows int
+	// Ones are what stands for 1 in each row.
+	Ones []float64
+	// columns are those of the population over the table, and indicator tells of each column of
+	// each grouping that it holds zeros and ones alone.
+	columns   []ColumnSummary
+	indicator [][]bool
+}
+
+// sliceSums reduces the rows of all slices.
+type sliceSums struct {
+	*slicedTable
+	frame *Frame
+	// columns of the rows: 1, those of the population and of the groupings that differ, y
+	names  []string
+	shift  []float64 // taken from each column but the first
+	place  [][]int   // of the columns of the population, and then of each grouping
+	least  []float64
+	most   []float64
+	binary []bool    // no other value than 0 and 1
+	total  []float64 // sums of the columns without their shift
+	cells  map[cellKey]int
+	groups []cellKey // of each cell
+	upper  []float64 // the triangle of each cell, row by row
+	rows   int
+}
+
+// below is the frame of a slice below the head, without its groups.
+func (s *sliceSums) below(t *table.Table) (part *Frame, err error) {
+	both, err := table.Stack(s.head, t, s.slicedTable.design)
+	if err != nil {
+		return nil, err
+	}
+	part = &Frame{Path: s.path, Formula: s.formula, Response: s.options.Response}
+	if err := part.response(both, nil); err != nil {
+		return nil, err
+	}
+	for _, v := range s.formula.Offsets {
+		values, err := v.Numbers(both)
+		if err != nil {
+			return nil, err
+		}
+		for i, value := range values {
+			part.Y[i] -= value
+		}
+	}
+	if part.Columns, part.X, err = part.expand(both, s.formula.Terms, ""); err != nil {
+		return nil, err
+	}
+	for _, g := range s.groupings {
+		part.Groupings = append(part.Groupings, &Grouping{Name: groupingName(g.group), Group: g.group})
+	}
+	for place, v := range s.formula.Varying {
+		at := slices.IndexFunc(s.groupings, func(g *slicedGrouping) bool { return g.group.Same(v.Group) })
+		g := part.Groupings[at]
+		columns, z, err := part.expand(both, v.Terms, "varying by "+g.Name+": ")
+		if err != nil {
+			return nil, err
+		}
+		if err := g.varies(s.path, place, columns, z); err != nil {
+			return nil, err
+		}
+	}
+	return part, nil
+}
+
+// layOut chooses the columns by those of the first slice.
+func (s *sliceSums) layOut(part *Frame, first int) {
+	f := s.frame
+	f.Columns, f.Warnings = part.Columns, part.Warnings
+	s.names = []string{formula.InterceptName}
+	find := func(columns []Column) (places []int) {
+		for _, c := range columns {
+			at := slices.Index(s.names, c.Name)
+			if at < 0 {
+				at = len(s.names)
+				s.names = append(s.names, c.Name)
+			}
+			places = append(places, at)
+		}
+		return places
+	}
+	s.place = append(s.place, find(part.Columns))
+	for k, g := range part.Groupings {
+		f.Groupings = append(f.Groupings, &Grouping{Name: g.Name, Group: g.Group, Columns: g.Columns, Levels: s.groupings[k].levels, Counts: make([]int, len(s.groupings[k].levels))})
+		s.place = append(s.place, find(g.Columns))
+	}
+	width := len(s.names) + 1
+	s.shift, s.least, s.most, s.total = make([]float64, width), make([]float64, width), make([]float64, width), make([]float64, width)
+	row := make([]float64, width)
+	for i := first; i < len(part.Y); i++ {
+		s.read(part, i, row)
+		for j, v := range row[1:] {
+			s.shift[j+1] += v / float64(len(part.Y)-first)
+		}
+	}
+	for j := range width {
+		s.least[j], s.most[j] = math.Inf(1), math.Inf(-1)
+		s.binary = append(s.binary, true)
+	}
+}
+
+// read writes the columns of a row of a slice.
+func (s *sliceSums) read(part *Frame, i int, row []float64) {
+	row[0] = 1
+	for j, at := range s.place[0] {
+		row[at] = part.X.At(i, j)
+	}
+	for k, g := range part.Groupings {
+		for j, at := range s.place[k+1] {
+			row[at] = g.Z.At(i, j)
+		}
+	}
+	row[len(row)-1] = part.Y[i]
+}
+
+// add adds the rows of a slice.
+func (s *sliceSums) add(t *table.Table) error {
+	part, err := s.below(t)
+	if err != nil {
+		return err
+	}
+	first := s.head.Rows()
+	if s.names == nil {
+		s.layOut(part, first)
+	}
+	if err := s.sameColumns(part); err != nil {
+		return err
+	}
+	groups := make([][]cellKey, len(s.groupings))
+	for k, g := range s.groupings {
+		if groups[k], err = s.keys(t, g); err != nil {
+			return err
+		}
+	}
+	width := len(s.shift)
+	size := width * (width + 1) / 2
+	row := make([]float64, width)
+	for i := first; i < len(part.Y); i++ {
+		s.read(part, i, row)
+		for j, v := range row {
+			s.least[j], s.most[j] = math.Min(s.least[j], v), math.Max(s.most[j], v)
+			s.binary[j] = s.binary[j] && (v == 0 || v == 1)
+			row[j] -= s.shift[j]
+			s.total[j] += row[j]
+		}
+		key := cellKey{-1, -1, -1, -1}
+		for k, g := range s.groupings {
+			key[k] = int32(g.place[groups[k][i-first]])
+			s.frame.Groupings[k].Counts[key[k]]++
+		}
+		cell, ok := s.cells[key]
+		if !ok {
+			cell = len(s.groups)
+			s.cells[key] = cell
+			s.groups = append(s.groups, key)
+			s.upper = append(s.upper, make([]float64, size)...)
+		}
+		rotate(s.upper[cell*size:(cell+1)*size], row)
+	}
+	s.rows += len(part.Y) - first
+	return nil
+}
+
+// sameColumns refuses a slice with other columns than the first.
+func (s *sliceSums) sameColumns(part *Frame) error {
+	names := func(columns []Column) (list []string) {
+		for _, c := range columns {
+			list = append(list, c.Name)
+		}
+		return list
+	}
+	same := slices.Equal(names(part.Columns), names(s.frame.Columns))
+	for k, g := range part.Groupings {
+		same = same && slices.Equal(names(g.Columns), names(s.frame.Groupings[k].Columns))
+	}
+	if !same {
+		return fmt.Errorf("%s: the columns of a row group, %q, are not those of the first, %q: a column that is constant there cannot be read by slices", s.path, names(part.Columns), names(s.frame.Columns))
+	}
+	return nil
+}
+
+// rotate adds a row to an upper triangular matrix R, row by row, by Givens rotations: RᵀR grows by
+// the products of the row, which is overwritten.
+func rotate(upper, row []float64) {
+	at := 0
+	for i := range row {
+		own := upper[at : at+len(row)-i]
+		at += len(own)
+		v := row[i:]
+		if v[0] == 0 {
+			continue
+		}
+		if own[0] == 0 {
+			copy(own, v)
+			return
+		}
+		r := math.Hypot(own[0], v[0])
+		c, s := own[0]/r, v[0]/r
+		own[0] = r
+		for j := 1; j < len(v); j++ {
+			own[j], v[j] = c*own[j]+s*v[j], c*v[j]-s*own[j]
+		}
+	}
+}
+
+// finish makes the rows of the frame from the triangles.
+func (s *sliceSums) finish() error {
+	f, width := s.frame, len(s.shift)
+	if s.rows < 2 {
+		return fmt.Errorf("%s: got %d rows, want at least two", s.path, s.rows)
+	}
+	f.DroppedRows = s.dropped
+	f.Reduced.Rows = s.rows
+	var rows [][]float64
+	var cells []int
+	at := 0 // in the triangles
+	for cell := range s.groups {
+		for i := range width {
+			row := make([]float64, width)
+			copy(row[i:], s.upper[at:at+width-i])
+			at += width - i
+			if row[i] == 0 {
+				continue // what is behind it is zero too
+			}
+			for j := range row[1:] {
+				row[j+1] += s.shift[j+1] * row[0]
+			}
+			rows, cells = append(rows, row), append(cells, cell)
+		}
+	}
+	take := func(places []int) *mat.Dense {
+		if len(places) == 0 {
+			return nil
+		}
+		m := mat.NewDense(len(rows), len(places), nil)
+		for i, row := range rows {
+			for j, at := range places {
+				m.Set(i, j, row[at])
+			}
+		}
+		return m
+	}
+	for _, row := range rows {
+		f.Y, f.Reduced.Ones = append(f.Y, row[width-1]), append(f.Reduced.Ones, row[0])
+	}
+	f.X = take(s.place[0])
+	for j, at := range s.place[0] {
+		f.Reduced.columns = append(f.Reduced.columns, ColumnSummary{
+			f.Columns[j].Name, Figure(s.shift[at] + s.total[at]/float64(s.rows)), Figure(s.least[at]), Figure(s.most[at])})
+	}
+	f.checkRank()
+	for k, g := range f.Groupings {
+		g.Z = take(s.place[k+1])
+		var indicator []bool
+		for _, at := range s.place[k+1] {
+			indicator = append(indicator, s.binary[at])
+		}
+		f.Reduced.indicator = append(f.Reduced.indicator, indicator)
+		for _, cell := range cells {
+			g.Index = append(g.Index, int(s.groups[cell][k]))
+		}
+		if err := f.checkGrouping(g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
