@@ -37,11 +37,14 @@ const (
 	ExactSum
 	// Chains: tempered chains, where weights were not reliable.
 	Chains
+	// CollapsedChains: tempered chains over models and latent variables, parameters integrated out
+	// (CollapsedTarget), which annealed populations check instead of weights.
+	CollapsedChains
 )
 
-var basisNames = [...]string{Weights: "weights", ExactSum: "exact sum", Chains: "chains"}
+var basisNames = [...]string{Weights: "weights", ExactSum: "exact sum", Chains: "chains", CollapsedChains: "chains without parameters"}
 
-// String is the basis in words: "weights", "exact sum" or "chains".
+// String is the basis in words: "weights", "exact sum", "chains" or "chains without parameters".
 func (b Basis) String() string { return basisNames[b] }
 
 // MarshalText writes what String returns.

@@ -91,6 +91,7 @@ func certifyCollapsed(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Ce
 	if err != nil {
 		return nil, err
 	}
+	certificate.Basis = CollapsedChains
 	certificate.confirmBy(e.target.Space(), populations)
 	return certificate, nil
 }

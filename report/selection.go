@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/picture"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/varsel"
@@ -312,7 +313,11 @@ func (v *selection) earned(level *verdict.Verdict, reasons []string) section {
 		}
 		add("effective draws", fmt.Sprintf("%s of %s", grouped(int(c.ESS)), grouped(c.Draws)))
 		add("models checked", grouped(c.ModelsChecked)+map[bool]string{true: ", all there are", false: ", those that were proposed"}[c.Complete])
-		add("confirmed by a second method", map[bool]string{true: "yes: weights and tempered chains agree", false: "not needed, or not done"}[c.Confirmed])
+		second := "yes: weights and tempered chains agree"
+		if c.Basis == vti.CollapsedChains {
+			second = "yes: annealed populations and tempered chains agree"
+		}
+		add("confirmed by a second method", map[bool]string{true: second, false: "not needed, or not done"}[c.Confirmed])
 	}
 	if d := r.Diagnostics; d != nil {
 		add("chains", fmt.Sprintf("%d, of %s draws each", d.Chains, grouped(d.Draws)))

@@ -88,14 +88,21 @@ func printSelectionVerdict(w io.Writer, r *varsel.Result) {
 		if c.RHat != nil && c.Verdict != vti.Trusted {
 			text = "neither the weights nor the chains that check them are reliable. Try more --certify-draws, which make the chains longer."
 		}
+		if c.Basis == vti.CollapsedChains && c.Verdict != vti.Trusted {
+			text = "chains and the annealed populations that check them do not agree, or are too few. Try a longer --max-time."
+		}
 		printVerdict(w, c.Verdict, text, c.Reasons)
 		switch {
+		case c.Basis == vti.CollapsedChains:
+			fmt.Fprintln(w, "  by tempered chains over models and outliers, coefficients integrated out")
 		case c.RHat != nil:
 			fmt.Fprintln(w, "  by tempered chains, which are more precise here than weights")
 		case c.Basis == vti.ExactSum:
 			fmt.Fprintf(w, "  exact: the sum over all %d models, whose evidences are closed forms\n", c.ModelsChecked)
 		}
 		switch {
+		case c.Confirmed && c.Basis == vti.CollapsedChains:
+			fmt.Fprintln(w, "  Annealed populations, which know nothing of the chains, agree within their errors.")
 		case c.Confirmed && c.RHat != nil:
 			fmt.Fprintln(w, "  The weights, which know nothing of the chains, agree within their errors.")
 		case c.Confirmed:
