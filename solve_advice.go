@@ -34,7 +34,7 @@ func (s *solver) advice() string {
 	case s.plan.Unhelpful == 0 && s.t.step > 0:
 		return fmt.Sprintf("training was still helping after %d steps: as many again would help%s", s.t.step, about(float64(s.t.step)*perStep))
 	}
-	return "training does not help any more: a richer flow may, or four times as many draws, for longer chains" + about(4*last.Seconds)
+	return "training does not help any more: a richer flow may, or four times as many draws, for longer chains" + about(4*last.Seconds) + s.tooMany()
 }
 
 // lacking says how far weights are from being reliable, to go behind what one more round of

@@ -124,11 +124,13 @@ func (s *solver) next(ctx context.Context, now SolveRound, masses *modelMasses) 
 		return s.begin(certifying, Weighing, "weights look good enough", "q(m) is fitted to the models found, and a certificate of fresh draws")
 	case why == "":
 		return s.begin(certifying, Weighing, "weights look good enough", "certificate of fresh draws")
-	case s.exhausted() || s.late():
-		s.plan.Last = true
+	case s.exhausted() || s.late() || s.plan.Last:
 		if s.late() {
 			why = "the time is over"
+		} else if s.plan.Last {
+			why += ", and the time for training is over"
 		}
+		s.plan.Last = true
 		return s.begin(certifying, Weighing, why, "the last certificate")
 	case masses != nil && s.plan.Unhelpful < patience:
 		if err := masses.fit(ctx); err != nil {
