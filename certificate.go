@@ -76,7 +76,8 @@ type Certificate struct {
 	// rests on weights. KHat is then NaN, and ESS that of the quantity with the fewest effective
 	// draws.
 	RHat float64
-	// mixedRHat is the largest R-hat at which these chains agree; 0 stands for verdict.DoubtfulRHat.
+	// mixedRHat is the largest R-hat at which these chains agree; 0 stands for
+	// verdict.DoubtfulRHat.
 	mixedRHat float64
 	// KHat is the Pareto shape that the weights of the models do not exceed, but for models that
 	// together hold a tenth of the probability; in an incomplete certificate that of all weights
