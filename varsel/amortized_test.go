@@ -320,7 +320,7 @@ func TestNetworksLeaveOutliersToTheCollapsedPosterior(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
 	require.Zero(t, result.Steps)
-	require.Equal(t, vti.Chains, result.Certificate.Basis, "the table is one where weights do not serve")
+	require.Equal(t, vti.CollapsedChains, result.Certificate.Basis, "the table is one where weights do not serve")
 	for j, want := range memberships(exactRobust(p)) {
 		one := result.Inclusion[j]
 		require.InDelta(t, want, float64(one.Certified), 5*float64(one.SE)+0.001) // a false alarm in 300,000

@@ -230,7 +230,7 @@ func TestCollapsedTrustIsEarned(t *testing.T) {
 		}
 		trusted++
 		certificate := solution.Certificate
-		require.Equal(t, vti.Chains, certificate.Basis)
+		require.Equal(t, vti.CollapsedChains, certificate.Basis)
 		require.True(t, certificate.Confirmed)
 		logEvidence, inclusion := exactPosterior(t, problem)
 		require.InDelta(t, logEvidence, certificate.LogEvidence, 0.03+5*certificate.LogEvidenceSE, "sigma %v", sigma)
