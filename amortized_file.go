@@ -101,11 +101,7 @@ func (a *Amortized) storeBest() error {
 func (a *Amortized) copyWeights(from, to string) error {
 	for _, scope := range []string{encoderScope, flowScope, modelScope} {
 		for _, variable := range slices.Collect(a.variables.InAbsPath(from + "/" + scope).IterVariablesInScope()) {
-			value, err := variable.Value()
-			if err != nil {
-				return err
-			}
-			clone, err := value.LocalClone()
+			clone, err := cloneOf(variable)
 			if err != nil {
 				return err
 			}

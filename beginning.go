@@ -1,6 +1,7 @@
 package vti
 
 import (
+	"github.com/gomlx/gomlx/pkg/core/tensors"
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
 	"github.com/transdim/vti/cosmic"
@@ -33,15 +34,20 @@ func (b *Beginning) models(cards []int, logPrior []float64) (ModelDistribution, 
 // copyWeights puts the weights of the flow into the variables of a fit that has none.
 func (b *Beginning) copyWeights(into *context.Context) error {
 	for variable := range b.weights.InAbsPath("/" + flowScope).IterVariablesInScope() {
-		value, err := variable.Value()
-		if err != nil {
-			return err
-		}
-		clone, err := value.LocalClone()
+		clone, err := cloneOf(variable)
 		if err != nil {
 			return err
 		}
 		into.InAbsPath(variable.Scope()).Checked(false).VariableWithValue(variable.Name(), clone).SetTrainable(variable.Trainable)
 	}
 	return nil
+}
+
+// cloneOf is a copy of the value of a variable.
+func cloneOf(variable *context.Variable) (*tensors.Tensor, error) {
+	value, err := variable.Value()
+	if err != nil {
+		return nil, err
+	}
+	return value.LocalClone()
 }

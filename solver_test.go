@@ -101,4 +101,15 @@ func TestAdviceOnManyModels(t *testing.T) {
 	require.Contains(t, s.advice(), "1000 draws were of 800 different models")
 	s.plan.ByDraws = true
 	require.Contains(t, s.advice(), "the next round of training")
+	s.t.step, s.plan.Unhelpful = 100, patience
+	require.Regexp(t, "^training does not help any more.*1000 draws were of 800 different models", s.advice())
+}
+
+// Where the time for training is over, nothing else is trained before the last certificate.
+func TestLastCertificateFollowsTraining(t *testing.T) {
+	s := &solver{t: &trainer{evaluator: &evaluator{target: newNormals(t, 2)}, config: Config{Steps: 100}, step: 50}, last: &Certificate{}}
+	s.plan.Last = true
+	require.NoError(t, s.next(t.Context(), SolveRound{KHat: 0.9, ESS: 10, Draws: 1000}, nil))
+	require.Equal(t, certifying, s.plan.Next)
+	require.Contains(t, s.plan.Why, "the time for training is over")
 }

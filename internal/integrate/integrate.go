@@ -7,7 +7,8 @@
 // their standard error is right, and Pareto's k̂ judges them. The wide distribution keeps a share
 // of the mixture, which bounds the weights wherever the density has no heavier tail.
 //
-//	integrate.go  adaptation, draws, estimates
+//	integrate.go  adaptation
+//	sample.go     draws, estimates
 //	mixture.go    mixtures of Student t distributions, and how they are fitted
 package integrate
 
@@ -17,9 +18,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"slices"
-	"sync"
 
 	"gonum.org/v1/gonum/diff/fd"
 	"gonum.org/v1/gonum/floats"
@@ -375,74 +374,6 @@ func moments(points [][]float64, weights []float64) (mean []float64, c *mat.SymD
 		}
 	}
 	return mean, c
-}
-
-// Sample are draws from a proposal, with the log density of each under the problem and under the
-// proposal: their difference is the log importance weight, whose mean estimates the integral.
-type Sample struct {
-	Points                  [][]float64
-	LogDensity, LogProposal []float64
-}
-
-// Draw adds n independent draws to a sample. Cancelling ctx stops it, within some evaluations of
-// the density, with an error that wraps ctx.Err().
-func (p *Proposal) Draw(ctx context.Context, s *Sample, n int, random *rand.Rand) error {
-	return p.extend(ctx, s, n, random, p.density)
-}
-
-// Estimate is Draw where the density at the i-th point of a sample is only estimated. With
-// independent estimates whose means are the density, the mean weight remains an unbiased estimate
-// of the integral, and weighted draws follow the density (Andrieu and Roberts 2009). It is called
-// by several goroutines at once.
-func (p *Proposal) Estimate(ctx context.Context, s *Sample, n int, random *rand.Rand, logEstimate func(i int, x []float64) float64) error {
-	return p.extend(ctx, s, n, random, logEstimate)
-}
-
-// For is the proposal for another density of the same coordinates, which is much like its own.
-func (p *Proposal) For(logDensity func(x []float64) float64) *Proposal {
-	own := *p
-	own.problem.LogDensity = logDensity
-	return &own
-}
-
-// density is the density of the problem, whichever point of a sample it is for.
-func (p *Proposal) density(_ int, x []float64) float64 { return p.problem.LogDensity(x) }
-
-// extend is Draw by any density. Densities are evaluated by all processors; which points are drawn
-// depends on random only.
-func (p *Proposal) extend(ctx context.Context, s *Sample, n int, random *rand.Rand, logDensity func(i int, x []float64) float64) error {
-	first := len(s.Points)
-	dim := len(p.problem.Centre)
-	work, terms := make([]float64, dim), make([]float64, len(p.mixture))
-	for range n {
-		x := p.mixture.draw(random)
-		s.Points = append(s.Points, x)
-		s.LogProposal = append(s.LogProposal, p.mixture.logDensity(x, work, terms))
-	}
-	s.LogDensity = append(s.LogDensity, make([]float64, n)...)
-	workers := runtime.GOMAXPROCS(0)
-	var group sync.WaitGroup
-	for w := range workers {
-		group.Go(func() {
-			for i := first + w; i < first+n && ctx.Err() == nil; i += workers {
-				s.LogDensity[i] = logDensity(i, s.Points[i])
-			}
-		})
-	}
-	group.Wait()
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("integration stopped: %w", err)
-	}
-	return nil
-}
-
-// LogWeights returns the log importance weights.
-func (s *Sample) LogWeights() []float64 {
-	weights := make([]float64, len(s.Points))
-	for i := range weights {
-		weights[i] = s.LogDensity[i] - s.LogProposal[i]
-	}
-	return weights
 }
 
 func finiteOr(x, fallback float64) float64 {
