@@ -106,7 +106,7 @@ func (r *Result) answer() string {
 	}
 	text := fmt.Sprintf("Most probably %d %s (probability %.3f; no change at all %s)", most.Changes, noun, float64(most.Probability), small(none))
 	if len(where) > 0 {
-		text += ", together most likely at " + r.Data.Time + " " + strings.Join(where, ", ")
+		text += ", together most likely at " + strings.TrimSpace(r.Data.Time+" "+strings.Join(where, ", "))
 	}
 	return text + "."
 }

@@ -83,6 +83,19 @@ func (d *Data) fillColumns(t *table.Table, options DataOptions) error {
 	return d.fillCategories(columns, t)
 }
 
+// withLabels is the table with labels in the columns that are named as categories and mix numbers
+// with other texts, as 1, 2 and unknown; the notes name the cells, which may be mistakes.
+func (d *Data) withLabels(t *table.Table, names, discrete []string) *table.Table {
+	for _, name := range names {
+		every := slices.Contains(discrete, EveryNode) && !slices.Contains(names, EveryNode)
+		if texts := t.TextAmongNumbers(name); texts != "" && (every || slices.Contains(discrete, name)) {
+			d.mixed = append(d.mixed, fmt.Sprintf("column %q mixes numbers with text (%s): each is a level of the category; write NA where a value is missing", name, texts))
+			t = t.WithLabels(name)
+		}
+	}
+	return t
+}
+
 // named marks the nodes that are named [N].
 func (d *Data) named(names []string) ([]bool, error) {
 	marks := make([]bool, len(d.Names))

@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -126,7 +127,12 @@ type Data struct {
 	// DroppedRows counts rows left out for missing cells.
 	DroppedRows int
 	constants   []constantColumn // left out
+	mixed       []string         // notes of categories with numbers and other texts
 }
+
+// ErrMissingCells is wrapped by the error of [NewData] that DropMissing and ImputeMissing of
+// [DataOptions] avoid.
+var ErrMissingCells = errors.New("missing values")
 
 // leastRows is the least number of rows: a standard deviation needs two, and says something from
 // three.
@@ -162,6 +168,7 @@ func NewData(t *table.Table, options DataOptions) (*Data, error) {
 		return nil, fmt.Errorf("%s: got %d columns as nodes of %d (the others are excluded), want at least two", t.Path, len(names), len(t.Names()))
 	}
 	d := &Data{Path: t.Path, Fingerprint: t.Fingerprint, Scaling: options.Scaling}
+	t = d.withLabels(t, names, options.Discrete)
 	if names, err = d.leaveOutConstants(t, names); err != nil {
 		return nil, err
 	}
@@ -174,8 +181,8 @@ func NewData(t *table.Table, options DataOptions) (*Data, error) {
 			if err := options.checkImputable(); err != nil {
 				return nil, err
 			}
-		} else if !options.DropMissing {
-			return nil, fmt.Errorf("%s: missing values in %d of %d columns: the first is %q with %d; these rows can be dropped, or the cells imputed", t.Path, len(missing), len(names), missing[0].Column, missing[0].Count)
+		} else if !options.DropMissing || t.Empty(missing) {
+			return nil, fmt.Errorf("%s: %w in %d of %d columns (of %d rows): %s", t.Path, ErrMissingCells, len(missing), len(names), t.Rows(), t.DescribeMissing(missing))
 		}
 		if !options.ImputeMissing {
 			if t, d.DroppedRows, err = t.DropMissing(names); err != nil {

@@ -74,7 +74,9 @@ func TestBadData(t *testing.T) {
 		"huge":                 {"a,b\n1e300,2\n-1e300,3\n1e299,4\n", DataOptions{}, `column "a": its spread is too large or too small to work with (values from -1e+300 to 1e+300)`},
 		"tiny":                 {"a,b\n1e-300,2\n-1e-300,3\n1e-299,4\n", DataOptions{}, `column "a": its spread is too large or too small`},
 		"few rows":             {"a,b\n1,2\n1,3\n", DataOptions{}, "got 2 rows, want at least 3"},
-		"missing":              {"a,b\n1,2\n2,\n3,4\n", DataOptions{}, `the first is "b" with 1; these rows can be dropped`},
+		"missing":              {"a,b\n1,2\n2,\n3,4\n", DataOptions{}, `missing values in 1 of 2 columns (of 3 rows): "b" 1`},
+		"no value":             {"a,b,c\n1,2,\n2,3,\n3,4,\n", DataOptions{DropMissing: true}, `"c" 3 (it has no value at all: exclude it)`},
+		"mixed":                {"a,b\n1,2\n2,low\n3,4\n", DataOptions{Discrete: []string{"a"}}, `line 3, column "b": got "low", want a finite number`},
 		"log":                  {"a,b\n1,2\n2,-3\n3,4\n", DataOptions{Log: true}, `column "b", line 3: got -3, want a positive number to take the logarithm of`},
 		"unknown column":       {"alpha,b\n1,2\n2,3\n3,5\n", DataOptions{Exclude: []string{"alpah"}}, `no column "alpah"; the nearest is "alpha"`},
 		"one node":             {"a,b\n1,2\n2,3\n3,5\n", DataOptions{Exclude: []string{"b"}}, "got 1 columns as nodes of 2"},
@@ -88,6 +90,20 @@ func TestBadData(t *testing.T) {
 			_, err = NewData(parsed, c.options)
 			require.ErrorContains(t, err, c.want)
 		})
+	}
+}
+
+// Columns of numbers and texts are categories where they are named as such, and a note says which
+// cells are texts.
+func TestMixedColumns(t *testing.T) {
+	parsed, err := table.Parse("x.csv", []byte("a,b,c\n1,2,1\n0,low,NA\n1,2,1\n0,NA,1\n0,low,0\n1,none,0\n"))
+	require.NoError(t, err)
+	for _, discrete := range [][]string{{EveryNode}, {"a", "b", "c"}} {
+		d, err := NewData(parsed, DataOptions{Discrete: discrete, DropMissing: true})
+		require.NoError(t, err)
+		require.Equal(t, []string{"2", "low", "none"}, d.Levels[1])
+		require.Equal(t, []float64{0, 0, 1, 2}, mat.Col(nil, 1, d.X))
+		require.Equal(t, []string{`column "b" mixes numbers with text ("low" in line 3, "none" in line 7): each is a level of the category; write NA where a value is missing`}, d.Notes())
 	}
 }
 

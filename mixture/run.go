@@ -134,6 +134,9 @@ func (r *Result) answer() string {
 	if high > low {
 		text += fmt.Sprintf("; %d to %d with probability %.2f", low, high, mass)
 	}
+	if most.Components == 1 {
+		return text + "."
+	}
 	one := fmt.Sprintf("%.2g", float64(r.Counts[0].Probability))
 	if r.Counts[0].Probability < 1e-5 { // fewer than draws resolve
 		one = "below 1e-5"

@@ -79,11 +79,17 @@ func (post *posterior) answer() string {
 	share, none := float64(most.Probability), float64(post.orders[0].Probability)
 	switch post.problem.Options.Kind {
 	case Polynomial:
+		if most.Order == 0 {
+			return fmt.Sprintf("Most probably a constant (probability %.3f).", share)
+		}
 		return fmt.Sprintf("Most probably a polynomial of degree %d (probability %.3f); a constant: %.2g.", most.Order, share, none)
 	case Spline:
 		var places []string
 		for _, at := range most.Knots {
 			places = append(places, fmt.Sprintf("%.6g", float64(at)))
+		}
+		if most.Order == 0 {
+			return fmt.Sprintf("Most probably no knot (probability %.3f).", share)
 		}
 		noun, where := "knots", ""
 		if most.Order == 1 {
@@ -95,6 +101,9 @@ func (post *posterior) answer() string {
 		return fmt.Sprintf("Most probably %d %s (probability %.3f; none: %.2g)%s.", most.Order, noun, share, none, where)
 	}
 	text := fmt.Sprintf("Most probably order %d (probability %.3f); order 0, no dependence at all: %.2g", most.Order, share, none)
+	if most.Order == 0 {
+		text = fmt.Sprintf("Most probably order 0, no dependence at all (probability %.3f)", share)
+	}
 	if post.problem.Options.UnitRoot > 0 {
 		text += fmt.Sprintf("; a unit root: %.3g", post.unitRoot)
 	}

@@ -49,13 +49,14 @@ func (t *Table) parseCSV(content []byte) error {
 		return err
 	}
 	t.places = lines[1:]
+	commas := separator(content) != ',' && decimalCommas(records[1:])
 	cells := make([]string, len(t.places))
 	for j, name := range header {
 		for i, record := range records[1:] {
 			cells[i] = record[j]
 		}
 		// a program that puts every cell in quotes says nothing by them
-		t.columns = append(t.columns, typedColumn(name, cells, t.places, len(bare) > 0 && !bare[j]))
+		t.columns = append(t.columns, typedColumn(name, cells, t.places, len(bare) > 0 && !bare[j], commas))
 	}
 	return nil
 }
@@ -229,10 +230,28 @@ func checkSpaceSeparated(records [][]string) error {
 	return nil
 }
 
+// decimalCommas reports whether a table whose cells no comma separates writes its numbers with a
+// decimal comma: no number has a point, and a comma of some cannot be one between thousands.
+func decimalCommas(records [][]string) (found bool) {
+	for _, record := range records {
+		for _, cell := range record {
+			if strings.Contains(cell, ".") {
+				if _, number := parseNumber(cell); number {
+					return false
+				}
+			} else if whole, decimals, comma := strings.Cut(cell, ","); comma && !found {
+				_, number := parseNumber(whole + "." + decimals)
+				found = number && (len(decimals) != 3 || strings.Trim(whole, "+-0") == "")
+			}
+		}
+	}
+	return found
+}
+
 // typedColumn infers the type of a column from its cells; a cell that does not fit becomes the
 // column's defect. Where all of them are quoted numbers are labels, but for those with a comma,
-// which must be quoted.
-func typedColumn(name string, cells []string, lines []int, quoted bool) *Column {
+// which must be quoted. With commas the numbers may have a decimal comma.
+func typedColumn(name string, cells []string, lines []int, quoted, commas bool) *Column {
 	values := make([]float64, len(cells))
 	missing := make([]bool, len(cells))
 	firstNumber, firstText, firstInfinite := -1, -1, -1
@@ -246,6 +265,11 @@ func typedColumn(name string, cells []string, lines []int, quoted bool) *Column 
 			continue
 		}
 		v, number := parseNumber(cell)
+		if commas && strings.Contains(cell, ",") {
+			if v, number = parseNumber(strings.ReplaceAll(cell, ",", ".")); number {
+				decimalComma = firstIndex(decimalComma, i)
+			}
+		}
 		switch {
 		case number && !math.IsInf(v, 0) && !math.IsNaN(v):
 			values[i] = v
@@ -271,12 +295,13 @@ func typedColumn(name string, cells []string, lines []int, quoted bool) *Column 
 			bad = min(firstText, firstInfinite)
 		}
 		mixed := defect(bad, fmt.Sprintf("a finite number or NA, as in the rest of the column (%q in line %d)", cells[firstNumber], lines[firstNumber]))
+		mixed.defect = mixedColumn{mixed.defect}
 		mixed.labels = newFactor(name, cells, missing)
 		return mixed
 	case firstNumber < 0 && firstInfinite >= 0:
 		return defect(firstInfinite, "a finite number or NA")
 	case firstNumber < 0 && decimalComma >= 0:
-		return defect(decimalComma, "a number with a decimal point and no other separator")
+		return defect(decimalComma, "a number with a decimal point and no other separator (decimal commas are read where semicolons or tabs separate the cells, no number has a point, and some comma cannot stand between thousands)")
 	case firstText >= 0:
 		return newFactor(name, cells, missing)
 	}

@@ -30,6 +30,8 @@ func TestParseCSVFormats(t *testing.T) {
 	for name, content := range map[string]string{
 		"plain":       "x,g,y\n1,b,2.5\n-3e2,a,.5\n",
 		"semicolon":   "x;g;y\n1;b;2.5\n-3e2;a;.5\n",
+		"commas":      "x;g;y\r\n1;b;2,5\r\n-3e2;a;,5\r\n",
+		"commas, tab": "x\tg\ty\n1\tb\t\"2,5\"\n-3e2\ta\t\"0,5\"\n", // as spreadsheets quote them
 		"tab":         "x\tg\ty\n1\tb\t2.5\n-3e2\ta\t.5\n",
 		"crlf":        "x,g,y\r\n1,b,2.5\r\n-3e2,a,.5\r\n",
 		"old mac":     "x,g,y\r1,b,2.5\r-3e2,a,.5",
@@ -155,9 +157,15 @@ func TestParseCSVBadCells(t *testing.T) {
 		assert.Contains(t, err.Error(), want)
 		lookup(t, table, "y") // the rest of the table stays usable
 	}
-	_, err := parse(t, "x;y\n1,5;1\n2,5;2\n").Lookup("x")
-	require.ErrorContains(t, err, `line 2, column "x": got "1,5", want a number with a decimal point`)
-	_, err = parse(t, "x,y\nInf,1\nInf,2\n").Lookup("x")
+	for content, cell := range map[string]string{
+		"x;y\n1,5;1.5\n2,5;2\n":       "1,5",   // a point beside it
+		"x;y\n1,500;1\n2,500;2\n":     "1,500", // thousands, or not
+		"x,y\n\"1,5\",1\n\"2,5\",2\n": "1,5",
+	} {
+		_, err := parse(t, content).Lookup("x")
+		require.ErrorContains(t, err, `line 2, column "x": got "`+cell+`", want a number with a decimal point`)
+	}
+	_, err := parse(t, "x,y\nInf,1\nInf,2\n").Lookup("x")
 	require.ErrorContains(t, err, `line 2, column "x": got "Inf", want a finite number or NA`)
 }
 

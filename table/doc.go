@@ -9,7 +9,9 @@
 // A CSV file is UTF-8 text with a header row. The separator (comma, semicolon or tab) is the
 // most frequent of the three in the header. A byte order mark, CRLF line ends, quoted cells and
 // '#' comment lines before the header are accepted; blank lines are skipped; spaces around a cell
-// are dropped. Numbers have a decimal point.
+// are dropped. Numbers have a decimal point; or, in a table that semicolons or tabs separate, a
+// decimal comma, as spreadsheets write it in many countries: no number of the file has a point
+// then, and some comma cannot stand between thousands.
 //
 // A cell that reads NA, NaN, nan, null, a single point, or nothing is missing. A column with at
 // least one finite number is [Numeric], and then every other cell must be a finite number or

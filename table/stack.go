@@ -97,11 +97,7 @@ func (t *Table) Below(second *Table, names []string, drop bool) (both *Table, dr
 		return nil, 0, err
 	}
 	if len(missing) > 0 && !drop {
-		parts := make([]string, len(missing))
-		for i, m := range missing {
-			parts[i] = fmt.Sprintf("%q %d", m.Column, m.Count)
-		}
-		return nil, 0, fmt.Errorf("%s: missing values: %s (of %d rows)", second.Path, strings.Join(parts, ", "), second.Rows())
+		return nil, 0, fmt.Errorf("%s: missing values: %s (of %d rows)", second.Path, second.DescribeMissing(missing), second.Rows())
 	}
 	if len(missing) > 0 {
 		if second, dropped, err = second.DropMissing(there); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -198,6 +199,29 @@ type MissingCount struct {
 	Count  int
 }
 
+// DescribeMissing lists counts of missing cells as words of an error: `"dose" 9, "age" 1`. A column
+// without any value is said to be one.
+func (t *Table) DescribeMissing(counts []MissingCount) string {
+	const shown = 10
+	var parts []string
+	for _, c := range counts[:min(shown, len(counts))] {
+		part := fmt.Sprintf("%q %d", c.Column, c.Count)
+		if c.Count == t.Rows() {
+			part += " (it has no value at all: exclude it)"
+		}
+		parts = append(parts, part)
+	}
+	if len(counts) > shown {
+		parts = append(parts, fmt.Sprintf("and %d more columns", len(counts)-shown))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Empty reports whether a column of these has no value at all, so that no row is complete.
+func (t *Table) Empty(counts []MissingCount) bool {
+	return slices.ContainsFunc(counts, func(c MissingCount) bool { return c.Count == t.Rows() })
+}
+
 // Missing returns the columns among names that have missing cells, in the order of names.
 func (t *Table) Missing(names []string) ([]MissingCount, error) {
 	var counts []MissingCount
@@ -301,6 +325,41 @@ func pick[T any](values []T, keep []bool) []T {
 		}
 	}
 	return out
+}
+
+// ErrMixed is wrapped by the error of a column of numbers and other texts, such as 1, 2 and 3+,
+// which [Table.WithLabels] can use.
+var ErrMixed = errors.New("numbers mixed with text")
+
+// mixedColumn is the error of such a column, in the words of any other cell of the wrong type.
+type mixedColumn struct{ error }
+
+func (mixedColumn) Is(target error) bool { return target == ErrMixed }
+
+// TextAmongNumbers lists the cells of a column that are texts among numbers, each text where it
+// stands first: `"low" in line 7, "n/k" in line 19`; "" for a column of one type.
+func (t *Table) TextAmongNumbers(name string) string {
+	at := slices.IndexFunc(t.columns, func(c *Column) bool { return c.Name == name })
+	if at < 0 || t.columns[at].labels == nil {
+		return ""
+	}
+	const shown = 5
+	labels := t.columns[at].labels
+	seen := make(map[int]bool)
+	var parts []string
+	for row, code := range labels.Codes {
+		if code < 0 || seen[code] {
+			continue
+		}
+		seen[code] = true
+		if v, number := parseNumber(labels.Levels[code]); !number || math.IsInf(v, 0) || math.IsNaN(v) {
+			parts = append(parts, fmt.Sprintf("%q in %s", labels.Levels[code], t.Place(row)))
+		}
+	}
+	if len(parts) > shown {
+		parts = append(parts[:shown], fmt.Sprintf("and %d more", len(parts)-shown))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // WithLabels returns the table with its cells as labels in those of the named columns that cannot

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
@@ -355,15 +354,11 @@ func handleMissing(t *table.Table, used []string, policy NAPolicy) (*table.Table
 	if err != nil || len(counts) == 0 {
 		return t, 0, err
 	}
-	if policy == DropNA {
+	if policy == DropNA && !t.Empty(counts) {
 		return t.DropMissing(used)
 	}
-	parts := make([]string, len(counts))
-	for i, c := range counts {
-		parts[i] = fmt.Sprintf("%q %d", c.Column, c.Count)
-	}
 	return nil, 0, fmt.Errorf("%s: %w in %d of %d used columns (of %d rows): %s; drop the rows (NA policy drop) or exclude the columns",
-		t.Path, ErrMissingValues, len(counts), len(used), t.Rows(), strings.Join(parts, ", "))
+		t.Path, ErrMissingValues, len(counts), len(used), t.Rows(), t.DescribeMissing(counts))
 }
 
 func afterDropping(rows int) string {

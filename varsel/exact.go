@@ -108,7 +108,7 @@ func (p *ExactProblem) Validate() error {
 		return fmt.Errorf("exact: got %d responses, want one for each of the %d rows of X", len(p.Y), n)
 	}
 	if len(p.Groups) > MaxExactGroups {
-		return fmt.Errorf("exact: %d selectable predictors make 2^%d models; at most 2^%d can be enumerated", len(p.Groups), len(p.Groups), MaxExactGroups)
+		return fmt.Errorf("exact: %d selectable predictors make 2^%d models; at most 2^%d can be enumerated: vti varsel takes any number", len(p.Groups), len(p.Groups), MaxExactGroups)
 	}
 	seen := make([]bool, dim)
 	for _, group := range append([][]int{p.Always}, p.Groups...) {

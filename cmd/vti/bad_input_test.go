@@ -48,6 +48,8 @@ func TestBadInput(t *testing.T) {
 		"constant predictor":  {"a,b,y\n1,2,3\n1,3,4\n1,5,9\n", "data.csv --target y", []string{`"a" is constant`, "--drop-degenerate leaves them out"}},
 		"duplicate predictor": {"a,b,y\n1,2,3\n2,4,4\n4,8,9\n", "data.csv --target y", []string{`"b" is "a" up to shift and scale`}},
 		"missing values":      {"a,b,y\nNA,2,3\n2,NA,4\nNA,8,9\n", "data.csv --target y", []string{"missing values in 2 of 3 used columns (of 3 rows)", `"a" 2`, `"b" 1`, "--na drop leaves these rows out"}},
+		"a column of holes":   {"a,b,y\nNA,2,3\nNA,NA,4\nNA,8,9\n", "data.csv --target y --na drop", []string{`"a" 3 (it has no value at all: exclude it), "b" 1`}},
+		"numbers and text":    {"a,y\n1,3\n3+,4\n2,9\n", "data.csv --target y", []string{`column "a": got "3+"`, "--factor takes the cells of a predictor as labels"}},
 		"one row":             {"a,y\n1,2\n", "data.csv --target y", []string{"got 1 rows, want at least two"}},
 		"one row left":        {"a,y\n1,2\nNA,3\n", "data.csv --target y --na drop", []string{"got 1 rows after dropping 1"}},
 		"no predictors":       {"a,y\n1,2\n2,5\n", "data.csv --target y --exclude a", []string{"no predictor is left to select from"}},
@@ -87,6 +89,7 @@ func TestBadInput(t *testing.T) {
 		"no table":            {good, "--target y", []string{"no table was given"}},
 		"two tables":          {good, "data.csv data.csv --target y", []string{"expected one table"}},
 		"out is taken":        {good, "data.csv --target y --out taken", []string{"taken already holds a run", "--resume taken"}},
+		"out is a file":       {good, "data.csv --target y --out data.csv", []string{"data.csv cannot be the directory of the run", "choose another --out"}},
 		"resume nothing":      {good, "--resume nowhere", []string{"nowhere is not a run directory: it holds no run.json"}},
 		"resume and out":      {good, "--resume taken --out other", []string{"taken"}},
 	} {

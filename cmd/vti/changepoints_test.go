@@ -20,6 +20,8 @@ func TestChangepoints(t *testing.T) {
 	emptyDir(t, "cases.csv", strings.Join(rows, "\n")+"\n")
 	got := mustRun(t, "changepoints", "cases.csv", "--time", "week", "--value", "cases", "--model", "rate", "--mean-changes", "1", "--out", "run", "-q")
 	require.Contains(t, got.stdout, "Most probably 1 change")
+	byRow := mustRun(t, "changepoints", "cases.csv", "--value", "cases", "--model", "rate", "--mean-changes", "1", "-q")
+	require.Contains(t, byRow.stdout, "together most likely at 8.") // rows count from 1
 	require.Contains(t, got.stdout, "at week 7.")
 	require.Contains(t, got.stdout, "TRUSTED: an exact sum")
 	require.Contains(t, entries(t), "run/curve.csv")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/table"
 )
 
 // discovery is a run of graph discovery, by whatever method: its record and its problem.
@@ -29,7 +31,12 @@ func (a *app) newDiscovery(record *dag.Record, flags *pflag.FlagSet, output outp
 // discoveryOf is the run of a record, new or stored.
 func (a *app) discoveryOf(record *dag.Record, output outputFlags) (*discovery, error) {
 	problem, truth, err := record.Problem()
-	if err != nil {
+	switch {
+	case errors.Is(err, table.ErrMixed):
+		return nil, fmt.Errorf("%w\n--discrete takes the cells of a column as labels of categories", err)
+	case errors.Is(err, dag.ErrMissingCells) && !record.Columns.DropMissing:
+		return nil, fmt.Errorf("%w\n--na drop leaves these rows out, --na impute draws the cells", err)
+	case err != nil:
 		return nil, err
 	}
 	record.Model = problem.Model // with its defaults: what they are may change

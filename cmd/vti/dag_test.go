@@ -201,16 +201,21 @@ func TestDagBadInput(t *testing.T) {
 		"resume nothing":         {"dag --resume none", "none is not a run directory"},
 		"size of another flow":   {"dag data.csv --flow-bins 4", "--flow-bins is no size of --flow affine"},
 		"chains over graphs":     {"rjmcmc dag data.csv --sem mlp", "unknown flag: --sem"},
+		"missing":                {"dag holes.csv", `"b" 1` + "\n--na drop leaves these rows out, --na impute draws the cells"},
+		"mixed":                  {"dag mixed.csv", `column "b": got "low", want a finite number or NA, as in the rest of the column ("1" in line 2)` + "\n--discrete takes"},
 		"islands for made":       {"dag data.csv --structure made --islands 3", "--islands does not go with --structure made"},
 		"draws for made":         {"dag data.csv --structure made --sem mlp --certify-draws 3", "--certify-draws does not go with --structure made --sem mlp"},
 		"networks are not exact": {"exact dag data.csv --sem mlp", "got mlp mechanisms, want those whose evidences have a closed form"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			emptyDir(t, "data.csv", collider(20))
+			require.NoError(t, os.WriteFile("holes.csv", []byte("a,b\n1,1\n2,NA\n3,2\n4,4\n"), 0o644))
+			require.NoError(t, os.WriteFile("mixed.csv", []byte("a,b\n1,1\n2,low\n3,2\n"), 0o644))
+			before := entries(t)
 			got := vtiCommand(t, strings.Fields(test.args)...)
 			require.Equal(t, statusUsage, got.status, got.stderr)
 			require.Contains(t, got.stderr, test.want)
-			require.Equal(t, ".\ndata.csv", entries(t), "something was written")
+			require.Equal(t, before, entries(t), "something was written")
 		})
 	}
 }

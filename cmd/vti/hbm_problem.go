@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/table"
 )
 
 // hierarchical is a run of a hierarchical regression: its record and its problem.
@@ -21,10 +22,12 @@ type hierarchical struct {
 // written: its errors are of the input.
 func (a *app) newHierarchical(ctx context.Context, record *regression.Record, output outputFlags) (*hierarchical, error) {
 	r, err := record.Regression(ctx)
-	if errors.Is(err, regression.ErrMissingCells) {
+	switch {
+	case errors.Is(err, regression.ErrMissingCells) && !record.Frame.DropMissing:
 		return nil, fmt.Errorf("%w\n--na drop leaves these rows out", err)
-	}
-	if err != nil {
+	case errors.Is(err, table.ErrMixed):
+		return nil, fmt.Errorf("%w\nfactor(…) in the formula takes the cells of a column as labels", err)
+	case err != nil:
 		return nil, err
 	}
 	return &hierarchical{a, job{output: output, stored: record, header: &record.Header}, record, r}, nil

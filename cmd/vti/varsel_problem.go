@@ -9,6 +9,7 @@ import (
 
 	"github.com/transdim/vti"
 	runs "github.com/transdim/vti/run"
+	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel"
 )
 
@@ -29,7 +30,9 @@ func (a *app) newSelection(record *varsel.Record, flags *pflag.FlagSet, output o
 	}
 	design, err := varsel.NewDesign(data, record.Design)
 	switch {
-	case errors.Is(err, varsel.ErrMissingValues):
+	case errors.Is(err, table.ErrMixed):
+		return nil, fmt.Errorf("%w\n--factor takes the cells of a predictor as labels", err)
+	case errors.Is(err, varsel.ErrMissingValues) && record.Design.NA == varsel.RefuseNA:
 		return nil, fmt.Errorf("%w\n--na drop leaves these rows out", err)
 	case errors.Is(err, varsel.ErrDegenerate):
 		return nil, fmt.Errorf("%w\n--drop-degenerate leaves them out", err)

@@ -79,6 +79,7 @@ func TestFormulaErrors(t *testing.T) {
 		"y ~ x + 2":                       `character 9: got "2", want a term, 1 for the intercept, or 0 for none`,
 		"y ~ x - 0":                       "character 9: got \"0\", want a term",
 		"y ~ 0":                           "character 6: the formula has no terms",
+		"y ~ the dose + x":                `character 9: got "dose", want "+" or the end, or a name with spaces in backquotes`,
 		"y ~ x | g":                       `character 7: got "|", want "+" or the end`,
 		"y ~ (x | g":                      `character 11: got the end, want ")" after the group`,
 		"y ~ (x | )":                      `character 10: got ")", want the column of the group`,

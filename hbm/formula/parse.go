@@ -100,7 +100,11 @@ func (p *formulaParser) parse() error {
 		return err
 	}
 	if t := p.peek(); t.kind != endToken {
-		return p.fail(t.position, `got %s, want "+" or the end`, t)
+		hint := ""
+		if t.kind == nameToken {
+			hint = ", or a name with spaces in backquotes, `like this`"
+		}
+		return p.fail(t.position, `got %s, want "+" or the end%s`, t, hint)
 	}
 	if len(p.formula.Terms) == 0 && len(p.formula.Varying) == 0 {
 		return p.fail(p.peek().position, "the formula has no terms")

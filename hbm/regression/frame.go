@@ -347,11 +347,7 @@ func (f *Frame) withoutMissing(t *table.Table, used []string, drop bool) (*table
 		return t, nil
 	}
 	if !drop {
-		parts := make([]string, len(missing))
-		for i, m := range missing {
-			parts[i] = fmt.Sprintf("%q %d", m.Column, m.Count)
-		}
-		return nil, fmt.Errorf("%s: %w in %d of %d used columns (of %d rows): %s", t.Path, ErrMissingCells, len(missing), len(used), t.Rows(), strings.Join(parts, ", "))
+		return nil, fmt.Errorf("%s: %w in %d of %d used columns (of %d rows): %s", t.Path, ErrMissingCells, len(missing), len(used), t.Rows(), t.DescribeMissing(missing))
 	}
 	t, f.DroppedRows, err = t.DropMissing(used)
 	return t, err

@@ -1,7 +1,9 @@
 package rundir
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,9 +23,12 @@ func Claim(name, command string, now time.Time, files []string) (dir string, rel
 		}
 	}
 	if err := os.MkdirAll(name, 0o755); err != nil {
-		return "", nil, err
+		return "", nil, unwritable(name, err)
 	}
 	release, err = Lock(name)
+	if errors.Is(err, fs.ErrPermission) {
+		return "", nil, unwritable(name, err)
+	}
 	if err != nil {
 		return "", nil, err
 	}
@@ -32,6 +37,11 @@ func Claim(name, command string, now time.Time, files []string) (dir string, rel
 		return "", nil, err
 	}
 	return name, release, nil
+}
+
+// unwritable says that a run has no place to be.
+func unwritable(name string, err error) error {
+	return fmt.Errorf("%s cannot be the directory of the run: %w; choose another --out, in a folder that you can write", name, err)
 }
 
 // free fails for a folder that holds a run, or one of the files.
