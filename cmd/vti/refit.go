@@ -80,7 +80,13 @@ func (r *refitter) without(ctx context.Context, left func(row int) bool) (*predi
 	if err != nil {
 		return nil, "", err
 	}
-	rows, err := again.Rows(fresh)
+	observed := again.Rows
+	if repeating, ok := again.(interface {
+		Observed(fresh *table.Table) (*predict.Rows, error)
+	}); ok {
+		observed = repeating.Observed
+	}
+	rows, err := observed(fresh)
 	if err != nil {
 		return nil, "", err
 	}
@@ -135,6 +141,9 @@ func (r *refitter) refitRows(ctx context.Context, rows *predict.Rows, loo *predi
 	for k, row := range slices.Clone(loo.Rows) {
 		if row.KHat <= loo.Limit {
 			continue
+		}
+		if k > 0 && loo.Rows[k-1].Row == row.Row || k+1 < len(loo.Rows) && loo.Rows[k+1].Row == row.Row {
+			return fmt.Errorf("%s %d stands for several rows, of which --refit cannot leave out one: make a row of each trial", rows.Unit, row.Row)
 		}
 		note(fmt.Sprintf("computing without %s %d (row %d of %d)", rows.Unit, row.Row, k+1, len(loo.Rows)))
 		fresh, _, err := r.without(ctx, func(i int) bool { return places[i] == row.Row })

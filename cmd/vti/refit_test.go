@@ -55,3 +55,35 @@ func TestLeavingOutAgreesWithEvidences(t *testing.T) {
 	assert.Equal(t, statusUsage, got.status)
 	assert.Contains(t, got.stderr, `no column "nosuch"`)
 }
+
+// Groups of trials are predicted as well as those of a table with a row for each trial.
+func TestGroupsOfTrialsAreThoseOfRows(t *testing.T) {
+	counts, rows := "y,n,x,g\n", "y,x,g\n"
+	for g := range 5 {
+		for k := range 3 {
+			n, x := 4+(g+k)%3, float64(k)-1
+			y := (g*(k+2) + k) % (n + 1)
+			counts += fmt.Sprintf("%d,%d,%g,g%d\n", y, n, x, g)
+			for i := range n {
+				rows += fmt.Sprintf("%d,%g,g%d\n", min(1, max(0, y-i)), x, g)
+			}
+		}
+	}
+	emptyDir(t, "counts.csv", counts)
+	require.NoError(t, os.WriteFile("rows.csv", []byte(rows), 0o644))
+	groups := func(table, response string) *predict.ByGroup {
+		mustRun(t, "hbm", table, "--formula", response+" ~ x + (1 | g)", "--likelihood", "logistic", "--out", table+".run", "--quiet", "--no-report")
+		var found struct {
+			Runs []predict.Ranked `json:"runs"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(mustRun(t, "loo", table+".run", "--by", "g", "--json", "--quiet").stdout), &found))
+		return found.Runs[0].ByGroup
+	}
+	want, got := groups("rows.csv", "y"), groups("counts.csv", "y | trials(n)")
+	require.Len(t, got.Groups, 5)
+	for k, g := range got.Groups {
+		require.Equal(t, want.Groups[k].Group, g.Group)
+		require.Equal(t, want.Groups[k].Rows, g.Rows)
+		require.InDelta(t, float64(want.Groups[k].ELPD), float64(g.ELPD), 0.1, "of thousands of draws each, with densities of 15 rows")
+	}
+}

@@ -50,5 +50,5 @@ func (r *StoredRun) Predictors() (response string, predictors []predict.Variable
 
 // Population implements [predict.Source].
 func (r *StoredRun) Population(fresh *table.Table) (*predict.Rows, error) {
-	return r.rows(fresh, false)
+	return r.rows(fresh, rowsOptions{})
 }

@@ -20,10 +20,24 @@ import (
 // Rows are rows under the draws of the run: those it was fitted to if fresh is nil, else those of
 // a new table. Rows of groups that the run has seen have their effects; the effects of others are
 // drawn with the standard deviations and correlations of each draw.
-func (r *StoredRun) Rows(fresh *table.Table) (*predict.Rows, error) { return r.rows(fresh, true) }
+func (r *StoredRun) Rows(fresh *table.Table) (*predict.Rows, error) {
+	return r.rows(fresh, rowsOptions{groups: true})
+}
 
-// rows are those of Rows, with or without the effects of groups.
-func (r *StoredRun) rows(fresh *table.Table, groups bool) (*predict.Rows, error) {
+// Observed are Rows of a new table whose responses are known, with as many of them for each row of
+// the table as it stands for: its trials, or as its weight says.
+func (r *StoredRun) Observed(fresh *table.Table) (*predict.Rows, error) {
+	return r.rows(fresh, rowsOptions{groups: true, repeat: true})
+}
+
+// rowsOptions say what rows are like.
+type rowsOptions struct {
+	groups bool // with the effects of groups
+	repeat bool // as many as rows of a new table stand for
+}
+
+// rows are those of Rows and Observed, with or without the effects of groups.
+func (r *StoredRun) rows(fresh *table.Table, opt rowsOptions) (*predict.Rows, error) {
 	path := filepath.Join(r.Dir, DrawsParquet)
 	if !rundir.Exists(path) {
 		return nil, fmt.Errorf("%s holds no %s: repeat the run", r.Dir, DrawsParquet)
@@ -54,7 +68,7 @@ func (r *StoredRun) rows(fresh *table.Table, groups bool) (*predict.Rows, error)
 	if fresh != nil {
 		labels := own.Formula.Labels()
 		seen, fresh = seen.WithLabels(labels...), fresh.WithLabels(labels...)
-		if frame, first, err = own.below(seen, fresh, r.Record.Frame, rows); err != nil {
+		if frame, first, err = own.below(seen, fresh, r.Record.Frame, rows, opt.repeat); err != nil {
 			return nil, err
 		}
 	}
@@ -67,7 +81,7 @@ func (r *StoredRun) rows(fresh *table.Table, groups bool) (*predict.Rows, error)
 	}
 	column := r.fillPopulation(rows, stored, own, frame, first)
 	for k, g := range frame.Groupings {
-		if !groups && !g.Smooth { // a smooth function is of the population
+		if !opt.groups && !g.Smooth { // a smooth function is of the population
 			continue
 		}
 		if err := r.fillGrouping(rows, stored.Len(), column, own.Groupings[k], g, first); err != nil {
@@ -78,8 +92,9 @@ func (r *StoredRun) rows(fresh *table.Table, groups bool) (*predict.Rows, error)
 }
 
 // below is the frame of the rows that the run has seen with those of a new table below them, of
-// which first is the first. Without a response of every new row rows.Y stays nil.
-func (f *Frame) below(seen, fresh *table.Table, options FrameOptions, rows *predict.Rows) (frame *Frame, first int, err error) {
+// which first is the first. Without a response of every new row rows.Y stays nil. A row of a frame
+// that repeats rows is one new row, without a response, unless it is to be repeated as well.
+func (f *Frame) below(seen, fresh *table.Table, options FrameOptions, rows *predict.Rows, repeat bool) (frame *Frame, first int, err error) {
 	used, err := usedColumns(seen, options, f.Formula)
 	if err != nil {
 		return nil, 0, err
@@ -92,10 +107,10 @@ func (f *Frame) below(seen, fresh *table.Table, options FrameOptions, rows *pred
 	if f.Formula.Censored.Column != "" {
 		response = append(response, f.Formula.Censored.Column)
 	}
-	if f.repeats() {
+	if f.repeats() && !repeat {
 		fresh = f.asOneRow(fresh)
 	}
-	observed := !f.repeats() && !slices.ContainsFunc(response, func(name string) bool { return !slices.Contains(fresh.Names(), name) })
+	observed := (repeat || !f.repeats()) && !slices.ContainsFunc(response, func(name string) bool { return !slices.Contains(fresh.Names(), name) })
 	if missing, err := fresh.Missing(response); observed && (err != nil || len(missing) > 0) {
 		observed = false
 		rows.Notes = append(rows.Notes, f.Formula.Response.String()+" is not known in every row: it is not compared")
