@@ -42,13 +42,11 @@ func (l logistic) sumKernels(y, times, eta, sums []float64) {
 		for k := range sums {
 			sum, own := 0.0, work[k*len(y):][:len(y)]
 			for i, x := range eta[k*len(y):][:len(y)] {
-				against := (1 - 2*y[i]) * x
-				if own[i] = against; against > 0 {
-					sum -= against
-					own[i] = -against
-				}
+				size := math.Abs(x)
+				sum += (1-2*y[i])*x + size // twice what is above 0: no branch, which labels make random
+				own[i] = -size
 			}
-			sums[k] = sum
+			sums[k] = -sum / 2
 		}
 		vectors.Exp(work, work)
 		for k := range sums {

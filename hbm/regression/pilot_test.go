@@ -8,6 +8,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/integrate"
+	"github.com/transdim/vti/likelihood"
 )
 
 // Models that do not matter have a pilot alone, whose evidences are right as well, and those that
@@ -47,4 +51,50 @@ func TestPilotsOfModels(t *testing.T) {
 		}
 	}
 	require.Greater(t, pilots, 2)
+}
+
+// What the model with all terms says of standard deviations misleads those without: items differ by
+// a factor alone, so that their standard deviation is next to nothing beside it, and a large one
+// without. Evidences of all submodels, of which several matter, are those of the submodels by
+// themselves, and none that matters is left with draws from a proposal that does not suit it.
+func TestPilotsOfMisleadingNeighbours(t *testing.T) {
+	random := rand.New(rand.NewPCG(4, 1))
+	poisson := likelihood.New(PoissonResponse, likelihood.Shape{})
+	var text strings.Builder
+	text.WriteString("y,f,x,item,person\n")
+	for person := range 15 {
+		own := 0.1 * random.NormFloat64()
+		for item := range 6 {
+			y := poisson.Draw(1.2+0.8*float64(item%2)+own, 1, random)
+			fmt.Fprintf(&text, "%g,%d,%v,i%d,p%d\n", y, item%2, random.NormFloat64(), item, person)
+		}
+	}
+	const terms = "y ~ f + x + (1 | person) + (1 | item)"
+	f := frameOf(t, text.String(), FrameOptions{Formula: terms, Response: PoissonResponse})
+	opt := Options{Select: true}
+	r := newRegression(t, f, opt)
+	for seed := range uint64(3) {
+		all, err := r.weigh(t.Context(), effort{se: laplaceSE, ess: laplaceESS}, seed, nil)
+		require.NoError(t, err)
+		judge(all.certificate)
+		require.Equal(t, vti.Trusted, all.certificate.Verdict, all.certificate.Reasons)
+		matter := 0
+		for k, got := range all.certificate.Models {
+			if !mayMatter(got) {
+				continue
+			}
+			matter++
+			m := all.models[k]
+			require.True(t, m.suited(), r.FormulaOf(m.code))
+			if seed > 0 {
+				continue
+			}
+			alone := &modelIntegral{code: m.code, mask: m.mask, free: m.free, sample: &integrate.Sample{}}
+			_, err := newLaplaceEffects(r.distinct()).begin(t.Context(), alone, laplaceFirstDraws, 77)
+			require.NoError(t, err)
+			tolerance := 4 * math.Hypot(alone.weights.LogMeanSE, got.LogEvidenceSE)
+			require.InDelta(t, alone.weights.LogMean, got.LogEvidence, tolerance+1e-3, r.FormulaOf(got.Code))
+		}
+		require.GreaterOrEqual(t, matter, 4)
+	}
 }

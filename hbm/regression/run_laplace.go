@@ -1,7 +1,6 @@
 package regression
 
 import (
-	"cmp"
 	gocontext "context"
 	"fmt"
 	"math"
@@ -30,7 +29,6 @@ import (
 // evidences to a thirtieth of a nat, standard deviations to 2.5 percent.
 const (
 	laplaceFirstDraws = 1 << 10
-	laplacePilotDraws = 1 << 7 // of each of several models, before it is known which matter
 	laplaceMostDraws  = 1 << 16
 	laplacePairs      = 2       // of draws of the outer effects for each
 	laplaceNumbers    = 1 << 26 // kept, of all draws of a model
@@ -75,11 +73,6 @@ func (r *Regression) weighable() bool {
 func (r *Regression) weigh(ctx gocontext.Context, e effort, seed uint64, progress func(done, total int)) (*integral, error) {
 	l := newLaplaceEffects(r.distinct())
 	most := max(laplaceFirstDraws, min(laplaceMostDraws, laplaceNumbers/(2*laplaceMostPairs*r.Dim())))
-	first := laplaceFirstDraws
-	if len(r.space.masks) > 1 {
-		first = laplacePilotDraws
-	}
-	near := map[string]*neighbour{} // by the hyperparameters
 	var models []*modelIntegral
 	var logPrior []float64
 	for index, code := range r.codes() {
@@ -89,28 +82,13 @@ func (r *Regression) weigh(ctx gocontext.Context, e effort, seed uint64, progres
 		m := &modelIntegral{code: code, mask: r.space.masks[index], sample: &integrate.Sample{}}
 		m.free = r.hyperparameters(m.mask)
 		models, logPrior = append(models, m), append(logPrior, r.space.logPrior[index])
-		of := fmt.Sprint(m.free)
-		m.pilot = near[of] != nil
-		var err error
-		if near[of], err = l.begin(ctx, m, near[of], first, seed); err != nil {
-			return nil, fmt.Errorf("%s: %w", r.FormulaOf(code), err)
-		}
 	}
-	for k, estimate := range r.certificateOf(models, logPrior).Models {
-		m := models[k]
-		if !mayMatter(estimate) {
-			continue
+	if len(models) == 1 {
+		if _, err := l.begin(ctx, models[0], laplaceFirstDraws, seed); err != nil {
+			return nil, fmt.Errorf("%s: %w", r.FormulaOf(models[0].code), err)
 		}
-		if m.pilot {
-			m.begin()
-			if _, err := l.begin(ctx, m, nil, laplaceFirstDraws, seed); err != nil {
-				return nil, fmt.Errorf("%s: %w", r.FormulaOf(m.code), err)
-			}
-		} else if more := laplaceFirstDraws - len(m.sample.Points); more > 0 {
-			if err := m.extend(ctx, more, stream.Rand(seed, fmt.Sprintf("hbm/second/%v", m.code))); err != nil {
-				return nil, err
-			}
-		}
+	} else if err := l.pilots(ctx, models, logPrior, seed); err != nil {
+		return nil, err
 	}
 	for round := 0; ; round++ {
 		c := r.certificateOf(models, logPrior)
@@ -131,47 +109,26 @@ func (r *Regression) weigh(ctx gocontext.Context, e effort, seed uint64, progres
 	}
 }
 
-// neighbour is what is known of a model that has the hyperparameters of another: those of the other
-// are about as far from zero, and its modes not far.
-type neighbour struct {
-	proposal *integrate.Proposal
-	effects  *laplaceEffects // with searches that start at a mode
-	pairs    int
-}
-
-// begin finds the proposal of a model and how many pairs of outer effects its estimates need, or
-// takes them from a neighbour if it is not nil, and makes its first draws.
-func (l *laplaceEffects) begin(ctx gocontext.Context, m *modelIntegral, from *neighbour, draws int, seed uint64) (*neighbour, error) {
-	of, random := neighbour{effects: l, pairs: 1}, "hbm/first/%v"
-	if from != nil {
-		of, random = *from, "hbm/pilot/%v"
+// begin finds the proposal of a model and how many pairs of outer effects its estimates need, and
+// makes its first draws. It returns what models nearby may start from.
+func (l *laplaceEffects) begin(ctx gocontext.Context, m *modelIntegral, draws int, seed uint64) (*neighbour, error) {
+	best := &highest{value: math.Inf(-1)}
+	logDensity := func(mask []bool, theta []float64) float64 {
+		value := l.logMarginal(mask, theta)
+		best.see(value, theta)
+		return value
 	}
-	m.estimate = func(i int, h []float64) float64 {
-		random := stream.Rand(seed, fmt.Sprintf("hbm/outer/%v/%d", m.code, i))
-		var logEstimate float64
-		logEstimate, m.outer[i] = of.effects.estimate(m, h, of.pairs, random)
-		return logEstimate
+	problem := integrate.Problem{Noise: closeOuter / 10, PerRound: laplacePerRound * (len(m.free) + 1)}
+	if err := l.r.adapt(ctx, m, problem, logDensity, 0, seed); err != nil {
+		return nil, err
 	}
-	if from == nil {
-		best := &highest{value: math.Inf(-1)}
-		logDensity := func(mask []bool, theta []float64) float64 {
-			value := l.logMarginal(mask, theta)
-			best.see(value, theta)
-			return value
-		}
-		problem := integrate.Problem{Noise: closeOuter / 10, PerRound: laplacePerRound * (len(m.free) + 1)}
-		if err := l.r.adapt(ctx, m, problem, logDensity, 0, seed); err != nil {
-			return nil, err
-		}
-		if best.theta == nil { // no hyperparameters
-			best.theta = make([]float64, l.r.Dim())
-		}
-		of.effects = l.from(m.mask, best.theta)
-		of.pairs = of.effects.pairsAt(m.mask, best.theta, stream.Rand(seed, fmt.Sprintf("hbm/pairs/%v", m.code)))
+	if best.theta == nil { // no hyperparameters
+		best.theta = make([]float64, l.r.Dim())
 	}
-	m.proposal = cmp.Or(m.proposal, of.proposal)
-	of.proposal = m.proposal
-	return &of, m.extend(ctx, draws, stream.Rand(seed, fmt.Sprintf(random, m.code)))
+	of := &neighbour{free: m.free, proposal: m.proposal, effects: l.from(m.mask, best.theta)}
+	of.pairs = of.effects.pairsAt(m.mask, best.theta, stream.Rand(seed, fmt.Sprintf("hbm/pairs/%v", m.code)))
+	of.estimates(m, seed)
+	return of, m.extend(ctx, draws, stream.Rand(seed, fmt.Sprintf("hbm/first/%v", m.code)))
 }
 
 // highest is where the largest of some values was seen, by any goroutine.

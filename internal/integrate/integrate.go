@@ -108,32 +108,49 @@ func Adapt(ctx context.Context, problem Problem, random *rand.Rand) (*Proposal, 
 	if err != nil {
 		return nil, err
 	}
-	defence := mixture{widest}
+	if err := p.adapt(ctx, all, parts, mixture{widest}, rounds, draws, random); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// adapt draws from parts and their defence, and fits them to all draws, in so many rounds, and sets
+// the mixture; all are draws from the mixture as it was, as many as each round makes.
+func (p *Proposal) adapt(ctx context.Context, all *Sample, parts, defence mixture, rounds, draws int, random *rand.Rand) error {
 	proposals := []mixture{p.mixture}
 	for round := range rounds {
 		p.mixture = defended(parts, defence)
 		if err := p.extend(ctx, all, draws, random, p.density); err != nil {
-			return nil, err
+			return err
 		}
 		proposals = append(proposals, p.mixture)
 		weights := p.balanced(all, proposals, draws, round > 0)
 		if weights == nil {
-			return nil, fmt.Errorf("integrate: the density is zero at %d points within %v of %v", len(all.Points), problem.Width, problem.Centre)
+			return fmt.Errorf("integrate: the density is zero at %d points within %v of %v", len(all.Points), p.problem.Width, p.problem.Centre)
 		}
-		mean, spread := moments(all.Points, weights)
 		if round == 1 {
+			_, spread := moments(all.Points, weights)
 			parts = split(parts, all.Points, weights, spread, random)
 		}
-		for range emSteps {
-			parts = parts.fit(all.Points, weights, spread)
-		}
-		spread.ScaleSym(looseness*looseness, spread)
-		if loose, ok := newComponent(looseShare, wideDegrees, mean, spread); ok {
-			defence = mixture{widest, loose}
-		}
+		parts, defence = parts.fitted(all.Points, weights, defence[0])
 	}
 	p.mixture = defended(parts, defence)
-	return p, nil
+	return nil
+}
+
+// fitted are parts after some steps of fit, and the defence that goes with them: the widest
+// component, and a loose one about all points.
+func (m mixture) fitted(points [][]float64, weights []float64, widest *component) (parts, defence mixture) {
+	mean, spread := moments(points, weights)
+	for range emSteps {
+		m = m.fit(points, weights, spread)
+	}
+	defence = mixture{widest}
+	spread.ScaleSym(looseness*looseness, spread)
+	if loose, ok := newComponent(looseShare, wideDegrees, mean, spread); ok {
+		defence = append(defence, loose)
+	}
+	return m, defence
 }
 
 // defended is a mixture of parts in their proportions, with what the shares of the defence leave.

@@ -1,0 +1,68 @@
+package integrate
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// refinements are the rounds of draws and fits that take a proposal to a density nearby. Chosen by
+// hand: a third of what the search from nothing takes.
+const refinements = 2
+
+// Of is the marginal proposal of some coordinates, for a density of these that is much like that
+// of all.
+func (p *Proposal) Of(places []int, logDensity func(x []float64) float64) *Proposal {
+	own := &Proposal{problem: Problem{LogDensity: logDensity, Noise: p.problem.Noise}}
+	for _, i := range places {
+		own.problem.Centre, own.problem.Width = append(own.problem.Centre, p.problem.Centre[i]), append(own.problem.Width, p.problem.Width[i])
+	}
+	for _, c := range p.mixture {
+		own.mixture = append(own.mixture, c.of(places))
+	}
+	return own
+}
+
+// of is the marginal distribution of some coordinates, which is a t distribution again.
+func (c *component) of(places []int) *component {
+	location, scale := make([]float64, len(places)), mat.NewSymDense(len(places), nil)
+	for a, i := range places {
+		location[a] = c.location[i]
+		for b, j := range places[:a+1] {
+			sum := 0.0
+			for k := range min(i, j) + 1 {
+				sum += c.factor.At(i, k) * c.factor.At(j, k)
+			}
+			scale.SetSym(a, b, sum)
+		}
+	}
+	marginal, ok := newComponent(c.share, c.degrees, location, scale)
+	if !ok {
+		panic("integrate: a scale matrix has a part that is not positive definite")
+	}
+	return marginal
+}
+
+// Refined is a proposal for the density of p that starts from draws of p, a sample of it alone: it
+// adapts as [Adapt] does, without a search for modes. Nil where no draw has a weight.
+func (p *Proposal) Refined(ctx context.Context, s *Sample, random *rand.Rand) (*Proposal, error) {
+	n := len(s.Points)
+	all := &Sample{s.Points[:n:n], s.LogDensity[:n:n], s.LogProposal[:n:n]}
+	weights := p.balanced(all, []mixture{p.mixture}, n, false)
+	if weights == nil {
+		return nil, nil
+	}
+	var parts mixture
+	for _, c := range p.mixture[1:] {
+		if c.degrees == narrowDegrees {
+			parts = append(parts, c)
+		}
+	}
+	parts, defence := parts.fitted(all.Points, weights, p.mixture[0])
+	own := *p
+	if err := own.adapt(ctx, all, parts, defence, refinements, n, random); err != nil {
+		return nil, err
+	}
+	return &own, nil
+}
