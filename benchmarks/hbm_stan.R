@@ -1,15 +1,15 @@
 # Stan (rstan) beside vti hbm: the same models and priors, on the same working scale. Prints processor
 # seconds of compilation and of sampling apart, R-hat, effective draws, and posterior means and sds in
-# the units of the table.
+# the units of the table, by vti's names.
 #
 #   Rscript benchmarks/hbm_stan.R FOLDER[,FOLDER] [TABLE,...]
 #
-# Tables: sleepstudy, radon, grouseticks, verbagg. Needs r-cran-rstan and r-cran-bh of Debian.
+# Tables: sleepstudy, rats, radon, epil, cbpp, grouseticks, verbagg. Needs r-cran-rstan and r-cran-bh of Debian.
 suppressMessages(library(rstan))
 arguments <- commandArgs(TRUE)
 if (length(arguments) < 1) stop("want a folder with the tables")
 folders <- strsplit(arguments[1], ",")[[1]]
-wanted <- if (length(arguments) > 1) strsplit(arguments[2], ",")[[1]] else c("sleepstudy", "radon", "grouseticks", "verbagg")
+wanted <- if (length(arguments) > 1) strsplit(arguments[2], ",")[[1]] else c("sleepstudy", "rats", "radon", "epil", "cbpp", "grouseticks", "verbagg")
 seconds <- function(expression) {
   before <- proc.time()
   value <- force(expression)
@@ -57,18 +57,27 @@ program <- function(name, code) {
   }
   compiled[[name]]
 }
-answer <- function(table, fit, parameters, scale, shift) {
+answer <- function(table, fit, parameters, names, scale, shift) {
   draws <- as.matrix(fit$value, pars = parameters)
   of <- summary(fit$value, pars = parameters)$summary
   cat(sprintf("%s: sampling %.1f processor seconds, %.1f of the clock; largest R-hat %.3f, fewest effective draws %.0f, divergent %d\n",
               table, fit$cpu, fit$clock, max(of[, "Rhat"]), min(of[, "n_eff"]), get_num_divergent(fit$value)))
   for (j in seq_len(ncol(draws))) {
     values <- if (is.null(scale[[j]])) exp(draws[, j]) * shift[[j]] else draws[, j] * scale[[j]] + shift[[j]]
-    cat(sprintf("  %-22s %10.4f (%.4f)\n", colnames(draws)[j], mean(values), sd(values)))
+    cat(sprintf("%s,%s,%.5f,%.5f\n", table, names[j], mean(values), sd(values)))
   }
 }
 sampled <- function(model, data) seconds(sampling(model, data = data, chains = 4, iter = 2000, cores = 1, seed = 1, refresh = 0))
 
+fitSlopes <- function(name, y, x, group) {
+  table <- read(name)
+  sy <- sd(table[[y]]); sx <- sd(table[[x]])
+  data <- list(n = nrow(table), J = nlevels(factor(table[[group]])), x = c(scale(table[[x]])), z = table[[x]] / sx,
+               y = c(scale(table[[y]])), level = as.integer(factor(table[[group]])))
+  fit <- sampled(program("slopes", slopes), data)
+  answer(name, fit, c("beta", "s", "log_sigma"), c(x, sprintf(c("sd((Intercept) | %s)", paste0("sd(", x, " | %s)")), group), "sigma"),
+         list(sy / sx, sy, sy / sx, NULL), list(0, 0, 0, sy))
+}
 fitIntercepts <- function(name, formula, groups, kind) {
   table <- read(name)
   x <- model.matrix(formula, table)[, -1, drop = FALSE]
@@ -83,19 +92,17 @@ fitIntercepts <- function(name, formula, groups, kind) {
                count = if (kind == 0) rep(0L, length(y)) else as.integer(y), level = sweep(level, 2, offsets, "+"),
                grouping = rep(seq_along(groups), counts), centre = if (kind == 2) log(mean(y)) else 0)
   fit <- sampled(program("intercepts", intercepts), data)
-  cat("columns:", paste(colnames(x), collapse = ", "), "; groupings:", paste(groups, collapse = ", "), "\n")
-  answer(name, fit, c("beta", "s"), as.list(c(sy / apply(x, 2, sd), rep(sy, length(groups)))), as.list(rep(0, ncol(x) + length(groups))))
+  names <- colnames(x)
+  for (column in names(table)) if (is.factor(table[[column]])) names <- gsub(paste0("\\b", column, "(?=[^:])"), paste0(column, "="), names, perl = TRUE)
+  answer(name, fit, c("beta", "s"), c(names, sprintf("sd((Intercept) | %s)", groups)), as.list(c(sy / apply(x, 2, sd), rep(sy, length(groups)))),
+         as.list(rep(0, ncol(x) + length(groups))))
 }
 for (name in wanted) switch(name,
-  sleepstudy = {
-    table <- read(name)
-    sy <- sd(table$Reaction); sx <- sd(table$Days)
-    data <- list(n = nrow(table), J = nlevels(factor(table$Subject)), x = c(scale(table$Days)), z = table$Days / sx,
-                 y = c(scale(table$Reaction)), level = as.integer(factor(table$Subject)))
-    fit <- sampled(program("slopes", slopes), data)
-    answer(name, fit, c("beta", "s", "log_sigma"), list(sy / sx, sy, sy / sx, NULL), list(0, 0, 0, sy))
-  },
+  sleepstudy = fitSlopes(name, "Reaction", "Days", "Subject"),
+  rats = fitSlopes(name, "weight", "day", "rat"),
   radon = fitIntercepts(name, log_radon ~ floor, "county", 0),
-  grouseticks = fitIntercepts(name, TICKS ~ factor(YEAR) + cHEIGHT, c("BROOD", "INDEX", "LOCATION"), 2),
+  epil = fitIntercepts(name, y ~ lbase * trt + lage + V4, "subject", 2),
+  cbpp = fitIntercepts(name, sick ~ period, "herd", 1),
+  grouseticks = fitIntercepts(name, TICKS ~ YEAR + cHEIGHT, c("BROOD", "INDEX", "LOCATION"), 2),
   verbagg = fitIntercepts(name, r2 ~ Anger + gender + btype + situ, c("id", "item"), 1),
   stop("unknown table ", name))
