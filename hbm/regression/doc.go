@@ -33,6 +33,7 @@
 //	laplace_effects.go        their approximation for other responses, and draws from it
 //	inner_integral.go         the effects of one grouping integrated out, on the host
 //	run_laplace.go            the answer for most other responses
+//	laplace_pilots.go         its first draws of each of several models
 //	target.go                 the log joint density as a vti.Target, for flows
 //	gaussian.go, quadrature.go   the effects of one grouping integrated out
 //	slices.go                 a table by row groups

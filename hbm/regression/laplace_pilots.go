@@ -16,8 +16,8 @@ import (
 // of those that are then less than hopelessNats below the best; and, once those that have a part in
 // the answer have a proposal that suits them, of these. A proposal suits if it leaves pilotESS of
 // the draws; evidences by one that does not may be too small by missedNats more than mayMatter
-// allows for. Chosen by hand: on verbagg proposals of the largest model, which suit few others, left
-// evidences up to 7 nats too small.
+// allows for. Chosen by hand: on verbagg the proposal of the largest model, which suits few others,
+// left evidences up to 7 nats too small.
 const (
 	glanceDraws  = 1 << 4
 	pilotDraws   = 1 << 6

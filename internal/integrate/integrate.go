@@ -10,6 +10,7 @@
 //	integrate.go  adaptation
 //	sample.go     draws, estimates
 //	mixture.go    mixtures of Student t distributions, and how they are fitted
+//	neighbour.go  proposals for densities that are much like another
 package integrate
 
 import (
