@@ -18,7 +18,7 @@ import (
 
 // checkpointFormat is that of the files that hold chains. The payload is the fields that
 // [sampler.transcribe] lists, in its order.
-var checkpointFormat = checkpoint.Format{Name: "checkpoint of chains", Magic: "vti.chns", Version: 1}
+var checkpointFormat = checkpoint.Format{Name: "checkpoint of chains", Magic: "vti.chns", Version: 2}
 
 type checkpointHeader struct {
 	Version  int             `json:"version"`

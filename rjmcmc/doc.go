@@ -74,6 +74,7 @@
 //	moves.go        the moves of an iteration
 //	transfer.go     changes of model: births, deaths and the kept coordinates
 //	factor.go       Cholesky factors of small matrices
+//	remembered.go   and those of the models of a small space, worked out once
 //	transport.go    targets that know the quadratic of each model
 //	quadratic.go    and the one that burn-in learns for others
 //	lists.go        moves on spaces of short lists

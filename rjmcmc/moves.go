@@ -104,36 +104,32 @@ func (s *sampler) propagate(w *workspace, c int) float64 {
 	_, theta, _ := s.proposal.row(c)
 	_, from, _ := s.state.row(c)
 	s.compare(w, c)
-	if s.state.precision != nil {
+	if s.density.quadratic != nil {
 		if logRatio, ok := s.transport(w, c); ok {
 			return logRatio
 		}
 	}
 	kept, died, born := w.kept, w.died, w.born
-	var factor factor
-	tuning := &s.rung(c).tuning
-	if tuning.Quadratic != nil && len(died)+len(born) > 0 {
-		factor = tuning.Quadratic.factorise(w, kept)
-	}
+	var lower factor
 	var logRatio float64
 	if len(died) > 0 {
-		m := tuning.marginal(w, kept, died, factor)
+		m := s.marginalOf(w, s.state, c, kept, died, &lower)
 		values := w.take(len(died))
 		for a, j := range died {
 			values[a] = from[j]
 		}
-		logRatio += m.logDensity(values)
+		logRatio += m.logDensity(w, values)
 		m.apply(kept, theta, values, 1)
 	}
 	if len(born) > 0 {
-		m := tuning.marginal(w, kept, born, factor)
+		m := s.marginalOf(w, s.proposal, c, kept, born, &lower)
 		values := w.take(len(born))
 		m.draw(s.rngs[c], values)
 		for a, j := range born {
 			values[a] = s.density.round(values[a])
 			theta[j] = values[a]
 		}
-		logRatio -= m.logDensity(values)
+		logRatio -= m.logDensity(w, values)
 		m.apply(kept, theta, values, -1)
 	}
 	for _, j := range kept {
@@ -161,7 +157,7 @@ func (s *sampler) proposeStep(w *workspace, move Move, c int) (scale int, moved 
 	if move == Walk {
 		j := active[rng.IntN(len(active))]
 		step := s.rung(c).tuning.WalkScale[j]
-		if s.state.precision != nil {
+		if s.density.quadratic != nil {
 			if precision := s.state.curvature(c, j); precision > 0 {
 				step /= math.Sqrt(precision)
 			}
@@ -183,12 +179,12 @@ func (s *sampler) proposeJoint(w *workspace, c int, theta []float64, active []in
 	var factor factor
 	tuning := &s.rung(c).tuning
 	switch {
-	case s.state.precision != nil:
-		if st, ok := s.state.standard(w, c, active); ok {
+	case s.density.quadratic != nil:
+		if st, ok := s.standardOf(w, s.state, c, active, nil); ok {
 			factor = st.factor
 		}
 	case tuning.Quadratic != nil:
-		factor = tuning.Quadratic.factorise(w, active)
+		factor = s.factorOf(w, c, active)
 	}
 	if factor != nil {
 		factor.solveUpper(step)

@@ -11,8 +11,9 @@ type population struct {
 	base, tilt []float64
 	logDensity []float64 // base + β tilt [R]
 	// precision [R*D*D] and linear [R*D] are the approximation of each row's model by a
-	// QuadraticTarget; else nil.
+	// QuadraticTarget; nil without one, and where models holds those of all models.
 	precision, linear []float64
+	models            *approximations
 	ladder            *ladder
 }
 
@@ -41,6 +42,16 @@ func (p *population) copyRow(dst *population, c int) {
 	copy(theta, fromTheta)
 	copy(mask, fromMask)
 	dst.base[c], dst.tilt[c], dst.logDensity[c] = p.base[c], p.tilt[c], p.logDensity[c]
+}
+
+// approximation of row c's model by a QuadraticTarget.
+func (p *population) approximation(c int) (precision, linear []float64) {
+	d, row, all, each := p.dim, c, p.precision, p.linear
+	if p.models != nil {
+		code, _, _ := p.row(c)
+		row, all, each = indexOf(p.models.cards, code), p.models.precision, p.models.linear
+	}
+	return all[row*d*d : (row+1)*d*d], each[row*d : (row+1)*d]
 }
 
 // copyApproximation copies that of a row's model, if there is one.
@@ -78,7 +89,8 @@ func exchange[T any](a, b []T) {
 // i of its linear part: those of g and η, weighted by β.
 func (p *population) curvature(c, i int) float64 {
 	beta := p.ladder.of(c)
-	value := beta * p.precision[(c*p.dim+i)*p.dim+i]
+	precision, _ := p.approximation(c)
+	value := beta * precision[i*p.dim+i]
 	if beta < 1 {
 		value += (1 - beta) / (p.ladder.sd[i] * p.ladder.sd[i])
 	}
@@ -87,7 +99,8 @@ func (p *population) curvature(c, i int) float64 {
 
 func (p *population) slope(c, i int) float64 {
 	beta := p.ladder.of(c)
-	value := beta * p.linear[c*p.dim+i]
+	_, linear := p.approximation(c)
+	value := beta * linear[i]
 	if beta < 1 {
 		value += (1 - beta) * p.ladder.mean[i] / (p.ladder.sd[i] * p.ladder.sd[i])
 	}

@@ -131,7 +131,20 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 	if len(s.paired) == 0 || s.mover != nil {
 		s.cfg.Swaps = 0
 	}
-	if d.quadratic != nil {
+	small := remembers(cards, dim, cfg.Temperatures, s.list != nil)
+	for i := range s.rungs {
+		if small {
+			s.rungs[i].remembered = newRemembered(cards, dim)
+		}
+	}
+	switch {
+	case d.quadratic != nil && small:
+		models, err := newApproximations(backend, d, cards, dim)
+		if err != nil {
+			return nil, err
+		}
+		s.state.models, s.proposal.models = models, models
+	case d.quadratic != nil:
 		for _, p := range []*population{s.state, s.proposal} {
 			p.precision, p.linear = make([]float64, rows*dim*dim), make([]float64, rows*dim)
 		}
@@ -168,6 +181,8 @@ func (s *sampler) proposeBy(weights []float64) error {
 type rung struct {
 	tuning  Tuning
 	adapter *adapter // nil after burn-in
+	// remembered is what the tuning says about each model; nil where there are too many.
+	remembered *remembered
 }
 
 // rung of a row.
@@ -191,8 +206,10 @@ func (s *sampler) propose(w *workspace, b *block, move Move) error {
 	if err := s.density.masks(s.proposal, b); err != nil {
 		return err
 	}
-	if err := s.density.quadratics(s.proposal, b); err != nil {
-		return err
+	if s.proposal.models == nil {
+		if err := s.density.quadratics(s.proposal, b); err != nil {
+			return err
+		}
 	}
 	for c := b.first; c < b.last; c++ {
 		if s.moved[c] {

@@ -22,7 +22,7 @@ type marginal struct {
 	shift  []float64 // W_X, [R*X] row-major; nil when R stays put
 	mean   []float64 // [X]
 	factor factor    // of the covariance, [X*X]
-	memory *workspace
+	logDet float64   // of factor
 }
 
 // workspace is what one goroutine needs to work on one chain after another: lists of coordinates,
@@ -60,10 +60,11 @@ func (t *Tuning) marginal(w *workspace, kept, x []int, factor factor) marginal {
 			return m
 		}
 	}
-	m := marginal{mean: w.take(len(x)), factor: w.take(len(x) * len(x)), memory: w}
+	m := marginal{mean: w.take(len(x)), factor: w.take(len(x) * len(x))}
 	for a, j := range x {
 		m.mean[a], m.factor[a*len(x)+a] = t.BirthMean[j], 1/t.BirthSD[j]
 	}
+	m.logDet = m.factor.logDet(len(x))
 	return m
 }
 
@@ -87,7 +88,7 @@ func (q *Quadratic) factorise(w *workspace, coordinates []int) factor {
 // covariance S⁻¹, widened by what the gradient's excess variance E adds to the mean, S⁻¹ E S⁻¹.
 func (q *Quadratic) marginal(w *workspace, kept, x []int, lower factor) (m marginal, ok bool) {
 	d, n, k := len(q.Linear), len(x), len(kept)
-	m = marginal{mean: w.take(n), factor: w.take(n * n), shift: w.take(k * n), memory: w}
+	m = marginal{mean: w.take(n), factor: w.take(n * n), shift: w.take(k * n)}
 	column := w.take(k)
 	for a, j := range x {
 		for r, i := range kept {
@@ -134,7 +135,11 @@ func (q *Quadratic) marginal(w *workspace, kept, x []int, lower factor) (m margi
 			m.factor[a*n+b] = birthInflation * birthInflation * v
 		}
 	}
-	return m, cholesky(m.factor, n)
+	if !cholesky(m.factor, n) {
+		return marginal{}, false
+	}
+	m.logDet = m.factor.logDet(n)
+	return m, true
 }
 
 // draw fills values with a draw of X.
@@ -152,14 +157,14 @@ func (m marginal) draw(rng *rand.Rand, values []float64) {
 var log2Pi = math.Log(2 * math.Pi)
 
 // logDensity is that of values of X.
-func (m marginal) logDensity(values []float64) float64 {
+func (m marginal) logDensity(w *workspace, values []float64) float64 {
 	n := len(m.mean)
-	u := m.memory.take(n)
+	u := w.take(n)
 	for a := range u {
 		u[a] = values[a] - m.mean[a]
 	}
 	m.factor.solveLower(u)
-	return -0.5*(float64(n)*log2Pi+dot(u, u)) - m.factor.logDet(n)
+	return -0.5*(float64(n)*log2Pi+dot(u, u)) - m.logDet
 }
 
 // apply adds sign · W_X values to theta over the kept coordinates.

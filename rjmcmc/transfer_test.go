@@ -137,7 +137,7 @@ func TestMarginalDensityMatchesItsDraws(t *testing.T) {
 	var sum, squares float64
 	for range n {
 		m.draw(rng, values)
-		l := -m.logDensity(values)
+		l := -m.logDensity(&w, values)
 		sum += l / n
 		squares += l * l / n
 	}

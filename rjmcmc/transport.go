@@ -33,13 +33,14 @@ type QuadraticTarget interface {
 type standard struct {
 	factor factor    // of Λ
 	mean   []float64 // Λ⁻¹b, [n]
+	logDet float64   // of factor
 }
 
 // standard of row c of a population; ok is false where Λ is not positive definite.
 func (p *population) standard(w *workspace, c int, coordinates []int) (st standard, ok bool) {
 	n, d := len(coordinates), p.dim
 	st = standard{factor: w.take(n * n), mean: w.take(n)}
-	precision := p.precision[c*d*d : (c+1)*d*d]
+	precision, _ := p.approximation(c)
 	beta := p.ladder.of(c)
 	for r, i := range coordinates {
 		st.mean[r] = p.slope(c, i)
@@ -54,6 +55,7 @@ func (p *population) standard(w *workspace, c int, coordinates []int) (st standa
 	}
 	st.factor.solveLower(st.mean)
 	st.factor.solveUpper(st.mean)
+	st.logDet = st.factor.logDet(n)
 	return st, true
 }
 
@@ -83,11 +85,11 @@ func (s *sampler) transport(w *workspace, c int) (logRatio float64, ok bool) {
 	before := append(append(w.before[:0], w.from...), w.died...)
 	after := append(append(w.after[:0], w.kept...), w.born...)
 	w.before, w.after = before, after
-	old, ok := s.state.standard(w, c, before)
+	old, ok := s.standardOf(w, s.state, c, before, w.died)
 	if !ok {
 		return 0, false
 	}
-	fresh, ok := s.proposal.standard(w, c, after)
+	fresh, ok := s.standardOf(w, s.proposal, c, after, w.born)
 	if !ok {
 		return 0, false
 	}
@@ -96,7 +98,7 @@ func (s *sampler) transport(w *workspace, c int) (logRatio float64, ok bool) {
 		u[a] = from[j]
 	}
 	old.toStandard(u[:len(before)])
-	logRatio = old.factor.logDet(len(before)) - fresh.factor.logDet(len(after))
+	logRatio = old.logDet - fresh.logDet
 	for _, v := range u[len(w.from):len(before)] {
 		logRatio += logBirth(v)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/rjmcmc"
 )
 
 // BenchmarkTrainingStep times whole training steps on the paper's design (robust likelihood, n =
@@ -35,6 +36,27 @@ func BenchmarkTrainingStep(b *testing.B) {
 			}
 			_, err := vti.Fit(b.Context(), device, problem.Target, cfg)
 			require.NoError(b, err)
+		})
+	}
+}
+
+// BenchmarkChains reports iterations per second, of six moves each, of 128 tempered or plain chains
+// over models and coefficients of the paper's design, after burn-in.
+func BenchmarkChains(b *testing.B) {
+	device, err := gpu.Open(gpu.CPU)
+	require.NoError(b, err)
+	defer device.Close()
+	for name, temperatures := range map[string]int{"plain": 1, "tempered": 8} {
+		b.Run(name, func(b *testing.B) {
+			cfg := rjmcmc.Config{Chains: 128, BurnIn: 400, Iterations: 20 * b.N, Thin: 20, Temperatures: temperatures, Seed: 1}
+			cfg.Progress = func(p rjmcmc.Progress) {
+				if p.Iteration == cfg.BurnIn {
+					b.ResetTimer()
+				}
+			}
+			_, err := rjmcmc.Run(b.Context(), device.Backend(), paperProblem(b, "high").Target, cfg)
+			require.NoError(b, err)
+			b.ReportMetric(float64(temperatures*cfg.Chains*cfg.Iterations)/b.Elapsed().Seconds(), "iterations/s")
 		})
 	}
 }

@@ -1,0 +1,168 @@
+package rjmcmc
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"github.com/gomlx/gomlx/backends"
+
+	"github.com/transdim/vti/space"
+)
+
+// Chains over few models propose the same changes again and again. What a proposal needs of a model
+// is then worked out once, whichever goroutine comes first: it depends on nothing else, so that
+// draws are the same to the bit.
+
+// mostRemembered bounds the numbers that are kept for all models and temperatures, 32 MiB. Chosen
+// by hand.
+const mostRemembered = 1 << 22
+
+// approximations are those of a QuadraticTarget for all models of a small space.
+type approximations struct {
+	cards             []int
+	precision, linear []float64 // [models*D*D], [models*D]
+}
+
+// remembers reports whether a space of codes with given outcomes is small enough. Only codes whose
+// coordinates are their own labels are remembered.
+func remembers(cards []int, dim, temperatures int, lists bool) bool {
+	models, ok := space.CountCodes(cards)
+	half := dim/2 + 1 // of the coordinates are in a typical model
+	return ok && !lists && models <= mostRemembered && models*(dim+1) <= mostRemembered/(temperatures*half*half)
+}
+
+// newApproximations evaluates the approximations of all models.
+func newApproximations(backend backends.Backend, d *density, cards []int, dim int) (*approximations, error) {
+	models, _ := space.CountCodes(cards)
+	a := &approximations{cards: cards}
+	rows := min(blockRows, models)
+	blocks, err := newBlocks(backend, rows, len(cards), dim, d.dtype)
+	if err != nil {
+		return nil, err
+	}
+	p := newPopulation(rows, len(cards), dim, nil)
+	p.precision, p.linear = make([]float64, rows*dim*dim), make([]float64, rows*dim)
+	for first := 0; first < models; first += rows {
+		for row := range rows {
+			code, _, _ := p.row(row)
+			space.Decode(cards, min(first+row, models-1), code)
+		}
+		if err := d.masks(p, &blocks[0]); err != nil {
+			return nil, err
+		}
+		if err := d.quadratics(p, &blocks[0]); err != nil {
+			return nil, err
+		}
+		n := min(rows, models-first)
+		a.precision, a.linear = append(a.precision, p.precision[:n*dim*dim]...), append(a.linear, p.linear[:n*dim]...)
+	}
+	return a, nil
+}
+
+// remembered is what proposals at one temperature have needed, by model and the coordinate that
+// comes behind the others, D for none.
+type remembered struct {
+	cards     []int
+	dim       int
+	standards []atomic.Pointer[rememberedStandard]
+	marginals []atomic.Pointer[marginal]
+}
+
+// rememberedStandard is what [sampler.standardOf] returns.
+type rememberedStandard struct {
+	standard
+	ok bool
+}
+
+func newRemembered(cards []int, dim int) *remembered {
+	models, _ := space.CountCodes(cards)
+	entries := models * (dim + 1)
+	return &remembered{cards, dim, make([]atomic.Pointer[rememberedStandard], entries), make([]atomic.Pointer[marginal], entries)}
+}
+
+// place is the entry of a model and what comes behind its other coordinates; -1 where that is more
+// than one, or nothing is remembered.
+func (r *remembered) place(code []int32, behind []int) int {
+	if r == nil || len(behind) > 1 {
+		return -1
+	}
+	last := r.dim
+	if len(behind) == 1 {
+		last = behind[0]
+	}
+	return indexOf(r.cards, code)*(r.dim+1) + last
+}
+
+// indexOf is [space.Encode] of a code that is known to be one.
+func indexOf(cards []int, code []int32) (index int) {
+	for site, card := range cards {
+		index = index*card + int(code[site])
+	}
+	return index
+}
+
+// forget empties all that is remembered: proposals have changed.
+func (s *sampler) forget() {
+	for i := range s.rungs {
+		if s.rungs[i].remembered != nil {
+			s.rungs[i].remembered = newRemembered(s.cards, s.dim)
+		}
+	}
+}
+
+// standardOf is the approximation of the model in row c of a population over its coordinates, the
+// given ones behind the others; ok is false where its precision is not positive definite.
+func (s *sampler) standardOf(w *workspace, p *population, c int, coordinates, behind []int) (st standard, ok bool) {
+	r := s.rung(c).remembered
+	code, _, _ := p.row(c)
+	at := r.place(code, behind)
+	if at < 0 {
+		return p.standard(w, c, coordinates)
+	}
+	if known := r.standards[at].Load(); known != nil {
+		return known.standard, known.ok
+	}
+	st, ok = p.standard(w, c, coordinates)
+	r.standards[at].Store(&rememberedStandard{standard{slices.Clone(st.factor), slices.Clone(st.mean), st.logDet}, ok})
+	return st, ok
+}
+
+// factorOf is the factor of the fitted approximation of the model of row c, whose coordinates are
+// given; nil where it is not positive definite.
+func (s *sampler) factorOf(w *workspace, c int, active []int) factor {
+	rung := s.rung(c)
+	code, _, _ := s.state.row(c)
+	at := rung.remembered.place(code, nil)
+	if at >= 0 {
+		if known := rung.remembered.standards[at].Load(); known != nil {
+			return known.factor
+		}
+	}
+	l := rung.tuning.Quadratic.factorise(w, active)
+	if at >= 0 {
+		rung.remembered.standards[at].Store(&rememberedStandard{standard: standard{factor: slices.Clone(l)}})
+	}
+	return l
+}
+
+// marginalOf is the marginal of coordinates x of the model in row c of a population, beside the
+// others, which are kept. lower is the factor of Λ_RR of [Quadratic.factorise], nil where it is not
+// known yet.
+func (s *sampler) marginalOf(w *workspace, p *population, c int, kept, x []int, lower *factor) marginal {
+	rung := s.rung(c)
+	code, _, _ := p.row(c)
+	at := rung.remembered.place(code, x)
+	if at >= 0 {
+		if known := rung.remembered.marginals[at].Load(); known != nil {
+			return *known
+		}
+	}
+	if *lower == nil && rung.tuning.Quadratic != nil {
+		*lower = rung.tuning.Quadratic.factorise(w, kept)
+	}
+	m := rung.tuning.marginal(w, kept, x, *lower)
+	if at >= 0 {
+		rung.remembered.marginals[at].Store(&marginal{slices.Clone(m.shift), slices.Clone(m.mean), slices.Clone(m.factor), m.logDet})
+	}
+	return m
+}
