@@ -59,7 +59,7 @@ func collapsedOf(e *evaluator) rjmcmc.Collapsed {
 // certifyCollapsed certifies by tempered chains over models and latent variables, which annealed
 // populations confirm where both agree. Chains mix in equilibrium and start in two ways,
 // populations come from the prior and never do: a mode that one of them misses shows as a
-// difference. q(m) is fitted to the chains.
+// difference. q(m) is fitted to the chains, unless it is to stay.
 func certifyCollapsed(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate, error) {
 	c := collapsedOf(e)
 	annealing := rjmcmc.AnnealConfig{Groups: collapsedGroups, Particles: collapsedParticles}
@@ -84,8 +84,10 @@ func certifyCollapsed(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Ce
 	if err != nil {
 		return nil, err
 	}
-	if err := fitToDraws(ctx, e, chains); err != nil {
-		return nil, err
+	if !cfg.keepModels {
+		if err := fitToDraws(ctx, e, chains); err != nil {
+			return nil, err
+		}
 	}
 	certificate, err := chainsCertificate(e, chains, enoughRHat, cfg.stream)
 	if err != nil {

@@ -38,7 +38,7 @@ type CertifyConfig struct {
 	// glance asks for a certificate of few draws, and sets q(m) to what it finds where that is a
 	// table.
 	glance bool
-	// keepModels leaves q(m) as it is even so.
+	// keepModels leaves q(m) as it is even so, and where parameters integrate out.
 	keepModels bool
 	// byDraws asks for weights of q even where evidences are known or estimated without it.
 	byDraws bool

@@ -61,7 +61,7 @@ const collapsedShare = 0.6
 // that began with what a network says is not trusted: it takes less than the chains and the
 // training that would have to earn trust.
 func (s *solver) mayCollapse() bool {
-	return s.cfg.Fit.Begin != nil && s.plan.Full == 0 && !s.cfg.Untrained && collapsedOf(s.t.evaluator) != nil
+	return s.cfg.Fit.Begin != nil && s.plan.Full == 0 && collapsedOf(s.t.evaluator) != nil
 }
 
 // collapse certifies by the collapsed posterior, which needs no training. Where that does not earn
@@ -69,7 +69,7 @@ func (s *solver) mayCollapse() bool {
 func (s *solver) collapse(ctx context.Context) error {
 	s.say(s.plan.Why, "populations and tempered chains over models and latent variables, without parameters")
 	cfg := s.cfg.Certify
-	cfg.stream = "collapsed"
+	cfg.stream, cfg.keepModels = "collapsed", s.cfg.Untrained
 	limited, cancel := s.limited(ctx, collapsedShare)
 	defer cancel()
 	c, err := certifyCollapsed(limited, s.t.evaluator, cfg)

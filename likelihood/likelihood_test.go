@@ -396,6 +396,7 @@ func TestLogKernelsSumRows(t *testing.T) {
 		l := New(kind, Shape{})
 		n := 2500
 		y, eta, want := make([]float64, n), make([]float64, n), 0.0
+		times, repeated := make([]float64, n), 0.0
 		for i := range y {
 			switch kind {
 			case LogisticKind:
@@ -409,9 +410,12 @@ func TestLogKernelsSumRows(t *testing.T) {
 			if i%500 == 7 {
 				eta[i] *= 20 // far tails
 			}
-			want += l.LogKernelAt(y[i], eta[i], 1.3)
+			times[i] = float64(i % 4)
+			one := l.LogKernelAt(y[i], eta[i], 1.3)
+			want, repeated = want+one, repeated+times[i]*one
 		}
 		require.InEpsilon(t, want, LogKernels(l, y, nil, eta, 1.3), 1e-12, "%s", kind)
+		require.InEpsilon(t, repeated, LogKernels(l, y, times, eta, 1.3), 1e-12, "%s", kind)
 	}
 }
 

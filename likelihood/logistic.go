@@ -32,12 +32,11 @@ func (logistic) LogKernelAt(y, eta, _ float64) float64 {
 
 // sumKernels takes one logarithm for many rows: of the product of 1 + exp(−|η|), which are at most
 // 2.
-func (l logistic) sumKernels(y, times, eta, sums []float64) {
+func (l logistic) sumKernels(y, times, eta []float64, _ float64, sums []float64) {
 	if times != nil {
 		l.sumRepeated(y, times, eta, sums)
 		return
 	}
-	const factors = 1000 // 2^1000 is a float64
 	withBuffer(len(eta), func(work []float64) {
 		for k := range sums {
 			sum, own := 0.0, work[k*len(y):][:len(y)]
@@ -50,14 +49,7 @@ func (l logistic) sumKernels(y, times, eta, sums []float64) {
 		}
 		vectors.Exp(work, work)
 		for k := range sums {
-			product := 1.0
-			for i, q := range work[k*len(y):][:len(y)] {
-				if product *= 1 + q; i%factors == factors-1 {
-					sums[k] -= math.Log(product)
-					product = 1
-				}
-			}
-			sums[k] -= math.Log(product)
+			sums[k] -= logProduct(work[k*len(y):][:len(y)])
 		}
 	})
 }

@@ -40,7 +40,7 @@ func (c *Cuts) trialsOf(y, times, eta []float64, sets int, work []float64) (tria
 }
 
 // sumKernels is that of trials, or row by row.
-func (c *Cuts) sumKernels(y, times, eta, sums []float64) {
+func (c *Cuts) sumKernels(y, times, eta []float64, _ float64, sums []float64) {
 	if !c.trials {
 		for k := range sums {
 			sum := 0.0
@@ -53,7 +53,7 @@ func (c *Cuts) sumKernels(y, times, eta, sums []float64) {
 	}
 	withBuffer(2*(len(sums)+2)*len(y), func(work []float64) {
 		trials, repeats, at, constant := c.trialsOf(y, times, eta, len(sums), work)
-		logistic{}.sumKernels(trials, repeats, at, sums)
+		logistic{}.sumKernels(trials, repeats, at, 1, sums)
 		for k := range sums {
 			sums[k] += constant
 		}

@@ -67,7 +67,7 @@ var logCounts = func() (logs [smallCount + 1]float64) {
 }()
 
 // sumKernels are the sums of LogKernelAt.
-func (p poisson) sumKernels(y, times, eta, sums []float64) {
+func (p poisson) sumKernels(y, times, eta []float64, _ float64, sums []float64) {
 	withBuffer(len(eta), func(rate []float64) {
 		vectors.Exp(rate, eta)
 		for k := range sums {

@@ -41,6 +41,39 @@ func (l robust) LogKernelAt(y, eta, scale float64) float64 {
 	return logAddExpAt(l.logInlier-r*r/2, l.logOutlier-r*r/2*l.wide()) - math.Log(scale)
 }
 
+// sumKernels takes one logarithm for many rows: of the product of what the less likely kind of row
+// adds to the likelier one, which are at most 2.
+func (l robust) sumKernels(y, times, eta []float64, scale float64, sums []float64) {
+	withBuffer(len(eta), func(work []float64) {
+		wide, inverse, logScale := l.wide(), 1/scale, math.Log(scale)
+		for k := range sums {
+			sum, own := 0.0, work[k*len(y):][:len(y)]
+			for i, x := range eta[k*len(y):][:len(y)] {
+				r := (y[i] - x) * inverse
+				half := r * r / 2
+				inlier, outlier := l.logInlier-half, l.logOutlier-half*wide
+				sum += timesOf(times, i) * (max(inlier, outlier) - logScale)
+				own[i] = -math.Abs(inlier - outlier)
+			}
+			sums[k] = sum
+		}
+		vectors.Exp(work, work)
+		if times != nil {
+			vectors.Log1p(work, work)
+		}
+		for k := range sums {
+			own := work[k*len(y):][:len(y)]
+			if times == nil {
+				sums[k] += logProduct(own)
+				continue
+			}
+			for i, t := range times {
+				sums[k] += t * own[i]
+			}
+		}
+	})
+}
+
 func (robust) LogConstant(float64) float64 { return -halfLog2Pi }
 
 // precision returns the mean precision of a row given its residual r in units of σ, and how much of

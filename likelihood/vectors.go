@@ -1,6 +1,7 @@
 package likelihood
 
 import (
+	"math"
 	"slices"
 	"sync"
 
@@ -21,9 +22,22 @@ func withBuffer(n int, do func(work []float64)) {
 	buffers.Put(work)
 }
 
+// logProduct is Σ log(1 + q_i) of numbers between 0 and 1, with one logarithm for many of them.
+func logProduct(q []float64) (sum float64) {
+	const factors = 1000 // 2^1000 is a float64
+	product := 1.0
+	for i, v := range q {
+		if product *= 1 + v; i%factors == factors-1 {
+			sum += math.Log(product)
+			product = 1
+		}
+	}
+	return sum + math.Log(product)
+}
+
 // kernelSummer is a Row that sums kernels faster than one by one: as LogKernelSums does.
 type kernelSummer interface {
-	sumKernels(y, times, eta, sums []float64)
+	sumKernels(y, times, eta []float64, scale float64, sums []float64)
 }
 
 // LogKernels is Σ_i t_i LogKernelAt(y_i, η_i, σ): times [n] are how many rows each stands for, nil
@@ -38,7 +52,7 @@ func LogKernels(l Row, y, times, eta []float64, scale float64) float64 {
 // [n] or nil, and eta [m, n].
 func LogKernelSums(l Row, y, times, eta []float64, scale float64, sums []float64) {
 	if s, ok := l.(kernelSummer); ok {
-		s.sumKernels(y, times, eta, sums)
+		s.sumKernels(y, times, eta, scale, sums)
 		return
 	}
 	for k := range sums {

@@ -5,7 +5,6 @@ package varsel
 import (
 	"flag"
 	"math"
-	"math/bits"
 	"slices"
 	"syscall"
 	"testing"
@@ -141,16 +140,6 @@ func cpuSeconds(t *testing.T) float64 {
 	var usage syscall.Rusage
 	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds()
-}
-
-// byPredictors are the probabilities of models in the order of the bits of their index, the first
-// predictor lowest.
-func byPredictors(logModels []float64) []float64 {
-	q := make([]float64, len(logModels))
-	for index, logQ := range logModels { // the first site is highest
-		q[bits.Reverse32(uint32(index))>>(33-bits.Len(uint(len(q))))] = math.Exp(logQ)
-	}
-	return q
 }
 
 func mean(x []float64) (sum float64) {

@@ -2,6 +2,7 @@ package varsel
 
 import (
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -295,6 +296,16 @@ func divergence(p, q []float64) (sum float64) {
 	return sum
 }
 
+// byPredictors are the probabilities of models in the order of the bits of their index, the first
+// predictor lowest.
+func byPredictors(logModels []float64) []float64 {
+	q := make([]float64, len(logModels))
+	for index, logQ := range logModels { // the first site is highest
+		q[bits.Reverse32(uint32(index))>>(33-bits.Len(uint(len(q))))] = math.Exp(logQ)
+	}
+	return q
+}
+
 // memberships are the probabilities of predictors, the first lowest in the index.
 func memberships(p []float64) []float64 {
 	logs := make([]float64, len(p))
@@ -316,14 +327,25 @@ func TestNetworksLeaveOutliersToTheCollapsedPosterior(t *testing.T) {
 	_, err = vti.FitAmortized(t.Context(), device, f, vti.AmortizedConfig{Steps: 1, Batch: 4, LearningRate: 1e-9, Checkpoint: path, Seed: 1})
 	require.NoError(t, err)
 	p := drawnTable(t, f, 20_058)
-	result, err := Run(t.Context(), device, p, RunConfig{From: path, Precision: 0.005, Fit: vti.Config{Seed: 58}})
-	require.NoError(t, err)
-	require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
-	require.Zero(t, result.Steps)
-	require.Equal(t, vti.CollapsedChains, result.Certificate.Basis, "the table is one where weights do not serve")
-	for j, want := range memberships(exactRobust(p)) {
-		one := result.Inclusion[j]
-		require.InDelta(t, want, float64(one.Certified), 5*float64(one.SE)+0.001) // a false alarm in 300,000
+	want := memberships(exactRobust(p))
+	for _, only := range []bool{false, true} {
+		if only {
+			spoil(t, path) // q(m) is far from the answer then
+		}
+		begin, err := p.BeginFrom(device, path)
+		require.NoError(t, err)
+		said := memberships(byPredictors(begin.LogModels()))
+		result, err := Run(t.Context(), device, p, RunConfig{From: path, FromOnly: only, Precision: 0.005, Fit: vti.Config{Seed: 58}})
+		require.NoError(t, err)
+		require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
+		require.Zero(t, result.Steps)
+		require.Equal(t, vti.CollapsedChains, result.Certificate.Basis, "the table is one where weights do not serve")
+		for j, one := range result.Inclusion {
+			require.InDelta(t, want[j], float64(one.Certified), 5*float64(one.SE)+0.001) // a false alarm in 300,000
+			if only {                                                                    // q(m) is still what the network says
+				require.InDelta(t, said[j], float64(*one.Q), 0.015) // five standard errors of draws of q
+			}
+		}
 	}
 }
 
