@@ -81,4 +81,5 @@
 //	posterior.go              Posterior: draws and the evidence lower bound
 //	certify.go                weights, and effects of each group integrated by themselves
 //	widening.go               and a wider family beside one that may be too narrow
+//	margin.go                 draws of some variables, for those who integrate the others out
 package hbm

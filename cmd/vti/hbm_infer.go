@@ -30,7 +30,9 @@ func (a *app) hbmInferCommand() *cobra.Command {
 		Long: `Fits the regression that MODEL, a run directory of vti hbm --amortize, was trained for to another table with
 the same columns: nothing is trained. The table may have other groups, and other numbers of groups and
 rows: training saw from a quarter to twice those of its table. Importance weights correct and judge the
-answer, which is that of vti hbm, with the same files.`,
+answer, which is that of vti hbm, with the same files. With a gaussian response standard deviations,
+correlations and noise are drawn, and all effects are integrated out. A table that the model check finds
+poor, as with gross outliers, is unlike those simulated for training and at most doubtful.`,
 		Example: `  vti hbm testdata/sleepstudy.csv --formula "Reaction ~ Days + (Days | Subject)" \
       --family pavi-e --amortize --out model
   vti hbm infer model other.csv`,

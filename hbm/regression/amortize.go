@@ -176,7 +176,12 @@ func (r *Regression) Infer(ctx gocontext.Context, device *gpu.Device, cfg InferR
 	}
 	result := r.newResult(device, cfg.Seed, posterior.Family().String(), cfg.Dir)
 	result.Command = InferCommand
-	if err := plates.answer(ctx, posterior, cfg.Certify, result, clock); err != nil {
+	if r.integrable() && len(r.hyperparameters(r.space.masks[0])) > 0 {
+		err = plates.answerMargin(ctx, posterior, result, clock)
+	} else {
+		err = plates.answer(ctx, posterior, cfg.Certify, result, clock)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return result, nil

@@ -16,8 +16,10 @@ import (
 // of those that are then less than hopelessNats below the best; and, once those that have a part in
 // the answer have a proposal that suits them, of these. A proposal suits if it leaves pilotESS of
 // the draws; evidences by one that does not may be too small by missedNats more than mayMatter
-// allows for. Chosen by hand: on verbagg the proposal of the largest model, which suits few others,
-// left evidences up to 7 nats too small.
+// allows for. Weights of a model with a notable part in the answer whose tail is heavier than
+// mendedK cost many draws later, so that its proposal is refined once more. Chosen by hand: on
+// verbagg the proposal of the largest model, which suits few others, left evidences up to 7 nats
+// too small.
 const (
 	glanceDraws  = 1 << 4
 	pilotDraws   = 1 << 6
@@ -107,6 +109,14 @@ func (l *laplaceEffects) pilots(ctx gocontext.Context, models []*modelIntegral, 
 		m := models[k]
 		if more := notableDraws - len(m.sample.Points); more > 0 && mayMatter(estimate) {
 			if err := m.extend(ctx, more, random(m, "notable")); err != nil {
+				return err
+			}
+		}
+	}
+	for k, estimate := range l.r.certificateOf(models, logPrior).Models {
+		m := models[k]
+		if len(m.free) > 0 && m.weights.K > mendedK && estimate.Certified > 10*notableModel {
+			if err := m.refine(ctx, random(m, "mended")); err != nil {
 				return err
 			}
 		}

@@ -243,21 +243,26 @@ func (r *Regression) adapt(ctx gocontext.Context, m *modelIntegral, problem inte
 	if len(m.free) == 0 {
 		return m.extend(ctx, draws, random)
 	}
-	problem.Centre, problem.Width = make([]float64, len(m.free)), make([]float64, len(m.free))
-	problem.LogDensity = func(h []float64) float64 { return logDensity(m.mask, m.at(h, make([]float64, r.Dim()))) }
-	for i, j := range m.free {
-		// of the map of a standard deviation: from a hundredth of its scale to twice that
-		problem.Width[i] = 2
-		if c := r.coordinates[j]; c.kind == noiseCoordinate || c.kind == cutCoordinate {
-			problem.Centre[i], problem.Width[i] = c.mean, c.sd
-		}
-	}
-	problem.LogScales = r.logScales(m)
+	own := r.problem(m, func(h []float64) float64 { return logDensity(m.mask, m.at(h, make([]float64, r.Dim()))) })
+	problem.Centre, problem.Width, problem.LogDensity, problem.LogScales = own.Centre, own.Width, own.LogDensity, own.LogScales
 	var err error
 	if m.proposal, err = integrate.Adapt(ctx, problem, random); err != nil {
 		return err
 	}
 	return m.extend(ctx, draws, random)
+}
+
+// problem is the integral over the hyperparameters of a model of a log density.
+func (r *Regression) problem(m *modelIntegral, logDensity func(h []float64) float64) integrate.Problem {
+	p := integrate.Problem{Centre: make([]float64, len(m.free)), Width: make([]float64, len(m.free)), LogDensity: logDensity, LogScales: r.logScales(m)}
+	for i, j := range m.free {
+		// of the map of a standard deviation: from a hundredth of its scale to twice that
+		p.Width[i] = 2
+		if c := r.coordinates[j]; c.kind == noiseCoordinate || c.kind == cutCoordinate {
+			p.Centre[i], p.Width[i] = c.mean, c.sd
+		}
+	}
+	return p
 }
 
 // logScales are the logarithms of the standard deviations among the hyperparameters of a model:

@@ -73,6 +73,14 @@ type Problem struct {
 	PerRound int
 }
 
+// draws is the number of draws in each round of the adaptation.
+func (p *Problem) draws() int {
+	if p.PerRound == 0 {
+		return perRound + perDim*len(p.Centre)
+	}
+	return p.PerRound
+}
+
 // Proposal is a distribution near a density.
 type Proposal struct {
 	problem Problem
@@ -98,10 +106,7 @@ func Adapt(ctx context.Context, problem Problem, random *rand.Rand) (*Proposal, 
 	alone.share = 1
 	p := &Proposal{problem: problem, mixture: mixture{&alone}}
 	all := &Sample{}
-	draws := problem.PerRound
-	if draws == 0 {
-		draws = perRound + perDim*dim
-	}
+	draws := problem.draws()
 	if err := p.extend(ctx, all, draws, random, p.density); err != nil {
 		return nil, err
 	}

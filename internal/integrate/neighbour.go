@@ -66,3 +66,31 @@ func (p *Proposal) Refined(ctx context.Context, s *Sample, random *rand.Rand) (*
 	}
 	return &own, nil
 }
+
+// From is a proposal for a problem that starts from a sample of any proposal, with its log
+// densities: it adapts as [Adapt] does, without a search for modes. Nil where no draw has a weight.
+func From(ctx context.Context, problem Problem, s *Sample, random *rand.Rand) (*Proposal, error) {
+	wide := mat.NewSymDense(len(problem.Width), nil)
+	for i, width := range problem.Width {
+		wide.SetSym(i, i, width*width)
+	}
+	widest, ok := newComponent(wideShare, wideDegrees, problem.Centre, wide)
+	draws := problem.draws()
+	weights := tempered(s.LogWeights(), draws)
+	if !ok || weights == nil {
+		return nil, nil
+	}
+	_, spread := moments(s.Points, weights)
+	parts, defence := split(nil, s.Points, weights, spread, random).fitted(s.Points, weights, widest)
+	if len(parts) == 0 {
+		return nil, nil
+	}
+	p, all := &Proposal{problem: problem, mixture: defended(parts, defence)}, &Sample{}
+	if err := p.extend(ctx, all, draws, random, p.density); err != nil {
+		return nil, err
+	}
+	if err := p.adapt(ctx, all, parts, defence, refinements, draws, random); err != nil {
+		return nil, err
+	}
+	return p, nil
+}

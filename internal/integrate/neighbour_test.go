@@ -80,6 +80,27 @@ func TestRefined(t *testing.T) {
 			}
 		})
 	}
+	// a sample of another proposal, twice as wide and off by two of its widths
+	for seed := range uint64(3) {
+		random, s := rand.New(rand.NewPCG(seed, 3)), &Sample{}
+		density := apart(1, 0.5)
+		for range 500 {
+			x, logQ := make([]float64, 3), 0.0
+			for i := range x {
+				z := random.NormFloat64()
+				x[i] = -1 + z
+				logQ -= z * z / 2
+			}
+			s.Points, s.LogDensity, s.LogProposal = append(s.Points, x), append(s.LogDensity, density(x)), append(s.LogProposal, logQ)
+		}
+		p, err := From(t.Context(), Problem{Centre: make([]float64, 3), Width: []float64{3, 3, 3}, LogDensity: density}, s, random)
+		require.NoError(t, err)
+		fresh := &Sample{}
+		require.NoError(t, p.Draw(t.Context(), fresh, 4000, random))
+		weights := psis.Smooth(fresh.LogWeights())
+		require.InDelta(t, 1.5*math.Log(2*math.Pi)+3*math.Log(0.5), weights.LogMean, 5*weights.LogMeanSE)
+		require.Greater(t, weights.ESS, 800.0)
+	}
 	none, err := first.Refined(t.Context(), &Sample{Points: [][]float64{{0, 0, 0}}, LogDensity: []float64{math.Inf(-1)}, LogProposal: []float64{0}}, nil)
 	require.NoError(t, err)
 	require.Nil(t, none)
