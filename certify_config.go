@@ -38,6 +38,9 @@ type CertifyConfig struct {
 	// glance asks for a certificate of few draws, and sets q(m) to what it finds where that is a
 	// table.
 	glance bool
+	// late, if not nil, reports whether the time is over: a certificate of few draws then ends with
+	// what it has.
+	late func() bool
 	// keepModels leaves q(m) as it is even so, and where parameters integrate out.
 	keepModels bool
 	// byDraws asks for weights of q even where evidences are known or estimated without it.
@@ -45,6 +48,9 @@ type CertifyConfig struct {
 	// witnesses are what earlier certificates of the same target have found.
 	witnesses witnesses
 }
+
+// overdue reports whether a certificate of few draws is to end with what it has.
+func (c CertifyConfig) overdue() bool { return c.glance && c.late != nil && c.late() }
 
 func (c CertifyConfig) withDefaults() CertifyConfig {
 	setDefault(&c.MaxModels, maxListed)

@@ -127,7 +127,7 @@ func (x *modelMasses) weighFitted(ctx context.Context, of items, cfg CertifyConf
 	}
 	iterations := fittedIterations
 	for round := range fittedRounds {
-		sets, err := chains.first(ctx, iterations)
+		sets, err := chains.first(ctx, iterations, cfg.overdue)
 		if err != nil {
 			return nil, err
 		}
@@ -171,7 +171,7 @@ func (w *modelWeights) certificateTo(ctx context.Context, cfg CertifyConfig) (*C
 			if cfg.Progress != nil {
 				cfg.Progress(min(w.draws, cfg.Draws), cfg.Draws)
 			}
-			if smoothed, _, _ := w.weigh(); smoothed.ESS >= effective || w.draws >= fittedDraws && smoothed.K > psis.Reliable {
+			if smoothed, _, _ := w.weigh(); smoothed.ESS >= effective || w.draws >= fittedDraws && smoothed.K > psis.Reliable || cfg.overdue() {
 				break
 			}
 		}
@@ -197,7 +197,7 @@ func (w *modelWeights) certificateTo(ctx context.Context, cfg CertifyConfig) (*C
 // glance, of few draws, their weights must be reliable.
 func (c CertifyConfig) enough(of *Certificate) bool {
 	if c.glance {
-		return of.KHat <= psis.Reliable
+		return of.KHat <= psis.Reliable || c.overdue()
 	}
 	return of.Verdict == Trusted
 }

@@ -104,6 +104,12 @@ func (p *Posterior) CertifyModelsByChains(ctx context.Context, cfg CertifyConfig
 	return newModelMasses(e, evidencesOf(e)).weighFitted(ctx, of, cfg.withDefaults())
 }
 
+// Glance asks for a certificate of few draws, and whether the time is over.
+func (c CertifyConfig) Glance(late bool) CertifyConfig {
+	c.glance, c.keepModels, c.late = true, true, func() bool { return late }
+	return c
+}
+
 // WithWitness adds a witness of a mass to what is certified.
 func (c CertifyConfig) WithWitness(code []int32, theta []float64, logMass float64) CertifyConfig {
 	c.witnesses = append(slices.Clone(c.witnesses), []witness{{Code: code, Theta: theta, LogMass: logMass}})

@@ -352,7 +352,7 @@ func (s *importanceSampler) count(batch pendingBatch, draws pushed, logWeights [
 	}
 	s.done += len(batch.owner)
 	if s.progress != nil {
-		s.progress(s.done, s.total)
+		s.progress(s.done, max(s.total, s.done)) // draws for modes that were missed come on top
 	}
 }
 

@@ -9,16 +9,22 @@ import (
 // keptChains are chains over models, of which any number of first iterations can be asked for.
 type keptChains struct{ *rjmcmc.Models }
 
-// first are the sets of the first iterations after burn-in.
-func (k *keptChains) first(ctx context.Context, iterations int) ([][]int32, error) {
+// hurriedIterations is how often chains ask whether the time is over. Chosen by hand.
+const hurriedIterations = 30
+
+// first are the sets of the first iterations after burn-in, or of fewer, at least some tens, when
+// late reports that the time is over.
+func (k *keptChains) first(ctx context.Context, iterations int, late func() bool) ([][]int32, error) {
 	done := len(k.Sets) / k.Chains()
-	if more := iterations - done; more > 0 {
-		if done == 0 {
+	for done < iterations && (done == 0 || !late()) {
+		more := min(iterations-done, hurriedIterations)
+		done += more
+		if len(k.Sets) == 0 {
 			more += rjmcmc.DefaultModelBurnIn
 		}
 		if err := k.Run(ctx, more); err != nil {
 			return nil, err
 		}
 	}
-	return k.Sets[:iterations*k.Chains()], nil
+	return k.Sets[:min(done, iterations)*k.Chains()], nil
 }

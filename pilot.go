@@ -36,7 +36,7 @@ const pilotScope = "pilot"
 func pilotRun(ctx context.Context, e *evaluator) error {
 	switch models := e.models.(type) {
 	case *modeldist.Autoregressive:
-		return fitToChains(ctx, e)
+		return fitToChains(ctx, e, func() bool { return false })
 	case *modeldist.Categorical:
 		if models.Count() <= maxListed {
 			return setToEvidences(ctx, e, models)
@@ -123,8 +123,9 @@ const (
 
 // fitToChains fits a network q(m) by maximum likelihood to the models of short tempered chains.
 // Where score-function gradients settle on the models they happen to draw, this covers all that the
-// chains found. It is a start: training goes on from here, and certification corrects.
-func fitToChains(ctx context.Context, e *evaluator) error {
+// chains found. It is a start: training goes on from here, and certification corrects. When late
+// reports that the time is over the chains end after burn-in.
+func fitToChains(ctx context.Context, e *evaluator, late func() bool) error {
 	settings, err := chainConfig(e, pilotStream+"/chains")
 	if err != nil {
 		return err
@@ -132,7 +133,7 @@ func fitToChains(ctx context.Context, e *evaluator) error {
 	settings.BurnIn, settings.Iterations = pilotBurnIn, pilotIterations
 	settings.Enough = func(chains *rjmcmc.Result) bool {
 		worst := worstOf(e.target.Space(), chains)
-		return worst.RHat <= pilotRHat && worst.ESS >= pilotESS
+		return late() || worst.RHat <= pilotRHat && worst.ESS >= pilotESS
 	}
 	chains, err := rjmcmc.Run(ctx, e.device.Backend(), e.target, settings)
 	if err != nil {

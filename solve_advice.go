@@ -26,7 +26,7 @@ func (s *solver) advice() string {
 		limit := time.Duration(collapsedShare * float64(s.cfg.MaxTime)).Round(time.Second / 10)
 		return fmt.Sprintf("more time: populations and chains over models and latent variables, which need no training, were stopped after %v", limit)
 	case evidencesOf(s.t.evaluator) != nil && !s.plan.ByDraws && s.plan.Unhelpful < patience:
-		return "fitting q(m) once more to the models found and weighing new draws of it" + about(last.Seconds) + s.lacking() + s.tooMany()
+		return "fitting q(m) once more to the models found and weighing new draws of it" + about(s.longest()) + s.lacking() + s.tooMany()
 	case s.t.step < steps && s.plan.Unhelpful < patience:
 		next := s.t.config.roundAt(s.plan.Trained)
 		more := next.last - s.t.step
@@ -54,6 +54,16 @@ func (s *solver) tooMany() string {
 		return ""
 	}
 	return fmt.Sprintf("; %d draws were of %d different models: the table does not tell so many apart, and fewer predictors (or other items) to choose from, or a prior of smaller models, would help more", s.best.Draws, s.best.ModelsChecked)
+}
+
+// longest is the time of the longest round of weights: the last one may have been cut short.
+func (s *solver) longest() (seconds float64) {
+	for _, round := range s.plan.Rounds {
+		if round.Work != Training {
+			seconds = max(seconds, round.Seconds)
+		}
+	}
+	return seconds
 }
 
 // costs are the seconds of a training step and of a draw of a certificate, from the rounds of this

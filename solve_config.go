@@ -19,9 +19,10 @@ type SolveConfig struct {
 	// for 0.005.
 	Precision float64
 	// MaxTime, if not 0, is the time after which no more work begins, and training ends where it
-	// is. Everything else that Solve decides depends on draws and counts alone: without a limit of
-	// time the same seed gives the same bits on a slow machine and a fast one. 0 stands for no
-	// limit while work helps, and DefaultMaxTime where the last round did not.
+	// is. What must come before there is an answer, modes and a first certificate of few draws, is
+	// made all the same. Everything else that Solve decides depends on draws and counts alone:
+	// without a limit of time the same seed gives the same bits on a slow machine and a fast one. 0
+	// stands for no limit while work helps, and DefaultMaxTime where the last round did not.
 	MaxTime time.Duration
 	// Untrained leaves out all training, and keeps q(m): what Fit begins with is certified as it
 	// is.

@@ -33,10 +33,10 @@ func (s *solver) glance(ctx context.Context) error {
 	cfg := s.cfg.Certify
 	cfg.glance, cfg.stream, cfg.byDraws = true, fmt.Sprintf("glance/%d", len(s.plan.Rounds)), s.plan.ByDraws
 	cfg.witnesses, cfg.keepModels = s.plan.Witnesses, s.cfg.Untrained
-	cfg.Draws = min(max(cfg.Draws/4, 1), glanceBudget)
+	cfg.Draws, cfg.late = min(max(cfg.Draws/4, 1), glanceBudget), s.overdue
 	if s.needsPilot() {
 		s.say(s.plan.Why, "short chains, which q(m) learns from")
-		if err := fitToChains(ctx, s.t.evaluator); err != nil {
+		if err := fitToChains(ctx, s.t.evaluator, s.overdue); err != nil {
 			return s.stopped(err)
 		}
 	}

@@ -52,6 +52,11 @@ func (s *solver) late() bool {
 	return limit > 0 && time.Since(s.started) >= limit
 }
 
+// overdue reports whether the time that the caller gives is over.
+func (s *solver) overdue() bool {
+	return s.cfg.MaxTime > 0 && time.Since(s.started) >= s.cfg.MaxTime
+}
+
 // limited is a context that ends with the time that the caller gives, less a share for what comes
 // after.
 func (s *solver) limited(ctx context.Context, share float64) (context.Context, context.CancelFunc) {
