@@ -29,22 +29,24 @@ func (a *app) benchmarkHbmCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hbm",
 		Short: "Hierarchical regressions beside references under the same priors",
-		Long: `Answers tables of lme4 and nlme by vti hbm, each with seeds from --seed on and as a command of its
-own, and prints the worst verdict, the largest difference of a posterior mean from the reference in its
-standard deviations, the range of standard deviations by those of the reference, the largest error of a
-log evidence, and seconds, beside those of lme4. References were computed in R by importance sampling,
-under the same priors; those of tables with a star (cbpp, grouseticks, verbagg, insteval) are estimates
-and standard errors of lme4, which has no priors and no evidence. Tables that no folder of --data has,
-or that do not run, say so.
+		Long: `Answers tables of lme4, nlme, MASS and posteriordb by vti hbm, each with seeds from --seed on and as a
+command of its own, and prints the worst verdict, the largest difference of a posterior mean from the
+reference in its standard deviations, the range of standard deviations by those of the reference, the
+largest error of a log evidence, and seconds, beside those of lme4 and Stan. References were computed in
+R under the same priors: by importance sampling, or, where there are seconds of Stan, by Stan
+(benchmarks/hbm_stan.R), which has no evidence. Those of tables with a star are estimates and standard
+errors of lme4, which has no priors either. Tables that no folder of --data has, or that do not run, say
+so.
 
-Times are those of this machine as busy as it is; lme4's are processor seconds of one fit, stored.`,
+Times are those of this machine as busy as it is; lme4's are processor seconds of one fit and Stan's of
+four chains of a thousand draws, without the half minute of its compilation, stored.`,
 		Example: "  vti benchmark hbm --only penicillin,oats\n  vti benchmark hbm --data testdata,../data --seeds 5 --json",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.benchmarkHbm(cmd, f) },
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringSliceVar(&f.data, "data", f.data, "`folders` with tables, each there or in a folder of its name")
+	flags.StringSliceVar(&f.data, "data", f.data, "`folders` with tables, each there or in a folder in it")
 	flags.StringSliceVar(&f.only, "only", nil, "`tables` to answer, by the beginnings of their names (default all)")
 	flags.Var(count{&f.seeds, 1}, "seeds", "with how many seeds each is answered")
 	flags.Uint64Var(&f.seed, "seed", 1, "the first of them")
@@ -87,9 +89,9 @@ func (a *app) benchmarkHbm(cmd *cobra.Command, f hierarchyFlags) error {
 		Progress: func(text string) { shown.line(text, false) },
 	}
 	defer shown.end()
-	const line = "%-12s %-9s %10s %14s %10s %11s %9s %8s\n"
+	const line = "%-12s %-9s %10s %14s %10s %11s %9s %8s %8s\n"
 	if !f.json {
-		fmt.Fprintf(a.stdout, line, "table", "verdict", "mean, sds", "sd by sd", "evidence", "not stated", "seconds", "lme4")
+		fmt.Fprintf(a.stdout, line, "table", "verdict", "mean, sds", "sd by sd", "evidence", "not stated", "seconds", "lme4", "Stan")
 	}
 	var rows []timecheck.HierarchyRow
 	for _, h := range tables {
@@ -113,7 +115,7 @@ func (a *app) benchmarkHbm(cmd *cobra.Command, f hierarchyFlags) error {
 			ratio = fmt.Sprintf("%.3f to %.3f", row.SDRatio[0], row.SDRatio[1])
 		}
 		fmt.Fprintf(a.stdout, line, name, row.Verdict, errorText(row.LargestShift), ratio, errorText(row.EvidenceError),
-			fmt.Sprintf("%d of %d", row.Unresolved, 2*row.Compared*row.Seeds), fmt.Sprintf("%.2f", row.Seconds), secondsOrNone(row.LME4))
+			fmt.Sprintf("%d of %d", row.Unresolved, 2*row.Compared*row.Seeds), fmt.Sprintf("%.2f", row.Seconds), secondsOrNone(row.LME4), secondsOrNone(row.Stan))
 	}
 	if f.json {
 		return a.describe("benchmark-hbm", hierarchiesBenchmark{rows})

@@ -14,9 +14,13 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// pilotPlateDraws are the draws of each model before it is known which matter (mayMatter): those
-// get as many as a single model. Chosen by hand.
-const pilotPlateDraws = 1000
+// Draws of each model before it is known which matter: of all, of those that are then less than
+// hopelessNats below the best, and those that may matter (mayMatter) get as many as a single model.
+// Chosen by hand.
+const (
+	glancePlateDraws = 64
+	pilotPlateDraws  = 1000
+)
 
 // weighedModels are the models of a selection weighed by draws of a family of plates.
 type weighedModels struct {
@@ -42,9 +46,9 @@ func (w *weighedModels) weigh(ctx gocontext.Context, k int, cfg hbm.CertifyConfi
 // weighModels weighs every model that the prior allows.
 func (r *Regression) weighModels(ctx gocontext.Context, posterior *hbm.Posterior, cfg hbm.CertifyConfig) (*weighedModels, *vti.Certificate, error) {
 	w := &weighedModels{posterior: posterior}
-	pilot := cfg
-	if pilot.Draws == 0 {
-		pilot.Draws = pilotPlateDraws
+	glance, pilot := cfg, cfg
+	if cfg.Draws == 0 {
+		glance.Draws, pilot.Draws = glancePlateDraws, pilotPlateDraws
 	}
 	for index, code := range r.codes() {
 		logPrior := r.space.logPrior[index]
@@ -53,7 +57,7 @@ func (r *Regression) weighModels(ctx gocontext.Context, posterior *hbm.Posterior
 		}
 		w.models, w.draws = append(w.models, &modelIntegral{code: code, mask: r.space.masks[index]}), append(w.draws, plateDraws{code: code})
 		w.logPrior, w.index = append(w.logPrior, logPrior), append(w.index, index)
-		if err := w.weigh(ctx, len(w.models)-1, pilot); err != nil {
+		if err := w.weigh(ctx, len(w.models)-1, glance); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", r.FormulaOf(code), err)
 		}
 	}
@@ -61,14 +65,24 @@ func (r *Regression) weighModels(ctx gocontext.Context, posterior *hbm.Posterior
 	if cfg.Draws > 0 {
 		return w, c, nil
 	}
-	for k, m := range c.Models {
-		if mayMatter(m) {
-			if err := w.weigh(ctx, k, cfg); err != nil {
-				return nil, nil, fmt.Errorf("%s: %w", r.FormulaOf(m.Code), err)
+	again := func(cfg hbm.CertifyConfig, chosen func(m vti.ModelEstimate) bool) error {
+		for k, m := range c.Models {
+			if chosen(m) {
+				if err := w.weigh(ctx, k, cfg); err != nil {
+					return fmt.Errorf("%s: %w", r.FormulaOf(m.Code), err)
+				}
 			}
 		}
+		c = r.certificateOf(w.models, w.logPrior)
+		return nil
 	}
-	return w, r.certificateOf(w.models, w.logPrior), nil
+	if err := again(pilot, func(m vti.ModelEstimate) bool { return !(m.Certified < math.Exp(-hopelessNats)) }); err != nil {
+		return nil, nil, err
+	}
+	if err := again(cfg, mayMatter); err != nil {
+		return nil, nil, err
+	}
+	return w, c, nil
 }
 
 // answerChoice is answer for a selection of terms.

@@ -18,9 +18,10 @@ type Hierarchy struct {
 	Name, File string
 	// Flags follow the table.
 	Flags []string
-	// Seconds of processor time that lme4 takes on the same table, measured on one machine of two
-	// cores; 0 where they are not known.
-	LME4 float64
+	// Seconds of processor time that lme4 takes on the same table, and Stan with four chains of a
+	// thousand draws without its compilation, measured on machines of two cores; 0 where they are
+	// not known.
+	LME4, Stan float64
 	// Flat says that the reference are estimates and standard errors of lme4, whose priors are
 	// flat: it has no evidence, and large tables alone agree with it.
 	Flat bool
@@ -30,10 +31,11 @@ type Hierarchy struct {
 	Moments map[string][2]float64
 }
 
-// referencesCSV has for each table the log evidence with its standard error, and the posterior mean
-// and standard deviation of each quantity. They were computed in R, by importance sampling from t
-// distributions around the mode, with dense covariances of all rows, and share no code with vti;
-// those of tables that are Flat by lme4 1.1-31.
+// referencesCSV has for each table the log evidence with its standard error, and the posterior
+// mean and standard deviation of each quantity. They were computed in R, by importance sampling
+// from t distributions around the mode, with dense covariances of all rows; those of tables with
+// seconds of Stan by benchmarks/hbm_stan.R, which has no evidence; and those that are Flat by lme4
+// 1.1-31. None shares code with vti.
 //
 //go:embed references.csv
 var referencesCSV []byte
@@ -53,15 +55,18 @@ func Hierarchies() ([]Hierarchy, error) {
 		formula("pastes", "pastes.csv", "strength ~ 1 + (1 | batch/cask)", 0.034),
 		formula("machines", "machines.csv", "score ~ Machine + (1 | Worker) + (1 | Worker:Machine)", 0.04),
 	}
-	flat := func(name, text string, lme4 float64, flags ...string) {
+	other := func(name, text string, lme4, stan float64, flags ...string) {
 		h := formula(name, name+".csv", text, lme4)
-		h.Flags, h.Flat = append(h.Flags, flags...), true
+		h.Flags, h.Stan, h.Flat = append(h.Flags, flags...), stan, stan == 0
 		list = append(list, h)
 	}
-	flat("cbpp", "sick ~ period + (1 | herd)", 0.29, "--likelihood", "logistic")
-	flat("grouseticks", "TICKS ~ YEAR + cHEIGHT + (1 | BROOD) + (1 | INDEX) + (1 | LOCATION)", 1.5, "--likelihood", "poisson")
-	flat("verbagg", "r2 ~ Anger + gender + btype + situ + (1 | id) + (1 | item)", 4.3, "--likelihood", "logistic")
-	flat("insteval", "y ~ 1 + (1 | s) + (1 | d)", 8)
+	other("sleepstudy", "Reaction ~ Days + (Days | Subject)", 0.014, 34.4)
+	other("radon", "log_radon ~ floor + (1 | county)", 0.016, 34.9)
+	other("epil", "y ~ lbase*trt + lage + V4 + (1 | subject)", 0.11, 7.6, "--likelihood", "poisson")
+	other("cbpp", "sick ~ period + (1 | herd)", 0.29, 44, "--likelihood", "logistic")
+	other("grouseticks", "TICKS ~ YEAR + cHEIGHT + (1 | BROOD) + (1 | INDEX) + (1 | LOCATION)", 1.5, 74.1, "--likelihood", "poisson")
+	other("verbagg", "r2 ~ Anger + gender + btype + situ + (1 | id) + (1 | item)", 4.3, 135.7, "--likelihood", "logistic")
+	other("insteval", "y ~ 1 + (1 | s) + (1 | d)", 8, 0)
 	rows, err := csv.NewReader(bytes.NewReader(referencesCSV)).ReadAll()
 	if err != nil {
 		return nil, fmt.Errorf("timecheck: references: %w", err)
@@ -123,9 +128,10 @@ type HierarchyRow struct {
 	// error is EvidenceSE.
 	EvidenceError *float64 `json:"evidence_error"`
 	EvidenceSE    float64  `json:"evidence_se"`
-	// Seconds are the median of wall-clock times, LME4 stored processor seconds of lme4.
+	// Seconds are the median of wall-clock times, LME4 and Stan stored processor seconds of these.
 	Seconds float64 `json:"seconds"`
 	LME4    float64 `json:"lme4_seconds,omitempty"`
+	Stan    float64 `json:"stan_seconds,omitempty"`
 	// Flat says that the reference is lme4, without priors.
 	Flat bool `json:"flat_reference,omitempty"`
 	// Skipped says why nothing was measured.
@@ -134,7 +140,7 @@ type HierarchyRow struct {
 
 // RunHierarchy answers a table with every seed.
 func (m Measurement) RunHierarchy(ctx context.Context, h Hierarchy) (HierarchyRow, error) {
-	row := HierarchyRow{Name: h.Name, Verdict: verdict.Trusted, Seeds: m.Repetitions, LME4: h.LME4, EvidenceSE: h.LogEvidenceSE, Flat: h.Flat}
+	row := HierarchyRow{Name: h.Name, Verdict: verdict.Trusted, Seeds: m.Repetitions, LME4: h.LME4, Stan: h.Stan, EvidenceSE: h.LogEvidenceSE, Flat: h.Flat}
 	path, ok, err := (Case{Name: h.Name, File: h.File}).Table(m.Folders, m.Scratch)
 	if err != nil || !ok {
 		row.Skipped = h.File + " is in no folder of data"

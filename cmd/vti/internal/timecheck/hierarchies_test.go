@@ -11,12 +11,12 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// The references are read, each with an evidence.
+// The references are read, each with an evidence but for those of lme4 and Stan.
 func TestReferencesOfHierarchies(t *testing.T) {
 	list, err := Hierarchies()
 	require.NoError(t, err)
 	for _, h := range list {
-		require.Equal(t, h.Flat, math.IsNaN(h.LogEvidence), h.Name)
+		require.Equal(t, h.Flat || h.Stan > 0, math.IsNaN(h.LogEvidence), h.Name)
 		require.NotEmpty(t, h.Moments, h.Name)
 		for name, moments := range h.Moments {
 			require.Positive(t, moments[1], "%s: %s", h.Name, name)

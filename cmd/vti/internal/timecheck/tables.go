@@ -98,7 +98,7 @@ func Cases() []Case {
 }
 
 // Table is the file of the table: made up in the folder scratch, or found in one of the folders of
-// data, or in a folder of its own name there. ok is false where no folder has it.
+// data, or in a folder there: of its own name, or else any. ok is false where no folder has it.
 func (c Case) Table(folders []string, scratch string) (path string, ok bool, err error) {
 	if c.Simulation != nil {
 		data, err := varsel.Simulate(*c.Simulation)
@@ -109,7 +109,11 @@ func (c Case) Table(folders []string, scratch string) (path string, ok bool, err
 		return path, true, atomicfile.Write(path, func(w io.Writer) error { return data.WriteCSV(w) })
 	}
 	for _, folder := range folders {
-		for _, path := range []string{filepath.Join(folder, c.File), filepath.Join(folder, c.Name, c.File)} {
+		inside, err := filepath.Glob(filepath.Join(folder, "*", c.File))
+		if err != nil {
+			return "", false, err
+		}
+		for _, path := range append([]string{filepath.Join(folder, c.File), filepath.Join(folder, c.Name, c.File)}, inside...) {
 			if _, err := os.Stat(path); err == nil {
 				return path, true, nil
 			}
