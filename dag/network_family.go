@@ -70,14 +70,26 @@ type networkState struct {
 	logLik   float64
 }
 
-// copyFrom makes s equal to another state.
-func (s *networkState) copyFrom(from *networkState) {
-	for h := range s.weights {
-		copy(s.weights[h], from.weights[h])
+// networkPoint is what there is to keep of a state: all else follows from it.
+type networkPoint struct {
+	weights          []float64 // of all units, one after the other [H·k]
+	logSigma, logLik float64
+}
+
+// record takes what a state has.
+func (p *networkPoint) record(s *networkState) {
+	p.weights = p.weights[:0]
+	for _, own := range s.weights {
+		p.weights = append(p.weights, own...)
 	}
-	copy(s.before, from.before)
-	copy(s.outputs, from.outputs)
-	copy(s.gram, from.gram)
-	copy(s.pull, from.pull)
-	s.logSigma, s.logLik = from.logSigma, from.logLik
+	p.logSigma, p.logLik = s.logSigma, s.logLik
+}
+
+// restore gives a state weights and noise, of which the rest is to be filled.
+func (p *networkPoint) restore(s *networkState) {
+	at := 0
+	for _, own := range s.weights {
+		at += copy(own, p.weights[at:])
+	}
+	s.logSigma = p.logSigma
 }

@@ -25,7 +25,8 @@ func BenchmarkNetworkSweep(b *testing.B) {
 				n.squares += square(float64(n.target[i]))
 			}
 			m := n.newMover(random)
-			s := m.newState()
+			s := m.emptyState()
+			m.drawPrior(s)
 			for range 100 {
 				m.sweep(s, 1)
 			}

@@ -37,22 +37,36 @@ func (n *networkFamily) newMover(random *rand.Rand) *networkMover {
 // float64. A block of outputs stays in the nearest cache.
 const rowBlock = 512
 
-// newState draws from the prior.
-func (m *networkMover) newState() *networkState {
+// emptyState is one to be filled.
+func (m *networkMover) emptyState() *networkState {
 	units, rows := m.units(), len(m.target)
 	s := &networkState{
 		before: make([]float32, m.hidden*rows), outputs: make([]float32, units*rows), gram: make([]float64, units*units), pull: make([]float64, units),
 		logSigma: math.Log(m.sigma),
 	}
+	for range m.hidden {
+		s.weights = append(s.weights, make([]float64, len(m.inputs)))
+	}
+	return s
+}
+
+// drawPrior draws a state from the prior.
+func (m *networkMover) drawPrior(s *networkState) {
 	if m.sigma == 0 {
 		s.logSigma = m.logSD + logSigmaSD*m.random.NormFloat64()
 	}
-	for h := range m.hidden {
-		own := make([]float64, len(m.inputs))
+	for _, own := range s.weights {
 		for k := range own {
 			own[k] = m.priorSD * m.random.NormFloat64()
 		}
-		s.weights = append(s.weights, own)
+	}
+	m.fill(s)
+}
+
+// fill finds what follows from the weights and the noise of a state.
+func (m *networkMover) fill(s *networkState) {
+	units, rows := m.units(), len(m.target)
+	for h, own := range s.weights {
 		before := s.before[h*rows : (h+1)*rows]
 		m.combine(before, own)
 		m.vectors.MaxScalar(s.outputs[h*rows:(h+1)*rows], before, 0)
@@ -63,6 +77,7 @@ func (m *networkMover) newState() *networkState {
 	for h := range units {
 		s.pull[h] = 0
 		row := s.gram[h*units : (h+1)*units]
+		clear(row)
 		for start := 0; start < rows; start += rowBlock {
 			output := s.outputs[h*rows+start : h*rows+min(start+rowBlock, rows)]
 			m.addProducts(row, s.outputs, start, output)
@@ -70,7 +85,6 @@ func (m *networkMover) newState() *networkState {
 		}
 	}
 	s.logLik = m.likelihood.at(s.gram, s.pull, s.logSigma)
-	return s
 }
 
 // combine is Σ_k w_k x_k.

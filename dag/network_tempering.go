@@ -13,6 +13,8 @@ const (
 	// of the particles that are effectively left after a step: it sets how far β rises
 	keptShare     = 0.5
 	mostTempering = 300 // steps; beyond, β rises to 1 at once
+	// keptParameters is of how many particles the parameters are kept, for draws of them.
+	keptParameters = 32
 )
 
 // island is the result of one run of particles for a family.
@@ -23,20 +25,27 @@ type island struct {
 	thetas      [][]float64 // draws of the parameters, of equal weight
 }
 
-// temper runs particles from the prior to the posterior of a family through prior · likelihood^β (a
-// sequential Monte Carlo sampler, Del Moral, Doucet and Jasra 2006). Every step raises β so far
-// that half of the particles are effectively left, resamples them, and moves each by some sweeps.
-// The mean of exp(logEvidence) is the evidence, up to what the choice of β adds. Hidden units can
-// be exchanged, and so the posterior has H! copies of each mode; particles that start from the
-// prior, which has this symmetry, take each copy as often as any other, where a fit to one copy
-// would miss the others.
-func (n *networkFamily) temper(random *rand.Rand, l layout, f dgraph.Family, count, sweeps int) island {
+// temper runs particles from the prior to the posterior of a family through prior · likelihood^β
+// (a sequential Monte Carlo sampler, Del Moral, Doucet and Jasra 2006). Every step raises β so far
+// that half of the particles are effectively left, draws the starts of so many chains from them,
+// and moves each chain by some sweeps; the states after all sweeps of all chains are the particles
+// of the next step, so that no sweep is wasted (Dau and Chopin 2022). The mean of exp(logEvidence)
+// is the evidence, up to what the choice of β adds. Hidden units can be exchanged, and so the
+// posterior has H! copies of each mode; particles that start from the prior, which has this
+// symmetry, take each copy as often as any other, where a fit to one copy would miss the others.
+func (n *networkFamily) temper(random *rand.Rand, l layout, f dgraph.Family, chains, sweeps int) island {
 	out := island{sweeps: sweeps}
 	mover := n.newMover(random)
-	particles, spare := make([]*networkState, count), make([]*networkState, count)
-	for i := range particles {
-		particles[i], spare[i] = mover.newState(), mover.newState()
+	states := make([]*networkState, chains)
+	for i := range states {
+		states[i] = mover.emptyState()
 	}
+	particles := make([]networkPoint, chains*sweeps)
+	for i := range particles {
+		mover.drawPrior(states[0])
+		particles[i].record(states[0])
+	}
+	keepEvery := max(sweeps*chains/keptParameters, 1)
 	logLik := make([]float64, len(particles))
 	for step, beta := 0, 0.0; beta < 1; step++ {
 		for i, s := range particles {
@@ -57,22 +66,23 @@ func (n *networkFamily) temper(random *rand.Rand, l layout, f dgraph.Family, cou
 		}
 		// Systematic resampling.
 		u, sum, from := random.Float64(), 0.0, -1
-		for i := range spare {
-			for from < len(particles)-1 && sum <= (float64(i)+u)/float64(len(particles)) {
+		for i, s := range states {
+			for from < len(particles)-1 && sum <= (float64(i)+u)/float64(chains) {
 				from++
 				sum += math.Exp(logWeights[from] - total)
 			}
-			spare[i].copyFrom(particles[from])
+			particles[from].restore(s)
 		}
-		particles, spare = spare, particles
-		for _, s := range particles {
-			for range sweeps {
+		for i, s := range states {
+			mover.fill(s)
+			for k := range sweeps {
 				mover.sweep(s, beta)
+				particles[i*sweeps+k].record(s)
+				if beta == 1 && (i*sweeps+k+1)%keepEvery == 0 {
+					out.thetas = append(out.thetas, mover.parameters(l, f, s))
+				}
 			}
 		}
-	}
-	for _, s := range particles {
-		out.thetas = append(out.thetas, mover.parameters(l, f, s))
 	}
 	return out
 }

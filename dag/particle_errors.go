@@ -3,27 +3,34 @@ package dag
 import (
 	"math"
 
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// islandSpread is the standard deviation of the log evidence of one fine island, over all families.
-func (s *particleScores) islandSpread() float64 {
-	var squares, degrees float64
+// islandSpread is the standard deviation of the log evidence of one fine island of a family with so
+// many parents, over families with about as many: more parents, more of it.
+func (s *particleScores) islandSpread() func(parents int) float64 {
+	var squares, degrees [dgraph.MaxNodes + 1]float64
 	for f := range s.islands {
 		islands := s.settled(f)
 		mean := 0.0
 		for _, own := range islands {
 			mean += own.logEvidence / float64(len(islands))
 		}
+		size := s.problem.Families[f].Parents.Len()
 		for _, own := range islands {
-			squares += square(own.logEvidence - mean)
+			squares[size] += square(own.logEvidence - mean)
 		}
-		degrees += math.Max(0, float64(len(islands)-1))
+		degrees[size] += math.Max(0, float64(len(islands)-1))
 	}
-	if degrees == 0 {
-		return 1
+	return func(parents int) float64 {
+		// as if one more island had shown a standard deviation of one
+		sum, count := 1.0, 1.0
+		for size := max(parents-1, 0); size <= min(parents+1, dgraph.MaxNodes); size++ {
+			sum, count = sum+squares[size], count+degrees[size]
+		}
+		return math.Sqrt(sum / count)
 	}
-	return math.Sqrt(squares / degrees)
 }
 
 // combine is the log mean evidence of islands and its standard error, from the spread of their

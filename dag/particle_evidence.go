@@ -17,17 +17,18 @@ import (
 // chosen by hand, for answers within minutes: they decide about speed, and what they leave open
 // shows in the verdict.
 const (
-	pilotParticles = 16
-	pilotSweeps    = 1
-	fineParticles  = 32
-	fineSweeps     = 2
-	firstIslands   = 2 // fine islands of a family before its error is known
+	pilotChains  = 3
+	pilotSweeps  = 4
+	fineChains   = 8
+	fineSweeps   = 8
+	firstIslands = 2 // fine islands of a family before its error is known
 	// levelIslands is after how many islands of a family the next are of a level above, whose
-	// particles move levelSweeps times as long, where logs of the islands have a standard deviation
-	// of more than levelSpread nats: the mean of many is that of a few lucky ones then, and fewer
-	// that settle know it better.
+	// particles move levelSweeps times as long, where logs of the islands have a standard
+	// deviation of more than levelSpread nats: the mean of many is that of a few lucky ones then,
+	// and fewer that settle know it better. Four times the moves halve the standard deviation s,
+	// and exp(s²) − 1, the variance of the evidence of one, falls by more than four from 0.5 on.
 	levelIslands = 12
-	levelSpread  = 1
+	levelSpread  = 0.6
 	levelSweeps  = 4
 	mostLevel    = 2
 	// levelCounts is how many islands of a level replace those of the levels below.
@@ -97,9 +98,9 @@ const (
 )
 
 // Which families get fine islands: those whose errors move the probability of a family by more than
-// wantedSpread, for at most fineRounds rounds. Edges then have errors of 0.01 to 0.015.
+// wantedSpread, for at most fineRounds rounds. Edges then have errors of 0.01 to 0.018.
 const (
-	wantedSpread = 0.008
+	wantedSpread = 0.01
 	fineRounds   = 150
 	// certainShare is the weight of the error of a family that is certain: it moves no probability,
 	// but the evidence of all graphs.
@@ -115,6 +116,7 @@ type particleScores struct {
 	place   map[dgraph.Family]int
 	exact   []bool     // families without parents, which have a closed form [F]
 	pilot   []float64  // log evidence of the pilot run; NaN without [F]
+	second  []float64  // that of a second one, of families with fine islands [F]
 	islands [][]island // fine islands [F]
 	pilots  int        // runs so far
 	fine    int        // fine islands so far
@@ -130,7 +132,7 @@ func newParticleScores(p *Problem, seed uint64, spend int, status func(string)) 
 	}
 	s := &particleScores{
 		problem: p, seed: seed, status: status, place: map[dgraph.Family]int{}, most: spend,
-		exact: make([]bool, len(p.Families)), pilot: make([]float64, len(p.Families)), islands: make([][]island, len(p.Families)),
+		exact: make([]bool, len(p.Families)), pilot: make([]float64, len(p.Families)), second: make([]float64, len(p.Families)), islands: make([][]island, len(p.Families)),
 	}
 	for i, f := range p.Families {
 		s.place[f] = i
@@ -291,22 +293,34 @@ func swing(p, se float64) float64 {
 
 // runPilots makes pilot runs of families.
 func (s *particleScores) runPilots(ctx gocontext.Context, batch []int) error {
-	p, l := s.problem, s.problem.layout()
-	pilots, err := s.shareIslands(ctx, "pilots", batch, nil, func(k int) island {
-		f := p.Families[batch[k]]
-		random := stream.Rand(s.seed, "pilot/"+strconv.Itoa(batch[k]))
-		return newNetworkFamily(p, f).temper(random, l, f, pilotParticles, pilotSweeps)
-	})
-	for k, own := range pilots {
-		s.pilot[batch[k]] = own.logEvidence
+	if err := s.runPilotsInto(ctx, s.pilot, "pilot", batch); err != nil {
+		return err
 	}
 	s.pilots += len(batch)
-	s.status(fmt.Sprintf("pilot runs of %d of %d families", s.pilots, len(p.Families)))
+	s.status(fmt.Sprintf("pilot runs of %d of %d families", s.pilots, len(s.problem.Families)))
+	return nil
+}
+
+// runPilotsInto keeps the log evidences of pilot runs, whose randomness has a name.
+func (s *particleScores) runPilotsInto(ctx gocontext.Context, to []float64, name string, batch []int) error {
+	p, l := s.problem, s.problem.layout()
+	pilots, err := s.shareIslands(ctx, name+"s", batch, nil, func(k int) island {
+		f := p.Families[batch[k]]
+		random := stream.Rand(s.seed, name+"/"+strconv.Itoa(batch[k]))
+		return newNetworkFamily(p, f).temper(random, l, f, pilotChains, pilotSweeps)
+	})
+	for k, own := range pilots {
+		to[batch[k]] = own.logEvidence
+	}
 	return err
 }
 
 // addIslands adds a fine island for each entry of batch.
 func (s *particleScores) addIslands(ctx gocontext.Context, batch []int) error {
+	fresh := slices.DeleteFunc(slices.Compact(slices.Clone(batch)), func(f int) bool { return len(s.islands[f]) > 0 })
+	if err := s.runPilotsInto(ctx, s.second, "second pilot", fresh); err != nil {
+		return err
+	}
 	p, l := s.problem, s.problem.layout()
 	first := make([]int, len(batch))                                  // the number of the island among those of its family
 	levels, place := make([]int, len(batch)), make([]int, len(batch)) // place: among those of the level
@@ -326,7 +340,7 @@ func (s *particleScores) addIslands(ctx gocontext.Context, batch []int) error {
 		// every other one moves twice as long: what that changes shows whether particles had
 		// settled
 		sweeps := fineSweeps << (place[k] % 2)
-		return newNetworkFamily(p, f).temper(random, l, f, fineParticles, sweeps*islandCost(levels[k]))
+		return newNetworkFamily(p, f).temper(random, l, f, fineChains, sweeps*islandCost(levels[k]))
 	})
 	for k, own := range found {
 		own.level = levels[k]

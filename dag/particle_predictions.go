@@ -7,8 +7,9 @@ import (
 )
 
 // scores are what is known of all families: from fine islands where there are any, else from the
-// pilot run, else predicted from smaller families. Pilot runs are corrected by how far fine islands
-// have been from those of sets of their size. optimistic: with predictions raised.
+// pilot run, else predicted from smaller families. Pilot runs are corrected by how far fine
+// islands are from second pilot runs of sets of their size: first ones are those of lucky
+// families, which is why these got islands. optimistic: with predictions raised.
 func (s *particleScores) scores(optimistic bool) Scores {
 	families := s.problem.Families
 	out := Scores{Families: families, LogEvidence: make([]float64, len(families)), SE: make([]float64, len(families))}
@@ -16,10 +17,8 @@ func (s *particleScores) scores(optimistic bool) Scores {
 	var sizes, gaps []float64
 	for f := range s.islands {
 		if islands := s.settled(f); len(islands) > 0 {
-			out.LogEvidence[f], out.SE[f] = s.combine(islands, spread)
-			if !math.IsNaN(s.pilot[f]) {
-				sizes, gaps = append(sizes, float64(families[f].Parents.Len())), append(gaps, out.LogEvidence[f]-s.pilot[f])
-			}
+			out.LogEvidence[f], out.SE[f] = s.combine(islands, spread(families[f].Parents.Len()))
+			sizes, gaps = append(sizes, float64(families[f].Parents.Len())), append(gaps, out.LogEvidence[f]-s.second[f])
 		}
 	}
 	shift, scatter := fitGaps(sizes, gaps)
@@ -31,15 +30,23 @@ func (s *particleScores) scores(optimistic bool) Scores {
 			}
 			continue
 		case !math.IsNaN(s.pilot[i]):
-			out.LogEvidence[i], out.SE[i] = s.pilot[i]+shift(f.Parents.Len()), scatter
+			gap := shift(f.Parents.Len())
+			out.LogEvidence[i], out.SE[i] = s.pilot[i]+gap, pilotError(gap, scatter)
 		default:
-			out.LogEvidence[i], out.SE[i] = s.predict(f, out.LogEvidence, optimistic), 2*scatter
+			out.LogEvidence[i], out.SE[i] = s.predict(f, out.LogEvidence, optimistic), 2*pilotError(shift(f.Parents.Len()), scatter)
 			if optimistic {
 				out.LogEvidence[i] += optimism
 			}
 		}
 	}
 	return out
+}
+
+// pilotError is the standard error of pilot runs whose logarithms are too small by a gap: estimates
+// whose mean is right and whose logarithms are normal with a standard deviation s have a mean
+// logarithm that is s²/2 too small. It is at least the scatter of the gaps.
+func pilotError(gap, scatter float64) float64 {
+	return math.Max(scatter, math.Sqrt(2*math.Max(gap, 0)))
 }
 
 // predict is what a family can be expected to have: that of the family without a parent and the

@@ -113,7 +113,7 @@ const (
 // settled, and what their errors make of the edges.
 func (s *particleScores) certify(ctx gocontext.Context, graphs *Posterior, draws []Draw, edgeErrors [][]float64) (*Certificate, error) {
 	c := &Certificate{
-		KHat: Number(math.NaN()), Families: len(s.problem.Families), Draws: s.pilots*pilotParticles + s.fine*fineParticles,
+		KHat: Number(math.NaN()), Families: len(s.problem.Families), Draws: s.pilots*pilotChains*pilotSweeps + s.fine*fineChains*fineSweeps,
 		WorstSE: worstError(edgeErrors), Islands: s.fine,
 	}
 	rough, total := 0.0, 0.0
@@ -182,7 +182,7 @@ func (s *particleScores) parameters(random *rand.Rand) parameterSource {
 			return theta
 		}
 		if len(s.islands[f]) == 0 {
-			s.islands[f] = []island{newNetworkFamily(p, p.Families[f]).temper(random, l, p.Families[f], fineParticles, fineSweeps)}
+			s.islands[f] = []island{newNetworkFamily(p, p.Families[f]).temper(random, l, p.Families[f], fineChains, fineSweeps)}
 		}
 		if cumulative[f] == nil {
 			logs := make([]float64, len(s.settled(f)))

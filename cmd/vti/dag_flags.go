@@ -151,7 +151,7 @@ func (f *dagWalkFlags) register(cmd *cobra.Command) {
 		flags.Var(count{&f.candidates, 1}, "candidates", "chains: likely parents of a node whose sets are summed over; changes the speed, not the answer (default 12)")
 		flags.Var(parsed[dag.Evidence]{&f.evidence, dag.ParseEvidence}, "evidence",
 			"evidences: closed, by closed forms (all but mlp); particles, by tempering (mlp); flow, by weights of a trained flow, to compare; auto: closed where possible, else particles")
-		flags.Var(count{&f.islands, 1}, "islands", "particles: most islands of 32 particles for the families that matter (default by the number of rows)")
+		flags.Var(count{&f.islands, 1}, "islands", "particles: most islands of 64 particles for the families that matter (default by the number of rows)")
 	})
 	completeWith(cmd, "structure", "auto", "exact", "chains", "made")
 	completeWith(cmd, "evidence", "auto", "closed", "flow", "particles")
