@@ -60,10 +60,11 @@ func Hierarchies() ([]Hierarchy, error) {
 		h.Flags, h.Stan, h.Flat = append(h.Flags, flags...), stan, stan == 0
 		list = append(list, h)
 	}
-	other("sleepstudy", "Reaction ~ Days + (Days | Subject)", 0.014, 34.4)
-	other("radon", "log_radon ~ floor + (1 | county)", 0.016, 34.9)
+	other("sleepstudy", "Reaction ~ Days + (Days | Subject)", 0.014, 5)
+	other("rats", "weight ~ day + (day | rat)", 0.016, 7.1)
+	other("radon", "log_radon ~ floor + (1 | county)", 0.016, 7.1)
 	other("epil", "y ~ lbase*trt + lage + V4 + (1 | subject)", 0.11, 7.6, "--likelihood", "poisson")
-	other("cbpp", "sick ~ period + (1 | herd)", 0.29, 44, "--likelihood", "logistic")
+	other("cbpp", "sick ~ period + (1 | herd)", 0.29, 4.8, "--likelihood", "logistic")
 	other("grouseticks", "TICKS ~ YEAR + cHEIGHT + (1 | BROOD) + (1 | INDEX) + (1 | LOCATION)", 1.5, 74.1, "--likelihood", "poisson")
 	other("verbagg", "r2 ~ Anger + gender + btype + situ + (1 | id) + (1 | item)", 4.3, 135.7, "--likelihood", "logistic")
 	other("insteval", "y ~ 1 + (1 | s) + (1 | d)", 8, 0)
