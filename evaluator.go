@@ -112,7 +112,7 @@ func (e *evaluator) drawCodesFrom(name string, models ModelDistribution, random 
 // logPrior evaluates log p(m) of each code.
 func (e *evaluator) logPrior(codes [][]int32) ([]float64, error) {
 	return e.overCodes("prior", codes, func(_ *Context, codes *Node) []*Node {
-		return []*Node{toFloat64(e.target.LogPrior(codes))}
+		return []*Node{toFloat64(logPriorOf(e.target, codes))}
 	})
 }
 
@@ -188,7 +188,7 @@ func (e *evaluator) pull(codes []int32, theta []float64) (pushed, error) {
 		z, logDet := e.flowOf(codes, mask, dtypes.Float64).ToBase(ctx.In(flowScope), mask, e.features(codes), theta)
 		z = toFloat64(z)
 		used := ConvertDType(mask, dtypes.Float64)
-		return []*Node{logConditional(mask, z, logDet), e.target.LogJoint(codes, mask, theta), ReduceSum(Mul(used, Square(z)), -1), ReduceSum(used, -1)}
+		return []*Node{logConditional(mask, z, logDet), logJointOf(e.target, codes, mask, theta), ReduceSum(Mul(used, Square(z)), -1), ReduceSum(used, -1)}
 	}, tensors.FromFlatDataAndDimensions(codes, batch, sites), tensors.FromFlatDataAndDimensions(theta, batch, dim))
 	if err != nil {
 		return pushed{}, err
@@ -206,7 +206,7 @@ func (e *evaluator) pull(codes []int32, theta []float64) (pushed, error) {
 // dtype: that of z in training, Float64 where densities certify.
 func (e *evaluator) pushGraph(ctx *Context, codes, mask, z *Node, dtype dtypes.DType) (theta, logQ, logJoint *Node) {
 	theta, logDet := e.flowOf(codes, mask, dtype).ToParams(ctx.In(flowScope), mask, e.features(codes), z)
-	return theta, logConditional(mask, ConvertDType(z, dtype), logDet), e.target.LogJoint(codes, mask, theta)
+	return theta, logConditional(mask, ConvertDType(z, dtype), logDet), logJointOf(e.target, codes, mask, theta)
 }
 
 // logProb is log q(m) + log q(θ | m) of each row: a code and a row of theta [n,D].

@@ -11,7 +11,9 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
 )
 
@@ -68,6 +70,58 @@ func TestLibraryOperationsRunEverywhere(t *testing.T) {
 		device.Close()
 	}
 }
+
+// The lines about responses compile, and give a Poisson density with its constants.
+func TestLibraryResponses(t *testing.T) {
+	page, err := os.ReadFile("docs/library.md")
+	require.NoError(t, err)
+	this, err := os.ReadFile("library_test.go")
+	require.NoError(t, err)
+	device, err := gpu.Open(gpu.Reference)
+	require.NoError(t, err)
+	defer device.Close()
+	y := []float64{0, 3}
+	exec, err := NewExec(device.Backend(), func(eta *Node) *Node {
+		poisson := likelihood.New(likelihood.PoissonKind, likelihood.Shape{})
+		logLikelihood := likelihood.LogDensity(poisson, y, nil, eta, nil) // y []float64, eta [B,n] -> [B]
+		return logLikelihood
+	})
+	require.NoError(t, err)
+	outputs, err := exec.Exec([][]float64{{0.5, 1}})
+	require.NoError(t, err)
+	want := -math.Exp(0.5) + 3 - math.E - math.Log(6)
+	require.InDelta(t, want, outputs[0].Value().([]float64)[0], 1e-12)
+	shown := regexp.MustCompile(`(?m)^(\w+ := likelihood\..*)$`).FindAllString(string(page), -1)
+	require.Len(t, shown, 2)
+	for _, line := range shown {
+		require.Contains(t, string(this), "\t"+line)
+	}
+}
+
+// A target whose densities are not a number for each row is told what they are.
+func TestTargetOfWrongShapes(t *testing.T) {
+	device := openDevice(t, gpu.CPU)
+	for _, c := range []struct {
+		target vti.Target
+		want   string
+	}{
+		{scalarPrior{newConjugate(30, 3)}, "LogPrior of vti_test.scalarPrior: got a result of shape [], want ["},
+		{wideJoint{newConjugate(30, 3)}, "LogJoint of vti_test.wideJoint: got a result of shape ["},
+	} {
+		_, err := vti.Solve(t.Context(), device, c.target, vti.SolveConfig{Fit: vti.Config{Steps: 10}})
+		require.ErrorContains(t, err, c.want)
+		_, err = vti.Fit(t.Context(), device, c.target, vti.Config{Steps: 10})
+		require.ErrorContains(t, err, c.want)
+	}
+}
+
+type scalarPrior struct{ *conjugate }
+
+func (scalarPrior) LogPrior(codes *Node) *Node { return Const(codes.Graph(), -1.0) }
+
+type wideJoint struct{ *conjugate }
+
+func (wideJoint) LogJoint(_, _, theta *Node) *Node { return theta }
 
 // What the table of imports says of a package is there.
 func TestLibraryNamesWhatPackagesHave(t *testing.T) {

@@ -44,7 +44,7 @@ func logPriors(device *gpu.Device, target Target) ([]float64, error) {
 		return nil, nil
 	}
 	exec, err := NewExec(device.Backend(), func(index *Node) *Node {
-		return toFloat64(target.LogPrior(space.Codes(cards, index)))
+		return toFloat64(logPriorOf(target, space.Codes(cards, index)))
 	})
 	if err != nil {
 		return nil, err

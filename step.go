@@ -25,7 +25,7 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph) []*Node {
 	_, logQ, logJoint := t.pushGraph(ctx, codes, mask, z, t.dtype)
 	logH := Sub(logQ, logJoint)
 	logModel := cfg.Models.LogProb(ctx.In(modelScope), codes)
-	logPrior := ConvertDType(target.LogPrior(codes), dtypes.Float64)
+	logPrior := ConvertDType(logPriorOf(target, codes), dtypes.Float64)
 	loss := Add(ConvertDType(logH, dtypes.Float64), Sub(logModel, logPrior)) // eq. 10, per draw
 
 	// Both gradients come from one sweep: the score-function loss takes its rewards as constants,

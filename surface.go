@@ -164,7 +164,7 @@ const evaluatedRows = 8
 // rows.
 func newGradientEvaluator(device *gpu.Device, target Target, most int) (gradients, error) {
 	exec, err := NewExec(device.Backend(), func(codes, theta *Node) (*Node, *Node) {
-		value := target.LogJoint(codes, target.Space().Mask(codes), theta)
+		value := logJointOf(target, codes, target.Space().Mask(codes), theta)
 		return value, Gradient(ReduceAllSum(value), theta)[0]
 	})
 	if err != nil {
