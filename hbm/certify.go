@@ -110,7 +110,9 @@ func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certific
 			return nil, err
 		}
 		c := w.certificate(sample)
-		if missed := psis.TailShare(c.KHat, draws); missed <= verdict.DoubtfulMissed && c.ESS >= enoughESS || draws >= most {
+		enough := psis.TailShare(c.KHat, draws) <= verdict.DoubtfulMissed && c.ESS >= enoughESS
+		hopeless := c.Verdict == vti.Failed && draws >= 2*firstDraws // which more draws do not change
+		if enough || hopeless || draws >= most {
 			return c, nil
 		}
 		draws = min(2*draws, most)
