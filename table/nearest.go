@@ -54,24 +54,28 @@ func Nearest(name string, names []string) []string {
 	return near
 }
 
-// editDistance is the Levenshtein distance in characters.
+// editDistance counts the characters that differ, where two neighbours that are exchanged are one
+// difference.
 func editDistance(a, b string) int {
 	x, y := []rune(a), []rune(b)
-	row := make([]int, len(y)+1)
+	row, before := make([]int, len(y)+1), make([]int, len(y)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i, u := range x {
-		diagonal := row[0]
-		row[0] = i + 1
+		next := make([]int, len(row))
+		next[0] = i + 1
 		for j, v := range y {
-			substitute := diagonal
+			substitute := row[j]
 			if u != v {
 				substitute++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(substitute, row[j]+1, row[j+1]+1)
+			next[j+1] = min(substitute, next[j]+1, row[j+1]+1)
+			if i > 0 && j > 0 && u == y[j-1] && x[i-1] == v {
+				next[j+1] = min(next[j+1], before[j-1]+1)
+			}
 		}
+		before, row = row, next
 	}
 	return row[len(y)]
 }

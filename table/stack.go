@@ -97,7 +97,7 @@ func (t *Table) Below(second *Table, names []string, drop bool) (both *Table, dr
 		return nil, 0, err
 	}
 	if len(missing) > 0 && !drop {
-		return nil, 0, fmt.Errorf("%s: missing values: %s (of %d rows)", second.Path, second.DescribeMissing(missing), second.Rows())
+		return nil, 0, fmt.Errorf("%s: missing values: %s (of %d rows): fill them in, or leave these rows out", second.Path, second.DescribeMissing(missing), second.Rows())
 	}
 	if len(missing) > 0 {
 		if second, dropped, err = second.DropMissing(there); err != nil {

@@ -26,6 +26,8 @@ func TestLookupSuggests(t *testing.T) {
 	table := parse(t, "map,tc,ldl,hdl,LTG\n1,2,3,4,5\n")
 	for name, want := range map[string]string{
 		"Map":    `no column "Map"; the nearest is "map"`,
+		"tcl":    `the nearest is "tc"`,
+		"mpa":    `the nearest is "map"`,
 		"ldk":    `the nearest are "ldl"`,
 		"bdl":    `the nearest are "ldl", "hdl"`,
 		"ltg":    `the nearest is "LTG"`,

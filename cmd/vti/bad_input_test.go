@@ -43,7 +43,7 @@ func TestBadInput(t *testing.T) {
 		"no header":           {"1,2\n3,4\n5,7\n", "data.csv --target y", []string{"no header: line 1 holds only numbers"}},
 		"ragged row":          {"a,y\n1,2\n3\n4,5\n", "data.csv --target y", []string{"line 3: got 1 cells, want 2 as in the header"}},
 		"no target":           {good, "data.csv", []string{"no target column was given; the columns are a, b, c, y"}},
-		"missing target":      {"age,weight,height\n1,2,3\n2,3,5\n", "data.csv --target wieght", []string{`no column "wieght"`, `the nearest is "weight"`}},
+		"missing target":      {"age,weight,height\n1,2,3\n2,3,5\n", "data.csv --target wieght", []string{`no column "wieght"`, `the nearest are "weight", "height"`}},
 		"non-numeric cell":    {"a,y\n1,2\nx,3\n5,7\n", "data.csv --target y", []string{`line 3, column "a": got "x"`}},
 		"constant predictor":  {"a,b,y\n1,2,3\n1,3,4\n1,5,9\n", "data.csv --target y", []string{`"a" is constant`, "--drop-degenerate leaves them out"}},
 		"duplicate predictor": {"a,b,y\n1,2,3\n2,4,4\n4,8,9\n", "data.csv --target y", []string{`"b" is "a" up to shift and scale`}},
@@ -120,10 +120,14 @@ func TestBadUsageOfOtherCommands(t *testing.T) {
 		"rjmcmc varsel nosuch.csv --target y":             "no such file",
 		"rjmcmc varsel data.csv --target y --chains 1":    "expected a whole number from 2",
 		"rjmcmc varsel data.csv --target y --thin 9999":   "keep no draw",
-		"compare":                 "expected two run directories, found 0",
-		"compare nowhere nowhere": "nowhere is not a run directory",
-		"varsle data.csv":         `unknown command "varsle"`,
-		"version now":             "unknown command",
+		"compare":                                 "expected two run directories, found 0",
+		"compare nowhere nowhere":                 "nowhere is not a run directory",
+		"varsle data.csv":                         `unknown command "varsle"`,
+		"simulate varsl --out x.csv":              `unknown command "varsl"; did you mean varsel? (see vti simulate --help)`,
+		"varsel data.csv --target y --seed one":   `--seed: expected a whole number, found "one"`,
+		"varsel data.csv --target y --max-time 5": `--max-time: expected a time such as 90s or 10m, found "5"`,
+		"predict data.csv nowhere":                "data.csv is a file, no run directory: the directory of the run comes before the table",
+		"version now":                             "unknown command",
 	} {
 		t.Run(args, func(t *testing.T) {
 			emptyDir(t, "data.csv", good)
@@ -143,8 +147,8 @@ func TestBadUsageOfOtherCommands(t *testing.T) {
 func TestDegenerateAndMissingDropped(t *testing.T) {
 	emptyDir(t, "data.csv", "a,b,k,y\n1,2,1,3\n2,4,1,4\n4,8,1,9\n5,NA,1,2\n6,12,1,7\n")
 	got := mustRun(t, "exact", "data.csv", "--target", "y", "--na", "drop", "--drop-degenerate", "--quiet")
-	assert.Contains(t, got.stdout, "data.csv: 4 rows, target y, 1 predictors to select from")
-	assert.Contains(t, got.stdout, "1 rows with missing values dropped")
+	assert.Contains(t, got.stdout, "data.csv: 4 rows, target y, 1 predictor to select from")
+	assert.Contains(t, got.stdout, "1 row with missing values dropped")
 	assert.Contains(t, got.stdout, "k left out: it is constant")
 	assert.Contains(t, got.stdout, `b left out: it is "a" up to shift and scale`)
 	json := mustRun(t, "exact", "data.csv", "--target", "y", "--na", "drop", "--drop-degenerate", "--json")

@@ -64,11 +64,7 @@ func (d *discovery) printProblem() {
 		fmt.Fprintln(d.text, "  "+note)
 	}
 	if data.DroppedRows > 0 {
-		rows := "rows"
-		if data.DroppedRows == 1 {
-			rows = "row"
-		}
-		fmt.Fprintf(d.text, "  %d %s with missing values dropped\n", data.DroppedRows, rows)
+		fmt.Fprintf(d.text, "  %s with missing values dropped\n", counted(data.DroppedRows, "row"))
 	}
 	if cells := data.MissingCells(); cells > 0 {
 		fmt.Fprintf(d.text, "  %d missing cells are drawn, as missing at random\n", cells)

@@ -217,9 +217,20 @@ func printMarginal(w io.Writer, e *predict.Effects, curve bool) {
 		fmt.Fprintln(w)
 		table := header("<difference", "mean", "sd", "<"+level, "P(>0)", "P(=0)")
 		for _, c := range e.Contrasts {
-			add(table, c.By, strings.Join(c.First, ", ")+" − "+strings.Join(c.Second, ", "), short(c.Mean), short(c.SD), interval(c.Low, c.High), fmt.Sprintf("%.3f", float64(c.Positive)), fmt.Sprintf("%.3f", float64(c.Zero)))
+			add(table, c.By, strings.Join(c.First, ", ")+" − "+strings.Join(c.Second, ", "), short(c.Mean), short(c.SD), interval(c.Low, c.High), ofDraws(c.Positive), ofDraws(c.Zero))
 		}
 		table.print(w)
 	}
 	fmt.Fprintf(w, "\nWritten to %s.\n", strings.Join(e.Files, ", "))
+}
+
+// ofDraws writes the share of some thousand draws: none of them is no proof that there is none.
+func ofDraws(share predict.Number) string {
+	switch {
+	case share < 0.0005:
+		return "<0.001"
+	case share >= 0.9995:
+		return ">0.999"
+	}
+	return fmt.Sprintf("%.3f", float64(share))
 }

@@ -75,7 +75,7 @@ func (r *hierarchical) printProblem() {
 		fmt.Fprintf(r.text, "  %d groups of %s\n", len(g.Levels), g.Name)
 	}
 	if frame.DroppedRows > 0 {
-		fmt.Fprintf(r.text, "  %d rows with missing values dropped\n", frame.DroppedRows)
+		fmt.Fprintf(r.text, "  %s with missing values dropped\n", counted(frame.DroppedRows, "row"))
 	}
 	if frame.Labels != nil && frame.Response.Binary() {
 		fmt.Fprintf(r.text, "  response: %s is 0, %s is 1\n", frame.Labels[0], frame.Labels[1])

@@ -178,7 +178,17 @@ func flagError(cmd *cobra.Command, args []string, err error) error {
 	if !cmd.HasParent() && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		return unknownCommand(cmd, args[0])
 	}
+	if given := cmd.Flags().Args(); cmd.HasSubCommands() && len(given) > 0 && cmd.Args != nil && cmd.Args(cmd, given) != nil {
+		return unknownCommand(cmd, given[0])
+	}
 	suggestion := ""
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		kinds := map[string]string{"uint64": "a whole number", "float64": "a number", "duration": "a time such as 90s or 10m"}
+		if expected := kinds[invalid.GetFlag().Value.Type()]; expected != "" {
+			return fmt.Errorf("--%s: expected %s, found %q (see %s --help)", invalid.GetFlag().Name, expected, invalid.GetValue(), cmd.CommandPath())
+		}
+	}
 	var missing *pflag.NotExistError
 	if errors.As(err, &missing) && len(missing.GetSpecifiedName()) > 1 {
 		var names []string

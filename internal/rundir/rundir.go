@@ -44,6 +44,9 @@ func WriteJSON(path string, value any) error {
 func ReadRecord(dir string, record any) error {
 	path := filepath.Join(dir, RecordFile)
 	content, err := os.ReadFile(path)
+	if info, none := os.Stat(dir); none == nil && !info.IsDir() {
+		return fmt.Errorf("%s is a file, no run directory: the directory of the run comes before the table", dir)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is not a run directory: it holds no %s", dir, RecordFile)
 	}
