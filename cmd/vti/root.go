@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -67,6 +68,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status i
 		// The user knows why.
 		text = strings.ReplaceAll(text, ": "+context.Canceled.Error(), "")
 		text = strings.ReplaceAll(text, context.Canceled.Error(), "stopped")
+		text = strings.Join(slices.Compact(strings.Split(text, "\n")), "\n") // several may have been
 	case errors.As(err, new(failure)):
 		status = statusFailure
 	}

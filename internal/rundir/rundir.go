@@ -75,7 +75,14 @@ func ReadResult(dir string, result any) error {
 	path := filepath.Join(dir, ResultFile)
 	content, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s holds no %s: the run has not finished", dir, ResultFile)
+		var header struct {
+			Command string `json:"command"`
+		}
+		again := ""
+		if ReadRecord(dir, &header) == nil && (Exists(filepath.Join(dir, PosteriorFile)) || Exists(filepath.Join(dir, ChainsFile))) {
+			again = fmt.Sprintf("; to continue: vti %s --resume %s", header.Command, dir)
+		}
+		return fmt.Errorf("%s holds no %s: the run has not finished%s", dir, ResultFile, again)
 	}
 	if err != nil {
 		return err

@@ -27,3 +27,12 @@ func TestReadRecord(t *testing.T) {
 	require.NoError(t, ReadRecord(dir, &record))
 	require.Equal(t, 7, record.Steps)
 }
+
+// A run that has not finished says how it goes on, where it can.
+func TestUnfinishedRunSaysHowToContinue(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, RecordFile), []byte(`{"command": "varsel", "data": "x.csv", "fingerprint": "ab"}`), 0o644))
+	require.EqualError(t, ReadResult(dir, new(any)), dir+" holds no result.json: the run has not finished")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, PosteriorFile), nil, 0o644))
+	require.EqualError(t, ReadResult(dir, new(any)), dir+" holds no result.json: the run has not finished; to continue: vti varsel --resume "+dir)
+}
