@@ -183,10 +183,24 @@ func (p *Posterior) scoreVariance(probability float64, joint map[int]float64, to
 }
 
 // EdgeErrors are the standard errors of the edge probabilities, [N][N]: those that come from the
-// errors of the scores, and of a sum that is an estimate.
+// errors of the scores, and of a sum that is an estimate. A rare family whose score is known to nats
+// only may change an edge by more than to first order.
 func (p *Posterior) EdgeErrors(draws []Draw) [][]float64 {
 	nodes := p.Structure.Nodes
 	errors, probabilities := zeros(nodes), p.EdgeProbabilities()
+	beyond := zeros(nodes) // squares
+	for f, share := range p.Marginals {
+		se, family := p.Scores.SE[f], p.Scores.Families[f]
+		more := square(swing(share, se)) - square(share*(1-share)*se)
+		if more <= 0 {
+			continue
+		}
+		for i := range nodes {
+			if i != family.Node && family.Parents.Has(i) != (probabilities[i][family.Node] >= 0.5) {
+				beyond[i][family.Node] += more
+			}
+		}
+	}
 	for _, e := range dgraph.OrderedPairs(nodes) {
 		var total float64
 		joint := map[int]float64{}
@@ -198,7 +212,7 @@ func (p *Posterior) EdgeErrors(draws []Draw) [][]float64 {
 				}
 			}
 		}
-		errors[e.From][e.To] = math.Sqrt(p.scoreVariance(probabilities[e.From][e.To], joint, total))
+		errors[e.From][e.To] = math.Sqrt(p.scoreVariance(probabilities[e.From][e.To], joint, total) + beyond[e.From][e.To])
 		if p.drawn > 0 {
 			errors[e.From][e.To] = math.Hypot(errors[e.From][e.To], shareError(probabilities[e.From][e.To], p.drawn))
 		}
