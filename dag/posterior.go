@@ -183,8 +183,8 @@ func (p *Posterior) scoreVariance(probability float64, joint map[int]float64, to
 }
 
 // EdgeErrors are the standard errors of the edge probabilities, [N][N]: those that come from the
-// errors of the scores, and of a sum that is an estimate. A rare family whose score is known to nats
-// only may change an edge by more than to first order.
+// errors of the scores, and of a sum that is an estimate. A rare family whose score is known to
+// nats only may change an edge by more than to first order.
 func (p *Posterior) EdgeErrors(draws []Draw) [][]float64 {
 	nodes := p.Structure.Nodes
 	errors, probabilities := zeros(nodes), p.EdgeProbabilities()
