@@ -289,3 +289,23 @@ func TestSelectionByFamilies(t *testing.T) {
 		}
 	}
 }
+
+// A standard deviation at its bound, of which a correlation of nearly one leaves a millionth, is
+// above what a sum with a coefficient of one rounds away: distances of effects from their mean in
+// standard deviations would be zero there, and a draw have a weight of its own for each group.
+// On radon the log evidence by pavi-e was 16 nats too large for it.
+func TestCorrelatedEffectsDoNotRoundAway(t *testing.T) {
+	r := newRegression(t, frameOf(t, heights(1, 6, 4), FrameOptions{Formula: "y ~ x + (x | g)"}), Options{})
+	p, err := r.Plates()
+	require.NoError(t, err)
+	g := p.groups[0]
+	for _, z := range []float64{0, 3, 1e3, -1e6} {
+		out := MustExecOnce(testkit.Backend(t), func(values *Node) *Node {
+			at := func(i int) *Node { return Slice(values, AxisElem(i)) }
+			return p.factorNodes(g.varyingGroup, 1, []*Node{at(0), at(1), at(2)}, presence{})[1][1]
+		}, []float64{1, leastRatio * r.coordinates[g.sd[1]].unit, z})
+		left := tensors.MustCopyFlatData[float64](out)[0]
+		const noise = 0.7
+		require.InDelta(t, noise, ((1+noise*left)-1)/left, 1e-3, "z = %v", z)
+	}
+}

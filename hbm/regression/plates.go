@@ -348,6 +348,11 @@ func (p *PlateModel) factorNodes(g *varyingGroup, a int, values []*Node, in pres
 				rest = Mul(rest, Sqrt(MaxScalar(OneMinus(Square(rho)), 1e-12)))
 			}
 		}
+		if len(rows[c]) > 1 {
+			// a standard deviation at its bound times what a correlation of nearly one leaves of it
+			least := leastRatioOf(rest) * p.regression.coordinates[g.sd[c]].unit
+			rest = in.orZero(g.sd[c], MaxScalar(rest, least))
+		}
 		rows[c][c] = rest
 	}
 	return rows

@@ -42,13 +42,17 @@ const leastRatio, leastRatio32 = 1e-12, 1e-5
 
 func (l scaleLink) ToEvent(u *Node, _ []int) (value, logDet *Node) {
 	s := newScaleMap(u, OnesLike(u), l.unit, 1)
-	// A sum of a coefficient and an effect rounds away effects that are smaller yet: their
-	// distances in standard deviations would be zero, and their density too large.
-	least := leastRatio
-	if u.DType() == dtypes.Float32 {
-		least = leastRatio32
+	return Squeeze(MaxScalar(s.scale, leastRatioOf(u)*l.unit), -1), ReduceSum(AddScalar(Add(s.logRatio, s.logSlope), math.Log(l.unit)), -1)
+}
+
+// leastRatioOf is the bound in the type of a node. A sum of a coefficient and an effect rounds away
+// effects that are smaller yet: their distances in standard deviations would be zero, and their
+// density too large.
+func leastRatioOf(x *Node) float64 {
+	if x.DType() == dtypes.Float32 {
+		return leastRatio32
 	}
-	return Squeeze(MaxScalar(s.scale, least*l.unit), -1), ReduceSum(AddScalar(Add(s.logRatio, s.logSlope), math.Log(l.unit)), -1)
+	return leastRatio
 }
 
 // partialCorrelation is the prior of the coordinate z of a partial correlation; see partialMap. Of
