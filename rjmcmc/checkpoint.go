@@ -214,7 +214,7 @@ func (p *population) transcribe(t *transcript) {
 }
 
 func (l *ladder) transcribe(t *transcript) {
-	t.fields(l.source, l.beta, l.mean, l.sd, l.logNorm, l.tried, l.refused, &l.roundTrips)
+	t.fields(l.source, l.beta, l.flattest.centre, l.flattest.scale, l.flattest.logNorm, l.tried, l.refused, &l.roundTrips)
 	for i := range l.replica {
 		t.fields(&l.replica[i].left, &l.replica[i].returning)
 	}

@@ -80,6 +80,7 @@
 //	lists.go        moves on spaces of short lists
 //	tuning.go       proposals, which adapt during burn-in
 //	tempering.go    copies of each chain at other temperatures, and their exchanges
+//	flattest.go     the copy that explores, and its density
 //	settle.go       draws of chains that had not yet reached the posterior
 //	density.go      Target, and its densities block by block
 //	result.go       Result: draws and what was accepted

@@ -96,6 +96,10 @@ func (r *Result) logEvidence(first, last int) (sum float64) {
 	return sum
 }
 
+// resolution of the bisection, of the larger of a nat and the ratio. Draws far out make it begin
+// with an interval of many digits.
+const resolution = 1e-10
+
 // logRatio solves Σ_hot 1/(1 + exp(f − w)) = Σ_cold 1/(1 + exp(w − f)) for f, the log ratio of the
 // normalising constants of the colder to the hotter density, by bisection; w is the log ratio of
 // the densities at as many draws of each.
@@ -111,7 +115,7 @@ func logRatio(cold, hot []float64) float64 {
 	// f lies within log(number of draws) of the range of w.
 	margin := math.Log(float64(len(hot))) + 1
 	low, high = low-margin, high+margin
-	for range 60 {
+	for high-low > resolution*(1+math.Abs(low)) {
 		f := (low + high) / 2
 		var balance float64
 		for i := range hot {

@@ -104,6 +104,9 @@ func (s *sampler) propagate(w *workspace, c int) float64 {
 	_, theta, _ := s.proposal.row(c)
 	_, from, _ := s.state.row(c)
 	s.compare(w, c)
+	if s.ladder.of(c) == 0 {
+		return s.propagateFlattest(w, c)
+	}
 	if s.density.quadratic != nil {
 		if logRatio, ok := s.transport(w, c); ok {
 			return logRatio
@@ -153,6 +156,10 @@ func (s *sampler) proposeStep(w *workspace, move Move, c int) (scale int, moved 
 	w.kept = active
 	if len(active) == 0 {
 		return 0, false
+	}
+	if s.ladder.of(c) == 0 {
+		s.stepFlattest(c, move, theta, active)
+		return 0, true
 	}
 	if move == Walk {
 		j := active[rng.IntN(len(active))]

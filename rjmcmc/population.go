@@ -86,13 +86,13 @@ func exchange[T any](a, b []T) {
 }
 
 // curvature is entry i, i of the precision of row c's approximation at its temperature, slope entry
-// i of its linear part: those of g and η, weighted by β.
+// i of its linear part: those of a normal density like g and of η, weighted by 1 − β and β.
 func (p *population) curvature(c, i int) float64 {
 	beta := p.ladder.of(c)
 	precision, _ := p.approximation(c)
 	value := beta * precision[i*p.dim+i]
 	if beta < 1 {
-		value += (1 - beta) / (p.ladder.sd[i] * p.ladder.sd[i])
+		value += (1 - beta) * p.ladder.flattest.precision(i)
 	}
 	return value
 }
@@ -102,7 +102,7 @@ func (p *population) slope(c, i int) float64 {
 	_, linear := p.approximation(c)
 	value := beta * linear[i]
 	if beta < 1 {
-		value += (1 - beta) * p.ladder.mean[i] / (p.ladder.sd[i] * p.ladder.sd[i])
+		value += (1 - beta) * p.ladder.flattest.centre[i] * p.ladder.flattest.precision(i)
 	}
 	return value
 }

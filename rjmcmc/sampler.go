@@ -314,6 +314,9 @@ func (s *sampler) size(p *population, c int) int {
 
 // adapt lets burn-in learn from a step within a model.
 func (s *sampler) adapt(adapter *adapter, move Move, c int, change float64) {
+	if move != Jump && s.ladder.of(c) == 0 {
+		return // no step, but a draw
+	}
 	switch move {
 	case Jump:
 		if adapter.items != nil {

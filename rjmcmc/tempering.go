@@ -3,7 +3,6 @@ package rjmcmc
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/transdim/vti/internal/stream"
 )
@@ -12,8 +11,9 @@ import (
 //
 //	π_β(m, θ) ∝ p(m) g(θ)^(1−β) η(θ | m)^β,  1 = β_0 > … > β_{T−1} = 0,
 //
-// with g a wide normal density of the active coordinates. At β = 0 models follow their prior and
-// nothing separates modes. After each iteration, the even and the odd pairs of neighbours in turn
+// with g a wide density of the active coordinates, whose tails reach modes that no chain has seen
+// (flattest.go). At β = 0 models follow their prior, nothing separates modes, and moves draw
+// coordinates from g. After each iteration, the even and the odd pairs of neighbours in turn
 // exchange their states with probability min(1, exp((β_t − β_{t+1}) (x_{t+1} − x_t))), x = log η −
 // log g: pairs that take turns let states travel straight through the ladder (Okabe et al. 2001).
 // The β are placed in burn-in so that exchanges are refused equally often everywhere (Syed et al.
@@ -23,8 +23,7 @@ import (
 type ladder struct {
 	chains   int
 	beta     []float64 // [T]
-	mean, sd []float64 // of g, by coordinate [D]
-	logNorm  []float64 // log of its normalising constants [D]
+	flattest flattest  // g
 	source   *rand.PCG // the state of random
 	random   *rand.Rand
 
@@ -41,8 +40,6 @@ type replica struct {
 
 // Settings of the ladder, chosen by hand, not tuned.
 const (
-	// widening is how much wider g is than what the posterior's chains show of a coordinate.
-	widening = 2
 	// firstPower of evenly spaced numbers are the first β; refusals are interpolated over β to the
 	// power of 1/firstPower.
 	firstPower = 3
@@ -52,12 +49,11 @@ const (
 
 func newLadder(cfg Config, dim int) *ladder {
 	l := &ladder{
-		chains: cfg.Chains, beta: make([]float64, cfg.Temperatures), mean: make([]float64, dim), sd: slices.Repeat([]float64{widening * cfg.InitScale}, dim),
+		chains: cfg.Chains, beta: make([]float64, cfg.Temperatures), flattest: newFlattest(dim, cfg.InitScale),
 		source: stream.Source(cfg.Seed, "rjmcmc/exchange"),
 		tried:  make([]float64, cfg.Temperatures-1), refused: make([]float64, cfg.Temperatures-1), replica: make([]replica, cfg.Chains*cfg.Temperatures),
 	}
 	l.random = rand.New(l.source)
-	l.normalise()
 	for t := range l.beta {
 		l.beta[t] = 1
 		if t > 0 {
@@ -65,14 +61,6 @@ func newLadder(cfg Config, dim int) *ladder {
 		}
 	}
 	return l
-}
-
-// normalise follows a change of sd.
-func (l *ladder) normalise() {
-	l.logNorm = make([]float64, len(l.sd))
-	for j, sd := range l.sd {
-		l.logNorm[j] = math.Log(sd) + 0.5*math.Log(2*math.Pi)
-	}
 }
 
 // of is the β of a row.
@@ -84,14 +72,7 @@ func (l *ladder) logReference(theta []float64, mask []bool) float64 {
 	if len(l.beta) == 1 {
 		return 0
 	}
-	var sum float64
-	for j, on := range mask {
-		if on {
-			u := (theta[j] - l.mean[j]) / l.sd[j]
-			sum -= 0.5*u*u + l.logNorm[j]
-		}
-	}
-	return sum
+	return l.flattest.logDensity(theta, mask)
 }
 
 // temper is the log density of a state at the β of a row.
@@ -113,6 +94,9 @@ func (s *sampler) evaluate(p *population, b *block) error {
 		_, theta, mask := p.row(row)
 		reference := s.logReference(theta, mask)
 		p.base[row], p.tilt[row] = logPrior[row]+reference, logJoint[row]-reference
+		if s.of(row) == 0 && !(p.tilt[row] < math.Inf(1)) {
+			p.tilt[row] = math.Inf(-1) // far out, where no density is as good as none
+		}
 		p.logDensity[row] = s.temper(row, p.base[row], p.tilt[row])
 	}
 	return nil
@@ -129,13 +113,9 @@ func (s *sampler) exchange(iteration int) {
 		for c := range l.chains {
 			cold, hot := t*l.chains+c, (t+1)*l.chains+c
 			logRatio := s.logExchange(cold, hot)
-			accepted := -l.random.ExpFloat64() < logRatio // false for NaN
+			accepted := -l.random.ExpFloat64() < logRatio
 			l.tried[t]++
-			if !math.IsNaN(logRatio) {
-				l.refused[t] -= math.Expm1(min(0, logRatio))
-			} else {
-				l.refused[t]++
-			}
+			l.refused[t] -= math.Expm1(min(0, logRatio))
 			if accepted {
 				s.state.exchangeRows(cold, hot)
 				l.replica[cold], l.replica[hot] = l.replica[hot], l.replica[cold]
@@ -149,9 +129,6 @@ func (s *sampler) exchange(iteration int) {
 // tiltRatio is the log of the acceptance ratio of an exchange of two rows of neighbouring
 // temperatures.
 func (s *sampler) tiltRatio(cold, hot int) float64 {
-	if math.IsInf(s.state.tilt[hot], 1) { // no density, which at β = 0 nothing has noticed
-		return math.NaN()
-	}
 	return (s.ladder.of(cold) - s.ladder.of(hot)) * (s.state.tilt[hot] - s.state.tilt[cold])
 }
 
@@ -167,14 +144,14 @@ func (l *ladder) follow() {
 	}
 }
 
-// renew sets g to the moments of the posterior's chains, widened, and places the temperatures so
+// renew sets g to the moments of the posterior's chains and places the temperatures so
 // that each pair of neighbours has the same share of the refusals since the last time. All
 // densities change.
 func (l *ladder) renew(posterior *Tuning) {
-	for j := range l.sd {
-		l.mean[j], l.sd[j] = posterior.BirthMean[j], widening*posterior.BirthSD[j]
+	for j := range l.flattest.scale {
+		l.flattest.centre[j], l.flattest.scale[j] = posterior.BirthMean[j], posterior.BirthSD[j]
 	}
-	l.normalise()
+	l.flattest.normalise()
 	x := make([]float64, len(l.beta))       // β^(1/firstPower), ascending
 	barrier := make([]float64, len(l.beta)) // sum of refusals up to there
 	for k := range x {

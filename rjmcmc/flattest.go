@@ -1,0 +1,95 @@
+package rjmcmc
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// flattest is the density g of the flattest copy of a chain (tempering.go): active coordinates are
+// independent, each with a Cauchy density. A normal density as wide as what the chains have seen
+// has no draw at modes further away, and chains that all start at one mode would agree on it.
+type flattest struct {
+	centre, scale []float64 // by coordinate [D]
+	logNorm       []float64 // log of its normalising constants, π scale [D]
+}
+
+func newFlattest(dim int, scale float64) flattest {
+	g := flattest{centre: make([]float64, dim), scale: slices.Repeat([]float64{scale}, dim)}
+	g.normalise()
+	return g
+}
+
+// normalise follows a change of scale.
+func (g *flattest) normalise() {
+	g.logNorm = make([]float64, len(g.scale))
+	for j, scale := range g.scale {
+		g.logNorm[j] = math.Log(math.Pi * scale)
+	}
+}
+
+// logDensity is log g of the active coordinates of a row.
+func (g *flattest) logDensity(theta []float64, mask []bool) float64 {
+	var sum float64
+	product := 1.0 // of 1 + u², so that most rows need one logarithm
+	for j, on := range mask {
+		if !on {
+			continue
+		}
+		u := (theta[j] - g.centre[j]) / g.scale[j]
+		sum -= g.logNorm[j]
+		if product *= 1 + u*u; product > 1e150 {
+			sum, product = sum-math.Log(product), 1
+		}
+	}
+	return sum - math.Log(product)
+}
+
+// logDensityOf is log g of coordinate j alone.
+func (g *flattest) logDensityOf(j int, x float64) float64 {
+	u := (x - g.centre[j]) / g.scale[j]
+	return -g.logNorm[j] - math.Log1p(u*u)
+}
+
+// precision is that of the normal density with the quartiles of g, for approximations.
+func (g *flattest) precision(j int) float64 {
+	sd := g.scale[j] / normalQuartile
+	return 1 / (sd * sd)
+}
+
+// normalQuartile is the upper quartile of the standard normal.
+const normalQuartile = 0.67448975
+
+// draw is a draw of coordinate j, by the quantile.
+func (g *flattest) draw(random *rand.Rand, j int) float64 {
+	return g.centre[j] + g.scale[j]*math.Tan(math.Pi*(random.Float64()-0.5))
+}
+
+// stepFlattest draws one of the active coordinates of a row of the flattest copy, or in a Joint
+// step all of them, from g. Their joint density there is g, so that the proposal is always
+// accepted.
+func (s *sampler) stepFlattest(c int, move Move, theta []float64, active []int) {
+	if move == Walk {
+		k := s.rngs[c].IntN(len(active))
+		active = active[k : k+1]
+	}
+	for _, j := range active {
+		s.logRatio[c] += s.ladder.flattest.logDensityOf(j, theta[j])
+		theta[j] = s.density.round(s.ladder.flattest.draw(s.rngs[c], j))
+		s.logRatio[c] -= s.ladder.flattest.logDensityOf(j, theta[j])
+	}
+}
+
+// propagateFlattest is propagate in a row of the flattest copy: births are draws from g.
+func (s *sampler) propagateFlattest(w *workspace, c int) (logRatio float64) {
+	_, theta, _ := s.proposal.row(c)
+	_, from, _ := s.state.row(c)
+	for _, j := range w.died {
+		logRatio += s.ladder.flattest.logDensityOf(j, from[j])
+	}
+	for _, j := range w.born {
+		theta[j] = s.density.round(s.ladder.flattest.draw(s.rngs[c], j))
+		logRatio -= s.ladder.flattest.logDensityOf(j, theta[j])
+	}
+	return logRatio
+}
