@@ -35,52 +35,68 @@ const (
 // anchor finds that of rows.
 func (t *Task) anchor(rows [][]float64) (*anchor, error) {
 	theta := t.startOfMode(rows)
-	value, gradient, precision := t.expand(rows, theta)
+	value, gradient, slopes := t.expand(rows, theta)
 	damping := 0.0
-	dim := len(theta)
 	for range mostNewtonSteps {
-		damped := mat.NewSymDense(dim, nil)
-		damped.CopySym(precision)
-		for i := range dim {
-			damped.SetSym(i, i, damped.At(i, i)*(1+damping))
+		step, err := newtonStep(gradient, slopes, 1+damping)
+		if err != nil {
+			return nil, err
 		}
-		var factor mat.Cholesky
-		var step mat.VecDense
-		if !factor.Factorize(damped) || factor.SolveVecTo(&step, mat.NewVecDense(dim, gradient)) != nil {
-			return nil, errors.New("the expansion at a mode is singular")
-		}
-		next := make([]float64, dim)
-		floats.AddTo(next, theta, step.RawVector().Data)
-		nextValue, nextGradient, nextPrecision := t.expand(rows, next)
+		next := make([]float64, len(theta))
+		floats.AddTo(next, theta, step)
+		nextValue, nextGradient, nextSlopes := t.expand(rows, next)
 		if !(nextValue > value) {
-			if damping = math.Max(1e-3, damping*10); damping > mostDamping || floats.Dot(gradient, step.RawVector().Data) < newtonTolerance {
+			if damping = math.Max(1e-3, damping*10); damping > mostDamping || floats.Dot(gradient, step) < newtonTolerance {
 				break
 			}
 			continue
 		}
 		gain := nextValue - value
-		theta, value, gradient, precision = next, nextValue, nextGradient, nextPrecision
+		theta, value, gradient, slopes = next, nextValue, nextGradient, nextSlopes
 		damping /= 10
 		if gain < newtonTolerance {
 			break
 		}
 	}
-	return t.newAnchor(theta, precision)
+	return t.newAnchor(theta, slopes)
 }
 
-// newAnchor takes the root of the inverse of a precision: symmetric, so that coordinates keep what
-// they mean, but for networks, where coordinates are directions from those that the data determine
-// to those that they leave to the prior.
-func (t *Task) newAnchor(center []float64, precision *mat.SymDense) (*anchor, error) {
-	var eigen mat.EigenSym
-	if !eigen.Factorize(precision, true) {
-		return nil, errors.New("the eigenvalues of a precision were not found")
+// newtonStep is (prior I + S Sᵀ)⁻¹ g, by a matrix of the size of the columns of S: networks have
+// more weights than a data set has rows.
+func newtonStep(gradient []float64, slopes *mat.Dense, prior float64) ([]float64, error) {
+	_, n := slopes.Dims()
+	inner := mat.NewSymDense(n, nil)
+	inner.SymOuterK(1, slopes.T())
+	for i := range n {
+		inner.SetSym(i, i, inner.At(i, i)+prior)
+	}
+	var factor mat.Cholesky
+	var along, back mat.VecDense
+	g := mat.NewVecDense(len(gradient), gradient)
+	along.MulVec(slopes.T(), g)
+	if !factor.Factorize(inner) || factor.SolveVecTo(&along, &along) != nil {
+		return nil, errors.New("the expansion at a mode is singular")
+	}
+	back.MulVec(slopes, &along)
+	back.SubVec(g, &back)
+	back.ScaleVec(1/prior, &back)
+	return back.RawVector().Data, nil
+}
+
+// newAnchor takes the root of the inverse of the precision I + S Sᵀ: symmetric, so that coordinates
+// keep what they mean, but for networks, where coordinates are directions from those that the data
+// determine to those that they leave to the prior.
+func (t *Task) newAnchor(center []float64, slopes *mat.Dense) (*anchor, error) {
+	var directions mat.SVD
+	if !directions.Factorize(slopes, mat.SVDFullU) {
+		return nil, errors.New("the directions of a precision were not found")
 	}
 	dim := len(center)
-	a := &anchor{center: center, axes: mat.NewDense(dim, dim, nil), root: mat.NewDense(dim, dim, nil), scales: eigen.Values(nil)}
-	eigen.VectorsTo(a.axes)
+	a := &anchor{center: center, axes: mat.NewDense(dim, dim, nil), root: mat.NewDense(dim, dim, nil), scales: make([]float64, dim)}
+	directions.UTo(a.axes)
+	copy(a.scales, directions.Values(nil))
 	for k, v := range a.scales {
-		a.scales[k] = 1 / math.Sqrt(v) // at least the prior's precision of 1
+		a.scales[k] = 1 / math.Hypot(1, v) // at least the prior's precision of 1
 		a.logDet += math.Log(a.scales[k])
 	}
 	scaled := mat.NewDense(dim, dim, nil)
@@ -187,16 +203,13 @@ func farthest(rows [][]float64, from []float64) (best []float64) {
 	return best
 }
 
-// expand is log p(data, θ) up to a constant, its gradient, and the precision of a normal
-// approximation.
-func (t *Task) expand(rows [][]float64, theta []float64) (value float64, gradient []float64, precision *mat.SymDense) {
+// expand is log p(data, θ) up to a constant, its gradient, and S of a normal approximation of
+// precision I + S Sᵀ, a row by parameter.
+func (t *Task) expand(rows [][]float64, theta []float64) (value float64, gradient []float64, slopes *mat.Dense) {
 	dim := len(theta)
-	gradient, precision = make([]float64, dim), mat.NewSymDense(dim, nil)
+	gradient = make([]float64, dim)
 	floats.AddScaled(gradient, -1, theta)
 	value = -floats.Dot(theta, theta) / 2
-	for i := range dim {
-		precision.SetSym(i, i, 1)
-	}
 	switch t.kind {
 	case gaussianMean:
 		left := mat.NewVecDense(dim, nil)
@@ -207,15 +220,19 @@ func (t *Task) expand(rows [][]float64, theta []float64) (value float64, gradien
 			value -= mat.Dot(left, &slope) / 2
 			floats.Add(gradient, slope.RawVector().Data)
 		}
-		var all mat.SymDense
-		all.ScaleSym(float64(len(rows)), &t.precision)
-		precision.AddSym(precision, &all)
+		slopes = mat.NewDense(dim, dim, nil)
+		slopes.Scale(math.Sqrt(float64(len(rows))), t.inverse.T())
 	case mixtureMeans:
+		precision := make([]float64, dim)
 		for _, row := range rows {
 			value += t.expandComponents(row, theta, gradient, precision)
 		}
+		slopes = mat.NewDense(dim, dim, nil)
+		for i, v := range precision {
+			slopes.Set(i, i, math.Sqrt(v))
+		}
 	default:
-		slopes := mat.NewDense(dim, len(rows), nil) // times the root of Fisher's information
+		slopes = mat.NewDense(dim, len(rows), nil) // times the root of Fisher's information
 		slope := make([]float64, dim)
 		for i, row := range rows {
 			logDensity, first, information := t.response(row[t.dim], t.predict(row[:t.dim], theta, slope))
@@ -224,16 +241,13 @@ func (t *Task) expand(rows [][]float64, theta []float64) (value float64, gradien
 			floats.Scale(math.Sqrt(information), slope)
 			slopes.SetCol(i, slope)
 		}
-		var all mat.SymDense
-		all.SymOuterK(1, slopes)
-		precision.AddSym(precision, &all)
 	}
-	return value, gradient, precision
+	return value, gradient, slopes
 }
 
-// expandComponents adds a row of a mixture, with the precision that it has where its component is
+// expandComponents adds a row of a mixture, with the precisions that it has where its component is
 // known by its probability.
-func (t *Task) expandComponents(row, theta, gradient []float64, precision *mat.SymDense) (logDensity float64) {
+func (t *Task) expandComponents(row, theta, gradient, precision []float64) (logDensity float64) {
 	var terms [2]float64
 	for k := range terms {
 		d := floats.Distance(row, theta[k*t.dim:(k+1)*t.dim], 2)
@@ -245,7 +259,7 @@ func (t *Task) expandComponents(row, theta, gradient []float64, precision *mat.S
 		for j := range t.dim {
 			at := k*t.dim + j
 			gradient[at] += share * (row[j] - theta[at])
-			precision.SetSym(at, at, precision.At(at, at)+share)
+			precision[at] += share
 		}
 	}
 	return logDensity

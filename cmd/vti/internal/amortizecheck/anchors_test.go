@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/diff/fd"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti"
@@ -101,13 +102,29 @@ func TestAnchorsAreModes(t *testing.T) {
 		}
 		a, err := task.anchor(d.rows)
 		require.NoError(t, err)
-		value, gradient, precision := task.expand(d.rows, a.center)
-		var step mat.VecDense
-		require.NoError(t, step.SolveVec(precision, mat.NewVecDense(len(theta), gradient)))
-		if left := mat.Dot(&step, mat.NewVecDense(len(theta), gradient)); !task.kind.isNetwork() { // their search ends before
+		value, gradient, slopes := task.expand(d.rows, a.center)
+		step, err := newtonStep(gradient, slopes, 1)
+		require.NoError(t, err)
+		if left := floats.Dot(step, gradient); !task.kind.isNetwork() { // their search ends before
 			require.Less(t, left, 1e-4, "%s: twice the nats that are left to gain", name)
 		}
 		require.GreaterOrEqual(t, value, density(theta))
+		var precision, unit mat.Dense // rootᵀ (I + S Sᵀ) root = I
+		precision.Mul(slopes, slopes.T())
+		for i := range theta {
+			precision.Set(i, i, precision.At(i, i)+1)
+		}
+		unit.Product(a.root.T(), &precision, a.root)
+		for i := range theta {
+			require.InDelta(t, gradient[i], floats.Dot(precision.RawRowView(i), step), 1e-6*(1+math.Abs(gradient[i])))
+			for j := range theta {
+				want := 0.0
+				if i == j {
+					want = 1
+				}
+				require.InDelta(t, want, unit.At(i, j), 1e-6, name)
+			}
+		}
 		z := mat.NewDense(1, len(theta), a.toBase(theta))
 		require.InDeltaSlice(t, theta, a.toParams(z).RawRowView(0), 1e-9)
 	}

@@ -88,6 +88,7 @@ type Task struct {
 	covariance *mat.SymDense // Σ of gaussianMean
 	root       mat.Cholesky
 	precision  mat.SymDense // Σ⁻¹
+	inverse    mat.TriDense // L⁻¹ of Σ = L Lᵀ, so that Σ⁻¹ = L⁻ᵀ L⁻¹
 }
 
 // Tasks are those of the table.
@@ -135,6 +136,11 @@ func (t *Task) drawCovariance() {
 	t.covariance = &s
 	if !t.root.Factorize(&s) || t.root.InverseTo(&t.precision) != nil {
 		panic("amortizecheck: the covariance is singular")
+	}
+	var lower mat.TriDense
+	t.root.LTo(&lower)
+	if err := t.inverse.InverseTri(&lower); err != nil {
+		panic("amortizecheck: " + err.Error())
 	}
 }
 
