@@ -108,9 +108,11 @@ type Certificate struct {
 	// unlisted is the probability of the models that an exact sum does not list.
 	unlisted float64
 	// missed is the share of the posterior that may lie where weights are larger than any that was
-	// drawn. witnesses are what this certificate found, for later ones; shares weighs those of
-	// others as what their draws would add to the log evidence, as long as its sampler is kept.
+	// drawn. unseen reports whether other draws lie where this certificate has hardly any.
+	// witnesses are what it found, for later ones; shares weighs those of others as what their
+	// draws would add to the log evidence, as long as its sampler is kept.
 	missed    float64
+	unseen    bool
 	witnesses witnesses
 	shares    func(witnesses) ([]float64, error)
 	// byModel are weighted draws of models without parameters, for probabilities, where Sample was

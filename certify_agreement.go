@@ -100,13 +100,15 @@ func (c *confirmation) cover(chains *Certificate) error {
 		return err
 	}
 	if share > verdict.DoubtfulMissed {
+		c.weights.unseen = true
 		c.weights.lower(Doubtful, "tempered chains found %.2g of the posterior where hardly any draw falls", share)
 	}
 	c.weights.witnesses.add(c.found...)
 	return nil
 }
 
-// conclusion is what weights and chains together show.
+// conclusion is what weights and chains together show. Weights that have not seen what other draws
+// found are not confirmed by chains that agree with them: these have not seen it either.
 func conclusion(sp space.Space, weights, chains *Certificate) *Certificate {
 	if missed := missedByChains(weights, chains); missed != "" {
 		weights.lower(Doubtful, "tempered chains could not check it: %s", missed)
@@ -117,7 +119,7 @@ func conclusion(sp space.Space, weights, chains *Certificate) *Certificate {
 	case difference == "" && weights.Verdict == Trusted && chains.Verdict == Trusted:
 		weights.Confirmed = true
 		return weights
-	case difference == "" && weights.Verdict == Doubtful && chains.Verdict == Trusted:
+	case difference == "" && weights.Verdict == Doubtful && !weights.unseen && chains.Verdict == Trusted:
 		chains.Confirmed = true
 		chains.adopt(weights)
 		return chains

@@ -165,6 +165,7 @@ func TestConclusion(t *testing.T) {
 	}{
 		{"agree", certificate(vti.Trusted, 0, 0.01, 0.5), certificate(vti.Trusted, 0.01, 0.01, 0.5), false, vti.Trusted, ""},
 		{"agree, weights less reliable", certificate(vti.Doubtful, 0, 0.1, 0.5), certificate(vti.Trusted, 0.01, 0.01, 0.5), true, vti.Trusted, ""},
+		{"agree on what others have seen more of", certificate(vti.Doubtful, 0, 0.1, 0.5).WithUnseen(), certificate(vti.Trusted, 0.01, 0.01, 0.5), true, vti.Doubtful, "a reason"},
 		{"weights failed", certificate(vti.Failed, 0, 0.1, 0.5), certificate(vti.Trusted, 0.01, 0.01, 0.5), true, vti.Doubtful, "a reason"},
 		{"less evidence", certificate(vti.Doubtful, 0, 0.01, 0.5), certificate(vti.Trusted, -0.4, 0.01, 0.5), false, vti.Doubtful, "0.4 nats less"},
 		{"more evidence", certificate(vti.Trusted, 0, 0.01, 0.5), certificate(vti.Trusted, 0.4, 0.01, 0.5), true, vti.Doubtful, "log evidences differ by 0.4; log evidence 0.00 ± 0.01 by weights, 0.40 ± 0.01 by chains"},

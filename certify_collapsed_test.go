@@ -30,3 +30,25 @@ func TestPopulationsMustAgree(t *testing.T) {
 	chains.confirmBy(sp, certificate(Trusted, -1))
 	require.Equal(t, []string{"a reason"}, chains.Reasons, "they have a reason of their own")
 }
+
+// What chains without parameters have found is for the weights that follow to see: witnesses stand
+// for all of the evidence, or for nothing where that is not known.
+func TestChainsTestify(t *testing.T) {
+	const draws = 100
+	c := &Certificate{LogEvidence: -3, Sample: WeightedSample{Theta: mat.NewDense(draws, 1, nil), LogP: make([]float64, draws)}}
+	for i := range draws {
+		c.Sample.Codes = append(c.Sample.Codes, []int32{int32(i)})
+		c.Sample.Theta.Set(i, 0, float64(i))
+	}
+	group := c.testimony()
+	require.Len(t, group, mostWitnesses)
+	total := 0.0
+	for i, one := range group {
+		total += math.Exp(one.LogMass)
+		require.InDelta(t, float64(one.Code[0]), one.Theta[0], 0)
+		require.InDelta(t, i*draws/mostWitnesses, one.Theta[0], 0)
+	}
+	require.InDelta(t, math.Exp(-3), total, 1e-12)
+	c.LogEvidence = math.NaN()
+	require.Empty(t, c.testimony())
+}

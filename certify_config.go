@@ -14,7 +14,8 @@ type CertifyConfig struct {
 	// every model's probability are below it; 0 stands for 0.002.
 	Tolerance float64
 	// Confirm checks weights by tempered chains (certify_chains.go) even if they look reliable:
-	// right for posteriors with several modes, since weights cannot show a mode where no draw fell.
+	// right for posteriors that may have several modes, since weights cannot show a mode where no
+	// draw fell. Solve sets it but for a UnimodalTarget.
 	Confirm bool
 	// Short lets chains that check weights which are trusted by themselves end after some thousand
 	// effective draws, where they agree; where they do not, or the weights are not, chains are as

@@ -17,6 +17,7 @@ func (c *Certificate) judgeUnseen(w witnesses) error {
 		return err
 	}
 	if share := w.unseen(logWeight, c.LogEvidence); !(share <= verdict.DoubtfulMissed) {
+		c.unseen = true
 		c.lower(Doubtful, "earlier draws found %.2g of the posterior where hardly any draw falls now", share)
 	}
 	return nil
@@ -33,10 +34,7 @@ func (c *Certificate) unseenOf(chains *Certificate) (unseen []witness, share flo
 	if c.shares == nil {
 		return nil, 0, nil
 	}
-	var group []witness
-	for i := 0; i < len(sample.Codes); i += (len(sample.Codes) + mostCompared - 1) / mostCompared {
-		group = append(group, witness{Code: sample.Codes[i], Theta: sample.Theta.RawRowView(i), LogP: sample.LogP[i]})
-	}
+	group := sample.witnesses(mostCompared)
 	logWeight, err := c.shares(witnesses{group})
 	if err != nil {
 		return nil, 0, err
@@ -47,13 +45,33 @@ func (c *Certificate) unseenOf(chains *Certificate) (unseen []witness, share flo
 		}
 	}
 	share = float64(len(unseen)) / float64(len(group))
-	kept := make([]witness, min(len(unseen), mostWitnesses))
-	for k := range kept { // spread over the chains
-		kept[k] = unseen[k*len(unseen)/len(kept)]
-		kept[k].Theta = slices.Clone(kept[k].Theta)
-		kept[k].LogMass = c.LogEvidence + math.Log(share/float64(len(kept)))
+	return evenly(unseen, c.LogEvidence+math.Log(share)), share, nil
+}
+
+// testimony are witnesses of what chains have found, all of the posterior; none where their
+// evidence is not resolved.
+func (c *Certificate) testimony() []witness {
+	return heaviestOf(evenly(c.Sample.witnesses(mostCompared), c.LogEvidence))
+}
+
+// witnesses are at most so many of the draws of a sample.
+func (s *WeightedSample) witnesses(most int) (group []witness) {
+	for i := 0; i < len(s.Codes); i += (len(s.Codes) + most - 1) / most {
+		group = append(group, witness{Code: s.Codes[i], Theta: s.Theta.RawRowView(i), LogP: s.LogP[i]})
 	}
-	return kept, share, nil
+	return group
+}
+
+// evenly keeps some witnesses, spread over the chains that they come from, which together stand for
+// a mass.
+func evenly(group []witness, logMass float64) []witness {
+	kept := make([]witness, min(len(group), mostWitnesses))
+	for k := range kept {
+		kept[k] = group[k*len(group)/len(kept)]
+		kept[k].Theta = slices.Clone(kept[k].Theta)
+		kept[k].LogMass = logMass - math.Log(float64(len(kept)))
+	}
+	return kept
 }
 
 // weightsAt are log η(θ | m) − log r(θ | m) of points of models under the sampler's proposals.

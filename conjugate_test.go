@@ -21,6 +21,9 @@ type conjugate struct {
 	space *space.Subsets
 }
 
+// Unimodal says that chains need not check anything.
+func (*conjugate) Unimodal() bool { return true }
+
 // newConjugate simulates n rows with p selectable columns, correlated in pairs, the first two of
 // which matter.
 func newConjugate(n, p int) *conjugate {

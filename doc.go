@@ -33,6 +33,7 @@
 //	target.go         Target, and the optional knowledge that a target may have of its models
 //	exact.go          ExactTarget: evidences in closed form
 //	laplace_target.go LaplaceTarget: evidences estimated around the mode of each model
+//	unimodal.go       UnimodalTarget: targets whose weights need no chains that check them
 //	config.go         Config: how Fit trains; Info: what it reports
 //
 // Training:

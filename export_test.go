@@ -40,6 +40,12 @@ func (p *Posterior) CertifyJointlyByWeights(ctx context.Context, cfg CertifyConf
 	return certifyJointly(ctx, p.evaluator, cfg.withDefaults())
 }
 
+// WithUnseen says of a certificate that other draws lie where it has none.
+func (c *Certificate) WithUnseen() *Certificate {
+	c.unseen = true
+	return c
+}
+
 // MoveReference takes Hamiltonian steps at a fixed power β of the ratio from reference draws z
 // [B*D] of one model, which it changes. name is that of the random streams.
 func (p *Posterior) MoveReference(name string, code []int32, z []float64, beta float64, steps int) error {

@@ -26,7 +26,7 @@ func Recertify(ctx context.Context, device *gpu.Device, target Target, cfg Solve
 		certificate, err := posterior.Certify(ctx, cfg.Certify)
 		return posterior, certificate, err
 	}
-	s.cfg = s.cfg.withDefaults()
+	s.cfg = s.cfg.withDefaults().forTarget(target)
 	if err := s.open(ctx, true); err != nil {
 		return nil, nil, err
 	}

@@ -13,7 +13,9 @@ import (
 // and looks at the certificate: while that does not earn trust, or is less precise than asked for,
 // it trains in rounds, each twice as long as the one before. What a round is worth is judged by a
 // certificate of few draws; the answer is one of fresh draws from random streams of its own, so
-// that stopping at the first good look does not choose a lucky one (calibrate measures it).
+// that stopping at the first good look does not choose a lucky one (calibrate measures it). Unless
+// the target is a UnimodalTarget, or evidences are known or estimated model by model, tempered
+// chains have to confirm the weights.
 //
 // When ctx is cancelled Solve writes a checkpoint, if the configuration names one, and returns an
 // error that wraps ctx.Err(). With Fit.Resume it goes on at the same place of the same plan, to the
@@ -22,7 +24,7 @@ func Solve(ctx context.Context, device *gpu.Device, target Target, cfg SolveConf
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	cfg = cfg.withDefaults()
+	cfg = cfg.withDefaults().forTarget(target)
 	if err := cfg.Certify.CheckSize(target); err != nil {
 		return nil, err
 	}

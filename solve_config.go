@@ -11,8 +11,8 @@ type SolveConfig struct {
 	// Fit says how to train. Its Steps are the most of all rounds together, 0 for 3,150; FirstRound
 	// 0 stands for 50. That is six rounds. Both were chosen by hand, not tuned.
 	Fit Config
-	// Certify says how certificates are made. Its Draws are the most of each, and its Tolerance 0
-	// stands for Precision.
+	// Certify says how certificates are made. Its Draws are the most of each, its Tolerance 0
+	// stands for Precision, and Confirm is set but for a UnimodalTarget.
 	Certify CertifyConfig
 	// Precision is the standard error that is wanted of every probability of a model or outcome;
 	// means of parameters are wanted to four times it, in posterior standard deviations. 0 stands
@@ -56,6 +56,12 @@ func (c SolveConfig) withDefaults() SolveConfig {
 	setDefault(&c.Certify.Tolerance, c.Precision)
 	c.Certify = c.Certify.withDefaults()
 	c.Certify.precision = c.Precision
+	return c
+}
+
+// forTarget asks for the check by chains that the target needs.
+func (c SolveConfig) forTarget(target Target) SolveConfig {
+	c.Certify.Confirm = c.Certify.Confirm || !unimodal(target)
 	return c
 }
 

@@ -65,7 +65,7 @@ func (s *solver) mayCollapse() bool {
 }
 
 // collapse certifies by the collapsed posterior, which needs no training. Where that does not earn
-// trust, weights and training are next.
+// trust, weights and training are next, which have to see what it found.
 func (s *solver) collapse(ctx context.Context) error {
 	s.say(s.plan.Why, "populations and tempered chains over models and latent variables, without parameters")
 	cfg := s.cfg.Certify
@@ -81,6 +81,9 @@ func (s *solver) collapse(ctx context.Context) error {
 		return s.begin(glancing, Starting, "that took too long", "weights of q")
 	case err != nil:
 		return s.begin(glancing, Starting, "that failed ("+err.Error()+")", "weights of q")
+	}
+	if c.Verdict != Trusted {
+		c.witnesses.add(c.testimony())
 	}
 	s.report(c, true)
 	if s.best, s.last = c, c; c.Verdict == Trusted {

@@ -174,7 +174,7 @@ func TestSolveIsDeterministicAndResumes(t *testing.T) {
 func TestSolveStopsInTime(t *testing.T) {
 	target := bent{newConjugate(30, 3), 1}
 	cfg := hardConfig(t)
-	cfg.MaxTime = time.Nanosecond
+	cfg.Fit.Steps, cfg.MaxTime = 0, time.Nanosecond
 	solution, err := vti.Solve(t.Context(), openDevice(t, gpu.CPU), target, cfg)
 	require.NoError(t, err)
 	require.NotEqual(t, vti.Trusted, solution.Certificate.Verdict)

@@ -2,7 +2,6 @@ package varsel
 
 import (
 	"github.com/transdim/vti"
-	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/run"
 )
 
@@ -44,11 +43,8 @@ const (
 	mostListSteps = 750
 )
 
-// heavyTails reports whether the posterior given a model can have several modes: rows can take
-// turns in being outliers.
-func (p *Problem) heavyTails() bool {
-	return p.Model.Likelihood == likelihood.RobustKind || p.Model.Likelihood == likelihood.StudentKind
-}
+// heavyTails reports whether the posterior given a model can have several modes.
+func (p *Problem) heavyTails() bool { return heavyTails(p.Model.Likelihood) }
 
 // Training fills in what the problem decides where fit leaves it open: how many steps, and how much
 // of them on a tempered target.

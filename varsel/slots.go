@@ -47,6 +47,9 @@ var (
 	_ vti.QuadraticTarget = (*SlotTarget)(nil)
 )
 
+// Unimodal is that of the likelihood.
+func (t *SlotTarget) Unimodal() bool { return t.bits.Unimodal() }
+
 // newSlotTarget packs the models of at most slots of the predictors.
 func newSlotTarget(design *Design, bits *Target, prior Prior, slots int) (*SlotTarget, error) {
 	t := &SlotTarget{bits: bits, fixed: design.Always}

@@ -37,6 +37,16 @@ type Target struct {
 // Space is the set of subsets: one site per selectable predictor, in table order.
 func (t *Target) Space() space.Space { return t.space }
 
+// Unimodal reports whether the posterior given a model has one mode, as it has unless rows can take
+// turns in being outliers.
+func (t *Target) Unimodal() bool { return !heavyTails(t.kind) }
+
+// heavyTails reports whether rows can take turns in being outliers, so that the posterior given a
+// model can have several modes.
+func heavyTails(kind likelihood.Kind) bool {
+	return kind == likelihood.RobustKind || kind == likelihood.StudentKind
+}
+
 // LogPrior is log p(m). [B,S] -> [B]
 func (t *Target) LogPrior(codes *Node) *Node {
 	logPrior := t.prior.LogProb(codes)

@@ -40,20 +40,22 @@ func (r rates) LogJoint(_, mask, theta *Node) *Node { // [B,3], [B,3] -> [B]
 	return Add(logLikelihood, ReduceSum(Where(mask, logNormal, ZerosLike(theta)), -1))
 }
 
+// Unimodal says that weights need no chains that check them: the density is log-concave.
+func (rates) Unimodal() bool { return true }
+
 func main() {
 	models, err1 := space.NewTable([][]bool{{true, false, false}, {true, true, false}, {true, false, true}})
 	device, err2 := gpu.Open(gpu.Auto)
 	target := rates{models, [][]float64{{3, 3, 3, 3, 3, 3, 3, 3, 3, 3}, {-0.9, -0.7, -0.5, -0.3, -0.1, 0.1, 0.3, 0.5, 0.7, 0.9},
 		{0, 0, 0, 0, 0, 1, 1, 1, 1, 1}}, []float64{3, 2, 4, 3, 5, 7, 6, 9, 7, 8}}
-	posterior, err3 := vti.Fit(context.Background(), device, target, vti.Config{Steps: 500, Seed: 1})
-	certificate, err4 := posterior.Certify(context.Background(), vti.CertifyConfig{})
-	for _, err := range []error{err1, err2, err3, err4} {
+	solution, err3 := vti.Solve(context.Background(), device, target, vti.SolveConfig{Fit: vti.Config{Seed: 1}})
+	for _, err := range []error{err1, err2, err3} {
 		if err != nil {
 			log.Fatal(err)
 		}
 	}
-	fmt.Println(certificate.Verdict)
-	for _, model := range certificate.Models {
+	fmt.Println(solution.Certificate.Verdict)
+	for _, model := range solution.Certificate.Models {
 		fmt.Printf("%-8s %.4f ± %.4f, log evidence %.4f ± %.4f\n", []string{"constant", "trend", "step"}[model.Code[0]],
 			model.Certified, model.SE, model.LogEvidence, model.LogEvidenceSE)
 	}

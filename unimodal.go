@@ -1,0 +1,20 @@
+package vti
+
+// UnimodalTarget is a Target that knows whether the posterior of the parameters has one mode in
+// every model, as those of log-concave likelihoods and priors have. Solve then believes weights
+// that look reliable. Those of any other Target it has tempered chains check, for weights cannot
+// show a mode where no draw fell: what is said here wrongly is trusted wrongly.
+type UnimodalTarget interface {
+	Target
+	// Unimodal reports whether there is one mode.
+	Unimodal() bool
+}
+
+// unimodal reports whether a target says that posteriors of its parameters have one mode.
+func unimodal(target Target) bool {
+	if u, ok := target.(UnimodalTarget); ok {
+		return u.Unimodal()
+	}
+	_, laplace := target.(LaplaceTarget)
+	return laplace
+}
