@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -185,6 +186,25 @@ func TestErrorsOfProbabilities(t *testing.T) {
 	require.InEpsilon(t, math.Sqrt(variance), p.EdgeErrors(draws)[0][1], 0.08)
 	require.InEpsilon(t, math.Sqrt(graphVariance), top.SE, 1e-3)
 	require.InEpsilon(t, math.Sqrt(evidenceVariance), p.LogEvidenceSE, 1e-3)
+}
+
+// A family that is twelve nats behind, and known to five, may have an edge by a swing that no slope
+// at its probability shows.
+func TestErrorsOfRareFamilies(t *testing.T) {
+	s := randomStructure(rand.New(rand.NewPCG(7, 8)), 3, false, false)
+	scores := Scores{Families: s.Families()}
+	for _, f := range scores.Families {
+		rare := f.Node == 1 && !f.Parents.Empty()
+		scores.LogEvidence = append(scores.LogEvidence, -12*indicator(rare))
+		scores.SE = append(scores.SE, 5*indicator(f.Node == 1 && f.Parents == dgraph.SetOf(0)))
+	}
+	p, err := NewPosterior(t.Context(), s, scores, nil)
+	require.NoError(t, err)
+	draws := sampleOf(t, p, randomOf(1), 1000)
+	probability := p.EdgeProbabilities()[0][1]
+	require.Less(t, probability, 1e-4)
+	require.InEpsilon(t, swing(p.Marginals[slices.Index(scores.Families, dgraph.Family{Node: 1, Parents: dgraph.SetOf(0)})], 5), p.EdgeErrors(draws)[0][1], 0.01)
+	require.Less(t, p.EdgeErrors(draws)[2][1], 1e-4, "its family is known")
 }
 
 func TestStructureErrors(t *testing.T) {
