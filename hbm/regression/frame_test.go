@@ -112,7 +112,7 @@ func TestFrameBadInput(t *testing.T) {
 	}{
 		"no formula":        {crossed, FrameOptions{}, "no formula was given; the columns are y, x, f, g, h"},
 		"no such file":      {crossed, FrameOptions{Formula: "y ~ x +"}, "want a term"},
-		"unknown column":    {"weight,height\n1,2\n3,4\n5,7\n", FrameOptions{Formula: "weight ~ hieght"}, `formula, character 10: data.csv: no column "hieght"; the nearest is "height"`},
+		"unknown column":    {"weight,height\n1,2\n3,4\n5,7\n", FrameOptions{Formula: "weight ~ hieght"}, `formula, character 10: data.csv: no column "hieght"; the nearest are "height", "weight"`},
 		"unknown response":  {crossed, FrameOptions{Formula: "z ~ x"}, `formula, character 1: data.csv: no column "z"`},
 		"unknown group":     {crossed, FrameOptions{Formula: "y ~ (1 | k)"}, `formula, character 10: data.csv: no column "k"`},
 		"unknown in slope":  {crossed, FrameOptions{Formula: "y ~ (xx | g)"}, `character 6: data.csv: no column "xx"; the nearest is "x"`},
