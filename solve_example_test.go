@@ -27,3 +27,25 @@ func ExampleSolve() {
 	// Output:
 	// trusted after 0 training steps: 0.67, to within 0.002: true
 }
+
+// normalTrend is a trend that says what is known of it: its posteriors are normal.
+type normalTrend struct{ trend }
+
+func (normalTrend) Unimodal() bool { return true }
+
+// With one mode in every model weights need no chains that check them, which saves most of the
+// time.
+func ExampleUnimodalTarget() {
+	models, err1 := space.NewSubsets(2, []int{0}, [][]int{{1}})
+	device, err2 := gpu.Open(gpu.Auto)
+	target := normalTrend{trend{models, []float64{-2, -1, 0, 1, 2}, []float64{-1.3, 0.2, 0.4, 0.3, 1.9}}}
+	solution, err3 := vti.Solve(context.Background(), device, target, vti.SolveConfig{Fit: vti.Config{Seed: 1}})
+	for _, err := range []error{err1, err2, err3} {
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	fmt.Printf("%v, confirmed by chains: %v\n", solution.Certificate.Verdict, solution.Certificate.Confirmed)
+	// Output:
+	// trusted, confirmed by chains: false
+}
