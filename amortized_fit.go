@@ -12,6 +12,7 @@ import (
 
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/checkpoint"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/train"
 )
@@ -54,7 +55,7 @@ func (a *Amortized) fit(ctx gocontext.Context) error {
 	}
 	for a.step < cfg.Steps {
 		if err := ctx.Err(); err != nil {
-			return errors.Join(fmt.Errorf("training stopped after %d of %d steps: %w", a.step, cfg.Steps, err), a.save())
+			return errors.Join(fmt.Errorf("training stopped after %d of %s: %w", a.step, english.Count(cfg.Steps, "step"), err), a.save())
 		}
 		inputs, err := a.draw(fmt.Sprintf("amortize/%d", a.step), a.step)
 		if err != nil {

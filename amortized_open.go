@@ -12,6 +12,7 @@ import (
 
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/modeldist"
@@ -73,7 +74,7 @@ func upTo(n int) []int {
 func (a *Amortized) checkPlace(sp space.Space, place Place) error {
 	own := a.family.Space()
 	if len(place.Sites) != len(sp.Cards()) || len(place.Coordinates) != sp.Dim() {
-		return fmt.Errorf("vti.Place: got %d sites and %d coordinates, want %d and %d", len(place.Sites), len(place.Coordinates), len(sp.Cards()), sp.Dim())
+		return fmt.Errorf("vti.Place: got %s and %s, want %d and %d", english.Count(len(place.Sites), "site"), english.Count(len(place.Coordinates), "coordinate"), len(sp.Cards()), sp.Dim())
 	}
 	for s, at := range place.Sites {
 		if at < 0 || at >= len(own.Cards()) || own.Cards()[at] != sp.Cards()[s] {

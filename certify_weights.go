@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/verdict"
@@ -206,7 +207,7 @@ func (w *modelWeights) conditionals(ctx context.Context, ofDraws []float64) (*co
 func (w *modelWeights) judgeMissed(c *Certificate) error {
 	found := logsum.Of(w.logMasses())
 	if beyond := found - c.LogEvidence; beyond > missedMass+4*c.LogEvidenceSE {
-		c.lower(Doubtful, "%d models hold %.3g times the evidence that the weights of draws of q(m) come to", len(w.codes), math.Exp(beyond))
+		c.lower(Doubtful, "%s %s %.3g times the evidence that the weights of draws of q(m) come to", english.Count(len(w.codes), "model"), english.Form(len(w.codes), "holds", "hold"), math.Exp(beyond))
 		return nil
 	}
 	drawn := make([]bool, len(w.codes))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/space"
 )
 
@@ -48,7 +49,7 @@ func codeKey(code []int32) string {
 func checkCode(sp space.Space, code []int32) error {
 	cards := sp.Cards()
 	if len(code) != len(cards) {
-		return fmt.Errorf("got a code of %d sites, want %d", len(code), len(cards))
+		return fmt.Errorf("got a code of %s, want %d", english.Count(len(code), "site"), len(cards))
 	}
 	for site, outcome := range code {
 		if outcome < 0 || int(outcome) >= cards[site] {

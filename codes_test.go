@@ -19,7 +19,7 @@ func TestCodes(t *testing.T) {
 	require.Empty(t, rowsOf(nil, 2))
 
 	require.NoError(t, checkCode(target, []int32{0, 1}))
-	require.EqualError(t, checkCode(target, []int32{0}), "got a code of 1 sites, want 2")
+	require.EqualError(t, checkCode(target, []int32{0}), "got a code of 1 site, want 2")
 	require.EqualError(t, checkCode(target, []int32{0, 2}), "site 1: got outcome 2, want 0 to 1")
 	require.EqualError(t, checkCode(target, []int32{-1, 0}), "site 0: got outcome -1, want 0 to 1")
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gomlx/gomlx/pkg/core/graph"
 
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/space"
 )
 
@@ -63,11 +64,11 @@ func (p *Problem) check(like *Problem, sp space.Space, truth bool) error {
 	sites, dim := len(sp.Cards()), sp.Dim()
 	switch {
 	case len(p.Data) != len(like.Data):
-		return fmt.Errorf("got %d arrays of data, want %d as in other problems", len(p.Data), len(like.Data))
+		return fmt.Errorf("got %s of data, want %d as in other problems", english.Count(len(p.Data), "array"), len(like.Data))
 	case truth && (len(p.Code) != sites || len(p.Theta) != dim):
-		return fmt.Errorf("got a code of %d sites and %d parameters, want %d and %d: without what data was made from only reverse training is possible", len(p.Code), len(p.Theta), sites, dim)
+		return fmt.Errorf("got a code of %s and %s, want %d and %d: without what data was made from only reverse training is possible", english.Count(len(p.Code), "site"), english.Count(len(p.Theta), "parameter"), sites, dim)
 	case len(p.LogMass) != len(like.LogMass):
-		return fmt.Errorf("got %d approximate masses of models, want %d as in other problems", len(p.LogMass), len(like.LogMass))
+		return fmt.Errorf("got %s of models, want %d as in other problems", english.Count(len(p.LogMass), "approximate mass"), len(like.LogMass))
 	case len(p.Precision) != len(like.Precision) || len(p.Precision) != len(p.Linear)*dim:
 		return fmt.Errorf("got quadratics of %d and %d numbers, want %d and %d as in other problems", len(p.Precision), len(p.Linear), len(like.Precision), len(like.Precision)/dim)
 	case len(p.Linear) != 0 && len(p.Linear) != dim:
@@ -81,7 +82,7 @@ func (p *Problem) check(like *Problem, sp space.Space, truth bool) error {
 			size *= d
 		}
 		if fmt.Sprint(array.Dims) != fmt.Sprint(like.Data[i].Dims) || len(array.Values) != size {
-			return fmt.Errorf("array %d: got %d numbers of shape %v, want shape %v as in other problems", i, len(array.Values), array.Dims, like.Data[i].Dims)
+			return fmt.Errorf("array %d: got %s of shape %v, want shape %v as in other problems", i, english.Count(len(array.Values), "number"), array.Dims, like.Data[i].Dims)
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/checkpoint"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
 )
@@ -65,7 +66,7 @@ func (t *trainer) train(ctx context.Context, round int, started time.Time, pilot
 	}
 	for t.step < t.round.last {
 		if err := ctx.Err(); err != nil {
-			return t.posterior(), errors.Join(fmt.Errorf("training stopped after %d of %d steps: %w", t.step, t.round.last, err), t.save(), t.settle())
+			return t.posterior(), errors.Join(fmt.Errorf("training stopped after %d of %s: %w", t.step, english.Count(t.round.last, "step"), err), t.save(), t.settle())
 		}
 		if pilot && round == 0 && t.step == t.pilotStep() {
 			if err := t.pilot(ctx); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/space"
 )
 
@@ -45,7 +46,7 @@ func laplace(ctx gocontext.Context, device *gpu.Device, target Target, code []in
 func Laplace(ctx gocontext.Context, device *gpu.Device, target Target, codes [][]int32, start []float64) ([]LaplaceApproximation, error) {
 	masker, ok := target.Space().(space.RowMasker)
 	if !ok || len(start) != target.Space().Dim() {
-		return nil, fmt.Errorf("vti.Laplace: got a space %T and a start of %d coordinates, want one with masks of single models (space.RowMasker) and %d", target.Space(), len(start), target.Space().Dim())
+		return nil, fmt.Errorf("vti.Laplace: got a space %T and a start of %s, want one with masks of single models (space.RowMasker) and %d", target.Space(), english.Count(len(start), "coordinate"), target.Space().Dim())
 	}
 	on, _, err := surfaceOf(device, target, len(start))
 	if err != nil {

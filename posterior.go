@@ -7,6 +7,8 @@ import (
 
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/english"
 )
 
 // Posterior is a trained q(m) q(θ | m) together with the target it approximates. Its methods are
@@ -83,7 +85,7 @@ func (p *Posterior) LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error
 	dim := p.evaluator.target.Space().Dim()
 	rows, columns := theta.Dims()
 	if rows != len(codes) || columns != dim {
-		return nil, fmt.Errorf("vti.LogProb: got theta of %d rows and %d columns, want %d (one per code) and %d", rows, columns, len(codes), dim)
+		return nil, fmt.Errorf("vti.LogProb: got theta of %s and %s, want %d (one per code) and %d", english.Count(rows, "row"), english.Count(columns, "column"), len(codes), dim)
 	}
 	for i, code := range codes {
 		if err := checkCode(p.evaluator.target.Space(), code); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/english"
 )
 
 // Files that Save writes.
@@ -52,7 +53,7 @@ func (c *Certificate) Save(dir string, cfg SaveConfig) error {
 		Sites: orNumbered(cfg.Sites, "site", len(c.space.Cards())), Coordinates: orNumbered(cfg.Coordinates, "theta", c.space.Dim()),
 	}
 	if len(header.Sites) != len(header.Cards) || len(header.Coordinates) != c.space.Dim() {
-		return fmt.Errorf("vti.Save: got names of %d sites and %d coordinates, want %d and %d", len(header.Sites), len(header.Coordinates), len(header.Cards), c.space.Dim())
+		return fmt.Errorf("vti.Save: got names of %s and %s, want %d and %d", english.Count(len(header.Sites), "site"), english.Count(len(header.Coordinates), "coordinate"), len(header.Cards), c.space.Dim())
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("vti.Save: %w", err)

@@ -56,6 +56,6 @@ func TestSave(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, entries, 3, "no temporary file is left")
 
-	require.ErrorContains(t, certificate.Save(dir, SaveConfig{Sites: []string{"one"}}), "got names of 1 sites and 2 coordinates, want 2 and 2")
+	require.ErrorContains(t, certificate.Save(dir, SaveConfig{Sites: []string{"one"}}), "got names of 1 site and 2 coordinates, want 2 and 2")
 	require.ErrorContains(t, (&Certificate{}).Save(dir, cfg), "does not come from Certify")
 }

@@ -3,6 +3,7 @@ package vti
 import (
 	"fmt"
 
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/space"
 )
@@ -14,7 +15,7 @@ func (c Config) checkSize(sp space.Space) error {
 	size := float64(c.DType.Size())
 	numbers := c.Flow.RowNumbers() + float64(sp.Dim()) // and z
 	rows := float64(c.Batch) * (size*numbers + 8*float64(len(sp.Cards())))
-	what := fmt.Sprintf("vti.Config: Batch %d with a flow of %d layers of %d hidden units", c.Batch, c.Flow.Layers, c.Flow.Hidden)
+	what := fmt.Sprintf("vti.Config: Batch %d with a flow of %s of %d hidden units", c.Batch, english.Count(c.Flow.Layers, "layer"), c.Flow.Hidden)
 	return memory.Check(what, 4*size*c.Flow.Weights()+rows)
 }
 

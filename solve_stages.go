@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/modeldist"
@@ -110,7 +111,7 @@ func (s *solver) afterSum(now SolveRound) error {
 		s.plan.ByDraws = true
 		return s.begin(glancing, Starting, "draws around modes are not precise enough", "weights of q")
 	case !s.best.Complete || s.cfg.Fit.Begin != nil || now.Divergence <= closeDivergence || s.plan.Unhelpful > 0 || s.exhausted() || s.late():
-		return s.begin(finished, s.plan.Work, "no more is needed", fmt.Sprintf("the sum over %d models", s.best.ModelsChecked))
+		return s.begin(finished, s.plan.Work, "no more is needed", fmt.Sprintf("the sum over %s", english.Count(s.best.ModelsChecked, "model")))
 	}
 	return s.trainNext(fmt.Sprintf("the answer is there, and q is %.2g nats from it", now.Divergence))
 }
@@ -139,7 +140,7 @@ func (s *solver) next(ctx context.Context, now SolveRound, masses *modelMasses) 
 		if err := masses.fit(ctx); err != nil {
 			return s.stopped(err)
 		}
-		return s.begin(glancing, Refining, why, fmt.Sprintf("fitting q(m) to the %d models found", len(masses.codes)))
+		return s.begin(glancing, Refining, why, fmt.Sprintf("fitting q(m) to the %s found", english.Count(len(masses.codes), "model")))
 	case masses != nil && !masses.exact():
 		s.plan.ByDraws, s.plan.Unhelpful = true, 0
 		return s.begin(glancing, Starting, why, "weights of q")
@@ -166,7 +167,7 @@ func (s *solver) trainNext(why string) error {
 func (s *solver) shortcoming(now SolveRound) string {
 	switch {
 	case now.KHat > psis.Reliable && s.last.Complete:
-		return fmt.Sprintf("weights of %d of %d models are not good enough", s.last.unreliable(), s.last.ModelsChecked)
+		return fmt.Sprintf("the weights of %d of %s are not good enough", s.last.unreliable(), english.Count(s.last.ModelsChecked, "model"))
 	case now.KHat > psis.Reliable:
 		return fmt.Sprintf("weights are not good enough (k̂ %.2f)", now.KHat)
 	case float64(s.last.NonFinite) > verdict.FailedNonFinite*float64(now.Draws):

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
 
@@ -46,7 +47,7 @@ func NewProblem(t *table.Table, options Options) (*Problem, error) {
 	p := &Problem{Options: options, Path: t.Path, scale: 1}
 	p.numbers, p.unit = t.Places()
 	if n := t.Rows(); n < fewestRows || n > MostRows {
-		return nil, fmt.Errorf("%s: got %d rows, want %d to %d", t.Path, n, fewestRows, MostRows)
+		return nil, fmt.Errorf("%s: got %s, want %d to %d", t.Path, english.Count(n, "row"), fewestRows, MostRows)
 	}
 	if options.Time == "" { // rows in the order of the file
 		for i := range t.Rows() {
@@ -180,7 +181,7 @@ func (p *Problem) limit(t *table.Table, asked int) error {
 		case most < 1:
 			return fmt.Errorf("%s: %d rows cannot hold two segments of %d rows", t.Path, n, p.Options.Shortest)
 		case asked > most:
-			return fmt.Errorf("%s: %d rows can hold at most %d changes with segments of at least %d rows, got %d", t.Path, n, most, p.Options.Shortest, asked)
+			return fmt.Errorf("%s: %s can hold at most %s with segments of at least %s, got %d", t.Path, english.Count(n, "row"), english.Count(most, "change"), english.Count(p.Options.Shortest, "row"), asked)
 		}
 		p.Notes = append(p.Notes, fmt.Sprintf("%d rows cannot hold %d changes: the prior is cut at %d", n, p.Options.MaxChanges, most))
 		p.Options.MaxChanges = most

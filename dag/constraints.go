@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/english"
 )
 
 // Constraints are what is known of the graph before the data, by the names of nodes.
@@ -53,7 +54,7 @@ func (c Constraints) String() string {
 		parts = append(parts, "no causes of "+list(c.Exogenous))
 	}
 	if c.MaxParents > 0 {
-		parts = append(parts, fmt.Sprintf("at most %d parents per node", c.MaxParents))
+		parts = append(parts, fmt.Sprintf("at most %s per node", english.Count(c.MaxParents, "parent")))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -185,7 +186,7 @@ func (d *Data) NewStructure(c Constraints) (dgraph.Structure, error) {
 	}
 	for j, set := range s.Required {
 		if s.MaxParents >= 0 && set.Len() > s.MaxParents {
-			return s, fmt.Errorf("no graph is left: %d parents of %q are required, and it may have %d", set.Len(), d.Names[j], s.MaxParents)
+			return s, fmt.Errorf("no graph is left: %q has %s and may have %d", d.Names[j], english.Count(set.Len(), "required parent"), s.MaxParents)
 		}
 	}
 	return s, s.Validate()

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
 
@@ -165,7 +166,7 @@ func NewData(t *table.Table, options DataOptions) (*Data, error) {
 		}
 	}
 	if len(names) < 2 {
-		return nil, fmt.Errorf("%s: got %d columns as nodes of %d (the others are excluded), want at least two", t.Path, len(names), len(t.Names()))
+		return nil, fmt.Errorf("%s: got %s as nodes of %d (the others are excluded), want at least two", t.Path, english.Count(len(names), "column"), len(t.Names()))
 	}
 	d := &Data{Path: t.Path, Fingerprint: t.Fingerprint, Scaling: options.Scaling}
 	t = d.withLabels(t, names, options.Discrete)
@@ -182,7 +183,7 @@ func NewData(t *table.Table, options DataOptions) (*Data, error) {
 				return nil, err
 			}
 		} else if !options.DropMissing || t.Empty(missing) {
-			return nil, fmt.Errorf("%s: %w in %d of %d columns (of %d rows): %s", t.Path, ErrMissingCells, len(missing), len(names), t.Rows(), t.DescribeMissing(missing))
+			return nil, fmt.Errorf("%s: %w in %d of %s (of %s): %s", t.Path, ErrMissingCells, len(missing), english.Count(len(names), "column"), english.Count(t.Rows(), "row"), t.DescribeMissing(missing))
 		}
 		if !options.ImputeMissing {
 			if t, d.DroppedRows, err = t.DropMissing(names); err != nil {
@@ -194,10 +195,10 @@ func NewData(t *table.Table, options DataOptions) (*Data, error) {
 		}
 	}
 	if t.Rows() < leastRows {
-		return nil, fmt.Errorf("%s: got %d rows, want at least %d", t.Path, t.Rows(), leastRows)
+		return nil, fmt.Errorf("%s: got %s, want at least %d", t.Path, english.Count(t.Rows(), "row"), leastRows)
 	}
 	if len(names) < 2 {
-		return nil, fmt.Errorf("%s: got %d columns that vary, want at least two as nodes: %s", t.Path, len(names), d.constants[0])
+		return nil, fmt.Errorf("%s: got %s that %s, want at least two as nodes: %s", t.Path, english.Count(len(names), "column"), english.Form(len(names), "varies", "vary"), d.constants[0])
 	}
 	d.Names = names
 	d.Places, d.PlaceUnit = t.Places()
@@ -362,7 +363,7 @@ func (d *Data) center() error {
 	for j := range d.Nodes() {
 		own := d.ownColumn(j)
 		if spread := floats.Max(own) - floats.Min(own); !(spread > 1e-12*floats.Norm(own, math.Inf(1))) {
-			return fmt.Errorf("%s: column %q is constant in the %d rows where it is not set from outside: they show nothing of its parents; exclude it", d.Path, d.Names[j], len(own))
+			return fmt.Errorf("%s: column %q is constant in the %s where it is not set from outside, which show nothing of its parents; exclude it", d.Path, d.Names[j], english.Count(len(own), "row"))
 		}
 	}
 	if d.Scaling != Unscaled {

@@ -68,7 +68,7 @@ func TestBadData(t *testing.T) {
 		options DataOptions
 		want    string
 	}{
-		"constants":            {"a,b\n1,2\n1,3\n1,4\n", DataOptions{}, `got 1 columns that vary, want at least two as nodes: column "a" is constant (1)`},
+		"constants":            {"a,b\n1,2\n1,3\n1,4\n", DataOptions{}, `got 1 column that varies, want at least two as nodes: column "a" is constant (1)`},
 		"nearly constant":      {"a,b\n1,2\n1.00000000000001,3\n1,4\n", DataOptions{}, `column "a" is constant to 12 digits (1.0000000000000033)`},
 		"one class":            {"a,b\n1,2\n2,2\n3,2\n4,1\n", DataOptions{Discretize: Discretization{Classes: 2}}, `column "b" is cut into one class (all), as most of its values are equal`},
 		"huge":                 {"a,b\n1e300,2\n-1e300,3\n1e299,4\n", DataOptions{}, `column "a": its spread is too large or too small to work with (values from -1e+300 to 1e+300)`},
@@ -79,7 +79,7 @@ func TestBadData(t *testing.T) {
 		"mixed":                {"a,b\n1,2\n2,low\n3,4\n", DataOptions{Discrete: []string{"a"}}, `line 3, column "b": got "low", want a finite number`},
 		"log":                  {"a,b\n1,2\n2,-3\n3,4\n", DataOptions{Log: true}, `column "b", line 3: got -3, want a positive number to take the logarithm of`},
 		"unknown column":       {"alpha,b\n1,2\n2,3\n3,5\n", DataOptions{Exclude: []string{"alpah"}}, `no column "alpah"; the nearest is "alpha"`},
-		"one node":             {"a,b\n1,2\n2,3\n3,5\n", DataOptions{Exclude: []string{"b"}}, "got 1 columns as nodes of 2"},
+		"one node":             {"a,b\n1,2\n2,3\n3,5\n", DataOptions{Exclude: []string{"b"}}, "got 1 column as nodes of 2"},
 		"unknown intervention": {"alpha,b,s\n1,2,\n2,3,alpa\n3,5,\n", DataOptions{Intervened: "s"}, `column "s", line 3: no node "alpa"; the nearest are ["alpha"]`},
 		"always set":           {"a,b,s\n1,2,a\n2,3,a\n3,5,\n", DataOptions{Intervened: "s"}, `node "a" is set from outside in all rows but 1`},
 		"excluded and read":    {"a,b,s\n1,2,a\n", DataOptions{Intervened: "s", Exclude: []string{"s"}}, "excluded and also names interventions"},
@@ -122,7 +122,7 @@ func TestConstraints(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		"graphs: exp(+5 edges); over acyclic graphs, each counted once",
-		"of them only those that keep to: no a->b; no edge from a later to an earlier tier of (a, b), (c); at most 1 parents per node",
+		"of them only those that keep to: no a->b; no edge from a later to an earlier tier of (a, b), (c); at most 1 parent per node",
 	}, p.Priors()[3:])
 
 	for want, c := range map[string]Constraints{
@@ -132,7 +132,7 @@ func TestConstraints(t *testing.T) {
 		`a->b is required and forbidden`:                           {Forbid: []string{"a->b"}, Require: []string{"a->b"}},
 		`a->b is required and against the tiers: "a" is in tier 2`: {Tiers: [][]string{{"b"}, {"a"}}, Require: []string{"a->b"}},
 		`the required edges make a cycle, a -> b -> c -> a`:        {Require: []string{"a->b", "b->c", "c->a"}},
-		`2 parents of "c" are required, and it may have 1`:         {Require: []string{"a->c", "b->c"}, MaxParents: 1},
+		`"c" has 2 required parents and may have 1`:                {Require: []string{"a->c", "b->c"}, MaxParents: 1},
 		`tiers: tier 2: no node "x"`:                               {Tiers: [][]string{{"a"}, {"x"}}},
 		`node "a" is in tier 1 and again in tier 2`:                {Tiers: [][]string{{"a"}, {"a"}}},
 		`max-parents: got -2, want at least 1`:                     {MaxParents: -2},
@@ -171,7 +171,7 @@ func TestReadTiersAndTruth(t *testing.T) {
 		"node,a,b,c\na,0,2,0\nb,0,0,1\nc,0,0,0\n": `column "b", line 2: got "2", want 0 or 1`,
 		"node,a,b,c\na,1,0,0\nb,0,0,1\nc,0,0,0\n": `an edge from "a" to itself`,
 		"node,a,b\na,0,1\nb,0,0\n":                `no row for node "c"`,
-		"node,a,b,c\na,0,1,0\n":                   "got 1 rows and 3 columns, want a square matrix",
+		"node,a,b,c\na,0,1,0\n":                   "got 1 row and 3 columns, want a square matrix",
 		"node,a,b,c\na,0,1,0\nb,0,0,0\nx,0,0,0\n": `no row for node "c"`,
 	} {
 		_, err := truth(content)

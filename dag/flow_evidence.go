@@ -9,6 +9,7 @@ import (
 	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/verdict"
 )
@@ -112,7 +113,7 @@ func (p *Problem) estimate(ctx gocontext.Context, posterior *vti.Posterior, targ
 		return nil, nil, err
 	}
 	s := &scored{target: target, sum: sum, evidences: evidences, kept: make([]int, len(codes))}
-	status(fmt.Sprintf("evidences of %d families", len(codes)))
+	status(fmt.Sprintf("evidences of %s", english.Count(len(codes), "family")))
 	if err := evidences.Draw(ctx, allocation, false); err != nil {
 		return nil, nil, err
 	}
@@ -152,7 +153,7 @@ func (p *Problem) estimate(ctx gocontext.Context, posterior *vti.Posterior, targ
 		return nil, nil, err
 	}
 	if anneal > 0 {
-		status(fmt.Sprintf("annealing draws of %d families", anneal))
+		status(fmt.Sprintf("annealing draws of %s", english.Count(anneal, "family")))
 		annealed := mostProbable(graphs.Marginals, anneal)
 		clear(allocation)
 		for _, f := range annealed {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
 
@@ -70,7 +71,7 @@ func ReadEdgePrior(path string) (*EdgePrior, error) {
 		return nil, err
 	}
 	if p := len(names) - 1; t.Rows() != p || first.Kind != table.Factor {
-		return nil, fmt.Errorf("%s: got %d rows and %d columns, want a column of names of causes, and then as many columns of effects as there are rows", path, t.Rows(), len(names))
+		return nil, fmt.Errorf("%s: got %s and %s, want a column of names of causes, and then as many columns of effects as there are rows", path, english.Count(t.Rows(), "row"), english.Count(len(names), "column"))
 	}
 	prior := &EdgePrior{Nodes: names[1:], Probabilities: zeros(len(names) - 1)}
 	for row := range t.Rows() {

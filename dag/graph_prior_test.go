@@ -50,7 +50,7 @@ func TestEdgePrior(t *testing.T) {
 	for text, want := range map[string]string{
 		"node,a,b\na,0,1.5\nb,0.5,0\n": `column "b", line 2: got "1.5", want a probability`,
 		"node,a,b\na,0,0.5\nz,0.5,0\n": `no column for "z"`,
-		"node,a,b\na,0,0.5\n":          "got 1 rows and 3 columns",
+		"node,a,b\na,0,0.5\n":          "got 1 row and 3 columns",
 	} {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 		_, err := ReadEdgePrior(path)

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
 
@@ -36,7 +37,7 @@ func (d *Data) completed(c *table.Column, j, rows int) (*table.Column, error) {
 		}
 	}
 	if c.Missing > rows-leastRows {
-		return nil, fmt.Errorf("%s: column %q has %d cells of %d, want at least %d", d.Path, c.Name, rows-c.Missing, rows, leastRows)
+		return nil, fmt.Errorf("%s: column %q has %s of %d, want at least %d", d.Path, c.Name, english.Count(rows-c.Missing, "cell"), rows, leastRows)
 	}
 	own := *c
 	own.Codes, own.Values, own.Missing = slices.Clone(c.Codes), slices.Clone(c.Values), 0

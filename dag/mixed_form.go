@@ -5,6 +5,7 @@ import (
 	"math"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/english"
 )
 
 // mixedColumns is a table of numbers and categories as columns of a regression. A category with m
@@ -172,7 +173,7 @@ func (p *Problem) mixedPriors() []string {
 		numbers = fmt.Sprintf("columns of numbers (%s)", p.Data.Scaling)
 	}
 	return []string{
-		fmt.Sprintf("columns: %d categories, %d %s", p.Data.categories(), p.Data.Nodes()-p.Data.categories(), numbers),
+		fmt.Sprintf("columns: %s, %d %s", english.Count(p.Data.categories(), "category"), p.Data.Nodes()-p.Data.categories(), numbers),
 		"numbers: linear in numbers, with an intercept that categories shift by level; weights, shifts and noise: normal-gamma, as BGe, so that two levels differ by 2 noise sd a priori",
 		fmt.Sprintf("categories: multinomial logistic in numbers and levels of categories, without interactions; two levels differ by N(0, %g²) per sd of a number, log odds ratios are N(0, %g²), intercepts of two levels differ by N(0, %g²)",
 			math.Sqrt(2*slopeVariance), math.Sqrt(4*levelVariance), math.Sqrt(2*interceptVariance)),

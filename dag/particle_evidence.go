@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/shard"
 )
@@ -348,6 +349,6 @@ func (s *particleScores) addIslands(ctx gocontext.Context, batch []int) error {
 		s.spent += islandCost(own.level)
 	}
 	s.fine += len(batch)
-	s.status(fmt.Sprintf("%d fine islands of particles", s.fine))
+	s.status(fmt.Sprintf("%s of particles", english.Count(s.fine, "fine island")))
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/english"
 )
 
 // Problem is a data set with mechanisms, priors and constraints.
@@ -135,7 +136,7 @@ func (p *Problem) withGraphPrior(lines []string) []string {
 	}
 	lines = append(lines, graphs)
 	if rows := p.Data.regimeRows(); rows > 0 {
-		lines = append(lines, fmt.Sprintf("soft interventions: other mechanisms with the same parents, in %d rows", rows))
+		lines = append(lines, fmt.Sprintf("soft interventions: other mechanisms with the same parents, in %s", english.Count(rows, "row")))
 	}
 	if constraints := p.Constraints.String(); constraints != "" {
 		lines = append(lines, "of them only those that keep to: "+constraints)

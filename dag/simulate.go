@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -85,7 +86,7 @@ func (s Simulation) Validate() error {
 			return fmt.Errorf("a graph to simulate from has its own nodes and edges: give no other number of them")
 		}
 		if len(s.Names) != s.Graph.Nodes() {
-			return fmt.Errorf("got %d names, want one for each of %d nodes", len(s.Names), s.Graph.Nodes())
+			return fmt.Errorf("got %s, want one for each of %s", english.Count(len(s.Names), "name"), english.Count(s.Graph.Nodes(), "node"))
 		}
 		if cycle := s.Graph.Cycle(); cycle != nil {
 			return fmt.Errorf("the graph to simulate from has a cycle through %s", s.Names[cycle[0]])

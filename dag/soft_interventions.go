@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
 
@@ -50,7 +51,7 @@ func (d *Data) readSoftInterventions(t *table.Table, column string) error {
 				}
 			}
 			if len(r.rows) < leastRows {
-				return fmt.Errorf("%s: column %q: node %q has another mechanism in %d rows with %q, want at least %d", t.Path, column, d.Names[j], len(r.rows), text, leastRows)
+				return fmt.Errorf("%s: column %q: node %q has another mechanism in %s with %q, want at least %d", t.Path, column, d.Names[j], english.Count(len(r.rows), "row"), text, leastRows)
 			}
 			d.regimes = append(d.regimes, r)
 		}

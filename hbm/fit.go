@@ -16,6 +16,7 @@ import (
 
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/checkpoint"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/train"
 )
@@ -59,7 +60,7 @@ func Fit(ctx gocontext.Context, device *gpu.Device, model *Model, data Values, c
 	saving := checkpoint.NewSchedule(checkpoint.DefaultInterval)
 	for t.step < t.config.Steps {
 		if err := ctx.Err(); err != nil {
-			return t.Posterior, errors.Join(fmt.Errorf("training stopped after %d of %d steps: %w", t.step, t.config.Steps, err), t.save())
+			return t.Posterior, errors.Join(fmt.Errorf("training stopped after %d of %s: %w", t.step, english.Count(t.config.Steps, "step"), err), t.save())
 		}
 		if err := t.advance(ctx); err != nil && ctx.Err() != nil {
 			continue // the step was given up before it changed anything

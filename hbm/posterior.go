@@ -15,6 +15,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/train"
 )
@@ -144,7 +145,7 @@ func (p *Posterior) On(model *Model, data Values) (*Posterior, error) {
 // Densities cannot be compared.
 func sameTemplate(a, b *Model) error {
 	if len(a.plates) != len(b.plates) || len(a.variables) != len(b.variables) {
-		return fmt.Errorf("hbm: got a model of %d plates and %d variables, want %d and %d", len(b.plates), len(b.variables), len(a.plates), len(a.variables))
+		return fmt.Errorf("hbm: got a model of %s and %s, want %d and %d", english.Count(len(b.plates), "plate"), english.Count(len(b.variables), "variable"), len(a.plates), len(a.variables))
 	}
 	plates := func(m *Model, of []*Plate) (numbers []int) {
 		for _, p := range of {

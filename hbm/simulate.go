@@ -9,6 +9,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/train"
 )
@@ -88,7 +89,7 @@ func (s *Simulator) DrawSets(ctx gocontext.Context, known Values, sets int, seed
 			return nil, fmt.Errorf("hbm: constant %q has no values", v.name)
 		}
 		if size := v.Members() * v.EventSize(); ok && len(values) != size && len(values) != size*sets {
-			return nil, fmt.Errorf("hbm: variable %q: got %d values, want %d of shape %v", v.name, len(values), v.Members()*v.EventSize(), v.shape())
+			return nil, fmt.Errorf("hbm: variable %q: got %s, want %d of shape %v", v.name, english.Count(len(values), "value"), v.Members()*v.EventSize(), v.shape())
 		}
 		if ok {
 			all[v] = values

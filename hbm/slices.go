@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -134,7 +135,7 @@ func (w *window) read(slice int) (Values, error) {
 	for v, starts := range w.starts {
 		want := (starts[slice+1] - starts[slice]) * v.Members() / v.plates[0].size
 		if len(values[v]) != want*v.EventSize() {
-			return nil, fmt.Errorf("hbm: slice %d: got %d values of %q, want %d", slice, len(values[v]), v.name, want*v.EventSize())
+			return nil, fmt.Errorf("hbm: slice %d: got %s of %q, want %d", slice, english.Count(len(values[v]), "value"), v.name, want*v.EventSize())
 		}
 		if v.role == Observed {
 			for i := range want {

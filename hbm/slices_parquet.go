@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
 
@@ -45,7 +46,7 @@ func (p *ParquetSlices) layOut(path string) (err error) {
 			continue
 		}
 		if len(names) != v.EventSize() {
-			return fmt.Errorf("hbm: %q: got %d columns, want %d", v.name, len(names), v.EventSize())
+			return fmt.Errorf("hbm: %q: got %s, want %d", v.name, english.Count(len(names), "column"), v.EventSize())
 		}
 		if len(v.plates) == 0 || len(p.variables) > 0 && !slices.Equal(v.plates, p.variables[0].plates) {
 			return fmt.Errorf("hbm: the variables of %s must be on the same plates", path)
@@ -56,7 +57,7 @@ func (p *ParquetSlices) layOut(path string) (err error) {
 		p.variables = append(p.variables, v)
 	}
 	if len(p.variables) == 0 || len(p.variables) != len(p.columns) {
-		return fmt.Errorf("hbm: %s: columns were given for %d variables, %d of which the model has", path, len(p.columns), len(p.variables))
+		return fmt.Errorf("hbm: %s: columns were given for %s, %d of which the model has", path, english.Count(len(p.columns), "variable"), len(p.variables))
 	}
 	v := p.variables[0]
 	first, below := v.plates[0], v.Members()/v.plates[0].size
@@ -79,7 +80,7 @@ func (p *ParquetSlices) layOut(path string) (err error) {
 		rows += p.file.Rows(group)
 	}
 	if rows != v.Members() {
-		return fmt.Errorf("%s: got %d rows, want the %d members of %q", path, rows, v.Members(), v.name)
+		return fmt.Errorf("%s: got %s, want the %s of %q", path, english.Count(rows, "row"), english.Count(v.Members(), "member"), v.name)
 	}
 	p.bounds = append(p.bounds, p.plate.size)
 	p.fingerprint, err = p.file.Fingerprint()

@@ -7,6 +7,8 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
+
+	"github.com/transdim/vti/internal/english"
 )
 
 // Values are the numbers of variables, each [plates..., event...] in row-major order.
@@ -50,7 +52,7 @@ func (m *Model) checkData(data Values, w *window) error {
 		}
 		size := v.EventSize()
 		if len(values) != v.Members()*size {
-			return fmt.Errorf("hbm: variable %q: got %d values, want %d of shape %v", v.name, len(values), v.Members()*size, v.shape())
+			return fmt.Errorf("hbm: variable %q: got %s, want %d of shape %v", v.name, english.Count(len(values), "value"), v.Members()*size, v.shape())
 		}
 		support := Reals
 		if v.role == Observed {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
 
@@ -30,7 +31,7 @@ func Read(t *table.Table, what string, c *table.Column, kind Kind) (y []float64,
 	case len(c.Levels) > 2:
 		const show = 5
 		shown := strings.Join(c.Levels[:min(show, len(c.Levels))], ", ")
-		return nil, nil, fmt.Errorf("%s: %s: got %d labels (%s, …), want 0 and 1 or two labels for a %s likelihood", t.Path, what, len(c.Levels), shown, kind)
+		return nil, nil, fmt.Errorf("%s: %s: got %s (%s, …), want 0 and 1 or two labels for a %s likelihood", t.Path, what, english.Count(len(c.Levels), "label"), shown, kind)
 	default:
 		if len(c.Levels) == 1 {
 			return nil, nil, nothingToExplain(t, what, c.Levels[0])

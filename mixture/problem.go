@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
 
@@ -62,7 +63,7 @@ func NewProblem(t *table.Table, options Options) (*Problem, error) {
 		}
 	}
 	if n := p.Rows(); asked > n {
-		return nil, fmt.Errorf("%s: got %d rows, fewer than the %d components asked about", t.Path, n, asked)
+		return nil, fmt.Errorf("%s: got %s, fewer than the %s asked about", t.Path, english.Count(n, "row"), english.Count(asked, "component"))
 	}
 	y := p.columns[0].y
 	switch options.Family {
@@ -105,7 +106,7 @@ func (p *Problem) read(t *table.Table, name string) error {
 	}
 	n := len(c.Values)
 	if n < fewestRows || n > MostRows {
-		return fmt.Errorf("%s: got %d rows, want %d to %d", t.Path, n, fewestRows, MostRows)
+		return fmt.Errorf("%s: got %s, want %d to %d", t.Path, english.Count(n, "row"), fewestRows, MostRows)
 	}
 	low, high := slices.Min(c.Values), slices.Max(c.Values)
 	if low == high {
@@ -139,9 +140,9 @@ func (p *Problem) read(t *table.Table, name string) error {
 	}
 	distinct := len(newTies(one.y).values)
 	if distinct < n && distinct < fewestValues {
-		return fmt.Errorf("%s: column %q has %d different values in %d rows: a mixture of densities would give each a component of its own; want values that are not rounded, or counts with vti mixture --family poisson", t.Path, c.Name, distinct, n)
+		return fmt.Errorf("%s: column %q has %s in %s: a mixture of densities would give each a component of its own; want values that are not rounded, or counts with vti mixture --family poisson", t.Path, c.Name, english.Count(distinct, "different value"), english.Count(n, "row"))
 	} else if distinct < n {
-		p.Notes = append(p.Notes, fmt.Sprintf("%s: %d of %d values are equal to another", c.Name, n-distinct, n))
+		p.Notes = append(p.Notes, fmt.Sprintf("%s: %d of %s %s equal to another", c.Name, n-distinct, english.Count(n, "value"), english.Form(n-distinct, "is", "are")))
 	}
 	return nil
 }
@@ -150,7 +151,7 @@ func (p *Problem) read(t *table.Table, name string) error {
 func (p *Problem) checkRank() error {
 	n, d := p.Rows(), len(p.columns)
 	if n < d+2 {
-		return fmt.Errorf("%s: got %d rows for %d columns, want at least %d", p.Path, n, d, d+2)
+		return fmt.Errorf("%s: got %s for %s, want at least %d", p.Path, english.Count(n, "row"), english.Count(d, "column"), d+2)
 	}
 	m := mat.NewDense(n, d+1, nil)
 	for i := range n {

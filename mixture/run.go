@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/run"
 )
@@ -77,7 +78,7 @@ func (s *Sample) certificate() CertificateReport {
 	j.Event(largest, "a number of components'")
 	sigmas, at := s.disagreement()
 	if sigmas > farApart {
-		j.Lower(vti.Doubtful, "reversible jump and partitions differ by %.1f standard errors in the probability of %d components", sigmas, at)
+		j.Lower(vti.Doubtful, "reversible jump and partitions differ by %.1f standard errors in the probability of %s", sigmas, english.Count(at, "component"))
 	}
 	s.judgeQuestion(j)
 	return CertificateReport{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/rjmcmc"
@@ -35,7 +36,7 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	j.Size(s.jumping.ess, chains.Draws())
 	j.Event(s.jumping.largest(), "a number of components'")
 	if changes := changesOf(chains); changes < verdict.DoubtfulESS && problem.Options.MaxComponents > 1 {
-		j.Lower(vti.Doubtful, "the number of components changed only %d times from one draw of a chain to the next: how probable others are is not shown", changes)
+		j.Lower(vti.Doubtful, "the number of components changed only %s from one draw of a chain to the next: how probable others are is not shown", english.Count(changes, "time"))
 	}
 	s.judgeQuestion(j)
 	missing := Number(math.NaN())

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/transdim/vti/internal/english"
 )
 
 // Verdict says how well a model describes a table.
@@ -142,7 +144,7 @@ func (r Report) String() string {
 		fmt.Fprintf(&text, ")\n    try: %s\n", f.Advice)
 	}
 	if more := len(r.Findings) - shownFindings; more > 0 {
-		fmt.Fprintf(&text, "  and %d more findings, which --json lists\n", more)
+		fmt.Fprintf(&text, "  and %s, which --json lists\n", english.Count(more, "more finding"))
 	}
 	return text.String()
 }

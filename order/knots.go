@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/parallel"
 )
 
@@ -40,10 +41,10 @@ func (p *Problem) splines(values []float64) error {
 		k.at = append(k.at, inner[(2*c+1)*len(inner)/(2*count)])
 	}
 	if count < o.Candidates {
-		p.Notes = append(p.Notes, fmt.Sprintf("%d rows have %d places for knots", n, count))
+		p.Notes = append(p.Notes, fmt.Sprintf("%s have %s for knots", english.Count(n, "row"), english.Count(count, "place")))
 	}
 	if o.MaxOrder > count {
-		return fmt.Errorf("got %d knots at %d places: want at most as many, a smaller --max-order", o.MaxOrder, count)
+		return fmt.Errorf("got %s at %s: want at most as many, a smaller --max-order", english.Count(o.MaxOrder, "knot"), english.Count(count, "place"))
 	}
 	if sets := k.sets(); sets > mostSets {
 		return fmt.Errorf("up to %d knots at %d places have %.2g sets, more than %.2g: want a smaller --max-order or fewer --candidates", k.most, count, sets, float64(mostSets))

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
 
@@ -46,7 +47,7 @@ func NewProblem(t *table.Table, options Options) (*Problem, error) {
 	fitted := options.MaxOrder + options.Degree
 	// Twice as many rows as numbers that are fitted, at least.
 	if n < 3*fitted+4 {
-		return nil, fmt.Errorf("%s: got %d rows for orders up to %d, want at least %d rows, or a smaller --max-order", t.Path, n, options.MaxOrder, 3*fitted+4)
+		return nil, fmt.Errorf("%s: got %s for orders up to %d, want at least %s, or a smaller --max-order", t.Path, english.Count(n, "row"), options.MaxOrder, english.Count(3*fitted+4, "row"))
 	}
 	p := &Problem{Options: options, Path: t.Path}
 	places, unit := t.Places()
@@ -150,7 +151,7 @@ func (p *Problem) Priors() []string {
 	var first string
 	switch {
 	case o.Kind == Spline:
-		first = fmt.Sprintf("spline of degree %d: number of knots Poisson(%g) up to %d, at any of %d places from %.6g to %.6g", o.Degree, o.MeanKnots, o.MaxOrder, len(p.knots.at), p.knots.at[0], p.knots.at[len(p.knots.at)-1])
+		first = fmt.Sprintf("spline of degree %d: number of knots Poisson(%g) up to %d, at any of %s from %.6g to %.6g", o.Degree, o.MeanKnots, o.MaxOrder, english.Count(len(p.knots.at), "place"), p.knots.at[0], p.knots.at[len(p.knots.at)-1])
 	case o.UnitRoot > 0:
 		first = fmt.Sprintf("autoregression: order uniform on 0 to %d; of orders from 1 a unit root with probability %g", o.MaxOrder, o.UnitRoot)
 	default:

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
 
@@ -179,7 +180,7 @@ func newGrid(seen *table.Table, variables []Variable, axes, fixed []*axis, overD
 		case a.factor != nil:
 			others = append(others, a)
 			g.each *= len(a.texts)
-			g.held = append(g.held, Held{v.Name, fmt.Sprintf("average of its %d labels, all of one weight", len(a.texts))})
+			g.held = append(g.held, Held{v.Name, fmt.Sprintf("average of its %s, all of one weight", english.Count(len(a.texts), "label"))})
 		default:
 			means[v.Name] = stat.Mean(a.column.Values, nil)
 			g.held = append(g.held, Held{v.Name, "its mean, " + text(means[v.Name])})

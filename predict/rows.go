@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/report"
 )
 
@@ -209,7 +210,7 @@ func (r *Rows) each(ctx context.Context, what string, f func(row int, eta []floa
 	}
 	wait.Wait()
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("%s stopped after %d of %d rows: %w", what, done.Load(), r.Len(), err)
+		return fmt.Errorf("%s stopped after %d of %s: %w", what, done.Load(), english.Count(r.Len(), "row"), err)
 	}
 	return nil
 }

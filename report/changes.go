@@ -18,7 +18,7 @@ func (s *source) changesArticle(result *changepoint.Result) *article {
 	}
 	a := &article{
 		Title:    fmt.Sprintf("When does %s change?", what),
-		Subtitle: fmt.Sprintf("%s, %s from %s to %s; model %s", s.table(), counted(result.Data.Rows, "row", "rows"), picture.Digits(float64(result.Data.From), 5), picture.Digits(float64(result.Data.To), 5), result.Data.Model),
+		Subtitle: fmt.Sprintf("%s, %s from %s to %s; model %s", s.table(), counted(result.Data.Rows, "row"), picture.Digits(float64(result.Data.From), 5), picture.Digits(float64(result.Data.To), 5), result.Data.Model),
 		Answer:   []string{result.Answer},
 		Marks:    []badge{computation(level, reasons), model(result.ModelCheck)},
 		Next:     next(level, "The quadrature is too coarse for this table: see the reasons.", result.ModelCheck, "Report levels averaged over the number and the places of changes, with the probabilities of changes, rather than one set of places."),
@@ -30,7 +30,7 @@ func (s *source) changesArticle(result *changepoint.Result) *article {
 			numbers = append(numbers, probabilityOf{c.Changes, float64(c.Probability)})
 		}
 		part.Pictures = append(part.Pictures, levelsPicture(what, result), curvePicture(result), countsPicture("counts", "Number of changes", "change", "changes", numbers))
-		places := table{Caption: fmt.Sprintf("Places, given %s", counted(result.Given.Changes, "change", "changes")), Open: true, Columns: []column{{"most probable", true}, {"median", true}, {"95% interval", false}}}
+		places := table{Caption: fmt.Sprintf("Places, given %s", counted(result.Given.Changes, "change")), Open: true, Columns: []column{{"most probable", true}, {"median", true}, {"95% interval", false}}}
 		for _, one := range result.Given.Places {
 			places.Rows = append(places.Rows, []cell{value(float64(one.Mode)), value(float64(one.Median)), words("[" + picture.Digits(float64(one.Q025), 6) + ", " + picture.Digits(float64(one.Q975), 6) + "]")})
 		}

@@ -39,7 +39,7 @@ func (s *source) checked(response string, check *modelcheck.Report) section {
 		}
 	}
 	if !two(rows) {
-		part.Notes = append(part.Notes, fmt.Sprintf("%.1f%% of the %s lie inside the intervals that should hold 95%% of them.", 100*float64(inside)/float64(len(rows)), counted(len(rows), "row", "rows")))
+		part.Notes = append(part.Notes, fmt.Sprintf("%.1f%% of the %s lie inside the intervals that should hold 95%% of them.", 100*float64(inside)/float64(len(rows)), counted(len(rows), "row")))
 	}
 	part.Tables = append(part.Tables, worstRows(rows))
 	return part
@@ -59,7 +59,7 @@ func fittedPicture(response string, rows []modelcheck.FittedRow) *picture.Pictur
 		low, high = math.Min(low, math.Min(r.Mean, r.Observed)), math.Max(high, math.Max(r.Mean, r.Observed))
 	}
 	p := picture.Scatter("fitted", "Observed against expected", picture.Column, 190, points, []picture.Reference{{X0: low, Y0: low, X1: high, Y1: high}}, "expected "+response, "observed "+response)
-	p.Text = fmt.Sprintf("%s; the dashed line is where both are equal. Their correlation is %s.", counted(len(rows), "row", "rows"), picture.Digits(correlation(points), 2))
+	p.Text = fmt.Sprintf("%s; the dashed line is where both are equal. Their correlation is %s.", counted(len(rows), "row"), picture.Digits(correlation(points), 2))
 	return p
 }
 
@@ -110,7 +110,7 @@ func calibrationPicture(response string, rows []modelcheck.FittedRow) *picture.P
 		}
 		se := math.Sqrt(observed * (1 - observed) / float64(to-from))
 		list = append(list, picture.Row{
-			Label: fmt.Sprintf("%s (%d rows)", picture.Probability(expected), to-from), From: math.NaN(),
+			Label: fmt.Sprintf("%s (%s)", picture.Probability(expected), counted(to-from, "row")), From: math.NaN(),
 			Intervals: []picture.Interval{
 				{Mid: observed, Low: math.Max(0, observed-2*se), High: math.Min(1, observed+2*se), Ink: picture.First, Hint: fmt.Sprintf("observed share %s", picture.Probability(observed))},
 				{Mid: expected, Low: math.NaN(), High: math.NaN(), Ink: picture.Second, Hint: fmt.Sprintf("expected share %s", picture.Probability(expected))},

@@ -90,7 +90,7 @@ func comparisonArticle(ctx context.Context, sources []*source, articles []articl
 		}
 		others = append(others, c)
 	}
-	a := &article{ID: "comparison", Title: articles[0].Title, Subtitle: fmt.Sprintf("%s, answered by %s", sources[0].table(), counted(len(sources), "run", "runs"))}
+	a := &article{ID: "comparison", Title: articles[0].Title, Subtitle: fmt.Sprintf("%s, answered by %s", sources[0].table(), counted(len(sources), "run"))}
 	part := section{ID: "comparison-runs", Title: "Side by side", Lead: "A is the run that was named first; the others are compared with it."}
 	runs := table{ID: "comparison-0", Caption: "The runs", Open: true, Columns: []column{{"run", false}, {"directory", false}, {"command", false}, {"computation", false}, {"model", false}}}
 	for k, s := range sources {
@@ -228,7 +228,7 @@ func probabilities(others []*compared) *picture.Picture {
 		return nil
 	}
 	p := picture.Rows("comparison", "Probabilities in all runs", picture.Column, rows, picture.RowsOptions{Axis: "probability, ± 2 standard errors", Min: 0, Max: 1, Reference: 0.5, Legend: legend(len(others) + 1)})
-	p.Text = fmt.Sprintf("Probabilities of %s in %s side by side; the tables have the numbers.", counted(len(rows), others[0].what, others[0].what+"s"), counted(len(others)+1, "run", "runs"))
+	p.Text = fmt.Sprintf("Probabilities of %s in %s side by side; the tables have the numbers.", counted(len(rows), others[0].what), counted(len(others)+1, "run"))
 	return p
 }
 
@@ -257,6 +257,6 @@ func estimates(others []*compared) *picture.Picture {
 		return nil
 	}
 	p := picture.Rows("comparison-numbers", "Posteriors in all runs", picture.Column, rows, picture.RowsOptions{Axis: "mean ± 2 posterior standard deviations", Legend: legend(len(others) + 1)})
-	p.Text = fmt.Sprintf("Means and intervals of %s in %s side by side.", counted(len(rows), "number", "numbers"), counted(len(others)+1, "run", "runs"))
+	p.Text = fmt.Sprintf("Means and intervals of %s in %s side by side.", counted(len(rows), "number"), counted(len(others)+1, "run"))
 	return p
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
 	"github.com/transdim/vti/internal/verdict"
 )
@@ -38,7 +39,7 @@ func (s *source) graphArticle(result *dag.Result) *article {
 	}
 	a := &article{
 		Title:    "Which columns depend on which?",
-		Subtitle: fmt.Sprintf("%s, %s; a graph over %s; %s mechanisms", s.table(), counted(result.Data.Rows, "row", "rows"), counted(len(result.Data.Nodes), "column", "columns"), s.value("model.mechanism")),
+		Subtitle: fmt.Sprintf("%s, %s; a graph over %s; %s mechanisms", s.table(), counted(result.Data.Rows, "row"), counted(len(result.Data.Nodes), "column"), s.value("model.mechanism")),
 		Answer:   v.answer(),
 		Marks:    []badge{computation(level, reasons), model(result.ModelCheck)},
 		Next:     next(level, v.effort(), result.ModelCheck, v.otherwise()),
@@ -90,12 +91,12 @@ func (v *discovery) answer() []string {
 			open = append(open, v.pairName(l))
 		}
 	}
-	first := fmt.Sprintf("Of the %s of columns, %s joined directly with probability above %g: %s", counted(n*(n-1)/2, "pair", "pairs"), counted(len(sure), "is", "are"), certain, list(sure))
+	first := fmt.Sprintf("Of the %s of columns, %s joined directly with probability above %g: %s", counted(n*(n-1)/2, "pair"), grouped(len(sure))+" "+english.Form(len(sure), "is", "are"), certain, list(sure))
 	if len(sure) == 0 {
-		first = fmt.Sprintf("None of the %s of columns is joined directly with probability above %g", counted(n*(n-1)/2, "pair", "pairs"), certain)
+		first = fmt.Sprintf("None of the %s of columns is joined directly with probability above %g", counted(n*(n-1)/2, "pair"), certain)
 	}
 	if len(likely) > 0 {
-		first += "; more likely than not " + verb(len(likely), "is ", "are ") + list(likely)
+		first += "; more likely than not " + english.Form(len(likely), "is ", "are ") + list(likely)
 	}
 	second := "The table does not determine the direction of any of them."
 	switch {
@@ -263,7 +264,7 @@ func (v *discovery) parameters() section {
 	}
 	if len(rows) > 0 {
 		p := picture.Rows("effects", "Direct effects, with the probabilities of their edges", picture.Column, rows, picture.RowsOptions{Axis: "effect in the units of the table"})
-		p.Text = fmt.Sprintf("Means and 95%% intervals of %s.", counted(len(rows), "effect", "effects"))
+		p.Text = fmt.Sprintf("Means and 95%% intervals of %s.", counted(len(rows), "effect"))
 		part.Pictures = []*picture.Picture{p}
 	}
 	part.Tables = []table{t}
@@ -291,7 +292,7 @@ func (v *discovery) totals() section {
 	}
 	if len(rows) > 0 {
 		p := picture.Rows("total-effects", "Total effects, with the probabilities of a path", picture.Column, rows, picture.RowsOptions{Axis: "effect in the units of the table"})
-		p.Text = fmt.Sprintf("Means and 90%% intervals of %s.", counted(len(rows), "total effect", "total effects"))
+		p.Text = fmt.Sprintf("Means and 90%% intervals of %s.", counted(len(rows), "total effect"))
 		part.Pictures = []*picture.Picture{p}
 	}
 	part.Tables = []table{t}

@@ -29,11 +29,11 @@ func (s *source) regressionArticle(result *regression.Result) *article {
 	}
 	var groups []string
 	for _, g := range result.Data.Groups {
-		groups = append(groups, counted(g.Levels, "level", "levels")+" of "+g.Name)
+		groups = append(groups, counted(g.Levels, "level")+" of "+g.Name)
 	}
 	a := &article{
 		Title:    v.title(),
-		Subtitle: fmt.Sprintf("%s, %s in %s; %s", s.table(), counted(result.Data.Rows, "row", "rows"), list(groups), result.Data.Formula),
+		Subtitle: fmt.Sprintf("%s, %s in %s; %s", s.table(), counted(result.Data.Rows, "row"), list(groups), result.Data.Formula),
 		Answer:   v.answer(),
 		Marks:    []badge{computation(level, reasons), model(result.ModelCheck)},
 		Next: next(level, "Compute with more effort (--steps, --certify-draws), or fit another family (--family) and let vti compare say whether the two agree.",
@@ -105,7 +105,7 @@ func (v *hierarchy) answer() []string {
 				states = append(states, fmt.Sprintf("%s is %s (%s)", term, t.State, picture.Probability(float64(t.Prob))))
 			}
 		}
-		third = fmt.Sprintf("Of the %s, the most probable has probability %s; term by term, %s.", counted(len(v.result.Models), "model", "models"), picture.Probability(float64(best.Certified)), list(states))
+		third = fmt.Sprintf("Of the %s, the most probable has probability %s; term by term, %s.", counted(len(v.result.Models), "model"), picture.Probability(float64(best.Certified)), list(states))
 	}
 	return []string{first, second, third}
 }
@@ -209,7 +209,7 @@ func (v *hierarchy) population() section {
 			return
 		}
 		p := picture.Rows(name, title, picture.Column, rows, picture.RowsOptions{Axis: axis, Reference: reference})
-		p.Text = fmt.Sprintf("Means and 95%% intervals of %s.", counted(len(rows), "number", "numbers"))
+		p.Text = fmt.Sprintf("Means and 95%% intervals of %s.", counted(len(rows), "number"))
 		part.Pictures = append(part.Pictures, p)
 	}
 	var intercept, slopes, sds, correlations []regression.Summary

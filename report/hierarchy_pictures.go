@@ -64,7 +64,7 @@ func (v *hierarchy) caterpillar(name string, one byTerm, shown []regression.Leve
 	for _, level := range shown {
 		row := picture.Row{Label: level.Level, From: math.NaN(), Intervals: []picture.Interval{{
 			Mid: float64(level.Mean), Low: float64(level.Q025), High: float64(level.Q975), Ink: picture.First,
-			Hint: fmt.Sprintf("%s: %s, 95%%: %s to %s; %s", level.Level, picture.Number(float64(level.Mean)), picture.Number(float64(level.Q025)), picture.Number(float64(level.Q975)), counted(level.Rows, "row", "rows")),
+			Hint: fmt.Sprintf("%s: %s, 95%%: %s to %s; %s", level.Level, picture.Number(float64(level.Mean)), picture.Number(float64(level.Q025)), picture.Number(float64(level.Q975)), counted(level.Rows, "row")),
 		}}}
 		if level.Unpooled != nil {
 			row.From = math.Max(low-margin, math.Min(high+margin, float64(*level.Unpooled)))
@@ -83,7 +83,7 @@ func (v *hierarchy) caterpillar(name string, one byTerm, shown []regression.Leve
 	}
 	p := picture.Rows(name, title, width, rows, picture.RowsOptions{Axis: axis, Min: low - margin, Max: high + margin, Panels: panels})
 	highest, lowest := one.levels[0], one.levels[len(one.levels)-1]
-	p.Text = fmt.Sprintf("%s, highest first: from %s (%s) to %s (%s).", counted(len(one.levels), "level", "levels"), highest.Level, picture.Number(float64(highest.Mean)), lowest.Level, picture.Number(float64(lowest.Mean)))
+	p.Text = fmt.Sprintf("%s, highest first: from %s (%s) to %s (%s).", counted(len(one.levels), "level"), highest.Level, picture.Number(float64(highest.Mean)), lowest.Level, picture.Number(float64(lowest.Mean)))
 	return p
 }
 

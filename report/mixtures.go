@@ -20,7 +20,7 @@ func (s *source) mixtureArticle(result *mixture.Result) *article {
 	}
 	a := &article{
 		Title:    fmt.Sprintf("How many components has %s?", strings.Join(result.Data.Columns, ", ")),
-		Subtitle: fmt.Sprintf("%s, %s, %s components", s.table(), counted(result.Data.Rows, "row", "rows"), result.Data.Family),
+		Subtitle: fmt.Sprintf("%s, %s, %s components", s.table(), counted(result.Data.Rows, "row"), result.Data.Family),
 		Answer:   []string{result.Answer},
 		Marks:    []badge{computation(level, reasons), model(result.ModelCheck)},
 		Next:     next(level, more, result.ModelCheck, "Report the probabilities of all numbers of components, and the density averaged over them, rather than one mixture."),
@@ -87,7 +87,7 @@ func componentsTable(result *mixture.Result) table {
 	if result.Data.Family == mixture.Student.String() {
 		location, scale = "location", "scale"
 	}
-	list := table{Caption: fmt.Sprintf("Given %s, %s: medians", counted(result.Given.Components, "component", "components"), order), Open: true, Columns: []column{
+	list := table{Caption: fmt.Sprintf("Given %s, %s: medians", counted(result.Given.Components, "component"), order), Open: true, Columns: []column{
 		{"component", true}, {"weight", true}, {"95% interval", false},
 	}}
 	if several {

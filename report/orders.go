@@ -21,7 +21,7 @@ func (s *source) orderArticle(result *order.Result) *article {
 	}
 	a := &article{
 		Title:    title,
-		Subtitle: fmt.Sprintf("%s, %s of %s; model %s", s.table(), counted(result.Data.Rows, "row", "rows"), result.Data.Value, result.Data.Model),
+		Subtitle: fmt.Sprintf("%s, %s of %s; model %s", s.table(), counted(result.Data.Rows, "row"), result.Data.Value, result.Data.Model),
 		Answer:   []string{result.Answer},
 		Marks:    []badge{computation(level, reasons), model(result.ModelCheck)},
 		Next:     next(level, "See the reasons of the verdict.", result.ModelCheck, "Report coefficients averaged over "+many+", with the probabilities of these, rather than those of one model."),
@@ -84,7 +84,7 @@ func orderCoefficients(result *order.Result) *picture.Picture {
 		return nil
 	}
 	p := picture.Rows("coefficients", "Coefficients", picture.Column, rows, picture.RowsOptions{Axis: "coefficient"})
-	p.Text = fmt.Sprintf("Means and 95%% intervals of %s, zero in orders without them.", counted(len(rows), "coefficient", "coefficients"))
+	p.Text = fmt.Sprintf("Means and 95%% intervals of %s, zero in orders without them.", counted(len(rows), "coefficient"))
 	return p
 }
 

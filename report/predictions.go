@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/predict"
@@ -128,10 +129,10 @@ func (s *source) predictions(ctx context.Context, response string) (section, err
 	}
 	summary += fmt.Sprintf("; the effective number of parameters is %.1f.", float64(l.P))
 	if l.Unreliable > 0 {
-		summary += fmt.Sprintf(" The estimate of %s is not reliable (k̂ above %.2f): vti loo --refit computes the posterior without them.", counted(l.Unreliable, "row", "rows"), float64(l.Limit))
+		summary += fmt.Sprintf(" The estimate of %s is not reliable (k̂ above %.2f): vti loo --refit computes the posterior without them.", counted(l.Unreliable, "row"), float64(l.Limit))
 	}
 	if len(l.Rows) < found.all {
-		summary = fmt.Sprintf("Of %s of %s. ", counted(len(l.Rows), "row", "rows"), grouped(found.all)) + summary
+		summary = fmt.Sprintf("Of %s of %s. ", counted(len(l.Rows), "row"), grouped(found.all)) + summary
 	}
 	part.Notes = append(part.Notes, summary)
 	part.Tables = []table{hardestRows(l)}
@@ -150,7 +151,7 @@ func kHatPicture(l *predict.LOO) *picture.Picture {
 	first, last := float64(l.Rows[0].Row), float64(l.Rows[len(l.Rows)-1].Row)
 	p := picture.Scatter("khat", "How far each prediction can be relied on", picture.Column, 190, points,
 		[]picture.Reference{{X0: first, Y0: limit, X1: last, Y1: limit}}, "row of the table", "Pareto k̂")
-	p.Text = fmt.Sprintf("Pareto k̂ of %s; the largest is %s, and %d are above the dashed line at %.2f, where a prediction cannot be relied on.", counted(len(l.Rows), "row", "rows"), picture.Number(float64(l.KHat)), l.Unreliable, limit)
+	p.Text = fmt.Sprintf("Pareto k̂ of %s; the largest is %s, and %d %s above the dashed line at %.2f, where a prediction cannot be relied on.", counted(len(l.Rows), "row"), picture.Number(float64(l.KHat)), l.Unreliable, english.Form(l.Unreliable, "is", "are"), limit)
 	return p
 }
 
@@ -164,14 +165,14 @@ func transformsPicture(response string, rows int, c *predict.Calibration) *pictu
 	for k, count := range c.Histogram {
 		low, high := math.Max(0, expected-spread), expected+spread
 		bars = append(bars, picture.Bar{From: float64(k) / bins, To: float64(k+1) / bins, Value: float64(count), Low: low, High: high, Compared: expected,
-			Hint: fmt.Sprintf("%g to %g: %s, %s expected (95%%: %s to %s)", float64(k)/bins, float64(k+1)/bins, counted(count, "row", "rows"), picture.Number(expected), picture.Number(low), picture.Number(high))})
+			Hint: fmt.Sprintf("%g to %g: %s, %s expected (95%%: %s to %s)", float64(k)/bins, float64(k+1)/bins, counted(count, "row"), picture.Number(expected), picture.Number(low), picture.Number(high))})
 		if float64(count) < low || float64(count) > high {
 			outside++
 		}
 	}
 	p := picture.Bars("pit", "Calibration of predictions", picture.Column, 190, bars, "predicted probability of a smaller "+response, "rows",
 		picture.Entry{Text: "observed", Ink: picture.First}, picture.Entry{Text: "if calibrated, 95%", Ink: picture.Second})
-	p.Text = fmt.Sprintf("A histogram of the probability integral transforms of the responses, flat where predictions are as sure as they should be. %d of %d bins lie outside the 95%% intervals of calibrated predictions; Kolmogorov's test has p = %s.", outside, len(bars), picture.Probability(float64(c.P)))
+	p.Text = fmt.Sprintf("A histogram of the probability integral transforms of the responses, flat where predictions are as sure as they should be. %d of %d bins %s outside the 95%% intervals of calibrated predictions; Kolmogorov's test has p = %s.", outside, len(bars), english.Form(outside, "lies", "lie"), picture.Probability(float64(c.P)))
 	return p
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
 )
 
@@ -72,7 +73,7 @@ func (s *source) training() *picture.Picture {
 	p := picture.Lines("training", "Loss while training", picture.Column, 150, []picture.Curve{{X: x, Y: shown, Ink: picture.First}}, "step", "loss in nats")
 	p.Text = fmt.Sprintf("The loss goes from %s at step %s to %s at step %s.", picture.Digits(y[0], 6), picture.Number(x[0]), picture.Digits(y[len(y)-1], 6), grouped(int(x[len(x)-1])))
 	if above > 0 {
-		p.Text += fmt.Sprintf(" %s lie above the picture.", counted(above, "logged step", "logged steps"))
+		p.Text += fmt.Sprintf(" %s %s above the picture.", counted(above, "logged step"), english.Form(above, "lies", "lie"))
 	}
 	return p
 }
@@ -98,7 +99,7 @@ func weights(probabilities, kHats []float64) *picture.Picture {
 	}
 	p := picture.Scatter("weights", "Importance weights of each model", picture.Column, 150, points,
 		[]picture.Reference{{X0: low, Y0: 0.7, X1: high, Y1: 0.7}}, "log10 of the model's probability", "Pareto k̂")
-	p.Text = fmt.Sprintf("Pareto k̂ of the weights of %s; the largest is %s. Above 0.7, the dashed line, weights cannot be relied on.", counted(len(points), "model", "models"), picture.Number(worst))
+	p.Text = fmt.Sprintf("Pareto k̂ of the weights of %s; the largest is %s. Above 0.7, the dashed line, weights cannot be relied on.", counted(len(points), "model"), picture.Number(worst))
 	return p
 }
 

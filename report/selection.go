@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/varsel"
@@ -37,7 +38,7 @@ func (s *source) selectionArticle(result *varsel.Result) *article {
 	level, reasons := v.verdict()
 	a := &article{
 		Title:    fmt.Sprintf("What explains %s?", v.target),
-		Subtitle: fmt.Sprintf("%s, %s; %s to select from; %s likelihood, prior over models %s", s.table(), counted(result.Data.Rows, "row", "rows"), counted(len(result.Data.Predictors), "predictor", "predictors"), s.value("model.likelihood"), s.value("model.prior")),
+		Subtitle: fmt.Sprintf("%s, %s; %s to select from; %s likelihood, prior over models %s", s.table(), counted(result.Data.Rows, "row"), counted(len(result.Data.Predictors), "predictor"), s.value("model.likelihood"), s.value("model.prior")),
 		Answer:   v.answer(),
 		Marks:    []badge{computation(level, reasons), model(result.ModelCheck)},
 		Next: next(level, "Compute with more effort (--steps, --certify-draws), or sample the same posterior with vti rjmcmc varsel and let vti compare say whether the two agree.",
@@ -110,13 +111,13 @@ func (v *selection) answer() []string {
 	}
 	var parts []string
 	if n := len(groups[0]); n > 0 {
-		parts = append(parts, fmt.Sprintf("%s %s for %s (probability above %g)", list(groups[0]), verb(n, "matters", "matter"), v.target, certain))
+		parts = append(parts, fmt.Sprintf("%s %s for %s (probability above %g)", list(groups[0]), english.Form(n, "matters", "matter"), v.target, certain))
 	}
 	switch n := len(groups[1]); {
 	case n > 0 && len(parts) > 0:
-		parts = append(parts, fmt.Sprintf("%s probably %s", list(groups[1]), verb(n, "does", "do")))
+		parts = append(parts, fmt.Sprintf("%s probably %s", list(groups[1]), english.Form(n, "does", "do")))
 	case n > 0:
-		parts = append(parts, fmt.Sprintf("%s probably %s for %s", list(groups[1]), verb(n, "matters", "matter"), v.target))
+		parts = append(parts, fmt.Sprintf("%s probably %s for %s", list(groups[1]), english.Form(n, "matters", "matter"), v.target))
 	}
 	if n := len(groups[2]); n > 0 {
 		parts = append(parts, fmt.Sprintf("about %s the table does not decide", list(groups[2])))
@@ -125,7 +126,7 @@ func (v *selection) answer() []string {
 		if len(groups[0])+len(groups[1]) == 0 {
 			parts = append(parts, fmt.Sprintf("nothing speaks for %s (below %g)", list(groups[3]), doubted))
 		} else {
-			parts = append(parts, fmt.Sprintf("%s probably %s not (below %g)", list(groups[3]), verb(n, "does", "do"), doubted))
+			parts = append(parts, fmt.Sprintf("%s probably %s not (below %g)", list(groups[3]), english.Form(n, "does", "do"), doubted))
 		}
 	}
 	first := capitalUnlessName(strings.Join(parts, "; "), groups[0], groups[1]) + "."
@@ -157,7 +158,7 @@ func (v *selection) modelSentence() string {
 	low, high := v.likelySizes()
 	sizes := fmt.Sprintf("%d to %d predictors", low, high)
 	if low == high {
-		sizes = counted(low, "predictor", "predictors")
+		sizes = counted(low, "predictor")
 	}
 	if p >= 0.5 {
 		return fmt.Sprintf("One model stands out, the one %s: its probability is %s; models of %s hold 90%% of the probability.", text, picture.Probability(p), sizes)

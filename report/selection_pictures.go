@@ -75,7 +75,7 @@ func (v *selection) sizePicture() *picture.Picture {
 	best := 0
 	for size := low; size <= high; size++ {
 		b := picture.Bar{From: float64(size) - 0.5, To: float64(size) + 0.5, Value: posterior[size], Compared: math.NaN(),
-			Hint: fmt.Sprintf("%s: probability %s", counted(size, "predictor", "predictors"), picture.Probability(posterior[size]))}
+			Hint: fmt.Sprintf("%s: probability %s", counted(size, "predictor"), picture.Probability(posterior[size]))}
 		if size < len(prior) {
 			b.Compared = float64(prior[size])
 			b.Hint += ", before the table was seen " + picture.Probability(b.Compared)
@@ -131,9 +131,9 @@ func (v *selection) models() section {
 			}
 			return c
 		})
-		p.Text = fmt.Sprintf("The %s, which together have probability %s. The best has %s.", counted(len(shown), "most probable model", "most probable models"), picture.Probability(covered), list(v.memberNames(shown[0].Code)))
+		p.Text = fmt.Sprintf("The %s, of probability %s in all. The best has %s.", counted(len(shown), "most probable model"), picture.Probability(covered), list(v.memberNames(shown[0].Code)))
 		part.Wide = []*picture.Picture{p}
-		part.Notes = []string{fmt.Sprintf("These %s together have probability %s.", counted(len(shown), "model", "models"), picture.Probability(covered))}
+		part.Notes = []string{fmt.Sprintf("Shown: %s, of probability %s in all.", counted(len(shown), "model"), picture.Probability(covered))}
 	}
 	t := table{Caption: "Models", Columns: []column{{"predictors", false}, {"how many", true}, {"probability", true}, {"standard error", true}, {"log evidence", true}}}
 	const most = 200 // rows that a page should carry; result.json has more
@@ -278,7 +278,7 @@ func (v *selection) chainTrace() *picture.Picture {
 		curves = append(curves, c)
 	}
 	p := picture.Lines("chains", "Log density of the chains", picture.Column, 150, curves, "draw", "log density")
-	p.Text = fmt.Sprintf("The log posterior density of the first %s of %d, draw by draw.", counted(len(curves), "chain", "chains"), len(byChain))
+	p.Text = fmt.Sprintf("The log posterior density of the first %s of %d, draw by draw.", counted(len(curves), "chain"), len(byChain))
 	return p
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
 )
 
@@ -45,19 +46,19 @@ type StudySetting struct {
 
 // WriteStudy writes the page of a study to a file.
 func WriteStudy(path string, s Study) error {
-	a := article{ID: "study", Title: s.Name, Subtitle: fmt.Sprintf("%s of vti %s", counted(s.Tasks, "task", "tasks"), s.Command)}
-	a.Answer = []string{fmt.Sprintf("%d of %d tasks are done, %d failed and %d are missing.", s.Done, s.Tasks, s.Failed, s.Missing)}
+	a := article{ID: "study", Title: s.Name, Subtitle: fmt.Sprintf("%s of vti %s", counted(s.Tasks, "task"), s.Command)}
+	a.Answer = []string{fmt.Sprintf("Of %s %d %s done; %d failed, and %d %s missing.", counted(s.Tasks, "task"), s.Done, english.Form(s.Done, "is", "are"), s.Failed, s.Missing, english.Form(s.Missing, "is", "are"))}
 	verdicts := slices.Sorted(maps.Keys(s.Verdicts))
 	for _, verdict := range verdicts {
-		a.Answer = append(a.Answer, fmt.Sprintf("%s: %s.", counted(s.Verdicts[verdict], "answer", "answers"), verdict))
+		a.Answer = append(a.Answer, fmt.Sprintf("%s: %s.", counted(s.Verdicts[verdict], "answer"), verdict))
 	}
 	a.Answer = append(a.Answer, fmt.Sprintf("They took %s s of processor time, the longest %s s in all.", picture.Number(s.CPUSeconds), picture.Number(s.Longest)))
 	switch {
 	case s.Failed > 0:
-		a.Marks = []badge{{"bad", "Study", "failures", fmt.Sprintf("%d tasks have no answer: what is said of the others may not hold for all", s.Failed), nil}}
+		a.Marks = []badge{{"bad", "Study", "failures", fmt.Sprintf("%s without an answer: what is said of the others may not hold for all", counted(s.Failed, "task")), nil}}
 		a.Next = append(a.Next, "Read why tasks failed, below; vti study run --failed tries them again.")
 	case s.Missing > 0:
-		a.Marks = []badge{{"fair", "Study", "incomplete", fmt.Sprintf("%d tasks have not ended", s.Missing), nil}}
+		a.Marks = []badge{{"fair", "Study", "incomplete", fmt.Sprintf("%s not at an end", counted(s.Missing, "task")), nil}}
 		a.Next = append(a.Next, "Go on with vti study run.")
 	default:
 		a.Marks = []badge{{"good", "Study", "complete", "every task has an answer", nil}}
@@ -127,6 +128,6 @@ func binsPicture(name, title, x, y string, bins []Bin) *picture.Picture {
 			Hint: fmt.Sprintf("%s to %s: %d", picture.Number(b.From), picture.Number(b.To), b.Count)})
 	}
 	p := picture.Bars(name, title, picture.Column, 180, bars, x, y)
-	p.Text = fmt.Sprintf("%s of %d values.", title, total)
+	p.Text = fmt.Sprintf("%s of %s.", title, counted(total, "value"))
 	return p
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
 )
 
@@ -25,17 +26,9 @@ func list(names []string) string {
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
-// verb is the form of a verb for so many subjects.
-func verb(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
-}
-
-// counted is a number of things.
-func counted(n int, one, many string) string {
-	return grouped(n) + " " + verb(n, one, many)
+// counted is a number of things, its digits in groups.
+func counted(n int, one string) string {
+	return grouped(n) + " " + english.Noun(n, one)
 }
 
 // grouped writes a whole number with thin spaces between groups of three digits.

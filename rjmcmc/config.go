@@ -8,6 +8,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 
 	"github.com/transdim/vti/internal/checkpoint"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/space"
 )
 
@@ -133,7 +134,7 @@ func (c Config) Validate() error {
 	}
 	r := c.withDefaults(1)
 	if r.Iterations < r.Thin {
-		return fmt.Errorf("rjmcmc: %d iterations with Thin %d keep no draw", r.Iterations, r.Thin)
+		return fmt.Errorf("rjmcmc: %s with Thin %d %s no draw", english.Count(r.Iterations, "iteration"), r.Thin, english.Form(r.Iterations, "keeps", "keep"))
 	}
 	return r.checkSize(1, 1, false) // Run checks again with the space
 }
@@ -144,7 +145,7 @@ func (c Config) fits(sp space.Space) error {
 	lists, isList := sp.(list)
 	for i, code := range c.Starts {
 		if len(code) != len(cards) {
-			return fmt.Errorf("rjmcmc: Starts[%d] has %d sites, want %d", i, len(code), len(cards))
+			return fmt.Errorf("rjmcmc: Starts[%d] has %s, want %d", i, english.Count(len(code), "site"), len(cards))
 		}
 		for site, outcome := range code {
 			if outcome < 0 || int(outcome) >= cards[site] {

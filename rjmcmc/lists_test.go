@@ -282,7 +282,7 @@ func TestStarts(t *testing.T) {
 	}
 	assert.NoError(t, run(Config{Starts: [][]int32{empty, two}}))
 	assert.ErrorContains(t, run(Config{Starts: [][]int32{{5, 2, 7, 7}}}), "not an ascending list")
-	assert.ErrorContains(t, run(Config{Starts: [][]int32{{1}}}), "1 sites, want 4")
+	assert.ErrorContains(t, run(Config{Starts: [][]int32{{1}}}), "1 site, want 4")
 	assert.ErrorContains(t, run(Config{Starts: [][]int32{{1, 2, 3, 8}}}), "outcome 8 at site 3")
 	assert.ErrorContains(t, run(Config{Weights: []float64{1}}), "1 Weights for 7 items")
 	assert.ErrorContains(t, run(Config{Weights: []float64{1, 1, 1, 0, 1, 1, 1}}), "weight of item 3")

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/transdim/vti/internal/english"
 )
 
 // Settings of starting points, chosen by hand, not tuned.
@@ -56,8 +58,8 @@ func (s *sampler) initialise() error {
 	}
 	c := pending[0]
 	code, _, _ := s.proposal.row(c)
-	return fmt.Errorf("rjmcmc: no start with a finite log density for %d of %d chains in %d tries; chain %d has %g at codes %v: check the target, or set InitScale to the scale of its parameters",
-		len(pending), s.rows, startTries, c, s.proposal.logDensity[c], code)
+	return fmt.Errorf("rjmcmc: no start with a finite log density for %d of %s in %d tries; chain %d has %g at codes %v: check the target, or set InitScale to the scale of its parameters",
+		len(pending), english.Count(s.rows, "chain"), startTries, c, s.proposal.logDensity[c], code)
 }
 
 // startBlock evaluates proposed starting points, the first of which have values drawn from the

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/transdim/vti/internal/english"
 )
 
 // Shard is the part of one process in a computation. nil is all of it, without any files.
@@ -80,7 +82,7 @@ func Map[In, Out any](ctx context.Context, s *Shard, stage Stage[In, Out], input
 			return outputs, nil
 		}
 		if s.Status != nil {
-			s.Status(fmt.Sprintf("%s: waiting for %d of %d pieces", stage.Name, left, len(inputs)))
+			s.Status(fmt.Sprintf("%s: waiting for %d of %s", stage.Name, left, english.Count(len(inputs), "piece")))
 		}
 		select {
 		case <-ctx.Done():

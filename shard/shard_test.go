@@ -166,7 +166,7 @@ func TestShardWaitsForOneThatWorks(t *testing.T) {
 	other := &shard.Shard{Dir: dir, Index: 1, Count: 2, Status: func(text string) { said = text }}
 	_, err := shard.Map(ctx, other, squares(&calls), inputs(1))
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.Equal(t, "squares: waiting for 1 of 1 pieces", said)
+	require.Equal(t, "squares: waiting for 1 of 1 piece", said)
 	got, err := shard.Map(t.Context(), other, squares(&calls), inputs(1))
 	require.NoError(t, err)
 	require.Equal(t, 0.0, got[0][0])

@@ -10,6 +10,8 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mathext"
+
+	"github.com/transdim/vti/internal/english"
 )
 
 // PriorKind names a prior over the subsets of G selectable predictors.
@@ -72,7 +74,7 @@ func ParsePrior(s string) (Prior, error) {
 		}
 	}
 	if len(numbers) != count {
-		return Prior{}, fmt.Errorf("model prior %q: got %d numbers, want %d for %s; %s", s, len(numbers), count, name, expected)
+		return Prior{}, fmt.Errorf("model prior %q: got %s, want %d for %s; %s", s, english.Count(len(numbers), "number"), count, name, expected)
 	}
 	var p Prior
 	switch name {

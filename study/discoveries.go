@@ -20,6 +20,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
 	"github.com/transdim/vti/internal/columnar"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
 )
 
@@ -253,7 +254,7 @@ func (d *Discoveries) ratePicture() *picture.Picture {
 		entries = append(entries, picture.Entry{Text: "observed", Ink: picture.Second, Dashed: true})
 	}
 	f.Legend(entries...)
-	p.Text = fmt.Sprintf("With %d discoveries %.2f of them are expected to be false.", most, drawnRate)
+	p.Text = fmt.Sprintf("Of %s %.2f %s expected to be false.", english.Count(most, "discovery"), drawnRate, english.Form(most, "is", "are"))
 	return p
 }
 

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -58,7 +59,7 @@ func (e Expression) withDefaults() Expression {
 func (e Expression) Write(dir string) error {
 	e = e.withDefaults()
 	if e.People < 3 || e.Genes < 1 || e.Nearby < 2 || e.Nearby%2 != 0 {
-		return fmt.Errorf("got %d people, %d genes and %d nearby markers, want at least 3, 1 and an even number from 2", e.People, e.Genes, e.Nearby)
+		return fmt.Errorf("got %d people, %s and %s, want at least 3, 1 and an even number from 2", e.People, english.Count(e.Genes, "gene"), english.Count(e.Nearby, "nearby marker"))
 	}
 	random := stream.Rand(e.Seed, "expression")
 	markers := (e.Genes + 1) * e.Nearby / 2

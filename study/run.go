@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/internal/rundir"
 )
@@ -198,7 +199,7 @@ func (r *runner) ended(t Task, e end) {
 // failure is the error of the run.
 func (r *runner) failure(ctx context.Context) error {
 	if r.state.Unrecorded > 0 {
-		return fmt.Errorf("%d tasks could not be brought to an end and are missing still; the last: %w", r.state.Unrecorded, r.fault)
+		return fmt.Errorf("%s could not be brought to an end and %s missing still; the last: %w", english.Count(r.state.Unrecorded, "task"), english.Form(r.state.Unrecorded, "is", "are"), r.fault)
 	}
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, r.fault) {
 		return cause

@@ -139,7 +139,7 @@ func TestFaultsOfTheMachine(t *testing.T) {
 	assert.Equal(t, 3, state.Unrecorded)
 	p = newPlan(t, fmt.Sprintf(simulatedPlan, 8, fmt.Sprintf("flags = {do = \"full\", marker = %q}", marker)), nil)
 	state, err = p.Run(context.Background(), RunConfig{Launcher: fakeLauncher(t), Jobs: 1})
-	require.ErrorContains(t, err, "1 tasks could not be brought to an end")
+	require.ErrorContains(t, err, "1 task could not be brought to an end")
 	assert.Equal(t, 7, state.Done)
 	assert.Equal(t, 8, runAll(t, p, RunConfig{Jobs: 1}).Done)
 }

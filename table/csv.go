@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/transdim/vti/internal/english"
 )
 
 // missingTokens are the cell texts that mean "no value".
@@ -39,7 +41,7 @@ func (t *Table) parseCSV(content []byte) error {
 	}
 	for i, record := range records[1:] {
 		if len(record) != len(header) {
-			return fmt.Errorf("line %d: got %d cells, want %d as in the header", lines[i+1], len(record), len(header))
+			return fmt.Errorf("line %d: got %s, want %d as in the header", lines[i+1], english.Count(len(record), "cell"), len(header))
 		}
 	}
 	if len(records) == 1 {

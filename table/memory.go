@@ -8,6 +8,8 @@ import (
 	"hash"
 	"math"
 	"slices"
+
+	"github.com/transdim/vti/internal/english"
 )
 
 // Numbers returns a Numeric column in memory, one value a row; NaN is a missing cell. The values
@@ -46,7 +48,7 @@ func New(name string, columns ...*Column) (*Table, error) {
 	rows := columns[0].length()
 	for _, c := range columns {
 		if n := c.length(); n != rows {
-			return nil, fmt.Errorf("%s: got %d rows in column %q, want %d as in column %q", name, n, c.Name, rows, columns[0].Name)
+			return nil, fmt.Errorf("%s: got %s in column %q, want %d as in column %q", name, english.Count(n, "row"), c.Name, rows, columns[0].Name)
 		}
 		if c.defect != nil {
 			return nil, fmt.Errorf("%s: %w", name, c.defect)

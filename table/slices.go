@@ -13,6 +13,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+
+	"github.com/transdim/vti/internal/english"
 )
 
 // ParquetFile is an open Parquet file, of which one row group at a time is read. Its methods are
@@ -104,7 +106,7 @@ func (f *ParquetFile) Read(group int, names []string) (values [][]float64, err e
 		case c.Kind == Factor:
 			return nil, fmt.Errorf("%s: column %q: got text, want numbers", f.path, c.Name)
 		case c.Missing > 0:
-			return nil, fmt.Errorf("%s: row group %d, column %q: %d missing values", f.path, group+1, c.Name, c.Missing)
+			return nil, fmt.Errorf("%s: row group %d, column %q: %s", f.path, group+1, c.Name, english.Count(c.Missing, "missing value"))
 		}
 		values = append(values, c.Values)
 	}

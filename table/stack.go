@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/transdim/vti/internal/english"
 )
 
 // Stack returns the named columns with the rows of first and below them those of second, as columns
@@ -97,7 +99,7 @@ func (t *Table) Below(second *Table, names []string, drop bool) (both *Table, dr
 		return nil, 0, err
 	}
 	if len(missing) > 0 && !drop {
-		return nil, 0, fmt.Errorf("%s: missing values: %s (of %d rows): fill them in, or leave these rows out", second.Path, second.DescribeMissing(missing), second.Rows())
+		return nil, 0, fmt.Errorf("%s: missing values: %s (of %s): fill them in, or leave these rows out", second.Path, second.DescribeMissing(missing), english.Count(second.Rows(), "row"))
 	}
 	if len(missing) > 0 {
 		if second, dropped, err = second.DropMissing(there); err != nil {
@@ -140,7 +142,7 @@ func (t *Table) CheckSeen(c *Column, first int, labels bool) (note string, err e
 	if outside == 0 {
 		return "", nil
 	}
-	return fmt.Sprintf("%s: %d of %d rows are outside the range seen, %.4g to %.4g", c.Name, outside, len(c.Values)-first, low, high), nil
+	return fmt.Sprintf("%s: %d of %s %s outside the range seen, %.4g to %.4g", c.Name, outside, english.Count(len(c.Values)-first, "row"), english.Form(outside, "is", "are"), low, high), nil
 }
 
 // Repeated is a column of n rows with the cell of one row of this.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/transdim/vti/internal/english"
 )
 
 // Kind is the type of a column.
@@ -212,7 +214,7 @@ func (t *Table) DescribeMissing(counts []MissingCount) string {
 		parts = append(parts, part)
 	}
 	if len(counts) > shown {
-		parts = append(parts, fmt.Sprintf("and %d more columns", len(counts)-shown))
+		parts = append(parts, fmt.Sprintf("and %s", english.Count(len(counts)-shown, "more column")))
 	}
 	return strings.Join(parts, ", ")
 }

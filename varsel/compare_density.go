@@ -12,6 +12,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/rundir"
 )
 
@@ -104,7 +105,7 @@ func crossEntropy(ctx gocontext.Context, a, b *StoredRun) (result *CrossEntropy,
 func differentParameters(a, b []string) string {
 	const most = 64
 	if len(a) > most || len(b) > most {
-		return fmt.Sprintf("A has %d parameters and B has %d, not the same ones", len(a), len(b))
+		return fmt.Sprintf("A has %s and B has %d, not the same ones", english.Count(len(a), "parameter"), len(b))
 	}
 	return fmt.Sprintf("the parameters of A are %q, those of B %q", a, b)
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 	"gonum.org/v1/gonum/mat"
@@ -197,7 +198,7 @@ func NewDesign(t *table.Table, opt DesignOptions) (*Design, error) {
 		return nil, err
 	}
 	if t.Rows() < 2 {
-		return nil, fmt.Errorf("%s: got %d rows%s, want at least two", t.Path, t.Rows(), afterDropping(dropped))
+		return nil, fmt.Errorf("%s: got %s%s, want at least two", t.Path, english.Count(t.Rows(), "row"), afterDropping(dropped))
 	}
 	d := &Design{Path: t.Path, Fingerprint: t.Fingerprint, Target: opt.Target, Likelihood: opt.Likelihood, DroppedRows: dropped}
 	d.Places, d.PlaceUnit = t.Places()
@@ -262,8 +263,8 @@ func NewDesign(t *table.Table, opt DesignOptions) (*Design, error) {
 	}
 	columns := d.arrange(predictors, level && !opt.Likelihood.Ordered(), t.Rows())
 	if len(d.Predictors) == 0 {
-		return nil, fmt.Errorf("%s: no predictor is left to select from (%d columns, %d excluded, %d always in, %d dropped)",
-			t.Path, len(t.Names()), len(opt.Exclude), len(opt.Always), len(d.Dropped))
+		return nil, fmt.Errorf("%s: no predictor is left to select from (%s, %d excluded, %d always in, %d dropped)",
+			t.Path, english.Count(len(t.Names()), "column"), len(opt.Exclude), len(opt.Always), len(d.Dropped))
 	}
 	if err := d.scale(columns, y, opt); err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Path, err)
@@ -357,8 +358,8 @@ func handleMissing(t *table.Table, used []string, policy NAPolicy) (*table.Table
 	if policy == DropNA && !t.Empty(counts) {
 		return t.DropMissing(used)
 	}
-	return nil, 0, fmt.Errorf("%s: %w in %d of %d used columns (of %d rows): %s; drop the rows (NA policy drop) or exclude the columns",
-		t.Path, ErrMissingValues, len(counts), len(used), t.Rows(), t.DescribeMissing(counts))
+	return nil, 0, fmt.Errorf("%s: %w in %d of %s (of %s): %s; drop the rows (NA policy drop) or exclude the columns",
+		t.Path, ErrMissingValues, len(counts), english.Count(len(used), "used column"), english.Count(t.Rows(), "row"), t.DescribeMissing(counts))
 }
 
 func afterDropping(rows int) string {

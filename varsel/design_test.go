@@ -189,7 +189,7 @@ func TestDesignMissing(t *testing.T) {
 	assert.Equal(t, 3, d.Rows())
 
 	_, err = NewDesign(parseTable(t, "a,y\nNA,1\n2,2\nNA,3\n"), DesignOptions{Target: "y", NA: DropNA})
-	require.EqualError(t, err, "data.csv: got 1 rows after dropping 2 with missing values, want at least two")
+	require.EqualError(t, err, "data.csv: got 1 row after dropping 2 with missing values, want at least two")
 }
 
 func TestDesignErrors(t *testing.T) {
@@ -217,7 +217,7 @@ func TestDesignErrors(t *testing.T) {
 		"text target":        {content, DesignOptions{Target: "c"}, `target "c": got text ("u" in line 2), want numbers for a gaussian likelihood`},
 		"bad cell":           {"a,y\n1,1\nx,2\n", DesignOptions{Target: "y"}, `line 3, column "a"`},
 		"no predictors":      {content, DesignOptions{Target: "y", Exclude: []string{"a", "b", "c"}}, "no predictor is left to select from (4 columns, 3 excluded, 0 always in, 0 dropped)"},
-		"one row":            {"a,y\n1,2\n", DesignOptions{Target: "y"}, "got 1 rows, want at least two"},
+		"one row":            {"a,y\n1,2\n", DesignOptions{Target: "y"}, "got 1 row, want at least two"},
 		"constant target":    {"a,y\n1,2\n2,2\n", DesignOptions{Target: "y"}, `target "y" is 2 in every row`},
 		"not 0/1":            {content, DesignOptions{Target: "y", Likelihood: likelihood.LogisticKind}, `line 2: target "y": got 3, want 0 or 1 for a logistic likelihood`},
 		"three labels":       {"a,y\n1,u\n2,v\n3,w\n", DesignOptions{Target: "y", Likelihood: likelihood.LogisticKind}, "got 3 labels (u, v, w, …)"},

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/english"
 )
 
 // MaxExactGroups is the largest number of selectable predictors that Exact enumerates: 2^25 models,
@@ -105,7 +107,7 @@ func (p *ExactProblem) Validate() error {
 	}
 	n, dim := p.X.Dims()
 	if len(p.Y) != n || n == 0 {
-		return fmt.Errorf("exact: got %d responses, want one for each of the %d rows of X", len(p.Y), n)
+		return fmt.Errorf("exact: got %s, want one for each of the %s of X", english.Count(len(p.Y), "response"), english.Count(n, "row"))
 	}
 	if len(p.Groups) > MaxExactGroups {
 		return fmt.Errorf("exact: %d selectable predictors make 2^%d models; at most 2^%d can be enumerated: vti varsel takes any number", len(p.Groups), len(p.Groups), MaxExactGroups)
@@ -144,7 +146,7 @@ func (p *ExactProblem) Validate() error {
 		return fmt.Errorf("exact: LogSigmaSD: got %v, want a positive number where σ is unknown", p.LogSigmaSD)
 	}
 	if p.Scaling != nil && len(p.Scaling.SD) != dim {
-		return fmt.Errorf("exact: got a scaling of %d columns, want %d", len(p.Scaling.SD), dim)
+		return fmt.Errorf("exact: got a scaling of %s, want %d", english.Count(len(p.Scaling.SD), "column"), dim)
 	}
 	return p.Prior.ValidateFor(len(p.Groups))
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/transdim/vti/internal/english"
 )
 
 // mostBits is the largest number of predictors for which the text of a model has a bit for each.
@@ -38,7 +40,7 @@ func modelText(members []int, predictors int) string {
 func ModelMembers(code string, predictors int) (members []int, err error) {
 	if predictors <= mostBits {
 		if len(code) != predictors || strings.Trim(code, "01") != "" {
-			return nil, fmt.Errorf("code of a model: got %q, want one bit for each of %d predictors", code, predictors)
+			return nil, fmt.Errorf("code of a model: got %q, want one bit for each of %s", code, english.Count(predictors, "predictor"))
 		}
 		for predictor, bit := range code {
 			if bit == '1' {

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
 )
@@ -374,7 +375,7 @@ func (p *Problem) modelsText() string {
 	unlimited.MaxSize = 0 // said in words below
 	models := "models: " + unlimited.String()
 	if limit := p.Model.Prior.Limit(len(p.Design.Predictors)); limit < len(p.Design.Predictors) {
-		models += fmt.Sprintf(", at most %d predictors", limit)
+		models += fmt.Sprintf(", at most %s", english.Count(limit, "predictor"))
 	}
 	if h := p.Target.heredity; h != nil {
 		models += fmt.Sprintf(", %s heredity of interactions", p.Model.Heredity)

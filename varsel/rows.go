@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/predict"
 	"github.com/transdim/vti/table"
@@ -140,7 +141,7 @@ func (p *Problem) expandFresh(record *Record, fresh *table.Table, rows *predict.
 		return err
 	}
 	if dropped > 0 {
-		rows.Notes = append(rows.Notes, fmt.Sprintf("%d rows of %s with missing values have no prediction", dropped, fresh.Path))
+		rows.Notes = append(rows.Notes, fmt.Sprintf("%s of %s with missing values %s no prediction", english.Count(dropped, "row"), fresh.Path, english.Form(dropped, "has", "have")))
 	}
 	first := seen.Rows()
 	places, unit := both.Places()

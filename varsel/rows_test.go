@@ -262,7 +262,7 @@ func TestRowsOfNewTables(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []int{2}, rows.Places)
 	assert.Nil(t, rows.Y)
-	assert.Contains(t, strings.Join(rows.Notes, "\n"), "1 rows of new.csv with missing values have no prediction")
+	assert.Contains(t, strings.Join(rows.Notes, "\n"), "1 row of new.csv with missing values has no prediction")
 	ctx, cancel := gocontext.WithCancel(t.Context())
 	cancel()
 	_, err = predict.Summarise(ctx, rows, predict.Config{})

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/likelihood"
 )
@@ -116,7 +117,7 @@ func (s Simulation) Validate() error {
 	s = s.withDefaults()
 	switch {
 	case s.Rows < 2:
-		return fmt.Errorf("simulation: got %d rows, want at least 2", s.Rows)
+		return fmt.Errorf("simulation: got %s, want at least 2", english.Count(s.Rows, "row"))
 	case s.Predictors < 1:
 		return fmt.Errorf("simulation: got %d predictors, want at least one", s.Predictors)
 	case s.Effects < 0 || s.Effects > s.Predictors:

@@ -14,6 +14,7 @@ import (
 
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/english"
 )
 
 func (a *app) benchmarkCommand() *cobra.Command {
@@ -160,7 +161,7 @@ func (a *app) benchmarkDag(ctx context.Context, b dag.Benchmark, shards shardFla
 		return failure{err}
 	}
 	if shards.given() {
-		fmt.Fprintf(a.text, "shard %d of %d: %d runs made, %d of others found; the command without --shard makes the table\n", own.Index, own.Count, own.Computed(), own.Read())
+		fmt.Fprintf(a.text, "shard %d of %d: %s made, %d of others found; the command without --shard makes the table\n", own.Index, own.Count, english.Count(own.Computed(), "run"), own.Read())
 		return nil
 	}
 	if output.json {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/transdim/vti/cmd/vti/internal/cardinality"
 	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/varsel"
 )
 
@@ -129,7 +130,7 @@ func (a *app) benchmarkCardinality(ctx context.Context, f cardinalityFlags) erro
 		return failure{err}
 	}
 	if f.shards.given() {
-		fmt.Fprintf(a.text, "shard %d of %d: %d runs made, %d of others found; the command without --shard makes the table\n", own.Index, own.Count, own.Computed(), own.Read())
+		fmt.Fprintf(a.text, "shard %d of %d: %s made, %d of others found; the command without --shard makes the table\n", own.Index, own.Count, english.Count(own.Computed(), "run"), own.Read())
 		return nil
 	}
 	table := cardinalityTable(rows)

@@ -18,6 +18,7 @@ import (
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
@@ -333,7 +334,7 @@ func (a *app) study(cmd *cobra.Command, f *studyFlags, source func(*gpu.Device) 
 	}
 	if f.shards.given() {
 		if !f.output.json {
-			fmt.Fprintf(a.text, "shard %d of %d: %d problems drawn, %d of others read; vti %s without --shard puts them together\n", own.Index, own.Count, own.Computed(), own.Read(), commandName(cmd))
+			fmt.Fprintf(a.text, "shard %d of %d: %s drawn, %d of others read; vti %s without --shard puts them together\n", own.Index, own.Count, english.Count(own.Computed(), "problem"), own.Read(), commandName(cmd))
 		}
 		return nil
 	}
@@ -379,9 +380,9 @@ func printSummary(w io.Writer, s *calibrate.Summary) {
 			verdicts = append(verdicts, fmt.Sprintf("%d %s", count, verdict))
 		}
 	}
-	fmt.Fprintf(w, "%s: %d replicates: %s\n\n", s.Study, s.Replicates, strings.Join(verdicts, ", "))
+	fmt.Fprintf(w, "%s: %s: %s\n\n", s.Study, english.Count(s.Replicates, "replicate"), strings.Join(verdicts, ", "))
 	if len(s.Scores) > 0 {
-		fmt.Fprintf(w, "%d trusted answers against exact ones\n", s.Compared)
+		fmt.Fprintf(w, "%s against exact ones\n", english.Count(s.Compared, "trusted answer"))
 		table := &grid{}
 		table.add("<quantity", "numbers", "sd of z", "largest z", "largest error")
 		for _, score := range s.Scores {

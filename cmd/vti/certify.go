@@ -18,6 +18,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/rundir"
 	runs "github.com/transdim/vti/run"
 	"github.com/transdim/vti/shard"
@@ -292,7 +293,7 @@ func (a *app) makePieces(cmd *cobra.Command, dir string, j *job, t task, own *sh
 	if j.output.json {
 		return a.printJSON(r)
 	}
-	fmt.Fprintf(a.text, "shard %d of %d: %d pieces computed, %d of others read; they are in %s\n", r.Shard, r.Shards, r.Computed, r.Read, r.Pieces)
+	fmt.Fprintf(a.text, "shard %d of %d: %s computed, %d of others read; they are in %s\n", r.Shard, r.Shards, english.Count(r.Computed, "piece"), r.Read, r.Pieces)
 	if r.Computed+r.Read == 0 {
 		fmt.Fprintln(a.text, "this run has nothing to share: its certificate takes less than a piece")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/changepoint"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/report"
 )
 
@@ -63,7 +64,7 @@ func printChangepoints(w io.Writer, r *changepoint.Result) {
 
 // printGivenChanges prints places and levels given the most probable number of changes.
 func printGivenChanges(w io.Writer, r *changepoint.Result) {
-	fmt.Fprintf(w, "\nGiven %d changes: where, and the level of each segment\n", r.Given.Changes)
+	fmt.Fprintf(w, "\nGiven %s: where, and the level of each segment\n", english.Count(r.Given.Changes, "change"))
 	table := &grid{}
 	heads := []string{"segment", "begins at", "median", "<95% interval", "|mean", "<95% interval"}
 	first := r.Given.Segments[0]

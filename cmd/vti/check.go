@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/predict"
@@ -159,7 +160,7 @@ const looWords = `The log predictive density is the sum over rows of the log den
 
 // looText says in words how well rows are predicted.
 func looText(l *predict.LOO) string {
-	text := fmt.Sprintf("%d rows, each predicted from all others", len(l.Rows))
+	text := fmt.Sprintf("%s, each predicted from all others", english.Count(len(l.Rows), "row"))
 	if l.R2 != nil {
 		text += fmt.Sprintf(", explain %.0f%% of the variance", 100*float64(*l.R2))
 	}
@@ -167,7 +168,7 @@ func looText(l *predict.LOO) string {
 		text += fmt.Sprintf("; %d of them by a posterior computed without them", l.Refits)
 	}
 	if l.Unreliable > 0 {
-		text += fmt.Sprintf("; of %d rows the estimate is not reliable (k̂ above %.2f): each moves the posterior by itself", l.Unreliable, float64(l.Limit))
+		text += fmt.Sprintf("; of %s the estimate is not reliable (k̂ above %.2f): each moves the posterior by itself", english.Count(l.Unreliable, "row"), float64(l.Limit))
 	}
 	return text
 }

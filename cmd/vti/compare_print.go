@@ -12,6 +12,7 @@ import (
 	"github.com/transdim/vti/compare"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/varsel"
 )
 
@@ -103,7 +104,7 @@ func printSelections(w io.Writer, c *varsel.Comparison, predictors []string) {
 		fmt.Fprintf(w, "Cross-entropy of A's draws under B's density, on B's working scale: %s nats (B's own draws: %s)\n",
 			plusMinus(&e.Mean, &e.SE, 3), plusMinus(&e.OwnDraws, nil, 3))
 		if e.NonFinite > 0 {
-			fmt.Fprintf(w, "  %d of %d draws have no finite density under B and are left out\n", e.NonFinite, e.Draws)
+			fmt.Fprintf(w, "  left out: %d of %s, without a finite density under B\n", e.NonFinite, english.Count(e.Draws, "draw"))
 		}
 	}
 	name := func(p compare.Pair) string {

@@ -9,6 +9,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/english"
 )
 
 // Lengths of what is printed; the files have more.
@@ -55,8 +56,8 @@ func printDag(w io.Writer, r *dag.Result) {
 			fmt.Fprintf(w, "  %d islands of particles; %.1f%% of the graphs rest on pilot runs; longer moves change log evidences by %.2f; edge probabilities to ± %.2g\n\n",
 				c.Islands, 100*float64(c.Rough), float64(c.Settling), float64(c.WorstSE))
 		case c.Chains > 0:
-			fmt.Fprintf(w, "  worst R-hat %.3f (good up to 1.01), at least %.0f effective draws, edge probabilities to ± %.2g, %d chains of %d draws\n\n",
-				float64(c.RHat), float64(c.ESS), float64(c.WorstSE), c.Chains, c.Draws/c.Chains)
+			fmt.Fprintf(w, "  worst R-hat %.3f (good up to 1.01), at least %.0f effective draws, edge probabilities to ± %.2g, %s of %s\n\n",
+				float64(c.RHat), float64(c.ESS), float64(c.WorstSE), english.Count(c.Chains, "chain"), english.Count(c.Draws/c.Chains, "draw"))
 		case c.Families > 0 && c.Draws == 0:
 			fmt.Fprintf(w, "  all graphs were summed; evidences of categories are importance weights, Pareto k̂ %.2f (good up to 0.5, of many draws 0.7), edge probabilities to ± %.2g\n\n", float64(c.KHat), float64(c.WorstSE))
 		case c.RHat > 0:
@@ -134,7 +135,7 @@ func printEdges(w io.Writer, r *dag.Result) {
 		fmt.Fprintf(w, "  and %d more, in %s\n", left, dag.EdgesFile)
 	}
 	if left := len(r.Edges) - len(edges); left > 0 {
-		fmt.Fprintf(w, "  and %d pairs that are joined with a probability below %g\n", left, shownEdge)
+		fmt.Fprintf(w, "  and %s joined with a probability below %g\n", english.Count(left, "pair"), shownEdge)
 	}
 	fmt.Fprintln(w)
 }
@@ -215,7 +216,7 @@ func printEffects(w io.Writer, r *dag.Result) {
 		printChanges(w, list)
 	}
 	if left := len(r.Effects) - len(list); left > 0 && len(r.Asked) == 0 {
-		fmt.Fprintf(w, "  and %d more pairs, in %s\n", left, dag.EffectsFile)
+		fmt.Fprintf(w, "  and %s, in %s\n", english.Count(left, "more pair"), dag.EffectsFile)
 	}
 	fmt.Fprintln(w)
 }
@@ -268,7 +269,7 @@ func edgeText(edges [][2]string, arrow string) string {
 
 // printMetrics prints the comparison with a truth.
 func printMetrics(w io.Writer, m *dag.Metrics) {
-	fmt.Fprintf(w, "Against the truth of %d edges\n", m.TruthEdges)
+	fmt.Fprintf(w, "Against the truth of %s\n", english.Count(m.TruthEdges, "edge"))
 	if len(m.TruthCycle) > 0 {
 		fmt.Fprintf(w, "  it has a cycle, %s: no acyclic graph is it", strings.Join(append(m.TruthCycle, m.TruthCycle[0]), " → "))
 		if m.BestSHD != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
 
@@ -64,10 +65,10 @@ func (d *discovery) printProblem() {
 		fmt.Fprintln(d.text, "  "+note)
 	}
 	if data.DroppedRows > 0 {
-		fmt.Fprintf(d.text, "  %s with missing values dropped\n", counted(data.DroppedRows, "row"))
+		fmt.Fprintf(d.text, "  %s with missing values dropped\n", english.Count(data.DroppedRows, "row"))
 	}
 	if cells := data.MissingCells(); cells > 0 {
-		fmt.Fprintf(d.text, "  %d missing cells are drawn, as missing at random\n", cells)
+		fmt.Fprintf(d.text, "  %s %s drawn, as missing at random\n", english.Count(cells, "missing cell"), english.Form(cells, "is", "are"))
 	}
 	for _, line := range d.problem.Priors() {
 		fmt.Fprintln(d.text, "  "+line)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/internal/english"
 )
 
 func (a *app) dagQueryCommand() *cobra.Command {
@@ -35,7 +36,7 @@ are simulated. The table of the run must still be there.`,
   vti dag query runs/dag-20260131-120000 "E(y | do(dose=2))" --json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return fmt.Errorf("expected a run directory and a query in quotes, found %d arguments (see %s --help)", len(args), cmd.CommandPath())
+				return fmt.Errorf("expected a run directory and a query in quotes, found %s (see %s --help)", english.Count(len(args), "argument"), cmd.CommandPath())
 			}
 			return nil
 		},
@@ -72,7 +73,7 @@ func (a *app) dagQuery(ctx context.Context, dir, query string, seed uint64, asJS
 }
 
 func printQuery(w io.Writer, answer *dag.Answer) {
-	fmt.Fprintf(w, "%s, averaged over %d draws of graphs and parameters (%d graphs)\n\n", answer.Query, answer.Draws, answer.Graphs)
+	fmt.Fprintf(w, "%s, averaged over %s of graphs and parameters (%s)\n\n", answer.Query, english.Count(answer.Draws, "draw"), english.Count(answer.Graphs, "graph"))
 	table := &grid{}
 	if len(answer.Probabilities) > 0 {
 		table.add(answer.Target, "probability", "posterior mean", "sd", "<90% interval", "sd between graphs")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/zarr"
@@ -128,7 +129,7 @@ func (a *app) export(ctx context.Context, dir, out string, most int, asJSON bool
 	if asJSON {
 		return a.printJSON(result)
 	}
-	fmt.Fprintf(a.text, "%s holds %s: %d chains of %d draws\n\n", out, strings.Join(e.groups, ", "), result.Chains, result.Draws)
+	fmt.Fprintf(a.text, "%s holds %s: %s of %s\n\n", out, strings.Join(e.groups, ", "), english.Count(result.Chains, "chain"), english.Count(result.Draws, "draw"))
 	fmt.Fprintf(a.text, "  import arviz as az, xarray as xr\n  run = az.from_datatree(xr.open_datatree(%q, engine=\"zarr\"))\n", out)
 	fmt.Fprint(a.text, "  az.summary(run); az.plot_forest(run)\n")
 	if rows != nil {

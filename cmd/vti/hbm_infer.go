@@ -11,6 +11,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/hbm"
 	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/rundir"
 	runs "github.com/transdim/vti/run"
 )
@@ -38,7 +39,7 @@ poor, as with gross outliers, is unlike those simulated for training and at most
   vti hbm infer model other.csv`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return fmt.Errorf("expected a run directory and a table, found %d arguments (see %s --help)", len(args), cmd.CommandPath())
+				return fmt.Errorf("expected a run directory and a table, found %s (see %s --help)", english.Count(len(args), "argument"), cmd.CommandPath())
 			}
 			return nil
 		},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/english"
 )
 
 // shownLevels is how many levels of a grouping are printed: the lowest and the highest; the files
@@ -70,7 +71,7 @@ func printHbm(w io.Writer, r *regression.Result) {
 	}
 	fmt.Fprintf(w, ", %.0f effective draws of %d", float64(c.ESS), c.Draws)
 	if len(r.Terms) > 0 && c.RHat == nil {
-		fmt.Fprintf(w, ", %d models checked", c.ModelsChecked)
+		fmt.Fprintf(w, ", %s checked", english.Count(c.ModelsChecked, "model"))
 	}
 	fmt.Fprintf(w, ", so that a mean is good to %.2g of its sd; %s", 1/math.Sqrt(math.Max(1, float64(c.ESS))), timeText(r.Seconds.Total))
 	switch {

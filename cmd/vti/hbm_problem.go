@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
 
@@ -69,13 +70,13 @@ func (r *hierarchical) printProblem() {
 	fmt.Fprintf(r.text, "%s: %d rows\n  %s\n", frame.Path, frame.Rows(), frame.Formula)
 	for _, g := range frame.Groupings {
 		if g.Smooth {
-			fmt.Fprintf(r.text, "  %s: a curve of %d bends around the line of its column\n", g.Name, len(g.Columns))
+			fmt.Fprintf(r.text, "  %s: a curve of %s around the line of its column\n", g.Name, english.Count(len(g.Columns), "bend"))
 			continue
 		}
-		fmt.Fprintf(r.text, "  %d groups of %s\n", len(g.Levels), g.Name)
+		fmt.Fprintf(r.text, "  %s of %s\n", english.Count(len(g.Levels), "group"), g.Name)
 	}
 	if frame.DroppedRows > 0 {
-		fmt.Fprintf(r.text, "  %s with missing values dropped\n", counted(frame.DroppedRows, "row"))
+		fmt.Fprintf(r.text, "  %s with missing values dropped\n", english.Count(frame.DroppedRows, "row"))
 	}
 	if frame.Labels != nil && frame.Response.Binary() {
 		fmt.Fprintf(r.text, "  response: %s is 0, %s is 1\n", frame.Labels[0], frame.Labels[1])

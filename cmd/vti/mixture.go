@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/mixture"
 	runs "github.com/transdim/vti/run"
 )
@@ -179,8 +180,8 @@ func printMixture(w io.Writer, r *mixture.Result) {
 		fmt.Fprintf(w, "  they differ by at most %.1f standard errors; the largest standard error is %.4f\n\n", float64(c.Difference), float64(c.LargestSE))
 	} else {
 		printVerdict(w, c.Verdict, mixtureChainsText[c.Verdict], c.Reasons)
-		fmt.Fprintf(w, "  R-hat %.3f, %.0f effective draws, %d chains of %d iterations; the largest standard error is %.4f\n\n",
-			float64(c.Jumps.RHat), float64(c.Jumps.ESS), c.Jumps.Samplers, c.Jumps.Sweeps, float64(c.LargestSE))
+		fmt.Fprintf(w, "  R-hat %.3f, %.0f effective draws, %s of %s; the largest standard error is %.4f\n\n",
+			float64(c.Jumps.RHat), float64(c.Jumps.ESS), english.Count(c.Jumps.Samplers, "chain"), english.Count(c.Jumps.Sweeps, "iteration"), float64(c.LargestSE))
 	}
 	printModelCheck(w, r.ModelCheck)
 

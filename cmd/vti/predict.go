@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/predict"
 	"github.com/transdim/vti/table"
 )
@@ -109,7 +110,7 @@ const shownRows = 25
 
 func printPredictions(w io.Writer, r *predict.Result, unit string) {
 	level := fmt.Sprintf("%g%%", 100*float64(r.Level))
-	fmt.Fprintf(w, "Predictions of %d rows of %s, averaged over the models of %d posterior draws\n", len(r.Predictions), r.Data, r.Draws)
+	fmt.Fprintf(w, "Predictions of %s of %s, averaged over the models of %s\n", english.Count(len(r.Predictions), "row"), r.Data, english.Count(r.Draws, "posterior draw"))
 	for _, note := range r.Notes {
 		fmt.Fprintf(w, "  note: %s\n", note)
 	}
@@ -122,7 +123,7 @@ func printPredictions(w io.Writer, r *predict.Result, unit string) {
 	}
 	table.print(w)
 	if more := len(r.Predictions) - shownRows; more > 0 {
-		fmt.Fprintf(w, "  and %d more rows\n", more)
+		fmt.Fprintf(w, "  and %s\n", english.Count(more, "more row"))
 	}
 	switch o := r.Observed; {
 	case o != nil && r.Categories != nil:

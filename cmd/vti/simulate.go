@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/varsel"
 )
@@ -123,7 +124,7 @@ func (a *app) simulate(s varsel.Simulation, out string, asJSON bool) error {
 	if asJSON {
 		return printJSON(report, described{"simulate-selection", simulated{Data: out, Rows: len(data.Columns[0]), Columns: len(data.Names), Effects: data.Effects}})
 	}
-	fmt.Fprintf(report, "%s: %d rows, %d columns, response y; %d predictors matter\n", out, len(data.Columns[0]), len(data.Names), len(data.Effects))
+	fmt.Fprintf(report, "%s: %s, %s, response y; %s with an effect\n", out, english.Count(len(data.Columns[0]), "row"), english.Count(len(data.Names), "column"), english.Count(len(data.Effects), "predictor"))
 	for _, effect := range data.Effects {
 		fmt.Fprintf(report, "  %-8s %6.3f\n", effect.Name, effect.Size)
 	}

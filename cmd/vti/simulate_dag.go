@@ -9,6 +9,7 @@ import (
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/rundir"
 )
 
@@ -125,6 +126,6 @@ func (a *app) simulateDag(s dag.Simulation, out, truth string, asJSON bool) erro
 	if asJSON {
 		return a.describe("simulate-graphs", summary)
 	}
-	fmt.Fprintf(a.text, "%s: %d rows of %d nodes; %s: %d edges\n", summary.Data, summary.Rows, summary.Nodes, summary.Truth, summary.Edges)
+	fmt.Fprintf(a.text, "%s: %s of %s; %s: %s\n", summary.Data, english.Count(summary.Rows, "row"), english.Count(summary.Nodes, "node"), summary.Truth, english.Count(summary.Edges, "edge"))
 	return nil
 }

@@ -19,7 +19,7 @@ func TestSimulate(t *testing.T) {
 	file, err := os.ReadFile("a.csv")
 	require.NoError(t, err)
 	assert.Equal(t, string(file), toOutput.stdout)
-	assert.Contains(t, toOutput.stderr, "20 rows, 31 columns, response y; 2 predictors matter\n")
+	assert.Contains(t, toOutput.stderr, "20 rows, 31 columns, response y; 2 predictors with an effect\n")
 	assert.Contains(t, mustRun(t, "simulate", "varsel", "--design", "paper", "--misspecification", "high", "--out", "b.csv").stdout, "b.csv: 50 rows, 9 columns")
 
 	for message, args := range map[string][]string{

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/study"
 )
@@ -168,7 +169,7 @@ func (a *app) estimate(cmd *cobra.Command, plan *study.Plan, says *studyPlan) er
 	says.Jobs = e.Jobs(runtime.GOMAXPROCS(0), memory.Total())
 	says.Total = math.Ceil(float64(e.Remaining)/float64(says.Jobs)) * e.Seconds
 	if e.Failed > 0 {
-		fmt.Fprintf(a.stderr, "vti: %d of %d pilot tasks failed: vti study status says why\n", e.Failed, len(e.Pilots))
+		fmt.Fprintf(a.stderr, "vti: %d of %s failed: vti study status says why\n", e.Failed, english.Count(len(e.Pilots), "pilot task"))
 	}
 	return nil
 }
@@ -177,7 +178,7 @@ func (a *app) estimate(cmd *cobra.Command, plan *study.Plan, says *studyPlan) er
 const shownTasks = 5
 
 func (a *app) printTasks(plan *study.Plan) {
-	fmt.Fprintf(a.text, "%s: %d tasks of vti %s, in %s\n", plan.Path(), plan.Tasks(), plan.Command, plan.Dir())
+	fmt.Fprintf(a.text, "%s: %s of vti %s, in %s\n", plan.Path(), english.Count(plan.Tasks(), "task"), plan.Command, plan.Dir())
 	for i := range min(plan.Tasks(), shownTasks) {
 		t := plan.Task(i)
 		var settings []string
@@ -193,10 +194,10 @@ func (a *app) printTasks(plan *study.Plan) {
 
 func (a *app) printEstimate(says studyPlan) {
 	if says.Jobs == 0 {
-		fmt.Fprintf(a.text, "%d tasks to run\n", says.Remaining)
+		fmt.Fprintf(a.text, "%s to run\n", english.Count(says.Remaining, "task"))
 		return
 	}
-	fmt.Fprintf(a.text, "%d tasks to run; by the pilot tasks each takes %.3g s on one core and %s,\n", says.Remaining, says.Seconds, memory.Text(says.PeakBytes))
+	fmt.Fprintf(a.text, "%s to run; by the pilot tasks, each takes %.3g s on one core and %s,\n", english.Count(says.Remaining, "task"), says.Seconds, memory.Text(says.PeakBytes))
 	fmt.Fprintf(a.text, "so that all take %s here with --jobs %d\n", timeText(says.Total), says.Jobs)
 }
 
@@ -223,8 +224,8 @@ func (a *app) studyStatusCommand() *cobra.Command {
 			if asJSON {
 				return a.describe("study-status", status)
 			}
-			fmt.Fprintf(a.text, "%d tasks: %d done, %d failed, %d missing; %d in work or left by a process that was killed\n",
-				status.Tasks, status.Done, status.Failed, status.Missing, status.Working)
+			fmt.Fprintf(a.text, "%s: %d done, %d failed, %d missing; %d in work or left by a process that was killed\n",
+				english.Count(status.Tasks, "task"), status.Done, status.Failed, status.Missing, status.Working)
 			for _, f := range status.Failures {
 				fmt.Fprintf(a.text, "  task %d (%s) failed: %s\n", f.Index, f.Name, f.Error)
 			}

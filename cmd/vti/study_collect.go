@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/study"
 )
@@ -47,7 +48,7 @@ computed; only the costs differ.`,
 			defer debug.SetGCPercent(debug.SetGCPercent(400))
 			pace := newPace()
 			cfg.Report = func(read int) {
-				shown.line(fmt.Sprintf("%d/%d tasks  %s", read, plan.Tasks(), pace.text(read, plan.Tasks())), read == plan.Tasks())
+				shown.line(fmt.Sprintf("%d/%s  %s", read, english.Count(plan.Tasks(), "task"), pace.text(read, plan.Tasks())), read == plan.Tasks())
 			}
 			summary, err := plan.Collect(cmd.Context(), cfg)
 			shown.end()
@@ -72,7 +73,7 @@ computed; only the costs differ.`,
 
 // printSummary says what was collected.
 func (a *app) printSummary(s *study.Summary) {
-	fmt.Fprintf(a.text, "%d tasks: %d done, %d failed, %d missing\n", s.Tasks, s.Done, s.Failed, s.Missing)
+	fmt.Fprintf(a.text, "%s: %d done, %d failed, %d missing\n", english.Count(s.Tasks, "task"), s.Done, s.Failed, s.Missing)
 	if s.Damaged > 0 {
 		fmt.Fprintf(a.text, "%d of the missing tasks could not be read whole: collect again later, or run the study again\n", s.Damaged)
 	}
@@ -85,6 +86,6 @@ func (a *app) printSummary(s *study.Summary) {
 	}
 	fmt.Fprintf(a.text, "%s of processor time; the longest task took %.3g s, the largest %s\n", timeText(s.CPUSeconds), s.Longest, memory.Text(s.PeakBytes))
 	for _, file := range slices.Sorted(maps.Keys(s.Files)) {
-		fmt.Fprintf(a.text, "%s: %d rows\n", file, s.Files[file])
+		fmt.Fprintf(a.text, "%s: %s\n", file, english.Count(s.Files[file], "row"))
 	}
 }

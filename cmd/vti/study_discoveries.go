@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/study"
 )
 
@@ -67,10 +68,10 @@ With --truth, for simulated tables, the observed share stands beside it.`,
 const printedDiscoveries = 10
 
 func (a *app) printDiscoveries(d *study.Discoveries, n int, level float64) {
-	fmt.Fprintf(a.text, "%d discoveries among %d pairs, with an expected share of false ones of at most %g\n", n, len(d.List), level)
+	fmt.Fprintf(a.text, "%s among %s, with an expected share of false ones of at most %g\n", english.Count(n, "discovery"), english.Count(len(d.List), "pair"), level)
 	if d.Known && n > 0 {
 		wrong := d.False(n)
-		fmt.Fprintf(a.text, "by the truth %d are false, a share of %.3f; %d of %d effects are found\n", wrong, float64(wrong)/float64(n), n-wrong, d.Effects)
+		fmt.Fprintf(a.text, "by the truth %d %s false, a share of %.3f; %d of %s %s found\n", wrong, english.Form(wrong, "is", "are"), float64(wrong)/float64(n), n-wrong, english.Count(d.Effects, "effect"), english.Form(n-wrong, "is", "are"))
 	}
 	rows := &grid{}
 	head := []string{"<response", "<predictor", "probability", "FDR"}

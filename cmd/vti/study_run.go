@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/study"
 )
 
@@ -117,17 +118,17 @@ func (a *app) runStudy(ctx context.Context, plan *study.Plan, selection study.Se
 			fmt.Fprintf(a.stderr, "vti: task %d (%s): %s\n", p.Task.Index, p.Task.Name, strings.TrimSpace(p.Error))
 		}
 		over := p.Done + p.Failed
-		shown.line(fmt.Sprintf("%d/%d tasks  %d failed  %s", over, p.Total, p.Failed, pace.text(ended, ended+p.Total-over)), over == p.Total)
+		shown.line(fmt.Sprintf("%d/%s  %d failed  %s", over, english.Count(p.Total, "task"), p.Failed, pace.text(ended, ended+p.Total-over)), over == p.Total)
 	}})
 	shown.end()
-	fmt.Fprintf(a.text, "%d tasks: %d done, %d failed, %d missing; %d had ended before\n", end.Total, end.Done, end.Failed, end.Total-end.Done-end.Failed, end.Found)
+	fmt.Fprintf(a.text, "%s: %d done, %d failed, %d missing; %d had ended before\n", english.Count(end.Total, "task"), end.Done, end.Failed, end.Total-end.Done-end.Failed, end.Found)
 	switch {
 	case errors.Is(err, context.Canceled):
 		return fmt.Errorf("%w\nto continue: give the same command again", err)
 	case err != nil:
 		return failure{err}
 	case end.Failed > 0:
-		return failure{fmt.Errorf("%d tasks failed: vti study status %s says why, and vti study run with --failed tries them again", end.Failed, quoted(plan.Path()))}
+		return failure{fmt.Errorf("%s failed: vti study status %s says why, and vti study run with --failed tries them again", english.Count(end.Failed, "task"), quoted(plan.Path()))}
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ Chunks, memory and time are what three pilot tasks suggest, which run here if th
 func (a *app) submitSlurm(cmd *cobra.Command, plan *study.Plan, s study.Submission, program string, e *study.Estimate, print bool) error {
 	script := plan.Slurm(s, program, e)
 	if script == "" {
-		fmt.Fprintf(a.text, "all %d tasks have ended: nothing to submit\n", plan.Tasks())
+		fmt.Fprintf(a.text, "every task has ended: nothing to submit\n")
 		return nil
 	}
 	if print {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -97,12 +96,4 @@ func folded(line string) string {
 		width += size
 	}
 	return text.String()
-}
-
-// counted is a number of things, whose plural ends with s.
-func counted(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/varsel"
 )
 
@@ -49,15 +50,15 @@ func printSelectionComputation(w io.Writer, r *varsel.Result) (words []string) {
 			fmt.Fprintf(w, "R-hat %.3f, at least %.0f effective draws of %d; ", float64(*c.RHat), float64(c.ESS), c.Draws)
 			words = append(words, wordRHat, wordDraws)
 		case c.Basis != vti.ExactSum && c.KHat != nil:
-			fmt.Fprintf(w, "k̂ %.2f, %.0f effective draws of %d, %d models checked; ", float64(*c.KHat), float64(c.ESS), c.Draws, c.ModelsChecked)
+			fmt.Fprintf(w, "k̂ %.2f, %.0f effective draws of %d, %s checked; ", float64(*c.KHat), float64(c.ESS), c.Draws, english.Count(c.ModelsChecked, "model"))
 			words = append(words, wordKHat, wordDraws)
 		}
 	}
 	if d := r.Diagnostics; d != nil {
-		fmt.Fprintf(w, "R-hat %.3f, at least %.0f effective draws, %d chains of %d draws; ", float64(d.RHat), float64(d.ESS), d.Chains, d.Draws)
+		fmt.Fprintf(w, "R-hat %.3f, at least %.0f effective draws, %s of %s; ", float64(d.RHat), float64(d.ESS), english.Count(d.Chains, "chain"), english.Count(d.Draws, "draw"))
 		words = append(words, wordRHat, wordDraws)
 		if len(d.Exchanges) > 0 {
-			fmt.Fprintf(w, "%d temperatures, at least %.0f%% of exchanges accepted, %d round trips; ", len(d.Exchanges)+1, 100*float64(slices.Min(d.Exchanges)), d.RoundTrips)
+			fmt.Fprintf(w, "%s, at least %.0f%% of exchanges accepted, %s; ", english.Count(len(d.Exchanges)+1, "temperature"), 100*float64(slices.Min(d.Exchanges)), english.Count(d.RoundTrips, "round trip"))
 		}
 	}
 	fmt.Fprint(w, timeText(r.Seconds.Total))
@@ -203,7 +204,7 @@ func printPredictors(w io.Writer, r *varsel.Result) (words []string) {
 	}
 	table.print(w)
 	if more := len(r.Inclusion) - len(shown); more > 0 {
-		fmt.Fprintf(w, "  and %d predictors that are less probable, of which the files hold all\n", more)
+		fmt.Fprintf(w, "  and %s less probable, all in the files\n", english.Count(more, "predictor"))
 	}
 	fmt.Fprintln(w)
 	return words

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/english"
 	runs "github.com/transdim/vti/run"
 	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel"
@@ -79,7 +80,7 @@ func (s *selection) printProblem() {
 		return
 	}
 	design := s.problem.Design
-	fmt.Fprintf(s.text, "%s: %d rows, target %s, %s to select from\n", design.Path, design.Rows(), design.Target, counted(len(design.Predictors), "predictor"))
+	fmt.Fprintf(s.text, "%s: %d rows, target %s, %s to select from\n", design.Path, design.Rows(), design.Target, english.Count(len(design.Predictors), "predictor"))
 	s.printDropped(s.text)
 	if len(design.Levels) == 2 && design.Likelihood.Binary() {
 		fmt.Fprintf(s.text, "  %s: 0 is %q, 1 is %q\n", design.Target, design.Levels[0], design.Levels[1])
@@ -93,7 +94,7 @@ func (s *selection) printProblem() {
 func (s *selection) printDropped(w io.Writer) {
 	design := s.problem.Design
 	if design.DroppedRows > 0 {
-		fmt.Fprintf(w, "  %s with missing values dropped\n", counted(design.DroppedRows, "row"))
+		fmt.Fprintf(w, "  %s with missing values dropped\n", english.Count(design.DroppedRows, "row"))
 	}
 	for _, dropped := range design.Dropped {
 		fmt.Fprintf(w, "  %s left out: it %s\n", dropped.Name, dropped.Reason)

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/transdim/vti/internal/english"
 )
 
 // ReadBIF reads a network over categories in the interchange format BIF. Nodes without a list of
@@ -248,7 +250,7 @@ func (r *bifReader) probability() error {
 			}
 			levels := len(n.Levels[j])
 			if want := levels * len(rows); len(all) != want || levels == 0 {
-				return fmt.Errorf("line %d: %q: got %d probabilities, want %d", w.line, n.Names[j], len(all), want)
+				return fmt.Errorf("line %d: %q: got %s, want %d", w.line, n.Names[j], english.Count(len(all), "probability"), want)
 			}
 			for k := range rows {
 				left := k
@@ -267,7 +269,7 @@ func (r *bifReader) probability() error {
 				return err
 			}
 			if len(values) != len(parents) {
-				return fmt.Errorf("line %d: %q: got %d values of parents, want %d", w.line, n.Names[j], len(values), len(parents))
+				return fmt.Errorf("line %d: %q: got %s of parents, want %d", w.line, n.Names[j], english.Count(len(values), "value"), len(parents))
 			}
 			for k, i := range parents {
 				if codes[i] = slices.Index(n.Levels[i], values[k].text); codes[i] < 0 {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
 
@@ -46,7 +47,7 @@ func ReadAdjacency(t *table.Table, nodes []string) (*Graph, error) {
 		columns = columns[1:]
 	}
 	if len(rowNames) != t.Rows() || len(columns) != t.Rows() {
-		return nil, fmt.Errorf("%s: got %d rows and %d columns, want a square matrix", path, t.Rows(), len(columns))
+		return nil, fmt.Errorf("%s: got %s and %s, want a square matrix", path, english.Count(t.Rows(), "row"), english.Count(len(columns), "column"))
 	}
 	g := NewGraph(len(nodes))
 	for to, name := range nodes {

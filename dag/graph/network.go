@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/transdim/vti/internal/english"
 )
 
 // Network is a Bayesian network over categories: a graph with a table of probabilities for each
@@ -34,11 +36,11 @@ func (n *Network) Validate() error {
 		}
 		want := n.combinations(j)
 		if len(n.Tables[j]) != want {
-			return fmt.Errorf("variable %q: got a table for %d combinations of values of its parents, want %d", name, len(n.Tables[j]), want)
+			return fmt.Errorf("variable %q: got a table for %s of values of its parents, want %d", name, english.Count(len(n.Tables[j]), "combination"), want)
 		}
 		for k, row := range n.Tables[j] {
 			if len(row) != len(n.Levels[j]) {
-				return fmt.Errorf("variable %q, %s: got %d probabilities, want %d", name, n.combination(j, k), len(row), len(n.Levels[j]))
+				return fmt.Errorf("variable %q, %s: got %s, want %d", name, n.combination(j, k), english.Count(len(row), "probability"), len(n.Levels[j]))
 			}
 			total := 0.0
 			for _, p := range row {

@@ -3,6 +3,8 @@ package graph
 import (
 	"fmt"
 	"slices"
+
+	"github.com/transdim/vti/internal/english"
 )
 
 // maxListedNodes is the largest number of nodes whose families are listed: there are N 2^(N−1) of
@@ -77,7 +79,7 @@ func (s Structure) CountFamilies() (count float64) {
 // number: constraints given by names are checked by NewStructure.
 func (s Structure) Validate() error {
 	if s.Nodes < 2 || s.Nodes > MaxNodes {
-		return fmt.Errorf("got %d nodes, want 2 to %d", s.Nodes, MaxNodes)
+		return fmt.Errorf("got %s, want 2 to %d", english.Count(s.Nodes, "node"), MaxNodes)
 	}
 	if len(s.Required) != s.Nodes || len(s.Allowed) != s.Nodes {
 		return fmt.Errorf("got constraints for %d and %d nodes, want %d", len(s.Required), len(s.Allowed), s.Nodes)
@@ -96,7 +98,7 @@ func (s Structure) Validate() error {
 			return fmt.Errorf("the edge from node %d to node %d is required and not allowed", i, j)
 		}
 		if s.MaxParents >= 0 && required.Len() > s.MaxParents {
-			return fmt.Errorf("node %d has %d required parents and may have %d", j, required.Len(), s.MaxParents)
+			return fmt.Errorf("node %d has %s and may have %d", j, english.Count(required.Len(), "required parent"), s.MaxParents)
 		}
 	}
 	if cycle := FromParents(s.Required).Cycle(); cycle != nil {

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/internal/english"
 )
 
 // orthogonalPolynomials are those of degrees 1 to degree of x, as R's poly: over the first seen
@@ -17,7 +19,7 @@ func orthogonalPolynomials(x []float64, seen, degree int) ([][]float64, error) {
 	distinct := slices.Clone(x[:seen])
 	slices.Sort(distinct)
 	if distinct = slices.Compact(distinct); len(distinct) <= degree {
-		return nil, fmt.Errorf("%d different values, want more than the degree", len(distinct))
+		return nil, fmt.Errorf("%s, want more than the degree", english.Count(len(distinct), "different value"))
 	}
 	mean, sd := stat.MeanStdDev(x[:seen], nil)
 	z := make([]float64, len(x)) // scaled, so that powers neither overflow nor vanish

@@ -8,6 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/internal/english"
 )
 
 // Smooth is a smooth function of a variable, a natural cubic spline.
@@ -78,7 +80,7 @@ func (s Smooth) Basis(x []float64, seen int) (*mat.Dense, error) {
 	slices.Sort(distinct)
 	distinct = slices.Compact(distinct)
 	if len(distinct) < s.Knots {
-		return nil, fmt.Errorf("%s: %d different values, want at least as many as the %d knots: s(%s, k=%d)", s, len(distinct), s.Knots, s.Of, max(leastKnots, len(distinct)))
+		return nil, fmt.Errorf("%s: %s, want at least as many as the %s: s(%s, k=%d)", s, english.Count(len(distinct), "different value"), english.Count(s.Knots, "knot"), s.Of, max(leastKnots, len(distinct)))
 	}
 	low, width := distinct[0], distinct[len(distinct)-1]-distinct[0]
 	knots := make([]float64, s.Knots)

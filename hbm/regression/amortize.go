@@ -11,6 +11,7 @@ import (
 
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/run"
 )
@@ -60,7 +61,7 @@ func (s *Shape) fit(r *Regression) (above [][]int, err error) {
 		return nil, differ("population effects", s.Columns, columns)
 	}
 	if len(s.Groups) != len(r.groups) {
-		return nil, fmt.Errorf("%s: a table of another shape: %d groupings in training, and here %d", r.Frame.Path, len(s.Groups), len(r.groups))
+		return nil, fmt.Errorf("%s: a table of another shape: %s in training, and here %d", r.Frame.Path, english.Count(len(s.Groups), "grouping"), len(r.groups))
 	}
 	for i, g := range s.Groups {
 		if columns := namesOf(r.groups[i].Columns); !slices.Equal(g.Columns, columns) {

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
 
@@ -223,7 +224,7 @@ func (f *Frame) checkGrouping(g *Grouping) error {
 		at := slices.Index(g.Counts, 1)
 		f.Warnings = append(f.Warnings, fmt.Sprintf("group %q of %s has one row", g.Levels[at], g.Name))
 	case single > 0 && single < len(g.Levels):
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%d of the %d groups of %s have one row", single, len(g.Levels), g.Name))
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%d of the %s of %s %s one row", single, english.Count(len(g.Levels), "group"), g.Name, english.Form(single, "has", "have")))
 	}
 	if len(g.Columns) > maxVaryingColumns {
 		return fmt.Errorf("%s: %d effects vary by %s; at most %d can", f.Path, len(g.Columns), g.Name, maxVaryingColumns)

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 )
@@ -244,7 +245,7 @@ func newFrame(t *table.Table, opt FrameOptions, seen int) (*Frame, error) {
 		}
 	}
 	if t.Rows() < 2 {
-		return nil, fmt.Errorf("%s: got %d rows, want at least two", t.Path, t.Rows())
+		return nil, fmt.Errorf("%s: got %s, want at least two", t.Path, english.Count(t.Rows(), "row"))
 	}
 	f.Places, f.PlaceUnit = t.Places()
 	if f.Y = successes; f.Y != nil {
@@ -347,7 +348,7 @@ func (f *Frame) withoutMissing(t *table.Table, used []string, drop bool) (*table
 		return t, nil
 	}
 	if !drop {
-		return nil, fmt.Errorf("%s: %w in %d of %d used columns (of %d rows): %s", t.Path, ErrMissingCells, len(missing), len(used), t.Rows(), t.DescribeMissing(missing))
+		return nil, fmt.Errorf("%s: %w in %d of %s (of %s): %s", t.Path, ErrMissingCells, len(missing), english.Count(len(used), "used column"), english.Count(t.Rows(), "row"), t.DescribeMissing(missing))
 	}
 	t, f.DroppedRows, err = t.DropMissing(used)
 	return t, err

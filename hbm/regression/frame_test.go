@@ -133,7 +133,7 @@ func TestFrameBadInput(t *testing.T) {
 		"text offset":       {crossed, FrameOptions{Formula: "y ~ x + offset(f)"}, `column "f": got text`},
 		"text in log":       {crossed, FrameOptions{Formula: "y ~ log(f)"}, `column "f": got text`},
 		"missing":           {"y,a,g\n1,NA,u\n2,2,NA\n1,2,u\n3,NA,v\n", FrameOptions{Formula: "y ~ a + (1|g)"}, `missing values in 2 of 3 used columns (of 4 rows): "a" 2, "g" 1`},
-		"one row left":      {"y,a\n1,2\nNA,3\n", FrameOptions{Formula: "y ~ a", DropMissing: true}, "got 1 rows, want at least two"},
+		"one row left":      {"y,a\n1,2\nNA,3\n", FrameOptions{Formula: "y ~ a", DropMissing: true}, "got 1 row, want at least two"},
 		"bad se":            {"y,a,s\n1,2,0\n3,3,1\n", FrameOptions{Formula: "y ~ a", SE: "s"}, `line 2: standard error "s": got 0, want a positive number`},
 		"unknown se":        {"y,a,se\n1,2,0\n3,3,1\n", FrameOptions{Formula: "y ~ a", SE: "sse"}, `standard errors: data.csv: no column "sse"; the nearest is "se"`},
 		"se of counts":      {crossed, FrameOptions{Formula: "y ~ x", SE: "x", Response: PoissonResponse}, "known standard errors are for the gaussian likelihood"},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/likelihood"
@@ -131,7 +132,7 @@ func (f *Frame) below(seen, fresh *table.Table, options FrameOptions, rows *pred
 		return nil, 0, err
 	}
 	if dropped > 0 {
-		rows.Notes = append(rows.Notes, fmt.Sprintf("%d rows of %s with missing values have no prediction", dropped, fresh.Path))
+		rows.Notes = append(rows.Notes, fmt.Sprintf("%s of %s with missing values %s no prediction", english.Count(dropped, "row"), fresh.Path, english.Form(dropped, "has", "have")))
 	}
 	if err := f.checkSeen(both, first, rows); err != nil {
 		return nil, 0, err

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
 
@@ -142,7 +143,7 @@ func (s *slicedTable) parse() (err error) {
 func (s *slicedTable) eachSlice(ctx gocontext.Context, do func(t *table.Table) error) error {
 	for group := range s.file.RowGroups() {
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("reading %s stopped after %d of %d row groups: %w", s.path, group, s.file.RowGroups(), err)
+			return fmt.Errorf("reading %s stopped after %d of %s: %w", s.path, group, english.Count(s.file.RowGroups(), "row group"), err)
 		}
 		if s.file.Rows(group) == 0 {
 			continue

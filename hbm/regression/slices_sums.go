@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
 
@@ -227,7 +228,7 @@ func rotate(upper, row []float64) {
 func (s *sliceSums) finish() error {
 	f, width := s.frame, len(s.shift)
 	if s.rows < 2 {
-		return fmt.Errorf("%s: got %d rows, want at least two", s.path, s.rows)
+		return fmt.Errorf("%s: got %s, want at least two", s.path, english.Count(s.rows, "row"))
 	}
 	f.DroppedRows = s.dropped
 	f.Reduced.Rows = s.rows

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/internal/english"
 )
 
 // TermPrior is the prior of one population effect, normal, or of the standard deviations of
@@ -71,7 +72,7 @@ func ParseTermPrior(s string) (TermPrior, error) {
 		}
 		return p, nil
 	}
-	return fail(fmt.Sprintf("%s of %d numbers is no prior of %q", family, len(numbers), kind))
+	return fail(fmt.Sprintf("%s of %s is no prior of %q", family, english.Count(len(numbers), "number"), kind))
 }
 
 // String returns the text that ParseTermPrior reads.

@@ -69,7 +69,7 @@ func TestTermPriors(t *testing.T) {
 func TestTermPriorErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"x":                      "no =",
-		"b:x=normal(1)":          "normal of 1 numbers is no prior",
+		"b:x=normal(1)":          "normal of 1 number is no prior",
 		"b:x=normal(0,-1)":       "positive number last",
 		"b:x=cauchy(0,1)":        "cauchy of 2 numbers",
 		"sd:g=normal(1)":         "unknown prior of standard deviations",
