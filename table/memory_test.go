@@ -75,7 +75,7 @@ func TestNewRefuses(t *testing.T) {
 	x := table.Numbers("x", []float64{1, 2})
 	for want, columns := range map[string][]*table.Column{
 		"got no columns": nil,
-		`got 1 row in column "g", want 2 as in column "x"`:  {x, table.Texts("g", []string{"a"})},
+		`got 1 row in column "g", want 2 as in column "x"`:   {x, table.Texts("g", []string{"a"})},
 		"column 2 of 2 has no name":                          {x, table.Numbers("", []float64{1, 2})},
 		`the name "x" stands for both column 1 and column 2`: {x, table.Texts("x", []string{"a", "b"})},
 		`row 2, column "y": got +Inf, want a finite number`:  {x, table.Numbers("y", []float64{1, math.Inf(1)})},

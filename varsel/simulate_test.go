@@ -123,7 +123,7 @@ func TestSimulatedCSV(t *testing.T) {
 
 func TestSimulationRefuses(t *testing.T) {
 	for message, s := range map[string]Simulation{
-		"got 1 row, want at least 2":           {Rows: 1},
+		"got 1 row, want at least 2":            {Rows: 1},
 		"want at least one":                     {Predictors: -1},
 		"got 4 effects, want 0 to 3":            {Predictors: 3, Effects: 4},
 		"want one from 0 to below 1":            {Correlation: 1},

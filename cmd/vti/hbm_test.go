@@ -248,7 +248,7 @@ func TestHbmInfer(t *testing.T) {
 
 	mustRun(t, append([]string{"hbm", "data.csv", "-f", "y ~ x + (1 | g)", "--out", "once"}, quickHbm...)...)
 	for want, args := range map[string][]string{
-		"expected a run directory and a table, found 1 argument":       {"model"},
+		"expected a run directory and a table, found 1 argument":        {"model"},
 		"nosuch is not a run directory":                                 {"nosuch", "other.csv"},
 		"once was not trained for other tables than its own":            {"once", "other.csv"},
 		`factor.csv: a table of another shape: population effects were`: {"model", "factor.csv"},

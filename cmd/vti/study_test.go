@@ -50,7 +50,7 @@ func TestStudy(t *testing.T) {
 	require.Equal(t, statusOK, got.status, got.stderr)
 	page, err := os.ReadFile(filepath.Join("plan.study", "report.html"))
 	require.NoError(t, err)
-	for _, want := range []string{"4 of 4 tasks are done", "prior-sd", "Probabilities of all answers", "Memory of tasks"} {
+	for _, want := range []string{"Of 4 tasks 4 are done", "prior-sd", "Probabilities of all answers", "Memory of tasks"} {
 		require.Contains(t, string(page), want)
 	}
 	require.NotContains(t, string(page), "data_seed")

@@ -58,7 +58,7 @@ func TestRowsOfKnownAndNewGroups(t *testing.T) {
 	rows, err := stored.Rows(fresh)
 	require.NoError(t, err)
 	assert.Nil(t, rows.Y)
-	assert.Equal(t, []string{"Days: 1 of 3 rows are outside the range seen, 0 to 9", "Subject: 999 not seen before: effects drawn with the variance of groups"}, rows.Notes)
+	assert.Equal(t, []string{"Days: 1 of 3 rows is outside the range seen, 0 to 9", "Subject: 999 not seen before: effects drawn with the variance of groups"}, rows.Notes)
 
 	known, unknown := make([]float64, rows.Draws()), make([]float64, rows.Draws())
 	rows.Predictor(0, known)

@@ -16,8 +16,8 @@ func Count[N integer](n N, one string) string {
 	return fmt.Sprintf("%d %s", n, Noun(n, one))
 }
 
-// Noun is the form of a noun for so many things. Its plural has to be regular: "row" becomes "rows",
-// "class" becomes "classes" and "family" becomes "families".
+// Noun is the form of a noun for so many things. Its plural has to be regular, as those of "row",
+// "class" and "family" are.
 func Noun[N integer](n N, one string) string {
 	return Form(n, one, plural(one))
 }
