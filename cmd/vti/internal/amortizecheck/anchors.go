@@ -13,9 +13,11 @@ import (
 // anchor is a normal approximation N(center, root rootᵀ) of the posterior given a data set: every
 // row is a normal observation of θ to second order at the mode that is found (a Gauss-Newton
 // expansion, for classes and mixtures with Fisher's information), so that their natural parameters
-// add up. It is exact for means and linear regressions.
+// add up. It is exact for means and linear regressions; for classifications it is the normal that
+// is closest to the posterior (closest.go).
 type anchor struct {
 	center []float64
+	mode   []float64 // as it was found; the center but for classifications
 	root   *mat.Dense
 	logDet float64 // log |root|
 	// root is axes diag(scales) axesᵀ if it is symmetric, and axes diag(scales) otherwise.
@@ -58,7 +60,25 @@ func (t *Task) anchor(rows [][]float64) (*anchor, error) {
 			break
 		}
 	}
-	return t.newAnchor(theta, slopes)
+	var a *anchor
+	var err error
+	switch t.kind {
+	case classes:
+		center, observed, failure := t.closest(rows, theta)
+		if failure != nil {
+			return nil, failure
+		}
+		a, err = t.newAnchor(center, observed)
+	case nonlinearClasses:
+		a = diagonalAnchor(t.closestDiagonal(rows, theta))
+	default:
+		a, err = t.newAnchor(theta, slopes)
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.mode = theta
+	return a, nil
 }
 
 // newtonStep is (prior I + S Sᵀ)⁻¹ g, by a matrix of the size of the columns of S: networks have
@@ -107,6 +127,17 @@ func (t *Task) newAnchor(center []float64, slopes *mat.Dense) (*anchor, error) {
 		a.root = scaled
 	}
 	return a, nil
+}
+
+// diagonalAnchor is that of independent parameters.
+func diagonalAnchor(center, scales []float64) *anchor {
+	a := &anchor{center: center, scales: scales, axes: mat.NewDense(len(center), len(center), nil), root: mat.NewDense(len(center), len(center), nil)}
+	for j, s := range scales {
+		a.axes.Set(j, j, 1)
+		a.root.Set(j, j, s)
+		a.logDet += math.Log(s)
+	}
+	return a
 }
 
 // toBase is z of θ = center + root z.

@@ -110,7 +110,7 @@ func Measure(ctx context.Context, device *gpu.Device, t *Task, cfg vti.Amortized
 		z := mat.NewDense(draws, dim, nil)
 		fill(z, random.NormFloat64)
 		prior, start, figure = append(prior, t.expected(rows, z)), append(start, t.expected(rows, a.toParams(z))), append(figure, t.expected(rows, theta))
-		optimum = append(optimum, t.expected(rows, mat.NewDense(1, dim, a.center)))
+		optimum = append(optimum, t.expected(rows, mat.NewDense(1, dim, a.mode)))
 		if t.isExact() {
 			kl := 0.0
 			for k, q := range logQ {

@@ -7,6 +7,7 @@
 //	densities.go  log p(data, θ) as a graph
 //	data.go       data sets, from the model or from elsewhere
 //	anchors.go    normal approximations that are computed for a data set
+//	closest.go    the normals closest to the posteriors of classifications
 //	measure.go    training a network on a task, and how good it is
 package amortizecheck
 
