@@ -18,6 +18,7 @@
 //
 //	likelihood.go  the interface, and sums over rows
 //	vectors.go     kernels and slopes of many rows at once
+//	columns.go     densities of many predictors at once
 //	kind.go        the table: names, links, valid responses
 //	link.go        links between η and the mean of y
 //	response.go    responses from the column of a table

@@ -28,13 +28,18 @@ const blockRows = 64
 type block struct {
 	first, last        int
 	codes, mask, theta *tensors.Tensor
+	// host is the density of a HostTarget; nil where a graph gives it.
+	host func(codes []int32, mask []bool, theta, logPrior, logJoint []float64)
 }
+
+// accelerated reports whether a launch on a backend costs far more than a row.
+func accelerated(backend backends.Backend) bool { return strings.HasPrefix(backend.Name(), "xla") }
 
 // newBlocks divides rows among blocks. Inputs are in memory that graphs read directly, where the
 // backend has such: to hand over others takes as long as the graph of a small table.
 func newBlocks(backend backends.Backend, rows, sites, dim int, dtype dtypes.DType) ([]block, error) {
 	size := min(blockRows, rows)
-	accelerator := strings.HasPrefix(backend.Name(), "xla")
+	accelerator := accelerated(backend)
 	if accelerator {
 		size = rows
 	}
@@ -42,8 +47,8 @@ func newBlocks(backend backends.Backend, rows, sites, dim int, dtype dtypes.DTyp
 	for first := 0; first < rows; first += size {
 		last := min(first+size, rows)
 		b := block{
-			first, last, tensors.FromShape(shapes.Make(dtypes.Int32, last-first, sites)),
-			tensors.FromShape(shapes.Make(dtypes.Bool, last-first, dim)), tensors.FromShape(shapes.Make(dtype, last-first, dim)),
+			first: first, last: last, codes: tensors.FromShape(shapes.Make(dtypes.Int32, last-first, sites)),
+			mask: tensors.FromShape(shapes.Make(dtypes.Bool, last-first, dim)), theta: tensors.FromShape(shapes.Make(dtype, last-first, dim)),
 		}
 		for _, input := range []*tensors.Tensor{b.codes, b.mask, b.theta} {
 			if accelerator || !backend.HasSharedBuffers() {

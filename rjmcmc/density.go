@@ -24,11 +24,22 @@ type Target interface {
 	LogJoint(codes, mask, theta *graph.Node) *graph.Node
 }
 
+// HostTarget is a Target that may work out the densities of a block of rows on the host, in less
+// time than the launch of a graph and its passes over memory take.
+type HostTarget interface {
+	Target
+	// HostDensity returns a function that writes what LogPrior and LogJoint return, in float64 and
+	// to rounding, for that many rows: codes [R*S], mask [R*D] and theta [R*D] to logPrior [R] and
+	// logJoint [R]. One goroutine at a time calls it. It is nil where the graph is to be used.
+	HostDensity(rows int) func(codes []int32, mask []bool, theta, logPrior, logJoint []float64)
+}
+
 // density evaluates a target for the rows of a block at once.
 type density struct {
 	masker          space.RowMasker // the space if it can do without maskExec; else nil
 	maskExec        *graph.Exec
 	exec, quadratic *graph.Exec // quadratic is that of a QuadraticTarget; else nil
+	host            HostTarget  // nil where graphs give all densities
 	dtype           dtypes.DType
 	backend         string // its name
 }
@@ -66,7 +77,11 @@ func newDensity(backend backends.Backend, target Target, dtype dtypes.DType) (*d
 		}
 	}
 	masker, _ := s.(space.RowMasker)
-	return &density{masker, maskExec, exec, quadratic, dtype, backend.Name()}, nil
+	d := &density{masker: masker, maskExec: maskExec, exec: exec, quadratic: quadratic, dtype: dtype, backend: backend.Name()}
+	if host, ok := target.(HostTarget); ok && dtype == dtypes.Float64 && !accelerated(backend) {
+		d.host = host
+	}
+	return d, nil
 }
 
 // masks fills in the coordinates that the models of the rows of p use.
@@ -107,6 +122,10 @@ func (d *density) quadratics(p *population, b *block) error {
 // eval fills in logPrior [R] and logJoint [R] of the rows of p, whose values are 0 where inactive.
 func (d *density) eval(p *population, b *block, logPrior, logJoint []float64) error {
 	codes, mask, theta := p.rows(b)
+	if b.host != nil {
+		b.host(codes, mask, theta, logPrior[b.first:b.last], logJoint[b.first:b.last])
+		return nil
+	}
 	err := tensors.MutableFlatData(b.codes, func(flat []int32) { copy(flat, codes) })
 	if err == nil {
 		err = tensors.MutableFlatData(b.mask, func(flat []bool) { copy(flat, mask) })

@@ -56,22 +56,16 @@ func (s *sampler) proposeCodes(w *workspace, move Move, c int) bool {
 func (s *sampler) compare(w *workspace, c int) {
 	code, theta, mask := s.proposal.row(c)
 	old, values, was := s.state.row(c)
-	w.kept, w.from, w.died, w.born = w.kept[:0], w.from[:0], w.died[:0], w.born[:0]
-	clear(theta)
 	if s.list == nil { // every coordinate is its own label
-		for j, on := range mask {
-			switch {
-			case on && was[j]:
-				w.kept, w.from = append(w.kept, j), append(w.from, j)
-				theta[j] = values[j]
-			case on:
-				w.born = append(w.born, j)
-			case was[j]:
-				w.died = append(w.died, j)
-			}
+		w.divide(was, mask)
+		clear(theta)
+		for _, j := range w.kept {
+			theta[j] = values[j]
 		}
 		return
 	}
+	w.kept, w.from, w.died, w.born = w.kept[:0], w.from[:0], w.died[:0], w.born[:0]
+	clear(theta)
 	i, j := 0, 0
 	for { // labels ascend on both sides
 		for i < s.dim && !was[i] {

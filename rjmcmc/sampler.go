@@ -106,6 +106,11 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 	if s.blocks, err = newBlocks(backend, rows, len(cards), dim, cfg.DType); err != nil {
 		return nil, err
 	}
+	if d.host != nil {
+		for i := range s.blocks {
+			s.blocks[i].host = d.host.HostDensity(s.blocks[i].last - s.blocks[i].first)
+		}
+	}
 	s.workspaces = make([]workspace, min(runtime.GOMAXPROCS(0), len(s.blocks)))
 	for i := range s.rungs {
 		s.rungs[i].tuning = newTuning(dim, cfg.InitScale)

@@ -54,6 +54,7 @@
 //	target.go                 Target: the posterior as a graph
 //	codes.go, slots.go        models as bits, and as lists of few among many
 //	slots_*.go                quadratics and draws of lists
+//	host_density.go           its densities for a block of chains, without a graph
 //	sampler.go, start.go      q(m), and where training and chains start
 //	screen.go                 a start from one predictor at a time
 //	anchors.go                normal approximations of all models

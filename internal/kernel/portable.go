@@ -96,7 +96,10 @@ func portableVectors[T Float]() *Vectors[T] {
 
 		DotRows:    dotRows[T],
 		SumColumns: sumColumns[T],
-		Spread:     spread[T],
+
+		SoftplusColumns: softplusColumns[T],
+
+		Spread: spread[T],
 		Repeat: func(dst, a []T) {
 			rowLength(len(a), len(dst))
 			for n := copy(dst, a); n < len(dst); {

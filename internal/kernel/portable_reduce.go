@@ -79,6 +79,25 @@ func sumColumns[T Float](dst, a []T) {
 	}
 }
 
+// softplusColumns is [Vectors.SoftplusColumns].
+func softplusColumns[T Float](dst, a []T) {
+	const factors = 1000 // of at most 2: their product is a float64
+	n := len(dst)
+	rows := rowLength(n, len(a))
+	for j := range dst {
+		sum, product := 0.0, 1.0
+		for i := range rows {
+			x := float64(a[i*n+j])
+			sum += max(x, 0)
+			product += product * math.Exp(-math.Abs(x))
+			if i%factors == factors-1 {
+				sum, product = sum+math.Log(product), 1
+			}
+		}
+		dst[j] += T(sum + math.Log(product))
+	}
+}
+
 // spread is [Vectors.Spread].
 func spread[T Float](dst, a []T) {
 	n := rowLength(len(a), len(dst))

@@ -64,6 +64,7 @@ func useAssembly32(v *Vectors[float32], isa ISA) {
 		v.MinRows = checkRows(minRowsAVX2F32)
 		v.DotRows = checkDots(dotRowsAVX2F32)
 		v.SumColumns = checkColumns(sumColumnsAVX2F32)
+		v.SoftplusColumns = checkColumns(softplusColumnsAVX2F32)
 		v.Spread = checkSpread(spreadAVX2F32)
 		v.CopyRows = checkCopy(copyRowsAVX2F32)
 	case AVX512:
@@ -125,6 +126,7 @@ func useAssembly32(v *Vectors[float32], isa ISA) {
 		v.MinRows = checkRows(minRowsAVX512F32)
 		v.DotRows = checkDots(dotRowsAVX512F32)
 		v.SumColumns = checkColumns(sumColumnsAVX512F32)
+		v.SoftplusColumns = checkColumns(softplusColumnsAVX512F32)
 		v.Spread = checkSpread(spreadAVX512F32)
 		v.CopyRows = checkCopy(copyRowsAVX512F32)
 	}
@@ -214,6 +216,7 @@ func useAssembly64(v *Vectors[float64], isa ISA) {
 		v.MinRows = checkRows(minRowsAVX2F64)
 		v.DotRows = checkDots(dotRowsAVX2F64)
 		v.SumColumns = checkColumns(sumColumnsAVX2F64)
+		v.SoftplusColumns = checkColumns(softplusColumnsAVX2F64)
 		v.Spread = checkSpread(spreadAVX2F64)
 		v.CopyRows = checkCopy(copyRowsAVX2F64)
 	case AVX512:
@@ -274,6 +277,7 @@ func useAssembly64(v *Vectors[float64], isa ISA) {
 		v.MinRows = checkRows(minRowsAVX512F64)
 		v.DotRows = checkDots(dotRowsAVX512F64)
 		v.SumColumns = checkColumns(sumColumnsAVX512F64)
+		v.SoftplusColumns = checkColumns(softplusColumnsAVX512F64)
 		v.Spread = checkSpread(spreadAVX512F64)
 		v.CopyRows = checkCopy(copyRowsAVX512F64)
 	}

@@ -73,6 +73,10 @@ type Vectors[T Float] struct {
 	// p[i mod 4], of which (p[0] + p[2]) + (p[1] + p[3]) is added to dst.
 	SumColumns func(dst, a []T)
 
+	// dst[j] += Σ log(1 + exp a[i*len(dst)+j]) over the rows i of a, with one logarithm for many
+	// rows: a row adds an error of at most a rounding of 1.
+	SoftplusColumns func(dst, a []T)
+
 	// dst[i*n+j] = a[i] for 0 <= j < n, where len(dst) = n*len(a).
 	Spread func(dst, a []T)
 

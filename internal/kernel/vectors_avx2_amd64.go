@@ -292,6 +292,11 @@ func dotRowsAVX2F32(dst []float32, a *float32, stride int, x *float32, n int)
 //go:noescape
 func sumColumnsAVX2F32(dst []float32, a *float32, rows int)
 
+// softplusColumnsAVX2F32 adds log(1 + exp a) of the rows to dst.
+//
+//go:noescape
+func softplusColumnsAVX2F32(dst []float32, a *float32, rows int)
+
 // addAVX2F64 computes dst = add(a, b).
 //
 //go:noescape
@@ -576,3 +581,8 @@ func dotRowsAVX2F64(dst []float64, a *float64, stride int, x *float64, n int)
 //
 //go:noescape
 func sumColumnsAVX2F64(dst []float64, a *float64, rows int)
+
+// softplusColumnsAVX2F64 adds log(1 + exp a) of the rows to dst.
+//
+//go:noescape
+func softplusColumnsAVX2F64(dst []float64, a *float64, rows int)

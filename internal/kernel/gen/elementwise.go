@@ -36,6 +36,7 @@ func vectors(isa isa) func(*build.Context) {
 			m.reductions()
 			m.dotRows()
 			m.sumColumns()
+			m.softplusColumns()
 		})
 	}
 }

@@ -246,3 +246,50 @@ func (m *machine) sumColumns() {
 	m.Label("done")
 	m.end()
 }
+
+// softplusColumns generates SoftplusColumns: log(1 + exp x) is max(x, 0) + log(1 + exp(-|x|)), and
+// one logarithm of a product serves as many rows as fit into a number: factors are at most 2.
+func (m *machine) softplusColumns() {
+	m.function("softplusColumns", "adds log(1 + exp a) of the rows to dst.", "(dst []T, a *T, rows int)")
+	dst, n := m.slice("dst")
+	a, stride := m.param("a"), m.GP64()
+	m.MOVQ(n, stride)
+	m.IMUL3Q(number(m.size), stride, stride)
+	m.Label("columns")
+	m.TESTQ(n, n)
+	m.JLE(jump("done"))
+	lanes := m.firstLanes(n)
+	from, rows := m.copyOf(a), m.param("rows")
+	sum, product := m.reg(), m.vector(num(1))
+	m.loadLanes(m.at(dst, 0), lanes, sum)
+	factors := m.GP64()
+	m.MOVQ(number(m.productFactors()), factors)
+
+	m.Label("rows")
+	m.TESTQ(rows, rows)
+	m.JLE(jump("store"))
+	x := m.reg()
+	m.loadLanes(m.at(from, 0), lanes, x)
+	m.ADDQ(stride, from)
+	m.do(m.VADDPS, m.VADDPD, m.max(num(0), x), sum, sum)
+	m.addMul(product, product, m.exp(m.or(x, m.signBit())))
+	m.DECQ(rows)
+	m.DECQ(factors)
+	m.JNZ(jump("rows"))
+	m.do(m.VADDPS, m.VADDPD, m.log(product), sum, sum)
+	m.move(m.vector(num(1)), product)
+	m.MOVQ(number(m.productFactors()), factors)
+	m.JMP(jump("rows"))
+
+	m.Label("store")
+	m.storeLanes(m.add(sum, m.log(product)), lanes, m.at(dst, 0))
+	m.ADDQ(number(m.bytes), dst)
+	m.ADDQ(number(m.bytes), a)
+	m.SUBQ(number(m.lanes()), n)
+	m.JMP(jump("columns"))
+	m.Label("done")
+	m.end()
+}
+
+// productFactors is how many factors of at most 2 have a product that is a number.
+func (m *machine) productFactors() int { return either(m, 100, 1000) }

@@ -61,6 +61,7 @@ func vectorTable(text *bytes.Buffer, m *machine) {
 	}
 	assign("DotRows", "checkDots")
 	assign("SumColumns", "checkColumns")
+	assign("SoftplusColumns", "checkColumns")
 	assign("Spread", "checkSpread")
 	assign("CopyRows", "checkCopy")
 }

@@ -1,0 +1,87 @@
+package likelihood
+
+import "math"
+
+// Columns is a Row whose densities are summed for many predictors at once: y enters together with
+// its predictor as z = (a η + b)/σ, and predictors are the columns of a matrix.
+type Columns interface {
+	Row
+	// Line returns a and b of a response.
+	Line(y float64) (a, b float64)
+	// SumColumns adds Σ_i (LogKernel of row i + log σ) to sums [m], where z [n, m] has a row for
+	// each of y [n]. The term of log σ is 0 where there is no scale. z is overwritten.
+	SumColumns(y, z, sums []float64)
+}
+
+var _ = []Columns{gaussian{}, robust{}, student{}, logistic{}, poisson{}}
+
+// Line makes z the residual, of the opposite sign.
+func (gaussian) Line(y float64) (a, b float64) { return 1, -y }
+
+// SumColumns adds −z²/2.
+func (gaussian) SumColumns(_, z, sums []float64) {
+	vectors.Mul(z, z, z)
+	addColumns(sums, z, -0.5)
+}
+
+// Line makes z the residual, of the opposite sign.
+func (robust) Line(y float64) (a, b float64) { return 1, -y }
+
+// SumColumns adds the log density of an inlier, and log(1 + the odds of an outlier).
+func (l robust) SumColumns(y, z, sums []float64) {
+	vectors.Mul(z, z, z)
+	addColumns(sums, z, -0.5)
+	vectors.MulScalar(z, z, (1-l.wide())/2)
+	vectors.AddScalar(z, z, l.logOutlier-l.logInlier)
+	vectors.SoftplusColumns(sums, z)
+	vectors.AddScalar(sums, sums, float64(len(y))*l.logInlier)
+}
+
+// Line makes z the residual, of the opposite sign.
+func (student) Line(y float64) (a, b float64) { return 1, -y }
+
+// SumColumns adds −(ν + 1)/2 log(1 + z²/ν).
+func (l student) SumColumns(_, z, sums []float64) {
+	vectors.Mul(z, z, z)
+	vectors.MulScalar(z, z, 1/l.degrees)
+	vectors.Log1p(z, z)
+	addColumns(sums, z, -(l.degrees+1)/2)
+}
+
+// Line makes z −η where y is 1, and η where it is 0.
+func (logistic) Line(y float64) (a, b float64) { return 1 - 2*y, 0 }
+
+// SumColumns subtracts log(1 + exp z).
+func (logistic) SumColumns(_, z, sums []float64) {
+	vectors.Neg(sums, sums)
+	vectors.SoftplusColumns(sums, z)
+	vectors.Neg(sums, sums)
+}
+
+// Line makes z η.
+func (poisson) Line(float64) (a, b float64) { return 1, 0 }
+
+// SumColumns adds y (z − log y + 1) − exp z, or kernels one by one where that would lose digits.
+func (l poisson) SumColumns(y, z, sums []float64) {
+	small := vectors.MaxOf(z) <= mostLogRatio
+	for i, v := range y {
+		row := z[i*len(sums):][:len(sums)]
+		for j, x := range row {
+			if small && v <= smallCount {
+				sums[j] += v * (x - logCounts[int(v)] + 1)
+			} else {
+				sums[j] += l.LogKernelAt(v, x, 1)
+				row[j] = math.Inf(-1)
+			}
+		}
+	}
+	vectors.Exp(z, z)
+	addColumns(sums, z, -1)
+}
+
+// addColumns adds a factor times the sum of each column of z [n, m] to sums [m].
+func addColumns(sums, z []float64, factor float64) {
+	vectors.MulScalar(sums, sums, 1/factor)
+	vectors.SumColumns(sums, z)
+	vectors.MulScalar(sums, sums, factor)
+}

@@ -1,0 +1,150 @@
+package varsel
+
+import (
+	"math"
+
+	"github.com/transdim/vti/internal/kernel"
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/rjmcmc"
+)
+
+var _ rjmcmc.HostTarget = (*Target)(nil)
+
+// hostDensity is the log density of a Target for the rows of a block of chains, on the host: linear
+// predictors are one product, and responses are summed over all chains at once.
+type hostDensity struct {
+	target  *Target
+	columns likelihood.Columns
+	rows    int // of a block, R
+	// logScale and inverse are log σ and 1/σ where σ is known: 0 and 1 without a scale.
+	logScale, inverse float64
+	logPrior          []float64 // of models by size
+	// precision and logNorm are 1/sd and log sd + ½ log 2π of the normal priors of parameters [D]
+	precision, logNorm []float64
+	// lines [n, D+1] make z of the parameters over σ [D+1, R], the last of them 1: a_i x_i, and b_i
+	// behind, to which the offset of the row has been added.
+	lines  []float64
+	theta  []float64
+	z      []float64   // [piece, R]
+	pieces []hostPiece // of the responses
+	sums   []float64   // of what is beside them [R]
+}
+
+// hostPiece is some of the responses, whose densities stay in a cache.
+type hostPiece struct {
+	first, last   int
+	plan          *kernel.ProductPlan[float64]
+	shared, local []float64
+}
+
+// pieceElements bounds the numbers of a piece to half of an L1 cache. Chosen by hand.
+const pieceElements = 4096
+
+// HostDensity is that of [rjmcmc.HostTarget]: nil for responses of categories, responses that stand
+// for several rows, and likelihoods whose sums over rows are no faster than a graph.
+func (t *Target) HostDensity(rows int) func(codes []int32, mask []bool, theta, logPrior, logJoint []float64) {
+	columns, ok := t.responses.Likelihood.(likelihood.Columns)
+	if !ok || t.responses.times != nil {
+		return nil
+	}
+	n, dim := len(t.responses.y), t.dim
+	h := &hostDensity{
+		target: t, columns: columns, rows: rows, logScale: t.logScale, inverse: math.Exp(-t.logScale), logPrior: t.prior.LogProbs(len(t.space.Cards())),
+		lines: make([]float64, n*(dim+1)), theta: make([]float64, (dim+1)*rows),
+		sums: make([]float64, rows),
+	}
+	for _, sd := range t.sd {
+		h.precision, h.logNorm = append(h.precision, 1/sd), append(h.logNorm, math.Log(sd)+halfLog2Pi)
+	}
+	for i, y := range t.responses.y {
+		a, b := columns.Line(y)
+		if t.offset != nil {
+			b += a * t.offset[i]
+		}
+		line := h.lines[i*(dim+1):][:dim+1]
+		for j := range dim {
+			line[j] = a * t.x.At(i, j)
+		}
+		line[dim] = b
+	}
+	most := max(pieceElements/rows, 1)
+	for first := 0; first < n; first += most {
+		p := hostPiece{first: first, last: min(first+most, n)}
+		p.plan = kernel.NewProductPlan[float64](kernel.Detect(), p.last-first, dim+1, rows, nil, nil)
+		p.shared, p.local = make([]float64, p.plan.SharedScratch()), make([]float64, p.plan.LocalScratch())
+		h.pieces = append(h.pieces, p)
+	}
+	h.z = make([]float64, min(most, n)*rows)
+	return h.eval
+}
+
+// eval writes log p(m) and log p(y, θ | m) of the rows of a block.
+func (h *hostDensity) eval(codes []int32, mask []bool, theta, logPrior, logJoint []float64) {
+	t, dim := h.target, h.target.dim
+	sites := len(codes) / h.rows
+	for r := range h.rows {
+		logPrior[r] = h.logPriorOf(codes[r*sites : (r+1)*sites])
+		h.sums[r] = h.setParameters(r, mask[r*dim:(r+1)*dim], theta[r*dim:(r+1)*dim])
+	}
+	clear(logJoint[:h.rows])
+	for i := range h.pieces {
+		p := &h.pieces[i]
+		z := h.z[:(p.last-p.first)*h.rows]
+		p.plan.Run(kernel.Dense(z, p.last-p.first, h.rows),
+			kernel.Dense(h.lines[p.first*(dim+1):p.last*(dim+1)], p.last-p.first, dim+1),
+			kernel.Dense(h.theta, dim+1, h.rows), false, nil, p.shared, p.local)
+		h.columns.SumColumns(t.responses.y[p.first:p.last], z, logJoint[:h.rows])
+	}
+	for r := range h.rows {
+		logJoint[r] += h.sums[r]
+	}
+}
+
+// setParameters puts the parameters of a row over σ into its column, and returns what the log joint
+// density has beside the sum over responses.
+func (h *hostDensity) setParameters(r int, mask []bool, theta []float64) (sum float64) {
+	t, inverse, logScale := h.target, h.inverse, h.logScale
+	if t.scale >= 0 {
+		logScale = theta[t.scale]
+		inverse = math.Exp(-logScale)
+	}
+	sum = t.logConstant - float64(len(t.responses.y))*logScale
+	if more := float64(t.responses.more); more > 0 {
+		sum -= more*logScale + 0.5*t.responses.residual*inverse*inverse
+	}
+	for j, on := range mask { // without a branch, which models make random
+		h.theta[j*h.rows+r] = theta[j] * inverse
+		standard := (theta[j] - t.mean[j]) * h.precision[j]
+		sum -= zeroOne[bit(on)] * (0.5*standard*standard + h.logNorm[j])
+	}
+	h.theta[len(mask)*h.rows+r] = inverse
+	return sum
+}
+
+// logPriorOf is log p(m) of one model.
+func (h *hostDensity) logPriorOf(code []int32) float64 {
+	size, heredity := int32(0), h.target.heredity
+	for _, in := range code {
+		size += in
+	}
+	if heredity == nil {
+		return h.logPrior[size]
+	}
+	for site, in := range code {
+		if in == 1 && !heredity.allowed(site, func(parent int) bool { return code[parent] == 1 }) {
+			return math.Inf(-1)
+		}
+	}
+	return h.logPrior[size] - heredity.logMass
+}
+
+// zeroOne is 0 and 1 as numbers.
+var zeroOne = [2]float64{0, 1}
+
+// bit is 1 for true.
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
