@@ -55,8 +55,13 @@ type Result struct {
 	// ESS is the effective number of draws, between 1 and N; 0 when every weight is zero.
 	ESS float64
 	// LogMean is log mean exp of the smoothed log weights (natural logarithm), zero weights
-	// included, and LogMeanSE its standard error.
+	// included, and LogMeanSE its standard error, which Unreached is a part of.
 	LogMean, LogMeanSE float64
+	// Unreached is the share of the mean that the fitted tail expects of the one draw in N that
+	// lies beyond all others, less the share of an average draw. Where weights have no variance
+	// most samples lack that draw: they have too small a mean with too small an error, whether K
+	// says so or not. 0 for a K up to 0, and at most 1.
+	Unreached float64
 	// N counts the draws that are weights, Zero those of them with weight zero, NonFinite the NaN
 	// and +Inf.
 	N, Zero, NonFinite int
@@ -79,8 +84,7 @@ func Smooth(logWeights []float64) Result {
 		}
 	}
 	r.N = len(logWeights) - r.NonFinite
-	r.smoothTail(order)
-	r.summarise()
+	r.summarise(r.smoothTail(order))
 	return r
 }
 
@@ -117,12 +121,14 @@ func (r *Result) largest(draws []int, most int) []int {
 	return list
 }
 
-// smoothTail replaces the largest weights; order lists the draws of positive weight.
-func (r *Result) smoothTail(order []int) {
+// smoothTail replaces the largest weights; order lists the draws of positive weight. beyond is the
+// log of the mean weight past the level that one draw in N exceeds: −Inf without a heavy tail, +Inf
+// where it has no mean.
+func (r *Result) smoothTail(order []int) (beyond float64) {
 	n := float64(r.N)
 	size := int(math.Ceil(min(0.2*n, 3*math.Sqrt(n))))
 	if size < minTail || len(order) == 0 {
-		return
+		return math.Inf(-1)
 	}
 	order = r.largest(order, size+1)
 	largest := r.LogWeights[order[len(order)-1]]
@@ -140,10 +146,10 @@ func (r *Result) smoothTail(order []int) {
 	}
 	if len(excess) == 0 {
 		r.K = 0
-		return
+		return math.Inf(-1)
 	}
 	if len(excess) < minTail {
-		return
+		return math.Inf(-1)
 	}
 	tail = tail[len(tail)-len(excess):]
 	k, sigma := fitGPD(excess)
@@ -153,16 +159,25 @@ func (r *Result) smoothTail(order []int) {
 	r.K = (k*m + 5) / (m + 10)
 	if math.IsNaN(r.K) {
 		r.K = math.Inf(1)
-		return
+		return math.Inf(1)
 	}
 	r.Tail = len(tail)
 	for rank, i := range tail {
 		q := cutoff + quantileGPD((float64(rank)+0.5)/m, r.K, sigma)
 		r.LogWeights[i] = min(largest+math.Log(q), largest) // never above the largest raw weight
 	}
+	switch {
+	case r.K <= 0: // the variance shows all of such a tail
+		return math.Inf(-1)
+	case r.K >= 1:
+		return math.Inf(1)
+	}
+	q := quantileGPD(1-1/m, r.K, sigma)
+	return largest + math.Log(cutoff+q+(sigma+r.K*q)/(1-r.K))
 }
 
-func (r *Result) summarise() {
+// summarise takes what smoothTail returns.
+func (r *Result) summarise(beyond float64) {
 	var weights []float64
 	r.LogMean, r.LogMeanSE, weights = logMeanExp(r.LogWeights, r.N)
 	if weights == nil {
@@ -174,6 +189,8 @@ func (r *Result) summarise() {
 		squares += w * w
 	}
 	r.ESS = sum * sum / squares
+	r.Unreached = min(1, max(0, math.Exp(beyond-r.LogMean)-1)/float64(r.N))
+	r.LogMeanSE = math.Hypot(r.LogMeanSE, r.Unreached)
 }
 
 // LogMeanExp returns log mean exp of log weights (natural logarithm) and its standard error by the

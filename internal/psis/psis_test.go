@@ -293,3 +293,45 @@ func TestTailShare(t *testing.T) {
 	assert.InDelta(t, 1.0/n, TailShare(-0.4, n), 1e-12)
 	assert.Equal(t, []float64{1, 1, 1}, []float64{TailShare(1, n), TailShare(math.Inf(1), n), TailShare(math.NaN(), n)})
 }
+
+// Errors of means of weights with few moments: of 400 samples of 4,000 with a shape of 0.6, of
+// which those whose k̂ is reliable count, at most one in a hundred is more than four of them off,
+// and far fewer are more than two off than by the variance of the weights alone. Weights with a
+// light tail keep their errors.
+func TestErrorsOfHeavyTails(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 1))
+	const samples, draws = 400, 4000
+	for _, shape := range []float64{-0.5, 0.6} {
+		sd := math.Sqrt(1 - shape) // that of normal draws whose weights for N(0, 1) have this shape
+		reliable, off, offTwo, byVarianceTwo, share := 0, 0, 0, 0, 0.0
+		for range samples {
+			logs := make([]float64, draws)
+			for i := range logs {
+				x := sd * random.NormFloat64()
+				logs[i] = x*x/2*(1/(sd*sd)-1) + math.Log(sd)
+			}
+			r := Smooth(logs)
+			if r.K > ReliableFor(draws) {
+				continue
+			}
+			reliable++
+			if math.Abs(r.LogMean) > sigmas*r.LogMeanSE {
+				off++
+			}
+			if math.Abs(r.LogMean) > 2*r.LogMeanSE {
+				offTwo++
+			}
+			if math.Abs(r.LogMean) > 2*math.Sqrt(r.LogMeanSE*r.LogMeanSE-r.Unreached*r.Unreached) {
+				byVarianceTwo++
+			}
+			share += r.Unreached / r.LogMeanSE
+		}
+		require.Greater(t, reliable, samples/2)
+		require.LessOrEqual(t, off, reliable/100)
+		if shape < 0 {
+			require.Zero(t, share)
+			continue
+		}
+		require.Less(t, offTwo, byVarianceTwo*3/4)
+	}
+}

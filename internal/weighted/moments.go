@@ -36,14 +36,15 @@ const (
 // Pareto's k̂ of the weights times what it is the mean of (Vehtari et al. 2024, section 3.2.4). A
 // standard deviation needs squares with a variance: beyond, few samples hold the draws that make
 // it, the others give too small a one with too small an error, and k̂, which is as noisy there, of
-// the distances or of their squares alone says so too seldom.
+// the distances or of their squares alone says so too seldom. Standard errors have a part for what
+// the draws have not reached (psis.Result), which is most of them where there is no variance.
 // The fourth moment, which the standard error of a standard deviation rests on, is too small in
 // most samples of some tens of independent draws: it is taken to be at least that of a normal one.
 func MomentsOf(weight, value, within []float64, group []int) Moments {
 	if !(effective(weight, group) >= fewestEffective) {
 		return Moments{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
 	}
-	reliable := psis.ReliableFor(len(weight))
+	reliable := psis.ReliableFor(len(sums(weight, group)))
 	m := momentsOf(weight, value, within, group, limits{reliable, min(reliable, psis.FiniteVariance)})
 	if group == nil && within == nil {
 		m.SDSE = math.Max(m.SDSE, m.SD/math.Sqrt(2*effective(weight, nil)))
@@ -53,25 +54,30 @@ func MomentsOf(weight, value, within []float64, group []int) Moments {
 
 // effective is the effective number of groups, or of draws where group is nil.
 func effective(weight []float64, group []int) float64 {
-	if group != nil {
-		sums := make([]float64, slices.Max(group)+1)
-		for i, w := range weight {
-			sums[group[i]] += w
-		}
-		weight = sums
-	}
 	var mass, squares float64
-	for _, w := range weight {
+	for _, w := range sums(weight, group) {
 		mass += w
 		squares += w * w
 	}
 	return mass * mass / squares
 }
 
+// sums are those of each group, or the terms themselves where group is nil.
+func sums(terms []float64, group []int) []float64 {
+	if group == nil {
+		return terms
+	}
+	of := make([]float64, slices.Max(group)+1)
+	for i, v := range terms {
+		of[group[i]] += v
+	}
+	return of
+}
+
 // MomentsOfChains estimates moments from draws of several chains; chain numbers that of each draw
 // from 0. Standard errors come from the differences between chains, and are NaN for a single one.
-// R̂ and effective draws judge chains: k̂ would take their repetitions, and a small mode far out,
-// for a heavy tail.
+// R̂ and effective draws judge chains: k̂ would take a small mode far out, which some of them have
+// met, for a heavy tail. Its share in errors is that of sums over chains, from 25 chains on.
 func MomentsOfChains(weight, value []float64, chain []int) Moments {
 	return momentsOf(weight, value, nil, chain, limits{math.Inf(1), math.Inf(1)})
 }
@@ -109,29 +115,41 @@ func momentsOf(weight, value, within []float64, group []int, most limits) Moment
 	if m.SD > 0 {
 		m.SDSE = excess.se() / mass / (2 * m.SD)
 	}
-	// shape is k̂ of the weights times a power of the squared distance
-	shape := func(power float64) float64 {
-		logs := make([]float64, len(weight))
+	// smoothed are the weights times a power of the squared distance, of each group
+	smoothed := func(power float64) psis.Result {
+		products := make([]float64, len(weight))
 		for i, w := range weight {
-			if logs[i] = math.Log(w); power > 0 {
-				logs[i] += power * math.Log(square[i])
-			}
+			products[i] = w * math.Pow(square[i], power)
 		}
-		return psis.Smooth(logs).K
+		products = sums(products, group)
+		for i, v := range products {
+			products[i] = math.Log(v)
+		}
+		return psis.Smooth(products)
 	}
-	resolved := func(k, most float64) bool { return k <= most || k <= shape(0)+heavier }
-	distances := shape(0.5)
-	switch {
-	case m.SD == 0:
-	case !resolved(max(distances, shape(1)), most.sd):
+	resolved := func(k, most float64) bool { return k <= most || k <= smoothed(0).K+heavier }
+	if m.SD == 0 {
+		return m
+	}
+	distances, squares := smoothed(0.5), smoothed(1)
+	m.MeanSE = math.Hypot(m.MeanSE, unreached(distances, mass))
+	m.SDSE = math.Hypot(m.SDSE, unreached(squares, mass)/(2*m.SD))
+	if !resolved(max(distances.K, squares.K), most.sd) || m.SDSE > mostRelativeError*m.SD {
 		m.SD, m.SDSE = math.NaN(), math.NaN()
-		if !resolved(distances, most.mean) {
-			m.Mean, m.MeanSE = math.NaN(), math.NaN()
-		}
-	case m.SDSE > mostRelativeError*m.SD:
-		m.SD, m.SDSE = math.NaN(), math.NaN()
+	}
+	if !resolved(distances.K, most.mean) {
+		m.Mean, m.MeanSE = math.NaN(), math.NaN()
 	}
 	return m
+}
+
+// unreached is what the largest of weights times values may lack of their mean under the weights,
+// whose sum is mass.
+func unreached(products psis.Result, mass float64) float64 {
+	if products.Unreached == 0 {
+		return 0 // also where all are zero
+	}
+	return products.Unreached * math.Exp(products.LogMean) * float64(products.N) / mass
 }
 
 // groupedSum is a sum of terms of mean zero, of which those of different groups are independent.
