@@ -29,8 +29,12 @@
 //	hyperparameters.go        standard deviations, correlations and noise from θ, and their prior
 //	joint_effects.go          all effects of a gaussian regression given the hyperparameters
 //	effort.go                 what is answered without training, and by how many draws
+//	model_integral.go         the integral over the hyperparameters of one model
 //	run_exact.go, exact_draws.go   the answer for a gaussian response, and draws of its effects
-//	laplace_effects.go        their approximation for other responses, and draws from it
+//	compare_exact.go          other answers beside it
+//	laplace_effects.go        all effects for other responses: their normal approximation,
+//	laplace_climb.go          the search for its mode,
+//	laplace_draws.go          and draws from it with their weights
 //	inner_integral.go         the effects of one grouping integrated out, on the host
 //	run_laplace.go            the answer for most other responses
 //	laplace_pilots.go         its first draws of each of several models
@@ -41,7 +45,9 @@
 //	slices_sums.go            sums over the rows of groups, which stand for them
 //	anchor.go                 a Laplace approximation of each model, where training starts
 //	run.go                    training, certification and the answer of the marginal family
-//	effects.go                draws of the effects of all levels
+//	effects.go                draws of the effects of all levels, and
+//	level_effects.go          of those of one level given everything else
+//	spreads.go                their standard deviations and correlations in the units of the table
 //	moments.go                means and standard deviations over all weighted draws
 //	plates.go, estimates.go, prior_densities.go   the regression as a model with plates
 //	plates_around.go          the normal distributions at which their inference starts

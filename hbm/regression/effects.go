@@ -3,7 +3,6 @@ package regression
 import (
 	gocontext "context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/floats"
@@ -11,11 +10,9 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/hbm/formula"
-	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/weighted"
-	"github.com/transdim/vti/likelihood"
 )
 
 // Numbers of equally weighted draws behind the summaries of a regression, and of candidates for
@@ -216,95 +213,6 @@ func (r *Regression) tableEffects(mask []bool, theta, dst []float64) {
 	}
 }
 
-// sdName and correlationName name the spread of effects that vary by a group.
-func sdName(column, group string) string { return "sd(" + column + " | " + group + ")" }
-
-// spreadName is the name of the standard deviation of the effects of a column.
-func (g *Grouping) spreadName(c Column) string {
-	if g.Smooth {
-		return "sd(" + g.Name + ")"
-	}
-	return sdName(c.Name, g.Name)
-}
-
-func correlationName(a, b, group string) string { return "cor(" + a + ", " + b + " | " + group + ")" }
-
-// sdNames name what tableSDs writes: the standard deviations and correlations of each grouping,
-// and σ or cut points.
-func (r *Regression) sdNames() (names []string) {
-	for _, g := range r.groups {
-		for _, c := range g.Spreads() {
-			names = append(names, g.spreadName(c))
-		}
-		for a := range g.Columns {
-			for b := range a {
-				if g.partial[a][b] >= 0 {
-					names = append(names, r.coordinates[g.partial[a][b]].name)
-				}
-			}
-		}
-	}
-	if r.noise >= 0 {
-		names = append(names, r.Frame.Response.Scale())
-	}
-	return append(names, r.Frame.cutNames()...)
-}
-
-// sdCount is the number of names that sdNames returns.
-func (r *Regression) sdCount() (count int) {
-	for _, g := range r.groups {
-		count += len(g.Spreads())
-		for a := range g.Columns {
-			for b := range a {
-				if g.partial[a][b] >= 0 {
-					count++
-				}
-			}
-		}
-	}
-	if r.noise >= 0 {
-		count++
-	}
-	return count + len(r.Frame.cutNames())
-}
-
-// tableSDs writes standard deviations and correlations in the units of the table, given Λ of each
-// grouping, with σ or cut points; absent ones are zero.
-func (r *Regression) tableSDs(factors [][][]float64, given response, dst []float64) {
-	at := 0
-	put := func(x float64) {
-		dst[at] = x
-		at++
-	}
-	for i, g := range r.groups {
-		factor := factors[i]
-		for c := range g.Spreads() {
-			put(norm(factor[c]) * r.ySD / g.zSD[c])
-		}
-		for a := range factor {
-			for b := range a {
-				if g.partial[a][b] < 0 {
-					continue
-				}
-				product, scale := 0.0, norm(factor[a])*norm(factor[b])
-				for c := range b + 1 {
-					product += factor[a][c] * factor[b][c]
-				}
-				if scale > 0 {
-					product /= scale
-				}
-				put(product)
-			}
-		}
-	}
-	if r.noise >= 0 {
-		put(given.sigma * r.ySD)
-	}
-	for _, cut := range given.cuts {
-		put(cut)
-	}
-}
-
 // outerEffects writes the effects of an outer grouping, which are coordinates.
 func (r *Regression) outerEffects(g *varyingGroup, factor [][]float64, theta, dst []float64) {
 	levels := len(g.Levels)
@@ -334,129 +242,4 @@ func (r *Regression) addInner(g *varyingGroup, level int, rows []int, factor [][
 			eta[i] += g.z.At(i, a) * effect
 		}
 	}
-}
-
-// drawEffects draws u of a level of the inner grouping given everything else, and returns the
-// covariance of u at its mode.
-func (r *Regression) drawEffects(rows []int, eta []float64, factor [][]float64, given response, random *rand.Rand) (u []float64, covariance *mat.SymDense) {
-	q, row, sigma := len(factor), given.Row, given.sigma
-	newton := row.NewtonAt
-	if r.Frame.Response.Continuous() { // as Newton is in graphs
-		newton = row.BoundAt
-	}
-	effects := mat.NewDense(len(rows), q, nil) // of unit u on each row
-	for k, i := range rows {
-		for c := range q {
-			sum := 0.0
-			for a := c; a < q; a++ {
-				sum += r.inner.z.At(i, a) * factor[a][c]
-			}
-			effects.Set(k, c, sum)
-		}
-	}
-	y, times, at := distinct.At(r.y, rows), r.timesOf(rows), make([]float64, len(rows))
-	predictors := func(u []float64) []float64 {
-		for k, i := range rows {
-			at[k] = eta[i]
-			for c, x := range effects.RawRowView(k) {
-				at[k] += x * u[c]
-			}
-		}
-		return at
-	}
-	logDensity := func(u []float64) float64 {
-		return likelihood.LogKernels(row, y, times, predictors(u), sigma) - dot(u, u)/2
-	}
-	mode := r.startOf(rows, distinct.At(eta, rows), effects.RawRowView, given)
-	hessian, slope := mat.NewSymDense(q, nil), mat.NewVecDense(q, nil)
-	var cholesky mat.Cholesky
-	var step mat.VecDense
-	for range mostModeSteps {
-		for a := range q {
-			slope.SetVec(a, -mode[a])
-			for b := range a {
-				hessian.SetSym(a, b, 0)
-			}
-			hessian.SetSym(a, a, 1)
-		}
-		for k, eta := range predictors(mode) {
-			first, second := newton(y[k], eta, sigma)
-			if times != nil {
-				first, second = times[k]*first, times[k]*second
-			}
-			for a := range q {
-				slope.SetVec(a, slope.AtVec(a)+first*effects.At(k, a))
-				for b := range a + 1 {
-					hessian.SetSym(a, b, hessian.At(a, b)+second*effects.At(k, a)*effects.At(k, b))
-				}
-			}
-		}
-		if !cholesky.Factorize(hessian) || cholesky.SolveVecTo(&step, slope) != nil {
-			break
-		}
-		largest, share := 0.0, 1.0
-		if !r.Frame.Response.Conjugate() {
-			change := 0.0
-			for k := range rows {
-				change = math.Max(change, math.Abs(dot(effects.RawRowView(k), step.RawVector().Data)))
-			}
-			share = carefulShare(change)
-		}
-		for c := range q {
-			move := share * step.AtVec(c)
-			mode[c] += move
-			largest = math.Max(largest, math.Abs(move))
-		}
-		if largest < 1e-6 || r.Frame.Response.Conjugate() {
-			break
-		}
-	}
-	covariance = mat.NewSymDense(q, nil)
-	if cholesky.InverseTo(covariance) != nil {
-		return mode, covariance
-	}
-	var lower mat.TriDense
-	cholesky.LTo(&lower)
-	candidates, stretch := effectCandidates, effectStretch
-	if r.Frame.Response.Conjugate() {
-		candidates, stretch = 1, 1 // the distribution itself
-	}
-	best := math.Inf(-1)
-	noise := make([]float64, q)
-	for range candidates {
-		squares := 0.0
-		for c := range noise {
-			noise[c] = random.NormFloat64()
-			squares += noise[c] * noise[c] / 2
-		}
-		candidate := make([]float64, q)
-		for a := q - 1; a >= 0; a-- { // mode + stretch L⁻ᵀ noise
-			sum := noise[a] * stretch
-			for b := a + 1; b < q; b++ {
-				sum -= lower.At(b, a) * (candidate[b] - mode[b])
-			}
-			candidate[a] = mode[a] + sum/lower.At(a, a)
-		}
-		if candidates == 1 {
-			return candidate, covariance
-		}
-		// The largest of log weight + Gumbel noise is a draw in proportion to weight.
-		if value := logDensity(candidate) + squares - math.Log(random.ExpFloat64()); value > best {
-			best, u = value, candidate
-		}
-	}
-	if u == nil {
-		u = mode
-	}
-	return u, covariance
-}
-
-// quadraticForm is xᵀ C x.
-func quadraticForm(c *mat.SymDense, x []float64) (sum float64) {
-	for a := range x {
-		for b := range x {
-			sum += x[a] * c.At(a, b) * x[b]
-		}
-	}
-	return sum
 }

@@ -5,7 +5,6 @@ import (
 	gocontext "context"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -18,112 +17,6 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/run"
 )
-
-// modelIntegral is the integral over the hyperparameters of one model.
-type modelIntegral struct {
-	code     []int32
-	mask     []bool
-	free     []int // the coordinates that are integrated over
-	proposal *integrate.Proposal
-	sample   *integrate.Sample
-	weights  psis.Result
-	// estimate, of responses that are not gaussian, estimates the density at the i-th point, and
-	// outer has the effects that were drawn for it.
-	estimate func(i int, h []float64) float64
-	outer    []outerDraws
-	// kept, where a density is dear, is what moments and draws need of each point
-	kept []keptEffects
-	// mended counts how often the proposal was
-	mended int
-	pilot  bool // its draws are few, from the proposal of another model
-}
-
-// keptEffects are the effects given hyperparameters, without their factor, and a draw of them.
-type keptEffects struct {
-	given *conditional
-	drawn []float64
-}
-
-// keep makes a model keep the effects of every point, so that no density is computed twice.
-func (m *modelIntegral) keep(effects *jointEffects, seed uint64) {
-	m.estimate = func(i int, h []float64) float64 {
-		theta := m.at(h, make([]float64, effects.r.Dim()))
-		given, ok := effects.given(m.mask, theta)
-		if !ok {
-			return math.Inf(-1)
-		}
-		m.kept[i] = keptEffects{given, given.draw(stream.Rand(seed, fmt.Sprintf("hbm/kept/%v/%d", m.code, i)))}
-		given.factor = nil
-		return given.logDensity + effects.r.logPriorOfHyperparameters(m.mask, theta)
-	}
-}
-
-// effectsAt are the effects given the hyperparameters of a point, and a draw of them; theta is
-// overwritten. It reports false where they cannot be computed.
-func (m *modelIntegral) effectsAt(effects *jointEffects, place int, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {
-	if m.kept != nil {
-		return m.kept[place].given, m.kept[place].drawn, true
-	}
-	given, ok := effects.given(m.mask, m.at(m.sample.Points[place], theta))
-	if !ok {
-		return nil, nil, false
-	}
-	return given, given.draw(random), true
-}
-
-// begin leaves out all draws, those of a pilot.
-func (m *modelIntegral) begin() {
-	*m = modelIntegral{code: m.code, mask: m.mask, free: m.free, sample: &integrate.Sample{}}
-}
-
-// extend makes n more draws.
-func (m *modelIntegral) extend(ctx gocontext.Context, n int, random *rand.Rand) (err error) {
-	if n == 0 {
-		return nil
-	}
-	if m.estimate != nil {
-		m.outer, m.kept = append(m.outer, make([]outerDraws, n)...), append(m.kept, make([]keptEffects, n)...)
-	}
-	switch {
-	case m.estimate == nil:
-		err = m.proposal.Draw(ctx, m.sample, n, random)
-	case m.proposal != nil:
-		err = m.proposal.Estimate(ctx, m.sample, n, random, m.estimate)
-	default: // no hyperparameters
-		for i := len(m.sample.Points); n > 0; i, n = i+1, n-1 {
-			if ctx.Err() != nil {
-				return fmt.Errorf("integration stopped: %w", ctx.Err())
-			}
-			m.sample.Points, m.sample.LogProposal = append(m.sample.Points, nil), append(m.sample.LogProposal, 0)
-			m.sample.LogDensity = append(m.sample.LogDensity, m.estimate(i, nil))
-		}
-	}
-	m.weights = psis.Smooth(m.sample.LogWeights())
-	return err
-}
-
-// mend begins a sample anew, from a proposal that covers where the weights of this one are largest,
-// if their tail says that it would help. It reports whether it did.
-func (m *modelIntegral) mend() bool {
-	if m.estimate != nil || m.mended == mends || m.weights.K <= mendedK {
-		return false
-	}
-	better := m.proposal.Mended(m.sample)
-	if better == nil {
-		return false
-	}
-	m.proposal, m.sample = better, &integrate.Sample{}
-	m.mended++
-	return true
-}
-
-// at puts hyperparameters into coordinates θ, which it returns.
-func (m *modelIntegral) at(h, theta []float64) []float64 {
-	for i, j := range m.free {
-		theta[j] = h[i]
-	}
-	return theta
-}
 
 // integral is the posterior by integrals over the hyperparameters of every model.
 type integral struct {
@@ -428,56 +321,4 @@ func judge(c *vti.Certificate) {
 	j.Evidence(c.LogEvidenceSE)
 	j.NonFinite(c.NonFinite, c.Draws)
 	c.Verdict, c.Reasons = j.Verdict, j.Reasons
-}
-
-// Differences between an approximation and the integral, beyond four of their errors, that are put
-// down to the approximation: of the log evidence, of means in standard deviations, and of standard
-// deviations. Chosen by hand, as what would mislead a reader.
-const (
-	tolerableEvidence = 0.05
-	tolerableShift    = 0.1
-	tolerableSpread   = 0.1
-)
-
-// compareExact compares the answer of an approximation from so many effective draws with integrals
-// that know nothing of it, where there are any, and lowers its verdict where they differ. Weights
-// cannot tell that draws never come near a part of the posterior, as those of a mean field do not
-// where effects depend on each other.
-func (r *Regression) compareExact(ctx gocontext.Context, ess float64, result *Result) error {
-	if !r.integrable() {
-		return nil
-	}
-	found, err := r.integrate(ctx, r.effort(), *result.Seed, nil)
-	if err != nil {
-		return err
-	}
-	c := found.certificate
-	if judge(c); c.Verdict != vti.Trusted {
-		return nil
-	}
-	sample, err := r.drawExactly(ctx, found, *result.Seed)
-	if err != nil {
-		return err
-	}
-	exact := &Result{}
-	r.fillSample(exact, sample)
-	own := result.Certificate
-	j := verdict.Judgement{Verdict: own.Verdict, Reasons: own.Reasons}
-	difference := float64(*result.LogEvidence) - (c.LogEvidence + r.logJacobian)
-	if beyond := math.Abs(difference) - 4*math.Hypot(float64(*result.LogEvidenceSE), c.LogEvidenceSE); !(beyond <= tolerableEvidence) {
-		j.Lower(verdict.Failed, "the log evidence is %.2g from its integral in closed form and over standard deviations, beyond its errors", difference)
-	}
-	draws := float64(len(sample.codes))
-	relative := math.Sqrt(1/math.Max(ess, 1) + 1/draws) // of a mean, in standard deviations
-	want, got := slices.Concat(exact.Effects, exact.SDs), slices.Concat(result.Effects, result.SDs)
-	for k, w := range want {
-		// The error of a standard deviation is 1/√2 of this for a normal posterior, and more for a
-		// skewed one.
-		shift, spread := math.Abs(float64(got[k].Mean-w.Mean))/float64(w.SD), math.Abs(float64(got[k].SD/w.SD)-1)
-		if shift-4*relative > tolerableShift || spread-4*relative > tolerableSpread {
-			j.Lower(verdict.Failed, "%s is %.4g ± %.2g, by integration %.4g ± %.2g", w.Name, float64(got[k].Mean), float64(got[k].SD), float64(w.Mean), float64(w.SD))
-		}
-	}
-	own.Verdict, own.Reasons = j.Verdict, j.Reasons
-	return nil
 }

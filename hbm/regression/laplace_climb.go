@@ -1,0 +1,242 @@
+package regression
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/transdim/vti/likelihood"
+)
+
+// leastSquares is the mode that there would be if the response were gaussian on the scale of the
+// predictor, with the curvature that each row has where it fits exactly; no effects where that
+// cannot be computed. Newton's steps from no effects at all would take a count of a million for a
+// predictor of a million.
+func (p *outerProposal) leastSquares() []float64 {
+	l := p.l
+	right, weight := make([]float64, len(l.r.y)), make([]float64, len(l.r.y))
+	none := make([]float64, l.effects)
+	eta := p.eta(none)
+	for i, at := range l.r.linearised(l.r.y, nil) {
+		var slope float64
+		slope, weight[i] = p.given.NewtonAt(l.r.y[i], at, p.given.sigma)
+		right[i] = slope + weight[i]*(at-eta[i])
+	}
+	for i, t := range l.r.times {
+		right[i], weight[i] = t*right[i], t*weight[i]
+	}
+	if !p.factorize(weight) {
+		return none
+	}
+	return p.factor.Solve(p.gradient(right, none))
+}
+
+// newtonSteps bounds the steps to the mode of all effects, and outerSteps those from there to the
+// mode of the outer ones; a step of less than closeSquare, or closeOuter, squared distances in
+// posterior standard deviations, is the last. farthestStart bounds standard effects where a search
+// starts, and longestClimb what a careful step changes a linear predictor by. Chosen by hand:
+// weights make up for the rest, and what a step of Newton leaves of a short way is about its
+// square.
+const (
+	newtonSteps   = 60
+	outerSteps    = 4
+	closeSquare   = 0.05
+	closeOuter    = 1e-3
+	farthestStart = 4
+	longestClimb  = 3
+)
+
+// climb takes the centre near the mode of all effects: from a mode nearby, and where that fails, as
+// it may where rows take effects many standard deviations from their prior, from least squares.
+// Where rows contradict each other that is no better, and steps go from the prior, no longer than
+// rows can follow: the density is log-concave, so that they arrive.
+func (p *outerProposal) climb() bool {
+	start := p.standard(p.l.start)
+	for k, v := range start {
+		start[k] = math.Min(math.Max(v, -farthestStart), farthestStart)
+	}
+	return p.climbFrom(start, math.Inf(1)) || p.climbFrom(p.leastSquares(), math.Inf(1)) ||
+		p.climbFrom(make([]float64, p.l.effects), longestClimb)
+}
+
+// climbFrom is climb from one place, which is overwritten, by steps that change no predictor by
+// more than longest.
+func (p *outerProposal) climbFrom(start []float64, longest float64) bool {
+	l, r := p.l, p.l.r
+	var eta []float64
+	value := func(v []float64) float64 {
+		eta = p.eta(v)
+		sum := likelihood.LogKernels(p.given.Row, r.y, r.times, eta, p.given.sigma)
+		for _, x := range v {
+			sum -= x * x / 2
+		}
+		return sum
+	}
+	p.centre = start
+	best := value(p.centre)
+	if !(best > math.Inf(-1)) {
+		p.centre = make([]float64, l.effects)
+		best = value(p.centre)
+	}
+	slope, curvature, trial := make([]float64, len(r.y)), make([]float64, len(r.y)), make([]float64, l.effects)
+	for range newtonSteps {
+		likelihood.Newtons(p.given.Row, r.y, r.times, eta, p.given.sigma, slope, curvature)
+		if !p.factorize(curvature) {
+			return false
+		}
+		gradient := p.gradient(slope, p.centre)
+		step := p.factor.Solve(gradient)
+		decrement := dot(step, gradient)
+		if math.IsNaN(decrement) {
+			return false
+		}
+		first := 1.0
+		if !math.IsInf(longest, 1) {
+			for k := range trial {
+				trial[k] = p.centre[k] + step[k]
+			}
+			first = math.Min(1, longest/floats.Distance(eta, p.eta(trial), math.Inf(1)))
+		}
+		for share := first; ; share /= 2 {
+			if share < 1e-6*first {
+				return decrement < closeSquare
+			}
+			for k := range trial {
+				trial[k] = p.centre[k] + share*step[k]
+			}
+			if at := value(trial); at >= best+1e-4*share*decrement {
+				p.centre, trial, best = trial, p.centre, at
+				break
+			}
+		}
+		if decrement < closeSquare {
+			break
+		}
+	}
+	return true
+}
+
+// eta are the linear predictors at effects v.
+func (p *outerProposal) eta(v []float64) []float64 {
+	eta := p.predictor(p.effectsOf(v))
+	for i, offset := range p.l.r.offset {
+		eta[i] += offset
+	}
+	return eta
+}
+
+// gradient is that of Σ log p(y_i | η_i) − |v|²/2 from slopes in η.
+func (p *outerProposal) gradient(slope, v []float64) []float64 {
+	right := make([]float64, p.l.effects)
+	for i, blocks := range p.l.rows {
+		for k, b := range blocks {
+			first := p.l.jointEffects.blocks[b].first
+			for a, z := range p.l.designs[i][k] {
+				right[first+a] += z * slope[i]
+			}
+		}
+	}
+	gradient := p.transposed(right)
+	for k := range gradient {
+		gradient[k] -= v[k]
+	}
+	return gradient
+}
+
+// factorize sets P and its factor for weights of rows.
+func (p *outerProposal) factorize(weight []float64) bool {
+	l := p.l
+	grams := make([]float64, l.grams)
+	for i, designs := range l.designs {
+		pairs := l.rowPairs[i]
+		for k, x := range designs {
+			for _, z := range designs[:k+1] {
+				gram := grams[l.gramFirst[pairs[0]]:]
+				if pairs = pairs[1:]; len(x) == 1 && len(z) == 1 {
+					gram[0] += weight[i] * x[0] * z[0]
+				} else {
+					addProduct(gram, x, z, weight[i])
+				}
+			}
+		}
+	}
+	p.values = make([]float64, l.values)
+	var work []float64
+	for k, pair := range l.pairs {
+		pair.gram = grams[l.gramFirst[k]:][:len(pair.gram)]
+		work = p.precision(pair, 1, p.values[pair.first:], work)
+	}
+	var ok bool
+	p.factor, ok = l.symbolic.Factorize(p.values)
+	return ok
+}
+
+// moveOuter moves the centre to the mode of the outer effects, takes P there, and finds the Laplace
+// approximation of log p(y | h).
+func (p *outerProposal) moveOuter() bool {
+	l, r := p.l, p.l.r
+	q, n := len(r.inner.Columns), len(r.y)
+	point := l.coarse.point(p.factors[l.inner], p.given)
+	mode := make([]float64, q)
+	slope, curvature := make([]float64, n), make([]float64, n)
+	best, bestAt := math.Inf(-1), p.centre
+	bestFactor, bestValues := p.factor, p.values
+	for step := range outerSteps {
+		point.eta = p.eta(l.outerOf(p.centre))
+		clear(slope)
+		clear(curvature)
+		value := l.constants
+		for level := range r.inner.Levels {
+			copy(mode, p.centre[l.innerAt+level*q:])
+			value += point.expected(level, mode, slope, curvature)
+		}
+		for k, v := range p.centre {
+			if l.outside[k] {
+				value -= v * v / 2
+			}
+		}
+		if !(value > best) {
+			break
+		}
+		if !p.factorize(curvature) {
+			break
+		}
+		best, bestAt, bestFactor, bestValues = value, p.centre, p.factor, p.values
+		gradient := p.gradient(slope, p.centre)
+		for k := range gradient {
+			if !l.outside[k] {
+				gradient[k] = 0
+			}
+		}
+		move := p.factor.Solve(gradient)
+		if dot(move, gradient) < closeOuter || step == outerSteps-1 {
+			break
+		}
+		next := make([]float64, len(p.centre))
+		for k := range next {
+			next[k] = p.centre[k] + move[k]
+		}
+		p.centre = next
+	}
+	if math.IsInf(best, -1) {
+		return false
+	}
+	p.centre, p.factor, p.values = bestAt, bestFactor, bestValues
+	p.point = l.rule.point(p.factors[l.inner], p.given)
+	innerDet := 0.0
+	for _, pair := range l.pairs {
+		if block := l.jointEffects.blocks[pair.i]; pair.i == pair.j && block.group == l.inner {
+			var b smallBlock
+			copy(b[:], p.values[pair.first:pair.first+q*(q+1)/2])
+			logDiagonal, ok := b.factorize(q)
+			if !ok {
+				return false
+			}
+			innerDet += 2 * logDiagonal
+		}
+	}
+	outer := float64(len(l.outer))
+	p.logScale = (p.factor.LogDet()-innerDet)/2 - outer*halfLog2Pi
+	p.logDensity = best - outer*halfLog2Pi - p.logScale
+	return true
+}

@@ -1,0 +1,155 @@
+package regression
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/transdim/vti/internal/logsum"
+)
+
+// drawn are outer effects, with their log densities given h: under the posterior, unnormalised, and
+// under the proposal.
+type drawn struct {
+	v          []float64 // [E], inner effects as the proposal has them
+	logP, logQ float64
+}
+
+// Shares of draws with wider noise: of one effect, wideFactor times as wide, and of all of them. An
+// effect that the rows bound on one side only, as where all counts are zero, has a tail that is far
+// from normal. Chosen by hand.
+const (
+	wideOneShare = 0.1
+	wideAllShare = 0.1
+	wideFactor   = 3.0
+)
+
+// wideAll is how much wider noise of all outer effects is: the less the more there are, or no draw
+// would be near the posterior.
+func (l *laplaceEffects) wideAll() float64 {
+	return 1 + (wideFactor-1)/math.Sqrt(float64(len(l.outer)))
+}
+
+// noise draws the noise of all effects.
+func (l *laplaceEffects) noise(random *rand.Rand) []float64 {
+	z := make([]float64, l.effects)
+	for k := range z {
+		z[k] = random.NormFloat64()
+	}
+	if len(l.outer) == 0 {
+		return z
+	}
+	switch u := random.Float64(); {
+	case u < wideOneShare:
+		z[l.outer[random.IntN(len(l.outer))]] *= wideFactor
+	case u < wideOneShare+wideAllShare:
+		wide := l.wideAll()
+		for _, k := range l.outer {
+			z[k] *= wide
+		}
+	}
+	return z
+}
+
+// logNoise is the log density of noise of the outer effects less −d/2 log 2π.
+func (l *laplaceEffects) logNoise(z []float64) float64 {
+	if len(l.outer) == 0 {
+		return 0
+	}
+	squares, one, wide := 0.0, 0.0, l.wideAll()
+	for _, k := range l.outer {
+		squares += z[k] * z[k]
+		one += math.Exp(z[k]*z[k]*(1-1/(wideFactor*wideFactor))/2) / wideFactor
+	}
+	d := float64(len(l.outer))
+	all := squares*(1-1/(wide*wide))/2 - d*math.Log(wide)
+	return -squares/2 + logsum.Of([]float64{math.Log(1 - wideOneShare - wideAllShare), math.Log(wideOneShare * one / d), math.Log(wideAllShare) + all})
+}
+
+// pair are the two sets of outer effects that noise puts opposite to each other around the centre:
+// the odd part of what the approximation misses cancels in the mean of their weights.
+func (p *outerProposal) pair(z []float64) [2]drawn {
+	away := p.factor.Spread(z) // of outer effects by their noise alone, as they come last in P
+	logQ := p.logScale + p.l.logNoise(z)
+	var pair [2]drawn
+	for k, sign := range []float64{1, -1} {
+		d := drawn{v: make([]float64, p.l.effects), logQ: logQ}
+		for i := range d.v {
+			d.v[i] = p.centre[i] + sign*away[i]
+		}
+		d.logP = p.logPosterior(d.v)
+		pair[k] = d
+	}
+	return pair
+}
+
+// logPosterior is log p(y, o | h) for the outer effects in v; its inner effects are where modes are
+// searched for from.
+func (p *outerProposal) logPosterior(v []float64) float64 {
+	l := p.l
+	q := len(l.r.inner.Columns)
+	p.point.eta = p.eta(l.outerOf(v))
+	mode := make([]float64, q)
+	sum := l.constants
+	for level := range l.r.inner.Levels {
+		copy(mode, v[l.innerAt+level*q:])
+		sum += p.point.integral(level, mode)
+	}
+	for k, x := range v {
+		if l.outside[k] {
+			sum -= x*x/2 + halfLog2Pi
+		}
+	}
+	return sum
+}
+
+// outerTheta writes outer effects into the coordinates θ of a model.
+func (p *outerProposal) outerTheta(v []float64, mask []bool, theta []float64) {
+	r := p.l.r
+	for j := range r.Frame.Columns {
+		if mask[j] {
+			theta[j] = p.mean[j] + p.sd[j]*v[j]
+		}
+	}
+	for k, g := range r.groups {
+		if g.first < 0 {
+			continue
+		}
+		q, levels := len(g.Columns), len(g.Levels)
+		for c := range q {
+			for level := range levels {
+				if at := g.first + c*levels + level; mask[at] {
+					theta[at] = v[p.l.firstOf[k]+level*q+c]
+				}
+			}
+		}
+	}
+}
+
+// unused is the part of the log density of standard normal effects v, and of the proposal, that
+// belongs to effects which the model does not have, and the logarithm of the scale of those of the
+// population that it has.
+func (p *outerProposal) unused(v []float64, mask []bool) (logNormal, logScale float64) {
+	r := p.l.r
+	without := func(x float64) { logNormal -= x*x/2 + halfLog2Pi }
+	for j := range r.Frame.Columns {
+		if mask[j] {
+			logScale += math.Log(p.sd[j])
+		} else {
+			without(v[j])
+		}
+	}
+	for k, g := range r.groups {
+		if g.first < 0 {
+			continue
+		}
+		q, levels := len(g.Columns), len(g.Levels)
+		for c := range q {
+			for level := range levels {
+				if !mask[g.first+c*levels+level] {
+					without(v[p.l.firstOf[k]+level*q+c])
+				}
+			}
+		}
+	}
+	return logNormal, logScale
+}
