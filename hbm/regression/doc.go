@@ -50,7 +50,9 @@
 //	spreads.go                their standard deviations and correlations in the units of the table
 //	moments.go                means and standard deviations over all weighted draws
 //	plates.go, estimates.go, prior_densities.go   the regression as a model with plates
-//	plates_around.go          the normal distributions at which their inference starts
+//	plates_around.go          the normal distributions at which their inference starts:
+//	plates_sites.go           what the rows of a level tell of its effects,
+//	plates_effects.go         and the density of these effects given everything before
 //	plates_choice.go, family_choice.go   a selection of terms as a choice among models with plates
 //	family.go, amortize.go    families of package hbm fitted to it, for one table or for many
 //	amortize_margin.go        the answer of those for many, with effects integrated out

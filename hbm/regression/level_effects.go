@@ -68,8 +68,8 @@ func (l *levelEffects) logDensity(u []float64) float64 {
 	return likelihood.LogKernels(l.given.Row, l.y, l.times, l.predictors(u), l.given.sigma) - dot(u, u)/2
 }
 
-// climb takes mode, in place, to the mode of the density by Newton's steps. It returns the factor of
-// the precision at the last of them.
+// climb takes mode, in place, to the mode of the density by Newton's steps, and returns it with the
+// factor of the precision at the last of them.
 func (l *levelEffects) climb(mode []float64) ([]float64, *mat.Cholesky) {
 	response := l.r.Frame.Response
 	q := len(mode)

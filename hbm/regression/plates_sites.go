@@ -1,0 +1,152 @@
+package regression
+
+import (
+	"math"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/likelihood"
+)
+
+// sites are what the rows of each level of a grouping tell of its effects b, as the normal density
+// that their likelihood is near for any values of the rest: of a gaussian response, exactly,
+//
+//	log p(y_j | b, …) ≈ −½ τ bᵀ S_j b + τ bᵀ (t_j − C_j β − Σ_h D_jh b_h),
+//
+// with β the effects of the population that are not means of b, b_h the effects of the level of
+// each grouping that it lies in, and τ = 1/σ²; of others, with the curvatures of the rows at a mode
+// and τ = 1.
+type sites struct {
+	group  *plateGroup
+	above  []*plateGroup // those that it lies in
+	size   []int         // numbers of S, t, C and each D
+	values []float64     // [J, Σ size]
+}
+
+// rowSites are curvatures w and positions r of the rows, each of which is near exp −½ w (η − r)²;
+// false where they cannot be found.
+func (r *Regression) rowSites() (own *Regression, curvature, position []float64, ok bool) {
+	own = r.distinct()
+	n := len(own.y)
+	curvature, position = make([]float64, n), make([]float64, n)
+	if r.Frame.Response.Conjugate() {
+		copy(position, own.y)
+		for i := range curvature {
+			curvature[i] = 1
+		}
+		return own, curvature, position, true
+	}
+	if r.anchors == nil || !r.Frame.Response.LogConcave() || r.noise >= 0 || r.categories != nil {
+		return nil, nil, nil, false
+	}
+	full := len(r.space.masks) - 1
+	mode, _, ok := r.anchors.normal(full)
+	if !ok {
+		return nil, nil, nil, false
+	}
+	l := newLaplaceEffects(own)
+	p := l.proposal(r.space.masks[full], mode.RawVector().Data)
+	if !p.climb() {
+		return nil, nil, nil, false
+	}
+	slope, eta := make([]float64, n), p.eta(p.centre)
+	likelihood.Newtons(p.given.Row, own.y, own.times, eta, p.given.sigma, slope, curvature)
+	for i, w := range curvature {
+		position[i] = eta[i] + slope[i]/math.Max(w, 1e-12)
+		if own.offset != nil {
+			position[i] -= own.offset[i]
+		}
+	}
+	return own, curvature, position, true
+}
+
+// sitesOf are those of a grouping that lies in all others, and nil elsewhere.
+func (p *PlateModel) sitesOf(g *plateGroup) *sites {
+	r := p.regression
+	s := &sites{group: g}
+	for _, other := range p.groups {
+		if other == g {
+			continue
+		}
+		if !g.plate.Determines(other.plate) {
+			return nil
+		}
+		s.above = append(s.above, other)
+	}
+	own, curvature, position, ok := r.rowSites()
+	if !ok {
+		return nil
+	}
+	find := func(of *plateGroup) *varyingGroup {
+		for k, candidate := range r.groups {
+			if candidate == of.varyingGroup {
+				return own.groups[k]
+			}
+		}
+		panic("regression: a grouping is not of the regression")
+	}
+	group, q := find(g), len(g.Columns)
+	s.size = []int{q * q, q}
+	designs := []*mat.Dense{group.z, nil}
+	add := func(design *mat.Dense) {
+		_, columns := design.Dims()
+		s.size, designs = append(s.size, q*columns), append(designs, design)
+	}
+	if design := p.design(own.x); design != nil {
+		add(design)
+	}
+	for _, other := range s.above {
+		add(find(other).z)
+	}
+	width := 0
+	for _, size := range s.size {
+		width += size
+	}
+	s.values = make([]float64, len(g.Levels)*width)
+	for i, level := range group.Index {
+		at := s.values[level*width:]
+		z := group.z.RawRowView(i)
+		for k, design := range designs {
+			right := []float64{position[i]}
+			if design != nil {
+				right = design.RawRowView(i)
+			}
+			for a := range z {
+				for b, x := range right {
+					at[a*len(right)+b] += curvature[i] * z[a] * x
+				}
+			}
+			at = at[s.size[k]:]
+		}
+	}
+	return s
+}
+
+// constants are the numbers of sites as constants of the levels.
+func (p *PlateModel) constants(s *sites) hbm.Term {
+	if s.group.sites == nil {
+		width := len(s.values) / len(s.group.Levels)
+		s.group.sites = p.Model.Constant("sites of "+s.group.Name, hbm.On(s.group.plate), hbm.Event(width))
+		p.Data[s.group.sites] = s.values
+	}
+	return s.group.sites
+}
+
+// siteNodes are the numbers of sites, S, t, C and each D apart.
+type siteNodes struct{ parts []*Node }
+
+func (s *sites) read(values *Node) siteNodes {
+	var nodes siteNodes
+	at := 0
+	for _, size := range s.size {
+		nodes.parts = append(nodes.parts, SliceAxis(values, -1, AxisRange(at, at+size)))
+		at += size
+	}
+	return nodes
+}
+
+func (n siteNodes) entry(part, at int) *Node {
+	return Squeeze(SliceAxis(n.parts[part], -1, AxisElem(at)), -1)
+}
