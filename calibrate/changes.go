@@ -1,9 +1,11 @@
 package calibrate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -35,102 +37,13 @@ const (
 
 // Replicate draws changes, levels and a series from a seed, answers it and compares.
 func (s Changes) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate, error) {
-	o := s.Options
-	o.Time, o.Value, o.Spread, o.Places = "t", "y", 1, changepoint.Uniform
-	if o.Kind == changepoint.AnyKind {
-		o.Kind = changepoint.Mean
-	}
-	if o.Kind == changepoint.Events {
+	if s.Options.Kind == changepoint.Events {
 		return nil, fmt.Errorf("events are not drawn: want a model of a series")
 	}
-	if o.MaxChanges == 0 {
-		o.MaxChanges = changeMost
-	}
-	if o.MeanChanges == 0 {
-		o.MeanChanges = changeMeanAll
-	}
-	if o.LevelSD == 0 {
-		o.LevelSD = 1
-	}
-	if o.RateShape == 0 {
-		o.RateShape = 1
-	}
-	if o.RateExposure == 0 {
-		o.RateExposure = o.RateShape / changeCount
-	}
-	o.Shortest = max(o.Shortest, 1)
-	if o.Kind == changepoint.Variance || o.Kind == changepoint.Both {
-		o.Shortest = max(o.Shortest, 2)
-	}
-	random := stream.Rand(seed, "truth")
-	n := s.Rows
-	if most := n/o.Shortest - 1; o.MaxChanges > most {
-		o.MaxChanges = most
-	}
-	k := poissonNumber(o.MeanChanges, o.MaxChanges, random)
-	// places of segments of at least Shortest rows: those of rows with the excess taken out
-	free := n - (k+1)*(o.Shortest-1) - 1
-	starts := random.Perm(free)[:k]
-	slices.Sort(starts)
-	bounds := []int{0}
-	for j, place := range starts {
-		bounds = append(bounds, place+1+(j+1)*(o.Shortest-1))
-	}
-	bounds = append(bounds, n)
-	sigma := math.Exp(math.Log(changeNoiseMedian) + changeNoiseSD*random.NormFloat64())
-	common := random.NormFloat64()
-	y, t, levels := make([]float64, n), make([]float64, n), make([]float64, k+1)
-	for i := range t {
-		t[i] = float64(i)
-	}
-	for j := range k + 1 {
-		from, to := bounds[j], bounds[j+1]
-		level, sd, slope := o.LevelSD*random.NormFloat64(), sigma, 0.0
-		switch o.Kind {
-		case changepoint.Slope:
-			slope = changeSlopeSD * random.NormFloat64()
-		case changepoint.Variance, changepoint.Both:
-			sd = math.Sqrt(changeVarianceAt / gamma(changeVarianceShape, 1, random))
-			level = common
-			if o.Kind == changepoint.Both {
-				level = sd / math.Sqrt(changeLevelWeight) * random.NormFloat64()
-			}
-		case changepoint.Rate:
-			level = gamma(o.RateShape, o.RateExposure, random)
-		}
-		levels[j] = level
-		if o.Kind == changepoint.Variance {
-			levels[j] = sd
-		}
-		for i := from; i < to; i++ {
-			along := (float64(i) - float64(from+to-1)/2) / float64(n-1)
-			y[i] = level + slope*along + sd*random.NormFloat64()
-			if o.Kind == changepoint.Rate {
-				y[i] = distuv.Poisson{Lambda: level, Src: random}.Rand()
-			}
-		}
-	}
-	row := random.IntN(n)
-	at := 0
-	for bounds[at+1] <= row {
-		at++
-	}
-	c := &classic{about: fmt.Sprintf("%d changes of the %s, %d rows", k, o.Kind, n), names: []string{"t", "y"}, columns: [][]float64{t, y}, number: k}
-	name := "level 1"
-	if o.Kind == changepoint.Variance {
-		name = "sd 1"
-	}
-	c.functions = []functional{{"level at a row", levels[at], func(d *draws.Draws, i int) float64 {
-		values, segment := d.Values(i), 0
-		place := coordinate(d, "place 1")
-		for segment < int(d.Code(i)[0]) && values[place+segment] <= float64(row) {
-			segment++
-		}
-		return values[coordinate(d, name)+segment]
-	}}}
-	if o.Kind == changepoint.Mean || o.Kind == changepoint.Slope {
-		c.functions = append(c.functions, functional{"sigma", sigma, func(d *draws.Draws, i int) float64 { return d.Values(i)[coordinate(d, "sigma")] }})
-	}
+	o, random := s.options(), stream.Rand(seed, "truth")
+	series := drawSeries(o, s.Rows, random)
+	c := &classic{about: fmt.Sprintf("%d changes of the %s, %d rows", series.changes(), o.Kind, s.Rows), names: []string{"t", "y"}, columns: [][]float64{series.t, series.y}, number: series.changes()}
+	c.functions = series.functions(o.Kind, random.IntN(s.Rows))
 	return answerClassic(ctx, c, dir, seed, random, func(t *table.Table, dir string) (*stated, error) {
 		problem, err := changepoint.NewProblem(t, o)
 		if err != nil {
@@ -146,4 +59,115 @@ func (s Changes) Replicate(ctx context.Context, seed uint64, dir string) (*Repli
 		}
 		return out, nil
 	})
+}
+
+// options are those of a series to draw, with the defaults written out.
+func (s Changes) options() changepoint.Options {
+	o := s.Options
+	o.Time, o.Value, o.Spread, o.Places = "t", "y", 1, changepoint.Uniform
+	if o.Kind == changepoint.AnyKind {
+		o.Kind = changepoint.Mean
+	}
+	o.MaxChanges, o.MeanChanges = cmp.Or(o.MaxChanges, changeMost), cmp.Or(o.MeanChanges, changeMeanAll)
+	o.LevelSD, o.RateShape = cmp.Or(o.LevelSD, 1), cmp.Or(o.RateShape, 1)
+	o.RateExposure = cmp.Or(o.RateExposure, o.RateShape/changeCount)
+	o.Shortest = max(o.Shortest, 1)
+	if o.Kind == changepoint.Variance || o.Kind == changepoint.Both {
+		o.Shortest = max(o.Shortest, 2)
+	}
+	o.MaxChanges = min(o.MaxChanges, s.Rows/o.Shortest-1)
+	return o
+}
+
+// changedSeries is a series with changes, and what it was drawn from.
+type changedSeries struct {
+	t, y   []float64
+	bounds []int     // the first row of each segment, and the number of rows
+	levels []float64 // of each segment; its standard deviation where that alone changes
+	sigma  float64
+}
+
+// changes is how many there are.
+func (c *changedSeries) changes() int { return len(c.levels) - 1 }
+
+// drawSeries draws a series of n rows from the priors.
+func drawSeries(o changepoint.Options, n int, random *rand.Rand) *changedSeries {
+	c := &changedSeries{t: make([]float64, n), y: make([]float64, n)}
+	for i := range c.t {
+		c.t[i] = float64(i)
+	}
+	c.bounds = drawBounds(o, n, random)
+	c.sigma = math.Exp(math.Log(changeNoiseMedian) + changeNoiseSD*random.NormFloat64())
+	common := random.NormFloat64()
+	for j := range len(c.bounds) - 1 {
+		c.levels = append(c.levels, c.drawSegment(o, common, c.bounds[j], c.bounds[j+1], random))
+	}
+	return c
+}
+
+// drawBounds draws the places of changes, uniform among those with segments of at least Shortest
+// rows: they are those of a series of fewer rows, whose segments the missing rows are put into.
+func drawBounds(o changepoint.Options, n int, random *rand.Rand) []int {
+	k := poissonNumber(o.MeanChanges, o.MaxChanges, random)
+	free := n - (k+1)*(o.Shortest-1) - 1
+	starts := random.Perm(free)[:k]
+	slices.Sort(starts)
+	bounds := []int{0}
+	for j, place := range starts {
+		bounds = append(bounds, place+1+(j+1)*(o.Shortest-1))
+	}
+	return append(bounds, n)
+}
+
+// drawSegment draws the rows from one place to another, and returns their level.
+func (c *changedSeries) drawSegment(o changepoint.Options, common float64, from, to int, random *rand.Rand) float64 {
+	level, sd, slope := o.LevelSD*random.NormFloat64(), c.sigma, 0.0
+	switch o.Kind {
+	case changepoint.Slope:
+		slope = changeSlopeSD * random.NormFloat64()
+	case changepoint.Variance, changepoint.Both:
+		sd = math.Sqrt(changeVarianceAt / gamma(changeVarianceShape, 1, random))
+		level = common
+		if o.Kind == changepoint.Both {
+			level = sd / math.Sqrt(changeLevelWeight) * random.NormFloat64()
+		}
+	case changepoint.Rate:
+		level = gamma(o.RateShape, o.RateExposure, random)
+	}
+	for i := from; i < to; i++ {
+		along := (float64(i) - float64(from+to-1)/2) / float64(len(c.y)-1)
+		c.y[i] = level + slope*along + sd*random.NormFloat64()
+		if o.Kind == changepoint.Rate {
+			c.y[i] = distuv.Poisson{Lambda: level, Src: random}.Rand()
+		}
+	}
+	if o.Kind == changepoint.Variance {
+		return sd
+	}
+	return level
+}
+
+// functions are what posterior draws are ranked by: the level at a row, and the noise where all
+// segments have the same.
+func (c *changedSeries) functions(kind changepoint.Kind, row int) []functional {
+	at := 0
+	for c.bounds[at+1] <= row {
+		at++
+	}
+	name := "level 1"
+	if kind == changepoint.Variance {
+		name = "sd 1"
+	}
+	list := []functional{{"level at a row", c.levels[at], func(d *draws.Draws, i int) float64 {
+		values, segment := d.Values(i), 0
+		place := coordinate(d, "place 1")
+		for segment < int(d.Code(i)[0]) && values[place+segment] <= float64(row) {
+			segment++
+		}
+		return values[coordinate(d, name)+segment]
+	}}}
+	if kind == changepoint.Mean || kind == changepoint.Slope {
+		list = append(list, functional{"sigma", c.sigma, func(d *draws.Draws, i int) float64 { return d.Values(i)[coordinate(d, "sigma")] }})
+	}
+	return list
 }

@@ -44,7 +44,9 @@
 //	dag.go              replicates of vti dag, from its priors, beside the exact posterior of each
 //	dag_exact.go        that posterior: the sum over all graphs of a few nodes
 //	dag_hard.go         nasty tables for it
-//	hbm.go              replicates of vti hbm, and the exact posterior of each
+//	hbm.go              replicates of vti hbm
+//	hbm_tables.go       their tables, from the priors and nasty ones
+//	hbm_exact.go        the exact posterior of each, of a gaussian response
 //	hbm_linked.go       that posterior where the response has no noise scale
 //	classics.go         commands that answer without training: the table, and the comparison
 //	mixture.go          mixtures drawn from the priors of vti mixture

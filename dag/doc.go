@@ -29,7 +29,8 @@
 //
 // What is asked:
 //
-//	data.go, column_kinds.go    a table as nodes: numbers or categories, interventions, scaling
+//	data.go, column_kinds.go    a table as nodes: numbers or categories, interventions
+//	scaling.go                  what is done to columns of numbers
 //	missing_cells.go            cells that the table misses
 //	soft_interventions.go       rows in which a mechanism is another
 //	discretize.go, clamp.go     numbers cut into classes, and nodes that were set in some rows

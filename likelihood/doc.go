@@ -28,8 +28,10 @@
 //	zeros.go       counts with zeros of their own: zero-inflated and hurdle
 //	survival.go    times, of which some are only lower bounds
 //	categories.go  responses of categories, which have several parameters
-//	ordered.go, ordered_rows.go
-//	               ordered categories: cumulative logit and probit, and many rows at once
+//	ordered.go     ordered categories: cumulative logit and probit
+//	cuts.go        their distribution given cut points
+//	ordered_rows.go
+//	               many rows of them at once
 //	special.go     log Γ and its derivatives
 //	normal.go      the normal distribution function with all digits of its logarithm
 package likelihood

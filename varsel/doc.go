@@ -103,6 +103,7 @@
 //	posterior_draws.go        draws on the scale of the table
 //	record*.go, files.go      what a run directory holds
 //	rows.go                   rows under the draws of a finished run, for package predict
+//	fresh_rows.go             those of a new table, expanded as the run's were
 //	effects.go                predictors of a finished run, whose effects package predict computes
 //	compare*.go               two runs side by side
 //	simulate.go               tables whose truth is known

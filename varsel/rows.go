@@ -2,14 +2,11 @@ package varsel
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/internal/draws"
-	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/predict"
 	"github.com/transdim/vti/table"
@@ -101,119 +98,6 @@ func (p *Problem) columnsOf(record *Record, fresh *table.Table, rows *predict.Ro
 	}
 	rows.Offset = design.Offset // that of a continuous response is taken off Y
 	return columns, nil
-}
-
-// expandFresh expands the predictors of a new table as those of the design were.
-func (p *Problem) expandFresh(record *Record, fresh *table.Table, rows *predict.Rows, columns [][]float64) error {
-	options := record.Design
-	if options.Trials != "" {
-		return fmt.Errorf("%s: the response counts successes in %s, each trial of which is a row: rows of other tables are not predicted", filepath.Base(record.Data), options.Trials)
-	}
-	seen, err := record.Table()
-	if err != nil {
-		return err
-	}
-	seen, layout, err := newLayout(seen, options)
-	if err != nil {
-		return err
-	}
-	labels := slices.Clone(options.Factors)
-	for name := range layout.factors {
-		labels = append(labels, name)
-	}
-	fresh = fresh.WithLabels(labels...)
-	used := layout.used(options)
-	if seen, _, err = handleMissing(seen, used, options.NA); err != nil {
-		return err
-	}
-	response := options.response()
-	needed := used[len(response):]
-	observed := !slices.ContainsFunc(response, func(name string) bool { return !slices.Contains(fresh.Names(), name) })
-	if missing, err := fresh.Missing(response); observed && (err != nil || len(missing) > 0) {
-		observed = false
-		rows.Notes = append(rows.Notes, fmt.Sprintf("%s is not known in every row: it is not compared", options.Target))
-	}
-	if observed {
-		needed = used
-	}
-	both, dropped, err := seen.Below(fresh, needed, options.NA == DropNA)
-	if err != nil {
-		return err
-	}
-	if dropped > 0 {
-		rows.Notes = append(rows.Notes, fmt.Sprintf("%s of %s with missing values %s no prediction", english.Count(dropped, "row"), fresh.Path, english.Form(dropped, "has", "have")))
-	}
-	first := seen.Rows()
-	places, unit := both.Places()
-	rows.Places, rows.Unit = places[first:], unit
-	if observed {
-		column, err := both.Lookup(options.Target)
-		if err != nil {
-			return err
-		}
-		var y []float64
-		if p.Model.Likelihood.HasCategories() {
-			y, _, err = likelihood.ReadCategories(both, "target", column, p.Model.Likelihood, p.Design.Levels)
-		} else {
-			y, _, err = likelihood.Read(both, "target", column, p.Model.Likelihood)
-		}
-		if err != nil {
-			return err
-		}
-		if options.Censored != "" {
-			if y, err = likelihood.Censor(both, options.Censored, y, p.Model.Likelihood); err != nil {
-				return err
-			}
-		}
-		rows.Y = y[first:]
-	}
-	offset, err := offsetColumn(both, options.Offset)
-	if err != nil {
-		return err
-	}
-	if offset != nil {
-		rows.Offset = offset[first:]
-	}
-	for _, b := range layout.blocks {
-		for _, name := range b.columns {
-			c, err := both.Lookup(name)
-			if err != nil {
-				return err
-			}
-			note, err := both.CheckSeen(c, first, layout.factors[name])
-			if err != nil {
-				return err
-			}
-			if note != "" {
-				rows.Notes = append(rows.Notes, note)
-			}
-		}
-	}
-	predictors, err := layout.expand(both, first)
-	if err != nil {
-		return err
-	}
-	raw := make(map[string][]float64)
-	for _, predictor := range predictors {
-		for _, c := range predictor.columns {
-			raw[c.name] = c.values
-		}
-	}
-	for j, name := range p.Design.Names {
-		switch values, left, right := raw[name], "", ""; {
-		case j == p.Design.Intercept:
-			columns[j] = slices.Repeat([]float64{1}, len(rows.Places))
-		case values != nil:
-			columns[j] = values[first:]
-		default:
-			left, right, _ = strings.Cut(name, ":")
-			if raw[left] == nil || raw[right] == nil {
-				return fmt.Errorf("%s: column %q of the design is none of the table: two columns of the run have one name", filepath.Base(record.Data), name)
-			}
-			columns[j] = product(raw[left], raw[right], first, !options.NoStandardize)
-		}
-	}
-	return nil
 }
 
 // product multiplies the new rows of two predictors as interactions does: centred and scaled by

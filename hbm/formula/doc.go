@@ -7,6 +7,7 @@
 // a design, as R's model.matrix does.
 //
 // Files: formula.go and variable.go the parts of a formula and how they are written, expression.go
-// arithmetic inside I(), lex.go text to words, parse.go words to a formula, columns.go a term to
-// columns, polynomials.go orthogonal ones, smooth.go splines.
+// arithmetic inside I(), lex.go text to words, parse.go words to a formula, parse_terms.go
+// its terms and their products, columns.go a term to columns, polynomials.go orthogonal ones,
+// smooth.go splines.
 package formula
