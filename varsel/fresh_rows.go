@@ -116,7 +116,8 @@ func (f *freshRows) response() ([]float64, error) {
 	return y[f.first:], nil
 }
 
-// checkSeen notes predictors outside the range of the run's table; a label that it lacks is an error.
+// checkSeen notes predictors outside the range of the run's table. A label that it lacks is an
+// error.
 func (f *freshRows) checkSeen(rows *predict.Rows) error {
 	for _, b := range f.layout.blocks {
 		for _, name := range b.columns {
