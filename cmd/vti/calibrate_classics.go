@@ -71,7 +71,7 @@ and 1 (the mean count 5), and runs it on each.`,
 		}
 		return calibrate.Changes{Options: options, Rows: rows}, nil
 	})
-	cmd.Flags().Var(parsed[changepoint.Kind]{&options.Kind, changepoint.ParseKind}, "model", "mean, variance, both, slope, or rate (default mean)")
+	cmd.Flags().Var(parsed[changepoint.Kind]{&options.Kind, changepoint.ParseKind}, "model", "mean, variance, both, slope, or rate; auto draws changes of the mean")
 	cmd.Flags().Var(count{&options.MaxChanges, 1}, "max-changes", "most changes (default 30)")
 	return cmd
 }
