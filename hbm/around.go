@@ -25,6 +25,13 @@ func Exactly(mean, scale Term) Option {
 	return func(v *Variable) { v.around, v.exact = [2]Term{mean, scale}, true }
 }
 
+// AroundEach is Around where the scale is diagonal: sd [U] is its diagonal. Variables on plates
+// after it depend on it by their densities and by what they are around alone: they do not learn to
+// follow its many numbers.
+func AroundEach(mean, sd Term) Option {
+	return func(v *Variable) { v.around, v.aroundEach = [2]Term{mean, sd}, true }
+}
+
 // unconstrained is the Term of Unconstrained.
 type unconstrained struct{ of *Variable }
 
@@ -69,20 +76,30 @@ func (v *Variable) checkAround() error {
 	return nil
 }
 
-// setAround evaluates mean [plates..., draws, U] and scale [plates..., draws, U, U] of Around.
+// setAround evaluates mean [plates..., draws, U] and scale [plates..., draws, U, U] of Around, or
+// its diagonal.
 func (in *given) setAround(r *replica, l *latent) {
 	rank := len(l.plates) + 1
 	ending := func(term Term, tail ...int) *Node {
 		x := term.node(r, l.plates)
 		return Reshape(x, append(append([]int{}, x.Shape().Dimensions[:rank]...), tail...)...)
 	}
-	in.aroundMean, in.aroundScale = ending(l.around[0], l.dim), ending(l.around[1], l.dim, l.dim)
+	in.aroundMean = ending(l.around[0], l.dim)
+	if l.aroundEach {
+		in.aroundSD = ending(l.around[1], l.dim)
+		return
+	}
+	in.aroundScale = ending(l.around[1], l.dim, l.dim)
 }
 
 // fromAround is u = mean + L x [plates..., draws, U], with the log determinant of its derivative by
 // the noise that x comes of, whose own has the logarithms given on its diagonal, [plates...,
 // draws].
 func (in given) fromAround(x, logSlopes *Node) (u, logDet *Node) {
+	if in.aroundSD != nil {
+		logSlopes = Add(logSlopes, Log(in.aroundSD))
+		return Add(in.aroundMean, Mul(in.aroundSD, x)), sumPresent(logSlopes, in.present)
+	}
 	rank := in.aroundScale.Rank()
 	var diagonal []*Node
 	for j := range x.Shape().Dim(-1) {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
@@ -29,6 +30,8 @@ type CertifyConfig struct {
 	// Inner is the number of draws of what belongs to one member of Certificate.Plate, for each of
 	// Draws; 0 stands for 16.
 	Inner int
+	// Until, if not zero, is when draws end, after a batch of them at least.
+	Until time.Time
 }
 
 // Certificate is what importance weighting finds about a posterior: the evidence, with its error,
@@ -54,6 +57,8 @@ type Certificate struct {
 	LogEvidence, LogEvidenceSE float64
 	// NonFinite counts draws whose density was not finite; they weigh nothing.
 	NonFinite int
+	// Late reports that draws ended at CertifyConfig.Until.
+	Late bool
 	// Sample are draws that follow the posterior when each is weighted by its Weight; the weights
 	// sum to one. LogJoint and LogQ are nil.
 	Sample *Draws
@@ -95,7 +100,7 @@ func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certific
 		draws, most = firstDraws, max(firstDraws, min(mostDraws, keptNumbers/max(numbers, 1)))
 	}
 	setDefault(&cfg.Inner, 16)
-	w := &weighing{Posterior: p, plate: separable(p.model), inner: cfg.Inner}
+	w := &weighing{Posterior: p, plate: separable(p.model), inner: cfg.Inner, until: cfg.Until}
 	if p.family.joint {
 		w.plate = nil // its members depend on each other
 	}
@@ -112,7 +117,11 @@ func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certific
 		c := w.certificate(sample)
 		enough := psis.TailShare(c.KHat, draws) <= verdict.DoubtfulMissed && c.ESS >= enoughESS
 		hopeless := c.Verdict == vti.Failed && draws >= 2*firstDraws // which more draws do not change
-		if enough || hopeless || draws >= most {
+		c.Late = !enough && !hopeless && late(cfg.Until) && (sample.N < draws || draws < most)
+		if c.Late && c.Verdict != vti.Trusted {
+			c.Reasons = append(c.Reasons, fmt.Sprintf("the time was over after %d draws, and more of them may tell", c.Draws))
+		}
+		if enough || hopeless || draws >= most || c.Late {
 			return c, nil
 		}
 		draws = min(2*draws, most)
@@ -162,9 +171,9 @@ func (w *weighing) certificate(sample *Draws) *Certificate {
 	return c
 }
 
-// separable is the plate to whose members most latent numbers belong, of those for which each
-// variable belongs to one member at most; nil if there is none. Given the other variables, those of
-// different members of it are independent.
+// separable is the plate to whose members most latent numbers belong, and of several the one with
+// most members, of those for which each variable belongs to one member at most; nil if there is
+// none. Given the other variables, those of different members of it are independent.
 func separable(m *Model) *Plate {
 	var best *Plate
 	most := 0
@@ -182,7 +191,7 @@ func separable(m *Model) *Plate {
 				numbers += v.Members() * v.EventSize()
 			}
 		}
-		if separate && numbers > most {
+		if separate && (numbers > most || numbers == most && best != nil && p.size > best.size) {
 			best, most = p, numbers
 		}
 	}
@@ -216,6 +225,7 @@ type weighing struct {
 	*Posterior
 	plate        *Plate
 	outer, inner int
+	until        time.Time // see CertifyConfig
 	// of each draw so far: its log weight, and that from the first half of the inner draws
 	logWeights, halfWeights []float64
 	// shares are the density of the noise of each draw under the family over that under the mixture
@@ -294,6 +304,10 @@ func (w *weighing) run(ctx gocontext.Context, sample *Draws) error {
 	for start := len(w.logWeights); start < sample.N; start += w.outer {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("certification stopped after %d of %d draws: %w", start, sample.N, err)
+		}
+		if start > 0 && late(w.until) {
+			sample.N = start
+			return nil
 		}
 		random := stream.Rand(w.config.Seed, fmt.Sprintf("certify/%d", start))
 		noise, corrections := w.noise(random, chosen)

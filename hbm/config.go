@@ -76,6 +76,9 @@ type Config struct {
 	// others by time: after two seconds, and then at intervals that double up to half a minute. The
 	// last step is always stored.
 	CheckpointEvery int
+	// Until, if not zero, is when training ends, with the step in progress, however many there are
+	// to be.
+	Until time.Time
 	// Resume continues from the state in Checkpoint instead of starting anew.
 	Resume bool
 	// LogEvery is the number of steps between calls of Progress; 0 stands for 100.

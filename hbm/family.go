@@ -111,8 +111,9 @@ type given struct {
 	// and at typical values of the parents, [plates..., 1, U].
 	typicalMean, typicalSD *Node
 	// a normal distribution near the posterior given the variables before it, [plates..., draws or
-	// 1, U] and [plates..., draws or 1, U, U]; nil without one
-	aroundMean, aroundScale *Node
+	// 1, U] and [plates..., draws or 1, U, U] or, if it is diagonal, [plates..., draws or 1, U];
+	// nil without one
+	aroundMean, aroundScale, aroundSD *Node
 }
 
 // latent is a latent variable with what a family needs to know of it.
@@ -136,7 +137,7 @@ func latents(m *Model, cascade bool) []*latent {
 			l.prior = v.density.normal
 		}
 		for _, earlier := range list {
-			determined := cascade
+			determined := cascade && !(earlier.aroundEach && len(l.plates) > 0)
 			for _, p := range earlier.plates {
 				determined = determined && p.carrier(v.plates) >= 0
 			}

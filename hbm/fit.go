@@ -62,6 +62,14 @@ func Fit(ctx gocontext.Context, device *gpu.Device, model *Model, data Values, c
 		if err := ctx.Err(); err != nil {
 			return t.Posterior, errors.Join(fmt.Errorf("training stopped after %d of %s: %w", t.step, english.Count(t.config.Steps, "step"), err), t.save())
 		}
+		if t.step > 0 && late(t.config.Until) {
+			if t.step%t.config.LogEvery != 0 && t.step > 1 {
+				if err := report.next(t.step, t.sums); err != nil {
+					return t.Posterior, err
+				}
+			}
+			return t.Posterior, t.save()
+		}
 		if err := t.advance(ctx); err != nil && ctx.Err() != nil {
 			continue // the step was given up before it changed anything
 		} else if err != nil {
@@ -83,6 +91,9 @@ func Fit(ctx gocontext.Context, device *gpu.Device, model *Model, data Values, c
 	}
 	return t.Posterior, nil
 }
+
+// late reports whether a time, if it is one, has come.
+func late(until time.Time) bool { return !until.IsZero() && !time.Now().Before(until) }
 
 // trainer holds what a run of training needs beside the posterior that it trains.
 type trainer struct {

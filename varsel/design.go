@@ -209,7 +209,7 @@ func NewDesign(t *table.Table, opt DesignOptions) (*Design, error) {
 	var y []float64
 	switch {
 	case opt.Trials != "":
-		t, y, err = d.expandTrials(t, response, opt)
+		t, y, err = d.expandTrials(t, opt)
 		d.Places, d.PlaceUnit = t.Places()
 	case opt.Likelihood.HasCategories():
 		y, d.Levels, err = likelihood.ReadCategories(t, "target", response, opt.Likelihood, opt.Levels)
@@ -273,26 +273,42 @@ func NewDesign(t *table.Table, opt DesignOptions) (*Design, error) {
 }
 
 // expandTrials makes a row of each trial.
-func (d *Design) expandTrials(t *table.Table, successes *table.Column, opt DesignOptions) (*table.Table, []float64, error) {
+func (d *Design) expandTrials(t *table.Table, opt DesignOptions) (*table.Table, []float64, error) {
 	if !opt.Likelihood.Binary() {
 		return t, nil, fmt.Errorf("%s: trials %q are for the %s likelihood; this one is %s", t.Path, opt.Trials, likelihood.LogisticKind, opt.Likelihood)
 	}
-	counts, err := t.Lookup(opt.Trials)
-	if err != nil {
-		return t, nil, fmt.Errorf("trials: %w", err)
-	}
-	for _, c := range []*table.Column{successes, counts} {
-		if c.Kind != table.Numeric {
-			return t, nil, fmt.Errorf("%s: %q: got %s, want a count (0, 1, 2, …)", t.Path, c.Name, t.TextFound(c))
-		}
-	}
-	trials, err := likelihood.NewTrials(t, fmt.Sprintf("%q", opt.Target), successes.Values, counts.Values, opt.Target, opt.Trials)
+	trials, err := trialsOf(t, opt)
 	if err != nil {
 		return t, nil, err
 	}
 	d.logSum -= trials.LogWays
 	t = t.Repeat(trials.Times)
 	return t, trials.Y, likelihood.Check(t, fmt.Sprintf("target %q", opt.Target), trials.Y, opt.Likelihood)
+}
+
+// eachTrial makes a row of each trial of a table, with its result.
+func eachTrial(t *table.Table, opt DesignOptions) (*table.Table, []float64, error) {
+	trials, err := trialsOf(t, opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	return t.Repeat(trials.Times), trials.Y, nil
+}
+
+// trialsOf reads the columns of successes and trials.
+func trialsOf(t *table.Table, opt DesignOptions) (*likelihood.Trials, error) {
+	var columns [2][]float64
+	for k, name := range []string{opt.Target, opt.Trials} {
+		c, err := t.Lookup(name)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", []string{"target", "trials"}[k], err)
+		}
+		if c.Kind != table.Numeric {
+			return nil, fmt.Errorf("%s: %q: got %s, want a count (0, 1, 2, …)", t.Path, c.Name, t.TextFound(c))
+		}
+		columns[k] = c.Values
+	}
+	return likelihood.NewTrials(t, fmt.Sprintf("%q", opt.Target), columns[0], columns[1], opt.Target, opt.Trials)
 }
 
 // arrange orders the columns (intercept, always, selectable) and records names and coordinates.

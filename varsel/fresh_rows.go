@@ -19,13 +19,15 @@ type freshRows struct {
 	record   *Record
 	layout   *layout
 	both     *table.Table
-	first    int  // its first row in both
-	observed bool // its responses are known
+	first    int       // its first row in both
+	observed bool      // its responses are known
+	trials   []float64 // results of all trials, of which both has a row each; nil of other responses
 }
 
-// expandFresh expands the predictors of a new table as those of the design were.
-func (p *Problem) expandFresh(record *Record, fresh *table.Table, rows *predict.Rows, columns [][]float64) error {
-	f, err := p.freshRows(record, fresh, rows)
+// expandFresh expands the predictors of a new table as those of the design were. Where the response
+// counts successes, a new row has as many rows as trials, or without trials one.
+func (p *Problem) expandFresh(record *Record, fresh *table.Table, trials bool, rows *predict.Rows, columns [][]float64) error {
+	f, err := p.freshRows(record, fresh, trials, rows)
 	if err != nil {
 		return err
 	}
@@ -50,10 +52,12 @@ func (p *Problem) expandFresh(record *Record, fresh *table.Table, rows *predict.
 }
 
 // freshRows puts a new table below that of the run. Notes of rows say what is left out.
-func (p *Problem) freshRows(record *Record, fresh *table.Table, rows *predict.Rows) (*freshRows, error) {
+func (p *Problem) freshRows(record *Record, fresh *table.Table, trials bool, rows *predict.Rows) (*freshRows, error) {
 	options := record.Design
-	if options.Trials != "" {
-		return nil, fmt.Errorf("%s: the response counts successes in %s, each trial of which is a row: rows of other tables are not predicted", filepath.Base(record.Data), options.Trials)
+	if options.Trials != "" && !trials {
+		for name, value := range map[string]float64{options.Target: 0, options.Trials: 1} {
+			fresh = fresh.With(table.Numbers(name, slices.Repeat([]float64{value}, fresh.Rows())))
+		}
 	}
 	seen, err := record.Table()
 	if err != nil {
@@ -89,11 +93,19 @@ func (p *Problem) freshRows(record *Record, fresh *table.Table, rows *predict.Ro
 	if dropped > 0 {
 		rows.Notes = append(rows.Notes, fmt.Sprintf("%s of %s with missing values %s no prediction", english.Count(dropped, "row"), fresh.Path, english.Form(dropped, "has", "have")))
 	}
-	return &freshRows{p, record, layout, both, seen.Rows(), observed}, nil
+	f := &freshRows{p: p, record: record, layout: layout, both: both, first: seen.Rows(), observed: observed}
+	if options.Trials != "" {
+		f.first, f.observed = p.Design.Rows(), observed && trials
+		f.both, f.trials, err = eachTrial(both, options)
+	}
+	return f, err
 }
 
 // response is that of the new rows.
 func (f *freshRows) response() ([]float64, error) {
+	if f.trials != nil {
+		return f.trials[f.first:], nil
+	}
 	options, kind := f.record.Design, f.p.Model.Likelihood
 	column, err := f.both.Lookup(options.Target)
 	if err != nil {

@@ -14,8 +14,15 @@ import (
 
 // Rows are rows under the draws of the run: those it was fitted to if fresh is nil, else those of a
 // new table, which needs the columns of all predictors. Its factors may have no labels that the run
-// has not seen.
-func (r *StoredRun) Rows(fresh *table.Table) (*predict.Rows, error) {
+// has not seen. Of a run whose response counts successes a new row is one trial, without a
+// response.
+func (r *StoredRun) Rows(fresh *table.Table) (*predict.Rows, error) { return r.rows(fresh, false) }
+
+// Observed are Rows of a new table whose responses are known, with a row for each of its trials.
+func (r *StoredRun) Observed(fresh *table.Table) (*predict.Rows, error) { return r.rows(fresh, true) }
+
+// rows are those of Rows and, with trials, of Observed.
+func (r *StoredRun) rows(fresh *table.Table, trials bool) (*predict.Rows, error) {
 	stored, err := r.readDraws()
 	if err != nil {
 		return nil, err
@@ -37,7 +44,7 @@ func (r *StoredRun) Rows(fresh *table.Table) (*predict.Rows, error) {
 	if stored.Covered > 0 && stored.Covered < wellCovered {
 		rows.Notes = append(rows.Notes, fmt.Sprintf("the draws are of the most probable models, which hold %.4f of the probability", stored.Covered))
 	}
-	columns, err := problem.columnsOf(r.Record, fresh, rows)
+	columns, err := problem.columnsOf(r.Record, fresh, trials, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -80,11 +87,11 @@ func (p *Problem) fillTerms(rows *predict.Rows, stored *draws.Draws, columns [][
 
 // columnsOf returns the columns of the design in the units of the table, for its own rows or for
 // those of a new table, and fills in the rows' places, responses and offset.
-func (p *Problem) columnsOf(record *Record, fresh *table.Table, rows *predict.Rows) ([][]float64, error) {
+func (p *Problem) columnsOf(record *Record, fresh *table.Table, trials bool, rows *predict.Rows) ([][]float64, error) {
 	design := p.Design
 	columns := make([][]float64, design.Dim())
 	if fresh != nil {
-		return columns, p.expandFresh(record, fresh, rows, columns)
+		return columns, p.expandFresh(record, fresh, trials, rows, columns)
 	}
 	rows.Places, rows.Unit = design.Places, design.PlaceUnit
 	for j := range columns {

@@ -151,7 +151,12 @@ func (f *hbmFlags) describe(flags *pflag.FlagSet, path string) (any, error) {
 	if record.Flow, err = asked.config(flags); err != nil {
 		return nil, err
 	}
-	if f.family == regression.MarginalFamily {
+	if f.family != regression.MarginalFamily {
+		record.MaxSeconds = f.fit.effort.maxTime.Seconds()
+		if record.MaxSeconds < 0 {
+			return nil, fmt.Errorf("--max-time: got %v, want a time that is not negative", f.fit.effort.maxTime)
+		}
+	} else {
 		record.Budget, err = f.fit.effort.budget(flags)
 	}
 	return record, err
@@ -175,7 +180,7 @@ func (f *hbmFlags) checkFamily(flags *pflag.FlagSet) error {
 	}
 	for flag, has := range map[string]bool{
 		"encoding": flows && !marginal, "members": !marginal && !f.amortize, "slices": marginal, "amortize": f.family == "pavi-e" || f.family == "adavi", "steps-per-launch": marginal,
-		"effort": marginal, "precision": marginal, "max-time": marginal,
+		"effort": marginal, "precision": marginal, "max-time": !f.amortize,
 		"flow": flows, "flow-layers": flows, "flow-blocks": flows, "flow-hidden": flows, "flow-bins": flows,
 	} {
 		if flags.Changed(flag) && !has {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,19 +72,29 @@ func TestGroupsOfTrialsAreThoseOfRows(t *testing.T) {
 	}
 	emptyDir(t, "counts.csv", counts)
 	require.NoError(t, os.WriteFile("rows.csv", []byte(rows), 0o644))
-	groups := func(table, response string) *predict.ByGroup {
-		mustRun(t, "hbm", table, "--formula", response+" ~ x + (1 | g)", "--likelihood", "logistic", "--out", table+".run", "--quiet", "--no-report")
+	groups := func(table string, flags ...string) *predict.ByGroup {
+		require.NoError(t, os.RemoveAll(table+".run"))
+		mustRun(t, slices.Concat([]string{flags[0], table}, flags[1:], []string{"--likelihood", "logistic", "--out", table + ".run", "--quiet", "--no-report"})...)
 		var found struct {
 			Runs []predict.Ranked `json:"runs"`
 		}
 		require.NoError(t, json.Unmarshal([]byte(mustRun(t, "loo", table+".run", "--by", "g", "--json", "--quiet").stdout), &found))
 		return found.Runs[0].ByGroup
 	}
-	want, got := groups("rows.csv", "y"), groups("counts.csv", "y | trials(n)")
-	require.Len(t, got.Groups, 5)
-	for k, g := range got.Groups {
-		require.Equal(t, want.Groups[k].Group, g.Group)
-		require.Equal(t, want.Groups[k].Rows, g.Rows)
-		require.InDelta(t, float64(want.Groups[k].ELPD), float64(g.ELPD), 0.1, "of thousands of draws each, with densities of 15 rows")
+	for _, of := range []struct{ rows, counts []string }{
+		{[]string{"hbm", "--formula", "y ~ x + (1 | g)"}, []string{"hbm", "--formula", "y | trials(n) ~ x + (1 | g)"}},
+		{[]string{"varsel", "--target", "y", "--exclude", "g"}, []string{"varsel", "--target", "y", "--trials", "n", "--exclude", "g"}},
+		{[]string{"varsel", "--formula", "y ~ x + I(x^2)"}, []string{"varsel", "--formula", "y | trials(n) ~ x + I(x^2)"}},
+	} {
+		want, got := groups("rows.csv", of.rows...), groups("counts.csv", of.counts...)
+		require.Len(t, got.Groups, 5)
+		for k, g := range got.Groups {
+			require.Equal(t, want.Groups[k].Group, g.Group)
+			require.Equal(t, want.Groups[k].Rows, g.Rows)
+			require.InDelta(t, float64(want.Groups[k].ELPD), float64(g.ELPD), 0.1, "of thousands of draws each, with densities of 15 rows")
+		}
 	}
+	// a new row is one trial, and needs neither column
+	require.NoError(t, os.WriteFile("new.csv", []byte("x\n0.5\n-1\n"), 0o644))
+	require.Contains(t, mustRun(t, "predict", "counts.csv.run", "new.csv").stdout, "Predictions of 2 rows")
 }

@@ -53,6 +53,9 @@
 //	plates_around.go          the normal distributions at which their inference starts:
 //	plates_sites.go           what the rows of a level tell of its effects,
 //	plates_effects.go         and the density of these effects given everything before
+//	plates_nested.go, plates_outer.go   of nested groupings, and of crossed ones together,
+//	plates_outer_numbers.go   with what rows say of these
+//	plates_start.go           where what has no plate starts with several groupings
 //	plates_choice.go, family_choice.go   a selection of terms as a choice among models with plates
 //	family.go, amortize.go    families of package hbm fitted to it, for one table or for many
 //	amortize_margin.go        the answer of those for many, with effects integrated out

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -32,6 +33,18 @@ type FamilyRun struct {
 	Certify hbm.CertifyConfig
 	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
+	// MaxTime, if not 0, is when work ends: training at half of it, and draws that certify after
+	// the first of each model.
+	MaxTime time.Duration
+	// Status, if not nil, is called with what is about to be done.
+	Status func(text string)
+}
+
+// say reports what is done.
+func (cfg FamilyRun) say(text string) {
+	if cfg.Status != nil {
+		cfg.Status(text)
+	}
 }
 
 // elboDraws is the number of draws that the ELBO of an answer is the mean of.
@@ -43,7 +56,10 @@ func (r *Regression) RunFamily(ctx gocontext.Context, device *gpu.Device, cfg Fa
 	if err := memory.Check(fmt.Sprintf("hbm: Draws %d", cfg.Certify.Draws), 8*float64(cfg.Certify.Draws)*float64(r.Dim())); err != nil {
 		return nil, err
 	}
-	clock := run.NewClock()
+	clock, started := run.NewClock(), time.Now()
+	if cfg.MaxTime > 0 {
+		cfg.Fit.Until, cfg.Certify.Until = started.Add(cfg.MaxTime/2), started.Add(cfg.MaxTime)
+	}
 	plates, fit, err := r.familyFit(ctx, device, cfg)
 	if err != nil {
 		return nil, err
@@ -79,6 +95,7 @@ func (r *Regression) RunFamily(ctx gocontext.Context, device *gpu.Device, cfg Fa
 	}
 	result := r.newResult(device, fit.Seed, fit.Family.String(), cfg.Dir)
 	clock.Trained()
+	cfg.say("draws are weighed")
 	if err := plates.answer(ctx, posterior, cfg.Certify, result, clock); err != nil {
 		return nil, err
 	}
@@ -140,10 +157,12 @@ func (r *Regression) familyFit(ctx gocontext.Context, device *gpu.Device, cfg Fa
 		fit.Simulate, err = plates.simulator(device)
 		return plates, fit, err
 	}
-	if err := r.Prepare(ctx, device); err != nil {
+	cfg.say("training starts at normal approximations: looking for those of standard deviations")
+	if err := r.prepareFamily(ctx, device, fit.Seed); err != nil {
 		return nil, fit, err
 	}
-	plates, err := r.Plates()
+	starts := fit.Family == hbm.PAVIF || fit.Family == hbm.Branch || fit.Family == hbm.PAVIE && r.Options.Select
+	plates, err := r.plates(r.nesting(), r.near(), platesFor{together: starts && cfg.Members == 0})
 	if err != nil {
 		return nil, fit, err
 	}
@@ -271,11 +290,11 @@ func (p *PlateModel) sample(ctx gocontext.Context, models []plateDraws, ess floa
 			return nil, fmt.Errorf("drawing effects stopped after %d of %d draws: %w", k, len(rows), err)
 		}
 		draw := draws[at]
-		mask := r.space.masks[r.index(draw.code)]
+		model := r.index(draw.code)
 		s.codes = append(s.codes, draw.code)
 		// what belongs to a level was drawn several times
 		s.logP, s.logQ = append(s.logP, math.NaN()), append(s.logQ, math.NaN())
-		sigma := p.quantitiesAt(draw.value, mask, theta, quantities)
+		sigma := p.quantitiesAt(draw.value, model, theta, quantities)
 		if s.effects != nil {
 			s.effects.SetRow(k, quantities[:columns])
 		}
@@ -285,7 +304,7 @@ func (p *PlateModel) sample(ctx gocontext.Context, models []plateDraws, ess floa
 		for i, varying := range s.varying {
 			varying.SetRow(k, quantities[r.firstQuantity(i):r.firstQuantity(i+1)])
 		}
-		eta := p.predictor(design, mask, draw.value)
+		eta := p.predictor(design, model, theta, draw.value)
 		check.statistics(r.replicate(eta, r.responseOf(sigma), random), s.replicated.RawRowView(k))
 		s.predictors.add(k, eta, r.responseOf(sigma))
 	}
@@ -299,16 +318,17 @@ func (p *PlateModel) moments(draws []drawIn, weight []float64, seed uint64) *mom
 	m.value = mat.NewDense(len(rows), m.known, nil)
 	theta := make([]float64, p.regression.Dim())
 	for k, at := range rows {
-		mask := p.regression.space.masks[p.regression.index(draws[at].code)]
-		p.quantitiesAt(draws[at].value, mask, theta, m.value.RawRowView(k))
+		p.quantitiesAt(draws[at].value, p.regression.index(draws[at].code), theta, m.value.RawRowView(k))
 	}
 	return m
 }
 
 // quantitiesAt writes all that is summarised at values of the latent variables of a model, in the
-// units of the table, and returns σ on the working scale. theta [D] is overwritten.
-func (p *PlateModel) quantitiesAt(value func(v *hbm.Variable) []float64, mask []bool, theta, dst []float64) (sigma float64) {
+// units of the table, and returns σ on the working scale. theta [D] is overwritten by values of
+// what has no plate.
+func (p *PlateModel) quantitiesAt(value func(v *hbm.Variable) []float64, model int, theta, dst []float64) (sigma float64) {
 	r := p.regression
+	mask := r.space.masks[model]
 	columns, first := len(r.Frame.Columns), r.firstQuantity(0)
 	var population []float64
 	if p.population != nil {
@@ -325,20 +345,14 @@ func (p *PlateModel) quantitiesAt(value func(v *hbm.Variable) []float64, mask []
 	}
 	factors := make([][][]float64, len(r.groups))
 	for i, g := range r.groups {
-		factors[i] = r.factorOf(g, mask, theta, func(coordinate int) float64 { return theta[coordinate] })
+		factors[i] = p.factorBy(g, mask, theta)
 	}
 	r.tableSDs(factors, r.responseOf(sigma), dst[columns:first])
 	for i, g := range p.groups {
 		varying := dst[r.firstQuantity(i):]
-		for a, b := range g.effects {
-			mean := 0.0
-			if g.means != nil {
-				mean = mat.Dot(g.means.RowView(a), mat.NewVecDense(columns, population))
-			}
-			for level, effect := range value(b) {
-				if !mask[g.sd[a]] {
-					effect = mean
-				}
+		for a := range g.Columns {
+			mean := g.meanOf(a, population)
+			for level, effect := range p.levelsOf(g, a, model, factors[i], mean, value) {
 				varying[a*len(g.Levels)+level] = (effect - mean) * r.ySD / g.zSD[a]
 			}
 		}
@@ -346,10 +360,35 @@ func (p *PlateModel) quantitiesAt(value func(v *hbm.Variable) []float64, mask []
 	return sigma
 }
 
+// factorBy is Λ of a grouping by standard deviations and partial correlations.
+func (p *PlateModel) factorBy(g *varyingGroup, mask []bool, theta []float64) [][]float64 {
+	return p.regression.factorOf(g, mask, theta, func(coordinate int) float64 { return theta[coordinate] })
+}
+
+// meanOf is the mean of the effects of a column.
+func (g *plateGroup) meanOf(column int, population []float64) float64 {
+	if g.means == nil {
+		return 0
+	}
+	return mat.Dot(g.means.RowView(column), mat.NewVecDense(len(population), population))
+}
+
+// levelsOf are the effects of a column of a grouping of which Λ and the mean are given, in a model.
+func (p *PlateModel) levelsOf(g *plateGroup, column, model int, factor [][]float64, mean float64, value func(v *hbm.Variable) []float64) []float64 {
+	switch {
+	case !p.regression.space.masks[model][g.sd[column]]:
+		return slices.Repeat([]float64{mean}, len(g.Levels))
+	case len(g.effects) == 0:
+		return p.outer.columnAt(g, column, model, factor, value(p.outer.v))
+	}
+	return value(g.effects[column])
+}
+
 // predictor is the linear predictor of each row at values of the latent variables, given the
-// design, in a model.
-func (p *PlateModel) predictor(design *mat.Dense, mask []bool, value func(v *hbm.Variable) []float64) []float64 {
+// design, in a model. theta has the values of what has no plate.
+func (p *PlateModel) predictor(design *mat.Dense, model int, theta []float64, value func(v *hbm.Variable) []float64) []float64 {
 	r := p.regression
+	mask := r.space.masks[model]
 	eta := make([]float64, len(r.y))
 	copy(eta, r.offset)
 	var population []float64
@@ -364,15 +403,9 @@ func (p *PlateModel) predictor(design *mat.Dense, mask []bool, value func(v *hbm
 		}
 	}
 	for _, g := range p.groups {
-		for a, b := range g.effects {
-			effects := value(b)
-			if !mask[g.sd[a]] {
-				mean := 0.0
-				if g.means != nil {
-					mean = mat.Dot(g.means.RowView(a), mat.NewVecDense(len(population), population))
-				}
-				effects = slices.Repeat([]float64{mean}, len(g.Levels))
-			}
+		factor := p.factorBy(g.varyingGroup, mask, theta)
+		for a := range g.Columns {
+			effects := p.levelsOf(g, a, model, factor, g.meanOf(a, population), value)
 			for i, level := range g.Index {
 				eta[i] += g.varyingGroup.z.At(i, a) * effects[level]
 			}

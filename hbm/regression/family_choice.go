@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/hbm"
@@ -47,6 +48,7 @@ func (w *weighedModels) weigh(ctx gocontext.Context, k int, cfg hbm.CertifyConfi
 func (r *Regression) weighModels(ctx gocontext.Context, posterior *hbm.Posterior, cfg hbm.CertifyConfig) (*weighedModels, *vti.Certificate, error) {
 	w := &weighedModels{posterior: posterior}
 	glance, pilot := cfg, cfg
+	glance.Until = time.Time{} // any answer needs these
 	if cfg.Draws == 0 {
 		glance.Draws, pilot.Draws = glancePlateDraws, pilotPlateDraws
 	}

@@ -38,6 +38,8 @@ type PlateModel struct {
 	estimates *hbm.Variable  // constants of the rows that only encoders read; nil if there are none
 	choice    *platesChoice  // of terms; nil for one model
 	laplace   *globalLaplace // of what has no plate; nil if it is not known
+	outer     *outerEffects  // of the groupings that have no variables of their own; nil for none
+	nested    *nestedEffects // what rows say of nested groupings; nil if they are not, or it is not known
 }
 
 // plateGroup is a grouping as a plate.
@@ -64,12 +66,18 @@ func HasPlates(response ResponseKind) bool {
 // [Regression.Prepare] has found, if it has. With a selection of terms the model is one of
 // several, which draws are of (see platesChoice).
 func (r *Regression) Plates() (*PlateModel, error) {
-	return r.plates(r.nesting(), r.near(), false)
+	return r.plates(r.nesting(), r.near(), platesFor{})
 }
 
-// plates is Plates with the nesting of the groupings, where inference starts for each coordinate,
-// and whether there are estimates for encoders to read.
-func (r *Regression) plates(above [][]int, near func(coordinate int) (mean, sd float64), estimates bool) (*PlateModel, error) {
+// platesFor says for whom a model with plates is: with estimates for encoders to read, or with one
+// variable of the effects of all groupings but the largest (outerEffects), for families that start
+// around normal distributions and steps that take part in everything.
+type platesFor struct{ estimates, together bool }
+
+// plates is Plates with the nesting of the groupings and where inference starts for each
+// coordinate.
+func (r *Regression) plates(above [][]int, near func(coordinate int) (mean, sd float64), what platesFor) (*PlateModel, error) {
+	estimates := what.estimates
 	if !HasPlates(r.Frame.Response) {
 		return nil, fmt.Errorf("families over all effects have no %s likelihood: want --family %s", r.Frame.Response, MarginalFamily)
 	}
@@ -106,9 +114,17 @@ func (r *Regression) plates(above [][]int, near func(coordinate int) (mean, sd f
 	// first, so that the effects of groups are given those of the groups that they lie in
 	coarsest := slices.Clone(p.groups)
 	slices.SortStableFunc(coarsest, func(a, b *plateGroup) int { return len(a.Levels) - len(b.Levels) })
+	if what.together {
+		if p.addNested(coarsest); p.nested == nil {
+			p.addOuter()
+		}
+	}
 	for i, g := range coarsest {
+		if p.outer != nil && g != p.outer.inner {
+			continue
+		}
 		var s *sites
-		if i == len(coarsest)-1 && !estimates {
+		if p.outer != nil || i == len(coarsest)-1 && !estimates {
 			s = p.sitesOf(g)
 		}
 		p.addEffects(g, s)
@@ -208,6 +224,12 @@ func (r *Regression) near() func(coordinate int) (mean, sd float64) {
 
 // nearModel is near for a model by its index.
 func (r *Regression) nearModel(index int) func(coordinate int) (mean, sd float64) {
+	if l := r.normal; l != nil {
+		theta := l.coordinates(index, r.Dim())
+		return func(j int) (mean, sd float64) {
+			return theta[j], nearSpread * l.sd(index, slices.Index(l.order, j))
+		}
+	}
 	if r.anchors != nil {
 		if mode, covariance, ok := r.anchors.normal(index); ok {
 			return func(j int) (mean, sd float64) { return mode.AtVec(j), nearSpread * math.Sqrt(covariance.At(j, j)) }
@@ -373,13 +395,13 @@ func (p *PlateModel) addResponse() {
 		g.z = m.Constant("z of "+g.Name, hbm.On(p.rows), hbm.Event(len(g.Columns)))
 		p.Data[g.z] = rowsOf(g.varyingGroup.z)
 		inputs = append(inputs, g.z)
-		for c := range g.effects {
+		for c := range g.Columns {
 			inputs = append(inputs, p.effectInModel(g, c))
 		}
 		add = append(add, func(next func() *Node) *Node {
 			z := next()
 			var sum *Node
-			for c := range g.effects {
+			for c := range g.Columns {
 				sum = addTo(sum, Mul(Squeeze(SliceAxis(z, 2, AxisElem(c)), 2), next()))
 			}
 			return sum

@@ -1,6 +1,8 @@
 package regression
 
 import (
+	"math"
+
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"gonum.org/v1/gonum/mat"
 
@@ -15,20 +17,26 @@ type globalLaplace struct {
 	factor []mat.TriDense // L of each model
 }
 
-// globalLaplace is that of the anchors; nil without them, or where one is not positive definite.
-func (r *Regression) globalLaplace() *globalLaplace {
-	if r.anchors == nil {
-		return nil
-	}
-	l := &globalLaplace{}
+// globalOrder lists the coordinates of what has no plate.
+func (r *Regression) globalOrder() (order []int) {
 	for j, c := range r.coordinates {
 		if c.kind == sdCoordinate || c.kind == partialCoordinate || c.kind == noiseCoordinate {
-			l.order = append(l.order, j)
+			order = append(order, j)
 		}
 	}
 	for j := range r.Frame.Columns {
-		l.order = append(l.order, j)
+		order = append(order, j)
 	}
+	return order
+}
+
+// globalLaplace is what prepareFamily has found, or that of the anchors; nil without these, or
+// where one is not positive definite.
+func (r *Regression) globalLaplace() *globalLaplace {
+	if r.normal != nil || r.anchors == nil {
+		return r.normal
+	}
+	l := &globalLaplace{order: r.globalOrder()}
 	for index := range r.space.masks {
 		mode, covariance, ok := r.anchors.normal(index)
 		if !ok {
@@ -51,6 +59,24 @@ func (r *Regression) globalLaplace() *globalLaplace {
 		l.mode, l.factor = append(l.mode, own), append(l.factor, factor)
 	}
 	return l
+}
+
+// coordinates are the means of a model at their places [dim].
+func (l *globalLaplace) coordinates(model, dim int) []float64 {
+	theta := make([]float64, dim)
+	for a, j := range l.order {
+		theta[j] = l.mode[model][a]
+	}
+	return theta
+}
+
+// sd is the standard deviation of the a-th of the coordinates in a model.
+func (l *globalLaplace) sd(model, a int) float64 {
+	sum := 0.0
+	for b := range a + 1 {
+		sum += l.factor[model].At(a, b) * l.factor[model].At(a, b)
+	}
+	return math.Sqrt(sum)
 }
 
 // given are the numbers of n coordinates from the k-th on given those before, of a model,

@@ -157,6 +157,9 @@ func (p *PlateModel) effectsInModel() hbm.Term {
 // effectInModel are the effects of a column of a grouping, those of the population where they do
 // not vary.
 func (p *PlateModel) effectInModel(g *plateGroup, column int) hbm.Term {
+	if outer := p.columnOf(g, column); outer != nil {
+		return outer
+	}
 	if p.choice == nil {
 		return g.effects[column]
 	}

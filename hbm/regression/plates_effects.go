@@ -10,7 +10,7 @@ import (
 // given everything before, and the rows, with the effects of later columns integrated out.
 func (p *PlateModel) aroundEffects(g *plateGroup, s *sites, column int) []hbm.Option {
 	if s == nil {
-		return nil
+		return p.aroundNested(g)
 	}
 	d, inputs := p.effectDensity(g, s, column)
 	say := hbm.Around
@@ -37,6 +37,7 @@ type effectDensity struct {
 	before               []int // effects of the columns before
 	sigma, population, a int   // σ, β and A
 	above                []int // effects of each column of each grouping above
+	crossed              []int // of each column: what effects of crossed groupings take from t
 }
 
 // effectDensity is that of a column, with its inputs.
@@ -63,6 +64,11 @@ func (p *PlateModel) effectDensity(g *plateGroup, s *sites, column int) (*effect
 	for _, h := range s.above {
 		for c := range h.effects {
 			d.above = append(d.above, at(p.effectInModel(h, c)))
+		}
+	}
+	if p.outer != nil {
+		for c := range g.Columns {
+			d.crossed = append(d.crossed, at(p.crossed(c)))
 		}
 	}
 	inputs, d.presence = p.withPresence(inputs)
@@ -115,6 +121,9 @@ func (d *effectDensity) rest(values []*Node, c siteNodes) []*Node {
 			}
 		}
 		effects = effects[columns:]
+	}
+	for i, at := range d.crossed {
+		rest[i] = Sub(rest[i], values[at])
 	}
 	return rest
 }

@@ -38,16 +38,13 @@ func (r *Regression) rowSites() (own *Regression, curvature, position []float64,
 		}
 		return own, curvature, position, true
 	}
-	if r.anchors == nil || !r.Frame.Response.LogConcave() || r.noise >= 0 || r.categories != nil {
+	normal := r.globalLaplace()
+	if normal == nil || !r.Frame.Response.LogConcave() || r.noise >= 0 || r.categories != nil {
 		return nil, nil, nil, false
 	}
 	full := len(r.space.masks) - 1
-	mode, _, ok := r.anchors.normal(full)
-	if !ok {
-		return nil, nil, nil, false
-	}
 	l := newLaplaceEffects(own)
-	p := l.proposal(r.space.masks[full], mode.RawVector().Data)
+	p := l.proposal(r.space.masks[full], normal.coordinates(full, r.Dim()))
 	if !p.climb() {
 		return nil, nil, nil, false
 	}
@@ -62,12 +59,13 @@ func (r *Regression) rowSites() (own *Regression, curvature, position []float64,
 	return own, curvature, position, true
 }
 
-// sitesOf are those of a grouping that lies in all others, and nil elsewhere.
+// sitesOf are those of a grouping that lies in all others, or that outerEffects leave, and nil
+// elsewhere.
 func (p *PlateModel) sitesOf(g *plateGroup) *sites {
 	r := p.regression
 	s := &sites{group: g}
 	for _, other := range p.groups {
-		if other == g {
+		if other == g || p.outer != nil {
 			continue
 		}
 		if !g.plate.Determines(other.plate) {
@@ -79,15 +77,7 @@ func (p *PlateModel) sitesOf(g *plateGroup) *sites {
 	if !ok {
 		return nil
 	}
-	find := func(of *plateGroup) *varyingGroup {
-		for k, candidate := range r.groups {
-			if candidate == of.varyingGroup {
-				return own.groups[k]
-			}
-		}
-		panic("regression: a grouping is not of the regression")
-	}
-	group, q := find(g), len(g.Columns)
+	group, q := r.groupIn(own, g.varyingGroup), len(g.Columns)
 	s.size = []int{q * q, q}
 	designs := []*mat.Dense{group.z, nil}
 	add := func(design *mat.Dense) {
@@ -98,7 +88,7 @@ func (p *PlateModel) sitesOf(g *plateGroup) *sites {
 		add(design)
 	}
 	for _, other := range s.above {
-		add(find(other).z)
+		add(r.groupIn(own, other.varyingGroup).z)
 	}
 	width := 0
 	for _, size := range s.size {

@@ -142,7 +142,7 @@ func (r *Record) FamilyRun(family hbm.Family) FamilyRun {
 	}
 	fit := hbm.Config{Family: family, Encoding: r.Encoding, Flow: r.Flow, Draws: r.Batch, Amortize: r.Amortize, Steps: r.Steps, DType: r.DType, Seed: r.Seed}.WithDefaults()
 	r.Flow, r.Steps, r.DType = fit.Flow, fit.Steps, fit.DType
-	return FamilyRun{Fit: fit, Members: r.Members, Certify: hbm.CertifyConfig{Draws: r.CertifyDraws}}
+	return FamilyRun{Fit: fit, Members: r.Members, Certify: hbm.CertifyConfig{Draws: r.CertifyDraws}, MaxTime: r.MaxTime()}
 }
 
 // writeTables writes result.json and the tables of a result to a run directory.
