@@ -113,7 +113,7 @@ func (s *solver) afterSum(now SolveRound) error {
 	case !s.best.Complete || s.cfg.Fit.Begin != nil || now.Divergence <= closeDivergence || s.plan.Unhelpful > 0 || s.exhausted() || s.late():
 		return s.begin(finished, s.plan.Work, "no more is needed", fmt.Sprintf("the sum over %s", english.Count(s.best.ModelsChecked, "model")))
 	}
-	return s.trainNext(fmt.Sprintf("the answer is there, and q is %.2g nats from it", now.Divergence))
+	return s.trainNext(fmt.Sprintf("the answer is there, and q is %.1f nats from it", now.Divergence))
 }
 
 // next decides what is next after a glance, with the masses of models if it went over models alone.

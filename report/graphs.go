@@ -92,7 +92,12 @@ func (v *discovery) answer() []string {
 		}
 	}
 	first := fmt.Sprintf("Of the %s of columns, %s joined directly with probability above %g: %s", counted(n*(n-1)/2, "pair"), grouped(len(sure))+" "+english.Form(len(sure), "is", "are"), certain, list(sure))
-	if len(sure) == 0 {
+	switch {
+	case len(sure) == 0 && n == 2:
+		first = fmt.Sprintf("The two columns are not joined directly with probability above %g", certain)
+	case n == 2:
+		first = fmt.Sprintf("The two columns are joined directly with probability above %g", certain)
+	case len(sure) == 0:
 		first = fmt.Sprintf("None of the %s of columns is joined directly with probability above %g", counted(n*(n-1)/2, "pair"), certain)
 	}
 	if len(likely) > 0 {
@@ -105,7 +110,7 @@ func (v *discovery) answer() []string {
 	case len(open) == 0:
 		second = fmt.Sprintf("The table determines the direction of all of them: %s.", list(directed))
 	case len(directed) > 0:
-		second = fmt.Sprintf("It determines the direction of %s, but not of %s.", list(directed), list(open))
+		second = fmt.Sprintf("The table determines the direction of %s, but not of %s.", list(directed), list(open))
 	}
 	third := fmt.Sprintf("On average a graph has %s edges.", picture.Number(float64(v.result.ExpectedEdges)))
 	if len(v.result.Classes) > 0 {

@@ -37,7 +37,13 @@ func readContent(path string) ([]byte, error) {
 		return nil, fmt.Errorf("cannot read the table: %w", err)
 	}
 	defer file.Close()
-	if info, err := file.Stat(); err == nil && info.Size() > maxFileBytes {
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("cannot read the table: %w", err)
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a directory; want a CSV or Parquet file", path)
+	case info.Size() > maxFileBytes:
 		return nil, tooLarge(path, fmt.Sprintf("%.1f GiB", float64(info.Size())/(1<<30)))
 	}
 	content, err := readBounded(path, file, maxFileBytes)

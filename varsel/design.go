@@ -374,7 +374,7 @@ func handleMissing(t *table.Table, used []string, policy NAPolicy) (*table.Table
 	if policy == DropNA && !t.Empty(counts) {
 		return t.DropMissing(used)
 	}
-	return nil, 0, fmt.Errorf("%s: %w in %d of %s (of %s): %s; drop the rows (NA policy drop) or exclude the columns",
+	return nil, 0, fmt.Errorf("%s: %w in %d of %s (of %s): %s; leave out the rows or exclude the columns",
 		t.Path, ErrMissingValues, len(counts), english.Count(len(used), "used column"), english.Count(t.Rows(), "row"), t.DescribeMissing(counts))
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"time"
 
@@ -76,7 +77,7 @@ func trainingLine(info vti.Info, single bool) string {
 
 // trainingPace adds to a line how fast training is, and what is left.
 func trainingPace(line string, step, steps, nonFinite int, stepsPerSecond float64) string {
-	line += fmt.Sprintf("  %.3g steps/s", stepsPerSecond)
+	line += "  " + rateText(stepsPerSecond) + " steps/s"
 	if stepsPerSecond > 0 && step > 1 { // the first step includes compilation
 		line += "  " + timeText(float64(steps-step)/stepsPerSecond) + " left"
 	}
@@ -84,6 +85,15 @@ func trainingPace(line string, step, steps, nonFinite int, stepsPerSecond float6
 		line += fmt.Sprintf("  (%d draws not finite)", nonFinite)
 	}
 	return line
+}
+
+// rateText rounds a number a second to three digits.
+func rateText(rate float64) string {
+	if rate < 1000 {
+		return fmt.Sprintf("%.3g", rate)
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(rate))-2)
+	return fmt.Sprintf("%.0f", math.Round(rate/unit)*unit)
 }
 
 // timeText rounds a time to what is worth reading.
@@ -106,7 +116,7 @@ func newPace() pace { return pace{time.Now()} }
 // text is the average speed so far and the time left.
 func (p pace) text(done, total int) string {
 	rate := float64(done) / time.Since(p.started).Seconds()
-	return fmt.Sprintf("%.3g/s  %s left", rate, timeText(float64(total-done)/rate))
+	return rateText(rate) + "/s  " + timeText(float64(total-done)/rate) + " left"
 }
 
 // reportEvery is the number of steps between reports. A report costs a synchronisation: rare enough
