@@ -23,65 +23,11 @@ type exactGraphs struct {
 // its categories.
 func exactDag(data *dag.Data, model dag.ModelOptions) (*exactGraphs, error) {
 	nodes := data.Nodes()
-	type family struct {
-		moments modelMoments
-		parents []int
-	}
-	families := make([]map[int]family, nodes)
+	families := make([]map[int]exactFamily, nodes)
 	for j := range nodes {
-		families[j] = make(map[int]family)
-		var rows []int
-		for i := range data.Rows() {
-			if data.Counted == nil || data.Counted[i][j] {
-				rows = append(rows, i)
-			}
-		}
-		x := mat.NewDense(len(rows), nodes, nil)
-		for c := range nodes {
-			values := make([]float64, len(rows))
-			for k, i := range rows {
-				values[k] = data.X.At(i, c)
-			}
-			if model.Mechanism == dag.Linear && data.Counted != nil && data.Scaling != dag.Unscaled {
-				floats.AddConst(-stat.Mean(values, nil), values)
-			}
-			x.SetCol(c, values)
-		}
-		y := mat.Col(nil, j, x)
-		p := &regressionProblem{
-			x: x, y: y, priorMean: make([]float64, nodes), priorSD: slices.Repeat([]float64{model.PriorSD}, nodes),
-			sigma: model.Sigma, logSigmaMean: math.Log(stat.StdDev(y, nil)), logSigmaSD: logScaleSD,
-		}
-		for set := range 1 << nodes {
-			if set>>j&1 == 1 {
-				continue
-			}
-			var parents []int
-			for i := range nodes {
-				if set>>i&1 == 1 {
-					parents = append(parents, i)
-				}
-			}
-			var values [][]float64
-			for _, i := range parents {
-				values = append(values, mat.Col(nil, i, x))
-			}
-			var moments modelMoments
-			var err error
-			switch model.Mechanism {
-			case dag.Categorical:
-				moments.logEvidence = bdeuOf(data, j, parents, y, values, model.ImaginarySampleSize)
-			case dag.BGe:
-				moments, err = bgePosterior(y, values)
-			case dag.Mixed:
-				moments, err = mixedOf(data, j, parents, y, values)
-			default:
-				moments, err = p.gaussian(parents)
-			}
-			if err != nil {
-				return nil, err
-			}
-			families[j][set] = family{moments, parents}
+		var err error
+		if families[j], err = exactFamilies(data, model, j); err != nil {
+			return nil, err
 		}
 	}
 	graphs := acyclic(nodes)
@@ -91,7 +37,81 @@ func exactDag(data *dag.Data, model dag.ModelOptions) (*exactGraphs, error) {
 			logs[g] += families[j][set].moments.logEvidence
 		}
 	}
-	total := floats.LogSumExp(logs)
+	return averageGraphs(graphs, logs, families), nil
+}
+
+// exactFamily is the posterior of a node given its parents.
+type exactFamily struct {
+	moments modelMoments
+	parents []int
+}
+
+// exactFamilies are those of a node, by their sets of parents.
+func exactFamilies(data *dag.Data, model dag.ModelOptions, j int) (map[int]exactFamily, error) {
+	nodes := data.Nodes()
+	x := countedColumns(data, model, j)
+	y := mat.Col(nil, j, x)
+	p := &regressionProblem{
+		x: x, y: y, priorMean: make([]float64, nodes), priorSD: slices.Repeat([]float64{model.PriorSD}, nodes),
+		sigma: model.Sigma, logSigmaMean: math.Log(stat.StdDev(y, nil)), logSigmaSD: logScaleSD,
+	}
+	families := make(map[int]exactFamily)
+	for set := range 1 << nodes {
+		if set>>j&1 == 1 {
+			continue
+		}
+		var parents []int
+		var values [][]float64
+		for i := range nodes {
+			if set>>i&1 == 1 {
+				parents, values = append(parents, i), append(values, mat.Col(nil, i, x))
+			}
+		}
+		var moments modelMoments
+		var err error
+		switch model.Mechanism {
+		case dag.Categorical:
+			moments.logEvidence = bdeuOf(data, j, parents, y, values, model.ImaginarySampleSize)
+		case dag.BGe:
+			moments, err = bgePosterior(y, values)
+		case dag.Mixed:
+			moments, err = mixedOf(data, j, parents, y, values)
+		default:
+			moments, err = p.gaussian(parents)
+		}
+		if err != nil {
+			return nil, err
+		}
+		families[set] = exactFamily{moments, parents}
+	}
+	return families, nil
+}
+
+// countedColumns are all columns in the rows in which a node was not set from outside.
+func countedColumns(data *dag.Data, model dag.ModelOptions, j int) *mat.Dense {
+	var rows []int
+	for i := range data.Rows() {
+		if data.Counted == nil || data.Counted[i][j] {
+			rows = append(rows, i)
+		}
+	}
+	x := mat.NewDense(len(rows), data.Nodes(), nil)
+	for c := range data.Nodes() {
+		values := make([]float64, len(rows))
+		for k, i := range rows {
+			values[k] = data.X.At(i, c)
+		}
+		if model.Mechanism == dag.Linear && data.Counted != nil && data.Scaling != dag.Unscaled {
+			floats.AddConst(-stat.Mean(values, nil), values)
+		}
+		x.SetCol(c, values)
+	}
+	return x
+}
+
+// averageGraphs are the averages over graphs with these log densities, not normalised.
+func averageGraphs(graphs [][]int, logs []float64, families []map[int]exactFamily) *exactGraphs {
+	nodes, total := len(families), floats.LogSumExp(logs)
 	out := &exactGraphs{
 		logEvidence: total,
 		edges:       mat.NewDense(nodes, nodes, nil), meanIn: mat.NewDense(nodes, nodes, nil), sdIn: mat.NewDense(nodes, nodes, nil),
@@ -126,7 +146,7 @@ func exactDag(data *dag.Data, model dag.ModelOptions) (*exactGraphs, error) {
 			out.sdIn.Set(i, j, math.Sqrt(out.sdIn.At(i, j)/out.edges.At(i, j)))
 		}
 	}
-	return out, nil
+	return out
 }
 
 // bdeuOf is bdeuEvidence of a node, whose values are codes of levels as its parents' are.
