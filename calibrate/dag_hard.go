@@ -41,6 +41,25 @@ func (h HardDag) draw(random *rand.Rand) *dagProblem {
 		return h.drawDiscrete(random)
 	}
 	p := &dagProblem{record: h.Record}
+	p.drawModel(random)
+	nodes := 2 + random.IntN(3)
+	rows := []int{3, 4, 5, 6, 8, 12, 20, 50, 200}[random.IntN(9)]
+	graphs := acyclic(nodes)
+	n := newNastyNodes(graphs[random.IntN(len(graphs))], rows, random)
+	n.drawColumns(rows, random)
+	n.rescale(random)
+	p.csv = columnsCSV(n.columns)
+	if n.intervene {
+		p.record.Columns.Intervened = "target"
+		p.flags = append(p.flags, "--intervened target")
+		p.csv = withTargets(p.csv, n.set)
+	}
+	p.about = fmt.Sprintf("dag, %v, %d rows, %d nodes; %s", p.record.Model.Mechanism, rows, nodes, strings.Join(n.about, " "))
+	return p
+}
+
+// drawModel draws the mechanism, if any will do, the prior over graphs, and whether σ is known.
+func (p *dagProblem) drawModel(random *rand.Rand) {
 	model := &p.record.Model
 	if model.Mechanism == dag.AnyMechanism {
 		model.Mechanism = []dag.Mechanism{dag.BGe, dag.Linear}[random.IntN(2)]
@@ -53,85 +72,100 @@ func (h HardDag) draw(random *rand.Rand) *dagProblem {
 		model.Sigma = math.Pow(10, uniform(random, -2, 0.5))
 		p.flags = append(p.flags, fmt.Sprintf("--sigma %.17g", model.Sigma))
 	}
-	nodes := 2 + random.IntN(3)
-	rows := []int{3, 4, 5, 6, 8, 12, 20, 50, 200}[random.IntN(9)]
-	var about []string
-	graphs := acyclic(nodes)
-	parents := graphs[random.IntN(len(graphs))]
-	noise := make([]float64, nodes)
-	heavy := make([]bool, nodes)
-	for j := range noise {
-		noise[j] = 1
+}
+
+// nastyNodes are columns of numbers along a graph.
+type nastyNodes struct {
+	parents   []int // sets
+	noise     []float64
+	heavy     []bool // noise with a heavy tail
+	intervene bool
+	set       []int   // the node that was set in each row, or −1
+	far       float64 // to where nodes are set
+	columns   [][]float64
+	about     []string // what is nasty
+}
+
+// newNastyNodes draws the noise of each node, and where nodes are set from outside.
+func newNastyNodes(parents []int, rows int, random *rand.Rand) *nastyNodes {
+	nodes := len(parents)
+	n := &nastyNodes{parents: parents, noise: make([]float64, nodes), heavy: make([]bool, nodes), set: make([]int, rows)}
+	for j := range n.noise {
+		n.noise[j] = 1
 		switch u := random.Float64(); {
 		case u < 0.3 && parents[j] != 0:
-			noise[j] = math.Pow(10, uniform(random, -9, -0.5))
-			about = append(about, fmt.Sprintf("v%d noise %.0e", j+1, noise[j]))
+			n.noise[j] = math.Pow(10, uniform(random, -9, -0.5))
+			n.about = append(n.about, fmt.Sprintf("v%d noise %.0e", j+1, n.noise[j]))
 		case u < 0.45:
-			heavy[j] = true
-			about = append(about, fmt.Sprintf("v%d heavy", j+1))
+			n.heavy[j] = true
+			n.about = append(n.about, fmt.Sprintf("v%d heavy", j+1))
 		}
 	}
-	set := make([]int, rows) // the node that was set in each row, or −1
-	intervene := random.Float64() < 0.3 && rows >= 12
-	far := 0.0
-	for i := range set {
-		set[i] = -1
-		if intervene && random.Float64() < 0.3 {
-			set[i] = random.IntN(nodes)
+	n.intervene = random.Float64() < 0.3 && rows >= 12
+	for i := range n.set {
+		n.set[i] = -1
+		if n.intervene && random.Float64() < 0.3 {
+			n.set[i] = random.IntN(nodes)
 		}
 	}
-	if intervene {
-		far = math.Pow(10, uniform(random, 0, 2))
-		about = append(about, fmt.Sprintf("interventions %.0f away", far))
+	if n.intervene {
+		n.far = math.Pow(10, uniform(random, 0, 2))
+		n.about = append(n.about, fmt.Sprintf("interventions %.0f away", n.far))
 	}
-	columns := make([][]float64, nodes)
-	for _, j := range topological(parents) {
-		columns[j] = make([]float64, rows)
-		weights := make([]float64, nodes)
+	return n
+}
+
+// drawColumns draws the rows of each node given its parents.
+func (n *nastyNodes) drawColumns(rows int, random *rand.Rand) {
+	n.columns = make([][]float64, len(n.parents))
+	for _, j := range topological(n.parents) {
+		n.columns[j] = make([]float64, rows)
+		weights := make([]float64, len(n.parents))
 		for from := range weights {
 			weights[from] = random.NormFloat64()
 		}
 		for i := range rows {
 			e := random.NormFloat64()
-			if heavy[j] {
+			if n.heavy[j] {
 				e /= math.Sqrt(random.ExpFloat64())
 			}
-			v := noise[j] * e
+			v := n.noise[j] * e
 			for from, w := range weights {
-				if parents[j]>>from&1 == 1 {
-					v += w * columns[from][i]
+				if n.parents[j]>>from&1 == 1 {
+					v += w * n.columns[from][i]
 				}
 			}
-			if set[i] == j {
-				v = far + random.NormFloat64()
+			if n.set[i] == j {
+				v = n.far + random.NormFloat64()
 			}
-			columns[j][i] = v
+			n.columns[j][i] = v
 		}
 	}
-	for j, column := range columns {
+}
+
+// rescale gives some columns units and an origin far from one and zero.
+func (n *nastyNodes) rescale(random *rand.Rand) {
+	for j, column := range n.columns {
 		if random.Float64() < 0.3 {
 			scale := math.Pow(10, uniform(random, -12, 12))
 			shift := scale * random.NormFloat64() * math.Pow(10, uniform(random, 0, 5))
-			about = append(about, fmt.Sprintf("v%d×%.0e", j+1, scale))
+			n.about = append(n.about, fmt.Sprintf("v%d×%.0e", j+1, scale))
 			for i := range column {
 				column[i] = shift + scale*column[i]
 			}
 		}
 	}
-	p.csv = columnsCSV(columns)
-	if intervene {
-		p.record.Columns.Intervened = "target"
-		p.flags = append(p.flags, "--intervened target")
-		lines := strings.Split(strings.TrimSpace(string(p.csv)), "\n")
-		lines[0] += ",target"
-		for i, j := range set {
-			lines[i+1] += ","
-			if j >= 0 {
-				lines[i+1] += fmt.Sprintf("v%d", j+1)
-			}
+}
+
+// withTargets adds the column of the nodes that were set.
+func withTargets(csv []byte, set []int) []byte {
+	lines := strings.Split(strings.TrimSpace(string(csv)), "\n")
+	lines[0] += ",target"
+	for i, j := range set {
+		lines[i+1] += ","
+		if j >= 0 {
+			lines[i+1] += fmt.Sprintf("v%d", j+1)
 		}
-		p.csv = []byte(strings.Join(lines, "\n") + "\n")
 	}
-	p.about = fmt.Sprintf("dag, %v, %d rows, %d nodes; %s", model.Mechanism, rows, nodes, strings.Join(about, " "))
-	return p
+	return []byte(strings.Join(lines, "\n") + "\n")
 }

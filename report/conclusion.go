@@ -1,16 +1,20 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/modelcheck"
 )
 
+// computationBadge names the verdict on the computation.
+const computationBadge = "Computation"
+
 // computation is the badge of the verdict on the computation; nil says that the answer is an exact
 // sum over all models.
 func computation(v *verdict.Verdict, reasons []string) badge {
-	b := badge{Name: "Computation", Reasons: reasons}
+	b := badge{Name: computationBadge, Reasons: reasons}
 	if v == nil {
 		b.Kind, b.Word, b.Text = "good", "exact", "Every model was counted; nothing is approximated."
 		return b
@@ -46,6 +50,14 @@ func model(check *modelcheck.Report) badge {
 		b.Reasons = append(b.Reasons, f.What+" ("+f.Where+")")
 	}
 	return b
+}
+
+// warn begins an answer whose computation failed with that, as its first sentence is also read alone.
+func (a *article) warn() {
+	failed := func(b badge) bool { return b.Name == computationBadge && b.Kind == "bad" }
+	if len(a.Answer) > 0 && slices.ContainsFunc(a.Marks, failed) {
+		a.Answer[0] = "The computation failed, and what follows is not to be used. " + a.Answer[0]
+	}
 }
 
 // next says what to do next: about the computation, about the model, and else.

@@ -40,7 +40,7 @@ func (s *source) regressionArticle(result *regression.Result) *article {
 			result.ModelCheck, v.otherwise()),
 	}
 	if level == nil {
-		a.Marks[0] = badge{Kind: "fair", Name: "Computation", Word: "not checked", Text: "The answer of a family fitted before was not weighed against this table."}
+		a.Marks[0] = badge{Kind: "fair", Name: computationBadge, Word: "not checked", Text: "The answer of a family fitted before was not weighed against this table."}
 	}
 	a.rest = func(ctx context.Context) (list []section, err error) {
 		if len(result.Terms) > 0 {

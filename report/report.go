@@ -168,7 +168,9 @@ func readAnd[R any](s *source, begin func(*source, *R) *article) (*article, erro
 	if err := rundir.ReadResult(s.dir, result); err != nil {
 		return nil, err
 	}
-	return begin(s, result), nil
+	a := begin(s, result)
+	a.warn()
+	return a, nil
 }
 
 // pictures are all pictures of an article, those that are drawn on.
