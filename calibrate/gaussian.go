@@ -78,7 +78,7 @@ type conjugate struct {
 	v           mat.Dense // right singular vectors
 	along       []float64 // of the response less its prior mean, on the left singular vectors
 	rest        float64   // the square of what is left of it
-	// outside is, of each coefficient, the share of its prior variance that no row says anything of.
+	// outside is the share of the prior variance of each coefficient that no row says anything of.
 	outside []float64
 }
 

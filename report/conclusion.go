@@ -52,7 +52,8 @@ func model(check *modelcheck.Report) badge {
 	return b
 }
 
-// warn begins an answer whose computation failed with that, as its first sentence is also read alone.
+// warn begins an answer whose computation failed with that, as its first sentence is also read
+// alone.
 func (a *article) warn() {
 	failed := func(b badge) bool { return b.Name == computationBadge && b.Kind == "bad" }
 	if len(a.Answer) > 0 && slices.ContainsFunc(a.Marks, failed) {
