@@ -12,7 +12,7 @@ import (
 //
 //	u = mean + L (δ + exp(κ) ∘ y),   δ = κ = 0,   |κ| < 1,
 //
-// with y standard normal, or a flow of that. mean is [U], and scale L is lower triangular [U, U];
+// with y standard normal, or a flow of that. mean is [U], and scale L is triangular [U, U];
 // of a number they may have no axes. Both may depend on the variables before it and on constants.
 // Other families leave it aside.
 func Around(mean, scale Term) Option {

@@ -38,6 +38,9 @@ func (w *weighedModels) weigh(ctx gocontext.Context, k int, cfg hbm.CertifyConfi
 	if err != nil {
 		return err
 	}
+	if own := w.draws[k].certificate; own != nil && c.Late && c.Draws < own.Draws {
+		return nil // the time was over: what is known already tells more
+	}
 	w.draws[k].certificate = c
 	w.models[k].sample = &integrate.Sample{Points: make([][]float64, c.Draws)}
 	w.models[k].weights = psis.Result{K: c.KHat, ESS: c.ESS, LogMean: c.LogEvidence, LogMeanSE: c.LogEvidenceSE, NonFinite: c.NonFinite, N: c.Draws}

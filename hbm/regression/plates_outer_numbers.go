@@ -243,6 +243,12 @@ func (r *Regression) outerRotation(o *outerEffects, mask []bool, theta, g []floa
 	full.Product(f.T(), mat.NewDense(n, n, g), f)
 	var places []int
 	rotation := make([]float64, n*n)
+	if o.dense {
+		for k := range n {
+			rotation[k*n+k] = 1
+		}
+		return rotation
+	}
 	for k, in := range o.present(mask) {
 		if in {
 			places = append(places, k)

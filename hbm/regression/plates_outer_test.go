@@ -64,6 +64,29 @@ func nestedRows(seed uint64) string {
 	return text.String()
 }
 
+// threeCrossed are rows of a third of the combinations of 10 of a, 2 of b and 4 of c.
+func threeCrossed(seed uint64) string {
+	random := rand.New(rand.NewPCG(seed, 3))
+	effects := [3][]float64{}
+	for k, levels := range []int{10, 2, 4} {
+		for range levels {
+			effects[k] = append(effects[k], 1.2*random.NormFloat64())
+		}
+	}
+	var text strings.Builder
+	text.WriteString("y,a,b,c\n")
+	for a, left := range effects[0] {
+		for b, middle := range effects[1] {
+			for c, right := range effects[2] {
+				if random.Float64() < 0.35 {
+					fmt.Fprintf(&text, "%v,a%d,b%d,c%d\n", left+middle+right+0.5*random.NormFloat64(), a, b, c)
+				}
+			}
+		}
+	}
+	return text.String()
+}
+
 // logGiven is log p(y, β, h) of a gaussian regression with all groupings summed out of a dense
 // covariance of the rows, at coordinates θ of a model.
 func logGiven(r *Regression, mask []bool, theta []float64) float64 {
@@ -176,7 +199,10 @@ func TestFamiliesOfSeveralGroupings(t *testing.T) {
 		"crossed gaussian": {crossedRows(2), "y ~ x + (1 | a) + (1 | b)", GaussianResponse},
 		"crossed slope":    {crossedRows(3), "y ~ x + (1 | a) + (x | b)", GaussianResponse},
 		"crossed binary":   {crossedRows(4), "k ~ x + (1 | a) + (1 | b)", LogisticResponse},
-		"nested counts":    {schools, "y ~ x + (1 | school/class)", PoissonResponse},
+		// whose weights looked well while draws missed a tenth of the evidence, with effects
+		// independent in the coordinates of the mean of the hyperparameters
+		"three crossed": {threeCrossed(5), "y ~ 1 + (1 | a) + (1 | b) + (1 | c)", GaussianResponse},
+		"nested counts": {schools, "y ~ x + (1 | school/class)", PoissonResponse},
 	} {
 		r := newRegression(t, frameOf(t, at.rows, FrameOptions{Formula: at.formula, Response: at.response}), Options{})
 		device := open(t, gpu.CPU)
