@@ -40,11 +40,17 @@ const (
 	// CollapsedChains: tempered chains over models and latent variables, parameters integrated out
 	// (CollapsedTarget), which annealed populations check instead of weights.
 	CollapsedChains
+	// BirthsAndDeaths: chains over models whose members come and go by their odds
+	// (BirthDeathTarget), which tempered chains check.
+	BirthsAndDeaths
 )
 
-var basisNames = [...]string{Weights: "weights", ExactSum: "exact sum", Chains: "chains", CollapsedChains: "chains without parameters"}
+var basisNames = [...]string{
+	Weights: "weights", ExactSum: "exact sum", Chains: "chains", CollapsedChains: "chains without parameters", BirthsAndDeaths: "births and deaths",
+}
 
-// String is the basis in words: "weights", "exact sum", "chains" or "chains without parameters".
+// String is the basis in words: "weights", "exact sum", "chains", "chains without parameters" or
+// "births and deaths".
 func (b Basis) String() string { return basisNames[b] }
 
 // MarshalText writes what String returns.

@@ -34,15 +34,25 @@ func certifyByChains(ctx context.Context, e *evaluator, weights *Certificate, cf
 	return chainsCertificate(e, chains, length.rHat, cfg.stream)
 }
 
-// chainsCertificate is what chains show, which agree at an R-hat of at most mixed.
+// chainsCertificate is what tempered chains show, which agree at an R-hat of at most mixed.
 func chainsCertificate(e *evaluator, chains *rjmcmc.Result, mixed float64, stream string) (*Certificate, error) {
+	log, se := chains.LogEvidence()
+	c, err := certificateOfChains(e, chains, mixed, stream, log, se)
+	if err == nil && math.IsNaN(c.LogEvidence) {
+		c.lower(Doubtful, "the chains have not mixed at every temperature (R-hat %.3g), so that their evidence is not resolved", chains.LadderRHat())
+	}
+	return c, err
+}
+
+// certificateOfChains is what chains show, whose log evidence is given.
+func certificateOfChains(e *evaluator, chains *rjmcmc.Result, mixed float64, stream string, logEvidence, se float64) (*Certificate, error) {
 	worst := worstOf(e.target.Space(), chains)
 	if math.IsNaN(worst.RHat) {
 		worst.RHat, worst.ESS = math.Inf(1), 0
 	}
 	// antithetic draws may count for more than they are
 	c := &Certificate{Basis: Chains, KHat: math.NaN(), RHat: worst.RHat, mixedRHat: mixed, ESS: min(worst.ESS, float64(chains.Draws())), Draws: chains.Draws()}
-	c.LogEvidence, c.LogEvidenceSE = chains.LogEvidence()
+	c.LogEvidence, c.LogEvidenceSE = logEvidence, se
 	sample := &c.Sample
 	sample.Theta = mat.NewDense(chains.Draws(), chains.Dim, nil)
 	for draw := range chains.Draws() {
@@ -65,13 +75,7 @@ func chainsCertificate(e *evaluator, chains *rjmcmc.Result, mixed float64, strea
 		c.Proposed = append(c.Proposed, rowsOf(codes, chains.Sites)...)
 	}
 	c.gather()
-	if err := c.conclude(e); err != nil {
-		return nil, err
-	}
-	if math.IsNaN(c.LogEvidence) {
-		c.lower(Doubtful, "the chains have not mixed at every temperature (R-hat %.3g), so that their evidence is not resolved", chains.LadderRHat())
-	}
-	return c, nil
+	return c, c.conclude(e)
 }
 
 // checkingStarts are models of four kinds in which the chains that check a certificate start, in

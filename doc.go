@@ -100,6 +100,7 @@
 //	witness.go           what earlier certificates and chains have found
 //	certify_witness.go   weights of it under a certificate's proposals
 //	certify_chains.go    tempered chains that check weights
+//	certify_births.go    chains over models whose items come and go by their odds
 //	certify_collapsed.go annealed populations and chains over models and latent variables
 //	chain_length.go      how long they are, and when they go on
 //	certify_agreement.go when weights and chains agree

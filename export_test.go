@@ -121,3 +121,10 @@ func (c CertifyConfig) WithWitness(code []int32, theta []float64, logMass float6
 	c.witnesses = append(slices.Clone(c.witnesses), []witness{{Code: code, Theta: theta, LogMass: logMass}})
 	return c
 }
+
+// CertifyBirths certifies by births and deaths, whether or not weights would do.
+func (p *Posterior) CertifyBirths(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
+	cfg = cfg.withDefaults()
+	cfg.stream = "births"
+	return certifyBirths(ctx, p.evaluator, newModelMasses(p.evaluator, evidencesOf(p.evaluator)), cfg)
+}

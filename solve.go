@@ -54,6 +54,8 @@ func (s *solver) solve(ctx context.Context) (*Solution, error) {
 		switch s.plan.Next {
 		case collapsing:
 			err = s.collapse(ctx)
+		case birthing:
+			err = s.births(ctx)
 		case glancing:
 			err = s.glance(ctx)
 		case training:

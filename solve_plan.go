@@ -16,6 +16,7 @@ const (
 	glancing   stage = "glance"
 	training   stage = "train"
 	certifying stage = "certify"
+	birthing   stage = "births"
 	finished   stage = "finished"
 )
 
@@ -34,6 +35,8 @@ type plan struct {
 	// ByDraws reports whether weights are those of draws of q even where evidences are known or
 	// estimated without it.
 	ByDraws bool
+	// Born reports whether births and deaths have been tried.
+	Born bool `json:",omitempty"`
 	// CutShort reports whether the collapsed posterior was given up for want of time.
 	CutShort bool `json:",omitempty"`
 	// Last reports whether the next full certificate is the last: there is nothing left to try.

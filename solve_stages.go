@@ -93,6 +93,45 @@ func (s *solver) collapse(ctx context.Context) error {
 	return s.begin(glancing, Starting, c.Reasons[0], "weights of q")
 }
 
+// mayBear reports whether births and deaths are next where weights over models are not good enough,
+// and q(m) has been fitted to the models found.
+func (s *solver) mayBear() bool {
+	return !s.plan.Born && !s.cfg.Untrained && birthsOf(s.t.evaluator) != nil
+}
+
+// births certifies by births and deaths. Where that does not earn trust, what was next without them
+// is.
+func (s *solver) births(ctx context.Context) error {
+	s.say(s.plan.Why, "chains over models whose members come and go by their odds")
+	s.plan.Born = true
+	cfg := s.cfg.Certify
+	cfg.stream, cfg.keepModels = "births", s.cfg.Untrained
+	limited, cancel := s.limited(ctx, birthShare)
+	defer cancel()
+	c, err := certifyBirths(limited, s.t.evaluator, newModelMasses(s.t.evaluator, evidencesOf(s.t.evaluator)), cfg)
+	switch {
+	case ctx.Err() != nil:
+		return s.stopped(err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return s.begin(glancing, Refining, "that took too long", "weights over models")
+	case err != nil:
+		return s.begin(glancing, Refining, "that failed ("+err.Error()+")", "weights over models")
+	}
+	if s.last != nil {
+		if missed := missedByChains(s.last, c); missed != "" {
+			c.lower(Doubtful, "chains of births and deaths missed what weights have: %s", missed)
+		}
+	}
+	s.report(c, true)
+	if s.best, s.last = c, c; c.Verdict == Trusted {
+		return s.begin(finished, Weighing, "done", c.Verdict.String())
+	}
+	return s.begin(glancing, Refining, c.Reasons[0], "weights over models")
+}
+
+// birthShare is the part of MaxTime after which births and deaths end. Chosen by hand.
+const birthShare = 0.9
+
 // needsPilot reports whether q(m) is a network that has learned nothing yet, and weights are those
 // of its draws.
 func (s *solver) needsPilot() bool {
@@ -136,6 +175,8 @@ func (s *solver) next(ctx context.Context, now SolveRound, masses *modelMasses) 
 		}
 		s.plan.Last = true
 		return s.begin(certifying, Weighing, why, "the last certificate")
+	case masses != nil && len(s.plan.Rounds) > 1 && s.mayBear():
+		return s.begin(birthing, Weighing, why, "births and deaths")
 	case masses != nil && s.plan.Unhelpful < patience:
 		if err := masses.fit(ctx); err != nil {
 			return s.stopped(err)

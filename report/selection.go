@@ -318,6 +318,9 @@ func (v *selection) earned(level *verdict.Verdict, reasons []string) section {
 		if c.Basis == vti.CollapsedChains {
 			second = "yes: annealed populations and tempered chains agree"
 		}
+		if c.Basis == vti.BirthsAndDeaths {
+			second = "yes: two sets of chains, of which one is tempered, agree"
+		}
 		add("confirmed by a second method", map[bool]string{true: second, false: "not needed, or not done"}[c.Confirmed])
 	}
 	if d := r.Diagnostics; d != nil {

@@ -1,0 +1,466 @@
+package varsel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/kernel"
+	"github.com/transdim/vti/rjmcmc"
+)
+
+var _ vti.BirthDeathTarget = exactSlots{}
+
+// births is the posterior over models and log σ of a Gaussian SlotTarget, for a process in
+// continuous time: a member dies at rate 1, and every other predictor is born at the rate that is
+// its posterior odds given the members. That keeps detailed balance, and a time in which hardly
+// anything can happen takes no work: the process is at once back from a poor model, by any of all
+// ways there are. Weighted by how long it stays, its jumps are those of the tempered Gibbs sampler
+// of Zanella and Roberts (2019). The odds of all predictors follow from a jump in as many
+// multiplications as there are predictors and members, given their inner products.
+type births struct {
+	target  *SlotTarget
+	first   int          // the column of the first item
+	rows    int          // of the responses, n
+	columns []float64    // fixed ones without log σ, then items [C, n]
+	fixed   int          // of them
+	norms   []float64    // their squares [C]
+	along   []float64    // their inner products with the responses less the prior mean [C]
+	size    float64      // squared length of these responses, and what no column can change
+	total   float64      // observations
+	slab    float64      // prior variance of an item
+	ridge   []float64    // prior variances of the fixed columns
+	room    atomic.Int64 // inner products that may still be kept
+	kept    []atomic.Pointer[[]float64]
+}
+
+// Settings of the process, chosen by hand, not tuned.
+const (
+	// sweepTime is how long it runs in a sweep: a member dies twice.
+	sweepTime = 2
+	// sigmaSteps of a normal density of width sigmaStep move log σ after that.
+	sigmaSteps, sigmaStep = 4, 0.25
+	// keptProducts bounds the inner products that are kept, 256 MiB; others are computed each time.
+	keptProducts = 1 << 25
+	// leastGrown is what is left of the determinant of the covariance of the responses by a death
+	// below which the rest is computed anew: updates would lose as many digits.
+	leastGrown = 1e-4
+	// jumpError is the largest error of log π, in nats, that its updates may make in a sweep: a
+	// guard against columns that rounding cannot tell apart.
+	jumpError = 1e-4
+)
+
+var vectors = kernel.VectorsOf[float64](kernel.Detect())
+
+// BirthDeath is the posterior for a process of births and deaths, without coefficients; nil where
+// predictors have several columns.
+func (t exactSlots) BirthDeath() rjmcmc.Collapsed {
+	if t.space.Width() != 1 {
+		return nil
+	}
+	bits := t.bits
+	b := &births{
+		target: t.SlotTarget, rows: len(bits.responses.y), fixed: len(t.fixed), first: t.space.Fixed(),
+		size: bits.responses.residual, total: float64(len(bits.responses.y) + bits.responses.more), slab: t.sd[len(t.sd)-1] * t.sd[len(t.sd)-1],
+	}
+	rest := slices.Clone(bits.responses.y)
+	for j := range b.fixed {
+		for i, x := range t.columns[j] {
+			rest[i] -= x * t.mean[j]
+		}
+		b.columns = append(b.columns, t.columns[j]...)
+		b.ridge = append(b.ridge, t.sd[j]*t.sd[j])
+	}
+	for item := range t.space.Items() {
+		b.columns = append(b.columns, t.columns[b.first+item]...)
+	}
+	count := len(b.columns) / b.rows
+	b.norms, b.along, b.kept = make([]float64, count), make([]float64, count), make([]atomic.Pointer[[]float64], count)
+	for c := range b.norms {
+		column := b.columns[c*b.rows : (c+1)*b.rows]
+		vectors.DotRows(b.norms[c:c+1], column, b.rows, column)
+	}
+	vectors.DotRows(b.along, b.columns, b.rows, rest)
+	for _, r := range rest {
+		b.size += r * r
+	}
+	b.room.Store(keptProducts)
+	return b
+}
+
+// products are the inner products of column c with all columns.
+func (b *births) products(c int) []float64 {
+	if known := b.kept[c].Load(); known != nil {
+		return *known
+	}
+	row := make([]float64, len(b.norms))
+	vectors.DotRows(row, b.columns, b.rows, b.columns[c*b.rows:(c+1)*b.rows])
+	if b.room.Add(-int64(len(row))) >= 0 {
+		b.kept[c].Store(&row)
+	}
+	return row
+}
+
+// Prior draws a model, with log σ at its prior mean.
+func (b *births) Prior(random *rand.Rand) (rjmcmc.CollapsedState, error) {
+	t := b.target
+	var items []int
+	for item, in := range t.bits.prior.Draw(t.space.Items(), random) {
+		if in {
+			items = append(items, item)
+		}
+	}
+	return b.state(items)
+}
+
+// Far draws a model of the largest size.
+func (b *births) Far(random *rand.Rand) (rjmcmc.CollapsedState, error) {
+	return b.state(random.Perm(b.target.space.Items())[:b.target.space.Slots()])
+}
+
+// state is a model with log σ at its prior mean, or where it is known.
+func (b *births) state(items []int) (*birthState, error) {
+	count := len(b.norms)
+	s := &birthState{births: b, at: slices.Repeat([]int{-1}, count), logSigma: b.target.bits.logScale}
+	if b.target.bits.scale >= 0 {
+		s.logSigma = b.target.bits.mean[b.target.bits.scale]
+	}
+	for _, buffer := range []*[]float64{&s.quadratic, &s.linear, &s.odds, &s.work, &s.other} {
+		*buffer = make([]float64, count)
+	}
+	for c := range b.fixed {
+		s.join(c)
+	}
+	for _, item := range items {
+		s.join(b.fixed + item)
+	}
+	if !s.refresh() {
+		return nil, fmt.Errorf("the columns of a model of %d predictors are too nearly dependent for births and deaths", len(items))
+	}
+	return s, nil
+}
+
+// birthState is a model with a noise scale. With V the covariance of the responses given them,
+// quadratic and linear are x'V⁻¹x and x'V⁻¹y of all columns x [C].
+type birthState struct {
+	*births
+	members  []int // columns, the fixed ones first
+	rowsOf   [][]float64
+	at       []int // of each column in members, or −1
+	logSigma float64
+	// logEvidence is log p(y | m, σ)
+	logEvidence                float64
+	quadratic, linear          []float64
+	odds, work, other          []float64
+	triangle, projected, inner []float64
+}
+
+// join makes a column a member.
+func (s *birthState) join(c int) {
+	s.at[c] = len(s.members)
+	s.members, s.rowsOf = append(s.members, c), append(s.rowsOf, s.products(c))
+}
+
+// leave is its opposite.
+func (s *birthState) leave(c int) {
+	k := len(s.members) - 1
+	last, at := s.members[k], s.at[c]
+	s.members[at], s.rowsOf[at], s.at[last] = last, s.rowsOf[k], at
+	s.members, s.rowsOf, s.at[c] = s.members[:k], s.rowsOf[:k], -1
+}
+
+// variance is the prior variance of a column.
+func (s *birthState) variance(c int) float64 {
+	if c < s.fixed {
+		return s.ridge[c]
+	}
+	return s.slab
+}
+
+// factorise finds the triangle L of X'X + σ²/s² over the members; false where it is not positive
+// definite.
+func (s *birthState) factorise(logSigma float64) bool {
+	k := len(s.members)
+	s.triangle = slices.Grow(s.triangle[:0], k*k)[:k*k]
+	noise := math.Exp(2 * logSigma)
+	for a, c := range s.members {
+		for e := range a + 1 {
+			v := s.rowsOf[a][s.members[e]]
+			if e == a {
+				v += noise / s.variance(c)
+			}
+			for i := range e {
+				v -= s.triangle[a*k+i] * s.triangle[e*k+i]
+			}
+			if e == a {
+				if !(v > 0) {
+					return false
+				}
+				s.triangle[a*k+a] = math.Sqrt(v)
+			} else {
+				s.triangle[a*k+e] = v / s.triangle[e*k+e]
+			}
+		}
+	}
+	return true
+}
+
+// forward solves L x = x, backward L' x = x.
+func (s *birthState) forward(x []float64) {
+	k := len(x)
+	for a := range x {
+		for i := range a {
+			x[a] -= s.triangle[a*k+i] * x[i]
+		}
+		x[a] /= s.triangle[a*k+a]
+	}
+}
+
+func (s *birthState) backward(x []float64) {
+	k := len(x)
+	for a := k - 1; a >= 0; a-- {
+		for i := a + 1; i < k; i++ {
+			x[a] -= s.triangle[i*k+a] * x[i]
+		}
+		x[a] /= s.triangle[a*k+a]
+	}
+}
+
+// evidenceAt is log p(y | m, σ), −Inf where numbers do not tell; it leaves L⁻¹X'y in
+// projected.
+func (s *birthState) evidenceAt(logSigma float64) float64 {
+	if !s.factorise(logSigma) {
+		return math.Inf(-1)
+	}
+	k := len(s.members)
+	s.projected = slices.Grow(s.projected[:0], k)[:k]
+	for a, c := range s.members {
+		s.projected[a] = s.along[c]
+	}
+	s.forward(s.projected)
+	rest, logDet := s.size, 0.0
+	for a, v := range s.projected {
+		rest -= v * v
+		logDet += 2*math.Log(s.triangle[a*k+a]) + math.Log(s.variance(s.members[a])) - 2*logSigma
+	}
+	return -s.total*(logSigma+halfLog2Pi) - 0.5*logDet - 0.5*max(rest, 0)*math.Exp(-2*logSigma)
+}
+
+// refresh computes all but the model and σ anew; false where that fails.
+func (s *birthState) refresh() bool {
+	s.logEvidence = s.evidenceAt(s.logSigma)
+	if math.IsInf(s.logEvidence, -1) || math.IsNaN(s.logEvidence) {
+		return false
+	}
+	copy(s.quadratic, s.norms)
+	copy(s.linear, s.births.along)
+	k, count := len(s.members), len(s.norms)
+	s.inner = slices.Grow(s.inner[:0], k*count)[:k*count] // L⁻¹X'X of all columns
+	for a, row := range s.rowsOf {
+		own := s.inner[a*count : (a+1)*count]
+		copy(own, row)
+		for e := range a {
+			vectors.MulScalar(s.work, s.inner[e*count:(e+1)*count], s.triangle[a*k+e])
+			vectors.Sub(own, own, s.work)
+		}
+		vectors.MulScalar(own, own, 1/s.triangle[a*k+a])
+		vectors.Mul(s.work, own, own)
+		vectors.Sub(s.quadratic, s.quadratic, s.work)
+		vectors.MulScalar(s.work, own, s.projected[a])
+		vectors.Sub(s.linear, s.linear, s.work)
+	}
+	precision := math.Exp(-2 * s.logSigma)
+	vectors.MulScalar(s.quadratic, s.quadratic, precision)
+	vectors.MulScalar(s.linear, s.linear, precision)
+	return true
+}
+
+// rates are the odds of the births of all columns, 0 of members; it returns their sum.
+func (s *birthState) rates(power float64) float64 {
+	sizes, k := s.target.sizes, len(s.members)-s.fixed
+	if k == s.target.space.Slots() || math.IsInf(sizes[k+1], -1) {
+		clear(s.odds)
+		return 0
+	}
+	vectors.MulScalar(s.work, s.quadratic, s.slab)
+	vectors.AddScalar(s.work, s.work, 1)
+	vectors.Mul(s.odds, s.linear, s.linear)
+	vectors.Div(s.odds, s.odds, s.work)
+	vectors.MulScalar(s.odds, s.odds, s.slab)
+	vectors.Log(s.work, s.work)
+	vectors.Sub(s.odds, s.odds, s.work)
+	vectors.MulScalar(s.odds, s.odds, power/2)
+	vectors.AddScalar(s.odds, s.odds, sizes[k+1]-sizes[k])
+	for _, c := range s.members {
+		s.odds[c] = math.Inf(-1)
+	}
+	if beyond := vectors.MaxOf(s.odds) - mostBirthOdds; beyond > 0 {
+		vectors.AddScalar(s.odds, s.odds, -beyond)
+	}
+	vectors.Exp(s.odds, s.odds)
+	return vectors.Sum(s.odds)
+}
+
+// mostBirthOdds keeps the odds of all predictors numbers, in proportion to each other: beyond it no
+// member dies before the next birth.
+const mostBirthOdds = 600
+
+// flip lets a column be born or die.
+func (s *birthState) flip(c int) {
+	s.factorise(s.logSigma)
+	k := len(s.members)
+	weights := slices.Grow(s.projected[:0], k)[:k]
+	for a, row := range s.rowsOf {
+		weights[a] = row[c]
+	}
+	s.projected = weights
+	s.forward(weights)
+	s.backward(weights)
+	sign := 1.0
+	if s.at[c] < 0 {
+		copy(s.other, s.products(c))
+	} else {
+		sign = -1
+		copy(s.other, s.rowsOf[s.at[c]])
+	}
+	for a, row := range s.rowsOf { // x'V⁻¹ of this column with all
+		vectors.MulScalar(s.work, row, weights[a])
+		vectors.Sub(s.other, s.other, s.work)
+	}
+	vectors.MulScalar(s.other, s.other, math.Exp(-2*s.logSigma))
+	along, grown := s.linear[c], 1+s.slab*s.other[c]
+	if sign < 0 {
+		along, grown = s.ofMember(s.at[c])
+	}
+	if grown < leastGrown {
+		s.leave(c)
+		s.refresh()
+		return
+	}
+	gain := sign * s.slab / grown
+	s.logEvidence += 0.5*gain*along*along - 0.5*math.Log(grown)
+	vectors.MulScalar(s.work, s.other, gain*along)
+	vectors.Sub(s.linear, s.linear, s.work)
+	vectors.Mul(s.other, s.other, s.other)
+	vectors.MulScalar(s.other, s.other, gain)
+	vectors.Sub(s.quadratic, s.quadratic, s.other)
+	if sign > 0 {
+		s.join(c)
+	} else {
+		s.leave(c)
+	}
+}
+
+// ofMember are x'V⁻¹y of a member and 1 − s² x'V⁻¹x, without the digits that the difference would
+// lose: with M the inverse of X'X + σ²/s² over the members they are its coefficient (M X'y)/s², and
+// M's entry times σ²/s². The triangle is that of the members.
+func (s *birthState) ofMember(at int) (along, grown float64) {
+	k := len(s.members)
+	unit, all := make([]float64, k), make([]float64, k)
+	unit[at] = 1
+	for a, c := range s.members {
+		all[a] = s.births.along[c]
+	}
+	s.forward(unit)
+	s.forward(all)
+	s.backward(all)
+	for _, u := range unit {
+		grown += u * u
+	}
+	return all[at] / s.slab, grown * math.Exp(2*s.logSigma) / s.slab
+}
+
+// pick draws a column by its odds, whose sum is given.
+func (s *birthState) pick(u float64) int {
+	const block = 128
+	last := -1
+	for first := 0; first < len(s.odds); first += block {
+		own := s.odds[first:min(first+block, len(s.odds))]
+		if sum := vectors.Sum(own); u >= sum && first+block < len(s.odds) {
+			u -= sum
+			continue
+		}
+		for j, odds := range own {
+			if odds > 0 {
+				last = first + j
+				if u -= odds; u < 0 {
+					return last
+				}
+			}
+		}
+	}
+	return last
+}
+
+// Sweep lets the process run for a while, and then moves the noise scale.
+func (s *birthState) Sweep(power float64, random *rand.Rand) (logEvidence float64) {
+	for left := float64(sweepTime); ; {
+		births, deaths := s.rates(power), float64(len(s.members)-s.fixed)
+		if left -= random.ExpFloat64() / (births + deaths); left < 0 || births+deaths == 0 {
+			break
+		}
+		if u := random.Float64() * (births + deaths); u < deaths {
+			s.flip(s.members[s.fixed+int(u)])
+		} else if c := s.pick(u - deaths); c >= 0 {
+			s.flip(c)
+		}
+	}
+	updated := s.logEvidence
+	if s.logEvidence = s.evidenceAt(s.logSigma); !(math.Abs(updated-s.logEvidence) <= jumpError) {
+		return math.NaN()
+	}
+	if bits := s.target.bits; bits.scale >= 0 {
+		logPrior := func(logSigma float64) float64 {
+			standard := (logSigma - bits.mean[bits.scale]) / bits.sd[bits.scale]
+			return -0.5 * standard * standard
+		}
+		for range sigmaSteps {
+			to := s.logSigma + sigmaStep*random.NormFloat64()
+			evidence := s.evidenceAt(to)
+			if -random.ExpFloat64() < power*(evidence-s.logEvidence)+logPrior(to)-logPrior(s.logSigma) {
+				s.logSigma, s.logEvidence = to, evidence
+			}
+		}
+	}
+	if !s.refresh() {
+		return math.NaN()
+	}
+	return s.logEvidence
+}
+
+// Clone is a copy.
+func (s *birthState) Clone() rjmcmc.CollapsedState {
+	c := *s
+	for _, numbers := range []*[]float64{&c.quadratic, &c.linear, &c.odds, &c.work, &c.other} {
+		*numbers = slices.Clone(*numbers)
+	}
+	c.members, c.rowsOf, c.at = slices.Clone(s.members), slices.Clone(s.rowsOf), slices.Clone(s.at)
+	c.triangle, c.projected, c.inner = nil, nil, nil
+	return &c
+}
+
+// Draw writes the model, and coefficients and noise scale drawn given the model alone.
+func (s *birthState) Draw(random *rand.Rand, code []int32, theta []float64) (logDensity float64, err error) {
+	set := make([]int32, 0, len(s.members))
+	for _, c := range s.members[s.fixed:] {
+		set = append(set, int32(c-s.fixed))
+	}
+	s.target.space.Code(set, code)
+	model, bits := s.target.active(code), s.target.bits
+	m, err := bits.conjugate(model)
+	if err != nil {
+		return 0, err
+	}
+	logEvidence, err := bits.logEvidenceOf(m)
+	if err != nil {
+		return 0, err
+	}
+	sampler, err := bits.sampler(m, model, s.target.scale())
+	if err != nil {
+		return 0, err
+	}
+	return s.target.sizes[len(set)] + logEvidence + sampler.draw(random, theta), nil
+}

@@ -1,0 +1,94 @@
+package varsel
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/rjmcmc"
+)
+
+// TestBirthDeath compares the share of every model in chains of births and deaths with its exact
+// probability, σ known and unknown, and at a power of the evidences where σ is known: with σ
+// unknown the power is inside of the integral over it.
+func TestBirthDeath(t *testing.T) {
+	for name, c := range map[string]struct {
+		sigma, power float64
+		maxSize      int
+	}{"σ unknown": {0, 1, 3}, "σ known": {8, 1, 3}, "tempered": {8, 0.4, 3}, "at most two": {0, 1, 2}} {
+		t.Run(name, func(t *testing.T) {
+			problem := likelihoodCase{table: "hald.csv", design: DesignOptions{Target: "y"}, model: ModelOptions{
+				Sigma: c.sigma, Codes: ListCodes, Prior: Prior{MaxSize: c.maxSize}}}.problem(t)
+			target := exactSlots{problem.Slots}
+			space := problem.Slots.space
+			var codes [][]int32
+			for code := range space.Models() {
+				codes = append(codes, append([]int32(nil), code...))
+			}
+			evidences, err := target.LogEvidences(t.Context(), codes)
+			require.NoError(t, err)
+			index, exact, total := map[string]int{}, make([]float64, len(codes)), 0.0
+			for i, code := range codes {
+				index[keyOf(code)] = i
+				exact[i] = math.Exp(problem.Slots.sizes[space.Size(code)] + c.power*(evidences[i]-evidences[0]))
+				total += exact[i]
+			}
+			chains, err := rjmcmc.RunCollapsed(t.Context(), target.BirthDeath(), space.Slots(), space.MaskRow, rjmcmc.CollapsedConfig{
+				Chains: 32, BurnIn: 50, Iterations: 400, Thin: 1, Powers: []float64{c.power}, Seed: 3,
+			})
+			require.NoError(t, err)
+			shares := make([][]float64, len(codes))
+			for i := range shares {
+				shares[i] = make([]float64, chains.Chains)
+			}
+			for draw := range chains.Draws() {
+				shares[index[keyOf(chains.Codes(draw))]][draw%chains.Chains] += float64(chains.Chains) / float64(chains.Draws())
+			}
+			for i, byChain := range shares {
+				mean, square := 0.0, 0.0
+				for _, share := range byChain {
+					mean += share / float64(len(byChain))
+				}
+				for _, share := range byChain {
+					square += (share - mean) * (share - mean)
+				}
+				se := math.Sqrt(square / float64(len(byChain)*(len(byChain)-1)))
+				require.InDelta(t, exact[i]/total, mean, 5*se+1e-3, "model %v", codes[i])
+			}
+			require.Less(t, chains.LogDensitySummary().RHat, 1.02)
+		})
+	}
+}
+
+// keyOf is a code as a key.
+func keyOf(code []int32) (key string) {
+	for _, item := range code {
+		key += string(rune('a' + item))
+	}
+	return key
+}
+
+// TestBirthDeathUpdates compares what updates leave after many jumps with the same computed anew.
+func TestBirthDeathUpdates(t *testing.T) {
+	problem := likelihoodCase{table: "prostate.csv", design: DesignOptions{Target: "lpsa", Always: []string{"age"}}, model: ModelOptions{Codes: ListCodes, Prior: Prior{MaxSize: 5}}}.problem(t)
+	target := exactSlots{problem.Slots}
+	b := target.BirthDeath().(*births)
+	s, err := b.state([]int{0, 2})
+	require.NoError(t, err)
+	for _, item := range []int{1, 3, 0, 4, 2, 5, 0, 3, 1} {
+		s.flip(b.fixed + item)
+	}
+	quadratic, linear, log := append([]float64(nil), s.quadratic...), append([]float64(nil), s.linear...), s.logEvidence
+	require.True(t, s.refresh())
+	require.InDelta(t, s.logEvidence, log, 1e-9)
+	require.InDeltaSlice(t, s.quadratic, quadratic, 1e-9)
+	require.InDeltaSlice(t, s.linear, linear, 1e-9)
+	require.Len(t, s.members, b.fixed+3)
+	// births at the odds of models given σ
+	without := s.logEvidence + problem.Slots.sizes[3]
+	s.rates(1)
+	odds := s.odds[b.fixed+6]
+	s.flip(b.fixed + 6)
+	require.InDelta(t, s.logEvidence+problem.Slots.sizes[4]-without, math.Log(odds), 1e-9)
+}
