@@ -346,3 +346,39 @@ func TestNetworksThatInterpolate(t *testing.T) {
 		require.InDelta(t, exact, l.at([]float64{1}, []float64{pull}, math.Log(sigma)), 1e-12)
 	}
 }
+
+// The logarithm of the mean of two evidences is larger than that of one by as much as is
+// subtracted.
+func TestLiftOfTwo(t *testing.T) {
+	random := randomOf(1)
+	for _, sd := range []float64{0.3, 1, 2, 3, 4.5, 6} {
+		const count = 200_000
+		sum := 0.0
+		for range count {
+			sum += logsum.Of([]float64{sd * random.NormFloat64(), sd * random.NormFloat64()}) - math.Ln2
+		}
+		require.InDelta(t, sum/count, liftOfTwo(sd), 0.2, "sd %v", sd)
+	}
+}
+
+// A family whose one pilot run may hide that it matters gets another, once; one that is far behind
+// does not.
+func TestUnluckyPilotsAreRepeated(t *testing.T) {
+	p := networkProblem(t, 10, ModelOptions{})
+	s := newParticleScores(p, 1, 0, func(string) {})
+	var larger []int
+	for i, f := range p.Families {
+		if f.Parents.Len() == 2 {
+			larger = append(larger, i)
+		}
+	}
+	s.pilot[larger[0]], s.pilot[larger[1]] = -40, -90
+	graphs := &Posterior{Scores: Scores{SE: make([]float64, len(p.Families))}, Marginals: make([]float64, len(p.Families))}
+	graphs.Marginals[larger[0]], graphs.Scores.SE[larger[0]] = 1.6e-7, 4
+	graphs.Marginals[larger[1]], graphs.Scores.SE[larger[1]] = 1e-30, 4
+	require.Less(t, swing(1.6e-7, 4), wantedSpread, "by its error alone it would get no islands")
+	require.Equal(t, larger[:1], s.doubts(graphs))
+	require.NoError(t, s.repeatPilots(t.Context(), larger[:1]))
+	require.Greater(t, s.pilot[larger[0]], -40.0, "networks on ten rows are not that improbable")
+	require.Empty(t, s.doubts(graphs))
+}

@@ -31,7 +31,11 @@ func (s *particleScores) scores(optimistic bool) Scores {
 			continue
 		case !math.IsNaN(s.pilot[i]):
 			gap := shift(f.Parents.Len())
-			out.LogEvidence[i], out.SE[i] = s.pilot[i]+gap, pilotError(gap, scatter)
+			out.SE[i] = pilotError(gap, scatter)
+			out.LogEvidence[i] = s.pilot[i] + gap
+			if s.repeated[i] {
+				out.LogEvidence[i] -= liftOfTwo(out.SE[i])
+			}
 		default:
 			out.LogEvidence[i], out.SE[i] = s.predict(f, out.LogEvidence, optimistic), 2*pilotError(shift(f.Parents.Len()), scatter)
 			if optimistic {
@@ -48,6 +52,11 @@ func (s *particleScores) scores(optimistic bool) Scores {
 func pilotError(gap, scatter float64) float64 {
 	return math.Max(scatter, math.Sqrt(2*math.Max(gap, 0)))
 }
+
+// liftOfTwo is by how much the logarithm of the mean of two evidences is larger on average than
+// that of one, where logarithms are normal with a standard deviation: s²/4 where it is small,
+// 0.56 s − log 2 where it is large, and within 0.2 nats in between, up to 6 (TestLiftOfTwo).
+func liftOfTwo(sd float64) float64 { return sd * sd / (4 + 1.45*sd) }
 
 // predict is what a family can be expected to have: that of the family without a parent and the
 // gain which this parent brings, its mean over the sets with one more node left out. optimistic:
