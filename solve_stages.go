@@ -102,6 +102,9 @@ func (s *solver) mayBear() bool {
 // births certifies by births and deaths. Where that does not earn trust, what was next without them
 // is.
 func (s *solver) births(ctx context.Context) error {
+	if s.last == nil { // in a run that goes on: weights check what they find
+		return s.begin(glancing, Weighing, s.plan.Why, "weights over models, again")
+	}
 	s.say(s.plan.Why, "chains over models whose members come and go by their odds")
 	s.plan.Born = true
 	cfg := s.cfg.Certify
@@ -117,10 +120,8 @@ func (s *solver) births(ctx context.Context) error {
 	case err != nil:
 		return s.begin(glancing, Refining, "that failed ("+err.Error()+")", "weights over models")
 	}
-	if s.last != nil {
-		if missed := missedByChains(s.last, c); missed != "" {
-			c.lower(Doubtful, "chains of births and deaths missed what weights have: %s", missed)
-		}
+	if missed := missedByChains(s.last, c); missed != "" {
+		c.lower(Doubtful, "chains of births and deaths missed what weights have: %s", missed)
 	}
 	s.report(c, true)
 	if s.best, s.last = c, c; c.Verdict == Trusted {

@@ -45,9 +45,6 @@ const (
 	sigmaSteps, sigmaStep = 4, 0.25
 	// keptProducts bounds the inner products that are kept, 256 MiB; others are computed each time.
 	keptProducts = 1 << 25
-	// leastGrown is what is left of the determinant of the covariance of the responses by a death
-	// below which the rest is computed anew: updates would lose as many digits.
-	leastGrown = 1e-4
 	// jumpError is the largest error of log π, in nats, that its updates may make in a sweep: a
 	// guard against columns that rounding cannot tell apart.
 	jumpError = 1e-4
@@ -180,104 +177,6 @@ func (s *birthState) variance(c int) float64 {
 	return s.slab
 }
 
-// factorise finds the triangle L of X'X + σ²/s² over the members; false where it is not positive
-// definite.
-func (s *birthState) factorise(logSigma float64) bool {
-	k := len(s.members)
-	s.triangle = slices.Grow(s.triangle[:0], k*k)[:k*k]
-	noise := math.Exp(2 * logSigma)
-	for a, c := range s.members {
-		for e := range a + 1 {
-			v := s.rowsOf[a][s.members[e]]
-			if e == a {
-				v += noise / s.variance(c)
-			}
-			for i := range e {
-				v -= s.triangle[a*k+i] * s.triangle[e*k+i]
-			}
-			if e == a {
-				if !(v > 0) {
-					return false
-				}
-				s.triangle[a*k+a] = math.Sqrt(v)
-			} else {
-				s.triangle[a*k+e] = v / s.triangle[e*k+e]
-			}
-		}
-	}
-	return true
-}
-
-// forward solves L x = x, backward L' x = x.
-func (s *birthState) forward(x []float64) {
-	k := len(x)
-	for a := range x {
-		for i := range a {
-			x[a] -= s.triangle[a*k+i] * x[i]
-		}
-		x[a] /= s.triangle[a*k+a]
-	}
-}
-
-func (s *birthState) backward(x []float64) {
-	k := len(x)
-	for a := k - 1; a >= 0; a-- {
-		for i := a + 1; i < k; i++ {
-			x[a] -= s.triangle[i*k+a] * x[i]
-		}
-		x[a] /= s.triangle[a*k+a]
-	}
-}
-
-// evidenceAt is log p(y | m, σ), −Inf where numbers do not tell; it leaves L⁻¹X'y in
-// projected.
-func (s *birthState) evidenceAt(logSigma float64) float64 {
-	if !s.factorise(logSigma) {
-		return math.Inf(-1)
-	}
-	k := len(s.members)
-	s.projected = slices.Grow(s.projected[:0], k)[:k]
-	for a, c := range s.members {
-		s.projected[a] = s.along[c]
-	}
-	s.forward(s.projected)
-	rest, logDet := s.size, 0.0
-	for a, v := range s.projected {
-		rest -= v * v
-		logDet += 2*math.Log(s.triangle[a*k+a]) + math.Log(s.variance(s.members[a])) - 2*logSigma
-	}
-	return -s.total*(logSigma+halfLog2Pi) - 0.5*logDet - 0.5*max(rest, 0)*math.Exp(-2*logSigma)
-}
-
-// refresh computes all but the model and σ anew; false where that fails.
-func (s *birthState) refresh() bool {
-	s.logEvidence = s.evidenceAt(s.logSigma)
-	if math.IsInf(s.logEvidence, -1) || math.IsNaN(s.logEvidence) {
-		return false
-	}
-	copy(s.quadratic, s.norms)
-	copy(s.linear, s.births.along)
-	k, count := len(s.members), len(s.norms)
-	s.inner = slices.Grow(s.inner[:0], k*count)[:k*count] // L⁻¹X'X of all columns
-	for a, row := range s.rowsOf {
-		own := s.inner[a*count : (a+1)*count]
-		copy(own, row)
-		for e := range a {
-			vectors.MulScalar(s.work, s.inner[e*count:(e+1)*count], s.triangle[a*k+e])
-			vectors.Sub(own, own, s.work)
-		}
-		vectors.MulScalar(own, own, 1/s.triangle[a*k+a])
-		vectors.Mul(s.work, own, own)
-		vectors.Sub(s.quadratic, s.quadratic, s.work)
-		vectors.MulScalar(s.work, own, s.projected[a])
-		vectors.Sub(s.linear, s.linear, s.work)
-	}
-	precision := math.Exp(-2 * s.logSigma)
-	vectors.MulScalar(s.quadratic, s.quadratic, precision)
-	vectors.MulScalar(s.linear, s.linear, precision)
-	return true
-}
-
 // rates are the odds of the births of all columns, 0 of members; it returns their sum.
 func (s *birthState) rates(power float64) float64 {
 	sizes, k := s.target.sizes, len(s.members)-s.fixed
@@ -307,71 +206,6 @@ func (s *birthState) rates(power float64) float64 {
 // mostBirthOdds keeps the odds of all predictors numbers, in proportion to each other: beyond it no
 // member dies before the next birth.
 const mostBirthOdds = 600
-
-// flip lets a column be born or die.
-func (s *birthState) flip(c int) {
-	s.factorise(s.logSigma)
-	k := len(s.members)
-	weights := slices.Grow(s.projected[:0], k)[:k]
-	for a, row := range s.rowsOf {
-		weights[a] = row[c]
-	}
-	s.projected = weights
-	s.forward(weights)
-	s.backward(weights)
-	sign := 1.0
-	if s.at[c] < 0 {
-		copy(s.other, s.products(c))
-	} else {
-		sign = -1
-		copy(s.other, s.rowsOf[s.at[c]])
-	}
-	for a, row := range s.rowsOf { // x'V⁻¹ of this column with all
-		vectors.MulScalar(s.work, row, weights[a])
-		vectors.Sub(s.other, s.other, s.work)
-	}
-	vectors.MulScalar(s.other, s.other, math.Exp(-2*s.logSigma))
-	along, grown := s.linear[c], 1+s.slab*s.other[c]
-	if sign < 0 {
-		along, grown = s.ofMember(s.at[c])
-	}
-	if grown < leastGrown {
-		s.leave(c)
-		s.refresh()
-		return
-	}
-	gain := sign * s.slab / grown
-	s.logEvidence += 0.5*gain*along*along - 0.5*math.Log(grown)
-	vectors.MulScalar(s.work, s.other, gain*along)
-	vectors.Sub(s.linear, s.linear, s.work)
-	vectors.Mul(s.other, s.other, s.other)
-	vectors.MulScalar(s.other, s.other, gain)
-	vectors.Sub(s.quadratic, s.quadratic, s.other)
-	if sign > 0 {
-		s.join(c)
-	} else {
-		s.leave(c)
-	}
-}
-
-// ofMember are x'V⁻¹y of a member and 1 − s² x'V⁻¹x, without the digits that the difference would
-// lose: with M the inverse of X'X + σ²/s² over the members they are its coefficient (M X'y)/s², and
-// M's entry times σ²/s². The triangle is that of the members.
-func (s *birthState) ofMember(at int) (along, grown float64) {
-	k := len(s.members)
-	unit, all := make([]float64, k), make([]float64, k)
-	unit[at] = 1
-	for a, c := range s.members {
-		all[a] = s.births.along[c]
-	}
-	s.forward(unit)
-	s.forward(all)
-	s.backward(all)
-	for _, u := range unit {
-		grown += u * u
-	}
-	return all[at] / s.slab, grown * math.Exp(2*s.logSigma) / s.slab
-}
 
 // pick draws a column by its odds, whose sum is given.
 func (s *birthState) pick(u float64) int {

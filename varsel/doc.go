@@ -79,6 +79,7 @@
 //	exact_check.go            whether rounding has made them wrong
 //	exact_target.go           evidences and draws for the engine
 //	birth_death.go            Gaussian models of few predictors that come and go by their odds
+//	birth_updates.go          what a birth or death changes of evidences and odds
 //	exact_anchors.go          normal approximations of Gaussian models, by their closed forms
 //	slab.go, slab_*.go        g-priors and their mixtures
 //	curvature.go              slopes and curvatures under heavy tails, to climb to modes by
