@@ -20,13 +20,18 @@ func (s *solver) advice() string {
 		draws := 1.5 * last.needed()
 		return fmt.Sprintf("the precision asked for takes about %.2g draws%s", draws, about(draws*perDraw))
 	}
+	return s.tooMany() + s.nextWork(last, perStep, perDraw)
+}
+
+// nextWork is what Solve would do next, had it more time or steps.
+func (s *solver) nextWork(last SolveRound, perStep, perDraw float64) string {
 	steps := s.t.config.Steps
 	switch {
 	case s.plan.CutShort:
 		limit := time.Duration(collapsedShare * float64(s.cfg.MaxTime)).Round(time.Second / 10)
 		return fmt.Sprintf("more time: populations and chains over models and latent variables, which need no training, were stopped after %v", limit)
 	case evidencesOf(s.t.evaluator) != nil && !s.plan.ByDraws && s.plan.Unhelpful < patience:
-		return "fitting q(m) once more to the models found and weighing new draws of it" + about(s.longest()) + s.lacking() + s.tooMany()
+		return "fitting q(m) once more to the models found and weighing new draws of it" + about(s.longest()) + s.lacking()
 	case s.t.step < steps && s.plan.Unhelpful < patience:
 		next := s.t.config.roundAt(s.plan.Trained)
 		more := next.last - s.t.step
@@ -34,7 +39,7 @@ func (s *solver) advice() string {
 	case s.plan.Unhelpful == 0 && s.t.step > 0:
 		return fmt.Sprintf("training was still helping after %d steps: as many again would help%s", s.t.step, about(float64(s.t.step)*perStep))
 	}
-	return "training does not help any more: a richer flow may, or four times as many draws, for longer chains" + about(4*last.Seconds) + s.tooMany()
+	return "training does not help any more: a richer flow may, or four times as many draws, for longer chains" + about(4*last.Seconds)
 }
 
 // lacking says how far weights are from being reliable, to go behind what one more round of
@@ -46,14 +51,14 @@ func (s *solver) lacking() string {
 	return fmt.Sprintf("; k̂ has to fall from %.2f to %.1f, and how many rounds that takes is not known", s.best.KHat, psis.Reliable)
 }
 
-// tooMany says where the posterior is spread over more models than draws can show, to go behind
-// what more work takes; "" where it is not. Chosen by hand: half of the draws are models of their
-// own.
+// tooMany says where the posterior is spread over more models than draws can show, to go before
+// what more work takes, which helps less; "" where it is not. Chosen by hand: half of the draws are
+// models of their own.
 func (s *solver) tooMany() string {
 	if c := s.best; c.Complete || 2*c.ModelsChecked < c.Draws || c.ESS >= verdict.DoubtfulESS {
 		return ""
 	}
-	return fmt.Sprintf("; %d draws were of %d different models: the table does not tell so many apart, and fewer predictors (or other items) to choose from, or a prior of smaller models, would help more", s.best.Draws, s.best.ModelsChecked)
+	return fmt.Sprintf("fewer predictors (or other items) to choose from, or a prior of smaller models: %d draws were of %d different models, which the table does not tell apart; ", s.best.Draws, s.best.ModelsChecked)
 }
 
 // longest is the time of the longest round of weights: the last one may have been cut short.

@@ -109,7 +109,7 @@ func TestAdviceOnManyModels(t *testing.T) {
 	s.plan.ByDraws = true
 	require.Contains(t, s.advice(), "the next round of training")
 	s.t.step, s.plan.Unhelpful = 100, patience
-	require.Regexp(t, "^training does not help any more.*1000 draws were of 800 different models", s.advice())
+	require.Regexp(t, "^fewer predictors.*: 1000 draws were of 800 different models.*; training does not help any more", s.advice())
 }
 
 // Where the time for training is over, nothing else is trained before the last certificate.

@@ -192,6 +192,7 @@ func (a *app) amortizeVarsel(cmd *cobra.Command, f *amortizeFlags) error {
 	if f.training.Steps > 0 {
 		f.training.LogEvery = min(max(f.training.Steps/20, 1), 100) // as often as held-out tables are measured
 	}
+	shown.line("held-out tables are simulated and measured before the first step", true)
 	started := time.Now()
 	network, err := vti.FitAmortized(cmd.Context(), device, family, f.training)
 	shown.end()
