@@ -25,9 +25,10 @@ const (
 )
 
 // TestQualityOfPosteriorOfNetworks prints the figures of vti benchmark amortize under the posterior
-// itself, of tasks whose parameters are the weights of a network, on the same data sets: by
-// Hamiltonian Monte Carlo from the weights that a data set was made from, which are a draw from its
-// posterior. Quarters of the chains show whether they are long enough to forget that draw.
+// itself, of tasks of networks and of classes, on the same data sets: by Hamiltonian Monte Carlo
+// from the weights that a data set was made from, which are a draw from its posterior. Quarters of
+// the chains show whether they are long enough to forget that draw. With 25 predictors it takes
+// minutes of a quiet machine.
 //
 //	go test -tags quality -v -run PosteriorOfNetworks/nonlinear-5 ./cmd/vti/internal/amortizecheck
 func TestQualityOfPosteriorOfNetworks(t *testing.T) {
