@@ -122,10 +122,7 @@ func (m *mapping[In, Out]) missing() (list []int) {
 
 // try reads a piece, or computes one that no process works on.
 func (m *mapping[In, Out]) try(ctx context.Context, i int) error {
-	var found Out
-	if readPiece(m.paths[i], &found) {
-		m.outputs[i], m.known[i] = found, true
-		m.read.Add(1)
+	if m.readPiece(i) {
 		return nil
 	}
 	release, mine, err := m.claims[i].take(m.paths[i])
@@ -133,12 +130,26 @@ func (m *mapping[In, Out]) try(ctx context.Context, i int) error {
 		return err
 	}
 	defer release()
+	if m.readPiece(i) { // another process ended it between these two
+		return nil
+	}
 	if m.outputs[i], err = m.Do(ctx, m.inputs[i]); err != nil {
 		return err
 	}
 	m.known[i] = true
 	m.computed.Add(1)
 	return writePiece(m.paths[i], m.Name, m.outputs[i])
+}
+
+// readPiece reports whether a piece is there, and keeps it.
+func (m *mapping[In, Out]) readPiece(i int) bool {
+	var found Out
+	if !readPiece(m.paths[i], &found) {
+		return false
+	}
+	m.outputs[i], m.known[i] = found, true
+	m.read.Add(1)
+	return true
 }
 
 // each calls work with 0 to n-1 from some goroutines, and returns the first error.
