@@ -2,6 +2,7 @@ package mixture
 
 import (
 	gocontext "context"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -31,7 +32,7 @@ func TestClustersFarApart(t *testing.T) {
 }
 
 // A quarter of the values stand for something else, such as a limit of detection: both samplers
-// agree on a component of no width there, which the prior alone bounds. That is not trusted.
+// agree on a component of no width there. That is not trusted.
 func TestTiesAreNotTrusted(t *testing.T) {
 	random := stream.Rand(2, "ties")
 	y := make([]float64, 80)
@@ -41,11 +42,29 @@ func TestTiesAreNotTrusted(t *testing.T) {
 		}
 	}
 	p := problemOf(t, Options{MaxComponents: 6}, y)
-	require.Contains(t, p.Notes[0], "19 of 80 values are equal to another")
+	require.Contains(t, p.Notes[0], "19 of 80 values are equal to another; most often 0, in 20 rows")
 	r, err := Run(gocontext.Background(), p, RunConfig{Sample: SampleConfig{Sweeps: 6000, Error: 0.01}})
 	require.NoError(t, err)
 	require.NotEqual(t, vti.Trusted, r.Certificate.Verdict)
-	require.Contains(t, r.Certificate.Reasons[len(r.Certificate.Reasons)-1], "a component describes nothing else")
+	require.Contains(t, r.Certificate.Reasons[len(r.Certificate.Reasons)-1], "a component describes nothing else: narrower ones have ever more density")
+}
+
+// Where nearly all values are equal to others sampling finds nothing else, and ends at once.
+func TestTiesEndSampling(t *testing.T) {
+	random := stream.Rand(3, "ties")
+	y := make([]float64, 120)
+	for i := range y {
+		y[i] = math.Round(random.NormFloat64())
+		if i%4 == 0 {
+			y[i] += random.Float64()
+		}
+	}
+	p := problemOf(t, Options{}, y)
+	r, err := Run(gocontext.Background(), p, RunConfig{Sample: SampleConfig{Sweeps: 20_000}})
+	require.NoError(t, err)
+	require.Equal(t, vti.Failed, r.Certificate.Verdict)
+	require.Contains(t, r.Certificate.Reasons[len(r.Certificate.Reasons)-1], "and with probability 1 a component describes nothing else: narrower ones have ever more density")
+	require.Less(t, r.Certificate.Jumps.Sweeps, 10_000)
 }
 
 // Rounding that is finer than the components is no trouble: a few equal values lower no verdict.
@@ -55,4 +74,37 @@ func TestRoundingIsNoSpike(t *testing.T) {
 	require.True(t, values.spike(0.1, 0.01), "narrower than half the distance to the next")
 	require.False(t, values.spike(0.5, 0.01), "of one row")
 	require.False(t, values.spike(0.16, 0.01), "between values")
+}
+
+// Where the sum over assignments grows without end as β goes to 0 the posterior has no finite mass,
+// and infinite says so: equal values and a few others, at the number of rows where it begins.
+func TestInfinitePosteriors(t *testing.T) {
+	for _, c := range []struct {
+		equal, others, components int
+		shape                     float64 // of precisions
+	}{
+		{2, 1, 2, 2}, {1, 3, 2, 2}, // one component for the others that is a single row
+		{4, 3, 2, 2}, {5, 3, 2, 2}, {6, 3, 2, 2}, {7, 3, 2, 2},
+		{3, 3, 2, 1}, {4, 3, 2, 1}, {6, 3, 1, 2}, {6, 3, 3, 2}, {2, 2, 3, 2}, {4, 4, 3, 1},
+	} {
+		y := make([]float64, c.equal+c.others)
+		for i := range c.others {
+			y[i] = []float64{0.3, -0.5, 0.5, 0.1}[i]
+		}
+		p := &Problem{Options: Options{Columns: []string{"y"}, MaxComponents: c.components, PrecisionShape: c.shape}, columns: []column{{y: y}}}
+		var err error
+		p.Options, err = p.Options.withDefaults()
+		require.NoError(t, err)
+		logSum := func(beta float64) float64 {
+			total := 0.0
+			of := p.marginals([]float64{beta}, grid{-50, 8, 0.25})
+			sums := [3]byNode{of[len(of)-1], overTwo(of), overThree(of)}
+			for k := range c.components {
+				total += sums[k][0]
+			}
+			return math.Log(total) + p.Options.ScaleShape*math.Log(beta)
+		}
+		slope := (logSum(1e-16) - logSum(1e-18)) / math.Log(100)
+		require.Equal(t, slope < 0, newTies(y).infinite(p.Options), "%+v: the integrand over log β has the slope %.3f", c, slope)
+	}
 }

@@ -138,11 +138,14 @@ func (p *Problem) read(t *table.Table, name string) error {
 	if p.Options.Family == Poisson {
 		return nil
 	}
-	distinct := len(newTies(one.y).values)
+	values := newTies(one.y)
+	distinct := len(values.values)
 	if distinct < n && distinct < fewestValues {
 		return fmt.Errorf("%s: column %q has %s in %s: a mixture of densities would give each a component of its own; want values that are not rounded, or counts with vti mixture --family poisson", t.Path, c.Name, english.Count(distinct, "different value"), english.Count(n, "row"))
 	} else if distinct < n {
-		p.Notes = append(p.Notes, fmt.Sprintf("%s: %d of %s %s equal to another", c.Name, n-distinct, english.Count(n, "value"), english.Form(n-distinct, "is", "are")))
+		value, rows := values.most()
+		p.Notes = append(p.Notes, fmt.Sprintf("%s: %d of %s %s equal to another; most often %.4g, in %d rows",
+			c.Name, n-distinct, english.Count(n, "value"), english.Form(n-distinct, "is", "are"), one.value(value), rows))
 	}
 	return nil
 }

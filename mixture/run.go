@@ -93,9 +93,20 @@ func (s *Sample) judgeQuestion(j *verdict.Judgement) {
 	if last := len(s.jumping.probability) - 1; s.jumping.probability[last] > 0.01 {
 		j.Lower(vti.Doubtful, "the largest number of components, %d, has probability %.2g: more are likely, allow them with --max-components", last+1, s.jumping.probability[last])
 	}
-	if share, column := s.spiked(); share > spikeShare {
-		j.Lower(vti.Doubtful, "%s has equal values, and with probability %.2g a component describes nothing else: their density is bounded by the prior alone; give values that are not rounded, or leave out those that stand for something else", column, share)
+	spikes := s.spiked()
+	if spikes.share <= spikeShare {
+		return
 	}
+	level, bound := vti.Doubtful, "its density is bounded by the prior alone"
+	if spikes.infinite {
+		bound = "narrower ones have ever more density, without a bound, and more draws are no help"
+	}
+	if spikes.hopeless() {
+		level = vti.Failed
+	}
+	value, rows := spikes.ties.most()
+	j.Lower(level, "%s has equal values (%.4g in %s), and with probability %.2g a component describes nothing else: %s; give values that are not rounded, or leave out those that stand for something else",
+		spikes.column.name, spikes.column.value(value), english.Count(rows, "row"), spikes.share, bound)
 }
 
 // report says how well a method mixed that ran so many samplers for so many sweeps each.

@@ -34,6 +34,7 @@ const (
 	roundShare   = 20 // of all sweeps
 	burnInRounds = 1
 	fewestRounds = 6
+	tiesRounds   = 2  // after which components of equal values end sampling
 	traceEvery   = 20 // sweeps
 
 	// rare is the probability of a number of components below which it does not count for the
@@ -143,7 +144,8 @@ func (p *Problem) Sample(ctx gocontext.Context, cfg SampleConfig) (*Sample, erro
 			e.trace[i%samplers] = append(e.trace[i%samplers], r.trace...)
 			s.draws = append(s.draws, r.draws...)
 		}
-		if round < fewestRounds {
+		hopeless := round >= tiesRounds && s.spiked().hopeless()
+		if round < fewestRounds && !hopeless {
 			continue
 		}
 		s.jumping.summarize()
@@ -152,7 +154,7 @@ func (p *Problem) Sample(ctx gocontext.Context, cfg SampleConfig) (*Sample, erro
 		if cfg.Progress != nil {
 			cfg.Progress(s.Sweeps, se)
 		}
-		if se <= cfg.Error && math.Max(s.jumping.rHat, s.cluster.rHat) <= 1.01 || s.Sweeps+length > cfg.Sweeps {
+		if se <= cfg.Error && math.Max(s.jumping.rHat, s.cluster.rHat) <= 1.01 || s.Sweeps+length > cfg.Sweeps || hopeless {
 			break
 		}
 	}

@@ -24,9 +24,35 @@ func newTies(y []float64) *ties {
 	return t
 }
 
+// most is the value that the most rows share, and their number.
+func (t *ties) most() (value float64, rows int) {
+	for at, count := range t.counts {
+		if count > rows {
+			value, rows = t.values[at], count
+		}
+	}
+	return value, rows
+}
+
+// infinite reports whether the posterior of a column with these values has no finite mass. A
+// component of one value that m rows share, integrated over its mean and variance, is proportional
+// to β^(−(m−1)/2) where β is small, one of different values to β^α, and the prior of β to β^(g−1).
+// The sum over components diverges at β = 0 where the exponents add up to −1 or less.
+func (t *ties) infinite(o Options) bool {
+	largest := slices.Sorted(slices.Values(t.counts))
+	exponent := o.ScaleShape
+	if len(largest) > o.MaxComponents { // one component is left for the other values
+		largest = largest[len(largest)-o.MaxComponents+1:]
+		exponent += o.PrecisionShape
+	}
+	for _, count := range largest {
+		exponent -= float64(count-1) / 2
+	}
+	return exponent <= 0
+}
+
 // spike reports whether a component at a place with a scale describes one shared value: it is
-// narrower than the distance of that value to the next. A density of equal values has no bound but
-// that of the prior.
+// narrower than the distance of that value to the next.
 func (t *ties) spike(mean, scale float64) bool {
 	at := sort.SearchFloat64s(t.values, mean)
 	if at == len(t.values) || at > 0 && mean-t.values[at-1] < t.values[at]-mean {
@@ -42,17 +68,31 @@ func (t *ties) spike(mean, scale float64) bool {
 	return t.counts[at] > 1 && scale < gap/2 && math.Abs(mean-t.values[at]) < 3*scale
 }
 
-// Spikes: how probable one may be before it is said, and how many rows it has; chosen by hand.
+// Spikes: how probable one may be before it is said and before more draws say nothing else, and how
+// many rows it has; chosen by hand.
 const (
-	spikeShare = 0.02
-	spikeRows  = 1.5
+	spikeShare    = 0.02
+	spikeDominant = 0.5
+	spikeRows     = 1.5
 )
 
-// spiked is the share of draws with a component that describes ties, and a column where that is.
-func (s *Sample) spiked() (share float64, column string) {
+// spikes are components that describe ties.
+type spikes struct {
+	share  float64 // of the draws
+	column column  // where that is
+	ties   *ties   // of the column
+	// infinite: the posterior has no finite mass, and draws are as narrow as rounding lets them be
+	infinite bool
+}
+
+// hopeless reports whether sampling can find nothing but components of equal values.
+func (s spikes) hopeless() bool { return s.infinite && s.share > spikeDominant }
+
+// spiked finds the column with the largest share of draws that have a component of ties.
+func (s *Sample) spiked() (worst spikes) {
 	p := s.problem
 	if p.Options.Family == Poisson {
-		return 0, ""
+		return spikes{}
 	}
 	draws := thinned(s.draws, summaryDraws)
 	for at, c := range p.columns {
@@ -69,9 +109,9 @@ func (s *Sample) spiked() (share float64, column string) {
 				found++
 			}
 		}
-		if own := float64(found) / float64(len(draws)); own > share {
-			share, column = own, c.name
+		if own := float64(found) / float64(len(draws)); own > worst.share {
+			worst = spikes{own, c, t, p.Options.Family != Multivariate && t.infinite(p.Options)}
 		}
 	}
-	return share, column
+	return worst
 }

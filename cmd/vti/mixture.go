@@ -160,7 +160,7 @@ func (a *app) mixtureIntro(problem *mixture.Problem, output outputFlags) func() 
 var mixtureVerdictText = map[vti.Verdict]string{
 	vti.Trusted:  "two methods agree; the probabilities below hold to within their standard errors.",
 	vti.Doubtful: "the answer may be right, but the two methods do not show it. Try more --sweeps.",
-	vti.Failed:   "do not use these numbers. Try more --sweeps, or fewer --max-components.",
+	vti.Failed:   "do not use these numbers. Where the samplers differ, try more --sweeps, or fewer --max-components.",
 }
 
 // Advice that goes with the verdict on vti rjmcmc mixture.
