@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -47,10 +48,11 @@ func TestBenchmark(t *testing.T) {
 	require.Equal(t, 3, table[0].DataSets)
 	require.ErrorContains(t, b.Check(dir), "--data-sets is 3 there, 2 was asked for")
 	b = grown
-	b.Sizes = []int{40, 80}
-	require.ErrorContains(t, b.Check(dir), "--sizes is [20 40] there, [40 80] was asked for")
-	b.Sizes = []int{20, 40, 80}
-	require.NoError(t, b.Check(dir))
+	b.Sizes = []int{30}
+	table, err = b.Run(t.Context(), device, dir, nil, count)
+	require.NoError(t, err)
+	require.Equal(t, 9, ran, "of the new size alone")
+	require.Equal(t, []int{20, 30, 40}, []int{table[0].Rows, table[3].Rows, table[6].Rows}, "beside those that were there")
 	require.ErrorContains(t, grown.Check(filepath.Join(dir, "data-4")), "is no benchmark")
 	other := filepath.Join(t.TempDir(), "both")
 	both := Benchmark{DataSets: 1, Sizes: []int{40}, Structures: []Method{Exact, Made}, Simulation: b.Simulation, Steps: 10, Seed: 4}
@@ -60,7 +62,9 @@ func TestBenchmark(t *testing.T) {
 	require.InDelta(t, float64(table[0].F1), float64(table[1].F1), 0.05, "two ways to one posterior")
 	one := both
 	one.Structures = nil
-	require.ErrorContains(t, one.Check(other), "--structure is [exact made] there, [exact] was asked for")
+	whole, err := one.Run(t.Context(), device, other, nil, func(string) { t.Error("every run is there") })
+	require.NoError(t, err)
+	require.Equal(t, fmt.Sprint(table), fmt.Sprint(whole))
 	_, err = Benchmark{DataSets: 1, Sizes: []int{20}, Structures: []Method{Chains}}.Run(t.Context(), device, dir, nil, count)
 	require.ErrorContains(t, err, "got the structure chains, want exact or made")
 	one.Structures, one.Simulation.Nodes = both.Structures, 14

@@ -1,7 +1,6 @@
 package dag
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -85,77 +84,20 @@ type Data struct {
 	mixed       []string         // notes of categories with numbers and other texts
 }
 
-// ErrMissingCells is wrapped by the error of [NewData] that DropMissing and ImputeMissing of
-// [DataOptions] avoid.
-var ErrMissingCells = errors.New("missing values")
-
 // leastRows is the least number of rows: a standard deviation needs two, and says something from
 // three.
 const leastRows = 3
 
 // NewData prepares a table. Whatever is wrong with it is an error that names column and place.
 func NewData(t *table.Table, options DataOptions) (*Data, error) {
-	notesOfRows := []string{options.Intervened, options.SoftIntervened}
-	for _, name := range notesOfRows {
-		if name != "" && slices.Contains(options.Exclude, name) {
-			return nil, fmt.Errorf("column %q is excluded and also names interventions", name)
-		}
-	}
-	for _, name := range slices.Concat(options.Exclude, notesOfRows) {
-		if name == "" {
-			continue
-		}
-		if _, err := t.Lookup(name); err != nil && !slices.Contains(t.Names(), name) {
-			return nil, err
-		}
-	}
-	notes, err := clampColumns(t, options.Clamp)
+	names, err := options.nodes(t)
 	if err != nil {
 		return nil, err
-	}
-	var names []string
-	for _, name := range t.Names() {
-		if !slices.Contains(notesOfRows, name) && !slices.Contains(options.Exclude, name) && !slices.Contains(notes, name) {
-			names = append(names, name)
-		}
-	}
-	if len(names) < 2 {
-		return nil, fmt.Errorf("%s: got %s as nodes of %d (the others are excluded), want at least two", t.Path, english.Count(len(names), "column"), len(t.Names()))
 	}
 	d := &Data{Path: t.Path, Fingerprint: t.Fingerprint, Scaling: options.Scaling}
-	t = d.withLabels(t, names, options.Discrete)
-	if names, err = d.leaveOutConstants(t, names); err != nil {
+	if t, err = d.chooseCells(t, names, options); err != nil {
 		return nil, err
 	}
-	missing, err := t.Missing(names)
-	if err != nil {
-		return nil, err
-	}
-	if len(missing) > 0 {
-		if options.ImputeMissing {
-			if err := options.checkImputable(); err != nil {
-				return nil, err
-			}
-		} else if !options.DropMissing || t.Empty(missing) {
-			return nil, fmt.Errorf("%s: %w in %d of %s (of %s): %s", t.Path, ErrMissingCells, len(missing), english.Count(len(names), "column"), english.Count(t.Rows(), "row"), t.DescribeMissing(missing))
-		}
-		if !options.ImputeMissing {
-			if t, d.DroppedRows, err = t.DropMissing(names); err != nil {
-				return nil, err
-			}
-			if names, err = d.leaveOutConstants(t, names); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if t.Rows() < leastRows {
-		return nil, fmt.Errorf("%s: got %s, want at least %d", t.Path, english.Count(t.Rows(), "row"), leastRows)
-	}
-	if len(names) < 2 {
-		return nil, fmt.Errorf("%s: got %s that %s, want at least two as nodes: %s", t.Path, english.Count(len(names), "column"), english.Form(len(names), "varies", "vary"), d.constants[0])
-	}
-	d.Names = names
-	d.Places, d.PlaceUnit = t.Places()
 	if err := d.fillColumns(t, options); err != nil {
 		return nil, err
 	}
@@ -181,6 +123,69 @@ func NewData(t *table.Table, options DataOptions) (*Data, error) {
 		return nil, err
 	}
 	return d, d.center()
+}
+
+// nodes are the columns that are nodes, in the order of the table. The other columns are excluded
+// or tell what was done to rows.
+func (o DataOptions) nodes(t *table.Table) (names []string, err error) {
+	notesOfRows := []string{o.Intervened, o.SoftIntervened}
+	for _, name := range notesOfRows {
+		if name != "" && slices.Contains(o.Exclude, name) {
+			return nil, fmt.Errorf("column %q is excluded and also names interventions", name)
+		}
+	}
+	for _, name := range slices.Concat(o.Exclude, notesOfRows) {
+		if name == "" {
+			continue
+		}
+		if _, err := t.Lookup(name); err != nil && !slices.Contains(t.Names(), name) {
+			return nil, err
+		}
+	}
+	notes, err := clampColumns(t, o.Clamp)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range t.Names() {
+		if !slices.Contains(notesOfRows, name) && !slices.Contains(o.Exclude, name) && !slices.Contains(notes, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) < 2 {
+		return nil, fmt.Errorf("%s: got %s as nodes of %d (the others are excluded), want at least two", t.Path, english.Count(len(names), "column"), len(t.Names()))
+	}
+	return names, nil
+}
+
+// chooseCells leaves out the nodes among names that do not vary, and the rows with missing cells
+// where that is asked for; those left are the nodes and rows of d.
+func (d *Data) chooseCells(t *table.Table, names []string, options DataOptions) (*table.Table, error) {
+	t = d.withLabels(t, names, options.Discrete)
+	names, err := d.leaveOutConstants(t, names)
+	if err != nil {
+		return nil, err
+	}
+	if options.ImputeMissing {
+		if err := options.checkImputable(t, names); err != nil {
+			return nil, err
+		}
+	} else {
+		if t, d.DroppedRows, err = t.Complete(names, options.DropMissing); err != nil {
+			return nil, err
+		}
+		if names, err = d.leaveOutConstants(t, names); err != nil { // in the rows that are left
+			return nil, err
+		}
+	}
+	if t.Rows() < leastRows {
+		return nil, fmt.Errorf("%s: got %s, want at least %d", t.Path, english.Count(t.Rows(), "row"), leastRows)
+	}
+	if len(names) < 2 {
+		return nil, fmt.Errorf("%s: got %s that %s, want at least two as nodes: %s", t.Path, english.Count(len(names), "column"), english.Form(len(names), "varies", "vary"), d.constants[0])
+	}
+	d.Names = names
+	d.Places, d.PlaceUnit = t.Places()
+	return t, nil
 }
 
 // numbers are the values of a column, or their logarithms.
@@ -221,11 +226,23 @@ func (d *Data) readInterventions(t *table.Table, column string) error {
 	return nil
 }
 
+// AlwaysSetError is the error of a node that was set from outside in so many rows that too few are
+// left to learn its mechanism.
+type AlwaysSetError struct {
+	Path, Node    string
+	Rows, Counted int // all rows, and those that count for the node
+}
+
+// Error says how many rows count.
+func (e *AlwaysSetError) Error() string {
+	return fmt.Sprintf("%s: node %q is set from outside in %d of %d rows, want at least %d in which it is not", e.Path, e.Node, e.Rows-e.Counted, e.Rows, leastRows)
+}
+
 // checkCounted fails for a node that few rows count for.
 func (d *Data) checkCounted(t *table.Table) error {
 	for j := range d.Names {
 		if n := d.rowsOf(j); n < leastRows {
-			return fmt.Errorf("%s: node %q is set from outside in all rows but %d, want at least %d that count for it", t.Path, d.Names[j], n, leastRows)
+			return &AlwaysSetError{Path: t.Path, Node: d.Names[j], Rows: t.Rows(), Counted: n}
 		}
 	}
 	return nil

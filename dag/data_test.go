@@ -74,14 +74,14 @@ func TestBadData(t *testing.T) {
 		"huge":                 {"a,b\n1e300,2\n-1e300,3\n1e299,4\n", DataOptions{}, `column "a": its spread is too large or too small to work with (values from -1e+300 to 1e+300)`},
 		"tiny":                 {"a,b\n1e-300,2\n-1e-300,3\n1e-299,4\n", DataOptions{}, `column "a": its spread is too large or too small`},
 		"few rows":             {"a,b\n1,2\n1,3\n", DataOptions{}, "got 2 rows, want at least 3"},
-		"missing":              {"a,b\n1,2\n2,\n3,4\n", DataOptions{}, `missing values in 1 of 2 columns (of 3 rows): "b" 1`},
+		"missing":              {"a,b\n1,2\n2,\n3,4\n", DataOptions{}, `missing values in 1 of 2 used columns (of 3 rows): "b" 1`},
 		"no value":             {"a,b,c\n1,2,\n2,3,\n3,4,\n", DataOptions{DropMissing: true}, `"c" 3 (it has no value at all: exclude it)`},
 		"mixed":                {"a,b\n1,2\n2,low\n3,4\n", DataOptions{Discrete: []string{"a"}}, `line 3, column "b": got "low", want a finite number`},
 		"log":                  {"a,b\n1,2\n2,-3\n3,4\n", DataOptions{Log: true}, `column "b", line 3: got -3, want a positive number to take the logarithm of`},
 		"unknown column":       {"alpha,b\n1,2\n2,3\n3,5\n", DataOptions{Exclude: []string{"alpah"}}, `no column "alpah"; the nearest is "alpha"`},
 		"one node":             {"a,b\n1,2\n2,3\n3,5\n", DataOptions{Exclude: []string{"b"}}, "got 1 column as nodes of 2"},
 		"unknown intervention": {"alpha,b,s\n1,2,\n2,3,alpa\n3,5,\n", DataOptions{Intervened: "s"}, `column "s", line 3: no node "alpa"; the nearest are ["alpha"]`},
-		"always set":           {"a,b,s\n1,2,a\n2,3,a\n3,5,\n", DataOptions{Intervened: "s"}, `node "a" is set from outside in all rows but 1`},
+		"always set":           {"a,b,s\n1,2,a\n2,3,a\n3,5,\n", DataOptions{Intervened: "s"}, `node "a" is set from outside in 2 of 3 rows, want at least 3 in which it is not`},
 		"excluded and read":    {"a,b,s\n1,2,a\n", DataOptions{Intervened: "s", Exclude: []string{"s"}}, "excluded and also names interventions"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -107,6 +107,7 @@
 //	graph_exports.go            graphs as other programs read them
 //	record.go, compare_runs.go  runs that are stored, and two of them side by side
 //	simulate.go, simulate_mixed.go  made-up data
-//	benchmark.go, benchmark_figure.go  the paper's simulation
+//	benchmark.go                the simulation study of the paper
+//	benchmark_settings.go, benchmark_table.go, benchmark_figure.go  its folder, and what it gets
 //	numbers.go                  matrices of numbers, and counts
 package dag

@@ -10,9 +10,14 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// checkImputable fails for options that do not go with missing cells that are drawn.
-func (o DataOptions) checkImputable() error {
-	if o.Discretize.Classes > 0 {
+// checkImputable fails for options that do not go with missing cells that are drawn, where a node
+// misses some.
+func (o DataOptions) checkImputable(t *table.Table, nodes []string) error {
+	missing, err := t.Missing(nodes)
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 && o.Discretize.Classes > 0 {
 		return fmt.Errorf("missing cells cannot be drawn where numbers are cut into classes: drop the rows that have them")
 	}
 	return nil

@@ -76,7 +76,7 @@ func build(ctx context.Context, dirs []string) (*page, []*picture.Picture, error
 		s.id = fmt.Sprintf("run-%d", k+1)
 		a, err := s.article(ctx)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", dir, err)
+			return nil, nil, err
 		}
 		sources, articles = append(sources, s), append(articles, *a)
 	}
@@ -129,7 +129,7 @@ func (s *source) article(ctx context.Context) (*article, error) {
 		return nil, err
 	}
 	if a.Sections, err = a.rest(ctx); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", s.dir, err)
 	}
 	a.ID = s.id
 	for k := range a.Sections {

@@ -36,7 +36,8 @@
 //
 // # Files
 //
-//	table.go    Table, Column, missing cells
+//	table.go    Table, Column
+//	missing.go  missing cells: counted, refused, left out
 //	memory.go   tables from columns in memory
 //	file.go     reading a file, and how large it may be
 //	csv.go      CSV text

@@ -99,7 +99,7 @@ func (t *Table) Below(second *Table, names []string, drop bool) (both *Table, dr
 		return nil, 0, err
 	}
 	if len(missing) > 0 && !drop {
-		return nil, 0, fmt.Errorf("%s: missing values: %s (of %s): fill them in, or leave these rows out", second.Path, second.DescribeMissing(missing), english.Count(second.Rows(), "row"))
+		return nil, 0, fmt.Errorf("%s: missing values: %s (of %s): fill them in, or leave these rows out", second.Path, describeMissing(missing, second.Rows()), english.Count(second.Rows(), "row"))
 	}
 	if len(missing) > 0 {
 		if second, dropped, err = second.DropMissing(there); err != nil {

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/transdim/vti/internal/english"
 )
 
 // Kind is the type of a column.
@@ -195,76 +193,9 @@ func (t *Table) TextFound(c *Column) string {
 	return fmt.Sprintf("text (%q in %s%s)", c.Text(row), t.Place(row), note)
 }
 
-// MissingCount is the number of missing cells of a column.
-type MissingCount struct {
-	Column string
-	Count  int
-}
-
-// DescribeMissing lists counts of missing cells as words of an error: `"dose" 9, "age" 1`. A column
-// without any value is said to be one.
-func (t *Table) DescribeMissing(counts []MissingCount) string {
-	const shown = 10
-	var parts []string
-	for _, c := range counts[:min(shown, len(counts))] {
-		part := fmt.Sprintf("%q %d", c.Column, c.Count)
-		if c.Count == t.Rows() {
-			part += " (it has no value at all: exclude it)"
-		}
-		parts = append(parts, part)
-	}
-	if len(counts) > shown {
-		parts = append(parts, fmt.Sprintf("and %s", english.Count(len(counts)-shown, "more column")))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// Empty reports whether a column of these has no value at all, so that no row is complete.
-func (t *Table) Empty(counts []MissingCount) bool {
-	return slices.ContainsFunc(counts, func(c MissingCount) bool { return c.Count == t.Rows() })
-}
-
-// Missing returns the columns among names that have missing cells, in the order of names.
-func (t *Table) Missing(names []string) ([]MissingCount, error) {
-	var counts []MissingCount
-	for _, name := range names {
-		c, err := t.Lookup(name)
-		if err != nil {
-			return nil, err
-		}
-		if c.Missing > 0 {
-			counts = append(counts, MissingCount{name, c.Missing})
-		}
-	}
-	return counts, nil
-}
-
 // Places returns the number of each row in the file, and what is counted: "line" or "row". The
 // numbers belong to the table and must not be changed.
 func (t *Table) Places() (numbers []int, unit string) { return t.places, t.unit }
-
-// DropMissing returns the table without the rows that miss a cell in one of the named columns,
-// and how many rows were dropped. Factor levels that no row has any more are removed.
-func (t *Table) DropMissing(names []string) (*Table, int, error) {
-	keep := make([]bool, t.Rows())
-	for row := range keep {
-		keep[row] = true
-	}
-	for _, name := range names {
-		c, err := t.Lookup(name)
-		if err != nil {
-			return nil, 0, err
-		}
-		for row := range keep {
-			keep[row] = keep[row] && !c.IsMissing(row)
-		}
-	}
-	out := &Table{Path: t.Path, Fingerprint: t.Fingerprint, unit: t.unit, places: pick(t.places, keep)}
-	for _, c := range t.columns {
-		out.columns = append(out.columns, c.rows(keep))
-	}
-	return out, t.Rows() - out.Rows(), nil
-}
 
 // rows returns the column with the kept rows only.
 func (c *Column) rows(keep []bool) *Column {

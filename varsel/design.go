@@ -100,11 +100,8 @@ type Dropped struct {
 	Reason string
 }
 
-// Errors that [DesignOptions] can avoid: with DropNA and with DropDegenerate.
-var (
-	ErrMissingValues = errors.New("missing values")
-	ErrDegenerate    = errors.New("predictors that carry no information")
-)
+// ErrDegenerate is an error that DropDegenerate of [DesignOptions] avoids.
+var ErrDegenerate = errors.New("predictors that carry no information")
 
 // Design is a data set ready for inference, on the working scale.
 type Design struct {
@@ -193,7 +190,7 @@ func NewDesign(t *table.Table, opt DesignOptions) (*Design, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, dropped, err := handleMissing(t, layout.used(opt), opt.NA)
+	t, dropped, err := t.Complete(layout.used(opt), opt.NA == DropNA)
 	if err != nil {
 		return nil, err
 	}
@@ -363,19 +360,6 @@ func freeName(name string, taken []string) string {
 		name = "(" + name + ")"
 	}
 	return name
-}
-
-// handleMissing refuses or drops the rows that miss a cell in a used column.
-func handleMissing(t *table.Table, used []string, policy NAPolicy) (*table.Table, int, error) {
-	counts, err := t.Missing(used)
-	if err != nil || len(counts) == 0 {
-		return t, 0, err
-	}
-	if policy == DropNA && !t.Empty(counts) {
-		return t.DropMissing(used)
-	}
-	return nil, 0, fmt.Errorf("%s: %w in %d of %s (of %s): %s; leave out the rows or exclude the columns",
-		t.Path, ErrMissingValues, len(counts), english.Count(len(used), "used column"), english.Count(t.Rows(), "row"), t.DescribeMissing(counts))
 }
 
 func afterDropping(rows int) string {

@@ -17,7 +17,7 @@ func (r *StoredRun) Predictors() (response string, predictors []predict.Variable
 	if err != nil {
 		return "", nil, nil, err
 	}
-	if seen, _, err = handleMissing(seen, layout.used(options), options.NA); err != nil {
+	if seen, _, err = seen.Complete(layout.used(options), options.NA == DropNA); err != nil {
 		return "", nil, nil, err
 	}
 	names := layout.used(options)[len(options.response()):]

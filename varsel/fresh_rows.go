@@ -73,7 +73,7 @@ func (p *Problem) freshRows(record *Record, fresh *table.Table, trials bool, row
 	}
 	fresh = fresh.WithLabels(labels...)
 	used := layout.used(options)
-	if seen, _, err = handleMissing(seen, used, options.NA); err != nil {
+	if seen, _, err = seen.Complete(used, options.NA == DropNA); err != nil {
 		return nil, err
 	}
 	response := options.response()

@@ -197,7 +197,7 @@ func (a *app) amortizeVarsel(cmd *cobra.Command, f *amortizeFlags) error {
 	network, err := vti.FitAmortized(cmd.Context(), device, family, f.training)
 	shown.end()
 	if errors.Is(err, context.Canceled) {
-		return fmt.Errorf("%w\nto continue: vti amortize varsel --resume %s", err, quoted(f.out))
+		return fmt.Errorf("%w\nto continue: vti amortize varsel --resume %s", err, rundir.Quoted(f.out))
 	}
 	if err != nil {
 		return failure{err}

@@ -52,8 +52,8 @@ node by node, and by one flow with a learned distribution over graphs (--structu
 which takes two to three times as long; --structure names one of them.
 
 The directory gets a run for each data set, size and way, table.csv, figure.svg and figure.png. A study
-that was stopped goes on when the same command is given again, and grows by more of --data-sets,
---sizes and --structure.
+that was stopped goes on when the same command is given again. It grows by more --data-sets, and by
+other --sizes and --structure, beside which it keeps its own.
 With --shard I/N, or in an array job --shards N, the runs are split among N processes.`,
 		Example: `  vti benchmark dag --out figure3
   vti benchmark dag --data-sets 3 --sizes 64,256,1024 --structure exact --out figure3-small`,

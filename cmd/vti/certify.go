@@ -92,7 +92,7 @@ func (a *app) certify(cmd *cobra.Command, dir string, f *certifyFlags) error {
 		return err
 	}
 	if !rundir.Exists(filepath.Join(dir, rundir.ResultFile)) {
-		return fmt.Errorf("%s has not finished: vti %s --resume %s", dir, j.header.Command, quoted(dir))
+		return fmt.Errorf("%s has not finished: vti %s --resume %s", dir, j.header.Command, rundir.Quoted(dir))
 	}
 	pieces, err := piecesOf(dir, j, f)
 	if err != nil {

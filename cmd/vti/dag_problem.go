@@ -32,11 +32,14 @@ func (a *app) newDiscovery(record *dag.Record, flags *pflag.FlagSet, output outp
 // discoveryOf is the run of a record, new or stored.
 func (a *app) discoveryOf(record *dag.Record, output outputFlags) (*discovery, error) {
 	problem, truth, err := record.Problem()
+	var set *dag.AlwaysSetError
 	switch {
 	case errors.Is(err, table.ErrMixed):
 		return nil, fmt.Errorf("%w\n--discrete takes the cells of a column as labels of categories", err)
-	case errors.Is(err, dag.ErrMissingCells) && !record.Columns.DropMissing:
-		return nil, fmt.Errorf("%w\n--na drop leaves these rows out, --na impute draws the cells", err)
+	case errors.As(err, new(*table.MissingError)):
+		return nil, adviseMissing(err, "--na impute draws the cells", "--exclude leaves columns out")
+	case errors.As(err, &set):
+		return nil, fmt.Errorf("%w\nleave it out of --intervened and --clamp; --exogenous %s says that it has no causes", err, set.Node)
 	case err != nil:
 		return nil, err
 	}

@@ -201,7 +201,9 @@ func TestDagBadInput(t *testing.T) {
 		"resume nothing":         {"dag --resume none", "none is not a run directory"},
 		"size of another flow":   {"dag data.csv --flow-bins 4", "--flow-bins is no size of --flow affine"},
 		"chains over graphs":     {"rjmcmc dag data.csv --sem mlp", "unknown flag: --sem"},
-		"missing":                {"dag holes.csv", `"b" 1` + "\n--na drop leaves these rows out, --na impute draws the cells"},
+		"missing":                {"dag holes.csv", `"b" 1` + "\n--na drop leaves these rows out and keeps 3 of 4, --na impute draws the cells, --exclude leaves columns out"},
+		"no whole row":           {"dag gaps.csv", "no row has all values\n--na impute draws the cells, --exclude leaves columns out"},
+		"always set":             {"dag set.csv --intervened s", "node \"a\" is set from outside in 4 of 4 rows, want at least 3 in which it is not\nleave it out of --intervened and --clamp; --exogenous a says that it has no causes"},
 		"mixed":                  {"dag mixed.csv", `column "b": got "low", want a finite number or NA, as in the rest of the column ("1" in line 2)` + "\n--discrete takes"},
 		"islands for made":       {"dag data.csv --structure made --islands 3", "--islands does not go with --structure made"},
 		"draws for made":         {"dag data.csv --structure made --sem mlp --certify-draws 3", "--certify-draws does not go with --structure made --sem mlp"},
@@ -210,6 +212,8 @@ func TestDagBadInput(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			emptyDir(t, "data.csv", collider(20))
 			require.NoError(t, os.WriteFile("holes.csv", []byte("a,b\n1,1\n2,NA\n3,2\n4,4\n"), 0o644))
+			require.NoError(t, os.WriteFile("gaps.csv", []byte("a,b\n1,\n2,NA\n,2\n,4\n"), 0o644))
+			require.NoError(t, os.WriteFile("set.csv", []byte("a,b,s\n1,1,a\n2,2,a\n3,2,a\n4,4,a\n"), 0o644))
 			require.NoError(t, os.WriteFile("mixed.csv", []byte("a,b\n1,1\n2,low\n3,2\n"), 0o644))
 			before := entries(t)
 			got := vtiCommand(t, strings.Fields(test.args)...)

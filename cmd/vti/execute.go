@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/transdim/vti"
@@ -201,7 +200,7 @@ func (a *app) finish(ctx context.Context, j *job, t task, s *session, found *con
 	}
 	if !j.output.bare {
 		if err := report.Finish(ctx, s.dir); err != nil {
-			return failure{fmt.Errorf("the run has ended, but its report could not be written (vti report %s): %w", quoted(s.dir), err)}
+			return failure{fmt.Errorf("the run has ended, but its report could not be written (vti report %s): %w", rundir.Quoted(s.dir), err)}
 		}
 	}
 	if found.result.ExitStatus() != 0 {
@@ -224,7 +223,7 @@ func (j *job) progress(a *app) *progress {
 
 // stopped says how a run goes on after Ctrl-C, or after a device has failed.
 func (j *job) stopped(err error, dir string, resumable bool) error {
-	resume := fmt.Sprintf("to continue: vti %s --resume %s", j.header.Command, quoted(dir))
+	resume := fmt.Sprintf("to continue: vti %s --resume %s", j.header.Command, rundir.Quoted(dir))
 	if errors.Is(err, context.Canceled) {
 		if resumable {
 			return fmt.Errorf("%w\n%s", err, resume)
@@ -240,12 +239,4 @@ func (j *job) stopped(err error, dir string, resumable bool) error {
 		}
 	}
 	return failure{err}
-}
-
-// quoted is a path as a shell takes it.
-func quoted(path string) string {
-	if strings.ContainsAny(path, " \t\n'\"\\$`&;|<>()*?[]#~!{}") {
-		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-	}
-	return path
 }

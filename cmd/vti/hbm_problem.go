@@ -24,8 +24,8 @@ type hierarchical struct {
 func (a *app) newHierarchical(ctx context.Context, record *regression.Record, output outputFlags) (*hierarchical, error) {
 	r, err := record.Regression(ctx)
 	switch {
-	case errors.Is(err, regression.ErrMissingCells) && !record.Frame.DropMissing:
-		return nil, fmt.Errorf("%w\n--na drop leaves these rows out", err)
+	case errors.As(err, new(*table.MissingError)):
+		return nil, adviseMissing(err)
 	case errors.Is(err, table.ErrMixed):
 		return nil, fmt.Errorf("%w\nfactor(…) in the formula takes the cells of a column as labels", err)
 	case err != nil:

@@ -53,11 +53,6 @@ func TestTrainingLine(t *testing.T) {
 	assert.Equal(t, "2 h 3 min", timeText(7400))
 }
 
-func TestQuoted(t *testing.T) {
-	assert.Equal(t, "runs/a-b_1.2", quoted("runs/a-b_1.2"))
-	assert.Equal(t, `'my runs/it'\''s'`, quoted("my runs/it's"))
-}
-
 // TestHumanOutput checks what a reader gets: factors, groups, always-in columns, and names of
 // models.
 func TestHumanOutput(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/report"
 	"github.com/transdim/vti/study"
 )
@@ -23,7 +24,7 @@ func (a *app) reportStudy(ctx context.Context, path, out string, open bool) erro
 		return failure{err}
 	}
 	if found.Done+found.Failed == 0 {
-		return fmt.Errorf("no task of %s has ended: vti study run %s", path, quoted(path))
+		return fmt.Errorf("no task of %s has ended: vti study run %s", path, rundir.Quoted(path))
 	}
 	page := report.Study{
 		Name: plan.Name(), Command: plan.Command, Tasks: found.Tasks, Done: found.Done, Failed: found.Failed, Missing: found.Missing,

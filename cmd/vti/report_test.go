@@ -257,6 +257,9 @@ func TestReportRefuses(t *testing.T) {
 	require.Equal(t, statusUsage, got.status)
 	require.Contains(t, got.stderr, "nothing is not a run directory: it holds no run.json")
 	require.Equal(t, statusUsage, vtiCommand(t, "report").status)
+	require.NoError(t, os.Mkdir("begun", 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join("begun", "run.json"), []byte(`{"command": "varsel", "data": "x.csv", "fingerprint": "ab"}`), 0o644))
+	require.Equal(t, "vti: begun holds no result.json: the run has not finished\n", vtiCommand(t, "report", "begun").stderr)
 }
 
 // timedRunsVariable names run directories, separated like those of PATH, whose reports are timed.

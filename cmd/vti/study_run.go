@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/study"
 )
 
@@ -128,7 +129,7 @@ func (a *app) runStudy(ctx context.Context, plan *study.Plan, selection study.Se
 	case err != nil:
 		return failure{err}
 	case end.Failed > 0:
-		return failure{fmt.Errorf("%s failed: vti study status %s says why, and vti study run with --failed tries them again", english.Count(end.Failed, "task"), quoted(plan.Path()))}
+		return failure{fmt.Errorf("%s failed: vti study status %s says why, and vti study run with --failed tries them again", english.Count(end.Failed, "task"), rundir.Quoted(plan.Path()))}
 	}
 	return nil
 }

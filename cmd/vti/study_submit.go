@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/study"
 )
 
@@ -112,6 +113,6 @@ func (a *app) submitKubernetes(plan *study.Plan, s study.Submission, e *study.Es
 		return failure{err}
 	}
 	fmt.Fprintf(a.text, "%s\n%s\n\n", job, container)
-	fmt.Fprintf(a.text, "Build the image %s, put the folder of the plan on the volume of the claim %s, then:\n  kubectl apply -f %s\n", s.Image, s.Claim, quoted(job))
+	fmt.Fprintf(a.text, "Build the image %s, put the folder of the plan on the volume of the claim %s, then:\n  kubectl apply -f %s\n", s.Image, s.Claim, rundir.Quoted(job))
 	return nil
 }

@@ -33,8 +33,8 @@ func (a *app) newSelection(record *varsel.Record, flags *pflag.FlagSet, output o
 	switch {
 	case errors.Is(err, table.ErrMixed):
 		return nil, fmt.Errorf("%w\n--factor takes the cells of a predictor as labels", err)
-	case errors.Is(err, varsel.ErrMissingValues) && record.Design.NA == varsel.RefuseNA:
-		return nil, fmt.Errorf("%w\n--na drop leaves these rows out", err)
+	case errors.As(err, new(*table.MissingError)):
+		return nil, adviseMissing(err, "--exclude leaves columns out")
 	case errors.Is(err, varsel.ErrDegenerate):
 		return nil, fmt.Errorf("%w\n--drop-degenerate leaves them out", err)
 	case err != nil:

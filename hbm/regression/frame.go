@@ -1,7 +1,6 @@
 package regression
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -62,9 +61,6 @@ type FrameOptions struct {
 	// DropMissing leaves out rows that miss a cell in a used column, which are an error otherwise.
 	DropMissing bool `json:"drop_missing,omitempty"`
 }
-
-// ErrMissingCells is what FrameOptions.DropMissing can mend.
-var ErrMissingCells = errors.New("missing values")
 
 // Frame is a table as a formula uses it, in the units of the table.
 type Frame struct {
@@ -232,7 +228,7 @@ func newFrame(t *table.Table, opt FrameOptions, seen int) (*Frame, error) {
 		return nil, err
 	}
 	f := &Frame{Path: t.Path, Fingerprint: t.Fingerprint, Formula: parsed, Response: opt.Response, seen: seen}
-	if t, err = f.withoutMissing(t, used, opt.DropMissing); err != nil {
+	if t, f.DroppedRows, err = t.Complete(used, opt.DropMissing); err != nil {
 		return nil, err
 	}
 	if t, err = f.weigh(t, opt); err != nil {
@@ -336,22 +332,6 @@ func usedColumns(t *table.Table, opt FrameOptions, f *formula.Formula) (names []
 		names = append(names, opt.SE)
 	}
 	return names, nil
-}
-
-// withoutMissing refuses or drops rows that miss a used cell.
-func (f *Frame) withoutMissing(t *table.Table, used []string, drop bool) (*table.Table, error) {
-	missing, err := t.Missing(used)
-	if err != nil {
-		return nil, err
-	}
-	if len(missing) == 0 {
-		return t, nil
-	}
-	if !drop {
-		return nil, fmt.Errorf("%s: %w in %d of %s (of %s): %s", t.Path, ErrMissingCells, len(missing), english.Count(len(used), "used column"), english.Count(t.Rows(), "row"), t.DescribeMissing(missing))
-	}
-	t, f.DroppedRows, err = t.DropMissing(used)
-	return t, err
 }
 
 // response reads the response and checks its range.

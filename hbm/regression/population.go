@@ -25,7 +25,7 @@ func (r *StoredRun) Predictors() (response string, predictors []predict.Variable
 	if err != nil {
 		return "", nil, nil, err
 	}
-	if seen, err = new(Frame).withoutMissing(seen, used, r.Record.Frame.DropMissing); err != nil {
+	if seen, _, err = seen.Complete(used, r.Record.Frame.DropMissing); err != nil {
 		return "", nil, nil, err
 	}
 	for _, term := range append(slices.Clone(f.Terms), formula.Term(f.Offsets)) {

@@ -100,7 +100,7 @@ func (f *Frame) below(seen, fresh *table.Table, options FrameOptions, rows *pred
 	if err != nil {
 		return nil, 0, err
 	}
-	if seen, err = new(Frame).withoutMissing(seen, used, options.DropMissing); err != nil {
+	if seen, _, err = seen.Complete(used, options.DropMissing); err != nil {
 		return nil, 0, err
 	}
 	first = seen.Rows()

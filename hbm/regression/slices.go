@@ -152,11 +152,16 @@ func (s *slicedTable) eachSlice(ctx gocontext.Context, do func(t *table.Table) e
 		if err != nil {
 			return err
 		}
-		part := &Frame{}
-		if t, err = part.withoutMissing(t, s.used, s.options.DropMissing); err != nil {
-			return err
+		dropped := 0
+		if s.options.DropMissing { // of a slice no row may be left
+			t, dropped, err = t.DropMissing(s.used)
+		} else {
+			t, _, err = t.Complete(s.used, false)
 		}
-		s.dropped += part.DroppedRows
+		if err != nil {
+			return fmt.Errorf("row group %d: %w", group+1, err)
+		}
+		s.dropped += dropped
 		if err := do(t); err != nil {
 			return err
 		}

@@ -48,7 +48,7 @@ func unwritable(name string, err error) error {
 func free(dir string, files []string) error {
 	for _, file := range []string{RecordFile, PosteriorFile, ChainsFile} {
 		if Exists(filepath.Join(dir, file)) {
-			return fmt.Errorf("%s already holds a run (%s): choose another --out, or continue it with --resume %s", dir, file, dir)
+			return fmt.Errorf("%s already holds a run (%s): choose another --out, or continue it with --resume %s", dir, file, Quoted(dir))
 		}
 	}
 	entries, err := os.ReadDir(dir)

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/transdim/vti/internal/atomicfile"
 )
@@ -80,7 +81,7 @@ func ReadResult(dir string, result any) error {
 		}
 		again := ""
 		if ReadRecord(dir, &header) == nil && (Exists(filepath.Join(dir, PosteriorFile)) || Exists(filepath.Join(dir, ChainsFile))) {
-			again = fmt.Sprintf("; to continue: vti %s --resume %s", header.Command, dir)
+			again = fmt.Sprintf("; to continue: vti %s --resume %s", header.Command, Quoted(dir))
 		}
 		return fmt.Errorf("%s holds no %s: the run has not finished%s", dir, ResultFile, again)
 	}
@@ -91,4 +92,12 @@ func ReadResult(dir string, result any) error {
 		return fmt.Errorf("%s: damaged: %w", path, err)
 	}
 	return nil
+}
+
+// Quoted is a path as a shell takes it.
+func Quoted(path string) string {
+	if strings.ContainsAny(path, " \t\n'\"\\$`&;|<>()*?[]#~!{}") {
+		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	}
+	return path
 }

@@ -36,3 +36,8 @@ func TestUnfinishedRunSaysHowToContinue(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, PosteriorFile), nil, 0o644))
 	require.EqualError(t, ReadResult(dir, new(any)), dir+" holds no result.json: the run has not finished; to continue: vti varsel --resume "+dir)
 }
+
+func TestQuoted(t *testing.T) {
+	require.Equal(t, "runs/a-b_1.2", Quoted("runs/a-b_1.2"))
+	require.Equal(t, `'my runs/it'\''s'`, Quoted("my runs/it's"))
+}

@@ -103,9 +103,17 @@ func (j *Judgement) Weights(kHat float64) {
 // Missed judges by the share of the posterior that may lie where weights are larger than any of
 // those drawn (psis.TailShare).
 func (j *Judgement) Missed(share, kHat float64, draws int) {
-	if share > DoubtfulMissed {
-		j.Lower(Doubtful, "%.2g of the posterior may lie where none of %d draws fell (Pareto k̂ %.2f)", share, draws, kHat)
+	if share <= DoubtfulMissed {
+		return
 	}
+	part := fmt.Sprintf("%.2g", share)
+	switch {
+	case share >= 0.9995:
+		part = "all"
+	case share >= 0.985:
+		part = "nearly all"
+	}
+	j.Lower(Doubtful, "%s of the posterior may lie where none of %d draws fell (Pareto k̂ %.2f)", part, draws, kHat)
 }
 
 // Size judges by the effective number of so many draws.

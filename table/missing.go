@@ -1,0 +1,116 @@
+package table
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/transdim/vti/internal/english"
+)
+
+// MissingCount is the number of missing cells of a column.
+type MissingCount struct {
+	Column string
+	Count  int
+}
+
+// MissingError is the error of a table that lacks cells where all are wanted.
+type MissingError struct {
+	// Path is the file of the table.
+	Path string
+	// Columns are those of the columns in use that miss cells; Used is the number of all in use.
+	Columns []MissingCount
+	Used    int
+	// Rows is the number of rows, and Complete that of those that miss nothing.
+	Rows, Complete int
+}
+
+// Error counts the missing cells: `data.csv: missing values in 2 of 9 used columns (of 99 rows):
+// "dose" 9, "age" 1`.
+func (e *MissingError) Error() string {
+	text := fmt.Sprintf("%s: missing values in %d of %s (of %s): %s",
+		e.Path, len(e.Columns), english.Count(e.Used, "used column"), english.Count(e.Rows, "row"), describeMissing(e.Columns, e.Rows))
+	if e.Complete == 0 && !e.Empty() {
+		text += "; no row has all values"
+	}
+	return text
+}
+
+// Empty reports whether a column has no value at all.
+func (e *MissingError) Empty() bool {
+	return slices.ContainsFunc(e.Columns, func(c MissingCount) bool { return c.Count == e.Rows })
+}
+
+// describeMissing lists counts of missing cells as words of an error: `"dose" 9, "age" 1`. A column
+// without any value is said to be one.
+func describeMissing(counts []MissingCount, rows int) string {
+	const shown = 10
+	var parts []string
+	for _, c := range counts[:min(shown, len(counts))] {
+		part := fmt.Sprintf("%q %d", c.Column, c.Count)
+		if c.Count == rows {
+			part += " (it has no value at all: exclude it)"
+		}
+		parts = append(parts, part)
+	}
+	if len(counts) > shown {
+		parts = append(parts, fmt.Sprintf("and %s", english.Count(len(counts)-shown, "more column")))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Missing returns the columns among names that have missing cells, in the order of names.
+func (t *Table) Missing(names []string) ([]MissingCount, error) {
+	var counts []MissingCount
+	for _, name := range names {
+		c, err := t.Lookup(name)
+		if err != nil {
+			return nil, err
+		}
+		if c.Missing > 0 {
+			counts = append(counts, MissingCount{name, c.Missing})
+		}
+	}
+	return counts, nil
+}
+
+// Complete returns the table without the rows that miss a cell in one of the named columns, and how
+// many rows were left out. Without drop, and where no row would be left, missing cells are a
+// [MissingError].
+func (t *Table) Complete(names []string, drop bool) (*Table, int, error) {
+	missing, err := t.Missing(names)
+	if err != nil || len(missing) == 0 {
+		return t, 0, err
+	}
+	complete, dropped, err := t.DropMissing(names)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !drop || complete.Rows() == 0 {
+		return nil, 0, &MissingError{t.Path, missing, len(names), t.Rows(), complete.Rows()}
+	}
+	return complete, dropped, nil
+}
+
+// DropMissing returns the table without the rows that miss a cell in one of the named columns,
+// and how many rows were dropped. Factor levels that no row has any more are removed.
+func (t *Table) DropMissing(names []string) (*Table, int, error) {
+	keep := make([]bool, t.Rows())
+	for row := range keep {
+		keep[row] = true
+	}
+	for _, name := range names {
+		c, err := t.Lookup(name)
+		if err != nil {
+			return nil, 0, err
+		}
+		for row := range keep {
+			keep[row] = keep[row] && !c.IsMissing(row)
+		}
+	}
+	out := &Table{Path: t.Path, Fingerprint: t.Fingerprint, unit: t.unit, places: pick(t.places, keep)}
+	for _, c := range t.columns {
+		out.columns = append(out.columns, c.rows(keep))
+	}
+	return out, t.Rows() - out.Rows(), nil
+}
