@@ -78,6 +78,9 @@ func certifyBirths(ctx context.Context, e *evaluator, x *modelMasses, cfg Certif
 		return nil, err
 	}
 	difference := disagreement(e.target.Space(), other, c)
+	if nats, certain := x.above(c); certain {
+		c.lower(Doubtful, "the models found hold %.3g times the evidence that chains of births and deaths come to", math.Exp(nats))
+	}
 	switch {
 	case c.Verdict != Trusted:
 	case !(other.RHat <= checkingRHat):
@@ -123,6 +126,9 @@ func birthCertificate(ctx context.Context, e *evaluator, x *modelMasses, chains,
 		return nil, err
 	}
 	c.Basis = BirthsAndDeaths
+	if err := x.describe(ctx, c.Models); err != nil {
+		return nil, err
+	}
 	if !(se <= resolvedEvidence) {
 		c.lower(Doubtful, "chains of births and deaths are hardly ever in one model twice: of %s none has a probability that they resolve", english.Count(len(c.Models), "model"))
 	}

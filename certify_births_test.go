@@ -1,7 +1,9 @@
 package vti_test
 
 import (
+	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -10,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat/combin"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
@@ -60,36 +64,179 @@ func TestBirthsAndDeaths(t *testing.T) {
 			require.NoError(t, err)
 			problem, err := varsel.NewProblem(design, varsel.ModelOptions{Codes: varsel.ListCodes, Prior: varsel.Prior{MaxSize: 4}})
 			require.NoError(t, err)
-			exact, err := varsel.RunExact(t.Context(), problem, nil, "")
-			require.NoError(t, err)
-			device, err := gpu.Open(gpu.CPU)
-			require.NoError(t, err)
-			defer device.Close()
-			posterior, err := vti.Fit(t.Context(), device, problem.Posterior(), vti.Config{Steps: 1, Seed: 1})
+			posterior, err := vti.Fit(t.Context(), openDevice(t, gpu.CPU), problem.Posterior(), vti.Config{Steps: 1, Seed: 1})
 			require.NoError(t, err)
 			certificate, err := posterior.CertifyBirths(t.Context(), vti.CertifyConfig{})
 			require.NoError(t, err)
-			require.Equal(t, vti.Trusted, certificate.Verdict, certificate.Reasons)
-			require.True(t, certificate.Confirmed)
-			require.Equal(t, vti.BirthsAndDeaths, certificate.Basis)
-			require.InDelta(t, float64(*exact.LogEvidence), certificate.LogEvidence+design.LogJacobian(), 5*certificate.LogEvidenceSE+1e-3)
-			// Items are predictors in order of promise; sorted probabilities need no names.
-			lists := problem.Slots.Space().(interface{ Set(code []int32) []int32 })
-			found, se := certificate.Frequencies(len(design.Predictors), func(code []int32) (members []int) {
-				for _, item := range lists.Set(code) {
-					members = append(members, int(item))
-				}
-				return members
-			})
-			var want []float64
+			exact, err := varsel.RunExact(t.Context(), problem, nil, "")
+			require.NoError(t, err)
+			want := sumOverModels{logEvidence: float64(*exact.LogEvidence) - design.LogJacobian()}
 			for _, inclusion := range exact.Inclusion {
-				want = append(want, float64(inclusion.Certified))
+				want.inclusion = append(want.inclusion, float64(inclusion.Certified))
 			}
-			slices.Sort(want)
-			slices.Sort(found)
-			for j := range want {
-				require.InDelta(t, want[j], found[j], 5*slices.Max(se)+2e-3)
+			want.requireOf(t, problem, certificate)
+		})
+	}
+}
+
+// sumOverModels is what births and deaths are compared with: the log evidence of all models, and
+// the inclusion probabilities of predictors in any order.
+type sumOverModels struct {
+	logEvidence float64
+	inclusion   []float64
+}
+
+// requireOf compares an answer by births and deaths.
+func (want sumOverModels) requireOf(t *testing.T, problem *varsel.Problem, certificate *vti.Certificate) {
+	t.Helper()
+	require.Equal(t, vti.Trusted, certificate.Verdict, certificate.Reasons)
+	require.True(t, certificate.Confirmed)
+	require.Equal(t, vti.BirthsAndDeaths, certificate.Basis)
+	require.InDelta(t, want.logEvidence, certificate.LogEvidence, 5*certificate.LogEvidenceSE+1e-3)
+	// Items are predictors in order of promise; sorted probabilities need no names.
+	lists := problem.Slots.Space().(itemLists)
+	found, se := certificate.Frequencies(len(want.inclusion), func(code []int32) (members []int) {
+		for _, item := range lists.Set(code) {
+			members = append(members, int(item))
+		}
+		return members
+	})
+	slices.Sort(want.inclusion)
+	slices.Sort(found)
+	for j, probability := range want.inclusion {
+		require.InDelta(t, probability, found[j], 5*slices.Max(se)+2e-3)
+	}
+	for _, model := range certificate.Models { // whose evidences are closed forms, and errors those of draws
+		require.Zero(t, model.LogEvidenceSE)
+		logPrior := sizePrior(problem, len(lists.Set(model.Code)))
+		require.InDelta(t, math.Exp(logPrior+model.LogEvidence-want.logEvidence), model.Certified, 5*model.SE+2e-3)
+	}
+}
+
+// itemLists are models as sets of items.
+type itemLists interface {
+	Set(code []int32) []int32
+	Code(set, dst []int32) []int32
+}
+
+// sizePrior is the log prior probability of a model: every size has the same.
+func sizePrior(problem *varsel.Problem, size int) float64 {
+	return -math.Log(float64(problem.Model.Prior.MaxSize+1)) - combin.LogGeneralizedBinomial(float64(len(problem.Design.Predictors)), float64(size))
+}
+
+// sumOf goes through all models of at most three predictors.
+func sumOf(t *testing.T, problem *varsel.Problem) sumOverModels {
+	target := problem.Posterior().(vti.ExactTarget)
+	lists, count := problem.Slots.Space().(itemLists), int32(len(problem.Design.Predictors))
+	var codes [][]int32
+	add := func(set ...int32) {
+		codes = append(codes, lists.Code(set, nil))
+	}
+	add()
+	for i := range count {
+		add(i)
+		for j := range i {
+			add(j, i)
+			for k := range j {
+				add(k, j, i)
 			}
+		}
+	}
+	logEvidences, err := target.LogEvidences(t.Context(), codes)
+	require.NoError(t, err)
+	for m, code := range codes {
+		logEvidences[m] += sizePrior(problem, len(lists.Set(code)))
+	}
+	out := sumOverModels{logEvidence: floats.LogSumExp(logEvidences), inclusion: make([]float64, count)}
+	for m, code := range codes {
+		for _, item := range lists.Set(code) {
+			out.inclusion[item] += math.Exp(logEvidences[m] - out.logEvidence)
+		}
+	}
+	return out
+}
+
+// relatives writes a table of predictors that are few factors with noise of their own, so that many
+// stand in for each other, the better the less noise.
+func relatives(t *testing.T, rows, predictors, factors int, own float64, seed uint64) string {
+	random := rand.New(rand.NewPCG(seed, 2))
+	draw := func(count int) []float64 {
+		row := make([]float64, count)
+		for k := range row {
+			row[k] = random.NormFloat64()
+		}
+		return row
+	}
+	loadings := make([][]float64, predictors)
+	var lines strings.Builder
+	for j := range loadings {
+		loadings[j] = draw(factors)
+		fmt.Fprintf(&lines, "x%d,", j)
+	}
+	lines.WriteString("y\n")
+	for range rows {
+		hidden := draw(factors)
+		for _, loading := range loadings {
+			value := own * random.NormFloat64()
+			for k, weight := range loading {
+				value += weight * hidden[k]
+			}
+			fmt.Fprintf(&lines, "%v,", value)
+		}
+		fmt.Fprintf(&lines, "%v\n", hidden[0]+hidden[1]+0.4*random.NormFloat64())
+	}
+	path := filepath.Join(t.TempDir(), "relatives.csv")
+	require.NoError(t, os.WriteFile(path, []byte(lines.String()), 0o600))
+	return path
+}
+
+// bornProblem is a selection among so many models that they are not listed, few enough for a sum.
+func bornProblem(t *testing.T, path string) *varsel.Problem {
+	data, err := table.ReadFile(path)
+	require.NoError(t, err)
+	design, err := varsel.NewDesign(data, varsel.DesignOptions{Target: "y"})
+	require.NoError(t, err)
+	problem, err := varsel.NewProblem(design, varsel.ModelOptions{Codes: varsel.ListCodes, Prior: varsel.Prior{MaxSize: 3}})
+	require.NoError(t, err)
+	return problem
+}
+
+// TestSolveByBirthsAndDeaths: where weights have too few draws for the precision, births and deaths
+// are next, and their answer is that of the sum over all models, of predictors that stand in for
+// each other and of near copies. A run that was stopped while they ran ends with the same bits.
+func TestSolveByBirthsAndDeaths(t *testing.T) {
+	for name, path := range map[string]string{
+		"relatives": relatives(t, 30, 75, 5, 0.4, 1),
+		"copies":    relatives(t, 25, 75, 4, 0.02, 2),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name == "relatives" {
+				t.Skip("takes seconds")
+			}
+			problem, device := bornProblem(t, path), openDevice(t, gpu.CPU)
+			cfg := vti.SolveConfig{Precision: 0.02, Certify: vti.CertifyConfig{Draws: 128}, Fit: vti.Config{Seed: 1}}
+			solution, err := vti.Solve(t.Context(), device, problem.Posterior(), cfg)
+			require.NoError(t, err)
+			sumOf(t, problem).requireOf(t, problem, solution.Certificate)
+			if name != "copies" {
+				return
+			}
+			cfg.Fit.Checkpoint = filepath.Join(t.TempDir(), "posterior.vti")
+			ctx, cancel := context.WithCancel(t.Context())
+			stopped := cfg
+			stopped.Status = func(text string) {
+				if strings.Contains(text, "come and go") {
+					cancel()
+				}
+			}
+			_, err = vti.Solve(ctx, device, problem.Posterior(), stopped)
+			require.ErrorIs(t, err, context.Canceled)
+			cfg.Fit.Resume = true
+			resumed, err := vti.Solve(t.Context(), device, problem.Posterior(), cfg)
+			require.NoError(t, err)
+			require.Len(t, resumed.Rounds, len(solution.Rounds))
+			require.Equal(t, fmt.Sprint(solution.Certificate.Models), fmt.Sprint(resumed.Certificate.Models)) // as NaN is equal there
+			require.Equal(t, solution.Certificate.Sample, resumed.Certificate.Sample)
 		})
 	}
 }

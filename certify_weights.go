@@ -10,7 +10,6 @@ import (
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/psis"
-	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/internal/weighted"
 	"github.com/transdim/vti/space"
 )
@@ -20,10 +19,8 @@ const (
 	// by hand: it costs no more evidences than a space has that is listed.
 	searchChains = 64
 	searchSteps  = 400
-	// missedMass is the probability that such models may hold before the verdict is lowered, and
-	// missedRatio how many times rarer than the posterior r(m) must be to have missed a model.
+	// missedRatio is how many times rarer than the posterior r(m) must be to have missed a model.
 	// Chosen by hand: a model of a hundredth would have been seen in ten thousand draws.
-	missedMass  = verdict.DoubtfulEventSE
 	missedRatio = 100
 	// conditionalDraws is the number of weighted models whose conditionals are found, and
 	// mostConditionals and fewestConditionals bound it: evidences of so many models in all, and
@@ -173,10 +170,8 @@ func (w *modelWeights) certificate(ctx context.Context, glance bool) (*Certifica
 		c.LogEvidenceSE = math.Hypot(c.LogEvidenceSE, math.Sqrt(variance))
 	}
 	c.gather()
-	for i := range c.Models {
-		model := &c.Models[i]
-		own := w.evidence[w.position[codeKey(model.Code)]]
-		model.LogEvidence, model.LogEvidenceSE, model.KHat = own.log, own.se, math.NaN()
+	if err := w.describe(ctx, c.Models); err != nil {
+		return nil, err
 	}
 	c.setErrors()
 	if err := c.fillQ(w.e); err != nil {
@@ -205,9 +200,8 @@ func (w *modelWeights) conditionals(ctx context.Context, ofDraws []float64) (*co
 // judgeMissed lowers the verdict where models that were found otherwise show that r(m) has missed
 // some. The masses of different models are known, so their sum is a lower bound of the evidence.
 func (w *modelWeights) judgeMissed(c *Certificate) error {
-	found := logsum.Of(w.logMasses())
-	if beyond := found - c.LogEvidence; beyond > missedMass+4*c.LogEvidenceSE {
-		c.lower(Doubtful, "%s %s %.3g times the evidence that the weights of draws of q(m) come to", english.Count(len(w.codes), "model"), english.Form(len(w.codes), "holds", "hold"), math.Exp(beyond))
+	if nats, certain := w.above(c); certain {
+		c.lower(Doubtful, "%s %s %.3g times the evidence that the weights of draws of q(m) come to", english.Count(len(w.codes), "model"), english.Form(len(w.codes), "holds", "hold"), math.Exp(nats))
 		return nil
 	}
 	drawn := make([]bool, len(w.codes))

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/verdict"
 )
 
 // evidencesOf are those of a target that has them in closed form, or can estimate them without q;
@@ -91,6 +92,30 @@ func (x *modelMasses) logMass(at int) float64 {
 		return math.Inf(-1)
 	}
 	return x.logPrior[at] + x.evidence[at].log
+}
+
+// describe gives models their evidences.
+func (x *modelMasses) describe(ctx context.Context, models []ModelEstimate) error {
+	positions, err := x.add(ctx, codesOf(models), nil)
+	if err != nil {
+		return err
+	}
+	for i, at := range positions {
+		own := x.evidence[at]
+		models[i].LogEvidence, models[i].LogEvidenceSE, models[i].KHat = own.log, own.se, math.NaN()
+	}
+	return nil
+}
+
+// missedMass is the probability that models which draws have missed may hold before the verdict is
+// lowered.
+const missedMass = verdict.DoubtfulEventSE
+
+// above is by how many nats the masses of all models looked at, which are a lower bound of the
+// evidence, are more than what a certificate has, and whether that is beyond its errors.
+func (x *modelMasses) above(c *Certificate) (nats float64, certain bool) {
+	nats = logsum.Of(x.logMasses()) - c.LogEvidence
+	return nats, nats > missedMass+4*c.LogEvidenceSE
 }
 
 // logMasses are those of all models looked at.

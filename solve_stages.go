@@ -31,17 +31,13 @@ const (
 
 // glance makes a cheap certificate of what there is, and decides by it what is next.
 func (s *solver) glance(ctx context.Context) error {
-	cfg := s.cfg.Certify
-	cfg.glance, cfg.stream, cfg.byDraws = true, fmt.Sprintf("glance/%d", len(s.plan.Rounds)), s.plan.ByDraws
-	cfg.witnesses, cfg.keepModels = s.plan.Witnesses, s.cfg.Untrained
-	cfg.Draws, cfg.late = min(max(cfg.Draws/4, 1), glanceBudget), s.overdue
 	if s.needsPilot() {
 		s.say(s.plan.Why, "short chains, which q(m) learns from")
 		if err := fitToChains(ctx, s.t.evaluator, s.overdue); err != nil {
 			return s.stopped(err)
 		}
 	}
-	c, masses, err := weigh(ctx, s.t.evaluator, cfg)
+	c, masses, err := s.look(ctx, len(s.plan.Rounds))
 	if err != nil {
 		return s.stopped(err)
 	}
@@ -52,6 +48,15 @@ func (s *solver) glance(ctx context.Context) error {
 		return s.afterSum(now)
 	}
 	return s.next(ctx, now, masses)
+}
+
+// look makes the cheap certificate of a round.
+func (s *solver) look(ctx context.Context, round int) (*Certificate, *modelMasses, error) {
+	cfg := s.cfg.Certify
+	cfg.glance, cfg.stream, cfg.byDraws = true, fmt.Sprintf("glance/%d", round), s.plan.ByDraws
+	cfg.witnesses, cfg.keepModels = s.plan.Witnesses, s.cfg.Untrained
+	cfg.Draws, cfg.late = min(max(cfg.Draws/4, 1), glanceBudget), s.overdue
+	return weigh(ctx, s.t.evaluator, cfg)
 }
 
 // collapsedShare is the part of MaxTime that a collapsed posterior has, so that there is time for
@@ -103,18 +108,26 @@ func (s *solver) mayBear() bool {
 // is.
 func (s *solver) births(ctx context.Context) error {
 	if s.last == nil { // in a run that goes on: weights check what they find
-		return s.begin(glancing, Weighing, s.plan.Why, "weights over models, again")
+		var err error
+		if s.last, _, err = s.look(ctx, len(s.plan.Rounds)-1); err != nil {
+			return s.stopped(err)
+		}
 	}
 	s.say(s.plan.Why, "chains over models whose members come and go by their odds")
-	s.plan.Born = true
 	cfg := s.cfg.Certify
 	cfg.stream, cfg.keepModels = "births", s.cfg.Untrained
 	limited, cancel := s.limited(ctx, birthShare)
 	defer cancel()
-	c, err := certifyBirths(limited, s.t.evaluator, newModelMasses(s.t.evaluator, evidencesOf(s.t.evaluator)), cfg)
-	switch {
-	case ctx.Err() != nil:
+	masses := newModelMasses(s.t.evaluator, evidencesOf(s.t.evaluator))
+	if _, err := masses.add(ctx, codesOf(s.last.Models), nil); err != nil { // which weights found
 		return s.stopped(err)
+	}
+	c, err := certifyBirths(limited, s.t.evaluator, masses, cfg)
+	if ctx.Err() != nil {
+		return s.stopped(err)
+	}
+	s.plan.Born = true
+	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return s.begin(glancing, Refining, "that took too long", "weights over models")
 	case err != nil:

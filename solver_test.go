@@ -65,13 +65,6 @@ func TestNothingIsTrainedBesideASum(t *testing.T) {
 	}
 }
 
-// A run that was stopped within births and deaths looks at weights again first, which check them.
-func TestBirthsHaveWeightsBeforeThem(t *testing.T) {
-	s := &solver{t: &trainer{}, plan: plan{Next: birthing, Why: "k̂"}}
-	require.NoError(t, s.births(t.Context()))
-	require.Equal(t, plan{Next: glancing, Work: Weighing, Why: "k̂"}, s.plan)
-}
-
 // What would help is said with the time that it takes, and with what it has to reach.
 func TestAdviceSaysHowLong(t *testing.T) {
 	s := &solver{t: &trainer{evaluator: &evaluator{target: newNormals(t, 2)}, config: Config{Steps: 100}, step: 50}, best: &Certificate{Verdict: Failed, KHat: 1.25}}
