@@ -28,7 +28,7 @@ type CertifyConfig struct {
 	// weights can be relied on, up to 64,000.
 	Draws int
 	// Inner is the number of draws of what belongs to one member of Certificate.Plate, for each of
-	// Draws; 0 stands for 16.
+	// Draws; 0 stands for 16, or 8 where that is one number.
 	Inner int
 	// Until, if not zero, is when draws end, after a batch of them at least.
 	Until time.Time
@@ -99,10 +99,12 @@ func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certific
 		}
 		draws, most = firstDraws, max(firstDraws, min(mostDraws, keptNumbers/max(numbers, 1)))
 	}
-	setDefault(&cfg.Inner, 16)
 	w := &weighing{Posterior: p, plate: separable(p.model), inner: cfg.Inner, until: cfg.Until}
 	if p.family.joint {
 		w.plate = nil // its members depend on each other
+	}
+	if w.inner == 0 {
+		w.inner = w.innerDraws()
 	}
 	if w.plate == nil || !w.learned() {
 		w.inner = 1
@@ -126,6 +128,22 @@ func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certific
 		}
 		draws = min(2*draws, most)
 	}
+}
+
+// innerDraws is how many draws of what belongs to a member are enough, beside what else is drawn:
+// those of one number are quantiles of the whole mixture, of which fewer tell as much. Chosen by
+// hand: of verbagg 28, 56 and 59 percent of the draws were effective with 4, 8 and 16.
+func (w *weighing) innerDraws() int {
+	numbers := 0
+	for _, l := range w.family.latents {
+		if l.belongs(w.plate) != nil {
+			numbers += l.Members() * len(w.stretched(l))
+		}
+	}
+	if w.plate != nil && numbers <= w.plate.size {
+		return 8
+	}
+	return 16
 }
 
 // learned reports whether training has a part in the distribution of what belongs to the members of

@@ -81,5 +81,6 @@
 //	posterior.go              Posterior: draws and the evidence lower bound
 //	certify.go                weights, and effects of each group integrated by themselves
 //	widening.go               and a wider family beside one that may be too narrow
+//	strata.go                 draws of a member from equal parts of their distribution
 //	margin.go                 draws of some variables, for those who integrate the others out
 package hbm

@@ -62,9 +62,9 @@ func newBlock(sizes []int) block {
 	return b
 }
 
-// stretch fills in the factor of each variable in one draw.
-func (b block) stretch(random *rand.Rand, factors []float64) {
-	u := random.Float64()
+// stretch fills in the factor of each variable in one draw, of the component that u in [0, 1) is
+// in.
+func (b block) stretch(random *rand.Rand, u float64, factors []float64) {
 	c := 0
 	for c < len(widenings)-1 && u >= widenings[c].share {
 		u -= widenings[c].share
@@ -135,7 +135,7 @@ func (w *weighing) noise(random *rand.Rand, chosen *selection) ([]any, correctio
 			ownSizes[owner][i] += size
 		}
 	}
-	common, own := newBlocks(random, [][]int{commonSizes}, w.outer), newBlocks(random, ownSizes, w.outer*w.inner)
+	common, own := newBlocks(random, [][]int{commonSizes}, w.outer, 1), newBlocks(random, ownSizes, w.outer, w.inner)
 	var inputs []any
 	for i, l := range w.family.latents {
 		blocks := common
@@ -149,15 +149,12 @@ func (w *weighing) noise(random *rand.Rand, chosen *selection) ([]any, correctio
 			if owners[i] != nil {
 				block = int(owners[i][member])
 			}
+			strata := newStrata(l.dim, blocks.inner)
 			for draw := range blocks.draws {
-				at := (block*blocks.draws+draw)*latents + i
 				first := len(z)
-				for range l.dim {
-					z = append(z, random.NormFloat64())
-				}
+				z = strata.append(random, z)
 				for _, u := range stretched {
-					z[first+u] *= blocks.factors[at]
-					blocks.squares[at] += z[first+u] * z[first+u]
+					z[first+u] = blocks.widen(block, draw, i, z[first+u])
 				}
 			}
 		}
@@ -166,11 +163,28 @@ func (w *weighing) noise(random *rand.Rand, chosen *selection) ([]any, correctio
 	return inputs, corrections{common.corrections(), own.corrections()}
 }
 
-// blocks are blocks of noise, each with so many draws.
+// blocks are blocks of noise, each with so many draws, every inner of which are of one outer draw.
+// These are stratified: a mean over them, or over the first half of them, has the expectation of
+// one over independent draws, and a smaller error.
 type blocks struct {
 	each             []block
-	draws            int
+	draws, inner     int
 	factors, squares []float64 // [blocks, draws, latents]
+	quantiles        []int     // of blocks of one number: which of widenedQuantiles [blocks, draws]
+}
+
+// one reports whether the draws of a block are quantiles of the mixture of a single number.
+func (b *blocks) one(block int) bool { return b.inner > 1 && b.each[block].total == 1 }
+
+// widen is z, a standard normal number of a variable in one draw of a block, as the mixture has it.
+func (b *blocks) widen(block, draw, variable int, z float64) float64 {
+	if b.one(block) {
+		return widenedQuantiles().z[b.quantiles[block*b.draws+draw]]
+	}
+	at := (block*b.draws+draw)*len(b.each[block].sizes) + variable
+	z *= b.factors[at]
+	b.squares[at] += z * z
+	return z
 }
 
 // stretched are the unconstrained numbers of a latent variable that the model has: what it lacks
@@ -188,14 +202,21 @@ func (w *weighing) stretched(l *latent) (numbers []int) {
 }
 
 // newBlocks chooses which draws are wider.
-func newBlocks(random *rand.Rand, sizes [][]int, draws int) *blocks {
-	b := &blocks{draws: draws}
+func newBlocks(random *rand.Rand, sizes [][]int, outer, inner int) *blocks {
+	b := &blocks{draws: outer * inner, inner: inner}
+	order := make([]int, inner)
 	for _, of := range sizes {
 		one := newBlock(of)
-		for range draws {
-			factors := make([]float64, len(of))
-			one.stretch(random, factors)
-			b.factors = append(b.factors, factors...)
+		for range outer {
+			halves(random, order)
+			shift := random.Float64()
+			for _, stratum := range order {
+				u := (float64(stratum) + shift) / float64(inner)
+				factors := make([]float64, len(of))
+				one.stretch(random, u, factors)
+				b.factors = append(b.factors, factors...)
+				b.quantiles = append(b.quantiles, min(int(u*manyQuantiles), manyQuantiles-1))
+			}
 		}
 		b.each = append(b.each, one)
 	}
@@ -208,6 +229,10 @@ func (b *blocks) corrections() []float64 {
 	for k, one := range b.each {
 		latents := len(one.sizes)
 		for draw := range b.draws {
+			if b.one(k) {
+				terms = append(terms, widenedQuantiles().correction[b.quantiles[k*b.draws+draw]])
+				continue
+			}
 			at := (k*b.draws + draw) * latents
 			terms = append(terms, one.correction(b.squares[at:at+latents]))
 		}

@@ -17,7 +17,7 @@ func TestWidenedNoiseHasTheDensityOfTheMixture(t *testing.T) {
 	const draws = 200_000
 	for _, sizes := range [][]int{{1}, {2, 0, 1}, {0, 5}, {1, 1, 1, 8}} {
 		random := stream.Rand(1, "widening")
-		b := newBlocks(random, [][]int{sizes}, draws)
+		b := newBlocks(random, [][]int{sizes}, draws, 1)
 		far := make([]float64, draws) // whether the last number of a draw is beyond 3
 		for draw := range draws {
 			for v, d := range sizes {
@@ -53,5 +53,5 @@ func (m *moment) se() float64   { return math.Sqrt((m.squares/m.n - m.mean()*m.m
 
 // Nothing is stretched where there is nothing.
 func TestAnEmptyBlockHasNoCorrection(t *testing.T) {
-	require.Equal(t, []float64{0, 0, 0}, newBlocks(stream.Rand(1, "empty"), [][]int{{0, 0}}, 3).corrections())
+	require.Equal(t, []float64{0, 0, 0}, newBlocks(stream.Rand(1, "empty"), [][]int{{0, 0}}, 3, 1).corrections())
 }

@@ -99,7 +99,7 @@ func (p *PlateModel) answerChoice(ctx gocontext.Context, posterior *hbm.Posterio
 	}
 	judge(c)
 	j := verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
-	q, elbo := posterior.Q(), 0.0
+	q, elbo, covered := posterior.Q(), 0.0, 0.0
 	for k := range c.Models {
 		m := &c.Models[k]
 		m.Q, w.draws[k].probability = q[w.index[k]], m.Certified
@@ -114,7 +114,9 @@ func (p *PlateModel) answerChoice(ctx gocontext.Context, posterior *hbm.Posterio
 			return err
 		}
 		elbo += m.Certified * (own + w.logPrior[k] - math.Log(m.Certified))
+		covered += m.Certified
 	}
+	elbo = elbo/covered + math.Log(covered) // of the models that were looked at
 	c.Verdict, c.Reasons = j.Verdict, j.Reasons
 	result.ELBO, result.Steps, result.Weights = figure(elbo+r.logJacobian), posterior.Steps(), posterior.Weights()
 	sample, err := p.sample(ctx, w.draws, c.ESS, *result.Seed)
