@@ -121,7 +121,7 @@ func (p *Problem) sortSeries(t *table.Table, values []float64) error {
 	for i, gap := range gaps {
 		// Months and years of days differ by less.
 		if gap > 1.5*usual || gap < usual/1.5 {
-			return fmt.Errorf("%s: %s goes from %g (%s %d) to %g (%s %d), where rows are usually %g apart: want evenly spaced rows, or --uneven for changes between whatever rows there are",
+			return fmt.Errorf("%s: %s goes from %g (%s %d) to %g (%s %d), where rows are usually %.6g apart: want evenly spaced rows, or --uneven for changes between whatever rows there are",
 				t.Path, p.Options.Time, times[i], p.unit, places[i], times[i+1], p.unit, places[i+1], usual)
 		}
 	}

@@ -135,7 +135,7 @@ func (p *Problem) sort(times, values []float64) error {
 	for i, gap := range gaps {
 		// Months and years of days differ by less.
 		if gap > 1.5*usual || gap < usual/1.5 {
-			return fmt.Errorf("%s: %s goes from %g (%s %d) to %g (%s %d), where rows are usually %g apart: an autoregression wants evenly spaced rows",
+			return fmt.Errorf("%s: %s goes from %g (%s %d) to %g (%s %d), where rows are usually %.6g apart: an autoregression wants evenly spaced rows",
 				p.Path, p.Options.Time, times[i], p.unit, p.numbers[i], times[i+1], p.unit, p.numbers[i+1], usual)
 		}
 	}

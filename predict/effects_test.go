@@ -182,3 +182,13 @@ func ExampleEffectsOf() {
 	// b − a 0.65, zero with probability 0.5
 	// c − a 0.92, zero with probability 0.5
 }
+
+// The mean of a column that was centred is 0, not what rounding has left of it.
+func TestCentreOfCentredColumn(t *testing.T) {
+	mean, sd := centre([]float64{0.1, 0.2, -0.3 - 1e-16})
+	assert.Zero(t, mean)
+	assert.Positive(t, sd)
+	mean, _ = centre([]float64{0.1, 0.2, -0.3 + 1e-9})
+	assert.InDelta(t, 1e-9/3, mean, 1e-15)
+	assert.NotZero(t, mean)
+}

@@ -101,8 +101,17 @@ func usualValues(c *table.Column) []string {
 	if levels := c.AsFactor().Levels; len(levels) <= mostDistinct {
 		return levels
 	}
-	mean, sd := stat.MeanStdDev(c.Values, nil)
+	mean, sd := centre(c.Values)
 	return []string{text(mean - sd), text(mean), text(mean + sd)}
+}
+
+// centre is the mean of values with their standard deviation: 0 where it is nothing but rounding, as
+// of columns that were centred.
+func centre(values []float64) (mean, sd float64) {
+	if mean, sd = stat.MeanStdDev(values, nil); math.Abs(mean) < 1e-12*sd {
+		mean = 0
+	}
+	return mean, sd
 }
 
 // text writes a number that was computed as a value of a predictor.
@@ -182,7 +191,7 @@ func newGrid(seen *table.Table, variables []Variable, axes, fixed []*axis, overD
 			g.each *= len(a.texts)
 			g.held = append(g.held, Held{v.Name, fmt.Sprintf("average of its %s, all of one weight", english.Count(len(a.texts), "label"))})
 		default:
-			means[v.Name] = stat.Mean(a.column.Values, nil)
+			means[v.Name], _ = centre(a.column.Values)
 			g.held = append(g.held, Held{v.Name, "its mean, " + text(means[v.Name])})
 		}
 		if g.each*len(g.cells) > mostGridRows {

@@ -3,6 +3,7 @@ package study
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -78,6 +79,9 @@ func Read(path string) (*Plan, error) {
 	}
 	var missing *os.PathError
 	if errors.As(err, &missing) {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s: no such file", path)
+		}
 		return nil, err
 	}
 	if err != nil {

@@ -297,7 +297,9 @@ func typedColumn(name string, cells []string, lines []int, quoted, commas bool) 
 			bad = min(firstText, firstInfinite)
 		}
 		mixed := defect(bad, fmt.Sprintf("a finite number or NA, as in the rest of the column (%q in line %d)", cells[firstNumber], lines[firstNumber]))
-		mixed.defect = mixedColumn{mixed.defect}
+		if firstText >= 0 { // which labels can be; an infinite number is none
+			mixed.defect = mixedColumn{mixed.defect}
+		}
 		mixed.labels = newFactor(name, cells, missing)
 		return mixed
 	case firstNumber < 0 && firstInfinite >= 0:

@@ -3,6 +3,7 @@ package varsel
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
@@ -123,7 +124,7 @@ func (d *Design) scale(columns []rawColumn, y []float64, opt DesignOptions) erro
 		if !opt.NoStandardize && j != d.Scaling.Level {
 			mean, sd := centreAndSpread(c.values, centre)
 			if !usable(mean, sd) {
-				return fmt.Errorf("column %q: its spread is %v, too large or too small to standardise; rescale the column", c.name, sd)
+				return fmt.Errorf("column %q: its spread is too large or too small to standardise (values from %g to %g): rescale the column", c.name, slices.Min(c.values), slices.Max(c.values))
 			}
 			d.Scaling.Mean[j], d.Scaling.SD[j] = mean, sd
 		}
@@ -134,7 +135,7 @@ func (d *Design) scale(columns []rawColumn, y []float64, opt DesignOptions) erro
 	if !opt.NoStandardize && opt.Likelihood.Continuous() {
 		mean, sd := centreAndSpread(y, centre)
 		if !usable(mean, sd) {
-			return fmt.Errorf("target %q: its spread is %v, too large or too small to standardise; rescale it", opt.Target, sd)
+			return fmt.Errorf("target %q: its spread is too large or too small to standardise (values from %g to %g): rescale it", opt.Target, slices.Min(y), slices.Max(y))
 		}
 		d.Scaling.YMean, d.Scaling.YSD = mean, sd
 	}

@@ -27,11 +27,8 @@ func (a *app) amortizeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "amortize",
 		Short: "Train one network that answers for any table of a kind",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.amortizeVarselCommand())
-	return cmd
+	return group(cmd, a.amortizeVarselCommand())
 }
 
 // amortizeFlags are those of vti amortize varsel.

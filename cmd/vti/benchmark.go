@@ -22,13 +22,8 @@ func (a *app) benchmarkCommand() *cobra.Command {
 		Use:     "benchmark",
 		Short:   "Repeat a published study, or measure times",
 		Example: "  vti benchmark dag --out figure3\n  vti benchmark cardinality --out figure4\n  vti benchmark time --only hald,diabetes\n  vti benchmark hbm --seeds 5",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return fmt.Errorf("expected vti benchmark dag, cardinality, time, hbm or amortize (see %s --help)", cmd.CommandPath())
-		},
 	}
-	cmd.AddCommand(a.benchmarkDagCommand(), a.benchmarkCardinalityCommand(), a.benchmarkTimeCommand(), a.benchmarkAmortizeCommand(), a.benchmarkHbmCommand())
-	return cmd
+	return group(cmd, a.benchmarkDagCommand(), a.benchmarkCardinalityCommand(), a.benchmarkTimeCommand(), a.benchmarkAmortizeCommand(), a.benchmarkHbmCommand())
 }
 
 // graphsBenchmark is what vti benchmark dag prints with --json.

@@ -67,12 +67,9 @@ of what is wrong have the command, with --only and its number.
 
 With --shard I/N, or in an array job --shards N, the problems are split among N processes on any machines
 that see the directory; the same command without it then puts them together.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.calibrateVarselCommand(), a.calibrateDagCommand(), a.calibrateHbmCommand(),
+	return group(cmd, a.calibrateVarselCommand(), a.calibrateDagCommand(), a.calibrateHbmCommand(),
 		a.calibrateMixtureCommand(), a.calibrateChangepointsCommand(), a.calibrateOrderCommand())
-	return cmd
 }
 
 func (a *app) calibrateVarselCommand() *cobra.Command {

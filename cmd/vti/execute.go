@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -221,7 +222,7 @@ func (j *job) progress(a *app) *progress {
 	return newProgress(a.stderr)
 }
 
-// stopped says how a run goes on after Ctrl-C, or after a device has failed.
+// stopped says how a run goes on after Ctrl-C, or after a device or a disk has failed.
 func (j *job) stopped(err error, dir string, resumable bool) error {
 	resume := fmt.Sprintf("to continue: vti %s --resume %s", j.header.Command, rundir.Quoted(dir))
 	if errors.Is(err, context.Canceled) {
@@ -231,7 +232,8 @@ func (j *job) stopped(err error, dir string, resumable bool) error {
 		return fmt.Errorf("%w\nthis run cannot be resumed; %s holds only its record", err, dir)
 	}
 	var trouble *gpu.Failure
-	if resumable && errors.As(err, &trouble) && !trouble.OutOfMemory {
+	var disk *fs.PathError // full, say
+	if resumable && (errors.As(err, &trouble) && !trouble.OutOfMemory || errors.As(err, &disk)) {
 		if info, none := vti.ReadCheckpointInfo(filepath.Join(dir, rundir.PosteriorFile)); none == nil {
 			err = fmt.Errorf("%w\nthe checkpoint after step %d is whole; %s", err, info.Step, resume)
 		} else if rundir.Exists(filepath.Join(dir, rundir.ChainsFile)) {

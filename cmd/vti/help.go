@@ -172,6 +172,31 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	return fmt.Errorf("unknown command %q%s (see %s --help)", name, didYouMean(cmd.SuggestionsFor(name)), cmd.CommandPath())
 }
 
+// group makes a command that has nothing to do but to lead to others: without one of them it says
+// which there are.
+func group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	var names []string
+	for _, one := range commands {
+		names = append(names, one.Name())
+	}
+	last := len(names) - 1
+	choices := names[last]
+	if last > 0 {
+		choices = strings.Join(names[:last], ", ") + " or " + choices
+	}
+	cmd.AddCommand(commands...)
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return unknownCommand(cmd, args[0])
+		}
+		return nil
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return fmt.Errorf("expected %s %s (see %s --help)", cmd.CommandPath(), choices, cmd.CommandPath())
+	}
+	return cmd
+}
+
 // flagError says which flag may have been meant, and where the flags are explained. On a command
 // line whose command does not exist that is the mistake.
 func flagError(cmd *cobra.Command, args []string, err error) error {

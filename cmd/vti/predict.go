@@ -59,6 +59,9 @@ The predictions of all rows are written to ` + predictionsFile + ` in the direct
 	return cmd
 }
 
+// tableOfRun stands in answers for the table of a run where no other was given.
+const tableOfRun = "its own rows"
+
 func (a *app) predict(cmd *cobra.Command, args []string, f *predictFlags) error {
 	config := predict.Config{Level: f.level, Seed: f.seed}
 	if err := config.Validate(); err != nil || f.level == 0 {
@@ -69,7 +72,7 @@ func (a *app) predict(cmd *cobra.Command, args []string, f *predictFlags) error 
 		return err
 	}
 	var fresh *table.Table
-	name := "its own rows"
+	name := tableOfRun
 	if len(args) == 2 {
 		name = args[1]
 		if fresh, err = table.ReadFile(args[1]); err != nil {
@@ -110,7 +113,11 @@ const shownRows = 25
 
 func printPredictions(w io.Writer, r *predict.Result, unit string) {
 	level := fmt.Sprintf("%g%%", 100*float64(r.Level))
-	fmt.Fprintf(w, "Predictions of %s of %s, averaged over the models of %s\n", english.Count(len(r.Predictions), "row"), r.Data, english.Count(r.Draws, "posterior draw"))
+	rows := english.Count(len(r.Predictions), "row") + " of " + r.Data
+	if r.Data == tableOfRun {
+		rows = "its own " + english.Count(len(r.Predictions), "row")
+	}
+	fmt.Fprintf(w, "Predictions of %s, averaged over the models of %s\n", rows, english.Count(r.Draws, "posterior draw"))
 	for _, note := range r.Notes {
 		fmt.Fprintf(w, "  note: %s\n", note)
 	}

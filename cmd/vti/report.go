@@ -30,7 +30,12 @@ shows how tasks ended, what they took, and how probabilities are spread.`,
 		Example: `  vti report runs/varsel-20260131-120000 --open
   vti report eqtl.toml
   vti report runs/exact-20260131-120000 runs/varsel-20260131-120500 --out both.html`,
-		Args: cobra.MinimumNArgs(1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return fmt.Errorf("expected run directories, or the plan of a study, found none (see %s --help)", cmd.CommandPath())
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.report(cmd.Context(), args, out, open)
 		},

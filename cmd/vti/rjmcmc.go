@@ -13,13 +13,8 @@ func (a *app) rjmcmcCommand() *cobra.Command {
 		Use:     "rjmcmc",
 		Short:   "Reversible-jump MCMC on the same problems",
 		Example: "  vti rjmcmc varsel testdata/diabetes.csv --target y",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return fmt.Errorf("expected a problem: vti rjmcmc varsel, vti rjmcmc dag or vti rjmcmc mixture (see %s --help)", cmd.CommandPath())
-		},
 	}
-	cmd.AddCommand(a.rjmcmcVarselCommand(), a.rjmcmcDagCommand(), a.rjmcmcMixtureCommand())
-	return cmd
+	return group(cmd, a.rjmcmcVarselCommand(), a.rjmcmcDagCommand(), a.rjmcmcMixtureCommand())
 }
 
 // chainsGroup is the group of the flags of chains.

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -164,6 +166,9 @@ func (a *app) runsCommand() *cobra.Command {
 func (a *app) listRuns(dir string, asJSON bool) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("there are no runs in %s: no such directory", dir)
+		}
 		return fmt.Errorf("there are no runs in %s: %w", dir, err)
 	}
 	list := []listedRun{}

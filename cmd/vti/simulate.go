@@ -19,13 +19,8 @@ func (a *app) simulateCommand() *cobra.Command {
 		Use:     "simulate",
 		Short:   "Make up data sets whose truth is known",
 		Example: "  vti simulate varsel --predictors 1000 --out data.csv",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return fmt.Errorf("expected a problem: vti simulate varsel, vti simulate dag or vti simulate eqtl (see %s --help)", cmd.CommandPath())
-		},
 	}
-	cmd.AddCommand(a.simulateVarselCommand(), a.simulateDagCommand(), a.simulateEQTLCommand())
-	return cmd
+	return group(cmd, a.simulateVarselCommand(), a.simulateDagCommand(), a.simulateEQTLCommand())
 }
 
 // simulated is what vti simulate prints with --json.

@@ -46,13 +46,8 @@ seeds; keep = ["draws.parquet"] keeps files of its run.`,
   vti study status eqtl.toml
   vti study collect eqtl.toml --out results.parquet
   vti study submit eqtl.toml --slurm --print`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return fmt.Errorf("expected plan, run, submit, status, collect or discoveries (see %s --help)", cmd.CommandPath())
-		},
 	}
-	cmd.AddCommand(a.studyPlanCommand(), a.studyRunCommand(), a.studySubmitCommand(), a.studyStatusCommand(), a.studyCollectCommand(), a.studyDiscoveriesCommand())
-	return cmd
+	return group(cmd, a.studyPlanCommand(), a.studyRunCommand(), a.studySubmitCommand(), a.studyStatusCommand(), a.studyCollectCommand(), a.studyDiscoveriesCommand())
 }
 
 // planArgument takes the one argument of the commands of a study.

@@ -196,7 +196,7 @@ func (r *Regression) scale() error {
 			r.yMean, r.ySD = r.Options.ResponseMean, r.Options.ResponseSD
 		}
 		if !usableSpread(r.ySD) {
-			return fmt.Errorf("%s: response %s: its spread is %v, too large or too small to work with; rescale it", f.Path, f.Formula.Response, r.ySD)
+			return fmt.Errorf("%s: response %s: its spread is too large or too small to work with (values from %g to %g): rescale it", f.Path, f.Formula.Response, slices.Min(r.y), slices.Max(r.y))
 		}
 		f.centre(r.y, r.yMean)
 		for i := range r.y {
@@ -212,7 +212,7 @@ func (r *Regression) scale() error {
 				values := mat.Col(nil, j, f.X)
 				r.xMean[j], r.xSD[j] = f.spread(values, intercept)
 				if !usableSpread(r.xSD[j]) {
-					return fmt.Errorf("%s: %s: its spread is %v, too large or too small to work with; rescale it", f.Path, c.Name, r.xSD[j])
+					return fmt.Errorf("%s: %s: its spread is too large or too small to work with (values from %g to %g): rescale it", f.Path, c.Name, slices.Min(values), slices.Max(values))
 				}
 				f.centre(values, r.xMean[j])
 				for i := range values {
@@ -230,7 +230,7 @@ func (r *Regression) scale() error {
 				sd = f.varyingSpread(k, c)
 			}
 			if !usableSpread(sd) {
-				return fmt.Errorf("%s: %s by %s: its spread is %v, too large or too small to work with; rescale it", f.Path, g.Columns[c].Name, g.Name, sd)
+				return fmt.Errorf("%s: %s by %s: its spread is too large or too small to work with (%g): rescale it", f.Path, g.Columns[c].Name, g.Name, sd)
 			}
 			group.zSD = append(group.zSD, sd)
 			scaleColumn(group.z, c, 0, sd)
