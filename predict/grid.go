@@ -105,8 +105,8 @@ func usualValues(c *table.Column) []string {
 	return []string{text(mean - sd), text(mean), text(mean + sd)}
 }
 
-// centre is the mean of values with their standard deviation: 0 where it is nothing but rounding, as
-// of columns that were centred.
+// centre is the mean of values with their standard deviation: 0 where it is nothing but rounding,
+// as of columns that were centred.
 func centre(values []float64) (mean, sd float64) {
 	if mean, sd = stat.MeanStdDev(values, nil); math.Abs(mean) < 1e-12*sd {
 		mean = 0

@@ -61,7 +61,8 @@ func (a *article) warn() {
 	}
 }
 
-// next says what to do next: about the computation, about the model, and else.
+// next says what to do next: about the computation, about the model, and else, unless computation
+// or model is so wrong that it comes first.
 func next(v *verdict.Verdict, more string, check *modelcheck.Report, otherwise string) (list []string) {
 	if v != nil && *v != verdict.Trusted {
 		list = append(list, more)
@@ -77,10 +78,18 @@ func next(v *verdict.Verdict, more string, check *modelcheck.Report, otherwise s
 	}
 	const most = 4 // more advice than that is read by nobody
 	list = list[:min(len(list), most)]
-	if v == nil || *v != verdict.Failed {
+	if (v == nil || *v != verdict.Failed) && (check == nil || check.Verdict != modelcheck.Poor) {
 		list = append(list, otherwise)
 	}
 	return list
+}
+
+// effort is the advice about the computation: what the run says would help, or else what may.
+func effort(known, otherwise string) string {
+	if known == "" {
+		return otherwise
+	}
+	return "What would help the computation: " + known + "."
 }
 
 // subject is what a finding is about: the words before its colon.

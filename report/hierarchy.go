@@ -36,7 +36,7 @@ func (s *source) regressionArticle(result *regression.Result) *article {
 		Subtitle: fmt.Sprintf("%s, %s in %s; %s", s.table(), counted(result.Data.Rows, "row"), list(groups), result.Data.Formula),
 		Answer:   v.answer(),
 		Marks:    []badge{computation(level, reasons), model(result.ModelCheck)},
-		Next: next(level, "Compute with more effort (--steps, --certify-draws), or fit another family (--family) and let vti compare say whether the two agree.",
+		Next: next(level, effort(result.Advice, "Compute with more effort (--effort auto, --steps, --certify-draws), or fit another family (--family) and let vti compare say whether the two agree."),
 			result.ModelCheck, v.otherwise()),
 	}
 	if level == nil {

@@ -4,11 +4,18 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/transdim/vti/internal/picture"
 	"github.com/transdim/vti/mixture"
 )
+
+// mixtureTitle is the question about columns.
+func mixtureTitle(columns []string) string {
+	if len(columns) == 1 {
+		return fmt.Sprintf("How many components does %s have?", columns[0])
+	}
+	return fmt.Sprintf("How many components do %s have?", list(columns))
+}
 
 // mixtureArticle makes the article of a mixture with an unknown number of components.
 func (s *source) mixtureArticle(result *mixture.Result) *article {
@@ -19,7 +26,7 @@ func (s *source) mixtureArticle(result *mixture.Result) *article {
 		more = "Give the chains more --iterations, or let vti mixture answer, whose samplers are made for mixtures, and vti compare say whether the two agree."
 	}
 	a := &article{
-		Title:    fmt.Sprintf("How many components has %s?", strings.Join(result.Data.Columns, ", ")),
+		Title:    mixtureTitle(result.Data.Columns),
 		Subtitle: fmt.Sprintf("%s, %s, %s components", s.table(), counted(result.Data.Rows, "row"), result.Data.Family),
 		Answer:   []string{result.Answer},
 		Marks:    []badge{computation(level, reasons), model(result.ModelCheck)},

@@ -41,7 +41,7 @@ func (s *source) selectionArticle(result *varsel.Result) *article {
 		Subtitle: fmt.Sprintf("%s, %s; %s to select from; %s likelihood, prior over models %s", s.table(), counted(result.Data.Rows, "row"), counted(len(result.Data.Predictors), "predictor"), s.value("model.likelihood"), s.value("model.prior")),
 		Answer:   v.answer(),
 		Marks:    []badge{computation(level, reasons), model(result.ModelCheck)},
-		Next: next(level, "Compute with more effort (--steps, --certify-draws), or sample the same posterior with vti rjmcmc varsel and let vti compare say whether the two agree.",
+		Next: next(level, effort(result.Advice, "Compute with more effort (--effort auto, --steps, --certify-draws), or sample the same posterior with vti rjmcmc varsel and let vti compare say whether the two agree."),
 			result.ModelCheck, v.otherwise()),
 	}
 	a.rest = func(ctx context.Context) ([]section, error) {
@@ -167,19 +167,28 @@ func (v *selection) modelSentence() string {
 }
 
 // effectSentence says what the largest certain effect is: the one farthest from zero in its
-// posterior standard deviations.
+// posterior standard deviations, or where draws do not tell these in widths of its interval.
+// Nothing is said where predictors matter whose coefficients draws do not tell.
 func (v *selection) effectSentence() []string {
-	best, size := -1, 0.0
+	best, size, matters := -1, 0.0, false
 	for k, c := range v.result.Coefficients {
 		predictor := v.predictorOf(c.Name)
-		if predictor < 0 || v.probability(predictor) < probable || !(c.SDGivenIn > 0) {
+		if predictor < 0 || v.probability(predictor) < probable {
 			continue
 		}
-		if z := math.Abs(float64(c.MeanGivenIn / c.SDGivenIn)); z > size {
+		matters = true
+		sd := float64(c.SDGivenIn)
+		if math.IsNaN(sd) {
+			sd = float64(c.Q975GivenIn-c.Q025GivenIn) / 4
+		}
+		if z := math.Abs(float64(c.MeanGivenIn) / sd); sd > 0 && z > size {
 			best, size = k, z
 		}
 	}
-	if best < 0 {
+	switch {
+	case best < 0 && matters:
+		return nil
+	case best < 0:
 		return []string{"No coefficient is known to differ from zero."}
 	}
 	c := v.result.Coefficients[best]

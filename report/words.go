@@ -49,8 +49,11 @@ func plusMinus(x, se float64) string {
 	return strings.ReplaceAll(fmt.Sprintf("%.*f ± %.*f", decimals, x, decimals, se), "-", "−")
 }
 
-// interval is written in square brackets.
+// interval is written in square brackets, unless both ends are unknown.
 func interval(low, high float64) string {
+	if math.IsNaN(low) && math.IsNaN(high) {
+		return picture.Number(low)
+	}
 	return "[" + picture.Number(low) + ", " + picture.Number(high) + "]"
 }
 
