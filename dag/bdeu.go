@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync"
 
 	dgraph "github.com/transdim/vti/dag/graph"
 )
@@ -19,6 +20,7 @@ type bdeuForm struct {
 	size   float64   // α
 	levels []int     // of all nodes
 	codes  [][]int32 // of all nodes, over the rows that count for this one [N][n]
+	risen  sync.Map  // logRising of a for 0 to n rows, by a
 }
 
 func newBDeuForm(d *Data, node int, size float64) *bdeuForm {
@@ -92,8 +94,57 @@ func (b *bdeuForm) table(parents dgraph.Set) ([]float64, error) {
 	return counts, nil
 }
 
+// mostDense bounds the tables that are counted cell by cell, those without any row too. Chosen by
+// hand: beyond it, rows are fewer than cells.
+const mostDense = 1 << 12
+
 // logEvidence is the BDeu score. Combinations that no row has contribute nothing.
 func (b *bdeuForm) logEvidence(parents dgraph.Set) (sum float64) {
+	levels, possible := b.levels[b.node], 1
+	for i := range parents.Nodes() {
+		if possible *= b.levels[i]; possible*levels > mostDense {
+			return b.sparseEvidence(parents)
+		}
+	}
+	of := make([]int32, len(b.codes[b.node]))
+	for i := range parents.Nodes() {
+		own := int32(b.levels[i])
+		for row, code := range b.codes[i] {
+			of[row] = of[row]*own + code
+		}
+	}
+	counts := make([]int32, possible*levels)
+	for row, code := range b.codes[b.node] {
+		counts[int(of[row])*levels+int(code)]++
+	}
+	whole := b.size / float64(possible)
+	ofCell, ofWhole := b.rising(whole/float64(levels)), b.rising(whole)
+	for ; len(counts) > 0; counts = counts[levels:] {
+		total := int32(0)
+		for _, n := range counts[:levels] {
+			total += n
+			sum += ofCell[n]
+		}
+		sum -= ofWhole[total]
+	}
+	return sum
+}
+
+// rising is logRising(a, n) for every n up to the number of rows, which is found once and kept.
+func (b *bdeuForm) rising(a float64) []float64 {
+	if known, ok := b.risen.Load(a); ok {
+		return known.([]float64)
+	}
+	list := make([]float64, len(b.codes[b.node])+1)
+	for n := range list {
+		list[n] = logRising(a, n)
+	}
+	b.risen.Store(a, list)
+	return list
+}
+
+// sparseEvidence is the same for tables of too many cells.
+func (b *bdeuForm) sparseEvidence(parents dgraph.Set) (sum float64) {
 	counts, possible := b.count(parents)
 	whole := b.size / possible
 	cell := whole / float64(b.levels[b.node])

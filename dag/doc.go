@@ -66,6 +66,7 @@
 //	graph_walk_block.go         steps that draw a few nodes afresh
 //	graph_walk_edges.go         steps of single edges
 //	parent_candidates.go        which parents chains propose; doubtful_pairs.go single edges
+//	parent_sets.go              parents that matter only together
 //	imputation.go               chains that draw missing cells as well
 //	order_tables.go             sums over sets of them
 //

@@ -28,7 +28,8 @@ type candidates struct {
 
 // newCandidates screens parents and scores their sets. A parent of node j ranks by the largest gain
 // in ℓ_j that it brings to one of a few sets: the empty one, single parents that are good by
-// themselves, and the parents that greedy search gives j, of which its neighbours there come first.
+// themselves, and the parents that greedy search gives j; or that it brings together with others.
+// Neighbours in greedy search come first, and the parents that give most together.
 func newCandidates(ctx gocontext.Context, own *shard.Shard, p *Problem, limit int, progress func(done, total int)) (*candidates, error) {
 	nodes := p.Data.Nodes()
 	c := &candidates{problem: p, forms: p.closedForms(), failed: &firstError{}, parents: make([][]int, nodes), scores: make([][]float64, nodes), priors: make([][]float64, nodes)}
@@ -39,7 +40,7 @@ func newCandidates(ctx gocontext.Context, own *shard.Shard, p *Problem, limit in
 	var done atomic.Int32
 	var report sync.Mutex
 	err = c.scoreNodes(ctx, own, "candidates", nil, func(j int) {
-		c.screen(j, greedy, limit)
+		c.screen(ctx, j, greedy, limit)
 		c.scoreSets(ctx, j)
 		report.Lock()
 		defer report.Unlock()
@@ -98,7 +99,7 @@ func (f *firstError) get() error {
 }
 
 // screen chooses the candidates of a node.
-func (c *candidates) screen(j int, greedy *dgraph.Graph, limit int) {
+func (c *candidates) screen(ctx gocontext.Context, j int, greedy *dgraph.Graph, limit int) {
 	s := c.problem.Structure
 	free := s.Allowed[j].Minus(s.Required[j]).List()
 	required := c.score(j, s.Required[j])
@@ -126,12 +127,28 @@ func (c *candidates) screen(j int, greedy *dgraph.Graph, limit int) {
 			}
 		}
 	}
+	first := dgraph.Set{}
 	for _, i := range free {
 		if greedy.Adjacent(i, j) {
-			best[i] = math.Inf(1)
+			first = first.With(i)
 		}
 	}
-	byGain(best)
+	for k, base := range []dgraph.Set{s.Required[j], bases[0]} {
+		if k == 1 && base == s.Required[j] {
+			continue
+		}
+		gains, most := c.together(ctx, j, base)
+		for i, gain := range gains {
+			best[i] = math.Max(best[i], gain)
+		}
+		first = first.Or(most)
+	}
+	slices.SortStableFunc(free, func(a, b int) int {
+		if first.Has(a) != first.Has(b) {
+			return compareDescending(indicator(first.Has(a)), indicator(first.Has(b)))
+		}
+		return compareDescending(best[a], best[b])
+	})
 	c.parents[j] = slices.Clone(free[:min(len(free), limit)])
 }
 
