@@ -35,6 +35,43 @@ func (p *Problem) write(r *Result, dir string) error {
 	if dir == "" {
 		return nil
 	}
+	graphs, err := p.graphTexts(r)
+	if err != nil {
+		return err
+	}
+	if err := rundir.WriteJSON(filepath.Join(dir, rundir.ResultFile), r); err != nil {
+		return err
+	}
+	for _, file := range []struct {
+		name string
+		rows [][]string
+	}{
+		{EdgesFile, r.edgeRows()}, {MatrixFile, r.matrixRows()}, {"graphs.csv", r.graphRows()}, {"classes.csv", r.classRows()},
+		{"parameters.csv", r.parameterRows()}, {EffectsFile, r.effectRows()}, {"checks.csv", r.checkRows()},
+	} {
+		if err := atomicfile.Write(filepath.Join(dir, file.name), func(w io.Writer) error {
+			return csv.NewWriter(w).WriteAll(file.rows)
+		}); err != nil {
+			return err
+		}
+	}
+	for format, name := range graphFiles {
+		if graphs[format] == "" {
+			continue
+		}
+		if err := atomicfile.Write(filepath.Join(dir, name), func(w io.Writer) error {
+			_, err := io.WriteString(w, graphs[format])
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// graphTexts is the graph in every format; "" where a format cannot have it. What is left out is
+// noted in the result.
+func (p *Problem) graphTexts(r *Result) ([]string, error) {
 	texts := make([]string, len(graphFiles))
 	for format := range graphFiles {
 		if GraphFormat(format) == BIF && (p.Model.Mechanism != Categorical || p.Data.missing != nil) {
@@ -46,84 +83,88 @@ func (p *Problem) write(r *Result, dir string) error {
 			continue
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		texts[format] = text
 	}
-	if err := rundir.WriteJSON(filepath.Join(dir, rundir.ResultFile), r); err != nil {
-		return err
-	}
-	edges := [][]string{{"from", "to", "prob", "prob_se", "prob_reverse", "prob_reverse_se", "prob_none", "class_forward", "class_reverse", "class_undirected"}}
+	return texts, nil
+}
+
+func (r *Result) edgeRows() [][]string {
+	rows := [][]string{{"from", "to", "prob", "prob_se", "prob_reverse", "prob_reverse_se", "prob_none", "class_forward", "class_reverse", "class_undirected"}}
 	for _, e := range r.Edges {
 		row := []string{e.From, e.To}
 		for _, n := range []Number{e.Prob, e.ProbSE, e.ProbReverse, e.ProbReverseSE, e.ProbNone, e.ClassForward, e.ClassReverse, e.ClassUndirected} {
 			row = append(row, n.Text())
 		}
-		edges = append(edges, row)
+		rows = append(rows, row)
 	}
-	graphs := [][]string{{"prob", "se", "edges"}}
+	return rows
+}
+
+func (r *Result) graphRows() [][]string {
+	rows := [][]string{{"prob", "se", "edges"}}
 	for _, g := range r.Graphs {
-		graphs = append(graphs, []string{g.Prob.Text(), g.SE.Text(), arrows(g.Edges, "->")})
+		rows = append(rows, []string{g.Prob.Text(), g.SE.Text(), arrows(g.Edges, "->")})
 	}
-	classes := [][]string{{"prob", "se", "directed", "undirected"}}
+	return rows
+}
+
+func (r *Result) classRows() [][]string {
+	rows := [][]string{{"prob", "se", "directed", "undirected"}}
 	for _, c := range r.Classes {
-		classes = append(classes, []string{c.Prob.Text(), c.SE.Text(), arrows(c.Directed, "->"), arrows(c.Undirected, "--")})
+		rows = append(rows, []string{c.Prob.Text(), c.SE.Text(), arrows(c.Directed, "->"), arrows(c.Undirected, "--")})
 	}
-	parameters := [][]string{{"from", "to", "prob", "mean", "sd", "q025", "q975"}}
+	return rows
+}
+
+func (r *Result) parameterRows() [][]string {
+	rows := [][]string{{"from", "to", "prob", "mean", "sd", "q025", "q975"}}
 	for _, e := range r.Parameters {
-		parameters = append(parameters, []string{e.From, e.To, e.Prob.Text(), e.Mean.Text(), e.SD.Text(), e.Q025.Text(), e.Q975.Text()})
+		rows = append(rows, []string{e.From, e.To, e.Prob.Text(), e.Mean.Text(), e.SD.Text(), e.Q025.Text(), e.Q975.Text()})
 	}
-	effects := [][]string{{"from", "to", "prob", "prob_se", "prob_none", "mean", "sd", "q05", "q95", "from_value", "reference", "to_value"}}
+	return rows
+}
+
+// effectRows has a row for each total effect, of categories for each change of one.
+func (r *Result) effectRows() [][]string {
+	rows := [][]string{{"from", "to", "prob", "prob_se", "prob_none", "mean", "sd", "q05", "q95", "from_value", "reference", "to_value"}}
 	for _, e := range r.Effects {
-		rows := e.Changes
-		if rows == nil {
-			rows = []Change{{Mean: e.Mean, SD: e.SD, Q05: e.Q05, Q95: e.Q95}}
+		changes := e.Changes
+		if changes == nil {
+			changes = []Change{{Mean: e.Mean, SD: e.SD, Q05: e.Q05, Q95: e.Q95}}
 		}
-		for _, c := range rows {
+		for _, c := range changes {
 			row := []string{e.From, e.To}
 			for _, n := range []Number{e.Prob, e.ProbSE, e.ProbNone, c.Mean, c.SD, c.Q05, c.Q95} {
 				row = append(row, n.Text())
 			}
-			effects = append(effects, append(row, c.From, c.Reference, c.To))
+			rows = append(rows, append(row, c.From, c.Reference, c.To))
 		}
 	}
-	checks := [][]string{{"node", "spread", "skewness", "kurtosis"}}
+	return rows
+}
+
+func (r *Result) checkRows() [][]string {
+	rows := [][]string{{"node", "spread", "skewness", "kurtosis"}}
 	for _, c := range r.Checks {
-		checks = append(checks, []string{c.Node, c.Spread.Text(), c.Skewness.Text(), c.Kurtosis.Text()})
+		rows = append(rows, []string{c.Node, c.Spread.Text(), c.Skewness.Text(), c.Kurtosis.Text()})
 	}
+	return rows
+}
+
+// matrixRows are the probabilities of all edges, by cause and by effect.
+func (r *Result) matrixRows() [][]string {
 	probabilities := r.matrix()
-	matrix := [][]string{append([]string{"node"}, r.Data.Nodes...)}
+	rows := [][]string{append([]string{"node"}, r.Data.Nodes...)}
 	for i, name := range r.Data.Nodes {
 		row := []string{name}
 		for _, probability := range probabilities[i] {
 			row = append(row, Number(probability).Text())
 		}
-		matrix = append(matrix, row)
+		rows = append(rows, row)
 	}
-	for _, file := range []struct {
-		name string
-		rows [][]string
-	}{
-		{EdgesFile, edges}, {MatrixFile, matrix}, {"graphs.csv", graphs}, {"classes.csv", classes}, {"parameters.csv", parameters}, {EffectsFile, effects}, {"checks.csv", checks},
-	} {
-		if err := atomicfile.Write(filepath.Join(dir, file.name), func(w io.Writer) error {
-			return csv.NewWriter(w).WriteAll(file.rows)
-		}); err != nil {
-			return err
-		}
-	}
-	for format, name := range graphFiles {
-		if texts[format] == "" {
-			continue
-		}
-		if err := atomicfile.Write(filepath.Join(dir, name), func(w io.Writer) error {
-			_, err := io.WriteString(w, texts[format])
-			return err
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return rows
 }
 
 // arrows writes edges with spaces between them.

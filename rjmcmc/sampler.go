@@ -120,45 +120,66 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 		s.sources[c] = stream.Source(cfg.Seed, fmt.Sprintf("rjmcmc/%d", c))
 		s.rngs[c] = rand.New(s.sources[c])
 	}
-	for site, card := range cards {
-		if card > 1 {
-			s.free = append(s.free, site)
-			s.likes[card] = append(s.likes[card], site)
-		}
-	}
-	for _, site := range s.free {
-		if len(s.likes[cards[site]]) > 1 {
-			s.paired = append(s.paired, site)
-		}
-	}
+	s.sortSites()
 	s.mover, _ = sp.(space.Mover)
 	s.list, _ = sp.(list)
 	if len(s.paired) == 0 || s.mover != nil {
 		s.cfg.Swaps = 0
 	}
-	small := remembers(cards, dim, cfg.Temperatures, s.list != nil)
-	for i := range s.rungs {
-		if small {
-			s.rungs[i].remembered = newRemembered(cards, dim)
-		}
-	}
-	switch {
-	case d.quadratic != nil && small:
-		models, err := newApproximations(backend, d, cards, dim)
-		if err != nil {
-			return nil, err
-		}
-		s.state.models, s.proposal.models = models, models
-	case d.quadratic != nil:
-		for _, p := range []*population{s.state, s.proposal} {
-			p.precision, p.linear = make([]float64, rows*dim*dim), make([]float64, rows*dim)
-		}
+	if err := s.prepareModels(backend); err != nil {
+		return nil, err
 	}
 	if s.list != nil && cfg.Weights != nil {
 		if err := s.proposeBy(newItemWeights(s.list.Items(), cfg.Weights).renew()); err != nil {
 			return nil, err
 		}
 	}
+	s.beginAdapting()
+	return s, nil
+}
+
+// sortSites finds the sites that moves may change: those with more than one value, and of these the
+// ones that another has as many values as.
+func (s *sampler) sortSites() {
+	for site, card := range s.cards {
+		if card > 1 {
+			s.free = append(s.free, site)
+			s.likes[card] = append(s.likes[card], site)
+		}
+	}
+	for _, site := range s.free {
+		if len(s.likes[s.cards[site]]) > 1 {
+			s.paired = append(s.paired, site)
+		}
+	}
+}
+
+// prepareModels makes room for what is known of models: what rungs remember of few, and the
+// quadratic approximations of a target that has them, of every model where these are few.
+func (s *sampler) prepareModels(backend backends.Backend) error {
+	small := remembers(s.cards, s.dim, s.cfg.Temperatures, s.list != nil)
+	for i := range s.rungs {
+		if small {
+			s.rungs[i].remembered = newRemembered(s.cards, s.dim)
+		}
+	}
+	switch {
+	case s.density.quadratic != nil && small:
+		models, err := newApproximations(backend, s.density, s.cards, s.dim)
+		if err != nil {
+			return err
+		}
+		s.state.models, s.proposal.models = models, models
+	case s.density.quadratic != nil:
+		for _, p := range []*population{s.state, s.proposal} {
+			p.precision, p.linear = make([]float64, s.rows*s.dim*s.dim), make([]float64, s.rows*s.dim)
+		}
+	}
+	return nil
+}
+
+// beginAdapting gives every rung what it learns from during burn-in.
+func (s *sampler) beginAdapting() {
 	for i := range s.rungs {
 		r := &s.rungs[i]
 		r.adapter = newAdapter(&r.tuning, s.dim, s.cfg.BurnIn)
@@ -169,7 +190,6 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 			r.adapter.fit = nil
 		}
 	}
-	return s, nil
 }
 
 // proposeBy sets the weights by which new members of lists are proposed.

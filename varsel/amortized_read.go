@@ -45,8 +45,7 @@ func (f *Family) Problem(p *Problem) (*vti.Problem, vti.Place, error) {
 		return nil, vti.Place{}, err
 	}
 	s := newSketch(p, f.each)
-	groups, n := len(p.Design.Predictors), p.Design.Rows()
-	logPrior := p.Model.Prior.LogProbs(groups)
+	logPrior := p.Model.Prior.LogProbs(len(p.Design.Predictors))
 	masses := s.masses(logPrior)
 	inclusion := inclusionOf(masses)
 	for _, v := range append(slices.Clone(inclusion), s.fit.theta...) {
@@ -54,89 +53,128 @@ func (f *Family) Problem(p *Problem) (*vti.Problem, vti.Place, error) {
 			return nil, vti.Place{}, fmt.Errorf("the mode of the largest model was not found")
 		}
 	}
-	// Predictors are numbered from the most probable one on.
-	order := make([]int, groups)
+	place := f.place(p, inclusion)
+	out := &vti.Problem{LogMass: f.spread(masses, place.Sites)}
+	out.Precision, out.Linear = f.widen(s, place)
+	r := &reading{family: f, p: p, sketch: s, place: place, inclusion: inclusion}
+	rows := r.rows()
+	out.Data = append(rows, append(r.predictors(), r.table(), r.prior(), r.sizes(logPrior))...)
+	return out, place, nil
+}
+
+// place numbers predictors from the most probable one on.
+func (f *Family) place(p *Problem, inclusion []float64) vti.Place {
+	order := make([]int, len(inclusion))
 	for j := range order {
 		order[j] = j
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(inclusion[b], inclusion[a]) })
-	place := vti.Place{Sites: make([]int, groups), Coordinates: make([]int, p.Target.space.Dim())}
+	place := vti.Place{Sites: make([]int, len(order)), Coordinates: make([]int, p.Target.space.Dim())}
 	for at, j := range order {
 		place.Sites[j], place.Coordinates[1+j] = at, 1+at
 	}
 	if p.Target.scale >= 0 {
 		place.Coordinates[p.Target.scale] = f.dim() - 1
 	}
-	out := &vti.Problem{LogMass: f.spread(masses, place.Sites)}
-	out.Precision, out.Linear = f.widen(s, place)
-	add := func(values []float64, dims ...int) {
-		out.Data = append(out.Data, vti.Array{Values: values, Dims: dims})
-	}
+	return place
+}
 
-	dim := f.dim()
+// reading is a table that becomes what the network reads.
+type reading struct {
+	family    *Family
+	p         *Problem
+	sketch    *sketch
+	place     vti.Place
+	inclusion []float64 // of each predictor, by the sketch
+
+	// of the mode of the largest model: scale of the noise, weights of the rows and their mean
+	scale   float64
+	weights []float64
+	average float64
+}
+
+// rows are the arrays of the rows: predictors, response, what the mode says of them, and which of
+// the rows of the family there are.
+func (r *reading) rows() []vti.Array {
+	f, p, n, dim := r.family, r.p, r.p.Design.Rows(), r.family.dim()
 	x, y, present, rows := make([]float64, f.rows*dim), make([]float64, f.rows*2), make([]float64, f.rows), make([]float64, f.rows*rowNumbers)
-	spread := 1.0
-	if p.Design.Likelihood.Continuous() {
-		spread = stat.StdDev(p.Design.Y, nil)
-	}
 	eta := make([]float64, n)
 	for i := range n {
 		present[i] = 1
-		for j := range groups + 1 {
-			x[i*dim+place.Coordinates[j]] = p.Design.X.At(i, j)
-			eta[i] += s.fit.theta[j] * p.Design.X.At(i, j)
+		for j := range len(r.inclusion) + 1 {
+			x[i*dim+r.place.Coordinates[j]] = p.Design.X.At(i, j)
+			eta[i] += r.sketch.fit.theta[j] * p.Design.X.At(i, j)
 		}
 		y[2*i], y[2*i+1] = p.Design.Y[i], p.Target.responses.LogConstant(p.Design.Y[i])
 	}
-	scale := math.Exp(s.fit.logScale)
+	r.scale = math.Exp(r.sketch.fit.logScale)
 	newton := responses{Likelihood: p.Target.responses.Likelihood, y: p.Design.Y}
-	weights, working := newton.working(eta, scale, true)
-	average := stat.Mean(weights, nil)
+	weights, working := newton.working(eta, r.scale, true)
+	r.weights, r.average = weights, stat.Mean(weights, nil)
 	for i := range n {
 		// residuals in units of the noise, what the response says by itself, and the weight
 		rows[i*rowNumbers] = bounded((working[i] - eta[i]) * math.Sqrt(weights[i]))
 		rows[i*rowNumbers+1] = bounded((p.Design.Y[i] - stat.Mean(p.Design.Y, nil)) / math.Max(stat.StdDev(p.Design.Y, nil), 1e-9))
-		rows[i*rowNumbers+2] = bounded(math.Log(weights[i] / average))
+		rows[i*rowNumbers+2] = bounded(math.Log(weights[i] / r.average))
 	}
-	add(x, f.rows, dim)
-	add(y, f.rows, 2)
-	add(rows, f.rows, rowNumbers)
-	add(present, f.rows)
+	return []vti.Array{array(x, f.rows, dim), array(y, f.rows, 2), array(rows, f.rows, rowNumbers), array(present, f.rows)}
+}
 
+// predictors says which of the predictors of the family there are, and what the sketch says of
+// each.
+func (r *reading) predictors() []vti.Array {
+	f, s := r.family, r.sketch
 	columns, predictors, sds := make([]float64, f.most), make([]float64, f.most*predictorNumbers), s.deviations()
-	for j, at := range place.Sites {
+	for j, at := range r.place.Sites {
 		columns[at] = 1
 		prior := s.fit.sd[1+j]
 		copy(predictors[at*predictorNumbers:], []float64{
-			1, bounded(logit(inclusion[j])), bounded(math.Abs(s.fit.theta[1+j]) / sds[1+j]), math.Log(prior / sds[1+j]), inclusion[j],
+			1, bounded(logit(r.inclusion[j])), bounded(math.Abs(s.fit.theta[1+j]) / sds[1+j]), math.Log(prior / sds[1+j]), r.inclusion[j],
 		})
 	}
-	add(columns, f.most)
-	add(predictors, f.most, predictorNumbers)
-	add([]float64{
-		math.Log(float64(n)) - 4, float64(groups) / float64(f.most), math.Log(p.Model.SlabScale / spread),
-		bounded(math.Log(scale / spread)), math.Log(average * scale * scale), stat.StdDev(weights, nil) / average,
-	}, tableNumbers)
+	return []vti.Array{array(columns, f.most), array(predictors, f.most, predictorNumbers)}
+}
 
+// table are the numbers of the table as a whole, once its rows are read.
+func (r *reading) table() vti.Array {
+	p, groups := r.p, len(r.inclusion)
+	spread := 1.0
+	if p.Design.Likelihood.Continuous() {
+		spread = stat.StdDev(p.Design.Y, nil)
+	}
+	return array([]float64{
+		math.Log(float64(p.Design.Rows())) - 4, float64(groups) / float64(r.family.most), math.Log(p.Model.SlabScale / spread),
+		bounded(math.Log(r.scale / spread)), math.Log(r.average * r.scale * r.scale), stat.StdDev(r.weights, nil) / r.average,
+	}, tableNumbers)
+}
+
+// prior is that of the coordinates: their means, standard deviations, and the log of the scale.
+func (r *reading) prior() vti.Array {
+	dim := r.family.dim()
 	prior := make([]float64, 2*dim+1)
 	for at := range dim {
 		prior[dim+at] = 1
 	}
-	for j, at := range place.Coordinates {
-		prior[at], prior[dim+at] = p.Target.mean[j], p.Target.sd[j]
+	for j, at := range r.place.Coordinates {
+		prior[at], prior[dim+at] = r.p.Target.mean[j], r.p.Target.sd[j]
 	}
-	prior[2*dim] = p.Target.logScale
-	add(prior, 2*dim+1)
-	sizes := make([]float64, f.most+1)
+	prior[2*dim] = r.p.Target.logScale
+	return array(prior, 2*dim+1)
+}
+
+// sizes are the log priors of the sizes of a model.
+func (r *reading) sizes(logPrior []float64) vti.Array {
+	sizes := make([]float64, r.family.most+1)
 	for k := range sizes {
 		sizes[k] = absent
 		if k < len(logPrior) {
 			sizes[k] = math.Max(logPrior[k], absent)
 		}
 	}
-	add(sizes, f.most+1)
-	return out, place, nil
+	return array(sizes, len(sizes))
 }
+
+func array(values []float64, dims ...int) vti.Array { return vti.Array{Values: values, Dims: dims} }
 
 // absent stands for the log of zero.
 const absent = -1e30

@@ -122,100 +122,123 @@ func (t task) sharing(own *shard.Shard) task {
 	return t
 }
 
+// recertification is a run that is certified again, with what the flags ask for.
+type recertification struct {
+	*certifyFlags
+	dir, command string                 // of the run
+	given        func(flag string) bool // whether a flag was given
+}
+
+// misplaced fails if one of these flags was given.
+func (r *recertification) misplaced(names ...string) error {
+	for _, name := range names {
+		if r.given(name) {
+			return fmt.Errorf("--%s is not for %s, which is a run of vti %s", name, r.dir, r.command)
+		}
+	}
+	return nil
+}
+
+// unfit is the error of a run that cannot be certified again.
+func (r *recertification) unfit(why string) error {
+	return fmt.Errorf("%s is a run of vti %s, %s", r.dir, r.command, why)
+}
+
 // certification is the job and the task that made a run, with as much work as the flags say.
 func (a *app) certification(cmd *cobra.Command, dir string, f *certifyFlags) (*job, task, error) {
 	header, about, err := readHeader(dir)
 	if err != nil {
 		return nil, task{}, err
 	}
-	given := cmd.Flags().Changed
-	misplaced := func(names ...string) error {
-		for _, name := range names {
-			if given(name) {
-				return fmt.Errorf("--%s is not for %s, which is a run of vti %s", name, dir, header.Command)
-			}
-		}
-		return nil
-	}
-	unfit := func(why string) error {
-		return fmt.Errorf("%s is a run of vti %s, %s", dir, header.Command, why)
-	}
+	r := &recertification{f, dir, header.Command, cmd.Flags().Changed}
 	switch {
 	case header.Command == "varsel":
-		s, err := a.openSelection(dir, f.output)
-		if err == nil {
-			s.problem, err = s.record.Problem()
-		}
-		if err == nil {
-			err = misplaced("chains", "rounds")
-		}
-		if err != nil {
-			return nil, task{}, err
-		}
-		if given("certify-draws") {
-			s.record.Draws = f.draws
-		}
-		config, err := s.record.FitConfig(s.problem)
-		if err != nil {
-			return nil, task{}, err
-		}
-		s.groups = f.groups
-		return &s.job, s.training(config), nil
+		return a.selectionAgain(r)
 	case header.Command == "hbm":
-		record, err := regression.ReadRecord(dir)
-		if err != nil {
-			return nil, task{}, err
-		}
-		if _, plates, err := record.PlateFamily(); err != nil || plates {
-			return nil, task{}, errors.Join(err, unfit("with a family of flows: only --family marginal is certified again"))
-		}
-		if given("certify-draws") {
-			record.CertifyDraws = f.draws
-		}
-		r, err := a.newHierarchical(cmd.Context(), record, f.output)
-		if err == nil {
-			err = misplaced("chains", "rounds")
-		}
-		if err != nil {
-			return nil, task{}, err
-		}
-		r.resume, r.groups = dir, f.groups
-		return &r.job, r.training(1), nil
+		return a.hierarchyAgain(cmd.Context(), r)
 	case about == aboutGraphs && header.Command == "dag":
-		record, err := dag.ReadRecord(dir)
-		if err == nil {
-			err = misplaced("certify-draws", "chain-groups")
-		}
-		if err != nil {
-			return nil, task{}, err
-		}
-		particles := record.Structure == dag.Exact && record.Evidence == dag.Particles
-		if record.Structure != dag.Chains && !particles {
-			return nil, task{}, unfit("neither by chains over graphs nor by particles: give its command again")
-		}
-		if particles {
-			if err := misplaced("chains", "rounds"); err != nil {
-				return nil, task{}, err
-			}
-		}
-		if given("chains") {
-			record.Chains = f.chains
-		}
-		if given("rounds") {
-			record.Rounds = f.rounds
-		}
-		d, err := a.discoveryOf(record, f.output)
-		if err != nil {
-			return nil, task{}, err
-		}
-		d.resume = dir
-		if particles {
-			return &d.job, d.particles(), nil
-		}
-		t, err := d.walk()
-		return &d.job, t, err
+		return a.discoveryAgain(r)
 	}
-	return nil, task{}, unfit("which cannot be certified again: give its command again")
+	return nil, task{}, r.unfit("which cannot be certified again: give its command again")
+}
+
+func (a *app) selectionAgain(r *recertification) (*job, task, error) {
+	s, err := a.openSelection(r.dir, r.output)
+	if err == nil {
+		s.problem, err = s.record.Problem()
+	}
+	if err == nil {
+		err = r.misplaced("chains", "rounds")
+	}
+	if err != nil {
+		return nil, task{}, err
+	}
+	if r.given("certify-draws") {
+		s.record.Draws = r.draws
+	}
+	config, err := s.record.FitConfig(s.problem)
+	if err != nil {
+		return nil, task{}, err
+	}
+	s.groups = r.groups
+	return &s.job, s.training(config), nil
+}
+
+func (a *app) hierarchyAgain(ctx context.Context, r *recertification) (*job, task, error) {
+	record, err := regression.ReadRecord(r.dir)
+	if err != nil {
+		return nil, task{}, err
+	}
+	if _, plates, err := record.PlateFamily(); err != nil || plates {
+		return nil, task{}, errors.Join(err, r.unfit("with a family of flows: only --family marginal is certified again"))
+	}
+	if r.given("certify-draws") {
+		record.CertifyDraws = r.draws
+	}
+	h, err := a.newHierarchical(ctx, record, r.output)
+	if err == nil {
+		err = r.misplaced("chains", "rounds")
+	}
+	if err != nil {
+		return nil, task{}, err
+	}
+	h.resume, h.groups = r.dir, r.groups
+	return &h.job, h.training(1), nil
+}
+
+func (a *app) discoveryAgain(r *recertification) (*job, task, error) {
+	record, err := dag.ReadRecord(r.dir)
+	if err == nil {
+		err = r.misplaced("certify-draws", "chain-groups")
+	}
+	if err != nil {
+		return nil, task{}, err
+	}
+	particles := record.Structure == dag.Exact && record.Evidence == dag.Particles
+	if record.Structure != dag.Chains && !particles {
+		return nil, task{}, r.unfit("neither by chains over graphs nor by particles: give its command again")
+	}
+	if particles {
+		if err := r.misplaced("chains", "rounds"); err != nil {
+			return nil, task{}, err
+		}
+	}
+	if r.given("chains") {
+		record.Chains = r.chains
+	}
+	if r.given("rounds") {
+		record.Rounds = r.rounds
+	}
+	d, err := a.discoveryOf(record, r.output)
+	if err != nil {
+		return nil, task{}, err
+	}
+	d.resume = r.dir
+	if particles {
+		return &d.job, d.particles(), nil
+	}
+	t, err := d.walk()
+	return &d.job, t, err
 }
 
 // piecesOf is the folder of the pieces of one certification: its name is made of everything that
