@@ -23,17 +23,20 @@ var hbmVerdictText = map[vti.Verdict]string{
 	vti.Failed:   "do not use these numbers. Try a simpler formula.",
 }
 
+// hbmFamilyText is that of families that learn the effects.
+var hbmFamilyText = map[vti.Verdict]string{
+	vti.Trusted:  hbmVerdictText[vti.Trusted],
+	vti.Doubtful: "the answer may be right, but the evidence for it is weak. Try --family marginal, which integrates effects out, or more --certify-draws.",
+	vti.Failed:   "do not use these numbers. Try --family marginal, which integrates effects out.",
+}
+
 // failedInference is the advice where nothing was trained.
 const failedInference = "do not use these numbers. The table may be unlike those of the training: fit it with vti hbm."
 
 // printHbm prints an answer for a reader.
 func printHbm(w io.Writer, r *regression.Result) {
 	c := r.Certificate
-	advice := hbmVerdictText[c.Verdict]
-	if r.Command == regression.InferCommand && c.Verdict == vti.Failed {
-		advice = failedInference
-	}
-	printVerdict(w, c.Verdict, advice, c.Reasons)
+	printVerdict(w, c.Verdict, hbmAdvice(r), c.Reasons)
 	if c.RHat != nil {
 		fmt.Fprintln(w, "  by tempered chains, as weights were not reliable")
 	}
@@ -85,6 +88,18 @@ func printHbm(w io.Writer, r *regression.Result) {
 		fmt.Fprintf(w, " (%s training %d weights in %d steps, %s certifying).\n", timeText(r.Seconds.Train), r.Weights, r.Steps, timeText(r.Seconds.Certify))
 	}
 	printMeanings(w, words...)
+}
+
+// hbmAdvice is the advice that goes with the verdict on an answer.
+func hbmAdvice(r *regression.Result) string {
+	verdict := r.Certificate.Verdict
+	switch {
+	case r.Command == regression.InferCommand && verdict == vti.Failed:
+		return failedInference
+	case r.Command != regression.InferCommand && r.Family != "" && r.Family != regression.MarginalFamily:
+		return hbmFamilyText[verdict]
+	}
+	return hbmVerdictText[verdict]
 }
 
 // printTerms prints the probability of each answer about each term, and the most probable models.

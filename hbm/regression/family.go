@@ -47,6 +47,12 @@ func (cfg FamilyRun) say(text string) {
 	}
 }
 
+// nearRate is the learning rate of families whose effects start around normal distributions that
+// are near theirs: larger steps first lose what the start has. Chosen by hand: of one model of
+// verbagg half of the draws are effective at the start, a quarter after 200 steps of up to 0.05 and
+// 54 percent after as many of 0.001.
+const nearRate = 0.001
+
 // elboDraws is the number of draws that the ELBO of an answer is the mean of.
 const elboDraws = 500
 
@@ -165,6 +171,9 @@ func (r *Regression) familyFit(ctx gocontext.Context, device *gpu.Device, cfg Fa
 	plates, err := r.plates(r.nesting(), r.near(), platesFor{together: starts && cfg.Members == 0})
 	if err != nil {
 		return nil, fit, err
+	}
+	if starts && fit.LearningRate == 0 && plates.near && !r.Frame.Response.Conjugate() {
+		fit.LearningRate = nearRate
 	}
 	if cfg.Members > 0 {
 		fit.Batch = map[*hbm.Plate]int{plates.root(): cfg.Members}

@@ -40,6 +40,7 @@ type PlateModel struct {
 	laplace   *globalLaplace // of what has no plate; nil if it is not known
 	outer     *outerEffects  // of the groupings that have no variables of their own; nil for none
 	nested    *nestedEffects // what rows say of nested groupings; nil if they are not, or it is not known
+	near      bool           // whether the effects of all groupings are around normal distributions
 }
 
 // plateGroup is a grouping as a plate.
@@ -119,6 +120,7 @@ func (r *Regression) plates(above [][]int, near func(coordinate int) (mean, sd f
 			p.addOuter()
 		}
 	}
+	p.near = p.outer != nil || p.nested != nil || len(coarsest) == 1
 	for i, g := range coarsest {
 		if p.outer != nil && g != p.outer.inner {
 			continue
@@ -126,6 +128,7 @@ func (r *Regression) plates(above [][]int, near func(coordinate int) (mean, sd f
 		var s *sites
 		if p.outer != nil || i == len(coarsest)-1 && !estimates {
 			s = p.sitesOf(g)
+			p.near = p.near && s != nil
 		}
 		p.addEffects(g, s)
 	}

@@ -2,12 +2,14 @@ package regression
 
 import (
 	"math"
+	"slices"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/hbm"
-	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/internal/logsum"
 )
 
 // sites are what the rows of each level of a grouping tell of its effects b, as the normal density
@@ -29,34 +31,49 @@ type sites struct {
 // false where they cannot be found.
 func (r *Regression) rowSites() (own *Regression, curvature, position []float64, ok bool) {
 	own = r.distinct()
-	n := len(own.y)
-	curvature, position = make([]float64, n), make([]float64, n)
 	if r.Frame.Response.Conjugate() {
-		copy(position, own.y)
-		for i := range curvature {
-			curvature[i] = 1
-		}
-		return own, curvature, position, true
+		return own, slices.Repeat([]float64{1}, len(own.y)), slices.Clone(own.y), true
 	}
 	normal := r.globalLaplace()
 	if normal == nil || !r.Frame.Response.LogConcave() || r.noise >= 0 || r.categories != nil {
 		return nil, nil, nil, false
 	}
 	full := len(r.space.masks) - 1
-	l := newLaplaceEffects(own)
-	p := l.proposal(r.space.masks[full], normal.coordinates(full, r.Dim()))
-	if !p.climb() {
+	p, ok := newLaplaceEffects(own).given(r.space.masks[full], normal.coordinates(full, r.Dim()))
+	if !ok {
 		return nil, nil, nil, false
 	}
-	slope, eta := make([]float64, n), p.eta(p.centre)
-	likelihood.Newtons(p.given.Row, own.y, own.times, eta, p.given.sigma, slope, curvature)
-	for i, w := range curvature {
-		position[i] = eta[i] + slope[i]/math.Max(w, 1e-12)
-		if own.offset != nil {
-			position[i] -= own.offset[i]
-		}
+	curvature, position = p.sites()
+	for i, offset := range own.offset {
+		position[i] -= offset
 	}
 	return own, curvature, position, true
+}
+
+// sites are curvatures w and positions r of rows, such that with exp −½ w (η − r)² in place of
+// their densities the outer effects have their mode where they have it, and the inner ones given
+// these their mean: w and (r − η) w are expected over the inner effects.
+func (p *outerProposal) sites() (curvature, position []float64) {
+	l, q := p.l, len(p.l.r.inner.Columns)
+	n := len(l.r.y)
+	slope, centre := make([]float64, n), slices.Clone(p.centre)
+	curvature = make([]float64, n)
+	point := l.coarse.point(p.factors[l.inner], p.given)
+	point.eta = p.eta(l.outerOf(p.centre))
+	for level := range l.r.inner.Levels {
+		inner := centre[l.innerAt+level*q:][:q]
+		point.expected(level, inner, slope, curvature)
+		clear(inner)
+		total := logsum.Of(point.terms)
+		for k, u := range point.u {
+			floats.AddScaled(inner, math.Exp(point.terms[k]-total), u)
+		}
+	}
+	position = p.eta(centre)
+	for i, w := range curvature {
+		position[i] += slope[i] / math.Max(w, 1e-12)
+	}
+	return curvature, position
 }
 
 // sitesOf are those of a grouping that lies in all others, or that outerEffects leave, and nil
