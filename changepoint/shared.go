@@ -1,6 +1,7 @@
 package changepoint
 
 import (
+	"cmp"
 	gocontext "context"
 	"errors"
 	"fmt"
@@ -74,6 +75,9 @@ type lattice struct {
 	step     float64
 	low      int // first allowed index
 	nodes    map[int]*node
+	// where modes may be, and, after a scan, where those are that matter
+	from, to float64
+	modes    [2]float64
 }
 
 // evaluate makes the nodes of the indices, on all processors.
@@ -128,38 +132,81 @@ const (
 // errNoNoise says that rows within segments do not differ.
 var errNoNoise = errors.New("the rows of each segment are equal up to rounding, so that there is no noise to speak of: want values with noise, or counts with --model rate")
 
-// Constants of the search for the mode, chosen by hand: so many points about the start, so far
-// apart, and so many halvings of that distance around the densest.
-const (
-	scanPoints, scanDistance = 7, 0.3
-	scanHalvings             = 3
-)
+// scanDistance is the distance of the points of the search for modes, at least scanPoints where the
+// range is short. Chosen by hand.
+const scanDistance, scanPoints = 0.3, 12
 
-// scan moves the origin near the mode.
+// scan looks for modes wherever they may be, as those of a series in which either nearly all rows
+// are noise or every few of them are a segment, and moves the origin to the densest.
 func (l *lattice) scan(ctx gocontext.Context) error {
+	lowest := math.Inf(-1)
+	if l.low != math.MinInt32 {
+		lowest = l.origin + float64(l.low)*l.step
+	}
 	search := *l
-	search.step, search.low, search.nodes = scanDistance, int(math.Ceil(float64(l.low)*l.step/scanDistance)), map[int]*node{}
+	search.step, search.low, search.nodes = math.Min(scanDistance, (l.to-l.from)/scanPoints), math.MinInt32, map[int]*node{}
 	var indices []int
-	for i := range scanPoints {
-		indices = append(indices, i-scanPoints/2)
+	for i := int(math.Ceil((l.from - l.origin) / search.step)); l.origin+float64(i)*search.step <= l.to; i++ {
+		if l.origin+float64(i)*search.step >= lowest {
+			indices = append(indices, i)
+		}
+	}
+	if !slices.Contains(indices, 0) {
+		indices = append(indices, 0)
 	}
 	if err := search.evaluate(ctx, indices...); err != nil {
 		return err
 	}
-	for range scanHalvings {
-		best := search.best()
-		search.nodes = map[int]*node{2 * best: search.nodes[best]}
-		search.step, search.low = search.step/2, 2*search.low
-		if err := search.evaluate(ctx, 2*best-1, 2*best+1); err != nil {
+	var peaks []*node
+	for i, n := range search.nodes {
+		if search.densityAt(i-1) > n.logDensity || search.densityAt(i+1) > n.logDensity {
+			continue
+		}
+		peak, err := search.climb(ctx, n, l.step, lowest)
+		if err != nil {
 			return err
 		}
+		peaks = append(peaks, peak)
 	}
-	moved := search.nodes[search.best()].shared
+	slices.SortFunc(peaks, func(a, b *node) int { return cmp.Compare(b.logDensity, a.logDensity) })
+	moved := peaks[0].shared
+	l.modes = [2]float64{moved, moved}
+	for _, peak := range peaks {
+		if peak.logDensity > peaks[0].logDensity-tailNats {
+			l.modes[0], l.modes[1] = math.Min(l.modes[0], peak.shared), math.Max(l.modes[1], peak.shared)
+		}
+	}
 	if l.low != math.MinInt32 {
 		l.low += int(math.Ceil((l.origin - moved) / l.step))
 	}
 	l.origin = moved
 	return l.evaluate(ctx, 0)
+}
+
+// densityAt is the log density of a node, −Inf where there is none.
+func (l *lattice) densityAt(index int) float64 {
+	if n := l.nodes[index]; n != nil {
+		return n.logDensity
+	}
+	return math.Inf(-1)
+}
+
+// climb halves the distance to the neighbours of a node, and goes to the densest, until it is a
+// step.
+func (l *lattice) climb(ctx gocontext.Context, n *node, step, lowest float64) (*node, error) {
+	near := *l
+	for near.step > step {
+		near.step, near.origin, near.nodes = near.step/2, n.shared, map[int]*node{0: n}
+		near.low = -1
+		if n.shared-near.step < lowest {
+			near.low = 0
+		}
+		if err := near.evaluate(ctx, -1, 1); err != nil {
+			return nil, err
+		}
+		n = near.nodes[near.best()]
+	}
+	return n, nil
 }
 
 // integrate extends and refines the lattice until its sum has converged.
@@ -172,10 +219,10 @@ func (l *lattice) integrate(ctx gocontext.Context) ([]*node, error) {
 		top := l.nodes[best].logDensity
 		low, high := slices.Min(keys(l.nodes)), slices.Max(keys(l.nodes))
 		var more []int
-		if low > l.low && (l.nodes[low].logDensity > top-tailNats || low == best) {
+		if low > l.low && (l.nodes[low].logDensity > top-tailNats || low == best || l.nodes[low].shared > l.modes[0]) {
 			more = append(more, low-1)
 		}
-		if l.nodes[high].logDensity > top-tailNats || high == best {
+		if l.nodes[high].logDensity > top-tailNats || high == best || l.nodes[high].shared < l.modes[1] {
 			more = append(more, high+1)
 		}
 		if len(more) > 0 {
@@ -255,7 +302,8 @@ func (p *Problem) noiseLattice(s *sums) *lattice {
 	start := math.Log(math.Max(stat.Quantile(0.5, stat.Empirical, differences, nil), p.resolution) / (0.6745 * math.Sqrt2))
 	start = math.Max(math.Min(start, 0), lowest+0.1)
 	l := &lattice{
-		problem: p, origin: start, step: 0.7 / math.Sqrt(2*float64(len(p.y))), nodes: map[int]*node{},
+		problem: p, from: math.Max(lowest, p.leastNoise()), to: math.Max(start, 0) + scanDistance,
+		origin: start, step: 0.7 / math.Sqrt(2*float64(len(p.y))), nodes: map[int]*node{},
 		logPrior: func(x float64) float64 { return prior.LogProb(x) - logNorm },
 		family: func(x float64) family {
 			levels := means{s, math.Exp(x), p.Options.LevelSD}
@@ -269,12 +317,31 @@ func (p *Problem) noiseLattice(s *sums) *lattice {
 	return l
 }
 
+// leastNoise is a bound of the log noise of levels and lines at a mode: beside the most changes,
+// second differences of rows are noise alone, √6 σ. Where changes may leave none it is six prior
+// standard deviations below the prior median.
+func (p *Problem) leastNoise() float64 {
+	var squares []float64
+	for i := 2; i < len(p.y); i++ {
+		second := p.y[i] - 2*p.y[i-1] + p.y[i-2]
+		squares = append(squares, second*second)
+	}
+	slices.Sort(squares)
+	least := math.Log(noiseMedian) - 6*noiseSD
+	if left := len(squares) - 2*p.Options.MaxChanges; left > 0 {
+		least = math.Max(least, math.Log(stat.Mean(squares[:left], nil)/6)/2-1)
+	}
+	return least
+}
+
 // meanLattice is the quadrature over the common mean of variances.
 func (p *Problem) meanLattice(s *sums) *lattice {
 	prior := distuv.Normal{Mu: 0, Sigma: 1}
 	middle := stat.Quantile(0.5, stat.Empirical, slices.Sorted(slices.Values(p.y)), nil)
+	const farthest = 4 // prior standard deviations
 	return &lattice{
-		problem: p, origin: middle, step: 0.5 / math.Sqrt(float64(len(p.y))), nodes: map[int]*node{}, low: math.MinInt32,
+		problem: p, from: math.Max(slices.Min(p.y), -farthest), to: math.Min(slices.Max(p.y), farthest),
+		origin: middle, step: 0.5 / math.Sqrt(float64(len(p.y))), nodes: map[int]*node{}, low: math.MinInt32,
 		logPrior: prior.LogProb,
 		family:   func(x float64) family { return variances{s, x, varianceShape, varianceScale} },
 	}
