@@ -68,6 +68,7 @@
 // Training:
 //
 //	config.go, fit.go         Fit
+//	elbo.go                   densities of model and family at draws
 //	minibatch.go, replica.go, feed.go
 //	                          the members in a step, and their part of the graph
 //	amortize.go               training over simulated data sets
@@ -79,7 +80,8 @@
 // Answering:
 //
 //	posterior.go              Posterior: draws and the evidence lower bound
-//	certify.go                weights, and effects of each group integrated by themselves
+//	certify.go                the certificate: is the family the posterior
+//	weighing.go               weights, and effects of each group integrated by themselves
 //	widening.go               and a wider family beside one that may be too narrow
 //	strata.go                 draws of a member from equal parts of their distribution
 //	margin.go                 draws of some variables, for those who integrate the others out

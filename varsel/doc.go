@@ -46,6 +46,7 @@
 //	design_scale.go           the working scale, and the map back
 //	design_degenerate.go      columns that are constant or copies of others
 //	interactions.go           products of predictors
+//	model_options.go          likelihood and priors, as they are asked for
 //	problem.go                Problem: a design with likelihood and priors
 //	prior.go, heredity.go     priors over models
 //	responses.go              the likelihood of all rows
@@ -74,8 +75,8 @@
 //	exact_grid.go, exact_sigma.go
 //	                          the quadrature over log σ, and the posterior of σ
 //	exact_sums.go, exact_quantiles.go
-//	exact_summed.go           the sums that runs over many models rest on
 //	                          sums over models, and quantiles of mixtures
+//	exact_summed.go           the sums that runs over many models rest on
 //	exact_check.go            whether rounding has made them wrong
 //	exact_target.go           evidences and draws for the engine
 //	birth_death.go            Gaussian models of few predictors that come and go by their odds
@@ -92,7 +93,8 @@
 //
 // Log-concave likelihoods:
 //
-//	laplace.go                draws around the mode of one model, for the engine
+//	laplace.go                draws around the modes of one model, for the engine
+//	laplace_fit.go            one mode: Newton's method, curvature, draws
 //
 // From a posterior to an answer:
 //

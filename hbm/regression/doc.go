@@ -23,7 +23,8 @@
 //	frame.go, design.go       table and formula to response, columns and groupings
 //	trials.go, weights.go     counts of successes as rows of trials, and weights of rows
 //	options.go, term_priors.go   priors, and those of single terms
-//	regression.go             the working scale, and the coordinates of θ
+//	regression.go             Regression: likelihood, priors, and the coordinates of θ
+//	working_scale.go          the working scale
 //	distinct.go               identical rows, counted
 //	select.go                 which terms a model has: codes, masks, prior of models
 //	hyperparameters.go        standard deviations, correlations and noise from θ, and their prior

@@ -8,6 +8,7 @@
 // of the mixture, which bounds the weights wherever the density has no heavier tail.
 //
 //	integrate.go  adaptation
+//	modes.go      where adaptation starts, and components that are divided
 //	sample.go     draws, estimates
 //	mixture.go    mixtures of Student t distributions, and how they are fitted
 //	neighbour.go  proposals for densities that are much like another
@@ -21,10 +22,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"gonum.org/v1/gonum/diff/fd"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/optimize"
 
 	"github.com/transdim/vti/internal/logsum"
 )
@@ -175,130 +174,6 @@ func defended(parts, defence mixture) mixture {
 		m = append(m, &own)
 	}
 	return m
-}
-
-// modes are t distributions at the modes that searches from the centre and from the best draws
-// find, each with the curvature there.
-func (p *Proposal) modes(ctx context.Context, all *Sample, wide *mat.SymDense) (mixture, error) {
-	dim := len(p.problem.Centre)
-	best := make([]int, len(all.Points))
-	for i := range best {
-		best[i] = i
-	}
-	slices.SortStableFunc(best, func(a, b int) int {
-		switch x, y := all.LogDensity[a], all.LogDensity[b]; {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
-	})
-	from := [][]float64{p.problem.Centre}
-	for _, i := range best[:min(starts-1, len(best))] {
-		from = append(from, all.Points[i])
-	}
-	if p.problem.Dear {
-		from = from[1:2]
-	}
-	var found mixture
-	settings := &optimize.Settings{FuncEvaluations: 300 * (dim + 1)}
-	if p.problem.Noise > 0 {
-		settings.Converger = &optimize.FunctionConverge{Absolute: 10 * p.problem.Noise, Iterations: 10 * dim}
-	} else if p.problem.Dear {
-		settings.Converger = &optimize.FunctionConverge{Absolute: dearGain, Iterations: 5 * dim}
-	}
-	minus := func(x []float64) float64 { return finiteOr(-p.problem.LogDensity(x), 1e100) }
-	for _, start := range from {
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("the search for modes was stopped: %w", err)
-		}
-		result, err := optimize.Minimize(optimize.Problem{
-			Func: minus, Status: func() (optimize.Status, error) {
-				if ctx.Err() != nil {
-					return optimize.Failure, ctx.Err()
-				}
-				return optimize.NotTerminated, nil
-			},
-		}, slices.Clone(start), settings, &optimize.NelderMead{})
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("the search for modes was stopped: %w", ctx.Err())
-		}
-		if result == nil || err != nil && !(result.F < 1e100) || !(result.F < 1e100) {
-			continue
-		}
-		known := slices.ContainsFunc(found, func(c *component) bool { return c.distance(result.X, make([]float64, dim)) < 0.25 })
-		if known {
-			continue
-		}
-		if c, ok := newComponent(1, narrowDegrees, result.X, curvature(minus, result.X, p.problem)); ok {
-			found = append(found, c)
-		}
-	}
-	if len(found) == 0 {
-		c, _ := newComponent(1, narrowDegrees, p.problem.Centre, wide)
-		found = mixture{c}
-	}
-	return found, nil
-}
-
-// curvature is the inverse of the Hessian of a function at a minimum, in no direction wider than
-// the widths.
-func curvature(minus func([]float64) float64, at []float64, problem Problem) *mat.SymDense {
-	dim, width := len(at), problem.Width
-	step := math.Max(1e-3, math.Sqrt(math.Sqrt(problem.Noise)))
-	scaled := make([]float64, dim) // in units of the widths
-	hessian := mat.NewSymDense(dim, nil)
-	fd.Hessian(hessian, func(u []float64) float64 {
-		x := make([]float64, dim)
-		for i := range x {
-			x[i] = at[i] + u[i]*width[i]
-		}
-		return minus(x)
-	}, scaled, &fd.Settings{Step: step})
-	covariance := mat.NewSymDense(dim, nil)
-	var eigen mat.EigenSym
-	if slices.ContainsFunc(hessian.RawSymmetric().Data, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }) || !eigen.Factorize(hessian, true) {
-		for i := range dim {
-			covariance.SetSym(i, i, width[i]*width[i])
-		}
-		return covariance
-	}
-	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
-	values := eigen.Values(nil)
-	for a := range dim {
-		for b := range a + 1 {
-			sum := 0.0
-			for k, value := range values {
-				sum += vectors.At(a, k) * vectors.At(b, k) / math.Max(value, 1)
-			}
-			covariance.SetSym(a, b, sum*width[a]*width[b])
-		}
-	}
-	return covariance
-}
-
-// split adds components at weighted points far from the others, as wide as the sample.
-func split(parts mixture, points [][]float64, weights []float64, spread *mat.SymDense, random *rand.Rand) mixture {
-	for len(parts) < mostParts {
-		u, pick := random.Float64(), 0
-		for i, w := range weights {
-			if u -= w; u < 0 {
-				pick = i
-				break
-			}
-		}
-		c, ok := newComponent(1, narrowDegrees, slices.Clone(points[pick]), spread)
-		if !ok {
-			return parts
-		}
-		parts = append(parts, c)
-	}
-	for _, c := range parts {
-		c.share = 1 / float64(len(parts))
-	}
-	return parts
 }
 
 // balanced are the weights of points drawn in equal numbers from several proposals in turn, each by

@@ -1,0 +1,246 @@
+package hbm
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/train"
+)
+
+// weighing computes importance weights in batches of outer draws, with inner draws of what belongs
+// to each member of a plate.
+type weighing struct {
+	*Posterior
+	plate        *Plate
+	outer, inner int
+	until        time.Time // see CertifyConfig
+	// of each draw so far: its log weight, and that from the first half of the inner draws
+	logWeights, halfWeights []float64
+	// shares are the density of the noise of each draw under the family over that under the mixture
+	// with wider noise: their mean is 1, and they control the variance of the evidence.
+	shares []float64
+}
+
+// innerDraws is how many draws of what belongs to a member are enough, beside what else is drawn:
+// those of one number are quantiles of the whole mixture, of which fewer tell as much. Chosen by
+// hand: of verbagg 28, 56 and 59 percent of the draws were effective with 4, 8 and 16.
+func (w *weighing) innerDraws() int {
+	numbers := 0
+	for _, l := range w.family.latents {
+		if l.belongs(w.plate) != nil {
+			numbers += l.Members() * len(w.stretched(l))
+		}
+	}
+	if w.plate != nil && numbers <= w.plate.size {
+		return 8
+	}
+	return 16
+}
+
+// learned reports whether training has a part in the distribution of what belongs to the members of
+// the plate: if not, all draws of it weigh the same.
+func (w *weighing) learned() bool {
+	return slices.ContainsFunc(w.family.latents, func(l *latent) bool { return l.belongs(w.plate) != nil && !w.family.known(l) })
+}
+
+// graph takes the noise of each latent variable, [plates..., outer·inner, U], or with outer draws
+// if it does not belong to a member of the plate, and the inputs of the feed. It returns the log
+// weights of what belongs to no member [outer], of what belongs to each [members, outer, inner],
+// and the values of all latent variables with draws first.
+func (w *weighing) graph(ctx *context.Context, inputs []*Node) []*Node {
+	noise := make([]*Node, len(w.family.latents))
+	copy(noise, inputs)
+	for i, l := range w.family.latents {
+		if l.belongs(w.plate) == nil {
+			noise[i] = repeatDraws(noise[i], len(l.plates), w.inner)
+		}
+	}
+	r, _ := w.feed.replica(w.everything, inputs[len(noise):])
+	logP, logQ := w.termsAt(ctx, r, noise)
+	members := 1
+	if w.plate != nil {
+		members = w.plate.size
+	}
+	common := Zeros(r.graph, shapes.Make(dtypes.Float64, w.outer*w.inner))
+	own := Zeros(r.graph, shapes.Make(dtypes.Float64, members, w.outer*w.inner))
+	for _, v := range w.model.variables {
+		if v.role == Constant {
+			continue
+		}
+		term := ConvertDType(logP[v], dtypes.Float64)
+		if v.role == Latent {
+			term = Sub(term, ConvertDType(logQ[v], dtypes.Float64))
+		}
+		term = BroadcastToDims(term, append(r.dims(v), w.outer*w.inner)...)
+		carrier := v.belongs(w.plate)
+		for axis := len(v.plates) - 1; axis >= 0; axis-- {
+			if v.plates[axis] != carrier {
+				term = ReduceSum(term, axis)
+			}
+		}
+		switch carrier {
+		case nil:
+			common = Add(common, term)
+		case w.plate:
+			own = Add(own, term)
+		default:
+			own = ScatterSum(own, r.position(carrier, w.plate), term, false, false)
+		}
+	}
+	common = ReduceMean(Reshape(common, w.outer, w.inner), -1) // inner draws share it
+	outputs := []*Node{common, Reshape(own, members, w.outer, w.inner)}
+	for _, l := range w.family.latents {
+		outputs = append(outputs, ConvertDType(drawsFirst(r, l.Variable), dtypes.Float64))
+	}
+	return outputs
+}
+
+// repeatDraws repeats each entry along an axis n times.
+func repeatDraws(x *Node, axis, n int) *Node {
+	dims := append([]int{}, x.Shape().Dimensions...)
+	wide := append(append(append([]int{}, dims[:axis+1]...), n), dims[axis+1:]...)
+	dims[axis] *= n
+	return Reshape(BroadcastToDims(InsertAxes(x, axis+1), wide...), dims...)
+}
+
+// run draws until sample has N draws, which are all of which logWeights has weights.
+func (w *weighing) run(ctx gocontext.Context, sample *Draws) error {
+	exec, err := w.exec(fmt.Sprintf("certify/%d/%d", w.outer, w.inner), w.graph)
+	if err != nil {
+		return err
+	}
+	chosen := w.everything.draw(nil)
+	rest := w.feed.inputs(chosen)
+	for start := len(w.logWeights); start < sample.N; start += w.outer {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("certification stopped after %d of %d draws: %w", start, sample.N, err)
+		}
+		if start > 0 && late(w.until) {
+			sample.N = start
+			return nil
+		}
+		random := stream.Rand(w.config.Seed, fmt.Sprintf("certify/%d", start))
+		noise, corrections := w.noise(random, chosen)
+		outputs, err := train.Call(func() ([]*tensors.Tensor, error) { return exec.Exec(append(noise, rest...)...) })
+		if err != nil {
+			return err
+		}
+		keep := min(w.outer, sample.N-start)
+		common, own := tensors.MustCopyFlatData[float64](outputs[0]), tensors.MustCopyFlatData[float64](outputs[1])
+		// of each member, [keep]: which of the inner draws
+		picks := make([][]int, len(own)/(w.outer*w.inner))
+		for s := range keep {
+			w.shares = append(w.shares, math.Exp(-corrections.common[s]))
+			w.logWeights = append(w.logWeights, common[s]-corrections.common[s])
+			w.halfWeights = append(w.halfWeights, common[s]-corrections.common[s])
+		}
+		for i, correction := range corrections.own {
+			own[i] -= correction
+		}
+		for member := range picks {
+			picks[member] = make([]int, keep)
+			for s := range keep {
+				at := (member*w.outer + s) * w.inner
+				logMean, pick := pickOne(random, own[at:at+w.inner])
+				w.logWeights[start+s] += logMean
+				half := own[at : at+(w.inner+1)/2]
+				w.halfWeights[start+s] += logsum.Of(half) - math.Log(float64(len(half)))
+				picks[member][s] = pick
+			}
+		}
+		for i, l := range w.family.latents {
+			values := tensors.MustCopyFlatData[float64](outputs[2+i])
+			sample.Values[l.Variable] = append(sample.Values[l.Variable], w.picked(l.Variable, values, picks, keep)...)
+		}
+		// tens of thousands of draws would fill memory before it is collected
+		for _, output := range outputs {
+			if err := output.FinalizeAll(); err != nil {
+				return err
+			}
+		}
+		for _, input := range noise {
+			if err := input.(*tensors.Tensor).FinalizeAll(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// picked takes from values [outer·inner, plates..., event...] of a variable the draws that were
+// picked for each member of the plate, [keep, plates..., event...].
+func (w *weighing) picked(v *Variable, values []float64, picks [][]int, keep int) []float64 {
+	size := v.EventSize()
+	rowSize := v.Members() * size
+	out := make([]float64, 0, keep*rowSize)
+	owner := w.owners(v)
+	for s := range keep {
+		for member := range v.Members() {
+			pick := 0
+			if owner != nil {
+				pick = picks[owner[member]][s]
+			}
+			at := (s*w.inner+pick)*rowSize + member*size
+			out = append(out, values[at:at+size]...)
+		}
+	}
+	return out
+}
+
+// owners are the members of the plate that the members of a variable belong to; nil if they belong
+// to none.
+func (w *weighing) owners(v *Variable) []int32 {
+	carrier := v.belongs(w.plate)
+	if carrier == nil {
+		return nil
+	}
+	below := 1 // members of the plates after the carrier
+	for i := len(v.plates) - 1; v.plates[i] != carrier; i-- {
+		below *= v.plates[i].size
+	}
+	chain := carrier.path(w.plate)
+	owners := make([]int32, v.Members())
+	for member := range owners {
+		owners[member] = follow(chain, int32(member/below%carrier.size))
+	}
+	return owners
+}
+
+// pickOne picks one of several draws with probability proportional to its weight, and returns the
+// logarithm of the mean weight.
+func pickOne(random *rand.Rand, logWeights []float64) (logMean float64, pick int) {
+	largest := math.Inf(-1)
+	for _, l := range logWeights {
+		if math.IsNaN(l) {
+			return math.NaN(), 0
+		}
+		largest = math.Max(largest, l)
+	}
+	if math.IsInf(largest, 0) {
+		return largest, 0
+	}
+	var sum float64
+	for _, l := range logWeights {
+		sum += math.Exp(l - largest)
+	}
+	left := sum * random.Float64()
+	for i, l := range logWeights {
+		if left -= math.Exp(l - largest); left < 0 {
+			pick = i
+			break
+		}
+	}
+	return largest + math.Log(sum/float64(len(logWeights))), pick
+}

@@ -1,0 +1,109 @@
+package varsel
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/transdim/vti/likelihood"
+)
+
+// ModelOptions are the likelihood and the priors. The zero value is the Gaussian likelihood with
+// unknown noise and everything else at its default.
+type ModelOptions struct {
+	Likelihood likelihood.Kind `json:"likelihood"`
+	// Sigma is the known noise scale of the Gaussian and Student likelihoods, in the units of the
+	// response; 0 means unknown.
+	Sigma float64 `json:"sigma"`
+	// Sigma1, Sigma2 and Outlier are the two noise scales, in the units of the response, and the
+	// share of outliers of the robust likelihood; 0 stands for the paper's 1, 10 and 0.1. With
+	// UnknownSigma1 only the ratio Sigma2/Sigma1 is used and σ1 is inferred.
+	Sigma1        float64 `json:"sigma1"`
+	Sigma2        float64 `json:"sigma2"`
+	Outlier       float64 `json:"outlier"`
+	UnknownSigma1 bool    `json:"unknown_sigma1"`
+	// Degrees are the degrees of freedom of the Student likelihood; 0 stands for 4.
+	Degrees float64 `json:"degrees"`
+	// SlabScale is the prior standard deviation of a coefficient on the working scale; 0 stands for
+	// 1.5.
+	SlabScale float64 `json:"slab_scale"`
+	// Slab is the prior of the coefficients in a model; SlabScale is that of the normal one. Others
+	// are for the Gaussian likelihood with unknown noise.
+	Slab Slab `json:"slab,omitzero"`
+	// ResponseMean and ResponseSD are the mean and the standard deviation of a continuous response
+	// that its priors refer to, or ResponseMean is the centre of the prior of the intercept of a
+	// positive one; ResponseSD 0 stands for those of the table. A response that is drawn from the
+	// priors needs them to be fixed before.
+	ResponseMean float64 `json:"response_mean,omitempty"`
+	ResponseSD   float64 `json:"response_sd,omitempty"`
+	// Prior is the distribution over models.
+	Prior Prior `json:"prior"`
+	// Heredity says which parents an interaction needs.
+	Heredity Heredity `json:"heredity"`
+	// Codes says how models are written.
+	Codes CodeKind `json:"codes"`
+}
+
+// What the largest size of a model is for more predictors than manyPredictors, unless the user says
+// otherwise. The limit is there for the work, which grows with it; the posterior should have little
+// mass there. Both chosen by hand, not tuned.
+const (
+	manyPredictors = 64
+	manyMaxSize    = 20
+)
+
+// ForMany limits models to 20 predictors where there are more than 64 of them, unless chosen says
+// that the limit, or that there is none, was asked for.
+func (o ModelOptions) ForMany(predictors int, chosen bool) ModelOptions {
+	if predictors > manyPredictors && !chosen {
+		o.Prior.MaxSize = manyMaxSize
+	}
+	return o
+}
+
+// withDefaults fills in what zeros stand for.
+func (o ModelOptions) withDefaults() ModelOptions {
+	for _, field := range []struct {
+		value    *float64
+		fallback float64
+	}{{&o.Sigma1, 1}, {&o.Sigma2, 10}, {&o.Outlier, 0.1}, {&o.Degrees, 4}, {&o.SlabScale, 1.5}} {
+		if *field.value == 0 {
+			*field.value = field.fallback
+		}
+	}
+	o.Prior = o.Prior.WithDefaults()
+	return o
+}
+
+// shape are the parameters of the likelihood that are not inferred.
+func (o ModelOptions) shape() likelihood.Shape {
+	return likelihood.Shape{Degrees: o.Degrees, Outlier: o.Outlier, Ratio: o.Sigma2 / o.Sigma1}
+}
+
+// Validate reports the first option that is out of its range.
+func (o ModelOptions) Validate() error {
+	o = o.withDefaults()
+	for _, field := range []struct {
+		name  string
+		value float64
+	}{{"sigma1", o.Sigma1}, {"sigma2", o.Sigma2}, {"degrees", o.Degrees}, {"slab-scale", o.SlabScale}} {
+		if !(field.value > 0) || math.IsInf(field.value, 1) {
+			return fmt.Errorf("%s: got %g, want a positive number", field.name, field.value)
+		}
+	}
+	if !(o.ResponseSD >= 0) || math.IsInf(o.ResponseSD, 1) || math.IsNaN(o.ResponseMean) || math.IsInf(o.ResponseMean, 0) {
+		return fmt.Errorf("mean and sd of the response: got %g and %g, want numbers, the second not negative", o.ResponseMean, o.ResponseSD)
+	}
+	if o.Sigma < 0 || math.IsNaN(o.Sigma) || math.IsInf(o.Sigma, 1) {
+		return fmt.Errorf("sigma: got %g, want a positive number", o.Sigma)
+	}
+	if !(o.Outlier > 0 && o.Outlier < 1) {
+		return fmt.Errorf("outlier: got %g, want a share strictly between 0 and 1", o.Outlier)
+	}
+	if o.Sigma != 0 && o.Likelihood != likelihood.GaussianKind && o.Likelihood != likelihood.StudentKind {
+		return fmt.Errorf("sigma: the %s likelihood has no such scale (gaussian and student do)", o.Likelihood)
+	}
+	if o.Slab != (Slab{}) && (!o.Likelihood.Conjugate() || o.Sigma != 0) {
+		return fmt.Errorf("slab %s: want the gaussian likelihood with unknown sigma, on which g-priors are defined", o.Slab)
+	}
+	return o.Prior.Validate()
+}
