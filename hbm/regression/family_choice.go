@@ -16,11 +16,12 @@ import (
 )
 
 // Draws of each model before it is known which matter: of all, of those that are then less than
-// hopelessNats below the best, and those that may matter (mayMatter) get as many as a single model.
-// Chosen by hand.
+// hopelessNats below the best, and those that may matter (mayMatter) but have a small part in the
+// answer by weights that can be relied on; others get as many as a single model. Chosen by hand.
 const (
 	glancePlateDraws = 64
 	pilotPlateDraws  = 1000
+	fewPlateDraws    = 8000
 )
 
 // weighedModels are the models of a selection weighed by draws of a family of plates.
@@ -84,7 +85,15 @@ func (r *Regression) weighModels(ctx gocontext.Context, posterior *hbm.Posterior
 	if err := again(pilot, func(m vti.ModelEstimate) bool { return !(m.Certified < math.Exp(-hopelessNats)) }); err != nil {
 		return nil, nil, err
 	}
-	if err := again(cfg, mayMatter); err != nil {
+	few := cfg
+	few.Draws = fewPlateDraws
+	small := func(m vti.ModelEstimate) bool {
+		return m.Certified <= 10*notableModel && m.KHat <= verdict.DoubtfulKHat
+	}
+	if err := again(few, func(m vti.ModelEstimate) bool { return mayMatter(m) && small(m) }); err != nil {
+		return nil, nil, err
+	}
+	if err := again(cfg, func(m vti.ModelEstimate) bool { return mayMatter(m) && !small(m) }); err != nil {
 		return nil, nil, err
 	}
 	return w, c, nil
