@@ -15,10 +15,10 @@
 //
 // A cell that reads NA, NaN, nan, null, a single point, or nothing is missing. A column with at
 // least one finite number is [Numeric], and then every other cell must be a finite number or
-// missing; a column with no finite number is a [Factor] whose levels are its distinct texts in
-// byte order. A column whose cells are all in quotes is a Factor even if these are numbers, as R
-// writes the codes of a factor, unless every cell of the file is in quotes. Parquet columns keep
-// the type they have: integers, floats and booleans are Numeric (true is 1), texts are Factors,
+// missing; a column with no finite number is a [Factor] whose levels are its distinct texts in byte
+// order. A column whose cells are all in quotes is a Factor even if these are numbers, as R writes
+// the codes of a factor, unless every cell of the file is in quotes. Parquet columns keep the type
+// they have: integers, floats, decimals and booleans are Numeric (true is 1), texts are Factors,
 // nulls and NaN are missing.
 //
 // A file whose shape is wrong is refused by [ReadFile]. A column with a bad cell is refused when

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -133,6 +134,12 @@ func cellReaders(chunk arrow.Array) (number func(int) float64, text func(int) st
 		return func(i int) float64 { return float64(a.Value(i)) }, nil
 	case *array.Uint8:
 		return func(i int) float64 { return float64(a.Value(i)) }, nil
+	case *array.Float16:
+		return func(i int) float64 { return float64(a.Value(i).Float32()) }, nil
+	case *array.Decimal128:
+		return decimals(a), nil
+	case *array.Decimal256:
+		return decimals(a), nil
 	case *array.Boolean:
 		return func(i int) float64 {
 			if a.Value(i) {
@@ -152,4 +159,15 @@ func cellReaders(chunk arrow.Array) (number func(int) float64, text func(int) st
 		return nil, func(i int) string { return text(a.GetValueIndex(i)) }
 	}
 	return nil, nil
+}
+
+// decimals reads decimal numbers, which are rounded to the nearest float64.
+func decimals(a interface{ ValueStr(i int) string }) func(int) float64 {
+	return func(i int) float64 {
+		v, err := strconv.ParseFloat(a.ValueStr(i), 64)
+		if err != nil {
+			return math.NaN() // null
+		}
+		return v
+	}
 }

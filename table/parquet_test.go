@@ -23,6 +23,8 @@ func parquetFile(t testing.TB, inf bool) []byte {
 		{Name: "b", Type: arrow.FixedWidthTypes.Boolean},
 		{Name: "g", Type: arrow.BinaryTypes.String, Nullable: true},
 		{Name: "d", Type: arrow.FixedWidthTypes.Date32},
+		{Name: "m", Type: &arrow.Decimal128Type{Precision: 20, Scale: 3}, Nullable: true},
+		{Name: "h", Type: arrow.FixedWidthTypes.Float16},
 	}, nil)
 	builder := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	defer builder.Release()
@@ -35,6 +37,10 @@ func parquetFile(t testing.TB, inf bool) []byte {
 	builder.Field(2).(*array.BooleanBuilder).AppendValues([]bool{true, false, true}, nil)
 	builder.Field(3).(*array.StringBuilder).AppendValues([]string{"u", "", "t"}, []bool{true, false, true})
 	builder.Field(4).(*array.Date32Builder).AppendValues([]arrow.Date32{1, 2, 3}, nil)
+	for i, price := range []string{"0.1", "-12345678901234567.891", "(null)"} {
+		_ = builder.Field(5).AppendValueFromString(price)
+		_ = builder.Field(6).AppendValueFromString([]string{"1.5", "-2", "0"}[i])
+	}
 	record := builder.NewRecordBatch()
 	defer record.Release()
 	data := array.NewTableFromRecords(schema, []arrow.RecordBatch{record, record})
@@ -48,7 +54,7 @@ func TestParseParquet(t *testing.T) {
 	table, err := Parse("data.parquet", parquetFile(t, false))
 	require.NoError(t, err)
 	assert.Equal(t, 6, table.Rows())
-	assert.Equal(t, []string{"x", "n", "b", "g", "d"}, table.Names())
+	assert.Equal(t, []string{"x", "n", "b", "g", "d", "m", "h"}, table.Names())
 	x := lookup(t, table, "x")
 	assert.Equal(t, []float64{1, 2.5}, x.Values[3:5])
 	assert.Equal(t, 2, x.Missing)
@@ -58,6 +64,10 @@ func TestParseParquet(t *testing.T) {
 	assert.Equal(t, []string{"t", "u"}, g.Levels)
 	assert.Equal(t, []int{1, -1, 0, 1, -1, 0}, g.Codes)
 	assert.Equal(t, "row 2", table.Place(1))
+	m := lookup(t, table, "m")
+	assert.Equal(t, []float64{0.1, -12345678901234567.891}, m.Values[:2])
+	assert.Equal(t, 2, m.Missing)
+	assert.Equal(t, []float64{1.5, -2, 0}, lookup(t, table, "h").Values[:3])
 	_, err = table.Lookup("d")
 	require.ErrorContains(t, err, `data.parquet: column "d": got the Parquet type date32, want numbers, booleans or text`)
 
