@@ -3,6 +3,9 @@ package changepoint
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/internal/stream"
 )
@@ -23,25 +26,48 @@ type level struct {
 	slope float64 // per length of the series
 }
 
-// sums are cumulated sums of the rows, entry i over the first i of them.
-type sums struct{ y, yy, u, uu, uy []float64 }
+// cumulated are cumulated sums, entry i over the first i rows, with what rounding takes from them:
+// beside a row that is larger than others by many powers of ten these would have no digits left.
+type cumulated struct{ high, low []float64 }
+
+func cumulate(count int, of func(i int) float64) cumulated {
+	c := cumulated{make([]float64, count+1), make([]float64, count+1)}
+	for i := range count {
+		x, before := of(i), c.high[i]
+		sum := before + x
+		rest := sum - before
+		c.high[i+1], c.low[i+1] = sum, c.low[i]+(before-(sum-rest))+(x-rest)
+	}
+	return c
+}
+
+// between is the sum over rows from+1 … to.
+func (c cumulated) between(from, to int) float64 {
+	return c.high[to] - c.high[from] + (c.low[to] - c.low[from])
+}
+
+// sums are those of rows y less their median, near which most rows are, and of their times u.
+type sums struct {
+	middle           float64
+	y, yy, u, uu, uy cumulated
+}
 
 // newSums cumulates rows y at u, their times in units of the length of the series.
 func newSums(y, u []float64) *sums {
-	s := &sums{}
-	cumulate := func(f func(i int) float64) []float64 {
-		c := make([]float64, len(y)+1)
-		for i := range y {
-			c[i+1] = c[i] + f(i)
-		}
-		return c
-	}
-	s.y = cumulate(func(i int) float64 { return y[i] })
-	s.yy = cumulate(func(i int) float64 { return y[i] * y[i] })
-	s.u = cumulate(func(i int) float64 { return u[i] })
-	s.uu = cumulate(func(i int) float64 { return u[i] * u[i] })
-	s.uy = cumulate(func(i int) float64 { return u[i] * y[i] })
+	s := &sums{middle: stat.Quantile(0.5, stat.Empirical, slices.Sorted(slices.Values(y)), nil)}
+	rest := func(i int) float64 { return y[i] - s.middle }
+	s.y = cumulate(len(y), rest)
+	s.yy = cumulate(len(y), func(i int) float64 { return rest(i) * rest(i) })
+	s.u = cumulate(len(y), func(i int) float64 { return u[i] })
+	s.uu = cumulate(len(y), func(i int) float64 { return u[i] * u[i] })
+	s.uy = cumulate(len(y), func(i int) float64 { return u[i] * rest(i) })
 	return s
+}
+
+// segment is the sum of some rows, and their squares about their mean.
+func (s *sums) segment(from, to int) (sum, squares float64) {
+	n, rest := float64(to-from), s.y.between(from, to)
+	return rest + n*s.middle, math.Max(0, s.yy.between(from, to)-rest*rest/n)
 }
 
 // means are levels μ ~ N(0, levelSD²) with noise of a common known σ.
@@ -51,15 +77,21 @@ type means struct {
 }
 
 func (f means) logEvidence(from, to int) float64 {
-	n, s2, t2 := float64(to-from), f.sigma*f.sigma, f.levelSD*f.levelSD
-	sum, squares := f.y[to]-f.y[from], f.yy[to]-f.yy[from]
-	return -0.5*n*math.Log(2*math.Pi*s2) - 0.5*math.Log1p(n*t2/s2) - 0.5*(squares-sum*sum*t2/(s2+n*t2))/s2
+	sum, squares := f.segment(from, to)
+	return f.logEvidenceOf(float64(to-from), sum, squares)
+}
+
+// logEvidenceOf is that of n rows by their sum and their squares about what they have in common.
+func (f means) logEvidenceOf(n, sum, squares float64) float64 {
+	s2, t2 := f.sigma*f.sigma, f.levelSD*f.levelSD
+	return -0.5*n*math.Log(2*math.Pi*s2) - 0.5*math.Log1p(n*t2/s2) - 0.5*squares/s2 - 0.5*sum*sum/n/(s2+n*t2)
 }
 
 func (f means) draw(from, to int, random *rand.Rand) level {
 	n, s2, t2 := float64(to-from), f.sigma*f.sigma, f.levelSD*f.levelSD
 	variance := 1 / (n/s2 + 1/t2)
-	return level{mean: (f.y[to]-f.y[from])/s2*variance + math.Sqrt(variance)*random.NormFloat64(), sd: f.sigma}
+	sum, _ := f.segment(from, to)
+	return level{mean: sum/s2*variance + math.Sqrt(variance)*random.NormFloat64(), sd: f.sigma}
 }
 
 // slopes are lines: the level at the middle of the segment ~ N(0, levelSD²) and the slope ~ N(0,
@@ -73,14 +105,18 @@ type slopes struct {
 // moments are Σ(u−ū)² and Σ(u−ū)y of a segment.
 func (f slopes) moments(from, to int) (spread, product float64) {
 	n := float64(to - from)
-	u, y := f.u[to]-f.u[from], f.y[to]-f.y[from]
-	return math.Max(0, f.uu[to]-f.uu[from]-u*u/n), f.uy[to] - f.uy[from] - u*y/n
+	u, y := f.u.between(from, to), f.y.between(from, to)
+	return math.Max(0, f.uu.between(from, to)-u*u/n), f.uy.between(from, to) - u*y/n
 }
 
 func (f slopes) logEvidence(from, to int) float64 {
-	s2, b2 := f.sigma*f.sigma, f.slopeSD*f.slopeSD
 	spread, product := f.moments(from, to)
-	return f.means.logEvidence(from, to) - 0.5*math.Log1p(spread*b2/s2) + 0.5*product*product*b2/(s2+spread*b2)/s2
+	if !(spread > 0) {
+		return f.means.logEvidence(from, to)
+	}
+	s2, b2, along := f.sigma*f.sigma, f.slopeSD*f.slopeSD, product*product/spread
+	sum, squares := f.segment(from, to)
+	return f.logEvidenceOf(float64(to-from), sum, math.Max(0, squares-along)) - 0.5*math.Log1p(spread*b2/s2) - 0.5*along/(s2+spread*b2)
 }
 
 func (f slopes) draw(from, to int, random *rand.Rand) level {
@@ -106,8 +142,8 @@ func (f variances) logEvidence(from, to int) float64 {
 
 func (f variances) posterior(from, to int) (shape, scale float64) {
 	n := float64(to - from)
-	squares := f.yy[to] - f.yy[from] - 2*f.mean*(f.y[to]-f.y[from]) + n*f.mean*f.mean
-	return f.shape + n/2, f.scale + math.Max(0, squares)/2
+	sum, squares := f.segment(from, to)
+	return f.shape + n/2, f.scale + (squares+n*square(sum/n-f.mean))/2
 }
 
 func (f variances) draw(from, to int, random *rand.Rand) level {
@@ -124,8 +160,8 @@ type normals struct {
 
 func (f normals) posterior(from, to int) (mean, kappa, shape, scale float64) {
 	n := float64(to - from)
-	average := (f.y[to] - f.y[from]) / n
-	about := math.Max(0, f.yy[to]-f.yy[from]-n*average*average)
+	sum, about := f.segment(from, to)
+	average := sum / n
 	kappa = f.kappa + n
 	return n * average / kappa, kappa, f.shape + n/2, f.scale + about/2 + f.kappa*n*average*average/(2*kappa)
 }
@@ -150,11 +186,13 @@ type rates struct {
 }
 
 func (f rates) logEvidence(from, to int) float64 {
-	a, b := f.shape+f.y[to]-f.y[from], f.exposure+float64(to-from)
+	sum, _ := f.segment(from, to)
+	a, b := f.shape+sum, f.exposure+float64(to-from)
 	return f.shape*math.Log(f.exposure) - logGamma(f.shape) + logGamma(a) - a*math.Log(b) - (f.logFactorials[to] - f.logFactorials[from])
 }
 
 func (f rates) draw(from, to int, random *rand.Rand) level {
-	rate := stream.Gamma(f.shape+f.y[to]-f.y[from], random) / (f.exposure + float64(to-from))
+	sum, _ := f.segment(from, to)
+	rate := stream.Gamma(f.shape+sum, random) / (f.exposure + float64(to-from))
 	return level{mean: rate, sd: math.Sqrt(rate)}
 }

@@ -126,7 +126,7 @@ func TestDrawsOfSegments(t *testing.T) {
 		require.InDelta(t, want, mean, 4*math.Sqrt((square-mean*mean)/draws))
 	}
 	level := means{s, 0.5, 1}
-	sum := s.y[8] - s.y[3]
+	sum, _ := s.segment(3, 8)
 	check(sum/0.25/(5/0.25+1), func(r *rand.Rand) float64 { return level.draw(3, 8, r).mean })
 	both := normals{s, 0.3, 0.5, 0.05}
 	mean, kappa, a, b := both.posterior(0, 8)

@@ -302,7 +302,7 @@ func (p *Problem) noiseLattice(s *sums) *lattice {
 	start := math.Log(math.Max(stat.Quantile(0.5, stat.Empirical, differences, nil), p.resolution) / (0.6745 * math.Sqrt2))
 	start = math.Max(math.Min(start, 0), lowest+0.1)
 	l := &lattice{
-		problem: p, from: math.Max(lowest, p.leastNoise()), to: math.Max(start, 0) + scanDistance,
+		problem: p, from: math.Max(lowest, math.Min(p.leastNoise(), start-3)), to: math.Max(start, 0) + scanDistance,
 		origin: start, step: 0.7 / math.Sqrt(2*float64(len(p.y))), nodes: map[int]*node{},
 		logPrior: func(x float64) float64 { return prior.LogProb(x) - logNorm },
 		family: func(x float64) family {
