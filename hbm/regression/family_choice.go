@@ -16,8 +16,9 @@ import (
 )
 
 // Draws of each model before it is known which matter: of all, of those that are then less than
-// hopelessNats below the best, and those that may matter (mayMatter) but have a small part in the
-// answer by weights that can be relied on; others get as many as a single model. Chosen by hand.
+// hopelessNats below the best, and of those that may matter (mayMatter). Then those that are not
+// trusted so get as many as a single model, unless they have a small part in the answer by weights
+// that can be relied on. Chosen by hand.
 const (
 	glancePlateDraws = 64
 	pilotPlateDraws  = 1000
@@ -71,9 +72,9 @@ func (r *Regression) weighModels(ctx gocontext.Context, posterior *hbm.Posterior
 	if cfg.Draws > 0 {
 		return w, c, nil
 	}
-	again := func(cfg hbm.CertifyConfig, chosen func(m vti.ModelEstimate) bool) error {
+	again := func(cfg hbm.CertifyConfig, chosen func(k int, m vti.ModelEstimate) bool) error {
 		for k, m := range c.Models {
-			if chosen(m) {
+			if chosen(k, m) {
 				if err := w.weigh(ctx, k, cfg); err != nil {
 					return fmt.Errorf("%s: %w", r.FormulaOf(m.Code), err)
 				}
@@ -82,18 +83,18 @@ func (r *Regression) weighModels(ctx gocontext.Context, posterior *hbm.Posterior
 		c = r.certificateOf(w.models, w.logPrior)
 		return nil
 	}
-	if err := again(pilot, func(m vti.ModelEstimate) bool { return !(m.Certified < math.Exp(-hopelessNats)) }); err != nil {
+	if err := again(pilot, func(_ int, m vti.ModelEstimate) bool { return !(m.Certified < math.Exp(-hopelessNats)) }); err != nil {
 		return nil, nil, err
 	}
 	few := cfg
 	few.Draws = fewPlateDraws
-	small := func(m vti.ModelEstimate) bool {
-		return m.Certified <= 10*notableModel && m.KHat <= verdict.DoubtfulKHat
-	}
-	if err := again(few, func(m vti.ModelEstimate) bool { return mayMatter(m) && small(m) }); err != nil {
+	if err := again(few, func(_ int, m vti.ModelEstimate) bool { return mayMatter(m) }); err != nil {
 		return nil, nil, err
 	}
-	if err := again(cfg, func(m vti.ModelEstimate) bool { return mayMatter(m) && !small(m) }); err != nil {
+	if err := again(cfg, func(k int, m vti.ModelEstimate) bool {
+		small := m.Certified <= 10*notableModel && m.KHat <= verdict.DoubtfulKHat
+		return mayMatter(m) && !small && w.draws[k].certificate.Verdict != vti.Trusted
+	}); err != nil {
 		return nil, nil, err
 	}
 	return w, c, nil
