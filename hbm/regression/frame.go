@@ -206,22 +206,9 @@ func NewFrame(t *table.Table, opt FrameOptions) (*Frame, error) { return newFram
 
 // newFrame is NewFrame for a table of which rows from seen on are new to the run; 0 if none is.
 func newFrame(t *table.Table, opt FrameOptions, seen int) (*Frame, error) {
-	if opt.Formula == "" {
-		return nil, fmt.Errorf("%s: no formula was given; the columns are %s", t.Path, strings.Join(t.Names(), ", "))
-	}
-	parsed, err := formula.Parse(opt.Formula)
+	parsed, t, err := parseFormula(t, opt)
 	if err != nil {
 		return nil, err
-	}
-	t = t.WithLabels(parsed.Labels()...)
-	if _, err := parsed.Expand(opt.Formula, slices.DeleteFunc(slices.Clone(t.Names()), func(name string) bool { return name == opt.SE })); err != nil {
-		return nil, err
-	}
-	if err := checkFixedGroups(t, opt, parsed); err != nil {
-		return nil, err
-	}
-	if opt.SE != "" && opt.Response != GaussianResponse {
-		return nil, fmt.Errorf("known standard errors are for the gaussian likelihood; this one is %s", opt.Response)
 	}
 	used, err := usedColumns(t, opt, parsed)
 	if err != nil {
@@ -231,11 +218,47 @@ func newFrame(t *table.Table, opt FrameOptions, seen int) (*Frame, error) {
 	if t, f.DroppedRows, err = t.Complete(used, opt.DropMissing); err != nil {
 		return nil, err
 	}
-	if t, err = f.weigh(t, opt); err != nil {
+	if t, err = f.readResponse(t, opt); err != nil {
+		return nil, err
+	}
+	if err := f.readTerms(t); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// parseFormula parses the formula and expands it over the columns of the table, of which those that
+// it takes as labels become labels.
+func parseFormula(t *table.Table, opt FrameOptions) (*formula.Formula, *table.Table, error) {
+	if opt.Formula == "" {
+		return nil, nil, fmt.Errorf("%s: no formula was given; the columns are %s", t.Path, strings.Join(t.Names(), ", "))
+	}
+	parsed, err := formula.Parse(opt.Formula)
+	if err != nil {
+		return nil, nil, err
+	}
+	t = t.WithLabels(parsed.Labels()...)
+	if _, err := parsed.Expand(opt.Formula, slices.DeleteFunc(slices.Clone(t.Names()), func(name string) bool { return name == opt.SE })); err != nil {
+		return nil, nil, err
+	}
+	if err := checkFixedGroups(t, opt, parsed); err != nil {
+		return nil, nil, err
+	}
+	if opt.SE != "" && opt.Response != GaussianResponse {
+		return nil, nil, fmt.Errorf("known standard errors are for the gaussian likelihood; this one is %s", opt.Response)
+	}
+	return parsed, t, nil
+}
+
+// readResponse reads the response with its weights, trials, offset and standard errors, and returns
+// the table with a row for each of the frame: rows may stand for several, or for none.
+func (f *Frame) readResponse(t *table.Table, opt FrameOptions) (*table.Table, error) {
+	t, err := f.weigh(t, opt)
+	if err != nil {
 		return nil, err
 	}
 	var successes []float64
-	if parsed.Counts() {
+	if f.Formula.Counts() {
 		if t, successes, err = f.expandTrials(t); err != nil {
 			return nil, err
 		}
@@ -245,14 +268,14 @@ func newFrame(t *table.Table, opt FrameOptions, seen int) (*Frame, error) {
 	}
 	f.Places, f.PlaceUnit = t.Places()
 	if f.Y = successes; f.Y != nil {
-		err = likelihood.Check(t, fmt.Sprintf("response %q", parsed.ResponseText()), f.Y, f.Response)
+		err = likelihood.Check(t, fmt.Sprintf("response %q", f.Formula.ResponseText()), f.Y, f.Response)
 	} else {
 		err = f.response(t, opt.Levels)
 	}
 	if err != nil {
 		return nil, err
 	}
-	for _, v := range parsed.Offsets {
+	for _, v := range f.Formula.Offsets {
 		values, err := v.Numbers(t)
 		if err != nil {
 			return nil, err
@@ -269,29 +292,31 @@ func newFrame(t *table.Table, opt FrameOptions, seen int) (*Frame, error) {
 			return nil, err
 		}
 	}
-	columns, x, err := f.expand(t, parsed.Terms, "")
+	return t, nil
+}
+
+// readTerms expands the terms: columns of the population, and groupings with what varies by them.
+func (f *Frame) readTerms(t *table.Table) error {
+	columns, x, err := f.expand(t, f.Formula.Terms, "")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if f.Response.Ordered() {
 		columns, x = withoutIntercept(columns, x)
 	}
 	f.Columns, f.X = columns, x
 	f.checkRank()
-	for place := range parsed.Varying {
+	for place := range f.Formula.Varying {
 		if err := f.addVarying(t, place); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for _, g := range f.Groupings {
 		if err := f.checkGrouping(g); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if err := f.addSmooths(t); err != nil {
-		return nil, err
-	}
-	return f, nil
+	return f.addSmooths(t)
 }
 
 // usedColumns lists the columns of a formula, each once; one that is not in the table is an error
