@@ -20,7 +20,8 @@
 // Files, in the order in which a table becomes an answer:
 //
 //	smooths.go                smooth functions as groupings
-//	frame.go, design.go       table and formula to response, columns and groupings
+//	frame.go, frame_read.go, design.go
+//	                          table and formula to response, columns and groupings
 //	trials.go, weights.go     counts of successes as rows of trials, and weights of rows
 //	options.go, term_priors.go   priors, and those of single terms
 //	regression.go             Regression: likelihood, priors, and the coordinates of θ
