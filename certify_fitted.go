@@ -14,7 +14,6 @@ import (
 	"github.com/transdim/vti/internal/weighted"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/rjmcmc"
-	"github.com/transdim/vti/space"
 )
 
 // How models are weighed by a distribution that is fitted to chains over models. All chosen by
@@ -38,39 +37,6 @@ const (
 	// chainsError is the standard error of a probability by chains up to which they can confirm it.
 	chainsError = 0.05
 )
-
-// items is a space whose models are sets of items.
-type items struct {
-	count, slots int
-	weights      []float64 // how promising they are; nil: not known
-	code         func(set []int32) []int32
-}
-
-// itemsOf is the space as sets of items: a space of lists, or sites with two outcomes each.
-func itemsOf(sp space.Space) (items, bool) {
-	type weightedLists interface {
-		lister
-		Slots() int
-		Weights() []float64
-		Code(set []int32, dst []int32) []int32
-	}
-	if lists, ok := sp.(weightedLists); ok {
-		return items{lists.Items(), lists.Slots(), lists.Weights(), func(set []int32) []int32 { return lists.Code(set, nil) }}, true
-	}
-	cards := sp.Cards()
-	for _, card := range cards {
-		if card != 2 {
-			return items{}, false
-		}
-	}
-	return items{len(cards), len(cards), nil, func(set []int32) []int32 {
-		code := make([]int32, len(cards))
-		for _, item := range set {
-			code[item] = 1
-		}
-		return code
-	}}, true
-}
 
 // fittedModels is r(m) fitted to chains: a mixture of regressions and of draws around some of their
 // models.
@@ -117,24 +83,17 @@ func (x *modelMasses) weighFitted(ctx context.Context, of items, cfg CertifyConf
 	if cfg.Progress != nil {
 		cfg.Progress(0, cfg.Draws)
 	}
-	chains, err := x.modelChains(ctx, of)
-	if err != nil {
-		return nil, err
-	}
 	proposed, err := x.proposedByQ(fittedBatch, cfg.stream)
 	if err != nil {
 		return nil, err
 	}
 	iterations := fittedIterations
 	for round := range fittedRounds {
-		sets, err := chains.first(ctx, iterations, cfg.overdue)
+		chains, sets, err := x.runChains(ctx, of, iterations, cfg.overdue)
 		if err != nil {
 			return nil, err
 		}
 		iterations *= 2
-		if _, err := x.add(ctx, codesOfSets(of, sets), nil); err != nil {
-			return nil, err
-		}
 		stream := fmt.Sprintf("%s/fitted/%d", cfg.stream, round)
 		w := &modelWeights{modelMasses: x, stream: stream, random: x.e.random(stream), proposed: proposed}
 		if w.reference, err = x.fitTo(ctx, of, chains.Models, sets, stream); err != nil {
@@ -202,17 +161,6 @@ func (c CertifyConfig) enough(of *Certificate) bool {
 	return of.Verdict == Trusted
 }
 
-// members lists the members of a code, ascending.
-func (x *modelMasses) members() func(code []int32) []int32 {
-	_, members := outcomesOf(x.e.target.Space())
-	return func(code []int32) (set []int32) {
-		for _, member := range members(code) {
-			set = append(set, int32(member))
-		}
-		return set
-	}
-}
-
 // proposedByQ are some draws of q(m).
 func (x *modelMasses) proposedByQ(n int, stream string) (codes [][]int32, err error) {
 	random := x.e.random(stream + "/proposed")
@@ -227,9 +175,41 @@ func (x *modelMasses) proposedByQ(n int, stream string) (codes [][]int32, err er
 	return codes, nil
 }
 
+// runChains runs chains over models, and looks at their sets. Where pairs that matter only together
+// are found on top of these it begins anew, with chains that move them together.
+func (x *modelMasses) runChains(ctx context.Context, of items, iterations int, late func() bool) (chains *keptChains, sets [][]int32, err error) {
+	for {
+		if chains, err = x.modelChains(ctx, of); err != nil {
+			return nil, nil, err
+		}
+		if sets, err = chains.first(ctx, iterations, late); err != nil {
+			return nil, nil, err
+		}
+		if _, err := x.add(ctx, codesOfSets(of, sets), nil); err != nil {
+			return nil, nil, err
+		}
+		pairs, err := x.searchPairs(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		known := len(x.e.pairs.joint)
+		for _, pair := range pairs {
+			same := func(other jointPair) bool { return other.members == pair.members }
+			if len(x.e.pairs.joint) < mostJoint && !slices.ContainsFunc(x.e.pairs.joint, same) {
+				x.e.pairs.joint = append(x.e.pairs.joint, pair)
+			}
+		}
+		if len(x.e.pairs.joint) == known {
+			return chains, sets, nil
+		}
+		x.e.chains = nil
+	}
+}
+
 // modelChains are the chains over models of an evaluator, which are the same whenever they are run:
 // they know nothing of q. They start in turn from no item, from one or a few promising items at
-// random, and from many of the most promising ones.
+// random, and from many of the most promising ones; half of them from models with a pair that
+// matters only together, if there are any.
 func (x *modelMasses) modelChains(ctx context.Context, of items) (*keptChains, error) {
 	if x.e.chains != nil {
 		return x.e.chains, nil
@@ -261,6 +241,9 @@ func (x *modelMasses) modelChains(ctx context.Context, of items) (*keptChains, e
 				set = append(set, item)
 			}
 		}
+		if n := len(x.e.pairs.joint); n > 0 && chain/2%2 == 1 {
+			set = x.members()(x.e.pairs.joint[chain/4%n].code)
+		}
 		slices.Sort(set)
 		starts = append(starts, set)
 	}
@@ -274,8 +257,12 @@ func (x *modelMasses) modelChains(ctx context.Context, of items) (*keptChains, e
 			starts[chain] = nil
 		}
 	}
+	var pairs [][2]int32
+	for _, pair := range x.e.pairs.joint {
+		pairs = append(pairs, pair.members)
+	}
 	chains, err := rjmcmc.NewModels(ctx, rjmcmc.ModelsConfig{
-		Items: of.count, Slots: of.slots, Weights: of.weights, Starts: starts, Seed: x.e.seed,
+		Items: of.count, Slots: of.slots, Weights: of.weights, Starts: starts, Pairs: pairs, Seed: x.e.seed,
 		LogMasses: func(ctx context.Context, sets [][]int32) (logPriors, logEvidences []float64, err error) {
 			positions, err := looked.add(ctx, codesOfSets(of, sets), nil)
 			if err != nil {
@@ -291,14 +278,6 @@ func (x *modelMasses) modelChains(ctx context.Context, of items) (*keptChains, e
 		x.e.chains = &keptChains{chains}
 	}
 	return x.e.chains, err
-}
-
-func codesOfSets(of items, sets [][]int32) [][]int32 {
-	codes := make([][]int32, len(sets))
-	for i, set := range sets {
-		codes[i] = of.code(set)
-	}
-	return codes
 }
 
 // fitTo fits r(m) to the even chains, weighs some draws from it, and fits it again to these draws,

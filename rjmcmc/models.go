@@ -23,6 +23,9 @@ type ModelsConfig struct {
 	// Weights say how promising items are: new members are proposed in proportion to them at first,
 	// and during burn-in to what proposals find. nil stands for equal ones.
 	Weights []float64
+	// Pairs are items, the smaller first, that some proposals add or remove both, or exchange for
+	// another pair: those that matter only together.
+	Pairs [][2]int32
 	// Starts are the sets in which chains start, one for each chain.
 	Starts [][]int32
 	// Powers of the evidences are the temperatures, the posterior first; nil stands for
@@ -114,13 +117,17 @@ func (m *Models) Weights() []float64 { return m.items.inclusion }
 // exchange a member, and neighbouring temperatures to exchange their states.
 func (m *Models) Run(ctx context.Context, iterations int) error {
 	unused := make([]float64, m.lists.Dim())
-	proposals, logRatio := make([][]int32, len(m.rows)), make([]float64, len(m.rows))
+	proposals, logRatio, together := make([][]int32, len(m.rows)), make([]float64, len(m.rows)), make([]bool, len(m.rows))
 	for range iterations {
 		sets := make([][]int32, len(m.rows))
 		for i := range m.rows {
 			row := &m.rows[i]
-			proposals[i] = slices.Clone(row.code)
-			logRatio[i] = m.lists.Move(row.random, proposals[i], unused)
+			if together[i] = len(m.cfg.Pairs) > 0 && row.random.Float64() < pairShare; together[i] {
+				proposals[i], logRatio[i] = m.movePair(row)
+			} else {
+				proposals[i] = slices.Clone(row.code)
+				logRatio[i] = m.lists.Move(row.random, proposals[i], unused)
+			}
 			sets[i] = m.lists.Set(proposals[i])
 		}
 		priors, evidences, err := m.cfg.LogMasses(ctx, sets)
@@ -136,7 +143,7 @@ func (m *Models) Run(ctx context.Context, iterations int) error {
 			if math.IsInf(ofPrior, -1) {
 				ofEvidence = 0
 			}
-			if m.done < m.cfg.BurnIn && i < m.chains {
+			if m.done < m.cfg.BurnIn && i < m.chains && !together[i] {
 				m.items.observe(m.lists.Set(row.code), sets[i], ofPrior+ofEvidence)
 			}
 			if -row.random.ExpFloat64() < ofPrior+m.cfg.Powers[i/m.chains]*ofEvidence+logRatio[i] {
@@ -149,6 +156,44 @@ func (m *Models) Run(ctx context.Context, iterations int) error {
 		}
 	}
 	return nil
+}
+
+// pairShare of the proposals change pairs, where there are any. Chosen by hand.
+const pairShare = 0.25
+
+// movePair proposes to add or remove a pair, or to exchange one for another. A proposal that is not
+// possible is the model itself.
+func (m *Models) movePair(row *modelRow) (code []int32, logRatio float64) {
+	set := slices.Clone(m.lists.Set(row.code))
+	members := func(pair [2]int32) (n int) {
+		for _, item := range pair {
+			if slices.Contains(set, item) {
+				n++
+			}
+		}
+		return n
+	}
+	toggle := func(pair [2]int32) {
+		for _, item := range pair {
+			if at, in := slices.BinarySearch(set, item); in {
+				set = slices.Delete(set, at, at+1)
+			} else {
+				set = slices.Insert(set, at, item)
+			}
+		}
+	}
+	drawn := func() [2]int32 { return m.cfg.Pairs[row.random.IntN(len(m.cfg.Pairs))] }
+	pair, other := drawn(), drawn()
+	possible := members(pair) != 1
+	if row.random.IntN(2) == 0 { // exchange the pairs
+		overlap := slices.Contains(pair[:], other[0]) || slices.Contains(pair[:], other[1])
+		possible = possible && !overlap && members(pair)+members(other) == 2
+		toggle(other)
+	}
+	if toggle(pair); !possible || len(set) > m.cfg.Slots {
+		return row.code, math.Inf(-1)
+	}
+	return m.lists.Code(set, nil), 0
 }
 
 // exchange proposes to neighbouring temperatures of each chain to exchange their states, the even

@@ -58,6 +58,7 @@
 //	host_density.go           its densities for a block of chains, without a graph
 //	sampler.go, start.go      q(m), and where training and chains start
 //	screen.go                 a start from one predictor at a time
+//	pairs.go, pair_scan.go    and of two that matter only together
 //	anchors.go                normal approximations of all models
 //
 // One network for many tables:

@@ -118,7 +118,7 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 		return nil, err
 	}
 	kind := model.Likelihood.Working()
-	t := &Target{kind: kind, x: design.X, offset: design.Offset, scale: -1, prior: model.Prior, heredity: newHeredity(design, model.Heredity, model.Prior)}
+	t := &Target{design: design, kind: kind, x: design.X, offset: design.Offset, scale: -1, prior: model.Prior, heredity: newHeredity(design, model.Heredity, model.Prior)}
 	t.mean, t.sd = coefficientPrior(design, model)
 	_, spread := responseUnit(design, model)
 	unit := design.Scaling.YSD // of the working response, in units of the table's

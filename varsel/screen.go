@@ -36,6 +36,10 @@ const (
 	mostLogOdds  = 7
 )
 
+// leastPairOdds are the odds of a pair of predictors that are taken into account; noise has less.
+// Chosen by hand.
+const leastPairOdds = 1e-3
+
 // weight is what proposals of the predictor weigh: its probability, and a share of what is left for
 // all.
 func (s *screening) weight(predictor int) float64 {
@@ -43,17 +47,15 @@ func (s *screening) weight(predictor int) float64 {
 }
 
 // screen adds predictor after predictor, always that with the largest evidence, while one improves
-// the posterior probability of the model and there are slots left; then it scans every model
-// that differs from the last by adding, removing or exchanging one. The evidences are those of the
+// the posterior probability of the model and there are slots left, or two at a time where they
+// matter only together; then it scans every model that differs from the last by adding, removing or
+// exchanging one. The evidences are those of the
 // quadratic of the log likelihood at the mode of the model so far (exact for Gaussian noise of
 // known scale), the cost of each scan is that of a few products with the design matrix. sizes are
 // log p(m) by size.
 func screen(design *Design, t *Target, sizes []float64, slots int) *screening {
 	rows, _ := t.x.Dims()
-	f := &screenFit{target: t, design: design, logScale: t.logScale}
-	if t.scale >= 0 {
-		f.logScale = t.mean[t.scale]
-	}
+	f := newScreenFit(t)
 	s := &screening{logOdds: make([]float64, len(design.Predictors)), correlation: make([]float64, len(design.Predictors))}
 	// gain is what one more member adds to log p(m); at the limit, what the last one added.
 	gain := func(size int) float64 {
@@ -62,19 +64,11 @@ func screen(design *Design, t *Target, sizes []float64, slots int) *screening {
 	}
 	f.find(nil)
 	working := slices.Clone(f.response)
-	for {
-		evidence := f.evidences(s.base)
-		best := -1
-		for predictor, e := range evidence {
-			if !math.IsNaN(e) && (best < 0 || e > evidence[best]) {
-				best = predictor
-			}
-		}
-		if best < 0 || len(s.base) >= slots || evidence[best]+gain(len(s.base)) <= 0 {
-			break
-		}
-		s.base = append(s.base, best)
+	more, pairs := f.improve(s.base, gain, slots)
+	for len(more) > 0 {
+		s.base = append(s.base, more...)
 		f.find(s.base)
+		more, pairs = f.improve(s.base, gain, slots)
 	}
 	s.weights, s.response = f.weights, f.response
 	s.logScale, s.scalePrecision = f.logScale, f.scalePrecision
@@ -86,6 +80,12 @@ func screen(design *Design, t *Target, sizes []float64, slots int) *screening {
 	for predictor, e := range add {
 		if !math.IsNaN(e) {
 			enter[predictor] = math.Exp(math.Min(e+gain(len(s.base)), 30))
+		}
+	}
+	for _, p := range pairs {
+		if odds := math.Exp(math.Min(p.together+gain(len(s.base))+gain(len(s.base)+1), 30)); odds > leastPairOdds {
+			enter[p.first] += odds
+			enter[p.second] += odds
 		}
 	}
 	for _, member := range s.base {
@@ -122,6 +122,29 @@ func screen(design *Design, t *Target, sizes []float64, slots int) *screening {
 	return s
 }
 
+// improve returns the predictor that makes a model more probable by most, or where there is none
+// two that do together, or else the pairs that come nearest to it. gain is what one more member
+// adds to log p(m), by size.
+func (f *screenFit) improve(base []int, gain func(size int) float64, slots int) (more []int, pairs []pair) {
+	best, size := -1, len(base)
+	evidence := f.evidences(base)
+	for predictor, e := range evidence {
+		if !math.IsNaN(e) && (best < 0 || e > evidence[best]) {
+			best = predictor
+		}
+	}
+	if best >= 0 && size < slots && evidence[best]+gain(size) > 0 {
+		return []int{best}, nil
+	}
+	if size+2 <= slots {
+		pairs = f.pairScan(base).best(pairsOfModel)
+	}
+	if len(pairs) > 0 && pairs[0].together+gain(size)+gain(size+1) > 0 {
+		return []int{pairs[0].first, pairs[0].second}, nil
+	}
+	return nil, pairs
+}
+
 // screenFit is the quadratic of the log likelihood at the mode of one model.
 type screenFit struct {
 	design *Design
@@ -132,6 +155,14 @@ type screenFit struct {
 	weighted                 *mat.Dense // W X [n, D], for the scans
 	squares                  []float64  // x_j' W x_j for every column
 	inner                    []float64  // x_j' W ŷ
+}
+
+func newScreenFit(t *Target) *screenFit {
+	f := &screenFit{target: t, design: t.design, logScale: t.logScale}
+	if t.scale >= 0 {
+		f.logScale = t.mean[t.scale]
+	}
+	return f
 }
 
 // coordinates lists the columns of a model: those in every model first.

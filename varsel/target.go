@@ -17,6 +17,7 @@ import (
 // if it is unknown, or what a response of categories has (categories.go). Each has a normal prior,
 // independent of the others.
 type Target struct {
+	design    *Design
 	space     *space.Subsets
 	x         *mat.Dense  // [n, D]; the column of log σ is zero
 	columns   [][]float64 // [D][n] of x

@@ -1,0 +1,315 @@
+package varsel
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/transdim/vti/internal/parallel"
+	"github.com/transdim/vti/internal/stream"
+)
+
+// Two predictors can matter only together: where one is a cause of the response with a large
+// disturbance and the other measures the disturbance, neither explains anything by itself and both
+// explain all. Searches that change one member at a time have to cross a model with one of them,
+// which can be less probable than none by a hundred nats. There is no such valley where all pairs
+// are looked at on top of a model, which takes the inner products of all columns.
+
+// pairScan are all columns that a model does not have, under the quadratic of the log likelihood
+// −½ Σ w (η − ŷ)²/φ at its mode: √w times each, less what the columns of the model explain, and of
+// unit length. φ is 1, or unknown.
+type pairScan struct {
+	rows      int
+	columns   []float64 // [C·rows]
+	predictor []int     // of each
+	along     []float64 // inner products with the rest of the responses
+	ridge     []float64 // noise variance over prior variance of the coefficients, at φ = 1
+	squares   float64   // S, of the rest of the responses
+	freedom   float64   // ν, the rows less the columns of the model; 0 where φ is known
+	alone     []float64 // what each adds by itself, at least 0
+	price     []float64 // that, and what any pair with it loses to its prior at least
+
+	short   []float64 // columns in fewer numbers [C·lengths], by which inner products are found
+	lengths int
+}
+
+// pair are two predictors with the log Bayes factor, in nats, of the model with both, and what of
+// that neither adds alone.
+type pair struct {
+	first, second    int
+	together, beyond float64
+}
+
+// Settings of the scan, chosen by hand, not tuned.
+const (
+	// mostPaired columns are paired, those that go best with the response.
+	mostPaired = 1 << 14
+	// mostProducts bounds the multiplications of a scan, a second: rows beyond are added up with
+	// random signs, which leaves inner products what they are in expectation (Charikar, Chen and
+	// Farach-Colton 2004), those of nearly equal columns hardly any error, and the best pairs are
+	// computed from all rows.
+	mostProducts = 1 << 32
+	// pairTile columns are multiplied with as many others while they are in the cache, and
+	// pairHeaps lists of the best are kept, whatever the number of processors.
+	pairTile, pairHeaps = 128, 16
+	// leastBeyond is what a pair must add beyond its members alone, in nats.
+	leastBeyond = 1
+	// collinear is the rest of a squared length, of a column beside the model's or of one of a pair
+	// beside the other, below which there is nothing left but rounding.
+	collinear = 1e-9
+)
+
+// pairScan prepares the scan on top of a model, whose mode f has found.
+func (f *screenFit) pairScan(model []int) *pairScan {
+	t := f.target
+	rows, _ := t.x.Dims()
+	s := &pairScan{rows: rows}
+	root := make([]float64, rows)
+	rest := make([]float64, rows)
+	for i, w := range f.weights {
+		root[i] = math.Sqrt(math.Max(w, 0))
+		rest[i] = root[i] * f.response[i]
+	}
+	column := func(j int) []float64 {
+		x := make([]float64, rows)
+		floats.MulTo(x, t.columns[j], root)
+		return x
+	}
+	var basis [][]float64
+	for _, j := range f.coordinates(model) {
+		x := column(j)
+		floats.AddScaled(rest, -t.mean[j], x)
+		if unit, length := outside(x, basis); length > 0 {
+			basis = append(basis, unit)
+		}
+	}
+	outside(rest, basis)
+	s.squares = floats.Dot(rest, rest)
+	if t.scale >= 0 && (t.kind.Conjugate() || heavyTails(t.kind)) {
+		s.freedom = float64(rows + t.responses.more - len(basis))
+		s.squares += t.responses.residual * math.Exp(-2*f.logScale)
+		if !(s.freedom > 0) || !(s.squares > 0) {
+			return &pairScan{rows: rows}
+		}
+	}
+	type candidate struct {
+		predictor     int
+		unit          []float64
+		along, length float64
+		sd            float64
+	}
+	var candidates []candidate
+	for predictor, p := range f.design.Predictors {
+		if slices.Contains(model, predictor) {
+			continue
+		}
+		for _, j := range p.Coordinates {
+			x := column(j)
+			if unit, length := outside(x, basis); length > 0 {
+				candidates = append(candidates, candidate{predictor, unit, floats.Dot(unit, rest), length, t.sd[j]})
+			}
+		}
+	}
+	if len(candidates) > mostPaired {
+		slices.SortStableFunc(candidates, func(a, b candidate) int { return cmp.Compare(math.Abs(b.along), math.Abs(a.along)) })
+		candidates = candidates[:mostPaired]
+	}
+	for _, c := range candidates {
+		s.columns = append(s.columns, c.unit...)
+		s.predictor = append(s.predictor, c.predictor)
+		s.along = append(s.along, c.along)
+		ridge := 1 / (c.sd * c.sd * c.length * c.length)
+		s.ridge = append(s.ridge, ridge)
+		alone := math.Max(0, s.gain(c.along, 0, 0, ridge, math.Inf(1)))
+		s.alone, s.price = append(s.alone, alone), append(s.price, alone+math.Log1p(1/(ridge*s.base()))/2)
+	}
+	s.shorten(mostProducts / max(s.pairs(), 1))
+	return s
+}
+
+// outside takes out of x, in place, what unit vectors that are orthogonal explain, and scales the
+// rest to length 1. It returns the length that was left, 0 where that is rounding.
+func outside(x []float64, basis [][]float64) (unit []float64, length float64) {
+	before := floats.Norm(x, 2)
+	for range 2 { // twice is enough for orthogonality to rounding
+		for _, u := range basis {
+			floats.AddScaled(x, -floats.Dot(u, x), u)
+		}
+	}
+	length = floats.Norm(x, 2)
+	if !(length*length > collinear*before*before) || math.IsInf(length, 0) {
+		return nil, 0
+	}
+	unit = slices.Clone(x)
+	floats.Scale(1/length, unit)
+	return unit, length
+}
+
+// pairs is the number of pairs of columns.
+func (s *pairScan) pairs() int { return len(s.predictor) * (len(s.predictor) - 1) / 2 }
+
+// shorten adds up rows where there are more than so many.
+func (s *pairScan) shorten(most int) {
+	count := len(s.predictor)
+	s.short, s.lengths = s.columns, s.rows
+	if s.rows <= most {
+		return
+	}
+	s.lengths = most
+	s.short = make([]float64, count*most)
+	random := stream.Rand(0, "pairs of predictors")
+	for i := range s.rows {
+		at, sign := random.IntN(most), float64(1-2*random.IntN(2))
+		for c := range count {
+			s.short[c*most+at] += sign * s.columns[c*s.rows+i]
+		}
+	}
+	for c := range count {
+		column := s.short[c*most : (c+1)*most]
+		if length := floats.Norm(column, 2); length > 0 {
+			floats.Scale(1/length, column)
+		}
+	}
+}
+
+// gain is the log Bayes factor of the model with two unit columns more, whose inner products are b
+// and c with the rest and r with each other, under ridges of φ times v and w; one of +Inf leaves
+// its column out. Unknown, φ is where that is largest, of three places.
+func (s *pairScan) gain(b, c, r, v, w float64) float64 {
+	if s.freedom == 0 {
+		return s.gainAt(1, b, c, r, v, w)
+	}
+	base := s.base()
+	left := s.squares - explained(b, c, r)
+	if math.IsInf(w, 1) {
+		left = s.squares - b*b
+	}
+	least := math.Max(left, collinear*s.squares) / s.freedom
+	best := math.Inf(-1)
+	for _, φ := range [...]float64{base, math.Sqrt(base * least), least} {
+		change := -s.freedom/2*math.Log(φ/base) - s.squares/2*(1/φ-1/base)
+		best = math.Max(best, change+s.gainAt(φ, b, c, r, v, w))
+	}
+	return best
+}
+
+// base is φ of the model without more columns.
+func (s *pairScan) base() float64 {
+	if s.freedom == 0 {
+		return 1
+	}
+	return s.squares / s.freedom
+}
+
+// gainAt is that at one φ: b'(R + φA)⁻¹b/2φ − ½ log |I + R/φA|, with R the inner products of the
+// columns and A the ridges.
+func (s *pairScan) gainAt(φ, b, c, r, v, w float64) float64 {
+	v *= φ
+	if math.IsInf(w, 1) {
+		return b*b/(1+v)/(2*φ) - math.Log1p(1/v)/2
+	}
+	w *= φ
+	det := (1+v)*(1+w) - r*r
+	return ((1+w)*b*b-2*r*b*c+(1+v)*c*c)/det/(2*φ) - math.Log(det/(v*w))/2
+}
+
+// explained are the squares that two unit columns take from the rest of the responses.
+func explained(b, c, r float64) float64 { return (b*b - 2*r*b*c + c*c) / (1 - r*r) }
+
+// needed are the squares that a pair must explain to gain so much: no prior could make it less.
+func (s *pairScan) needed(gain float64) float64 {
+	if s.freedom == 0 {
+		return 2 * gain
+	}
+	return -s.squares * math.Expm1(-2*gain/s.freedom)
+}
+
+// best are at most so many pairs, those that add most beyond what their members add alone, best
+// first.
+func (s *pairScan) best(most int) []pair {
+	count := len(s.predictor)
+	type tile struct{ first, second int }
+	var tiles []tile
+	for first := 0; first < count; first += pairTile {
+		for second := first; second < count; second += pairTile {
+			tiles = append(tiles, tile{first, second})
+		}
+	}
+	heaps := make([][]pair, pairHeaps)
+	_ = parallel.Do(pairHeaps, func(k int) error {
+		products := make([]float64, pairTile)
+		h := &bestPairs{most: most, scan: s, least: leastBeyond}
+		for i := k; i < len(tiles); i += pairHeaps {
+			from, to := tiles[i].second, min(tiles[i].second+pairTile, count)
+			for c := tiles[i].first; c < min(tiles[i].first+pairTile, to-1); c++ {
+				from := max(from, c+1)
+				vectors.DotRows(products[:to-from], s.short[from*s.lengths:to*s.lengths], s.lengths, s.short[c*s.lengths:(c+1)*s.lengths])
+				h.look(c, from, products[:to-from])
+			}
+		}
+		heaps[k] = h.pairs
+		return nil
+	})
+	all := slices.Concat(heaps...)
+	slices.SortFunc(all, func(a, b pair) int {
+		return cmp.Or(cmp.Compare(b.beyond, a.beyond), cmp.Compare(a.first, b.first), cmp.Compare(a.second, b.second))
+	})
+	var kept []pair
+	for _, p := range all { // predictors of several columns come several times
+		same := func(other pair) bool { return other.first == p.first && other.second == p.second }
+		if len(kept) < most && !slices.ContainsFunc(kept, same) {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+// bestPairs keeps the best pairs so far, best first.
+type bestPairs struct {
+	scan  *pairScan
+	most  int
+	least float64 // what one more has to add beyond its members
+	pairs []pair
+}
+
+// look looks at column c with some others, from one on, given their inner products.
+func (h *bestPairs) look(c, from int, products []float64) {
+	s, b := h.scan, h.scan.along[c]
+	bb, needed := b*b, s.needed(h.least+s.price[c])
+	for i, d := range s.along[from : from+len(products)] {
+		r := products[i]
+		explained, left := bb-2*r*b*d+d*d, 1-r*r
+		if explained < needed*left && left > 0 || explained < s.needed(h.least+s.price[from+i])*left && left > 0 {
+			continue
+		}
+		h.weigh(c, from+i)
+	}
+}
+
+// weigh looks at two columns with all their rows.
+func (h *bestPairs) weigh(c, d int) {
+	s := h.scan
+	if s.predictor[c] == s.predictor[d] {
+		return
+	}
+	r := floats.Dot(s.columns[c*s.rows:(c+1)*s.rows], s.columns[d*s.rows:(d+1)*s.rows])
+	if !(1-r*r > collinear) {
+		return
+	}
+	together := s.gain(s.along[c], s.along[d], r, s.ridge[c], s.ridge[d])
+	p := pair{min(s.predictor[c], s.predictor[d]), max(s.predictor[c], s.predictor[d]), together, together - s.alone[c] - s.alone[d]}
+	full := len(h.pairs) == h.most
+	if !(p.beyond > h.least) {
+		return
+	}
+	at, _ := slices.BinarySearchFunc(h.pairs, p, func(a, b pair) int { return cmp.Compare(b.beyond, a.beyond) })
+	if full {
+		h.pairs = h.pairs[:h.most-1]
+	}
+	h.pairs = slices.Insert(h.pairs, at, p)
+	if len(h.pairs) == h.most {
+		h.least = h.pairs[h.most-1].beyond
+	}
+}
