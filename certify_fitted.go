@@ -175,8 +175,8 @@ func (x *modelMasses) proposedByQ(n int, stream string) (codes [][]int32, err er
 	return codes, nil
 }
 
-// runChains runs chains over models, and looks at their sets. Where pairs that matter only together
-// are found on top of these it begins anew, with chains that move them together.
+// runChains runs chains over models, and looks at their sets. Where members that matter only
+// together are found on top of these it begins anew, with chains that move them together.
 func (x *modelMasses) runChains(ctx context.Context, of items, iterations int, late func() bool) (chains *keptChains, sets [][]int32, err error) {
 	for {
 		if chains, err = x.modelChains(ctx, of); err != nil {
@@ -188,18 +188,18 @@ func (x *modelMasses) runChains(ctx context.Context, of items, iterations int, l
 		if _, err := x.add(ctx, codesOfSets(of, sets), nil); err != nil {
 			return nil, nil, err
 		}
-		pairs, err := x.searchPairs(ctx)
+		joint, err := x.searchJoint(ctx)
 		if err != nil {
 			return nil, nil, err
 		}
-		known := len(x.e.pairs.joint)
-		for _, pair := range pairs {
-			same := func(other jointPair) bool { return other.members == pair.members }
-			if len(x.e.pairs.joint) < mostJoint && !slices.ContainsFunc(x.e.pairs.joint, same) {
-				x.e.pairs.joint = append(x.e.pairs.joint, pair)
+		known := len(x.e.joint.moved)
+		for _, set := range joint {
+			same := func(other jointSet) bool { return slices.Equal(other.members, set.members) }
+			if len(x.e.joint.moved) < mostMoved && !slices.ContainsFunc(x.e.joint.moved, same) {
+				x.e.joint.moved = append(x.e.joint.moved, set)
 			}
 		}
-		if len(x.e.pairs.joint) == known {
+		if len(x.e.joint.moved) == known {
 			return chains, sets, nil
 		}
 		x.e.chains = nil
@@ -208,8 +208,8 @@ func (x *modelMasses) runChains(ctx context.Context, of items, iterations int, l
 
 // modelChains are the chains over models of an evaluator, which are the same whenever they are run:
 // they know nothing of q. They start in turn from no item, from one or a few promising items at
-// random, and from many of the most promising ones; half of them from models with a pair that
-// matters only together, if there are any.
+// random, and from many of the most promising ones; half of them from models with
+// members that matter only together, if there are any.
 func (x *modelMasses) modelChains(ctx context.Context, of items) (*keptChains, error) {
 	if x.e.chains != nil {
 		return x.e.chains, nil
@@ -241,8 +241,8 @@ func (x *modelMasses) modelChains(ctx context.Context, of items) (*keptChains, e
 				set = append(set, item)
 			}
 		}
-		if n := len(x.e.pairs.joint); n > 0 && chain/2%2 == 1 {
-			set = x.members()(x.e.pairs.joint[chain/4%n].code)
+		if n := len(x.e.joint.moved); n > 0 && chain/2%2 == 1 {
+			set = x.members()(x.e.joint.moved[chain/4%n].code)
 		}
 		slices.Sort(set)
 		starts = append(starts, set)
@@ -257,12 +257,12 @@ func (x *modelMasses) modelChains(ctx context.Context, of items) (*keptChains, e
 			starts[chain] = nil
 		}
 	}
-	var pairs [][2]int32
-	for _, pair := range x.e.pairs.joint {
-		pairs = append(pairs, pair.members)
+	var together [][]int32
+	for _, set := range x.e.joint.moved {
+		together = append(together, set.members)
 	}
 	chains, err := rjmcmc.NewModels(ctx, rjmcmc.ModelsConfig{
-		Items: of.count, Slots: of.slots, Weights: of.weights, Starts: starts, Pairs: pairs, Seed: x.e.seed,
+		Items: of.count, Slots: of.slots, Weights: of.weights, Starts: starts, Together: together, Seed: x.e.seed,
 		LogMasses: func(ctx context.Context, sets [][]int32) (logPriors, logEvidences []float64, err error) {
 			positions, err := looked.add(ctx, codesOfSets(of, sets), nil)
 			if err != nil {

@@ -231,19 +231,19 @@ func (w *modelWeights) judgeMissed(c *Certificate) error {
 	return nil
 }
 
-// search looks for models that q(m) does not propose: pairs of members that matter only together,
-// and Metropolis-Hastings chains over models, from the most probable ones, draws of q(m), the
-// smallest and largest of both, and such pairs. What they visit is added to the masses.
+// search looks for models that q(m) does not propose: members that matter only together, and
+// Metropolis-Hastings chains over models, from the most probable ones, draws of q(m), the smallest
+// and largest of both, and those with such members. What they visit is added to the masses.
 func (x *modelMasses) search(ctx context.Context, c *Certificate, stream string) error {
 	random := x.e.random(stream + "/search")
 	sp := x.e.target.Space()
-	pairs, err := x.searchPairs(ctx)
+	joint, err := x.searchJoint(ctx)
 	if err != nil {
 		return err
 	}
 	chains := x.searchStarts(c, random)
-	for _, pair := range pairs {
-		chains = append(chains, pair.code)
+	for _, set := range joint {
+		chains = append(chains, set.code)
 	}
 	at, err := x.add(ctx, chains, nil)
 	if err != nil {

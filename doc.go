@@ -90,8 +90,8 @@
 //	masses.go            the models looked at so far
 //	model_chains.go      chains over models
 //	items.go             models as sets of items
-//	pairs.go             pairs of these that matter only together
-//	pair_target.go       where a target finds them
+//	joint.go             members that matter only together
+//	joint_target.go      where a target finds them
 //	parameter_draws.go   and draws of parameters given models
 //	certify_each.go      weights of each model by itself
 //	certify_joint.go     weights of models and parameters together

@@ -45,7 +45,7 @@ type evaluator struct {
 	known    *keptEvidences // of models, which are found once; nil before the first
 	chains   *keptChains    // over models; nil before the first certificate that has them
 	summed   *ModelSum      // of a SummedTarget; nil before the first
-	pairs    foundPairs
+	joint    foundJoint
 }
 
 // sizes are the rows of a batch, the sites of a code and the coordinates of theta.

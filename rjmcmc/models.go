@@ -23,9 +23,9 @@ type ModelsConfig struct {
 	// Weights say how promising items are: new members are proposed in proportion to them at first,
 	// and during burn-in to what proposals find. nil stands for equal ones.
 	Weights []float64
-	// Pairs are items, the smaller first, that some proposals add or remove both, or exchange for
-	// another pair: those that matter only together.
-	Pairs [][2]int32
+	// Together are sets of items, ascending, that some proposals add or remove all, or exchange
+	// one for another: those that matter only together.
+	Together [][]int32
 	// Starts are the sets in which chains start, one for each chain.
 	Starts [][]int32
 	// Powers of the evidences are the temperatures, the posterior first; nil stands for
@@ -82,6 +82,13 @@ func NewModels(ctx context.Context, cfg ModelsConfig) (*Models, error) {
 	if len(cfg.Starts) == 0 || len(cfg.Powers) == 0 {
 		return nil, fmt.Errorf("rjmcmc: got %d starts of chains and %d powers, want at least one of each", len(cfg.Starts), len(cfg.Powers))
 	}
+	for _, set := range cfg.Together {
+		for k, item := range set {
+			if item < 0 || int(item) >= cfg.Items || k > 0 && item <= set[k-1] {
+				return nil, fmt.Errorf("rjmcmc: items that move together: got %v, want ascending numbers below %d", set, cfg.Items)
+			}
+		}
+	}
 	lists, err := space.NewLists(slices.Repeat([]int{1}, cfg.Items), cfg.Slots, 0)
 	if err != nil {
 		return nil, err
@@ -122,8 +129,8 @@ func (m *Models) Run(ctx context.Context, iterations int) error {
 		sets := make([][]int32, len(m.rows))
 		for i := range m.rows {
 			row := &m.rows[i]
-			if together[i] = len(m.cfg.Pairs) > 0 && row.random.Float64() < pairShare; together[i] {
-				proposals[i], logRatio[i] = m.movePair(row)
+			if together[i] = len(m.cfg.Together) > 0 && row.random.Float64() < togetherShare; together[i] {
+				proposals[i], logRatio[i] = m.moveTogether(row)
 			} else {
 				proposals[i] = slices.Clone(row.code)
 				logRatio[i] = m.lists.Move(row.random, proposals[i], unused)
@@ -158,23 +165,23 @@ func (m *Models) Run(ctx context.Context, iterations int) error {
 	return nil
 }
 
-// pairShare of the proposals change pairs, where there are any. Chosen by hand.
-const pairShare = 0.25
+// togetherShare of the proposals change sets of items, where there are any. Chosen by hand.
+const togetherShare = 0.25
 
-// movePair proposes to add or remove a pair, or to exchange one for another. A proposal that is not
-// possible is the model itself.
-func (m *Models) movePair(row *modelRow) (code []int32, logRatio float64) {
+// moveTogether proposes to add or remove a set of items, or to exchange one for another. A proposal
+// that is not possible is the model itself.
+func (m *Models) moveTogether(row *modelRow) (code []int32, logRatio float64) {
 	set := slices.Clone(m.lists.Set(row.code))
-	members := func(pair [2]int32) (n int) {
-		for _, item := range pair {
-			if slices.Contains(set, item) {
-				n++
-			}
+	has := func(items []int32) (all, none bool) {
+		all, none = true, true
+		for _, item := range items {
+			in := slices.Contains(set, item)
+			all, none = all && in, none && !in
 		}
-		return n
+		return all, none
 	}
-	toggle := func(pair [2]int32) {
-		for _, item := range pair {
+	toggle := func(items []int32) {
+		for _, item := range items {
 			if at, in := slices.BinarySearch(set, item); in {
 				set = slices.Delete(set, at, at+1)
 			} else {
@@ -182,15 +189,17 @@ func (m *Models) movePair(row *modelRow) (code []int32, logRatio float64) {
 			}
 		}
 	}
-	drawn := func() [2]int32 { return m.cfg.Pairs[row.random.IntN(len(m.cfg.Pairs))] }
-	pair, other := drawn(), drawn()
-	possible := members(pair) != 1
-	if row.random.IntN(2) == 0 { // exchange the pairs
-		overlap := slices.Contains(pair[:], other[0]) || slices.Contains(pair[:], other[1])
-		possible = possible && !overlap && members(pair)+members(other) == 2
+	drawn := func() []int32 { return m.cfg.Together[row.random.IntN(len(m.cfg.Together))] }
+	one, other := drawn(), drawn()
+	all, none := has(one)
+	possible := all || none
+	if row.random.IntN(2) == 0 { // exchange them
+		otherAll, otherNone := has(other)
+		overlap := slices.ContainsFunc(one, func(item int32) bool { return slices.Contains(other, item) })
+		possible = !overlap && (all && otherNone || none && otherAll)
 		toggle(other)
 	}
-	if toggle(pair); !possible || len(set) > m.cfg.Slots {
+	if toggle(one); !possible || len(set) > m.cfg.Slots {
 		return row.code, math.Inf(-1)
 	}
 	return m.lists.Code(set, nil), 0

@@ -87,9 +87,9 @@ func TestModelsFollowTheirMasses(t *testing.T) {
 	require.Equal(t, m.Sets, run().Sets, "the same seed gives the same draws")
 }
 
-// Chains with pairs that move together follow masses with a valley that nothing else crosses: 6
+// Chains with items that move together follow masses with a valley that nothing else crosses: 6
 // comparisons at 4.5 errors, a false alarm in 25,000.
-func TestPairsCrossAValley(t *testing.T) {
+func TestItemsThatMoveTogetherCrossAValley(t *testing.T) {
 	random := stream.Rand(4, "valley")
 	table := make([]float64, 64)
 	for mask := range table {
@@ -110,7 +110,7 @@ func TestPairsCrossAValley(t *testing.T) {
 			}
 		}
 	}
-	m, err := NewModels(t.Context(), ModelsConfig{Items: 6, Starts: make([][]int32, 32), Seed: 2, Pairs: [][2]int32{{0, 1}, {2, 3}, {1, 4}},
+	m, err := NewModels(t.Context(), ModelsConfig{Items: 6, Starts: make([][]int32, 32), Seed: 2, Together: [][]int32{{0, 1}, {2, 3}, {1, 4}, {2, 3, 5}},
 		LogMasses: func(_ context.Context, sets [][]int32) (priors, evidences []float64, err error) {
 			for _, set := range sets {
 				mask := 0
@@ -132,6 +132,13 @@ func TestPairsCrossAValley(t *testing.T) {
 		}
 		mean, sd := stat.MeanStdDev(means[:], nil)
 		require.InDelta(t, sum/total, mean, 4.5*sd/math.Sqrt(32), "item %d", item)
+	}
+}
+
+func TestItemsThatMoveTogetherAreChecked(t *testing.T) {
+	for _, set := range [][]int32{{1, 0}, {2, 2}, {0, 3}, {-1}} {
+		_, err := NewModels(t.Context(), ModelsConfig{Items: 3, Starts: make([][]int32, 1), Together: [][]int32{set}})
+		require.ErrorContains(t, err, "want ascending numbers below 3")
 	}
 }
 

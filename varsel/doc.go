@@ -58,7 +58,8 @@
 //	host_density.go           its densities for a block of chains, without a graph
 //	sampler.go, start.go      q(m), and where training and chains start
 //	screen.go                 a start from one predictor at a time
-//	pairs.go, pair_scan.go    and of two that matter only together
+//	joint.go, joint_scan.go   and of two or three that matter only together
+//	joint_triples.go          three of them
 //	anchors.go                normal approximations of all models
 //
 // One network for many tables:

@@ -36,9 +36,9 @@ const (
 	mostLogOdds  = 7
 )
 
-// leastPairOdds are the odds of a pair of predictors that are taken into account; noise has less.
-// Chosen by hand.
-const leastPairOdds = 1e-3
+// leastJointOdds are the odds of predictors that matter only together which are taken into account;
+// noise has less. Chosen by hand.
+const leastJointOdds = 1e-3
 
 // weight is what proposals of the predictor weigh: its probability, and a share of what is left for
 // all.
@@ -46,13 +46,12 @@ func (s *screening) weight(predictor int) float64 {
 	return 1/(1+math.Exp(-s.logOdds[predictor])) + 1/float64(len(s.logOdds))
 }
 
-// screen adds predictor after predictor, always that with the largest evidence, while one improves
-// the posterior probability of the model and there are slots left, or two at a time where they
-// matter only together; then it scans every model that differs from the last by adding, removing or
-// exchanging one. The evidences are those of the
-// quadratic of the log likelihood at the mode of the model so far (exact for Gaussian noise of
-// known scale), the cost of each scan is that of a few products with the design matrix. sizes are
-// log p(m) by size.
+// screen adds predictor after predictor, always that with the largest evidence, while one
+// improves the posterior probability of the model and there are slots left, or two or three at a
+// time where they matter only together; then it scans every model that differs from the last by
+// adding, removing or exchanging one. The evidences are those of the quadratic of the log
+// likelihood at the mode of the model so far (exact for Gaussian noise of known scale), the cost
+// of each scan is that of a few products with the design matrix. sizes are log p(m) by size.
 func screen(design *Design, t *Target, sizes []float64, slots int) *screening {
 	rows, _ := t.x.Dims()
 	f := newScreenFit(t)
@@ -64,11 +63,11 @@ func screen(design *Design, t *Target, sizes []float64, slots int) *screening {
 	}
 	f.find(nil)
 	working := slices.Clone(f.response)
-	more, pairs := f.improve(s.base, gain, slots)
+	more, joint := f.improve(s.base, gain, slots)
 	for len(more) > 0 {
 		s.base = append(s.base, more...)
 		f.find(s.base)
-		more, pairs = f.improve(s.base, gain, slots)
+		more, joint = f.improve(s.base, gain, slots)
 	}
 	s.weights, s.response = f.weights, f.response
 	s.logScale, s.scalePrecision = f.logScale, f.scalePrecision
@@ -82,10 +81,11 @@ func screen(design *Design, t *Target, sizes []float64, slots int) *screening {
 			enter[predictor] = math.Exp(math.Min(e+gain(len(s.base)), 30))
 		}
 	}
-	for _, p := range pairs {
-		if odds := math.Exp(math.Min(p.together+gain(len(s.base))+gain(len(s.base)+1), 30)); odds > leastPairOdds {
-			enter[p.first] += odds
-			enter[p.second] += odds
+	for _, set := range joint {
+		if odds := math.Exp(math.Min(set.together, 30)); odds > leastJointOdds {
+			for _, member := range set.members {
+				enter[member] += odds
+			}
 		}
 	}
 	for _, member := range s.base {
@@ -123,9 +123,9 @@ func screen(design *Design, t *Target, sizes []float64, slots int) *screening {
 }
 
 // improve returns the predictor that makes a model more probable by most, or where there is none
-// two that do together, or else the pairs that come nearest to it. gain is what one more member
-// adds to log p(m), by size.
-func (f *screenFit) improve(base []int, gain func(size int) float64, slots int) (more []int, pairs []pair) {
+// two or three that do together, or else those that come nearest to it. gain is what one more
+// member adds to log p(m), by size.
+func (f *screenFit) improve(base []int, gain func(size int) float64, slots int) (more []int, joint []jointGain) {
 	best, size := -1, len(base)
 	evidence := f.evidences(base)
 	for predictor, e := range evidence {
@@ -136,13 +136,23 @@ func (f *screenFit) improve(base []int, gain func(size int) float64, slots int) 
 	if best >= 0 && size < slots && evidence[best]+gain(size) > 0 {
 		return []int{best}, nil
 	}
+	scan := f.jointScan(base)
 	if size+2 <= slots {
-		pairs = f.pairScan(base).best(pairsOfModel)
+		joint = scan.best(jointOfModel)
 	}
-	if len(pairs) > 0 && pairs[0].together+gain(size)+gain(size+1) > 0 {
-		return []int{pairs[0].first, pairs[0].second}, nil
+	if size+3 <= slots {
+		joint = append(joint, scan.bestTriples(jointOfModel)...)
 	}
-	return nil, pairs
+	highest := 0.0
+	for i := range joint {
+		for k := range joint[i].members {
+			joint[i].together += gain(size + k)
+		}
+		if joint[i].together > highest {
+			more, highest = joint[i].members, joint[i].together
+		}
+	}
+	return more, joint
 }
 
 // screenFit is the quadratic of the log likelihood at the mode of one model.

@@ -17,10 +17,10 @@ import (
 // which can be less probable than none by a hundred nats. There is no such valley where all pairs
 // are looked at on top of a model, which takes the inner products of all columns.
 
-// pairScan are all columns that a model does not have, under the quadratic of the log likelihood
+// jointScan are all columns that a model does not have, under the quadratic of the log likelihood
 // −½ Σ w (η − ŷ)²/φ at its mode: √w times each, less what the columns of the model explain, and of
 // unit length. φ is 1, or unknown.
-type pairScan struct {
+type jointScan struct {
 	rows      int
 	columns   []float64 // [C·rows]
 	predictor []int     // of each
@@ -35,10 +35,10 @@ type pairScan struct {
 	lengths int
 }
 
-// pair are two predictors with the log Bayes factor, in nats, of the model with both, and what of
-// that neither adds alone.
-type pair struct {
-	first, second    int
+// jointGain are predictors with the log Bayes factor, in nats, of the model with all of them, and
+// what of that parts of them do not add.
+type jointGain struct {
+	members          []int // ascending
 	together, beyond float64
 }
 
@@ -51,21 +51,21 @@ const (
 	// Farach-Colton 2004), those of nearly equal columns hardly any error, and the best pairs are
 	// computed from all rows.
 	mostProducts = 1 << 32
-	// pairTile columns are multiplied with as many others while they are in the cache, and
-	// pairHeaps lists of the best are kept, whatever the number of processors.
-	pairTile, pairHeaps = 128, 16
-	// leastBeyond is what a pair must add beyond its members alone, in nats.
+	// scanTile columns are multiplied with as many others while they are in the cache, and
+	// scanHeaps lists of the best are kept, whatever the number of processors.
+	scanTile, scanHeaps = 128, 16
+	// leastBeyond is what predictors must add beyond parts of them, in nats.
 	leastBeyond = 1
 	// collinear is the rest of a squared length, of a column beside the model's or of one of a pair
 	// beside the other, below which there is nothing left but rounding.
 	collinear = 1e-9
 )
 
-// pairScan prepares the scan on top of a model, whose mode f has found.
-func (f *screenFit) pairScan(model []int) *pairScan {
+// jointScan prepares the scan on top of a model, whose mode f has found.
+func (f *screenFit) jointScan(model []int) *jointScan {
 	t := f.target
 	rows, _ := t.x.Dims()
-	s := &pairScan{rows: rows}
+	s := &jointScan{rows: rows}
 	root := make([]float64, rows)
 	rest := make([]float64, rows)
 	for i, w := range f.weights {
@@ -91,7 +91,7 @@ func (f *screenFit) pairScan(model []int) *pairScan {
 		s.freedom = float64(rows + t.responses.more - len(basis))
 		s.squares += t.responses.residual * math.Exp(-2*f.logScale)
 		if !(s.freedom > 0) || !(s.squares > 0) {
-			return &pairScan{rows: rows}
+			return &jointScan{rows: rows}
 		}
 	}
 	type candidate struct {
@@ -148,10 +148,10 @@ func outside(x []float64, basis [][]float64) (unit []float64, length float64) {
 }
 
 // pairs is the number of pairs of columns.
-func (s *pairScan) pairs() int { return len(s.predictor) * (len(s.predictor) - 1) / 2 }
+func (s *jointScan) pairs() int { return len(s.predictor) * (len(s.predictor) - 1) / 2 }
 
 // shorten adds up rows where there are more than so many.
-func (s *pairScan) shorten(most int) {
+func (s *jointScan) shorten(most int) {
 	count := len(s.predictor)
 	s.short, s.lengths = s.columns, s.rows
 	if s.rows <= most {
@@ -176,27 +176,33 @@ func (s *pairScan) shorten(most int) {
 
 // gain is the log Bayes factor of the model with two unit columns more, whose inner products are b
 // and c with the rest and r with each other, under ridges of φ times v and w; one of +Inf leaves
-// its column out. Unknown, φ is where that is largest, of three places.
-func (s *pairScan) gain(b, c, r, v, w float64) float64 {
+// its column out.
+func (s *jointScan) gain(b, c, r, v, w float64) float64 {
+	most := b * b
+	if !math.IsInf(w, 1) {
+		most = explained(b, c, r)
+	}
+	return s.largest(most, func(φ float64) float64 { return s.gainAt(φ, b, c, r, v, w) })
+}
+
+// largest is a gain where φ is known, or else where the evidence with it is largest, of three
+// places between φ of the model and of what columns leave that explain so many squares.
+func (s *jointScan) largest(explained float64, gainAt func(φ float64) float64) float64 {
 	if s.freedom == 0 {
-		return s.gainAt(1, b, c, r, v, w)
+		return gainAt(1)
 	}
 	base := s.base()
-	left := s.squares - explained(b, c, r)
-	if math.IsInf(w, 1) {
-		left = s.squares - b*b
-	}
-	least := math.Max(left, collinear*s.squares) / s.freedom
+	least := math.Max(s.squares-explained, collinear*s.squares) / s.freedom
 	best := math.Inf(-1)
 	for _, φ := range [...]float64{base, math.Sqrt(base * least), least} {
 		change := -s.freedom/2*math.Log(φ/base) - s.squares/2*(1/φ-1/base)
-		best = math.Max(best, change+s.gainAt(φ, b, c, r, v, w))
+		best = math.Max(best, change+gainAt(φ))
 	}
 	return best
 }
 
 // base is φ of the model without more columns.
-func (s *pairScan) base() float64 {
+func (s *jointScan) base() float64 {
 	if s.freedom == 0 {
 		return 1
 	}
@@ -205,7 +211,7 @@ func (s *pairScan) base() float64 {
 
 // gainAt is that at one φ: b'(R + φA)⁻¹b/2φ − ½ log |I + R/φA|, with R the inner products of the
 // columns and A the ridges.
-func (s *pairScan) gainAt(φ, b, c, r, v, w float64) float64 {
+func (s *jointScan) gainAt(φ, b, c, r, v, w float64) float64 {
 	v *= φ
 	if math.IsInf(w, 1) {
 		return b*b/(1+v)/(2*φ) - math.Log1p(1/v)/2
@@ -219,7 +225,7 @@ func (s *pairScan) gainAt(φ, b, c, r, v, w float64) float64 {
 func explained(b, c, r float64) float64 { return (b*b - 2*r*b*c + c*c) / (1 - r*r) }
 
 // needed are the squares that a pair must explain to gain so much: no prior could make it less.
-func (s *pairScan) needed(gain float64) float64 {
+func (s *jointScan) needed(gain float64) float64 {
 	if s.freedom == 0 {
 		return 2 * gain
 	}
@@ -228,54 +234,73 @@ func (s *pairScan) needed(gain float64) float64 {
 
 // best are at most so many pairs, those that add most beyond what their members add alone, best
 // first.
-func (s *pairScan) best(most int) []pair {
+func (s *jointScan) best(most int) []jointGain {
 	count := len(s.predictor)
 	type tile struct{ first, second int }
 	var tiles []tile
-	for first := 0; first < count; first += pairTile {
-		for second := first; second < count; second += pairTile {
+	for first := 0; first < count; first += scanTile {
+		for second := first; second < count; second += scanTile {
 			tiles = append(tiles, tile{first, second})
 		}
 	}
-	heaps := make([][]pair, pairHeaps)
-	_ = parallel.Do(pairHeaps, func(k int) error {
-		products := make([]float64, pairTile)
-		h := &bestPairs{most: most, scan: s, least: leastBeyond}
-		for i := k; i < len(tiles); i += pairHeaps {
-			from, to := tiles[i].second, min(tiles[i].second+pairTile, count)
-			for c := tiles[i].first; c < min(tiles[i].first+pairTile, to-1); c++ {
+	heaps := make([][]jointGain, scanHeaps)
+	_ = parallel.Do(scanHeaps, func(k int) error {
+		products := make([]float64, scanTile)
+		h := &bestJoint{most: most, scan: s, least: leastBeyond}
+		for i := k; i < len(tiles); i += scanHeaps {
+			from, to := tiles[i].second, min(tiles[i].second+scanTile, count)
+			for c := tiles[i].first; c < min(tiles[i].first+scanTile, to-1); c++ {
 				from := max(from, c+1)
 				vectors.DotRows(products[:to-from], s.short[from*s.lengths:to*s.lengths], s.lengths, s.short[c*s.lengths:(c+1)*s.lengths])
 				h.look(c, from, products[:to-from])
 			}
 		}
-		heaps[k] = h.pairs
+		heaps[k] = h.sets
 		return nil
 	})
-	all := slices.Concat(heaps...)
-	slices.SortFunc(all, func(a, b pair) int {
-		return cmp.Or(cmp.Compare(b.beyond, a.beyond), cmp.Compare(a.first, b.first), cmp.Compare(a.second, b.second))
+	return bestOf(most, slices.Concat(heaps...))
+}
+
+// bestOf are the best, best first, each once: predictors of several columns come several times.
+func bestOf(most int, all []jointGain) (kept []jointGain) {
+	slices.SortFunc(all, func(a, b jointGain) int {
+		return cmp.Or(cmp.Compare(b.beyond, a.beyond), slices.Compare(a.members, b.members))
 	})
-	var kept []pair
-	for _, p := range all { // predictors of several columns come several times
-		same := func(other pair) bool { return other.first == p.first && other.second == p.second }
+	for _, one := range all {
+		same := func(other jointGain) bool { return slices.Equal(other.members, one.members) }
 		if len(kept) < most && !slices.ContainsFunc(kept, same) {
-			kept = append(kept, p)
+			kept = append(kept, one)
 		}
 	}
 	return kept
 }
 
-// bestPairs keeps the best pairs so far, best first.
-type bestPairs struct {
-	scan  *pairScan
+// bestJoint keeps the best sets of predictors so far, best first.
+type bestJoint struct {
+	scan  *jointScan
 	most  int
-	least float64 // what one more has to add beyond its members
-	pairs []pair
+	least float64 // what one more has to add beyond its parts
+	sets  []jointGain
+}
+
+// add keeps one more if it is good enough.
+func (h *bestJoint) add(one jointGain) {
+	if !(one.beyond > h.least) {
+		return
+	}
+	slices.Sort(one.members)
+	at, _ := slices.BinarySearchFunc(h.sets, one, func(a, b jointGain) int { return cmp.Compare(b.beyond, a.beyond) })
+	if len(h.sets) == h.most {
+		h.sets = h.sets[:h.most-1]
+	}
+	h.sets = slices.Insert(h.sets, at, one)
+	if len(h.sets) == h.most {
+		h.least = h.sets[h.most-1].beyond
+	}
 }
 
 // look looks at column c with some others, from one on, given their inner products.
-func (h *bestPairs) look(c, from int, products []float64) {
+func (h *bestJoint) look(c, from int, products []float64) {
 	s, b := h.scan, h.scan.along[c]
 	bb, needed := b*b, s.needed(h.least+s.price[c])
 	for i, d := range s.along[from : from+len(products)] {
@@ -289,27 +314,20 @@ func (h *bestPairs) look(c, from int, products []float64) {
 }
 
 // weigh looks at two columns with all their rows.
-func (h *bestPairs) weigh(c, d int) {
+func (h *bestJoint) weigh(c, d int) {
 	s := h.scan
 	if s.predictor[c] == s.predictor[d] {
 		return
 	}
-	r := floats.Dot(s.columns[c*s.rows:(c+1)*s.rows], s.columns[d*s.rows:(d+1)*s.rows])
+	r := s.inner(c, d)
 	if !(1-r*r > collinear) {
 		return
 	}
 	together := s.gain(s.along[c], s.along[d], r, s.ridge[c], s.ridge[d])
-	p := pair{min(s.predictor[c], s.predictor[d]), max(s.predictor[c], s.predictor[d]), together, together - s.alone[c] - s.alone[d]}
-	full := len(h.pairs) == h.most
-	if !(p.beyond > h.least) {
-		return
-	}
-	at, _ := slices.BinarySearchFunc(h.pairs, p, func(a, b pair) int { return cmp.Compare(b.beyond, a.beyond) })
-	if full {
-		h.pairs = h.pairs[:h.most-1]
-	}
-	h.pairs = slices.Insert(h.pairs, at, p)
-	if len(h.pairs) == h.most {
-		h.least = h.pairs[h.most-1].beyond
-	}
+	h.add(jointGain{[]int{s.predictor[c], s.predictor[d]}, together, together - s.alone[c] - s.alone[d]})
+}
+
+// inner is the inner product of two columns.
+func (s *jointScan) inner(c, d int) float64 {
+	return floats.Dot(s.columns[c*s.rows:(c+1)*s.rows], s.columns[d*s.rows:(d+1)*s.rows])
 }

@@ -21,11 +21,12 @@ import (
 )
 
 // hiddenPair is a pair of predictors neither of which explains a cause of the response alone: one
-// is the cause with a disturbance, the other measures the disturbance.
+// is the cause with a disturbance, the other measures the disturbance. With a third, unless it is
+// 0, there are two disturbances.
 type hiddenPair struct {
-	first, second int
-	cause         int     // which of two causes
-	disturbance   float64 // its sd
+	first, second, third int
+	cause                int     // which of two causes
+	disturbance          float64 // its sd
 }
 
 // hiddenPairs is a table of n rows with p predictors of noise but for some pairs, and a response of
@@ -47,6 +48,10 @@ func hiddenPairs(t testing.TB, kind likelihood.Kind, seed uint64, n, p int, effe
 		for _, pair := range pairs {
 			disturbance := pair.disturbance * random.NormFloat64()
 			x[pair.first], x[pair.second] = cause[pair.cause]+disturbance, -disturbance+0.02*random.NormFloat64()
+			if pair.third > 0 {
+				other := pair.disturbance * random.NormFloat64()
+				x[pair.first], x[pair.third] = x[pair.first]+other, -other+0.02*random.NormFloat64()
+			}
 		}
 		eta := effects[0]*cause[0] + effects[1]*cause[1]
 		y := eta + sigma*random.NormFloat64()
@@ -67,8 +72,9 @@ func hiddenPairs(t testing.TB, kind likelihood.Kind, seed uint64, n, p int, effe
 
 // Inclusion probabilities of tables with predictors that matter only together agree with the sum
 // over all models of three among 50: where such a pair decides, where it may
-// or may not be there, where one of two pairs is, and on top of what another predictor explains.
-func TestPairsThatMatterOnlyTogether(t *testing.T) {
+// or may not be there, where one of two pairs is, and on top of what another predictor explains;
+// and three predictors.
+func TestPredictorsThatMatterOnlyTogether(t *testing.T) {
 	device := openDevice(t)
 	pair, other := hiddenPair{first: 17, second: 43, disturbance: 5}, hiddenPair{first: 30, second: 11, disturbance: 4}
 	beside := hiddenPair{first: 40, second: 46, cause: 1} // without a disturbance: one predictor is enough
@@ -81,6 +87,7 @@ func TestPairsThatMatterOnlyTogether(t *testing.T) {
 		"certain": {40, [2]float64{1, 0}, 0.05, []hiddenPair{pair}},
 		"perhaps": {40, [2]float64{0.95, 0}, 1, []hiddenPair{pair}},
 		"which":   {40, [2]float64{0.9, 0}, 0.7, []hiddenPair{pair, other}},
+		"three":   {60, [2]float64{1, 0}, 0.3, []hiddenPair{{first: 17, second: 43, third: 30, disturbance: 4}}},
 		"on top":  {60, [2]float64{1, 2}, 0.3, []hiddenPair{pair, beside}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -128,7 +135,7 @@ func inclusionBySum(t testing.TB, problem *Problem) []float64 {
 
 // The pairs that a target finds around the model without members have the hidden pair first, in
 // the table and in one whose rows are added up; for a response of two values as well.
-func TestPairsAreFound(t *testing.T) {
+func TestJointPredictorsAreFound(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind   likelihood.Kind
 		model  ModelOptions
@@ -147,7 +154,7 @@ func TestPairsAreFound(t *testing.T) {
 			data := hiddenPairs(t, c.kind, 11, c.rows, 150, [2]float64{1, 0}, 0.1, hiddenPair{first: 17, second: 93, disturbance: 5})
 			problem := slotProblem(t, data, DesignOptions{Groups: c.groups}, c.model)
 			slots := problem.Slots
-			with, without, err := slots.Pairs(t.Context(), slots.space.Code(nil, nil))
+			with, without, err := slots.Together(t.Context(), slots.space.Code(nil, nil))
 			require.NoError(t, err)
 			require.Equal(t, slots.space.Code(nil, nil), without[0])
 			var names []string
@@ -161,7 +168,7 @@ func TestPairsAreFound(t *testing.T) {
 			require.ElementsMatch(t, want, names)
 
 			bits := make([]int32, len(problem.Design.Predictors))
-			with, _, err = slots.bits.Pairs(t.Context(), bits)
+			with, _, err = slots.bits.Together(t.Context(), bits)
 			require.NoError(t, err)
 			for member, in := range with[0] {
 				require.Equal(t, in == 1, slices.Contains(names, problem.Design.Predictors[member].Name))

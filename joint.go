@@ -1,0 +1,153 @@
+package vti
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+)
+
+// Settings of the search for members that matter only together, chosen by hand, not tuned.
+const (
+	// mostAround bounds the models that such members are looked for around, each more probable than
+	// the one before.
+	mostAround = 8
+	// jointRange is how far below the most probable model, in nats, one with such members may be:
+	// what is near it may be better.
+	jointRange = 7
+	// uphill is how much more probable, in nats, a model must be than one with fewer members for
+	// chains to go there: less leaves them to chance.
+	uphill = 2
+	// mostMoved bounds the sets that chains move together.
+	mostMoved = 32
+	// mostOwn members of a model are looked at three at a time.
+	mostOwn = 8
+)
+
+// searchJoint looks at members that matter only together on top of the most probable model, goes on
+// from models with what it finds, and adds what it looks at to the masses. It returns the sets that
+// count, those of the most probable models first.
+func (x *modelMasses) searchJoint(ctx context.Context) (joint []jointSet, err error) {
+	target, ok := x.e.target.(JointTarget)
+	if !ok || len(x.codes) == 0 {
+		return nil, nil
+	}
+	var looked []jointSet
+	around := map[int]bool{}
+	for range mostAround {
+		next := x.mostProbable()
+		for _, set := range joint { // even improbable ones: it may take two sets
+			if !around[next] {
+				break
+			}
+			next = x.position[codeKey(set.code)]
+		}
+		if around[next] {
+			break
+		}
+		around[next] = true
+		found, err := x.jointAround(ctx, target, x.codes[next])
+		if err != nil {
+			return nil, err
+		}
+		looked = append(looked, found...)
+		if joint, err = x.apart(ctx, looked); err != nil {
+			return nil, err
+		}
+	}
+	least := x.logMass(x.mostProbable()) - jointRange
+	return slices.DeleteFunc(joint, func(set jointSet) bool {
+		return !(x.logMass(x.position[codeKey(set.code)]) > least)
+	}), nil
+}
+
+// jointAround adds the models that a target finds around one. It returns what these have beyond
+// others, and sets of two and three of the members of the model itself.
+func (x *modelMasses) jointAround(ctx context.Context, target JointTarget, code []int32) (sets []jointSet, err error) {
+	key, members := codeKey(code), x.members()
+	sets, known := x.e.joint.around[key]
+	if !known {
+		with, without, err := target.Together(ctx, code)
+		if err != nil {
+			return nil, err
+		}
+		for i := range with {
+			old := members(without[i])
+			fresh := slices.DeleteFunc(members(with[i]), func(member int32) bool { return slices.Contains(old, member) })
+			sets = append(sets, jointSet{with[i], fresh})
+		}
+		own := members(code)
+		for k, third := range own {
+			for l, second := range own[:k] {
+				sets = append(sets, jointSet{code, []int32{second, third}})
+				for _, first := range own[:l] {
+					if len(own) <= mostOwn {
+						sets = append(sets, jointSet{code, []int32{first, second, third}})
+					}
+				}
+			}
+		}
+		if x.e.joint.around == nil {
+			x.e.joint.around = map[string][]jointSet{}
+		}
+		x.e.joint.around[key] = sets
+	}
+	codes := make([][]int32, len(sets))
+	for i, set := range sets {
+		codes[i] = set.code
+	}
+	_, err = x.add(ctx, codes, nil)
+	return sets, err
+}
+
+// apart are the sets that chains would not come upon one member at a time: of which no part is
+// worth having without the others. Those of the most probable models are first.
+func (x *modelMasses) apart(ctx context.Context, sets []jointSet) (joint []jointSet, err error) {
+	of, ok := itemsOf(x.e.target.Space())
+	if !ok {
+		return nil, nil
+	}
+	mass := func(set jointSet) float64 { return x.logMass(x.position[codeKey(set.code)]) }
+	sets = slices.Clone(sets)
+	slices.SortStableFunc(sets, func(a, b jointSet) int { return cmp.Compare(mass(b), mass(a)) })
+	for _, set := range sets {
+		same := func(other jointSet) bool { return slices.Equal(other.members, set.members) }
+		if len(joint) == mostMoved || slices.ContainsFunc(joint, same) {
+			continue
+		}
+		between, none := math.Inf(-1), 0.0
+		all := x.members()(set.code)
+		for left := range 1<<len(set.members) - 1 { // bits of the members that stay
+			part := slices.DeleteFunc(slices.Clone(all), func(member int32) bool {
+				at := slices.Index(set.members, member)
+				return at >= 0 && left>>at&1 == 0
+			})
+			at, err := x.add(ctx, codesOfSets(of, [][]int32{part}), nil)
+			if err != nil {
+				return nil, err
+			}
+			if left == 0 {
+				none = x.logMass(at[0])
+			} else {
+				between = math.Max(between, x.logMass(at[0]))
+			}
+			if !(between < math.Min(none+uphill, mass(set)-uphill)) {
+				break
+			}
+		}
+		if between < math.Min(none+uphill, mass(set)-uphill) {
+			joint = append(joint, set)
+		}
+	}
+	return joint, nil
+}
+
+// mostProbable is the position of the model with the largest mass.
+func (x *modelMasses) mostProbable() (best int) {
+	for at := range x.codes {
+		if mass := x.logMass(at); mass > x.logMass(best) {
+			best = at
+		}
+	}
+	return best
+}

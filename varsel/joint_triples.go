@@ -1,0 +1,106 @@
+package varsel
+
+import (
+	"math"
+	"slices"
+
+	"github.com/transdim/vti/internal/parallel"
+)
+
+// mostTriples bounds the triples of columns that are looked at: those of 464 columns, in a tenth of
+// a second. Chosen by hand.
+const mostTriples = 1 << 24
+
+// bestTriples are at most so many sets of three predictors, those that add most beyond what two of
+// them and the third alone add, best first; none where there are too many columns.
+func (s *jointScan) bestTriples(most int) []jointGain {
+	count := len(s.predictor)
+	if count < 3 || count*(count-1)/2*(count-2)/3 > mostTriples {
+		return nil
+	}
+	products := make([]float64, count*count)
+	for c := range count {
+		vectors.DotRows(products[c*count:(c+1)*count], s.columns, s.rows, s.columns[c*s.rows:(c+1)*s.rows])
+	}
+	heaps := make([][]jointGain, scanHeaps)
+	_ = parallel.Do(scanHeaps, func(k int) error {
+		h := &bestJoint{most: most, scan: s, least: leastBeyond}
+		for c := k; c < count; c += scanHeaps {
+			for d := c + 1; d < count-1; d++ {
+				h.lookAtTriples(c, d, products)
+			}
+		}
+		heaps[k] = h.sets
+		return nil
+	})
+	return bestOf(most, slices.Concat(heaps...))
+}
+
+// lookAtTriples looks at two columns with every later one, given the inner products [C,C]. With
+// what both explain taken out of the third it explains b²/q more.
+func (h *bestJoint) lookAtTriples(c, d int, products []float64) {
+	s, count := h.scan, len(h.scan.predictor)
+	ofC, ofD := products[c*count:(c+1)*count], products[d*count:(d+1)*count]
+	r, b, a := ofC[d], s.along[c], s.along[d]
+	left := 1 - r*r
+	if !(left > collinear) || s.predictor[c] == s.predictor[d] {
+		return
+	}
+	pair := math.Max(0, s.gain(b, a, r, s.ridge[c], s.ridge[d]))
+	price := math.Max(s.price[c], s.price[d])
+	price = math.Max(price, pair+s.price[c]-s.alone[c])
+	needed := s.needed(h.least+price) - explained(b, a, r)
+	for e := d + 1; e < count; e++ {
+		u, v := (ofC[e]-r*ofD[e])/left, (ofD[e]-r*ofC[e])/left
+		more, rest := s.along[e]-u*b-v*a, 1-u*ofC[e]-v*ofD[e]
+		if more*more < needed*rest || !(rest > collinear) {
+			continue
+		}
+		h.weighTriple([3]int{c, d, e}, [3]float64{r, ofC[e], ofD[e]}, explained(b, a, r)+more*more/rest)
+	}
+}
+
+// weighTriple finds what three columns add, given their inner products, of the first with the
+// second and third and of these, and the squares that they explain.
+func (h *bestJoint) weighTriple(columns [3]int, inner [3]float64, explained float64) {
+	s := h.scan
+	members := []int{s.predictor[columns[0]], s.predictor[columns[1]], s.predictor[columns[2]]}
+	if members[0] == members[2] || members[1] == members[2] {
+		return
+	}
+	together := s.largest(explained, func(φ float64) float64 { return s.tripleAt(φ, columns, inner) })
+	parts := 0.0
+	for k, pair := range [3][2]int{{0, 1}, {0, 2}, {1, 2}} { // inner[k] is of these
+		c, d, other := columns[pair[0]], columns[pair[1]], columns[2-k]
+		alone := s.alone[c] + s.alone[d]
+		if 1-inner[k]*inner[k] > collinear {
+			alone = math.Max(alone, s.gain(s.along[c], s.along[d], inner[k], s.ridge[c], s.ridge[d]))
+		}
+		parts = math.Max(parts, alone+s.alone[other])
+	}
+	h.add(jointGain{members, together, together - parts})
+}
+
+// tripleAt is gainAt for three columns.
+func (s *jointScan) tripleAt(φ float64, columns [3]int, inner [3]float64) float64 {
+	var v, x [3]float64
+	logDet := 0.0
+	for k, c := range columns {
+		v[k], x[k] = 1+φ*s.ridge[c], s.along[c]
+		logDet -= math.Log(φ * s.ridge[c])
+	}
+	factor := []float64{v[0], 0, 0, inner[0], v[1], 0, inner[1], inner[2], v[2]}
+	if !cholesky(factor, 3) {
+		return math.Inf(-1)
+	}
+	squares := 0.0
+	for k := range x {
+		for l := range k {
+			x[k] -= factor[k*3+l] * x[l]
+		}
+		x[k] /= factor[k*3+k]
+		squares += x[k] * x[k]
+		logDet += 2 * math.Log(factor[k*3+k])
+	}
+	return squares/(2*φ) - logDet/2
+}
