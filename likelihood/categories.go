@@ -80,6 +80,8 @@ func NewCategories(k Kind, levels int) Categories {
 		return &ordered{levels, logitCut}
 	case CumulativeProbitKind:
 		return &ordered{levels, probitCut}
+	case CategoricalKind:
+		return newUnordered(levels)
 	}
 	panic(fmt.Sprintf("likelihood.NewCategories: %s has no categories", k))
 }

@@ -32,6 +32,7 @@
 //	cuts.go        their distribution given cut points
 //	ordered_rows.go
 //	               many rows of them at once
+//	unordered.go   categories without an order: multinomial logistic regression
 //	special.go     log Γ and its derivatives
 //	normal.go      the normal distribution function with all digits of its logarithm
 package likelihood

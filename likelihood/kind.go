@@ -45,6 +45,9 @@ const (
 	CumulativeLogitKind
 	// CumulativeProbitKind: that probability is Φ(c_k−η).
 	CumulativeProbitKind
+	// CategoricalKind: y is one of K categories without an order, with K−1 linear predictors, the
+	// probabilities of which are a softmax. Its distribution is one of [Categories].
+	CategoricalKind
 )
 
 // Names of the parameters that a kind has beside η.
@@ -83,6 +86,7 @@ var kinds = [...]row{
 	WeibullKind:          {"weibull", LogLink, shapeName, "a positive number", isPositive, func(Shape) Likelihood { return weibull{} }},
 	CumulativeLogitKind:  {"cumulative-logit", LogitLink, "", category, isCount, nil},
 	CumulativeProbitKind: {"cumulative-probit", ProbitLink, "", category, isCount, nil},
+	CategoricalKind:      {"categorical", LogitLink, "", category, isCount, nil},
 }
 
 const (
@@ -216,11 +220,13 @@ func (k Kind) Centre(y, offset []float64) (centre float64) {
 // with normal priors can be integrated out in closed form.
 func (k Kind) Conjugate() bool { return k.Working() == GaussianKind }
 
-// LogConcave reports whether the log density is a concave function of η, so that with normal priors
+// LogConcave reports whether the log density is a concave function of η, or of all linear
+// predictors of a response that has several, so that with normal priors
 // the posterior of coefficients has a single mode given the other parameter of a response.
 func (k Kind) LogConcave() bool {
 	switch k {
-	case LogisticKind, PoissonKind, NegativeBinomialKind, HurdleKind, GammaKind, ExponentialKind, WeibullKind, CumulativeLogitKind, CumulativeProbitKind:
+	case LogisticKind, PoissonKind, NegativeBinomialKind, HurdleKind, GammaKind, ExponentialKind, WeibullKind,
+		CumulativeLogitKind, CumulativeProbitKind, CategoricalKind:
 		return true
 	}
 	return false

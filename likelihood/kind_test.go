@@ -33,7 +33,7 @@ func TestKindNames(t *testing.T) {
 		require.NoError(t, parsed.UnmarshalText(text))
 	}
 	_, err := Parse("cauchy")
-	require.EqualError(t, err, `unknown likelihood "cauchy"; want gaussian, robust, student, logistic, poisson, negbinomial, zero-inflated-poisson, hurdle-poisson, gamma, lognormal, beta, exponential, weibull, cumulative-logit or cumulative-probit`)
+	require.EqualError(t, err, `unknown likelihood "cauchy"; want gaussian, robust, student, logistic, poisson, negbinomial, zero-inflated-poisson, hurdle-poisson, gamma, lognormal, beta, exponential, weibull, cumulative-logit, cumulative-probit or categorical`)
 	require.Equal(t, "likelihood.Kind(99)", Kind(99).String())
 	require.Panics(t, func() { New(Kind(99), Shape{}) })
 	require.Equal(t, "Link(9)", Link(9).String())

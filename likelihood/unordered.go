@@ -1,0 +1,143 @@
+package likelihood
+
+import (
+	"math"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"gonum.org/v1/gonum/floats"
+)
+
+// unordered is multinomial logistic regression: K categories without an order, the probabilities
+// of which are a softmax of K scores that sum to zero,
+//
+//	p(k | v) ∝ exp Σ_m C_km v_m,   Cᵀ 1 = 0,   C Cᵀ = ½ (I − 11ᵀ/K).
+//
+// The K−1 linear predictors v are coordinates of these scores. With C as it is, independent v with
+// variances s² give the log odds of any two categories the variance s²: a prior that is the same
+// for each v treats all categories alike, no category is a reference, and two categories are
+// logistic regression with the same prior.
+type unordered struct {
+	contrasts [][]float64 // C [K][K−1]
+}
+
+// UnorderedCategories are Categories whose scores are linear in their predictors.
+type UnorderedCategories interface {
+	Categories
+	// Contrasts is C [K][M]: the log odds of category k against category r are Σ_m (C_km − C_rm)
+	// v_m for the predictors v of a row. It must not be changed.
+	Contrasts() [][]float64
+}
+
+var (
+	_ UnorderedCategories = (*unordered)(nil)
+	_ CategoriesAt        = (*unordered)(nil)
+)
+
+// newUnordered has Helmert's contrasts: column m compares category m+1 with those before it.
+func newUnordered(levels int) *unordered {
+	u := &unordered{make([][]float64, levels)}
+	for k := range u.contrasts {
+		u.contrasts[k] = make([]float64, levels-1)
+		for m := range u.contrasts[k] {
+			unit := 1 / math.Sqrt(2*float64(m+1)*float64(m+2))
+			switch {
+			case k <= m:
+				u.contrasts[k][m] = -unit
+			case k == m+1:
+				u.contrasts[k][m] = float64(m+1) * unit
+			}
+		}
+	}
+	return u
+}
+
+func (u *unordered) Levels() int               { return len(u.contrasts) }
+func (u *unordered) Predictors() int           { return len(u.contrasts) - 1 }
+func (u *unordered) Parameters() int           { return 0 }
+func (u *unordered) Contrasts() [][]float64    { return u.contrasts }
+func (u *unordered) At([]float64) CategoriesAt { return u }
+
+// LogProb sums the odds d of the other categories against that of the row, with the largest of
+// them taken out where it is above one, so that no digits are lost of probabilities near one:
+//
+//	−log p = t + log1p(Σ exp(d − t) + exp(−t) − 1),   t = max(0, max d).
+func (u *unordered) LogProb(y []float64, eta, _ *Node) *Node {
+	rows, levels := len(y), u.Levels()
+	own := make([]bool, levels*rows)
+	for i, v := range y {
+		own[int(v)*rows+i] = true
+	}
+	scores := Einsum("bmn,km->bkn", eta, ConvertDType(Const(eta.Graph(), u.contrasts), eta.DType()))
+	is := BroadcastToDims(Reshape(Const(eta.Graph(), own), 1, levels, rows), scores.Shape().Dimensions...)
+	d := Sub(scores, InsertAxes(ReduceSum(Where(is, scores, ZerosLike(scores)), 1), 1)) // 0 at y
+	top := StopGradient(ReduceAndKeep(d, ReduceMax, 1))
+	odds := ReduceSum(Where(is, ZerosLike(d), Exp(Sub(d, top))), 1)
+	top = Squeeze(top, 1)
+	return Neg(Add(top, Log1P(Add(odds, expm1(Neg(top))))))
+}
+
+// score is Σ_m C_km v_m of row i of n, eta [M·n].
+func (u *unordered) score(k int, eta []float64, i, n int) (sum float64) {
+	for m, c := range u.contrasts[k] {
+		sum += c * eta[m*n+i]
+	}
+	return sum
+}
+
+// probabilities writes p(k) of row i to dst [K], and returns log p(y).
+func (u *unordered) probabilities(y int, eta []float64, i, n int, dst []float64) (logProb float64) {
+	for k := range dst {
+		dst[k] = u.score(k, eta, i, n)
+	}
+	floats.AddConst(-dst[y], dst)
+	top := floats.Max(dst) // at least 0
+	odds := 0.0
+	for k, d := range dst {
+		dst[k] = math.Exp(d - top)
+		if k != y {
+			odds += dst[k]
+		}
+	}
+	floats.Scale(1/(dst[y]+odds), dst)
+	return -top - math.Log1p(odds+math.Expm1(-top))
+}
+
+// LogProbs implements [CategoriesAt].
+func (u *unordered) LogProbs(y, eta []float64) (sum float64) {
+	shares := make([]float64, u.Levels())
+	for i, v := range y {
+		sum += u.probabilities(int(v), eta, i, len(y), shares)
+	}
+	return sum
+}
+
+// Probabilities implements [CategoriesAt].
+func (u *unordered) Probabilities(eta, dst []float64) { u.probabilities(0, eta, 0, 1, dst) }
+
+// Expand implements [CategoriesAt]. With the most probable category t and d = Σ_k p_k (C_k − C_t)
+// the slopes are C_y − C_t − d, and the curvatures Σ_k p_k (C_k − C_t) (C_k − C_t)ᵀ − d dᵀ: no
+// digits are lost where one category has nearly all of the probability.
+func (u *unordered) Expand(y, eta []float64, to *Expansion) {
+	n, predictors := len(y), u.Predictors()
+	shares, mean := make([]float64, u.Levels()), make([]float64, predictors)
+	for i, v := range y {
+		u.probabilities(int(v), eta, i, n, shares)
+		top := u.contrasts[floats.MaxIdx(shares)]
+		for m := range predictors {
+			mean[m] = 0
+			for k, p := range shares {
+				mean[m] += p * (u.contrasts[k][m] - top[m])
+			}
+			to.Slope[m][i] = u.contrasts[int(v)][m] - top[m] - mean[m]
+		}
+		for m := range predictors {
+			for other := range m + 1 {
+				sum := -mean[m] * mean[other]
+				for k, p := range shares {
+					sum += p * (u.contrasts[k][m] - top[m]) * (u.contrasts[k][other] - top[other])
+				}
+				to.Curvature[m*predictors+other][i], to.Curvature[other*predictors+m][i] = sum, sum
+			}
+		}
+	}
+}

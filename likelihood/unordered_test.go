@@ -1,0 +1,144 @@
+package likelihood
+
+import (
+	"math"
+	"testing"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/testkit"
+)
+
+// unorderedRows are rows of every category under usual and distant predictors, [M·n].
+func unorderedRows(levels int) (y, eta []float64) {
+	random := stream.Rand(1, "unordered")
+	const each = 4
+	for k := range levels {
+		for range each {
+			y = append(y, float64(k))
+		}
+	}
+	for range (levels - 1) * len(y) {
+		eta = append(eta, 3*random.NormFloat64())
+	}
+	return y, eta
+}
+
+// Log odds of independent predictors with variance one have variance one for each two categories,
+// and scores sum to zero: no category is a reference.
+func TestContrastsTreatCategoriesAlike(t *testing.T) {
+	for _, levels := range []int{2, 3, 7} {
+		c := NewCategories(CategoricalKind, levels).(UnorderedCategories)
+		require.Equal(t, []int{levels, levels - 1, 0}, []int{c.Levels(), c.Predictors(), c.Parameters()})
+		sum := make([]float64, levels-1)
+		for a, row := range c.Contrasts() {
+			floats.Add(sum, row)
+			for _, other := range c.Contrasts()[:a] {
+				distance := floats.Distance(row, other, 2)
+				require.InDelta(t, 1, distance*distance, 1e-14)
+			}
+		}
+		require.InDelta(t, 0, floats.Norm(sum, 2), 1e-14)
+	}
+}
+
+// Two categories are those of logistic regression, to all digits.
+func TestTwoCategoriesAreLogistic(t *testing.T) {
+	c := NewCategories(CategoricalKind, 2)
+	for _, eta := range []float64{-800, -30, -1.3, 0, 0.2, 5, 700} {
+		for _, y := range []float64{0, 1} {
+			e := NewExpansion(c, 1)
+			c.At(nil).Expand([]float64{y}, []float64{eta}, e)
+			want := logistic{}.LogKernelAt(y, eta, 1) + logistic{}.LogConstant(y)
+			slope, curvature := logistic{}.NewtonAt(y, eta, 1)
+			require.InDelta(t, 0, c.At(nil).LogProbs([]float64{y}, []float64{eta})-want, 1e-15*math.Abs(want)+1e-300, "%v %v", y, eta)
+			require.InDelta(t, slope, e.Slope[0][0], 1e-15)
+			if math.Abs(eta) < 10 { // beyond, that of logistic rows is kept away from zero
+				require.InEpsilon(t, curvature, e.Curvature[0][0], 1e-13)
+			}
+		}
+	}
+}
+
+// Log probabilities are those of a naive softmax, and slopes and curvatures are differences.
+func TestUnorderedIsSoftmax(t *testing.T) {
+	const h = 1e-5
+	for _, levels := range []int{2, 3, 6} {
+		c := NewCategories(CategoricalKind, levels).(*unordered)
+		y, eta := unorderedRows(levels)
+		n, predictors := len(y), levels-1
+		e, p := NewExpansion(c, n), make([]float64, levels)
+		c.Expand(y, eta, e)
+		total := 0.0
+		for i, v := range y {
+			own := make([]float64, predictors)
+			for m := range own {
+				own[m] = eta[m*n+i]
+			}
+			c.Probabilities(own, p)
+			require.InDelta(t, 1, floats.Sum(p), 1e-14)
+			naive := 0.0
+			for k := range levels {
+				naive += math.Exp(c.score(k, own, 0, 1))
+			}
+			for k := range levels {
+				require.InEpsilon(t, math.Exp(c.score(k, own, 0, 1))/naive, p[k], 1e-13)
+			}
+			total += math.Log(p[int(v)])
+			for m := range own {
+				at := func(by float64) *Expansion {
+					moved, to := append([]float64(nil), own...), NewExpansion(c, 1)
+					moved[m] += by
+					c.Expand([]float64{v}, moved, to)
+					return to
+				}
+				value := func(by float64) float64 {
+					moved := append([]float64(nil), own...)
+					moved[m] += by
+					return c.LogProbs([]float64{v}, moved)
+				}
+				require.InDelta(t, (value(h)-value(-h))/(2*h), e.Slope[m][i], 1e-8)
+				up, down := at(h), at(-h)
+				for other := range own {
+					require.InDelta(t, -(up.Slope[other][0]-down.Slope[other][0])/(2*h), e.Curvature[m*predictors+other][i], 1e-8)
+				}
+			}
+		}
+		require.InEpsilon(t, total, c.LogProbs(y, eta), 1e-13)
+	}
+}
+
+// Graphs compute what the host does, with its derivatives, and stay finite far out in float32.
+func TestUnorderedInGraphs(t *testing.T) {
+	run := func(c *unordered, y, eta []float64, dtype dtypes.DType) (value, gradient []float64) {
+		outputs := MustExecOnceN(testkit.Backend(t), func(eta *Node) []*Node {
+			eta = ConvertDType(Reshape(eta, 1, c.Predictors(), len(y)), dtype)
+			value := c.LogProb(y, eta, nil)
+			value.AssertDims(1, len(y))
+			return []*Node{ConvertDType(value, dtypes.Float64), ConvertDType(Gradient(ReduceAllSum(value), eta)[0], dtypes.Float64)}
+		}, eta)
+		return tensors.MustCopyFlatData[float64](outputs[0]), tensors.MustCopyFlatData[float64](outputs[1])
+	}
+	for _, levels := range []int{2, 3, 6} {
+		c := NewCategories(CategoricalKind, levels).(*unordered)
+		y, eta := unorderedRows(levels)
+		e := NewExpansion(c, len(y))
+		c.Expand(y, eta, e)
+		value, gradient := run(c, y, eta, dtypes.Float64)
+		require.InEpsilon(t, c.LogProbs(y, eta), floats.Sum(value), 1e-13)
+		for m := range levels - 1 {
+			require.InDeltaSlice(t, e.Slope[m], gradient[m*len(y):(m+1)*len(y)], 1e-13)
+		}
+		floats.Scale(1000, eta)
+		value, gradient = run(c, y, eta, dtypes.Float32)
+		require.InEpsilon(t, c.LogProbs(y, eta), floats.Sum(value), 1e-5)
+		for _, v := range append(value, gradient...) {
+			require.False(t, math.IsNaN(v) || math.IsInf(v, 0))
+		}
+	}
+}
