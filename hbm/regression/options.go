@@ -28,7 +28,8 @@ func (p SDPrior) String() string {
 	return sdPriorNames[p]
 }
 
-// text is the prior with this scale, written as --prior takes it: an exponential prior has its rate.
+// text is the prior with this scale, written as --prior takes it: an exponential prior has its
+// rate.
 func (p SDPrior) text(scale float64) string {
 	if p == ExponentialSD {
 		return fmt.Sprintf("%s(%.4g), mean %.4g", p, 1/scale, scale)
