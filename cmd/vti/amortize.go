@@ -26,7 +26,7 @@ import (
 func (a *app) amortizeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "amortize",
-		Short: "Train one network that answers for any table of a kind",
+		Short: "Train one network for all tables of a kind",
 	}
 	return group(cmd, a.amortizeVarselCommand())
 }
@@ -50,7 +50,7 @@ func (f *amortizeFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flagGroup(cmd, "Tables", func() {
-		flags.Var(numberRange{&f.family.Predictors}, "predictors", "how many a table has, as `low:high` (default 2:8)")
+		flags.Var(numberRange{&f.family.Predictors}, "predictors", "number of predictors of a table, as `low:high` (default 2:8)")
 		flags.Var(numberRange{&f.family.Rows}, "rows", "how many it has (default 20:150)")
 		flags.Var(numberRange{&f.family.Correlation}, "correlation", "of neighbouring predictors, or of all (default 0:0.9)")
 		flags.Var(numberRange{&f.family.Noise}, "noise", "robust: sigma1 over the sd of the response (default 0.02:0.9)")
@@ -58,7 +58,7 @@ func (f *amortizeFlags) register(cmd *cobra.Command) {
 	flagGroup(cmd, "Likelihood and priors", func() {
 		flags.VarP(parsed[likelihood.Kind]{&f.family.Model.Likelihood, likelihood.Parse}, "likelihood", "l", "gaussian, robust, logistic or poisson")
 		flags.Var(&f.sigma2, "sigma2", "robust: scale of the outliers over that of the bulk (default 10)")
-		flags.Var(&f.outlier, "outlier", "robust: `share` of outliers (default 0.1)")
+		flags.Var(&f.outlier, "outlier", "robust: `proportion` of outliers (default 0.1)")
 		flags.Var(&f.slab, "prior-sd", "prior sd of a coefficient that is in the model (default 1.5)")
 		flags.Var(parsed[varsel.Prior]{&f.family.Model.Prior, space.ParsePrior}, "model-prior", "betabinomial:a,b (default betabinomial:1,1), bernoulli:π, expected:s or uniform")
 	})
@@ -69,14 +69,14 @@ func (f *amortizeFlags) register(cmd *cobra.Command) {
 		flags.Var(count{&f.training.Draws, 2}, "draws", "reverse: draws of each table (default 4)")
 		flags.Var(&f.rate, "learning-rate", "largest step of Adam (default 0.002)")
 		f.heldOut = 200
-		flags.Var(count{&f.heldOut, 0}, "held-out", "fresh tables on which the network is judged at the end")
+		flags.Var(count{&f.heldOut, 0}, "held-out", "number of fresh tables on which the network is evaluated at the end")
 	})
 	flagGroup(cmd, outputGroup, func() {
-		flags.Uint64Var(&f.seed, "seed", 0, "root of all randomness")
-		flags.Var(parsed[gpu.Kind]{&f.device, gpu.ParseKind}, "device", "where to compute: auto, cpu, cuda, xla-cpu, or go")
+		flags.Uint64Var(&f.seed, "seed", 0, "random seed")
+		flags.Var(parsed[gpu.Kind]{&f.device, gpu.ParseKind}, "device", "device: auto, cpu, cuda, xla-cpu, or go")
 		flags.StringVarP(&f.out, "out", "o", "", "`file` of the network (required)")
-		flags.StringVar(&f.resume, "resume", "", "go on training the network in `file`; needs no other flag")
-		flags.BoolVar(&f.overJSON, "json", false, "print one JSON object on standard output and nothing else there")
+		flags.StringVar(&f.resume, "resume", "", "continue training the network in `file`; needs no other flag")
+		flags.BoolVar(&f.overJSON, "json", false, "print one JSON object on standard output, and nothing else")
 		flags.BoolVarP(&f.mute, "quiet", "q", false, "no progress on standard error")
 	})
 	completeWith(cmd, "objective", "forward", "reverse", "both")
@@ -88,13 +88,15 @@ func (a *app) amortizeVarselCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "varsel --out FILE",
 		Short: "Train a network for variable selection",
-		Long: `Trains one network on simulated tables of a kind: any number of predictors and rows of the ranges, with
-models, coefficients and responses from the priors of vti varsel. vti varsel TABLE --from FILE then
-begins with what the network says of the table, in one pass, and certifies that as always: a network
-that is wrong about a table is found out, and training goes on from there.
+		Long: `Trains one network on simulated tables of one kind: any number of predictors and rows in the given
+ranges, with models, coefficients and responses from the priors of vti varsel. vti varsel TABLE
+--from FILE then starts from the network's answer for the table, computed in one pass, and certifies
+it as always. If the network is wrong about a table, the certificate shows it, and training
+continues from there.
 
-The file is written as training goes on: one that was stopped or killed goes on with --resume FILE.
-At the end the network is judged on fresh tables, by the effective share of its draws.`,
+The file is updated during training, and --resume FILE continues a training that was stopped or
+killed. At the end the network is evaluated on fresh tables, by the effective fraction of its
+draws.`,
 		Example: `  vti amortize varsel --likelihood robust --predictors 2:8 --rows 20:150 --out robust.vti
   vti amortize varsel --resume robust.vti
   vti varsel table.csv --target y --likelihood robust --from robust.vti`,

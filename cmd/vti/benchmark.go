@@ -39,17 +39,17 @@ func (a *app) benchmarkDagCommand() *cobra.Command {
 	var dtype dtypes.DType
 	cmd := &cobra.Command{
 		Use:   "dag --out DIRECTORY",
-		Short: "The simulation study of graph discovery",
-		Long: `Repeats figure 3 of Davies et al. (2025): 10 data sets of 10 nodes with network mechanisms, analysed at 7
-sizes with noise and kind of mechanism known, a prior uniform over graphs, and the four scores as the
-paper's sources compute them, beside greedy BIC and the empty graph. Graphs are found in both ways:
-node by node, and by one flow with a learned distribution over graphs (--structure made of vti dag),
-which takes two to three times as long; --structure names one of them.
+		Short: "Repeat the paper's simulation study of graph discovery",
+		Long: `Repeats figure 3 of Davies et al. (2025): 10 data sets of 10 nodes with network mechanisms, analysed
+at 7 sizes with known noise and kind of mechanism and a uniform prior over graphs. The four scores
+are computed as in the paper's code, also for greedy BIC and the empty graph. Two methods are
+compared: sums over families, and one flow with a learned distribution over graphs (vti dag
+--structure made), which takes two to three times as long; --structure selects one of them.
 
-The directory gets a run for each data set, size and way, table.csv, figure.svg and figure.png. A study
-that was stopped goes on when the same command is given again. It grows by more --data-sets, and by
-other --sizes and --structure, beside which it keeps its own.
-With --shard I/N, or in an array job --shards N, the runs are split among N processes.`,
+The directory gets a run for each data set, size and method, table.csv, figure.svg and figure.png.
+Repeat the command to resume a study that was stopped. More --data-sets and other --sizes and
+--structure extend the study. With --shard I/N, or in an array job --shards N, the runs are split
+among N processes.`,
 		Example: `  vti benchmark dag --out figure3
   vti benchmark dag --data-sets 3 --sizes 64,256,1024 --structure exact --out figure3-small`,
 		Args: cobra.NoArgs,

@@ -31,7 +31,7 @@ func (a *app) benchmarkAmortizeCommand() *cobra.Command {
 	f := amortizeBenchFlags{training: vti.AmortizedConfig{Steps: 2000, Batch: 64, LogEvery: 50, Seed: 1, Objective: vti.ReverseKL, Draws: 2}}
 	cmd := &cobra.Command{
 		Use:   "amortize",
-		Short: "Train networks on the tasks of the paper on exchangeable data sets",
+		Short: "Train networks on the tasks of Mittal et al. (2023)",
 		Long: `Trains a network on each of the tasks of table 1 of Mittal et al. (2023) that are there, and measures
 it on fresh data sets of 64 to 128 rows: the expected squared distance, or accuracy, of fresh rows
 under its draws, beside that of the prior, of a mode of each data set and of the figures of the paper.
@@ -51,8 +51,8 @@ objective reverse trains on these, forward on data of the model.`,
 	flags.StringSliceVar(&f.only, "only", nil, "`tasks`, by the beginnings of their names (default all)")
 	flags.Var(parsed[encode.Kind]{&f.options.Encoder.Kind, encode.ParseKind}, "encoder", "deepsets, transformer or induced")
 	f.dataSets = 100
-	flags.BoolVar(&f.plain, "plain", false, "networks that begin with nothing computed, as in the paper")
-	flags.Var(parsed[amortizecheck.Source]{&f.options.Source, amortizecheck.ParseSource}, "data", "where data sets come from: model, process or network")
+	flags.BoolVar(&f.plain, "plain", false, "networks without a computed starting point, as in the paper")
+	flags.Var(parsed[amortizecheck.Source]{&f.options.Source, amortizecheck.ParseSource}, "data", "source of data sets: model, process or network")
 	flags.Var(count{&f.dataSets, 2}, "data-sets", "fresh data sets on which networks are measured")
 	flags.Var(count{&f.options.Encoder.Hidden, 4}, "hidden", "width of the encoder, a multiple of 4 (default 64)")
 	flags.BoolVar(&f.diagonal, "diagonal", false, "a diagonal Gaussian instead of a flow")
@@ -60,9 +60,9 @@ objective reverse trains on these, forward on data of the model.`,
 	flags.Var(count{&f.training.Steps, 1}, "steps", "training steps")
 	flags.Var(count{&f.training.Batch, 1}, "batch", "data sets of a step")
 	flags.Var(&f.rate, "learning-rate", "largest step of Adam (default 0.002)")
-	flags.Uint64Var(&f.training.Seed, "seed", 1, "root of all randomness")
+	flags.Uint64Var(&f.training.Seed, "seed", 1, "random seed")
 	flags.Var(parsed[gpu.Kind]{&f.device, gpu.ParseKind}, "device", "where to compute")
-	flags.BoolVar(&f.json, "json", false, "print one JSON object on standard output and nothing else there")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object on standard output, and nothing else")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
 	return cmd
 }

@@ -42,7 +42,7 @@ func (a *app) benchmarkCardinalityCommand() *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "cardinality --out DIRECTORY",
-		Short: "Samplers of models in growing spaces, against reversible jump",
+		Short: "Compare samplers of models with reversible jump in growing spaces",
 		Long: `Repeats figure 4 of Davies et al. (2025): tables of the robust design with more and more predictors, each
 answered with every sampler of models that can hold its models, and by long tempered reversible-jump chains.
 A row has the cross-entropy of the draws of the chains under q(m, θ), and the errors of certified inclusion
@@ -67,7 +67,7 @@ With --shard I/N, or in an array job --shards N, the runs are split among N proc
 	flags.Var(count{&f.sweep.Iterations, 1}, "iterations", "iterations of the chains")
 	f.shards.register(cmd)
 	flags.StringVarP(&f.sweep.Dir, "out", "o", "", "`directory` of the study (required)")
-	flags.BoolVar(&f.json, "json", false, "print one JSON object on standard output and nothing else there")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object on standard output, and nothing else")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
 	return cmd
 }

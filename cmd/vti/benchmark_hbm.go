@@ -28,7 +28,7 @@ func (a *app) benchmarkHbmCommand() *cobra.Command {
 	f := hierarchyFlags{data: []string{"testdata"}, seeds: 1}
 	cmd := &cobra.Command{
 		Use:   "hbm",
-		Short: "Hierarchical regressions beside references under the same priors",
+		Short: "Compare hierarchical regressions with references under the same priors",
 		Long: `Answers tables of lme4, nlme, MASS and posteriordb by vti hbm, each with seeds from --seed on and as a
 command of its own, and prints the worst verdict, the largest difference of a posterior mean from the
 reference in its standard deviations, the range of standard deviations by those of the reference, the
@@ -48,9 +48,9 @@ four chains of a thousand draws, without the half minute of its compilation, sto
 	flags.SortFlags = false
 	flags.StringSliceVar(&f.data, "data", f.data, "`folders` with tables, each there or in a folder in it")
 	flags.StringSliceVar(&f.only, "only", nil, "`tables` to answer, by the beginnings of their names (default all)")
-	flags.Var(count{&f.seeds, 1}, "seeds", "with how many seeds each is answered")
+	flags.Var(count{&f.seeds, 1}, "seeds", "number of seeds for each table")
 	flags.Uint64Var(&f.seed, "seed", 1, "the first of them")
-	flags.BoolVar(&f.json, "json", false, "print one JSON object on standard output and nothing else there")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object on standard output, and nothing else")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
 	return cmd
 }

@@ -26,15 +26,15 @@ func (a *app) benchmarkTimeCommand() *cobra.Command {
 	f := timeFlags{data: []string{"testdata"}, repetitions: 5}
 	cmd := &cobra.Command{
 		Use:   "time",
-		Short: "Time from a table to an answer, and how right it is",
-		Long: `Answers a list of tables, each several times and as a command of its own, with seeds from --seed on,
-and prints the median and the worst of the times, the median processor time of all threads, the worst
-verdict, and the largest error of an inclusion probability: against vti exact where there is a closed
-form, or against stored evidences. Tables that are made up are made by vti simulate; the others are
-looked for in the folders of --data, and left out where none has them.
+		Short: "Measure time to an answer, and its error",
+		Long: `Analyses a list of tables, each several times as a separate command, with seeds from --seed on, and
+prints the median and the worst of the times, the median processor time of all threads, the worst
+verdict, and the largest error of an inclusion probability: against vti exact where there is a
+closed form, or against stored evidences. Simulated tables are made by vti simulate; the others are
+read from the folders of --data, and skipped if missing.
 
-Times are those of this machine as busy as it is: compare them with others of the same run only, and
-on a busy machine compare processor times.`,
+Times depend on the load of this machine: compare them only within a run, and on a busy machine
+compare processor times.`,
 		Example: "  vti benchmark time --only hald,diabetes\n  vti benchmark time --data testdata --data ../data --fixed 1 --json",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.benchmarkTime(cmd, f) },
@@ -43,10 +43,10 @@ on a busy machine compare processor times.`,
 	flags.SortFlags = false
 	flags.StringSliceVar(&f.data, "data", f.data, "`folders` with tables, each there or in a folder of its name")
 	flags.StringSliceVar(&f.only, "only", nil, "`tables` to answer, by the beginnings of their names (default all)")
-	flags.Var(count{&f.repetitions, 1}, "repetitions", "how often each is answered")
-	flags.Var(count{&f.fixed, 0}, "fixed", "how often it is answered with --effort fixed beside that")
+	flags.Var(count{&f.repetitions, 1}, "repetitions", "number of repetitions of each")
+	flags.Var(count{&f.fixed, 0}, "fixed", "number of additional repetitions with --effort fixed")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the first repetition")
-	flags.BoolVar(&f.json, "json", false, "print one JSON object on standard output and nothing else there")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object on standard output, and nothing else")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
 	return cmd
 }

@@ -38,13 +38,13 @@ type studyFlags struct {
 func (f *studyFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.replicates = defaultReplicates
-	flags.Var(count{&f.replicates, 1}, "replicates", "problems that are drawn")
-	flags.BoolVar(&f.hard, "hard", false, "draw nasty tables, and compare with exact answers only")
+	flags.Var(count{&f.replicates, 1}, "replicates", "number of problems")
+	flags.BoolVar(&f.hard, "hard", false, "draw difficult tables, and compare only with exact answers")
 	f.rows, f.columns = 50, 4
 	flags.Var(count{&f.rows, 3}, "rows", "rows of generated tables")
 	flags.Var(count{&f.columns, 1}, "predictors", "predictors, or nodes, of generated tables")
 	f.only = -1
-	flags.Var(count{&f.only, 0}, "only", "draw only the problem of this number, keep its table, and say all that is known of it")
+	flags.Var(count{&f.only, 0}, "only", "run only the problem with this number, keep its table, and print all details")
 	f.shards.register(cmd)
 	f.output.register(cmd, true)
 	cmd.MarkFlagsMutuallyExclusive("only", "shard", "shards")
@@ -56,17 +56,17 @@ const defaultReplicates = 200
 func (a *app) calibrateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "calibrate",
-		Short: "Measure whether answers are right, on problems whose answer is known",
-		Long: `Draws many problems, answers each as the command does, and compares the answers with the truth that
-the problem was drawn from and, where there is one, with the exact posterior.
+		Short: "Measure whether answers are right, on problems with known answers",
+		Long: `Simulates many problems, answers each with the command, and compares the answers with the true model
+and parameters and, where it is known, with the exact posterior.
 
-The directory of a study holds results.jsonl, with a line for each problem, summary.json, and where
-problems come from the priors calibration.svg and calibration.png. A study that was stopped goes on
-when it is started again with the same --out. Every problem can be had again: the lines and the list
-of what is wrong have the command, with --only and its number.
+The output directory has results.jsonl, with a line for each problem, summary.json and, if problems
+are drawn from the priors, calibration.svg and calibration.png. A study that was stopped continues
+when it is started again with the same --out. To repeat a single problem, use the command that is
+given with each result, which has --only and its number.
 
-With --shard I/N, or in an array job --shards N, the problems are split among N processes on any machines
-that see the directory; the same command without it then puts them together.`,
+With --shard I/N, or in an array job --shards N, the problems are split among N processes on any
+machines that see the directory; the same command without the flag then merges them.`,
 	}
 	return group(cmd, a.calibrateVarselCommand(), a.calibrateDagCommand(), a.calibrateHbmCommand(),
 		a.calibrateMixtureCommand(), a.calibrateChangepointsCommand(), a.calibrateOrderCommand())
@@ -79,13 +79,13 @@ func (a *app) calibrateVarselCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "varsel [TABLE] --out DIRECTORY",
 		Short: "Measure vti varsel",
-		Long: `Draws models, coefficients, noise scales and responses from the priors of vti varsel, whose flags
-it takes, for the predictors of a table or for generated ones, and runs vti varsel on each. Where
-priors refer to the mean and the sd of the response they refer to 0 and 1 instead.
+		Long: `Draws models, coefficients, noise scales and responses from the priors of vti varsel, whose flags it
+takes, for the predictors of a table or for simulated ones, and runs vti varsel on each. Priors that
+refer to the mean and sd of the response use 0 and 1 instead.
 
 With --ordinary it draws tables of 30 to 200 rows with one to eight predictors, correlations up to
-0.95 and any likelihood. With --hard it draws nasty tables, under gaussian, robust, student, logistic
-and poisson likelihoods unless --likelihood names one.`,
+0.95 and any likelihood. With --hard it draws difficult tables, under gaussian, robust, student,
+logistic and poisson likelihoods unless --likelihood names one.`,
 		Example: `  vti calibrate varsel --likelihood logistic --rows 60 --predictors 4 --out studies/logistic
   vti calibrate varsel testdata/diabetes.csv --target y --out studies/diabetes
   vti calibrate varsel --hard --replicates 500 --out studies/hard`,
@@ -197,9 +197,9 @@ func (a *app) calibrateHbmCommand() *cobra.Command {
 		Use:   "hbm --out DIRECTORY",
 		Short: "Measure vti hbm",
 		Long: `Draws regressions y ~ x + (1 | g) from the priors of vti hbm, whose flags it takes, and runs it on
-each, with any family. Where priors refer to the mean and the sd of the response they refer to 0 and
-1 instead. With --hard it draws nasty tables instead, with gaussian, logistic and poisson responses
-unless --likelihood names one.`,
+each, with any family. Priors that refer to the mean and sd of the response use 0 and 1 instead.
+With --hard it draws difficult tables, with gaussian, logistic and poisson responses unless
+--likelihood names one.`,
 		Example: "  vti calibrate hbm --rows 60 --groups 8 --out studies/hbm\n  vti calibrate hbm --family pavi-f --out studies/hbm-pavi-f\n  vti calibrate hbm --hard --replicates 500 --out studies/hard-hbm",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -51,9 +51,9 @@ range of the column are 0 and 1 (the mean count 5), and runs it on each.`,
 	})
 	flags := cmd.Flags()
 	flags.Var(parsed[mixture.Family]{&options.Family, mixture.ParseFamily}, "family", "normal, student, or poisson")
-	flags.Var(count{&options.MaxComponents, 1}, "max-components", "most components; their number is uniform (default 30)")
-	flags.Var(count{&sample.Sweeps, 1}, "sweeps", "most sweeps of each of the eight samplers (default 400000)")
-	flags.Var(&standardError, "error", "standard error of a probability that ends sampling (default 0.002)")
+	flags.Var(count{&options.MaxComponents, 1}, "max-components", "largest number of components; the prior is uniform (default 30)")
+	flags.Var(count{&sample.Sweeps, 1}, "sweeps", "largest number of sweeps of each of the eight samplers (default 400000)")
+	flags.Var(&standardError, "error", "standard error of probabilities at which sampling ends (default 0.002)")
 	return cmd
 }
 
@@ -72,7 +72,7 @@ and 1 (the mean count 5), and runs it on each.`,
 		return calibrate.Changes{Options: options, Rows: rows}, nil
 	})
 	cmd.Flags().Var(parsed[changepoint.Kind]{&options.Kind, changepoint.ParseKind}, "model", "mean, variance, both, slope, or rate; auto draws changes of the mean")
-	cmd.Flags().Var(count{&options.MaxChanges, 1}, "max-changes", "most changes (default 30)")
+	cmd.Flags().Var(count{&options.MaxChanges, 1}, "max-changes", "largest number of changes (default 30)")
 	return cmd
 }
 

@@ -42,17 +42,18 @@ func (a *app) certifyCommand() *cobra.Command {
 	f := &certifyFlags{}
 	cmd := &cobra.Command{
 		Use:   "certify RUN",
-		Short: "Certify a run again, with more draws or chains, on one machine or on many",
-		Long: `Certifies a finished run of varsel, hbm (--family marginal) or dag again: with more draws of what it has
-trained, or with more chains. Nothing is trained. The answer takes the place of that in RUN.
+		Short: "Recompute the certificate of a run with more draws or chains, on one machine or many",
+		Long: `Recomputes the certificate of a finished run of varsel, hbm (--family marginal) or dag, with more
+draws from the trained approximation or with more chains. Nothing is trained. The answer replaces
+the one in RUN.
 
-With --shard I/N the work is split among N processes, on any machines that see RUN: evidences of models,
-batches of draws, groups of tempered chains; of graphs the scores of sets of parents by node, chains, and
-the families of networks. Every shard takes its pieces from RUN/certify and leaves its own there, and then
---merge writes the answer: to the bit that of one machine with the same seed and flags. Shards may start
-when they like, be killed, and start again; one that has waited for the pieces of others as long as its own
-took helps with them. In an array job --shards N takes the index from SLURM_ARRAY_TASK_ID or
-JOB_COMPLETION_INDEX.`,
+With --shard I/N the work is split among N processes, on any machines that see RUN: evidences of
+models, batches of draws and groups of tempered chains; for graphs, the scores of sets of parents by
+node, chains, and the families of networks. Shards exchange their results through RUN/certify, and
+then --merge writes the answer, with the same bits as one machine with the same seed and flags.
+Shards may start at any time, be killed, and start again. A shard that has waited for the results of
+others as long as its own took computes them itself. In an array job --shards N takes the index from
+SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX.`,
 		Example: `  vti certify runs/varsel-20260131-120000 --certify-draws 1000000
   vti certify runs/varsel-20260131-120000 --certify-draws 100000000 --chain-groups 8 --shard 0/20
   vti certify runs/varsel-20260131-120000 --certify-draws 100000000 --chain-groups 8 --merge
@@ -68,15 +69,15 @@ JOB_COMPLETION_INDEX.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	f.shards.register(cmd)
-	flags.BoolVar(&f.merge, "merge", false, "put the pieces of all shards together; what is missing is computed")
+	flags.BoolVar(&f.merge, "merge", false, "merge the results of all shards; missing results are computed")
 	flags.Var(count{&f.draws, 1}, "certify-draws", "varsel and hbm: draws of certification (default those of the run)")
-	flags.Var(count{&f.groups, 1}, "chain-groups", "varsel and hbm: groups of tempered chains, where it comes to chains (default 1)")
+	flags.Var(count{&f.groups, 1}, "chain-groups", "varsel and hbm: number of groups of tempered chains, if chains are needed (default 1)")
 	flags.Var(count{&f.chains, 2}, "chains", "dag: chains over graphs (default those of the run)")
-	flags.Var(count{&f.rounds, 1}, "rounds", "dag: most rounds of the chains (default those of the run)")
-	flags.StringVar(&f.output.plugin, "pjrt-plugin", "", "`file` of the PJRT plugin where the run was computed on a card")
-	flags.BoolVar(&f.output.json, "json", false, "print one JSON object on standard output and nothing else there")
+	flags.Var(count{&f.rounds, 1}, "rounds", "dag: largest number of rounds of the chains (default those of the run)")
+	flags.StringVar(&f.output.plugin, "pjrt-plugin", "", "`file` of the PJRT plugin, if the run was computed on a GPU")
+	flags.BoolVar(&f.output.json, "json", false, "print one JSON object on standard output, and nothing else")
 	flags.BoolVarP(&f.output.quiet, "quiet", "q", false, "no progress on standard error")
-	flags.BoolVar(&f.output.bare, "no-report", false, "write no report.html and no figures: vti report makes them later")
+	flags.BoolVar(&f.output.bare, "no-report", false, "write no report.html and no figures; vti report can make them later")
 	cmd.MarkFlagsMutuallyExclusive("shard", "shards", "merge")
 	return cmd
 }

@@ -23,18 +23,18 @@ func (f *changepointFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flagGroup(cmd, "Data", func() {
-		flags.StringVar(&f.options.Time, "time", "", "`column` of times; of events, the moments (a series without it is in the order of the rows)")
+		flags.StringVar(&f.options.Time, "time", "", "`column` of times (a series without it is in the order of the rows; events need it)")
 		flags.StringVar(&f.options.Value, "value", "", "`column` of values; without it every row is an event")
-		flags.Var(&f.from, "from", "events: begin of the window of observation")
+		flags.Var(&f.from, "from", "events: start of the observation window")
 		flags.Var(&f.to, "to", "events: its end")
-		flags.BoolVar(&f.options.Uneven, "uneven", false, "take a series whose times are not evenly spaced")
+		flags.BoolVar(&f.options.Uneven, "uneven", false, "accept a series whose times are not evenly spaced")
 	})
 	flagGroup(cmd, "Model", func() {
 		flags.Var(parsed[changepoint.Kind]{&f.options.Kind, changepoint.ParseKind}, "model", "what changes: mean, variance, both, slope, rate of counts, or events; auto is mean, and events without --value")
-		flags.Var(count{&f.options.MaxChanges, 1}, "max-changes", "most changes (default 30)")
+		flags.Var(count{&f.options.MaxChanges, 1}, "max-changes", "largest number of changes (default 30)")
 		flags.Var(&f.meanChanges, "mean-changes", "prior mean of the number of changes, which is Poisson (default 3)")
-		flags.Var(parsed[changepoint.Places]{&f.options.Places, changepoint.ParsePlaces}, "places", "prior of places: uniform, or spaced, which avoids short segments; auto is uniform, and spaced for events")
-		flags.Var(count{&f.options.Shortest, 1}, "shortest", "fewest rows of a segment (default 1; variance and both 2)")
+		flags.Var(parsed[changepoint.Places]{&f.options.Places, changepoint.ParsePlaces}, "places", "prior of positions: uniform, or spaced, which avoids short segments; auto is uniform, but spaced for events")
+		flags.Var(count{&f.options.Shortest, 1}, "shortest", "smallest number of rows in a segment (default 1; variance and both 2)")
 		flags.Var(&f.levelSD, "level-sd", "mean, slope: prior sd of a level, in units of the sd of the column (default 1)")
 		flags.Var(&f.rateShape, "rate-shape", "rate, events: shape of the Gamma prior of rates (default 1)")
 		flags.Var(&f.rateExposure, "rate-exposure", "rate, events: its rate, in rows or units of time (default: prior mean the overall rate)")
@@ -57,14 +57,14 @@ func (a *app) changepointsCommand() *cobra.Command {
 	f := &changepointFlags{}
 	cmd := &cobra.Command{
 		Use:   "changepoints TABLE --time COLUMN",
-		Short: "Find where a series or the rate of events changes, and how often",
-		Long: `Computes how many times a series changes (its mean, its variance, both, its slope, or the rate of
-counts), or the rate of events of which the moments are given, where it changes, and the levels
-between changes.
+		Short: "Find how many change points a series or a rate of events has, and where",
+		Long: `Computes the posterior of the number and positions of changes of a series (in its mean, its
+variance, both, its slope, or the rate of counts) or of the rate of events whose times are given,
+and of the levels between changes.
 
-The answer is a sum over all numbers and all places of changes, by recursions forward and backward
-along time (Fearnhead 2006), so that nothing is sampled but draws: up to 5,000 rows take minutes.
-For events the prior is that of Green (1995).`,
+The answer is an exact sum over all numbers and positions of changes, by forward and backward
+recursions (Fearnhead 2006); only the posterior draws are sampled. 5,000 rows take minutes. For
+events the prior is that of Green (1995).`,
 		Example: `  vti changepoints coal.csv --time date --from 1851 --to 1963
   vti changepoints nile.csv --time year --value flow
   vti changepoints counts.csv --time week --value cases --model rate`,

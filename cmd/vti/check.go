@@ -44,21 +44,23 @@ func (a *app) checkCommand() *cobra.Command {
 	var seed uint64
 	cmd := &cobra.Command{
 		Use:   "check RUN",
-		Short: "Say how well a finished run describes its table, and predicts it",
-		Long: `Checks the model of a finished run of vti varsel, vti exact, vti rjmcmc varsel or vti hbm, in three ways: the
-model check of the run (data simulated from the posterior beside the table), leave-one-out (how well each row is
-predicted from all others, by Pareto-smoothed importance sampling), and the calibration of these predictions
-(whether as many responses fall into intervals as should).
+		Short: "Check how well a finished run describes and predicts its table",
+		Long: `Checks the model of a finished run of vti varsel, vti exact, vti rjmcmc varsel or vti hbm in three
+ways: the model check of the run (data simulated from the posterior against the table),
+leave-one-out cross-validation (how well each row is predicted from all others, by Pareto-smoothed
+importance sampling), and the calibration of these predictions (whether intervals contain as many
+responses as they should).
 
-The result is written to ` + predict.CheckFile + ` and ` + looFile + ` in the directory of the run. For graphs the model check alone is printed.`,
+The result is written to ` + predict.CheckFile + ` and ` + looFile + ` in the directory of the run. For
+graphs only the model check is printed.`,
 		Example: `  vti check runs/varsel-20260131-120000`,
 		Args:    oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.check(cmd, args[0], seed, asJSON)
 		},
 	}
-	cmd.Flags().Uint64Var(&seed, "seed", 0, "root of the randomness of simulated responses")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object on standard output and nothing else there")
+	cmd.Flags().Uint64Var(&seed, "seed", 0, "random seed of simulated responses")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object on standard output, and nothing else")
 	return cmd
 }
 
@@ -177,16 +179,18 @@ func (a *app) looCommand() *cobra.Command {
 	f := &looFlags{}
 	cmd := &cobra.Command{
 		Use:   "loo RUN...",
-		Short: "Leave-one-out of finished runs: which model predicts better",
-		Long: `Computes how well each row of a table is predicted from all others, by Pareto-smoothed importance sampling, for
-one or several finished runs on the same rows, and orders them. A difference of more than about four in the log
-predictive density, and of more than two of its standard errors, says that one model predicts better.
+		Short: "Leave-one-out cross-validation of finished runs: which model predicts better",
+		Long: `Computes how well each row of a table is predicted from all others, by Pareto-smoothed importance
+sampling, for one or several finished runs on the same rows, and ranks the runs. One model predicts
+better if the log predictive densities differ by more than about four and by more than two standard
+errors.
 
-The rows are written to ` + looFile + ` in the directory of each run, with k̂: above 0.7 the estimate of a row is not reliable.
-With --refit such rows are predicted by a posterior that is computed anew without the row, by the command of the run.
+The rows are written to ` + looFile + ` in the directory of each run, with k̂: above 0.7 the estimate
+of a row is not reliable. With --refit, the posterior is recomputed without each such row, by the
+command of the run.
 
-With --by COLUMN whole groups are left out: the posterior is computed without each level of the column, and says
-how probable the rows of that level were. Of hbm these are the rows of a new group.`,
+With --by COLUMN whole groups are left out: the posterior is computed without each level of the
+column, and predicts the rows of that level. With hbm these are rows of a new group.`,
 		Example: `  vti loo runs/hbm-20260131-120000 runs/hbm-20260131-120500
   vti loo runs/hbm-20260131-120000 --refit
   vti loo runs/hbm-20260131-120000 --by Subject`,
@@ -200,10 +204,10 @@ how probable the rows of that level were. Of hbm these are the rows of a new gro
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.BoolVar(&f.refit, "refit", false, "compute the posterior again without each row whose k̂ is too large")
-	flags.StringVar(&f.by, "by", "", "`column` whose levels are left out, one after the other")
-	flags.Uint64Var(&f.seed, "seed", 0, "root of the randomness of simulated responses")
-	flags.BoolVar(&f.json, "json", false, "print one JSON object on standard output and nothing else there")
+	flags.BoolVar(&f.refit, "refit", false, "recompute the posterior without each row whose k̂ is too large")
+	flags.StringVar(&f.by, "by", "", "`column` whose levels are left out, one at a time")
+	flags.Uint64Var(&f.seed, "seed", 0, "random seed of simulated responses")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object on standard output, and nothing else")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
 	return cmd
 }

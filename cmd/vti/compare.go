@@ -20,7 +20,7 @@ func (a *app) compareCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "compare RUN_A RUN_B",
-		Short: "Say how far two runs on the same table agree",
+		Short: "Compare two runs on the same table",
 		Long: `Compares two run directories that answer the same question about the same table. Runs of vti varsel, vti exact
 and vti rjmcmc varsel: the probabilities of predictors and models side by side, and, when A has draws and B was
 made by vti varsel, the cross-entropy of A's draws under B's density. Runs of vti dag, vti exact dag and vti
@@ -28,9 +28,9 @@ rjmcmc dag: the probabilities of edges and graphs. Runs of vti hbm, whose formul
 evidences, the posteriors of effects and standard deviations, and with --select the probabilities of terms.
 Runs of vti mixture, rjmcmc mixture, changepoints or order: the probabilities of numbers of components and changes, and of orders.
 
-Everywhere it gives the total variation between the probabilities of models (0: the same, 1: nothing in
-common), and the largest disagreements in units of their standard errors. A figure sets the probabilities of
-models against each other.`,
+Every comparison gives the total variation distance between the probabilities of models (0: the
+same, 1: nothing in common), and the largest disagreements in standard errors. A figure plots the
+probabilities of models against each other.`,
 		Example: `  vti compare runs/exact-20260131-120000 runs/varsel-20260131-120500
   vti compare runs/exact-dag-20260131-120000 runs/dag-20260131-120500`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -44,7 +44,7 @@ models against each other.`,
 		},
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "`directory` for tables and figure (default a new one in runs/)")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object on standard output and nothing else there")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object on standard output, and nothing else")
 	return cmd
 }
 

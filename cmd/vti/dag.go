@@ -57,30 +57,30 @@ func (a *app) dagCommand() *cobra.Command {
 Parquet, with a header row): given its parents, a column is a linear function or a small network of
 them plus noise; columns of text are categories, and tables may have both kinds (--sem mixed).
 
-Up to 13 columns (more with --max-parents or constraints, and at most 14) every column gets a log
-evidence with every set of parents, and sums over all graphs give the probability of every edge and
-graph. They are made a few times in a run: for 13 columns each takes about 20 seconds of one core, for 14 a
-minute. With linear mechanisms these evidences are closed forms, and the answer is exact; with networks
-they come from particles that are tempered from the prior to the posterior. To compare, --evidence flow
-trains one flow for the parameters of all families, whose importance weights give the evidences. Larger
-graphs, up to 128 columns with linear mechanisms, are found by Markov
-chains over graphs (--structure chains), which run until they agree. To compare, --structure made does as
-the paper does: one flow over the parameters of all columns, trained together with a distribution of orders and the
-edges along them. The answer comes with a verdict:
+Up to 13 columns (at most 14 with --max-parents or constraints), the log evidence of every column
+given every set of parents is computed, and sums over all graphs give the probability of every edge
+and graph. A run computes these sums a few times; each takes about 20 seconds of one core for 13
+columns, and a minute for 14. With linear mechanisms the evidences are closed forms and the answer
+is exact; with networks they come from sequential Monte Carlo. Larger graphs, up to 128 columns with
+linear mechanisms, are sampled by Markov chains (--structure chains), which run until they agree.
+Two methods serve for comparison: --evidence flow obtains evidences from importance weights of one
+flow for the parameters of all families, and --structure made, the method of the paper, trains one
+flow over the parameters of all columns together with a distribution over orders and the edges along
+them. The answer comes with a verdict:
 
   trusted    the probabilities hold to within their standard errors
   doubtful   they may hold, but the computation does not show it
   failed     do not use them (exit status 3)
 
-Often the data cannot tell the direction of an edge: then the answer gives both directions, and what
-is known of the equivalence class. Directions that only noise variances
-identify depend on the scale of the columns, which --scale chooses.
+If the data cannot determine the direction of an edge, the answer gives the probabilities of both
+directions and of the equivalence class. Directions that only noise variances identify depend on the
+scale of the columns, which --scale sets.
 
-Everything is kept in a run directory: the settings (run.json), the answer (result.json, CSV tables),
-the graph (graph.dot, .graphml, .dagitty, .bnlearn, .bif), a page with pictures (report.html, figures), and of a run that trains a flow
-the state of training (posterior.vti), or of chains over graphs that at the start of a round
-(chains.vti), from which it goes on with --resume when it was stopped or killed. Sums keep no state:
-give their command again.`,
+Everything is kept in a run directory: the settings (run.json), the answer (result.json, CSV
+tables), the graph (graph.dot, .graphml, .dagitty, .bnlearn, .bif), a page with pictures
+(report.html, figures), and the state from which --resume continues a run that was stopped or
+killed: of training (posterior.vti), or of chains at the start of a round (chains.vti). Exact sums
+keep no state; repeat the command.`,
 		Example: `  vti dag data.csv
   vti dag sachs.csv --log --scale global --sem mlp --truth adjacency.csv    # takes minutes
   vti dag data.csv --forbid "income->age" --require "dose->response" --max-parents 3

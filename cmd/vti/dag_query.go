@@ -16,22 +16,23 @@ func (a *app) dagQueryCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "query RUN QUERY",
-		Short: "Ask a finished run about a node, where others are observed or set",
-		Long: `Answers a question from the graphs and parameters that a finished run of vti dag or vti exact dag has drawn:
+		Short: "Compute conditional and interventional probabilities from a finished run",
+		Long: `Answers a query from the draws of graphs and parameters of a finished run of vti dag or vti exact
+dag:
 
   P(sick | region=1)              the probabilities of all values of sick in a row with region 1
   P(sick=yes | do(region=1))      of one value, where region is set to 1 from outside
   E(income | age=40, do(job=2))   the mean of a number, and where its value is
   P(income > 2.5 | age=40)        the probability that it is above, or with < below
 
-Conditions are observed, NODE=VALUE, or set from outside, do(NODE=VALUE); several are separated by commas. Names
-and values that hold marks go in quotes. Numbers are in units of the table.
+Conditions are observations, NODE=VALUE, or interventions, do(NODE=VALUE), separated by commas.
+Names and values with punctuation go in quotes. Numbers are in the units of the table.
 
-The answer is averaged over graphs and parameters. What is observed counts for these too: graphs and parameters under
-which it is probable weigh more in the answer for that row. Beside it stands how well the number is known: its
-posterior given the table, with a standard deviation, an interval of 90%, and the part that is between graphs. For
-categories each graph is summed exactly, for numbers with linear mechanisms there is a closed form, and mixed tables
-are simulated. The table of the run must still be there.`,
+The answer is averaged over graphs and parameters, each weighted also by the probability that it
+gives to what is observed of the row. The output adds the uncertainty of the answer given the table:
+its posterior standard deviation, a 90% interval, and the part of the variance that is between
+graphs. Categories are summed exactly for each graph, numbers with linear mechanisms have a closed
+form, and mixed tables are simulated. The table of the run must still exist.`,
 		Example: `  vti dag query runs/dag-20260131-120000 "P(sick | region=1)"
   vti dag query runs/dag-20260131-120000 "E(y | do(dose=2))" --json`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -44,8 +45,8 @@ are simulated. The table of the run must still be there.`,
 			return a.dagQuery(cmd.Context(), args[0], args[1], seed, asJSON)
 		},
 	}
-	cmd.Flags().Uint64Var(&seed, "seed", 0, "root of the randomness of parameters that the run has not kept")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object on standard output and nothing else there")
+	cmd.Flags().Uint64Var(&seed, "seed", 0, "random seed of parameters that the run has not stored")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object on standard output, and nothing else")
 	return cmd
 }
 

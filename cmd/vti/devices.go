@@ -34,19 +34,19 @@ func (a *app) devicesCommand() *cobra.Command {
 	var sizes benchmarkFlags
 	cmd := &cobra.Command{
 		Use:   "devices",
-		Short: "List where vti can compute",
-		Long: `Tries every device that --device can name and says what answers: the processor with the vector
-instructions in use, the PJRT plugins found, the cards behind them with their memory, and for a device
-that cannot be opened what is missing. Nothing is downloaded.
+		Short: "List the devices that vti can compute on",
+		Long: `Tries every device that --device can name and lists those that work: the CPU with the vector
+instructions in use, the PJRT plugins found, and their GPUs with memory. For a device that cannot be
+opened it says what is missing. Nothing is downloaded.
 
-With --check it also computes on every device that answers, or on the one of --device, and compares with
-GoMLX's interpreter in float64: every flow, every q(m), every likelihood and 50 training steps of
-each, in float32 and float64, with the same random numbers everywhere. A device that disagrees makes the
-exit status 1.
+With --check it also computes on every device that works, or on that of --device, and compares the
+results with GoMLX's interpreter in float64: every flow, every q(m), every likelihood and 50
+training steps of each, in float32 and float64, with the same random numbers everywhere. The exit
+status is 1 if a device disagrees.
 
-With --benchmark it times training steps on the paper's robust design, and says which share of a step
-products of matrices and passes through memory would take at the speed measured for a large product and
-a large array on the same device. It stops where memory runs out.`,
+With --benchmark it times training steps on the paper's robust design, and prints the fractions of a
+step that its matrix products and memory traffic would take at the speeds measured for a large
+product and a large array on the same device. It stops when memory runs out.`,
 		Example: `  vti devices
   vti devices --check
   vti devices --check --benchmark --device cuda --pjrt-plugin xla_cuda_plugin.so
@@ -82,7 +82,7 @@ a large array on the same device. It stops where memory runs out.`,
 		},
 	}
 	registerPlugin(cmd, &plugin)
-	cmd.Flags().BoolVar(&check, "check", false, "compare what devices compute with the interpreter")
+	cmd.Flags().BoolVar(&check, "check", false, "compare the results of devices with the interpreter")
 	cmd.Flags().BoolVar(&benchmark, "benchmark", false, "time training steps on devices")
 	test.register(cmd)
 	sizes.register(cmd)

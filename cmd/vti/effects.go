@@ -30,19 +30,21 @@ func (a *app) effectsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "effects RUN",
 		Short: "Marginal means, contrasts and conditional effects, averaged over models",
-		Long: `Says what a finished run of vti varsel, vti exact, vti rjmcmc varsel or vti hbm expects at values of a predictor:
-marginal means (--of), their differences (--contrast), or the curve along a predictor of numbers (--conditional).
-Every posterior draw has its own model, so that all of it is averaged over models by their probability; a
-difference is exactly zero in models without the predictor, and the probability of that is shown.
+		Long: `Computes expected responses of a finished run of vti varsel, vti exact, vti rjmcmc varsel or vti hbm
+at values of a predictor: marginal means (--of), their differences (--contrast), or the curve along
+a numeric predictor (--conditional). Every posterior draw has its own model, so that results are
+averaged over models by their probability. A difference is exactly zero in models without the
+predictor, and the probability of that is shown.
 
-Of the other predictors numbers are at their means, and labels are averaged over with one weight each, as in
-emmeans; with --average data each row of the table keeps its own values instead. --at fixes a predictor. Means are
-of expected responses; --scale link averages the linear predictor, whose differences are log odds or log ratios.
-With vti hbm they are those of a group whose effects are zero, not averages over groups: where the link is not
-the identity the two differ.
+Other numeric predictors are at their means, and labels are averaged with equal weights, as in
+emmeans; with --average data each row of the table keeps its own values instead. --at fixes a
+predictor. Means are of expected responses; --scale link averages the linear predictor, whose
+differences are log odds ratios or log ratios. With vti hbm they are for a group whose effects are
+zero, not averages over groups; the two differ if the link is not the identity.
 
-Intervals are each for one number, not for all together. What no row of the table supports is noted. The numbers
-are written to ` + effectsFile + ` in the directory of the run, or to --out, and a picture beside them.`,
+Intervals are pointwise, not simultaneous. Values outside the rows of the table are noted. The
+results are written to ` + effectsFile + ` in the directory of the run, or to --out, with a picture
+next to it.`,
 		Example: `  vti effects runs/hbm-20260131-120000 --of variety --contrast pairwise
   vti effects runs/varsel-20260131-120000 --of dose=1,2,4 --contrast reference --at age=50
   vti effects runs/hbm-20260131-120000 --conditional Days --by treatment`,
@@ -61,11 +63,11 @@ are written to ` + effectsFile + ` in the directory of the run, or to --out, and
 	flags.StringArrayVar(&f.at, "at", nil, "fix another predictor, as `NAME=VALUE`; may be repeated")
 	flags.StringVar(&f.contrast, "contrast", "", "differences of means: `pairwise` or reference (from the first value)")
 	flags.StringVar(&f.scale, "scale", "response", "`scale`: response or link")
-	flags.StringVar(&f.average, "average", "grid", "other predictors: `grid` (means, and labels of one weight) or data (the rows of the table)")
+	flags.StringVar(&f.average, "average", "grid", "other predictors: `grid` (means, and labels with equal weights) or data (the rows of the table)")
 	flags.Float64Var(&f.level, "level", 0.95, "`probability` of the intervals")
 	flags.StringVarP(&f.out, "out", "o", "", "`file` of the effects as CSV (default "+effectsFile+" in the run directory)")
-	flags.BoolVar(&f.noPicture, "no-picture", false, "write no picture")
-	flags.BoolVar(&f.json, "json", false, "print one JSON object on standard output and nothing else there")
+	flags.BoolVar(&f.noPicture, "no-picture", false, "do not write a picture")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object on standard output, and nothing else")
 	cmd.MarkFlagsMutuallyExclusive("of", "conditional")
 	cmd.MarkFlagsMutuallyExclusive("conditional", "contrast")
 	return cmd

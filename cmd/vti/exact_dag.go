@@ -39,6 +39,6 @@ unknown noise scale is integrated numerically. The sums over graphs are exact, f
 	}
 	model.register(cmd, dag.BGe, dag.Linear)
 	output.register(cmd, false)
-	cmd.Flags().Uint64Var(&output.seed, "seed", 0, "root of all randomness: of the graphs drawn, and of the draws of parameters")
+	cmd.Flags().Uint64Var(&output.seed, "seed", 0, "random seed: of the graphs drawn, and of the draws of parameters")
 	return cmd
 }

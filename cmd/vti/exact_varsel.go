@@ -14,8 +14,8 @@ func (a *app) exactCommand() *cobra.Command {
 	var output outputFlags
 	cmd := &cobra.Command{
 		Use:   "exact TABLE --target COLUMN",
-		Short: "Select variables exactly, by going through every subset",
-		Long: `Computes the same answer as vti varsel, with the same priors, by going through every subset of the
+		Short: "Select variables exactly, by summing over every subset",
+		Long: `Computes the same answer as vti varsel, with the same priors, by summing over every subset of the
 predictors. That is possible for the Gaussian likelihood with up to 25 predictors: given the noise
 scale each subset has a closed form, and an unknown noise scale is integrated numerically.`,
 		Example: `  vti exact testdata/diabetes.csv --target y

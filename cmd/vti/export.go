@@ -46,9 +46,10 @@ func (a *app) exportCommand() *cobra.Command {
 model) and, where the run predicts a response, log_likelihood, posterior_predictive and observed_data, so that
 plot_forest, loo, compare and plot_ppc work at once. Independent draws are written as four chains.
 
-A run about graphs is also written as graph: dot and graphml have all edges of at least the probability --least
-(default 0.1), bnlearn (a model string), dagitty and bif (a network over categories with its tables of probabilities)
-one acyclic graph, of the edges of that probability, or the most probable graph.`,
+Runs on graphs can also be written as a graph. dot and graphml have all edges with a probability of
+at least --least (default 0.1). bnlearn (a model string), dagitty and bif (a network over categories
+with its probability tables) have one acyclic graph: that of the edges with at least this
+probability, or else the most probable graph.`,
 		Example: `  vti export runs/varsel-20260131-120000 --format arviz --out diabetes.zarr
   python -c "import arviz as az, xarray as xr
   print(az.loo(az.from_datatree(xr.open_datatree('diabetes.zarr', engine='zarr'))))"
@@ -67,12 +68,12 @@ one acyclic graph, of the edges of that probability, or the most probable graph.
 			return a.export(cmd.Context(), args[0], out, most, asJSON)
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "arviz", "what to write: arviz, or of graphs dot, graphml, bnlearn, dagitty, bif")
+	cmd.Flags().StringVar(&format, "format", "arviz", "format: arviz, or for graphs dot, graphml, bnlearn, dagitty or bif")
 	completeWith(cmd, "format", "arviz", "dot", "graphml", "bnlearn", "dagitty", "bif")
 	cmd.Flags().StringVarP(&out, "out", "o", "", "`folder` of the store (default arviz.zarr in the run directory), or file of the graph (default standard output)")
-	cmd.Flags().Float64Var(&least, "least", 0, "graphs: the least `probability` of an edge")
-	cmd.Flags().IntVar(&most, "draws", 0, "the most draws to write, evenly spaced (default all)")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object on standard output and nothing else there")
+	cmd.Flags().Float64Var(&least, "least", 0, "graphs: smallest `probability` of an edge")
+	cmd.Flags().IntVar(&most, "draws", 0, "largest number of draws to write, evenly spaced (default all)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object on standard output, and nothing else")
 	return cmd
 }
 

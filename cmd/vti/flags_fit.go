@@ -45,7 +45,7 @@ func (f *fitFlags) register(cmd *cobra.Command) {
 	})
 	f.effort.register(cmd)
 	flagGroup(cmd, "Training", func() {
-		flags.Var(count{&f.steps, 1}, "steps", "training steps, as of --effort fixed (default there 1000; many predictors 300; robust and student 3000)")
+		flags.Var(count{&f.steps, 1}, "steps", "training steps with --effort fixed (default 1000; many predictors 300; robust and student 3000)")
 		flags.Var(count{&f.batch, 2}, "batch", "draws per training step")
 		registerFloatType(cmd, &f.dtype)
 		registerLaunch(cmd, &f.launch)

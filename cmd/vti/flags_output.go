@@ -33,7 +33,7 @@ func (f *outputFlags) register(cmd *cobra.Command, computes bool) {
 func (f *outputFlags) registerSampler(cmd *cobra.Command, of string) {
 	f.register(cmd, false)
 	flagGroup(cmd, outputGroup, func() {
-		cmd.Flags().Uint64Var(&f.seed, "seed", 0, "root of all randomness: "+of)
+		cmd.Flags().Uint64Var(&f.seed, "seed", 0, "random seed: "+of)
 	})
 }
 
@@ -51,15 +51,15 @@ const outputGroup = "Run and output"
 func (f *outputFlags) define(cmd *cobra.Command, computes bool) {
 	flags := cmd.Flags()
 	if computes {
-		flags.Uint64Var(&f.seed, "seed", 0, "root of all randomness: the same seed gives the same numbers on the same device")
-		flags.Var(parsed[gpu.Kind]{&f.device, gpu.ParseKind}, "device", "where to compute: auto, cpu, cuda, xla-cpu, or go (slow, for checks); see vti devices")
+		flags.Uint64Var(&f.seed, "seed", 0, "random seed: the same seed gives the same numbers on the same device")
+		flags.Var(parsed[gpu.Kind]{&f.device, gpu.ParseKind}, "device", "device: auto, cpu, cuda, xla-cpu, or go (slow, for checks); see vti devices")
 		completeWith(cmd, "device", gpu.KindNames()...)
 		registerPlugin(cmd, &f.plugin)
 	}
 	flags.StringVarP(&f.out, "out", "o", "", "run `directory` (default a new one in runs/)")
-	flags.BoolVar(&f.json, "json", false, "print one JSON object on standard output and nothing else there")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object on standard output, and nothing else")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
-	flags.BoolVar(&f.bare, "no-report", false, "write no report.html and no figures: vti report makes them later")
+	flags.BoolVar(&f.bare, "no-report", false, "write no report.html and no figures; vti report can make them later")
 }
 
 // registerPlugin adds the flag that names a PJRT plugin.
@@ -73,7 +73,7 @@ type floatType struct{ value *dtypes.DType }
 // registerFloatType adds --dtype to a command that trains.
 func registerFloatType(cmd *cobra.Command, value *dtypes.DType) {
 	*value = dtypes.Float32
-	cmd.Flags().Var(floatType{value}, "dtype", "float32, or float64: slower, and exact to more digits")
+	cmd.Flags().Var(floatType{value}, "dtype", "float32, or float64: slower and more precise")
 	completeWith(cmd, "dtype", "float32", "float64")
 }
 
@@ -81,7 +81,7 @@ func registerFloatType(cmd *cobra.Command, value *dtypes.DType) {
 // no record keeps it.
 func registerLaunch(cmd *cobra.Command, value *int) {
 	*value = 1
-	cmd.Flags().Var(count{value, 1}, "steps-per-launch", "training steps that are compiled into one graph: can be faster on a card, takes longer to start")
+	cmd.Flags().Var(count{value, 1}, "steps-per-launch", "training steps compiled into one graph: can be faster on a GPU, takes longer to start")
 }
 
 func (v floatType) Set(s string) error {

@@ -18,8 +18,8 @@ type shardFlags struct {
 
 func (f *shardFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.one, "shard", "", "be shard I of N, as `I/N` with I from 0")
-	flags.Var(count{&f.count, 1}, "shards", "be the shard, of so many, whose index the scheduler gives")
+	flags.StringVar(&f.one, "shard", "", "compute shard I of N, given as `I/N` with I from 0")
+	flags.Var(count{&f.count, 1}, "shards", "number of shards; the scheduler gives the index of this one")
 	cmd.MarkFlagsMutuallyExclusive("shard", "shards")
 }
 

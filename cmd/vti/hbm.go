@@ -17,41 +17,42 @@ func (a *app) hbmCommand() *cobra.Command {
 	f := &hbmFlags{}
 	cmd := &cobra.Command{
 		Use:   "hbm TABLE --formula FORMULA",
-		Short: "Fit a hierarchical regression: effects of the population, and how they vary by group",
+		Short: "Fit a hierarchical regression: population effects, and effects that vary by group",
 		Long: `Fits a regression with effects that vary by group to a table (CSV or Parquet, with a header row).
 
 The formula is as in lme4 and brms. y ~ a + b has an intercept and two population effects; a:b is an
-interaction and a*b stands for a + b + a:b; 0 leaves the intercept out. (1 + a | g) lets intercept and
-effect of a vary by the column g, correlated; || makes them independent; (1 | g) + (1 | h) is crossed, (1 | g/h)
-nested. Columns of text are factors; log, log1p, exp, sqrt, factor, scale and offset may stand around a
-column, poly(x, 2) are orthogonal polynomials, I(a / b^2) is arithmetic, and C(x, reference="b"),
-C(x, sum) and C(x, helmert) say how labels are compared; s(x) is a smooth function. (a + b + c)^2 adds all products of two, and
-y ~ . all columns that are not named. cbind(successes, failures) ~ and successes | trials(n) ~ are
-counts, for --likelihood logistic; y | weights(w) ~ gives rows the variance σ² / w, or, of counts and
-labels, says how many rows a row stands for.
+interaction and a*b stands for a + b + a:b; 0 leaves the intercept out. (1 + a | g) lets intercept
+and effect of a vary by the column g, correlated; || makes them independent; (1 | g) + (1 | h) is
+crossed, (1 | g/h) nested. Text columns are factors. log, log1p, exp, sqrt, factor, scale and offset
+apply to a column; poly(x, 2) gives orthogonal polynomials, I(a / b^2) is arithmetic, C(x,
+reference="b"), C(x, sum) and C(x, helmert) set the contrasts of a factor, and s(x) is a smooth
+function. (a + b + c)^2 adds all pairwise interactions, and y ~ . all columns that are not named.
+cbind(successes, failures) ~ and successes | trials(n) ~ are binomial responses, for --likelihood
+logistic. y | weights(w) ~ gives rows the variance σ² / w; for counts and binary responses, w is the
+number of identical rows.
 
 By default (--family marginal) effects are integrated out and nothing is trained. With a Gaussian
-response that is exact, for all groupings; otherwise draws come from a Laplace approximation, those
-of the grouping that has most are integrated out by quadrature, and importance weights correct the
-rest. A flow learns what is left where the log density of a row has several modes. The other families learn the effects of all groupings, each
-a plate of a hierarchical model: pavi-f with flows that all groups share and numbers of each group,
-pavi-e and adavi (nested groupings only) with networks that read a group's rows, and normal
-distributions: joint, branch, amortized-branch, meanfield. Importance weights correct and judge
-the answer:
+response this is exact, for all groupings. Otherwise effects are drawn from a Laplace approximation,
+except for those of the largest grouping, which are integrated out by quadrature, and importance
+weights correct the result. If the log density of a row is not concave, a flow learns the remaining
+parameters. The other families approximate the effects of all groupings: pavi-f by a flow shared by
+all groups with free parameters for each, pavi-e and adavi (nested groupings only) by networks that
+read the rows of a group, and joint, branch, amortized-branch and meanfield by normal distributions.
+Importance weights correct and judge the answer:
 
   trusted    the numbers hold to within their Monte Carlo errors
   doubtful   they may hold, but the computation does not show it
   failed     do not use them (exit status 3)
 
-With --select every term of the formula becomes a question, whether it is absent, shared by all
-groups (pooled) or varies by group, and every answer gets a probability. With --family pavi-f, pavi-e
-or branch one distribution, which is told the model, is trained for all of them (at most 128), and
-importance weights give the evidence of each.
+With --select every term of the formula can be absent, shared by all groups (pooled), or vary by
+group, and each of these states gets a probability. With --family pavi-f, pavi-e or branch one
+distribution, conditional on the model, is trained for all models (at most 128), and importance
+weights give the evidence of each.
 
 Everything is kept in a run directory: the settings (run.json), the answer (result.json and CSV
-tables), posterior draws (draws.parquet, draws.csv), a page with pictures (report.html, figures), and
-where something is trained its state (posterior.vti), from which a run that was stopped or killed goes
-on with --resume; one that trains nothing begins again.`,
+tables), posterior draws (draws.parquet, draws.csv), a page with pictures (report.html, figures),
+and the state of training (posterior.vti), from which --resume continues a run that was stopped or
+killed. A run that trains nothing starts again.`,
 		Example: `  vti hbm testdata/radon.csv --select \
       --formula "log_radon ~ floor + log_uppm + (1 + floor | county)"
   vti hbm testdata/sleepstudy.csv --formula "Reaction ~ Days + (Days | Subject)"

@@ -56,17 +56,17 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 		flags.VarP(parsed[regression.ResponseKind]{&f.frame.Response, regression.ParseResponseKind}, "likelihood", "l", "gaussian, student, logistic, poisson, negbinomial, zero-inflated-poisson, hurdle-poisson, gamma, lognormal, beta, exponential, weibull, cumulative-logit or cumulative-probit")
 		flags.StringSliceVar(&f.frame.Levels, "levels", nil, "cumulative-logit, cumulative-probit: `labels` of the response from the lowest to the highest, separated by commas; numbers have an order of their own")
 		flags.StringVar(&f.frame.SE, "se", "", "gaussian: `column` of known standard deviations of the response, one for each row")
-		flags.BoolVar(&f.model.Select, "select", false, "let models leave out terms: each is absent, pooled, or varies by group")
+		flags.BoolVar(&f.model.Select, "select", false, "select terms: each is absent, pooled, or varies by group")
 		flags.Var(parsed[missingPolicy]{&f.na, parseMissingPolicy}, "na", "rows with missing values: refuse or drop")
-		flags.BoolVar(&f.slices, "slices", false, "gaussian, marginal: read a Parquet file by row groups, as sums over the rows of each group, where it does not fit in memory")
+		flags.BoolVar(&f.slices, "slices", false, "gaussian, marginal: read a Parquet file that does not fit in memory by row groups")
 	})
 	flagGroup(cmd, "Priors", func() {
-		flags.Var(&f.coefficients, "prior-sd", "prior sd of the effect of one sd of a column, in units of sd(y), or on the link scale of other likelihoods than gaussian and student (default 1.5; link scale 1)")
+		flags.Var(&f.coefficients, "prior-sd", "prior sd of the effect of one sd of a column, in units of sd(y) for gaussian and student, otherwise on the link scale (default 1.5; link scale 1)")
 		flags.Var(&f.intercept, "intercept-scale", "prior sd of the intercept at the mean of the columns, in the same units (default 10)")
 		flags.Var(parsed[regression.SDPrior]{&f.model.SDPrior, regression.ParseSDPrior}, "sd-prior", "prior of standard deviations of varying effects: half-normal, half-cauchy or exponential")
 		flags.Var(&f.sdScale, "sd-scale", "scale of that prior, in the same units (default 1)")
 		flags.Var(&f.lkj, "lkj", "η of the LKJ prior of the correlations of varying effects (default 2)")
-		flags.StringArrayVar(&f.priors, "prior", nil, "`prior` of one term in units of the table, such as b:age=normal(0,1), sd:Subject=exponential(2) (the rate) or sd:Days|Subject=half-normal(10); may be repeated")
+		flags.StringArrayVar(&f.priors, "prior", nil, "`prior` of one term, in the units of the table, such as b:age=normal(0,1), sd:Subject=exponential(2) (the rate) or sd:Days|Subject=half-normal(10); may be repeated")
 		flags.Var(parsed[space.Prior]{&f.model.Models, space.ParsePrior}, "model-prior", "with --select, over terms that are in and that vary: betabinomial:a,b (common probability), bernoulli:π, or uniform (over models)")
 		flags.Var(&f.df, "df", "student: degrees of freedom (default 4)")
 	})
@@ -75,8 +75,8 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 	flagGroup(cmd, "Variational family", func() {
 		flags.Var(parsed[familyName]{&f.family, parseFamily}, "family",
 			"marginal, which integrates out the effects of the largest grouping, or over all effects: "+strings.Join(hbm.FamilyNames(), ", "))
-		flags.Var(count{&f.encoding, 1}, "encoding", "pavi-f, pavi-e, adavi: numbers that encode a group (default two for each number of the variable, and four more)")
-		flags.Var(count{&f.members, 1}, "members", "not marginal: groups, or rows if groupings are crossed, in a training step (default all)")
+		flags.Var(count{&f.encoding, 1}, "encoding", "pavi-f, pavi-e, adavi: size of the encoding of a group (default twice the dimension of the variable, plus four)")
+		flags.Var(count{&f.members, 1}, "members", "not marginal: number of groups, or of rows if groupings are crossed, in a training step (default all)")
 		flags.BoolVar(&f.amortize, "amortize", false, "pavi-e, adavi: train on tables simulated from the priors, for vti hbm infer on other tables")
 		flags.Var(parsed[flowName]{&f.fit.flow, parseFlow}, "flow",
 			"flow of marginal, pavi-f, pavi-e, adavi: affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper (default spline; affine with more than 64 coordinates)")
@@ -87,11 +87,11 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 	})
 	f.fit.effort.register(cmd)
 	flagGroup(cmd, "Training", func() {
-		flags.Var(count{&f.fit.steps, 1}, "steps", "training steps, as of --effort fixed (default there 400, student 800; not marginal 2000, with --amortize 10000; most answers of marginal take no training)")
+		flags.Var(count{&f.fit.steps, 1}, "steps", "training steps with --effort fixed (default 400; student 800; not marginal 2000, with --amortize 10000; most answers of marginal take no training)")
 		flags.Var(count{&f.fit.batch, 2}, "batch", "draws per training step (default 256; not marginal 8 to 64), or simulated tables with --amortize (16)")
 		registerFloatType(cmd, &f.fit.dtype)
 		dtype := flags.Lookup("dtype")
-		dtype.DefValue, dtype.Usage = "", "float32, or float64: slower, and exact to more digits (default float32; not marginal float64, unless with --members or --amortize)"
+		dtype.DefValue, dtype.Usage = "", "float32, or float64: slower and more precise (default float32; not marginal float64, unless with --members or --amortize)"
 		registerLaunch(cmd, &f.fit.launch)
 	})
 	registerCertifyDraws(cmd, &f.certifyDraws,

@@ -27,13 +27,14 @@ func (a *app) hbmInferCommand() *cobra.Command {
 	f := &hbmInferFlags{na: "refuse"}
 	cmd := &cobra.Command{
 		Use:   "infer MODEL TABLE",
-		Short: "Answer for another table in one pass of a family that vti hbm --amortize has trained",
-		Long: `Fits the regression that MODEL, a run directory of vti hbm --amortize, was trained for to another table with
-the same columns: nothing is trained. The table may have other groups, and other numbers of groups and
-rows: training saw from a quarter to twice those of its table. Importance weights correct and judge the
-answer, which is that of vti hbm, with the same files. With a gaussian response standard deviations,
-correlations and noise are drawn, and all effects are integrated out. A table that the model check finds
-poor, as with gross outliers, is unlike those simulated for training and at most doubtful.`,
+		Short: "Answer for another table in one pass of a network trained by vti hbm --amortize",
+		Long: `Fits a regression to a table without training, by the network of MODEL, a run directory of vti hbm
+--amortize. The table needs the columns of the one that MODEL was trained for; it may have other
+groups, and from a quarter to twice as many groups and rows, which is what training simulates.
+Importance weights correct and judge the answer, which has the form and files of vti hbm. With a
+gaussian response standard deviations, correlations and noise are drawn, and all effects are
+integrated out. If the model check finds a table poor, for example because of gross outliers, the
+table is unlike those simulated for training, and the verdict is at most doubtful.`,
 		Example: `  vti hbm testdata/sleepstudy.csv --formula "Reaction ~ Days + (Days | Subject)" \
       --family pavi-e --amortize --out model
   vti hbm infer model other.csv`,

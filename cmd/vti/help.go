@@ -97,7 +97,7 @@ func printUsage(w io.Writer, cmd *cobra.Command) {
 	printCommands(w, cmd)
 	printFlags(w, cmd)
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(w, "\n%s [command] --help says more about a command.\n", cmd.CommandPath())
+		fmt.Fprintf(w, "\n%s [command] --help shows the help of a command.\n", cmd.CommandPath())
 	}
 }
 

@@ -29,7 +29,7 @@ func (f *normalsFlags) register(cmd *cobra.Command, column string) {
 	flags.SortFlags = false
 	flagGroup(cmd, "Data and model", func() {
 		flags.StringSliceVar(&f.options.Columns, "column", nil, column)
-		flags.Var(count{&f.options.MaxComponents, 1}, "max-components", "most components; their number is uniform (default 30)")
+		flags.Var(count{&f.options.MaxComponents, 1}, "max-components", "largest number of components; the prior is uniform (default 30)")
 	})
 	flagGroup(cmd, mixturePriors, func() {
 		flags.Var(&f.concentration, "concentration", "of the Dirichlet prior of weights (default 1)")
@@ -70,8 +70,8 @@ func (f *mixtureFlags) register(cmd *cobra.Command) {
 		flags.Var(&f.rateExposure, "rate-exposure", "poisson: its rate (default: prior mean the mean count)")
 	})
 	flagGroup(cmd, "Sampling", func() {
-		flags.Var(count{&f.sweeps, 1}, "sweeps", "most sweeps of each of the eight samplers (default 400000)")
-		flags.Var(&f.standardError, "error", "standard error of a probability that ends sampling (default 0.002)")
+		flags.Var(count{&f.sweeps, 1}, "sweeps", "largest number of sweeps of each of the eight samplers (default 400000)")
+		flags.Var(&f.standardError, "error", "standard error of probabilities at which sampling ends (default 0.002)")
 	})
 	f.output.registerSampler(cmd, "the same seed gives the same numbers")
 	completeWith(cmd, "family", mixture.FamilyNames()...)
@@ -90,17 +90,18 @@ func (a *app) mixtureCommand() *cobra.Command {
 		Use:   "mixture TABLE --column COLUMN",
 		Short: "Find how many components a mixture has",
 		Long: `Computes the posterior of the number of components of a mixture, of their weights and parameters, of
-the density, and to which component every row belongs. Components are normal, Student t, Poisson for
-counts, or normal distributions of several columns.
+the density, and the component of every row. Components are normal, Student t, Poisson for counts,
+or normal distributions of several columns.
 
-Two methods that work in different spaces sample it: reversible-jump chains over mixtures, whose
-components split, merge, are born and die (Richardson and Green 1997), and samplers of clusters of
-rows that sum over the number of components (Miller and Harrison 2018). Sampling ends when both know
-every probability to within --error. Only where they agree is the answer trusted.
+Two methods that work in different spaces sample this posterior: reversible-jump chains over
+mixtures, whose components split, merge, are born and die (Richardson and Green 1997), and samplers
+of clusters of rows that sum over the number of components (Miller and Harrison 2018). Sampling ends
+when the standard errors of all probabilities of both are below --error. The answer is trusted only
+if the two agree.
 
-Components are in the order of their means, so that labels cannot switch: component 1 is the one with
-the smallest mean. Where two means are nearly equal the order says little. Several columns have no
-order: there draws are relabelled so that they agree best on the rows (Stephens 2000).`,
+Components are ordered by their means, so that labels cannot switch: component 1 has the smallest
+mean. If two means are nearly equal, the order says little. With several columns there is no order,
+and draws are relabelled so that they agree best on the rows (Stephens 2000).`,
 		Example: `  vti mixture galaxies.csv --column velocity
   vti mixture cases.csv --column count --family poisson
   vti mixture iris.csv --column petal_length,petal_width

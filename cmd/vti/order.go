@@ -21,12 +21,12 @@ func (a *app) orderCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "order TABLE --value COLUMN",
 		Short: "Find the order of an autoregression or a polynomial, or the knots of a spline",
-		Long: `Computes the posterior of the order of an autoregression (how many earlier rows a row depends on), with
---unit-root also of whether it has a unit root; of the degree of a polynomial in time; or of the
-number and the places of the knots of a spline, with the curve averaged over them.
+		Long: `Computes the posterior of the order of an autoregression (how many earlier rows a row depends on),
+with --unit-root also of whether it has a unit root; of the degree of a polynomial in time; or of
+the number and positions of the knots of a spline, with the curve averaged over them.
 
-Evidences have a closed form (Zellner's prior with the information of one row), and the answer is an
-exact sum over all orders, or over all sets of knots at the candidate places.`,
+Evidences have a closed form (Zellner's unit-information prior), and the answer is an exact sum over
+all orders, or over all sets of knots at the candidate positions.`,
 		Example: `  vti order series.csv --value y --time year --unit-root 0.5
   vti order curve.csv --value y --time x --model polynomial --max-order 6
   vti order curve.csv --value y --time x --model spline --degree 1`,
@@ -47,12 +47,12 @@ exact sum over all orders, or over all sets of knots at the candidate places.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&options.Value, "value", "", "`column` of values")
-	flags.StringVar(&options.Time, "time", "", "`column` of times (an autoregression without it takes rows in their order)")
+	flags.StringVar(&options.Time, "time", "", "`column` of times (an autoregression without it uses the order of the rows)")
 	flags.Var(parsed[order.Kind]{&options.Kind, order.ParseKind}, "model", "autoregression, polynomial, or spline")
 	flags.Var(count{&options.MaxOrder, 1}, "max-order", "largest order, or number of knots (default 10; polynomial 8; spline 6)")
 	flags.Var(&unitRoot, "unit-root", "autoregression: prior probability of a unit root (default 0: none)")
 	flags.Var(count{&options.Degree, 1}, "degree", "spline: degree of its pieces (default 3)")
-	flags.Var(count{&options.Candidates, 1}, "candidates", "spline: places at which knots may be, evenly among the rows (default 40)")
+	flags.Var(count{&options.Candidates, 1}, "candidates", "spline: candidate positions of knots, spaced evenly among the rows (default 40)")
 	flags.Var(&meanKnots, "mean-knots", "spline: prior mean of the number of knots, which is Poisson (default 3)")
 	output.registerSampler(cmd, "of draws; probabilities of orders do not depend on it")
 	completeColumns(cmd, "value", "time")

@@ -29,15 +29,16 @@ func (a *app) predictCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "predict RUN [TABLE]",
 		Short: "Predict the rows of a table, averaged over models",
-		Long: `Predicts rows with a finished run of vti varsel, vti exact, vti rjmcmc varsel or vti hbm: those of a new
-table (CSV or Parquet), or without one those that the run was fitted to. Every posterior draw has its own model,
-so that predictions are averaged over models by their probability.
+		Long: `Predicts rows with a finished run of vti varsel, vti exact, vti rjmcmc varsel or vti hbm: the rows
+of TABLE (CSV or Parquet), or without one the rows that the run was fitted to. Every posterior draw
+has its own model, so that predictions are averaged over models by their probability.
 
-For each row it gives the expected response (for a response of two values the probability of the second), an
-interval that says how well that expectation is known, and an interval that holds a new response. The table needs
-the columns of all predictors. Labels that the run has not seen are an error that says where they stand; numbers
-out of the range seen are noted. With vti hbm rows of groups that the run has seen have their effects, and those of
-new groups vary as groups do. If the table has the response as well, predictions are compared with it.
+Each row gets the expected response (for a binary response, the probability of the second value),
+its interval, and a prediction interval for a new response. The table needs the columns of all
+predictors. Labels that the run has not seen are errors, with their position; numbers outside the
+observed range are noted. With vti hbm, groups that the run has seen keep their effects, and effects
+of new groups are drawn from the distribution of groups. If the table has the response, predictions
+are compared with it.
 
 The predictions of all rows are written to ` + predictionsFile + ` in the directory of the run, or to --out.`,
 		Example: `  vti predict runs/varsel-20260131-120000 new.csv
@@ -54,8 +55,8 @@ The predictions of all rows are written to ` + predictionsFile + ` in the direct
 	flags.StringVarP(&f.out, "out", "o", "", "`file` of the predictions as CSV (default "+predictionsFile+" in the run directory)")
 	flags.StringVar(&f.draws, "draws", "", "`file` for the draws of every row as Parquet: expected values and new responses")
 	flags.Float64Var(&f.level, "level", 0.95, "`probability` of the intervals")
-	flags.Uint64Var(&f.seed, "seed", 0, "root of all randomness of new responses")
-	flags.BoolVar(&f.json, "json", false, "print one JSON object on standard output and nothing else there")
+	flags.Uint64Var(&f.seed, "seed", 0, "random seed of new responses")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object on standard output, and nothing else")
 	return cmd
 }
 

@@ -19,14 +19,14 @@ func (a *app) reportCommand() *cobra.Command {
 	var open bool
 	cmd := &cobra.Command{
 		Use:   "report RUN...",
-		Short: "Make a page of a run, or of several side by side, to send to a colleague",
-		Long: `Makes one HTML file from the directory of a finished run: the answer in three sentences, what to think
-of it and what to do next, then pictures and tables, and how the answer was earned. The file needs
-nothing else: no network, and no JavaScript but for sorting and filtering.
+		Short: "Write the HTML report of a run, or of several side by side",
+		Long: `Writes one HTML file from the directory of a finished run: the answer in three sentences, its
+verdict and what to do next, pictures and tables, and how the verdict was reached. The file is
+self-contained: it needs no network, and JavaScript only for sorting and filtering.
 
-Every run writes it as report.html when it ends, with the pictures as SVG and PNG in figures/. Of
-several runs about the same table it sets the answers side by side. Of a study, named by its plan, it
-shows how tasks ended, what they took, and how probabilities are spread.`,
+Every run writes it as report.html when it ends, with the pictures as SVG and PNG in figures/. Given
+several runs on the same table, the report sets their answers side by side. Given the plan of a
+study, it shows how tasks ended, their cost, and the distribution of probabilities.`,
 		Example: `  vti report runs/varsel-20260131-120000 --open
   vti report eqtl.toml
   vti report runs/exact-20260131-120000 runs/varsel-20260131-120500 --out both.html`,

@@ -11,7 +11,7 @@ import (
 func (a *app) rjmcmcCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "rjmcmc",
-		Short:   "Reversible-jump MCMC on the same problems",
+		Short:   "Solve the same problems by reversible-jump MCMC",
 		Example: "  vti rjmcmc varsel testdata/diabetes.csv --target y",
 	}
 	return group(cmd, a.rjmcmcVarselCommand(), a.rjmcmcDagCommand(), a.rjmcmcMixtureCommand())
@@ -29,11 +29,11 @@ func (f *chainFlags) register(cmd *cobra.Command) {
 	*f = chainFlags{chains: rjmcmc.DefaultChains, iterations: rjmcmc.DefaultIterations, burnIn: rjmcmc.DefaultBurnIn, thin: rjmcmc.DefaultThin, temperatures: 1}
 	flags := cmd.Flags()
 	flagGroup(cmd, chainsGroup, func() {
-		flags.Var(count{&f.chains, 2}, "chains", "chains, which run side by side")
+		flags.Var(count{&f.chains, 2}, "chains", "number of chains")
 		flags.Var(count{&f.iterations, 1}, "iterations", "iterations of every chain after burn-in")
-		flags.Var(count{&f.burnIn, 0}, "burn-in", "iterations that adapt the proposals and are thrown away")
+		flags.Var(count{&f.burnIn, 0}, "burn-in", "burn-in iterations, which adapt the proposals and are discarded")
 		flags.Var(count{&f.thin, 1}, "thin", "thinning: keep every k-th iteration, with k the `number`")
-		flags.Var(count{&f.temperatures, 1}, "temperatures", "copies of each chain, which sample flatter posteriors and exchange states with it: for posteriors with several modes")
+		flags.Var(count{&f.temperatures, 1}, "temperatures", "tempered copies of each chain, which exchange states: for posteriors with several modes")
 	})
 }
 

@@ -37,20 +37,22 @@ func (a *app) rjmcmcMixtureCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mixture TABLE --column COLUMN",
 		Short: "Count the components of a mixture by general reversible-jump MCMC",
-		Long: `Samples the posterior of vti mixture, of normal components of one column, by the reversible-jump MCMC
-that other problems have: chains over unbounded coordinates that know nothing of mixtures, on the
-density that the engine works with too. They check vti mixture, with which they share no sampler, and
-show what samplers gain that split and merge components: vti compare sets the two side by side.
+		Long: `Samples the posterior of vti mixture, for normal components of one column, by the general
+reversible-jump MCMC of the other commands: chains over unbounded coordinates, with no moves
+specific to mixtures, on the density that the engine also uses. They check vti mixture, with which
+they share no sampler, and show how much split and merge moves gain; vti compare sets the two side
+by side.
 
-The verdict is that of R-hat and effective draws of the log density, of the number of components, and
-of whether it is any of those with probability from 0.001:
+The verdict rests on R-hat and effective draws of the log density, of the number of components, and
+of the indicator of each number with a probability of at least 0.001:
 
   trusted    R-hat up to 1.01, 400 effective draws and as many changes of the number of components
   doubtful   R-hat up to 1.1
-  failed     the chains have not found the same posterior (exit status 3)
+failed the chains do not agree on one posterior (exit status 3)
 
-As with vti mixture it is at best doubtful where the largest number allowed is probable. Such chains
-need many --iterations; --max-components leaves out numbers that they otherwise spend time on.`,
+As with vti mixture, the verdict is at best doubtful if the largest number allowed is probable.
+These chains need many --iterations; --max-components excludes numbers on which they would otherwise
+spend time.`,
 		Example: `  vti rjmcmc mixture galaxies.csv --column velocity --max-components 8
   vti rjmcmc mixture galaxies.csv --column velocity --iterations 20000 --temperatures 4`,
 		Args:              tableArgument,

@@ -50,12 +50,12 @@ func (a *app) rjmcmcVarselCommand() *cobra.Command {
 		Use:   "varsel TABLE --target COLUMN",
 		Short: "Select variables by reversible-jump MCMC",
 		Long: `Samples the same posterior as vti varsel by reversible-jump MCMC: chains that add, remove and swap
-predictors and move the coefficients. Nothing is approximated but by the length of the chains,
-which R-hat and the effective sample size judge:
+predictors and move the coefficients. The only error is from the finite length of the chains, which
+R-hat and the effective sample size measure:
 
   trusted    R-hat up to 1.01 and 400 effective draws, for every predictor and the log density
   doubtful   R-hat up to 1.1
-  failed     the chains have not found the same posterior (exit status 3)`,
+failed the chains do not agree on one posterior (exit status 3)`,
 		Example: `  vti rjmcmc varsel testdata/diabetes.csv --target y
   vti rjmcmc varsel testdata/diabetes.csv --target y --start null --start bmi,ltg
   vti rjmcmc varsel testdata/prostate.csv --target lpsa --likelihood robust --temperatures 12

@@ -137,7 +137,7 @@ one, with the parameters averaged over models, and says whether its own answer c
 			return cmd.Help()
 		},
 	}
-	root.PersistentFlags().BoolVar(&a.stack, "stack", false, "print the stack after a defect")
+	root.PersistentFlags().BoolVar(&a.stack, "stack", false, "print the stack trace after an internal error")
 	root.SetVersionTemplate(versionText())
 	root.AddGroup(&cobra.Group{ID: answerGroup, Title: "Answer a question about a table:"}, &cobra.Group{ID: useGroup, Title: "Use an answer:"}, &cobra.Group{ID: checkGroup, Title: "Check and compare answers:"})
 	add := func(group string, commands ...*cobra.Command) {

@@ -26,13 +26,13 @@ func (a *app) showCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show RUN",
 		Short: "Print the answer of a finished run again",
-		Long: `Prints what a finished run printed, from its directory. The priors are printed if the table that it analysed is
-still there and has not changed.`,
+		Long: `Prints the answer of a finished run again, from its directory. The priors are printed if the table
+that it analysed still exists and has not changed.`,
 		Example: `  vti show runs/varsel-20260131-120000`,
 		Args:    oneRun,
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.show(cmd.Context(), args[0], asJSON) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object on standard output and nothing else there")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object on standard output, and nothing else")
 	return cmd
 }
 
@@ -144,7 +144,7 @@ func (a *app) runsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "runs [DIRECTORY]",
 		Short: "List the runs in a directory",
-		Long:  `Lists the run directories in runs/, or in another directory, the newest first.`,
+		Long:  `Lists the run directories in runs/, or in another directory, newest first.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return fmt.Errorf("expected at most one directory, found %d arguments (see %s --help)", len(args), cmd.CommandPath())
@@ -159,7 +159,7 @@ func (a *app) runsCommand() *cobra.Command {
 			return a.listRuns(dir, asJSON)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object on standard output and nothing else there")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object on standard output, and nothing else")
 	return cmd
 }
 

@@ -17,7 +17,7 @@ import (
 func (a *app) simulateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "simulate",
-		Short:   "Make up data sets whose truth is known",
+		Short:   "Simulate data sets with known truth",
 		Example: "  vti simulate varsel --predictors 1000 --out data.csv",
 	}
 	return group(cmd, a.simulateVarselCommand(), a.simulateDagCommand(), a.simulateEQTLCommand())
@@ -41,7 +41,7 @@ func (a *app) simulateVarselCommand() *cobra.Command {
 		Short: "Simulate a table for variable selection",
 		Long: `Writes a table (CSV, response y) and prints which predictors matter in it. The same flags give the same file.
 
-  ar1    few effects, of absolute size from 1 down to 0.3 and with random signs, at random places
+ar1 few effects, of absolute size from 1 down to 0.3 and with random signs, at random positions
          among normal predictors whose neighbours correlate, and a normal response, or that of
          another --likelihood
   paper  the robust design of Davies et al. (2025): a column of ones x0, each predictor in with
@@ -65,7 +65,7 @@ func (a *app) simulateVarselCommand() *cobra.Command {
 	flags.Var(&noise, "noise", "ar1: standard deviation of the noise (default 1), or noise scale of a robust or student response")
 	flags.Var(parsed[likelihood.Kind]{&s.Likelihood, likelihood.Parse}, "likelihood", "ar1: response: gaussian, robust, student, logistic or poisson")
 	flags.Var(parsed[varsel.Misspecification]{&s.Misspecification, varsel.ParseMisspecification}, "misspecification", "paper: none, medium or high")
-	flags.Uint64Var(&s.Seed, "seed", 0, "root of all randomness")
+	flags.Uint64Var(&s.Seed, "seed", 0, "random seed")
 	flags.StringVarP(&out, "out", "o", "", "`file` to write (required); - for standard output")
 	flags.BoolVar(&asJSON, "json", false, "print the effects as JSON")
 	completeWith(cmd, "design", "ar1", "paper")

@@ -30,7 +30,7 @@ func (a *app) simulateDagCommand() *cobra.Command {
 	s.Mechanism = dag.MLP
 	cmd := &cobra.Command{
 		Use:   "dag --out FILE --truth FILE",
-		Short: "Make up a table for graph discovery",
+		Short: "Simulate a table for graph discovery",
 		Long: `Writes a table (CSV) and the adjacency matrix of the graph behind it, as vti dag --truth reads it. The same
 flags give the same files, and fewer rows are the first ones of more.
 
@@ -69,7 +69,7 @@ along it with a given probability, mechanisms whose weights are uniform on ±[0.
 	flags.Var(count{&s.Hidden, 1}, "hidden", "mlp: hidden units of a node (default 10)")
 	flags.BoolVar(&s.Bias, "bias", false, "mlp: biases in hidden and output units")
 	flags.Var(&noise, "noise", "standard deviation of the noise (default 1)")
-	flags.Uint64Var(&s.Seed, "seed", 0, "root of all randomness")
+	flags.Uint64Var(&s.Seed, "seed", 0, "random seed")
 	flags.StringVarP(&out, "out", "o", "", "`file` for the table (required)")
 	flags.StringVar(&truth, "truth", "", "`file` for the adjacency matrix (required)")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")

@@ -17,7 +17,7 @@ func (a *app) simulateEQTLCommand() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "eqtl --out DIRECTORY",
-		Short: "Make up expressions of genes and the markers near them",
+		Short: "Simulate gene expressions and nearby markers",
 		Long: `Writes expression.csv, a row a person with a column for every gene and every marker (SNP, 0 to 2
 alleles, neighbours correlate); nearby.csv, the pairs of genes and markers near them; and truth.csv,
 the markers that matter. Two genes in five have one or two. The same flags give the same files.`,
@@ -43,7 +43,7 @@ the markers that matter. Two genes in five have one or two. The same flags give 
 	flags.Var(count{&e.Genes, 1}, "genes", "genes (default 2000)")
 	flags.Var(count{&e.People, 3}, "people", "rows (default 150)")
 	flags.Var(count{&e.Nearby, 2}, "nearby", "markers near a gene, an even number (default 8)")
-	flags.Uint64Var(&e.Seed, "seed", 0, "root of all randomness")
+	flags.Uint64Var(&e.Seed, "seed", 0, "random seed")
 	flags.StringVarP(&out, "out", "o", "", "`directory` for the three files (required)")
 	return cmd
 }

@@ -22,8 +22,8 @@ func (a *app) studyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "study",
 		Short: "Run a command thousands of times, here or on a cluster",
-		Long: `Runs a command of vti on many tables, with every combination of some flags, from several seeds. What
-to run is in a plan, a small TOML file:
+		Long: `Runs a command of vti on many tables, with every combination of some flags, from several seeds. A
+plan, a small TOML file, says what to run:
 
   command = "exact"
   seed = 1
@@ -34,8 +34,8 @@ to run is in a plan, a small TOML file:
   [grid]
   prior-sd = [0.5, 1.5]
 
-Each task works in a directory of its own and ends by an atomic rename. A study that was stopped or
-killed goes on when the same command is given again, on any machine that sees the same folder.
+Each task works in its own directory and ends with an atomic rename. To resume a study that was
+stopped or killed, repeat the command, on any machine that sees the same folder.
 
 Tables are files (patterns; folders named key=value become settings), columns of one file
 (responses, and the pairs of responses and predictors), or simulated ([simulate] with problem,
@@ -115,9 +115,9 @@ func (a *app) studyPlanCommand() *cobra.Command {
 	var asJSON, noPilot bool
 	cmd := &cobra.Command{
 		Use:   "plan PLAN",
-		Short: "Say what a study would run, and what it would cost",
-		Long: `Lists the first tasks of a plan, and estimates time and memory from three pilot tasks: the first, the
-middle and the last one. Their answers stay.`,
+		Short: "List the tasks of a study and estimate their cost",
+		Long: `Lists the first tasks of a plan, and estimates time and memory from three pilot tasks: the first,
+the middle and the last one. Their answers are kept.`,
 		Example: "  vti study plan eqtl.toml",
 		Args:    planArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -21,14 +21,14 @@ func (a *app) studyCollectCommand() *cobra.Command {
 	var asJSON, quiet bool
 	cmd := &cobra.Command{
 		Use:   "collect PLAN --out FILE",
-		Short: "Gather the answers of a study in Parquet files",
+		Short: "Collect the answers of a study in Parquet files",
 		Long: `Writes a Parquet file with one row a task: its settings, whether it is done, failed or missing, the
-verdict, and every scalar of its answer. Lists of an answer become files of their own beside it,
-with the settings of the task in every row: results.inclusion.parquet, results.models.parquet,
+verdict, and every scalar of its answer. Lists of an answer are written to separate files next to
+it, with the settings of the task in every row: results.inclusion.parquet, results.models.parquet,
 results.edges.parquet and so on. Times are in results.costs.parquet.
 
-It can be called while tasks run. The same answers give the same bytes, wherever they were
-computed; only the costs differ.`,
+It can be run while tasks are running. The same answers give the same bytes wherever they were
+computed, except for the costs.`,
 		Example: "  vti study collect eqtl.toml --out results.parquet",
 		Args:    planArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -16,13 +16,13 @@ func (a *app) studyDiscoveriesCommand() *cobra.Command {
 	var level float64
 	cmd := &cobra.Command{
 		Use:   "discoveries FILE",
-		Short: "List what was found over all responses, by its false discovery rate",
-		Long: `Reads the inclusion probabilities of a study of responses, as vti study collect writes them, and lists
-the most probable pairs of a response and a predictor, as many as keep the expected share of false
-ones below --fdr. That share is the mean of one minus the probability of those listed: it is right
-as far as the prior probability of a predictor is.
+		Short: "List discoveries over all responses at a false discovery rate",
+		Long: `Reads the inclusion probabilities of a study of responses, as vti study collect writes them, and
+lists the most probable pairs of a response and a predictor, as many as keep the expected false
+discovery rate below --fdr. That rate is the mean of one minus the probability over the pairs
+listed; it is right if the prior probability of a predictor is.
 
-With --truth, for simulated tables, the observed share stands beside it.`,
+With --truth, for simulated tables, the observed rate is printed too.`,
 		Example: "  vti study discoveries results.inclusion.parquet --fdr 0.05 --truth truth.csv --out found",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {

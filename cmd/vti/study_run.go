@@ -28,12 +28,12 @@ func (a *app) studyRunCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run PLAN",
 		Short: "Run the tasks of a study that are not done",
-		Long: `Runs tasks, several at a time, each as a process of its own. A task that crashes is started again twice
-from another stream of seeds, one that was killed twice from the same. One that fails is reported
-and kept as failed, and run again only with --failed.
+		Long: `Runs tasks in parallel, each as a process of its own. A task that crashes is restarted up to twice
+with other random seeds; a task that was killed is restarted up to twice with the same seed. A task
+that fails is reported and recorded as failed, and is run again only with --failed.
 
-In an array job the index comes from SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX: that of a task, or
-with --shards N that of a shard.`,
+In an array job SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX is the index of the task or, with
+--shards N, of the shard.`,
 		Example: `  vti study run eqtl.toml --jobs 4
   vti study run eqtl.toml --index 17
   vti study run eqtl.toml --shard 0/40`,
@@ -52,10 +52,10 @@ with --shards N that of a shard.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(count{&f.jobs, 1}, "jobs", "processes at a time (default as many as there are cores, and memory by the pilot tasks)")
+	flags.Var(count{&f.jobs, 1}, "jobs", "number of parallel processes (default the number of cores, or fewer if memory requires it by the pilot tasks)")
 	flags.IntVar(&f.index, "index", 0, "run only one task, from 0")
-	flags.StringVar(&f.shard, "shard", "", "run every N-th task from task I on, as `I/N`")
-	flags.Var(count{&f.shards, 1}, "shards", "run the shard, of so many, whose index the scheduler gives")
+	flags.StringVar(&f.shard, "shard", "", "run every N-th task starting at task I, as `I/N`")
+	flags.Var(count{&f.shards, 1}, "shards", "number of shards; the scheduler gives the index of this one")
 	flags.BoolVar(&f.failed, "failed", false, "run failed tasks again")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
 	cmd.MarkFlagsMutuallyExclusive("index", "shard", "shards")

@@ -20,15 +20,15 @@ func (a *app) studySubmitCommand() *cobra.Command {
 	var memoryMiB int
 	cmd := &cobra.Command{
 		Use:   "submit PLAN --slurm|--kubernetes",
-		Short: "Hand a study to a cluster, as an array job",
-		Long: `With --slurm writes the script of an array job and gives it to sbatch. An element of the array takes a
-chunk of the tasks; it is requeued when it is preempted, and skips what is done. Submitted again, a
-study asks only for the chunks that are not done.
+		Short: "Submit a study to a cluster, as an array job",
+		Long: `With --slurm it writes the script of an array job and passes it to sbatch. Each element of the array
+runs a chunk of the tasks; it is requeued when it is preempted, and skips finished tasks. Submitting
+a study again requests only the unfinished chunks.
 
-With --kubernetes writes the manifest of an Indexed Job and a container file with the static binary
-alone, and says how to apply them. The volume claim holds the folder of the plan.
+With --kubernetes it writes the manifest of an Indexed Job and a container file with only the static
+binary, and explains how to apply them. The volume claim holds the folder of the plan.
 
-Chunks, memory and time are what three pilot tasks suggest, which run here if they have not.`,
+Chunks, memory and time are estimated from three pilot tasks, which run here if they have not yet.`,
 		Example: `  vti study submit eqtl.toml --slurm --sbatch=--partition=long --running 200
   vti study submit eqtl.toml --slurm --print
   vti study submit eqtl.toml --kubernetes --claim studies --image registry.example/vti:1`,
@@ -67,7 +67,7 @@ Chunks, memory and time are what three pilot tasks suggest, which run here if th
 	flags.Var(count{&s.Cores, 1}, "cpus", "processors of an element, each for one task at a time (default 1)")
 	flags.Var(count{&memoryMiB, 1}, "mem", "memory of an element in MiB (default by the pilot tasks)")
 	flags.DurationVar(&s.Time, "time", 0, "longest `time` of an element, such as 2h30m (default by the pilot tasks)")
-	flags.Var(count{&s.Running, 1}, "running", "elements that run at a time (default no bound)")
+	flags.Var(count{&s.Running, 1}, "running", "largest number of elements that run at a time (default unlimited)")
 	flags.StringArrayVar(&s.Options, "sbatch", nil, "`option` for sbatch, such as --partition=long; may be repeated")
 	flags.StringVar(&s.Claim, "claim", "study", "Kubernetes: `name` of the volume claim that holds the folder of the plan")
 	flags.StringVar(&s.Image, "image", "vti:"+vti.Version, "Kubernetes: `name` of the container image")

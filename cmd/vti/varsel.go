@@ -40,8 +40,8 @@ func (f *varselFlags) register(cmd *cobra.Command) {
 // registerFrom registers the flags of a run that begins with a network.
 func (f *varselFlags) registerFrom(cmd *cobra.Command) {
 	flagGroup(cmd, "Amortized start", func() {
-		cmd.Flags().StringVar(&f.from, "from", "", "begin with the network in `file`, which vti amortize varsel has trained for such tables")
-		cmd.Flags().BoolVar(&f.fromOnly, "from-only", false, "certify what the network says and train no further, however doubtful")
+		cmd.Flags().StringVar(&f.from, "from", "", "start from the network in `file`, trained by vti amortize varsel for tables of this kind")
+		cmd.Flags().BoolVar(&f.fromOnly, "from-only", false, "certify the network's answer without further training, even if it is doubtful")
 	})
 }
 
@@ -72,20 +72,21 @@ func (a *app) varselCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "varsel TABLE --target COLUMN",
 		Short: "Select variables: train, certify, and say which predictors matter",
-		Long: `Selects the predictors of a table (CSV or Parquet, with a header row) by variational inference.
+		Long: `Selects the predictors of a table (CSV or Parquet, with a header row).
 
-Every column but the target is a predictor that a model may use or not; columns of text become
-groups of indicators that enter together. One network learns the coefficients of all models at
-once, together with the probability of each model. The answer is then corrected and judged by
-importance weighting, and comes with a verdict:
+Every column but the target is a predictor that a model may include or not; text columns become
+groups of indicators that enter together. If the evidence of each model has a closed form or can be
+estimated separately, these are summed; otherwise one network learns the coefficients of all models
+together with the probability of each. Importance weights then correct and judge the answer, which
+comes with a verdict:
 
   trusted    the corrected probabilities hold to within their standard errors
   doubtful   they may hold, but the computation does not show it
   failed     do not use them (exit status 3)
 
 Everything is kept in a run directory: the settings (run.json), the answer (result.json and CSV
-tables), posterior draws (draws.parquet, draws.csv), and the state of training (posterior.vti), from which a run that
-was stopped or killed goes on with --resume.`,
+tables), posterior draws (draws.parquet, draws.csv), and the state of training (posterior.vti), from
+which --resume continues a run that was stopped or killed.`,
 		Example: `  vti varsel testdata/diabetes.csv --target y
   vti varsel testdata/prostate.csv --formula "lpsa ~ poly(lcavol, 2) + lweight*svi"
   vti varsel testdata/pima.csv --target type --exclude train --likelihood logistic
