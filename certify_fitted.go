@@ -105,7 +105,7 @@ func (x *modelMasses) weighFitted(ctx context.Context, of items, cfg CertifyConf
 		if cfg.enough(c) && !cfg.glance {
 			difference := x.againstChains(of, c, chains.Models, sets)
 			if c.Confirmed = difference == ""; !c.Confirmed {
-				c.lower(Doubtful, "chains over models did not confirm it: %s", difference)
+				c.lower(Doubtful, "chains over models did not confirm the answer: %s", difference)
 			}
 		}
 		if cfg.enough(c) {
@@ -329,7 +329,7 @@ func (x *modelMasses) againstChains(of items, weights *Certificate, chains *rjmc
 	byWeights, weightsSE := weights.Frequencies(n, members)
 	for i, p := range byChains {
 		if chainsSE[i] > chainsError {
-			return fmt.Sprintf("their probability of an outcome is known to ± %.2g only", chainsSE[i])
+			return fmt.Sprintf("their probability of an outcome has a standard error of %.2g", chainsSE[i])
 		}
 		if difference := math.Abs(p - byWeights[i]); difference > agreeingOutcome+agreeingErrors*math.Hypot(chainsSE[i], weightsSE[i]) {
 			return fmt.Sprintf("the probabilities of an outcome differ by %.2g", difference)

@@ -201,7 +201,7 @@ func (w *modelWeights) conditionals(ctx context.Context, ofDraws []float64) (*co
 // some. The masses of different models are known, so their sum is a lower bound of the evidence.
 func (w *modelWeights) judgeMissed(c *Certificate) error {
 	if nats, certain := w.above(c); certain {
-		c.lower(Doubtful, "%s %s %.3g times the evidence that the weights of draws of q(m) come to", english.Count(len(w.codes), "model"), english.Form(len(w.codes), "holds", "hold"), math.Exp(nats))
+		c.lower(Doubtful, "%s %s %.3g times the evidence estimated by weights of draws of q(m)", english.Count(len(w.codes), "model"), english.Form(len(w.codes), "holds", "hold"), math.Exp(nats))
 		return nil
 	}
 	drawn := make([]bool, len(w.codes))

@@ -18,7 +18,7 @@ func (c *Certificate) judgeUnseen(w witnesses) error {
 	}
 	if share := w.unseen(logWeight, c.LogEvidence); !(share <= verdict.DoubtfulMissed) {
 		c.unseen = true
-		c.lower(Doubtful, "earlier draws found %.2g of the posterior where hardly any draw falls now", share)
+		c.lower(Doubtful, "earlier draws found %.2g of the posterior in regions where hardly any draws fall now", share)
 	}
 	return nil
 }

@@ -113,7 +113,7 @@ func (s *solver) births(ctx context.Context) error {
 			return s.stopped(err)
 		}
 	}
-	s.say(s.plan.Why, "chains over models whose members come and go by their odds")
+	s.say(s.plan.Why, "birth-death chains over models")
 	cfg := s.cfg.Certify
 	cfg.stream, cfg.keepModels = "births", s.cfg.Untrained
 	limited, cancel := s.limited(ctx, birthShare)
@@ -134,7 +134,7 @@ func (s *solver) births(ctx context.Context) error {
 		return s.begin(glancing, Refining, "that failed ("+err.Error()+")", "weights over models")
 	}
 	if missed := missedByChains(s.last, c); missed != "" {
-		c.lower(Doubtful, "chains of births and deaths missed what weights have: %s", missed)
+		c.lower(Doubtful, "birth-death chains missed what weights found: %s", missed)
 	}
 	s.report(c, true)
 	if s.best, s.last = c, c; c.Verdict == Trusted {
@@ -166,7 +166,7 @@ func (s *solver) afterSum(now SolveRound) error {
 	case !s.best.Complete || s.cfg.Fit.Begin != nil || now.Divergence <= closeDivergence || s.plan.Unhelpful > 0 || s.exhausted() || s.late():
 		return s.begin(finished, s.plan.Work, "no more is needed", fmt.Sprintf("the sum over %s", english.Count(s.best.ModelsChecked, "model")))
 	}
-	return s.trainNext(fmt.Sprintf("the answer is there, and q is %.1f nats from it", now.Divergence))
+	return s.trainNext(fmt.Sprintf("the answer is known, and q differs from it by %.1f nats", now.Divergence))
 }
 
 // next decides what is next after a glance, with the masses of models if it went over models alone.
@@ -283,7 +283,7 @@ func (s *solver) certify(ctx context.Context) error {
 	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 		if c, err = s.best, nil; c == nil {
 			c = s.last
-			c.lower(Doubtful, "the time was over before there was a certificate of more draws")
+			c.lower(Doubtful, "time ran out before a certificate of more draws")
 		}
 		s.plan.Last = true
 	}

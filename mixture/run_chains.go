@@ -36,7 +36,7 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	j.Size(s.jumping.ess, chains.Draws())
 	j.Event(s.jumping.largest(), "a number of components'")
 	if changes := changesOf(chains); changes < verdict.DoubtfulESS && problem.Options.MaxComponents > 1 {
-		j.Lower(vti.Doubtful, "the number of components changed only %s from one draw of a chain to the next: how probable others are is not shown", english.Count(changes, "time"))
+		j.Lower(vti.Doubtful, "the number of components changed only %s from one draw of a chain to the next: the probabilities of other numbers are not resolved", english.Count(changes, "time"))
 	}
 	s.judgeQuestion(j)
 	missing := Number(math.NaN())
