@@ -25,11 +25,11 @@ const (
 )
 
 // check compares a certificate by weights, which again makes once more, with tempered chains, which
-// know nothing of q, and returns the one to believe. Two methods that agree earn trust for the more
-// precise of them. Chains alone never do: that they mix shows only that they mix among the models
-// that they have found. Agreement of probabilities and moments leaves room for a small mode that
-// weights have missed; draws of the chains themselves do not. Where there is one, weights are made
-// once more with proposals there.
+// do not depend on q, and returns the one to believe. Agreement of two methods justifies trust in
+// the more precise of them. Chains alone never do: that they mix shows only that they mix among the
+// models that they have found. Agreement of probabilities and moments leaves room for a small mode
+// that weights have missed; draws of the chains themselves do not. Where there is one, weights are
+// made once more with proposals there.
 func check(ctx context.Context, e *evaluator, weights *Certificate, cfg CertifyConfig, again func(CertifyConfig) (*Certificate, error)) (*Certificate, error) {
 	c := &confirmation{e: e, weights: weights, cfg: cfg, again: again}
 	if cfg.Short && weights.Verdict == Trusted {

@@ -12,9 +12,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// BirthDeathTarget is an ExactTarget whose members come and go by a process that knows the odds of
-// every one of them at each step. Where models are few items among thousands that can stand in for
-// each other, no distribution that weights could come from is near the posterior, and chains that
+// BirthDeathTarget is an ExactTarget with a birth-death process over models that knows the odds of
+// every member at each step. Where models are few items among thousands that can stand in for each
+// other, no distribution that weights could come from is near the posterior, and chains that
 // propose one item at a time hardly move.
 type BirthDeathTarget interface {
 	ExactTarget

@@ -30,10 +30,10 @@ const (
 	fewestConditionals = 128
 )
 
-// modelReference is r(m), which models to be weighed are drawn from.
+// modelReference is r(m), which models to be weighted are drawn from.
 type modelReference interface {
 	// draw draws some models, of which the first near ones come from q(m) itself. A code that is
-	// nil is a draw of none, and weighs nothing.
+	// nil is a draw of none, and has weight 0.
 	draw(random *rand.Rand) (codes [][]int32, near int, err error)
 	// logProb is log r(m).
 	logProb(codes [][]int32) ([]float64, error)

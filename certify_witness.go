@@ -23,7 +23,7 @@ func (c *Certificate) judgeUnseen(w witnesses) error {
 	return nil
 }
 
-// mostCompared is the number of draws of chains that are weighed. Chosen by hand: a share of
+// mostCompared is the number of draws of chains that are weighted. Chosen by hand: a share of
 // DoubtfulMissed is then 20 of them.
 const mostCompared = 4096
 

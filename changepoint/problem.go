@@ -14,7 +14,7 @@ import (
 
 // Problem is a series or a set of events with its priors.
 type Problem struct {
-	// Options are those asked for, with defaults.
+	// Options are the caller's, with defaults filled in.
 	Options Options
 	// Path is the file of the table.
 	Path string

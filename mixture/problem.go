@@ -14,7 +14,7 @@ import (
 // Problem is a column of values with the priors of its mixture, or several columns. On the working
 // scale midranges are 0 and ranges 1; counts stay what they are.
 type Problem struct {
-	// Options are those asked for, with defaults.
+	// Options are the caller's, with defaults filled in.
 	Options Options
 	// Path is the file of the table.
 	Path string

@@ -14,7 +14,7 @@ import (
 
 // Problem is a response with the columns of the largest model, and the evidence of every model.
 type Problem struct {
-	// Options are those asked for, with defaults.
+	// Options are the caller's, with defaults filled in.
 	Options Options
 	// Path is the file of the table.
 	Path string
