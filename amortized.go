@@ -87,7 +87,7 @@ func (a *Amortized) Steps() int { return a.step }
 // Finished reports whether all steps of the configuration are taken.
 func (a *Amortized) Finished() bool { return a.step >= a.config.Steps }
 
-// Family is that of the problems.
+// Family is the family of the problems.
 func (a *Amortized) Family() Family { return a.family }
 
 // run executes a graph over the variables, compiling it the first time its name is used.

@@ -78,7 +78,7 @@ func (a *Amortized) consider() error {
 	return a.copyWeights("", "/"+bestScope)
 }
 
-// beginBest measures the start, or what a network that goes on training had as its best.
+// beginBest measures the start, or what a network whose training continues had as its best.
 func (a *Amortized) beginBest() error {
 	scope := a.variables.InAbsPath("/" + bestScope)
 	kept := scope.GetVariable("losses")

@@ -8,7 +8,7 @@ import (
 	"github.com/transdim/vti/cosmic"
 )
 
-// Objective is what FitAmortized makes small, in the mean over data sets.
+// Objective is what FitAmortized minimises, averaged over data sets.
 type Objective int
 
 const (
@@ -70,7 +70,7 @@ type AmortizedConfig struct {
 	Checkpoint string
 	// CheckpointInterval is the longest time between checkpoints; 0 stands for 30 s.
 	CheckpointInterval time.Duration
-	// Resume goes on from the state in Checkpoint.
+	// Resume continues from the state in Checkpoint.
 	Resume bool
 }
 

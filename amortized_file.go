@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// AmortizedSettings are what the file of a network says of it: settings of the family, as JSON,
+// AmortizedSettings are the description in the file of a network: settings of the family, as JSON,
 // and the steps taken and asked for.
 type AmortizedSettings struct {
 	Family json.RawMessage `json:"family"`
@@ -32,7 +32,7 @@ type AmortizedSettings struct {
 	Taken int `json:"-"`
 }
 
-// ReadAmortized reads and verifies the file of a network and returns what it says of itself.
+// ReadAmortized reads and verifies the file of a network and returns its description.
 func ReadAmortized(path string) (*AmortizedSettings, error) {
 	info, err := ReadCheckpointInfo(path)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 //
 // When ctx is cancelled it finishes the step in progress, writes the file of the network if the
 // configuration names one, and returns the network so far together with an error that wraps
-// ctx.Err(). With Resume it goes on from there, to the bit.
+// ctx.Err(). With Resume it continues from there, to the bit.
 func FitAmortized(ctx gocontext.Context, device *gpu.Device, family Family, cfg AmortizedConfig) (*Amortized, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Verdict says how far a certified answer can be believed. Its text is "trusted", "doubtful" or
+// Verdict says how far a certified answer can be trusted. Its text is "trusted", "doubtful" or
 // "failed".
 type Verdict = verdict.Verdict
 
@@ -40,7 +40,7 @@ const (
 	// CollapsedChains: tempered chains over models and latent variables, parameters integrated out
 	// (CollapsedTarget), which annealed populations check instead of weights.
 	CollapsedChains
-	// BirthsAndDeaths: chains over models whose members come and go by their odds
+	// BirthsAndDeaths: chains over models that add and remove members by birth and death
 	// (BirthDeathTarget), which tempered chains check.
 	BirthsAndDeaths
 )
@@ -75,7 +75,7 @@ type Certificate struct {
 	// Basis is what the numbers rest on. Those of an exact sum have no errors, and no k̂: KHat is
 	// NaN.
 	Basis Basis
-	// Confirmed reports that two methods which know nothing of each other, weights and tempered
+	// Confirmed reports that two methods which are independent of each other, weights and tempered
 	// chains, agree within their errors on evidences, probabilities, means and standard deviations.
 	Confirmed bool
 	// RHat is the largest R-hat of tempered chains if the certificate rests on them, and 0 if it
@@ -90,16 +90,16 @@ type Certificate struct {
 	// together. ESS is the effective number of the Draws.
 	KHat, ESS float64
 	Draws     int
-	// ModelsChecked is the number of models that were weighed: all that the prior does not exclude,
-	// or in an incomplete certificate all that were drawn.
+	// ModelsChecked is the number of models that were weighted: all that the prior does not
+	// exclude, or in an incomplete certificate all that were drawn.
 	ModelsChecked int
-	// Complete reports whether Models are all of the space, each weighed on its own. Otherwise
-	// models were drawn from q(m) and weighed jointly, or Basis is ExactSum and Models are the most
-	// probable ones.
+	// Complete reports whether Models are all of the space, each weighted on its own. Otherwise
+	// models were drawn from q(m) and weighted jointly, or Basis is ExactSum and Models are the
+	// most probable ones.
 	Complete bool
 	// LogEvidence is log Σ_m p(m) Z_m with its standard error, in nats.
 	LogEvidence, LogEvidenceSE float64
-	// NonFinite counts draws whose density was not finite; they weigh nothing.
+	// NonFinite counts draws whose density was not finite; they have weight 0.
 	NonFinite int
 	// Models are the estimates by model, the most probable first.
 	Models []ModelEstimate
@@ -145,9 +145,9 @@ type ModelEstimate struct {
 	Draws int
 }
 
-// Resolved reports whether LogEvidence is known to within its error: it is not where the Pareto
-// shape of its weights is larger than so few draws allow, or where its error is above a nat.
-// Improbable models get few draws, and their estimates may be off by any amount.
+// Resolved reports whether LogEvidence is known to within its error. It is not if the Pareto shape
+// of its weights is too large for its number of draws, or if its error is above a nat. Improbable
+// models get few draws, and their estimates may be off by any amount.
 func (m ModelEstimate) Resolved() bool {
 	return finite(m.LogEvidence) && m.LogEvidenceSE <= 1 && !(m.KHat > psis.ReliableFor(m.Draws))
 }
@@ -272,8 +272,8 @@ func (c *Certificate) weighted() *WeightedSample {
 
 // leastSE is the standard error that a probability has even if no draw, or every draw, satisfies
 // the event: the posterior standard deviation, under a uniform prior, of a probability after as
-// many failures as there are effective draws. It is 0 where every model was weighed on its own, and
-// in other exact sums what models that are not listed can add.
+// many failures as there are effective draws. It is 0 where every model was weighted on its own,
+// and in other exact sums what models that are not listed can add.
 func (c *Certificate) leastSE() float64 {
 	if c.listed() {
 		return c.unlisted

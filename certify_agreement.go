@@ -25,11 +25,11 @@ const (
 )
 
 // check compares a certificate by weights, which again makes once more, with tempered chains, which
-// know nothing of q, and returns the one to believe. Two methods that agree earn trust for the more
-// precise of them. Chains alone never do: that they mix shows only that they mix among the models
-// that they have found. Agreement of probabilities and moments leaves room for a small mode that
-// weights have missed; draws of the chains themselves do not. Where there is one, weights are made
-// once more with proposals there.
+// do not depend on q, and returns the one to believe. Agreement of two methods justifies trust in
+// the more precise of them. Chains alone never do: that they mix shows only that they mix among the
+// models that they have found. Agreement of probabilities and moments leaves room for a small mode
+// that weights have missed; draws of the chains themselves do not. Where there is one, weights are
+// made once more with proposals there.
 func check(ctx context.Context, e *evaluator, weights *Certificate, cfg CertifyConfig, again func(CertifyConfig) (*Certificate, error)) (*Certificate, error) {
 	c := &confirmation{e: e, weights: weights, cfg: cfg, again: again}
 	if cfg.Short && weights.Verdict == Trusted {
@@ -42,7 +42,7 @@ func check(ctx context.Context, e *evaluator, weights *Certificate, cfg CertifyC
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		c.weights.lower(Doubtful, "chains could not check it: %v", err)
+		c.weights.lower(Doubtful, "the check by chains failed: %v", err)
 		return c.weights, nil
 	}
 	if err := c.cover(chains); err != nil {
@@ -101,7 +101,7 @@ func (c *confirmation) cover(chains *Certificate) error {
 	}
 	if share > verdict.DoubtfulMissed {
 		c.weights.unseen = true
-		c.weights.lower(Doubtful, "tempered chains found %.2g of the posterior where hardly any draw falls", share)
+		c.weights.lower(Doubtful, "tempered chains found %.2g of the posterior in regions where the weights have hardly any draws", share)
 	}
 	c.weights.witnesses.add(c.found...)
 	return nil
@@ -111,7 +111,7 @@ func (c *confirmation) cover(chains *Certificate) error {
 // found are not confirmed by chains that agree with them: these have not seen it either.
 func conclusion(sp space.Space, weights, chains *Certificate) *Certificate {
 	if missed := missedByChains(weights, chains); missed != "" {
-		weights.lower(Doubtful, "tempered chains could not check it: %s", missed)
+		weights.lower(Doubtful, "tempered chains could not check the weights: %s", missed)
 		return weights
 	}
 	difference := disagreement(sp, weights, chains)
@@ -124,7 +124,7 @@ func conclusion(sp space.Space, weights, chains *Certificate) *Certificate {
 		chains.adopt(weights)
 		return chains
 	case weights.Verdict == Trusted && chains.Verdict != Trusted:
-		weights.lower(Doubtful, "tempered chains did not confirm it: %s", chains.Reasons[0])
+		weights.lower(Doubtful, "tempered chains did not confirm the answer: %s", chains.Reasons[0])
 		return weights
 	case weights.Verdict > chains.Verdict:
 		return weights

@@ -12,9 +12,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// BirthDeathTarget is an ExactTarget whose members come and go by a process that knows the odds of
-// every one of them at each step. Where models are few items among thousands that can stand in for
-// each other, no distribution that weights could come from is near the posterior, and chains that
+// BirthDeathTarget is an ExactTarget with a birth-death process over models that knows the odds of
+// every member at each step. Where models are few items among thousands that can stand in for each
+// other, no distribution that weights could come from is near the posterior, and chains that
 // propose one item at a time hardly move.
 type BirthDeathTarget interface {
 	ExactTarget
@@ -79,14 +79,14 @@ func certifyBirths(ctx context.Context, e *evaluator, x *modelMasses, cfg Certif
 	}
 	difference := disagreement(e.target.Space(), other, c)
 	if nats, certain := x.above(c); certain {
-		c.lower(Doubtful, "the models found hold %.3g times the evidence that chains of births and deaths come to", math.Exp(nats))
+		c.lower(Doubtful, "the models found hold %.3g times the evidence estimated by birth-death chains", math.Exp(nats))
 	}
 	switch {
 	case c.Verdict != Trusted:
 	case !(other.RHat <= checkingRHat):
-		c.lower(Doubtful, "tempered chains of births and deaths, which were to check it, have not mixed (R-hat %.3g)", other.RHat)
+		c.lower(Doubtful, "the tempered birth-death chains that check the answer have not mixed (R-hat %.3g)", other.RHat)
 	case difference != "":
-		c.lower(Doubtful, "tempered chains of births and deaths did not confirm it: %s", difference)
+		c.lower(Doubtful, "tempered birth-death chains did not confirm the answer: %s", difference)
 	default:
 		c.Confirmed = true
 	}
@@ -130,7 +130,7 @@ func birthCertificate(ctx context.Context, e *evaluator, x *modelMasses, chains,
 		return nil, err
 	}
 	if !(se <= resolvedEvidence) {
-		c.lower(Doubtful, "chains of births and deaths are hardly ever in one model twice: of %s none has a probability that they resolve", english.Count(len(c.Models), "model"))
+		c.lower(Doubtful, "birth-death chains hardly ever return to a model: none of %s has a probability that they resolve", english.Count(len(c.Models), "model"))
 	}
 	return c, nil
 }

@@ -225,7 +225,7 @@ func TestSolveByBirthsAndDeaths(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			stopped := cfg
 			stopped.Status = func(text string) {
-				if strings.Contains(text, "come and go") {
+				if strings.Contains(text, "birth-death") {
 					cancel()
 				}
 			}

@@ -19,7 +19,8 @@ import (
 // CollapsedTarget is a Target whose parameters may integrate out given latent variables that are
 // discrete. Where there are many of these, as with rows that may be outliers, each likely set of
 // their values is a mode of the parameters: more than a flow can learn or chains over parameters
-// can visit. Solve then asks two methods that need no parameters, and know nothing of each other.
+// can visit. Solve then asks two methods that need no parameters, and are independent of each
+// other.
 type CollapsedTarget interface {
 	Target
 	// Collapsed is the posterior over models and latent variables; nil where there is none.

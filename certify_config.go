@@ -4,8 +4,8 @@ import "github.com/transdim/vti/shard"
 
 // CertifyConfig says how much work certification may do. The zero value is a good default.
 type CertifyConfig struct {
-	// MaxModels is the largest space whose models are weighed one by one; 0 stands for 65,536.
-	// Larger spaces are weighed jointly, with models drawn from q(m).
+	// MaxModels is the largest space whose models are weighted one by one; 0 stands for 65,536.
+	// Larger spaces are weighted jointly, with models drawn from q(m).
 	MaxModels int
 	// Draws is the number of draws spent beyond the first few of every model; 0 stands for
 	// 262,144. Chains, if it comes to them, take at most one iteration for 32 draws.

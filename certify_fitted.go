@@ -16,7 +16,7 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// How models are weighed by a distribution that is fitted to chains over models. All chosen by
+// How models are weighted by a distribution that is fitted to chains over models. All chosen by
 // hand.
 const (
 	// modelChains are run, fittedIterations after burn-in at first and as many as before in every
@@ -29,7 +29,7 @@ const (
 	fittedBatch = 1 << 12
 	fittedDraws = 1 << 16
 	fittedESS   = 10000
-	// refittedDraws are weighed to fit it again.
+	// refittedDraws are weighted to fit it again.
 	refittedDraws = 1 << 13
 	// fittedCentres of the models of chains have draws around them, which are nearShare of all.
 	fittedCentres = 1 << 10
@@ -105,7 +105,7 @@ func (x *modelMasses) weighFitted(ctx context.Context, of items, cfg CertifyConf
 		if cfg.enough(c) && !cfg.glance {
 			difference := x.againstChains(of, c, chains.Models, sets)
 			if c.Confirmed = difference == ""; !c.Confirmed {
-				c.lower(Doubtful, "chains over models did not confirm it: %s", difference)
+				c.lower(Doubtful, "chains over models did not confirm the answer: %s", difference)
 			}
 		}
 		if cfg.enough(c) {
@@ -207,9 +207,9 @@ func (x *modelMasses) runChains(ctx context.Context, of items, iterations int, l
 }
 
 // modelChains are the chains over models of an evaluator, which are the same whenever they are run:
-// they know nothing of q. They start in turn from no item, from one or a few promising items at
-// random, and from many of the most promising ones; half of them from models with
-// members that matter only together, if there are any.
+// they do not depend on q. They start in turn from no item, from one or a few promising items at
+// random, and from many of the most promising ones; half of them from models with members that
+// matter only together, if there are any.
 func (x *modelMasses) modelChains(ctx context.Context, of items) (*keptChains, error) {
 	if x.e.chains != nil {
 		return x.e.chains, nil
@@ -280,7 +280,7 @@ func (x *modelMasses) modelChains(ctx context.Context, of items) (*keptChains, e
 	return x.e.chains, err
 }
 
-// fitTo fits r(m) to the even chains, weighs some draws from it, and fits it again to these draws,
+// fitTo fits r(m) to the even chains, weights some draws from it, and fits it again to these draws,
 // taken by weight, and the chains together: draws that are independent show the share of each item
 // better than chains do (Cappé et al. 2004).
 func (x *modelMasses) fitTo(ctx context.Context, of items, chains *rjmcmc.Models, sets [][]int32, stream string) (fittedModels, error) {
@@ -329,7 +329,7 @@ func (x *modelMasses) againstChains(of items, weights *Certificate, chains *rjmc
 	byWeights, weightsSE := weights.Frequencies(n, members)
 	for i, p := range byChains {
 		if chainsSE[i] > chainsError {
-			return fmt.Sprintf("their probability of an outcome is known to ± %.2g only", chainsSE[i])
+			return fmt.Sprintf("their probability of an outcome has a standard error of %.2g", chainsSE[i])
 		}
 		if difference := math.Abs(p - byWeights[i]); difference > agreeingOutcome+agreeingErrors*math.Hypot(chainsSE[i], weightsSE[i]) {
 			return fmt.Sprintf("the probabilities of an outcome differ by %.2g", difference)

@@ -42,7 +42,7 @@ func (c *Certificate) conclude(e *evaluator) error {
 	return nil
 }
 
-// certifyJointly weighs draws (m, θ) from r(m) r(θ | m), wider versions of q(m) and q(θ | m), by
+// certifyJointly weights draws (m, θ) from r(m) r(θ | m), wider versions of q(m) and q(θ | m), by
 // p(m) η(θ | m). A model's probability is the weight of its draws; a model that r(m) never proposes
 // has none, which k̂ can only hint at.
 func certifyJointly(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate, error) {

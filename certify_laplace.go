@@ -25,10 +25,10 @@ const (
 	negligible = 1e-6
 )
 
-// propose gives those models whose weights are not reliable Laplace proposals beside the flow and
-// an upper bound of their evidence, where modes are found. Their weights so far are dropped: they
-// come from other proposals. It returns how many draws each is to have at first, none where nothing
-// new was found.
+// propose gives those models whose weights are not reliable Laplace proposals in addition to the
+// flow and an upper bound of their evidence, where modes are found. Their weights so far are
+// dropped: they come from other proposals. It returns how many draws each is to have at first, none
+// where nothing new was found.
 func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate, unreliable []int, logPrior []float64, earlier map[int][]climbStart) (allocation []int, err error) {
 	allocation = make([]int, len(models))
 	masker, ok := s.evaluator.target.Space().(space.RowMasker)

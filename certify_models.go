@@ -9,7 +9,7 @@ import (
 // certifyModels certifies a target whose evidences are known, or estimated without q: by the sum
 // over all models where they can be listed or the target makes it, else by weights over models
 // alone, which have no variance from parameters. It returns the masses of the models that it looked
-// at beside the certificate.
+// at together with the certificate.
 func certifyModels(ctx context.Context, e *evaluator, source evidences, listed bool, cfg CertifyConfig) (certificate *Certificate, x *modelMasses, err error) {
 	x = newModelMasses(e, source)
 	if listed {
@@ -32,7 +32,7 @@ func certifyModels(ctx context.Context, e *evaluator, source evidences, listed b
 }
 
 // sumStream names the random numbers of sums over all models. They are the same whenever one is
-// made: its proposals know nothing of q, so that a sum after training is the one before it. With
+// made: its proposals do not depend on q, so that a sum after training is the one before it. With
 // fresh ones an answer that was there could be lost to a round of training that only q needed.
 const sumStream = "certify/sum"
 

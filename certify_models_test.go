@@ -262,7 +262,7 @@ func TestExactWeightsFindMissedModels(t *testing.T) {
 		reasons := strings.Join(certificate.Reasons, "\n")
 		if missed {
 			require.Equal(t, vti.Doubtful, certificate.Verdict)
-			require.Contains(t, reasons, "the evidence that the weights of draws of q(m) come to")
+			require.Contains(t, reasons, "the evidence estimated by weights of draws of q(m)")
 			continue
 		}
 		require.NotContains(t, reasons, "q(m)") // few draws, but none of the models is missing

@@ -30,10 +30,10 @@ const (
 	fewestConditionals = 128
 )
 
-// modelReference is r(m), which models to be weighed are drawn from.
+// modelReference is r(m), which models to be weighted are drawn from.
 type modelReference interface {
 	// draw draws some models, of which the first near ones come from q(m) itself. A code that is
-	// nil is a draw of none, and weighs nothing.
+	// nil is a draw of none, and has weight 0.
 	draw(random *rand.Rand) (codes [][]int32, near int, err error)
 	// logProb is log r(m).
 	logProb(codes [][]int32) ([]float64, error)
@@ -201,7 +201,7 @@ func (w *modelWeights) conditionals(ctx context.Context, ofDraws []float64) (*co
 // some. The masses of different models are known, so their sum is a lower bound of the evidence.
 func (w *modelWeights) judgeMissed(c *Certificate) error {
 	if nats, certain := w.above(c); certain {
-		c.lower(Doubtful, "%s %s %.3g times the evidence that the weights of draws of q(m) come to", english.Count(len(w.codes), "model"), english.Form(len(w.codes), "holds", "hold"), math.Exp(nats))
+		c.lower(Doubtful, "%s %s %.3g times the evidence estimated by weights of draws of q(m)", english.Count(len(w.codes), "model"), english.Form(len(w.codes), "holds", "hold"), math.Exp(nats))
 		return nil
 	}
 	drawn := make([]bool, len(w.codes))

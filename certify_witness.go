@@ -18,12 +18,12 @@ func (c *Certificate) judgeUnseen(w witnesses) error {
 	}
 	if share := w.unseen(logWeight, c.LogEvidence); !(share <= verdict.DoubtfulMissed) {
 		c.unseen = true
-		c.lower(Doubtful, "earlier draws found %.2g of the posterior where hardly any draw falls now", share)
+		c.lower(Doubtful, "earlier draws found %.2g of the posterior in regions where hardly any draws fall now", share)
 	}
 	return nil
 }
 
-// mostCompared is the number of draws of chains that are weighed. Chosen by hand: a share of
+// mostCompared is the number of draws of chains that are weighted. Chosen by hand: a share of
 // DoubtfulMissed is then 20 of them.
 const mostCompared = 4096
 

@@ -19,7 +19,7 @@ const (
 	// everything.
 	enoughRHat = 1.01
 	enoughESS  = 20000
-	// Chains that do not agree after all their iterations go on where R-hat falls as they grow
+	// Chains that do not agree after all their iterations continue where R-hat falls as they grow
 	// longer, if it can be expected to reach enoughRHat before they are longest times as long.
 	// Otherwise training follows, and after it chains anew: some rounds of it, each of which ends
 	// with a certificate, cost as much as chains of this length.
@@ -38,7 +38,7 @@ const (
 type chainLength struct {
 	chains, burnIn, iterations int
 	enough, rHat               float64
-	// longest is the number of iterations up to which they may go on; 0 means iterations.
+	// longest is the number of iterations up to which they may continue; 0 means iterations.
 	longest int
 	// patience is the number of iterations after which they end if they are hopeless; 0: never.
 	patience int
@@ -74,7 +74,7 @@ func longChains(cfg CertifyConfig) chainLength {
 	return l
 }
 
-// reached reports whether chains are long enough, or not worth to go on with.
+// reached reports whether chains are long enough, or not worth continuing.
 func (l chainLength) reached(sp space.Space, chains *rjmcmc.Result) bool {
 	worst := worstOf(sp, chains)
 	if l.patience > 0 && !(worst.RHat <= hopelessRHat) && chains.Draws()/chains.Chains*chains.Thin >= l.patience {
@@ -83,10 +83,10 @@ func (l chainLength) reached(sp space.Space, chains *rjmcmc.Result) bool {
 	return worst.RHat <= l.rHat && worst.ESS >= l.enough && chains.EvidenceResolved()
 }
 
-// further is by how many iterations chains go on, if they are expected to agree then. Those that do
-// go on are as precise as is wanted, if they may be so long: to begin anew would cost more. Where
-// they find another evidence than the weights they are to check, longer ones would not confirm
-// these.
+// further is by how many iterations chains continue, if they are expected to agree then. Those that
+// continue are as precise as is wanted, if they may be so long: to begin anew would cost more.
+// Where they find another evidence than the weights they are to check, longer ones would not
+// confirm these.
 func (l chainLength) further(sp space.Space, weights *Certificate, chains *rjmcmc.Result) int {
 	n, most := chains.Draws()/chains.Chains, float64(l.longest/chains.Thin)
 	now := worstOf(sp, chains)

@@ -9,7 +9,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Tempered reversible-jump chains on the target itself (package rjmcmc) know nothing of q and find
+// Tempered reversible-jump chains on the target itself (package rjmcmc) do not depend on q and find
 // the modes that no draw of q reaches. Pilot runs learn from short ones, certificates are checked
 // by longer ones. The numbers were chosen by hand, not tuned: R-hat needs many chains, and each
 // temperature is another copy of all of them.

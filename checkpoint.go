@@ -38,7 +38,7 @@ type checkpointVariable struct {
 	Trainable bool   `json:"trainable"`
 }
 
-// CheckpointInfo is what a checkpoint file says of itself.
+// CheckpointInfo is the description in a checkpoint file.
 type CheckpointInfo struct {
 	// Step is the number of training steps taken.
 	Step int

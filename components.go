@@ -53,7 +53,7 @@ func controlledMean(logWeights []float64, smoothed psis.Result, components []flo
 	factor.Factorize(design)
 	var beta mat.VecDense
 	if err := factor.SolveVecTo(&beta, false, w); err != nil {
-		return smoothed.LogMean, smoothed.LogMeanSE // components that cannot be told apart
+		return smoothed.LogMean, smoothed.LogMeanSE // components that cannot be distinguished
 	}
 	mean := beta.AtVec(0)
 	if !(mean > 0) {

@@ -48,15 +48,16 @@ type Config struct {
 	// ControlVariate reduces the variance of the score-function gradient of q(m); the zero value is
 	// LeaveOneOut.
 	ControlVariate ControlVariate
-	// Begin, if not nil, is what the fit begins with: Flow, Models and FromPrior are then not read.
+	// Begin, if not nil, is the starting point of the fit: Flow, Models and FromPrior are then not
+	// read.
 	Begin *Beginning
 	// FromPrior leaves q(m) as it starts, instead of giving it a warm start by a pilot run
 	// (pilot.go).
 	FromPrior bool
 	// StepsPerLaunch is the number of steps that are compiled into one graph, where no report,
-	// checkpoint or pilot run comes between them; 0 stands for 1. More save the time
-	// between launches, which counts on a card when steps are short, and take as many times longer
-	// to compile.
+	// checkpoint or pilot run comes between them; 0 stands for 1. More save the time between
+	// launches, which counts on a GPU when steps are short, and take as many times longer to
+	// compile.
 	StepsPerLaunch int
 	// ClipNorm bounds the joint norm of the flow's gradient; 0 stands for 50.
 	ClipNorm float64

@@ -1,11 +1,11 @@
 // Package vti infers which model generated data, and with which parameters, by variational
-// transdimensional inference: one normalizing flow q(θ | m) serves every model at once (CoSMIC
-// flows), beside a distribution q(m) over models, and importance weights then turn both into
-// certified answers.
+// transdimensional inference. One normalizing flow q(θ | m) approximates the posteriors of all
+// models (CoSMIC flows), and a distribution q(m) their probabilities. Importance weights correct
+// and certify both.
 //
 // A user describes the problem as a [Target]: a space of models, their prior, and the log joint
-// density of data and parameters as a GoMLX graph. [Fit] trains, [Posterior.Certify] checks and
-// corrects.
+// density of data and parameters as a GoMLX graph. [Solve] does as much work as the answer needs.
+// Of its parts, [Fit] trains, and [Posterior.Certify] checks and corrects.
 //
 //	posterior, err := vti.Fit(ctx, device, target, vti.Config{Seed: 1})
 //	certificate, err := posterior.Certify(ctx, vti.CertifyConfig{})
@@ -30,98 +30,98 @@
 //
 // Describing a problem:
 //
-//	target.go         Target, and the optional knowledge that a target may have of its models
+//	target.go         Target, and optional interfaces by which it tells the engine more
 //	exact.go          ExactTarget: evidences in closed form
 //	laplace_target.go LaplaceTarget: evidences estimated around the mode of each model
-//	unimodal.go       UnimodalTarget: targets whose weights need no chains that check them
+//	unimodal.go       UnimodalTarget: targets whose weights need no check by chains
 //	config.go         Config: how Fit trains; Info: what it reports
 //
 // Training:
 //
 //	family.go         Family: problems of one kind that differ in their data
 //	amortized.go      Amortized: a network for a family, and q(m, θ | D) as a graph
-//	amortized_config.go how it is trained
-//	amortized_file.go what files of networks hold
-//	amortized_objective.go what training minimises, and on what
-//	amortized_best.go the best weights of a training, by problems that it does not train on
+//	amortized_config.go its settings
+//	amortized_file.go networks in files
+//	amortized_objective.go the training objective and its problems
+//	amortized_best.go the best weights of a training, by held-out problems
 //	amortized_fit.go  FitAmortized
-//	amortized_open.go what it says of one data set, and how good it is
-//	beginning.go      Beginning: what a fit begins with
+//	amortized_open.go its answer for one data set, and the quality of that
+//	beginning.go      Beginning: the starting point of a fit
 //	fit.go            Fit and Load
 //	trainer.go        the state of a fit, and how it is set up
-//	round.go          the part of training over which the learning rate falls once
+//	round.go          a part of training with one cycle of the learning rate
 //	step.go           one training step, as a graph
 //	start.go          the model and the prior that a fit starts from
-//	launch.go         compiling and launching steps, the calendar of reports and checkpoints
+//	launch.go         compiling and launching steps, and when to report and save
 //	modelstep.go      the step on q(m), bounded by the information gain
 //	scoreloss.go      the score-function loss of q(m)
-//	controlvariate.go and what is subtracted from it
-//	learner.go        distributions that learn from rewards by themselves
+//	controlvariate.go the control variates of that loss
+//	learner.go        distributions with a learning rule of their own
 //	pilot.go          the warm start of q(m)
 //	laplace.go        modes and curvatures, for the anchor of the flow
-//	reporter.go       running sums to averages
+//	reporter.go       averages from running sums
 //	checkpoint.go     the state of training in a file
-//	size.go           sizes that cannot fit are refused
+//	size.go           refuses sizes that do not fit in memory
 //
-// As much work as the answer needs:
+// Doing as much work as the answer needs:
 //
-//	solve.go         Solve: the loop that looks at its own certificate
+//	solve.go         Solve: a loop that works until its certificate is good enough
 //	solve_config.go  SolveConfig, and what Solve returns
-//	solve_plan.go    how far it has come, as checkpoints hold it
-//	solver.go        what its stages have in common
-//	solve_stages.go  the stages, and what each decides
-//	solve_advice.go  what would help where the answer is not good enough
+//	solve_plan.go    its progress, as stored in checkpoints
+//	solver.go        state shared by its stages
+//	solve_stages.go  the stages, and the decision of each
+//	solve_advice.go  what would help if the answer is not good enough
 //
 // Evaluating and drawing:
 //
-//	evaluator.go      device, target, flow and q(m): what training and certification both take
-//	posterior.go      Posterior: draws and densities of what is trained
+//	evaluator.go      device, target, flow and q(m), for training and certification
+//	posterior.go      Posterior: draws and densities of the trained approximation
 //	codes.go          codes of models as rows, lists and keys
-//	numeric.go        finite numbers
+//	numeric.go        checks for finite numbers
 //
 // Certification:
 //
-//	certify.go           which of the following applies
-//	certify_config.go    CertifyConfig: how much work it may do
+//	certify.go           Certify: chooses among the following
+//	certify_config.go    CertifyConfig: its settings
 //	certify_models.go    models alone: sums of evidences
 //	certify_weights.go   models alone: weights of draws of models
-//	certify_fitted.go    and of draws from what is fitted to chains over models
-//	evidences.go         where evidences come from without q
-//	masses.go            the models looked at so far
+//	certify_fitted.go    models alone: weights of draws from a fit to chains
+//	evidences.go         evidences from the target, without q
+//	masses.go            the models evaluated so far
 //	model_chains.go      chains over models
 //	items.go             models as sets of items
 //	joint.go             members that matter only together
-//	joint_target.go      where a target finds them
-//	parameter_draws.go   and draws of parameters given models
-//	certify_each.go      weights of each model by itself
+//	joint_target.go      JointTarget: how a target finds them
+//	parameter_draws.go   draws of parameters given models
+//	certify_each.go      weights of each model separately
 //	certify_joint.go     weights of models and parameters together
 //	certify_laplace.go   models whose weights are not reliable
 //	laplace_proposal.go  the proposal at a mode
-//	surface.go           what is climbed on: a target's own expansion, or graphs
-//	laplace_modes.go     and at all modes of a model that were found
-//	mode_starts.go       and where a target knows that there may be modes
-//	witness.go           what earlier certificates and chains have found
-//	certify_witness.go   weights of it under a certificate's proposals
+//	surface.go           the log density in the search for modes
+//	laplace_modes.go     proposals at several modes of a model
+//	mode_starts.go       starting points of that search, from the target
+//	witness.go           regions found by earlier certificates and chains
+//	certify_witness.go   whether a certificate has missed them
 //	certify_chains.go    tempered chains that check weights
-//	certify_births.go    chains over models whose items come and go by their odds
+//	certify_births.go    birth-death chains over models
 //	certify_collapsed.go annealed populations and chains over models and latent variables
-//	chain_length.go      how long they are, and when they go on
-//	certify_agreement.go when weights and chains agree
-//	chains.go            what all chains have in common
+//	chain_length.go      the length of chains, and when to continue them
+//	certify_agreement.go whether weights and chains agree
+//	chains.go            what all kinds of chains share
 //	importance.go        the importance sampler
-//	anneal.go            annealed draws, where weights have heavy tails
-//	reference.go         wider densities to draw from: of θ
-//	reference_models.go  and of models
+//	anneal.go            annealed draws, if weights have heavy tails
+//	reference.go         wider proposals for θ
+//	reference_models.go  flatter proposals for models
 //	components.go        the components of a mixture as control variates
-//	evidence.go          evidences of chosen models, with draws that the caller allots
+//	evidence.go          evidences of chosen models with given numbers of draws
 //	certificate.go       Certificate: verdict, models, probabilities of events
-//	conditionals.go      probabilities of sites given all others, in place of counts
+//	conditionals.go      probabilities of sites given all others (Rao–Blackwell)
 //	moments.go           means and sds with their errors
 //	summary.go           equally weighted draws and summaries
 //	save.go              a certificate as files
-//	certify_precision.go how many draws a precision takes
-//	certify_shard.go     what several processes share of a certificate
-//	recertify.go         a certificate of what an earlier run has trained
+//	certify_precision.go the number of draws that a precision needs
+//	certify_shard.go     a certificate computed by several processes
+//	recertify.go         a new certificate for an earlier run
 //
 //	version.go        the version of the module
 package vti

@@ -9,9 +9,9 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// Evidences estimates the evidences of chosen models by weights, like Certify but with draws that
-// the caller allots: for applications whose answer is not the posterior over the models themselves.
-// Neither q(m) nor the prior over models plays a part.
+// Evidences estimates the evidences of chosen models by weights, like Certify but with numbers of
+// draws that the caller chooses: for applications whose answer is not the posterior over the models
+// themselves. Neither q(m) nor the prior over models plays a part.
 type Evidences struct {
 	sampler *importanceSampler
 	models  []ModelEstimate

@@ -105,7 +105,7 @@ type laplaceEvidences struct {
 
 // firstDraws are behind the first estimate of an evidence, and the least that are made for draws of
 // parameters. Where a tenth of the draws is lost to the proposal the error of the estimate is a
-// tenth of a nat: small beside that of a model which is drawn a few times. Chosen by hand.
+// tenth of a nat: small compared with that of a model which is drawn a few times. Chosen by hand.
 const firstDraws = 8
 
 func (l laplaceEvidences) of(ctx context.Context, codes [][]int32) ([]modelEvidence, error) {

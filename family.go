@@ -22,7 +22,7 @@ type Family interface {
 	// Encode is the network that reads data: arrays [B, ...], in the order of Problem.Data, to
 	// contexts [B, Width]. Its weights live in ctx.
 	Encode(ctx *Context, data []*graph.Node) *graph.Node
-	// Width is the number of numbers of a context.
+	// Width is the dimension of a context.
 	Width() int
 	// LogPrior and LogJoint are those of a Target; row b is of the data in row b of the arrays. An
 	// inactive coordinate of theta may hold anything finite.
@@ -59,7 +59,7 @@ type Problem struct {
 	Precision, Linear []float64
 }
 
-// check reports what a problem of a family lacks beside another one.
+// check reports what a problem of a family lacks compared with another one.
 func (p *Problem) check(like *Problem, sp space.Space, truth bool) error {
 	sites, dim := len(sp.Cards()), sp.Dim()
 	switch {

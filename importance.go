@@ -138,7 +138,7 @@ type importanceSampler struct {
 	random      *rand.Rand
 	choices     *rand.Rand // of the models' one draw
 	reference   reference
-	proposals   []*laplaceModes // by model, beside the flow; nil: none
+	proposals   []*laplaceModes // by model, in addition to the flow; nil: none
 	modes       []laplaceModes  // by model, that were found; nil: none were looked for
 	surface     surface         // that modes are found on; nil: not made yet
 	parallel    bool            // whether several goroutines may use it
@@ -199,8 +199,8 @@ func confirmed(plain, annealed []float64) bool {
 }
 
 // draw adds allocation[i] draws of model i with their log weights log η(θ | m) − log r(θ | m), and
-// keeps the draws if store is set. Where a model has a proposal beside the flow, half of its draws
-// come from that, and r is the mixture of both.
+// keeps the draws if store is set. Where a model has a proposal in addition to the flow, half of
+// its draws come from that, and r is the mixture of both.
 func (s *importanceSampler) draw(ctx context.Context, allocation []int, store bool) error {
 	_, sites, dim := s.evaluator.sizes()
 	fromFlow := s.newRows(store, "flow", s.evaluate)
@@ -238,7 +238,7 @@ func (s *importanceSampler) draw(ctx context.Context, allocation []int, store bo
 	return s.evaluatePending(ctx)
 }
 
-// proposal is that of a model beside the flow, or nil.
+// proposal is that of a model in addition to the flow, or nil.
 func (s *importanceSampler) proposal(model int) *laplaceModes {
 	if s.proposals == nil {
 		return nil

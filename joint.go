@@ -24,9 +24,9 @@ const (
 	mostOwn = 8
 )
 
-// searchJoint looks at members that matter only together on top of the most probable model, goes on
-// from models with what it finds, and adds what it looks at to the masses. It returns the sets that
-// count, those of the most probable models first.
+// searchJoint looks at members that matter only together on top of the most probable model,
+// continues from models with what it finds, and adds what it looks at to the masses. It returns the
+// sets that count, those of the most probable models first.
 func (x *modelMasses) searchJoint(ctx context.Context) (joint []jointSet, err error) {
 	target, ok := x.e.target.(JointTarget)
 	if !ok || len(x.codes) == 0 {

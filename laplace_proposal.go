@@ -21,7 +21,7 @@ const (
 )
 
 // laplaceProposal is a multivariate t distribution with mode and curvature of the posterior of one
-// model: a proposal that knows nothing of the flow.
+// model: a proposal that does not depend on the flow.
 type laplaceProposal struct {
 	active  []int
 	mode    []float64    // [D]

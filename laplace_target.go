@@ -9,7 +9,7 @@ import (
 // LaplaceTarget is a Target that can approximate the posterior of each model on the host, such as
 // by a t distribution around its mode. The weights of a few draws from it estimate the evidence of
 // the model without bias, so that certification can go over models alone (Andrieu and Roberts
-// 2009), each weighed once, and needs no draws of the flow.
+// 2009), each weighted once, and needs no draws of the flow.
 //
 // It is for posteriors with one mode, as those of log-concave likelihoods are: weights of draws
 // around one mode cannot show another.

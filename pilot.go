@@ -123,7 +123,7 @@ const (
 
 // fitToChains fits a network q(m) by maximum likelihood to the models of short tempered chains.
 // Where score-function gradients settle on the models they happen to draw, this covers all that the
-// chains found. It is a start: training goes on from here, and certification corrects. When late
+// chains found. It is a start: training continues from here, and certification corrects. When late
 // reports that the time is over the chains end after burn-in.
 func fitToChains(ctx context.Context, e *evaluator, late func() bool) error {
 	settings, err := chainConfig(e, pilotStream+"/chains")

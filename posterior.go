@@ -95,15 +95,15 @@ func (p *Posterior) LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error
 	return p.evaluator.logProb(codes, theta)
 }
 
-// Certify weighs draws of the flow by the target and returns corrected model probabilities,
+// Certify weights draws of the flow by the target and returns corrected model probabilities,
 // evidences and a verdict.
 //
 // q alone favours models whose posterior the flow fits well. Weights w = η(θ | m) / r(θ | m) do
 // not, with r the flow's density when its reference is widened (reference.go): their mean is the
 // evidence Z_m whatever r is, as long as the weights' tail is light, which Pareto's k̂ shows. If
-// the space has at most MaxModels models, each is weighed on its own and the result does not depend
-// on q(m) at all. Where weights alone do not earn trust, tempered chains (certify_chains.go) give
-// the result if they have mixed.
+// the space has at most MaxModels models, each is weighted on its own and the result does not
+// depend on q(m) at all. Where weights alone are not trusted, tempered chains (certify_chains.go)
+// give the result if they have mixed.
 func (p *Posterior) Certify(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
 	if err := cfg.CheckSize(p.evaluator.target); err != nil {
 		return nil, err

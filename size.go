@@ -19,9 +19,8 @@ func (c Config) checkSize(sp space.Space) error {
 	return memory.Check(what, 4*size*c.Flow.Weights()+rows)
 }
 
-// CheckSize refuses numbers of draws and models that cannot be held in the memory of this machine,
-// for the posterior of a target. Certify calls it; callers that train first may want to know
-// before.
+// CheckSize refuses numbers of draws and models that do not fit in the memory of this machine, for
+// the posterior of a target. Certify calls it; callers that train first can call it before.
 func (c CertifyConfig) CheckSize(target Target) error {
 	c = c.withDefaults()
 	if c.Draws < 0 || c.MaxModels < 0 {

@@ -10,16 +10,16 @@ import (
 
 // Solve finds the posterior of the target with as much work as it takes and no more. It begins with
 // what costs least, the evidences of an ExactTarget or weights of an untrained flow at its anchor,
-// and looks at the certificate: while that does not earn trust, or is less precise than asked for,
-// it trains in rounds, each twice as long as the one before. What a round is worth is judged by a
+// and looks at the certificate: while that is not trusted, or is less precise than asked for, it
+// trains in rounds, each twice as long as the one before. What a round is worth is judged by a
 // certificate of few draws; the answer is one of fresh draws from random streams of its own, so
 // that stopping at the first good look does not choose a lucky one (calibrate measures it). Unless
 // the target is a UnimodalTarget, or evidences are known or estimated model by model, tempered
 // chains have to confirm the weights.
 //
 // When ctx is cancelled Solve writes a checkpoint, if the configuration names one, and returns an
-// error that wraps ctx.Err(). With Fit.Resume it goes on at the same place of the same plan, to the
-// bit.
+// error that wraps ctx.Err(). With Fit.Resume it continues at the same place of the same plan, to
+// the bit.
 func Solve(ctx context.Context, device *gpu.Device, target Target, cfg SolveConfig) (*Solution, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err

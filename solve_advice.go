@@ -31,7 +31,7 @@ func (s *solver) nextWork(last SolveRound, perStep, perDraw float64) string {
 		limit := time.Duration(collapsedShare * float64(s.cfg.MaxTime)).Round(time.Second / 10)
 		return fmt.Sprintf("more time: populations and chains over models and latent variables, which need no training, were stopped after %v", limit)
 	case evidencesOf(s.t.evaluator) != nil && !s.plan.ByDraws && s.plan.Unhelpful < patience:
-		return "fitting q(m) once more to the models found and weighing new draws of it" + about(s.longest()) + s.lacking()
+		return "another fit of q(m) to the models found, and weights of new draws" + about(s.longest()) + s.lacking()
 	case s.t.step < steps && s.plan.Unhelpful < patience:
 		next := s.t.config.roundAt(s.plan.Trained)
 		more := next.last - s.t.step
@@ -48,7 +48,7 @@ func (s *solver) lacking() string {
 	if !(s.best.KHat > psis.Reliable) { // chains have none
 		return ""
 	}
-	return fmt.Sprintf("; k̂ has to fall from %.2f to %.1f, and how many rounds that takes is not known", s.best.KHat, psis.Reliable)
+	return fmt.Sprintf("; k̂ must fall from %.2f to %.1f, and the number of rounds that this takes is unknown", s.best.KHat, psis.Reliable)
 }
 
 // tooMany says where the posterior is spread over more models than draws can show, to go before
@@ -58,7 +58,7 @@ func (s *solver) tooMany() string {
 	if c := s.best; c.Complete || 2*c.ModelsChecked < c.Draws || c.ESS >= verdict.DoubtfulESS {
 		return ""
 	}
-	return fmt.Sprintf("fewer predictors (or other items) to choose from, or a prior of smaller models: %d draws were of %d different models, which the table does not tell apart; ", s.best.Draws, s.best.ModelsChecked)
+	return fmt.Sprintf("fewer predictors (or other items) to choose from, or a prior of smaller models: %d draws were of %d different models, which the table does not distinguish; ", s.best.Draws, s.best.ModelsChecked)
 }
 
 // longest is the time of the longest round of weights: the last one may have been cut short.

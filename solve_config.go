@@ -14,15 +14,15 @@ type SolveConfig struct {
 	// Certify says how certificates are made. Its Draws are the most of each, its Tolerance 0
 	// stands for Precision, and Confirm is set but for a UnimodalTarget.
 	Certify CertifyConfig
-	// Precision is the standard error that is wanted of every probability of a model or outcome;
-	// means of parameters are wanted to four times it, in posterior standard deviations. 0 stands
-	// for 0.005.
+	// Precision is the standard error to reach for every probability of a model or outcome; that of
+	// means of parameters is four times as large, in posterior standard deviations. 0 stands for
+	// 0.005.
 	Precision float64
-	// MaxTime, if not 0, is the time after which no more work begins, and training ends where it
-	// is. What must come before there is an answer, modes and a first certificate of few draws, is
-	// made all the same. Everything else that Solve decides depends on draws and counts alone:
-	// without a limit of time the same seed gives the same bits on a slow machine and a fast one. 0
-	// stands for no limit while work helps, and DefaultMaxTime where the last round did not.
+	// MaxTime, if not 0, is the time after which no new work starts and training stops. What every
+	// answer needs, modes and a first certificate of few draws, is still computed. Everything else
+	// that Solve decides depends on draws and counts alone: without a limit of time the same seed
+	// gives the same bits on a slow machine and a fast one. 0 stands for no limit while work helps,
+	// and DefaultMaxTime where the last round did not.
 	MaxTime time.Duration
 	// Untrained leaves out all training, and keeps q(m): what Fit begins with is certified as it
 	// is.
@@ -77,7 +77,7 @@ func (c Config) InRounds() Config {
 type SolveRound struct {
 	// Work is what was done before the certificate.
 	Work Work
-	// Why is why, in words.
+	// Why is the reason for it, in words.
 	Why string
 	// Steps is the number of training steps so far.
 	Steps int
@@ -90,8 +90,8 @@ type SolveRound struct {
 	KHat    float64
 	ESS     float64
 	Draws   int
-	// Shortage is the factor by which these draws would have to be more for the precision asked
-	// for.
+	// Shortage is the factor by which the number of draws would have to grow to reach the required
+	// precision.
 	Shortage float64
 	// Divergence is that of Solution.
 	Divergence float64
@@ -132,7 +132,7 @@ type Solution struct {
 	Divergence float64
 	// Training is the time that training took; 0 for what was done before a run was resumed.
 	Training time.Duration
-	// Advice says, where the answer is not trusted or less precise than was asked for, what would
-	// help and about how long it would take; "" where it is both.
+	// Advice says what would help, and about how long it would take, if the answer is not trusted
+	// or not precise enough; otherwise it is "".
 	Advice string
 }

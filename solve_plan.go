@@ -47,7 +47,7 @@ type plan struct {
 	Rounds []SolveRound
 }
 
-// restore reads the plan of the checkpoint that training goes on from, if it does, and the
+// restore reads the plan of the checkpoint that training continues from, if it does, and the
 // beginning of a plan with a stage otherwise.
 func (p *plan) restore(first stage, fit *Config) error {
 	*p = plan{Next: first, Why: "before any training"}

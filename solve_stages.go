@@ -20,9 +20,9 @@ const (
 	// fewestDraws is the least number of draws of a full certificate, if it may have so many.
 	// Chosen by hand: k̂ is then known to 0.05.
 	fewestDraws = 1 << 15
-	// closeDivergence is the divergence, in nats, at which q is good enough beside an exact answer:
-	// a draw of q is then 0.6 times as probable as one of the posterior, in the geometric mean.
-	// Chosen by hand.
+	// closeDivergence is the divergence, in nats, at which q is good enough if the answer is exact
+	// answer: a draw of q is then 0.6 times as probable as one of the posterior, in the geometric
+	// mean. Chosen by hand.
 	closeDivergence = 0.5
 	// trainingShare is the part of MaxTime after which training ends, so that there is time for a
 	// certificate. Chosen by hand.
@@ -65,13 +65,13 @@ const collapsedShare = 0.6
 
 // mayCollapse reports whether the collapsed posterior is next where the first certificate of a run
 // that began with what a network says is not trusted: it takes less than the chains and the
-// training that would have to earn trust.
+// training that would have to be trusted.
 func (s *solver) mayCollapse() bool {
 	return s.cfg.Fit.Begin != nil && s.plan.Full == 0 && collapsedOf(s.t.evaluator) != nil
 }
 
-// collapse certifies by the collapsed posterior, which needs no training. Where that does not earn
-// trust, weights and training are next, which have to see what it found.
+// collapse certifies by the collapsed posterior, which needs no training. Where that is not
+// trusted, weights and training are next, which have to see what it found.
 func (s *solver) collapse(ctx context.Context) error {
 	s.say(s.plan.Why, "populations and tempered chains over models and latent variables, without parameters")
 	cfg := s.cfg.Certify
@@ -104,16 +104,15 @@ func (s *solver) mayBear() bool {
 	return !s.plan.Born && !s.cfg.Untrained && birthsOf(s.t.evaluator) != nil
 }
 
-// births certifies by births and deaths. Where that does not earn trust, what was next without them
-// is.
+// births certifies by births and deaths. Where that is not trusted, what was next without them is.
 func (s *solver) births(ctx context.Context) error {
-	if s.last == nil { // in a run that goes on: weights check what they find
+	if s.last == nil { // in a resumed run: weights check what they find
 		var err error
 		if s.last, _, err = s.look(ctx, len(s.plan.Rounds)-1); err != nil {
 			return s.stopped(err)
 		}
 	}
-	s.say(s.plan.Why, "chains over models whose members come and go by their odds")
+	s.say(s.plan.Why, "birth-death chains over models")
 	cfg := s.cfg.Certify
 	cfg.stream, cfg.keepModels = "births", s.cfg.Untrained
 	limited, cancel := s.limited(ctx, birthShare)
@@ -134,7 +133,7 @@ func (s *solver) births(ctx context.Context) error {
 		return s.begin(glancing, Refining, "that failed ("+err.Error()+")", "weights over models")
 	}
 	if missed := missedByChains(s.last, c); missed != "" {
-		c.lower(Doubtful, "chains of births and deaths missed what weights have: %s", missed)
+		c.lower(Doubtful, "birth-death chains missed what weights found: %s", missed)
 	}
 	s.report(c, true)
 	if s.best, s.last = c, c; c.Verdict == Trusted {
@@ -166,7 +165,7 @@ func (s *solver) afterSum(now SolveRound) error {
 	case !s.best.Complete || s.cfg.Fit.Begin != nil || now.Divergence <= closeDivergence || s.plan.Unhelpful > 0 || s.exhausted() || s.late():
 		return s.begin(finished, s.plan.Work, "no more is needed", fmt.Sprintf("the sum over %s", english.Count(s.best.ModelsChecked, "model")))
 	}
-	return s.trainNext(fmt.Sprintf("the answer is there, and q is %.1f nats from it", now.Divergence))
+	return s.trainNext(fmt.Sprintf("the answer is known, and q differs from it by %.1f nats", now.Divergence))
 }
 
 // next decides what is next after a glance, with the masses of models if it went over models alone.
@@ -267,7 +266,7 @@ func (s *solver) train(ctx context.Context) error {
 	return s.t.save()
 }
 
-// certify makes a certificate of fresh draws, with chains where weights do not earn trust.
+// certify makes a certificate of fresh draws, with chains where weights are not trusted.
 func (s *solver) certify(ctx context.Context) error {
 	cfg := s.cfg.Certify
 	cfg.stream, cfg.byDraws, cfg.witnesses = "certify", s.plan.ByDraws, s.plan.Witnesses
@@ -283,7 +282,7 @@ func (s *solver) certify(ctx context.Context) error {
 	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 		if c, err = s.best, nil; c == nil {
 			c = s.last
-			c.lower(Doubtful, "the time was over before there was a certificate of more draws")
+			c.lower(Doubtful, "time ran out before a certificate of more draws")
 		}
 		s.plan.Last = true
 	}
@@ -320,7 +319,7 @@ func (s *solver) enlarged(before int) bool {
 }
 
 // fresh makes the certificate. Chains check it where they are asked for and weights are not out of
-// the question, and as a last resort; where weights do not earn trust training comes first.
+// the question, and as a last resort; where weights are not trusted training comes first.
 func (s *solver) fresh(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
 	few := cfg
 	few.Draws = s.draws()

@@ -71,7 +71,7 @@ func TestAdviceSaysHowLong(t *testing.T) {
 	s.plan = plan{Trained: 1, Rounds: []SolveRound{
 		{Work: Training, Steps: 50, Draws: 1000, Seconds: 10}, {Work: Weighing, Steps: 50, Draws: 1000, Seconds: 2},
 	}}
-	require.Regexp(t, `the next round of training has \d+ steps, which take about .*s here; k̂ has to fall from 1\.25 to 0\.7, and how many`, s.advice())
+	require.Regexp(t, `the next round of training has \d+ steps, which take about .*s here; k̂ must fall from 1\.25 to 0\.7, and the number`, s.advice())
 	s.best.KHat = math.NaN() // of chains
 	require.NotContains(t, s.advice(), "k̂")
 	s.cfg.MaxTime, s.plan.CutShort = 10*time.Second, true
@@ -96,7 +96,7 @@ func TestAdviceOnManyModels(t *testing.T) {
 	s := &solver{t: &trainer{evaluator: &evaluator{target: exactNormals{newNormals(t, 2)}}, config: Config{Steps: 100}}}
 	s.plan.Rounds = []SolveRound{{Work: Starting, Draws: 1000, Seconds: 3}}
 	s.best = &Certificate{Verdict: Doubtful, KHat: 0.6, Draws: 1000, ModelsChecked: 400, ESS: 200}
-	require.Equal(t, "fitting q(m) once more to the models found and weighing new draws of it, which take about 3s here", s.advice())
+	require.Equal(t, "another fit of q(m) to the models found, and weights of new draws, which take about 3s here", s.advice())
 	s.best.ModelsChecked = 800
 	require.Contains(t, s.advice(), "1000 draws were of 800 different models")
 	s.plan.ByDraws = true

@@ -15,8 +15,8 @@ import (
 )
 
 // CurvedTarget is a Target that knows, on the host, the second-order expansion of the log density
-// of a model. Modes are then climbed to without graphs, which take a hundred times as long where
-// data are few.
+// of a model. Modes are then found without graphs, which take a hundred times as long for small
+// tables.
 type CurvedTarget interface {
 	Target
 	// Expand returns log p(y, θ | m) at θ [D] and, unless slope is nil, writes its slope [k] and

@@ -66,7 +66,7 @@ type Learner interface {
 	// m) of draws θ, and movement, how far, in nats, the flow has moved expected rewards since the
 	// batch before.
 	Learn(ctx *Context, codes []int32, rewards []float64, movement float64) error
-	// Store leaves what was learned in variables of ctx, from which Begin goes on to the bit.
+	// Store leaves what was learned in variables of ctx, from which Begin continues to the bit.
 	Store(ctx *Context) error
 	// Settle sets q(m) to its estimate of the posterior over models, without the share of draws
 	// that only served to explore.

@@ -28,7 +28,7 @@ type trainer struct {
 	round    round                // in which the next one is taken
 	schedule *checkpoint.Schedule // of checkpoints by time; nil without them
 
-	plan any // what its checkpoints hold beside the variables: that of Solve, nil in Fit
+	plan any // what its checkpoints hold in addition to the variables: that of Solve, nil in Fit
 
 	exec       *context.Exec        // one step
 	several    *context.Exec        // Config.StepsPerLaunch steps; nil if that is one

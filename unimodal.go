@@ -2,8 +2,8 @@ package vti
 
 // UnimodalTarget is a Target that knows whether the posterior of the parameters has one mode in
 // every model, as those of log-concave likelihoods and priors have. Solve then believes weights
-// that look reliable. Those of any other Target it has tempered chains check, for weights cannot
-// show a mode where no draw fell: what is said here wrongly is trusted wrongly.
+// that look reliable. For any other Target tempered chains check the weights, which cannot show a
+// mode where no draw fell: if a target says so wrongly, wrong answers are trusted.
 type UnimodalTarget interface {
 	Target
 	// Unimodal reports whether there is one mode.

@@ -8,7 +8,7 @@ import (
 
 // A flow that is trained until its weights look good can lose a mode that it proposed before: where
 // no draw falls weights show nothing. Solve therefore keeps witnesses of what earlier certificates
-// have found, and weighs them under the proposal of each certificate. Where one such draw would
+// have found, and weights them under the proposal of each certificate. Where one such draw would
 // dominate, although witnesses show that there is a part of the posterior, the certificate has not
 // seen that part.
 

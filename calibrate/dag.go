@@ -33,7 +33,7 @@ type Dag struct {
 	Device *gpu.Device
 	// Rows and Nodes are the size of the tables; at most [MostNodes] nodes.
 	Rows, Nodes int
-	// Record is what is asked for beside that.
+	// Record holds the other settings.
 	Record dag.Record
 }
 

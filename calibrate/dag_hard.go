@@ -20,7 +20,7 @@ import (
 type HardDag struct {
 	// Device computes where flows are trained.
 	Device *gpu.Device
-	// Record is what is asked for beside the table.
+	// Record holds the settings other than the table.
 	Record dag.Record
 }
 

@@ -29,7 +29,7 @@ const HbmFormula = "y ~ x + (1 | g)"
 type Hbm struct {
 	// Device computes.
 	Device *gpu.Device
-	// Record is what is asked for beside the table and the formula.
+	// Record holds the settings other than the table and the formula.
 	Record regression.Record
 	// Rows and Groups are the size of the tables.
 	Rows, Groups int

@@ -15,7 +15,7 @@ import (
 type OrdinaryVarsel struct {
 	// Device computes.
 	Device *gpu.Device
-	// Record is what is asked for beside the likelihood.
+	// Record holds the settings other than the likelihood.
 	Record varsel.Record
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// shapedRow is a rowDensity given the positive parameter that a response has beside η. Where log p
-// is not concave the curvature is that of a quadratic below it.
+// shapedRow is a rowDensity given the positive parameter that a response has in addition to η.
+// Where log p is not concave the curvature is that of a quadratic below it.
 type shapedRow func(scale float64) rowDensity
 
 // shapedRows are written down again, so that an error in the program is not repeated here. nil: the

@@ -20,7 +20,7 @@ const ResultsFile = "results.jsonl"
 
 // Source makes replicates.
 type Source interface {
-	// Name identifies what is drawn; a study goes on only with the same.
+	// Name identifies what is drawn; a study continues only with the same.
 	Name() string
 	// Replicate draws a problem from a seed, answers it and compares. It may write to dir, where
 	// nobody else works. What the command refuses, or fails at, is part of the replicate; its
@@ -56,7 +56,7 @@ type record struct {
 
 // Run draws replicates until there are as many as asked for, counting those that an earlier run
 // left in the directory, and returns all of them in order. When ctx is cancelled its error is
-// returned, and another Run goes on.
+// returned, and another Run continues.
 func Run(ctx context.Context, source Source, cfg Config) ([]*Replicate, error) {
 	if cfg.Replicates < 1 {
 		return nil, fmt.Errorf("replicates: got %d, want at least 1", cfg.Replicates)

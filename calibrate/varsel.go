@@ -26,8 +26,8 @@ const (
 	logScaleSD  = 2  // of log σ about the log sd of the response
 )
 
-// logShapeSD is the prior sd of the log of the parameter that a response has beside η, about 0: of
-// odds, or of a shape or precision.
+// logShapeSD is the prior sd of the log of the parameter that a response has in addition to η,
+// about 0: of odds, or of a shape or precision.
 func logShapeSD(kind likelihood.Kind) float64 {
 	if kind == likelihood.ZeroInflatedKind || kind == likelihood.HurdleKind {
 		return 2

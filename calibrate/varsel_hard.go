@@ -27,7 +27,7 @@ import (
 type HardVarsel struct {
 	// Device computes.
 	Device *gpu.Device
-	// Record is what is asked for beside the table, the likelihood and the prior over models.
+	// Record holds the settings other than the table, the likelihood and the prior over models.
 	Record varsel.Record
 	// Only, if not nil, is the one likelihood that tables are drawn for.
 	Only *likelihood.Kind

@@ -28,7 +28,7 @@ import (
 type Varsel struct {
 	// Device computes.
 	Device *gpu.Device
-	// Record is what is asked for; its Design.Target names the response.
+	// Record holds the settings; its Design.Target names the response.
 	Record varsel.Record
 	// Table holds the predictors; nil generates Rows rows of Predictors normal predictors that
 	// have a Correlation with their neighbours, 0 standing for 0.5, anew for each replicate.

@@ -8,14 +8,14 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// The files of a run beside those of every run.
+// The files that a run writes in addition to those of every run.
 const (
 	CountsFile = "counts.csv"
 	CurveFile  = "curve.csv"
 	LevelsFile = "levels.csv"
 )
 
-// Files are the names of the files that a run writes beside those of every run.
+// Files are the names of the files that a run writes in addition to those of every run.
 func Files() []string {
 	return []string{CountsFile, CurveFile, LevelsFile, draws.ParquetFile, draws.CSVFile}
 }

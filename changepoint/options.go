@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// Options say what is asked of a table, and the priors. The zero value of every number is its
-// default.
+// Options say which columns are used and how, and set the priors. The zero value of every number is
+// its default.
 type Options struct {
 	// Time is the column of times, Value that of values; without values the rows are events.
 	Time  string `json:"time"`

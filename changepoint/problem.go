@@ -14,7 +14,7 @@ import (
 
 // Problem is a series or a set of events with its priors.
 type Problem struct {
-	// Options are those asked for, with defaults.
+	// Options are the caller's, with defaults filled in.
 	Options Options
 	// Path is the file of the table.
 	Path string
@@ -154,7 +154,7 @@ func (p *Problem) readSeries(t *table.Table, values []float64) error {
 	}
 	p.centre, p.scale = stat.MeanStdDev(values, nil)
 	if math.IsInf(p.scale, 0) || math.IsNaN(p.scale) || p.scale < 1e-12*math.Abs(p.centre) {
-		return fmt.Errorf("%s: column %q: its standard deviation %g cannot be told from rounding at a mean of %g: subtract a constant", t.Path, name, p.scale, p.centre)
+		return fmt.Errorf("%s: column %q: its standard deviation %g cannot be distinguished from rounding error at a mean of %g: subtract a constant", t.Path, name, p.scale, p.centre)
 	}
 	if p.Options.Spread > 0 {
 		p.centre, p.scale = p.Options.Centre, p.Options.Spread

@@ -2,5 +2,5 @@ package changepoint
 
 import "github.com/transdim/vti/run"
 
-// Record is everything that a run was asked for; run.Read builds its problem by NewProblem.
+// Record holds all settings of a run; run.Read builds its problem by NewProblem.
 type Record = run.Asked[Options]

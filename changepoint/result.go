@@ -13,7 +13,7 @@ import (
 // Number is a float64 that JSON shows as null when it is not finite.
 type Number = report.Number
 
-// Result is the answer in the user's words: the object that --json prints.
+// Result is the answer in terms of the user's table: the object that --json prints.
 type Result struct {
 	run.Head
 	Data        DataSummary       `json:"data"`
@@ -92,7 +92,7 @@ type Segment struct {
 	Slope *Summary `json:"slope,omitempty"`
 }
 
-// Summary is a marginal distribution.
+// Summary describes a marginal distribution.
 type Summary struct {
 	Mean Number `json:"mean"`
 	SD   Number `json:"sd"`
@@ -119,8 +119,8 @@ type LevelPoint struct {
 	Observed *Number `json:"observed,omitempty"`
 }
 
-// ExitStatus is the status of the process that printed the result: 3 when the answer is not to be
-// believed, else 0.
+// ExitStatus is the status of the process that printed the result: 3 when the answer must not be
+// used, else 0.
 func (r *Result) ExitStatus() int { return r.Certificate.Verdict.ExitStatus() }
 
 // CredibleMass is the probability of credible sets.

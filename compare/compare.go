@@ -119,7 +119,8 @@ func Refuse(dir string) error {
 	return nil
 }
 
-// Files are the names of the files of a comparison, beside File and the tables of the application.
+// Files are the names of the files of a comparison, in addition to File and the tables of the
+// application.
 func Files() []string { return []string{ModelsFile, figureName + ".svg", figureName + ".png"} }
 
 // Table is a CSV file.

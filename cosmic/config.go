@@ -22,7 +22,7 @@ type Config struct {
 	// share; nil: the layers read feats itself.
 	Encoder []int `json:"encoder,omitempty"`
 
-	// Embedding says which features are numbers of things, to be looked up in a learned table.
+	// Embedding says which features are indices, to be looked up in a learned table.
 	Embedding Embedding `json:"embedding,omitzero"`
 
 	// Precision H, row-major [Dim, Dim], symmetric and positive definite, and Linear b, of length

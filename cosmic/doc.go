@@ -12,14 +12,15 @@
 // is moved by a monotone map τ_ρ whose parameters ρ come from the slots before it and from the
 // features of m (eq. 7), and where the mask is 0 a selection replaces the convex combination of eq.
 // 8. R_m reverses the first d_m slots; where L is even a last R_m restores their order. E shifts
-// and scales each active coordinate by two numbers of its own, free of m. The Diagonal kind has one
-// layer without permutation, whose ρ depends on m alone.
+// and scales each active coordinate by two parameters that do not depend on m. The Diagonal kind
+// has one layer without permutation, whose ρ depends on m alone.
 //
-// Q_m, the anchor, is there if the Config has a Precision H and a Linear term b. It is fixed: the
-// affine map that sends N(0, I) to N(μ_A, H_AA⁻¹), H_AA μ_A = b_A, on the active coordinates A. If
-// the log density of the saturated parameters is about -½ θᵀHθ + bᵀθ, and a model is the same
-// density with its inactive coordinates at zero, this is about the posterior of every model,
-// however the predictors correlate; a new flow is exactly it, and training only learns the rest.
+// Q_m, the anchor, is present if the Config has a Precision H and a Linear term b. It is a fixed
+// affine map, which sends N(0, I) to N(μ_A, H_AA⁻¹), H_AA μ_A = b_A, on the active coordinates A.
+// If the log density of the saturated parameters is about -½ θᵀHθ + bᵀθ, and a model is the same
+// density with its inactive coordinates at zero, this approximates the posterior of every model,
+// however the predictors correlate. An untrained flow equals this approximation, and training
+// learns only the difference.
 //
 // Because inactive coordinates are last and are the identity, they are unchanged to the bit,
 // nothing depends on them, and log q(θ | m) = Σ_active log N(z_i; 0, 1) - logDet.
@@ -54,7 +55,7 @@
 //	config.go     Config and its defaults
 //	kind.go       the families of flows
 //	flow.go       Flow: ToParams and ToBase
-//	stage.go      a flow as a list of invertible stages, walked both ways
+//	stage.go      a flow as a list of invertible stages
 //	placement.go  a flow as a part of a larger one
 //	pack.go       P_m: active coordinates to the front and back
 //	layer.go      T_l: an autoregressive layer around a map of one coordinate
@@ -64,6 +65,6 @@
 //	anchor.go     Q_m: the normal approximation that ends a flow
 //	factor.go     Cholesky factors of the anchor, as a graph
 //	quadratic.go  the quadratic that an anchor is made of
-//	embedding.go  features that are numbers of things, looked up in a table
-//	memory.go     how many weights a flow has
+//	embedding.go  features that are indices, looked up in a table
+//	memory.go     the number of weights of a flow
 package cosmic

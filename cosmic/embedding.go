@@ -10,9 +10,9 @@ import (
 	"github.com/transdim/vti/internal/made"
 )
 
-// Embedding replaces the first Columns features, each the number of a thing, by rows of a learned
-// table [Rows, Width] that they share. All things with a number of Rows−1 or more have the last row
-// in common. The zero value replaces nothing.
+// Embedding replaces the first Columns features, each an index, by rows of a learned table [Rows,
+// Width] that they share. All indices of Rows−1 or more share the last row. The zero value replaces
+// nothing.
 type Embedding struct {
 	Columns int `json:"columns"`
 	Rows    int `json:"rows"`

@@ -32,11 +32,10 @@ func (f *Flow) Untrained() *Flow {
 	return &anchor
 }
 
-// EndingIn returns the flow whose last stage, the anchor, computes in a wider type than the layers
-// before it, which turn normal draws into nearly normal ones: theta, logDet and the anchor are of
-// dtype, z and the layers of what they are. Where parameters are known to many digits, as with
-// counts in the millions, Float32 has too few for theta but not for z. Its variables are those of
-// f.
+// EndingIn returns the flow with an anchor that computes in a wider type than the layers before it,
+// which turn normal draws into nearly normal ones: theta, logDet and the anchor have type dtype, z
+// and the layers keep theirs. If parameters are determined to many digits, as with counts in the
+// millions, Float32 is too imprecise for theta but not for z. Its variables are those of f.
 func (f *Flow) EndingIn(dtype dtypes.DType) *Flow {
 	wide := *f
 	wide.end = dtype

@@ -1,7 +1,7 @@
 package cosmic
 
-// Weights is about the number of weights of the flow, as a float64 because sizes that cannot be are
-// what it is asked about.
+// Weights is the approximate number of weights of the flow, as a float64 because it is used to
+// refuse impossible sizes.
 func (c Config) Weights() float64 {
 	if c = c.WithDefaults(); c.Placement != nil {
 		c = c.larger()
@@ -24,8 +24,8 @@ func (c Config) Weights() float64 {
 	return total + layers*(first+float64(c.Blocks)*block+heads)
 }
 
-// RowNumbers is about how many numbers a pass of the networks makes of each row, all of which
-// training keeps for the gradient.
+// RowNumbers is the approximate number of values that a pass of the networks computes for each row,
+// all of which training keeps for the gradient.
 func (c Config) RowNumbers() float64 {
 	if c = c.WithDefaults(); c.Placement != nil {
 		c = c.larger()

@@ -19,7 +19,7 @@ type Placement struct {
 	Dim int `json:"dim"`
 	// At says where each coordinate is in the larger flow; no two are at one place.
 	At []int `json:"at"`
-	// Context is what all rows are conditioned on beside their masks.
+	// Context is what all rows are conditioned on in addition to their masks.
 	Context []float64 `json:"context,omitempty"`
 	// Given reports whether the larger flow was trained with an anchor of its own for each row, as
 	// [Flow.Given] takes it: this one wants the same.
@@ -42,8 +42,8 @@ func (p *Placement) validate(dim int) error {
 	return validateVector("Placement.Context", "", p.Context, len(p.Context))
 }
 
-// MaskFeatures are the features of a flow that placements refer to: mask [B, D] as numbers beside
-// context [B, C], or alone if that is nil. [B, D + C]
+// MaskFeatures are the features of a flow that placements refer to: mask [B, D] as numbers followed
+// by context [B, C], or alone if that is nil. [B, D + C]
 func MaskFeatures(mask, context *graph.Node, dtype dtypes.DType) *graph.Node {
 	features := graph.ConvertDType(mask, dtype)
 	if context == nil {

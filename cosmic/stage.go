@@ -60,7 +60,7 @@ func total(terms []*graph.Node) (sum *graph.Node) {
 	return graph.ReduceSum(sum, 1)
 }
 
-// converted goes on in another type.
+// converted continues in another type.
 type converted struct{ from, to dtypes.DType }
 
 func (c converted) toParams(x *graph.Node) (y, logSlope *graph.Node) {

@@ -72,9 +72,9 @@ func (b Benchmark) validate() error {
 }
 
 // Run analyses every data set at every size, each in a run directory of its own below dir, and
-// writes table and figure there. Runs that are there already are kept, so that a benchmark that
-// was stopped goes on, or grows: sizes and structures that it has and that are not asked for stay.
-// A directory of other settings is refused, as Check says. status is called with of each run.
+// writes table and figure there. Runs that are there already are kept, so that a benchmark that was
+// stopped continues, or grows: sizes and structures that it has and that are not asked for stay. A
+// directory of other settings is refused, as Check says. status is called with of each run.
 //
 // own, if not nil, is the part of this process among several that make the runs. Each ends when
 // all are there; of several none writes the table and the figure, and the rows are nil.
@@ -160,7 +160,7 @@ func readResult(dir string) (*Result, error) {
 	return &result, nil
 }
 
-// analyse makes one run. One that was stopped in the middle goes on from its checkpoint.
+// analyse makes one run. One that was stopped in the middle continues from its checkpoint.
 func (b Benchmark) analyse(ctx gocontext.Context, device *gpu.Device, structure Method, set, rows int, dir string) (*Result, error) {
 	s := b.Simulation.withDefaults()
 	s.Rows, s.Seed = rows, b.Seed+uint64(set)

@@ -131,7 +131,7 @@ func (c *Certificate) weighted(scores *Posterior, draws []Draw) {
 func (p *Posterior) judgeScores(v *verdict.Judgement, kHat float64, draws []Draw) {
 	v.Weights(kHat)
 	if missed := worstError(p.missedEdges(draws)); missed > verdict.DoubtfulMissed {
-		v.Lower(verdict.Doubtful, "an edge probability may be off by %.2g because of weights larger than any that was drawn (Pareto k̂ %.2f)", missed, kHat)
+		v.Lower(verdict.Doubtful, "an edge probability may be off by %.2g because of weights larger than any drawn (Pareto k̂ %.2f)", missed, kHat)
 	}
 }
 

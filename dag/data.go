@@ -38,7 +38,7 @@ type DataOptions struct {
 	// Log takes the natural logarithm of every node first.
 	Log     bool    `json:"log,omitempty"`
 	Scaling Scaling `json:"scaling"`
-	// DropMissing leaves out rows that miss a cell instead of refusing them.
+	// DropMissing leaves out rows with a missing cell instead of refusing them.
 	DropMissing bool `json:"drop_missing,omitempty"`
 	// ImputeMissing keeps them: chains over graphs draw the cells.
 	ImputeMissing bool `json:"impute_missing,omitempty"`

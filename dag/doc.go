@@ -17,24 +17,24 @@
 // # Structure
 //
 // Given A, likelihood and prior are products over nodes, so q(θ | A) = Π_j q(θ_j | j, pa(j)) is no
-// approximation, and the scores of all families give the posterior over graphs by sums that are
-// exact ([Posterior]). Scores are closed forms for all mechanisms but networks ([RunExact]); for
-// networks they come from particles ([RunParticles]). Chains over graphs take closed forms to any
-// number of nodes ([RunGraphChains]). For comparison there are a flow over the parameters of a
-// family ([RunFlow]), that flow trained together with a learned q(m) over orders and edges, as in
-// the paper ([RunMade]), and reversible-jump chains that use nothing of this structure
-// ([RunReversibleJump]).
+// approximation, and exact sums over the scores of all families give the posterior over graphs
+// ([Posterior]). Scores are closed forms for all mechanisms but networks ([RunExact]); for networks
+// they come from sequential Monte Carlo ([RunParticles]). With closed forms, chains over graphs
+// allow any number of nodes ([RunGraphChains]). Three methods serve for comparison: a flow over the
+// parameters of a family ([RunFlow]), that flow trained together with a learned q(m) over orders
+// and edges, as in the paper ([RunMade]), and reversible-jump chains that use nothing of this
+// structure ([RunReversibleJump]).
 //
 // # Files
 //
-// What is asked:
+// The problem:
 //
 //	data.go, column_kinds.go    a table as nodes: numbers or categories, interventions
-//	scaling.go                  what is done to columns of numbers
-//	missing_cells.go            cells that the table misses
-//	soft_interventions.go       rows in which a mechanism is another
-//	discretize.go, clamp.go     numbers cut into classes, and nodes that were set in some rows
-//	collinear_columns.go        columns that others give without noise
+//	scaling.go                  scaling of numeric columns
+//	missing_cells.go            missing cells of the table
+//	soft_interventions.go       rows in which a mechanism was changed
+//	discretize.go, clamp.go     discretized numbers, and nodes that were set in some rows
+//	collinear_columns.go        columns that are linear functions of others
 //	constant_columns.go         columns that are left out because nothing can depend on them
 //	constraints.go              edges that are forbidden or required, tiers
 //	mechanism.go                how a node depends on its parents
@@ -44,16 +44,16 @@
 //
 // Scores in closed form:
 //
-//	closed_form.go              what all of them have in common
-//	linear_evidence.go          linear mechanisms; one_sided_jacobi.go keeps their digits
+//	closed_form.go              what they all have in common
+//	linear_evidence.go          linear mechanisms; one_sided_jacobi.go keeps them precise
 //	linear_posterior.go         draws of their parameters
 //	bge.go, bdeu.go             scores that are the same for all graphs of an equivalence class
 //	mixed_form.go               numbers and categories in one table
 //	mixed_mechanism.go          parameters of their nodes: draws, predictions
 //	mixed_effects.go            total effects of mixed tables, by simulation
 //	logistic_evidence.go        categories given numbers: likelihood, prior and mode
-//	logistic_weights.go         their evidences, by importance weights, or by
-//	logistic_rays.go            integrals along lines through the mode
+//	logistic_weights.go         their evidences by importance weights
+//	logistic_rays.go            their evidences by integrals along lines through the mode
 //
 // Graphs from scores:
 //
@@ -63,11 +63,11 @@
 //	graph_chains_checkpoint.go  their state in a file
 //	graph_walk.go               one chain, and its steps by orders of all nodes
 //	graph_walk_window.go        steps that draw the order of neighbours in an order
-//	graph_walk_block.go         steps that draw a few nodes afresh
+//	graph_walk_block.go         steps that redraw a few nodes
 //	graph_walk_edges.go         steps of single edges
 //	parent_candidates.go        which parents chains propose; doubtful_pairs.go single edges
 //	parent_sets.go              parents that matter only together
-//	imputation.go               chains that draw missing cells as well
+//	imputation.go               chains that also draw missing cells
 //	order_tables.go             sums over sets of them
 //
 // Networks by particles:
@@ -76,9 +76,9 @@
 //	network_likelihood.go       the likelihood given the first layer
 //	network_tempering.go        particles from prior to posterior; network_moves.go moves them
 //	particle_evidence.go        which families get particles
-//	shared_scores.go            what several processes share
-//	particle_predictions.go     scores of those that have none
-//	particle_errors.go          standard errors, and whether particles have settled
+//	shared_scores.go            scores shared by several processes
+//	particle_predictions.go     predicted scores of families without particles
+//	particle_errors.go          standard errors, and whether particles have converged
 //
 // Flows:
 //
@@ -88,27 +88,27 @@
 //	training_families.go        which families training sees
 //	flow_evidence.go            evidences by importance weights
 //	learned_graphs.go           q(m), over orders and graphs along them
-//	learned_graphs_loss.go      what it follows
+//	learned_graphs_loss.go      its loss
 //	learned_graphs_draws.go     its draws and their weights
 //	graph_target.go             codes and parameters of all nodes together, for reversible jump
 //
 // Answers:
 //
 //	run_*.go                    one method each
-//	certificate.go              how far it can be believed
-//	result.go, result_files.go  the answer in the user's words, and its files
+//	certificate.go              the verdict
+//	result.go, result_files.go  the answer in terms of the table, and its files
 //	total_effects.go            total causal effects of nodes on nodes
 //	effects.go                  slopes of mechanisms, residuals of nodes
 //	model_check.go              whether the mechanisms fit the table
 //	parameter_draws.go          draws of graphs with parameters
-//	query.go, query_answer.go   questions about nodes where others are observed or set
-//	query_levels.go             answers about categories, query_numbers.go those about numbers,
-//	query_mixed.go              and those about mixed tables, by simulation
+//	query.go, query_answer.go   conditional and interventional probabilities
+//	query_levels.go             queries about categories; query_numbers.go about numbers;
+//	query_mixed.go              about mixed tables, by simulation
 //	network.go                  graphs of categories with their tables of probabilities
-//	graph_exports.go            graphs as other programs read them
-//	record.go, compare_runs.go  runs that are stored, and two of them side by side
-//	simulate.go, simulate_mixed.go  made-up data
+//	graph_exports.go            graphs in the formats of other programs
+//	record.go, compare_runs.go  stored runs, and comparison of two
+//	simulate.go, simulate_mixed.go  simulated data
 //	benchmark.go                the simulation study of the paper
-//	benchmark_settings.go, benchmark_table.go, benchmark_figure.go  its folder, and what it gets
+//	benchmark_settings.go, benchmark_table.go, benchmark_figure.go  its settings and output
 //	numbers.go                  matrices of numbers, and counts
 package dag

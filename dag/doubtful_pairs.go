@@ -48,8 +48,8 @@ func doubt(logOdds float64) float64 {
 	return p * (1 - p)
 }
 
-// doubtsOf is the doubt about each other node as a parent of j beside its parents in some graphs,
-// on average over these.
+// doubtsOf is the doubt about each other node as a parent of j in addition to its parents in some
+// graphs, on average over these.
 func (c *candidates) doubtsOf(j int, graphs [][]dgraph.Set) []float64 {
 	s, doubts := c.problem.Structure, make([]float64, c.problem.Data.Nodes())
 	weight := func(set dgraph.Set) float64 { return c.score(j, set) + s.Prior.LogWeight(j, set) }

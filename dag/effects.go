@@ -97,8 +97,8 @@ func (p *Problem) parameterDraws() int {
 }
 
 // effects summarises the mechanisms by edge: quantiles by draws, and means and standard deviations
-// too unless their exact values are given. Draws know nothing of what is improbable and far away,
-// which can make most of a variance.
+// too unless their exact values are given. Draws contain nothing of what is improbable and far
+// away, which can make most of a variance.
 func (p *Problem) effects(ctx gocontext.Context, posterior mixture, source parameterSource, exact edgeMoments, random *rand.Rand) (list []Parameter, err error) {
 	probabilities, draws := posterior.edges(p.Data.Nodes()), p.parameterDraws()
 	for _, e := range dgraph.OrderedPairs(p.Data.Nodes()) {

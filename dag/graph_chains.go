@@ -24,14 +24,14 @@ type ChainConfig struct {
 	// them; each further one, until the chains agree, takes twice as many sweeps and leaves the
 	// earlier ones behind. 0 stands for 6.
 	Rounds int
-	// Candidates is the number of likely parents of each node whose sets are summed over, beside
-	// those required; 0 stands for 12. Nodes whose parents turn out to be others get them and up to
-	// two more. It changes how fast the chains are, and not what they converge to.
+	// Candidates is the number of likely parents of each node whose sets are summed over, in
+	// addition to those required; 0 stands for 12. Nodes whose parents turn out to be others get
+	// them and up to two more. It changes how fast the chains are, and not what they converge to.
 	Candidates int
-	// Seed is the root of all randomness.
+	// Seed is the random seed.
 	Seed uint64
 	// Checkpoint is the file that holds the state of the chains at the start of a round; "" for
-	// none. With Resume chains go on from it, if it is there.
+	// none. With Resume chains continue from it, if it is there.
 	Checkpoint string
 	Resume     bool
 	// Shard, if not nil, is the part of this process among several that run the same chains: scores
@@ -169,7 +169,7 @@ func (r *chainRun) start(ctx gocontext.Context, status func(string)) (err error)
 }
 
 // refine chooses candidates anew after a round, whose graphs are left behind and may shape how
-// chains go on. Wide walks take longer, so that they come only where chains differ much.
+// chains continue. Wide walks take longer, so that they come only where chains differ much.
 func (r *chainRun) refine(ctx gocontext.Context, visits [][]float64, wide bool) (err error) {
 	if r.candidates, err = r.candidates.refined(ctx, r.cfg.Shard, visits, r.cfg.Candidates); err != nil {
 		return err

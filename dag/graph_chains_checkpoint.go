@@ -16,7 +16,7 @@ import (
 
 var chainsFormat = checkpoint.Format{Name: "checkpoint of chains over graphs", Magic: "vti.grph", Version: 1}
 
-// chainsState is what chains over graphs are at the start of a round: a run that goes on from it
+// chainsState is what chains over graphs are at the start of a round: a run that continues from it
 // ends with the bits of one that was never stopped.
 type chainsState struct {
 	Version    int             `json:"version"`
@@ -43,7 +43,7 @@ type chainRun struct {
 	candidates *candidates
 	walks      []*walk
 	sources    []*rand.PCG // of the walks
-	imputers   []*imputer  // that have the walks, where the table misses cells
+	imputers   []*imputer  // that have the walks, if the table has missing cells
 	round      int         // that comes next, from 0
 	before     string      // what is reported of the round before
 }
@@ -80,7 +80,7 @@ func (r *chainRun) write() error {
 	return chainsFormat.Write(r.cfg.Checkpoint, state, func(io.Writer) error { return nil })
 }
 
-// read goes on from the checkpoint. It returns false if there is none.
+// read continues from the checkpoint. It returns false if there is none.
 func (r *chainRun) read(ctx gocontext.Context) (found bool, err error) {
 	if !r.cfg.Resume || r.cfg.Checkpoint == "" {
 		return false, nil

@@ -12,8 +12,8 @@ import (
 )
 
 // graphTarget is the posterior over codes (P, U) and the parameters of all nodes together: what
-// samplers work on that know nothing of families. It satisfies vti.Target. The coordinates are
-// those of each node in turn, as the layout has them for a family.
+// samplers work on that do not use families. It satisfies vti.Target. The coordinates are those of
+// each node in turn, as the layout has them for a family.
 type graphTarget struct {
 	problem *Problem
 	space   *graphSpace

@@ -79,7 +79,7 @@ func (p *Problem) GreedyBIC(ctx gocontext.Context) (*dgraph.Graph, error) {
 func (s *linearStats) bic(parents dgraph.Set) float64 {
 	of := parents.List()
 	squares, _ := s.residual(of, s.leastSquares(of))
-	// A residual of 1e-12 of the node cannot be told from rounding.
+	// A residual of 1e-12 of the node cannot be distinguished from rounding.
 	variance := math.Max(squares, 1e-12*s.gram.At(s.node, s.node)) / float64(s.rows)
 	n := float64(s.rows)
 	return -n/2*(math.Log(variance)+1+2*halfLog2Pi) - float64(len(of))*math.Log(n)/2

@@ -16,7 +16,7 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// imputer is a chain over graphs, parameters and the cells that a table misses, whose distribution
+// imputer is a chain over graphs, parameters and the missing cells of a table, whose distribution
 // converges to their posterior given the others: steps of [walk] given a completed table, then
 // draws of the cells given the graph. Numbers are drawn row by row given parameters drawn for that
 // graph; categories cell by cell with tables of probabilities integrated out. That cells are
@@ -335,7 +335,7 @@ func (p *Problem) sampleImputed(ctx gocontext.Context, cfg ChainConfig, status f
 	}
 }
 
-// runImputed is [RunGraphChains] of a table that misses cells.
+// runImputed is [RunGraphChains] of a table with missing cells.
 func (p *Problem) runImputed(ctx gocontext.Context, result *Result, cfg GraphChainsConfig) error {
 	if cfg.Chains.Shard != nil {
 		return fmt.Errorf("chains over missing cells are those of one process: got shard %d of %d", cfg.Chains.Shard.Index, cfg.Chains.Shard.Count)
@@ -365,7 +365,7 @@ func matricesOf(edges [][]rjmcmc.Summary) (probabilities, errors [][]float64) {
 	return probabilities, errors
 }
 
-// checkComplete fails for a table that misses cells, which chains alone draw.
+// checkComplete fails for a table with missing cells, which chains alone draw.
 func (d *Data) checkComplete() error {
 	if d.missing == nil {
 		return nil

@@ -214,7 +214,7 @@ type weightedGraphs struct {
 
 var _ dgraph.Sum = (*weightedGraphs)(nil)
 
-// sum weighs the draws by scores.
+// sum weights the draws by scores.
 func (p *graphProposals) sum(scores []float64) *weightedGraphs {
 	logWeights := make([]float64, len(p.families))
 	for i, families := range p.families {

@@ -69,7 +69,7 @@ func (p *linearPosterior) draw(random *rand.Rand) (logSigma float64, weights []f
 
 // moments are the posterior means and variances of the weights of the parents, in their order:
 // those given the noise scale, averaged over its posterior. Variances are sums of squares of
-// deviations, which keep their digits where they are small beside the means.
+// deviations, which keep their digits where they are small compared with the means.
 func (s *linearStats) moments(parents dgraph.Set, sigma, priorSD float64) (means, variances []float64) {
 	given := s.spectrum(parents)
 	k := len(given.values)

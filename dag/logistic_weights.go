@@ -132,7 +132,7 @@ func newLogisticEvidence(logs, pairs []float64) (own logisticEvidence) {
 // enough reports whether more draws would not change the answer.
 func (l logisticEvidence) enough() bool { return l.se < enoughError && l.missed < enoughMissed }
 
-// evidence weighs draws around the mode, and where they are not enough, because few rows leave the
+// evidence weights draws around the mode, and where they are not enough, because few rows leave the
 // posterior far from normal, draws around its mean that have its covariance.
 func (f *logisticFamily) evidence(random *rand.Rand) logisticEvidence {
 	mode, factor := f.mode()

@@ -76,7 +76,7 @@ func (d *Data) observed(j int) (values []float64) {
 	return values
 }
 
-// MissingCells counts the cells that the table misses and chains draw.
+// MissingCells counts the missing cells of the table, which chains draw.
 func (d *Data) MissingCells() (count int) {
 	for _, nodes := range d.missing {
 		count += len(nodes)

@@ -17,10 +17,10 @@ const (
 	mostSetsOfBGe = 1 << 18
 )
 
-// together looks for sets of parents of a node beside a base that matter only together: whose
-// weight, p(pa) p(x_j | x_pa), is more than that of all their subsets. Steps of single edges
-// hardly ever find them. It returns for each other node by how much, in nats, a set with it is
-// more than its subsets, and the set that is so by most; nodes without such a set are left out.
+// together looks for sets of parents of a node, added to a base, that matter only together: whose
+// weight, p(pa) p(x_j | x_pa), is more than that of all their subsets. Steps of single edges hardly
+// ever find them. It returns for each other node by how much, in nats, a set with it is more than
+// its subsets, and the set that is so by most; nodes without such a set are left out.
 func (c *candidates) together(ctx gocontext.Context, j int, base dgraph.Set) (gains map[int]float64, most dgraph.Set) {
 	s, highest := c.problem.Structure, 0.0
 	gains = map[int]float64{}

@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// Record is everything that a run was asked for, with what is needed to repeat or continue it.
+// Record holds all settings of a run, with what is needed to repeat or continue it.
 type Record struct {
 	run.Header
 	Truth            string        `json:"truth,omitempty"` // absolute path of the adjacency matrix
@@ -84,7 +84,7 @@ func (r *Record) Problem() (*Problem, *dgraph.Graph, error) {
 	return problem, truth, err
 }
 
-// Resumable reports whether the run keeps a state that it can go on from.
+// Resumable reports whether the run keeps a state that it can continue from.
 func (r *Record) Resumable() bool {
 	return r.Trains() || r.Structure == Chains
 }

@@ -13,8 +13,8 @@ import (
 // resultSchema names the schema of Result.
 const resultSchema = "vti/graphs/1"
 
-// Result is the answer of a command in the user's words: the object that --json prints. Fields that
-// do not apply to a command are left out.
+// Result is the answer of a command in terms of the user's table: the object that --json prints.
+// Fields that do not apply to a command are left out.
 type Result struct {
 	// Schema names the schema of the object, with its version; docs/schema has the file.
 	Schema  string      `json:"schema"`
@@ -98,7 +98,7 @@ type ClassReport struct {
 	SE         Number      `json:"se"`
 }
 
-// Metrics compare the answer with a truth, beside trivial answers.
+// Metrics compare the answer, and trivial answers, with a truth.
 type Metrics struct {
 	TruthEdges int `json:"truth_edges"`
 	// TruthCycle is a cycle of the truth, if it has one; BestSHD the structural distance that no
@@ -110,8 +110,8 @@ type Metrics struct {
 	Empty      dgraph.MethodMetrics `json:"empty_graph"`
 }
 
-// ExitStatus is the status of the process that printed the result: 3 when the answer is not to be
-// believed, else 0.
+// ExitStatus is the status of the process that printed the result: 3 when the answer must not be
+// used, else 0.
 func (r *Result) ExitStatus() int {
 	if r.Certificate == nil {
 		return 0

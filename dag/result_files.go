@@ -21,7 +21,7 @@ const (
 	EffectsFile = "effects.csv"
 )
 
-// Files are the names of the files that a run writes beside those of every run.
+// Files are the names of the files that a run writes in addition to those of every run.
 func Files() []string {
 	return []string{
 		EdgesFile, MatrixFile, "graphs.csv", "classes.csv", "parameters.csv", EffectsFile, "checks.csv",

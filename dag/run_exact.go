@@ -25,7 +25,7 @@ func (p *Problem) CheckExact() error {
 type ExactConfig struct {
 	// Command is the name of the command in the result.
 	Command string
-	// Seed is the root of all randomness: of the graphs drawn, and of the draws of parameters.
+	// Seed is the random seed: of the graphs drawn, and of the draws of parameters.
 	Seed uint64
 	// Truth, if not nil, is compared with.
 	Truth *dgraph.Graph

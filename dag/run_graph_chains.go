@@ -20,7 +20,7 @@ type GraphChainsConfig struct {
 	// Truth, if not nil, is compared with.
 	Truth *dgraph.Graph
 	// Dir is the run directory, which must exist; "" keeps no files. Chains.Checkpoint is there,
-	// and Chains.Resume goes on from it.
+	// and Chains.Resume continues from it.
 	Dir string
 	// Status, if not nil, is called with what RunGraphChains is doing.
 	Status func(string)

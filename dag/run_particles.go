@@ -21,7 +21,7 @@ import (
 type ParticlesConfig struct {
 	// Islands bounds the fine islands of particles; 0: as many as take some minutes.
 	Islands int
-	// Seed is the root of all randomness.
+	// Seed is the random seed.
 	Seed uint64
 	// Truth, if not nil, is compared with.
 	Truth *dgraph.Graph

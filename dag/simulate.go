@@ -41,7 +41,7 @@ type Simulation struct {
 	// Network, if not nil, is a network over categories to simulate from, for Mechanism
 	// Categorical: all but Rows and Seed are then zero.
 	Network *dgraph.Network `json:"-"`
-	// Seed is the root of all randomness. Fewer rows with the same seed are the first rows of more.
+	// Seed is the random seed. Fewer rows with the same seed are the first rows of more.
 	Seed uint64
 }
 

@@ -88,9 +88,9 @@ vti downloads nothing by itself`,
 		kind, strings.Join(pluginFiles(kind.platform()), ", "), strings.Join(folders, ", "), PluginVariable, foldersVariable)
 }
 
-// cudaData is the folder of CUDA's assembler and device library as Python wheels install them
-// beside a plugin, in the places where the plugin itself looks for NVIDIA's libraries; "" if there
-// is none.
+// cudaData is the folder of CUDA's assembler and device library as Python wheels install them near
+// a plugin, in the places where the plugin itself looks for NVIDIA's libraries; "" if there is
+// none.
 func cudaData(plugin string) string {
 	for _, up := range []string{"..", filepath.Join("..", "..")} {
 		for _, name := range []string{"cu13", "cuda_nvcc"} { // of the wheels for CUDA 13 and 12

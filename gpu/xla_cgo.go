@@ -81,9 +81,9 @@ func newXLA(kind Kind, plugin string) (backends.Backend, error) {
 	if err := os.Setenv("GOPJRT_CUDA_CHECKS", "0"); err != nil {
 		return nil, err
 	}
-	// Left to itself XLA rounds the factors of Float32 products to 10 bits on a card (TF32). That
-	// is an error of 1e-3 in log densities, too large for importance weights. NVIDIA's
-	// libraries read this variable.
+	// Left to itself XLA rounds the factors of Float32 products to 10 bits on a GPU (TF32). That is
+	// an error of 1e-3 in log densities, too large for importance weights. NVIDIA's libraries read
+	// this variable.
 	if _, set := os.LookupEnv(tf32Variable); !set && kind == CUDA {
 		if err := os.Setenv(tf32Variable, "0"); err != nil {
 			return nil, err

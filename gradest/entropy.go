@@ -8,8 +8,8 @@ import (
 // logits: [..., M] -> [...]. A logit of -Inf is an outcome of probability zero; each row must have
 // a finite logit. The gradient is finite, and exactly zero for outcomes of probability zero.
 //
-// With x = logit − max and Z = ∑ exp x it computes log Z − ∑ x exp(x) / Z, which loses no digits
-// when one outcome dominates.
+// With x = logit − max and Z = ∑ exp x it computes log Z − ∑ x exp(x) / Z, which keeps full
+// precision when one outcome dominates.
 func CategoricalEntropy(logits *graph.Node) *graph.Node {
 	x := graph.Sub(logits, graph.StopGradient(graph.ReduceAndKeep(logits, graph.ReduceMax, -1)))
 	weights := graph.Exp(x)

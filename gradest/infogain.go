@@ -56,7 +56,7 @@ const maxBlock = 1 << 20
 
 // Categorical returns the fraction of step to take for the distribution with the given logits, from
 // exact entropies: logits and step [M] of the same dtype -> scalar of that dtype. A logit may be
-// -Inf where the step is finite. The candidates are worked out together, as rows [K+1, M], or in as
+// -Inf where the step is finite. The candidates are computed together, as rows [K+1, M], or in as
 // many rows at a time as keep memory near that of 2^20 numbers.
 func (c InformationGain) Categorical(logits, step *graph.Node) *graph.Node {
 	const where = "gradest.InformationGain.Categorical"

@@ -49,8 +49,8 @@ func ScoreFunction(loss, baseline, logQ *graph.Node) (surrogate, nonFinite *grap
 // ExpectedScore returns a scalar with the gradient ∑ q(m) control_m ∇ log q(m) over all models, the
 // gradient of the expectation of a control variate that takes a value for each model: logProbs [M],
 // all of log q, and control [M], finite. If control_m, taken at each drawn model, is part of the
-// baseline of [ScoreFunction], adding this makes the estimate unbiased again. Its value means
-// nothing.
+// baseline of [ScoreFunction], adding this makes the estimate unbiased again. Its value has no
+// meaning.
 func ExpectedScore(logProbs, control *graph.Node) *graph.Node {
 	const where = "gradest.ExpectedScore"
 	assertVector(where, "logProbs", logProbs)

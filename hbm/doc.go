@@ -29,11 +29,11 @@
 //	elbo, se, err := posterior.ELBO(ctx, 1000, "elbo")
 //	draws, err := posterior.Sample(ctx, 1000, "posterior")
 //
-// A step of training takes part in Batch members of each plate and weighs each variable with the
-// number of those it stands for, so that the gradient is unbiased (PAVI eq. 5 to 7). Each latent
-// variable is conditioned on all before it that its members determine a member of, its ancestors
-// among them (PAVI eq. 3). The expensive part of a distribution, a flow, is shared by the members
-// of a plate; what differs between them is an encoding of a few numbers (PAVI eq. 4).
+// A training step uses Batch members of each plate and weights each variable by the number of
+// variables that it represents, so that the gradient is unbiased (PAVI eq. 5 to 7). Each latent
+// variable is conditioned on those earlier variables of which its members determine a member, its
+// ancestors among them (PAVI eq. 3). The expensive part of a distribution, a flow, is shared by the
+// members of a plate; members differ by an encoding of a few numbers (PAVI eq. 4).
 //
 // # Notation
 //

@@ -1,16 +1,16 @@
 // Package likelihood holds the distributions of a response y given its linear predictor η = Xθ +
-// offset and, for many, one positive parameter more: a noise scale σ, a shape, a precision, or the
-// odds of a zero.
+// offset and, for many, one positive auxiliary parameter: a noise scale σ, a shape, a precision, or
+// the odds of a zero.
 //
-// Variable selection, hierarchical regressions and model checks take theirs from here. A likelihood
+// Variable selection, hierarchical regressions and model checks all use this package. A likelihood
 // is one file with a type that satisfies [Likelihood], and one row of the table in kind.go; the
-// tests of the package run through that table.
+// tests of the package go through that table.
 //
 // A log density is split in two,
 //
 //	log p(y | η, σ) = LogKernel(y, η, σ) + LogConstant(y),
 //
-// so that no digits are lost. The kernel of counts and of 0/1 responses is the deviance against the
+// to keep full precision. The kernel of counts and of 0/1 responses is the deviance against the
 // saturated model, which has a parameter for every row: it is zero where η fits y perfectly,
 // however large the log density itself. The constant is a sum on the host in float64.
 //
@@ -25,8 +25,8 @@
 //	trials.go      counts of successes as rows of trials
 //	gaussian.go, robust.go, student.go, logistic.go, poisson.go, negativebinomial.go,
 //	gamma.go, lognormal.go, beta.go
-//	zeros.go       counts with zeros of their own: zero-inflated and hurdle
-//	survival.go    times, of which some are only lower bounds
+//	zeros.go       counts with excess zeros: zero-inflated and hurdle
+//	survival.go    times, which may be right-censored
 //	categories.go  responses of categories, which have several parameters
 //	ordered.go     ordered categories: cumulative logit and probit
 //	cuts.go        their distribution given cut points
@@ -34,5 +34,5 @@
 //	               many rows of them at once
 //	unordered.go   categories without an order: multinomial logistic regression
 //	special.go     log Γ and its derivatives
-//	normal.go      the normal distribution function with all digits of its logarithm
+//	normal.go      the logarithm of the normal distribution function, at full precision
 package likelihood

@@ -1,12 +1,11 @@
-// Package mixture answers how many components a mixture of distributions has, and which: normal,
-// Student t, Poisson, or normal distributions of several columns.
+// Package mixture infers how many components a mixture has, and their parameters. Components are
+// normal, Student t, Poisson, or multivariate normal distributions.
 //
 // A model is a number of components k; its parameters are weights, means and variances, and a
 // scale β of the variances, with the priors of Richardson and Green (1997). Means are ordered, so
-// that labels have a meaning; those of several columns are relabelled. Two samplers of the
+// that labels have a meaning; with several columns draws are relabelled. Two samplers of the
 // posterior check each other: reversible-jump chains over mixtures, with rows summed over
-// components, and a sampler of partitions of the rows that sums over k, with which it shares no
-// state.
+// components, and a sampler of partitions of the rows that sums over k. They share no state.
 //
 // Values are put on a working scale with midrange 0 and range 1.
 //
@@ -20,30 +19,30 @@
 //
 // # Files
 //
-//	options.go         what is asked of a table, and priors
+//	options.go         the columns to use, and priors
 //	problem.go         a table becomes a Problem
 //	component.go       a component, and a mixture of them
-//	family.go          what components are: their density, prior, updates and splits
+//	family.go          families of components: density, prior, updates and splits
 //	normal.go          normal components
 //	student.go         Student components
 //	poisson.go         components of counts
 //	vector.go          normal components of several columns
-//	split_vector.go    and how they split and merge
+//	split_vector.go    their splits and merges
 //	coordinates.go     unbounded, nested coordinates of mixtures
 //	target.go          the posterior as a graph over these coordinates
 //	jump.go            split, merge, birth and death of components, and steps within a number
 //	partition.go       clusters of rows, with the number of components summed over
 //	partition_jump.go  split and merge of clusters
-//	sample.go          both samplers until they are precise, and how far they agree
-//	ties.go            components that describe nothing but equal values
-//	relabel.go         labels where components have no order
+//	sample.go          both samplers until they are precise, and their agreement
+//	ties.go            components that describe only equal values
+//	relabel.go         labels of components without an order
 //	summaries.go       density, components, rows
-//	model_check.go     values simulated from the posterior beside the table
-//	result.go          the answer in the words of the table
+//	model_check.go     comparison of simulated values with the table
+//	result.go          the answer in terms of the table
 //	run.go             the run: sampling, verdict, files
 //	run_chains.go      the same by reversible-jump chains on the Target
-//	record.go          what a run was asked for
-//	files.go           what a run directory holds
+//	record.go          the settings of a run
+//	files.go           the contents of a run directory
 //
 // # References
 //

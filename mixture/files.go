@@ -8,7 +8,7 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// The files of a run beside those of every run.
+// The files that a run writes in addition to those of every run.
 const (
 	CountsFile     = "counts.csv"
 	DensityFile    = "density.csv"
@@ -16,7 +16,7 @@ const (
 	RowsFile       = "rows.csv"
 )
 
-// Files are the names of the files that a run writes beside those of every run.
+// Files are the names of the files that a run writes in addition to those of every run.
 func Files() []string {
 	return []string{CountsFile, DensityFile, ComponentsFile, RowsFile, draws.ParquetFile, draws.CSVFile}
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// checkModel compares the distribution of the values of each column with that of each draw, beside
-// values simulated from the draw, by the largest difference of distribution functions.
+// checkModel compares the distribution of the values of each column with that of each draw,
+// together with values simulated from the draw, by the largest difference of distribution
+// functions.
 func (s *Sample) checkModel(seed uint64) *modelcheck.Report {
 	p, random := s.problem, stream.Rand(seed, "model check")
 	report := &modelcheck.Report{Findings: []modelcheck.Finding{}}

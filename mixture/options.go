@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Options say what is asked of a table, and the priors: those of Richardson and Green (1997,
-// section 2.4). The zero value of every number is its default. R is the range of a column.
+// Options say which columns are used and how, and set the priors: those of Richardson and Green
+// (1997, section 2.4). The zero value of every number is its default. R is the range of a column.
 type Options struct {
 	// Columns are the columns of values: one, or several for Multivariate.
 	Columns []string `json:"columns"`

@@ -7,9 +7,9 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// partition is a sampler of the same posterior that knows nothing of weights and jumps: its state
-// divides the rows into clusters, and the number of components is summed over (Miller and Harrison
-// 2018; algorithm 8 of Neal 2000). Given t occupied clusters, p(k) is a closed form.
+// partition is a sampler of the same posterior without weights and jumps: its state divides the
+// rows into clusters, and the number of components is summed over (Miller and Harrison 2018;
+// algorithm 8 of Neal 2000). Given t occupied clusters, p(k) is a closed form.
 type partition struct {
 	p        *Problem
 	random   *rand.Rand

@@ -14,7 +14,7 @@ import (
 // Problem is a column of values with the priors of its mixture, or several columns. On the working
 // scale midranges are 0 and ranges 1; counts stay what they are.
 type Problem struct {
-	// Options are those asked for, with defaults.
+	// Options are the caller's, with defaults filled in.
 	Options Options
 	// Path is the file of the table.
 	Path string
@@ -129,7 +129,7 @@ func (p *Problem) read(t *table.Table, name string) error {
 			p.Options.RateExposure = p.Options.RateShape * float64(n) / total
 		}
 	} else if spread := high - low; math.IsInf(spread, 0) || spread < 1e-12*math.Max(math.Abs(low), math.Abs(high)) {
-		return fmt.Errorf("%s: column %q: its range %g cannot be told from rounding at %g: subtract a constant", t.Path, c.Name, spread, one.centre)
+		return fmt.Errorf("%s: column %q: its range %g cannot be distinguished from rounding error at %g: subtract a constant", t.Path, c.Name, spread, one.centre)
 	}
 	for _, v := range c.Values {
 		one.y = append(one.y, (v-one.centre)/one.scale)

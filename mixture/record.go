@@ -2,7 +2,7 @@ package mixture
 
 import "github.com/transdim/vti/run"
 
-// Record is everything that a run was asked for.
+// Record holds all settings of a run.
 type Record struct {
 	run.Asked[Options]
 	Sweeps int     `json:"sweeps,omitempty"`

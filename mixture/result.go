@@ -12,7 +12,7 @@ import (
 // Number is a float64 that JSON shows as null when it is not finite.
 type Number = report.Number
 
-// Result is the answer in the user's words: the object that --json prints.
+// Result is the answer in terms of the user's table: the object that --json prints.
 type Result struct {
 	run.Head
 	Data        DataSummary       `json:"data"`
@@ -110,7 +110,7 @@ type Correlation struct {
 	Value Summary `json:"value"`
 }
 
-// Summary is a marginal distribution.
+// Summary describes a marginal distribution.
 type Summary struct {
 	Median Number `json:"median"`
 	Q025   Number `json:"q025"`
@@ -134,8 +134,8 @@ type Row struct {
 	Probability []Number `json:"probability"`
 }
 
-// ExitStatus is the status of the process that printed the result: 3 when the answer is not to be
-// believed, else 0.
+// ExitStatus is the status of the process that printed the result: 3 when the answer must not be
+// used, else 0.
 func (r *Result) ExitStatus() int { return r.Certificate.Verdict.ExitStatus() }
 
 // summarize is the summary of draws, which it sorts.

@@ -16,9 +16,9 @@ import (
 )
 
 // RunChains samples the Target of the problem by the reversible-jump chains of package rjmcmc,
-// which know nothing of mixtures, and writes the tables and draws of Run to dir ("" keeps no
-// files). It is what the engine is compared with on the same Target, and a check of Run that shares
-// no sampler with it. It fails for families that have no Target.
+// which have no moves specific to mixtures, and writes the tables and draws of Run to dir ("" keeps
+// no files). It is what the engine is compared with on the same Target, and a check of Run that
+// shares no sampler with it. It fails for families that have no Target.
 func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg rjmcmc.Config, dir string) (*Result, error) {
 	clock := run.NewClock()
 	target, err := problem.Target()
@@ -36,7 +36,7 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	j.Size(s.jumping.ess, chains.Draws())
 	j.Event(s.jumping.largest(), "a number of components'")
 	if changes := changesOf(chains); changes < verdict.DoubtfulESS && problem.Options.MaxComponents > 1 {
-		j.Lower(vti.Doubtful, "the number of components changed only %s from one draw of a chain to the next: how probable others are is not shown", english.Count(changes, "time"))
+		j.Lower(vti.Doubtful, "the number of components changed only %s from one draw of a chain to the next: the probabilities of other numbers are not resolved", english.Count(changes, "time"))
 	}
 	s.judgeQuestion(j)
 	missing := Number(math.NaN())

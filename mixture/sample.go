@@ -11,9 +11,9 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// SampleConfig says how long sampling goes on. The zero value is usable.
+// SampleConfig says how long sampling continues. The zero value is usable.
 type SampleConfig struct {
-	// Seed is the root of all randomness.
+	// Seed is the random seed.
 	Seed uint64
 	// Sweeps is the largest number of sweeps of each sampler (default 400,000).
 	Sweeps int

@@ -55,7 +55,7 @@ func TestBadInput(t *testing.T) {
 		"halves":    {"y\n1\n2.5\n1\n2\n", Options{Columns: []string{"y"}, Family: Poisson}, `line 3, column "y": got 2.5, want counts`},
 		"no counts": {"y\n0\n0\n0\n0\n", Options{Columns: []string{"y"}, Family: Poisson}, `constant`},
 		"copy":      {"y,z\n1,2\n2,4\n3.5,7\n5,10\n6,12\n", Options{Columns: []string{"y", "z"}}, `column "z" is a combination of those before it`},
-		"rounding":  {"y\n1e15\n1000000000000001\n1000000000000002\n", Options{Columns: []string{"y"}}, "cannot be told from rounding"},
+		"rounding":  {"y\n1e15\n1000000000000001\n1000000000000002\n", Options{Columns: []string{"y"}}, "cannot be distinguished from rounding"},
 		"few":       {"y\n1\n2\n3\n4\n", Options{Columns: []string{"y"}, MaxComponents: 5}, "got 4 rows, fewer than the 5 components"},
 		"missing":   {"y,z\n1,1\n,2\n3,3\n4,4\n", Options{Columns: []string{"y"}}, `line 3, column "y": the value is missing`},
 		"texts":     {"y\na\nb\nc\nd\n", Options{Columns: []string{"y"}}, "got text (\"a\" in line 2), want numbers"},

@@ -208,7 +208,7 @@ func standardised(values []float64) []float64 {
 }
 
 // orthogonalise subtracts from values their regression on a constant and a standardised line, and
-// gives them unit length. It reports whether enough was left to tell it from rounding.
+// gives them unit length. It reports whether enough was left to distinguish it from rounding.
 func orthogonalise(values, line []float64) bool {
 	n := float64(len(values))
 	before := meanSquare(values) * n

@@ -15,7 +15,7 @@ import (
 	"github.com/transdim/vti/internal/atomicfile"
 )
 
-// FittedRow is what a model says about the response of one row, beside the response.
+// FittedRow is what a model says about the response of one row, with the response.
 type FittedRow struct {
 	// Row is the number of the row as [RowNames] has it.
 	Row int

@@ -105,9 +105,9 @@ type Report struct {
 	Verdict Verdict `json:"verdict"`
 	// Findings are listed worst first.
 	Findings []Finding `json:"findings"`
-	// Predictive is a histogram of the response beside those of tables drawn anew from the
-	// posterior, and Fitted what the model says of single rows, at most 1000 of them, evenly
-	// spaced. Both are there for responses of regressions.
+	// Predictive is a histogram of the response with those of tables drawn anew from the posterior,
+	// and Fitted what the model says of single rows, at most 1000 of them, evenly spaced. Both are
+	// there for responses of regressions.
 	Predictive []PredictiveBin `json:"predictive,omitempty"`
 	Fitted     []FittedRow     `json:"-"`
 }

@@ -174,7 +174,7 @@ func separation(name string, response, fitted []float64) []Finding {
 		return nil
 	}
 	f := Finding{
-		What:  "separation: the predictors order all zeros below all ones, so that the sizes of the coefficients come from the prior",
+		What:  "separation: a linear combination of the predictors separates all zeros from all ones, so that the sizes of the coefficients come from the prior",
 		Where: "response " + name, Statistic: lowest - highest, P: math.NaN(),
 		Advice: "check for a predictor that was measured after the response; report probabilities, not coefficients",
 	}

@@ -21,12 +21,12 @@ type AutoregressiveConfig struct {
 	Blocks int // residual blocks; 0 means 2
 	// SiteLogPrior holds initial log weights of the outcomes of each site, which start independent:
 	// one row for each site, with a value for each outcome. They need not be normalised; -Inf
-	// excludes an outcome for ever. Nil means all equal.
+	// excludes an outcome permanently. Nil means all equal.
 	SiteLogPrior [][]float64
 	// Constraint forbids outcomes that depend on earlier sites: a code that it forbids has
 	// probability zero. Nil: none.
 	Constraint Constraint
-	// Context is the number of numbers that the network is conditioned on, which
+	// Context is the dimension of the context that the network is conditioned on, which
 	// [Autoregressive.Given] sets; 0: none.
 	Context int
 	Seed    uint64       // root seed of the initial weights

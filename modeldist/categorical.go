@@ -21,9 +21,9 @@ const DefaultLimit = 1 << 20
 // CategoricalConfig configures [NewCategorical]. The zero value starts from the uniform
 // distribution.
 type CategoricalConfig struct {
-	// LogPrior holds the initial logits, one for each code in the order of its index, usually
-	// log p(m); they need not be normalised. -Inf excludes a model: its probability is zero for
-	// ever. Nil means all equal.
+	// LogPrior holds the initial logits, one for each code in the order of its index, usually log
+	// p(m); they need not be normalised. -Inf excludes a model: its probability is always zero. Nil
+	// means all equal.
 	LogPrior []float64
 	// Limit is the largest number of models to accept; 0 means DefaultLimit.
 	Limit int

@@ -30,11 +30,11 @@
 //
 //	categorical.go     a logit for each model
 //	autoregressive.go  a masked network over the sites of a code
-//	given.go           the same given a context, of each row its own
+//	given.go           the same, conditional on a context for each row
 //	constraint.go      outcomes that are impossible given the sites before
 //	list.go            hazards over ascending lists
 //	surrogate.go       p(m) exp u(m), with u learned from rewards
-//	conditionals.go    on the host: regressions of each item on those before it, fitted to draws
-//	neighbours.go      on the host: sets near given ones
-//	search.go          inverting a distribution function over many outcomes
+//	conditionals.go    on the host: regressions of each item on earlier items, fitted to draws
+//	neighbours.go      on the host: sets that differ little from given ones
+//	search.go          inversion of a distribution function over many outcomes
 package modeldist

@@ -202,8 +202,8 @@ func (s *Surrogate) write(ctx *context.Context, utilities []float64) error {
 }
 
 // Settle sets q(m) ∝ p(m) exp μ(m), the expected utility without the bonus for exploring. It is the
-// distribution to report; the next Learn goes on as if it had not been called. Before anything was
-// learned it changes nothing.
+// distribution to report; the next Learn continues as if it had not been called. Before anything
+// was learned it changes nothing.
 func (s *Surrogate) Settle(ctx *context.Context) error {
 	if s.batches == 0 {
 		return nil
@@ -218,7 +218,7 @@ const (
 )
 
 // Store writes the belief into a variable, from which another Surrogate with the same configuration
-// goes on with the same bits.
+// continues with the same bits.
 func (s *Surrogate) Store(ctx *context.Context) error {
 	state := append(s.belief.State(), float64(s.batches))
 	variable := ctx.In(stateScope).Checked(false).VariableWithValue(stateName, state).SetTrainable(false)

@@ -10,7 +10,7 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// design is a regression of which every model uses some columns, beside an intercept.
+// design is a regression of which every model uses some columns and an intercept.
 type design struct {
 	names   []string   // of the columns
 	y       []float64  // [n]

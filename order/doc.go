@@ -1,13 +1,13 @@
-// Package order answers of which order a process is: how many earlier rows an autoregression
-// needs, which degree a polynomial, how many knots a spline, and where.
+// Package order infers the order of a model: how many earlier rows an autoregression depends on,
+// the degree of a polynomial, or the number and positions of the knots of a spline.
 //
 // A model is an order p; its parameters are an intercept, p coefficients and the noise. With
-// Zellner's prior of coefficients, whose information is that of one row (g = n; Kass and Wasserman
-// 1995), and the usual improper priors of intercept and noise, which all models share, evidences
-// have a closed form (Liang et al. 2008, equation 6). The answer is the sum over all models. An
-// autoregression with a unit root is one of its differences; a spline is a polynomial with
-// truncated powers at its knots (Denison, Mallick and Smith 1998), and its models are sets of
-// candidate places, which are listed.
+// Zellner's unit-information prior of coefficients (g = n; Kass and Wasserman 1995) and the usual
+// improper priors of intercept and noise, which all models share, evidences have a closed form
+// (Liang et al. 2008, equation 6). The answer is the sum over all models. An autoregression with a
+// unit root is an autoregression of its differences. A spline is a polynomial with truncated powers
+// at its knots (Denison, Mallick and Smith 1998), and its models are the subsets of the candidate
+// positions, which are enumerated.
 //
 //	t, err := table.ReadFile("series.csv")
 //	// handle err
@@ -19,15 +19,15 @@
 //
 // # Files
 //
-//	options.go    what is asked of a table, and priors
+//	options.go    the columns to use, and priors
 //	problem.go    a table becomes a Problem
-//	design.go     a regression, and the evidence and draws of a model that uses some columns
+//	design.go     a regression, and the evidence and draws of a model with some of its columns
 //	orders.go     the models of autoregressions and polynomials
 //	knots.go      the sum over all sets of knots of a spline
 //	posterior.go  probabilities of orders, and draws
 //	run.go        the run: sum, draws, model check, files
-//	result.go     the answer in the words of the table
-//	files.go      what a run directory holds
+//	result.go     the answer in terms of the table
+//	files.go      the contents of a run directory
 //
 // # References
 //

@@ -9,14 +9,14 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// The files of a run beside those of every run.
+// The files that a run writes in addition to those of every run.
 const (
 	OrdersFile = "orders.csv"
 	CurveFile  = "curve.csv"
 	KnotsFile  = "knots.csv"
 )
 
-// Files are the names of the files that a run writes beside those of every run.
+// Files are the names of the files that a run writes in addition to those of every run.
 func Files() []string {
 	return []string{OrdersFile, CurveFile, KnotsFile, draws.ParquetFile, draws.CSVFile}
 }

@@ -147,7 +147,7 @@ func (k *knots) from(ctx gocontext.Context, candidate int, visit func(set []int,
 	return ctx.Err()
 }
 
-// add adds a candidate to the set of a level, visits the set, and goes on to its children.
+// add adds a candidate to the set of a level, visits the set, and continues to its children.
 func (w *walk) add(level, candidate int, explained float64) {
 	own := w.columns[level][candidate]
 	square := w.squares[level][candidate]

@@ -49,7 +49,7 @@ func (k *Kind) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Options say what is asked of a table. The zero value of every number is its default.
+// Options say which columns are used and how. The zero value of every number is its default.
 type Options struct {
 	// Value is the column of values; Time that of times, "" for rows in their order.
 	Value string `json:"value"`
@@ -123,5 +123,5 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// Record is everything that a run was asked for; run.Read builds its problem by NewProblem.
+// Record holds all settings of a run; run.Read builds its problem by NewProblem.
 type Record = run.Asked[Options]

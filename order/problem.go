@@ -14,7 +14,7 @@ import (
 
 // Problem is a response with the columns of the largest model, and the evidence of every model.
 type Problem struct {
-	// Options are those asked for, with defaults.
+	// Options are the caller's, with defaults filled in.
 	Options Options
 	// Path is the file of the table.
 	Path string
@@ -106,7 +106,7 @@ func (p *Problem) checkSpread(values []float64) error {
 		return fmt.Errorf("%s: column %q is constant: every value is %g", p.Path, p.Options.Value, low)
 	}
 	if spread := high - low; math.IsInf(spread, 0) || spread < 1e-10*math.Max(math.Abs(low), math.Abs(high)) {
-		return fmt.Errorf("%s: column %q: its range %g cannot be told from rounding at %g: subtract a constant", p.Path, p.Options.Value, spread, low)
+		return fmt.Errorf("%s: column %q: its range %g cannot be distinguished from rounding error at %g: subtract a constant", p.Path, p.Options.Value, spread, low)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 // Number is a float64 that JSON shows as null when it is not finite.
 type Number = report.Number
 
-// Result is the answer in the user's words: the object that --json prints.
+// Result is the answer in terms of the user's table: the object that --json prints.
 type Result struct {
 	run.Head
 	Data        DataSummary       `json:"data"`
@@ -84,8 +84,8 @@ type Coefficient struct {
 	SDGiven   Number `json:"sd_given_most_probable"`
 }
 
-// ExitStatus is the status of the process that printed the result: 3 when the answer is not to be
-// believed, else 0.
+// ExitStatus is the status of the process that printed the result: 3 when the answer must not be
+// used, else 0.
 func (r *Result) ExitStatus() int { return r.Certificate.Verdict.ExitStatus() }
 
 // moments are mean and sd of draws, not a number for none.

@@ -14,7 +14,7 @@ import (
 
 // RunConfig says how Run works. The zero value is usable.
 type RunConfig struct {
-	// Seed is the root of all randomness: of draws. Probabilities of orders do not depend on it.
+	// Seed is the random seed of the draws. Probabilities of orders do not depend on it.
 	Seed uint64
 	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string

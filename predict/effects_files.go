@@ -24,7 +24,7 @@ func (e *Effects) WriteCSV(path string) error {
 	return atomicfile.Write(path, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(cells) })
 }
 
-// mostCurves is how many values of By a picture has: as many as can be told apart.
+// mostCurves is how many values of By a picture has: as many as can be distinguished.
 const mostCurves = 3
 
 // Axis names what the means are of.

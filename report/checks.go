@@ -13,7 +13,8 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// checked is the section of the model check: what the model says of the rows beside what they say.
+// checked is the section of the model check: what the model predicts for the rows compared with
+// their responses.
 func (s *source) checked(response string, check *modelcheck.Report) section {
 	part := section{ID: "check", Title: "Does the model describe the table",
 		Lead: "The table beside what the model expects of it, and beside tables drawn anew from the posterior."}

@@ -25,7 +25,7 @@ type compared struct {
 	estimates []regression.Estimates
 }
 
-// mostCompared is how many runs a picture can tell apart by their inks.
+// mostCompared is how many runs a picture can distinguish by their inks.
 const mostCompared = 4
 
 // compareWith compares two runs as vti compare does.

@@ -30,7 +30,7 @@ const (
 	// mostLinks bounds the pairs that are placed: more cannot be read, and take long to place.
 	mostLinks = 150
 	// clearDirection is the share of the probability of an edge that one direction must have to be
-	// drawn with an arrow where the table can tell all directions apart.
+	// drawn with an arrow where the table determines all directions.
 	clearDirection = 0.8
 )
 

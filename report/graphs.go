@@ -16,7 +16,7 @@ import (
 type discovery struct {
 	*source
 	result *dag.Result
-	// byClass says that graphs of an equivalence class cannot be told apart by the table.
+	// byClass says that graphs of an equivalence class cannot be distinguished by the table.
 	byClass bool
 	links   []link // that are more probable than not
 }

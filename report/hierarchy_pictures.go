@@ -236,7 +236,7 @@ func (v *hierarchy) predicted() string {
 	return v.response()
 }
 
-// densities draws priors beside posteriors.
+// densities draws priors and posteriors.
 func (v *hierarchy) densities() (list []*picture.Picture) {
 	if v.draws == nil {
 		return nil

@@ -155,7 +155,7 @@ func kHatPicture(l *predict.LOO) *picture.Picture {
 	return p
 }
 
-// transformsPicture is the histogram of probability integral transforms beside the uniform one.
+// transformsPicture is the histogram of probability integral transforms with the uniform one.
 func transformsPicture(response string, rows int, c *predict.Calibration) *picture.Picture {
 	var bars []picture.Bar
 	bins, n := float64(len(c.Histogram)), float64(rows)

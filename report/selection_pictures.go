@@ -57,7 +57,7 @@ func (v *selection) predictors() section {
 	return part
 }
 
-// sizePicture is the posterior of the number of predictors beside its prior.
+// sizePicture is the posterior of the number of predictors with its prior.
 func (v *selection) sizePicture() *picture.Picture {
 	posterior := v.sizes()
 	prior := v.result.SizePrior

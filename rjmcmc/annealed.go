@@ -13,7 +13,7 @@ import (
 
 // AnnealConfig says how many states are annealed from the prior to the posterior.
 type AnnealConfig struct {
-	// Groups populations of Particles states each know nothing of each other.
+	// Groups populations of Particles states each are independent of each other.
 	Groups, Particles int
 	// Powers are those of the evidences on the way, from 0 to 1. nil stands for as many as a
 	// population of Particles finds that it needs.

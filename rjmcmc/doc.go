@@ -1,14 +1,14 @@
 // Package rjmcmc samples a transdimensional posterior exactly in the limit, by reversible jump
 // Markov chain Monte Carlo (Green 1995; appendix E.4 of the VTI paper).
 //
-// It answers the same question as the variational engine from the same Target, and serves as its
-// check. The target density over pairs of a model m and the values θ of its active coordinates is
+// It samples the same Target as the variational engine, and serves to check it. The target density
+// over pairs of a model m and the values θ of its active coordinates is
 //
 //	π(m, θ) ∝ p(m) η(θ | m),  η(θ | m) = p(y, θ | m).
 //
-// Many chains run side by side as the rows of one batch through one compiled graph. Proposals and
-// decisions are made on the host, each chain from a random stream of its own, so a run depends only
-// on its seed and settings. One iteration is a fixed sequence of moves:
+// Many chains run in parallel, as the rows of one batch through one compiled graph. Proposals and
+// decisions are made on the host, with a random stream for each chain, so a run depends only on its
+// seed and settings. One iteration is a fixed sequence of moves:
 //
 //	move   proposal                                              accepted with min(1, ·) of
 //	Jump   another outcome of one site, both uniform             π'/π · g(θ_K | R) / g(θ_J' | R)
@@ -17,30 +17,31 @@
 //	Joint  all active coordinates plus a correlated normal step  π'/π
 //
 // A change of model keeps the coordinates R active, switches K off and J on. The values of J are
-// drawn afresh, always, from a normal density g(· | R), and those of K pay g of the value they had.
-// Keeping the old value of an inactive coordinate for its next birth, without that ratio, is not a
-// valid sampler. The kept coordinates are shifted by a linear map with Jacobian 1 ([Quadratic]),
-// without which chains do not move between models of collinear predictors.
+// always drawn anew from a normal density g(· | R), and the old values of K enter the acceptance
+// ratio by their density g. Reusing the old value of an inactive coordinate at its next birth,
+// without that ratio, is not a valid sampler. The kept coordinates are shifted by a linear map with
+// Jacobian 1 ([Quadratic]), without which chains do not move between models of collinear
+// predictors.
 //
-// During burn-in everything about the proposals adapts to the whole population of chains: g, the
-// maps, step sizes and step correlations, see [Tuning]. After burn-in they are frozen, so that the
-// kept draws come from one fixed reversible kernel and the chains are independent. The first
-// quarter of burn-in does not change models.
+// During burn-in all proposals adapt to the whole population of chains: g, the maps, step sizes and
+// step correlations, see [Tuning]. After burn-in they are fixed, so that the draws come from one
+// reversible kernel and the chains are independent. The first quarter of burn-in does not change
+// models.
 //
-// Draws of chains that are still on their way from their starting points are left out of the result
-// and counted (settle.go). With Config.Temperatures, chains also sample flatter densities, exchange
-// states between them (tempering.go) and estimate the evidence (evidence.go). With
-// Config.Checkpoint, a run that was interrupted goes on where it stopped (checkpoint.go).
+// Draws of chains that have not yet reached the posterior from their starting points are left out
+// of the result and counted (settle.go). With Config.Temperatures, chains also sample flatter
+// densities, exchange states with these (tempering.go) and estimate the evidence (evidence.go).
+// With Config.Checkpoint, an interrupted run can be resumed (checkpoint.go).
 //
 // On a space of short lists among many items ([space.Lists]) Jump and Swap are the moves of the
 // space: a member is added, removed or exchanged. New members are proposed by weights that burn-in
-// learns from the odds of earlier proposals (Config.Weights to begin with), and the ratio accounts
-// for that. The coordinates behind the place of a change shift along. A target with a
-// quadratic of each model ([QuadraticTarget]) gives births and kept coordinates; other targets on
-// lists get births from the pooled spread of each slot.
+// learns from the odds of earlier proposals (initially Config.Weights), and the ratio accounts for
+// them. The coordinates of later members are shifted to their new slots. If a target has a
+// quadratic of each model ([QuadraticTarget]), it gives the proposals of births and the map of kept
+// coordinates; for other targets on lists, births come from the pooled spread of each slot.
 //
-// Above MaxQuadraticDim coordinates kept ones stay put, and a chain can take very long to leave a
-// set of predictors that stand in for others: check RHat and ESS before anything else.
+// Above MaxQuadraticDim coordinates, kept coordinates are not shifted, and a chain can take very
+// long to leave a set of predictors that stand in for others: check RHat and ESS first.
 //
 //	here        paper  meaning                                     shape
 //	codes       m      outcomes of the sites                       [S] per draw
@@ -64,29 +65,29 @@
 //
 //	config.go       Config and its defaults
 //	run.go          Run
-//	models.go       chains over models alone, whose masses are known or estimated
+//	models.go       chains over models whose evidences are known or estimated
 //	collapsed.go    chains over models and discrete latent variables
-//	annealed.go     populations of them from the prior to the posterior
+//	annealed.go     sequential Monte Carlo over these, from the prior to the posterior
 //	sampler.go      one run in progress
-//	blocks.go       rows that one goroutine moves at a time
+//	blocks.go       blocks of chains, each moved by one goroutine
 //	population.go   the states of all chains and temperatures, as rows
 //	start.go        where chains start
 //	moves.go        the moves of an iteration
 //	transfer.go     changes of model: births, deaths and the kept coordinates
 //	factor.go       Cholesky factors of small matrices
-//	remembered.go   and those of the models of a small space, worked out once
+//	remembered.go   the factors of all models of a small space, computed once
 //	transport.go    targets that know the quadratic of each model
-//	quadratic.go    and the one that burn-in learns for others
+//	quadratic.go    the quadratic that burn-in learns for other targets
 //	lists.go        moves on spaces of short lists
 //	tuning.go       proposals, which adapt during burn-in
 //	tempering.go    copies of each chain at other temperatures, and their exchanges
-//	flattest.go     the copy that explores, and its density
+//	flattest.go     the copy at the highest temperature, and its density
 //	settle.go       draws of chains that had not yet reached the posterior
 //	density.go      Target, and its densities block by block
-//	result.go       Result: draws and what was accepted
+//	result.go       Result: draws and acceptance rates
 //	diagnostics.go  R-hat and effective draws
 //	evidence.go     evidence from the ladder of temperatures
 //	join.go         several runs as one, and runs in files
 //	checkpoint.go   the state of a run in a file
-//	size.go         sizes that cannot fit are refused
+//	size.go         refuses sizes that do not fit in memory
 package rjmcmc

@@ -120,7 +120,7 @@ func (m *Models) Chains() int { return m.chains }
 // constant.
 func (m *Models) Weights() []float64 { return m.items.inclusion }
 
-// Run goes on for some iterations: in each every copy of every chain proposes to add, remove or
+// Run continues for some iterations: in each every copy of every chain proposes to add, remove or
 // exchange a member, and neighbouring temperatures to exchange their states.
 func (m *Models) Run(ctx context.Context, iterations int) error {
 	unused := make([]float64, m.lists.Dim())

@@ -10,8 +10,8 @@ import (
 )
 
 // Chains over few models propose the same changes again and again. What a proposal needs of a model
-// is then worked out once, whichever goroutine comes first: it depends on nothing else, so that
-// draws are the same to the bit.
+// is then computed once, whichever goroutine comes first: it depends on nothing else, so that draws
+// are the same to the bit.
 
 // mostRemembered bounds the numbers that are kept for all models and temperatures, 32 MiB. Chosen
 // by hand.

@@ -17,7 +17,7 @@ import (
 // ratio of the two models' evidences, up to the error of the approximation. Where predictors are
 // collinear nothing less moves between models.
 
-// marginal is the normal distribution of coordinates X switched on beside kept coordinates R, and
+// marginal is the normal distribution of coordinates X switched on given kept coordinates R, and
 // how R is shifted by them. It depends on R and X alone.
 type marginal struct {
 	shift  []float64 // W_X, [R*X] row-major; nil when R stays put
@@ -76,7 +76,7 @@ func (w *workspace) take(n int) []float64 {
 	return taken
 }
 
-// marginal returns that of coordinates X beside R, with the factor of Λ_RR from factorise (nil:
+// marginal returns that of coordinates X given R, with the factor of Λ_RR from factorise (nil:
 // none).
 func (t *Tuning) marginal(w *workspace, kept, x []int, factor factor) marginal {
 	if t.Quadratic != nil && (factor != nil || len(kept) == 0) {
@@ -177,7 +177,7 @@ func (m marginal) draw(rng *rand.Rand, values []float64) {
 	}
 }
 
-// log2Pi is worked out once.
+// log2Pi is computed once.
 var log2Pi = math.Log(2 * math.Pi)
 
 // logDensity is that of values of X.

@@ -119,5 +119,5 @@ func logBirth(u float64) float64 {
 	return -0.5*(u*u+log2Pi) - logInflation
 }
 
-// logInflation is worked out once.
+// logInflation is computed once.
 var logInflation = math.Log(birthInflation)

@@ -11,12 +11,12 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// Training is the part of a run that trains, as its directory keeps it: a checkpoint to go on
+// Training is the part of a run that trains, as its directory keeps it: a checkpoint to continue
 // from, and a trace with a row for every report.
 type Training struct {
 	// Checkpoint is the file that holds the state of training.
 	Checkpoint string
-	// Resume reports whether it holds a state to go on from.
+	// Resume reports whether it holds a state to continue from.
 	Resume bool
 
 	rows   *trace
@@ -24,7 +24,7 @@ type Training struct {
 }
 
 // StartTraining opens the trace in the directory of a run, which must exist, and removes what a
-// process killed in the middle of writing has left there. With resume the trace goes on from the
+// process killed in the middle of writing has left there. With resume the trace continues from the
 // step of the checkpoint; a run that was stopped before its first checkpoint starts again. A run
 // without a directory ("") keeps neither checkpoint nor trace.
 func StartTraining(dir string, resume bool) (*Training, error) {

@@ -10,8 +10,8 @@
 // Nothing has to run at the same time as anything else. A process does its own pieces first and
 // then those that are missing and that no process works on: if no other ever starts, or one is
 // killed, it ends all the same. Who works on a piece says so by a file that grows; nothing is
-// decided by clocks of different machines, and a piece that two have computed has the same bytes.
-// A directory of pieces is a checkpoint too: what was stopped goes on where it was.
+// decided by clocks of different machines, and a piece that two have computed has the same bytes. A
+// directory of pieces is a checkpoint too: what was stopped continues where it was.
 //
 //	own := &shard.Shard{Dir: "pieces", Index: 2, Count: 8}
 //	squares, err := shard.Map(ctx, own, shard.Stage[int, float64]{

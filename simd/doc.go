@@ -51,9 +51,9 @@
 //     transposes, broadcasts, slices, reverses, iota — becomes a view (view.go): an offset and one
 //     stride per axis, which costs nothing. Equal nodes are merged, and nodes that no output needs
 //     are never copied.
-//   - simplify.go: multiplications by one and the like disappear; what repeats along an axis is
-//     computed once.
-//   - fold.go: what depends on constants only is computed now.
+//   - simplify.go: operations such as multiplication by one are removed; values that repeat along
+//     an axis are computed once.
+//   - fold.go: values that depend only on constants are computed at compile time.
 //   - contract.go: sums of broadcast products become matrix products. GoMLX writes the gradients of
 //     Dot like that.
 //   - masks.go: an operand multiplied by a constant of zeros and ones before a product, or a
@@ -61,21 +61,22 @@
 //   - fuse.go: element-wise operations over the same elements, and the sums at their ends, are
 //     grouped into units. A value goes to memory only if another unit reads it.
 //   - lower.go: every unit becomes a step. A group becomes a tile program (tile_compile.go,
-//     tile_layout.go), a product one or several plans of the kernels (product.go); the rest have
-//     steps of their own (copy.go, gather.go, …).
-//   - plan.go: all temporary values get places in one arena; those that do not live at the same
-//     time may share one, and a step that can work in place does.
+//     tile_layout.go), a product one or several plans of the kernels (product.go); other
+//     operations have their own steps (copy.go, gather.go, …).
+//   - plan.go: all temporary values are placed in one arena. Values that are not alive at the same
+//     time may share memory, and a step that can work in place does.
 //
-// Bias and activation form a group of their own after a product: run on tiles of the product while
-// they are in the cache, they took as long or longer in every size measured (width 16 to 512, batch
-// 1024).
+// Bias and activation form a separate group after a product: applied to tiles of the product while
+// these are in the cache, they took as long or longer in every size measured (width 16 to 512,
+// batch 1024).
 //
 // Execution (execute.go, program.go) runs the steps in order. A tile program (tile.go) takes a few
 // thousand elements at a time and runs all its instructions on them while they are in the L1 cache.
 // Each step cuts its work into tasks whose size depends on shapes alone, and combines partial sums
-// in order; that is why threads do not change results. The tasks are shared with a fixed set of
-// helpers (pool.go): the caller publishes a job, works on it itself, and waits only for helpers
-// that are already inside a task. No goroutine ever waits for a free one, so it cannot deadlock.
+// in order, so that the number of threads does not change results. A fixed set of helpers shares
+// the tasks (pool.go): the caller publishes a job, works on it itself, and waits only for helpers
+// that are already inside a task. No goroutine ever waits for a free one, so deadlock is
+// impossible.
 //
 // # How to add an operation
 //
@@ -93,7 +94,7 @@
 //	backend.go, config.go, buffer.go  the backend, its options and its arrays
 //	builder.go, builder_*.go, node.go recording operations, by kind
 //	compile.go, graph.go, view.go     the compiler's copy of the graph
-//	simplify.go, fold.go              rewriting what is superfluous or constant
+//	simplify.go, fold.go              removing superfluous operations, folding constants
 //	contract.go, masks.go             finding products, and blocks of zeros in them
 //	product_graph.go                  DotGeneral as a product of matrices
 //	fuse.go, lower.go, plan.go        units, steps, and places in memory

@@ -1,4 +1,4 @@
-// Package space says which models exist and which coordinates of the parameters each of them uses.
+// Package space defines which models exist and which coordinates of the parameters each uses.
 //
 // A model is a row of S categorical sites; site s has Cards()[s] outcomes, numbered from 0. Every
 // model draws its parameters from the same D saturated coordinates and switches some of them on.

@@ -31,7 +31,7 @@ var (
 )
 
 // NewLists returns the space of lists of at most slots items, item j using widths[j] ≥ 1
-// coordinates, beside fixed coordinates that every model uses.
+// coordinates, and fixed coordinates that every model uses.
 func NewLists(widths []int, slots, fixed int) (*Lists, error) {
 	p := len(widths)
 	switch {

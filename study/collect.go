@@ -14,8 +14,8 @@ import (
 
 // CollectConfig says where answers go.
 type CollectConfig struct {
-	// Out is the Parquet file with one row a task. Others are beside it: results.costs.parquet, and
-	// results.TABLE.parquet for each long table that has a row.
+	// Out is the Parquet file with one row a task. Others are next to it: results.costs.parquet,
+	// and results.TABLE.parquet for each long table that has a row.
 	Out string
 	// Tables are the lists of an answer that become long tables; nil is [LongTables].
 	Tables []string
@@ -311,7 +311,7 @@ func (p *Plan) declare(w *rowWriter) {
 	}
 }
 
-// path is that of a table beside the one of tasks.
+// path is that of a table next to the one of tasks.
 func (c *collector) path(name string) string {
 	if name == "" {
 		return c.cfg.Out

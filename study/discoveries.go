@@ -198,7 +198,7 @@ const shownDiscoveries = 25
 const leastDoubt = 1e-16
 
 // pictures are the strongest discoveries, by the odds that they matter, and the expected share of
-// false ones by their number, beside the observed share where the truth is known.
+// false ones by their number, and the observed share where the truth is known.
 func (d *Discoveries) pictures() []*picture.Picture {
 	var rows []picture.Row
 	largest := 1.0

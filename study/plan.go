@@ -165,7 +165,7 @@ func (p *Plan) Name() string {
 	return strings.TrimSuffix(base, filepath.Ext(base))
 }
 
-// Dir is the directory of the study, beside the plan.
+// Dir is the directory of the study, next to the plan.
 func (p *Plan) Dir() string { return filepath.Join(filepath.Dir(p.path), p.Name()+".study") }
 
 // Reserved are the flags that a plan cannot set, because every task sets them itself.

@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// endsWithParent: here a child of a parent that is killed goes on to its end, and its work is lost.
+// endsWithParent: here a child of a parent that is killed continues to its end, and its work is
+// lost.
 func endsWithParent() *syscall.SysProcAttr { return nil }
 
 // peakBytes is not known here.

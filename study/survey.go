@@ -39,7 +39,7 @@ type SettingCount struct {
 // to 10^((k+1)/10).
 func LogBin(x float64) int { return int(math.Floor(10 * math.Log10(x))) }
 
-// repeating are the settings that tell repetitions apart, which nobody compares.
+// repeating are the settings that distinguish repetitions, which nobody compares.
 var repeating = []string{"data_seed", "replicate"}
 
 // mostValues is the number of values beyond which a setting is one of tables or seeds rather than

@@ -2,11 +2,11 @@
 // h] = −ℓ(m) (eq. 11), learned from the rewards of single draws while the flow, and so f itself,
 // keeps moving (paper section 3.1, appendix B).
 //
-// [Diagonal] holds a belief about each model by itself, for spaces whose models are all drawn many
+// [Diagonal] has an independent belief about each model, for spaces whose models are all drawn many
 // times. [Process] is a Gaussian process over codes, in which models share strength, for spaces
 // where most models are never drawn. Both learn their observation noise from their errors, and
-// discount old rewards as fast as the flow moves. [Utilities] turns a belief into what the next
-// models are chosen by.
+// discount old rewards as fast as the flow moves. [Utilities] turns a belief into the utilities by
+// which the next models are chosen.
 //
 // Notation:
 //
@@ -27,7 +27,7 @@
 // # Files
 //
 //	belief.go     Belief, and draws grouped by model
-//	diagonal.go   every model by itself
+//	diagonal.go   independent beliefs about all models
 //	process.go    a Gaussian process over codes with inducing codes
 //	kernel.go     its covariance, a product over sites
 //	relevance.go  how much each site matters, learned

@@ -65,7 +65,7 @@ type marginal struct {
 	values, variances []float64
 	scaleCentre       float64
 
-	x           []float64 // where the rest was worked out
+	x           []float64 // where the rest was computed
 	value, mean float64
 	gradient    []float64
 }

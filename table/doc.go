@@ -6,12 +6,12 @@
 //
 // # Conventions
 //
-// A CSV file is UTF-8 text with a header row. The separator (comma, semicolon or tab) is the
-// most frequent of the three in the header. A byte order mark, CRLF line ends, quoted cells and
-// '#' comment lines before the header are accepted; blank lines are skipped; spaces around a cell
-// are dropped. Numbers have a decimal point; or, in a table that semicolons or tabs separate, a
-// decimal comma, as spreadsheets write it in many countries: no number of the file has a point
-// then, and some comma cannot stand between thousands.
+// A CSV file is UTF-8 text with a header row. The separator (comma, semicolon or tab) is the most
+// frequent of the three in the header. A byte order mark, CRLF line ends, quoted cells and '#'
+// comment lines before the header are accepted; blank lines are skipped; spaces around a cell are
+// dropped. Numbers have a decimal point. In a table separated by semicolons or tabs, numbers may
+// have a decimal comma instead, as many spreadsheets write it: this is assumed if no number of the
+// file has a point and some comma cannot be a separator of thousands.
 //
 // A cell that reads NA, NaN, nan, null, a single point, or nothing is missing. A column with at
 // least one finite number is [Numeric], and then every other cell must be a finite number or
@@ -22,7 +22,7 @@
 // nulls and NaN are missing.
 //
 // A file whose shape is wrong is refused by [ReadFile]. A column with a bad cell is refused when
-// it is looked up, so that a column nobody uses does not stand in the way.
+// it is looked up, so that a bad column that is not used does no harm.
 //
 //	t, err := table.ReadFile("diabetes.csv")
 //	if err != nil {
@@ -37,12 +37,12 @@
 // # Files
 //
 //	table.go    Table, Column
-//	missing.go  missing cells: counted, refused, left out
+//	missing.go  missing cells: counted, refused or left out
 //	memory.go   tables from columns in memory
-//	file.go     reading a file, and how large it may be
+//	file.go     reading a file, and limits of its size
 //	csv.go      CSV text
 //	stack.go    rows of a new table below those of an old one
-//	parquet.go  Parquet, whole
+//	parquet.go  Parquet, the whole file
 //	slices.go   Parquet, one row group at a time
-//	nearest.go  "did you mean" for names of columns
+//	nearest.go  suggestions for misspelt names of columns
 package table

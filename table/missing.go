@@ -74,8 +74,8 @@ func (t *Table) Missing(names []string) ([]MissingCount, error) {
 	return counts, nil
 }
 
-// Complete returns the table without the rows that miss a cell in one of the named columns, and how
-// many rows were left out. Without drop, and where no row would be left, missing cells are a
+// Complete returns the table without the rows with a missing cell in one of the named columns, and
+// how many rows were left out. Without drop, and where no row would be left, missing cells are a
 // [MissingError].
 func (t *Table) Complete(names []string, drop bool) (*Table, int, error) {
 	missing, err := t.Missing(names)
@@ -92,7 +92,7 @@ func (t *Table) Complete(names []string, drop bool) (*Table, int, error) {
 	return complete, dropped, nil
 }
 
-// DropMissing returns the table without the rows that miss a cell in one of the named columns,
+// DropMissing returns the table without the rows with a missing cell in one of the named columns,
 // and how many rows were dropped. Factor levels that no row has any more are removed.
 func (t *Table) DropMissing(names []string) (*Table, int, error) {
 	keep := make([]bool, t.Rows())

@@ -35,7 +35,7 @@ const (
 	predictorNumbers = 5
 	tableNumbers     = 6
 	tableHidden      = 32
-	predictorContext = 8 // numbers of a context for each predictor, beside predictorNumbers
+	predictorContext = 8 // numbers of a context for each predictor, in addition to predictorNumbers
 )
 
 // Problem returns a table as a problem of the family, and where its predictors and coordinates are
@@ -242,7 +242,7 @@ func (f *Family) Width() int {
 	return f.most*(predictorContext+predictorNumbers) + tableHidden + tableNumbers
 }
 
-// Encode implements [vti.Family]: each predictor is read as the set of its cells, beside the
+// Encode implements [vti.Family]: each predictor is read as the set of its cells, together with the
 // response, residual and weight of their rows, and then all predictors attend to each other.
 func (f *Family) Encode(ctx *vti.Context, data []*Node) *Node {
 	rows, about := data[rowArray], data[predictorArray]

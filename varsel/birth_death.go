@@ -46,7 +46,7 @@ const (
 	// keptProducts bounds the inner products that are kept, 256 MiB; others are computed each time.
 	keptProducts = 1 << 25
 	// jumpError is the largest error of log π, in nats, that its updates may make in a sweep: a
-	// guard against columns that rounding cannot tell apart.
+	// guard against columns that rounding cannot distinguish.
 	jumpError = 1e-4
 )
 

@@ -12,13 +12,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// NAPolicy says what to do with rows that miss a cell.
+// NAPolicy says what to do with rows with a missing cell.
 type NAPolicy int
 
 const (
 	// RefuseNA makes a missing cell in a used column an error.
 	RefuseNA NAPolicy = iota
-	// DropNA leaves out the rows that miss a cell in a used column.
+	// DropNA leaves out the rows with a missing cell in a used column.
 	DropNA
 )
 
@@ -78,7 +78,7 @@ type DesignOptions struct {
 	NoIntercept bool `json:"no_intercept,omitempty"`
 	// DropDegenerate leaves out constant and duplicated columns instead of refusing them.
 	DropDegenerate bool `json:"drop_degenerate,omitempty"`
-	// NA says what to do with rows that miss a cell in a used column.
+	// NA says what to do with rows with a missing cell in a used column.
 	NA NAPolicy `json:"na"`
 }
 
@@ -123,7 +123,7 @@ type Design struct {
 	// X is the design matrix [n, D].
 	X *mat.Dense
 	// Names are the names of the D columns: "(Intercept)", the table's, or "factor=level". They
-	// differ: an intercept beside a column of its name gets more parentheses.
+	// differ: if the table has a column of that name, the intercept gets more parentheses.
 	Names []string
 	// Intercept is the coordinate of the column of ones that is no column of the table, -1 where
 	// there is none.

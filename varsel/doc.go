@@ -42,11 +42,11 @@
 //
 //	design.go                 Design: response, columns and predictors of a table
 //	design_layout.go, design_formula.go
-//	                          the use of every column, and terms of a formula in their place
+//	                          the role of every column, or of every term of a formula
 //	design_scale.go           the working scale, and the map back
 //	design_degenerate.go      columns that are constant or copies of others
 //	interactions.go           products of predictors
-//	model_options.go          likelihood and priors, as they are asked for
+//	model_options.go          settings of likelihood and priors
 //	problem.go                Problem: a design with likelihood and priors
 //	prior.go, heredity.go     priors over models
 //	responses.go              the likelihood of all rows
@@ -55,11 +55,11 @@
 //	target.go                 Target: the posterior as a graph
 //	codes.go, slots.go        models as bits, and as lists of few among many
 //	slots_*.go                quadratics and draws of lists
-//	host_density.go           its densities for a block of chains, without a graph
-//	sampler.go, start.go      q(m), and where training and chains start
+//	host_density.go           its log density in Go, for a block of chains
+//	sampler.go, start.go      q(m), and the starts of training and chains
 //	screen.go                 a start from one predictor at a time
-//	joint.go, joint_scan.go   and of two or three that matter only together
-//	joint_triples.go          three of them
+//	joint.go, joint_scan.go   search for predictors that matter only together
+//	joint_triples.go          the same for triples
 //	anchors.go                normal approximations of all models
 //
 // One network for many tables:
@@ -67,8 +67,8 @@
 //	amortized.go              Family: the tables that a network is trained for
 //	amortized_sketch.go       approximate evidences of all models, where a network starts
 //	propagation.go            expectation propagation: a model with outliers among its rows
-//	amortized_read.go         what a network reads of a table, and the densities of a family
-//	amortized_open.go         the network of a file, for a table
+//	amortized_read.go         the input of a network, and the densities of a family
+//	amortized_open.go         a network from a file, for one table
 //
 // Closed forms:
 //
@@ -78,18 +78,18 @@
 //	                          the quadrature over log σ, and the posterior of σ
 //	exact_sums.go, exact_quantiles.go
 //	                          sums over models, and quantiles of mixtures
-//	exact_summed.go           the sums that runs over many models rest on
-//	exact_check.go            whether rounding has made them wrong
+//	exact_summed.go           these sums for the engine (vti.SummedTarget)
+//	exact_check.go            check of these sums for rounding errors
 //	exact_target.go           evidences and draws for the engine
-//	birth_death.go            Gaussian models of few predictors that come and go by their odds
-//	birth_updates.go          what a birth or death changes of evidences and odds
-//	exact_anchors.go          normal approximations of Gaussian models, by their closed forms
+//	birth_death.go            birth and death rates of predictors of Gaussian models
+//	birth_updates.go          updates of evidences and odds after a birth or death
+//	exact_anchors.go          normal approximations of Gaussian models, in closed form
 //	slab.go, slab_*.go        g-priors and their mixtures
-//	curvature.go              slopes and curvatures under heavy tails, to climb to modes by
-//	mode_starts.go            where few rows that contradict each other have modes
+//	curvature.go              gradients and curvatures under heavy tails, to find modes
+//	mode_starts.go            starts of the search for modes of contradictory rows
 //	assignments.go            robust regressions of few rows: sums over which rows are outliers
 //	collapsed.go              robust regressions of more rows, without coefficients
-//	outlier_state.go          a model and a set of outliers, and how they move
+//	outlier_state.go          a model with a set of outliers, and its moves
 //	conjugate.go, conjugate_scale.go, conjugate_moments.go
 //	                          one model given σ, its posterior of σ, and moments of all models
 //
@@ -102,15 +102,15 @@
 //
 //	run.go, run_chains.go, run_exact.go
 //	                          the runs: engine, reversible jump, enumeration
-//	summary.go, result.go     the answer in the words of the table
-//	model_check.go            data simulated from the posterior beside the table
+//	summary.go, result.go     the answer in terms of the table
+//	model_check.go            comparison of simulated data with the table
 //	coefficient_priors.go     priors on the scale of the table
 //	model_text.go             models as text
 //	posterior_draws.go        draws on the scale of the table
-//	record*.go, files.go      what a run directory holds
-//	rows.go                   rows under the draws of a finished run, for package predict
-//	fresh_rows.go             those of a new table, expanded as the run's were
-//	effects.go                predictors of a finished run, whose effects package predict computes
-//	compare*.go               two runs side by side
-//	simulate.go               tables whose truth is known
+//	record*.go, files.go      the contents of a run directory
+//	rows.go                   predictions of rows from a finished run, for package predict
+//	fresh_rows.go             rows of a new table, expanded as in the run
+//	effects.go                predictors of a finished run, for effects by package predict
+//	compare*.go               comparison of two runs
+//	simulate.go               simulated tables with known truth
 package varsel

@@ -108,8 +108,8 @@ func (g *logSigmaGrid) logWeights(p *ExactProblem) []float64 {
 	return weights
 }
 
-// resolution is log σ below which the residual cannot be told from rounding, as squares are summed:
-// that of 1e-6 of the response.
+// resolution is log σ below which the residual cannot be distinguished from rounding, as squares
+// are summed: that of 1e-6 of the response.
 func (s *exactSpace) resolution() float64 {
 	if s.squares == 0 {
 		return math.Inf(-1)
@@ -117,7 +117,7 @@ func (s *exactSpace) resolution() float64 {
 	return 0.5*math.Log(s.squares/float64(s.rows)) - 6*math.Ln10
 }
 
-// unresolved reports whether the posterior goes on where sums of squares are rounding.
+// unresolved reports whether the posterior continues where sums of squares are rounding.
 func (g *logSigmaGrid) unresolved(masses []float64, total float64) bool {
 	// of the posterior; what is cut off then moves no mean and no standard deviation that is
 	// printed

@@ -15,7 +15,7 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// Files are the names of the files that a run writes beside those of every run.
+// Files are the names of the files that a run writes in addition to those of every run.
 func Files() []string {
 	return []string{"inclusion.csv", "models.csv", "coefficients.csv", modelcheck.FittedFile, DrawsParquet, DrawsCSV}
 }

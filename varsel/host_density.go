@@ -101,7 +101,7 @@ func (h *hostDensity) eval(codes []int32, mask []bool, theta, logPrior, logJoint
 }
 
 // setParameters puts the parameters of a row over σ into its column, and returns what the log joint
-// density has beside the sum over responses.
+// density has in addition to the sum over responses.
 func (h *hostDensity) setParameters(r int, mask []bool, theta []float64) (sum float64) {
 	t, inverse, logScale := h.target, h.inverse, h.logScale
 	if t.scale >= 0 {

@@ -46,8 +46,8 @@ func (o outlierModel) tilted(y, mean, variance float64) (logIntegral, tiltedMean
 // propagation approximates the posterior of one model of the robust likelihood by expectation
 // propagation (Minka 2001, whose clutter problem this is): in the place of each row's density
 // stands exp(−½ τ s² + ν s) of its linear predictor s, such that the mean and variance of s are
-// those under the row's own density beside the approximations of the other rows. In contrast to a
-// mode it averages over which rows are outliers.
+// those under the row's own density together with the approximations of the other rows. In contrast
+// to a mode it averages over which rows are outliers.
 type propagation struct {
 	active
 	responses *outlierModel

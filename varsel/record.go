@@ -10,7 +10,7 @@ import (
 // RecordFile is the name of the record in a run directory.
 const RecordFile = run.RecordFile
 
-// Record is everything that a run was asked for, with what is needed to repeat or continue it.
+// Record holds all settings of a run, with what is needed to repeat or continue it.
 type Record struct {
 	run.Header
 	Design    DesignOptions    `json:"design"`
@@ -33,7 +33,7 @@ type Record struct {
 	// models in which the chains start, in turn; see Problem.Start
 	Start []string `json:"start,omitempty"`
 	// From is the file of an amortized network that the run begins with, and FromOnly says that it
-	// does not go on training.
+	// does not continue training.
 	From     string `json:"from,omitempty"`
 	FromOnly bool   `json:"from_only,omitempty"`
 	// AllModels is that of Problem.

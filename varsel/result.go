@@ -12,8 +12,8 @@ import (
 // Number is a float64 that JSON shows as null when it is not finite.
 type Number = report.Number
 
-// Result is the answer of a command in the user's words: the object that --json prints. Fields that
-// do not apply to a command are left out of its JSON.
+// Result is the answer of a command in terms of the user's table: the object that --json prints.
+// Fields that do not apply to a command are left out of its JSON.
 type Result struct {
 	// Schema names the schema of the object, with its version; docs/schema has the file.
 	Schema  string      `json:"schema"`
@@ -58,7 +58,7 @@ type Seconds = run.Seconds
 type CertificateReport struct {
 	Verdict vti.Verdict `json:"verdict"`
 	Basis   vti.Basis   `json:"basis"` // what the numbers rest on
-	// weights and tempered chains, which know nothing of each other, agree within their errors
+	// weights and tempered chains, which are independent of each other, agree within their errors
 	Confirmed     bool    `json:"confirmed"`
 	KHat          *Number `json:"khat"`           // of weights; null if there are none
 	RHat          *Number `json:"rhat,omitempty"` // of the chains, if they gave the answer
@@ -143,8 +143,8 @@ const (
 	topModels       = 100
 )
 
-// ExitStatus is the status of the process that printed the result: 3 when the answer is not to be
-// believed, else 0.
+// ExitStatus is the status of the process that printed the result: 3 when the answer must not be
+// used, else 0.
 func (r *Result) ExitStatus() int {
 	switch {
 	case r.Certificate != nil:

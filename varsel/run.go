@@ -24,7 +24,7 @@ type RunConfig struct {
 	// Certify configures certification.
 	Certify vti.CertifyConfig
 	// From is the file of an amortized network that the run begins with; "" for none. With FromOnly
-	// there is no training beside it.
+	// it is not trained further.
 	From     string
 	FromOnly bool
 	// Dir is the run directory, which must exist; "" keeps no files.

@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// SimulationDesign names a way to make up a data set for variable selection.
+// SimulationDesign names a way to simulate a data set for variable selection.
 type SimulationDesign int
 
 const (
@@ -70,7 +70,7 @@ func ParseMisspecification(s string) (Misspecification, error) {
 	return 0, fmt.Errorf("unknown misspecification %q; want none, medium or high", s)
 }
 
-// Simulation says what data set to make up. Sizes that are zero stand for the defaults given.
+// Simulation says what data set to simulate. Sizes that are zero stand for the defaults given.
 type Simulation struct {
 	Design SimulationDesign
 	// Rows is the number of observations: 300, or 50 for a PaperDesign.
@@ -138,7 +138,7 @@ type Effect struct {
 	Size float64 `json:"size"`
 }
 
-// SimulatedData is a data set that was made up, and what it was made from.
+// SimulatedData is a simulated data set with its truth.
 type SimulatedData struct {
 	// Names are those of Columns: the predictors x1, x2, … (after x0, a column of ones, in a
 	// PaperDesign), then y.
@@ -152,7 +152,7 @@ type SimulatedData struct {
 // and files are large.
 const simulatedDigits = 6
 
-// Simulate makes up a data set. The same simulation gives the same data.
+// Simulate draws a data set. The same simulation gives the same data.
 func Simulate(s Simulation) (*SimulatedData, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err

@@ -36,7 +36,7 @@ type Slab struct {
 	Rows, Columns bool
 }
 
-// slabNames are the texts that ParseSlab reads beside g:NUMBER.
+// slabNames are the texts that ParseSlab reads in addition to g:NUMBER.
 var slabNames = []struct {
 	name string
 	slab Slab

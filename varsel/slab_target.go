@@ -12,7 +12,7 @@ import (
 )
 
 // slabBits and slabSlots are Gaussian targets under a mixture of g-priors. Their evidences are one
-// quadrature each, over g, so that models are weighed without coefficients; there is no density of
+// quadrature each, over g, so that models are weighted without coefficients; there is no density of
 // the coefficients as a graph, and that of the normal slab stands in where q(m) is trained.
 type (
 	slabBits struct {

@@ -107,7 +107,7 @@ draws.`,
 	return cmd
 }
 
-// prepare checks the flags, or reads them from the file of a network that goes on training.
+// prepare checks the flags, or reads them from the file of a network whose training continues.
 func (f *amortizeFlags) prepare(cmd *cobra.Command) (*varsel.Family, error) {
 	if f.resume != "" {
 		for name := range givenFlags(cmd.Flags()) {

@@ -140,7 +140,7 @@ func (a *app) dag(cmd *cobra.Command, args []string, f *dagFlags) error {
 	return a.execute(cmd.Context(), &d.job, t)
 }
 
-// resumeDag goes on with a discovery that trains or has chains.
+// resumeDag continues with a discovery that trains or has chains.
 func (a *app) resumeDag(cmd *cobra.Command, args []string, f *dagFlags) error {
 	record, err := dag.ReadRecord(f.resume)
 	if err != nil {

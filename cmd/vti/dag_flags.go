@@ -27,7 +27,7 @@ type dagModelFlags struct {
 	sampleSize      positive
 }
 
-// missingPolicy is what to do with rows that miss a cell.
+// missingPolicy is what to do with rows with a missing cell.
 type missingPolicy string
 
 func (p missingPolicy) String() string { return string(p) }

@@ -112,7 +112,7 @@ func printEdges(w io.Writer, r *dag.Result) {
 	fmt.Fprintln(w, heading)
 	fmt.Fprintln(w, "Class: the share of equivalence classes in which the first direction, the other, or neither is compelled by the data")
 	if r.Constraints != "" {
-		fmt.Fprintln(w, "       alone: classes know nothing of the constraints, which may decide a direction all the same")
+		fmt.Fprintln(w, "       alone: classes ignore constraints, which may still determine a direction")
 	}
 	table := &grid{}
 	row := func(joined, effect []string, class ...string) {

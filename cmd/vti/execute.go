@@ -30,7 +30,7 @@ type job struct {
 	// paths are the files that the record names beside its table. They become absolute, so that the
 	// run can be resumed from anywhere.
 	paths []*string
-	// resume is the directory of the run that goes on; empty for a new one.
+	// resume is the directory of the run to resume; empty for a new one.
 	resume string
 	// groups of tempered chains in a certificate; 0 is the default.
 	groups int
@@ -40,7 +40,7 @@ type job struct {
 type task struct {
 	// name begins the name of the directory of a new run.
 	name string
-	// files are the patterns of the files that the run writes beside those of every run.
+	// files are the patterns of the files that the run writes in addition to those of every run.
 	files []string
 	// computes reports whether it needs a device; resumable, whether it can be resumed.
 	computes, resumable bool
@@ -118,8 +118,8 @@ func (a *app) execute(ctx context.Context, j *job, t task) error {
 	return a.finish(ctx, j, t, s, found)
 }
 
-// open opens the device: that of the record of a run that goes on, else the one that the user
-// names. Only a device that is named wrongly is the user's mistake.
+// open opens the device: that of the record of a resumed run, else the one that the user names.
+// Only a device that is named wrongly is the user's mistake.
 func (j *job) open(resumed bool) (*gpu.Device, error) {
 	kind := j.output.device
 	if resumed {
@@ -136,7 +136,7 @@ func (j *job) open(resumed bool) (*gpu.Device, error) {
 }
 
 // begin locks the directory of the run until release is called. For a new run it makes the
-// directory and stores the record; for one that goes on it checks the state.
+// directory and stores the record; for a resumed one it checks the state.
 func (a *app) begin(ctx context.Context, j *job, t task, s *session) (release func(), err error) {
 	if s.resume {
 		s.dir = j.resume
@@ -222,7 +222,7 @@ func (j *job) progress(a *app) *progress {
 	return newProgress(a.stderr)
 }
 
-// stopped says how a run goes on after Ctrl-C, or after a device or a disk has failed.
+// stopped says how a run continues after Ctrl-C, or after a device or a disk has failed.
 func (j *job) stopped(err error, dir string, resumable bool) error {
 	resume := fmt.Sprintf("to continue: vti %s --resume %s", j.header.Command, rundir.Quoted(dir))
 	if errors.Is(err, context.Canceled) {

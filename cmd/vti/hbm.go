@@ -81,7 +81,7 @@ func (a *app) hbm(cmd *cobra.Command, args []string, f *hbmFlags) error {
 	return a.execute(cmd.Context(), &r.job, r.training(f.fit.launch))
 }
 
-// beginHbm checks everything about a new run, or about one that goes on.
+// beginHbm checks everything about a new run, or about one to resume.
 func (a *app) beginHbm(cmd *cobra.Command, args []string, f *hbmFlags) (*hierarchical, error) {
 	if f.resume == "" {
 		described, err := f.describe(cmd.Flags(), args[0])
@@ -142,13 +142,13 @@ func (r *hierarchical) training(stepsPerLaunch int) task {
 	}
 }
 
-// trains reports whether there is a state that a run could go on from.
+// trains reports whether there is a state that a run could continue from.
 func (r *hierarchical) trains() bool {
 	_, plates, err := r.record.PlateFamily()
 	return plates || err != nil || r.regression.Trains()
 }
 
-// checkCheckpoint reports what keeps training from going on from the checkpoint.
+// checkCheckpoint reports what keeps training from continuing from the checkpoint.
 func (r *hierarchical) checkCheckpoint(ctx context.Context, at *session) error {
 	family, ok, err := r.record.PlateFamily()
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// One policy for --resume: a run that goes on takes everything from its record. The table and flags
-// may be given again, as when --resume is added to the command that began the run, but must not ask
-// for anything else. A few flags say nothing of what is computed and may be given freely.
+// One policy for --resume: a resumed run takes everything from its record. The table and flags may
+// be given again, as when --resume is added to the command that began the run, but must not ask for
+// anything else. A few flags say nothing of what is computed and may be given freely.
 
 // registerResume adds --resume to a command.
 func registerResume(cmd *cobra.Command, dir *string) {
@@ -50,7 +50,7 @@ type commandFlags interface {
 	describe(flags *pflag.FlagSet, path string) (record any, err error)
 }
 
-// checkResume checks what is given beside --resume against the record of the run in dir. fresh
+// checkResume checks the flags given with --resume against the record of the run in dir. fresh
 // returns flags of the same command, none of which is set.
 func checkResume(cmd *cobra.Command, args []string, dir string, record any, header *runs.Header, output outputFlags, fresh func() commandFlags) error {
 	if command := commandName(cmd); header.Command != command {

@@ -72,7 +72,7 @@ func (a *app) rjmcmcDag(cmd *cobra.Command, args []string, f *rjmcmcDagFlags) er
 	return a.execute(cmd.Context(), &d.job, d.sampling(config))
 }
 
-// beginSampledDiscovery checks everything about a new run, or about one that goes on.
+// beginSampledDiscovery checks everything about a new run, or about one to resume.
 func (a *app) beginSampledDiscovery(cmd *cobra.Command, args []string, f *rjmcmcDagFlags) (*discovery, error) {
 	if f.resume == "" {
 		record, err := f.describe(cmd.Flags(), args[0])

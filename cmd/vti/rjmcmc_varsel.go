@@ -89,7 +89,7 @@ func (a *app) rjmcmcVarsel(cmd *cobra.Command, args []string, f *rjmcmcVarselFla
 	return a.execute(cmd.Context(), &s.job, s.sampling(config))
 }
 
-// beginSampledSelection checks everything about a new run, or about one that goes on.
+// beginSampledSelection checks everything about a new run, or about one to resume.
 func (a *app) beginSampledSelection(cmd *cobra.Command, args []string, f *rjmcmcVarselFlags) (*selection, error) {
 	if f.resume == "" {
 		record, err := f.describe(cmd.Flags(), args[0])

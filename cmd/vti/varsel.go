@@ -20,7 +20,7 @@ type varselFlags struct {
 	fit    fitFlags
 	output outputFlags
 	resume string
-	// from is the file of a network to begin with, fromOnly says not to train beside it.
+	// from is the file of a network to begin with, fromOnly says not to train it further.
 	from     string
 	fromOnly bool
 	// certifyDraws is vti.CertifyConfig.Draws.
@@ -121,7 +121,7 @@ func (a *app) varsel(cmd *cobra.Command, args []string, f *varselFlags) error {
 	return a.execute(cmd.Context(), &s.job, s.training(config))
 }
 
-// beginSelection checks everything about a new run, or about one that goes on.
+// beginSelection checks everything about a new run, or about one to resume.
 func (a *app) beginSelection(cmd *cobra.Command, args []string, f *varselFlags) (*selection, error) {
 	if f.resume == "" {
 		record, err := f.describe(cmd.Flags(), args[0])

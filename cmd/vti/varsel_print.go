@@ -93,14 +93,14 @@ func printSelectionVerdict(w io.Writer, r *varsel.Result) {
 			text = "chains and the annealed populations that check them do not agree, or are too few. Try a longer --max-time."
 		}
 		if c.Basis == vti.BirthsAndDeaths && c.Verdict != vti.Trusted {
-			text = "chains of births and deaths, and the tempered ones that check them, do not agree, or are too short. Try a longer --max-time, or a smaller --max-size."
+			text = "birth-death chains and the tempered chains that check them do not agree, or are too short. Try a longer --max-time, or a smaller --max-size."
 		}
 		printVerdict(w, c.Verdict, text, c.Reasons)
 		switch {
 		case c.Basis == vti.CollapsedChains:
 			fmt.Fprintln(w, "  by tempered chains over models and outliers, coefficients integrated out")
 		case c.Basis == vti.BirthsAndDeaths:
-			fmt.Fprintln(w, "  by chains over models whose predictors come and go by their odds, coefficients integrated out")
+			fmt.Fprintln(w, "  by birth-death chains over models, coefficients integrated out")
 		case c.RHat != nil:
 			fmt.Fprintln(w, "  by tempered chains, which are more precise here than weights")
 		case c.Basis == vti.ExactSum:
@@ -108,13 +108,13 @@ func printSelectionVerdict(w io.Writer, r *varsel.Result) {
 		}
 		switch {
 		case c.Confirmed && c.Basis == vti.CollapsedChains:
-			fmt.Fprintln(w, "  Annealed populations, which know nothing of the chains, agree within their errors.")
+			fmt.Fprintln(w, "  Annealed populations, which are independent of the chains, agree within their errors.")
 		case c.Confirmed && c.Basis == vti.BirthsAndDeaths:
-			fmt.Fprintln(w, "  Tempered chains of the same kind, from random numbers of their own, agree within their errors.")
+			fmt.Fprintln(w, "  Tempered chains of the same kind, with independent random numbers, agree within their errors.")
 		case c.Confirmed && c.RHat != nil:
-			fmt.Fprintln(w, "  The weights, which know nothing of the chains, agree within their errors.")
+			fmt.Fprintln(w, "  The weights, which are independent of the chains, agree within their errors.")
 		case c.Confirmed:
-			fmt.Fprintln(w, "  Tempered chains, which know nothing of the weights, agree within their errors.")
+			fmt.Fprintln(w, "  Tempered chains, which are independent of the weights, agree within their errors.")
 		}
 		if r.Advice != "" {
 			fmt.Fprintf(w, "  What would help: %s.\n", r.Advice)

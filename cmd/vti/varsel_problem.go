@@ -51,7 +51,7 @@ func (a *app) newSelection(record *varsel.Record, flags *pflag.FlagSet, output o
 	return &selection{a, job{output: output, stored: record, header: &record.Header}, record, problem}, nil
 }
 
-// openSelection reads a run directory for a run that goes on; nothing is written.
+// openSelection reads a run directory to resume it; nothing is written.
 func (a *app) openSelection(dir string, output outputFlags) (*selection, error) {
 	record, err := varsel.ReadRecord(dir)
 	if err != nil {

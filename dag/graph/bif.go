@@ -148,7 +148,7 @@ func (r *bifReader) read() error {
 	return nil
 }
 
-// skipBlock goes on after the next block in braces.
+// skipBlock continues after the next block in braces.
 func (r *bifReader) skipBlock() error {
 	if _, err := r.until("{"); err != nil {
 		return err

@@ -129,8 +129,8 @@ func (s Structure) PriorName() string {
 
 // Sum sums over all graphs of the structure, with the weight of a graph the product of those of its
 // families: its score and its weight by the prior. families are those of the structure in its
-// order, with their scores [F]. goOn is called with how far the sum is, and reports whether to go
-// on; a sum that was stopped is of no use. It panics above [Structure.ExactLimit] nodes.
+// order, with their scores [F]. goOn is called with how far the sum is, and reports whether to
+// continue; a sum that was stopped is of no use. It panics above [Structure.ExactLimit] nodes.
 func (s Structure) Sum(families []Family, scores []float64, goOn func(done, total int) bool) Sum {
 	if s.Nodes > s.ExactLimit() {
 		panic(fmt.Sprintf("graph.Structure.Sum: got %d nodes, want at most %d", s.Nodes, s.ExactLimit()))

@@ -44,7 +44,7 @@ func (r *Regression) compareExact(ctx gocontext.Context, ess float64, result *Re
 	j := verdict.Judgement{Verdict: own.Verdict, Reasons: own.Reasons}
 	difference := float64(*result.LogEvidence) - (c.LogEvidence + r.logJacobian)
 	if beyond := math.Abs(difference) - 4*math.Hypot(float64(*result.LogEvidenceSE), c.LogEvidenceSE); !(beyond <= tolerableEvidence) {
-		j.Lower(verdict.Failed, "the log evidence is %.2g from its integral in closed form and over standard deviations, beyond its errors", difference)
+		j.Lower(verdict.Failed, "the log evidence differs from the exact integral by %.2g, more than its errors allow", difference)
 	}
 	draws := float64(len(sample.codes))
 	relative := math.Sqrt(1/math.Max(ess, 1) + 1/draws) // of a mean, in standard deviations
@@ -54,7 +54,7 @@ func (r *Regression) compareExact(ctx gocontext.Context, ess float64, result *Re
 		// skewed one.
 		shift, spread := math.Abs(float64(got[k].Mean-w.Mean))/float64(w.SD), math.Abs(float64(got[k].SD/w.SD)-1)
 		if shift-4*relative > tolerableShift || spread-4*relative > tolerableSpread {
-			j.Lower(verdict.Failed, "%s is %.4g ± %.2g, by integration %.4g ± %.2g", w.Name, float64(got[k].Mean), float64(got[k].SD), float64(w.Mean), float64(w.SD))
+			j.Lower(verdict.Failed, "%s is %.4g ± %.2g, but %.4g ± %.2g by exact integration", w.Name, float64(got[k].Mean), float64(got[k].SD), float64(w.Mean), float64(w.SD))
 		}
 	}
 	own.Verdict, own.Reasons = j.Verdict, j.Reasons

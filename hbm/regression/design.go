@@ -219,7 +219,7 @@ func (f *Frame) checkGrouping(g *Grouping) error {
 	case len(g.Levels) == 1:
 		return fmt.Errorf("%s: all rows are in one group of %s (%q): nothing can vary by it", f.Path, g.Name, g.Levels[0])
 	case single == len(g.Levels) && f.Response.Continuous() && f.SE == nil:
-		return fmt.Errorf("%s: each of the %d rows is a group of its own by %s: its effect cannot be told from the noise", f.Path, f.Rows(), g.Name)
+		return fmt.Errorf("%s: each of the %d rows is a group of its own by %s: its effect cannot be distinguished from the noise", f.Path, f.Rows(), g.Name)
 	case single == 1:
 		at := slices.Index(g.Counts, 1)
 		f.Warnings = append(f.Warnings, fmt.Sprintf("group %q of %s has one row", g.Levels[at], g.Name))

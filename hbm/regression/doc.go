@@ -5,11 +5,11 @@
 // [Regression]. [Regression.Run] answers with the marginal family. For a gaussian response all
 // effects are integrated out in closed form, and the few standard deviations and correlations by
 // importance sampling: nothing is trained. For other responses the effects of the largest grouping
-// are integrated out by quadrature. With more groupings, importance sampling from a Laplace
-// approximation does the rest; with one, a flow learns everything else, for all models at once if
-// terms are selected. [Regression.RunFamily] fits a family of package hbm to the same regression
-// written with plates, and [Regression.Infer] answers for a table with a family that was trained
-// on simulated ones.
+// are integrated out by quadrature. The remaining parameters are integrated out by importance
+// sampling from a Laplace approximation or, if the log density of a row is not concave, learned by
+// a flow, for all models at once if terms are selected. [Regression.RunFamily] fits a family of
+// package hbm to the same regression written with plates, and [Regression.Infer] answers for a
+// table with a family that was trained on simulated tables.
 //
 //	data, err := table.ReadFile("sleepstudy.csv")
 //	formula := "Reaction ~ Days + (Days | Subject)"
@@ -30,10 +30,10 @@
 //	select.go                 which terms a model has: codes, masks, prior of models
 //	hyperparameters.go        standard deviations, correlations and noise from θ, and their prior
 //	joint_effects.go          all effects of a gaussian regression given the hyperparameters
-//	effort.go                 what is answered without training, and by how many draws
+//	effort.go                 which answers need no training, and their numbers of draws
 //	model_integral.go         the integral over the hyperparameters of one model
 //	run_exact.go, exact_draws.go   the answer for a gaussian response, and draws of its effects
-//	compare_exact.go          other answers beside it
+//	compare_exact.go          comparison of other answers with it
 //	laplace_effects.go        all effects for other responses: their normal approximation,
 //	laplace_climb.go          the search for its mode,
 //	laplace_draws.go          and draws from it with their weights
@@ -53,18 +53,18 @@
 //	moments.go                means and standard deviations over all weighted draws
 //	plates.go, estimates.go, prior_densities.go   the regression as a model with plates
 //	plates_around.go          the normal distributions at which their inference starts:
-//	plates_sites.go           what the rows of a level tell of its effects,
+//	plates_sites.go           the information of the rows of a level about its effects,
 //	plates_effects.go         and the density of these effects given everything before
 //	plates_nested.go, plates_outer.go   of nested groupings, and of crossed ones together,
-//	plates_outer_numbers.go   with what rows say of these
-//	plates_start.go           where what has no plate starts with several groupings
+//	plates_outer_numbers.go   with the information of the rows about these
+//	plates_start.go           the start of population parameters with several groupings
 //	plates_choice.go, family_choice.go   a selection of terms as a choice among models with plates
-//	family.go, amortize.go    families of package hbm fitted to it, for one table or for many
-//	amortize_margin.go        the answer of those for many, with effects integrated out
-//	simulated_tables.go       tables from the priors, over which a family for many is trained
+//	family.go, amortize.go    families of package hbm, for one table or for many
+//	amortize_margin.go        amortized answers with effects integrated out
+//	simulated_tables.go       tables from the priors, for training an amortized family
 //	result.go, description.go, record.go      what is printed and written
-//	predictive_check.go, model_check.go       data simulated from the posterior beside the table
-//	rows.go                   rows under the draws of a finished run, for package predict
-//	population.go             predictors of a finished run, whose effects package predict computes
-//	compare.go                two finished runs side by side
+//	predictive_check.go, model_check.go       comparison of simulated data with the table
+//	rows.go                   predictions of rows from a finished run, for package predict
+//	population.go             predictors of a finished run, for effects by package predict
+//	compare.go                comparison of two finished runs
 package regression

@@ -277,7 +277,7 @@ func (r *Regression) runExact(ctx gocontext.Context, device *gpu.Device, cfg Run
 	}
 	if sample.rough > verdict.DoubtfulMissed {
 		j := verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
-		j.Lower(verdict.Doubtful, "the noise is so small beside the effects that rounding changes the log density of %.0f%% of the draws by more than %g", 100*sample.rough, roughRounding)
+		j.Lower(verdict.Doubtful, "the noise is so small compared with the effects that rounding changes the log density of %.0f%% of the draws by more than %g", 100*sample.rough, roughRounding)
 		c.Verdict, c.Reasons = j.Verdict, j.Reasons
 	}
 	sortModels(c)

@@ -151,8 +151,8 @@ func (d *Drawing) widen() {
 }
 
 // Wide drawings are made higher, by at most mostStretch, until they are no more than pageShape
-// times as wide as high: edges between neighbouring layers that run nearly level cannot be told
-// apart.
+// times as wide as high: edges between neighbouring layers that run nearly level cannot be
+// distinguished.
 const (
 	pageShape   = 1.4
 	mostStretch = 3

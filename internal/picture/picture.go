@@ -13,7 +13,7 @@ import (
 // Ink is the role of a colour.
 type Ink int
 
-// The roles. First and Second are told apart by people who are blind to colours, and in print
+// The roles. First and Second are distinguished by people who are blind to colours, and in print
 // without colours by lightness: they are blue and vermillion of Okabe and Ito (2008), darkened
 // where text needs the contrast.
 const (

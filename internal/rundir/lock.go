@@ -22,7 +22,7 @@ var errLocked = errors.New("locked")
 // the process, if another one holds the lock.
 func Lock(dir string) (release func(), err error) { return lockWith(filepath.Join(dir, lockFile), dir) }
 
-// LockFile is Lock for one file, which need not exist yet: its lock is beside it.
+// LockFile is Lock for one file, which need not exist yet: its lock is next to it.
 func LockFile(path string) (release func(), err error) { return lockWith(path+lockFile, path) }
 
 // lockWith locks what, a directory or a file, with the lock file at path.

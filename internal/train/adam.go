@@ -43,9 +43,9 @@ func (a Adam) Step(gradient, first, second, learningRate, step *Node) (increment
 	return Neg(Div(Mul(newFirst, firstScale), AddScalar(Div(Sqrt(newSecond), secondScale), epsilon))), newFirst, newSecond
 }
 
-// Increments returns what a step adds to each variable, and updates its moments, which live beside
-// the variable under the scope given. learningRate and step (counted from 1) are scalars. Where
-// apply (a scalar bool) is false the increments are zero and the moments stay.
+// Increments returns what a step adds to each variable, and updates its moments, which are stored
+// next to the variable under the scope given. learningRate and step (counted from 1) are scalars.
+// Where apply (a scalar bool) is false the increments are zero and the moments stay.
 func (a Adam) Increments(ctx *context.Context, scope string, variables []*context.Variable, gradients []*Node, learningRate, step, apply *Node) []*Node {
 	increments := make([]*Node, len(variables))
 	for i, variable := range variables {

@@ -116,7 +116,7 @@ type fit struct {
 }
 
 // Run makes the runs that are not there, and returns a row for each fit: by misspecification,
-// number of predictors, table and sampler. A sweep that was stopped goes on, and one may grow.
+// number of predictors, table and sampler. A sweep that was stopped continues, and one may grow.
 //
 // own, if not nil, is the part of this process among several that make the runs; each ends with all
 // rows.

@@ -43,7 +43,7 @@ const (
 	NoReference Reference = iota
 	// Enumerated: vti exact computes them.
 	Enumerated
-	// Stored: from the log evidences of all models in the file beside the table, NAME_logz.csv,
+	// Stored: from the log evidences of all models in the file next to the table, NAME_logz.csv,
 	// under a prior uniform over models.
 	Stored
 )
