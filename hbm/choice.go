@@ -10,6 +10,7 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 	"github.com/gomlx/gomlx/pkg/ml/context"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/surrogate"
@@ -20,20 +21,31 @@ import (
 // (ByModel). One family is trained for all. The encodings of a variable are linear in features φ of
 // the model, as are the weights by which a variable follows those before it,
 //
-//	e(m) = e_0 + Σ_k φ_k(m) e_k
+//	e(m) = e_0 + Σ_k φ_k(m) e_k,   Σ_k |φ_k(m)| ≤ 1,
 //
 // and numbers that a model lacks stay standard normal: they cancel from every ratio of densities.
 type Choice struct {
 	logPrior []float64   // [models], −Inf for those that cannot be
-	features [][]float64 // [models, 1 + F], the first 1
+	features [][]float64 // [models, 1 + F], the first 1, the others in units of their largest sum
 }
 
 // Choose makes the model one of several, of the log prior probabilities given, −Inf for none.
 // features [models, F] are what encodings are linear in. A Model has one Choice at most.
+//
+// Features are scaled, all by one factor, so that they sum to one at most in any model. A step of
+// Adam moves the weight of each by the learning rate, and those of a model with twenty of them, in
+// the direction of a gradient that they share, by twenty times that: the model of all terms was
+// trained with a rate that lost the start which all others kept.
 func (m *Model) Choose(logPrior []float64, features [][]float64) *Choice {
 	c := &Choice{logPrior: slices.Clone(logPrior)}
+	most := 1.0
 	for _, own := range features {
-		c.features = append(c.features, append([]float64{1}, own...))
+		most = max(most, floats.Norm(own, 1))
+	}
+	for _, own := range features {
+		scaled := append([]float64{1}, own...)
+		floats.Scale(1/most, scaled[1:])
+		c.features = append(c.features, scaled)
 	}
 	if len(features) != len(logPrior) || len(features) == 0 {
 		m.fail("got features of %d models and prior probabilities of %d", len(features), len(logPrior))

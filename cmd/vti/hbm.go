@@ -183,7 +183,7 @@ func (r *hierarchical) trainMarginal(ctx context.Context, at *session, stepsPerL
 // trainFamily trains a family over the effects of all groupings.
 func (r *hierarchical) trainFamily(ctx context.Context, at *session, family hbm.Family) (*regression.Result, error) {
 	config := r.record.FamilyRun(family)
-	config.Dir, config.Fit.Resume, config.Fit.LogEvery = at.dir, at.resume, reportEvery(config.Fit.Steps)
+	config.Dir, config.Fit.Resume, config.Fit.LogEvery = at.dir, at.resume, reportEvery(config.Fit.WithDefaults().Steps)
 	config.Status = func(text string) { at.shown.line(text, true) }
 	config.Fit.Progress = func(info hbm.Info) {
 		line := fmt.Sprintf("step %d/%d  ELBO %.3f", info.Step, info.Steps, info.ELBO)

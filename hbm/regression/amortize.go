@@ -177,7 +177,7 @@ func (r *Regression) Infer(ctx gocontext.Context, device *gpu.Device, cfg InferR
 	}
 	result := r.newResult(device, cfg.Seed, posterior.Family().String(), cfg.Dir)
 	result.Command = InferCommand
-	if r.integrable() && len(r.hyperparameters(r.space.masks[0])) > 0 {
+	if r.marginal() {
 		err = plates.answerMargin(ctx, posterior, result, clock)
 	} else {
 		err = plates.answer(ctx, posterior, cfg.Certify, result, clock)

@@ -15,15 +15,22 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// Draws of each model before it is known which matter: of all, of those that are then less than
-// hopelessNats below the best, and of those that may matter (mayMatter). Then those that are not
-// trusted so get as many as a single model, unless they have a small part in the answer by weights
-// that can be relied on. Chosen by hand.
+// Draws of each model before it is known which matter: of all; of those that are then less than
+// hopelessNats below the best; of those that may matter (mayMatter) where evidences are too small
+// by missedNats; and of those that may, and are not known well enough (settled). Then those that
+// are not trusted so get as many as a single model. Chosen by hand.
 const (
-	glancePlateDraws = 64
-	pilotPlateDraws  = 1000
-	fewPlateDraws    = 8000
+	glancePlateDraws  = 64
+	pilotPlateDraws   = 250
+	notablePlateDraws = 1000
+	fewPlateDraws     = 8000
 )
+
+// settled reports whether more draws of a model would change no probability by more than
+// notableModel: its weights can be relied on, and its part of the errors is small.
+func settled(m vti.ModelEstimate) bool {
+	return m.KHat <= verdict.DoubtfulKHat && m.Certified*math.Max(m.LogEvidenceSE, psis.TailShare(m.KHat, m.Draws)) <= notableModel
+}
 
 // weighedModels are the models of a selection weighed by draws of a family of plates.
 type weighedModels struct {
@@ -52,10 +59,10 @@ func (w *weighedModels) weigh(ctx gocontext.Context, k int, cfg hbm.CertifyConfi
 // weighModels weighs every model that the prior allows.
 func (r *Regression) weighModels(ctx gocontext.Context, posterior *hbm.Posterior, cfg hbm.CertifyConfig) (*weighedModels, *vti.Certificate, error) {
 	w := &weighedModels{posterior: posterior}
-	glance, pilot := cfg, cfg
+	glance := cfg
 	glance.Until = time.Time{} // any answer needs these
 	if cfg.Draws == 0 {
-		glance.Draws, pilot.Draws = glancePlateDraws, pilotPlateDraws
+		glance.Draws = glancePlateDraws
 	}
 	for index, code := range r.codes() {
 		logPrior := r.space.logPrior[index]
@@ -72,10 +79,12 @@ func (r *Regression) weighModels(ctx gocontext.Context, posterior *hbm.Posterior
 	if cfg.Draws > 0 {
 		return w, c, nil
 	}
-	again := func(cfg hbm.CertifyConfig, chosen func(k int, m vti.ModelEstimate) bool) error {
+	again := func(draws int, chosen func(k int, m vti.ModelEstimate) bool) error {
+		more := cfg
+		more.Draws = draws
 		for k, m := range c.Models {
-			if chosen(k, m) {
-				if err := w.weigh(ctx, k, cfg); err != nil {
+			if (draws == 0 || m.Draws < draws) && chosen(k, m) {
+				if err := w.weigh(ctx, k, more); err != nil {
 					return fmt.Errorf("%s: %w", r.FormulaOf(m.Code), err)
 				}
 			}
@@ -83,19 +92,23 @@ func (r *Regression) weighModels(ctx gocontext.Context, posterior *hbm.Posterior
 		c = r.certificateOf(w.models, w.logPrior)
 		return nil
 	}
-	if err := again(pilot, func(_ int, m vti.ModelEstimate) bool { return !(m.Certified < math.Exp(-hopelessNats)) }); err != nil {
-		return nil, nil, err
-	}
-	few := cfg
-	few.Draws = fewPlateDraws
-	if err := again(few, func(_ int, m vti.ModelEstimate) bool { return mayMatter(m) }); err != nil {
-		return nil, nil, err
-	}
-	if err := again(cfg, func(k int, m vti.ModelEstimate) bool {
-		small := m.Certified <= 10*notableModel && m.KHat <= verdict.DoubtfulKHat
-		return mayMatter(m) && !small && w.draws[k].certificate.Verdict != vti.Trusted
-	}); err != nil {
-		return nil, nil, err
+	for _, stage := range []struct {
+		draws  int
+		chosen func(k int, m vti.ModelEstimate) bool
+	}{
+		{pilotPlateDraws, func(_ int, m vti.ModelEstimate) bool { return !(m.Certified < math.Exp(-hopelessNats)) }},
+		{notablePlateDraws, func(_ int, m vti.ModelEstimate) bool {
+			m.Certified *= math.Exp(missedNats)
+			return mayMatter(m)
+		}},
+		{fewPlateDraws, func(_ int, m vti.ModelEstimate) bool { return mayMatter(m) && !settled(m) }},
+		{0, func(k int, m vti.ModelEstimate) bool {
+			return mayMatter(m) && !settled(m) && w.draws[k].certificate.Verdict != vti.Trusted
+		}},
+	} {
+		if err := again(stage.draws, stage.chosen); err != nil {
+			return nil, nil, err
+		}
 	}
 	return w, c, nil
 }
@@ -116,7 +129,7 @@ func (p *PlateModel) answerChoice(ctx gocontext.Context, posterior *hbm.Posterio
 		if m.Certified <= 10*notableModel {
 			continue
 		}
-		if own := w.draws[k].certificate; own.Verdict != vti.Trusted {
+		if own := w.draws[k].certificate; own.Verdict != vti.Trusted && !settled(*m) {
 			j.Lower(own.Verdict, "%s: %s", r.FormulaOf(m.Code), strings.Join(own.Reasons, "; "))
 		}
 		own, _, err := posterior.In(w.index[k]).ELBO(ctx, elboDraws, "elbo")

@@ -94,6 +94,18 @@ func (m *modelIntegral) extend(ctx gocontext.Context, n int, random *rand.Rand) 
 	return err
 }
 
+// evaluate weighs a sample of another distribution than the proposal, by a log density where the
+// model does not estimate it.
+func (m *modelIntegral) evaluate(ctx gocontext.Context, logDensity func(h []float64) float64) error {
+	at := func(_ int, h []float64) float64 { return logDensity(h) }
+	if m.estimate != nil {
+		m.outer, m.kept, at = make([]outerDraws, len(m.sample.Points)), make([]keptEffects, len(m.sample.Points)), m.estimate
+	}
+	err := m.sample.Evaluate(ctx, at)
+	m.weights = psis.Smooth(m.sample.LogWeights())
+	return err
+}
+
 // mend begins a sample anew, from a proposal that covers where the weights of this one are largest,
 // if their tail says that it would help. It reports whether it did.
 func (m *modelIntegral) mend() bool {

@@ -72,7 +72,7 @@ func (r *Regression) weighable() bool {
 // hyperparameters and outer effects.
 func (r *Regression) weigh(ctx gocontext.Context, e effort, seed uint64, progress func(done, total int)) (*integral, error) {
 	l := newLaplaceEffects(r.distinct())
-	most := max(laplaceFirstDraws, min(laplaceMostDraws, laplaceNumbers/(2*laplaceMostPairs*r.Dim())))
+	most := r.mostLaplaceDraws()
 	var models []*modelIntegral
 	var logPrior []float64
 	for index, code := range r.codes() {
@@ -109,6 +109,11 @@ func (r *Regression) weigh(ctx gocontext.Context, e effort, seed uint64, progres
 	}
 }
 
+// mostLaplaceDraws bounds the draws of the hyperparameters of a model.
+func (r *Regression) mostLaplaceDraws() int {
+	return max(laplaceFirstDraws, min(laplaceMostDraws, laplaceNumbers/(2*laplaceMostPairs*r.Dim())))
+}
+
 // begin finds the proposal of a model and how many pairs of outer effects its estimates need, and
 // makes its first draws. It returns what models nearby may start from.
 func (l *laplaceEffects) begin(ctx gocontext.Context, m *modelIntegral, draws int, seed uint64) (*neighbour, error) {
@@ -125,10 +130,17 @@ func (l *laplaceEffects) begin(ctx gocontext.Context, m *modelIntegral, draws in
 	if best.theta == nil { // no hyperparameters
 		best.theta = make([]float64, l.r.Dim())
 	}
-	of := &neighbour{free: m.free, proposal: m.proposal, effects: l.from(m.mask, best.theta)}
-	of.pairs = of.effects.pairsAt(m.mask, best.theta, stream.Rand(seed, fmt.Sprintf("hbm/pairs/%v", m.code)))
-	of.estimates(m, seed)
+	of := l.near(m, best.theta, seed)
 	return of, m.extend(ctx, draws, stream.Rand(seed, fmt.Sprintf("hbm/first/%v", m.code)))
+}
+
+// near makes a model estimate its density by searches that start at the mode given the
+// hyperparameters in θ, with as many pairs as estimates need there.
+func (l *laplaceEffects) near(m *modelIntegral, theta []float64, seed uint64) *neighbour {
+	of := &neighbour{free: m.free, proposal: m.proposal, effects: l.from(m.mask, theta)}
+	of.pairs = of.effects.pairsAt(m.mask, theta, stream.Rand(seed, fmt.Sprintf("hbm/pairs/%v", m.code)))
+	of.estimates(m, seed)
+	return of
 }
 
 // highest is where the largest of some values was seen, by any goroutine.
@@ -240,15 +252,28 @@ func (r *Regression) runLaplace(ctx gocontext.Context, device *gpu.Device, cfg R
 	if err != nil {
 		return nil, err
 	}
-	c := found.certificate
-	judge(c)
-	c.Sample = r.weightedSample(found)
+	judge(found.certificate)
 	clock.Certified()
-	sample, err := r.sample(ctx, c.Sample, c.ESS, cfg.Fit.Seed)
+	result := r.newResult(device, cfg.Fit.Seed, MarginalFamily, cfg.Dir)
+	result.Integration = Laplace
+	sample, err := r.fillWeighed(ctx, found, result)
 	if err != nil {
 		return nil, err
 	}
-	loss := r.quadratureLoss(c.Sample, cfg.Fit.Seed)
+	result.Seconds = clock.Seconds()
+	return result, r.writeResult(result, sample)
+}
+
+// fillWeighed puts what weigh has found, once it is judged, and the check of the model into a
+// result, and returns draws. Where a finer quadrature differs the verdict is lowered.
+func (r *Regression) fillWeighed(ctx gocontext.Context, found *integral, result *Result) (*posteriorSample, error) {
+	c, seed := found.certificate, *result.Seed
+	c.Sample = r.weightedSample(found)
+	sample, err := r.sample(ctx, c.Sample, c.ESS, seed)
+	if err != nil {
+		return nil, err
+	}
+	loss := r.quadratureLoss(c.Sample, seed)
 	if !(loss <= tolerableEvidence) {
 		j := verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
 		lowered := verdict.Doubtful
@@ -259,15 +284,10 @@ func (r *Regression) runLaplace(ctx gocontext.Context, device *gpu.Device, cfg R
 		c.Verdict, c.Reasons = j.Verdict, j.Reasons
 	}
 	sortModels(c)
-	result := r.newResult(device, cfg.Fit.Seed, MarginalFamily, cfg.Dir)
-	result.Integration = Laplace
 	r.fill(result, c, sample)
 	r.noteLoss(loss, result)
-	if result.ModelCheck, err = r.checkModel(ctx, sample, cfg.Fit.Seed); err != nil {
-		return nil, err
-	}
-	result.Seconds = clock.Seconds()
-	return result, r.writeResult(result, sample)
+	result.ModelCheck, err = r.checkModel(ctx, sample, seed)
+	return sample, err
 }
 
 // quadratureLoss is the mean distance of log densities of a few draws from those of a finer rule.

@@ -39,10 +39,8 @@ func (p *Proposal) For(logDensity func(x []float64) float64) *Proposal {
 // density is the density of the problem, whichever point of a sample it is for.
 func (p *Proposal) density(_ int, x []float64) float64 { return p.problem.LogDensity(x) }
 
-// extend is Draw by any density. Densities are evaluated by all processors; which points are drawn
-// depends on random only.
+// extend is Draw by any density. Which points are drawn depends on random only.
 func (p *Proposal) extend(ctx context.Context, s *Sample, n int, random *rand.Rand, logDensity func(i int, x []float64) float64) error {
-	first := len(s.Points)
 	dim := len(p.problem.Centre)
 	work, terms := make([]float64, dim), make([]float64, len(p.mixture))
 	for range n {
@@ -50,12 +48,19 @@ func (p *Proposal) extend(ctx context.Context, s *Sample, n int, random *rand.Ra
 		s.Points = append(s.Points, x)
 		s.LogProposal = append(s.LogProposal, p.mixture.logDensity(x, work, terms))
 	}
-	s.LogDensity = append(s.LogDensity, make([]float64, n)...)
+	return s.Evaluate(ctx, logDensity)
+}
+
+// Evaluate completes a sample by the log densities of the points that have none yet, from all
+// processors. Cancelling ctx stops it, within some evaluations, with an error that wraps ctx.Err().
+func (s *Sample) Evaluate(ctx context.Context, logDensity func(i int, x []float64) float64) error {
+	first, n := len(s.LogDensity), len(s.Points)
+	s.LogDensity = append(s.LogDensity, make([]float64, n-first)...)
 	workers := runtime.GOMAXPROCS(0)
 	var group sync.WaitGroup
 	for w := range workers {
 		group.Go(func() {
-			for i := first + w; i < first+n && ctx.Err() == nil; i += workers {
+			for i := first + w; i < n && ctx.Err() == nil; i += workers {
 				s.LogDensity[i] = logDensity(i, s.Points[i])
 			}
 		})
