@@ -114,7 +114,7 @@ func (c AmortizedConfig) Validate() error {
 	return nil
 }
 
-// withDefaults returns the configuration with every zero replaced by what it stands for.
+// withDefaults returns the configuration with every zero replaced by its default.
 func (c AmortizedConfig) withDefaults() AmortizedConfig {
 	integers := map[*int]int{&c.Hidden: 64, &c.Steps: 2000, &c.Batch: 64, &c.Draws: 4, &c.LogEvery: 100}
 	for field, value := range integers {

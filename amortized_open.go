@@ -19,13 +19,13 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Place says where a problem of its own space is in that of a family: site s of its codes at
-// Sites[s], coordinate d of its parameters at Coordinates[d]. Sites of the family that are not
-// named have outcome 0. The zero value says that both spaces are one.
+// Place maps the space of a problem into that of its family: site s of its codes at Sites[s],
+// coordinate d of its parameters at Coordinates[d]. Sites of the family that are not named have
+// outcome 0. The zero value says that both spaces are one.
 type Place struct{ Sites, Coordinates []int }
 
-// Beginning is what the network says of a data set, in one pass: where [Config.Begin] lets a fit,
-// or [Open], begin. sp is the space of the data set's own Target.
+// Beginning is the network's answer for a data set, computed in one pass: the starting point of a
+// fit with [Config.Begin], or of [Open]. sp is the space of the data set's own Target.
 func (a *Amortized) Beginning(problem *Problem, sp space.Space, place Place) (*Beginning, error) {
 	if err := problem.check(a.like, a.family.Space(), false); err != nil {
 		return nil, fmt.Errorf("data set: %w", err)
@@ -155,8 +155,8 @@ func (a *Amortized) logModels(problem *Problem, about []float64, cards, sites []
 	return logQ, nil
 }
 
-// Open returns the posterior that cfg begins with, without training: with cfg.Begin, what an
-// amortized network says of the target's data set, in the form that Fit returns.
+// Open returns the posterior that cfg starts from, without training: with cfg.Begin, the answer of
+// an amortized network for the target's data set, in the form that Fit returns.
 func Open(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*Posterior, error) {
 	t, err := newTrainer(ctx, device, target, cfg, true)
 	if err != nil {
@@ -168,9 +168,8 @@ func Open(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*
 // efficiencyDraws is the number of draws of a problem at a time.
 const efficiencyDraws = 256
 
-// Efficiency is how good q(m, θ | D) is on fresh problems that training has not seen: the mean
-// over so many of the effective share of its draws, (Σw)² / (n Σw²) with w = p(m, θ, y) / q(m, θ |
-// D).
+// Efficiency measures q(m, θ | D) on fresh problems: the mean of the effective fraction of its
+// draws, (Σw)² / (n Σw²) with w = p(m, θ, y) / q(m, θ | D).
 func (a *Amortized) Efficiency(ctx context.Context, problems int, name string) (float64, error) {
 	fresh, err := a.simulate("efficiency/"+name, problems, false)
 	if err != nil {

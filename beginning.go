@@ -8,15 +8,15 @@ import (
 	"github.com/transdim/vti/modeldist"
 )
 
-// Beginning is q(m) q(θ | m) that a fit begins with, instead of the prior and the anchor of its
-// own: what an amortized network says of a data set ([Amortized.Beginning]).
+// Beginning is q(m) q(θ | m) that a fit starts from instead of the prior and its own anchor: the
+// answer of an amortized network for a data set ([Amortized.Beginning]).
 type Beginning struct {
 	logModels []float64     // log q(m) of all models, in the order of their index
 	flow      cosmic.Config // of q(θ | m)
 	weights   *context.Context
 }
 
-// LogModels is log q(m) of all models in the order of their index, as the network has it.
+// LogModels is log q(m) of all models by the network, in the order of their index.
 func (b *Beginning) LogModels() []float64 { return b.logModels }
 
 // models is q(m), as a table, where log p(m) of the same models does not exclude them.

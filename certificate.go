@@ -27,7 +27,7 @@ const (
 	Trusted = verdict.Trusted
 )
 
-// Basis is what a certificate rests on.
+// Basis is the method behind a certificate.
 type Basis int
 
 const (
@@ -66,14 +66,13 @@ func (b *Basis) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Certificate is what importance weighting finds about a posterior: corrected model probabilities,
-// evidences with their errors, and whether to believe them.
+// Certificate is the certified posterior: corrected model probabilities, evidences with their
+// errors, and a verdict.
 type Certificate struct {
 	Verdict Verdict
-	// Reasons say, when the verdict is not Trusted, what kept it from being so.
+	// Reasons say why the verdict is not Trusted; empty if it is.
 	Reasons []string
-	// Basis is what the numbers rest on. Those of an exact sum have no errors, and no k̂: KHat is
-	// NaN.
+	// Basis is the method behind the numbers. An exact sum has no errors and no k̂: KHat is NaN.
 	Basis Basis
 	// Confirmed reports that two methods which are independent of each other, weights and tempered
 	// chains, agree within their errors on evidences, probabilities, means and standard deviations.

@@ -15,12 +15,11 @@ type CertifyConfig struct {
 	Tolerance float64
 	// Confirm checks weights by tempered chains (certify_chains.go) even if they look reliable:
 	// right for posteriors that may have several modes, since weights cannot show a mode where no
-	// draw fell. Solve sets it but for a UnimodalTarget.
+	// draw fell. Solve sets it unless the target is a UnimodalTarget.
 	Confirm bool
-	// Short lets chains that check weights which are trusted by themselves end after some thousand
-	// effective draws, where they agree; where they do not, or the weights are not, chains are as
-	// long as without it. It is for data sets of a kind whose posteriors were tried: short chains
-	// find fewer modes.
+	// Short lets chains end after some thousand effective draws if the weights are trusted on their
+	// own and agree with the chains; otherwise chains have full length. It is for data sets of a
+	// kind whose posteriors are known from experience: short chains find fewer modes.
 	Short bool
 	// Progress, if not nil, is called as draws accumulate, with the number expected in all (an
 	// upper bound).

@@ -138,7 +138,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// withDefaults returns the configuration with every zero replaced by what it stands for.
+// withDefaults returns the configuration with every zero replaced by its default.
 func (c Config) withDefaults() Config {
 	setDefault(&c.Steps, 2000)
 	setDefault(&c.Batch, 1024)

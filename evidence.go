@@ -28,8 +28,8 @@ func (e *Evidences) Draw(ctx context.Context, allocation []int, keep bool) error
 }
 
 // Anneal adds allocation[i] annealed draws of model i, for posteriors that the flow may have missed
-// a part of. They replace the plain draws unless those are reliable and agree with them. It is to
-// be called once, after every Draw.
+// a part of. They replace the plain draws unless those are reliable and agree with them. Call it
+// once, after all calls of Draw.
 func (e *Evidences) Anneal(ctx context.Context, allocation []int) error {
 	return e.sampler.annealWhereNeeded(ctx, allocation)
 }

@@ -44,7 +44,7 @@ type modelDraws struct {
 	logWeights []float64
 }
 
-// keptEvidences finds each evidence once. It is not for several goroutines.
+// keptEvidences finds each evidence once. It must not be called from several goroutines at once.
 type keptEvidences struct {
 	evidences
 	exact bool

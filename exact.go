@@ -31,18 +31,18 @@ type ExactTarget interface {
 // is certified by it, so that a failure of the closed forms is an error.
 type SubstituteTarget interface {
 	ExactTarget
-	// SubstituteJoint does nothing: it says that LogJoint is that of another problem.
+	// SubstituteJoint marks LogJoint as that of a related problem; it does nothing.
 	SubstituteJoint()
 }
 
-// SummedTarget is an ExactTarget that can go through all of its models at once, in much less time
-// than one after the other takes: those that share a factor, say. Certification then sums over
-// spaces that are too large to be listed.
+// SummedTarget is an ExactTarget that can sum over all of its models at once, much faster than one
+// by one, for example by sharing factors between models. Certification then sums over spaces that
+// are too large to be listed.
 type SummedTarget interface {
 	ExactTarget
-	// SumModels goes through every model. ok is false, without an error, where that would be too
-	// much work, where numbers fail, or where no list of models that can be held has nearly all of
-	// the probability. progress, if not nil, is called from time to time, never concurrently.
+	// SumModels sums over every model. ok is false, without an error, if that would be too much
+	// work, if numbers fail, or if no list of models that fits in memory holds nearly all of the
+	// probability. progress, if not nil, is called from time to time, never concurrently.
 	SumModels(ctx gocontext.Context, progress func(done, total int)) (sum ModelSum, ok bool, err error)
 }
 

@@ -11,8 +11,8 @@ import (
 )
 
 // Family is a set of problems of one kind that differ in their data: a Target whose densities take
-// a data set, which simulates data sets, and which says how a network reads them. All problems
-// have arrays of the same shapes, in which masks say what is there.
+// a data set, which simulates data sets, and which says how a network reads them. All problems have
+// arrays of the same shapes, in which masks mark the valid entries.
 type Family interface {
 	// Space is that of the largest problem: smaller ones have models that never use the rest.
 	Space() space.Space

@@ -2,14 +2,14 @@ package vti
 
 import "context"
 
-// JointTarget is a Target that finds members of models which matter only together. Neither q(m) nor
-// chains over models, which change one member at a time, would come upon them: the models between
-// can be less probable by a hundred nats.
+// JointTarget is a Target that finds members of models that matter only together. Neither q(m) nor
+// chains over models, which change one member at a time, would find them: the models in between can
+// be less probable by a hundred nats.
 type JointTarget interface {
 	Target
-	// Together returns models with two or three more members each than others, which promise most
-	// beyond what fewer of these members add. Those others are the model of the code, or near it.
-	// What they are worth is computed by the engine.
+	// Together returns models that extend the model of code, or one near it, by two or three
+	// members, and that promise most beyond what fewer of these members add. The engine computes
+	// their evidences.
 	Together(ctx context.Context, code []int32) (with, without [][]int32, err error)
 }
 

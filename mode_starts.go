@@ -7,9 +7,9 @@ import (
 )
 
 // ModeStarter is a Target that knows where modes of a model may be. Weights cannot show a mode
-// where no draw fell, and one of a thousandth of a model, far out, moves a standard deviation by a
-// tenth. Where a draw at such a point would have a weight that the draws of a certificate do not
-// bear out, modes are climbed to from there.
+// where no draw fell, and a distant mode with a thousandth of the probability of a model changes a
+// standard deviation by a tenth. Where a draw at such a point would have a weight that contradicts
+// the draws of a certificate, a search for a mode starts there.
 type ModeStarter interface {
 	// ModeStarts returns at most so many points θ [n][D] of a model, inactive coordinates 0, and
 	// log p(y, θ | m) at each. It may be called from several goroutines.

@@ -33,9 +33,9 @@ type SaveConfig struct {
 	Sites, Coordinates []string
 	// Draws is the number of equally weighted draws; 0 stands for 10,000.
 	Draws int
-	// Seed decides their choice.
+	// Seed is the random seed of their choice.
 	Seed uint64
-	// Replace allows Save to replace files of these names; else it fails where there is one.
+	// Replace allows Save to replace files of these names; otherwise Save fails if one exists.
 	Replace bool
 }
 

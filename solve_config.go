@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// SolveConfig says how good an answer Solve is to find, and how far it may go. The zero value is a
-// good default.
+// SolveConfig sets the precision that Solve aims for and the work that it may do. The zero value is
+// a good default.
 type SolveConfig struct {
-	// Fit says how to train. Its Steps are the most of all rounds together, 0 for 3,150; FirstRound
-	// 0 stands for 50. That is six rounds. Both were chosen by hand, not tuned.
+	// Fit says how to train. Its Steps are the largest number in all rounds together, 0 for 3,150;
+	// FirstRound 0 stands for 50. That is six rounds. Both were chosen by hand, not tuned.
 	Fit Config
-	// Certify says how certificates are made. Its Draws are the most of each, its Tolerance 0
-	// stands for Precision, and Confirm is set but for a UnimodalTarget.
+	// Certify says how certificates are made. Its Draws are the largest number for each, its
+	// Tolerance 0 stands for Precision, and Confirm is set unless the target is a UnimodalTarget.
 	Certify CertifyConfig
 	// Precision is the standard error to reach for every probability of a model or outcome; that of
 	// means of parameters is four times as large, in posterior standard deviations. 0 stands for
@@ -24,10 +24,9 @@ type SolveConfig struct {
 	// gives the same bits on a slow machine and a fast one. 0 stands for no limit while work helps,
 	// and DefaultMaxTime where the last round did not.
 	MaxTime time.Duration
-	// Untrained leaves out all training, and keeps q(m): what Fit begins with is certified as it
-	// is.
+	// Untrained leaves out all training and keeps q(m): the starting point of Fit is certified.
 	Untrained bool
-	// Status, if not nil, is called with what is done next, and why.
+	// Status, if not nil, is called with the next piece of work and the reason for it.
 	Status func(text string)
 	// Round, if not nil, is called after every round.
 	Round func(SolveRound)
@@ -108,9 +107,9 @@ const (
 	Starting Work = iota
 	// Training: steps of Fit.
 	Training
-	// Refining: q(m) is fitted to the models that were found, where their evidences are known.
+	// Refining: q(m) is fitted to the models found, whose evidences are known.
 	Refining
-	// Weighing: nothing, the certificate is of more draws.
+	// Weighing: no change, only a certificate of more draws.
 	Weighing
 )
 
@@ -119,7 +118,7 @@ var workNames = [...]string{Starting: "start", Training: "training", Refining: "
 // String is the work in a word: "start", "training", "refining" or "certificate".
 func (w Work) String() string { return workNames[w] }
 
-// Solution is an answer: what Solve ends with.
+// Solution is the answer of Solve.
 type Solution struct {
 	// Posterior is q(m) q(θ | m), trained as far as was needed.
 	Posterior *Posterior

@@ -20,9 +20,9 @@ const (
 	// fewestDraws is the least number of draws of a full certificate, if it may have so many.
 	// Chosen by hand: k̂ is then known to 0.05.
 	fewestDraws = 1 << 15
-	// closeDivergence is the divergence, in nats, at which q is good enough if the answer is exact
-	// answer: a draw of q is then 0.6 times as probable as one of the posterior, in the geometric
-	// mean. Chosen by hand.
+	// closeDivergence is the divergence, in nats, at which q is good enough if the answer is exact:
+	// a draw of q is then 0.6 times as probable as one of the posterior, in the geometric mean.
+	// Chosen by hand.
 	closeDivergence = 0.5
 	// trainingShare is the part of MaxTime after which training ends, so that there is time for a
 	// certificate. Chosen by hand.

@@ -62,14 +62,13 @@ type Learner interface {
 	ModelDistribution
 	// Begin starts over, from what Store left in ctx if there is anything.
 	Begin(ctx *Context) error
-	// Learn takes in a batch: codes [B*S] that were drawn, rewards [B] = log η(θ | m) − log q(θ |
-	// m) of draws θ, and movement, how far, in nats, the flow has moved expected rewards since the
-	// batch before.
+	// Learn updates with a batch: codes [B*S] that were drawn, rewards [B] = log η(θ | m) − log q(θ
+	// | m) of draws θ, and movement, how far, in nats, the flow has moved expected rewards since
+	// the batch before.
 	Learn(ctx *Context, codes []int32, rewards []float64, movement float64) error
 	// Store leaves what was learned in variables of ctx, from which Begin continues to the bit.
 	Store(ctx *Context) error
-	// Settle sets q(m) to its estimate of the posterior over models, without the share of draws
-	// that only served to explore.
+	// Settle sets q(m) to its estimate of the posterior over models, without exploration.
 	Settle(ctx *Context) error
 }
 

@@ -94,7 +94,7 @@ func (c Config) Validate() error {
 	return c.validateQuadratic()
 }
 
-// WithDefaults returns c with its zero sizes replaced by what they stand for.
+// WithDefaults returns c with its zero sizes replaced by their defaults.
 func (c Config) WithDefaults() Config {
 	set := func(field *int, value int) {
 		if *field == 0 {

@@ -25,7 +25,7 @@ import (
 // analysed at several sizes, with the mechanisms and the noise of the simulation known and a prior
 // uniform over graphs.
 type Benchmark struct {
-	// Structures are the ways that are compared: Exact, node by node, and Made; none: Exact.
+	// Structures are the methods to compare, Exact and Made; empty stands for Exact.
 	Structures []Method     `json:"structures,omitempty"`
 	DataSets   int          `json:"data_sets"`
 	Sizes      []int        `json:"sizes"` // rows
@@ -72,9 +72,9 @@ func (b Benchmark) validate() error {
 }
 
 // Run analyses every data set at every size, each in a run directory of its own below dir, and
-// writes table and figure there. Runs that are there already are kept, so that a benchmark that was
-// stopped continues, or grows: sizes and structures that it has and that are not asked for stay. A
-// directory of other settings is refused, as Check says. status is called with of each run.
+// writes table and figure there. Existing runs are kept, so that a benchmark can be resumed or
+// extended; sizes and structures that it has and that are not requested stay. A directory of other
+// settings is refused, as Check says. status is called with the state of each run.
 //
 // own, if not nil, is the part of this process among several that make the runs. Each ends when
 // all are there; of several none writes the table and the figure, and the rows are nil.

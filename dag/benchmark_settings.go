@@ -18,9 +18,9 @@ import (
 // benchmarkFile holds the settings of a benchmark in its directory.
 const benchmarkFile = "benchmark.json"
 
-// Check fails for a directory that holds something else than a benchmark, or one of other
-// settings. Other data sets after those that are there, other sizes and other structures are no
-// other settings: the runs that are there already are kept, and the benchmark grows.
+// Check fails for a directory that holds anything but a benchmark with the same settings. Further
+// data sets, sizes and structures do not count as other settings: existing runs are kept, and the
+// benchmark grows.
 func (b Benchmark) Check(dir string) error {
 	_, err := b.grown(dir)
 	return err

@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// Certificate says how far the posterior over graphs can be believed, given how well the scores of
+// Certificate says how far the posterior over graphs can be trusted, given how well the scores of
 // its families are known.
 type Certificate struct {
 	Verdict vti.Verdict `json:"verdict"`
@@ -26,18 +26,18 @@ type Certificate struct {
 	// WorstSE is the largest standard error of an edge probability.
 	WorstSE Number `json:"worst_se"`
 	// Families is the number of families whose evidence was estimated: all that the constraints
-	// leave. Draws counts the draws behind them. Of chains there are none.
+	// leave. Draws is the number of draws behind them. Chains have none.
 	Families  int `json:"families,omitempty"`
 	Draws     int `json:"draws"`
 	NonFinite int `json:"non_finite,omitempty"`
-	// Of evidences by particles: the fine islands, the share of graphs with a family that has none,
-	// and by how much log evidences rise on average when particles move twice as long.
+	// For evidences by particles: the number of fine islands, the share of graphs with a family
+	// that has none, and the mean rise of log evidences when particles move twice as long.
 	Islands  int    `json:"islands,omitempty"`
 	Rough    Number `json:"rough_share,omitzero"`
 	Settling Number `json:"settling,omitzero"`
 
-	// Of chains: how many they are, and of all edges and the log density the worst R-hat and the
-	// least effective number of draws.
+	// For chains: their number, and the largest R-hat and smallest effective number of draws of all
+	// edges and the log density.
 	Chains int    `json:"chains,omitempty"`
 	RHat   Number `json:"rhat,omitzero"`
 	ESS    Number `json:"ess,omitzero"`

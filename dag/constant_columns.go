@@ -64,8 +64,8 @@ func (d *Data) constant(name string) (c constantColumn, found bool) {
 	return d.constants[at], true
 }
 
-// Notes say in words which columns of the table are no nodes because they are constant, and which
-// mix numbers with text.
+// Notes say which columns of the table are not nodes because they are constant, and which mix
+// numbers with text.
 func (d *Data) Notes() (notes []string) {
 	for _, c := range d.constants {
 		notes = append(notes, c.String()+": nothing can depend on it, so it is left out")

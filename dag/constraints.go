@@ -11,7 +11,7 @@ import (
 	"github.com/transdim/vti/internal/english"
 )
 
-// Constraints are what is known of the graph before the data, by the names of nodes.
+// Constraints are prior knowledge about the graph, by the names of nodes.
 type Constraints struct {
 	// Forbid and Require list edges as "a->b".
 	Forbid  []string `json:"forbid,omitempty"`
@@ -26,8 +26,8 @@ type Constraints struct {
 	MaxParents int `json:"max_parents,omitempty"`
 }
 
-// String says in words what is left: the edges that are there and those that are not, tiers, and
-// the most parents; empty without constraints.
+// String describes the constraints: required and forbidden edges, tiers, and the largest number of
+// parents; empty without constraints.
 func (c Constraints) String() string {
 	const listed = 6
 	list := func(items []string) string {

@@ -19,21 +19,22 @@ import (
 type DataOptions struct {
 	// Exclude names columns that are not used.
 	Exclude []string `json:"exclude,omitempty"`
-	// Intervened names a column with the node that was set from outside in each row, by its name;
-	// several are separated by semicolons, and empty cells and NA stand for none.
+	// Intervened names a column with the name of the node intervened on in each row; several are
+	// separated by semicolons, and empty cells and NA stand for none.
 	Intervened string `json:"intervened,omitempty"`
-	// SoftIntervened names a column with the node whose mechanism was another in each row, with the
-	// same parents, written as Intervened is.
+	// SoftIntervened names a column with the node whose mechanism was changed in each row, with the
+	// same parents, in the format of Intervened.
 	SoftIntervened string `json:"soft_intervened,omitempty"`
-	// Discrete names columns of numbers that are categories, as columns of text are anyhow;
-	// Continuous those of few whole numbers that are none. [EveryNode] stands for all.
+	// Discrete names numeric columns that are categories, as text columns always are; Continuous
+	// names columns of few distinct whole numbers that are not categories. [EveryNode] stands for
+	// all.
 	Discrete   []string `json:"discrete,omitempty"`
 	Continuous []string `json:"continuous,omitempty"`
 	// Discretize cuts the other columns of numbers into classes.
 	Discretize Discretization `json:"discretize,omitzero"`
 	// Clamp says that a node was set from outside in the rows in which another column is not zero,
 	// and to which value: "column=node:low", "column=node:high", with the name of a level, or
-	// "column=node" for the value that the table has. The other column is no node.
+	// "column=node" for the value that the table has. The other column is not a node.
 	Clamp []string `json:"clamp,omitempty"`
 	// Log takes the natural logarithm of every node first.
 	Log     bool    `json:"log,omitempty"`
@@ -54,11 +55,11 @@ type Data struct {
 	X *mat.Dense
 	// Levels are the values of categories, by node; nil of numbers, and where all nodes are.
 	Levels [][]string
-	// Unclear names columns that were taken as numbers and may be codes of categories: few
-	// different whole numbers, of which nobody has said what they are.
+	// Unclear names columns that were taken as numbers and may be codes of categories: few distinct
+	// whole numbers, named in neither Discrete nor Continuous.
 	Unclear []string
-	// Counted says whether row r counts for node j, which it does not where the node was set from
-	// outside [n][N]; nil when all count.
+	// Counted says whether row r counts for node j: rows in which the node was set from outside do
+	// not [n][N]; nil when all count.
 	Counted [][]bool
 	// regimes are soft interventions, whose rows do not count for their nodes.
 	regimes []regime
@@ -67,8 +68,8 @@ type Data struct {
 	// column and those of its parents are centred. nil when nothing is left to centre: without
 	// interventions, and when the columns are used as they are.
 	Centers [][]float64
-	// Scaling is what was done to the columns. Shift and Scale lead back to the table, or to its
-	// logarithms: x·Scale + Shift, by node.
+	// Scaling is the scaling of the columns. x·Scale + Shift, by node, recovers the values of the
+	// table or their logarithms.
 	Scaling      Scaling
 	Shift, Scale []float64
 	// missing are the nodes that a row of the table misses, whose cells in X are stand-ins [n]; nil

@@ -20,9 +20,9 @@ import (
 type ChainConfig struct {
 	// Chains are independent, each from a random start; 0 stands for 6.
 	Chains int
-	// Rounds is the most rounds. The first keeps 500 graphs of each chain with a sweep between
-	// them; each further one, until the chains agree, takes twice as many sweeps and leaves the
-	// earlier ones behind. 0 stands for 6.
+	// Rounds is the largest number of rounds. The first keeps 500 graphs of each chain with a sweep
+	// between them; each further one, until the chains agree, takes twice as many sweeps and leaves
+	// the earlier ones behind. 0 stands for 6.
 	Rounds int
 	// Candidates is the number of likely parents of each node whose sets are summed over, in
 	// addition to those required; 0 stands for 12. Nodes whose parents turn out to be others get

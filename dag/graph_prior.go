@@ -11,11 +11,11 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// GraphPrior is the prior over graphs where nothing is said of edges.
+// GraphPrior is the prior over graphs without priors of single edges.
 type GraphPrior int
 
 const (
-	// SparseGraphs is uniform over the number of parents of a node, then over the sets of so many
+	// SparseGraphs is uniform over the number of parents of a node, then over the sets of that size
 	// (Friedman and Koller 2003), and the same for all graphs of an equivalence class.
 	SparseGraphs GraphPrior = iota
 	// UniformGraphs gives all graphs the same probability: most of them have half of all edges.
@@ -49,7 +49,7 @@ func (g *GraphPrior) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// EdgePrior are the probabilities of edges before the data and cycles aside: p(A) ∝ Π p_ij^A_ij
+// EdgePrior are the prior probabilities of edges, ignoring acyclicity: p(A) ∝ Π p_ij^A_ij
 // (1−p_ij)^(1−A_ij).
 type EdgePrior struct {
 	Nodes []string `json:"nodes"`

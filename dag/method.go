@@ -2,11 +2,11 @@ package dag
 
 import "fmt"
 
-// Method is how a posterior over graphs is found.
+// Method is how a posterior over graphs is computed.
 type Method int
 
 const (
-	// Auto is Exact where it can be done, else Chains.
+	// Auto is Exact where it is possible, else Chains.
 	Auto Method = iota
 	// Exact estimates the evidence of every family and sums over all graphs.
 	Exact

@@ -28,11 +28,11 @@ type ModelOptions struct {
 	// EdgePenalty is λ: graphs are a priori proportional to exp(−λ edges), instead of Graphs; 0:
 	// none.
 	EdgePenalty float64 `json:"edge_penalty"`
-	// ExpectedDegree sets λ such that each edge, cycles aside, has the odds of a graph with so many
-	// parents per node; 0: none.
+	// ExpectedDegree sets λ such that each edge, ignoring acyclicity, has the odds of a graph with
+	// that many parents per node; 0: none.
 	ExpectedDegree float64 `json:"expected_degree"`
-	// ImaginarySampleSize is α of categories: as if so many rows had been seen before, spread
-	// evenly over all combinations of values; 0 stands for 1.
+	// ImaginarySampleSize is α for categories: the weight of the prior in rows, spread evenly over
+	// all combinations of values; 0 stands for 1.
 	ImaginarySampleSize float64 `json:"imaginary_sample_size,omitempty"`
 	// Orders makes the prior one over orders and edges along them, as in the paper.
 	Orders bool `json:"orders"`

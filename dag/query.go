@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Query asks for the distribution of a node where others are observed or set from outside. The
-// text P(sick=yes | region=1, do(drug=yes)) is that of [ParseQuery].
+// Query asks for the distribution of a node given observations of, and interventions on, other
+// nodes. The text P(sick=yes | region=1, do(drug=yes)) is that of [ParseQuery].
 type Query struct {
 	// Expectation asks for the mean of the node and not for probabilities.
 	Expectation bool
-	// Target is the node that is asked about; Sign and Value, if not empty, say of which values: =
-	// of categories, < or > of numbers.
+	// Target is the node in question. Sign and Value, if not empty, select its values: = for
+	// categories, < or > for numbers.
 	Target, Sign, Value string
 	// Given are observed, Do set from outside.
 	Given, Do []Assignment
@@ -22,9 +22,9 @@ type Query struct {
 // Assignment is a node with a value, as a text.
 type Assignment struct{ Node, Value string }
 
-// ParseQuery reads P(NODE | …), P(NODE=value | …), P(NODE<number | …), P(NODE>number | …) or
-// E(NODE | …), where conditions are NODE=value and do(NODE=value), separated by commas. Names and
-// values that hold marks are put in double or single quotes.
+// ParseQuery reads P(NODE | …), P(NODE=value | …), P(NODE<number | …), P(NODE>number | …) or E(NODE
+// | …), where conditions are NODE=value and do(NODE=value), separated by commas. Names and values
+// with punctuation are put in double or single quotes.
 func ParseQuery(text string) (q Query, err error) {
 	const want = `want P(NODE | CONDITIONS), P(NODE=VALUE | CONDITIONS) or E(NODE | CONDITIONS), with conditions NODE=VALUE or do(NODE=VALUE)`
 	trimmed := strings.TrimSpace(text)

@@ -16,7 +16,7 @@ import (
 // answerSchema names the schema of Answer.
 const answerSchema = "vti/query/1"
 
-// Answer is what a run says of a [Query], averaged over graphs and parameters.
+// Answer is the answer of a run to a [Query], averaged over graphs and parameters.
 type Answer struct {
 	Schema string `json:"schema"`
 	RunDir string `json:"run_dir"`
@@ -24,14 +24,15 @@ type Answer struct {
 	Target string `json:"target"`
 	// Verdict is that of the run.
 	Verdict string `json:"verdict"`
-	// Draws of graphs with parameters were used, Graphs of them different. What is observed makes
-	// some more probable than others: they are worth Effective independent draws.
+	// Draws is the number of draws of graphs with parameters, and Graphs the number of distinct
+	// graphs among them. They are weighted by the probability of what is observed, and count as
+	// Effective independent draws.
 	Draws     int    `json:"draws"`
 	Graphs    int    `json:"graphs"`
 	Effective Number `json:"effective_draws"`
 	// Probabilities are those of the values that were asked about.
 	Probabilities []ProbabilityAnswer `json:"probabilities,omitempty"`
-	// Expectation is there of numbers.
+	// Expectation is present for numbers.
 	Expectation *ExpectationAnswer `json:"expectation,omitempty"`
 	Notes       []string           `json:"notes,omitempty"`
 }
@@ -39,9 +40,9 @@ type Answer struct {
 // ProbabilityAnswer is the probability that the node has a value, or is above or below one.
 type ProbabilityAnswer struct {
 	Value string `json:"value"`
-	// Prob is the probability for a new row, which what is observed of it has a say in: graphs and
-	// parameters count by their posterior probability given the table and this row. SE is its Monte
-	// Carlo standard error.
+	// Prob is the probability for a new row: graphs and parameters are weighted by their posterior
+	// probability given the table and what is observed of this row. SE is its Monte Carlo standard
+	// error.
 	Prob Number `json:"prob"`
 	SE   Number `json:"prob_se"`
 	Spread
@@ -59,7 +60,7 @@ type ExpectationAnswer struct {
 	Spread
 }
 
-// Spread is how well a probability or a mean is known: its posterior over graphs and parameters
+// Spread is the uncertainty of a probability or a mean: its posterior over graphs and parameters
 // given the table. SDGraphs is the part of the standard deviation that is between graphs; null
 // where no graph was drawn twice.
 type Spread struct {
@@ -74,10 +75,10 @@ type Spread struct {
 // Chosen by hand.
 const rareEvidence = 100
 
-// Ask answers a query by the draws that a finished run left, whose table must be there and
-// unchanged. seed is the root of the randomness of what draws do not hold. Categories are summed
-// exactly for each graph, numbers have closed forms given graph and parameters, mixed tables are
-// simulated; networks are refused.
+// Ask answers a query from the draws of a finished run, whose table must exist and be unchanged.
+// seed is the random seed of what the draws do not contain. Categories are summed exactly for each
+// graph, numbers have closed forms given graph and parameters, mixed tables are simulated; networks
+// are refused.
 func (s *StoredRun) Ask(ctx gocontext.Context, text string, seed uint64) (*Answer, error) {
 	q, err := ParseQuery(text)
 	if err != nil {

@@ -50,8 +50,8 @@ func (r *Record) Write(dir string) error {
 // ReadRecord reads the record of a run directory.
 func ReadRecord(dir string) (*Record, error) { return run.ReadRecord[Record](dir) }
 
-// Problem reads the table, and the truth if there is one. A record that has fingerprints insists
-// on them: the files must not have changed since the run began. One that has none gets them.
+// Problem reads the table, and the truth if there is one. If the record has fingerprints, the files
+// must not have changed since the run began; otherwise the fingerprints are added.
 func (r *Record) Problem() (*Problem, *dgraph.Graph, error) {
 	t, err := r.Table()
 	if err != nil {
@@ -106,9 +106,8 @@ func (r *Record) FitConfig(problem *Problem) vti.Config {
 	return fit
 }
 
-// CheckCheckpoint fails unless the checkpoint that fit names can be read and continues a run of
-// the problem by that method. A checkpoint that is not there is an error that wraps
-// fs.ErrNotExist.
+// CheckCheckpoint fails unless the checkpoint that fit names can be read and continues a run of the
+// problem by that method. A missing checkpoint is an error that wraps fs.ErrNotExist.
 func CheckCheckpoint(device *gpu.Device, problem *Problem, method Method, fit vti.Config) error {
 	if method == Made {
 		// its variables are in the checkpoint

@@ -23,8 +23,8 @@ type Result struct {
 	Seed    *uint64     `json:"seed,omitempty"`
 	Backend string      `json:"backend,omitempty"`
 	Data    DataSummary `json:"data"`
-	// Constraints say in words which graphs were left; empty for all. Equivalence classes do not
-	// know of them.
+	// Constraints describe the graphs that were allowed; empty for all. Equivalence classes ignore
+	// them.
 	Constraints string  `json:"constraints,omitempty"`
 	Seconds     Seconds `json:"seconds"`
 	Steps       int     `json:"steps,omitempty"`
@@ -50,7 +50,7 @@ type Result struct {
 	Asked   [][2]string `json:"effects_asked,omitempty"`
 	Checks  []NodeCheck `json:"checks,omitempty"`
 	Metrics *Metrics    `json:"metrics,omitempty"`
-	// Notes say what the answer could not be given of, such as columns that are constant.
+	// Notes say what is missing from the answer, such as constant columns.
 	Notes  []string `json:"notes,omitempty"`
 	RunDir string   `json:"run_dir,omitempty"`
 }
@@ -64,7 +64,7 @@ type DataSummary struct {
 // Seconds are wall-clock times.
 type Seconds = run.Seconds
 
-// Edge is what is known of a pair of nodes.
+// Edge is the posterior of a pair of nodes.
 type Edge struct {
 	From string `json:"from"`
 	To   string `json:"to"`
@@ -75,8 +75,8 @@ type Edge struct {
 	ProbReverse   Number `json:"prob_reverse"`
 	ProbReverseSE Number `json:"prob_reverse_se"`
 	ProbNone      Number `json:"prob_none"`
-	// Of the equivalence class: the probabilities that all its graphs have from → to, that all have
-	// to → from, and that they have the edge in different directions.
+	// For the equivalence class: the probabilities that all its graphs have from → to, that all
+	// have to → from, and that they have the edge in different directions.
 	ClassForward    Number `json:"class_forward"`
 	ClassReverse    Number `json:"class_reverse"`
 	ClassUndirected Number `json:"class_undirected"`
@@ -89,8 +89,8 @@ type GraphReport struct {
 	SE    Number      `json:"se"`
 }
 
-// ClassReport is an equivalence class: of its Graphs the data, with the interventions in them,
-// prefer none but by the priors.
+// ClassReport is an equivalence class: between its Graphs the data, interventions included, do not
+// distinguish, only the priors.
 type ClassReport struct {
 	Directed   [][2]string `json:"directed"`
 	Undirected [][2]string `json:"undirected"`
@@ -101,8 +101,8 @@ type ClassReport struct {
 // Metrics compare the answer, and trivial answers, with a truth.
 type Metrics struct {
 	TruthEdges int `json:"truth_edges"`
-	// TruthCycle is a cycle of the truth, if it has one; BestSHD the structural distance that no
-	// acyclic graph can beat then.
+	// TruthCycle is a cycle of the truth, if it has one; BestSHD the smallest structural distance
+	// of an acyclic graph from it.
 	TruthCycle []string             `json:"truth_cycle,omitempty"`
 	BestSHD    *int                 `json:"best_possible_shd,omitempty"`
 	Answer     dgraph.MethodMetrics `json:"answer"`

@@ -57,8 +57,8 @@ func startCodes(s dgraph.Structure, random *rand.Rand, count int) (codes [][]int
 }
 
 // RunReversibleJump samples orders, edges and parameters of linear mechanisms together by
-// reversible-jump MCMC, without any use of the structure that the other methods rest on: a check of
-// them, for few nodes.
+// reversible-jump MCMC, without using the structure on which the other methods rest: a check of
+// these, for few nodes.
 //
 // When ctx is cancelled the state of the chains is stored in dir too; RunReversibleJump with
 // cfg.Resume set continues from it.

@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Simulation describes made-up data whose graph is known: the design of F.1, with every edge of the
+// Simulation describes simulated data with a known graph: the design of F.1, with every edge of the
 // graph in use.
 type Simulation struct {
 	// Nodes and Rows; 0 stands for 10 and 1,024.
@@ -22,7 +22,7 @@ type Simulation struct {
 	// EdgeProbability is that of each edge along a uniformly random order; 0 stands for 0.5.
 	EdgeProbability float64
 	// ExpectedDegree is the mean number of parents of a node, and sets EdgeProbability; 0:
-	// EdgeProbability says.
+	// EdgeProbability is used.
 	ExpectedDegree float64 `json:",omitempty"`
 	// Mechanism (AnyMechanism stands for Linear), Hidden (0 stands for 10) and Bias are those of
 	// every node with parents. Weights are uniform on ±[0.3, 0.7]. With Mixed every second node is
@@ -125,7 +125,7 @@ func (s Simulation) validateNetwork() error {
 	return s.Network.Validate()
 }
 
-// Simulated are made-up data with their truth.
+// Simulated is a simulated data set with its truth.
 type Simulated struct {
 	Names []string // x0, x1, …, or those that were given
 	// Values are by row; of categories the places among the Levels of their node.
@@ -136,7 +136,7 @@ type Simulated struct {
 	thetas [][]float64 // parameters, by node
 }
 
-// Simulate makes up data.
+// Simulate draws data.
 func Simulate(s Simulation) (*Simulated, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err

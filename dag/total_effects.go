@@ -29,7 +29,7 @@ type Effect struct {
 	SD   Number `json:"sd"`
 	Q05  Number `json:"q05"`
 	Q95  Number `json:"q95"`
-	// Changes are there in mixed tables where one of the two is a category.
+	// Changes are present in mixed tables if one of the two is a category.
 	Changes []Change `json:"changes,omitempty"`
 }
 

@@ -24,7 +24,7 @@ type CertifyConfig struct {
 }
 
 // Certificate is what importance weighting finds about a posterior: the evidence, with its error,
-// corrected draws, and whether to believe them.
+// corrected draws, and a verdict.
 //
 // The members of a plate whose variables are independent given all others, in the model and in the
 // family, are weighted one by one: the evidence given the others is a product over members,
@@ -35,7 +35,7 @@ type CertifyConfig struct {
 // the draws of θ hardly spread more for many members than for few.
 type Certificate struct {
 	Verdict vti.Verdict
-	// Reasons say, when the verdict is not Trusted, what kept it from being so.
+	// Reasons say why the verdict is not Trusted; empty if it is.
 	Reasons []string
 	// Plate is the plate whose members are weighted one by one; nil if there is none.
 	Plate *Plate

@@ -16,7 +16,7 @@ import (
 	"github.com/transdim/vti/surrogate"
 )
 
-// Choice makes a Model one of several: each draw is of one of them, which has some of the
+// Choice makes a Model one of several; each draw is of one of these, which has some of the
 // unconstrained numbers of the latent variables (PresentIn) and its own values of some terms
 // (ByModel). One family is trained for all. The encodings of a variable are linear in features φ of
 // the model, as are the weights by which a variable follows those before it,
@@ -29,13 +29,13 @@ type Choice struct {
 	features [][]float64 // [models, 1 + F], the first 1, the others in units of their largest sum
 }
 
-// Choose makes the model one of several, of the log prior probabilities given, −Inf for none.
-// features [models, F] are what encodings are linear in. A Model has one Choice at most.
+// Choose makes the model one of several, with the log prior probabilities given; −Inf excludes a
+// model. features [models, F] are what encodings are linear in. A Model has one Choice at most.
 //
-// Features are scaled, all by one factor, so that they sum to one at most in any model. A step of
-// Adam moves the weight of each by the learning rate, and those of a model with twenty of them, in
-// the direction of a gradient that they share, by twenty times that: the model of all terms was
-// trained with a rate that lost the start which all others kept.
+// Features are scaled by a common factor so that their sum is at most one in any model. A step of
+// Adam changes the weight of each feature by about the learning rate. In a model with twenty
+// features whose gradients agree, the encoding would move twenty times as far, which is enough to
+// lose the starting point.
 func (m *Model) Choose(logPrior []float64, features [][]float64) *Choice {
 	c := &Choice{logPrior: slices.Clone(logPrior)}
 	most := 1.0

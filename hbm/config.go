@@ -27,10 +27,10 @@ type Config struct {
 	// and Features. If Kind and all sizes are zero, it is a spline of one layer with one block of
 	// 16 units.
 	Flow cosmic.Config
-	// Batch is how many members of a plate a step takes part in, drawn without replacement (PAVI
-	// section 4.2); of a plate nested in one other, how many at most for each of its selected
-	// members; a plate nested in several selects the members it belongs to. A plate that is not
-	// there is taken whole.
+	// Batch is the number of members of a plate in a training step, drawn without replacement (PAVI
+	// section 4.2). For a plate nested in one other it is the largest number for each selected
+	// member of that plate; a plate nested in several has the members that belong to those
+	// selected. A plate without an entry is used whole.
 	Batch map[*Plate]int
 	// Amortize trains a family that encodes data on data sets simulated from the model, so many in
 	// each step, with one draw for each; data given to Fit are then only the constants.
@@ -39,10 +39,10 @@ type Config struct {
 	// Simulate, if not nil, makes the data sets of Amortize: values of observed variables
 	// [plates..., sets, event...], and of constants those or one for all sets. They need not follow
 	// the model: the family is trained to be near the posterior given each of them. The same
-	// arguments must give the same sets. Of members of plates in left the step takes part in those
-	// that are true, with Thin; nil is for all. nil simulates the model.
+	// arguments must give the same sets. Of members of plates in left the step uses those that are
+	// true, with Thin; nil is for all. nil simulates the model.
 	Simulate func(ctx context.Context, sets int, seed uint64, name string, left map[*Plate][]bool) (Values, error)
-	// Thin lets each step of Amortize take part in a share of the members of each plate, drawn from
+	// Thin lets each step of Amortize use a share of the members of each plate, drawn from
 	// ThinnestShare to all, as if there were no others: the family learns to infer from data of
 	// many sizes.
 	Thin bool
@@ -50,7 +50,7 @@ type Config struct {
 	// given to Fit.
 	Slices SliceConfig
 	// Draws is the number of Monte Carlo draws of each variable in a step; 0 stands for 8 to 64,
-	// the fewer the more members a step takes part in.
+	// the fewer the more members a step uses.
 	Draws int
 	// Steps is the number of training steps; 0 stands for 2,000.
 	Steps int
@@ -88,10 +88,10 @@ type Config struct {
 	Progress func(Info)
 }
 
-// Start is a training in three steps (ADAVI appendix E.4), for models on which the first gradients
-// of the ELBO are wild: modes, then spreads, then, in the steps that are left, the ELBO. Weights of
-// flows wait for the last of them. Until then what Info reports is the objective of the step and
-// not the ELBO. The learning rate is lowered over all three together.
+// Start divides training into three phases (ADAVI appendix E.4), for models whose first gradients
+// of the ELBO are very large: modes, then spreads, then, in the remaining steps, the ELBO. Weights
+// of flows change only in the last phase. Until then what Info reports is the objective of the step
+// and not the ELBO. The learning rate is lowered over all three together.
 type Start struct {
 	// Modes is the number of steps that raise the log joint density where the noise of the family
 	// is zero: locations go to a mode.
@@ -107,7 +107,7 @@ func (s Start) steps() int { return s.Modes + s.Unregularized }
 // ThinnestShare is the smallest share of the members of a plate with Config.Thin.
 const ThinnestShare = 0.25
 
-// Info is what training reports of itself. Averages are over the steps since the report before.
+// Info is a report of training. Averages are over the steps since the report before.
 type Info struct {
 	Step, Steps int
 	// ELBO is the average of the reduced ELBO, in nats (PAVI eq. 6).
@@ -154,7 +154,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// WithDefaults returns the configuration with every zero replaced by what it stands for.
+// WithDefaults returns the configuration with every zero replaced by its default.
 func (c Config) WithDefaults() Config {
 	if c.Amortize > 0 {
 		c.Draws = c.Amortize

@@ -9,20 +9,19 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 )
 
-// Family is a variational family: how the posterior of the latent variables is written down,
-// derived from the graph of the model.
+// Family is a variational family, derived from the graph of the model.
 type Family int
 
 const (
 	// PAVIF gives each member of a latent variable a free encoding, which conditions a flow that
 	// all members share (PAVI-F). The size of an encoding does not depend on the plates.
 	PAVIF Family = iota
-	// MeanField gives each number its own normal distribution, before the link, independent of all
+	// MeanField gives each unconstrained number its own normal distribution, independent of all
 	// others.
 	MeanField
 	// Branch gives each member its own normal distribution with a dense covariance, whose mean is
-	// linear in the variables before it: globals and a branch for each member, where there is one
-	// plate.
+	// linear in the variables before it. With one plate this is a distribution of the globals and a
+	// branch for each member.
 	Branch
 	// PAVIE is PAVIF with encodings that deep sets compute from the data (PAVI-E): its size does
 	// not depend on the plates at all, and once trained it can infer from other data.

@@ -30,8 +30,8 @@ type Margin struct {
 var marginSpread = []struct{ share, width float64 }{{0.6, 1}, {0.25, 1.5}, {0.15, 3}}
 
 // Margin makes n draws of latent variables without plates that depend on no others, neither in the
-// model nor in the family: those that come first. Whoever can integrate the others out weighs these
-// draws alone, without what the family gets wrong in the others. ctx is as in Sample.
+// model nor in the family: those that come first. A caller who can integrate the others out weights
+// only these draws, so that errors of the family in the others do not matter. ctx is as in Sample.
 func (p *Posterior) Margin(ctx gocontext.Context, of []*Variable, n int, name string) (*Margin, error) {
 	if err := p.checkMargin(of); err != nil {
 		return nil, err

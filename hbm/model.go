@@ -7,9 +7,9 @@ import (
 )
 
 // Model is a hierarchical model with plates: the graph template of PAVI, section 3.1. It is built
-// from top to bottom: each variable names the variables it depends on, which must be there, so
-// there are no cycles. Mistakes are kept, and reported together by Err and by all that uses the
-// model.
+// from top to bottom: each variable names the variables that it depends on, which must exist
+// already, so there are no cycles. Mistakes are collected, and reported together by Err and by
+// every use of the model.
 type Model struct {
 	plates    []*Plate
 	variables []*Variable
@@ -20,7 +20,7 @@ type Model struct {
 // NewModel returns a model without variables.
 func NewModel() *Model { return &Model{} }
 
-// Role says how the value of a variable comes to be known.
+// Role says whether a variable is inferred, observed or known.
 type Role int
 
 const (
@@ -57,7 +57,7 @@ type Variable struct {
 	estimated bool
 }
 
-// Option says more about a variable.
+// Option sets a property of a variable.
 type Option func(*Variable)
 
 // On puts a variable on plates, in the order of the axes of its values.

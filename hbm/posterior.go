@@ -242,10 +242,10 @@ func (p *Posterior) sample(ctx gocontext.Context, n int, name string, values boo
 	return p.sampleAt(ctx, p.everything, p.feed, n, name, values)
 }
 
-// SampleSlice makes n draws of what one slice of Config.Slices takes part in: its members, and what
-// has no plates. Their LogJoint and LogQ are those of the whole model as estimated from the slice,
-// so that the mean of their difference over all slices of one size is the ELBO. What a family that
-// encodes data conditions on data of all members sees those of the slice.
+// SampleSlice makes n draws of what one slice of Config.Slices uses: its members, and what has no
+// plates. Their LogJoint and LogQ are those of the whole model as estimated from the slice, so that
+// the mean of their difference over all slices of one size is the ELBO. What a family that encodes
+// data conditions on data of all members sees those of the slice.
 func (p *Posterior) SampleSlice(ctx gocontext.Context, slice, n int, name string) (*Draws, error) {
 	w := p.feed.window
 	if w == nil || slice < 0 || slice >= len(w.bounds)-1 {

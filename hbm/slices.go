@@ -22,12 +22,12 @@ type Slices interface {
 	// Read reads the values of one slice: those of the members of each variable that belong to it,
 	// in order.
 	Read(slice int) (Values, error)
-	// Fingerprint tells the data from others.
+	// Fingerprint identifies the data.
 	Fingerprint() string
 }
 
 // SliceConfig says how training goes through slices. Some are in memory at a time, from which each
-// step draws the Batch members of their plate; now and then the oldest gives way to the next. All
+// step draws the Batch members of their plate; from time to time the next replaces the oldest. All
 // slices come in turn, in random order, and each is in memory for the same share of the steps, so
 // that gradients stay unbiased.
 type SliceConfig struct {

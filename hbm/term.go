@@ -106,7 +106,7 @@ type member struct {
 }
 
 // Member is a term of variables without plates, a vector with a number for each member of a plate,
-// as a term on that plate: the number of the member. Steps have to take part in the whole plate.
+// as a term on that plate: the number of the member. Steps have to use the whole plate.
 func Member(term Term, plate *Plate) Term { return member{term, plate} }
 
 func (m member) variables() []*Variable { return m.term.variables() }

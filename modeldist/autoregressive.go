@@ -163,8 +163,8 @@ func (c AutoregressiveConfig) check(cards []int) error {
 func (a *Autoregressive) Cards() []int { return a.cards }
 
 // Tempered returns the distribution whose conditionals are those of a to a power, normalised again:
-// flatter for a power below one. It has no variables of its own, but those of a. What has
-// probability zero keeps it.
+// flatter for a power below one. It has no variables of its own, but those of a. Probabilities of
+// zero stay zero.
 func (a *Autoregressive) Tempered(power float64) *Autoregressive {
 	tempered := *a
 	tempered.power *= power

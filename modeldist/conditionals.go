@@ -248,7 +248,7 @@ func (t *conditional) logOddsOf(present []bool) float64 {
 	return math.Max(leastOdds, math.Min(mostOdds, eta))
 }
 
-// Draw draws a set, ascending. It is not for several goroutines.
+// Draw draws a set, ascending. It must not be called from several goroutines at once.
 func (c *Conditionals) Draw(random *rand.Rand) (set []int32) {
 	for place := range c.items {
 		eta := c.terms[place].logOddsOf(c.members)
@@ -266,7 +266,7 @@ func (c *Conditionals) Draw(random *rand.Rand) (set []int32) {
 	return set
 }
 
-// LogProb is the log probability of a set. It is not for several goroutines.
+// LogProb is the log probability of a set. It must not be called from several goroutines at once.
 func (c *Conditionals) LogProb(set []int32) float64 {
 	clear(c.presence)
 	logProb := c.base

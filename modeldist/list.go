@@ -19,9 +19,9 @@ type ListConfig struct {
 	// LogOdds are the log odds of each item to be a member, which items have independently at the
 	// start, but for the limit on their number; nil means 0 for all. They must be finite.
 	LogOdds []float64
-	// Active is the number of items, the first ones, whose log odds follow from the members before
-	// them; each of the others learns log odds that are the same after all members. 0 means all up
-	// to 512. So put the items that matter first.
+	// Active is the number of leading items whose log odds depend on the members before them; the
+	// log odds of other items do not depend on them. 0 means all, up to 512. So put the items that
+	// matter first.
 	Active int
 	// Embedding is the number of coordinates of an item in the network, 16 by default, and Hidden
 	// its number of units, 64 by default.

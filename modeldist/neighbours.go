@@ -8,8 +8,7 @@ import (
 
 // Neighbours is a distribution over sets of items on the host: one of some sets at random, of which
 // each member is left out with some probability and other items are added, each by itself, in
-// proportion to weights. Beside a distribution fitted to draws it covers what that has smoothed
-// away.
+// proportion to weights. It complements a distribution fitted to draws, which smooths away detail.
 type Neighbours struct {
 	centres [][]int32
 	with    map[int32][]int // which of the different centres have an item
@@ -87,7 +86,7 @@ func (n *Neighbours) Draw(random *rand.Rand) (set []int32) {
 	return set
 }
 
-// LogProb is the log probability of a set. It is not for several goroutines.
+// LogProb is the log probability of a set. It must not be called from several goroutines at once.
 func (n *Neighbours) LogProb(set []int32) float64 {
 	copy(n.terms, n.constant)
 	logProb := n.base

@@ -22,8 +22,8 @@ const DefaultBeta = 2
 type Belief int
 
 const (
-	// AutoBelief is the diagonal one up to 4,096 models, which a few batches see all of, and the
-	// process beyond.
+	// AutoBelief is the diagonal belief up to 4,096 models, all of which a few batches draw, and
+	// the process beyond.
 	AutoBelief Belief = iota
 	// DiagonalBelief treats every model separately (surrogate.Diagonal).
 	DiagonalBelief
@@ -40,7 +40,7 @@ type SurrogateConfig struct {
 	// LogPrior and Limit are those of CategoricalConfig; LogPrior is p(m) of eq. 14.
 	LogPrior []float64
 	Limit    int
-	// Belief is the form of the belief, Utility what models are chosen by in training.
+	// Belief is the form of the belief, Utility the rule by which models are chosen in training.
 	Belief  Belief
 	Utility surrogate.Utility
 	// Beta is β of the upper confidence bound, positive; 0 stands for DefaultBeta.
@@ -58,8 +58,8 @@ type SurrogateConfig struct {
 // of a [Categorical]; the belief itself lives on the host between two calls of Store.
 //
 // Reading u of all models is the cost that grows with the space: for the diagonal belief it happens
-// after every batch, for a process after 1, 2, 4, … batches and then every M/(4B), so that, batch
-// by batch, no more than four times as many models are read as are drawn.
+// after every batch, for a process after 1, 2, 4, … batches and then every M/(4B), so that at most
+// four times as many models are read as are drawn.
 type Surrogate struct {
 	table   *Categorical
 	cfg     SurrogateConfig
@@ -114,7 +114,7 @@ func newBelief(cards []int, cfg SurrogateConfig) surrogate.Belief {
 	return surrogate.NewProcess(cards, cfg.Inducing)
 }
 
-// String says what the distribution is made of, for the record of a run.
+// String describes the distribution, for the record of a run.
 func (s *Surrogate) String() string {
 	beliefs := [...]string{"auto", "diagonal", "process"}
 	return fmt.Sprintf("surrogate: %s belief, utility %s, β %v, at most %d inducing codes", beliefs[s.cfg.Belief], s.cfg.Utility, s.cfg.Beta, s.cfg.Inducing)
@@ -155,9 +155,9 @@ func (s *Surrogate) variable(ctx *context.Context) *context.Variable {
 	return s.table.Variable(ctx).SetTrainable(false)
 }
 
-// Learn takes in a batch: codes [B*S] drawn from q and their rewards −log h [B], of which those
+// Learn updates with a batch: codes [B*S] drawn from q and their rewards −log h [B], of which those
 // that are not finite are left out; movement is how far the flow has moved expected rewards since
-// the previous batch, in nats. q(m) is then what the utilities say, if they are due to be read.
+// the previous batch, in nats. q(m) then follows the utilities, if they are due to be read.
 func (s *Surrogate) Learn(ctx *context.Context, codes []int32, rewards []float64, movement float64) error {
 	sites := len(s.Cards())
 	if len(codes) != sites*len(rewards) {

@@ -13,10 +13,10 @@ import (
 
 // AnnealConfig says how many states are annealed from the prior to the posterior.
 type AnnealConfig struct {
-	// Groups populations of Particles states each are independent of each other.
+	// Groups is the number of independent populations of Particles states each.
 	Groups, Particles int
-	// Powers are those of the evidences on the way, from 0 to 1. nil stands for as many as a
-	// population of Particles finds that it needs.
+	// Powers are the powers of the evidences between 0 and 1. nil lets a population of Particles
+	// choose them.
 	Powers []float64
 	Seed   uint64
 }
@@ -24,7 +24,7 @@ type AnnealConfig struct {
 // Annealed are populations that a sequential Monte Carlo sampler has annealed (Del Moral, Doucet
 // and Jasra 2006).
 type Annealed struct {
-	// Powers are those of the way.
+	// Powers are the powers used.
 	Powers []float64
 	Groups []AnnealedGroup
 }

@@ -18,25 +18,25 @@ import (
 type Collapsed interface {
 	// Prior draws a state from p(m, a).
 	Prior(random *rand.Rand) (CollapsedState, error)
-	// Far draws a state from some distribution that spreads over what may be modes, in which chains
-	// start that are to find modes which the way from the prior leads past.
+	// Far draws a state from a distribution that covers possible modes: a start for chains that
+	// should find modes which annealing from the prior misses.
 	Far(random *rand.Rand) (CollapsedState, error)
 }
 
 // CollapsedState is a model with values of the latent variables.
 type CollapsedState interface {
-	// Sweep moves the state so that p(m, a) p(y | m, a)^power stays as it is, and returns
-	// log p(y | m, a) then.
+	// Sweep moves the state, leaving p(m, a) p(y | m, a)^power invariant, and returns log p(y | m,
+	// a) of the new state.
 	Sweep(power float64, random *rand.Rand) (logEvidence float64)
-	// Clone is a copy that shares nothing that Sweep changes.
+	// Clone returns a copy that shares no state that Sweep changes.
 	Clone() CollapsedState
 	// Draw writes the model to code [S] and draws θ from p(θ | y, m, a) to theta [D], inactive
-	// coordinates 0. It returns log p(m) + log p(y, θ | m), which a has no part in, and an error
-	// where numbers have lost too many digits to be believed.
+	// coordinates 0. It returns log p(m) + log p(y, θ | m), which does not depend on a, and an
+	// error if rounding errors are too large.
 	Draw(random *rand.Rand, code []int32, theta []float64) (logDensity float64, err error)
 }
 
-// CollapsedConfig says how many tempered chains over a Collapsed posterior there are, and how long.
+// CollapsedConfig sets the number and length of tempered chains over a Collapsed posterior.
 type CollapsedConfig struct {
 	// Every Thin-th of at most Iterations iterations after BurnIn is kept.
 	Chains, BurnIn, Iterations, Thin int
@@ -52,9 +52,9 @@ type CollapsedConfig struct {
 }
 
 // RunCollapsed runs tempered chains: in each iteration every copy of a chain makes a sweep, and
-// neighbours exchange their states. Chains never meet, and every one has random numbers of its own.
-// All copies of the even chains start from the prior, and those of the odd chains from states that
-// are far from it. sites and mask are those of the models' space.
+// neighbours exchange their states. Chains are independent, each with its own random stream. All
+// copies of the even chains start from the prior, and those of the odd chains from states that are
+// far from it. sites and mask are those of the models' space.
 func RunCollapsed(ctx context.Context, c Collapsed, sites int, mask func(code []int32, mask []bool) []bool, cfg CollapsedConfig) (*Result, error) {
 	dim := len(mask(make([]int32, sites), nil))
 	r := &Result{Chains: cfg.Chains, Sites: sites, Dim: dim, BurnIn: cfg.BurnIn, Thin: cfg.Thin, ladder: cfg.Powers}

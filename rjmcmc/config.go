@@ -28,7 +28,7 @@ const (
 	DefaultCheckpointEvery = checkpoint.DefaultInterval
 )
 
-// Config says how long and how to sample. The zero value is ready for small problems.
+// Config configures sampling. The zero value is ready for small problems.
 type Config struct {
 	// Chains is the number of chains, C; 0 means DefaultChains. More chains cost little each: they
 	// share one graph call.
@@ -52,7 +52,7 @@ type Config struct {
 	// mod len(Starts)]. Empty means models drawn from sparse to dense.
 	Starts [][]int32
 	// Weights, one positive number per item of a space of lists, say in what proportion new members
-	// are proposed at first: one-predictor evidence, say. Burn-in renews them. nil leaves that to
+	// are proposed at first: one-predictor evidence, say. Burn-in replaces them. nil leaves that to
 	// the space. They do not change the posterior.
 	Weights []float64
 
@@ -107,8 +107,8 @@ type Progress struct {
 	LogDensity float64
 }
 
-// Validate reports the first setting that makes no sense, or needs more memory than the machine has
-// whatever the target.
+// Validate reports the first setting that is invalid, or that needs more memory than the machine
+// has for any target.
 func (c Config) Validate() error {
 	switch {
 	case c.Chains < 0:

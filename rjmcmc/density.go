@@ -24,8 +24,8 @@ type Target interface {
 	LogJoint(codes, mask, theta *graph.Node) *graph.Node
 }
 
-// HostTarget is a Target that may work out the densities of a block of rows on the host, in less
-// time than the launch of a graph and its passes over memory take.
+// HostTarget is a Target that can compute the densities of a block of rows on the host, faster than
+// a graph can be launched and run.
 type HostTarget interface {
 	Target
 	// HostDensity returns a function that writes what LogPrior and LogJoint return, in float64 and

@@ -6,7 +6,7 @@ import (
 	"sort"
 )
 
-// Summary is the posterior of one quantity and how well the chains agree about it.
+// Summary is the posterior of one quantity, with its convergence diagnostics.
 type Summary struct {
 	Mean, SD float64
 	// MCSE is the Monte Carlo standard error of Mean, SD/√ESS of the mean. For an indicator it is

@@ -8,10 +8,9 @@ import (
 	"math"
 )
 
-// Join puts the chains of several runs of one target together, as if they were those of one: runs
-// with seeds of their own, each of which burnt in by itself. Chains are numbered run by run, and
-// all keep as many draws as the run with the fewest, the last ones. Tuning is that of the first
-// run.
+// Join combines the chains of several runs of one target, which have different seeds and separate
+// burn-in, into one result. Chains are numbered run by run, and all keep as many draws as the run
+// with the fewest, the last ones. Tuning is that of the first run.
 func Join(runs ...*Result) (*Result, error) {
 	switch {
 	case len(runs) == 0:
@@ -83,7 +82,7 @@ type storedResult struct {
 	Info                             Info
 }
 
-// GobEncode is that of package gob. What is joined has no such form, and Tuning is left out.
+// GobEncode is that of package gob. Joined results have no such form, and Tuning is left out.
 func (r *Result) GobEncode() ([]byte, error) {
 	if r.runs != nil {
 		return nil, errors.New("rjmcmc: joined runs cannot be encoded")

@@ -23,14 +23,14 @@ type ModelsConfig struct {
 	// Weights say how promising items are: new members are proposed in proportion to them at first,
 	// and during burn-in to what proposals find. nil stands for equal ones.
 	Weights []float64
-	// Together are sets of items, ascending, that some proposals add or remove all, or exchange
-	// one for another: those that matter only together.
+	// Together are sets of items, ascending, that matter only together: some proposals add or
+	// remove a whole set, or exchange one for another.
 	Together [][]int32
 	// Starts are the sets in which chains start, one for each chain.
 	Starts [][]int32
-	// Powers of the evidences are the temperatures, the posterior first; nil stands for
-	// 1, 0.65 and 0.4. The prior has none: where there are thousands of items it is what keeps sets
-	// small, and hot copies without it would hardly ever have one to exchange with colder copies.
+	// Powers of the evidences are the temperatures, the posterior first; nil stands for 1, 0.65 and
+	// 0.4. The prior is not tempered: with thousands of items it keeps sets small, and without it
+	// hot copies would hardly ever have a set to exchange with colder copies.
 	Powers []float64
 	// BurnIn iterations are dropped; 0 stands for DefaultModelBurnIn.
 	BurnIn int

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Info counts what happened after burn-in.
+// Info counts proposals and exchanges after burn-in.
 type Info struct {
 	// Proposed and Accepted count proposals by Move. Moves that do not exist from a state (a Swap
 	// when all sites agree) are not proposals.
@@ -19,10 +19,10 @@ type Info struct {
 	// posterior's own chains.
 	Exchanges  []float64
 	RoundTrips int
-	// Discarded is how many of its first draws each chain has lost because some chain was still on
-	// its way from its starting point.
+	// Discarded is the number of first draws dropped from each chain because some chain had not yet
+	// reached the posterior from its starting point.
 	Discarded int
-	// AtStart counts the draws that are starting points all the same: of chains that accepted no
+	// AtStart counts the remaining draws that are still starting points: of chains that accepted no
 	// move for more than half of the run. [Result.LogDensitySummary] then has an RHat of +Inf.
 	AtStart int
 }

@@ -17,8 +17,8 @@ import (
 type QuadraticTarget interface {
 	Target
 	// Quadratic returns Λ(m) [B,D,D] and b(m) [B,D] of each model: codes [B,S] int32, mask [B,D]
-	// Bool. Only entries of active coordinates are read, computed in dtype. Where Λ is not positive
-	// definite there births do without it.
+	// Bool. Only entries of active coordinates are read, computed in dtype. Births do not use Λ
+	// where it is not positive definite.
 	Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node)
 }
 

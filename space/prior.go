@@ -99,7 +99,7 @@ func ParsePrior(s string) (Prior, error) {
 	return p, p.Validate()
 }
 
-// WithDefaults fills in what zeros stand for.
+// WithDefaults replaces zeros by their defaults.
 func (p Prior) WithDefaults() Prior {
 	if p.Kind == BetaBinomialPrior {
 		if p.A == 0 {
@@ -162,7 +162,7 @@ func (p Prior) Validate() error {
 	return fmt.Errorf("model prior: unknown kind %d", int(p.Kind))
 }
 
-// ValidateFor reports what the prior cannot mean for so many selectable predictors.
+// ValidateFor reports why the prior is invalid for that number of selectable predictors.
 func (p Prior) ValidateFor(groups int) error {
 	if err := p.Validate(); err != nil {
 		return err
@@ -173,7 +173,7 @@ func (p Prior) ValidateFor(groups int) error {
 	return nil
 }
 
-// Limit is the largest size of a model of so many selectable predictors.
+// Limit is the largest size of a model with that number of selectable predictors.
 func (p Prior) Limit(groups int) int {
 	if p.MaxSize > 0 {
 		return min(p.MaxSize, groups)
@@ -252,10 +252,10 @@ func LogBinomial(n, k int) float64 {
 	return -math.Log(float64(n+1)) - mathext.Lbeta(float64(n-k+1), float64(k+1))
 }
 
-// LogDecisions is log p of a sequence of decisions of which so many are yes and so many no, each
-// yes with the probability that includes a predictor. It serves models whose decisions depend on
-// the answers before, so that not all take the same number; a uniform prior gives 0, to be
-// normalised over models. It fails for priors that a number of predictors defines.
+// LogDecisions is log p of a sequence of decisions with the given numbers of yes and no, each yes
+// with the probability that includes a predictor. It serves models whose decisions depend on the
+// answers before, so that not all take the same number; a uniform prior gives 0, to be normalised
+// over models. It fails for priors that depend on the number of predictors.
 func (p Prior) LogDecisions(yes, no int) (float64, error) {
 	if err := p.Validate(); err != nil {
 		return 0, err
@@ -288,7 +288,7 @@ func (p Prior) LogProb(codes *graph.Node) *graph.Node {
 	return graph.Gather(table, graph.InsertAxes(sizes, -1))
 }
 
-// Draw draws a subset of so many predictors: its size, then which of that size.
+// Draw draws a subset of predictors: its size, then a subset of that size.
 func (p Prior) Draw(groups int, random *rand.Rand) []bool {
 	logProbs := p.LogProbs(groups)
 	u := random.Float64()

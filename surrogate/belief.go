@@ -12,8 +12,8 @@ import (
 type Belief interface {
 	// Models returns how many models there are.
 	Models() int
-	// Observe takes in a batch: rewards[i], finite, is that of a draw of models[i]. movement is how
-	// far the flow has moved expected rewards since the previous batch, in nats: a belief about
+	// Observe updates with a batch: rewards[i], finite, is that of a draw of models[i]. movement is
+	// how far the flow has moved expected rewards since the previous batch, in nats: a belief about
 	// them grows less certain by its square. It panics when lengths differ or a model does not
 	// exist.
 	Observe(models []int, rewards []float64, movement float64)

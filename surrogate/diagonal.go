@@ -34,8 +34,8 @@ func (d *Diagonal) Models() int { return len(d.mean) }
 // Noise returns the variance of the reward of a single draw.
 func (d *Diagonal) Noise() float64 { return d.noise.value }
 
-// Observe takes in a batch: for a model drawn n times with mean reward ȳ, 1/v' = 1/v + n/σ_ε² and
-// μ' = v'(μ/v + nȳ/σ_ε²), the same numbers as one draw after the other.
+// Observe updates with a batch: for a model drawn n times with mean reward ȳ, 1/v' = 1/v + n/σ_ε²
+// and μ' = v'(μ/v + nȳ/σ_ε²), the same numbers as one draw after the other.
 func (d *Diagonal) Observe(models []int, rewards []float64, movement float64) {
 	groups := grouped("Diagonal", len(d.mean), models, rewards)
 	if len(groups) == 0 {
@@ -76,7 +76,7 @@ func (d *Diagonal) Draw(random *rand.Rand, dst []float64) {
 	}
 }
 
-// State returns means, variances and what is known of the noise.
+// State returns means, variances and the estimate of the noise.
 func (d *Diagonal) State() []float64 {
 	return slices.Concat(d.mean, d.variance, []float64{d.noise.value, d.noise.moment, d.noise.weight, d.batches})
 }

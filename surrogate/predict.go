@@ -192,7 +192,7 @@ func (p *Process) Draw(random *rand.Rand, dst []float64) {
 // stateHeader counts the numbers of a state before those that belong to sites and inducing codes.
 const stateHeader = 8
 
-// State returns kernel, belief at the inducing codes, and what is known of the noise.
+// State returns the kernel, the belief at the inducing codes, and the estimate of the noise.
 func (p *Process) State() []float64 {
 	state := make([]float64, p.stateSize())
 	copy(state, []float64{p.batches, p.constant, p.walk, p.kernel.scale, p.noise.value, p.noise.moment, p.noise.weight, float64(len(p.seen))})

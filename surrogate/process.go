@@ -98,7 +98,7 @@ func (p *Process) Relevance() (relevance []float64, scale float64) {
 	return p.kernel.relevance, p.kernel.scale
 }
 
-// Observe takes in a batch.
+// Observe updates with a batch.
 func (p *Process) Observe(models []int, rewards []float64, movement float64) {
 	groups := grouped("Process", p.count, models, rewards)
 	if len(groups) == 0 {

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Utility says what u(m) of eq. 14 is.
+// Utility is the kind of u(m) in eq. 14.
 type Utility int
 
 const (
@@ -15,7 +15,7 @@ const (
 	UCB Utility = iota
 	// Thompson is a draw from the belief.
 	Thompson
-	// Mean is μ alone: it explores nothing beyond what p(m) exp μ draws.
+	// Mean is μ alone: no exploration beyond draws of p(m) exp μ.
 	Mean
 )
 

@@ -47,7 +47,7 @@ type FamilyConfig struct {
 // startOfNetworks is raised whenever these change: a network has learned what its own lack.
 const startOfNetworks = 2
 
-// WithDefaults returns the configuration with what zeros stand for filled in.
+// WithDefaults returns the configuration with zeros replaced by their defaults.
 func (c FamilyConfig) WithDefaults() FamilyConfig {
 	for _, field := range []struct {
 		value    *Range

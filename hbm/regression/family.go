@@ -26,9 +26,8 @@ type FamilyRun struct {
 	// ELBO that Progress is called with is that of the response in its own units; with Amortize it
 	// is the mean over simulated tables.
 	Fit hbm.Config
-	// Members is how many groups a step takes part in, of the grouping that all others are nested
-	// in, or how many rows if there is none; 0 stands for all. With Fit.Amortize a step takes part
-	// in whole tables.
+	// Members is how many groups a step uses, of the grouping that all others are nested in, or how
+	// many rows if there is none; 0 stands for all. With Fit.Amortize a step uses whole tables.
 	Members int
 	// Certify configures certification.
 	Certify hbm.CertifyConfig

@@ -61,7 +61,7 @@ type FrameOptions struct {
 	DropMissing bool `json:"drop_missing,omitempty"`
 }
 
-// Frame is a table as a formula uses it, in the units of the table.
+// Frame is the design that a formula makes of a table, in the units of the table.
 type Frame struct {
 	// Path and Fingerprint identify the file the data came from.
 	Path, Fingerprint string
@@ -71,8 +71,8 @@ type Frame struct {
 	// categories, or nil.
 	Y      []float64
 	Labels []string
-	// LogWays is the logarithm of the number of orders in which the successes of a response that
-	// counts them can come about among the trials, each of which is a row here; 0 otherwise.
+	// LogWays is the logarithm of the binomial coefficients of a response of successes among
+	// trials, whose trials are rows here; 0 otherwise.
 	LogWays float64
 	// Offset [n] is added to the linear predictor; nil if there is none.
 	Offset []float64
@@ -91,7 +91,7 @@ type Frame struct {
 	Weights []float64
 	// DroppedRows counts rows left out because of missing cells.
 	DroppedRows int
-	// Warnings say what is odd about the data and yet no error.
+	// Warnings say what is unusual about the data without being an error.
 	Warnings []string
 
 	// Reduced says that the rows stand for those of a table that was read by slices; nil where they
@@ -199,8 +199,8 @@ func (f *Frame) Correlated(g *Grouping, a, b int) bool {
 	return first == second && !f.Formula.Varying[first].Independent
 }
 
-// NewFrame uses a table as a formula says. Whatever is wrong with formula or data is an error that
-// names the column and, where there is one, the line.
+// NewFrame builds the design of a formula from a table. Whatever is wrong with formula or data is
+// an error that names the column and, where there is one, the line.
 func NewFrame(t *table.Table, opt FrameOptions) (*Frame, error) { return newFrame(t, opt, 0) }
 
 // cutNames are the names of the cut points of ordered categories.

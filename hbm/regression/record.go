@@ -64,9 +64,9 @@ func (r *Record) Write(dir string) error {
 // ReadRecord reads the record of a run directory.
 func ReadRecord(dir string) (*Record, error) { return run.ReadRecord[Record](dir) }
 
-// Regression reads the table and builds the posterior. A record with a fingerprint insists on it:
-// the table must not have changed since the run began. One without gets it, and what zeros of the
-// model stand for.
+// Regression reads the table and builds the posterior. If the record has a fingerprint, the table
+// must not have changed since the run began; otherwise the fingerprint and the defaults of the
+// model are filled in.
 func (r *Record) Regression(ctx gocontext.Context) (*Regression, error) {
 	frame, err := r.frame(ctx)
 	if err != nil {
@@ -106,7 +106,7 @@ func (r *Record) frame(ctx gocontext.Context) (*Frame, error) {
 }
 
 // FitConfig is the training that the record asks for, without what only concerns its progress and
-// files. Zeros of the record become what they stand for.
+// files. Zeros of the record become their defaults.
 func (r *Record) FitConfig(regression *Regression) vti.Config {
 	fit := vti.Config{Flow: r.Flow, DType: r.DType, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed}
 	inRounds := r.Effort == run.AutoEffort && r.Steps == 0

@@ -105,16 +105,16 @@ type LevelSummary struct {
 	SDSE   Figure `json:"sd_se"`
 	Q025   Figure `json:"q025"`
 	Q975   Figure `json:"q975"`
-	// Rows is the number of rows of the level; Pooling the share of the variance of its effect
-	// that they leave, from 0, they say all, to 1, all is from the other levels.
+	// Rows is the number of rows of the level. Pooling is the share of the prior variance of its
+	// effect that these rows leave, from 0 (no pooling: the rows determine the effect) to 1
+	// (complete pooling: it comes from the other levels).
 	Rows    int    `json:"rows"`
 	Pooling Figure `json:"pooling"`
-	// Unpooled is the effect by the rows of the level alone, where they determine it.
+	// Unpooled is the effect estimated from the rows of the level alone, if they determine it.
 	Unpooled *Figure `json:"unpooled,omitempty"`
 }
 
-// TermState is the probability of what a model may answer about a term: "absent", "pooled", or
-// "varying by" groups.
+// TermState is the probability of a state of a term: "absent", "pooled", or "varying by" groups.
 type TermState struct {
 	Term  string `json:"term"`
 	State string `json:"state"`

@@ -25,8 +25,8 @@ func (r *StoredRun) Rows(fresh *table.Table) (*predict.Rows, error) {
 	return r.rows(fresh, rowsOptions{groups: true})
 }
 
-// Observed are Rows of a new table whose responses are known, with as many of them for each row of
-// the table as it stands for: its trials, or as its weight says.
+// Observed are Rows of a new table whose responses are known, with one row for each trial or unit
+// of weight of a row of the table.
 func (r *StoredRun) Observed(fresh *table.Table) (*predict.Rows, error) {
 	return r.rows(fresh, rowsOptions{groups: true, repeat: true})
 }

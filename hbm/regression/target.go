@@ -41,7 +41,7 @@ func (r *Regression) Target() vti.Target {
 func (t Target) Space() space.Space { return t.regression.space }
 
 // Unimodal says that weights need no chains that check them: with the effects integrated out no
-// study of calibration has found a second mode that matters.
+// calibration study has found a second mode that matters.
 func (Target) Unimodal() bool { return true }
 
 // LogPrior is log p(m). [B, S] -> [B]
