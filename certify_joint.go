@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -42,95 +43,131 @@ func (c *Certificate) conclude(e *evaluator) error {
 	return nil
 }
 
+// jointDraws are weighted draws (m, θ) of a joint certificate, in the making.
+type jointDraws struct {
+	evaluator   *evaluator
+	certificate *Certificate
+	reference   ModelDistribution // r(m)
+	nearRows    int               // rows of a batch whose models come from q(m)
+	random      *rand.Rand
+	logWeights  []float64 // [draws]
+	theta       []float64 // [draws, D]
+}
+
+// input draws models from r(m) and the noise of a batch.
+func (d *jointDraws) input() (batchInput, error) {
+	batch, _, dim := d.evaluator.sizes()
+	flat, err := d.evaluator.drawCodesFrom("draw wide", d.reference, d.random)
+	if err != nil {
+		return batchInput{}, err
+	}
+	z := make([]float64, batch*dim)
+	for row := range batch {
+		wideReference.draw(d.random, z[row*dim:(row+1)*dim])
+	}
+	return batchInput{flat, z, "joint", d.push}, nil
+}
+
+// push takes noise through the flow and returns the log weights that θ has in r(θ | m).
+func (d *jointDraws) push(codes []int32, z []float64) (pushed, []float64, error) {
+	draws, err := d.evaluator.push(codes, z)
+	if err != nil {
+		return pushed{}, nil, err
+	}
+	return draws, wideReference.logWeights(draws), nil
+}
+
+// add weights the draws of a batch.
+func (d *jointDraws) add(codes [][]int32, draws batchPiece) error {
+	logPrior, err := d.evaluator.logPrior(codes)
+	if err != nil {
+		return err
+	}
+	logModel, err := d.evaluator.logModel(codes)
+	if err != nil {
+		return err
+	}
+	logReference, err := d.evaluator.logModelOf("wide models", d.reference, codes)
+	if err != nil {
+		return err
+	}
+	c := d.certificate
+	for i, code := range codes {
+		logP, logQ := logPrior[i]+draws.LogJoint[i], logModel[i]+draws.LogQ[i]
+		logWeight := logPrior[i] - logReference[i] + draws.LogWeights[i]
+		if math.IsNaN(logWeight) || math.IsInf(logWeight, 1) {
+			c.NonFinite++
+			logWeight = math.Inf(-1)
+		}
+		d.logWeights = append(d.logWeights, logWeight)
+		c.Sample.Codes = append(c.Sample.Codes, code)
+		if i < d.nearRows {
+			c.Proposed = append(c.Proposed, code)
+		}
+		c.Sample.LogP, c.Sample.LogQ = append(c.Sample.LogP, logP), append(c.Sample.LogQ, logQ)
+	}
+	d.theta = append(d.theta, draws.Theta...)
+	return nil
+}
+
+// conclude smooths the weights and completes the certificate.
+func (d *jointDraws) conclude(earlier witnesses) (*Certificate, error) {
+	c, draws := d.certificate, len(d.logWeights)
+	_, _, dim := d.evaluator.sizes()
+	c.Sample.Theta = mat.NewDense(draws, dim, d.theta)
+	smoothed := psis.Smooth(d.logWeights)
+	c.KHat, c.ESS, c.Draws = smoothed.K, smoothed.ESS, draws
+	c.LogEvidence, c.LogEvidenceSE = smoothed.LogMean, smoothed.LogMeanSE
+	c.missed = psis.TailShare(smoothed.K, draws)
+	norm := logsum.Of(smoothed.LogWeights)
+	for _, logWeight := range smoothed.LogWeights {
+		c.Sample.Weight = append(c.Sample.Weight, math.Exp(logWeight-norm))
+	}
+	c.gather()
+	heavy := make([]witness, draws)
+	for i, weight := range d.logWeights {
+		heavy[i] = witness{c.Sample.Codes[i], c.Sample.Theta.RawRowView(i), c.Sample.LogP[i], weight - math.Log(float64(draws))}
+	}
+	c.witnesses.add(heaviestOf(heavy))
+	if err := c.conclude(d.evaluator); err != nil {
+		return nil, err
+	}
+	c.shares = func(w witnesses) ([]float64, error) { return jointShares(d.evaluator, w, d.reference, draws) }
+	return c, c.judgeUnseen(earlier)
+}
+
 // certifyJointly weights draws (m, θ) from r(m) r(θ | m), wider versions of q(m) and q(θ | m), by
 // p(m) η(θ | m). A model's probability is the weight of its draws; a model that r(m) never proposes
 // has none, which k̂ can only hint at.
 func certifyJointly(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate, error) {
 	batch, sites, dim := e.sizes()
-	certificate := &Certificate{}
-	sample := &certificate.Sample
 	total := (cfg.Draws + batch - 1) / batch * batch
-	logWeights, theta := make([]float64, 0, total), make([]float64, 0, total*dim)
-	random := e.random(cfg.stream)
-	push := func(codes []int32, z []float64) (pushed, []float64, error) {
-		draws, err := e.push(codes, z)
-		if err != nil {
-			return pushed{}, nil, err
-		}
-		return draws, wideReference.logWeights(draws), nil
-	}
-	reference, nearRows := referenceModels(e)
+	draws := &jointDraws{evaluator: e, certificate: &Certificate{}, random: e.random(cfg.stream)}
+	draws.logWeights, draws.theta = make([]float64, 0, total), make([]float64, 0, total*dim)
+	draws.reference, draws.nearRows = referenceModels(e)
 	for start := 0; start < total; start += batch * e.batches() {
 		var inputs []batchInput
 		for range min(e.batches(), (total-start)/batch) {
-			flat, err := e.drawCodesFrom("draw wide", reference, random)
+			input, err := draws.input()
 			if err != nil {
 				return nil, err
 			}
-			z := make([]float64, batch*dim)
-			for row := range batch {
-				wideReference.draw(random, z[row*dim:(row+1)*dim])
-			}
-			inputs = append(inputs, batchInput{flat, z, "joint", push})
+			inputs = append(inputs, input)
 		}
 		evaluated, err := e.evaluateBatches(ctx, inputs)
 		if err != nil {
 			return nil, fmt.Errorf("certification stopped after %d draws: %w", start, err)
 		}
 		for k, one := range evaluated {
-			codes := rowsOf(inputs[k].Codes, sites)
-			logPrior, err := e.logPrior(codes)
-			if err != nil {
+			if err := draws.add(rowsOf(inputs[k].Codes, sites), one); err != nil {
 				return nil, err
 			}
-			logModel, err := e.logModel(codes)
-			if err != nil {
-				return nil, err
-			}
-			logReference, err := e.logModelOf("wide models", reference, codes)
-			if err != nil {
-				return nil, err
-			}
-			for i, code := range codes {
-				logP, logQ := logPrior[i]+one.LogJoint[i], logModel[i]+one.LogQ[i]
-				logWeight := logPrior[i] - logReference[i] + one.LogWeights[i]
-				if math.IsNaN(logWeight) || math.IsInf(logWeight, 1) {
-					certificate.NonFinite++
-					logWeight = math.Inf(-1)
-				}
-				logWeights = append(logWeights, logWeight)
-				sample.Codes = append(sample.Codes, code)
-				if i < nearRows {
-					certificate.Proposed = append(certificate.Proposed, code)
-				}
-				sample.LogP, sample.LogQ = append(sample.LogP, logP), append(sample.LogQ, logQ)
-			}
-			theta = append(theta, one.Theta...)
 			if cfg.Progress != nil {
-				cfg.Progress(len(logWeights), total)
+				cfg.Progress(len(draws.logWeights), total)
 			}
 		}
 	}
-	sample.Theta = mat.NewDense(total, dim, theta)
-	smoothed := psis.Smooth(logWeights)
-	certificate.KHat, certificate.ESS, certificate.Draws = smoothed.K, smoothed.ESS, len(logWeights)
-	certificate.LogEvidence, certificate.LogEvidenceSE = smoothed.LogMean, smoothed.LogMeanSE
-	certificate.missed = psis.TailShare(smoothed.K, len(logWeights))
-	norm := logsum.Of(smoothed.LogWeights)
-	for _, logWeight := range smoothed.LogWeights {
-		sample.Weight = append(sample.Weight, math.Exp(logWeight-norm))
-	}
-	certificate.gather()
-	heavy := make([]witness, len(logWeights))
-	for i, weight := range logWeights {
-		heavy[i] = witness{sample.Codes[i], sample.Theta.RawRowView(i), sample.LogP[i], weight - math.Log(float64(len(logWeights)))}
-	}
-	certificate.witnesses.add(heaviestOf(heavy))
-	if err := certificate.conclude(e); err != nil {
-		return nil, err
-	}
-	certificate.shares = func(w witnesses) ([]float64, error) { return jointShares(e, w, reference, len(logWeights)) }
-	return certificate, certificate.judgeUnseen(cfg.witnesses)
+	return draws.conclude(cfg.witnesses)
 }
 
 // jointShares are the log weights that draws at witnesses would add to the evidence among so many

@@ -23,78 +23,22 @@ func (p *regressionProblem) robust(share, ratio float64) func(coordinates []int)
 		if n > mostAssigned {
 			return modelMoments{}, errors.New("too many rows to sum over outliers")
 		}
+		given := newOutlierGiven(p, coordinates)
 		count := 1 << n
 		terms := make([]float64, count)
 		means, variances := make([]float64, count*k), make([]float64, count*k)
-		precision, right := mat.NewSymDense(max(k, 1), nil), mat.NewVecDense(max(k, 1), nil)
-		var factor mat.Cholesky
-		var covariance mat.SymDense
-		var mode mat.VecDense
 		for assigned := range count {
-			// the density of y at the mean of θ given y, times prior over posterior there
-			term := 0.0
-			if k > 0 {
-				precision.Zero()
-				right.Zero()
-				for a, j := range coordinates {
-					precision.SetSym(a, a, 1/(p.priorSD[j]*p.priorSD[j]))
-					right.SetVec(a, p.priorMean[j]/(p.priorSD[j]*p.priorSD[j]))
-				}
-			}
-			weight := func(i int) float64 {
-				sigma := p.sigma
-				if assigned>>i&1 == 1 {
-					sigma *= ratio
-				}
-				return 1 / (sigma * sigma)
-			}
 			for i := range n {
-				w := weight(i)
-				target := p.y[i]
-				if p.offset != nil {
-					target -= p.offset[i]
-				}
-				for a, j := range coordinates {
-					right.SetVec(a, right.AtVec(a)+w*p.x.At(i, j)*target)
-					for b := range a + 1 {
-						precision.SetSym(a, b, precision.At(a, b)+w*p.x.At(i, j)*p.x.At(i, coordinates[b]))
-					}
-				}
-			}
-			if k > 0 {
-				if !factor.Factorize(precision) {
-					return modelMoments{}, errors.New("the posterior precision is not positive definite")
-				}
-				if err := factor.SolveVecTo(&mode, right); err != nil {
-					return modelMoments{}, err
-				}
-				if err := factor.InverseTo(&covariance); err != nil {
-					return modelMoments{}, err
-				}
-				term -= factor.LogDet() / 2
-				for a, j := range coordinates {
-					z := (mode.AtVec(a) - p.priorMean[j]) / p.priorSD[j]
-					term -= z*z/2 + math.Log(p.priorSD[j])
-					means[assigned*k+a], variances[assigned*k+a] = mode.AtVec(a), covariance.At(a, a)
-				}
-			}
-			for i := range n {
-				r := p.y[i]
-				if p.offset != nil {
-					r -= p.offset[i]
-				}
-				for a, j := range coordinates {
-					r -= p.x.At(i, j) * mode.AtVec(a)
-				}
-				w := weight(i)
-				term += math.Log(w)/2 - r*r*w/2 - halfLog2Pi
+				sigma, logShare := p.sigma, math.Log1p(-share)
 				if assigned>>i&1 == 1 {
-					term += math.Log(share)
-				} else {
-					term += math.Log1p(-share)
+					sigma, logShare = sigma*ratio, math.Log(share)
 				}
+				given.weight[i], given.logShare[i] = 1/(sigma*sigma), logShare
 			}
-			terms[assigned] = term
+			var err error
+			if terms[assigned], err = given.solve(means[assigned*k:][:k], variances[assigned*k:][:k]); err != nil {
+				return modelMoments{}, err
+			}
 		}
 		out := modelMoments{logEvidence: floats.LogSumExp(terms)}
 		out.mean, out.variance = averages(terms, k, func(assigned int, add func(at int, mean, variance float64)) {
@@ -103,6 +47,89 @@ func (p *regressionProblem) robust(share, ratio float64) func(coordinates []int)
 			}
 		})
 		return out, nil
+	}
+}
+
+// outlierGiven is a model given which rows are outliers: a regression with normal noise of a known
+// precision in each row.
+type outlierGiven struct {
+	problem     *regressionProblem
+	coordinates []int
+	weight      []float64 // precision of the noise of each row
+	logShare    []float64 // log prior probability that the row is what it is
+	precision   *mat.SymDense
+	right       *mat.VecDense
+	factor      mat.Cholesky
+	covariance  mat.SymDense
+	mode        mat.VecDense
+}
+
+func newOutlierGiven(p *regressionProblem, coordinates []int) *outlierGiven {
+	k := max(len(coordinates), 1)
+	return &outlierGiven{problem: p, coordinates: coordinates,
+		weight: make([]float64, len(p.y)), logShare: make([]float64, len(p.y)),
+		precision: mat.NewSymDense(k, nil), right: mat.NewVecDense(k, nil)}
+}
+
+// target is the response of a row less its offset.
+func (p *regressionProblem) target(i int) float64 {
+	if p.offset == nil {
+		return p.y[i]
+	}
+	return p.y[i] - p.offset[i]
+}
+
+// solve returns log p(y, outliers), by the density of y at the posterior mean of θ times prior over posterior
+// there, and writes the posterior means and variances [k].
+func (g *outlierGiven) solve(mean, variance []float64) (logJoint float64, err error) {
+	p := g.problem
+	if len(g.coordinates) > 0 {
+		g.normalEquations()
+		if !g.factor.Factorize(g.precision) {
+			return 0, errors.New("the posterior precision is not positive definite")
+		}
+		if err := g.factor.SolveVecTo(&g.mode, g.right); err != nil {
+			return 0, err
+		}
+		if err := g.factor.InverseTo(&g.covariance); err != nil {
+			return 0, err
+		}
+		logJoint -= g.factor.LogDet() / 2
+		for a, j := range g.coordinates {
+			z := (g.mode.AtVec(a) - p.priorMean[j]) / p.priorSD[j]
+			logJoint -= z*z/2 + math.Log(p.priorSD[j])
+			mean[a], variance[a] = g.mode.AtVec(a), g.covariance.At(a, a)
+		}
+	}
+	for i, w := range g.weight {
+		r := p.target(i)
+		for a, j := range g.coordinates {
+			r -= p.x.At(i, j) * g.mode.AtVec(a)
+		}
+		logJoint += math.Log(w)/2 - r*r*w/2 - halfLog2Pi
+		logJoint += g.logShare[i]
+	}
+	return logJoint, nil
+}
+
+// normalEquations fills in the posterior precision of the coefficients and its product with their
+// posterior mean.
+func (g *outlierGiven) normalEquations() {
+	p := g.problem
+	g.precision.Zero()
+	g.right.Zero()
+	for a, j := range g.coordinates {
+		g.precision.SetSym(a, a, 1/(p.priorSD[j]*p.priorSD[j]))
+		g.right.SetVec(a, p.priorMean[j]/(p.priorSD[j]*p.priorSD[j]))
+	}
+	for i, w := range g.weight {
+		target := p.target(i)
+		for a, j := range g.coordinates {
+			g.right.SetVec(a, g.right.AtVec(a)+w*p.x.At(i, j)*target)
+			for b := range a + 1 {
+				g.precision.SetSym(a, b, g.precision.At(a, b)+w*p.x.At(i, j)*p.x.At(i, g.coordinates[b]))
+			}
+		}
 	}
 }
 

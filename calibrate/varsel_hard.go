@@ -54,50 +54,29 @@ type hardColumn struct {
 	effect []float64 // what it adds to the linear predictor, before the effect's size
 }
 
-// draw draws a table and what is asked about it.
+// draw draws a table, a likelihood and a prior over models.
 func (h HardVarsel) draw(random *rand.Rand) *problem {
 	if random.Float64() < 0.06 && (h.Only == nil || *h.Only == likelihood.GaussianKind) {
 		return h.drawOrthogonal(random)
 	}
 	p := &problem{record: h.Record}
 	p.record.Design.Target = "y"
-	model := &p.record.Model
-	switch u := random.Float64(); {
-	case h.Only != nil:
-		model.Likelihood = *h.Only
-	case u < 0.3:
-		model.Likelihood = likelihood.GaussianKind
-	case u < 0.55:
-		model.Likelihood = likelihood.RobustKind
-	case u < 0.7:
-		model.Likelihood = likelihood.StudentKind
-	case u < 0.85:
-		model.Likelihood = likelihood.LogisticKind
-	default:
-		model.Likelihood = likelihood.PoissonKind
-	}
-	sizes, most := []int{3, 5, 8, 12, 20, 40, 80}, mostParameters-1
-	switch model.Likelihood {
-	case likelihood.GaussianKind:
-		sizes, most = []int{2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 40, 80}, 9
-	case likelihood.RobustKind:
-		sizes, most = []int{3, 4, 5, 6, 8, 10, 12}, 4
-	case likelihood.StudentKind:
-		sizes, most = []int{2, 3, 4, 6, 9, 14, 25}, mostCellDim-1
-	}
+	kind := h.drawLikelihood(random)
+	p.record.Model.Likelihood, p.record.Design.Likelihood = kind, kind
+	sizes, most := hardSizes(kind)
 	n := sizes[random.IntN(len(sizes))]
 	columns := make([]*hardColumn, 1+random.IntN(most))
 	lists := random.Float64() < 0.12
 	if lists {
 		h.drawLists(p, random)
 		columns = make([]*hardColumn, fewestListed+random.IntN(8))
-		if model.Likelihood == likelihood.RobustKind {
+		if kind == likelihood.RobustKind {
 			n = 3 + random.IntN(mostAssignedOver-2)
 		}
 	}
 	var kinds []string
 	for j := range columns {
-		columns[j] = drawColumn(n, columns[:j], model.Likelihood == likelihood.GaussianKind && !lists, lists, random)
+		columns[j] = drawColumn(n, columns[:j], kind == likelihood.GaussianKind && !lists, lists, random)
 		kinds = append(kinds, columns[j].kind)
 	}
 	eta := make([]float64, n)
@@ -110,41 +89,85 @@ func (h HardVarsel) draw(random *rand.Rand) *problem {
 			}
 		}
 	}
-	y, how := drawResponse(model.Likelihood, eta, random)
-	p.record.Design.Likelihood = model.Likelihood
-	p.flags = append(p.flags, "--likelihood "+model.Likelihood.String())
-	switch {
-	case model.Likelihood == likelihood.GaussianKind && random.Float64() < 0.2:
-		model.Sigma = stat.StdDev(y, nil) * math.Pow(10, uniform(random, -4, 0.5))
-		p.flags = append(p.flags, fmt.Sprintf("--sigma %.17g", model.Sigma))
-		how += ", known noise scale"
-	case model.Likelihood == likelihood.StudentKind && (len(columns) >= mostCellDim-1 || random.Float64() < 0.4):
-		model.Sigma = stat.StdDev(y, nil) * math.Pow(10, uniform(random, -2.5, 0.5))
-		p.flags = append(p.flags, fmt.Sprintf("--sigma %.17g", model.Sigma))
-		how += ", known noise scale"
-	case model.Likelihood == likelihood.RobustKind && !lists && (n <= mostAssignedOver || len(columns) == 1) && random.Float64() < 0.5:
-		model.UnknownSigma1 = true
-		p.flags = append(p.flags, "--sigma1 unknown")
-		how += ", unknown noise scale"
-	}
-	most = model.Prior.MaxSize
-	switch random.IntN(4) {
-	case 0:
-		model.Prior = varsel.Prior{Kind: varsel.BernoulliPrior, Pi: 0.1, MaxSize: most}
-		p.flags = append(p.flags, "--model-prior bernoulli:0.1")
-	case 1:
-		model.Prior = varsel.Prior{Kind: varsel.BetaBinomialPrior, A: 1, B: 1, MaxSize: most}
-		p.flags = append(p.flags, "--model-prior betabinomial:1,1")
-	default:
-		model.Prior = varsel.Prior{Kind: varsel.UniformPrior, MaxSize: most}
-		p.flags = append(p.flags, "--model-prior uniform")
-	}
+	y, how := drawResponse(kind, eta, random)
+	p.flags = append(p.flags, "--likelihood "+kind.String())
+	how += p.drawNoise(y, len(columns), lists, random)
+	p.drawPrior(random)
 	if lists {
-		kinds = []string{fmt.Sprintf("%d predictors, lists of %d", len(columns), most)}
+		kinds = []string{fmt.Sprintf("%d predictors, lists of %d", len(columns), p.record.Model.Prior.MaxSize)}
 	}
-	p.about = fmt.Sprintf("%s, %d rows, %s; %s", model.Likelihood, n, strings.Join(kinds, " "), how)
+	p.about = fmt.Sprintf("%s, %d rows, %s; %s", kind, n, strings.Join(kinds, " "), how)
 	p.csv = hardCSV(columns, y)
 	return p
+}
+
+// drawLikelihood draws one of the likelihoods, unless there is only one.
+func (h HardVarsel) drawLikelihood(random *rand.Rand) likelihood.Kind {
+	switch u := random.Float64(); {
+	case h.Only != nil:
+		return *h.Only
+	case u < 0.3:
+		return likelihood.GaussianKind
+	case u < 0.55:
+		return likelihood.RobustKind
+	case u < 0.7:
+		return likelihood.StudentKind
+	case u < 0.85:
+		return likelihood.LogisticKind
+	}
+	return likelihood.PoissonKind
+}
+
+// hardSizes are the numbers of rows to draw from under a likelihood, and the largest number of
+// predictors for which there is an exact answer.
+func hardSizes(kind likelihood.Kind) (rows []int, mostPredictors int) {
+	switch kind {
+	case likelihood.GaussianKind:
+		return []int{2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 40, 80}, 9
+	case likelihood.RobustKind:
+		return []int{3, 4, 5, 6, 8, 10, 12}, 4
+	case likelihood.StudentKind:
+		return []int{2, 3, 4, 6, 9, 14, 25}, mostCellDim - 1
+	}
+	return []int{3, 5, 8, 12, 20, 40, 80}, mostParameters - 1
+}
+
+// drawNoise decides whether the noise scale is known, where an exact answer allows both, and
+// returns words for what is not the default.
+func (p *problem) drawNoise(y []float64, predictors int, lists bool, random *rand.Rand) string {
+	model := &p.record.Model
+	known := func(from, to float64) string {
+		model.Sigma = stat.StdDev(y, nil) * math.Pow(10, uniform(random, from, to))
+		p.flags = append(p.flags, fmt.Sprintf("--sigma %.17g", model.Sigma))
+		return ", known noise scale"
+	}
+	switch {
+	case model.Likelihood == likelihood.GaussianKind && random.Float64() < 0.2:
+		return known(-4, 0.5)
+	case model.Likelihood == likelihood.StudentKind && (predictors >= mostCellDim-1 || random.Float64() < 0.4):
+		return known(-2.5, 0.5)
+	case model.Likelihood == likelihood.RobustKind && !lists && (len(y) <= mostAssignedOver || predictors == 1) && random.Float64() < 0.5:
+		model.UnknownSigma1 = true
+		p.flags = append(p.flags, "--sigma1 unknown")
+		return ", unknown noise scale"
+	}
+	return ""
+}
+
+// drawPrior draws a prior over models; the limit of their size stays.
+func (p *problem) drawPrior(random *rand.Rand) {
+	prior := &p.record.Model.Prior
+	switch most := prior.MaxSize; random.IntN(4) {
+	case 0:
+		*prior = varsel.Prior{Kind: varsel.BernoulliPrior, Pi: 0.1, MaxSize: most}
+		p.flags = append(p.flags, "--model-prior bernoulli:0.1")
+	case 1:
+		*prior = varsel.Prior{Kind: varsel.BetaBinomialPrior, A: 1, B: 1, MaxSize: most}
+		p.flags = append(p.flags, "--model-prior betabinomial:1,1")
+	default:
+		*prior = varsel.Prior{Kind: varsel.UniformPrior, MaxSize: most}
+		p.flags = append(p.flags, "--model-prior uniform")
+	}
 }
 
 // fewestListed is the least number of predictors of the models that are written as lists of
