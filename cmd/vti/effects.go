@@ -38,6 +38,7 @@ difference is exactly zero in models without the predictor, and the probability 
 Of the other predictors numbers are at their means, and labels are averaged over with one weight each, as in
 emmeans; with --average data each row of the table keeps its own values instead. --at fixes a predictor. Means are
 of expected responses; --scale link averages the linear predictor, whose differences are log odds or log ratios.
+Of categories without an order they are the probabilities of all categories, or log odds against the first.
 With vti hbm they are those of a group whose effects are zero, not averages over groups: where the link is not
 the identity the two differ.
 
@@ -191,33 +192,33 @@ func printMarginal(w io.Writer, e *predict.Effects, curve bool) {
 		fmt.Fprintf(w, "  note: %s\n", note)
 	}
 	fmt.Fprintln(w)
-	header := func(cells ...string) *grid {
-		if e.By != "" {
-			cells = append([]string{e.By}, cells...)
-		}
-		t := &grid{}
-		t.add(cells...)
-		return t
-	}
-	add := func(t *grid, by string, cells ...string) {
+	add := func(t *grid, category, by string, cells ...string) {
 		if e.By != "" {
 			cells = append([]string{by}, cells...)
 		}
+		if e.Categories != nil {
+			cells = append([]string{category}, cells...)
+		}
 		t.add(cells...)
+	}
+	header := func(cells ...string) *grid {
+		t := &grid{}
+		add(t, e.Response, e.By, cells...)
+		return t
 	}
 	means := header("<"+strings.Join(e.Of, ", "), "mean", "sd", "<"+level)
 	for k, m := range e.Means {
 		if curve && k%predict.CurvePoints%printEvery != 0 {
 			continue
 		}
-		add(means, m.By, strings.Join(m.Values, ", "), short(m.Mean), short(m.SD), interval(m.Low, m.High))
+		add(means, m.Category, m.By, strings.Join(m.Values, ", "), short(m.Mean), short(m.SD), interval(m.Low, m.High))
 	}
 	means.print(w)
 	if len(e.Contrasts) > 0 {
 		fmt.Fprintln(w)
 		table := header("<difference", "mean", "sd", "<"+level, "P(>0)", "P(=0)")
 		for _, c := range e.Contrasts {
-			add(table, c.By, strings.Join(c.First, ", ")+" − "+strings.Join(c.Second, ", "), short(c.Mean), short(c.SD), interval(c.Low, c.High), ofDraws(c.Positive), ofDraws(c.Zero))
+			add(table, c.Category, c.By, strings.Join(c.First, ", ")+" − "+strings.Join(c.Second, ", "), short(c.Mean), short(c.SD), interval(c.Low, c.High), ofDraws(c.Positive), ofDraws(c.Zero))
 		}
 		table.print(w)
 	}
