@@ -28,6 +28,14 @@ func (p SDPrior) String() string {
 	return sdPriorNames[p]
 }
 
+// text is the prior with this scale, written as --prior takes it: an exponential prior has its rate.
+func (p SDPrior) text(scale float64) string {
+	if p == ExponentialSD {
+		return fmt.Sprintf("%s(%.4g), mean %.4g", p, 1/scale, scale)
+	}
+	return fmt.Sprintf("%s(%.4g)", p, scale)
+}
+
 // ParseSDPrior reads what String writes.
 func ParseSDPrior(s string) (SDPrior, error) {
 	if at := slices.Index(sdPriorNames[:], s); at >= 0 {

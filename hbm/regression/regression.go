@@ -291,7 +291,8 @@ func (r *Regression) Priors() []string {
 			if g.Smooth {
 				what = "sd of " + g.Name + " around its line"
 			}
-			lines = append(lines, fmt.Sprintf("%s: ~ %s(%.4g)", what, r.coordinates[g.sd[c]].prior, r.coordinates[g.sd[c]].scale*unit/g.zSD[c]))
+			prior := r.coordinates[g.sd[c]]
+			lines = append(lines, what+": ~ "+prior.prior.text(prior.scale*unit/g.zSD[c]))
 			correlated = correlated || slices.Max(g.partial[c]) >= 0
 		}
 	}

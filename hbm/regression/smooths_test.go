@@ -95,7 +95,7 @@ func TestSmoothRun(t *testing.T) {
 	}
 	r, err := New(frameOf(t, grouped18, FrameOptions{Formula: "y ~ s(x, k=5)"}), Options{Terms: termPriors(t, "sd:s(x, k=5)=exponential(4)")})
 	require.NoError(t, err)
-	assert.Contains(t, strings.Join(r.Priors(), "\n"), "sd of s(x, k=5) around its line: ~ exponential(0.25)")
+	assert.Contains(t, strings.Join(r.Priors(), "\n"), "sd of s(x, k=5) around its line: ~ exponential(4), mean 0.25")
 }
 
 func TestWhatSmoothsCannotBe(t *testing.T) {

@@ -39,7 +39,7 @@ func TestTermPriors(t *testing.T) {
 	require.Equal(t, plain.coordinates[2], r.coordinates[2])
 	lines := r.Priors()
 	require.Contains(t, lines, "effect of x: ~ N(0.5, 0.25²)")
-	require.Contains(t, lines, "sd of (Intercept) by g: ~ exponential(0.5)")
+	require.Contains(t, lines, "sd of (Intercept) by g: ~ exponential(2), mean 0.5")
 	require.Contains(t, lines, "sd of z by g: ~ half-cauchy(3)")
 	result := &Result{}
 	r.describe(result)
