@@ -33,6 +33,8 @@
 //	ordered_rows.go
 //	               many rows of them at once
 //	unordered.go   categories without an order: multinomial logistic regression
+//	unordered_rows.go
+//	               many rows of them at once
 //	special.go     log Γ and its derivatives
 //	normal.go      the normal distribution function with all digits of its logarithm
 package likelihood
