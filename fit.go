@@ -118,30 +118,9 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 	}
 	cfg = cfg.withDefaults()
 	sp := target.Space()
-	var err error
 	t := &trainer{}
-	if cfg.Begin != nil {
-		cfg.Models, cfg.Flow, cfg.FromPrior = nil, cfg.Begin.flow, true
-	}
-	if cfg.Models == nil || cfg.ControlVariate == SurrogateMean {
-		if t.tablePrior, err = logPriors(device, target); err != nil {
-			return nil, err
-		}
-	}
-	if cfg.Begin != nil {
-		if cfg.Models, err = cfg.Begin.models(sp.Cards(), t.tablePrior); err != nil {
-			return nil, err
-		}
-	}
-	if cfg.Models == nil {
-		if cfg.Models, err = modeldist.NewCategorical(sp.Cards(), modeldist.CategoricalConfig{LogPrior: t.tablePrior}); err != nil {
-			return nil, err
-		}
-	}
-	if cfg.ControlVariate == SurrogateMean {
-		if t.control, err = newControl(cfg.Models); err != nil {
-			return nil, err
-		}
+	if err := t.chooseModels(device, target, &cfg); err != nil {
+		return nil, err
 	}
 	if grouped, ok := cfg.Models.(GroupedModels); ok && cfg.Batch%grouped.Rows() != 0 {
 		return nil, fmt.Errorf("vti.Config: got Batch %d, want a multiple of the %d rows that a model takes", cfg.Batch, grouped.Rows())
@@ -155,13 +134,10 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 	if err := sized.checkSize(sp); err != nil {
 		return nil, err
 	}
-	_, ownQuadratics := target.(QuadraticTarget)
-	if masker, ok := sp.(space.RowMasker); ok && anchor && cfg.Begin == nil && !ownQuadratics && !cfg.Resume && cfg.Flow.Precision == nil && cfg.Flow.Linear == nil {
-		code, mask := largestModel(masker)
-		if cfg.Flow.Precision, cfg.Flow.Linear, err = laplace(ctx, device, target, code, mask); err != nil {
-			return nil, fmt.Errorf("evaluating the target: %w", err)
+	if _, ownQuadratics := target.(QuadraticTarget); anchor && !ownQuadratics {
+		if err := t.anchor(ctx, device, target, &cfg); err != nil {
+			return nil, err
 		}
-		t.anchored = cfg.Flow.Precision != nil
 	}
 	flow, err := cosmic.New(cfg.Flow)
 	if err != nil {
@@ -194,6 +170,49 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 		return nil, err
 	}
 	return t, t.compile()
+}
+
+// chooseModels fills in q(m): that of cfg.Begin, else cfg.Models, else a table that starts at the
+// prior. It also prepares the prior of a table and the control variate where they are needed.
+func (t *trainer) chooseModels(device *gpu.Device, target Target, cfg *Config) (err error) {
+	cards := target.Space().Cards()
+	if cfg.Begin != nil {
+		cfg.Models, cfg.Flow, cfg.FromPrior = nil, cfg.Begin.flow, true
+	}
+	if cfg.Models == nil || cfg.ControlVariate == SurrogateMean {
+		if t.tablePrior, err = logPriors(device, target); err != nil {
+			return err
+		}
+	}
+	if cfg.Begin != nil {
+		if cfg.Models, err = cfg.Begin.models(cards, t.tablePrior); err != nil {
+			return err
+		}
+	}
+	if cfg.Models == nil {
+		if cfg.Models, err = modeldist.NewCategorical(cards, modeldist.CategoricalConfig{LogPrior: t.tablePrior}); err != nil {
+			return err
+		}
+	}
+	if cfg.ControlVariate == SurrogateMean {
+		t.control, err = newControl(cfg.Models)
+	}
+	return err
+}
+
+// anchor gives the flow the quadratic at a mode of the largest model, unless there is no such model
+// or the flow is given.
+func (t *trainer) anchor(ctx context.Context, device *gpu.Device, target Target, cfg *Config) (err error) {
+	masker, ok := target.Space().(space.RowMasker)
+	if !ok || cfg.Begin != nil || cfg.Resume || cfg.Flow.Precision != nil || cfg.Flow.Linear != nil {
+		return nil
+	}
+	code, mask := largestModel(masker)
+	if cfg.Flow.Precision, cfg.Flow.Linear, err = laplace(ctx, device, target, code, mask); err != nil {
+		return fmt.Errorf("evaluating the target: %w", err)
+	}
+	t.anchored = cfg.Flow.Precision != nil
+	return nil
 }
 
 // posterior is what is trained so far.

@@ -21,50 +21,65 @@ const networkRate = 0.005
 // evaluation of it: the last is a 64th of the first. Chosen by hand, not tuned.
 const networkHalvings = 6
 
-// updateModels takes the step on q(m) along gradients of its variables and returns the entropy of
-// q(m) before the step, in nats. codes [B,S] are this step's draws, logModel [B] their log q(m),
-// step counts from 1, and rate is that of the step. q(m) stays as it is while the target is
-// tempered, that is while power is below 1, and where apply (a scalar bool) is false.
-func (t *trainer) updateModels(ctx *Context, variables []*context.Variable, gradients []*Node, codes, logModel, step, power, rate, apply *Node) *Node {
-	g := step.Graph()
-	cfg := &t.config
-	control := gradest.InformationGain{Epsilon: cfg.InformationGain, Halvings: networkHalvings}
-	trained := toFloat64(GreaterOrEqual(power, OnesLike(power)))
-	rate = Mul(trained, rate)
+// modelUpdate is what a step on q(m) takes.
+type modelUpdate struct {
+	variables []*context.Variable // of q(m)
+	gradients []*Node             // of the loss by the variables
+	codes     *Node               // draws of this step [B,S]
+	logModel  *Node               // their log q(m) [B]
+	step      *Node               // counts from 1
+	rate      *Node               // of the step
+	apply     *Node               // scalar bool: whether q(m) changes
+}
+
+// updateModels takes the step on q(m) and returns the entropy of q(m) before the step, in nats.
+// q(m) stays as it is while the target is tempered, that is while power is below 1.
+func (t *trainer) updateModels(ctx *Context, update modelUpdate, power *Node) *Node {
+	update.rate = Mul(toFloat64(GreaterOrEqual(power, OnesLike(power))), update.rate)
+	if table, ok := t.config.Models.(*modeldist.Categorical); ok {
+		return t.updateTable(ctx, table, update)
+	}
+	entropy := Neg(ReduceAllMean(update.logModel))
+	if learner, ok := t.config.Models.(*modeldist.Surrogate); ok {
+		entropy = learner.Entropy(ctx, update.step.Graph())
+	}
+	if len(update.variables) > 0 { // else a fixed q(m), or one that learns by itself
+		t.updateNetwork(ctx, update)
+	}
+	return entropy
+}
+
+// updateTable takes the step on the logits of a table and returns the entropy before it.
+func (t *trainer) updateTable(ctx *Context, table *modeldist.Categorical, update modelUpdate) *Node {
+	g := update.step.Graph()
 	scale := ScalarOne(g, dtypes.Float64)
+	logits := table.Variable(ctx)
+	increment := tableStep(table.LogProbs(ctx, g), update.gradients[0], update.rate, t.config.Batch)
+	increment = Where(update.apply, increment, ZerosLike(increment))
+	entropy := table.Entropy(ctx, g)
+	if !math.IsInf(t.config.InformationGain, 1) {
+		control := gradest.InformationGain{Epsilon: t.config.InformationGain, Halvings: gradest.DefaultHalvings}
+		scale = control.Categorical(table.Logits(ctx, g), increment)
+	}
+	logits.SetValueGraph(gradest.Advance(logits.ValueGraph(g), increment, scale))
+	return entropy
+}
 
-	if table, ok := cfg.Models.(*modeldist.Categorical); ok {
-		control.Halvings = gradest.DefaultHalvings
-		logits := table.Variable(ctx)
-		increment := tableStep(table.LogProbs(ctx, g), gradients[0], rate, cfg.Batch)
-		increment = Where(apply, increment, ZerosLike(increment))
-		entropy := table.Entropy(ctx, g)
-		if !math.IsInf(cfg.InformationGain, 1) {
-			scale = control.Categorical(table.Logits(ctx, g), increment)
-		}
-		logits.SetValueGraph(gradest.Advance(logits.ValueGraph(g), increment, scale))
-		return entropy
+// updateNetwork takes the step on the weights of a network. Adam's moments gather while the rate is
+// still zero, so that the first step that counts is of the right size.
+func (t *trainer) updateNetwork(ctx *Context, update modelUpdate) {
+	g := update.step.Graph()
+	scale := ScalarOne(g, dtypes.Float64)
+	clipped := train.ClipByNorm(update.gradients, train.GlobalNorm(update.gradients), t.config.ClipNorm)
+	increments := train.Adam{}.Increments(ctx, adamScope, update.variables, clipped, MulScalar(update.rate, networkRate), update.step, update.apply)
+	if !math.IsInf(t.config.InformationGain, 1) {
+		control := gradest.InformationGain{Epsilon: t.config.InformationGain, Halvings: networkHalvings}
+		scale = control.Network(update.variables, increments, func() *Node { return toFloat64(t.config.Models.LogProb(ctx, update.codes)) })
 	}
-
-	entropy := Neg(ReduceAllMean(logModel))
-	if learner, ok := cfg.Models.(*modeldist.Surrogate); ok {
-		entropy = learner.Entropy(ctx, g)
-	}
-	if len(variables) == 0 { // a fixed q(m), or one that learns by itself
-		return entropy
-	}
-	// Adam's moments gather while the rate is still zero, so that the first step that counts is of
-	// the right size.
-	clipped := train.ClipByNorm(gradients, train.GlobalNorm(gradients), cfg.ClipNorm)
-	increments := train.Adam{}.Increments(ctx, adamScope, variables, clipped, MulScalar(rate, networkRate), step, apply)
-	if !math.IsInf(cfg.InformationGain, 1) {
-		scale = control.Network(variables, increments, func() *Node { return toFloat64(cfg.Models.LogProb(ctx, codes)) })
-	}
-	for i, variable := range variables {
+	for i, variable := range update.variables {
 		value := variable.ValueGraph(g)
 		variable.SetValueGraph(gradest.Advance(value, increments[i], ConvertDType(scale, value.DType())))
 	}
-	return entropy
 }
 
 // tableStep is the step on the logits of a table: against the gradient, divided by q(m) + 1/B.

@@ -59,7 +59,8 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph) []*Node {
 	for i, increment := range increments {
 		flowVariables[i].SetValueGraph(Add(flowVariables[i].ValueGraph(g), increment))
 	}
-	entropy := t.updateModels(ctx.In(modelScope), modelVariables, modelGradients, codes, logModel, step, power, now.rate(cfg.ModelStep), apply)
+	update := modelUpdate{modelVariables, modelGradients, codes, logModel, step, now.rate(cfg.ModelStep), apply}
+	entropy := t.updateModels(ctx.In(modelScope), update, power)
 
 	sums := ctx.InAbsPath("/"+trainScope).VariableWithValue("sums", make([]float64, numCounters)).SetTrainable(false)
 	total := Add(sums.ValueGraph(g), Stack([]*Node{

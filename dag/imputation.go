@@ -348,7 +348,7 @@ func (p *Problem) runImputed(ctx gocontext.Context, result *Result, cfg GraphCha
 	probabilities, errors := matricesOf(edges)
 	result.Certificate = certifyChains(len(sampled.graphs), keptGraphs, worst)
 	draws := own.count()
-	if err := p.fillGraphs(ctx, result, probabilities, errors, draws, shareOf(draws, worst.ESS), cfg.Truth); err != nil {
+	if err := p.fillGraphs(ctx, result, graphEstimates{probabilities, errors, draws, shareOf(draws, worst.ESS)}, cfg.Truth); err != nil {
 		return err
 	}
 	random := stream.Rand(cfg.Chains.Seed, "parameters")

@@ -138,18 +138,25 @@ func number(x float64) *Number {
 	return &n
 }
 
-// fill puts the posterior into the user's words.
+// fill writes the posterior to a result.
 func (p *Problem) fill(ctx gocontext.Context, r *Result, posterior *Posterior, draws []Draw, edgeErrors [][]float64, truth *dgraph.Graph) error {
 	r.LogEvidence, r.LogEvidenceSE = Number(posterior.LogEvidence+p.LogJacobian()), Number(posterior.LogEvidenceSE)
-	return p.fillGraphs(ctx, r, posterior.EdgeProbabilities(), edgeErrors, draws, func(event func(*dgraph.Graph) bool) (probability, se float64) {
+	probabilityOf := func(event func(*dgraph.Graph) bool) (probability, se float64) {
 		return posterior.Probability(draws, event)
-	}, truth)
+	}
+	return p.fillGraphs(ctx, r, graphEstimates{posterior.EdgeProbabilities(), edgeErrors, draws, probabilityOf}, truth)
 }
 
-// fillGraphs reports edges, graphs, classes and metrics. probabilityOf is the probability of an
-// event with its standard error.
-func (p *Problem) fillGraphs(ctx gocontext.Context, r *Result, probabilities, edgeErrors [][]float64, draws []Draw,
-	probabilityOf func(event func(*dgraph.Graph) bool) (probability, se float64), truth *dgraph.Graph) (err error) {
+// graphEstimates are what a method has found about graphs.
+type graphEstimates struct {
+	edges, edgeErrors [][]float64 // probabilities of edges and their standard errors [N][N]
+	draws             []Draw
+	// probabilityOf is the probability of an event with its standard error.
+	probabilityOf func(event func(*dgraph.Graph) bool) (probability, se float64)
+}
+
+// fillGraphs reports edges, graphs, classes and metrics.
+func (p *Problem) fillGraphs(ctx gocontext.Context, r *Result, found graphEstimates, truth *dgraph.Graph) (err error) {
 	p.judgeColumns(r.Certificate)
 	r.Data = DataSummary{Rows: p.Data.Rows(), Nodes: p.Data.Names}
 	r.Notes = p.Data.Notes()
@@ -157,14 +164,27 @@ func (p *Problem) fillGraphs(ctx gocontext.Context, r *Result, probabilities, ed
 	for _, e := range p.Asked {
 		r.Asked = append(r.Asked, [2]string{p.Data.Names[e.From], p.Data.Names[e.To]})
 	}
-	targets, classes := p.Data.Targets(), make([]*dgraph.Graph, len(draws))
+	classes := p.fillEdges(r, found)
+	for _, d := range found.draws[:p.listed(len(found.draws), listedGraphs)] {
+		r.Graphs = append(r.Graphs, GraphReport{p.edgeNames(d.Graph, (*dgraph.Graph).Has), Number(d.Probability), Number(d.SE)})
+	}
+	r.Classes = p.classReports(found.probabilityOf, found.draws, classes)
+	if truth != nil {
+		r.Metrics, err = p.metrics(ctx, truth, weighted(found.draws))
+	}
+	return err
+}
+
+// fillEdges reports edges, and returns the equivalence class of each draw.
+func (p *Problem) fillEdges(r *Result, found graphEstimates) (classes []*dgraph.Graph) {
+	targets, classes := p.Data.Targets(), make([]*dgraph.Graph, len(found.draws))
 	forward := zeros(p.Data.Nodes()) // of classes, directed
 	undirected := zeros(p.Data.Nodes())
 	total := 0.0
-	for _, d := range draws {
+	for _, d := range found.draws {
 		total += float64(d.Count)
 	}
-	for k, d := range draws {
+	for k, d := range found.draws {
 		classes[k] = d.Graph.Essential(targets)
 		for _, e := range dgraph.OrderedPairs(p.Data.Nodes()) {
 			switch share := float64(d.Count) / total; {
@@ -175,6 +195,7 @@ func (p *Problem) fillGraphs(ctx gocontext.Context, r *Result, probabilities, ed
 			}
 		}
 	}
+	probabilities := found.edges
 	for _, e := range dgraph.UnorderedPairs(p.Data.Nodes()) {
 		a, b := e.From, e.To
 		r.ExpectedEdges += Number(probabilities[a][b] + probabilities[b][a])
@@ -183,20 +204,13 @@ func (p *Problem) fillGraphs(ctx gocontext.Context, r *Result, probabilities, ed
 		}
 		r.Edges = append(r.Edges, Edge{
 			From: p.Data.Names[a], To: p.Data.Names[b],
-			Prob: Number(probabilities[a][b]), ProbSE: Number(edgeErrors[a][b]),
-			ProbReverse: Number(probabilities[b][a]), ProbReverseSE: Number(edgeErrors[b][a]),
+			Prob: Number(probabilities[a][b]), ProbSE: Number(found.edgeErrors[a][b]),
+			ProbReverse: Number(probabilities[b][a]), ProbReverseSE: Number(found.edgeErrors[b][a]),
 			ProbNone:     Number(math.Max(0, 1-probabilities[a][b]-probabilities[b][a])),
 			ClassForward: Number(forward[a][b]), ClassReverse: Number(forward[b][a]), ClassUndirected: Number(undirected[a][b]),
 		})
 	}
-	for _, d := range draws[:p.listed(len(draws), listedGraphs)] {
-		r.Graphs = append(r.Graphs, GraphReport{p.edgeNames(d.Graph, (*dgraph.Graph).Has), Number(d.Probability), Number(d.SE)})
-	}
-	r.Classes = p.classReports(probabilityOf, draws, classes)
-	if truth != nil {
-		r.Metrics, err = p.metrics(ctx, truth, weighted(draws))
-	}
-	return err
+	return classes
 }
 
 // edgeNames lists the edges of a graph that are of a kind.

@@ -79,7 +79,7 @@ func RunGraphChains(ctx gocontext.Context, problem *Problem, cfg GraphChainsConf
 	}
 	cfg.Status("comparing graphs")
 	// As if the effective draws of the worst edge were those of every event.
-	if err := problem.fillGraphs(ctx, result, probabilities, errors, draws, shareOf(draws, worst.ESS), cfg.Truth); err != nil {
+	if err := problem.fillGraphs(ctx, result, graphEstimates{probabilities, errors, draws, shareOf(draws, worst.ESS)}, cfg.Truth); err != nil {
 		return nil, err
 	}
 	random := stream.Rand(cfg.Chains.Seed, "parameters")

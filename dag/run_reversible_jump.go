@@ -113,7 +113,7 @@ func RunReversibleJump(ctx gocontext.Context, device *gpu.Device, problem *Probl
 	}
 	draws := own.count()
 	// As if the effective draws of the worst indicator were those of every event.
-	if err := problem.fillGraphs(ctx, result, probabilities, errors, draws, shareOf(draws, worst.ESS), truth); err != nil {
+	if err := problem.fillGraphs(ctx, result, graphEstimates{probabilities, errors, draws, shareOf(draws, worst.ESS)}, truth); err != nil {
 		return nil, err
 	}
 	random := stream.Rand(cfg.Seed, "parameters")

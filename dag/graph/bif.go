@@ -197,36 +197,15 @@ func (r *bifReader) variable() error {
 // probability reads ( NAME | PARENT, … ) { table …; } or { (value, …) …; default …; }.
 func (r *bifReader) probability() error {
 	n := r.network
-	if _, err := r.until("("); err != nil {
-		return err
-	}
-	heads, err := r.until(")")
+	j, parents, err := r.family()
 	if err != nil {
 		return err
-	}
-	var nodes []int
-	for _, w := range heads {
-		at, known := r.place[w.text]
-		if !known {
-			return fmt.Errorf("line %d: no variable %q", w.line, w.text)
-		}
-		nodes = append(nodes, at)
-	}
-	if len(nodes) == 0 {
-		return fmt.Errorf("line %d: got no variable, want probability ( NAME | PARENT, … )", r.words[r.next-1].line)
-	}
-	j, parents := nodes[0], nodes[1:]
-	for _, i := range parents {
-		if i == j {
-			return fmt.Errorf("line %d: %q is its own parent", heads[0].line, n.Names[j])
-		}
-		n.Graph.Set(i, j, true)
 	}
 	if _, err := r.until("{"); err != nil {
 		return err
 	}
 	n.Tables[j] = nil
-	codes, rows := make([]int, len(n.Names)), make([][]float64, n.combinations(j))
+	rows := make([][]float64, n.combinations(j))
 	var other []float64
 	for {
 		switch w := r.word(); w.text {
@@ -235,54 +214,97 @@ func (r *bifReader) probability() error {
 		case "":
 			return fmt.Errorf("line %d: got the end of the file, want \"}\"", w.line)
 		case "property":
-			if _, err := r.until(";"); err != nil {
-				return err
-			}
+			_, err = r.until(";")
 		case "default":
-			if other, err = r.numbers(); err != nil {
-				return err
-			}
+			other, err = r.numbers()
 		case "table":
-			// The first parent changes slowest, and the levels of the node slower than all.
-			all, err := r.numbers()
-			if err != nil {
-				return err
-			}
-			levels := len(n.Levels[j])
-			if want := levels * len(rows); len(all) != want || levels == 0 {
-				return fmt.Errorf("line %d: %q: got %s, want %d", w.line, n.Names[j], english.Count(len(all), "probability"), want)
-			}
-			for k := range rows {
-				left := k
-				for _, i := range slices.Backward(parents) {
-					codes[i], left = left%len(n.Levels[i]), left/len(n.Levels[i])
-				}
-				row := make([]float64, levels)
-				for level := range row {
-					row[level] = all[level*len(rows)+k]
-				}
-				rows[n.Row(j, codes)] = row
-			}
+			err = r.table(w.line, j, parents, rows)
 		case "(":
-			values, err := r.until(")")
-			if err != nil {
-				return err
-			}
-			if len(values) != len(parents) {
-				return fmt.Errorf("line %d: %q: got %s of parents, want %d", w.line, n.Names[j], english.Count(len(values), "value"), len(parents))
-			}
-			for k, i := range parents {
-				if codes[i] = slices.Index(n.Levels[i], values[k].text); codes[i] < 0 {
-					return fmt.Errorf("line %d: %q has no value %q", w.line, n.Names[i], values[k].text)
-				}
-			}
-			if rows[n.Row(j, codes)], err = r.numbers(); err != nil {
-				return err
-			}
+			err = r.row(w.line, j, parents, rows)
 		default:
-			return fmt.Errorf("line %d: got %q, want table, default, property or values of parents", w.line, w.text)
+			err = fmt.Errorf("line %d: got %q, want table, default, property or values of parents", w.line, w.text)
+		}
+		if err != nil {
+			return err
 		}
 	}
+}
+
+// family reads ( NAME | PARENT, … ) and adds the edges.
+func (r *bifReader) family() (j int, parents []int, err error) {
+	if _, err := r.until("("); err != nil {
+		return 0, nil, err
+	}
+	heads, err := r.until(")")
+	if err != nil {
+		return 0, nil, err
+	}
+	var nodes []int
+	for _, w := range heads {
+		at, known := r.place[w.text]
+		if !known {
+			return 0, nil, fmt.Errorf("line %d: no variable %q", w.line, w.text)
+		}
+		nodes = append(nodes, at)
+	}
+	if len(nodes) == 0 {
+		return 0, nil, fmt.Errorf("line %d: got no variable, want probability ( NAME | PARENT, … )", r.words[r.next-1].line)
+	}
+	j, parents = nodes[0], nodes[1:]
+	for _, i := range parents {
+		if i == j {
+			return 0, nil, fmt.Errorf("line %d: %q is its own parent", heads[0].line, r.network.Names[j])
+		}
+		r.network.Graph.Set(i, j, true)
+	}
+	return j, parents, nil
+}
+
+// table reads all probabilities of a node. The first parent changes slowest, and the levels of the
+// node slower than all.
+func (r *bifReader) table(line, j int, parents []int, rows [][]float64) error {
+	n := r.network
+	all, err := r.numbers()
+	if err != nil {
+		return err
+	}
+	levels := len(n.Levels[j])
+	if want := levels * len(rows); len(all) != want || levels == 0 {
+		return fmt.Errorf("line %d: %q: got %s, want %d", line, n.Names[j], english.Count(len(all), "probability"), want)
+	}
+	codes := make([]int, len(n.Names))
+	for k := range rows {
+		left := k
+		for _, i := range slices.Backward(parents) {
+			codes[i], left = left%len(n.Levels[i]), left/len(n.Levels[i])
+		}
+		row := make([]float64, levels)
+		for level := range row {
+			row[level] = all[level*len(rows)+k]
+		}
+		rows[n.Row(j, codes)] = row
+	}
+	return nil
+}
+
+// row reads value, … ) and the probabilities of a node given these values of its parents.
+func (r *bifReader) row(line, j int, parents []int, rows [][]float64) error {
+	n := r.network
+	values, err := r.until(")")
+	if err != nil {
+		return err
+	}
+	if len(values) != len(parents) {
+		return fmt.Errorf("line %d: %q: got %s of parents, want %d", line, n.Names[j], english.Count(len(values), "value"), len(parents))
+	}
+	codes := make([]int, len(n.Names))
+	for k, i := range parents {
+		if codes[i] = slices.Index(n.Levels[i], values[k].text); codes[i] < 0 {
+			return fmt.Errorf("line %d: %q has no value %q", line, n.Names[i], values[k].text)
+		}
+	}
+	rows[n.Row(j, codes)], err = r.numbers()
+	return err
 }
 
 // complete keeps the table of a node, if the file has one; rows that it does not name have the

@@ -198,29 +198,26 @@ func pick(random *rand.Rand, logTotal float64, set uint64, term func(uint64) flo
 
 func (l *layerSum) Marginals(families int, on func(done, total int) bool) []float64 {
 	shares := make([]float64, families)
-	if !on(0, 1) {
-		return shares
-	}
-	total, all := l.LogTotal(), uint64(1)<<l.nodes-1
-	// log of the sum over what can follow the nodes U with last layer S
-	after := make([]float64, len(l.upTo))
-	// around[j][t][W]: log share of all else when node j has its parents in W, t among them, and t
-	// is the first of them in the layer right above.
-	around := make([][][]float64, l.nodes)
-	for j := range around {
-		around[j] = make([][]float64, l.nodes)
-		for t := range around[j] {
-			around[j][t] = make([]float64, 1<<l.nodes)
-			for set := range around[j][t] {
-				around[j][t][set] = math.Inf(-1)
-			}
+	if on(0, 1) {
+		if after, around, finished := l.surroundings(on); finished {
+			l.shares(after, around, shares)
 		}
 	}
+	return shares
+}
+
+// surroundings sums over what lies around families. after[at(U, S)] is the log of the sum over what
+// can follow the nodes U with last layer S. around[j][t][W] is the log share of all else when node j
+// has its parents in W, t among them, and t is the first of them in the layer right above. It is not
+// finished where on ended the sum.
+func (l *layerSum) surroundings(on func(done, total int) bool) (after []float64, around [][][]float64, finished bool) {
+	total, all := l.LogTotal(), uint64(1)<<l.nodes-1
+	after, around = make([]float64, len(l.upTo)), l.newAround()
 	below, sums := l.scratch()
 	own := make([]float64, l.nodes)
 	for above := all - 1; above >= 1; above-- {
 		if !on(int(all-above), int(all)) {
-			return shares
+			return nil, nil, false
 		}
 		for layer := range subsets(above) {
 			at := l.at(above, layer)
@@ -258,6 +255,28 @@ func (l *layerSum) Marginals(families int, on func(done, total int) bool) []floa
 			}
 		}
 	}
+	return after, around, true
+}
+
+// newAround returns log shares of zero, [nodes][nodes][2^nodes].
+func (l *layerSum) newAround() [][][]float64 {
+	around := make([][][]float64, l.nodes)
+	for j := range around {
+		around[j] = make([][]float64, l.nodes)
+		for t := range around[j] {
+			around[j][t] = make([]float64, 1<<l.nodes)
+			for set := range around[j][t] {
+				around[j][t][set] = math.Inf(-1)
+			}
+		}
+	}
+	return around
+}
+
+// shares writes the probabilities of families, given what surroundings returns; around is
+// overwritten.
+func (l *layerSum) shares(after []float64, around [][][]float64, shares []float64) {
+	total, all := l.LogTotal(), uint64(1)<<l.nodes-1
 	for j, sets := range l.sets {
 		for t := range l.nodes {
 			sumOverSupersets(around[j][t], l.nodes)
@@ -281,5 +300,4 @@ func (l *layerSum) Marginals(families int, on func(done, total int) bool) []floa
 			shares[s.family] = math.Exp(s.logWeight + sum)
 		}
 	}
-	return shares
 }
