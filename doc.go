@@ -90,7 +90,7 @@
 //	masses.go            the models looked at so far
 //	model_chains.go      chains over models
 //	items.go             models as sets of items
-//	joint.go             members that matter only together
+//	joint.go             members that matter only together, or stand in for others
 //	joint_target.go      where a target finds them
 //	parameter_draws.go   and draws of parameters given models
 //	certify_each.go      weights of each model by itself

@@ -60,6 +60,7 @@
 //	screen.go                 a start from one predictor at a time
 //	joint.go, joint_scan.go   and of two or three that matter only together
 //	joint_triples.go          three of them
+//	joint_instead.go          and of several that stand in for several others
 //	anchors.go                normal approximations of all models
 //
 // One network for many tables:
