@@ -90,7 +90,7 @@
 //	masses.go            the models evaluated so far
 //	model_chains.go      chains over models
 //	items.go             models as sets of items
-//	joint.go             members that matter only together
+//	joint.go             members that matter only together, or that stand in for others
 //	joint_target.go      JointTarget: how a target finds them
 //	parameter_draws.go   draws of parameters given models
 //	certify_each.go      weights of each model separately

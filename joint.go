@@ -24,15 +24,15 @@ const (
 	mostOwn = 8
 )
 
-// searchJoint looks at members that matter only together on top of the most probable model,
-// continues from models with what it finds, and adds what it looks at to the masses. It returns the
-// sets that count, those of the most probable models first.
+// searchJoint looks at members that matter only together on top of the most probable model, and at
+// members that stand in for its own. It continues from models with what it finds, and adds what it
+// looks at to the masses. It returns the sets that count, those of the most probable models first.
 func (x *modelMasses) searchJoint(ctx context.Context) (joint []jointSet, err error) {
 	target, ok := x.e.target.(JointTarget)
 	if !ok || len(x.codes) == 0 {
 		return nil, nil
 	}
-	var looked []jointSet
+	var looked, exchanged []jointSet
 	around := map[int]bool{}
 	for range mostAround {
 		next := x.mostProbable()
@@ -54,6 +54,12 @@ func (x *modelMasses) searchJoint(ctx context.Context) (joint []jointSet, err er
 		if joint, err = x.apart(ctx, looked); err != nil {
 			return nil, err
 		}
+		others, err := x.exchanges(ctx, target, x.codes[next])
+		if err != nil {
+			return nil, err
+		}
+		exchanged = append(exchanged, others...)
+		joint = append(slices.Clone(exchanged), joint...)
 	}
 	least := x.logMass(x.mostProbable()) - jointRange
 	return slices.DeleteFunc(joint, func(set jointSet) bool {
@@ -72,9 +78,7 @@ func (x *modelMasses) jointAround(ctx context.Context, target JointTarget, code 
 			return nil, err
 		}
 		for i := range with {
-			old := members(without[i])
-			fresh := slices.DeleteFunc(members(with[i]), func(member int32) bool { return slices.Contains(old, member) })
-			sets = append(sets, jointSet{with[i], fresh})
+			sets = append(sets, jointSet{with[i], lacking(members(with[i]), members(without[i]))})
 		}
 		own := members(code)
 		for k, third := range own {
@@ -98,6 +102,42 @@ func (x *modelMasses) jointAround(ctx context.Context, target JointTarget, code 
 	}
 	_, err = x.add(ctx, codes, nil)
 	return sets, err
+}
+
+// exchanges are members of a model and what other models have in their place, several for several,
+// where both are near the most probable model.
+func (x *modelMasses) exchanges(ctx context.Context, target JointTarget, code []int32) (sets []jointSet, err error) {
+	key, members := codeKey(code), x.members()
+	others, known := x.e.joint.instead[key]
+	if !known {
+		if others, err = target.Instead(ctx, code); err != nil {
+			return nil, err
+		}
+		if x.e.joint.instead == nil {
+			x.e.joint.instead = map[string][][]int32{}
+		}
+		x.e.joint.instead[key] = others
+	}
+	at, err := x.add(ctx, others, nil)
+	if err != nil {
+		return nil, err
+	}
+	own := members(code)
+	least := x.logMass(x.mostProbable()) - jointRange
+	for k, other := range others {
+		more := members(other)
+		fresh, gone := lacking(more, own), lacking(own, more)
+		near := x.logMass(at[k]) > least && x.logMass(x.position[key]) > least
+		if near && len(fresh) > 0 && len(gone) > 0 && len(fresh)+len(gone) > 2 { // chains exchange one for one
+			sets = append(sets, jointSet{other, fresh}, jointSet{code, gone})
+		}
+	}
+	return sets, nil
+}
+
+// lacking are the members of a set that another lacks.
+func lacking(set, other []int32) []int32 {
+	return slices.DeleteFunc(slices.Clone(set), func(member int32) bool { return slices.Contains(other, member) })
 }
 
 // apart are the sets that chains would not come upon one member at a time: of which no part is

@@ -60,6 +60,7 @@
 //	screen.go                 a start from one predictor at a time
 //	joint.go, joint_scan.go   search for predictors that matter only together
 //	joint_triples.go          the same for triples
+//	joint_instead.go          search for predictors that stand in for several others
 //	anchors.go                normal approximations of all models
 //
 // One network for many tables:

@@ -28,30 +28,50 @@ const (
 // the model without each of its first members, which they may replace. without are the models
 // before.
 func (t *Target) Together(ctx gocontext.Context, code []int32) (with, without [][]int32, err error) {
-	var members []int
+	return t.jointAround(ctx, t.membersOf(code), t.prior.Limit(len(t.design.Predictors)), t.codeOf)
+}
+
+// Instead returns models that searches without members of a model end with.
+func (t *Target) Instead(ctx gocontext.Context, code []int32) ([][]int32, error) {
+	return t.instead(ctx, t.membersOf(code), t.prior.Limit(len(t.design.Predictors)), t.codeOf)
+}
+
+// membersOf are the predictors of a model.
+func (t *Target) membersOf(code []int32) (members []int) {
 	for predictor, outcome := range code {
 		if outcome > 0 {
 			members = append(members, predictor)
 		}
 	}
-	return t.jointAround(ctx, members, t.prior.Limit(len(t.design.Predictors)), func(model []int) []int32 {
-		bits := make([]int32, len(code))
-		for _, predictor := range model {
-			bits[predictor] = 1
-		}
-		return bits
-	})
+	return members
+}
+
+// codeOf is the code of a model with these predictors.
+func (t *Target) codeOf(model []int) []int32 {
+	bits := make([]int32, len(t.design.Predictors))
+	for _, predictor := range model {
+		bits[predictor] = 1
+	}
+	return bits
 }
 
 // Together returns models with two or three more members; see [Target.Together].
 func (t *SlotTarget) Together(ctx gocontext.Context, code []int32) (with, without [][]int32, err error) {
-	return t.bits.jointAround(ctx, t.members(code), t.space.Slots(), func(model []int) []int32 {
-		items := make([]int32, len(model))
-		for k, predictor := range model {
-			items[k] = int32(t.item[predictor])
-		}
-		return t.space.Code(items, nil)
-	})
+	return t.bits.jointAround(ctx, t.members(code), t.space.Slots(), t.codeOf)
+}
+
+// Instead returns models that searches without members of a model end with.
+func (t *SlotTarget) Instead(ctx gocontext.Context, code []int32) ([][]int32, error) {
+	return t.bits.instead(ctx, t.members(code), t.space.Slots(), t.codeOf)
+}
+
+// codeOf is the code of a model with these predictors.
+func (t *SlotTarget) codeOf(model []int) []int32 {
+	items := make([]int32, len(model))
+	for k, predictor := range model {
+		items[k] = int32(t.item[predictor])
+	}
+	return t.space.Code(items, nil)
 }
 
 // jointAround are such models of at most so many predictors, given the members of one, with the

@@ -226,9 +226,10 @@ func (e *jointEffects) given(mask []bool, theta []float64) (*conditional, bool) 
 		c.factor, c.rounding = factor, factor.Rounding()
 		squares = c.solve(rest)
 	case e.orthogonal:
-		if c.factor, c.centre, squares, ok = e.symbolic.LeastSquares(c.leastSquares(rest)); !ok {
+		if c.factor, c.centre, squares, ok = sparse.LeastSquares(c.leastSquares(rest)); !ok {
 			return nil, false
 		}
+		c.rounding = c.factor.Rounding()
 	default:
 		return nil, false
 	}

@@ -1,73 +1,123 @@
 package sparse
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
-// LeastSquares minimises |M x − b|² for the rows [M b] of a matrix [rows, n+1] by orthogonal
-// transformations, and returns the factor of A = MᵀM, the minimum x and the squares that are left.
-// M is dense, with entries of MᵀM where the pattern has some. It loses half as many digits as
-// products do, where rows of M differ by many orders of magnitude: those with the largest entries
-// come first (Cox and Higham 1998). False where M does not have full rank in double precision.
-func (s *Symbolic) LeastSquares(rows *mat.Dense) (f *Factor, x []float64, squares float64, ok bool) {
+// LeastSquares minimises |M x − b|² for the rows [M b] of a matrix [rows, n+1] by reflections, and
+// returns the factor of MᵀM, the minimum x and the squares that are left. Rows may differ by many
+// orders of magnitude: none loses more than its own last digits where those with the largest
+// entries come first, and the column of which most is left is always next (Powell and Reid 1969;
+// Cox and Higham 1998). In another order two columns that depend on each other in the large rows
+// carry rounding of these into the small ones, which alone tell them apart. False where M does not
+// have full rank in double precision.
+func LeastSquares(rows *mat.Dense) (f *Factor, x []float64, squares float64, ok bool) {
 	count, columns := rows.Dims()
-	if columns != s.n+1 || count < columns {
-		panic(fmt.Sprintf("sparse.LeastSquares: got %d rows of %d columns, want %d columns and at least as many rows", count, columns, s.n+1))
+	n := columns - 1
+	if count < n {
+		panic(fmt.Sprintf("sparse.LeastSquares: got %d rows for %d unknowns, want at least as many", count, n))
 	}
-	ordered := mat.NewDense(count, columns, nil)
-	for i := range count {
-		from, to := rows.RawRowView(i), ordered.RawRowView(i)
-		for k, old := range s.order {
-			to[k] = from[old]
+	r := make([][]float64, count)
+	for i := range r {
+		r[i] = slices.Clone(rows.RawRowView(i))
+	}
+	largest := func(row []float64) float64 { return floats.Norm(row[:n], math.Inf(1)) }
+	slices.SortStableFunc(r, func(a, b []float64) int { return cmp.Compare(largest(b), largest(a)) })
+	s := &Symbolic{n: n, order: make([]int, n), first: []int{0}}
+	for j := range s.order {
+		s.order[j] = j
+	}
+	for k := range n {
+		longest := longestFrom(r, k, n)
+		s.order[k], s.order[longest] = s.order[longest], s.order[k]
+		for _, row := range r {
+			row[k], row[longest] = row[longest], row[k]
 		}
-		to[s.n] = from[s.n]
-	}
-	var qr mat.QR
-	qr.Factorize(ordered)
-	var r mat.Dense
-	qr.RTo(&r)
-	f = s.factorOf(&r)
-	x = make([]float64, s.n)
-	for k := range s.n {
-		pivot := r.At(k, k)
-		if pivot == 0 || math.IsNaN(pivot) || math.IsInf(pivot, 0) {
+		if !reflect(r, k) {
 			return nil, nil, 0, false
 		}
-		f.logDet += 2 * math.Log(math.Abs(pivot))
-		x[k] = math.Copysign(1, pivot) * r.At(k, s.n)
 	}
-	left := r.At(s.n, s.n)
-	return f, f.backward(x), left * left, true
+	f = &Factor{s: s, dense: blas64.Triangular{N: n, Stride: max(n, 1), Data: make([]float64, n*n), Uplo: blas.Lower, Diag: blas.NonUnit}}
+	x = make([]float64, n)
+	for k, row := range r[:n] { // L = Rᵀ, but for the signs that make its diagonal positive
+		sign := math.Copysign(1, row[k])
+		for j := k; j < n; j++ {
+			f.dense.Data[j*n+k] = sign * row[j]
+		}
+		f.logDet += 2 * math.Log(math.Abs(row[k]))
+		x[k] = sign * row[n]
+	}
+	x = f.backward(x)
+	for _, row := range r[n:] {
+		squares += row[n] * row[n]
+	}
+	f.rounding = roundingOf(rows, x, squares)
+	return f, x, squares, true
 }
 
-// factorOf is the factor with L = Rᵀ for an upper triangle R in the new order, but for the signs of
-// its rows, which make the diagonal of L positive, and without its determinant.
-func (s *Symbolic) factorOf(r *mat.Dense) *Factor {
-	entry := func(i, j int) float64 { return math.Copysign(1, r.At(j, j)) * r.At(j, i) }
-	f := &Factor{
-		s: s, diagonal: make([]float64, s.head), rows: make([]int32, s.first[s.head]), values: make([]float64, s.first[s.head]),
-	}
-	next := append([]int(nil), s.first[:s.head]...)
-	for k := range s.n {
-		for _, column := range s.columns[k] {
-			f.rows[next[column]], f.values[next[column]] = int32(k), entry(k, int(column))
-			next[column]++
+// longestFrom is the column before n whose rest, below the first k rows, is longest; none before k
+// is.
+func longestFrom(r [][]float64, k, n int) (longest int) {
+	longest = k
+	most := -1.0
+	for j := k; j < n; j++ {
+		var square float64
+		for _, row := range r[k:] {
+			square += row[j] * row[j]
 		}
-		if k < s.head {
-			f.diagonal[k] = entry(k, k)
+		if square > most {
+			longest, most = j, square
 		}
 	}
-	rest := s.n - s.head
-	f.dense = blas64.Triangular{N: rest, Stride: max(rest, 1), Data: make([]float64, rest*rest), Uplo: blas.Lower, Diag: blas.NonUnit}
-	for i := range rest {
-		for j := range i + 1 {
-			f.dense.Data[i*rest+j] = entry(s.head+i, s.head+j)
+	return longest
+}
+
+// reflect makes column k zero below row k by a reflection of the rows from k on; false where the
+// column has nothing there.
+func reflect(r [][]float64, k int) bool {
+	v := make([]float64, len(r)-k)
+	for i := range v {
+		v[i] = r[k+i][k]
+	}
+	length := math.Copysign(floats.Norm(v, 2), v[0])
+	if length == 0 || math.IsNaN(length) || math.IsInf(length, 0) {
+		return false
+	}
+	v[0] += length // of the sign that cancels nothing
+	half := v[0] * length
+	for j := k + 1; j < len(r[k]); j++ {
+		var sum float64
+		for i, u := range v {
+			sum += u * r[k+i][j]
+		}
+		sum /= half
+		for i, u := range v {
+			r[k+i][j] -= sum * u
 		}
 	}
-	return f
+	r[k][k] = -length
+	return true
+}
+
+// roundingOf is about what the last digits of all rows may change half the squares left at x by.
+func roundingOf(rows *mat.Dense, x []float64, squares float64) float64 {
+	count, _ := rows.Dims()
+	var last float64 // squares of what the last digits of each row are
+	for i := range count {
+		row := rows.RawRowView(i)
+		size := math.Abs(row[len(x)])
+		for j, value := range x {
+			size += math.Abs(row[j] * value)
+		}
+		last += epsilon * size * epsilon * size
+	}
+	return math.Sqrt(last*squares) + last/2
 }

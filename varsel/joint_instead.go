@@ -1,0 +1,134 @@
+package varsel
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Several predictors can stand in for several others: where y is x₁ + x₂ + x₃ + x₄ and x₅ + x₆ + x₇
+// + x₈ is nearly the same sum, either four explain all, and models between the two can be less
+// probable by a hundred nats. Screening ends with one of them, and so do searches that begin with
+// what it promises; one that may not use its members ends with the other.
+
+const (
+	// leastStep is what a step of such a search must gain, in nats: less is rounding.
+	leastStep = 1e-6
+	// mostUnions is how often what searches have found is left out of the next, and allInstead
+	// bounds the multiplications of all searches beside one model, but for the first. Chosen by
+	// hand: some seconds.
+	mostUnions = 4
+	allInstead = 1 << 33
+)
+
+// instead are the codes of models that searches find without all members of a model, without these
+// and what such searches have found, and without each of its members. Each goes on with all
+// predictors where it ends.
+func (t *Target) instead(ctx gocontext.Context, members []int, limit int, code func(model []int) []int32) (codes [][]int32, err error) {
+	if t.responses.categories != nil || len(members) == 0 {
+		return nil, nil
+	}
+	sizes := t.prior.LogProbs(len(t.design.Predictors))
+	s := &stepwise{screenFit: newScreenFit(t), gain: func(size int) float64 { return sizes[size+1] - sizes[size] }, limit: limit}
+	without := slices.Clone(members)
+	for k := range mostUnions + len(members) {
+		if k > 0 && s.products > allInstead || k >= mostUnions && len(members) == 1 {
+			break
+		}
+		banned := without
+		if k >= mostUnions {
+			banned = members[k-mostUnions:][:1]
+		}
+		model, err := s.without(ctx, banned)
+		if err != nil {
+			return nil, err
+		}
+		codes = append(codes, code(model))
+		without = append(without, model...)
+	}
+	return codes, nil
+}
+
+// stepwise is a search for a model, all members of which are open to question.
+type stepwise struct {
+	*screenFit
+	gain     func(size int) float64 // what one more member adds to log p(m), by size
+	limit    int                    // of the size
+	products int                    // multiplications so far
+}
+
+// without is the model that a search ends with which begins without some predictors.
+func (s *stepwise) without(ctx gocontext.Context, banned []int) ([]int, error) {
+	out := map[int]bool{}
+	for _, predictor := range banned {
+		out[predictor] = true
+	}
+	var model []int
+	for better := true; better; {
+		s.find(model)
+		var more int
+		if more, better = s.enters(model, 0, s.scan(model), out, leastStep); better {
+			model = append(model, more)
+		}
+	}
+	return s.climb(ctx, model)
+}
+
+// climb adds, removes and exchanges predictors, always what makes the model most probable under the
+// quadratic at its mode, until nothing does.
+func (s *stepwise) climb(ctx gocontext.Context, model []int) ([]int, error) {
+	for seen := map[string]bool{}; ; {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("the search for models with other members was stopped: %w", err)
+		}
+		slices.Sort(model)
+		key := fmt.Sprint(model)
+		if seen[key] { // the quadratics of two models can each prefer the other
+			return model, nil
+		}
+		seen[key] = true
+		s.find(model)
+		highest, next := leastStep, []int(nil)
+		try := func(base []int, before float64, evidence []float64) {
+			if more, ok := s.enters(base, before, evidence, nil, highest); ok {
+				highest, next = before+evidence[more]+s.gain(len(base)), append(slices.Clone(base), more)
+			}
+		}
+		try(model, 0, s.scan(model))
+		for k, member := range model {
+			rest := slices.Delete(slices.Clone(model), k, k+1)
+			evidence := s.scan(rest)
+			less := -evidence[member] - s.gain(len(rest))
+			if less > highest {
+				highest, next = less, rest
+			}
+			evidence[member] = math.NaN()
+			try(rest, less, evidence)
+		}
+		if highest == leastStep {
+			return model, nil
+		}
+		model = next
+	}
+}
+
+// scan is [screenFit.evidences], and counts.
+func (s *stepwise) scan(model []int) []float64 {
+	s.products += len(s.weights) * len(s.squares) * (len(model) + 2)
+	return s.evidences(model)
+}
+
+// enters is the predictor not banned with which a model is most probable, if that is better by more
+// than least than a model that this one is better than by so much before.
+func (s *stepwise) enters(model []int, before float64, evidence []float64, banned map[int]bool, least float64) (best int, ok bool) {
+	if len(model) == s.limit {
+		return 0, false
+	}
+	for predictor, e := range evidence {
+		if value := before + e + s.gain(len(model)); value > least && !banned[predictor] {
+			best, least, ok = predictor, value, true
+		}
+	}
+	return best, ok
+}
