@@ -70,6 +70,14 @@ func cleanText(content []byte) ([]byte, error) {
 			return nil, errors.New("not a table: the file is UTF-16 text; save it as UTF-8")
 		}
 	}
+	for mark, what := range map[string]string{
+		"\x1f\x8b":   "the file is compressed by gzip; unpack it",
+		"PK\x03\x04": "the file is a zip archive or a workbook, such as of Excel; save the sheet as CSV",
+	} {
+		if bytes.HasPrefix(content, []byte(mark)) {
+			return nil, errors.New("not a table: " + what)
+		}
+	}
 	content = bytes.TrimPrefix(content, []byte("\xef\xbb\xbf"))
 	binary := func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' }
 	if i := bytes.IndexFunc(content, binary); i >= 0 {
