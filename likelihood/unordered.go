@@ -26,6 +26,10 @@ type UnorderedCategories interface {
 	// Contrasts is C [K][M]: the log odds of category k against category r are Σ_m (C_km − C_rm)
 	// v_m for the predictors v of a row. It must not be changed.
 	Contrasts() [][]float64
+	// LogOdds writes the log odds of the categories 1, 2, … against category 0, of predictors or
+	// their coefficients v [M], to dst [M], which is another slice; Coordinates is the inverse.
+	LogOdds(v, dst []float64)
+	Coordinates(odds, dst []float64)
 }
 
 var (
@@ -51,11 +55,42 @@ func newUnordered(levels int) *unordered {
 	return u
 }
 
+// AgainstFirst is the distribution of so many categories without an order when the linear
+// predictors of a row [K−1] are the log odds of the categories 1, 2, … against category 0, as
+// results have them.
+func AgainstFirst(levels int) CategoriesAt {
+	u := &unordered{make([][]float64, levels)}
+	for k := range u.contrasts {
+		u.contrasts[k] = make([]float64, levels-1)
+		if k > 0 {
+			u.contrasts[k][k-1] = 1
+		}
+	}
+	return u
+}
+
 func (u *unordered) Levels() int               { return len(u.contrasts) }
 func (u *unordered) Predictors() int           { return len(u.contrasts) - 1 }
 func (u *unordered) Parameters() int           { return 0 }
 func (u *unordered) Contrasts() [][]float64    { return u.contrasts }
 func (u *unordered) At([]float64) CategoriesAt { return u }
+
+// LogOdds implements [UnorderedCategories].
+func (u *unordered) LogOdds(v, dst []float64) {
+	first := floats.Dot(u.contrasts[0], v)
+	for k := range dst {
+		dst[k] = floats.Dot(u.contrasts[k+1], v) - first
+	}
+}
+
+// Coordinates implements [UnorderedCategories]: with the columns of C orthogonal to each other and
+// to a constant, v = 2 Cᵀ (0, odds).
+func (u *unordered) Coordinates(odds, dst []float64) {
+	clear(dst)
+	for k, o := range odds {
+		floats.AddScaled(dst, 2*o, u.contrasts[k+1])
+	}
+}
 
 // LogProb sums the odds d of the other categories against that of the row, with the largest of
 // them taken out where it is above one, so that no digits are lost of probabilities near one:

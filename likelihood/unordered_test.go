@@ -142,3 +142,27 @@ func TestUnorderedInGraphs(t *testing.T) {
 		}
 	}
 }
+
+// Log odds against the first category are differences of scores, give the same probabilities, and
+// give predictors back.
+func TestLogOddsAgainstFirst(t *testing.T) {
+	for _, levels := range []int{2, 3, 7} {
+		c := NewCategories(CategoricalKind, levels).(*unordered)
+		_, v := unorderedRows(levels)
+		v = v[:levels-1]
+		odds, back := make([]float64, levels-1), make([]float64, levels-1)
+		c.LogOdds(v, odds)
+		c.Coordinates(odds, back)
+		require.InDeltaSlice(t, v, back, 1e-13)
+		p, same := make([]float64, levels), make([]float64, levels)
+		c.Probabilities(v, p)
+		for k, o := range odds {
+			require.InDelta(t, c.score(k+1, v, 0, 1)-c.score(0, v, 0, 1), o, 1e-13)
+		}
+		AgainstFirst(levels).Probabilities(odds, same)
+		require.InDeltaSlice(t, p, same, 1e-14)
+		for k := range p {
+			require.InDelta(t, math.Log(p[k]), AgainstFirst(levels).LogProbs([]float64{float64(k)}, odds), 1e-13)
+		}
+	}
+}
