@@ -51,7 +51,8 @@ type EffectsConfig struct {
 	// own. Otherwise other numbers are at their means, and other labels are averaged over with one
 	// weight each.
 	OverData bool
-	// Link takes averages of the linear predictor; otherwise of expected responses.
+	// Link takes averages of the linear predictor; otherwise of expected responses, or the
+	// probabilities of categories without an order.
 	Link bool
 	// Contrast says which means are compared, within each value of By.
 	Contrast Contrast
@@ -76,11 +77,14 @@ type Effects struct {
 	Draws int    `json:"draws"`
 	// Labels are the two texts that the responses 0 and 1 stand for: means are probabilities of
 	// the second.
-	Labels    []string         `json:"labels,omitempty"`
-	Means     []MarginalMean   `json:"means"`
-	Contrasts []MarginalChange `json:"contrasts,omitempty"`
-	Notes     []string         `json:"notes,omitempty"`
-	Files     []string         `json:"files,omitempty"`
+	Labels []string `json:"labels,omitempty"`
+	// Categories are those of a response without an order, each of which has its own means: of its
+	// probability, or on the scale of the link of its log odds against the first.
+	Categories []string         `json:"categories,omitempty"`
+	Means      []MarginalMean   `json:"means"`
+	Contrasts  []MarginalChange `json:"contrasts,omitempty"`
+	Notes      []string         `json:"notes,omitempty"`
+	Files      []string         `json:"files,omitempty"`
 }
 
 // Held says at which value a predictor is that was not asked for, or what is averaged over.
@@ -91,6 +95,8 @@ type Held struct {
 
 // MarginalMean is the mean at values of the predictors.
 type MarginalMean struct {
+	// Category is the one that it is of, if the response has categories without an order.
+	Category string `json:"category,omitempty"`
 	// Values are those of Of; By is that of By.
 	Values []string `json:"values"`
 	By     string   `json:"by,omitempty"`
@@ -103,6 +109,8 @@ type MarginalMean struct {
 
 // MarginalChange is the difference of two marginal means.
 type MarginalChange struct {
+	// Category is that of the two means.
+	Category string `json:"category,omitempty"`
 	// First and Second are the values of Of: the difference is that of First minus Second.
 	First  []string `json:"first"`
 	Second []string `json:"second"`
@@ -149,12 +157,19 @@ func EffectsOf(ctx context.Context, source Source, cfg EffectsConfig) (*Effects,
 		return nil, fmt.Errorf("effects: got %d predicted rows, want %d", rows.Len(), g.table.Rows())
 	}
 	e := &Effects{Response: response, Scale: "response", Held: g.held, Level: Number(cfg.Level), Draws: rows.Draws(), Labels: rows.Labels, Notes: append(g.notes, rows.Notes...)}
-	if rows.Categories != nil && !cfg.Link {
+	if rows.Categories != nil && rows.Unordered == nil && !cfg.Link {
 		cfg.Link = true
 		e.Notes = append(e.Notes, "means are of the linear predictor: categories have none")
 	}
 	if cfg.Link {
 		e.Scale = "link"
+	}
+	outcomes := []string{""}
+	if rows.Unordered != nil {
+		e.Categories = rows.Categories
+		if outcomes = rows.Categories; cfg.Link {
+			outcomes = rows.Categories[1:]
+		}
 	}
 	for _, f := range cfg.Of {
 		e.Of = append(e.Of, f.Name)
@@ -164,22 +179,25 @@ func EffectsOf(ctx context.Context, source Source, cfg EffectsConfig) (*Effects,
 		e.By = cfg.By.Name
 		blocks = len(axes[0].texts)
 	}
-	means, err := rows.averages(ctx, len(g.cells), g.each, cfg.Link)
+	all, err := rows.averages(ctx, len(outcomes), len(g.cells), g.each, cfg.Link)
 	if err != nil {
 		return nil, err
 	}
 	size := len(g.cells) / blocks
-	for b := range blocks {
-		e.compare(g.cells[b*size:(b+1)*size], means[b*size:(b+1)*size], cfg.Contrast)
-	}
-	for c, values := range g.cells {
-		m := MarginalMean{Values: values}
-		if cfg.By != nil {
-			m.By, m.Values = values[0], values[1:]
+	for o, category := range outcomes {
+		means := all[o]
+		for b := range blocks {
+			e.compare(category, g.cells[b*size:(b+1)*size], means[b*size:(b+1)*size], cfg.Contrast)
 		}
-		m.Mean = Number(stat.Mean(means[c], nil))
-		m.SD, m.Low, m.High = spread(means[c], cfg.Level)
-		e.Means = append(e.Means, m)
+		for c, values := range g.cells {
+			m := MarginalMean{Category: category, Values: values}
+			if cfg.By != nil {
+				m.By, m.Values = values[0], values[1:]
+			}
+			m.Mean = Number(stat.Mean(means[c], nil))
+			m.SD, m.Low, m.High = spread(means[c], cfg.Level)
+			e.Means = append(e.Means, m)
+		}
 	}
 	return e, nil
 }
@@ -226,27 +244,32 @@ func (c EffectsConfig) grid(variables []Variable, seen *table.Table) (*grid, []*
 	return g, axes, err
 }
 
-// averages are the means of each cell under each draw [cells, S], of linear predictors or expected
-// responses. Rows of a cell are added in their order, so that the number of cores does not matter.
-func (r *Rows) averages(ctx context.Context, cells, each int, link bool) ([][]float64, error) {
-	means := make([][]float64, cells)
+// averages are the means of each cell under each draw [outcomes, cells, S], of linear predictors,
+// expected responses or the probabilities of categories without an order. Rows of a cell are added
+// in their order, so that the number of cores does not matter.
+func (r *Rows) averages(ctx context.Context, outcomes, cells, each int, link bool) ([][][]float64, error) {
+	means := make([][][]float64, outcomes)
+	for o := range means {
+		means[o] = make([][]float64, cells)
+		for c := range means[o] {
+			means[o][c] = make([]float64, r.Draws())
+		}
+	}
 	var next atomic.Int64
 	var wait sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), cells) {
 		wait.Go(func() {
-			eta := make([]float64, r.Draws())
+			eta, values := make([]float64, r.Draws()*r.Planes()), make([]float64, outcomes)
 			for c := int(next.Add(1)) - 1; c < cells; c = int(next.Add(1)) - 1 {
-				sum := make([]float64, r.Draws())
 				for row := c * each; row < (c+1)*each && ctx.Err() == nil; row++ {
 					r.Predictor(row, eta)
-					for s, v := range eta {
-						if !link {
-							v = r.Under(s).Mean(v, r.NoiseScale(row, s))
+					for s := range r.Draws() {
+						r.outcomes(row, s, eta, link, values)
+						for o, v := range values {
+							means[o][c][s] += v / float64(each)
 						}
-						sum[s] += v / float64(each)
 					}
 				}
-				means[c] = sum
 			}
 		})
 	}
@@ -257,8 +280,20 @@ func (r *Rows) averages(ctx context.Context, cells, each int, link bool) ([][]fl
 	return means, nil
 }
 
-// compare takes the differences of the means of one value of By.
-func (e *Effects) compare(cells [][]string, means [][]float64, contrast Contrast) {
+// outcomes writes what is averaged of a row under a draw to dst.
+func (r *Rows) outcomes(row, draw int, eta []float64, link bool, dst []float64) {
+	switch {
+	case link:
+		copy(dst, r.of(draw, eta))
+	case r.Unordered != nil:
+		r.Unordered.Probabilities(r.of(draw, eta), dst)
+	default:
+		dst[0] = r.Mean(row, draw, eta)
+	}
+}
+
+// compare takes the differences of the means of one category and value of By.
+func (e *Effects) compare(category string, cells [][]string, means [][]float64, contrast Contrast) {
 	add := func(first, second int) {
 		draws := make([]float64, len(means[first]))
 		positive, zero := 0.0, 0.0
@@ -271,7 +306,7 @@ func (e *Effects) compare(cells [][]string, means [][]float64, contrast Contrast
 				positive++
 			}
 		}
-		change := MarginalChange{First: cells[first], Second: cells[second]}
+		change := MarginalChange{Category: category, First: cells[first], Second: cells[second]}
 		if e.By != "" {
 			change.By, change.First, change.Second = cells[first][0], cells[first][1:], cells[second][1:]
 		}

@@ -7,29 +7,42 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/picture"
 )
 
-// WriteCSV writes a row for each mean and then for each difference.
+// WriteCSV writes a row for each mean and then for each difference. Where the response has
+// categories without an order the last column names them.
 func (e *Effects) WriteCSV(path string) error {
-	cells := [][]string{{"kind", "values", "minus", "by", "mean", "sd", "low", "high", "positive", "zero"}}
+	var cells [][]string
+	add := func(category string, line ...string) {
+		if e.Categories != nil {
+			line = append(line, category)
+		}
+		cells = append(cells, line)
+	}
+	add("category", "kind", "values", "minus", "by", "mean", "sd", "low", "high", "positive", "zero")
 	for _, m := range e.Means {
-		cells = append(cells, []string{"mean", name(m.Values), "", m.By, m.Mean.Text(), m.SD.Text(), m.Low.Text(), m.High.Text(), "", ""})
+		add(m.Category, "mean", name(m.Values), "", m.By, m.Mean.Text(), m.SD.Text(), m.Low.Text(), m.High.Text(), "", "")
 	}
 	for _, c := range e.Contrasts {
-		cells = append(cells, []string{"contrast", name(c.First), name(c.Second), c.By, c.Mean.Text(), c.SD.Text(), c.Low.Text(), c.High.Text(), c.Positive.Text(), c.Zero.Text()})
+		add(c.Category, "contrast", name(c.First), name(c.Second), c.By, c.Mean.Text(), c.SD.Text(), c.Low.Text(), c.High.Text(), c.Positive.Text(), c.Zero.Text())
 	}
 	return atomicfile.Write(path, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(cells) })
 }
 
-// mostCurves is how many values of By a picture has: as many as can be distinguished.
+// mostCurves is how many lines a picture has: as many as can be distinguished.
 const mostCurves = 3
 
 // Axis names what the means are of.
 func (e *Effects) Axis() string {
 	switch {
+	case e.Categories != nil && e.Scale == "link":
+		return "log odds against " + e.Categories[0]
+	case e.Categories != nil:
+		return "probability"
 	case e.Scale == "link":
 		return "linear predictor"
 	case e.Labels != nil:
@@ -42,8 +55,8 @@ func (e *Effects) Axis() string {
 // NAME.png. What it leaves out is noted.
 func (e *Effects) WritePicture(dir, name string, curve bool) error {
 	if curve {
-		if n := len(e.by()); n > mostCurves {
-			e.Notes = append(e.Notes, fmt.Sprintf("the picture has the first %d of %d values of %s", mostCurves, n, e.By))
+		if n := len(e.lines()); n > mostCurves {
+			e.Notes = append(e.Notes, fmt.Sprintf("the picture has the first %d of %d lines", mostCurves, n))
 		}
 		return e.curve(name).Write(dir)
 	}
@@ -53,25 +66,37 @@ func (e *Effects) WritePicture(dir, name string, curve bool) error {
 	return e.forest(name).Write(dir)
 }
 
-// by lists the values of By in their order; one empty text without By.
-func (e *Effects) by() (list []string) {
+// line is what a line of means has in common: a category and a value of By, each empty where there
+// is none.
+func (e *Effects) line(m MarginalMean) string {
+	text := m.Category
+	if e.By != "" {
+		text = strings.TrimPrefix(text+", "+e.By+" "+m.By, ", ")
+	}
+	return text
+}
+
+// lines lists them in their order.
+func (e *Effects) lines() (list []string) {
 	for _, m := range e.Means {
-		if !slices.Contains(list, m.By) {
-			list = append(list, m.By)
+		if text := e.line(m); !slices.Contains(list, text) {
+			list = append(list, text)
 		}
 	}
 	return list
 }
 
-// curve draws means along the first predictor: a line for each value of By, within its interval.
+// curve draws means along the first predictor: a line for each category and value of By, within its
+// interval.
 func (e *Effects) curve(name string) *picture.Picture {
 	var areas, lines []picture.Curve
 	var legend []picture.Entry
-	for k, by := range e.by()[:min(len(e.by()), mostCurves)] {
+	all := e.lines()
+	for k, text := range all[:min(len(all), mostCurves)] {
 		ink := []picture.Ink{picture.First, picture.Second, picture.Third}[k]
 		line, upper, lower := picture.Curve{Ink: ink}, picture.Curve{Ink: ink, Dashed: true}, picture.Curve{Ink: ink, Dashed: true}
 		for _, m := range e.Means {
-			if m.By != by {
+			if e.line(m) != text {
 				continue
 			}
 			x, _ := strconv.ParseFloat(m.Values[0], 64)
@@ -79,7 +104,7 @@ func (e *Effects) curve(name string) *picture.Picture {
 			lower.Y, upper.Y = append(lower.Y, float64(m.Low)), append(upper.Y, float64(m.High))
 		}
 		upper.X, lower.X = line.X, line.X
-		if e.By == "" {
+		if text == "" {
 			area := picture.Curve{Filled: true, X: slices.Clone(line.X), Y: slices.Clone(lower.Y)}
 			for i := len(line.X) - 1; i >= 0; i-- {
 				area.X, area.Y = append(area.X, line.X[i]), append(area.Y, upper.Y[i])
@@ -87,7 +112,7 @@ func (e *Effects) curve(name string) *picture.Picture {
 			areas = append(areas, area)
 		} else { // areas on top of each other would hide one another
 			lines = append(lines, lower, upper)
-			legend = append(legend, picture.Entry{Text: e.By + " " + by, Ink: ink})
+			legend = append(legend, picture.Entry{Text: text, Ink: ink})
 		}
 		lines = append(lines, line)
 	}
@@ -95,6 +120,10 @@ func (e *Effects) curve(name string) *picture.Picture {
 	p := picture.Lines(name, "Effect of "+e.Of[0], picture.Column, height, append(areas, lines...), e.Of[0], e.Axis())
 	if len(legend) > 0 {
 		picture.Frame{Picture: p, X: picture.Scale{From: 0, To: p.Width - 2}}.Legend(legend...)
+	}
+	if e.Categories != nil {
+		p.Text = fmt.Sprintf("Means of each category; intervals hold %g%%.", 100*float64(e.Level))
+		return p
 	}
 	first, last := e.Means[0], e.Means[len(e.Means)-1]
 	p.Text = fmt.Sprintf("Means go from %s at %s to %s at %s; intervals hold %g%%.", picture.Number(float64(first.Mean)), first.Values[0], picture.Number(float64(last.Mean)), last.Values[0], 100*float64(e.Level))
@@ -111,6 +140,9 @@ func (e *Effects) forest(stem string) *picture.Picture {
 		label := name(m.Values)
 		if e.By != "" {
 			label = m.By + ": " + label
+		}
+		if m.Category != "" {
+			label = m.Category + ": " + label
 		}
 		rows = append(rows, picture.Row{Label: label, From: math.NaN(), Note: picture.Number(float64(m.Mean)), Intervals: []picture.Interval{{Mid: float64(m.Mean), Low: float64(m.Low), High: float64(m.High), Ink: picture.First}}})
 	}

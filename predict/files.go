@@ -60,14 +60,14 @@ func WriteDraws(ctx context.Context, path string, rows *Rows, seed uint64) error
 		}
 		builder := array.NewRecordBuilder(memory.DefaultAllocator, drawsSchema)
 		defer builder.Release()
-		eta, expected, drawn := make([]float64, rows.Draws()), make([]float64, rows.Draws()), make([]float64, rows.Draws())
+		eta, expected, drawn := make([]float64, rows.Draws()*rows.Planes()), make([]float64, rows.Draws()), make([]float64, rows.Draws())
 		for row, place := range rows.Places {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 			rows.Predictor(row, eta)
 			rows.draw(row, seed, eta, expected, drawn)
-			for s := range eta {
+			for s := range drawn {
 				builder.Field(0).(*array.Int32Builder).Append(int32(place))
 				builder.Field(1).(*array.Int32Builder).Append(int32(s + 1))
 			}

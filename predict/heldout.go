@@ -44,7 +44,7 @@ func (r *Rows) Joint() (float64, error) {
 	if r.Y == nil {
 		return 0, ErrNoResponse
 	}
-	total, eta, one := make([]float64, r.Draws()), make([]float64, r.Draws()), make([]float64, r.Draws())
+	total, eta, one := make([]float64, r.Draws()), make([]float64, r.Draws()*r.Planes()), make([]float64, r.Draws())
 	for row := range r.Len() {
 		r.Predictor(row, eta)
 		r.LogDensities(row, eta, one)
@@ -63,15 +63,15 @@ func (l *LOO) Replace(fresh *Rows, place int, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	eta := make([]float64, fresh.Draws())
+	eta := make([]float64, fresh.Draws()*fresh.Planes())
 	fresh.Predictor(0, eta)
 	random := stream.Rand(seed, "refit")
 	var mean, below float64
-	for s := range eta {
-		mean += fresh.Under(s).Mean(eta[s], fresh.NoiseScale(0, s))
-		below += fresh.below(0, fresh.Under(s).Draw(eta[s], fresh.NoiseScale(0, s), random))
+	for s := range fresh.Draws() {
+		mean += fresh.Mean(0, s, eta)
+		below += fresh.below(0, fresh.Draw(0, s, eta, random))
 	}
-	n := float64(len(eta))
+	n := float64(fresh.Draws())
 	old := l.Rows[at]
 	l.P += old.ELPD - Number(elpd)
 	l.Rows[at] = LOORow{Row: place, ELPD: Number(elpd), KHat: old.KHat, Mean: Number(mean / n), PIT: Number(below / n), Refit: true}

@@ -41,8 +41,9 @@ type LOORow struct {
 	// on: up to 0.7.
 	ELPD Number `json:"elpd"`
 	KHat Number `json:"khat"`
-	// Mean is the response expected from all other rows, and PIT the probability of a response
-	// below the observed one, with half of what is equal to it.
+	// Mean is the response expected from all other rows, null for categories without an order, and
+	// PIT the probability of a response below the observed one, or of an earlier category, with
+	// half of what is equal to it.
 	Mean Number `json:"mean"`
 	PIT  Number `json:"pit"`
 	// Refit says that these are of a posterior without the row, not of weights.
@@ -61,7 +62,7 @@ func LeaveOneOut(ctx context.Context, rows *Rows, seed uint64) (*LOO, error) {
 	loo := &LOO{Limit: Number(psis.ReliableFor(rows.Draws())), Draws: rows.Draws(), Rows: make([]LOORow, rows.Len())}
 	full := make([]float64, rows.Len())
 	err := rows.each(ctx, "leave-one-out", func(row int, eta []float64) {
-		logDensity, ratios := make([]float64, len(eta)), make([]float64, len(eta))
+		logDensity, ratios := make([]float64, rows.Draws()), make([]float64, rows.Draws())
 		rows.LogDensities(row, eta, logDensity)
 		full[row] = logMean(logDensity)
 		for s, l := range logDensity {
@@ -80,8 +81,8 @@ func LeaveOneOut(ctx context.Context, rows *Rows, seed uint64) (*LOO, error) {
 			} else {
 				density += w * math.Exp(logDensity[s]-shift)
 			}
-			mean += w * rows.Under(s).Mean(eta[s], rows.NoiseScale(row, s))
-			below += w * rows.below(row, rows.Under(s).Draw(eta[s], rows.NoiseScale(row, s), random))
+			mean += w * rows.Mean(row, s, eta)
+			below += w * rows.below(row, rows.Draw(row, s, eta, random))
 		}
 		loo.Rows[row] = LOORow{
 			Row: rows.Places[row], ELPD: Number(shift + math.Log(density/total)), KHat: Number(smoothed.K),

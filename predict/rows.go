@@ -28,10 +28,12 @@ type Response interface {
 	Draw(eta, scale float64, random *rand.Rand) float64
 }
 
-// Categorical is a Response that is one of several categories.
+// Categorical is the distribution of a response that is one of K categories given the M linear
+// predictors eta of a row.
 type Categorical interface {
-	Response
-	// Probabilities writes those of the categories at a linear predictor, eta [1], to dst [K].
+	// LogProbs is the log probability of y, a list of one category.
+	LogProbs(y, eta []float64) float64
+	// Probabilities writes those of the categories to dst [K].
 	Probabilities(eta, dst []float64)
 }
 
@@ -53,6 +55,9 @@ type Rows struct {
 	// Response is the distribution of a response; Given [S], if not nil, are those of each draw.
 	Response Response
 	Given    []Response
+	// Unordered is the distribution of Categories without an order, which have the linear
+	// predictors that are log odds of all but the first against the first; nil of other responses.
+	Unordered Categorical
 	// Chain [S] numbers the chain of each draw from 1; nil for independent draws.
 	Chain []int32
 	// Discrete reports whether responses are whole numbers whose densities are probabilities.
@@ -67,10 +72,12 @@ type Rows struct {
 	Notes []string
 }
 
-// Term adds x β to the linear predictor.
+// Term adds x β to a linear predictor.
 type Term struct {
 	// Name is that of the coefficient: for files.
 	Name string
+	// Plane is the linear predictor that it adds to, 0 where a row has one.
+	Plane int
 	// X [N] is the column of the design.
 	X []float64
 	// Level [N] is the place in Draws of the coefficient of each row; nil: all rows have the first.
@@ -84,6 +91,14 @@ func (r *Rows) Len() int { return len(r.Places) }
 
 // Draws is S.
 func (r *Rows) Draws() int { return len(r.Scale) }
+
+// Planes is M, the number of linear predictors of a row.
+func (r *Rows) Planes() int {
+	if r.Unordered != nil {
+		return len(r.Categories) - 1
+	}
+	return 1
+}
 
 // Part is every k-th row under every l-th draw, with the least k and l that leave at most so many.
 func (r *Rows) Part(mostRows, mostDraws int) *Rows {
@@ -122,10 +137,12 @@ func every[T any](values []T, k int) []T {
 	return kept
 }
 
-// Predictor writes the linear predictor of a row under each draw to eta [S].
+// Predictor writes the linear predictors of a row under each draw to eta [S·M], those of a draw
+// together.
 func (r *Rows) Predictor(row int, eta []float64) {
-	if len(eta) != r.Draws() {
-		panic(fmt.Sprintf("predict: Rows.Predictor: got room for %d draws, want %d", len(eta), r.Draws()))
+	planes := r.Planes()
+	if len(eta) != r.Draws()*planes {
+		panic(fmt.Sprintf("predict: Rows.Predictor: got room for %d numbers, want %d", len(eta), r.Draws()*planes))
 	}
 	offset := 0.0
 	if r.Offset != nil {
@@ -143,7 +160,7 @@ func (r *Rows) Predictor(row int, eta []float64) {
 			level = term.Level[row]
 		}
 		for s, beta := range term.Draws[level] {
-			eta[s] += x * beta
+			eta[s*planes+term.Plane] += x * beta
 		}
 	}
 }
@@ -157,16 +174,53 @@ func (r *Rows) NoiseScale(row, draw int) float64 {
 }
 
 // LogDensities writes log p(y | draw) of the observed response of a row to dst [S], given its
-// linear predictors.
+// linear predictors. dst may be those where a row has one.
 func (r *Rows) LogDensities(row int, eta, dst []float64) {
 	y := r.Y[row]
+	if r.Unordered != nil {
+		for s := range dst {
+			dst[s] = r.Unordered.LogProbs(r.Y[row:row+1], r.of(s, eta))
+		}
+		return
+	}
 	constant := r.Under(0).LogConstant(y)
 	for s := range dst {
 		dst[s] = r.Under(s).LogKernelAt(y, eta[s], r.NoiseScale(row, s)) + constant
 	}
 }
 
-// Under is the distribution of a response under a draw.
+// of are the linear predictors of a draw among those of a row.
+func (r *Rows) of(draw int, eta []float64) []float64 {
+	planes := r.Planes()
+	return eta[draw*planes : (draw+1)*planes]
+}
+
+// Mean is the expected response of a row under a draw, given the linear predictors of the row: NaN
+// for categories without an order.
+func (r *Rows) Mean(row, draw int, eta []float64) float64 {
+	if r.Unordered != nil {
+		return math.NaN()
+	}
+	return r.Under(draw).Mean(eta[draw], r.NoiseScale(row, draw))
+}
+
+// Draw draws a response of a row under a draw, given the linear predictors of the row.
+func (r *Rows) Draw(row, draw int, eta []float64, random *rand.Rand) float64 {
+	if r.Unordered == nil {
+		return r.Under(draw).Draw(eta[draw], r.NoiseScale(row, draw), random)
+	}
+	p := make([]float64, len(r.Categories))
+	r.Unordered.Probabilities(r.of(draw, eta), p)
+	u, last := random.Float64(), len(p)-1
+	for k, share := range p[:last] {
+		if u -= share; u < 0 {
+			return float64(k)
+		}
+	}
+	return float64(last)
+}
+
+// Under is the distribution of a response that has one linear predictor, under a draw.
 func (r *Rows) Under(draw int) Response {
 	if r.Given != nil {
 		return r.Given[draw]
@@ -200,7 +254,7 @@ func (r *Rows) each(ctx context.Context, what string, f func(row int, eta []floa
 	var wait sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), r.Len()) {
 		wait.Go(func() {
-			eta := make([]float64, r.Draws())
+			eta := make([]float64, r.Draws()*r.Planes())
 			for row := int(next.Add(1)) - 1; row < r.Len() && ctx.Err() == nil; row = int(next.Add(1)) - 1 {
 				r.Predictor(row, eta)
 				f(row, eta)

@@ -27,7 +27,8 @@ type Prediction struct {
 	Low  Number `json:"low"`
 	High Number `json:"high"`
 	// Probabilities are those of the categories of the response; absent where it has none. Mean and
-	// what follows are then of the number of the category, from 0.
+	// what follows are then of the number of the category, from 0, or null where these have no
+	// order.
 	Probabilities []Number `json:"probabilities,omitempty"`
 	// Observed is the response that the table has, if it has one that is not only a lower bound.
 	Observed *Number `json:"observed,omitempty"`
@@ -65,7 +66,7 @@ type Result struct {
 type Observed struct {
 	Rows int `json:"rows"`
 	// RMSE is the root mean square of response − Mean, and Covered the share of responses within
-	// their intervals.
+	// their intervals; both null for categories without an order.
 	RMSE    Number `json:"rmse"`
 	Covered Number `json:"covered"`
 	// LogScore is the mean log predictive density.
@@ -94,12 +95,12 @@ func Summarise(ctx context.Context, rows *Rows, cfg Config) (*Result, error) {
 	result := &Result{Level: Number(cfg.Level), Draws: rows.Draws(), Labels: rows.Labels, Categories: rows.Categories, Notes: rows.Notes, Predictions: make([]Prediction, rows.Len())}
 	scores := make([]float64, rows.Len())
 	err := rows.each(ctx, "predicting", func(row int, eta []float64) {
-		expected, drawn := make([]float64, len(eta)), make([]float64, len(eta))
+		expected, drawn, logDensity := make([]float64, rows.Draws()), make([]float64, rows.Draws()), make([]float64, rows.Draws())
 		rows.draw(row, cfg.Seed, eta, expected, drawn)
 		p := Prediction{Row: rows.Places[row], Probabilities: rows.probabilities(eta)}
 		if rows.Y != nil {
-			rows.LogDensities(row, eta, eta)
-			scores[row] = logMean(eta)
+			rows.LogDensities(row, eta, logDensity)
+			scores[row] = logMean(logDensity)
 			if !rows.censored(row) {
 				observed := Number(rows.Y[row])
 				p.Observed = &observed
@@ -107,7 +108,9 @@ func Summarise(ctx context.Context, rows *Rows, cfg Config) (*Result, error) {
 		}
 		p.Mean = Number(stat.Mean(expected, nil))
 		p.ExpectedSD, p.ExpectedLow, p.ExpectedHigh = spread(expected, cfg.Level)
-		p.SD, p.Low, p.High = spread(drawn, cfg.Level)
+		if p.SD, p.Low, p.High = spread(drawn, cfg.Level); rows.Unordered != nil {
+			p.SD, p.Low, p.High = p.Mean, p.Mean, p.Mean // none
+		}
 		result.Predictions[row] = p
 	})
 	if err != nil {
@@ -122,9 +125,9 @@ func Summarise(ctx context.Context, rows *Rows, cfg Config) (*Result, error) {
 // draw writes the expected response of a row under each draw, and a new response.
 func (r *Rows) draw(row int, seed uint64, eta, expected, drawn []float64) {
 	random := stream.Rand(seed, "predict/"+strconv.Itoa(row))
-	for s, v := range eta {
-		expected[s] = r.Under(s).Mean(v, r.NoiseScale(row, s))
-		drawn[s] = r.Under(s).Draw(v, r.NoiseScale(row, s), random)
+	for s := range expected {
+		expected[s] = r.Mean(row, s, eta)
+		drawn[s] = r.Draw(row, s, eta, random)
 	}
 }
 
@@ -134,13 +137,21 @@ func (r *Rows) probabilities(eta []float64) (mean []Number) {
 		return nil
 	}
 	mean, own := make([]Number, len(r.Categories)), make([]float64, len(r.Categories))
-	for s := range eta {
-		r.Under(s).(Categorical).Probabilities(eta[s:s+1], own)
+	for s := range r.Draws() {
+		r.categorical(s).Probabilities(r.of(s, eta), own)
 		for k, p := range own {
-			mean[k] += Number(p / float64(len(eta)))
+			mean[k] += Number(p / float64(r.Draws()))
 		}
 	}
 	return mean
+}
+
+// categorical is the distribution of a category under a draw.
+func (r *Rows) categorical(draw int) Categorical {
+	if r.Unordered != nil {
+		return r.Unordered
+	}
+	return r.Under(draw).(Categorical)
 }
 
 // spread returns standard deviation and quantiles of draws, which it sorts.
@@ -162,7 +173,10 @@ func observe(predictions []Prediction, scores []float64) *Observed {
 		}
 		n++
 		squares += float64((*p.Observed - p.Mean) * (*p.Observed - p.Mean))
-		if *p.Observed >= p.Low && *p.Observed <= p.High {
+		switch {
+		case math.IsNaN(float64(p.Low)):
+			covered = math.NaN()
+		case *p.Observed >= p.Low && *p.Observed <= p.High:
 			covered++
 		}
 	}

@@ -38,9 +38,10 @@ predictor, and the probability of that is shown.
 
 Other numeric predictors are at their means, and labels are averaged with equal weights, as in
 emmeans; with --average data each row of the table keeps its own values instead. --at fixes a
-predictor. Means are of expected responses; --scale link averages the linear predictor, whose
-differences are log odds ratios or log ratios. With vti hbm they are for a group whose effects are
-zero, not averages over groups; the two differ if the link is not the identity.
+predictor. Means are of expected responses, or the probabilities of categories without an order;
+--scale link averages the linear predictor, whose differences are log odds ratios or log ratios.
+With vti hbm they are for a group whose effects are zero, not averages over groups; the two differ
+if the link is not the identity.
 
 Intervals are pointwise, not simultaneous. Values outside the rows of the table are noted. The
 results are written to ` + effectsFile + ` in the directory of the run, or to --out, with a picture
@@ -193,33 +194,33 @@ func printMarginal(w io.Writer, e *predict.Effects, curve bool) {
 		fmt.Fprintf(w, "  note: %s\n", note)
 	}
 	fmt.Fprintln(w)
-	header := func(cells ...string) *grid {
-		if e.By != "" {
-			cells = append([]string{e.By}, cells...)
-		}
-		t := &grid{}
-		t.add(cells...)
-		return t
-	}
-	add := func(t *grid, by string, cells ...string) {
+	add := func(t *grid, category, by string, cells ...string) {
 		if e.By != "" {
 			cells = append([]string{by}, cells...)
 		}
+		if e.Categories != nil {
+			cells = append([]string{category}, cells...)
+		}
 		t.add(cells...)
+	}
+	header := func(cells ...string) *grid {
+		t := &grid{}
+		add(t, e.Response, e.By, cells...)
+		return t
 	}
 	means := header("<"+strings.Join(e.Of, ", "), "mean", "sd", "<"+level)
 	for k, m := range e.Means {
 		if curve && k%predict.CurvePoints%printEvery != 0 {
 			continue
 		}
-		add(means, m.By, strings.Join(m.Values, ", "), short(m.Mean), short(m.SD), interval(m.Low, m.High))
+		add(means, m.Category, m.By, strings.Join(m.Values, ", "), short(m.Mean), short(m.SD), interval(m.Low, m.High))
 	}
 	means.print(w)
 	if len(e.Contrasts) > 0 {
 		fmt.Fprintln(w)
 		table := header("<difference", "mean", "sd", "<"+level, "P(>0)", "P(=0)")
 		for _, c := range e.Contrasts {
-			add(table, c.By, strings.Join(c.First, ", ")+" − "+strings.Join(c.Second, ", "), short(c.Mean), short(c.SD), interval(c.Low, c.High), ofDraws(c.Positive), ofDraws(c.Zero))
+			add(table, c.Category, c.By, strings.Join(c.First, ", ")+" − "+strings.Join(c.Second, ", "), short(c.Mean), short(c.SD), interval(c.Low, c.High), ofDraws(c.Positive), ofDraws(c.Zero))
 		}
 		table.print(w)
 	}

@@ -306,7 +306,7 @@ func (e *exporter) rows(ctx context.Context, rows *predict.Rows) error {
 	}
 	dim := zarr.Dim{Name: "row", Length: rows.Len()}
 	shape := append(slices.Clone(e.shape), dim)
-	eta, all := make([]float64, rows.Draws()), make([]float64, rows.Draws())
+	eta, all := make([]float64, rows.Draws()*rows.Planes()), make([]float64, rows.Draws())
 	column := func(fill func(row int)) func(row int, values []float64) error {
 		return func(row int, values []float64) error {
 			rows.Predictor(row, eta)
@@ -325,7 +325,7 @@ func (e *exporter) rows(ctx context.Context, rows *predict.Rows) error {
 		{"posterior_predictive", func(row int) {
 			random := stream.Rand(e.stored.Seed, fmt.Sprintf("export/%d", row))
 			for s := range all {
-				all[s] = rows.Under(s).Draw(eta[s], rows.NoiseScale(row, s), random)
+				all[s] = rows.Draw(row, s, eta, random)
 			}
 		}},
 	} {
