@@ -67,7 +67,7 @@ func gcd(a, b int) int {
 // addCopies appends the share of rows that equal another in the response and in every column. Only
 // rows that share the columns with another can. Replicates are rounded to the values that the
 // response takes, which may be few for good reasons: a scale with few digits, a logarithm of such,
-// a limit of detection.
+// a limit of detection. Of categories without an order each has its own share.
 func (c *checks) addCopies(columns []Column) {
 	r := c.responses[0]
 	if len(columns) == 0 {
@@ -88,6 +88,9 @@ func (c *checks) addCopies(columns []Column) {
 		return
 	}
 	values := slices.Clone(r.y)
+	if r.order != nil {
+		values = []float64{0, 1}
+	}
 	slices.Sort(values)
 	values = slices.Compact(values)
 	copies := func(y []float64) float64 {
@@ -97,8 +100,8 @@ func (c *checks) addCopies(columns []Column) {
 			for _, i := range rows {
 				times[nearest(values, y[i])]++
 			}
-			for _, t := range times {
-				if t > 1 {
+			for value, t := range times {
+				if t > 1 && (r.order == nil || value == 1) {
 					total += t
 				}
 			}
@@ -108,10 +111,19 @@ func (c *checks) addCopies(columns []Column) {
 	c.add(func(*response) bool { return true }, false, func(s *sample) float64 { return copies(s.y) }, func(r *response, share float64) Finding {
 		return Finding{
 			What:  fmt.Sprintf("duplicated rows: %.0f%% of the rows equal another in every column", 100*share),
-			Where: r.names(copiedRows(append([]Column{{Values: r.y}}, checked(columns, r.rows)...))), Statistic: share, Verdict: verdictIf(share > 0.5),
+			Where: r.names(r.copied(checked(columns, r.rows))), Statistic: share, Verdict: verdictIf(share > 0.5),
 			Advice: "each row once: copies count as independent data",
 		}
 	})
+}
+
+// copied lists the rows that equal an earlier one in response and columns, those of the category
+// alone where there is one.
+func (r *response) copied(columns []Column) []int {
+	if r.order == nil {
+		return copiedRows(append([]Column{{Values: r.y}}, columns...))
+	}
+	return slices.DeleteFunc(copiedRows(append([]Column{{Values: r.y}}, columns...)), func(i int) bool { return r.y[i] == 0 })
 }
 
 // copiedRows lists the rows that equal an earlier one.

@@ -26,6 +26,7 @@
 //	report.go       verdicts, findings, their JSON and text
 //	pvalue.go       p-values of families of statistics
 //	regression.go   posterior predictive checks of one response
+//	categories.go   those of categories without an order
 //	fitted.go       fitted rows and histograms, for pictures
 //	graph.go        posterior predictive checks of every column of a table
 //	statistics.go   the statistics of residuals

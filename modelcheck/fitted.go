@@ -27,6 +27,8 @@ type FittedRow struct {
 // PredictiveBin is one bin of a histogram of the response: how many rows are in it, and how many
 // would be in tables drawn anew from the posterior.
 type PredictiveBin struct {
+	// Category is the one that the bin is of, if the response has categories without an order.
+	Category string  `json:"category,omitempty"`
 	From     float64 `json:"from"`
 	To       float64 `json:"to"`
 	Observed float64 `json:"observed"`
@@ -77,16 +79,10 @@ func binEdges(kind Kind, y []float64) (edges []float64) {
 	}
 	low, high := slices.Min(y), slices.Max(y)
 	if kind == Category {
-		for at := low; at <= high+1; at++ {
-			edges = append(edges, at-0.5)
-		}
-		return edges
+		return wholeNumbers(low, high)
 	}
 	if kind == Count && high-low < mostCounts {
-		for at := math.Max(0, low-2); at <= high+3; at++ {
-			edges = append(edges, at-0.5)
-		}
-		return edges
+		return wholeNumbers(math.Max(0, low-2), high+2)
 	}
 	if low == high {
 		return nil
@@ -98,6 +94,14 @@ func binEdges(kind Kind, y []float64) (edges []float64) {
 	bins := min(mostBins, max(5, int(2*math.Sqrt(float64(len(y))))))
 	for k := range bins + 1 {
 		edges = append(edges, low-margin+(high-low+2*margin)*float64(k)/float64(bins))
+	}
+	return edges
+}
+
+// wholeNumbers are the edges of the bins of these numbers.
+func wholeNumbers(low, high float64) (edges []float64) {
+	for at := low; at <= high+1; at++ {
+		edges = append(edges, at-0.5)
 	}
 	return edges
 }
@@ -146,7 +150,7 @@ func (f *fitting) predictive() (list []PredictiveBin) {
 		values := f.counts[b]
 		slices.Sort(values)
 		q := func(p float64) float64 { return stat.Quantile(p, stat.Empirical, values, nil) }
-		list = append(list, PredictiveBin{f.edges[b], f.edges[b+1], observed, q(0.025), q(0.5), q(0.975)})
+		list = append(list, PredictiveBin{From: f.edges[b], To: f.edges[b+1], Observed: observed, Q025: q(0.025), Median: q(0.5), Q975: q(0.975)})
 	}
 	return list
 }

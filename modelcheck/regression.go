@@ -44,13 +44,18 @@ type RegressionInput struct {
 	Kind       Kind
 	Response   Column
 	Predictors []Column
+	// Unordered are the names of the categories 0, 1, … of a Category response where these have no
+	// order: each is then checked by itself. nil: they have one, or are none.
+	Unordered []string
 	// Rows name the rows.
 	Rows RowNames
 	// Checked lists the rows whose residuals are checked, increasing; nil: all. See [CheckedRows].
 	Checked []int
 	// Draws is the number of posterior draws, at least [MinDraws], and Draw writes those of draw d:
 	// the mean and the standard deviation (up to a constant factor) of the response of each row
-	// given the parameters, and a response replicated from them. All have one entry a checked row.
+	// given the parameters, and a response replicated from them. All have one entry a checked row;
+	// mean and sd of Unordered categories have one for each category and row, those of a category
+	// together, of a response that is 1 in the rows of the category.
 	Draws int
 	Draw  func(d int, mean, sd, replicate []float64)
 	// Remedies are the caller's.
@@ -128,6 +133,12 @@ func Regression(ctx context.Context, in RegressionInput) (Report, error) {
 		findings = append(findings, copied)
 	}
 	y := checked([]Column{in.Response}, in.Checked)[0].Values
+	if in.Unordered != nil {
+		found, counted, err := in.unordered(ctx, y)
+		report := newReport(append(findings, found...))
+		report.Predictive = counted
+		return report, err
+	}
 	r := response{name: in.Response.Name, noun: "response", y: y, kind: in.Kind, at: rows, rows: in.Checked}
 	checks := newChecks([]*response{&r}, in.Predictors, in.Draws, in.Remedies)
 	checks.addCopies(in.Predictors)
@@ -144,7 +155,7 @@ func Regression(ctx context.Context, in RegressionInput) (Report, error) {
 	}
 	findings = append(findings, checks.findings()...)
 	if in.Kind == Binary {
-		findings = append(findings, separation(in.Response.Name, y, fitted)...)
+		findings = append(findings, separation(&r, fitted)...)
 	}
 	report := newReport(findings)
 	report.Predictive = kept.predictive()
@@ -165,6 +176,10 @@ type response struct {
 	kind Kind
 	at   RowNames
 	rows []int // of the table, that y holds; nil: all
+	// category is the one that y is 1 of, where order [n] has the numbers of categories without an
+	// order; nil: y is the response itself.
+	category int
+	order    []float64
 	// residual is the posterior mean of the centred residual of each row.
 	residual []float64
 }

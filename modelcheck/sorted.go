@@ -13,14 +13,18 @@ const leastChance = 1e-4
 // neighbouring rows with the same values of columns, as where counts of yes and no were written as
 // a row each. The order of the rows then says nothing of dependence.
 func sorted(r *response, columns []Column) bool {
-	if inOrder(r.y, nil) {
+	y := r.y
+	if r.order != nil {
+		y = r.order
+	}
+	if inOrder(y, nil) {
 		return true
 	}
 	if len(columns) == 0 {
 		return false
 	}
 	keys, _ := rowKeys(checked(columns, r.rows))
-	return inOrder(r.y, keys) && logChanceOfOrder(r.y, keys) < math.Log(leastChance)
+	return inOrder(y, keys) && logChanceOfOrder(y, keys) < math.Log(leastChance)
 }
 
 // inOrder reports whether the values never fall, or never rise, in each run of neighbours with the

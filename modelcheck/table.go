@@ -157,10 +157,10 @@ const (
 )
 
 // separation finds fitted probabilities that order all zeros below all ones.
-func separation(name string, response, fitted []float64) []Finding {
+func separation(r *response, fitted []float64) []Finding {
 	highest, lowest := math.Inf(-1), math.Inf(1)
 	ones := 0
-	for i, y := range response {
+	for i, y := range r.y {
 		if y == 0 {
 			highest = max(highest, fitted[i])
 		} else {
@@ -175,8 +175,11 @@ func separation(name string, response, fitted []float64) []Finding {
 	}
 	f := Finding{
 		What:  "separation: a linear combination of the predictors separates all zeros from all ones, so that the sizes of the coefficients come from the prior",
-		Where: "response " + name, Statistic: lowest - highest, P: math.NaN(),
+		Where: r.place(), Statistic: lowest - highest, P: math.NaN(),
 		Advice: "check for a predictor that was measured after the response; report probabilities, not coefficients",
+	}
+	if r.order != nil {
+		f.What = "separation: a linear combination of the predictors separates the rows of the category from all others, so that the sizes of its coefficients come from the prior"
 	}
 	if n >= separationRows && rarer >= separationRarer {
 		f.Verdict = Questionable

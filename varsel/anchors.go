@@ -40,8 +40,8 @@ const (
 // enough for one each.
 func (t *Target) needsAnchors() bool {
 	count, ok := space.Count(t.space)
-	rows, dim := t.x.Dims()
-	if !ok || !anchorable(count, rows, dim, t.outliers != nil) {
+	rows, _ := t.x.Dims()
+	if !ok || !anchorable(count, rows*t.planes(), t.dim, t.outliers != nil) {
 		return false
 	}
 	return t.scale >= 0 || t.kind.Link() != likelihood.IdentityLink || t.outliers != nil

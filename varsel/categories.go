@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/likelihood"
 )
@@ -15,12 +14,18 @@ import (
 // column together, and then the parameters:
 //
 //	θ_{jM+m}: column j, predictor m;   θ_{DM+k}: parameter k.
+//
+// Ordered categories have one predictor, and cut points as parameters. Categories without an order
+// have K−1 predictors and no parameters: θ are coordinates of scores that treat all categories
+// alike, and on the scale of the table stand the log odds of each category against the first.
 
 // validateCategories reports options that do not suit a response of categories, or suit only that.
 func (opt DesignOptions) validateCategories() error {
 	switch kind := opt.Likelihood; {
 	case !kind.HasCategories() && opt.Levels != nil:
-		return fmt.Errorf("levels of the response are for %s and %s; this likelihood is %s", likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind, kind)
+		return fmt.Errorf("levels of the response are for %s, %s and %s; this likelihood is %s", likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind, likelihood.CategoricalKind, kind)
+	case kind == likelihood.CategoricalKind && opt.Offset != "":
+		return fmt.Errorf("offset %q: the %s likelihood has a linear predictor for each category but one, and an offset belongs to none of them", opt.Offset, kind)
 	case kind.Ordered() && opt.NoIntercept:
 		return fmt.Errorf("the %s likelihood has cut points in place of an intercept: there is none to leave out", kind)
 	}
@@ -47,26 +52,39 @@ func (t *Target) parameters() (list []int) {
 	return list
 }
 
-// useCategories makes the target one of a response of categories: x gets a column [M·n] for each
-// coordinate, zero where the predictor is another one.
+// useCategories makes the target one of a response of categories. The columns of x are those of the
+// design, which all predictors share, and a column of zeros for each parameter.
 func (t *Target) useCategories(design *Design) {
 	c := likelihood.NewCategories(design.Likelihood, len(design.Levels))
 	t.responses = responses{categories: c, y: design.Y}
-	m, n, dim := c.Predictors(), design.Rows(), design.Dim()
 	mean, sd := t.mean, t.sd
 	t.mean, t.sd = nil, nil
-	t.x = mat.NewDense(m*n, dim*m+c.Parameters(), nil)
-	for j := range dim {
-		for plane := range m {
-			for i := range n {
-				t.x.Set(plane*n+i, j*m+plane, design.X.At(i, j))
-			}
+	for j := range mean {
+		for range c.Predictors() {
 			t.mean, t.sd = append(t.mean, mean[j]), append(t.sd, sd[j])
 		}
 	}
 	for range c.Parameters() {
+		t.x = withZeroColumn(t.x)
 		t.mean, t.sd = append(t.mean, 0), append(t.sd, 1)
 	}
+}
+
+// predictors are the linear predictors of all rows [B, M·n], those of a predictor together, of the
+// coordinates in use [B, D], the others zero. Offsets are not in them.
+func (t *Target) predictors(active *Node) *Node {
+	rows, columns := t.x.Dims()
+	x := constant(active, t.x.RawMatrix().Data, rows, columns)
+	if planes := t.planes(); planes > 1 {
+		return Reshape(Einsum("bdm,nd->bmn", Reshape(active, -1, columns, planes), x), -1, planes*rows)
+	}
+	return Einsum("bd,nd->bn", active, x)
+}
+
+// unordered are the categories without an order; false for other responses.
+func (t *Target) unordered() (c likelihood.UnorderedCategories, ok bool) {
+	c, ok = t.responses.categories.(likelihood.UnorderedCategories)
+	return c, ok
 }
 
 // eachPlane are the coordinates of the coefficients of columns.
@@ -101,9 +119,31 @@ var errCategoryLists = errors.New("a response of categories has no lists of pred
 // planes is that of the target.
 func (p *Problem) planes() int { return p.Target.planes() }
 
-// coefficientNames are those of the coefficients: of the columns of the design, or for a response
-// with several predictors LEVEL:COLUMN.
-func (p *Problem) coefficientNames() []string { return p.Design.Names }
+// coefficientNames are those of the coefficients: of the columns of the design, or for categories
+// without an order LEVEL:COLUMN, of all levels but the first for each column.
+func (p *Problem) coefficientNames() (names []string) {
+	if _, ok := p.Target.unordered(); !ok {
+		return p.Design.Names
+	}
+	for _, column := range p.Design.Names {
+		for _, level := range p.Design.Levels[1:] {
+			names = append(names, freeName(level+":"+column, names))
+		}
+	}
+	return names
+}
+
+// eachColumn maps the coefficients of each column in place, those of all linear predictors at once:
+// move has another slice to write to.
+func (p *Problem) eachColumn(values []float64, move func(from, to []float64)) {
+	planes := p.planes()
+	from := make([]float64, planes)
+	for first := 0; first < len(values); first += planes {
+		own := values[first : first+planes]
+		copy(from, own)
+		move(from, own)
+	}
+}
 
 // extraNames are the names of what a response has beside coefficients: its noise scale or other
 // parameter if that is unknown, or cut points.

@@ -46,15 +46,16 @@ func (p *Problem) fillPriors(r *Result) {
 	if p.Model.Slab != (Slab{}) {
 		return // of one coefficient it depends on the others, and is flat for the rest
 	}
-	column := make(map[string]int, p.Design.Dim())
-	for j, name := range p.Design.Names {
-		column[name] = j
+	column, planes := make(map[string]int, p.Target.dim), p.planes()
+	for at, name := range p.coefficientNames() {
+		column[name] = at / planes
 	}
 	for k := range r.Coefficients {
 		c := &r.Coefficients[k]
 		if j, ok := column[c.Name]; ok && j != p.Design.Scaling.Level {
 			slope := p.Design.Scaling.slope(j)
-			c.Prior = &CoefficientPrior{Mean: Number(slope * p.Target.mean[j]), SD: Number(slope * p.Target.sd[j])}
+			// of categories without an order all log odds have the sd of a coordinate
+			c.Prior = &CoefficientPrior{Mean: Number(slope * p.Target.mean[j*planes]), SD: Number(slope * p.Target.sd[j*planes])}
 		} else if c.Name == p.Design.scaleName() && p.UnknownScale() {
 			at := p.Target.scale
 			c.Prior = &CoefficientPrior{LogNormal: true, Mean: Number(p.Target.mean[at] + math.Log(p.Design.Scaling.YSD)), SD: Number(p.Target.sd[at])}

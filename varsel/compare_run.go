@@ -98,6 +98,9 @@ func differences(a, b *StoredRun) []string {
 	if x.Likelihood == likelihood.StudentKind && y.Likelihood == likelihood.StudentKind {
 		note("degrees of freedom", x.Degrees, y.Degrees)
 	}
+	if x.Likelihood.HasCategories() && y.Likelihood.HasCategories() {
+		note("levels of the response", fmt.Sprint(a.Record.Design.Levels), fmt.Sprint(b.Record.Design.Levels))
+	}
 	note("slab", x.Slab.String(), y.Slab.String())
 	note("slab scale", x.SlabScale, y.SlabScale)
 	note("prior over models", x.Prior.String(), y.Prior.String())

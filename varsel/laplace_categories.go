@@ -21,34 +21,26 @@ func (f *laplaceFit) expandCategories(weighted []float64) {
 	planes, n := len(e.Slope), len(f.target.responses.y)
 	f.given(f.mode).Expand(f.target.responses.y, f.eta, e)
 	for a, column := range f.columns {
-		prior := 1 / (f.sd[a] * f.sd[a])
-		f.step[a] = -prior * (f.mode[a] - f.mean[a])
-		clear(weighted)
-		for m := range planes {
-			own := column[m*n : (m+1)*n]
-			f.step[a] += floats.Dot(own, e.Slope[m])
-			for other := range planes {
-				for i, v := range own {
-					weighted[other*n+i] += v * e.Curvature[m*planes+other][i]
-				}
-			}
+		prior, m := 1/(f.sd[a]*f.sd[a]), f.coordinates[a]%planes
+		f.step[a] = floats.Dot(column, e.Slope[m]) - prior*(f.mode[a]-f.mean[a])
+		for other := range planes {
+			floats.MulTo(weighted[other*n:(other+1)*n], column, e.Curvature[m*planes+other])
 		}
 		for b := range a + 1 {
-			f.factor[a*k+b] = floats.Dot(weighted, f.columns[b])
+			f.factor[a*k+b] = floats.Dot(f.plane(b, weighted), f.columns[b])
 		}
 		f.factor[a*k+a] += prior
 	}
 	parameters := k - coefficients
+	if parameters == 0 {
+		return
+	}
 	for p := range parameters {
 		at := coefficients + p
 		prior := 1 / (f.sd[at] * f.sd[at])
 		f.step[at] = e.Gradient[p] - prior*(f.mode[at]-f.mean[at])
 		for a, column := range f.columns {
-			sum := 0.0
-			for m := range planes {
-				sum += floats.Dot(column[m*n:(m+1)*n], e.Cross[m*parameters+p])
-			}
-			f.factor[at*k+a] = sum
+			f.factor[at*k+a] = floats.Dot(column, e.Cross[f.coordinates[a]%planes*parameters+p])
 		}
 	}
 	f.fillParameters(e.Information)

@@ -100,8 +100,15 @@ func (f *laplaceFit) predict(theta []float64) {
 		clear(f.eta)
 	}
 	for j, column := range f.columns {
-		floats.AddScaled(f.eta, theta[j], column)
+		floats.AddScaled(f.plane(j, f.eta), theta[j], column)
 	}
+}
+
+// plane is what values of all rows and linear predictors have of the predictor that coefficient j
+// belongs to.
+func (f *laplaceFit) plane(j int, values []float64) []float64 {
+	n, m := len(f.target.responses.y), f.coordinates[j]%f.target.planes()
+	return values[m*n : (m+1)*n]
 }
 
 // scaled reports whether the response has another parameter, whose logarithm is the last

@@ -3,6 +3,7 @@ package varsel
 import (
 	gocontext "context"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,10 +48,19 @@ func (p *Problem) checkModel(ctx gocontext.Context, draws *Draws, seed uint64) (
 		}
 	}
 	random := stream.Rand(seed, "model check")
+	if _, ok := p.Target.unordered(); ok {
+		in.Unordered = design.Levels
+	}
+	eta := make([]float64, p.planes()*len(rows))
 	in.Draw = func(d int, mean, sd, replicate []float64) {
 		// evenly spaced draws; few of them are used several times
 		at := d * len(draws.Codes) / in.Draws
 		values := draws.Values.RawRowView(at)
+		if in.Unordered != nil {
+			p.linearPredictor(draws.Codes[at], values, rows, eta)
+			p.drawCategories(eta, mean, sd, replicate, random)
+			return
+		}
 		response, scale := p.responseGiven(values), p.linearPredictor(draws.Codes[at], values, rows, mean)
 		for k, eta := range mean {
 			replicate[k] = response.Draw(eta, scale, random)
@@ -61,13 +71,14 @@ func (p *Problem) checkModel(ctx gocontext.Context, draws *Draws, seed uint64) (
 	return &report, err
 }
 
-// linearPredictor writes η of the rows for a draw on the scale of the table, and returns the noise
-// scale.
+// linearPredictor writes η of the rows for a draw on the scale of the table, those of a predictor
+// together where rows have several, and returns the noise scale.
 func (p *Problem) linearPredictor(code []int32, values []float64, rows []int, eta []float64) (scale float64) {
-	design := p.Design
+	design, planes := p.Design, p.planes()
 	scale = p.knownScale()
 	clear(eta)
-	p.visit(code, values, func(column int, value float64) {
+	p.visit(code, values, func(at int, value float64) {
+		column, first := at/planes, at%planes*len(rows)
 		if column >= design.Dim() {
 			if p.UnknownScale() {
 				scale = value
@@ -76,7 +87,7 @@ func (p *Problem) linearPredictor(code []int32, values []float64, rows []int, et
 		}
 		slope, shift := value*design.Scaling.SD[column], value*design.Scaling.Mean[column]
 		for k, i := range rows {
-			eta[k] += shift + slope*design.X.At(i, column)
+			eta[first+k] += shift + slope*design.X.At(i, column)
 		}
 	})
 	if design.Offset != nil {
@@ -85,6 +96,29 @@ func (p *Problem) linearPredictor(code []int32, values []float64, rows []int, et
 		}
 	}
 	return scale
+}
+
+// drawCategories writes the probabilities of categories without an order and the standard
+// deviations of their indicators, [K·n] both, and draws a category for each of n rows, whose log
+// odds are eta.
+func (p *Problem) drawCategories(eta, mean, sd, replicate []float64, random *rand.Rand) {
+	levels, n := len(p.Design.Levels), len(replicate)
+	given, own, shares := likelihood.AgainstFirst(levels), make([]float64, levels-1), make([]float64, levels)
+	for i := range n {
+		for m := range own {
+			own[m] = eta[m*n+i]
+		}
+		given.Probabilities(own, shares)
+		u := random.Float64()
+		replicate[i] = float64(levels - 1)
+		for k, share := range shares {
+			mean[k*n+i], sd[k*n+i] = share, math.Sqrt(share*(1-share))
+			if u >= 0 && u < share {
+				replicate[i] = float64(k)
+			}
+			u -= share
+		}
+	}
 }
 
 // knownScale is the noise scale that is not inferred, in the units of the response; 1 where there
@@ -156,7 +190,7 @@ func (p *Problem) remedies() modelcheck.Remedies {
 		Overdispersion: "--likelihood negbinomial, zero-inflated-poisson or hurdle-poisson",
 		Counts:         "--likelihood poisson",
 		TwoValues:      "--likelihood logistic",
-		Categories:     "--likelihood cumulative-logit",
+		Categories:     "--likelihood cumulative-logit or categorical",
 		Curvature:      "a transform of the column, its square as another column, or --interactions",
 		Dependence:     "vti hbm with a grouping of the rows, or a predictor for time or place",
 	}

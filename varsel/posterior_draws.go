@@ -61,6 +61,9 @@ func (p *Problem) toOriginal(codes [][]int32, theta *mat.Dense) *Draws {
 	for i := range codes {
 		row := draws.Values.RawRowView(i)
 		p.eachPlane(row, theta.RawRowView(i), p.Design.Scaling.ToOriginal)
+		if c, ok := p.Target.unordered(); ok {
+			p.eachColumn(row, c.LogOdds)
+		}
 		switch {
 		case p.Design.Likelihood.Ordered():
 			copy(row[dim:], p.cuts(theta.RawRowView(i)[dim:], row[:dim]))
@@ -78,6 +81,10 @@ func (p *Problem) fromOriginal(code []int32, values, theta []float64) []int32 {
 		return p.Slots.fromOriginal(p.Design, code, values, theta)
 	}
 	dim := p.Design.Dim() * p.planes()
+	if c, ok := p.Target.unordered(); ok {
+		values = slices.Clone(values)
+		p.eachColumn(values, c.Coordinates)
+	}
 	p.eachPlane(theta, values, p.Design.Scaling.FromOriginal)
 	switch {
 	case p.Design.Likelihood.Ordered():

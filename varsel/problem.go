@@ -155,8 +155,12 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	}
 	t.dim = len(t.mean)
 	always = append(always, t.parameters()...)
-	for j := range t.mean {
-		t.columns = append(t.columns, mat.Col(nil, j, t.x))
+	var column []float64
+	for j, planes := 0, t.planes(); j < t.dim; j++ {
+		if j%planes == 0 {
+			column = mat.Col(nil, j/planes, t.x)
+		}
+		t.columns = append(t.columns, column)
 	}
 	var err error
 	if t.space, err = space.NewSubsets(t.dim, always, groups); err != nil {
@@ -250,6 +254,10 @@ func (p *Problem) Priors() []string {
 		}
 		return append(lines, p.modelsText())
 	}
+	_, unordered := p.Target.unordered()
+	if unordered {
+		scaled += " on the log odds of any two categories"
+	}
 	lines := []string{
 		"likelihood: " + p.likelihoodText(),
 		fmt.Sprintf("slab: %s ~ N(0, %.4g²)", scaled, p.Model.SlabScale*unit),
@@ -261,6 +269,8 @@ func (p *Problem) Priors() []string {
 		where := ""
 		if p.Design.Likelihood.Continuous() || unit != 1 {
 			where = " (mean and 10 times the sd of the response)"
+		} else if unordered {
+			where = ", for the log odds of any two categories"
 		}
 		lines = append(lines, fmt.Sprintf("intercept, at the mean of the predictors: ~ N(%.4g, %.4g²)%s",
 			p.Target.mean[j]*unit+p.Design.Scaling.YMean, p.Target.sd[j]*unit, where))
@@ -313,11 +323,11 @@ func (p *Problem) likelihoodText() string {
 		return fmt.Sprintf("%s, log %s ~ N(0, %g²)", p.Model.Likelihood, name, p.Model.Likelihood.ScaleSD())
 	}
 	if p.Model.Likelihood.HasCategories() {
-		separator := ", "
-		if p.Model.Likelihood.Ordered() {
-			separator = " < "
+		separator, meaning := " < ", ""
+		if _, ok := p.Target.unordered(); ok {
+			separator, meaning = ", ", ": coefficients are those of the log odds of a category against "+p.Design.Levels[0]
 		}
-		return fmt.Sprintf("%s of %d categories, %s", p.Model.Likelihood, len(p.Design.Levels), strings.Join(p.Design.Levels, separator))
+		return fmt.Sprintf("%s of %d categories, %s%s", p.Model.Likelihood, len(p.Design.Levels), strings.Join(p.Design.Levels, separator), meaning)
 	}
 	return p.Model.Likelihood.String()
 }

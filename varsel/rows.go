@@ -37,7 +37,9 @@ func (r *StoredRun) rows(fresh *table.Table, trials bool) (*predict.Rows, error)
 	kind := problem.Model.Likelihood
 	rows := &predict.Rows{Survival: kind.Survival(), Discrete: kind.Discrete(), Chain: stored.Chain}
 	if kind.HasCategories() {
-		rows.Categories = problem.Design.Levels
+		if rows.Categories = problem.Design.Levels; !kind.Ordered() {
+			rows.Unordered = likelihood.AgainstFirst(len(rows.Categories))
+		}
 	} else {
 		rows.Response, rows.Labels = likelihood.New(kind, problem.Model.shape()), problem.Design.Levels
 	}
@@ -59,14 +61,15 @@ const wellCovered = 0.999
 // fillTerms puts the draws of coefficients beside their columns, in the units of the table.
 func (p *Problem) fillTerms(rows *predict.Rows, stored *draws.Draws, columns [][]float64) {
 	rows.Scale = make([]float64, stored.Len())
-	coefficients := make([][]float64, p.Design.Dim())
+	names, planes := p.coefficientNames(), p.planes()
+	coefficients := make([][]float64, len(names))
 	for s := range stored.Len() {
 		rows.Scale[s] = p.knownScale()
-		if rows.Categories != nil {
+		if rows.Categories != nil && rows.Unordered == nil {
 			rows.Given = append(rows.Given, p.responseGiven(stored.Values(s)))
 		}
 		p.visit(stored.Code(s), stored.Values(s), func(column int, value float64) {
-			if column >= p.Design.Dim() {
+			if column >= len(names) {
 				if p.UnknownScale() {
 					rows.Scale[s] = value
 				}
@@ -78,9 +81,9 @@ func (p *Problem) fillTerms(rows *predict.Rows, stored *draws.Draws, columns [][
 			coefficients[column][s] = value
 		})
 	}
-	for j, values := range coefficients {
+	for at, values := range coefficients {
 		if values != nil {
-			rows.Terms = append(rows.Terms, predict.Term{Name: p.Design.Names[j], X: columns[j], Draws: [][]float64{values}})
+			rows.Terms = append(rows.Terms, predict.Term{Name: names[at], Plane: at % planes, X: columns[at/planes], Draws: [][]float64{values}})
 		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 type Target struct {
 	design    *Design
 	space     *space.Subsets
-	x         *mat.Dense  // [n, D]; the column of log σ is zero
+	x         *mat.Dense  // [n, D], D/M where rows have M predictors; the column of log σ is zero
 	columns   [][]float64 // [D][n] of x
 	offset    []float64   // [n] or nil
 	kind      likelihood.Kind
@@ -62,10 +62,9 @@ func (t *Target) LogPrior(codes *Node) *Node {
 // LogJoint is log p(y, θ | m). codes [B,S], mask [B,D], theta [B,D] -> [B]
 func (t *Target) LogJoint(_, mask, theta *Node) *Node {
 	active := Where(mask, theta, ZerosLike(theta))
-	rows, dim := t.x.Dims()
-	eta := Einsum("bd,nd->bn", active, constant(theta, t.x.RawMatrix().Data, rows, dim))
+	eta := t.predictors(active)
 	if t.offset != nil {
-		eta = Add(eta, constant(theta, t.offset, 1, rows))
+		eta = Add(eta, constant(theta, t.offset, 1, len(t.offset)))
 	}
 	return Add(t.responses.logDensity(eta, t.parametersOf(active)), logNormalPrior(mask, theta, t.mean, t.sd))
 }

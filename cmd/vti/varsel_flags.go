@@ -41,7 +41,7 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 		flags.Lookup("interactions").NoOptDefVal = varsel.AllInteractions
 		flags.Var(parsed[varsel.Heredity]{&f.model.Heredity, varsel.ParseHeredity}, "heredity", "parents that an interaction needs in the model: strong (both), weak (one) or none")
 		flags.StringVar(&f.design.Trials, "trials", "", "logistic: `column` with the number of trials; the response is then the number of successes")
-		flags.StringSliceVar(&f.design.Levels, "levels", nil, "cumulative-logit, cumulative-probit: `labels` of the response from the lowest to the highest, separated by commas; numbers have an order of their own")
+		flags.StringSliceVar(&f.design.Levels, "levels", nil, "cumulative-logit, cumulative-probit: `labels` of the response from the lowest to the highest, separated by commas; numbers have an order of their own. categorical: labels or numbers, of which coefficients compare the others with the first")
 		flags.StringVar(&f.design.Censored, "censored", "", "exponential, weibull: `column` that is 1 where the time is censored (the response is a lower bound), else 0")
 		flags.StringVar(&f.design.Offset, "offset", "", "`column` added to the linear predictor with coefficient 1, such as log exposure")
 		flags.BoolVar(&f.design.NoIntercept, "no-intercept", false, "leave out the intercept, for tables that have a column of ones (--always x0)")
@@ -50,7 +50,7 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 		flags.BoolVar(&f.design.DropDegenerate, "drop-degenerate", false, "leave out constant and duplicated predictors instead of refusing them")
 	})
 	flagGroup(cmd, "Likelihood and priors", func() {
-		flags.VarP(parsed[likelihood.Kind]{&f.model.Likelihood, likelihood.Parse}, "likelihood", "l", "gaussian, robust, student, logistic, poisson, negbinomial, zero-inflated-poisson, hurdle-poisson, gamma, lognormal, beta, exponential, weibull, cumulative-logit or cumulative-probit")
+		flags.VarP(parsed[likelihood.Kind]{&f.model.Likelihood, likelihood.Parse}, "likelihood", "l", "gaussian, robust, student, logistic, poisson, negbinomial, zero-inflated-poisson, hurdle-poisson, gamma, lognormal, beta, exponential, weibull, cumulative-logit, cumulative-probit or categorical")
 		flags.Var(&f.sigma, "sigma", "noise `scale` of gaussian and student, in units of the response, or unknown (default unknown)")
 		flags.Var(&f.sigma1, "sigma1", "robust: noise `scale` of inliers, or unknown: then it is inferred, with sigma2/sigma1 fixed (default 1)")
 		flags.Var(&f.sigma2, "sigma2", "robust: scale of the outliers (default 10)")
@@ -145,7 +145,7 @@ func (f *dataFlags) options(flags *pflag.FlagSet) (varsel.DesignOptions, varsel.
 		return design, model, fmt.Errorf("--trials is for --likelihood logistic; this one is %s", model.Likelihood)
 	}
 	if design.Levels != nil && !model.Likelihood.HasCategories() {
-		return design, model, fmt.Errorf("--levels is for --likelihood %s and %s; this one is %s", likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind, model.Likelihood)
+		return design, model, fmt.Errorf("--levels is for --likelihood %s, %s and %s; this one is %s", likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind, likelihood.CategoricalKind, model.Likelihood)
 	}
 	if design.Censored != "" && !model.Likelihood.Survival() {
 		return design, model, fmt.Errorf("--censored is for --likelihood %s and %s; this one is %s", likelihood.ExponentialKind, likelihood.WeibullKind, model.Likelihood)

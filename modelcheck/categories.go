@@ -1,0 +1,84 @@
+package modelcheck
+
+import (
+	"context"
+	"slices"
+)
+
+// unordered checks a response of categories without an order: each of them as a response of its own
+// that is 1 in the rows of the category, and how many rows each has.
+func (in *RegressionInput) unordered(ctx context.Context, y []float64) (findings []Finding, counted []PredictiveBin, err error) {
+	responses := in.indicators(y)
+	checks := newChecks(responses, in.Predictors, in.Draws, in.Remedies)
+	checks.addCopies(in.Predictors)
+	n := len(y)
+	mean, sd, replicate := make([]float64, len(in.Unordered)*n), make([]float64, len(in.Unordered)*n), make([]float64, n)
+	fitted, kept := make([]float64, len(in.Unordered)*n), newFitting(Category, y, in.Draws)
+	kept.edges, kept.counts = wholeNumbers(0, float64(len(in.Unordered)-1)), make([][]float64, len(in.Unordered))
+	err = checks.run(ctx, in.Draws, func(d, j int, ownMean, ownSD, own []float64) {
+		if j == 0 {
+			in.Draw(d, mean, sd, replicate)
+			for i, p := range mean {
+				fitted[i] += p / float64(in.Draws)
+			}
+			kept.add(mean[:n], replicate)
+		}
+		k := responses[j].category
+		copy(ownMean, mean[k*n:(k+1)*n])
+		copy(ownSD, sd[k*n:(k+1)*n])
+		for i, v := range replicate {
+			own[i] = indicator(v, k)
+		}
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	findings = checks.findings()
+	for _, r := range responses {
+		findings = append(findings, separation(r, fitted[r.category*n:(r.category+1)*n])...)
+	}
+	counted = kept.predictive()
+	for k := range counted {
+		counted[k].Category = in.Unordered[k]
+	}
+	return findings, counted, nil
+}
+
+// indicators are the responses of the categories; of two categories one says all.
+func (in *RegressionInput) indicators(y []float64) (list []*response) {
+	order := byAppearance(y)
+	for k, name := range in.Unordered {
+		if k == 0 && len(in.Unordered) == 2 {
+			continue
+		}
+		r := &response{name: in.Response.Name + " = " + name, noun: "response", y: make([]float64, len(y)), kind: Binary, at: in.Rows, rows: in.Checked, category: k, order: order}
+		for i, v := range y {
+			r.y[i] = indicator(v, k)
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// indicator is 1 where a response is category k.
+func indicator(y float64, k int) float64 {
+	if y == float64(k) {
+		return 1
+	}
+	return 0
+}
+
+// byAppearance numbers categories in the order in which they appear: rows that stand together by
+// category are then in order.
+func byAppearance(y []float64) []float64 {
+	var seen []float64
+	order := make([]float64, len(y))
+	for i, v := range y {
+		at := slices.Index(seen, v)
+		if at < 0 {
+			at, seen = len(seen), append(seen, v)
+		}
+		order[i] = float64(at)
+	}
+	return order
+}
