@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/transdim/vti/gpu"
@@ -71,8 +72,8 @@ func (v Varsel) Replicate(ctx context.Context, seed uint64, dir string) (*Replic
 	return nil, fmt.Errorf("of %d responses drawn from the priors none was accepted", mostDrawn)
 }
 
-// drawnTruth is what a table was drawn from, in its units: coefficients by the names of columns, 0
-// where they are out, and sigma.
+// drawnTruth is what a table was drawn from, in its units: coefficients by their names, 0 where they
+// are out, and sigma.
 type drawnTruth struct {
 	in           map[string]bool // predictors
 	coefficients map[string]float64
@@ -88,10 +89,14 @@ func (v Varsel) draw(random *rand.Rand) (*problem, *drawnTruth, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if v.Record.Model.Likelihood.HasCategories() {
-		return nil, nil, fmt.Errorf("calibrate: responses of categories are not drawn yet; got %s", v.Record.Model.Likelihood)
+	kind := v.Record.Model.Likelihood
+	if kind.Ordered() {
+		return nil, nil, fmt.Errorf("calibrate: responses of ordered categories are not drawn yet; got %s", kind)
 	}
 	p := &problem{record: v.Record}
+	if kind.HasCategories() {
+		p.record.Design.Levels = drawnLevels
+	}
 	p.record.Model.ResponseMean, p.record.Model.ResponseSD = 0, 1
 	target := p.record.Design.Target
 	// The design does not depend on the response: it is made with any that is valid.
@@ -119,34 +124,43 @@ func (v Varsel) draw(random *rand.Rand) (*problem, *drawnTruth, error) {
 	model := full.Model // with its defaults
 	truth := &drawnTruth{in: map[string]bool{}, coefficients: map[string]float64{}}
 	eta := make([]float64, design.Rows())
-	use := func(j int, theta float64) {
+	use := func(j int, sd float64) {
+		theta := sd * random.NormFloat64()
 		truth.coefficients[design.Names[j]] = theta / design.Scaling.SD[j]
 		for i := range eta {
 			eta[i] += theta * design.X.At(i, j)
 		}
 	}
+	scores := newDrawnScores(design)
+	if kind.HasCategories() {
+		use = func(j int, sd float64) { scores.use(j, sd, truth, random) }
+	}
 	for _, j := range design.Always {
 		if j == design.Intercept {
-			use(j, interceptSD*random.NormFloat64())
+			use(j, interceptSD)
 		} else {
-			use(j, model.SlabScale*random.NormFloat64())
+			use(j, model.SlabScale)
 		}
 	}
 	for g, in := range model.Prior.Draw(len(design.Predictors), random) {
 		truth.in[design.Predictors[g].Name] = in
 		for _, j := range design.Predictors[g].Coordinates {
 			if in {
-				use(j, model.SlabScale*random.NormFloat64())
+				use(j, model.SlabScale)
 			}
 		}
 	}
-	truth.sigma = drawnScale(model, random)
-	noise := likelihood.New(model.Likelihood, likelihood.Shape{Degrees: model.Degrees, Outlier: model.Outlier, Ratio: model.Sigma2 / model.Sigma1})
 	y := make([]float64, len(eta))
-	for i := range y {
-		y[i] = noise.Draw(eta[i], truth.sigma, random)
-		if model.Likelihood.Link() == likelihood.LogLink && !(y[i] <= mostCounted) || cut(model.Likelihood, y[i]) {
-			return nil, nil, nil
+	if kind.HasCategories() {
+		scores.draw(y, random)
+	} else {
+		truth.sigma = drawnScale(model, random)
+		noise := likelihood.New(kind, likelihood.Shape{Degrees: model.Degrees, Outlier: model.Outlier, Ratio: model.Sigma2 / model.Sigma1})
+		for i := range y {
+			y[i] = noise.Draw(eta[i], truth.sigma, random)
+			if kind.Link() == likelihood.LogLink && !(y[i] <= mostCounted) || cut(kind, y[i]) {
+				return nil, nil, nil
+			}
 		}
 	}
 	written := &varsel.SimulatedData{}
@@ -264,8 +278,12 @@ func judgeVarsel(r *Replicate, truth *drawnTruth, p *varsel.Problem, result *var
 		return nil
 	}
 	coordinates := p.Design.Predictors[g].Coordinates
-	j := coordinates[random.IntN(len(coordinates))]
-	if value, enough := rank(j, truth.coefficients[p.Design.Names[j]], func(code []int32) bool { return code[g] == 1 }); enough {
+	name := p.Design.Names[coordinates[random.IntN(len(coordinates))]]
+	if p.Model.Likelihood.HasCategories() {
+		name = drawnLevels[1+random.IntN(len(drawnLevels)-1)] + ":" + name
+	}
+	at := slices.Index(sample.Coordinates, name)
+	if value, enough := rank(at, truth.coefficients[name], func(code []int32) bool { return code[g] == 1 }); enough {
 		r.Ranks = append(r.Ranks, Rank{"coefficient", value})
 	}
 	return nil

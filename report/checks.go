@@ -21,6 +21,10 @@ func (s *source) checked(response string, check *modelcheck.Report) section {
 	b := model(check)
 	part.Notes = []string{"Model: " + b.Word + ". " + b.Text}
 	part.Tables = findings(check)
+	if check != nil && len(check.Predictive) > 0 && check.Predictive[0].Category != "" {
+		part.Pictures = append(part.Pictures, categoriesPicture(check.Predictive))
+		return part // numbers of categories without an order have no residuals
+	}
 	rows, err := modelcheck.ReadFitted(filepath.Join(s.dir, modelcheck.FittedFile))
 	if err != nil || len(rows) == 0 {
 		return part // runs of older versions, and without draws, have none
@@ -93,6 +97,26 @@ func predictivePicture(response string, list []modelcheck.PredictiveBin) *pictur
 	}
 	p := picture.Bars("predictive", "Posterior predictive check", picture.Column, 190, bars, response, "rows", picture.Entry{Text: "observed", Ink: picture.First}, picture.Entry{Text: "model, 95%", Ink: picture.Second})
 	p.Text = fmt.Sprintf("A histogram of the response with what the model expects. In %d of %d bins the table has more or fewer rows than 95%% of replicated tables.", outside, len(list))
+	return p
+}
+
+// categoriesPicture is how many rows each category has, with what replicated tables have.
+func categoriesPicture(list []modelcheck.PredictiveBin) *picture.Picture {
+	var rows []picture.Row
+	outside := 0
+	for _, b := range list {
+		hint := fmt.Sprintf("%s: %s rows observed, %s expected (95%%: %s to %s)", b.Category, picture.Number(b.Observed), picture.Number(b.Median), picture.Number(b.Q025), picture.Number(b.Q975))
+		rows = append(rows, picture.Row{Label: b.Category, From: math.NaN(), Intervals: []picture.Interval{
+			{Mid: b.Observed, Low: math.NaN(), High: math.NaN(), Ink: picture.First, Hint: hint},
+			{Mid: b.Median, Low: b.Q025, High: b.Q975, Ink: picture.Second, Hint: hint},
+		}})
+		if b.Observed < b.Q025 || b.Observed > b.Q975 {
+			outside++
+		}
+	}
+	p := picture.Rows("predictive", "Posterior predictive check", picture.Column, rows, picture.RowsOptions{Axis: "rows", Reference: math.NaN(),
+		Legend: []picture.Entry{{Text: "observed", Ink: picture.First}, {Text: "model, 95%", Ink: picture.Second}}})
+	p.Text = fmt.Sprintf("The number of rows of each category with what the model expects. %d of %d categories have more or fewer rows than 95%% of replicated tables.", outside, len(list))
 	return p
 }
 

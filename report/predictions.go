@@ -16,6 +16,7 @@ import (
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
 	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/predict"
 	tables "github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel"
@@ -117,7 +118,7 @@ func (s *source) predictions(ctx context.Context, response string) (section, err
 		return part, nil
 	}
 	l, c := found.LOO, found.Calibration
-	part.Pictures = []*picture.Picture{kHatPicture(l), transformsPicture(response, len(l.Rows), c)}
+	part.Pictures = []*picture.Picture{kHatPicture(l), transformsPicture(s.smaller(response), len(l.Rows), c)}
 	text := capital(c.Verdict) + "."
 	for _, i := range c.Intervals {
 		text += fmt.Sprintf(" Intervals of %.0f%% hold %.1f%% of the responses (± %.1f%% if calibrated).", 100*float64(i.Level), 100*float64(i.Share), 100*float64(i.SE))
@@ -155,8 +156,18 @@ func kHatPicture(l *predict.LOO) *picture.Picture {
 	return p
 }
 
+// smaller names the responses that a probability integral transform is the probability of.
+func (s *source) smaller(response string) string {
+	kind, err := likelihood.Parse(cmp.Or(s.value("model.likelihood"), s.value("frame.response"), s.value("frame.likelihood")))
+	if err == nil && kind.HasCategories() {
+		return "an earlier category of " + response
+	}
+	return "a smaller " + response
+}
+
 // transformsPicture is the histogram of probability integral transforms with the uniform one.
-func transformsPicture(response string, rows int, c *predict.Calibration) *picture.Picture {
+// smaller names the responses that these are the probabilities of.
+func transformsPicture(smaller string, rows int, c *predict.Calibration) *picture.Picture {
 	var bars []picture.Bar
 	bins, n := float64(len(c.Histogram)), float64(rows)
 	expected := n / bins
@@ -170,7 +181,7 @@ func transformsPicture(response string, rows int, c *predict.Calibration) *pictu
 			outside++
 		}
 	}
-	p := picture.Bars("pit", "Calibration of predictions", picture.Column, 190, bars, "predicted probability of a smaller "+response, "rows",
+	p := picture.Bars("pit", "Calibration of predictions", picture.Column, 190, bars, "predicted probability of "+smaller, "rows",
 		picture.Entry{Text: "observed", Ink: picture.First}, picture.Entry{Text: "if calibrated, 95%", Ink: picture.Second})
 	p.Text = fmt.Sprintf("A histogram of the probability integral transforms of the responses, flat where predictions are as sure as they should be. %d of %d bins %s outside the 95%% intervals of calibrated predictions; Kolmogorov's test has p = %s.", outside, len(bars), english.Form(outside, "lies", "lie"), picture.Probability(float64(c.P)))
 	return p
@@ -180,7 +191,7 @@ func transformsPicture(response string, rows int, c *predict.Calibration) *pictu
 func hardestRows(l *predict.LOO) table {
 	rows := slices.Clone(l.Rows)
 	slices.SortStableFunc(rows, func(a, b predict.LOORow) int { return cmp.Compare(a.ELPD, b.ELPD) })
-	t := table{Caption: "Rows that are predicted worst", Columns: []column{{"row", true}, {"log predictive density", true}, {"Pareto k̂", true}, {"predicted", true}, {"probability of a smaller response", true}}}
+	t := table{Caption: "Rows that are predicted worst", Columns: []column{{"row", true}, {"log predictive density", true}, {"Pareto k̂", true}, {"predicted", true}, {"probability of a smaller response, or an earlier category", true}}}
 	for _, r := range rows[:min(len(rows), looWorstRows)] {
 		t.Rows = append(t.Rows, []cell{{fmt.Sprint(r.Row), fmt.Sprint(r.Row)}, value(float64(r.ELPD)), value(float64(r.KHat)), value(float64(r.Mean)), share(float64(r.PIT))})
 	}

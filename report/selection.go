@@ -172,7 +172,7 @@ func (v *selection) modelSentence() string {
 func (v *selection) effectSentence() []string {
 	best, size, matters := -1, 0.0, false
 	for k, c := range v.result.Coefficients {
-		predictor := v.predictorOf(c.Name)
+		predictor := v.predictorOf(c)
 		if predictor < 0 || v.probability(predictor) < probable {
 			continue
 		}
@@ -202,6 +202,8 @@ func (v *selection) effectSentence() []string {
 		what = "odds of " + v.target
 	case "poisson":
 		what = "counts of " + v.target
+	case "categorical":
+		what = "odds of that category of " + v.target + " against the first"
 	}
 	return []string{fmt.Sprintf("The clearest effect is that of %s: with the others equal, higher values go with %s %s (coefficient %s, 95%% interval %s to %s, if it is in the model).",
 		c.Name, direction, what, picture.Number(float64(c.MeanGivenIn)), picture.Number(float64(c.Q025GivenIn)), picture.Number(float64(c.Q975GivenIn)))}
@@ -233,9 +235,11 @@ func (v *selection) memberNames(code string) (names []string) {
 	return names
 }
 
-// predictorOf is the predictor that a coefficient belongs to, −1 for none: the one of its name, or
-// the longest one that it is a level of.
-func (v *selection) predictorOf(coefficient string) int {
+// predictorOf is the predictor that a coefficient belongs to, −1 for none: the one that the result
+// names, or in a result of an earlier version the one of its name, or the longest one that it is a
+// level of.
+func (v *selection) predictorOf(c varsel.Coefficient) int {
+	coefficient := cmp.Or(c.Predictor, c.Name)
 	if k, ok := v.places[coefficient]; ok {
 		return k
 	}

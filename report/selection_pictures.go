@@ -155,11 +155,11 @@ func (v *selection) models() section {
 // coefficients is the section of coefficients: densities with what is at zero.
 func (v *selection) coefficients() section {
 	part := section{ID: "coefficients", Title: "How large the effects are",
-		Lead: fmt.Sprintf("On the scale of the table: how much %s changes with one more unit of the predictor (on the scale of the link for counts and yes/no). The vertical line is the probability that the predictor is out, so that its coefficient is zero; the curve is the posterior if it is in, as high as that is probable; the dashed curve is the prior.", v.target)}
+		Lead: fmt.Sprintf("On the scale of the table: how much %s changes with one more unit of the predictor (on the scale of the link for counts and yes/no; of categories without an order the log odds of the one that is named against the first). The vertical line is the probability that the predictor is out, so that its coefficient is zero; the curve is the posterior if it is in, as high as that is probable; the dashed curve is the prior.", v.target)}
 	shown := 0
 	for _, k := range v.coefficientOrder() {
 		c := v.result.Coefficients[k]
-		predictor := v.predictorOf(c.Name)
+		predictor := v.predictorOf(c)
 		if predictor < 0 || shown == mostDensities || v.draws == nil {
 			continue
 		}
@@ -173,7 +173,7 @@ func (v *selection) coefficients() section {
 	for _, k := range v.coefficientOrder() {
 		c := v.result.Coefficients[k]
 		p := cell{Text: "always", Sort: "2"}
-		if predictor := v.predictorOf(c.Name); predictor >= 0 {
+		if predictor := v.predictorOf(c); predictor >= 0 {
 			p = share(v.probability(predictor))
 		}
 		t.Rows = append(t.Rows, []cell{words(c.Name), p, value(float64(c.Mean)), value(float64(c.SD)), value(float64(c.MeanGivenIn)), value(float64(c.SDGivenIn)), words(interval(float64(c.Q025GivenIn), float64(c.Q975GivenIn)))})
@@ -186,7 +186,7 @@ func (v *selection) coefficients() section {
 func (v *selection) coefficientOrder() (order []int) {
 	of := make([][]int, len(v.result.Data.Predictors))
 	for k, c := range v.result.Coefficients {
-		if predictor := v.predictorOf(c.Name); predictor >= 0 {
+		if predictor := v.predictorOf(c); predictor >= 0 {
 			of[predictor] = append(of[predictor], k)
 		} else {
 			order = append(order, k)

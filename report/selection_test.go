@@ -17,7 +17,7 @@ func TestCoefficientOrder(t *testing.T) {
 	}
 	of := map[string]int{"(intercept)": -1, "a=x": 0, "a=b": 1, "a=b=c": 1, "c": 2, "cc": -1, "a=y=z": 0}
 	for _, name := range []string{"(intercept)", "a=x", "a=b", "a=b=c", "c", "cc", "a=y=z"} {
-		require.Equal(t, of[name], v.predictorOf(name), name)
+		require.Equal(t, of[name], v.predictorOf(varsel.Coefficient{Name: name}), name)
 		v.result.Coefficients = append(v.result.Coefficients, varsel.Coefficient{Name: name})
 	}
 	require.Equal(t, []int{0, 5, 4, 2, 3, 1, 6}, v.coefficientOrder())

@@ -136,6 +136,9 @@ type Effect struct {
 	// Size is the coefficient; in a PaperDesign that of the first half of the rows, a third of that
 	// of the second.
 	Size float64 `json:"size"`
+	// Category is the one whose log odds against all others the predictor changes, if the response
+	// has categories without an order; nil for other responses.
+	Category *int `json:"category,omitempty"`
 }
 
 // SimulatedData is a simulated data set with its truth.
@@ -204,7 +207,13 @@ func (d *SimulatedData) simulateAR1(s Simulation, random *rand.Rand) {
 	}
 	slices.Sort(places)
 	for _, place := range places {
-		d.Effects = append(d.Effects, Effect{d.Names[place], sizes[place]})
+		d.Effects = append(d.Effects, Effect{Name: d.Names[place], Size: sizes[place]})
+	}
+	if s.Likelihood == likelihood.CategoricalKind {
+		d.add("y", d.categories(s.Rows, random))
+		return
+	}
+	for _, place := range places {
 		for i, x := range d.Columns[place] {
 			y[i] += sizes[place] * x
 		}
@@ -218,8 +227,34 @@ func (d *SimulatedData) simulateAR1(s Simulation, random *rand.Rand) {
 	d.add("y", y)
 }
 
-// simulatedCategories is the number of categories of an ordered response.
+// simulatedCategories is the number of categories of a response that has them.
 const simulatedCategories = 4
+
+// categories draws categories without an order. Each predictor with an effect changes the log odds
+// of one of them against all others, of one category after the other.
+func (d *SimulatedData) categories(rows int, random *rand.Rand) []float64 {
+	scores := make([][]float64, simulatedCategories)
+	for k := range scores {
+		scores[k] = make([]float64, rows)
+	}
+	for e := range d.Effects {
+		effect, category := &d.Effects[e], e%simulatedCategories
+		effect.Category = &category
+		for i, x := range d.Columns[slices.Index(d.Names, effect.Name)] {
+			scores[category][i] += effect.Size * x
+		}
+	}
+	y := make([]float64, rows)
+	for i := range y {
+		best := math.Inf(-1)
+		for k := range scores { // of scores with Gumbel noise the largest has the probabilities of a softmax
+			if value := scores[k][i] - math.Log(random.ExpFloat64()); value > best {
+				best, y[i] = value, float64(k)
+			}
+		}
+	}
+	return y
+}
 
 // response is the distribution of the response of an AR1Design.
 func (s Simulation) response() likelihood.Row {
@@ -260,7 +295,7 @@ func (d *SimulatedData) simulatePaper(s Simulation, random *rand.Rand) {
 	for j, x := range columns {
 		d.add(fmt.Sprintf("x%d", j+1), x)
 		if in[j] {
-			d.Effects = append(d.Effects, Effect{d.Names[j+1], paperEffect})
+			d.Effects = append(d.Effects, Effect{Name: d.Names[j+1], Size: paperEffect})
 		}
 	}
 	y := make([]float64, s.Rows)

@@ -121,7 +121,11 @@ func (a *app) simulate(s varsel.Simulation, out string, asJSON bool) error {
 	}
 	fmt.Fprintf(report, "%s: %s, %s, response y; %s with an effect\n", out, english.Count(len(data.Columns[0]), "row"), english.Count(len(data.Names), "column"), english.Count(len(data.Effects), "predictor"))
 	for _, effect := range data.Effects {
-		fmt.Fprintf(report, "  %-8s %6.3f\n", effect.Name, effect.Size)
+		of := ""
+		if effect.Category != nil {
+			of = fmt.Sprintf("  log odds of category %d", *effect.Category)
+		}
+		fmt.Fprintf(report, "  %-8s %6.3f%s\n", effect.Name, effect.Size, of)
 	}
 	return nil
 }
