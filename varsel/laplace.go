@@ -54,9 +54,14 @@ func (t *Target) proposeParameters(a active, n, dim int, random *rand.Rand) (the
 		return nil, nil, nil, err
 	}
 	theta, logJoint, logProposal = mat.NewDense(max(n, 1), dim, nil), make([]float64, n), make([]float64, n)
-	values := make([]float64, len(a.coordinates))
+	values, draw := make([]float64, len(a.coordinates)), fits.draw
+	if _, ok := t.unordered(); ok {
+		if s, ok := fits[0].split(); ok {
+			draw = s.draw
+		}
+	}
 	for i := range n {
-		logProposal[i] = fits.draw(random, values)
+		logProposal[i] = draw(random, values)
 		logJoint[i] = fits[0].logJoint(values)
 		row := theta.RawRowView(i)
 		for k, j := range a.coordinates {

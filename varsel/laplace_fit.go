@@ -246,14 +246,10 @@ func backSolve(factor, x []float64) {
 
 // draw writes a draw of the coefficients to theta [k] and returns its log density.
 func (f *laplaceFit) draw(random *rand.Rand, theta []float64) (logDensity float64) {
-	var chi float64 // χ² of so many degrees over their number
-	for range laplaceDegrees {
-		x := random.NormFloat64()
-		chi += x * x / laplaceDegrees
-	}
+	root := math.Sqrt(laplaceChi(random))
 	square := 0.0
 	for a := range theta {
-		z := random.NormFloat64() / math.Sqrt(chi)
+		z := random.NormFloat64() / root
 		theta[a] = z
 		square += z * z
 	}
@@ -262,12 +258,24 @@ func (f *laplaceFit) draw(random *rand.Rand, theta []float64) (logDensity float6
 	return f.logDensity(square)
 }
 
+// laplaceChi draws a χ² of laplaceDegrees over their number.
+func laplaceChi(random *rand.Rand) (chi float64) {
+	for range laplaceDegrees {
+		x := random.NormFloat64()
+		chi += x * x / laplaceDegrees
+	}
+	return chi
+}
+
 // logDensity is that of the t distribution at a squared distance in units of the curvature.
-func (f *laplaceFit) logDensity(square float64) float64 {
+func (f *laplaceFit) logDensity(square float64) float64 { return f.standardT(square) + f.logDet }
+
+// standardT is the log density of the standard t distribution at a squared distance.
+func (f *laplaceFit) standardT(square float64) float64 {
 	k := len(f.mode)
 	top, _ := math.Lgamma(float64(laplaceDegrees+k) / 2)
 	bottom, _ := math.Lgamma(laplaceDegrees / 2.0)
-	return top - bottom - float64(k)/2*math.Log(laplaceDegrees*math.Pi) + f.logDet - float64(laplaceDegrees+k)/2*math.Log1p(square/laplaceDegrees)
+	return top - bottom - float64(k)/2*math.Log(laplaceDegrees*math.Pi) - float64(laplaceDegrees+k)/2*math.Log1p(square/laplaceDegrees)
 }
 
 // distance is the squared distance of coefficients from the mode in units of the curvature.
