@@ -170,7 +170,7 @@ func separation(r *response, fitted []float64) []Finding {
 	}
 	n := len(fitted)
 	rarer := min(ones, n-ones)
-	if rarer == 0 || highest > lowest {
+	if rarer == 0 || highest >= lowest { // equal where no predictor is in a model
 		return nil
 	}
 	f := Finding{
