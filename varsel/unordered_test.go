@@ -50,8 +50,8 @@ func unorderedTables() []orderedTable {
 }
 
 // nullCategories is log p(y) without predictors by definition. Log odds whose prior variances are
-// s², and covariances s²/2, are differences of independent scores a_k with variance s²/2, of which a
-// constant in all of them changes nothing, and with 1/Sⁿ = ∫ uⁿ⁻¹ exp(−uS) du / Γ(n)
+// s², and covariances s²/2, are differences of independent scores a_k with variance s²/2, and with
+// 1/Sⁿ = ∫ uⁿ⁻¹ exp(−uS) du / Γ(n)
 //
 //	∫ Π_k e^{n_k a_k} / (Σ_k e^{a_k})ⁿ = ∫ e^{nw} Π_k E[exp(n_k a − e^{w+a})] dw / Γ(n),
 //
