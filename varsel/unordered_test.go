@@ -174,6 +174,19 @@ func TestUnorderedEvidences(t *testing.T) {
 	}
 }
 
+// Without an intercept the model without predictors has no parameters: all categories are alike.
+func TestUnorderedWithoutParameters(t *testing.T) {
+	o := unorderedTables()[0]
+	opt := DesignOptions{Target: "y", Likelihood: likelihood.CategoricalKind, NoIntercept: true}
+	problem, err := NewProblem(designOf(t, opt, table.Numbers("y", o.y), table.Numbers("x", o.x)), ModelOptions{Likelihood: opt.Likelihood})
+	require.NoError(t, err)
+	_, logJoint, logProposal, err := problem.Posterior().(vti.LaplaceTarget).ProposeParameters([]int32{0}, 3, stream.Rand(1, "none"))
+	require.NoError(t, err)
+	for i := range logJoint {
+		require.InDelta(t, -float64(len(o.y))*math.Log(3), logJoint[i]-logProposal[i], 1e-12)
+	}
+}
+
 // Two categories are logistic regression: the same density at the same coordinates, all constants
 // included.
 func TestTwoCategoriesAreLogistic(t *testing.T) {
