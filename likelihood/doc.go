@@ -33,6 +33,8 @@
 //	ordered_rows.go
 //	               many rows of them at once
 //	unordered.go   categories without an order: multinomial logistic regression
+//	unordered_rows.go
+//	               many rows of them at once
 //	special.go     log Γ and its derivatives
 //	normal.go      the logarithm of the normal distribution function, at full precision
 package likelihood

@@ -30,6 +30,13 @@ type UnorderedCategories interface {
 	// their coefficients v [M], to dst [M], which is another slice; Coordinates is the inverse.
 	LogOdds(v, dst []float64)
 	Coordinates(odds, dst []float64)
+	// LogProbSums writes Σ_i t_i log p(y_i | η_i) of several sets of predictors of the same rows to
+	// sums [S]: y [n], times t [n] how many rows each stands for, nil for one, and eta [S, M, n].
+	LogProbSums(y, times, eta, sums []float64)
+	// Newtons writes, for predictors eta [M, n], t_i times the slopes of log p(y_i) to slope [M, n]
+	// and the curvatures of its negative to curvature [M (M+1)/2, n]: that of predictors a ≥ b in
+	// row a (a+1)/2 + b.
+	Newtons(y, times, eta, slope, curvature []float64)
 }
 
 var (
@@ -149,29 +156,16 @@ func (u *unordered) LogProbs(y, eta []float64) (sum float64) {
 // Probabilities implements [CategoriesAt].
 func (u *unordered) Probabilities(eta, dst []float64) { u.probabilities(0, eta, 0, 1, dst) }
 
-// Expand implements [CategoriesAt]. With the most probable category t and d = Σ_k p_k (C_k − C_t)
-// the slopes are C_y − C_t − d, and the curvatures Σ_k p_k (C_k − C_t) (C_k − C_t)ᵀ − d dᵀ: no
-// digits are lost where one category has nearly all of the probability.
+// Expand implements [CategoriesAt].
 func (u *unordered) Expand(y, eta []float64, to *Expansion) {
-	n, predictors := len(y), u.Predictors()
-	shares, mean := make([]float64, u.Levels()), make([]float64, predictors)
+	predictors, row := u.Predictors(), u.newRow()
 	for i, v := range y {
-		u.probabilities(int(v), eta, i, n, shares)
-		top := u.contrasts[floats.MaxIdx(shares)]
-		for m := range predictors {
-			mean[m] = 0
-			for k, p := range shares {
-				mean[m] += p * (u.contrasts[k][m] - top[m])
-			}
-			to.Slope[m][i] = u.contrasts[int(v)][m] - top[m] - mean[m]
-		}
-		for m := range predictors {
+		row.expand(int(v), eta, i, len(y))
+		for m, slope := range row.slope {
+			to.Slope[m][i] = slope
 			for other := range m + 1 {
-				sum := -mean[m] * mean[other]
-				for k, p := range shares {
-					sum += p * (u.contrasts[k][m] - top[m]) * (u.contrasts[k][other] - top[other])
-				}
-				to.Curvature[m*predictors+other][i], to.Curvature[other*predictors+m][i] = sum, sum
+				curvature := row.curvature[m*predictors+other]
+				to.Curvature[m*predictors+other][i], to.Curvature[other*predictors+m][i] = curvature, curvature
 			}
 		}
 	}

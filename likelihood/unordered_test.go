@@ -2,6 +2,7 @@ package likelihood
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
@@ -163,6 +164,48 @@ func TestLogOddsAgainstFirst(t *testing.T) {
 		require.InDeltaSlice(t, p, same, 1e-14)
 		for k := range p {
 			require.InDelta(t, math.Log(p[k]), AgainstFirst(levels).LogProbs([]float64{float64(k)}, odds), 1e-13)
+		}
+	}
+}
+
+// Sums over many rows, and their slopes and curvatures, are those of the rows one by one.
+func TestUnorderedRowsAtOnce(t *testing.T) {
+	for _, levels := range []int{2, 3, 6} {
+		c := NewCategories(CategoricalKind, levels).(UnorderedCategories)
+		y, eta := unorderedRows(levels)
+		n, m := len(y), levels-1
+		times := make([]float64, n)
+		for i := range times {
+			times[i] = float64(i % 3)
+		}
+		far := slices.Clone(eta)
+		floats.Scale(200, far)
+		sums := make([]float64, 2)
+		for _, repeated := range [][]float64{nil, times} {
+			c.LogProbSums(y, repeated, slices.Concat(eta, far), sums)
+			for set, at := range [][]float64{eta, far} {
+				want := 0.0
+				for i := range y {
+					row := make([]float64, m)
+					for k := range row {
+						row[k] = at[k*n+i]
+					}
+					want += timesOf(repeated, i) * c.At(nil).LogProbs(y[i:i+1], row)
+				}
+				require.InDelta(t, want, sums[set], 1e-12*math.Abs(want))
+			}
+			e := NewExpansion(c, n)
+			c.At(nil).Expand(y, eta, e)
+			slope, curvature := make([]float64, m*n), make([]float64, m*(m+1)/2*n)
+			c.Newtons(y, repeated, eta, slope, curvature)
+			for i := range y {
+				for a := range m {
+					require.InDelta(t, timesOf(repeated, i)*e.Slope[a][i], slope[a*n+i], 1e-15)
+					for b := range a + 1 {
+						require.InDelta(t, timesOf(repeated, i)*e.Curvature[a*m+b][i], curvature[(a*(a+1)/2+b)*n+i], 1e-15)
+					}
+				}
+			}
 		}
 	}
 }
