@@ -102,7 +102,7 @@ func (r *Regression) fillUnpooled(result *Result) {
 	starts := make([]int, len(r.groups))
 	for k, g := range r.groups {
 		starts[k] = first
-		first += g.effects()
+		first += r.effects(g)
 	}
 	// what all groupings explain together, and each by itself
 	explained := func(k, i int) (sum float64) {

@@ -80,10 +80,14 @@ func (r *Regression) timesOf(rows []int) []float64 {
 	return distinct.At(r.times, rows)
 }
 
-// ofTable are values of the distinct rows for each row of the table.
-func (r *Regression) ofTable(values []float64) []float64 {
+// ofTable are predictors [M·n] of the distinct rows for each row of the table.
+func (r *Regression) ofTable(eta []float64) (all []float64) {
 	if r.rowOf == nil {
-		return values
+		return eta
 	}
-	return distinct.At(values, r.rowOf)
+	n := len(r.y)
+	for m := range r.planes {
+		all = append(all, distinct.At(eta[m*n:][:n], r.rowOf)...)
+	}
+	return all
 }

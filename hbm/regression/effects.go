@@ -35,8 +35,8 @@ type posteriorSample struct {
 	logP, logQ []float64
 	effects    *mat.Dense   // of the population [N, P], or nil
 	sds        *mat.Dense   // by RegressionSDNames [N, …], or nil
-	varying    []*mat.Dense // of each grouping [N, q·J], column by column, level by level
-	// of each grouping [q·J]: the mean share of the variance of an effect that the data leave,
+	varying    []*mat.Dense // of each grouping [N, M·q·J], plane by plane, column by column, level by level
+	// of each grouping [M·q·J]: the mean share of the variance of an effect that the data leave,
 	// where it varies; nil if effects were not drawn given the rest
 	pooling    [][]float64
 	replicated *mat.Dense // statistics of responses drawn anew [N, …], or nil
@@ -49,7 +49,7 @@ type posteriorSample struct {
 func (r *Regression) chooseDraws(weight []float64, seed uint64) []int {
 	count := 1
 	for _, g := range r.groups {
-		count += g.effects()
+		count += r.effects(g)
 	}
 	return weighted.Rows(weight, min(max(drawnEffects/count, fewestDraws), mostDraws), stream.Rand(seed, "hbm/resample"))
 }
@@ -66,13 +66,13 @@ func (r *Regression) emptySample(n int) *posteriorSample {
 		s.replicated, s.predictors = mat.NewDense(n, len(r.newCheck().names), nil), r.newKept(n)
 	}
 	if r.x != nil {
-		s.effects = mat.NewDense(n, len(r.Frame.Columns), nil)
+		s.effects = mat.NewDense(n, r.coefficients(), nil)
 	}
 	if names := r.sdNames(); len(names) > 0 {
 		s.sds = mat.NewDense(n, len(names), nil)
 	}
 	for _, g := range r.groups {
-		s.varying = append(s.varying, mat.NewDense(n, g.effects(), nil))
+		s.varying = append(s.varying, mat.NewDense(n, r.effects(g), nil))
 	}
 	return s
 }
@@ -115,7 +115,7 @@ func (r *Regression) sample(ctx gocontext.Context, weighted vti.WeightedSample, 
 	}
 	for i, g := range r.groups {
 		for at := range total.pooling[i] {
-			total.pooling[i][at] /= total.counts[i][at/len(g.Levels)]
+			total.pooling[i][at] /= total.counts[i][at/len(g.Levels)%len(g.Columns)]
 		}
 	}
 	s.pooling = total.pooling
@@ -125,7 +125,7 @@ func (r *Regression) sample(ctx gocontext.Context, weighted vti.WeightedSample, 
 // drawChunk is the number of draws of effects that one stream of random numbers serves.
 const drawChunk = 64
 
-// drawnChunk is what some draws of effects add up: the shares of posteriorSample.pooling [q·J], and
+// drawnChunk is what some draws of effects add up: the shares of posteriorSample.pooling [M·q·J], and
 // the numbers of draws in which a column varies [q], of each grouping.
 type drawnChunk struct {
 	r               *Regression
@@ -136,7 +136,7 @@ type drawnChunk struct {
 func (r *Regression) newDrawnChunk() *drawnChunk {
 	c := &drawnChunk{r: r, check: r.newCheck()}
 	for _, g := range r.groups {
-		c.pooling, c.counts = append(c.pooling, make([]float64, g.effects())), append(c.counts, make([]float64, len(g.Columns)))
+		c.pooling, c.counts = append(c.pooling, make([]float64, r.effects(g))), append(c.counts, make([]float64, len(g.Columns)))
 	}
 	return c
 }
@@ -171,16 +171,36 @@ func (d *drawnChunk) draw(s *posteriorSample, k int, theta []float64, members []
 		for level := range g.Levels {
 			u, covariance := own.drawEffects(members[level], eta, factor, given, random)
 			own.addInner(own.inner, level, members[level], factor, u, eta, s.varying[i].RawRowView(k))
-			for c := range factor {
-				if prior := norm(factor[c]); prior > 0 {
-					d.pooling[i][c*len(g.Levels)+level] += quadraticForm(covariance, factor[c]) / (prior * prior)
-				}
+			for at, share := range r.left(factor, covariance) {
+				d.pooling[i][at*len(g.Levels)+level] += share
 			}
 		}
+		r.inOdds(s.varying[i].RawRowView(k))
 	}
 	eta = own.ofTable(eta)
 	d.check.statistics(r.replicate(eta, given, random), s.replicated.RawRowView(k))
 	s.predictors.add(k, eta, given)
+}
+
+// left are the shares of the variance of the effects of a level of the inner grouping that its rows
+// leave, of each plane of answers and column [M·q], by the covariance of the standard effects; 0
+// where an effect does not vary.
+func (r *Regression) left(factor [][]float64, covariance *mat.SymDense) []float64 {
+	q := len(factor)
+	shares, part := make([]float64, r.planes*q), make([]float64, r.planes*q)
+	for k := range r.planes {
+		for c := range factor {
+			for m := range r.planes {
+				for a, x := range factor[c] {
+					part[m*q+a] = r.oddsOf(k, m) * x
+				}
+			}
+			if prior := norm(part); prior > 0 {
+				shares[k*q+c] = quadraticForm(covariance, part) / (prior * prior)
+			}
+		}
+	}
+	return shares
 }
 
 // innerRows lists the rows of each level of the inner grouping.
@@ -197,49 +217,61 @@ func (r *Regression) innerRows() [][]int {
 
 // tableEffects writes the population effects in the units of the table.
 func (r *Regression) tableEffects(mask []bool, theta, dst []float64) {
-	shift, intercept := r.yMean, -1
-	for j, c := range r.Frame.Columns {
-		dst[j] = 0
-		if c.Name == formula.InterceptName {
-			intercept = j
+	columns := len(r.Frame.Columns)
+	for m := range r.planes {
+		shift, intercept := r.yMean, -1
+		for j, c := range r.Frame.Columns {
+			at := m*columns + j
+			dst[at] = 0
+			if c.Name == formula.InterceptName {
+				intercept = at
+			}
+			if mask[at] {
+				dst[at] = theta[at] * r.ySD / r.xSD[j]
+				shift -= dst[at] * r.xMean[j]
+			}
 		}
-		if mask[j] {
-			dst[j] = theta[j] * r.ySD / r.xSD[j]
-			shift -= dst[j] * r.xMean[j]
+		if intercept >= 0 {
+			dst[intercept] += shift
 		}
 	}
-	if intercept >= 0 {
-		dst[intercept] += shift
-	}
+	r.inOdds(dst)
 }
 
 // outerEffects writes the effects of an outer grouping, which are coordinates.
 func (r *Regression) outerEffects(g *varyingGroup, factor [][]float64, theta, dst []float64) {
-	levels := len(g.Levels)
-	for a := range factor {
-		for level := range levels {
-			sum := 0.0
-			for c := range a + 1 {
-				if factor[a][c] != 0 {
-					sum += factor[a][c] * theta[g.first+c*levels+level]
+	q, levels := len(factor), len(g.Levels)
+	for m := range r.planes {
+		first := m * q * levels
+		for a := range factor {
+			for level := range levels {
+				sum := 0.0
+				for c := range a + 1 {
+					if factor[a][c] != 0 {
+						sum += factor[a][c] * theta[g.first+first+c*levels+level]
+					}
 				}
+				dst[first+a*levels+level] = sum * r.ySD / g.zSD[a]
 			}
-			dst[a*levels+level] = sum * r.ySD / g.zSD[a]
 		}
 	}
+	r.inOdds(dst)
 }
 
-// addInner writes the effects b = Λ u of a level of the inner grouping, and adds them to the
-// linear predictors of its rows.
+// addInner writes the effects b = Λ u of a level of the inner grouping, those of the planes, and
+// adds them to the linear predictors of its rows.
 func (r *Regression) addInner(g *varyingGroup, level int, rows []int, factor [][]float64, u, eta, dst []float64) {
-	for a := range factor {
-		effect := 0.0
-		for c := range a + 1 {
-			effect += factor[a][c] * u[c]
-		}
-		dst[a*len(g.Levels)+level] = effect * r.ySD / g.zSD[a]
-		for _, i := range rows {
-			eta[i] += g.z.At(i, a) * effect
+	q, n := len(factor), len(r.y)
+	for m := range r.planes {
+		for a := range factor {
+			effect := 0.0
+			for c := range a + 1 {
+				effect += factor[a][c] * u[m*q+c]
+			}
+			dst[(m*q+a)*len(g.Levels)+level] = effect * r.ySD / g.zSD[a]
+			for _, i := range rows {
+				eta[m*n+i] += g.z.At(i, a) * effect
+			}
 		}
 	}
 }

@@ -25,11 +25,9 @@ const (
 )
 
 // ResponseKinds lists the kinds of responses of regressions: all but the robust one, whose modes
-// are too many, and categories without an order.
+// are too many.
 func ResponseKinds() []ResponseKind {
-	return slices.DeleteFunc(likelihood.Kinds(), func(kind ResponseKind) bool {
-		return kind == likelihood.RobustKind || kind.HasCategories() && !kind.Ordered()
-	})
+	return slices.DeleteFunc(likelihood.Kinds(), func(kind ResponseKind) bool { return kind == likelihood.RobustKind })
 }
 
 // ParseResponseKind reads the name of a kind of response.
@@ -52,7 +50,8 @@ type FrameOptions struct {
 	// Response is the distribution of the response.
 	Response ResponseKind `json:"likelihood"`
 	// Levels are the labels of a response of categories in their order, some of which the table may
-	// be without; nil where they are numbers.
+	// be without; nil where they are numbers, or have no order. Answers for categories without an
+	// order are log odds against the first.
 	Levels []string `json:"levels,omitempty"`
 	// SE names a column of known standard deviations of a gaussian response, one for each row; ""
 	// for none: σ is unknown.

@@ -210,7 +210,7 @@ func (r *Regression) wide() *mat.Dense {
 	}
 	for _, g := range r.groups {
 		if g != r.inner {
-			width += g.effects()
+			width += r.effects(g)
 		}
 	}
 	if width == 0 {

@@ -2,11 +2,6 @@ package regression
 
 import (
 	"math"
-	"slices"
-
-	"gonum.org/v1/gonum/floats"
-
-	"github.com/transdim/vti/likelihood"
 )
 
 // scaleRatio is log r(τ) and log d log r / dτ of scaleMap on the host.
@@ -72,36 +67,6 @@ func (r *Regression) noiseAt(theta []float64) float64 {
 	return math.Exp(theta[r.noise])
 }
 
-// response is the distribution of a response given its linear predictor, on the working scale.
-type response struct {
-	likelihood.Row
-	sigma float64
-	// cuts are the cut points of ordered categories in the units of the table; nil for others.
-	cuts []float64
-}
-
-// responseOf is that at σ.
-func (r *Regression) responseOf(sigma float64) response {
-	return response{Row: r.rowLikelihood(), sigma: sigma}
-}
-
-// responseAt is that at θ.
-func (r *Regression) responseAt(mask []bool, theta []float64) response {
-	if r.categories == nil {
-		return r.responseOf(r.noiseAt(theta))
-	}
-	given := r.categories.At(theta[r.firstCut : r.firstCut+r.categories.Parameters()]).(*likelihood.Cuts)
-	shift := 0.0
-	for j, mean := range r.xMean {
-		if mask[j] {
-			shift += theta[j] / r.xSD[j] * mean
-		}
-	}
-	cuts := slices.Clone(given.Points)
-	floats.AddConst(shift, cuts)
-	return response{Row: given, sigma: 1, cuts: cuts}
-}
-
 // hyperparameters are the active coordinates that no normal prior and likelihood can integrate
 // out: standard deviations, correlations, noise and cut points.
 func (r *Regression) hyperparameters(mask []bool) (list []int) {
@@ -134,15 +99,18 @@ func (r *Regression) logPriorOfHyperparameters(mask []bool, theta []float64) (su
 	return sum
 }
 
-// predictorAt is the linear predictor [n] at θ on the working scale, without the effects of the
+// predictorAt are the linear predictors [M·n] at θ on the working scale, without the effects of the
 // inner grouping.
 func (r *Regression) predictorAt(mask []bool, theta []float64) []float64 {
-	eta := make([]float64, len(r.y))
+	n, columns := len(r.y), len(r.Frame.Columns)
+	eta := make([]float64, r.planes*n)
 	copy(eta, r.offset)
-	for i := range eta {
-		for j := range r.Frame.Columns {
-			if mask[j] {
-				eta[i] += r.x.At(i, j) * theta[j]
+	for m := range r.planes {
+		for i := range n {
+			for j := range columns {
+				if at := m*columns + j; mask[at] {
+					eta[m*n+i] += r.x.At(i, j) * theta[at]
+				}
 			}
 		}
 	}
@@ -151,10 +119,14 @@ func (r *Regression) predictorAt(mask []bool, theta []float64) []float64 {
 			continue
 		}
 		factor := r.factorAt(g, mask, theta)
-		for i, level := range g.Index {
-			for a := range factor {
-				for c := range a + 1 {
-					eta[i] += g.z.At(i, a) * factor[a][c] * theta[g.first+c*len(g.Levels)+level]
+		levels := len(g.Levels)
+		for m := range r.planes {
+			first := g.first + m*len(factor)*levels
+			for i, level := range g.Index {
+				for a := range factor {
+					for c := range a + 1 {
+						eta[m*n+i] += g.z.At(i, a) * factor[a][c] * theta[first+c*levels+level]
+					}
 				}
 			}
 		}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/internal/logsum"
-	"github.com/transdim/vti/likelihood"
 )
 
 // innerRule integrates the effects of the inner grouping out on the host, level by level, by the
@@ -22,12 +21,12 @@ type innerRule struct {
 	weight  []float64
 }
 
-func newInnerRule(r *Regression, nodes []int) *innerRule {
+func newInnerRule(r *Regression, nodes [mostPerLevel + 1]int) *innerRule {
 	l := &innerRule{r: r, members: r.innerRows()}
 	for _, rows := range l.members {
 		l.y, l.times, l.largest = append(l.y, distinct.At(r.y, rows)), append(l.times, r.timesOf(rows)), max(l.largest, len(rows))
 	}
-	q := len(r.inner.Columns)
+	q := r.perLevel()
 	l.nodes, l.weight = hermiteRule(q, nodes[q])
 	return l
 }
@@ -36,8 +35,8 @@ func newInnerRule(r *Regression, nodes []int) *innerRule {
 // a unit of each of these adds.
 type innerPoint struct {
 	*innerRule
-	eta   []float64 // [n] without the inner effects
-	unit  []float64 // [n, q]
+	eta   []float64 // [M·n] without the inner effects
+	unit  []float64 // [n, q], the same in every plane
 	given response
 	at    []float64   // memory for the predictors of a level, at every node
 	slope []float64   // for slopes
@@ -50,7 +49,8 @@ type innerPoint struct {
 // set.
 func (l *innerRule) point(factor [][]float64, given response) *innerPoint {
 	q, n := len(factor), len(l.r.y)
-	p := &innerPoint{innerRule: l, unit: make([]float64, n*q), given: given, at: make([]float64, l.largest*len(l.nodes)), slope: make([]float64, n), curve: make([]float64, n), terms: make([]float64, len(l.nodes))}
+	p := &innerPoint{innerRule: l, unit: make([]float64, n*q), given: given, at: make([]float64, l.r.planes*l.largest*len(l.nodes)), terms: make([]float64, len(l.nodes))}
+	p.slope, p.curve = make([]float64, l.r.planes*l.largest), make([]float64, l.r.curvatures()*l.largest)
 	for i := range n {
 		z := l.r.inner.z.RawRowView(i)
 		for c := range q {
@@ -60,7 +60,7 @@ func (l *innerRule) point(factor [][]float64, given response) *innerPoint {
 		}
 	}
 	for range l.nodes {
-		p.u = append(p.u, make([]float64, q))
+		p.u = append(p.u, make([]float64, l.r.perLevel()))
 	}
 	return p
 }
@@ -69,7 +69,7 @@ func (l *innerRule) point(factor [][]float64, given response) *innerPoint {
 func (p *innerPoint) newtons(level int, eta, slope, curvature []float64) {
 	y, times := p.y[level], p.times[level]
 	if !p.r.Frame.Response.Continuous() {
-		likelihood.Newtons(p.given.Row, y, times, eta, p.given.sigma, slope, curvature)
+		p.given.newtons(y, times, eta, slope, curvature)
 		return
 	}
 	for i := range y {
@@ -80,9 +80,12 @@ func (p *innerPoint) newtons(level int, eta, slope, curvature []float64) {
 	}
 }
 
+// mostPerLevel bounds the effects of a level: the nodes of a rule are a power of their number.
+const mostPerLevel = 4
+
 // smallBlock is a symmetric matrix of at most a few rows, and then its Cholesky factor, row by row
 // on and below the diagonal.
-type smallBlock [6]float64
+type smallBlock [mostPerLevel * (mostPerLevel + 1) / 2]float64
 
 func (b *smallBlock) at(i, j int) *float64 { return &b[i*(i+1)/2+j] }
 
@@ -147,8 +150,8 @@ func carefulShare(largest float64) float64 { return math.Min(1, longestClimb/lar
 // step.
 func (r *Regression) startOf(rows []int, eta []float64, unit func(k int) []float64, given response) []float64 {
 	q := len(r.inner.Columns)
-	start := make([]float64, q)
-	if r.Frame.Response.Continuous() {
+	start := make([]float64, r.perLevel())
+	if r.Frame.Response.Continuous() || r.unordered != nil {
 		return start
 	}
 	var hessian smallBlock
@@ -181,12 +184,16 @@ func (r *Regression) startOf(rows []int, eta []float64, unit func(k int) []float
 
 // predictors are those of the rows of a level at effects u, written to at.
 func (p *innerPoint) predictors(rows []int, u, at []float64) []float64 {
-	at = at[:len(rows)]
-	q := len(u)
-	for k, i := range rows {
-		at[k] = p.eta[i]
-		for c, x := range u {
-			at[k] += p.unit[i*q+c] * x
+	n, planes := len(p.r.y), p.r.planes
+	q := len(u) / planes
+	at = at[:planes*len(rows)]
+	for m := range planes {
+		own := at[m*len(rows):][:len(rows)]
+		for k, i := range rows {
+			own[k] = p.eta[m*n+i]
+			for c, x := range u[m*q:][:q] {
+				own[k] += p.unit[i*q+c] * x
+			}
 		}
 	}
 	return at
@@ -195,24 +202,34 @@ func (p *innerPoint) predictors(rows []int, u, at []float64) []float64 {
 // integral is log ∫ Π_i p(y_i | η_i + a_i u) N(u; 0, I) du over the rows of a level, without the
 // constants of the response. mode [q] is where its mode is searched for from, and becomes that.
 func (p *innerPoint) integral(level int, mode []float64) float64 {
-	rows, q := p.members[level], len(mode)
+	rows, q, planes := p.members[level], len(mode), p.r.planes
+	columns := q / planes
 	var hessian smallBlock
 	logDiagonal := 0.0
 	for step := 0; ; step++ {
-		var move [3]float64
+		var move [mostPerLevel]float64
 		hessian = smallBlock{}
 		for c := range q {
 			*hessian.at(c, c) = 1
 			move[c] = -mode[c]
 		}
-		slope, curvature := p.slope[:len(rows)], p.curve[:len(rows)]
+		slope, curvature := p.slope[:planes*len(rows)], p.curve[:p.r.curvatures()*len(rows)]
 		p.newtons(level, p.predictors(rows, mode, p.at), slope, curvature)
-		for k, i := range rows {
-			unit := p.unit[i*q:][:q]
-			for a, x := range unit {
-				move[a] += slope[k] * x
-				for b := range a + 1 {
-					*hessian.at(a, b) += curvature[k] * x * unit[b]
+		for m := range planes {
+			for other := range m + 1 {
+				own, curve := slope[m*len(rows):], curvature[curvatureOf(m, other)*len(rows):]
+				for k, i := range rows {
+					unit := p.unit[i*columns:][:columns]
+					for a, x := range unit {
+						beside := unit
+						if other == m {
+							move[m*columns+a] += own[k] * x
+							beside = unit[:a+1]
+						}
+						for b, z := range beside {
+							*hessian.at(m*columns+a, other*columns+b) += curve[k] * x * z
+						}
+					}
 				}
 			}
 		}
@@ -231,14 +248,16 @@ func (p *innerPoint) integral(level int, mode []float64) float64 {
 		}
 		largest := 0.0
 		for _, i := range rows {
-			largest = math.Max(largest, math.Abs(dot(p.unit[i*q:][:q], move[:q])))
+			for m := range planes {
+				largest = math.Max(largest, math.Abs(dot(p.unit[i*columns:][:columns], move[m*columns:])))
+			}
 		}
 		share := carefulShare(largest)
 		for c := range q {
 			mode[c] += share * move[c]
 		}
 	}
-	sets := p.at[:len(rows)*len(p.nodes)]
+	sets := p.at[:planes*len(rows)*len(p.nodes)]
 	for k, t := range p.nodes {
 		u := p.u[k]
 		for c := range u {
@@ -248,9 +267,9 @@ func (p *innerPoint) integral(level int, mode []float64) float64 {
 		for c := range u {
 			u[c] += mode[c]
 		}
-		p.predictors(rows, u, sets[k*len(rows):])
+		p.predictors(rows, u, sets[k*planes*len(rows):])
 	}
-	likelihood.LogKernelSums(p.given.Row, p.y[level], p.times[level], sets, p.given.sigma, p.terms)
+	p.given.logKernelSums(p.y[level], p.times[level], sets, p.terms)
 	for k, u := range p.u {
 		p.terms[k] += p.weight[k] - dot(u, u)/2
 	}
@@ -268,11 +287,15 @@ func (p *innerPoint) expected(level int, mode, slope, curvature []float64) float
 		if share < 1e-6 {
 			continue
 		}
-		rows := p.members[level]
-		likelihood.Newtons(p.given.Row, p.y[level], p.times[level], p.predictors(rows, u, p.at), p.given.sigma, p.slope, p.curve)
-		for m, i := range rows {
-			slope[i] += share * p.slope[m]
-			curvature[i] += share * p.curve[m]
+		rows, n := p.members[level], len(p.r.y)
+		p.given.newtons(p.y[level], p.times[level], p.predictors(rows, u, p.at), p.slope, p.curve)
+		for k, i := range rows {
+			for m := range p.r.planes {
+				slope[m*n+i] += share * p.slope[m*len(rows)+k]
+			}
+			for c := range p.r.curvatures() {
+				curvature[c*n+i] += share * p.curve[c*len(rows)+k]
+			}
 		}
 	}
 	return integral

@@ -26,12 +26,13 @@ type jointEffects struct {
 	effects int // E
 	blocks  []effectBlock
 	firstOf []int // of each grouping: the first of its effects
-	// rows lists the blocks of each row of D: that of the population, and a level of each
-	// grouping; designs are its entries in these.
+	// rows lists the blocks of each row of D in the first plane: that of the population, and a level
+	// of each grouping; designs are its entries in these. The blocks of the other planes, with the
+	// same entries, come right after each.
 	rows    [][]int
 	designs [][][]float64
-	// rowPairs lists for each row the pairs of its blocks, in the order in which loops over its
-	// blocks a, and blocks b up to a, meet them.
+	// rowPairs lists for each row the pairs of its blocks, in the order in which eachPair meets
+	// them.
 	rowPairs [][]int32
 	// pairs are the blocks of DᵀD that are not zero, on and below the diagonal, and first the
 	// place of the values of each among those of P.
@@ -54,7 +55,7 @@ const (
 )
 
 // effectBlock is a part of the effects that are correlated a priori: those of a level, or of the
-// population.
+// population, in one plane.
 type effectBlock struct {
 	first, size int
 	group       int // −1 for the population
@@ -75,7 +76,9 @@ func newJointEffects(r *Regression) *jointEffects {
 		e.effects += size
 	}
 	if r.x != nil {
-		add(len(r.Frame.Columns), -1)
+		for range r.planes {
+			add(len(r.Frame.Columns), -1)
+		}
 		for i := range e.rows {
 			e.rows[i], e.designs[i] = append(e.rows[i], 0), append(e.designs[i], r.x.RawRowView(i))
 		}
@@ -83,20 +86,24 @@ func newJointEffects(r *Regression) *jointEffects {
 	for k, g := range r.groups {
 		first := len(e.blocks)
 		e.firstOf = append(e.firstOf, e.effects)
-		for range g.Levels {
+		for range len(g.Levels) * r.planes {
 			add(len(g.Columns), k)
 		}
 		for i, level := range g.Index {
-			e.rows[i], e.designs[i] = append(e.rows[i], first+level), append(e.designs[i], g.z.RawRowView(i))
+			e.rows[i], e.designs[i] = append(e.rows[i], first+level*r.planes), append(e.designs[i], g.z.RawRowView(i))
 		}
 	}
 	places := map[[2]int]int{}
 	for i, blocks := range e.rows {
 		for k, a := range blocks {
 			for m, b := range blocks[:k+1] {
-				at := e.pairOf(places, a, b)
-				e.rowPairs[i] = append(e.rowPairs[i], int32(at))
-				addProduct(e.pairs[at].gram, e.designs[i][k], e.designs[i][m], 1)
+				for plane := range r.planes {
+					for other := range r.planesBeside(plane, k == m) {
+						at := e.pairOf(places, a+plane, b+other)
+						e.rowPairs[i] = append(e.rowPairs[i], int32(at))
+						addProduct(e.pairs[at].gram, e.designs[i][k], e.designs[i][m], 1)
+					}
+				}
 			}
 		}
 	}
@@ -178,8 +185,8 @@ type conditional struct {
 // centre and factor.
 func (e *jointEffects) prior(mask []bool, theta []float64) *conditional {
 	r := e.r
-	c := &conditional{e: e, sigma: r.noiseAt(theta), mean: make([]float64, len(r.Frame.Columns)), sd: make([]float64, len(r.Frame.Columns))}
-	for j := range r.Frame.Columns {
+	c := &conditional{e: e, sigma: r.noiseAt(theta), mean: make([]float64, r.coefficients()), sd: make([]float64, r.coefficients())}
+	for j := range c.mean {
 		if mask[j] {
 			c.mean[j], c.sd[j] = r.coordinates[j].mean, r.coordinates[j].sd
 		}
@@ -280,7 +287,7 @@ func (c *conditional) precision(p gramBlock, precision float64, dst, work []floa
 	for a := range i.size { // DᵀD F
 		for b := range j.size {
 			if j.group < 0 {
-				work[a*j.size+b] = p.gram[a*j.size+b] * c.sd[b]
+				work[a*j.size+b] = p.gram[a*j.size+b] * c.sd[j.first+b]
 				continue
 			}
 			sum, factor := 0.0, c.factors[j.group]
@@ -298,7 +305,7 @@ func (c *conditional) precision(p gramBlock, precision float64, dst, work []floa
 			}
 			sum := 0.0
 			if i.group < 0 {
-				sum = c.sd[a] * work[a*j.size+b]
+				sum = c.sd[i.first+a] * work[a*j.size+b]
 			} else {
 				for k := a; k < i.size; k++ {
 					sum += c.factors[i.group][k][a] * work[k*j.size+b]
@@ -320,7 +327,7 @@ func (c *conditional) transposed(x []float64) []float64 {
 	for _, block := range c.e.blocks {
 		for a := range block.size {
 			if block.group < 0 {
-				y[block.first+a] = c.sd[a] * x[block.first+a]
+				y[block.first+a] = c.sd[block.first+a] * x[block.first+a]
 				continue
 			}
 			for k := a; k < block.size; k++ {
@@ -337,7 +344,7 @@ func (c *conditional) effectsOf(v []float64) []float64 {
 	for _, block := range c.e.blocks {
 		for a := range block.size {
 			if block.group < 0 {
-				b[block.first+a] = c.sd[a] * v[block.first+a]
+				b[block.first+a] = c.sd[block.first+a] * v[block.first+a]
 				continue
 			}
 			for k := range a + 1 {
@@ -355,7 +362,7 @@ func (c *conditional) standard(b []float64) []float64 {
 		for a := range block.size {
 			rest, scale := b[block.first+a], 0.0
 			if block.group < 0 {
-				scale = c.sd[a]
+				scale = c.sd[block.first+a]
 			} else {
 				factor := c.factors[block.group][a]
 				for k := range a {
@@ -384,17 +391,22 @@ func (c *conditional) draw(random *rand.Rand) []float64 {
 	return c.effectsOf(v)
 }
 
-// predictor is the linear predictor of each row at effects less the prior mean.
+// predictor are the linear predictors [M·n] of each row at effects less the prior mean.
 func (c *conditional) predictor(effects []float64) []float64 {
-	eta := make([]float64, len(c.e.rows))
-	for i, blocks := range c.e.rows {
-		for j, mean := range c.mean {
-			if mean != 0 {
-				eta[i] += c.e.r.x.At(i, j) * mean
+	r, n := c.e.r, len(c.e.rows)
+	columns := len(r.Frame.Columns)
+	eta := make([]float64, r.planes*n)
+	for m := range r.planes {
+		for i, blocks := range c.e.rows {
+			at := m*n + i
+			for j, mean := range c.mean[m*columns:][:columns] {
+				if mean != 0 {
+					eta[at] += r.x.At(i, j) * mean
+				}
 			}
-		}
-		for k, b := range blocks {
-			eta[i] += dot(c.e.designs[i][k], effects[c.e.blocks[b].first:])
+			for k, b := range blocks {
+				eta[at] += dot(c.e.designs[i][k], effects[c.e.blocks[b+m].first:])
+			}
 		}
 	}
 	return eta

@@ -4,8 +4,6 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/floats"
-
-	"github.com/transdim/vti/likelihood"
 )
 
 // leastSquares is the mode that there would be if the response were gaussian on the scale of the
@@ -14,6 +12,9 @@ import (
 // predictor of a million.
 func (p *outerProposal) leastSquares() []float64 {
 	l := p.l
+	if l.r.unordered != nil {
+		return make([]float64, l.effects) // slopes are bounded: no row asks for effects far away
+	}
 	right, weight := make([]float64, len(l.r.y)), make([]float64, len(l.r.y))
 	none := make([]float64, l.effects)
 	eta := p.eta(none)
@@ -66,7 +67,7 @@ func (p *outerProposal) climbFrom(start []float64, longest float64) bool {
 	var eta []float64
 	value := func(v []float64) float64 {
 		eta = p.eta(v)
-		sum := likelihood.LogKernels(p.given.Row, r.y, r.times, eta, p.given.sigma)
+		sum := p.given.logKernels(r.y, r.times, eta)
 		for _, x := range v {
 			sum -= x * x / 2
 		}
@@ -78,9 +79,9 @@ func (p *outerProposal) climbFrom(start []float64, longest float64) bool {
 		p.centre = make([]float64, l.effects)
 		best = value(p.centre)
 	}
-	slope, curvature, trial := make([]float64, len(r.y)), make([]float64, len(r.y)), make([]float64, l.effects)
+	slope, curvature, trial := make([]float64, r.planes*len(r.y)), make([]float64, r.curvatures()*len(r.y)), make([]float64, l.effects)
 	for range newtonSteps {
-		likelihood.Newtons(p.given.Row, r.y, r.times, eta, p.given.sigma, slope, curvature)
+		p.given.newtons(r.y, r.times, eta, slope, curvature)
 		if !p.factorize(curvature) {
 			return false
 		}
@@ -128,11 +129,14 @@ func (p *outerProposal) eta(v []float64) []float64 {
 // gradient is that of Σ log p(y_i | η_i) − |v|²/2 from slopes in η.
 func (p *outerProposal) gradient(slope, v []float64) []float64 {
 	right := make([]float64, p.l.effects)
-	for i, blocks := range p.l.rows {
-		for k, b := range blocks {
-			first := p.l.jointEffects.blocks[b].first
-			for a, z := range p.l.designs[i][k] {
-				right[first+a] += z * slope[i]
+	n := len(p.l.rows)
+	for m := range p.l.r.planes {
+		for i, blocks := range p.l.rows {
+			for k, b := range blocks {
+				first := p.l.jointEffects.blocks[b+m].first
+				for a, z := range p.l.designs[i][k] {
+					right[first+a] += z * slope[m*n+i]
+				}
 			}
 		}
 	}
@@ -143,19 +147,24 @@ func (p *outerProposal) gradient(slope, v []float64) []float64 {
 	return gradient
 }
 
-// factorize sets P and its factor for weights of rows.
+// factorize sets P and its factor for weights of rows, their curvatures.
 func (p *outerProposal) factorize(weight []float64) bool {
 	l := p.l
+	n, planes := len(l.designs), l.r.planes
 	grams := make([]float64, l.grams)
 	for i, designs := range l.designs {
 		pairs := l.rowPairs[i]
 		for k, x := range designs {
-			for _, z := range designs[:k+1] {
-				gram := grams[l.gramFirst[pairs[0]]:]
-				if pairs = pairs[1:]; len(x) == 1 && len(z) == 1 {
-					gram[0] += weight[i] * x[0] * z[0]
-				} else {
-					addProduct(gram, x, z, weight[i])
+			for m, z := range designs[:k+1] {
+				for plane := range planes {
+					for other := range l.r.planesBeside(plane, k == m) {
+						own, gram := weight[curvatureOf(plane, other)*n+i], grams[l.gramFirst[pairs[0]]:]
+						if pairs = pairs[1:]; len(x) == 1 && len(z) == 1 {
+							gram[0] += own * x[0] * z[0]
+						} else {
+							addProduct(gram, x, z, own)
+						}
+					}
 				}
 			}
 		}
@@ -175,10 +184,10 @@ func (p *outerProposal) factorize(weight []float64) bool {
 // approximation of log p(y | h).
 func (p *outerProposal) moveOuter() bool {
 	l, r := p.l, p.l.r
-	q, n := len(r.inner.Columns), len(r.y)
+	q, n := r.perLevel(), len(r.y)
 	point := l.coarse.point(p.factors[l.inner], p.given)
 	mode := make([]float64, q)
-	slope, curvature := make([]float64, n), make([]float64, n)
+	slope, curvature := make([]float64, r.planes*n), make([]float64, r.curvatures()*n)
 	best, bestAt := math.Inf(-1), p.centre
 	bestFactor, bestValues := p.factor, p.values
 	for step := range outerSteps {
@@ -224,19 +233,35 @@ func (p *outerProposal) moveOuter() bool {
 	p.centre, p.factor, p.values = bestAt, bestFactor, bestValues
 	p.point = l.rule.point(p.factors[l.inner], p.given)
 	innerDet := 0.0
-	for _, pair := range l.pairs {
-		if block := l.jointEffects.blocks[pair.i]; pair.i == pair.j && block.group == l.inner {
-			var b smallBlock
-			copy(b[:], p.values[pair.first:pair.first+q*(q+1)/2])
-			logDiagonal, ok := b.factorize(q)
-			if !ok {
-				return false
-			}
-			innerDet += 2 * logDiagonal
+	for _, pairs := range l.levels {
+		b := p.levelBlock(pairs)
+		logDiagonal, ok := b.factorize(q)
+		if !ok {
+			return false
 		}
+		innerDet += 2 * logDiagonal
 	}
 	outer := float64(len(l.outer))
 	p.logScale = (p.factor.LogDet()-innerDet)/2 - outer*halfLog2Pi
 	p.logDensity = best - outer*halfLog2Pi - p.logScale
 	return true
+}
+
+// levelBlock is the part of P that belongs to the effects of a level, of which pairs has those of
+// its planes.
+func (p *outerProposal) levelBlock(pairs []levelPair) (b smallBlock) {
+	q := len(p.l.r.inner.Columns)
+	for _, pair := range pairs {
+		values := p.values[pair.first:]
+		for a := range q {
+			for c := range q {
+				if pair.plane == pair.other && c > a {
+					break
+				}
+				*b.at(pair.plane*q+a, pair.other*q+c) = values[0]
+				values = values[1:]
+			}
+		}
+	}
+	return b
 }

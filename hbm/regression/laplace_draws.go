@@ -86,7 +86,7 @@ func (p *outerProposal) pair(z []float64) [2]drawn {
 // searched for from.
 func (p *outerProposal) logPosterior(v []float64) float64 {
 	l := p.l
-	q := len(l.r.inner.Columns)
+	q := l.r.perLevel()
 	p.point.eta = p.eta(l.outerOf(v))
 	mode := make([]float64, q)
 	sum := l.constants
@@ -104,52 +104,50 @@ func (p *outerProposal) logPosterior(v []float64) float64 {
 
 // outerTheta writes outer effects into the coordinates θ of a model.
 func (p *outerProposal) outerTheta(v []float64, mask []bool, theta []float64) {
-	r := p.l.r
-	for j := range r.Frame.Columns {
+	for j := range p.mean {
 		if mask[j] {
 			theta[j] = p.mean[j] + p.sd[j]*v[j]
 		}
 	}
-	for k, g := range r.groups {
-		if g.first < 0 {
-			continue
+	p.l.eachOuter(func(coordinate, effect int) {
+		if mask[coordinate] {
+			theta[coordinate] = v[effect]
 		}
-		q, levels := len(g.Columns), len(g.Levels)
-		for c := range q {
-			for level := range levels {
-				if at := g.first + c*levels + level; mask[at] {
-					theta[at] = v[p.l.firstOf[k]+level*q+c]
-				}
-			}
-		}
-	}
+	})
 }
 
 // unused is the part of the log density of standard normal effects v, and of the proposal, that
 // belongs to effects which the model does not have, and the logarithm of the scale of those of the
 // population that it has.
 func (p *outerProposal) unused(v []float64, mask []bool) (logNormal, logScale float64) {
-	r := p.l.r
 	without := func(x float64) { logNormal -= x*x/2 + halfLog2Pi }
-	for j := range r.Frame.Columns {
+	for j := range p.sd {
 		if mask[j] {
 			logScale += math.Log(p.sd[j])
 		} else {
 			without(v[j])
 		}
 	}
-	for k, g := range r.groups {
+	p.l.eachOuter(func(coordinate, effect int) {
+		if !mask[coordinate] {
+			without(v[effect])
+		}
+	})
+	return logNormal, logScale
+}
+
+// eachOuter calls do for the effects of outer groupings: the coordinate of each in θ, and its place
+// in v.
+func (l *laplaceEffects) eachOuter(do func(coordinate, effect int)) {
+	for k, g := range l.r.groups {
 		if g.first < 0 {
 			continue
 		}
 		q, levels := len(g.Columns), len(g.Levels)
-		for c := range q {
+		for c := range l.r.planes * q { // of all planes
 			for level := range levels {
-				if !mask[g.first+c*levels+level] {
-					without(v[p.l.firstOf[k]+level*q+c])
-				}
+				do(g.first+c*levels+level, l.firstOf[k]+level*l.r.planes*q+c)
 			}
 		}
 	}
-	return logNormal, logScale
 }

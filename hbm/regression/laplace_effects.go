@@ -31,7 +31,12 @@ type laplaceEffects struct {
 	outer     []int      // those that are
 	gramFirst []int      // of each pair: its place among the weighted products
 	grams     int
+	levels    [][]levelPair // of each level of the inner grouping: the pairs of its planes
 }
+
+// levelPair is a pair of two planes of a level of the inner grouping, and the place of the first of
+// its values among those of P.
+type levelPair struct{ plane, other, first int }
 
 func newLaplaceEffects(r *Regression) *laplaceEffects {
 	l := &laplaceEffects{jointEffects: r.joint(), rule: newInnerRule(r, quadratureNodes), coarse: newInnerRule(r, coarseNodes)}
@@ -51,10 +56,32 @@ func newLaplaceEffects(r *Regression) *laplaceEffects {
 		l.gramFirst = append(l.gramFirst, l.grams)
 		l.grams += len(p.gram)
 	}
+	l.levels = l.levelPairs()
 	all, typical := slices.Repeat([]bool{true}, r.Dim()), make([]float64, r.Dim())
 	p := l.proposal(all, typical)
 	l.start = p.effectsOf(p.leastSquares())
 	return l.from(all, typical)
+}
+
+// levelPairs lists the pairs of planes of each level of the inner grouping.
+func (l *laplaceEffects) levelPairs() (list [][]levelPair) {
+	size, planes := len(l.r.inner.Columns), l.r.planes
+	place := map[int]int{} // of a level in the list
+	for _, p := range l.pairs {
+		i, j := l.blocks[p.i], l.blocks[p.j]
+		if i.group != l.inner || j.group != l.inner {
+			continue
+		}
+		block, other := (i.first-l.innerAt)/size, (j.first-l.innerAt)/size
+		level := block / planes
+		if _, ok := place[level]; !ok {
+			place[level] = len(list)
+			list = append(list, nil)
+		}
+		at := place[level]
+		list[at] = append(list[at], levelPair{block % planes, other % planes, p.first})
+	}
+	return list
 }
 
 // from is l with searches for modes that start at the mode of a model given the hyperparameters in
@@ -70,7 +97,7 @@ func (l *laplaceEffects) from(mask []bool, theta []float64) *laplaceEffects {
 }
 
 // coarseNodes are those of rules that only find where to draw from.
-var coarseNodes = []int{1, 5, 4, 3}
+var coarseNodes = [mostPerLevel + 1]int{1, 5, 4, 3, 3}
 
 // outerProposal is the approximation given hyperparameters.
 type outerProposal struct {
@@ -102,6 +129,6 @@ func (l *laplaceEffects) given(mask []bool, theta []float64) (*outerProposal, bo
 // outerOf is v without the inner effects.
 func (l *laplaceEffects) outerOf(v []float64) []float64 {
 	outer := slices.Clone(v)
-	clear(outer[l.innerAt : l.innerAt+l.r.inner.effects()])
+	clear(outer[l.innerAt : l.innerAt+l.r.effects(l.r.inner)])
 	return outer
 }

@@ -7,19 +7,20 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/distinct"
-	"github.com/transdim/vti/likelihood"
 )
 
-// levelEffects is the density of the standard effects u ~ N(0, I) of one level of the inner
-// grouping given everything else: its rows have the linear predictors η_i + a_i u.
+// levelEffects is the density of the standard effects u ~ N(0, I) [M·q] of one level of the inner
+// grouping given everything else: its rows have the linear predictors η_im + a_i u_m.
 type levelEffects struct {
 	r        *Regression
 	given    response
-	eta      []float64  // η, of all rows of the table
+	eta      []float64  // η, of all rows of the table [M·n]
 	rows     []int      // of the level
 	y, times []float64  // of them; times nil where each counts once
 	design   *mat.Dense // a_i, [rows, q]
-	at       []float64  // predictors overwrites it
+	at       []float64  // predictors overwrites it [M·rows]
+	// derivatives overwrites these, [M·rows] and [M (M+1)/2 · rows]
+	slopes, curvatures []float64
 }
 
 // levelEffects are those of the rows of a level, with effects Λ u of the grouping's columns.
@@ -35,7 +36,8 @@ func (r *Regression) levelEffects(rows []int, eta []float64, factor [][]float64,
 			design.Set(k, c, sum)
 		}
 	}
-	return &levelEffects{r, given, eta, rows, distinct.At(r.y, rows), r.timesOf(rows), design, make([]float64, len(rows))}
+	planes := func(count int) []float64 { return make([]float64, count*len(rows)) }
+	return &levelEffects{r, given, eta, rows, distinct.At(r.y, rows), r.timesOf(rows), design, planes(r.planes), planes(r.planes), planes(r.curvatures())}
 }
 
 // drawEffects draws u of a level of the inner grouping given everything else, and returns the
@@ -43,7 +45,7 @@ func (r *Regression) levelEffects(rows []int, eta []float64, factor [][]float64,
 func (r *Regression) drawEffects(rows []int, eta []float64, factor [][]float64, given response, random *rand.Rand) (u []float64, covariance *mat.SymDense) {
 	l := r.levelEffects(rows, eta, factor, given)
 	mode, cholesky := l.climb(r.startOf(rows, distinct.At(eta, rows), l.design.RawRowView, given))
-	covariance = mat.NewSymDense(len(factor), nil)
+	covariance = mat.NewSymDense(len(mode), nil)
 	if cholesky.InverseTo(covariance) != nil {
 		return mode, covariance
 	}
@@ -54,10 +56,15 @@ func (r *Regression) drawEffects(rows []int, eta []float64, factor [][]float64, 
 
 // predictors are the linear predictors of the rows at u.
 func (l *levelEffects) predictors(u []float64) []float64 {
-	for k, i := range l.rows {
-		l.at[k] = l.eta[i]
-		for c, x := range l.design.RawRowView(k) {
-			l.at[k] += x * u[c]
+	rows, n := len(l.rows), len(l.r.y)
+	q := len(u) / l.r.planes
+	for m := range l.r.planes {
+		for k, i := range l.rows {
+			at := m*rows + k
+			l.at[at] = l.eta[m*n+i]
+			for c, x := range l.design.RawRowView(k) {
+				l.at[at] += x * u[m*q+c]
+			}
 		}
 	}
 	return l.at
@@ -65,7 +72,7 @@ func (l *levelEffects) predictors(u []float64) []float64 {
 
 // logDensity is that of u given everything else, up to a constant.
 func (l *levelEffects) logDensity(u []float64) float64 {
-	return likelihood.LogKernels(l.given.Row, l.y, l.times, l.predictors(u), l.given.sigma) - dot(u, u)/2
+	return l.given.logKernels(l.y, l.times, l.predictors(u)) - dot(u, u)/2
 }
 
 // climb takes mode, in place, to the mode of the density by Newton's steps, and returns it with the
@@ -84,8 +91,10 @@ func (l *levelEffects) climb(mode []float64) ([]float64, *mat.Cholesky) {
 		largest, share := 0.0, 1.0
 		if !response.Conjugate() {
 			change := 0.0
-			for k := range l.rows {
-				change = math.Max(change, math.Abs(dot(l.design.RawRowView(k), step.RawVector().Data)))
+			for m := range l.r.planes {
+				for k := range l.rows {
+					change = math.Max(change, math.Abs(dot(l.design.RawRowView(k), step.RawVector().Data[m*len(mode)/l.r.planes:])))
+				}
 			}
 			share = carefulShare(change)
 		}
@@ -103,10 +112,6 @@ func (l *levelEffects) climb(mode []float64) ([]float64, *mat.Cholesky) {
 
 // derivatives writes the slope of the log density at u and the curvatures of its negative.
 func (l *levelEffects) derivatives(u []float64, slope *mat.VecDense, hessian *mat.SymDense) {
-	newton := l.given.Row.NewtonAt
-	if l.r.Frame.Response.Continuous() { // as Newton is in graphs
-		newton = l.given.Row.BoundAt
-	}
 	for a := range u {
 		slope.SetVec(a, -u[a])
 		for b := range a {
@@ -114,16 +119,44 @@ func (l *levelEffects) derivatives(u []float64, slope *mat.VecDense, hessian *ma
 		}
 		hessian.SetSym(a, a, 1)
 	}
-	for k, eta := range l.predictors(u) {
-		first, second := newton(l.y[k], eta, l.given.sigma)
-		if l.times != nil {
-			first, second = l.times[k]*first, l.times[k]*second
-		}
-		for a := range u {
-			slope.SetVec(a, slope.AtVec(a)+first*l.design.At(k, a))
-			for b := range a + 1 {
-				hessian.SetSym(a, b, hessian.At(a, b)+second*l.design.At(k, a)*l.design.At(k, b))
+	l.newtons(l.predictors(u))
+	rows := len(l.rows)
+	q := len(u) / l.r.planes
+	for m := range l.r.planes {
+		for other := range m + 1 {
+			for k := range l.rows {
+				first, second := l.slopes[m*rows+k], l.curvatures[curvatureOf(m, other)*rows+k]
+				for c, x := range l.design.RawRowView(k) {
+					a := m*q + c
+					last := q
+					if other == m {
+						slope.SetVec(a, slope.AtVec(a)+first*x)
+						last = c + 1
+					}
+					for d, z := range l.design.RawRowView(k)[:last] {
+						b := other*q + d
+						hessian.SetSym(a, b, hessian.At(a, b)+second*x*z)
+					}
+				}
 			}
+		}
+	}
+}
+
+// newtons sets slopes and curvatures of the rows.
+func (l *levelEffects) newtons(eta []float64) {
+	if l.given.unordered != nil {
+		l.given.newtons(l.y, l.times, eta, l.slopes, l.curvatures)
+		return
+	}
+	newton := l.given.Row.NewtonAt
+	if l.r.Frame.Response.Continuous() { // as Newton is in graphs
+		newton = l.given.Row.BoundAt
+	}
+	for k, at := range eta {
+		l.slopes[k], l.curvatures[k] = newton(l.y[k], at, l.given.sigma)
+		if l.times != nil {
+			l.slopes[k], l.curvatures[k] = l.times[k]*l.slopes[k], l.times[k]*l.curvatures[k]
 		}
 	}
 }

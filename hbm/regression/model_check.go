@@ -50,7 +50,7 @@ func (k *keptPredictors) add(draw int, eta []float64, given response) {
 // are no draws.
 func (r *Regression) checkModel(ctx gocontext.Context, s *posteriorSample, seed uint64) (*modelcheck.Report, error) {
 	kept := s.predictors
-	if kept == nil || len(kept.eta) == 0 || r.Frame.censored() {
+	if kept == nil || len(kept.eta) == 0 || r.Frame.censored() || r.unordered != nil {
 		return nil, nil
 	}
 	in := modelcheck.RegressionInput{

@@ -35,9 +35,9 @@ type momentDraws struct {
 // quantities is the number of quantities: population effects, standard deviations, and the effects
 // of all levels.
 func (r *Regression) quantities() int {
-	count := len(r.Frame.Columns) + r.sdCount()
+	count := r.coefficients() + r.sdCount()
 	for _, g := range r.groups {
-		count += g.effects()
+		count += r.effects(g)
 	}
 	return count
 }
@@ -166,7 +166,7 @@ func (r *Regression) momentsOfSample(sample vti.WeightedSample, seed uint64) *mo
 		return nil
 	}
 	m.value = mat.NewDense(len(rows), m.known, nil)
-	columns, first := len(r.Frame.Columns), r.firstQuantity(0)
+	columns, first := r.coefficients(), r.firstQuantity(0)
 	for k, i := range rows {
 		if sample.Group != nil {
 			m.group = append(m.group, sample.Group[i])
@@ -183,7 +183,7 @@ func (r *Regression) momentsOfSample(sample vti.WeightedSample, seed uint64) *mo
 		r.tableSDs(factors, r.responseAt(mask, theta), value[columns:first])
 		for i, g := range groups {
 			at := r.firstQuantity(i)
-			r.outerEffects(g, factors[i], theta, value[at:at+g.effects()])
+			r.outerEffects(g, factors[i], theta, value[at:at+r.effects(g)])
 		}
 	}
 	return m
@@ -191,9 +191,9 @@ func (r *Regression) momentsOfSample(sample vti.WeightedSample, seed uint64) *mo
 
 // firstQuantity is the place of the first effect of a grouping among the quantities.
 func (r *Regression) firstQuantity(group int) int {
-	first := len(r.Frame.Columns) + r.sdCount()
+	first := r.coefficients() + r.sdCount()
 	for _, g := range r.groups[:group] {
-		first += g.effects()
+		first += r.effects(g)
 	}
 	return first
 }

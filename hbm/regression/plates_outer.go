@@ -66,7 +66,7 @@ func (p *PlateModel) addOuter() {
 			continue
 		}
 		o.groups, o.first = append(o.groups, g), append(o.first, o.size)
-		o.size += g.varyingGroup.effects()
+		o.size += r.effects(g.varyingGroup)
 		for c := range g.Columns {
 			for d := range c + 1 {
 				if d == c || g.partial[c][d] >= 0 {

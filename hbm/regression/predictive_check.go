@@ -16,11 +16,15 @@ type predictiveCheck struct {
 }
 
 // newCheck chooses the statistics: location and spread, extremes, zeros of counts, and how far the
-// means of groups lie apart.
+// means of groups lie apart; of categories without an order shares, and those of groups.
 func (r *Regression) newCheck() *predictiveCheck {
 	c := &predictiveCheck{}
 	add := func(name string, function func(y []float64) float64) {
 		c.names, c.functions = append(c.names, name), append(c.functions, function)
+	}
+	if r.unordered != nil {
+		r.addShares(add)
+		return c
 	}
 	add("mean", func(y []float64) float64 { return stat.Mean(y, nil) })
 	if !r.Frame.Response.Binary() {
@@ -54,6 +58,41 @@ func (r *Regression) newCheck() *predictiveCheck {
 	return c
 }
 
+// addShares adds the share of each category, and how far those of groups lie apart.
+func (r *Regression) addShares(add func(name string, function func(y []float64) float64)) {
+	share := func(y []float64, category int) (count float64) {
+		for _, v := range y {
+			if int(v) == category {
+				count++
+			}
+		}
+		return count / float64(len(y))
+	}
+	for k, label := range r.Frame.Labels {
+		add("share of "+label, func(y []float64) float64 { return share(y, k) })
+	}
+	for _, g := range r.groups {
+		if g.Smooth {
+			continue
+		}
+		add("sd of the shares by "+g.Name, func(y []float64) float64 {
+			categories, sum := len(r.Frame.Labels), 0.0
+			shares := make([]float64, len(g.Levels)*categories)
+			for i, level := range g.Index {
+				shares[level*categories+int(y[i])] += 1 / float64(g.Counts[level])
+			}
+			of := make([]float64, len(g.Levels))
+			for k := range categories {
+				for level := range of {
+					of[level] = shares[level*categories+k]
+				}
+				sum += stat.Variance(of, nil)
+			}
+			return math.Sqrt(sum)
+		})
+	}
+}
+
 // statistics evaluates all of them.
 func (c *predictiveCheck) statistics(y, dst []float64) {
 	for k, function := range c.functions {
@@ -63,9 +102,10 @@ func (c *predictiveCheck) statistics(y, dst []float64) {
 
 // replicate draws a response in the units of the table.
 func (r *Regression) replicate(eta []float64, given response, random *rand.Rand) []float64 {
-	y := make([]float64, len(eta))
+	y := make([]float64, len(r.y))
+	given.draws(eta, random, y)
 	for i := range y {
-		y[i] = r.inTable(i, given.Draw(eta[i], given.sigma, random))
+		y[i] = r.inTable(i, y[i])
 	}
 	return y
 }

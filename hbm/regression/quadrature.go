@@ -29,7 +29,7 @@ type quadratureRows struct {
 
 // Numbers of nodes by the number of effects: more effects make products of shorter rules.
 // modeSteps is the number of Newton steps, none longer than longestStep.
-var quadratureNodes = []int{1, 15, 9, 6}
+var quadratureNodes = [mostPerLevel + 1]int{1, 15, 9, 6, 5}
 
 const (
 	modeSteps   = 12
@@ -37,7 +37,7 @@ const (
 )
 
 // newQuadratureRows takes rules of nodes(q) nodes for each of q effects.
-func newQuadratureRows(row likelihood.Likelihood, r *Regression, nodes []int) *quadratureRows {
+func newQuadratureRows(row likelihood.Likelihood, r *Regression, nodes [mostPerLevel + 1]int) *quadratureRows {
 	l := &quadratureRows{row: row, y: r.y, times: r.times, offset: r.offset, v: r.wide()}
 	if r.inner == nil {
 		return l

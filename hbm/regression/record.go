@@ -219,20 +219,21 @@ func (r *Regression) writeDraws(dir string, seed uint64, s *posteriorSample) err
 		header.Sites = append(header.Sites, q.name)
 	}
 	header.DensityScale = "standardised"
-	for _, c := range r.Frame.Columns {
-		header.Coordinates = append(header.Coordinates, c.Name)
-		header.Variables = append(header.Variables, "beta["+c.Name+"]")
+	for _, name := range r.Frame.coefficientNames() {
+		header.Coordinates = append(header.Coordinates, name)
+		header.Variables = append(header.Variables, "beta["+name+"]")
 	}
 	header.Coordinates = append(header.Coordinates, r.sdNames()...)
 	header.Variables = append(header.Variables, r.sdNames()...)
 	levels := 0
 	for _, g := range r.groups {
-		levels += g.effects()
+		levels += r.effects(g)
 	}
 	if levels <= mostDrawnLevels {
 		for _, g := range r.groups {
-			for at := range g.effects() {
-				name := levelName(g.Columns[at/len(g.Levels)].Name, g.Name, g.Levels[at%len(g.Levels)])
+			terms := r.Frame.varyingNames(g.Grouping)
+			for at := range r.effects(g) {
+				name := levelName(terms[at/len(g.Levels)], g.Name, g.Levels[at%len(g.Levels)])
 				header.Coordinates, header.Variables = append(header.Coordinates, name), append(header.Variables, "effect["+name+"]")
 			}
 		}

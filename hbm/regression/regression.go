@@ -37,7 +37,10 @@ type Regression struct {
 	coordinates []coordinate
 	noise       int                          // the coordinate of log σ or of the other parameter of the response, or −1
 	categories  likelihood.OrderedCategories // of the response; nil for others
-	firstCut    int                          // the coordinate of their first parameter
+	unordered   likelihood.UnorderedCategories
+	planes      int         // M, the number of linear predictors of a row; see planes.go
+	odds        [][]float64 // [M][M], log odds from planes; nil where there is one predictor
+	firstCut    int         // the coordinate of their first parameter
 	space       *effectSpace
 	questions   []question
 	// from the density of the working response to that of the table's
@@ -60,13 +63,10 @@ type varyingGroup struct {
 	sd  []int // coordinate of each standard deviation [q]
 	// coordinates of partial correlations [q][q], below the diagonal; −1 where there is none
 	partial [][]int
-	// the first coordinate of the effects u, column by column, level by level; −1 if they are
-	// integrated out
+	// the first coordinate of the effects u, plane by plane, column by column, level by level; −1
+	// if they are integrated out
 	first int
 }
-
-// effects is the number of effects of all levels.
-func (g *varyingGroup) effects() int { return len(g.Levels) * len(g.Columns) }
 
 // coordinateKind says what a coordinate means.
 type coordinateKind int
@@ -113,12 +113,17 @@ func New(f *Frame, opt Options) (*Regression, error) {
 	if err := opt.Validate(); err != nil {
 		return nil, err
 	}
-	r := &Regression{Frame: f, Options: opt.withDefaults(), noise: -1, yMean: 0, ySD: 1}
+	r := &Regression{Frame: f, Options: opt.withDefaults(), noise: -1, yMean: 0, ySD: 1, planes: 1}
 	if err := r.scale(); err != nil {
 		return nil, err
 	}
-	if f.Response.Ordered() {
+	switch kind := f.Response; {
+	case kind.Ordered():
 		r.categories = likelihood.NewCategories(f.Response, len(f.Labels)).(likelihood.OrderedCategories)
+	case kind.HasCategories():
+		if err := r.useUnordered(); err != nil {
+			return nil, err
+		}
 	}
 	r.layOut()
 	if err := r.setTermPriors(); err != nil {
@@ -130,9 +135,6 @@ func New(f *Frame, opt Options) (*Regression, error) {
 	if err := r.ask(); err != nil {
 		return nil, err
 	}
-	if !f.Response.Conjugate() && r.inner != nil && len(r.inner.Columns) >= len(quadratureNodes) {
-		return nil, fmt.Errorf("%s: %d effects vary by %s; with the %s likelihood at most %d can", f.Path, len(r.inner.Columns), r.inner.Name, f.Response, len(quadratureNodes)-1)
-	}
 	r.likelihood = sync.OnceValue(r.newLikelihood)
 	r.distinct = sync.OnceValue(r.newDistinct)
 	r.joint = sync.OnceValue(func() *jointEffects {
@@ -141,7 +143,10 @@ func New(f *Frame, opt Options) (*Regression, error) {
 		}
 		return newJointEffects(r)
 	})
-	if r.categories != nil && !r.weighable() {
+	if err := r.checkVarying(); err != nil {
+		return nil, err
+	}
+	if f.Response.HasCategories() && !r.weighable() {
 		return nil, fmt.Errorf("%s: the %s likelihood needs effects that vary by a group, at most %d standard deviations and correlations, and at most %d models", f.Path, f.Response, exactHyperparameters, exactModels)
 	}
 	if f.Reduced != nil && !r.integrable() {
@@ -166,7 +171,7 @@ func (r *Regression) rowLikelihood() likelihood.Likelihood {
 
 // logConstants are the parts of the log densities of the rows that depend on nothing.
 func (r *Regression) logConstants() float64 {
-	if r.categories != nil {
+	if r.Frame.Response.HasCategories() {
 		return 0
 	}
 	return likelihood.LogConstants(r.rowLikelihood(), r.y, r.times)
@@ -178,15 +183,17 @@ func (r *Regression) layOut() {
 		r.coordinates = append(r.coordinates, c)
 		return len(r.coordinates) - 1
 	}
-	for _, c := range r.Frame.Columns {
-		sd, mean := r.Options.CoefficientScale, 0.0
-		if c.Name == formula.InterceptName {
-			sd, mean = r.Options.InterceptScale, r.centre()
-			if p := r.Options.Intercept; p != nil {
-				mean, sd = (p.Mean-r.yMean)/r.ySD, p.SD/r.ySD
-			}
+	plane := func(m int) string { // of coordinates, which are not those of answers
+		if r.unordered == nil {
+			return ""
 		}
-		add(coordinate{kind: populationCoordinate, name: c.Name, mean: mean, sd: sd})
+		return fmt.Sprintf("plane %d:", m+1)
+	}
+	for m := range r.planes {
+		for _, c := range r.Frame.Columns {
+			mean, sd := r.coefficientPrior(c)
+			add(coordinate{kind: populationCoordinate, name: plane(m) + c.Name, mean: mean, sd: sd})
+		}
 	}
 	for _, g := range r.groups {
 		q := len(g.Columns)
@@ -229,9 +236,11 @@ func (r *Regression) layOut() {
 			continue
 		}
 		g.first = len(r.coordinates)
-		for _, c := range g.Columns {
-			for _, level := range g.Levels {
-				add(coordinate{kind: effectCoordinate, name: "u(" + c.Name + " | " + g.Name + "=" + level + ")", sd: 1})
+		for m := range r.planes {
+			for _, c := range g.Columns {
+				for _, level := range g.Levels {
+					add(coordinate{kind: effectCoordinate, name: "u(" + plane(m) + c.Name + " | " + g.Name + "=" + level + ")", sd: 1})
+				}
 			}
 		}
 	}

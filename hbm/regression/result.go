@@ -184,11 +184,11 @@ func (r *Regression) fill(result *Result, c *vti.Certificate, s *posteriorSample
 
 // fillSample puts a sample into the user's words.
 func (r *Regression) fillSample(result *Result, s *posteriorSample) {
-	for j, column := range r.Frame.Columns {
-		result.Effects = append(result.Effects, s.summarize(column.Name, j, s.effects, j))
+	for j, name := range r.Frame.coefficientNames() {
+		result.Effects = append(result.Effects, s.summarize(name, j, s.effects, j))
 	}
 	for j, name := range r.sdNames() {
-		one := s.summarize(name, len(r.Frame.Columns)+j, s.sds, j)
+		one := s.summarize(name, r.coefficients()+j, s.sds, j)
 		if j < r.sdCount()-len(r.Frame.cutNames()) {
 			result.SDs = append(result.SDs, one)
 		} else {
@@ -196,11 +196,12 @@ func (r *Regression) fillSample(result *Result, s *posteriorSample) {
 		}
 	}
 	for i, g := range r.groups {
-		for at := range g.effects() {
+		terms := r.Frame.varyingNames(g.Grouping)
+		for at := range r.effects(g) {
 			column, level := at/len(g.Levels), at%len(g.Levels)
 			one := s.summarize("", r.firstQuantity(i)+at, s.varying[i], at)
 			result.Varying = append(result.Varying, LevelSummary{
-				Smooth: g.Smooth, Group: g.Name, Level: g.Levels[level], Term: g.Columns[column].Name,
+				Smooth: g.Smooth, Group: g.Name, Level: g.Levels[level], Term: terms[column],
 				Mean: one.Mean, MeanSE: one.MeanSE, SD: one.SD, SDSE: one.SDSE, Q025: one.Q025, Q975: one.Q975,
 				Rows: g.Counts[level], Pooling: r.poolingOf(g, s, i, at),
 			})
@@ -247,7 +248,7 @@ func (r *Regression) poolingOf(g *varyingGroup, s *posteriorSample, i, at int) F
 		return Figure(math.NaN())
 	}
 	n, _ := s.varying[i].Dims()
-	column := at / len(g.Levels)
+	column := at / len(g.Levels) % len(g.Columns)
 	place := slices.Index(r.sdNames(), g.spreadName(g.Columns[column]))
 	var first, second, prior float64
 	for k := range n {

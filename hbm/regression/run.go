@@ -196,7 +196,7 @@ func (r *Regression) summary() FrameSummary {
 }
 
 // finerNodes check quadratureNodes.
-var finerNodes = []int{1, 25, 14, 8}
+var finerNodes = [mostPerLevel + 1]int{1, 25, 14, 8, 7}
 
 // noteQuadrature adds a note if the quadrature over effects is not as exact as the rest of the
 // answer: it compares log densities of a few draws with those of a finer rule.

@@ -192,7 +192,9 @@ func (r *Regression) maskOf(code []int32) []bool {
 		mask[j] = kind == noiseCoordinate || kind == cutCoordinate
 	}
 	for j, c := range r.Frame.Columns {
-		mask[j] = r.has(code, r.Frame.Formula.Terms[c.Term])
+		for m := range r.planes {
+			mask[m*len(r.Frame.Columns)+j] = r.has(code, r.Frame.Formula.Terms[c.Term])
+		}
 	}
 	for i, g := range r.groups {
 		in := make([]bool, len(g.Columns))
@@ -205,8 +207,10 @@ func (r *Regression) maskOf(code []int32) []bool {
 				}
 			}
 			if g.first >= 0 {
-				for level := range g.Levels {
-					mask[g.first+c*len(g.Levels)+level] = in[c]
+				for m := range r.planes {
+					for level := range g.Levels {
+						mask[g.first+(m*len(g.Columns)+c)*len(g.Levels)+level] = in[c]
+					}
 				}
 			}
 		}

@@ -112,7 +112,10 @@ func (r *Regression) setTermPriors() error {
 				}
 				if names = append(names, c.Name); c.Name == p.Effect {
 					found = true
-					r.coordinates[j].mean, r.coordinates[j].sd = p.Mean*r.xSD[j]/r.ySD, p.Scale*r.xSD[j]/r.ySD
+					for m := range r.planes {
+						own := &r.coordinates[m*len(r.Frame.Columns)+j]
+						own.mean, own.sd = p.Mean*r.xSD[j]/r.ySD, p.Scale*r.xSD[j]/r.ySD
+					}
 				}
 			}
 		}

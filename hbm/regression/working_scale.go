@@ -73,7 +73,7 @@ func (r *Regression) scale() error {
 			scaleColumn(group.z, c, 0, sd)
 		}
 		r.groups = append(r.groups, group)
-		if r.inner == nil || group.effects() > r.inner.effects() {
+		if r.inner == nil || r.effects(group) > r.effects(r.inner) {
 			r.inner = group
 		}
 	}

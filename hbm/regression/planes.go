@@ -1,0 +1,168 @@
+package regression
+
+import (
+	"fmt"
+
+	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/likelihood"
+)
+
+// A response of K categories without an order has M = K−1 linear predictors for each row, its
+// planes; any other has one. Each has a coefficient of its own for every column of the population,
+// and an effect of its own for every varying column of a level:
+//
+//	η_im = x_i β_m + Σ_g z_gi b_gjm,   b_gjm = Λ_g u_gjm,   u_gjm ~ N(0, I).
+//
+// Standard deviations and correlations are the same in all planes: planes are coordinates of K
+// scores that treat categories alike (see [likelihood.UnorderedCategories]), so that the prior of
+// the log odds of two categories is the same for any two, and that which logistic regression has.
+// Coefficients, effects and predictors are in the order of their planes, those of the first before
+// those of the second; of a level too.
+
+// useUnordered makes the regression one of categories without an order.
+func (r *Regression) useUnordered() error {
+	f := r.Frame
+	r.unordered = likelihood.NewCategories(f.Response, len(f.Labels)).(likelihood.UnorderedCategories)
+	r.planes = r.unordered.Predictors()
+	contrasts := r.unordered.Contrasts()
+	for _, row := range contrasts[1:] {
+		odds := make([]float64, r.planes)
+		for m := range odds {
+			odds[m] = row[m] - contrasts[0][m]
+		}
+		r.odds = append(r.odds, odds)
+	}
+	if p := r.Options.Intercept; p != nil && p.Mean != 0 {
+		return fmt.Errorf("%s: the prior of the intercept has the mean %g: that of log odds of categories without an order is 0", f.Path, p.Mean)
+	}
+	for _, p := range r.Options.Terms {
+		if p.Mean != 0 {
+			return fmt.Errorf("%s: prior %s: the mean of log odds of categories without an order is 0", f.Path, p)
+		}
+	}
+	return nil
+}
+
+// coefficients is the number of population effects: of all columns and planes.
+func (r *Regression) coefficients() int { return r.planes * len(r.Frame.Columns) }
+
+// effects is the number of effects of all levels of a grouping, columns and planes.
+func (r *Regression) effects(g *varyingGroup) int { return r.planes * len(g.Levels) * len(g.Columns) }
+
+// planesBeside is how many of the planes of a block of effects are paired with a plane of another,
+// or of the same, of which there is each pair once.
+func (r *Regression) planesBeside(plane int, same bool) int {
+	if same {
+		return plane + 1
+	}
+	return r.planes
+}
+
+// curvatures is the number of curvatures of a row, of each pair of planes.
+func (r *Regression) curvatures() int { return r.planes * (r.planes + 1) / 2 }
+
+// curvatureOf is the place of that of two planes.
+func curvatureOf(a, b int) int {
+	if a < b {
+		a, b = b, a
+	}
+	return a*(a+1)/2 + b
+}
+
+// mostTrained bounds the effects of a level where a flow is trained: the nodes of a rule are numbers
+// of a graph, for each draw.
+const mostTrained = 3
+
+// checkVarying reports effects of a level that are too many to be integrated out.
+func (r *Regression) checkVarying() error {
+	f := r.Frame
+	if f.Response.Conjugate() || r.inner == nil || r.perLevel() <= mostTrained {
+		return nil
+	}
+	most := mostPerLevel
+	if r.perLevel() <= most {
+		if r.weighable() {
+			return nil
+		}
+		most = mostTrained
+	}
+	q := len(r.inner.Columns)
+	if r.unordered == nil {
+		return fmt.Errorf("%s: %d effects vary by %s; with the %s likelihood at most %d can", f.Path, q, r.inner.Name, f.Response, most)
+	}
+	return fmt.Errorf("%s: %d categories have %d log odds, and %s by %s makes %d effects of each group; with the %s likelihood at most %d can vary",
+		f.Path, len(f.Labels), r.planes, english.Count(q, "column"), r.inner.Name, r.perLevel(), f.Response, most)
+}
+
+// perLevel is the number of effects of one level of the inner grouping.
+func (r *Regression) perLevel() int { return r.planes * len(r.inner.Columns) }
+
+// coefficientNames are those of population effects in answers: of their columns, or LEVEL:COLUMN
+// for the log odds of a category against the first.
+func (f *Frame) coefficientNames() []string { return f.inPlanes(f.Columns) }
+
+// varyingNames are those of the effects of a level.
+func (f *Frame) varyingNames(g *Grouping) []string { return f.inPlanes(g.Columns) }
+
+func (f *Frame) inPlanes(columns []Column) (names []string) {
+	for _, plane := range f.planeNames() {
+		for _, c := range columns {
+			names = append(names, plane+c.Name)
+		}
+	}
+	return names
+}
+
+// planeNames are what names of coefficients in answers begin with, for each plane.
+func (f *Frame) planeNames() []string {
+	if !f.Response.HasCategories() || f.Response.Ordered() {
+		return []string{""}
+	}
+	var names []string
+	for _, label := range f.Labels[1:] {
+		names = append(names, label+":")
+	}
+	return names
+}
+
+// inOdds overwrites values [M·count] of the planes by those of the log odds of each category
+// against the first, in which answers are; it leaves those of other responses.
+func (r *Regression) inOdds(values []float64) {
+	if r.odds == nil {
+		return
+	}
+	count := len(values) / r.planes
+	own := make([]float64, r.planes)
+	for j := range count {
+		for m := range own {
+			own[m] = values[m*count+j]
+		}
+		for k, odds := range r.odds {
+			values[k*count+j] = dot(odds, own)
+		}
+	}
+}
+
+// oddsOf is the part of plane m in the log odds of a plane of answers: 1 or 0 for other responses.
+func (r *Regression) oddsOf(k, m int) float64 {
+	switch {
+	case r.odds != nil:
+		return r.odds[k][m]
+	case k == m:
+		return 1
+	}
+	return 0
+}
+
+// coefficientPrior is the prior of the coefficients of a column.
+func (r *Regression) coefficientPrior(c Column) (mean, sd float64) {
+	sd = r.Options.CoefficientScale
+	if c.Name == formula.InterceptName {
+		sd, mean = r.Options.InterceptScale, r.centre()
+		if p := r.Options.Intercept; p != nil {
+			mean, sd = (p.Mean-r.yMean)/r.ySD, p.SD/r.ySD
+		}
+	}
+	return mean, sd
+}

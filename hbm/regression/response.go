@@ -1,0 +1,95 @@
+package regression
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/transdim/vti/likelihood"
+)
+
+// response is the distribution of a response given its linear predictors, on the working scale: of
+// one of them for each row, or of the M of categories without an order. Predictors and slopes of n
+// rows are [M·n], the n first ones before the n second ones; curvatures [M (M+1)/2 · n], that of
+// predictors a ≥ b in row a (a+1)/2 + b.
+type response struct {
+	likelihood.Row // nil for categories without an order
+	unordered      likelihood.UnorderedCategories
+	sigma          float64
+	// cuts are the cut points of ordered categories in the units of the table; nil for others.
+	cuts []float64
+}
+
+// responseOf is that at σ.
+func (r *Regression) responseOf(sigma float64) response {
+	return response{Row: r.rowLikelihood(), sigma: sigma}
+}
+
+// responseAt is that at θ.
+func (r *Regression) responseAt(mask []bool, theta []float64) response {
+	switch {
+	case r.unordered != nil:
+		return response{unordered: r.unordered, sigma: 1}
+	case r.categories == nil:
+		return r.responseOf(r.noiseAt(theta))
+	}
+	given := r.categories.At(theta[r.firstCut : r.firstCut+r.categories.Parameters()]).(*likelihood.Cuts)
+	shift := 0.0
+	for j, mean := range r.xMean {
+		if mask[j] {
+			shift += theta[j] / r.xSD[j] * mean
+		}
+	}
+	cuts := slices.Clone(given.Points)
+	floats.AddConst(shift, cuts)
+	return response{Row: given, sigma: 1, cuts: cuts}
+}
+
+// logKernelSums is [likelihood.LogKernelSums] for predictors eta [m, M·n].
+func (g response) logKernelSums(y, times, eta, sums []float64) {
+	if g.unordered != nil {
+		g.unordered.LogProbSums(y, times, eta, sums)
+		return
+	}
+	likelihood.LogKernelSums(g.Row, y, times, eta, g.sigma, sums)
+}
+
+// logKernels is that of one set of predictors.
+func (g response) logKernels(y, times, eta []float64) float64 {
+	var sum [1]float64
+	g.logKernelSums(y, times, eta, sum[:])
+	return sum[0]
+}
+
+// newtons is [likelihood.Newtons].
+func (g response) newtons(y, times, eta, slope, curvature []float64) {
+	if g.unordered != nil {
+		g.unordered.Newtons(y, times, eta, slope, curvature)
+		return
+	}
+	likelihood.Newtons(g.Row, y, times, eta, g.sigma, slope, curvature)
+}
+
+// draws writes a response of every row with predictors eta to dst [n].
+func (g response) draws(eta []float64, random *rand.Rand, dst []float64) {
+	if g.unordered == nil {
+		for i := range dst {
+			dst[i] = g.Draw(eta[i], g.sigma, random)
+		}
+		return
+	}
+	at, shares := g.unordered.At(nil), make([]float64, g.unordered.Levels())
+	own := make([]float64, g.unordered.Predictors())
+	for i := range dst {
+		for m := range own {
+			own[m] = eta[m*len(dst)+i]
+		}
+		at.Probabilities(own, shares)
+		k, left := 0, random.Float64()
+		for ; k < len(shares)-1 && left >= shares[k]; k++ {
+			left -= shares[k]
+		}
+		dst[i] = float64(k)
+	}
+}
