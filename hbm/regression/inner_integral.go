@@ -89,6 +89,9 @@ type smallBlock [mostPerLevel * (mostPerLevel + 1) / 2]float64
 
 func (b *smallBlock) at(i, j int) *float64 { return &b[i*(i+1)/2+j] }
 
+// row is the i-th row, up to the diagonal.
+func (b *smallBlock) row(i int) []float64 { return b[i*(i+1)/2:][:i+1] }
+
 // factorize overwrites the matrix of q rows by its factor L, and returns log |L|; false if it is
 // not positive definite.
 func (b *smallBlock) factorize(q int) (logDiagonal float64, ok bool) {
@@ -188,12 +191,13 @@ func (p *innerPoint) predictors(rows []int, u, at []float64) []float64 {
 	q := len(u) / planes
 	at = at[:planes*len(rows)]
 	for m := range planes {
-		own := at[m*len(rows):][:len(rows)]
+		own, beside, effects := at[m*len(rows):][:len(rows)], p.eta[m*n:][:n], u[m*q:][:q]
 		for k, i := range rows {
-			own[k] = p.eta[m*n+i]
-			for c, x := range u[m*q:][:q] {
-				own[k] += p.unit[i*q+c] * x
+			sum := beside[i]
+			for c, x := range effects {
+				sum += p.unit[i*q+c] * x
 			}
+			own[k] = sum
 		}
 	}
 	return at
@@ -221,13 +225,14 @@ func (p *innerPoint) integral(level int, mode []float64) float64 {
 				for k, i := range rows {
 					unit := p.unit[i*columns:][:columns]
 					for a, x := range unit {
-						beside := unit
+						beside, row := unit, hessian.row(m*columns + a)[other*columns:]
 						if other == m {
 							move[m*columns+a] += own[k] * x
 							beside = unit[:a+1]
 						}
+						curved := curve[k] * x
 						for b, z := range beside {
-							*hessian.at(m*columns+a, other*columns+b) += curve[k] * x * z
+							row[b] += curved * z
 						}
 					}
 				}

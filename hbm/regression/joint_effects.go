@@ -31,8 +31,8 @@ type jointEffects struct {
 	// same entries, come right after each.
 	rows    [][]int
 	designs [][][]float64
-	// rowPairs lists for each row the pairs of its blocks, in the order in which eachPair meets
-	// them.
+	// rowPairs lists for each row the pairs of its blocks, in the order in which loops over its
+	// blocks a, blocks b up to a, and their planes meet them.
 	rowPairs [][]int32
 	// pairs are the blocks of DᵀD that are not zero, on and below the diagonal, and first the
 	// place of the values of each among those of P.
@@ -98,7 +98,11 @@ func newJointEffects(r *Regression) *jointEffects {
 		for k, a := range blocks {
 			for m, b := range blocks[:k+1] {
 				for plane := range r.planes {
-					for other := range r.planesBeside(plane, k == m) {
+					last := r.planes
+					if k == m { // each pair once
+						last = plane + 1
+					}
+					for other := range last {
 						at := e.pairOf(places, a+plane, b+other)
 						e.rowPairs[i] = append(e.rowPairs[i], int32(at))
 						addProduct(e.pairs[at].gram, e.designs[i][k], e.designs[i][m], 1)

@@ -157,7 +157,11 @@ func (p *outerProposal) factorize(weight []float64) bool {
 		for k, x := range designs {
 			for m, z := range designs[:k+1] {
 				for plane := range planes {
-					for other := range l.r.planesBeside(plane, k == m) {
+					last := planes
+					if k == m {
+						last = plane + 1
+					}
+					for other := range last {
 						own, gram := weight[curvatureOf(plane, other)*n+i], grams[l.gramFirst[pairs[0]]:]
 						if pairs = pairs[1:]; len(x) == 1 && len(z) == 1 {
 							gram[0] += own * x[0] * z[0]

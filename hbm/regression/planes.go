@@ -50,15 +50,6 @@ func (r *Regression) coefficients() int { return r.planes * len(r.Frame.Columns)
 // effects is the number of effects of all levels of a grouping, columns and planes.
 func (r *Regression) effects(g *varyingGroup) int { return r.planes * len(g.Levels) * len(g.Columns) }
 
-// planesBeside is how many of the planes of a block of effects are paired with a plane of another,
-// or of the same, of which there is each pair once.
-func (r *Regression) planesBeside(plane int, same bool) int {
-	if same {
-		return plane + 1
-	}
-	return r.planes
-}
-
 // curvatures is the number of curvatures of a row, of each pair of planes.
 func (r *Regression) curvatures() int { return r.planes * (r.planes + 1) / 2 }
 
