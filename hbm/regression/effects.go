@@ -192,7 +192,7 @@ func (r *Regression) left(factor [][]float64, covariance *mat.SymDense) []float6
 		for c := range factor {
 			for m := range r.planes {
 				for a, x := range factor[c] {
-					part[m*q+a] = r.oddsOf(k, m) * x
+					part[m*q+a] = r.shareOf(k, m) * x
 				}
 			}
 			if prior := norm(part); prior > 0 {

@@ -176,8 +176,8 @@ func (f *Frame) response(t *table.Table, levels []string) error {
 		return fmt.Errorf("levels of the response are for %s, %s and %s; this likelihood is %s", likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind, likelihood.CategoricalKind, f.Response)
 	case f.Response.HasCategories() && (v.Transform != formula.AsIs || f.Formula.Censored.Column != ""):
 		return fmt.Errorf("%s: response %q: want a column as it is for a %s likelihood", t.Path, v, f.Response)
-	case f.Response.HasCategories() && !f.Response.Ordered() && len(f.Formula.Offsets) > 0:
-		return fmt.Errorf("%s: the %s likelihood has several linear predictors: an offset would be added to which of them? Leave %s out", t.Path, f.Response, f.Formula.Offsets[0])
+	case f.unordered() && len(f.Formula.Offsets) > 0:
+		return fmt.Errorf("%s: offset %q: the %s likelihood has a linear predictor for each category but one, and an offset belongs to none of them", t.Path, f.Formula.Offsets[0], f.Response)
 	case f.Response.Ordered() && !f.Formula.HasIntercept():
 		return fmt.Errorf("the %s likelihood has cut points in place of an intercept: there is none to leave out", f.Response)
 	case f.Response.HasCategories():

@@ -13,17 +13,19 @@ import (
 )
 
 // keptPredictors are the linear predictors and distributions of draws, on the working scale, for
-// the model check: of the checked rows, and of at most [modelcheck.MinDraws] draws.
+// the model check: of the checked rows, those of a plane together, and of at most
+// [modelcheck.MinDraws] draws.
 type keptPredictors struct {
-	rows  []int
-	every int // keep each draw whose number is a multiple of it
-	eta   [][]float64
-	given []response
+	rows   []int
+	planes int
+	every  int // keep each draw whose number is a multiple of it
+	eta    [][]float64
+	given  []response
 }
 
 // newKept prepares for n draws.
 func (r *Regression) newKept(n int) *keptPredictors {
-	k := &keptPredictors{every: max(1, n/modelcheck.MinDraws), rows: modelcheck.CheckedRows(len(r.y), modelcheck.MostChecked)}
+	k := &keptPredictors{planes: r.planes, every: max(1, n/modelcheck.MinDraws), rows: modelcheck.CheckedRows(len(r.y), modelcheck.MostChecked)}
 	if k.rows == nil {
 		for i := range r.y {
 			k.rows = append(k.rows, i)
@@ -39,9 +41,11 @@ func (k *keptPredictors) add(draw int, eta []float64, given response) {
 	if draw%k.every != 0 {
 		return
 	}
-	own := make([]float64, len(k.rows))
-	for at, i := range k.rows {
-		own[at] = eta[i]
+	own := make([]float64, 0, k.planes*len(k.rows))
+	for m := range k.planes {
+		for _, i := range k.rows {
+			own = append(own, eta[m*len(eta)/k.planes+i])
+		}
 	}
 	k.eta[draw/k.every], k.given[draw/k.every] = own, given
 }
@@ -50,7 +54,7 @@ func (k *keptPredictors) add(draw int, eta []float64, given response) {
 // are no draws.
 func (r *Regression) checkModel(ctx gocontext.Context, s *posteriorSample, seed uint64) (*modelcheck.Report, error) {
 	kept := s.predictors
-	if kept == nil || len(kept.eta) == 0 || r.Frame.censored() || r.unordered != nil {
+	if kept == nil || len(kept.eta) == 0 || r.Frame.censored() {
 		return nil, nil
 	}
 	in := modelcheck.RegressionInput{
@@ -67,8 +71,19 @@ func (r *Regression) checkModel(ctx gocontext.Context, s *posteriorSample, seed 
 		}
 	}
 	random := stream.Rand(seed, "model check")
+	if r.unordered != nil {
+		in.Unordered = r.Frame.Labels
+	}
 	in.Draw = func(d int, mean, sd, replicate []float64) {
 		at := d % len(kept.eta)
+		if in.Unordered != nil {
+			kept.given[at].shares(kept.eta[at], mean)
+			for i, p := range mean {
+				sd[i] = math.Sqrt(p * (1 - p))
+			}
+			kept.given[at].draws(kept.eta[at], random, replicate)
+			return
+		}
 		row, sigma := kept.given[at], kept.given[at].sigma
 		for k, i := range kept.rows {
 			eta := kept.eta[at][k]
@@ -113,7 +128,7 @@ func (r *Regression) remedies() modelcheck.Remedies {
 		Overdispersion: "--likelihood negbinomial, or an effect that varies by row: (1 | id), with a column id that numbers the rows",
 		Counts:         "--likelihood poisson",
 		TwoValues:      "--likelihood logistic",
-		Categories:     "--likelihood cumulative-logit",
+		Categories:     "--likelihood cumulative-logit or categorical",
 		Curvature:      "a transform of the column, or its square as another term",
 		Dependence:     "an effect that varies by a grouping of neighbouring rows, or a term for time or place",
 	}

@@ -2,6 +2,7 @@ package regression
 
 import (
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/internal/english"
@@ -25,14 +26,6 @@ func (r *Regression) useUnordered() error {
 	f := r.Frame
 	r.unordered = likelihood.NewCategories(f.Response, len(f.Labels)).(likelihood.UnorderedCategories)
 	r.planes = r.unordered.Predictors()
-	contrasts := r.unordered.Contrasts()
-	for _, row := range contrasts[1:] {
-		odds := make([]float64, r.planes)
-		for m := range odds {
-			odds[m] = row[m] - contrasts[0][m]
-		}
-		r.odds = append(r.odds, odds)
-	}
 	if p := r.Options.Intercept; p != nil && p.Mean != 0 {
 		return fmt.Errorf("%s: the prior of the intercept has the mean %g: that of log odds of categories without an order is 0", f.Path, p.Mean)
 	}
@@ -105,9 +98,12 @@ func (f *Frame) inPlanes(columns []Column) (names []string) {
 	return names
 }
 
+// unordered reports whether the response has categories without an order.
+func (f *Frame) unordered() bool { return f.Response.HasCategories() && !f.Response.Ordered() }
+
 // planeNames are what names of coefficients in answers begin with, for each plane.
 func (f *Frame) planeNames() []string {
-	if !f.Response.HasCategories() || f.Response.Ordered() {
+	if !f.unordered() {
 		return []string{""}
 	}
 	var names []string
@@ -120,30 +116,52 @@ func (f *Frame) planeNames() []string {
 // inOdds overwrites values [M·count] of the planes by those of the log odds of each category
 // against the first, in which answers are; it leaves those of other responses.
 func (r *Regression) inOdds(values []float64) {
-	if r.odds == nil {
-		return
+	if r.unordered != nil {
+		toOdds(r.unordered, values)
 	}
-	count := len(values) / r.planes
-	own := make([]float64, r.planes)
+}
+
+func toOdds(c likelihood.UnorderedCategories, values []float64) {
+	own, odds := make([]float64, c.Predictors()), make([]float64, c.Predictors())
+	count := len(values) / len(own)
 	for j := range count {
 		for m := range own {
 			own[m] = values[m*count+j]
 		}
-		for k, odds := range r.odds {
-			values[k*count+j] = dot(odds, own)
+		c.LogOdds(own, odds)
+		for k, v := range odds {
+			values[k*count+j] = v
 		}
 	}
 }
 
-// oddsOf is the part of plane m in the log odds of a plane of answers: 1 or 0 for other responses.
-func (r *Regression) oddsOf(k, m int) float64 {
-	switch {
-	case r.odds != nil:
-		return r.odds[k][m]
-	case k == m:
+// shareOf is what plane m has in a plane of answers: 1 or 0 for other responses.
+func (r *Regression) shareOf(answer, m int) float64 {
+	if r.unordered == nil {
 		return 1
 	}
-	return 0
+	contrasts := r.unordered.Contrasts()
+	return contrasts[answer+1][m] - contrasts[0][m]
+}
+
+// newEffects draws the effects of a new level, as answers have them [M·q], given Λ of its grouping.
+func (f *Frame) newEffects(factor [][]float64, random *rand.Rand) []float64 {
+	planes, q := len(f.planeNames()), len(factor)
+	z, effects := make([]float64, planes*q), make([]float64, planes*q)
+	for c := range z {
+		z[c] = random.NormFloat64()
+	}
+	for m := range planes {
+		for a := range factor {
+			for b := range a + 1 {
+				effects[m*q+a] += factor[a][b] * z[m*q+b]
+			}
+		}
+	}
+	if f.unordered() {
+		toOdds(likelihood.NewCategories(f.Response, len(f.Labels)).(likelihood.UnorderedCategories), effects)
+	}
+	return effects
 }
 
 // coefficientPrior is the prior of the coefficients of a column.

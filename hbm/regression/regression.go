@@ -38,9 +38,8 @@ type Regression struct {
 	noise       int                          // the coordinate of log σ or of the other parameter of the response, or −1
 	categories  likelihood.OrderedCategories // of the response; nil for others
 	unordered   likelihood.UnorderedCategories
-	planes      int         // M, the number of linear predictors of a row; see planes.go
-	odds        [][]float64 // [M][M], log odds from planes; nil where there is one predictor
-	firstCut    int         // the coordinate of their first parameter
+	planes      int // M, the number of linear predictors of a row; see planes.go
+	firstCut    int // the coordinate of their first parameter
 	space       *effectSpace
 	questions   []question
 	// from the density of the working response to that of the table's

@@ -79,17 +79,30 @@ func (g response) draws(eta []float64, random *rand.Rand, dst []float64) {
 		}
 		return
 	}
-	at, shares := g.unordered.At(nil), make([]float64, g.unordered.Levels())
-	own := make([]float64, g.unordered.Predictors())
+	categories := g.unordered.Levels()
+	shares := make([]float64, categories*len(dst))
+	g.shares(eta, shares)
 	for i := range dst {
-		for m := range own {
-			own[m] = eta[m*len(dst)+i]
-		}
-		at.Probabilities(own, shares)
 		k, left := 0, random.Float64()
-		for ; k < len(shares)-1 && left >= shares[k]; k++ {
-			left -= shares[k]
+		for ; k < categories-1 && left >= shares[k*len(dst)+i]; k++ {
+			left -= shares[k*len(dst)+i]
 		}
 		dst[i] = float64(k)
+	}
+}
+
+// shares writes the probabilities of categories without an order of rows with predictors eta to dst
+// [K·n], those of a category together.
+func (g response) shares(eta, dst []float64) {
+	n := len(dst) / g.unordered.Levels()
+	own, shares := make([]float64, g.unordered.Predictors()), make([]float64, g.unordered.Levels())
+	for i := range n {
+		for m := range own {
+			own[m] = eta[m*n+i]
+		}
+		g.unordered.At(nil).Probabilities(own, shares)
+		for k, p := range shares {
+			dst[k*n+i] = p
+		}
 	}
 }

@@ -60,7 +60,9 @@ func (r *StoredRun) rows(fresh *table.Table, opt rowsOptions) (*predict.Rows, er
 	}
 	rows := &predict.Rows{Discrete: own.Response.Discrete(), Survival: own.Response.Survival()}
 	if own.Response.HasCategories() {
-		rows.Categories = own.Labels
+		if rows.Categories = own.Labels; !own.Response.Ordered() {
+			rows.Unordered = likelihood.AgainstFirst(len(own.Labels))
+		}
 	} else {
 		rows.Labels = own.Labels
 		rows.Response = likelihood.New(own.Response, likelihood.Shape{Degrees: r.Record.Model.withDefaults().Degrees})
@@ -85,7 +87,7 @@ func (r *StoredRun) rows(fresh *table.Table, opt rowsOptions) (*predict.Rows, er
 		if !opt.groups && !g.Smooth { // a smooth function is of the population
 			continue
 		}
-		if err := r.fillGrouping(rows, stored.Len(), column, own.Groupings[k], g, first); err != nil {
+		if err := r.fillGrouping(rows, stored.Len(), column, own, own.Groupings[k], g, first); err != nil {
 			return nil, err
 		}
 	}
@@ -258,14 +260,16 @@ func (r *StoredRun) fillPopulation(rows *predict.Rows, stored *draws.Draws, own,
 	for _, weight := range frame.Weights[min(first, len(frame.Weights)):] {
 		rows.RowScale = append(rows.RowScale, 1/math.Sqrt(weight))
 	}
-	for j, c := range frame.Columns {
-		rows.Terms = append(rows.Terms, predict.Term{Name: c.Name, X: mat.Col(nil, j, frame.X)[first:], Draws: [][]float64{column(c.Name)}})
+	for at, name := range own.coefficientNames() {
+		plane, j := at/len(frame.Columns), at%len(frame.Columns)
+		rows.Terms = append(rows.Terms, predict.Term{Name: name, Plane: plane, X: mat.Col(nil, j, frame.X)[first:], Draws: [][]float64{column(name)}})
 	}
 	return column
 }
 
-// fillGrouping adds the effects of one grouping. own is that of the run, g that of the rows.
-func (r *StoredRun) fillGrouping(rows *predict.Rows, n int, column func(name string) []float64, own, g *Grouping, first int) error {
+// fillGrouping adds the effects of one grouping. own is the frame of the run, seen its grouping, and
+// g that of the rows.
+func (r *StoredRun) fillGrouping(rows *predict.Rows, n int, column func(name string) []float64, own *Frame, seen, g *Grouping, first int) error {
 	var levels []string // of the rows, each once
 	place := map[int]int{}
 	index := make([]int, len(g.Index)-first)
@@ -276,18 +280,19 @@ func (r *StoredRun) fillGrouping(rows *predict.Rows, n int, column func(name str
 		}
 		index[i] = place[level]
 	}
-	effects := make([][][]float64, len(g.Columns)) // by column and level
+	names := own.varyingNames(g)
+	effects := make([][][]float64, len(names)) // by plane and column, and level
 	var fresh []int
 	for k, level := range levels {
-		known := slices.Contains(own.Levels, level)
+		known := slices.Contains(seen.Levels, level)
 		if !known {
 			fresh = append(fresh, k)
 		}
-		for c := range g.Columns {
+		for c, name := range names {
 			var values []float64
 			if known {
-				if values = column(levelName(g.Columns[c].Name, g.Name, level)); values == nil {
-					return fmt.Errorf("%s: the run keeps no draws of the effects of its %d groups by %s, which are more than %d", r.Dir, len(own.Levels), g.Name, mostDrawnLevels)
+				if values = column(levelName(name, g.Name, level)); values == nil {
+					return fmt.Errorf("%s: the run keeps no draws of the effects of its %d groups by %s, which are more than %d", r.Dir, len(seen.Levels), g.Name, mostDrawnLevels)
 				}
 			} else {
 				values = make([]float64, n)
@@ -296,30 +301,25 @@ func (r *StoredRun) fillGrouping(rows *predict.Rows, n int, column func(name str
 		}
 	}
 	if len(fresh) > 0 {
-		names := make([]string, len(fresh))
+		unseen := make([]string, len(fresh))
 		for i, k := range fresh {
-			names[i] = levels[k]
+			unseen[i] = levels[k]
 		}
-		rows.Notes = append(rows.Notes, fmt.Sprintf("%s: %s not seen before: effects drawn with the variance of groups", g.Name, listText(names)))
+		rows.Notes = append(rows.Notes, fmt.Sprintf("%s: %s not seen before: effects drawn with the variance of groups", g.Name, listText(unseen)))
 		spread := newLevelSpread(column, g)
 		for s := range n {
 			factor := spread.factor(s)
 			for _, k := range fresh {
 				random := stream.Rand(uint64(s), "predict/group/"+g.Name+"/"+levels[k])
-				z := make([]float64, len(g.Columns))
-				for c := range z {
-					z[c] = random.NormFloat64()
-				}
-				for c := range g.Columns {
-					for b := range c + 1 {
-						effects[c][k][s] += factor[c][b] * z[b]
-					}
+				for c, effect := range own.newEffects(factor, random) {
+					effects[c][k][s] = effect
 				}
 			}
 		}
 	}
-	for c, col := range g.Columns {
-		rows.Terms = append(rows.Terms, predict.Term{Name: col.Name + " | " + g.Name, X: mat.Col(nil, c, g.Z)[first:], Level: index, Draws: effects[c]})
+	for at, name := range names {
+		plane, c := at/len(g.Columns), at%len(g.Columns)
+		rows.Terms = append(rows.Terms, predict.Term{Name: name + " | " + g.Name, Plane: plane, X: mat.Col(nil, c, g.Z)[first:], Level: index, Draws: effects[at]})
 	}
 	return nil
 }
