@@ -76,8 +76,22 @@ func (v *hierarchy) title() string {
 	return fmt.Sprintf("What explains %s, and how does it vary by %s?", v.response(), list(groups))
 }
 
-// isSlope reports whether a summary is of an effect of a column.
-func isSlope(name string) bool { return name != "(Intercept)" }
+// isSlope reports whether a summary is of an effect of a column, or of one on the log odds of a
+// category.
+func isSlope(name string) bool {
+	return name != "(Intercept)" && !strings.HasSuffix(name, ":(Intercept)")
+}
+
+// columnOf is the column that an effect is of: the name without the category whose log odds it is
+// on.
+func (v *hierarchy) columnOf(effect string) string {
+	for _, category := range v.result.Categories {
+		if column, ok := strings.CutPrefix(effect, category+":"); ok {
+			return column
+		}
+	}
+	return effect
+}
 
 // answer is three sentences: population effects, how much varies by groups, and which terms.
 func (v *hierarchy) answer() []string {
@@ -124,7 +138,7 @@ func (v *hierarchy) populationAnswer() string {
 		case !isSlope(e.Name):
 		case !(e.Q025 > 0 || e.Q975 < 0):
 			open = append(open, text)
-		case isLevel[e.Name]:
+		case isLevel[v.columnOf(e.Name)]:
 			levels = append(levels, text)
 		default:
 			units = append(units, text)

@@ -222,6 +222,8 @@ func (v *hierarchy) expectation() func(eta float64) float64 {
 func (v *hierarchy) predicted() string {
 	kind := v.kind()
 	switch {
+	case len(v.result.Categories) > 0:
+		return "the log odds of a category of " + v.response() + " against " + v.result.Categories[0]
 	case kind.HasCategories():
 		return "the linear predictor of " + v.response()
 	case kind.Logarithmic():

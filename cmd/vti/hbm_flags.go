@@ -53,8 +53,8 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 	f.na = "refuse"
 	flagGroup(cmd, "Model", func() {
 		flags.StringVarP(&f.frame.Formula, "formula", "f", "", "response ~ terms + (terms | group), as in lme4 and brms")
-		flags.VarP(parsed[regression.ResponseKind]{&f.frame.Response, regression.ParseResponseKind}, "likelihood", "l", "gaussian, student, logistic, poisson, negbinomial, zero-inflated-poisson, hurdle-poisson, gamma, lognormal, beta, exponential, weibull, cumulative-logit or cumulative-probit")
-		flags.StringSliceVar(&f.frame.Levels, "levels", nil, "cumulative-logit, cumulative-probit: `labels` of the response from the lowest to the highest, separated by commas; numbers have an order of their own")
+		flags.VarP(parsed[regression.ResponseKind]{&f.frame.Response, regression.ParseResponseKind}, "likelihood", "l", "gaussian, student, logistic, poisson, negbinomial, zero-inflated-poisson, hurdle-poisson, gamma, lognormal, beta, exponential, weibull, cumulative-logit, cumulative-probit or categorical")
+		flags.StringSliceVar(&f.frame.Levels, "levels", nil, "cumulative-logit, cumulative-probit: `labels` of the response from the lowest to the highest, separated by commas; numbers have an order of their own. categorical: all labels, of which effects are log odds against the first (default as sorted)")
 		flags.StringVar(&f.frame.SE, "se", "", "gaussian: `column` of known standard deviations of the response, one for each row")
 		flags.BoolVar(&f.model.Select, "select", false, "select terms: each is absent, pooled, or varies by group")
 		flags.Var(parsed[missingPolicy]{&f.na, parseMissingPolicy}, "na", "rows with missing values: refuse or drop")
@@ -115,7 +115,7 @@ func (f *hbmFlags) describe(flags *pflag.FlagSet, path string) (any, error) {
 		return nil, fmt.Errorf("--df is for --likelihood student; this one is %s", f.frame.Response)
 	}
 	if f.frame.Levels != nil && !f.frame.Response.HasCategories() {
-		return nil, fmt.Errorf("--levels is for --likelihood %s and %s; this one is %s", likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind, f.frame.Response)
+		return nil, fmt.Errorf("--levels is for --likelihood %s, %s and %s; this one is %s", likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind, likelihood.CategoricalKind, f.frame.Response)
 	}
 	if flags.Changed("model-prior") && !f.model.Select {
 		return nil, errors.New("--model-prior is for --select: without it there is one model")

@@ -52,8 +52,12 @@ func printHbm(w io.Writer, r *regression.Result) {
 	if len(r.Terms) > 0 {
 		averaged = ", averaged over models (0 where absent)"
 	}
-	printSummaries(w, "Population effects"+averaged, r.Effects)
-	printSummaries(w, "Standard deviations"+averaged, r.SDs)
+	odds, spread := "", ""
+	if r.Categories != nil {
+		odds, spread = " on log odds against "+r.Categories[0], " of the log odds of any two categories"
+	}
+	printSummaries(w, "Population effects"+odds+averaged, r.Effects)
+	printSummaries(w, "Standard deviations"+spread+averaged, r.SDs)
 	printSummaries(w, "Cut points", r.Cuts)
 	printLevels(w, r.Varying)
 	for _, note := range r.Notes {

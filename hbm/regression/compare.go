@@ -92,7 +92,12 @@ func Compare(a, b *StoredRun) (*Comparison, error) {
 		c.Terms = pairTerms(a.Result.Terms, b.Result.Terms)
 		c.Disagreements = compare.Disagreements(c.Terms, c.Models)
 	}
-	c.Estimates = pairEstimates(a.Result.estimates(), b.Result.estimates())
+	ofA, ofB := a.Result.estimates(), b.Result.estimates()
+	if x, y := a.Result.reference(), b.Result.reference(); x != y {
+		c.Notes = append(c.Notes, fmt.Sprintf("log odds are against %q and against %q: effects are not compared", x, y))
+		ofA = a.Result.SDs
+	}
+	c.Estimates = pairEstimates(ofA, ofB)
 	return c, nil
 }
 
@@ -144,6 +149,14 @@ func pairTerms(a, b []TermState) (pairs []compare.Pair) {
 		}
 	}
 	return pairs
+}
+
+// reference is the category that log odds are against; "" where there are none.
+func (r *Result) reference() string {
+	if len(r.Categories) == 0 {
+		return ""
+	}
+	return r.Categories[0]
 }
 
 // estimates are all posteriors of single numbers, by names that differ.

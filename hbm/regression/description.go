@@ -65,9 +65,11 @@ func (r *Regression) describe(result *Result) {
 			values := mat.Col(nil, j, f.X)
 			result.Data.Columns = append(result.Data.Columns, ColumnSummary{c.Name, Figure(stat.Mean(values, nil)), Figure(slices.Min(values)), Figure(slices.Max(values))})
 		}
+	}
+	for at, name := range f.coefficientNames() {
 		// the intercept of the table depends on the other effects
-		if c.Name != formula.InterceptName {
-			result.Priors = append(result.Priors, PriorSummary{c.Name, "normal", Figure(r.coordinates[j].mean * unit / r.xSD[j]), Figure(r.coordinates[j].sd * unit / r.xSD[j])})
+		if j := at % len(f.Columns); f.Columns[j].Name != formula.InterceptName {
+			result.Priors = append(result.Priors, PriorSummary{name, "normal", Figure(r.coordinates[j].mean * unit / r.xSD[j]), Figure(r.coordinates[j].sd * unit / r.xSD[j])})
 		}
 	}
 	for _, g := range r.groups {

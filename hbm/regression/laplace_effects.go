@@ -97,7 +97,7 @@ func (l *laplaceEffects) from(mask []bool, theta []float64) *laplaceEffects {
 }
 
 // coarseNodes are those of rules that only find where to draw from.
-var coarseNodes = [mostPerLevel + 1]int{1, 5, 4, 3, 3}
+var coarseNodes = [mostPerLevel + 1]int{1, 5, 4, 3, 2}
 
 // outerProposal is the approximation given hyperparameters.
 type outerProposal struct {

@@ -29,7 +29,7 @@ type quadratureRows struct {
 
 // Numbers of nodes by the number of effects: more effects make products of shorter rules.
 // modeSteps is the number of Newton steps, none longer than longestStep.
-var quadratureNodes = [mostPerLevel + 1]int{1, 15, 9, 6, 5}
+var quadratureNodes = [mostPerLevel + 1]int{1, 15, 9, 6, 4}
 
 const (
 	modeSteps   = 12

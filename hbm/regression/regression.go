@@ -276,6 +276,8 @@ func (r *Regression) Priors() []string {
 		}
 	case r.categories != nil:
 		likelihood += fmt.Sprintf(" of %d categories, %s", len(f.Labels), strings.Join(f.Labels, " < "))
+	case r.unordered != nil:
+		likelihood += fmt.Sprintf(" of %d categories without an order, %s: what follows is of the log odds of any two of them", len(f.Labels), strings.Join(f.Labels, ", "))
 	case r.noise >= 0:
 		likelihood += fmt.Sprintf(", log %s ~ N(0, %g²)", f.Response.Scale(), f.Response.ScaleSD())
 	}

@@ -156,7 +156,11 @@ const MarginalFamily = "marginal"
 
 // newResult is a result without an answer.
 func (r *Regression) newResult(device *gpu.Device, seed uint64, family, dir string) *Result {
-	return &Result{Schema: "vti/regression/1", Command: "hbm", Version: vti.Version, Seed: &seed, Backend: device.String(), Family: family, Data: r.summary(), RunDir: dir, Notes: r.Frame.Warnings}
+	result := &Result{Schema: "vti/regression/1", Command: "hbm", Version: vti.Version, Seed: &seed, Backend: device.String(), Family: family, Data: r.summary(), RunDir: dir, Notes: r.Frame.Warnings}
+	if r.unordered != nil {
+		result.Categories = r.Frame.Labels
+	}
+	return result
 }
 
 // writeResult completes a result and writes draws, tables and fitted rows to the run directory, if
