@@ -39,6 +39,8 @@
 //	mixed.go            mixed tables: draws from the priors, exact evidences, and nasty tables
 //	varsel.go           replicates of vti varsel, and the exact posterior of each
 //	varsel_prior.go     problems drawn from its priors
+//	varsel_categories.go
+//	                    responses of categories without an order
 //	varsel_hard.go      nasty tables for it
 //	ordinary.go         tables of the kind that most are
 //	dag.go              replicates of vti dag, from its priors, beside the exact posterior of each

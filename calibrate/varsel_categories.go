@@ -12,7 +12,7 @@ var drawnLevels = []string{"0", "1", "2"}
 
 // drawnScores are scores of these categories for each row [K][n], the probabilities of which are
 // their softmax. Coefficients of scores are drawn for each category by itself, with half of the
-// variance that the prior of log odds has, which the program under test writes in other coordinates.
+// variance that the prior of log odds has; the program under test has other coordinates.
 type drawnScores struct {
 	design *varsel.Design
 	scores [][]float64

@@ -72,8 +72,8 @@ func (v Varsel) Replicate(ctx context.Context, seed uint64, dir string) (*Replic
 	return nil, fmt.Errorf("of %d responses drawn from the priors none was accepted", mostDrawn)
 }
 
-// drawnTruth is what a table was drawn from, in its units: coefficients by their names, 0 where they
-// are out, and sigma.
+// drawnTruth is what a table was drawn from, in its units: coefficients by their names, 0 where
+// they are out, and sigma.
 type drawnTruth struct {
 	in           map[string]bool // predictors
 	coefficients map[string]float64

@@ -52,6 +52,23 @@ func TestVarselStudy(t *testing.T) {
 	require.Equal(t, list[0].Ranks, again[0].Ranks)
 }
 
+// Categories without an order are drawn from the priors, with ranks of log odds.
+func TestCategoricalStudy(t *testing.T) {
+	device, err := gpu.OpenWith(gpu.Options{})
+	require.NoError(t, err)
+	defer device.Close()
+	source := Varsel{Device: device, Record: quick(likelihood.CategoricalKind), Rows: 20, Predictors: 2}
+	cfg := Config{Replicates: 3, Seed: 2, Dir: t.TempDir()}
+	list, err := Run(t.Context(), source, cfg)
+	require.NoError(t, err)
+	s := Summarize(source, cfg, list)
+	require.Equal(t, 3, s.Verdicts[trusted], "%v", s.Verdicts)
+	require.NotEmpty(t, s.Uniformity)
+	source.Record = quick(likelihood.CumulativeLogitKind)
+	_, _, err = source.draw(stream.Rand(1, "ordered"))
+	require.ErrorContains(t, err, "ordered categories are not drawn yet")
+}
+
 // A trusted answer that is off is listed with all that is wrong, worst first.
 func TestWrongAnswersAreListed(t *testing.T) {
 	r := &Replicate{Number: 3, About: "a table", Verdict: trusted, Command: "vti varsel t.csv",

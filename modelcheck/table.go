@@ -170,7 +170,7 @@ func separation(r *response, fitted []float64) []Finding {
 	}
 	n := len(fitted)
 	rarer := min(ones, n-ones)
-	if rarer == 0 || highest > lowest {
+	if rarer == 0 || highest >= lowest { // equal where no predictor is in a model
 		return nil
 	}
 	f := Finding{
@@ -179,7 +179,7 @@ func separation(r *response, fitted []float64) []Finding {
 		Advice: "check for a predictor that was measured after the response; report probabilities, not coefficients",
 	}
 	if r.order != nil {
-		f.What = "separation: the predictors order all other rows below those of the category, so that the sizes of its coefficients come from the prior"
+		f.What = "separation: a linear combination of the predictors separates the rows of the category from all others, so that the sizes of its coefficients come from the prior"
 	}
 	if n >= separationRows && rarer >= separationRarer {
 		f.Verdict = Questionable

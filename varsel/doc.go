@@ -98,6 +98,7 @@
 //
 //	laplace.go                draws around the modes of one model, for the engine
 //	laplace_fit.go            one mode: Newton's method, curvature, draws
+//	laplace_split.go          draws with a scale for each side of the mode
 //
 // From a posterior to an answer:
 //

@@ -34,9 +34,12 @@ const (
 
 // split finds the axes and scales of an approximation. The axes are those of the curvature in units
 // of the prior, which are those of single categories where rows leave these open. It fails where
-// rounding hides them.
+// rounding hides them, or there are none.
 func (f *laplaceFit) split() (s *splitFit, ok bool) {
 	k := len(f.mode)
+	if k == 0 {
+		return nil, false
+	}
 	curvature := mat.NewSymDense(k, nil)
 	for i := range k {
 		for j := range i + 1 {

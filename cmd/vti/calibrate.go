@@ -114,6 +114,9 @@ logistic and poisson likelihoods unless --likelihood names one.`,
 			return errors.New("--ordinary draws tables of every likelihood: leave --likelihood out")
 		}
 		if study.hard {
+			if only != nil && only.HasCategories() {
+				return fmt.Errorf("--hard draws no responses of categories: got --likelihood %s; leave out --hard for tables from the priors", *only)
+			}
 			return a.study(cmd, &study, func(device *gpu.Device) calibrate.Source {
 				return calibrate.HardVarsel{Device: device, Record: *record, Only: only}
 			})

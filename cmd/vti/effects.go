@@ -38,10 +38,10 @@ predictor, and the probability of that is shown.
 
 Other numeric predictors are at their means, and labels are averaged with equal weights, as in
 emmeans; with --average data each row of the table keeps its own values instead. --at fixes a
-predictor. Means are of expected responses; --scale link averages the linear predictor, whose
-differences are log odds ratios or log ratios. For categories without an order they are the
-probabilities of all categories, or log odds against the first. With vti hbm they are for a group
-whose effects are zero, not averages over groups; the two differ if the link is not the identity.
+predictor. Means are of expected responses, or the probabilities of categories without an order;
+--scale link averages the linear predictor, whose differences are log odds ratios or log ratios.
+With vti hbm they are for a group whose effects are zero, not averages over groups; the two differ
+if the link is not the identity.
 
 Intervals are pointwise, not simultaneous. Values outside the rows of the table are noted. The
 results are written to ` + effectsFile + ` in the directory of the run, or to --out, with a picture

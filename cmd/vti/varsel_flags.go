@@ -41,7 +41,7 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 		flags.Lookup("interactions").NoOptDefVal = varsel.AllInteractions
 		flags.Var(parsed[varsel.Heredity]{&f.model.Heredity, varsel.ParseHeredity}, "heredity", "parents that an interaction needs in the model: strong (both), weak (one) or none")
 		flags.StringVar(&f.design.Trials, "trials", "", "logistic: `column` with the number of trials; the response is then the number of successes")
-		flags.StringSliceVar(&f.design.Levels, "levels", nil, "cumulative-logit, cumulative-probit: `labels` of the response from the lowest to the highest, separated by commas; numbers have an order of their own. categorical: labels or numbers; coefficients compare the others with the first")
+		flags.StringSliceVar(&f.design.Levels, "levels", nil, "cumulative-logit, cumulative-probit: `labels` of the response from the lowest to the highest, separated by commas; numbers have an order of their own. categorical: labels or numbers, of which coefficients compare the others with the first")
 		flags.StringVar(&f.design.Censored, "censored", "", "exponential, weibull: `column` that is 1 where the time is censored (the response is a lower bound), else 0")
 		flags.StringVar(&f.design.Offset, "offset", "", "`column` added to the linear predictor with coefficient 1, such as log exposure")
 		flags.BoolVar(&f.design.NoIntercept, "no-intercept", false, "leave out the intercept, for tables that have a column of ones (--always x0)")

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/predict"
+	"github.com/transdim/vti/varsel"
+)
+
+// parties are made-up rows of categories without an order: age goes with the second.
+func parties(rows int) string {
+	random := rand.New(rand.NewPCG(3, 4))
+	var text strings.Builder
+	text.WriteString("age,town,party\n")
+	for i := range rows {
+		age, best, chosen := 50+15*random.NormFloat64(), math.Inf(-1), ""
+		for k, party := range []string{"left", "right", "new:one"} {
+			score := -math.Log(random.ExpFloat64())
+			if k == 1 {
+				score += 0.12 * (age - 50)
+			}
+			if score > best {
+				best, chosen = score, party
+			}
+		}
+		fmt.Fprintf(&text, "%.1f,%c,%s\n", age, "ns"[i%2], chosen)
+	}
+	return text.String()
+}
+
+// Categories without an order, from selection to predictions, effects, checks and files for others.
+func TestCategorical(t *testing.T) {
+	emptyDir(t, "data.csv", parties(80))
+	ask := []string{"varsel", "data.csv", "--target", "party", "--likelihood", "categorical"}
+	got := mustRun(t, tiny(append(ask, "--levels", "right,left,new:one", "--out", "run", "--json")...)...)
+	var answer varsel.Result
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &answer))
+	require.Greater(t, float64(answer.Inclusion[0].Certified), 0.95)
+	require.Equal(t, "left:age", answer.Coefficients[2].Name)
+	require.Less(t, float64(answer.Coefficients[2].Mean), -0.03)
+	require.Equal(t, "new:one", answer.ModelCheck.Predictive[2].Category)
+
+	mustRun(t, "predict", "run", "data.csv")
+	lines, err := csv.NewReader(strings.NewReader(readFile(t, "run/predictions.csv"))).ReadAll()
+	require.NoError(t, err)
+	require.Equal(t, []string{"p[right]", "p[left]", "p[new:one]"}, lines[0][8:11])
+	var effects predict.Effects
+	require.NoError(t, json.Unmarshal([]byte(mustRun(t, "effects", "run", "--of", "age=30,70", "--json").stdout), &effects))
+	require.Equal(t, []string{"right", "left", "new:one"}, effects.Categories)
+	require.Greater(t, float64(effects.Means[1].Mean), float64(effects.Means[0].Mean)+0.3)
+	require.Contains(t, mustRun(t, "check", "run").stdout, "leave-one-out: 80 rows")
+	mustRun(t, "export", "run", "--out", "run.zarr")
+	require.Contains(t, readFile(t, "run/report.html"), "an earlier category of party")
+	require.Contains(t, readFile(t, "run/draws.csv"), "beta[new:one:town=s]")
+
+	for _, wrong := range []struct{ args, says string }{
+		{"--offset age", `offset "age": the categorical likelihood`},
+		{"--levels left,right", `got "new:one", want one of the levels left, right`},
+		{"--codes lists", "no lists of predictors: want --codes bits"},
+		{"--trials age", "--trials is for --likelihood logistic"},
+	} {
+		got := vtiCommand(t, append(ask, strings.Fields(wrong.args)...)...)
+		require.Equal(t, statusUsage, got.status, got.stderr)
+		require.Contains(t, got.stderr, wrong.says)
+	}
+	hard := vtiCommand(t, "calibrate", "varsel", "--hard", "--likelihood", "categorical", "--out", "study")
+	require.Contains(t, hard.stderr, "--hard draws no responses of categories")
+}
+
+// A simulated table says which category each effect is of.
+func TestSimulateCategorical(t *testing.T) {
+	emptyDir(t, "", "")
+	got := mustRun(t, "simulate", "varsel", "--likelihood", "categorical", "--rows", "30", "--predictors", "3", "--effects", "2", "--out", "s.csv")
+	require.Contains(t, got.stdout, "log odds of category 0")
+	require.Contains(t, got.stdout, "log odds of category 1")
+}
