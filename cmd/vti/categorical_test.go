@@ -75,6 +75,22 @@ func TestCategorical(t *testing.T) {
 	require.Contains(t, hard.stderr, "--hard draws no responses of categories")
 }
 
+// The posterior without the only row of a category still knows the category: without levels it would
+// be one of two categories, and not know the response of the row.
+func TestLeavingOutTheOnlyRowOfACategory(t *testing.T) {
+	emptyDir(t, "data.csv", "x,z,id,y\n-1,0.3,1,a\n0.2,-1,2,b\n0.4,0.5,3,a\n2.5,0.1,4,\"c, d\"\n-0.3,1.1,5,b\n-0.7,-0.4,6,a\n1.1,0.9,7,b\n0.6,-0.2,8,b\n")
+	mustRun(t, tiny("varsel", "data.csv", "--target", "y", "--likelihood", "categorical", "--exclude", "id", "--out", "run")...)
+	var found struct {
+		Runs []predict.Ranked `json:"runs"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(mustRun(t, "loo", "run", "--by", "id", "--json", "--quiet").stdout), &found))
+	groups := found.Runs[0].ByGroup.Groups
+	require.Len(t, groups, 8)
+	for _, g := range groups {
+		require.Equal(t, g.Group == "4", float64(g.ELPD) < -2.5, "%v", g) // a category that was never seen
+	}
+}
+
 // A simulated table says which category each effect is of.
 func TestSimulateCategorical(t *testing.T) {
 	emptyDir(t, "", "")

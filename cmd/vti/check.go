@@ -224,7 +224,7 @@ func (a *app) again(cmd *cobra.Command, header runs.Header, rows *predict.Rows, 
 	if !f.refit && f.by == "" {
 		return nil
 	}
-	r, err := a.newRefitter(header)
+	r, err := a.newRefitter(header, rows.Categories)
 	if err != nil {
 		return err
 	}

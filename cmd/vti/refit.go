@@ -27,11 +27,13 @@ type refitter struct {
 	app    *app
 	header runs.Header
 	table  *table.Table
-	dir    string // of its files
+	dir    string   // of its files
+	levels []string // flags that the run was not given
 }
 
-// newRefitter reads the table of a run. The caller removes the directory.
-func (a *app) newRefitter(header runs.Header) (*refitter, error) {
+// newRefitter reads the table of a run, whose response has these categories, if any: what is left of
+// the table may have fewer. The caller removes the directory.
+func (a *app) newRefitter(header runs.Header, categories []string) (*refitter, error) {
 	if header.Command == regression.InferCommand {
 		return nil, fmt.Errorf("runs of vti %s cannot be repeated without rows: their family was trained by another run", header.Command)
 	}
@@ -43,7 +45,19 @@ func (a *app) newRefitter(header runs.Header) (*refitter, error) {
 	if err != nil {
 		return nil, failure{err}
 	}
-	return &refitter{a, header, data, dir}, nil
+	r := &refitter{a, header, data, dir, nil}
+	if _, given := header.Flags["levels"]; !given {
+		for _, category := range categories {
+			quoted := &strings.Builder{}
+			cells := csv.NewWriter(quoted)
+			if err := cells.Write([]string{category}); err != nil {
+				return nil, failure{err}
+			}
+			cells.Flush()
+			r.levels = append(r.levels, "--levels="+strings.TrimSuffix(quoted.String(), "\n"))
+		}
+	}
+	return r, nil
 }
 
 // without computes the posterior without rows of the table, and returns these under its draws,
@@ -60,6 +74,7 @@ func (r *refitter) without(ctx context.Context, left func(row int) bool) (*predi
 		return nil, "", failure{err}
 	}
 	args := append(strings.Fields(r.header.Command), kept, "--quiet", "--no-report", "--out="+dir)
+	args = append(args, r.levels...)
 	for _, name := range slices.Sorted(maps.Keys(r.header.Flags)) {
 		if slices.Contains([]string{"out", "quiet", "json", "no-report", "resume"}, name) {
 			continue
