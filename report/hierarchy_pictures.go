@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -103,18 +104,19 @@ const (
 )
 
 // conditional draws the expected response against each column of the population, the other columns
-// at their means, as posterior means with intervals that hold 95%: a line for a number, and a row
-// for each level of a factor. Columns of interactions, which no row has alone, are left out.
-func (v *hierarchy) conditional() (list []*picture.Picture) {
+// at their means, as posterior means with intervals that hold 95%: a line for a number, a curve for
+// that of a smooth function, and a row for each level of a factor. Columns of interactions, which no
+// row has alone, are left out. Notes say what could not be drawn.
+func (v *hierarchy) conditional(ctx context.Context) (list []*picture.Picture, notes []string) {
 	expectation := v.expectation()
 	if v.draws == nil || expectation == nil {
-		return nil
+		return nil, nil
 	}
 	columns := v.result.Data.Columns
 	at := make([]int, len(columns)) // of the draws
 	for j, c := range columns {
 		if at[j] = slices.Index(v.draws.Coordinates, c.Name); at[j] < 0 {
-			return nil
+			return nil, nil
 		}
 	}
 	values := make([]float64, v.draws.Len())
@@ -144,13 +146,20 @@ func (v *hierarchy) conditional() (list []*picture.Picture) {
 		if !isSlope(c.Name) || len(list) == mostConditional || !(c.Max > c.Min) || strings.Contains(c.Name, ":") {
 			continue
 		}
-		if factor, _, ok := levelOf(c); !ok {
+		if factor, _, ok := levelOf(c); v.smoothOf(c.Name) != nil {
+			p, err := v.along(ctx, v.smoothOf(c.Name))
+			if err != nil {
+				notes = append(notes, fmt.Sprintf("The curve of %s is not drawn: %v.", c.Name, err))
+				continue
+			}
+			list = append(list, p)
+		} else if !ok {
 			list = append(list, v.against(c, func(x float64) picture.Interval { return expected(map[int]float64{j: x}) }))
 		} else if of := levels[factor]; of[0] == j {
 			list = append(list, v.byLevel(factor, of, expected))
 		}
 	}
-	return list
+	return list, notes
 }
 
 // levelOf are the factor and the level of a column that says which rows have it.
@@ -167,11 +176,16 @@ func (v *hierarchy) against(c regression.ColumnSummary, expected func(x float64)
 		e := expected(place)
 		x, mean, low, high = append(x, place), append(mean, e.Mid), append(low, e.Low), append(high, e.High)
 	}
+	return v.curvePicture(c.Name, x, mean, low, high)
+}
+
+// curvePicture draws an expectation with its interval over the values of a column.
+func (v *hierarchy) curvePicture(column string, x, mean, low, high []float64) *picture.Picture {
 	band := picture.Curve{Filled: true, X: slices.Clone(x), Y: slices.Clone(low)}
 	for k := len(x) - 1; k >= 0; k-- {
 		band.X, band.Y = append(band.X, x[k]), append(band.Y, high[k])
 	}
-	p := picture.Lines("conditional-"+identifier(c.Name), "Effect of "+c.Name, picture.Column, 160, []picture.Curve{band, {X: x, Y: mean, Ink: picture.First}}, c.Name, "expected "+v.response())
+	p := picture.Lines("conditional-"+identifier(column), "Effect of "+column, picture.Column, 160, []picture.Curve{band, {X: x, Y: mean, Ink: picture.First}}, column, "expected "+v.response())
 	p.Text = fmt.Sprintf("Of the population, with the other columns at their means: the expectation goes from %s at %s to %s at %s; the band holds 95%%.", picture.Number(mean[0]), picture.Number(x[0]), picture.Number(mean[len(mean)-1]), picture.Number(x[len(x)-1]))
 	return p
 }

@@ -106,6 +106,11 @@ func (p *formulaParser) parse() error {
 		}
 		return p.fail(t.position, `got %s, want "+" or the end%s`, t, hint)
 	}
+	for _, s := range p.formula.Smooths {
+		if Index(p.formula.Terms, s.Linear()) < 0 {
+			return p.fail(s.Of.Position, "%s bends the line of %s, which cannot be taken away", s, s.Of)
+		}
+	}
 	if len(p.formula.Terms) == 0 && len(p.formula.Varying) == 0 {
 		return p.fail(p.peek().position, "the formula has no terms")
 	}

@@ -128,9 +128,6 @@ func New(f *Frame, opt Options) (*Regression, error) {
 	if err := r.setTermPriors(); err != nil {
 		return nil, err
 	}
-	if r.smooth() && opt.Select {
-		return nil, fmt.Errorf("%s: terms of a formula with s() are not selected", f.Path)
-	}
 	if err := r.ask(); err != nil {
 		return nil, err
 	}
@@ -310,7 +307,11 @@ func (r *Regression) Priors() []string {
 		lines = append(lines, fmt.Sprintf("correlations: ~ LKJ(%g)", r.Options.Correlation))
 	}
 	if r.Options.Select {
-		lines = append(lines, fmt.Sprintf("models: %s over the terms that are in, and over how those vary by groups; an interaction needs the terms it is made of", r.Options.Models))
+		curves := ""
+		if r.smooth() {
+			curves = ", and over which are curves"
+		}
+		lines = append(lines, fmt.Sprintf("models: %s over the terms that are in, and over how those vary by groups%s; an interaction needs the terms it is made of", r.Options.Models, curves))
 	}
 	return lines
 }

@@ -74,10 +74,14 @@ type FrameSummary struct {
 	Columns  []ColumnSummary `json:"columns,omitempty"`
 }
 
-// GroupSummary is the size of a grouping.
+// GroupSummary is the size of a grouping, or a smooth function, which has one level.
 type GroupSummary struct {
 	Name   string `json:"name"`
 	Levels int    `json:"levels"`
+	// Line is the column of the population that a smooth function bends around, and Of are the
+	// columns of the table that it is computed from; a grouping has neither.
+	Line string   `json:"line,omitempty"`
+	Of   []string `json:"of,omitempty"`
 }
 
 // Summary is the posterior of one number, in the units of the table. With a selection it is
@@ -118,7 +122,9 @@ type LevelSummary struct {
 	Unpooled *Figure `json:"unpooled,omitempty"`
 }
 
-// TermState is the probability of a state of a term: "absent", "pooled", or "varying by" groups.
+// TermState is the probability of a state of a term: "absent", "pooled", or "varying by" groups; of
+// a smooth function "absent", "linear" or "curved", the latter two also with the groups by which
+// the line varies.
 type TermState struct {
 	Term  string `json:"term"`
 	State string `json:"state"`

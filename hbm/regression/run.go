@@ -194,7 +194,12 @@ func (r *Regression) CheckCheckpoint(ctx gocontext.Context, device *gpu.Device, 
 func (r *Regression) summary() FrameSummary {
 	s := FrameSummary{Rows: r.Frame.Rows(), Formula: r.Frame.Formula.String()}
 	for _, g := range r.groups {
-		s.Groups = append(s.Groups, GroupSummary{g.Name, len(g.Levels)})
+		one := GroupSummary{Name: g.Name, Levels: len(g.Levels)}
+		if g.Smooth {
+			of := r.Frame.Formula.Smooths[g.Columns[0].Term].Of
+			one.Line, one.Of = of.String(), of.Columns()
+		}
+		s.Groups = append(s.Groups, one)
 	}
 	return s
 }

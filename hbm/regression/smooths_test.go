@@ -111,8 +111,6 @@ func TestWhatSmoothsCannotBe(t *testing.T) {
 		assert.ErrorContains(t, err, text)
 	}
 	f := frameOf(t, grouped18, FrameOptions{Formula: "y ~ s(x, k=5)"})
-	_, err := New(f, Options{Select: true})
-	require.ErrorContains(t, err, "not selected")
 	r, err := New(f, Options{})
 	require.NoError(t, err)
 	_, err = r.Plates()
