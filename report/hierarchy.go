@@ -135,13 +135,15 @@ func (v *hierarchy) populationAnswer() string {
 	for _, c := range v.result.Data.Columns {
 		_, _, isLevel[c.Name] = levelOf(c)
 	}
-	var units, levels, open []string
+	var steps, units, levels, open []string
 	for _, e := range v.result.Effects {
 		text := fmt.Sprintf("%s (%s, 95%% interval %s to %s)", e.Name, picture.Number(float64(e.Mean)), picture.Number(float64(e.Q025)), picture.Number(float64(e.Q975)))
 		switch {
 		case !isSlope(e.Name), v.curveOf(e.Name) != nil: // a curve has no one slope
 		case !(e.Q025 > 0 || e.Q975 < 0):
 			open = append(open, text)
+		case v.hasSteps(e.Name):
+			steps = append(steps, text)
 		case isLevel[v.columnOf(e.Name)]:
 			levels = append(levels, text)
 		default:
@@ -149,6 +151,9 @@ func (v *hierarchy) populationAnswer() string {
 		}
 	}
 	var clear []string
+	if len(steps) > 0 {
+		clear = append(clear, "changes, a step on average, with "+list(steps))
+	}
 	if len(units) > 0 {
 		clear = append(clear, "changes with one more unit of "+list(units))
 	}
@@ -256,6 +261,7 @@ func (v *hierarchy) population(ctx context.Context) section {
 	} else {
 		add("intercept", "Intercept", v.response(), intercept, math.NaN())
 	}
+	add("shares", "Shares of the steps of monotonic effects", "share", v.result.Shares, 0)
 	add("cuts", "Cut points", "linear predictor", v.result.Cuts, math.NaN())
 	add("sds", "Standard deviations", "standard deviation", sds, 0)
 	add("correlations", "Correlations of varying effects", "correlation", correlations, 0)
@@ -263,7 +269,7 @@ func (v *hierarchy) population(ctx context.Context) section {
 	part.Pictures, part.Notes = append(part.Pictures, conditional...), append(part.Notes, notes...)
 	part.Pictures = append(part.Pictures, v.densities()...)
 	t := table{Caption: "All numbers", Open: true, Columns: []column{{"name", false}, {"mean", true}, {"sd", true}, {"95% interval", false}}}
-	for _, s := range slices.Concat(v.result.Effects, v.result.SDs, v.result.Cuts) {
+	for _, s := range slices.Concat(v.result.Effects, v.result.Shares, v.result.SDs, v.result.Cuts) {
 		t.Rows = append(t.Rows, []cell{words(s.Name), value(float64(s.Mean)), value(float64(s.SD)), words(interval(float64(s.Q025), float64(s.Q975)))})
 	}
 	part.Tables = []table{t}

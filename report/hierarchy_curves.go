@@ -3,6 +3,8 @@ package report
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -90,15 +92,46 @@ func (v *hierarchy) curvesAnswer() string {
 	return strings.Join(sentences, " ")
 }
 
-// along draws what is expected along the column of a smooth function, curve and line together.
-func (v *hierarchy) along(ctx context.Context, g *regression.GroupSummary) (*picture.Picture, error) {
+// hasSteps reports whether an effect is monotonic, with shares of its steps.
+func (v *hierarchy) hasSteps(effect string) bool {
+	return slices.ContainsFunc(v.result.Shares, func(s regression.Summary) bool { return strings.HasPrefix(s.Name, effect+": ") })
+}
+
+// alongPredictors draws what is expected along each predictor of the table, its curve or its steps
+// included, the others at their means. Notes say what could not be drawn.
+func (v *hierarchy) alongPredictors(ctx context.Context) (list []*picture.Picture, notes []string) {
 	run, err := regression.OpenRun(v.dir)
+	if err != nil {
+		return nil, []string{"Not drawn: " + err.Error() + "."}
+	}
+	_, predictors, _, err := run.Predictors()
+	if err != nil {
+		return nil, []string{"Expectations along predictors are not drawn: " + err.Error() + "."}
+	}
+	for _, of := range predictors[:min(len(predictors), mostConditional)] {
+		p, err := v.along(ctx, run, of)
+		if err != nil {
+			notes = append(notes, fmt.Sprintf("What is expected along %s is not drawn: %v.", of.Name, err))
+			continue
+		}
+		list = append(list, p)
+	}
+	return list, notes
+}
+
+// along draws what is expected along a predictor.
+func (v *hierarchy) along(ctx context.Context, run *regression.StoredRun, of predict.Variable) (*picture.Picture, error) {
+	effects, err := predict.EffectsOf(ctx, run, predict.EffectsConfig{Of: []predict.Focus{{Name: of.Name}}, Curve: !of.Labels})
 	if err != nil {
 		return nil, err
 	}
-	effects, err := predict.EffectsOf(ctx, run, predict.EffectsConfig{Of: []predict.Focus{{Name: g.Of[0]}}, Curve: true})
-	if err != nil {
-		return nil, err
+	if of.Labels {
+		var rows []picture.Row
+		for _, m := range effects.Means {
+			rows = append(rows, picture.Row{Label: m.Values[0], From: math.NaN(), Note: picture.Number(float64(m.Mean)),
+				Intervals: []picture.Interval{{Ink: picture.First, Mid: float64(m.Mean), Low: float64(m.Low), High: float64(m.High)}}})
+		}
+		return v.levelsPicture(of.Name, rows), nil
 	}
 	var x, mean, low, high []float64
 	for _, m := range effects.Means {
@@ -108,5 +141,5 @@ func (v *hierarchy) along(ctx context.Context, g *regression.GroupSummary) (*pic
 		}
 		x, mean, low, high = append(x, place), append(mean, float64(m.Mean)), append(low, float64(m.Low)), append(high, float64(m.High))
 	}
-	return v.curvePicture(g.Of[0], x, mean, low, high), nil
+	return v.curvePicture(of.Name, x, mean, low, high), nil
 }

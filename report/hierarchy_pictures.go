@@ -104,13 +104,16 @@ const (
 )
 
 // conditional draws the expected response against each column of the population, the other columns
-// at their means, as posterior means with intervals that hold 95%: a line for a number, a curve for
-// that of a smooth function, and a row for each level of a factor. Columns of interactions, which no
-// row has alone, are left out. Notes say what could not be drawn.
+// at their means, as posterior means with intervals that hold 95%: a line for a number, and a row
+// for each level of a factor. Columns of interactions, which no row has alone, are left out. Where
+// columns do not say all, as with smooth functions, see alongPredictors.
 func (v *hierarchy) conditional(ctx context.Context) (list []*picture.Picture, notes []string) {
 	expectation := v.expectation()
 	if v.draws == nil || expectation == nil {
 		return nil, nil
+	}
+	if len(v.curves())+len(v.result.Shares) > 0 {
+		return v.alongPredictors(ctx)
 	}
 	columns := v.result.Data.Columns
 	at := make([]int, len(columns)) // of the draws
@@ -146,20 +149,13 @@ func (v *hierarchy) conditional(ctx context.Context) (list []*picture.Picture, n
 		if !isSlope(c.Name) || len(list) == mostConditional || !(c.Max > c.Min) || strings.Contains(c.Name, ":") {
 			continue
 		}
-		if factor, _, ok := levelOf(c); v.smoothOf(c.Name) != nil {
-			p, err := v.along(ctx, v.smoothOf(c.Name))
-			if err != nil {
-				notes = append(notes, fmt.Sprintf("The curve of %s is not drawn: %v.", c.Name, err))
-				continue
-			}
-			list = append(list, p)
-		} else if !ok {
+		if factor, _, ok := levelOf(c); !ok {
 			list = append(list, v.against(c, func(x float64) picture.Interval { return expected(map[int]float64{j: x}) }))
 		} else if of := levels[factor]; of[0] == j {
 			list = append(list, v.byLevel(factor, of, expected))
 		}
 	}
-	return list, notes
+	return list, nil
 }
 
 // levelOf are the factor and the level of a column that says which rows have it.
@@ -208,6 +204,11 @@ func (v *hierarchy) byLevel(factor string, columns []int, expected func(given ma
 		rows = append(rows, row(level))
 		given[j] = 0
 	}
+	return v.levelsPicture(factor, rows)
+}
+
+// levelsPicture draws an expectation for each level of a factor.
+func (v *hierarchy) levelsPicture(factor string, rows []picture.Row) *picture.Picture {
 	p := picture.Rows("conditional-"+identifier(factor), "Levels of "+factor, picture.Column, rows, picture.RowsOptions{Axis: "expected " + v.response(), Reference: math.NaN()})
 	p.Text = "Of the population, with the other columns at their means; intervals hold 95%."
 	return p

@@ -27,11 +27,11 @@ func TestPopulationAnswer(t *testing.T) {
 	require.Equal(t, "The formula has no effects of columns on the whole population.", v.populationAnswer())
 }
 
-// A curve is no slope: the answer says how far it departs from its line, unless a selection says that
-// it is probably a line. It is no grouping of the rows either.
+// A curve is no slope: the answer says how far it departs from its line, unless a selection says
+// that it is probably a line. It is no grouping of the rows either.
 func TestCurvesInAnswers(t *testing.T) {
 	result := &regression.Result{
-		Data: regression.FrameSummary{Response: "y", Groups: []regression.GroupSummary{{Name: "g", Levels: 3}, {Name: "s(age)", Levels: 1, Line: "age", Of: []string{"age"}}}},
+		Data: regression.FrameSummary{Response: "y", Groups: []regression.GroupSummary{{Name: "g", Levels: 3}, {Name: "s(age)", Levels: 1, Line: "age"}}},
 		Effects: []regression.Summary{
 			{Name: "(Intercept)", Mean: 4, Q025: 3, Q975: 5},
 			{Name: "age", Mean: 0.5, Q025: 0.25, Q975: 0.75},

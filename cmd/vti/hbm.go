@@ -25,8 +25,8 @@ interaction and a*b stands for a + b + a:b; 0 leaves the intercept out. (1 + a |
 and effect of a vary by the column g, correlated; || makes them independent; (1 | g) + (1 | h) is
 crossed, (1 | g/h) nested. Text columns are factors. log, log1p, exp, sqrt, factor, scale and offset
 apply to a column; poly(x, 2) gives orthogonal polynomials, I(a / b^2) is arithmetic, C(x,
-reference="b"), C(x, sum) and C(x, helmert) set the contrasts of a factor, and s(x) is a smooth
-function. (a + b + c)^2 adds all pairwise interactions, and y ~ . all columns that are not named.
+reference="b"), C(x, sum) and C(x, helmert) set the contrasts of a factor, s(x) is a smooth function,
+and mo(x), or mo(x, "low", "mid", "high"), a monotonic effect. (a + b + c)^2 adds all pairwise interactions, and y ~ . all columns that are not named.
 cbind(successes, failures) ~ and successes | trials(n) ~ are binomial responses, for --likelihood
 logistic. y | weights(w) ~ gives rows the variance σ² / w; for counts and binary responses, w is the
 number of identical rows.

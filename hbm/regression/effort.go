@@ -113,7 +113,7 @@ func (r *Regression) integrable() bool {
 		return false
 	}
 	for _, mask := range r.space.masks {
-		if len(r.hyperparameters(mask)) > exactHyperparameters {
+		if len(r.hyperparameters(mask))-r.sticks(mask) > exactHyperparameters {
 			return false
 		}
 	}

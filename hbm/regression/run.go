@@ -166,7 +166,7 @@ func (r *Regression) newResult(device *gpu.Device, seed uint64, family, dir stri
 // writeResult completes a result and writes draws, tables and fitted rows to the run directory, if
 // there is one.
 func (r *Regression) writeResult(result *Result, s *posteriorSample) error {
-	r.describe(result)
+	r.describe(result, s)
 	if result.RunDir == "" {
 		return nil
 	}
@@ -196,8 +196,7 @@ func (r *Regression) summary() FrameSummary {
 	for _, g := range r.groups {
 		one := GroupSummary{Name: g.Name, Levels: len(g.Levels)}
 		if g.Smooth {
-			of := r.Frame.Formula.Smooths[g.Columns[0].Term].Of
-			one.Line, one.Of = of.String(), of.Columns()
+			one.Line = r.Frame.Formula.Smooths[g.Columns[0].Term].Of.String()
 		}
 		s.Groups = append(s.Groups, one)
 	}

@@ -228,6 +228,11 @@ func (r *Regression) maskOf(code []int32) []bool {
 			mask[m*len(r.Frame.Columns)+j] = r.has(code, r.Frame.Formula.Terms[c.Term])
 		}
 	}
+	for _, m := range r.monotonic {
+		for k := range m.steps - 1 {
+			mask[m.stick+k] = mask[m.first]
+		}
+	}
 	for i, g := range r.groups {
 		in := make([]bool, len(g.Columns))
 		for c, column := range g.Columns {

@@ -37,7 +37,8 @@ func (f *Frame) addSmooths(t *table.Table) error {
 	return nil
 }
 
-// termOf is the term of a column of a grouping: that which varies, or the line of a smooth function.
+// termOf is the term of a column of a grouping: that which varies, or the line of a smooth
+// function.
 func (f *Frame) termOf(g *Grouping, c Column) formula.Term {
 	if g.Smooth {
 		return f.Formula.Smooths[c.Term].Linear()

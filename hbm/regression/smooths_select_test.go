@@ -196,7 +196,7 @@ func TestSmoothSelectionRun(t *testing.T) {
 		}
 	}
 	assert.Greater(t, curved, 0.8)
-	require.Equal(t, []GroupSummary{{Name: "g", Levels: 6}, {Name: "s(x, k=8)", Levels: 1, Line: "x", Of: []string{"x"}}}, result.Data.Groups)
+	require.Equal(t, []GroupSummary{{Name: "g", Levels: 6}, {Name: "s(x, k=8)", Levels: 1, Line: "x"}}, result.Data.Groups)
 	assert.Equal(t, "y ~ 1 + x + s(x, k=8) + (1 | g)", result.Models[0].Formula)
 }
 

@@ -27,7 +27,7 @@ func TestSmoothsAreIntegratedOut(t *testing.T) {
 	got, ok := newJointEffects(r).given(mask, theta)
 	require.True(t, ok)
 	sds := make([]float64, r.sdCount())
-	r.tableSDs(got.factors, r.responseOf(got.sigma), sds)
+	r.tableSDs(got.factors, r.responseOf(got.sigma), got.shares, sds)
 	n := f.Rows()
 	mean, covariance := make([]float64, n), mat.NewSymDense(n, nil)
 	add := func(z []float64, variance float64) {
