@@ -20,6 +20,7 @@
 //	graph_picture.go        and drawn
 //	hierarchy.go            a hierarchical regression: what is said
 //	hierarchy_pictures.go   and drawn
+//	hierarchy_curves.go     its smooth functions
 //	changes.go              changes of a series or of the rate of events
 //	orders.go               orders of autoregressions, degrees of polynomials, knots of splines
 //	study.go                the page of a study

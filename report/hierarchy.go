@@ -28,12 +28,16 @@ func (s *source) regressionArticle(result *regression.Result) *article {
 		level, reasons = &c.Verdict, c.Reasons
 	}
 	var groups []string
-	for _, g := range result.Data.Groups {
+	for _, g := range v.groupings() {
 		groups = append(groups, counted(g.Levels, "level")+" of "+g.Name)
+	}
+	within := ""
+	if len(groups) > 0 {
+		within = " in " + list(groups)
 	}
 	a := &article{
 		Title:    v.title(),
-		Subtitle: fmt.Sprintf("%s, %s in %s; %s", s.table(), counted(result.Data.Rows, "row"), list(groups), result.Data.Formula),
+		Subtitle: fmt.Sprintf("%s, %s%s; %s", s.table(), counted(result.Data.Rows, "row"), within, result.Data.Formula),
 		Answer:   v.answer(),
 		Marks:    []badge{computation(level, reasons), model(result.ModelCheck)},
 		Next: next(level, effort(result.Advice, "Compute with more effort (--effort auto, --steps, --certify-draws), or fit another family (--family) and let vti compare say whether the two agree."),
@@ -46,8 +50,8 @@ func (s *source) regressionArticle(result *regression.Result) *article {
 		if len(result.Terms) > 0 {
 			list = append(list, v.terms())
 		}
-		list = append(list, v.population())
-		if len(result.Varying) > 0 {
+		list = append(list, v.population(ctx))
+		if len(v.varying()) > 0 {
 			list = append(list, v.groups())
 		}
 		predictions, err := s.predictions(ctx, v.response())
@@ -67,7 +71,7 @@ func (v *hierarchy) response() string {
 
 func (v *hierarchy) title() string {
 	var groups []string
-	for _, g := range v.result.Data.Groups {
+	for _, g := range v.groupings() {
 		groups = append(groups, g.Name)
 	}
 	if len(groups) == 0 {
@@ -93,12 +97,12 @@ func (v *hierarchy) columnOf(effect string) string {
 	return effect
 }
 
-// answer is three sentences: population effects, how much varies by groups, and which terms.
+// answer says what population effects are, how much varies by groups, and which terms there are.
 func (v *hierarchy) answer() []string {
-	first := v.populationAnswer()
+	first := strings.TrimSpace(v.populationAnswer() + " " + v.curvesAnswer())
 	var parts []string
 	for _, sd := range v.result.SDs {
-		if strings.HasPrefix(sd.Name, "sd(") {
+		if strings.HasPrefix(sd.Name, "sd(") && !v.isBend(sd.Name) {
 			parts = append(parts, fmt.Sprintf("%s (%s, %s to %s)", readable(sd.Name), picture.Number(float64(sd.Mean)), picture.Number(float64(sd.Q025)), picture.Number(float64(sd.Q975))))
 		}
 	}
@@ -131,13 +135,15 @@ func (v *hierarchy) populationAnswer() string {
 	for _, c := range v.result.Data.Columns {
 		_, _, isLevel[c.Name] = levelOf(c)
 	}
-	var units, levels, open []string
+	var steps, units, levels, open []string
 	for _, e := range v.result.Effects {
 		text := fmt.Sprintf("%s (%s, 95%% interval %s to %s)", e.Name, picture.Number(float64(e.Mean)), picture.Number(float64(e.Q025)), picture.Number(float64(e.Q975)))
 		switch {
-		case !isSlope(e.Name):
+		case !isSlope(e.Name), v.curveOf(e.Name) != nil: // a curve has no one slope
 		case !(e.Q025 > 0 || e.Q975 < 0):
 			open = append(open, text)
+		case v.hasSteps(e.Name):
+			steps = append(steps, text)
 		case isLevel[v.columnOf(e.Name)]:
 			levels = append(levels, text)
 		default:
@@ -145,6 +151,9 @@ func (v *hierarchy) populationAnswer() string {
 		}
 	}
 	var clear []string
+	if len(steps) > 0 {
+		clear = append(clear, "changes, a step on average, with "+list(steps))
+	}
 	if len(units) > 0 {
 		clear = append(clear, "changes with one more unit of "+list(units))
 	}
@@ -159,6 +168,9 @@ func (v *hierarchy) populationAnswer() string {
 		return text + "."
 	case len(open) > 0:
 		return "Across the population, not even the sign of the effect of " + list(open) + " is known."
+	}
+	if v.curvesAnswer() != "" { // which says all
+		return ""
 	}
 	return "The formula has no effects of columns on the whole population."
 }
@@ -186,6 +198,9 @@ func (v *hierarchy) otherwise() string {
 // terms is the section of a selection.
 func (v *hierarchy) terms() section {
 	part := section{ID: "terms", Title: "Which terms the table supports", Lead: "Each term is absent, the same for all groups, or varying by group; bars are probabilities given the table."}
+	if len(v.curves()) > 0 {
+		part.Lead = "Each term is absent, the same for all groups, or varying by group, and the effect of a number in s() a line or a curve; bars are probabilities given the table."
+	}
 	var rows []picture.Row
 	t := table{Caption: "Terms", Columns: []column{{"term", false}, {"state", false}, {"probability", true}, {"standard error", true}}}
 	var said []string
@@ -211,7 +226,7 @@ func (v *hierarchy) terms() section {
 }
 
 // population is the section of population effects and standard deviations.
-func (v *hierarchy) population() section {
+func (v *hierarchy) population(ctx context.Context) section {
 	part := section{ID: "population", Title: "Population effects and standard deviations", Lead: "Means with intervals that hold 95% of the posterior, in the units of the table (on the scale of the link for counts and yes/no)."}
 	add := func(name, title, axis string, list []regression.Summary, reference float64) {
 		var rows []picture.Row
@@ -246,13 +261,15 @@ func (v *hierarchy) population() section {
 	} else {
 		add("intercept", "Intercept", v.response(), intercept, math.NaN())
 	}
+	add("shares", "Shares of the steps of monotonic effects", "share", v.result.Shares, 0)
 	add("cuts", "Cut points", "linear predictor", v.result.Cuts, math.NaN())
 	add("sds", "Standard deviations", "standard deviation", sds, 0)
 	add("correlations", "Correlations of varying effects", "correlation", correlations, 0)
-	part.Pictures = append(part.Pictures, v.conditional()...)
+	conditional, notes := v.conditional(ctx)
+	part.Pictures, part.Notes = append(part.Pictures, conditional...), append(part.Notes, notes...)
 	part.Pictures = append(part.Pictures, v.densities()...)
 	t := table{Caption: "All numbers", Open: true, Columns: []column{{"name", false}, {"mean", true}, {"sd", true}, {"95% interval", false}}}
-	for _, s := range slices.Concat(v.result.Effects, v.result.SDs, v.result.Cuts) {
+	for _, s := range slices.Concat(v.result.Effects, v.result.Shares, v.result.SDs, v.result.Cuts) {
 		t.Rows = append(t.Rows, []cell{words(s.Name), value(float64(s.Mean)), value(float64(s.SD)), words(interval(float64(s.Q025), float64(s.Q975)))})
 	}
 	part.Tables = []table{t}
@@ -315,6 +332,9 @@ type byTerm struct {
 // varying groups the effects of levels.
 func (v *hierarchy) varying() (list []byTerm) {
 	for _, one := range v.result.Varying {
+		if one.Smooth {
+			continue // coefficients of a basis say nothing by themselves
+		}
 		if n := len(list); n == 0 || list[n-1].group != one.Group || list[n-1].term != one.Term {
 			list = append(list, byTerm{group: one.Group, term: one.Term})
 		}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -104,17 +105,21 @@ const (
 
 // conditional draws the expected response against each column of the population, the other columns
 // at their means, as posterior means with intervals that hold 95%: a line for a number, and a row
-// for each level of a factor. Columns of interactions, which no row has alone, are left out.
-func (v *hierarchy) conditional() (list []*picture.Picture) {
+// for each level of a factor. Columns of interactions, which no row has alone, are left out. Where
+// columns do not say all, as with smooth functions, see alongPredictors.
+func (v *hierarchy) conditional(ctx context.Context) (list []*picture.Picture, notes []string) {
 	expectation := v.expectation()
 	if v.draws == nil || expectation == nil {
-		return nil
+		return nil, nil
+	}
+	if len(v.curves())+len(v.result.Shares) > 0 {
+		return v.alongPredictors(ctx)
 	}
 	columns := v.result.Data.Columns
 	at := make([]int, len(columns)) // of the draws
 	for j, c := range columns {
 		if at[j] = slices.Index(v.draws.Coordinates, c.Name); at[j] < 0 {
-			return nil
+			return nil, nil
 		}
 	}
 	values := make([]float64, v.draws.Len())
@@ -150,7 +155,7 @@ func (v *hierarchy) conditional() (list []*picture.Picture) {
 			list = append(list, v.byLevel(factor, of, expected))
 		}
 	}
-	return list
+	return list, nil
 }
 
 // levelOf are the factor and the level of a column that says which rows have it.
@@ -167,11 +172,16 @@ func (v *hierarchy) against(c regression.ColumnSummary, expected func(x float64)
 		e := expected(place)
 		x, mean, low, high = append(x, place), append(mean, e.Mid), append(low, e.Low), append(high, e.High)
 	}
+	return v.curvePicture(c.Name, x, mean, low, high)
+}
+
+// curvePicture draws an expectation with its interval over the values of a column.
+func (v *hierarchy) curvePicture(column string, x, mean, low, high []float64) *picture.Picture {
 	band := picture.Curve{Filled: true, X: slices.Clone(x), Y: slices.Clone(low)}
 	for k := len(x) - 1; k >= 0; k-- {
 		band.X, band.Y = append(band.X, x[k]), append(band.Y, high[k])
 	}
-	p := picture.Lines("conditional-"+identifier(c.Name), "Effect of "+c.Name, picture.Column, 160, []picture.Curve{band, {X: x, Y: mean, Ink: picture.First}}, c.Name, "expected "+v.response())
+	p := picture.Lines("conditional-"+identifier(column), "Effect of "+column, picture.Column, 160, []picture.Curve{band, {X: x, Y: mean, Ink: picture.First}}, column, "expected "+v.response())
 	p.Text = fmt.Sprintf("Of the population, with the other columns at their means: the expectation goes from %s at %s to %s at %s; the band holds 95%%.", picture.Number(mean[0]), picture.Number(x[0]), picture.Number(mean[len(mean)-1]), picture.Number(x[len(x)-1]))
 	return p
 }
@@ -194,6 +204,11 @@ func (v *hierarchy) byLevel(factor string, columns []int, expected func(given ma
 		rows = append(rows, row(level))
 		given[j] = 0
 	}
+	return v.levelsPicture(factor, rows)
+}
+
+// levelsPicture draws an expectation for each level of a factor.
+func (v *hierarchy) levelsPicture(factor string, rows []picture.Row) *picture.Picture {
 	p := picture.Rows("conditional-"+identifier(factor), "Levels of "+factor, picture.Column, rows, picture.RowsOptions{Axis: "expected " + v.response(), Reference: math.NaN()})
 	p.Text = "Of the population, with the other columns at their means; intervals hold 95%."
 	return p

@@ -26,3 +26,27 @@ func TestPopulationAnswer(t *testing.T) {
 	result.Effects = result.Effects[:1]
 	require.Equal(t, "The formula has no effects of columns on the whole population.", v.populationAnswer())
 }
+
+// A curve is no slope: the answer says how far it departs from its line, unless a selection says
+// that it is probably a line. It is no grouping of the rows either.
+func TestCurvesInAnswers(t *testing.T) {
+	result := &regression.Result{
+		Data: regression.FrameSummary{Response: "y", Groups: []regression.GroupSummary{{Name: "g", Levels: 3}, {Name: "s(age)", Levels: 1, Line: "age"}}},
+		Effects: []regression.Summary{
+			{Name: "(Intercept)", Mean: 4, Q025: 3, Q975: 5},
+			{Name: "age", Mean: 0.5, Q025: 0.25, Q975: 0.75},
+		},
+		SDs:     []regression.Summary{{Name: "sd((Intercept) | g)", Mean: 1, Q025: 0.5, Q975: 2}, {Name: "sd(s(age))", Mean: 3, Q025: 2, Q975: 4}},
+		Varying: []regression.LevelSummary{{Group: "g", Level: "a", Term: "(Intercept)"}, {Smooth: true, Group: "s(age)", Level: "all", Term: "bend 1"}},
+	}
+	v := &hierarchy{&source{}, result}
+	const curve = "The effect of age is a curve, which departs from its line by a standard deviation of 3.00 (95% interval 2.00 to 4.00)."
+	require.Equal(t, curve, v.answer()[0])
+	require.Equal(t, "Groups differ by standard deviations of the level by g (1.00, 0.500 to 2.00).", v.answer()[1])
+	require.Equal(t, "What explains y, and how does it vary by g?", v.title())
+	require.Len(t, v.varying(), 1)
+	result.Terms = []regression.TermState{{Term: "s(age)", State: "linear", Prob: 0.3}, {Term: "s(age)", State: "curved", Prob: 0.3}, {Term: "s(age)", State: "curved, varying by g", Prob: 0.4}}
+	require.Equal(t, curve, v.answer()[0])
+	result.Terms = []regression.TermState{{Term: "s(age)", State: "linear", Prob: 0.8}, {Term: "s(age)", State: "curved", Prob: 0.2}}
+	require.Equal(t, "Across the population, y changes with one more unit of age (0.500, 95% interval 0.250 to 0.750).", v.answer()[0])
+}

@@ -26,6 +26,9 @@ func (opt DesignOptions) WithFormula(text string) (DesignOptions, error) {
 		return fail(f.Varying[0].Group[0], "%s varies by group, which is for vti hbm --select", f.Varying[0])
 	case len(f.Smooths) > 0:
 		return fail(f.Smooths[0].Of, "%s is for vti hbm; want poly(x, degree)", f.Smooths[0])
+	case slices.ContainsFunc(f.Terms, formula.Term.Monotonic):
+		of := f.Terms[slices.IndexFunc(f.Terms, formula.Term.Monotonic)][0]
+		return fail(of, "%s is for vti hbm --select, which integrates over the shares of its steps", of)
 	case len(f.Failures.Columns()) > 0:
 		return fail(f.Failures, "want successes | trials(n)")
 	case len(f.Weights.Columns()) > 0:

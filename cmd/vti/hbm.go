@@ -25,8 +25,8 @@ interaction and a*b stands for a + b + a:b; 0 leaves the intercept out. (1 + a |
 and effect of a vary by the column g, correlated; || makes them independent; (1 | g) + (1 | h) is
 crossed, (1 | g/h) nested. Text columns are factors. log, log1p, exp, sqrt, factor, scale and offset
 apply to a column; poly(x, 2) gives orthogonal polynomials, I(a / b^2) is arithmetic, C(x,
-reference="b"), C(x, sum) and C(x, helmert) set the contrasts of a factor, and s(x) is a smooth
-function. (a + b + c)^2 adds all pairwise interactions, and y ~ . all columns that are not named.
+reference="b"), C(x, sum) and C(x, helmert) set the contrasts of a factor, s(x) is a smooth function,
+and mo(x), or mo(x, "low", "mid", "high"), a monotonic effect. (a + b + c)^2 adds all pairwise interactions, and y ~ . all columns that are not named.
 cbind(successes, failures) ~ and successes | trials(n) ~ are binomial responses, for --likelihood
 logistic. y | weights(w) ~ gives rows the variance σ² / w; for counts and binary responses, w is the
 number of identical rows.
@@ -45,9 +45,9 @@ Importance weights correct and judge the answer:
   failed     do not use them (exit status 3)
 
 With --select every term of the formula can be absent, shared by all groups (pooled), or vary by
-group, and each of these states gets a probability. With --family pavi-f, pavi-e or branch one
-distribution, conditional on the model, is trained for all models (at most 128), and importance
-weights give the evidence of each.
+group, and s(x) can be absent, a line or a curve; each of these states gets a probability. With
+--family pavi-f, pavi-e or branch one distribution, conditional on the model, is trained for all
+models (at most 128), and importance weights give the evidence of each.
 
 Everything is kept in a run directory: the settings (run.json), the answer (result.json and CSV
 tables), posterior draws (draws.parquet, draws.csv), a page with pictures (report.html, figures),

@@ -58,6 +58,7 @@ func printHbm(w io.Writer, r *regression.Result) {
 	}
 	printSummaries(w, "Population effects"+odds+averaged, r.Effects)
 	printSummaries(w, "Standard deviations"+spread+averaged, r.SDs)
+	printSummaries(w, "Shares of the steps of monotonic effects"+averaged, r.Shares)
 	printSummaries(w, "Cut points", r.Cuts)
 	printLevels(w, r.Varying)
 	for _, note := range r.Notes {

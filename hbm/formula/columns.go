@@ -17,6 +17,9 @@ type Column struct {
 	Values []float64
 	// Level says that it is an indicator or contrast of labels, or a product with one.
 	Level bool
+	// Step names the step up that it is of an ordered predictor, whose columns have one name; ""
+	// for others.
+	Step string
 }
 
 // Expand makes the columns of a term. terms are all that stand beside it, and seen is the number of
@@ -96,8 +99,11 @@ func (v Variable) Numbers(data *table.Table) ([]float64, error) {
 // Expand makes the columns of a variable: numbers, polynomials, or those of labels, without one of
 // them if contrast; see [Term.Expand].
 func (v Variable) Expand(data *table.Table, contrast bool, seen int) ([]Column, error) {
-	if v.Transform == AsFactor {
+	switch v.Transform {
+	case AsFactor:
 		return v.labels(data, contrast)
+	case TakeSteps:
+		return v.steps(data, seen)
 	}
 	if v.Transform == AsIs {
 		if column, err := data.Lookup(v.Column); err != nil || column.Kind == table.Factor {
@@ -172,7 +178,7 @@ func (v Variable) labels(data *table.Table, contrast bool) ([]Column, error) {
 		for row, code := range column.Codes {
 			values[row] = coding.entry(code, level, len(column.Levels))
 		}
-		columns = append(columns, Column{name + "=" + label, values, true})
+		columns = append(columns, Column{Name: name + "=" + label, Values: values, Level: true})
 	}
 	return columns, nil
 }
@@ -207,7 +213,7 @@ func (c Coding) entry(code, level, levels int) float64 {
 func crossColumns(left, right []Column) (list []Column) {
 	for _, a := range left {
 		for _, b := range right {
-			product := Column{b.Name, slices.Clone(b.Values), a.Level || b.Level}
+			product := Column{b.Name, slices.Clone(b.Values), a.Level || b.Level, b.Step}
 			if a.Name != "" {
 				product.Name = a.Name + ":" + b.Name
 			}

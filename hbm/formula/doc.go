@@ -9,5 +9,6 @@
 // Files: formula.go and variable.go the parts of a formula and how they are written, expression.go
 // arithmetic inside I(), lex.go text to words, parse.go words to a formula, parse_terms.go
 // its terms and their products, columns.go a term to columns, polynomials.go orthogonal ones,
-// smooth.go splines.
+// smooth.go splines, steps.go ordered
+// predictors.
 package formula

@@ -126,7 +126,8 @@ func (f *Formula) ResponseText() string {
 // Counts reports whether the response counts successes among trials.
 func (f *Formula) Counts() bool { return f.Trials.Column != "" || f.Failures.Column != "" }
 
-// Labels lists the columns whose values are labels: those in factor(), and those of groups.
+// Labels lists the columns whose values are labels: those in factor() and of groups, and ordered
+// ones.
 func (f *Formula) Labels() (columns []string) {
 	lists := [][]Term{f.Terms}
 	for _, v := range f.Varying {
@@ -138,7 +139,7 @@ func (f *Formula) Labels() (columns []string) {
 	for _, terms := range lists {
 		for _, term := range terms {
 			for _, v := range term {
-				if v.Transform == AsFactor {
+				if v.Transform == AsFactor || v.order != "" {
 					columns = append(columns, v.Column)
 				}
 			}

@@ -22,7 +22,8 @@ import (
 // C(x, helmert), C(x, reference="b"), which say how; and I(a / b^2) is arithmetic on columns.
 //
 // s(x) is x and a smooth function of it around the line, with 10 knots or as many as s(x, k=20)
-// says.
+// says. mo(x) is a monotonic effect of an ordered predictor, of whole numbers or of labels in the
+// order of mo(x, "low", "mid", "high").
 //
 // The response may be cbind(successes, failures), successes | trials(n), time | cens(bound), or
 // y | weights(w). Names that are no words stand in backticks. Errors are of type *[Error].
@@ -105,6 +106,14 @@ func (p *formulaParser) parse() error {
 			hint = ", or a name with spaces in backquotes, `like this`"
 		}
 		return p.fail(t.position, `got %s, want "+" or the end%s`, t, hint)
+	}
+	for _, s := range p.formula.Smooths {
+		if Index(p.formula.Terms, s.Linear()) < 0 {
+			return p.fail(s.Of.Position, "%s bends the line of %s, which cannot be taken away", s, s.Of)
+		}
+	}
+	if err := p.checkSteps(); err != nil {
+		return err
 	}
 	if len(p.formula.Terms) == 0 && len(p.formula.Varying) == 0 {
 		return p.fail(p.peek().position, "the formula has no terms")

@@ -114,10 +114,14 @@ func (p *formulaParser) atom() ([]Term, error) {
 	return nil, p.fail(t.position, "got %s, want a term", t)
 }
 
-// Name names a term in messages and results: the intercept by its word.
+// Name names a term in messages and results: the intercept by its word, and an ordered predictor
+// without its labels.
 func (t Term) Name() string {
-	if len(t) == 0 {
+	switch {
+	case len(t) == 0:
 		return InterceptName
+	case t.Monotonic():
+		return t[0].shortName()
 	}
 	return t.String()
 }

@@ -35,6 +35,9 @@ func (s Smooth) String() string {
 	return fmt.Sprintf("s(%s, k=%d)", s.Of, s.Knots)
 }
 
+// Linear is the term of the line that the curve bends around.
+func (s Smooth) Linear() Term { return Term{s.Of} }
+
 // smooth reads s(x) or s(x, k=20), and returns the linear part.
 func (p *formulaParser) smooth() (Term, error) {
 	position := p.next().position
@@ -63,7 +66,7 @@ func (p *formulaParser) smooth() (Term, error) {
 		}
 	}
 	p.formula.Smooths = append(p.formula.Smooths, s)
-	return Term{v}, p.expect(')', `")"`)
+	return s.Linear(), p.expect(')', `")"`)
 }
 
 // Basis are functions [n, k − 2] of x [n] such that a natural cubic spline with k knots is a line

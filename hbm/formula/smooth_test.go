@@ -61,6 +61,7 @@ func TestSmoothsInFormulas(t *testing.T) {
 		"y ~ s(x, k=2)":    "want a number of knots, 3 to 60",
 		"y ~ s(factor(x))": "s() is of a number, not of factor(x)",
 		"y ~ s(x) + s(x)":  "character 12: s(x) twice",
+		"y ~ s(x) - x":     "character 7: s(x) bends the line of x, which cannot be taken away",
 		"y ~ s(x):z":       `got ":", want "+" or the end`,
 		"y ~ (s(x) | g)":   `unknown function "s"`,
 	} {

@@ -17,6 +17,8 @@ type Variable struct {
 	// treatment coding compares with, "" for the first.
 	Coding    Coding
 	Reference string
+	// order are the labels of TakeSteps, joined; see Order.
+	order string
 	// Expression is that of Compute; nil otherwise.
 	Expression *Expression
 	// Position is where it stands in the text of the formula, in characters from 1; it does not
@@ -38,9 +40,10 @@ const (
 	TakeScale       // less the mean, in standard deviations
 	TakePolynomials // orthogonal polynomials, a column for each degree
 	Compute         // an expression
+	TakeSteps       // an ordered predictor, a column for each step up
 )
 
-var transformNames = [...]string{"", "log", "log1p", "exp", "sqrt", "factor", "scale", "poly", "I"}
+var transformNames = [...]string{"", "log", "log1p", "exp", "sqrt", "factor", "scale", "poly", "I", "mo"}
 
 // pointwise is the number of those that are functions of a number.
 const pointwise = int(TakeSqrt) + 1
@@ -91,6 +94,12 @@ func (v Variable) String() string {
 		return fmt.Sprintf("poly(%s, %d)", name, v.Degree)
 	case v.Coding != TreatmentCoding:
 		return fmt.Sprintf("C(%s, %s)", name, v.Coding)
+	case v.order != "":
+		labels := v.Order()
+		for i, label := range labels {
+			labels[i] = quotedText(label)
+		}
+		return fmt.Sprintf("mo(%s, %s)", name, strings.Join(labels, ", "))
 	case v.Reference != "":
 		return fmt.Sprintf("C(%s, reference=%s)", name, quotedText(v.Reference))
 	}
@@ -145,7 +154,7 @@ func (p *formulaParser) variable() (Variable, error) {
 	}
 	v := Variable{Position: t.position}
 	switch t.text {
-	case "log", "log1p", "exp", "sqrt", "factor", "scale", "poly":
+	case "log", "log1p", "exp", "sqrt", "factor", "scale", "poly", "mo":
 		for at, name := range transformNames {
 			if name == t.text {
 				v.Transform = Transform(at)
@@ -165,7 +174,7 @@ func (p *formulaParser) variable() (Variable, error) {
 		}
 		return v, p.expect(')', `")" after the expression`)
 	default:
-		return v, p.fail(t.position, "unknown function %s; want log, log1p, exp, sqrt, factor, scale, poly(x, degree), C(x, sum), I(expression), or offset and s(x) in a sum of population terms", t)
+		return v, p.fail(t.position, "unknown function %s; want log, log1p, exp, sqrt, factor, scale, poly(x, degree), C(x, sum), I(expression), or offset, s(x) and mo(x) in a sum of population terms", t)
 	}
 	p.next()
 	column := p.peek()
@@ -176,6 +185,11 @@ func (p *formulaParser) variable() (Variable, error) {
 	v.Column, v.Position = column.text, column.position
 	if t.text == "poly" {
 		if err := p.degree(&v); err != nil {
+			return v, err
+		}
+	}
+	if t.text == "mo" {
+		if err := p.order(&v); err != nil {
 			return v, err
 		}
 	}

@@ -161,7 +161,7 @@ func (r *Result) reference() string {
 
 // estimates are all posteriors of single numbers, by names that differ.
 func (r *Result) estimates() []Summary {
-	list := slices.Concat(r.Effects, r.SDs, r.Cuts)
+	list := slices.Concat(r.Effects, r.SDs, r.Cuts, r.Shares)
 	for _, v := range r.Varying {
 		list = append(list, Summary{Name: v.Group + " " + v.Level + ": " + v.Term, Mean: v.Mean, SD: v.SD})
 	}

@@ -55,14 +55,15 @@ func (p PriorSummary) LogDensity(x float64) float64 {
 
 // describe adds to a result what its report shows of table and priors: columns, priors, and the
 // estimates of single levels.
-func (r *Regression) describe(result *Result) {
+func (r *Regression) describe(result *Result, s *posteriorSample) {
 	f, unit := r.Frame, r.ySD
 	result.Data.Response = f.Formula.Response.String()
-	for j, c := range f.Columns {
+	for _, j := range f.effectColumns() {
+		c := f.Columns[j]
 		if f.Reduced != nil {
 			result.Data.Columns = append(result.Data.Columns, f.Reduced.columns[j])
 		} else {
-			values := mat.Col(nil, j, f.X)
+			values := f.effectValues(j)
 			result.Data.Columns = append(result.Data.Columns, ColumnSummary{c.Name, Figure(stat.Mean(values, nil)), Figure(slices.Min(values)), Figure(slices.Max(values))})
 		}
 	}
@@ -81,23 +82,24 @@ func (r *Regression) describe(result *Result) {
 	if r.noise >= 0 {
 		result.Priors = append(result.Priors, PriorSummary{f.Response.Scale(), "log-normal", Figure(math.Log(unit)), Figure(r.coordinates[r.noise].sd)})
 	}
-	r.fillUnpooled(result)
+	r.fillUnpooled(result, s)
 }
 
 // fillUnpooled estimates the effects of each level from its own rows alone, by least squares on
 // what the population and the other groupings leave: where shrinkage begins. Responses that are
 // not continuous, and levels of too few rows, have no such estimate.
-func (r *Regression) fillUnpooled(result *Result) {
+func (r *Regression) fillUnpooled(result *Result, s *posteriorSample) {
 	if !r.Frame.Response.Continuous() || len(result.Varying) == 0 {
 		return
 	}
+	coefficients := r.meanCoefficients(result, s)
 	rest := r.Frame.shifted()
 	for i := range rest {
 		if r.Frame.Offset != nil {
 			rest[i] -= r.Frame.Offset[i]
 		}
 		for j := range r.Frame.Columns {
-			rest[i] -= r.Frame.X.At(i, j) * float64(result.Effects[j].Mean)
+			rest[i] -= r.Frame.X.At(i, j) * coefficients[j]
 		}
 	}
 	first := 0 // of the grouping in result.Varying

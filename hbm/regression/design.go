@@ -26,7 +26,7 @@ func (f *Frame) expand(t *table.Table, terms []formula.Term, where string) (colu
 			return nil, nil, err
 		}
 		for _, p := range products {
-			if len(term) > 0 && intercept && slices.Min(p.Values) == slices.Max(p.Values) {
+			if p.Step == "" && len(term) > 0 && intercept && slices.Min(p.Values) == slices.Max(p.Values) {
 				if p.Level {
 					f.Warnings = append(f.Warnings, fmt.Sprintf("%s%s is left out: no row, or every one, has it", where, p.Name))
 					continue
@@ -36,7 +36,7 @@ func (f *Frame) expand(t *table.Table, terms []formula.Term, where string) (colu
 			if p.Name == "" {
 				p.Name = formula.InterceptName
 			}
-			columns = append(columns, Column{Name: f.ownName(p.Name), Term: place})
+			columns = append(columns, Column{Name: f.ownName(p.Name), Term: place, Step: oneLine(p.Step)})
 			values = append(values, p.Values)
 		}
 	}
@@ -103,7 +103,7 @@ func (f *Frame) checkRank() {
 		}
 		rest := norm(left)
 		if rest <= dependentColumn*length || len(basis) == rows {
-			f.Warnings = append(f.Warnings, fmt.Sprintf("%s is a combination of the columns before it: only the priors tell their coefficients apart", f.Columns[j].Name))
+			f.Warnings = append(f.Warnings, fmt.Sprintf("%s is a combination of the columns before it: only the priors tell their coefficients apart", f.Columns[j].text()))
 			continue
 		}
 		for i := range left {

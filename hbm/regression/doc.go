@@ -20,6 +20,7 @@
 // Files, in the order in which a table becomes an answer:
 //
 //	smooths.go                smooth functions as groupings
+//	monotonic.go              monotonic effects of ordered predictors
 //	frame.go, frame_read.go, design.go
 //	                          table and formula to response, columns and groupings
 //	trials.go, weights.go     counts of successes as rows of trials, and weights of rows

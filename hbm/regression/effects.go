@@ -66,7 +66,7 @@ func (r *Regression) emptySample(n int) *posteriorSample {
 		s.replicated, s.predictors = mat.NewDense(n, len(r.newCheck().names), nil), r.newKept(n)
 	}
 	if r.x != nil {
-		s.effects = mat.NewDense(n, r.coefficients(), nil)
+		s.effects = mat.NewDense(n, r.effectCount(), nil)
 	}
 	if names := r.sdNames(); len(names) > 0 {
 		s.sds = mat.NewDense(n, len(names), nil)
@@ -155,7 +155,7 @@ func (d *drawnChunk) draw(s *posteriorSample, k int, theta []float64, members []
 		factors[i] = r.factorAt(g, mask, theta)
 	}
 	if s.sds != nil {
-		r.tableSDs(factors, given, s.sds.RawRowView(k))
+		r.tableSDs(factors, given, r.sharesAt(mask, theta), s.sds.RawRowView(k))
 	}
 	for i, g := range r.groups {
 		factor := factors[i]
@@ -215,20 +215,25 @@ func (r *Regression) innerRows() [][]int {
 	return members
 }
 
-// tableEffects writes the population effects in the units of the table.
+// tableEffects writes the population effects in the units of the table, those of effectColumns.
 func (r *Regression) tableEffects(mask []bool, theta, dst []float64) {
-	columns := len(r.Frame.Columns)
+	effects, columns := r.Frame.effectColumns(), len(r.Frame.Columns)
 	for m := range r.planes {
 		shift, intercept := r.yMean, -1
-		for j, c := range r.Frame.Columns {
-			at := m*columns + j
+		for place, j := range effects {
+			at := m*len(effects) + place
 			dst[at] = 0
-			if c.Name == formula.InterceptName {
+			if r.Frame.Columns[j].Name == formula.InterceptName {
 				intercept = at
 			}
-			if mask[at] {
-				dst[at] = theta[at] * r.ySD / r.xSD[j]
-				shift -= dst[at] * r.xMean[j]
+			if !mask[m*columns+j] {
+				continue
+			}
+			steps := r.Frame.stepsFrom(j)
+			for k := j; k < j+steps; k++ {
+				coefficient := theta[m*columns+k] * r.ySD / r.xSD[k]
+				shift -= coefficient * r.xMean[k]
+				dst[at] += coefficient / float64(steps) // the mean of b D ζ_k is b
 			}
 		}
 		if intercept >= 0 {

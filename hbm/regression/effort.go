@@ -26,8 +26,10 @@ const (
 	exactMostDraws  = 1 << 17
 	exactSE         = 0.005
 	exactESS        = 1 << 13
-	// with so many effects a model takes seconds, and those that do not matter only a pilot
+	// with so many effects a model takes seconds, and those that do not matter only a pilot; with
+	// more than exactModels models, of which there may be so many, most do not
 	pilotEffects    = 500
+	pilotModels     = 1024
 	exactPilotDraws = 1 << 8
 )
 
@@ -79,7 +81,7 @@ func (r *Regression) effort() effort {
 		return dearEffort
 	}
 	e := effort{first: exactFirstDraws, most: exactMostDraws, se: exactSE, ess: exactESS, sharp: true}
-	if r.joint().effects >= pilotEffects {
+	if r.joint().effects >= pilotEffects || len(r.space.masks) > exactModels {
 		e.pilot = exactPilotDraws
 	}
 	return e
@@ -103,14 +105,15 @@ const (
 // correlations and noise the effects of a gaussian regression are normal, and there are few enough
 // of the former to integrate over.
 func (r *Regression) integrable() bool {
-	if !r.Frame.Response.Conjugate() || len(r.space.masks) > exactModels {
+	models := len(r.space.masks)
+	if !r.Frame.Response.Conjugate() || models > pilotModels {
 		return false
 	}
-	if len(r.space.masks) > 1 && r.joint().symbolic.Work() > exactWork {
+	if models > 1 && r.joint().symbolic.Work()*math.Max(1, float64(models)/exactModels) > exactWork {
 		return false
 	}
 	for _, mask := range r.space.masks {
-		if len(r.hyperparameters(mask)) > exactHyperparameters {
+		if len(r.hyperparameters(mask))-r.sticks(mask) > exactHyperparameters {
 			return false
 		}
 	}

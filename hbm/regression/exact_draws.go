@@ -62,7 +62,7 @@ func (r *Regression) drawGiven(s *posteriorSample, k int, given *conditional, dr
 		r.tableEffects(mask, theta, s.effects.RawRowView(k))
 	}
 	if s.sds != nil {
-		r.tableSDs(given.factors, r.responseOf(given.sigma), s.sds.RawRowView(k))
+		r.tableSDs(given.factors, r.responseOf(given.sigma), given.shares, s.sds.RawRowView(k))
 	}
 	for _, block := range given.e.blocks {
 		if block.group >= 0 {

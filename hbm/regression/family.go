@@ -362,7 +362,7 @@ func (p *PlateModel) quantitiesAt(value func(v *hbm.Variable) []float64, model i
 	for i, g := range r.groups {
 		factors[i] = p.factorBy(g, mask, theta)
 	}
-	r.tableSDs(factors, r.responseOf(sigma), dst[columns:first])
+	r.tableSDs(factors, r.responseOf(sigma), nil, dst[columns:first])
 	for i, g := range p.groups {
 		varying := dst[r.firstQuantity(i):]
 		for a := range g.Columns {

@@ -105,11 +105,14 @@ type Column struct {
 	// Name is that of the term, with the level of each factor: "floor", "trt=a:age"; that of the
 	// intercept is InterceptName.
 	Name string
-	// Term is the place of its term: among the population terms, or for a varying column among
-	// those of its Varying.
+	// Term is the place of its term: among the population terms, for a varying column among those
+	// of its Varying, or for one of a smooth function that of the function among all.
 	Term int
+	// Step names the step up that it is of a monotonic effect, whose columns have one name; "" for
+	// others.
+	Step string
 	// Varying is the place of the Varying in the formula that a varying column belongs to; 0 for
-	// population columns.
+	// columns of the population and of smooth functions.
 	Varying int
 }
 

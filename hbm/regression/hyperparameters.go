@@ -68,11 +68,14 @@ func (r *Regression) noiseAt(theta []float64) float64 {
 }
 
 // hyperparameters are the active coordinates that no normal prior and likelihood can integrate
-// out: standard deviations, correlations, noise and cut points.
+// out: standard deviations, correlations, noise, cut points and shares of steps.
 func (r *Regression) hyperparameters(mask []bool) (list []int) {
 	for j, c := range r.coordinates {
-		if mask[j] && (c.kind == sdCoordinate || c.kind == partialCoordinate || c.kind == noiseCoordinate || c.kind == cutCoordinate) {
-			list = append(list, j)
+		switch c.kind {
+		case sdCoordinate, partialCoordinate, noiseCoordinate, cutCoordinate, stickCoordinate:
+			if mask[j] {
+				list = append(list, j)
+			}
 		}
 	}
 	return list

@@ -172,9 +172,14 @@ func addProduct(gram, x, z []float64, weight float64) {
 
 // conditional is the distribution of all effects given hyperparameters of a model.
 type conditional struct {
-	e       *jointEffects
-	mean    []float64     // μ of the population
-	sd      []float64     // of the population, 0 where the model does not have it
+	e    *jointEffects
+	mean []float64 // μ of the population
+	sd   []float64 // of the population, 0 where the model does not have it
+	// until: column a of F, of the population, has the entries sd of the rows from a to before
+	// until[a]. That is sd[a] alone, but for monotonic effects: their first column has those of all
+	// steps, and the others have none.
+	until   []int
+	shares  []float64     // of the steps of monotonic effects
 	factors [][][]float64 // Λ of each grouping
 	sigma   float64
 	factor  *sparse.Factor
@@ -190,10 +195,21 @@ type conditional struct {
 func (e *jointEffects) prior(mask []bool, theta []float64) *conditional {
 	r := e.r
 	c := &conditional{e: e, sigma: r.noiseAt(theta), mean: make([]float64, r.coefficients()), sd: make([]float64, r.coefficients())}
+	c.until = make([]int, len(c.sd))
 	for j := range c.mean {
-		if mask[j] {
+		if c.until[j] = j + 1; mask[j] {
 			c.mean[j], c.sd[j] = r.coordinates[j].mean, r.coordinates[j].sd
 		}
+	}
+	c.shares = r.sharesAt(mask, theta)
+	shares := c.shares
+	for _, m := range r.monotonic {
+		own := r.coordinates[m.first]
+		for k, share := range shares[:m.steps] {
+			j, times := m.first+k, float64(m.steps)*share
+			c.until[j], c.mean[j], c.sd[j] = j, times*own.mean, times*own.sd
+		}
+		c.until[m.first], shares = m.first+m.steps, shares[m.steps:]
 	}
 	for _, g := range r.groups {
 		c.factors = append(c.factors, r.factorAt(g, mask, theta))
@@ -291,11 +307,15 @@ func (c *conditional) precision(p gramBlock, precision float64, dst, work []floa
 	work = slices.Grow(work[:0], i.size*j.size)[:i.size*j.size]
 	for a := range i.size { // DᵀD F
 		for b := range j.size {
+			sum := 0.0
 			if j.group < 0 {
-				work[a*j.size+b] = p.gram[a*j.size+b] * c.sd[j.first+b]
+				for k := b; k < c.until[j.first+b]-j.first; k++ {
+					sum += p.gram[a*j.size+k] * c.sd[j.first+k]
+				}
+				work[a*j.size+b] = sum
 				continue
 			}
-			sum, factor := 0.0, c.factors[j.group]
+			factor := c.factors[j.group]
 			for k := b; k < j.size; k++ {
 				sum += p.gram[a*j.size+k] * factor[k][b]
 			}
@@ -310,7 +330,9 @@ func (c *conditional) precision(p gramBlock, precision float64, dst, work []floa
 			}
 			sum := 0.0
 			if i.group < 0 {
-				sum = c.sd[i.first+a] * work[a*j.size+b]
+				for k := a; k < c.until[i.first+a]-i.first; k++ {
+					sum += c.sd[i.first+k] * work[k*j.size+b]
+				}
 			} else {
 				for k := a; k < i.size; k++ {
 					sum += c.factors[i.group][k][a] * work[k*j.size+b]
@@ -332,7 +354,9 @@ func (c *conditional) transposed(x []float64) []float64 {
 	for _, block := range c.e.blocks {
 		for a := range block.size {
 			if block.group < 0 {
-				y[block.first+a] = c.sd[block.first+a] * x[block.first+a]
+				for k := block.first + a; k < c.until[block.first+a]; k++ {
+					y[block.first+a] += c.sd[k] * x[k]
+				}
 				continue
 			}
 			for k := a; k < block.size; k++ {
@@ -349,7 +373,9 @@ func (c *conditional) effectsOf(v []float64) []float64 {
 	for _, block := range c.e.blocks {
 		for a := range block.size {
 			if block.group < 0 {
-				b[block.first+a] = c.sd[block.first+a] * v[block.first+a]
+				for k := block.first + a; k < c.until[block.first+a]; k++ {
+					b[k] = c.sd[k] * v[block.first+a]
+				}
 				continue
 			}
 			for k := range a + 1 {
@@ -367,7 +393,11 @@ func (c *conditional) standard(b []float64) []float64 {
 		for a := range block.size {
 			rest, scale := b[block.first+a], 0.0
 			if block.group < 0 {
-				scale = c.sd[block.first+a]
+				for k := block.first + a; k < c.until[block.first+a]; k++ {
+					if c.sd[k] > scale { // any entry tells; the largest has most digits
+						rest, scale = b[k], c.sd[k]
+					}
+				}
 			} else {
 				factor := c.factors[block.group][a]
 				for k := range a {

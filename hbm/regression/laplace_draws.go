@@ -106,7 +106,9 @@ func (p *outerProposal) logPosterior(v []float64) float64 {
 func (p *outerProposal) outerTheta(v []float64, mask []bool, theta []float64) {
 	for j := range p.mean {
 		if mask[j] {
-			theta[j] = p.mean[j] + p.sd[j]*v[j]
+			for k := j; k < p.until[j]; k++ {
+				theta[k] = p.mean[k] + p.sd[k]*v[j]
+			}
 		}
 	}
 	p.l.eachOuter(func(coordinate, effect int) {
@@ -122,8 +124,8 @@ func (p *outerProposal) outerTheta(v []float64, mask []bool, theta []float64) {
 func (p *outerProposal) unused(v []float64, mask []bool) (logNormal, logScale float64) {
 	without := func(x float64) { logNormal -= x*x/2 + halfLog2Pi }
 	for j := range p.sd {
-		if mask[j] {
-			logScale += math.Log(p.sd[j])
+		if mask[j] && p.until[j] > j {
+			logScale += math.Log(p.l.r.coordinates[j].sd)
 		} else {
 			without(v[j])
 		}

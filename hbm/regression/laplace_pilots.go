@@ -65,8 +65,9 @@ func (of *neighbour) follow(m *modelIntegral, seed uint64) {
 }
 
 // pilots makes draws of every model, of those that cannot matter a few, from the proposal of the
-// largest or, where it does not suit a model that may matter, from one that was refined for it. The
-// last of models has all hyperparameters.
+// largest or, where it does not suit a model that may matter, from one that was refined for it.
+// Models with monotonic effects have proposals of their own. The last of models has all
+// hyperparameters.
 func (l *laplaceEffects) pilots(ctx gocontext.Context, models []*modelIntegral, logPrior []float64, seed uint64) error {
 	last := models[len(models)-1]
 	of, err := l.begin(ctx, last, pilotDraws, seed)
@@ -78,6 +79,13 @@ func (l *laplaceEffects) pilots(ctx gocontext.Context, models []*modelIntegral, 
 	}
 	best := last.weights.LogMean + logPrior[len(models)-1]
 	for k, m := range models[:len(models)-1] {
+		if l.r.sticks(m.mask) > 0 { // its effect may have the other sign, and other shares
+			if _, err := l.begin(ctx, m, pilotDraws, seed); err != nil {
+				return fmt.Errorf("%s: %w", l.r.FormulaOf(m.code), err)
+			}
+			best = max(best, m.weights.LogMean+logPrior[k])
+			continue
+		}
 		of.follow(m, seed)
 		if err := m.extend(ctx, glanceDraws, random(m, "glance")); err != nil {
 			return err

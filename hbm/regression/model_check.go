@@ -5,8 +5,6 @@ import (
 	"math"
 	"strings"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/modelcheck"
@@ -65,9 +63,9 @@ func (r *Regression) checkModel(ctx gocontext.Context, s *posteriorSample, seed 
 		Draws:    modelcheck.MinDraws,
 		Remedies: r.remedies(),
 	}
-	for j, c := range r.Frame.Columns {
-		if c.Name != formula.InterceptName {
-			in.Predictors = append(in.Predictors, modelcheck.Column{Name: c.Name, Values: mat.Col(nil, j, r.Frame.X), Indicator: strings.Contains(c.Name, "=")})
+	for _, j := range r.Frame.effectColumns() {
+		if c := r.Frame.Columns[j]; c.Name != formula.InterceptName {
+			in.Predictors = append(in.Predictors, modelcheck.Column{Name: c.Name, Values: r.Frame.effectValues(j), Indicator: strings.Contains(c.Name, "=")})
 		}
 	}
 	random := stream.Rand(seed, "model check")

@@ -35,7 +35,7 @@ type momentDraws struct {
 // quantities is the number of quantities: population effects, standard deviations, and the effects
 // of all levels.
 func (r *Regression) quantities() int {
-	count := r.coefficients() + r.sdCount()
+	count := r.effectCount() + r.sdCount()
 	for _, g := range r.groups {
 		count += r.effects(g)
 	}
@@ -125,19 +125,19 @@ func (r *Regression) moments(ctx gocontext.Context, effects *jointEffects, d *in
 func (c *conditional) momentsInto(drawn, theta []float64, mask []bool, value, within []float64) {
 	r := c.e.r
 	expected := c.effectsOf(c.centre)
-	columns := len(r.Frame.Columns)
+	columns := r.effectCount()
 	if r.x != nil {
-		for j := range columns {
+		for j := range r.Frame.Columns {
 			theta[j] = c.mean[j] + drawn[j]
 		}
 		r.tableEffects(mask, theta, within[:columns])
-		for j := range columns {
+		for j := range r.Frame.Columns {
 			theta[j] = c.mean[j] + expected[j]
 		}
 		r.tableEffects(mask, theta, value[:columns])
 	}
 	sds := r.sdCount()
-	r.tableSDs(c.factors, r.responseOf(c.sigma), value[columns:columns+sds])
+	r.tableSDs(c.factors, r.responseOf(c.sigma), c.shares, value[columns:columns+sds])
 	copy(within[columns:columns+sds], value[columns:columns+sds])
 	for _, block := range c.e.blocks {
 		if block.group >= 0 {
@@ -166,7 +166,7 @@ func (r *Regression) momentsOfSample(sample vti.WeightedSample, seed uint64) *mo
 		return nil
 	}
 	m.value = mat.NewDense(len(rows), m.known, nil)
-	columns, first := r.coefficients(), r.firstQuantity(0)
+	columns, first := r.effectCount(), r.firstQuantity(0)
 	for k, i := range rows {
 		if sample.Group != nil {
 			m.group = append(m.group, sample.Group[i])
@@ -180,7 +180,7 @@ func (r *Regression) momentsOfSample(sample vti.WeightedSample, seed uint64) *mo
 		for i, g := range r.groups {
 			factors[i] = r.factorAt(g, mask, theta)
 		}
-		r.tableSDs(factors, r.responseAt(mask, theta), value[columns:first])
+		r.tableSDs(factors, r.responseAt(mask, theta), r.sharesAt(mask, theta), value[columns:first])
 		for i, g := range groups {
 			at := r.firstQuantity(i)
 			r.outerEffects(g, factors[i], theta, value[at:at+r.effects(g)])
@@ -191,7 +191,7 @@ func (r *Regression) momentsOfSample(sample vti.WeightedSample, seed uint64) *mo
 
 // firstQuantity is the place of the first effect of a grouping among the quantities.
 func (r *Regression) firstQuantity(group int) int {
-	first := r.coefficients() + r.sdCount()
+	first := r.effectCount() + r.sdCount()
 	for _, g := range r.groups[:group] {
 		first += r.effects(g)
 	}

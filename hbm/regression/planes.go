@@ -40,6 +40,10 @@ func (r *Regression) useUnordered() error {
 // coefficients is the number of population effects: of all columns and planes.
 func (r *Regression) coefficients() int { return r.planes * len(r.Frame.Columns) }
 
+// effectCount is the number of effects of the population that answers have: of effectColumns, and
+// of each plane.
+func (r *Regression) effectCount() int { return r.planes * len(r.Frame.effectColumns()) }
+
 // effects is the number of effects of all levels of a grouping, columns and planes.
 func (r *Regression) effects(g *varyingGroup) int { return r.planes * len(g.Levels) * len(g.Columns) }
 
@@ -84,7 +88,13 @@ func (r *Regression) perLevel() int { return r.planes * len(r.inner.Columns) }
 
 // coefficientNames are those of population effects in answers: of their columns, or LEVEL:COLUMN
 // for the log odds of a category against the first.
-func (f *Frame) coefficientNames() []string { return f.inPlanes(f.Columns) }
+func (f *Frame) coefficientNames() []string {
+	var own []Column
+	for _, j := range f.effectColumns() {
+		own = append(own, f.Columns[j])
+	}
+	return f.inPlanes(own)
+}
 
 // varyingNames are those of the effects of a level.
 func (f *Frame) varyingNames(g *Grouping) []string { return f.inPlanes(g.Columns) }

@@ -85,8 +85,8 @@ func (r *Regression) plates(above [][]int, near func(coordinate int) (mean, sd f
 	if r.Frame.Reduced != nil {
 		return nil, fmt.Errorf("families over all effects need the rows of the table: want --family %s with a table by slices", MarginalFamily)
 	}
-	if r.Frame.Weights != nil || r.smooth() {
-		return nil, fmt.Errorf("families over all effects have neither weights nor smooth functions: want --family %s", MarginalFamily)
+	if r.Frame.Weights != nil || r.smooth() || r.monotonic != nil {
+		return nil, fmt.Errorf("families over all effects have neither weights nor smooth functions nor monotonic effects: want --family %s", MarginalFamily)
 	}
 	p := &PlateModel{Model: hbm.NewModel(), Data: hbm.Values{}, regression: r, globals: map[int]*hbm.Variable{}}
 	m := p.Model

@@ -30,6 +30,11 @@ func (r *StoredRun) Predictors() (response string, predictors []predict.Variable
 	}
 	for _, term := range append(slices.Clone(f.Terms), formula.Term(f.Offsets)) {
 		for _, v := range term {
+			if order := v.Order(); order != nil {
+				if seen, err = inOrder(seen, v.Column, order); err != nil {
+					return "", nil, nil, err
+				}
+			}
 			for _, name := range v.Columns() {
 				c, err := seen.Lookup(name)
 				if err != nil {
@@ -46,6 +51,25 @@ func (r *StoredRun) Predictors() (response string, predictors []predict.Variable
 		}
 	}
 	return f.ResponseText(), predictors, seen, nil
+}
+
+// inOrder is a table with the labels of a column in an order, those that it has.
+func inOrder(t *table.Table, name string, order []string) (*table.Table, error) {
+	column, err := t.Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	column = column.AsFactor()
+	ordered := &table.Column{Name: name, Kind: table.Factor, Codes: make([]int, len(column.Codes))}
+	for _, label := range order {
+		if slices.Contains(column.Levels, label) {
+			ordered.Levels = append(ordered.Levels, label)
+		}
+	}
+	for row, code := range column.Codes {
+		ordered.Codes[row] = slices.Index(ordered.Levels, column.Levels[code])
+	}
+	return t.With(ordered), nil
 }
 
 // Population implements [predict.Source].

@@ -169,6 +169,9 @@ func (r *Result) writeTables(dir string) error {
 		checks = append(checks, []string{c.Statistic, c.Observed.Text(), c.Mean.Text(), c.SD.Text(), c.P.Text()})
 	}
 	files := map[string][][]string{"effects.csv": summaries(r.Effects), "sds.csv": summaries(r.SDs), "varying.csv": varying, "checks.csv": checks}
+	if len(r.Shares) > 0 {
+		files["shares.csv"] = summaries(r.Shares)
+	}
 	if len(r.Cuts) > 0 {
 		files["cuts.csv"] = summaries(r.Cuts)
 	}

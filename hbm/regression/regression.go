@@ -35,6 +35,7 @@ type Regression struct {
 	groups      []*varyingGroup
 	inner       *varyingGroup // whose effects are integrated out; nil if nothing varies
 	coordinates []coordinate
+	monotonic   []monotonic
 	noise       int                          // the coordinate of log σ or of the other parameter of the response, or −1
 	categories  likelihood.OrderedCategories // of the response; nil for others
 	unordered   likelihood.UnorderedCategories
@@ -77,6 +78,8 @@ const (
 	noiseCoordinate                            // log σ
 	effectCoordinate                           // u
 	cutCoordinate                              // z of a cut point; see likelihood.OrderedCategories
+	stepCoordinate                             // the coefficient of a step of a monotonic effect after its first, which has its prior
+	stickCoordinate                            // z of a share of a step; see monotonic
 )
 
 // coordinate is what is known of a coordinate of θ.
@@ -128,9 +131,6 @@ func New(f *Frame, opt Options) (*Regression, error) {
 	if err := r.setTermPriors(); err != nil {
 		return nil, err
 	}
-	if r.smooth() && opt.Select {
-		return nil, fmt.Errorf("%s: terms of a formula with s() are not selected", f.Path)
-	}
 	if err := r.ask(); err != nil {
 		return nil, err
 	}
@@ -147,6 +147,9 @@ func New(f *Frame, opt Options) (*Regression, error) {
 	}
 	if f.Response.HasCategories() && !r.weighable() {
 		return nil, fmt.Errorf("%s: the %s likelihood needs effects that vary by a group, at most %d standard deviations and correlations, and at most %d models", f.Path, f.Response, exactHyperparameters, exactModels)
+	}
+	if r.monotonic != nil && (r.planes > 1 || !r.weighable() && !r.integrable()) {
+		return nil, fmt.Errorf("%s: monotonic effects need a gaussian or lognormal response or, with a log density that is concave, effects that vary by a group; at most %d standard deviations and correlations, and not too many models", f.Path, exactHyperparameters)
 	}
 	if f.Reduced != nil && !r.integrable() {
 		return nil, fmt.Errorf("%s: too many models or standard deviations for integrals, and a table by slices has no other answer: leave terms out", f.Path)
@@ -189,11 +192,16 @@ func (r *Regression) layOut() {
 		return fmt.Sprintf("plane %d:", m+1)
 	}
 	for m := range r.planes {
-		for _, c := range r.Frame.Columns {
+		for j, c := range r.Frame.Columns {
+			if r.Frame.laterStep(j) {
+				add(coordinate{kind: stepCoordinate, name: plane(m) + c.text()})
+				continue
+			}
 			mean, sd := r.coefficientPrior(c)
 			add(coordinate{kind: populationCoordinate, name: plane(m) + c.Name, mean: mean, sd: sd})
 		}
 	}
+	r.layOutSteps(add)
 	for _, g := range r.groups {
 		q := len(g.Columns)
 		for _, c := range g.Spreads() {
@@ -285,13 +293,21 @@ func (r *Regression) Priors() []string {
 	if r.categories != nil {
 		lines = append(lines, "cut points: uniform prior of the probabilities of the categories, Dirichlet(1, …, 1), at the mean of the columns")
 	}
-	for j, c := range f.Columns {
+	for _, j := range f.effectColumns() {
+		c := f.Columns[j]
 		if c.Name == formula.InterceptName {
 			prior := r.coordinates[j]
 			lines = append(lines, fmt.Sprintf("intercept, at the mean of the columns: ~ N(%.4g, %.4g²)", prior.mean*unit+r.yMean, prior.sd*unit))
 		} else {
 			prior := r.coordinates[j]
-			lines = append(lines, fmt.Sprintf("effect of %s: ~ N(%.4g, %.4g²)", c.Name, prior.mean*unit/r.xSD[j], prior.sd*unit/r.xSD[j]))
+			what := "effect of " + c.Name
+			if c.Step != "" {
+				what += ", the average change a step"
+			}
+			lines = append(lines, fmt.Sprintf("%s: ~ N(%.4g, %.4g²)", what, prior.mean*unit/r.xSD[j], prior.sd*unit/r.xSD[j]))
+			if steps := f.stepsFrom(j); steps > 1 {
+				lines = append(lines, fmt.Sprintf("shares of its %d steps: ~ Dirichlet(1, …, 1)", steps))
+			}
 		}
 	}
 	correlated := false
@@ -310,7 +326,11 @@ func (r *Regression) Priors() []string {
 		lines = append(lines, fmt.Sprintf("correlations: ~ LKJ(%g)", r.Options.Correlation))
 	}
 	if r.Options.Select {
-		lines = append(lines, fmt.Sprintf("models: %s over the terms that are in, and over how those vary by groups; an interaction needs the terms it is made of", r.Options.Models))
+		curves := ""
+		if r.smooth() {
+			curves = ", and over which are curves"
+		}
+		lines = append(lines, fmt.Sprintf("models: %s over the terms that are in, and over how those vary by groups%s; an interaction needs the terms it is made of", r.Options.Models, curves))
 	}
 	return lines
 }

@@ -38,8 +38,10 @@ type Result struct {
 	Categories []string `json:"categories,omitempty"`
 	// standard deviations and correlations of varying effects, and σ
 	SDs []Summary `json:"sds"`
-	// Cuts are the cut points of ordered categories.
+	// Cuts are the cut points of ordered categories, and Shares those of the steps of each
+	// monotonic effect in its coefficient times their number.
 	Cuts    []Summary      `json:"cuts,omitempty"`
+	Shares  []Summary      `json:"shares,omitempty"`
 	Varying []LevelSummary `json:"varying"`
 	// Priors are those of effects and standard deviations.
 	Priors []PriorSummary `json:"priors,omitempty"`
@@ -74,10 +76,12 @@ type FrameSummary struct {
 	Columns  []ColumnSummary `json:"columns,omitempty"`
 }
 
-// GroupSummary is the size of a grouping.
+// GroupSummary is the size of a grouping, or a smooth function, which has one level.
 type GroupSummary struct {
 	Name   string `json:"name"`
 	Levels int    `json:"levels"`
+	// Line is the column of the population that a smooth function bends around; "" of a grouping.
+	Line string `json:"line,omitempty"`
 }
 
 // Summary is the posterior of one number, in the units of the table. With a selection it is
@@ -118,7 +122,9 @@ type LevelSummary struct {
 	Unpooled *Figure `json:"unpooled,omitempty"`
 }
 
-// TermState is the probability of a state of a term: "absent", "pooled", or "varying by" groups.
+// TermState is the probability of a state of a term: "absent", "pooled", or "varying by" groups; of
+// a smooth function "absent", "linear" or "curved", the latter two also with the groups by which
+// the line varies.
 type TermState struct {
 	Term  string `json:"term"`
 	State string `json:"state"`
@@ -191,12 +197,16 @@ func (r *Regression) fillSample(result *Result, s *posteriorSample) {
 	for j, name := range r.Frame.coefficientNames() {
 		result.Effects = append(result.Effects, s.summarize(name, j, s.effects, j))
 	}
+	shares := r.sdCount() - len(r.shareNames())
 	for j, name := range r.sdNames() {
-		one := s.summarize(name, r.coefficients()+j, s.sds, j)
-		if j < r.sdCount()-len(r.Frame.cutNames()) {
-			result.SDs = append(result.SDs, one)
-		} else {
+		one := s.summarize(name, r.effectCount()+j, s.sds, j)
+		switch {
+		case j >= shares:
+			result.Shares = append(result.Shares, one)
+		case j >= shares-len(r.Frame.cutNames()):
 			result.Cuts = append(result.Cuts, one)
+		default:
+			result.SDs = append(result.SDs, one)
 		}
 	}
 	for i, g := range r.groups {

@@ -198,7 +198,7 @@ func (f *Frame) checkSeen(both *table.Table, first int, rows *predict.Rows) erro
 	for _, term := range terms {
 		for _, v := range term {
 			for _, column := range v.Columns() {
-				if checked[column] {
+				if checked[column] || v.Transform == formula.TakeSteps { // which has its own errors
 					continue
 				}
 				checked[column] = true
@@ -260,9 +260,14 @@ func (r *StoredRun) fillPopulation(rows *predict.Rows, stored *draws.Draws, own,
 	for _, weight := range frame.Weights[min(first, len(frame.Weights)):] {
 		rows.RowScale = append(rows.RowScale, 1/math.Sqrt(weight))
 	}
-	for at, name := range own.coefficientNames() {
-		plane, j := at/len(frame.Columns), at%len(frame.Columns)
-		rows.Terms = append(rows.Terms, predict.Term{Name: name, Plane: plane, X: mat.Col(nil, j, frame.X)[first:], Draws: [][]float64{column(name)}})
+	for plane, prefix := range own.planeNames() {
+		for j, c := range frame.Columns {
+			name, coefficient := prefix+c.text(), column(prefix+c.Name)
+			if c.Step != "" {
+				coefficient = stepCoefficient(coefficient, column(name), frame.steps(j))
+			}
+			rows.Terms = append(rows.Terms, predict.Term{Name: name, Plane: plane, X: mat.Col(nil, j, frame.X)[first:], Draws: [][]float64{coefficient}})
+		}
 	}
 	return column
 }

@@ -166,7 +166,7 @@ func (r *Regression) newResult(device *gpu.Device, seed uint64, family, dir stri
 // writeResult completes a result and writes draws, tables and fitted rows to the run directory, if
 // there is one.
 func (r *Regression) writeResult(result *Result, s *posteriorSample) error {
-	r.describe(result)
+	r.describe(result, s)
 	if result.RunDir == "" {
 		return nil
 	}
@@ -194,7 +194,11 @@ func (r *Regression) CheckCheckpoint(ctx gocontext.Context, device *gpu.Device, 
 func (r *Regression) summary() FrameSummary {
 	s := FrameSummary{Rows: r.Frame.Rows(), Formula: r.Frame.Formula.String()}
 	for _, g := range r.groups {
-		s.Groups = append(s.Groups, GroupSummary{g.Name, len(g.Levels)})
+		one := GroupSummary{Name: g.Name, Levels: len(g.Levels)}
+		if g.Smooth {
+			one.Line = r.Frame.Formula.Smooths[g.Columns[0].Term].Of.String()
+		}
+		s.Groups = append(s.Groups, one)
 	}
 	return s
 }

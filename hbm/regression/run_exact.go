@@ -73,7 +73,7 @@ func (r *Regression) integrate(ctx gocontext.Context, e effort, seed uint64, pro
 		}
 		of := fmt.Sprint(m.free)
 		var err error
-		if near := neighbours[of]; near != nil {
+		if near := neighbours[of]; near != nil && r.sticks(m.mask) == 0 { // whose modes may be elsewhere
 			m.pilot = true
 			m.proposal = near.For(func(h []float64) float64 { return effects.logMarginal(m.mask, m.at(h, make([]float64, r.Dim()))) })
 			err = m.extend(ctx, e.pilot, stream.Rand(seed, fmt.Sprintf("hbm/pilot/%v", code)))
@@ -105,7 +105,7 @@ func (r *Regression) integrate(ctx gocontext.Context, e effort, seed uint64, pro
 			if found.moments, err = r.moments(ctx, effects, found.draws, seed); err != nil {
 				return nil, err
 			}
-			if len(more) == 0 || !e.sharp || found.moments == nil || found.moments.sharp(len(r.Frame.Columns)+len(r.sdNames())) {
+			if len(more) == 0 || !e.sharp || found.moments == nil || found.moments.sharp(r.effectCount()+len(r.sdNames())) {
 				return found, nil
 			}
 		}
@@ -151,7 +151,7 @@ func (r *Regression) problem(m *modelIntegral, logDensity func(h []float64) floa
 	for i, j := range m.free {
 		// of the map of a standard deviation: from a hundredth of its scale to twice that
 		p.Width[i] = 2
-		if c := r.coordinates[j]; c.kind == noiseCoordinate || c.kind == cutCoordinate {
+		if c := r.coordinates[j]; c.sd > 0 {
 			p.Centre[i], p.Width[i] = c.mean, c.sd
 		}
 	}

@@ -61,7 +61,7 @@ func (r *Regression) weighable() bool {
 		return false
 	}
 	for _, mask := range r.space.masks {
-		if len(r.hyperparameters(mask))-len(r.Frame.cutNames()) > exactHyperparameters {
+		if len(r.hyperparameters(mask))-len(r.Frame.cutNames())-r.sticks(mask) > exactHyperparameters {
 			return false
 		}
 	}

@@ -13,16 +13,18 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// question is what a model answers about a term: whether it is there, and by which groupings it
-// varies. It is a site of a model's code.
+// question is what a model answers about a term: whether it is there, by which groupings it varies,
+// and whether it is a curve. It is a site of a model's code.
 type question struct {
 	name string
 	term formula.Term
 	// population reports that the formula has it as a population term, optional that it may be
 	// absent: the intercept may not.
 	population, optional bool
-	// groups are the groupings by which the formula lets it vary.
+	// groups are the groupings by which the formula lets it vary. The last may be the bends of a
+	// smooth function, which are effects of one level.
 	groups []int
+	smooth bool
 }
 
 // outcomes is the number of answers: absent if that can be, and for each set of groupings present
@@ -47,22 +49,41 @@ func (q question) answer(outcome int32) (in bool, varies uint) {
 	return q.population, uint(outcome)
 }
 
+// bent reports whether the term is a curve, given the groupings by which it varies.
+func (q question) bent(varies uint) bool { return q.smooth && varies>>(len(q.groups)-1)&1 == 1 }
+
 // state puts an outcome into words.
 func (q question) state(outcome int32, names []string) string {
 	in, varies := q.answer(outcome)
-	var by []string
-	for k, g := range q.groups {
+	var by, parts []string
+	for k, g := range q.groups[:q.byGroups()] {
 		if varies>>k&1 == 1 {
 			by = append(by, names[g])
 		}
 	}
 	switch {
-	case len(by) > 0:
-		return "varying by " + strings.Join(by, " and ")
-	case in:
-		return "pooled"
+	case q.bent(varies):
+		parts = append(parts, "curved")
+	case q.smooth && in:
+		parts = append(parts, "linear")
+	case in && len(by) == 0:
+		parts = append(parts, "pooled")
 	}
-	return "absent"
+	if len(by) > 0 {
+		parts = append(parts, "varying by "+strings.Join(by, " and "))
+	}
+	if len(parts) == 0 {
+		return "absent"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// byGroups is the number of groupings of the formula by which it can vary.
+func (q question) byGroups() int {
+	if q.smooth {
+		return len(q.groups) - 1
+	}
+	return len(q.groups)
 }
 
 // maxRegressionModels is the largest number of models that a selection may have: each is weighed
@@ -82,12 +103,15 @@ func (r *Regression) ask() error {
 		for _, term := range terms {
 			q := question{name: term.Name(), term: term, population: formula.Index(source.Terms, term) >= 0}
 			q.optional = q.population && len(term) > 0
-			for i, g := range r.groups {
+			for i, g := range r.groups { // smooth functions come last
 				for _, c := range g.Columns {
-					if source.Varying[c.Varying].Terms[c.Term].Same(term) {
-						q.groups = append(q.groups, i)
-						break
+					if !r.Frame.termOf(g.Grouping, c).Same(term) {
+						continue
 					}
+					if q.groups = append(q.groups, i); g.Smooth {
+						q.smooth, q.name = true, g.Name
+					}
+					break
 				}
 			}
 			if q.outcomes() > 1 {
@@ -150,11 +174,12 @@ func (r *Regression) varies(code []int32, term formula.Term, group int) bool {
 }
 
 // logPriorOf is the logarithm of the prior probability of a model, up to what models that lack a
-// part of an interaction take away. Whether terms are in, and whether those that are in vary, are
-// decisions of two kinds, each with its own common probability: that predictors matter says
-// nothing of whether groups differ. A term that is not in decides nothing about how it varies.
+// part of an interaction take away. Whether terms are in, whether those that are in vary, and
+// whether they are curves, are decisions of three kinds, each with its own common probability: that
+// predictors matter says nothing of whether groups differ. A term that is not in decides nothing
+// about how it varies.
 func (r *Regression) logPriorOf(code []int32) float64 {
-	var in, varying struct{ yes, no int }
+	var in, varying, curved struct{ yes, no int }
 	for s, q := range r.questions {
 		present, varies := q.answer(code[s])
 		if q.optional && !present {
@@ -162,7 +187,14 @@ func (r *Regression) logPriorOf(code []int32) float64 {
 			continue
 		}
 		by := bits.OnesCount(varies)
-		varying.yes, varying.no = varying.yes+by, varying.no+len(q.groups)-by
+		switch {
+		case q.bent(varies):
+			curved.yes++
+			by--
+		case q.smooth:
+			curved.no++
+		}
+		varying.yes, varying.no = varying.yes+by, varying.no+q.byGroups()-by
 		if !q.optional {
 			continue
 		}
@@ -174,7 +206,7 @@ func (r *Regression) logPriorOf(code []int32) float64 {
 		}
 	}
 	logPrior := 0.0
-	for _, count := range []struct{ yes, no int }{in, varying} {
+	for _, count := range []struct{ yes, no int }{in, varying, curved} {
 		value, err := r.Options.Models.LogDecisions(count.yes, count.no)
 		if err != nil {
 			panic("regression: logPriorOf: " + err.Error()) // which Validate refuses
@@ -196,10 +228,15 @@ func (r *Regression) maskOf(code []int32) []bool {
 			mask[m*len(r.Frame.Columns)+j] = r.has(code, r.Frame.Formula.Terms[c.Term])
 		}
 	}
+	for _, m := range r.monotonic {
+		for k := range m.steps - 1 {
+			mask[m.stick+k] = mask[m.first]
+		}
+	}
 	for i, g := range r.groups {
 		in := make([]bool, len(g.Columns))
 		for c, column := range g.Columns {
-			in[c] = g.Smooth || r.varies(code, r.Frame.Formula.Varying[column.Varying].Terms[column.Term], i)
+			in[c] = r.varies(code, r.Frame.termOf(g.Grouping, column), i)
 			mask[g.sd[c]] = in[c]
 			for b := range c {
 				if at := g.partial[c][b]; at >= 0 {
@@ -246,6 +283,11 @@ func (r *Regression) FormulaOf(code []int32) string {
 	for _, term := range source.Terms {
 		if r.has(code, term) {
 			f.Terms = append(f.Terms, term)
+		}
+	}
+	for i, g := range r.groups {
+		if g.Smooth && r.varies(code, r.Frame.termOf(g.Grouping, g.Columns[0]), i) {
+			f.Smooths = append(f.Smooths, source.Smooths[g.Columns[0].Term])
 		}
 	}
 	for place, v := range source.Varying {

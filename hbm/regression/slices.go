@@ -92,6 +92,9 @@ func (s *slicedTable) parse() (err error) {
 	add := func(terms []formula.Term) error {
 		for _, term := range terms {
 			for _, v := range term {
+				if v.Transform == formula.TakeSteps {
+					return fmt.Errorf("%s: %s: a table by slices has no monotonic effects", s.path, v)
+				}
 				if v.Transform == formula.TakeScale || v.Transform == formula.TakePolynomials {
 					return fmt.Errorf("%s: %s is fitted to all rows, which slices do not have at once: compute the column first", s.path, v)
 				}

@@ -99,8 +99,8 @@ func TestSlicesAgreeWithTheTable(t *testing.T) {
 				require.InEpsilon(t, a.joint().logMarginal(mask, theta), b.joint().logMarginal(mask, theta), 1e-9, "%s: %s", formula, a.FormulaOf(a.codes()[index]))
 			}
 			var one, other Result
-			a.describe(&one)
-			b.describe(&other)
+			a.describe(&one, &posteriorSample{})
+			b.describe(&other, &posteriorSample{})
 			for j, c := range one.Data.Columns {
 				got := other.Data.Columns[j]
 				require.InDeltaSlice(t, []float64{float64(c.Mean), float64(c.Min), float64(c.Max)}, []float64{float64(got.Mean), float64(got.Min), float64(got.Max)}, 1e-9*math.Abs(float64(c.Max)))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/table"
 )
 
@@ -11,7 +12,7 @@ import (
 // functions of its basis vary by it, independent of each other and with one standard deviation. The
 // line that the curve bends around is a population term.
 func (f *Frame) addSmooths(t *table.Table) error {
-	for _, s := range f.Formula.Smooths {
+	for place, s := range f.Formula.Smooths {
 		if !f.Response.Conjugate() {
 			return fmt.Errorf("%s: %s: smooth functions are for gaussian and lognormal responses; this one is %s", f.Path, s, f.Response)
 		}
@@ -29,12 +30,20 @@ func (f *Frame) addSmooths(t *table.Table) error {
 		g := &Grouping{Name: s.String(), Levels: []string{"all"}, Index: make([]int, t.Rows()), Counts: []int{t.Rows()}, Z: basis, Smooth: true}
 		_, columns := basis.Dims()
 		for k := range columns {
-			// none of the varying terms of the formula: their places are negative
-			g.Columns = append(g.Columns, Column{Name: fmt.Sprintf("bend %d", k+1), Varying: -1})
+			g.Columns = append(g.Columns, Column{Name: fmt.Sprintf("bend %d", k+1), Term: place})
 		}
 		f.Groupings = append(f.Groupings, g)
 	}
 	return nil
+}
+
+// termOf is the term of a column of a grouping: that which varies, or the line of a smooth
+// function.
+func (f *Frame) termOf(g *Grouping, c Column) formula.Term {
+	if g.Smooth {
+		return f.Formula.Smooths[c.Term].Linear()
+	}
+	return f.Formula.Varying[c.Varying].Terms[c.Term]
 }
 
 // smooth reports whether there is a smooth function.

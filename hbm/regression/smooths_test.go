@@ -27,7 +27,7 @@ func TestSmoothsAreIntegratedOut(t *testing.T) {
 	got, ok := newJointEffects(r).given(mask, theta)
 	require.True(t, ok)
 	sds := make([]float64, r.sdCount())
-	r.tableSDs(got.factors, r.responseOf(got.sigma), sds)
+	r.tableSDs(got.factors, r.responseOf(got.sigma), got.shares, sds)
 	n := f.Rows()
 	mean, covariance := make([]float64, n), mat.NewSymDense(n, nil)
 	add := func(z []float64, variance float64) {
@@ -111,8 +111,6 @@ func TestWhatSmoothsCannotBe(t *testing.T) {
 		assert.ErrorContains(t, err, text)
 	}
 	f := frameOf(t, grouped18, FrameOptions{Formula: "y ~ s(x, k=5)"})
-	_, err := New(f, Options{Select: true})
-	require.ErrorContains(t, err, "not selected")
 	r, err := New(f, Options{})
 	require.NoError(t, err)
 	_, err = r.Plates()

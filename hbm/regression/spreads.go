@@ -1,5 +1,7 @@
 package regression
 
+import "slices"
+
 // sdName and correlationName name the spread of effects that vary by a group.
 func sdName(column, group string) string { return "sd(" + column + " | " + group + ")" }
 
@@ -14,7 +16,7 @@ func (g *Grouping) spreadName(c Column) string {
 func correlationName(a, b, group string) string { return "cor(" + a + ", " + b + " | " + group + ")" }
 
 // sdNames name what tableSDs writes: the standard deviations and correlations of each grouping,
-// and σ or cut points.
+// σ or cut points, and shares of steps.
 func (r *Regression) sdNames() (names []string) {
 	for _, g := range r.groups {
 		for _, c := range g.Spreads() {
@@ -31,7 +33,7 @@ func (r *Regression) sdNames() (names []string) {
 	if r.noise >= 0 {
 		names = append(names, r.Frame.Response.Scale())
 	}
-	return append(names, r.Frame.cutNames()...)
+	return slices.Concat(names, r.Frame.cutNames(), r.shareNames())
 }
 
 // sdCount is the number of names that sdNames returns.
@@ -49,12 +51,12 @@ func (r *Regression) sdCount() (count int) {
 	if r.noise >= 0 {
 		count++
 	}
-	return count + len(r.Frame.cutNames())
+	return count + len(r.Frame.cutNames()) + len(r.shareNames())
 }
 
 // tableSDs writes standard deviations and correlations in the units of the table, given Λ of each
-// grouping, with σ or cut points; absent ones are zero.
-func (r *Regression) tableSDs(factors [][][]float64, given response, dst []float64) {
+// grouping, with σ or cut points, and shares of steps; absent ones are zero.
+func (r *Regression) tableSDs(factors [][][]float64, given response, shares, dst []float64) {
 	at := 0
 	put := func(x float64) {
 		dst[at] = x
@@ -86,5 +88,8 @@ func (r *Regression) tableSDs(factors [][][]float64, given response, dst []float
 	}
 	for _, cut := range given.cuts {
 		put(cut)
+	}
+	for _, share := range shares {
+		put(share)
 	}
 }

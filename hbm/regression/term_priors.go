@@ -106,7 +106,8 @@ func (r *Regression) setTermPriors() error {
 		var names []string
 		found := false
 		if p.Group == "" {
-			for j, c := range r.Frame.Columns {
+			for _, j := range r.Frame.effectColumns() {
+				c := r.Frame.Columns[j]
 				if c.Name == formula.InterceptName {
 					continue // that at the mean of the columns has another meaning
 				}

@@ -42,7 +42,7 @@ func TestTermPriors(t *testing.T) {
 	require.Contains(t, lines, "sd of (Intercept) by g: ~ exponential(2), mean 0.5")
 	require.Contains(t, lines, "sd of z by g: ~ half-cauchy(3)")
 	result := &Result{}
-	r.describe(result)
+	r.describe(result, &posteriorSample{})
 	require.Contains(t, result.Priors, PriorSummary{"sd((Intercept) | g)", "exponential", 0, 0.5})
 
 	// the density of τ is that of s times ds/dτ, with s in the units of the table

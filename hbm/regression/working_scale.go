@@ -47,7 +47,11 @@ func (r *Regression) scale() error {
 		for j, c := range f.Columns {
 			if c.Name != formula.InterceptName {
 				values := mat.Col(nil, j, f.X)
-				r.xMean[j], r.xSD[j] = f.spread(values, intercept)
+				if r.xMean[j], r.xSD[j] = f.spread(values, intercept); f.laterStep(j) {
+					r.xSD[j] = r.xSD[j-1]
+				} else if c.Step != "" { // all steps have the scale of their number
+					_, r.xSD[j] = f.spread(f.effectValues(j), intercept)
+				}
 				if !usableSpread(r.xSD[j]) {
 					return fmt.Errorf("%s: %s: its spread is too large or too small to work with (values from %g to %g): rescale it", f.Path, c.Name, slices.Min(values), slices.Max(values))
 				}

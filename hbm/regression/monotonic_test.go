@@ -1,0 +1,445 @@
+package regression
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/integrate/quad"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/stream"
+)
+
+// stepTable is a table of n rows whose y has the means of the values 1, 2, … of x, beside noise of
+// one; k is a count of that mean's exponential, and g one of five groups.
+func stepTable(seed uint64, n int, means []float64) string {
+	random := stream.Rand(seed, "step table")
+	text := "y,k,x,z,g\n"
+	for i := range n {
+		at := random.IntN(len(means))
+		rate, count := math.Exp(0.5*means[at]+0.3*float64(i%5)-0.5), 0
+		for product := random.Float64(); product > math.Exp(-rate); product *= random.Float64() {
+			count++
+		}
+		text += fmt.Sprintf("%.5f,%d,%d,%.4f,g%d\n", means[at]+random.NormFloat64(), count, at+1, random.NormFloat64(), i%5)
+	}
+	return text
+}
+
+// denseLogDensity is that of a normal vector y with a mean and a covariance that columns with
+// normal coefficients and noise add up to.
+func denseLogDensity(t *testing.T, y []float64, mean float64, columns [][]float64, sds []float64, sigma float64) float64 {
+	t.Helper()
+	n := len(y)
+	covariance := mat.NewSymDense(n, nil)
+	residual, solved := mat.NewVecDense(n, nil), mat.NewVecDense(n, nil)
+	for i := range n {
+		residual.SetVec(i, y[i]-mean)
+		for j := range i + 1 {
+			value := 0.0
+			for k, x := range columns {
+				value += sds[k] * sds[k] * x[i] * x[j]
+			}
+			if i == j {
+				value += sigma * sigma
+			}
+			covariance.SetSym(i, j, value)
+		}
+	}
+	var cholesky mat.Cholesky
+	require.True(t, cholesky.Factorize(covariance))
+	require.NoError(t, cholesky.SolveVecTo(solved, residual))
+	return -float64(n)*math.Log(2*math.Pi)/2 - cholesky.LogDet()/2 - mat.Dot(residual, solved)/2
+}
+
+// centredColumn is D Σ ζ_k over the steps below each value of x, less its mean.
+func centredColumn(x, shares []float64) []float64 {
+	column := make([]float64, len(x))
+	for i, v := range x {
+		for k, share := range shares {
+			if v > float64(k+1) {
+				column[i] += share * float64(len(shares))
+			}
+		}
+	}
+	mean := stat.Mean(column, nil)
+	for i := range column {
+		column[i] -= mean
+	}
+	return column
+}
+
+// ofColumn are the numbers of a column of a table.
+func ofColumn(t *testing.T, text, name string) []float64 {
+	t.Helper()
+	column, err := tableOf(t, text).Lookup(name)
+	require.NoError(t, err)
+	return column.Values
+}
+
+// Given shares, σ and standard deviations, the density is that of a dense normal vector: the
+// coefficient is one number whatever the number of steps is, in every model of a selection.
+func TestMonotonicGivenShares(t *testing.T) {
+	text := stepTable(1, 40, []float64{0, 1, 1.2, 3})
+	f := frameOf(t, text, FrameOptions{Formula: "y ~ mo(x) + z + (1 | g)"})
+	r := newRegression(t, f, Options{Select: true})
+	x, z := ofColumn(t, text, "x"), ofColumn(t, text, "z")
+	unit := stat.StdDev(f.Y, nil)
+	random := stream.Rand(2, "shares")
+	for index, code := range r.codes() {
+		mask, theta := r.space.masks[index], make([]float64, r.Dim())
+		for _, j := range r.hyperparameters(mask) {
+			theta[j] = random.NormFloat64()
+		}
+		given, ok := r.joint().given(mask, theta)
+		require.True(t, ok)
+		sds := make([]float64, r.sdCount())
+		r.tableSDs(given.factors, r.responseOf(given.sigma), given.shares, sds)
+		require.Equal(t, []string{"sd((Intercept) | g)", "sigma", "mo(x): 1 to 2", "mo(x): 2 to 3", "mo(x): 3 to 4"}, r.sdNames())
+		columns, scales := [][]float64{slices.Repeat([]float64{1}, len(x))}, []float64{10 * unit}
+		if name := r.FormulaOf(code); strings.Contains(name, "mo(x)") {
+			assert.InDelta(t, 1, sds[2]+sds[3]+sds[4], 1e-12)
+			columns, scales = append(columns, centredColumn(x, sds[2:])), append(scales, 1.5*unit/stat.StdDev(x, nil))
+		} else {
+			assert.Equal(t, []float64{0, 0, 0}, sds[2:])
+		}
+		if strings.Contains(r.FormulaOf(code), "z") {
+			column := slices.Clone(z)
+			for i := range column {
+				column[i] -= stat.Mean(z, nil)
+			}
+			columns, scales = append(columns, column), append(scales, 1.5*unit/stat.StdDev(z, nil))
+		}
+		for level := range f.Groupings[0].Levels {
+			column := make([]float64, len(x))
+			for i, at := range f.Groupings[0].Index {
+				if at == level {
+					column[i] = 1
+				}
+			}
+			columns, scales = append(columns, column), append(scales, sds[0])
+		}
+		want := denseLogDensity(t, f.Y, stat.Mean(f.Y, nil), columns, scales, sds[1])
+		require.InDelta(t, want, given.logDensity+r.logJacobian, 1e-8, r.FormulaOf(code))
+	}
+	assert.Contains(t, strings.Join(r.Priors(), "\n"), "shares of its 3 steps: ~ Dirichlet(1, …, 1)")
+}
+
+// Evidence, coefficient and shares of two steps are those of sums over a grid of σ and of the first
+// share, with the rest in closed form: where the effect goes up, is absent, is all in one step, and
+// where the truth is not monotonic, so that one of the steps takes it all, and which decides its
+// sign.
+func TestMonotonicOfTwoSteps(t *testing.T) {
+	for name, means := range map[string][]float64{
+		"up": {0, 0.5, 1}, "none": {0, 0, 0}, "one": {0, 2, 2}, "down": {1, 0, -2}, "up and down": {0, 1.5, 0}, "either way": {0, 3, 0},
+	} {
+		rows := map[bool]int{true: 200, false: 45}[name == "either way"]
+		text := stepTable(3, rows, means)
+		f := frameOf(t, text, FrameOptions{Formula: "y ~ mo(x)"})
+		r := newRegression(t, f, Options{})
+		sums := newStepSums(ofColumn(t, text, "x"), f.Y)
+		const grid = 2000 // the posterior of a share may lie in a percent of its range
+		var logs, shares, coefficients []float64
+		for i := range grid {
+			share := (float64(i) + 0.5) / grid
+			own, given := sums.grid([]float64{share, 1 - share})
+			for k, l := range own {
+				logs, shares, coefficients = append(logs, l-math.Log(grid)), append(shares, share), append(coefficients, given[k])
+			}
+		}
+		total := logsum.Of(logs)
+		share, coefficient := 0.0, 0.0
+		for i, l := range logs {
+			share, coefficient = share+math.Exp(l-total)*shares[i], coefficient+math.Exp(l-total)*coefficients[i]
+		}
+		result, err := r.Run(t.Context(), open(t, gpu.Auto), Run{Fit: vti.Config{Seed: 1}})
+		require.NoError(t, err)
+		require.Equal(t, vti.Trusted, result.Certificate.Verdict, "%s: %v", name, result.Certificate.Reasons)
+		// 5 standard errors: a false alarm in one of a million such tests, and what the grid leaves
+		assert.InDelta(t, total, float64(*result.LogEvidence), 5*float64(*result.LogEvidenceSE)+0.003, name)
+		require.Len(t, result.Shares, 2)
+		assert.InDelta(t, share, float64(result.Shares[0].Mean), 5*float64(result.Shares[0].MeanSE)+0.002, name)
+		require.Equal(t, "mo(x)", result.Effects[1].Name)
+		assert.InDelta(t, coefficient, float64(result.Effects[1].Mean), 5*float64(result.Effects[1].MeanSE)+0.002, name)
+	}
+}
+
+// Of many steps evidence and shares are those of draws of the shares from their prior, with σ
+// summed over and the rest in closed form: where the truth goes up and down, too, so that the
+// posterior has modes of either sign, and where a value has no rows.
+func TestMonotonicOfManySteps(t *testing.T) {
+	for name, means := range map[string][]float64{
+		"up, one value empty": {0, 0.2, 0.9, 1, 1.1, 1.8, 2}, "zigzag": {0, 1.2, 0, 1.2, 0, 1.2, 0}, "none": make([]float64, 11), "hill": {0, 0.7, 1.4, 1.4, 0.7, 0},
+	} {
+		text := stepTable(5, 60, means)
+		if name == "up, one value empty" {
+			text = strings.Join(slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return strings.Contains(line, ",4,") }), "\n")
+		}
+		f := frameOf(t, text, FrameOptions{Formula: "y ~ mo(x)"})
+		result, err := newRegression(t, f, Options{}).Run(t.Context(), open(t, gpu.Auto), Run{Fit: vti.Config{Seed: 1}})
+		require.NoError(t, err)
+		require.Equal(t, vti.Trusted, result.Certificate.Verdict, "%s: %v", name, result.Certificate.Reasons)
+		sums := newStepSums(ofColumn(t, text, "x"), f.Y)
+		steps := len(means) - 1
+		require.Len(t, result.Shares, steps)
+		random := stream.Rand(7, "prior of shares "+name)
+		const draws = 60000
+		logs, first := make([]float64, draws), make([]float64, draws)
+		shares := make([]float64, steps)
+		for i := range logs {
+			total := 0.0
+			for k := range shares { // Dirichlet(1, …, 1)
+				shares[k] = random.ExpFloat64()
+				total += shares[k]
+			}
+			for k := range shares {
+				shares[k] /= total
+			}
+			first[i] = shares[0]
+			logs[i] = sums.logMarginal(shares)
+		}
+		total := logsum.Of(logs)
+		share, squares := 0.0, 0.0
+		for i, l := range logs {
+			w := math.Exp(l - total)
+			share, squares = share+w*first[i], squares+w*w
+		}
+		require.Less(t, squares, 0.002, "the oracle has enough effective draws")
+		se := math.Sqrt(squares - 1.0/draws)
+		assert.InDelta(t, total-math.Log(draws), float64(*result.LogEvidence), 5*math.Hypot(se, float64(*result.LogEvidenceSE))+0.001, name)
+		assert.InDelta(t, share, float64(result.Shares[0].Mean), 5*math.Sqrt(squares)*float64(result.Shares[0].SD)+5*float64(result.Shares[0].MeanSE), name)
+		if name == "none" { // nothing is known of the sign, and little of the shares
+			assert.InDelta(t, 0.1, float64(result.Shares[0].Mean), 0.03)
+			assert.Less(t, float64(result.Effects[1].Q025), 0.0)
+			assert.Greater(t, float64(result.Effects[1].Q975), 0.0)
+		}
+	}
+}
+
+// stepSums are what the density of y given shares of steps of x depends on: counts and sums by
+// value.
+type stepSums struct {
+	count, sum        []float64
+	rows, squares     float64
+	unit, scale, mean float64
+}
+
+func newStepSums(x, y []float64) *stepSums {
+	s := &stepSums{rows: float64(len(y))}
+	s.mean, s.unit = stat.MeanStdDev(y, nil)
+	s.scale = 1.5 * s.unit / stat.StdDev(x, nil)
+	values := int(slices.Max(x) - slices.Min(x) + 1)
+	s.count, s.sum = make([]float64, values), make([]float64, values)
+	for i := range y {
+		at := int(x[i] - slices.Min(x))
+		s.count[at]++
+		s.sum[at] += y[i] - s.mean
+		s.squares += (y[i] - s.mean) * (y[i] - s.mean)
+	}
+	return s
+}
+
+// stepSigmas is the number of values of log σ of the sum over them.
+const stepSigmas = 40
+
+// grid are log p(y, σ | ζ), with a step of log σ, at values of σ, and the mean of the coefficient b
+// given these.
+func (s *stepSums) grid(shares []float64) (logs, coefficients [stepSigmas]float64) {
+	column := make([]float64, len(s.count))
+	mean := 0.0
+	for k := range column {
+		if k > 0 {
+			column[k] = column[k-1] + shares[k-1]*float64(len(shares))
+		}
+		mean += s.count[k] * column[k] / s.rows
+	}
+	squares, product := 0.0, 0.0
+	for k := range column {
+		squares += s.count[k] * (column[k] - mean) * (column[k] - mean)
+		product += s.sum[k] * (column[k] - mean)
+	}
+	for i := range stepSigmas {
+		const low, width = -2.2, 3.0
+		z := low + width*(float64(i)+0.5)/stepSigmas
+		variance := s.unit * s.unit * math.Exp(2*z)
+		ridge := squares + variance/(s.scale*s.scale)
+		logs[i] = -z*z/8 - math.Log(2) - halfLog2Pi + math.Log(width/stepSigmas) - s.rows*(halfLog2Pi+math.Log(variance)/2) -
+			math.Log1p(s.rows*100*s.unit*s.unit/variance)/2 - math.Log1p(squares*s.scale*s.scale/variance)/2 - (s.squares-product*product/ridge)/(2*variance)
+		coefficients[i] = product / ridge
+	}
+	return logs, coefficients
+}
+
+// logMarginal is log p(y | ζ).
+func (s *stepSums) logMarginal(shares []float64) float64 {
+	logs, _ := s.grid(shares)
+	return logsum.Of(logs[:])
+}
+
+// Where the table is its own mirror image the posterior is as well: both signs of the coefficient
+// have half of it, in two modes far from each other.
+func TestMonotonicOfEitherSign(t *testing.T) {
+	means := []float64{0, 1.6, 1.6, 0}
+	random := stream.Rand(10, "mirror")
+	text := "y,x\n"
+	for i := range 60 {
+		y := means[i%4] + 0.7*random.NormFloat64()
+		text += fmt.Sprintf("%.5f,%d\n%.5f,%d\n", y, i%4, y, 3-i%4)
+	}
+	result, err := newRegression(t, frameOf(t, text, FrameOptions{Formula: "y ~ mo(x)"}), Options{}).Run(t.Context(), open(t, gpu.Auto), Run{Fit: vti.Config{Seed: 1}})
+	require.NoError(t, err)
+	require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
+	b := result.Effects[1]
+	assert.InDelta(t, 0, float64(b.Mean), 5*float64(b.MeanSE))
+	assert.Greater(t, float64(b.SD), 10*float64(b.MeanSE))
+	assert.Less(t, float64(b.Q025), -float64(b.SD))
+	assert.Greater(t, float64(b.Q975), float64(b.SD))
+}
+
+// A predictor of two values has one step: its effect is that of a number, for every response.
+func TestMonotonicOfOneStep(t *testing.T) {
+	text := stepTable(8, 50, []float64{0, 1})
+	for _, options := range []FrameOptions{{Formula: "y ~ X"}, {Formula: "k ~ X + (1 | g)", Response: PoissonResponse}} {
+		var evidences []float64
+		for _, term := range []string{"mo(x)", "x"} {
+			own := options
+			own.Formula = strings.Replace(options.Formula, "X", term, 1)
+			r := newRegression(t, frameOf(t, text, own), Options{})
+			result, err := r.Run(t.Context(), open(t, gpu.Auto), Run{Fit: vti.Config{Seed: 1}})
+			require.NoError(t, err)
+			evidences = append(evidences, float64(*result.LogEvidence))
+		}
+		assert.InDelta(t, evidences[1], evidences[0], 1e-9, options.Formula)
+	}
+}
+
+// The evidence of counts by groups is the integral over the first of two shares of those of
+// regressions on the column that it makes, with the prior that the coefficient has.
+func TestMonotonicCounts(t *testing.T) {
+	text := stepTable(9, 80, []float64{0, 1.5, 1.8})
+	r := newRegression(t, frameOf(t, text, FrameOptions{Formula: "k ~ mo(x) + (1 | g)", Response: PoissonResponse}), Options{})
+	result, err := r.Run(t.Context(), open(t, gpu.Auto), Run{Fit: vti.Config{Seed: 1}})
+	require.NoError(t, err)
+	require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
+	require.Equal(t, Laplace, result.Integration)
+	scale := float64(result.Priors[0].Scale)
+	const nodes = 7
+	at, weights := make([]float64, nodes), make([]float64, nodes)
+	quad.Legendre{}.FixedLocations(at, weights, 0, 1)
+	var logs []float64
+	variance := 0.0
+	for i, share := range at {
+		lines := strings.Split(strings.TrimSpace(text), "\n")
+		column := centredColumn(ofColumn(t, text, "x"), []float64{share, 1 - share})
+		lines[0] += ",s"
+		for k, v := range column {
+			lines[k+1] += fmt.Sprintf(",%.9f", v)
+		}
+		own := newRegression(t, frameOf(t, strings.Join(lines, "\n"), FrameOptions{Formula: "k ~ s + (1 | g)", Response: PoissonResponse}), Options{Terms: termPriors(t, fmt.Sprintf("b:s=normal(0,%v)", scale))})
+		given, err := own.Run(t.Context(), open(t, gpu.Auto), Run{Fit: vti.Config{Seed: 2}})
+		require.NoError(t, err)
+		logs = append(logs, math.Log(weights[i])+float64(*given.LogEvidence))
+		variance += math.Pow(float64(*given.LogEvidenceSE), 2) / nodes
+	}
+	assert.InDelta(t, logsum.Of(logs), float64(*result.LogEvidence), 4*math.Hypot(math.Sqrt(variance), float64(*result.LogEvidenceSE))+0.005)
+}
+
+// Rows of another table have the linear predictors of the run's own rows, whichever values they
+// have; a value without rows is predicted by the prior of its shares.
+func TestRowsOfMonotonicEffects(t *testing.T) {
+	stored := finished(t, "epil.csv", FrameOptions{Formula: `log1p(y) ~ lbase + mo(period, "1", "2", "3", "4", "5")`})
+	own := mustRows(t, stored)
+	data, err := stored.Record.Table()
+	require.NoError(t, err)
+	keep := make([]int, data.Rows())
+	keep[0], keep[13], keep[28] = 1, 1, 1
+	rows := data.Repeat(keep)
+	fresh, err := stored.Rows(rows)
+	require.NoError(t, err)
+	a, b := make([]float64, own.Draws()), make([]float64, own.Draws())
+	for k, row := range []int{0, 13, 28} {
+		own.Predictor(row, a)
+		fresh.Predictor(k, b)
+		require.InDeltaSlice(t, a, b, 1e-8)
+	}
+	beyond, err := stored.Rows(tableOf(t, "y,lbase,period\n3,0,4\n3,0,5\n"))
+	require.NoError(t, err)
+	beyond.Predictor(0, a)
+	beyond.Predictor(1, b)
+	assert.Greater(t, stat.StdDev(b, nil), 1.1*stat.StdDev(a, nil))
+	_, err = stored.Rows(tableOf(t, "y,lbase,period\n3,0,6\n"))
+	assert.ErrorContains(t, err, `got "6", want one of`)
+	_, _, seen, err := stored.Predictors()
+	require.NoError(t, err)
+	column, err := seen.Lookup("period")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"1", "2", "3", "4"}, column.Levels, "in the order of the formula")
+}
+
+func TestWhatMonotonicEffectsCannotBe(t *testing.T) {
+	text := stepTable(1, 30, []float64{0, 1, 2})
+	_, err := New(frameOf(t, text, FrameOptions{Formula: "k ~ mo(x)", Response: PoissonResponse}), Options{})
+	require.ErrorContains(t, err, "monotonic effects need a gaussian or lognormal response or")
+	_, err = New(frameOf(t, text, FrameOptions{Formula: "y ~ mo(x) + (1 | g)", Response: StudentResponse}), Options{})
+	require.ErrorContains(t, err, "monotonic effects need a gaussian or lognormal response or")
+	r := newRegression(t, frameOf(t, text, FrameOptions{Formula: "y ~ mo(x) + (1 | g)"}), Options{Terms: termPriors(t, "b:mo(x)=normal(1,0.5)")})
+	assert.Contains(t, strings.Join(r.Priors(), "\n"), "effect of mo(x), the average change a step: ~ N(1, 0.5²)")
+	_, err = r.Plates()
+	require.ErrorContains(t, err, "nor monotonic effects")
+}
+
+// A model of a selection has the evidence that it has alone also where its effect has another sign
+// than in the model that has all terms, so that shares that suit one do not suit the other.
+func TestMonotonicSignsOfSubmodels(t *testing.T) {
+	random := stream.Rand(12, "signs")
+	text := "y,k,x,z,g\n"
+	for i := range 60 {
+		z := random.NormFloat64()
+		x := 1.0
+		for _, cut := range []float64{-0.5, 0.5} {
+			if z+0.2*random.NormFloat64() > cut {
+				x++
+			}
+		}
+		eta := 0.5*z - 0.5*math.Max(0, x-2) - 0.2*float64(i%4)
+		rate, count := math.Exp(1+eta), 0
+		for product := random.Float64(); product > math.Exp(-rate); product *= random.Float64() {
+			count++
+		}
+		text += fmt.Sprintf("%.5f,%d,%v,%.4f,g%d\n", 2*eta+random.NormFloat64(), count, x, z, i%4)
+	}
+	for _, options := range []FrameOptions{{Formula: "k ~ mo(x) + z + (1 | g)", Response: PoissonResponse}, {Formula: "y ~ mo(x) + z + (1 | g)"}} {
+		r := newRegression(t, frameOf(t, text, options), Options{Select: true})
+		var found *integral
+		var err error
+		if options.Response == PoissonResponse {
+			found, err = r.weigh(t.Context(), effort{se: laplaceSE, ess: laplaceESS}, 1, nil)
+		} else {
+			pilots := r.effort()
+			pilots.pilot = exactPilotDraws
+			found, err = r.integrate(t.Context(), pilots, 1, nil)
+		}
+		require.NoError(t, err)
+		for _, estimate := range found.certificate.Models {
+			formula := r.FormulaOf(estimate.Code)
+			if !strings.Contains(formula, "mo(x)") || !strings.Contains(formula, "g") {
+				continue
+			}
+			own := options
+			own.Formula = formula
+			alone, err := newRegression(t, frameOf(t, text, own), Options{}).Run(t.Context(), open(t, gpu.Auto), Run{Fit: vti.Config{Seed: 2}})
+			require.NoError(t, err)
+			assert.Equal(t, !strings.Contains(formula, "z"), alone.Effects[1].Mean > 0, "the sign without z")
+			assert.InDelta(t, float64(*alone.LogEvidence), estimate.LogEvidence+r.LogJacobian(), 4*math.Hypot(float64(*alone.LogEvidenceSE), estimate.LogEvidenceSE)+0.01, formula)
+		}
+	}
+}
