@@ -79,8 +79,8 @@ func (p *regressionProblem) target(i int) float64 {
 	return p.y[i] - p.offset[i]
 }
 
-// solve returns log p(y, outliers), by the density of y at the posterior mean of θ times prior over posterior
-// there, and writes the posterior means and variances [k].
+// solve returns log p(y, outliers), by the density of y at the posterior mean of θ times prior over
+// posterior there, and writes the posterior means and variances [k].
 func (g *outlierGiven) solve(mean, variance []float64) (logJoint float64, err error) {
 	p := g.problem
 	if len(g.coordinates) > 0 {
