@@ -65,19 +65,14 @@ func LeastSquares(rows *mat.Dense) (f *Factor, x []float64, squares float64, ok 
 
 // longestFrom is the column before n whose rest, below the first k rows, is longest; none before k
 // is.
-func longestFrom(r [][]float64, k, n int) (longest int) {
-	longest = k
-	most := -1.0
-	for j := k; j < n; j++ {
-		var square float64
-		for _, row := range r[k:] {
-			square += row[j] * row[j]
-		}
-		if square > most {
-			longest, most = j, square
+func longestFrom(r [][]float64, k, n int) int {
+	square := make([]float64, n-k)
+	for _, row := range r[k:] {
+		for j, value := range row[k:n] {
+			square[j] += value * value
 		}
 	}
-	return longest
+	return k + floats.MaxIdx(square)
 }
 
 // reflect makes column k zero below row k by a reflection of the rows from k on; false where the
@@ -92,16 +87,13 @@ func reflect(r [][]float64, k int) bool {
 		return false
 	}
 	v[0] += length // of the sign that cancels nothing
+	along := make([]float64, len(r[k])-k-1)
+	for i, u := range v {
+		floats.AddScaled(along, u, r[k+i][k+1:])
+	}
 	half := v[0] * length
-	for j := k + 1; j < len(r[k]); j++ {
-		var sum float64
-		for i, u := range v {
-			sum += u * r[k+i][j]
-		}
-		sum /= half
-		for i, u := range v {
-			r[k+i][j] -= sum * u
-		}
+	for i, u := range v {
+		floats.AddScaled(r[k+i][k+1:], -u/half, along)
 	}
 	r[k][k] = -length
 	return true
