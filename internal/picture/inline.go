@@ -76,9 +76,10 @@ func (m mark) inline(out *strings.Builder, hidden bool) {
 		if m.style.Bold {
 			classes += " bold"
 		}
-		// the middle of letters without descenders is 0.35 of the size above the base line
-		fmt.Fprintf(out, `<text class="%s fill"%s x="%s" y="%s" font-size="%s" text-anchor="%s"%s>%s%s</text>`,
-			classes, more, place(m.points[0].X), place(m.points[0].Y+baseline*m.size), short(m.size), anchor, turn, html.EscapeString(m.text), tip)
+		// the middle of letters without descenders is 0.35 of the size above the base line; a font
+		// wider than the one that was measured is squeezed into the room that labels have
+		fmt.Fprintf(out, `<text class="%s fill"%s x="%s" y="%s" font-size="%s" text-anchor="%s" textLength="%s" lengthAdjust="spacingAndGlyphs"%s>%s%s</text>`,
+			classes, more, place(m.points[0].X), place(m.points[0].Y+baseline*m.size), short(m.size), anchor, short(textWidth(m.text, m.size, m.style.Bold)), turn, html.EscapeString(m.text), tip)
 	}
 }
 

@@ -182,8 +182,10 @@ func sans(size float64, bold bool) font.Font {
 }
 
 // TextWidth is the width of a text in points.
-func TextWidth(s string, size float64) float64 {
-	width, _, _ := text.Plain{Fonts: fonts}.Box(s, sans(size, false))
+func TextWidth(s string, size float64) float64 { return textWidth(s, size, false) }
+
+func textWidth(s string, size float64, bold bool) float64 {
+	width, _, _ := text.Plain{Fonts: fonts}.Box(s, sans(size, bold))
 	return float64(width)
 }
 
