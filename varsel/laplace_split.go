@@ -26,10 +26,10 @@ type splitFit struct {
 // splitStep standard deviations, until it has fallen by splitDrop: beyond, there is less of the
 // posterior than the tails of the t distribution cover. Chosen by hand.
 const (
-	splitStep   = 0.5
-	splitGrowth = 1.5
+	splitStep   = 1.0
+	splitGrowth = 2.0
 	splitDrop   = 10
-	splitSteps  = 16
+	splitSteps  = 6
 )
 
 // split finds the axes and scales of an approximation. The axes are those of the curvature in units
