@@ -125,8 +125,8 @@ func (r *Regression) sample(ctx gocontext.Context, weighted vti.WeightedSample, 
 // drawChunk is the number of draws of effects that one stream of random numbers serves.
 const drawChunk = 64
 
-// drawnChunk is what some draws of effects add up: the shares of posteriorSample.pooling [M·q·J], and
-// the numbers of draws in which a column varies [q], of each grouping.
+// drawnChunk is what some draws of effects add up: the shares of posteriorSample.pooling [M·q·J],
+// and the numbers of draws in which a column varies [q], of each grouping.
 type drawnChunk struct {
 	r               *Regression
 	check           *predictiveCheck

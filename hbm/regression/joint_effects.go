@@ -26,9 +26,9 @@ type jointEffects struct {
 	effects int // E
 	blocks  []effectBlock
 	firstOf []int // of each grouping: the first of its effects
-	// rows lists the blocks of each row of D in the first plane: that of the population, and a level
-	// of each grouping; designs are its entries in these. The blocks of the other planes, with the
-	// same entries, come right after each.
+	// rows lists the blocks of each row of D in the first plane: that of the population, and a
+	// level of each grouping; designs are its entries in these. The blocks of the other planes,
+	// with the same entries, come right after each.
 	rows    [][]int
 	designs [][][]float64
 	// rowPairs lists for each row the pairs of its blocks, in the order in which loops over its

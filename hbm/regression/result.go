@@ -32,9 +32,9 @@ type Result struct {
 	Integration string       `json:"integration,omitempty"`
 	Data        FrameSummary `json:"data"`
 	Effects     []Summary    `json:"effects"`
-	// Categories are those of a response that have no order. Effects and those of levels are then of
-	// the log odds of each against the first, LEVEL:COLUMN, and standard deviations those of the log
-	// odds of any two.
+	// Categories are those of a response that have no order. Effects and those of levels are then
+	// of the log odds of each against the first, LEVEL:COLUMN, and standard deviations those of the
+	// log odds of any two.
 	Categories []string `json:"categories,omitempty"`
 	// standard deviations and correlations of varying effects, and σ
 	SDs []Summary `json:"sds"`
