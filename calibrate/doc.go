@@ -48,6 +48,7 @@
 //	dag_hard.go         nasty tables for it
 //	hbm.go              replicates of vti hbm
 //	hbm_tables.go       their tables, from the priors and nasty ones
+//	hbm_categories.go   those of categories without an order
 //	hbm_exact.go        the exact posterior of each, of a gaussian response
 //	hbm_linked.go       that posterior where the response has no noise scale
 //	classics.go         commands that answer without training: the table, and the comparison

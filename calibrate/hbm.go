@@ -99,7 +99,10 @@ func (h Hbm) answer(ctx context.Context, t *hbmTable, seed uint64, dir string, r
 	}
 	options := h.Record.Frame
 	options.Formula = HbmFormula
-	if options.Response.Ordered() {
+	switch kind := options.Response; {
+	case kind == likelihood.CategoricalKind:
+		options.Levels = drawnLevels
+	case kind.Ordered():
 		options.Levels = nil
 		for k := range drawnCategories {
 			options.Levels = append(options.Levels, strconv.Itoa(k))
@@ -197,17 +200,11 @@ func (t *hbmTable) judge(r *Replicate, run string, random *rand.Rand) error {
 		return err
 	}
 	g := random.IntN(len(t.levels))
-	type parameter struct {
-		kind, name string
-		value      float64
+	parameters := append(slices.Clone(t.slopes), hbmParameter{"sd of groups", "sd((Intercept) | g)", t.spread}, hbmParameter{"sigma", "sigma", t.sd})
+	for _, effects := range t.byGroup {
+		parameters = append(parameters, hbmParameter{"group", fmt.Sprintf("%s | g=g%d", effects.coefficient, g), effects.values[g]})
 	}
-	parameters := []parameter{
-		{"slope", "x", t.slope}, {"sd of groups", "sd((Intercept) | g)", t.spread}, {"sigma", "sigma", t.sd},
-		{"group", fmt.Sprintf("(Intercept) | g=g%d", g), t.levels[g]},
-	}
-	for k, name := range t.cutNames {
-		parameters = append(parameters, parameter{"cut point " + name, name, t.cuts[k]})
-	}
+	parameters = append(parameters, t.cuts...)
 	for _, one := range parameters {
 		column := slices.Index(sample.Coordinates, one.name)
 		if column < 0 {
@@ -231,7 +228,7 @@ type hbmTable struct {
 	group              []int
 	slope, spread, sd  float64 // of x, of the groups' intercepts, and of the noise
 	levels             []float64
-	cuts               []float64 // cut points of ordered categories, named by cutNames
-	cutNames           []string
+	slopes, cuts       []hbmParameter // coefficients, and cut points of ordered categories
+	byGroup            []groupEffects
 	refersToResponseSD bool // priors refer to the response's own mean and sd
 }

@@ -32,13 +32,18 @@ func (h Hbm) drawPrior(random *rand.Rand) *hbmTable {
 		t.levels[g] = t.spread * random.NormFloat64()
 	}
 	kind := h.Record.Frame.Response
+	if kind == likelihood.CategoricalKind {
+		h.drawUnordered(t, mean, xSD, random)
+		return t
+	}
+	t.slopes, t.byGroup = []hbmParameter{{"slope", "x", t.slope}}, []groupEffects{{"(Intercept)", t.levels}}
 	var noise likelihood.Row
 	if kind.Ordered() { // cut points in place of the intercept
 		cuts := h.drawCuts(random)
 		noise, level = cuts, 0
 		for k, point := range cuts.Points { // where x is 0
-			t.cuts = append(t.cuts, point+t.slope*mean)
-			t.cutNames = append(t.cutNames, fmt.Sprintf("%d|%d", k, k+1))
+			name := fmt.Sprintf("%d|%d", k, k+1)
+			t.cuts = append(t.cuts, hbmParameter{"cut point " + name, name, point + t.slope*mean})
 		}
 	} else {
 		noise = likelihood.New(kind, likelihood.Shape{Degrees: cmp.Or(options.Degrees, 4)})

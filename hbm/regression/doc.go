@@ -26,10 +26,12 @@
 //	trials.go, weights.go     counts of successes as rows of trials, and weights of rows
 //	options.go, term_priors.go   priors, and those of single terms
 //	regression.go             Regression: likelihood, priors, and the coordinates of θ
+//	planes.go                 responses with several linear predictors a row
 //	working_scale.go          the working scale
 //	distinct.go               identical rows, counted
 //	select.go                 which terms a model has: codes, masks, prior of models
 //	hyperparameters.go        standard deviations, correlations and noise from θ, and their prior
+//	response.go               the distribution of a response given its linear predictors
 //	joint_effects.go          all effects of a gaussian regression given the hyperparameters
 //	effort.go                 which answers need no training, and their numbers of draws
 //	model_integral.go         the integral over the hyperparameters of one model

@@ -58,8 +58,8 @@ func curvatureOf(a, b int) int {
 	return a*(a+1)/2 + b
 }
 
-// mostTrained bounds the effects of a level where a flow is trained: the nodes of a rule are numbers
-// of a graph, for each draw.
+// mostTrained bounds the effects of a level where a flow is trained: the nodes of a rule are
+// numbers of a graph, for each draw.
 const mostTrained = 3
 
 // checkVarying reports effects of a level that are too many to be integrated out.

@@ -272,8 +272,8 @@ func (r *StoredRun) fillPopulation(rows *predict.Rows, stored *draws.Draws, own,
 	return column
 }
 
-// fillGrouping adds the effects of one grouping. own is the frame of the run, seen its grouping, and
-// g that of the rows.
+// fillGrouping adds the effects of one grouping. own is the frame of the run, seen its grouping,
+// and g that of the rows.
 func (r *StoredRun) fillGrouping(rows *predict.Rows, n int, column func(name string) []float64, own *Frame, seen, g *Grouping, first int) error {
 	var levels []string // of the rows, each once
 	place := map[int]int{}

@@ -1,0 +1,56 @@
+package calibrate
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+)
+
+// hbmParameter is a parameter that a table was drawn from, by its name among draws.
+type hbmParameter struct {
+	kind, name string
+	value      float64
+}
+
+// groupEffects are the effects of the groups on a coefficient.
+type groupEffects struct {
+	coefficient string
+	values      []float64
+}
+
+// drawUnordered draws categories without an order for the rows of a table that has x, groups and
+// the standard deviation of log odds by group. Each category has a score with a level, a slope and
+// effects of its own, with half of the variance that log odds have; the program under test has
+// other coordinates.
+func (h Hbm) drawUnordered(t *hbmTable, mean, xSD float64, random *rand.Rand) {
+	options := h.Record.Model
+	half := func(sd float64) float64 { return sd / math.Sqrt2 * random.NormFloat64() }
+	best := make([]float64, len(t.y))
+	for i := range best {
+		best[i] = math.Inf(-1)
+	}
+	var firstLevel, firstSlope float64
+	var first []float64 // effects of the groups on the first category
+	for k, label := range drawnLevels {
+		slope := half(cmp.Or(options.CoefficientScale, 1.5) / xSD)
+		level := half(cmp.Or(options.InterceptScale, interceptSD)) - slope*mean
+		groups := make([]float64, len(t.levels))
+		for g := range groups {
+			groups[g] = half(t.spread)
+		}
+		for i, x := range t.x { // the category with the largest score and Gumbel noise
+			if value := level + slope*x + groups[t.group[i]] - math.Log(random.ExpFloat64()); value > best[i] {
+				best[i], t.y[i] = value, float64(k)
+			}
+		}
+		if k == 0 {
+			firstLevel, firstSlope, first = level, slope, groups
+			continue
+		}
+		for g := range groups {
+			groups[g] -= first[g]
+		}
+		t.slopes = append(t.slopes, hbmParameter{"slope", label + ":x", slope - firstSlope}, hbmParameter{"intercept", label + ":(Intercept)", level - firstLevel})
+		t.byGroup = append(t.byGroup, groupEffects{label + ":(Intercept)", groups})
+	}
+}
