@@ -31,8 +31,8 @@ type refitter struct {
 	levels []string // flags that the run was not given
 }
 
-// newRefitter reads the table of a run, whose response has these categories, if any: what is left of
-// the table may have fewer. The caller removes the directory.
+// newRefitter reads the table of a run, whose response has these categories, if any: what is left
+// of the table may have fewer. The caller removes the directory.
 func (a *app) newRefitter(header runs.Header, categories []string) (*refitter, error) {
 	if header.Command == regression.InferCommand {
 		return nil, fmt.Errorf("runs of vti %s cannot be repeated without rows: their family was trained by another run", header.Command)
