@@ -77,7 +77,7 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 			"marginal, which integrates out the effects of the largest grouping, or over all effects: "+strings.Join(hbm.FamilyNames(), ", "))
 		flags.Var(count{&f.encoding, 1}, "encoding", "pavi-f, pavi-e, adavi: numbers that encode a group (default two for each number of the variable, and four more)")
 		flags.Var(count{&f.members, 1}, "members", "not marginal: groups, or rows if groupings are crossed, in a training step (default all)")
-		flags.BoolVar(&f.amortize, "amortize", false, "pavi-e, adavi: train on tables simulated from the priors, for vti hbm infer on other tables")
+		flags.BoolVar(&f.amortize, "amortize", false, "pavi-e, adavi: train on tables simulated from the priors, for vti hbm infer on other tables, which integrates effects out where marginal trains nothing")
 		flags.Var(parsed[flowName]{&f.fit.flow, parseFlow}, "flow",
 			"flow of marginal, pavi-f, pavi-e, adavi: affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper (default spline; affine with more than 64 coordinates)")
 		flags.Var(count{&f.fit.layers, 1}, "flow-layers", "layers (default 3; not marginal 1)")
@@ -87,7 +87,7 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 	})
 	f.fit.effort.register(cmd)
 	flagGroup(cmd, "Training", func() {
-		flags.Var(count{&f.fit.steps, 1}, "steps", "training steps, as of --effort fixed (default there 400, student 800; not marginal 2000, with --amortize 10000; most answers of marginal take no training)")
+		flags.Var(count{&f.fit.steps, 1}, "steps", "training steps, as of --effort fixed (default there 400, student 800; not marginal 2000, with --amortize 10000, to select terms by effects that start near their posterior 600; most answers of marginal take no training)")
 		flags.Var(count{&f.fit.batch, 2}, "batch", "draws per training step (default 256; not marginal 8 to 64), or simulated tables with --amortize (16)")
 		registerFloatType(cmd, &f.fit.dtype)
 		dtype := flags.Lookup("dtype")

@@ -31,9 +31,11 @@ func (a *app) hbmInferCommand() *cobra.Command {
 		Long: `Fits the regression that MODEL, a run directory of vti hbm --amortize, was trained for to another table with
 the same columns: nothing is trained. The table may have other groups, and other numbers of groups and
 rows: training saw from a quarter to twice those of its table. Importance weights correct and judge the
-answer, which is that of vti hbm, with the same files. With a gaussian response standard deviations,
-correlations and noise are drawn, and all effects are integrated out. A table that the model check finds
-poor, as with gross outliers, is unlike those simulated for training and at most doubtful.`,
+answer, which is that of vti hbm, with the same files. Standard deviations, correlations and noise alone are
+drawn from the family, and their proposal is refined where that does not suffice; effects are integrated out
+as by vti hbm --family marginal, where it needs no training for the response: gaussian, and logistic and
+poisson with a grouping. A table that the model check finds poor, as with gross outliers, is unlike those
+simulated for training and at most doubtful.`,
 		Example: `  vti hbm testdata/sleepstudy.csv --formula "Reaction ~ Days + (Days | Subject)" \
       --family pavi-e --amortize --out model
   vti hbm infer model other.csv`,
@@ -50,7 +52,7 @@ poor, as with gross outliers, is unlike those simulated for training and at most
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.Var(parsed[missingPolicy]{&f.na, parseMissingPolicy}, "na", "rows with missing values: refuse or drop")
-	flags.Var(count{&f.certifyDraws, 1}, "certify-draws", "draws that certify (default 2000, and up to 32000 where these do not show enough)")
+	flags.Var(count{&f.certifyDraws, 1}, "certify-draws", "draws that certify where effects are not integrated out (default 2000, and up to 32000 where these do not show enough)")
 	f.output.register(cmd, true)
 	completeWith(cmd, "na", "refuse", "drop")
 	return cmd

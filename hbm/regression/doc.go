@@ -60,7 +60,8 @@
 //	plates_start.go           where what has no plate starts with several groupings
 //	plates_choice.go, family_choice.go   a selection of terms as a choice among models with plates
 //	family.go, amortize.go    families of package hbm fitted to it, for one table or for many
-//	amortize_margin.go        the answer of those for many, with effects integrated out
+//	amortize_margin.go        the answer of those for many, with effects integrated out,
+//	amortize_unlike.go        which is doubtful of tables unlike those of training
 //	simulated_tables.go       tables from the priors, over which a family for many is trained
 //	result.go, description.go, record.go      what is printed and written
 //	predictive_check.go, model_check.go       data simulated from the posterior beside the table
