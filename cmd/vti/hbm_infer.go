@@ -34,8 +34,9 @@ rows: training saw from a quarter to twice those of its table. Importance weight
 answer, which is that of vti hbm, with the same files. Standard deviations, correlations and noise alone are
 drawn from the family, and their proposal is refined where that does not suffice; effects are integrated out
 as by vti hbm --family marginal, where it needs no training for the response: gaussian, and logistic and
-poisson with a grouping. A table that the model check finds poor, as with gross outliers, is unlike those
-simulated for training and at most doubtful.`,
+poisson with a grouping. A table that the model check finds poor, as with gross outliers, or that is more
+or less probable than all responses drawn anew from the answer, as labels that a number separates, is unlike
+those simulated for training and at most doubtful.`,
 		Example: `  vti hbm testdata/sleepstudy.csv --formula "Reaction ~ Days + (Days | Subject)" \
       --family pavi-e --amortize --out model
   vti hbm infer model other.csv`,

@@ -49,8 +49,8 @@ func TestInferFromHardlyTrained(t *testing.T) {
 // So it is with counts and with 0 and 1, whose effects are integrated out by quadrature. Log
 // evidences agree within four of their errors, one in 16,000 by chance; means of a thousand
 // effective draws or more on both sides have errors of 0.04 standard deviations, and standard
-// deviations of 3 percent. A count that is a hundred times too large, and labels that x separates, are
-// not trusted.
+// deviations of 3 percent. A count that is a hundred times too large, and labels that x separates,
+// are not trusted.
 func TestInferFromHardlyTrainedWeighed(t *testing.T) {
 	for _, kind := range []ResponseKind{PoissonResponse, LogisticResponse} {
 		t.Run(kind.String(), func(t *testing.T) {
