@@ -87,7 +87,7 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 	})
 	f.fit.effort.register(cmd)
 	flagGroup(cmd, "Training", func() {
-		flags.Var(count{&f.fit.steps, 1}, "steps", "training steps with --effort fixed (default 400; student 800; not marginal 2000, with --amortize 10000; most answers of marginal take no training)")
+		flags.Var(count{&f.fit.steps, 1}, "steps", "training steps with --effort fixed (default 400; student 800; not marginal 2000, with --amortize 10000, with --select and a start near the posterior 600; most answers of marginal take no training)")
 		flags.Var(count{&f.fit.batch, 2}, "batch", "draws per training step (default 256; not marginal 8 to 64), or simulated tables with --amortize (16)")
 		registerFloatType(cmd, &f.fit.dtype)
 		dtype := flags.Lookup("dtype")

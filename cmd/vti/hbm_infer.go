@@ -31,10 +31,15 @@ func (a *app) hbmInferCommand() *cobra.Command {
 		Long: `Fits a regression to a table without training, by the network of MODEL, a run directory of vti hbm
 --amortize. The table needs the columns of the one that MODEL was trained for; it may have other
 groups, and from a quarter to twice as many groups and rows, which is what training simulates.
-Importance weights correct and judge the answer, which has the form and files of vti hbm. With a
-gaussian response standard deviations, correlations and noise are drawn, and all effects are
-integrated out. If the model check finds a table poor, for example because of gross outliers, the
-table is unlike those simulated for training, and the verdict is at most doubtful.`,
+Importance weights correct and judge the answer, which has the form and files of vti hbm.
+
+For responses that vti hbm --family marginal answers without training (gaussian; logistic, poisson
+and others with a grouping), the network proposes standard deviations, correlations and noise only,
+and all effects are integrated out.
+
+The verdict is at most doubtful if the table is unlike those simulated for training: if the model
+check finds it poor, for example because of gross outliers, or if it is more or less probable than
+all responses simulated from the answer, for example because a number separates its labels.`,
 		Example: `  vti hbm testdata/sleepstudy.csv --formula "Reaction ~ Days + (Days | Subject)" \
       --family pavi-e --amortize --out model
   vti hbm infer model other.csv`,
@@ -51,7 +56,7 @@ table is unlike those simulated for training, and the verdict is at most doubtfu
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.Var(parsed[missingPolicy]{&f.na, parseMissingPolicy}, "na", "rows with missing values: refuse or drop")
-	flags.Var(count{&f.certifyDraws, 1}, "certify-draws", "draws that certify (default 2000, and up to 32000 where these do not show enough)")
+	flags.Var(count{&f.certifyDraws, 1}, "certify-draws", "draws that certify where effects are not integrated out (default 2000, and up to 32000 where these do not show enough)")
 	f.output.register(cmd, true)
 	completeWith(cmd, "na", "refuse", "drop")
 	return cmd

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/transdim/vti"
 	"github.com/transdim/vti/hbm"
 	"github.com/transdim/vti/internal/integrate"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/verdict"
-	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/run"
 )
 
@@ -151,11 +149,7 @@ func (p *PlateModel) answerMargin(ctx gocontext.Context, posterior *hbm.Posterio
 	if err != nil {
 		return err
 	}
-	if check := result.ModelCheck; check != nil && check.Verdict == modelcheck.Poor && result.Certificate.Verdict == vti.Trusted {
-		j := verdict.Judgement{Verdict: result.Certificate.Verdict, Reasons: result.Certificate.Reasons}
-		j.Lower(verdict.Doubtful, "the table is unlike those that were simulated for training: the model check is poor")
-		result.Certificate.Verdict, result.Certificate.Reasons = j.Verdict, j.Reasons
-	}
+	r.lowerUnlike(result, sample)
 	clock.Certified()
 	result.Seconds = clock.Seconds()
 	return r.writeResult(result, sample)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -48,7 +49,8 @@ func TestInferFromHardlyTrained(t *testing.T) {
 // So it is with counts and with 0 and 1, whose effects are integrated out by quadrature. Log
 // evidences agree within four of their errors, one in 16,000 by chance; means of a thousand
 // effective draws or more on both sides have errors of 0.04 standard deviations, and standard
-// deviations of 3 percent. Counts a hundred times too large are not trusted.
+// deviations of 3 percent. A count that is a hundred times too large, and labels that x separates,
+// are not trusted.
 func TestInferFromHardlyTrainedWeighed(t *testing.T) {
 	for _, kind := range []ResponseKind{PoissonResponse, LogisticResponse} {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -73,13 +75,30 @@ func TestInferFromHardlyTrainedWeighed(t *testing.T) {
 				require.InDelta(t, 1, float64(gots[i].SD/w.SD), 0.13, w.Name)
 			}
 
-			if kind == PoissonResponse {
-				outlier, err := newRegression(t, frameOf(t, content+"900,0,g1\n", opt), Options{}).Infer(t.Context(), open(t, gpu.CPU), infer)
-				require.NoError(t, err)
-				require.NotEqual(t, vti.Trusted, outlier.Certificate.Verdict)
+			other := content + "900,0,g1\n"
+			if kind == LogisticResponse {
+				other = separated(content)
 			}
+			unlike, err := newRegression(t, frameOf(t, other, opt), Options{}).Infer(t.Context(), open(t, gpu.CPU), infer)
+			require.NoError(t, err)
+			require.NotEqual(t, vti.Trusted, unlike.Certificate.Verdict)
 		})
 	}
+}
+
+// separated is a table of responses that are 1 where x is positive, and 0 elsewhere.
+func separated(table string) string {
+	lines := strings.Split(table, "\n")
+	for i, line := range lines[1:] {
+		if _, rest, ok := strings.Cut(line, ","); ok {
+			response := "1"
+			if strings.HasPrefix(rest, "-") {
+				response = "0"
+			}
+			lines[i+1] = response + "," + rest
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // responses is a table of groups of rows whose linear predictors differ by group and by x.

@@ -64,6 +64,7 @@
 //	plates_choice.go, family_choice.go   a selection of terms as a choice among models with plates
 //	family.go, amortize.go    families of package hbm, for one table or for many
 //	amortize_margin.go        amortized answers with effects integrated out
+//	amortize_unlike.go        a check that the table is like those of training
 //	simulated_tables.go       tables from the priors, for training an amortized family
 //	result.go, description.go, record.go      what is printed and written
 //	predictive_check.go, model_check.go       comparison of simulated data with the table
