@@ -159,7 +159,7 @@ func TestQuadratureOfGaussianRows(t *testing.T) {
 func TestTooManyEffectsForQuadrature(t *testing.T) {
 	f := frameOf(t, counts18, FrameOptions{Formula: "y ~ (1 + x + b + h | g)", Response: PoissonResponse})
 	_, err := New(f, Options{})
-	require.ErrorContains(t, err, "5 effects vary by g; with the poisson likelihood at most 3 can")
+	require.ErrorContains(t, err, "5 effects vary by g; with the poisson likelihood at most 4 can")
 }
 
 func shapeOfCodes(rows int) shapes.Shape { return shapes.Make(dtypes.Int32, rows, 1) }

@@ -156,7 +156,7 @@ func TestFamiliesAreComparedWithIntegrals(t *testing.T) {
 	r := newRegression(t, frameOf(t, dependentTable(5), FrameOptions{Formula: "y ~ 1 + (1 | block/plot)"}), Options{})
 	meanField := runFamily(t, r, FamilyRun{Fit: hbm.Config{Family: hbm.MeanField, Steps: 300}})
 	require.Equal(t, vti.Failed, meanField.Certificate.Verdict)
-	require.Contains(t, strings.Join(meanField.Certificate.Reasons, "\n"), "from its integral")
+	require.Contains(t, strings.Join(meanField.Certificate.Reasons, "\n"), "from the exact integral")
 }
 
 // dependentTable has two rows of each of three plots in ten blocks, which differ less than the
