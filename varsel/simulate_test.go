@@ -143,6 +143,13 @@ func ExampleSimulate() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(len(data.Columns), data.Effects)
-	// Output: 21 [{x12 -0.65} {x16 0.3} {x19 1}]
+	fmt.Println(len(data.Columns), "columns")
+	for _, effect := range data.Effects {
+		fmt.Println(effect.Name, effect.Size)
+	}
+	// Output:
+	// 21 columns
+	// x12 -0.65
+	// x16 0.3
+	// x19 1
 }

@@ -302,7 +302,7 @@ func TestHbmBadInput(t *testing.T) {
 		"too many members":    {[]string{"data.csv", "-f", "y ~ x + (1 | g)", "--family", "pavi-f", "--members", "1000"}, "--family pavi-f: a step cannot take part in 1000 members of g: there are "},
 		"members of marginal": {[]string{"data.csv", "-f", "y ~ x", "--members", "4"}, "--members does not go with --family marginal"},
 		"one group":           {[]string{"one.csv", "-f", "y ~ (1 | g)"}, "all rows are in one group of g"},
-		"too many for counts": {[]string{"counts.csv", "-f", "y ~ (1 + a + b + c | g)", "-l", "poisson"}, "with the poisson likelihood at most 3 can"},
+		"too many for counts": {[]string{"counts.csv", "-f", "y ~ (1 + a + b + c + d | g)", "-l", "poisson"}, "with the poisson likelihood at most 4 can"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			emptyDir(t, "data.csv", groups(false))
@@ -310,7 +310,7 @@ func TestHbmBadInput(t *testing.T) {
 			for file, content := range map[string]string{
 				"holes.csv": "y,x\n1,2\nNA,3\n4,1\n", "one.csv": "y,g\n1,a\n2,a\n4,a\n",
 				"schools.csv":    "y,g,h\n1,a,u\n3,a,v\n2,b,u\n5,b,v\n",
-				"counts.csv":     "y,a,b,c,g\n1,2,3,1,u\n3,1,5,2,u\n0,4,2,7,v\n2,2,2,3,v\n5,3,1,1,u\n",
+				"counts.csv":     "y,a,b,c,d,g\n1,2,3,1,4,u\n3,1,5,2,2,u\n0,4,2,7,9,v\n2,2,2,3,1,v\n5,3,1,1,5,u\n",
 				"taken/run.json": `{"command":"varsel","data":"x","fingerprint":"y"}`,
 			} {
 				require.NoError(t, os.WriteFile(file, []byte(content), 0o644))
