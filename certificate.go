@@ -335,33 +335,32 @@ func (s *WeightedSample) probability(event func(code []int32) bool) (probability
 
 // lower makes the verdict at most what is given, for a reason.
 func (c *Certificate) lower(to Verdict, format string, args ...any) {
-	j := verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
-	j.Lower(to, format, args...)
-	c.Verdict, c.Reasons = j.Verdict, j.Reasons
+	verdict.Lower(&c.Verdict, &c.Reasons, to, format, args...)
 }
 
 // judge sets the verdict and its reasons.
 func (c *Certificate) judge() {
-	j := verdict.New()
 	if c.Basis == ExactSum {
-		c.Verdict, c.Reasons = j.Verdict, j.Reasons
+		c.Verdict, c.Reasons = Trusted, nil
 		return
 	}
+	m := c.measured()
 	if c.RHat > 0 {
-		j.ChainsWithin(c.RHat, cmp.Or(c.mixedRHat, verdict.DoubtfulRHat))
+		m.Chains = &verdict.Chains{RHat: c.RHat, Limit: c.mixedRHat}
 	} else {
-		j.Weights(c.KHat)
-		j.Missed(c.missed, c.KHat, c.Draws)
+		m.Weights = &verdict.Weights{KHat: c.KHat, Missed: c.missed}
 	}
-	j.Size(c.ESS, c.Draws)
-	var worstSE float64
-	for _, model := range c.Models {
-		worstSE = math.Max(worstSE, model.SE)
-	}
-	j.Event(worstSE, "a model")
-	j.Evidence(c.LogEvidenceSE)
-	j.NonFinite(c.NonFinite, c.Draws)
+	j := verdict.Judge(m)
 	c.Verdict, c.Reasons = j.Verdict, j.Reasons
+}
+
+// measured is the precision of a certificate, without its weights or chains.
+func (c *Certificate) measured() verdict.Measured {
+	m := verdict.Measured{ESS: c.ESS, Draws: c.Draws, Event: "a model", EvidenceSE: c.LogEvidenceSE, NonFinite: c.NonFinite}
+	for _, model := range c.Models {
+		m.EventSE = math.Max(m.EventSE, model.SE)
+	}
+	return m
 }
 
 // setQ fills in q(m) of the models.

@@ -161,13 +161,7 @@ func populationsCertificate(e *evaluator, annealed *rjmcmc.Annealed, stream stri
 		}
 	}
 	c.gather()
-	j, worst := verdict.New(), 0.0
-	for _, model := range c.Models {
-		worst = math.Max(worst, model.SE)
-	}
-	j.Size(c.ESS, c.Draws)
-	j.Event(worst, "a model")
-	j.Evidence(c.LogEvidenceSE)
+	j := verdict.Judge(c.measured())
 	c.Verdict, c.Reasons = j.Verdict, j.Reasons
 	return c, nil
 }

@@ -28,6 +28,7 @@ var layers = map[string]float64{
 	"order":       4,
 	"varsel":      4, "dag": 4, "hbm": 4, "hbm/regression": 4,
 	"": 3, "dag/graph": 3,
+	"models": 2.5,
 	"cosmic": 2, "encode": 2, "modeldist": 2, "rjmcmc": 2,
 	"compare": 1, "hbm/formula": 1, "likelihood": 1, "modelcheck": 1, "predict": 1, "shard": 1, "space": 1, "surrogate": 1, "gradest": 1, "gpu": 1,
 	"simd": 0, "table": 0,

@@ -1,20 +1,18 @@
 package vti
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/psis"
-	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/internal/weighted"
+	"github.com/transdim/vti/models"
 )
 
 // parameterDraws is the number of draws of parameters behind a certificate over models alone.
@@ -40,8 +38,7 @@ const fewWeights = 2000
 // shape is the k̂ of the weights of parameters that models of a tenth of the probability exceed at
 // most. Weights of models with few of them are taken together.
 func (d *drawnModels) shape(probability []float64) float64 {
-	type judged struct{ kHat, share float64 }
-	var models []judged
+	var kHat, share []float64
 	var few []float64
 	fewShare := 0.0
 	for k, at := range d.positions {
@@ -50,19 +47,12 @@ func (d *drawnModels) shape(probability []float64) float64 {
 			fewShare += probability[at]
 			continue
 		}
-		models = append(models, judged{psis.Smooth(d.logWeights[k]).K, probability[at]})
+		kHat, share = append(kHat, psis.Smooth(d.logWeights[k]).K), append(share, probability[at])
 	}
 	if len(few) > 0 {
-		models = append(models, judged{psis.Smooth(few).K, fewShare})
+		kHat, share = append(kHat, psis.Smooth(few).K), append(share, fewShare)
 	}
-	slices.SortFunc(models, func(a, b judged) int { return cmp.Compare(b.kHat, a.kHat) })
-	exceeding := 0.0
-	for _, model := range models {
-		if exceeding += model.share; exceeding > verdict.BadMass {
-			return model.kHat
-		}
-	}
-	return math.Inf(1)
+	return models.TypicalKHat(kHat, share)
 }
 
 // drawParameters fills the sample of a certificate with n draws of parameters given models, which

@@ -81,7 +81,7 @@ const edgeMass = 0.01
 
 // certificate judges the computation.
 func (post *Posterior) certificate() CertificateReport {
-	j := verdict.New()
+	j := verdict.Judge(verdict.Measured{})
 	j.Limit(post.Error, verdict.DoubtfulEventSE, verdict.FailedEventSE, "quadrature leaves an error of %.2g in the probability of a number of changes")
 	if last := post.Probabilities[len(post.Probabilities)-1]; last > edgeMass {
 		j.Lower(vti.Doubtful, "the largest number of changes, %d, has probability %.2g: more are likely, allow them with --max-changes", len(post.Probabilities)-1, last)

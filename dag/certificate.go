@@ -1,14 +1,13 @@
 package dag
 
 import (
-	"cmp"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/models"
 	"github.com/transdim/vti/rjmcmc"
 )
 
@@ -54,10 +53,8 @@ func (p *Problem) judgeColumns(c *Certificate) {
 	if len(p.Data.Unclear) == 0 {
 		return
 	}
-	j := &verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
-	j.Lower(verdict.Doubtful, "%s: whole numbers with at most %d values, taken as continuous. Say what they are: --discrete takes columns as categories, --continuous as numbers",
+	verdict.Lower(&c.Verdict, &c.Reasons, verdict.Doubtful, "%s: whole numbers with at most %d values, taken as continuous. Say what they are: --discrete takes columns as categories, --continuous as numbers",
 		strings.Join(quoted(p.Data.Unclear), ", "), mostCodes)
-	c.judged(j)
 	c.Unclear = p.Data.Unclear
 }
 
@@ -84,22 +81,20 @@ func (p *Posterior) certify(draws []Draw, edgeErrors [][]float64, count, nonFini
 	c := &Certificate{
 		Families: len(p.Scores.Families), Draws: count, NonFinite: nonFinite, KHat: Number(p.typicalKHat(draws)), WorstSE: worstError(edgeErrors),
 	}
-	v := verdict.New()
-	v.Weights(float64(c.KHat))
-	v.Missed(p.missed(), float64(c.KHat), count)
-	v.Event(float64(c.WorstSE), anEdge)
-	v.NonFinite(nonFinite, count)
-	c.judged(v)
+	c.judged(verdict.Judge(verdict.Measured{
+		Weights: &verdict.Weights{KHat: float64(c.KHat), Missed: p.missed()},
+		ESS:     math.Inf(1), Draws: count, Event: anEdge, EventSE: float64(c.WorstSE), NonFinite: nonFinite,
+	}))
 	return c
 }
 
 // certifyScores judges sums over all graphs whose evidences are in part importance weights.
 func (p *Posterior) certifyScores(draws []Draw, edgeErrors [][]float64) *Certificate {
 	c := &Certificate{Families: len(p.Scores.Families), KHat: Number(p.typicalKHat(draws)), WorstSE: worstError(edgeErrors)}
-	v := verdict.New()
-	p.judgeScores(v, float64(c.KHat), draws)
-	v.Event(float64(c.WorstSE), anEdge)
-	v.Evidence(p.LogEvidenceSE)
+	v := verdict.Judge(verdict.Measured{
+		Weights: &verdict.Weights{KHat: float64(c.KHat)}, ESS: math.Inf(1), Event: anEdge, EventSE: float64(c.WorstSE), EvidenceSE: p.LogEvidenceSE,
+	})
+	p.judgeEdges(v, float64(c.KHat), draws)
 	c.judged(v)
 	return c
 }
@@ -110,11 +105,9 @@ func certifyChains(chains, draws int, worst rjmcmc.Summary) *Certificate {
 		KHat: Number(math.NaN()), WorstSE: Number(worst.MCSE), Draws: chains * draws,
 		Chains: chains, RHat: Number(worst.RHat), ESS: Number(worst.ESS),
 	}
-	v := verdict.New()
-	v.Chains(worst.RHat)
-	v.Size(worst.ESS, chains*draws)
-	v.Event(worst.MCSE, anEdge)
-	c.judged(v)
+	c.judged(verdict.Judge(verdict.Measured{
+		Chains: &verdict.Chains{RHat: worst.RHat}, ESS: worst.ESS, Draws: chains * draws, Event: anEdge, EventSE: worst.MCSE,
+	}))
 	return c
 }
 
@@ -122,14 +115,14 @@ func certifyChains(chains, draws int, worst rjmcmc.Summary) *Certificate {
 func (c *Certificate) weighted(scores *Posterior, draws []Draw) {
 	c.KHat = Number(scores.typicalKHat(draws))
 	v := &verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
-	scores.judgeScores(v, float64(c.KHat), draws)
+	v.Add(verdict.Judge(verdict.Measured{Weights: &verdict.Weights{KHat: float64(c.KHat)}, ESS: math.Inf(1)}))
+	scores.judgeEdges(v, float64(c.KHat), draws)
 	c.judged(v)
 }
 
-// judgeScores judges scores that are importance weights and have no parameters drawn: by k̂, and by
-// how far edge probabilities may be off by what no draw showed.
-func (p *Posterior) judgeScores(v *verdict.Judgement, kHat float64, draws []Draw) {
-	v.Weights(kHat)
+// judgeEdges judges scores that are importance weights by how far edge probabilities may be off
+// because of weights larger than any that were drawn.
+func (p *Posterior) judgeEdges(v *verdict.Judgement, kHat float64, draws []Draw) {
 	if missed := worstError(p.missedEdges(draws)); missed > verdict.DoubtfulMissed {
 		v.Lower(verdict.Doubtful, "an edge probability may be off by %.2g because of weights larger than any drawn (Pareto k̂ %.2f)", missed, kHat)
 	}
@@ -147,26 +140,17 @@ func worstError(edgeErrors [][]float64) (worst Number) {
 
 // typicalKHat is the k̂ of the worst family of a graph, exceeded by a tenth of the graphs at most.
 func (p *Posterior) typicalKHat(draws []Draw) float64 {
-	type graphKHat struct {
-		worst float64
-		count int
-	}
-	var list []graphKHat
+	kHat, share := make([]float64, len(draws)), make([]float64, len(draws))
 	total := 0
-	for _, d := range draws {
-		worst := math.Inf(-1)
+	for i, d := range draws {
+		kHat[i] = math.Inf(-1)
 		for _, f := range d.Families {
-			worst = max(worst, p.Scores.KHat[f])
+			kHat[i] = max(kHat[i], p.Scores.KHat[f])
 		}
-		list = append(list, graphKHat{worst, d.Count})
 		total += d.Count
 	}
-	slices.SortFunc(list, func(a, b graphKHat) int { return cmp.Compare(b.worst, a.worst) })
-	exceeding := 0
-	for _, entry := range list {
-		if exceeding += entry.count; float64(exceeding) > verdict.BadMass*float64(total) {
-			return entry.worst
-		}
+	for i, d := range draws {
+		share[i] = float64(d.Count) / float64(total)
 	}
-	return math.Inf(1)
+	return models.TypicalKHat(kHat, share)
 }

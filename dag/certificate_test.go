@@ -88,8 +88,8 @@ func TestMissedEdges(t *testing.T) {
 				want = max(want, math.Abs(after[e.From][e.To]-before[e.From][e.To]))
 			}
 			require.InDelta(t, want, float64(worstError(p.missedEdges(draws))), 0.1*want+0.02*share)
-			j := verdict.New()
-			p.judgeScores(j, 0.6, draws)
+			j := verdict.Judge(verdict.Measured{})
+			p.judgeEdges(j, 0.6, draws)
 			if want > 2*verdict.DoubtfulMissed {
 				found++
 				require.Equal(t, vti.Doubtful, j.Verdict)

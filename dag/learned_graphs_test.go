@@ -288,14 +288,14 @@ func TestWeightedGraphs(t *testing.T) {
 				require.InDelta(t, want[i][j], probability, 5*errors[i][j]+1e-12, "%s: %d to %d", name, i, j)
 			}
 		}
-		v := verdict.New()
+		v := verdict.Judge(verdict.Measured{})
 		proposals.judge(v, scores, exact.logTotal)
 		require.Equal(t, verdict.Trusted, v.Verdict, "%s: %v", name, v.Reasons)
 
 		without := newGraphTables(m, m.pilotWeights(lost), nil)
 		proposals, err = m.propose(t.Context(), without, without, random)
 		require.NoError(t, err)
-		v = verdict.New()
+		v = verdict.Judge(verdict.Measured{})
 		proposals.judge(v, scores, exact.logTotal)
 		require.NotEqual(t, verdict.Trusted, v.Verdict, name)
 	}

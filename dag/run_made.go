@@ -215,8 +215,7 @@ func (p *graphProposals) posterior(structure dgraph.Structure, scores Scores) *P
 // of which there are few different ones where nodes are few, is not asked.
 func (p *graphProposals) judge(v *verdict.Judgement, scores Scores, exact float64) {
 	sum := p.sum(scores.LogEvidence)
-	v.Size(sum.weights.ESS, len(p.families))
-	v.Evidence(sum.weights.LogMeanSE)
+	v.Add(verdict.Judge(verdict.Measured{ESS: sum.weights.ESS, Draws: len(p.families), EvidenceSE: sum.weights.LogMeanSE}))
 	off := math.Abs(math.Expm1(sum.logTotal - exact))
 	if noise := notableErrors * sum.weights.LogMeanSE; off > noise {
 		v.Limit(off, verdict.DoubtfulMissed+noise, failedOff+noise, "the weights of draws of q(m) and the sum over all graphs differ by a share of %.2g")

@@ -129,7 +129,7 @@ func (s *particleScores) certify(ctx gocontext.Context, graphs *Posterior, draws
 	c.Rough = Number(rough / total)
 	rise, se := s.settling()
 	c.Settling = Number(rise)
-	v := verdict.New()
+	v := verdict.Judge(verdict.Measured{Event: anEdge, EventSE: float64(c.WorstSE)})
 	v.Limit(float64(c.Rough), doubtfulRough, failedRough, "%.2g of the graphs have a family whose evidence comes from a pilot run only")
 	if math.Abs(rise) > math.Max(3*se, settledNats) {
 		change, err := s.unsettled(ctx, graphs)
@@ -138,7 +138,6 @@ func (s *particleScores) certify(ctx gocontext.Context, graphs *Posterior, draws
 		}
 		v.Limit(change, verdict.DoubtfulEventSE, verdict.FailedEventSE, "particles have not settled, and moving them longer may change an edge probability by %.2g")
 	}
-	v.Event(float64(c.WorstSE), anEdge)
 	c.judged(v)
 	return c, nil
 }

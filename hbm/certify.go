@@ -136,14 +136,10 @@ func (w *weighing) certificate(sample *Draws) *Certificate {
 	for i := range c.Weight {
 		c.Weight[i] /= sum
 	}
-	j := verdict.New()
-	j.Weights(smoothed.K)
-	if smoothed.K <= verdict.DoubtfulKHat {
-		j.Missed(psis.TailShare(smoothed.K, sample.N), smoothed.K, sample.N)
-	}
-	j.Size(smoothed.ESS, sample.N)
-	j.Evidence(c.LogEvidenceSE)
-	j.NonFinite(smoothed.NonFinite, sample.N)
+	j := verdict.Judge(verdict.Measured{
+		Weights: &verdict.Weights{KHat: smoothed.K, Missed: psis.TailShare(smoothed.K, sample.N)},
+		ESS:     smoothed.ESS, Draws: sample.N, EvidenceSE: c.LogEvidenceSE, NonFinite: smoothed.NonFinite,
+	})
 	if share := smoothed.ESS / float64(sample.N); sample.N >= 2*firstDraws && smoothed.K > verdict.DoubtfulKHat && share < hopelessShare {
 		j.Lower(verdict.Failed, "%.1f%% of the draws are effective: the family misses a part of the posterior", 100*share)
 	}

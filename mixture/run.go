@@ -67,15 +67,15 @@ const farApart = 4.5
 
 // certificate judges the computation: two methods that work in different spaces have to agree.
 func (s *Sample) certificate() CertificateReport {
-	j := verdict.New()
 	_, se := s.combined()
 	largest := 0.0
 	for _, x := range se {
 		largest = math.Max(largest, x)
 	}
-	j.Chains(math.Max(s.jumping.rHat, s.cluster.rHat))
-	j.Size(math.Min(s.jumping.ess, s.cluster.ess), samplers*s.Sweeps/traceEvery)
-	j.Event(largest, "a number of components'")
+	j := verdict.Judge(verdict.Measured{
+		Chains: &verdict.Chains{RHat: math.Max(s.jumping.rHat, s.cluster.rHat)},
+		ESS:    math.Min(s.jumping.ess, s.cluster.ess), Draws: samplers * s.Sweeps / traceEvery, Event: "a number of components'", EventSE: largest,
+	})
 	sigmas, at := s.disagreement()
 	if sigmas > farApart {
 		j.Lower(vti.Doubtful, "reversible jump and partitions differ by %.1f standard errors in the probability of %s", sigmas, english.Count(at, "component"))

@@ -31,10 +31,9 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	}
 	s := problem.sampleOf(chains)
 	s.occupy(stream.Rand(cfg.Seed, "rows"))
-	j := verdict.New()
-	j.Chains(s.jumping.rHat)
-	j.Size(s.jumping.ess, chains.Draws())
-	j.Event(s.jumping.largest(), "a number of components'")
+	j := verdict.Judge(verdict.Measured{
+		Chains: &verdict.Chains{RHat: s.jumping.rHat}, ESS: s.jumping.ess, Draws: chains.Draws(), Event: "a number of components'", EventSE: s.jumping.largest(),
+	})
 	if changes := changesOf(chains); changes < verdict.DoubtfulESS && problem.Options.MaxComponents > 1 {
 		j.Lower(vti.Doubtful, "the number of components changed only %s from one draw of a chain to the next: the probabilities of other numbers are not resolved", english.Count(changes, "time"))
 	}

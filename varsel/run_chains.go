@@ -66,9 +66,7 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 		}
 	}
 	result.Diagnostics.RHat, result.Diagnostics.ESS = Number(worst.RHat), Number(worst.ESS)
-	j := verdict.New()
-	j.Chains(worst.RHat)
-	j.Size(worst.ESS, chains.Draws())
+	j := verdict.Judge(verdict.Measured{Chains: &verdict.Chains{RHat: worst.RHat}, ESS: worst.ESS, Draws: chains.Draws()})
 	result.Diagnostics.Verdict, result.Diagnostics.Reasons = j.Verdict, j.Reasons
 	for _, model := range chains.Models(problem.listed(chains.Visited())) {
 		members := problem.members(model.Codes)

@@ -276,9 +276,7 @@ func (r *Regression) runExact(ctx gocontext.Context, device *gpu.Device, cfg Run
 		return nil, err
 	}
 	if sample.rough > verdict.DoubtfulMissed {
-		j := verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
-		j.Lower(verdict.Doubtful, "the noise is so small compared with the effects that rounding changes the log density of %.0f%% of the draws by more than %g", 100*sample.rough, roughRounding)
-		c.Verdict, c.Reasons = j.Verdict, j.Reasons
+		verdict.Lower(&c.Verdict, &c.Reasons, verdict.Doubtful, "the noise is so small compared with the effects that rounding changes the log density of %.0f%% of the draws by more than %g", 100*sample.rough, roughRounding)
 	}
 	sortModels(c)
 	result := r.newResult(device, cfg.Fit.Seed, MarginalFamily, cfg.Dir)
@@ -309,16 +307,13 @@ func missed(c *vti.Certificate) (share float64) {
 
 // judge sets the verdict of a certificate of integrals.
 func judge(c *vti.Certificate) {
-	j := verdict.New()
-	j.Weights(c.KHat)
-	j.Missed(missed(c), c.KHat, c.Draws)
-	j.Size(c.ESS, c.Draws)
-	worst := 0.0
-	for _, m := range c.Models {
-		worst = math.Max(worst, m.SE)
+	m := verdict.Measured{
+		Weights: &verdict.Weights{KHat: c.KHat, Missed: missed(c)},
+		ESS:     c.ESS, Draws: c.Draws, Event: "a model", EvidenceSE: c.LogEvidenceSE, NonFinite: c.NonFinite,
 	}
-	j.Event(worst, "a model")
-	j.Evidence(c.LogEvidenceSE)
-	j.NonFinite(c.NonFinite, c.Draws)
+	for _, model := range c.Models {
+		m.EventSE = math.Max(m.EventSE, model.SE)
+	}
+	j := verdict.Judge(m)
 	c.Verdict, c.Reasons = j.Verdict, j.Reasons
 }

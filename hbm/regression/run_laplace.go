@@ -275,13 +275,11 @@ func (r *Regression) fillWeighed(ctx gocontext.Context, found *integral, result 
 	}
 	loss := r.quadratureLoss(c.Sample, seed)
 	if !(loss <= tolerableEvidence) {
-		j := verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
 		lowered := verdict.Doubtful
 		if !(loss <= hopelessQuadrature) {
 			lowered = verdict.Failed
 		}
-		j.Lower(lowered, "a finer quadrature over the effects by %s changes log densities by %.2g", r.inner.Name, loss)
-		c.Verdict, c.Reasons = j.Verdict, j.Reasons
+		verdict.Lower(&c.Verdict, &c.Reasons, lowered, "a finer quadrature over the effects by %s changes log densities by %.2g", r.inner.Name, loss)
 	}
 	sortModels(c)
 	r.fill(result, c, sample)

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -47,8 +48,72 @@ const (
 // their k̂ counts. Chosen by hand, not tuned.
 const BadMass = 0.1
 
-// Judgement is a verdict in the making, with the reasons for it. The zero value says Failed: begin
-// with New.
+// Measured is what a computation says of its own precision. Parts that it does not have are zero.
+type Measured struct {
+	// Weights are what its importance weights show; nil without weights.
+	Weights *Weights
+	// Chains are what its Markov chains show; nil without chains.
+	Chains *Chains
+	// ESS is the effective number of the Draws. It is judged with draws, weights or chains; +Inf
+	// where it does not apply.
+	ESS   float64
+	Draws int
+	// EventSE is the largest standard error of a probability, and Event names whose: "a model", "an
+	// edge".
+	Event   string
+	EventSE float64
+	// EvidenceSE is the standard error of the log evidence of all models, in nats.
+	EvidenceSE float64
+	// NonFinite counts draws whose log density is not finite.
+	NonFinite int
+}
+
+// Weights are what importance weights show.
+type Weights struct {
+	// KHat is their Pareto shape.
+	KHat float64
+	// Missed is the share of the posterior that may lie where weights are larger than any of those
+	// drawn (psis.TailShare).
+	Missed float64
+}
+
+// Chains are what Markov chains show.
+type Chains struct {
+	// RHat is the largest of all quantities.
+	RHat float64
+	// Limit is the R-hat above which chains are doubtful; 0 means DoubtfulRHat. Chains that only
+	// have to confirm another answer may have a larger one.
+	Limit float64
+}
+
+// Judge is the one judge of computations: it holds what is measured against the limits.
+func Judge(m Measured) *Judgement {
+	j := &Judgement{Verdict: Trusted}
+	if m.Chains != nil {
+		j.chains(m.Chains.RHat, cmp.Or(m.Chains.Limit, DoubtfulRHat))
+	}
+	if m.Weights != nil {
+		j.weights(m.Weights.KHat)
+		j.missed(m.Weights.Missed, m.Weights.KHat, m.Draws)
+	}
+	if m.Draws > 0 || m.Weights != nil || m.Chains != nil {
+		j.size(m.ESS, m.Draws)
+	}
+	j.Limit(m.EventSE, DoubtfulEventSE, FailedEventSE, "the standard error of "+m.Event+" probability is %.2g")
+	j.Limit(m.EvidenceSE, DoubtfulEvidenceSE, FailedEvidenceSE, "the standard error of the log evidence is %.2g")
+	if share := float64(m.NonFinite) / float64(max(m.Draws, 1)); share > FailedNonFinite {
+		j.Lower(Failed, "%.1f%% of the draws have a log density that is not finite", 100*share)
+	}
+	return j
+}
+
+// Lower makes a verdict at most what is given, and adds the reason.
+func Lower(verdict *Verdict, reasons *[]string, to Verdict, format string, args ...any) {
+	*verdict = min(*verdict, to)
+	*reasons = append(*reasons, fmt.Sprintf(format, args...))
+}
+
+// Judgement is a verdict with the reasons for it.
 type Judgement struct {
 	// Verdict is the worst level of all reasons.
 	Verdict Verdict
@@ -56,13 +121,14 @@ type Judgement struct {
 	Reasons []string
 }
 
-// New returns a judgement that nothing speaks against yet: Trusted.
-func New() *Judgement { return &Judgement{Verdict: Trusted} }
-
 // Lower makes the verdict at most what is given, for a reason.
 func (j *Judgement) Lower(to Verdict, format string, args ...any) {
-	j.Verdict = min(j.Verdict, to)
-	j.Reasons = append(j.Reasons, fmt.Sprintf(format, args...))
+	Lower(&j.Verdict, &j.Reasons, to, format, args...)
+}
+
+// Add takes over the reasons of another judgement.
+func (j *Judgement) Add(other *Judgement) {
+	j.Verdict, j.Reasons = min(j.Verdict, other.Verdict), append(j.Reasons, other.Reasons...)
 }
 
 // Limit lowers the verdict when a value lies above a limit: to Doubtful above the first, to Failed
@@ -76,12 +142,8 @@ func (j *Judgement) Limit(value, doubtful, failed float64, format string) {
 	}
 }
 
-// Chains judges chains by their largest R-hat.
-func (j *Judgement) Chains(rHat float64) { j.ChainsWithin(rHat, DoubtfulRHat) }
-
-// ChainsWithin is Chains with a limit of its own above which they are doubtful: for chains that
-// only have to confirm another answer.
-func (j *Judgement) ChainsWithin(rHat, doubtful float64) {
+// chains judges Markov chains by their largest R-hat.
+func (j *Judgement) chains(rHat, doubtful float64) {
 	switch {
 	case !(rHat <= FailedRHat):
 		j.Lower(Failed, "R-hat of the chains is %.2f, above %.1f", rHat, FailedRHat)
@@ -90,8 +152,8 @@ func (j *Judgement) ChainsWithin(rHat, doubtful float64) {
 	}
 }
 
-// Weights judges importance weights by their Pareto k̂.
-func (j *Judgement) Weights(kHat float64) {
+// weights judges importance weights by their Pareto k̂.
+func (j *Judgement) weights(kHat float64) {
 	switch {
 	case math.IsNaN(kHat) || kHat > FailedKHat:
 		j.Lower(Failed, "Pareto k̂ is %.2f, above %.1f: the mean of the weights may not exist", kHat, FailedKHat)
@@ -100,9 +162,9 @@ func (j *Judgement) Weights(kHat float64) {
 	}
 }
 
-// Missed judges by the share of the posterior that may lie where weights are larger than any of
+// missed judges by the share of the posterior that may lie where weights are larger than any of
 // those drawn (psis.TailShare).
-func (j *Judgement) Missed(share, kHat float64, draws int) {
+func (j *Judgement) missed(share, kHat float64, draws int) {
 	if share <= DoubtfulMissed {
 		return
 	}
@@ -116,30 +178,12 @@ func (j *Judgement) Missed(share, kHat float64, draws int) {
 	j.Lower(Doubtful, "%s of the posterior may lie where none of %d draws fell (Pareto k̂ %.2f)", part, draws, kHat)
 }
 
-// Size judges by the effective number of so many draws.
-func (j *Judgement) Size(ess float64, draws int) {
+// size judges by the effective number of so many draws.
+func (j *Judgement) size(ess float64, draws int) {
 	switch {
 	case !(ess >= FailedESS):
 		j.Lower(Failed, "only %.0f effective draws of %d", ess, draws)
 	case ess < DoubtfulESS:
 		j.Lower(Doubtful, "only %.0f effective draws of %d", ess, draws)
-	}
-}
-
-// Event judges by the largest standard error of a probability; of names whose, as "a model" or "an
-// edge".
-func (j *Judgement) Event(se float64, of string) {
-	j.Limit(se, DoubtfulEventSE, FailedEventSE, "the standard error of "+of+" probability is %.2g")
-}
-
-// Evidence judges by the standard error of the log evidence, in nats.
-func (j *Judgement) Evidence(se float64) {
-	j.Limit(se, DoubtfulEvidenceSE, FailedEvidenceSE, "the standard error of the log evidence is %.2g")
-}
-
-// NonFinite judges by how many of so many draws have a log density that is not finite.
-func (j *Judgement) NonFinite(count, draws int) {
-	if share := float64(count) / float64(max(draws, 1)); share > FailedNonFinite {
-		j.Lower(Failed, "%.1f%% of the draws have a log density that is not finite", 100*share)
 	}
 }

@@ -1,0 +1,110 @@
+package models
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/internal/verdict"
+)
+
+// Sum is the posterior over models that prior probabilities and evidences make.
+type Sum struct {
+	// Probability is that of each model, and SE its standard error by the delta method over
+	// independent evidences: with w_m = p(m) Z_m and p_m = w_m / Σ w,
+	// Var p_m = p_m² ((1 − 2 p_m) s_m² + Σ_k p_k² s_k²), where s_m is the error of log Z_m.
+	Probability, SE []float64
+	// LogEvidence is log Σ_m p(m) Z_m in nats, and LogEvidenceSE its standard error,
+	// √(Σ p_m² s_m²).
+	LogEvidence, LogEvidenceSE float64
+	// KHat is the Pareto shape that models of a tenth of the probability (verdict.BadMass) exceed
+	// at most; NaN if the others have no weights. It is not the shape of all weights together: a
+	// mixture of many well-behaved tails looks like a heavy one. A model whose weights are not
+	// reliable counts by the bound of its evidence, if that is larger: its estimate may have missed
+	// most of it.
+	KHat float64
+	// Missed is the share of the posterior that may lie where weights are larger than any that was
+	// drawn (psis.TailShare): an error of each model's probability, and errors of different models
+	// are independent.
+	Missed float64
+	// ESS is the effective number of draws (Kish 1965) when each model's draws share its
+	// probability in proportion to their weights: 1 / Σ p_m² / ESS_m. +Inf for closed forms. Draws
+	// is their number.
+	ESS   float64
+	Draws int
+}
+
+// Combine makes probabilities of log p(m) and the evidences of all models, which must have the same
+// length. A model with logPrior −Inf has probability 0, whatever its evidence is. Without a model
+// of positive mass LogEvidence is −Inf and probabilities are NaN.
+func Combine(logPrior []float64, evidence []Evidence) Sum {
+	s := Sum{Probability: make([]float64, len(evidence)), SE: make([]float64, len(evidence))}
+	logMass := make([]float64, len(evidence))
+	for i, own := range evidence {
+		logMass[i] = math.Inf(-1)
+		if !math.IsInf(logPrior[i], -1) && !math.IsNaN(own.Log) {
+			logMass[i] = logPrior[i] + own.Log
+		}
+		s.Draws += own.Draws
+	}
+	s.LogEvidence = logsum.Of(logMass)
+	variance, inverse := 0.0, 0.0
+	for i, own := range evidence {
+		p := math.Exp(logMass[i] - s.LogEvidence)
+		s.Probability[i] = p
+		if p == 0 {
+			continue
+		}
+		variance += p * own.SE * p * own.SE
+		inverse += p * p / own.ESS
+		if own.SE > 0 && !math.IsNaN(own.KHat) {
+			s.Missed = math.Hypot(s.Missed, p*psis.TailShare(own.KHat, own.Draws))
+		}
+	}
+	s.LogEvidenceSE, s.ESS = math.Sqrt(variance), 1/inverse
+	kHat, share := make([]float64, len(evidence)), slices.Clone(s.Probability)
+	for i, own := range evidence {
+		if p := s.Probability[i]; p > 0 {
+			s.SE[i] = p * math.Sqrt(math.Max(0, (1-2*p)*own.SE*own.SE+variance))
+		}
+		if kHat[i] = own.KHat; own.unreliable() {
+			share[i] = math.Max(share[i], math.Exp(logPrior[i]+own.Bound-s.LogEvidence))
+		}
+	}
+	s.KHat = TypicalKHat(kHat, share)
+	return s
+}
+
+// TypicalKHat is the Pareto shape that at most a tenth of the probability (verdict.BadMass)
+// exceeds: kHat are the shapes of parts of the posterior and share their probabilities, which need
+// not sum to one. A NaN is a part without weights and lies below every shape. +Inf if all parts
+// together have no more than a tenth.
+func TypicalKHat(kHat, share []float64) float64 {
+	order := make([]int, len(kHat))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(kHat[b], kHat[a]) })
+	exceeding := 0.0
+	for _, i := range order {
+		if exceeding += share[i]; exceeding > verdict.BadMass {
+			return kHat[i]
+		}
+	}
+	return math.Inf(1)
+}
+
+// EffectiveOf is the effective number of draws of an answer that holds n draws of its own from a
+// posterior known to the precision of ess effective draws: 1 / (1/ess + 1/n).
+func EffectiveOf(ess float64, n int) float64 { return 1 / (1/ess + 1/float64(n)) }
+
+// Measured is what the judge asks of a sum over models.
+func (s *Sum) Measured() verdict.Measured {
+	m := verdict.Measured{ESS: s.ESS, Draws: s.Draws, Event: "a model", EventSE: slices.Max(append(slices.Clone(s.SE), 0)), EvidenceSE: s.LogEvidenceSE}
+	if !math.IsNaN(s.KHat) {
+		m.Weights = &verdict.Weights{KHat: s.KHat, Missed: s.Missed}
+	}
+	return m
+}

@@ -1,0 +1,99 @@
+package models
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/internal/verdict"
+)
+
+// Closed forms have no errors, and their verdict needs none.
+func TestClosedForms(t *testing.T) {
+	s := Combine([]float64{math.Log(0.5), math.Log(0.5), math.Inf(-1)}, []Evidence{Closed(math.Log(3)), Closed(0), Closed(100)})
+	require.InDeltaSlice(t, []float64{0.75, 0.25, 0}, s.Probability, 1e-15)
+	require.InDelta(t, math.Log(2), s.LogEvidence, 1e-15)
+	require.Equal(t, []float64{0, 0, 0}, s.SE)
+	require.Zero(t, s.LogEvidenceSE)
+	require.Zero(t, s.Missed)
+	require.True(t, math.IsInf(s.ESS, 1))
+	require.Equal(t, verdict.Trusted, verdict.Judge(s.Measured()).Verdict)
+}
+
+// Over repeated estimates of three evidences, probabilities and the log evidence scatter by their
+// standard errors, and the effective draws are those of the joint sample (Kish 1965).
+func TestErrorsOfWeights(t *testing.T) {
+	const studies, draws = 400, 2000
+	random := rand.New(rand.NewPCG(1, 2))
+	logPrior := []float64{math.Log(0.2), math.Log(0.5), math.Log(0.3)}
+	truth := []float64{0, -0.3, 0.4}
+	spread := []float64{0.3, 0.6, 0.9} // standard deviation of the log weights
+	want := Combine(logPrior, []Evidence{Closed(truth[0]), Closed(truth[1]), Closed(truth[2])})
+	var z, zEvidence []float64
+	for range studies {
+		var evidence []Evidence
+		var joint []float64
+		for m, s := range spread {
+			logs := make([]float64, draws)
+			for i := range logs {
+				logs[i] = truth[m] + s*random.NormFloat64() - s*s/2
+				joint = append(joint, logPrior[m]+logs[i])
+			}
+			evidence = append(evidence, FromWeights(psis.Smooth(logs)))
+		}
+		got := Combine(logPrior, evidence)
+		for m := range spread {
+			z = append(z, (got.Probability[m]-want.Probability[m])/got.SE[m])
+		}
+		zEvidence = append(zEvidence, (got.LogEvidence-want.LogEvidence)/got.LogEvidenceSE)
+		total := floats.LogSumExp(joint)
+		squares := 0.0
+		for _, l := range joint {
+			squares += math.Exp(2 * (l - total))
+		}
+		require.InEpsilon(t, 1/squares, got.ESS, 0.15) // smoothing changes the largest weights
+		require.Equal(t, 3*draws, got.Draws)
+	}
+	// the sd of 400 numbers has an error of .035: four of them, a false alarm in 16,000; of 1,200
+	// correlated ones it is smaller
+	require.InDelta(t, 1, stat.StdDev(z, nil), 0.14)
+	require.InDelta(t, 1, stat.StdDev(zEvidence, nil), 0.14)
+}
+
+// The k̂ of all is the one that a tenth of the probability exceeds at most; a model that is not
+// reliable counts by its bound.
+func TestTypicalKHat(t *testing.T) {
+	require.Equal(t, 0.3, TypicalKHat([]float64{0.3, 0.9, -0.1}, []float64{0.6, 0.09, 0.31}))
+	require.Equal(t, 0.9, TypicalKHat([]float64{0.3, 0.9, -0.1}, []float64{0.6, 0.11, 0.29}))
+	require.True(t, math.IsNaN(TypicalKHat([]float64{math.NaN(), 0.9}, []float64{0.95, 0.05})), "most of it has no weights")
+	require.True(t, math.IsInf(TypicalKHat(nil, nil), 1))
+
+	half := math.Log(0.5)
+	good := Evidence{KHat: 0.1, Draws: 4000, ESS: 2000, Bound: math.Inf(-1)}
+	bad := Evidence{Log: -9, KHat: 0.9, Draws: 4000, ESS: 20, Bound: math.Inf(-1)}
+	require.Equal(t, 0.1, Combine([]float64{half, half}, []Evidence{good, bad}).KHat)
+	bad.Bound = -2
+	require.Equal(t, 0.9, Combine([]float64{half, half}, []Evidence{good, bad}).KHat)
+}
+
+// A model without any weight has probability 0 and leaves the errors of the others as they are; an
+// unknown error of a model that counts is an unknown error of the answer.
+func TestUnknownEvidences(t *testing.T) {
+	half := math.Log(0.5)
+	none := Evidence{Log: math.Inf(-1), SE: math.NaN(), KHat: math.Inf(1), Draws: 10, Bound: math.Inf(-1)}
+	s := Combine([]float64{half, half}, []Evidence{Estimated(0, 0.1, 50), none})
+	require.Equal(t, []float64{1, 0}, s.Probability)
+	require.InDelta(t, 0.1, s.LogEvidenceSE, 1e-15)
+	s = Combine([]float64{half, half}, []Evidence{Estimated(0, 0.1, 50), Estimated(0, math.NaN(), 1)})
+	require.Equal(t, verdict.Failed, verdict.Judge(s.Measured()).Verdict)
+}
+
+func TestEffectiveOf(t *testing.T) {
+	require.Equal(t, 50.0, EffectiveOf(100, 100))
+	require.Equal(t, 100.0, EffectiveOf(math.Inf(1), 100))
+}
