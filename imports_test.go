@@ -18,7 +18,7 @@ const module = "github.com/transdim/vti"
 // layers is the import table of the module: a package imports only from lower layers, never from
 // its own or a higher one.
 var layers = map[string]float64{
-	"cmd/vti":                      6,
+	"cmd/vti": 6, "cmd/vtilab": 6, "lab/regress": 5,
 	"cmd/vti/internal/devicecheck": 5, "calibrate": 5, "report": 5,
 	"study":                      5,
 	"cmd/vti/internal/timecheck": 5, "cmd/vti/internal/amortizecheck": 5, "cmd/vti/internal/cardinality": 5,
