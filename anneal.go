@@ -8,6 +8,8 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
+
+	"github.com/transdim/vti/internal/evaluate"
 )
 
 // Where the weights of a model have a heavy tail, its draws are annealed (Neal 2001): a draw z from
@@ -46,7 +48,7 @@ func inverseTemperature(k int) float64 {
 // moveReference takes one Hamiltonian step under r exp(βρ) with every row of z [B*D], and updates z
 // and ρ [B].
 func moveReference(e *evaluator, random *rand.Rand, codes []int32, z, ratio []float64, beta float64) error {
-	batch, sites, dim := e.sizes()
+	batch, sites, dim := e.Sizes()
 	momentum, uniform, epsilon := make([]float64, batch*dim), make([]float64, batch), make([]float64, batch)
 	for i := range momentum {
 		momentum[i] = random.NormFloat64()
@@ -56,7 +58,7 @@ func moveReference(e *evaluator, random *rand.Rand, codes []int32, z, ratio []fl
 		// from 0.1 to 0.8 posterior scales: no single step suits both tails and modes
 		epsilon[row] = 0.1 * math.Pow(8, random.Float64())
 	}
-	outputs, err := e.run("anneal", hamiltonianGraph(e), tensors.FromFlatDataAndDimensions(codes, batch, sites),
+	outputs, err := e.Run("anneal", hamiltonianGraph(e), tensors.FromFlatDataAndDimensions(codes, batch, sites),
 		tensors.FromFlatDataAndDimensions(z, batch, dim), tensors.FromFlatDataAndDimensions(momentum, batch, dim),
 		tensors.FromFlatDataAndDimensions(uniform, batch), tensors.FromFlatDataAndDimensions(epsilon, batch, 1), tensors.FromScalar(beta))
 	if err != nil {
@@ -72,16 +74,16 @@ func moveReference(e *evaluator, random *rand.Rand, codes []int32, z, ratio []fl
 // epsilon [B,1], beta scalar. It returns the new z [B,D] and ρ [B].
 func hamiltonianGraph(e *evaluator) func(ctx *Context, codes, z, momentum, uniform, epsilon, beta *Node) []*Node {
 	return func(ctx *Context, codes, z, momentum, uniform, epsilon, beta *Node) []*Node {
-		mask := e.target.Space().Mask(codes)
+		mask := e.Target.Space().Mask(codes)
 		used := ConvertDType(mask, z.DType())
 		momentum = Mul(momentum, used)
 		evaluate := func(z *Node) (ratio, logDensity, gradient *Node) {
 			// no gradient passes through earlier steps; none would reach the stopped node itself
 			z = Identity(StopGradient(z))
-			_, logQ, logJoint := e.pushGraph(ctx, codes, mask, ConvertDType(z, e.dtype), dtypes.Float64)
+			_, logQ, logJoint := e.PushGraph(ctx, codes, mask, ConvertDType(z, e.DType), dtypes.Float64)
 			logReference := farReference.logDensity(used, z)
 			// logJoint − logQ + log N(z) is the density pulled back through the flow.
-			ratio = Sub(Add(toFloat64(Sub(logJoint, logQ)), logNormalActive(used, z)), logReference)
+			ratio = Sub(Add(evaluate.Float64(Sub(logJoint, logQ)), logNormalActive(used, z)), logReference)
 			logDensity = Add(logReference, Mul(beta, ratio))
 			return ratio, logDensity, Mul(Gradient(ReduceAllSum(logDensity), z)[0], used)
 		}

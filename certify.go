@@ -25,9 +25,9 @@ func certify(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate
 // weigh certifies without chains. Where it goes over models alone it returns their masses too:
 // chains could not make them more certain.
 func weigh(ctx context.Context, e *evaluator, cfg CertifyConfig) (certificate *Certificate, masses *modelMasses, err error) {
-	count, ok := space.CountModels(e.target.Space())
+	count, ok := space.CountModels(e.Target.Space())
 	listed := ok && count <= cfg.MaxModels
-	_, substitute := e.target.(SubstituteTarget)
+	_, substitute := e.Target.(SubstituteTarget)
 	if source := evidencesOf(e); source != nil && (!cfg.byDraws || substitute) {
 		certificate, masses, err = certifyModels(ctx, e, source, listed, cfg)
 		if err != nil && ctx.Err() != nil {

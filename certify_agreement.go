@@ -48,7 +48,7 @@ func check(ctx context.Context, e *evaluator, weights *Certificate, cfg CertifyC
 	if err := c.cover(chains); err != nil {
 		return nil, err
 	}
-	answer := conclusion(e.target.Space(), c.weights, chains)
+	answer := conclusion(e.Target.Space(), c.weights, chains)
 	answer.witnesses = c.weights.witnesses
 	return answer, nil
 }
@@ -65,7 +65,7 @@ type confirmation struct {
 // short confirms weights where short chains agree with them. What else those show is for longer
 // ones to say, but what they have found where weights had no draws stays found.
 func (c *confirmation) short(ctx context.Context) error {
-	sp := c.e.target.Space()
+	sp := c.e.Target.Space()
 	for _, length := range []chainLength{shortChains, warmChains()} {
 		cfg := c.cfg
 		cfg.stream = fmt.Sprintf("%s/short/%d", cfg.stream, length.burnIn)

@@ -44,8 +44,8 @@ func birthPowers() []float64 { return []float64{1, 0.8, 0.6} }
 
 // birthsOf is the posterior for births and deaths, or nil.
 func birthsOf(e *evaluator) rjmcmc.Collapsed {
-	target, ok := e.target.(BirthDeathTarget)
-	if _, masks := e.target.Space().(space.RowMasker); !ok || !masks {
+	target, ok := e.Target.(BirthDeathTarget)
+	if _, masks := e.Target.Space().(space.RowMasker); !ok || !masks {
 		return nil
 	}
 	return target.BirthDeath()
@@ -77,7 +77,7 @@ func certifyBirths(ctx context.Context, e *evaluator, x *modelMasses, cfg Certif
 	if err != nil {
 		return nil, err
 	}
-	difference := disagreement(e.target.Space(), other, c)
+	difference := disagreement(e.Target.Space(), other, c)
 	if nats, certain := x.above(c); certain {
 		c.lower(Doubtful, "the models found hold %.3g times the evidence estimated by birth-death chains", math.Exp(nats))
 	}
@@ -95,7 +95,7 @@ func certifyBirths(ctx context.Context, e *evaluator, x *modelMasses, cfg Certif
 
 // birthChainsOf are chains as long as it takes.
 func birthChainsOf(ctx context.Context, e *evaluator, cfg CertifyConfig, name string, powers []float64, rHat, enough float64) (*rjmcmc.Result, error) {
-	sp := e.target.Space()
+	sp := e.Target.Space()
 	if cfg.precision > 0 {
 		enough = math.Min(enough, 1/(3*cfg.precision*cfg.precision))
 	}
@@ -105,7 +105,7 @@ func birthChainsOf(ctx context.Context, e *evaluator, cfg CertifyConfig, name st
 			worst := worstOf(sp, chains)
 			return worst.RHat <= rHat && worst.ESS >= enough
 		},
-		Seed: e.random(cfg.stream + "/" + name).Uint64(),
+		Seed: e.Random(cfg.stream + "/" + name).Uint64(),
 	}
 	if cfg.Progress != nil {
 		settings.Progress = func(done, total int) {

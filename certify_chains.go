@@ -22,8 +22,8 @@ func certifyByChains(ctx context.Context, e *evaluator, weights *Certificate, cf
 	}
 	settings.Starts = settings.Starts[:length.chains] // of all kinds
 	settings.Chains, settings.BurnIn, settings.Iterations = length.chains, length.burnIn, length.iterations
-	settings.Enough = func(chains *rjmcmc.Result) bool { return length.reached(e.target.Space(), chains) }
-	settings.Further = func(chains *rjmcmc.Result) int { return length.further(e.target.Space(), weights, chains) }
+	settings.Enough = func(chains *rjmcmc.Result) bool { return length.reached(e.Target.Space(), chains) }
+	settings.Further = func(chains *rjmcmc.Result) int { return length.further(e.Target.Space(), weights, chains) }
 	if cfg.Progress != nil {
 		settings.Progress = func(now rjmcmc.Progress) { cfg.Progress(cfg.Draws+cfg.Draws*now.Iteration/now.Total, 2*cfg.Draws) }
 	}
@@ -46,7 +46,7 @@ func chainsCertificate(e *evaluator, chains *rjmcmc.Result, mixed float64, strea
 
 // certificateOfChains is what chains show, whose log evidence is given.
 func certificateOfChains(e *evaluator, chains *rjmcmc.Result, mixed float64, stream string, logEvidence, se float64) (*Certificate, error) {
-	worst := worstOf(e.target.Space(), chains)
+	worst := worstOf(e.Target.Space(), chains)
 	if math.IsNaN(worst.RHat) {
 		worst.RHat, worst.ESS = math.Inf(1), 0
 	}
@@ -63,12 +63,12 @@ func certificateOfChains(e *evaluator, chains *rjmcmc.Result, mixed float64, str
 	}
 	sample.LogP = chains.LogDensity
 	var err error
-	if sample.LogQ, err = e.logProb(sample.Codes, sample.Theta); err != nil {
+	if sample.LogQ, err = e.LogProb(sample.Codes, sample.Theta); err != nil {
 		return nil, err
 	}
-	random := e.random(stream + "/proposed")
+	random := e.Random(stream + "/proposed")
 	for len(c.Proposed) < chains.Draws() {
-		codes, err := e.drawCodes(random)
+		codes, err := e.DrawCodes(random)
 		if err != nil {
 			return nil, err
 		}
@@ -83,25 +83,25 @@ func certificateOfChains(e *evaluator, chains *rjmcmc.Result, mixed float64, str
 // that the prior allows among these and among uniform draws, and models from small to large. Chains
 // that start in one way can agree on one mode and miss all others.
 func checkingStarts(e *evaluator, stream string, weights *Certificate) ([][]int32, error) {
-	random := e.random(stream + "/starts")
-	drawn, err := e.drawCodes(random)
+	random := e.Random(stream + "/starts")
+	drawn, err := e.DrawCodes(random)
 	if err != nil {
 		return nil, err
 	}
-	_, sites, _ := e.sizes()
+	_, sites, _ := e.Sizes()
 	ofQ := rowsOf(drawn, sites)
 	best := codesOf(weights.Models[:min(len(weights.Models), chainCount/4)])
 	bySize := append(codesOf(weights.Models), ofQ...)
-	if _, lists := e.target.Space().(lister); !lists { // most sets of sites are no list
+	if _, lists := e.Target.Space().(lister); !lists { // most sets of sites are no list
 		for range chainCount {
 			code := make([]int32, sites)
-			for site, card := range e.target.Space().Cards() {
+			for site, card := range e.Target.Space().Cards() {
 				code[site] = int32(random.IntN(card))
 			}
 			bySize = append(bySize, code)
 		}
 	}
-	logPrior, err := e.logPrior(bySize)
+	logPrior, err := e.LogPrior(bySize)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func checkingStarts(e *evaluator, stream string, weights *Certificate) ([][]int3
 			possible = append(possible, code)
 		}
 	}
-	_, members := outcomesOf(e.target.Space())
+	_, members := outcomesOf(e.Target.Space())
 	slices.SortStableFunc(possible, func(a, b []int32) int { return len(members(a)) - len(members(b)) })
 	var starts [][]int32
 	for k := range chainCount / 4 {

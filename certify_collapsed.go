@@ -50,8 +50,8 @@ const (
 
 // collapsedOf is the collapsed posterior of a target, or nil.
 func collapsedOf(e *evaluator) rjmcmc.Collapsed {
-	target, ok := e.target.(CollapsedTarget)
-	if _, masks := e.target.Space().(space.RowMasker); !ok || !masks || evidencesOf(e) != nil {
+	target, ok := e.Target.(CollapsedTarget)
+	if _, masks := e.Target.Space().(space.RowMasker); !ok || !masks || evidencesOf(e) != nil {
 		return nil
 	}
 	return target.Collapsed()
@@ -67,7 +67,7 @@ func certifyCollapsed(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Ce
 	var populations *Certificate
 	var ladder []float64
 	for round := range collapsedRounds {
-		annealing.Seed = e.random(fmt.Sprintf("%s/populations/%d", cfg.stream, round)).Uint64()
+		annealing.Seed = e.Random(fmt.Sprintf("%s/populations/%d", cfg.stream, round)).Uint64()
 		annealed, err := rjmcmc.Anneal(ctx, c, annealing)
 		if err != nil {
 			return nil, err
@@ -95,13 +95,13 @@ func certifyCollapsed(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Ce
 		return nil, err
 	}
 	certificate.Basis = CollapsedChains
-	certificate.confirmBy(e.target.Space(), populations)
+	certificate.confirmBy(e.Target.Space(), populations)
 	return certificate, nil
 }
 
 // collapsedChainsOf are chains that are as long as it takes.
 func collapsedChainsOf(ctx context.Context, e *evaluator, c rjmcmc.Collapsed, ladder []float64, cfg CertifyConfig) (*rjmcmc.Result, error) {
-	sp := e.target.Space()
+	sp := e.Target.Space()
 	length := chainLength{enough: enoughESS, rHat: enoughRHat}
 	if cfg.precision > 0 {
 		length.enough = math.Min(length.enough, 1/(3*cfg.precision*cfg.precision))
@@ -109,7 +109,7 @@ func collapsedChainsOf(ctx context.Context, e *evaluator, c rjmcmc.Collapsed, la
 	settings := rjmcmc.CollapsedConfig{
 		Chains: collapsedChains, BurnIn: collapsedBurnIn, Iterations: collapsedLongest, Thin: collapsedThin, First: collapsedFirst, Powers: ladder,
 		Enough: func(chains *rjmcmc.Result) bool { return length.reached(sp, chains) },
-		Seed:   e.random(cfg.stream + "/chains").Uint64(),
+		Seed:   e.Random(cfg.stream + "/chains").Uint64(),
 	}
 	if cfg.Progress != nil {
 		settings.Progress = func(done, total int) {
@@ -122,8 +122,8 @@ func collapsedChainsOf(ctx context.Context, e *evaluator, c rjmcmc.Collapsed, la
 // populationsCertificate is what annealed populations show, with errors from the differences
 // between them. Effective draws are those of the quantity with fewest, the log evidence among them.
 func populationsCertificate(e *evaluator, annealed *rjmcmc.Annealed, stream string) (*Certificate, error) {
-	_, sites, dim := e.sizes()
-	random := e.random(stream + "/populations")
+	_, sites, dim := e.Sizes()
+	random := e.Random(stream + "/populations")
 	c := &Certificate{Basis: Weights, KHat: math.NaN()}
 	logs := make([]float64, len(annealed.Groups))
 	for g, group := range annealed.Groups {
@@ -153,7 +153,7 @@ func populationsCertificate(e *evaluator, annealed *rjmcmc.Annealed, stream stri
 	c.Draws = len(sample.Codes)
 	sample.Theta = mat.NewDense(c.Draws, dim, theta)
 	c.ESS = math.Min(float64(c.Draws), 1/(c.LogEvidenceSE*c.LogEvidenceSE))
-	outcomes, members := outcomesOf(e.target.Space())
+	outcomes, members := outcomesOf(e.Target.Space())
 	probability, se := sample.groupedFrequencies(outcomes, members)
 	for i, p := range probability {
 		if p >= rareOutcome && p <= 1-rareOutcome {
@@ -187,19 +187,19 @@ func (c *Certificate) confirmBy(sp space.Space, populations *Certificate) {
 // fitToDraws fits q(m) to the models of chains: a table to how often they were there, a network by
 // maximum likelihood.
 func fitToDraws(ctx context.Context, e *evaluator, chains *rjmcmc.Result) error {
-	table, ok := e.models.(*modeldist.Categorical)
+	table, ok := e.Models.(*modeldist.Categorical)
 	if !ok {
 		return fitModels(ctx, e, func(random *rand.Rand) []int32 { return chains.Codes(random.IntN(chains.Draws())) })
 	}
 	if table.Count() > maxListed {
 		return nil
 	}
-	codes := allCodes(e.target.Space())
-	logPrior, err := e.logPrior(codes)
+	codes := allCodes(e.Target.Space())
+	logPrior, err := e.LogPrior(codes)
 	if err != nil {
 		return err
 	}
-	if _, err := e.logModel(codes); err != nil { // creates the table's variable
+	if _, err := e.LogModel(codes); err != nil { // creates the table's variable
 		return err
 	}
 	counts := map[string]float64{}

@@ -21,9 +21,9 @@ const rounds = 8
 // give each model draws in proportion to its probability times the relative spread of its weights
 // (Neyman allocation), which minimises the error of the probabilities.
 func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate, error) {
-	codes := allCodes(e.target.Space())
+	codes := allCodes(e.Target.Space())
 	certificate := &Certificate{Complete: true, Models: estimatesOf(codes)}
-	logPrior, err := e.logPrior(codes)
+	logPrior, err := e.LogPrior(codes)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certifi
 		}
 		if certificate.precise(cfg.Tolerance) {
 			certificate.pool(s.tallies, logPrior)
-			if certificate.shortage(e.target.Space(), cfg.precision) <= 1 {
+			if certificate.shortage(e.Target.Space(), cfg.precision) <= 1 {
 				break
 			}
 		}
@@ -82,7 +82,7 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certifi
 		}
 	}
 	certificate.NonFinite = s.nonFinite
-	logModel, err := e.logModel(codes)
+	logModel, err := e.LogModel(codes)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certifi
 		counts[i] = float64(model.Draws)
 	}
 	certificate.shares = func(w witnesses) ([]float64, error) { return s.shares(s.place(w, logPrior), counts, logPrior) }
-	certificate.Sample = certificate.collect(s.tallies, e.target.Space().Dim(), logPrior, logModel)
+	certificate.Sample = certificate.collect(s.tallies, e.Target.Space().Dim(), logPrior, logModel)
 	certificate.setQ(logModel)
 	certificate.sortModels()
 	certificate.judge()

@@ -95,7 +95,7 @@ func (x *modelMasses) weighFitted(ctx context.Context, of items, cfg CertifyConf
 		}
 		iterations *= 2
 		stream := fmt.Sprintf("%s/fitted/%d", cfg.stream, round)
-		w := &modelWeights{modelMasses: x, stream: stream, random: x.e.random(stream), proposed: proposed}
+		w := &modelWeights{modelMasses: x, stream: stream, random: x.e.Random(stream), proposed: proposed}
 		if w.reference, err = x.fitTo(ctx, of, chains.Models, sets, stream); err != nil {
 			return nil, err
 		}
@@ -143,7 +143,7 @@ func (w *modelWeights) certificateTo(ctx context.Context, cfg CertifyConfig) (*C
 		if err := w.judgeMissed(c); err != nil {
 			return nil, err
 		}
-		shortage := c.shortage(w.e.target.Space(), cfg.precision)
+		shortage := c.shortage(w.e.Target.Space(), cfg.precision)
 		if cfg.glance || c.Verdict != Trusted || shortage <= 1 || w.draws >= cfg.Draws {
 			return c, nil
 		}
@@ -163,10 +163,10 @@ func (c CertifyConfig) enough(of *Certificate) bool {
 
 // proposedByQ are some draws of q(m).
 func (x *modelMasses) proposedByQ(n int, stream string) (codes [][]int32, err error) {
-	random := x.e.random(stream + "/proposed")
-	_, sites, _ := x.e.sizes()
+	random := x.e.Random(stream + "/proposed")
+	_, sites, _ := x.e.Sizes()
 	for len(codes) < n {
-		flat, err := x.e.drawCodes(random)
+		flat, err := x.e.DrawCodes(random)
 		if err != nil {
 			return nil, err
 		}
@@ -214,7 +214,7 @@ func (x *modelMasses) modelChains(ctx context.Context, of items) (*keptChains, e
 	if x.e.chains != nil {
 		return x.e.chains, nil
 	}
-	random := x.e.random("models/starts")
+	random := x.e.Random("models/starts")
 	weights := of.weights
 	if weights == nil {
 		weights = slices.Repeat([]float64{1}, of.count)
@@ -262,7 +262,7 @@ func (x *modelMasses) modelChains(ctx context.Context, of items) (*keptChains, e
 		together = append(together, set.members)
 	}
 	chains, err := rjmcmc.NewModels(ctx, rjmcmc.ModelsConfig{
-		Items: of.count, Slots: of.slots, Weights: of.weights, Starts: starts, Together: together, Seed: x.e.seed,
+		Items: of.count, Slots: of.slots, Weights: of.weights, Starts: starts, Together: together, Seed: x.e.Seed,
 		LogMasses: func(ctx context.Context, sets [][]int32) (logPriors, logEvidences []float64, err error) {
 			positions, err := looked.add(ctx, codesOfSets(of, sets), nil)
 			if err != nil {
@@ -290,7 +290,7 @@ func (x *modelMasses) fitTo(ctx context.Context, of items, chains *rjmcmc.Models
 			even = append(even, set)
 		}
 	}
-	random := x.e.random(stream + "/fit")
+	random := x.e.Random(stream + "/fit")
 	fit := func() fittedModels {
 		centres := make([][]int32, min(fittedCentres, len(even)))
 		for k := range centres {
@@ -324,7 +324,7 @@ func (x *modelMasses) againstChains(of items, weights *Certificate, chains *rjmc
 		}
 	}
 	sample.Weight = slices.Repeat([]float64{1 / float64(len(sample.Codes))}, len(sample.Codes))
-	n, members := outcomesOf(x.e.target.Space())
+	n, members := outcomesOf(x.e.Target.Space())
 	byChains, chainsSE := sample.groupedFrequencies(n, members)
 	byWeights, weightsSE := weights.Frequencies(n, members)
 	for i, p := range byChains {

@@ -8,13 +8,14 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/psis"
 )
 
 // fillQ fills in q(m) of the models.
 func (c *Certificate) fillQ(e *evaluator) error {
-	logModel, err := e.logModel(codesOf(c.Models))
+	logModel, err := e.LogModel(codesOf(c.Models))
 	if err == nil {
 		c.setQ(logModel)
 	}
@@ -28,7 +29,7 @@ func (c *Certificate) conclude(e *evaluator) error {
 	if err := c.fillQ(e); err != nil {
 		return err
 	}
-	logPrior, err := e.logPrior(codesOf(c.Models))
+	logPrior, err := e.LogPrior(codesOf(c.Models))
 	if err != nil {
 		return err
 	}
@@ -56,8 +57,8 @@ type jointDraws struct {
 
 // input draws models from r(m) and the noise of a batch.
 func (d *jointDraws) input() (batchInput, error) {
-	batch, _, dim := d.evaluator.sizes()
-	flat, err := d.evaluator.drawCodesFrom("draw wide", d.reference, d.random)
+	batch, _, dim := d.evaluator.Sizes()
+	flat, err := d.evaluator.DrawCodesFrom("draw wide", d.reference, d.random)
 	if err != nil {
 		return batchInput{}, err
 	}
@@ -69,25 +70,25 @@ func (d *jointDraws) input() (batchInput, error) {
 }
 
 // push takes noise through the flow and returns the log weights that θ has in r(θ | m).
-func (d *jointDraws) push(codes []int32, z []float64) (pushed, []float64, error) {
-	draws, err := d.evaluator.push(codes, z)
+func (d *jointDraws) push(codes []int32, z []float64) (evaluate.Pushed, []float64, error) {
+	draws, err := d.evaluator.Push(codes, z)
 	if err != nil {
-		return pushed{}, nil, err
+		return evaluate.Pushed{}, nil, err
 	}
 	return draws, wideReference.logWeights(draws), nil
 }
 
 // add weights the draws of a batch.
 func (d *jointDraws) add(codes [][]int32, draws batchPiece) error {
-	logPrior, err := d.evaluator.logPrior(codes)
+	logPrior, err := d.evaluator.LogPrior(codes)
 	if err != nil {
 		return err
 	}
-	logModel, err := d.evaluator.logModel(codes)
+	logModel, err := d.evaluator.LogModel(codes)
 	if err != nil {
 		return err
 	}
-	logReference, err := d.evaluator.logModelOf("wide models", d.reference, codes)
+	logReference, err := d.evaluator.LogModelOf("wide models", d.reference, codes)
 	if err != nil {
 		return err
 	}
@@ -113,7 +114,7 @@ func (d *jointDraws) add(codes [][]int32, draws batchPiece) error {
 // conclude smooths the weights and completes the certificate.
 func (d *jointDraws) conclude(earlier witnesses) (*Certificate, error) {
 	c, draws := d.certificate, len(d.logWeights)
-	_, _, dim := d.evaluator.sizes()
+	_, _, dim := d.evaluator.Sizes()
 	c.Sample.Theta = mat.NewDense(draws, dim, d.theta)
 	smoothed := psis.Smooth(d.logWeights)
 	c.KHat, c.ESS, c.Draws = smoothed.K, smoothed.ESS, draws
@@ -140,9 +141,9 @@ func (d *jointDraws) conclude(earlier witnesses) (*Certificate, error) {
 // p(m) η(θ | m). A model's probability is the weight of its draws; a model that r(m) never proposes
 // has none, which k̂ can only hint at.
 func certifyJointly(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate, error) {
-	batch, sites, dim := e.sizes()
+	batch, sites, dim := e.Sizes()
 	total := (cfg.Draws + batch - 1) / batch * batch
-	draws := &jointDraws{evaluator: e, certificate: &Certificate{}, random: e.random(cfg.stream)}
+	draws := &jointDraws{evaluator: e, certificate: &Certificate{}, random: e.Random(cfg.stream)}
 	draws.logWeights, draws.theta = make([]float64, 0, total), make([]float64, 0, total*dim)
 	draws.reference, draws.nearRows = referenceModels(e)
 	for start := 0; start < total; start += batch * e.batches() {
@@ -180,11 +181,11 @@ func jointShares(e *evaluator, w witnesses, reference ModelDistribution, draws i
 	for i, one := range all {
 		codes, theta, models = append(codes, one.Code), append(theta, one.Theta), append(models, i)
 	}
-	logReference, err := e.logModelOf("wide models", reference, codes)
+	logReference, err := e.LogModelOf("wide models", reference, codes)
 	if err != nil {
 		return nil, err
 	}
-	logPrior, err := e.logPrior(codes)
+	logPrior, err := e.LogPrior(codes)
 	if err != nil {
 		return nil, err
 	}

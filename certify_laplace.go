@@ -31,8 +31,8 @@ const (
 // where nothing new was found.
 func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate, unreliable []int, logPrior []float64, earlier map[int][]climbStart) (allocation []int, err error) {
 	allocation = make([]int, len(models))
-	masker, ok := s.evaluator.target.Space().(space.RowMasker)
-	_, _, dim := s.evaluator.sizes()
+	masker, ok := s.evaluator.Target.Space().(space.RowMasker)
+	_, _, dim := s.evaluator.Sizes()
 	if !ok || dim > laplaceMaxDim {
 		return allocation, nil
 	}
@@ -47,7 +47,7 @@ func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate,
 		return allocation, nil
 	}
 	if s.surface == nil {
-		if s.surface, s.parallel, err = surfaceOf(s.evaluator.device, s.evaluator.target, dim); err != nil {
+		if s.surface, s.parallel, err = surfaceOf(s.evaluator.Device, s.evaluator.Target, dim); err != nil {
 			return nil, err
 		}
 	}

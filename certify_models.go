@@ -16,12 +16,12 @@ func certifyModels(ctx context.Context, e *evaluator, source evidences, listed b
 		certificate, err = x.sum(ctx, cfg)
 		return certificate, x, err
 	}
-	if target, ok := e.target.(SummedTarget); ok {
+	if target, ok := e.Target.(SummedTarget); ok {
 		if certificate, err = x.sumOf(ctx, target, cfg); err != nil || certificate != nil {
 			return certificate, x, err
 		}
 	}
-	if of, ok := itemsOf(e.target.Space()); ok {
+	if of, ok := itemsOf(e.Target.Space()); ok {
 		certificate, err = x.weighFitted(ctx, of, cfg)
 		if err != nil && ctx.Err() != nil || err == nil && cfg.enough(certificate) {
 			return certificate, x, err
@@ -38,7 +38,7 @@ const sumStream = "certify/sum"
 
 // sum certifies by going through every model.
 func (x *modelMasses) sum(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
-	all := allCodes(x.e.target.Space())
+	all := allCodes(x.e.Target.Space())
 	_, err := x.add(ctx, all, func(done int) {
 		if cfg.Progress != nil {
 			cfg.Progress(done, len(all))
@@ -81,7 +81,7 @@ func (x *modelMasses) sum(ctx context.Context, cfg CertifyConfig) (*Certificate,
 		c.Basis, c.KHat, c.LogEvidenceSE = Weights, drawn.shape(probability), math.Sqrt(variance)
 		c.ESS /= 1 + variance*parameterDraws
 	}
-	logModel, err := x.e.logModel(x.codes)
+	logModel, err := x.e.LogModel(x.codes)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (x *modelMasses) sumOf(ctx context.Context, target SummedTarget, cfg Certif
 		x.e.summed = &sum
 	}
 	sum := x.e.summed
-	logPrior, err := x.e.logPrior(sum.Codes)
+	logPrior, err := x.e.LogPrior(sum.Codes)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/shard"
@@ -91,12 +92,13 @@ type batchInput struct {
 	X     []float64
 	// Evaluate says how; Kind names it.
 	Kind     string
-	Evaluate func(codes []int32, x []float64) (pushed, []float64, error)
+	Evaluate func(codes []int32, x []float64) (evaluate.Pushed, []float64, error)
 }
 
-// batchPiece is an evaluated batch: the fields of pushed, and log weights [B].
+// batchPiece is an evaluated batch, with log weights [B].
 type batchPiece struct {
-	Theta, LogQ, LogJoint, Squares, Active, LogWeights []float64
+	evaluate.Pushed
+	LogWeights []float64
 }
 
 // evaluateBatches evaluates batches, of which others may do a part. Batches must not depend on
@@ -114,14 +116,9 @@ func (e *evaluator) evaluateBatches(ctx context.Context, batches []batchInput) (
 				return batchPiece{}, err
 			}
 			p, logWeights, err := in.Evaluate(in.Codes, in.X)
-			return batchPiece{p.theta, p.logQ, p.logJoint, p.squares, p.active, logWeights}, err
+			return batchPiece{p, logWeights}, err
 		},
 	}, batches)
-}
-
-// pushed are the draws of the batch.
-func (b batchPiece) pushed() pushed {
-	return pushed{theta: b.Theta, logQ: b.LogQ, logJoint: b.LogJoint, squares: b.Squares, active: b.Active}
 }
 
 // runChains runs groups of chains, of which others may do a part. The first has the seed of the
@@ -140,7 +137,7 @@ func (e *evaluator) runChains(ctx context.Context, settings rjmcmc.Config, group
 		Do: func(ctx context.Context, seed uint64) (*rjmcmc.Result, error) {
 			own := settings
 			own.Seed = seed
-			return rjmcmc.Run(ctx, e.device.Backend(), e.target, own)
+			return rjmcmc.Run(ctx, e.Device.Backend(), e.Target, own)
 		},
 	}, seeds)
 	if err != nil {

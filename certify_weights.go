@@ -47,22 +47,22 @@ type wideReferenceModels struct {
 }
 
 func (w wideReferenceModels) draw(random *rand.Rand) ([][]int32, int, error) {
-	flat, err := w.e.drawCodesFrom("draw wide", w.models, random)
+	flat, err := w.e.DrawCodesFrom("draw wide", w.models, random)
 	if err != nil {
 		return nil, 0, err
 	}
-	_, sites, _ := w.e.sizes()
+	_, sites, _ := w.e.Sizes()
 	return rowsOf(flat, sites), w.nearRows, nil
 }
 
 func (w wideReferenceModels) logProb(codes [][]int32) ([]float64, error) {
-	return w.e.logModelOf("wide models", w.models, codes)
+	return w.e.LogModelOf("wide models", w.models, codes)
 }
 
 // weighModels certifies by weights p(m) Z_m / r(m) of models drawn from a wider version of q(m).
 func (x *modelMasses) weighModels(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
 	models, nearRows := referenceModels(x.e)
-	w := &modelWeights{modelMasses: x, reference: wideReferenceModels{x.e, models, nearRows}, stream: cfg.stream, random: x.e.random(cfg.stream)}
+	w := &modelWeights{modelMasses: x, reference: wideReferenceModels{x.e, models, nearRows}, stream: cfg.stream, random: x.e.Random(cfg.stream)}
 	for w.draws < cfg.Draws {
 		if err := w.draw(ctx); err != nil {
 			return nil, err
@@ -185,13 +185,13 @@ func (w *modelWeights) certificate(ctx context.Context, glance bool) (*Certifica
 // conditionals finds those of models drawn by these weights of all draws; nil where evidences are
 // estimates, sites have more than two outcomes, or there are too many of them.
 func (w *modelWeights) conditionals(ctx context.Context, ofDraws []float64) (*conditionals, error) {
-	cards := w.e.target.Space().Cards()
+	cards := w.e.Target.Space().Cards()
 	draws := min(conditionalDraws, mostConditionals/max(len(cards), 1))
 	if !w.exact() || draws < fewestConditionals || slices.ContainsFunc(cards, func(card int) bool { return card != 2 }) {
 		return nil, nil
 	}
 	var codes [][]int32
-	for _, row := range weighted.Rows(ofDraws, draws, w.e.random(w.stream+"/conditionals")) {
+	for _, row := range weighted.Rows(ofDraws, draws, w.e.Random(w.stream+"/conditionals")) {
 		codes = append(codes, w.codes[w.positions[row]])
 	}
 	return w.conditionalsAt(ctx, codes)
@@ -235,8 +235,8 @@ func (w *modelWeights) judgeMissed(c *Certificate) error {
 // Metropolis-Hastings chains over models, from the most probable ones, draws of q(m), the smallest
 // and largest of both, and those with such members. What they visit is added to the masses.
 func (x *modelMasses) search(ctx context.Context, c *Certificate, stream string) error {
-	random := x.e.random(stream + "/search")
-	sp := x.e.target.Space()
+	random := x.e.Random(stream + "/search")
+	sp := x.e.Target.Space()
 	joint, err := x.searchJoint(ctx)
 	if err != nil {
 		return err
@@ -290,7 +290,7 @@ func (x *modelMasses) searchStarts(c *Certificate, random *rand.Rand) [][]int32 
 	for _, model := range c.Models[:min(len(c.Models), searchChains/4)] {
 		starts = append(starts, model.Code)
 	}
-	_, members := outcomesOf(x.e.target.Space())
+	_, members := outcomesOf(x.e.Target.Space())
 	size := func(model ModelEstimate) int { return len(members(model.Code)) }
 	bySize := slices.Clone(c.Models)
 	slices.SortStableFunc(bySize, func(a, b ModelEstimate) int { return size(a) - size(b) })

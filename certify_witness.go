@@ -76,7 +76,7 @@ func evenly(group []witness, logMass float64) []witness {
 
 // weightsAt are log η(θ | m) − log r(θ | m) of points of models under the sampler's proposals.
 func (s *importanceSampler) weightsAt(models []int, theta [][]float64) ([]float64, error) {
-	batch, sites, dim := s.evaluator.sizes()
+	batch, sites, dim := s.evaluator.Sizes()
 	weights := make([]float64, 0, len(models))
 	for start := 0; start < len(models); start += batch {
 		rows, codes, points := min(batch, len(models)-start), make([]int32, batch*sites), make([]float64, batch*dim)
@@ -85,13 +85,13 @@ func (s *importanceSampler) weightsAt(models []int, theta [][]float64) ([]float6
 			copy(codes[row*sites:], s.codes[models[at]])
 			copy(points[row*dim:], theta[at])
 		}
-		draws, err := s.evaluator.pull(codes, points)
+		draws, err := s.evaluator.Pull(codes, points)
 		if err != nil {
 			return nil, err
 		}
 		for row, weight := range s.reference.logWeights(draws)[:rows] {
 			if proposal := s.proposal(models[start+row]); proposal != nil {
-				weight = mixtureWeight(draws.logJoint[row], draws.logJoint[row]-weight, proposal.logDensity(theta[start+row]))
+				weight = mixtureWeight(draws.LogJoint[row], draws.LogJoint[row]-weight, proposal.logDensity(theta[start+row]))
 			}
 			weights = append(weights, weight)
 		}

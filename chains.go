@@ -25,7 +25,7 @@ const (
 func chainConfig(e *evaluator, name string) (rjmcmc.Config, error) {
 	starts, err := startsOfChains(e)
 	return rjmcmc.Config{
-		Chains: chainCount, Temperatures: chainTemperatures, Thin: chainThin, Seed: e.random(name).Uint64(), Starts: starts,
+		Chains: chainCount, Temperatures: chainTemperatures, Thin: chainThin, Seed: e.Random(name).Uint64(), Starts: starts,
 	}, err
 }
 
@@ -33,8 +33,8 @@ func chainConfig(e *evaluator, name string) (rjmcmc.Config, error) {
 // sparse to dense, and draws from q(m) if the prior excludes most of such models (as heredity
 // does). Chains that all start nearly empty learn too little of the posterior in burn-in.
 func startsOfChains(e *evaluator) ([][]int32, error) {
-	cards, random := e.target.Space().Cards(), e.random("certify/starts")
-	if _, lists := e.target.Space().(lister); lists {
+	cards, random := e.Target.Space().Cards(), e.Random("certify/starts")
+	if _, lists := e.Target.Space().(lister); lists {
 		return nil, nil
 	}
 	drawn := make([][]int32, chainCount)
@@ -44,7 +44,7 @@ func startsOfChains(e *evaluator) ([][]int32, error) {
 			drawn[i][site] = int32(random.IntN(card))
 		}
 	}
-	logPrior, err := e.logPrior(drawn)
+	logPrior, err := e.LogPrior(drawn)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func startsOfChains(e *evaluator) ([][]int32, error) {
 	if 2*excluded < len(drawn) {
 		return nil, nil
 	}
-	codes, err := e.drawCodes(random)
+	codes, err := e.DrawCodes(random)
 	return rowsOf(codes, len(cards)), err
 }
 

@@ -26,7 +26,7 @@ func TestStartsOfChains(t *testing.T) {
 	require.Nil(t, starts)
 
 	e = newEvaluatorOf(t, target, 128)
-	e.target = single{target}
+	e.Target = single{target}
 	starts, err = startsOfChains(e)
 	require.NoError(t, err)
 	require.Len(t, starts, 128)
@@ -39,5 +39,5 @@ func TestStartsOfChains(t *testing.T) {
 	other, err := chainConfig(e, "b")
 	require.NoError(t, err)
 	require.NotEqual(t, cfg.Seed, other.Seed)
-	require.NotEqual(t, e.seed, cfg.Seed)
+	require.NotEqual(t, e.Seed, cfg.Seed)
 }

@@ -142,7 +142,7 @@ func (t *trainer) save() error {
 			return fmt.Errorf("checkpoint: encoding the plan: %w", err)
 		}
 	}
-	if err := writeCheckpoint(t.config.Checkpoint, t.variables, header); err != nil {
+	if err := writeCheckpoint(t.config.Checkpoint, t.Variables, header); err != nil {
 		return err
 	}
 	if t.schedule != nil {

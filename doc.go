@@ -38,14 +38,6 @@
 //
 // Training:
 //
-//	family.go         Family: problems of one kind that differ in their data
-//	amortized.go      Amortized: a network for a family, and q(m, θ | D) as a graph
-//	amortized_config.go its settings
-//	amortized_file.go networks in files
-//	amortized_objective.go the training objective and its problems
-//	amortized_best.go the best weights of a training, by held-out problems
-//	amortized_fit.go  FitAmortized
-//	amortized_open.go its answer for one data set, and the quality of that
 //	beginning.go      Beginning: the starting point of a fit
 //	fit.go            Fit and Load
 //	trainer.go        the state of a fit, and how it is set up

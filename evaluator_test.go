@@ -1,7 +1,6 @@
 package vti
 
 import (
-	"errors"
 	"math"
 	"testing"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
 )
@@ -69,27 +69,27 @@ func newEvaluatorOf(t testing.TB, target normals, batch int) *evaluator {
 	require.NoError(t, err)
 	table, err := modeldist.NewCategorical(target.Cards(), modeldist.CategoricalConfig{})
 	require.NoError(t, err)
-	return &evaluator{
-		device: device, target: target, flow: flow, models: table, variables: context.New().Checked(false),
-		dtype: dtypes.Float64, batch: batch, seed: 3,
-	}
+	return &evaluator{Evaluator: &evaluate.Evaluator{
+		Graphs: evaluate.Graphs{Device: device, Variables: context.New().Checked(false)},
+		Target: target, Flow: flow, Models: table, DType: dtypes.Float64, Batch: batch, Seed: 3,
+	}}
 }
 
 // Densities of rows, of which there are more than a batch and no multiple of it, are the closed
-// forms, and every graph is compiled once.
+// forms.
 func TestEvaluator(t *testing.T) {
 	target := newNormals(t, 3)
 	e := newEvaluatorOf(t, target, 5)
 	codes := allCodes(target.Space())
-	logPrior, err := e.logPrior(codes)
+	logPrior, err := e.LogPrior(codes)
 	require.NoError(t, err)
-	logModel, err := e.logModel(codes)
+	logModel, err := e.LogModel(codes)
 	require.NoError(t, err)
 	theta := mat.NewDense(len(codes), 3, nil)
 	for i := range codes {
 		theta.SetRow(i, []float64{0.5, 1, float64(i)})
 	}
-	logQ, err := e.logProb(codes, theta)
+	logQ, err := e.LogProb(codes, theta)
 	require.NoError(t, err)
 	for i, code := range codes {
 		require.InDelta(t, -3*math.Ln2, logPrior[i], 1e-12)
@@ -103,22 +103,12 @@ func TestEvaluator(t *testing.T) {
 	}
 
 	flat := []int32{1, 1, 1, 1, 0, 1, 0, 0, 0, 0, 1, 0, 1, 1, 0}
-	draws, err := e.push(flat, []float64{1, 0, -2, 1, 9, 1, 4, 4, 4, 0, 0, 0, 2, 1, 7})
+	draws, err := e.Push(flat, []float64{1, 0, -2, 1, 9, 1, 4, 4, 4, 0, 0, 0, 2, 1, 7})
 	require.NoError(t, err)
-	require.InDeltaSlice(t, []float64{1.5, 1, 0, 1.5, 0, 1.5, 0, 0, 0, 0, 1, 0, 2, 1.5, 0}, draws.theta, 1e-9)
-	require.Equal(t, []float64{5, 2, 0, 0, 5}, draws.squares)
-	require.Equal(t, []float64{3, 2, 0, 1, 2}, draws.active)
+	require.InDeltaSlice(t, []float64{1.5, 1, 0, 1.5, 0, 1.5, 0, 0, 0, 0, 1, 0, 2, 1.5, 0}, draws.Theta, 1e-9)
+	require.Equal(t, []float64{5, 2, 0, 0, 5}, draws.Squares)
+	require.Equal(t, []float64{3, 2, 0, 1, 2}, draws.Active)
 	for row := range 5 { // the flow is exact: both differ by the evidence
-		require.InDelta(t, gain*draws.active[row], draws.logJoint[row]-draws.logQ[row], 1e-9)
+		require.InDelta(t, gain*draws.Active[row], draws.LogJoint[row]-draws.LogQ[row], 1e-9)
 	}
-	require.Len(t, e.compiled, 4)
-}
-
-// Only errors about memory name a batch that would fit.
-func TestExplain(t *testing.T) {
-	e := &evaluator{batch: 1000}
-	require.NoError(t, e.explain(nil))
-	other := errors.New("something else")
-	require.Equal(t, other, e.explain(other))
-	require.ErrorContains(t, e.explain(&gpu.Failure{OutOfMemory: true}), "a batch of 1000 draws is too large")
 }

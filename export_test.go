@@ -15,7 +15,7 @@ import (
 func (p *Posterior) WeighEach(ctx context.Context, draws int, annealed bool) (*Certificate, error) {
 	codes := allCodes(p.Target().Space())
 	certificate := &Certificate{Complete: true, Models: estimatesOf(codes)}
-	logPrior, err := p.evaluator.logPrior(codes)
+	logPrior, err := p.evaluator.LogPrior(codes)
 	if err != nil {
 		return nil, err
 	}
@@ -50,9 +50,9 @@ func (c *Certificate) WithUnseen() *Certificate {
 // [B*D] of one model, which it changes. name is that of the random streams.
 func (p *Posterior) MoveReference(name string, code []int32, z []float64, beta float64, steps int) error {
 	e := p.evaluator
-	random, codes := e.random(name), slices.Repeat(code, e.batch)
+	random, codes := e.Random(name), slices.Repeat(code, e.Batch)
 	for range steps {
-		if err := moveReference(e, random, codes, z, make([]float64, e.batch), beta); err != nil {
+		if err := moveReference(e, random, codes, z, make([]float64, e.Batch), beta); err != nil {
 			return err
 		}
 	}
@@ -77,7 +77,7 @@ func FarSecondMoment() (second float64) {
 // VariableValues are copies of the values of all variables, by scope and name.
 func (p *Posterior) VariableValues() map[string]any {
 	values := map[string]any{}
-	for variable := range p.evaluator.variables.IterVariables() {
+	for variable := range p.evaluator.Variables.IterVariables() {
 		if variable.HasValue() {
 			values[variable.ScopeAndName()] = variable.MustValue().Value()
 		}
@@ -106,7 +106,7 @@ func (p *Posterior) CertifyModelsByQ(ctx context.Context, cfg CertifyConfig) (*C
 // CertifyModelsByChains weighs models alone, drawn from a distribution fitted to chains.
 func (p *Posterior) CertifyModelsByChains(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
 	e := p.evaluator
-	of, _ := itemsOf(e.target.Space())
+	of, _ := itemsOf(e.Target.Space())
 	return newModelMasses(e, evidencesOf(e)).weighFitted(ctx, of, cfg.withDefaults())
 }
 

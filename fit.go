@@ -12,6 +12,7 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/checkpoint"
 	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
 )
@@ -58,7 +59,7 @@ func (t *trainer) train(ctx context.Context, round int, started time.Time, pilot
 	if err := t.beginRound(round); err != nil {
 		return nil, err
 	}
-	t.untrained = false
+	t.Untrained = false
 	report := reporter{config: &t.config, last: t.round.last, started: started, since: started, step: t.step}
 	var err error
 	if report.before, err = t.counters(); err != nil {
@@ -110,6 +111,16 @@ func Load(device *gpu.Device, target Target, cfg Config) (*Posterior, error) {
 	return t.posterior(), t.settle()
 }
 
+// Open returns the posterior that cfg starts from, without training: with cfg.Begin, the answer of
+// an amortized network for the target's data set, in the form that Fit returns.
+func Open(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*Posterior, error) {
+	t, err := newTrainer(ctx, device, target, cfg, true)
+	if err != nil {
+		return nil, err
+	}
+	return t.posterior(), nil
+}
+
 // newTrainer prepares a fit. With anchor a flow without a quadratic of its own starts from the one
 // at a mode of the largest model, and without from the reference.
 func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Config, anchor bool) (*trainer, error) {
@@ -146,20 +157,20 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 	// sizes filled in: should a default change, an old checkpoint is refused with a reason
 	cfg.Flow = flow.Config()
 	t.config = cfg
-	t.evaluator = &evaluator{
-		device: device, target: target, flow: flow, models: cfg.Models, variables: mlcontext.New().Checked(false),
-		dtype: cfg.DType, batch: cfg.Batch, seed: cfg.Seed,
-	}
+	t.evaluator = &evaluator{Evaluator: &evaluate.Evaluator{
+		Graphs: evaluate.Graphs{Device: device, Variables: mlcontext.New().Checked(false)},
+		Target: target, Flow: flow, Models: cfg.Models, DType: cfg.DType, Batch: cfg.Batch, Seed: cfg.Seed,
+	}}
 	if t.settings, err = cfg.settings(device.String(), sp.Cards()); err != nil {
 		return nil, err
 	}
 	if cfg.Begin != nil && !cfg.Resume {
-		if err := cfg.Begin.copyWeights(t.variables); err != nil {
+		if err := cfg.Begin.copyWeights(t.Variables); err != nil {
 			return nil, err
 		}
 	}
 	if cfg.Resume {
-		if t.step, err = RestoreCheckpoint(cfg.Checkpoint, t.variables, t.settings); err != nil {
+		if t.step, err = RestoreCheckpoint(cfg.Checkpoint, t.Variables, t.settings); err != nil {
 			return nil, err
 		}
 	}
@@ -177,7 +188,7 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 func (t *trainer) chooseModels(device *gpu.Device, target Target, cfg *Config) (err error) {
 	cards := target.Space().Cards()
 	if cfg.Begin != nil {
-		cfg.Models, cfg.Flow, cfg.FromPrior = nil, cfg.Begin.flow, true
+		cfg.Models, cfg.Flow, cfg.FromPrior = nil, cfg.Begin.Flow, true
 	}
 	if cfg.Models == nil || cfg.ControlVariate == SurrogateMean {
 		if t.tablePrior, err = logPriors(device, target); err != nil {

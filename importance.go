@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/psis"
 )
@@ -153,7 +154,7 @@ type importanceSampler struct {
 func newImportanceSampler(e *evaluator, codes [][]int32, name string) *importanceSampler {
 	s := &importanceSampler{
 		evaluator: e, codes: codes, tallies: make([]tally, len(codes)), reference: wideReference,
-		random: e.random(name), choices: e.random(name + "/one"),
+		random: e.Random(name), choices: e.Random(name + "/one"),
 	}
 	for i := range s.tallies {
 		s.tallies[i] = newTally()
@@ -202,10 +203,10 @@ func confirmed(plain, annealed []float64) bool {
 // keeps the draws if store is set. Where a model has a proposal in addition to the flow, half of
 // its draws come from that, and r is the mixture of both.
 func (s *importanceSampler) draw(ctx context.Context, allocation []int, store bool) error {
-	_, sites, dim := s.evaluator.sizes()
+	_, sites, dim := s.evaluator.Sizes()
 	fromFlow := s.newRows(store, "flow", s.evaluate)
-	proposed := s.newRows(store, "proposal", func(codes []int32, theta []float64) (pushed, []float64, error) {
-		draws, err := s.evaluator.pull(codes, theta)
+	proposed := s.newRows(store, "proposal", func(codes []int32, theta []float64) (evaluate.Pushed, []float64, error) {
+		draws, err := s.evaluator.Pull(codes, theta)
 		return draws, s.reference.logWeights(draws), err
 	})
 	for model, draws := range allocation {
@@ -256,7 +257,7 @@ type batchRows struct {
 	owner   []int     // the model of each row
 }
 
-func (s *importanceSampler) newRows(store bool, kind string, evaluate func([]int32, []float64) (pushed, []float64, error)) *batchRows {
+func (s *importanceSampler) newRows(store bool, kind string, evaluate func([]int32, []float64) (evaluate.Pushed, []float64, error)) *batchRows {
 	b := &batchRows{sampler: s, store: store, batch: batchInput{Kind: kind, Evaluate: evaluate}}
 	b.clear()
 	return b
@@ -264,7 +265,7 @@ func (s *importanceSampler) newRows(store bool, kind string, evaluate func([]int
 
 // clear makes room for another batch.
 func (b *batchRows) clear() {
-	batch, sites, dim := b.sampler.evaluator.sizes()
+	batch, sites, dim := b.sampler.evaluator.Sizes()
 	b.codes, b.x, b.owner = make([]int32, batch*sites), make([]float64, batch*dim), make([]int, 0, batch)
 }
 
@@ -324,18 +325,18 @@ func (s *importanceSampler) evaluatePending(ctx context.Context) error {
 		return err
 	}
 	for i, batch := range pending {
-		s.count(batch, evaluated[i].pushed(), evaluated[i].LogWeights)
+		s.count(batch, evaluated[i].Pushed, evaluated[i].LogWeights)
 	}
 	return nil
 }
 
 // count gives the rows of an evaluated batch to the tallies.
-func (s *importanceSampler) count(batch pendingBatch, draws pushed, logWeights []float64) {
-	_, _, dim := s.evaluator.sizes()
+func (s *importanceSampler) count(batch pendingBatch, draws evaluate.Pushed, logWeights []float64) {
+	_, _, dim := s.evaluator.Sizes()
 	for row, model := range batch.owner {
 		draw := storedDraw{
-			theta: draws.theta[row*dim : (row+1)*dim : (row+1)*dim],
-			logQ:  draws.logQ[row], logJoint: draws.logJoint[row], logWeight: logWeights[row],
+			theta: draws.Theta[row*dim : (row+1)*dim : (row+1)*dim],
+			logQ:  draws.LogQ[row], logJoint: draws.LogJoint[row], logWeight: logWeights[row],
 		}
 		if proposal := s.proposal(model); proposal != nil && !s.annealed && finite(draw.logWeight) {
 			draw.logWeight = mixtureWeight(draw.logJoint, draw.logJoint-draw.logWeight, proposal.logDensity(draw.theta))
@@ -347,7 +348,7 @@ func (s *importanceSampler) count(batch pendingBatch, draws pushed, logWeights [
 		s.tallies[model].add(draw, s.choices.Float64(), batch.store)
 		if s.proposal(model) == nil && !s.annealed {
 			own := &s.tallies[model]
-			own.components = append(own.components, s.reference.components(draws.squares[row], int(draws.active[row]))...)
+			own.components = append(own.components, s.reference.components(draws.Squares[row], int(draws.Active[row]))...)
 		}
 	}
 	s.done += len(batch.owner)
@@ -358,17 +359,17 @@ func (s *importanceSampler) count(batch pendingBatch, draws pushed, logWeights [
 
 // evaluate returns the draws that come from one batch of reference draws z, which annealing
 // changes, and their log weights.
-func (s *importanceSampler) evaluate(codes []int32, z []float64) (draws pushed, logWeights []float64, err error) {
-	if draws, err = s.evaluator.push(codes, z); err != nil {
-		return pushed{}, nil, err
+func (s *importanceSampler) evaluate(codes []int32, z []float64) (draws evaluate.Pushed, logWeights []float64, err error) {
+	if draws, err = s.evaluator.Push(codes, z); err != nil {
+		return evaluate.Pushed{}, nil, err
 	}
 	logWeights = s.reference.logWeights(draws)
 	if !s.annealed {
 		return draws, logWeights, nil
 	}
 	if logWeights, err = anneal(s.evaluator, s.random, codes, z, logWeights); err != nil {
-		return pushed{}, nil, err
+		return evaluate.Pushed{}, nil, err
 	}
-	draws, err = s.evaluator.push(codes, z)
+	draws, err = s.evaluator.Push(codes, z)
 	return draws, logWeights, err
 }

@@ -46,7 +46,7 @@ func codesOfSets(of items, sets [][]int32) [][]int32 {
 
 // members lists the members of a code, ascending.
 func (x *modelMasses) members() func(code []int32) []int32 {
-	_, members := outcomesOf(x.e.target.Space())
+	_, members := outcomesOf(x.e.Target.Space())
 	return func(code []int32) (set []int32) {
 		for _, member := range members(code) {
 			set = append(set, int32(member))

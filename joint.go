@@ -28,7 +28,7 @@ const (
 // members that stand in for its own. It continues from models with what it finds, and adds what it
 // looks at to the masses. It returns the sets that count, those of the most probable models first.
 func (x *modelMasses) searchJoint(ctx context.Context) (joint []jointSet, err error) {
-	target, ok := x.e.target.(JointTarget)
+	target, ok := x.e.Target.(JointTarget)
 	if !ok || len(x.codes) == 0 {
 		return nil, nil
 	}
@@ -143,7 +143,7 @@ func lacking(set, other []int32) []int32 {
 // apart are the sets that chains would not come upon one member at a time: of which no part is
 // worth having without the others. Those of the most probable models are first.
 func (x *modelMasses) apart(ctx context.Context, sets []jointSet) (joint []jointSet, err error) {
-	of, ok := itemsOf(x.e.target.Space())
+	of, ok := itemsOf(x.e.Target.Space())
 	if !ok {
 		return nil, nil
 	}

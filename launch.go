@@ -18,7 +18,7 @@ import (
 
 // compile prepares the graphs of training, which are built when they are first run.
 func (t *trainer) compile() (err error) {
-	if t.exec, err = context.NewExec(t.device.Backend(), t.variables, t.stepGraph); err != nil {
+	if t.exec, err = context.NewExec(t.Device.Backend(), t.Variables, t.stepGraph); err != nil {
 		return err
 	}
 	// learners are called with every step before the next
@@ -27,7 +27,7 @@ func (t *trainer) compile() (err error) {
 	}
 	// There are no loops in graphs, so that several steps are as many copies of one. Each finds the
 	// variables as the one before leaves them.
-	t.several, err = context.NewExec(t.device.Backend(), t.variables, func(ctx *Context, g *Graph) []*Node {
+	t.several, err = context.NewExec(t.Device.Backend(), t.Variables, func(ctx *Context, g *Graph) []*Node {
 		for range t.config.StepsPerLaunch {
 			t.stepGraph(ctx, g)
 		}
@@ -44,7 +44,7 @@ func (t *trainer) launch() error {
 	}
 	outputs, err := train.Call(func() ([]*tensors.Tensor, error) { return exec.Exec() })
 	if err != nil {
-		return t.explain(err)
+		return t.Explain(err)
 	}
 	if err := t.learn(t.step+steps, outputs); err != nil {
 		return err

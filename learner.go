@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/gomlx/gomlx/pkg/core/tensors"
+
+	"github.com/transdim/vti/internal/evaluate"
 )
 
 // learning is a Learner with the context of its variables.
@@ -15,9 +17,9 @@ type learning struct {
 // learners are those of the fit: q(m), if it learns by itself, and the surrogate of the control
 // variate.
 func (t *trainer) learners() (all []learning) {
-	variables := t.variables
+	variables := t.Variables
 	if learner, ok := t.config.Models.(Learner); ok {
-		all = append(all, learning{learner, variables.In(modelScope)})
+		all = append(all, learning{learner, variables.In(evaluate.ModelScope)})
 	}
 	if t.control != nil {
 		all = append(all, learning{t.control, variables.InAbsPath(controlScope)})
@@ -65,7 +67,7 @@ func (t *trainer) learn(step int, outputs []*tensors.Tensor) error {
 // settle sets q(m) to its estimate of the posterior over models, for a q(m) that learns by itself.
 func (t *trainer) settle() error {
 	if learner, ok := t.config.Models.(Learner); ok {
-		return learner.Settle(t.variables.In(modelScope))
+		return learner.Settle(t.Variables.In(evaluate.ModelScope))
 	}
 	return nil
 }

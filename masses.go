@@ -14,11 +14,11 @@ import (
 // else nil.
 func evidencesOf(e *evaluator) evidences {
 	if e.known == nil {
-		switch target := e.target.(type) {
+		switch target := e.Target.(type) {
 		case ExactTarget:
 			e.known = &keptEvidences{exactEvidences{target}, true, map[string]modelEvidence{}}
 		case LaplaceTarget:
-			e.known = &keptEvidences{laplaceEvidences{target, e.seed}, false, map[string]modelEvidence{}}
+			e.known = &keptEvidences{laplaceEvidences{target, e.Seed}, false, map[string]modelEvidence{}}
 		default:
 			return nil
 		}
@@ -59,7 +59,7 @@ func (x *modelMasses) add(ctx context.Context, codes [][]int32, progress func(do
 		positions = append(positions, at)
 	}
 	fresh := x.codes[first:]
-	logPrior, err := x.e.logPrior(fresh)
+	logPrior, err := x.e.LogPrior(fresh)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ const (
 
 // addModeStarts adds what the target knows to the points that are looked at.
 func (s *importanceSampler) addModeStarts(at *witnessed, logPrior []float64) error {
-	starter, ok := s.evaluator.target.(ModeStarter)
+	starter, ok := s.evaluator.Target.(ModeStarter)
 	if !ok {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
 	"github.com/transdim/vti/gradest"
+	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/train"
 	"github.com/transdim/vti/modeldist"
 )
@@ -35,7 +36,7 @@ type modelUpdate struct {
 // updateModels takes the step on q(m) and returns the entropy of q(m) before the step, in nats.
 // q(m) stays as it is while the target is tempered, that is while power is below 1.
 func (t *trainer) updateModels(ctx *Context, update modelUpdate, power *Node) *Node {
-	update.rate = Mul(toFloat64(GreaterOrEqual(power, OnesLike(power))), update.rate)
+	update.rate = Mul(evaluate.Float64(GreaterOrEqual(power, OnesLike(power))), update.rate)
 	if table, ok := t.config.Models.(*modeldist.Categorical); ok {
 		return t.updateTable(ctx, table, update)
 	}
@@ -74,7 +75,7 @@ func (t *trainer) updateNetwork(ctx *Context, update modelUpdate) {
 	increments := train.Adam{}.Increments(ctx, adamScope, update.variables, clipped, MulScalar(update.rate, networkRate), update.step, update.apply)
 	if !math.IsInf(t.config.InformationGain, 1) {
 		control := gradest.InformationGain{Epsilon: t.config.InformationGain, Halvings: networkHalvings}
-		scale = control.Network(update.variables, increments, func() *Node { return toFloat64(t.config.Models.LogProb(ctx, update.codes)) })
+		scale = control.Network(update.variables, increments, func() *Node { return evaluate.Float64(t.config.Models.LogProb(ctx, update.codes)) })
 	}
 	for i, variable := range update.variables {
 		value := variable.ValueGraph(g)

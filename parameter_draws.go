@@ -59,7 +59,7 @@ func (d *drawnModels) shape(probability []float64) float64 {
 // are taken by their weights, spread as evenly as can be. Where evidences are estimates the draws
 // add to what is known of them, and each counts by what that makes of its model.
 func (x *modelMasses) drawParameters(ctx context.Context, c *Certificate, weights []float64, n int, stream string) (*drawnModels, error) {
-	counts := weighted.Counts(weights, n, x.e.random(stream+"/parameters"))
+	counts := weighted.Counts(weights, n, x.e.Random(stream+"/parameters"))
 	drawn := &drawnModels{}
 	for i, count := range counts {
 		if count > 0 {
@@ -73,7 +73,7 @@ func (x *modelMasses) drawParameters(ctx context.Context, c *Certificate, weight
 		wait.Go(func() {
 			for k := int(next.Add(1)) - 1; k < len(draws) && ctx.Err() == nil; k = int(next.Add(1)) - 1 {
 				i := drawn.positions[k]
-				random := x.e.random(stream + "/parameters/" + codeKey(x.codes[i]))
+				random := x.e.Random(stream + "/parameters/" + codeKey(x.codes[i]))
 				draws[k], failures[k] = x.source.parameters(x.codes[i], x.evidence[i], counts[i], random)
 			}
 		})
@@ -83,7 +83,7 @@ func (x *modelMasses) drawParameters(ctx context.Context, c *Certificate, weight
 		return nil, err
 	}
 	sample := &c.Sample
-	sample.Theta = mat.NewDense(n, x.e.target.Space().Dim(), nil)
+	sample.Theta = mat.NewDense(n, x.e.Target.Space().Dim(), nil)
 	total := 0.0
 	for k, i := range drawn.positions {
 		own := draws[k]
@@ -106,6 +106,6 @@ func (x *modelMasses) drawParameters(ctx context.Context, c *Certificate, weight
 		sample.Weight[i] /= total
 	}
 	var err error
-	sample.LogQ, err = x.e.logProb(sample.Codes, sample.Theta)
+	sample.LogQ, err = x.e.LogProb(sample.Codes, sample.Theta)
 	return drawn, err
 }

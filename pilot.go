@@ -10,6 +10,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 	mlcontext "github.com/gomlx/gomlx/pkg/ml/context"
 
+	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/train"
 	"github.com/transdim/vti/modeldist"
@@ -34,7 +35,7 @@ const pilotScope = "pilot"
 // models of short tempered chains (fitToChains). Tables of more than maxListed models, and lists,
 // which start from what is known of their items, keep q(m) as it is.
 func pilotRun(ctx context.Context, e *evaluator) error {
-	switch models := e.models.(type) {
+	switch models := e.Models.(type) {
 	case *modeldist.Autoregressive:
 		return fitToChains(ctx, e, func() bool { return false })
 	case *modeldist.Categorical:
@@ -51,15 +52,15 @@ const pilotRange = 50
 
 // setToEvidences sets a table q(m) to p(m) times estimated evidences.
 func setToEvidences(ctx context.Context, e *evaluator, table *modeldist.Categorical) error {
-	codes := allCodes(e.target.Space())
+	codes := allCodes(e.Target.Space())
 	if len(codes) != table.Count() {
 		return nil // the table has codes that name no model
 	}
-	logPrior, err := e.logPrior(codes)
+	logPrior, err := e.LogPrior(codes)
 	if err != nil {
 		return err
 	}
-	if _, err := e.logModel(codes); err != nil { // creates the table's variable
+	if _, err := e.LogModel(codes); err != nil { // creates the table's variable
 		return err
 	}
 	sampler := newImportanceSampler(e, codes, pilotStream)
@@ -79,7 +80,7 @@ func setToEvidences(ctx context.Context, e *evaluator, table *modeldist.Categori
 // setTable sets q(m), if it is a table, to estimates of log p(m) Z_m of every model: −Inf, or NaN,
 // where there is none.
 func setTable(e *evaluator, logPrior, logMass []float64) error {
-	table, ok := e.models.(*modeldist.Categorical)
+	table, ok := e.Models.(*modeldist.Categorical)
 	if !ok || table.Count() != len(logMass) {
 		return nil
 	}
@@ -103,7 +104,7 @@ func setTable(e *evaluator, logPrior, logMass []float64) error {
 			logits[i] = -pilotRange
 		}
 	}
-	return table.Variable(e.variables.In(modelScope)).SetValue(tensors.FromFlatDataAndDimensions(logits, len(logits)))
+	return table.Variable(e.Variables.In(evaluate.ModelScope)).SetValue(tensors.FromFlatDataAndDimensions(logits, len(logits)))
 }
 
 // How a network q(m) is fitted to the models of chains. The share pilotBlur of them have one random
@@ -132,10 +133,10 @@ func fitToChains(ctx context.Context, e *evaluator, late func() bool) error {
 	}
 	settings.BurnIn, settings.Iterations = pilotBurnIn, pilotIterations
 	settings.Enough = func(chains *rjmcmc.Result) bool {
-		worst := worstOf(e.target.Space(), chains)
+		worst := worstOf(e.Target.Space(), chains)
 		return late() || worst.RHat <= pilotRHat && worst.ESS >= pilotESS
 	}
-	chains, err := rjmcmc.Run(ctx, e.device.Backend(), e.target, settings)
+	chains, err := rjmcmc.Run(ctx, e.Device.Backend(), e.Target, settings)
 	if err != nil {
 		return err
 	}
@@ -144,9 +145,9 @@ func fitToChains(ctx context.Context, e *evaluator, late func() bool) error {
 
 // fitModels fits q(m) by maximum likelihood to models that draw draws.
 func fitModels(ctx context.Context, e *evaluator, draw func(random *rand.Rand) []int32) error {
-	exec, err := mlcontext.NewExec(e.device.Backend(), e.variables, func(ctx *Context, codes, step *Node) *Node {
-		loss := Neg(train.FiniteMean(e.models.LogProb(ctx.In(modelScope), codes)))
-		variables := train.VariablesIn(ctx, modelScope, codes.Graph())
+	exec, err := mlcontext.NewExec(e.Device.Backend(), e.Variables, func(ctx *Context, codes, step *Node) *Node {
+		loss := Neg(train.FiniteMean(e.Models.LogProb(ctx.In(evaluate.ModelScope), codes)))
+		variables := train.VariablesIn(ctx, evaluate.ModelScope, codes.Graph())
 		gradients := Gradient(loss, train.ValuesOf(codes.Graph(), variables)...)
 		apply := IsFinite(train.GlobalNorm(gradients))
 		for i, increment := range (train.Adam{}).Increments(ctx, pilotScope, variables, gradients, train.LearningRate(step, pilotRate, pilotSteps), step, apply) {
@@ -157,9 +158,9 @@ func fitModels(ctx context.Context, e *evaluator, draw func(random *rand.Rand) [
 	if err != nil {
 		return err
 	}
-	batch, sites, _ := e.sizes()
-	cards := e.target.Space().Cards()
-	codes, random := make([]int32, batch*sites), e.random(pilotStream+"/fit")
+	batch, sites, _ := e.Sizes()
+	cards := e.Target.Space().Cards()
+	codes, random := make([]int32, batch*sites), e.Random(pilotStream+"/fit")
 	for step := range pilotSteps {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("the pilot run stopped after %d of %d steps: %w", step, pilotSteps, err)
@@ -178,5 +179,5 @@ func fitModels(ctx context.Context, e *evaluator, draw func(random *rand.Rand) [
 			return err
 		}
 	}
-	return e.variables.InAbsPath("/" + pilotScope).DeleteVariablesInScope()
+	return e.Variables.InAbsPath("/" + pilotScope).DeleteVariablesInScope()
 }

@@ -22,7 +22,7 @@ func TestPilotRunSetsATable(t *testing.T) {
 func requirePosterior(t *testing.T, target normals, e *evaluator, limit float64) {
 	t.Helper()
 	codes := allCodes(target)
-	logModel, err := e.logModel(codes)
+	logModel, err := e.LogModel(codes)
 	require.NoError(t, err)
 	norm := 4 * math.Log1p(math.Exp(gain))
 	var variation, fromPrior float64
@@ -40,12 +40,12 @@ func TestPilotRunFitsANetwork(t *testing.T) {
 	target := newNormals(t, 4)
 	e := newEvaluatorOf(t, target, 256)
 	var err error
-	e.models, err = modeldist.NewAutoregressive(target.Cards(), modeldist.AutoregressiveConfig{Hidden: 16, Seed: 1})
+	e.Models, err = modeldist.NewAutoregressive(target.Cards(), modeldist.AutoregressiveConfig{Hidden: 16, Seed: 1})
 	require.NoError(t, err)
 	require.NoError(t, pilotRun(t.Context(), e))
 	// a tenth of the models are blurred in one site
 	requirePosterior(t, target, e, 0.1)
-	for variable := range e.variables.IterVariables() {
+	for variable := range e.Variables.IterVariables() {
 		require.NotContains(t, variable.Scope(), pilotScope)
 	}
 

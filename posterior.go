@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/evaluate"
 )
 
 // Posterior is a trained q(m) q(θ | m) together with the target it approximates. Its methods are
@@ -24,8 +25,8 @@ func (p *Posterior) Steps() int { return p.steps }
 // Weights is the number of weights that training moves.
 func (p *Posterior) Weights() int {
 	count := 0
-	for variable := range p.evaluator.variables.IterVariables() {
-		if variable.Trainable && (strings.HasPrefix(variable.Scope(), "/"+flowScope) || strings.HasPrefix(variable.Scope(), "/"+modelScope)) {
+	for variable := range p.evaluator.Variables.IterVariables() {
+		if variable.Trainable && (strings.HasPrefix(variable.Scope(), "/"+evaluate.FlowScope) || strings.HasPrefix(variable.Scope(), "/"+evaluate.ModelScope)) {
 			count += variable.Shape().Size()
 		}
 	}
@@ -33,18 +34,18 @@ func (p *Posterior) Weights() int {
 }
 
 // Target is the posterior density that was approximated.
-func (p *Posterior) Target() Target { return p.evaluator.target }
+func (p *Posterior) Target() Target { return p.evaluator.Target }
 
 // Sample draws n models and their parameters from q, with the seed of the configuration and the
 // stream name given: another name gives independent draws. An inactive coordinate of theta [n,D] is
 // 0. logQ[i] = log q(m_i) + log q(θ_i | m_i).
 func (p *Posterior) Sample(n int, name string) (codes [][]int32, theta *mat.Dense, logQ []float64, err error) {
 	e := p.evaluator
-	batch, sites, dim := e.sizes()
+	batch, sites, dim := e.Sizes()
 	theta = mat.NewDense(max(n, 1), dim, nil)
 	for start := 0; start < n; start += batch {
-		random := e.random(fmt.Sprintf("sample/%s/%d", name, start/batch))
-		flat, err := e.drawCodes(random)
+		random := e.Random(fmt.Sprintf("sample/%s/%d", name, start/batch))
+		flat, err := e.DrawCodes(random)
 		if err != nil {
 			return nil, nil, nil, err
 		}
@@ -52,19 +53,19 @@ func (p *Posterior) Sample(n int, name string) (codes [][]int32, theta *mat.Dens
 		for i := range z {
 			z[i] = random.NormFloat64()
 		}
-		draws, err := e.push(flat, z)
+		draws, err := e.Push(flat, z)
 		if err != nil {
 			return nil, nil, nil, err
 		}
 		drawn := rowsOf(flat, sites)[:min(batch, n-start)]
-		logModel, err := e.logModel(drawn)
+		logModel, err := e.LogModel(drawn)
 		if err != nil {
 			return nil, nil, nil, err
 		}
 		codes = append(codes, drawn...)
 		for i := range drawn {
-			theta.SetRow(start+i, draws.theta[i*dim:(i+1)*dim])
-			logQ = append(logQ, logModel[i]+draws.logQ[i])
+			theta.SetRow(start+i, draws.Theta[i*dim:(i+1)*dim])
+			logQ = append(logQ, logModel[i]+draws.LogQ[i])
 		}
 	}
 	return codes, theta, logQ, nil
@@ -72,7 +73,7 @@ func (p *Posterior) Sample(n int, name string) (codes [][]int32, theta *mat.Dens
 
 // ModelVariable is the value of a variable of q(m) by its name.
 func (p *Posterior) ModelVariable(name string) (*tensors.Tensor, error) {
-	variable := p.evaluator.variables.GetVariableByScopeAndName("/"+modelScope, name)
+	variable := p.evaluator.Variables.GetVariableByScopeAndName("/"+evaluate.ModelScope, name)
 	if variable == nil || !variable.HasValue() {
 		return nil, fmt.Errorf("vti.ModelVariable: q(m) has no variable %q", name)
 	}
@@ -82,17 +83,17 @@ func (p *Posterior) ModelVariable(name string) (*tensors.Tensor, error) {
 // LogProb is log q(m) + log q(θ | m) of each row: codes[i] is a model and row i of theta [n,D] its
 // saturated parameters, of which the inactive ones are ignored.
 func (p *Posterior) LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error) {
-	dim := p.evaluator.target.Space().Dim()
+	dim := p.evaluator.Target.Space().Dim()
 	rows, columns := theta.Dims()
 	if rows != len(codes) || columns != dim {
 		return nil, fmt.Errorf("vti.LogProb: got theta of %s and %s, want %d (one per code) and %d", english.Count(rows, "row"), english.Count(columns, "column"), len(codes), dim)
 	}
 	for i, code := range codes {
-		if err := checkCode(p.evaluator.target.Space(), code); err != nil {
+		if err := checkCode(p.evaluator.Target.Space(), code); err != nil {
 			return nil, fmt.Errorf("vti.LogProb: row %d: %w", i, err)
 		}
 	}
-	return p.evaluator.logProb(codes, theta)
+	return p.evaluator.LogProb(codes, theta)
 }
 
 // Certify weights draws of the flow by the target and returns corrected model probabilities,
@@ -105,13 +106,13 @@ func (p *Posterior) LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error
 // depend on q(m) at all. Where weights alone are not trusted, tempered chains (certify_chains.go)
 // give the result if they have mixed.
 func (p *Posterior) Certify(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
-	if err := cfg.CheckSize(p.evaluator.target); err != nil {
+	if err := cfg.CheckSize(p.evaluator.Target); err != nil {
 		return nil, err
 	}
 	p.evaluator.shard = cfg.Shard
 	certificate, err := certify(ctx, p.evaluator, cfg.withDefaults())
 	if certificate != nil {
-		certificate.space = p.evaluator.target.Space()
+		certificate.space = p.evaluator.Target.Space()
 	}
 	return certificate, err
 }
@@ -120,7 +121,7 @@ func (p *Posterior) Certify(ctx context.Context, cfg CertifyConfig) (*Certificat
 // that of the random streams: another name gives independent draws.
 func (p *Posterior) Evidences(codes [][]int32, name string) (*Evidences, error) {
 	for i, code := range codes {
-		if err := checkCode(p.evaluator.target.Space(), code); err != nil {
+		if err := checkCode(p.evaluator.Target.Space(), code); err != nil {
 			return nil, fmt.Errorf("vti.Evidences: model %d: %w", i, err)
 		}
 	}

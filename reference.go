@@ -6,6 +6,7 @@ import (
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 
+	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/logsum"
 )
 
@@ -52,10 +53,10 @@ func (r reference) logRatio(squares float64, active int) float64 {
 
 // logWeights are log η(θ | m) − log r(θ | m) of draws, r being the density of θ when its z comes
 // from this reference.
-func (r reference) logWeights(draws pushed) []float64 {
-	logWeights := make([]float64, len(draws.logQ))
+func (r reference) logWeights(draws evaluate.Pushed) []float64 {
+	logWeights := make([]float64, len(draws.LogQ))
 	for i := range logWeights {
-		logWeights[i] = draws.logJoint[i] - draws.logQ[i] - r.logRatio(draws.squares[i], int(draws.active[i]))
+		logWeights[i] = draws.LogJoint[i] - draws.LogQ[i] - r.logRatio(draws.Squares[i], int(draws.Active[i]))
 	}
 	return logWeights
 }

@@ -28,10 +28,10 @@ type wideModels struct {
 // referenceModels is what joint certification draws models from, and the number of rows of each
 // batch, the first ones, that come from q(m) itself.
 func referenceModels(e *evaluator) (reference ModelDistribution, nearRows int) {
-	batch := e.batch
-	network, ok := e.models.(*modeldist.Autoregressive)
+	batch := e.Batch
+	network, ok := e.Models.(*modeldist.Autoregressive)
 	if !ok {
-		return e.models, batch
+		return e.Models, batch
 	}
 	nearRows = batch - max(batch/flatShare, 1)
 	return wideModels{network, network.Tempered(flatPower), nearRows, batch}, nearRows

@@ -12,6 +12,7 @@ import (
 
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/gradest"
+	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/modeldist"
 )
@@ -31,20 +32,20 @@ func ScoreVariance(device *gpu.Device, target Target, cfg Config, control Contro
 	}
 	t.config.ControlVariate = control
 	table, sp := t.config.Models.(*modeldist.Categorical), target.Space()
-	exec, err := context.NewExec(device.Backend(), t.variables, func(ctx *Context, g *Graph) *Node {
+	exec, err := context.NewExec(device.Backend(), t.Variables, func(ctx *Context, g *Graph) *Node {
 		uniforms := stream.Uniform(ctx, g, t.config.Seed, "codes", shapes.Make(dtypes.Float64, t.config.Batch, len(sp.Cards())))
-		codes := table.Sample(ctx.In(modelScope), uniforms)
+		codes := table.Sample(ctx.In(evaluate.ModelScope), uniforms)
 		z := stream.Normal(ctx, g, t.config.Seed, "noise", shapes.Make(t.config.DType, t.config.Batch, sp.Dim()))
-		_, logQ, logJoint := t.pushGraph(ctx, codes, sp.Mask(codes), z, t.dtype)
-		logModel := table.LogProb(ctx.In(modelScope), codes)
-		loss := Sub(toFloat64(Sub(logQ, logJoint)), Sub(toFloat64(target.LogPrior(codes)), logModel))
+		_, logQ, logJoint := t.PushGraph(ctx, codes, sp.Mask(codes), z, t.DType)
+		logModel := table.LogProb(ctx.In(evaluate.ModelScope), codes)
+		loss := Sub(evaluate.Float64(Sub(logQ, logJoint)), Sub(evaluate.Float64(target.LogPrior(codes)), logModel))
 		var scalar *Node
 		if control == NoControl {
 			scalar, _ = gradest.ScoreFunction(loss, ZerosLike(loss), logModel)
 		} else {
 			scalar, _ = t.scoreLoss(ctx, codes, loss, logModel)
 		}
-		return Gradient(scalar, table.Variable(ctx.In(modelScope)).ValueGraph(g))[0]
+		return Gradient(scalar, table.Variable(ctx.In(evaluate.ModelScope)).ValueGraph(g))[0]
 	})
 	if err != nil {
 		return 0, err

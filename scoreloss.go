@@ -6,6 +6,7 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 
 	"github.com/transdim/vti/gradest"
+	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/surrogate"
@@ -31,7 +32,7 @@ func (t *trainer) scoreLoss(ctx *Context, codes, loss, logModel *Node) (scalar, 
 	case SurrogateMean:
 		g := loss.Graph()
 		table := cfg.Models.(*modeldist.Categorical)
-		logProbs := table.LogProbs(ctx.In(modelScope), g)
+		logProbs := table.LogProbs(ctx.In(evaluate.ModelScope), g)
 		// Of the loss log h + log q − log p only log h is not known; its expectation is −μ.
 		expected := Sub(Sub(logProbs, Const(g, t.tablePrior)), t.control.Logits(ctx.InAbsPath(controlScope), g))
 		expected = StopGradient(Where(IsFinite(expected), expected, ZerosLike(expected)))

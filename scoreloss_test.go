@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/transdim/vti/gradest"
+	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/testkit"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
@@ -35,7 +36,7 @@ func expectedScore(t *testing.T, control ControlVariate, estimate scoreEstimator
 	t.Helper()
 	table, err := modeldist.NewCategorical(scoreCards, modeldist.CategoricalConfig{LogPrior: scoreStart})
 	require.NoError(t, err)
-	tr := &trainer{evaluator: &evaluator{models: table}, config: Config{ControlVariate: control, Models: table}, tablePrior: scorePrior}
+	tr := &trainer{evaluator: &evaluator{Evaluator: &evaluate.Evaluator{Models: table}}, config: Config{ControlVariate: control, Models: table}, tablePrior: scorePrior}
 	ctx := context.New().Checked(false)
 	if control == SurrogateMean {
 		tr.control, err = newControl(table)
@@ -47,11 +48,11 @@ func expectedScore(t *testing.T, control ControlVariate, estimate scoreEstimator
 	exec, err := context.NewExec(testkit.Backend(t), ctx, func(ctx *Context, codes *Node) *Node {
 		g := codes.Graph()
 		index := InsertAxes(space.Index(scoreCards, codes), -1)
-		logModel := table.LogProb(ctx.In(modelScope), codes)
+		logModel := table.LogProb(ctx.In(evaluate.ModelScope), codes)
 		lost := Sub(Gather(Const(g, scorePrior), index), logModel) // log p − log q
 		loss := Neg(Add(lost, Gather(Const(g, scoreReward), index)))
 		scalar := estimate(tr, ctx, codes, loss, logModel)
-		return Gradient(scalar, table.Variable(ctx.In(modelScope)).ValueGraph(g))[0]
+		return Gradient(scalar, table.Variable(ctx.In(evaluate.ModelScope)).ValueGraph(g))[0]
 	})
 	require.NoError(t, err)
 

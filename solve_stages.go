@@ -148,7 +148,7 @@ const birthShare = 0.9
 // needsPilot reports whether q(m) is a network that has learned nothing yet, and weights are those
 // of its draws.
 func (s *solver) needsPilot() bool {
-	_, network := s.t.models.(*modeldist.Autoregressive)
+	_, network := s.t.Models.(*modeldist.Autoregressive)
 	fresh := s.plan.Work == Starting && !s.t.config.FromPrior
 	return network && fresh && (s.plan.ByDraws || evidencesOf(s.t.evaluator) == nil)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/train"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
@@ -44,7 +45,7 @@ func logPriors(device *gpu.Device, target Target) ([]float64, error) {
 		return nil, nil
 	}
 	exec, err := NewExec(device.Backend(), func(index *Node) *Node {
-		return toFloat64(logPriorOf(target, space.Codes(cards, index)))
+		return evaluate.Float64(evaluate.LogPrior(target, space.Codes(cards, index)))
 	})
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/train"
 )
 
@@ -164,7 +165,7 @@ const evaluatedRows = 8
 // rows.
 func newGradientEvaluator(device *gpu.Device, target Target, most int) (gradients, error) {
 	exec, err := NewExec(device.Backend(), func(codes, theta *Node) (*Node, *Node) {
-		value := logJointOf(target, codes, target.Space().Mask(codes), theta)
+		value := evaluate.LogJoint(target, codes, target.Space().Mask(codes), theta)
 		return value, Gradient(ReduceAllSum(value), theta)[0]
 	})
 	if err != nil {

@@ -1,8 +1,6 @@
 package vti
 
 import (
-	"fmt"
-
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/ml/context"
@@ -82,23 +80,4 @@ type QuadraticTarget interface {
 	// [B,D] such that log η(θ | m) is nearly a constant plus −½ θᵀHθ + bᵀθ where it is large.
 	// Entries of inactive coordinates do not count. dtype is the type to compute in.
 	Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node)
-}
-
-// logPriorOf is the prior of a target as a graph: codes [B,S] -> [B].
-func logPriorOf(target Target, codes *graph.Node) *graph.Node {
-	return perRow(target, "LogPrior", codes, target.LogPrior(codes))
-}
-
-// logJointOf is the density of a target as a graph: [B,S], [B,D], [B,D] -> [B].
-func logJointOf(target Target, codes, mask, theta *graph.Node) *graph.Node {
-	return perRow(target, "LogJoint", codes, target.LogJoint(codes, mask, theta))
-}
-
-// perRow is what a method of a target has built. Anything but a number for each row of codes is a
-// panic with an error that says what it is.
-func perRow(target Target, method string, codes, got *graph.Node) *graph.Node {
-	if rows := codes.Shape().Dim(0); got.Rank() != 1 || got.Shape().Dim(0) != rows {
-		panic(fmt.Errorf("%s of %T: got a result of shape %v, want [%d], a number for each row of codes", method, target, got.Shape().Dimensions, rows))
-	}
-	return got
 }

@@ -42,7 +42,7 @@ type trainer struct {
 func (t *trainer) beginRound(k int) error {
 	t.round = t.config.roundAt(k)
 	values := []float64{float64(t.round.first), float64(t.round.last - t.round.first), float64(t.round.warmUp)}
-	return t.roundVariable(t.variables).SetValue(tensors.FromValue(values))
+	return t.roundVariable(t.Variables).SetValue(tensors.FromValue(values))
 }
 
 // roundVariable holds the steps before a round, its length and its warm-up.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/transdim/vti"
+	"github.com/transdim/vti/amortize"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/likelihood"
@@ -186,7 +186,7 @@ func TestTablesThatNetworksAreNotForAreRefused(t *testing.T) {
 	require.NoError(t, err)
 	record := quick(likelihood.GaussianKind)
 	record.From = filepath.Join(t.TempDir(), "network")
-	_, err = vti.FitAmortized(t.Context(), device, family, vti.AmortizedConfig{Steps: 1, Batch: 2, Checkpoint: record.From})
+	_, err = amortize.Fit(t.Context(), device, family, amortize.Config{Steps: 1, Batch: 2, Checkpoint: record.From})
 	require.NoError(t, err)
 	source := Varsel{Device: device, Record: record, Rows: 20, Predictors: 2}
 	p, _, err := source.draw(stream.Rand(1, "table"))

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/transdim/vti"
+	"github.com/transdim/vti/amortize"
 	"github.com/transdim/vti/encode"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
@@ -106,7 +106,7 @@ type Family struct {
 	each bool
 }
 
-var _ vti.Family = (*Family)(nil)
+var _ amortize.Family = (*Family)(nil)
 
 // NewFamily checks cfg and returns its family.
 func NewFamily(cfg FamilyConfig) (*Family, error) {
@@ -134,10 +134,10 @@ func NewFamily(cfg FamilyConfig) (*Family, error) {
 // Config returns the configuration, defaults filled in.
 func (f *Family) Config() FamilyConfig { return f.cfg }
 
-// Settings implements [vti.Family].
+// Settings implements [amortize.Family].
 func (f *Family) Settings() any { return f.cfg }
 
-// Space implements [vti.Family].
+// Space implements [amortize.Family].
 func (f *Family) Space() space.Space { return f.space }
 
 func (f *Family) unknownScale() bool { return f.cfg.Model.Likelihood == likelihood.GaussianKind }
@@ -216,11 +216,11 @@ func describe(o ModelOptions) string {
 // mostTries is far more than the draws that a table which is not refused takes.
 const mostTries = 100_000
 
-// Simulate implements [vti.Family]: predictors with a correlation drawn from the range, normal,
-// heavy-tailed and binary; a model, its parameters and a response from the priors. Tables whose
-// response varies hardly, or far more than its priors say, are drawn again, which leaves the
+// Simulate implements [amortize.Family]: predictors with a correlation drawn from the range,
+// normal, heavy-tailed and binary; a model, its parameters and a response from the priors. Tables
+// whose response varies hardly, or far more than its priors say, are drawn again, which leaves the
 // posterior given a table as it is.
-func (f *Family) Simulate(random *rand.Rand) (*vti.Problem, error) {
+func (f *Family) Simulate(random *rand.Rand) (*amortize.Problem, error) {
 	for range mostTries {
 		p, theta := f.drawTable(random)
 		if p == nil {

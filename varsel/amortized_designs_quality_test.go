@@ -74,7 +74,7 @@ func TestQualityOfNetworkOnStrangeDesigns(t *testing.T) {
 				want := exactRobust(p)
 				begin, err := p.BeginFrom(device, *networkFile)
 				require.NoError(t, err)
-				q := byPredictors(begin.LogModels())
+				q := byPredictors(begin.LogModels)
 				result, err := Run(t.Context(), device, p, RunConfig{From: *networkFile, FromOnly: true, Precision: 0.005, Fit: vti.Config{Seed: seed}})
 				require.NoError(t, err)
 				exact, said := memberships(want), memberships(q)

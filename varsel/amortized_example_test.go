@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/amortize"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel"
@@ -33,7 +34,7 @@ func ExampleProblem_BeginFrom() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if _, err := vti.FitAmortized(ctx, device, family, vti.AmortizedConfig{Steps: 2, Batch: 8, Checkpoint: network}); err != nil {
+	if _, err := amortize.Fit(ctx, device, family, amortize.Config{Steps: 2, Batch: 8, Checkpoint: network}); err != nil {
 		log.Fatal(err)
 	}
 

@@ -6,12 +6,13 @@ import (
 	"fmt"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/amortize"
 	"github.com/transdim/vti/gpu"
 )
 
 // ReadFamily reads from the file of a network which tables it is for.
-func ReadFamily(path string) (*Family, *vti.AmortizedSettings, error) {
-	settings, err := vti.ReadAmortized(path)
+func ReadFamily(path string) (*Family, *amortize.Settings, error) {
+	settings, err := amortize.Read(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -53,7 +54,7 @@ func (p *Problem) BeginFrom(device *gpu.Device, path string) (*vti.Beginning, er
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	network, err := vti.LoadAmortized(device, family, data, path)
+	network, err := amortize.Load(device, family, data, path)
 	if err != nil {
 		return nil, err
 	}

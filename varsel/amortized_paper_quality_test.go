@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/amortize"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/likelihood"
 )
@@ -27,7 +28,7 @@ func TestQualityOfNetworkOnThePaperProblem(t *testing.T) {
 	f, err := NewFamily(FamilyConfig{Model: ModelOptions{Likelihood: likelihood.RobustKind, Prior: Prior{Kind: UniformPrior}}, Predictors: Range{2, 8}})
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "network")
-	_, err = vti.FitAmortized(t.Context(), device, f, vti.AmortizedConfig{Steps: 1, Batch: 4, LearningRate: 1e-9, Checkpoint: path, Seed: 1})
+	_, err = amortize.Fit(t.Context(), device, f, amortize.Config{Steps: 1, Batch: 4, LearningRate: 1e-9, Checkpoint: path, Seed: 1})
 	require.NoError(t, err)
 	for _, misspecified := range []string{"high", "mid"} {
 		oracle := softmax(readEvidences(t, "../testdata/robust_vs/"+misspecified+"_1000_logz.csv"))

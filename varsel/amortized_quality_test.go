@@ -62,7 +62,7 @@ func rawQuality(t *testing.T, device *gpu.Device, f *Family) {
 		groups := len(p.Design.Predictors)
 		begin, err := p.BeginFrom(device, *networkFile)
 		require.NoError(t, err)
-		want, q := exact(t, p), byPredictors(begin.LogModels())
+		want, q := exact(t, p), byPredictors(begin.LogModels)
 		masses := newSketch(p, f.each).masses(p.Model.Prior.LogProbs(groups))
 		for m := range masses {
 			masses[m] = math.Exp(masses[m])
@@ -108,7 +108,7 @@ func certifiedQuality(t *testing.T, device *gpu.Device, f *Family) {
 		}
 		raw, err := p.BeginFrom(device, *networkFile)
 		require.NoError(t, err)
-		for j, q := range memberships(byPredictors(raw.LogModels())) {
+		for j, q := range memberships(byPredictors(raw.LogModels)) {
 			inclusionError = append(inclusionError, math.Abs(float64(result.Inclusion[j].Certified)-q))
 		}
 	}

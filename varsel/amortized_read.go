@@ -12,12 +12,13 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/amortize"
 	"github.com/transdim/vti/internal/made"
 	"github.com/transdim/vti/likelihood"
 )
 
-// The arrays of a table, in the order of vti.Problem.Data, at the numbers of the family: N rows, P
-// predictors, D coordinates.
+// The arrays of a table, in the order of amortize.Problem.Data, at the numbers of the family: N
+// rows, P predictors, D coordinates.
 const (
 	designArray    = iota // X, its intercept first and zeros for log σ [N, D]
 	responseArray         // y, and the constant of its log density [N, 2]
@@ -40,9 +41,9 @@ const (
 
 // Problem returns a table as a problem of the family, and where its predictors and coordinates are
 // in that. It fails where the table is not one of the family.
-func (f *Family) Problem(p *Problem) (*vti.Problem, vti.Place, error) {
+func (f *Family) Problem(p *Problem) (*amortize.Problem, amortize.Place, error) {
 	if err := f.Fits(p); err != nil {
-		return nil, vti.Place{}, err
+		return nil, amortize.Place{}, err
 	}
 	s := newSketch(p, f.each)
 	logPrior := p.Model.Prior.LogProbs(len(p.Design.Predictors))
@@ -50,11 +51,11 @@ func (f *Family) Problem(p *Problem) (*vti.Problem, vti.Place, error) {
 	inclusion := inclusionOf(masses)
 	for _, v := range append(slices.Clone(inclusion), s.fit.theta...) {
 		if math.IsNaN(v) {
-			return nil, vti.Place{}, fmt.Errorf("the mode of the largest model was not found")
+			return nil, amortize.Place{}, fmt.Errorf("the mode of the largest model was not found")
 		}
 	}
 	place := f.place(p, inclusion)
-	out := &vti.Problem{LogMass: f.spread(masses, place.Sites)}
+	out := &amortize.Problem{LogMass: f.spread(masses, place.Sites)}
 	out.Precision, out.Linear = f.widen(s, place)
 	r := &reading{family: f, p: p, sketch: s, place: place, inclusion: inclusion}
 	rows := r.rows()
@@ -63,13 +64,13 @@ func (f *Family) Problem(p *Problem) (*vti.Problem, vti.Place, error) {
 }
 
 // place numbers predictors from the most probable one on.
-func (f *Family) place(p *Problem, inclusion []float64) vti.Place {
+func (f *Family) place(p *Problem, inclusion []float64) amortize.Place {
 	order := make([]int, len(inclusion))
 	for j := range order {
 		order[j] = j
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(inclusion[b], inclusion[a]) })
-	place := vti.Place{Sites: make([]int, len(order)), Coordinates: make([]int, p.Target.space.Dim())}
+	place := amortize.Place{Sites: make([]int, len(order)), Coordinates: make([]int, p.Target.space.Dim())}
 	for at, j := range order {
 		place.Sites[j], place.Coordinates[1+j] = at, 1+at
 	}
@@ -84,7 +85,7 @@ type reading struct {
 	family    *Family
 	p         *Problem
 	sketch    *sketch
-	place     vti.Place
+	place     amortize.Place
 	inclusion []float64 // of each predictor, by the sketch
 
 	// of the mode of the largest model: scale of the noise, weights of the rows and their mean
@@ -95,7 +96,7 @@ type reading struct {
 
 // rows are the arrays of the rows: predictors, response, what the mode says of them, and which of
 // the rows of the family there are.
-func (r *reading) rows() []vti.Array {
+func (r *reading) rows() []amortize.Array {
 	f, p, n, dim := r.family, r.p, r.p.Design.Rows(), r.family.dim()
 	x, y, present, rows := make([]float64, f.rows*dim), make([]float64, f.rows*2), make([]float64, f.rows), make([]float64, f.rows*rowNumbers)
 	eta := make([]float64, n)
@@ -117,12 +118,12 @@ func (r *reading) rows() []vti.Array {
 		rows[i*rowNumbers+1] = bounded((p.Design.Y[i] - stat.Mean(p.Design.Y, nil)) / math.Max(stat.StdDev(p.Design.Y, nil), 1e-9))
 		rows[i*rowNumbers+2] = bounded(math.Log(weights[i] / r.average))
 	}
-	return []vti.Array{array(x, f.rows, dim), array(y, f.rows, 2), array(rows, f.rows, rowNumbers), array(present, f.rows)}
+	return []amortize.Array{array(x, f.rows, dim), array(y, f.rows, 2), array(rows, f.rows, rowNumbers), array(present, f.rows)}
 }
 
 // predictors says which of the predictors of the family there are, and what the sketch says of
 // each.
-func (r *reading) predictors() []vti.Array {
+func (r *reading) predictors() []amortize.Array {
 	f, s := r.family, r.sketch
 	columns, predictors, sds := make([]float64, f.most), make([]float64, f.most*predictorNumbers), s.deviations()
 	for j, at := range r.place.Sites {
@@ -132,11 +133,11 @@ func (r *reading) predictors() []vti.Array {
 			1, bounded(logit(r.inclusion[j])), bounded(math.Abs(s.fit.theta[1+j]) / sds[1+j]), math.Log(prior / sds[1+j]), r.inclusion[j],
 		})
 	}
-	return []vti.Array{array(columns, f.most), array(predictors, f.most, predictorNumbers)}
+	return []amortize.Array{array(columns, f.most), array(predictors, f.most, predictorNumbers)}
 }
 
 // table are the numbers of the table as a whole, once its rows are read.
-func (r *reading) table() vti.Array {
+func (r *reading) table() amortize.Array {
 	p, groups := r.p, len(r.inclusion)
 	spread := 1.0
 	if p.Design.Likelihood.Continuous() {
@@ -149,7 +150,7 @@ func (r *reading) table() vti.Array {
 }
 
 // prior is that of the coordinates: their means, standard deviations, and the log of the scale.
-func (r *reading) prior() vti.Array {
+func (r *reading) prior() amortize.Array {
 	dim := r.family.dim()
 	prior := make([]float64, 2*dim+1)
 	for at := range dim {
@@ -163,7 +164,7 @@ func (r *reading) prior() vti.Array {
 }
 
 // sizes are the log priors of the sizes of a model.
-func (r *reading) sizes(logPrior []float64) vti.Array {
+func (r *reading) sizes(logPrior []float64) amortize.Array {
 	sizes := make([]float64, r.family.most+1)
 	for k := range sizes {
 		sizes[k] = absent
@@ -174,7 +175,9 @@ func (r *reading) sizes(logPrior []float64) vti.Array {
 	return array(sizes, len(sizes))
 }
 
-func array(values []float64, dims ...int) vti.Array { return vti.Array{Values: values, Dims: dims} }
+func array(values []float64, dims ...int) amortize.Array {
+	return amortize.Array{Values: values, Dims: dims}
+}
 
 // absent stands for the log of zero.
 const absent = -1e30
@@ -207,7 +210,7 @@ func (f *Family) index(m int, sites []int) (index int) {
 
 // widen is the quadratic of the largest model, or are those of all, at the coordinates of the
 // family.
-func (f *Family) widen(s *sketch, place vti.Place) (precision, linear []float64) {
+func (f *Family) widen(s *sketch, place amortize.Place) (precision, linear []float64) {
 	own, dim, count := len(place.Coordinates), f.dim(), 1
 	if f.each {
 		count = 1 << f.most
@@ -237,13 +240,14 @@ func (f *Family) widen(s *sketch, place vti.Place) (precision, linear []float64)
 	return precision, linear
 }
 
-// Width implements [vti.Family].
+// Width implements [amortize.Family].
 func (f *Family) Width() int {
 	return f.most*(predictorContext+predictorNumbers) + tableHidden + tableNumbers
 }
 
-// Encode implements [vti.Family]: each predictor is read as the set of its cells, together with the
-// response, residual and weight of their rows, and then all predictors attend to each other.
+// Encode implements [amortize.Family]: each predictor is read as the set of its cells, together
+// with the response, residual and weight of their rows, and then all predictors attend to each
+// other.
 func (f *Family) Encode(ctx *vti.Context, data []*Node) *Node {
 	rows, about := data[rowArray], data[predictorArray]
 	batch := rows.Shape().Dim(0)
@@ -265,7 +269,7 @@ func (f *Family) cells(design *Node) *Node {
 	return SliceAxis(design, 2, AxisRange(1, 1+f.most))
 }
 
-// LogPrior implements [vti.Family].
+// LogPrior implements [amortize.Family].
 func (f *Family) LogPrior(data []*Node, codes *Node) *Node {
 	g, batch := codes.Graph(), codes.Shape().Dim(0)
 	absents := ReduceSum(Mul(ConvertDType(codes, dtypes.Float64), OneMinus(ConvertDType(data[columnArray], dtypes.Float64))), -1)
@@ -277,7 +281,7 @@ func (f *Family) LogPrior(data []*Node, codes *Node) *Node {
 	return Where(GreaterThan(absents, ZerosLike(absents)), never, logPrior)
 }
 
-// LogJoint implements [vti.Family].
+// LogJoint implements [amortize.Family].
 func (f *Family) LogJoint(data []*Node, _, mask, theta *Node) *Node {
 	dtype, dim := theta.DType(), f.dim()
 	of := func(array int) *Node { return ConvertDType(data[array], dtype) }

@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/amortize"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
@@ -324,7 +325,7 @@ func TestNetworksLeaveOutliersToTheCollapsedPosterior(t *testing.T) {
 	f, err := NewFamily(FamilyConfig{Model: ModelOptions{Likelihood: likelihood.RobustKind}, Rows: Range{10, 150}})
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "network")
-	_, err = vti.FitAmortized(t.Context(), device, f, vti.AmortizedConfig{Steps: 1, Batch: 4, LearningRate: 1e-9, Checkpoint: path, Seed: 1})
+	_, err = amortize.Fit(t.Context(), device, f, amortize.Config{Steps: 1, Batch: 4, LearningRate: 1e-9, Checkpoint: path, Seed: 1})
 	require.NoError(t, err)
 	p := drawnTable(t, f, 20_058)
 	want := memberships(exactRobust(p))
@@ -334,7 +335,7 @@ func TestNetworksLeaveOutliersToTheCollapsedPosterior(t *testing.T) {
 		}
 		begin, err := p.BeginFrom(device, path)
 		require.NoError(t, err)
-		said := memberships(byPredictors(begin.LogModels()))
+		said := memberships(byPredictors(begin.LogModels))
 		result, err := Run(t.Context(), device, p, RunConfig{From: path, FromOnly: only, Precision: 0.005, Fit: vti.Config{Seed: 58}})
 		require.NoError(t, err)
 		require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
@@ -379,9 +380,9 @@ func TestTrainingLeavesNoNetworkWorse(t *testing.T) {
 	require.NoError(t, err)
 	defer device.Close()
 	f := smallFamily(t, likelihood.RobustKind)
-	var last vti.AmortizedInfo
+	var last amortize.Info
 	share := func(steps int, rate float64) float64 {
-		network, err := vti.FitAmortized(t.Context(), device, f, vti.AmortizedConfig{Steps: steps, Batch: 8, LearningRate: rate, Seed: 1, Progress: func(info vti.AmortizedInfo) { last = info }})
+		network, err := amortize.Fit(t.Context(), device, f, amortize.Config{Steps: steps, Batch: 8, LearningRate: rate, Seed: 1, Progress: func(info amortize.Info) { last = info }})
 		require.NoError(t, err)
 		share, err := network.Efficiency(t.Context(), 8, "held-out")
 		require.NoError(t, err)
@@ -402,7 +403,7 @@ func TestWrongNetworksAreNotTrustedAndWrong(t *testing.T) {
 	f, err := NewFamily(FamilyConfig{Model: ModelOptions{Likelihood: likelihood.RobustKind, Prior: Prior{Kind: UniformPrior}}, Predictors: Range{2, 2}, Rows: Range{8, 9}, Noise: Range{0.001, 5}})
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "network")
-	_, err = vti.FitAmortized(t.Context(), device, f, vti.AmortizedConfig{Steps: 1, Batch: 4, LearningRate: 1e-9, Checkpoint: path, Seed: 1})
+	_, err = amortize.Fit(t.Context(), device, f, amortize.Config{Steps: 1, Batch: 4, LearningRate: 1e-9, Checkpoint: path, Seed: 1})
 	require.NoError(t, err)
 	spoil(t, path)
 	trusted, raw, tables := 0, 0.0, 0

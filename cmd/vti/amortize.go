@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/transdim/vti"
+	"github.com/transdim/vti/amortize"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/internal/rundir"
@@ -37,7 +37,7 @@ type amortizeFlags struct {
 	slab           positive
 	sigma2         positive
 	outlier        positive
-	training       vti.AmortizedConfig
+	training       amortize.Config
 	rate           positive
 	heldOut        int
 	seed           uint64
@@ -63,7 +63,7 @@ func (f *amortizeFlags) register(cmd *cobra.Command) {
 		flags.Var(parsed[varsel.Prior]{&f.family.Model.Prior, space.ParsePrior}, "model-prior", "betabinomial:a,b (default betabinomial:1,1), bernoulli:π, expected:s or uniform")
 	})
 	flagGroup(cmd, "Training", func() {
-		flags.Var(parsed[vti.Objective]{&f.training.Objective, vti.ParseObjective}, "objective", "forward, reverse or both")
+		flags.Var(parsed[amortize.Objective]{&f.training.Objective, amortize.ParseObjective}, "objective", "forward, reverse or both")
 		flags.Var(count{&f.training.Steps, 1}, "steps", "training steps (default 2000)")
 		flags.Var(count{&f.training.Batch, 1}, "batch", "tables of a step (default 64)")
 		flags.Var(count{&f.training.Draws, 2}, "draws", "reverse: draws of each table (default 4)")
@@ -120,10 +120,10 @@ func (f *amortizeFlags) prepare(cmd *cobra.Command) (*varsel.Family, error) {
 			return nil, err
 		}
 		f.out = f.resume
-		f.training = vti.AmortizedConfig{
+		f.training = amortize.Config{
 			Flow: s.Flow, Hidden: s.Hidden, Steps: s.Steps, Batch: s.Batch, Draws: s.Draws, LearningRate: s.LearningRate, ClipNorm: s.ClipNorm, Seed: s.Seed, Resume: true,
 		}
-		f.training.Objective, err = vti.ParseObjective(s.Objective)
+		f.training.Objective, err = amortize.ParseObjective(s.Objective)
 		return family, err
 	}
 	if f.out == "" {
@@ -182,8 +182,8 @@ func (a *app) amortizeVarsel(cmd *cobra.Command, f *amortizeFlags) error {
 	if !f.mute {
 		shown = newProgress(a.stderr)
 	}
-	var last vti.AmortizedInfo
-	f.training.Progress = func(info vti.AmortizedInfo) {
+	var last amortize.Info
+	f.training.Progress = func(info amortize.Info) {
 		last = info
 		shown.line(fmt.Sprintf("step %d of %d  loss %.4f  gradient %.3g  on held-out tables %.4f, best %.4f after step %d  %s", info.Step, info.Steps, info.Loss, info.GradientNorm,
 			info.HeldOut, info.Best, info.BestStep, timeText(info.Elapsed.Seconds())), info.Step == info.Steps)
@@ -193,7 +193,7 @@ func (a *app) amortizeVarsel(cmd *cobra.Command, f *amortizeFlags) error {
 	}
 	shown.line("held-out tables are simulated and measured before the first step", true)
 	started := time.Now()
-	network, err := vti.FitAmortized(cmd.Context(), device, family, f.training)
+	network, err := amortize.Fit(cmd.Context(), device, family, f.training)
 	shown.end()
 	if errors.Is(err, context.Canceled) {
 		return fmt.Errorf("%w\nto continue: vti amortize varsel --resume %s", err, rundir.Quoted(f.out))

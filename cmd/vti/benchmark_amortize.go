@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/transdim/vti"
+	"github.com/transdim/vti/amortize"
 	"github.com/transdim/vti/cmd/vti/internal/amortizecheck"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/encode"
@@ -22,13 +22,13 @@ type amortizeBenchFlags struct {
 	dataSets    int
 	rate        positive
 	diagonal    bool
-	training    vti.AmortizedConfig
+	training    amortize.Config
 	device      gpu.Kind
 	json, quiet bool
 }
 
 func (a *app) benchmarkAmortizeCommand() *cobra.Command {
-	f := amortizeBenchFlags{training: vti.AmortizedConfig{Steps: 2000, Batch: 64, LogEvery: 50, Seed: 1, Objective: vti.ReverseKL, Draws: 2}}
+	f := amortizeBenchFlags{training: amortize.Config{Steps: 2000, Batch: 64, LogEvery: 50, Seed: 1, Objective: amortize.ReverseKL, Draws: 2}}
 	cmd := &cobra.Command{
 		Use:   "amortize",
 		Short: "Train networks on the tasks of Mittal et al. (2023)",
@@ -56,7 +56,7 @@ objective reverse trains on these, forward on data of the model.`,
 	flags.Var(count{&f.dataSets, 2}, "data-sets", "fresh data sets on which networks are measured")
 	flags.Var(count{&f.options.Encoder.Hidden, 4}, "hidden", "width of the encoder, a multiple of 4 (default 64)")
 	flags.BoolVar(&f.diagonal, "diagonal", false, "a diagonal Gaussian instead of a flow")
-	flags.Var(parsed[vti.Objective]{&f.training.Objective, vti.ParseObjective}, "objective", "forward, reverse or both")
+	flags.Var(parsed[amortize.Objective]{&f.training.Objective, amortize.ParseObjective}, "objective", "forward, reverse or both")
 	flags.Var(count{&f.training.Steps, 1}, "steps", "training steps")
 	flags.Var(count{&f.training.Batch, 1}, "batch", "data sets of a step")
 	flags.Var(&f.rate, "learning-rate", "largest step of Adam (default 0.002)")

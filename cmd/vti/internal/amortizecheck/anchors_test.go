@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/transdim/vti"
+	"github.com/transdim/vti/amortize"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/stream"
@@ -143,8 +143,8 @@ func TestComputedStartsAreThePosterior(t *testing.T) {
 			if task.Name != "gaussian-5" && task.Name != "regression-5" {
 				continue
 			}
-			cfg := vti.AmortizedConfig{
-				Steps: 1, Batch: 4, Draws: 2, LearningRate: 1e-9, Seed: 1, Objective: vti.ReverseKL, Flow: cosmic.Config{Kind: cosmic.Diagonal, Layers: 2, Hidden: 16},
+			cfg := amortize.Config{
+				Steps: 1, Batch: 4, Draws: 2, LearningRate: 1e-9, Seed: 1, Objective: amortize.ReverseKL, Flow: cosmic.Config{Kind: cosmic.Diagonal, Layers: 2, Hidden: 16},
 			}
 			r, err := Measure(t.Context(), device, task, cfg, 5, func(string) {})
 			require.NoError(t, err)
@@ -168,10 +168,10 @@ func TestGraphsHaveTheDensitiesOfAnchors(t *testing.T) {
 		if task.parameters() > 300 {
 			continue // seconds
 		}
-		cfg := vti.AmortizedConfig{
-			Steps: 1, Batch: 1, Draws: 2, LearningRate: 1e-9, Seed: 1, Objective: vti.ReverseKL, Flow: cosmic.Config{Kind: cosmic.Diagonal, Layers: 1, Hidden: 4},
+		cfg := amortize.Config{
+			Steps: 1, Batch: 1, Draws: 2, LearningRate: 1e-9, Seed: 1, Objective: amortize.ReverseKL, Flow: cosmic.Config{Kind: cosmic.Diagonal, Layers: 1, Hidden: 4},
 		}
-		network, err := vti.FitAmortized(t.Context(), device, task, cfg)
+		network, err := amortize.Fit(t.Context(), device, task, cfg)
 		require.NoError(t, err)
 		d := task.dataSet(stream.Rand(5, name))
 		problem, a, err := task.problem(d)
@@ -199,7 +199,7 @@ func TestSources(t *testing.T) {
 		require.NoError(t, err)
 		squares, count := 0.0, 0
 		for _, task := range tasks {
-			require.ErrorContains(t, task.check(vti.BothKL), "want the objective reverse or forward")
+			require.ErrorContains(t, task.check(amortize.BothKL), "want the objective reverse or forward")
 			for seed := range uint64(60) {
 				d := task.dataSet(stream.Rand(seed, "source"))
 				require.Nil(t, d.theta)

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/transdim/vti"
+	"github.com/transdim/vti/amortize"
 )
 
 // Source is where data sets come from: the model, or, for regressions, functions that the model
@@ -137,8 +137,8 @@ func networkFunction(dim int, random *rand.Rand) func(x []float64) float64 {
 	return func(x []float64) float64 { return last(rectify(second(rectify(first(x)))))[0] }
 }
 
-// Simulate implements vti.Family.
-func (t *Task) Simulate(random *rand.Rand) (*vti.Problem, error) {
+// Simulate implements amortize.Family.
+func (t *Task) Simulate(random *rand.Rand) (*amortize.Problem, error) {
 	d := t.dataSet(random)
 	problem, _, err := t.problem(d)
 	return problem, err
@@ -146,14 +146,14 @@ func (t *Task) Simulate(random *rand.Rand) (*vti.Problem, error) {
 
 // problem is a data set as a network reads it, and its anchor, which is nil without a computed
 // start.
-func (t *Task) problem(d dataSet) (*vti.Problem, *anchor, error) {
+func (t *Task) problem(d dataSet) (*amortize.Problem, *anchor, error) {
 	rows, present := make([]float64, mostRows*t.width()), make([]float64, mostRows)
 	for i, row := range d.rows {
 		copy(rows[i*t.width():], row)
 		present[i] = 1
 	}
-	p := &vti.Problem{
-		Data:  []vti.Array{{Values: rows, Dims: []int{mostRows, t.width()}}, {Values: present, Dims: []int{mostRows}}},
+	p := &amortize.Problem{
+		Data:  []amortize.Array{{Values: rows, Dims: []int{mostRows, t.width()}}, {Values: present, Dims: []int{mostRows}}},
 		Theta: d.theta,
 	}
 	if d.theta != nil {
@@ -168,8 +168,8 @@ func (t *Task) problem(d dataSet) (*vti.Problem, *anchor, error) {
 	}
 	dim := t.parameters()
 	p.Data = append(p.Data,
-		vti.Array{Values: a.center, Dims: []int{dim}}, vti.Array{Values: a.root.RawMatrix().Data, Dims: []int{dim, dim}},
-		vti.Array{Values: []float64{a.logDet}, Dims: []int{1}}, vti.Array{Values: t.summary(a), Dims: []int{t.summaries()}})
+		amortize.Array{Values: a.center, Dims: []int{dim}}, amortize.Array{Values: a.root.RawMatrix().Data, Dims: []int{dim, dim}},
+		amortize.Array{Values: []float64{a.logDet}, Dims: []int{1}}, amortize.Array{Values: t.summary(a), Dims: []int{t.summaries()}})
 	if d.theta != nil {
 		p.Theta = a.toBase(t.labelled(d.theta, a.center))
 	}

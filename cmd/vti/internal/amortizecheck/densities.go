@@ -4,7 +4,7 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// LogJoint implements vti.Family, up to a constant of the data.
+// LogJoint implements amortize.Family, up to a constant of the data.
 func (t *Task) LogJoint(data []*Node, _, _, theta *Node) *Node {
 	var logDet *Node
 	if t.options.Computed {

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/transdim/vti"
+	"github.com/transdim/vti/amortize"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/stream"
 )
@@ -56,7 +56,7 @@ const freshRows = 50
 
 // Measure trains a network on a task and measures it on so many fresh data sets. By the objective
 // forward it is trained on data of the model, wherever those of the task come from.
-func Measure(ctx context.Context, device *gpu.Device, t *Task, cfg vti.AmortizedConfig, dataSets int, progress func(text string)) (*Result, error) {
+func Measure(ctx context.Context, device *gpu.Device, t *Task, cfg amortize.Config, dataSets int, progress func(text string)) (*Result, error) {
 	r := &Result{
 		Task: t.Name, Accuracy: t.Accuracy, Encoder: t.encoder.Config().Kind.String(), Flow: cfg.Flow.Kind.String(), Objective: cfg.Objective.String(),
 		Computed: t.options.Computed, Source: t.options.Source.String(), Published: t.Published,
@@ -64,16 +64,16 @@ func Measure(ctx context.Context, device *gpu.Device, t *Task, cfg vti.Amortized
 	if err := t.check(cfg.Objective); err != nil {
 		return nil, err
 	}
-	cfg.Progress = func(info vti.AmortizedInfo) {
+	cfg.Progress = func(info amortize.Info) {
 		r.Curve = append(r.Curve, Point{info.Step, info.Loss})
 		progress(fmt.Sprintf("%s: step %d of %d, loss %.4f", t.Name, info.Step, info.Steps, info.Loss))
 	}
 	trained := *t
-	if cfg.Objective == vti.ForwardKL {
+	if cfg.Objective == amortize.ForwardKL {
 		trained.options.Source = FromModel
 	}
 	started := time.Now()
-	network, err := vti.FitAmortized(ctx, device, &trained, cfg)
+	network, err := amortize.Fit(ctx, device, &trained, cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/amortize"
 	"github.com/transdim/vti/encode"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/space"
@@ -152,7 +153,7 @@ func fill(m *mat.Dense, draw func() float64) {
 	}
 }
 
-// Space implements vti.Family: one model.
+// Space implements amortize.Family: one model.
 func (t *Task) Space() space.Space {
 	sp, err := space.NewTable([][]bool{slices.Repeat([]bool{true}, t.parameters())})
 	if err != nil {
@@ -179,10 +180,10 @@ func (t *Task) width() int {
 	return t.dim
 }
 
-// Width implements vti.Family.
+// Width implements amortize.Family.
 func (t *Task) Width() int { return t.encoder.Config().Hidden + t.summaries() }
 
-// Settings implements vti.Family.
+// Settings implements amortize.Family.
 func (t *Task) Settings() any {
 	return map[string]any{"task": t.Name, "encoder": t.encoder.Config(), "computed": t.options.Computed, "source": t.options.Source.String()}
 }
@@ -190,8 +191,8 @@ func (t *Task) Settings() any {
 // mostPaired is the largest number of predictors whose products a network reads.
 const mostPaired = 8
 
-// Encode implements vti.Family: rows of few predictors are read with the products of their numbers,
-// whose means are all that linear tasks depend on, and the computed start is read with its
+// Encode implements amortize.Family: rows of few predictors are read with the products of their
+// numbers, whose means are all that linear tasks depend on, and the computed start is read with its
 // summaries.
 func (t *Task) Encode(ctx *vti.Context, data []*Node) *Node {
 	rows, present := data[rowsArray], data[presentArray]
@@ -207,14 +208,14 @@ func (t *Task) Encode(ctx *vti.Context, data []*Node) *Node {
 	return encoding
 }
 
-// LogPrior implements vti.Family.
+// LogPrior implements amortize.Family.
 func (t *Task) LogPrior(_ []*Node, codes *Node) *Node {
 	return Zeros(codes.Graph(), shapes.Make(dtypes.Float64, codes.Shape().Dim(0)))
 }
 
 // check reports what keeps an objective from being trained.
-func (t *Task) check(objective vti.Objective) error {
-	if t.options.Source != FromModel && objective == vti.BothKL {
+func (t *Task) check(objective amortize.Objective) error {
+	if t.options.Source != FromModel && objective == amortize.BothKL {
 		return fmt.Errorf("data from a %s have no parameters of the model: want the objective reverse or forward, which trains on the model's own", t.options.Source)
 	}
 	return nil

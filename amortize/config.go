@@ -1,4 +1,4 @@
-package vti
+package amortize
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"github.com/transdim/vti/cosmic"
 )
 
-// Objective is what FitAmortized minimises, averaged over data sets.
+// Objective is what Fit minimises, averaged over data sets.
 type Objective int
 
 const (
@@ -37,9 +37,9 @@ func ParseObjective(s string) (Objective, error) {
 	return 0, fmt.Errorf("unknown objective %q; want forward, reverse or both", s)
 }
 
-// AmortizedConfig says how FitAmortized trains. The zero value is a good default for problems of
+// Config says how Fit trains. The zero value is a good default for problems of
 // up to ten parameters.
-type AmortizedConfig struct {
+type Config struct {
 	// Flow is the family of q(θ | m, D); Dim and Features are filled in. Zero stands for a
 	// diagonal map of two layers of 64 before the problem's own anchor.
 	Flow cosmic.Config
@@ -65,7 +65,7 @@ type AmortizedConfig struct {
 	LogEvery int
 	// Progress, if not nil, is called after the first step, every LogEvery steps and after the
 	// last.
-	Progress func(AmortizedInfo)
+	Progress func(Info)
 	// Checkpoint names the file that holds the network, finished or not; "" writes none.
 	Checkpoint string
 	// CheckpointInterval is the longest time between checkpoints; 0 stands for 30 s.
@@ -74,8 +74,8 @@ type AmortizedConfig struct {
 	Resume bool
 }
 
-// AmortizedInfo is a report of FitAmortized. Averages are over the steps since the one before.
-type AmortizedInfo struct {
+// Info is a report of Fit. Averages are over the steps since the one before.
+type Info struct {
 	Step, Steps int
 	// Loss is the mean objective, up to a constant of the family, in nats.
 	Loss float64
@@ -88,12 +88,12 @@ type AmortizedInfo struct {
 	// weights so far, those after BestStep steps. Training ends with these.
 	Start, HeldOut, Best float64
 	BestStep             int
-	// Elapsed is the time since FitAmortized was called.
+	// Elapsed is the time since Fit was called.
 	Elapsed time.Duration
 }
 
 // Validate reports the first field that is out of its range.
-func (c AmortizedConfig) Validate() error {
+func (c Config) Validate() error {
 	for _, field := range []struct {
 		name  string
 		value float64
@@ -102,20 +102,20 @@ func (c AmortizedConfig) Validate() error {
 		{"LearningRate", c.LearningRate}, {"ClipNorm", c.ClipNorm}, {"LogEvery", float64(c.LogEvery)},
 	} {
 		if field.value < 0 || math.IsNaN(field.value) || math.IsInf(field.value, 0) {
-			return fmt.Errorf("vti.AmortizedConfig: got %s %g, want a number that is not negative", field.name, field.value)
+			return fmt.Errorf("amortize.Config: got %s %g, want a number that is not negative", field.name, field.value)
 		}
 	}
 	switch {
 	case c.Objective < ForwardKL || c.Objective > BothKL:
-		return fmt.Errorf("vti.AmortizedConfig: got Objective %d, want one of %v", int(c.Objective), objectiveNames)
+		return fmt.Errorf("amortize.Config: got Objective %d, want one of %v", int(c.Objective), objectiveNames)
 	case c.Resume && c.Checkpoint == "":
-		return fmt.Errorf("vti.AmortizedConfig: got Resume without Checkpoint, want the file to go on from")
+		return fmt.Errorf("amortize.Config: got Resume without Checkpoint, want the file to go on from")
 	}
 	return nil
 }
 
 // withDefaults returns the configuration with every zero replaced by its default.
-func (c AmortizedConfig) withDefaults() AmortizedConfig {
+func (c Config) withDefaults() Config {
 	integers := map[*int]int{&c.Hidden: 64, &c.Steps: 2000, &c.Batch: 64, &c.Draws: 4, &c.LogEvery: 100}
 	for field, value := range integers {
 		if *field == 0 {

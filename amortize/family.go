@@ -1,4 +1,4 @@
-package vti
+package amortize
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/gomlx/gomlx/pkg/core/graph"
 
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/space"
 )
@@ -21,7 +22,7 @@ type Family interface {
 	Simulate(random *rand.Rand) (*Problem, error)
 	// Encode is the network that reads data: arrays [B, ...], in the order of Problem.Data, to
 	// contexts [B, Width]. Its weights live in ctx.
-	Encode(ctx *Context, data []*graph.Node) *graph.Node
+	Encode(ctx *vti.Context, data []*graph.Node) *graph.Node
 	// Width is the dimension of a context.
 	Width() int
 	// LogPrior and LogJoint are those of a Target; row b is of the data in row b of the arrays. An

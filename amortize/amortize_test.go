@@ -1,4 +1,4 @@
-package vti_test
+package amortize_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/amortize"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/encode"
 	"github.com/transdim/vti/gpu"
@@ -22,6 +23,14 @@ import (
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/space"
 )
+
+func openDevice(t testing.TB, kind gpu.Kind) *gpu.Device {
+	t.Helper()
+	device, err := gpu.Open(kind)
+	require.NoError(t, err)
+	t.Cleanup(device.Close)
+	return device
+}
 
 const (
 	lineRows, lineColumns = 12, 2
@@ -86,13 +95,13 @@ func (f *lines) LogJoint(data []*Node, _, mask, theta *Node) *Node {
 }
 
 // problem makes the arrays of a table of columns y, x1, x2.
-func (f *lines) problem(table [][]float64) *vti.Problem {
+func (f *lines) problem(table [][]float64) *amortize.Problem {
 	rows, present := make([]float64, lineRows*3), make([]float64, lineRows)
 	for i, row := range table {
 		copy(rows[i*3:], row)
 		present[i] = 1
 	}
-	p := &vti.Problem{Data: []vti.Array{{Values: rows, Dims: []int{lineRows, 3}}, {Values: present, Dims: []int{lineRows}}}}
+	p := &amortize.Problem{Data: []amortize.Array{{Values: rows, Dims: []int{lineRows, 3}}, {Values: present, Dims: []int{lineRows}}}}
 	if f.hints {
 		p.LogMass = f.exact(table)
 		precision, linear := f.quadratic(table)
@@ -101,7 +110,7 @@ func (f *lines) problem(table [][]float64) *vti.Problem {
 	return p
 }
 
-func (f *lines) Simulate(random *rand.Rand) (*vti.Problem, error) {
+func (f *lines) Simulate(random *rand.Rand) (*amortize.Problem, error) {
 	table := make([][]float64, 4+random.IntN(lineRows-3))
 	code, theta := make([]int32, 2), make([]float64, 2)
 	for j := range code {
@@ -169,7 +178,7 @@ func (f *lines) exact(table [][]float64) (logMass []float64) {
 type line struct {
 	*lines
 	table [][]float64
-	data  *vti.Problem
+	data  *amortize.Problem
 }
 
 func (l line) nodes(like *Node, dtype dtypes.DType) (data []*Node) {
@@ -217,12 +226,12 @@ func totalVariation(p, q []float64) (sum float64) {
 }
 
 // rawDistance is the mean total variation of q(m | D) from the posterior over fresh tables.
-func rawDistance(t testing.TB, a *vti.Amortized, f *lines, tables int) (mean float64) {
+func rawDistance(t testing.TB, a *amortize.Network, f *lines, tables int) (mean float64) {
 	for i := range tables {
 		l := freshLine(t, f, uint64(1000+i))
-		begin, err := a.Beginning(l.data, f.Space(), vti.Place{})
+		begin, err := a.Beginning(l.data, f.Space(), amortize.Place{})
 		require.NoError(t, err)
-		q := slices.Clone(begin.LogModels())
+		q := slices.Clone(begin.LogModels)
 		for k := range q {
 			q[k] = math.Exp(q[k])
 		}
@@ -235,7 +244,7 @@ func rawDistance(t testing.TB, a *vti.Amortized, f *lines, tables int) (mean flo
 // on every data set, and opens as an ordinary posterior.
 func TestAmortizedBeginsWithWhatIsKnown(t *testing.T) {
 	f := newLines(t, 1, true)
-	a, err := vti.FitAmortized(t.Context(), openDevice(t, gpu.CPU), f, vti.AmortizedConfig{Steps: 1, LearningRate: 1e-12, Seed: 1})
+	a, err := amortize.Fit(t.Context(), openDevice(t, gpu.CPU), f, amortize.Config{Steps: 1, LearningRate: 1e-12, Seed: 1})
 	require.NoError(t, err)
 	share, err := a.Efficiency(t.Context(), 20, "test")
 	require.NoError(t, err)
@@ -243,7 +252,7 @@ func TestAmortizedBeginsWithWhatIsKnown(t *testing.T) {
 	require.Less(t, rawDistance(t, a, f, 20), 1e-5)
 
 	l := freshLine(t, f, 7)
-	begin, err := a.Beginning(l.data, f.Space(), vti.Place{})
+	begin, err := a.Beginning(l.data, f.Space(), amortize.Place{})
 	require.NoError(t, err)
 	posterior, err := vti.Open(t.Context(), openDevice(t, gpu.CPU), l, vti.Config{Begin: begin})
 	require.NoError(t, err)
@@ -263,14 +272,14 @@ func TestAmortizedBeginsWithWhatIsKnown(t *testing.T) {
 // alone, and parameters from a flow as well as from a diagonal map. Bounds are twice what these
 // seeds reach (0.04 to 0.09, and 68 to 79% effective draws).
 func TestAmortizedLearns(t *testing.T) {
-	for _, cfg := range []vti.AmortizedConfig{
-		{Objective: vti.ForwardKL}, {Objective: vti.ReverseKL},
-		{Objective: vti.BothKL, Flow: cosmic.Config{Layers: 2, Blocks: 1, Hidden: 32}},
+	for _, cfg := range []amortize.Config{
+		{Objective: amortize.ForwardKL}, {Objective: amortize.ReverseKL},
+		{Objective: amortize.BothKL, Flow: cosmic.Config{Layers: 2, Blocks: 1, Hidden: 32}},
 	} {
 		t.Run(fmt.Sprintf("%v/%d layers", cfg.Objective, cfg.Flow.Layers), func(t *testing.T) {
 			f := newLines(t, 1, false)
 			cfg.Seed, cfg.Steps, cfg.Batch, cfg.LearningRate = 1, 600, 64, 4e-3
-			a, err := vti.FitAmortized(t.Context(), openDevice(t, gpu.CPU), f, cfg)
+			a, err := amortize.Fit(t.Context(), openDevice(t, gpu.CPU), f, cfg)
 			require.NoError(t, err)
 			share, err := a.Efficiency(t.Context(), 50, "test")
 			require.NoError(t, err)
@@ -286,32 +295,32 @@ func TestAmortizedLearns(t *testing.T) {
 // says what it is, and is refused for another family.
 func TestAmortizedResumes(t *testing.T) {
 	f := newLines(t, 1, false)
-	cfg := vti.AmortizedConfig{Steps: 20, Batch: 8, Seed: 3, LogEvery: 1, Objective: vti.BothKL}
+	cfg := amortize.Config{Steps: 20, Batch: 8, Seed: 3, LogEvery: 1, Objective: amortize.BothKL}
 	cfg.Checkpoint = filepath.Join(t.TempDir(), "whole")
-	whole, err := vti.FitAmortized(t.Context(), openDevice(t, gpu.CPU), f, cfg)
+	whole, err := amortize.Fit(t.Context(), openDevice(t, gpu.CPU), f, cfg)
 	require.NoError(t, err)
 	require.True(t, whole.Finished())
 
 	cfg.Checkpoint = filepath.Join(t.TempDir(), "parts")
 	ctx, cancel := context.WithCancel(t.Context())
 	stopping := cfg
-	stopping.Progress = func(info vti.AmortizedInfo) {
+	stopping.Progress = func(info amortize.Info) {
 		if info.Step == 7 {
 			cancel()
 		}
 	}
-	part, err := vti.FitAmortized(ctx, openDevice(t, gpu.CPU), f, stopping)
+	part, err := amortize.Fit(ctx, openDevice(t, gpu.CPU), f, stopping)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Equal(t, 7, part.Steps())
 	cfg.Resume = true
-	_, err = vti.FitAmortized(t.Context(), openDevice(t, gpu.CPU), f, cfg)
+	_, err = amortize.Fit(t.Context(), openDevice(t, gpu.CPU), f, cfg)
 	require.NoError(t, err)
 
 	l := freshLine(t, f, 5)
 	open := func(path string) []float64 {
-		a, err := vti.LoadAmortized(openDevice(t, gpu.CPU), f, l.data, path)
+		a, err := amortize.Load(openDevice(t, gpu.CPU), f, l.data, path)
 		require.NoError(t, err)
-		begin, err := a.Beginning(l.data, f.Space(), vti.Place{})
+		begin, err := a.Beginning(l.data, f.Space(), amortize.Place{})
 		require.NoError(t, err)
 		posterior, err := vti.Open(t.Context(), openDevice(t, gpu.CPU), l, vti.Config{Begin: begin, Batch: 32})
 		require.NoError(t, err)
@@ -320,11 +329,11 @@ func TestAmortizedResumes(t *testing.T) {
 		return logQ
 	}
 	require.Equal(t, open(filepath.Join(filepath.Dir(cfg.Checkpoint), "parts")), open(cfg.Checkpoint))
-	settings, err := vti.ReadAmortized(cfg.Checkpoint)
+	settings, err := amortize.Read(cfg.Checkpoint)
 	require.NoError(t, err)
 	require.Equal(t, 20, settings.Taken)
 	require.JSONEq(t, `{"spread": 1, "hints": false}`, string(settings.Family))
-	_, err = vti.LoadAmortized(openDevice(t, gpu.CPU), newLines(t, 2, false), l.data, cfg.Checkpoint)
+	_, err = amortize.Load(openDevice(t, gpu.CPU), newLines(t, 2, false), l.data, cfg.Checkpoint)
 	require.ErrorContains(t, err, "spread")
 }
 
@@ -333,13 +342,13 @@ func TestAmortizedResumes(t *testing.T) {
 // wherever it is trusted. Coefficients of 25 noise levels are far from what the network has seen.
 func TestWrongNetworksAreFoundOut(t *testing.T) {
 	f := newLines(t, 0.2, false)
-	a, err := vti.FitAmortized(t.Context(), openDevice(t, gpu.CPU), f, vti.AmortizedConfig{Steps: 200, Batch: 32, Seed: 1})
+	a, err := amortize.Fit(t.Context(), openDevice(t, gpu.CPU), f, amortize.Config{Steps: 200, Batch: 32, Seed: 1})
 	require.NoError(t, err)
 	far := newLines(t, 5, false)
 	trusted, raw := 0, 0.0
 	for i := range 10 {
 		l := freshLine(t, far, uint64(50+i))
-		begin, err := a.Beginning(l.data, far.Space(), vti.Place{})
+		begin, err := a.Beginning(l.data, far.Space(), amortize.Place{})
 		require.NoError(t, err)
 		posterior, err := vti.Open(t.Context(), openDevice(t, gpu.CPU), l, vti.Config{Begin: begin})
 		require.NoError(t, err)

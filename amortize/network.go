@@ -1,4 +1,4 @@
-package vti
+package amortize
 
 import (
 	"encoding/json"
@@ -10,9 +10,10 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
-	"github.com/transdim/vti/internal/train"
+	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
 )
@@ -20,22 +21,19 @@ import (
 // encoderScope is that of the network that reads data.
 const encoderScope = "encoder"
 
-// Amortized is a network that was trained on a Family: q(m, θ | D) of any of its data sets in one
-// pass. [Amortized.Start] opens it on one. Its methods are not safe for use by several goroutines
+// Network is a network that was trained on a Family: q(m, θ | D) of any of its data sets in one
+// pass. [Network.Beginning] opens it on one. Its methods are not safe for use by several goroutines
 // at once.
-type Amortized struct {
-	device    *gpu.Device
-	family    Family
-	config    AmortizedConfig
-	flow      *cosmic.Flow
-	models    *modeldist.Autoregressive // nil where there is one model
-	variables *context.Context
-	settings  json.RawMessage
-	step      int
-	like      *Problem // what problems look like
-	best      best
-
-	compiled map[string]*context.Exec
+type Network struct {
+	graphs   evaluate.Graphs
+	family   Family
+	config   Config
+	flow     *cosmic.Flow
+	models   *modeldist.Autoregressive // nil where there is one model
+	settings json.RawMessage
+	step     int
+	like     *Problem // what problems look like
+	best     best
 }
 
 // bestScope is that of the best weights of a training so far.
@@ -50,13 +48,13 @@ type best struct {
 	last   float64   // mean loss of the last weights measured
 }
 
-// newAmortized makes a network without weights.
-func newAmortized(device *gpu.Device, family Family, cfg AmortizedConfig, like *Problem) (*Amortized, error) {
+// newNetwork makes a network without weights.
+func newNetwork(device *gpu.Device, family Family, cfg Config, like *Problem) (*Network, error) {
 	sp := family.Space()
 	if err := like.check(like, sp, cfg.Objective != ReverseKL); err != nil {
 		return nil, fmt.Errorf("simulated problem: %w", err)
 	}
-	a := &Amortized{device: device, family: family, config: cfg, variables: context.New().Checked(false), like: like}
+	a := &Network{graphs: evaluate.Graphs{Device: device, Variables: context.New().Checked(false)}, family: family, config: cfg, like: like}
 	flow := cfg.Flow
 	flow.Dim, flow.Features, flow.Seed = sp.Dim(), sp.Dim()+family.Width(), cfg.Seed
 	var err error
@@ -71,7 +69,7 @@ func newAmortized(device *gpu.Device, family Family, cfg AmortizedConfig, like *
 			return nil, err
 		}
 		if cfg.Objective != ForwardKL && cfg.Draws < 2 {
-			return nil, fmt.Errorf("vti.AmortizedConfig: got Draws %d, want at least 2 where there are several models", cfg.Draws)
+			return nil, fmt.Errorf("amortize.Config: got Draws %d, want at least 2 where there are several models", cfg.Draws)
 		}
 	}
 	a.settings, err = json.Marshal(map[string]any{
@@ -82,29 +80,13 @@ func newAmortized(device *gpu.Device, family Family, cfg AmortizedConfig, like *
 }
 
 // Steps is the number of training steps taken.
-func (a *Amortized) Steps() int { return a.step }
+func (a *Network) Steps() int { return a.step }
 
 // Finished reports whether all steps of the configuration are taken.
-func (a *Amortized) Finished() bool { return a.step >= a.config.Steps }
+func (a *Network) Finished() bool { return a.step >= a.config.Steps }
 
 // Family is the family of the problems.
-func (a *Amortized) Family() Family { return a.family }
-
-// run executes a graph over the variables, compiling it the first time its name is used.
-func (a *Amortized) run(name string, graphFn any, args ...any) ([]*tensors.Tensor, error) {
-	exec, ok := a.compiled[name]
-	if !ok {
-		var err error
-		if exec, err = context.NewExecAny(a.device.Backend(), a.variables, graphFn); err != nil {
-			return nil, err
-		}
-		if a.compiled == nil {
-			a.compiled = map[string]*context.Exec{}
-		}
-		a.compiled[name] = exec
-	}
-	return train.Call(func() ([]*tensors.Tensor, error) { return exec.Exec(args...) })
-}
+func (a *Network) Family() Family { return a.family }
 
 // known is what graphs know of a batch of problems.
 type known struct {
@@ -115,7 +97,7 @@ type known struct {
 }
 
 // batchOf are the arrays of problems, for known to read.
-func (a *Amortized) batchOf(problems []*Problem) (inputs []any) {
+func (a *Network) batchOf(problems []*Problem) (inputs []any) {
 	for i, array := range a.like.Data {
 		values := make([]float32, 0, len(problems)*len(array.Values))
 		for _, p := range problems {
@@ -144,7 +126,7 @@ func (a *Amortized) batchOf(problems []*Problem) (inputs []any) {
 }
 
 // known reads what batchOf wrote, and returns the inputs that follow.
-func (a *Amortized) known(inputs []*Node) (k known, rest []*Node) {
+func (a *Network) known(inputs []*Node) (k known, rest []*Node) {
 	k.times = 1
 	next := func() (input *Node) {
 		input, inputs = inputs[0], inputs[1:]
@@ -171,9 +153,9 @@ func repeated(x *Node, times int) *Node {
 
 // conditional is q(m, θ | D) in a graph, for the problems of a batch.
 type conditional struct {
-	*Amortized
+	*Network
 	known
-	ctx     *Context
+	ctx     *vti.Context
 	context *Node // [B, C]
 }
 
@@ -188,7 +170,7 @@ func (c conditional) repeated(times int) conditional {
 	return c
 }
 
-func (a *Amortized) conditional(ctx *Context, k known) conditional {
+func (a *Network) conditional(ctx *vti.Context, k known) conditional {
 	return conditional{a, k, ctx, a.family.Encode(ctx.In(encoderScope).Checked(false), k.data)}
 }
 
@@ -197,7 +179,7 @@ func (c conditional) logModel(codes *Node) *Node {
 	if c.models == nil {
 		return Zeros(codes.Graph(), shapes.Make(dtypes.Float64, codes.Shape().Dim(0)))
 	}
-	return c.models.Given(c.context, c.logMass).LogProb(c.ctx.In(modelScope), codes)
+	return c.models.Given(c.context, c.logMass).LogProb(c.ctx.In(evaluate.ModelScope), codes)
 }
 
 // flowGiven is the flow with the anchors of the problems, or of their models.
@@ -218,15 +200,15 @@ func (c conditional) flowGiven(codes *Node) *cosmic.Flow {
 // logParameters is log q(θ | m, D) of theta [B, D]. [B]
 func (c conditional) logParameters(codes, theta *Node) *Node {
 	mask := c.family.Space().Mask(codes)
-	z, logDet := c.flowGiven(codes).ToBase(c.ctx.In(flowScope), mask, cosmic.MaskFeatures(mask, c.context, theta.DType()), theta)
-	return logConditional(mask, z, logDet)
+	z, logDet := c.flowGiven(codes).ToBase(c.ctx.In(evaluate.FlowScope), mask, cosmic.MaskFeatures(mask, c.context, theta.DType()), theta)
+	return evaluate.LogConditional(mask, z, logDet)
 }
 
 // push maps z [B, D] to θ [B, D], with log q(θ | m, D) and log p(y, θ | m) [B].
 func (c conditional) push(codes, z *Node) (theta, logQ, logJoint *Node) {
 	mask := c.family.Space().Mask(codes)
-	theta, logDet := c.flowGiven(codes).ToParams(c.ctx.In(flowScope), mask, cosmic.MaskFeatures(mask, c.context, z.DType()), z)
-	return theta, logConditional(mask, z, logDet), c.family.LogJoint(c.data, codes, mask, theta)
+	theta, logDet := c.flowGiven(codes).ToParams(c.ctx.In(evaluate.FlowScope), mask, cosmic.MaskFeatures(mask, c.context, z.DType()), z)
+	return theta, evaluate.LogConditional(mask, z, logDet), c.family.LogJoint(c.data, codes, mask, theta)
 }
 
 // sample draws models [B, S] from q(m | D).
@@ -234,5 +216,5 @@ func (c conditional) sample(uniforms *Node) *Node {
 	if c.models == nil {
 		return Zeros(uniforms.Graph(), shapes.Make(dtypes.Int32, uniforms.Shape().Dimensions...))
 	}
-	return c.models.Given(c.context, c.logMass).Sample(c.ctx.In(modelScope), uniforms)
+	return c.models.Given(c.context, c.logMass).Sample(c.ctx.In(evaluate.ModelScope), uniforms)
 }

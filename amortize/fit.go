@@ -1,4 +1,4 @@
-package vti
+package amortize
 
 import (
 	gocontext "context"
@@ -10,20 +10,25 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/checkpoint"
 	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/train"
 )
 
-// FitAmortized trains q(m | D) q(θ | m, D) on problems that it simulates, fresh ones in every
+// adamScope holds the moments of Adam, below the scopes of what it moves.
+const adamScope = "adam"
+
+// Fit trains q(m | D) q(θ | m, D) on problems that it simulates, fresh ones in every
 // step. A network is the same for a seed, whatever the number of processors.
 //
 // When ctx is cancelled it finishes the step in progress, writes the file of the network if the
 // configuration names one, and returns the network so far together with an error that wraps
 // ctx.Err(). With Resume it continues from there, to the bit.
-func FitAmortized(ctx gocontext.Context, device *gpu.Device, family Family, cfg AmortizedConfig) (*Amortized, error) {
+func Fit(ctx gocontext.Context, device *gpu.Device, family Family, cfg Config) (*Network, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -32,12 +37,12 @@ func FitAmortized(ctx gocontext.Context, device *gpu.Device, family Family, cfg 
 	if err != nil {
 		return nil, fmt.Errorf("simulating: %w", err)
 	}
-	a, err := newAmortized(device, family, cfg, like)
+	a, err := newNetwork(device, family, cfg, like)
 	if err != nil {
 		return nil, err
 	}
 	if cfg.Resume {
-		if a.step, err = RestoreCheckpoint(cfg.Checkpoint, a.variables, a.settings); err != nil {
+		if a.step, err = vti.RestoreCheckpoint(cfg.Checkpoint, a.graphs.Variables, a.settings); err != nil {
 			return nil, err
 		}
 	}
@@ -45,10 +50,10 @@ func FitAmortized(ctx gocontext.Context, device *gpu.Device, family Family, cfg 
 }
 
 // fit takes all steps that are left.
-func (a *Amortized) fit(ctx gocontext.Context) error {
+func (a *Network) fit(ctx gocontext.Context) error {
 	cfg := &a.config
 	schedule, started := checkpoint.NewSchedule(cfg.CheckpointInterval), time.Now()
-	var info AmortizedInfo
+	var info Info
 	since := 0
 	if err := a.beginBest(); err != nil {
 		return err
@@ -61,7 +66,7 @@ func (a *Amortized) fit(ctx gocontext.Context) error {
 		if err != nil {
 			return err
 		}
-		outputs, err := a.run("step", a.stepGraph, inputs...)
+		outputs, err := a.graphs.Run("step", a.stepGraph, inputs...)
 		if err != nil {
 			return fmt.Errorf("training step %d: %w", a.step+1, err)
 		}
@@ -91,7 +96,7 @@ func (a *Amortized) fit(ctx gocontext.Context) error {
 			if since > 1 && 2*info.Skipped > since {
 				return fmt.Errorf("gradients of %d of the last %d steps were not finite: check the densities of the family for overflow", info.Skipped, since)
 			}
-			info, since = AmortizedInfo{}, 0
+			info, since = Info{}, 0
 		}
 		if schedule.Due() || a.step == cfg.Steps {
 			writing := time.Now()
@@ -106,12 +111,12 @@ func (a *Amortized) fit(ctx gocontext.Context) error {
 
 // stepGraph is one training step, which changes variables: loss, norm of the gradient, and 1 where
 // it was skipped. [3]
-func (a *Amortized) stepGraph(ctx *Context, inputs []*Node) []*Node {
+func (a *Network) stepGraph(ctx *vti.Context, inputs []*Node) []*Node {
 	cfg := &a.config
 	each, surrogate, step := a.objective(ctx, inputs)
 	loss, g := train.FiniteMean(each), step.Graph()
 	variables := train.VariablesIn(ctx, encoderScope, g)
-	for _, scope := range []string{flowScope, modelScope} {
+	for _, scope := range []string{evaluate.FlowScope, evaluate.ModelScope} {
 		variables = append(variables, train.VariablesIn(ctx, scope, g)...)
 	}
 	gradients := Gradient(surrogate, train.ValuesOf(g, variables)...)
@@ -123,5 +128,5 @@ func (a *Amortized) stepGraph(ctx *Context, inputs []*Node) []*Node {
 		variables[i].SetValueGraph(Add(variables[i].ValueGraph(g), increment))
 	}
 	zero := ScalarZero(g, dtypes.Float64)
-	return []*Node{Stack([]*Node{Where(apply, loss, zero), Where(apply, norm, zero), OneMinus(toFloat64(apply))}, 0)}
+	return []*Node{Stack([]*Node{Where(apply, loss, zero), Where(apply, norm, zero), OneMinus(evaluate.Float64(apply))}, 0)}
 }

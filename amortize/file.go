@@ -1,4 +1,4 @@
-package vti
+package amortize
 
 import (
 	"bytes"
@@ -9,17 +9,19 @@ import (
 
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/evaluate"
 )
 
-// AmortizedSettings are the description in the file of a network: settings of the family, as JSON,
+// Settings are the description in the file of a network: settings of the family, as JSON,
 // and the steps taken and asked for.
-type AmortizedSettings struct {
+type Settings struct {
 	Family json.RawMessage `json:"family"`
 	Flow   cosmic.Config   `json:"flow"`
 	// Hidden, Objective, Steps, Batch, Draws, LearningRate, ClipNorm and Seed are those of
-	// AmortizedConfig.
+	// Config.
 	Hidden       int     `json:"hidden"`
 	Objective    string  `json:"objective"`
 	Steps        int     `json:"steps"`
@@ -32,13 +34,13 @@ type AmortizedSettings struct {
 	Taken int `json:"-"`
 }
 
-// ReadAmortized reads and verifies the file of a network and returns its description.
-func ReadAmortized(path string) (*AmortizedSettings, error) {
-	info, err := ReadCheckpointInfo(path)
+// Read reads and verifies the file of a network and returns its description.
+func Read(path string) (*Settings, error) {
+	info, err := vti.ReadCheckpointInfo(path)
 	if err != nil {
 		return nil, err
 	}
-	s := &AmortizedSettings{Taken: info.Step}
+	s := &Settings{Taken: info.Step}
 	decoder := json.NewDecoder(bytes.NewReader(info.Settings))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(s); err != nil || s.Family == nil {
@@ -47,14 +49,14 @@ func ReadAmortized(path string) (*AmortizedSettings, error) {
 	return s, nil
 }
 
-// LoadAmortized opens the network in a file, for the family that it was trained on. like is any
+// Load opens the network in a file, for the family that it was trained on. like is any
 // problem of the family: it says what problems look like.
-func LoadAmortized(device *gpu.Device, family Family, like *Problem, path string) (*Amortized, error) {
-	s, err := ReadAmortized(path)
+func Load(device *gpu.Device, family Family, like *Problem, path string) (*Network, error) {
+	s, err := Read(path)
 	if err != nil {
 		return nil, err
 	}
-	cfg := AmortizedConfig{
+	cfg := Config{
 		Flow: s.Flow, Hidden: s.Hidden, Steps: s.Steps, Batch: s.Batch, Draws: s.Draws, LearningRate: s.LearningRate, ClipNorm: s.ClipNorm, Seed: s.Seed,
 	}
 	var unknown error
@@ -67,29 +69,29 @@ func LoadAmortized(device *gpu.Device, family Family, like *Problem, path string
 	if known.Code == nil { // of a table whose model is not known
 		known.Code, known.Theta = make([]int32, len(sp.Cards())), make([]float64, sp.Dim())
 	}
-	a, err := newAmortized(device, family, cfg.withDefaults(), &known)
+	a, err := newNetwork(device, family, cfg.withDefaults(), &known)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if a.step, err = RestoreCheckpoint(path, a.variables, a.settings); err != nil {
+	if a.step, err = vti.RestoreCheckpoint(path, a.graphs.Variables, a.settings); err != nil {
 		return nil, err
 	}
 	return a, a.adoptBest()
 }
 
 // save writes the file of the network.
-func (a *Amortized) save() error {
+func (a *Network) save() error {
 	if a.config.Checkpoint == "" {
 		return nil
 	}
 	if err := a.storeBest(); err != nil {
 		return err
 	}
-	return WriteCheckpoint(a.config.Checkpoint, a.variables, a.step, a.settings)
+	return vti.WriteCheckpoint(a.config.Checkpoint, a.graphs.Variables, a.step, a.settings)
 }
 
 // storeBest writes what is known of the best weights beside them.
-func (a *Amortized) storeBest() error {
+func (a *Network) storeBest() error {
 	err := a.setVariable("/"+bestScope, "losses", tensors.FromFlatDataAndDimensions(a.best.losses, len(a.best.losses)))
 	if err != nil {
 		return err
@@ -98,10 +100,10 @@ func (a *Amortized) storeBest() error {
 }
 
 // copyWeights copies the weights below a scope to another.
-func (a *Amortized) copyWeights(from, to string) error {
-	for _, scope := range []string{encoderScope, flowScope, modelScope} {
-		for _, variable := range slices.Collect(a.variables.InAbsPath(from + "/" + scope).IterVariablesInScope()) {
-			clone, err := cloneOf(variable)
+func (a *Network) copyWeights(from, to string) error {
+	for _, scope := range []string{encoderScope, evaluate.FlowScope, evaluate.ModelScope} {
+		for _, variable := range slices.Collect(a.graphs.Variables.InAbsPath(from + "/" + scope).IterVariablesInScope()) {
+			clone, err := evaluate.Clone(variable)
 			if err != nil {
 				return err
 			}
@@ -114,8 +116,8 @@ func (a *Amortized) copyWeights(from, to string) error {
 }
 
 // setVariable sets a variable, which is made where it is not there yet and then is not trained.
-func (a *Amortized) setVariable(scope, name string, value *tensors.Tensor) error {
-	ctx := a.variables.InAbsPath(scope).Checked(false)
+func (a *Network) setVariable(scope, name string, value *tensors.Tensor) error {
+	ctx := a.graphs.Variables.InAbsPath(scope).Checked(false)
 	if variable := ctx.GetVariable(name); variable != nil {
 		return variable.SetValue(value)
 	}
@@ -124,4 +126,4 @@ func (a *Amortized) setVariable(scope, name string, value *tensors.Tensor) error
 }
 
 // adoptBest goes back to the best weights, where there are any.
-func (a *Amortized) adoptBest() error { return a.copyWeights("/"+bestScope, "") }
+func (a *Network) adoptBest() error { return a.copyWeights("/"+bestScope, "") }

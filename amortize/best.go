@@ -1,4 +1,4 @@
-package vti
+package amortize
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti"
 )
 
 // A network may begin nearly right, so that its gradients are noise. Adam makes steps of full size
@@ -22,10 +24,10 @@ const (
 )
 
 // measureEvery is the number of steps between measurements.
-func (c *AmortizedConfig) measureEvery() int { return max(c.Steps/measurements, 1) }
+func (c *Config) measureEvery() int { return max(c.Steps/measurements, 1) }
 
 // measure evaluates the objective of each held-out problem.
-func (a *Amortized) measure() (losses []float64, err error) {
+func (a *Network) measure() (losses []float64, err error) {
 	if a.best.inputs == nil {
 		for k := range heldOutBatches {
 			inputs, err := a.draw(fmt.Sprintf("amortize/held-out/%d", k), 0)
@@ -36,7 +38,7 @@ func (a *Amortized) measure() (losses []float64, err error) {
 		}
 	}
 	for _, inputs := range a.best.inputs {
-		outputs, err := a.run("held-out", func(ctx *Context, inputs []*Node) *Node {
+		outputs, err := a.graphs.Run("held-out", func(ctx *vti.Context, inputs []*Node) *Node {
 			each, _, _ := a.objective(ctx, inputs)
 			return each
 		}, inputs...)
@@ -50,7 +52,7 @@ func (a *Amortized) measure() (losses []float64, err error) {
 
 // consider keeps the weights there are where they are better than the best so far: than the start
 // by more than a standard error of the difference.
-func (a *Amortized) consider() error {
+func (a *Network) consider() error {
 	losses, err := a.measure()
 	if err != nil {
 		return err
@@ -79,8 +81,8 @@ func (a *Amortized) consider() error {
 }
 
 // beginBest measures the start, or what a network whose training continues had as its best.
-func (a *Amortized) beginBest() error {
-	scope := a.variables.InAbsPath("/" + bestScope)
+func (a *Network) beginBest() error {
+	scope := a.graphs.Variables.InAbsPath("/" + bestScope)
 	kept := scope.GetVariable("losses")
 	if kept == nil {
 		return a.consider()

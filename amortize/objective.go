@@ -1,4 +1,4 @@
-package vti
+package amortize
 
 import (
 	"fmt"
@@ -7,13 +7,15 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/train"
 )
 
 // simulate draws problems, each from a random stream of its own, on all processors.
-func (a *Amortized) simulate(name string, count int, truth bool) ([]*Problem, error) {
+func (a *Network) simulate(name string, count int, truth bool) ([]*Problem, error) {
 	problems := make([]*Problem, count)
 	sp := a.family.Space()
 	err := parallel.Do(count, func(i int) (err error) {
@@ -29,7 +31,7 @@ func (a *Amortized) simulate(name string, count int, truth bool) ([]*Problem, er
 }
 
 // draw are the inputs of a step, counted from 0, from random streams of a name.
-func (a *Amortized) draw(name string, step int) ([]any, error) {
+func (a *Network) draw(name string, step int) ([]any, error) {
 	cfg, sp := &a.config, a.family.Space()
 	problems, err := a.simulate(name, cfg.Batch, cfg.Objective != ReverseKL)
 	if err != nil {
@@ -68,7 +70,7 @@ func noise(random *rand.Rand, rows, sites, dim int) []any {
 
 // objective is that of each problem of a batch [B], what is differentiated, and the number of the
 // step, from its inputs.
-func (a *Amortized) objective(ctx *Context, inputs []*Node) (each, surrogate, step *Node) {
+func (a *Network) objective(ctx *vti.Context, inputs []*Node) (each, surrogate, step *Node) {
 	cfg := &a.config
 	k, inputs := a.known(inputs)
 	step, inputs = inputs[0], inputs[1:]
@@ -76,7 +78,7 @@ func (a *Amortized) objective(ctx *Context, inputs []*Node) (each, surrogate, st
 	if cfg.Objective != ReverseKL {
 		codes, theta := inputs[0], inputs[1]
 		inputs = inputs[2:]
-		each = Neg(Add(c.logModel(codes), toFloat64(c.logParameters(codes, theta))))
+		each = Neg(Add(c.logModel(codes), evaluate.Float64(c.logParameters(codes, theta))))
 		surrogate = train.FiniteMean(each)
 	}
 	if cfg.Objective != ForwardKL {
@@ -99,8 +101,8 @@ func (c conditional) reverse(uniforms, z *Node) (each, surrogate *Node) {
 	c = c.repeated(draws)
 	codes := c.sample(uniforms)
 	_, logQ, logJoint := c.push(codes, z)
-	logModel, logPrior := c.logModel(codes), toFloat64(c.family.LogPrior(c.data, codes))
-	own := toFloat64(Sub(logQ, logJoint))
+	logModel, logPrior := c.logModel(codes), evaluate.Float64(c.family.LogPrior(c.data, codes))
+	own := evaluate.Float64(Sub(logQ, logJoint))
 	each = Add(own, Sub(logModel, logPrior))
 	loss := train.FiniteMean(each)
 	surrogate = train.FiniteMean(own)

@@ -1,0 +1,114 @@
+package amortize
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/evaluate"
+	"github.com/transdim/vti/internal/stream"
+)
+
+// efficiencyDraws is the number of draws of a problem at a time.
+const efficiencyDraws = 256
+
+// Efficiency measures q(m, θ | D) on fresh problems: the mean of the effective fraction of its
+// draws, (Σw)² / (n Σw²) with w = p(m, θ, y) / q(m, θ | D).
+func (a *Network) Efficiency(ctx context.Context, problems int, name string) (float64, error) {
+	fresh, err := a.simulate("efficiency/"+name, problems, false)
+	if err != nil {
+		return 0, err
+	}
+	total := 0.0
+	for i, problem := range fresh {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		drawn, err := a.draws(problem, fmt.Sprintf("efficiency/%s/draws/%d", name, i))
+		if err != nil {
+			return 0, err
+		}
+		for k := range drawn.logP {
+			drawn.logP[k] -= drawn.logQ[k]
+		}
+		total += effectiveShare(drawn.logP)
+	}
+	return total / float64(problems), nil
+}
+
+// drawn are draws of q(m, θ | D), with their densities.
+type drawn struct {
+	codes      []int32
+	theta      []float64
+	logQ, logP []float64 // log q(m, θ | D) and log p(m, θ, y)
+}
+
+// draws are efficiencyDraws draws from a stream with a name of its own.
+func (a *Network) draws(problem *Problem, name string) (drawn, error) {
+	sp := a.family.Space()
+	inputs := append(a.batchOf([]*Problem{problem}), noise(stream.Rand(a.config.Seed, name), efficiencyDraws, len(sp.Cards()), sp.Dim())...)
+	outputs, err := a.graphs.Run("draws", func(ctx *vti.Context, inputs []*Node) []*Node {
+		k, rest := a.known(inputs)
+		c := a.conditional(ctx, k).repeated(efficiencyDraws)
+		codes := c.sample(rest[0])
+		theta, logQ, logJoint := c.push(codes, rest[1])
+		mask := sp.Mask(codes)
+		return []*Node{
+			codes, evaluate.Float64(Where(mask, theta, ZerosLike(theta))), Add(evaluate.Float64(logQ), c.logModel(codes)),
+			Add(evaluate.Float64(logJoint), evaluate.Float64(c.family.LogPrior(c.data, codes))),
+		}
+	}, inputs...)
+	if err != nil {
+		return drawn{}, err
+	}
+	return drawn{
+		tensors.MustCopyFlatData[int32](outputs[0]), tensors.MustCopyFlatData[float64](outputs[1]),
+		tensors.MustCopyFlatData[float64](outputs[2]), tensors.MustCopyFlatData[float64](outputs[3]),
+	}, nil
+}
+
+// Sample draws 256 models with their parameters from q(m, θ | D) of a problem, from a stream with
+// a name of its own: rows of codes [S] and theta [D], at the family's sites and coordinates. logQ
+// is log q(m, θ | D), logP log p(m, θ, y).
+func (a *Network) Sample(problem *Problem, name string) (codes [][]int32, theta *mat.Dense, logQ, logP []float64, err error) {
+	if err := problem.check(a.like, a.family.Space(), false); err != nil {
+		return nil, nil, nil, nil, fmt.Errorf("data set: %w", err)
+	}
+	d, err := a.draws(problem, "sample/"+name)
+	if err != nil {
+		return nil, nil, nil, nil, err
+	}
+	sp := a.family.Space()
+	return slices.Collect(slices.Chunk(d.codes, len(sp.Cards()))), mat.NewDense(efficiencyDraws, sp.Dim(), d.theta), d.logQ, d.logP, nil
+}
+
+// effectiveShare is (Σw)² / (n Σw²); weights that are not numbers count as zero.
+func effectiveShare(logWeights []float64) float64 {
+	largest := math.Inf(-1)
+	for _, w := range logWeights {
+		if finite(w) {
+			largest = math.Max(largest, w)
+		}
+	}
+	var sum, squares float64
+	for _, w := range logWeights {
+		if finite(w) {
+			x := math.Exp(w - largest)
+			sum += x
+			squares += x * x
+		}
+	}
+	if squares == 0 {
+		return 0
+	}
+	return sum * sum / squares / float64(len(logWeights))
+}
+
+// finite reports whether x is neither NaN nor infinite.
+func finite(x float64) bool { return math.Abs(x) <= math.MaxFloat64 }

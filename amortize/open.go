@@ -1,0 +1,153 @@
+package amortize
+
+import (
+	"fmt"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/evaluate"
+	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/modeldist"
+	"github.com/transdim/vti/space"
+)
+
+// Place maps the space of a problem into that of its family: site s of its codes at Sites[s],
+// coordinate d of its parameters at Coordinates[d]. Sites of the family that are not named have
+// outcome 0. The zero value says that both spaces are one.
+type Place struct{ Sites, Coordinates []int }
+
+// Beginning is the network's answer for a data set, computed in one pass: the starting point of a
+// fit with [vti.Config], or of [vti.Open]. sp is the space of the data set's own Target.
+func (a *Network) Beginning(problem *Problem, sp space.Space, place Place) (*vti.Beginning, error) {
+	if err := problem.check(a.like, a.family.Space(), false); err != nil {
+		return nil, fmt.Errorf("data set: %w", err)
+	}
+	if place.Sites == nil {
+		place.Sites = upTo(len(sp.Cards()))
+	}
+	if place.Coordinates == nil {
+		place.Coordinates = upTo(sp.Dim())
+	}
+	if err := a.checkPlace(sp, place); err != nil {
+		return nil, err
+	}
+	about, err := a.contextOf(problem)
+	if err != nil {
+		return nil, err
+	}
+	b := &vti.Beginning{Weights: a.graphs.Variables, Flow: a.flow.Config()}
+	if b.LogModels, err = a.logModels(problem, about, sp.Cards(), place.Sites); err != nil {
+		return nil, err
+	}
+	wide, dim := a.family.Space().Dim(), sp.Dim()
+	b.Flow.Dim, b.Flow.Features = dim, 0
+	b.Flow.Placement = &cosmic.Placement{Dim: wide, At: place.Coordinates, Context: about}
+	b.Flow.Placement.Given = len(problem.Linear) > wide
+	if problem.Precision != nil && !b.Flow.Placement.Given {
+		b.Flow.Precision, b.Flow.Linear = make([]float64, dim*dim), make([]float64, dim)
+		for i, from := range place.Coordinates {
+			b.Flow.Linear[i] = problem.Linear[from]
+			for j, to := range place.Coordinates {
+				b.Flow.Precision[i*dim+j] = problem.Precision[from*wide+to]
+			}
+		}
+	}
+	return b, nil
+}
+
+func upTo(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+func (a *Network) checkPlace(sp space.Space, place Place) error {
+	own := a.family.Space()
+	if len(place.Sites) != len(sp.Cards()) || len(place.Coordinates) != sp.Dim() {
+		return fmt.Errorf("amortize.Place: got %s and %s, want %d and %d", english.Count(len(place.Sites), "site"), english.Count(len(place.Coordinates), "coordinate"), len(sp.Cards()), sp.Dim())
+	}
+	for s, at := range place.Sites {
+		if at < 0 || at >= len(own.Cards()) || own.Cards()[at] != sp.Cards()[s] {
+			return fmt.Errorf("amortize.Place: site %d of %d outcomes is at %d, want one of the family's %v with as many", s, sp.Cards()[s], at, own.Cards())
+		}
+	}
+	if count, ok := space.CountCodes(sp.Cards()); !ok || count > modeldist.DefaultLimit {
+		return fmt.Errorf("an amortized posterior lists its models: got %d, want at most %d", count, modeldist.DefaultLimit)
+	}
+	return nil
+}
+
+// contextOf encodes one data set.
+func (a *Network) contextOf(problem *Problem) ([]float64, error) {
+	outputs, err := a.graphs.Run("context", func(ctx *vti.Context, inputs []*Node) []*Node {
+		k, _ := a.known(inputs)
+		return []*Node{evaluate.Float64(a.conditional(ctx, k).context)}
+	}, a.batchOf([]*Problem{problem})...)
+	if err != nil {
+		return nil, err
+	}
+	return tensors.CopyFlatData[float64](outputs[0])
+}
+
+// modelsBatch is the largest number of codes whose density is evaluated at once: each batch goes
+// over all approximate masses.
+const modelsBatch = 4096
+
+// logModels is log q(m | D) of all codes with outcomes cards at sites of the family, normalised
+// over these.
+func (a *Network) logModels(problem *Problem, about []float64, cards, sites []int) ([]float64, error) {
+	count, _ := space.CountCodes(cards)
+	if a.models == nil || count == 1 {
+		return make([]float64, count), nil
+	}
+	wide := len(a.family.Space().Cards())
+	var logQ []float64
+	inputs := append(a.batchOf([]*Problem{problem}), tensors.FromFlatDataAndDimensions(about, 1, len(about)))
+	batch := min(count, modelsBatch)
+	flat := make([]int32, 0, batch*wide)
+	flush := func() error {
+		rows := len(flat) / wide
+		flat = flat[:cap(flat)]
+		outputs, err := a.graphs.Run(fmt.Sprintf("models/%d", batch), func(ctx *vti.Context, inputs []*Node) []*Node {
+			k, rest := a.known(inputs)
+			c := conditional{a, k, ctx, ConvertDType(rest[0], dtypes.Float32)}.repeated(batch)
+			return []*Node{c.logModel(rest[1])}
+		}, append(inputs[:len(inputs):len(inputs)], tensors.FromFlatDataAndDimensions(flat, batch, wide))...)
+		if err != nil {
+			return err
+		}
+		logQ = append(logQ, tensors.MustCopyFlatData[float64](outputs[0])[:rows]...)
+		clear(flat)
+		flat = flat[:0]
+		return nil
+	}
+	for _, code := range space.All(cards) {
+		at := len(flat)
+		flat = flat[:at+wide]
+		for s, outcome := range code {
+			flat[at+sites[s]] = outcome
+		}
+		if len(flat) == cap(flat) {
+			if err := flush(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(flat) > 0 {
+		if err := flush(); err != nil {
+			return nil, err
+		}
+	}
+	total := logsum.Of(logQ)
+	for i := range logQ {
+		logQ[i] -= total
+	}
+	return logQ, nil
+}

@@ -1,0 +1,234 @@
+package evaluate
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/space"
+)
+
+// Evaluator evaluates a target and an approximation q(m) q(θ | m) of it. Training, pilot runs and
+// certification all take one; only training changes its variables.
+type Evaluator struct {
+	Graphs
+	Target    Target
+	Flow      *cosmic.Flow
+	Models    ModelDistribution
+	DType     dtypes.DType // of the flow and the target
+	Batch     int          // rows of every graph
+	Seed      uint64
+	Untrained bool // the flow is its anchor alone
+}
+
+// Sizes are the rows of a batch, the sites of a code and the coordinates of theta.
+func (e *Evaluator) Sizes() (batch, sites, dim int) {
+	sp := e.Target.Space()
+	return e.Batch, len(sp.Cards()), sp.Dim()
+}
+
+// Random is a stream of random numbers of its own for every name.
+func (e *Evaluator) Random(name string) *rand.Rand { return stream.Rand(e.Seed, name) }
+
+// Run executes a graph over the variables.
+func (e *Evaluator) Run(name string, graphFn any, args ...any) ([]*tensors.Tensor, error) {
+	if e.Untrained {
+		name = "untrained " + name
+	}
+	outputs, err := e.Graphs.Run(name, graphFn, args...)
+	return outputs, e.Explain(err)
+}
+
+// Explain adds to an error about memory which batch would fit.
+func (e *Evaluator) Explain(err error) error {
+	var failure *gpu.Failure
+	if !errors.As(err, &failure) || !failure.OutOfMemory {
+		return err
+	}
+	if fits := failure.Fits(e.Batch); fits > 0 {
+		return fmt.Errorf("%w\na batch of %d draws is too large for the memory there is; one of %d should fit", err, e.Batch, fits)
+	}
+	return err
+}
+
+// DrawCodes draws one batch of models [B*S] from q(m).
+func (e *Evaluator) DrawCodes(random *rand.Rand) ([]int32, error) {
+	return e.DrawCodesFrom("draw", e.Models, random)
+}
+
+// DrawCodesFrom draws one batch of models [B*S] from a distribution with a name of its own.
+func (e *Evaluator) DrawCodesFrom(name string, models ModelDistribution, random *rand.Rand) ([]int32, error) {
+	batch, sites, _ := e.Sizes()
+	uniforms := make([]float64, batch*sites)
+	for i := range uniforms {
+		uniforms[i] = random.Float64()
+	}
+	outputs, err := e.Run(name, func(ctx *context.Context, uniforms *Node) []*Node {
+		return []*Node{models.Sample(ctx.In(ModelScope), uniforms)}
+	}, tensors.FromFlatDataAndDimensions(uniforms, batch, sites))
+	if err != nil {
+		return nil, err
+	}
+	return tensors.MustCopyFlatData[int32](outputs[0]), nil
+}
+
+// LogPrior evaluates log p(m) of each code.
+func (e *Evaluator) LogPrior(codes [][]int32) ([]float64, error) {
+	return e.OverCodes("prior", codes, func(_ *context.Context, codes *Node) []*Node {
+		return []*Node{Float64(LogPrior(e.Target, codes))}
+	})
+}
+
+// LogModel evaluates log q(m) of each code.
+func (e *Evaluator) LogModel(codes [][]int32) ([]float64, error) {
+	return e.LogModelOf("models", e.Models, codes)
+}
+
+// LogModelOf evaluates the log density of a distribution with a name of its own.
+func (e *Evaluator) LogModelOf(name string, distribution ModelDistribution, codes [][]int32) ([]float64, error) {
+	return e.OverCodes(name, codes, func(ctx *context.Context, codes *Node) []*Node {
+		return []*Node{Float64(distribution.LogProb(ctx.In(ModelScope), codes))}
+	})
+}
+
+// OverCodes evaluates a function of codes, batch by batch.
+func (e *Evaluator) OverCodes(name string, codes [][]int32, graphFn func(*context.Context, *Node) []*Node) ([]float64, error) {
+	batch, sites, _ := e.Sizes()
+	values := make([]float64, 0, len(codes))
+	for start := 0; start < len(codes); start += batch {
+		rows, flat := min(batch, len(codes)-start), make([]int32, batch*sites)
+		for i := range rows {
+			copy(flat[i*sites:], codes[start+i])
+		}
+		outputs, err := e.Run(name, graphFn, tensors.FromFlatDataAndDimensions(flat, batch, sites))
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, tensors.MustCopyFlatData[float64](outputs[0])[:rows]...)
+	}
+	return values, nil
+}
+
+// Pushed are parameters drawn from the flow, with their densities.
+type Pushed struct {
+	Theta    []float64 // [B*D], 0 where inactive
+	LogQ     []float64 // log q(θ | m) [B]
+	LogJoint []float64 // log η(θ | m) [B]
+	Squares  []float64 // Σ z² over active coordinates [B]
+	Active   []float64 // number of active coordinates [B]
+}
+
+// Push maps one batch of reference draws z [B*D] under codes [B*S] through the flow and evaluates
+// both densities, in float64 from the last stage of the flow on: sums over rows of a table in
+// float32 have errors that weights would take for evidence.
+func (e *Evaluator) Push(codes []int32, z []float64) (Pushed, error) {
+	batch, sites, dim := e.Sizes()
+	outputs, err := e.Run("push", func(ctx *context.Context, codes, z *Node) []*Node {
+		mask := e.Target.Space().Mask(codes)
+		theta, logQ, logJoint := e.PushGraph(ctx, codes, mask, ConvertDType(z, e.DType), dtypes.Float64)
+		theta = Where(mask, theta, ZerosLike(theta))
+		used := ConvertDType(mask, dtypes.Float64)
+		return []*Node{Float64(theta), Float64(logQ), Float64(logJoint), ReduceSum(Mul(used, Square(z)), -1), ReduceSum(used, -1)}
+	}, tensors.FromFlatDataAndDimensions(codes, batch, sites), tensors.FromFlatDataAndDimensions(z, batch, dim))
+	if err != nil {
+		return Pushed{}, err
+	}
+	return Pushed{
+		Theta:    tensors.MustCopyFlatData[float64](outputs[0]),
+		LogQ:     tensors.MustCopyFlatData[float64](outputs[1]),
+		LogJoint: tensors.MustCopyFlatData[float64](outputs[2]),
+		Squares:  tensors.MustCopyFlatData[float64](outputs[3]),
+		Active:   tensors.MustCopyFlatData[float64](outputs[4]),
+	}, nil
+}
+
+// Pull is push for given parameters theta [B*D]: it maps them back to the reference. Both densities
+// and the squares are those at theta.
+func (e *Evaluator) Pull(codes []int32, theta []float64) (Pushed, error) {
+	batch, sites, dim := e.Sizes()
+	outputs, err := e.Run("pull", func(ctx *context.Context, codes, theta *Node) []*Node {
+		mask := e.Target.Space().Mask(codes)
+		z, logDet := e.FlowOf(codes, mask, dtypes.Float64).ToBase(ctx.In(FlowScope), mask, e.Features(codes), theta)
+		z = Float64(z)
+		used := ConvertDType(mask, dtypes.Float64)
+		return []*Node{LogConditional(mask, z, logDet), LogJoint(e.Target, codes, mask, theta), ReduceSum(Mul(used, Square(z)), -1), ReduceSum(used, -1)}
+	}, tensors.FromFlatDataAndDimensions(codes, batch, sites), tensors.FromFlatDataAndDimensions(theta, batch, dim))
+	if err != nil {
+		return Pushed{}, err
+	}
+	return Pushed{
+		Theta:    slices.Clone(theta),
+		LogQ:     tensors.MustCopyFlatData[float64](outputs[0]),
+		LogJoint: tensors.MustCopyFlatData[float64](outputs[1]),
+		Squares:  tensors.MustCopyFlatData[float64](outputs[2]),
+		Active:   tensors.MustCopyFlatData[float64](outputs[3]),
+	}, nil
+}
+
+// PushGraph maps z [B,D] through the flow: θ [B,D], log q(θ | m) [B] and log η(θ | m) [B], all of
+// dtype: that of z in training, Float64 where densities certify.
+func (e *Evaluator) PushGraph(ctx *context.Context, codes, mask, z *Node, dtype dtypes.DType) (theta, logQ, logJoint *Node) {
+	theta, logDet := e.FlowOf(codes, mask, dtype).ToParams(ctx.In(FlowScope), mask, e.Features(codes), z)
+	return theta, LogConditional(mask, ConvertDType(z, dtype), logDet), LogJoint(e.Target, codes, mask, theta)
+}
+
+// LogProb is log q(m) + log q(θ | m) of each row: a code and a row of theta [n,D].
+func (e *Evaluator) LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error) {
+	batch, sites, dim := e.Sizes()
+	logQ := make([]float64, 0, len(codes))
+	for start := 0; start < len(codes); start += batch {
+		rows, flatCodes, flatTheta := min(batch, len(codes)-start), make([]int32, batch*sites), make([]float64, batch*dim)
+		for i := range rows {
+			copy(flatCodes[i*sites:], codes[start+i])
+			copy(flatTheta[i*dim:], theta.RawRowView(start+i))
+		}
+		outputs, err := e.Run("density", func(ctx *context.Context, codes, theta *Node) []*Node {
+			return []*Node{e.DensityGraph(ctx, codes, theta)}
+		}, tensors.FromFlatDataAndDimensions(flatCodes, batch, sites), tensors.FromFlatDataAndDimensions(flatTheta, batch, dim))
+		if err != nil {
+			return nil, err
+		}
+		logQ = append(logQ, tensors.MustCopyFlatData[float64](outputs[0])[:rows]...)
+	}
+	return logQ, nil
+}
+
+// DensityGraph is log q(m) + log q(θ | m) of codes [B,S] and theta [B,D] as float64. [B]
+func (e *Evaluator) DensityGraph(ctx *context.Context, codes, theta *Node) *Node {
+	mask := e.Target.Space().Mask(codes)
+	z, logDet := e.FlowOf(codes, mask, dtypes.Float64).ToBase(ctx.In(FlowScope), mask, e.Features(codes), theta)
+	return Add(e.Models.LogProb(ctx.In(ModelScope), codes), LogConditional(mask, Float64(z), logDet))
+}
+
+// Features are those of the models, in the type of the flow. [B,C]
+func (e *Evaluator) Features(codes *Node) *Node {
+	return space.Features(e.Target.Space(), codes, e.DType)
+}
+
+// FlowOf is the flow as it is for the models of one batch: with the quadratics of the target, if it
+// has them, and with an anchor of dtype.
+func (e *Evaluator) FlowOf(codes, mask *Node, dtype dtypes.DType) *cosmic.Flow {
+	flow := e.Flow
+	if e.Untrained {
+		flow = flow.Untrained()
+	}
+	if dtype != e.DType {
+		flow = flow.EndingIn(dtype)
+	}
+	// a flow that is part of a larger one has the anchor that it was trained with
+	placement := flow.Config().Placement
+	if quadratic, ok := e.Target.(quadraticTarget); ok && (placement == nil || placement.Given) {
+		flow = flow.Given(quadratic.Quadratic(codes, mask, dtype))
+	}
+	return flow
+}

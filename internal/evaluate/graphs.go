@@ -1,0 +1,61 @@
+package evaluate
+
+import (
+	"math"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/train"
+)
+
+// Scopes of the variables that an evaluation reads.
+const (
+	FlowScope  = "flow"
+	ModelScope = "models"
+)
+
+// Graphs are functions of variables on a device, each compiled the first time its name is used.
+type Graphs struct {
+	Device    *gpu.Device
+	Variables *context.Context
+
+	compiled map[string]*context.Exec
+}
+
+// Run executes a graph.
+func (g *Graphs) Run(name string, graphFn any, args ...any) ([]*tensors.Tensor, error) {
+	exec, ok := g.compiled[name]
+	if !ok {
+		var err error
+		if exec, err = context.NewExecAny(g.Device.Backend(), g.Variables, graphFn); err != nil {
+			return nil, err
+		}
+		if g.compiled == nil {
+			g.compiled = map[string]*context.Exec{}
+		}
+		g.compiled[name] = exec
+	}
+	return train.Call(func() ([]*tensors.Tensor, error) { return exec.Exec(args...) })
+}
+
+// LogConditional is log q(θ | m) = Σ_active log N(z; 0, 1) − logDet (eq. 5, active part). [B]
+func LogConditional(mask, z, logDet *Node) *Node {
+	logNormal := AddScalar(MulScalar(Square(z), -0.5), -0.5*math.Log(2*math.Pi))
+	return Sub(ReduceSum(Where(mask, logNormal, ZerosLike(z)), -1), logDet)
+}
+
+// Float64 converts to the type of densities that are compared or summed over models.
+func Float64(x *Node) *Node { return ConvertDType(x, dtypes.Float64) }
+
+// Clone is a copy of the value of a variable.
+func Clone(variable *context.Variable) (*tensors.Tensor, error) {
+	value, err := variable.Value()
+	if err != nil {
+		return nil, err
+	}
+	return value.LocalClone()
+}

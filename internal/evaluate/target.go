@@ -1,0 +1,48 @@
+package evaluate
+
+import (
+	"fmt"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti/space"
+)
+
+// Target is the density that is evaluated, as vti.Target says.
+type Target interface {
+	Space() space.Space
+	LogPrior(codes *graph.Node) *graph.Node
+	LogJoint(codes, mask, theta *graph.Node) *graph.Node
+}
+
+// ModelDistribution is q(m), as vti.ModelDistribution says.
+type ModelDistribution interface {
+	LogProb(ctx *context.Context, codes *graph.Node) *graph.Node
+	Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node
+}
+
+// quadraticTarget is vti.QuadraticTarget.
+type quadraticTarget interface {
+	Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node)
+}
+
+// LogPrior is the prior of a target as a graph: codes [B,S] -> [B].
+func LogPrior(target Target, codes *graph.Node) *graph.Node {
+	return perRow(target, "LogPrior", codes, target.LogPrior(codes))
+}
+
+// LogJoint is the density of a target as a graph: [B,S], [B,D], [B,D] -> [B].
+func LogJoint(target Target, codes, mask, theta *graph.Node) *graph.Node {
+	return perRow(target, "LogJoint", codes, target.LogJoint(codes, mask, theta))
+}
+
+// perRow is what a method of a target has built. Anything but a number for each row of codes is a
+// panic with an error that says what it is.
+func perRow(target Target, method string, codes, got *graph.Node) *graph.Node {
+	if rows := codes.Shape().Dim(0); got.Rank() != 1 || got.Shape().Dim(0) != rows {
+		panic(fmt.Errorf("%s of %T: got a result of shape %v, want [%d], a number for each row of codes", method, target, got.Shape().Dimensions, rows))
+	}
+	return got
+}
