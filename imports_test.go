@@ -50,6 +50,9 @@ var allowed = map[string][]string{
 	"internal/psis":       {"internal/rank"},
 	"internal/verdict":    {"internal/psis"},
 	"internal/weighted":   {"internal/psis"},
+	"internal/line":       {"internal/logsum", "internal/parallel"},
+	"internal/mode":       {"internal/dense"},
+	"internal/proposal":   {"internal/dense"},
 }
 
 // layerOf returns the layer of a package: 0 of an internal one that the table does not name.

@@ -1,26 +1,67 @@
-// Package parallel runs independent pieces of work on all processors.
+// Package parallel runs independent pieces of work on all processors. What a piece of work does
+// must not depend on the others; then results do not depend on the number of processors.
 package parallel
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 )
 
-// Do calls work(0) to work(n−1), GOMAXPROCS of them at a time, and returns the errors in their
-// order, joined.
+// Run calls work(0) to work(n−1).
+func Run(n int, work func(i int)) {
+	_ = For(context.Background(), n, func(i int) error { work(i); return nil }) // never fails
+}
+
+// Do calls work(0) to work(n−1) and returns the errors in their order, joined.
 func Do(n int, work func(i int) error) error {
 	errs := make([]error, n)
-	var group sync.WaitGroup
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for i := range n {
-		group.Add(1)
-		slots <- struct{}{}
-		go func() {
-			defer func() { <-slots; group.Done() }()
-			errs[i] = work(i)
-		}()
-	}
-	group.Wait()
+	Run(n, func(i int) { errs[i] = work(i) })
 	return errors.Join(errs...)
 }
+
+// For calls work(0) to work(n−1), until one fails or ctx is done. It returns the error of the
+// lowest i, which is the same whatever the number of processors, or one that wraps ctx.Err().
+func For(ctx context.Context, n int, work func(i int) error) error {
+	return Each(ctx, n, func(int) func(i int) error { return work })
+}
+
+// Each is For with something of its own for each worker, such as scratch: worker(0) to
+// worker(Workers(n)−1) return the functions that do the work, each one piece at a time.
+func Each(ctx context.Context, n int, worker func(w int) func(i int) error) error {
+	var next atomic.Int64
+	var failed atomic.Bool
+	errs := make([]error, n)
+	run := func(w int) {
+		work := worker(w)
+		for ctx.Err() == nil && !failed.Load() {
+			i := int(next.Add(1)) - 1
+			if i >= n {
+				return
+			}
+			if errs[i] = work(i); errs[i] != nil {
+				failed.Store(true)
+			}
+		}
+	}
+	var wait sync.WaitGroup
+	for w := range Workers(n) {
+		wait.Go(func() { run(w) })
+	}
+	wait.Wait()
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("stopped: %w", err)
+	}
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Workers is the number of workers that share n pieces of work.
+func Workers(n int) int { return min(runtime.GOMAXPROCS(0), n) }

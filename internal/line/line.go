@@ -1,0 +1,315 @@
+// Package line integrates densities of one parameter by the trapezoidal rule, on a lattice that is
+// found and refined until it is fine enough. For functions that are smooth and vanish at both ends
+// the rule converges faster than any power of the distance of its nodes (Trefethen and Weideman
+// 2014): halving that squares the error.
+package line
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/parallel"
+)
+
+// Options say where a density is and how well its integral has to be known.
+type Options struct {
+	// From and To are where modes may be; they are looked for with nodes there a Step apart, which
+	// no mode may hide between: the log density has to rise towards each from the nodes beside it.
+	// To is From where one point near the only mode is known.
+	From, To float64
+	// Step is the distance of the first nodes.
+	Step float64
+	// Low and High are where the density ends, if it does not vanish before. The zero values of
+	// both stand for ±∞. Where it ends with a density that is not negligible the rule converges
+	// slowly.
+	Low, High float64
+	// Depth is how far below the largest, in nats, log densities are negligible. Default 36, which
+	// is rounding.
+	Depth float64
+	// Tolerance is the largest difference of the log integral from that of every second node. The
+	// error of all nodes is about its square. Default 1e-6.
+	Tolerance float64
+	// Most is the largest number of nodes. Default 65,536.
+	Most int
+	// Parallel evaluates nodes on all processors.
+	Parallel bool
+}
+
+// Node is a point of the lattice.
+type Node[T any] struct {
+	X          float64
+	LogDensity float64
+	// LogWeight is the log density times the distance of nodes: the share of a node in the integral
+	// is exp(LogWeight − Integral.Log).
+	LogWeight float64
+	// Given is what else is known there.
+	Given T
+}
+
+// Integral is a log integral with its nodes, in order of x; negligible ones are left out.
+type Integral[T any] struct {
+	Log float64
+	// Difference is that of Log from the rule of every second node.
+	Difference float64
+	Step       float64
+	Nodes      []Node[T]
+}
+
+// A lattice is too coarse, whatever every second node says, where a mode falls by more than mostFall
+// nats to the next node, or has fewer nodes than fewestNodes: the sums of two nodes beside a peak
+// are equal. Nodes of a normal density are then at most 1.2 standard deviations apart.
+const (
+	mostFall    = 1.5
+	fewestNodes = 4
+)
+
+// ErrMost is the error of a density that takes more than Options.Most nodes.
+var ErrMost = errors.New("the integral over a line did not converge")
+
+// Integrate integrates the exponential of a log density, which may be −Inf and return an error,
+// which ends the integral. Given is kept with the nodes.
+func Integrate[T any](o Options, logDensity func(x float64) (value float64, given T, err error)) (*Integral[T], error) {
+	l := newLattice(o, logDensity)
+	if err := l.scan(); err != nil {
+		return nil, err
+	}
+	for {
+		if err := l.extend(); err != nil {
+			return nil, err
+		}
+		if fine, coarse := l.sum(1), l.sum(2); l.resolved() && math.Abs(fine-coarse) <= l.Tolerance {
+			return l.integral(fine, fine-coarse), nil
+		}
+		if err := l.refine(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Of is Integrate for a density of which nothing else is known.
+func Of(o Options, logDensity func(x float64) float64) (*Integral[struct{}], error) {
+	return Integrate(o, func(x float64) (float64, struct{}, error) { return logDensity(x), struct{}{}, nil })
+}
+
+// lattice is a set of nodes From + i Step, by i. Nodes between others may be missing where they
+// would be negligible.
+type lattice[T any] struct {
+	Options
+	logDensity func(x float64) (float64, T, error)
+	at         []int // ascending
+	nodes      []Node[T]
+	top        float64
+	count      int // of evaluations
+}
+
+func newLattice[T any](o Options, logDensity func(x float64) (float64, T, error)) *lattice[T] {
+	if !(o.Step > 0 && o.From <= o.To) {
+		panic(fmt.Sprintf("line.Integrate: got a range from %g to %g in steps of %g, want an ascending one and a positive step", o.From, o.To, o.Step))
+	}
+	if o.Low == 0 && o.High == 0 {
+		o.Low, o.High = math.Inf(-1), math.Inf(1)
+	}
+	if o.Depth == 0 {
+		o.Depth = 36
+	}
+	if o.Tolerance == 0 {
+		o.Tolerance = 1e-6
+	}
+	if o.Most == 0 {
+		o.Most = 1 << 16
+	}
+	return &lattice[T]{Options: o, logDensity: logDensity, top: math.Inf(-1)}
+}
+
+// x is the place of a node.
+func (l *lattice[T]) x(i int) float64 { return l.From + float64(i)*l.Step }
+
+// evaluate returns the nodes of indices.
+func (l *lattice[T]) evaluate(at ...int) ([]Node[T], error) {
+	if l.count += len(at); l.count > l.Most {
+		return nil, ErrMost
+	}
+	nodes := make([]Node[T], len(at))
+	one := func(k int) (err error) {
+		nodes[k].X = l.x(at[k])
+		nodes[k].LogDensity, nodes[k].Given, err = l.logDensity(nodes[k].X)
+		if err == nil && !(nodes[k].LogDensity <= math.MaxFloat64) {
+			err = fmt.Errorf("the log density at %g is %g", nodes[k].X, nodes[k].LogDensity)
+		}
+		return err
+	}
+	if l.Parallel {
+		if err := parallel.Do(len(at), one); err != nil {
+			return nil, err
+		}
+	} else {
+		for k := range at {
+			if err := one(k); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, node := range nodes {
+		l.top = math.Max(l.top, node.LogDensity)
+	}
+	return nodes, nil
+}
+
+// scan makes the first nodes.
+func (l *lattice[T]) scan() (err error) {
+	for i := 0; i == 0 || l.x(i) <= l.To; i++ {
+		l.at = append(l.at, i)
+	}
+	l.nodes, err = l.evaluate(l.at...)
+	return err
+}
+
+// extend adds nodes at both ends until they are negligible, or the density ends.
+func (l *lattice[T]) extend() error {
+	first, last := l.at[0], l.at[len(l.at)-1]
+	low, high := l.nodes[0], l.nodes[len(l.nodes)-1]
+	var below, above []Node[T]
+	for {
+		var next []int
+		if l.matters(low) && l.x(first-1) >= l.Low {
+			first--
+			next = append(next, first)
+		}
+		if l.matters(high) && l.x(last+1) <= l.High {
+			last++
+			next = append(next, last)
+		}
+		if len(next) == 0 {
+			break
+		}
+		nodes, err := l.evaluate(next...)
+		if err != nil {
+			return err
+		}
+		if next[0] == first {
+			low = nodes[0]
+			below, nodes = append(below, low), nodes[1:]
+		}
+		if len(nodes) > 0 {
+			high = nodes[0]
+			above = append(above, high)
+		}
+	}
+	if math.IsInf(l.top, -1) {
+		return fmt.Errorf("the density is zero from %g to %g", l.x(first), l.x(last))
+	}
+	slices.Reverse(below)
+	inner := l.at
+	l.at = make([]int, 0, len(below)+len(inner)+len(above))
+	for i := first; i < inner[0]; i++ {
+		l.at = append(l.at, i)
+	}
+	l.at = append(l.at, inner...)
+	for i := inner[len(inner)-1] + 1; i <= last; i++ {
+		l.at = append(l.at, i)
+	}
+	l.nodes = slices.Concat(below, l.nodes, above)
+	return nil
+}
+
+// matters reports whether a node is not negligible.
+func (l *lattice[T]) matters(node Node[T]) bool { return node.LogDensity > l.top-l.Depth }
+
+// hides reports whether more may lie beside the k-th node than it shows: no node beside it is
+// higher, it falls far to one of them, and a concave log density, which can rise as far as it has
+// fallen, is not negligible then.
+func (l *lattice[T]) hides(k int) bool {
+	own, most := l.nodes[k].LogDensity, 0.0
+	for _, beside := range []int{max(k-1, 0), min(k+1, len(l.nodes)-1)} {
+		fall := own - l.nodes[beside].LogDensity
+		if fall < 0 {
+			return false
+		}
+		if !math.IsInf(fall, 1) { // a wall
+			most = math.Max(most, fall)
+		}
+	}
+	return most > mostFall && own+most > l.top-l.Depth
+}
+
+// resolved reports whether sums of every second node tell.
+func (l *lattice[T]) resolved() bool {
+	for k := range l.nodes {
+		if l.hides(k) {
+			return false
+		}
+	}
+	return len(l.nodes) >= fewestNodes
+}
+
+// sum is the log integral by the nodes whose index is a multiple of stride.
+func (l *lattice[T]) sum(stride int) float64 {
+	total := 0.0
+	for k, node := range l.nodes {
+		if l.at[k]%stride == 0 {
+			total += math.Exp(node.LogDensity - l.top)
+		}
+	}
+	return l.top + math.Log(total*l.Step*float64(stride))
+}
+
+// refine halves the step, with new nodes beside those that matter or hide a mode.
+func (l *lattice[T]) refine() error {
+	l.Step /= 2
+	var between []int
+	for k := range l.at {
+		l.at[k] *= 2
+	}
+	for k, i := range l.at {
+		if !l.matters(l.nodes[k]) && !l.hides(k) {
+			continue
+		}
+		if len(between) == 0 || between[len(between)-1] != i-1 {
+			between = append(between, i-1)
+		}
+		between = append(between, i+1)
+	}
+	between = slices.DeleteFunc(between, func(i int) bool { return l.x(i) < l.Low || l.x(i) > l.High })
+	fresh, err := l.evaluate(between...)
+	if err != nil {
+		return err
+	}
+	at, nodes := make([]int, 0, len(l.at)+len(between)), make([]Node[T], 0, len(l.at)+len(between))
+	for k, i := range l.at {
+		for len(between) > 0 && between[0] < i {
+			at, nodes = append(at, between[0]), append(nodes, fresh[0])
+			between, fresh = between[1:], fresh[1:]
+		}
+		at, nodes = append(at, i), append(nodes, l.nodes[k])
+	}
+	l.at, l.nodes = append(at, between...), append(nodes, fresh...)
+	return nil
+}
+
+// integral is what is left of the lattice.
+func (l *lattice[T]) integral(log, difference float64) *Integral[T] {
+	out := &Integral[T]{Log: log, Difference: math.Abs(difference), Step: l.Step}
+	for _, node := range l.nodes {
+		if l.matters(node) {
+			node.LogWeight = node.LogDensity + math.Log(l.Step)
+			out.Nodes = append(out.Nodes, node)
+		}
+	}
+	return out
+}
+
+// Mean is the expectation of a function of the nodes.
+func (i *Integral[T]) Mean(of func(node Node[T]) float64) float64 {
+	total, weights := 0.0, make([]float64, len(i.Nodes))
+	for k, node := range i.Nodes {
+		weights[k] = node.LogWeight
+	}
+	whole := logsum.Of(weights)
+	for k, node := range i.Nodes {
+		total += math.Exp(weights[k]-whole) * of(node)
+	}
+	return total
+}

@@ -1,0 +1,174 @@
+// Package mode finds modes of smooth log densities by Newton's method with a line search.
+//
+// [Find] is for densities with a dense Hessian, [Climb] for any that can solve for their step.
+// Neither needs a concave density. gonum's optimize.Newton stops on a gradient in the units of the
+// parameters and keeps no factor, which is what a Laplace approximation is made of.
+package mode
+
+import (
+	"math"
+	"slices"
+
+	"github.com/transdim/vti/internal/dense"
+)
+
+// Options say when a search ends. The zero value of each is its default.
+type Options struct {
+	// Enough is the square of the gradient in the metric of the curvature, gᵀH⁻¹g, at which a point
+	// is a mode: the squared distance to it in standard deviations, to first order. Default 1e-10.
+	Enough float64
+	// Steps is the largest number of steps. Default 100.
+	Steps int
+	// Share, if not nil, is the largest part of a step from x to try, at most 1: for densities whose
+	// quadratic is right near x only.
+	Share func(x, step []float64) float64
+}
+
+// Result is where a search ended.
+type Result struct {
+	Value     float64 // log density
+	Decrement float64 // gᵀH⁻¹g there
+	Steps     int
+	// Converged reports whether the decrement is at most Options.Enough. It is not where steps ran
+	// out, or where the curvature has no factor. Where rounding of the log density hides the rest
+	// of the way it is, if the decrement is at most [Hidden] as well.
+	Converged bool
+}
+
+// Hidden is the largest decrement at which a search that no step improves has arrived.
+const Hidden = 1e-3
+
+// leastShare of a step is the last that a line search tries, and rise is the part of the gain to
+// first order that it asks for (Armijo's rule).
+const (
+	leastShare = 1e-6
+	rise       = 1e-4
+)
+
+// Climb moves x, in place, to a mode of a log density. value returns the log density at a point,
+// −Inf or NaN where there is none. newton writes the step H⁻¹g from x, where H is the curvature or
+// stands for it, and returns gᵀH⁻¹g; it is not ok where it finds none.
+//
+// Both may keep what they find at a point: newton is only called where value was called last, and
+// the last calls of both are at the x that Climb leaves, so that a factor of H is that of the mode.
+func Climb(x []float64, value func(x []float64) float64, newton func(x, step []float64) (decrement float64, ok bool), o Options) (r Result) {
+	if o.Enough == 0 {
+		o.Enough = 1e-10
+	}
+	if o.Steps == 0 {
+		o.Steps = 100
+	}
+	step, trial := make([]float64, len(x)), make([]float64, len(x))
+	r.Value = value(x)
+	for ; ; r.Steps++ {
+		var ok bool
+		if r.Decrement, ok = newton(x, step); !ok || math.IsNaN(r.Decrement) {
+			return r
+		}
+		if r.Decrement <= o.Enough {
+			r.Converged = true
+			return r
+		}
+		if r.Steps == o.Steps {
+			return r
+		}
+		first := 1.0
+		if o.Share != nil {
+			first = math.Min(1, o.Share(x, step))
+		}
+		share := first
+		for ; share >= leastShare*first; share /= 2 {
+			for k := range x {
+				trial[k] = x[k] + share*step[k]
+			}
+			if at := value(trial); at >= r.Value+rise*share*r.Decrement && at <= math.MaxFloat64 {
+				r.Value = at
+				copy(x, trial)
+				break
+			}
+		}
+		if share < leastShare*first {
+			value(x) // what value and newton keep is that of x again
+			r.Converged = r.Decrement <= Hidden
+			return r
+		}
+	}
+}
+
+// Density is a log density of d parameters.
+type Density struct {
+	// Value is the log density at x.
+	Value func(x []float64) float64
+	// Expand writes the gradient [d] at x and the lower triangle of minus the Hessian [d·d], row by
+	// row, over zeros. The last call of Value was at x.
+	Expand func(x, gradient, curvature []float64)
+}
+
+// Find is Climb for a density with a dense Hessian. The factor is that of minus the Hessian at x.
+// Where that is not positive definite steps take it with a larger diagonal (Levenberg and
+// Marquardt); if it is not at the end, the search has not converged and the factor is no factor.
+func Find(x []float64, density Density, o Options) (Result, dense.Factor) {
+	d := len(x)
+	curvature, damped := make([]float64, d*d), make([]float64, d*d)
+	gradient := make([]float64, d)
+	var factor dense.Factor
+	definite := false
+	r := Climb(x, density.Value, func(x, step []float64) (decrement float64, ok bool) {
+		clear(gradient)
+		clear(curvature)
+		density.Expand(x, gradient, curvature)
+		damping := 0.0
+		for {
+			copy(damped, curvature)
+			for a := range d {
+				damped[a*d+a] += damping * math.Max(math.Abs(curvature[a*d+a]), leastDiagonal)
+			}
+			if factor, ok = dense.Factorize(damped, d, 0); ok {
+				break
+			}
+			if damping = math.Max(10*damping, firstDamping); damping > mostDamping {
+				return 0, false
+			}
+		}
+		definite = damping == 0
+		copy(step, gradient)
+		factor.SolveLower(step)
+		for _, u := range step {
+			decrement += u * u
+		}
+		factor.SolveUpper(step)
+		return decrement, true
+	}, o)
+	r.Converged = r.Converged && definite
+	return r, factor
+}
+
+// The least part of the diagonal of an indefinite Hessian that is added to it, the largest, and the
+// least entry of which it is a part. Chosen by hand.
+const (
+	firstDamping  = 1e-3
+	mostDamping   = 1e12
+	leastDiagonal = 1e-6
+)
+
+// Differences returns a Density for a log density whose gradient is known, with Hessians by central
+// differences of the gradient, of relative error about 1e-10.
+func Differences(value func(x []float64) float64, gradient func(x, to []float64)) Density {
+	return Density{Value: value, Expand: func(x, to, curvature []float64) {
+		d := len(x)
+		at, above, below := slices.Clone(x), make([]float64, d), make([]float64, d)
+		gradient(x, to)
+		for b := range d {
+			h := 6e-6 * math.Max(1, math.Abs(x[b])) // ε^(1/3): truncation against rounding
+			at[b] = x[b] + h
+			gradient(at, above)
+			at[b] = x[b] - h
+			gradient(at, below)
+			at[b] = x[b]
+			for a := range d { // the mean of both differences of a pair
+				curvature[max(a, b)*d+min(a, b)] += (below[a] - above[a]) / (4 * h)
+			}
+			curvature[b*d+b] += (below[b] - above[b]) / (4 * h)
+		}
+	}}
+}

@@ -1,0 +1,160 @@
+package mode
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/diff/fd"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/dense"
+)
+
+// banana has its only mode at (1, 1), and is not concave on the way there (Rosenbrock).
+var banana = Density{
+	Value: func(x []float64) float64 {
+		a, b := 1-x[0], x[1]-x[0]*x[0]
+		return -a*a - 100*b*b
+	},
+	Expand: func(x, gradient, curvature []float64) {
+		a, b := 1-x[0], x[1]-x[0]*x[0]
+		gradient[0], gradient[1] = 2*a+400*x[0]*b, -200*b
+		curvature[0], curvature[2], curvature[3] = 2-400*b+800*x[0]*x[0], -400*x[0], 200
+	},
+}
+
+// poisson has counts y with log rates x, of prior N(0, 1): a concave density.
+func poisson(y []float64) Density {
+	return Density{
+		Value: func(x []float64) (sum float64) {
+			for i, v := range x {
+				sum += y[i]*v - math.Exp(v) - v*v/2
+			}
+			return sum
+		},
+		Expand: func(x, gradient, curvature []float64) {
+			for i, v := range x {
+				gradient[i] = y[i] - math.Exp(v) - v
+				curvature[i*len(x)+i] = math.Exp(v) + 1
+			}
+		},
+	}
+}
+
+func TestFind(t *testing.T) {
+	for name, c := range map[string]struct {
+		density Density
+		start   []float64
+		want    []float64 // nil: where the gradient is zero
+	}{
+		"banana":               {banana, []float64{-1.2, 1}, []float64{1, 1}},
+		"banana, far":          {banana, []float64{20, -300}, []float64{1, 1}},
+		"at the mode":          {banana, []float64{1, 1}, []float64{1, 1}},
+		"counts":               {poisson([]float64{0, 3, 1e6}), make([]float64, 3), nil},
+		"banana, differences":  {Differences(banana.Value, gradientOf(banana)), []float64{-1.2, 1}, []float64{1, 1}},
+		"counts, from nowhere": {poisson([]float64{0, 7}), []float64{-40, 30}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := len(c.start)
+			x := slices.Clone(c.start)
+			r, factor := Find(x, c.density, Options{})
+			require.True(t, r.Converged)
+			require.Equal(t, c.density.Value(x), r.Value)
+			if c.want != nil {
+				require.InDeltaSlice(t, c.want, x, 1e-4)
+			}
+			// the factor is that of the curvature, and the decrement the gradient in its metric
+			gradient := fd.Gradient(nil, c.density.Value, x, &fd.Settings{Formula: fd.Central})
+			for a := range d {
+				require.InDelta(t, 0, gradient[a]*factorInverse(factor, a), 1e-4)
+			}
+			hessian := mat.NewSymDense(d, nil)
+			fd.Hessian(hessian, c.density.Value, x, &fd.Settings{Step: 1e-3})
+			for a := range d {
+				for b := range a + 1 {
+					sum := 0.0
+					for k := range b + 1 {
+						sum += factor.At(a, k) * factor.At(b, k)
+					}
+					require.InDelta(t, -hessian.At(a, b), sum, 1e-2*(1+math.Abs(sum)))
+				}
+			}
+		})
+	}
+}
+
+// factorInverse is the standard deviation of a coordinate, or more.
+func factorInverse(f dense.Factor, a int) float64 {
+	e := make([]float64, f.Order())
+	e[a] = 1
+	f.SolveLower(e)
+	return math.Sqrt(mat.Dot(mat.NewVecDense(len(e), e), mat.NewVecDense(len(e), e)))
+}
+
+func gradientOf(d Density) func(x, to []float64) {
+	return func(x, to []float64) { d.Expand(x, to, make([]float64, len(x)*len(x))) }
+}
+
+// What is no mode is not reported as one.
+func TestNotConverged(t *testing.T) {
+	r, _ := Find([]float64{-1.2, 1}, banana, Options{Steps: 3})
+	require.False(t, r.Converged)
+	require.Equal(t, 3, r.Steps)
+	require.Greater(t, r.Decrement, 1e-3)
+
+	saddle := Density{
+		Value:  func(x []float64) float64 { return x[0]*x[0] - x[1]*x[1] },
+		Expand: func(x, g, c []float64) { g[0], g[1], c[0], c[3] = 2*x[0], -2*x[1], -2, 2 },
+	}
+	r, _ = Find([]float64{0, 1}, saddle, Options{})
+	require.False(t, r.Converged, "a saddle, where the gradient is zero")
+
+	r, _ = Find([]float64{0}, Density{
+		Value:  func(x []float64) float64 { return x[0] },
+		Expand: func(_, g, c []float64) { g[0], c[0] = 1, math.NaN() },
+	}, Options{})
+	require.False(t, r.Converged)
+}
+
+// A wall of −Inf stops no search, and steps are no longer than Share says.
+func TestWallAndShare(t *testing.T) {
+	gamma := Density{ // a mode at 2
+		Value: func(x []float64) float64 {
+			if x[0] <= 0 {
+				return math.Inf(-1)
+			}
+			return 2*math.Log(x[0]) - x[0]
+		},
+		Expand: func(x, g, c []float64) { g[0], c[0] = 2/x[0]-1, 2/(x[0]*x[0]) },
+	}
+	x := []float64{30}
+	r, _ := Find(x, gamma, Options{Enough: 1e-20})
+	require.True(t, r.Converged)
+	require.InDelta(t, 2, x[0], 1e-9)
+
+	longest, last := 0.0, 0.1
+	x = []float64{last}
+	value := gamma.Value
+	gamma.Value = func(x []float64) float64 {
+		longest, last = math.Max(longest, math.Abs(x[0]-last)), x[0]
+		return value(x)
+	}
+	r, _ = Find(x, gamma, Options{Share: func(_, step []float64) float64 { return 0.1 / math.Abs(step[0]) }})
+	require.True(t, r.Converged)
+	require.InDelta(t, 2, x[0], 1e-4)
+	require.Less(t, longest, 0.1+1e-12)
+}
+
+// A log density with noise of rounding converges where that hides the rest.
+func TestHidden(t *testing.T) {
+	rounded := Density{
+		Value:  func(x []float64) float64 { return 1e9 - x[0]*x[0]/2 },
+		Expand: func(x, g, c []float64) { g[0], c[0] = -x[0]-1e-3, 1 }, // up is not quite where it says
+	}
+	x := []float64{0}
+	r, _ := Find(x, rounded, Options{})
+	require.True(t, r.Converged)
+	require.Less(t, r.Decrement, Hidden)
+}
