@@ -1,6 +1,6 @@
 // Package dense has Cholesky factors of small dense matrices, in slices that callers keep: gonum's
-// mat.Cholesky, which bounds the condition too and allocates, takes fifty times as long for five rows
-// and three times as long for fifty. Sparse and large matrices are those of internal/sparse.
+// mat.Cholesky, which bounds the condition too and allocates, takes fifty times as long for five
+// rows and three times as long for fifty. Sparse and large matrices are those of internal/sparse.
 package dense
 
 import (

@@ -58,9 +58,9 @@ type Integral[T any] struct {
 	Nodes      []Node[T]
 }
 
-// A lattice is too coarse, whatever every second node says, where a mode falls by more than mostFall
-// nats to the next node, or has fewer nodes than fewestNodes: the sums of two nodes beside a peak
-// are equal. Nodes of a normal density are then at most 1.2 standard deviations apart.
+// A lattice is too coarse, whatever every second node says, where a mode falls by more than
+// mostFall nats to the next node, or has fewer nodes than fewestNodes: the sums of two nodes beside
+// a peak are equal. Nodes of a normal density are then at most 1.2 standard deviations apart.
 const (
 	mostFall    = 1.5
 	fewestNodes = 4

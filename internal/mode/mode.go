@@ -19,8 +19,8 @@ type Options struct {
 	Enough float64
 	// Steps is the largest number of steps. Default 100.
 	Steps int
-	// Share, if not nil, is the largest part of a step from x to try, at most 1: for densities whose
-	// quadratic is right near x only.
+	// Share, if not nil, is the largest part of a step from x to try, at most 1: for densities
+	// whose quadratic is right near x only.
 	Share func(x, step []float64) float64
 }
 
