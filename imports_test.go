@@ -31,7 +31,8 @@ var layers = map[string]float64{
 	"": 3, "dag/graph": 3,
 	"models": 2.5, "internal/evaluate": 2.5,
 	"cosmic": 2, "encode": 2, "modeldist": 2, "rjmcmc": 2,
-	"compare": 1, "hbm/formula": 1, "likelihood": 1, "modelcheck": 1, "predict": 1, "shard": 1, "space": 1, "surrogate": 1, "gradest": 1, "gpu": 1,
+	"varsel/design": 1.5,
+	"compare":       1, "hbm/formula": 1, "likelihood": 1, "modelcheck": 1, "predict": 1, "shard": 1, "space": 1, "surrogate": 1, "gradest": 1, "gpu": 1,
 	"simd": 0, "table": 0,
 }
 

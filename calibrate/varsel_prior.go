@@ -17,6 +17,7 @@ import (
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel"
+	"github.com/transdim/vti/varsel/design"
 )
 
 // Varsel draws models, parameters and responses from the priors of vti varsel, for the predictors
@@ -110,41 +111,41 @@ func (v Varsel) draw(random *rand.Rand) (*problem, *drawnTruth, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	design, err := varsel.NewDesign(data, p.record.Design)
+	d, err := varsel.NewDesign(data, p.record.Design)
 	if err != nil {
 		return nil, nil, err
 	}
-	if design.Offset != nil || p.record.Design.Offset != "" {
+	if d.Offset != nil || p.record.Design.Offset != "" {
 		return nil, nil, errors.New("calibrate: an offset cannot be drawn around")
 	}
-	full, err := varsel.NewProblem(design, p.record.Model)
+	full, err := varsel.NewProblem(d, p.record.Model)
 	if err != nil {
 		return nil, nil, err
 	}
 	model := full.Model // with its defaults
 	truth := &drawnTruth{in: map[string]bool{}, coefficients: map[string]float64{}}
-	eta := make([]float64, design.Rows())
+	eta := make([]float64, d.Rows())
 	use := func(j int, sd float64) {
 		theta := sd * random.NormFloat64()
-		truth.coefficients[design.Names[j]] = theta / design.Scaling.SD[j]
+		truth.coefficients[d.Names[j]] = theta / d.Scaling.SD[j]
 		for i := range eta {
-			eta[i] += theta * design.X.At(i, j)
+			eta[i] += theta * d.X.At(i, j)
 		}
 	}
-	scores := newDrawnScores(design)
+	scores := newDrawnScores(d)
 	if kind.HasCategories() {
 		use = func(j int, sd float64) { scores.use(j, sd, truth, random) }
 	}
-	for _, j := range design.Always {
-		if j == design.Intercept {
+	for _, j := range d.Always {
+		if j == d.Intercept {
 			use(j, interceptSD)
 		} else {
 			use(j, model.SlabScale)
 		}
 	}
-	for g, in := range model.Prior.Draw(len(design.Predictors), random) {
-		truth.in[design.Predictors[g].Name] = in
-		for _, j := range design.Predictors[g].Coordinates {
+	for g, in := range model.Prior.Draw(len(d.Predictors), random) {
+		truth.in[d.Predictors[g].Name] = in
+		for _, j := range d.Predictors[g].Coordinates {
 			if in {
 				use(j, model.SlabScale)
 			}
@@ -163,7 +164,7 @@ func (v Varsel) draw(random *rand.Rand) (*problem, *drawnTruth, error) {
 			}
 		}
 	}
-	written := &varsel.SimulatedData{}
+	written := &design.SimulatedData{}
 	for _, c := range columns {
 		written.Names, written.Columns = append(written.Names, c.Name), append(written.Columns, c.Values)
 	}

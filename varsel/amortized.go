@@ -15,6 +15,7 @@ import (
 	"github.com/transdim/vti/encode"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
+	"github.com/transdim/vti/varsel/design"
 )
 
 // Range is a range of numbers, both ends included.
@@ -286,7 +287,7 @@ func (f *Family) drawResponse(x *mat.Dense, random *rand.Rand) (*Problem, []floa
 	if !f.acceptable(y) {
 		return nil, nil
 	}
-	problem, err := NewProblem(workingDesign(x, y, model.Likelihood), model)
+	problem, err := NewProblem(design.OfColumns(x, y, model.Likelihood), model)
 	if err != nil || f.Fits(problem) != nil {
 		return nil, nil
 	}
@@ -320,12 +321,12 @@ func (f *Family) acceptable(y []float64) bool {
 func drawDesign(n, p int, correlation float64, random *rand.Rand) *mat.Dense {
 	x := mat.NewDense(n, p+1, nil)
 	chained := random.IntN(2) == 0 // correlated with the one before, or all alike
-	shared, weight := normals(random, n), math.Sqrt(correlation)
+	shared, weight := design.Normals(random, n), math.Sqrt(correlation)
 	if chained {
 		weight = correlation
 	}
 	for j := range p {
-		column := normals(random, n)
+		column := design.Normals(random, n)
 		for i, before := range shared {
 			column[i] = weight*before + math.Sqrt(1-weight*weight)*column[i]
 		}
@@ -358,19 +359,4 @@ func drawDesign(n, p int, correlation float64, random *rand.Rand) *mat.Dense {
 		x.Set(i, 0, 1)
 	}
 	return x
-}
-
-// workingDesign is that of columns on the working scale, the first of which is the intercept.
-func workingDesign(x *mat.Dense, y []float64, kind likelihood.Kind) *Design {
-	_, dim := x.Dims()
-	d := &Design{
-		Target: "y", Likelihood: kind, Y: y, X: x, Names: []string{InterceptName}, Intercept: 0, Always: []int{0},
-		Scaling: Scaling{Mean: make([]float64, dim), SD: slices.Repeat([]float64{1}, dim), YSD: 1, Level: 0, LevelValue: 1},
-	}
-	for j := 1; j < dim; j++ {
-		name := fmt.Sprintf("x%d", j)
-		d.Names = append(d.Names, name)
-		d.Predictors = append(d.Predictors, Predictor{Name: name, Coordinates: []int{j}})
-	}
-	return d
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
+	"github.com/transdim/vti/varsel/design"
 )
 
 // amortizedKinds are the likelihoods of networks.
@@ -74,7 +75,7 @@ func TestFamiliesHaveTheDensitiesOfTheirTables(t *testing.T) {
 				var theta, wideTheta [][]float64
 				for _, code := range space.All(p.Target.space.Cards()) {
 					wide, at := make([]int32, f.most), make([]float64, f.dim())
-					values := normals(random, p.Target.space.Dim())
+					values := design.Normals(random, p.Target.space.Dim())
 					for s, outcome := range code {
 						wide[place.Sites[s]] = outcome
 					}
@@ -120,7 +121,7 @@ func TestFamiliesFollowTheColumns(t *testing.T) {
 				x.Set(i, 1+j, p.Design.X.At(from, 1+column))
 			}
 		}
-		other, err := NewProblem(workingDesign(x, y, kind), p.Model)
+		other, err := NewProblem(design.OfColumns(x, y, kind), p.Model)
 		require.NoError(t, err)
 		a, place, err := f.Problem(p)
 		require.NoError(t, err)

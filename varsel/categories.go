@@ -2,11 +2,11 @@ package varsel
 
 import (
 	"errors"
-	"fmt"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 
 	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/varsel/design"
 )
 
 // A response of categories has M linear predictors, each with a coefficient for every column of the
@@ -18,19 +18,6 @@ import (
 // Ordered categories have one predictor, and cut points as parameters. Categories without an order
 // have K−1 predictors and no parameters: θ are coordinates of scores that treat all categories
 // alike, and on the scale of the table stand the log odds of each category against the first.
-
-// validateCategories reports options that do not suit a response of categories, or suit only that.
-func (opt DesignOptions) validateCategories() error {
-	switch kind := opt.Likelihood; {
-	case !kind.HasCategories() && opt.Levels != nil:
-		return fmt.Errorf("levels of the response are for %s, %s and %s; this likelihood is %s", likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind, likelihood.CategoricalKind, kind)
-	case kind == likelihood.CategoricalKind && opt.Offset != "":
-		return fmt.Errorf("offset %q: the %s likelihood has a linear predictor for each category but one, and an offset belongs to none of them", opt.Offset, kind)
-	case kind.Ordered() && opt.NoIntercept:
-		return fmt.Errorf("the %s likelihood has cut points in place of an intercept: there is none to leave out", kind)
-	}
-	return nil
-}
 
 // planes is M, the number of linear predictors of a row.
 func (t *Target) planes() int {
@@ -127,7 +114,7 @@ func (p *Problem) coefficientNames() (names []string) {
 	}
 	for _, column := range p.Design.Names {
 		for _, level := range p.Design.Levels[1:] {
-			names = append(names, freeName(level+":"+column, names))
+			names = append(names, design.FreeName(level+":"+column, names))
 		}
 	}
 	return names
@@ -152,11 +139,11 @@ func (p *Problem) extraNames() (names []string) {
 	case p.Design.Likelihood.Ordered():
 		taken := p.Design.Names
 		for k, level := range p.Design.Levels[1:] {
-			names = append(names, freeName(p.Design.Levels[k]+"|"+level, taken))
+			names = append(names, design.FreeName(p.Design.Levels[k]+"|"+level, taken))
 			taken = append(taken[:len(taken):len(taken)], names[k])
 		}
 	case p.UnknownScale():
-		names = []string{p.Design.scaleName()}
+		names = []string{p.Design.ScaleName()}
 	}
 	return names
 }
@@ -174,7 +161,7 @@ func (p *Problem) responseGiven(values []float64) likelihood.Row {
 // beta.
 func (p *Problem) cuts(z, beta []float64) []float64 {
 	points := p.Target.responses.categories.At(z).(*likelihood.Cuts).Points
-	shift := p.Design.Scaling.shift(beta)
+	shift := p.Design.Scaling.Shift(beta)
 	for k := range points {
 		points[k] += shift
 	}
@@ -183,7 +170,7 @@ func (p *Problem) cuts(z, beta []float64) []float64 {
 
 // sticks inverts cuts.
 func (p *Problem) sticks(points, beta []float64) []float64 {
-	own, shift := make([]float64, len(points)), p.Design.Scaling.shift(beta)
+	own, shift := make([]float64, len(points)), p.Design.Scaling.Shift(beta)
 	for k, c := range points {
 		own[k] = c - shift
 	}

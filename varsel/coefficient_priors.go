@@ -53,10 +53,10 @@ func (p *Problem) fillPriors(r *Result) {
 	for k := range r.Coefficients {
 		c := &r.Coefficients[k]
 		if j, ok := column[c.Name]; ok && j != p.Design.Scaling.Level {
-			slope := p.Design.Scaling.slope(j)
+			slope := p.Design.Scaling.Slope(j)
 			// of categories without an order all log odds have the sd of a coordinate
 			c.Prior = &CoefficientPrior{Mean: Number(slope * p.Target.mean[j*planes]), SD: Number(slope * p.Target.sd[j*planes])}
-		} else if c.Name == p.Design.scaleName() && p.UnknownScale() {
+		} else if c.Name == p.Design.ScaleName() && p.UnknownScale() {
 			at := p.Target.scale
 			c.Prior = &CoefficientPrior{LogNormal: true, Mean: Number(p.Target.mean[at] + math.Log(p.Design.Scaling.YSD)), SD: Number(p.Target.sd[at])}
 		}

@@ -70,11 +70,11 @@ func (p *Problem) decomposedMoments(ctx gocontext.Context, models []vti.ModelEst
 	}
 	rows := make([]Coefficient, 0, len(mixtures))
 	for j := range mixtures {
-		name, shift, spacing := p.Design.scaleName(), 0.0, logSigmaStep(p.Design.Rows(), p.Target.sd[j])
+		name, shift, spacing := p.Design.ScaleName(), 0.0, logSigmaStep(p.Design.Rows(), p.Target.sd[j])
 		if j != p.Target.scale {
 			name, spacing = p.Design.Names[j], 0
 			if j == p.Design.Scaling.Level {
-				_, shift = p.Design.Scaling.levelWeights()
+				_, shift = p.Design.Scaling.LevelWeights()
 			}
 		}
 		averaged, given := mixtures[j].averagedAndGiven(shift, spacing)
@@ -140,9 +140,9 @@ func (p *Problem) addComponents(out map[int][]mixtureComponent, m *conjugate, a 
 	given := make([]mixtureComponent, len(points))
 	for k, j := range a.coordinates {
 		weights := make([]float64, len(a.coordinates)) // of θ
-		weights[k] = scaling.slope(j)
+		weights[k] = scaling.Slope(j)
 		if j == scaling.Level {
-			all, _ := scaling.levelWeights()
+			all, _ := scaling.LevelWeights()
 			for other, c := range a.coordinates {
 				weights[other] = all[c]
 			}

@@ -40,12 +40,7 @@
 //
 // From a table to a Target:
 //
-//	design.go                 Design: response, columns and predictors of a table
-//	design_layout.go, design_formula.go
-//	                          the role of every column, or of every term of a formula
-//	design_scale.go           the working scale, and the map back
-//	design_degenerate.go      columns that are constant or copies of others
-//	interactions.go           products of predictors
+//	design_names.go           the names of package design that are those of this package, too
 //	model_options.go          settings of likelihood and priors
 //	problem.go                Problem: a design with likelihood and priors
 //	prior.go, heredity.go     priors over models
@@ -111,8 +106,5 @@
 //	posterior_draws.go        draws on the scale of the table
 //	record*.go, files.go      the contents of a run directory
 //	rows.go                   predictions of rows from a finished run, for package predict
-//	fresh_rows.go             rows of a new table, expanded as in the run
-//	effects.go                predictors of a finished run, for effects by package predict
 //	compare*.go               comparison of two runs
-//	simulate.go               simulated tables with known truth
 package varsel

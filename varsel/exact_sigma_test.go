@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/varsel/design"
 )
 
 // naiveSigma integrates dense evidences over a fine grid and sums over models: mean, standard
@@ -55,7 +57,7 @@ func TestExactSigma(t *testing.T) {
 	}{{4, 1}, {6, 2}, {12, 0.3}, {30, 2}} {
 		p := randomProblem(uint64(test.rows), test.rows, [][]int{{1}, {2, 3}}, 4)
 		p.Sigma, p.LogSigmaMean, p.LogSigmaSD = 0, -0.3, test.sd
-		scaling := newScaling(4)
+		scaling := design.NewScaling(4)
 		scaling.YSD = 10
 		p.Scaling = &scaling
 		r, err := Exact(t.Context(), p)

@@ -10,12 +10,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/varsel/design"
 )
 
 // manyModels is a problem of 17 predictors: more models than are listed.
 func manyModels(t *testing.T, prior Prior) *Problem {
 	t.Helper()
-	return simulatedProblem(t, Simulation{Rows: 60, Predictors: 17, Effects: 3, Correlation: 0.4, Seed: 5}, ModelOptions{Prior: prior})
+	return simulatedProblem(t, design.Simulation{Rows: 60, Predictors: 17, Effects: 3, Correlation: 0.4, Seed: 5}, ModelOptions{Prior: prior})
 }
 
 // A run over more models than are listed rests on the sum of Exact, and gives its numbers.
@@ -67,7 +68,7 @@ func TestSumModels(t *testing.T) {
 // posterior, where it would be too much work, and where the run is cancelled: the last may be made
 // later.
 func TestSumsThatAreNotMade(t *testing.T) {
-	spread := simulatedProblem(t, Simulation{Rows: 8, Predictors: 17, Seed: 5}, ModelOptions{Prior: Prior{Kind: UniformPrior}})
+	spread := simulatedProblem(t, design.Simulation{Rows: 8, Predictors: 17, Seed: 5}, ModelOptions{Prior: Prior{Kind: UniformPrior}})
 	_, ok, err := spread.Posterior().(vti.SummedTarget).SumModels(t.Context(), nil)
 	require.NoError(t, err)
 	require.False(t, ok, "half of the models do not have nearly all of the probability")

@@ -44,7 +44,7 @@ func exactProblems(t *testing.T) map[string]*Problem {
 		require.NoError(t, err)
 		problems[name] = problem
 	}
-	all := DesignOptions{Offset: "o", Always: []string{"x2"}, Groups: []PredictorGroup{{"pair", []string{"x3", "x5"}}}}
+	all := DesignOptions{Offset: "o", Always: []string{"x2"}, Groups: []PredictorGroup{{Name: "pair", Columns: []string{"x3", "x5"}}}}
 	few := Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 2}
 	add("unknown noise", 25, all, ModelOptions{})
 	add("known noise", 25, all, ModelOptions{Sigma: 0.8})

@@ -11,10 +11,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"github.com/transdim/vti/table"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distmv"
+
+	"github.com/transdim/vti/table"
+	"github.com/transdim/vti/varsel/design"
 )
 
 func ExampleExact() {
@@ -154,7 +156,7 @@ func naiveAnswer(p *ExactProblem) (logEvidence float64, models map[string]float6
 	groups := len(p.Groups)
 	scaling := p.Scaling
 	if scaling == nil {
-		s := newScaling(dim)
+		s := design.NewScaling(dim)
 		scaling = &s
 	}
 	logPrior := p.Prior.LogProbs(groups)

@@ -6,6 +6,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/combin"
+
+	"github.com/transdim/vti/varsel/design"
 )
 
 // exactSpace is what all walkers share. With φ_j = (θ_j − θ0_j) / PriorSD_j and y' = y − Xθ0, the
@@ -80,7 +82,7 @@ func newExactSpace(p *ExactProblem) *exactSpace {
 
 	scaling := p.Scaling
 	if scaling == nil {
-		identity := newScaling(dim)
+		identity := design.NewScaling(dim)
 		scaling = &identity
 	}
 	for j := range dim {
@@ -89,7 +91,7 @@ func newExactSpace(p *ExactProblem) *exactSpace {
 	}
 	if scaling.Level >= 0 {
 		s.level = scaling.Level
-		s.levelWeight, s.levelShift = scaling.levelWeights()
+		s.levelWeight, s.levelShift = scaling.LevelWeights()
 		for j := range s.levelWeight {
 			s.levelShift += s.levelWeight[j] * origin[j]
 			s.levelWeight[j] *= p.PriorSD[j]

@@ -140,7 +140,7 @@ func (p *Problem) variables() []string {
 	for j, name := range names {
 		member, listed := strings.CutPrefix(name, "coef.")
 		switch {
-		case p.UnknownScale() && name == p.Design.scaleName():
+		case p.UnknownScale() && name == p.Design.ScaleName():
 		case p.Slots != nil && listed && !slices.Contains(p.Design.Names, name):
 			names[j] = "coef[" + member + "]"
 		default:

@@ -14,6 +14,7 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
+	"github.com/transdim/vti/varsel/design"
 )
 
 func interactionProblem(t testing.TB, options DesignOptions, model ModelOptions) *Problem {
@@ -102,7 +103,7 @@ func TestHeredity(t *testing.T) {
 // A product column is that of the standardised factors, and coefficients on the scale of the table
 // predict what the working ones do.
 func TestInteractionColumns(t *testing.T) {
-	problem := interactionProblem(t, DesignOptions{Exclude: []string{"o"}, Interactions: []string{AllInteractions}}, ModelOptions{})
+	problem := interactionProblem(t, DesignOptions{Exclude: []string{"o"}, Interactions: []string{design.AllInteractions}}, ModelOptions{})
 	design := problem.Design
 	require.Equal(t, []string{"x0", "x1", "x2", "x3", "x0:x1", "x0:x2", "x0:x3", "x1:x2", "x1:x3", "x2:x3"}, design.PredictorNames())
 	require.Equal(t, []int{1, 3}, design.Predictors[8].Parents)
@@ -142,7 +143,7 @@ func TestInteractionErrors(t *testing.T) {
 		{DesignOptions{Interactions: []string{"x0:x0"}}, "want two columns as a:b"},
 		{DesignOptions{Interactions: []string{"x0:x1", "x0:x1"}}, "named twice"},
 		{DesignOptions{Interactions: []string{"x0:x1"}, Exclude: []string{"x1"}}, "is not a predictor here"},
-		{DesignOptions{Interactions: []string{"x0:pair"}, Groups: []PredictorGroup{{"pair", []string{"x1", "x2"}}}}, "is a factor or a group"},
+		{DesignOptions{Interactions: []string{"x0:pair"}, Groups: []PredictorGroup{{Name: "pair", Columns: []string{"x1", "x2"}}}}, "is a factor or a group"},
 	} {
 		c.options.Target = "y"
 		_, err := NewDesign(data, c.options)

@@ -146,7 +146,7 @@ func TestJointPredictorsAreFound(t *testing.T) {
 		"known sigma": {rows: 60, model: ModelOptions{Sigma: 0.2}},
 		"logistic":    {kind: likelihood.LogisticKind, rows: 200},
 		"student":     {kind: likelihood.StudentKind, rows: 60},
-		"groups":      {rows: 60, groups: []PredictorGroup{{"both", []string{"x17", "x18"}}}},
+		"groups":      {rows: 60, groups: []PredictorGroup{{Name: "both", Columns: []string{"x17", "x18"}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.model.Likelihood = c.kind

@@ -13,12 +13,13 @@ import (
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
+	"github.com/transdim/vti/varsel/design"
 )
 
 // simulatedProblem is a problem on a table that is made up.
-func simulatedProblem(t testing.TB, s Simulation, model ModelOptions) *Problem {
+func simulatedProblem(t testing.TB, s design.Simulation, model ModelOptions) *Problem {
 	t.Helper()
-	made, err := Simulate(s)
+	made, err := design.Simulate(s)
 	require.NoError(t, err)
 	var columns []*table.Column
 	for j, name := range made.Names {
@@ -73,7 +74,7 @@ func naiveEvidence(t *Target, a active) float64 {
 func TestProposalsEstimateEvidences(t *testing.T) {
 	for _, kind := range []likelihood.Kind{likelihood.LogisticKind, likelihood.PoissonKind} {
 		for _, rows := range []int{4, 25, 60} {
-			problem := simulatedProblem(t, Simulation{Rows: rows, Predictors: 3, Effects: 2, Correlation: 0.5, Likelihood: kind, Seed: 3}, ModelOptions{Likelihood: kind})
+			problem := simulatedProblem(t, design.Simulation{Rows: rows, Predictors: 3, Effects: 2, Correlation: 0.5, Likelihood: kind, Seed: 3}, ModelOptions{Likelihood: kind})
 			target := problem.Posterior().(vti.LaplaceTarget)
 			for _, code := range [][]int32{{1, 0, 0}, {0, 0, 1}} {
 				t.Run(fmt.Sprint(kind, rows, code), func(t *testing.T) {
@@ -101,7 +102,7 @@ func TestProposalsOfShapesEstimateEvidences(t *testing.T) {
 		for _, rows := range []int{3, 40} {
 			step := 0.25 / math.Sqrt(float64(rows))
 			t.Run(fmt.Sprint(kind, rows), func(t *testing.T) {
-				problem := simulatedProblem(t, Simulation{Rows: rows, Predictors: 2, Effects: 1, Noise: 0.8, Likelihood: kind, Seed: 4}, ModelOptions{Likelihood: kind})
+				problem := simulatedProblem(t, design.Simulation{Rows: rows, Predictors: 2, Effects: 1, Noise: 0.8, Likelihood: kind, Seed: 4}, ModelOptions{Likelihood: kind})
 				target := problem.Target
 				_, logWeights, logProposal, err := problem.Posterior().(vti.LaplaceTarget).ProposeParameters([]int32{0, 0}, 20000, stream.Rand(5, "propose"))
 				require.NoError(t, err)
@@ -159,7 +160,7 @@ func TestModesFarAway(t *testing.T) {
 // draws.
 func BenchmarkProposals(b *testing.B) {
 	kind := likelihood.LogisticKind
-	problem := simulatedProblem(b, Simulation{Rows: 200, Predictors: 100, Effects: 4, Correlation: 0.5, Likelihood: kind, Seed: 1}, ModelOptions{Likelihood: kind})
+	problem := simulatedProblem(b, design.Simulation{Rows: 200, Predictors: 100, Effects: 4, Correlation: 0.5, Likelihood: kind, Seed: 1}, ModelOptions{Likelihood: kind})
 	target := problem.Posterior().(vti.LaplaceTarget)
 	code := make([]int32, 100)
 	for j := range 5 {

@@ -4,8 +4,6 @@ import (
 	gocontext "context"
 	"math"
 	"math/rand/v2"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/transdim/vti/internal/stream"
@@ -16,30 +14,23 @@ import (
 // checkModel compares the table with responses replicated from equally weighted posterior draws on
 // the scale of the table. It returns nil where there are no draws.
 func (p *Problem) checkModel(ctx gocontext.Context, draws *Draws, seed uint64) (*modelcheck.Report, error) {
-	if len(draws.Codes) == 0 || p.Design.censored() {
+	if len(draws.Codes) == 0 || p.Design.Censored() {
 		return nil, nil // responses drawn anew have no censoring
 	}
 	design := p.Design
 	in := modelcheck.RegressionInput{
 		Kind:     checkedKind(p.Model.Likelihood),
-		Response: modelcheck.Column{Name: design.responseName(), Values: make([]float64, design.Rows())},
+		Response: modelcheck.Column{Name: design.ResponseName(), Values: design.Response()},
 		Rows:     modelcheck.RowNames{Numbers: design.Places, Unit: design.PlaceUnit},
 		Checked:  modelcheck.CheckedRows(design.Rows(), modelcheck.MostChecked),
 		Draws:    modelcheck.MinDraws,
 		Remedies: p.remedies(),
 	}
-	for i, y := range design.Y {
-		in.Response.Values[i] = inUnits(y, design.Scaling.YMean, design.Scaling.YSD)
-	}
 	for j, name := range design.Names {
 		if j == design.Scaling.Level {
 			continue
 		}
-		column := modelcheck.Column{Name: name, Values: make([]float64, design.Rows()), Indicator: strings.Contains(name, "=")}
-		for i := range column.Values {
-			column.Values[i] = inUnits(design.X.At(i, j), design.Scaling.Mean[j], design.Scaling.SD[j])
-		}
-		in.Predictors = append(in.Predictors, column)
+		in.Predictors = append(in.Predictors, modelcheck.Column{Name: name, Values: design.Column(j), Indicator: strings.Contains(name, "=")})
 	}
 	rows := in.Checked
 	if rows == nil {
@@ -161,28 +152,6 @@ func checkedKind(kind likelihood.Kind) modelcheck.Kind {
 	return modelcheck.Continuous
 }
 
-// responseName is the name of the response that the working scale has.
-func (d *Design) responseName() string {
-	if d.Likelihood.Logarithmic() {
-		return "log(" + d.Target + ")"
-	}
-	return d.Target
-}
-
-// inTable is a response of the working scale in the units of the table.
-func (d *Design) inTable(y float64) float64 {
-	y = inUnits(y, d.Scaling.YMean, d.Scaling.YSD)
-	if d.Likelihood.Logarithmic() {
-		return inUnits(math.Exp(y), 0, 1)
-	}
-	return y
-}
-
-// censored reports whether the end of a time is not known.
-func (d *Design) censored() bool {
-	return d.Likelihood.Survival() && slices.ContainsFunc(d.Y, func(y float64) bool { return y < 0 })
-}
-
 // remedies are the flags that answer what a check finds.
 func (p *Problem) remedies() modelcheck.Remedies {
 	remedies := modelcheck.Remedies{
@@ -201,14 +170,4 @@ func (p *Problem) remedies() modelcheck.Remedies {
 		remedies.HeavyTails = "fewer degrees of freedom (--df), or --likelihood robust"
 	}
 	return remedies
-}
-
-// inUnits undoes the scaling of a value to the 12 digits that it can be known to, so that equal
-// cells of the table are equal.
-func inUnits(value, mean, sd float64) float64 {
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(mean+sd*value, 'e', 11, 64), 64)
-	if err != nil {
-		return mean + sd*value // beyond the range of float64
-	}
-	return rounded
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/table"
+	"github.com/transdim/vti/varsel/design"
 )
 
 // Columns that are called like the intercept, the noise scale, a level of a factor or a place of a
@@ -16,7 +17,7 @@ import (
 func TestColumnsWithNamesOfOthers(t *testing.T) {
 	source := correlatedColumns(30, 4)
 	data, err := table.New("names",
-		table.Numbers("y", source[0]), table.Numbers(InterceptName, source[1]), table.Numbers("sigma", source[2]),
+		table.Numbers("y", source[0]), table.Numbers("(Intercept)", source[1]), table.Numbers("sigma", source[2]),
 		table.Texts("g", slices.Repeat([]string{"a", "b", "b"}, 10)), table.Numbers("g=b", source[3]), table.Numbers("coef.1", source[4]))
 	require.NoError(t, err)
 	for _, model := range []ModelOptions{{}, {Prior: Prior{MaxSize: 2}, Codes: ListCodes}} {
@@ -24,7 +25,7 @@ func TestColumnsWithNamesOfOthers(t *testing.T) {
 		require.NoError(t, err)
 		problem, err := NewProblem(design, model)
 		require.NoError(t, err)
-		require.Equal(t, []string{"((Intercept))", "coef.1", InterceptName, "sigma", "g=b", "(g=b)"}, design.Names)
+		require.Equal(t, []string{"((Intercept))", "coef.1", "(Intercept)", "sigma", "g=b", "(g=b)"}, design.Names)
 		require.Equal(t, 0, design.Intercept)
 		for j, sd := range problem.Target.sd[:design.Dim()] {
 			require.Equal(t, map[bool]float64{true: interceptSD, false: 1.5}[j == 0], sd, design.Names[j])
@@ -50,7 +51,7 @@ func correlatedColumns(rows, n int) [][]float64 {
 	random := stream.Rand(1, "names")
 	columns := make([][]float64, n+1)
 	for j := range columns {
-		columns[j] = normals(random, rows)
+		columns[j] = design.Normals(random, rows)
 	}
 	for i := range rows {
 		columns[0][i] += 2 * columns[1][i]

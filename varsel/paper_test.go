@@ -109,7 +109,7 @@ func TestPublishedEvidencesOfTheBlockProblem(t *testing.T) {
 	data, err := table.ReadFile("../testdata/trjp_block/data.csv")
 	require.NoError(t, err)
 	options := paperDesign
-	options.Groups = []PredictorGroup{{"x23", []string{"x2", "x3"}}, {"x45", []string{"x4", "x5"}}}
+	options.Groups = []PredictorGroup{{Name: "x23", Columns: []string{"x2", "x3"}}, {Name: "x45", Columns: []string{"x4", "x5"}}}
 	design, err := NewDesign(data, options)
 	require.NoError(t, err)
 	problem, err := NewProblem(design, ModelOptions{Prior: Prior{Kind: UniformPrior}, Likelihood: likelihood.RobustKind, Outlier: 0.5, SlabScale: 10})

@@ -34,10 +34,6 @@ type Draws struct {
 	LogP, LogQ []float64
 }
 
-// scaleName is the name among coefficients of the noise scale, or of the other parameter of the
-// response; if the table has a column of that name it has parentheses.
-func (d *Design) scaleName() string { return freeName(d.Likelihood.Scale(), d.Names) }
-
 // coordinateNames are the names of the columns of draws.
 func (p *Problem) coordinateNames() []string {
 	if p.Slots != nil {

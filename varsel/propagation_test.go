@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/varsel/design"
 )
 
 // Mean and variance of a linear predictor given one row, against sums over a fine grid.
@@ -37,7 +38,7 @@ func TestTiltedMomentsAgreeWithSums(t *testing.T) {
 
 // Without outliers all rows are normal, and both evidence and posterior exact.
 func TestPropagationIsExactForNormalRows(t *testing.T) {
-	p := simulatedProblem(t, Simulation{Rows: 30, Predictors: 3, Effects: 2, Correlation: 0.5, Seed: 4}, ModelOptions{Sigma: 0.8})
+	p := simulatedProblem(t, design.Simulation{Rows: 30, Predictors: 3, Effects: 2, Correlation: 0.5, Seed: 4}, ModelOptions{Sigma: 0.8})
 	for _, code := range [][]int32{{0, 0, 0}, {1, 0, 1}, {1, 1, 1}} {
 		model := p.Target.active(code)
 		want, err := p.Target.logEvidence(model)
@@ -73,7 +74,7 @@ func TestPropagationNearlyFindsRobustProbabilities(t *testing.T) {
 // finite and have a Cholesky factor.
 func TestPropagationOfNastyTablesIsFinite(t *testing.T) {
 	for _, sigma := range []float64{1e-12, 1e-6, 1, 1e6} {
-		p := simulatedProblem(t, Simulation{Rows: 12, Predictors: 4, Effects: 2, Correlation: 0.999999, Likelihood: likelihood.RobustKind, Seed: 2},
+		p := simulatedProblem(t, design.Simulation{Rows: 12, Predictors: 4, Effects: 2, Correlation: 0.999999, Likelihood: likelihood.RobustKind, Seed: 2},
 			ModelOptions{Likelihood: likelihood.RobustKind, Sigma1: sigma, Sigma2: 10 * sigma})
 		anchors := p.anchors()
 		require.NotNil(t, anchors)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/run"
+	"github.com/transdim/vti/varsel/design"
 )
 
 func TestRecordKeepsEveryChoice(t *testing.T) {
@@ -17,7 +18,7 @@ func TestRecordKeepsEveryChoice(t *testing.T) {
 		Header: run.Header{Command: "varsel", Data: "data.csv", Fingerprint: "00"},
 		Design: DesignOptions{
 			Target: "y", Likelihood: likelihood.PoissonKind, Always: []string{"a"}, Exclude: []string{"b"}, Factors: []string{"c"}, Offset: "o",
-			Groups: []PredictorGroup{{"g", []string{"d", "e"}}}, NoStandardize: true, NoIntercept: true, DropDegenerate: true, NA: DropNA,
+			Groups: []PredictorGroup{{Name: "g", Columns: []string{"d", "e"}}}, NoStandardize: true, NoIntercept: true, DropDegenerate: true, NA: design.DropNA,
 		},
 		Model:   ModelOptions{Likelihood: likelihood.PoissonKind, SlabScale: 0.1, Prior: Prior{Kind: BetaBinomialPrior, A: 1.0 / 3, B: 2, MaxSize: 7}},
 		Sampler: AutoregressiveSampler, Steps: 10, Batch: 20, Seed: 1<<64 - 1,

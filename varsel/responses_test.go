@@ -64,7 +64,7 @@ func TestLogNormalIsGaussianOfLogarithm(t *testing.T) {
 	require.InDeltaSlice(t, plain.Y, design.Y, 1e-14)
 	require.InDelta(t, plain.LogJacobian()-sum, design.LogJacobian(), 1e-12)
 	for i, v := range y {
-		require.InEpsilon(t, v, design.inTable(design.Y[i]), 1e-10)
+		require.InEpsilon(t, v, design.InTable(design.Y[i]), 1e-10)
 	}
 	problem, err := NewProblem(design, ModelOptions{Likelihood: likelihood.LogNormalKind})
 	require.NoError(t, err)
@@ -76,7 +76,7 @@ func TestCensoredTimes(t *testing.T) {
 	columns := []*table.Column{table.Numbers("y", []float64{1, 2, 3, 5}), table.Numbers("c", []float64{0, 1, 0, 1}), table.Numbers("x", []float64{1, 0, 2, 1})}
 	design := designOf(t, DesignOptions{Target: "y", Censored: "c", Likelihood: likelihood.ExponentialKind}, columns...)
 	require.Equal(t, []float64{1, -2, 3, -5}, design.Y)
-	require.True(t, design.censored())
+	require.True(t, design.Censored())
 	problem, err := NewProblem(design, ModelOptions{Likelihood: likelihood.ExponentialKind})
 	require.NoError(t, err)
 	theta, logJoint, _, err := problem.Posterior().(vti.LaplaceTarget).ProposeParameters([]int32{0}, 1, stream.Rand(1, "times"))

@@ -2,15 +2,15 @@ package varsel
 
 import (
 	"fmt"
-	"slices"
-
-	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/predict"
 	"github.com/transdim/vti/table"
+	"github.com/transdim/vti/varsel/design"
 )
+
+var _ predict.Source = (*StoredRun)(nil)
 
 // Rows are rows under the draws of the run: those it was fitted to if fresh is nil, else those of a
 // new table, which needs the columns of all predictors. Its factors may have no labels that the run
@@ -46,7 +46,7 @@ func (r *StoredRun) rows(fresh *table.Table, trials bool) (*predict.Rows, error)
 	if stored.Covered > 0 && stored.Covered < wellCovered {
 		rows.Notes = append(rows.Notes, fmt.Sprintf("the draws are of the most probable models, which hold %.4f of the probability", stored.Covered))
 	}
-	columns, err := problem.columnsOf(r.Record, fresh, trials, rows)
+	columns, err := r.columns(problem.Design, fresh, trials, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -88,40 +88,40 @@ func (p *Problem) fillTerms(rows *predict.Rows, stored *draws.Draws, columns [][
 	}
 }
 
-// columnsOf returns the columns of the design in the units of the table, for its own rows or for
-// those of a new table, and fills in the rows' places, responses and offset.
-func (p *Problem) columnsOf(record *Record, fresh *table.Table, trials bool, rows *predict.Rows) ([][]float64, error) {
-	design := p.Design
-	columns := make([][]float64, design.Dim())
+// columns returns the columns of the design in the units of the table, for its own rows or for the
+// rows of a new table, and fills in the rows' places, responses and offset.
+func (r *StoredRun) columns(d *Design, fresh *table.Table, trials bool, rows *predict.Rows) (columns [][]float64, err error) {
 	if fresh != nil {
-		return columns, p.expandFresh(record, fresh, trials, rows, columns)
-	}
-	rows.Places, rows.Unit = design.Places, design.PlaceUnit
-	for j := range columns {
-		columns[j] = make([]float64, design.Rows())
-		for i := range columns[j] {
-			columns[j][i] = design.Scaling.Mean[j] + design.Scaling.SD[j]*design.X.At(i, j)
+		seen, err := r.Record.Table()
+		if err != nil {
+			return nil, err
 		}
+		f, err := d.Fresh(r.Record.Design, seen, fresh, trials)
+		if err != nil {
+			return nil, err
+		}
+		rows.Places, rows.Unit, rows.Y, rows.Offset, rows.Notes = f.Places, f.Unit, f.Y, f.Offset, append(rows.Notes, f.Notes...)
+		return f.Columns, nil
 	}
-	for _, y := range design.Y {
-		rows.Y = append(rows.Y, design.inTable(y))
+	rows.Places, rows.Unit = d.Places, d.PlaceUnit
+	for j := range d.Dim() {
+		columns = append(columns, d.Column(j))
 	}
-	rows.Offset = design.Offset // that of a continuous response is taken off Y
+	for _, y := range d.Y {
+		rows.Y = append(rows.Y, d.InTable(y))
+	}
+	rows.Offset = d.Offset // that of a continuous response is taken off Y
 	return columns, nil
 }
 
-// product multiplies the new rows of two predictors as interactions does: centred and scaled by
-// what the run has seen, unless standardize is false.
-func product(left, right []float64, first int, standardize bool) []float64 {
-	values := slices.Repeat([]float64{1}, len(left)-first)
-	for _, column := range [][]float64{left, right} {
-		mean, sd := 0.0, 1.0
-		if standardize {
-			mean, sd = stat.MeanStdDev(column[:first], nil)
-		}
-		for i, v := range column[first:] {
-			values[i] *= (v - mean) / sd
-		}
+// Predictors implements [predict.Source].
+func (r *StoredRun) Predictors() (response string, predictors []predict.Variable, seen *table.Table, err error) {
+	if seen, err = r.Record.Table(); err != nil {
+		return "", nil, nil, err
 	}
-	return values
+	predictors, seen, err = design.Variables(seen, r.Record.Design)
+	return r.Record.Design.Target, predictors, seen, err
 }
+
+// Population implements [predict.Source]: there are no groups.
+func (r *StoredRun) Population(fresh *table.Table) (*predict.Rows, error) { return r.Rows(fresh) }

@@ -19,6 +19,7 @@ import (
 	"github.com/transdim/vti/predict"
 	"github.com/transdim/vti/run"
 	"github.com/transdim/vti/table"
+	"github.com/transdim/vti/varsel/design"
 )
 
 // finishedExact runs an exact selection on a table of text and opens it again.
@@ -221,7 +222,7 @@ func TestRowsOfNewTables(t *testing.T) {
 		a, b, o := random.NormFloat64(), random.NormFloat64(), random.NormFloat64()
 		fmt.Fprintf(&text, "%v,%s,%v,%v,%v\n", a, []string{"u", "v", "w"}[i%3], b, o, a+a*b+o+0.1*random.NormFloat64())
 	}
-	options := DesignOptions{Target: "y", Interactions: []string{"a:b"}, Offset: "o", NA: DropNA}
+	options := DesignOptions{Target: "y", Interactions: []string{"a:b"}, Offset: "o", NA: design.DropNA}
 	stored, problem := finishedExact(t, text.String(), options, ModelOptions{})
 	own, err := stored.Rows(nil)
 	require.NoError(t, err)

@@ -175,7 +175,7 @@ func (p *Problem) exactCoefficients(answer *ExactResult) (rows []Coefficient) {
 		rows = append(rows, coefficient(p.Design.Names[j], c.Averaged, c.GivenIn))
 	}
 	if p.UnknownScale() {
-		rows = append(rows, coefficient(p.Design.scaleName(), answer.Sigma, answer.Sigma))
+		rows = append(rows, coefficient(p.Design.ScaleName(), answer.Sigma, answer.Sigma))
 	}
 	return rows
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/table"
+	"github.com/transdim/vti/varsel/design"
 )
 
 // TestSamplers prints how close each family of q(m) comes to exact inclusion probabilities,
@@ -26,7 +27,7 @@ func TestSamplers(t *testing.T) {
 	require.NoError(t, err)
 	defer device.Close()
 	simulated := func(predictors int) string {
-		data, err := Simulate(Simulation{Rows: 100, Predictors: predictors, Effects: 5, Correlation: 0.5, Seed: 1})
+		data, err := design.Simulate(design.Simulation{Rows: 100, Predictors: predictors, Effects: 5, Correlation: 0.5, Seed: 1})
 		require.NoError(t, err)
 		path := filepath.Join(t.TempDir(), "simulated.csv")
 		file, err := os.Create(path)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/transdim/vti/varsel/design"
 )
 
 // placed is a member of a list: its predictor, and the place of its block of coordinates in the
@@ -25,12 +27,12 @@ func (t *SlotTarget) byTable(code []int32) []placed {
 // coordinateNames are the columns of [Draws]: those of the design that are in every model, sigma,
 // and coef.t, or coef.t.1, coef.t.2, … where predictors can have several columns, for the t-th
 // predictor in table order.
-func (t *SlotTarget) coordinateNames(design *Design) (names []string) {
+func (t *SlotTarget) coordinateNames(d *Design) (names []string) {
 	for _, j := range t.fixed {
-		names = append(names, design.Names[j])
+		names = append(names, d.Names[j])
 	}
 	if t.scale() >= 0 {
-		names = append(names, design.scaleName())
+		names = append(names, d.ScaleName())
 	}
 	for slot := range t.space.Slots() {
 		for column := range t.space.Width() {
@@ -38,7 +40,7 @@ func (t *SlotTarget) coordinateNames(design *Design) (names []string) {
 			if t.space.Width() > 1 {
 				name += fmt.Sprintf(".%d", column+1)
 			}
-			names = append(names, freeName(name, names))
+			names = append(names, design.FreeName(name, names))
 		}
 	}
 	return names
@@ -46,12 +48,12 @@ func (t *SlotTarget) coordinateNames(design *Design) (names []string) {
 
 // toOriginal is Problem.toOriginal for one draw: theta [D] to values [D], and the model's code to
 // one by predictors.
-func (t *SlotTarget) toOriginal(design *Design, code []int32, theta, values []float64) []int32 {
-	scaling := &design.Scaling
+func (t *SlotTarget) toOriginal(d *Design, code []int32, theta, values []float64) []int32 {
+	scaling := &d.Scaling
 	clear(values)
 	shift, level := scaling.YMean, -1
 	move := func(to, from, column int) {
-		values[to] = scaling.slope(column) * theta[from]
+		values[to] = scaling.Slope(column) * theta[from]
 		shift -= values[to] * scaling.Mean[column]
 	}
 	for i, column := range t.fixed {
@@ -66,7 +68,7 @@ func (t *SlotTarget) toOriginal(design *Design, code []int32, theta, values []fl
 	numbers := make([]int32, len(code))
 	for site, member := range t.byTable(code) {
 		numbers[site] = int32(member.predictor) + 1
-		for w, column := range design.Predictors[member.predictor].Coordinates {
+		for w, column := range d.Predictors[member.predictor].Coordinates {
 			move(t.block(site)+w, t.block(member.place)+w, column)
 		}
 	}
@@ -77,8 +79,8 @@ func (t *SlotTarget) toOriginal(design *Design, code []int32, theta, values []fl
 }
 
 // fromOriginal inverts toOriginal.
-func (t *SlotTarget) fromOriginal(design *Design, numbers []int32, values, theta []float64) []int32 {
-	scaling := &design.Scaling
+func (t *SlotTarget) fromOriginal(d *Design, numbers []int32, values, theta []float64) []int32 {
+	scaling := &d.Scaling
 	clear(theta)
 	var items []int32
 	for _, number := range numbers {
@@ -89,7 +91,7 @@ func (t *SlotTarget) fromOriginal(design *Design, numbers []int32, values, theta
 	code := t.space.Code(items, nil)
 	shift, level := scaling.YMean, -1
 	move := func(to, from, column int) {
-		theta[to] = values[from] / scaling.slope(column)
+		theta[to] = values[from] / scaling.Slope(column)
 		shift -= values[from] * scaling.Mean[column]
 	}
 	for i, column := range t.fixed {
@@ -102,29 +104,29 @@ func (t *SlotTarget) fromOriginal(design *Design, numbers []int32, values, theta
 		theta[at] = math.Log(values[at] / scaling.YSD)
 	}
 	for site, member := range t.byTable(code) {
-		for w, column := range design.Predictors[member.predictor].Coordinates {
+		for w, column := range d.Predictors[member.predictor].Coordinates {
 			move(t.block(member.place)+w, t.block(site)+w, column)
 		}
 	}
 	if level >= 0 {
-		theta[level] -= shift / scaling.LevelValue / scaling.slope(t.fixed[level])
+		theta[level] -= shift / scaling.LevelValue / scaling.Slope(t.fixed[level])
 	}
 	return code
 }
 
 // visit is Problem.visit for a draw on the scale of the table.
-func (t *SlotTarget) visit(design *Design, numbers []int32, values []float64, f func(column int, value float64)) {
+func (t *SlotTarget) visit(d *Design, numbers []int32, values []float64, f func(column int, value float64)) {
 	for i, column := range t.fixed {
 		f(column, values[i])
 	}
 	if at := t.scale(); at >= 0 {
-		f(design.Dim(), values[at])
+		f(d.Dim(), values[at])
 	}
 	for site, number := range numbers {
 		if number == 0 {
 			break
 		}
-		for w, column := range design.Predictors[number-1].Coordinates {
+		for w, column := range d.Predictors[number-1].Coordinates {
 			f(column, values[t.block(site)+w])
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
+	"github.com/transdim/vti/varsel/design"
 )
 
 // packedProblem has an always-in column, a predictor of two columns, and more predictors than
@@ -18,7 +19,7 @@ import (
 func packedProblem(t *testing.T) *Problem {
 	t.Helper()
 	return slotProblem(t, correlated(t, likelihood.GaussianKind, 30, 7, 2),
-		DesignOptions{Always: []string{"x4"}, Groups: []PredictorGroup{{"pair", []string{"x1", "x3"}}}}, ModelOptions{Prior: Prior{MaxSize: 3}})
+		DesignOptions{Always: []string{"x4"}, Groups: []PredictorGroup{{Name: "pair", Columns: []string{"x1", "x3"}}}}, ModelOptions{Prior: Prior{MaxSize: 3}})
 }
 
 // packedDraws are a draw of every model.
@@ -47,7 +48,7 @@ func TestPackedDrawsAreThoseOfBits(t *testing.T) {
 	problem := packedProblem(t)
 	codes, theta := packedDraws(problem)
 	packed := problem.toOriginal(codes, theta)
-	require.Equal(t, []string{InterceptName, "x4", "sigma", "coef.1.1", "coef.1.2", "coef.2.1"}, packed.Names[:6])
+	require.Equal(t, []string{design.InterceptName, "x4", "sigma", "coef.1.1", "coef.1.2", "coef.2.1"}, packed.Names[:6])
 
 	bits := *problem
 	bits.Slots = nil

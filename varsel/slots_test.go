@@ -89,7 +89,7 @@ func TestSlotsAreTheSamePosterior(t *testing.T) {
 		t.Run(fmt.Sprint(model.Likelihood, model.Sigma, model.UnknownSigma1), func(t *testing.T) {
 			model.Prior = Prior{Kind: BetaBinomialPrior, A: 1, B: 2, MaxSize: 3}
 			problem := slotProblem(t, correlated(t, model.Likelihood, 40, 6, 2), DesignOptions{Always: []string{"x4"}, Offset: "o",
-				Groups: []PredictorGroup{{"pair", []string{"x1", "x3"}}}}, model)
+				Groups: []PredictorGroup{{Name: "pair", Columns: []string{"x1", "x3"}}}}, model)
 			slots, bits := problem.Slots, problem.Target
 			random := stream.Rand(5, "slots")
 			var codes, bitCodes [][]int32
@@ -243,7 +243,7 @@ func TestSlotQuadraticOfUnknownNoise(t *testing.T) {
 // TestScreeningEvidence compares the evidences of one more predictor with differences of exact log
 // evidences.
 func TestScreeningEvidence(t *testing.T) {
-	problem := slotProblem(t, correlated(t, likelihood.GaussianKind, 50, 6, 2), DesignOptions{Groups: []PredictorGroup{{"pair", []string{"x1", "x5"}}}},
+	problem := slotProblem(t, correlated(t, likelihood.GaussianKind, 50, 6, 2), DesignOptions{Groups: []PredictorGroup{{Name: "pair", Columns: []string{"x1", "x5"}}}},
 		ModelOptions{Sigma: 1, Prior: Prior{MaxSize: 4}})
 	exact, err := problem.ExactProblem()
 	require.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/table"
+	"github.com/transdim/vti/varsel/design"
 )
 
 func TestStart(t *testing.T) {
@@ -43,7 +44,7 @@ func productsProblem(t *testing.T, model ModelOptions) *Problem {
 	t.Helper()
 	data, err := table.ReadFile("../testdata/ozone.csv")
 	require.NoError(t, err)
-	design, err := NewDesign(data, DesignOptions{Target: "O3", Interactions: []string{AllInteractions}})
+	design, err := NewDesign(data, DesignOptions{Target: "O3", Interactions: []string{design.AllInteractions}})
 	require.NoError(t, err)
 	problem, err := NewProblem(design, model)
 	require.NoError(t, err)

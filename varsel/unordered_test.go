@@ -26,6 +26,7 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/run"
 	"github.com/transdim/vti/table"
+	"github.com/transdim/vti/varsel/design"
 )
 
 // unorderedTables are made-up categories, numbered from 1, that are easy to get wrong.
@@ -446,7 +447,7 @@ func TestUnorderedModelCheck(t *testing.T) {
 
 // Simulated tables have effects on single categories, which selection finds.
 func TestUnorderedSimulation(t *testing.T) {
-	data, err := Simulate(Simulation{Likelihood: likelihood.CategoricalKind, Rows: 3000, Predictors: 4, Effects: 4, Seed: 3})
+	data, err := design.Simulate(design.Simulation{Likelihood: likelihood.CategoricalKind, Rows: 3000, Predictors: 4, Effects: 4, Seed: 3})
 	require.NoError(t, err)
 	var columns []*table.Column
 	for j, name := range data.Names {

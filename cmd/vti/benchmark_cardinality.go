@@ -18,7 +18,7 @@ import (
 	"github.com/transdim/vti/cmd/vti/internal/cardinality"
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/english"
-	"github.com/transdim/vti/varsel"
+	"github.com/transdim/vti/varsel/design"
 )
 
 // cardinalityBenchmark is what vti benchmark cardinality prints with --json.
@@ -38,7 +38,7 @@ type cardinalityFlags struct {
 func (a *app) benchmarkCardinalityCommand() *cobra.Command {
 	f := cardinalityFlags{
 		sweep:      cardinality.Sweep{DataSets: 1, Flow: "affine", Iterations: 32000},
-		predictors: sizeList{9, 12, 16, 20, 24}, levels: levelList{varsel.MediumMisspecification, varsel.HighMisspecification},
+		predictors: sizeList{9, 12, 16, 20, 24}, levels: levelList{design.MediumMisspecification, design.HighMisspecification},
 	}
 	cmd := &cobra.Command{
 		Use:   "cardinality --out DIRECTORY",
@@ -73,7 +73,7 @@ With --shard I/N, or in an array job --shards N, the runs are split among N proc
 }
 
 // levelList are levels of misspecification.
-type levelList []varsel.Misspecification
+type levelList []design.Misspecification
 
 func (l levelList) String() string {
 	var names []string
@@ -85,7 +85,7 @@ func (l levelList) String() string {
 
 func parseLevels(text string) (list levelList, err error) {
 	for name := range strings.SplitSeq(text, ",") {
-		level, err := varsel.ParseMisspecification(strings.TrimSpace(name))
+		level, err := design.ParseMisspecification(strings.TrimSpace(name))
 		if err != nil {
 			return nil, err
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/likelihood"
-	"github.com/transdim/vti/varsel"
+	"github.com/transdim/vti/varsel/design"
 )
 
 func (a *app) simulateCommand() *cobra.Command {
@@ -28,11 +28,11 @@ type simulated struct {
 	Data    string          `json:"data"`
 	Rows    int             `json:"rows"`
 	Columns int             `json:"columns"`
-	Effects []varsel.Effect `json:"effects"`
+	Effects []design.Effect `json:"effects"`
 }
 
 func (a *app) simulateVarselCommand() *cobra.Command {
-	var s varsel.Simulation
+	var s design.Simulation
 	var noise positive
 	var out string
 	var asJSON bool
@@ -57,14 +57,14 @@ ar1 few effects, of absolute size from 1 down to 0.3 and with random signs, at r
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(parsed[varsel.SimulationDesign]{&s.Design, varsel.ParseSimulationDesign}, "design", "ar1 or paper")
+	flags.Var(parsed[design.SimulationDesign]{&s.Design, design.ParseSimulationDesign}, "design", "ar1 or paper")
 	flags.Var(count{&s.Rows, 2}, "rows", "observations (default 300; paper 50)")
 	flags.Var(count{&s.Predictors, 1}, "predictors", "predictors to select from (default 1000; paper 7)")
 	flags.Var(count{&s.Effects, 1}, "effects", "ar1: predictors that matter (default 8)")
 	flags.Float64Var(&s.Correlation, "correlation", 0.5, "ar1: correlation of neighbouring predictors, from 0 to below 1")
 	flags.Var(&noise, "noise", "ar1: standard deviation of the noise (default 1), or noise scale of a robust or student response")
 	flags.Var(parsed[likelihood.Kind]{&s.Likelihood, likelihood.Parse}, "likelihood", "ar1: distribution of the response, a likelihood of vti varsel")
-	flags.Var(parsed[varsel.Misspecification]{&s.Misspecification, varsel.ParseMisspecification}, "misspecification", "paper: none, medium or high")
+	flags.Var(parsed[design.Misspecification]{&s.Misspecification, design.ParseMisspecification}, "misspecification", "paper: none, medium or high")
 	flags.Uint64Var(&s.Seed, "seed", 0, "random seed")
 	flags.StringVarP(&out, "out", "o", "", "`file` to write (required); - for standard output")
 	flags.BoolVar(&asJSON, "json", false, "print the effects as JSON")
@@ -82,12 +82,12 @@ ar1 few effects, of absolute size from 1 down to 0.3 and with random signs, at r
 }
 
 // checkSimulationFlags refuses flags of another design.
-func checkSimulationFlags(flags *pflag.FlagSet, design varsel.SimulationDesign) error {
-	for flag, of := range map[string]varsel.SimulationDesign{
-		"effects": varsel.AR1Design, "correlation": varsel.AR1Design, "noise": varsel.AR1Design, "likelihood": varsel.AR1Design, "misspecification": varsel.PaperDesign,
+func checkSimulationFlags(flags *pflag.FlagSet, chosen design.SimulationDesign) error {
+	for flag, of := range map[string]design.SimulationDesign{
+		"effects": design.AR1Design, "correlation": design.AR1Design, "noise": design.AR1Design, "likelihood": design.AR1Design, "misspecification": design.PaperDesign,
 	} {
-		if flags.Changed(flag) && of != design {
-			return fmt.Errorf("--%s is for --design %s; this one is %s", flag, of, design)
+		if flags.Changed(flag) && of != chosen {
+			return fmt.Errorf("--%s is for --design %s; this one is %s", flag, of, chosen)
 		}
 	}
 	return nil
@@ -95,11 +95,11 @@ func checkSimulationFlags(flags *pflag.FlagSet, design varsel.SimulationDesign) 
 
 // simulate writes the table and prints the truth: to standard error if the table goes to standard
 // output.
-func (a *app) simulate(s varsel.Simulation, out string, asJSON bool) error {
+func (a *app) simulate(s design.Simulation, out string, asJSON bool) error {
 	if out == "" {
 		return fmt.Errorf("no file to write was given: expected --out FILE, or --out - for standard output")
 	}
-	data, err := varsel.Simulate(s)
+	data, err := design.Simulate(s)
 	if err != nil {
 		return err
 	}

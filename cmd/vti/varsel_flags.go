@@ -12,6 +12,7 @@ import (
 	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel"
+	"github.com/transdim/vti/varsel/design"
 )
 
 // dataFlags say how the table is used, and which likelihood and priors it gets.
@@ -38,7 +39,7 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 		flags.StringSliceVar(&f.design.Factors, "factor", nil, "numeric columns whose values are labels; text columns are always factors")
 		flags.StringArrayVar(&f.groups, "group", nil, "columns that enter together, as `NAME=COLUMN,COLUMN`; may be repeated")
 		flags.StringSliceVar(&f.design.Interactions, "interactions", nil, "products of pairs of numeric predictors, as --interactions=`a:b,c:d`; without a value, of all pairs")
-		flags.Lookup("interactions").NoOptDefVal = varsel.AllInteractions
+		flags.Lookup("interactions").NoOptDefVal = design.AllInteractions
 		flags.Var(parsed[varsel.Heredity]{&f.model.Heredity, varsel.ParseHeredity}, "heredity", "parents that an interaction needs in the model: strong (both), weak (one) or none")
 		flags.StringVar(&f.design.Trials, "trials", "", "logistic: `column` with the number of trials; the response is then the number of successes")
 		flags.StringSliceVar(&f.design.Levels, "levels", nil, "cumulative-logit, cumulative-probit: `labels` of the response from the lowest to the highest, separated by commas; numbers have an order of their own. categorical: labels or numbers, of which coefficients compare the others with the first")
@@ -46,7 +47,7 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 		flags.StringVar(&f.design.Offset, "offset", "", "`column` added to the linear predictor with coefficient 1, such as log exposure")
 		flags.BoolVar(&f.design.NoIntercept, "no-intercept", false, "leave out the intercept, for tables that have a column of ones (--always x0)")
 		flags.BoolVar(&f.design.NoStandardize, "no-standardize", false, "do not standardize predictors and response; the prior of coefficients is then in the units of the table")
-		flags.Var(parsed[varsel.NAPolicy]{&f.design.NA, varsel.ParseNAPolicy}, "na", "rows with missing values: refuse or drop")
+		flags.Var(parsed[design.NAPolicy]{&f.design.NA, design.ParseNAPolicy}, "na", "rows with missing values: refuse or drop")
 		flags.BoolVar(&f.design.DropDegenerate, "drop-degenerate", false, "leave out constant and duplicated predictors instead of refusing them")
 	})
 	flagGroup(cmd, "Likelihood and priors", func() {

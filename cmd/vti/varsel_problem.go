@@ -12,6 +12,7 @@ import (
 	runs "github.com/transdim/vti/run"
 	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel"
+	"github.com/transdim/vti/varsel/design"
 )
 
 // selection is a run of variable selection, by whatever method: its record and its problem.
@@ -29,20 +30,20 @@ func (a *app) newSelection(record *varsel.Record, flags *pflag.FlagSet, output o
 	if err != nil {
 		return nil, err
 	}
-	design, err := varsel.NewDesign(data, record.Design)
+	d, err := varsel.NewDesign(data, record.Design)
 	switch {
 	case errors.Is(err, table.ErrMixed):
 		return nil, fmt.Errorf("%w\n--factor takes the cells of a predictor as labels", err)
 	case errors.As(err, new(*table.MissingError)):
 		return nil, adviseMissing(err, "--exclude leaves columns out")
-	case errors.Is(err, varsel.ErrDegenerate):
+	case errors.Is(err, design.ErrDegenerate):
 		return nil, fmt.Errorf("%w\n--drop-degenerate leaves them out", err)
 	case err != nil:
 		return nil, err
 	}
 	record.Flags = givenFlags(flags)
-	record.Model = record.Model.ForMany(len(design.Predictors), flags.Changed("max-size"))
-	problem, err := varsel.NewProblem(design, record.Model)
+	record.Model = record.Model.ForMany(len(d.Predictors), flags.Changed("max-size"))
+	problem, err := varsel.NewProblem(d, record.Model)
 	if err != nil {
 		return nil, err
 	}

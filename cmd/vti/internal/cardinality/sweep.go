@@ -22,7 +22,7 @@ import (
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/shard"
-	"github.com/transdim/vti/varsel"
+	"github.com/transdim/vti/varsel/design"
 )
 
 // Sweep says what is drawn and how it is answered.
@@ -30,7 +30,7 @@ type Sweep struct {
 	// Predictors are their numbers, Levels those of misspecification, and DataSets how many tables
 	// there are of each kind, with seeds from 1 on.
 	Predictors []int
-	Levels     []varsel.Misspecification
+	Levels     []design.Misspecification
 	DataSets   int
 	// Only lists the samplers to fit with; nil: all of [Samplers].
 	Only []string
@@ -91,7 +91,7 @@ const fewDraws = 1 << 14
 
 // dataSet is a table of the study.
 type dataSet struct {
-	level      varsel.Misspecification
+	level      design.Misspecification
 	predictors int
 	number     int
 }

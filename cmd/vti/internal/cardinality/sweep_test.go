@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/shard"
-	"github.com/transdim/vti/varsel"
+	"github.com/transdim/vti/varsel/design"
 )
 
 // newSweep is a study whose commands answer at once: a run has the number of predictors as its
@@ -23,7 +23,7 @@ import (
 func newSweep(t *testing.T, made *atomic.Int64) Sweep {
 	t.Helper()
 	return Sweep{
-		Predictors: []int{9, 20}, Levels: []varsel.Misspecification{varsel.MediumMisspecification}, DataSets: 2, Flow: "affine", Iterations: 600, Dir: t.TempDir(),
+		Predictors: []int{9, 20}, Levels: []design.Misspecification{design.MediumMisspecification}, DataSets: 2, Flow: "affine", Iterations: 600, Dir: t.TempDir(),
 		Command: func(ctx context.Context, args ...string) ([]byte, error) {
 			after := func(flag string) string { return args[slices.Index(args, flag)+1] }
 			switch args[0] {

@@ -17,6 +17,7 @@ import (
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/varsel"
+	"github.com/transdim/vti/varsel/design"
 )
 
 // Flows are those that are timed, in the sizes of the paper, by name.
@@ -194,7 +195,7 @@ const (
 // robustProblem is the robust design of the paper, 50 rows and a column of ones, with more
 // predictors, if need be.
 func robustProblem(predictors int) (*varsel.Problem, error) {
-	data, err := varsel.Simulate(varsel.Simulation{Design: varsel.PaperDesign, Predictors: predictors, Misspecification: varsel.HighMisspecification, Seed: seed})
+	data, err := design.Simulate(design.Simulation{Design: design.PaperDesign, Predictors: predictors, Misspecification: design.HighMisspecification, Seed: seed})
 	if err != nil {
 		return nil, err
 	}

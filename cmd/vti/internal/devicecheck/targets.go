@@ -17,6 +17,7 @@ import (
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel"
+	"github.com/transdim/vti/varsel/design"
 )
 
 // target is a posterior with models to try it on.
@@ -57,7 +58,7 @@ func allTargets() (all []target) {
 // Selection makes up a problem of variable selection; counts and binary responses follow the same
 // linear predictor.
 func Selection(kind likelihood.Kind, observations, predictors int, model varsel.ModelOptions) (*varsel.Problem, error) {
-	data, err := varsel.Simulate(varsel.Simulation{Rows: observations, Predictors: predictors, Effects: 3, Correlation: 0.5, Seed: seed})
+	data, err := design.Simulate(design.Simulation{Rows: observations, Predictors: predictors, Effects: 3, Correlation: 0.5, Seed: seed})
 	if err != nil {
 		return nil, err
 	}

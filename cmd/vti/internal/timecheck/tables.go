@@ -14,7 +14,7 @@ import (
 
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/likelihood"
-	"github.com/transdim/vti/varsel"
+	"github.com/transdim/vti/varsel/design"
 )
 
 // Case is one table with the command that answers it.
@@ -27,7 +27,7 @@ type Case struct {
 	// File is the name of the table in the folders of data; "" for one that is made up.
 	File string
 	// Simulation makes it up.
-	Simulation *varsel.Simulation
+	Simulation *design.Simulation
 	// Reference says where right inclusion probabilities come from.
 	Reference Reference
 	// Wanted is the time to reach in seconds, on a quiet machine with two cores; 0 where none was
@@ -57,7 +57,7 @@ func Cases() []Case {
 	made := func(kind likelihood.Kind, rows, predictors int, wanted float64) Case {
 		return Case{
 			Name: fmt.Sprintf("%s %d x %d", kind, rows, predictors), Command: "varsel", Flags: []string{"--target", "y", "--likelihood", kind.String()}, Wanted: wanted,
-			Simulation: &varsel.Simulation{Rows: rows, Predictors: predictors, Effects: 4, Correlation: 0.5, Likelihood: kind, Seed: 1},
+			Simulation: &design.Simulation{Rows: rows, Predictors: predictors, Effects: 4, Correlation: 0.5, Likelihood: kind, Seed: 1},
 		}
 	}
 	wide := func(predictors int, wanted float64) Case {
@@ -92,7 +92,7 @@ func Cases() []Case {
 		varselOf("colon", "y", 180, NoReference, "--likelihood", "logistic"),
 		{
 			Name: "robust design, 16 predictors", Command: "varsel", Flags: append([]string{"--target", "y"}, robust...), Wanted: 120,
-			Simulation: &varsel.Simulation{Design: varsel.PaperDesign, Predictors: 16, Misspecification: varsel.HighMisspecification, Seed: 1},
+			Simulation: &design.Simulation{Design: design.PaperDesign, Predictors: 16, Misspecification: design.HighMisspecification, Seed: 1},
 		},
 	}
 }
@@ -101,7 +101,7 @@ func Cases() []Case {
 // data, or in a folder there: of its own name, or else any. ok is false where no folder has it.
 func (c Case) Table(folders []string, scratch string) (path string, ok bool, err error) {
 	if c.Simulation != nil {
-		data, err := varsel.Simulate(*c.Simulation)
+		data, err := design.Simulate(*c.Simulation)
 		if err != nil {
 			return "", false, err
 		}

@@ -1,4 +1,4 @@
-package varsel
+package design
 
 import (
 	"bytes"

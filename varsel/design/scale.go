@@ -1,9 +1,10 @@
-package varsel
+package design
 
 import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
@@ -37,7 +38,7 @@ func (s *Scaling) ToOriginal(dst, theta []float64) []float64 {
 	dst = s.buffer("ToOriginal", dst, theta)
 	shift := s.YMean
 	for j, v := range theta {
-		dst[j] = s.slope(j) * v
+		dst[j] = s.Slope(j) * v
 		shift -= dst[j] * s.Mean[j] // Mean of the level column is zero
 	}
 	if s.Level >= 0 {
@@ -53,31 +54,31 @@ func (s *Scaling) FromOriginal(dst, beta []float64) []float64 {
 	dst = s.buffer("FromOriginal", dst, beta)
 	shift := s.YMean
 	for j, v := range beta {
-		dst[j] = v / s.slope(j)
+		dst[j] = v / s.Slope(j)
 		shift -= v * s.Mean[j] // Mean of the level column is zero
 	}
 	if s.Level >= 0 {
-		dst[s.Level] -= shift / s.LevelValue / s.slope(s.Level)
+		dst[s.Level] -= shift / s.LevelValue / s.Slope(s.Level)
 	}
 	return dst
 }
 
-// shift is what centred columns take from the linear predictor: Σ_j β_j Mean_j of coefficients on
+// Shift is what centred columns take from the linear predictor: Σ_j β_j Mean_j of coefficients on
 // the scale of the table.
-func (s *Scaling) shift(beta []float64) (sum float64) {
+func (s *Scaling) Shift(beta []float64) (sum float64) {
 	for j, mean := range s.Mean {
 		sum += beta[j] * mean
 	}
 	return sum
 }
 
-// slope is ∂β_j/∂θ_j.
-func (s *Scaling) slope(j int) float64 { return s.YSD / s.SD[j] }
+// Slope is ∂β_j/∂θ_j.
+func (s *Scaling) Slope(j int) float64 { return s.YSD / s.SD[j] }
 
 // buffer checks the lengths of a map called name and allocates a nil dst.
 func (s *Scaling) buffer(name string, dst, from []float64) []float64 {
 	if len(from) != len(s.SD) || dst != nil && len(dst) != len(from) {
-		panic(fmt.Sprintf("varsel: Scaling.%s: lengths %d and %d for %d coefficients", name, len(dst), len(from), len(s.SD)))
+		panic(fmt.Sprintf("design: Scaling.%s: lengths %d and %d for %d coefficients", name, len(dst), len(from), len(s.SD)))
 	}
 	if dst == nil {
 		dst = make([]float64, len(from))
@@ -85,8 +86,8 @@ func (s *Scaling) buffer(name string, dst, from []float64) []float64 {
 	return dst
 }
 
-// levelWeights returns w [D] and c with β_level = Σ_j w_j θ_j + c.
-func (s *Scaling) levelWeights() (w []float64, c float64) {
+// LevelWeights returns w [D] and c with β_level = Σ_j w_j θ_j + c.
+func (s *Scaling) LevelWeights() (w []float64, c float64) {
 	w = make([]float64, len(s.SD))
 	for j := range w {
 		w[j] = -s.YSD / s.SD[j] * s.Mean[j] / s.LevelValue
@@ -97,8 +98,8 @@ func (s *Scaling) levelWeights() (w []float64, c float64) {
 
 func (s *Scaling) logJacobian(rows int) float64 { return -float64(rows) * math.Log(s.YSD) }
 
-// newScaling is the map that changes nothing.
-func newScaling(dim int) Scaling {
+// NewScaling is the map that changes nothing.
+func NewScaling(dim int) Scaling {
 	s := Scaling{Mean: make([]float64, dim), SD: make([]float64, dim), YSD: 1, Level: -1}
 	for j := range s.SD {
 		s.SD[j] = 1
@@ -110,8 +111,8 @@ func newScaling(dim int) Scaling {
 //
 // Columns are centred only when a constant column, or cut points, can take up the shift; else they
 // are divided by their root mean square (n−1 denominator), and so is the response.
-func (d *Design) scale(columns []rawColumn, y []float64, opt DesignOptions) error {
-	d.Scaling = newScaling(len(columns))
+func (d *Design) scale(columns []rawColumn, y []float64, opt Options) error {
+	d.Scaling = NewScaling(len(columns))
 	for _, j := range d.Always {
 		if values := columns[j].values; isConstant(values) {
 			d.Scaling.Level, d.Scaling.LevelValue = j, values[0]
@@ -164,3 +165,58 @@ func usable(mean, sd float64) bool {
 	const tiny = 1e-150 // squares of smaller numbers lose digits
 	return sd > tiny && sd < 1/tiny && !math.IsInf(mean, 0) && !math.IsNaN(mean)
 }
+
+// ResponseName is the name of the response that the working scale has.
+func (d *Design) ResponseName() string {
+	if d.Likelihood.Logarithmic() {
+		return "log(" + d.Target + ")"
+	}
+	return d.Target
+}
+
+// InTable is a response of the working scale in the units of the table.
+func (d *Design) InTable(y float64) float64 {
+	y = inUnits(y, d.Scaling.YMean, d.Scaling.YSD)
+	if d.Likelihood.Logarithmic() {
+		return inUnits(math.Exp(y), 0, 1)
+	}
+	return y
+}
+
+// Censored reports whether the end of a time is not known.
+func (d *Design) Censored() bool {
+	return d.Likelihood.Survival() && slices.ContainsFunc(d.Y, func(y float64) bool { return y < 0 })
+}
+
+// inUnits undoes the scaling of a value to the 12 digits that it can be known to, so that equal
+// cells of the table are equal.
+func inUnits(value, mean, sd float64) float64 {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(mean+sd*value, 'e', 11, 64), 64)
+	if err != nil {
+		return mean + sd*value // beyond the range of float64
+	}
+	return rounded
+}
+
+// Column is column j of the design matrix in the units of the table, and Response the response, or
+// its logarithm where that is fitted, both to 12 digits.
+func (d *Design) Column(j int) []float64 {
+	values := mat.Col(nil, j, d.X)
+	for i, v := range values {
+		values[i] = inUnits(v, d.Scaling.Mean[j], d.Scaling.SD[j])
+	}
+	return values
+}
+
+// Response is the response as [Design.Column] has the columns.
+func (d *Design) Response() []float64 {
+	values := slices.Clone(d.Y)
+	for i, v := range values {
+		values[i] = inUnits(v, d.Scaling.YMean, d.Scaling.YSD)
+	}
+	return values
+}
+
+// ScaleName is the name among coefficients of the noise scale, or of the other parameter of the
+// response; if the table has a column of that name it has parentheses.
+func (d *Design) ScaleName() string { return FreeName(d.Likelihood.Scale(), d.Names) }

@@ -1,4 +1,4 @@
-package varsel
+package design
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ const (
 )
 
 // removeDegenerate finds the columns that are constant, or a duplicate of an earlier column up to
-// shift and scale (always-in columns count as earlier than selectable ones). It refuses them, or
+// Shift and scale (always-in columns count as earlier than selectable ones). It refuses them, or
 // drops them and lists them. A predictor without columns goes.
 //
 // Without an intercept one always-in constant column takes its place; without that too, columns

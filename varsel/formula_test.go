@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti"
-	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/table"
 )
@@ -25,13 +24,6 @@ const formulaTable = `y,x,z,f,p,q,n
 7,9,7,b,0.600881602488,0.562736929046,1
 1,6,5,c,0.209946584002,-0.328808496332,2
 `
-
-func parsedTable(t *testing.T, content string) *table.Table {
-	t.Helper()
-	data, err := table.Parse("data.csv", []byte(content))
-	require.NoError(t, err)
-	return data
-}
 
 // evidences are those of all models of a table, with the predictors' names.
 func evidences(t *testing.T, data *table.Table, options DesignOptions, model ModelOptions) (names []string, logs []float64) {
@@ -52,9 +44,9 @@ func evidences(t *testing.T, data *table.Table, options DesignOptions, model Mod
 // The terms of a formula are the predictors that columns, groups and interactions make: each model
 // has the same evidence.
 func TestFormulasAreColumnsGroupsAndInteractions(t *testing.T) {
-	data := parsedTable(t, formulaTable)
+	data := parseTable(t, formulaTable)
 	for text, by := range map[string]DesignOptions{
-		"y ~ poly(x, 2) + z": {Target: "y", Exclude: []string{"x", "f", "n"}, Groups: []PredictorGroup{{"poly", []string{"p", "q"}}}},
+		"y ~ poly(x, 2) + z": {Target: "y", Exclude: []string{"x", "f", "n"}, Groups: []PredictorGroup{{Name: "poly", Columns: []string{"p", "q"}}}},
 		"y ~ z*x + f":        {Target: "y", Exclude: []string{"p", "q", "n"}, Interactions: []string{"x:z"}},
 		"y ~ factor(n) + x":  {Target: "y", Exclude: []string{"z", "f", "p", "q"}, Factors: []string{"n"}},
 		"y ~ . - p - f - n":  {Target: "y", Exclude: []string{"p", "f", "n"}},
@@ -76,7 +68,7 @@ func TestFormulasAreColumnsGroupsAndInteractions(t *testing.T) {
 // Whatever the reference or the contrasts, a factor spans the same space: under a g-prior all
 // models have the same evidence, which a coding with a wrong column would not have.
 func TestCodingsSpanTheSameSpace(t *testing.T) {
-	data, model := parsedTable(t, formulaTable), ModelOptions{Slab: Slab{Kind: FixedG, Rows: true}}
+	data, model := parseTable(t, formulaTable), ModelOptions{Slab: Slab{Kind: FixedG, Rows: true}}
 	var first []float64
 	for _, f := range []string{"f", "C(f, sum)", "C(f, helmert)", `C(f, reference="c")`} {
 		options, err := DesignOptions{}.WithFormula("y ~ x*" + f)
@@ -96,7 +88,7 @@ func TestCodingsSpanTheSameSpace(t *testing.T) {
 }
 
 func TestFormulaHeredity(t *testing.T) {
-	data := parsedTable(t, formulaTable)
+	data := parseTable(t, formulaTable)
 	options, err := DesignOptions{Always: []string{"z"}}.WithFormula("y ~ x*f + x:z + z")
 	require.NoError(t, err)
 	design, err := NewDesign(data, options)
@@ -114,61 +106,4 @@ func TestFormulaHeredity(t *testing.T) {
 	require.ErrorContains(t, err, "x:z:q is a product of three: with those, want heredity none")
 	_, err = NewProblem(design, ModelOptions{Heredity: NoHeredity})
 	require.NoError(t, err)
-}
-
-// New rows have the columns of a formula as the run made them.
-func TestFormulaRows(t *testing.T) {
-	data := parsedTable(t, formulaTable)
-	options, err := DesignOptions{}.WithFormula("y ~ poly(x, 2)*f + scale(z):x")
-	require.NoError(t, err)
-	_, all, err := newLayout(data, options)
-	require.NoError(t, err)
-	own, err := all.expand(data, data.Rows())
-	require.NoError(t, err)
-	fresh, err := table.Parse("new.csv", []byte("x,z,f\n7.5,0.5,c\n40,2.5,b\n"))
-	require.NoError(t, err)
-	both, _, err := data.Below(fresh, []string{"x", "z", "f"}, false)
-	require.NoError(t, err)
-	later, err := all.expand(both, data.Rows())
-	require.NoError(t, err)
-	for k, p := range own {
-		for j, c := range p.columns {
-			assert.InDeltaSlice(t, c.values, later[k].columns[j].values[:data.Rows()], 1e-12, c.name)
-			assert.InDelta(t, c.values[5], later[k].columns[j].values[data.Rows()], 1e-12, c.name)
-		}
-	}
-}
-
-func TestFormulaMistakes(t *testing.T) {
-	data := parsedTable(t, formulaTable)
-	for text, want := range map[string]string{
-		"y ~ x + (1 | f)":        "(1 | f) varies by group, which is for vti hbm --select",
-		"log(y) ~ x":             "there is --likelihood lognormal",
-		"cbind(y, n) ~ x":        "want successes | trials(n)",
-		"y | weights(n) ~ x":     "selection has no weights",
-		"y ~ x + offset(log(z))": "want one offset, a column as it is",
-		"y ~ x + xx":             `no column "xx"`,
-		"y ~ x + log(y)":         `"y" is part of the response, or excluded`,
-		"y ~ x + q":              `"q" is part of the response, or excluded`,
-		"yy ~ x":                 `no column "yy"`,
-		"y ~ 1":                  "no predictor is left",
-	} {
-		options, err := DesignOptions{Exclude: []string{"q"}}.WithFormula(text)
-		if err == nil {
-			_, err = NewDesign(data, options)
-		}
-		assert.ErrorContains(t, err, want, text)
-	}
-	_, err := DesignOptions{Target: "x"}.WithFormula("y ~ z")
-	require.ErrorContains(t, err, `the response is "y" here and --target "x"`)
-	_, err = DesignOptions{Interactions: []string{"x:z"}}.WithFormula("y ~ x*z")
-	require.ErrorContains(t, err, "a formula says itself")
-	options, err := DesignOptions{Always: []string{"x"}}.WithFormula("y ~ log(x) + z")
-	require.NoError(t, err)
-	_, err = NewDesign(data, options)
-	require.ErrorContains(t, err, `the formula has no term "x"; it has ["log(x)" "z"]`)
-	options, err = DesignOptions{}.WithFormula("n | trials(x) ~ z")
-	require.NoError(t, err)
-	assert.Equal(t, DesignOptions{Formula: "n | trials(x) ~ z", Target: "n", Trials: "x"}, options)
-	assert.Equal(t, likelihood.GaussianKind, options.Likelihood)
 }

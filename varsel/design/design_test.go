@@ -1,4 +1,4 @@
-package varsel
+package design
 
 import (
 	"fmt"
@@ -8,10 +8,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"github.com/transdim/vti/likelihood"
-	"github.com/transdim/vti/table"
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
+
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/table"
 )
 
 func parseTable(t require.TestingT, content string) *table.Table {
@@ -22,17 +23,17 @@ func parseTable(t require.TestingT, content string) *table.Table {
 
 func readTable(t testing.TB, name string) *table.Table {
 	t.Helper()
-	data, err := table.ReadFile("../testdata/" + name)
+	data, err := table.ReadFile("../../testdata/" + name)
 	require.NoError(t, err)
 	return data
 }
 
-func ExampleNewDesign() {
+func ExampleNew() {
 	t, err := table.Parse("plants.csv", []byte("yield,soil,rain\n3,clay,1\n4,sand,2\n6,clay,4\n5,loam,3\n"))
 	if err != nil {
 		panic(err)
 	}
-	d, err := NewDesign(t, DesignOptions{Target: "yield"})
+	d, err := New(t, Options{Target: "yield"})
 	if err != nil {
 		panic(err)
 	}
@@ -54,7 +55,7 @@ func TestDesignLeastSquares(t *testing.T) {
 		"hald.csv":     {"y", []float64{62.405, 1.5511, 0.5102, 0.1019, -0.1441}, 6e-4},
 	} {
 		for _, raw := range []bool{false, true} {
-			d, err := NewDesign(readTable(t, name), DesignOptions{Target: test.target, NoStandardize: raw})
+			d, err := New(readTable(t, name), Options{Target: test.target, NoStandardize: raw})
 			require.NoError(t, err)
 			var theta mat.VecDense
 			require.NoError(t, theta.SolveVec(d.X, mat.NewVecDense(d.Rows(), d.Y)))
@@ -64,7 +65,7 @@ func TestDesignLeastSquares(t *testing.T) {
 }
 
 func TestDesignStandardises(t *testing.T) {
-	d, err := NewDesign(readTable(t, "biochemists.csv"), DesignOptions{Target: "art", Likelihood: likelihood.PoissonKind})
+	d, err := New(readTable(t, "biochemists.csv"), Options{Target: "art", Likelihood: likelihood.PoissonKind})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"(Intercept)", "fem=Women", "mar=Single", "kid5", "phd", "ment"}, d.Names)
 	for j := range d.Dim() {
@@ -80,7 +81,7 @@ func TestDesignStandardises(t *testing.T) {
 	assert.Equal(t, 1.0, d.Scaling.YSD, "counts are not scaled")
 	assert.Zero(t, d.LogJacobian())
 
-	d, err = NewDesign(readTable(t, "diabetes.csv"), DesignOptions{Target: "y"})
+	d, err = New(readTable(t, "diabetes.csv"), Options{Target: "y"})
 	require.NoError(t, err)
 	mean, sd := centreAndSpread(d.Y, true)
 	assert.InDelta(t, 0, mean, 1e-14)
@@ -110,7 +111,7 @@ func TestScalingKeepsFit(t *testing.T) {
 		return c.Values
 	}
 	rapid.Check(t, func(r *rapid.T) {
-		opt := DesignOptions{
+		opt := Options{
 			Target: "y", NoStandardize: rapid.Bool().Draw(r, "raw"), NoIntercept: rapid.Bool().Draw(r, "no intercept"),
 			Likelihood: rapid.SampledFrom([]likelihood.Kind{likelihood.StudentKind, likelihood.PoissonKind}).Draw(r, "likelihood"),
 			Offset:     rapid.SampledFrom([]string{"", "o"}).Draw(r, "offset"),
@@ -123,7 +124,7 @@ func TestScalingKeepsFit(t *testing.T) {
 		} else {
 			opt.Exclude = append(opt.Exclude, "ones")
 		}
-		d, err := NewDesign(data, opt)
+		d, err := New(data, opt)
 		require.NoError(r, err)
 		theta := make([]float64, d.Dim())
 		for j := range theta {
@@ -148,7 +149,7 @@ func TestScalingKeepsFit(t *testing.T) {
 			assert.InDelta(r, y, d.Scaling.YMean+d.Scaling.YSD*d.Y[i], 1e-12)
 		}
 		if d.Scaling.Level >= 0 {
-			w, c := d.Scaling.levelWeights()
+			w, c := d.Scaling.LevelWeights()
 			for j := range w {
 				c += w[j] * theta[j]
 			}
@@ -160,7 +161,7 @@ func TestScalingKeepsFit(t *testing.T) {
 
 func TestDesignLayout(t *testing.T) {
 	data := parseTable(t, "a,y,b,c,k,z,e\n1,0,2,5,1,9,1\n2,1,1,7,2,9,2\n4,1,5,1,3,8,2\n3,0,6,2,1,7,4\n5,0,6,2,2,7,5\n")
-	d, err := NewDesign(data, DesignOptions{
+	d, err := New(data, Options{
 		Target: "y", Likelihood: likelihood.LogisticKind, Always: []string{"c"}, Exclude: []string{"z"},
 		Groups: []PredictorGroup{{"pair", []string{"e", "b"}}}, Factors: []string{"k"},
 	})
@@ -171,7 +172,7 @@ func TestDesignLayout(t *testing.T) {
 	assert.Nil(t, d.Levels)
 
 	factorTarget := parseTable(t, "a,y\n1,no\n2,yes\n4,no\n")
-	d, err = NewDesign(factorTarget, DesignOptions{Target: "y", Likelihood: likelihood.LogisticKind})
+	d, err = New(factorTarget, Options{Target: "y", Likelihood: likelihood.LogisticKind})
 	require.NoError(t, err)
 	assert.Equal(t, []float64{0, 1, 0}, d.Y)
 	assert.Equal(t, []string{"no", "yes"}, d.Levels)
@@ -179,16 +180,16 @@ func TestDesignLayout(t *testing.T) {
 
 func TestDesignMissing(t *testing.T) {
 	data := parseTable(t, "a,b,skip,y\n1,2,NA,1\nNA,3,1,2\n3,NA,1,3\n4,1,1,NA\n5,0,NA,4\n7,5,NA,2\n")
-	opt := DesignOptions{Target: "y", Exclude: []string{"skip"}}
-	_, err := NewDesign(data, opt)
+	opt := Options{Target: "y", Exclude: []string{"skip"}}
+	_, err := New(data, opt)
 	require.EqualError(t, err, `data.csv: missing values in 3 of 3 used columns (of 6 rows): "y" 1, "a" 1, "b" 1`)
 	opt.NA = DropNA
-	d, err := NewDesign(data, opt)
+	d, err := New(data, opt)
 	require.NoError(t, err)
 	assert.Equal(t, 3, d.DroppedRows)
 	assert.Equal(t, 3, d.Rows())
 
-	_, err = NewDesign(parseTable(t, "a,y\nNA,1\n2,2\nNA,3\n"), DesignOptions{Target: "y", NA: DropNA})
+	_, err = New(parseTable(t, "a,y\nNA,1\n2,2\nNA,3\n"), Options{Target: "y", NA: DropNA})
 	require.EqualError(t, err, "data.csv: got 1 row after dropping 2 with missing values, want at least two")
 }
 
@@ -196,38 +197,38 @@ func TestDesignErrors(t *testing.T) {
 	const content = "a,b,c,y\n1,2,u,3\n2,5,v,4.5\n4,3,u,1\n5,1,v,7\n"
 	for name, test := range map[string]struct {
 		content string
-		opt     DesignOptions
+		opt     Options
 		want    string
 	}{
-		"no target":          {content, DesignOptions{}, "no target column was given; the columns are a, b, c, y"},
-		"unknown target":     {content, DesignOptions{Target: "Y"}, `target: data.csv: no column "Y"; the nearest is "y"`},
-		"unknown always":     {content, DesignOptions{Target: "y", Always: []string{"aa"}}, `always: data.csv: no column "aa"; the nearest`},
-		"unknown exclude":    {content, DesignOptions{Target: "y", Exclude: []string{"zz9"}}, `exclude: data.csv: no column "zz9"`},
-		"unknown in group":   {content, DesignOptions{Target: "y", Groups: []PredictorGroup{{"g", []string{"q"}}}}, `group "g": data.csv: no column "q"`},
-		"unknown offset":     {content, DesignOptions{Target: "y", Offset: "zz9"}, `offset: data.csv: no column`},
-		"unknown factor":     {content, DesignOptions{Target: "y", Factors: []string{"zz9"}}, `factor: data.csv: no column`},
-		"always and exclude": {content, DesignOptions{Target: "y", Always: []string{"a"}, Exclude: []string{"a"}}, `column "a" is named as always and as exclude`},
-		"target excluded":    {content, DesignOptions{Target: "y", Exclude: []string{"y"}}, `column "y" is named as target and as exclude`},
-		"two groups":         {content, DesignOptions{Target: "y", Groups: []PredictorGroup{{"g", []string{"a"}}, {"h", []string{"a", "b"}}}}, `column "a" is named as group "g" and as group "h"`},
-		"twice in a group":   {content, DesignOptions{Target: "y", Groups: []PredictorGroup{{"g", []string{"a", "a"}}}}, `column "a" is named twice`},
-		"empty group":        {content, DesignOptions{Target: "y", Groups: []PredictorGroup{{"g", nil}}}, `want a name and at least one column`},
-		"group name taken":   {content, DesignOptions{Target: "y", Groups: []PredictorGroup{{"b", []string{"a"}}}}, `two predictors are called "b"`},
-		"factor and target":  {content, DesignOptions{Target: "y", Factors: []string{"y"}}, `column "y" is named as factor and as target`},
-		"text offset":        {content, DesignOptions{Target: "y", Offset: "c"}, `offset "c": got text ("u" in line 2), want numbers`},
-		"text target":        {content, DesignOptions{Target: "c"}, `target "c": got text ("u" in line 2), want numbers for a gaussian likelihood`},
-		"bad cell":           {"a,y\n1,1\nx,2\n", DesignOptions{Target: "y"}, `line 3, column "a"`},
-		"no predictors":      {content, DesignOptions{Target: "y", Exclude: []string{"a", "b", "c"}}, "no predictor is left to select from (4 columns, 3 excluded, 0 always in, 0 dropped)"},
-		"one row":            {"a,y\n1,2\n", DesignOptions{Target: "y"}, "got 1 row, want at least two"},
-		"constant target":    {"a,y\n1,2\n2,2\n", DesignOptions{Target: "y"}, `target "y" is 2 in every row`},
-		"not 0/1":            {content, DesignOptions{Target: "y", Likelihood: likelihood.LogisticKind}, `line 2: target "y": got 3, want 0 or 1 for a logistic likelihood`},
-		"three labels":       {"a,y\n1,u\n2,v\n3,w\n", DesignOptions{Target: "y", Likelihood: likelihood.LogisticKind}, "got 3 labels (u, v, w, …)"},
-		"not a count":        {content, DesignOptions{Target: "y", Likelihood: likelihood.PoissonKind}, `line 3: target "y": got 4.5, want a count (0, 1, 2, …) for a poisson likelihood`},
-		"negative count":     {"a,y\n1,2\n2,-1\n", DesignOptions{Target: "y", Likelihood: likelihood.PoissonKind}, "line 3: target"},
-		"row names":          {"id,a,y\np,1,2\nq,2,3\nr,4,1\n", DesignOptions{Target: "y"}, `column "id": all 3 rows hold different labels`},
-		"overflow":           {"a,b,y\n1e200,1,2\n-1e200,2,3\n3e200,4,1\n", DesignOptions{Target: "y"}, `column "a": its spread is`},
+		"no target":          {content, Options{}, "no target column was given; the columns are a, b, c, y"},
+		"unknown target":     {content, Options{Target: "Y"}, `target: data.csv: no column "Y"; the nearest is "y"`},
+		"unknown always":     {content, Options{Target: "y", Always: []string{"aa"}}, `always: data.csv: no column "aa"; the nearest`},
+		"unknown exclude":    {content, Options{Target: "y", Exclude: []string{"zz9"}}, `exclude: data.csv: no column "zz9"`},
+		"unknown in group":   {content, Options{Target: "y", Groups: []PredictorGroup{{"g", []string{"q"}}}}, `group "g": data.csv: no column "q"`},
+		"unknown offset":     {content, Options{Target: "y", Offset: "zz9"}, `offset: data.csv: no column`},
+		"unknown factor":     {content, Options{Target: "y", Factors: []string{"zz9"}}, `factor: data.csv: no column`},
+		"always and exclude": {content, Options{Target: "y", Always: []string{"a"}, Exclude: []string{"a"}}, `column "a" is named as always and as exclude`},
+		"target excluded":    {content, Options{Target: "y", Exclude: []string{"y"}}, `column "y" is named as target and as exclude`},
+		"two groups":         {content, Options{Target: "y", Groups: []PredictorGroup{{"g", []string{"a"}}, {"h", []string{"a", "b"}}}}, `column "a" is named as group "g" and as group "h"`},
+		"twice in a group":   {content, Options{Target: "y", Groups: []PredictorGroup{{"g", []string{"a", "a"}}}}, `column "a" is named twice`},
+		"empty group":        {content, Options{Target: "y", Groups: []PredictorGroup{{"g", nil}}}, `want a name and at least one column`},
+		"group name taken":   {content, Options{Target: "y", Groups: []PredictorGroup{{"b", []string{"a"}}}}, `two predictors are called "b"`},
+		"factor and target":  {content, Options{Target: "y", Factors: []string{"y"}}, `column "y" is named as factor and as target`},
+		"text offset":        {content, Options{Target: "y", Offset: "c"}, `offset "c": got text ("u" in line 2), want numbers`},
+		"text target":        {content, Options{Target: "c"}, `target "c": got text ("u" in line 2), want numbers for a gaussian likelihood`},
+		"bad cell":           {"a,y\n1,1\nx,2\n", Options{Target: "y"}, `line 3, column "a"`},
+		"no predictors":      {content, Options{Target: "y", Exclude: []string{"a", "b", "c"}}, "no predictor is left to select from (4 columns, 3 excluded, 0 always in, 0 dropped)"},
+		"one row":            {"a,y\n1,2\n", Options{Target: "y"}, "got 1 row, want at least two"},
+		"constant target":    {"a,y\n1,2\n2,2\n", Options{Target: "y"}, `target "y" is 2 in every row`},
+		"not 0/1":            {content, Options{Target: "y", Likelihood: likelihood.LogisticKind}, `line 2: target "y": got 3, want 0 or 1 for a logistic likelihood`},
+		"three labels":       {"a,y\n1,u\n2,v\n3,w\n", Options{Target: "y", Likelihood: likelihood.LogisticKind}, "got 3 labels (u, v, w, …)"},
+		"not a count":        {content, Options{Target: "y", Likelihood: likelihood.PoissonKind}, `line 3: target "y": got 4.5, want a count (0, 1, 2, …) for a poisson likelihood`},
+		"negative count":     {"a,y\n1,2\n2,-1\n", Options{Target: "y", Likelihood: likelihood.PoissonKind}, "line 3: target"},
+		"row names":          {"id,a,y\np,1,2\nq,2,3\nr,4,1\n", Options{Target: "y"}, `column "id": all 3 rows hold different labels`},
+		"overflow":           {"a,b,y\n1e200,1,2\n-1e200,2,3\n3e200,4,1\n", Options{Target: "y"}, `column "a": its spread is`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := NewDesign(parseTable(t, test.content), test.opt)
+			_, err := New(parseTable(t, test.content), test.opt)
 			require.ErrorContains(t, err, test.want)
 		})
 	}
@@ -249,9 +250,9 @@ func TestLikelihoodKind(t *testing.T) {
 func TestMixedLabelsAreFactors(t *testing.T) {
 	data, err := table.Parse("mixed.csv", []byte("y,n\n1,1\n2.5,2\n2,3+\n3,1\n4.2,3+\n1.1,2\n"))
 	require.NoError(t, err)
-	_, err = NewDesign(data, DesignOptions{Target: "y"})
+	_, err = New(data, Options{Target: "y"})
 	require.ErrorContains(t, err, `got "3+", want a finite number`)
-	design, err := NewDesign(data, DesignOptions{Target: "y", Factors: []string{"n"}})
+	design, err := New(data, Options{Target: "y", Factors: []string{"n"}})
 	require.NoError(t, err)
 	require.Equal(t, []string{InterceptName, "n=2", "n=3+"}, design.Names)
 }

@@ -1,4 +1,4 @@
-package varsel
+package design
 
 import (
 	"errors"
@@ -6,32 +6,12 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
-	"gonum.org/v1/gonum/mat"
 )
-
-// NAPolicy says what to do with rows with a missing cell.
-type NAPolicy int
-
-const (
-	// RefuseNA makes a missing cell in a used column an error.
-	RefuseNA NAPolicy = iota
-	// DropNA leaves out the rows with a missing cell in a used column.
-	DropNA
-)
-
-// String returns "refuse" or "drop".
-func (p NAPolicy) String() string {
-	switch p {
-	case RefuseNA:
-		return "refuse"
-	case DropNA:
-		return "drop"
-	}
-	return fmt.Sprintf("NAPolicy(%d)", int(p))
-}
 
 // PredictorGroup names columns that enter and leave a model together.
 type PredictorGroup struct {
@@ -39,15 +19,15 @@ type PredictorGroup struct {
 	Columns []string `json:"columns"`
 }
 
-// DesignOptions says how the columns of a table are used. Every column that is not named here is
+// Options says how the columns of a table are used. Every column that is not named here is
 // a selectable predictor.
-type DesignOptions struct {
+type Options struct {
 	// Target is the response column; it must be set.
 	Target string `json:"target"`
 	// Likelihood decides which responses are valid and whether the response is scaled.
 	Likelihood likelihood.Kind `json:"likelihood"`
 	// Formula, where it is not empty, says which terms there are, each a predictor whose columns
-	// enter and leave together; see [DesignOptions.WithFormula], which sets Target and what else
+	// enter and leave together; see [Options.WithFormula], which sets Target and what else
 	// the formula says.
 	Formula string `json:"formula,omitempty"`
 	// Always names columns, or terms of the formula, that are in every model.
@@ -100,7 +80,7 @@ type Dropped struct {
 	Reason string
 }
 
-// ErrDegenerate is an error that DropDegenerate of [DesignOptions] avoids.
+// ErrDegenerate is an error that DropDegenerate of [Options] avoids.
 var ErrDegenerate = errors.New("predictors that carry no information")
 
 // Design is a data set ready for inference, on the working scale.
@@ -180,9 +160,9 @@ func (d *Design) PredictorNames() []string {
 // the response is as in the table.
 func (d *Design) LogJacobian() float64 { return d.Scaling.logJacobian(d.Rows()) - d.logSum }
 
-// NewDesign builds the design matrix and response from a table. Whatever is wrong with the data or
+// New builds the design matrix and response from a table. Whatever is wrong with the data or
 // contradicts in the options is an error that names the column and, where there is one, the line.
-func NewDesign(t *table.Table, opt DesignOptions) (*Design, error) {
+func New(t *table.Table, opt Options) (*Design, error) {
 	if err := opt.validateCategories(); err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Path, err)
 	}
@@ -199,27 +179,16 @@ func NewDesign(t *table.Table, opt DesignOptions) (*Design, error) {
 	}
 	d := &Design{Path: t.Path, Fingerprint: t.Fingerprint, Target: opt.Target, Likelihood: opt.Likelihood, DroppedRows: dropped}
 	d.Places, d.PlaceUnit = t.Places()
-	response, err := t.Lookup(opt.Target)
-	if err != nil {
-		return nil, fmt.Errorf("target: %w", err)
-	}
 	var y []float64
 	switch {
 	case opt.Trials != "":
 		t, y, err = d.expandTrials(t, opt)
 		d.Places, d.PlaceUnit = t.Places()
-	case opt.Likelihood.HasCategories():
-		y, d.Levels, err = likelihood.ReadCategories(t, "target", response, opt.Likelihood, opt.Levels)
 	default:
-		y, d.Levels, err = likelihood.Read(t, "target", response, opt.Likelihood)
+		y, d.Levels, err = readResponse(t, opt, opt.Levels)
 	}
 	if err != nil {
 		return nil, err
-	}
-	if opt.Censored != "" {
-		if y, err = likelihood.Censor(t, opt.Censored, y, opt.Likelihood); err != nil {
-			return nil, err
-		}
 	}
 	if opt.Likelihood.Logarithmic() {
 		for i, v := range y {
@@ -269,8 +238,23 @@ func NewDesign(t *table.Table, opt DesignOptions) (*Design, error) {
 	return d, nil
 }
 
+// OfColumns is the design of columns on the working scale, the first of which is the intercept.
+func OfColumns(x *mat.Dense, y []float64, kind likelihood.Kind) *Design {
+	_, dim := x.Dims()
+	d := &Design{
+		Target: "y", Likelihood: kind, Y: y, X: x, Names: []string{InterceptName}, Intercept: 0, Always: []int{0},
+		Scaling: Scaling{Mean: make([]float64, dim), SD: slices.Repeat([]float64{1}, dim), YSD: 1, Level: 0, LevelValue: 1},
+	}
+	for j := 1; j < dim; j++ {
+		name := fmt.Sprintf("x%d", j)
+		d.Names = append(d.Names, name)
+		d.Predictors = append(d.Predictors, Predictor{Name: name, Coordinates: []int{j}})
+	}
+	return d
+}
+
 // expandTrials makes a row of each trial.
-func (d *Design) expandTrials(t *table.Table, opt DesignOptions) (*table.Table, []float64, error) {
+func (d *Design) expandTrials(t *table.Table, opt Options) (*table.Table, []float64, error) {
 	if !opt.Likelihood.Binary() {
 		return t, nil, fmt.Errorf("%s: trials %q are for the %s likelihood; this one is %s", t.Path, opt.Trials, likelihood.LogisticKind, opt.Likelihood)
 	}
@@ -280,11 +264,33 @@ func (d *Design) expandTrials(t *table.Table, opt DesignOptions) (*table.Table, 
 	}
 	d.logSum -= trials.LogWays
 	t = t.Repeat(trials.Times)
+	if opt.Censored != "" {
+		_, err := likelihood.Censor(t, opt.Censored, trials.Y, opt.Likelihood)
+		return t, nil, err
+	}
 	return t, trials.Y, likelihood.Check(t, fmt.Sprintf("target %q", opt.Target), trials.Y, opt.Likelihood)
 }
 
+// readResponse reads the column of the response. levels are the categories of a response of
+// categories, where they are known.
+func readResponse(t *table.Table, opt Options, levels []string) (y []float64, found []string, err error) {
+	column, err := t.Lookup(opt.Target)
+	if err != nil {
+		return nil, nil, fmt.Errorf("target: %w", err)
+	}
+	if opt.Likelihood.HasCategories() {
+		y, found, err = likelihood.ReadCategories(t, "target", column, opt.Likelihood, levels)
+	} else {
+		y, found, err = likelihood.Read(t, "target", column, opt.Likelihood)
+	}
+	if err == nil && opt.Censored != "" {
+		y, err = likelihood.Censor(t, opt.Censored, y, opt.Likelihood)
+	}
+	return y, found, err
+}
+
 // eachTrial makes a row of each trial of a table, with its result.
-func eachTrial(t *table.Table, opt DesignOptions) (*table.Table, []float64, error) {
+func eachTrial(t *table.Table, opt Options) (*table.Table, []float64, error) {
 	trials, err := trialsOf(t, opt)
 	if err != nil {
 		return nil, nil, err
@@ -293,7 +299,7 @@ func eachTrial(t *table.Table, opt DesignOptions) (*table.Table, []float64, erro
 }
 
 // trialsOf reads the columns of successes and trials.
-func trialsOf(t *table.Table, opt DesignOptions) (*likelihood.Trials, error) {
+func trialsOf(t *table.Table, opt Options) (*likelihood.Trials, error) {
 	var columns [2][]float64
 	for k, name := range []string{opt.Target, opt.Trials} {
 		c, err := t.Lookup(name)
@@ -320,7 +326,7 @@ func (d *Design) arrange(predictors []rawPredictor, intercept bool, rows int) []
 				taken = append(taken, c.name)
 			}
 		}
-		columns = append(columns, rawColumn{freeName(InterceptName, taken), slices.Repeat([]float64{1}, rows)})
+		columns = append(columns, rawColumn{FreeName(InterceptName, taken), slices.Repeat([]float64{1}, rows)})
 		d.Always = []int{0}
 	}
 	for _, always := range []bool{true, false} {
@@ -349,13 +355,13 @@ func (d *Design) arrange(predictors []rawPredictor, intercept bool, rows int) []
 		}
 	}
 	for _, c := range columns {
-		d.Names = append(d.Names, freeName(c.name, d.Names))
+		d.Names = append(d.Names, FreeName(c.name, d.Names))
 	}
 	return columns
 }
 
-// freeName returns the name, in as many parentheses as make it differ from those taken.
-func freeName(name string, taken []string) string {
+// FreeName returns the name, in as many parentheses as make it differ from those taken.
+func FreeName(name string, taken []string) string {
 	for slices.Contains(taken, name) {
 		name = "(" + name + ")"
 	}
@@ -382,4 +388,17 @@ func offsetColumn(t *table.Table, name string) ([]float64, error) {
 		return nil, fmt.Errorf("%s: offset %q: got %s, want numbers", t.Path, name, t.TextFound(c))
 	}
 	return c.Values, nil
+}
+
+// validateCategories reports options that do not suit a response of categories, or suit only that.
+func (opt Options) validateCategories() error {
+	switch kind := opt.Likelihood; {
+	case !kind.HasCategories() && opt.Levels != nil:
+		return fmt.Errorf("levels of the response are for %s, %s and %s; this likelihood is %s", likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind, likelihood.CategoricalKind, kind)
+	case kind == likelihood.CategoricalKind && opt.Offset != "":
+		return fmt.Errorf("offset %q: the %s likelihood has a linear predictor for each category but one, and an offset belongs to none of them", opt.Offset, kind)
+	case kind.Ordered() && opt.NoIntercept:
+		return fmt.Errorf("the %s likelihood has cut points in place of an intercept: there is none to leave out", kind)
+	}
+	return nil
 }

@@ -1,4 +1,4 @@
-package varsel
+package design
 
 import (
 	"errors"
@@ -13,12 +13,12 @@ import (
 // target, trials, censoring, offset and intercept that it says. Each of its terms is a predictor:
 // all columns of a factor or polynomial enter together, and an interaction has the terms that it is
 // made of as parents. See [formula.Parse] for what can stand in it.
-func (opt DesignOptions) WithFormula(text string) (DesignOptions, error) {
+func (opt Options) WithFormula(text string) (Options, error) {
 	f, err := formula.Parse(text)
 	if err != nil {
 		return opt, err
 	}
-	fail := func(v formula.Variable, format string, args ...any) (DesignOptions, error) {
+	fail := func(v formula.Variable, format string, args ...any) (Options, error) {
 		return opt, &formula.Error{Text: text, Position: max(v.Position, 1), Message: fmt.Sprintf(format, args...)}
 	}
 	switch {
@@ -51,7 +51,7 @@ func (opt DesignOptions) WithFormula(text string) (DesignOptions, error) {
 }
 
 // formulaLayout makes a predictor of each term of the formula.
-func formulaLayout(t *table.Table, opt DesignOptions) (*table.Table, *layout, error) {
+func formulaLayout(t *table.Table, opt Options) (*table.Table, *layout, error) {
 	f, err := formula.Parse(opt.Formula)
 	if err != nil {
 		return nil, nil, err

@@ -1,4 +1,4 @@
-package varsel
+package design
 
 import (
 	"math"
@@ -19,18 +19,18 @@ const degenerate = "one,a,b,twice,minus,f,flag,y\n" +
 
 func TestDegenerate(t *testing.T) {
 	data := parseTable(t, degenerate)
-	_, err := NewDesign(data, DesignOptions{Target: "y"})
+	_, err := New(data, Options{Target: "y"})
 	require.EqualError(t, err, `data.csv: predictors that carry no information: "one" is constant; "twice" is "a" up to shift and scale; `+
 		`"minus" is "a" up to shift and scale; "flag" is "f=v" up to shift and scale; exclude them or drop degenerate columns`)
 
-	d, err := NewDesign(data, DesignOptions{Target: "y", DropDegenerate: true})
+	d, err := New(data, Options{Target: "y", DropDegenerate: true})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a", "b", "f"}, d.PredictorNames())
 	require.Len(t, d.Dropped, 4)
 	assert.Equal(t, Dropped{"one", "is constant"}, d.Dropped[0])
 
 	// An always-in column wins over a selectable one that stands before it.
-	d, err = NewDesign(data, DesignOptions{Target: "y", DropDegenerate: true, Always: []string{"minus"}, Exclude: []string{"twice"}})
+	d, err = New(data, Options{Target: "y", DropDegenerate: true, Always: []string{"minus"}, Exclude: []string{"twice"}})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"b", "f"}, d.PredictorNames())
 	assert.Equal(t, []string{"(Intercept)", "minus"}, d.Names[:2])
@@ -40,23 +40,23 @@ func TestDegenerate(t *testing.T) {
 func TestDegenerateOnes(t *testing.T) {
 	data := parseTable(t, degenerate)
 	rest := []string{"twice", "minus", "flag"}
-	_, err := NewDesign(data, DesignOptions{Target: "y", Always: []string{"one"}, Exclude: rest})
+	_, err := New(data, Options{Target: "y", Always: []string{"one"}, Exclude: rest})
 	require.ErrorContains(t, err, `"one" is constant, like the intercept; exclude them or drop degenerate columns (or leave out the intercept)`)
-	_, err = NewDesign(data, DesignOptions{Target: "y", NoIntercept: true, Exclude: rest})
+	_, err = New(data, Options{Target: "y", NoIntercept: true, Exclude: rest})
 	require.ErrorContains(t, err, "a column of ones in place of the intercept must be always in")
-	d, err := NewDesign(data, DesignOptions{Target: "y", NoIntercept: true, Always: []string{"one"}, Exclude: rest})
+	d, err := New(data, Options{Target: "y", NoIntercept: true, Always: []string{"one"}, Exclude: rest})
 	require.NoError(t, err)
 	assert.Zero(t, d.Scaling.Level)
 
 	// Without a constant column, shifted copies differ and scaled copies do not.
-	d, err = NewDesign(data, DesignOptions{Target: "y", NoIntercept: true, Exclude: []string{"one", "minus", "flag"}})
+	d, err = New(data, Options{Target: "y", NoIntercept: true, Exclude: []string{"one", "minus", "flag"}})
 	require.NoError(t, err)
 	assert.Equal(t, -1, d.Scaling.Level)
-	_, err = NewDesign(data, DesignOptions{Target: "y", NoIntercept: true, Exclude: []string{"one", "twice", "flag"}})
+	_, err = New(data, Options{Target: "y", NoIntercept: true, Exclude: []string{"one", "twice", "flag"}})
 	require.ErrorContains(t, err, `"minus" is "a" up to scale`)
 
 	constantFactor := parseTable(t, "a,f,y\n1,u,2\n2,u,3\n")
-	_, err = NewDesign(constantFactor, DesignOptions{Target: "y"})
+	_, err = New(constantFactor, Options{Target: "y"})
 	require.ErrorContains(t, err, `"f" is constant`)
 }
 
@@ -94,20 +94,20 @@ func TestDuplicatesAmongMany(t *testing.T) {
 }
 
 func TestRealDataIsNotDegenerate(t *testing.T) {
-	for name, opt := range map[string]DesignOptions{
+	for name, opt := range map[string]Options{
 		"diabetes.csv": {Target: "y"}, "hald.csv": {Target: "y"}, "uscrime.csv": {Target: "y"}, "ozone.csv": {Target: "O3"},
 		"boston.csv": {Target: "medv"}, "prostate.csv": {Target: "lpsa", Exclude: []string{"train"}},
 		"pima.csv":                {Target: "type", Likelihood: likelihood.LogisticKind, Exclude: []string{"train"}},
 		"biochemists.csv":         {Target: "art", Likelihood: likelihood.PoissonKind},
 		"robust_vs/high_1000.csv": {Target: "y", Likelihood: likelihood.RobustKind, NoIntercept: true, NoStandardize: true, Always: []string{"x0"}},
 	} {
-		d, err := NewDesign(readTable(t, name), opt)
+		d, err := New(readTable(t, name), opt)
 		require.NoError(t, err, name)
 		assert.Empty(t, d.Dropped)
 		assert.NotEmpty(t, d.Predictors)
 	}
 	// The defaults of this data set name its column of ones.
-	_, err := NewDesign(readTable(t, "robust_vs/high_1000.csv"), DesignOptions{Target: "y"})
+	_, err := New(readTable(t, "robust_vs/high_1000.csv"), Options{Target: "y"})
 	require.ErrorContains(t, err, `"x0" is constant`)
 }
 

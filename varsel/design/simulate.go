@@ -1,4 +1,4 @@
-package varsel
+package design
 
 import (
 	"bufio"
@@ -182,7 +182,7 @@ func (d *SimulatedData) add(name string, values []float64) {
 func (d *SimulatedData) simulateAR1(s Simulation, random *rand.Rand) {
 	fresh := math.Sqrt(1 - s.Correlation*s.Correlation)
 	for j := range s.Predictors {
-		x := normals(random, s.Rows)
+		x := Normals(random, s.Rows)
 		if j > 0 {
 			for i, before := range d.Columns[j-1] {
 				x[i] = s.Correlation*before + fresh*x[i]
@@ -201,7 +201,7 @@ func (d *SimulatedData) simulateAR1(s Simulation, random *rand.Rand) {
 	}
 	y := make([]float64, s.Rows)
 	if s.Likelihood == likelihood.GaussianKind {
-		for i, z := range normals(random, s.Rows) {
+		for i, z := range Normals(random, s.Rows) {
 			y[i] = s.Noise * z
 		}
 	}
@@ -282,7 +282,7 @@ func (d *SimulatedData) simulatePaper(s Simulation, random *rand.Rand) {
 	columns := make([][]float64, s.Predictors)
 	for j := range columns {
 		in[j] = random.Float64() < paperInclusion
-		columns[j] = normals(random, s.Rows)
+		columns[j] = Normals(random, s.Rows)
 	}
 	if s.Misspecification == HighMisspecification {
 		for j, x := range columns {
@@ -340,8 +340,8 @@ func mix(x []float64, columns [][]float64, in []bool, random *rand.Rand) {
 	}
 }
 
-// normals are n standard normal draws.
-func normals(random *rand.Rand, n int) []float64 {
+// Normals are n standard normal draws.
+func Normals(random *rand.Rand, n int) []float64 {
 	x := make([]float64, n)
 	for i := range x {
 		x[i] = random.NormFloat64()

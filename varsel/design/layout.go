@@ -1,4 +1,4 @@
-package varsel
+package design
 
 import (
 	"fmt"
@@ -43,7 +43,7 @@ type rawColumn struct {
 // newLayout checks that every named column exists and has one use, and orders the predictors as
 // their first columns stand in the table, or as the terms in the formula. It returns the table with
 // labels where they are wanted.
-func newLayout(t *table.Table, opt DesignOptions) (*table.Table, *layout, error) {
+func newLayout(t *table.Table, opt Options) (*table.Table, *layout, error) {
 	if opt.Formula != "" {
 		return formulaLayout(t, opt)
 	}
@@ -53,7 +53,7 @@ func newLayout(t *table.Table, opt DesignOptions) (*table.Table, *layout, error)
 }
 
 // columnLayout is newLayout where options name columns.
-func columnLayout(t *table.Table, opt DesignOptions) (*layout, error) {
+func columnLayout(t *table.Table, opt Options) (*layout, error) {
 	uses, err := columnUses(t, opt)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func columnLayout(t *table.Table, opt DesignOptions) (*layout, error) {
 
 // columnUses returns the use of every column named in the options, and refuses unknown columns and
 // columns with two uses.
-func columnUses(t *table.Table, opt DesignOptions) (map[string]string, error) {
+func columnUses(t *table.Table, opt Options) (map[string]string, error) {
 	if opt.Target == "" {
 		return nil, fmt.Errorf("%s: no target column was given; the columns are %s", t.Path, strings.Join(t.Names(), ", "))
 	}
@@ -157,7 +157,7 @@ func checkPredictorNames(t *table.Table, blocks []block) error {
 }
 
 // response are the columns that the response is made of, the target first.
-func (opt DesignOptions) response() []string {
+func (opt Options) response() []string {
 	names := []string{opt.Target}
 	for _, name := range []string{opt.Censored, opt.Trials} {
 		if name != "" {
@@ -168,7 +168,7 @@ func (opt DesignOptions) response() []string {
 }
 
 // used returns the columns whose cells matter.
-func (l *layout) used(opt DesignOptions) []string {
+func (l *layout) used(opt Options) []string {
 	names := opt.response()
 	if opt.Offset != "" {
 		names = append(names, opt.Offset)

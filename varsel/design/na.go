@@ -1,9 +1,27 @@
-package varsel
+package design
 
 import "fmt"
 
-// Choices are names in a record, as they are on the command line: readable, and safe from a change
-// of their order.
+// NAPolicy says what to do with rows with a missing cell.
+type NAPolicy int
+
+const (
+	// RefuseNA makes a missing cell in a used column an error.
+	RefuseNA NAPolicy = iota
+	// DropNA leaves out the rows with a missing cell in a used column.
+	DropNA
+)
+
+// String returns "refuse" or "drop".
+func (p NAPolicy) String() string {
+	switch p {
+	case RefuseNA:
+		return "refuse"
+	case DropNA:
+		return "drop"
+	}
+	return fmt.Sprintf("NAPolicy(%d)", int(p))
+}
 
 // ParseNAPolicy reads refuse or drop.
 func ParseNAPolicy(s string) (NAPolicy, error) {

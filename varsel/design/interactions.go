@@ -1,4 +1,4 @@
-package varsel
+package design
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// AllInteractions, as the only entry of DesignOptions.Interactions, stands for the products of all
+// AllInteractions, as the only entry of Options.Interactions, stands for the products of all
 // pairs of numeric predictors.
 const AllInteractions = "all"
 

@@ -1,0 +1,23 @@
+// Package design makes the design matrix and the response of a data table ready for inference.
+//
+// A predictor is a column, a factor (one indicator column per level but the first), a named group
+// of columns, or a term of a formula; the columns of one predictor enter and leave a model
+// together. Coordinates are ordered: intercept, columns of the always-in predictors, columns of the
+// selectable predictors, each in table order.
+//
+// The working scale: with standardisation on (the default) every column is centred and divided by
+// its standard deviation, indicator columns too, and a continuous response likewise; [Scaling] is
+// the exact way back. [Design.Fresh] expands the rows of a new table in the same way.
+//
+// [Simulate] makes tables whose truth is known.
+//
+// # Files
+//
+//	design.go               Design: response, columns and predictors of a table
+//	layout.go, formula.go   the role of every column, or of every term of a formula
+//	scale.go                the working scale, and the map back
+//	degenerate.go, na.go    columns that are constant or copies of others, rows with missing cells
+//	interactions.go         products of predictors
+//	fresh.go                rows of a new table, expanded as those of a design
+//	simulate.go             simulated tables with known truth
+package design

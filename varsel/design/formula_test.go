@@ -1,0 +1,81 @@
+package design
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/table"
+)
+
+// p and q are poly(x, 2) of R 4.2, to 15 digits.
+const formulaTable = `y,x,z,f,p,q,n
+1,1,4,a,-0.441611780141717,0.497302402411723,1
+2,3,2.5,b,-0.180988434484310,-0.179944948241186,2
+4,2,8,a,-0.311300107313014,0.100878228559967,1
+3,5,1,c,0.0796349111731,-0.394788310686970,3
+6,4,3,b,-0.0506767616556,-0.345167127989630,2
+5,7.5,0.5,c,0.405414093246016,-0.0130869053266,1
+2,2,6,a,-0.311300107313014,0.100878228559967,4
+7,9,7,b,0.600881602488,0.562736929046,1
+1,6,5,c,0.209946584002,-0.328808496332,2
+`
+
+// New rows have the columns of a formula as the run made them.
+func TestFormulaRows(t *testing.T) {
+	data := parseTable(t, formulaTable)
+	options, err := Options{}.WithFormula("y ~ poly(x, 2)*f + scale(z):x")
+	require.NoError(t, err)
+	_, all, err := newLayout(data, options)
+	require.NoError(t, err)
+	own, err := all.expand(data, data.Rows())
+	require.NoError(t, err)
+	fresh, err := table.Parse("new.csv", []byte("x,z,f\n7.5,0.5,c\n40,2.5,b\n"))
+	require.NoError(t, err)
+	both, _, err := data.Below(fresh, []string{"x", "z", "f"}, false)
+	require.NoError(t, err)
+	later, err := all.expand(both, data.Rows())
+	require.NoError(t, err)
+	for k, p := range own {
+		for j, c := range p.columns {
+			assert.InDeltaSlice(t, c.values, later[k].columns[j].values[:data.Rows()], 1e-12, c.name)
+			assert.InDelta(t, c.values[5], later[k].columns[j].values[data.Rows()], 1e-12, c.name)
+		}
+	}
+}
+
+func TestFormulaMistakes(t *testing.T) {
+	data := parseTable(t, formulaTable)
+	for text, want := range map[string]string{
+		"y ~ x + (1 | f)":        "(1 | f) varies by group, which is for vti hbm --select",
+		"log(y) ~ x":             "there is --likelihood lognormal",
+		"cbind(y, n) ~ x":        "want successes | trials(n)",
+		"y | weights(n) ~ x":     "selection has no weights",
+		"y ~ x + offset(log(z))": "want one offset, a column as it is",
+		"y ~ x + xx":             `no column "xx"`,
+		"y ~ x + log(y)":         `"y" is part of the response, or excluded`,
+		"y ~ x + q":              `"q" is part of the response, or excluded`,
+		"yy ~ x":                 `no column "yy"`,
+		"y ~ 1":                  "no predictor is left",
+	} {
+		options, err := Options{Exclude: []string{"q"}}.WithFormula(text)
+		if err == nil {
+			_, err = New(data, options)
+		}
+		assert.ErrorContains(t, err, want, text)
+	}
+	_, err := Options{Target: "x"}.WithFormula("y ~ z")
+	require.ErrorContains(t, err, `the response is "y" here and --target "x"`)
+	_, err = Options{Interactions: []string{"x:z"}}.WithFormula("y ~ x*z")
+	require.ErrorContains(t, err, "a formula says itself")
+	options, err := Options{Always: []string{"x"}}.WithFormula("y ~ log(x) + z")
+	require.NoError(t, err)
+	_, err = New(data, options)
+	require.ErrorContains(t, err, `the formula has no term "x"; it has ["log(x)" "z"]`)
+	options, err = Options{}.WithFormula("n | trials(x) ~ z")
+	require.NoError(t, err)
+	assert.Equal(t, Options{Formula: "n | trials(x) ~ z", Target: "n", Trials: "x"}, options)
+	assert.Equal(t, likelihood.GaussianKind, options.Likelihood)
+}

@@ -1,0 +1,217 @@
+package design
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/predict"
+	"github.com/transdim/vti/table"
+)
+
+// Fresh are rows of a new table, expanded as the rows of a design were.
+type Fresh struct {
+	// Columns [D][n] are those of the design matrix, in the units of the table.
+	Columns [][]float64
+	// Y [n] are the responses; nil where they are not known. Offset is nil where there is none.
+	Y, Offset []float64
+	// Places [n] are the numbers of the rows in the file, which count what Unit says.
+	Places []int
+	Unit   string
+	// Notes say which rows are left out, and which predictors are outside their range in the
+	// table of the design.
+	Notes []string
+}
+
+// freshRows is a new table below the one that a design was made of, so that labels, bends and other
+// shapes of predictors are those of the design.
+type freshRows struct {
+	Fresh
+	design   *Design
+	options  Options
+	layout   *layout
+	both     *table.Table
+	first    int       // its first row in both
+	observed bool      // its responses are known
+	trials   []float64 // results of all trials, of which both has a row each; nil of other responses
+}
+
+// Fresh expands the predictors of a new table as those of d were expanded, which was made of seen
+// with these options. Where the response counts successes, a new row has as many rows as trials, or
+// without trials one.
+func (d *Design) Fresh(opt Options, seen, fresh *table.Table, trials bool) (*Fresh, error) {
+	f, err := d.below(opt, seen, fresh, trials)
+	if err != nil {
+		return nil, err
+	}
+	places, unit := f.both.Places()
+	f.Places, f.Unit = places[f.first:], unit
+	if f.observed {
+		if f.Y, err = f.response(); err != nil {
+			return nil, err
+		}
+	}
+	offset, err := offsetColumn(f.both, opt.Offset)
+	if err != nil {
+		return nil, err
+	}
+	if offset != nil {
+		f.Offset = offset[f.first:]
+	}
+	if err := f.checkSeen(); err != nil {
+		return nil, err
+	}
+	return &f.Fresh, f.fill(filepath.Base(seen.Path))
+}
+
+// Variables are the columns of a table that predictors and offset are made of, and the rows of the
+// table that a design has.
+func Variables(t *table.Table, opt Options) (variables []predict.Variable, rows *table.Table, err error) {
+	t, layout, err := newLayout(t, opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	if t, _, err = t.Complete(layout.used(opt), opt.NA == DropNA); err != nil {
+		return nil, nil, err
+	}
+	names := layout.used(opt)[len(opt.response()):]
+	if opt.Offset != "" {
+		names = append(names[1:], opt.Offset)
+	}
+	for _, name := range names {
+		c, err := t.Lookup(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		variables = append(variables, predict.Variable{Name: name, Labels: layout.factors[name] || c.Kind == table.Factor})
+	}
+	return variables, t, nil
+}
+
+// below puts a new table below the one of the design.
+func (d *Design) below(opt Options, seen, fresh *table.Table, trials bool) (*freshRows, error) {
+	if opt.Trials != "" && !trials {
+		for name, value := range map[string]float64{opt.Target: 0, opt.Trials: 1} {
+			fresh = fresh.With(table.Numbers(name, slices.Repeat([]float64{value}, fresh.Rows())))
+		}
+	}
+	seen, layout, err := newLayout(seen, opt)
+	if err != nil {
+		return nil, err
+	}
+	labels := slices.Clone(opt.Factors)
+	for name := range layout.factors {
+		labels = append(labels, name)
+	}
+	fresh = fresh.WithLabels(labels...)
+	used := layout.used(opt)
+	if seen, _, err = seen.Complete(used, opt.NA == DropNA); err != nil {
+		return nil, err
+	}
+	f := &freshRows{design: d, options: opt, layout: layout, first: seen.Rows()}
+	response := opt.response()
+	needed := used[len(response):]
+	f.observed = !slices.ContainsFunc(response, func(name string) bool { return !slices.Contains(fresh.Names(), name) })
+	if missing, err := fresh.Missing(response); f.observed && (err != nil || len(missing) > 0) {
+		f.observed = false
+		f.Notes = append(f.Notes, fmt.Sprintf("%s is not known in every row: it is not compared", opt.Target))
+	}
+	if f.observed {
+		needed = used
+	}
+	var dropped int
+	if f.both, dropped, err = seen.Below(fresh, needed, opt.NA == DropNA); err != nil {
+		return nil, err
+	}
+	if dropped > 0 {
+		f.Notes = append(f.Notes, fmt.Sprintf("%s of %s with missing values %s no prediction", english.Count(dropped, "row"), fresh.Path, english.Form(dropped, "has", "have")))
+	}
+	if opt.Trials != "" {
+		f.first, f.observed = d.Rows(), f.observed && trials
+		f.both, f.trials, err = eachTrial(f.both, opt)
+	}
+	return f, err
+}
+
+// response is that of the new rows.
+func (f *freshRows) response() ([]float64, error) {
+	if f.trials != nil {
+		return f.trials[f.first:], nil
+	}
+	y, _, err := readResponse(f.both, f.options, f.design.Levels)
+	if err != nil {
+		return nil, err
+	}
+	return y[f.first:], nil
+}
+
+// checkSeen notes predictors outside the range of the design's table. A label that it lacks is an
+// error.
+func (f *freshRows) checkSeen() error {
+	for _, b := range f.layout.blocks {
+		for _, name := range b.columns {
+			c, err := f.both.Lookup(name)
+			if err != nil {
+				return err
+			}
+			note, err := f.both.CheckSeen(c, f.first, f.layout.factors[name])
+			if err != nil {
+				return err
+			}
+			if note != "" {
+				f.Notes = append(f.Notes, note)
+			}
+		}
+	}
+	return nil
+}
+
+// fill writes the columns of the design. path names the design's table in errors.
+func (f *freshRows) fill(path string) error {
+	predictors, err := f.layout.expand(f.both, f.first)
+	if err != nil {
+		return err
+	}
+	raw := make(map[string][]float64)
+	for _, predictor := range predictors {
+		for _, c := range predictor.columns {
+			raw[c.name] = c.values
+		}
+	}
+	f.Columns = make([][]float64, f.design.Dim())
+	for j, name := range f.design.Names {
+		switch values, left, right := raw[name], "", ""; {
+		case j == f.design.Intercept:
+			f.Columns[j] = slices.Repeat([]float64{1}, len(f.Places))
+		case values != nil:
+			f.Columns[j] = values[f.first:]
+		default:
+			left, right, _ = strings.Cut(name, ":")
+			if raw[left] == nil || raw[right] == nil {
+				return fmt.Errorf("%s: column %q of the design is none of the table: two columns of the run have one name", path, name)
+			}
+			f.Columns[j] = product(raw[left], raw[right], f.first, !f.options.NoStandardize)
+		}
+	}
+	return nil
+}
+
+// product multiplies the new rows of two predictors as interactions does: centred and scaled by
+// the rows that the design has, unless standardize is false.
+func product(left, right []float64, first int, standardize bool) []float64 {
+	values := slices.Repeat([]float64{1}, len(left)-first)
+	for _, column := range [][]float64{left, right} {
+		mean, sd := 0.0, 1.0
+		if standardize {
+			mean, sd = stat.MeanStdDev(column[:first], nil)
+		}
+		for i, v := range column[first:] {
+			values[i] *= (v - mean) / sd
+		}
+	}
+	return values
+}

@@ -1,0 +1,22 @@
+package varsel
+
+import (
+	"github.com/transdim/vti/table"
+	"github.com/transdim/vti/varsel/design"
+)
+
+// The table of a selection is made ready by package design, whose names are also those of this
+// package.
+type (
+	// Design is a data set ready for inference; see [design.Design].
+	Design = design.Design
+	// DesignOptions says how the columns of a table are used; see [design.Options].
+	DesignOptions = design.Options
+	// PredictorGroup names columns that enter and leave a model together.
+	PredictorGroup = design.PredictorGroup
+	// Scaling maps coefficients to the scale of the table and back; see [design.Scaling].
+	Scaling = design.Scaling
+)
+
+// NewDesign builds the design matrix and response from a table; see [design.New].
+func NewDesign(t *table.Table, opt DesignOptions) (*Design, error) { return design.New(t, opt) }
