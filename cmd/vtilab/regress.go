@@ -3,92 +3,139 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti/lab/regress"
 )
 
+// regressFlags are the flags of vtilab regress.
+type regressFlags struct {
+	binary, paired, against, out, only, data string
+	compare, times                           bool
+	jobs, shift, most                        int
+}
+
 // regressCommand compares the answers of two builds.
 func regressCommand() *cobra.Command {
-	var binary, paired, against, out, only, data string
+	var f regressFlags
 	command := &cobra.Command{
 		Use:   "regress",
 		Short: "Compare the answers of a build with those of another one",
 		Long: `Runs the commands of lab/regress/runs.txt, in the root of the repository, and records verdicts,
-probabilities, evidences and processor seconds. With --against it compares them with a record, and
-with --paired with another binary that answers each command beside it. A number that differs by more
-than four combined standard errors, a worse verdict and a wrong answer are listed, and the exit
-status is 1.`,
+probabilities, evidences and processor seconds. With --against it compares them with a record, with
+--paired with another binary that answers each command beside it, and with --compare it compares two
+records. Numbers that differ by more than four combined standard errors are listed. The exit status
+is 1 where one differs by more than chance allows in so many numbers, a verdict is worse, an answer
+is wrong, or one is missing. Processor times compare only with --paired.`,
 		Example: `  vtilab regress --binary ./vti --paired ./vti-before
-  vtilab regress --binary ./vti --against lab/regress/baseline.json --only varsel`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			scratch, err := os.MkdirTemp("", "regress")
-			if err != nil {
-				return err
-			}
-			defer os.RemoveAll(scratch)
-			if _, err := os.Stat(data); err != nil {
-				fmt.Fprintf(cmd.ErrOrStderr(), "no folder %s: runs that need it are left out\n", data)
-				data = ""
-			}
-			before, now := regress.Record{}, regress.Record{}
-			if against != "" {
-				if before, err = regress.Read(against); err != nil {
-					return err
-				}
-			}
-			for _, run := range regress.Runs(only) {
-				for _, side := range []struct {
-					binary string
-					record regress.Record
-				}{{paired, before}, {binary, now}} {
-					if side.binary == "" {
-						continue
-					}
-					answer, ok, err := regress.Machine{Binary: side.binary, Data: data, Scratch: scratch}.Do(cmd.Context(), run)
-					if err != nil {
-						fmt.Fprintln(cmd.ErrOrStderr(), err)
-					}
-					if ok {
-						side.record[run.Name] = answer
-						fmt.Fprintf(cmd.ErrOrStderr(), "%-30s %-8s exit %d  %6.1f s\n", run.Name, answer.Verdict, answer.Exit, answer.CPU)
-					}
-				}
-				if cmd.Context().Err() != nil {
-					return cmd.Context().Err()
-				}
-			}
-			if out != "" {
-				if err := now.Write(out); err != nil {
-					return err
-				}
-			}
-			if against == "" && paired == "" {
-				return nil
-			}
-			if only != "" {
-				for name := range before {
-					if _, ran := now[name]; !ran {
-						delete(before, name)
-					}
-				}
-			}
-			comparison := regress.Compare(before, now)
-			comparison.Print(cmd.OutOrStdout())
-			if len(comparison.Differences) > 0 {
-				return fmt.Errorf("%d answers differ", len(comparison.Differences))
-			}
-			return nil
-		},
+  vtilab regress --binary ./vti --against lab/regress/baseline.json --only varsel
+  vtilab regress --binary ./vti --out now.json
+  vtilab regress --compare lab/regress/baseline.json now.json`,
+		Args: cobra.MaximumNArgs(2),
+		RunE: f.run,
 	}
 	flags := command.Flags()
-	flags.StringVar(&binary, "binary", "./vti", "the build")
-	flags.StringVar(&paired, "paired", "", "another build, which answers beside it")
-	flags.StringVar(&against, "against", "", "the record to compare with")
-	flags.StringVar(&out, "out", "", "file for the record of the build")
-	flags.StringVar(&only, "only", "", "only runs whose names contain this")
-	flags.StringVar(&data, "data", "../shared/data", "the folder of shared data sets")
+	flags.StringVar(&f.binary, "binary", "./vti", "the build")
+	flags.StringVar(&f.paired, "paired", "", "another build, which answers each command before it")
+	flags.StringVar(&f.against, "against", "", "the record to compare with")
+	flags.BoolVar(&f.compare, "compare", false, "compare the two records named, before and now, and run nothing")
+	flags.StringVar(&f.out, "out", "", "file for the record of the build")
+	flags.StringVar(&f.only, "only", "", "only runs whose names match this regular expression, and those that they need")
+	flags.StringVar(&f.data, "data", "../shared/data", "the folder of shared data sets")
+	flags.IntVar(&f.jobs, "jobs", 1, "runs at a time")
+	flags.IntVar(&f.shift, "shift", 0, "number to add to every seed")
+	flags.IntVar(&f.most, "most", 8, "largest number of differences of a run to print")
+	flags.BoolVar(&f.times, "times", false, "print the processor seconds of every run")
+	command.MarkFlagsMutuallyExclusive("paired", "against", "compare")
 	return command
+}
+
+func (f *regressFlags) run(cmd *cobra.Command, args []string) error {
+	if f.compare != (len(args) == 2) {
+		return fmt.Errorf("got %d arguments, want two records with --compare and none without", len(args))
+	}
+	if f.compare {
+		before, err := regress.Read(args[0])
+		if err != nil {
+			return err
+		}
+		now, err := regress.Read(args[1])
+		if err != nil {
+			return err
+		}
+		return f.print(cmd, before, now)
+	}
+	records, err := f.records(cmd)
+	if err != nil {
+		return err
+	}
+	now := records[len(records)-1]
+	if f.out != "" {
+		if err := now.Write(f.out); err != nil {
+			return err
+		}
+	}
+	switch {
+	case f.paired != "":
+		return f.print(cmd, records[0], now)
+	case f.against == "":
+		return nil
+	}
+	before, err := regress.Read(f.against)
+	if err != nil {
+		return err
+	}
+	for name := range before { // those that were not asked for, or without data
+		if _, ran := now[name]; !ran {
+			delete(before, name)
+		}
+	}
+	return f.print(cmd, before, now)
+}
+
+// records makes the runs with one binary or two.
+func (f *regressFlags) records(cmd *cobra.Command) ([]regress.Record, error) {
+	only, err := regexp.Compile(f.only)
+	if err != nil {
+		return nil, err
+	}
+	scratch, err := os.MkdirTemp("", "regress")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(scratch)
+	if _, err := os.Stat(f.data); err != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "no folder %s: runs that need it are left out\n", f.data)
+		f.data = ""
+	}
+	var machines []regress.Machine
+	for _, binary := range []string{f.paired, f.binary} {
+		if binary == "" {
+			continue
+		}
+		m := regress.Machine{Binary: binary, Data: f.data, Scratch: filepath.Join(scratch, strconv.Itoa(len(machines))), Shift: f.shift}
+		if err := os.Mkdir(m.Scratch, 0o755); err != nil {
+			return nil, err
+		}
+		machines = append(machines, m)
+	}
+	return regress.Make(cmd.Context(), regress.Runs(only), machines, f.jobs, func(machine int, run regress.Run, answer regress.Answer, err error) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%-26s %-9s exit %d %7.2f s\n", run.Name, answer.Verdict, answer.Exit, answer.CPU)
+		if err != nil {
+			fmt.Fprintln(cmd.ErrOrStderr(), err)
+		}
+	})
+}
+
+func (f *regressFlags) print(cmd *cobra.Command, before, now regress.Record) error {
+	c := regress.Compare(before, now)
+	c.Print(cmd.OutOrStdout(), f.most, f.times)
+	if n := c.Failures(); n > 0 {
+		return fmt.Errorf("%d answers differ", n)
+	}
+	return nil
 }

@@ -1,19 +1,25 @@
 package regress
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Differences of up to errorsApart combined standard errors, and rounding beside them, are chance:
-// one of 16,000 numbers that agree lies further apart. Errors are estimates themselves, so a few
-// more may.
+// Numbers that agree differ by up to errorsApart combined standard errors, and by rounding beside
+// them: of 16,000 one lies further apart by chance. What lies beyond the limit of a comparison does
+// so by chance with probability falseAlarm for all its numbers together (Bonferroni). Errors are
+// estimates themselves, so a few more may.
 const (
 	errorsApart = 4
 	rounding    = 1e-6
+	falseAlarm  = 0.01
 )
 
 // verdicts are ordered from worst to best.
@@ -22,27 +28,29 @@ var verdicts = []string{"failed", "doubtful", "trusted"}
 // Difference is what a run answers otherwise than before.
 type Difference struct {
 	Run, What string
-	// Worse: a verdict is worse, more answers are wrong, or the run fails. Else a number differs.
-	Worse bool
+	// Errors is the distance of two numbers in combined standard errors; +Inf for exact numbers,
+	// worse verdicts, wrong answers and missing ones.
+	Errors float64
 }
 
 // Comparison is what two records have in common and what not.
 type Comparison struct {
-	Runs, Numbers int
-	// Largest is the largest distance of two numbers, in combined standard errors, of those with
-	// errors.
-	Largest     float64
-	Differences []Difference
-	// CPU are the seconds of processor time before and now, of the runs in both records.
+	// Runs are those in both records, Numbers their numbers in both, of which Same are equal to
+	// rounding; Gone are the numbers that are in the record before only.
+	Runs, Numbers, Same, Gone int
+	Differences               []Difference
+	// CPUBefore and CPUNow are the seconds of processor time of the runs in both records.
 	CPUBefore, CPUNow float64
+	before, now       Record
 }
 
 // Compare compares the runs that two records share, and lists those that are missing now.
-func Compare(before, now Record) (c Comparison) {
+func Compare(before, now Record) *Comparison {
+	c := &Comparison{before: before, now: now}
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		was, is := before[name], now[name]
 		worse := func(format string, args ...any) {
-			c.Differences = append(c.Differences, Difference{name, fmt.Sprintf(format, args...), true})
+			c.Differences = append(c.Differences, Difference{name, fmt.Sprintf(format, args...), math.Inf(1)})
 		}
 		if _, ok := now[name]; !ok {
 			worse("not run")
@@ -59,44 +67,89 @@ func Compare(before, now Record) (c Comparison) {
 		if is.Wrong > was.Wrong || is.Trusted < was.Trusted {
 			worse("%d trusted and %d wrong, was %d and %d", is.Trusted, is.Wrong, was.Trusted, was.Wrong)
 		}
-		c.numbers(name, was, is)
+		for _, field := range c.numbers(name, was, is) {
+			worse("%s: not answered", field)
+		}
 	}
+	slices.SortStableFunc(c.Differences, func(a, b Difference) int {
+		return cmp.Or(-cmp.Compare(a.Errors, b.Errors), cmp.Compare(a.Run, b.Run))
+	})
 	return c
 }
 
-// numbers compares those that two answers share. The answer of a run that failed has none to rely
-// on.
-func (c *Comparison) numbers(name string, was, is Answer) {
+// inBrackets are the labels of the elements of lists in a path.
+var inBrackets = regexp.MustCompile(`\[[^\]]*\]`)
+
+// numbers compares those that two answers share, and returns the fields that are in the first only.
+// The answer of a run that failed has no numbers to rely on.
+func (c *Comparison) numbers(name string, was, is Answer) []string {
 	if was.Verdict == "failed" || is.Verdict == "failed" {
-		return
+		return nil
 	}
+	fields := map[string]bool{} // whether each is still answered
 	for _, path := range slices.Sorted(maps.Keys(was.Numbers)) {
 		a := was.Numbers[path]
 		b, ok := is.Numbers[path]
+		field := inBrackets.ReplaceAllString(path, "[]")
+		fields[field] = fields[field] || ok
 		if !ok {
-			continue // lists of the best models end elsewhere
+			c.Gone++ // lists of the best models end elsewhere
+			continue
 		}
 		c.Numbers++
-		se, distance := math.Hypot(a.SE, b.SE), math.Abs(a.Value-b.Value)
-		if se > 0 {
-			c.Largest = math.Max(c.Largest, (distance-rounding*math.Max(1, math.Abs(a.Value)))/se)
-		}
-		if !(distance <= errorsApart*se+rounding*math.Max(1, math.Abs(a.Value))) {
-			c.Differences = append(c.Differences, Difference{name, fmt.Sprintf("%s: %.6g ± %.2g, was %.6g ± %.2g", path, b.Value, b.SE, a.Value, a.SE), false})
+		distance := max(0, math.Abs(a.Value-b.Value)-rounding*max(1, math.Abs(a.Value)))
+		switch errors := distance / math.Hypot(a.SE, b.SE); {
+		case distance == 0:
+			c.Same++
+		case !(errors <= errorsApart):
+			c.Differences = append(c.Differences, Difference{name, fmt.Sprintf("%s: %s, was %s", path, b, a), errors})
 		}
 	}
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(fields)), func(field string) bool { return fields[field] })
 }
 
-// Print writes a comparison as text.
-func (c Comparison) Print(w io.Writer) {
+// Limit is the distance in combined standard errors beyond which no number lies by chance.
+func (c *Comparison) Limit() float64 {
+	return max(errorsApart, distuv.UnitNormal.Quantile(1-falseAlarm/2/float64(max(1, c.Numbers))))
+}
+
+// Failures counts the differences that are no chance.
+func (c *Comparison) Failures() (n int) {
 	for _, d := range c.Differences {
-		kind := "differs"
-		if d.Worse {
-			kind = "WORSE"
+		if d.Errors > c.Limit() {
+			n++
 		}
-		fmt.Fprintf(w, "%-8s %-28s %s\n", kind, d.Run, d.What)
 	}
-	fmt.Fprintf(w, "%d runs, %d numbers, largest distance %.1f combined standard errors (%.2g of %d expected beyond %d by chance), %d differences\n",
-		c.Runs, c.Numbers, c.Largest, float64(c.Numbers)*math.Erfc(errorsApart/math.Sqrt2), c.Numbers, errorsApart, len(c.Differences))
+	return n
+}
+
+// Print writes a comparison as text, with at most most differences of a run, and with times the
+// processor seconds of every run.
+func (c *Comparison) Print(w io.Writer, most int, times bool) {
+	printed := map[string]int{}
+	for _, d := range c.Differences {
+		mark := ""
+		if d.Errors > c.Limit() {
+			mark = "DIFFERS"
+		}
+		if printed[d.Run]++; printed[d.Run] <= most {
+			fmt.Fprintf(w, "%-8s %-26s %6.1f  %s\n", mark, d.Run, d.Errors, d.What)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(printed)) {
+		if printed[name] > most {
+			fmt.Fprintf(w, "%-8s %-26s %d more differences\n", "", name, printed[name]-most)
+		}
+	}
+	if times {
+		fmt.Fprintf(w, "%-26s %8s %8s  processor seconds, by the difference\n", "run", "before", "now")
+		for _, name := range slices.SortedFunc(maps.Keys(c.before), func(a, b string) int {
+			return cmp.Compare(c.now[b].CPU-c.before[b].CPU, c.now[a].CPU-c.before[a].CPU)
+		}) {
+			fmt.Fprintf(w, "%-26s %8.2f %8.2f\n", name, c.before[name].CPU, c.now[name].CPU)
+		}
+	}
+	fmt.Fprintf(w, "%d runs, %d numbers: %d the same, %d beyond %d combined standard errors (%.1f expected by chance) or worse, %d of them beyond %.1f (%g expected); %d numbers not in both\n",
+		c.Runs, c.Numbers, c.Same, len(c.Differences), errorsApart, float64(c.Numbers-c.Same)*math.Erfc(errorsApart/math.Sqrt2), c.Failures(), c.Limit(), falseAlarm, c.Gone)
 	fmt.Fprintf(w, "processor time %.1f s, was %.1f s: %.3f times\n", c.CPUNow, c.CPUBefore, c.CPUNow/c.CPUBefore)
 }

@@ -3,6 +3,7 @@
 // error.
 //
 //	runs.txt    the commands
+//	runs.go     the list
 //	record.go   running them, and the record of an answer
 //	numbers.go  the numbers of a JSON answer, with their errors
 //	compare.go  what differs between two records

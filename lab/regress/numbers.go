@@ -1,27 +1,61 @@
 package regress
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 // Number is a number of an answer with its standard error; 0 for an exact one.
-type Number struct {
-	Value float64 `json:"value"`
-	SE    float64 `json:"se,omitempty"`
+type Number struct{ Value, SE float64 }
+
+// String is the number as "0.25 ± 0.003", and an exact one as "0.25".
+func (n Number) String() string {
+	text := strconv.FormatFloat(n.Value, 'g', 9, 64)
+	if n.SE > 0 {
+		text += " ± " + strconv.FormatFloat(n.SE, 'g', 3, 64)
+	}
+	return text
 }
 
-// shared are the fields whose standard error is the field "se" of the same object.
-var shared = []string{"certified", "prob", "probability", "jumps", "partitions"}
+// MarshalText implements [encoding.TextMarshaler].
+func (n Number) MarshalText() ([]byte, error) { return []byte(n.String()), nil }
 
-// exact are the fields that count as exact where an answer states no error.
-var exact = []string{"log_evidence", "log_bayes_factor", "probability", "expected_changes", "certified"}
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (n *Number) UnmarshalText(text []byte) (err error) {
+	value, se, inexact := strings.Cut(string(text), " ± ")
+	if n.Value, err = strconv.ParseFloat(value, 64); err == nil && inexact {
+		n.SE, err = strconv.ParseFloat(se, 64)
+	}
+	return err
+}
 
-// labels are the fields that tell elements of a list apart.
-var labels = []string{"name", "code", "from", "to", "group", "level", "term", "state", "column", "order", "changes", "components"}
+var (
+	// shared are the fields whose standard error is the field "se" of the same object.
+	shared = []string{"certified", "prob", "probability", "jumps", "partitions"}
+	// exact are the fields that count as exact where an answer states no error.
+	exact = []string{"log_evidence", "log_bayes_factor", "probability", "expected_changes", "certified", "size", "done", "trusted"}
+	// moments are the fields without errors that are known to a part of the standard deviation
+	// beside them.
+	moments = []string{"mean", "sd", "posterior_mean", "posterior_sd"}
+	// labels are the fields that tell elements of a list apart.
+	labels = []string{"name", "code", "from", "to", "group", "level", "term", "state", "column", "order", "changes", "components", "row", "value", "values", "node"}
+)
+
+const (
+	// sqrtDraws is the square root of the number of independent draws that moments without errors
+	// are taken to rest on.
+	sqrtDraws = 20
+	// densityError is taken as the standard error of log predictive densities.
+	densityError = 0.1
+	// longest is how many elements of a list are kept, of longer lists those of the first half and
+	// evenly spaced ones beyond.
+	longest = 60
+)
 
 // numbersOf collects the numbers of a JSON answer that have standard errors or are exact, by their
 // paths. Elements of lists without a label are left out: their places may differ between answers
@@ -45,7 +79,10 @@ func collect(value any, path string, found map[string]Number) {
 			collect(value[key], path+"/"+key, found)
 		}
 	case []any:
-		for _, element := range value {
+		for i, element := range value {
+			if i > longest/2 && i%(1+len(value)/longest) > 0 {
+				continue
+			}
 			if label := labelOf(element); label != "" {
 				collect(element, path+"["+label+"]", found)
 			}
@@ -55,15 +92,25 @@ func collect(value any, path string, found map[string]Number) {
 
 // errorOf is the standard error of a field of an object, if it has one or is exact.
 func errorOf(object map[string]any, key string) (se float64, ok bool) {
-	stated, has := object[key+"_se"]
-	if !has && slices.Contains(shared, key) {
-		stated, has = object["se"]
+	for _, name := range []string{key + "_se", "se_" + key, "se"} {
+		if stated, has := object[name]; has && (name != "se" || slices.Contains(shared, key)) {
+			se, ok = stated.(float64) // null: not resolved
+			return se, ok
+		}
 	}
-	if has {
-		se, ok = stated.(float64) // null: not resolved
-		return se, ok
+	switch {
+	case key == "elpd":
+		return densityError, true
+	case slices.Contains(exact, key):
+		return 0, true
+	case slices.Contains(moments, key):
+		for _, name := range []string{"expected_sd", "posterior_sd", "sd"} {
+			if sd, ok := object[name].(float64); ok {
+				return sd / sqrtDraws, true
+			}
+		}
 	}
-	return 0, slices.Contains(exact, key)
+	return 0, false
 }
 
 // labelOf is what tells an element of a list from the others; "" if nothing does.
@@ -75,9 +122,8 @@ func labelOf(element any) string {
 	var parts []string
 	for _, key := range labels {
 		switch value := object[key].(type) {
-		case string:
-			parts = append(parts, value)
-		case float64:
+		case nil, map[string]any:
+		default:
 			parts = append(parts, fmt.Sprint(value))
 		}
 	}
@@ -97,12 +143,12 @@ func verdictOf(answer map[string]any) string {
 	return verdict
 }
 
-// parse reads one JSON object; what comes before it is skipped.
+// parse reads one JSON object; text before and after it is skipped.
 func parse(output []byte) (map[string]any, error) {
-	start := strings.IndexByte(string(output), '{')
+	start := bytes.IndexByte(output, '{')
 	if start < 0 {
 		return nil, fmt.Errorf("got %d bytes without an object, want JSON", len(output))
 	}
 	var answer map[string]any
-	return answer, json.Unmarshal(output[start:], &answer)
+	return answer, json.NewDecoder(bytes.NewReader(output[start:])).Decode(&answer)
 }

@@ -3,7 +3,6 @@ package regress
 import (
 	"bytes"
 	"context"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,35 +11,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/transdim/vti/internal/atomicfile"
 )
-
-//go:embed runs.txt
-var list string
-
-// Run is a command of the list.
-type Run struct {
-	Name string
-	Args []string
-}
-
-// Runs are the commands of the list whose names contain only: each line has a name and arguments,
-// separated by blanks, with blanks inside an argument written as "·".
-func Runs(only string) (runs []Run) {
-	for line := range strings.Lines(list) {
-		fields := strings.Fields(line)
-		if len(fields) < 2 || strings.HasPrefix(fields[0], "#") || !strings.Contains(fields[0], only) {
-			continue
-		}
-		for i := range fields {
-			fields[i] = strings.ReplaceAll(fields[i], "·", " ")
-		}
-		runs = append(runs, Run{fields[0], fields[1:]})
-	}
-	return runs
-}
 
 // Answer is what a run is compared by.
 type Answer struct {
@@ -52,8 +31,9 @@ type Answer struct {
 	// that are trusted and wrong.
 	Trusted int `json:"trusted,omitempty"`
 	Wrong   int `json:"wrong,omitempty"`
-	// CPU are the seconds of processor time.
-	CPU float64 `json:"cpu"`
+	// CPU are the seconds of processor time, Wall the seconds that passed.
+	CPU  float64 `json:"cpu"`
+	Wall float64 `json:"wall"`
 	// Numbers are the numbers with errors, and those that are exact.
 	Numbers map[string]Number `json:"numbers,omitempty"`
 }
@@ -61,52 +41,91 @@ type Answer struct {
 // Record are the answers of the runs, by name.
 type Record map[string]Answer
 
-// onRuns are the commands that answer from a finished run and make no run of their own.
-var onRuns = []string{"check", "compare", "effects", "loo", "predict", "show"}
+// Commands differ in the flags that their answers need.
+var (
+	calibrations = []string{"calibrate"}
+	// silent are the commands without an answer as JSON.
+	silent = []string{"study run", "export"}
+	// plain are the commands with an answer as JSON that make no run directory.
+	plain = []string{"amortize", "certify", "check", "compare", "dag query", "effects", "loo", "predict", "show", "simulate", "study collect"}
+)
 
-// Machine says where runs find what they need.
+// is reports whether the command of a run is one of those named.
+func (r Run) is(commands []string) bool {
+	return slices.Contains(commands, r.Args[0]) || slices.Contains(commands, r.Args[0]+" "+r.Args[1])
+}
+
+// Machine says with what and where runs are made.
 type Machine struct {
 	// Binary is the vti command; Data the folder of shared data sets ("" skips the runs that need
 	// it), and Scratch a folder for run directories.
 	Binary, Data, Scratch string
+	// Shift is added to every seed of the list.
+	Shift int
+}
+
+// arguments are the arguments of a run in the folders of the machine. A plan of a study is copied,
+// since its results lie beside it.
+func (m Machine) arguments(run Run, out string) ([]string, error) {
+	args := slices.Clone(run.Args)
+	for i, arg := range args {
+		arg = strings.ReplaceAll(arg, "{data}", m.Data)
+		args[i] = strings.ReplaceAll(arg, "{runs}", m.Scratch)
+		if i > 0 && args[i-1] == "--seed" {
+			seed, err := strconv.Atoi(arg)
+			if err != nil {
+				return nil, err
+			}
+			args[i] = strconv.Itoa(seed + m.Shift)
+		}
+		if plan := filepath.Join(m.Scratch, filepath.Base(arg)); strings.HasSuffix(arg, ".toml") {
+			content, err := os.ReadFile(arg)
+			if err != nil {
+				return nil, err
+			}
+			if err := os.WriteFile(plan, content, 0o644); err != nil {
+				return nil, err
+			}
+			args[i] = plan
+		}
+	}
+	switch {
+	case run.is(silent):
+		return args, nil
+	case run.is(calibrations):
+		return append(args, "--out", out, "--quiet"), nil
+	case run.is(plain):
+		return append(args, "--json"), nil
+	}
+	return append(args, "--out", out, "--json", "--no-report", "--quiet"), nil
 }
 
 // Do runs a command. Runs that need data that are not there return ok false.
 func (m Machine) Do(ctx context.Context, run Run) (answer Answer, ok bool, err error) {
-	args := make([]string, len(run.Args))
-	for i, arg := range run.Args {
-		if strings.Contains(arg, "{data}") && m.Data == "" {
-			return Answer{}, false, nil
-		}
-		arg = strings.ReplaceAll(arg, "{data}", m.Data)
-		args[i] = strings.ReplaceAll(arg, "{runs}", m.Scratch)
+	if m.Data == "" && slices.ContainsFunc(run.Args, func(arg string) bool { return strings.Contains(arg, "{data}") }) {
+		return Answer{}, false, nil
 	}
 	out := filepath.Join(m.Scratch, run.Name)
-	if err := os.RemoveAll(out); err != nil {
+	args, err := m.arguments(run, out)
+	if err != nil {
 		return Answer{}, false, err
-	}
-	study := args[0] == "calibrate"
-	switch {
-	case study:
-		args = append(args, "--out", out)
-	case slices.Contains(onRuns, args[0]):
-		args = append(args, "--json")
-	default:
-		args = append(args, "--out", out, "--json", "--no-report", "--quiet")
 	}
 	command := exec.CommandContext(ctx, m.Binary, args...)
 	var stdout, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &stdout, &stderr
+	start := time.Now()
 	failed := command.Run()
 	var status *exec.ExitError
 	if failed != nil && !errors.As(failed, &status) {
 		return Answer{}, false, failed
 	}
 	state := command.ProcessState
-	answer = Answer{Exit: state.ExitCode(), CPU: (state.UserTime() + state.SystemTime()).Seconds()}
-	if study {
-		err = answer.readStudy(out)
-	} else {
+	answer = Answer{Exit: state.ExitCode(), CPU: (state.UserTime() + state.SystemTime()).Seconds(), Wall: time.Since(start).Seconds()}
+	switch {
+	case run.is(silent):
+	case run.is(calibrations):
+		err = answer.readCalibration(out)
+	default:
 		var parsed map[string]any
 		if parsed, err = parse(stdout.Bytes()); err == nil {
 			answer.Verdict, answer.Numbers = verdictOf(parsed), numbersOf(parsed)
@@ -118,9 +137,9 @@ func (m Machine) Do(ctx context.Context, run Run) (answer Answer, ok bool, err e
 	return answer, true, nil
 }
 
-// readStudy reads the summary of a calibration: how many answers are trusted, and how many of these
-// are wrong.
-func (a *Answer) readStudy(out string) error {
+// readCalibration reads the summary of a calibration: how many answers are trusted, and how many of
+// these are wrong.
+func (a *Answer) readCalibration(out string) error {
 	content, err := os.ReadFile(filepath.Join(out, "summary.json"))
 	if err != nil {
 		return err
@@ -155,4 +174,44 @@ func Read(path string) (r Record, err error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return r, nil
+}
+
+// Make makes the runs on every machine, jobs of them at a time, one machine after the other, so
+// that times of machines compare. A run begins when the runs that it needs have ended. After each,
+// one goroutine at a time calls done with the number of the machine.
+func Make(ctx context.Context, runs []Run, machines []Machine, jobs int, done func(machine int, run Run, answer Answer, err error)) ([]Record, error) {
+	records := make([]Record, len(machines))
+	ended := map[string]chan struct{}{}
+	for i := range records {
+		records[i] = Record{}
+	}
+	for _, run := range runs {
+		ended[run.Name] = make(chan struct{})
+	}
+	var lock sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(jobs)
+	for _, run := range runs {
+		group.Go(func() error {
+			defer close(ended[run.Name])
+			for _, name := range run.Needs {
+				<-ended[name]
+			}
+			for i, machine := range machines {
+				answer, ok, err := machine.Do(ctx, run)
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				if !ok && err == nil {
+					continue
+				}
+				lock.Lock()
+				records[i][run.Name] = answer
+				done(i, run, answer, err)
+				lock.Unlock()
+			}
+			return nil
+		})
+	}
+	return records, group.Wait()
 }

@@ -1,0 +1,53 @@
+package regress
+
+import (
+	_ "embed"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+//go:embed runs.txt
+var list string
+
+// Run is a command of the list.
+type Run struct {
+	Name string
+	Args []string
+	// Needs are the names of the runs whose results the command reads.
+	Needs []string
+}
+
+// inRun matches arguments in the folder of runs, and the name of the run.
+var inRun = regexp.MustCompile(`\{runs\}/([a-z0-9-]+)`)
+
+// Runs are the commands of the list whose names match only, and the runs that they need. Each line
+// has a name and arguments, separated by blanks, with blanks inside an argument written as "·".
+func Runs(only *regexp.Regexp) (runs []Run) {
+	seen := map[string]bool{}
+	for line := range strings.Lines(list) {
+		fields := strings.Fields(line)
+		if len(fields) < 2 || strings.HasPrefix(fields[0], "#") {
+			continue
+		}
+		run := Run{Name: fields[0]}
+		for _, field := range fields[1:] {
+			run.Args = append(run.Args, strings.ReplaceAll(field, "·", " "))
+			if earlier := inRun.FindStringSubmatch(field); earlier != nil && seen[earlier[1]] {
+				run.Needs = append(run.Needs, earlier[1])
+			}
+		}
+		runs = append(runs, run)
+		seen[run.Name] = true
+	}
+	needed := map[string]bool{}
+	for _, run := range slices.Backward(runs) {
+		if needed[run.Name] || only.MatchString(run.Name) {
+			needed[run.Name] = true
+			for _, name := range run.Needs {
+				needed[name] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(runs, func(run Run) bool { return !needed[run.Name] })
+}
