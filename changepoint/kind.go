@@ -1,10 +1,6 @@
 package changepoint
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-)
+import "github.com/transdim/vti/internal/enum"
 
 // Kind is what changes.
 type Kind int
@@ -27,32 +23,16 @@ const (
 	Events
 )
 
-var kindNames = [...]string{AnyKind: "auto", Mean: "mean", Variance: "variance", Both: "both", Slope: "slope", Rate: "rate", Events: "events"}
+var kinds = enum.New[Kind]("model", "auto", "mean", "variance", "both", "slope", "rate", "events")
 
-// KindNames lists what ParseKind takes.
-func KindNames() []string { return slices.Clone(kindNames[1:]) }
+// KindNames lists the names of the kinds but AnyKind.
+func KindNames() []string { return kinds.List()[1:] }
 
 // String returns the name of the kind.
-func (k Kind) String() string {
-	if k < 0 || int(k) >= len(kindNames) {
-		return fmt.Sprintf("Kind(%d)", int(k))
-	}
-	return kindNames[k]
-}
-
-// ParseKind reads a name that String writes.
-func ParseKind(text string) (Kind, error) {
-	if at := slices.Index(kindNames[:], text); at >= 0 {
-		return Kind(at), nil
-	}
-	return AnyKind, fmt.Errorf("unknown model %q: want %s", text, strings.Join(KindNames(), ", "))
-}
+func (k Kind) String() string { return kinds.String(k) }
 
 // MarshalText writes the name.
-func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+func (k Kind) MarshalText() ([]byte, error) { return kinds.Marshal(k) }
 
 // UnmarshalText reads what MarshalText wrote.
-func (k *Kind) UnmarshalText(text []byte) (err error) {
-	*k, err = ParseKind(string(text))
-	return err
-}
+func (k *Kind) UnmarshalText(text []byte) error { return kinds.Unmarshal(text, k) }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/transdim/vti/internal/enum"
 )
 
 // Options say which columns are used and how, and set the priors. The zero value of every number is
@@ -55,34 +57,16 @@ const (
 	Spaced
 )
 
-var placesNames = [...]string{DefaultPlaces: "auto", Uniform: "uniform", Spaced: "spaced"}
+var placesNames = enum.New[Places]("prior of places", "auto", "uniform", "spaced")
 
 // String returns the name of the prior.
-func (p Places) String() string {
-	if p < 0 || int(p) >= len(placesNames) {
-		return fmt.Sprintf("Places(%d)", int(p))
-	}
-	return placesNames[p]
-}
-
-// ParsePlaces reads a name that String writes.
-func ParsePlaces(text string) (Places, error) {
-	for p, name := range placesNames {
-		if name == text {
-			return Places(p), nil
-		}
-	}
-	return DefaultPlaces, fmt.Errorf("unknown prior of places %q: want uniform or spaced", text)
-}
+func (p Places) String() string { return placesNames.String(p) }
 
 // MarshalText writes the name.
-func (p Places) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+func (p Places) MarshalText() ([]byte, error) { return placesNames.Marshal(p) }
 
 // UnmarshalText reads what MarshalText wrote.
-func (p *Places) UnmarshalText(text []byte) (err error) {
-	*p, err = ParsePlaces(string(text))
-	return err
-}
+func (p *Places) UnmarshalText(text []byte) error { return placesNames.Unmarshal(text, p) }
 
 // MostChanges is the largest MaxChanges.
 const MostChanges = 200

@@ -120,7 +120,7 @@ func shake(flat any, r *rand.Rand) {
 
 func isTrue(x *Node) *Node { return GreaterThan(x, ZerosLike(x)) }
 
-var kinds = []Kind{DeepSets, Transformer, InducedSets}
+var all = []Kind{DeepSets, Transformer, InducedSets}
 
 // types are the float types with the tolerance of sums in another order.
 var types = map[dtypes.DType]float64{dtypes.Float64: 1e-12, dtypes.Float32: 2e-4}
@@ -129,7 +129,7 @@ var types = map[dtypes.DType]float64{dtypes.Float64: 1e-12, dtypes.Float32: 2e-4
 // they do depend on what is present, and on how much.
 func TestEncodersAreInvariant(t *testing.T) {
 	const n, r = 6, 3
-	for _, kind := range kinds {
+	for _, kind := range all {
 		for dtype, tolerance := range types {
 			t.Run(fmt.Sprintf("%v/%v", kind, dtype), func(t *testing.T) {
 				encoder, err := New(Config{Kind: kind, Hidden: 8, Heads: 2, Points: 3, Seed: 1})
@@ -173,7 +173,7 @@ func TestEncodersAreInvariant(t *testing.T) {
 // Every weight of an encoder has a gradient.
 func TestGradientsReachAllWeights(t *testing.T) {
 	build := map[string]func(ctx *context.Context, cells, rows, columns *Node) *Node{}
-	for _, kind := range kinds {
+	for _, kind := range all {
 		cfg := Config{Kind: kind, Hidden: 8, Heads: 2, Points: 3, Seed: 1}
 		encoder, err := New(cfg)
 		require.NoError(t, err)
@@ -213,7 +213,7 @@ func TestGradientsReachAllWeights(t *testing.T) {
 // columns changes no bit.
 func TestTablesAreEquivariant(t *testing.T) {
 	const n, p, f, h = 5, 4, 2, 8
-	for _, kind := range kinds {
+	for _, kind := range all {
 		for dtype, tolerance := range types {
 			t.Run(fmt.Sprintf("%v/%v", kind, dtype), func(t *testing.T) {
 				table, err := NewTable(Config{Kind: kind, Hidden: h, Heads: 2, Points: 3, Seed: 1})
@@ -265,7 +265,7 @@ func TestConfigsAreChecked(t *testing.T) {
 		cfg  Config
 		want string
 	}{
-		{Config{Kind: 9}, "got Kind(9), want one of"},
+		{Config{Kind: 9}, "encode.Kind(9), want deepsets"},
 		{Config{Hidden: 10, Heads: 4}, "want a multiple of the 4 Heads"},
 		{Config{Layers: -1}, "want at least 1 each"},
 	} {
@@ -274,7 +274,7 @@ func TestConfigsAreChecked(t *testing.T) {
 		_, err = NewTable(c.cfg)
 		require.ErrorContains(t, err, c.want)
 	}
-	for _, kind := range kinds {
+	for _, kind := range all {
 		parsed, err := ParseKind(kind.String())
 		require.NoError(t, err)
 		require.Equal(t, kind, parsed)

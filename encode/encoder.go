@@ -2,13 +2,13 @@ package encode
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
+	"github.com/transdim/vti/internal/enum"
 	"github.com/transdim/vti/internal/made"
 )
 
@@ -24,23 +24,13 @@ const (
 	InducedSets
 )
 
-var kindNames = [...]string{"deepsets", "transformer", "induced"}
+var kinds = enum.New[Kind]("encoder", "deepsets", "transformer", "induced")
 
 // String returns "deepsets", "transformer" or "induced".
-func (k Kind) String() string {
-	if k < 0 || int(k) >= len(kindNames) {
-		return fmt.Sprintf("Kind(%d)", int(k))
-	}
-	return kindNames[k]
-}
+func (k Kind) String() string { return kinds.String(k) }
 
 // ParseKind reads what String writes.
-func ParseKind(s string) (Kind, error) {
-	if i := slices.Index(kindNames[:], s); i >= 0 {
-		return Kind(i), nil
-	}
-	return 0, fmt.Errorf("unknown encoder %q; want deepsets, transformer or induced", s)
-}
+func ParseKind(s string) (Kind, error) { return kinds.Parse(s) }
 
 // Config describes an encoder. Zero sizes stand for the defaults given.
 type Config struct {
@@ -75,8 +65,8 @@ func (c Config) WithDefaults() Config {
 func (c Config) Validate() error {
 	c = c.WithDefaults()
 	switch {
-	case c.Kind < 0 || int(c.Kind) >= len(kindNames):
-		return fmt.Errorf("encode: got %v, want one of %v", c.Kind, kindNames)
+	case kinds.Check(c.Kind) != nil:
+		return fmt.Errorf("encode: %w", kinds.Check(c.Kind))
 	case c.Hidden < 1 || c.Layers < 1 || c.Heads < 1 || c.Points < 1:
 		return fmt.Errorf("encode: got Hidden %d, Layers %d, Heads %d and Points %d, want at least 1 each", c.Hidden, c.Layers, c.Heads, c.Points)
 	case c.Hidden%c.Heads != 0:

@@ -32,7 +32,7 @@ func TestKindVariableChoosesAuto(t *testing.T) {
 	t.Setenv(KindVariable, "abacus")
 	_, err = Open(Auto)
 	require.ErrorContains(t, err, `VTI_DEVICE`)
-	require.ErrorContains(t, err, `unknown device "abacus": want auto, cpu, cuda, xla-cpu or go`)
+	require.ErrorContains(t, err, `unknown device "abacus"; want auto, cpu, cuda, xla-cpu or go`)
 }
 
 func TestParseKindInvertsString(t *testing.T) {

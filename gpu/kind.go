@@ -1,9 +1,6 @@
 package gpu
 
-import (
-	"fmt"
-	"strings"
-)
+import "github.com/transdim/vti/internal/enum"
 
 // Kind names a place where graphs can run.
 type Kind int
@@ -21,39 +18,19 @@ const (
 	Reference
 )
 
-// kinds are all of them, in the order in which they are listed to users.
-var kinds = []Kind{Auto, CPU, CUDA, XLACPU, Reference}
-
-var kindNames = map[Kind]string{Auto: "auto", CPU: "cpu", CUDA: "cuda", XLACPU: "xla-cpu", Reference: "go"}
+var kinds = enum.New[Kind]("device", "auto", "cpu", "cuda", "xla-cpu", "go")
 
 // String returns the name that ParseKind takes.
-func (k Kind) String() string {
-	if name, ok := kindNames[k]; ok {
-		return name
-	}
-	return fmt.Sprintf("Kind(%d)", int(k))
-}
+func (k Kind) String() string { return kinds.String(k) }
 
 // KindNames lists what ParseKind takes.
-func KindNames() []string {
-	names := make([]string, len(kinds))
-	for i, kind := range kinds {
-		names[i] = kind.String()
-	}
-	return names
-}
+func KindNames() []string { return kinds.List() }
 
 // ParseKind reads the name of a device kind: auto, cpu, cuda, xla-cpu or go.
-func ParseKind(name string) (Kind, error) {
-	for kind, kindName := range kindNames {
-		if name == kindName {
-			return kind, nil
-		}
-	}
-	names := KindNames()
-	last := len(names) - 1
-	return Auto, fmt.Errorf("unknown device %q: want %s or %s", name, strings.Join(names[:last], ", "), names[last])
-}
+func ParseKind(name string) (Kind, error) { return kinds.Parse(name) }
+
+// UnmarshalText reads what ParseKind does.
+func (k *Kind) UnmarshalText(text []byte) error { return kinds.Unmarshal(text, k) }
 
 // platform is the PJRT name of the platform behind an XLA kind, "" for the others.
 func (k Kind) platform() string {

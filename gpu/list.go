@@ -23,10 +23,8 @@ type Listing struct {
 // List tries every kind of device but Auto.
 func List(plugin string) []Listing {
 	var list []Listing
-	for _, kind := range kinds {
-		if kind != Auto {
-			list = append(list, describe(Options{Kind: kind, Plugin: plugin}))
-		}
+	for kind := CPU; kind <= Reference; kind++ {
+		list = append(list, describe(Options{Kind: kind, Plugin: plugin}))
 	}
 	return list
 }

@@ -3,7 +3,8 @@ package likelihood
 import (
 	"fmt"
 	"math"
-	"strings"
+
+	"github.com/transdim/vti/internal/enum"
 )
 
 // Kind names a likelihood.
@@ -114,35 +115,25 @@ func Kinds() []Kind {
 	return all
 }
 
-// Parse reads the name of a kind.
-func Parse(name string) (Kind, error) {
-	var names []string
-	for k, row := range kinds {
-		if row.name == name {
-			return Kind(k), nil
-		}
-		names = append(names, row.name)
+// names are the names of the kinds.
+var names = enum.New[Kind]("likelihood", func() (list []string) {
+	for _, row := range kinds {
+		list = append(list, row.name)
 	}
-	last := len(names) - 1
-	return 0, fmt.Errorf("unknown likelihood %q; want %s or %s", name, strings.Join(names[:last], ", "), names[last])
-}
+	return list
+}()...)
+
+// Parse reads the name of a kind.
+func Parse(name string) (Kind, error) { return names.Parse(name) }
 
 // String returns the name that [Parse] reads.
-func (k Kind) String() string {
-	if k < 0 || int(k) >= len(kinds) {
-		return fmt.Sprintf("likelihood.Kind(%d)", int(k))
-	}
-	return kinds[k].name
-}
+func (k Kind) String() string { return names.String(k) }
 
 // MarshalText writes the name.
-func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+func (k Kind) MarshalText() ([]byte, error) { return names.Marshal(k) }
 
 // UnmarshalText reads what MarshalText wrote.
-func (k *Kind) UnmarshalText(text []byte) (err error) {
-	*k, err = Parse(string(text))
-	return err
-}
+func (k *Kind) UnmarshalText(text []byte) error { return names.Unmarshal(text, k) }
 
 // Link is between η and the mean of the response.
 func (k Kind) Link() Link { return kinds[k].link }

@@ -1,11 +1,10 @@
 package mixture
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
-	"strings"
+
+	"github.com/transdim/vti/internal/enum"
 )
 
 // Family is how the rows of a component are distributed.
@@ -23,35 +22,19 @@ const (
 	Multivariate
 )
 
-var familyNames = [...]string{Normal: "normal", Student: "student", Poisson: "poisson", Multivariate: "multivariate"}
+var families = enum.New[Family]("family", "normal", "student", "poisson", "multivariate")
 
-// FamilyNames lists what ParseFamily takes.
-func FamilyNames() []string { return slices.Clone(familyNames[:]) }
+// FamilyNames lists the names of the families.
+func FamilyNames() []string { return families.List() }
 
 // String returns the name of the family.
-func (f Family) String() string {
-	if f < 0 || int(f) >= len(familyNames) {
-		return fmt.Sprintf("Family(%d)", int(f))
-	}
-	return familyNames[f]
-}
-
-// ParseFamily reads a name that String writes.
-func ParseFamily(text string) (Family, error) {
-	if at := slices.Index(familyNames[:], text); at >= 0 {
-		return Family(at), nil
-	}
-	return 0, fmt.Errorf("unknown family %q: want %s", text, strings.Join(familyNames[:], ", "))
-}
+func (f Family) String() string { return families.String(f) }
 
 // MarshalText writes the name.
-func (f Family) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
+func (f Family) MarshalText() ([]byte, error) { return families.Marshal(f) }
 
 // UnmarshalText reads what MarshalText wrote.
-func (f *Family) UnmarshalText(text []byte) (err error) {
-	*f, err = ParseFamily(string(text))
-	return err
-}
+func (f *Family) UnmarshalText(text []byte) error { return families.Unmarshal(text, f) }
 
 // family is the distribution of the rows of a component, and the prior of its parameters.
 type family interface {

@@ -4,9 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
-	"strings"
 
+	"github.com/transdim/vti/internal/enum"
 	"github.com/transdim/vti/run"
 )
 
@@ -24,30 +23,19 @@ const (
 	Spline
 )
 
-var kindNames = [...]string{Autoregression: "autoregression", Polynomial: "polynomial", Spline: "spline"}
+var kinds = enum.New[Kind]("model", "autoregression", "polynomial", "spline")
 
-// KindNames lists what ParseKind takes.
-func KindNames() []string { return kindNames[:] }
+// KindNames lists the names of the kinds.
+func KindNames() []string { return kinds.List() }
 
 // String returns the name of the kind.
-func (k Kind) String() string { return kindNames[k] }
-
-// ParseKind reads a name that String writes.
-func ParseKind(text string) (Kind, error) {
-	if at := slices.Index(kindNames[:], text); at >= 0 {
-		return Kind(at), nil
-	}
-	return 0, fmt.Errorf("unknown model %q: want %s", text, strings.Join(kindNames[:], ", "))
-}
+func (k Kind) String() string { return kinds.String(k) }
 
 // MarshalText writes the name.
-func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+func (k Kind) MarshalText() ([]byte, error) { return kinds.Marshal(k) }
 
 // UnmarshalText reads what MarshalText wrote.
-func (k *Kind) UnmarshalText(text []byte) (err error) {
-	*k, err = ParseKind(string(text))
-	return err
-}
+func (k *Kind) UnmarshalText(text []byte) error { return kinds.Unmarshal(text, k) }
 
 // Options say which columns are used and how. The zero value of every number is its default.
 type Options struct {

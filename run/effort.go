@@ -1,10 +1,10 @@
 package run
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/enum"
 	"github.com/transdim/vti/internal/report"
 )
 
@@ -19,34 +19,16 @@ const (
 	FixedEffort
 )
 
-var effortNames = [...]string{"auto", "fixed"}
+var efforts = enum.New[Effort]("effort", "auto", "fixed")
 
-// String returns the name that [ParseEffort] reads.
-func (e Effort) String() string {
-	if e < 0 || int(e) >= len(effortNames) {
-		return fmt.Sprintf("Effort(%d)", int(e))
-	}
-	return effortNames[e]
-}
-
-// ParseEffort reads auto or fixed.
-func ParseEffort(s string) (Effort, error) {
-	for e, name := range effortNames {
-		if s == name {
-			return Effort(e), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown effort %q; want auto or fixed", s)
-}
+// String returns the name of the effort.
+func (e Effort) String() string { return efforts.String(e) }
 
 // MarshalText writes the name.
-func (e Effort) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+func (e Effort) MarshalText() ([]byte, error) { return efforts.Marshal(e) }
 
 // UnmarshalText reads what MarshalText wrote.
-func (e *Effort) UnmarshalText(text []byte) (err error) {
-	*e, err = ParseEffort(string(text))
-	return err
-}
+func (e *Effort) UnmarshalText(text []byte) error { return efforts.Unmarshal(text, e) }
 
 // Budget is how good an answer a run is asked for, and how much work it may be, as records have
 // it.

@@ -14,7 +14,6 @@ func TestEffortText(t *testing.T) {
 		require.NoError(t, read.UnmarshalText(text))
 		require.Equal(t, effort, read)
 	}
-	_, err := ParseEffort("much")
-	require.EqualError(t, err, `unknown effort "much"; want auto or fixed`)
-	require.Equal(t, "Effort(7)", Effort(7).String())
+	require.EqualError(t, new(Effort).UnmarshalText([]byte("much")), `unknown effort "much"; want auto or fixed`)
+	require.Equal(t, "run.Effort(7)", Effort(7).String())
 }

@@ -94,12 +94,13 @@ func TestDiagonalDrawsAndState(t *testing.T) {
 
 func TestUtilityNames(t *testing.T) {
 	for _, u := range []Utility{UCB, Thompson, Mean} {
-		parsed, err := ParseUtility(u.String())
+		text, err := u.MarshalText()
 		require.NoError(t, err)
-		require.Equal(t, u, parsed)
+		var read Utility
+		require.NoError(t, read.UnmarshalText(text))
+		require.Equal(t, u, read)
 	}
-	_, err := ParseUtility("greedy")
-	require.ErrorContains(t, err, "want ucb, thompson or mean")
+	require.ErrorContains(t, new(Utility).UnmarshalText([]byte("greedy")), "want ucb, thompson or mean")
 }
 
 // A million batches leave beliefs of the size they had: the heap does not grow by more than a tenth

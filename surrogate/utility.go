@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sync"
+
+	"github.com/transdim/vti/internal/enum"
 )
 
 // Utility is the kind of u(m) in eq. 14.
@@ -19,34 +21,16 @@ const (
 	Mean
 )
 
-var utilityNames = [...]string{"ucb", "thompson", "mean"}
+var utilities = enum.New[Utility]("utility", "ucb", "thompson", "mean")
 
-// String returns the name that [ParseUtility] reads.
-func (u Utility) String() string {
-	if u < 0 || int(u) >= len(utilityNames) {
-		return fmt.Sprintf("Utility(%d)", int(u))
-	}
-	return utilityNames[u]
-}
-
-// ParseUtility reads ucb, thompson or mean.
-func ParseUtility(s string) (Utility, error) {
-	for u, name := range utilityNames {
-		if s == name {
-			return Utility(u), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown utility %q: want ucb, thompson or mean", s)
-}
+// String returns the name of the utility.
+func (u Utility) String() string { return utilities.String(u) }
 
 // MarshalText writes the name.
-func (u Utility) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
+func (u Utility) MarshalText() ([]byte, error) { return utilities.Marshal(u) }
 
 // UnmarshalText reads what MarshalText wrote.
-func (u *Utility) UnmarshalText(text []byte) (err error) {
-	*u, err = ParseUtility(string(text))
-	return err
-}
+func (u *Utility) UnmarshalText(text []byte) error { return utilities.Unmarshal(text, u) }
 
 // chunk is how many models one thread predicts at a time; chosen by hand, not tuned.
 const chunk = 1 << 10

@@ -56,7 +56,7 @@ func (f *amortizeFlags) register(cmd *cobra.Command) {
 		flags.Var(numberRange{&f.family.Noise}, "noise", "robust: sigma1 over the sd of the response (default 0.02:0.9)")
 	})
 	flagGroup(cmd, "Likelihood and priors", func() {
-		flags.VarP(parsed[likelihood.Kind]{&f.family.Model.Likelihood, likelihood.Parse}, "likelihood", "l", "gaussian, robust, logistic or poisson")
+		flags.VarP(textual{&f.family.Model.Likelihood}, "likelihood", "l", "gaussian, robust, logistic or poisson")
 		flags.Var(&f.sigma2, "sigma2", "robust: scale of the outliers over that of the bulk (default 10)")
 		flags.Var(&f.outlier, "outlier", "robust: `proportion` of outliers (default 0.1)")
 		flags.Var(&f.slab, "prior-sd", "prior sd of a coefficient that is in the model (default 1.5)")
@@ -73,7 +73,7 @@ func (f *amortizeFlags) register(cmd *cobra.Command) {
 	})
 	flagGroup(cmd, outputGroup, func() {
 		flags.Uint64Var(&f.seed, "seed", 0, "random seed")
-		flags.Var(parsed[gpu.Kind]{&f.device, gpu.ParseKind}, "device", "device: auto, cpu, cuda, xla-cpu, or go")
+		flags.Var(textual{&f.device}, "device", "device: auto, cpu, cuda, xla-cpu, or go")
 		flags.StringVarP(&f.out, "out", "o", "", "`file` of the network (required)")
 		flags.StringVar(&f.resume, "resume", "", "continue training the network in `file`; needs no other flag")
 		flags.BoolVar(&f.overJSON, "json", false, "print one JSON object on standard output, and nothing else")

@@ -61,7 +61,7 @@ objective reverse trains on these, forward on data of the model.`,
 	flags.Var(count{&f.training.Batch, 1}, "batch", "data sets of a step")
 	flags.Var(&f.rate, "learning-rate", "largest step of Adam (default 0.002)")
 	flags.Uint64Var(&f.training.Seed, "seed", 1, "random seed")
-	flags.Var(parsed[gpu.Kind]{&f.device, gpu.ParseKind}, "device", "where to compute")
+	flags.Var(textual{&f.device}, "device", "where to compute")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object on standard output, and nothing else")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
 	return cmd

@@ -50,7 +50,7 @@ range of the column are 0 and 1 (the mean count 5), and runs it on each.`,
 		return calibrate.Mixture{Options: options, Sample: sample, Rows: rows}, nil
 	})
 	flags := cmd.Flags()
-	flags.Var(parsed[mixture.Family]{&options.Family, mixture.ParseFamily}, "family", "normal, student, or poisson")
+	flags.Var(textual{&options.Family}, "family", "normal, student, or poisson")
 	flags.Var(count{&options.MaxComponents, 1}, "max-components", "largest number of components; the prior is uniform (default 30)")
 	flags.Var(count{&sample.Sweeps, 1}, "sweeps", "largest number of sweeps of each of the eight samplers (default 400000)")
 	flags.Var(&standardError, "error", "standard error of probabilities at which sampling ends (default 0.002)")
@@ -71,7 +71,7 @@ and 1 (the mean count 5), and runs it on each.`,
 		}
 		return calibrate.Changes{Options: options, Rows: rows}, nil
 	})
-	cmd.Flags().Var(parsed[changepoint.Kind]{&options.Kind, changepoint.ParseKind}, "model", "mean, variance, both, slope, or rate; auto draws changes of the mean")
+	cmd.Flags().Var(textual{&options.Kind}, "model", "mean, variance, both, slope, or rate; auto draws changes of the mean")
 	cmd.Flags().Var(count{&options.MaxChanges, 1}, "max-changes", "largest number of changes (default 30)")
 	return cmd
 }
@@ -90,7 +90,7 @@ Autoregressions cannot be drawn: Zellner's prior refers to the series itself.`,
 		}
 		return calibrate.Orders{Options: options, Rows: rows}, nil
 	})
-	cmd.Flags().Var(parsed[order.Kind]{&options.Kind, order.ParseKind}, "model", "polynomial or spline")
+	cmd.Flags().Var(textual{&options.Kind}, "model", "polynomial or spline")
 	cmd.Flags().Var(count{&options.MaxOrder, 1}, "max-order", "largest degree, or number of knots (default 8; spline 6)")
 	cmd.Flags().Var(count{&options.Candidates, 1}, "candidates", "spline: places at which knots may be (default 40)")
 	return cmd

@@ -30,10 +30,10 @@ func (f *changepointFlags) register(cmd *cobra.Command) {
 		flags.BoolVar(&f.options.Uneven, "uneven", false, "accept a series whose times are not evenly spaced")
 	})
 	flagGroup(cmd, "Model", func() {
-		flags.Var(parsed[changepoint.Kind]{&f.options.Kind, changepoint.ParseKind}, "model", "what changes: mean, variance, both, slope, rate of counts, or events; auto is mean, and events without --value")
+		flags.Var(textual{&f.options.Kind}, "model", "what changes: mean, variance, both, slope, rate of counts, or events; auto is mean, and events without --value")
 		flags.Var(count{&f.options.MaxChanges, 1}, "max-changes", "largest number of changes (default 30)")
 		flags.Var(&f.meanChanges, "mean-changes", "prior mean of the number of changes, which is Poisson (default 3)")
-		flags.Var(parsed[changepoint.Places]{&f.options.Places, changepoint.ParsePlaces}, "places", "prior of positions: uniform, or spaced, which avoids short segments; auto is uniform, but spaced for events")
+		flags.Var(textual{&f.options.Places}, "places", "prior of positions: uniform, or spaced, which avoids short segments; auto is uniform, but spaced for events")
 		flags.Var(count{&f.options.Shortest, 1}, "shortest", "smallest number of rows in a segment (default 1; variance and both 2)")
 		flags.Var(&f.levelSD, "level-sd", "mean, slope: prior sd of a level, in units of the sd of the column (default 1)")
 		flags.Var(&f.rateShape, "rate-shape", "rate, events: shape of the Gamma prior of rates (default 1)")

@@ -37,7 +37,7 @@ type deviceTest struct {
 
 func (d *deviceTest) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.Var(parsed[gpu.Kind]{&d.device, gpu.ParseKind}, "device", "with --check or --benchmark: the only device, instead of every device that works")
+	flags.Var(textual{&d.device}, "device", "with --check or --benchmark: the only device, instead of every device that works")
 	flags.BoolVarP(&d.quiet, "quiet", "q", false, "no progress on standard error")
 	completeWith(cmd, "device", gpu.KindNames()...)
 }

@@ -21,7 +21,7 @@ type effortFlags struct {
 func (f *effortFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flagGroup(cmd, "Effort", func() {
-		flags.Var(parsed[runs.Effort]{&f.effort, runs.ParseEffort}, "effort", "auto: as much training and as many draws as the answer needs; fixed: --steps training steps, then one certificate")
+		flags.Var(textual{&f.effort}, "effort", "auto: as much training and as many draws as the answer needs; fixed: --steps training steps, then one certificate")
 		flags.Var(&f.precision, "precision", "largest standard error of a probability; that of a mean is four times as large, in posterior standard deviations (default 0.005)")
 		flags.DurationVar(&f.maxTime, "max-time", 0, "`time` after which no new work starts, such as 90s or 10m, except for what every answer needs (modes and first draws); the answer then depends on the speed of the machine (default none, but 10m if more work does not help)")
 	})

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/transdim/vti/cosmic"
-	"github.com/transdim/vti/surrogate"
 	"github.com/transdim/vti/varsel"
 )
 
@@ -41,7 +40,7 @@ func (f *fitFlags) register(cmd *cobra.Command) {
 		flags.Var(parsed[varsel.Sampler]{&f.sampler, varsel.ParseSampler}, "sampler",
 			"categorical (a table, up to 20 predictors), surrogate (a Gaussian process, up to 20), autoregressive (a network), or auto: a table up to 16 predictors, a network beyond")
 		flags.Var(&f.beta, "beta", "surrogate: standard deviations of the upper confidence bound (default 2)")
-		flags.Var(parsed[surrogate.Utility]{&f.surrogate.Utility, surrogate.ParseUtility}, "utility", "surrogate: ucb, thompson or mean")
+		flags.Var(textual{&f.surrogate.Utility}, "utility", "surrogate: ucb, thompson or mean")
 	})
 	f.effort.register(cmd)
 	flagGroup(cmd, "Training", func() {

@@ -52,7 +52,7 @@ func (f *outputFlags) define(cmd *cobra.Command, computes bool) {
 	flags := cmd.Flags()
 	if computes {
 		flags.Uint64Var(&f.seed, "seed", 0, "random seed: the same seed gives the same numbers on the same device")
-		flags.Var(parsed[gpu.Kind]{&f.device, gpu.ParseKind}, "device", "device: auto, cpu, cuda, xla-cpu, or go (slow, for checks); see vti devices")
+		flags.Var(textual{&f.device}, "device", "device: auto, cpu, cuda, xla-cpu, or go (slow, for checks); see vti devices")
 		completeWith(cmd, "device", gpu.KindNames()...)
 		registerPlugin(cmd, &f.plugin)
 	}

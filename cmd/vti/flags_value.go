@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding"
 	"fmt"
 	"math"
 	"strconv"
@@ -76,6 +77,25 @@ func (v count) String() string {
 }
 
 func (v count) Type() string { return "count" }
+
+// textual is a flag of a type that reads its own text.
+type textual struct {
+	value interface {
+		fmt.Stringer
+		encoding.TextUnmarshaler
+	}
+}
+
+func (v textual) Set(s string) error { return v.value.UnmarshalText([]byte(s)) }
+
+func (v textual) String() string {
+	if v.value == nil {
+		return ""
+	}
+	return v.value.String()
+}
+
+func (v textual) Type() string { return "name" }
 
 // parsed is a flag whose text a function of another package reads.
 type parsed[T fmt.Stringer] struct {

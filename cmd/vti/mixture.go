@@ -62,7 +62,7 @@ func (f *mixtureFlags) register(cmd *cobra.Command) {
 	f.normalsFlags.register(cmd, "`column` of values; several for a multivariate mixture (a,b)")
 	flags := cmd.Flags()
 	flagGroup(cmd, "Data and model", func() {
-		flags.Var(parsed[mixture.Family]{&f.options.Family, mixture.ParseFamily}, "family", "normal, student, poisson (counts), or multivariate, which normal means for several columns")
+		flags.Var(textual{&f.options.Family}, "family", "normal, student, poisson (counts), or multivariate, which normal means for several columns")
 	})
 	flagGroup(cmd, mixturePriors, func() {
 		flags.Var(&f.df, "df", "student: degrees of freedom (default 4)")

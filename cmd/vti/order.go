@@ -48,7 +48,7 @@ all orders, or over all sets of knots at the candidate positions.`,
 	flags.SortFlags = false
 	flags.StringVar(&options.Value, "value", "", "`column` of values")
 	flags.StringVar(&options.Time, "time", "", "`column` of times (an autoregression without it uses the order of the rows)")
-	flags.Var(parsed[order.Kind]{&options.Kind, order.ParseKind}, "model", "autoregression, polynomial, or spline")
+	flags.Var(textual{&options.Kind}, "model", "autoregression, polynomial, or spline")
 	flags.Var(count{&options.MaxOrder, 1}, "max-order", "largest order, or number of knots (default 10; polynomial 8; spline 6)")
 	flags.Var(&unitRoot, "unit-root", "autoregression: prior probability of a unit root (default 0: none)")
 	flags.Var(count{&options.Degree, 1}, "degree", "spline: degree of its pieces (default 3)")

@@ -63,7 +63,7 @@ ar1 few effects, of absolute size from 1 down to 0.3 and with random signs, at r
 	flags.Var(count{&s.Effects, 1}, "effects", "ar1: predictors that matter (default 8)")
 	flags.Float64Var(&s.Correlation, "correlation", 0.5, "ar1: correlation of neighbouring predictors, from 0 to below 1")
 	flags.Var(&noise, "noise", "ar1: standard deviation of the noise (default 1), or noise scale of a robust or student response")
-	flags.Var(parsed[likelihood.Kind]{&s.Likelihood, likelihood.Parse}, "likelihood", "ar1: distribution of the response, a likelihood of vti varsel")
+	flags.Var(textual{&s.Likelihood}, "likelihood", "ar1: distribution of the response, a likelihood of vti varsel")
 	flags.Var(parsed[design.Misspecification]{&s.Misspecification, design.ParseMisspecification}, "misspecification", "paper: none, medium or high")
 	flags.Uint64Var(&s.Seed, "seed", 0, "random seed")
 	flags.StringVarP(&out, "out", "o", "", "`file` to write (required); - for standard output")

@@ -51,7 +51,7 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 		flags.BoolVar(&f.design.DropDegenerate, "drop-degenerate", false, "leave out constant and duplicated predictors instead of refusing them")
 	})
 	flagGroup(cmd, "Likelihood and priors", func() {
-		flags.VarP(parsed[likelihood.Kind]{&f.model.Likelihood, likelihood.Parse}, "likelihood", "l", "gaussian, robust, student, logistic, poisson, negbinomial, zero-inflated-poisson, hurdle-poisson, gamma, lognormal, beta, exponential, weibull, cumulative-logit, cumulative-probit or categorical")
+		flags.VarP(textual{&f.model.Likelihood}, "likelihood", "l", "gaussian, robust, student, logistic, poisson, negbinomial, zero-inflated-poisson, hurdle-poisson, gamma, lognormal, beta, exponential, weibull, cumulative-logit, cumulative-probit or categorical")
 		flags.Var(&f.sigma, "sigma", "noise `scale` of gaussian and student, in units of the response, or unknown (default unknown)")
 		flags.Var(&f.sigma1, "sigma1", "robust: noise `scale` of inliers, or unknown: then it is inferred, with sigma2/sigma1 fixed (default 1)")
 		flags.Var(&f.sigma2, "sigma2", "robust: scale of the outliers (default 10)")

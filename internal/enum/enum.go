@@ -46,13 +46,16 @@ func (n Names[T]) Parse(text string) (T, error) {
 	return 0, fmt.Errorf("unknown %s %q; want %s", n.what, text, n.Choice())
 }
 
-// Marshal is MarshalText of a value: its name. A value without one is an error.
-func (n Names[T]) Marshal(value T) ([]byte, error) {
-	if _, err := n.Parse(n.String(value)); err != nil {
-		return nil, err
+// Check returns an error for a value without a name.
+func (n Names[T]) Check(value T) error {
+	if value < 0 || int(value) >= len(n.names) {
+		return fmt.Errorf("got the %s %s, want %s", n.what, n.String(value), n.Choice())
 	}
-	return []byte(n.names[value]), nil
+	return nil
 }
+
+// Marshal is MarshalText of a value: its name. A value without one is an error.
+func (n Names[T]) Marshal(value T) ([]byte, error) { return []byte(n.String(value)), n.Check(value) }
 
 // Unmarshal is UnmarshalText to a value.
 func (n Names[T]) Unmarshal(text []byte, value *T) (err error) {

@@ -44,5 +44,5 @@ func TestText(t *testing.T) {
 	require.Equal(t, []fruit{pear, plum}, back)
 	require.ErrorContains(t, json.Unmarshal([]byte(`["fig"]`), &back), `unknown fruit "fig"`)
 	_, err = json.Marshal(fruit(7))
-	require.ErrorContains(t, err, "fruit(7)")
+	require.ErrorContains(t, err, "got the fruit enum.fruit(7), want apple, pear or plum")
 }
