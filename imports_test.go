@@ -40,7 +40,7 @@ var layers = map[string]float64{
 var allowed = map[string][]string{
 	"hbm/regression":      {"hbm"},
 	"simd":                {"internal/kernel"},
-	"table":               {"internal/english"},
+	"table":               {"internal/columnar", "internal/english"},
 	"internal/made":       {"internal/memory", "internal/stream"},
 	"internal/checkpoint": {"internal/atomicfile"},
 	"internal/integrate":  {"internal/logsum"},
@@ -91,6 +91,9 @@ func TestImportsPointDownward(t *testing.T) {
 			}
 			if strings.HasPrefix(imported, "github.com/gomlx/gomlx/backends/") && from != "gpu" && from != "internal/testkit" && from != "simd" {
 				t.Errorf("%s imports %s: only gpu names a backend", path, imported)
+			}
+			if strings.HasPrefix(imported, "github.com/parquet-go/") && from != "internal/columnar" {
+				t.Errorf("%s imports %s: only internal/columnar names the library of Parquet files", path, imported)
 			}
 			if !strings.HasPrefix(imported, module) {
 				continue

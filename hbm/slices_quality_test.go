@@ -98,9 +98,9 @@ func TestTrainingBySlices(t *testing.T) {
 			}
 			known.add(values[first:])
 		}
-		w.add(t, values)
+		w.add(values)
 	}
-	require.NoError(t, w.writer.Close())
+	require.NoError(t, w.Close())
 	logEvidence, mean, sd := known.exact()
 	t.Logf("written; peak memory %.2f GiB", peakMemory(t))
 	t.Log("| family | latent numbers | weights | steps | CPU seconds | peak memory, GiB | gap per group | largest error of a population mean, sd |")

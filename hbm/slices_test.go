@@ -8,49 +8,36 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti/internal/columnar"
 	"github.com/transdim/vti/internal/stream"
 )
 
 // parquetWriter writes columns of numbers, a row group for each call of add.
-type parquetWriter struct {
-	schema *arrow.Schema
-	writer *pqarrow.FileWriter
-}
+type parquetWriter struct{ *columnar.Writer }
 
-func newParquetWriter(t testing.TB, path string, names ...string) *parquetWriter {
+func newParquetWriter(t testing.TB, path string, names ...string) parquetWriter {
 	t.Helper()
-	var fields []arrow.Field
+	var columns []columnar.Column
 	for _, name := range names {
-		fields = append(fields, arrow.Field{Name: name, Type: arrow.PrimitiveTypes.Float64})
+		columns = append(columns, columnar.Column{Name: name, Kind: columnar.Double})
 	}
 	file, err := os.Create(path)
 	require.NoError(t, err)
-	w := &parquetWriter{schema: arrow.NewSchema(fields, nil)}
-	w.writer, err = pqarrow.NewFileWriter(w.schema, file, parquet.NewWriterProperties(parquet.WithDictionaryDefault(false)), pqarrow.DefaultWriterProps())
+	t.Cleanup(func() { require.NoError(t, file.Close()) })
+	w, err := columnar.NewWriter(file, columns, nil)
 	require.NoError(t, err)
-	return w
+	return parquetWriter{w}
 }
 
 // add writes rows of as many numbers as there are columns.
-func (w *parquetWriter) add(t testing.TB, values []float64) {
-	t.Helper()
-	builder := array.NewRecordBuilder(memory.DefaultAllocator, w.schema)
-	defer builder.Release()
-	n := len(w.schema.Fields())
-	for at, value := range values {
-		builder.Field(at % n).(*array.Float64Builder).Append(value)
+func (w parquetWriter) add(values []float64) {
+	for _, value := range values {
+		w.Double(value)
 	}
-	record := builder.NewRecordBatch()
-	defer record.Release()
-	require.NoError(t, w.writer.Write(record))
+	w.EndGroup()
 }
 
 // numberedColumns are x1, x2, …
@@ -69,9 +56,9 @@ func slicedEffects(t testing.TB, e *effects, data Values, perSlice int) *Parquet
 	w := newParquetWriter(t, path, numberedColumns(e.dim)...)
 	size := e.samples * e.dim
 	for start := 0; start < e.groups; start += perSlice {
-		w.add(t, data[e.x][start*size:min(start+perSlice, e.groups)*size])
+		w.add(data[e.x][start*size : min(start+perSlice, e.groups)*size])
 	}
-	require.NoError(t, w.writer.Close())
+	require.NoError(t, w.Close())
 	s, err := OpenParquetSlices(path, e.model.plates[0], map[*Variable][]string{e.x: numberedColumns(e.dim)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
@@ -155,10 +142,10 @@ func TestSlicesAreUnbiased(t *testing.T) {
 		for end < len(index) && int(index[end]) < bound {
 			end++
 		}
-		w.add(t, data[start:end])
+		w.add(data[start:end])
 		start = end
 	}
-	require.NoError(t, w.writer.Close())
+	require.NoError(t, w.Close())
 	source, err := OpenParquetSlices(path, group, map[*Variable][]string{x: {"x1"}})
 	require.NoError(t, err)
 	defer source.Close()
@@ -208,9 +195,9 @@ func TestSliceMistakes(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "short.parquet")
 	w := newParquetWriter(t, path, "x1")
-	w.add(t, []float64{1, 2, 3, 4})
-	w.add(t, []float64{1, 2})
-	require.NoError(t, w.writer.Close())
+	w.add([]float64{1, 2, 3, 4})
+	w.add([]float64{1, 2})
+	require.NoError(t, w.Close())
 	group := e.model.plates[0]
 	for want, columns := range map[string]map[*Variable][]string{
 		`no column "x2"; the nearest is "x1"`:                                 {e.x: {"x2"}},

@@ -6,10 +6,6 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
-
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/columnar"
 )
@@ -41,25 +37,20 @@ func (r *Result) WriteCSV(path string) error {
 	return atomicfile.Write(path, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(cells) })
 }
 
-// drawsSchema are the columns of a file of draws: the number of the row in its table, that of the
+// drawsColumns are the columns of a file of draws: the number of the row in its table, that of the
 // draw from 1, and the expected value and a new response under that draw.
-var drawsSchema = arrow.NewSchema([]arrow.Field{
-	{Name: "row", Type: arrow.PrimitiveTypes.Int32},
-	{Name: "draw", Type: arrow.PrimitiveTypes.Int32},
-	{Name: "expected", Type: arrow.PrimitiveTypes.Float64},
-	{Name: "response", Type: arrow.PrimitiveTypes.Float64},
-}, nil)
+var drawsColumns = []columnar.Column{
+	{Name: "row", Kind: columnar.Int32}, {Name: "draw", Kind: columnar.Int32}, {Name: "expected", Kind: columnar.Double}, {Name: "response", Kind: columnar.Double},
+}
 
 // WriteDraws writes every draw of every row as Parquet: the same new responses that Summarise
 // summarises with this seed.
 func WriteDraws(ctx context.Context, path string, rows *Rows, seed uint64) error {
 	return atomicfile.Write(path, func(w io.Writer) error {
-		out, err := columnar.NewWriter(w, drawsSchema)
+		out, err := columnar.NewWriter(w, drawsColumns, nil)
 		if err != nil {
 			return err
 		}
-		builder := array.NewRecordBuilder(memory.DefaultAllocator, drawsSchema)
-		defer builder.Release()
 		eta, expected, drawn := make([]float64, rows.Draws()*rows.Planes()), make([]float64, rows.Draws()), make([]float64, rows.Draws())
 		for row, place := range rows.Places {
 			if err := ctx.Err(); err != nil {
@@ -68,16 +59,10 @@ func WriteDraws(ctx context.Context, path string, rows *Rows, seed uint64) error
 			rows.Predictor(row, eta)
 			rows.draw(row, seed, eta, expected, drawn)
 			for s := range drawn {
-				builder.Field(0).(*array.Int32Builder).Append(int32(place))
-				builder.Field(1).(*array.Int32Builder).Append(int32(s + 1))
-			}
-			builder.Field(2).(*array.Float64Builder).AppendValues(expected, nil)
-			builder.Field(3).(*array.Float64Builder).AppendValues(drawn, nil)
-			batch := builder.NewRecordBatch()
-			err := out.WriteBuffered(batch)
-			batch.Release()
-			if err != nil {
-				return err
+				out.Int32(int32(place))
+				out.Int32(int32(s + 1))
+				out.Double(expected[s])
+				out.Double(drawn[s])
 			}
 		}
 		return out.Close()

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,9 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/apache/arrow-go/v18/parquet/file"
-	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+	"github.com/parquet-go/parquet-go"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -20,28 +19,36 @@ import (
 // readRows reads a Parquet file; nulls are left out.
 func readRows(t *testing.T, path string) (rows []map[string]any) {
 	t.Helper()
-	source, err := file.OpenParquetFile(path, false)
+	content, err := os.ReadFile(path)
 	require.NoError(t, err)
-	defer source.Close()
-	reader, err := pqarrow.NewFileReader(source, pqarrow.ArrowReadProperties{}, memory.DefaultAllocator)
+	file, err := parquet.OpenFile(bytes.NewReader(content), int64(len(content)))
 	require.NoError(t, err)
-	read, err := reader.ReadTable(context.Background())
-	require.NoError(t, err)
-	defer read.Release()
-	rows = make([]map[string]any, read.NumRows())
-	for c := range int(read.NumCols()) {
-		row := 0
-		for _, chunk := range read.Column(c).Data().Chunks() {
-			for i := range chunk.Len() {
-				if rows[row] == nil {
-					rows[row] = map[string]any{}
+	columns := file.Root().Columns()
+	for _, group := range file.RowGroups() {
+		reader := group.Rows()
+		for range group.NumRows() {
+			row := map[string]any{}
+			var cells [1]parquet.Row
+			n, _ := reader.ReadRows(cells[:])
+			require.Equal(t, 1, n)
+			for i, v := range cells[0] {
+				switch name, kind := columns[i].Name(), v.Kind(); {
+				case v.IsNull():
+				case kind == parquet.Boolean:
+					row[name] = v.Boolean()
+				case kind == parquet.Double:
+					row[name] = v.Double()
+				case kind == parquet.ByteArray:
+					row[name] = string(v.ByteArray())
+				case columns[i].Type().String() == parquet.Uint(64).Type().String():
+					row[name] = v.Uint64()
+				default:
+					row[name] = v.Int64()
 				}
-				if !chunk.IsNull(i) {
-					rows[row][read.Column(c).Name()] = chunk.GetOneForMarshal(i)
-				}
-				row++
 			}
+			rows = append(rows, row)
 		}
+		require.NoError(t, reader.Close())
 	}
 	return rows
 }

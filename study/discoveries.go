@@ -6,18 +6,10 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"slices"
 	"strconv"
-	"strings"
-
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/apache/arrow-go/v18/parquet/file"
-	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
 	"github.com/transdim/vti/internal/columnar"
 	"github.com/transdim/vti/internal/english"
@@ -115,57 +107,42 @@ func readTruth(path string) (map[[2]string]bool, error) {
 
 // readInclusion calls each with every row.
 func readInclusion(ctx context.Context, path string, each func(response, predictor string, probability float64)) error {
-	source, err := file.OpenParquetFile(path, false)
+	file, err := columnar.Open(path)
 	if err != nil {
 		return err
 	}
-	defer source.Close()
-	reader, err := pqarrow.NewFileReader(source, pqarrow.ArrowReadProperties{BatchSize: columnar.GroupRows}, memory.DefaultAllocator)
-	if err != nil {
-		return err
-	}
-	schema, err := reader.Schema()
-	if err != nil {
-		return err
-	}
-	var columns []int
-	for _, name := range []string{"response", "name", "certified"} {
-		found := schema.FieldIndices(name)
-		if len(found) != 1 {
+	defer file.Close()
+	names, kinds := []string{"response", "name", "certified"}, []columnar.Kind{columnar.Text, columnar.Text, columnar.Double}
+	var columns [3]int
+	for i, name := range names {
+		columns[i] = slices.IndexFunc(file.Columns, func(c columnar.Column) bool { return c.Name == name })
+		if columns[i] < 0 {
 			return fmt.Errorf("no column %s: want the inclusion probabilities of a plan with responses, as vti study collect writes them", name)
 		}
-		columns = append(columns, found[0])
-	}
-	records, err := reader.GetRecordReader(ctx, columns, nil)
-	if err != nil {
-		return err
-	}
-	defer records.Release()
-	for records.Next() {
-		if err := eachRow(records.RecordBatch(), each); err != nil {
-			return err
+		if file.Columns[columns[i]].Kind != kinds[i] {
+			return errors.New("columns response, name and certified: want texts, texts and doubles")
 		}
 	}
-	if err := records.Err(); err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	return nil
-}
-
-func eachRow(batch arrow.RecordBatch, each func(response, predictor string, probability float64)) error {
-	byName := map[string]arrow.Array{}
-	for i := range int(batch.NumCols()) {
-		byName[batch.ColumnName(i)] = batch.Column(i)
-	}
-	responses, ok1 := byName["response"].(*array.String)
-	names, ok2 := byName["name"].(*array.String)
-	probabilities, ok3 := byName["certified"].(*array.Float64)
-	if !ok1 || !ok2 || !ok3 {
-		return errors.New("columns response, name and certified: want texts, texts and doubles")
-	}
-	for i := range int(batch.NumRows()) {
-		if !probabilities.IsNull(i) {
-			each(strings.Clone(responses.Value(i)), strings.Clone(names.Value(i)), probabilities.Value(i))
+	for group := range file.Groups() {
+		var values [3]*columnar.Values
+		for i, column := range columns {
+			if values[i], err = file.Read(column, group); err != nil {
+				return err
+			}
+		}
+		text := func(column, row int) string {
+			if code := values[column].Codes[row]; code >= 0 {
+				return values[column].Texts[code]
+			}
+			return ""
+		}
+		for row, probability := range values[2].Numbers {
+			if values[2].Missing == nil || !values[2].Missing[row] {
+				each(text(0, row), text(1, row), probability)
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -5,16 +5,9 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
-
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/columnar"
 )
-
-// batchRows are the rows of a record batch. Chosen by hand.
-const batchRows = 1 << 12
 
 // rowWriter collects rows for one Parquet file.
 type rowWriter struct {
@@ -44,69 +37,53 @@ func writeRows(path string, write func(w *rowWriter) error) error {
 // commit writes the file.
 func (w *rowWriter) commit() error {
 	return atomicfile.Write(w.path, func(out io.Writer) error {
-		schema := w.schema()
-		file, err := columnar.NewWriter(out, schema)
+		columns := w.schema()
+		file, err := columnar.NewWriter(out, columns, nil)
 		if err != nil {
 			return err
 		}
-		builder := array.NewRecordBuilder(memory.DefaultAllocator, schema)
-		defer builder.Release()
-		rows := 0
-		flush := func() error {
-			batch := builder.NewRecordBatch()
-			defer batch.Release()
-			return file.WriteBuffered(batch)
-		}
 		err = w.each(func(values []any) error {
 			for i, value := range values {
-				appendValue(builder.Field(i), value)
-			}
-			if rows++; rows%batchRows == 0 {
-				return flush()
+				writeValue(file, columns[i].Kind, value)
 			}
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		if err := flush(); err != nil {
-			return err
-		}
 		return file.Close()
 	})
 }
 
-// schema has a nullable column for each column of the spool; one that was declared and never seen
+// schema has an optional column for each column of the spool; one that was declared and never seen
 // is of text.
-func (w *rowWriter) schema() *arrow.Schema {
-	types := map[kind]arrow.DataType{
-		0: arrow.BinaryTypes.String, textKind: arrow.BinaryTypes.String, boolKind: arrow.FixedWidthTypes.Boolean,
-		intKind: arrow.PrimitiveTypes.Int64, uintKind: arrow.PrimitiveTypes.Uint64, floatKind: arrow.PrimitiveTypes.Float64,
+func (w *rowWriter) schema() (columns []columnar.Column) {
+	kinds := map[kind]columnar.Kind{
+		0: columnar.Text, textKind: columnar.Text, boolKind: columnar.Bool, intKind: columnar.Int64, uintKind: columnar.Uint64, floatKind: columnar.Double,
 	}
-	var fields []arrow.Field
 	for _, c := range w.columns {
-		fields = append(fields, arrow.Field{Name: c.name, Type: types[c.kind], Nullable: true})
+		columns = append(columns, columnar.Column{Name: c.name, Kind: kinds[c.kind], Optional: true})
 	}
-	return arrow.NewSchema(fields, nil)
+	return columns
 }
 
-// appendValue adds a value to a column whose kind is that of all its values joined.
-func appendValue(builder array.Builder, value any) {
+// writeValue writes a value of a column whose kind is that of all its values joined.
+func writeValue(file *columnar.Writer, kind columnar.Kind, value any) {
 	if value == nil {
-		builder.AppendNull()
+		file.Null()
 		return
 	}
-	switch b := builder.(type) {
-	case *array.BooleanBuilder:
-		b.Append(value.(bool))
-	case *array.Int64Builder:
-		b.Append(value.(int64))
-	case *array.Uint64Builder:
-		b.Append(value.(uint64))
-	case *array.Float64Builder:
-		b.Append(asFloat(value))
-	case *array.StringBuilder:
-		b.Append(asText(value))
+	switch kind {
+	case columnar.Bool:
+		file.Bool(value.(bool))
+	case columnar.Int64:
+		file.Int64(value.(int64))
+	case columnar.Uint64:
+		file.Uint64(value.(uint64))
+	case columnar.Double:
+		file.Double(asFloat(value))
+	default:
+		file.Text(asText(value))
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/transdim/vti/internal/columnar"
 )
 
 const (
@@ -60,7 +62,7 @@ func readBounded(path string, source io.Reader, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("cannot read the table: %w", err)
 	}
 	head := content.Bytes()
-	if !bytes.HasPrefix(head, parquetMagic) {
+	if !bytes.HasPrefix(head, []byte(columnar.Magic)) {
 		if i := bytes.IndexByte(head, 0); i >= 0 {
 			if _, err := cleanText(head); err != nil {
 				return nil, fmt.Errorf("%s: %w", path, err)

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -10,63 +9,49 @@ import (
 	"os"
 	"slices"
 
-	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/apache/arrow-go/v18/parquet/file"
-	"github.com/apache/arrow-go/v18/parquet/pqarrow"
-
+	"github.com/transdim/vti/internal/columnar"
 	"github.com/transdim/vti/internal/english"
 )
 
 // ParquetFile is an open Parquet file, of which one row group at a time is read. Its methods are
 // not safe for use by several goroutines at once.
 type ParquetFile struct {
-	path   string
-	source *file.Reader
-	reader *pqarrow.FileReader
+	path string
+	file *columnar.File
 }
 
 // OpenParquet opens a Parquet file without reading its rows.
-func OpenParquet(path string) (f *ParquetFile, err error) {
-	defer func() {
-		if p := recover(); p != nil { // the reader panics on some damaged files
-			err = fmt.Errorf("%s: damaged Parquet file: %v", path, p)
-		}
-	}()
-	source, err := file.OpenParquetFile(path, false)
+func OpenParquet(path string) (*ParquetFile, error) {
+	file, err := columnar.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%s: no such file", path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: damaged Parquet file: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	reader, err := pqarrow.NewFileReader(source, pqarrow.ArrowReadProperties{}, memory.DefaultAllocator)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: damaged Parquet file: %w", path, err), source.Close())
-	}
-	return &ParquetFile{path, source, reader}, nil
+	return &ParquetFile{path, file}, nil
 }
 
 // Close closes the file.
-func (f *ParquetFile) Close() error { return f.source.Close() }
+func (f *ParquetFile) Close() error { return f.file.Close() }
 
 // RowGroups is the number of row groups, and Rows the number of rows of one.
-func (f *ParquetFile) RowGroups() int { return f.source.NumRowGroups() }
+func (f *ParquetFile) RowGroups() int { return f.file.Groups() }
 
 // Rows is the number of rows of a row group.
-func (f *ParquetFile) Rows(group int) int {
-	return int(f.source.MetaData().RowGroups[group].GetNumRows())
+func (f *ParquetFile) Rows(group int) int { return f.file.Rows(group) }
+
+// names are the names of the columns, each in one line.
+func (f *ParquetFile) names() (names []string) {
+	for _, c := range f.file.Columns {
+		names = append(names, oneLine(c.Name))
+	}
+	return names
 }
 
 // columns are the places of columns in the file.
 func (f *ParquetFile) columns(names []string) ([]int, error) {
-	schema, err := f.reader.Schema()
-	if err != nil {
-		return nil, fmt.Errorf("%s: damaged Parquet file: %w", f.path, err)
-	}
-	var all []string
-	for _, field := range schema.Fields() {
-		all = append(all, oneLine(field.Name))
-	}
+	all := f.names()
 	places := make([]int, len(names))
 	for i, name := range names {
 		if places[i] = slices.Index(all, name); places[i] < 0 {
@@ -84,14 +69,7 @@ func (f *ParquetFile) CheckColumns(names []string) error {
 
 // Names are the names of the columns.
 func (f *ParquetFile) Names() ([]string, error) {
-	schema, err := f.reader.Schema()
-	if err != nil {
-		return nil, fmt.Errorf("%s: damaged Parquet file: %w", f.path, err)
-	}
-	var names []string
-	for _, field := range schema.Fields() {
-		names = append(names, oneLine(field.Name))
-	}
+	names := f.names()
 	return names, checkNames(names, "")
 }
 
@@ -116,36 +94,23 @@ func (f *ParquetFile) Read(group int, names []string) (values [][]float64, err e
 // Table returns columns of one row group as a table, in the order of names. The levels of a factor
 // are those of the row group, and places are those in the file.
 func (f *ParquetFile) Table(group int, names []string) (t *Table, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			t, err = nil, fmt.Errorf("%s: damaged Parquet file: %v", f.path, p)
-		}
-	}()
 	columns, err := f.columns(names)
 	if err != nil {
 		return nil, err
 	}
-	data, err := f.reader.ReadRowGroups(context.Background(), columns, []int{group})
-	if err != nil {
-		return nil, fmt.Errorf("%s: damaged Parquet file: row group %d: %w", f.path, group+1, err)
-	}
-	defer data.Release()
 	first := 1
 	for before := range group {
 		first += f.Rows(before)
 	}
-	t = &Table{Path: f.path, unit: "row", places: make([]int, data.NumRows())}
+	t = &Table{Path: f.path, unit: "row", places: make([]int, f.Rows(group))}
 	for row := range t.places {
 		t.places[row] = first + row
 	}
-	byName := map[string]*Column{}
-	for j := range int(data.NumCols()) {
-		c := arrowColumn(data.Column(j), int(data.NumRows()))
-		c.Name = oneLine(c.Name)
-		byName[c.Name] = c
-	}
-	for _, name := range names {
-		c := byName[name]
+	for _, column := range columns {
+		c, err := parquetColumn(f.file, column, []int{group})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.path, err)
+		}
 		if c.defect != nil {
 			return nil, fmt.Errorf("%s: row group %d: %w", f.path, group+1, c.defect)
 		}

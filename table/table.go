@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/transdim/vti/internal/columnar"
 )
 
 // Kind is the type of a column.
@@ -142,7 +144,7 @@ func Parse(path string, content []byte) (*Table, error) {
 	sum := sha256.Sum256(content)
 	t := &Table{Path: path, Fingerprint: hex.EncodeToString(sum[:]), unit: "line"}
 	var err error
-	if bytes.HasPrefix(content, parquetMagic) {
+	if bytes.HasPrefix(content, []byte(columnar.Magic)) {
 		err = t.parseParquet(content)
 	} else {
 		err = t.parseCSV(content)
@@ -225,26 +227,38 @@ func (c *Column) rows(keep []bool) *Column {
 
 // newFactor builds a Factor from the texts of its rows.
 func newFactor(name string, texts []string, missing []bool) *Column {
-	c := &Column{Name: name, Kind: Factor, Codes: make([]int, len(texts))}
-	seen := make(map[string]int)
-	for row, text := range texts {
-		if !missing[row] {
-			seen[text] = 0
-		}
-	}
-	for text := range seen {
-		c.Levels = append(c.Levels, strings.Clone(text))
-	}
-	slices.Sort(c.Levels)
-	for i, text := range c.Levels {
-		seen[text] = i
-	}
+	codes := make([]int32, len(texts))
+	var levels []string
+	places := make(map[string]int32)
 	for row, text := range texts {
 		if missing[row] {
-			c.Codes[row] = -1
+			codes[row] = -1
+			continue
+		}
+		code, seen := places[text]
+		if !seen {
+			code = int32(len(levels))
+			levels = append(levels, strings.Clone(text))
+			places[text] = code
+		}
+		codes[row] = code
+	}
+	return codedFactor(name, levels, codes)
+}
+
+// codedFactor makes a column of the places of its cells among the levels, −1 where missing.
+func codedFactor(name string, levels []string, codes []int32) *Column {
+	c := &Column{Name: name, Kind: Factor, Levels: slices.Sorted(slices.Values(levels)), Codes: make([]int, len(codes))}
+	ranks := make([]int, len(levels))
+	for i, level := range levels {
+		ranks[i], _ = slices.BinarySearch(c.Levels, level)
+	}
+	for row, code := range codes {
+		c.Codes[row] = -1
+		if code < 0 {
 			c.Missing++
 		} else {
-			c.Codes[row] = seen[text]
+			c.Codes[row] = ranks[code]
 		}
 	}
 	return c

@@ -8,15 +8,11 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/columnar"
 	"github.com/transdim/vti/run"
 	"github.com/transdim/vti/table"
 )
@@ -26,41 +22,40 @@ import (
 // missing.
 func slicedFile(t *testing.T) string {
 	t.Helper()
-	schema := arrow.NewSchema([]arrow.Field{
-		{Name: "y", Type: arrow.PrimitiveTypes.Float64}, {Name: "x", Type: arrow.PrimitiveTypes.Float64},
-		{Name: "f", Type: arrow.BinaryTypes.String}, {Name: "g", Type: arrow.BinaryTypes.String}, {Name: "h", Type: arrow.BinaryTypes.String},
-		{Name: "n", Type: arrow.PrimitiveTypes.Int64}, {Name: "z", Type: arrow.PrimitiveTypes.Float64, Nullable: true},
+	path := filepath.Join(t.TempDir(), "rows.parquet")
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	defer file.Close()
+	w, err := columnar.NewWriter(file, []columnar.Column{
+		{Name: "y", Kind: columnar.Double}, {Name: "x", Kind: columnar.Double},
+		{Name: "f", Kind: columnar.Text}, {Name: "g", Kind: columnar.Text}, {Name: "h", Kind: columnar.Text},
+		{Name: "n", Kind: columnar.Int64}, {Name: "z", Kind: columnar.Double, Optional: true},
 	}, nil)
-	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
-	defer b.Release()
+	require.NoError(t, err)
 	random := rand.New(rand.NewPCG(4, 8))
 	for i := range 190 {
+		if i > 0 && i%40 == 0 {
+			w.EndGroup()
+		}
 		g, x := random.IntN(12), 1000+random.NormFloat64()
 		f := "low"
 		if i > 60 && random.IntN(3) == 0 { // not in the first row group
 			f = "high"
 		}
 		n := int64(random.IntN(5) * 7)
-		b.Field(0).(*array.Float64Builder).Append(50 + 0.7*(x-1000) + math.Sin(float64(g)) + 0.1*float64(n) + random.NormFloat64())
-		b.Field(1).(*array.Float64Builder).Append(x)
-		b.Field(2).(*array.StringBuilder).Append(f)
-		b.Field(3).(*array.StringBuilder).Append(fmt.Sprintf("class %d", g))
-		b.Field(4).(*array.StringBuilder).Append(fmt.Sprintf("school %d", g%4))
-		b.Field(5).(*array.Int64Builder).Append(n)
+		w.Double(50 + 0.7*(x-1000) + math.Sin(float64(g)) + 0.1*float64(n) + random.NormFloat64())
+		w.Double(x)
+		w.Text(f)
+		w.Text(fmt.Sprintf("class %d", g))
+		w.Text(fmt.Sprintf("school %d", g%4))
+		w.Int64(n)
 		if i%31 == 30 {
-			b.Field(6).(*array.Float64Builder).AppendNull()
+			w.Null()
 		} else {
-			b.Field(6).(*array.Float64Builder).Append(float64(i % 2))
+			w.Double(float64(i % 2))
 		}
 	}
-	record := b.NewRecordBatch()
-	defer record.Release()
-	data := array.NewTableFromRecords(schema, []arrow.RecordBatch{record})
-	defer data.Release()
-	path := filepath.Join(t.TempDir(), "rows.parquet")
-	file, err := os.Create(path)
-	require.NoError(t, err)
-	require.NoError(t, pqarrow.WriteTable(data, file, 40, parquet.NewWriterProperties(), pqarrow.DefaultWriterProps()))
+	require.NoError(t, w.Close())
 	return path
 }
 

@@ -1,28 +1,232 @@
-// Package columnar writes Parquet files whose bytes depend on nothing but their rows and on how
-// these come in batches.
+// Package columnar reads and writes Parquet files whose columns are flat: numbers, booleans and
+// texts, which may be missing. It holds one row group of a file in memory at a time.
+//
+//	x := columnar.Column{Name: "x", Kind: columnar.Double}
+//	g := columnar.Column{Name: "g", Kind: columnar.Text}
+//	w, err := columnar.NewWriter(out, []columnar.Column{x, g}, nil)
+//	if err != nil {
+//		return err
+//	}
+//	for i, x := range xs { // cell after cell, row after row
+//		w.Double(x)
+//		w.Text(names[i])
+//	}
+//	return w.Close()
 package columnar
 
 import (
+	"fmt"
 	"io"
-	"math"
+	"maps"
+	"slices"
 
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/compress"
-	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+	"github.com/parquet-go/parquet-go"
 )
+
+// Magic begins every Parquet file.
+const Magic = "PAR1"
 
 // GroupRows are the rows of a row group, which bounds what a writer or a reader has in memory.
 // Chosen by hand.
 const GroupRows = 1 << 16
 
-// NewWriter starts a Parquet file. Closing it ends the file and leaves w open.
-//
-// Columns have dictionaries of any size. Where a writer gives up the dictionary of a column in the
-// middle of a group, pages of the column have two encodings, and the library lists these in the
-// order of a Go map: files of the same rows then differ from run to run.
-func NewWriter(w io.Writer, schema *arrow.Schema) (*pqarrow.FileWriter, error) {
-	properties := parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy), parquet.WithMaxRowGroupLength(GroupRows),
-		parquet.WithDictionaryPageSizeLimit(math.MaxInt32))
-	return pqarrow.NewFileWriter(schema, struct{ io.Writer }{w}, properties, pqarrow.DefaultWriterProps()) // the wrapper hides Close
+// MostColumns are the columns that a file may have.
+const MostColumns = parquet.MaxColumnIndex
+
+// Kind is the type of the values of a column.
+type Kind int
+
+// The kinds that are written. Other is any type that is read neither as numbers nor as text.
+const (
+	Other Kind = iota
+	Double
+	Int32
+	Int64
+	Uint64
+	Bool
+	Text
+)
+
+// Column is a column of a file.
+type Column struct {
+	Name string
+	Kind Kind
+	// Optional reports whether values may be missing.
+	Optional bool
+}
+
+// node is the column in the schema of a file. Texts and small integers get dictionaries.
+func (c Column) node() (node parquet.Node) {
+	switch c.Kind {
+	case Double:
+		node = parquet.Leaf(parquet.DoubleType)
+	case Int32:
+		node = parquet.Encoded(parquet.Int(32), &parquet.RLEDictionary)
+	case Int64:
+		node = parquet.Int(64)
+	case Uint64:
+		node = parquet.Uint(64)
+	case Bool:
+		node = parquet.Leaf(parquet.BooleanType)
+	case Text:
+		node = parquet.Encoded(parquet.String(), &parquet.RLEDictionary)
+	default:
+		panic(fmt.Sprintf("columnar.NewWriter: column %q: unknown kind %d", c.Name, c.Kind))
+	}
+	if c.Optional {
+		return parquet.Optional(node)
+	}
+	return node
+}
+
+// table is a schema whose columns keep their order; those of a parquet.Group are sorted by name.
+type table struct {
+	parquet.Group
+	order []string
+}
+
+// Fields are the columns in order.
+func (t table) Fields() []parquet.Field {
+	fields := t.Group.Fields()
+	places := make(map[string]int, len(t.order))
+	for i, name := range t.order {
+		places[name] = i
+	}
+	slices.SortFunc(fields, func(a, b parquet.Field) int { return places[a.Name()] - places[b.Name()] })
+	return fields
+}
+
+const (
+	// pageBytes are the bytes of the pages of all columns that a writer has open, and mostPageBytes
+	// and leastPageBytes bound those of one column. Chosen by hand.
+	pageBytes, mostPageBytes, leastPageBytes = 64 << 20, 256 << 10, 4 << 10
+	// dictionaryBytes bound a dictionary; a column with a larger one goes on without. Chosen by
+	// hand.
+	dictionaryBytes = 1 << 20
+	// pendingValues, and at most pendingRows, are collected before they go to the pages. Chosen by
+	// hand.
+	pendingValues, pendingRows = 1 << 18, 256
+)
+
+// Writer writes a file, cell by cell in the order of the columns. The methods that add a cell panic
+// when the column has another kind. The bytes of a file depend on its rows alone.
+type Writer struct {
+	columns []Column
+	file    *parquet.Writer
+	pages   []*parquet.ColumnWriter
+	pending [][]parquet.Value // of each column
+	column  int               // of the next cell
+	rows    int               // in the row group
+	batch   int               // rows that are pending at most
+	err     error             // the first one
+}
+
+// NewWriter starts a file with the metadata. Closing the writer ends the file and leaves out open.
+func NewWriter(out io.Writer, columns []Column, metadata map[string]string) (*Writer, error) {
+	if len(columns) == 0 || len(columns) > MostColumns {
+		return nil, fmt.Errorf("got %d columns, want at least one column and at most %d", len(columns), MostColumns)
+	}
+	schema := table{Group: parquet.Group{}}
+	for _, c := range columns {
+		if schema.Group[c.Name] != nil {
+			return nil, fmt.Errorf("two columns %q", c.Name)
+		}
+		schema.Group[c.Name] = c.node()
+		schema.order = append(schema.order, c.Name)
+	}
+	options := []parquet.WriterOption{
+		parquet.NewSchema("schema", schema), parquet.Compression(&parquet.Snappy), parquet.DataPageVersion(1), parquet.DictionaryMaxBytes(dictionaryBytes),
+		parquet.PageBufferSize(min(max(pageBytes/len(columns), leastPageBytes), mostPageBytes)), parquet.CreatedBy("vti", "", ""),
+	}
+	for _, key := range slices.Sorted(maps.Keys(metadata)) {
+		options = append(options, parquet.KeyValueMetadata(key, metadata[key]))
+	}
+	w := &Writer{columns: columns, file: parquet.NewWriter(out, options...), pending: make([][]parquet.Value, len(columns))}
+	w.batch = min(max(pendingValues/len(columns), 1), pendingRows)
+	w.pages = w.file.ColumnWriters()
+	return w, nil
+}
+
+// Double adds a number.
+func (w *Writer) Double(v float64) { w.add(Double, parquet.DoubleValue(v)) }
+
+// Int32 adds an integer.
+func (w *Writer) Int32(v int32) { w.add(Int32, parquet.Int32Value(v)) }
+
+// Int64 adds an integer.
+func (w *Writer) Int64(v int64) { w.add(Int64, parquet.Int64Value(v)) }
+
+// Uint64 adds an integer without a sign.
+func (w *Writer) Uint64(v uint64) { w.add(Uint64, parquet.Int64Value(int64(v))) }
+
+// Bool adds a truth value.
+func (w *Writer) Bool(v bool) { w.add(Bool, parquet.BooleanValue(v)) }
+
+// Text adds a text.
+func (w *Writer) Text(v string) { w.add(Text, parquet.ByteArrayValue([]byte(v))) }
+
+// Null adds a missing value to an optional column.
+func (w *Writer) Null() {
+	if c := w.columns[w.column]; !c.Optional {
+		panic(fmt.Sprintf("columnar.Writer: column %q: got a missing value, want one of kind %d", c.Name, c.Kind))
+	}
+	w.append(parquet.NullValue())
+}
+
+func (w *Writer) add(kind Kind, v parquet.Value) {
+	c := &w.columns[w.column]
+	if c.Kind != kind {
+		panic(fmt.Sprintf("columnar.Writer: column %q: got a value of kind %d, want %d", c.Name, kind, c.Kind))
+	}
+	if c.Optional {
+		v = v.Level(0, 1, w.column)
+	}
+	w.append(v)
+}
+
+func (w *Writer) append(v parquet.Value) {
+	w.pending[w.column] = append(w.pending[w.column], v)
+	if w.column++; w.column < len(w.columns) {
+		return
+	}
+	w.column = 0
+	if w.rows++; w.rows%w.batch == 0 {
+		w.flush()
+	}
+	if w.rows == GroupRows {
+		w.EndGroup()
+	}
+}
+
+// EndGroup ends a row group, which also ends by itself after GroupRows rows.
+func (w *Writer) EndGroup() {
+	if w.flush(); w.err == nil {
+		w.err = w.file.Flush()
+	}
+	w.rows = 0
+}
+
+// flush moves the pending rows to the pages.
+func (w *Writer) flush() {
+	for i, values := range w.pending {
+		if w.err == nil && len(values) > 0 {
+			_, w.err = w.pages[i].WriteRowValues(values)
+		}
+		w.pending[i] = values[:0]
+	}
+}
+
+// Err is the first error of all calls.
+func (w *Writer) Err() error { return w.err }
+
+// Close ends the file. It reports the first error of all calls, and panics when the last row is not
+// whole.
+func (w *Writer) Close() error {
+	if w.column > 0 {
+		panic(fmt.Sprintf("columnar.Writer.Close: got %d cells of the last row, want %d", w.column, len(w.columns)))
+	}
+	if w.flush(); w.err != nil {
+		return w.err
+	}
+	return w.file.Close()
 }

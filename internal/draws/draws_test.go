@@ -68,6 +68,15 @@ func TestRoundTrip(t *testing.T) {
 	assert.Len(t, entries, 1, "no temporary file is left")
 }
 
+// Files of the library that this project once wrote with are read.
+func TestOlderParquet(t *testing.T) {
+	for _, kind := range []Kind{IID, Chains} {
+		got, err := Read(filepath.Join("testdata", kind.String()+"-arrow-go.parquet"))
+		require.NoError(t, err)
+		assert.Equal(t, sample(kind, []int{2, 3}, 3, 40, 5), got)
+	}
+}
+
 func TestManyBatchesAndRowGroups(t *testing.T) {
 	for _, format := range formats {
 		path := filepath.Join(t.TempDir(), "draws")

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/columnar"
 )
 
 // encoder turns batches into the bytes of one format.
@@ -131,7 +132,7 @@ func Read(path string) (*Draws, error) {
 		return nil, fmt.Errorf("draws: %s: %w", path, err)
 	}
 	var d *Draws
-	if string(magic[:n]) == parquetMagic {
+	if string(magic[:n]) == columnar.Magic {
 		d, err = readParquet(file)
 	} else {
 		d, err = readCSV(file)

@@ -1,0 +1,257 @@
+package columnar
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding"
+)
+
+// File is an open file. Its methods are not safe for use by several goroutines at once.
+type File struct {
+	// Columns are the columns in order. The kind of numbers is Double, however a file stores them.
+	Columns []Column
+
+	source *parquet.File
+	cells  []cells
+	closer io.Closer
+}
+
+// Values are the values of a column, numbers or texts.
+type Values struct {
+	// Numbers are NaN where missing. Booleans are 0 and 1.
+	Numbers []float64
+	// Missing reports which numbers are missing; nil: none.
+	Missing []bool
+	// Codes are the places of texts among the different ones, −1 where missing.
+	Codes []int32
+	// Texts are the different texts, in the order in which they appear.
+	Texts []string
+}
+
+// Open opens a file without reading its rows.
+func Open(path string) (*File, error) {
+	source, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := source.Stat()
+	if err != nil {
+		return nil, errors.Join(err, source.Close())
+	}
+	f, err := NewFile(source, info.Size())
+	if err != nil {
+		return nil, errors.Join(err, source.Close())
+	}
+	f.closer = source
+	return f, nil
+}
+
+// NewFile reads from the first size bytes of source, which stays open.
+func NewFile(source io.ReaderAt, size int64) (f *File, err error) {
+	defer recoverDamage(&err)
+	opened, err := parquet.OpenFile(source, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err != nil {
+		return nil, damaged(err)
+	}
+	f = &File{source: opened}
+	element := 1 // the first one is the root
+	for _, column := range opened.Root().Columns() {
+		c := newCells(column, opened.Metadata().Schema[element])
+		element += nodes(column)
+		f.cells = append(f.cells, c)
+		f.Columns = append(f.Columns, Column{Name: column.Name(), Kind: c.kind, Optional: column.Optional()})
+	}
+	return f, nil
+}
+
+// nodes counts a column and what is below.
+func nodes(column *parquet.Column) int {
+	count := 1
+	for _, child := range column.Columns() {
+		count += nodes(child)
+	}
+	return count
+}
+
+func damaged(err error) error { return fmt.Errorf("damaged Parquet file: %w", err) }
+
+// recoverDamage turns a panic into an error: the library panics on some damaged files.
+func recoverDamage(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("damaged Parquet file: %v", p)
+	}
+}
+
+// Close closes a file that Open opened.
+func (f *File) Close() error {
+	if f.closer == nil {
+		return nil
+	}
+	return f.closer.Close()
+}
+
+// Groups is the number of row groups.
+func (f *File) Groups() int { return len(f.source.RowGroups()) }
+
+// Rows is the number of rows of a row group.
+func (f *File) Rows(group int) int { return int(f.source.RowGroups()[group].NumRows()) }
+
+// Metadata is the value of a key in the metadata of the file.
+func (f *File) Metadata(key string) (value string, ok bool) { return f.source.Lookup(key) }
+
+// TypeName names the type of a column in the words of the format.
+func (f *File) TypeName(column int) string { return f.cells[column].typeName() }
+
+const (
+	// readValues are the values that are read at once. Chosen by hand.
+	readValues = 1024
+	// reservedRows bound what a damaged number of rows can make a reader allocate.
+	reservedRows = 1 << 20
+)
+
+// Read returns a column of some row groups, one after the other.
+func (f *File) Read(column int, groups ...int) (values *Values, err error) {
+	defer recoverDamage(&err)
+	d := &decoder{cells: f.cells[column], codes: map[string]int32{}}
+	if d.kind == Other {
+		return nil, fmt.Errorf("column %q: got the Parquet type %s, want numbers, booleans or text", d.column.Name(), d.typeName())
+	}
+	rows := 0
+	for _, group := range groups {
+		rows += f.Rows(group)
+	}
+	if reserved := min(rows, reservedRows); d.kind == Text {
+		d.Codes = make([]int32, 0, reserved)
+	} else {
+		d.Numbers = make([]float64, 0, reserved)
+	}
+	for _, group := range groups {
+		d.rows += f.Rows(group)
+		chunk := f.source.RowGroups()[group].ColumnChunks()[d.column.Index()]
+		if err := d.readPages(chunk.Pages()); err != nil {
+			return nil, damaged(fmt.Errorf("row group %d: column %q: %w", group+1, d.column.Name(), err))
+		}
+	}
+	return &d.Values, nil
+}
+
+// decoder collects the values of a column.
+type decoder struct {
+	Values
+	cells
+	rows       int              // to the end of the row group
+	codes      map[string]int32 // of the texts
+	dictionary parquet.Dictionary
+	entries    []int32 // codes of the texts of the dictionary, −1 before they appear
+}
+
+func (d *decoder) len() int { return len(d.Numbers) + len(d.Codes) }
+
+func (d *decoder) readPages(pages parquet.Pages) error {
+	defer pages.Close()
+	for {
+		page, err := pages.ReadPage()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if page.NumValues() > int64(d.rows-d.len()) {
+			return errors.New("more values than rows")
+		}
+		dictionary, data := page.Dictionary(), page.Data()
+		switch {
+		case dictionary != nil && d.kind == Text:
+			d.readPlaces(page, dictionary)
+		case dictionary == nil && data.Kind() == encoding.Double && page.NumNulls() == 0 && d.Missing == nil:
+			d.Numbers = append(d.Numbers, data.Double()...) // as readValues, without a look at each
+		default:
+			err = d.readValues(page.Values())
+		}
+		parquet.Release(page)
+		if err != nil {
+			return err
+		}
+	}
+	if n := d.len(); n != d.rows {
+		return fmt.Errorf("%d values are missing", d.rows-n)
+	}
+	return nil
+}
+
+// readPlaces adds texts by their places in a dictionary.
+func (d *decoder) readPlaces(page parquet.Page, dictionary parquet.Dictionary) {
+	if dictionary != d.dictionary {
+		d.dictionary, d.entries = dictionary, slices.Repeat([]int32{-1}, dictionary.Len())
+	}
+	data, levels := page.Data(), page.DefinitionLevels()
+	places := data.Int32()
+	for i := range int(page.NumValues()) {
+		if levels != nil && int(levels[i]) < d.column.MaxDefinitionLevel() {
+			d.Codes = append(d.Codes, -1)
+			continue
+		}
+		place := places[0]
+		places = places[1:]
+		if d.entries[place] < 0 {
+			d.entries[place] = d.code(dictionary.Index(place).ByteArray())
+		}
+		d.Codes = append(d.Codes, d.entries[place])
+	}
+}
+
+// code is the place of a text among those that appeared.
+func (d *decoder) code(text []byte) int32 {
+	code, known := d.codes[string(text)]
+	if !known {
+		code = int32(len(d.Texts))
+		d.Texts = append(d.Texts, string(text))
+		d.codes[d.Texts[code]] = code
+	}
+	return code
+}
+
+func (d *decoder) readValues(values parquet.ValueReader) error {
+	var read [readValues]parquet.Value
+	for {
+		n, err := values.ReadValues(read[:])
+		for _, v := range read[:n] {
+			d.add(v)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (d *decoder) add(v parquet.Value) {
+	missing := v.IsNull()
+	switch {
+	case d.kind == Text && missing:
+		d.Codes = append(d.Codes, -1)
+		return
+	case d.kind == Text:
+		d.Codes = append(d.Codes, d.code(v.ByteArray()))
+		return
+	case missing && d.Missing == nil:
+		d.Missing = make([]bool, len(d.Numbers), cap(d.Numbers))
+	}
+	if d.Missing != nil {
+		d.Missing = append(d.Missing, missing)
+	}
+	number := math.NaN()
+	if !missing {
+		number = d.number(v)
+	}
+	d.Numbers = append(d.Numbers, number)
+}
