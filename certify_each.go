@@ -1,7 +1,6 @@
 package vti
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -10,7 +9,7 @@ import (
 
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/psis"
-	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/models"
 )
 
 // rounds is the number of times that the draws beyond the first few are shared out anew. Chosen by
@@ -37,9 +36,6 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certifi
 	}
 	for _, draws := range allocation {
 		s.total += draws
-		if draws > 0 {
-			certificate.ModelsChecked++
-		}
 	}
 	if err := s.draw(ctx, allocation, false); err != nil {
 		return nil, err
@@ -65,13 +61,11 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certifi
 			}
 		}
 		if certificate.precise(cfg.Tolerance) {
-			certificate.pool(s.tallies, logPrior)
 			if certificate.shortage(e.Target.Space(), cfg.precision) <= 1 {
 				break
 			}
 		}
 	}
-	certificate.pool(s.tallies, logPrior)
 	if cfg.glance && !cfg.keepModels {
 		logMass := make([]float64, len(logPrior))
 		for i, model := range certificate.Models {
@@ -165,43 +159,18 @@ func (s *importanceSampler) proposeAgain(ctx context.Context, c *Certificate, lo
 	return true, s.draw(ctx, allocation, false)
 }
 
-// update recomputes evidences and probabilities from all weights so far and returns the relative
-// spread of each model's weights.
+// update recomputes evidences, probabilities and diagnostics from all weights so far. It returns the
+// relative spread of each model's weights.
 func (c *Certificate) update(tallies []tally, logPrior []float64) (spread []float64) {
+	evidence := make([]models.Evidence, len(tallies))
 	spread = make([]float64, len(tallies))
-	logMass := make([]float64, len(tallies))
-	c.Draws = 0
-	for i := range c.Models {
-		model, own := &c.Models[i], &tallies[i]
-		c.Draws += len(own.logWeights)
-		if len(own.logWeights) == 0 {
-			model.LogEvidence, model.LogEvidenceSE, model.KHat = math.NaN(), math.NaN(), math.Inf(1)
-			logMass[i] = math.Inf(-1)
-			continue
-		}
-		own.estimate(model)
-		spread[i] = model.LogEvidenceSE * math.Sqrt(float64(model.Draws))
-		logMass[i] = logPrior[i] + model.LogEvidence
-	}
-	c.LogEvidence = logsum.Of(logMass)
-	var variance float64
-	for i := range c.Models {
-		model := &c.Models[i]
-		model.Certified = math.Exp(logMass[i] - c.LogEvidence)
-		if term := model.Certified * model.LogEvidenceSE; !math.IsNaN(term) {
-			variance += term * term
+	for i := range tallies {
+		evidence[i] = tallies[i].estimate()
+		if draws := evidence[i].Draws; draws > 0 {
+			spread[i] = evidence[i].SE * math.Sqrt(float64(draws))
 		}
 	}
-	c.LogEvidenceSE = math.Sqrt(variance)
-	// Delta method for p_m = w_m / Σw: Var p_m = p_m² ((1 − 2 p_m) s_m² + Σ_k p_k² s_k²).
-	for i := range c.Models {
-		model := &c.Models[i]
-		own := model.LogEvidenceSE * model.LogEvidenceSE
-		if math.IsNaN(own) {
-			own = 0
-		}
-		model.SE = model.Certified * math.Sqrt(math.Max(0, (1-2*model.Certified)*own+variance))
-	}
+	c.combine(logPrior, evidence)
 	return spread
 }
 
@@ -249,47 +218,6 @@ func insertBest(best []ModelEstimate, model ModelEstimate, limit int) []ModelEst
 		best[i], best[i-1] = best[i-1], best[i]
 	}
 	return best[:min(len(best), limit)]
-}
-
-// pool sets the diagnostics of all models together. ESS is that of the draws as they are: they came
-// from the mixture that draws model m with probability n_m / N, so their joint weights are p(m) w /
-// (n_m / N). KHat is not that of the joint weights: of a mixture of many well-behaved tails a
-// generalised Pareto fit makes a heavy one. It is the k̂ that is exceeded by models of a tenth of
-// the probability only; a model whose weights are not reliable counts by an upper bound of its
-// evidence, if there is one, since its estimate may have missed most of it.
-func (c *Certificate) pool(tallies []tally, logPrior []float64) {
-	joint := make([]float64, 0, c.Draws)
-	for i, own := range tallies {
-		shift := logPrior[i] - math.Log(float64(len(own.logWeights)))
-		for _, weight := range own.logWeights {
-			joint = append(joint, weight+shift)
-		}
-	}
-	c.ESS = psis.Smooth(joint).ESS
-	// What the tails of models leave out are errors of their probabilities, which do not depend on
-	// each other.
-	c.missed = 0
-	for _, model := range c.Models {
-		if model.Certified > 0 {
-			c.missed = math.Hypot(c.missed, model.Certified*psis.TailShare(model.KHat, model.Draws))
-		}
-	}
-	order := make([]int, len(c.Models))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(c.Models[b].KHat, c.Models[a].KHat) })
-	exceeding := 0.0
-	for _, i := range order {
-		c.KHat = c.Models[i].KHat
-		share := c.Models[i].Certified
-		if c.KHat > psis.Reliable {
-			share = math.Max(share, math.Exp(logPrior[i]+tallies[i].logBound-c.LogEvidence))
-		}
-		if exceeding += share; exceeding > verdict.BadMass {
-			break
-		}
-	}
 }
 
 // collect makes the weighted sample: in it every model has its certified probability, shared among

@@ -269,7 +269,7 @@ func (x *modelMasses) modelChains(ctx context.Context, of items) (*keptChains, e
 				return nil, nil, err
 			}
 			for _, at := range positions {
-				logPriors, logEvidences = append(logPriors, looked.logPrior[at]), append(logEvidences, looked.evidence[at].log)
+				logPriors, logEvidences = append(logPriors, looked.logPrior[at]), append(logEvidences, looked.evidence[at].Log)
 			}
 			return logPriors, logEvidences, nil
 		},

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+
+	"github.com/transdim/vti/models"
 )
 
 // certifyModels certifies a target whose evidences are known, or estimated without q: by the sum
@@ -47,7 +49,7 @@ func (x *modelMasses) sum(ctx context.Context, cfg CertifyConfig) (*Certificate,
 	if err != nil {
 		return nil, err
 	}
-	c := &Certificate{Basis: ExactSum, Complete: true, Models: estimatesOf(x.codes), KHat: math.NaN(), Draws: parameterDraws, ESS: parameterDraws}
+	c := &Certificate{Basis: ExactSum, Complete: true, Models: estimatesOf(x.codes), KHat: math.NaN()}
 	probability, logTotal := x.probabilities()
 	if !finite(logTotal) {
 		return nil, fmt.Errorf("log evidence of all models together: got %v, want a number", logTotal)
@@ -61,25 +63,11 @@ func (x *modelMasses) sum(ctx context.Context, cfg CertifyConfig) (*Certificate,
 	if err != nil {
 		return nil, err
 	}
-	probability, c.LogEvidence = x.probabilities() // better known now
-	variance := 0.0
-	for i, share := range probability {
-		variance += share * x.evidence[i].se * share * x.evidence[i].se
-	}
-	for i := range c.Models {
-		model, own := &c.Models[i], x.evidence[i]
-		model.Certified, model.LogEvidence, model.LogEvidenceSE, model.KHat, model.Draws = probability[i], own.log, own.se, math.NaN(), own.draws
-		if math.IsInf(x.logPrior[i], -1) {
-			model.LogEvidence = math.NaN()
-			continue
-		}
-		c.ModelsChecked++
-		// As in Certificate.update.
-		model.SE = model.Certified * math.Sqrt(math.Max(0, (1-2*model.Certified)*own.se*own.se+variance))
-	}
+	c.combine(x.logPrior, x.evidence) // better known now
+	c.Draws, c.ESS = parameterDraws, models.EffectiveOf(c.ESS, parameterDraws)
 	if !x.exact() {
-		c.Basis, c.KHat, c.LogEvidenceSE = Weights, drawn.shape(probability), math.Sqrt(variance)
-		c.ESS /= 1 + variance*parameterDraws
+		probability, _ = x.probabilities()
+		c.Basis, c.KHat = Weights, drawn.shape(probability)
 	}
 	logModel, err := x.e.LogModel(x.codes)
 	if err != nil {
@@ -111,7 +99,7 @@ func (x *modelMasses) sumOf(ctx context.Context, target SummedTarget, cfg Certif
 	for i, code := range sum.Codes {
 		x.position[codeKey(code)] = i
 		x.codes, x.logPrior = append(x.codes, code), append(x.logPrior, logPrior[i])
-		x.evidence = append(x.evidence, modelEvidence{log: sum.LogEvidences[i]})
+		x.evidence = append(x.evidence, models.Closed(sum.LogEvidences[i]))
 	}
 	if first && cfg.glance && !cfg.keepModels {
 		if err := x.fit(ctx); err != nil {
@@ -126,7 +114,7 @@ func (x *modelMasses) sumOf(ctx context.Context, target SummedTarget, cfg Certif
 	for i := range c.Models {
 		model := &c.Models[i]
 		share[i] = math.Exp(x.logMass(i) - sum.LogEvidence)
-		model.Certified, model.LogEvidence, model.KHat = share[i], x.evidence[i].log, math.NaN()
+		model.Certified, model.LogEvidence, model.KHat = share[i], x.evidence[i].Log, math.NaN()
 		listed += share[i]
 	}
 	c.unlisted = math.Max(0, 1-listed)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/models"
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/shard"
 )
@@ -33,7 +34,7 @@ func (e *evaluator) batches() int {
 // by hand.
 const evidenceChunk = 1 << 8
 
-// evidencePiece is modelEvidence in a file.
+// evidencePiece is an evidence in a file.
 type evidencePiece struct {
 	Log, SE float64
 	Draws   int
@@ -42,7 +43,7 @@ type evidencePiece struct {
 // findEvidences finds those of models, known or estimated without q, in chunks, of which others
 // may do a part. A few it finds here: chains ask for those of a step at a time, which take less
 // than a file does.
-func (e *evaluator) findEvidences(ctx context.Context, codes [][]int32, progress func(done int)) (found []modelEvidence, err error) {
+func (e *evaluator) findEvidences(ctx context.Context, codes [][]int32, progress func(done int)) (found []models.Evidence, err error) {
 	report := func(done int) {
 		if progress != nil {
 			progress(done)
@@ -67,7 +68,7 @@ func (e *evaluator) findEvidences(ctx context.Context, codes [][]int32, progress
 			Do: func(ctx context.Context, codes [][]int32) (pieces []evidencePiece, err error) {
 				own, err := e.known.of(ctx, codes)
 				for _, one := range own {
-					pieces = append(pieces, evidencePiece{one.log, one.se, one.draws})
+					pieces = append(pieces, evidencePiece{one.Log, one.SE, one.Draws})
 				}
 				return pieces, err
 			},
@@ -76,7 +77,10 @@ func (e *evaluator) findEvidences(ctx context.Context, codes [][]int32, progress
 			return nil, err
 		}
 		for _, one := range slices.Concat(pieces...) {
-			own := modelEvidence{one.Log, one.SE, one.Draws}
+			own := models.Closed(one.Log)
+			if one.Draws > 0 {
+				own = models.Estimated(one.Log, one.SE, one.Draws)
+			}
 			e.known.kept[codeKey(codes[len(found)])] = own
 			found = append(found, own)
 		}

@@ -163,7 +163,7 @@ func (w *modelWeights) certificate(ctx context.Context, glance bool) (*Certifica
 	if !w.exact() {
 		variance := 0.0
 		for i, weight := range weights {
-			variance += weight * w.evidence[i].se * weight * w.evidence[i].se
+			variance += weight * w.evidence[i].SE * weight * w.evidence[i].SE
 		}
 		c.KHat = math.Max(c.KHat, drawn.shape(weights))
 		c.ESS /= 1 + variance*c.ESS

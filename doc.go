@@ -106,6 +106,7 @@
 //	reference_models.go  flatter proposals for models
 //	components.go        the components of a mixture as control variates
 //	evidence.go          evidences of chosen models with given numbers of draws
+//	combine.go           evidences of listed models become a certificate
 //	certificate.go       Certificate: verdict, models, probabilities of events
 //	conditionals.go      probabilities of sites given all others (Rao–Blackwell)
 //	moments.go           means and sds with their errors

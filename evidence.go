@@ -39,7 +39,8 @@ func (e *Evidences) Anneal(ctx context.Context, allocation []int) error {
 // +Inf.
 func (e *Evidences) Models() []ModelEstimate {
 	for i := range e.models {
-		e.sampler.tallies[i].estimate(&e.models[i])
+		own, model := e.sampler.tallies[i].estimate(), &e.models[i]
+		model.LogEvidence, model.LogEvidenceSE, model.KHat, model.Draws = own.Log, own.SE, own.KHat, own.Draws
 	}
 	return e.models
 }

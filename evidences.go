@@ -5,34 +5,26 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/weighted"
+	"github.com/transdim/vti/models"
 )
-
-// modelEvidence is log p(y | m) of a model with its standard error, in nats, and the number of
-// draws behind it; both are 0 where it is known.
-type modelEvidence struct {
-	log, se float64
-	draws   int
-}
 
 // evidences knows or estimates log p(y | m) of single models, and draws parameters given a model.
 type evidences interface {
 	// of returns those of codes.
-	of(ctx context.Context, codes [][]int32) ([]modelEvidence, error)
+	of(ctx context.Context, codes [][]int32) ([]models.Evidence, error)
 	// parameters draws n times from p(θ | y, m) of a model with the given evidence: theta [n,D] and
 	// log p(y, θ | m) [n], and the evidence that is known then. logWeights are those of the
 	// proposals behind the draws, over their mean; nil where draws are exact.
-	parameters(code []int32, own modelEvidence, n int, random *rand.Rand) (d modelDraws, err error)
+	parameters(code []int32, own models.Evidence, n int, random *rand.Rand) (d modelDraws, err error)
 }
 
 // modelDraws are what evidences.parameters returns. weights are those of the draws, n in all.
@@ -40,7 +32,7 @@ type modelDraws struct {
 	theta      *mat.Dense
 	logJoint   []float64
 	weights    []float64
-	evidence   modelEvidence
+	evidence   models.Evidence
 	logWeights []float64
 }
 
@@ -48,10 +40,10 @@ type modelDraws struct {
 type keptEvidences struct {
 	evidences
 	exact bool
-	kept  map[string]modelEvidence
+	kept  map[string]models.Evidence
 }
 
-func (k *keptEvidences) of(ctx context.Context, codes [][]int32) ([]modelEvidence, error) {
+func (k *keptEvidences) of(ctx context.Context, codes [][]int32) ([]models.Evidence, error) {
 	var fresh [][]int32
 	for _, code := range codes {
 		if _, known := k.kept[codeKey(code)]; !known {
@@ -65,7 +57,7 @@ func (k *keptEvidences) of(ctx context.Context, codes [][]int32) ([]modelEvidenc
 	for i, code := range fresh {
 		k.kept[codeKey(code)] = found[i]
 	}
-	values := make([]modelEvidence, len(codes))
+	values := make([]models.Evidence, len(codes))
 	for i, code := range codes {
 		values[i] = k.kept[codeKey(code)]
 	}
@@ -75,24 +67,24 @@ func (k *keptEvidences) of(ctx context.Context, codes [][]int32) ([]modelEvidenc
 // exactEvidences are those of an ExactTarget.
 type exactEvidences struct{ target ExactTarget }
 
-func (x exactEvidences) of(ctx context.Context, codes [][]int32) ([]modelEvidence, error) {
+func (x exactEvidences) of(ctx context.Context, codes [][]int32) ([]models.Evidence, error) {
 	values, err := x.target.LogEvidences(ctx, codes)
 	if err != nil {
 		return nil, err
 	}
-	known := make([]modelEvidence, len(values))
+	known := make([]models.Evidence, len(values))
 	for i, value := range values {
-		known[i].log = value
+		known[i] = models.Closed(value)
 	}
 	return known, nil
 }
 
-func (x exactEvidences) parameters(code []int32, own modelEvidence, n int, random *rand.Rand) (modelDraws, error) {
+func (x exactEvidences) parameters(code []int32, own models.Evidence, n int, random *rand.Rand) (modelDraws, error) {
 	theta, logDensity, err := x.target.SampleParameters(code, n, random)
 	if err != nil {
 		return modelDraws{}, err
 	}
-	floats.AddConst(own.log, logDensity)
+	floats.AddConst(own.Log, logDensity)
 	return modelDraws{theta, logDensity, slices.Repeat([]float64{1}, n), own, nil}, nil
 }
 
@@ -108,23 +100,20 @@ type laplaceEvidences struct {
 // tenth of a nat: small compared with that of a model which is drawn a few times. Chosen by hand.
 const firstDraws = 8
 
-func (l laplaceEvidences) of(ctx context.Context, codes [][]int32) ([]modelEvidence, error) {
-	estimates, failures := make([]modelEvidence, len(codes)), make([]error, len(codes))
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(codes)) {
-		wait.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(codes) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				random := stream.Rand(l.seed, "certify/evidence/"+codeKey(codes[i]))
-				_, logJoint, logProposal, err := l.target.ProposeParameters(codes[i], firstDraws, random)
-				if failures[i] = err; err == nil {
-					floats.Sub(logJoint, logProposal)
-					estimates[i] = estimateOf(logJoint)
-				}
-			}
-		})
-	}
-	wait.Wait()
+func (l laplaceEvidences) of(ctx context.Context, codes [][]int32) ([]models.Evidence, error) {
+	estimates, failures := make([]models.Evidence, len(codes)), make([]error, len(codes))
+	_ = parallel.Do(len(codes), func(i int) error {
+		if failures[i] = ctx.Err(); failures[i] != nil {
+			return nil
+		}
+		random := stream.Rand(l.seed, "certify/evidence/"+codeKey(codes[i]))
+		_, logJoint, logProposal, err := l.target.ProposeParameters(codes[i], firstDraws, random)
+		if failures[i] = err; err == nil {
+			floats.Sub(logJoint, logProposal)
+			estimates[i] = estimateOf(logJoint)
+		}
+		return nil
+	})
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -137,12 +126,12 @@ func (l laplaceEvidences) of(ctx context.Context, codes [][]int32) ([]modelEvide
 }
 
 // estimateOf is log of the mean of weights.
-func estimateOf(logWeights []float64) modelEvidence {
+func estimateOf(logWeights []float64) models.Evidence {
 	mean, se := psis.LogMeanExp(logWeights)
-	return modelEvidence{mean, se, len(logWeights)}
+	return models.Estimated(mean, se, len(logWeights))
 }
 
-func (l laplaceEvidences) parameters(code []int32, own modelEvidence, n int, random *rand.Rand) (modelDraws, error) {
+func (l laplaceEvidences) parameters(code []int32, own models.Evidence, n int, random *rand.Rand) (modelDraws, error) {
 	proposals := max(n, firstDraws)
 	theta, logJoint, logWeights, err := l.target.ProposeParameters(code, proposals, random)
 	if err != nil {
@@ -150,15 +139,15 @@ func (l laplaceEvidences) parameters(code []int32, own modelEvidence, n int, ran
 	}
 	floats.SubTo(logWeights, logJoint, logWeights)
 	fresh := estimateOf(logWeights)
-	if !finite(fresh.log) {
+	if !finite(fresh.Log) {
 		return modelDraws{}, fmt.Errorf("no draw of %d around the mode has weight", proposals)
 	}
-	floats.AddConst(-fresh.log, logWeights)
+	floats.AddConst(-fresh.Log, logWeights)
 	weights := make([]float64, proposals)
 	for i, logWeight := range logWeights {
 		weights[i] = math.Exp(logWeight)
 	}
-	d := modelDraws{evidence: own.with(fresh), logWeights: logWeights}
+	d := modelDraws{evidence: own.With(fresh), logWeights: logWeights}
 	if n == proposals {
 		d.theta, d.logJoint, d.weights = theta, logJoint, weights
 		return d, nil
@@ -170,14 +159,4 @@ func (l laplaceEvidences) parameters(code []int32, own modelEvidence, n int, ran
 		d.logJoint = append(d.logJoint, logJoint[i])
 	}
 	return d, nil
-}
-
-// with is the mean of two estimates of one evidence, by the number of their draws.
-func (a modelEvidence) with(b modelEvidence) modelEvidence {
-	draws := a.draws + b.draws
-	top := math.Max(a.log, b.log)
-	shareA := float64(a.draws) / float64(draws) * math.Exp(a.log-top)
-	shareB := float64(b.draws) / float64(draws) * math.Exp(b.log-top)
-	mean := shareA + shareB
-	return modelEvidence{top + math.Log(mean), math.Hypot(shareA/mean*a.se, shareB/mean*b.se), draws}
 }

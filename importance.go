@@ -10,6 +10,7 @@ import (
 	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/models"
 )
 
 // Before any weight is known every model gets as many draws: between leastDraws and mostDraws,
@@ -41,7 +42,8 @@ type tally struct {
 	// components are the control variates of each draw, one after the other; none where a draw did
 	// not come from the reference alone.
 	components []float64
-	changed    bool         // since the last estimate
+	changed    bool // since estimated
+	estimated  models.Evidence
 	stored     []storedDraw // the draws that were kept, all of a call of draw or none
 	// one is a draw chosen among all of the model in proportion to weight, and logTotal the log of
 	// their sum: the model's posterior in a single draw, for models of which no others, or too few,
@@ -104,15 +106,18 @@ func (t *tally) keepHeavy(draw storedDraw) {
 	t.heaviest[at] = draw
 }
 
-// estimate sets the evidence of a model, its error, k̂ and the number of draws from the weights so
-// far.
-func (t *tally) estimate(model *ModelEstimate) {
-	if !t.changed && model.Draws > 0 {
-		return
+// estimate is what the weights so far say of the evidence of a model.
+func (t *tally) estimate() models.Evidence {
+	if len(t.logWeights) == 0 {
+		return models.Evidence{Log: math.Inf(-1), SE: math.NaN(), KHat: math.Inf(1), Bound: math.Inf(-1)}
 	}
-	smoothed := psis.Smooth(t.logWeights)
-	model.LogEvidence, model.LogEvidenceSE = controlledMean(t.logWeights, smoothed, t.components)
-	model.KHat, model.Draws, t.changed = smoothed.K, len(t.logWeights), false
+	if t.changed || t.estimated.Draws != len(t.logWeights) {
+		smoothed := psis.Smooth(t.logWeights)
+		t.estimated, t.changed = models.FromWeights(smoothed), false
+		t.estimated.Log, t.estimated.SE = controlledMean(t.logWeights, smoothed, t.components)
+	}
+	t.estimated.Bound = t.logBound
+	return t.estimated
 }
 
 // representatives are the draws that stand for the model in the weighted sample, with their

@@ -8,6 +8,7 @@ import (
 
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/models"
 )
 
 // evidencesOf are those of a target that has them in closed form, or can estimate them without q;
@@ -16,9 +17,9 @@ func evidencesOf(e *evaluator) evidences {
 	if e.known == nil {
 		switch target := e.Target.(type) {
 		case ExactTarget:
-			e.known = &keptEvidences{exactEvidences{target}, true, map[string]modelEvidence{}}
+			e.known = &keptEvidences{exactEvidences{target}, true, map[string]models.Evidence{}}
 		case LaplaceTarget:
-			e.known = &keptEvidences{laplaceEvidences{target, e.Seed}, false, map[string]modelEvidence{}}
+			e.known = &keptEvidences{laplaceEvidences{target, e.Seed}, false, map[string]models.Evidence{}}
 		default:
 			return nil
 		}
@@ -35,7 +36,7 @@ type modelMasses struct {
 	position map[string]int // of a code in what follows
 	codes    [][]int32
 	logPrior []float64
-	evidence []modelEvidence
+	evidence []models.Evidence
 }
 
 // exact reports whether the evidences are known.
@@ -64,7 +65,7 @@ func (x *modelMasses) add(ctx context.Context, codes [][]int32, progress func(do
 		return nil, err
 	}
 	x.logPrior = append(x.logPrior, logPrior...)
-	evidence := slices.Repeat([]modelEvidence{{log: math.Inf(-1)}}, len(fresh))
+	evidence := slices.Repeat([]models.Evidence{models.Closed(math.Inf(-1))}, len(fresh))
 	var possible [][]int32
 	var at []int
 	for i, code := range fresh {
@@ -77,8 +78,8 @@ func (x *modelMasses) add(ctx context.Context, codes [][]int32, progress func(do
 		return nil, err
 	}
 	for k, value := range found {
-		if math.IsNaN(value.log) || math.IsInf(value.log, 1) {
-			return nil, fmt.Errorf("log evidence of model %v: got %v, want a number", possible[k], value.log)
+		if math.IsNaN(value.Log) || math.IsInf(value.Log, 1) {
+			return nil, fmt.Errorf("log evidence of model %v: got %v, want a number", possible[k], value.Log)
 		}
 		evidence[at[k]] = value
 	}
@@ -91,7 +92,7 @@ func (x *modelMasses) logMass(at int) float64 {
 	if math.IsInf(x.logPrior[at], -1) {
 		return math.Inf(-1)
 	}
-	return x.logPrior[at] + x.evidence[at].log
+	return x.logPrior[at] + x.evidence[at].Log
 }
 
 // describe gives models their evidences.
@@ -102,7 +103,7 @@ func (x *modelMasses) describe(ctx context.Context, models []ModelEstimate) erro
 	}
 	for i, at := range positions {
 		own := x.evidence[at]
-		models[i].LogEvidence, models[i].LogEvidenceSE, models[i].KHat = own.log, own.se, math.NaN()
+		models[i].LogEvidence, models[i].LogEvidenceSE, models[i].KHat = own.Log, own.SE, math.NaN()
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func (x *modelMasses) drawParameters(ctx context.Context, c *Certificate, weight
 		if failures[k] != nil {
 			return nil, fmt.Errorf("parameters of model %v: %w", x.codes[i], failures[k])
 		}
-		change := math.Exp(own.evidence.log - x.evidence[i].log)
+		change := math.Exp(own.evidence.Log - x.evidence[i].Log)
 		x.evidence[i] = own.evidence
 		drawn.logWeights = append(drawn.logWeights, own.logWeights)
 		for row := range counts[i] {

@@ -34,6 +34,8 @@ type Sum struct {
 	// is their number.
 	ESS   float64
 	Draws int
+	// NonFinite counts the draws whose log density is not finite.
+	NonFinite int
 }
 
 // Combine makes probabilities of log p(m) and the evidences of all models, which must have the same
@@ -47,7 +49,7 @@ func Combine(logPrior []float64, evidence []Evidence) Sum {
 		if !math.IsInf(logPrior[i], -1) && !math.IsNaN(own.Log) {
 			logMass[i] = logPrior[i] + own.Log
 		}
-		s.Draws += own.Draws
+		s.Draws, s.NonFinite = s.Draws+own.Draws, s.NonFinite+own.NonFinite
 	}
 	s.LogEvidence = logsum.Of(logMass)
 	variance, inverse := 0.0, 0.0
@@ -100,11 +102,21 @@ func TypicalKHat(kHat, share []float64) float64 {
 // posterior known to the precision of ess effective draws: 1 / (1/ess + 1/n).
 func EffectiveOf(ess float64, n int) float64 { return 1 / (1/ess + 1/float64(n)) }
 
+// What the judge asks of an answer, by names that other modules can use.
+type (
+	// Measured is what a computation says of its own precision.
+	Measured = verdict.Measured
+	// Weights are what its importance weights show.
+	Weights = verdict.Weights
+	// Chains are what its Markov chains show.
+	Chains = verdict.Chains
+)
+
 // Measured is what the judge asks of a sum over models.
-func (s *Sum) Measured() verdict.Measured {
-	m := verdict.Measured{ESS: s.ESS, Draws: s.Draws, Event: "a model", EventSE: slices.Max(append(slices.Clone(s.SE), 0)), EvidenceSE: s.LogEvidenceSE}
+func (s *Sum) Measured() Measured {
+	m := Measured{ESS: s.ESS, Draws: s.Draws, Event: "a model", EventSE: slices.Max(append(slices.Clone(s.SE), 0)), EvidenceSE: s.LogEvidenceSE, NonFinite: s.NonFinite}
 	if !math.IsNaN(s.KHat) {
-		m.Weights = &verdict.Weights{KHat: s.KHat, Missed: s.Missed}
+		m.Weights = &Weights{KHat: s.KHat, Missed: s.Missed}
 	}
 	return m
 }

@@ -5,4 +5,7 @@
 // parameter, or importance weights. [Combine] is the only place where evidences become
 // probabilities, so that standard errors, effective draws, Pareto's k̂ and the missed share mean
 // the same in every answer. [Sum.Measured] hands them to the one judge, package verdict.
+//
+//	evidence.go  what is known of one model
+//	combine.go   what all of them amount to
 package models

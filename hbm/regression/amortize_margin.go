@@ -65,7 +65,7 @@ func (p *PlateModel) weighMargin(ctx gocontext.Context, posterior *hbm.Posterior
 	}
 	for {
 		c := r.certificateOf(found.models, []float64{0})
-		enough := c.LogEvidenceSE <= effort.se && c.ESS >= marginESS && missed(c) <= verdict.DoubtfulMissed
+		enough := c.LogEvidenceSE <= effort.se && c.ESS >= marginESS && c.Missed() <= verdict.DoubtfulMissed
 		more := len(m.sample.Points)
 		switch {
 		case enough || m.proposal != nil && more >= effort.most:
@@ -139,7 +139,6 @@ func (p *PlateModel) answerMargin(ctx gocontext.Context, posterior *hbm.Posterio
 	if err != nil {
 		return err
 	}
-	judge(found.certificate)
 	result.ELBO, result.Steps, result.Weights = figure(elbo+r.logJacobian), posterior.Steps(), posterior.Weights()
 	fill := r.fillExact
 	if !r.integrable() {

@@ -120,7 +120,6 @@ func (p *PlateModel) answerChoice(ctx gocontext.Context, posterior *hbm.Posterio
 	if err != nil {
 		return err
 	}
-	judge(c)
 	j := verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
 	q, elbo, covered := posterior.Q(), 0.0, 0.0
 	for k := range c.Models {

@@ -15,6 +15,7 @@ import (
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/models"
 	"github.com/transdim/vti/run"
 )
 
@@ -99,7 +100,7 @@ func (r *Regression) integrate(ctx gocontext.Context, e effort, seed uint64, pro
 		if e.late() {
 			more = nil
 		}
-		if len(more) == 0 || c.LogEvidenceSE <= e.se && c.ESS >= e.ess && c.KHat <= psis.Reliable && missed(c) <= verdict.DoubtfulMissed {
+		if len(more) == 0 || c.LogEvidenceSE <= e.se && c.ESS >= e.ess && c.KHat <= psis.Reliable && c.Missed() <= verdict.DoubtfulMissed {
 			found.draws = drawsOf(models, c)
 			var err error
 			if found.moments, err = r.moments(ctx, effects, found.draws, seed); err != nil {
@@ -224,40 +225,12 @@ func mayMatter(m vti.ModelEstimate) bool {
 
 // certificateOf is what is known from the draws so far, with models in their order here, and
 // without a sample.
-func (r *Regression) certificateOf(models []*modelIntegral, logPrior []float64) *vti.Certificate {
-	c := &vti.Certificate{Complete: true, ModelsChecked: len(models)}
-	logMass := make([]float64, len(models))
-	for k, m := range models {
-		logMass[k] = logPrior[k] + m.weights.LogMean
-		c.Draws += len(m.sample.Points)
-		c.NonFinite += m.weights.NonFinite
+func (r *Regression) certificateOf(list []*modelIntegral, logPrior []float64) *vti.Certificate {
+	codes, evidence := make([][]int32, len(list)), make([]models.Evidence, len(list))
+	for k, m := range list {
+		codes[k], evidence[k] = m.code, models.FromWeights(m.weights)
 	}
-	c.LogEvidence = logsum.Of(logMass)
-	variance, inverse := 0.0, 0.0
-	for k, m := range models {
-		estimate := vti.ModelEstimate{
-			Code: m.code, Q: math.NaN(), LogEvidence: m.weights.LogMean, LogEvidenceSE: m.weights.LogMeanSE, KHat: m.weights.K, Draws: len(m.sample.Points),
-			Certified: math.Exp(logMass[k] - c.LogEvidence),
-		}
-		part := estimate.Certified * estimate.LogEvidenceSE
-		variance += part * part
-		if m.weights.ESS > 0 {
-			inverse += estimate.Certified * estimate.Certified / m.weights.ESS
-		}
-		// a model may hold as much as its error allows
-		if highest := estimate.Certified * math.Exp(3*estimate.LogEvidenceSE); highest > 1e-3 || math.IsNaN(highest) {
-			c.KHat = math.Max(c.KHat, math.Max(estimate.KHat, 0))
-		}
-		c.Models = append(c.Models, estimate)
-	}
-	c.LogEvidenceSE, c.ESS = math.Sqrt(variance), 1/inverse
-	for k := range c.Models { // delta method, over independent evidences
-		own := c.Models[k].Certified * c.Models[k].LogEvidenceSE
-		rest := variance - own*own
-		p := c.Models[k].Certified
-		c.Models[k].SE = math.Sqrt((1-p)*(1-p)*own*own + p*p*math.Max(rest, 0))
-	}
-	return c
+	return vti.CertificateOf(codes, logPrior, evidence)
 }
 
 // runExact is [Regression.Run] where nothing needs to be trained.
@@ -269,7 +242,6 @@ func (r *Regression) runExact(ctx gocontext.Context, device *gpu.Device, cfg Run
 		return nil, err
 	}
 	c := found.certificate
-	judge(c)
 	clock.Certified()
 	sample, err := r.drawExactly(ctx, found, cfg.Fit.Seed)
 	if err != nil {
@@ -292,28 +264,4 @@ func (r *Regression) runExact(ctx gocontext.Context, device *gpu.Device, cfg Run
 // sortModels puts the most probable models first.
 func sortModels(c *vti.Certificate) {
 	slices.SortStableFunc(c.Models, func(a, b vti.ModelEstimate) int { return cmp.Compare(b.Certified, a.Certified) })
-}
-
-// missed is about the share of the posterior that may lie where weights are larger than any that
-// was drawn, over models.
-func missed(c *vti.Certificate) (share float64) {
-	for _, m := range c.Models {
-		if m.LogEvidenceSE > 0 { // an exact evidence has missed nothing
-			share = math.Hypot(share, m.Certified*psis.TailShare(m.KHat, m.Draws))
-		}
-	}
-	return share
-}
-
-// judge sets the verdict of a certificate of integrals.
-func judge(c *vti.Certificate) {
-	m := verdict.Measured{
-		Weights: &verdict.Weights{KHat: c.KHat, Missed: missed(c)},
-		ESS:     c.ESS, Draws: c.Draws, Event: "a model", EvidenceSE: c.LogEvidenceSE, NonFinite: c.NonFinite,
-	}
-	for _, model := range c.Models {
-		m.EventSE = math.Max(m.EventSE, model.SE)
-	}
-	j := verdict.Judge(m)
-	c.Verdict, c.Reasons = j.Verdict, j.Reasons
 }

@@ -96,7 +96,7 @@ func (r *Regression) weigh(ctx gocontext.Context, e effort, seed uint64, progres
 			progress(c.Draws, most*len(models))
 		}
 		more := r.mostUncertain(models, c, most)
-		if len(more) == 0 || e.late() || c.LogEvidenceSE <= e.se && c.ESS >= e.ess && missed(c) <= verdict.DoubtfulMissed {
+		if len(more) == 0 || e.late() || c.LogEvidenceSE <= e.se && c.ESS >= e.ess && c.Missed() <= verdict.DoubtfulMissed {
 			return &integral{models: models, certificate: c, draws: drawsOf(models, c)}, nil
 		}
 		for _, k := range more {
@@ -252,7 +252,6 @@ func (r *Regression) runLaplace(ctx gocontext.Context, device *gpu.Device, cfg R
 	if err != nil {
 		return nil, err
 	}
-	judge(found.certificate)
 	clock.Certified()
 	result := r.newResult(device, cfg.Fit.Seed, MarginalFamily, cfg.Dir)
 	result.Integration = Laplace
