@@ -159,8 +159,8 @@ func (s *importanceSampler) proposeAgain(ctx context.Context, c *Certificate, lo
 	return true, s.draw(ctx, allocation, false)
 }
 
-// update recomputes evidences, probabilities and diagnostics from all weights so far. It returns the
-// relative spread of each model's weights.
+// update recomputes evidences, probabilities and diagnostics from all weights so far. It returns
+// the relative spread of the weights of each model.
 func (c *Certificate) update(tallies []tally, logPrior []float64) (spread []float64) {
 	evidence := make([]models.Evidence, len(tallies))
 	spread = make([]float64, len(tallies))
