@@ -18,10 +18,11 @@ const module = "github.com/transdim/vti"
 // layers is the import table of the module: a package imports only from lower layers, never from
 // its own or a higher one.
 var layers = map[string]float64{
-	"cmd/vti": 6, "cmd/vtilab": 6, "lab/regress": 5,
-	"cmd/vti/internal/devicecheck": 5, "calibrate": 5, "report": 5,
-	"study":                      5,
-	"cmd/vti/internal/timecheck": 5, "cmd/vti/internal/amortizecheck": 5, "cmd/vti/internal/cardinality": 5,
+	"cmd/vti": 6, "cmd/vtilab": 6,
+	"cmd/internal/shell": 5.8, "cmd/internal/cli": 5.6, "cmd/internal/console": 5.4,
+	"lab/networks": 5, "lab/cardinality": 5, "lab/devices": 5, "lab/graphs": 5, "lab/regress": 5, "lab/timing": 5,
+	"calibrate": 5, "report": 5,
+	"study":       5,
 	"run":         3.5,
 	"amortize":    3.5,
 	"changepoint": 4,

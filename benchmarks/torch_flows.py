@@ -1,4 +1,4 @@
-"""The training steps that "vti devices --benchmark" times, written in PyTorch, eager and compiled.
+"""The training steps that "vtilab devices --benchmark" times, written in PyTorch, eager and compiled.
 
     python3 benchmarks/torch_flows.py                       # on a card if there is one
     python3 benchmarks/torch_flows.py --batches 1024 --predictors 7 --device cpu

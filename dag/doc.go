@@ -108,7 +108,5 @@
 //	graph_exports.go            graphs in the formats of other programs
 //	record.go, compare_runs.go  stored runs, and comparison of two
 //	simulate.go, simulate_mixed.go  simulated data
-//	benchmark.go                the simulation study of the paper
-//	benchmark_settings.go, benchmark_table.go, benchmark_figure.go  its settings and output
 //	numbers.go                  matrices of numbers, and counts
 package dag

@@ -250,7 +250,7 @@ func TestSwing(t *testing.T) {
 // Logarithms of pilot runs have the standard deviation that follows from how much they are too
 // small, in families where that is two nats and more.
 func TestPilotErrors(t *testing.T) {
-	s := Simulation{Mechanism: MLP, Nodes: 6, Rows: 300, Seed: 3}.withDefaults()
+	s := Simulation{Mechanism: MLP, Nodes: 6, Rows: 300, Seed: 3}.WithDefaults()
 	simulated, err := Simulate(s)
 	require.NoError(t, err)
 	data := &Data{Names: simulated.Names, X: mat.NewDense(s.Rows, s.Nodes, nil), Scaling: Unscaled}

@@ -18,9 +18,9 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// maxMadeNodes is the largest number of nodes of RunMade: a training step sums over N^2 2^N
+// MaxMadeNodes is the largest number of nodes of RunMade: a training step sums over N^2 2^N
 // numbers.
-const maxMadeNodes = 13
+const MaxMadeNodes = 13
 
 // CheckMade fails for problems that RunMade cannot take.
 func (p *Problem) CheckMade() error {
@@ -30,8 +30,8 @@ func (p *Problem) CheckMade() error {
 	if err := p.checkOneRegime(); err != nil {
 		return err
 	}
-	if p.Structure.Nodes > maxMadeNodes {
-		return fmt.Errorf("a learned q(m) has tables of all sets of nodes: got %d nodes, want at most %d", p.Structure.Nodes, maxMadeNodes)
+	if p.Structure.Nodes > MaxMadeNodes {
+		return fmt.Errorf("a learned q(m) has tables of all sets of nodes: got %d nodes, want at most %d", p.Structure.Nodes, MaxMadeNodes)
 	}
 	if err := p.listable(maxFamilies); err != nil {
 		return err

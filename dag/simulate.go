@@ -45,7 +45,8 @@ type Simulation struct {
 	Seed uint64
 }
 
-func (s Simulation) withDefaults() Simulation {
+// WithDefaults fills in what is zero.
+func (s Simulation) WithDefaults() Simulation {
 	if s.Graph != nil {
 		s.Nodes = s.Graph.Nodes()
 	}
@@ -92,7 +93,7 @@ func (s Simulation) Validate() error {
 			return fmt.Errorf("the graph to simulate from has a cycle through %s", s.Names[cycle[0]])
 		}
 	}
-	s = s.withDefaults()
+	s = s.WithDefaults()
 	switch {
 	case s.ExpectedDegree != 0 && !(s.ExpectedDegree > 0 && s.EdgeProbability <= 1):
 		return fmt.Errorf("expected-degree: got %g parents per node, want up to %g in graphs over %d nodes", s.ExpectedDegree, float64(s.Nodes-1)/2, s.Nodes)
@@ -142,10 +143,10 @@ func Simulate(s Simulation) (*Simulated, error) {
 		return nil, err
 	}
 	if s.Network != nil {
-		s.Rows = s.withDefaults().Rows
+		s.Rows = s.WithDefaults().Rows
 		return s.categories(), nil
 	}
-	s = s.withDefaults()
+	s = s.WithDefaults()
 	if s.Mechanism == Mixed {
 		return s.mixed(), nil
 	}

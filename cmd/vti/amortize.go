@@ -15,6 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti/amortize"
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/console"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/internal/rundir"
@@ -23,22 +26,22 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-func (a *app) amortizeCommand() *cobra.Command {
+func amortizeCommand(a *shell.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "amortize",
 		Short: "Train one network for all tables of a kind",
 	}
-	return group(cmd, a.amortizeVarselCommand())
+	return cli.Choice(cmd, amortizeVarselCommand(a))
 }
 
 // amortizeFlags are those of vti amortize varsel.
 type amortizeFlags struct {
 	family         varsel.FamilyConfig
-	slab           positive
-	sigma2         positive
-	outlier        positive
+	slab           cli.Positive
+	sigma2         cli.Positive
+	outlier        cli.Positive
 	training       amortize.Config
-	rate           positive
+	rate           cli.Positive
 	heldOut        int
 	seed           uint64
 	device         gpu.Kind
@@ -49,41 +52,41 @@ type amortizeFlags struct {
 func (f *amortizeFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flagGroup(cmd, "Tables", func() {
+	cli.Group(cmd, "Tables", func() {
 		flags.Var(numberRange{&f.family.Predictors}, "predictors", "number of predictors of a table, as `low:high` (default 2:8)")
 		flags.Var(numberRange{&f.family.Rows}, "rows", "how many it has (default 20:150)")
 		flags.Var(numberRange{&f.family.Correlation}, "correlation", "of neighbouring predictors, or of all (default 0:0.9)")
 		flags.Var(numberRange{&f.family.Noise}, "noise", "robust: sigma1 over the sd of the response (default 0.02:0.9)")
 	})
-	flagGroup(cmd, "Likelihood and priors", func() {
-		flags.VarP(textual{&f.family.Model.Likelihood}, "likelihood", "l", "gaussian, robust, logistic or poisson")
+	cli.Group(cmd, "Likelihood and priors", func() {
+		flags.VarP(cli.Name(&f.family.Model.Likelihood), "likelihood", "l", "gaussian, robust, logistic or poisson")
 		flags.Var(&f.sigma2, "sigma2", "robust: scale of the outliers over that of the bulk (default 10)")
 		flags.Var(&f.outlier, "outlier", "robust: `proportion` of outliers (default 0.1)")
 		flags.Var(&f.slab, "prior-sd", "prior sd of a coefficient that is in the model (default 1.5)")
-		flags.Var(parsed[varsel.Prior]{&f.family.Model.Prior, space.ParsePrior}, "model-prior", "betabinomial:a,b (default betabinomial:1,1), bernoulli:π, expected:s or uniform")
+		flags.Var(cli.Parsed[varsel.Prior]{Value: &f.family.Model.Prior, Parse: space.ParsePrior}, "model-prior", "betabinomial:a,b (default betabinomial:1,1), bernoulli:π, expected:s or uniform")
 	})
-	flagGroup(cmd, "Training", func() {
-		flags.Var(parsed[amortize.Objective]{&f.training.Objective, amortize.ParseObjective}, "objective", "forward, reverse or both")
-		flags.Var(count{&f.training.Steps, 1}, "steps", "training steps (default 2000)")
-		flags.Var(count{&f.training.Batch, 1}, "batch", "tables of a step (default 64)")
-		flags.Var(count{&f.training.Draws, 2}, "draws", "reverse: draws of each table (default 4)")
+	cli.Group(cmd, "Training", func() {
+		flags.Var(cli.Parsed[amortize.Objective]{Value: &f.training.Objective, Parse: amortize.ParseObjective}, "objective", "forward, reverse or both")
+		flags.Var(cli.Count{Value: &f.training.Steps, Least: 1}, "steps", "training steps (default 2000)")
+		flags.Var(cli.Count{Value: &f.training.Batch, Least: 1}, "batch", "tables of a step (default 64)")
+		flags.Var(cli.Count{Value: &f.training.Draws, Least: 2}, "draws", "reverse: draws of each table (default 4)")
 		flags.Var(&f.rate, "learning-rate", "largest step of Adam (default 0.002)")
 		f.heldOut = 200
-		flags.Var(count{&f.heldOut, 0}, "held-out", "number of fresh tables on which the network is evaluated at the end")
+		flags.Var(cli.Count{Value: &f.heldOut, Least: 0}, "held-out", "number of fresh tables on which the network is evaluated at the end")
 	})
-	flagGroup(cmd, outputGroup, func() {
+	cli.Group(cmd, cli.OutputGroup, func() {
 		flags.Uint64Var(&f.seed, "seed", 0, "random seed")
-		flags.Var(textual{&f.device}, "device", "device: auto, cpu, cuda, xla-cpu, or go")
+		flags.Var(cli.Name(&f.device), "device", "device: auto, cpu, cuda, xla-cpu, or go")
 		flags.StringVarP(&f.out, "out", "o", "", "`file` of the network (required)")
 		flags.StringVar(&f.resume, "resume", "", "continue training the network in `file`; needs no other flag")
 		flags.BoolVar(&f.overJSON, "json", false, "print one JSON object on standard output, and nothing else")
 		flags.BoolVarP(&f.mute, "quiet", "q", false, "no progress on standard error")
 	})
-	completeWith(cmd, "objective", "forward", "reverse", "both")
-	completeWith(cmd, "likelihood", "gaussian", "robust", "logistic", "poisson")
+	cli.CompleteWith(cmd, "objective", "forward", "reverse", "both")
+	cli.CompleteWith(cmd, "likelihood", "gaussian", "robust", "logistic", "poisson")
 }
 
-func (a *app) amortizeVarselCommand() *cobra.Command {
+func amortizeVarselCommand(a *shell.App) *cobra.Command {
 	f := &amortizeFlags{}
 	cmd := &cobra.Command{
 		Use:   "varsel --out FILE",
@@ -101,7 +104,7 @@ draws.`,
   vti amortize varsel --resume robust.vti
   vti varsel table.csv --target y --likelihood robust --from robust.vti`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.amortizeVarsel(cmd, f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runAmortizeVarsel(a, cmd, f) },
 	}
 	f.register(cmd)
 	return cmd
@@ -110,7 +113,7 @@ draws.`,
 // prepare checks the flags, or reads them from the file of a network whose training continues.
 func (f *amortizeFlags) prepare(cmd *cobra.Command) (*varsel.Family, error) {
 	if f.resume != "" {
-		for name := range givenFlags(cmd.Flags()) {
+		for name := range cli.GivenFlags(cmd.Flags()) {
 			if !slices.Contains([]string{"resume", "quiet", "json", "held-out", "device"}, name) {
 				return nil, fmt.Errorf("%s: training goes on as it began; leave out --%s", f.resume, name)
 			}
@@ -136,7 +139,7 @@ func (f *amortizeFlags) prepare(cmd *cobra.Command) (*varsel.Family, error) {
 		return nil, fmt.Errorf("--out %s: %w", f.out, err)
 	}
 	model := &f.family.Model
-	for flag, name := range map[*positive]string{&f.sigma2: "sigma2", &f.outlier: "outlier"} {
+	for flag, name := range map[*cli.Positive]string{&f.sigma2: "sigma2", &f.outlier: "outlier"} {
 		if *flag != 0 && model.Likelihood != likelihood.RobustKind {
 			return nil, fmt.Errorf("--%s is for --likelihood robust; this one is %s", name, model.Likelihood)
 		}
@@ -159,7 +162,7 @@ type amortizedResult struct {
 	Training float64             `json:"seconds"`
 }
 
-func (a *app) amortizeVarsel(cmd *cobra.Command, f *amortizeFlags) error {
+func runAmortizeVarsel(a *shell.App, cmd *cobra.Command, f *amortizeFlags) error {
 	family, err := f.prepare(cmd)
 	if err != nil {
 		return err
@@ -178,52 +181,52 @@ func (a *app) amortizeVarsel(cmd *cobra.Command, f *amortizeFlags) error {
 		return err
 	}
 	defer device.Close()
-	shown := &progress{}
+	shown := &console.Progress{}
 	if !f.mute {
-		shown = newProgress(a.stderr)
+		shown = console.NewProgress(a.Stderr)
 	}
 	var last amortize.Info
 	f.training.Progress = func(info amortize.Info) {
 		last = info
-		shown.line(fmt.Sprintf("step %d of %d  loss %.4f  gradient %.3g  on held-out tables %.4f, best %.4f after step %d  %s", info.Step, info.Steps, info.Loss, info.GradientNorm,
-			info.HeldOut, info.Best, info.BestStep, timeText(info.Elapsed.Seconds())), info.Step == info.Steps)
+		shown.Line(fmt.Sprintf("step %d of %d  loss %.4f  gradient %.3g  on held-out tables %.4f, best %.4f after step %d  %s", info.Step, info.Steps, info.Loss, info.GradientNorm,
+			info.HeldOut, info.Best, info.BestStep, console.TimeText(info.Elapsed.Seconds())), info.Step == info.Steps)
 	}
 	if f.training.Steps > 0 {
 		f.training.LogEvery = min(max(f.training.Steps/20, 1), 100) // as often as held-out tables are measured
 	}
-	shown.line("held-out tables are simulated and measured before the first step", true)
+	shown.Line("held-out tables are simulated and measured before the first step", true)
 	started := time.Now()
 	network, err := amortize.Fit(cmd.Context(), device, family, f.training)
-	shown.end()
+	shown.End()
 	if errors.Is(err, context.Canceled) {
 		return fmt.Errorf("%w\nto continue: vti amortize varsel --resume %s", err, rundir.Quoted(f.out))
 	}
 	if err != nil {
-		return failure{err}
+		return shell.Failed(err)
 	}
 	result := amortizedResult{File: f.out, Family: family.Config(), Steps: network.Steps(), HeldOut: f.heldOut, Training: time.Since(started).Seconds()}
 	if f.heldOut > 0 {
 		share, err := network.Efficiency(cmd.Context(), f.heldOut, "held-out")
 		if err != nil {
-			return failure{err}
+			return shell.Failed(err)
 		}
 		number := report.Number(share)
 		result.Share = &number
 	}
 	if f.overJSON {
-		return a.describe("amortize", result)
+		return a.Describe("amortize", result)
 	}
 	cfg := family.Config()
-	fmt.Fprintf(a.text, "%s: a network for %s tables of %g to %g predictors and %g to %g rows, %d steps, %s\n",
-		f.out, cfg.Model.Likelihood, cfg.Predictors.Low, cfg.Predictors.High, cfg.Rows.Low, cfg.Rows.High, result.Steps, timeText(result.Training))
+	fmt.Fprintf(a.Text, "%s: a network for %s tables of %g to %g predictors and %g to %g rows, %d steps, %s\n",
+		f.out, cfg.Model.Likelihood, cfg.Predictors.Low, cfg.Predictors.High, cfg.Rows.Low, cfg.Rows.High, result.Steps, console.TimeText(result.Training))
 	switch {
 	case last.Steps > 0 && last.BestStep == 0:
-		fmt.Fprintln(a.text, "  weights are those at the start: no training was better on held-out tables")
+		fmt.Fprintln(a.Text, "  weights are those at the start: no training was better on held-out tables")
 	case last.Steps > 0:
-		fmt.Fprintf(a.text, "  weights are those after step %d, by %.4f nats a table better on held-out tables than at the start\n", last.BestStep, last.Start-last.Best)
+		fmt.Fprintf(a.Text, "  weights are those after step %d, by %.4f nats a table better on held-out tables than at the start\n", last.BestStep, last.Start-last.Best)
 	}
 	if result.Share != nil {
-		fmt.Fprintf(a.text, "  on %d fresh tables a draw of it is worth %.2f of one of the posterior, in the mean\n", f.heldOut, float64(*result.Share))
+		fmt.Fprintf(a.Text, "  on %d fresh tables a draw of it is worth %.2f of one of the posterior, in the mean\n", f.heldOut, float64(*result.Share))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/rundir"
 )
 
@@ -28,10 +29,10 @@ func TestAmortizeAndFrom(t *testing.T) {
 	require.Greater(t, trained.Share, 0.0)
 
 	got = vtiCommand(t, train...)
-	require.Equal(t, statusUsage, got.status)
+	require.Equal(t, shell.StatusUsage, got.status)
 	require.Contains(t, got.stderr, "there is such a file; --resume goes on")
 	got = vtiCommand(t, "amortize", "varsel", "--resume", network, "--steps", "9")
-	require.Equal(t, statusUsage, got.status)
+	require.Equal(t, shell.StatusUsage, got.status)
 	require.Contains(t, got.stderr, "leave out --steps")
 	got = vtiCommand(t, "amortize", "varsel", "--resume", network, "-q", "--held-out", "0") // is finished
 	require.Zero(t, got.status, got.stderr)
@@ -72,7 +73,7 @@ func TestAmortizeAndFrom(t *testing.T) {
 	release, err := rundir.LockFile(network) // as another process that trains it does
 	require.NoError(t, err)
 	got = vtiCommand(t, "amortize", "varsel", "--resume", network)
-	require.Equal(t, statusUsage, got.status)
+	require.Equal(t, shell.StatusUsage, got.status)
 	require.Contains(t, got.stderr, "is in use")
 	release()
 	damaged, err := os.ReadFile(network)
@@ -80,6 +81,6 @@ func TestAmortizeAndFrom(t *testing.T) {
 	damaged[len(damaged)/2] ^= 1
 	require.NoError(t, os.WriteFile(network, damaged, 0o600))
 	got = vtiCommand(t, from...)
-	require.Equal(t, statusUsage, got.status)
+	require.Equal(t, shell.StatusUsage, got.status)
 	require.Contains(t, got.stderr, "damaged")
 }

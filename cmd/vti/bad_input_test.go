@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/cmd/internal/shell"
 )
 
 // good is a small table in order.
@@ -103,7 +105,7 @@ func TestBadInput(t *testing.T) {
 			require.NoError(t, os.WriteFile("taken/run.json", []byte("{}"), 0o644))
 			before := entries(t)
 			got := vtiCommand(t, append([]string{"varsel"}, strings.Fields(test.args)...)...)
-			assert.Equal(t, statusUsage, got.status, got.stderr)
+			assert.Equal(t, shell.StatusUsage, got.status, got.stderr)
 			assert.Empty(t, got.stdout)
 			for _, want := range test.want {
 				assert.Contains(t, got.stderr, want)
@@ -145,7 +147,7 @@ func TestBadUsageOfOtherCommands(t *testing.T) {
 			require.NoError(t, os.WriteFile("wide.csv", []byte(wide(30)), 0o644))
 			before := entries(t)
 			got := vtiCommand(t, strings.Fields(args)...)
-			assert.Equal(t, statusUsage, got.status)
+			assert.Equal(t, shell.StatusUsage, got.status)
 			assert.Contains(t, got.stderr, want)
 			assert.Empty(t, got.stdout)
 			assert.Equal(t, before, entries(t), "something was written")
@@ -169,13 +171,13 @@ func TestDegenerateAndMissingDropped(t *testing.T) {
 func TestHelpAndVersion(t *testing.T) {
 	for _, args := range []string{"--help", "varsel --help", "exact --help", "rjmcmc varsel --help", "compare --help", ""} {
 		got := vtiCommand(t, strings.Fields(args)...)
-		assert.Equal(t, statusOK, got.status)
+		assert.Equal(t, shell.StatusOK, got.status)
 		assert.Contains(t, got.stdout, "Examples:", args)
 		assert.Empty(t, got.stderr)
 	}
 	for _, args := range []string{"version", "--version"} {
 		got := vtiCommand(t, args)
-		assert.Equal(t, statusOK, got.status)
+		assert.Equal(t, shell.StatusOK, got.status)
 		assert.Regexp(t, `^vti \d+\.\d+\.\d+ \(go`, got.stdout)
 	}
 	assert.Contains(t, vtiCommand(t, "completion", "bash").stdout, "bash completion")

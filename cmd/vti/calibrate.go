@@ -14,6 +14,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/transdim/vti/calibrate"
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/console"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/gpu"
@@ -31,29 +34,29 @@ type studyFlags struct {
 	hard          bool
 	rows, columns int // of generated tables
 	only          int // the number of the one problem to draw, or −1
-	shards        shardFlags
-	output        outputFlags
+	shards        cli.Shards
+	output        cli.Output
 }
 
 func (f *studyFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.replicates = defaultReplicates
-	flags.Var(count{&f.replicates, 1}, "replicates", "number of problems")
+	flags.Var(cli.Count{Value: &f.replicates, Least: 1}, "replicates", "number of problems")
 	flags.BoolVar(&f.hard, "hard", false, "draw difficult tables, and compare only with exact answers")
 	f.rows, f.columns = 50, 4
-	flags.Var(count{&f.rows, 3}, "rows", "rows of generated tables")
-	flags.Var(count{&f.columns, 1}, "predictors", "predictors, or nodes, of generated tables")
+	flags.Var(cli.Count{Value: &f.rows, Least: 3}, "rows", "rows of generated tables")
+	flags.Var(cli.Count{Value: &f.columns, Least: 1}, "predictors", "predictors, or nodes, of generated tables")
 	f.only = -1
-	flags.Var(count{&f.only, 0}, "only", "run only the problem with this number, keep its table, and print all details")
-	f.shards.register(cmd)
-	f.output.register(cmd, true)
+	flags.Var(cli.Count{Value: &f.only, Least: 0}, "only", "run only the problem with this number, keep its table, and print all details")
+	f.shards.Register(cmd)
+	f.output.Register(cmd, true)
 	cmd.MarkFlagsMutuallyExclusive("only", "shard", "shards")
 }
 
 // defaultReplicates is enough for bands of a tenth.
 const defaultReplicates = 200
 
-func (a *app) calibrateCommand() *cobra.Command {
+func calibrateCommand(a *shell.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "calibrate",
 		Short: "Measure whether answers are right, on problems with known answers",
@@ -68,11 +71,11 @@ given with each result, which has --only and its number.
 With --shard I/N, or in an array job --shards N, the problems are split among N processes on any
 machines that see the directory; the same command without the flag then merges them.`,
 	}
-	return group(cmd, a.calibrateVarselCommand(), a.calibrateDagCommand(), a.calibrateHbmCommand(),
-		a.calibrateMixtureCommand(), a.calibrateChangepointsCommand(), a.calibrateOrderCommand())
+	return cli.Choice(cmd, calibrateVarselCommand(a), calibrateDagCommand(a), calibrateHbmCommand(a),
+		calibrateMixtureCommand(a), calibrateChangepointsCommand(a), calibrateOrderCommand(a))
 }
 
-func (a *app) calibrateVarselCommand() *cobra.Command {
+func calibrateVarselCommand(a *shell.App) *cobra.Command {
 	var study studyFlags
 	var f varselFlags
 	ordinary := false
@@ -93,7 +96,7 @@ logistic and poisson likelihoods unless --likelihood names one.`,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		f.output = study.output
-		described, err := f.describe(cmd.Flags(), "")
+		described, err := f.Describe(cmd.Flags(), "")
 		if err != nil {
 			return err
 		}
@@ -117,7 +120,7 @@ logistic and poisson likelihoods unless --likelihood names one.`,
 			if only != nil && only.HasCategories() {
 				return fmt.Errorf("--hard draws no responses of categories: got --likelihood %s; leave out --hard for tables from the priors", *only)
 			}
-			return a.study(cmd, &study, func(device *gpu.Device) calibrate.Source {
+			return runCalibration(a, cmd, &study, func(device *gpu.Device) calibrate.Source {
 				return calibrate.HardVarsel{Device: device, Record: *record, Only: only}
 			})
 		}
@@ -125,7 +128,7 @@ logistic and poisson likelihoods unless --likelihood names one.`,
 			if record.Design.Target == "" {
 				record.Design.Target = "y"
 			}
-			return a.study(cmd, &study, func(device *gpu.Device) calibrate.Source {
+			return runCalibration(a, cmd, &study, func(device *gpu.Device) calibrate.Source {
 				return calibrate.OrdinaryVarsel{Device: device, Record: *record}
 			})
 		}
@@ -138,7 +141,7 @@ logistic and poisson likelihoods unless --likelihood names one.`,
 				return err
 			}
 		}
-		return a.study(cmd, &study, func(device *gpu.Device) calibrate.Source {
+		return runCalibration(a, cmd, &study, func(device *gpu.Device) calibrate.Source {
 			source.Device = device
 			return source
 		})
@@ -149,11 +152,11 @@ logistic and poisson likelihoods unless --likelihood names one.`,
 	cmd.Flags().BoolVar(&ordinary, "ordinary", false, "draw tables of many sizes, correlations and likelihoods")
 	cmd.MarkFlagsMutuallyExclusive("hard", "ordinary")
 	f.registerFrom(cmd)
-	cmd.Flags().Var(count{&f.certifyDraws, 1}, "certify-draws", "draws of certification, beyond a pilot run over every model (default 262144)")
+	cmd.Flags().Var(cli.Count{Value: &f.certifyDraws, Least: 1}, "certify-draws", "draws of certification, beyond a pilot run over every model (default 262144)")
 	return cmd
 }
 
-func (a *app) calibrateDagCommand() *cobra.Command {
+func calibrateDagCommand(a *shell.App) *cobra.Command {
 	var study studyFlags
 	var f dagFlags
 	cmd := &cobra.Command{
@@ -172,12 +175,12 @@ linear mechanisms, unknown noise scales and categories instead, mixed ones with 
 				return err
 			}
 			f.output = study.output
-			described, err := f.describe(cmd.Flags(), "")
+			described, err := f.Describe(cmd.Flags(), "")
 			if err != nil {
 				return err
 			}
 			record := *described.(*dag.Record)
-			return a.study(cmd, &study, func(device *gpu.Device) calibrate.Source {
+			return runCalibration(a, cmd, &study, func(device *gpu.Device) calibrate.Source {
 				if study.hard {
 					return calibrate.HardDag{Device: device, Record: record}
 				}
@@ -192,7 +195,7 @@ linear mechanisms, unknown noise scales and categories instead, mixed ones with 
 	return cmd
 }
 
-func (a *app) calibrateHbmCommand() *cobra.Command {
+func calibrateHbmCommand(a *shell.App) *cobra.Command {
 	var study studyFlags
 	var f hbmFlags
 	groups := 8
@@ -213,7 +216,7 @@ With --hard it draws difficult tables, with gaussian, logistic and poisson respo
 				return err
 			}
 			f.output, f.frame.Formula = study.output, calibrate.HbmFormula
-			described, err := f.describe(cmd.Flags(), "")
+			described, err := f.Describe(cmd.Flags(), "")
 			if err != nil {
 				return err
 			}
@@ -225,7 +228,7 @@ With --hard it draws difficult tables, with gaussian, logistic and poisson respo
 			if err := f.chooseFlow(cmd.Flags(), record, cosmic.Spline); err != nil {
 				return err
 			}
-			return a.study(cmd, &study, func(device *gpu.Device) calibrate.Source {
+			return runCalibration(a, cmd, &study, func(device *gpu.Device) calibrate.Source {
 				source := calibrate.Hbm{Device: device, Record: *record, Rows: study.rows, Groups: groups, Hard: study.hard}
 				if study.hard && !cmd.Flags().Changed("likelihood") { // many of these are integrated without training
 					g := regression.GaussianResponse
@@ -236,7 +239,7 @@ With --hard it draws difficult tables, with gaussian, logistic and poisson respo
 		},
 	}
 	study.register(cmd)
-	cmd.Flags().Var(count{&groups, 2}, "groups", "groups of generated tables")
+	cmd.Flags().Var(cli.Count{Value: &groups, Least: 2}, "groups", "groups of generated tables")
 	f.registerModel(cmd)
 	return cmd
 }
@@ -254,7 +257,7 @@ func refuseFlags(flags *pflag.FlagSet, why string, names ...string) error {
 // repeated is the command that draws one problem of a study again, up to the number.
 func repeated(cmd *cobra.Command) string {
 	words := append([]string{cmd.CommandPath()}, cmd.Flags().Args()...)
-	given := givenFlags(cmd.Flags())
+	given := cli.GivenFlags(cmd.Flags())
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if slices.Contains([]string{"replicates", "only", "shard", "shards", "out", "json", "quiet"}, name) {
 			continue
@@ -276,20 +279,20 @@ func shellQuoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// study runs a study and prints its summary.
-func (a *app) study(cmd *cobra.Command, f *studyFlags, source func(*gpu.Device) calibrate.Source) error {
-	dir := f.output.out
+// runCalibration runs a study and prints its summary.
+func runCalibration(a *shell.App, cmd *cobra.Command, f *studyFlags, source func(*gpu.Device) calibrate.Source) error {
+	dir := f.output.Out
 	if dir == "" {
 		return errors.New("--out is missing: the directory of the study")
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	own, err := f.shards.own()
+	own, err := f.shards.Own()
 	if err != nil {
 		return err
 	}
-	if own.Dir = filepath.Join(dir, "pieces"); !f.shards.given() {
+	if own.Dir = filepath.Join(dir, "pieces"); !f.shards.Given() {
 		release, err := rundir.Lock(dir)
 		if err != nil {
 			return err
@@ -299,53 +302,53 @@ func (a *app) study(cmd *cobra.Command, f *studyFlags, source func(*gpu.Device) 
 			own = nil // nobody shares it
 		}
 	}
-	device, err := gpu.OpenWith(gpu.Options{Kind: f.output.device, Plugin: f.output.plugin})
+	device, err := gpu.OpenWith(gpu.Options{Kind: f.output.Device, Plugin: f.output.Plugin})
 	if err != nil {
 		return err
 	}
 	defer device.Close()
-	shown := newProgress(a.stderr)
-	if f.output.quiet {
-		shown = &progress{}
+	shown := console.NewProgress(a.Stderr)
+	if f.output.Quiet {
+		shown = &console.Progress{}
 	}
-	pace := newPace()
-	cfg := calibrate.Config{Replicates: f.replicates, Seed: f.output.seed, Dir: dir, Repeat: repeated(cmd), Shard: own}
+	pace := console.NewPace()
+	cfg := calibrate.Config{Replicates: f.replicates, Seed: f.output.Seed, Dir: dir, Repeat: repeated(cmd), Shard: own}
 	wrong := 0
 	cfg.Progress = func(done, total int, last *calibrate.Replicate) {
 		wrong += min(1, len(last.Wrong()))
-		shown.line(fmt.Sprintf("replicate %d/%d  %s  %d trusted and wrong  %s", done, total, last.Verdict, wrong, pace.text(done, total)), done == total)
+		shown.Line(fmt.Sprintf("replicate %d/%d  %s  %d trusted and wrong  %s", done, total, last.Verdict, wrong, pace.Text(done, total)), done == total)
 	}
 	made := source(device)
 	if f.only >= 0 {
 		one, err := calibrate.One(cmd.Context(), made, cfg, f.only)
 		if err != nil {
-			return failure{err}
+			return shell.Failed(err)
 		}
-		if f.output.json {
-			return a.describe("calibrate-one", one)
+		if f.output.Json {
+			return a.Describe("calibrate-one", one)
 		}
-		printReplicate(a.text, one)
+		printReplicate(a.Text, one)
 		return nil
 	}
 	replicates, err := calibrate.Run(cmd.Context(), made, cfg)
-	shown.end()
+	shown.End()
 	if err != nil {
-		return failure{err}
+		return shell.Failed(err)
 	}
-	if f.shards.given() {
-		if !f.output.json {
-			fmt.Fprintf(a.text, "shard %d of %d: %s drawn, %d of others read; vti %s without --shard puts them together\n", own.Index, own.Count, english.Count(own.Computed(), "problem"), own.Read(), commandName(cmd))
+	if f.shards.Given() {
+		if !f.output.Json {
+			fmt.Fprintf(a.Text, "shard %d of %d: %s drawn, %d of others read; vti %s without --shard puts them together\n", own.Index, own.Count, english.Count(own.Computed(), "problem"), own.Read(), cli.CommandName(cmd))
 		}
 		return nil
 	}
 	summary := calibrate.Summarize(made, cfg, replicates)
 	if err := errors.Join(rundir.WriteJSON(filepath.Join(dir, calibrate.SummaryFile), summary), summary.WriteFigure(dir)); err != nil {
-		return failure{err}
+		return shell.Failed(err)
 	}
-	if f.output.json {
-		return a.describe("calibrate", summary)
+	if f.output.Json {
+		return a.Describe("calibrate", summary)
 	}
-	printSummary(a.text, summary)
+	printSummary(a.Text, summary)
 	return nil
 }
 
@@ -365,7 +368,7 @@ func printReplicate(w io.Writer, r *calibrate.Replicate) {
 		fmt.Fprintf(w, "  %v%s\n", c, map[bool]string{true: "  wrong"}[c.Wrong()])
 	}
 	if len(r.Comparisons) > 0 {
-		printMeanings(w, wordEvidence)
+		console.PrintMeanings(w, console.WordEvidence)
 	}
 	if r.Command != "" {
 		fmt.Fprintln(w, r.Command)
@@ -383,13 +386,13 @@ func printSummary(w io.Writer, s *calibrate.Summary) {
 	fmt.Fprintf(w, "%s: %s: %s\n\n", s.Study, english.Count(s.Replicates, "replicate"), strings.Join(verdicts, ", "))
 	if len(s.Scores) > 0 {
 		fmt.Fprintf(w, "%s against exact ones\n", english.Count(s.Compared, "trusted answer"))
-		table := &grid{}
-		table.add("<quantity", "numbers", "sd of z", "largest z", "largest error")
+		table := &console.Grid{}
+		table.Add("<quantity", "numbers", "sd of z", "largest z", "largest error")
 		for _, score := range s.Scores {
-			table.add(string(score.Quantity), fmt.Sprint(score.Count), short(score.SD), short(score.Largest), fmt.Sprintf("%.2g", float64(score.Error)))
+			table.Add(string(score.Quantity), fmt.Sprint(score.Count), console.Short(score.SD), console.Short(score.Largest), fmt.Sprintf("%.2g", float64(score.Error)))
 		}
-		table.print(w)
-		printMeanings(w, wordZ, wordEvidence)
+		table.Print(w)
+		console.PrintMeanings(w, console.WordZ, console.WordEvidence)
 		fmt.Fprintln(w)
 	}
 	if checks := s.ModelChecks; len(checks) > 0 {

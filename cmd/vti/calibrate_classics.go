@@ -7,13 +7,15 @@ import (
 
 	"github.com/transdim/vti/calibrate"
 	"github.com/transdim/vti/changepoint"
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/mixture"
 	"github.com/transdim/vti/order"
 )
 
 // classicStudy registers the flags of a study of a command that needs no device, and runs it.
-func (a *app) classicStudy(cmd *cobra.Command, source func(rows int) (calibrate.Source, error)) *cobra.Command {
+func classicStudy(a *shell.App, cmd *cobra.Command, source func(rows int) (calibrate.Source, error)) *cobra.Command {
 	study := &studyFlags{}
 	cmd.Args = cobra.NoArgs
 	study.register(cmd)
@@ -28,15 +30,15 @@ func (a *app) classicStudy(cmd *cobra.Command, source func(rows int) (calibrate.
 		if err != nil {
 			return err
 		}
-		return a.study(cmd, study, func(*gpu.Device) calibrate.Source { return made })
+		return runCalibration(a, cmd, study, func(*gpu.Device) calibrate.Source { return made })
 	}
 	return cmd
 }
 
-func (a *app) calibrateMixtureCommand() *cobra.Command {
+func calibrateMixtureCommand(a *shell.App) *cobra.Command {
 	options, sample := mixture.Options{}, mixture.SampleConfig{}
-	var standardError positive
-	cmd := a.classicStudy(&cobra.Command{
+	var standardError cli.Positive
+	cmd := classicStudy(a, &cobra.Command{
 		Use:   "mixture --out DIRECTORY",
 		Short: "Measure vti mixture",
 		Long: `Draws mixtures of one column and tables of values from the priors of vti mixture, where midrange and
@@ -50,16 +52,16 @@ range of the column are 0 and 1 (the mean count 5), and runs it on each.`,
 		return calibrate.Mixture{Options: options, Sample: sample, Rows: rows}, nil
 	})
 	flags := cmd.Flags()
-	flags.Var(textual{&options.Family}, "family", "normal, student, or poisson")
-	flags.Var(count{&options.MaxComponents, 1}, "max-components", "largest number of components; the prior is uniform (default 30)")
-	flags.Var(count{&sample.Sweeps, 1}, "sweeps", "largest number of sweeps of each of the eight samplers (default 400000)")
+	flags.Var(cli.Name(&options.Family), "family", "normal, student, or poisson")
+	flags.Var(cli.Count{Value: &options.MaxComponents, Least: 1}, "max-components", "largest number of components; the prior is uniform (default 30)")
+	flags.Var(cli.Count{Value: &sample.Sweeps, Least: 1}, "sweeps", "largest number of sweeps of each of the eight samplers (default 400000)")
 	flags.Var(&standardError, "error", "standard error of probabilities at which sampling ends (default 0.002)")
 	return cmd
 }
 
-func (a *app) calibrateChangepointsCommand() *cobra.Command {
+func calibrateChangepointsCommand(a *shell.App) *cobra.Command {
 	options := changepoint.Options{}
-	cmd := a.classicStudy(&cobra.Command{
+	cmd := classicStudy(a, &cobra.Command{
 		Use:   "changepoints --out DIRECTORY",
 		Short: "Measure vti changepoints",
 		Long: `Draws changes and series from the priors of vti changepoints, where mean and sd of the column are 0
@@ -71,14 +73,14 @@ and 1 (the mean count 5), and runs it on each.`,
 		}
 		return calibrate.Changes{Options: options, Rows: rows}, nil
 	})
-	cmd.Flags().Var(textual{&options.Kind}, "model", "mean, variance, both, slope, or rate; auto draws changes of the mean")
-	cmd.Flags().Var(count{&options.MaxChanges, 1}, "max-changes", "largest number of changes (default 30)")
+	cmd.Flags().Var(cli.Name(&options.Kind), "model", "mean, variance, both, slope, or rate; auto draws changes of the mean")
+	cmd.Flags().Var(cli.Count{Value: &options.MaxChanges, Least: 1}, "max-changes", "largest number of changes (default 30)")
 	return cmd
 }
 
-func (a *app) calibrateOrderCommand() *cobra.Command {
+func calibrateOrderCommand(a *shell.App) *cobra.Command {
 	options := order.Options{Kind: order.Polynomial}
-	cmd := a.classicStudy(&cobra.Command{
+	cmd := classicStudy(a, &cobra.Command{
 		Use:   "order --out DIRECTORY",
 		Short: "Measure vti order",
 		Long: `Draws polynomials or splines and values about them from the priors of vti order, and runs it on each.
@@ -90,8 +92,8 @@ Autoregressions cannot be drawn: Zellner's prior refers to the series itself.`,
 		}
 		return calibrate.Orders{Options: options, Rows: rows}, nil
 	})
-	cmd.Flags().Var(textual{&options.Kind}, "model", "polynomial or spline")
-	cmd.Flags().Var(count{&options.MaxOrder, 1}, "max-order", "largest degree, or number of knots (default 8; spline 6)")
-	cmd.Flags().Var(count{&options.Candidates, 1}, "candidates", "spline: places at which knots may be (default 40)")
+	cmd.Flags().Var(cli.Name(&options.Kind), "model", "polynomial or spline")
+	cmd.Flags().Var(cli.Count{Value: &options.MaxOrder, Least: 1}, "max-order", "largest degree, or number of knots (default 8; spline 6)")
+	cmd.Flags().Var(cli.Count{Value: &options.Candidates, Least: 1}, "candidates", "spline: places at which knots may be (default 40)")
 	return cmd
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/predict"
 	"github.com/transdim/vti/varsel"
 )
@@ -68,7 +69,7 @@ func TestCategorical(t *testing.T) {
 		{"--trials age", "--trials is for --likelihood logistic"},
 	} {
 		got := vtiCommand(t, append(ask, strings.Fields(wrong.args)...)...)
-		require.Equal(t, statusUsage, got.status, got.stderr)
+		require.Equal(t, shell.StatusUsage, got.status, got.stderr)
 		require.Contains(t, got.stderr, wrong.says)
 	}
 	hard := vtiCommand(t, "calibrate", "varsel", "--hard", "--likelihood", "categorical", "--out", "study")

@@ -16,6 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/english"
@@ -29,16 +31,16 @@ const piecesDir = "certify"
 
 // certifyFlags are those of vti certify.
 type certifyFlags struct {
-	shards shardFlags
+	shards cli.Shards
 	merge  bool
 	draws  int
 	groups int
 	chains int
 	rounds int
-	output outputFlags
+	output cli.Output
 }
 
-func (a *app) certifyCommand() *cobra.Command {
+func certifyCommand(a *shell.App) *cobra.Command {
 	f := &certifyFlags{}
 	cmd := &cobra.Command{
 		Use:   "certify RUN",
@@ -64,59 +66,59 @@ SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX.`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return a.certify(cmd, args[0], f) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runCertify(a, cmd, args[0], f) },
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	f.shards.register(cmd)
+	f.shards.Register(cmd)
 	flags.BoolVar(&f.merge, "merge", false, "merge the results of all shards; missing results are computed")
-	flags.Var(count{&f.draws, 1}, "certify-draws", "varsel and hbm: draws of certification (default those of the run)")
-	flags.Var(count{&f.groups, 1}, "chain-groups", "varsel and hbm: number of groups of tempered chains, if chains are needed (default 1)")
-	flags.Var(count{&f.chains, 2}, "chains", "dag: chains over graphs (default those of the run)")
-	flags.Var(count{&f.rounds, 1}, "rounds", "dag: largest number of rounds of the chains (default those of the run)")
-	flags.StringVar(&f.output.plugin, "pjrt-plugin", "", "`file` of the PJRT plugin, if the run was computed on a GPU")
-	flags.BoolVar(&f.output.json, "json", false, "print one JSON object on standard output, and nothing else")
-	flags.BoolVarP(&f.output.quiet, "quiet", "q", false, "no progress on standard error")
-	flags.BoolVar(&f.output.bare, "no-report", false, "write no report.html and no figures; vti report can make them later")
+	flags.Var(cli.Count{Value: &f.draws, Least: 1}, "certify-draws", "varsel and hbm: draws of certification (default those of the run)")
+	flags.Var(cli.Count{Value: &f.groups, Least: 1}, "chain-groups", "varsel and hbm: number of groups of tempered chains, if chains are needed (default 1)")
+	flags.Var(cli.Count{Value: &f.chains, Least: 2}, "chains", "dag: chains over graphs (default those of the run)")
+	flags.Var(cli.Count{Value: &f.rounds, Least: 1}, "rounds", "dag: largest number of rounds of the chains (default those of the run)")
+	flags.StringVar(&f.output.Plugin, "pjrt-plugin", "", "`file` of the PJRT plugin, if the run was computed on a GPU")
+	flags.BoolVar(&f.output.Json, "json", false, "print one JSON object on standard output, and nothing else")
+	flags.BoolVarP(&f.output.Quiet, "quiet", "q", false, "no progress on standard error")
+	flags.BoolVar(&f.output.Bare, "no-report", false, "write no report.html and no figures; vti report can make them later")
 	cmd.MarkFlagsMutuallyExclusive("shard", "shards", "merge")
 	return cmd
 }
 
-// certify certifies a run again, or makes the pieces of a shard.
-func (a *app) certify(cmd *cobra.Command, dir string, f *certifyFlags) error {
-	own, err := f.shards.own()
+// runCertify certifies a run again, or makes the pieces of a shard.
+func runCertify(a *shell.App, cmd *cobra.Command, dir string, f *certifyFlags) error {
+	own, err := f.shards.Own()
 	if err != nil {
 		return err
 	}
-	j, t, err := a.certification(cmd, dir, f)
+	j, t, err := certificationOf(a, cmd, dir, f)
 	if err != nil {
 		return err
 	}
 	if !rundir.Exists(filepath.Join(dir, rundir.ResultFile)) {
-		return fmt.Errorf("%s has not finished: vti %s --resume %s", dir, j.header.Command, rundir.Quoted(dir))
+		return fmt.Errorf("%s has not finished: vti %s --resume %s", dir, j.Header.Command, rundir.Quoted(dir))
 	}
 	pieces, err := piecesOf(dir, j, f)
 	if err != nil {
 		return err
 	}
 	own.Dir = pieces
-	if !f.shards.given() {
+	if !f.shards.Given() {
 		if !f.merge && !rundir.Exists(pieces) {
 			own = nil // nothing to share
 		}
-		return a.execute(cmd.Context(), j, t.sharing(own))
+		return a.Execute(cmd.Context(), j, sharing(t, own))
 	}
-	return a.makePieces(cmd, dir, j, t, own)
+	return makePieces(a, cmd, dir, j, t, own)
 }
 
 // sharing is a task that certifies again, as one shard.
-func (t task) sharing(own *shard.Shard) task {
-	compute := t.compute
-	t.resumable = false
-	t.compute = func(ctx context.Context, s *session) (*conclusion, error) {
-		s.again, s.shard = true, own
+func sharing(t shell.Task, own *shard.Shard) shell.Task {
+	compute := t.Compute
+	t.Resumable = false
+	t.Compute = func(ctx context.Context, s *shell.Session) (*shell.Conclusion, error) {
+		s.Again, s.Shard = true, own
 		if own != nil {
-			own.Status = s.status
+			own.Status = s.Status
 		}
 		return compute(ctx, s)
 	}
@@ -145,26 +147,26 @@ func (r *recertification) unfit(why string) error {
 	return fmt.Errorf("%s is a run of vti %s, %s", r.dir, r.command, why)
 }
 
-// certification is the job and the task that made a run, with as much work as the flags say.
-func (a *app) certification(cmd *cobra.Command, dir string, f *certifyFlags) (*job, task, error) {
+// certificationOf is the job and the task that made a run, with as much work as the flags say.
+func certificationOf(a *shell.App, cmd *cobra.Command, dir string, f *certifyFlags) (*shell.Job, shell.Task, error) {
 	header, about, err := readHeader(dir)
 	if err != nil {
-		return nil, task{}, err
+		return nil, shell.Task{}, err
 	}
 	r := &recertification{f, dir, header.Command, cmd.Flags().Changed}
 	switch {
 	case header.Command == "varsel":
-		return a.selectionAgain(r)
+		return selectionAgain(a, r)
 	case header.Command == "hbm":
-		return a.hierarchyAgain(cmd.Context(), r)
+		return hierarchyAgain(a, cmd.Context(), r)
 	case about == aboutGraphs && header.Command == "dag":
-		return a.discoveryAgain(r)
+		return discoveryAgain(a, r)
 	}
-	return nil, task{}, r.unfit("which cannot be certified again: give its command again")
+	return nil, shell.Task{}, r.unfit("which cannot be certified again: give its command again")
 }
 
-func (a *app) selectionAgain(r *recertification) (*job, task, error) {
-	s, err := a.openSelection(r.dir, r.output)
+func selectionAgain(a *shell.App, r *recertification) (*shell.Job, shell.Task, error) {
+	s, err := openSelection(a, r.dir, r.output)
 	if err == nil {
 		s.problem, err = s.record.Problem()
 	}
@@ -172,56 +174,56 @@ func (a *app) selectionAgain(r *recertification) (*job, task, error) {
 		err = r.misplaced("chains", "rounds")
 	}
 	if err != nil {
-		return nil, task{}, err
+		return nil, shell.Task{}, err
 	}
 	if r.given("certify-draws") {
 		s.record.Draws = r.draws
 	}
 	config, err := s.record.FitConfig(s.problem)
 	if err != nil {
-		return nil, task{}, err
+		return nil, shell.Task{}, err
 	}
-	s.groups = r.groups
-	return &s.job, s.training(config), nil
+	s.Groups = r.groups
+	return &s.Job, s.training(config), nil
 }
 
-func (a *app) hierarchyAgain(ctx context.Context, r *recertification) (*job, task, error) {
+func hierarchyAgain(a *shell.App, ctx context.Context, r *recertification) (*shell.Job, shell.Task, error) {
 	record, err := regression.ReadRecord(r.dir)
 	if err != nil {
-		return nil, task{}, err
+		return nil, shell.Task{}, err
 	}
 	if _, plates, err := record.PlateFamily(); err != nil || plates {
-		return nil, task{}, errors.Join(err, r.unfit("with a family of flows: only --family marginal is certified again"))
+		return nil, shell.Task{}, errors.Join(err, r.unfit("with a family of flows: only --family marginal is certified again"))
 	}
 	if r.given("certify-draws") {
 		record.CertifyDraws = r.draws
 	}
-	h, err := a.newHierarchical(ctx, record, r.output)
+	h, err := newHierarchical(a, ctx, record, r.output)
 	if err == nil {
 		err = r.misplaced("chains", "rounds")
 	}
 	if err != nil {
-		return nil, task{}, err
+		return nil, shell.Task{}, err
 	}
-	h.resume, h.groups = r.dir, r.groups
-	return &h.job, h.training(1), nil
+	h.Resume, h.Groups = r.dir, r.groups
+	return &h.Job, h.training(1), nil
 }
 
-func (a *app) discoveryAgain(r *recertification) (*job, task, error) {
+func discoveryAgain(a *shell.App, r *recertification) (*shell.Job, shell.Task, error) {
 	record, err := dag.ReadRecord(r.dir)
 	if err == nil {
 		err = r.misplaced("certify-draws", "chain-groups")
 	}
 	if err != nil {
-		return nil, task{}, err
+		return nil, shell.Task{}, err
 	}
 	particles := record.Structure == dag.Exact && record.Evidence == dag.Particles
 	if record.Structure != dag.Chains && !particles {
-		return nil, task{}, r.unfit("neither by chains over graphs nor by particles: give its command again")
+		return nil, shell.Task{}, r.unfit("neither by chains over graphs nor by particles: give its command again")
 	}
 	if particles {
 		if err := r.misplaced("chains", "rounds"); err != nil {
-			return nil, task{}, err
+			return nil, shell.Task{}, err
 		}
 	}
 	if r.given("chains") {
@@ -230,30 +232,30 @@ func (a *app) discoveryAgain(r *recertification) (*job, task, error) {
 	if r.given("rounds") {
 		record.Rounds = r.rounds
 	}
-	d, err := a.discoveryOf(record, r.output)
+	d, err := discoveryOf(a, record, r.output)
 	if err != nil {
-		return nil, task{}, err
+		return nil, shell.Task{}, err
 	}
-	d.resume = r.dir
+	d.Resume = r.dir
 	if particles {
-		return &d.job, d.particles(), nil
+		return &d.Job, d.particles(), nil
 	}
 	t, err := d.walk()
-	return &d.job, t, err
+	return &d.Job, t, err
 }
 
 // piecesOf is the folder of the pieces of one certification: its name is made of everything that
 // decides about them.
-func piecesOf(dir string, j *job, f *certifyFlags) (string, error) {
+func piecesOf(dir string, j *shell.Job, f *certifyFlags) (string, error) {
 	digest := sha256.New()
-	record, err := leaves(j.stored)
+	record, err := cli.Leaves(j.Stored)
 	if err != nil {
 		return "", err
 	}
 	for _, name := range slices.Sorted(maps.Keys(record)) {
 		fmt.Fprintf(digest, "%q %q\n", name, record[name])
 	}
-	fmt.Fprintln(digest, vti.Version, j.header.Command, j.header.Fingerprint, j.header.Device, f.groups)
+	fmt.Fprintln(digest, vti.Version, j.Header.Command, j.Header.Fingerprint, j.Header.Device, f.groups)
 	trained, err := os.Open(filepath.Join(dir, rundir.PosteriorFile))
 	switch {
 	case err == nil:
@@ -278,10 +280,10 @@ type shardReport struct {
 
 // makePieces runs a certification in a copy of what a run has trained: shards do not wait for the
 // lock of the run, and only the one that merges writes to it.
-func (a *app) makePieces(cmd *cobra.Command, dir string, j *job, t task, own *shard.Shard) error {
+func makePieces(a *shell.App, cmd *cobra.Command, dir string, j *shell.Job, t shell.Task, own *shard.Shard) error {
 	scratch, err := os.MkdirTemp("", "vti-shard-")
 	if err != nil {
-		return failure{err}
+		return shell.Failed(err)
 	}
 	defer os.RemoveAll(scratch)
 	for _, name := range []string{runs.RecordFile, rundir.PosteriorFile, rundir.TraceFile} {
@@ -293,33 +295,33 @@ func (a *app) makePieces(cmd *cobra.Command, dir string, j *job, t task, own *sh
 			err = os.WriteFile(filepath.Join(scratch, name), content, 0o644)
 		}
 		if err != nil {
-			return failure{err}
+			return shell.Failed(err)
 		}
 	}
-	s := &session{dir: scratch, resume: true, again: true, shard: own, shown: j.progress(a)}
-	j.resume = scratch
-	if t.computes {
-		if s.device, err = j.open(true); err != nil {
+	s := &shell.Session{Dir: scratch, Resume: true, Again: true, Shard: own, Shown: j.Progress(a)}
+	j.Resume = scratch
+	if t.Computes {
+		if s.Device, err = j.Open(true); err != nil {
 			return err
 		}
-		defer s.device.Close()
+		defer s.Device.Close()
 	}
-	own.Status = s.status
-	_, err = t.compute(cmd.Context(), s)
-	s.shown.end()
+	own.Status = s.Status
+	_, err = t.Compute(cmd.Context(), s)
+	s.Shown.End()
 	if errors.Is(err, context.Canceled) {
 		return fmt.Errorf("%w\nthe pieces so far are in %s; to continue: give the same command again", err, own.Dir)
 	}
 	if err != nil {
-		return failure{err}
+		return shell.Failed(err)
 	}
 	r := shardReport{own.Index, own.Count, own.Computed(), own.Read(), own.Dir}
-	if j.output.json {
-		return a.printJSON(r)
+	if j.Output.Json {
+		return a.PrintJSON(r)
 	}
-	fmt.Fprintf(a.text, "shard %d of %d: %s computed, %d of others read; they are in %s\n", r.Shard, r.Shards, english.Count(r.Computed, "piece"), r.Read, r.Pieces)
+	fmt.Fprintf(a.Text, "shard %d of %d: %s computed, %d of others read; they are in %s\n", r.Shard, r.Shards, english.Count(r.Computed, "piece"), r.Read, r.Pieces)
 	if r.Computed+r.Read == 0 {
-		fmt.Fprintln(a.text, "this run has nothing to share: its certificate takes less than a piece")
+		fmt.Fprintln(a.Text, "this run has nothing to share: its certificate takes less than a piece")
 	}
 	return nil
 }

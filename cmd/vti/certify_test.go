@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/cmd/internal/shell"
 )
 
 // Shards of a certificate, put together, give the result of one machine, but for its times and the
@@ -49,7 +51,7 @@ func TestCertifyByShards(t *testing.T) {
 		{nil, "expected one RUN, found 0 arguments"},
 	} {
 		got := vtiCommand(t, append([]string{"certify"}, c.args...)...)
-		require.Equal(t, statusUsage, got.status, c.want)
+		require.Equal(t, shell.StatusUsage, got.status, c.want)
 		require.Contains(t, got.stderr, c.want)
 	}
 }

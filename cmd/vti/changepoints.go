@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti/changepoint"
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/shell"
 	runs "github.com/transdim/vti/run"
 )
 
@@ -15,34 +17,34 @@ import (
 type changepointFlags struct {
 	options                                       changepoint.Options
 	from, to                                      optionalNumber
-	meanChanges, levelSD, rateShape, rateExposure positive
-	output                                        outputFlags
+	meanChanges, levelSD, rateShape, rateExposure cli.Positive
+	output                                        cli.Output
 }
 
 func (f *changepointFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flagGroup(cmd, "Data", func() {
+	cli.Group(cmd, "Data", func() {
 		flags.StringVar(&f.options.Time, "time", "", "`column` of times (a series without it is in the order of the rows; events need it)")
 		flags.StringVar(&f.options.Value, "value", "", "`column` of values; without it every row is an event")
 		flags.Var(&f.from, "from", "events: start of the observation window")
 		flags.Var(&f.to, "to", "events: its end")
 		flags.BoolVar(&f.options.Uneven, "uneven", false, "accept a series whose times are not evenly spaced")
 	})
-	flagGroup(cmd, "Model", func() {
-		flags.Var(textual{&f.options.Kind}, "model", "what changes: mean, variance, both, slope, rate of counts, or events; auto is mean, and events without --value")
-		flags.Var(count{&f.options.MaxChanges, 1}, "max-changes", "largest number of changes (default 30)")
+	cli.Group(cmd, "Model", func() {
+		flags.Var(cli.Name(&f.options.Kind), "model", "what changes: mean, variance, both, slope, rate of counts, or events; auto is mean, and events without --value")
+		flags.Var(cli.Count{Value: &f.options.MaxChanges, Least: 1}, "max-changes", "largest number of changes (default 30)")
 		flags.Var(&f.meanChanges, "mean-changes", "prior mean of the number of changes, which is Poisson (default 3)")
-		flags.Var(textual{&f.options.Places}, "places", "prior of positions: uniform, or spaced, which avoids short segments; auto is uniform, but spaced for events")
-		flags.Var(count{&f.options.Shortest, 1}, "shortest", "smallest number of rows in a segment (default 1; variance and both 2)")
+		flags.Var(cli.Name(&f.options.Places), "places", "prior of positions: uniform, or spaced, which avoids short segments; auto is uniform, but spaced for events")
+		flags.Var(cli.Count{Value: &f.options.Shortest, Least: 1}, "shortest", "smallest number of rows in a segment (default 1; variance and both 2)")
 		flags.Var(&f.levelSD, "level-sd", "mean, slope: prior sd of a level, in units of the sd of the column (default 1)")
 		flags.Var(&f.rateShape, "rate-shape", "rate, events: shape of the Gamma prior of rates (default 1)")
 		flags.Var(&f.rateExposure, "rate-exposure", "rate, events: its rate, in rows or units of time (default: prior mean the overall rate)")
 	})
-	f.output.registerSampler(cmd, "of draws; probabilities of changes are sums and do not depend on it")
-	completeColumns(cmd, "time", "value")
-	completeWith(cmd, "model", changepoint.KindNames()...)
-	completeWith(cmd, "places", "uniform", "spaced")
+	f.output.RegisterSampler(cmd, "of draws; probabilities of changes are sums and do not depend on it")
+	cli.CompleteColumns(cmd, "time", "value")
+	cli.CompleteWith(cmd, "model", changepoint.KindNames()...)
+	cli.CompleteWith(cmd, "places", "uniform", "spaced")
 }
 
 // asked are the options with the values of all flags.
@@ -53,7 +55,7 @@ func (f *changepointFlags) asked() changepoint.Options {
 	return f.options
 }
 
-func (a *app) changepointsCommand() *cobra.Command {
+func changepointsCommand(a *shell.App) *cobra.Command {
 	f := &changepointFlags{}
 	cmd := &cobra.Command{
 		Use:   "changepoints TABLE --time COLUMN",
@@ -68,17 +70,17 @@ events the prior is that of Green (1995).`,
 		Example: `  vti changepoints coal.csv --time date --from 1851 --to 1963
   vti changepoints nile.csv --time year --value flow
   vti changepoints counts.csv --time week --value cases --model rate`,
-		Args:              tableArgument,
-		ValidArgsFunction: completeTable,
+		Args:              cli.TableArgument,
+		ValidArgsFunction: cli.CompleteTable,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			record := askedOf(cmd, "changepoints", args[0], f.asked(), f.output)
+			record := cli.AskedOf(cmd, "changepoints", args[0], f.asked(), f.output)
 			problem, err := runs.Read(record, changepoint.NewProblem)
 			if err != nil {
 				return err
 			}
 			record.Options = problem.Options // with its defaults: what they are may change
-			j := &job{output: f.output, stored: record, header: &record.Header}
-			return a.execute(cmd.Context(), j, a.changepointTask(problem, f.output))
+			j := &shell.Job{Output: f.output, Stored: record, Header: &record.Header}
+			return a.Execute(cmd.Context(), j, changepointTask(a, problem, f.output))
 		},
 	}
 	f.register(cmd)
@@ -86,16 +88,16 @@ events the prior is that of Green (1995).`,
 }
 
 // changepointTask is the task of a search for changes.
-func (a *app) changepointTask(problem *changepoint.Problem, output outputFlags) task {
-	return task{
-		name: "changepoints", files: changepoint.Files(),
-		intro: func() {
-			if !output.json {
-				printChangepointProblem(a.text, problem)
+func changepointTask(a *shell.App, problem *changepoint.Problem, output cli.Output) shell.Task {
+	return shell.Task{
+		Name: "changepoints", Files: changepoint.Files(),
+		Intro: func() {
+			if !output.Json {
+				printChangepointProblem(a.Text, problem)
 			}
 		},
-		compute: func(ctx context.Context, at *session) (*conclusion, error) {
-			result, err := changepoint.Run(ctx, problem, changepoint.RunConfig{Seed: output.seed, Dir: at.dir, Status: at.status})
+		Compute: func(ctx context.Context, at *shell.Session) (*shell.Conclusion, error) {
+			result, err := changepoint.Run(ctx, problem, changepoint.RunConfig{Seed: output.Seed, Dir: at.Dir, Status: at.Status})
 			if err != nil {
 				return nil, err
 			}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/changepoint"
+	"github.com/transdim/vti/cmd/internal/console"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/report"
 )
@@ -30,8 +32,8 @@ func printChangepointProblem(w io.Writer, p *changepoint.Problem) {
 	fmt.Fprintln(w)
 }
 
-func changepointConclusion(r *changepoint.Result) *conclusion {
-	return &conclusion{r, r.Seconds, func(w io.Writer) { printChangepoints(w, r) }}
+func changepointConclusion(r *changepoint.Result) *shell.Conclusion {
+	return &shell.Conclusion{Result: r, Seconds: r.Seconds, Print: func(w io.Writer) { printChangepoints(w, r) }}
 }
 
 // shownCurve is how many places are printed; the files have all.
@@ -43,29 +45,29 @@ func printChangepoints(w io.Writer, r *changepoint.Result) {
 	if r.Certificate.Verdict != vti.Trusted {
 		text = "the sum is exact, but something limits it:"
 	}
-	printVerdict(w, r.Certificate.Verdict, text, r.Certificate.Reasons)
+	console.PrintVerdict(w, r.Certificate.Verdict, text, r.Certificate.Reasons)
 	fmt.Fprintf(w, "  quadrature moves no probability of a number of changes by more than %.1g\n\n", float64(r.Certificate.Error))
-	printModelCheck(w, r.ModelCheck)
+	console.PrintModelCheck(w, r.ModelCheck)
 
 	fmt.Fprintf(w, "Number of changes: %.2f expected\n", float64(r.Expected))
-	counts := &grid{}
-	counts.add("changes", "probability", "log evidence")
+	counts := &console.Grid{}
+	counts.Add("changes", "probability", "log evidence")
 	for _, c := range r.Counts {
 		if c.Probability >= 0.0005 || c.Changes == r.Given.Changes || c.Changes == 0 {
-			counts.add(fmt.Sprint(c.Changes), probability(c.Probability, 0), fmt.Sprintf("%.3f", float64(c.LogEvidence)))
+			counts.Add(fmt.Sprint(c.Changes), console.Probability(c.Probability, 0), fmt.Sprintf("%.3f", float64(c.LogEvidence)))
 		}
 	}
-	counts.print(w)
+	counts.Print(w)
 	printGivenChanges(w, r)
 	printCurve(w, r)
-	fmt.Fprintf(w, "Log evidence of all numbers together: %.3f.\nComputation: %s.\n", float64(r.LogEvidence), timeText(r.Seconds.Total))
-	printMeanings(w, wordEvidence)
+	fmt.Fprintf(w, "Log evidence of all numbers together: %.3f.\nComputation: %s.\n", float64(r.LogEvidence), console.TimeText(r.Seconds.Total))
+	console.PrintMeanings(w, console.WordEvidence)
 }
 
 // printGivenChanges prints places and levels given the most probable number of changes.
 func printGivenChanges(w io.Writer, r *changepoint.Result) {
 	fmt.Fprintf(w, "\nGiven %s: where, and the level of each segment\n", english.Count(r.Given.Changes, "change"))
-	table := &grid{}
+	table := &console.Grid{}
 	heads := []string{"segment", "begins at", "median", "<95% interval", "|mean", "<95% interval"}
 	first := r.Given.Segments[0]
 	if first.SD != nil {
@@ -74,7 +76,7 @@ func printGivenChanges(w io.Writer, r *changepoint.Result) {
 	if first.Slope != nil {
 		heads = append(heads, "|slope", "<95% interval")
 	}
-	table.add(heads...)
+	table.Add(heads...)
 	for j, s := range r.Given.Segments {
 		cells := []string{fmt.Sprint(j + 1), "", "", ""}
 		if j > 0 {
@@ -83,12 +85,12 @@ func printGivenChanges(w io.Writer, r *changepoint.Result) {
 		}
 		for _, summary := range []*changepoint.Summary{&s.Mean, s.SD, s.Slope} {
 			if summary != nil {
-				cells = append(cells, short(summary.Mean), interval(summary.Q025, summary.Q975))
+				cells = append(cells, console.Short(summary.Mean), console.Interval(summary.Q025, summary.Q975))
 			}
 		}
-		table.add(cells...)
+		table.Add(cells...)
 	}
-	table.print(w)
+	table.Print(w)
 	fmt.Fprintln(w)
 }
 
@@ -121,11 +123,11 @@ func printCurve(w io.Writer, r *changepoint.Result) {
 	order := slices.Clone(r.Curve)
 	slices.SortStableFunc(order, func(a, b changepoint.CurvePoint) int { return cmp.Compare(b.Probability, a.Probability) })
 	fmt.Fprintln(w, "Most probable places of a change, averaged over their number")
-	table := &grid{}
-	table.add("between", "<and", "probability")
+	table := &console.Grid{}
+	table.Add("between", "<and", "probability")
 	for _, c := range order[:min(shownCurve, len(order))] {
-		table.add(fmt.Sprintf("%.6g", float64(c.From)), fmt.Sprintf("%.6g", float64(c.To)), probability(c.Probability, 0))
+		table.Add(fmt.Sprintf("%.6g", float64(c.From)), fmt.Sprintf("%.6g", float64(c.To)), console.Probability(c.Probability, 0))
 	}
-	table.print(w)
+	table.Print(w)
 	fmt.Fprintln(w)
 }

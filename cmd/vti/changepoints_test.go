@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/changepoint"
+	"github.com/transdim/vti/cmd/internal/shell"
 )
 
 // The first line after the problem answers, and JSON holds the same.
@@ -44,7 +45,7 @@ func TestChangepointsRefusesBadInput(t *testing.T) {
 		{"", "want the column of the moments"},
 	} {
 		got := vtiCommand(t, append([]string{"changepoints", "data.csv"}, strings.Fields(test.args)...)...)
-		require.Equal(t, statusUsage, got.status, test.args)
+		require.Equal(t, shell.StatusUsage, got.status, test.args)
 		require.Contains(t, got.stderr, test.want)
 		require.Equal(t, ".\ndata.csv", entries(t))
 	}
@@ -55,10 +56,10 @@ func TestChangepointsRefusesBadInput(t *testing.T) {
 	}
 	emptyDir(t, "steps.csv", strings.Join(rows, "\n")+"\n")
 	got := vtiCommand(t, "changepoints", "steps.csv", "--time", "t", "--value", "y")
-	require.Equal(t, statusUsage, got.status)
+	require.Equal(t, shell.StatusUsage, got.status)
 	require.Contains(t, got.stderr, "equal up to rounding")
 	require.NotContains(t, entries(t), "run.json")
 	got = vtiCommand(t, "changepoints", "steps.csv", "--time", "t", "--value", "y", "--out", "there")
-	require.Equal(t, statusUsage, got.status)
+	require.Equal(t, shell.StatusUsage, got.status)
 	require.NotContains(t, entries(t), "run.json")
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/cmd/internal/console"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/rundir"
@@ -39,7 +41,7 @@ type ranking struct {
 	Runs   []predict.Ranked `json:"runs"`
 }
 
-func (a *app) checkCommand() *cobra.Command {
+func checkCommand(a *shell.App) *cobra.Command {
 	var asJSON bool
 	var seed uint64
 	cmd := &cobra.Command{
@@ -56,7 +58,7 @@ graphs only the model check is printed.`,
 		Example: `  vti check runs/varsel-20260131-120000`,
 		Args:    oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.check(cmd, args[0], seed, asJSON)
+			return checkRun(a, cmd, args[0], seed, asJSON)
 		},
 	}
 	cmd.Flags().Uint64Var(&seed, "seed", 0, "random seed of simulated responses")
@@ -72,7 +74,7 @@ func oneRun(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func (a *app) check(cmd *cobra.Command, dir string, seed uint64, asJSON bool) error {
+func checkRun(a *shell.App, cmd *cobra.Command, dir string, seed uint64, asJSON bool) error {
 	var stored struct {
 		ModelCheck *modelcheck.Report `json:"model_check"`
 	}
@@ -83,7 +85,7 @@ func (a *app) check(cmd *cobra.Command, dir string, seed uint64, asJSON bool) er
 	if err := rundir.ReadResult(dir, &stored); err != nil {
 		return err
 	}
-	result := &checked{Schema: schemaOf("check"), RunDir: dir, ModelCheck: stored.ModelCheck}
+	result := &checked{Schema: shell.SchemaOf("check"), RunDir: dir, ModelCheck: stored.ModelCheck}
 	if about == aboutVariables || about == aboutRegressions {
 		rows, err := ownRows(dir)
 		if err != nil {
@@ -95,12 +97,12 @@ func (a *app) check(cmd *cobra.Command, dir string, seed uint64, asJSON bool) er
 		result.Calibration = predict.Calibrate(result.LOO, result.LOO.Spikes(rows), seed)
 	}
 	if err := rundir.WriteJSON(filepath.Join(dir, predict.CheckFile), result); err != nil {
-		return failure{err}
+		return shell.Failed(err)
 	}
 	if asJSON {
-		return a.printJSON(result)
+		return a.PrintJSON(result)
 	}
-	printChecked(a.text, result)
+	printChecked(a.Text, result)
 	return nil
 }
 
@@ -129,29 +131,29 @@ func writeLOO(dir string, loo *predict.LOO) error {
 		cells = append(cells, []string{strconv.Itoa(row.Row), row.ELPD.Text(), row.KHat.Text(), row.Mean.Text(), row.PIT.Text(), strconv.FormatBool(row.Refit)})
 	}
 	if err := atomicfile.Write(filepath.Join(dir, looFile), func(w io.Writer) error { return csv.NewWriter(w).WriteAll(cells) }); err != nil {
-		return failure{err}
+		return shell.Failed(err)
 	}
 	return nil
 }
 
 func printChecked(w io.Writer, c *checked) {
-	printModelCheck(w, c.ModelCheck)
+	console.PrintModelCheck(w, c.ModelCheck)
 	if c.LOO == nil {
 		return
 	}
 	fmt.Fprintf(w, "leave-one-out: %s\n", looText(c.LOO))
-	table := &grid{}
-	table.add("runs", "log predictive density", "effective parameters", "largest k̂")
-	table.add("this", fmt.Sprintf("%.2f ± %.2f", float64(c.LOO.ELPD), float64(c.LOO.SE)), fmt.Sprintf("%.1f", float64(c.LOO.P)), fmt.Sprintf("%.2f", float64(c.LOO.KHat)))
-	table.rows[0][0], table.rows[1][0] = "", ""
-	table.print(w)
+	table := &console.Grid{}
+	table.Add("runs", "log predictive density", "effective parameters", "largest k̂")
+	table.Add("this", fmt.Sprintf("%.2f ± %.2f", float64(c.LOO.ELPD), float64(c.LOO.SE)), fmt.Sprintf("%.1f", float64(c.LOO.P)), fmt.Sprintf("%.2f", float64(c.LOO.KHat)))
+	table.Rows[0][0], table.Rows[1][0] = "", ""
+	table.Print(w)
 	fmt.Fprintf(w, "\ncalibration: %s (p = %.2g)\n", c.Calibration.Verdict, float64(c.Calibration.P))
-	intervals := &grid{}
-	intervals.add("interval", "responses in it", "if calibrated")
+	intervals := &console.Grid{}
+	intervals.Add("interval", "responses in it", "if calibrated")
 	for _, i := range c.Calibration.Intervals {
-		intervals.add(fmt.Sprintf("%.0f%%", 100*float64(i.Level)), fmt.Sprintf("%.1f%%", 100*float64(i.Share)), fmt.Sprintf("%.0f%% ± %.1f%%", 100*float64(i.Level), 100*float64(i.SE)))
+		intervals.Add(fmt.Sprintf("%.0f%%", 100*float64(i.Level)), fmt.Sprintf("%.1f%%", 100*float64(i.Share)), fmt.Sprintf("%.0f%% ± %.1f%%", 100*float64(i.Level), 100*float64(i.SE)))
 	}
-	intervals.print(w)
+	intervals.Print(w)
 	fmt.Fprint(w, "\n"+looWords)
 }
 
@@ -175,7 +177,7 @@ func looText(l *predict.LOO) string {
 	return text
 }
 
-func (a *app) looCommand() *cobra.Command {
+func looCommand(a *shell.App) *cobra.Command {
 	f := &looFlags{}
 	cmd := &cobra.Command{
 		Use:   "loo RUN...",
@@ -200,7 +202,7 @@ column, and predicts the rows of that level. With hbm these are rows of a new gr
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return a.loo(cmd, args, f) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runLoo(a, cmd, args, f) },
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -219,22 +221,22 @@ type looFlags struct {
 	seed               uint64
 }
 
-// again computes what needs posteriors without some rows.
-func (a *app) again(cmd *cobra.Command, header runs.Header, rows *predict.Rows, one *predict.Ranked, f *looFlags) error {
+// refitRanked computes what needs posteriors without some rows.
+func refitRanked(a *shell.App, cmd *cobra.Command, header runs.Header, rows *predict.Rows, one *predict.Ranked, f *looFlags) error {
 	if !f.refit && f.by == "" {
 		return nil
 	}
-	r, err := a.newRefitter(header, rows.Categories)
+	r, err := newRefitter(a, header, rows.Categories)
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(r.dir)
-	shown := &progress{}
+	shown := &console.Progress{}
 	if !f.quiet {
-		shown = newProgress(a.stderr)
+		shown = console.NewProgress(a.Stderr)
 	}
-	defer shown.end()
-	note := func(text string) { shown.line(text, false) }
+	defer shown.End()
+	note := func(text string) { shown.Line(text, false) }
 	if f.refit && one.LOO.Unreliable > 0 {
 		if err := r.refitRows(cmd.Context(), rows, one.LOO, f.seed, note); err != nil {
 			return err
@@ -249,7 +251,7 @@ func (a *app) again(cmd *cobra.Command, header runs.Header, rows *predict.Rows, 
 	return err
 }
 
-func (a *app) loo(cmd *cobra.Command, dirs []string, f *looFlags) error {
+func runLoo(a *shell.App, cmd *cobra.Command, dirs []string, f *looFlags) error {
 	list := make([]predict.Ranked, len(dirs))
 	var first runs.Header
 	for k, dir := range dirs {
@@ -270,7 +272,7 @@ func (a *app) loo(cmd *cobra.Command, dirs []string, f *looFlags) error {
 		if list[k].LOO, err = leaveOneOut(cmd, dir, rows, f.seed); err != nil {
 			return err
 		}
-		if err := a.again(cmd, header, rows, &list[k], f); err != nil {
+		if err := refitRanked(a, cmd, header, rows, &list[k], f); err != nil {
 			return err
 		}
 	}
@@ -279,24 +281,24 @@ func (a *app) loo(cmd *cobra.Command, dirs []string, f *looFlags) error {
 		return err
 	}
 	if f.json {
-		return a.printJSON(ranking{schemaOf("loo"), list})
+		return a.PrintJSON(ranking{shell.SchemaOf("loo"), list})
 	}
-	printRanking(a.text, list)
+	printRanking(a.Text, list)
 	return nil
 }
 
 func printRanking(w io.Writer, list []predict.Ranked) {
 	fmt.Fprintf(w, "%s\n\n", rankingText(list))
-	table := &grid{}
-	table.add("run", "log predictive density", "less than best", "k̂", "unreliable rows")
+	table := &console.Grid{}
+	table.Add("run", "log predictive density", "less than best", "k̂", "unreliable rows")
 	for k, r := range list {
 		difference := ""
 		if k > 0 {
 			difference = fmt.Sprintf("%.2f ± %.2f", -float64(r.Difference), float64(r.DifferenceSE))
 		}
-		table.add(r.RunDir, fmt.Sprintf("%.2f ± %.2f", float64(r.LOO.ELPD), float64(r.LOO.SE)), difference, fmt.Sprintf("%.2f", float64(r.LOO.KHat)), fmt.Sprint(r.LOO.Unreliable))
+		table.Add(r.RunDir, fmt.Sprintf("%.2f ± %.2f", float64(r.LOO.ELPD), float64(r.LOO.SE)), difference, fmt.Sprintf("%.2f", float64(r.LOO.KHat)), fmt.Sprint(r.LOO.Unreliable))
 	}
-	table.print(w)
+	table.Print(w)
 	for _, r := range list {
 		printByGroup(w, r)
 	}
@@ -317,12 +319,12 @@ func printByGroup(w io.Writer, r predict.Ranked) {
 	slices.SortStableFunc(groups, func(x, y predict.HeldOut) int {
 		return cmp.Compare(float64(x.ELPD)/float64(x.Rows), float64(y.ELPD)/float64(y.Rows))
 	})
-	table := &grid{}
-	table.add("<"+b.Column, "rows", "log predictive density", "a row", "<computation")
+	table := &console.Grid{}
+	table.Add("<"+b.Column, "rows", "log predictive density", "a row", "<computation")
 	for _, g := range groups[:min(shownGroups, len(groups))] {
-		table.add(g.Group, fmt.Sprint(g.Rows), fmt.Sprintf("%.2f", float64(g.ELPD)), fmt.Sprintf("%.2f", float64(g.ELPD)/float64(g.Rows)), g.Verdict)
+		table.Add(g.Group, fmt.Sprint(g.Rows), fmt.Sprintf("%.2f", float64(g.ELPD)), fmt.Sprintf("%.2f", float64(g.ELPD)/float64(g.Rows)), g.Verdict)
 	}
-	table.print(w)
+	table.Print(w)
 	if left := len(groups) - shownGroups; left > 0 {
 		fmt.Fprintf(w, "  and %d that are predicted better\n", left)
 	}

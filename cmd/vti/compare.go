@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/compare"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/hbm/regression"
@@ -15,7 +16,7 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-func (a *app) compareCommand() *cobra.Command {
+func compareCommand(a *shell.App) *cobra.Command {
 	var out string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -40,7 +41,7 @@ probabilities of models against each other.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.compare(cmd, args[0], args[1], out, asJSON)
+			return compareRuns(a, cmd, args[0], args[1], out, asJSON)
 		},
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "`directory` for tables and figure (default a new one in runs/)")
@@ -53,7 +54,7 @@ type comparison interface {
 	Write(dir string) error
 }
 
-func (a *app) compare(cmd *cobra.Command, dirA, dirB, out string, asJSON bool) error {
+func compareRuns(a *shell.App, cmd *cobra.Command, dirA, dirB, out string, asJSON bool) error {
 	kinds := make([]question, 2)
 	for k, dir := range []string{dirA, dirB} {
 		var err error
@@ -69,13 +70,13 @@ func (a *app) compare(cmd *cobra.Command, dirA, dirB, out string, asJSON bool) e
 	var err error
 	switch kinds[0] {
 	case aboutGraphs:
-		c, print, err = a.compareGraphs(dirA, dirB)
+		c, print, err = compareGraphs(a, dirA, dirB)
 	case aboutRegressions:
-		c, print, err = a.compareRegressions(dirA, dirB)
+		c, print, err = compareRegressions(a, dirA, dirB)
 	case aboutMixtures, aboutChanges, aboutOrders:
-		c, print, err = a.compareNumbers(dirA, dirB, kinds[0])
+		c, print, err = compareNumbered(a, dirA, dirB, kinds[0])
 	default:
-		c, print, err = a.compareSelections(cmd.Context(), dirA, dirB)
+		c, print, err = compareSelections(a, cmd.Context(), dirA, dirB)
 	}
 	if err != nil {
 		return err
@@ -91,10 +92,10 @@ func (a *app) compare(cmd *cobra.Command, dirA, dirB, out string, asJSON bool) e
 	if err := c.Write(dir); errors.Is(err, compare.ErrHoldsComparison) {
 		return err
 	} else if err != nil {
-		return failure{err}
+		return shell.Failed(err)
 	}
 	if asJSON {
-		return a.printJSON(c)
+		return a.PrintJSON(c)
 	}
 	print()
 	return nil
@@ -109,29 +110,29 @@ func openBoth[R any](open func(dir string) (R, error), dirA, dirB string) (a, b 
 	return a, b, err
 }
 
-func (a *app) compareSelections(ctx context.Context, dirA, dirB string) (comparison, func(), error) {
+func compareSelections(a *shell.App, ctx context.Context, dirA, dirB string) (comparison, func(), error) {
 	x, y, err := openBoth(varsel.OpenRun, dirA, dirB)
 	if err != nil {
 		return nil, nil, err
 	}
 	c, err := varsel.Compare(ctx, x, y)
-	return c, func() { printSelections(a.text, c, x.Result.Data.Predictors) }, err
+	return c, func() { printSelections(a.Text, c, x.Result.Data.Predictors) }, err
 }
 
-func (a *app) compareGraphs(dirA, dirB string) (comparison, func(), error) {
+func compareGraphs(a *shell.App, dirA, dirB string) (comparison, func(), error) {
 	x, y, err := openBoth(dag.OpenRun, dirA, dirB)
 	if err != nil {
 		return nil, nil, err
 	}
 	c, err := dag.Compare(x, y)
-	return c, func() { printGraphComparison(a.text, c) }, err
+	return c, func() { printGraphComparison(a.Text, c) }, err
 }
 
-func (a *app) compareRegressions(dirA, dirB string) (comparison, func(), error) {
+func compareRegressions(a *shell.App, dirA, dirB string) (comparison, func(), error) {
 	x, y, err := openBoth(regression.OpenRun, dirA, dirB)
 	if err != nil {
 		return nil, nil, err
 	}
 	c, err := regression.Compare(x, y)
-	return c, func() { printRegressionComparison(a.text, c) }, err
+	return c, func() { printRegressionComparison(a.Text, c) }, err
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/changepoint"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/compare"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/mixture"
@@ -80,7 +81,7 @@ func openAsked[A, R any](dir string) (*A, *R, error) {
 	return record, result, rundir.ReadResult(dir, result)
 }
 
-func (a *app) compareNumbers(dirA, dirB string, about question) (comparison, func(), error) {
+func compareNumbered(a *shell.App, dirA, dirB string, about question) (comparison, func(), error) {
 	x, y, err := openBoth(func(dir string) (*numbered, error) { return openNumbered(dir, about) }, dirA, dirB)
 	if err != nil {
 		return nil, nil, err
@@ -97,8 +98,8 @@ func (a *app) compareNumbers(dirA, dirB string, about question) (comparison, fun
 	c.CompareModels(x.models, y.models)
 	c.Disagreements = compare.Disagreements(c.Models)
 	return c, func() {
-		printRuns(a.text, &c.Comparison)
-		printPairs(a.text, fmt.Sprintf("Most probable: %s", about), c.Models[:min(shownModels, len(c.Models))], ownName)
-		printComparisonFiles(a.text, &c.Comparison)
+		printRuns(a.Text, &c.Comparison)
+		printPairs(a.Text, fmt.Sprintf("Most probable: %s", about), c.Models[:min(shownModels, len(c.Models))], ownName)
+		printComparisonFiles(a.Text, &c.Comparison)
 	}, nil
 }

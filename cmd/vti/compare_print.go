@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/compare"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/hbm/regression"
@@ -32,17 +33,17 @@ func printRuns(w io.Writer, c *compare.Comparison) {
 		fmt.Fprintf(w, "  note: %s\n", note)
 	}
 	fmt.Fprintln(w)
-	if e := c.LogEvidence; e != nil && finite(&e.Difference) {
-		fmt.Fprintf(w, "Log evidence: %s in A, %s in B; A − B is %+.3f nats\n", plusMinus(&e.A, &e.SEA, 3), plusMinus(&e.B, &e.SEB, 3), float64(e.Difference))
+	if e := c.LogEvidence; e != nil && console.Finite(&e.Difference) {
+		fmt.Fprintf(w, "Log evidence: %s in A, %s in B; A − B is %+.3f nats\n", console.PlusMinus(&e.A, &e.SEA, 3), console.PlusMinus(&e.B, &e.SEB, 3), float64(e.Difference))
 	}
 	if c.TotalVariation == nil {
 		return
 	}
 	fmt.Fprintf(w, "Total variation between the model probabilities: %s\n", rangeText(*c.TotalVariation))
-	if finite(&c.KLAB) {
+	if console.Finite(&c.KLAB) {
 		fmt.Fprintf(w, "Kullback-Leibler divergence of B from A: %.4g nats\n", float64(c.KLAB))
 	}
-	if finite(&c.KLBA) {
+	if console.Finite(&c.KLBA) {
 		fmt.Fprintf(w, "Kullback-Leibler divergence of A from B: %.4g nats\n", float64(c.KLBA))
 	}
 }
@@ -50,21 +51,21 @@ func printRuns(w io.Writer, c *compare.Comparison) {
 // printPairs prints a table of probabilities in both runs.
 func printPairs(w io.Writer, title string, pairs []compare.Pair, name func(compare.Pair) string) {
 	fmt.Fprintf(w, "\n%s\n", title)
-	table := &grid{}
-	table.add("", "A", "B", "A − B", "in s.e.")
+	table := &console.Grid{}
+	table.Add("", "A", "B", "A − B", "in s.e.")
 	for _, p := range pairs {
 		difference, z := "", ""
-		if finite(&p.Difference) {
+		if console.Finite(&p.Difference) {
 			difference = signed(p.Difference)
 		}
 		// a difference that is not even shown is not worth counting in errors, which may be as
 		// small
-		if finite(&p.Z) && math.Abs(float64(p.Difference)) >= 5e-5 {
+		if console.Finite(&p.Z) && math.Abs(float64(p.Difference)) >= 5e-5 {
 			z = fmt.Sprintf("%+.1f", float64(p.Z))
 		}
-		table.add(name(p), probability(p.A, p.SEA), probability(p.B, p.SEB), difference, z)
+		table.Add(name(p), console.Probability(p.A, p.SEA), console.Probability(p.B, p.SEB), difference, z)
 	}
-	table.print(w)
+	table.Print(w)
 }
 
 // printDisagreements prints what differs most. kind names what is not a model.
@@ -88,7 +89,7 @@ func ownName(p compare.Pair) string { return p.Name + p.Code }
 func printComparisonFiles(w io.Writer, c *compare.Comparison, tables ...string) {
 	if c.LogEvidence != nil {
 		fmt.Fprintln(w)
-		printMeanings(w, wordEvidence)
+		console.PrintMeanings(w, console.WordEvidence)
 	}
 	if len(c.Models) == 0 {
 		fmt.Fprintf(w, "\n%s holds %s and %s\n", c.RunDir, compare.File, strings.Join(tables, ", "))
@@ -102,7 +103,7 @@ func printSelections(w io.Writer, c *varsel.Comparison, predictors []string) {
 	printRuns(w, &c.Comparison)
 	if e := c.CrossEntropy; e != nil {
 		fmt.Fprintf(w, "Cross-entropy of A's draws under B's density, on B's working scale: %s nats (B's own draws: %s)\n",
-			plusMinus(&e.Mean, &e.SE, 3), plusMinus(&e.OwnDraws, nil, 3))
+			console.PlusMinus(&e.Mean, &e.SE, 3), console.PlusMinus(&e.OwnDraws, nil, 3))
 		if e.NonFinite > 0 {
 			fmt.Fprintf(w, "  left out: %d of %s, without a finite density under B\n", e.NonFinite, english.Count(e.Draws, "draw"))
 		}
@@ -157,12 +158,12 @@ func printRegressionComparison(w io.Writer, c *regression.Comparison) {
 		return -cmp.Compare(math.Abs(float64(x.Shift)), math.Abs(float64(y.Shift)))
 	})
 	fmt.Fprintln(w, "\nPosterior means (sd), the largest shifts first; a shift is in posterior standard deviations")
-	table := &grid{}
-	table.add("", "A", "B", "shift", "ratio of sds")
+	table := &console.Grid{}
+	table.Add("", "A", "B", "shift", "ratio of sds")
 	for _, e := range shown[:min(shownEstimates, len(shown))] {
-		table.add(e.Name, meanSD(e.MeanA, e.SDA), meanSD(e.MeanB, e.SDB), fmt.Sprintf("%+.3f", float64(e.Shift)), fmt.Sprintf("%.3f", float64(e.Ratio)))
+		table.Add(e.Name, meanSD(e.MeanA, e.SDA), meanSD(e.MeanB, e.SDB), fmt.Sprintf("%+.3f", float64(e.Shift)), fmt.Sprintf("%.3f", float64(e.Ratio)))
 	}
-	table.print(w)
+	table.Print(w)
 	if more := len(shown) - shownEstimates; more > 0 {
 		fmt.Fprintf(w, "  and %d more in estimates.csv\n", more)
 	}
@@ -182,9 +183,9 @@ func meanSD(mean, sd regression.Figure) string {
 
 func rangeText(i compare.Interval) string {
 	if i.Low == i.High {
-		return probability(i.Low, 0)
+		return console.Probability(i.Low, 0)
 	}
-	return fmt.Sprintf("between %s and %s (a run lists only its best models)", probability(i.Low, 0), probability(i.High, 0))
+	return fmt.Sprintf("between %s and %s (a run lists only its best models)", console.Probability(i.Low, 0), console.Probability(i.High, 0))
 }
 
 // signed is a difference of probabilities with four decimals, which are not all zero.

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/compare"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/hbm/regression"
@@ -55,10 +56,10 @@ func TestCompareCommand(t *testing.T) {
 	assert.True(t, strings.Contains(readFile(t, "a/models.svg"), "</svg>"))
 
 	again := vtiCommand(t, "compare", "exact", "run", "--out", "a")
-	assert.Equal(t, statusUsage, again.status)
+	assert.Equal(t, shell.StatusUsage, again.status)
 	assert.Contains(t, again.stderr, "a already holds a comparison")
 	over := vtiCommand(t, "compare", "exact", "run", "--out", "run")
-	assert.Equal(t, statusUsage, over.status)
+	assert.Equal(t, shell.StatusUsage, over.status)
 	assert.Contains(t, over.stderr, "run already holds a run")
 }
 
@@ -84,7 +85,7 @@ func TestCompareRefuses(t *testing.T) {
 	} {
 		before := entries(t)
 		got := vtiCommand(t, "compare", "base", other)
-		assert.Equal(t, statusUsage, got.status)
+		assert.Equal(t, shell.StatusUsage, got.status)
 		assert.Contains(t, got.stderr, want)
 		assert.Equal(t, before, entries(t))
 	}
@@ -117,7 +118,7 @@ func TestCompareGraphs(t *testing.T) {
 
 	mustRun(t, tiny("varsel", "data.csv", "--target", "c", "--out", "selection")...)
 	other := vtiCommand(t, "compare", "run", "selection")
-	assert.Equal(t, statusUsage, other.status)
+	assert.Equal(t, shell.StatusUsage, other.status)
 	assert.Contains(t, other.stderr, "run is about graphs and selection about variable selection: there is nothing to compare")
 }
 

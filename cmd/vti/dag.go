@@ -9,6 +9,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/console"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/internal/rundir"
 	runs "github.com/transdim/vti/run"
@@ -19,22 +22,22 @@ type dagFlags struct {
 	model  dagModelFlags
 	walks  dagWalkFlags
 	fit    dagFitFlags
-	output outputFlags
+	output cli.Output
 	resume string
 }
 
-func (f *dagFlags) register(cmd *cobra.Command) {
+func (f *dagFlags) Register(cmd *cobra.Command) {
 	f.model.register(cmd, dag.BGe, dag.Linear, dag.MLP, dag.Mixed)
 	f.walks.register(cmd)
 	f.fit.register(cmd)
-	f.output.register(cmd, true)
-	registerResume(cmd, &f.resume)
-	renamed(cmd, map[string]string{"draws": "certify-draws"})
+	f.output.Register(cmd, true)
+	cli.RegisterResume(cmd, &f.resume)
+	cli.Renamed(cmd, map[string]string{"draws": "certify-draws"})
 }
 
-// describe turns the command line into the record of a new run, whose methods are those asked for.
-func (f *dagFlags) describe(flags *pflag.FlagSet, path string) (any, error) {
-	record := &dag.Record{Header: runs.Header{Command: "dag", Version: vti.Version, Data: path}, Seed: f.output.seed}
+// Describe turns the command line into the record of a new run, whose methods are those asked for.
+func (f *dagFlags) Describe(flags *pflag.FlagSet, path string) (any, error) {
+	record := &dag.Record{Header: runs.Header{Command: "dag", Version: vti.Version, Data: path}, Seed: f.output.Seed}
 	if err := f.model.fill(record); err != nil {
 		return nil, err
 	}
@@ -48,7 +51,7 @@ func (f *dagFlags) describe(flags *pflag.FlagSet, path string) (any, error) {
 	return record, nil
 }
 
-func (a *app) dagCommand() *cobra.Command {
+func dagCommand(a *shell.App) *cobra.Command {
 	f := &dagFlags{}
 	cmd := &cobra.Command{
 		Use:   "dag TABLE",
@@ -86,28 +89,28 @@ keep no state; repeat the command.`,
   vti dag data.csv --forbid "income->age" --require "dose->response" --max-parents 3
   vti dag --resume runs/dag-20260131-120000
   vti dag query runs/dag-20260131-120000 "P(sick | do(region=1))"`,
-		Args:              tableArgument,
-		ValidArgsFunction: completeTable,
+		Args:              cli.TableArgument,
+		ValidArgsFunction: cli.CompleteTable,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.dag(cmd, args, f)
+			return runDag(a, cmd, args, f)
 		},
 	}
-	f.register(cmd)
-	cmd.AddCommand(a.dagQueryCommand())
+	f.Register(cmd)
+	cmd.AddCommand(dagQueryCommand(a))
 	return cmd
 }
 
-// dag runs or resumes a discovery.
-func (a *app) dag(cmd *cobra.Command, args []string, f *dagFlags) error {
+// runDag runs or resumes a discovery.
+func runDag(a *shell.App, cmd *cobra.Command, args []string, f *dagFlags) error {
 	if f.resume != "" {
-		return a.resumeDag(cmd, args, f)
+		return resumeDag(a, cmd, args, f)
 	}
-	described, err := f.describe(cmd.Flags(), args[0])
+	described, err := f.Describe(cmd.Flags(), args[0])
 	if err != nil {
 		return err
 	}
 	record := described.(*dag.Record)
-	d, err := a.newDiscovery(record, cmd.Flags(), f.output)
+	d, err := newDiscovery(a, record, cmd.Flags(), f.output)
 	if err != nil {
 		return err
 	}
@@ -122,7 +125,7 @@ func (a *app) dag(cmd *cobra.Command, args []string, f *dagFlags) error {
 	if err := f.checkMethod(cmd.Flags(), record); err != nil {
 		return err
 	}
-	var t task
+	var t shell.Task
 	switch {
 	case record.Structure == dag.Chains:
 		t, err = d.walk()
@@ -137,16 +140,16 @@ func (a *app) dag(cmd *cobra.Command, args []string, f *dagFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.execute(cmd.Context(), &d.job, t)
+	return a.Execute(cmd.Context(), &d.Job, t)
 }
 
 // resumeDag continues with a discovery that trains or has chains.
-func (a *app) resumeDag(cmd *cobra.Command, args []string, f *dagFlags) error {
+func resumeDag(a *shell.App, cmd *cobra.Command, args []string, f *dagFlags) error {
 	record, err := dag.ReadRecord(f.resume)
 	if err != nil {
 		return err
 	}
-	if err := checkResume(cmd, args, f.resume, record, &record.Header, f.output, func() commandFlags { return &dagFlags{} }); err != nil {
+	if err := cli.CheckResume(cmd, args, f.resume, record, &record.Header, f.output, func() cli.Flags { return &dagFlags{} }); err != nil {
 		return err
 	}
 	if !record.Resumable() {
@@ -155,12 +158,12 @@ func (a *app) resumeDag(cmd *cobra.Command, args []string, f *dagFlags) error {
 	if cmd.Flags().Changed("certify-draws") { // no part of training
 		record.Draws = f.fit.draws
 	}
-	d, err := a.discoveryOf(record, f.output)
+	d, err := discoveryOf(a, record, f.output)
 	if err != nil {
 		return err
 	}
-	d.resume = f.resume
-	var t task
+	d.Resume = f.resume
+	var t shell.Task
 	if record.Structure == dag.Chains {
 		t, err = d.walk()
 	} else {
@@ -169,34 +172,34 @@ func (a *app) resumeDag(cmd *cobra.Command, args []string, f *dagFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.execute(cmd.Context(), &d.job, t)
+	return a.Execute(cmd.Context(), &d.Job, t)
 }
 
 // training is the task of a discovery that trains a flow.
-func (d *discovery) training(stepsPerLaunch int) (task, error) {
+func (d *discovery) training(stepsPerLaunch int) (shell.Task, error) {
 	config := d.record.FitConfig(d.problem)
 	if err := config.Validate(); err != nil {
-		return task{}, err
+		return shell.Task{}, err
 	}
-	return task{
-		name: "dag", files: dag.Files(), computes: true, resumable: true, intro: d.printProblem,
-		check: func(_ context.Context, at *session) error {
+	return shell.Task{
+		Name: "dag", Files: dag.Files(), Computes: true, Resumable: true, Intro: d.printProblem,
+		Check: func(_ context.Context, at *shell.Session) error {
 			check := config
-			check.Checkpoint = filepath.Join(at.dir, rundir.PosteriorFile)
-			return dag.CheckCheckpoint(at.device, d.problem, d.record.Structure, check)
+			check.Checkpoint = filepath.Join(at.Dir, rundir.PosteriorFile)
+			return dag.CheckCheckpoint(at.Device, d.problem, d.record.Structure, check)
 		},
-		compute: func(ctx context.Context, at *session) (*conclusion, error) {
-			config.Resume, config.StepsPerLaunch, config.LogEvery = at.resume, stepsPerLaunch, reportEvery(config.Steps)
+		Compute: func(ctx context.Context, at *shell.Session) (*shell.Conclusion, error) {
+			config.Resume, config.StepsPerLaunch, config.LogEvery = at.Resume, stepsPerLaunch, console.ReportEvery(config.Steps)
 			config.Progress = func(info vti.Info) {
-				at.shown.line(trainingLine(info, false), info.Step == info.Steps)
+				at.Shown.Line(console.TrainingLine(info, false), info.Step == info.Steps)
 			}
 			compute := dag.RunFlow
 			if d.record.Structure == dag.Made {
 				compute = dag.RunMade
 			}
-			result, err := compute(ctx, at.device, d.problem, dag.RunConfig{
-				Fit: config, Draws: d.record.Draws, Anneal: d.record.Anneal, Islands: d.record.Islands, Truth: d.truth, Dir: at.dir,
-				Status: func(text string) { at.shown.line(text, true) },
+			result, err := compute(ctx, at.Device, d.problem, dag.RunConfig{
+				Fit: config, Draws: d.record.Draws, Anneal: d.record.Anneal, Islands: d.record.Islands, Truth: d.truth, Dir: at.Dir,
+				Status: func(text string) { at.Shown.Line(text, true) },
 			})
 			if err != nil {
 				return nil, err
@@ -207,44 +210,44 @@ func (d *discovery) training(stepsPerLaunch int) (task, error) {
 }
 
 // walk is the task of a discovery by chains over graphs.
-func (d *discovery) walk() (task, error) {
+func (d *discovery) walk() (shell.Task, error) {
 	config := dag.ChainConfig{Chains: d.record.Chains, Rounds: d.record.Rounds, Candidates: d.record.Candidates, Seed: d.record.Seed}
 	if err := config.Validate(); err != nil {
-		return task{}, err
+		return shell.Task{}, err
 	}
-	t := d.task("dag", func(ctx context.Context, at *session) (*dag.Result, error) {
-		config.Resume, config.Shard = at.resume && !at.again, at.shard
-		return dag.RunGraphChains(ctx, d.problem, dag.GraphChainsConfig{Chains: config, Truth: d.truth, Dir: at.dir, Status: at.status})
+	t := d.task("dag", func(ctx context.Context, at *shell.Session) (*dag.Result, error) {
+		config.Resume, config.Shard = at.Resume && !at.Again, at.Shard
+		return dag.RunGraphChains(ctx, d.problem, dag.GraphChainsConfig{Chains: config, Truth: d.truth, Dir: at.Dir, Status: at.Status})
 	})
-	t.resumable = d.record.Resumable()
+	t.Resumable = d.record.Resumable()
 	return t, nil
 }
 
 // particles is the task of a discovery whose evidences come from particles.
-func (d *discovery) particles() task {
-	return d.task("dag", func(ctx context.Context, at *session) (*dag.Result, error) {
+func (d *discovery) particles() shell.Task {
+	return d.task("dag", func(ctx context.Context, at *shell.Session) (*dag.Result, error) {
 		return dag.RunParticles(ctx, d.problem, dag.ParticlesConfig{
-			Islands: d.record.Islands, Seed: d.record.Seed, Truth: d.truth, Dir: at.dir, Status: at.status, Shard: at.shard,
+			Islands: d.record.Islands, Seed: d.record.Seed, Truth: d.truth, Dir: at.Dir, Status: at.Status, Shard: at.Shard,
 		})
 	})
 }
 
 // sum is the task of a discovery that sums closed forms over all graphs.
-func (d *discovery) sum(name string) task {
-	return d.task(name, func(ctx context.Context, at *session) (*dag.Result, error) {
-		pace := newPace()
+func (d *discovery) sum(name string) shell.Task {
+	return d.task(name, func(ctx context.Context, at *shell.Session) (*dag.Result, error) {
+		pace := console.NewPace()
 		return dag.RunExact(ctx, d.problem, dag.ExactConfig{
-			Command: d.record.Command, Seed: d.record.Seed, Truth: d.truth, Dir: at.dir, Status: at.status,
+			Command: d.record.Command, Seed: d.record.Seed, Truth: d.truth, Dir: at.Dir, Status: at.Status,
 			Progress: func(done, total int) {
-				at.shown.line(fmt.Sprintf("family %d/%d  %s", done, total, pace.text(done, total)), done == total)
+				at.Shown.Line(fmt.Sprintf("family %d/%d  %s", done, total, pace.Text(done, total)), done == total)
 			},
 		})
 	})
 }
 
 // task is that of a discovery that neither needs a device nor can be resumed.
-func (d *discovery) task(name string, compute func(ctx context.Context, at *session) (*dag.Result, error)) task {
-	return task{name: name, files: dag.Files(), intro: d.printProblem, compute: func(ctx context.Context, at *session) (*conclusion, error) {
+func (d *discovery) task(name string, compute func(ctx context.Context, at *shell.Session) (*dag.Result, error)) shell.Task {
+	return shell.Task{Name: name, Files: dag.Files(), Intro: d.printProblem, Compute: func(ctx context.Context, at *shell.Session) (*shell.Conclusion, error) {
 		result, err := compute(ctx, at)
 		if err != nil {
 			return nil, err

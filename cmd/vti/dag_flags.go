@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/dag"
 )
 
@@ -19,12 +20,12 @@ type dagModelFlags struct {
 	edgePrior   string
 	effects     []string
 	truth       string
-	models      modelList
+	models      cli.ModelList
 	na          missingPolicy
 
-	sigma           scale
-	priorSD, degree positive
-	sampleSize      positive
+	sigma           cli.Scale
+	priorSD, degree cli.Positive
+	sampleSize      cli.Positive
 }
 
 // missingPolicy is what to do with rows with a missing cell.
@@ -44,28 +45,28 @@ func (f *dagModelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	f.na = "refuse"
-	registerModels(cmd, &f.models, "which graphs and equivalence classes results list: best, or all that were drawn")
-	flagGroup(cmd, "Table", func() {
+	cli.RegisterModels(cmd, &f.models, "which graphs and equivalence classes results list: best, or all that were drawn")
+	cli.Group(cmd, "Table", func() {
 		flags.StringSliceVar(&f.columns.Exclude, "exclude", nil, "columns that are not used, separated by commas; every other column is a node")
 		flags.StringVar(&f.columns.Intervened, "intervened", "", "`column` that names the node intervened on in each row (empty or NA: none)")
 		flags.StringVar(&f.columns.SoftIntervened, "soft-intervened", "", "`column` that names the node whose mechanism was changed in each row, with the same parents (empty or NA: none)")
 		flags.StringSliceVar(&f.columns.Discrete, "discrete", nil, "numeric columns that are categories, separated by commas, or all; text columns are always categories")
 		flags.StringSliceVar(&f.columns.Continuous, "continuous", nil, "columns of few distinct whole numbers that are measurements, not categories, separated by commas, or all")
 		flags.StringArrayVar(&f.columns.Clamp, "clamp", nil, "`drug=PKA:low`: in rows where column drug is not zero, node PKA was set to its lowest level (or high, or a level by name; drug=PKA: to the measured value); may be repeated")
-		flags.Var(parsed[dag.Discretization]{&f.columns.Discretize, dag.ParseDiscretization}, "discretize", "discretize numeric columns: terciles, quantiles:k, or hartemink:k")
+		flags.Var(cli.Parsed[dag.Discretization]{Value: &f.columns.Discretize, Parse: dag.ParseDiscretization}, "discretize", "discretize numeric columns: terciles, quantiles:k, or hartemink:k")
 		flags.BoolVar(&f.columns.Log, "log", false, "take logarithms of all columns first")
-		flags.Var(parsed[dag.Scaling]{&f.columns.Scaling, dag.ParseScaling}, "scale",
+		flags.Var(cli.Parsed[dag.Scaling]{Value: &f.columns.Scaling, Parse: dag.ParseScaling}, "scale",
 			"standardize: centre and divide each column by its sd; global: centre, and one sd for all; center; or none")
-		flags.Var(parsed[missingPolicy]{&f.na, parseMissingPolicy}, "na", "rows with missing values: refuse; drop; or impute, by chains that draw missing cells together with graph and parameters (bge and categories), which assumes that cells are missing at random")
+		flags.Var(cli.Parsed[missingPolicy]{Value: &f.na, Parse: parseMissingPolicy}, "na", "rows with missing values: refuse; drop; or impute, by chains that draw missing cells together with graph and parameters (bge and categories), which assumes that cells are missing at random")
 	})
-	flagGroup(cmd, "Constraints", func() {
+	cli.Group(cmd, "Constraints", func() {
 		flags.StringArrayVar(&f.constraints.Forbid, "forbid", nil, "forbidden `edge` a->b, or several separated by commas; may be repeated")
 		flags.StringArrayVar(&f.constraints.Require, "require", nil, "required `edge` a->b, or several separated by commas; may be repeated")
 		flags.StringVar(&f.tiers, "tiers", "", "`file` with a line of nodes for each tier, separated by commas: no edge leads from a later tier to an earlier one")
 		flags.StringSliceVar(&f.constraints.Exogenous, "exogenous", nil, "columns without parents, such as indicators of interventions with unknown targets, separated by commas")
-		flags.Var(count{&f.constraints.MaxParents, 1}, "max-parents", "largest number of parents of a node (default any)")
+		flags.Var(cli.Count{Value: &f.constraints.MaxParents, Least: 1}, "max-parents", "largest number of parents of a node (default any)")
 	})
-	flagGroup(cmd, "Mechanisms and priors", func() {
+	cli.Group(cmd, "Mechanisms and priors", func() {
 		if len(mechanisms) > 0 {
 			names := []string{dag.AnyMechanism.String()}
 			for _, m := range mechanisms {
@@ -79,31 +80,31 @@ func (f *dagModelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism
 			if slices.Contains(mechanisms, dag.Mixed) {
 				usage += "; mixed, for numbers and categories in one table: linear with intercepts by level, and logistic"
 			}
-			flags.Var(parsed[dag.Mechanism]{&f.model.Mechanism, dag.ParseMechanism}, "sem",
+			flags.Var(cli.Parsed[dag.Mechanism]{Value: &f.model.Mechanism, Parse: dag.ParseMechanism}, "sem",
 				usage+"; auto: bge, or linear with --sigma or --prior-sd; mixed where there are both kinds of columns. Categories alone have tables of probabilities")
-			completeWith(cmd, "sem", names...)
+			cli.CompleteWith(cmd, "sem", names...)
 			if networks {
-				flags.Var(count{&f.model.Hidden, 1}, "hidden", "mlp: hidden units of a node (default 10)")
+				flags.Var(cli.Count{Value: &f.model.Hidden, Least: 1}, "hidden", "mlp: hidden units of a node (default 10)")
 				flags.BoolVar(&f.model.NoBias, "no-bias", false, "mlp: no bias in hidden and output units")
 			}
 		}
 		flags.Var(&f.sigma, "sigma", "noise `scale` of all nodes, on the scaled columns, or unknown: one for each node. Equal noise is a strong assumption, which can identify directions (default unknown)")
 		flags.Var(&f.priorSD, "prior-sd", "prior sd of a weight, on the scaled columns (default 1)")
 		flags.Var(&f.sampleSize, "imaginary-sample-size", "categories: weight of the prior in rows, spread evenly over all combinations of values (default 1)")
-		flags.Var(parsed[dag.GraphPrior]{&f.model.Graphs, dag.ParseGraphPrior}, "graph-prior", "prior over graphs: sparse, uniform over the number of parents of a node and then over sets of that size; or uniform")
+		flags.Var(cli.Parsed[dag.GraphPrior]{Value: &f.model.Graphs, Parse: dag.ParseGraphPrior}, "graph-prior", "prior over graphs: sparse, uniform over the number of parents of a node and then over sets of that size; or uniform")
 		flags.Float64Var(&f.model.EdgePenalty, "edge-penalty", 0, "λ of the prior exp(−λ edges), instead of --graph-prior")
 		flags.Var(&f.degree, "expected-degree", "set λ by the mean `number` of parents of a node, ignoring acyclicity")
 		flags.StringVar(&f.edgePrior, "edge-prior", "", "prior probability of each edge, ignoring acyclicity: `file` with a row for each cause and a column for each effect")
-		completeWith(cmd, "graph-prior", "sparse", "uniform")
+		cli.CompleteWith(cmd, "graph-prior", "sparse", "uniform")
 		flags.BoolVar(&f.model.Orders, "prior-orders", false, "prior over orders with edges along them, as in the paper, instead of graphs: a graph counts as often as it has topological orders")
 		flags.StringVar(&f.truth, "truth", "", "adjacency matrix to compare with: `file` with a row for each cause and a column for each effect")
 	})
-	flagGroup(cmd, "Answer", func() {
+	cli.Group(cmd, "Answer", func() {
 		flags.StringArrayVar(&f.effects, "effect", nil, "print the total causal effect of the `pair` a->b, or of several separated by commas; may be repeated (default the most probable)")
 	})
-	completeColumns(cmd, "exclude", "intervened", "exogenous")
-	completeWith(cmd, "scale", "standardize", "global", "center", "none")
-	completeWith(cmd, "na", "refuse", "drop", "impute")
+	cli.CompleteColumns(cmd, "exclude", "intervened", "exogenous")
+	cli.CompleteWith(cmd, "scale", "standardize", "global", "center", "none")
+	cli.CompleteWith(cmd, "na", "refuse", "drop", "impute")
 }
 
 // fill puts what the flags ask for into a record.
@@ -111,7 +112,7 @@ func (f *dagModelFlags) fill(record *dag.Record) error {
 	record.Columns, record.Constraints, record.Model, record.Truth = f.columns, f.constraints, f.model, f.truth
 	record.Effects, record.AllModels = f.effects, bool(f.models)
 	record.Columns.DropMissing, record.Columns.ImputeMissing = f.na == "drop", f.na == "impute"
-	record.Model.Sigma, record.Model.PriorSD, record.Model.ExpectedDegree = f.sigma.value, float64(f.priorSD), float64(f.degree)
+	record.Model.Sigma, record.Model.PriorSD, record.Model.ExpectedDegree = f.sigma.Value, float64(f.priorSD), float64(f.degree)
 	record.Model.ImaginarySampleSize = float64(f.sampleSize)
 	if record.Model.Mechanism != dag.MLP && (f.model.Hidden != 0 || f.model.NoBias) {
 		return fmt.Errorf("--hidden and --no-bias are for --sem mlp")
@@ -143,18 +144,18 @@ type dagWalkFlags struct {
 
 func (f *dagWalkFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flagGroup(cmd, "Methods", func() {
-		flags.Var(parsed[dag.Method]{&f.method, dag.ParseMethod}, "structure",
+	cli.Group(cmd, "Methods", func() {
+		flags.Var(cli.Parsed[dag.Method]{Value: &f.method, Parse: dag.ParseMethod}, "structure",
 			"method: exact, sums over all graphs; chains, Markov chains over graphs (linear mechanisms); made, a learned q(m) and one flow for all columns; auto: exact where possible, else chains")
-		flags.Var(count{&f.chains, 2}, "chains", "chains: number of chains, from random starts (default 6)")
-		flags.Var(count{&f.rounds, 1}, "rounds", "chains: largest number of rounds, each twice as long as the last, until the chains agree (default 6)")
-		flags.Var(count{&f.candidates, 1}, "candidates", "chains: number of likely parents of a node whose sets are summed over; affects speed, not the answer (default 12)")
-		flags.Var(parsed[dag.Evidence]{&f.evidence, dag.ParseEvidence}, "evidence",
+		flags.Var(cli.Count{Value: &f.chains, Least: 2}, "chains", "chains: number of chains, from random starts (default 6)")
+		flags.Var(cli.Count{Value: &f.rounds, Least: 1}, "rounds", "chains: largest number of rounds, each twice as long as the last, until the chains agree (default 6)")
+		flags.Var(cli.Count{Value: &f.candidates, Least: 1}, "candidates", "chains: number of likely parents of a node whose sets are summed over; affects speed, not the answer (default 12)")
+		flags.Var(cli.Parsed[dag.Evidence]{Value: &f.evidence, Parse: dag.ParseEvidence}, "evidence",
 			"evidences: closed forms (all but mlp); particles, sequential Monte Carlo (mlp); flow, importance weights of a trained flow, for comparison; auto: closed where possible, else particles")
-		flags.Var(count{&f.islands, 1}, "islands", "particles: largest number of islands of 64 particles for important families (default by the number of rows)")
+		flags.Var(cli.Count{Value: &f.islands, Least: 1}, "islands", "particles: largest number of islands of 64 particles for important families (default by the number of rows)")
 	})
-	completeWith(cmd, "structure", "auto", "exact", "chains", "made")
-	completeWith(cmd, "evidence", "auto", "closed", "flow", "particles")
+	cli.CompleteWith(cmd, "structure", "auto", "exact", "chains", "made")
+	cli.CompleteWith(cmd, "evidence", "auto", "closed", "flow", "particles")
 }
 
 func (f *dagWalkFlags) fill(record *dag.Record) {
@@ -203,22 +204,22 @@ type dagFitFlags struct {
 func (f *dagFitFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.fit.flow = "affine"
-	flagGroup(cmd, "Training of a flow (--evidence flow, --structure made)", func() {
-		flags.Var(parsed[flowName]{&f.fit.flow, parseFlow}, "flow", "affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper")
-		flags.Var(count{&f.fit.layers, 1}, "flow-layers", "layers (default 5; diag 2)")
-		flags.Var(count{&f.fit.blocks, 1}, "flow-blocks", "residual blocks per layer (default 2)")
-		flags.Var(count{&f.fit.hidden, 2}, "flow-hidden", "units per hidden layer (default 32)")
-		flags.Var(count{&f.fit.bins, 2}, "flow-bins", "bins of a spline (default 8)")
-		flags.Var(count{&f.fit.steps, 1}, "steps", "training steps (default 200; mlp 1000; made 300, mlp 1000)")
-		flags.Var(count{&f.fit.batch, 2}, "batch", "draws per training step (default 1024; mlp 256), with made graphs (128; mlp 32)")
-		registerFloatType(cmd, &f.fit.dtype)
-		registerLaunch(cmd, &f.fit.launch)
+	cli.Group(cmd, "Training of a flow (--evidence flow, --structure made)", func() {
+		flags.Var(cli.Parsed[flowName]{Value: &f.fit.flow, Parse: parseFlow}, "flow", "affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper")
+		flags.Var(cli.Count{Value: &f.fit.layers, Least: 1}, "flow-layers", "layers (default 5; diag 2)")
+		flags.Var(cli.Count{Value: &f.fit.blocks, Least: 1}, "flow-blocks", "residual blocks per layer (default 2)")
+		flags.Var(cli.Count{Value: &f.fit.hidden, Least: 2}, "flow-hidden", "units per hidden layer (default 32)")
+		flags.Var(cli.Count{Value: &f.fit.bins, Least: 2}, "flow-bins", "bins of a spline (default 8)")
+		flags.Var(cli.Count{Value: &f.fit.steps, Least: 1}, "steps", "training steps (default 200; mlp 1000; made 300, mlp 1000)")
+		flags.Var(cli.Count{Value: &f.fit.batch, Least: 2}, "batch", "draws per training step (default 1024; mlp 256), with made graphs (128; mlp 32)")
+		cli.RegisterFloatType(cmd, &f.fit.dtype)
+		cli.RegisterLaunch(cmd, &f.fit.launch)
 	})
-	registerCertifyDraws(cmd, &f.draws, "beyond a pilot run over all families (default 131072; mlp 16384, with made none: its evidences are by particles)")
-	flagGroup(cmd, "Certification", func() {
-		flags.Var(count{&f.anneal, 0}, "anneal", "number of families with annealed draws: finds what the flow misses, slow with mlp")
+	cli.RegisterCertifyDraws(cmd, &f.draws, "beyond a pilot run over all families (default 131072; mlp 16384, with made none: its evidences are by particles)")
+	cli.Group(cmd, "Certification", func() {
+		flags.Var(cli.Count{Value: &f.anneal, Least: 0}, "anneal", "number of families with annealed draws: finds what the flow misses, slow with mlp")
 	})
-	completeWith(cmd, "flow", flowNames()...)
+	cli.CompleteWith(cmd, "flow", flowNames()...)
 }
 
 func (f *dagFitFlags) fill(flags *pflag.FlagSet, record *dag.Record) error {

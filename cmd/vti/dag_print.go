@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/english"
@@ -48,7 +50,7 @@ func printDag(w io.Writer, r *dag.Result) {
 				text = "the evidences of categories are not known well enough: join rare levels, or leave fewer parents (--max-parents)."
 			}
 		}
-		printVerdict(w, c.Verdict, text, c.Reasons)
+		console.PrintVerdict(w, c.Verdict, text, c.Reasons)
 		switch {
 		case c.Exact:
 			fmt.Fprint(w, "  exact: every evidence is a closed form, and all graphs were summed; only the probabilities of graphs and classes come from draws\n\n")
@@ -68,7 +70,7 @@ func printDag(w io.Writer, r *dag.Result) {
 			fmt.Fprintf(w, "  Pareto k̂ %.2f (good up to 0.5, of many draws 0.7), edge probabilities to ± %.2g, %d draws for %d families\n\n", float64(c.KHat), float64(c.WorstSE), c.Draws, c.Families)
 		}
 	}
-	printModelCheck(w, r.ModelCheck)
+	console.PrintModelCheck(w, r.ModelCheck)
 	printClasses(w, r)
 	printEdges(w, r)
 	printEffects(w, r)
@@ -79,23 +81,23 @@ func printDag(w io.Writer, r *dag.Result) {
 	for _, note := range r.Notes {
 		fmt.Fprintf(w, "Note: %s\n", note)
 	}
-	if finite(&r.LogEvidence) {
-		fmt.Fprintf(w, "Log evidence of all graphs together: %s; ", plusMinus(&r.LogEvidence, &r.LogEvidenceSE, 3))
+	if console.Finite(&r.LogEvidence) {
+		fmt.Fprintf(w, "Log evidence of all graphs together: %s; ", console.PlusMinus(&r.LogEvidence, &r.LogEvidenceSE, 3))
 	}
 	fmt.Fprintf(w, "%.2f edges on average\n", float64(r.ExpectedEdges))
-	fmt.Fprintf(w, "Computation: %s", timeText(r.Seconds.Total))
+	fmt.Fprintf(w, "Computation: %s", console.TimeText(r.Seconds.Total))
 	if r.Seconds.Train > 0 {
-		fmt.Fprintf(w, " (%s training in %d steps, %s certifying)", timeText(r.Seconds.Train), r.Steps, timeText(r.Seconds.Certify))
+		fmt.Fprintf(w, " (%s training in %d steps, %s certifying)", console.TimeText(r.Seconds.Train), r.Steps, console.TimeText(r.Seconds.Certify))
 	}
 	fmt.Fprintln(w, ".")
 	if c := r.Certificate; c != nil && !c.Exact {
-		words := []string{wordKHat, wordRHat, wordEvidence}
+		words := []string{console.WordKHat, console.WordRHat, console.WordEvidence}
 		if c.Chains > 0 {
-			words = append(words, wordDraws)
+			words = append(words, console.WordDraws)
 		}
-		printMeanings(w, words...)
+		console.PrintMeanings(w, words...)
 	} else {
-		printMeanings(w, wordEvidence)
+		console.PrintMeanings(w, console.WordEvidence)
 	}
 }
 
@@ -114,23 +116,23 @@ func printEdges(w io.Writer, r *dag.Result) {
 	if r.Constraints != "" {
 		fmt.Fprintln(w, "       alone: classes ignore constraints, which may still determine a direction")
 	}
-	table := &grid{}
+	table := &console.Grid{}
 	row := func(joined, effect []string, class ...string) {
 		if len(effects) > 0 {
 			joined = append(joined, effect...)
 		}
-		table.add(append(joined, class...)...)
+		table.Add(append(joined, class...)...)
 	}
 	row([]string{"", "a → b", "b → a", "none"}, []string{"effect", "<95% interval"}, "|class a → b", "b → a", "a − b")
 	edges := slices.DeleteFunc(slices.Clone(r.Edges), func(e dag.Edge) bool { return 1-e.ProbNone < shownEdge })
-	slices.SortStableFunc(edges, func(a, b dag.Edge) int { return compareNumbers(a.ProbNone, b.ProbNone) })
+	slices.SortStableFunc(edges, func(a, b dag.Edge) int { return cmp.Compare(a.ProbNone, b.ProbNone) })
 	for _, e := range edges[:min(shownPairs, len(edges))] {
 		p := effects[[2]string{e.From, e.To}]
-		row([]string{e.From + " → " + e.To, inThree(e.Prob, e.ProbSE), inThree(e.ProbReverse, e.ProbReverseSE), inThree(e.ProbNone, 0)},
-			[]string{short(p.Mean), interval(p.Q025, p.Q975)},
-			inThree(e.ClassForward, 0), inThree(e.ClassReverse, 0), inThree(e.ClassUndirected, 0))
+		row([]string{e.From + " → " + e.To, console.InThree(e.Prob, e.ProbSE), console.InThree(e.ProbReverse, e.ProbReverseSE), console.InThree(e.ProbNone, 0)},
+			[]string{console.Short(p.Mean), console.Interval(p.Q025, p.Q975)},
+			console.InThree(e.ClassForward, 0), console.InThree(e.ClassReverse, 0), console.InThree(e.ClassUndirected, 0))
 	}
-	table.print(w)
+	table.Print(w)
 	if left := len(edges) - shownPairs; left > 0 {
 		fmt.Fprintf(w, "  and %d more, in %s\n", left, dag.EdgesFile)
 	}
@@ -140,37 +142,27 @@ func printEdges(w io.Writer, r *dag.Result) {
 	fmt.Fprintln(w)
 }
 
-func compareNumbers(a, b dag.Number) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
 // printClasses prints the most probable equivalence classes.
 func printClasses(w io.Writer, r *dag.Result) {
 	fmt.Fprintln(w, "Most probable equivalence classes")
-	table := &grid{}
-	table.add("probability", "<edges")
+	table := &console.Grid{}
+	table.Add("probability", "<edges")
 	for _, c := range r.Classes[:min(shownGraphs, len(r.Classes))] {
-		table.add(probability(c.Prob, c.SE), strings.TrimSpace(edgeText(c.Directed, "→")+"  "+edgeText(c.Undirected, "−")))
+		table.Add(console.Probability(c.Prob, c.SE), strings.TrimSpace(edgeText(c.Directed, "→")+"  "+edgeText(c.Undirected, "−")))
 	}
-	table.print(w)
+	table.Print(w)
 	fmt.Fprintln(w)
 }
 
 // printGraphs prints the most probable graphs.
 func printGraphs(w io.Writer, r *dag.Result) {
 	fmt.Fprintln(w, "Most probable graphs")
-	table := &grid{}
-	table.add("probability", "<edges")
+	table := &console.Grid{}
+	table.Add("probability", "<edges")
 	for _, g := range r.Graphs[:min(shownGraphs, len(r.Graphs))] {
-		table.add(ofGraph(g.Prob, g.SE), edgeText(g.Edges, "→"))
+		table.Add(ofGraph(g.Prob, g.SE), edgeText(g.Edges, "→"))
 	}
-	table.print(w)
+	table.Print(w)
 	fmt.Fprintln(w)
 }
 
@@ -188,30 +180,30 @@ func printEffects(w io.Writer, r *dag.Result) {
 		}
 	} else {
 		list = slices.Clone(r.Effects)
-		slices.SortStableFunc(list, func(a, b dag.Effect) int { return compareNumbers(b.Prob, a.Prob) })
+		slices.SortStableFunc(list, func(a, b dag.Effect) int { return cmp.Compare(b.Prob, a.Prob) })
 		list = list[:min(shownEffects, len(list))]
 	}
 	if len(list) == 0 {
 		return
 	}
 	// of categories there is no effect in numbers
-	sized := slices.ContainsFunc(list, func(e dag.Effect) bool { return finite(&e.Mean) })
-	table := &grid{}
+	sized := slices.ContainsFunc(list, func(e dag.Effect) bool { return console.Finite(&e.Mean) })
+	table := &console.Grid{}
 	if sized {
 		fmt.Fprintln(w, "Total effects: what a unit of a, set from outside, adds to the mean of b, over graphs and parameters")
-		table.add("", "a causes b", "no effect", "mean", "sd", "<90% interval")
+		table.Add("", "a causes b", "no effect", "mean", "sd", "<90% interval")
 	} else {
 		fmt.Fprintln(w, "Total effects: whether b changes when a is set from outside, over graphs")
-		table.add("", "a causes b", "no effect")
+		table.Add("", "a causes b", "no effect")
 	}
 	for _, e := range list {
-		cells := []string{e.From + " → " + e.To, inThree(e.Prob, e.ProbSE), inThree(e.ProbNone, 0)}
+		cells := []string{e.From + " → " + e.To, console.InThree(e.Prob, e.ProbSE), console.InThree(e.ProbNone, 0)}
 		if sized {
-			cells = append(cells, short(e.Mean), short(e.SD), averagedInterval(e.Q05, e.Q95, e.ProbNone))
+			cells = append(cells, console.Short(e.Mean), console.Short(e.SD), console.AveragedInterval(e.Q05, e.Q95, e.ProbNone))
 		}
-		table.add(cells...)
+		table.Add(cells...)
 	}
-	table.print(w)
+	table.Print(w)
 	if len(r.Asked) > 0 {
 		printChanges(w, list)
 	}
@@ -227,30 +219,30 @@ func printChanges(w io.Writer, list []dag.Effect) {
 		if len(e.Changes) == 0 {
 			continue
 		}
-		table := &grid{}
+		table := &console.Grid{}
 		what := "the mean of " + e.To
 		if e.Changes[0].To != "" {
 			what = "the probability of each value of " + e.To
 		}
 		fmt.Fprintf(w, "\n%s: what setting %s adds to %s\n", e.From+" → "+e.To, e.From, what)
-		table.add("", "mean", "sd", "<90% interval")
+		table.Add("", "mean", "sd", "<90% interval")
 		for _, c := range e.Changes {
 			name := fmt.Sprintf("%s, not %s", c.From, c.Reference)
 			if c.To != "" {
 				name = fmt.Sprintf("%s: %s", c.To, name)
 			}
-			table.add(name, short(c.Mean), short(c.SD), averagedInterval(c.Q05, c.Q95, e.ProbNone))
+			table.Add(name, console.Short(c.Mean), console.Short(c.SD), console.AveragedInterval(c.Q05, c.Q95, e.ProbNone))
 		}
-		table.print(w)
+		table.Print(w)
 	}
 }
 
 // ofGraph writes the probability of a graph, of which the best may have a tiny one.
 func ofGraph(p, se dag.Number) string {
-	if finite(&p) && p > 0 && p < 1e-3 {
+	if console.Finite(&p) && p > 0 && p < 1e-3 {
 		return fmt.Sprintf("%.1e", float64(p))
 	}
-	return probability(p, se)
+	return console.Probability(p, se)
 }
 
 func edgeText(edges [][2]string, arrow string) string {
@@ -277,16 +269,16 @@ func printMetrics(w io.Writer, m *dag.Metrics) {
 		}
 		fmt.Fprintln(w)
 	}
-	table := &grid{}
-	table.add("", "this answer", "greedy BIC", "empty graph")
+	table := &console.Grid{}
+	table.Add("", "this answer", "greedy BIC", "empty graph")
 	methods := []graph.MethodMetrics{m.Answer, m.GreedyBIC, m.Empty}
 	row := func(name string, of func(graph.MethodMetrics) dag.Number) {
 		cells := []string{name}
 		for _, method := range methods {
 			value := of(method)
-			cells = append(cells, plusMinus(&value, nil, 3))
+			cells = append(cells, console.PlusMinus(&value, nil, 3))
 		}
-		table.add(cells...)
+		table.Add(cells...)
 	}
 	row("as the paper: F1, mean over graphs", func(m graph.MethodMetrics) dag.Number { return m.Paper.F1 })
 	row("  SHD, a reversed edge twice", func(m graph.MethodMetrics) dag.Number { return m.Paper.SHD })
@@ -306,6 +298,6 @@ func printMetrics(w io.Writer, m *dag.Metrics) {
 		row("  Brier, mean over entries", func(m graph.MethodMetrics) dag.Number { return part.of(m).Brier })
 		row("  AUROC of the probabilities", func(m graph.MethodMetrics) dag.Number { return part.of(m).AUROC })
 	}
-	table.print(w)
+	table.Print(w)
 	fmt.Fprintln(w)
 }

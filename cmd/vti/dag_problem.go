@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/english"
@@ -15,8 +17,8 @@ import (
 
 // discovery is a run of graph discovery, by whatever method: its record and its problem.
 type discovery struct {
-	*app
-	job
+	*shell.App
+	shell.Job
 	record  *dag.Record
 	problem *dag.Problem
 	truth   *graph.Graph
@@ -24,13 +26,13 @@ type discovery struct {
 
 // newDiscovery reads the table and builds the problem that a record describes. Nothing is written:
 // its errors are of the input.
-func (a *app) newDiscovery(record *dag.Record, flags *pflag.FlagSet, output outputFlags) (*discovery, error) {
-	record.Flags = givenFlags(flags)
-	return a.discoveryOf(record, output)
+func newDiscovery(a *shell.App, record *dag.Record, flags *pflag.FlagSet, output cli.Output) (*discovery, error) {
+	record.Flags = cli.GivenFlags(flags)
+	return discoveryOf(a, record, output)
 }
 
 // discoveryOf is the run of a record, new or stored.
-func (a *app) discoveryOf(record *dag.Record, output outputFlags) (*discovery, error) {
+func discoveryOf(a *shell.App, record *dag.Record, output cli.Output) (*discovery, error) {
 	problem, truth, err := record.Problem()
 	var set *dag.AlwaysSetError
 	switch {
@@ -44,37 +46,37 @@ func (a *app) discoveryOf(record *dag.Record, output outputFlags) (*discovery, e
 		return nil, err
 	}
 	record.Model = problem.Model // with its defaults: what they are may change
-	own := job{output: output, stored: record, header: &record.Header, paths: []*string{&record.Truth}}
+	own := shell.Job{Output: output, Stored: record, Header: &record.Header, Paths: []*string{&record.Truth}}
 	return &discovery{a, own, record, problem, truth}, nil
 }
 
 // conclude is what a run of graph discovery ends with.
-func (d *discovery) conclude(result *dag.Result) *conclusion {
-	return &conclusion{result, result.Seconds, func(w io.Writer) { printDag(w, result) }}
+func (d *discovery) conclude(result *dag.Result) *shell.Conclusion {
+	return &shell.Conclusion{Result: result, Seconds: result.Seconds, Print: func(w io.Writer) { printDag(w, result) }}
 }
 
 // printProblem says what was read, and the priors in words.
 func (d *discovery) printProblem() {
-	if d.output.json {
+	if d.Output.Json {
 		return
 	}
 	data := d.problem.Data
-	fmt.Fprintf(d.text, "%s: %d rows, %d nodes", data.Path, data.Rows(), data.Nodes())
+	fmt.Fprintf(d.Text, "%s: %d rows, %d nodes", data.Path, data.Rows(), data.Nodes())
 	if d.record.Structure != dag.Chains && len(d.problem.Families) > 0 {
-		fmt.Fprintf(d.text, ", %d families of a node with its parents", len(d.problem.Families))
+		fmt.Fprintf(d.Text, ", %d families of a node with its parents", len(d.problem.Families))
 	}
-	fmt.Fprintln(d.text)
+	fmt.Fprintln(d.Text)
 	for _, note := range data.Notes() {
-		fmt.Fprintln(d.text, "  "+note)
+		fmt.Fprintln(d.Text, "  "+note)
 	}
 	if data.DroppedRows > 0 {
-		fmt.Fprintf(d.text, "  %s with missing values dropped\n", english.Count(data.DroppedRows, "row"))
+		fmt.Fprintf(d.Text, "  %s with missing values dropped\n", english.Count(data.DroppedRows, "row"))
 	}
 	if cells := data.MissingCells(); cells > 0 {
-		fmt.Fprintf(d.text, "  %s %s drawn, as missing at random\n", english.Count(cells, "missing cell"), english.Form(cells, "is", "are"))
+		fmt.Fprintf(d.Text, "  %s %s drawn, as missing at random\n", english.Count(cells, "missing cell"), english.Form(cells, "is", "are"))
 	}
 	for _, line := range d.problem.Priors() {
-		fmt.Fprintln(d.text, "  "+line)
+		fmt.Fprintln(d.Text, "  "+line)
 	}
-	fmt.Fprintln(d.text)
+	fmt.Fprintln(d.Text)
 }

@@ -7,11 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/cmd/internal/console"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/internal/english"
 )
 
-func (a *app) dagQueryCommand() *cobra.Command {
+func dagQueryCommand(a *shell.App) *cobra.Command {
 	var seed uint64
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -42,7 +44,7 @@ form, and mixed tables are simulated. The table of the run must still exist.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.dagQuery(cmd.Context(), args[0], args[1], seed, asJSON)
+			return dagQuery(a, cmd.Context(), args[0], args[1], seed, asJSON)
 		},
 	}
 	cmd.Flags().Uint64Var(&seed, "seed", 0, "random seed of parameters that the run has not stored")
@@ -50,7 +52,7 @@ form, and mixed tables are simulated. The table of the run must still exist.`,
 	return cmd
 }
 
-func (a *app) dagQuery(ctx context.Context, dir, query string, seed uint64, asJSON bool) error {
+func dagQuery(a *shell.App, ctx context.Context, dir, query string, seed uint64, asJSON bool) error {
 	header, about, err := readHeader(dir)
 	if err != nil {
 		return err
@@ -67,27 +69,27 @@ func (a *app) dagQuery(ctx context.Context, dir, query string, seed uint64, asJS
 		return err
 	}
 	if asJSON {
-		return a.printJSON(answer)
+		return a.PrintJSON(answer)
 	}
-	printQuery(a.text, answer)
+	printQuery(a.Text, answer)
 	return nil
 }
 
 func printQuery(w io.Writer, answer *dag.Answer) {
 	fmt.Fprintf(w, "%s, averaged over %s of graphs and parameters (%s)\n\n", answer.Query, english.Count(answer.Draws, "draw"), english.Count(answer.Graphs, "graph"))
-	table := &grid{}
+	table := &console.Grid{}
 	if len(answer.Probabilities) > 0 {
-		table.add(answer.Target, "probability", "posterior mean", "sd", "<90% interval", "sd between graphs")
+		table.Add(answer.Target, "probability", "posterior mean", "sd", "<90% interval", "sd between graphs")
 		for _, p := range answer.Probabilities {
-			table.add(p.Value, probability(p.Prob, p.SE), short(p.PosteriorMean), short(p.SD), interval(p.Q05, p.Q95), short(p.SDGraphs))
+			table.Add(p.Value, console.Probability(p.Prob, p.SE), console.Short(p.PosteriorMean), console.Short(p.SD), console.Interval(p.Q05, p.Q95), console.Short(p.SDGraphs))
 		}
 	}
 	if e := answer.Expectation; e != nil {
-		table.add("", "mean", "sd", "<90% interval", "sd between graphs")
-		table.add("expected "+answer.Target, short(e.PosteriorMean), short(e.SD), interval(e.Q05, e.Q95), short(e.SDGraphs))
-		table.add("value of a row", fmt.Sprintf("%s ± %s", short(e.Mean), short(e.SE)), short(e.PredictiveSD), interval(e.PredictiveQ05, e.PredictiveQ95), "")
+		table.Add("", "mean", "sd", "<90% interval", "sd between graphs")
+		table.Add("expected "+answer.Target, console.Short(e.PosteriorMean), console.Short(e.SD), console.Interval(e.Q05, e.Q95), console.Short(e.SDGraphs))
+		table.Add("value of a row", fmt.Sprintf("%s ± %s", console.Short(e.Mean), console.Short(e.SE)), console.Short(e.PredictiveSD), console.Interval(e.PredictiveQ05, e.PredictiveQ95), "")
 	}
-	table.print(w)
+	table.Print(w)
 	fmt.Fprintln(w)
 	for _, note := range answer.Notes {
 		fmt.Fprintf(w, "note: %s\n", note)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/dag"
 )
 
@@ -152,7 +153,7 @@ func TestDagByChains(t *testing.T) {
 	require.Equal(t, result.Edges, again.Edges)
 	mustRun(t, "dag", "data.csv", "--out", "sums", "--quiet")
 	got := vtiCommand(t, "dag", "--resume", "sums")
-	require.Equal(t, statusUsage, got.status)
+	require.Equal(t, shell.StatusUsage, got.status)
 	require.Contains(t, got.stderr, "cannot be resumed")
 }
 
@@ -217,7 +218,7 @@ func TestDagBadInput(t *testing.T) {
 			require.NoError(t, os.WriteFile("mixed.csv", []byte("a,b\n1,1\n2,low\n3,2\n"), 0o644))
 			before := entries(t)
 			got := vtiCommand(t, strings.Fields(test.args)...)
-			require.Equal(t, statusUsage, got.status, got.stderr)
+			require.Equal(t, shell.StatusUsage, got.status, got.stderr)
 			require.Contains(t, got.stderr, test.want)
 			require.Equal(t, before, entries(t), "something was written")
 		})
@@ -254,10 +255,5 @@ func TestDagRefusesFirst(t *testing.T) {
 	got = vtiCommand(t, "simulate", "dag", "--out", "new.csv", "--truth", "nodir/truth.csv")
 	require.Equal(t, 1, got.status)
 	require.Contains(t, got.stderr, "writing nodir/truth.csv: no such file or directory")
-	got = vtiCommand(t, "benchmark", "dag", "--out", ".")
-	require.Equal(t, 2, got.status)
-	require.Contains(t, got.stderr, "is no benchmark")
-	got = vtiCommand(t, "benchmark", "dag", "--sizes", "a")
-	require.Contains(t, got.stderr, `expected numbers of rows, at least 3, separated by commas, found "a"`)
 	require.Equal(t, ".\ncopy.csv\nwide.csv", entries(t))
 }

@@ -12,6 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/shell"
 )
 
 // Sizes that cannot be are refused with the memory that they would need, and nothing is written.
@@ -33,7 +36,7 @@ func TestImpossibleSizesAreRefused(t *testing.T) {
 		t.Run(args, func(t *testing.T) {
 			before := entries(t)
 			got := vtiCommand(t, append(strings.Fields(args), "--out", "new")...)
-			assert.Equal(t, statusUsage, got.status, got.stderr)
+			assert.Equal(t, shell.StatusUsage, got.status, got.stderr)
 			assert.Regexp(t, `needs at least [\d.e+]+ [KMGTP]iB of memory, and there are [\d.]+ GiB: choose a smaller size\n$`, got.stderr)
 			assert.Equal(t, before, entries(t), "something was written")
 		})
@@ -54,7 +57,7 @@ func TestNoiseScaleOutOfRange(t *testing.T) {
 	emptyDir(t, "data.csv", good)
 	for _, command := range []string{"exact", "varsel"} {
 		got := vtiCommand(t, command, "data.csv", "--target", "y", "--exclude", "c", "--sigma", "1e-300", "--quiet")
-		assert.Equal(t, statusFailure, got.status, "%s: %s", command, got.stdout)
+		assert.Equal(t, shell.StatusFailure, got.status, "%s: %s", command, got.stdout)
 		assert.Contains(t, got.stderr, "vti: ")
 	}
 }
@@ -69,7 +72,7 @@ func TestStandardOutputIsFull(t *testing.T) {
 	emptyDir(t, "data.csv", good)
 	for _, args := range []string{"exact data.csv --target y --quiet", "exact data.csv --target y --quiet --json", "version", "--help", "devices"} {
 		var stderr bytes.Buffer
-		assert.Equal(t, statusFailure, run(context.Background(), strings.Fields(args), fullDisk{}, &stderr), args)
+		assert.Equal(t, shell.StatusFailure, shell.Run(context.Background(), rootCommand, strings.Fields(args), fullDisk{}, &stderr), args)
 		assert.Equal(t, 1, strings.Count(stderr.String(), "\n"), stderr.String())
 		assert.Contains(t, stderr.String(), "no space left on device")
 	}
@@ -78,16 +81,16 @@ func TestStandardOutputIsFull(t *testing.T) {
 // A panic becomes one line that says whose fault it is and where the run is; --stack shows where.
 func TestDefect(t *testing.T) {
 	var stderr bytes.Buffer
-	a := &app{stderr: &stderr, dir: "runs/one"}
+	a := &shell.App{Stderr: &stderr, Dir: "runs/one"}
 	status := func() (status int) {
-		defer func() { status = a.defect(recover()) }()
+		defer func() { status = a.Defect(recover()) }()
 		panic(errors.New("index out of\nrange"))
 	}
-	assert.Equal(t, statusFailure, status())
+	assert.Equal(t, shell.StatusFailure, status())
 	assert.Equal(t, "vti: a defect of vti, please report it: index out of range; the run is in runs/one; --stack prints where\n", stderr.String())
 	stderr.Reset()
-	a.stack = true
-	assert.Equal(t, statusFailure, status())
+	a.Stack = true
+	assert.Equal(t, shell.StatusFailure, status())
 	assert.Contains(t, stderr.String(), "defects_test.go")
 }
 
@@ -102,7 +105,7 @@ func TestDidYouMean(t *testing.T) {
 		"varsel data.csv --xyzzy 2":   "unknown flag: --xyzzy (see vti varsel --help)",
 	} {
 		got := vtiCommand(t, strings.Fields(args)...)
-		assert.Equal(t, statusUsage, got.status)
+		assert.Equal(t, shell.StatusUsage, got.status)
 		assert.Contains(t, got.stderr, want)
 	}
 }
@@ -125,7 +128,7 @@ func TestRenamedFlags(t *testing.T) {
 		"hbm data.csv --formula y~a --bins 0 --likelihood student": "--bins is now called --flow-bins",
 	} {
 		got := vtiCommand(t, strings.Fields(args)...)
-		assert.Equal(t, statusUsage, got.status)
+		assert.Equal(t, shell.StatusUsage, got.status)
 		assert.Contains(t, got.stderr, want)
 	}
 }
@@ -148,7 +151,7 @@ func TestColumnsComplete(t *testing.T) {
 
 // The help of every command fits into 100 columns, and its flags are in groups.
 func TestHelpFits(t *testing.T) {
-	root := (&app{}).rootCommand()
+	root := rootCommand(&shell.App{})
 	var paths [][]string
 	var walk func(cmd *cobra.Command, path []string)
 	walk = func(cmd *cobra.Command, path []string) {
@@ -163,9 +166,9 @@ func TestHelpFits(t *testing.T) {
 	require.Greater(t, len(paths), 12)
 	for _, path := range paths {
 		got := vtiCommand(t, append(path, "--help")...)
-		assert.Equal(t, statusOK, got.status)
+		assert.Equal(t, shell.StatusOK, got.status)
 		for line := range strings.Lines(got.stdout) {
-			assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, "\n")), helpWidth, "%v: %s", path, line)
+			assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, "\n")), cli.HelpWidth, "%v: %s", path, line)
 		}
 	}
 	for _, want := range []string{"\nTable:\n", "\nLikelihood and priors:\n", "\nTraining:\n", "\nRun and output:\n"} {

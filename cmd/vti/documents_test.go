@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/cmd/internal/shell"
 )
 
 // commandLine is vti and its arguments, in a code span or on an indented line that may go on after
@@ -32,7 +34,7 @@ func TestDocumentsNameFlagsThatExist(t *testing.T) {
 		for _, match := range commandLine.FindAllStringSubmatch(string(content), -1) {
 			line, _, _ := strings.Cut(match[1], " # ")
 			words := strings.Fields(strings.ReplaceAll(line, "\\\n", " "))
-			root := (&app{}).rootCommand()
+			root := rootCommand(&shell.App{})
 			command, _, err := root.Find(words[1:])
 			require.NoErrorf(t, err, "%s: %s", path, line)
 			require.NotEqualf(t, root, command, "%s: %s", path, line)

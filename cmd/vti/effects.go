@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/cmd/internal/console"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/predict"
 )
 
@@ -25,7 +27,7 @@ type effectsFlags struct {
 	noPicture, json            bool
 }
 
-func (a *app) effectsCommand() *cobra.Command {
+func effectsCommand(a *shell.App) *cobra.Command {
 	f := &effectsFlags{}
 	cmd := &cobra.Command{
 		Use:   "effects RUN",
@@ -55,7 +57,7 @@ next to it.`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return a.effects(cmd, args[0], f) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runEffects(a, cmd, args[0], f) },
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.of, "of", nil, "`predictor` whose means are wanted, as NAME or NAME=VALUE,VALUE…; repeated: all combinations")
@@ -135,7 +137,7 @@ func (f *effectsFlags) config() (config predict.EffectsConfig, err error) {
 	return config, nil
 }
 
-func (a *app) effects(cmd *cobra.Command, dir string, f *effectsFlags) error {
+func runEffects(a *shell.App, cmd *cobra.Command, dir string, f *effectsFlags) error {
 	config, err := f.config()
 	if err != nil {
 		return err
@@ -152,7 +154,7 @@ func (a *app) effects(cmd *cobra.Command, dir string, f *effectsFlags) error {
 	if err != nil {
 		return err
 	}
-	result.Schema, result.RunDir = schemaOf("effects"), dir
+	result.Schema, result.RunDir = shell.SchemaOf("effects"), dir
 	if verdict, err := verdictOf(dir); err == nil && verdict != "trusted" && verdict != "exact" {
 		result.Notes = append([]string{"the run is " + verdict + ": so is what is said here"}, result.Notes...)
 	}
@@ -160,20 +162,20 @@ func (a *app) effects(cmd *cobra.Command, dir string, f *effectsFlags) error {
 		f.out = filepath.Join(dir, effectsFile)
 	}
 	if err := result.WriteCSV(f.out); err != nil {
-		return failure{err}
+		return shell.Failed(err)
 	}
 	result.Files = append(result.Files, f.out)
 	if !f.noPicture {
 		stem := strings.TrimSuffix(filepath.Base(f.out), filepath.Ext(f.out))
 		if err := result.WritePicture(filepath.Dir(f.out), stem, config.Curve); err != nil {
-			return failure{err}
+			return shell.Failed(err)
 		}
 		result.Files = append(result.Files, filepath.Join(filepath.Dir(f.out), stem+".svg"), filepath.Join(filepath.Dir(f.out), stem+".png"))
 	}
 	if f.json {
-		return a.printJSON(result)
+		return a.PrintJSON(result)
 	}
-	printMarginal(a.text, result, config.Curve)
+	printMarginal(a.Text, result, config.Curve)
 	return nil
 }
 
@@ -194,17 +196,17 @@ func printMarginal(w io.Writer, e *predict.Effects, curve bool) {
 		fmt.Fprintf(w, "  note: %s\n", note)
 	}
 	fmt.Fprintln(w)
-	add := func(t *grid, category, by string, cells ...string) {
+	add := func(t *console.Grid, category, by string, cells ...string) {
 		if e.By != "" {
 			cells = append([]string{by}, cells...)
 		}
 		if e.Categories != nil {
 			cells = append([]string{category}, cells...)
 		}
-		t.add(cells...)
+		t.Add(cells...)
 	}
-	header := func(cells ...string) *grid {
-		t := &grid{}
+	header := func(cells ...string) *console.Grid {
+		t := &console.Grid{}
 		add(t, e.Response, e.By, cells...)
 		return t
 	}
@@ -213,16 +215,16 @@ func printMarginal(w io.Writer, e *predict.Effects, curve bool) {
 		if curve && k%predict.CurvePoints%printEvery != 0 {
 			continue
 		}
-		add(means, m.Category, m.By, strings.Join(m.Values, ", "), short(m.Mean), short(m.SD), interval(m.Low, m.High))
+		add(means, m.Category, m.By, strings.Join(m.Values, ", "), console.Short(m.Mean), console.Short(m.SD), console.Interval(m.Low, m.High))
 	}
-	means.print(w)
+	means.Print(w)
 	if len(e.Contrasts) > 0 {
 		fmt.Fprintln(w)
 		table := header("<difference", "mean", "sd", "<"+level, "P(>0)", "P(=0)")
 		for _, c := range e.Contrasts {
-			add(table, c.Category, c.By, strings.Join(c.First, ", ")+" − "+strings.Join(c.Second, ", "), short(c.Mean), short(c.SD), interval(c.Low, c.High), ofDraws(c.Positive), ofDraws(c.Zero))
+			add(table, c.Category, c.By, strings.Join(c.First, ", ")+" − "+strings.Join(c.Second, ", "), console.Short(c.Mean), console.Short(c.SD), console.Interval(c.Low, c.High), ofDraws(c.Positive), ofDraws(c.Zero))
 		}
-		table.print(w)
+		table.Print(w)
 	}
 	fmt.Fprintf(w, "\nWritten to %s.\n", strings.Join(e.Files, ", "))
 }

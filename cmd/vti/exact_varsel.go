@@ -6,12 +6,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/console"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/varsel"
 )
 
-func (a *app) exactCommand() *cobra.Command {
+func exactCommand(a *shell.App) *cobra.Command {
 	var data dataFlags
-	var output outputFlags
+	var output cli.Output
 	cmd := &cobra.Command{
 		Use:   "exact TABLE --target COLUMN",
 		Short: "Select variables exactly, by summing over every subset",
@@ -20,15 +23,15 @@ predictors. That is possible for the Gaussian likelihood with up to 25 predictor
 scale each subset has a closed form, and an unknown noise scale is integrated numerically.`,
 		Example: `  vti exact testdata/diabetes.csv --target y
   vti exact testdata/hald.csv --target y --sigma 2.5 --json`,
-		Args:              tableArgument,
-		ValidArgsFunction: completeTable,
+		Args:              cli.TableArgument,
+		ValidArgsFunction: cli.CompleteTable,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var err error
 		if data.design, data.model, err = data.options(cmd.Flags()); err != nil {
 			return err
 		}
-		s, err := a.newSelection(newVarselRecord("exact", args[0], &data), cmd.Flags(), output)
+		s, err := newSelection(a, newVarselRecord("exact", args[0], &data), cmd.Flags(), output)
 		if err != nil {
 			return err
 		}
@@ -41,22 +44,22 @@ scale each subset has a closed form, and an unknown noise scale is integrated nu
 				return err
 			}
 		}
-		return a.execute(cmd.Context(), &s.job, s.enumeration())
+		return a.Execute(cmd.Context(), &s.Job, s.enumeration())
 	}
 	data.register(cmd)
-	output.register(cmd, false)
-	renamed(cmd, priorSD("slab-scale"))
-	cmd.AddCommand(a.exactDagCommand())
+	output.Register(cmd, false)
+	cli.Renamed(cmd, cli.PriorSD("slab-scale"))
+	cmd.AddCommand(exactDagCommand(a))
 	return cmd
 }
 
 // enumeration is the task of an exact selection.
-func (s *selection) enumeration() task {
-	return task{name: "exact", files: varsel.Files(), intro: s.printProblem, compute: func(ctx context.Context, at *session) (*conclusion, error) {
-		pace := newPace()
+func (s *selection) enumeration() shell.Task {
+	return shell.Task{Name: "exact", Files: varsel.Files(), Intro: s.printProblem, Compute: func(ctx context.Context, at *shell.Session) (*shell.Conclusion, error) {
+		pace := console.NewPace()
 		result, err := varsel.RunExact(ctx, s.problem, func(done, total int) {
-			at.shown.line(fmt.Sprintf("model %d/%d  %s", done, total, pace.text(done, total)), done == total)
-		}, at.dir)
+			at.Shown.Line(fmt.Sprintf("model %d/%d  %s", done, total, pace.Text(done, total)), done == total)
+		}, at.Dir)
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/rundir"
@@ -33,7 +35,7 @@ type exported struct {
 	Draws  int      `json:"draws"` // of each chain
 }
 
-func (a *app) exportCommand() *cobra.Command {
+func exportCommand(a *shell.App) *cobra.Command {
 	var out, format string
 	var most int
 	var least float64
@@ -60,16 +62,16 @@ probability, or else the most probable graph.`,
 				if cmd.Flags().Changed("draws") {
 					return fmt.Errorf("--draws is for --format arviz; this one is %s", format)
 				}
-				return a.exportGraph(args[0], format, out, least, asJSON)
+				return exportGraph(a, args[0], format, out, least, asJSON)
 			}
 			if cmd.Flags().Changed("least") {
 				return fmt.Errorf("--least is for formats of graphs; this one is arviz")
 			}
-			return a.export(cmd.Context(), args[0], out, most, asJSON)
+			return exportRun(a, cmd.Context(), args[0], out, most, asJSON)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "arviz", "format: arviz, or for graphs dot, graphml, bnlearn, dagitty or bif")
-	completeWith(cmd, "format", "arviz", "dot", "graphml", "bnlearn", "dagitty", "bif")
+	cli.CompleteWith(cmd, "format", "arviz", "dot", "graphml", "bnlearn", "dagitty", "bif")
 	cmd.Flags().StringVarP(&out, "out", "o", "", "`folder` of the store (default arviz.zarr in the run directory), or file of the graph (default standard output)")
 	cmd.Flags().Float64Var(&least, "least", 0, "graphs: smallest `probability` of an edge")
 	cmd.Flags().IntVar(&most, "draws", 0, "largest number of draws to write, evenly spaced (default all)")
@@ -80,7 +82,7 @@ probability, or else the most probable graph.`,
 // mostExported bounds the values of an array of rows and draws: 2 GiB of doubles.
 const mostExported = 1 << 28
 
-func (a *app) export(ctx context.Context, dir, out string, most int, asJSON bool) error {
+func exportRun(a *shell.App, ctx context.Context, dir, out string, most int, asJSON bool) error {
 	_, about, err := readHeader(dir)
 	if err != nil {
 		return err
@@ -116,25 +118,25 @@ func (a *app) export(ctx context.Context, dir, out string, most int, asJSON bool
 	defer w.Abort()
 	e := &exporter{w: w, stored: stored, chosen: chosen, shape: zarr.Shape{{Name: "chain", Length: chains}, {Name: "draw", Length: len(chosen) / chains}}}
 	if err := e.posterior(); err != nil {
-		return failure{err}
+		return shell.Failed(err)
 	}
 	if rows != nil {
 		if err := e.rows(ctx, rows); err != nil {
-			return failure{err}
+			return shell.Failed(err)
 		}
 	}
 	if err := w.Close(); err != nil {
-		return failure{err}
+		return shell.Failed(err)
 	}
-	result := exported{Schema: schemaOf("export"), RunDir: dir, Format: "arviz", File: out, Groups: e.groups, Chains: chains, Draws: len(chosen) / chains}
+	result := exported{Schema: shell.SchemaOf("export"), RunDir: dir, Format: "arviz", File: out, Groups: e.groups, Chains: chains, Draws: len(chosen) / chains}
 	if asJSON {
-		return a.printJSON(result)
+		return a.PrintJSON(result)
 	}
-	fmt.Fprintf(a.text, "%s holds %s: %s of %s\n\n", out, strings.Join(e.groups, ", "), english.Count(result.Chains, "chain"), english.Count(result.Draws, "draw"))
-	fmt.Fprintf(a.text, "  import arviz as az, xarray as xr\n  run = az.from_datatree(xr.open_datatree(%q, engine=\"zarr\"))\n", out)
-	fmt.Fprint(a.text, "  az.summary(run); az.plot_forest(run)\n")
+	fmt.Fprintf(a.Text, "%s holds %s: %s of %s\n\n", out, strings.Join(e.groups, ", "), english.Count(result.Chains, "chain"), english.Count(result.Draws, "draw"))
+	fmt.Fprintf(a.Text, "  import arviz as az, xarray as xr\n  run = az.from_datatree(xr.open_datatree(%q, engine=\"zarr\"))\n", out)
+	fmt.Fprint(a.Text, "  az.summary(run); az.plot_forest(run)\n")
 	if rows != nil {
-		fmt.Fprint(a.text, "  az.loo(run)\n")
+		fmt.Fprint(a.Text, "  az.loo(run)\n")
 	}
 	return nil
 }

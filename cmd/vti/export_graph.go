@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/internal/atomicfile"
 )
 
 // exportGraph writes the graph of a run for other programs: to standard output if no file is named.
-func (a *app) exportGraph(dir, name, out string, least float64, asJSON bool) error {
+func exportGraph(a *shell.App, dir, name, out string, least float64, asJSON bool) error {
 	format, err := dag.ParseGraphFormat(name)
 	if err != nil {
 		return fmt.Errorf("--format: %w, or arviz", err)
@@ -33,18 +34,18 @@ func (a *app) exportGraph(dir, name, out string, least float64, asJSON bool) err
 		return err
 	}
 	if out == "" {
-		_, err := io.WriteString(a.stdout, text)
+		_, err := io.WriteString(a.Stdout, text)
 		return err
 	}
 	if err := atomicfile.Write(out, func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
 		return err
 	}); err != nil {
-		return failure{err}
+		return shell.Failed(err)
 	}
 	if asJSON {
-		return a.printJSON(exported{Schema: schemaOf("export"), RunDir: dir, Format: name, File: out})
+		return a.PrintJSON(exported{Schema: shell.SchemaOf("export"), RunDir: dir, Format: name, File: out})
 	}
-	fmt.Fprintf(a.text, "%s holds the graph of %s\n", out, dir)
+	fmt.Fprintf(a.Text, "%s holds the graph of %s\n", out, dir)
 	return nil
 }

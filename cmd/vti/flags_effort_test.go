@@ -31,7 +31,7 @@ func TestEffortFlags(t *testing.T) {
 		cmd := &cobra.Command{}
 		f.register(cmd)
 		require.NoError(t, cmd.Flags().Parse(test.args))
-		got, err := f.effort.budget(cmd.Flags())
+		got, err := f.effort.Budget(cmd.Flags())
 		if test.error != "" {
 			require.ErrorContains(t, err, test.error, test.args)
 			continue

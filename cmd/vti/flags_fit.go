@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/varsel"
 )
@@ -20,38 +21,38 @@ type fitFlags struct {
 	layers, blocks, hidden, bins int
 	sampler                      varsel.Sampler
 	surrogate                    varsel.SurrogateOptions
-	beta                         positive
+	beta                         cli.Positive
 	steps, batch, launch         int
 	dtype                        dtypes.DType
-	effort                       effortFlags
+	effort                       cli.Effort
 }
 
 func (f *fitFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.flow, f.batch = flowName("affine"), defaultBatch
-	flagGroup(cmd, "Flow, q(θ | m)", func() {
-		flags.Var(parsed[flowName]{&f.flow, parseFlow}, "flow", "affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper")
-		flags.Var(count{&f.layers, 1}, "flow-layers", "layers (default 5; diag 2)")
-		flags.Var(count{&f.blocks, 1}, "flow-blocks", "residual blocks per layer (default 2)")
-		flags.Var(count{&f.hidden, 2}, "flow-hidden", "units per hidden layer (default 32)")
-		flags.Var(count{&f.bins, 2}, "flow-bins", "bins of a spline (default 8)")
+	cli.Group(cmd, "Flow, q(θ | m)", func() {
+		flags.Var(cli.Parsed[flowName]{Value: &f.flow, Parse: parseFlow}, "flow", "affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper")
+		flags.Var(cli.Count{Value: &f.layers, Least: 1}, "flow-layers", "layers (default 5; diag 2)")
+		flags.Var(cli.Count{Value: &f.blocks, Least: 1}, "flow-blocks", "residual blocks per layer (default 2)")
+		flags.Var(cli.Count{Value: &f.hidden, Least: 2}, "flow-hidden", "units per hidden layer (default 32)")
+		flags.Var(cli.Count{Value: &f.bins, Least: 2}, "flow-bins", "bins of a spline (default 8)")
 	})
-	flagGroup(cmd, "Distribution of models, q(m)", func() {
-		flags.Var(parsed[varsel.Sampler]{&f.sampler, varsel.ParseSampler}, "sampler",
+	cli.Group(cmd, "Distribution of models, q(m)", func() {
+		flags.Var(cli.Parsed[varsel.Sampler]{Value: &f.sampler, Parse: varsel.ParseSampler}, "sampler",
 			"categorical (a table, up to 20 predictors), surrogate (a Gaussian process, up to 20), autoregressive (a network), or auto: a table up to 16 predictors, a network beyond")
 		flags.Var(&f.beta, "beta", "surrogate: standard deviations of the upper confidence bound (default 2)")
-		flags.Var(textual{&f.surrogate.Utility}, "utility", "surrogate: ucb, thompson or mean")
+		flags.Var(cli.Name(&f.surrogate.Utility), "utility", "surrogate: ucb, thompson or mean")
 	})
-	f.effort.register(cmd)
-	flagGroup(cmd, "Training", func() {
-		flags.Var(count{&f.steps, 1}, "steps", "training steps with --effort fixed (default 1000; many predictors 300; robust and student 3000)")
-		flags.Var(count{&f.batch, 2}, "batch", "draws per training step")
-		registerFloatType(cmd, &f.dtype)
-		registerLaunch(cmd, &f.launch)
+	f.effort.Register(cmd)
+	cli.Group(cmd, "Training", func() {
+		flags.Var(cli.Count{Value: &f.steps, Least: 1}, "steps", "training steps with --effort fixed (default 1000; many predictors 300; robust and student 3000)")
+		flags.Var(cli.Count{Value: &f.batch, Least: 2}, "batch", "draws per training step")
+		cli.RegisterFloatType(cmd, &f.dtype)
+		cli.RegisterLaunch(cmd, &f.launch)
 	})
-	completeWith(cmd, "flow", flowNames()...)
-	completeWith(cmd, "sampler", "auto", "categorical", "surrogate", "autoregressive")
-	completeWith(cmd, "utility", "ucb", "thompson", "mean")
+	cli.CompleteWith(cmd, "flow", flowNames()...)
+	cli.CompleteWith(cmd, "sampler", "auto", "categorical", "surrogate", "autoregressive")
+	cli.CompleteWith(cmd, "utility", "ucb", "thompson", "mean")
 }
 
 // flowName is a flow as the command line names it.

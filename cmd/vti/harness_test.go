@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/cmd/internal/shell"
 )
 
 // mainVariable makes the test binary behave as vti itself, for tests that need a process to kill.
@@ -37,7 +39,7 @@ func vtiCommand(t *testing.T, args ...string) outcome {
 func vtiIn(ctx context.Context, t *testing.T, args ...string) outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	status := run(ctx, args, &stdout, &stderr)
+	status := shell.Run(ctx, rootCommand, args, &stdout, &stderr)
 	return outcome{status, stdout.String(), stderr.String()}
 }
 
@@ -46,7 +48,7 @@ func vtiIn(ctx context.Context, t *testing.T, args ...string) outcome {
 func mustRun(t *testing.T, args ...string) outcome {
 	t.Helper()
 	got := vtiCommand(t, args...)
-	require.Contains(t, []int{statusOK, statusUntrusted}, got.status, got.stderr)
+	require.Contains(t, []int{shell.StatusOK, shell.StatusUntrusted}, got.status, got.stderr)
 	return got
 }
 

@@ -8,12 +8,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/console"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/hbm"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/rundir"
 )
 
-func (a *app) hbmCommand() *cobra.Command {
+func hbmCommand(a *shell.App) *cobra.Command {
 	f := &hbmFlags{}
 	cmd := &cobra.Command{
 		Use:   "hbm TABLE --formula FORMULA",
@@ -61,36 +64,36 @@ killed. A run that trains nothing starts again.`,
   vti hbm testdata/sleepstudy.csv --formula "Reaction ~ Days + (Days | Subject)" \
       --family pavi-e --amortize --out model
   vti hbm --resume runs/hbm-20260131-120000`,
-		Args:              tableArgument,
-		ValidArgsFunction: completeTable,
+		Args:              cli.TableArgument,
+		ValidArgsFunction: cli.CompleteTable,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.hbm(cmd, args, f)
+			return runHbm(a, cmd, args, f)
 		},
 	}
-	f.register(cmd)
-	cmd.AddCommand(a.hbmInferCommand())
+	f.Register(cmd)
+	cmd.AddCommand(hbmInferCommand(a))
 	return cmd
 }
 
-// hbm runs or resumes a regression.
-func (a *app) hbm(cmd *cobra.Command, args []string, f *hbmFlags) error {
-	r, err := a.beginHbm(cmd, args, f)
+// runHbm runs or resumes a regression.
+func runHbm(a *shell.App, cmd *cobra.Command, args []string, f *hbmFlags) error {
+	r, err := beginHbm(a, cmd, args, f)
 	if err != nil {
 		return err
 	}
-	return a.execute(cmd.Context(), &r.job, r.training(f.fit.launch))
+	return a.Execute(cmd.Context(), &r.Job, r.training(f.fit.launch))
 }
 
 // beginHbm checks everything about a new run, or about one to resume.
-func (a *app) beginHbm(cmd *cobra.Command, args []string, f *hbmFlags) (*hierarchical, error) {
+func beginHbm(a *shell.App, cmd *cobra.Command, args []string, f *hbmFlags) (*hierarchical, error) {
 	if f.resume == "" {
-		described, err := f.describe(cmd.Flags(), args[0])
+		described, err := f.Describe(cmd.Flags(), args[0])
 		if err != nil {
 			return nil, err
 		}
 		record := described.(*regression.Record)
-		record.Flags = givenFlags(cmd.Flags())
-		r, err := a.newHierarchical(cmd.Context(), record, f.output)
+		record.Flags = cli.GivenFlags(cmd.Flags())
+		r, err := newHierarchical(a, cmd.Context(), record, f.output)
 		if err != nil {
 			return nil, err
 		}
@@ -103,27 +106,27 @@ func (a *app) beginHbm(cmd *cobra.Command, args []string, f *hbmFlags) (*hierarc
 	if err != nil {
 		return nil, err
 	}
-	if err := checkResume(cmd, args, f.resume, record, &record.Header, f.output, func() commandFlags { return &hbmFlags{} }); err != nil {
+	if err := cli.CheckResume(cmd, args, f.resume, record, &record.Header, f.output, func() cli.Flags { return &hbmFlags{} }); err != nil {
 		return nil, err
 	}
 	if cmd.Flags().Changed("certify-draws") { // no part of training
 		record.CertifyDraws = f.certifyDraws
 	}
 	if cmd.Flags().Changed("max-time") {
-		record.MaxSeconds = f.fit.effort.maxTime.Seconds()
+		record.MaxSeconds = f.fit.effort.MaxTime.Seconds()
 	}
-	r, err := a.newHierarchical(cmd.Context(), record, f.output)
+	r, err := newHierarchical(a, cmd.Context(), record, f.output)
 	if err == nil {
-		r.resume = f.resume
+		r.Resume = f.resume
 	}
 	return r, err
 }
 
 // training is the task of a regression: train, certify, and print the answer.
-func (r *hierarchical) training(stepsPerLaunch int) task {
-	return task{
-		name: "hbm", files: regression.Files(), computes: true, resumable: r.trains(), intro: r.printProblem, check: r.checkCheckpoint,
-		compute: func(ctx context.Context, at *session) (*conclusion, error) {
+func (r *hierarchical) training(stepsPerLaunch int) shell.Task {
+	return shell.Task{
+		Name: "hbm", Files: regression.Files(), Computes: true, Resumable: r.trains(), Intro: r.printProblem, Check: r.checkCheckpoint,
+		Compute: func(ctx context.Context, at *shell.Session) (*shell.Conclusion, error) {
 			family, ok, err := r.record.PlateFamily()
 			if err != nil {
 				return nil, err
@@ -149,45 +152,45 @@ func (r *hierarchical) trains() bool {
 }
 
 // checkCheckpoint reports what keeps training from continuing from the checkpoint.
-func (r *hierarchical) checkCheckpoint(ctx context.Context, at *session) error {
+func (r *hierarchical) checkCheckpoint(ctx context.Context, at *shell.Session) error {
 	family, ok, err := r.record.PlateFamily()
 	if err != nil {
 		return err
 	}
 	if ok {
 		config := r.record.FamilyRun(family)
-		config.Dir = at.dir
-		return r.regression.CheckFamilyCheckpoint(ctx, at.device, config)
+		config.Dir = at.Dir
+		return r.regression.CheckFamilyCheckpoint(ctx, at.Device, config)
 	}
 	config := r.record.FitConfig(r.regression)
-	config.Checkpoint = filepath.Join(at.dir, rundir.PosteriorFile)
-	return r.regression.CheckCheckpoint(ctx, at.device, config)
+	config.Checkpoint = filepath.Join(at.Dir, rundir.PosteriorFile)
+	return r.regression.CheckCheckpoint(ctx, at.Device, config)
 }
 
 // trainMarginal trains the flow that learns everything but the effects that are integrated out.
-func (r *hierarchical) trainMarginal(ctx context.Context, at *session, stepsPerLaunch int) (*regression.Result, error) {
+func (r *hierarchical) trainMarginal(ctx context.Context, at *shell.Session, stepsPerLaunch int) (*regression.Result, error) {
 	config := r.record.FitConfig(r.regression)
-	config.Resume, config.StepsPerLaunch, config.LogEvery = at.resume, stepsPerLaunch, reportEvery(config.Steps)
+	config.Resume, config.StepsPerLaunch, config.LogEvery = at.Resume, stepsPerLaunch, console.ReportEvery(config.Steps)
 	config.Progress = func(info vti.Info) {
-		at.shown.line(trainingLine(info, !r.regression.Options.Select), info.Step == info.Steps)
+		at.Shown.Line(console.TrainingLine(info, !r.regression.Options.Select), info.Step == info.Steps)
 	}
-	certify := vti.CertifyConfig{Draws: r.record.CertifyDraws, Shard: at.shard, ChainGroups: r.groups, Progress: func(done, total int) {
-		at.shown.line(fmt.Sprintf("certifying  %d of at most %d draws", done, total), false)
+	certify := vti.CertifyConfig{Draws: r.record.CertifyDraws, Shard: at.Shard, ChainGroups: r.Groups, Progress: func(done, total int) {
+		at.Shown.Line(fmt.Sprintf("certifying  %d of at most %d draws", done, total), false)
 	}}
-	return r.regression.Run(ctx, at.device, regression.Run{
-		Fit: config, Certify: certify, Dir: at.dir, Precision: r.record.Precision, MaxTime: r.record.MaxTime(), Again: at.again,
-		Status: func(text string) { at.shown.line(text, true) },
+	return r.regression.Run(ctx, at.Device, regression.Run{
+		Fit: config, Certify: certify, Dir: at.Dir, Precision: r.record.Precision, MaxTime: r.record.MaxTime(), Again: at.Again,
+		Status: func(text string) { at.Shown.Line(text, true) },
 	})
 }
 
 // trainFamily trains a family over the effects of all groupings.
-func (r *hierarchical) trainFamily(ctx context.Context, at *session, family hbm.Family) (*regression.Result, error) {
+func (r *hierarchical) trainFamily(ctx context.Context, at *shell.Session, family hbm.Family) (*regression.Result, error) {
 	config := r.record.FamilyRun(family)
-	config.Dir, config.Fit.Resume, config.Fit.LogEvery = at.dir, at.resume, reportEvery(config.Fit.WithDefaults().Steps)
-	config.Status = func(text string) { at.shown.line(text, true) }
+	config.Dir, config.Fit.Resume, config.Fit.LogEvery = at.Dir, at.Resume, console.ReportEvery(config.Fit.WithDefaults().Steps)
+	config.Status = func(text string) { at.Shown.Line(text, true) }
 	config.Fit.Progress = func(info hbm.Info) {
 		line := fmt.Sprintf("step %d/%d  ELBO %.3f", info.Step, info.Steps, info.ELBO)
-		at.shown.line(trainingPace(line, info.Step, info.Steps, info.NonFinite, info.StepsPerSecond), info.Step == info.Steps)
+		at.Shown.Line(console.TrainingPace(line, info.Step, info.Steps, info.NonFinite, info.StepsPerSecond), info.Step == info.Steps)
 	}
-	return r.regression.RunFamily(ctx, at.device, config)
+	return r.regression.RunFamily(ctx, at.Device, config)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/hbm"
 	"github.com/transdim/vti/hbm/regression"
@@ -25,25 +26,25 @@ type hbmFlags struct {
 	frame                                     regression.FrameOptions
 	model                                     regression.Options
 	na                                        missingPolicy
-	coefficients, intercept, sdScale, lkj, df positive
+	coefficients, intercept, sdScale, lkj, df cli.Positive
 	family                                    familyName
 	encoding, members                         int
 	amortize                                  bool
 	fit                                       fitFlags
 	certifyDraws                              int
 	slices                                    bool
-	output                                    outputFlags
-	models                                    modelList
+	output                                    cli.Output
+	models                                    cli.ModelList
 	resume                                    string
 	priors                                    []string // of single terms
 }
 
-func (f *hbmFlags) register(cmd *cobra.Command) {
+func (f *hbmFlags) Register(cmd *cobra.Command) {
 	f.registerModel(cmd)
-	f.output.register(cmd, true)
-	registerModels(cmd, &f.models, "which models of --select results and models.csv list: best, or all that were evaluated")
-	registerResume(cmd, &f.resume)
-	renamed(cmd, flowSizes, priorSD("coefficient-scale"))
+	f.output.Register(cmd, true)
+	cli.RegisterModels(cmd, &f.models, "which models of --select results and models.csv list: best, or all that were evaluated")
+	cli.RegisterResume(cmd, &f.resume)
+	cli.Renamed(cmd, cli.FlowSizes, cli.PriorSD("coefficient-scale"))
 }
 
 // registerModel adds the flags that say what is fitted and how.
@@ -51,63 +52,63 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	f.na = "refuse"
-	flagGroup(cmd, "Model", func() {
+	cli.Group(cmd, "Model", func() {
 		flags.StringVarP(&f.frame.Formula, "formula", "f", "", "response ~ terms + (terms | group), as in lme4 and brms")
-		flags.VarP(parsed[regression.ResponseKind]{&f.frame.Response, regression.ParseResponseKind}, "likelihood", "l", "gaussian, student, logistic, poisson, negbinomial, zero-inflated-poisson, hurdle-poisson, gamma, lognormal, beta, exponential, weibull, cumulative-logit, cumulative-probit or categorical")
+		flags.VarP(cli.Parsed[regression.ResponseKind]{Value: &f.frame.Response, Parse: regression.ParseResponseKind}, "likelihood", "l", "gaussian, student, logistic, poisson, negbinomial, zero-inflated-poisson, hurdle-poisson, gamma, lognormal, beta, exponential, weibull, cumulative-logit, cumulative-probit or categorical")
 		flags.StringSliceVar(&f.frame.Levels, "levels", nil, "cumulative-logit, cumulative-probit: `labels` of the response from the lowest to the highest, separated by commas; numbers have an order of their own. categorical: all labels, of which effects are log odds against the first (default as sorted)")
 		flags.StringVar(&f.frame.SE, "se", "", "gaussian: `column` of known standard deviations of the response, one for each row")
 		flags.BoolVar(&f.model.Select, "select", false, "select terms: each is absent, pooled, or varies by group")
-		flags.Var(parsed[missingPolicy]{&f.na, parseMissingPolicy}, "na", "rows with missing values: refuse or drop")
+		flags.Var(cli.Parsed[missingPolicy]{Value: &f.na, Parse: parseMissingPolicy}, "na", "rows with missing values: refuse or drop")
 		flags.BoolVar(&f.slices, "slices", false, "gaussian, marginal: read a Parquet file that does not fit in memory by row groups")
 	})
-	flagGroup(cmd, "Priors", func() {
+	cli.Group(cmd, "Priors", func() {
 		flags.Var(&f.coefficients, "prior-sd", "prior sd of the effect of one sd of a column, in units of sd(y) for gaussian and student, otherwise on the link scale (default 1.5; link scale 1)")
 		flags.Var(&f.intercept, "intercept-scale", "prior sd of the intercept at the mean of the columns, in the same units (default 10)")
-		flags.Var(parsed[regression.SDPrior]{&f.model.SDPrior, regression.ParseSDPrior}, "sd-prior", "prior of standard deviations of varying effects: half-normal, half-cauchy or exponential")
+		flags.Var(cli.Parsed[regression.SDPrior]{Value: &f.model.SDPrior, Parse: regression.ParseSDPrior}, "sd-prior", "prior of standard deviations of varying effects: half-normal, half-cauchy or exponential")
 		flags.Var(&f.sdScale, "sd-scale", "scale of that prior, in the same units (default 1)")
 		flags.Var(&f.lkj, "lkj", "η of the LKJ prior of the correlations of varying effects (default 2)")
 		flags.StringArrayVar(&f.priors, "prior", nil, "`prior` of one term, in the units of the table, such as b:age=normal(0,1), sd:Subject=exponential(2) (the rate) or sd:Days|Subject=half-normal(10); may be repeated")
-		flags.Var(parsed[space.Prior]{&f.model.Models, space.ParsePrior}, "model-prior", "with --select, over terms that are in and that vary: betabinomial:a,b (common probability), bernoulli:π, or uniform (over models)")
+		flags.Var(cli.Parsed[space.Prior]{Value: &f.model.Models, Parse: space.ParsePrior}, "model-prior", "with --select, over terms that are in and that vary: betabinomial:a,b (common probability), bernoulli:π, or uniform (over models)")
 		flags.Var(&f.df, "df", "student: degrees of freedom (default 4)")
 	})
 
 	f.family = regression.MarginalFamily
-	flagGroup(cmd, "Variational family", func() {
-		flags.Var(parsed[familyName]{&f.family, parseFamily}, "family",
+	cli.Group(cmd, "Variational family", func() {
+		flags.Var(cli.Parsed[familyName]{Value: &f.family, Parse: parseFamily}, "family",
 			"marginal, which integrates out the effects of the largest grouping, or over all effects: "+strings.Join(hbm.FamilyNames(), ", "))
-		flags.Var(count{&f.encoding, 1}, "encoding", "pavi-f, pavi-e, adavi: size of the encoding of a group (default twice the dimension of the variable, plus four)")
-		flags.Var(count{&f.members, 1}, "members", "not marginal: number of groups, or of rows if groupings are crossed, in a training step (default all)")
+		flags.Var(cli.Count{Value: &f.encoding, Least: 1}, "encoding", "pavi-f, pavi-e, adavi: size of the encoding of a group (default twice the dimension of the variable, plus four)")
+		flags.Var(cli.Count{Value: &f.members, Least: 1}, "members", "not marginal: number of groups, or of rows if groupings are crossed, in a training step (default all)")
 		flags.BoolVar(&f.amortize, "amortize", false, "pavi-e, adavi: train on tables simulated from the priors, for vti hbm infer on other tables")
-		flags.Var(parsed[flowName]{&f.fit.flow, parseFlow}, "flow",
+		flags.Var(cli.Parsed[flowName]{Value: &f.fit.flow, Parse: parseFlow}, "flow",
 			"flow of marginal, pavi-f, pavi-e, adavi: affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper (default spline; affine with more than 64 coordinates)")
-		flags.Var(count{&f.fit.layers, 1}, "flow-layers", "layers (default 3; not marginal 1)")
-		flags.Var(count{&f.fit.blocks, 1}, "flow-blocks", "residual blocks per layer (default 2; 1)")
-		flags.Var(count{&f.fit.hidden, 2}, "flow-hidden", "units per hidden layer (default 32; 16)")
-		flags.Var(count{&f.fit.bins, 2}, "flow-bins", "bins of a spline (default 8)")
+		flags.Var(cli.Count{Value: &f.fit.layers, Least: 1}, "flow-layers", "layers (default 3; not marginal 1)")
+		flags.Var(cli.Count{Value: &f.fit.blocks, Least: 1}, "flow-blocks", "residual blocks per layer (default 2; 1)")
+		flags.Var(cli.Count{Value: &f.fit.hidden, Least: 2}, "flow-hidden", "units per hidden layer (default 32; 16)")
+		flags.Var(cli.Count{Value: &f.fit.bins, Least: 2}, "flow-bins", "bins of a spline (default 8)")
 	})
-	f.fit.effort.register(cmd)
-	flagGroup(cmd, "Training", func() {
-		flags.Var(count{&f.fit.steps, 1}, "steps", "training steps with --effort fixed (default 400; student 800; not marginal 2000, with --amortize 10000, with --select and a start near the posterior 600; most answers of marginal take no training)")
-		flags.Var(count{&f.fit.batch, 2}, "batch", "draws per training step (default 256; not marginal 8 to 64), or simulated tables with --amortize (16)")
-		registerFloatType(cmd, &f.fit.dtype)
+	f.fit.effort.Register(cmd)
+	cli.Group(cmd, "Training", func() {
+		flags.Var(cli.Count{Value: &f.fit.steps, Least: 1}, "steps", "training steps with --effort fixed (default 400; student 800; not marginal 2000, with --amortize 10000, with --select and a start near the posterior 600; most answers of marginal take no training)")
+		flags.Var(cli.Count{Value: &f.fit.batch, Least: 2}, "batch", "draws per training step (default 256; not marginal 8 to 64), or simulated tables with --amortize (16)")
+		cli.RegisterFloatType(cmd, &f.fit.dtype)
 		dtype := flags.Lookup("dtype")
 		dtype.DefValue, dtype.Usage = "", "float32, or float64: slower and more precise (default float32; not marginal float64, unless with --members or --amortize)"
-		registerLaunch(cmd, &f.fit.launch)
+		cli.RegisterLaunch(cmd, &f.fit.launch)
 	})
-	registerCertifyDraws(cmd, &f.certifyDraws,
+	cli.RegisterCertifyDraws(cmd, &f.certifyDraws,
 		"beyond a pilot run over every model (default 32768; not marginal 2000, and up to 32000 where these do not show enough)")
-	completeColumns(cmd, "se")
-	completeLikelihoods(cmd, regression.ResponseKinds())
-	completeWith(cmd, "model-prior", "betabinomial:1,1", "bernoulli:0.5", "uniform")
-	completeWith(cmd, "na", "refuse", "drop")
-	completeWith(cmd, "sd-prior", "half-normal", "half-cauchy", "exponential")
-	completeWith(cmd, "flow", flowNames()...)
-	completeWith(cmd, "family", append([]string{regression.MarginalFamily}, hbm.FamilyNames()...)...)
+	cli.CompleteColumns(cmd, "se")
+	cli.CompleteLikelihoods(cmd, regression.ResponseKinds())
+	cli.CompleteWith(cmd, "model-prior", "betabinomial:1,1", "bernoulli:0.5", "uniform")
+	cli.CompleteWith(cmd, "na", "refuse", "drop")
+	cli.CompleteWith(cmd, "sd-prior", "half-normal", "half-cauchy", "exponential")
+	cli.CompleteWith(cmd, "flow", flowNames()...)
+	cli.CompleteWith(cmd, "family", append([]string{regression.MarginalFamily}, hbm.FamilyNames()...)...)
 }
 
-// describe turns the command line into the record of a new run; the flow that suits the problem is
+// Describe turns the command line into the record of a new run; the flow that suits the problem is
 // chosen later if none was.
-func (f *hbmFlags) describe(flags *pflag.FlagSet, path string) (any, error) {
+func (f *hbmFlags) Describe(flags *pflag.FlagSet, path string) (any, error) {
 	if f.frame.Formula == "" {
 		return nil, errors.New(`no formula was given: expected for example --formula "y ~ x + (1 + x | group)"`)
 	}
@@ -126,7 +127,7 @@ func (f *hbmFlags) describe(flags *pflag.FlagSet, path string) (any, error) {
 	if !flags.Changed("dtype") {
 		f.fit.dtype = dtypes.InvalidDType // what it is depends on the family
 	}
-	record := &regression.Record{Header: runs.Header{Command: "hbm", Version: vti.Version, Data: path}, Frame: f.frame, Model: f.model, Seed: f.output.seed,
+	record := &regression.Record{Header: runs.Header{Command: "hbm", Version: vti.Version, Data: path}, Frame: f.frame, Model: f.model, Seed: f.output.Seed,
 		Family: f.family.String(), Encoding: f.encoding, Members: f.members,
 		Slices: f.slices, DType: f.fit.dtype, Steps: f.fit.steps, Batch: f.fit.batch, CertifyDraws: f.certifyDraws}
 	if f.amortize {
@@ -152,12 +153,12 @@ func (f *hbmFlags) describe(flags *pflag.FlagSet, path string) (any, error) {
 		return nil, err
 	}
 	if f.family != regression.MarginalFamily {
-		record.MaxSeconds = f.fit.effort.maxTime.Seconds()
+		record.MaxSeconds = f.fit.effort.MaxTime.Seconds()
 		if record.MaxSeconds < 0 {
-			return nil, fmt.Errorf("--max-time: got %v, want a time that is not negative", f.fit.effort.maxTime)
+			return nil, fmt.Errorf("--max-time: got %v, want a time that is not negative", f.fit.effort.MaxTime)
 		}
 	} else {
-		record.Budget, err = f.fit.effort.budget(flags)
+		record.Budget, err = f.fit.effort.Budget(flags)
 	}
 	return record, err
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/hbm"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/english"
@@ -20,10 +22,10 @@ import (
 type hbmInferFlags struct {
 	na           missingPolicy
 	certifyDraws int
-	output       outputFlags
+	output       cli.Output
 }
 
-func (a *app) hbmInferCommand() *cobra.Command {
+func hbmInferCommand(a *shell.App) *cobra.Command {
 	f := &hbmInferFlags{na: "refuse"}
 	cmd := &cobra.Command{
 		Use:   "infer MODEL TABLE",
@@ -50,19 +52,19 @@ all responses simulated from the answer, for example because a number separates 
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.hbmInfer(cmd.Context(), args[0], args[1], cmd.Flags(), f)
+			return hbmInfer(a, cmd.Context(), args[0], args[1], cmd.Flags(), f)
 		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(parsed[missingPolicy]{&f.na, parseMissingPolicy}, "na", "rows with missing values: refuse or drop")
-	flags.Var(count{&f.certifyDraws, 1}, "certify-draws", "draws that certify where effects are not integrated out (default 2000, and up to 32000 where these do not show enough)")
-	f.output.register(cmd, true)
-	completeWith(cmd, "na", "refuse", "drop")
+	flags.Var(cli.Parsed[missingPolicy]{Value: &f.na, Parse: parseMissingPolicy}, "na", "rows with missing values: refuse or drop")
+	flags.Var(cli.Count{Value: &f.certifyDraws, Least: 1}, "certify-draws", "draws that certify where effects are not integrated out (default 2000, and up to 32000 where these do not show enough)")
+	f.output.Register(cmd, true)
+	cli.CompleteWith(cmd, "na", "refuse", "drop")
 	return cmd
 }
 
-func (a *app) hbmInfer(ctx context.Context, model, path string, flags *pflag.FlagSet, f *hbmInferFlags) error {
+func hbmInfer(a *shell.App, ctx context.Context, model, path string, flags *pflag.FlagSet, f *hbmInferFlags) error {
 	trained, err := regression.ReadRecord(model)
 	if err != nil {
 		return err
@@ -71,26 +73,26 @@ func (a *app) hbmInfer(ctx context.Context, model, path string, flags *pflag.Fla
 		return fmt.Errorf("%s was not trained for other tables than its own: that takes vti hbm --family pavi-e --amortize", model)
 	}
 	record := &regression.Record{
-		Header: runs.Header{Command: regression.InferCommand, Version: vti.Version, Data: path, Flags: givenFlags(flags)},
-		Frame:  trained.Frame, Model: trained.Model, Family: trained.Family, TrainedBy: model, CertifyDraws: f.certifyDraws, Seed: f.output.seed,
+		Header: runs.Header{Command: regression.InferCommand, Version: vti.Version, Data: path, Flags: cli.GivenFlags(flags)},
+		Frame:  trained.Frame, Model: trained.Model, Family: trained.Family, TrainedBy: model, CertifyDraws: f.certifyDraws, Seed: f.output.Seed,
 	}
 	record.Frame.DropMissing = f.na == "drop"
-	r, err := a.newHierarchical(ctx, record, f.output)
+	r, err := newHierarchical(a, ctx, record, f.output)
 	if err != nil {
 		return err
 	}
-	r.paths = []*string{&record.TrainedBy}
+	r.Paths = []*string{&record.TrainedBy}
 	if err := r.regression.CheckInfer(trained.Shape); err != nil {
 		return err
 	}
 	if _, err := vti.ReadCheckpointInfo(filepath.Join(model, rundir.PosteriorFile)); err != nil {
 		return err
 	}
-	return a.execute(ctx, &r.job, task{
-		name: "hbm", files: regression.Files(), computes: true, intro: r.printProblem,
-		compute: func(ctx context.Context, at *session) (*conclusion, error) {
-			result, err := r.regression.Infer(ctx, at.device, regression.InferRun{
-				Model: model, Shape: trained.Shape, Seed: record.Seed, Certify: hbm.CertifyConfig{Draws: record.CertifyDraws}, Dir: at.dir,
+	return a.Execute(ctx, &r.Job, shell.Task{
+		Name: "hbm", Files: regression.Files(), Computes: true, Intro: r.printProblem,
+		Compute: func(ctx context.Context, at *shell.Session) (*shell.Conclusion, error) {
+			result, err := r.regression.Infer(ctx, at.Device, regression.InferRun{
+				Model: model, Shape: trained.Shape, Seed: record.Seed, Certify: hbm.CertifyConfig{Draws: record.CertifyDraws}, Dir: at.Dir,
 			})
 			if err != nil {
 				return nil, err

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/english"
 )
@@ -36,7 +37,7 @@ const failedInference = "do not use these numbers. The table may be unlike those
 // printHbm prints an answer for a reader.
 func printHbm(w io.Writer, r *regression.Result) {
 	c := r.Certificate
-	printVerdict(w, c.Verdict, hbmAdvice(r), c.Reasons)
+	console.PrintVerdict(w, c.Verdict, hbmAdvice(r), c.Reasons)
 	if c.RHat != nil {
 		fmt.Fprintln(w, "  by tempered chains, as weights were not reliable")
 	}
@@ -44,7 +45,7 @@ func printHbm(w io.Writer, r *regression.Result) {
 		fmt.Fprintf(w, "  What would help: %s.\n", r.Advice)
 	}
 	fmt.Fprintln(w)
-	printModelCheck(w, r.ModelCheck)
+	console.PrintModelCheck(w, r.ModelCheck)
 	if len(r.Terms) > 0 {
 		printTerms(w, r)
 	}
@@ -64,24 +65,24 @@ func printHbm(w io.Writer, r *regression.Result) {
 	for _, note := range r.Notes {
 		fmt.Fprintf(w, "note: %s\n", note)
 	}
-	fmt.Fprintf(w, "Log evidence%s: %s", map[bool]string{true: " of all models together"}[len(r.Terms) > 0], plusMinus(r.LogEvidence, r.LogEvidenceSE, 3))
+	fmt.Fprintf(w, "Log evidence%s: %s", map[bool]string{true: " of all models together"}[len(r.Terms) > 0], console.PlusMinus(r.LogEvidence, r.LogEvidenceSE, 3))
 	if r.ELBO != nil {
-		fmt.Fprintf(w, "; the loss of training was %s away", short(*r.LogEvidence-*r.ELBO))
+		fmt.Fprintf(w, "; the loss of training was %s away", console.Short(*r.LogEvidence-*r.ELBO))
 	}
 	fmt.Fprint(w, ".\nComputation: ")
-	words := []string{wordDraws, wordEvidence}
+	words := []string{console.WordDraws, console.WordEvidence}
 	if c.RHat != nil {
 		fmt.Fprintf(w, "R-hat %.3f", float64(*c.RHat))
-		words = append(words, wordRHat)
+		words = append(words, console.WordRHat)
 	} else {
 		fmt.Fprintf(w, "k̂ %.2f", float64(c.KHat))
-		words = append(words, wordKHat)
+		words = append(words, console.WordKHat)
 	}
 	fmt.Fprintf(w, ", %.0f effective draws of %d", float64(c.ESS), c.Draws)
 	if len(r.Terms) > 0 && c.RHat == nil {
 		fmt.Fprintf(w, ", %s checked", english.Count(c.ModelsChecked, "model"))
 	}
-	fmt.Fprintf(w, ", so that a mean is good to %.2g of its sd; %s", 1/math.Sqrt(math.Max(1, float64(c.ESS))), timeText(r.Seconds.Total))
+	fmt.Fprintf(w, ", so that a mean is good to %.2g of its sd; %s", 1/math.Sqrt(math.Max(1, float64(c.ESS))), console.TimeText(r.Seconds.Total))
 	switch {
 	case r.Integration == regression.ClosedForm:
 		fmt.Fprintln(w, ", nothing was trained: effects are integrated out in closed form.")
@@ -90,9 +91,9 @@ func printHbm(w io.Writer, r *regression.Result) {
 	case r.Command == regression.InferCommand:
 		fmt.Fprintf(w, ", with %d weights trained in %d steps on simulated tables.\n", r.Weights, r.Steps)
 	default:
-		fmt.Fprintf(w, " (%s training %d weights in %d steps, %s certifying).\n", timeText(r.Seconds.Train), r.Weights, r.Steps, timeText(r.Seconds.Certify))
+		fmt.Fprintf(w, " (%s training %d weights in %d steps, %s certifying).\n", console.TimeText(r.Seconds.Train), r.Weights, r.Steps, console.TimeText(r.Seconds.Certify))
 	}
-	printMeanings(w, words...)
+	console.PrintMeanings(w, words...)
 }
 
 // hbmAdvice is the advice that goes with the verdict on an answer.
@@ -110,8 +111,8 @@ func hbmAdvice(r *regression.Result) string {
 // printTerms prints the probability of each answer about each term, and the most probable models.
 func printTerms(w io.Writer, r *regression.Result) {
 	fmt.Fprintln(w, "Terms: probability of each state")
-	table := &grid{}
-	table.add("", "<state", "probability")
+	table := &console.Grid{}
+	table.Add("", "<state", "probability")
 	last := ""
 	for _, t := range r.Terms {
 		name := t.Term
@@ -119,19 +120,19 @@ func printTerms(w io.Writer, r *regression.Result) {
 			name = ""
 		}
 		last = t.Term
-		table.add(name, t.State, probability(t.Prob, t.SE))
+		table.Add(name, t.State, console.Probability(t.Prob, t.SE))
 	}
-	table.print(w)
+	table.Print(w)
 	fmt.Fprintln(w, "\nMost probable models")
-	table = &grid{}
-	table.add("probability", "log evidence", "<formula")
+	table = &console.Grid{}
+	table.Add("probability", "log evidence", "<formula")
 	for k, m := range r.Models[:min(shownModels, len(r.Models))] {
 		if k > 0 && m.Certified < leastShown {
 			break
 		}
-		table.add(probability(m.Certified, m.SE), plusMinus(m.LogEvidence, m.LogEvidenceSE, 3), m.Formula)
+		table.Add(console.Probability(m.Certified, m.SE), console.PlusMinus(m.LogEvidence, m.LogEvidenceSE, 3), m.Formula)
 	}
-	table.print(w)
+	table.Print(w)
 	fmt.Fprintln(w)
 }
 
@@ -140,7 +141,7 @@ func moment(x regression.Figure) string {
 	if math.IsNaN(float64(x)) {
 		return "not resolved"
 	}
-	return short(x)
+	return console.Short(x)
 }
 
 // printSummaries prints a row for each number.
@@ -149,12 +150,12 @@ func printSummaries(w io.Writer, title string, list []regression.Summary) {
 		return
 	}
 	fmt.Fprintln(w, title)
-	table := &grid{}
-	table.add("", "mean", "sd", "<95% interval")
+	table := &console.Grid{}
+	table.Add("", "mean", "sd", "<95% interval")
 	for _, s := range list {
-		table.add(s.Name, moment(s.Mean), moment(s.SD), interval(s.Q025, s.Q975))
+		table.Add(s.Name, moment(s.Mean), moment(s.SD), console.Interval(s.Q025, s.Q975))
 	}
-	table.print(w)
+	table.Print(w)
 	fmt.Fprintln(w)
 }
 
@@ -172,18 +173,18 @@ func printLevels(w io.Writer, varying []regression.LevelSummary) {
 		}
 		fmt.Fprintf(w, "%s by %s: difference from the population; pooled: the share of its variance that the group's rows leave\n", levels[0].Term, levels[0].Group)
 		slices.SortStableFunc(levels, func(a, b regression.LevelSummary) int { return cmp.Compare(a.Mean, b.Mean) })
-		table := &grid{}
-		table.add("", "rows", "mean", "sd", "<95% interval", "pooled")
+		table := &console.Grid{}
+		table.Add("", "rows", "mean", "sd", "<95% interval", "pooled")
 		for i, l := range levels {
 			if n > shownLevels && i >= shownLevels/2 && i < n-shownLevels/2 {
 				if i == shownLevels/2 {
-					table.add(fmt.Sprintf("… %d more", n-shownLevels))
+					table.Add(fmt.Sprintf("… %d more", n-shownLevels))
 				}
 				continue
 			}
-			table.add(l.Level, fmt.Sprint(l.Rows), moment(l.Mean), moment(l.SD), interval(l.Q025, l.Q975), fmt.Sprintf("%.2f", float64(l.Pooling)))
+			table.Add(l.Level, fmt.Sprint(l.Rows), moment(l.Mean), moment(l.SD), console.Interval(l.Q025, l.Q975), fmt.Sprintf("%.2f", float64(l.Pooling)))
 		}
-		table.print(w)
+		table.Print(w)
 		fmt.Fprintln(w)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
@@ -13,15 +15,15 @@ import (
 
 // hierarchical is a run of a hierarchical regression: its record and its problem.
 type hierarchical struct {
-	*app
-	job
+	*shell.App
+	shell.Job
 	record     *regression.Record
 	regression *regression.Regression
 }
 
 // newHierarchical reads the table and builds the posterior that a record describes. Nothing is
 // written: its errors are of the input.
-func (a *app) newHierarchical(ctx context.Context, record *regression.Record, output outputFlags) (*hierarchical, error) {
+func newHierarchical(a *shell.App, ctx context.Context, record *regression.Record, output cli.Output) (*hierarchical, error) {
 	r, err := record.Regression(ctx)
 	switch {
 	case errors.As(err, new(*table.MissingError)):
@@ -31,7 +33,7 @@ func (a *app) newHierarchical(ctx context.Context, record *regression.Record, ou
 	case err != nil:
 		return nil, err
 	}
-	return &hierarchical{a, job{output: output, stored: record, header: &record.Header}, record, r}, nil
+	return &hierarchical{a, shell.Job{Output: output, Stored: record, Header: &record.Header}, record, r}, nil
 }
 
 // check reports what is wrong with the settings. Those that were left open are known afterwards.
@@ -53,39 +55,39 @@ func (r *hierarchical) check() error {
 }
 
 // conclude is what a regression ends with.
-func (r *hierarchical) conclude(result *regression.Result) *conclusion {
-	return &conclusion{result, result.Seconds, func(w io.Writer) { printHbm(w, result) }}
+func (r *hierarchical) conclude(result *regression.Result) *shell.Conclusion {
+	return &shell.Conclusion{Result: result, Seconds: result.Seconds, Print: func(w io.Writer) { printHbm(w, result) }}
 }
 
 // printProblem says what was read, and the priors in words. With --json only warnings are printed,
 // to standard error.
 func (r *hierarchical) printProblem() {
 	frame := r.regression.Frame
-	if r.output.json {
+	if r.Output.Json {
 		for _, line := range frame.Warnings {
-			fmt.Fprintf(r.stderr, "vti: %s\n", line)
+			fmt.Fprintf(r.Stderr, "vti: %s\n", line)
 		}
 		return
 	}
-	fmt.Fprintf(r.text, "%s: %d rows\n  %s\n", frame.Path, frame.Rows(), frame.Formula)
+	fmt.Fprintf(r.Text, "%s: %d rows\n  %s\n", frame.Path, frame.Rows(), frame.Formula)
 	for _, g := range frame.Groupings {
 		if g.Smooth {
-			fmt.Fprintf(r.text, "  %s: a curve of %s around the line of its column\n", g.Name, english.Count(len(g.Columns), "bend"))
+			fmt.Fprintf(r.Text, "  %s: a curve of %s around the line of its column\n", g.Name, english.Count(len(g.Columns), "bend"))
 			continue
 		}
-		fmt.Fprintf(r.text, "  %s of %s\n", english.Count(len(g.Levels), "group"), g.Name)
+		fmt.Fprintf(r.Text, "  %s of %s\n", english.Count(len(g.Levels), "group"), g.Name)
 	}
 	if frame.DroppedRows > 0 {
-		fmt.Fprintf(r.text, "  %s with missing values dropped\n", english.Count(frame.DroppedRows, "row"))
+		fmt.Fprintf(r.Text, "  %s with missing values dropped\n", english.Count(frame.DroppedRows, "row"))
 	}
 	if frame.Labels != nil && frame.Response.Binary() {
-		fmt.Fprintf(r.text, "  response: %s is 0, %s is 1\n", frame.Labels[0], frame.Labels[1])
+		fmt.Fprintf(r.Text, "  response: %s is 0, %s is 1\n", frame.Labels[0], frame.Labels[1])
 	}
 	for _, line := range r.regression.Priors() {
-		fmt.Fprintln(r.text, "  "+line)
+		fmt.Fprintln(r.Text, "  "+line)
 	}
 	for _, line := range frame.Warnings {
-		fmt.Fprintln(r.text, "  note: "+line)
+		fmt.Fprintln(r.Text, "  note: "+line)
 	}
-	fmt.Fprintln(r.text)
+	fmt.Fprintln(r.Text)
 }

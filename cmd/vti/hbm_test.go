@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/modelcheck"
 )
@@ -233,10 +234,10 @@ func TestHbmInfer(t *testing.T) {
 	quick := []string{"--json", "--quiet", "--certify-draws", "200"}
 	args := append([]string{"hbm", "data.csv", "-f", "y ~ x + (1 | g)", "--family", "pavi-e", "--out", "model", "--amortize", "--steps", "20", "--batch", "4"}, quick...)
 	trained := vtiCommand(t, args...)
-	require.Contains(t, []int{0, statusUntrusted}, trained.status, trained.stderr)
+	require.Contains(t, []int{0, shell.StatusUntrusted}, trained.status, trained.stderr)
 	require.Len(t, decodeHbm(t, trained.stdout).Varying, 12)
 	out := vtiCommand(t, append([]string{"hbm", "infer", "model", "other.csv", "--out", "answer"}, quick...)...)
-	require.Contains(t, []int{0, statusUntrusted}, out.status, out.stderr)
+	require.Contains(t, []int{0, shell.StatusUntrusted}, out.status, out.stderr)
 	got := decodeHbm(t, out.stdout)
 	require.Equal(t, "hbm infer", got.Command)
 	require.Equal(t, 42, got.Data.Rows)
@@ -254,7 +255,7 @@ func TestHbmInfer(t *testing.T) {
 		`factor.csv: a table of another shape: population effects were`: {"model", "factor.csv"},
 	} {
 		bad := vtiCommand(t, append([]string{"hbm", "infer"}, args...)...)
-		require.Equal(t, statusUsage, bad.status, bad.stderr)
+		require.Equal(t, shell.StatusUsage, bad.status, bad.stderr)
 		require.Contains(t, bad.stderr, want)
 	}
 	bad := vtiCommand(t, "hbm", "--resume", "answer")
@@ -317,7 +318,7 @@ func TestHbmBadInput(t *testing.T) {
 			}
 			before := entries(t)
 			got := vtiCommand(t, append([]string{"hbm"}, test.args...)...)
-			require.Equal(t, statusUsage, got.status, got.stderr)
+			require.Equal(t, shell.StatusUsage, got.status, got.stderr)
 			require.Contains(t, got.stderr, test.want)
 			require.Empty(t, got.stdout)
 			require.Equal(t, before, entries(t), "something was written")
@@ -330,7 +331,7 @@ func TestHbmBadInput(t *testing.T) {
 func TestCalibrateHardWithoutExactAnswers(t *testing.T) {
 	t.Chdir(t.TempDir())
 	got := vtiCommand(t, "calibrate", "hbm", "--hard", "--likelihood", "cumulative-logit", "--replicates", "1", "--out", "study")
-	require.Equal(t, statusUsage, got.status, got.stderr)
+	require.Equal(t, shell.StatusUsage, got.status, got.stderr)
 	require.Contains(t, got.stderr, "--hard compares with exact answers, which there are for --likelihood gaussian, logistic and poisson: got cumulative-logit")
 	require.NoDirExists(t, "study")
 }

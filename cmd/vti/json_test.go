@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/cmd/internal/shell"
 )
 
 // answer is what tests read of the JSON of a selection; docs/schema has all of it.
@@ -190,9 +192,9 @@ func TestJSONContract(t *testing.T) {
 			stored, err := os.ReadFile(a.RunDir + "/result.json")
 			require.NoError(t, err)
 			assert.JSONEq(t, got.stdout, string(stored))
-			wanted := statusOK
+			wanted := shell.StatusOK
 			if a.Certificate != nil && a.Certificate.Verdict == "failed" || a.Diagnostics != nil && a.Diagnostics.Verdict == "failed" {
-				wanted = statusUntrusted
+				wanted = shell.StatusUntrusted
 			}
 			assert.Equal(t, wanted, got.status)
 		})

@@ -10,6 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/console"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/mixture"
 	runs "github.com/transdim/vti/run"
@@ -21,24 +24,24 @@ const mixturePriors = "Priors (those of Richardson and Green 1997; R is the rang
 // normalsFlags ask for a mixture of normal components.
 type normalsFlags struct {
 	options                                                      mixture.Options
-	concentration, meanSD, precisionShape, scaleShape, scaleRate positive
+	concentration, meanSD, precisionShape, scaleShape, scaleRate cli.Positive
 }
 
 func (f *normalsFlags) register(cmd *cobra.Command, column string) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flagGroup(cmd, "Data and model", func() {
+	cli.Group(cmd, "Data and model", func() {
 		flags.StringSliceVar(&f.options.Columns, "column", nil, column)
-		flags.Var(count{&f.options.MaxComponents, 1}, "max-components", "largest number of components; the prior is uniform (default 30)")
+		flags.Var(cli.Count{Value: &f.options.MaxComponents, Least: 1}, "max-components", "largest number of components; the prior is uniform (default 30)")
 	})
-	flagGroup(cmd, mixturePriors, func() {
+	cli.Group(cmd, mixturePriors, func() {
 		flags.Var(&f.concentration, "concentration", "of the Dirichlet prior of weights (default 1)")
 		flags.Var(&f.meanSD, "mean-sd", "prior sd of a mean, in units of R (default 1)")
 		flags.Var(&f.precisionShape, "precision-shape", "shape α of the Gamma(α, β) prior of precisions 1/σ² (default 2)")
 		flags.Var(&f.scaleShape, "scale-shape", "shape of the Gamma prior of β (default 0.2)")
 		flags.Var(&f.scaleRate, "scale-rate", "rate of the Gamma prior of β, in units of 1/R² (default 10)")
 	})
-	completeColumns(cmd, "column")
+	cli.CompleteColumns(cmd, "column")
 }
 
 // asked are the options that the flags ask for.
@@ -52,39 +55,39 @@ func (f *normalsFlags) asked() mixture.Options {
 // mixtureFlags are all flags of vti mixture.
 type mixtureFlags struct {
 	normalsFlags
-	df, rateShape, rateExposure positive
+	df, rateShape, rateExposure cli.Positive
 	sweeps                      int
-	standardError               positive
-	output                      outputFlags
+	standardError               cli.Positive
+	output                      cli.Output
 }
 
 func (f *mixtureFlags) register(cmd *cobra.Command) {
 	f.normalsFlags.register(cmd, "`column` of values; several for a multivariate mixture (a,b)")
 	flags := cmd.Flags()
-	flagGroup(cmd, "Data and model", func() {
-		flags.Var(textual{&f.options.Family}, "family", "normal, student, poisson (counts), or multivariate, which normal means for several columns")
+	cli.Group(cmd, "Data and model", func() {
+		flags.Var(cli.Name(&f.options.Family), "family", "normal, student, poisson (counts), or multivariate, which normal means for several columns")
 	})
-	flagGroup(cmd, mixturePriors, func() {
+	cli.Group(cmd, mixturePriors, func() {
 		flags.Var(&f.df, "df", "student: degrees of freedom (default 4)")
 		flags.Var(&f.rateShape, "rate-shape", "poisson: shape of the Gamma prior of rates (default 1)")
 		flags.Var(&f.rateExposure, "rate-exposure", "poisson: its rate (default: prior mean the mean count)")
 	})
-	flagGroup(cmd, "Sampling", func() {
-		flags.Var(count{&f.sweeps, 1}, "sweeps", "largest number of sweeps of each of the eight samplers (default 400000)")
+	cli.Group(cmd, "Sampling", func() {
+		flags.Var(cli.Count{Value: &f.sweeps, Least: 1}, "sweeps", "largest number of sweeps of each of the eight samplers (default 400000)")
 		flags.Var(&f.standardError, "error", "standard error of probabilities at which sampling ends (default 0.002)")
 	})
-	f.output.registerSampler(cmd, "the same seed gives the same numbers")
-	completeWith(cmd, "family", mixture.FamilyNames()...)
+	f.output.RegisterSampler(cmd, "the same seed gives the same numbers")
+	cli.CompleteWith(cmd, "family", mixture.FamilyNames()...)
 }
 
 // record describes a run.
 func (f *mixtureFlags) record(cmd *cobra.Command, path string) *mixture.Record {
 	options := f.asked()
 	options.DF, options.RateShape, options.RateExposure = float64(f.df), float64(f.rateShape), float64(f.rateExposure)
-	return &mixture.Record{Asked: *askedOf(cmd, "mixture", path, options, f.output), Sweeps: f.sweeps, Error: float64(f.standardError)}
+	return &mixture.Record{Asked: *cli.AskedOf(cmd, "mixture", path, options, f.output), Sweeps: f.sweeps, Error: float64(f.standardError)}
 }
 
-func (a *app) mixtureCommand() *cobra.Command {
+func mixtureCommand(a *shell.App) *cobra.Command {
 	f := &mixtureFlags{}
 	cmd := &cobra.Command{
 		Use:   "mixture TABLE --column COLUMN",
@@ -106,8 +109,8 @@ and draws are relabelled so that they agree best on the rows (Stephens 2000).`,
   vti mixture cases.csv --column count --family poisson
   vti mixture iris.csv --column petal_length,petal_width
   vti mixture enzyme.csv --column activity --max-components 10 --error 0.001`,
-		Args:              tableArgument,
-		ValidArgsFunction: completeTable,
+		Args:              cli.TableArgument,
+		ValidArgsFunction: cli.CompleteTable,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			record := f.record(cmd, args[0])
 			problem, err := runs.Read(&record.Asked, mixture.NewProblem)
@@ -115,8 +118,8 @@ and draws are relabelled so that they agree best on the rows (Stephens 2000).`,
 				return err
 			}
 			record.Options = problem.Options // with its defaults: what they are may change
-			j := &job{output: f.output, stored: record, header: &record.Header}
-			return a.execute(cmd.Context(), j, a.mixtureTask(problem, record, f.output))
+			j := &shell.Job{Output: f.output, Stored: record, Header: &record.Header}
+			return a.Execute(cmd.Context(), j, mixtureTask(a, problem, record, f.output))
 		},
 	}
 	f.register(cmd)
@@ -124,36 +127,36 @@ and draws are relabelled so that they agree best on the rows (Stephens 2000).`,
 }
 
 // mixtureTask is the task of a mixture.
-func (a *app) mixtureTask(problem *mixture.Problem, record *mixture.Record, output outputFlags) task {
-	return task{
-		name: "mixture", files: mixture.Files(), intro: a.mixtureIntro(problem, output),
-		compute: func(ctx context.Context, at *session) (*conclusion, error) {
-			config := mixture.RunConfig{Dir: at.dir, Sample: mixture.SampleConfig{
+func mixtureTask(a *shell.App, problem *mixture.Problem, record *mixture.Record, output cli.Output) shell.Task {
+	return shell.Task{
+		Name: "mixture", Files: mixture.Files(), Intro: mixtureIntro(a, problem, output),
+		Compute: func(ctx context.Context, at *shell.Session) (*shell.Conclusion, error) {
+			config := mixture.RunConfig{Dir: at.Dir, Sample: mixture.SampleConfig{
 				Seed: record.Seed, Sweeps: record.Sweeps, Error: record.Error,
 				Progress: func(sweeps int, se float64) {
-					at.status(fmt.Sprintf("%d sweeps, standard error %.4f", sweeps, se))
+					at.Status(fmt.Sprintf("%d sweeps, standard error %.4f", sweeps, se))
 				},
 			}}
 			result, err := mixture.Run(ctx, problem, config)
 			if err != nil {
 				return nil, err
 			}
-			return &conclusion{result, result.Seconds, func(w io.Writer) { printMixture(w, result) }}, nil
+			return &shell.Conclusion{Result: result, Seconds: result.Seconds, Print: func(w io.Writer) { printMixture(w, result) }}, nil
 		},
 	}
 }
 
 // mixtureIntro says what was read, and the priors in words.
-func (a *app) mixtureIntro(problem *mixture.Problem, output outputFlags) func() {
+func mixtureIntro(a *shell.App, problem *mixture.Problem, output cli.Output) func() {
 	return func() {
-		if output.json {
+		if output.Json {
 			return
 		}
-		fmt.Fprintf(a.text, "%s: %d rows of %s\n", problem.Path, problem.Rows(), strings.Join(problem.Options.Columns, ", "))
+		fmt.Fprintf(a.Text, "%s: %d rows of %s\n", problem.Path, problem.Rows(), strings.Join(problem.Options.Columns, ", "))
 		for _, line := range slices.Concat(problem.Notes, problem.Priors()) {
-			fmt.Fprintln(a.text, "  "+line)
+			fmt.Fprintln(a.Text, "  "+line)
 		}
-		fmt.Fprintln(a.text)
+		fmt.Fprintln(a.Text)
 	}
 }
 
@@ -175,34 +178,34 @@ var mixtureChainsText = map[vti.Verdict]string{
 func printMixture(w io.Writer, r *mixture.Result) {
 	c := r.Certificate
 	if c.TwoMethods() {
-		printVerdict(w, c.Verdict, mixtureVerdictText[c.Verdict], c.Reasons)
+		console.PrintVerdict(w, c.Verdict, mixtureVerdictText[c.Verdict], c.Reasons)
 		fmt.Fprintf(w, "  reversible jump: R-hat %.3f, %.0f effective draws; partitions: R-hat %.3f, %.0f effective draws; %d sweeps of each of %d samplers\n",
 			float64(c.Jumps.RHat), float64(c.Jumps.ESS), float64(c.Partitions.RHat), float64(c.Partitions.ESS), c.Jumps.Sweeps, c.Jumps.Samplers+c.Partitions.Samplers)
 		fmt.Fprintf(w, "  they differ by at most %.1f standard errors; the largest standard error is %.4f\n\n", float64(c.Difference), float64(c.LargestSE))
 	} else {
-		printVerdict(w, c.Verdict, mixtureChainsText[c.Verdict], c.Reasons)
+		console.PrintVerdict(w, c.Verdict, mixtureChainsText[c.Verdict], c.Reasons)
 		fmt.Fprintf(w, "  R-hat %.3f, %.0f effective draws, %s of %s; the largest standard error is %.4f\n\n",
 			float64(c.Jumps.RHat), float64(c.Jumps.ESS), english.Count(c.Jumps.Samplers, "chain"), english.Count(c.Jumps.Sweeps, "iteration"), float64(c.LargestSE))
 	}
-	printModelCheck(w, r.ModelCheck)
+	console.PrintModelCheck(w, r.ModelCheck)
 
 	fmt.Fprintf(w, "Number of components: %.2f expected; occupied are those that have rows\n", float64(r.Expected))
-	counts := &grid{}
+	counts := &console.Grid{}
 	head := []string{"components", "probability"}
 	if c.TwoMethods() {
 		head = append(head, "by jumps", "by partitions")
 	}
-	counts.add(append(head, "occupied")...)
+	counts.Add(append(head, "occupied")...)
 	for _, k := range r.Counts {
 		if k.Probability >= 0.0005 || k.Occupied >= 0.0005 || k.Components == r.Given.Components {
-			cells := []string{fmt.Sprint(k.Components), probability(k.Probability, k.SE)}
+			cells := []string{fmt.Sprint(k.Components), console.Probability(k.Probability, k.SE)}
 			if c.TwoMethods() {
-				cells = append(cells, probability(k.Jumps, 0), probability(k.Partitions, 0))
+				cells = append(cells, console.Probability(k.Jumps, 0), console.Probability(k.Partitions, 0))
 			}
-			counts.add(append(cells, probability(k.Occupied, 0))...)
+			counts.Add(append(cells, console.Probability(k.Occupied, 0))...)
 		}
 	}
-	counts.print(w)
+	counts.Print(w)
 	order := "in the order of the means"
 	if len(r.Data.Columns) > 1 {
 		order = "as relabelled draws have them"
@@ -221,7 +224,7 @@ func printComponents(w io.Writer, r *mixture.Result) {
 	if r.Data.Family == mixture.Student.String() {
 		location, scale = "location", "scale"
 	}
-	components := &grid{}
+	components := &console.Grid{}
 	head := []string{"component", "rows", "weight", "<95% interval"}
 	for _, column := range r.Data.Columns {
 		name := ""
@@ -233,10 +236,12 @@ func printComponents(w io.Writer, r *mixture.Result) {
 			head = append(head, "|"+scale+name, "<95% interval")
 		}
 	}
-	components.add(head...)
+	components.Add(head...)
 	for j, one := range r.Given.List {
 		cells := []string{fmt.Sprint(j + 1), fmt.Sprint(members[j])}
-		add := func(s mixture.Summary) { cells = append(cells, short(s.Median), interval(s.Q025, s.Q975)) }
+		add := func(s mixture.Summary) {
+			cells = append(cells, console.Short(s.Median), console.Interval(s.Q025, s.Q975))
+		}
 		add(one.Weight)
 		for _, column := range one.Columns {
 			add(column.Mean)
@@ -244,14 +249,14 @@ func printComponents(w io.Writer, r *mixture.Result) {
 				add(*column.SD)
 			}
 		}
-		components.add(cells...)
+		components.Add(cells...)
 	}
-	components.print(w)
+	components.Print(w)
 	for j, one := range r.Given.List {
 		for _, c := range one.Correlations {
-			fmt.Fprintf(w, "component %d: correlation of %s and %s %s, %s\n", j+1, c.A, c.B, short(c.Value.Median), interval(c.Value.Q025, c.Value.Q975))
+			fmt.Fprintf(w, "component %d: correlation of %s and %s %s, %s\n", j+1, c.A, c.B, console.Short(c.Value.Median), console.Interval(c.Value.Q025, c.Value.Q975))
 		}
 	}
-	fmt.Fprintf(w, "\nComputation: %s.\n", timeText(r.Seconds.Total))
-	printMeanings(w, wordRHat, wordDraws)
+	fmt.Fprintf(w, "\nComputation: %s.\n", console.TimeText(r.Seconds.Total))
+	console.PrintMeanings(w, console.WordRHat, console.WordDraws)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/mixture"
 )
 
@@ -73,7 +74,7 @@ func TestMixtureRefusesBadInput(t *testing.T) {
 		{"--column x,x", "named twice"},
 	} {
 		got := vtiCommand(t, append([]string{"mixture", "data.csv"}, strings.Fields(test.args)...)...)
-		require.Equal(t, statusUsage, got.status, test.args)
+		require.Equal(t, shell.StatusUsage, got.status, test.args)
 		require.Contains(t, got.stderr, test.want)
 		require.Equal(t, ".\ndata.csv", entries(t))
 	}
@@ -84,7 +85,7 @@ func TestMixtureRefusesBadInput(t *testing.T) {
 		{"--column x --thin 9999", "keep no draw"},
 	} {
 		got := vtiCommand(t, append([]string{"rjmcmc", "mixture", "data.csv"}, strings.Fields(test.args)...)...)
-		require.Equal(t, statusUsage, got.status, test.args)
+		require.Equal(t, shell.StatusUsage, got.status, test.args)
 		require.Contains(t, got.stderr, test.want)
 		require.Equal(t, ".\ndata.csv", entries(t))
 	}

@@ -10,14 +10,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/console"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/order"
 	runs "github.com/transdim/vti/run"
 )
 
-func (a *app) orderCommand() *cobra.Command {
+func orderCommand(a *shell.App) *cobra.Command {
 	var options order.Options
-	var unitRoot, meanKnots positive
-	var output outputFlags
+	var unitRoot, meanKnots cli.Positive
+	var output cli.Output
 	cmd := &cobra.Command{
 		Use:   "order TABLE --value COLUMN",
 		Short: "Find the order of an autoregression or a polynomial, or the knots of a spline",
@@ -30,56 +33,56 @@ all orders, or over all sets of knots at the candidate positions.`,
 		Example: `  vti order series.csv --value y --time year --unit-root 0.5
   vti order curve.csv --value y --time x --model polynomial --max-order 6
   vti order curve.csv --value y --time x --model spline --degree 1`,
-		Args:              tableArgument,
-		ValidArgsFunction: completeTable,
+		Args:              cli.TableArgument,
+		ValidArgsFunction: cli.CompleteTable,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			options.UnitRoot, options.MeanKnots = float64(unitRoot), float64(meanKnots)
-			record := askedOf(cmd, "order", args[0], options, output)
+			record := cli.AskedOf(cmd, "order", args[0], options, output)
 			problem, err := runs.Read(record, order.NewProblem)
 			if err != nil {
 				return err
 			}
 			record.Options = problem.Options // with its defaults: what they are may change
-			j := &job{output: output, stored: record, header: &record.Header}
-			return a.execute(cmd.Context(), j, a.orderTask(problem, output))
+			j := &shell.Job{Output: output, Stored: record, Header: &record.Header}
+			return a.Execute(cmd.Context(), j, orderTask(a, problem, output))
 		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&options.Value, "value", "", "`column` of values")
 	flags.StringVar(&options.Time, "time", "", "`column` of times (an autoregression without it uses the order of the rows)")
-	flags.Var(textual{&options.Kind}, "model", "autoregression, polynomial, or spline")
-	flags.Var(count{&options.MaxOrder, 1}, "max-order", "largest order, or number of knots (default 10; polynomial 8; spline 6)")
+	flags.Var(cli.Name(&options.Kind), "model", "autoregression, polynomial, or spline")
+	flags.Var(cli.Count{Value: &options.MaxOrder, Least: 1}, "max-order", "largest order, or number of knots (default 10; polynomial 8; spline 6)")
 	flags.Var(&unitRoot, "unit-root", "autoregression: prior probability of a unit root (default 0: none)")
-	flags.Var(count{&options.Degree, 1}, "degree", "spline: degree of its pieces (default 3)")
-	flags.Var(count{&options.Candidates, 1}, "candidates", "spline: candidate positions of knots, spaced evenly among the rows (default 40)")
+	flags.Var(cli.Count{Value: &options.Degree, Least: 1}, "degree", "spline: degree of its pieces (default 3)")
+	flags.Var(cli.Count{Value: &options.Candidates, Least: 1}, "candidates", "spline: candidate positions of knots, spaced evenly among the rows (default 40)")
 	flags.Var(&meanKnots, "mean-knots", "spline: prior mean of the number of knots, which is Poisson (default 3)")
-	output.registerSampler(cmd, "of draws; probabilities of orders do not depend on it")
-	completeColumns(cmd, "value", "time")
-	completeWith(cmd, "model", order.KindNames()...)
+	output.RegisterSampler(cmd, "of draws; probabilities of orders do not depend on it")
+	cli.CompleteColumns(cmd, "value", "time")
+	cli.CompleteWith(cmd, "model", order.KindNames()...)
 	return cmd
 }
 
 // orderTask is the task of an order.
-func (a *app) orderTask(problem *order.Problem, output outputFlags) task {
-	return task{
-		name: "order", files: order.Files(),
-		intro: func() {
-			if output.json {
+func orderTask(a *shell.App, problem *order.Problem, output cli.Output) shell.Task {
+	return shell.Task{
+		Name: "order", Files: order.Files(),
+		Intro: func() {
+			if output.Json {
 				return
 			}
-			fmt.Fprintf(a.text, "%s: %s\n", problem.Path, problem.Options.Value)
+			fmt.Fprintf(a.Text, "%s: %s\n", problem.Path, problem.Options.Value)
 			for _, line := range slices.Concat(problem.Notes, problem.Priors()) {
-				fmt.Fprintln(a.text, "  "+line)
+				fmt.Fprintln(a.Text, "  "+line)
 			}
-			fmt.Fprintln(a.text)
+			fmt.Fprintln(a.Text)
 		},
-		compute: func(ctx context.Context, at *session) (*conclusion, error) {
-			result, err := order.Run(ctx, problem, order.RunConfig{Seed: output.seed, Dir: at.dir})
+		Compute: func(ctx context.Context, at *shell.Session) (*shell.Conclusion, error) {
+			result, err := order.Run(ctx, problem, order.RunConfig{Seed: output.Seed, Dir: at.Dir})
 			if err != nil {
 				return nil, err
 			}
-			return &conclusion{result, result.Seconds, func(w io.Writer) { printOrder(w, result) }}, nil
+			return &shell.Conclusion{Result: result, Seconds: result.Seconds, Print: func(w io.Writer) { printOrder(w, result) }}, nil
 		},
 	}
 }
@@ -90,10 +93,10 @@ func printOrder(w io.Writer, r *order.Result) {
 	if r.Certificate.Verdict != vti.Trusted {
 		text = "the sum is exact, but something limits it:"
 	}
-	printVerdict(w, r.Certificate.Verdict, text, r.Certificate.Reasons)
+	console.PrintVerdict(w, r.Certificate.Verdict, text, r.Certificate.Reasons)
 	fmt.Fprintln(w)
-	printModelCheck(w, r.ModelCheck)
-	orders := &grid{}
+	console.PrintModelCheck(w, r.ModelCheck)
+	orders := &console.Grid{}
 	spline, roots := len(r.Knots) > 0, r.UnitRoot != nil
 	head := []string{map[bool]string{false: "order", true: "knots"}[spline], "probability", "log Bayes factor"}
 	if roots {
@@ -102,28 +105,28 @@ func printOrder(w io.Writer, r *order.Result) {
 	if spline {
 		head = append(head, "<where, together most likely")
 	}
-	orders.add(head...)
+	orders.Add(head...)
 	for _, o := range r.Orders {
-		cells := []string{fmt.Sprint(o.Order), probability(o.Probability, 0), fmt.Sprintf("%.3f", float64(o.LogBayesFactor))}
+		cells := []string{fmt.Sprint(o.Order), console.Probability(o.Probability, 0), fmt.Sprintf("%.3f", float64(o.LogBayesFactor))}
 		if roots {
-			cells = append(cells, probability(*o.UnitRoot, 0))
+			cells = append(cells, console.Probability(*o.UnitRoot, 0))
 		}
 		if spline {
 			var places []string
 			for _, at := range o.Knots {
-				places = append(places, short(at))
+				places = append(places, console.Short(at))
 			}
 			cells = append(cells, strings.Join(places, ", "))
 		}
-		orders.add(cells...)
+		orders.Add(cells...)
 	}
-	orders.print(w)
+	orders.Print(w)
 	if roots {
-		fmt.Fprintf(w, "a unit root: %s\n", probability(*r.UnitRoot, 0))
+		fmt.Fprintf(w, "a unit root: %s\n", console.Probability(*r.UnitRoot, 0))
 	}
 	fmt.Fprintln(w, "\nCoefficients: averaged over orders, and given the most probable")
-	coefficients := &grid{}
-	coefficients.add("", "mean", "sd", "<95% interval", "|mean given", "sd")
+	coefficients := &console.Grid{}
+	coefficients.Add("", "mean", "sd", "<95% interval", "|mean given", "sd")
 	left := 0
 	for j, c := range r.Coefficients {
 		zero := probabilityOfZero(r, j)
@@ -131,14 +134,14 @@ func printOrder(w io.Writer, r *order.Result) {
 			left++
 			continue
 		}
-		coefficients.add(c.Name, short(c.Mean), short(c.SD), averagedInterval(c.Q025, c.Q975, zero), short(c.MeanGiven), short(c.SDGiven))
+		coefficients.Add(c.Name, console.Short(c.Mean), console.Short(c.SD), console.AveragedInterval(c.Q025, c.Q975, zero), console.Short(c.MeanGiven), console.Short(c.SDGiven))
 	}
-	coefficients.print(w)
+	coefficients.Print(w)
 	if left > 0 {
 		fmt.Fprintf(w, "  and %d that are zero with a probability above %g\n", left, 1-leastPrinted)
 	}
-	fmt.Fprintf(w, "\nComputation: %s.\n", timeText(r.Seconds.Total))
-	printMeanings(w, wordBayesFactor)
+	fmt.Fprintf(w, "\nComputation: %s.\n", console.TimeText(r.Seconds.Total))
+	console.PrintMeanings(w, console.WordBayesFactor)
 }
 
 // leastPrinted is the least probability of a coefficient that is printed: less could not be seen in

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/order"
 )
 
@@ -40,7 +41,7 @@ func TestOrder(t *testing.T) {
 		{"--value y --time t --model spline --candidates 58 --max-order 12", "12 knots at"},
 	} {
 		got := vtiCommand(t, append([]string{"order", "data.csv"}, strings.Fields(test.args)...)...)
-		require.Equal(t, statusUsage, got.status, test.args)
+		require.Equal(t, shell.StatusUsage, got.status, test.args)
 		require.Contains(t, got.stderr, test.want)
 		require.Equal(t, before, entries(t), "nothing is left behind")
 	}

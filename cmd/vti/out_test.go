@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/rundir"
@@ -34,7 +35,7 @@ func TestNothingForeignIsOverwritten(t *testing.T) {
 			require.NoError(t, os.WriteFile(test.file, []byte(good), 0o644))
 			before := entries(t)
 			got := vtiCommand(t, strings.Fields(test.args)...)
-			assert.Equal(t, statusUsage, got.status, got.stderr)
+			assert.Equal(t, shell.StatusUsage, got.status, got.stderr)
 			assert.Empty(t, got.stdout)
 			assert.Contains(t, got.stderr, test.want)
 			assert.Equal(t, before, entries(t))
@@ -91,7 +92,7 @@ func TestTwoRunsInOneDirectory(t *testing.T) {
 	before := entries(t)
 	for _, args := range []string{"varsel --resume run", "varsel data.csv --target c --out run", "exact data.csv --target c --out run"} {
 		got := vtiCommand(t, strings.Fields(args)...)
-		assert.Equal(t, statusUsage, got.status)
+		assert.Equal(t, shell.StatusUsage, got.status)
 		assert.Regexp(t, `^vti: run is in use: another vti \(process \d+\) is running there; wait until it has ended\n$`, got.stderr)
 	}
 	assert.Equal(t, before, entries(t))

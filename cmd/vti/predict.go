@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/cmd/internal/console"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/predict"
 	"github.com/transdim/vti/table"
@@ -24,7 +26,7 @@ type predictFlags struct {
 	json       bool
 }
 
-func (a *app) predictCommand() *cobra.Command {
+func predictCommand(a *shell.App) *cobra.Command {
 	f := &predictFlags{}
 	cmd := &cobra.Command{
 		Use:   "predict RUN [TABLE]",
@@ -49,7 +51,7 @@ The predictions of all rows are written to ` + predictionsFile + ` in the direct
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return a.predict(cmd, args, f) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runPredict(a, cmd, args, f) },
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "out", "o", "", "`file` of the predictions as CSV (default "+predictionsFile+" in the run directory)")
@@ -63,7 +65,7 @@ The predictions of all rows are written to ` + predictionsFile + ` in the direct
 // tableOfRun stands in answers for the table of a run where no other was given.
 const tableOfRun = "its own rows"
 
-func (a *app) predict(cmd *cobra.Command, args []string, f *predictFlags) error {
+func runPredict(a *shell.App, cmd *cobra.Command, args []string, f *predictFlags) error {
 	config := predict.Config{Level: f.level, Seed: f.seed}
 	if err := config.Validate(); err != nil || f.level == 0 {
 		return fmt.Errorf("--level: got %v, want a number between 0 and 1", f.level)
@@ -88,24 +90,24 @@ func (a *app) predict(cmd *cobra.Command, args []string, f *predictFlags) error 
 	if err != nil {
 		return err
 	}
-	result.Schema, result.RunDir, result.Data = schemaOf("predict"), args[0], name
+	result.Schema, result.RunDir, result.Data = shell.SchemaOf("predict"), args[0], name
 	if f.out == "" {
 		f.out = filepath.Join(args[0], predictionsFile)
 	}
 	if err := result.WriteCSV(f.out); err != nil {
-		return failure{err}
+		return shell.Failed(err)
 	}
 	result.Files = append(result.Files, f.out)
 	if f.draws != "" {
 		if err := predict.WriteDraws(cmd.Context(), f.draws, rows, f.seed); err != nil {
-			return failure{err}
+			return shell.Failed(err)
 		}
 		result.Files = append(result.Files, f.draws)
 	}
 	if f.json {
-		return a.printJSON(result)
+		return a.PrintJSON(result)
 	}
-	printPredictions(a.text, result, rows.Unit)
+	printPredictions(a.Text, result, rows.Unit)
 	return nil
 }
 
@@ -123,28 +125,28 @@ func printPredictions(w io.Writer, r *predict.Result, unit string) {
 		fmt.Fprintf(w, "  note: %s\n", note)
 	}
 	fmt.Fprintln(w)
-	table := &grid{}
+	table := &console.Grid{}
 	if r.Categories != nil {
 		addProbabilities(table, r, unit)
 	} else {
 		addExpected(table, r, unit, level)
 	}
-	table.print(w)
+	table.Print(w)
 	if more := len(r.Predictions) - shownRows; more > 0 {
 		fmt.Fprintf(w, "  and %s\n", english.Count(more, "more row"))
 	}
 	switch o := r.Observed; {
 	case o != nil && r.Categories != nil:
-		fmt.Fprintf(w, "\nThe table has the response: mean log score %s.\n", short(o.LogScore))
+		fmt.Fprintf(w, "\nThe table has the response: mean log score %s.\n", console.Short(o.LogScore))
 	case o != nil:
 		fmt.Fprintf(w, "\nThe table has the response: root mean square error %s, %.0f%% of responses in their %s intervals,\nmean log score %s.\n",
-			short(o.RMSE), 100*float64(o.Covered), level, short(o.LogScore))
+			console.Short(o.RMSE), 100*float64(o.Covered), level, console.Short(o.LogScore))
 	}
 	fmt.Fprintf(w, "\nWritten to %s.\n", strings.Join(r.Files, " and "))
 }
 
 // addProbabilities adds a line for each row with the probabilities of categories.
-func addProbabilities(table *grid, r *predict.Result, unit string) {
+func addProbabilities(table *console.Grid, r *predict.Result, unit string) {
 	header := []string{unit}
 	for _, category := range r.Categories {
 		header = append(header, "P("+category+")")
@@ -152,21 +154,21 @@ func addProbabilities(table *grid, r *predict.Result, unit string) {
 	if r.Observed != nil {
 		header = append(header, "observed")
 	}
-	table.add(header...)
+	table.Add(header...)
 	for _, p := range r.Predictions[:min(shownRows, len(r.Predictions))] {
 		cells := []string{fmt.Sprint(p.Row)}
 		for _, probability := range p.Probabilities {
-			cells = append(cells, short(probability))
+			cells = append(cells, console.Short(probability))
 		}
 		if p.Observed != nil {
 			cells = append(cells, r.Categories[int(*p.Observed)])
 		}
-		table.add(cells...)
+		table.Add(cells...)
 	}
 }
 
 // addExpected adds a line for each row with its expected response.
-func addExpected(table *grid, r *predict.Result, unit, level string) {
+func addExpected(table *console.Grid, r *predict.Result, unit, level string) {
 	expected := "expected"
 	if r.Labels != nil {
 		expected = "P(" + r.Labels[1] + ")"
@@ -175,15 +177,15 @@ func addExpected(table *grid, r *predict.Result, unit, level string) {
 	if r.Observed != nil {
 		header = append(header, "observed")
 	}
-	table.add(header...)
+	table.Add(header...)
 	for _, p := range r.Predictions[:min(shownRows, len(r.Predictions))] {
-		cells := []string{fmt.Sprint(p.Row), short(p.Mean), interval(p.ExpectedLow, p.ExpectedHigh), interval(p.Low, p.High)}
+		cells := []string{fmt.Sprint(p.Row), console.Short(p.Mean), console.Interval(p.ExpectedLow, p.ExpectedHigh), console.Interval(p.Low, p.High)}
 		switch {
 		case p.Observed != nil:
-			cells = append(cells, short(*p.Observed))
+			cells = append(cells, console.Short(*p.Observed))
 		case r.Observed != nil:
 			cells = append(cells, "") // a time of which only a lower bound is known
 		}
-		table.add(cells...)
+		table.Add(cells...)
 	}
 }

@@ -13,44 +13,45 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/varsel"
 )
 
 func TestGridAligns(t *testing.T) {
-	g := &grid{}
-	g.add("", "A", "<B", "C")
-	g.add("x", "1.25", "one")
-	g.add("longer σ", "3", "two words", "4")
+	g := &console.Grid{}
+	g.Add("", "A", "<B", "C")
+	g.Add("x", "1.25", "one")
+	g.Add("longer σ", "3", "two words", "4")
 	var out strings.Builder
-	g.print(&out)
+	g.Print(&out)
 	assert.Equal(t, "               A  B          C\n  x         1.25  one\n  longer σ     3  two words  4\n", out.String())
 }
 
 func TestProgressIsPlainAwayFromATerminal(t *testing.T) {
 	var out strings.Builder
-	p := newProgress(&out)
-	p.line("first", false)
-	p.line("too soon", false)
-	p.line("last", true)
-	p.end()
+	p := console.NewProgress(&out)
+	p.Line("first", false)
+	p.Line("too soon", false)
+	p.Line("last", true)
+	p.End()
 	assert.Equal(t, "first\nlast\n", out.String())
 
 	out.Reset()
-	p = &progress{w: &out, terminal: true}
-	p.line("first", false)
-	p.last = p.last.Add(-time.Second)
-	p.line("second", false)
-	p.end()
+	p = &console.Progress{W: &out, Terminal: true}
+	p.Line("first", false)
+	p.Last = p.Last.Add(-time.Second)
+	p.Line("second", false)
+	p.End()
 	assert.Equal(t, "\r\x1b[Kfirst\r\x1b[Ksecond\n", out.String())
 
-	(&progress{}).line("silent", true)
+	(&console.Progress{}).Line("silent", true)
 }
 
 func TestTrainingLine(t *testing.T) {
 	info := vti.Info{Step: 500, Steps: 3000, Loss: 12.3456, Entropy: 1.5, StepsPerSecond: 25}
-	assert.Equal(t, "step 500/3000  loss 12.346  entropy of q(m) 1.500  25 steps/s  1 min 40 s left", trainingLine(info, false))
-	assert.Equal(t, "42 s", timeText(42))
-	assert.Equal(t, "2 h 3 min", timeText(7400))
+	assert.Equal(t, "step 500/3000  loss 12.346  entropy of q(m) 1.500  25 steps/s  1 min 40 s left", console.TrainingLine(info, false))
+	assert.Equal(t, "42 s", console.TimeText(42))
+	assert.Equal(t, "2 h 3 min", console.TimeText(7400))
 }
 
 // TestHumanOutput checks what a reader gets: factors, groups, always-in columns, and names of
@@ -93,30 +94,30 @@ func TestProbabilityText(t *testing.T) {
 		{0.5, 0, "0.5000"}, {0.5, 0.001, "0.5000 ± 0.0010"}, {0.5, 0.00001, "0.5000"}, {3e-5, 0, "<1e-4"}, {3e-5, 2e-4, "3e-05 ± 2e-04"},
 		{0, 0, "0"}, {1, none, "1"}, {0.99996, none, ">0.9999"}, {none, 0, "?"},
 	} {
-		assert.Equal(t, test.want, probability(test.p, test.se))
+		assert.Equal(t, test.want, console.Probability(test.p, test.se))
 	}
-	assert.Equal(t, "0 (0.9800)", averagedInterval(0, 0, 0.98))
-	assert.Equal(t, "0 (0.9999)", averagedInterval(0, 0, 0.99999))
-	assert.Equal(t, "[-1, 0]", averagedInterval(-1, 0, 0.5))
-	assert.Equal(t, "0.123 ± 0.001", inThree(0.1234, 0.001))
-	assert.Equal(t, "4e-04", inThree(0.0004, 0))
-	assert.Equal(t, "<1e-4", inThree(0.00004, 0))
-	assert.Equal(t, "1", inThree(1, 0))
+	assert.Equal(t, "0 (0.9800)", console.AveragedInterval(0, 0, 0.98))
+	assert.Equal(t, "0 (0.9999)", console.AveragedInterval(0, 0, 0.99999))
+	assert.Equal(t, "[-1, 0]", console.AveragedInterval(-1, 0, 0.5))
+	assert.Equal(t, "0.123 ± 0.001", console.InThree(0.1234, 0.001))
+	assert.Equal(t, "4e-04", console.InThree(0.0004, 0))
+	assert.Equal(t, "<1e-4", console.InThree(0.00004, 0))
+	assert.Equal(t, "1", console.InThree(1, 0))
 }
 
 // Colours are for terminals, and there only without NO_COLOR.
 func TestColours(t *testing.T) {
 	var out strings.Builder
-	w := &textWriter{w: &out, colour: true}
+	w := &console.Writer{W: &out, Colour: true}
 	fmt.Fprint(w, "TRUSTED: yes\nmodel check: poor: no\nmodel check of it\n")
 	assert.Equal(t, "\x1b[1;32mTRUSTED\x1b[0m: yes\n\x1b[31mmodel check: poor\x1b[0m: no\nmodel check of it\n", out.String())
-	assert.False(t, newTextWriter(&out, &out).colour)
+	assert.False(t, console.NewWriter(&out, &out).Colour)
 	if terminal, err := os.OpenFile("/dev/tty", os.O_WRONLY, 0); err == nil {
 		defer terminal.Close()
 		t.Setenv("TERM", "xterm")
-		assert.True(t, newTextWriter(&out, terminal).colour)
+		assert.True(t, console.NewWriter(&out, terminal).Colour)
 		t.Setenv("NO_COLOR", "1")
-		assert.False(t, newTextWriter(&out, terminal).colour)
+		assert.False(t, console.NewWriter(&out, terminal).Colour)
 	}
 }
 
@@ -138,16 +139,16 @@ func checkScreen(t *testing.T, command, text string) {
 		for word := range strings.FieldsSeq(line) {
 			longest = max(longest, utf8.RuneCountInString(word))
 		}
-		assert.LessOrEqual(t, utf8.RuneCountInString(line), max(textWidth, longest+4), "%s: %s", command, line)
+		assert.LessOrEqual(t, utf8.RuneCountInString(line), max(console.TextWidth, longest+4), "%s: %s", command, line)
 		assert.False(t, emptyNumbers.MatchString(line), "%s: %s", command, line)
 	}
 	assert.NotContains(t, text, "\x1b", command)
 	plain := strings.Join(strings.Fields(text), " ")
 	said, _, _ := strings.Cut(plain, "Words: ")
-	for _, m := range meanings {
-		if len(m.word) == 1 || !strings.Contains(strings.ToLower(said), strings.ToLower(m.word)) {
+	for _, m := range console.Meanings {
+		if len(m.Word) == 1 || !strings.Contains(strings.ToLower(said), strings.ToLower(m.Word)) {
 			continue
 		}
-		assert.Equal(t, 1, strings.Count(plain, m.word+": "+m.meaning)+strings.Count(plain, m.word+" says"), "%s: %s is explained once", command, m.word)
+		assert.Equal(t, 1, strings.Count(plain, m.Word+": "+m.Meaning)+strings.Count(plain, m.Word+" says"), "%s: %s is explained once", command, m.Word)
 	}
 }

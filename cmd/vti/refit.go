@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/predict"
@@ -24,7 +25,7 @@ import (
 
 // refitter repeats a finished run on its table without some rows, and asks it about these.
 type refitter struct {
-	app    *app
+	app    *shell.App
 	header runs.Header
 	table  *table.Table
 	dir    string   // of its files
@@ -33,7 +34,7 @@ type refitter struct {
 
 // newRefitter reads the table of a run, whose response has these categories, if any: what is left
 // of the table may have fewer. The caller removes the directory.
-func (a *app) newRefitter(header runs.Header, categories []string) (*refitter, error) {
+func newRefitter(a *shell.App, header runs.Header, categories []string) (*refitter, error) {
 	if header.Command == regression.InferCommand {
 		return nil, fmt.Errorf("runs of vti %s cannot be repeated without rows: their family was trained by another run", header.Command)
 	}
@@ -43,7 +44,7 @@ func (a *app) newRefitter(header runs.Header, categories []string) (*refitter, e
 	}
 	dir, err := os.MkdirTemp("", "vti-refit-")
 	if err != nil {
-		return nil, failure{err}
+		return nil, shell.Failed(err)
 	}
 	r := &refitter{a, header, data, dir, nil}
 	if _, given := header.Flags["levels"]; !given {
@@ -51,7 +52,7 @@ func (a *app) newRefitter(header runs.Header, categories []string) (*refitter, e
 			quoted := &strings.Builder{}
 			cells := csv.NewWriter(quoted)
 			if err := cells.Write([]string{category}); err != nil {
-				return nil, failure{err}
+				return nil, shell.Failed(err)
 			}
 			cells.Flush()
 			r.levels = append(r.levels, "--levels="+strings.TrimSuffix(quoted.String(), "\n"))
@@ -71,7 +72,7 @@ func (r *refitter) without(ctx context.Context, left func(row int) bool) (*predi
 	}
 	dir := filepath.Join(r.dir, "run")
 	if err := os.RemoveAll(dir); err != nil {
-		return nil, "", failure{err}
+		return nil, "", shell.Failed(err)
 	}
 	args := append(strings.Fields(r.header.Command), kept, "--quiet", "--no-report", "--out="+dir)
 	args = append(args, r.levels...)
@@ -84,8 +85,8 @@ func (r *refitter) without(ctx context.Context, left func(row int) bool) (*predi
 		}
 	}
 	var said bytes.Buffer
-	if status := run(ctx, args, io.Discard, &said); status != statusOK && status != statusUntrusted {
-		return nil, "", cmp.Or(ctx.Err(), error(failure{fmt.Errorf("without these rows: %s", strings.TrimPrefix(strings.TrimSpace(said.String()), "vti: "))}))
+	if status := r.app.Again(ctx, args, io.Discard, &said); status != shell.StatusOK && status != shell.StatusUntrusted {
+		return nil, "", cmp.Or(ctx.Err(), error(shell.Failed(fmt.Errorf("without these rows: %s", strings.TrimPrefix(strings.TrimSpace(said.String()), "vti: ")))))
 	}
 	fresh, err := table.ReadFile(out)
 	if err != nil {
@@ -132,7 +133,7 @@ func (r *refitter) write(path string, keep func(row int) bool) error {
 		cells = append(cells, line)
 	}
 	if err := atomicfile.Write(path, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(cells) }); err != nil {
-		return failure{err}
+		return shell.Failed(err)
 	}
 	part, err := table.ReadFile(path)
 	if err != nil {
@@ -206,7 +207,7 @@ func (r *refitter) byGroup(ctx context.Context, rows *predict.Rows, name string,
 			return nil, err
 		}
 		if math.IsNaN(elpd) {
-			return nil, failure{errors.New("the log predictive density of " + name + " " + level + " is not a number")}
+			return nil, shell.Failed(errors.New("the log predictive density of " + name + " " + level + " is not a number"))
 		}
 		result.Groups = append(result.Groups, predict.HeldOut{Group: level, Rows: fresh.Len(), ELPD: predict.Number(elpd), Verdict: verdict})
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/predict"
 )
 
@@ -53,7 +54,7 @@ func TestLeavingOutAgreesWithEvidences(t *testing.T) {
 	assert.InDelta(t, all-evidence("last", lines[:12]), float64(last.ELPD), 0.5, "in the tail of the draws")
 
 	got := vtiCommand(t, "loo", "all", "--by", "nosuch")
-	assert.Equal(t, statusUsage, got.status)
+	assert.Equal(t, shell.StatusUsage, got.status)
 	assert.Contains(t, got.stderr, `no column "nosuch"`)
 }
 

@@ -10,11 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/report"
 )
 
-func (a *app) reportCommand() *cobra.Command {
+func reportCommand(a *shell.App) *cobra.Command {
 	var out string
 	var open bool
 	cmd := &cobra.Command{
@@ -37,7 +38,7 @@ study, it shows how tasks ended, their cost, and the distribution of probabiliti
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.report(cmd.Context(), args, out, open)
+			return writeReport(a, cmd.Context(), args, out, open)
 		},
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "`file` to write (default report.html in the directory of the run, of several in this one)")
@@ -45,10 +46,10 @@ study, it shows how tasks ended, their cost, and the distribution of probabiliti
 	return cmd
 }
 
-// report writes the page of runs.
-func (a *app) report(ctx context.Context, dirs []string, out string, open bool) error {
+// writeReport writes the page of runs.
+func writeReport(a *shell.App, ctx context.Context, dirs []string, out string, open bool) error {
 	if len(dirs) == 1 && filepath.Ext(dirs[0]) == ".toml" {
-		return a.reportStudy(ctx, dirs[0], out, open)
+		return reportStudy(a, ctx, dirs[0], out, open)
 	}
 	for _, dir := range dirs {
 		if !rundir.Exists(filepath.Join(dir, rundir.RecordFile)) {
@@ -69,7 +70,7 @@ func (a *app) report(ctx context.Context, dirs []string, out string, open bool) 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(a.text, out)
+	fmt.Fprintln(a.Text, out)
 	if open {
 		return openPage(ctx, out)
 	}
@@ -80,17 +81,17 @@ func (a *app) report(ctx context.Context, dirs []string, out string, open bool) 
 func openPage(ctx context.Context, path string) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
-		return failure{err}
+		return shell.Failed(err)
 	}
 	command := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
 	if command == nil {
 		command = []string{"xdg-open"}
 	}
 	if _, err := exec.LookPath(command[0]); err != nil {
-		return failure{fmt.Errorf("--open: there is no %s to show the page with; it is in %s", command[0], path)}
+		return shell.Failed(fmt.Errorf("--open: there is no %s to show the page with; it is in %s", command[0], path))
 	}
 	if err := exec.CommandContext(ctx, command[0], append(command[1:], path)...).Run(); err != nil {
-		return failure{errors.Join(fmt.Errorf("--open: %s did not show the page, which is in %s", command[0], path), err)}
+		return shell.Failed(errors.Join(fmt.Errorf("--open: %s did not show the page, which is in %s", command[0], path), err))
 	}
 	return nil
 }

@@ -8,20 +8,21 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/report"
 	"github.com/transdim/vti/study"
 )
 
 // reportStudy writes the page of a study, by default into its directory.
-func (a *app) reportStudy(ctx context.Context, path, out string, open bool) error {
-	plan, err := readPlan(path)
+func reportStudy(a *shell.App, ctx context.Context, path, out string, open bool) error {
+	plan, err := readPlan(a, path)
 	if err != nil {
 		return err
 	}
 	found, err := plan.Survey(ctx, nil)
 	if err != nil {
-		return failure{err}
+		return shell.Failed(err)
 	}
 	if found.Done+found.Failed == 0 {
 		return fmt.Errorf("no task of %s has ended: vti study run %s", path, rundir.Quoted(path))
@@ -44,9 +45,9 @@ func (a *app) reportStudy(ctx context.Context, path, out string, open bool) erro
 		out = filepath.Join(plan.Dir(), report.File)
 	}
 	if err := report.WriteStudy(out, page); err != nil {
-		return failure{err}
+		return shell.Failed(err)
 	}
-	fmt.Fprintln(a.text, out)
+	fmt.Fprintln(a.Text, out)
 	if open {
 		return openPage(ctx, out)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/report"
 )
 
@@ -254,9 +255,9 @@ func chainTable() string {
 func TestReportRefuses(t *testing.T) {
 	emptyDir(t, "", "")
 	got := vtiCommand(t, "report", "nothing")
-	require.Equal(t, statusUsage, got.status)
+	require.Equal(t, shell.StatusUsage, got.status)
 	require.Contains(t, got.stderr, "nothing is not a run directory: it holds no run.json")
-	require.Equal(t, statusUsage, vtiCommand(t, "report").status)
+	require.Equal(t, shell.StatusUsage, vtiCommand(t, "report").status)
 	require.NoError(t, os.Mkdir("begun", 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join("begun", "run.json"), []byte(`{"command": "varsel", "data": "x.csv", "fingerprint": "ab"}`), 0o644))
 	require.Equal(t, "vti: begun holds no result.json: the run has not finished\n", vtiCommand(t, "report", "begun").stderr)

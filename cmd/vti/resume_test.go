@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/varsel"
 )
 
@@ -100,10 +101,10 @@ func TestInterrupt(t *testing.T) {
 	waitFor(t, "run/posterior.vti")
 	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 	_ = cmd.Wait()
-	if cmd.ProcessState.ExitCode() == statusOK || cmd.ProcessState.ExitCode() == statusUntrusted {
+	if cmd.ProcessState.ExitCode() == shell.StatusOK || cmd.ProcessState.ExitCode() == shell.StatusUntrusted {
 		t.Skip("the run was over before the signal came")
 	}
-	assert.Equal(t, statusInterrupted, cmd.ProcessState.ExitCode(), stderr.String())
+	assert.Equal(t, shell.StatusInterrupted, cmd.ProcessState.ExitCode(), stderr.String())
 	assert.Contains(t, stderr.String(), "stopping after the step in progress")
 	assert.Contains(t, stderr.String(), "to continue: vti varsel --resume run")
 	assert.NoFileExists(t, "run/result.json")
@@ -133,20 +134,20 @@ func TestCancelled(t *testing.T) {
 	cancel()
 	hald := testdata(t, "hald.csv")
 	got := vtiIn(ctx, t, tiny("varsel", hald, "--target", "y", "--out", "run")...)
-	assert.Equal(t, statusInterrupted, got.status)
+	assert.Equal(t, shell.StatusInterrupted, got.status)
 	assert.Regexp(t, `stopped.*\nto continue: vti varsel --resume run\n`, got.stderr)
 	for command, want := range map[string]string{
 		"exact":         `stopped.*\n.*cannot be resumed`,
 		"rjmcmc varsel": `stopped.*\nto continue: vti rjmcmc varsel --resume `,
 	} {
 		got = vtiIn(ctx, t, append(strings.Fields(command), hald, "--target", "y")...)
-		assert.Equal(t, statusInterrupted, got.status)
+		assert.Equal(t, shell.StatusInterrupted, got.status)
 		assert.Regexp(t, want, got.stderr)
 		assert.NotContains(t, got.stderr, "context canceled")
 	}
 	for formula, likelihood := range map[string]string{"Reaction ~ Days + (Days | Subject)": "gaussian", "short ~ 1 + (1 | Subject) + (1 | Days)": "logistic"} {
 		got = vtiIn(ctx, t, "hbm", crossedSleep(t), "--formula", formula, "--likelihood", likelihood)
-		assert.Equal(t, statusInterrupted, got.status)
+		assert.Equal(t, shell.StatusInterrupted, got.status)
 		assert.Regexp(t, `stopped.*\nthis run cannot be resumed`, got.stderr, "nothing is trained")
 	}
 	got = vtiIn(ctx, t, "hbm", crossedSleep(t), "--formula", "Reaction ~ Days + (1 | Subject)", "--likelihood", "student", "--out", "one")
@@ -195,7 +196,7 @@ func TestResumeRefuses(t *testing.T) {
 			test.damage()
 			before := entries(t)
 			got := vtiCommand(t, append([]string{"varsel", "--resume"}, strings.Fields(test.args)...)...)
-			assert.Equal(t, statusUsage, got.status)
+			assert.Equal(t, shell.StatusUsage, got.status)
 			assert.Empty(t, got.stdout)
 			for _, want := range test.want {
 				assert.Contains(t, got.stderr, want)
@@ -252,13 +253,13 @@ func TestFloatType(t *testing.T) {
 		mustRun(t, command, "--resume", wide, "--quiet")
 		assert.True(t, whole == readFile(t, wide, "posterior.vti"), "the checkpoints differ")
 		got := vtiCommand(t, args("other", "--dtype", "float16")...)
-		assert.Equal(t, statusUsage, got.status)
+		assert.Equal(t, shell.StatusUsage, got.status)
 		assert.Contains(t, got.stderr, `expected float32 or float64, found "float16"`)
 
 		record := readFile(t, narrow, "run.json")
 		require.NoError(t, os.WriteFile(narrow+"/run.json", []byte(strings.Replace(record, "Float32", "Float64", 1)), 0o644))
 		got = vtiCommand(t, command, "--resume", narrow)
-		assert.Equal(t, statusUsage, got.status)
+		assert.Equal(t, shell.StatusUsage, got.status)
 		assert.Contains(t, got.stderr, `dtype was "Float32" and is now "Float64"`)
 	}
 }
@@ -315,7 +316,7 @@ func TestResumePolicy(t *testing.T) {
 			mustRun(t, append(test.begin, "--out", dir)...)
 			again := append(strings.Fields(name), "--resume", dir, "--quiet")
 			got := vtiCommand(t, append(slices.Clone(again), test.differ...)...)
-			assert.Equal(t, statusUsage, got.status)
+			assert.Equal(t, shell.StatusUsage, got.status)
 			assert.Contains(t, got.stderr, test.want)
 			first := readFile(t, dir, "result.json")
 			mustRun(t, append(slices.Clone(again), test.agree...)...)
@@ -334,7 +335,7 @@ func TestKilledChainsResume(t *testing.T) {
 	waitFor(t, "stopped/run.json")
 	require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
 	_ = cmd.Wait() // interrupted
-	if cmd.ProcessState.ExitCode() == statusInterrupted {
+	if cmd.ProcessState.ExitCode() == shell.StatusInterrupted {
 		assert.Contains(t, stderr.String(), "to continue: vti rjmcmc varsel --resume stopped")
 		assert.NoFileExists(t, "stopped/result.json")
 	}

@@ -5,16 +5,19 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/console"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/rjmcmc"
 )
 
-func (a *app) rjmcmcCommand() *cobra.Command {
+func rjmcmcCommand(a *shell.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "rjmcmc",
 		Short:   "Solve the same problems by reversible-jump MCMC",
 		Example: "  vti rjmcmc varsel testdata/diabetes.csv --target y",
 	}
-	return group(cmd, a.rjmcmcVarselCommand(), a.rjmcmcDagCommand(), a.rjmcmcMixtureCommand())
+	return cli.Choice(cmd, rjmcmcVarselCommand(a), rjmcmcDagCommand(a), rjmcmcMixtureCommand(a))
 }
 
 // chainsGroup is the group of the flags of chains.
@@ -28,12 +31,12 @@ type chainFlags struct {
 func (f *chainFlags) register(cmd *cobra.Command) {
 	*f = chainFlags{chains: rjmcmc.DefaultChains, iterations: rjmcmc.DefaultIterations, burnIn: rjmcmc.DefaultBurnIn, thin: rjmcmc.DefaultThin, temperatures: 1}
 	flags := cmd.Flags()
-	flagGroup(cmd, chainsGroup, func() {
-		flags.Var(count{&f.chains, 2}, "chains", "number of chains")
-		flags.Var(count{&f.iterations, 1}, "iterations", "iterations of every chain after burn-in")
-		flags.Var(count{&f.burnIn, 0}, "burn-in", "burn-in iterations, which adapt the proposals and are discarded")
-		flags.Var(count{&f.thin, 1}, "thin", "thinning: keep every k-th iteration, with k the `number`")
-		flags.Var(count{&f.temperatures, 1}, "temperatures", "tempered copies of each chain, which exchange states: for posteriors with several modes")
+	cli.Group(cmd, chainsGroup, func() {
+		flags.Var(cli.Count{Value: &f.chains, Least: 2}, "chains", "number of chains")
+		flags.Var(cli.Count{Value: &f.iterations, Least: 1}, "iterations", "iterations of every chain after burn-in")
+		flags.Var(cli.Count{Value: &f.burnIn, Least: 0}, "burn-in", "burn-in iterations, which adapt the proposals and are discarded")
+		flags.Var(cli.Count{Value: &f.thin, Least: 1}, "thin", "thinning: keep every k-th iteration, with k the `number`")
+		flags.Var(cli.Count{Value: &f.temperatures, Least: 1}, "temperatures", "tempered copies of each chain, which exchange states: for posteriors with several modes")
 	})
 }
 
@@ -47,14 +50,14 @@ func chainConfig(chains, iterations, burnIn, thin, temperatures int, seed uint64
 
 // chainProgress reports on chains, whose density is that of the working scale: logJacobian takes it
 // to that of the table.
-func chainProgress(shown *progress, logJacobian float64) func(rjmcmc.Progress) {
-	pace := newPace()
+func chainProgress(shown *console.Progress, logJacobian float64) func(rjmcmc.Progress) {
+	pace := console.NewPace()
 	return func(p rjmcmc.Progress) {
 		phase := "sampling"
 		if p.BurnIn {
 			phase = "burn-in"
 		}
-		shown.line(fmt.Sprintf("%s  iteration %d/%d  mean log density %.2f  %s", phase, p.Iteration, p.Total,
-			p.LogDensity+logJacobian, pace.text(p.Iteration, p.Total)), p.Iteration == p.Total)
+		shown.Line(fmt.Sprintf("%s  iteration %d/%d  mean log density %.2f  %s", phase, p.Iteration, p.Total,
+			p.LogDensity+logJacobian, pace.Text(p.Iteration, p.Total)), p.Iteration == p.Total)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/rjmcmc"
 	runs "github.com/transdim/vti/run"
@@ -16,28 +18,28 @@ import (
 type rjmcmcDagFlags struct {
 	model  dagModelFlags
 	chains chainFlags
-	output outputFlags
+	output cli.Output
 	resume string
 }
 
-func (f *rjmcmcDagFlags) register(cmd *cobra.Command) {
+func (f *rjmcmcDagFlags) Register(cmd *cobra.Command) {
 	f.model.register(cmd)
 	f.chains.register(cmd)
-	f.output.register(cmd, true)
-	registerResume(cmd, &f.resume)
+	f.output.Register(cmd, true)
+	cli.RegisterResume(cmd, &f.resume)
 }
 
-// describe turns the command line into the record of a new run.
-func (f *rjmcmcDagFlags) describe(_ *pflag.FlagSet, path string) (any, error) {
+// Describe turns the command line into the record of a new run.
+func (f *rjmcmcDagFlags) Describe(_ *pflag.FlagSet, path string) (any, error) {
 	record := &dag.Record{
-		Header: runs.Header{Command: "rjmcmc dag", Version: vti.Version, Data: path}, Seed: f.output.seed,
+		Header: runs.Header{Command: "rjmcmc dag", Version: vti.Version, Data: path}, Seed: f.output.Seed,
 		Chains: f.chains.chains, Iterations: f.chains.iterations, BurnIn: f.chains.burnIn, Thin: f.chains.thin, Temperatures: f.chains.temperatures,
 	}
 	f.model.model.Mechanism = dag.Linear
 	return record, f.model.fill(record)
 }
 
-func (a *app) rjmcmcDagCommand() *cobra.Command {
+func rjmcmcDagCommand(a *shell.App) *cobra.Command {
 	f := &rjmcmcDagFlags{}
 	cmd := &cobra.Command{
 		Use:   "dag TABLE",
@@ -47,17 +49,17 @@ nodes and the edges along it and move the parameters of all mechanisms. They use
 that vti dag rests on, which makes them a check of it, for up to about 6 nodes; R-hat and the effective
 sample size show whether they have mixed.`,
 		Example:           "  vti rjmcmc dag data.csv --iterations 5000",
-		Args:              tableArgument,
-		ValidArgsFunction: completeTable,
+		Args:              cli.TableArgument,
+		ValidArgsFunction: cli.CompleteTable,
 	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.rjmcmcDag(cmd, args, f) }
-	f.register(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return rjmcmcDag(a, cmd, args, f) }
+	f.Register(cmd)
 	return cmd
 }
 
 // rjmcmcDag runs or resumes chains over graphs and parameters.
-func (a *app) rjmcmcDag(cmd *cobra.Command, args []string, f *rjmcmcDagFlags) error {
-	d, err := a.beginSampledDiscovery(cmd, args, f)
+func rjmcmcDag(a *shell.App, cmd *cobra.Command, args []string, f *rjmcmcDagFlags) error {
+	d, err := beginSampledDiscovery(a, cmd, args, f)
 	if err != nil {
 		return err
 	}
@@ -69,39 +71,39 @@ func (a *app) rjmcmcDag(cmd *cobra.Command, args []string, f *rjmcmcDagFlags) er
 	if err := config.Validate(); err != nil {
 		return err
 	}
-	return a.execute(cmd.Context(), &d.job, d.sampling(config))
+	return a.Execute(cmd.Context(), &d.Job, d.sampling(config))
 }
 
 // beginSampledDiscovery checks everything about a new run, or about one to resume.
-func (a *app) beginSampledDiscovery(cmd *cobra.Command, args []string, f *rjmcmcDagFlags) (*discovery, error) {
+func beginSampledDiscovery(a *shell.App, cmd *cobra.Command, args []string, f *rjmcmcDagFlags) (*discovery, error) {
 	if f.resume == "" {
-		record, err := f.describe(cmd.Flags(), args[0])
+		record, err := f.Describe(cmd.Flags(), args[0])
 		if err != nil {
 			return nil, err
 		}
-		return a.newDiscovery(record.(*dag.Record), cmd.Flags(), f.output)
+		return newDiscovery(a, record.(*dag.Record), cmd.Flags(), f.output)
 	}
 	record, err := dag.ReadRecord(f.resume)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkResume(cmd, args, f.resume, record, &record.Header, f.output, func() commandFlags { return &rjmcmcDagFlags{} }); err != nil {
+	if err := cli.CheckResume(cmd, args, f.resume, record, &record.Header, f.output, func() cli.Flags { return &rjmcmcDagFlags{} }); err != nil {
 		return nil, err
 	}
-	d, err := a.discoveryOf(record, f.output)
+	d, err := discoveryOf(a, record, f.output)
 	if err == nil {
-		d.resume = f.resume
+		d.Resume = f.resume
 	}
 	return d, err
 }
 
 // sampling is the task of a discovery by reversible jumps.
-func (d *discovery) sampling(config rjmcmc.Config) task {
-	t := d.task("rjmcmc-dag", func(ctx context.Context, at *session) (*dag.Result, error) {
-		config.Resume = at.resume
-		config.Progress = chainProgress(at.shown, d.problem.LogJacobian())
-		return dag.RunReversibleJump(ctx, at.device, d.problem, config, d.truth, at.dir)
+func (d *discovery) sampling(config rjmcmc.Config) shell.Task {
+	t := d.task("rjmcmc-dag", func(ctx context.Context, at *shell.Session) (*dag.Result, error) {
+		config.Resume = at.Resume
+		config.Progress = chainProgress(at.Shown, d.problem.LogJacobian())
+		return dag.RunReversibleJump(ctx, at.Device, d.problem, config, d.truth, at.Dir)
 	})
-	t.computes, t.resumable = true, true
+	t.Computes, t.Resumable = true, true
 	return t
 }

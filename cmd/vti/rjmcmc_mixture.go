@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/mixture"
 	"github.com/transdim/vti/rjmcmc"
 	runs "github.com/transdim/vti/run"
@@ -15,24 +17,24 @@ import (
 type rjmcmcMixtureFlags struct {
 	model  normalsFlags
 	chains chainFlags
-	output outputFlags
+	output cli.Output
 }
 
 func (f *rjmcmcMixtureFlags) register(cmd *cobra.Command) {
 	f.model.register(cmd, "`column` of values")
 	f.chains.register(cmd)
-	f.output.register(cmd, true)
+	f.output.Register(cmd, true)
 }
 
 // record describes a run.
 func (f *rjmcmcMixtureFlags) record(cmd *cobra.Command, path string) *mixture.Record {
 	return &mixture.Record{
-		Asked:  *askedOf(cmd, "rjmcmc mixture", path, f.model.asked(), f.output),
+		Asked:  *cli.AskedOf(cmd, "rjmcmc mixture", path, f.model.asked(), f.output),
 		Chains: f.chains.chains, Iterations: f.chains.iterations, BurnIn: f.chains.burnIn, Thin: f.chains.thin, Temperatures: f.chains.temperatures,
 	}
 }
 
-func (a *app) rjmcmcMixtureCommand() *cobra.Command {
+func rjmcmcMixtureCommand(a *shell.App) *cobra.Command {
 	f := &rjmcmcMixtureFlags{}
 	cmd := &cobra.Command{
 		Use:   "mixture TABLE --column COLUMN",
@@ -55,8 +57,8 @@ These chains need many --iterations; --max-components excludes numbers on which 
 spend time.`,
 		Example: `  vti rjmcmc mixture galaxies.csv --column velocity --max-components 8
   vti rjmcmc mixture galaxies.csv --column velocity --iterations 20000 --temperatures 4`,
-		Args:              tableArgument,
-		ValidArgsFunction: completeTable,
+		Args:              cli.TableArgument,
+		ValidArgsFunction: cli.CompleteTable,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			record := f.record(cmd, args[0])
 			problem, err := runs.Read(&record.Asked, mixture.NewProblem)
@@ -71,8 +73,8 @@ spend time.`,
 			if err := config.Validate(); err != nil {
 				return err
 			}
-			j := &job{output: f.output, stored: record, header: &record.Header}
-			return a.execute(cmd.Context(), j, a.mixtureChains(problem, config, f.output))
+			j := &shell.Job{Output: f.output, Stored: record, Header: &record.Header}
+			return a.Execute(cmd.Context(), j, mixtureChains(a, problem, config, f.output))
 		},
 	}
 	f.register(cmd)
@@ -80,16 +82,16 @@ spend time.`,
 }
 
 // mixtureChains is the task of a mixture by chains on its Target.
-func (a *app) mixtureChains(problem *mixture.Problem, config rjmcmc.Config, output outputFlags) task {
-	return task{
-		name: "rjmcmc-mixture", files: mixture.Files(), computes: true, intro: a.mixtureIntro(problem, output),
-		compute: func(ctx context.Context, at *session) (*conclusion, error) {
-			config.Progress = chainProgress(at.shown, problem.LogJacobian())
-			result, err := mixture.RunChains(ctx, at.device, problem, config, at.dir)
+func mixtureChains(a *shell.App, problem *mixture.Problem, config rjmcmc.Config, output cli.Output) shell.Task {
+	return shell.Task{
+		Name: "rjmcmc-mixture", Files: mixture.Files(), Computes: true, Intro: mixtureIntro(a, problem, output),
+		Compute: func(ctx context.Context, at *shell.Session) (*shell.Conclusion, error) {
+			config.Progress = chainProgress(at.Shown, problem.LogJacobian())
+			result, err := mixture.RunChains(ctx, at.Device, problem, config, at.Dir)
 			if err != nil {
 				return nil, err
 			}
-			return &conclusion{result, result.Seconds, func(w io.Writer) { printMixture(w, result) }}, nil
+			return &shell.Conclusion{Result: result, Seconds: result.Seconds, Print: func(w io.Writer) { printMixture(w, result) }}, nil
 		},
 	}
 }

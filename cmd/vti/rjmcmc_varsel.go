@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/varsel"
 )
@@ -16,35 +18,35 @@ type rjmcmcVarselFlags struct {
 	data   dataFlags
 	chains chainFlags
 	start  []string
-	output outputFlags
+	output cli.Output
 	resume string
 }
 
-func (f *rjmcmcVarselFlags) register(cmd *cobra.Command) {
+func (f *rjmcmcVarselFlags) Register(cmd *cobra.Command) {
 	f.data.register(cmd)
 	f.chains.register(cmd)
-	flagGroup(cmd, chainsGroup, func() {
+	cli.Group(cmd, chainsGroup, func() {
 		cmd.Flags().StringArrayVar(&f.start, "start", nil,
 			"model in which chains start: null, full or predictors separated by commas; given twice, half of the chains each (default spread over models)")
 	})
-	f.output.register(cmd, true)
-	registerResume(cmd, &f.resume)
-	renamed(cmd, priorSD("slab-scale"))
+	f.output.Register(cmd, true)
+	cli.RegisterResume(cmd, &f.resume)
+	cli.Renamed(cmd, cli.PriorSD("slab-scale"))
 }
 
-// describe turns the command line into the record of a new run.
-func (f *rjmcmcVarselFlags) describe(flags *pflag.FlagSet, path string) (any, error) {
+// Describe turns the command line into the record of a new run.
+func (f *rjmcmcVarselFlags) Describe(flags *pflag.FlagSet, path string) (any, error) {
 	var err error
 	if f.data.design, f.data.model, err = f.data.options(flags); err != nil {
 		return nil, err
 	}
 	record := newVarselRecord("rjmcmc varsel", path, &f.data)
 	record.Chains, record.Iterations, record.BurnIn, record.Thin = f.chains.chains, f.chains.iterations, f.chains.burnIn, f.chains.thin
-	record.Start, record.Temperatures, record.Seed = f.start, f.chains.temperatures, f.output.seed
+	record.Start, record.Temperatures, record.Seed = f.start, f.chains.temperatures, f.output.Seed
 	return record, nil
 }
 
-func (a *app) rjmcmcVarselCommand() *cobra.Command {
+func rjmcmcVarselCommand(a *shell.App) *cobra.Command {
 	f := &rjmcmcVarselFlags{}
 	cmd := &cobra.Command{
 		Use:   "varsel TABLE --target COLUMN",
@@ -60,17 +62,17 @@ failed the chains do not agree on one posterior (exit status 3)`,
   vti rjmcmc varsel testdata/diabetes.csv --target y --start null --start bmi,ltg
   vti rjmcmc varsel testdata/prostate.csv --target lpsa --likelihood robust --temperatures 12
   vti rjmcmc varsel testdata/biochemists.csv --target art --likelihood poisson --iterations 5000`,
-		Args:              tableArgument,
-		ValidArgsFunction: completeTable,
+		Args:              cli.TableArgument,
+		ValidArgsFunction: cli.CompleteTable,
 	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.rjmcmcVarsel(cmd, args, f) }
-	f.register(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return rjmcmcVarsel(a, cmd, args, f) }
+	f.Register(cmd)
 	return cmd
 }
 
 // rjmcmcVarsel runs or resumes chains over selections.
-func (a *app) rjmcmcVarsel(cmd *cobra.Command, args []string, f *rjmcmcVarselFlags) error {
-	s, err := a.beginSampledSelection(cmd, args, f)
+func rjmcmcVarsel(a *shell.App, cmd *cobra.Command, args []string, f *rjmcmcVarselFlags) error {
+	s, err := beginSampledSelection(a, cmd, args, f)
 	if err != nil {
 		return err
 	}
@@ -86,13 +88,13 @@ func (a *app) rjmcmcVarsel(cmd *cobra.Command, args []string, f *rjmcmcVarselFla
 	if err := config.Validate(); err != nil {
 		return err
 	}
-	return a.execute(cmd.Context(), &s.job, s.sampling(config))
+	return a.Execute(cmd.Context(), &s.Job, s.sampling(config))
 }
 
 // beginSampledSelection checks everything about a new run, or about one to resume.
-func (a *app) beginSampledSelection(cmd *cobra.Command, args []string, f *rjmcmcVarselFlags) (*selection, error) {
+func beginSampledSelection(a *shell.App, cmd *cobra.Command, args []string, f *rjmcmcVarselFlags) (*selection, error) {
 	if f.resume == "" {
-		record, err := f.describe(cmd.Flags(), args[0])
+		record, err := f.Describe(cmd.Flags(), args[0])
 		if err != nil {
 			return nil, err
 		}
@@ -100,13 +102,13 @@ func (a *app) beginSampledSelection(cmd *cobra.Command, args []string, f *rjmcmc
 		if selection.Model.Slab != (varsel.Slab{}) {
 			return nil, fmt.Errorf("--slab %s: chains over coefficients have the normal slab only; use vti varsel or vti exact", selection.Model.Slab)
 		}
-		return a.newSelection(selection, cmd.Flags(), f.output)
+		return newSelection(a, selection, cmd.Flags(), f.output)
 	}
-	s, err := a.openSelection(f.resume, f.output)
+	s, err := openSelection(a, f.resume, f.output)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkResume(cmd, args, f.resume, s.record, s.header, f.output, func() commandFlags { return &rjmcmcVarselFlags{} }); err != nil {
+	if err := cli.CheckResume(cmd, args, f.resume, s.record, s.Header, f.output, func() cli.Flags { return &rjmcmcVarselFlags{} }); err != nil {
 		return nil, err
 	}
 	s.problem, err = s.record.Problem()
@@ -114,13 +116,13 @@ func (a *app) beginSampledSelection(cmd *cobra.Command, args []string, f *rjmcmc
 }
 
 // sampling is the task of a selection by chains.
-func (s *selection) sampling(config rjmcmc.Config) task {
-	return task{
-		name: "rjmcmc", files: varsel.Files(), computes: true, resumable: true, intro: s.printProblem,
-		compute: func(ctx context.Context, at *session) (*conclusion, error) {
-			config.Resume = at.resume
-			config.Progress = chainProgress(at.shown, s.problem.Design.LogJacobian())
-			result, err := varsel.RunChains(ctx, at.device, s.problem, config, at.dir)
+func (s *selection) sampling(config rjmcmc.Config) shell.Task {
+	return shell.Task{
+		Name: "rjmcmc", Files: varsel.Files(), Computes: true, Resumable: true, Intro: s.printProblem,
+		Compute: func(ctx context.Context, at *shell.Session) (*shell.Conclusion, error) {
+			config.Resume = at.Resume
+			config.Progress = chainProgress(at.Shown, s.problem.Design.LogJacobian())
+			result, err := varsel.RunChains(ctx, at.Device, s.problem, config, at.Dir)
 			if err != nil {
 				return nil, err
 			}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/transdim/vti/calibrate"
 	"github.com/transdim/vti/changepoint"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/report"
@@ -36,37 +37,32 @@ var updateSchemas = flag.Bool("update-schemas", false, "write docs/schema from t
 
 // schemaTypes are the objects that commands print with --json, by the name of their schema.
 var schemaTypes = map[string]reflect.Type{
-	"selection":             reflect.TypeFor[varsel.Result](),
-	"graphs":                reflect.TypeFor[dag.Result](),
-	"regression":            reflect.TypeFor[regression.Result](),
-	"changepoints":          reflect.TypeFor[changepoint.Result](),
-	"compare-selections":    reflect.TypeFor[varsel.Comparison](),
-	"compare-graphs":        reflect.TypeFor[dag.Comparison](),
-	"compare-numbers":       reflect.TypeFor[numbersComparison](),
-	"compare-regressions":   reflect.TypeFor[regression.Comparison](),
-	"predict":               reflect.TypeFor[predict.Result](),
-	"effects":               reflect.TypeFor[predict.Effects](),
-	"check":                 reflect.TypeFor[checked](),
-	"loo":                   reflect.TypeFor[ranking](),
-	"export":                reflect.TypeFor[exported](),
-	"query":                 reflect.TypeFor[dag.Answer](),
-	"runs":                  reflect.TypeFor[listing](),
-	"order":                 reflect.TypeFor[order.Result](),
-	"mixture":               reflect.TypeFor[mixture.Result](),
-	"simulate-selection":    reflect.TypeFor[simulated](),
-	"simulate-graphs":       reflect.TypeFor[simulatedGraph](),
-	"devices":               reflect.TypeFor[devicesAnswer](),
-	"study-plan":            reflect.TypeFor[studyPlan](),
-	"study-status":          reflect.TypeFor[study.Status](),
-	"study-collect":         reflect.TypeFor[study.Summary](),
-	"benchmark-graphs":      reflect.TypeFor[graphsBenchmark](),
-	"benchmark-cardinality": reflect.TypeFor[cardinalityBenchmark](),
-	"benchmark-amortize":    reflect.TypeFor[amortizedBenchmark](),
-	"benchmark-hbm":         reflect.TypeFor[hierarchiesBenchmark](),
-	"benchmark-time":        reflect.TypeFor[timesBenchmark](),
-	"calibrate":             reflect.TypeFor[calibrate.Summary](),
-	"amortize":              reflect.TypeFor[amortizedResult](),
-	"calibrate-one":         reflect.TypeFor[calibrate.Replicate](),
+	"selection":           reflect.TypeFor[varsel.Result](),
+	"graphs":              reflect.TypeFor[dag.Result](),
+	"regression":          reflect.TypeFor[regression.Result](),
+	"changepoints":        reflect.TypeFor[changepoint.Result](),
+	"compare-selections":  reflect.TypeFor[varsel.Comparison](),
+	"compare-graphs":      reflect.TypeFor[dag.Comparison](),
+	"compare-numbers":     reflect.TypeFor[numbersComparison](),
+	"compare-regressions": reflect.TypeFor[regression.Comparison](),
+	"predict":             reflect.TypeFor[predict.Result](),
+	"effects":             reflect.TypeFor[predict.Effects](),
+	"check":               reflect.TypeFor[checked](),
+	"loo":                 reflect.TypeFor[ranking](),
+	"export":              reflect.TypeFor[exported](),
+	"query":               reflect.TypeFor[dag.Answer](),
+	"runs":                reflect.TypeFor[listing](),
+	"order":               reflect.TypeFor[order.Result](),
+	"mixture":             reflect.TypeFor[mixture.Result](),
+	"simulate-selection":  reflect.TypeFor[simulated](),
+	"simulate-graphs":     reflect.TypeFor[simulatedGraph](),
+	"devices":             reflect.TypeFor[devicesAnswer](),
+	"study-plan":          reflect.TypeFor[studyPlan](),
+	"study-status":        reflect.TypeFor[study.Status](),
+	"study-collect":       reflect.TypeFor[study.Summary](),
+	"calibrate":           reflect.TypeFor[calibrate.Summary](),
+	"amortize":            reflect.TypeFor[amortizedResult](),
+	"calibrate-one":       reflect.TypeFor[calibrate.Replicate](),
 }
 
 func schemaPath(name string) string {
@@ -78,12 +74,12 @@ func schemaDocument(name string, of reflect.Type) []byte {
 	document := typeSchema(of)
 	document["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	document["$id"] = "https://github.com/transdim/vti/docs/schema/" + name + ".v1.json"
-	document["title"] = schemaOf(name)
+	document["title"] = shell.SchemaOf(name)
 	properties, required := document["properties"].(map[string]any), document["required"].([]string)
 	if _, own := properties["schema"]; !own {
 		document["required"] = append([]string{"schema"}, required...)
 	}
-	properties["schema"] = map[string]any{"const": schemaOf(name)}
+	properties["schema"] = map[string]any{"const": shell.SchemaOf(name)}
 	content, err := json.MarshalIndent(document, "", "  ")
 	if err != nil {
 		panic(err)
@@ -238,11 +234,6 @@ func schemaCommands(t *testing.T) [][]string {
 		{"study", "status", "plan.toml", "--json"},
 		{"study", "collect", "plan.toml", "--out", "results.parquet", "--json", "--quiet"},
 		{"amortize", "varsel", "--steps", "2", "--batch", "2", "--held-out", "2", "--predictors", "2:3", "--rows", "20:30", "--json", "--quiet", "--out", "network.vti"},
-		{"benchmark", "dag", "--data-sets", "1", "--sizes", "16", "--nodes", "2", "--sem", "linear", "--json", "--quiet", "--out", "benchmark"},
-		{"benchmark", "cardinality", "--predictors", "2", "--misspecification", "none", "--samplers", "categorical", "--iterations", "50", "--steps", "2", "--json", "--quiet", "--out", "cardinality"},
-		{"benchmark", "time", "--only", "hald", "--repetitions", "1", "--data", filepath.Dir(hald), "--json", "--quiet"},
-		{"benchmark", "hbm", "--only", "oats", "--data", t.TempDir(), "--json", "--quiet"},
-		{"benchmark", "amortize", "--only", "gaussian-5", "--steps", "2", "--batch", "4", "--hidden", "8", "--json", "--quiet"},
 		{"calibrate", "changepoints", "--replicates", "1", "--json", "--quiet", "--out", "calibration-5"},
 		{"calibrate", "mixture", "--replicates", "1", "--rows", "20", "--max-components", "2", "--sweeps", "500", "--json", "--quiet", "--out", "calibration-6"},
 		{"calibrate", "order", "--replicates", "1", "--json", "--quiet", "--out", "calibration-7"},
@@ -256,7 +247,7 @@ func schemaCommands(t *testing.T) [][]string {
 // TestEveryCommandWithJSONIsValidated finds commands that schemaCommands has left out.
 func TestEveryCommandWithJSONIsValidated(t *testing.T) {
 	tested := map[string]bool{}
-	root := (&app{}).rootCommand()
+	root := rootCommand(&shell.App{})
 	for _, args := range schemaCommands(t) {
 		command, _, err := root.Find(args)
 		require.NoError(t, err)
@@ -302,7 +293,7 @@ func TestOutputsMatchTheirSchemas(t *testing.T) {
 		if at := slices.Index(args, "--out"); at >= 0 && slices.Contains(runCommands, args[0]) {
 			args = []string{"show", args[at+1]}
 		}
-		if args[0] == "simulate" || args[0] == "amortize" || args[1] == "plan" || args[1] == "time" || args[0] == "calibrate" && args[1] != "varsel" {
+		if args[0] == "simulate" || args[0] == "amortize" || args[1] == "plan" || args[0] == "calibrate" && args[1] != "varsel" {
 			continue // which say little, or take time
 		}
 		if args[0] == "compare" {

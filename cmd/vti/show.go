@@ -14,6 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/console"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/rundir"
@@ -21,7 +24,7 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-func (a *app) showCommand() *cobra.Command {
+func showCommand(a *shell.App) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show RUN",
@@ -30,19 +33,19 @@ func (a *app) showCommand() *cobra.Command {
 that it analysed still exists and has not changed.`,
 		Example: `  vti show runs/varsel-20260131-120000`,
 		Args:    oneRun,
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.show(cmd.Context(), args[0], asJSON) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return showRun(a, cmd.Context(), args[0], asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object on standard output, and nothing else")
 	return cmd
 }
 
-// show prints a finished run of any command.
-func (a *app) show(ctx context.Context, dir string, asJSON bool) error {
+// showRun prints a finished run of any command.
+func showRun(a *shell.App, ctx context.Context, dir string, asJSON bool) error {
 	_, about, err := readHeader(dir)
 	if err != nil {
 		return err
 	}
-	var result judged
+	var result shell.Judged
 	var answer func(w io.Writer)
 	var asked func() error
 	switch about {
@@ -55,7 +58,7 @@ func (a *app) show(ctx context.Context, dir string, asJSON bool) error {
 		asked = func() error {
 			problem, err := run.Record.Problem()
 			if err == nil {
-				(&selection{app: a, record: run.Record, problem: problem}).printProblem()
+				(&selection{App: a, record: run.Record, problem: problem}).printProblem()
 			}
 			return err
 		}
@@ -68,7 +71,7 @@ func (a *app) show(ctx context.Context, dir string, asJSON bool) error {
 		asked = func() error {
 			r, err := run.Record.Regression(ctx)
 			if err == nil {
-				(&hierarchical{app: a, record: run.Record, regression: r}).printProblem()
+				(&hierarchical{App: a, record: run.Record, regression: r}).printProblem()
 			}
 			return err
 		}
@@ -85,7 +88,7 @@ func (a *app) show(ctx context.Context, dir string, asJSON bool) error {
 		}
 		result, answer = run.Result, func(w io.Writer) { printDag(w, run.Result) }
 		asked = func() error {
-			d, err := a.discoveryOf(run.Record, outputFlags{})
+			d, err := discoveryOf(a, run.Record, cli.Output{})
 			if err == nil {
 				d.printProblem()
 			}
@@ -96,28 +99,28 @@ func (a *app) show(ctx context.Context, dir string, asJSON bool) error {
 		return err
 	}
 	if result.ExitStatus() != 0 {
-		a.status = statusUntrusted
+		a.Status = shell.StatusUntrusted
 	}
 	if asJSON {
-		return a.printJSON(result)
+		return a.PrintJSON(result)
 	}
 	if asked == nil {
-		a.printAnswer(dir, answer, nil)
+		a.PrintAnswer(dir, answer, nil)
 		return nil
 	}
-	a.printAnswer(dir, answer, func() {
+	a.PrintAnswer(dir, answer, func() {
 		if err := asked(); err != nil {
-			fmt.Fprintf(a.text, "What was asked is not shown: %v\n\n", err)
+			fmt.Fprintf(a.Text, "What was asked is not shown: %v\n\n", err)
 		}
 	})
 	return nil
 }
 
 // storedAnswer reads the result of a run, which print prints.
-func storedAnswer[R any](dir string, print func(io.Writer, *R)) (judged, func(io.Writer), error) {
+func storedAnswer[R any](dir string, print func(io.Writer, *R)) (shell.Judged, func(io.Writer), error) {
 	stored := new(R)
 	err := rundir.ReadResult(dir, stored)
-	return any(stored).(judged), func(w io.Writer) { print(w, stored) }, err
+	return any(stored).(shell.Judged), func(w io.Writer) { print(w, stored) }, err
 }
 
 // listedRun is what vti runs says of one.
@@ -139,7 +142,7 @@ type listing struct {
 	Runs   []listedRun `json:"runs"`
 }
 
-func (a *app) runsCommand() *cobra.Command {
+func runsCommand(a *shell.App) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "runs [DIRECTORY]",
@@ -156,14 +159,14 @@ func (a *app) runsCommand() *cobra.Command {
 			if len(args) == 1 {
 				dir = args[0]
 			}
-			return a.listRuns(dir, asJSON)
+			return listRuns(a, dir, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object on standard output, and nothing else")
 	return cmd
 }
 
-func (a *app) listRuns(dir string, asJSON bool) error {
+func listRuns(a *shell.App, dir string, asJSON bool) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -179,13 +182,13 @@ func (a *app) listRuns(dir string, asJSON bool) error {
 		}
 		header, _, err := readHeader(path)
 		if err != nil {
-			fmt.Fprintf(a.stderr, "vti: %v\n", err)
+			fmt.Fprintf(a.Stderr, "vti: %v\n", err)
 			continue
 		}
 		one := listedRun{RunDir: path, Command: header.Command, Data: header.Data, Started: header.Started, Finished: header.Finished != nil, Seconds: header.Seconds}
 		if one.Finished {
 			if one.Verdict, err = verdictOf(path); err != nil {
-				fmt.Fprintf(a.stderr, "vti: %v\n", err)
+				fmt.Fprintf(a.Stderr, "vti: %v\n", err)
 				continue
 			}
 		}
@@ -193,25 +196,25 @@ func (a *app) listRuns(dir string, asJSON bool) error {
 	}
 	slices.SortStableFunc(list, func(x, y listedRun) int { return y.Started.Compare(x.Started) })
 	if asJSON {
-		return a.printJSON(listing{schemaOf("runs"), list})
+		return a.PrintJSON(listing{shell.SchemaOf("runs"), list})
 	}
 	if len(list) == 0 {
-		fmt.Fprintf(a.text, "There are no runs in %s.\n", dir)
+		fmt.Fprintf(a.Text, "There are no runs in %s.\n", dir)
 		return nil
 	}
-	table := &grid{}
-	table.add("run", "<command", "<table", "<verdict", "<started", "time")
+	table := &console.Grid{}
+	table.Add("run", "<command", "<table", "<verdict", "<started", "time")
 	for _, r := range list {
 		verdict, seconds := r.Verdict, ""
 		if !r.Finished {
 			verdict = "not finished"
 		}
 		if r.Seconds != nil {
-			seconds = timeText(r.Seconds.Total)
+			seconds = console.TimeText(r.Seconds.Total)
 		}
-		table.add(r.RunDir, r.Command, filepath.Base(r.Data), verdict, r.Started.Format("2006-01-02 15:04"), seconds)
+		table.Add(r.RunDir, r.Command, filepath.Base(r.Data), verdict, r.Started.Format("2006-01-02 15:04"), seconds)
 	}
-	table.print(a.text)
+	table.Print(a.Text)
 	return nil
 }
 

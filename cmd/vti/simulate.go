@@ -8,19 +8,21 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/varsel/design"
 )
 
-func (a *app) simulateCommand() *cobra.Command {
+func simulateCommand(a *shell.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "simulate",
 		Short:   "Simulate data sets with known truth",
 		Example: "  vti simulate varsel --predictors 1000 --out data.csv",
 	}
-	return group(cmd, a.simulateVarselCommand(), a.simulateDagCommand(), a.simulateEQTLCommand())
+	return cli.Choice(cmd, simulateVarselCommand(a), simulateDagCommand(a), simulateEQTLCommand(a))
 }
 
 // simulated is what vti simulate prints with --json.
@@ -31,9 +33,9 @@ type simulated struct {
 	Effects []design.Effect `json:"effects"`
 }
 
-func (a *app) simulateVarselCommand() *cobra.Command {
+func simulateVarselCommand(a *shell.App) *cobra.Command {
 	var s design.Simulation
-	var noise positive
+	var noise cli.Positive
 	var out string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -57,26 +59,26 @@ ar1 few effects, of absolute size from 1 down to 0.3 and with random signs, at r
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(parsed[design.SimulationDesign]{&s.Design, design.ParseSimulationDesign}, "design", "ar1 or paper")
-	flags.Var(count{&s.Rows, 2}, "rows", "observations (default 300; paper 50)")
-	flags.Var(count{&s.Predictors, 1}, "predictors", "predictors to select from (default 1000; paper 7)")
-	flags.Var(count{&s.Effects, 1}, "effects", "ar1: predictors that matter (default 8)")
+	flags.Var(cli.Parsed[design.SimulationDesign]{Value: &s.Design, Parse: design.ParseSimulationDesign}, "design", "ar1 or paper")
+	flags.Var(cli.Count{Value: &s.Rows, Least: 2}, "rows", "observations (default 300; paper 50)")
+	flags.Var(cli.Count{Value: &s.Predictors, Least: 1}, "predictors", "predictors to select from (default 1000; paper 7)")
+	flags.Var(cli.Count{Value: &s.Effects, Least: 1}, "effects", "ar1: predictors that matter (default 8)")
 	flags.Float64Var(&s.Correlation, "correlation", 0.5, "ar1: correlation of neighbouring predictors, from 0 to below 1")
 	flags.Var(&noise, "noise", "ar1: standard deviation of the noise (default 1), or noise scale of a robust or student response")
-	flags.Var(textual{&s.Likelihood}, "likelihood", "ar1: distribution of the response, a likelihood of vti varsel")
-	flags.Var(parsed[design.Misspecification]{&s.Misspecification, design.ParseMisspecification}, "misspecification", "paper: none, medium or high")
+	flags.Var(cli.Name(&s.Likelihood), "likelihood", "ar1: distribution of the response, a likelihood of vti varsel")
+	flags.Var(cli.Parsed[design.Misspecification]{Value: &s.Misspecification, Parse: design.ParseMisspecification}, "misspecification", "paper: none, medium or high")
 	flags.Uint64Var(&s.Seed, "seed", 0, "random seed")
 	flags.StringVarP(&out, "out", "o", "", "`file` to write (required); - for standard output")
 	flags.BoolVar(&asJSON, "json", false, "print the effects as JSON")
-	completeWith(cmd, "design", "ar1", "paper")
-	completeLikelihoods(cmd, likelihood.Kinds())
-	completeWith(cmd, "misspecification", "none", "medium", "high")
+	cli.CompleteWith(cmd, "design", "ar1", "paper")
+	cli.CompleteLikelihoods(cmd, likelihood.Kinds())
+	cli.CompleteWith(cmd, "misspecification", "none", "medium", "high")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s.Noise = float64(noise)
 		if err := checkSimulationFlags(cmd.Flags(), s.Design); err != nil {
 			return err
 		}
-		return a.simulate(s, out, asJSON)
+		return simulateSelection(a, s, out, asJSON)
 	}
 	return cmd
 }
@@ -93,9 +95,9 @@ func checkSimulationFlags(flags *pflag.FlagSet, chosen design.SimulationDesign) 
 	return nil
 }
 
-// simulate writes the table and prints the truth: to standard error if the table goes to standard
-// output.
-func (a *app) simulate(s design.Simulation, out string, asJSON bool) error {
+// simulateSelection writes the table and prints the truth: to standard error if the table goes to
+// standard output.
+func simulateSelection(a *shell.App, s design.Simulation, out string, asJSON bool) error {
 	if out == "" {
 		return fmt.Errorf("no file to write was given: expected --out FILE, or --out - for standard output")
 	}
@@ -103,10 +105,10 @@ func (a *app) simulate(s design.Simulation, out string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	var report io.Writer = a.text
+	var report io.Writer = a.Text
 	if out == "-" {
-		report = a.stderr
-		err = data.WriteCSV(a.stdout)
+		report = a.Stderr
+		err = data.WriteCSV(a.Stdout)
 	} else {
 		if _, exists := os.Stat(out); exists == nil {
 			return fmt.Errorf("%s exists already", out)
@@ -114,10 +116,10 @@ func (a *app) simulate(s design.Simulation, out string, asJSON bool) error {
 		err = atomicfile.Write(out, func(w io.Writer) error { return data.WriteCSV(w) })
 	}
 	if err != nil {
-		return failure{err}
+		return shell.Failed(err)
 	}
 	if asJSON {
-		return printJSON(report, described{"simulate-selection", simulated{Data: out, Rows: len(data.Columns[0]), Columns: len(data.Names), Effects: data.Effects}})
+		return shell.PrintJSON(report, shell.Described{Schema: "simulate-selection", Object: simulated{Data: out, Rows: len(data.Columns[0]), Columns: len(data.Names), Effects: data.Effects}})
 	}
 	fmt.Fprintf(report, "%s: %s, %s, response y; %s with an effect\n", out, english.Count(len(data.Columns[0]), "row"), english.Count(len(data.Names), "column"), english.Count(len(data.Effects), "predictor"))
 	for _, effect := range data.Effects {

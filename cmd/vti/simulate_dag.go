@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/atomicfile"
@@ -22,9 +24,9 @@ type simulatedGraph struct {
 	Edges int    `json:"edges"`
 }
 
-func (a *app) simulateDagCommand() *cobra.Command {
+func simulateDagCommand(a *shell.App) *cobra.Command {
 	var s dag.Simulation
-	var probability, degree, noise positive
+	var probability, degree, noise cli.Positive
 	var out, truth, known string
 	var asJSON bool
 	s.Mechanism = dag.MLP
@@ -55,25 +57,25 @@ along it with a given probability, mechanisms whose weights are uniform on ±[0.
 			if err != nil {
 				return fmt.Errorf("--graph: %w", err)
 			}
-			return a.simulateDag(s, out, truth, asJSON)
+			return simulateDag(a, s, out, truth, asJSON)
 		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(count{&s.Nodes, 2}, "nodes", "nodes of the graph (default 10)")
-	flags.Var(count{&s.Rows, 1}, "rows", "rows of the table (default 1024)")
+	flags.Var(cli.Count{Value: &s.Nodes, Least: 2}, "nodes", "nodes of the graph (default 10)")
+	flags.Var(cli.Count{Value: &s.Rows, Least: 1}, "rows", "rows of the table (default 1024)")
 	flags.Var(&probability, "edge-probability", "probability of each edge along the order (default 0.5)")
 	flags.Var(&degree, "expected-degree", "mean `number` of parents of a node, instead of --edge-probability")
 	flags.StringVar(&known, "graph", "", "`file` of the graph to simulate from, instead of a random one: an adjacency matrix, or a network in BIF (*.bif), of which the arcs are used, and with --sem categorical the tables")
-	flags.Var(parsed[dag.Mechanism]{&s.Mechanism, dag.ParseMechanism}, "sem", "mechanisms: mlp with one hidden layer of ReLU units, linear, categorical, the tables of --graph FILE.bif, or mixed, where every second node is a category")
-	flags.Var(count{&s.Hidden, 1}, "hidden", "mlp: hidden units of a node (default 10)")
+	flags.Var(cli.Parsed[dag.Mechanism]{Value: &s.Mechanism, Parse: dag.ParseMechanism}, "sem", "mechanisms: mlp with one hidden layer of ReLU units, linear, categorical, the tables of --graph FILE.bif, or mixed, where every second node is a category")
+	flags.Var(cli.Count{Value: &s.Hidden, Least: 1}, "hidden", "mlp: hidden units of a node (default 10)")
 	flags.BoolVar(&s.Bias, "bias", false, "mlp: biases in hidden and output units")
 	flags.Var(&noise, "noise", "standard deviation of the noise (default 1)")
 	flags.Uint64Var(&s.Seed, "seed", 0, "random seed")
 	flags.StringVarP(&out, "out", "o", "", "`file` for the table (required)")
 	flags.StringVar(&truth, "truth", "", "`file` for the adjacency matrix (required)")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
-	completeWith(cmd, "sem", "linear", "mlp", "categorical", "mixed")
+	cli.CompleteWith(cmd, "sem", "linear", "mlp", "categorical", "mixed")
 	return cmd
 }
 
@@ -88,7 +90,7 @@ func sameFile(a, b string) bool {
 }
 
 // simulateDag writes both files.
-func (a *app) simulateDag(s dag.Simulation, out, truth string, asJSON bool) error {
+func simulateDag(a *shell.App, s dag.Simulation, out, truth string, asJSON bool) error {
 	if out == "" || truth == "" {
 		return fmt.Errorf("expected --out FILE for the table and --truth FILE for the adjacency matrix")
 	}
@@ -110,22 +112,22 @@ func (a *app) simulateDag(s dag.Simulation, out, truth string, asJSON bool) erro
 	// The second of them is begun before the first is there: either both are written or none.
 	matrix, err := atomicfile.Create(truth)
 	if err != nil {
-		return failure{err}
+		return shell.Failed(err)
 	}
 	defer matrix.Abort()
 	if err := data.WriteTruth(matrix); err != nil {
-		return failure{fmt.Errorf("writing %s: %w", truth, err)}
+		return shell.Failed(fmt.Errorf("writing %s: %w", truth, err))
 	}
 	if err := atomicfile.Write(out, data.WriteCSV); err != nil {
-		return failure{err}
+		return shell.Failed(err)
 	}
 	if err := matrix.Commit(); err != nil {
-		return failure{err}
+		return shell.Failed(err)
 	}
 	summary := simulatedGraph{out, truth, len(data.Values), len(data.Names), data.Truth.Edges()}
 	if asJSON {
-		return a.describe("simulate-graphs", summary)
+		return a.Describe("simulate-graphs", summary)
 	}
-	fmt.Fprintf(a.text, "%s: %s of %s; %s: %s\n", summary.Data, english.Count(summary.Rows, "row"), english.Count(summary.Nodes, "node"), summary.Truth, english.Count(summary.Edges, "edge"))
+	fmt.Fprintf(a.Text, "%s: %s of %s; %s: %s\n", summary.Data, english.Count(summary.Rows, "row"), english.Count(summary.Nodes, "node"), summary.Truth, english.Count(summary.Edges, "edge"))
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/cmd/internal/shell"
 )
 
 func TestSimulate(t *testing.T) {
@@ -32,7 +34,7 @@ func TestSimulate(t *testing.T) {
 		"unknown design":                       {"--design", "other", "--out", "c.csv"},
 	} {
 		got := vtiCommand(t, append([]string{"simulate", "varsel"}, args...)...)
-		assert.Equal(t, statusUsage, got.status)
+		assert.Equal(t, shell.StatusUsage, got.status)
 		assert.Contains(t, got.stderr, message)
 	}
 	assert.NotContains(t, entries(t), "c.csv")

@@ -10,6 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/console"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/study"
@@ -18,7 +21,7 @@ import (
 // studied are the commands that a study can repeat.
 var studied = []string{"varsel", "exact", "rjmcmc varsel", "dag", "exact dag", "rjmcmc dag", "hbm"}
 
-func (a *app) studyCommand() *cobra.Command {
+func studyCommand(a *shell.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "study",
 		Short: "Run a command thousands of times, here or on a cluster",
@@ -47,7 +50,7 @@ seeds; keep = ["draws.parquet"] keeps files of its run.`,
   vti study collect eqtl.toml --out results.parquet
   vti study submit eqtl.toml --slurm --print`,
 	}
-	return group(cmd, a.studyPlanCommand(), a.studyRunCommand(), a.studySubmitCommand(), a.studyStatusCommand(), a.studyCollectCommand(), a.studyDiscoveriesCommand())
+	return cli.Choice(cmd, studyPlanCommand(a), studyRunCommand(a), studySubmitCommand(a), studyStatusCommand(a), studyCollectCommand(a), studyDiscoveriesCommand(a))
 }
 
 // planArgument takes the one argument of the commands of a study.
@@ -59,7 +62,7 @@ func planArgument(cmd *cobra.Command, args []string) error {
 }
 
 // readPlan reads a plan and checks its command and all values of its flags.
-func readPlan(path string) (*study.Plan, error) {
+func readPlan(a *shell.App, path string) (*study.Plan, error) {
 	plan, err := study.Read(path)
 	if err != nil {
 		return nil, err
@@ -67,7 +70,7 @@ func readPlan(path string) (*study.Plan, error) {
 	if !slices.Contains(studied, plan.Command) {
 		return nil, fmt.Errorf("%s: command: expected %s, found %q", path, strings.Join(studied, ", "), plan.Command)
 	}
-	root := (&app{}).rootCommand()
+	root := a.Commands()
 	return plan, plan.EachFlag(func(command, flag, value string) error {
 		cmd, _, err := root.Find(strings.Fields(command))
 		if err != nil {
@@ -88,13 +91,13 @@ func readPlan(path string) (*study.Plan, error) {
 }
 
 // launcher starts this program.
-func launcher() (study.Launcher, error) {
+func launcher(a *shell.App) (study.Launcher, error) {
 	program, err := os.Executable()
 	if err != nil {
-		return study.Launcher{}, failure{err}
+		return study.Launcher{}, shell.Failed(err)
 	}
 	return study.Launcher{Program: program, Seeded: func(command string) bool {
-		cmd, _, err := (&app{}).rootCommand().Find(strings.Fields(command))
+		cmd, _, err := a.Commands().Find(strings.Fields(command))
 		return err == nil && cmd.Flags().Lookup("seed") != nil
 	}}, nil
 }
@@ -111,7 +114,7 @@ type studyPlan struct {
 	Total     float64 `json:"total_seconds,omitempty"` // of the rest, with so many jobs
 }
 
-func (a *app) studyPlanCommand() *cobra.Command {
+func studyPlanCommand(a *shell.App) *cobra.Command {
 	var asJSON, noPilot bool
 	cmd := &cobra.Command{
 		Use:   "plan PLAN",
@@ -121,27 +124,27 @@ the middle and the last one. Their answers are kept.`,
 		Example: "  vti study plan eqtl.toml",
 		Args:    planArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			plan, err := readPlan(args[0])
+			plan, err := readPlan(a, args[0])
 			if err != nil {
 				return err
 			}
 			says := studyPlan{Plan: plan.Path(), Directory: plan.Dir(), Tasks: plan.Tasks()}
 			if !asJSON {
-				a.printTasks(plan)
+				printTasks(a, plan)
 			}
 			if noPilot {
 				status, err := plan.Status(0)
 				if err != nil {
-					return failure{err}
+					return shell.Failed(err)
 				}
 				says.Remaining = status.Missing
-			} else if err := a.estimate(cmd, plan, &says); err != nil {
+			} else if err := estimateStudy(a, cmd, plan, &says); err != nil {
 				return err
 			}
 			if asJSON {
-				return a.describe("study-plan", says)
+				return a.Describe("study-plan", says)
 			}
-			a.printEstimate(says)
+			printEstimate(a, says)
 			return nil
 		},
 	}
@@ -150,21 +153,21 @@ the middle and the last one. Their answers are kept.`,
 	return cmd
 }
 
-// estimate runs the pilot tasks.
-func (a *app) estimate(cmd *cobra.Command, plan *study.Plan, says *studyPlan) error {
-	start, err := launcher()
+// estimateStudy runs the pilot tasks.
+func estimateStudy(a *shell.App, cmd *cobra.Command, plan *study.Plan, says *studyPlan) error {
+	start, err := launcher(a)
 	if err != nil {
 		return err
 	}
 	e, err := plan.Estimate(cmd.Context(), start)
 	if err != nil {
-		return failure{err}
+		return shell.Failed(err)
 	}
 	says.Remaining, says.Seconds, says.PeakBytes = e.Remaining, e.Seconds, e.PeakBytes
 	says.Jobs = e.Jobs(runtime.GOMAXPROCS(0), memory.Total())
 	says.Total = math.Ceil(float64(e.Remaining)/float64(says.Jobs)) * e.Seconds
 	if e.Failed > 0 {
-		fmt.Fprintf(a.stderr, "vti: %d of %s failed: vti study status says why\n", e.Failed, english.Count(len(e.Pilots), "pilot task"))
+		fmt.Fprintf(a.Stderr, "vti: %d of %s failed: vti study status says why\n", e.Failed, english.Count(len(e.Pilots), "pilot task"))
 	}
 	return nil
 }
@@ -172,31 +175,31 @@ func (a *app) estimate(cmd *cobra.Command, plan *study.Plan, says *studyPlan) er
 // shownTasks are listed of a plan; chosen by hand.
 const shownTasks = 5
 
-func (a *app) printTasks(plan *study.Plan) {
-	fmt.Fprintf(a.text, "%s: %s of vti %s, in %s\n", plan.Path(), english.Count(plan.Tasks(), "task"), plan.Command, plan.Dir())
+func printTasks(a *shell.App, plan *study.Plan) {
+	fmt.Fprintf(a.Text, "%s: %s of vti %s, in %s\n", plan.Path(), english.Count(plan.Tasks(), "task"), plan.Command, plan.Dir())
 	for i := range min(plan.Tasks(), shownTasks) {
 		t := plan.Task(i)
 		var settings []string
 		for _, s := range t.Settings {
 			settings = append(settings, s.Name+"="+s.Text())
 		}
-		fmt.Fprintf(a.text, "  %d  %s  %s\n", i, t.Name, strings.Join(settings, " "))
+		fmt.Fprintf(a.Text, "  %d  %s  %s\n", i, t.Name, strings.Join(settings, " "))
 	}
 	if more := plan.Tasks() - shownTasks; more > 0 {
-		fmt.Fprintf(a.text, "  … and %d more\n", more)
+		fmt.Fprintf(a.Text, "  … and %d more\n", more)
 	}
 }
 
-func (a *app) printEstimate(says studyPlan) {
+func printEstimate(a *shell.App, says studyPlan) {
 	if says.Jobs == 0 {
-		fmt.Fprintf(a.text, "%s to run\n", english.Count(says.Remaining, "task"))
+		fmt.Fprintf(a.Text, "%s to run\n", english.Count(says.Remaining, "task"))
 		return
 	}
-	fmt.Fprintf(a.text, "%s to run; by the pilot tasks, each takes %.3g s on one core and %s,\n", english.Count(says.Remaining, "task"), says.Seconds, memory.Text(says.PeakBytes))
-	fmt.Fprintf(a.text, "so that all take %s here with --jobs %d\n", timeText(says.Total), says.Jobs)
+	fmt.Fprintf(a.Text, "%s to run; by the pilot tasks, each takes %.3g s on one core and %s,\n", english.Count(says.Remaining, "task"), says.Seconds, memory.Text(says.PeakBytes))
+	fmt.Fprintf(a.Text, "so that all take %s here with --jobs %d\n", console.TimeText(says.Total), says.Jobs)
 }
 
-func (a *app) studyStatusCommand() *cobra.Command {
+func studyStatusCommand(a *shell.App) *cobra.Command {
 	var asJSON, all bool
 	cmd := &cobra.Command{
 		Use:     "status PLAN",
@@ -204,7 +207,7 @@ func (a *app) studyStatusCommand() *cobra.Command {
 		Example: "  vti study status eqtl.toml",
 		Args:    planArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			plan, err := readPlan(args[0])
+			plan, err := readPlan(a, args[0])
 			if err != nil {
 				return err
 			}
@@ -214,18 +217,18 @@ func (a *app) studyStatusCommand() *cobra.Command {
 			}
 			status, err := plan.Status(shown)
 			if err != nil {
-				return failure{err}
+				return shell.Failed(err)
 			}
 			if asJSON {
-				return a.describe("study-status", status)
+				return a.Describe("study-status", status)
 			}
-			fmt.Fprintf(a.text, "%s: %d done, %d failed, %d missing; %d in work or left by a process that was killed\n",
+			fmt.Fprintf(a.Text, "%s: %d done, %d failed, %d missing; %d in work or left by a process that was killed\n",
 				english.Count(status.Tasks, "task"), status.Done, status.Failed, status.Missing, status.Working)
 			for _, f := range status.Failures {
-				fmt.Fprintf(a.text, "  task %d (%s) failed: %s\n", f.Index, f.Name, f.Error)
+				fmt.Fprintf(a.Text, "  task %d (%s) failed: %s\n", f.Index, f.Name, f.Error)
 			}
 			if more := status.Failed - len(status.Failures); more > 0 {
-				fmt.Fprintf(a.text, "  … and %d more: --all lists them\n", more)
+				fmt.Fprintf(a.Text, "  … and %d more: --all lists them\n", more)
 			}
 			return nil
 		},

@@ -11,12 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/cmd/internal/console"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/study"
 )
 
-func (a *app) studyCollectCommand() *cobra.Command {
+func studyCollectCommand(a *shell.App) *cobra.Command {
 	var cfg study.CollectConfig
 	var asJSON, quiet bool
 	cmd := &cobra.Command{
@@ -35,30 +37,30 @@ computed, except for the costs.`,
 			if filepath.Ext(cfg.Out) != ".parquet" {
 				return fmt.Errorf("expected --out with a name that ends in .parquet, found %q", cfg.Out)
 			}
-			plan, err := readPlan(args[0])
+			plan, err := readPlan(a, args[0])
 			if err != nil {
 				return err
 			}
-			shown := &progress{}
+			shown := &console.Progress{}
 			if !quiet {
-				shown = newProgress(a.stderr)
+				shown = console.NewProgress(a.Stderr)
 			}
 			// Little lives long here: with four times as much garbage between collections it takes
 			// a fifth less processor time.
 			defer debug.SetGCPercent(debug.SetGCPercent(400))
-			pace := newPace()
+			pace := console.NewPace()
 			cfg.Report = func(read int) {
-				shown.line(fmt.Sprintf("%d/%s  %s", read, english.Count(plan.Tasks(), "task"), pace.text(read, plan.Tasks())), read == plan.Tasks())
+				shown.Line(fmt.Sprintf("%d/%s  %s", read, english.Count(plan.Tasks(), "task"), pace.Text(read, plan.Tasks())), read == plan.Tasks())
 			}
 			summary, err := plan.Collect(cmd.Context(), cfg)
-			shown.end()
+			shown.End()
 			if err != nil {
-				return errors.Join(cmd.Context().Err(), failure{err})
+				return errors.Join(cmd.Context().Err(), shell.Failed(err))
 			}
 			if asJSON {
-				return a.describe("study-collect", summary)
+				return a.Describe("study-collect", summary)
 			}
-			a.printSummary(summary)
+			printStudySummary(a, summary)
 			return nil
 		},
 	}
@@ -71,21 +73,21 @@ computed, except for the costs.`,
 	return cmd
 }
 
-// printSummary says what was collected.
-func (a *app) printSummary(s *study.Summary) {
-	fmt.Fprintf(a.text, "%s: %d done, %d failed, %d missing\n", english.Count(s.Tasks, "task"), s.Done, s.Failed, s.Missing)
+// printStudySummary says what was collected.
+func printStudySummary(a *shell.App, s *study.Summary) {
+	fmt.Fprintf(a.Text, "%s: %d done, %d failed, %d missing\n", english.Count(s.Tasks, "task"), s.Done, s.Failed, s.Missing)
 	if s.Damaged > 0 {
-		fmt.Fprintf(a.text, "%d of the missing tasks could not be read whole: collect again later, or run the study again\n", s.Damaged)
+		fmt.Fprintf(a.Text, "%d of the missing tasks could not be read whole: collect again later, or run the study again\n", s.Damaged)
 	}
 	var verdicts []string
 	for _, verdict := range slices.Sorted(maps.Keys(s.Verdicts)) {
 		verdicts = append(verdicts, fmt.Sprintf("%d %s", s.Verdicts[verdict], verdict))
 	}
 	if len(verdicts) > 0 {
-		fmt.Fprintf(a.text, "verdicts: %s\n", strings.Join(verdicts, ", "))
+		fmt.Fprintf(a.Text, "verdicts: %s\n", strings.Join(verdicts, ", "))
 	}
-	fmt.Fprintf(a.text, "%s of processor time; the longest task took %.3g s, the largest %s\n", timeText(s.CPUSeconds), s.Longest, memory.Text(s.PeakBytes))
+	fmt.Fprintf(a.Text, "%s of processor time; the longest task took %.3g s, the largest %s\n", console.TimeText(s.CPUSeconds), s.Longest, memory.Text(s.PeakBytes))
 	for _, file := range slices.Sorted(maps.Keys(s.Files)) {
-		fmt.Fprintf(a.text, "%s: %s\n", file, english.Count(s.Files[file], "row"))
+		fmt.Fprintf(a.Text, "%s: %s\n", file, english.Count(s.Files[file], "row"))
 	}
 }

@@ -7,11 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/cmd/internal/console"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/study"
 )
 
-func (a *app) studyDiscoveriesCommand() *cobra.Command {
+func studyDiscoveriesCommand(a *shell.App) *cobra.Command {
 	var truth, out string
 	var level float64
 	cmd := &cobra.Command{
@@ -39,20 +41,20 @@ With --truth, for simulated tables, the observed rate is printed too.`,
 				return err
 			}
 			n := d.At(level)
-			a.printDiscoveries(d, n, level)
+			printDiscoveries(a, d, n, level)
 			if out == "" {
 				return nil
 			}
 			if err := os.MkdirAll(out, 0o755); err != nil {
-				return failure{err}
+				return shell.Failed(err)
 			}
 			if err := d.Write(filepath.Join(out, "discoveries.csv"), n); err != nil {
-				return failure{err}
+				return shell.Failed(err)
 			}
 			if err := d.WritePictures(out); err != nil {
-				return failure{err}
+				return shell.Failed(err)
 			}
-			fmt.Fprintf(a.text, "\n%s holds discoveries.csv, strongest.svg, fdr.svg, and both as PNG\n", out)
+			fmt.Fprintf(a.Text, "\n%s holds discoveries.csv, strongest.svg, fdr.svg, and both as PNG\n", out)
 			return nil
 		},
 	}
@@ -67,28 +69,28 @@ With --truth, for simulated tables, the observed rate is printed too.`,
 // printedDiscoveries are listed; chosen by hand.
 const printedDiscoveries = 10
 
-func (a *app) printDiscoveries(d *study.Discoveries, n int, level float64) {
-	fmt.Fprintf(a.text, "%s among %s, with an expected share of false ones of at most %g\n", english.Count(n, "discovery"), english.Count(len(d.List), "pair"), level)
+func printDiscoveries(a *shell.App, d *study.Discoveries, n int, level float64) {
+	fmt.Fprintf(a.Text, "%s among %s, with an expected share of false ones of at most %g\n", english.Count(n, "discovery"), english.Count(len(d.List), "pair"), level)
 	if d.Known && n > 0 {
 		wrong := d.False(n)
-		fmt.Fprintf(a.text, "by the truth %d %s false, a share of %.3f; %d of %s %s found\n", wrong, english.Form(wrong, "is", "are"), float64(wrong)/float64(n), n-wrong, english.Count(d.Effects, "effect"), english.Form(n-wrong, "is", "are"))
+		fmt.Fprintf(a.Text, "by the truth %d %s false, a share of %.3f; %d of %s %s found\n", wrong, english.Form(wrong, "is", "are"), float64(wrong)/float64(n), n-wrong, english.Count(d.Effects, "effect"), english.Form(n-wrong, "is", "are"))
 	}
-	rows := &grid{}
+	rows := &console.Grid{}
 	head := []string{"<response", "<predictor", "probability", "FDR"}
 	if d.Known {
 		head = append(head, "<truth")
 	}
-	rows.add(head...)
+	rows.Add(head...)
 	for _, found := range d.List[:min(n, printedDiscoveries)] {
 		cells := []string{found.Response, found.Predictor, fmt.Sprintf("%.6f", found.Probability), fmt.Sprintf("%.2g", found.FDR)}
 		if d.Known {
 			cells = append(cells, map[bool]string{true: "true", false: "false"}[found.True])
 		}
-		rows.add(cells...)
+		rows.Add(cells...)
 	}
-	fmt.Fprintln(a.text)
-	rows.print(a.text)
+	fmt.Fprintln(a.Text)
+	rows.Print(a.Text)
 	if more := n - printedDiscoveries; more > 0 {
-		fmt.Fprintf(a.text, "  … and %d more\n", more)
+		fmt.Fprintf(a.Text, "  … and %d more\n", more)
 	}
 }

@@ -8,6 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/console"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/study"
@@ -23,7 +26,7 @@ type studyRunFlags struct {
 	quiet  bool
 }
 
-func (a *app) studyRunCommand() *cobra.Command {
+func studyRunCommand(a *shell.App) *cobra.Command {
 	var f studyRunFlags
 	cmd := &cobra.Command{
 		Use:   "run PLAN",
@@ -39,7 +42,7 @@ In an array job SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX is the index of the 
   vti study run eqtl.toml --shard 0/40`,
 		Args: planArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			plan, err := readPlan(args[0])
+			plan, err := readPlan(a, args[0])
 			if err != nil {
 				return err
 			}
@@ -47,15 +50,15 @@ In an array job SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX is the index of the 
 			if err != nil {
 				return err
 			}
-			return a.runStudy(cmd.Context(), plan, selection, f)
+			return runStudy(a, cmd.Context(), plan, selection, f)
 		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(count{&f.jobs, 1}, "jobs", "number of parallel processes (default the number of cores, or fewer if memory requires it by the pilot tasks)")
+	flags.Var(cli.Count{Value: &f.jobs, Least: 1}, "jobs", "number of parallel processes (default the number of cores, or fewer if memory requires it by the pilot tasks)")
 	flags.IntVar(&f.index, "index", 0, "run only one task, from 0")
 	flags.StringVar(&f.shard, "shard", "", "run every N-th task starting at task I, as `I/N`")
-	flags.Var(count{&f.shards, 1}, "shards", "number of shards; the scheduler gives the index of this one")
+	flags.Var(cli.Count{Value: &f.shards, Least: 1}, "shards", "number of shards; the scheduler gives the index of this one")
 	flags.BoolVar(&f.failed, "failed", false, "run failed tasks again")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
 	cmd.MarkFlagsMutuallyExclusive("index", "shard", "shards")
@@ -101,35 +104,35 @@ func (f *studyRunFlags) selection(cmd *cobra.Command, plan *study.Plan) (study.S
 }
 
 // runStudy runs the tasks and reports on them.
-func (a *app) runStudy(ctx context.Context, plan *study.Plan, selection study.Selection, f studyRunFlags) error {
-	start, err := launcher()
+func runStudy(a *shell.App, ctx context.Context, plan *study.Plan, selection study.Selection, f studyRunFlags) error {
+	start, err := launcher(a)
 	if err != nil {
 		return err
 	}
-	shown := &progress{}
+	shown := &console.Progress{}
 	if !f.quiet {
-		shown = newProgress(a.stderr)
+		shown = console.NewProgress(a.Stderr)
 	}
-	pace := newPace()
+	pace := console.NewPace()
 	ended := 0
 	end, err := plan.Run(ctx, study.RunConfig{Launcher: start, Selection: selection, Jobs: f.jobs, Again: f.failed, Report: func(p study.Progress) {
 		ended++
 		if p.Error != "" {
-			shown.end()
-			fmt.Fprintf(a.stderr, "vti: task %d (%s): %s\n", p.Task.Index, p.Task.Name, strings.TrimSpace(p.Error))
+			shown.End()
+			fmt.Fprintf(a.Stderr, "vti: task %d (%s): %s\n", p.Task.Index, p.Task.Name, strings.TrimSpace(p.Error))
 		}
 		over := p.Done + p.Failed
-		shown.line(fmt.Sprintf("%d/%s  %d failed  %s", over, english.Count(p.Total, "task"), p.Failed, pace.text(ended, ended+p.Total-over)), over == p.Total)
+		shown.Line(fmt.Sprintf("%d/%s  %d failed  %s", over, english.Count(p.Total, "task"), p.Failed, pace.Text(ended, ended+p.Total-over)), over == p.Total)
 	}})
-	shown.end()
-	fmt.Fprintf(a.text, "%s: %d done, %d failed, %d missing; %d had ended before\n", english.Count(end.Total, "task"), end.Done, end.Failed, end.Total-end.Done-end.Failed, end.Found)
+	shown.End()
+	fmt.Fprintf(a.Text, "%s: %d done, %d failed, %d missing; %d had ended before\n", english.Count(end.Total, "task"), end.Done, end.Failed, end.Total-end.Done-end.Failed, end.Found)
 	switch {
 	case errors.Is(err, context.Canceled):
 		return fmt.Errorf("%w\nto continue: give the same command again", err)
 	case err != nil:
-		return failure{err}
+		return shell.Failed(err)
 	case end.Failed > 0:
-		return failure{fmt.Errorf("%s failed: vti study status %s says why, and vti study run with --failed tries them again", english.Count(end.Failed, "task"), rundir.Quoted(plan.Path()))}
+		return shell.Failed(fmt.Errorf("%s failed: vti study status %s says why, and vti study run with --failed tries them again", english.Count(end.Failed, "task"), rundir.Quoted(plan.Path())))
 	}
 	return nil
 }

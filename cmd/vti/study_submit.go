@@ -10,11 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/study"
 )
 
-func (a *app) studySubmitCommand() *cobra.Command {
+func studySubmitCommand(a *shell.App) *cobra.Command {
 	var s study.Submission
 	var slurm, kubernetes, print bool
 	var memoryMiB int
@@ -37,25 +39,25 @@ Chunks, memory and time are estimated from three pilot tasks, which run here if 
 			if slurm == kubernetes {
 				return errors.New("expected either --slurm or --kubernetes")
 			}
-			plan, err := readPlan(args[0])
+			plan, err := readPlan(a, args[0])
 			if err != nil {
 				return err
 			}
 			s.Memory = float64(memoryMiB) * (1 << 20)
-			start, err := launcher()
+			start, err := launcher(a)
 			if err != nil {
 				return err
 			}
 			var e *study.Estimate
 			if s.NeedsPilot() {
 				if e, err = plan.Estimate(cmd.Context(), start); err != nil {
-					return failure{err}
+					return shell.Failed(err)
 				}
 			}
 			if kubernetes {
-				return a.submitKubernetes(plan, s, e, print)
+				return submitKubernetes(a, plan, s, e, print)
 			}
-			return a.submitSlurm(cmd, plan, s, start.Program, e, print)
+			return submitSlurm(a, cmd, plan, s, start.Program, e, print)
 		},
 	}
 	flags := cmd.Flags()
@@ -63,11 +65,11 @@ Chunks, memory and time are estimated from three pilot tasks, which run here if 
 	flags.BoolVar(&slurm, "slurm", false, "an array job of Slurm")
 	flags.BoolVar(&kubernetes, "kubernetes", false, "an Indexed Job of Kubernetes")
 	flags.BoolVar(&print, "print", false, "only show it")
-	flags.Var(count{&s.Chunks, 1}, "chunks", "elements of the array (default one for each half hour of work, at most 1000)")
-	flags.Var(count{&s.Cores, 1}, "cpus", "processors of an element, each for one task at a time (default 1)")
-	flags.Var(count{&memoryMiB, 1}, "mem", "memory of an element in MiB (default by the pilot tasks)")
+	flags.Var(cli.Count{Value: &s.Chunks, Least: 1}, "chunks", "elements of the array (default one for each half hour of work, at most 1000)")
+	flags.Var(cli.Count{Value: &s.Cores, Least: 1}, "cpus", "processors of an element, each for one task at a time (default 1)")
+	flags.Var(cli.Count{Value: &memoryMiB, Least: 1}, "mem", "memory of an element in MiB (default by the pilot tasks)")
 	flags.DurationVar(&s.Time, "time", 0, "longest `time` of an element, such as 2h30m (default by the pilot tasks)")
-	flags.Var(count{&s.Running, 1}, "running", "largest number of elements that run at a time (default unlimited)")
+	flags.Var(cli.Count{Value: &s.Running, Least: 1}, "running", "largest number of elements that run at a time (default unlimited)")
 	flags.StringArrayVar(&s.Options, "sbatch", nil, "`option` for sbatch, such as --partition=long; may be repeated")
 	flags.StringVar(&s.Claim, "claim", "study", "Kubernetes: `name` of the volume claim that holds the folder of the plan")
 	flags.StringVar(&s.Image, "image", "vti:"+vti.Version, "Kubernetes: `name` of the container image")
@@ -75,44 +77,44 @@ Chunks, memory and time are estimated from three pilot tasks, which run here if 
 }
 
 // submitSlurm gives the script to sbatch.
-func (a *app) submitSlurm(cmd *cobra.Command, plan *study.Plan, s study.Submission, program string, e *study.Estimate, print bool) error {
+func submitSlurm(a *shell.App, cmd *cobra.Command, plan *study.Plan, s study.Submission, program string, e *study.Estimate, print bool) error {
 	script := plan.Slurm(s, program, e)
 	if script == "" {
-		fmt.Fprintf(a.text, "every task has ended: nothing to submit\n")
+		fmt.Fprintf(a.Text, "every task has ended: nothing to submit\n")
 		return nil
 	}
 	if print {
-		_, err := fmt.Fprint(a.stdout, script)
+		_, err := fmt.Fprint(a.Stdout, script)
 		return err
 	}
 	path, err := plan.WriteSubmission("slurm-"+time.Now().Format("20060102-150405")+".sh", script)
 	if err != nil {
-		return failure{err}
+		return shell.Failed(err)
 	}
 	submit := exec.CommandContext(cmd.Context(), "sbatch", path)
-	submit.Stdout, submit.Stderr, submit.Env = a.stdout, a.stderr, os.Environ()
+	submit.Stdout, submit.Stderr, submit.Env = a.Stdout, a.Stderr, os.Environ()
 	if err := submit.Run(); err != nil {
-		return failure{fmt.Errorf("sbatch %s: %w", path, err)}
+		return shell.Failed(fmt.Errorf("sbatch %s: %w", path, err))
 	}
 	return nil
 }
 
 // submitKubernetes writes the manifest and the container file.
-func (a *app) submitKubernetes(plan *study.Plan, s study.Submission, e *study.Estimate, print bool) error {
+func submitKubernetes(a *shell.App, plan *study.Plan, s study.Submission, e *study.Estimate, print bool) error {
 	manifest := plan.Kubernetes(s, e)
 	if print {
-		_, err := fmt.Fprint(a.stdout, manifest)
+		_, err := fmt.Fprint(a.Stdout, manifest)
 		return err
 	}
 	job, err := plan.WriteSubmission("job.yaml", manifest)
 	if err != nil {
-		return failure{err}
+		return shell.Failed(err)
 	}
 	container, err := plan.WriteSubmission("Containerfile", study.Containerfile)
 	if err != nil {
-		return failure{err}
+		return shell.Failed(err)
 	}
-	fmt.Fprintf(a.text, "%s\n%s\n\n", job, container)
-	fmt.Fprintf(a.text, "Build the image %s, put the folder of the plan on the volume of the claim %s, then:\n  kubectl apply -f %s\n", s.Image, s.Claim, rundir.Quoted(job))
+	fmt.Fprintf(a.Text, "%s\n%s\n\n", job, container)
+	fmt.Fprintf(a.Text, "Build the image %s, put the folder of the plan on the volume of the claim %s, then:\n  kubectl apply -f %s\n", s.Image, s.Claim, rundir.Quoted(job))
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/cmd/internal/shell"
 )
 
 const studyOfTables = `
@@ -26,17 +28,17 @@ func TestStudy(t *testing.T) {
 	t.Setenv(mainVariable, "1") // its tasks are processes
 	emptyDir(t, "plan.toml", studyOfTables)
 	got := vtiCommand(t, "study", "plan", "plan.toml")
-	require.Equal(t, statusOK, got.status, got.stderr)
+	require.Equal(t, shell.StatusOK, got.status, got.stderr)
 	require.Contains(t, got.stdout, "4 tasks of vti exact")
 	require.Contains(t, got.stdout, "1 task to run; by the pilot tasks, each takes")
 	got = vtiCommand(t, "study", "submit", "plan.toml", "--slurm", "--print")
-	require.Equal(t, statusOK, got.status, got.stderr)
+	require.Equal(t, shell.StatusOK, got.status, got.stderr)
 	require.Contains(t, got.stdout, "#SBATCH --array=0\n")
 	got = vtiCommand(t, "study", "run", "plan.toml", "--jobs", "2")
-	require.Equal(t, statusOK, got.status, got.stderr)
+	require.Equal(t, shell.StatusOK, got.status, got.stderr)
 	require.Contains(t, got.stdout, "4 tasks: 4 done, 0 failed, 0 missing; 3 had ended before")
 	got = vtiCommand(t, "study", "collect", "plan.toml", "--out", "results.parquet", "--json")
-	require.Equal(t, statusOK, got.status, got.stderr)
+	require.Equal(t, shell.StatusOK, got.status, got.stderr)
 	var summary struct {
 		Done     int
 		Verdicts map[string]int
@@ -47,7 +49,7 @@ func TestStudy(t *testing.T) {
 	require.Equal(t, map[string]int{"exact": 4}, summary.Verdicts)
 	require.Equal(t, 12, summary.Files["results.inclusion.parquet"])
 	got = vtiCommand(t, "report", "plan.toml")
-	require.Equal(t, statusOK, got.status, got.stderr)
+	require.Equal(t, shell.StatusOK, got.status, got.stderr)
 	page, err := os.ReadFile(filepath.Join("plan.study", "report.html"))
 	require.NoError(t, err)
 	for _, want := range []string{"Of 4 tasks 4 are done", "prior-sd", "Probabilities of all answers", "Memory of tasks"} {
@@ -65,9 +67,9 @@ func TestStudyReportsFailures(t *testing.T) {
 	require.NoError(t, os.WriteFile("a.csv", []byte("y,x\n1,2\n2,3\n4,1\n3,3\n"), 0o644))
 	require.NoError(t, os.WriteFile("b.csv", []byte("y,x\n1,2\n2\n"), 0o644))
 	got := vtiCommand(t, "study", "run", "plan.toml")
-	require.Equal(t, statusFailure, got.status)
+	require.Equal(t, shell.StatusFailure, got.status)
 	require.Contains(t, got.stderr, "vti: 1 task failed")
-	require.Equal(t, statusOK, vtiCommand(t, "report", "plan.toml").status)
+	require.Equal(t, shell.StatusOK, vtiCommand(t, "report", "plan.toml").status)
 	page, err := os.ReadFile(filepath.Join("plan.study", "report.html"))
 	require.NoError(t, err)
 	require.Contains(t, string(page), "Tasks without an answer")
@@ -92,7 +94,7 @@ func TestStudyMistakes(t *testing.T) {
 	} {
 		plan(text)
 		got := vtiCommand(t, "study", "plan", "plan.toml")
-		require.Equal(t, statusUsage, got.status, text)
+		require.Equal(t, shell.StatusUsage, got.status, text)
 		require.Contains(t, got.stderr, want)
 	}
 	plan(`command = "exact"` + simulate)
@@ -110,7 +112,7 @@ func TestStudyMistakes(t *testing.T) {
 		{[]string{"status", "none.toml"}, "none.toml: no such file"},
 	} {
 		got := vtiCommand(t, append([]string{"study"}, c.args...)...)
-		require.Equal(t, statusUsage, got.status, c.want)
+		require.Equal(t, shell.StatusUsage, got.status, c.want)
 		require.Contains(t, got.stderr, c.want)
 	}
 	require.NoDirExists(t, "plan.study")

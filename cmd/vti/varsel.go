@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/console"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/varsel"
 )
 
@@ -18,7 +20,7 @@ import (
 type varselFlags struct {
 	data   dataFlags
 	fit    fitFlags
-	output outputFlags
+	output cli.Output
 	resume string
 	// from is the file of a network to begin with, fromOnly says not to train it further.
 	from     string
@@ -27,26 +29,26 @@ type varselFlags struct {
 	certifyDraws int
 }
 
-func (f *varselFlags) register(cmd *cobra.Command) {
+func (f *varselFlags) Register(cmd *cobra.Command) {
 	f.data.register(cmd)
 	f.fit.register(cmd)
 	f.registerFrom(cmd)
-	registerCertifyDraws(cmd, &f.certifyDraws, "beyond a pilot run over every model (default 262144)")
-	f.output.register(cmd, true)
-	registerResume(cmd, &f.resume)
-	renamed(cmd, flowSizes, priorSD("slab-scale"))
+	cli.RegisterCertifyDraws(cmd, &f.certifyDraws, "beyond a pilot run over every model (default 262144)")
+	f.output.Register(cmd, true)
+	cli.RegisterResume(cmd, &f.resume)
+	cli.Renamed(cmd, cli.FlowSizes, cli.PriorSD("slab-scale"))
 }
 
 // registerFrom registers the flags of a run that begins with a network.
 func (f *varselFlags) registerFrom(cmd *cobra.Command) {
-	flagGroup(cmd, "Amortized start", func() {
+	cli.Group(cmd, "Amortized start", func() {
 		cmd.Flags().StringVar(&f.from, "from", "", "start from the network in `file`, trained by vti amortize varsel for tables of this kind")
 		cmd.Flags().BoolVar(&f.fromOnly, "from-only", false, "certify the network's answer without further training, even if it is doubtful")
 	})
 }
 
-// describe turns the command line into the record of a new run.
-func (f *varselFlags) describe(flags *pflag.FlagSet, path string) (any, error) {
+// Describe turns the command line into the record of a new run.
+func (f *varselFlags) Describe(flags *pflag.FlagSet, path string) (any, error) {
 	var err error
 	if f.data.design, f.data.model, err = f.data.options(flags); err != nil {
 		return nil, err
@@ -58,16 +60,16 @@ func (f *varselFlags) describe(flags *pflag.FlagSet, path string) (any, error) {
 	if record.Surrogate, err = f.fit.surrogateOptions(flags); err != nil {
 		return nil, err
 	}
-	record.Sampler, record.Steps, record.Batch, record.DType, record.Seed = f.fit.sampler, f.fit.steps, f.fit.batch, f.fit.dtype, f.output.seed
+	record.Sampler, record.Steps, record.Batch, record.DType, record.Seed = f.fit.sampler, f.fit.steps, f.fit.batch, f.fit.dtype, f.output.Seed
 	record.Draws, record.From, record.FromOnly = f.certifyDraws, f.from, f.fromOnly
 	if f.fromOnly && f.from == "" {
 		return nil, errors.New("--from-only says how to use a network, and --from is not given")
 	}
-	record.Budget, err = f.fit.effort.budget(flags)
+	record.Budget, err = f.fit.effort.Budget(flags)
 	return record, err
 }
 
-func (a *app) varselCommand() *cobra.Command {
+func varselCommand(a *shell.App) *cobra.Command {
 	f := &varselFlags{}
 	cmd := &cobra.Command{
 		Use:   "varsel TABLE --target COLUMN",
@@ -94,19 +96,19 @@ which --resume continues a run that was stopped or killed.`,
       --no-intercept --no-standardize --always x0
   vti varsel table.csv --target y --likelihood robust --from robust.vti
   vti varsel --resume runs/varsel-20260131-120000`,
-		Args:              tableArgument,
-		ValidArgsFunction: completeTable,
+		Args:              cli.TableArgument,
+		ValidArgsFunction: cli.CompleteTable,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.varsel(cmd, args, f)
+			return runVarsel(a, cmd, args, f)
 		},
 	}
-	f.register(cmd)
+	f.Register(cmd)
 	return cmd
 }
 
-// varsel runs or resumes a selection.
-func (a *app) varsel(cmd *cobra.Command, args []string, f *varselFlags) error {
-	s, err := a.beginSelection(cmd, args, f)
+// runVarsel runs or resumes a selection.
+func runVarsel(a *shell.App, cmd *cobra.Command, args []string, f *varselFlags) error {
+	s, err := beginSelection(a, cmd, args, f)
 	if err != nil {
 		return err
 	}
@@ -117,18 +119,18 @@ func (a *app) varsel(cmd *cobra.Command, args []string, f *varselFlags) error {
 	if err := config.Validate(); err != nil {
 		return err
 	}
-	config.StepsPerLaunch, config.LogEvery = f.fit.launch, reportEvery(config.Steps)
-	return a.execute(cmd.Context(), &s.job, s.training(config))
+	config.StepsPerLaunch, config.LogEvery = f.fit.launch, console.ReportEvery(config.Steps)
+	return a.Execute(cmd.Context(), &s.Job, s.training(config))
 }
 
 // beginSelection checks everything about a new run, or about one to resume.
-func (a *app) beginSelection(cmd *cobra.Command, args []string, f *varselFlags) (*selection, error) {
+func beginSelection(a *shell.App, cmd *cobra.Command, args []string, f *varselFlags) (*selection, error) {
 	if f.resume == "" {
-		record, err := f.describe(cmd.Flags(), args[0])
+		record, err := f.Describe(cmd.Flags(), args[0])
 		if err != nil {
 			return nil, err
 		}
-		s, err := a.newSelection(record.(*varsel.Record), cmd.Flags(), f.output)
+		s, err := newSelection(a, record.(*varsel.Record), cmd.Flags(), f.output)
 		if err != nil {
 			return nil, err
 		}
@@ -137,56 +139,56 @@ func (a *app) beginSelection(cmd *cobra.Command, args []string, f *varselFlags) 
 			if err := s.problem.CheckFrom(s.record.From); err != nil {
 				return nil, err
 			}
-			s.paths = append(s.paths, &s.record.From)
+			s.Paths = append(s.Paths, &s.record.From)
 		}
 		return s, nil
 	}
-	s, err := a.openSelection(f.resume, f.output)
+	s, err := openSelection(a, f.resume, f.output)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkResume(cmd, args, f.resume, s.record, s.header, f.output, func() commandFlags { return &varselFlags{} }); err != nil {
+	if err := cli.CheckResume(cmd, args, f.resume, s.record, s.Header, f.output, func() cli.Flags { return &varselFlags{} }); err != nil {
 		return nil, err
 	}
 	if cmd.Flags().Changed("certify-draws") { // no part of training
 		s.record.Draws = f.certifyDraws
 	}
 	if cmd.Flags().Changed("max-time") {
-		s.record.MaxSeconds = f.fit.effort.maxTime.Seconds()
+		s.record.MaxSeconds = f.fit.effort.MaxTime.Seconds()
 	}
 	s.problem, err = s.record.Problem()
 	return s, err
 }
 
 // training is the task of a selection: train, certify, and print the answer.
-func (s *selection) training(config vti.Config) task {
-	return task{
-		name: "varsel", files: varsel.Files(), computes: true, resumable: true, intro: s.printProblem,
-		check: func(_ context.Context, at *session) (err error) {
+func (s *selection) training(config vti.Config) shell.Task {
+	return shell.Task{
+		Name: "varsel", Files: varsel.Files(), Computes: true, Resumable: true, Intro: s.printProblem,
+		Check: func(_ context.Context, at *shell.Session) (err error) {
 			check := config
 			if s.record.From != "" {
-				if check.Begin, err = s.problem.BeginFrom(at.device, s.record.From); err != nil {
+				if check.Begin, err = s.problem.BeginFrom(at.Device, s.record.From); err != nil {
 					return err
 				}
 				check.Tempering = 0
 			}
-			check.Resume, check.Checkpoint = true, filepath.Join(at.dir, varsel.PosteriorFile)
-			_, err = vti.Load(at.device, s.problem.Posterior(), check)
+			check.Resume, check.Checkpoint = true, filepath.Join(at.Dir, varsel.PosteriorFile)
+			_, err = vti.Load(at.Device, s.problem.Posterior(), check)
 			return err
 		},
-		compute: func(ctx context.Context, at *session) (*conclusion, error) {
-			config.Resume = at.resume
+		Compute: func(ctx context.Context, at *shell.Session) (*shell.Conclusion, error) {
+			config.Resume = at.Resume
 			config.Progress = func(info vti.Info) {
-				at.shown.line(trainingLine(info, false), info.Step == info.Steps)
+				at.Shown.Line(console.TrainingLine(info, false), info.Step == info.Steps)
 			}
-			certify := vti.CertifyConfig{Draws: s.record.Draws, Shard: at.shard, ChainGroups: s.groups, Progress: func(done, total int) {
-				at.shown.line(fmt.Sprintf("certifying  %d of at most %d draws", done, total), false)
+			certify := vti.CertifyConfig{Draws: s.record.Draws, Shard: at.Shard, ChainGroups: s.Groups, Progress: func(done, total int) {
+				at.Shown.Line(fmt.Sprintf("certifying  %d of at most %d draws", done, total), false)
 			}}
-			result, err := varsel.Run(ctx, at.device, s.problem, varsel.RunConfig{
-				Fit: config, Certify: certify, Dir: at.dir, Precision: s.record.Precision,
+			result, err := varsel.Run(ctx, at.Device, s.problem, varsel.RunConfig{
+				Fit: config, Certify: certify, Dir: at.Dir, Precision: s.record.Precision,
 				From: s.record.From, FromOnly: s.record.FromOnly,
-				MaxTime: s.record.MaxTime(), Again: at.again,
-				Status: func(text string) { at.shown.line(text, true) },
+				MaxTime: s.record.MaxTime(), Again: at.Again,
+				Status: func(text string) { at.Shown.Line(text, true) },
 			})
 			if err != nil {
 				return nil, err
@@ -194,23 +196,4 @@ func (s *selection) training(config vti.Config) task {
 			return s.conclude(result), nil
 		},
 	}
-}
-
-// tableArgument accepts one table, or none with --resume.
-func tableArgument(cmd *cobra.Command, args []string) error {
-	resume := cmd.Flags().Lookup("resume")
-	switch {
-	case len(args) > 1 && cmd.Flags().Changed("interactions") && strings.Contains(args[1], ":"):
-		return fmt.Errorf("expected one table, found %q; pairs follow an equals sign, as --interactions=%s", args, args[1])
-	case len(args) > 1:
-		return fmt.Errorf("expected one table, found %q (see %s --help)", args, cmd.CommandPath())
-	case len(args) == 0 && (resume == nil || !resume.Changed):
-		return errors.New("no table was given: expected a CSV or Parquet file (see " + cmd.CommandPath() + " --help)")
-	}
-	return nil
-}
-
-// completeTable makes the shell suggest tables.
-func completeTable(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return []string{"csv", "tsv", "txt", "parquet"}, cobra.ShellCompDirectiveFilterFileExt
 }

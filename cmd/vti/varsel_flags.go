@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
-	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel"
 	"github.com/transdim/vti/varsel/design"
 )
@@ -20,18 +20,18 @@ type dataFlags struct {
 	design varsel.DesignOptions
 	model  varsel.ModelOptions
 
-	sigma, sigma1                  scale
-	sigma2, outlier, degrees, slab positive
+	sigma, sigma1                  cli.Scale
+	sigma2, outlier, degrees, slab cli.Positive
 	groups                         []string
 	formula                        string
-	maxSize                        sizeLimit
-	models                         modelList
+	maxSize                        cli.SizeLimit
+	models                         cli.ModelList
 }
 
 func (f *dataFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flagGroup(cmd, "Table", func() {
+	cli.Group(cmd, "Table", func() {
 		flags.StringVarP(&f.design.Target, "target", "t", "", "column of the response (required without a formula)")
 		flags.StringVarP(&f.formula, "formula", "f", "", "response ~ terms to select from, instead of the columns of the table, such as y ~ poly(x, 2) + z*w")
 		flags.StringSliceVar(&f.design.Always, "always", nil, "columns, or terms of the formula, that are in every model, separated by commas")
@@ -40,80 +40,38 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 		flags.StringArrayVar(&f.groups, "group", nil, "columns that enter together, as `NAME=COLUMN,COLUMN`; may be repeated")
 		flags.StringSliceVar(&f.design.Interactions, "interactions", nil, "products of pairs of numeric predictors, as --interactions=`a:b,c:d`; without a value, of all pairs")
 		flags.Lookup("interactions").NoOptDefVal = design.AllInteractions
-		flags.Var(parsed[varsel.Heredity]{&f.model.Heredity, varsel.ParseHeredity}, "heredity", "parents that an interaction needs in the model: strong (both), weak (one) or none")
+		flags.Var(cli.Parsed[varsel.Heredity]{Value: &f.model.Heredity, Parse: varsel.ParseHeredity}, "heredity", "parents that an interaction needs in the model: strong (both), weak (one) or none")
 		flags.StringVar(&f.design.Trials, "trials", "", "logistic: `column` with the number of trials; the response is then the number of successes")
 		flags.StringSliceVar(&f.design.Levels, "levels", nil, "cumulative-logit, cumulative-probit: `labels` of the response from the lowest to the highest, separated by commas; numbers have an order of their own. categorical: labels or numbers, of which coefficients compare the others with the first")
 		flags.StringVar(&f.design.Censored, "censored", "", "exponential, weibull: `column` that is 1 where the time is censored (the response is a lower bound), else 0")
 		flags.StringVar(&f.design.Offset, "offset", "", "`column` added to the linear predictor with coefficient 1, such as log exposure")
 		flags.BoolVar(&f.design.NoIntercept, "no-intercept", false, "leave out the intercept, for tables that have a column of ones (--always x0)")
 		flags.BoolVar(&f.design.NoStandardize, "no-standardize", false, "do not standardize predictors and response; the prior of coefficients is then in the units of the table")
-		flags.Var(parsed[design.NAPolicy]{&f.design.NA, design.ParseNAPolicy}, "na", "rows with missing values: refuse or drop")
+		flags.Var(cli.Parsed[design.NAPolicy]{Value: &f.design.NA, Parse: design.ParseNAPolicy}, "na", "rows with missing values: refuse or drop")
 		flags.BoolVar(&f.design.DropDegenerate, "drop-degenerate", false, "leave out constant and duplicated predictors instead of refusing them")
 	})
-	flagGroup(cmd, "Likelihood and priors", func() {
-		flags.VarP(textual{&f.model.Likelihood}, "likelihood", "l", "gaussian, robust, student, logistic, poisson, negbinomial, zero-inflated-poisson, hurdle-poisson, gamma, lognormal, beta, exponential, weibull, cumulative-logit, cumulative-probit or categorical")
+	cli.Group(cmd, "Likelihood and priors", func() {
+		flags.VarP(cli.Name(&f.model.Likelihood), "likelihood", "l", "gaussian, robust, student, logistic, poisson, negbinomial, zero-inflated-poisson, hurdle-poisson, gamma, lognormal, beta, exponential, weibull, cumulative-logit, cumulative-probit or categorical")
 		flags.Var(&f.sigma, "sigma", "noise `scale` of gaussian and student, in units of the response, or unknown (default unknown)")
 		flags.Var(&f.sigma1, "sigma1", "robust: noise `scale` of inliers, or unknown: then it is inferred, with sigma2/sigma1 fixed (default 1)")
 		flags.Var(&f.sigma2, "sigma2", "robust: scale of the outliers (default 10)")
 		flags.Var(&f.outlier, "outlier", "robust: `proportion` of outliers (default 0.1)")
 		flags.Var(&f.degrees, "df", "student: degrees of freedom (default 4)")
 		flags.Var(&f.slab, "prior-sd", "prior sd of a coefficient that is in the model, on standardised columns (default 1.5)")
-		flags.Var(parsed[varsel.Slab]{&f.model.Slab, varsel.ParseSlab}, "slab", "gaussian: `prior` of the coefficients in a model: normal, or N(0, g σ² (X'X)⁻¹) with g given by g:n, g:p^2, g:max(n,p^2), g:NUMBER, unit-information (g:n), zellner-siow, hyper-g or hyper-g/n")
-		flags.Var(parsed[varsel.Prior]{&f.model.Prior, space.ParsePrior}, "model-prior", "betabinomial:a,b (common inclusion probability), uniform (over models), bernoulli:π or expected:s (size)")
+		flags.Var(cli.Parsed[varsel.Slab]{Value: &f.model.Slab, Parse: varsel.ParseSlab}, "slab", "gaussian: `prior` of the coefficients in a model: normal, or N(0, g σ² (X'X)⁻¹) with g given by g:n, g:p^2, g:max(n,p^2), g:NUMBER, unit-information (g:n), zellner-siow, hyper-g or hyper-g/n")
+		flags.Var(cli.Parsed[varsel.Prior]{Value: &f.model.Prior, Parse: space.ParsePrior}, "model-prior", "betabinomial:a,b (common inclusion probability), uniform (over models), bernoulli:π or expected:s (size)")
 		flags.Var(&f.maxSize, "max-size", "largest `number` of predictors in a model, or none (default none up to 64 predictors, then 20)")
-		flags.Var(parsed[varsel.CodeKind]{&f.model.Codes, varsel.ParseCodes}, "codes", "encoding of models: bits, lists (with a maximum size), or auto")
+		flags.Var(cli.Parsed[varsel.CodeKind]{Value: &f.model.Codes, Parse: varsel.ParseCodes}, "codes", "encoding of models: bits, lists (with a maximum size), or auto")
 	})
 
-	completeColumns(cmd, "target", "always", "exclude", "factor", "trials", "censored", "offset")
-	registerModels(cmd, &f.models, "which models results and models.csv list: best, or all that were evaluated")
-	completeWith(cmd, "heredity", "strong", "weak", "none")
-	completeWith(cmd, "na", "refuse", "drop")
-	completeLikelihoods(cmd, likelihood.Kinds())
-	completeWith(cmd, "model-prior", "betabinomial:1,1", "uniform", "bernoulli:0.2", "expected:3")
-	completeWith(cmd, "slab", "normal", "g:n", "g:max(n,p^2)", "unit-information", "zellner-siow", "hyper-g", "hyper-g/n")
-	completeWith(cmd, "codes", "auto", "bits", "lists")
-}
-
-// completeWith makes the shell suggest the values of a flag.
-func completeWith(cmd *cobra.Command, flag string, values ...string) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic("completeWith: " + err.Error()) // no such flag
-	}
-}
-
-// completeLikelihoods makes the shell suggest names of likelihoods.
-func completeLikelihoods(cmd *cobra.Command, kinds []likelihood.Kind) {
-	var names []string
-	for _, kind := range kinds {
-		names = append(names, kind.String())
-	}
-	completeWith(cmd, "likelihood", names...)
-}
-
-// completeColumns makes the shell suggest the columns of the table for flags that take them, one or
-// several separated by commas.
-func completeColumns(cmd *cobra.Command, flags ...string) {
-	for _, flag := range flags {
-		if err := cmd.RegisterFlagCompletionFunc(flag, columnsOf); err != nil {
-			panic("completeColumns: " + err.Error()) // no such flag
-		}
-	}
-}
-
-func columnsOf(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-	if len(args) == 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	data, err := table.ReadFile(args[0])
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	before := begun[:strings.LastIndex(begun, ",")+1]
-	var suggestions []string
-	for _, name := range data.Names() {
-		suggestions = append(suggestions, before+name)
-	}
-	return suggestions, cobra.ShellCompDirectiveNoFileComp
+	cli.CompleteColumns(cmd, "target", "always", "exclude", "factor", "trials", "censored", "offset")
+	cli.RegisterModels(cmd, &f.models, "which models results and models.csv list: best, or all that were evaluated")
+	cli.CompleteWith(cmd, "heredity", "strong", "weak", "none")
+	cli.CompleteWith(cmd, "na", "refuse", "drop")
+	cli.CompleteLikelihoods(cmd, likelihood.Kinds())
+	cli.CompleteWith(cmd, "model-prior", "betabinomial:1,1", "uniform", "bernoulli:0.2", "expected:3")
+	cli.CompleteWith(cmd, "slab", "normal", "g:n", "g:max(n,p^2)", "unit-information", "zellner-siow", "hyper-g", "hyper-g/n")
+	cli.CompleteWith(cmd, "codes", "auto", "bits", "lists")
 }
 
 // options returns what the flags ask for; flags that do not go together are an error.
@@ -158,7 +116,7 @@ func (f *dataFlags) options(flags *pflag.FlagSet) (varsel.DesignOptions, varsel.
 		return design, model, fmt.Errorf("--heredity is for --interactions; there are none")
 	}
 	design.Likelihood = model.Likelihood
-	model.Sigma, model.Sigma1, model.UnknownSigma1 = f.sigma.value, f.sigma1.value, f.sigma1.unknown
+	model.Sigma, model.Sigma1, model.UnknownSigma1 = f.sigma.Value, f.sigma1.Value, f.sigma1.Unknown
 	model.Sigma2, model.Outlier, model.Degrees, model.SlabScale = float64(f.sigma2), float64(f.outlier), float64(f.degrees), float64(f.slab)
 	model.Prior.MaxSize = max(int(f.maxSize), 0)
 	return design, model, model.Validate()

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/varsel"
 )
@@ -29,11 +30,11 @@ const notableQ = 0.05
 // printSelection prints the answer of a selection for a reader.
 func printSelection(w io.Writer, r *varsel.Result) {
 	printSelectionVerdict(w, r)
-	printModelCheck(w, r.ModelCheck)
+	console.PrintModelCheck(w, r.ModelCheck)
 	words := printPredictors(w, r)
 	words = append(words, printModels(w, r)...)
 	words = append(words, printSelectionComputation(w, r)...)
-	printMeanings(w, words...)
+	console.PrintMeanings(w, words...)
 }
 
 // printSelectionComputation says how the numbers were earned, and returns the words it used.
@@ -41,29 +42,29 @@ func printSelectionComputation(w io.Writer, r *varsel.Result) (words []string) {
 	if r.LogEvidence != nil && math.IsNaN(float64(*r.LogEvidence)) {
 		fmt.Fprintln(w, "Log evidence of all models together: not resolved.")
 	} else if r.LogEvidence != nil {
-		fmt.Fprintf(w, "Log evidence of all models together: %s.\n", plusMinus(r.LogEvidence, r.LogEvidSE, 3))
+		fmt.Fprintf(w, "Log evidence of all models together: %s.\n", console.PlusMinus(r.LogEvidence, r.LogEvidSE, 3))
 	}
 	fmt.Fprint(w, "Computation: ")
 	if c := r.Certificate; c != nil {
 		switch {
 		case c.RHat != nil:
 			fmt.Fprintf(w, "R-hat %.3f, at least %.0f effective draws of %d; ", float64(*c.RHat), float64(c.ESS), c.Draws)
-			words = append(words, wordRHat, wordDraws)
+			words = append(words, console.WordRHat, console.WordDraws)
 		case c.Basis != vti.ExactSum && c.KHat != nil:
 			fmt.Fprintf(w, "k̂ %.2f, %.0f effective draws of %d, %s checked; ", float64(*c.KHat), float64(c.ESS), c.Draws, english.Count(c.ModelsChecked, "model"))
-			words = append(words, wordKHat, wordDraws)
+			words = append(words, console.WordKHat, console.WordDraws)
 		}
 	}
 	if d := r.Diagnostics; d != nil {
 		fmt.Fprintf(w, "R-hat %.3f, at least %.0f effective draws, %s of %s; ", float64(d.RHat), float64(d.ESS), english.Count(d.Chains, "chain"), english.Count(d.Draws, "draw"))
-		words = append(words, wordRHat, wordDraws)
+		words = append(words, console.WordRHat, console.WordDraws)
 		if len(d.Exchanges) > 0 {
 			fmt.Fprintf(w, "%s, at least %.0f%% of exchanges accepted, %s; ", english.Count(len(d.Exchanges)+1, "temperature"), 100*float64(slices.Min(d.Exchanges)), english.Count(d.RoundTrips, "round trip"))
 		}
 	}
-	fmt.Fprint(w, timeText(r.Seconds.Total))
+	fmt.Fprint(w, console.TimeText(r.Seconds.Total))
 	if r.Seconds.Train > 0 {
-		fmt.Fprintf(w, " (%s training in %d steps, %s certifying)", timeText(r.Seconds.Train), r.Steps, timeText(r.Seconds.Certify))
+		fmt.Fprintf(w, " (%s training in %d steps, %s certifying)", console.TimeText(r.Seconds.Train), r.Steps, console.TimeText(r.Seconds.Certify))
 	}
 	fmt.Fprintln(w, ".")
 	return words
@@ -95,7 +96,7 @@ func printSelectionVerdict(w io.Writer, r *varsel.Result) {
 		if c.Basis == vti.BirthsAndDeaths && c.Verdict != vti.Trusted {
 			text = "birth-death chains and the tempered chains that check them do not agree, or are too short. Try a longer --max-time, or a smaller --max-size."
 		}
-		printVerdict(w, c.Verdict, text, c.Reasons)
+		console.PrintVerdict(w, c.Verdict, text, c.Reasons)
 		switch {
 		case c.Basis == vti.CollapsedChains:
 			fmt.Fprintln(w, "  by tempered chains over models and outliers, coefficients integrated out")
@@ -129,7 +130,7 @@ func printSelectionVerdict(w io.Writer, r *varsel.Result) {
 		if d.Verdict != vti.Trusted {
 			text = "the chains have not mixed: give them more --iterations and --burn-in, or --temperatures 16 where there are several modes."
 		}
-		printVerdict(w, d.Verdict, text, d.Reasons)
+		console.PrintVerdict(w, d.Verdict, text, d.Reasons)
 		fmt.Fprintln(w)
 	}
 }
@@ -144,9 +145,9 @@ func printPredictors(w io.Writer, r *varsel.Result) (words []string) {
 		withQ = withQ || inclusion.Q != nil && math.Abs(float64(*inclusion.Q-inclusion.Certified)) > notableQ
 	}
 	if withQ {
-		words = append(words, wordQ)
+		words = append(words, console.WordQ)
 	}
-	table := &grid{}
+	table := &console.Grid{}
 	add := func(name, q, p string, numbers ...string) {
 		cells := append([]string{name, p}, numbers...)
 		if withQ {
@@ -155,12 +156,12 @@ func printPredictors(w io.Writer, r *varsel.Result) (words []string) {
 		for cells[len(cells)-1] == "" && len(cells) > 1 {
 			cells = cells[:len(cells)-1]
 		}
-		table.add(cells...)
+		table.Add(cells...)
 	}
 	row := func(name, q, p string, c varsel.Coefficient, zero varsel.Number, ifIn bool) {
-		numbers := []string{short(c.Mean), short(c.SD), averagedInterval(c.Q025, c.Q975, zero)}
+		numbers := []string{console.Short(c.Mean), console.Short(c.SD), console.AveragedInterval(c.Q025, c.Q975, zero)}
 		if ifIn {
-			numbers = append(numbers, short(c.MeanGivenIn), interval(c.Q025GivenIn, c.Q975GivenIn))
+			numbers = append(numbers, console.Short(c.MeanGivenIn), console.Interval(c.Q025GivenIn, c.Q975GivenIn))
 		}
 		add(name, q, p, numbers...)
 	}
@@ -192,9 +193,9 @@ func printPredictors(w io.Writer, r *varsel.Result) (words []string) {
 	shown := mostProbable(certified)
 	for _, s := range shown {
 		inclusion := r.Inclusion[s]
-		q, p := "", probability(inclusion.Certified, inclusion.SE)
+		q, p := "", console.Probability(inclusion.Certified, inclusion.SE)
 		if inclusion.Q != nil {
-			q = probability(*inclusion.Q, none)
+			q = console.Probability(*inclusion.Q, none)
 		}
 		columns := byPredictor[inclusion.Name]
 		if len(columns) == 1 && columns[0].Name == inclusion.Name {
@@ -209,7 +210,7 @@ func printPredictors(w io.Writer, r *varsel.Result) (words []string) {
 	for _, c := range after {
 		row(c.Name, "", "always", c, none, false)
 	}
-	table.print(w)
+	table.Print(w)
 	if more := len(r.Inclusion) - len(shown); more > 0 {
 		fmt.Fprintf(w, "  and %s less probable, all in the files\n", english.Count(more, "predictor"))
 	}
@@ -238,22 +239,22 @@ func printModels(w io.Writer, r *varsel.Result) (words []string) {
 		models = models[:len(models)-1]
 	}
 	fmt.Fprintln(w, "Most probable models")
-	table := &grid{}
-	withEvidence := slices.ContainsFunc(models, func(m varsel.ModelReport) bool { return finite(m.LogEvidence) })
+	table := &console.Grid{}
+	withEvidence := slices.ContainsFunc(models, func(m varsel.ModelReport) bool { return console.Finite(m.LogEvidence) })
 	if withEvidence {
-		table.add("probability", wordEvidence, "<predictors")
-		words = append(words, wordEvidence)
+		table.Add("probability", console.WordEvidence, "<predictors")
+		words = append(words, console.WordEvidence)
 	} else {
-		table.add("probability", "<predictors")
+		table.Add("probability", "<predictors")
 	}
 	for _, model := range models {
-		cells := []string{probability(model.Certified, model.SE)}
+		cells := []string{console.Probability(model.Certified, model.SE)}
 		if withEvidence {
 			cells = append(cells, evidenceText(model.LogEvidence, model.LogEvidenceSE))
 		}
-		table.add(append(cells, modelName(model.Code, r.Data.Predictors))...)
+		table.Add(append(cells, modelName(model.Code, r.Data.Predictors))...)
 	}
-	table.print(w)
+	table.Print(w)
 	fmt.Fprintln(w)
 	return words
 }
@@ -263,10 +264,10 @@ const leastShown = 1e-4
 
 // evidenceText is a model's log evidence, which the draws of improbable models may not resolve.
 func evidenceText(value, se *varsel.Number) string {
-	if !finite(value) {
+	if !console.Finite(value) {
 		return "not resolved"
 	}
-	return plusMinus(value, se, 3)
+	return console.PlusMinus(value, se, 3)
 }
 
 // modelName spells a model's code as its predictors.
@@ -283,39 +284,4 @@ func modelName(code string, predictors []string) string {
 		names[i] = predictors[predictor]
 	}
 	return strings.Join(names, " + ")
-}
-
-// short writes a number with four digits; "" when there is none.
-func short(n varsel.Number) string {
-	if !finite(&n) {
-		return ""
-	}
-	if n == 0 {
-		return "0"
-	}
-	return fmt.Sprintf("%.4g", float64(n))
-}
-
-func interval(low, high varsel.Number) string {
-	if !finite(&low) || !finite(&high) {
-		return ""
-	}
-	return fmt.Sprintf("[%.4g, %.4g]", float64(low), float64(high))
-}
-
-// plusMinus writes a number with its standard error, both with the given decimals; an exact number
-// is alone.
-func plusMinus(value, se *varsel.Number, decimals int) string {
-	if !finite(value) {
-		return "?"
-	}
-	text := fmt.Sprintf("%.*f", decimals, float64(*value))
-	if finite(se) && *se != 0 {
-		text += fmt.Sprintf(" ± %.*f", decimals, float64(*se))
-	}
-	return text
-}
-
-func finite(n *varsel.Number) bool {
-	return n != nil && !math.IsNaN(float64(*n)) && !math.IsInf(float64(*n), 0)
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/english"
 	runs "github.com/transdim/vti/run"
 	"github.com/transdim/vti/table"
@@ -17,15 +19,15 @@ import (
 
 // selection is a run of variable selection, by whatever method: its record and its problem.
 type selection struct {
-	*app
-	job
+	*shell.App
+	shell.Job
 	record  *varsel.Record
 	problem *varsel.Problem
 }
 
 // newSelection reads the table and builds the problem that a record describes. Nothing is written:
 // its errors are of the input.
-func (a *app) newSelection(record *varsel.Record, flags *pflag.FlagSet, output outputFlags) (*selection, error) {
+func newSelection(a *shell.App, record *varsel.Record, flags *pflag.FlagSet, output cli.Output) (*selection, error) {
 	data, err := record.Table()
 	if err != nil {
 		return nil, err
@@ -41,7 +43,7 @@ func (a *app) newSelection(record *varsel.Record, flags *pflag.FlagSet, output o
 	case err != nil:
 		return nil, err
 	}
-	record.Flags = givenFlags(flags)
+	record.Flags = cli.GivenFlags(flags)
 	record.Model = record.Model.ForMany(len(d.Predictors), flags.Changed("max-size"))
 	problem, err := varsel.NewProblem(d, record.Model)
 	if err != nil {
@@ -49,16 +51,16 @@ func (a *app) newSelection(record *varsel.Record, flags *pflag.FlagSet, output o
 	}
 	problem.AllModels = record.AllModels
 	record.Model = problem.Model // with its defaults: what they are may change
-	return &selection{a, job{output: output, stored: record, header: &record.Header}, record, problem}, nil
+	return &selection{a, shell.Job{Output: output, Stored: record, Header: &record.Header}, record, problem}, nil
 }
 
 // openSelection reads a run directory to resume it; nothing is written.
-func (a *app) openSelection(dir string, output outputFlags) (*selection, error) {
+func openSelection(a *shell.App, dir string, output cli.Output) (*selection, error) {
 	record, err := varsel.ReadRecord(dir)
 	if err != nil {
 		return nil, err
 	}
-	return &selection{a, job{output: output, stored: record, header: &record.Header, resume: dir}, record, nil}, nil
+	return &selection{a, shell.Job{Output: output, Stored: record, Header: &record.Header, Resume: dir}, record, nil}, nil
 }
 
 // newVarselRecord describes a run of a command on a table.
@@ -67,29 +69,29 @@ func newVarselRecord(command, path string, data *dataFlags) *varsel.Record {
 }
 
 // conclude is what a run of variable selection ends with.
-func (s *selection) conclude(result *varsel.Result) *conclusion {
-	return &conclusion{result, result.Seconds, func(w io.Writer) { printSelection(w, result) }}
+func (s *selection) conclude(result *varsel.Result) *shell.Conclusion {
+	return &shell.Conclusion{Result: result, Seconds: result.Seconds, Print: func(w io.Writer) { printSelection(w, result) }}
 }
 
 // printProblem says what was read, what was left out, and the likelihood and priors in words. With
 // --json the part about what was left out goes to standard error.
 func (s *selection) printProblem() {
-	if s.output.json {
-		if !s.output.quiet {
-			s.printDropped(s.stderr)
+	if s.Output.Json {
+		if !s.Output.Quiet {
+			s.printDropped(s.Stderr)
 		}
 		return
 	}
 	design := s.problem.Design
-	fmt.Fprintf(s.text, "%s: %d rows, target %s, %s to select from\n", design.Path, design.Rows(), design.Target, english.Count(len(design.Predictors), "predictor"))
-	s.printDropped(s.text)
+	fmt.Fprintf(s.Text, "%s: %d rows, target %s, %s to select from\n", design.Path, design.Rows(), design.Target, english.Count(len(design.Predictors), "predictor"))
+	s.printDropped(s.Text)
 	if len(design.Levels) == 2 && design.Likelihood.Binary() {
-		fmt.Fprintf(s.text, "  %s: 0 is %q, 1 is %q\n", design.Target, design.Levels[0], design.Levels[1])
+		fmt.Fprintf(s.Text, "  %s: 0 is %q, 1 is %q\n", design.Target, design.Levels[0], design.Levels[1])
 	}
 	for _, line := range s.problem.Priors() {
-		fmt.Fprintln(s.text, "  "+line)
+		fmt.Fprintln(s.Text, "  "+line)
 	}
-	fmt.Fprintln(s.text)
+	fmt.Fprintln(s.Text)
 }
 
 func (s *selection) printDropped(w io.Writer) {

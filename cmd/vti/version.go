@@ -7,16 +7,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/shell"
 )
 
-func (a *app) versionCommand() *cobra.Command {
+func versionCommand(a *shell.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
 		Example: "  vti version",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprint(a.stdout, versionText())
+			_, err := fmt.Fprint(a.Stdout, versionText())
 			return err
 		},
 	}

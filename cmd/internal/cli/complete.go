@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/table"
+)
+
+// CompleteWith makes the shell suggest the values of a flag.
+func CompleteWith(cmd *cobra.Command, flag string, values ...string) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic("completeWith: " + err.Error()) // no such flag
+	}
+}
+
+// CompleteLikelihoods makes the shell suggest names of likelihoods.
+func CompleteLikelihoods(cmd *cobra.Command, kinds []likelihood.Kind) {
+	var names []string
+	for _, kind := range kinds {
+		names = append(names, kind.String())
+	}
+	CompleteWith(cmd, "likelihood", names...)
+}
+
+// CompleteColumns makes the shell suggest the columns of the table for flags that take them, one or
+// several separated by commas.
+func CompleteColumns(cmd *cobra.Command, flags ...string) {
+	for _, flag := range flags {
+		if err := cmd.RegisterFlagCompletionFunc(flag, columnsOf); err != nil {
+			panic("completeColumns: " + err.Error()) // no such flag
+		}
+	}
+}
+
+func columnsOf(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	data, err := table.ReadFile(args[0])
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	before := begun[:strings.LastIndex(begun, ",")+1]
+	var suggestions []string
+	for _, name := range data.Names() {
+		suggestions = append(suggestions, before+name)
+	}
+	return suggestions, cobra.ShellCompDirectiveNoFileComp
+}
+
+// TableArgument accepts one table, or none with --resume.
+func TableArgument(cmd *cobra.Command, args []string) error {
+	resume := cmd.Flags().Lookup("resume")
+	switch {
+	case len(args) > 1 && cmd.Flags().Changed("interactions") && strings.Contains(args[1], ":"):
+		return fmt.Errorf("expected one table, found %q; pairs follow an equals sign, as --interactions=%s", args, args[1])
+	case len(args) > 1:
+		return fmt.Errorf("expected one table, found %q (see %s --help)", args, cmd.CommandPath())
+	case len(args) == 0 && (resume == nil || !resume.Changed):
+		return errors.New("no table was given: expected a CSV or Parquet file (see " + cmd.CommandPath() + " --help)")
+	}
+	return nil
+}
+
+// CompleteTable makes the shell suggest tables.
+func CompleteTable(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return []string{"csv", "tsv", "txt", "parquet"}, cobra.ShellCompDirectiveFilterFileExt
+}

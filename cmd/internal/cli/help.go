@@ -1,0 +1,243 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/transdim/vti/table"
+)
+
+// HelpWidth is the most columns that help takes.
+const HelpWidth = 100
+
+// groupAnnotation names the group of a flag in the help of its command.
+const groupAnnotation = "vti_group"
+
+// Group adds the flags that define defines to a group of the help. Groups are shown in the
+// order in which they are made, after the flags of none.
+func Group(cmd *cobra.Command, title string, define func()) {
+	before := map[string]bool{}
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) { before[flag.Name] = true })
+	define()
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		if !before[flag.Name] && flag.Annotations[groupAnnotation] == nil {
+			if flag.Annotations == nil {
+				flag.Annotations = map[string][]string{}
+			}
+			flag.Annotations[groupAnnotation] = []string{title}
+		}
+	})
+}
+
+// SetHelp prints the help of all commands in groups, and in at most helpWidth columns.
+func SetHelp(root *cobra.Command) {
+	root.SetUsageFunc(func(cmd *cobra.Command) error {
+		printUsage(cmd.OutOrStdout(), cmd)
+		return nil
+	})
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		w := cmd.OutOrStdout()
+		text := cmd.Long
+		if text == "" {
+			text = cmd.Short
+		}
+		fmt.Fprintf(w, "%s\n\n", wrapped(text))
+		printUsage(w, cmd)
+	})
+}
+
+// wrapped is a text in lines of at most helpWidth columns. Paragraphs are between blank lines;
+// lines that begin with a space stay as they are.
+func wrapped(text string) string {
+	var lines []string
+	line := ""
+	end := func() {
+		if line != "" {
+			lines, line = append(lines, line), ""
+		}
+	}
+	for source := range strings.SplitSeq(text, "\n") {
+		if source == "" || source[0] == ' ' {
+			end()
+			lines = append(lines, source)
+			continue
+		}
+		for word := range strings.FieldsSeq(source) {
+			if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > HelpWidth {
+				end()
+			}
+			if line != "" {
+				line += " "
+			}
+			line += word
+		}
+	}
+	end()
+	return strings.Join(lines, "\n")
+}
+
+func printUsage(w io.Writer, cmd *cobra.Command) {
+	fmt.Fprintln(w, "Usage:")
+	if cmd.Runnable() {
+		fmt.Fprintf(w, "  %s\n", cmd.UseLine())
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(w, "  %s [command]\n", cmd.CommandPath())
+	}
+	if cmd.HasExample() {
+		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
+	}
+	printCommands(w, cmd)
+	printFlags(w, cmd)
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(w, "\n%s [command] --help shows the help of a command.\n", cmd.CommandPath())
+	}
+}
+
+// printCommands lists the commands below one, by groups.
+func printCommands(w io.Writer, cmd *cobra.Command) {
+	list := func(title, group string) {
+		began := false
+		for _, sub := range cmd.Commands() {
+			if sub.GroupID != group || !sub.IsAvailableCommand() {
+				continue
+			}
+			if !began {
+				fmt.Fprintf(w, "\n%s\n", title)
+				began = true
+			}
+			fmt.Fprintf(w, "  %-*s  %s\n", sub.NamePadding(), sub.Name(), sub.Short)
+		}
+	}
+	other := "Commands:"
+	for _, group := range cmd.Groups() {
+		list(group.Title, group.ID)
+		other = "Other commands:"
+	}
+	list(other, "")
+}
+
+// printFlags lists the flags of a command, by groups.
+func printFlags(w io.Writer, cmd *cobra.Command) {
+	groups, byGroup := []string{""}, map[string]*pflag.FlagSet{}
+	collect := func(flag *pflag.Flag) {
+		if flag.Hidden {
+			return
+		}
+		group := ""
+		if own := flag.Annotations[groupAnnotation]; len(own) > 0 {
+			group = own[0]
+		}
+		if byGroup[group] == nil {
+			byGroup[group] = pflag.NewFlagSet(group, pflag.ContinueOnError)
+			byGroup[group].SortFlags = false
+			if group != "" {
+				groups = append(groups, group)
+			}
+		}
+		byGroup[group].AddFlag(flag)
+	}
+	local := cmd.LocalFlags()
+	local.SortFlags = false
+	local.VisitAll(collect)
+	cmd.InheritedFlags().VisitAll(collect)
+	// Flags of no group are few, and the same everywhere: they come last.
+	for _, group := range append(groups[1:], "") {
+		set := byGroup[group]
+		if set == nil {
+			continue
+		}
+		title := group
+		switch {
+		case group != "":
+		case len(groups) > 1:
+			title = "Other flags"
+		default:
+			title = "Flags"
+		}
+		fmt.Fprintf(w, "\n%s:\n%s\n", title, strings.TrimRight(set.FlagUsagesWrapped(HelpWidth), "\n"))
+	}
+}
+
+// UnknownCommand is the error of a command that does not exist, with the nearest that do.
+func UnknownCommand(cmd *cobra.Command, name string) error {
+	cmd.SuggestionsMinimumDistance = 2
+	return fmt.Errorf("unknown command %q%s (see %s --help)", name, didYouMean(cmd.SuggestionsFor(name)), cmd.CommandPath())
+}
+
+// Choice makes a command that has nothing to do but to lead to others: without one of them it says
+// which there are.
+func Choice(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	var names []string
+	for _, one := range commands {
+		names = append(names, one.Name())
+	}
+	last := len(names) - 1
+	choices := names[last]
+	if last > 0 {
+		choices = strings.Join(names[:last], ", ") + " or " + choices
+	}
+	cmd.AddCommand(commands...)
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return UnknownCommand(cmd, args[0])
+		}
+		return nil
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return fmt.Errorf("expected %s %s (see %s --help)", cmd.CommandPath(), choices, cmd.CommandPath())
+	}
+	return cmd
+}
+
+// FlagError says which flag may have been meant, and where the flags are explained. On a command
+// line whose command does not exist that is the mistake.
+func FlagError(cmd *cobra.Command, args []string, err error) error {
+	if !cmd.HasParent() && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		return UnknownCommand(cmd, args[0])
+	}
+	if given := cmd.Flags().Args(); cmd.HasSubCommands() && len(given) > 0 && cmd.Args != nil && cmd.Args(cmd, given) != nil {
+		return UnknownCommand(cmd, given[0])
+	}
+	suggestion := ""
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		kinds := map[string]string{"uint64": "a whole number", "float64": "a number", "duration": "a time such as 90s or 10m"}
+		if expected := kinds[invalid.GetFlag().Value.Type()]; expected != "" {
+			return fmt.Errorf("--%s: expected %s, found %q (see %s --help)", invalid.GetFlag().Name, expected, invalid.GetValue(), cmd.CommandPath())
+		}
+	}
+	var missing *pflag.NotExistError
+	if errors.As(err, &missing) && len(missing.GetSpecifiedName()) > 1 {
+		var names []string
+		add := func(flag *pflag.Flag) {
+			if !flag.Hidden {
+				names = append(names, flag.Name)
+			}
+		}
+		cmd.Flags().VisitAll(add)
+		cmd.InheritedFlags().VisitAll(add)
+		slices.Sort(names)
+		var near []string
+		for _, name := range table.Nearest(missing.GetSpecifiedName(), slices.Compact(names)) {
+			near = append(near, "--"+name)
+		}
+		suggestion = didYouMean(near)
+	}
+	return fmt.Errorf("%w%s (see %s --help)", err, suggestion, cmd.CommandPath())
+}
+
+// didYouMean asks for names that are near, of which there may be none.
+func didYouMean(near []string) string {
+	if len(near) == 0 {
+		return ""
+	}
+	return "; did you mean " + strings.Join(near[:min(len(near), 3)], " or ") + "?"
+}

@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// ModelList says which models results list: the best, or all.
+type ModelList bool
+
+// String is the name on the command line.
+func (m ModelList) String() string {
+	if m {
+		return "all"
+	}
+	return "best"
+}
+
+func parseModelList(s string) (ModelList, error) {
+	switch s {
+	case "all", "best":
+		return s == "all", nil
+	}
+	return false, fmt.Errorf("got %q, want best or all", s)
+}
+
+// RegisterModels adds the flag that says which models, or graphs, results list.
+func RegisterModels(cmd *cobra.Command, models *ModelList, usage string) {
+	Group(cmd, OutputGroup, func() {
+		cmd.Flags().Var(Parsed[ModelList]{models, parseModelList}, "models", usage)
+	})
+	CompleteWith(cmd, "models", "best", "all")
+}

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
+	runs "github.com/transdim/vti/run"
+)
+
+// Output are those of every command that makes a run.
+type Output struct {
+	Seed   uint64
+	Device gpu.Kind
+	Plugin string
+	Out    string
+	Json   bool
+	Quiet  bool
+	// Bare leaves out the page and the figures of the run.
+	Bare bool
+}
+
+func (f *Output) Register(cmd *cobra.Command, computes bool) {
+	Group(cmd, OutputGroup, func() { f.define(cmd, computes) })
+}
+
+// RegisterSampler registers the flags of a command that needs no device, with a seed of what is
+// said.
+func (f *Output) RegisterSampler(cmd *cobra.Command, of string) {
+	f.Register(cmd, false)
+	Group(cmd, OutputGroup, func() {
+		cmd.Flags().Uint64Var(&f.Seed, "seed", 0, "random seed: "+of)
+	})
+}
+
+// AskedOf is the record of a run that answers without training.
+func AskedOf[O any](cmd *cobra.Command, name, path string, options O, output Output) *runs.Asked[O] {
+	return &runs.Asked[O]{
+		Header:  runs.Header{Command: name, Version: vti.Version, Data: path, Flags: GivenFlags(cmd.Flags())},
+		Options: options, Seed: output.Seed,
+	}
+}
+
+// OutputGroup is the group of flags that say where a run computes, and what becomes of its answer.
+const OutputGroup = "Run and output"
+
+func (f *Output) define(cmd *cobra.Command, computes bool) {
+	flags := cmd.Flags()
+	if computes {
+		flags.Uint64Var(&f.Seed, "seed", 0, "random seed: the same seed gives the same numbers on the same device")
+		flags.Var(Name(&f.Device), "device", "device: auto, cpu, cuda, xla-cpu, or go (slow, for checks); see vti devices")
+		CompleteWith(cmd, "device", gpu.KindNames()...)
+		RegisterPlugin(cmd, &f.Plugin)
+	}
+	flags.StringVarP(&f.Out, "out", "o", "", "run `directory` (default a new one in runs/)")
+	flags.BoolVar(&f.Json, "json", false, "print one JSON object on standard output, and nothing else")
+	flags.BoolVarP(&f.Quiet, "quiet", "q", false, "no progress on standard error")
+	flags.BoolVar(&f.Bare, "no-report", false, "write no report.html and no figures; vti report can make them later")
+}
+
+// RegisterPlugin adds the flag that names a PJRT plugin.
+func RegisterPlugin(cmd *cobra.Command, plugin *string) {
+	cmd.Flags().StringVar(plugin, "pjrt-plugin", "", "`file` of the PJRT plugin for --device cuda or xla-cpu (default "+gpu.PluginVariable+", then the usual folders)")
+}
+
+// floatType is a flag that takes the float type to compute in.
+type floatType struct{ value *dtypes.DType }
+
+// RegisterFloatType adds --dtype to a command that trains.
+func RegisterFloatType(cmd *cobra.Command, value *dtypes.DType) {
+	*value = dtypes.Float32
+	cmd.Flags().Var(floatType{value}, "dtype", "float32, or float64: slower and more precise")
+	CompleteWith(cmd, "dtype", "float32", "float64")
+}
+
+// RegisterLaunch adds --steps-per-launch to a command that trains. It changes no numbers, so that
+// no record keeps it.
+func RegisterLaunch(cmd *cobra.Command, value *int) {
+	*value = 1
+	cmd.Flags().Var(Count{value, 1}, "steps-per-launch", "training steps compiled into one graph: can be faster on a GPU, takes longer to start")
+}
+
+func (v floatType) Set(s string) error {
+	for _, dtype := range []dtypes.DType{dtypes.Float32, dtypes.Float64} {
+		if s == strings.ToLower(dtype.String()) {
+			*v.value = dtype
+			return nil
+		}
+	}
+	return fmt.Errorf("expected float32 or float64, found %q", s)
+}
+
+func (v floatType) String() string {
+	if v.value == nil {
+		return ""
+	}
+	return strings.ToLower(v.value.String())
+}
+
+func (v floatType) Type() string { return "name" }

@@ -1,0 +1,206 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/transdim/vti/gpu"
+	runs "github.com/transdim/vti/run"
+)
+
+// One policy for --resume: a resumed run takes everything from its record. The table and flags may
+// be given again, as when --resume is added to the command that began the run, but must not ask for
+// anything else. A few flags say nothing of what is computed and may be given freely.
+
+// RegisterResume adds --resume to a command.
+func RegisterResume(cmd *cobra.Command, dir *string) {
+	Group(cmd, OutputGroup, func() {
+		cmd.Flags().StringVar(dir, "resume", "", "continue the run in `directory`; needs no TABLE and no other flag")
+	})
+	if err := cmd.MarkFlagDirname("resume"); err != nil {
+		panic("registerResume: " + err.Error()) // no such flag
+	}
+}
+
+// RegisterCertifyDraws adds --certify-draws to a command.
+func RegisterCertifyDraws(cmd *cobra.Command, value *int, usage string) {
+	Group(cmd, "Certification", func() {
+		cmd.Flags().Var(Count{value, 1}, "certify-draws", "draws of certification, "+usage+"; with --resume a trained run is certified again")
+	})
+}
+
+// free are the flags that a resumed run may be given whatever its record says.
+var free = []string{"resume", "json", "quiet", "pjrt-plugin", "steps-per-launch", "certify-draws", "max-time", "stack"}
+
+// Flags are the flags of a command that can resume.
+type Flags interface {
+	// Register adds them to the command.
+	Register(cmd *cobra.Command)
+	// Describe returns the pointer to the record that they ask for, on a table at path.
+	Describe(flags *pflag.FlagSet, path string) (record any, err error)
+}
+
+// CheckResume checks the flags given with --resume against the record of the run in dir. fresh
+// returns flags of the same command, none of which is set.
+func CheckResume(cmd *cobra.Command, args []string, dir string, record any, header *runs.Header, output Output, fresh func() Flags) error {
+	if command := CommandName(cmd); header.Command != command {
+		return fmt.Errorf("%s is a run of vti %s, which cannot be resumed by vti %s", dir, header.Command, command)
+	}
+	var list []string
+	if err := contradictions(cmd.Flags(), record, header, fresh, &list); err != nil {
+		return err
+	}
+	if len(args) > 0 {
+		if path, err := filepath.Abs(args[0]); err != nil || path != header.Data {
+			list = append(list, "the table "+args[0])
+		}
+	}
+	if output.Out != "" {
+		list = append(list, "--out "+output.Out)
+	}
+	if output.Device != gpu.Auto && output.Device.String() != header.Device {
+		list = append(list, "--device "+output.Device.String())
+	}
+	if len(list) > 0 {
+		return fmt.Errorf("%s: a resumed run takes everything from %s, which says otherwise than %s: leave out what differs",
+			dir, runs.RecordFile, strings.Join(list, ", "))
+	}
+	return nil
+}
+
+// CommandName is the name of a command as records have it: "rjmcmc varsel".
+func CommandName(cmd *cobra.Command) string {
+	_, name, _ := strings.Cut(cmd.CommandPath(), " ")
+	return name
+}
+
+// contradictions adds to list the flags given with which the record would be another: it compares
+// the record that the flags of the run ask for with that of the same flags and one more, and where
+// they differ, that one with what the run has.
+func contradictions(given *pflag.FlagSet, record any, header *runs.Header, fresh func() Flags, list *[]string) error {
+	stored, err := Leaves(record)
+	if err != nil {
+		return err
+	}
+	asked := func(flags map[string][]string) (map[string]string, error) {
+		cmd, own := &cobra.Command{}, fresh()
+		own.Register(cmd)
+		if err := setFlags(cmd.Flags(), flags); err != nil {
+			return nil, err
+		}
+		record, err := own.Describe(cmd.Flags(), header.Data)
+		if err != nil {
+			return nil, err
+		}
+		return Leaves(record)
+	}
+	before, err := asked(header.Flags)
+	if err != nil {
+		before = nil // the record of another version: no flag can be compared
+	}
+	given.Visit(func(flag *pflag.Flag) {
+		if slices.Contains(free, flag.Name) || flag.Name == "out" || flag.Name == "device" {
+			return
+		}
+		flags := maps.Clone(header.Flags)
+		if flags == nil {
+			flags = map[string][]string{}
+		}
+		flags[flag.Name] = flagValues(flag)
+		after, err := asked(flags)
+		agrees := err == nil && before != nil && len(header.Flags) > 0
+		for _, path := range slices.Concat(slices.Collect(maps.Keys(before)), slices.Collect(maps.Keys(after))) {
+			if before[path] != after[path] && after[path] != stored[path] {
+				agrees = false
+			}
+		}
+		if !agrees {
+			*list = append(*list, fmt.Sprintf("--%s %s", flag.Name, flag.Value))
+		}
+	})
+	return nil
+}
+
+// GivenFlags are the flags of a command line, by name, with the elements of lists.
+func GivenFlags(flags *pflag.FlagSet) map[string][]string {
+	values := map[string][]string{}
+	flags.Visit(func(flag *pflag.Flag) { values[flag.Name] = flagValues(flag) })
+	return values
+}
+
+func flagValues(flag *pflag.Flag) []string {
+	if list, ok := flag.Value.(pflag.SliceValue); ok {
+		return list.GetSlice()
+	}
+	return []string{flag.Value.String()}
+}
+
+// setFlags sets what givenFlags returned.
+func setFlags(flags *pflag.FlagSet, values map[string][]string) error {
+	for name, value := range values {
+		flag := flags.Lookup(name)
+		if flag == nil || len(value) == 0 {
+			return fmt.Errorf("no flag --%s", name)
+		}
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			if err := list.Replace(value); err != nil {
+				return err
+			}
+			flag.Changed = true
+			continue
+		}
+		if err := flags.Set(name, value[0]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Leaves are the numbers and texts of a record by where they are, as JSON has them. The header says
+// nothing of what is computed.
+func Leaves(record any) (map[string]string, error) {
+	encoded, err := json.Marshal(record)
+	if err != nil {
+		return nil, err
+	}
+	var root map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(encoded))
+	decoder.UseNumber() // seeds have more digits than a float64
+	if err := decoder.Decode(&root); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"command", "version", "started", "finished", "flags", "data", "fingerprint", "device", "backend", "seconds"} {
+		delete(root, name)
+	}
+	found := map[string]string{}
+	var walk func(path string, value any)
+	walk = func(path string, value any) {
+		switch value := value.(type) {
+		case map[string]any:
+			for key, inner := range value {
+				walk(path+"."+key, inner)
+			}
+		case []any: // one leaf, so that a shorter list differs
+			text, _ := json.Marshal(value) // from JSON
+			found[path] = string(text)
+		default:
+			found[path] = fmt.Sprint(value)
+		}
+	}
+	walk("", root)
+	return found, nil
+}
+
+// IsNotExist reports whether there is no state yet: a run killed before its first checkpoint starts
+// again.
+func IsNotExist(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"encoding"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/spf13/pflag"
+)
+
+// Positive is a flag that takes a finite number above zero.
+type Positive float64
+
+func (v *Positive) Set(s string) error {
+	x, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(x > 0) || math.IsInf(x, 1) {
+		return fmt.Errorf("expected a positive number, found %q", s)
+	}
+	*v = Positive(x)
+	return nil
+}
+
+func (v *Positive) String() string {
+	if *v == 0 {
+		return "" // not given
+	}
+	return strconv.FormatFloat(float64(*v), 'g', -1, 64)
+}
+
+func (v *Positive) Type() string { return "number" }
+
+// Scale is a flag that takes a positive number or "unknown", which is zero.
+type Scale struct {
+	Value   float64
+	Unknown bool
+}
+
+func (v *Scale) Set(s string) error {
+	*v = Scale{Unknown: s == "unknown"}
+	if v.Unknown {
+		return nil
+	}
+	if (*Positive)(&v.Value).Set(s) != nil {
+		return fmt.Errorf("expected a positive number or unknown, found %q", s)
+	}
+	return nil
+}
+
+func (v *Scale) String() string {
+	if v.Unknown {
+		return "unknown"
+	}
+	return (*Positive)(&v.Value).String()
+}
+
+func (v *Scale) Type() string { return "number" }
+
+// Count is a flag that takes a whole number of at least least.
+type Count struct {
+	Value *int
+	Least int
+}
+
+func (v Count) Set(s string) error {
+	x, err := strconv.Atoi(s)
+	if err != nil || x < v.Least {
+		return fmt.Errorf("expected a whole number from %d, found %q", v.Least, s)
+	}
+	*v.Value = x
+	return nil
+}
+
+func (v Count) String() string {
+	if v.Value == nil || *v.Value == 0 && v.Least > 0 {
+		return "" // not given
+	}
+	return strconv.Itoa(*v.Value)
+}
+
+func (v Count) Type() string { return "count" }
+
+// named is what names on the command line stand for.
+type named interface {
+	fmt.Stringer
+	encoding.TextUnmarshaler
+}
+
+// Name is a flag of a type that reads its own name.
+func Name(value named) pflag.Value { return textual{value} }
+
+type textual struct{ value named }
+
+func (v textual) Set(s string) error { return v.value.UnmarshalText([]byte(s)) }
+
+func (v textual) String() string {
+	if v.value == nil {
+		return ""
+	}
+	return v.value.String()
+}
+
+func (v textual) Type() string { return "name" }
+
+// Parsed is a flag whose text a function of another package reads.
+type Parsed[T fmt.Stringer] struct {
+	Value *T
+	Parse func(string) (T, error)
+}
+
+func (v Parsed[T]) Set(s string) (err error) {
+	x, err := v.Parse(s)
+	if err == nil {
+		*v.Value = x
+	}
+	return err
+}
+
+func (v Parsed[T]) String() string {
+	if v.Value == nil {
+		return ""
+	}
+	return (*v.Value).String()
+}
+
+func (v Parsed[T]) Type() string { return "name" }
+
+// SizeLimit is a flag that takes a whole number from 1, or none, which is negative.
+type SizeLimit int
+
+const noLimit SizeLimit = -1
+
+func (v *SizeLimit) Set(s string) error {
+	if s == "none" {
+		*v = noLimit
+		return nil
+	}
+	x, err := strconv.Atoi(s)
+	if err != nil || x < 1 {
+		return fmt.Errorf("expected a whole number from 1, or none, found %q", s)
+	}
+	*v = SizeLimit(x)
+	return nil
+}
+
+func (v *SizeLimit) String() string {
+	switch *v {
+	case 0:
+		return "" // not given
+	case noLimit:
+		return "none"
+	}
+	return strconv.Itoa(int(*v))
+}
+
+func (v *SizeLimit) Type() string { return "number" }

@@ -1,0 +1,124 @@
+package console
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"time"
+
+	"github.com/transdim/vti"
+)
+
+// Pauses between lines: on a terminal one line is rewritten, elsewhere each is kept.
+const (
+	terminalPause = 100 * time.Millisecond
+	plainPause    = 5 * time.Second
+)
+
+// Progress shows what a long computation is doing. The zero value is silent.
+type Progress struct {
+	W        io.Writer
+	Terminal bool
+	Last     time.Time // of the last line shown
+	open     bool      // a line on the terminal has no newline yet
+}
+
+func NewProgress(w io.Writer) *Progress {
+	return &Progress{W: w, Terminal: isTerminal(w)}
+}
+
+// isTerminal reports whether a writer is a terminal that can move its cursor.
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
+}
+
+// Line shows a line unless the one before was shown just now; a final one is always shown.
+func (p *Progress) Line(text string, final bool) {
+	pause := plainPause
+	if p.Terminal {
+		pause = terminalPause
+	}
+	now := time.Now()
+	if p.W == nil || !final && now.Sub(p.Last) < pause {
+		return
+	}
+	p.Last = now
+	if p.Terminal {
+		const clearLine = "\r\x1b[K"
+		fmt.Fprint(p.W, clearLine, text)
+		p.open = true
+		return
+	}
+	fmt.Fprintln(p.W, text)
+}
+
+// End leaves the line.
+func (p *Progress) End() {
+	if p.open {
+		fmt.Fprintln(p.W)
+		p.open = false
+	}
+}
+
+// TrainingLine reports on training; single: of one model only, whose q(m) has no entropy.
+func TrainingLine(info vti.Info, single bool) string {
+	line := fmt.Sprintf("step %d/%d  loss %.3f", info.Step, info.Steps, info.Loss)
+	if !single {
+		line += fmt.Sprintf("  entropy of q(m) %.3f", info.Entropy)
+	}
+	return TrainingPace(line, info.Step, info.Steps, info.NonFinite, info.StepsPerSecond)
+}
+
+// TrainingPace adds to a line how fast training is, and what is left.
+func TrainingPace(line string, step, steps, nonFinite int, stepsPerSecond float64) string {
+	line += "  " + rateText(stepsPerSecond) + " steps/s"
+	if stepsPerSecond > 0 && step > 1 { // the first step includes compilation
+		line += "  " + TimeText(float64(steps-step)/stepsPerSecond) + " left"
+	}
+	if nonFinite > 0 {
+		line += fmt.Sprintf("  (%d draws not finite)", nonFinite)
+	}
+	return line
+}
+
+// rateText rounds a number a second to three digits.
+func rateText(rate float64) string {
+	if rate < 1000 {
+		return fmt.Sprintf("%.3g", rate)
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(rate))-2)
+	return fmt.Sprintf("%.0f", math.Round(rate/unit)*unit)
+}
+
+// TimeText rounds a time to what is worth reading.
+func TimeText(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second))
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()+0.5))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+}
+
+// pace tells the speed of work whose steps take about the same time each.
+type pace struct{ started time.Time }
+
+func NewPace() pace { return pace{time.Now()} }
+
+// Text is the average speed so far and the time left.
+func (p pace) Text(done, total int) string {
+	rate := float64(done) / time.Since(p.started).Seconds()
+	return rateText(rate) + "/s  " + TimeText(float64(total-done)/rate) + " left"
+}
+
+// ReportEvery is the number of steps between reports. A report costs a synchronisation: rare enough
+// not to be felt, often enough for short runs.
+func ReportEvery(steps int) int { return min(max(steps/50, 1), 100) }

@@ -1,0 +1,46 @@
+package console
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Words that printed answers use without saying what they mean.
+const (
+	WordQ        = "q"
+	WordKHat     = "k̂"
+	WordDraws    = "effective draws"
+	WordRHat     = "R-hat"
+	WordEvidence = "log evidence"
+
+	WordBayesFactor = "log Bayes factor"
+
+	WordZ = "z"
+)
+
+// Meanings are what the words mean, in the order of the list.
+var Meanings = []struct{ Word, Meaning string }{
+	{WordQ, "the trained approximation, before importance weights corrected it"},
+	{WordKHat, "how heavy the tail of the importance weights is; averages over them hold up to 0.5, of very many draws up to 0.7"},
+	{WordRHat, "how far chains differ from each other; 1 is best, 1.01 is good"},
+	{WordDraws, "the number of independent draws that would tell as much"},
+	{WordEvidence, "the log density of the table under a model, over all its parameters; a difference of 3 is strong"},
+	{WordZ, "the error of a number in its stated standard errors"},
+	{WordBayesFactor, "the log evidence of an order less that of order 0; a difference of 3 is strong"},
+}
+
+// PrintMeanings explains the words that were used.
+func PrintMeanings(w io.Writer, used ...string) {
+	var parts []string
+	for _, m := range Meanings {
+		for _, word := range used {
+			if word == m.Word {
+				parts = append(parts, word+": "+m.Meaning)
+			}
+		}
+	}
+	if len(parts) > 0 {
+		fmt.Fprintf(w, "Words: %s.\n", strings.Join(parts, "; "))
+	}
+}

@@ -1,0 +1,138 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/console"
+	"github.com/transdim/vti/internal/memory"
+	"github.com/transdim/vti/study"
+)
+
+// Exit statuses.
+const (
+	StatusOK          = 0
+	StatusFailure     = 1   // anything that is not one of the others
+	StatusUsage       = 2   // bad usage or bad input; nothing was written
+	StatusUntrusted   = 3   // there is an answer, and it is not to be believed
+	StatusInterrupted = 130 // Ctrl-C
+)
+
+// App is what the commands share.
+type App struct {
+	Stdout, Stderr io.Writer
+	Text           *console.Writer // standard output, for readers
+	Status         int             // of the process when no error is returned
+	Dir            string          // of the run, once there is one
+	empty          string          // the directory of a run that was refused, to be removed if empty
+	Stack          bool            // --stack: a defect prints its stack
+	program        Program
+}
+
+// Program makes the command at the root of a command line.
+type Program func(*App) *cobra.Command
+
+// Main runs the command line of the process, and ends the process.
+func Main(root Program) {
+	stopWatch := watchMemory(memory.Total(), func() {
+		outOfMemory(os.Stderr, memory.Total())
+		os.Exit(StatusFailure)
+	})
+	ctx, stop := interruptible(os.Stderr)
+	status := Run(ctx, root, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	stopWatch()
+	study.ReportPeak()
+	os.Exit(status)
+}
+
+// Again runs another command line of the same program.
+func (a *App) Again(ctx context.Context, args []string, stdout, stderr io.Writer) (status int) {
+	return Run(ctx, a.program, args, stdout, stderr)
+}
+
+// Commands is the root of the commands of the program.
+func (a *App) Commands() *cobra.Command { return a.program(&App{program: a.program}) }
+
+// failure is an error of something that was asked for correctly. All other errors of a command are
+// the user's to mend.
+type failure struct{ error }
+
+func (f failure) Unwrap() error { return f.error }
+
+// Failed marks an error that is not the user's to mend.
+func Failed(err error) error { return failure{err} }
+
+// Run executes one command line and returns the exit status.
+func Run(ctx context.Context, root Program, args []string, stdout, stderr io.Writer) (status int) {
+	printed := &checkedWriter{Writer: stdout}
+	a := &App{Stdout: printed, Stderr: stderr, Text: console.NewWriter(printed, stdout), program: root}
+	defer func() {
+		if value := recover(); value != nil {
+			status = a.Defect(value)
+		}
+	}()
+	cmd := root(a)
+	cmd.SetFlagErrorFunc(func(at *cobra.Command, err error) error { return cli.FlagError(at, args, err) })
+	cmd.SetArgs(args)
+	cmd.SetOut(printed)
+	cmd.SetErr(stderr)
+	err := errors.Join(cmd.ExecuteContext(ctx), a.Text.End())
+	if printed.err != nil { // whatever came of it
+		err = Failed(fmt.Errorf("writing to standard output: %w", printed.err))
+	}
+	if err == nil {
+		return a.Status
+	}
+	text := err.Error()
+	status = StatusUsage
+	switch {
+	case errors.Is(err, context.Canceled):
+		status = StatusInterrupted
+		// The user knows why.
+		text = strings.ReplaceAll(text, ": "+context.Canceled.Error(), "")
+		text = strings.ReplaceAll(text, context.Canceled.Error(), "stopped")
+		text = strings.Join(slices.Compact(strings.Split(text, "\n")), "\n") // several may have been
+	case errors.As(err, new(failure)):
+		status = StatusFailure
+	}
+	fmt.Fprintf(stderr, "%s: %s\n", cmd.Name(), text)
+	return status
+}
+
+// Defect reports a panic in one line, and its stack on request.
+func (a *App) Defect(value any) (status int) {
+	line := strings.Join(strings.Fields(fmt.Sprint(value)), " ")
+	if a.Dir != "" {
+		line += "; the run is in " + a.Dir
+	}
+	if a.Stack {
+		fmt.Fprintf(a.Stderr, "vti: a defect of vti, please report it: %s\n%s", line, debug.Stack())
+		return StatusFailure
+	}
+	fmt.Fprintf(a.Stderr, "vti: a defect of vti, please report it: %s; --stack prints where\n", line)
+	return StatusFailure
+}
+
+// checkedWriter remembers the first error of its writer.
+type checkedWriter struct {
+	io.Writer
+	err error
+}
+
+func (w *checkedWriter) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	if w.err == nil {
+		w.err = err
+	}
+	return n, err
+}

@@ -1,0 +1,54 @@
+package shell
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// SchemaOf names the schema of the JSON of a command, with its version: docs/schema has the file.
+func SchemaOf(name string) string { return "vti/" + name + "/1" }
+
+// Described is an object that says first by which schema it is made.
+type Described struct {
+	Schema string
+	Object any
+}
+
+// MarshalJSON implements json.Marshaler.
+func (d Described) MarshalJSON() ([]byte, error) {
+	var content bytes.Buffer
+	encoder := json.NewEncoder(&content)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(d.Object); err != nil {
+		return nil, err
+	}
+	rest, isObject := bytes.CutPrefix(content.Bytes(), []byte("{"))
+	if !isObject {
+		return nil, fmt.Errorf("%s: %T is no object", d.Schema, d.Object)
+	}
+	start := fmt.Sprintf(`{"schema":%q`, SchemaOf(d.Schema))
+	if !bytes.HasPrefix(rest, []byte("}")) {
+		start += ","
+	}
+	return append([]byte(start), rest...), nil
+}
+
+// PrintJSON prints an object that names its schema.
+func (a *App) PrintJSON(object any) error { return PrintJSON(a.Stdout, object) }
+
+// Describe prints an object by a schema.
+func (a *App) Describe(schema string, object any) error {
+	return PrintJSON(a.Stdout, Described{schema, object})
+}
+
+func PrintJSON(w io.Writer, object any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(object); err != nil {
+		return Failed(err)
+	}
+	return nil
+}

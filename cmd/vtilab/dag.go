@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/console"
+	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/lab/graphs"
+)
+
+func dagCommand(a *shell.App) *cobra.Command {
+	sizes := sizeList{16, 32, 64, 128, 256, 512, 1024}
+	b := graphs.Study{DataSets: 10, Structures: []dag.Method{dag.Exact, dag.Made}, Simulation: dag.Simulation{Mechanism: dag.MLP}}
+	var output cli.Output
+	var shards cli.Shards
+	var dtype dtypes.DType
+	cmd := &cobra.Command{
+		Use:   "dag --out DIRECTORY",
+		Short: "Repeat the paper's simulation study of graph discovery",
+		Long: `Repeats figure 3 of Davies et al. (2025): 10 data sets of 10 nodes with network mechanisms, analysed
+at 7 sizes with known noise and kind of mechanism and a uniform prior over graphs. The four scores
+are computed as in the paper's code, also for greedy BIC and the empty graph. Two methods are
+compared: sums over families, and one flow with a learned distribution over graphs (vti dag
+--structure made), which takes two to three times as long; --structure selects one of them.
+
+The directory gets a run for each data set, size and method, table.csv, figure.svg and figure.png.
+Repeat the command to resume a study that was stopped. More --data-sets and other --sizes and
+--structure extend the study. With --shard I/N, or in an array job --shards N, the runs are split
+among N processes.`,
+		Example: `  vtilab dag --out figure3
+  vtilab dag --data-sets 3 --sizes 64,256,1024 --structure exact --out figure3-small`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			// which a directory that was begun without --dtype does not name
+			if dtype != dtypes.Float32 {
+				b.DType = dtype
+			}
+			b.Sizes = sizes
+			return runGraphs(a, cmd.Context(), b, shards, output)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.Var(cli.Count{Value: &b.DataSets, Least: 1}, "data-sets", "data sets (seeds from --seed on)")
+	flags.Var(cli.Parsed[sizeList]{Value: &sizes, Parse: parseSizes("rows", 3)}, "sizes", "`rows` that are analysed of each data set, separated by commas")
+	flags.Var(cli.Parsed[structureList]{Value: (*structureList)(&b.Structures), Parse: parseStructures}, "structure", "`ways` that graphs are found, separated by commas: exact, node by node, and made")
+	flags.Var(cli.Count{Value: &b.Simulation.Nodes, Least: 2}, "nodes", "nodes of the graphs (default 10)")
+	flags.Var(cli.Parsed[dag.Mechanism]{Value: &b.Simulation.Mechanism, Parse: dag.ParseMechanism}, "sem", "mechanisms: mlp or linear")
+	flags.Var(cli.Count{Value: &b.Steps, Least: 1}, "steps", "training steps of a run (default that of vti dag)")
+	cli.RegisterFloatType(cmd, &dtype)
+	shards.Register(cmd)
+	output.Register(cmd, true)
+	return cmd
+}
+
+// sizeList are numbers of rows, or of predictors.
+type sizeList []int
+
+func (s sizeList) String() string {
+	var parts []string
+	for _, rows := range s {
+		parts = append(parts, strconv.Itoa(rows))
+	}
+	return strings.Join(parts, ",")
+}
+
+// parseSizes reads numbers of something.
+func parseSizes(of string, least int) func(text string) (sizeList, error) {
+	return func(text string) (list sizeList, err error) {
+		for part := range strings.SplitSeq(text, ",") {
+			size, err := strconv.Atoi(strings.TrimSpace(part))
+			if err != nil || size < least {
+				return nil, fmt.Errorf("expected numbers of %s, at least %d, separated by commas, found %q", of, least, part)
+			}
+			list = append(list, size)
+		}
+		return list, nil
+	}
+}
+
+// structureList are ways that graphs are found.
+type structureList []dag.Method
+
+func (s structureList) String() string {
+	var parts []string
+	for _, m := range s {
+		parts = append(parts, m.String())
+	}
+	return strings.Join(parts, ",")
+}
+
+// parseStructures reads ways that a benchmark can compare.
+func parseStructures(text string) (list structureList, err error) {
+	for part := range strings.SplitSeq(text, ",") {
+		m, err := dag.ParseMethod(strings.TrimSpace(part))
+		if err != nil || m != dag.Exact && m != dag.Made || slices.Contains(list, m) {
+			return nil, fmt.Errorf("expected exact, made, or both separated by a comma, found %q", text)
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+// runGraphs runs the study and prints its table.
+func runGraphs(a *shell.App, ctx context.Context, b graphs.Study, shards cli.Shards, output cli.Output) error {
+	if output.Out == "" {
+		return errors.New("no directory was given: expected --out DIRECTORY")
+	}
+	b.Seed = output.Seed
+	own, err := shards.Own()
+	if err != nil {
+		return err
+	}
+	own.Dir = filepath.Join(output.Out, "pieces")
+	if err := b.Check(output.Out); err != nil {
+		return err
+	}
+	device, err := gpu.OpenWith(gpu.Options{Kind: output.Device, Plugin: output.Plugin})
+	if err != nil {
+		return err
+	}
+	defer device.Close()
+	shown := progress(a, output.Quiet)
+	table, err := b.Run(ctx, device, output.Out, own, func(text string) { shown.Line(text, true) })
+	shown.End()
+	if errors.Is(err, context.Canceled) {
+		return fmt.Errorf("%w\nto continue: give the same command again", err)
+	}
+	if err != nil {
+		return shell.Failed(err)
+	}
+	if shards.Given() {
+		fmt.Fprintf(a.Text, "shard %d of %d: %s made, %d of others found; the command without --shard makes the table\n", own.Index, own.Count, english.Count(own.Computed(), "run"), own.Read())
+		return nil
+	}
+	if output.Json {
+		return a.PrintJSON(map[string]any{"rows": table})
+	}
+	rows := &console.Grid{}
+	rows.Add("rows", "<method", "F1", "SHD", "Brier", "AUROC", "seconds", "trusted", "failed")
+	for _, r := range table {
+		seconds, trusted, failed := "", "", ""
+		if console.Finite(&r.Seconds) {
+			seconds, trusted, failed = fmt.Sprintf("%.0f", float64(r.Seconds)), strconv.Itoa(r.Trusted), strconv.Itoa(r.Failed)
+		}
+		rows.Add(strconv.Itoa(r.Rows), r.Method, console.PlusMinus(&r.F1, &r.F1SE, 3), console.PlusMinus(&r.SHD, &r.SHDSE, 1), console.PlusMinus(&r.Brier, &r.BrierSE, 1),
+			console.PlusMinus(&r.AUROC, &r.AUROCSE, 3), seconds, trusted, failed)
+	}
+	rows.Print(a.Text)
+	fmt.Fprintf(a.Text, "\n%s holds table.csv, figure.svg, figure.png and the runs\n", output.Out)
+	return nil
+}

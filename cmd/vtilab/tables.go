@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/console"
+	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/lab/timing"
+)
+
+// tablesFlags are the flags of commands that answer tables of a list by vti, and measure it.
+type tablesFlags struct {
+	vti         measured
+	data, only  []string
+	repetitions int
+	seed        uint64
+	json, quiet bool
+}
+
+// register registers the flags; repetitions is the name of the number of seeds.
+func (f *tablesFlags) register(cmd *cobra.Command, repetitions string) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringSliceVar(&f.data, "data", []string{"testdata"}, "`folders` with tables, each there or in a folder in it")
+	flags.StringSliceVar(&f.only, "only", nil, "`tables` to answer, by the beginnings of their names (default all)")
+	flags.Var(cli.Count{Value: &f.repetitions, Least: 1}, repetitions, "number of seeds for each table")
+	flags.Uint64Var(&f.seed, "seed", 1, "the first of them")
+	f.vti.register(cmd)
+	flags.BoolVar(&f.json, "json", false, "print one JSON object on standard output, and nothing else")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
+}
+
+// measurement is how the flags ask to measure. The caller calls done at the end.
+func (f *tablesFlags) measurement(a *shell.App) (m timing.Measurement, done func(), err error) {
+	program, err := f.vti.program()
+	if err != nil {
+		return m, nil, err
+	}
+	scratch, err := os.MkdirTemp("", "vtilab-")
+	if err != nil {
+		return m, nil, shell.Failed(err)
+	}
+	shown := progress(a, f.quiet)
+	m = timing.Measurement{
+		Program: program, Repetitions: f.repetitions, Seed: f.seed, Folders: f.data, Scratch: scratch,
+		Progress: func(text string) { shown.Line(text, false) },
+	}
+	return m, func() {
+		shown.End()
+		os.RemoveAll(scratch)
+	}, nil
+}
+
+// chosen are the tables whose names begin as one of the flag's texts, or all without the flag.
+func chosen[T any](f *tablesFlags, all []T, name func(T) string) (tables []T, err error) {
+	var names []string
+	for _, t := range all {
+		names = append(names, name(t))
+		if len(f.only) == 0 || slices.ContainsFunc(f.only, func(start string) bool { return strings.HasPrefix(name(t), start) }) {
+			tables = append(tables, t)
+		}
+	}
+	if len(tables) == 0 {
+		return nil, fmt.Errorf("--only: no table begins with %q; there are %s", f.only, strings.Join(names, ", "))
+	}
+	return tables, nil
+}
+
+// progress shows what a command does, unless it is quiet.
+func progress(a *shell.App, quiet bool) *console.Progress {
+	if quiet {
+		return &console.Progress{}
+	}
+	return console.NewProgress(a.Stderr)
+}

@@ -1,0 +1,213 @@
+package devices
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/modeldist"
+	"github.com/transdim/vti/varsel"
+	"github.com/transdim/vti/varsel/design"
+)
+
+// Flows are those that are timed, in the sizes of the paper, by name.
+var Flows = map[string]cosmic.Config{
+	"diagonal": cosmic.DiagonalMLP(0, 0), "affine": cosmic.Affine55(0, 0), "spline": cosmic.Spline46(0, 0),
+}
+
+// Problem is what a benchmark trains on: the paper's robust design with so many predictors, or
+// graph discovery as in the paper's simulation with so many nodes.
+type Problem struct {
+	Predictors int `json:"predictors,omitempty"`
+	Nodes      int `json:"nodes,omitempty"`
+}
+
+func (p Problem) String() string {
+	if p.Nodes > 0 {
+		return fmt.Sprintf("%d nodes", p.Nodes)
+	}
+	return fmt.Sprintf("%d predictors", p.Predictors)
+}
+
+// Sizes says what is timed: every flow with every problem and number of draws per step.
+type Sizes struct {
+	Flows          []string
+	Problems       []Problem
+	Batches        []int
+	DType          dtypes.DType
+	StepsPerLaunch int           // 0 stands for 1
+	Interval       time.Duration // that is timed four times; 0 stands for a quarter of a second
+}
+
+// interval is in seconds.
+func (s Sizes) interval() float64 {
+	if s.Interval == 0 {
+		return 0.25
+	}
+	return s.Interval.Seconds()
+}
+
+// Timing is the speed of training steps on a problem.
+type Timing struct {
+	Flow string `json:"flow"`
+	Problem
+	Batch int `json:"batch"`
+	// Step is the time of a step in seconds, the median over intervals at the end of which the
+	// device is waited for. Start is the time until the first is done: it compiles.
+	Step  float64 `json:"step_seconds"`
+	Start float64 `json:"start_seconds"`
+	// Work is that of a step.
+	Work Work `json:"work"`
+}
+
+// Samples is the number of draws per second.
+func (t Timing) Samples() float64 { return float64(t.Batch) / t.Step }
+
+// Shares are the parts of the step that products of matrices, and passes through memory, take at
+// the least on a device of such limits.
+func (t Timing) Shares(limits Limits) (arithmetic, memory float64) {
+	return t.Work.Flops / limits.FlopsPerSecond / t.Step, t.Work.Bytes / limits.BytesPerSecond / t.Step
+}
+
+// As many intervals are timed, after one that is not, of at most so many steps.
+const (
+	intervals = 4
+	mostSteps = 1000
+)
+
+// Benchmark times training steps and tells report of each size.
+func Benchmark(ctx gocontext.Context, device *gpu.Device, sizes Sizes, report func(Timing)) error {
+	for _, flow := range sizes.Flows {
+		for _, problem := range sizes.Problems {
+			guess := 0.0 // of the time of a step with a batch of one
+			for _, batch := range sizes.Batches {
+				b := stepBenchmark{device: device, sizes: sizes, timing: Timing{Flow: flow, Problem: problem, Batch: batch}}
+				if guess == 0 {
+					if err := b.run(ctx, 1, 2); err != nil {
+						return b.wrap(err)
+					}
+					guess = b.timing.Step / float64(batch)
+				}
+				every := min(mostSteps, int(sizes.interval()/(guess*float64(batch))))
+				launches := max(1, every/max(1, sizes.StepsPerLaunch))
+				if err := b.run(ctx, launches*max(1, sizes.StepsPerLaunch), intervals+1); err != nil {
+					return b.wrap(err)
+				}
+				guess = b.timing.Step / float64(batch)
+				report(b.timing)
+			}
+		}
+	}
+	return nil
+}
+
+// stepBenchmark times one size.
+type stepBenchmark struct {
+	device *gpu.Device
+	sizes  Sizes
+	timing Timing
+}
+
+func (b *stepBenchmark) wrap(err error) error {
+	return fmt.Errorf("%s, %s, batch %d: %w", b.timing.Flow, b.timing.Problem, b.timing.Batch, err)
+}
+
+// run trains for a number of intervals, of so many steps each, and keeps the median of all but the
+// first.
+func (b *stepBenchmark) run(ctx gocontext.Context, every, intervals int) error {
+	flow, ok := Flows[b.timing.Flow]
+	if !ok {
+		return fmt.Errorf("no such flow")
+	}
+	target, models, err := b.timing.open(b.sizes.DType)
+	if err != nil {
+		return err
+	}
+	watching := &counted{Backend: b.device.Backend(), compiled: func(name string, work Work) {
+		if strings.Contains(name, "stepGraph") {
+			b.timing.Work = work
+		}
+	}}
+	started := time.Now()
+	var lengths []float64
+	_, err = vti.Fit(ctx, b.device.With(watching), target, vti.Config{
+		Flow: flow, Models: models, Steps: every * intervals, Batch: b.timing.Batch, Seed: seed, DType: b.sizes.DType, StepsPerLaunch: b.sizes.StepsPerLaunch,
+		FromPrior: true, MaxNonFinite: math.Inf(1), LogEvery: every,
+		Progress: func(info vti.Info) {
+			if info.Step == 1 {
+				b.timing.Start = time.Since(started).Seconds()
+			}
+			if info.Step > every {
+				lengths = append(lengths, 1/info.StepsPerSecond)
+			}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	slices.Sort(lengths)
+	middle := len(lengths) / 2
+	b.timing.Step = (lengths[middle] + lengths[(len(lengths)-1)/2]) / 2
+	return nil
+}
+
+// open makes the problem up, with its distribution over models: among up to 20 predictors, and
+// families of a graph, a table, beyond that a network.
+func (p Problem) open(dtype dtypes.DType) (vti.Target, vti.ModelDistribution, error) {
+	if p.Nodes > 0 {
+		target, err := graphs(dag.Simulation{Nodes: p.Nodes, Rows: graphRows, Mechanism: dag.MLP, Hidden: graphHidden, Seed: seed})
+		if err != nil {
+			return nil, nil, err
+		}
+		models, err := modeldist.NewCategorical(target.Space().Cards(), modeldist.CategoricalConfig{})
+		return target, models, err
+	}
+	problem, err := robustProblem(p.Predictors)
+	if err != nil {
+		return nil, nil, err
+	}
+	models, err := problem.NewModels(varsel.AutoSampler, varsel.SurrogateOptions{}, seed, dtype)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, network := models.(*modeldist.Autoregressive); network {
+		models = plain{models}
+	}
+	return problem.Posterior(), models, nil
+}
+
+// Rows and hidden units of the paper's simulation of graphs (appendix F.1).
+const (
+	graphRows   = 256
+	graphHidden = 10
+)
+
+// robustProblem is the robust design of the paper, 50 rows and a column of ones, with more
+// predictors, if need be.
+func robustProblem(predictors int) (*varsel.Problem, error) {
+	data, err := design.Simulate(design.Simulation{Design: design.PaperDesign, Predictors: predictors, Misspecification: design.HighMisspecification, Seed: seed})
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := parse(data.WriteCSV)
+	if err != nil {
+		return nil, err
+	}
+	design, err := varsel.NewDesign(parsed, varsel.DesignOptions{
+		Target: "y", Always: []string{"x0"}, NoIntercept: true, NoStandardize: true, Likelihood: likelihood.RobustKind,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return varsel.NewProblem(design, varsel.ModelOptions{Likelihood: likelihood.RobustKind})
+}

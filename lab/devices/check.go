@@ -1,0 +1,183 @@
+package devices
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+
+	"github.com/transdim/vti/gpu"
+)
+
+// Class says what kind of number a comparison is about, which decides how closely it must agree.
+type Class int
+
+const (
+	// Values are densities, parameters and log-determinants.
+	Values Class = iota
+	// Gradients are derivatives with respect to weights and parameters.
+	Gradients
+	// Draws are models, as numbers: their difference is the share that differs, for a sum that
+	// rounds otherwise can fall on the other side of a threshold.
+	Draws
+	// Training are losses, entropies and densities in the course and at the end of training steps,
+	// in which differences add up.
+	Training
+)
+
+var classNames = [...]string{"values", "gradients", "draws", "training"}
+
+// String returns the name.
+func (c Class) String() string { return classNames[c] }
+
+// tolerances are the largest differences that are let pass: some hundred times what rounding leaves
+// on processors for Float64, some ten times for Float32. That is too little for products of numbers
+// with 10 bits (TF32), which cards take for those of Float32 unless told otherwise, and which
+// importance weights do not bear.
+var tolerances = map[dtypes.DType][len(classNames)]float64{
+	dtypes.Float64: {Values: 1e-11, Gradients: 1e-10, Draws: 0, Training: 1e-7},
+	dtypes.Float32: {Values: 1e-4, Gradients: 2e-4, Draws: 0.02, Training: 5e-3},
+}
+
+// Tolerances returns them by class for Float32 or Float64.
+func Tolerances(dtype dtypes.DType) map[Class]float64 {
+	byClass := map[Class]float64{}
+	for class, tolerance := range tolerances[dtype] {
+		byClass[Class(class)] = tolerance
+	}
+	return byClass
+}
+
+// Classes lists them all.
+func Classes() []Class { return []Class{Values, Gradients, Draws, Training} }
+
+// DTypes are the float types that are checked.
+func DTypes() []dtypes.DType { return []dtypes.DType{dtypes.Float32, dtypes.Float64} }
+
+// measured are numbers that a subject gives.
+type measured struct {
+	class  Class
+	values []float64
+}
+
+// subject is something that every device must find alike.
+type subject struct {
+	name    string
+	measure func(ctx gocontext.Context, device *gpu.Device, dtype dtypes.DType) ([]measured, error)
+}
+
+// subjects are all there are. Training runs take so many steps.
+func subjects(steps int) []subject {
+	var all []subject
+	all = append(all, flowSubjects()...)
+	all = append(all, modelSubjects()...)
+	all = append(all, targetSubjects()...)
+	return append(all, trainingSubjects(steps)...)
+}
+
+// Comparison is the outcome for one subject, float type and class of numbers.
+type Comparison struct {
+	Subject string
+	DType   dtypes.DType
+	Class   Class
+	// Difference is the largest there is, relative to the larger of 1 and the reference; infinite
+	// where only one of them is finite.
+	Difference, Tolerance float64
+	// Err is what kept the device from an answer.
+	Err error
+}
+
+// Agrees reports whether the device passes.
+func (c Comparison) Agrees() bool { return c.Err == nil && c.Difference <= c.Tolerance }
+
+// Reference holds what the interpreter finds in float64.
+type Reference struct {
+	subjects []subject
+	answers  [][]measured
+}
+
+// Steps is the number of training steps of a full check.
+const Steps = 50
+
+// NewReference computes the answers, with training runs of so many steps, on a device that is
+// right.
+func NewReference(ctx gocontext.Context, device *gpu.Device, steps int) (*Reference, error) {
+	r := &Reference{subjects: subjects(steps)}
+	for _, s := range r.subjects {
+		answer, err := s.measure(ctx, portably(device), dtypes.Float64)
+		if err != nil {
+			return nil, fmt.Errorf("%s on the reference: %w", s.name, err)
+		}
+		r.answers = append(r.answers, answer)
+	}
+	return r, nil
+}
+
+// Check compares a device with the reference in one float type, and tells report of each
+// comparison. It ends early only when ctx does.
+func (r *Reference) Check(ctx gocontext.Context, device *gpu.Device, dtype dtypes.DType, report func(Comparison)) error {
+	for i, s := range r.subjects {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		answer, err := s.measure(ctx, portably(device), dtype)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			report(Comparison{Subject: s.name, DType: dtype, Err: err})
+			continue
+		}
+		for class := range Class(len(classNames)) {
+			if difference, any := compare(r.answers[i], answer, class); any {
+				report(Comparison{Subject: s.name, DType: dtype, Class: class, Difference: difference, Tolerance: tolerances[dtype][class]})
+			}
+		}
+	}
+	return nil
+}
+
+// compare returns the largest difference between numbers of a class; any is false if there are
+// none.
+func compare(want, got []measured, class Class) (worst float64, any bool) {
+	for i, w := range want {
+		if w.class != class {
+			continue
+		}
+		any = true
+		if len(got) != len(want) || len(got[i].values) != len(w.values) {
+			return math.Inf(1), true
+		}
+		if class == Draws {
+			worst = math.Max(worst, shareOfDifferences(w.values, got[i].values))
+			continue
+		}
+		for k, x := range w.values {
+			worst = math.Max(worst, relativeDifference(x, got[i].values[k]))
+		}
+	}
+	return worst, any
+}
+
+func shareOfDifferences(want, got []float64) float64 {
+	count := 0
+	for i, x := range want {
+		if got[i] != x {
+			count++
+		}
+	}
+	return float64(count) / float64(len(want))
+}
+
+// relativeDifference is |x − y| over the larger of 1 and |x|: 0 for equals, NaN and infinities
+// included.
+func relativeDifference(x, y float64) float64 {
+	switch {
+	case x == y || math.IsNaN(x) && math.IsNaN(y):
+		return 0
+	case math.IsNaN(x) || math.IsNaN(y) || math.IsInf(x, 0) || math.IsInf(y, 0):
+		return math.Inf(1)
+	}
+	return math.Abs(x-y) / math.Max(1, math.Abs(x))
+}

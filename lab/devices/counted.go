@@ -1,0 +1,94 @@
+package devices
+
+import (
+	"github.com/gomlx/gomlx/backends"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+)
+
+// Work is what a computation has to do, however it is compiled.
+type Work struct {
+	// Flops are the multiplications and additions of products of matrices, with masked weights
+	// counted like others.
+	Flops float64 `json:"flops"`
+	// Bytes are those of the factors and results of products, and of the inputs and outputs of the
+	// computation: what has to pass through memory even if everything between is fused. Caches can
+	// hold some of it.
+	Bytes float64 `json:"bytes"`
+}
+
+// counted stands in front of a backend and counts the work of every computation that is compiled.
+type counted struct {
+	backends.Backend
+	compiled func(name string, work Work)
+}
+
+// Builder counts.
+func (c *counted) Builder(name string) backends.Builder {
+	return &countedBuilder{Builder: c.Backend.Builder(name), of: c}
+}
+
+type countedBuilder struct {
+	backends.Builder
+	of   *counted
+	work Work
+}
+
+func (b *countedBuilder) Parameter(name string, shape shapes.Shape, sharding *backends.ShardingSpec) (backends.Op, error) {
+	b.work.Bytes += float64(shape.Memory())
+	return b.Builder.Parameter(name, shape, sharding)
+}
+
+func (b *countedBuilder) Dot(x, y backends.Op) (backends.Op, error) {
+	result, err := b.Builder.Dot(x, y)
+	if err != nil {
+		return nil, err
+	}
+	shape, err := b.OpShape(x)
+	if err != nil {
+		return nil, err
+	}
+	return result, b.product(shape.Dim(-1), x, y, result)
+}
+
+func (b *countedBuilder) DotGeneral(x backends.Op, xAxes, xBatch []int, y backends.Op, yAxes, yBatch []int) (backends.Op, error) {
+	result, err := b.Builder.DotGeneral(x, xAxes, xBatch, y, yAxes, yBatch)
+	if err != nil {
+		return nil, err
+	}
+	shape, err := b.OpShape(x)
+	if err != nil {
+		return nil, err
+	}
+	length := 1
+	for _, axis := range xAxes {
+		length *= shape.Dim(axis)
+	}
+	return result, b.product(length, x, y, result)
+}
+
+// product counts one product with sums of so many terms.
+func (b *countedBuilder) product(length int, x, y, result backends.Op) error {
+	for _, op := range []backends.Op{x, y, result} {
+		shape, err := b.OpShape(op)
+		if err != nil {
+			return err
+		}
+		b.work.Bytes += float64(shape.Memory())
+		if op == result {
+			b.work.Flops += 2 * float64(length) * float64(shape.Size())
+		}
+	}
+	return nil
+}
+
+func (b *countedBuilder) Compile(outputs []backends.Op, shardings []*backends.ShardingSpec) (backends.Executable, error) {
+	for _, output := range outputs {
+		shape, err := b.OpShape(output)
+		if err != nil {
+			return nil, err
+		}
+		b.work.Bytes += float64(shape.Memory())
+	}
+	b.of.compiled(b.Name(), b.work)
+	return b.Builder.Compile(outputs, shardings)
+}

@@ -1,0 +1,162 @@
+package devices
+
+import (
+	"bytes"
+	gocontext "context"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/table"
+	"github.com/transdim/vti/varsel"
+	"github.com/transdim/vti/varsel/design"
+)
+
+// target is a posterior with models to try it on.
+type target struct {
+	name  string
+	make  func() (vti.Target, error)
+	codes func(t vti.Target, rows int) [][]int32
+}
+
+// allTargets are the posteriors of every likelihood, on made-up data.
+func allTargets() (all []target) {
+	anyCodes := func(t vti.Target, rows int) [][]int32 { return randomCodes("codes", rows, t.Space().Cards()) }
+	for _, kind := range likelihood.Kinds() {
+		all = append(all, target{kind.String(), func() (vti.Target, error) {
+			problem, err := Selection(kind, 40, len(bits), varsel.ModelOptions{})
+			if err != nil {
+				return nil, err
+			}
+			return problem.Posterior(), nil
+		}, anyCodes})
+	}
+	all = append(all, target{"gaussian, lists", func() (vti.Target, error) {
+		prior := varsel.Prior{Kind: varsel.BetaBinomialPrior, A: 1, B: 1, MaxSize: slots}
+		problem, err := Selection(likelihood.GaussianKind, 40, items, varsel.ModelOptions{Prior: prior, Codes: varsel.ListCodes})
+		if err != nil {
+			return nil, err
+		}
+		return problem.Posterior(), nil
+	}, func(_ vti.Target, rows int) [][]int32 { return randomLists("lists", rows, items, slots) }})
+	for _, mechanism := range []dag.Mechanism{dag.Linear, dag.MLP} {
+		all = append(all, target{"dag " + mechanism.String(), func() (vti.Target, error) {
+			return graphs(dag.Simulation{Nodes: 4, Rows: 30, Mechanism: mechanism, Hidden: 3, Seed: seed})
+		}, anyCodes})
+	}
+	return all
+}
+
+// Selection makes up a problem of variable selection; counts and binary responses follow the same
+// linear predictor.
+func Selection(kind likelihood.Kind, observations, predictors int, model varsel.ModelOptions) (*varsel.Problem, error) {
+	data, err := design.Simulate(design.Simulation{Rows: observations, Predictors: predictors, Effects: 3, Correlation: 0.5, Seed: seed})
+	if err != nil {
+		return nil, err
+	}
+	response := data.Columns[len(data.Columns)-1]
+	for i, y := range response {
+		switch {
+		case kind.Binary():
+			response[i] = math.Round(1 / (1 + math.Exp(-y)))
+		case kind.Discrete():
+			response[i] = math.Round(math.Exp(y / 2))
+		case kind == likelihood.BetaKind:
+			response[i] = 1 / (1 + math.Exp(-y))
+		case !kind.Continuous() || kind.Logarithmic():
+			response[i] = math.Exp(y / 2)
+		}
+	}
+	parsed, err := parse(data.WriteCSV)
+	if err != nil {
+		return nil, err
+	}
+	design, err := varsel.NewDesign(parsed, varsel.DesignOptions{Target: data.Names[len(data.Names)-1], Likelihood: kind})
+	if err != nil {
+		return nil, err
+	}
+	model.Likelihood = kind
+	return varsel.NewProblem(design, model)
+}
+
+// graphs makes up a problem of graph discovery: the families of a graph, and the parameters of one.
+func graphs(simulation dag.Simulation) (vti.Target, error) {
+	data, err := dag.Simulate(simulation)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := parse(data.WriteCSV)
+	if err != nil {
+		return nil, err
+	}
+	prepared, err := dag.NewData(parsed, dag.DataOptions{})
+	if err != nil {
+		return nil, err
+	}
+	options := dag.ModelOptions{Mechanism: simulation.Mechanism}
+	if simulation.Mechanism == dag.MLP {
+		options.Hidden = simulation.Hidden
+	}
+	problem, err := dag.NewProblem(prepared, options, dag.Constraints{})
+	if err != nil {
+		return nil, err
+	}
+	return problem.FamilyTarget(), nil
+}
+
+// parse turns what a simulation writes into a table.
+func parse(write func(io.Writer) error) (*table.Table, error) {
+	var text bytes.Buffer
+	if err := write(&text); err != nil {
+		return nil, err
+	}
+	return table.Parse("simulated.csv", text.Bytes())
+}
+
+// targetSubjects are the densities of all posteriors, with their derivatives.
+func targetSubjects() (all []subject) {
+	for _, t := range allTargets() {
+		all = append(all, subject{"target " + t.name, func(_ gocontext.Context, device *gpu.Device, dtype dtypes.DType) ([]measured, error) {
+			return measureTarget(device, dtype, t)
+		}})
+	}
+	return all
+}
+
+func measureTarget(device *gpu.Device, dtype dtypes.DType, t target) ([]measured, error) {
+	posterior, err := t.make()
+	if err != nil {
+		return nil, fmt.Errorf("making up data: %w", err)
+	}
+	e, err := newEvaluation(device, func(_ *context.Context, inputs []*Node) []*Node {
+		codes, theta := inputs[0], ConvertDType(inputs[1], dtype)
+		mask := posterior.Space().Mask(codes)
+		logJoint := posterior.LogJoint(codes, mask, theta)
+		outputs := []*Node{Gradient(ReduceAllSum(logJoint), theta)[0], logJoint, posterior.LogPrior(codes)}
+		if quadratic, ok := posterior.(vti.QuadraticTarget); ok {
+			precision, linear := quadratic.Quadratic(codes, mask, dtype)
+			outputs = append(outputs, precision, linear)
+		}
+		return outputs
+	})
+	if err != nil {
+		return nil, err
+	}
+	out, err := e.run(t.codes(posterior, rows), normals("theta", rows, posterior.Space().Dim(), 0.5))
+	if err != nil {
+		return nil, err
+	}
+	all := []measured{{Gradients, out[0]}}
+	for _, values := range out[1:] {
+		all = append(all, measured{Values, values})
+	}
+	return all, nil
+}

@@ -1,0 +1,97 @@
+package devices
+
+import (
+	gocontext "context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/modeldist"
+)
+
+// trainingRun is a posterior with the flow and q(m) that are trained on it.
+type trainingRun struct {
+	target, models string
+	flow           cosmic.Kind
+}
+
+// trainingRuns have every target, flow and q(m) at least once.
+var trainingRuns = []trainingRun{
+	{"gaussian", "categorical", cosmic.Affine},
+	{"robust", "categorical", cosmic.Diagonal},
+	{"student", "categorical", cosmic.Spline},
+	{"logistic", "autoregressive", cosmic.Affine},
+	{"poisson", "surrogate", cosmic.Affine},
+	{"gaussian, lists", "list", cosmic.Affine},
+	{"dag linear", "categorical", cosmic.Spline},
+	{"dag mlp", "categorical", cosmic.Diagonal},
+}
+
+// trainingSubjects are training runs, compared step by step.
+func trainingSubjects(steps int) (all []subject) {
+	for _, t := range allTargets() {
+		for _, run := range trainingRuns {
+			if run.target != t.name {
+				continue
+			}
+			name := fmt.Sprintf("%d steps: %s, %s, %s", steps, run.target, strings.ToLower(run.flow.String()), run.models)
+			all = append(all, subject{name, func(ctx gocontext.Context, device *gpu.Device, dtype dtypes.DType) ([]measured, error) {
+				return measureTraining(ctx, device, dtype, t, run, steps)
+			}})
+		}
+	}
+	return all
+}
+
+// plain hides what a distribution is from the engine, which would look at the posterior first: the
+// look draws on the host and decides.
+type plain struct{ vti.ModelDistribution }
+
+func (r trainingRun) newModels(t vti.Target, dtype dtypes.DType) (vti.ModelDistribution, error) {
+	cards := t.Space().Cards()
+	switch r.models {
+	case "autoregressive":
+		models, err := modeldist.NewAutoregressive(cards, modeldist.AutoregressiveConfig{Hidden: 8, Seed: seed, DType: dtype})
+		return plain{models}, err
+	case "surrogate":
+		return modeldist.NewSurrogate(cards, modeldist.SurrogateConfig{Seed: seed})
+	case "list":
+		models, err := modeldist.NewList(items, slots, modeldist.ListConfig{Hidden: 8, Seed: seed, DType: dtype})
+		return plain{models}, err
+	}
+	return nil, nil // the table that the engine makes
+}
+
+func measureTraining(ctx gocontext.Context, device *gpu.Device, dtype dtypes.DType, t target, run trainingRun, steps int) ([]measured, error) {
+	posterior, err := t.make()
+	if err != nil {
+		return nil, fmt.Errorf("making up data: %w", err)
+	}
+	models, err := run.newModels(posterior, dtype)
+	if err != nil {
+		return nil, err
+	}
+	const batch = 32
+	var course []float64
+	trained, err := vti.Fit(ctx, device, posterior, vti.Config{
+		Flow: cosmic.Config{Kind: run.flow, Layers: 2, Blocks: 1, Hidden: 8, Bins: 4}, Models: models,
+		Steps: steps, Batch: batch, LearningRate: 0.02, Seed: seed, DType: dtype, FromPrior: true, MaxNonFinite: 1, LogEvery: 1,
+		Progress: func(info vti.Info) { course = append(course, info.Loss, info.Entropy) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	codes := t.codes(posterior, batch)
+	theta := slices.Concat(normals("theta", batch, posterior.Space().Dim(), 0.5)...)
+	logQ, err := trained.LogProb(codes, mat.NewDense(batch, posterior.Space().Dim(), theta))
+	if err != nil {
+		return nil, err
+	}
+	return []measured{{Training, course}, {Training, logQ}}, nil
+}

@@ -1,0 +1,194 @@
+package graphs
+
+import (
+	gocontext "context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/shard"
+)
+
+// Study is the simulation study of the paper (F.4, figure 3): data sets whose first rows are
+// analysed at several sizes, with the mechanisms and the noise of the simulation known and a prior
+// uniform over graphs.
+type Study struct {
+	// Structures are the methods to compare, Exact and Made; empty stands for Exact.
+	Structures []dag.Method   `json:"structures,omitempty"`
+	DataSets   int            `json:"data_sets"`
+	Sizes      []int          `json:"sizes"` // rows
+	Simulation dag.Simulation `json:"simulation"`
+	Steps      int            `json:"steps"`           // of training; 0: the default
+	DType      dtypes.DType   `json:"dtype,omitempty"` // of flow and target; absent: Float32
+	// of the first data set; the others have the next
+	Seed uint64 `json:"seed"`
+}
+
+// point is one place of the figure: a number of rows and a way that graphs are found.
+type point struct {
+	rows      int
+	structure dag.Method
+}
+
+// analysis is one data set at one point.
+type analysis struct {
+	set int
+	point
+}
+
+// place is the run directory of a run.
+func (b Study) place(dir string, r analysis) string {
+	name := strconv.Itoa(r.rows)
+	if r.structure == dag.Made {
+		name += "-made"
+	}
+	return filepath.Join(dir, fmt.Sprintf("data-%d", b.Seed+uint64(r.set)), name)
+}
+
+// validate reports settings that no run can have.
+func (b Study) validate() error {
+	if b.DataSets < 1 || len(b.Sizes) == 0 {
+		return fmt.Errorf("study: got %d data sets and %d sizes, want at least one of each", b.DataSets, len(b.Sizes))
+	}
+	if other := slices.IndexFunc(b.structures(), func(m dag.Method) bool { return m != dag.Exact && m != dag.Made }); other >= 0 {
+		return fmt.Errorf("study: got the structure %s, want exact or made", b.structures()[other])
+	}
+	if nodes := b.Simulation.WithDefaults().Nodes; nodes > dag.MaxMadeNodes && slices.Contains(b.structures(), dag.Made) {
+		return fmt.Errorf("study: got %d nodes, want at most %d with the structure made", nodes, dag.MaxMadeNodes)
+	}
+	return nil
+}
+
+// Run analyses every data set at every size, each in a run directory of its own below dir, and
+// writes table and figure there. Existing runs are kept, so that a benchmark can be resumed or
+// extended; sizes and structures that it has and that are not requested stay. A directory of other
+// settings is refused, as Check says. status is called with the state of each run.
+//
+// own, if not nil, is the part of this process among several that make the runs. Each ends when
+// all are there; of several none writes the table and the figure, and the rows are nil.
+func (b Study) Run(ctx gocontext.Context, device *gpu.Device, dir string, own *shard.Shard, status func(string)) ([]Row, error) {
+	if err := b.validate(); err != nil {
+		return nil, err
+	}
+	b, err := b.claim(dir)
+	if err != nil {
+		return nil, err
+	}
+	var runs []analysis
+	for set := range b.DataSets {
+		for _, rows := range b.Sizes {
+			for _, structure := range b.structures() {
+				runs = append(runs, analysis{set, point{rows, structure}})
+			}
+		}
+	}
+	// A piece says that the run is there.
+	if _, err := shard.Map(ctx, own, shard.Stage[analysis, bool]{
+		Name: "runs",
+		Key:  func(w io.Writer, r analysis) { fmt.Fprintln(w, r.set, r.rows, r.structure) },
+		Do: func(ctx gocontext.Context, r analysis) (bool, error) {
+			place := b.place(dir, r)
+			_, err := readResult(place)
+			if errors.Is(err, fs.ErrNotExist) {
+				status(fmt.Sprintf("data set %d of %d, %d rows, %s", r.set+1, b.DataSets, r.rows, vtiMethod(r.structure)))
+				_, err = b.analyse(ctx, device, r.structure, r.set, r.rows, place)
+			}
+			if err != nil {
+				return false, fmt.Errorf("%s: %w", place, err)
+			}
+			return true, nil
+		},
+	}, runs); err != nil {
+		return nil, err
+	}
+	found := map[point][]*dag.Result{}
+	for _, r := range runs {
+		result, err := readResult(b.place(dir, r))
+		if err != nil {
+			return nil, err
+		}
+		found[r.point] = append(found[r.point], result)
+	}
+	if own != nil && own.Count > 1 {
+		return nil, nil
+	}
+	table := b.table(found)
+	return table, errors.Join(writeTable(filepath.Join(dir, "table.csv"), table), writeFigure(filepath.Join(dir, "figure"), table))
+}
+
+// structures are Structures with their default.
+func (b Study) structures() []dag.Method {
+	if len(b.Structures) == 0 {
+		return []dag.Method{dag.Exact}
+	}
+	return b.Structures
+}
+
+// vtiMethod names the rows of a way.
+func vtiMethod(structure dag.Method) string {
+	if structure == dag.Made {
+		return "vti made"
+	}
+	return "vti"
+}
+
+func readResult(dir string) (*dag.Result, error) {
+	path := filepath.Join(dir, rundir.ResultFile)
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var result dag.Result
+	if err := json.Unmarshal(content, &result); err != nil {
+		return nil, fmt.Errorf("%s: damaged: %w", path, err)
+	}
+	if result.Metrics == nil {
+		return nil, fmt.Errorf("%s: has no metrics", path)
+	}
+	return &result, nil
+}
+
+// analyse makes one run. One that was stopped in the middle continues from its checkpoint.
+func (b Study) analyse(ctx gocontext.Context, device *gpu.Device, structure dag.Method, set, rows int, dir string) (*dag.Result, error) {
+	s := b.Simulation.WithDefaults()
+	s.Rows, s.Seed = rows, b.Seed+uint64(set)
+	simulated, err := dag.Simulate(s)
+	if err != nil {
+		return nil, err
+	}
+	data := &dag.Data{
+		Path: dir, Names: simulated.Names, X: mat.NewDense(rows, s.Nodes, nil), Scaling: dag.Unscaled,
+		Shift: make([]float64, s.Nodes), Scale: slices.Repeat([]float64{1}, s.Nodes),
+	}
+	for i, row := range simulated.Values {
+		data.X.SetRow(i, row)
+	}
+	problem, err := dag.NewProblem(data, dag.ModelOptions{Mechanism: s.Mechanism, Graphs: dag.UniformGraphs, Hidden: s.Hidden, NoBias: !s.Bias, Sigma: s.Noise}, dag.Constraints{})
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	training := dag.RunConfig{Fit: vti.Config{Steps: b.Steps, Seed: s.Seed, DType: b.DType, Resume: true}, Truth: simulated.Truth, Dir: dir}
+	switch {
+	case structure == dag.Made:
+		return dag.RunMade(ctx, device, problem, training)
+	case s.Mechanism == dag.MLP:
+		return dag.RunParticles(ctx, problem, dag.ParticlesConfig{Seed: s.Seed, Truth: simulated.Truth, Dir: dir})
+	}
+	return dag.RunFlow(ctx, device, problem, training)
+}

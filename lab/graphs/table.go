@@ -1,0 +1,95 @@
+package graphs
+
+import (
+	"encoding/csv"
+	"io"
+	"math"
+	"strconv"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/dag"
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/atomicfile"
+)
+
+// Row are the means over data sets of the paper's four scores, each with its standard
+// error, of one method at one size.
+type Row struct {
+	Rows     int        `json:"rows"`
+	Method   string     `json:"method"` // vti, vti made, greedy BIC or empty
+	DataSets int        `json:"data_sets"`
+	F1       dag.Number `json:"f1"`
+	F1SE     dag.Number `json:"f1_se"`
+	SHD      dag.Number `json:"shd"` // a reversed edge counts twice
+	SHDSE    dag.Number `json:"shd_se"`
+	Brier    dag.Number `json:"brier"`
+	BrierSE  dag.Number `json:"brier_se"`
+	AUROC    dag.Number `json:"auroc"`
+	AUROCSE  dag.Number `json:"auroc_se"`
+	Seconds  dag.Number `json:"seconds"` // of a run
+	// Trusted and Failed count the runs with these verdicts, of those of vti.
+	Trusted int `json:"trusted"`
+	Failed  int `json:"failed"`
+}
+
+// table has the rows of every size: of each structure, of greedy BIC and of the empty graph.
+func (b Study) table(found map[point][]*dag.Result) (table []Row) {
+	for _, rows := range b.Sizes {
+		for _, structure := range b.structures() {
+			table = append(table, summarise(vtiMethod(structure), rows, found[point{rows, structure}], func(m *dag.Metrics) dgraph.PaperMetrics { return m.Answer.Paper }))
+		}
+		first := found[point{rows, b.structures()[0]}]
+		table = append(table,
+			summarise("greedy BIC", rows, first, func(m *dag.Metrics) dgraph.PaperMetrics { return m.GreedyBIC.Paper }),
+			summarise("empty", rows, first, func(m *dag.Metrics) dgraph.PaperMetrics { return m.Empty.Paper }))
+	}
+	return table
+}
+
+// summarise averages over data sets.
+func summarise(method string, rows int, results []*dag.Result, of func(*dag.Metrics) dgraph.PaperMetrics) Row {
+	row := Row{Rows: rows, Method: method, DataSets: len(results)}
+	average := func(value func(*dag.Result) dag.Number) (mean, se dag.Number) {
+		var values []float64
+		for _, r := range results {
+			if x := float64(value(r)); !math.IsNaN(x) { // the AUROC of a truth without edges
+				values = append(values, x)
+			}
+		}
+		m, sd := stat.MeanStdDev(values, nil)
+		return dag.Number(m), dag.Number(sd / math.Sqrt(float64(len(values))))
+	}
+	row.F1, row.F1SE = average(func(r *dag.Result) dag.Number { return of(r.Metrics).F1 })
+	row.SHD, row.SHDSE = average(func(r *dag.Result) dag.Number { return of(r.Metrics).SHD })
+	row.Brier, row.BrierSE = average(func(r *dag.Result) dag.Number { return of(r.Metrics).Brier })
+	row.AUROC, row.AUROCSE = average(func(r *dag.Result) dag.Number { return of(r.Metrics).AUROC })
+	row.Seconds, _ = average(func(r *dag.Result) dag.Number { return dag.Number(r.Seconds.Total) })
+	if method != vtiMethod(dag.Exact) && method != vtiMethod(dag.Made) {
+		row.Seconds = dag.Number(math.NaN())
+		return row
+	}
+	for _, r := range results {
+		switch r.Certificate.Verdict {
+		case vti.Trusted:
+			row.Trusted++
+		case vti.Failed:
+			row.Failed++
+		}
+	}
+	return row
+}
+
+// writeTable writes the rows as CSV.
+func writeTable(path string, table []Row) error {
+	rows := [][]string{{"rows", "method", "data_sets", "f1", "f1_se", "shd", "shd_se", "brier", "brier_se", "auroc", "auroc_se", "seconds", "trusted", "failed"}}
+	for _, r := range table {
+		row := []string{strconv.Itoa(r.Rows), r.Method, strconv.Itoa(r.DataSets)}
+		for _, n := range []dag.Number{r.F1, r.F1SE, r.SHD, r.SHDSE, r.Brier, r.BrierSE, r.AUROC, r.AUROCSE, r.Seconds} {
+			row = append(row, n.Text())
+		}
+		rows = append(rows, append(row, strconv.Itoa(r.Trusted), strconv.Itoa(r.Failed)))
+	}
+	return atomicfile.Write(path, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) })
+}

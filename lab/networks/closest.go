@@ -1,0 +1,202 @@
+package networks
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/stream"
+)
+
+// closest is the normal N(center, (I + S Sᵀ)⁻¹) that is closest to the posterior of a linear
+// classification by KL(normal ‖ posterior), from a first center. There every row is a normal
+// observation of xᵀθ, whose precision and slope are the means of minus the second and of the first
+// derivative of log p(y | xᵀθ) under the normal itself (Opper and Archambeau 2009, section 3), so
+// that these are computed in turn. An expansion at a mode is far wider than the posterior: rows
+// that are well on their side tell nothing there to second order.
+func (t *Task) closest(rows [][]float64, center []float64) (theta []float64, slopes *mat.Dense, err error) {
+	n, dim := len(rows), len(center)
+	x := mat.NewDense(n, dim, nil)
+	for i, row := range rows {
+		x.SetRow(i, row[:dim])
+	}
+	var products mat.SymDense // of rows: the covariance of xᵀθ a priori
+	products.SymOuterK(1, x)
+	precisions, weighted := make([]float64, n), make([]float64, n) // of observations, and times these
+	mean, variance := mat.NewVecDense(n, nil), make([]float64, n)
+	mean.MulVec(x, mat.NewVecDense(dim, center))
+	for i := range variance {
+		variance[i] = products.At(i, i) / 10
+	}
+	var coefficients mat.VecDense // θ = Xᵀ coefficients
+	part := 1.0                   // there are none before the first
+	for range mostClosestSteps {
+		moved := 0.0
+		for i, row := range rows {
+			slope, information := expectedClass(row[dim], mean.AtVec(i), variance[i])
+			moved = math.Max(moved, approach(&precisions[i], information, part))
+			moved = math.Max(moved, approach(&weighted[i], information*mean.AtVec(i)+slope, part))
+		}
+		part = closestPart
+		// Var(Xθ) = (K⁻¹ + Λ)⁻¹ = K − K Λ½ (I + Λ½ K Λ½)⁻¹ Λ½ K
+		inner := mat.NewSymDense(n, nil)
+		for i := range n {
+			for j := i; j < n; j++ {
+				inner.SetSym(i, j, math.Sqrt(precisions[i]*precisions[j])*products.At(i, j))
+			}
+			inner.SetSym(i, i, inner.At(i, i)+1)
+		}
+		var factor mat.Cholesky
+		if !factor.Factorize(inner) {
+			return nil, nil, errors.New("the normal closest to a posterior is singular")
+		}
+		var lower mat.TriDense
+		factor.LTo(&lower)
+		scaled := mat.NewDense(n, n, nil) // Λ½ K
+		scaled.Apply(func(i, _ int, v float64) float64 { return math.Sqrt(precisions[i]) * v }, &products)
+		right := mat.NewVecDense(n, nil)
+		right.MulVec(scaled, mat.NewVecDense(n, weighted))
+		var left mat.VecDense
+		if err := factor.SolveVecTo(&left, right); err != nil {
+			return nil, nil, err
+		}
+		for i, v := range weighted {
+			left.SetVec(i, v-math.Sqrt(precisions[i])*left.AtVec(i))
+		}
+		coefficients.CloneFromVec(&left)
+		mean.MulVec(&products, &coefficients)
+		var solved mat.Dense
+		if err := solved.Solve(&lower, scaled); err != nil {
+			return nil, nil, err
+		}
+		for i := range n {
+			column := solved.ColView(i)
+			variance[i] = products.At(i, i) - mat.Dot(column, column)
+		}
+		if moved < closestTolerance {
+			break
+		}
+	}
+	var at mat.VecDense
+	at.MulVec(x.T(), &coefficients)
+	slopes = mat.NewDense(dim, n, nil)
+	for i, row := range rows {
+		column := append([]float64(nil), row[:dim]...)
+		floats.Scale(math.Sqrt(precisions[i]), column)
+		slopes.SetCol(i, column)
+	}
+	return at.RawVector().Data, slopes, nil
+}
+
+// approach moves a number a part of the way to next, and is the whole way relative to 1 and next.
+func approach(number *float64, next, part float64) (way float64) {
+	way = math.Abs(next-*number) / (1 + math.Abs(next))
+	*number += part * (next - *number)
+	return way
+}
+
+// Limits of the turns of closest, and the part of the way to what is computed that they go: whole
+// turns swing between normals that are too wide and too narrow.
+const (
+	mostClosestSteps = 200
+	closestPart      = 0.3
+	closestTolerance = 1e-3 // of precisions, and of these times observations
+)
+
+// closestDiagonal is the normal of independent parameters that is closest to the posterior of a
+// network by KL(normal ‖ posterior), from a mode: as far as stochastic gradient steps go
+// (Kucukelbir et al. 2017, equation 5; Adam). An expansion at the mode of a classification is too
+// wide, as that of linear ones, and so far away a network is not linear.
+func (t *Task) closestDiagonal(rows [][]float64, mode []float64) (center, scales []float64) {
+	dim := len(mode)
+	random := stream.Rand(1, "closest")
+	parameters := append(slices.Clone(mode), make([]float64, dim)...) // center, then log scales
+	for j := range dim {
+		parameters[dim+j] = math.Log(firstScale)
+	}
+	steps := adam{first: make([]float64, 2*dim), second: make([]float64, 2*dim)}
+	theta, gradient := make([]float64, dim), make([]float64, 2*dim)
+	for i := range diagonalSteps {
+		z := normals(dim, random)
+		for j := range theta {
+			theta[j] = parameters[j] + math.Exp(parameters[dim+j])*z[j]
+		}
+		_, slope := t.slope(rows, theta)
+		for j, s := range slope {
+			gradient[j], gradient[dim+j] = s, s*z[j]*math.Exp(parameters[dim+j])+1
+		}
+		steps.climb(parameters, gradient, largestStep/2*(1+math.Cos(math.Pi*float64(i)/diagonalSteps)))
+	}
+	center, scales = parameters[:dim], parameters[dim:]
+	for j, v := range scales {
+		scales[j] = math.Exp(v)
+	}
+	return center, scales
+}
+
+// Settings of closestDiagonal.
+const (
+	diagonalSteps = 400
+	firstScale    = 0.1
+	largestStep   = 0.02
+)
+
+// adam has the moments of gradients (Kingma and Ba 2015).
+type adam struct {
+	first, second             []float64
+	firstWeight, secondWeight float64 // of all gradients so far
+}
+
+// climb adds a step of the size rate.
+func (a *adam) climb(parameters, gradient []float64, rate float64) {
+	const firstDecay, secondDecay = 0.9, 0.99
+	a.firstWeight = firstDecay*a.firstWeight + 1 - firstDecay
+	a.secondWeight = secondDecay*a.secondWeight + 1 - secondDecay
+	for j, g := range gradient {
+		a.first[j] = firstDecay*a.first[j] + (1-firstDecay)*g
+		a.second[j] = secondDecay*a.second[j] + (1-secondDecay)*g*g
+		parameters[j] += rate * a.first[j] / a.firstWeight / (1e-8 + math.Sqrt(a.second[j]/a.secondWeight))
+	}
+}
+
+// slope is log p(data, θ) of a regression or classification up to a constant, and its gradient.
+func (t *Task) slope(rows [][]float64, theta []float64) (value float64, gradient []float64) {
+	gradient = make([]float64, len(theta))
+	floats.AddScaled(gradient, -1, theta)
+	value = -floats.Dot(theta, theta) / 2
+	slopes := make([]float64, len(theta))
+	for _, row := range rows {
+		logDensity, first, _ := t.response(row[t.dim], t.predict(row[:t.dim], theta, slopes))
+		value += logDensity
+		floats.AddScaled(gradient, first, slopes)
+	}
+	return value, gradient
+}
+
+// σ(x) is nearly Σ weight Φ(x scale) (Monahan and Stefanski 1992), so that means of a logistic
+// function under a normal have closed forms.
+var logisticParts = [...]struct{ weight, scale float64 }{
+	{0.003246343272134, 1.365340806296348},
+	{0.051517477033972, 1.059523971016916},
+	{0.195077912673858, 0.830791313765644},
+	{0.315569823632818, 0.650732166639391},
+	{0.274149576158423, 0.508135425366489},
+	{0.131076880695470, 0.396313345166341},
+	{0.027912418727972, 0.308904252267995},
+	{0.001449567805354, 0.238212616409306},
+}
+
+// expectedClass are the means of the first derivative of log p(y | η) along η, and of minus the
+// second, under η ~ N(mean, variance), of classes with odds exp(η / temperature).
+func expectedClass(y, mean, variance float64) (slope, information float64) {
+	for _, part := range logisticParts {
+		scale := part.scale / math.Sqrt(temperature*temperature+part.scale*part.scale*variance)
+		z := y * mean * scale
+		slope += part.weight * math.Erfc(z/math.Sqrt2) / 2
+		information += part.weight * scale * math.Exp(-z*z/2) / math.Sqrt(2*math.Pi)
+	}
+	return y * slope / temperature, information / temperature
+}

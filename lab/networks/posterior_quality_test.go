@@ -1,0 +1,135 @@
+//go:build quality
+
+package networks
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/internal/stream"
+)
+
+// Settings of the chains, chosen by hand.
+const (
+	chainIterations = 320
+	leapfrogSteps   = 64
+	wantedAccepted  = 0.8
+	measuredSets    = 50
+)
+
+// TestQualityOfPosteriorOfNetworks prints the figures of vtilab amortize under the posterior
+// itself, of tasks of networks and of classes, on the same data sets: by Hamiltonian Monte Carlo
+// from the weights that a data set was made from, which are a draw from its posterior. Quarters of
+// the chains show whether they are long enough to forget that draw. With 25 predictors it takes
+// minutes of a quiet machine.
+//
+//	go test -tags quality -v -run PosteriorOfNetworks/nonlinear-5 ./cmd/vti/internal/amortize
+func TestQualityOfPosteriorOfNetworks(t *testing.T) {
+	tasks, err := Tasks(Options{Computed: true})
+	require.NoError(t, err)
+	for _, task := range tasks {
+		if !task.kind.isNetwork() && !task.kind.hasClasses() {
+			continue
+		}
+		t.Run(task.Name, func(t *testing.T) {
+			var quarters [4][]float64
+			var figure, optimum, center, accepted []float64
+			for i := range measuredSets {
+				random := stream.Rand(1, fmt.Sprintf("data set/%d", i)) // those of the benchmark
+				d := task.dataSet(random)
+				a, err := task.anchor(d.rows)
+				require.NoError(t, err)
+				rows := make([][]float64, freshRows)
+				for k := range rows {
+					rows[k] = d.more()
+				}
+				draws, share := task.hamiltonian(d, stream.Rand(1, fmt.Sprintf("chain/%d", i)))
+				for q := range quarters {
+					quarters[q] = append(quarters[q], task.expected(rows, part(draws, q, len(quarters))))
+				}
+				mean := 0.0 // of the mean prediction
+				half := part(draws, 1, 2)
+				for _, row := range rows {
+					eta := 0.0
+					n, _ := half.Dims()
+					for k := range n {
+						eta += task.predict(row[:task.dim], half.RawRowView(k), nil) / float64(n)
+					}
+					if task.Accuracy {
+						mean += 100 * indicator(row[task.dim]*eta > 0) / freshRows
+					} else {
+						mean += (row[task.dim] - eta) * (row[task.dim] - eta) / freshRows
+					}
+				}
+				center, accepted = append(center, mean), append(accepted, share)
+				figure, optimum = append(figure, task.expected(rows, half)), append(optimum, task.expected(rows, mat.NewDense(1, len(a.mode), a.mode)))
+			}
+			for q := range quarters {
+				t.Logf("quarter %d of the chains: %.3f", q+1, stat.Mean(quarters[q], nil))
+			}
+			t.Logf("%d data sets, %.2f accepted: under the posterior %.2f ± %.2f, of its mean prediction %.2f, of a mode %.2f", measuredSets, stat.Mean(accepted, nil),
+				stat.Mean(figure, nil), stat.StdDev(figure, nil)/math.Sqrt(measuredSets), stat.Mean(center, nil), stat.Mean(optimum, nil))
+		})
+	}
+}
+
+func indicator(on bool) float64 {
+	if on {
+		return 1
+	}
+	return 0
+}
+
+// part is the k-th of n parts of the rows.
+func part(rows *mat.Dense, k, n int) *mat.Dense {
+	count, dim := rows.Dims()
+	return rows.Slice(k*count/n, (k+1)*count/n, 0, dim).(*mat.Dense)
+}
+
+// hamiltonian are draws from the posterior of a data set, and the share that was accepted. The
+// length of steps is found before them.
+func (t *Task) hamiltonian(d dataSet, random *rand.Rand) (draws *mat.Dense, accepted float64) {
+	dim := t.parameters()
+	draws = mat.NewDense(chainIterations, dim, nil)
+	at, logStep := append([]float64(nil), d.theta...), math.Log(0.01)
+	value, slope := t.slope(d.rows, at)
+	tuning := chainIterations / 4
+	for i := range tuning + chainIterations {
+		if i == tuning { // a draw from the posterior again
+			copy(at, d.theta)
+			value, slope = t.slope(d.rows, at)
+		}
+		step := math.Exp(logStep) * (0.8 + 0.4*random.Float64())
+		momentum := normals(dim, random)
+		energy := value - floats.Dot(momentum, momentum)/2
+		next, nextSlope := append([]float64(nil), at...), slope
+		var nextValue float64
+		for range leapfrogSteps {
+			floats.AddScaled(momentum, step/2, nextSlope)
+			floats.AddScaled(next, step, momentum)
+			nextValue, nextSlope = t.slope(d.rows, next)
+			floats.AddScaled(momentum, step/2, nextSlope)
+		}
+		chance := math.Min(1, math.Exp(nextValue-floats.Dot(momentum, momentum)/2-energy))
+		if !(chance >= 0) {
+			chance = 0
+		}
+		if random.Float64() < chance {
+			at, value, slope = next, nextValue, nextSlope
+		}
+		if i < tuning {
+			logStep += (chance - wantedAccepted) * 2 / math.Sqrt(float64(i+1))
+			continue
+		}
+		draws.SetRow(i-tuning, at)
+		accepted += chance / chainIterations
+	}
+	return draws, accepted
+}

@@ -1,0 +1,123 @@
+// Package timing measures the time from a table to a trusted answer.
+//
+//	tables.go   the tables, and the command for each
+//	measure.go  one command, several times, and its answer beside a reference
+//	hierarchies.go  tables of hierarchical regressions, and their answers beside stored references
+package timing
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/varsel/design"
+)
+
+// Case is one table with the command that answers it.
+type Case struct {
+	// Name names the table.
+	Name string
+	// Command is the command of vti, and Flags what follows the table.
+	Command string
+	Flags   []string
+	// File is the name of the table in the folders of data; "" for one that is made up.
+	File string
+	// Simulation makes it up.
+	Simulation *design.Simulation
+	// Reference says where right inclusion probabilities come from.
+	Reference Reference
+	// Wanted is the time to reach in seconds, on a quiet machine with two cores; 0 where none was
+	// asked for, or half of that with fixed effort.
+	Wanted float64
+}
+
+// Reference says where right inclusion probabilities come from.
+type Reference int
+
+const (
+	// NoReference: there is none.
+	NoReference Reference = iota
+	// Enumerated: vti exact computes them.
+	Enumerated
+	// Stored: from the log evidences of all models in the file next to the table, NAME_logz.csv,
+	// under a prior uniform over models.
+	Stored
+)
+
+// Cases lists the tables, the quick ones first.
+func Cases() []Case {
+	varselOf := func(name, target string, wanted float64, reference Reference, flags ...string) Case {
+		return Case{Name: name, Command: "varsel", File: name + ".csv", Flags: append([]string{"--target", target}, flags...), Wanted: wanted, Reference: reference}
+	}
+	robust := []string{"--likelihood", "robust", "--no-intercept", "--no-standardize", "--always", "x0", "--model-prior", "uniform"}
+	made := func(kind likelihood.Kind, rows, predictors int, wanted float64) Case {
+		return Case{
+			Name: fmt.Sprintf("%s %d x %d", kind, rows, predictors), Command: "varsel", Flags: []string{"--target", "y", "--likelihood", kind.String()}, Wanted: wanted,
+			Simulation: &design.Simulation{Rows: rows, Predictors: predictors, Effects: 4, Correlation: 0.5, Likelihood: kind, Seed: 1},
+		}
+	}
+	wide := func(predictors int, wanted float64) Case {
+		c := made(likelihood.GaussianKind, 300, predictors, wanted)
+		c.Simulation.Effects = 8
+		return c
+	}
+	sum := made(likelihood.GaussianKind, 300, 20, 0)
+	sum.Name, sum.Command, sum.Flags, sum.Simulation.Effects = "exact 300 x 20", exact, []string{"--target", "y"}, 8
+	return []Case{
+		varselOf("hald", "y", 0.5, Enumerated),
+		varselOf("prostate", "lpsa", 0.5, Enumerated, "--exclude", "train"),
+		varselOf("diabetes", "y", 0.5, Enumerated),
+		varselOf("ozone", "O3", 0.5, Enumerated),
+		varselOf("boston", "medv", 1, Enumerated),
+		varselOf("uscrime", "y", 2, Enumerated),
+		varselOf("pima", "type", 1.5, NoReference, "--exclude", "train", "--likelihood", "logistic"),
+		varselOf("biochemists", "art", 1.5, NoReference, "--likelihood", "poisson"),
+		varselOf("robust_vs/high_1000", "y", 8, Stored, robust...),
+		varselOf("robust_vs/mid_1000", "y", 8, Stored, robust...),
+		made(likelihood.LogisticKind, 300, 30, 10),
+		made(likelihood.PoissonKind, 200, 30, 6),
+		made(likelihood.StudentKind, 120, 20, 12),
+		made(likelihood.RobustKind, 100, 20, 25),
+		made(likelihood.LogisticKind, 200, 100, 40),
+		{Name: "radon", Command: "hbm", File: "radon.csv", Flags: []string{"--formula", "log_radon ~ floor + (1 + floor | county)", "--select"}},
+		sum,
+		wide(1000, 15),
+		wide(10000, 40),
+		varselOf("riboflavin", "y", 180, NoReference),
+		varselOf("leukemia", "y", 180, NoReference, "--likelihood", "logistic"),
+		varselOf("colon", "y", 180, NoReference, "--likelihood", "logistic"),
+		{
+			Name: "robust design, 16 predictors", Command: "varsel", Flags: append([]string{"--target", "y"}, robust...), Wanted: 120,
+			Simulation: &design.Simulation{Design: design.PaperDesign, Predictors: 16, Misspecification: design.HighMisspecification, Seed: 1},
+		},
+	}
+}
+
+// Table is the file of the table: made up in the folder scratch, or found in one of the folders of
+// data, or in a folder there: of its own name, or else any. ok is false where no folder has it.
+func (c Case) Table(folders []string, scratch string) (path string, ok bool, err error) {
+	if c.Simulation != nil {
+		data, err := design.Simulate(*c.Simulation)
+		if err != nil {
+			return "", false, err
+		}
+		path = filepath.Join(scratch, strings.ReplaceAll(c.Name, " ", "-")+".csv")
+		return path, true, atomicfile.Write(path, func(w io.Writer) error { return data.WriteCSV(w) })
+	}
+	for _, folder := range folders {
+		inside, err := filepath.Glob(filepath.Join(folder, "*", c.File))
+		if err != nil {
+			return "", false, err
+		}
+		for _, path := range append([]string{filepath.Join(folder, c.File), filepath.Join(folder, c.Name, c.File)}, inside...) {
+			if _, err := os.Stat(path); err == nil {
+				return path, true, nil
+			}
+		}
+	}
+	return "", false, nil
+}
