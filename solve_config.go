@@ -26,6 +26,8 @@ type SolveConfig struct {
 	MaxTime time.Duration
 	// Untrained leaves out all training and keeps q(m): the starting point of Fit is certified.
 	Untrained bool
+	// AnswerOnly leaves out the training that q alone would need after a sum over all models.
+	AnswerOnly bool
 	// Status, if not nil, is called with the next piece of work and the reason for it.
 	Status func(text string)
 	// Round, if not nil, is called after every round.

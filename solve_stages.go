@@ -162,7 +162,7 @@ func (s *solver) afterSum(now SolveRound) error {
 	case now.Shortage > 1:
 		s.plan.ByDraws = true
 		return s.begin(glancing, Starting, "draws around modes are not precise enough", "weights of q")
-	case !s.best.Complete || s.cfg.Fit.Begin != nil || now.Divergence <= closeDivergence || s.plan.Unhelpful > 0 || s.exhausted() || s.late():
+	case !s.best.Complete || s.cfg.AnswerOnly || s.cfg.Fit.Begin != nil || now.Divergence <= closeDivergence || s.plan.Unhelpful > 0 || s.exhausted() || s.late():
 		return s.begin(finished, s.plan.Work, "no more is needed", fmt.Sprintf("the sum over %s", english.Count(s.best.ModelsChecked, "model")))
 	}
 	return s.trainNext(fmt.Sprintf("the answer is known, and q differs from it by %.1f nats", now.Divergence))

@@ -74,7 +74,7 @@ func (t *Training) Ask(ctx context.Context, device *gpu.Device, target vti.Targe
 		return &Answer{Posterior: posterior, Certificate: certificate}, err
 	}
 	solution, err := vti.Solve(ctx, device, target, vti.SolveConfig{
-		Fit: q.Fit, Certify: q.Certify, Precision: q.Precision, MaxTime: q.MaxTime, Status: q.Status, Untrained: q.Untrained,
+		Fit: q.Fit, Certify: q.Certify, Precision: q.Precision, MaxTime: q.MaxTime, Status: q.Status, Untrained: q.Untrained, AnswerOnly: true,
 	})
 	if err = t.End(err); err != nil {
 		return nil, err

@@ -54,6 +54,9 @@ func (p *Problem) BeginFrom(device *gpu.Device, path string) (*vti.Beginning, er
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	if family.each {
+		p.anchors = newModelAnchors(p.Target)
+	}
 	network, err := amortize.Load(device, family, data, path)
 	if err != nil {
 		return nil, err

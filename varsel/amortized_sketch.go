@@ -31,7 +31,7 @@ func newSketch(p *Problem, each bool) *sketch {
 	s := &sketch{fit: newModeFit(t, t.active(full)), rows: float64(p.Design.Rows())}
 	s.fit.find()
 	if each {
-		s.anchors = p.anchors()
+		s.anchors = newModelAnchors(t)
 		return s
 	}
 	k := len(s.fit.columns)

@@ -73,7 +73,7 @@ func (a *modelAnchors) approximation(t *testing.T, target *Target, index int, co
 func TestAnchorsAreTheModesOfCounts(t *testing.T) {
 	for _, kind := range []likelihood.Kind{likelihood.PoissonKind, likelihood.LogisticKind} {
 		problem := smallProblem(t, kind, 12, ModelOptions{})
-		anchors := problem.anchors()
+		anchors := newModelAnchors(problem.Target)
 		require.NotNil(t, anchors)
 		var codes [][]int32
 		for _, code := range space.All(problem.Target.space.Cards()) {
@@ -102,10 +102,10 @@ func TestAnchorsAreTheModesOfCounts(t *testing.T) {
 
 // Targets without need of anchors, or with too many models, have none.
 func TestAnchorsWhereTheyHelp(t *testing.T) {
-	require.Nil(t, smallProblem(t, likelihood.GaussianKind, 10, ModelOptions{Sigma: 1}).anchors())
-	require.NotNil(t, smallProblem(t, likelihood.RobustKind, 10, ModelOptions{}).anchors())
-	require.NotNil(t, smallProblem(t, likelihood.RobustKind, 10, ModelOptions{UnknownSigma1: true}).anchors())
-	require.NotNil(t, smallProblem(t, likelihood.StudentKind, 10, ModelOptions{}).anchors())
+	require.Nil(t, newModelAnchors(smallProblem(t, likelihood.GaussianKind, 10, ModelOptions{Sigma: 1}).Target))
+	require.NotNil(t, newModelAnchors(smallProblem(t, likelihood.RobustKind, 10, ModelOptions{}).Target))
+	require.NotNil(t, newModelAnchors(smallProblem(t, likelihood.RobustKind, 10, ModelOptions{UnknownSigma1: true}).Target))
+	require.NotNil(t, newModelAnchors(smallProblem(t, likelihood.StudentKind, 10, ModelOptions{}).Target))
 }
 
 // Small tables, strong effects: evidences by weights of draws from the anchors, hardly trained,

@@ -12,29 +12,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
-)
-
-// assignedBits is a robust Target of few rows, whose evidences are sums of closed forms, and
-// anchoredAssignedBits one with an approximation of each model.
-type (
-	assignedBits struct {
-		*Target
-		*assignments
-	}
-	anchoredAssignedBits struct {
-		anchoredBits
-		*assignments
-	}
-)
-
-var (
-	_ vti.ExactTarget     = assignedBits{}
-	_ vti.ExactTarget     = anchoredAssignedBits{}
-	_ vti.QuadraticTarget = anchoredAssignedBits{}
 )
 
 // assignments sums the posterior of a robust Target over which rows are outliers: given that,
@@ -170,13 +150,13 @@ func (s *assignments) SampleParameters(code []int32, n int, random *rand.Rand) (
 			if err != nil {
 				return nil, nil, err
 			}
-			if drawers[outliers], err = t.sampler(m, a, t.scale); err != nil {
+			if drawers[outliers], err = t.sampler(m, a); err != nil {
 				return nil, nil, err
 			}
 		}
 		row := theta.RawRowView(i)
 		drawers[outliers].draw(random, row)
-		logDensity[i] = t.logJointAt(a, t.scale, row, eta) - sum.logEvidence
+		logDensity[i] = t.logJointAt(a, row, eta) - sum.logEvidence
 	}
 	return theta, logDensity, nil
 }

@@ -55,7 +55,7 @@ func TestAssignmentsSumToTheIntegral(t *testing.T) {
 			}
 			for v := -reach; v <= reach; v += step {
 				theta[a.coordinates[0]] = v
-				terms = append(terms, width+math.Log(step)+target.logJointAt(a, target.scale, theta, eta))
+				terms = append(terms, width+math.Log(step)+target.logJointAt(a, theta, eta))
 			}
 		}
 		got, err := problem.assigned().LogEvidences(t.Context(), [][]int32{code})

@@ -7,12 +7,9 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/kernel"
 	"github.com/transdim/vti/rjmcmc"
 )
-
-var _ vti.BirthDeathTarget = exactSlots{}
 
 // births is the posterior over models and log σ of a Gaussian SlotTarget, for a process in
 // continuous time: a member dies at rate 1, and every other predictor is born at the rate that is
@@ -52,15 +49,15 @@ const (
 
 var vectors = kernel.VectorsOf[float64](kernel.Detect())
 
-// BirthDeath is the posterior for a process of births and deaths, without coefficients; nil where
+// birthDeath is the posterior for a process of births and deaths, without coefficients; nil where
 // predictors have several columns.
-func (t exactSlots) BirthDeath() rjmcmc.Collapsed {
+func (t *SlotTarget) birthDeath() rjmcmc.Collapsed {
 	if t.space.Width() != 1 {
 		return nil
 	}
-	bits := t.bits
+	bits := t.base
 	b := &births{
-		target: t.SlotTarget, rows: len(bits.responses.y), fixed: len(t.fixed), first: t.space.Fixed(),
+		target: t, rows: len(bits.responses.y), fixed: len(t.fixed), first: t.space.Fixed(),
 		size: bits.responses.residual, total: float64(len(bits.responses.y) + bits.responses.more), slab: t.sd[len(t.sd)-1] * t.sd[len(t.sd)-1],
 	}
 	rest := slices.Clone(bits.responses.y)
@@ -105,7 +102,7 @@ func (b *births) products(c int) []float64 {
 func (b *births) Prior(random *rand.Rand) (rjmcmc.CollapsedState, error) {
 	t := b.target
 	var items []int
-	for item, in := range t.bits.prior.Draw(t.space.Items(), random) {
+	for item, in := range t.base.prior.Draw(t.space.Items(), random) {
 		if in {
 			items = append(items, item)
 		}
@@ -121,9 +118,9 @@ func (b *births) Far(random *rand.Rand) (rjmcmc.CollapsedState, error) {
 // state is a model with log σ at its prior mean, or where it is known.
 func (b *births) state(items []int) (*birthState, error) {
 	count := len(b.norms)
-	s := &birthState{births: b, at: slices.Repeat([]int{-1}, count), logSigma: b.target.bits.logScale}
-	if b.target.bits.scale >= 0 {
-		s.logSigma = b.target.bits.mean[b.target.bits.scale]
+	s := &birthState{births: b, at: slices.Repeat([]int{-1}, count), logSigma: b.target.base.logScale}
+	if b.target.base.scale >= 0 {
+		s.logSigma = b.target.base.mean[b.target.base.scale]
 	}
 	for _, buffer := range []*[]float64{&s.quadratic, &s.linear, &s.odds, &s.work, &s.other} {
 		*buffer = make([]float64, count)
@@ -246,7 +243,7 @@ func (s *birthState) Sweep(power float64, random *rand.Rand) (logEvidence float6
 	if s.logEvidence = s.evidenceAt(s.logSigma); !(math.Abs(updated-s.logEvidence) <= jumpError) {
 		return math.NaN()
 	}
-	if bits := s.target.bits; bits.scale >= 0 {
+	if bits := s.target.base; bits.scale >= 0 {
 		logPrior := func(logSigma float64) float64 {
 			standard := (logSigma - bits.mean[bits.scale]) / bits.sd[bits.scale]
 			return -0.5 * standard * standard
@@ -283,7 +280,7 @@ func (s *birthState) Draw(random *rand.Rand, code []int32, theta []float64) (log
 		set = append(set, int32(c-s.fixed))
 	}
 	s.target.space.Code(set, code)
-	model, bits := s.target.active(code), s.target.bits
+	model, bits := s.target.active(code), s.target.base
 	m, err := bits.conjugate(model)
 	if err != nil {
 		return 0, err
@@ -292,7 +289,7 @@ func (s *birthState) Draw(random *rand.Rand, code []int32, theta []float64) (log
 	if err != nil {
 		return 0, err
 	}
-	sampler, err := bits.sampler(m, model, s.target.scale())
+	sampler, err := bits.sampler(m, model)
 	if err != nil {
 		return 0, err
 	}

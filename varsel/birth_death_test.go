@@ -20,7 +20,7 @@ func TestBirthDeath(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			problem := likelihoodCase{table: "hald.csv", design: DesignOptions{Target: "y"}, model: ModelOptions{
 				Sigma: c.sigma, Codes: ListCodes, Prior: Prior{MaxSize: c.maxSize}}}.problem(t)
-			target := exactSlots{problem.Slots}
+			target := problem.Posterior().(exactSlots)
 			space := problem.Slots.space
 			var codes [][]int32
 			for code := range space.Models() {
@@ -72,7 +72,7 @@ func keyOf(code []int32) (key string) {
 // TestBirthDeathUpdates compares what updates leave after many jumps with the same computed anew.
 func TestBirthDeathUpdates(t *testing.T) {
 	problem := likelihoodCase{table: "prostate.csv", design: DesignOptions{Target: "lpsa", Always: []string{"age"}}, model: ModelOptions{Codes: ListCodes, Prior: Prior{MaxSize: 5}}}.problem(t)
-	target := exactSlots{problem.Slots}
+	target := problem.Posterior().(exactSlots)
 	b := target.BirthDeath().(*births)
 	s, err := b.state([]int{0, 2})
 	require.NoError(t, err)

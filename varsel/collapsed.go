@@ -31,10 +31,10 @@ const (
 	mostPriorDraws    = 10000
 )
 
-// Collapsed is the posterior over models and outliers; nil where the likelihood is not robust with
+// collapse is the posterior over models and outliers; nil where the likelihood is not robust with
 // known scales, the prior over models is not normalised, or a sweep through rows and predictors
 // takes too long.
-func (t *Target) Collapsed() rjmcmc.Collapsed {
+func (t *Target) collapse() rjmcmc.Collapsed {
 	n, dim := len(t.responses.y), t.space.Dim()
 	size := float64(min(dim, n))
 	if t.outliers == nil || t.heredity != nil && !t.heredity.known || size*size*(float64(n)+size*float64(len(t.space.Cards()))/6) > mostCollapsedWork {
@@ -89,7 +89,7 @@ func (c *collapsed) Prior(random *rand.Rand) (rjmcmc.CollapsedState, error) {
 }
 
 // Far draws a model, and as many rows as it has coefficients that are none of the outliers, which
-// all others are: what these rows have in common (elemental sets, as in [Target.ModeStarts]).
+// all others are: what these rows have in common (elemental sets, as in [heavyTailed.ModeStarts]).
 func (c *collapsed) Far(random *rand.Rand) (rjmcmc.CollapsedState, error) {
 	code, err := c.drawModel(random)
 	if err != nil {

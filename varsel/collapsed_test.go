@@ -77,7 +77,7 @@ func checkStates(t *testing.T, problem *Problem) {
 	t.Helper()
 	target, sums := problem.Target, sumsOf(problem)
 	random := stream.Rand(1, "states")
-	c := target.Collapsed()
+	c := target.collapse()
 	code, theta, eta := make([]int32, len(target.space.Cards())), make([]float64, target.space.Dim()), make([]float64, 10)
 	draws, excess := 0.0, 0.0
 	for k := range 400 {
@@ -137,7 +137,7 @@ func checkStates(t *testing.T, problem *Problem) {
 			}
 			logOutliers += logs[kind(state.outlier[i])] - logsum.Of(logs[:])
 		}
-		logJoint := target.logJointAt(target.active(code), -1, theta, eta)
+		logJoint := target.logJointAt(target.active(code), theta, eta)
 		require.InDelta(t, want+logTheta, logJoint+logOutliers, 1e-8)
 		logModel := state.collapsed.logPrior[state.size]
 		if target.heredity != nil {
@@ -179,7 +179,7 @@ func TestCollapsedAgreesWithSums(t *testing.T) {
 	} {
 		seed, sites := uint64(seed), len(problem.Target.space.Cards())
 		logEvidence, inclusion := exactPosterior(t, problem)
-		c := problem.Target.Collapsed()
+		c := problem.Target.collapse()
 
 		annealed, err := rjmcmc.Anneal(t.Context(), c, rjmcmc.AnnealConfig{Groups: 16, Particles: 100, Seed: seed})
 		require.NoError(t, err)

@@ -6,50 +6,41 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	"github.com/transdim/vti"
 	"github.com/transdim/vti/likelihood"
 )
 
-var (
-	_ vti.CurvedTarget = (*Target)(nil)
-	_ vti.CurvedTarget = (*SlotTarget)(nil)
-)
+// heavyTailed are models under likelihoods with heavy tails, whose modes are many.
+type heavyTailed struct{ models }
 
-// Expand is the expansion of heavy-tailed likelihoods, whose modes are many.
-func (t *Target) Expand(code []int32, theta, slope, curvature []float64) (logJoint float64, ok bool) {
-	return t.expandAt(t.active(code), t.scale, theta, slope, curvature)
+// Expand is the expansion of the log density of a model; slope nil: its value alone.
+func (h heavyTailed) Expand(code []int32, theta, slope, curvature []float64) (logJoint float64, ok bool) {
+	return h.bits().expandAt(h.active(code), theta, slope, curvature)
 }
 
-// Expand is that of the model that a list stands for.
-func (t *SlotTarget) Expand(code []int32, theta, slope, curvature []float64) (logJoint float64, ok bool) {
-	return t.bits.expandAt(t.active(code), t.scale(), theta, slope, curvature)
-}
-
-// expandAt is Expand with log σ at coordinate scale, unless that is −1. The density of a row is
-// f((y − η)/σ)/σ, so that its derivatives in log σ follow from those in η: with s the slope of its
-// log in η, c minus the second derivative, and e = y − η, they are e s − 1, e² c + e s and, mixed,
-// e c + s.
-func (t *Target) expandAt(a active, scale int, theta, slope, curvature []float64) (logJoint float64, ok bool) {
+// expandAt is Expand. The density of a row is f((y − η)/σ)/σ, so that its derivatives in log σ
+// follow from those in η: with s the slope of its log in η, c minus the second derivative, and
+// e = y − η, they are e s − 1, e² c + e s and, mixed, e c + s.
+func (t *Target) expandAt(a active, theta, slope, curvature []float64) (logJoint float64, ok bool) {
 	heavy, ok := t.responses.Likelihood.(likelihood.HeavyTailed)
 	if !ok {
 		return 0, false
 	}
 	eta := make([]float64, len(t.responses.y))
-	logJoint = t.logJointAt(a, scale, theta, eta)
+	logJoint = t.logJointAt(a, theta, eta)
 	if slope == nil {
 		return logJoint, true
 	}
 	k, at, logScale := len(slope), -1, t.logScale // at is the place of log σ among the coordinates
 	clear(curvature)
 	place := make([]int, len(a.coordinates))
-	if scale >= 0 {
-		at, _ = slices.BinarySearch(a.coordinates, scale)
-		logScale = theta[scale]
+	if a.scale >= 0 {
+		at, _ = slices.BinarySearch(a.coordinates, a.scale)
+		logScale = theta[a.scale]
 		slope[at], curvature[at*k+at] = normalSlope(logScale, t.mean[t.scale], t.sd[t.scale])
 	}
 	for j, c := range a.coordinates {
 		place[j] = j
-		if scale >= 0 && j >= at {
+		if a.scale >= 0 && j >= at {
 			place[j]++
 		}
 		slope[place[j]], curvature[place[j]*k+place[j]] = normalSlope(theta[c], a.mean[j], a.sd[j])
@@ -69,7 +60,7 @@ func (t *Target) expandAt(a active, scale int, theta, slope, curvature []float64
 		for j, v := range x {
 			floats.AddScaled(curvature[j*k:j*k+j+1], c*v, x[:j+1])
 		}
-		if scale >= 0 {
+		if a.scale >= 0 {
 			e := y - eta[i]
 			floats.AddScaled(mixed, e*c+s, x)
 			slope[at] += e*s - times

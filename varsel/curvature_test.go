@@ -27,13 +27,13 @@ func TestExpandIsTheGraph(t *testing.T) {
 			for i := range problem.Target.responses.times {
 				problem.Target.responses.times[i] = float64(1 + i%3)
 			}
-			checkExpansion(t, problem.Target, [][]int32{{0, 0, 0, 0, 0}, {1, 0, 0, 1, 0}, {1, 1, 1, 1, 1}})
-			checkExpansion(t, problem.Slots, [][]int32{{0, 2, 4}, {1, 2, 3}})
+			checkExpansion(t, heavyTailed{problem.Target}, [][]int32{{0, 0, 0, 0, 0}, {1, 0, 0, 1, 0}, {1, 1, 1, 1, 1}})
+			checkExpansion(t, heavyTailed{problem.Slots}, [][]int32{{0, 2, 4}, {1, 2, 3}})
 		})
 	}
 	logistic := slotProblem(t, correlated(t, likelihood.LogisticKind, 40, 6, 2), DesignOptions{Exclude: []string{"o"}}, ModelOptions{Likelihood: likelihood.LogisticKind,
 		Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 2, MaxSize: 3}})
-	_, ok := logistic.Target.Expand(make([]int32, 6), make([]float64, logistic.Target.space.Dim()), nil, nil)
+	_, ok := heavyTailed{logistic.Target}.Expand(make([]int32, 6), make([]float64, logistic.Target.space.Dim()), nil, nil)
 	require.False(t, ok, "one mode has other ways")
 }
 

@@ -47,7 +47,9 @@
 //	responses.go              the likelihood of all rows
 //	categories.go             responses of categories: their coordinates and cut points
 //	laplace_categories.go     their approximations around modes
-//	target.go                 Target: the posterior as a graph
+//	target.go, active.go      Target: the posterior as a graph, and the models of its codes
+//	outliers.go               responses of two noise scales
+//	posterior.go              what is known of models beside densities
 //	codes.go, slots.go        models as bits, and as lists of few among many
 //	slots_*.go                quadratics and draws of lists
 //	host_density.go           its log density in Go, for a block of chains
@@ -79,7 +81,6 @@
 //	exact_target.go           evidences and draws for the engine
 //	birth_death.go            birth and death rates of predictors of Gaussian models
 //	birth_updates.go          updates of evidences and odds after a birth or death
-//	exact_anchors.go          normal approximations of Gaussian models, in closed form
 //	slab.go, slab_*.go        g-priors and their mixtures
 //	curvature.go              gradients and curvatures under heavy tails, to find modes
 //	mode_starts.go            starts of the search for modes of contradictory rows
@@ -102,7 +103,7 @@
 //	summary.go, result.go     the answer in terms of the table
 //	model_check.go            comparison of simulated data with the table
 //	coefficient_priors.go     priors on the scale of the table
-//	model_text.go             models as text
+//	model_text.go, names.go   models as text, and names of coefficients
 //	posterior_draws.go        draws on the scale of the table
 //	record*.go, files.go      the contents of a run directory
 //	rows.go                   predictions of rows from a finished run, for package predict

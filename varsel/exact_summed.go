@@ -90,25 +90,17 @@ func (p *ExactProblem) affordable() bool {
 	return work <= summedWork
 }
 
-// summedBits is a Gaussian Target with too many models to list.
-type summedBits struct {
-	exactBits
-	problem *Problem
-}
-
-var _ vti.SummedTarget = summedBits{}
-
-// SumModels is Exact.
-func (t summedBits) SumModels(ctx gocontext.Context, progress func(done, total int)) (sum vti.ModelSum, ok bool, err error) {
-	answer, err := t.problem.exactAnswer(ctx, progress)
+// sumModels is Exact for the engine.
+func (p *Problem) sumModels(ctx gocontext.Context, progress func(done, total int)) (sum vti.ModelSum, ok bool, err error) {
+	answer, err := p.exactAnswer(ctx, progress)
 	if err != nil || answer == nil || answer.Covered < wellCovered {
 		return sum, false, err
 	}
-	constant := t.problem.Design.LogJacobian() // of the table's response, which targets leave out
+	constant := p.Design.LogJacobian() // of the table's response, which targets leave out
 	sum.Count, sum.LogEvidence = answer.Count, answer.LogEvidence-constant
 	covered := 0.0
 	for _, model := range answer.Models {
-		if !t.problem.AllModels && covered >= 1-unlistedModels {
+		if !p.AllModels && covered >= 1-unlistedModels {
 			break
 		}
 		covered += model.Probability

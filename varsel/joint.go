@@ -4,13 +4,6 @@ import (
 	gocontext "context"
 	"fmt"
 	"slices"
-
-	"github.com/transdim/vti"
-)
-
-var (
-	_ vti.JointTarget = (*Target)(nil)
-	_ vti.JointTarget = (*SlotTarget)(nil)
 )
 
 const (
@@ -23,60 +16,27 @@ const (
 	allProducts = 1 << 34
 )
 
+// jointSearch finds members of models that matter only together, or that stand in for others.
+type jointSearch struct{ models }
+
 // Together returns models with two or three more members each than others, which promise most
-// beyond what fewer of these add: on top of the model of a code, of that without members, and of
-// the model without each of its first members, which they may replace. without are the models
+// beyond what fewer of these add: on top of the model of a code, of the model without members, and
+// of the model without each of its first members, which they may replace. without are the models
 // before.
-func (t *Target) Together(ctx gocontext.Context, code []int32) (with, without [][]int32, err error) {
-	return t.jointAround(ctx, t.membersOf(code), t.prior.Limit(len(t.design.Predictors)), t.codeOf)
+func (s jointSearch) Together(ctx gocontext.Context, code []int32) (with, without [][]int32, err error) {
+	return s.bits().jointAround(ctx, s.members(code), s.code)
 }
 
 // Instead returns models that searches without members of a model end with.
-func (t *Target) Instead(ctx gocontext.Context, code []int32) ([][]int32, error) {
-	return t.instead(ctx, t.membersOf(code), t.prior.Limit(len(t.design.Predictors)), t.codeOf)
+func (s jointSearch) Instead(ctx gocontext.Context, code []int32) ([][]int32, error) {
+	return s.bits().instead(ctx, s.members(code), s.code)
 }
 
-// membersOf are the predictors of a model.
-func (t *Target) membersOf(code []int32) (members []int) {
-	for predictor, outcome := range code {
-		if outcome > 0 {
-			members = append(members, predictor)
-		}
-	}
-	return members
-}
+// limit is the largest number of predictors of a model.
+func (t *Target) limit() int { return t.prior.Limit(len(t.design.Predictors)) }
 
-// codeOf is the code of a model with these predictors.
-func (t *Target) codeOf(model []int) []int32 {
-	bits := make([]int32, len(t.design.Predictors))
-	for _, predictor := range model {
-		bits[predictor] = 1
-	}
-	return bits
-}
-
-// Together returns models with two or three more members; see [Target.Together].
-func (t *SlotTarget) Together(ctx gocontext.Context, code []int32) (with, without [][]int32, err error) {
-	return t.bits.jointAround(ctx, t.members(code), t.space.Slots(), t.codeOf)
-}
-
-// Instead returns models that searches without members of a model end with.
-func (t *SlotTarget) Instead(ctx gocontext.Context, code []int32) ([][]int32, error) {
-	return t.bits.instead(ctx, t.members(code), t.space.Slots(), t.codeOf)
-}
-
-// codeOf is the code of a model with these predictors.
-func (t *SlotTarget) codeOf(model []int) []int32 {
-	items := make([]int32, len(model))
-	for k, predictor := range model {
-		items[k] = int32(t.item[predictor])
-	}
-	return t.space.Code(items, nil)
-}
-
-// jointAround are such models of at most so many predictors, given the members of one, with the
-// code of each.
-func (t *Target) jointAround(ctx gocontext.Context, members []int, limit int, code func(model []int) []int32) (with, without [][]int32, err error) {
+// jointAround are such models, given the members of one, with the code of each.
+func (t *Target) jointAround(ctx gocontext.Context, members []int, code func(model []int) []int32) (with, without [][]int32, err error) {
 	if t.responses.categories != nil {
 		return nil, nil, nil
 	}
@@ -95,7 +55,7 @@ func (t *Target) jointAround(ctx gocontext.Context, members []int, limit int, co
 		if err := ctx.Err(); err != nil {
 			return nil, nil, fmt.Errorf("the search for predictors that matter only together was stopped: %w", err)
 		}
-		if len(base)+2 > limit {
+		if len(base)+2 > t.limit() {
 			continue
 		}
 		f := newScreenFit(t)
@@ -103,7 +63,7 @@ func (t *Target) jointAround(ctx gocontext.Context, members []int, limit int, co
 		scan := f.jointScan(base)
 		products += scan.pairs() * scan.lengths
 		found := scan.best(jointOfModel)
-		if len(base)+3 <= limit {
+		if len(base)+3 <= t.limit() {
 			found = append(found, scan.bestTriples(jointOfModel)...)
 		}
 		for _, joint := range found {

@@ -25,12 +25,12 @@ const (
 // instead are the codes of models that searches find without all members of a model, without these
 // and what such searches have found, and without each of its members. Each goes on with all
 // predictors where it ends.
-func (t *Target) instead(ctx gocontext.Context, members []int, limit int, code func(model []int) []int32) (codes [][]int32, err error) {
+func (t *Target) instead(ctx gocontext.Context, members []int, code func(model []int) []int32) (codes [][]int32, err error) {
 	if t.responses.categories != nil || len(members) == 0 {
 		return nil, nil
 	}
 	sizes := t.prior.LogProbs(len(t.design.Predictors))
-	s := &stepwise{screenFit: newScreenFit(t), gain: func(size int) float64 { return sizes[size+1] - sizes[size] }, limit: limit}
+	s := &stepwise{screenFit: newScreenFit(t), gain: func(size int) float64 { return sizes[size+1] - sizes[size] }, limit: t.limit()}
 	without := slices.Clone(members)
 	for k := range mostUnions + len(members) {
 		if k > 0 && s.products > allInstead || k >= mostUnions && len(members) == 1 {

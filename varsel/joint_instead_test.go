@@ -98,14 +98,14 @@ func TestModelsWithoutMembersAreFound(t *testing.T) {
 			slots := problem.Slots
 			one, other := []int{0, 1, 2, 3, 4, 5}, []int{0, 6, 7, 8, 9, 10}
 			for _, both := range [][2][]int{{one, other}, {other, one}} {
-				found, err := slots.Instead(t.Context(), slots.codeOf(both[0]))
+				found, err := jointSearch{slots}.Instead(t.Context(), slots.code(both[0]))
 				require.NoError(t, err)
-				require.Contains(t, found, slots.codeOf(both[1]))
-				found, err = slots.bits.Instead(t.Context(), slots.bits.codeOf(both[0]))
+				require.Contains(t, found, slots.code(both[1]))
+				found, err = jointSearch{slots.base}.Instead(t.Context(), slots.base.code(both[0]))
 				require.NoError(t, err)
-				require.Contains(t, found, slots.bits.codeOf(both[1]))
+				require.Contains(t, found, slots.base.code(both[1]))
 			}
-			found, err := slots.Instead(t.Context(), slots.codeOf(nil))
+			found, err := jointSearch{slots}.Instead(t.Context(), slots.code(nil))
 			require.NoError(t, err)
 			require.Empty(t, found)
 		})

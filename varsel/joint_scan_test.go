@@ -29,7 +29,7 @@ func TestPairsGainWhatTheyAddToTheEvidence(t *testing.T) {
 		return values[0]
 	}
 	base := []int{0, 5}
-	f := newScreenFit(slots.bits)
+	f := newScreenFit(slots.base)
 	f.find(base)
 	s := f.jointScan(base)
 	n := s.rows
@@ -55,7 +55,7 @@ func TestBestPairsAreThoseOfAll(t *testing.T) {
 		model := ModelOptions{Sigma: sigma, Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 5}}
 		data := hiddenPairs(t, model.Likelihood, 5, 40, 300, [2]float64{1, 0.3}, 0.3, hiddenPair{first: 3, second: 280, disturbance: 3}, hiddenPair{first: 30, second: 150, cause: 1, disturbance: 2})
 		problem := slotProblem(t, data, DesignOptions{}, model)
-		f := newScreenFit(problem.Slots.bits)
+		f := newScreenFit(problem.Slots.base)
 		f.find(nil)
 		s := f.jointScan(nil)
 		all := &bestJoint{scan: s, least: leastBeyond, most: len(s.predictor) * len(s.predictor)}
@@ -79,7 +79,7 @@ func TestBestTriplesAreThoseOfAll(t *testing.T) {
 			hiddenPair{first: 3, second: 28, third: 11, disturbance: 2}, hiddenPair{first: 20, second: 15, third: 7, disturbance: 2}, hiddenPair{first: 30, second: 38, third: 35, disturbance: 2})
 		problem := slotProblem(t, data, DesignOptions{}, model)
 		slots := problem.Slots
-		f := newScreenFit(slots.bits)
+		f := newScreenFit(slots.base)
 		f.find(nil)
 		s := f.jointScan(nil)
 		all := &bestJoint{scan: s, least: leastBeyond, most: 40 * 40 * 40}
@@ -121,7 +121,7 @@ func TestPairsAreFoundInSums(t *testing.T) {
 	model := ModelOptions{Likelihood: likelihood.LogisticKind, Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 5}}
 	data := hiddenPairs(t, model.Likelihood, 9, 1000, 60, [2]float64{1, 0}, 0, hiddenPair{first: 3, second: 28, disturbance: 4})
 	problem := slotProblem(t, data, DesignOptions{}, model)
-	f := newScreenFit(problem.Slots.bits)
+	f := newScreenFit(problem.Slots.base)
 	f.find(nil)
 	s := f.jointScan(nil)
 	whole := s.best(1)

@@ -6,54 +6,28 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// laplaceBits is a Target with a log-concave likelihood: the posterior of every model has one mode
-// given the other parameter of the response, where it has one, and lighter tails than a t
-// distribution around it.
-type laplaceBits struct{ *Target }
+// laplaceProposals draw around the modes of models with a log-concave likelihood: the posterior of
+// every model has one mode given the other parameter of the response, where it has one, and lighter
+// tails than a t distribution around it.
+type laplaceProposals struct{ models }
 
-// laplaceSlots is such a SlotTarget, and anchoredLaplaceBits such a Target with an approximation of
-// each model.
-type (
-	laplaceSlots        struct{ *SlotTarget }
-	anchoredLaplaceBits struct {
-		laplaceBits
-		*modelAnchors
+// ProposeParameters draws n times from a t distribution around the mode of a model: coordinates of
+// θ [n, D] at their places.
+func (p laplaceProposals) ProposeParameters(code []int32, n int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error) {
+	t, a := p.bits(), p.active(code)
+	if a.scale >= 0 {
+		a = a.with(a.scale, t.mean[t.scale], t.sd[t.scale])
+	} else {
+		a = t.withParameters(a)
 	}
-)
-
-var (
-	_ vti.LaplaceTarget   = laplaceBits{}
-	_ vti.LaplaceTarget   = laplaceSlots{}
-	_ vti.LaplaceTarget   = anchoredLaplaceBits{}
-	_ vti.QuadraticTarget = anchoredLaplaceBits{}
-	_ vti.QuadraticTarget = laplaceSlots{}
-)
-
-// ProposeParameters draws from a t distribution around the mode of a model.
-func (t laplaceBits) ProposeParameters(code []int32, n int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error) {
-	return t.proposeParameters(t.withParameters(t.active(code)), n, t.space.Dim(), random)
-}
-
-// ProposeParameters draws from a t distribution around the mode of a model.
-func (t laplaceSlots) ProposeParameters(code []int32, n int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error) {
-	a := t.active(code)
-	if at := t.scale(); at >= 0 {
-		a = a.with(at, t.mean[at], t.sd[at])
-	}
-	return t.bits.proposeParameters(a, n, t.space.Dim(), random)
-}
-
-// proposeParameters draws n times: coordinates of θ [n, dim] at their places.
-func (t *Target) proposeParameters(a active, n, dim int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error) {
 	fits, err := laplaceFits(t, a)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	theta, logJoint, logProposal = mat.NewDense(max(n, 1), dim, nil), make([]float64, n), make([]float64, n)
+	theta, logJoint, logProposal = mat.NewDense(max(n, 1), p.Space().Dim(), nil), make([]float64, n), make([]float64, n)
 	values, draw := make([]float64, len(a.coordinates)), fits.draw
 	if _, ok := t.unordered(); ok {
 		if s, ok := fits[0].split(); ok {
@@ -69,21 +43,6 @@ func (t *Target) proposeParameters(a active, n, dim int, random *rand.Rand) (the
 		}
 	}
 	return theta, logJoint, logProposal, nil
-}
-
-// withParameters is a with all parameters of the response.
-func (t *Target) withParameters(a active) active {
-	for _, j := range t.parameters() {
-		a = a.with(j, t.mean[j], t.sd[j])
-	}
-	return a
-}
-
-// with is a with the coordinate of a parameter of the response, which has no column.
-func (a active) with(scale int, mean, sd float64) active {
-	a.coordinates = append(a.coordinates[:len(a.coordinates):len(a.coordinates)], scale)
-	a.mean, a.sd = append(a.mean[:len(a.mean):len(a.mean)], mean), append(a.sd[:len(a.sd):len(a.sd)], sd)
-	return a
 }
 
 // laplaceMixture are the Laplace approximations at the modes of a model, by their shares.

@@ -8,31 +8,20 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/combin"
 
-	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/likelihood"
-)
-
-var (
-	_ vti.ModeStarter = (*Target)(nil)
-	_ vti.ModeStarter = (*SlotTarget)(nil)
 )
 
 // ModeStarts are the coefficients that fit as many rows as there are coefficients, under
 // likelihoods that let other rows be far off: few rows that contradict each other have a mode for
 // many of these sets (the elemental sets of robust regression, Rousseeuw 1984). None for other
 // likelihoods.
-func (t *Target) ModeStarts(code []int32, most int) (theta [][]float64, logJoint []float64) {
-	return t.elementalSets(t.active(code), t.scale, t.space.Dim(), most, fmt.Sprint("modes/", code))
-}
-
-// ModeStarts are those of the model that a list stands for.
-func (t *SlotTarget) ModeStarts(code []int32, most int) (theta [][]float64, logJoint []float64) {
-	return t.bits.elementalSets(t.active(code), t.scale(), t.space.Dim(), most, fmt.Sprint("modes/", code))
+func (h heavyTailed) ModeStarts(code []int32, most int) (theta [][]float64, logJoint []float64) {
+	return h.bits().elementalSets(h.active(code), h.Space().Dim(), most, fmt.Sprint("modes/", code))
 }
 
 // elementalSets fits sets of rows, all of them or as many as are wanted, drawn from a stream.
-func (t *Target) elementalSets(a active, scale, dim, most int, name string) (theta [][]float64, logJoint []float64) {
+func (t *Target) elementalSets(a active, dim, most int, name string) (theta [][]float64, logJoint []float64) {
 	n, k := len(t.responses.y), len(a.coordinates)
 	if t.kind != likelihood.StudentKind && t.kind != likelihood.RobustKind || n < 2 || k == 0 {
 		return nil, nil
@@ -50,10 +39,10 @@ func (t *Target) elementalSets(a active, scale, dim, most int, name string) (the
 	eta, ridge := make([]float64, n), newRidge(size, k)
 	for _, rows := range sets {
 		at := make([]float64, dim)
-		if !t.fitGiven(a, scale, rows, at, ridge) && !t.fit(a, scale, rows, at) {
+		if !t.fitGiven(a, rows, at, ridge) && !t.fit(a, rows, at) {
 			continue
 		}
-		if density := t.logJointAt(a, scale, at, eta); !math.IsNaN(density) && !math.IsInf(density, 0) {
+		if density := t.logJointAt(a, at, eta); !math.IsNaN(density) && !math.IsInf(density, 0) {
 			theta, logJoint = append(theta, at), append(logJoint, density)
 		}
 	}
@@ -74,8 +63,8 @@ func newRidge(rows, k int) *ridge {
 // fitGiven writes to θ the mode of the coefficients given some rows alone, where the scale of their
 // noise is known. It reports whether the normal equations could be solved: where digits do not
 // suffice fit takes singular values.
-func (t *Target) fitGiven(a active, scale int, rows []int, theta []float64, r *ridge) bool {
-	if scale >= 0 {
+func (t *Target) fitGiven(a active, rows []int, theta []float64, r *ridge) bool {
+	if a.scale >= 0 {
 		return false
 	}
 	k := len(a.columns)
@@ -116,7 +105,7 @@ func (t *Target) fitGiven(a active, scale int, rows []int, theta []float64, r *r
 
 // fit writes to θ the mode of the coefficients given some rows alone, with hardly any noise where
 // its scale is unknown, and then the median of all residuals as the scale.
-func (t *Target) fit(a active, scale int, rows []int, theta []float64) bool {
+func (t *Target) fit(a active, rows []int, theta []float64) bool {
 	pick := func(values []float64) []float64 {
 		few := make([]float64, len(rows))
 		for i, row := range rows {
@@ -133,7 +122,7 @@ func (t *Target) fit(a active, scale int, rows []int, theta []float64) bool {
 		return false
 	}
 	logSigma, lowest := t.logScale, 0.0
-	if scale >= 0 {
+	if a.scale >= 0 {
 		const far = 3
 		lowest = t.mean[t.scale] - far*t.sd[t.scale]
 		logSigma = lowest
@@ -147,34 +136,12 @@ func (t *Target) fit(a active, scale int, rows []int, theta []float64) bool {
 		theta[c] = a.mean[j] + a.sd[j]*standard[j]
 		floats.AddScaled(residuals, -theta[c], a.columns[j])
 	}
-	if scale >= 0 {
+	if a.scale >= 0 {
 		for i, r := range residuals {
 			residuals[i] = math.Abs(r)
 		}
 		slices.Sort(residuals)
-		theta[scale] = math.Max(math.Log(residuals[len(residuals)/2]), lowest)
+		theta[a.scale] = math.Max(math.Log(residuals[len(residuals)/2]), lowest)
 	}
 	return true
-}
-
-// logJointAt is log p(y, θ | m) in float64, with eta [n] to work in and log σ at coordinate scale,
-// unless that is −1.
-func (t *Target) logJointAt(a active, scale int, theta, eta []float64) float64 {
-	clear(eta)
-	copy(eta, t.offset)
-	sum := 0.0
-	prior := func(value, mean, sd float64) {
-		z := (value - mean) / sd
-		sum -= z*z/2 + math.Log(sd) + halfLog2Pi
-	}
-	for k, j := range a.coordinates {
-		floats.AddScaled(eta, theta[j], a.columns[k])
-		prior(theta[j], a.mean[k], a.sd[k])
-	}
-	logScale := t.logScale
-	if scale >= 0 {
-		logScale = theta[scale]
-		prior(logScale, t.mean[t.scale], t.sd[t.scale])
-	}
-	return sum + t.responses.logDensityAt(eta, math.Exp(logScale))
 }

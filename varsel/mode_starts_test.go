@@ -19,13 +19,13 @@ func TestModeStartsFitTheirRows(t *testing.T) {
 		require.NoError(t, err)
 		target := problem.Target
 		code := []int32{1, 0}
-		theta, logJoint := target.ModeStarts(code, 15)
+		theta, logJoint := heavyTailed{target}.ModeStarts(code, 15)
 		require.Len(t, theta, 15, "pairs of six rows")
 		a := target.active(code)
 		seen := map[[2]int]bool{}
 		for k, at := range theta {
 			require.Zero(t, at[2], "inactive coordinates")
-			require.InDelta(t, target.logJointAt(a, target.scale, at, make([]float64, 6)), logJoint[k], 1e-12)
+			require.InDelta(t, target.logJointAt(a, at, make([]float64, 6)), logJoint[k], 1e-12)
 			var fitted []int
 			for i, y := range design.Y {
 				if math.Abs(y-at[0]*design.X.At(i, 0)-at[1]*design.X.At(i, 1)) < 0.02 {
@@ -37,9 +37,9 @@ func TestModeStartsFitTheirRows(t *testing.T) {
 			}
 		}
 		require.GreaterOrEqual(t, len(seen), 12, "%s: but for pairs of rows that are nearly one", name)
-		few, _ := target.ModeStarts(code, 4)
+		few, _ := heavyTailed{target}.ModeStarts(code, 4)
 		require.Len(t, few, 4)
-		again, _ := target.ModeStarts(code, 4)
+		again, _ := heavyTailed{target}.ModeStarts(code, 4)
 		require.Equal(t, few, again, "the same sets")
 	}
 }
@@ -59,9 +59,9 @@ func TestModeStartsGivenTheScale(t *testing.T) {
 		a := target.active([]int32{1, 0, 1, 1})
 		for _, rows := range [][]int{{0, 3, 7, 9}, {1, 2, 3, 4}, {20, 11, 29, 5}} {
 			got, want := make([]float64, target.space.Dim()), make([]float64, target.space.Dim())
-			require.Equal(t, c.solved, target.fitGiven(a, target.scale, rows, got, newRidge(len(rows), len(a.columns))))
+			require.Equal(t, c.solved, target.fitGiven(a, rows, got, newRidge(len(rows), len(a.columns))))
 			if c.solved {
-				require.True(t, target.fit(a, target.scale, rows, want))
+				require.True(t, target.fit(a, rows, want))
 				require.InDeltaSlice(t, want, got, 1e-7)
 			}
 		}
@@ -74,7 +74,7 @@ func TestOnlyHeavyTailsHaveModeStarts(t *testing.T) {
 		problem := slotlessOrNot(t, kind, ModelOptions{Likelihood: kind})
 		code := make([]int32, len(problem.Target.space.Cards()))
 		code[0] = 1
-		theta, _ := problem.Target.ModeStarts(code, 8)
+		theta, _ := heavyTailed{problem.Target}.ModeStarts(code, 8)
 		require.Equal(t, problem.heavyTails(), len(theta) > 0, "%v", kind)
 	}
 }

@@ -61,13 +61,3 @@ func ModelMembers(code string, predictors int) (members []int, err error) {
 	}
 	return members, nil
 }
-
-// bitMembers lists the predictors whose bits are set.
-func bitMembers(code []int32) (members []int) {
-	for predictor, bit := range code {
-		if bit == 1 {
-			members = append(members, predictor)
-		}
-	}
-	return members
-}

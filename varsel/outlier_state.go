@@ -322,7 +322,7 @@ func (s *outlierState) Draw(random *rand.Rand, code []int32, theta []float64) (l
 	for a, j := range s.at {
 		theta[j] = t.mean[j] + t.sd[j]*(mean[a]+draw[a])
 	}
-	logDensity = s.logPrior[s.size] + t.logJointAt(t.active(code), -1, theta, make([]float64, len(s.rows)))
+	logDensity = s.logPrior[s.size] + t.logJointAt(t.active(code), theta, make([]float64, len(s.rows)))
 	if t.heredity != nil {
 		logDensity -= t.heredity.logMass
 	}

@@ -9,7 +9,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
@@ -37,65 +36,12 @@ type Problem struct {
 	// AllModels makes results list every model that was evaluated, however many these are.
 	AllModels bool
 
-	// anchors and exactAnchors find those of Target when they are first needed; nil where there are
-	// none.
-	anchors      func() *modelAnchors
-	exactAnchors func() *exactAnchors
+	// anchors are what a network begins with; nil without one.
+	anchors *modelAnchors
 	// assigned sums the posterior over which rows are outliers; nil where it does not.
 	assigned func() *assignments
 	// answered keeps the sum over all models.
 	answered *exactAnswer
-}
-
-// Posterior is the target to work on: Slots if there is one, else Target. Where the response is
-// normal given its noise scale it is a vti.ExactTarget too, where its likelihood is log-concave a
-// vti.LaplaceTarget, and where models have approximations of
-// their own (modelAnchors, lists) a vti.QuadraticTarget.
-func (p *Problem) Posterior() vti.Target {
-	exact, concave := p.Model.Likelihood.Conjugate(), p.Model.Likelihood.LogConcave()
-	if p.Model.Slab != (Slab{}) {
-		if selectable := p.Design.Dim() - len(p.Design.Always); p.Slots != nil {
-			return slabSlots{p.Slots, p.Model.Slab, selectable}
-		}
-		return p.slabTarget()
-	}
-	if p.Slots != nil {
-		switch {
-		case exact:
-			return exactSlots{p.Slots}
-		case concave:
-			return laplaceSlots{p.Slots}
-		}
-		return p.Slots
-	}
-	if exact {
-		if anchors := p.exactAnchors(); anchors != nil {
-			return anchoredExactBits{exactBits{p.Target}, anchors}
-		}
-		if _, ok := space.Count(p.Target.space); ok && len(p.Design.Predictors) > mostListed {
-			return summedBits{exactBits{p.Target}, p}
-		}
-		return exactBits{p.Target}
-	}
-	anchors := p.anchors()
-	switch assigned := p.assigned(); {
-	case assigned != nil && anchors != nil:
-		return anchoredAssignedBits{anchoredBits{p.Target, anchors}, assigned}
-	case assigned != nil:
-		return assignedBits{p.Target, assigned}
-	case concave && anchors != nil:
-		return anchoredLaplaceBits{laplaceBits{p.Target}, anchors}
-	case concave:
-		return laplaceBits{p.Target}
-	case anchors != nil:
-		return anchoredBits{p.Target, anchors}
-	}
-	return p.Target
-}
-
-// slabTarget is the posterior under a mixture of g-priors with models as bits.
-func (p *Problem) slabTarget() slabBits {
-	return slabBits{p.Target, p.Model.Slab, p.Design.Always, p.Design.Dim() - len(p.Design.Always)}
 }
 
 // NewProblem turns a design into a posterior.
@@ -166,9 +112,8 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	if t.space, err = space.NewSubsets(t.dim, always, groups); err != nil {
 		return nil, err
 	}
-	problem := &Problem{Design: design, Model: model, Target: t, anchors: sync.OnceValue(func() *modelAnchors { return newModelAnchors(t) }),
-		exactAnchors: sync.OnceValue(func() *exactAnchors { return newExactAnchors(t) }),
-		assigned:     sync.OnceValue(func() *assignments { return newAssignments(t, model) }), answered: &exactAnswer{}}
+	problem := &Problem{Design: design, Model: model, Target: t,
+		assigned: sync.OnceValue(func() *assignments { return newAssignments(t, model) }), answered: &exactAnswer{}}
 	if t.heredity != nil && model.Codes == ListCodes {
 		return nil, fmt.Errorf("models with %s heredity cannot be written as lists: want --codes bits, or --heredity none", model.Heredity)
 	}
@@ -235,6 +180,17 @@ func withZeroColumn(x *mat.Dense) *mat.Dense {
 	wider.Slice(0, rows, 0, columns).(*mat.Dense).Copy(x)
 	return wider
 }
+
+// models are those of Posterior.
+func (p *Problem) models() models {
+	if p.Slots != nil {
+		return p.Slots
+	}
+	return p.Target
+}
+
+// members lists the predictors of a model, ascending, however its code is written.
+func (p *Problem) members(code []int32) []int { return p.models().members(code) }
 
 // UnknownScale reports whether log σ is inferred.
 func (p *Problem) UnknownScale() bool { return p.Target.scale >= 0 }
@@ -330,12 +286,4 @@ func (p *Problem) likelihoodText() string {
 		return fmt.Sprintf("%s of %d categories, %s%s", p.Model.Likelihood, len(p.Design.Levels), strings.Join(p.Design.Levels, separator), meaning)
 	}
 	return p.Model.Likelihood.String()
-}
-
-// members lists the predictors of a model, ascending, however its code is written.
-func (p *Problem) members(code []int32) []int {
-	if p.Slots != nil {
-		return p.Slots.members(code)
-	}
-	return bitMembers(code)
 }

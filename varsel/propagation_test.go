@@ -76,7 +76,7 @@ func TestPropagationOfNastyTablesIsFinite(t *testing.T) {
 	for _, sigma := range []float64{1e-12, 1e-6, 1, 1e6} {
 		p := simulatedProblem(t, design.Simulation{Rows: 12, Predictors: 4, Effects: 2, Correlation: 0.999999, Likelihood: likelihood.RobustKind, Seed: 2},
 			ModelOptions{Likelihood: likelihood.RobustKind, Sigma1: sigma, Sigma2: 10 * sigma})
-		anchors := p.anchors()
+		anchors := newModelAnchors(p.Target)
 		require.NotNil(t, anchors)
 		require.False(t, floats.HasNaN(anchors.linear), "sigma %g", sigma)
 		require.False(t, math.IsInf(floats.Norm(anchors.linear, math.Inf(1)), 0), "sigma %g", sigma)

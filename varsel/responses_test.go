@@ -174,7 +174,7 @@ func TestIdenticalRowsAreCounted(t *testing.T) {
 				return sum
 			}
 			theta := []float64{0.1, -0.2, 0.3, 0.4}[:own.space.Dim()]
-			require.InDelta(t, logJoint(theta), own.logJointAt(a, own.scale, theta, make([]float64, len(own.responses.y))), 1e-10)
+			require.InDelta(t, logJoint(theta), own.logJointAt(a, theta, make([]float64, len(own.responses.y))), 1e-10)
 			mask := slices.Repeat([]bool{true}, len(theta))
 			density := numbersOf(t, func(in []*Node) *Node { return own.LogJoint(in[0], in[1], in[2]) }, [][]int32{{1, 1}}, [][]bool{mask}, [][]float64{theta})
 			require.InDelta(t, logJoint(theta), density[0], 1e-10)

@@ -76,7 +76,7 @@ func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total
 	result.Coefficients = problem.exactCoefficients(answer)
 	bits := *problem
 	bits.Slots = nil // models of an exact answer are bits
-	sample := bits.drawExact(exactBits{bits.Target}, answer, resampled)
+	sample := bits.drawExact(bits.Posterior().(vti.ExactTarget), answer, resampled)
 	return result, bits.finishExact(ctx, clock, result, answer, sample, dir)
 }
 

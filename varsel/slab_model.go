@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/transdim/vti/internal/logsum"
 )
@@ -116,7 +117,7 @@ func (m *slabModel) draw(random *rand.Rand, theta []float64) (logSigma float64) 
 		}
 	}
 	shrink := 1 / (1 + math.Exp(-m.logG[at]))
-	sigma := math.Sqrt(m.rate(shrink) / gamma(m.degrees/2, random))
+	sigma := math.Sqrt(m.rate(shrink) / distuv.Gamma{Alpha: m.degrees / 2, Beta: 1, Src: random}.Rand())
 	for j, u := range m.u {
 		theta[j] = u + sigma*random.NormFloat64()
 		if j >= m.fixed {

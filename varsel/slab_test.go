@@ -35,7 +35,7 @@ func slabInclusion(t *testing.T, problem *Problem) []float64 {
 	for _, code := range space.All(problem.Target.Space().Cards()) {
 		codes = append(codes, slices.Clone(code))
 	}
-	logs, err := problem.slabTarget().LogEvidences(t.Context(), codes)
+	logs, err := problem.Posterior().(slabBits).LogEvidences(t.Context(), codes)
 	require.NoError(t, err)
 	total := logsum.Of(logs)
 	inclusion := make([]float64, len(problem.Design.Predictors))
@@ -140,7 +140,7 @@ func TestSlabDensitiesAreConsistent(t *testing.T) {
 func TestSlabDraws(t *testing.T) {
 	data, err := table.ReadFile("../testdata/hald.csv")
 	require.NoError(t, err)
-	target := slabProblem(t, data, "y", Slab{Kind: HyperGN}).slabTarget()
+	target := slabProblem(t, data, "y", Slab{Kind: HyperGN}).Posterior().(slabBits)
 	const n = 20000
 	theta, logDensity, err := target.SampleParameters([]int32{1, 1, 0, 0}, n, stream.Rand(2, "slab"))
 	require.NoError(t, err)

@@ -23,7 +23,7 @@ import (
 // Items of the lists are the predictors in order of promise, by the evidence that screening finds
 // for each (screening).
 type SlotTarget struct {
-	bits  *Target // likelihood and priors
+	base  *Target // likelihood and priors
 	space *slotSpace
 	order []int // predictor of each item
 	item  []int // item of each predictor
@@ -45,14 +45,15 @@ type slotSpace struct {
 var (
 	_ space.Featurer      = (*slotSpace)(nil)
 	_ vti.QuadraticTarget = (*SlotTarget)(nil)
+	_ models              = (*SlotTarget)(nil)
 )
 
 // Unimodal is that of the likelihood.
-func (t *SlotTarget) Unimodal() bool { return t.bits.Unimodal() }
+func (t *SlotTarget) Unimodal() bool { return t.base.Unimodal() }
 
 // newSlotTarget packs the models of at most slots of the predictors.
 func newSlotTarget(design *Design, bits *Target, prior Prior, slots int) (*SlotTarget, error) {
-	t := &SlotTarget{bits: bits, fixed: design.Always}
+	t := &SlotTarget{base: bits, fixed: design.Always}
 	predictors := len(design.Predictors)
 	t.sizes = prior.LogProbs(predictors)
 	t.start = screen(design, bits, t.sizes, slots)
@@ -129,10 +130,10 @@ func (t *SlotTarget) LogJoint(codes, mask, theta *Node) *Node {
 	active := Where(mask, theta, ZerosLike(theta))
 	x := t.gather(codes, theta.DType())
 	eta := Einsum("bd,bdn->bn", active, x)
-	if t.bits.offset != nil {
-		eta = Add(eta, constant(theta, t.bits.offset, 1, len(t.bits.offset)))
+	if t.base.offset != nil {
+		eta = Add(eta, constant(theta, t.base.offset, 1, len(t.base.offset)))
 	}
-	return Add(t.bits.responses.logDensity(eta, t.logScaleOf(active)), logNormalPrior(mask, theta, t.mean, t.sd))
+	return Add(t.base.responses.logDensity(eta, t.logScaleOf(active)), logNormalPrior(mask, theta, t.mean, t.sd))
 }
 
 // gather returns the columns of the coordinates of each model: codes [B,k] -> [B,D,n], zeros where
@@ -159,15 +160,15 @@ func (t *SlotTarget) gather(codes *Node, dtype dtypes.DType) *Node {
 
 // logScaleOf is Target.logScaleOf for packed coordinates.
 func (t *SlotTarget) logScaleOf(active *Node) *Node {
-	if t.bits.scale < 0 {
-		return t.bits.logScaleOf(active)
+	if t.base.scale < 0 {
+		return t.base.logScaleOf(active)
 	}
 	return pick(active, t.scale())
 }
 
 // scale is the coordinate of log σ, or −1.
 func (t *SlotTarget) scale() int {
-	if t.bits.scale < 0 {
+	if t.base.scale < 0 {
 		return -1
 	}
 	return t.space.Fixed() - 1
@@ -180,6 +181,33 @@ func (t *SlotTarget) newModels(seed uint64, dtype dtypes.DType) (vti.ModelDistri
 		logOdds[item] = t.start.logOdds[predictor]
 	}
 	return modeldist.NewList(t.space.Items(), t.space.Slots(), modeldist.ListConfig{LogOdds: logOdds, Seed: seed, DType: dtype})
+}
+
+func (t *SlotTarget) bits() *Target { return t.base }
+
+// active returns the model of a code.
+func (t *SlotTarget) active(code []int32) active {
+	fixed, width := t.space.Fixed(), t.space.Width()
+	a := active{scale: t.scale()}
+	for j, on := range t.space.MaskRow(code, nil) {
+		column := j
+		if j >= fixed {
+			column = fixed + int(code[(j-fixed)/width])*width + (j-fixed)%width
+		}
+		if on && j != a.scale {
+			a.add(j, t.columns[column], t.mean[j], t.sd[j])
+		}
+	}
+	return a
+}
+
+// code is the code of a model with these predictors.
+func (t *SlotTarget) code(members []int) []int32 {
+	items := make([]int32, len(members))
+	for k, predictor := range members {
+		items[k] = int32(t.item[predictor])
+	}
+	return t.space.Code(items, nil)
 }
 
 // members lists the predictors of a model, ascending.

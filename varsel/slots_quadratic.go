@@ -32,8 +32,8 @@ func (t *SlotTarget) Quadratic(codes, mask *Node, dtype dtypes.DType) (precision
 	// Row and column of log σ are still zero: to Mode that is a coordinate by itself.
 	theta := cosmic.Mode(mask, precision, linear)
 	eta := Einsum("bd,bdn->bn", theta, x)
-	if t.bits.offset != nil {
-		eta = Add(eta, vector(t.bits.offset, 1, rows))
+	if t.base.offset != nil {
+		eta = Add(eta, vector(t.base.offset, 1, rows))
 	}
 	coefficients := AddScalar(ReduceAndKeep(ConvertDType(mask, dtype), ReduceSum, -1), -1)
 	logScale, curvature := t.noise(eta, coefficients)
@@ -72,7 +72,7 @@ func (t *SlotTarget) noise(eta, coefficients *Node) (logScale, curvature *Node) 
 	eta = StopGradient(eta)
 	slope := func(s *Node) *Node {
 		s = Identity(StopGradient(s)) // Gradient stops at the node itself otherwise
-		gradient := Gradient(ReduceAllSum(t.bits.responses.logDensity(eta, s)), s)[0]
+		gradient := Gradient(ReduceAllSum(t.base.responses.logDensity(eta, s)), s)[0]
 		return StopGradient(Add(Add(gradient, coefficients), MulScalar(AddScalar(s, -mean), -1/(sd*sd))))
 	}
 	logScale = AddScalar(ZerosLike(coefficients), t.start.logScale)

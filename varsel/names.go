@@ -1,0 +1,84 @@
+package varsel
+
+import (
+	"errors"
+
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/varsel/design"
+)
+
+var errCategoryLists = errors.New("a response of categories has no lists of predictors: want --codes bits")
+
+// planes is that of the target.
+func (p *Problem) planes() int { return p.Target.planes() }
+
+// coefficientNames are those of the coefficients: of the columns of the design, or for categories
+// without an order LEVEL:COLUMN, of all levels but the first for each column.
+func (p *Problem) coefficientNames() (names []string) {
+	if _, ok := p.Target.unordered(); !ok {
+		return p.Design.Names
+	}
+	for _, column := range p.Design.Names {
+		for _, level := range p.Design.Levels[1:] {
+			names = append(names, design.FreeName(level+":"+column, names))
+		}
+	}
+	return names
+}
+
+// eachColumn maps the coefficients of each column in place, those of all linear predictors at once:
+// move has another slice to write to.
+func (p *Problem) eachColumn(values []float64, move func(from, to []float64)) {
+	planes := p.planes()
+	from := make([]float64, planes)
+	for first := 0; first < len(values); first += planes {
+		own := values[first : first+planes]
+		copy(from, own)
+		move(from, own)
+	}
+}
+
+// extraNames are the names of what a response has beside coefficients: its noise scale or other
+// parameter if that is unknown, or cut points.
+func (p *Problem) extraNames() (names []string) {
+	switch {
+	case p.Design.Likelihood.Ordered():
+		taken := p.Design.Names
+		for k, level := range p.Design.Levels[1:] {
+			names = append(names, design.FreeName(p.Design.Levels[k]+"|"+level, taken))
+			taken = append(taken[:len(taken):len(taken)], names[k])
+		}
+	case p.UnknownScale():
+		names = []string{p.Design.ScaleName()}
+	}
+	return names
+}
+
+// responseGiven is the distribution of a response given its linear predictor, under a draw on the
+// scale of the table.
+func (p *Problem) responseGiven(values []float64) likelihood.Row {
+	if c, ok := p.Target.responses.categories.(likelihood.OrderedCategories); ok {
+		return c.Cut(values[p.Design.Dim():])
+	}
+	return likelihood.New(p.Model.Likelihood.Working(), p.Model.shape())
+}
+
+// cuts are the cut points of the parameters z on the scale of the table, where coefficients are
+// beta.
+func (p *Problem) cuts(z, beta []float64) []float64 {
+	points := p.Target.responses.categories.At(z).(*likelihood.Cuts).Points
+	shift := p.Design.Scaling.Shift(beta)
+	for k := range points {
+		points[k] += shift
+	}
+	return points
+}
+
+// sticks inverts cuts.
+func (p *Problem) sticks(points, beta []float64) []float64 {
+	own, shift := make([]float64, len(points)), p.Design.Scaling.Shift(beta)
+	for k, c := range points {
+		own[k] = c - shift
+	}
+	return p.Target.responses.categories.(likelihood.OrderedCategories).Sticks(own)
+}
