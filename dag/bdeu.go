@@ -201,3 +201,6 @@ func (b *bdeuForm) moments(dgraph.Set) (means, variances []float64) { return nil
 
 // logJoint has the tables integrated out.
 func (b *bdeuForm) logJoint(parents dgraph.Set, _ []float64) float64 { return b.logEvidence(parents) }
+
+// mostCells bounds the combinations of values that a table of an answer holds: 32 MB.
+const mostCells = 1 << 22

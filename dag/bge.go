@@ -289,3 +289,12 @@ func (b *bgeForm) logJoint(parents dgraph.Set, theta []float64) float64 {
 	// p(log σ) = 2 σ² p(σ²)
 	return sum + math.Ln2 + s/2*math.Log(bgeScale/2) - gamma - s*logSigma - bgeScale*precision/2
 }
+
+// residualMean is the mean of a node less what its parents explain of it.
+func residualMean(means []float64, j int, parents dgraph.Set, theta []float64) float64 {
+	mean := means[j]
+	for i := range parents.Nodes() {
+		mean -= theta[i] * means[i]
+	}
+	return mean
+}

@@ -1,6 +1,7 @@
 package dag
 
 import (
+	gocontext "context"
 	"math"
 	"strconv"
 	"strings"
@@ -65,9 +66,6 @@ func quoted(names []string) (list []string) {
 	return list
 }
 
-// anEdge is what the standard errors of this package are errors of.
-const anEdge = "an edge"
-
 // judged takes over a judgement.
 func (c *Certificate) judged(v *verdict.Judgement) { c.Verdict, c.Reasons = v.Verdict, v.Reasons }
 
@@ -83,7 +81,7 @@ func (p *Posterior) certify(draws []Draw, edgeErrors [][]float64, count, nonFini
 	}
 	c.judged(verdict.Judge(verdict.Measured{
 		Weights: &verdict.Weights{KHat: float64(c.KHat), Missed: p.missed()},
-		ESS:     math.Inf(1), Draws: count, Event: anEdge, EventSE: float64(c.WorstSE), NonFinite: nonFinite,
+		ESS:     math.Inf(1), Draws: count, Event: "an edge", EventSE: float64(c.WorstSE), NonFinite: nonFinite,
 	}))
 	return c
 }
@@ -92,7 +90,7 @@ func (p *Posterior) certify(draws []Draw, edgeErrors [][]float64, count, nonFini
 func (p *Posterior) certifyScores(draws []Draw, edgeErrors [][]float64) *Certificate {
 	c := &Certificate{Families: len(p.Scores.Families), KHat: Number(p.typicalKHat(draws)), WorstSE: worstError(edgeErrors)}
 	v := verdict.Judge(verdict.Measured{
-		Weights: &verdict.Weights{KHat: float64(c.KHat)}, ESS: math.Inf(1), Event: anEdge, EventSE: float64(c.WorstSE), EvidenceSE: p.LogEvidenceSE,
+		Weights: &verdict.Weights{KHat: float64(c.KHat)}, ESS: math.Inf(1), Event: "an edge", EventSE: float64(c.WorstSE), EvidenceSE: p.LogEvidenceSE,
 	})
 	p.judgeEdges(v, float64(c.KHat), draws)
 	c.judged(v)
@@ -105,9 +103,7 @@ func certifyChains(chains, draws int, worst rjmcmc.Summary) *Certificate {
 		KHat: Number(math.NaN()), WorstSE: Number(worst.MCSE), Draws: chains * draws,
 		Chains: chains, RHat: Number(worst.RHat), ESS: Number(worst.ESS),
 	}
-	c.judged(verdict.Judge(verdict.Measured{
-		Chains: &verdict.Chains{RHat: worst.RHat}, ESS: worst.ESS, Draws: chains * draws, Event: anEdge, EventSE: worst.MCSE,
-	}))
+	c.judged(verdict.Judge(measuredChains(chains, draws, worst)))
 	return c
 }
 
@@ -153,4 +149,9 @@ func (p *Posterior) typicalKHat(draws []Draw) float64 {
 		share[i] = float64(d.Count) / float64(total)
 	}
 	return models.TypicalKHat(kHat, share)
+}
+
+// certify judges the evidences by their weights.
+func (s *scored) certify(_ gocontext.Context, graphs *Posterior, draws []Draw, edgeErrors [][]float64) (*Certificate, error) {
+	return graphs.certify(draws, edgeErrors, s.draws, s.evidences.NonFinite()), nil
 }

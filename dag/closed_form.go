@@ -4,7 +4,6 @@ import (
 	gocontext "context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"sync"
 
@@ -118,14 +117,6 @@ func (p *Problem) weighFamilies(ctx gocontext.Context, forms []closedForm, progr
 			progress(done, len(p.Families))
 		}
 	})
-}
-
-// checkScore fails for a log evidence that is not finite.
-func (p *Problem) checkScore(f dgraph.Family, score float64) error {
-	if math.IsNaN(score) || math.IsInf(score, 0) {
-		return fmt.Errorf("%s: the log evidence of %s is %g, want a finite number: squares of its values overflow; rescale the columns", p.Data.Path, p.familyName(f), score)
-	}
-	return nil
 }
 
 // exactParameters draws the parameters of families from their posterior.

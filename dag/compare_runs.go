@@ -1,7 +1,9 @@
 package dag
 
 import (
+	gocontext "context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -9,6 +11,7 @@ import (
 	"github.com/transdim/vti/compare"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/run"
 )
 
@@ -111,4 +114,51 @@ func (r *Result) directions() map[string][2]Number {
 		out[e.To+"->"+e.From] = [2]Number{e.ProbReverse, e.ProbReverseSE}
 	}
 	return out
+}
+
+// Ask answers a query from the draws of a finished run, whose table must exist and be unchanged.
+// seed is the random seed of what the draws do not contain. Categories are summed exactly for each
+// graph, numbers have closed forms given graph and parameters, mixed tables are simulated; networks
+// are refused.
+func (s *StoredRun) Ask(ctx gocontext.Context, text string, seed uint64) (*Answer, error) {
+	q, err := ParseQuery(text)
+	if err != nil {
+		return nil, err
+	}
+	p, _, err := s.Record.Problem()
+	if err != nil {
+		return nil, err
+	}
+	if p.Model.Mechanism == MLP {
+		return nil, fmt.Errorf("%s has networks as mechanisms: queries are for categories, linear and mixed mechanisms", s.Dir)
+	}
+	if p.Data.missing != nil {
+		return nil, fmt.Errorf("%s has imputed cells: queries are for complete tables, as with dropped rows", s.Dir)
+	}
+	r, err := p.resolve(q)
+	if err != nil {
+		return nil, err
+	}
+	d, err := p.readDraws(s.Dir)
+	if err != nil {
+		return nil, err
+	}
+	independent := float64(len(d.parents))
+	a := &Answer{Schema: answerSchema, RunDir: s.Dir, Query: text, Target: p.Data.Names[r.target], Draws: len(d.parents), Graphs: len(d.count())}
+	if c := s.Result.Certificate; c != nil {
+		a.Verdict = c.Verdict.String()
+		if c.ESS > 0 {
+			independent = math.Min(independent, float64(c.ESS))
+		}
+	}
+	if s.Record.Columns.Log {
+		a.Notes = append(a.Notes, "numbers are logarithms of those of the table")
+	}
+	if err := p.answer(ctx, a, r, d, independent, stream.Rand(seed, "query")); err != nil {
+		return nil, err
+	}
+	if a.Effective < rareEvidence {
+		a.Notes = append(a.Notes, fmt.Sprintf("what is observed is improbable under most graphs and parameters: the answer rests on %.0f effective draws", float64(a.Effective)))
+	}
+	return a, nil
 }

@@ -1,45 +1,30 @@
 package dag
 
 import (
-	"cmp"
 	gocontext "context"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sort"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/report"
 )
-
-// parameterSource draws the parameters of a family from their posterior, zero where not in use.
-type parameterSource func(family int) []float64
-
-// sortBy sorts places by a key, ascending, ties by place.
-func sortBy(order []int, key func(int) float64) {
-	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(key(a), key(b)), cmp.Compare(a, b)) })
-}
-
-// drawIndex picks a place in proportion to the steps of a cumulative sum.
-func drawIndex(random *rand.Rand, cumulative []float64) int {
-	u := random.Float64() * cumulative[len(cumulative)-1]
-	return min(sort.SearchFloat64s(cumulative, u), len(cumulative)-1)
-}
 
 // Parameter is the posterior of the effect of one node on another given that the edge is there: the
 // slope of the mechanism, in units of the table (or of its logarithms), averaged over the rows. For
 // linear mechanisms it is the coefficient.
 type Parameter struct {
-	From string `json:"from"`
-	To   string `json:"to"`
-	Prob Number `json:"prob"`
-	Mean Number `json:"mean"`
-	SD   Number `json:"sd"`
-	Q025 Number `json:"q025"`
-	Q975 Number `json:"q975"`
+	From string        `json:"from"`
+	To   string        `json:"to"`
+	Prob report.Number `json:"prob"`
+	Mean report.Number `json:"mean"`
+	SD   report.Number `json:"sd"`
+	Q025 report.Number `json:"q025"`
+	Q975 report.Number `json:"q975"`
 }
 
 // Sizes of summaries by draws.
@@ -51,42 +36,6 @@ const (
 	checkDraws      = 200
 	checkReplicates = 400
 )
-
-// mixture is a list of families with the probability of each: what is known of single nodes.
-type mixture struct {
-	families []dgraph.Family
-	shares   []float64
-}
-
-// draws returns a source of families among those that a condition holds for, in proportion to their
-// shares; nil if there are none.
-func (m mixture) draws(random *rand.Rand, condition func(dgraph.Family) bool) func() int {
-	var places []int
-	var cumulative []float64
-	total := 0.0
-	for f, family := range m.families {
-		if m.shares[f] > 0 && condition(family) {
-			total += m.shares[f]
-			places, cumulative = append(places, f), append(cumulative, total)
-		}
-	}
-	if places == nil {
-		return nil
-	}
-	return func() int { return places[drawIndex(random, cumulative)] }
-}
-
-// edges are the edge probabilities, [N][N].
-func (m mixture) edges(nodes int) [][]float64 {
-	probabilities := zeros(nodes)
-	for f, family := range m.families {
-		for i := range family.Parents.Nodes() {
-			// shares add up to one but for rounding
-			probabilities[i][family.Node] = math.Min(probabilities[i][family.Node]+m.shares[f], 1)
-		}
-	}
-	return probabilities
-}
 
 // parameterDraws is the number of draws behind the summary of a parameter.
 func (p *Problem) parameterDraws() int {
@@ -115,15 +64,15 @@ func (p *Problem) effects(ctx gocontext.Context, posterior mixture, source param
 			slopes[i] = p.slope(theta, e) * p.Data.Scale[e.To] / p.Data.Scale[e.From]
 		}
 		slices.Sort(slopes)
-		own := Parameter{From: p.Data.Names[e.From], To: p.Data.Names[e.To], Prob: Number(probabilities[e.From][e.To])}
+		own := Parameter{From: p.Data.Names[e.From], To: p.Data.Names[e.To], Prob: report.Number(probabilities[e.From][e.To])}
 		mean, sd := stat.MeanStdDev(slopes, nil)
 		if exact != nil {
 			unit := p.Data.Scale[e.To] / p.Data.Scale[e.From]
 			weight, variance := exact(e)
 			mean, sd = weight*unit, math.Sqrt(variance)*unit
 		}
-		own.Mean, own.SD = Number(mean), Number(sd)
-		own.Q025, own.Q975 = Number(slopes[draws*25/1000]), Number(slopes[draws*975/1000])
+		own.Mean, own.SD = report.Number(mean), report.Number(sd)
+		own.Q025, own.Q975 = report.Number(slopes[draws*25/1000]), report.Number(slopes[draws*975/1000])
 		list = append(list, own)
 	}
 	return list, nil
@@ -234,10 +183,10 @@ func (p *Problem) means(node int, rows []int, theta, dst []float64) {
 // independent standard normals. Each number is the posterior predictive probability of a statistic
 // at least as large as that of the data; near 0 or 1 the model does not fit.
 type NodeCheck struct {
-	Node     string `json:"node"`
-	Spread   Number `json:"spread"`   // standard deviation
-	Skewness Number `json:"skewness"` // third moment
-	Kurtosis Number `json:"kurtosis"` // fourth moment: heavy tails
+	Node     string        `json:"node"`
+	Spread   report.Number `json:"spread"`   // standard deviation
+	Skewness report.Number `json:"skewness"` // third moment
+	Kurtosis report.Number `json:"kurtosis"` // fourth moment: heavy tails
 }
 
 // checkNodes makes the posterior-predictive checks.
@@ -267,9 +216,9 @@ func (p *Problem) checkNodes(ctx gocontext.Context, posterior mixture, source pa
 			}
 			for _, other := range replicated {
 				const share = 1.0 / (checkDraws * checkReplicates)
-				check.Spread += Number(share * indicator(other.spread() >= own.spread()))
-				check.Skewness += Number(share * indicator(other.standard(3) >= own.standard(3)))
-				check.Kurtosis += Number(share * indicator(other.standard(4) >= own.standard(4)))
+				check.Spread += report.Number(share * indicator(other.spread() >= own.spread()))
+				check.Skewness += report.Number(share * indicator(other.standard(3) >= own.standard(3)))
+				check.Kurtosis += report.Number(share * indicator(other.standard(4) >= own.standard(4)))
 			}
 		}
 		checks = append(checks, check)

@@ -118,38 +118,3 @@ func used(mask []bool) (of []int) {
 	}
 	return of
 }
-
-// solve returns the mode of the weights of the parents given the noise.
-func (s *linearStats) solve(of []int, precision, shrinkage float64) []float64 {
-	if len(of) == 0 {
-		return nil
-	}
-	left, right := mat.NewSymDense(len(of), nil), mat.NewVecDense(len(of), nil)
-	for a, i := range of {
-		right.SetVec(a, precision*s.gram.At(i, s.node))
-		for b := range a + 1 {
-			left.SetSym(a, b, precision*s.gram.At(i, of[b]))
-		}
-		left.SetSym(a, a, left.At(a, a)+shrinkage)
-	}
-	var cholesky mat.Cholesky
-	solution := mat.NewVecDense(len(of), nil)
-	if cholesky.Factorize(left) && cholesky.SolveVecTo(solution, right) == nil {
-		return solution.RawVector().Data
-	}
-	return make([]float64, len(of)) // singular to rounding: any start will do
-}
-
-// residual returns |x_j − X_pa w|² and X_paᵀ(x_j − X_pa w).
-func (s *linearStats) residual(of []int, weights []float64) (squares float64, pull []float64) {
-	squares = s.gram.At(s.node, s.node)
-	for a, i := range of {
-		force := s.gram.At(i, s.node)
-		for b, k := range of {
-			force -= s.gram.At(i, k) * weights[b]
-		}
-		pull = append(pull, force)
-		squares -= weights[a] * (s.gram.At(i, s.node) + force)
-	}
-	return math.Max(squares, 1e-300), pull
-}

@@ -102,35 +102,6 @@ func (t linearTarget) Quadratic(codes, _ *graph.Node, dtype dtypes.DType) (preci
 	return graph.ConvertDType(graph.Gather(precisions, family), dtype), graph.ConvertDType(graph.Gather(graph.Const(g, t.linear), family), dtype)
 }
 
-// rootOfGram returns R [N·N] with RᵀR = Σ x xᵀ over the rows that count for a node, as its
-// mechanism sees them, or over all if it is −1, from a QR decomposition: sums of squares of
-// residuals keep their digits, as differences of entries of the Gram matrix would not.
-func rootOfGram(d *Data, node int) []float64 {
-	nodes := d.Nodes()
-	x := mat.NewDense(max(d.Rows(), nodes), nodes, nil) // rows of zeros change nothing
-	next := 0
-	for row := range d.Rows() {
-		switch {
-		case node < 0:
-			x.SetRow(next, d.X.RawRowView(row))
-		case d.counts(row, node):
-			d.rowFor(node, row, x.RawRowView(next))
-		default:
-			continue
-		}
-		next++
-	}
-	var qr mat.QR
-	qr.Factorize(x)
-	var r mat.Dense
-	qr.RTo(&r)
-	root := make([]float64, 0, nodes*nodes)
-	for i := range nodes {
-		root = append(root, r.RawRowView(i)...)
-	}
-	return root
-}
-
 // Space is the set of families.
 func (t *familyTarget) Space() space.Space { return t.space }
 

@@ -7,15 +7,11 @@ import (
 	"math/rand/v2"
 
 	"github.com/transdim/vti"
-	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/verdict"
 )
-
-// maxFamilies is the largest number of families whose evidences are estimated one by one.
-const maxFamilies = 1 << 16
 
 // Draws behind the scores of a flow: a pilot of every family, between leastPilot and mostPilot
 // draws and about pilotBudget in all, then rounds that give more to the families whose errors
@@ -49,9 +45,6 @@ func (p *Problem) setByMechanism(field *int, linear, mlp int) {
 		*field = linear
 	}
 }
-
-// sumOfScores makes the posterior over graphs of scores, as NewPosterior does.
-type sumOfScores func(ctx gocontext.Context, structure dgraph.Structure, scores Scores, status func(string)) (*Posterior, error)
 
 // scored are the scores that importance weights gave, and the draws behind them.
 type scored struct {
@@ -98,10 +91,18 @@ func (p *Problem) guess(ctx gocontext.Context) ([]float64, error) {
 // flatten is the number of rows that the guess counts at most.
 const flatten = 50
 
+// evidenceConfig sizes the estimation of evidences by a flow.
+type evidenceConfig struct {
+	draws      int // for the families that matter, beyond a pilot of all
+	parameters int // draws of parameters that summaries choose among
+	anneal     int // families whose draws are annealed
+	status     func(string)
+}
+
 // estimate finds the evidence of every family, with most draws for those whose errors matter to
 // the posterior over graphs, which sum makes of scores.
-func (p *Problem) estimate(ctx gocontext.Context, posterior *vti.Posterior, target *familyTarget, sum sumOfScores, cfg RunConfig) (*scored, *Posterior, error) {
-	draws, anneal, status := cfg.Draws, cfg.Anneal, cfg.Status
+func (p *Problem) estimate(ctx gocontext.Context, posterior *vti.Posterior, target *familyTarget, sum sumOfScores, cfg evidenceConfig) (*scored, *Posterior, error) {
+	draws, anneal, status := cfg.draws, cfg.anneal, cfg.status
 	codes := make([][]int32, len(p.Families))
 	allocation := make([]int, len(p.Families))
 	for i := range codes {
@@ -148,7 +149,7 @@ func (p *Problem) estimate(ctx gocontext.Context, posterior *vti.Posterior, targ
 		}
 	}
 	status("drawing parameters")
-	s.fillUp(graphs, allocation, p.parameterDraws())
+	s.fillUp(graphs, allocation, cfg.parameters)
 	if err := s.keep(ctx, allocation); err != nil {
 		return nil, nil, err
 	}
@@ -184,19 +185,6 @@ func (s *scored) update(ctx gocontext.Context, p *Problem, status func(string)) 
 		s.draws += model.Draws
 	}
 	return s.sum(ctx, p.Structure, s.scores, status)
-}
-
-// familyName is a family in words.
-func (p *Problem) familyName(f dgraph.Family) string {
-	text := fmt.Sprintf("%q", p.Data.Names[f.Node])
-	if f.Parents.Empty() {
-		return text + " without parents"
-	}
-	text += " with the parents"
-	for i := range f.Parents.Nodes() {
-		text += fmt.Sprintf(" %q", p.Data.Names[i])
-	}
-	return text
 }
 
 // allocate shares a budget of draws: to a family in proportion to the spread of its weights and to
@@ -280,11 +268,6 @@ func mostProbable(values []float64, limit int) []int {
 	}
 	sortBy(order, func(i int) float64 { return -values[i] })
 	return order[:min(limit, len(order))]
-}
-
-// certify judges the evidences by their weights.
-func (s *scored) certify(_ gocontext.Context, graphs *Posterior, draws []Draw, edgeErrors [][]float64) (*Certificate, error) {
-	return graphs.certify(draws, edgeErrors, s.draws, s.evidences.NonFinite()), nil
 }
 
 // parameters returns a draw from the posterior of a family.

@@ -2,13 +2,13 @@ package dag
 
 import (
 	gocontext "context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
 
-	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/verdict"
@@ -86,23 +86,34 @@ type sampledGraphs struct {
 	nodes  int
 	graphs [][][]dgraph.Set // [chains][draws][N]
 	scores [][]float64      // of each [chains][draws]
-	sweeps int              // between two draws
+	// parameters by node, where missing cells were drawn with them [chains][draws][N][D]
+	thetas [][][][]float64
+	sweeps int // between two draws
 }
 
-// sampleGraphs runs chains over graphs. Mechanisms must have a closed form.
+// sampleGraphs runs chains over graphs, and over the missing cells of the table if it has some.
+// Mechanisms must have a closed form.
 func (p *Problem) sampleGraphs(ctx gocontext.Context, cfg ChainConfig, status func(string)) (*sampledGraphs, error) {
-	if err := p.checkClosedForm(); err != nil {
+	imputes := p.Data.missing != nil
+	if imputes && cfg.Candidates == 0 {
+		cfg.Candidates = imputeCandidates
+	}
+	if err := errors.Join(p.checkClosedForm(), cfg.Validate()); err != nil {
 		return nil, err
 	}
-	if err := cfg.Validate(); err != nil {
-		return nil, err
+	if imputes && cfg.Shard != nil {
+		return nil, fmt.Errorf("chains over missing cells are those of one process: got shard %d of %d", cfg.Shard.Index, cfg.Shard.Count)
 	}
 	cfg = cfg.withDefaults()
 	r := &chainRun{problem: p, cfg: cfg}
 	if found, err := r.read(ctx); err != nil {
 		return nil, err
 	} else if !found {
-		if err := r.start(ctx, status); err != nil {
+		start := r.start
+		if imputes {
+			start = r.startImputed
+		}
+		if err := start(ctx, status); err != nil {
 			return nil, err
 		}
 	}
@@ -111,8 +122,10 @@ func (p *Problem) sampleGraphs(ctx gocontext.Context, cfg ChainConfig, status fu
 		if err := r.write(); err != nil {
 			return nil, err
 		}
-		if err := r.findDoubts(ctx); err != nil {
-			return nil, err
+		if !imputes {
+			if err := r.findDoubts(ctx); err != nil {
+				return nil, err
+			}
 		}
 		s.sweeps = 1 << r.round
 		if err := s.round(ctx, r, func(done int) {
@@ -124,14 +137,24 @@ func (p *Problem) sampleGraphs(ctx gocontext.Context, cfg ChainConfig, status fu
 			return nil, err
 		}
 		_, worst := s.edges()
-		certificate := certifyChains(len(r.walks), keptGraphs, worst)
-		if certificate.Verdict == vti.Trusted || r.round >= cfg.Rounds-1 {
+		if verdict.Judge(measuredChains(len(r.walks), keptGraphs, worst)).Verdict == verdict.Trusted || r.round >= cfg.Rounds-1 {
 			return s, nil
 		}
 		r.before = fmt.Sprintf(", R-hat %.3f in the round before", worst.RHat)
+		if imputes { // sets of candidates are scored in every step: they stay
+			continue
+		}
 		if err := r.refine(ctx, s.visits(), worst.RHat > verdict.FailedRHat); err != nil {
 			return nil, err
 		}
+	}
+}
+
+// measuredChains is what the judge asks of chains with so many draws each, by the worst of all that
+// they were asked for.
+func measuredChains(chains, draws int, worst rjmcmc.Summary) verdict.Measured {
+	return verdict.Measured{
+		Chains: &verdict.Chains{RHat: worst.RHat}, ESS: worst.ESS, Draws: chains * draws, Event: "an edge", EventSE: worst.MCSE,
 	}
 }
 
@@ -228,26 +251,41 @@ func (w *walk) largeSteps() {
 
 // round keeps keptGraphs graphs of every chain.
 func (s *sampledGraphs) round(ctx gocontext.Context, r *chainRun, progress func(done int)) error {
-	pieces, err := r.shareRound(ctx, func(c int) (graphs [][]dgraph.Set, scores []float64, err error) {
+	pieces, err := r.shareRound(ctx, func(c int, piece *roundPiece) error {
 		for k := range keptGraphs {
-			for range s.sweeps {
-				if err := ctx.Err(); err != nil {
-					return nil, nil, fmt.Errorf("stopped: %w", err)
-				}
-				r.walks[c].sweep()
+			if err := r.advance(ctx, c, s.sweeps); err != nil {
+				return err
 			}
-			graphs, scores = append(graphs, slices.Clone(r.walks[c].parents)), append(scores, r.walks[c].score)
+			piece.Graphs, piece.Scores = append(piece.Graphs, slices.Clone(r.walks[c].parents)), append(piece.Scores, r.walks[c].score)
+			if r.imputers != nil {
+				piece.Thetas = append(piece.Thetas, r.imputers[c].thetas)
+			}
 			if c == 0 && (k+1)%50 == 0 {
 				progress(k + 1)
 			}
 		}
-		return graphs, scores, nil
+		return nil
 	})
-	s.graphs, s.scores = make([][][]dgraph.Set, len(pieces)), make([][]float64, len(pieces))
+	s.graphs, s.scores, s.thetas = make([][][]dgraph.Set, len(pieces)), make([][]float64, len(pieces)), make([][][][]float64, len(pieces))
 	for c, piece := range pieces {
-		s.graphs[c], s.scores[c] = piece.Graphs, piece.Scores
+		s.graphs[c], s.scores[c], s.thetas[c] = piece.Graphs, piece.Scores, piece.Thetas
 	}
 	return err
+}
+
+// advance takes so many sweeps of a chain.
+func (r *chainRun) advance(ctx gocontext.Context, c, sweeps int) error {
+	for range sweeps {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("stopped: %w", err)
+		}
+		if r.imputers == nil {
+			r.walks[c].sweep()
+		} else if err := r.imputers[c].step(ctx, r.candidates.parents); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // visits is how often each node had each other for a parent [node][parent].

@@ -77,20 +77,8 @@ func (p *Problem) GreedyBIC(ctx gocontext.Context) (*dgraph.Graph, error) {
 
 // bic is the log likelihood at its maximum less ½ log n for each parent.
 func (s *linearStats) bic(parents dgraph.Set) float64 {
-	of := parents.List()
-	squares, _ := s.residual(of, s.leastSquares(of))
-	// A residual of 1e-12 of the node cannot be distinguished from rounding.
-	variance := math.Max(squares, 1e-12*s.gram.At(s.node, s.node)) / float64(s.rows)
 	n := float64(s.rows)
-	return -n/2*(math.Log(variance)+1+2*halfLog2Pi) - float64(len(of))*math.Log(n)/2
-}
-
-// leastSquares returns the weights that leave the smallest residual; a ridge of 1e-10 decides where
-// parents are collinear.
-func (s *linearStats) leastSquares(of []int) []float64 {
-	var trace float64
-	for _, i := range of {
-		trace += s.gram.At(i, i)
-	}
-	return s.solve(of, 1, 1e-10*math.Max(trace, math.SmallestNonzeroFloat64))
+	// A residual of 1e-12 of the node cannot be distinguished from rounding.
+	variance := math.Max(s.spectrum(parents).outside, 1e-12*s.gram.At(s.node, s.node)) / n
+	return -n/2*(math.Log(variance)+1+2*halfLog2Pi) - float64(parents.Len())*math.Log(n)/2
 }

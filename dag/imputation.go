@@ -10,10 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/transdim/vti"
-	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/stream"
-	"github.com/transdim/vti/rjmcmc"
 )
 
 // imputer is a chain over graphs, parameters and the missing cells of a table, whose distribution
@@ -244,7 +241,8 @@ func (m *imputer) drawCategories() {
 }
 
 // startImputed chooses candidates and makes chains that have burnt in.
-func (r *chainRun) startImputed(ctx gocontext.Context) (err error) {
+func (r *chainRun) startImputed(ctx gocontext.Context, status func(string)) (err error) {
+	status("burn-in of the chains")
 	if r.candidates, err = newCandidates(ctx, nil, r.problem, r.cfg.Candidates, func(int, int) {}); err != nil {
 		return err
 	}
@@ -253,132 +251,11 @@ func (r *chainRun) startImputed(ctx gocontext.Context) (err error) {
 		r.imputers = append(r.imputers, newImputer(r.problem, rand.New(r.sources[c])))
 	}
 	failed := &firstError{}
-	if err := eachNode(ctx, len(r.imputers), func(c int) { failed.set(r.stepImputed(ctx, c, imputeBurnIn)) }); err != nil {
+	if err := eachNode(ctx, len(r.imputers), func(c int) { failed.set(r.advance(ctx, c, imputeBurnIn)) }); err != nil {
 		return err
 	}
 	for _, m := range r.imputers {
 		r.walks = append(r.walks, m.walk)
 	}
 	return failed.get()
-}
-
-// stepImputed takes so many steps of a chain.
-func (r *chainRun) stepImputed(ctx gocontext.Context, c, count int) error {
-	for range count {
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("stopped: %w", err)
-		}
-		if err := r.imputers[c].step(ctx, r.candidates.parents); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// sampleImputed runs chains over graphs and missing cells, in rounds as [Problem.sampleGraphs] has
-// them, and returns the draws of the last.
-func (p *Problem) sampleImputed(ctx gocontext.Context, cfg ChainConfig, status func(string)) (*sampledGraphs, drawn, error) {
-	if cfg.Candidates == 0 {
-		cfg.Candidates = imputeCandidates
-	}
-	if err := cfg.Validate(); err != nil {
-		return nil, drawn{}, err
-	}
-	cfg = cfg.withDefaults()
-	r := &chainRun{problem: p, cfg: cfg}
-	if found, err := r.read(ctx); err != nil {
-		return nil, drawn{}, err
-	} else if !found {
-		status("burn-in of the chains")
-		if err := r.startImputed(ctx); err != nil {
-			return nil, drawn{}, err
-		}
-	}
-	failed := &firstError{}
-	for ; ; r.round++ {
-		if err := r.write(); err != nil {
-			return nil, drawn{}, err
-		}
-		s := &sampledGraphs{nodes: p.Data.Nodes(), sweeps: 1 << r.round, graphs: make([][][]dgraph.Set, cfg.Chains), scores: make([][]float64, cfg.Chains)}
-		thetas := make([][][][]float64, cfg.Chains)
-		err := eachNode(ctx, cfg.Chains, func(c int) {
-			for k := range keptGraphs {
-				if err := r.stepImputed(ctx, c, s.sweeps); err != nil {
-					failed.set(err)
-					return
-				}
-				m := r.imputers[c]
-				s.graphs[c], s.scores[c] = append(s.graphs[c], slices.Clone(m.walk.parents)), append(s.scores[c], m.walk.score)
-				thetas[c] = append(thetas[c], m.thetas)
-				if c == 0 && (k+1)%50 == 0 {
-					status(fmt.Sprintf("round %d of at most %d: graph %d/%d of each chain%s", r.round+1, cfg.Rounds, k+1, keptGraphs, r.before))
-				}
-			}
-		})
-		if err == nil {
-			err = failed.get()
-		}
-		if err != nil {
-			return nil, drawn{}, err
-		}
-		_, worst := s.edges()
-		if certifyChains(cfg.Chains, keptGraphs, worst).Verdict == vti.Trusted || r.round >= cfg.Rounds-1 {
-			var d drawn
-			for k := range keptGraphs { // in order of time, the chains side by side
-				for c := range r.imputers {
-					d.parents, d.thetas, d.chain = append(d.parents, s.graphs[c][k]), append(d.thetas, thetas[c][k]), append(d.chain, int32(c+1))
-				}
-			}
-			return s, d, nil
-		}
-		r.before = fmt.Sprintf(", R-hat %.3f in the round before", worst.RHat)
-	}
-}
-
-// runImputed is [RunGraphChains] of a table with missing cells.
-func (p *Problem) runImputed(ctx gocontext.Context, result *Result, cfg GraphChainsConfig) error {
-	if cfg.Chains.Shard != nil {
-		return fmt.Errorf("chains over missing cells are those of one process: got shard %d of %d", cfg.Chains.Shard.Index, cfg.Chains.Shard.Count)
-	}
-	sampled, own, err := p.sampleImputed(ctx, cfg.Chains, cfg.Status)
-	if err != nil {
-		return err
-	}
-	edges, worst := sampled.edges()
-	probabilities, errors := matricesOf(edges)
-	result.Certificate = certifyChains(len(sampled.graphs), keptGraphs, worst)
-	draws := own.count()
-	if err := p.fillGraphs(ctx, result, graphEstimates{probabilities, errors, draws, shareOf(draws, worst.ESS)}, cfg.Truth); err != nil {
-		return err
-	}
-	random := stream.Rand(cfg.Chains.Seed, "parameters")
-	posterior, source := own.split(random)
-	return p.describe(ctx, result, cfg.Dir, posterior, source, nil, own.thin(fileDraws), random)
-}
-
-// matricesOf are the probabilities of edges and their standard errors [N][N].
-func matricesOf(edges [][]rjmcmc.Summary) (probabilities, errors [][]float64) {
-	probabilities, errors = zeros(len(edges)), zeros(len(edges))
-	for _, e := range dgraph.OrderedPairs(len(edges)) {
-		probabilities[e.From][e.To], errors[e.From][e.To] = edges[e.From][e.To].Mean, edges[e.From][e.To].MCSE
-	}
-	return probabilities, errors
-}
-
-// checkComplete fails for a table with missing cells, which chains alone draw.
-func (d *Data) checkComplete() error {
-	if d.missing == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: missing cells are drawn by chains over graphs alone: drop the rows that have them, or take chains", d.Path)
-}
-
-// checkImputed fails for mechanisms whose missing cells are not drawn.
-func (p *Problem) checkImputed() error {
-	switch m := p.Model.Mechanism; {
-	case p.Data.missing == nil, m == BGe, m == Categorical:
-		return nil
-	default:
-		return fmt.Errorf("%s: missing cells are drawn with bge and categorical mechanisms, not with %s: drop the rows that have them", p.Data.Path, m)
-	}
 }

@@ -1,6 +1,11 @@
 package dag
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+)
 
 // Method is how a posterior over graphs is computed.
 type Method int
@@ -147,4 +152,59 @@ func (p *Problem) listable(most float64) error {
 			s.Nodes, count, most)
 	}
 	return nil
+}
+
+// CheckExact fails for problems that RunExact cannot take.
+func (p *Problem) CheckExact() error {
+	if err := p.checkClosedForm(); err != nil {
+		return err
+	}
+	if err := p.Data.checkComplete(); err != nil {
+		return err
+	}
+	return p.listable(math.Inf(1))
+}
+
+// CheckMade fails for problems that RunMade cannot take.
+func (p *Problem) CheckMade() error {
+	if p.Model.Mechanism != Linear && p.Model.Mechanism != MLP {
+		return fmt.Errorf("a learned q(m) with one flow is for linear mechanisms and networks, not for %s", p.Model.Mechanism)
+	}
+	if err := p.checkOneRegime(); err != nil {
+		return err
+	}
+	if p.Structure.Nodes > maxMadeNodes {
+		return fmt.Errorf("a learned q(m) has tables of all sets of nodes: got %d nodes, want at most %d", p.Structure.Nodes, maxMadeNodes)
+	}
+	if err := p.listable(maxFamilies); err != nil {
+		return err
+	}
+	return p.countable("a learned q(m)")
+}
+
+// maxMadeNodes is the largest number of nodes of RunMade: a training step sums over N^2 2^N
+// numbers.
+const maxMadeNodes = 13
+
+// countable fails where the prior over graphs asks for more topological orders than can be counted.
+func (p *Problem) countable(what string) error {
+	if !p.Structure.Orders && p.Structure.Nodes > dgraph.MostCountedNodes {
+		return fmt.Errorf("%s is over orders and edges along them, and shares the probability of a graph among its orders: got %d nodes, want at most %d, for which orders are counted (with the prior over orders nothing is shared)",
+			what, p.Structure.Nodes, dgraph.MostCountedNodes)
+	}
+	return nil
+}
+
+// CheckReversibleJump fails for problems that RunReversibleJump cannot sample.
+func (p *Problem) CheckReversibleJump() error {
+	if err := p.checkOneRegime(); err != nil {
+		return err
+	}
+	switch {
+	case p.listable(maxFamilies) != nil:
+		return p.listable(maxFamilies)
+	case p.Model.Mechanism != Linear:
+		return fmt.Errorf("chains over graphs have linear mechanisms only, not %s", p.Model.Mechanism)
+	}
+	return p.countable("a chain")
 }

@@ -95,3 +95,11 @@ func (d *Data) checkSetCells() error {
 	}
 	return nil
 }
+
+// checkComplete fails for a table with missing cells, which chains alone draw.
+func (d *Data) checkComplete() error {
+	if d.missing == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: missing cells are drawn by chains over graphs alone: drop the rows that have them, or take chains", d.Path)
+}

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/report"
 )
 
 // Change is the posterior of how a node changes when a cause is set to a value and not to another,
@@ -17,13 +18,13 @@ import (
 // From and Reference are values of the cause, of a number half a standard deviation above and below
 // its mean.
 type Change struct {
-	From      string `json:"from_value"`
-	Reference string `json:"reference"`
-	To        string `json:"to_value,omitempty"`
-	Mean      Number `json:"mean"`
-	SD        Number `json:"sd"`
-	Q05       Number `json:"q05"`
-	Q95       Number `json:"q95"`
+	From      string        `json:"from_value"`
+	Reference string        `json:"reference"`
+	To        string        `json:"to_value,omitempty"`
+	Mean      report.Number `json:"mean"`
+	SD        report.Number `json:"sd"`
+	Q05       report.Number `json:"q05"`
+	Q95       report.Number `json:"q95"`
 }
 
 // mostSizedNodes is the largest number of nodes of a mixed table whose effects are all simulated;
@@ -150,8 +151,8 @@ func (p *Problem) sizeMixedEffect(e *Effect, from, to int, settings []setting, o
 		own := Change{From: settings[s].text, Reference: settings[0].text}
 		mean, sd := stat.MeanStdDev(values, nil)
 		slices.Sort(values)
-		own.Mean, own.SD = Number(mean), Number(sd)
-		own.Q05, own.Q95 = Number(values[len(values)*5/100]), Number(values[len(values)*95/100])
+		own.Mean, own.SD = report.Number(mean), report.Number(sd)
+		own.Q05, own.Q95 = report.Number(values[len(values)*5/100]), report.Number(values[len(values)*95/100])
 		return own
 	}
 	if !d.category(from) && !d.category(to) {

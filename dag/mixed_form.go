@@ -127,9 +127,6 @@ func (g *groupsForm) moments(dgraph.Set) (means, variances []float64) { return n
 // logJoint has the parameters integrated out.
 func (g *groupsForm) logJoint(parents dgraph.Set, _ []float64) float64 { return g.logEvidence(parents) }
 
-// weighs reports whether evidences of some families are importance weights.
-func (p *Problem) weighs() bool { return p.mixed != nil && p.Data.categories() > 0 }
-
 // scoreErrors are those of the families of a mixture, which graphs that were drawn have.
 func (p *Problem) scoreErrors(posterior mixture) *Posterior {
 	count := len(posterior.families)

@@ -137,3 +137,48 @@ func (l *logisticForm) posterior(parents dgraph.Set) func(*rand.Rand) []float64 
 		return theta
 	}
 }
+
+// outcome is the distribution of the node given a row of columns, on the working scale.
+func (m *mixedMechanism) outcome(row []float64) conditionalRow {
+	if m.levels == nil {
+		return conditionalRow{mean: m.predictor(0, row), sd: m.noise()}
+	}
+	own := conditionalRow{levels: make([]float64, len(m.levels))}
+	m.probabilities(row, own.levels)
+	return own
+}
+
+// certain is the distribution of a node whose value is known.
+func (m *mixedMechanism) certain(x float64) conditionalRow {
+	if m.levels == nil {
+		return conditionalRow{mean: x}
+	}
+	own := conditionalRow{levels: make([]float64, len(m.levels))}
+	own.levels[int(x)] = 1
+	return own
+}
+
+// draw draws the value of the node given a row of columns.
+func (m *mixedMechanism) draw(row []float64, random *rand.Rand) float64 {
+	own := m.outcome(row)
+	if own.levels != nil {
+		return float64(pickLevel(own.levels, random.Float64()))
+	}
+	return own.mean + own.sd*random.NormFloat64()
+}
+
+// logDensity is that of a value of the node given a row of columns.
+func (m *mixedMechanism) logDensity(row []float64, x float64) float64 {
+	own := m.outcome(row)
+	if own.levels != nil {
+		return math.Log(own.levels[int(x)])
+	}
+	return -square((x-own.mean)/own.sd)/2 - math.Log(own.sd) - halfLog2Pi
+}
+
+// conditionalRow is the distribution of the target in a simulated row: normal, or probabilities of
+// levels. Weights of rows add up to one.
+type conditionalRow struct {
+	weight, mean, sd float64
+	levels           []float64
+}

@@ -1,12 +1,10 @@
 package dag
 
 import (
-	gocontext "context"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
-	"slices"
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/draws"
@@ -17,25 +15,6 @@ const DrawsFile = "draws.parquet"
 
 // fileDraws is the number of draws that a run writes.
 const fileDraws = 2000
-
-// drawn are draws of graphs with the parameters of all nodes.
-type drawn struct {
-	parents [][]dgraph.Set // [draw][node]
-	thetas  [][][]float64  // [draw][node], on the working scale, zero where not in use
-	chain   []int32        // of each draw, from 1; nil for independent draws
-}
-
-// drawnFrom draws the parameters of graphs that are given by their families, node by node.
-func drawnFrom(graphs [][]int, families []dgraph.Family, source parameterSource) (d drawn) {
-	for _, own := range graphs {
-		parents, thetas := make([]dgraph.Set, len(own)), make([][]float64, len(own))
-		for j, f := range own {
-			parents[j], thetas[j] = families[f].Parents, source(f)
-		}
-		d.parents, d.thetas = append(d.parents, parents), append(d.thetas, thetas)
-	}
-	return d
-}
 
 // spread picks draws from a list in proportion to their counts: [fileDraws] families by node, in
 // random order.
@@ -52,93 +31,6 @@ func spread(list []Draw, random *rand.Rand) (graphs [][]int) {
 	}
 	random.Shuffle(len(graphs), func(a, b int) { graphs[a], graphs[b] = graphs[b], graphs[a] })
 	return graphs
-}
-
-// count lists the different graphs, the most frequent first.
-func (d drawn) count() []Draw {
-	var graphs []*dgraph.Graph
-	for _, parents := range d.parents {
-		graphs = append(graphs, dgraph.FromParents(parents))
-	}
-	return countDraws(graphs, nil)
-}
-
-// thin keeps about so many draws of chains, evenly spread: they are in order of time, the chains
-// side by side.
-func (d drawn) thin(most int) (kept drawn) {
-	every := max(1, len(d.parents)/most)
-	for chains := int(slices.Max(d.chain)); divisor(every, chains) > 1; {
-		every++ // else they would be those of a few chains
-	}
-	for k := 0; k < len(d.parents); k += every {
-		kept.parents, kept.thetas, kept.chain = append(kept.parents, d.parents[k]), append(kept.thetas, d.thetas[k]), append(kept.chain, d.chain[k])
-	}
-	return kept
-}
-
-// divisor is the greatest common one.
-func divisor(a, b int) int {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
-}
-
-// split is the draws by node: the families that they have, with their shares, and a source of the
-// parameters drawn with each.
-func (d drawn) split(random *rand.Rand) (mixture, parameterSource) {
-	place := map[dgraph.Family]int{}
-	var m mixture
-	var thetas [][][]float64
-	for k, parents := range d.parents {
-		for j, set := range parents {
-			f := dgraph.Family{Node: j, Parents: set}
-			at, seen := place[f]
-			if !seen {
-				at = len(m.families)
-				place[f] = at
-				m.families, m.shares, thetas = append(m.families, f), append(m.shares, 0), append(thetas, nil)
-			}
-			m.shares[at] += 1 / float64(len(d.parents))
-			thetas[at] = append(thetas[at], d.thetas[k][j])
-		}
-	}
-	return m, func(family int) []float64 { return thetas[family][random.IntN(len(thetas[family]))] }
-}
-
-// describe summarises the mechanisms by edge and by node, and writes draws to the run directory.
-// exact may be nil.
-// random is that of source.
-func (p *Problem) describe(ctx gocontext.Context, result *Result, dir string, posterior mixture, source parameterSource, exact edgeMoments, d drawn, random *rand.Rand) error {
-	var err error
-	independent := float64(len(d.parents))
-	if result.Certificate.ESS > 0 {
-		independent = min(independent, float64(result.Certificate.ESS))
-	}
-	if result.Effects, err = p.totalEffects(ctx, d, independent, random); err != nil {
-		return err
-	}
-	if p.Model.Mechanism == Mixed && p.Data.missing == nil {
-		if result.ModelCheck, err = p.checkModel(ctx, posterior, source, random); err != nil {
-			return err
-		}
-	}
-	if p.Model.Mechanism.integrated() { // no slopes and no residuals
-		return p.writeDraws(dir, *result.Seed, d)
-	}
-	if result.Parameters, err = p.effects(ctx, posterior, source, exact, random); err != nil {
-		return err
-	}
-	if p.Data.missing != nil { // cells that were drawn fit
-		return p.writeDraws(dir, *result.Seed, d)
-	}
-	if result.Checks, err = p.checkNodes(ctx, posterior, source, random); err != nil {
-		return err
-	}
-	if result.ModelCheck, err = p.checkModel(ctx, posterior, source, random); err != nil {
-		return err
-	}
-	return p.writeDraws(dir, *result.Seed, d)
 }
 
 // writeDraws writes draws to a run directory. Sites are the edges that some draw has, named a->b,

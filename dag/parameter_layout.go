@@ -25,17 +25,6 @@ type layout struct {
 	sigma     float64 // known noise; 0: log σ is a coordinate
 }
 
-func (p *Problem) layout() layout {
-	mechanism := p.Model.Mechanism
-	switch mechanism {
-	case BGe:
-		mechanism = Linear // with another prior
-	case Mixed:
-		mechanism = Categorical // without coordinates
-	}
-	return layout{p.Data.Nodes(), mechanism, p.Model.Hidden, !p.Model.NoBias, p.Model.Sigma}
-}
-
 // dim is D.
 func (l layout) dim() int {
 	if l.mechanism == Categorical {

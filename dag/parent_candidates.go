@@ -2,9 +2,7 @@ package dag
 
 import (
 	gocontext "context"
-	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -49,25 +47,6 @@ func newCandidates(ctx gocontext.Context, own *shard.Shard, p *Problem, limit in
 	return c, err
 }
 
-// eachNode calls work for every node or chain, several at a time. Calls must not depend on each
-// other.
-func eachNode(ctx gocontext.Context, nodes int, work func(j int)) error {
-	var next atomic.Int32
-	var group sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), nodes) {
-		group.Go(func() {
-			for j := int(next.Add(1)) - 1; j < nodes && ctx.Err() == nil; j = int(next.Add(1)) - 1 {
-				work(j)
-			}
-		})
-	}
-	group.Wait()
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("stopped: %w", err)
-	}
-	return nil
-}
-
 // score is ℓ_j(pa). One that is not finite counts as −Inf and ends the run with an error.
 func (c *candidates) score(j int, parents dgraph.Set) float64 {
 	value := c.forms[j].logEvidence(parents)
@@ -76,26 +55,6 @@ func (c *candidates) score(j int, parents dgraph.Set) float64 {
 		return math.Inf(-1)
 	}
 	return value
-}
-
-// firstError keeps the first error of several goroutines.
-type firstError struct {
-	lock sync.Mutex
-	err  error
-}
-
-func (f *firstError) set(err error) {
-	f.lock.Lock()
-	defer f.lock.Unlock()
-	if f.err == nil {
-		f.err = err
-	}
-}
-
-func (f *firstError) get() error {
-	f.lock.Lock()
-	defer f.lock.Unlock()
-	return f.err
 }
 
 // screen chooses the candidates of a node.

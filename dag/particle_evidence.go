@@ -309,23 +309,6 @@ func (s *particleScores) repeatPilots(ctx gocontext.Context, batch []int) error 
 	return nil
 }
 
-// swing is the root mean square of how far a probability moves when its logarithm of the odds is
-// off by a normal error, by a rule of Gauss and Hermite with five points. Where the error is small
-// it is p (1 − p) se; but a family of probability 0.0005 by a pilot run, which is off by nats, may
-// have 0.05.
-func swing(p, se float64) float64 {
-	if p <= 0 || p >= 1 {
-		return 0
-	}
-	logOdds, squares := math.Log(p)-math.Log1p(-p), 0.0
-	for _, point := range [...]struct{ at, weight float64 }{{1.355626179974266, 0.2220759220056126}, {2.856970013872806, 0.0112574113277207}} {
-		for _, sign := range [...]float64{-1, 1} {
-			squares += point.weight * square(1/(1+math.Exp(-logOdds-sign*point.at*se))-p)
-		}
-	}
-	return math.Sqrt(squares)
-}
-
 // runPilots makes pilot runs of families.
 func (s *particleScores) runPilots(ctx gocontext.Context, batch []int) error {
 	if err := s.runPilotsInto(ctx, s.pilot, "pilot", batch); err != nil {
@@ -386,3 +369,10 @@ func (s *particleScores) addIslands(ctx gocontext.Context, batch []int) error {
 	s.status(fmt.Sprintf("%s of particles", english.Count(s.fine, "fine island")))
 	return err
 }
+
+// Islands by default: their work grows with the rows.
+const (
+	islandWork   = 1_600_000
+	leastIslands = 300
+	mostIslands  = 6_000
+)

@@ -143,3 +143,59 @@ func (p *Problem) withGraphPrior(lines []string) []string {
 	}
 	return lines
 }
+
+// checkOneRegime fails for data with soft interventions, which only closed forms know.
+func (p *Problem) checkOneRegime() error {
+	if len(p.Data.regimes) > 0 {
+		return fmt.Errorf("%s: soft interventions are for mechanisms with closed forms: linear ones and categories, without flows", p.Data.Path)
+	}
+	return nil
+}
+
+// familyName is a family in words.
+func (p *Problem) familyName(f dgraph.Family) string {
+	text := fmt.Sprintf("%q", p.Data.Names[f.Node])
+	if f.Parents.Empty() {
+		return text + " without parents"
+	}
+	text += " with the parents"
+	for i := range f.Parents.Nodes() {
+		text += fmt.Sprintf(" %q", p.Data.Names[i])
+	}
+	return text
+}
+
+// checkScore fails for a log evidence that is not finite.
+func (p *Problem) checkScore(f dgraph.Family, score float64) error {
+	if math.IsNaN(score) || math.IsInf(score, 0) {
+		return fmt.Errorf("%s: the log evidence of %s is %g, want a finite number: squares of its values overflow; rescale the columns", p.Data.Path, p.familyName(f), score)
+	}
+	return nil
+}
+
+// maxFamilies is the largest number of families whose evidences are estimated one by one.
+const maxFamilies = 1 << 16
+
+// checkImputed fails for mechanisms whose missing cells are not drawn.
+func (p *Problem) checkImputed() error {
+	switch m := p.Model.Mechanism; {
+	case p.Data.missing == nil, m == BGe, m == Categorical:
+		return nil
+	default:
+		return fmt.Errorf("%s: missing cells are drawn with bge and categorical mechanisms, not with %s: drop the rows that have them", p.Data.Path, m)
+	}
+}
+
+func (p *Problem) layout() layout {
+	mechanism := p.Model.Mechanism
+	switch mechanism {
+	case BGe:
+		mechanism = Linear // with another prior
+	case Mixed:
+		mechanism = Categorical // without coordinates
+	}
+	return layout{p.Data.Nodes(), mechanism, p.Model.Hidden, !p.Model.NoBias, p.Model.Sigma}
+}
+
+// weighs reports whether evidences of some families are importance weights.
+func (p *Problem) weighs() bool { return p.mixed != nil && p.Data.categories() > 0 }

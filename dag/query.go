@@ -204,3 +204,6 @@ func (p *Problem) value(j int, text string) (float64, error) {
 	}
 	return x, nil
 }
+
+// answerSchema names the schema of Answer.
+const answerSchema = "vti/query/1"

@@ -10,11 +10,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	dgraph "github.com/transdim/vti/dag/graph"
-	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/report"
 )
-
-// answerSchema names the schema of Answer.
-const answerSchema = "vti/query/1"
 
 // Answer is the answer of a run to a [Query], averaged over graphs and parameters.
 type Answer struct {
@@ -27,9 +24,9 @@ type Answer struct {
 	// Draws is the number of draws of graphs with parameters, and Graphs the number of distinct
 	// graphs among them. They are weighted by the probability of what is observed, and count as
 	// Effective independent draws.
-	Draws     int    `json:"draws"`
-	Graphs    int    `json:"graphs"`
-	Effective Number `json:"effective_draws"`
+	Draws     int           `json:"draws"`
+	Graphs    int           `json:"graphs"`
+	Effective report.Number `json:"effective_draws"`
 	// Probabilities are those of the values that were asked about.
 	Probabilities []ProbabilityAnswer `json:"probabilities,omitempty"`
 	// Expectation is present for numbers.
@@ -43,8 +40,8 @@ type ProbabilityAnswer struct {
 	// Prob is the probability for a new row: graphs and parameters are weighted by their posterior
 	// probability given the table and what is observed of this row. SE is its Monte Carlo standard
 	// error.
-	Prob Number `json:"prob"`
-	SE   Number `json:"prob_se"`
+	Prob report.Number `json:"prob"`
+	SE   report.Number `json:"prob_se"`
 	Spread
 }
 
@@ -52,11 +49,11 @@ type ProbabilityAnswer struct {
 type ExpectationAnswer struct {
 	// Mean is that of a new row, as for probabilities, with its Monte Carlo standard error;
 	// PredictiveSD and the interval of 90% are those of its value.
-	Mean          Number `json:"expected"`
-	SE            Number `json:"expected_se"`
-	PredictiveSD  Number `json:"predictive_sd"`
-	PredictiveQ05 Number `json:"predictive_q05"`
-	PredictiveQ95 Number `json:"predictive_q95"`
+	Mean          report.Number `json:"expected"`
+	SE            report.Number `json:"expected_se"`
+	PredictiveSD  report.Number `json:"predictive_sd"`
+	PredictiveQ05 report.Number `json:"predictive_q05"`
+	PredictiveQ95 report.Number `json:"predictive_q95"`
 	Spread
 }
 
@@ -64,63 +61,16 @@ type ExpectationAnswer struct {
 // given the table. SDGraphs is the part of the standard deviation that is between graphs; null
 // where no graph was drawn twice.
 type Spread struct {
-	PosteriorMean Number `json:"posterior_mean"`
-	SD            Number `json:"posterior_sd"`
-	SDGraphs      Number `json:"posterior_sd_between_graphs"`
-	Q05           Number `json:"posterior_q05"`
-	Q95           Number `json:"posterior_q95"`
+	PosteriorMean report.Number `json:"posterior_mean"`
+	SD            report.Number `json:"posterior_sd"`
+	SDGraphs      report.Number `json:"posterior_sd_between_graphs"`
+	Q05           report.Number `json:"posterior_q05"`
+	Q95           report.Number `json:"posterior_q95"`
 }
 
 // rareEvidence is the number of effective draws below which an answer is noted to be uncertain.
 // Chosen by hand.
 const rareEvidence = 100
-
-// Ask answers a query from the draws of a finished run, whose table must exist and be unchanged.
-// seed is the random seed of what the draws do not contain. Categories are summed exactly for each
-// graph, numbers have closed forms given graph and parameters, mixed tables are simulated; networks
-// are refused.
-func (s *StoredRun) Ask(ctx gocontext.Context, text string, seed uint64) (*Answer, error) {
-	q, err := ParseQuery(text)
-	if err != nil {
-		return nil, err
-	}
-	p, _, err := s.Record.Problem()
-	if err != nil {
-		return nil, err
-	}
-	if p.Model.Mechanism == MLP {
-		return nil, fmt.Errorf("%s has networks as mechanisms: queries are for categories, linear and mixed mechanisms", s.Dir)
-	}
-	if p.Data.missing != nil {
-		return nil, fmt.Errorf("%s has imputed cells: queries are for complete tables, as with dropped rows", s.Dir)
-	}
-	r, err := p.resolve(q)
-	if err != nil {
-		return nil, err
-	}
-	d, err := p.readDraws(s.Dir)
-	if err != nil {
-		return nil, err
-	}
-	independent := float64(len(d.parents))
-	a := &Answer{Schema: answerSchema, RunDir: s.Dir, Query: text, Target: p.Data.Names[r.target], Draws: len(d.parents), Graphs: len(d.count())}
-	if c := s.Result.Certificate; c != nil {
-		a.Verdict = c.Verdict.String()
-		if c.ESS > 0 {
-			independent = math.Min(independent, float64(c.ESS))
-		}
-	}
-	if s.Record.Columns.Log {
-		a.Notes = append(a.Notes, "numbers are logarithms of those of the table")
-	}
-	if err := p.answer(ctx, a, r, d, independent, stream.Rand(seed, "query")); err != nil {
-		return nil, err
-	}
-	if a.Effective < rareEvidence {
-		a.Notes = append(a.Notes, fmt.Sprintf("what is observed is improbable under most graphs and parameters: the answer rests on %.0f effective draws", float64(a.Effective)))
-	}
-	return a, nil
-}
 
 // answer fills an answer from draws of graphs with parameters that are worth so many independent
 // ones.
@@ -149,7 +99,7 @@ func (p *Problem) answer(ctx gocontext.Context, a *Answer, r resolvedQuery, d dr
 		total += weights[k]
 		squares += square(weights[k])
 	}
-	a.Effective = Number(square(total) / squares * independent / float64(len(answers)))
+	a.Effective = report.Number(square(total) / squares * independent / float64(len(answers)))
 	for k := range weights {
 		weights[k] /= total
 	}
@@ -236,7 +186,7 @@ func (p *Problem) graphNumbers(d drawn) (numbers []int) {
 
 // weightedMean is Σ w x with w that add up to one, and its standard error if the draws are worth so
 // many independent ones.
-func weightedMean(x, weights []float64, independent float64) (mean, se Number) {
+func weightedMean(x, weights []float64, independent float64) (mean, se report.Number) {
 	sum, squares := 0.0, 0.0
 	for k, w := range weights {
 		sum += w * x[k]
@@ -244,7 +194,7 @@ func weightedMean(x, weights []float64, independent float64) (mean, se Number) {
 	for k, w := range weights {
 		squares += square(w * (x[k] - sum))
 	}
-	return Number(sum), Number(math.Sqrt(squares * float64(len(x)) / independent))
+	return report.Number(sum), report.Number(math.Sqrt(squares * float64(len(x)) / independent))
 }
 
 // spreadOf summarises values by draw; graphs are the numbers of their graphs.
@@ -275,7 +225,7 @@ func spreadOf(values []float64, graphs []int) (s Spread) {
 	between -= within / degrees * different / float64(len(values)) // NaN where no graph was drawn twice
 	sorted := slices.Sorted(slices.Values(values))
 	return Spread{
-		PosteriorMean: Number(mean), SD: Number(math.Sqrt(variance)), SDGraphs: Number(math.Sqrt(math.Max(between, 0))),
-		Q05: Number(stat.Quantile(0.05, stat.Empirical, sorted, nil)), Q95: Number(stat.Quantile(0.95, stat.Empirical, sorted, nil)),
+		PosteriorMean: report.Number(mean), SD: report.Number(math.Sqrt(variance)), SDGraphs: report.Number(math.Sqrt(math.Max(between, 0))),
+		Q05: report.Number(stat.Quantile(0.05, stat.Empirical, sorted, nil)), Q95: report.Number(stat.Quantile(0.95, stat.Empirical, sorted, nil)),
 	}
 }

@@ -13,9 +13,6 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// mostCells bounds the combinations of values that a table of an answer holds: 32 MB.
-const mostCells = 1 << 22
-
 // givenLevels answers queries about categories: for each graph a sum over all values of the nodes
 // that are not asked about, one node after the other (variable elimination).
 type givenLevels struct {

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/report"
 )
 
 // givenNumbers answers queries about numbers with linear mechanisms: given graph and parameters all
@@ -114,15 +115,6 @@ func (g *givenNumbers) intercept(j int, parents dgraph.Set, theta []float64, ran
 	return form.intercept(parents, theta, random)
 }
 
-// residualMean is the mean of a node less what its parents explain of it.
-func residualMean(means []float64, j int, parents dgraph.Set, theta []float64) float64 {
-	mean := means[j]
-	for i := range parents.Nodes() {
-		mean -= theta[i] * means[i]
-	}
-	return mean
-}
-
 // answerNumbers fills an answer about a number. weights add up to one.
 func (p *Problem) answerNumbers(a *Answer, r resolvedQuery, answers []conditional, weights []float64, graphs []int, independent float64) {
 	own := make([]float64, len(answers))
@@ -148,7 +140,7 @@ func (p *Problem) answerNumbers(a *Answer, r resolvedQuery, answers []conditiona
 	for k, one := range answers {
 		squares += weights[k] * (square(one.sd) + square(own[k]-float64(mean)))
 	}
-	quantile := func(level float64) Number {
+	quantile := func(level float64) report.Number {
 		from, to := low, high
 		for range 60 {
 			middle, below := from+(to-from)/2, 0.0
@@ -161,9 +153,9 @@ func (p *Problem) answerNumbers(a *Answer, r resolvedQuery, answers []conditiona
 				to = middle
 			}
 		}
-		return Number(to)
+		return report.Number(to)
 	}
-	a.Expectation = &ExpectationAnswer{Mean: mean, SE: se, PredictiveSD: Number(math.Sqrt(squares)), PredictiveQ05: quantile(0.05), PredictiveQ95: quantile(0.95), Spread: spreadOf(own, graphs)}
+	a.Expectation = &ExpectationAnswer{Mean: mean, SE: se, PredictiveSD: report.Number(math.Sqrt(squares)), PredictiveQ05: quantile(0.05), PredictiveQ95: quantile(0.95), Spread: spreadOf(own, graphs)}
 }
 
 // normalBelow is the probability that a normal variable, which may have no variance, is at most x.

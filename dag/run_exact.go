@@ -2,24 +2,12 @@ package dag
 
 import (
 	gocontext "context"
-	"math"
 
 	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/run"
 )
-
-// CheckExact fails for problems that RunExact cannot take.
-func (p *Problem) CheckExact() error {
-	if err := p.checkClosedForm(); err != nil {
-		return err
-	}
-	if err := p.Data.checkComplete(); err != nil {
-		return err
-	}
-	return p.listable(math.Inf(1))
-}
 
 // ExactConfig says how RunExact works. The zero value is usable.
 type ExactConfig struct {

@@ -66,7 +66,7 @@ func RunFlow(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg Ru
 		return nil, err
 	}
 	clock.Trained()
-	found, posterior, err := problem.estimate(ctx, trained, target, NewPosterior, cfg)
+	found, posterior, err := problem.estimate(ctx, trained, target, NewPosterior, cfg.evidences(problem))
 	if err != nil {
 		return nil, err
 	}
@@ -86,6 +86,11 @@ func (p *Problem) withDefaultDraws(cfg RunConfig) RunConfig {
 		cfg.Status = func(string) {}
 	}
 	return cfg
+}
+
+// evidences sizes the estimation of evidences by weights.
+func (cfg RunConfig) evidences(p *Problem) evidenceConfig {
+	return evidenceConfig{cfg.Draws, p.parameterDraws(), cfg.Anneal, cfg.Status}
 }
 
 // flowAnswer is what a trained flow has found.

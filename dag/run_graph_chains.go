@@ -93,97 +93,21 @@ func RunGraphChains(ctx gocontext.Context, problem *Problem, cfg GraphChainsConf
 	return result, problem.write(result, cfg.Dir)
 }
 
-// shareError is the standard error of a share of so many independent draws. A share nearer to 0 or
-// 1 than half a draw has the error of half a draw: that no draw contradicts an event does not make
-// it certain.
-func shareError(share, draws float64) float64 {
-	draws = math.Max(draws, 1)
-	half := 0.5 / (draws + 1)
-	share = math.Min(math.Max(share, half), 1-half)
-	return math.Sqrt(share * (1 - share) / draws)
-}
-
-// shareOf is the share of draws for which an event holds, with the standard error that so many
-// independent draws have.
-func shareOf(draws []Draw, independent float64) func(event func(*dgraph.Graph) bool) (probability, se float64) {
-	return func(event func(*dgraph.Graph) bool) (probability, se float64) {
-		for _, d := range draws {
-			if event(d.Graph) {
-				probability += d.Probability
-			}
-		}
-		return probability, shareError(probability, independent)
+// runImputed is [RunGraphChains] of a table with missing cells.
+func (p *Problem) runImputed(ctx gocontext.Context, result *Result, cfg GraphChainsConfig) error {
+	sampled, err := p.sampleGraphs(ctx, cfg.Chains, cfg.Status)
+	if err != nil {
+		return err
 	}
-}
-
-// comparedGraphs bounds the graphs that are described one by one, evenly spread over all draws:
-// equivalence classes take long.
-const comparedGraphs = 3000
-
-// gather lists the families of all draws with their shares, and some of the draws.
-func (s *sampledGraphs) gather() (posterior mixture, kept someGraphs) {
-	place := map[dgraph.Family]int{}
-	total := float64(len(s.graphs) * len(s.graphs[0]))
-	every := max(1, int(total)/comparedGraphs)
-	for c, chain := range s.graphs {
-		for k, parents := range chain {
-			own := make([]int, len(parents))
-			for j, set := range parents {
-				f := dgraph.Family{Node: j, Parents: set}
-				at, seen := place[f]
-				if !seen {
-					at = len(posterior.families)
-					place[f] = at
-					posterior.families, posterior.shares = append(posterior.families, f), append(posterior.shares, 0)
-				}
-				posterior.shares[at] += 1 / total
-				own[j] = at
-			}
-			if (c*len(chain)+k)%every == 0 {
-				kept.graphs, kept.families, kept.chain = append(kept.graphs, dgraph.FromParents(parents)), append(kept.families, own), append(kept.chain, int32(c+1))
-			}
-		}
+	own := sampled.sample()
+	edges, worst := sampled.edges()
+	probabilities, errors := matricesOf(edges)
+	result.Certificate = certifyChains(len(sampled.graphs), keptGraphs, worst)
+	draws := own.count()
+	if err := p.fillGraphs(ctx, result, graphEstimates{probabilities, errors, draws, shareOf(draws, worst.ESS)}, cfg.Truth); err != nil {
+		return err
 	}
-	return posterior, kept
-}
-
-// someGraphs are some of the draws of chains, evenly spread over them.
-type someGraphs struct {
-	graphs   []*dgraph.Graph
-	families [][]int // by node
-	chain    []int32 // from 1
-}
-
-// count lists the different graphs, the most frequent first.
-func (k someGraphs) count() []Draw { return countDraws(k.graphs, k.families) }
-
-// countDraws lists the different ones of some graphs, the most frequent first. families may be nil.
-func countDraws(graphs []*dgraph.Graph, families [][]int) []Draw {
-	place := map[string]int{}
-	var draws []Draw
-	for k, g := range graphs {
-		key := g.Key()
-		at, seen := place[key]
-		if !seen {
-			at = len(draws)
-			place[key] = at
-			// the chains give errors for edges
-			draws = append(draws, Draw{Graph: g, SE: math.NaN()})
-			if families != nil {
-				draws[at].Families = families[k]
-			}
-		}
-		draws[at].Count++
-	}
-	order := make([]int, len(draws))
-	for i := range order {
-		order[i] = i
-	}
-	sortBy(order, func(i int) float64 { return -float64(draws[i].Count) })
-	sorted := make([]Draw, len(draws))
-	for i, from := range order {
-		sorted[i] = draws[from]
-		sorted[i].Probability = float64(sorted[i].Count) / float64(len(graphs))
-	}
-	return sorted
+	random := stream.Rand(cfg.Chains.Seed, "parameters")
+	posterior, source := own.split(random)
+	return p.describe(ctx, result, cfg.Dir, posterior, source, nil, own.thin(fileDraws), random)
 }

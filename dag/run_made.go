@@ -18,36 +18,6 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// MaxMadeNodes is the largest number of nodes of RunMade: a training step sums over N^2 2^N
-// numbers.
-const MaxMadeNodes = 13
-
-// CheckMade fails for problems that RunMade cannot take.
-func (p *Problem) CheckMade() error {
-	if p.Model.Mechanism != Linear && p.Model.Mechanism != MLP {
-		return fmt.Errorf("a learned q(m) with one flow is for linear mechanisms and networks, not for %s", p.Model.Mechanism)
-	}
-	if err := p.checkOneRegime(); err != nil {
-		return err
-	}
-	if p.Structure.Nodes > MaxMadeNodes {
-		return fmt.Errorf("a learned q(m) has tables of all sets of nodes: got %d nodes, want at most %d", p.Structure.Nodes, MaxMadeNodes)
-	}
-	if err := p.listable(maxFamilies); err != nil {
-		return err
-	}
-	return p.countable("a learned q(m)")
-}
-
-// countable fails where the prior over graphs asks for more topological orders than can be counted.
-func (p *Problem) countable(what string) error {
-	if !p.Structure.Orders && p.Structure.Nodes > dgraph.MostCountedNodes {
-		return fmt.Errorf("%s is over orders and edges along them, and shares the probability of a graph among its orders: got %d nodes, want at most %d, for which orders are counted (with the prior over orders nothing is shared)",
-			what, p.Structure.Nodes, dgraph.MostCountedNodes)
-	}
-	return nil
-}
-
 // MadeTraining fills in what the problem decides of the training of RunMade where fit leaves it
 // open. Batch is the number of graphs.
 func (p *Problem) MadeTraining(fit vti.Config) vti.Config {
@@ -133,7 +103,7 @@ func RunMade(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg Ru
 		answer.evidences = particles
 		answer.posterior, err = particles.fineStage(ctx, sum)
 	} else {
-		answer.evidences, answer.posterior, err = problem.estimate(ctx, trained, target, sum, cfg)
+		answer.evidences, answer.posterior, err = problem.estimate(ctx, trained, target, sum, cfg.evidences(problem))
 	}
 	if err != nil {
 		return nil, err

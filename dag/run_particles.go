@@ -4,12 +4,9 @@ import (
 	gocontext "context"
 	"fmt"
 	"math"
-	"math/rand/v2"
-	"slices"
 
 	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
-	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/verdict"
@@ -33,13 +30,6 @@ type ParticlesConfig struct {
 	// Each ends with the evidences of one process alone.
 	Shard *shard.Shard
 }
-
-// Islands by default: their work grows with the rows.
-const (
-	islandWork   = 1_600_000
-	leastIslands = 300
-	mostIslands  = 6_000
-)
 
 // RunParticles finds the posterior over graphs with network mechanisms: the evidences of families
 // come from particles that are tempered from the prior to the posterior of the first layer, the
@@ -96,19 +86,6 @@ func (r *Result) unsettled(nodes int) {
 	r.LogEvidenceSE = Number(math.Hypot(float64(r.LogEvidenceSE), rise))
 }
 
-// Limits of the verdict on particles.
-const (
-	doubtfulRough = 0.5 // share of graphs with a family that has no fine islands
-	failedRough   = 1
-	// what moving twice as long may add to a log evidence, beyond which it is asked what that does
-	// to edges
-	settledNats = 0.5
-	// settlingSteps is how much moving ever longer would add, in units of what moving twice as long
-	// does: what is missing falls about as the inverse of the number of moves, so that it is one
-	// such unit in the islands that move twice as long, and two in the other half.
-	settlingSteps = 1.5
-)
-
 // certify judges evidences by how many of those that matter are fine, whether particles had
 // settled, and what their errors make of the edges.
 func (s *particleScores) certify(ctx gocontext.Context, graphs *Posterior, draws []Draw, edgeErrors [][]float64) (*Certificate, error) {
@@ -116,85 +93,9 @@ func (s *particleScores) certify(ctx gocontext.Context, graphs *Posterior, draws
 		KHat: Number(math.NaN()), Families: len(s.problem.Families), Draws: s.pilots*pilotChains*pilotSweeps + s.fine*fineChains*fineSweeps,
 		WorstSE: worstError(edgeErrors), Islands: s.fine,
 	}
-	rough, total := 0.0, 0.0
-	for _, d := range draws {
-		total += float64(d.Count)
-		for _, f := range d.Families {
-			if !s.known(f) {
-				rough += float64(d.Count)
-				break
-			}
-		}
-	}
-	c.Rough = Number(rough / total)
-	rise, se := s.settling()
-	c.Settling = Number(rise)
-	v := verdict.Judge(verdict.Measured{Event: anEdge, EventSE: float64(c.WorstSE)})
-	v.Limit(float64(c.Rough), doubtfulRough, failedRough, "%.2g of the graphs have a family whose evidence comes from a pilot run only")
-	if math.Abs(rise) > math.Max(3*se, settledNats) {
-		change, err := s.unsettled(ctx, graphs)
-		if err != nil {
-			return nil, err
-		}
-		v.Limit(change, verdict.DoubtfulEventSE, verdict.FailedEventSE, "particles have not settled, and moving them longer may change an edge probability by %.2g")
-	}
+	v := verdict.Judge(verdict.Measured{Event: "an edge", EventSE: float64(c.WorstSE)})
+	rough, rise, err := s.judge(ctx, v, graphs, draws)
+	c.Rough, c.Settling = Number(rough), Number(rise)
 	c.judged(v)
-	return c, nil
-}
-
-// unsettled is how far edge probabilities change when every log evidence rises by what moving ever
-// longer would add, extrapolated from moving twice as long: more the more parents.
-func (s *particleScores) unsettled(ctx gocontext.Context, graphs *Posterior) (worst float64, err error) {
-	rise, _ := fitGaps(s.differences())
-	scores := graphs.Scores
-	scores.LogEvidence = slices.Clone(scores.LogEvidence)
-	for i, f := range scores.Families {
-		if !s.exact[i] {
-			scores.LogEvidence[i] += settlingSteps * rise(f.Parents.Len())
-		}
-	}
-	moved, err := NewPosterior(ctx, graphs.Structure, scores, nil)
-	if err != nil {
-		return 0, err
-	}
-	before, after := graphs.EdgeProbabilities(), moved.EdgeProbabilities()
-	for _, e := range dgraph.OrderedPairs(graphs.Structure.Nodes) {
-		worst = math.Max(worst, math.Abs(after[e.From][e.To]-before[e.From][e.To]))
-	}
-	return worst, nil
-}
-
-// parameters returns a source of draws from the posterior of families. Families that have no fine
-// islands get one.
-func (s *particleScores) parameters(random *rand.Rand) parameterSource {
-	p, l := s.problem, s.problem.layout()
-	linear := *p
-	linear.Model.Mechanism = Linear
-	rootNoise, linearLayout := linear.exactParameters(p.Families, random), linear.layout()
-	cumulative := map[int][]float64{}
-	return func(f int) []float64 {
-		if s.exact[f] {
-			theta := make([]float64, l.dim())
-			if l.sigma == 0 {
-				theta[l.weights()] = linearLayout.logSigma(rootNoise(f))
-			}
-			return theta
-		}
-		if len(s.islands[f]) == 0 {
-			s.islands[f] = []island{newNetworkFamily(p, p.Families[f]).temper(random, l, p.Families[f], fineChains, fineSweeps)}
-		}
-		if cumulative[f] == nil {
-			logs := make([]float64, len(s.settled(f)))
-			for k, own := range s.settled(f) {
-				logs[k] = own.logEvidence
-			}
-			norm, total := logsum.Of(logs), 0.0
-			for _, x := range logs {
-				total += math.Exp(x - norm)
-				cumulative[f] = append(cumulative[f], total)
-			}
-		}
-		thetas := s.settled(f)[drawIndex(random, cumulative[f])].thetas
-		return thetas[random.IntN(len(thetas))]
-	}
+	return c, err
 }

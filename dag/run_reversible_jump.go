@@ -2,7 +2,6 @@ package dag
 
 import (
 	gocontext "context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -13,20 +12,6 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/run"
 )
-
-// CheckReversibleJump fails for problems that RunReversibleJump cannot sample.
-func (p *Problem) CheckReversibleJump() error {
-	if err := p.checkOneRegime(); err != nil {
-		return err
-	}
-	switch {
-	case p.listable(maxFamilies) != nil:
-		return p.listable(maxFamilies)
-	case p.Model.Mechanism != Linear:
-		return fmt.Errorf("chains over graphs have linear mechanisms only, not %s", p.Model.Mechanism)
-	}
-	return p.countable("a chain")
-}
 
 // startCodes are codes of graphs that the structure allows, along random orders, from sparse to
 // dense.

@@ -13,15 +13,6 @@ import (
 // What several processes share in the search for graphs: the scores of sets of parents by node,
 // the rounds of chains by chain, and the islands of particles by family.
 
-// upTo lists 0 to n-1.
-func upTo(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
-	}
-	return list
-}
-
 // nodePiece are the candidates of a node with the scores of all sets of them.
 type nodePiece struct {
 	Parents        []int
@@ -59,11 +50,12 @@ func (c *candidates) scoreNodes(ctx gocontext.Context, own *shard.Shard, stage s
 type roundPiece struct {
 	Graphs [][]dgraph.Set
 	Scores []float64
+	Thetas [][][]float64 // where missing cells are drawn
 	End    walkState
 }
 
 // shareRound lets every chain take a round by work, or has others do it.
-func (r *chainRun) shareRound(ctx gocontext.Context, work func(c int) ([][]dgraph.Set, []float64, error)) ([]roundPiece, error) {
+func (r *chainRun) shareRound(ctx gocontext.Context, work func(c int, piece *roundPiece) error) ([]roundPiece, error) {
 	pieces, err := shard.Map(ctx, r.cfg.Shard, shard.Stage[int, roundPiece]{
 		Name: "round", Workers: runtime.GOMAXPROCS(0),
 		Key: func(w io.Writer, c int) {
@@ -71,7 +63,7 @@ func (r *chainRun) shareRound(ctx gocontext.Context, work func(c int) ([][]dgrap
 			fmt.Fprint(w, r.round, c, start, err)
 		},
 		Do: func(_ gocontext.Context, c int) (p roundPiece, err error) {
-			if p.Graphs, p.Scores, err = work(c); err != nil {
+			if err = work(c, &p); err != nil {
 				return p, err
 			}
 			p.End, err = r.state(c)
@@ -87,37 +79,4 @@ func (r *chainRun) shareRound(ctx gocontext.Context, work func(c int) ([][]dgrap
 		}
 	}
 	return pieces, nil
-}
-
-// islandPiece is an island in a file.
-type islandPiece struct {
-	LogEvidence float64
-	Sweeps      int
-	Thetas      [][]float64
-}
-
-// shareIslands makes an island for every entry of a batch of families by work, or has others do
-// it. places, if not nil, are the numbers of the islands among those of their families.
-func (s *particleScores) shareIslands(ctx gocontext.Context, stage string, batch, places []int, work func(k int) island) ([]island, error) {
-	pieces, err := shard.Map(ctx, s.shard, shard.Stage[int, islandPiece]{
-		Name: stage, Workers: runtime.GOMAXPROCS(0),
-		Key: func(w io.Writer, k int) {
-			shard.Numbers(w, []int{batch[k]})
-			if places != nil {
-				shard.Numbers(w, []int{places[k]})
-			}
-		},
-		Do: func(_ gocontext.Context, k int) (islandPiece, error) {
-			own := work(k)
-			return islandPiece{own.logEvidence, own.sweeps, own.thetas}, nil
-		},
-	}, upTo(len(batch)))
-	if err != nil {
-		return nil, err
-	}
-	islands := make([]island, len(pieces))
-	for k, one := range pieces {
-		islands[k] = island{logEvidence: one.LogEvidence, sweeps: one.Sweeps, thetas: one.Thetas}
-	}
-	return islands, nil
 }

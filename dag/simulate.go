@@ -252,7 +252,11 @@ func (s *Simulated) WriteTruth(w io.Writer) error {
 	for i, name := range s.Names {
 		cells := []string{name}
 		for j := range s.Names {
-			cells = append(cells, strconv.Itoa(int(indicator(s.Truth.Has(i, j)))))
+			edge := 0
+			if s.Truth.Has(i, j) {
+				edge = 1
+			}
+			cells = append(cells, strconv.Itoa(edge))
 		}
 		rows = append(rows, cells)
 	}

@@ -25,9 +25,8 @@ func TestSimulatedLinearDataHaveTheirGraph(t *testing.T) {
 	for place, j := range order {
 		stats := newLinearStats(d, j)
 		before := order[:place]
-		weights := stats.leastSquares(before)
-		squares, _ := stats.residual(before, weights)
-		require.InDelta(t, 1, squares/4000, 6*math.Sqrt(2.0/4000))
+		weights := leastSquares(t, d, before, j)
+		require.InDelta(t, 1, stats.spectrum(dgraph.SetOf(before...)).outside/4000, 6*math.Sqrt(2.0/4000))
 		for k, i := range before {
 			if s.Truth.Has(i, j) {
 				require.InDelta(t, 0.5, math.Abs(weights[k]), 0.2+6*0.05)

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/report"
 )
 
 // Effect is the posterior of the total causal effect of one node on another, over graphs and
@@ -20,15 +21,15 @@ type Effect struct {
 	To   string `json:"to"`
 	// Prob is the probability of a directed path, with its standard error; ProbNone that of no
 	// effect.
-	Prob     Number `json:"prob"`
-	ProbSE   Number `json:"prob_se"`
-	ProbNone Number `json:"prob_none"`
+	Prob     report.Number `json:"prob"`
+	ProbSE   report.Number `json:"prob_se"`
+	ProbNone report.Number `json:"prob_none"`
 	// Mean, SD and the central interval of 90%, no effect included. Null where one of the two is a
 	// category, and in mixed tables of many nodes where it was not asked for.
-	Mean Number `json:"mean"`
-	SD   Number `json:"sd"`
-	Q05  Number `json:"q05"`
-	Q95  Number `json:"q95"`
+	Mean report.Number `json:"mean"`
+	SD   report.Number `json:"sd"`
+	Q05  report.Number `json:"q05"`
+	Q95  report.Number `json:"q95"`
 	// Changes are present in mixed tables if one of the two is a category.
 	Changes []Change `json:"changes,omitempty"`
 }
@@ -70,13 +71,13 @@ func (p *Problem) totalEffects(ctx gocontext.Context, d drawn, independent float
 				continue
 			}
 			share := paths[to] / float64(len(own))
-			e := Effect{From: p.Data.Names[from], To: p.Data.Names[to], Prob: Number(share), ProbSE: Number(shareError(share, independent)), ProbNone: Number(1 - share)}
-			e.Mean, e.SD, e.Q05, e.Q95 = Number(math.NaN()), Number(math.NaN()), Number(math.NaN()), Number(math.NaN())
+			e := Effect{From: p.Data.Names[from], To: p.Data.Names[to], Prob: report.Number(share), ProbSE: report.Number(shareError(share, independent)), ProbNone: report.Number(1 - share)}
+			e.Mean, e.SD, e.Q05, e.Q95 = report.Number(math.NaN()), report.Number(math.NaN()), report.Number(math.NaN()), report.Number(math.NaN())
 			if !p.Model.Mechanism.integrated() {
 				mean, sd := stat.MeanStdDev(own, nil)
 				slices.Sort(own)
-				e.Mean, e.SD = Number(mean), Number(sd)
-				e.Q05, e.Q95 = Number(own[len(own)*5/100]), Number(own[len(own)*95/100])
+				e.Mean, e.SD = report.Number(mean), report.Number(sd)
+				e.Q05, e.Q95 = report.Number(own[len(own)*5/100]), report.Number(own[len(own)*95/100])
 			}
 			list = append(list, e)
 		}
@@ -93,30 +94,6 @@ func (p *Problem) unit(from, to int) float64 {
 		return 1
 	}
 	return p.Data.Scale[to] / p.Data.Scale[from]
-}
-
-// eachOf keeps every k-th element.
-func eachOf[T any](list []T, every int) (kept []T) {
-	for k := 0; k < len(list); k += every {
-		kept = append(kept, list[k])
-	}
-	return kept
-}
-
-// each keeps every k-th draw.
-func (d drawn) each(every int) drawn {
-	return drawn{parents: eachOf(d.parents, every), thetas: eachOf(d.thetas, every), chain: eachOf(d.chain, every)}
-}
-
-// descendants are those of a node, itself among them.
-func descendants(from int, parents []dgraph.Set, order []int) dgraph.Set {
-	below := dgraph.SetOf(from)
-	for _, j := range order {
-		if !parents[j].And(below).Empty() {
-			below = below.With(j)
-		}
-	}
-	return below
 }
 
 // effectsOf are the total effects of a node on all, in one graph with its parameters, on the
