@@ -69,15 +69,10 @@ func quoted(names []string) (list []string) {
 // judged takes over a judgement.
 func (c *Certificate) judged(v *verdict.Judgement) { c.Verdict, c.Reasons = v.Verdict, v.Reasons }
 
-// exactCertificate is that of closed forms for so many families, summed over all graphs.
-func exactCertificate(families int) *Certificate {
-	return &Certificate{Verdict: vti.Trusted, Exact: true, KHat: Number(math.NaN()), Families: families}
-}
-
-// certify judges a posterior by its draws and the standard errors of its edges.
-func (p *Posterior) certify(draws []Draw, edgeErrors [][]float64, count, nonFinite int) *Certificate {
+// certifyWeights judges a posterior whose evidences are importance weights of so many draws.
+func certifyWeights(p *Posterior, graphs []Draw, edgeErrors [][]float64, count, nonFinite int) *Certificate {
 	c := &Certificate{
-		Families: len(p.Scores.Families), Draws: count, NonFinite: nonFinite, KHat: Number(p.typicalKHat(draws)), WorstSE: worstError(edgeErrors),
+		Families: len(p.Scores.Families), Draws: count, NonFinite: nonFinite, KHat: Number(typicalKHat(p, graphs)), WorstSE: worstError(edgeErrors),
 	}
 	c.judged(verdict.Judge(verdict.Measured{
 		Weights: &verdict.Weights{KHat: float64(c.KHat), Missed: p.missed()},
@@ -86,15 +81,28 @@ func (p *Posterior) certify(draws []Draw, edgeErrors [][]float64, count, nonFini
 	return c
 }
 
-// certifyScores judges sums over all graphs whose evidences are in part importance weights.
-func (p *Posterior) certifyScores(draws []Draw, edgeErrors [][]float64) *Certificate {
-	c := &Certificate{Families: len(p.Scores.Families), KHat: Number(p.typicalKHat(draws)), WorstSE: worstError(edgeErrors)}
-	v := verdict.Judge(verdict.Measured{
-		Weights: &verdict.Weights{KHat: float64(c.KHat)}, ESS: math.Inf(1), Event: "an edge", EventSE: float64(c.WorstSE), EvidenceSE: p.LogEvidenceSE,
-	})
-	p.judgeEdges(v, float64(c.KHat), draws)
-	c.judged(v)
+// certifyScores judges sums over all graphs whose evidences are closed forms, or in part importance
+// weights.
+func certifyScores(p *Posterior, graphs []Draw, edgeErrors [][]float64) *Certificate {
+	c := &Certificate{Verdict: vti.Trusted, Families: len(p.Scores.Families), WorstSE: worstError(edgeErrors)}
+	if p.Scores.KHat == nil {
+		c.Exact, c.KHat = true, Number(math.NaN())
+		return c
+	}
+	v := verdict.Judge(verdict.Measured{Event: "an edge", EventSE: float64(c.WorstSE), EvidenceSE: p.LogEvidenceSE})
+	c.addWeights(v, p, graphs)
 	return c
+}
+
+// certifyParticles judges evidences by how many of those that matter are fine, whether particles
+// had settled, and what their errors make of the edges.
+func certifyParticles(ctx gocontext.Context, s *particleScores, posterior *Posterior, graphs []Draw, edgeErrors [][]float64) (*Certificate, error) {
+	c := &Certificate{KHat: Number(math.NaN()), Families: len(posterior.Scores.Families), WorstSE: worstError(edgeErrors)}
+	v := verdict.Judge(verdict.Measured{Event: "an edge", EventSE: float64(c.WorstSE)})
+	precision, err := s.judge(ctx, v, posterior, graphs)
+	c.Draws, c.Islands, c.Rough, c.Settling = precision.draws, precision.islands, Number(precision.rough), Number(precision.settling)
+	c.judged(v)
+	return c, err
 }
 
 // certifyChains judges chains with so many draws each by the worst of what they were asked for.
@@ -107,21 +115,15 @@ func certifyChains(chains, draws int, worst rjmcmc.Summary) *Certificate {
 	return c
 }
 
-// weighted adds what scores that are importance weights do to the graphs that were drawn.
-func (c *Certificate) weighted(scores *Posterior, draws []Draw) {
-	c.KHat = Number(scores.typicalKHat(draws))
-	v := &verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
+// addWeights adds what scores that are importance weights do to the graphs that were drawn: by how
+// far edge probabilities may be off because of weights larger than any drawn.
+func (c *Certificate) addWeights(v *verdict.Judgement, scores *Posterior, graphs []Draw) {
+	c.KHat = Number(typicalKHat(scores, graphs))
 	v.Add(verdict.Judge(verdict.Measured{Weights: &verdict.Weights{KHat: float64(c.KHat)}, ESS: math.Inf(1)}))
-	scores.judgeEdges(v, float64(c.KHat), draws)
-	c.judged(v)
-}
-
-// judgeEdges judges scores that are importance weights by how far edge probabilities may be off
-// because of weights larger than any that were drawn.
-func (p *Posterior) judgeEdges(v *verdict.Judgement, kHat float64, draws []Draw) {
-	if missed := worstError(p.missedEdges(draws)); missed > verdict.DoubtfulMissed {
-		v.Lower(verdict.Doubtful, "an edge probability may be off by %.2g because of weights larger than any drawn (Pareto k̂ %.2f)", missed, kHat)
+	if missed := worstError(scores.missedEdges(graphs)); missed > verdict.DoubtfulMissed {
+		v.Lower(verdict.Doubtful, "an edge probability may be off by %.2g because of weights larger than any drawn (Pareto k̂ %.2f)", missed, float64(c.KHat))
 	}
+	c.judged(v)
 }
 
 // worstError is the largest of all edges.
@@ -135,7 +137,7 @@ func worstError(edgeErrors [][]float64) (worst Number) {
 }
 
 // typicalKHat is the k̂ of the worst family of a graph, exceeded by a tenth of the graphs at most.
-func (p *Posterior) typicalKHat(draws []Draw) float64 {
+func typicalKHat(p *Posterior, draws []Draw) float64 {
 	kHat, share := make([]float64, len(draws)), make([]float64, len(draws))
 	total := 0
 	for i, d := range draws {
@@ -149,9 +151,4 @@ func (p *Posterior) typicalKHat(draws []Draw) float64 {
 		share[i] = float64(d.Count) / float64(total)
 	}
 	return models.TypicalKHat(kHat, share)
-}
-
-// certify judges the evidences by their weights.
-func (s *scored) certify(_ gocontext.Context, graphs *Posterior, draws []Draw, edgeErrors [][]float64) (*Certificate, error) {
-	return graphs.certify(draws, edgeErrors, s.draws, s.evidences.NonFinite()), nil
 }

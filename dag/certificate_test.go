@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -21,7 +22,7 @@ import (
 func TestVerdictOnGraphs(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	s := dgraph.FreeStructure(3)
-	scores := randomScores(random, s, 3)
+	scores := scoresAtRandom(random, s, 3)
 	for i := range scores.SE {
 		scores.SE[i] = 0.001
 		scores.KHat, scores.Missed = append(scores.KHat, 0.2), append(scores.Missed, 0.0005)
@@ -30,12 +31,12 @@ func TestVerdictOnGraphs(t *testing.T) {
 		p, err := NewPosterior(context.Background(), s, scores, nil)
 		require.NoError(t, err)
 		draws := sampleOf(t, p, random, 2000)
-		return p.certify(draws, p.EdgeErrors(draws), 1000, 0)
+		return certifyWeights(p, draws, p.EdgeErrors(draws), 1000, 0)
 	}
 	require.Equal(t, vti.Trusted, judge().Verdict)
 	p, err := NewPosterior(context.Background(), s, scores, nil)
 	require.NoError(t, err)
-	order := mostProbable(p.Marginals, len(p.Marginals))
+	order := byProbability(p)
 	for _, f := range order {
 		if p.Marginals[f] < 1e-3 {
 			scores.KHat[f], scores.Missed[f] = 5, 1 // of no weight
@@ -66,11 +67,11 @@ func TestVerdictOnGraphs(t *testing.T) {
 func TestMissedEdges(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	s := dgraph.FreeStructure(3)
-	scores := randomScores(random, s, 1)
-	scores.Missed = make([]float64, len(scores.Families))
+	scores := scoresAtRandom(random, s, 1)
+	scores.Missed, scores.KHat = make([]float64, len(scores.Families)), slices.Repeat([]float64{0.6}, len(scores.Families))
 	p, err := NewPosterior(t.Context(), s, scores, nil)
 	require.NoError(t, err)
-	order := mostProbable(p.Marginals, len(p.Marginals))
+	order := byProbability(p)
 	found := 0
 	for _, f := range order[:6] {
 		for _, share := range []float64{0.001, 0.1} {
@@ -89,7 +90,7 @@ func TestMissedEdges(t *testing.T) {
 			}
 			require.InDelta(t, want, float64(worstError(p.missedEdges(draws))), 0.1*want+0.02*share)
 			j := verdict.Judge(verdict.Measured{})
-			p.judgeEdges(j, 0.6, draws)
+			new(Certificate).addWeights(j, p, draws)
 			if want > 2*verdict.DoubtfulMissed {
 				found++
 				require.Equal(t, vti.Doubtful, j.Verdict)
@@ -130,23 +131,21 @@ func TestVerdictOnChains(t *testing.T) {
 	}
 }
 
-// Chains that all found one graph and never left it agree.
-func TestChainsInOneGraph(t *testing.T) {
-	s := &sampledGraphs{nodes: 2}
-	for range 4 {
-		chain, scores := make([][]dgraph.Set, keptGraphs), make([]float64, keptGraphs)
-		for k := range chain {
-			chain[k], scores[k] = []dgraph.Set{{}, dgraph.SetOf(0)}, -3
-		}
-		s.graphs, s.scores = append(s.graphs, chain), append(s.scores, scores)
+// byProbability lists the families of a posterior, the most probable first.
+func byProbability(p *Posterior) (order []int) {
+	for f := range p.Marginals {
+		order = append(order, f)
 	}
-	edges, worst := s.edges()
-	require.Equal(t, vti.Trusted, certifyChains(4, keptGraphs, worst).Verdict)
-	require.InDelta(t, 1, edges[0][1].Mean, 0)
-	s.graphs[3], s.scores[3] = make([][]dgraph.Set, keptGraphs), make([]float64, keptGraphs)
-	for k := range s.graphs[3] {
-		s.graphs[3][k] = []dgraph.Set{dgraph.SetOf(1), {}}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(p.Marginals[b], p.Marginals[a]) })
+	return order
+}
+
+// scoresAtRandom spread over hundreds of nats, as those of data do.
+func scoresAtRandom(random *rand.Rand, s dgraph.Structure, spread float64) Scores {
+	scores := Scores{Families: s.Families()}
+	for range scores.Families {
+		scores.LogEvidence = append(scores.LogEvidence, -1000+spread*random.NormFloat64())
+		scores.SE = append(scores.SE, 0.1*random.Float64())
 	}
-	_, worst = s.edges()
-	require.Equal(t, vti.Failed, certifyChains(4, keptGraphs, worst).Verdict)
+	return scores
 }

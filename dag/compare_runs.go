@@ -121,10 +121,6 @@ func (r *Result) directions() map[string][2]Number {
 // graph, numbers have closed forms given graph and parameters, mixed tables are simulated; networks
 // are refused.
 func (s *StoredRun) Ask(ctx gocontext.Context, text string, seed uint64) (*Answer, error) {
-	q, err := ParseQuery(text)
-	if err != nil {
-		return nil, err
-	}
 	p, _, err := s.Record.Problem()
 	if err != nil {
 		return nil, err
@@ -135,30 +131,24 @@ func (s *StoredRun) Ask(ctx gocontext.Context, text string, seed uint64) (*Answe
 	if p.Data.missing != nil {
 		return nil, fmt.Errorf("%s has imputed cells: queries are for complete tables, as with dropped rows", s.Dir)
 	}
-	r, err := p.resolve(q)
-	if err != nil {
-		return nil, err
-	}
 	d, err := p.readDraws(s.Dir)
 	if err != nil {
 		return nil, err
 	}
 	independent := float64(len(d.parents))
-	a := &Answer{Schema: answerSchema, RunDir: s.Dir, Query: text, Target: p.Data.Names[r.target], Draws: len(d.parents), Graphs: len(d.count())}
-	if c := s.Result.Certificate; c != nil {
-		a.Verdict = c.Verdict.String()
-		if c.ESS > 0 {
-			independent = math.Min(independent, float64(c.ESS))
-		}
+	if c := s.Result.Certificate; c != nil && c.ESS > 0 {
+		independent = math.Min(independent, float64(c.ESS))
 	}
-	if s.Record.Columns.Log {
-		a.Notes = append(a.Notes, "numbers are logarithms of those of the table")
-	}
-	if err := p.answer(ctx, a, r, d, independent, stream.Rand(seed, "query")); err != nil {
+	a, err := p.ask(ctx, text, d, independent, stream.Rand(seed, "query"))
+	if err != nil {
 		return nil, err
 	}
-	if a.Effective < rareEvidence {
-		a.Notes = append(a.Notes, fmt.Sprintf("what is observed is improbable under most graphs and parameters: the answer rests on %.0f effective draws", float64(a.Effective)))
+	a.RunDir = s.Dir
+	if c := s.Result.Certificate; c != nil {
+		a.Verdict = c.Verdict.String()
+	}
+	if s.Record.Columns.Log {
+		a.Notes = append([]string{"numbers are logarithms of those of the table"}, a.Notes...)
 	}
 	return a, nil
 }

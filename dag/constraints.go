@@ -85,13 +85,7 @@ func ReadTiers(path string) ([][]string, error) {
 }
 
 // Edge reads a pair of nodes written as "a->b".
-func (d *Data) Edge(text string) (dgraph.Edge, error) {
-	from, to, err := d.edge(text)
-	return dgraph.Edge{From: from, To: to}, err
-}
-
-// edge reads "a->b".
-func (d *Data) edge(text string) (from, to int, err error) {
+func (d *Data) Edge(text string) (e dgraph.Edge, err error) {
 	// A name may hold an arrow: try every place to cut.
 	var last error
 	for at := 0; ; {
@@ -100,13 +94,12 @@ func (d *Data) edge(text string) (from, to int, err error) {
 			break
 		}
 		at += next + len("->")
-		from, err = d.node(strings.TrimSpace(text[:at-len("->")]))
-		if err == nil {
-			if to, err = d.node(strings.TrimSpace(text[at:])); err == nil {
-				if from == to {
-					return 0, 0, fmt.Errorf("%q: an edge from a node to itself", text)
+		if e.From, err = d.node(strings.TrimSpace(text[:at-len("->")])); err == nil {
+			if e.To, err = d.node(strings.TrimSpace(text[at:])); err == nil {
+				if e.From == e.To {
+					return e, fmt.Errorf("%q: an edge from a node to itself", text)
 				}
-				return from, to, nil
+				return e, nil
 			}
 		}
 		last = err
@@ -114,13 +107,13 @@ func (d *Data) edge(text string) (from, to int, err error) {
 	if last == nil {
 		last = errors.New("want two nodes as a->b")
 	}
-	return 0, 0, fmt.Errorf("edge %q: %w", text, last)
+	return e, fmt.Errorf("edge %q: %w", text, last)
 }
 
 // splitEdges cuts what is no edge at its commas, which a name may hold too.
 func (d *Data) splitEdges(texts []string) (list []string) {
 	for _, text := range texts {
-		if _, _, err := d.edge(text); err == nil || strings.Count(text, "->") < 2 {
+		if _, err := d.Edge(text); err == nil || strings.Count(text, "->") < 2 {
 			list = append(list, text)
 			continue
 		}
@@ -145,12 +138,12 @@ func (d *Data) NewStructure(c Constraints) (dgraph.Structure, error) {
 	}
 	reason := map[dgraph.Edge]string{}
 	for _, text := range d.splitEdges(c.Forbid) {
-		from, to, err := d.edge(text)
+		e, err := d.Edge(text)
 		if err != nil {
 			return s, fmt.Errorf("forbid: %w", err)
 		}
-		s.Allowed[to] = s.Allowed[to].Without(from)
-		reason[dgraph.Edge{From: from, To: to}] = "forbidden"
+		s.Allowed[e.To] = s.Allowed[e.To].Without(e.From)
+		reason[e] = "forbidden"
 	}
 	if err := d.applyTiers(&s, c.Tiers, reason); err != nil {
 		return s, err
@@ -167,15 +160,15 @@ func (d *Data) NewStructure(c Constraints) (dgraph.Structure, error) {
 	}
 	required := dgraph.NewGraph(s.Nodes)
 	for _, text := range d.splitEdges(c.Require) {
-		from, to, err := d.edge(text)
+		e, err := d.Edge(text)
 		if err != nil {
 			return s, fmt.Errorf("require: %w", err)
 		}
-		if why, bad := reason[dgraph.Edge{From: from, To: to}]; bad {
+		if why, bad := reason[e]; bad {
 			return s, fmt.Errorf("no graph is left: %s is required and %s", text, why)
 		}
-		s.Required[to] = s.Required[to].With(from)
-		required.Set(from, to, true)
+		s.Required[e.To] = s.Required[e.To].With(e.From)
+		required.Set(e.From, e.To, true)
 	}
 	if cycle := required.Cycle(); cycle != nil {
 		var names []string

@@ -3,8 +3,6 @@ package dag
 import (
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,23 +12,6 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/table"
 )
-
-func csvLine(row []float64) string {
-	var cells []string
-	for _, x := range row {
-		cells = append(cells, strconv.FormatFloat(x, 'g', -1, 64))
-	}
-	return strings.Join(cells, ",")
-}
-
-func csvOf(names []string, rows [][]float64) string {
-	var text strings.Builder
-	text.WriteString(strings.Join(names, ",") + "\n")
-	for _, row := range rows {
-		text.WriteString(csvLine(row) + "\n")
-	}
-	return text.String()
-}
 
 func TestScalings(t *testing.T) {
 	raw := chainRows(50)
@@ -104,41 +85,6 @@ func TestMixedColumns(t *testing.T) {
 		require.Equal(t, []string{"2", "low", "none"}, d.Levels[1])
 		require.Equal(t, []float64{0, 0, 1, 2}, mat.Col(nil, 1, d.X))
 		require.Equal(t, []string{`column "b" mixes numbers with text ("low" in line 3, "none" in line 7): each is a level of the category; write NA where a value is missing`}, d.Notes())
-	}
-}
-
-func TestConstraints(t *testing.T) {
-	d := chainData(t, 10, DataOptions{})
-	s, err := d.NewStructure(Constraints{Forbid: []string{"a->b"}, Require: []string{"b -> c"}, Tiers: [][]string{{"b"}, {"a"}}, MaxParents: 1})
-	require.NoError(t, err)
-	require.Equal(t, []dgraph.Set{dgraph.SetOf(1, 2), dgraph.SetOf(2), dgraph.SetOf(0, 1)}, s.Allowed)
-	require.Equal(t, []dgraph.Set{{}, {}, dgraph.SetOf(1)}, s.Required)
-	require.Equal(t, []dgraph.Family{{Node: 0, Parents: dgraph.Set{}}, {Node: 0, Parents: dgraph.SetOf(1)}, {Node: 0, Parents: dgraph.SetOf(2)}, {Node: 1, Parents: dgraph.Set{}}, {Node: 1, Parents: dgraph.SetOf(2)}, {Node: 2, Parents: dgraph.SetOf(1)}}, s.Families())
-
-	listed, err := d.NewStructure(Constraints{Require: []string{"a->b, b->c"}})
-	require.NoError(t, err)
-	require.Equal(t, []dgraph.Set{{}, dgraph.SetOf(0), dgraph.SetOf(1)}, listed.Required)
-	p, err := NewProblem(d, ModelOptions{EdgePenalty: -5}, Constraints{Forbid: []string{"a->b"}, Tiers: [][]string{{"a", "b"}, {"c"}}, MaxParents: 1})
-	require.NoError(t, err)
-	require.Equal(t, []string{
-		"graphs: exp(+5 edges); over acyclic graphs, each counted once",
-		"of them only those that keep to: no a->b; no edge from a later to an earlier tier of (a, b), (c); at most 1 parent per node",
-	}, p.Priors()[3:])
-
-	for want, c := range map[string]Constraints{
-		`forbid: edge "a->bb": no node "bb"`:                       {Forbid: []string{"a->bb"}},
-		`forbid: edge "a-b": want two nodes as a->b`:               {Forbid: []string{"a-b"}},
-		`an edge from a node to itself`:                            {Require: []string{"a->a"}},
-		`a->b is required and forbidden`:                           {Forbid: []string{"a->b"}, Require: []string{"a->b"}},
-		`a->b is required and against the tiers: "a" is in tier 2`: {Tiers: [][]string{{"b"}, {"a"}}, Require: []string{"a->b"}},
-		`the required edges make a cycle, a -> b -> c -> a`:        {Require: []string{"a->b", "b->c", "c->a"}},
-		`"c" has 2 required parents and may have 1`:                {Require: []string{"a->c", "b->c"}, MaxParents: 1},
-		`tiers: tier 2: no node "x"`:                               {Tiers: [][]string{{"a"}, {"x"}}},
-		`node "a" is in tier 1 and again in tier 2`:                {Tiers: [][]string{{"a"}, {"a"}}},
-		`max-parents: got -2, want at least 1`:                     {MaxParents: -2},
-	} {
-		_, err := d.NewStructure(c)
-		require.ErrorContains(t, err, want)
 	}
 }
 

@@ -197,7 +197,7 @@ func (p *Problem) checkNodes(ctx gocontext.Context, posterior mixture, source pa
 			return nil, fmt.Errorf("stopped while checking residuals: %w", err)
 		}
 		counted := p.Data.countedRows(j)
-		means := make([]float64, len(counted))
+		fitted := make([]float64, len(counted))
 		replicated := make([]moments, checkReplicates)
 		for r := range replicated {
 			for range counted {
@@ -210,9 +210,9 @@ func (p *Problem) checkNodes(ctx gocontext.Context, posterior mixture, source pa
 			theta := source(families())
 			sigma := math.Exp(l.logSigma(theta))
 			var own moments
-			p.means(j, counted, theta, means)
+			p.means(j, counted, theta, fitted)
 			for k, row := range counted {
-				own.add((p.Data.X.At(row, j) - means[k]) / sigma)
+				own.add((p.Data.X.At(row, j) - fitted[k]) / sigma)
 			}
 			for _, other := range replicated {
 				const share = 1.0 / (checkDraws * checkReplicates)

@@ -2,11 +2,16 @@ package dag
 
 import (
 	"errors"
+	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/gpu"
 )
 
 // familyQuadratic approximates the log density of the parameters of a family near its mode by −½
@@ -117,4 +122,40 @@ func used(mask []bool) (of []int) {
 		}
 	}
 	return of
+}
+
+// laplaceScores are the log evidences that the quadratics of linear families amount to.
+func (t *familyTarget) laplaceScores(device *gpu.Device) ([]float64, error) {
+	dim := t.space.Dim()
+	exec, err := graph.NewExec(device.Backend(), func(codes, theta *graph.Node) *graph.Node {
+		return graph.ConvertDType(t.logJointOf(codes, t.space.Mask(codes), theta), dtypes.Float64)
+	})
+	if err != nil {
+		return nil, err
+	}
+	codes, modes := make([]int32, 0, 2*len(t.nodes)), make([]float64, 0, dim*len(t.nodes))
+	scores := make([]float64, len(t.nodes))
+	var stats *linearStats
+	for i, f := range t.problem.Families {
+		if i == 0 || t.problem.Families[i-1].Node != f.Node {
+			stats = newLinearStats(t.problem.Data, f.Node)
+		}
+		q, mask := newQuadratic(t.layout, stats, f, t.problem.Model.PriorSD), t.layout.mask(f)
+		_, logDet, err := q.transform(mask)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", t.problem.familyName(f), err)
+		}
+		scores[i] = logDet + float64(len(used(mask)))*halfLog2Pi
+		codes, modes = append(codes, t.space.code(i)...), append(modes, q.mode...)
+	}
+	outputs, err := exec.Exec(tensors.FromFlatDataAndDimensions(codes, len(t.nodes), len(t.space.cards)), tensors.FromFlatDataAndDimensions(modes, len(t.nodes), dim))
+	if err != nil {
+		return nil, fmt.Errorf("pilot scores of families: %w", err)
+	}
+	for i, value := range tensors.MustCopyFlatData[float64](outputs[0]) {
+		if scores[i] += value; math.IsNaN(scores[i]) || math.IsInf(scores[i], 0) {
+			return nil, fmt.Errorf("the pilot score of %s is %g", t.problem.familyName(t.problem.Families[i]), scores[i])
+		}
+	}
+	return scores, nil
 }

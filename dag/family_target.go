@@ -238,3 +238,10 @@ func (t *familyTarget) parameters(family int, draw []float64) []float64 {
 	}
 	return theta
 }
+
+// madeTarget is the target of all families for rows of graphs.
+func (p *Problem) madeTarget() *familyTarget {
+	t := newFamilyTarget(p)
+	t.space.cards = append(t.space.cards, 1<<p.Structure.Nodes)
+	return t
+}

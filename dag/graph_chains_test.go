@@ -130,52 +130,6 @@ func TestSortsCountOrders(t *testing.T) {
 	require.InDelta(t, g.Orders(), sum, 5*math.Sqrt((squares-sum*sum)/sorts))
 }
 
-func TestSets(t *testing.T) {
-	s := dgraph.SetOf(3, 64, 127)
-	require.Equal(t, []int{3, 64, 127}, s.List())
-	require.Equal(t, 3, s.Len())
-	require.True(t, s.Has(64))
-	require.Equal(t, dgraph.SetOf(3, 127), s.Without(64))
-	require.Equal(t, s, s.Toggle(5).Toggle(5))
-	require.True(t, dgraph.SetOf(127).Within(s))
-	require.False(t, dgraph.SetOf(126).Within(s))
-	require.Equal(t, dgraph.SetOf(64), s.And(dgraph.SetOf(64, 65)))
-	require.Equal(t, dgraph.SetOf(3), s.Minus(dgraph.SetOf(64, 127)))
-	require.Negative(t, dgraph.SetOf(70).Compare(dgraph.SetOf(71)))
-	require.Negative(t, dgraph.SetOf(127).Compare(dgraph.SetOf(0, 1)))
-	require.True(t, dgraph.Acyclic([]dgraph.Set{{}, dgraph.SetOf(0)}))
-	require.False(t, dgraph.Acyclic([]dgraph.Set{dgraph.SetOf(1), dgraph.SetOf(0)}))
-}
-
-// A run of chains over more nodes than can be summed: files, parameters and metrics are there, and
-// the same seed gives the same answer.
-func TestRunGraphChains(t *testing.T) {
-	s, err := Simulate(Simulation{Nodes: 16, Rows: 120, ExpectedDegree: 1, Mechanism: Linear, Seed: 2})
-	require.NoError(t, err)
-	d, err := NewData(tableOf(t, s.Names, s.Values), DataOptions{})
-	require.NoError(t, err)
-	p, err := NewProblem(d, ModelOptions{ExpectedDegree: 1}, Constraints{MaxParents: 4})
-	require.NoError(t, err)
-	method, err := p.Resolve(Auto)
-	require.NoError(t, err)
-	require.Equal(t, Chains, method)
-	_, err = p.Resolve(Exact)
-	require.ErrorContains(t, err, "exact for up to 14")
-	run := func() *Result {
-		result, err := RunGraphChains(t.Context(), p, GraphChainsConfig{Chains: ChainConfig{Chains: 2, Rounds: 1, Candidates: 5, Seed: 3}, Truth: s.Truth, Dir: t.TempDir()})
-		require.NoError(t, err)
-		return result
-	}
-	result := run()
-	require.Greater(t, float64(result.Metrics.Answer.Skeleton.AUROC), 0.9)
-	require.NotEmpty(t, result.Parameters)
-	require.Len(t, result.Checks, 16)
-	require.Equal(t, result.Edges, run().Edges)
-	p.Model.Mechanism = MLP
-	_, err = p.Resolve(Chains)
-	require.ErrorContains(t, err, "got mlp mechanisms, want those whose evidences have a closed form")
-}
-
 // Candidates are chosen anew where chains visit other parents, and only there; more of them where
 // the visits call for it.
 func TestRefinedCandidates(t *testing.T) {

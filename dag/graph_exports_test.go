@@ -105,14 +105,11 @@ func TestRunWithoutATableOfProbabilities(t *testing.T) {
 	require.Equal(t, []string{`no graph.bif: in the most probable graph node "d": with its parents it has more than 4194304 combinations of values; fewer parents (--max-parents) or levels leave a table`}, r.Notes)
 	require.NoFileExists(t, filepath.Join(dir, BIFFile))
 	require.FileExists(t, filepath.Join(dir, ModelStringFile))
-	ask := func(query string) error {
-		q, err := ParseQuery(query)
-		require.NoError(t, err)
-		resolved, err := p.resolve(q)
-		require.NoError(t, err)
+	ask := func(text string) error {
 		draws, err := p.readDraws(dir)
 		require.NoError(t, err)
-		return p.answer(t.Context(), &Answer{}, resolved, draws.each(100), 20, randomOf(3))
+		_, err = p.ask(t.Context(), text, draws.each(100), 20, randomOf(3))
+		return err
 	}
 	require.ErrorContains(t, ask("P(d)"), `the table of probabilities of node "d", which is missing`)
 	require.ErrorContains(t, ask("P(a | d=d0)"), `node "d"`)

@@ -57,3 +57,13 @@ func TestEdgePrior(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 }
+
+// Constraints are part of what is told of the priors.
+func TestPriorsTellConstraints(t *testing.T) {
+	p, err := NewProblem(chainData(t, 10, DataOptions{}), ModelOptions{EdgePenalty: -5}, Constraints{Forbid: []string{"a->b"}, Tiers: [][]string{{"a", "b"}, {"c"}}, MaxParents: 1})
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		"graphs: exp(+5 edges); over acyclic graphs, each counted once",
+		"of them only those that keep to: no a->b; no edge from a later to an earlier tier of (a, b), (c); at most 1 parent per node",
+	}, p.Priors()[3:])
+}

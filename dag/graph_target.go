@@ -8,6 +8,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/space"
 )
 
@@ -154,4 +155,22 @@ func (t *graphTarget) LogJoint(_, mask, theta *graph.Node) *graph.Node {
 	node := graph.Reshape(graph.Iota(theta.Graph(), shapes.Make(dtypes.Int32, batch, nodes), 1), batch*nodes)
 	each := t.family.logJointOfNode(node, graph.Reshape(mask, batch*nodes, dim), graph.Reshape(theta, batch*nodes, dim))
 	return graph.ReduceSum(graph.Reshape(each, batch, nodes), -1)
+}
+
+// gather is the draws of chains.
+func (t *graphTarget) gather(chains *rjmcmc.Result) (d drawn, err error) {
+	dim := t.space.layout.dim()
+	for k := range chains.Draws() {
+		g, err := t.space.Graph(chains.Codes(k))
+		if err != nil {
+			return d, err
+		}
+		thetas := make([][]float64, t.space.Nodes())
+		for j := range thetas {
+			thetas[j] = chains.Theta(k)[j*dim : (j+1)*dim]
+		}
+		d.parents, d.thetas = append(d.parents, g.ParentSets()), append(d.thetas, thetas)
+		d.chain = append(d.chain, int32(k%chains.Chains+1))
+	}
+	return d, nil
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gonum.org/v1/gonum/mat"
 
 	dgraph "github.com/transdim/vti/dag/graph"
 )
@@ -50,19 +49,4 @@ func TestBICAgainstALoop(t *testing.T) {
 	want := likelihood(weights)
 	require.Less(t, best, want)
 	require.InDelta(t, want-math.Log(40), stats.bic(dgraph.SetOf(0, 1)), 1e-9)
-}
-
-// leastSquares are the weights of columns that leave the smallest residual of another.
-func leastSquares(t *testing.T, d *Data, of []int, node int) []float64 {
-	t.Helper()
-	if len(of) == 0 {
-		return nil
-	}
-	x := mat.NewDense(d.Rows(), len(of), nil)
-	for k, i := range of {
-		x.SetCol(k, mat.Col(nil, i, d.X))
-	}
-	var weights mat.VecDense
-	require.NoError(t, weights.SolveVec(x, d.X.ColView(node)))
-	return weights.RawVector().Data
 }

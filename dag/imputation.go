@@ -194,7 +194,7 @@ func (c *cellCounts) levels(d *Data, row []float64) []float64 {
 
 // drawCategories draws the missing cells one by one given all others.
 func (m *imputer) drawCategories() {
-	d, tables := m.problem.Data, make([][]*cellCounts, m.problem.Data.Nodes())
+	d, counted := m.problem.Data, make([][]*cellCounts, m.problem.Data.Nodes())
 	for j, parents := range m.walk.parents {
 		cell := m.problem.Model.ImaginarySampleSize / float64(len(d.Levels[j]))
 		for i := range parents.Nodes() {
@@ -202,11 +202,11 @@ func (m *imputer) drawCategories() {
 		}
 		for row := range d.Rows() {
 			place := m.mechanisms[row][j]
-			for len(tables[j]) <= place {
-				tables[j] = append(tables[j], &cellCounts{node: j, parents: parents.List(), cell: cell, counts: map[uint64][]float64{}})
+			for len(counted[j]) <= place {
+				counted[j] = append(counted[j], &cellCounts{node: j, parents: parents.List(), cell: cell, counts: map[uint64][]float64{}})
 			}
 			if values := d.X.RawRowView(row); place != noMechanism {
-				tables[j][place].levels(d, values)[int(values[j])]++
+				counted[j][place].levels(d, values)[int(values[j])]++
 			}
 		}
 	}
@@ -216,7 +216,7 @@ func (m *imputer) drawCategories() {
 			var concerned []*cellCounts
 			for k, place := range m.mechanisms[row] {
 				if place != noMechanism && (k == j || m.walk.parents[k].Has(j)) {
-					c := tables[k][place]
+					c := counted[k][place]
 					concerned = append(concerned, c)
 					c.levels(d, values)[int(values[k])]--
 				}

@@ -1,10 +1,8 @@
 package dag
 
 import (
-	"context"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,21 +12,7 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/logsum"
-	"github.com/transdim/vti/table"
 )
-
-// missingProblem makes the problem of a table in CSV that misses cells.
-func missingProblem(t *testing.T, text string, options DataOptions, model ModelOptions) (*Problem, error) {
-	t.Helper()
-	parsed, err := table.Parse("missing.csv", []byte(text))
-	require.NoError(t, err)
-	options.ImputeMissing = true
-	d, err := NewData(parsed, options)
-	if err != nil {
-		return nil, err
-	}
-	return NewProblem(d, model, Constraints{})
-}
 
 // edgesOf adds the graphs of three nodes, given a completed table, to sums over completions: their
 // total weight, and that of the graphs with each edge.
@@ -173,38 +157,6 @@ func TestImputedSoftInterventions(t *testing.T) {
 			}
 		}
 	})
-}
-
-// Chains over missing cells that were stopped in a round go on to the bits of chains that were not.
-func TestImputationGoesOn(t *testing.T) {
-	for name, text := range map[string]string{
-		"numbers":    "a,b,c\n1.5,2,3.5\n2.5,NA,1\n3,4.5,2\nNA,1,2.5\n5,2.5,7\n4.5,3,6\n",
-		"categories": "a,b,c\nu,x,k\nv,NA,l\nv,y,k\nNA,x,l\nu,x,k\nv,y,l\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			p, err := missingProblem(t, text, DataOptions{}, ModelOptions{})
-			require.NoError(t, err)
-			cfg := ChainConfig{Chains: 2, Rounds: 2, Seed: 4}
-			whole, err := p.sampleGraphs(t.Context(), cfg, func(string) {})
-			require.NoError(t, err)
-			cfg.Checkpoint = filepath.Join(t.TempDir(), "chains.vti")
-			ctx, stop := context.WithCancel(t.Context())
-			defer stop()
-			_, err = p.sampleGraphs(ctx, cfg, func(text string) {
-				if strings.HasPrefix(text, "round 1") {
-					stop()
-				}
-			})
-			require.ErrorIs(t, err, context.Canceled)
-			cfg.Resume = true
-			resumed, err := p.sampleGraphs(t.Context(), cfg, func(text string) { require.True(t, strings.HasPrefix(text, "round")) })
-			require.NoError(t, err)
-			require.Equal(t, whole, resumed)
-			cfg.Seed++
-			_, err = p.sampleGraphs(t.Context(), cfg, func(string) {})
-			require.ErrorContains(t, err, "different run")
-		})
-	}
 }
 
 // What cannot be imputed says so, and other methods refuse tables with stand-ins.

@@ -1,10 +1,8 @@
 package dag
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,34 +12,7 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/logsum"
-	"github.com/transdim/vti/table"
 )
-
-// farInterventions has v0 → v1 → v2 and v3 apart, and rows in which one of them, or v1 and v3, are
-// set far from where they are by themselves.
-func farInterventions(t *testing.T, random *rand.Rand, distance float64, options DataOptions) *Data {
-	t.Helper()
-	var text strings.Builder
-	text.WriteString("v0,v1,v2,v3,set\n")
-	for i := range 200 {
-		set := []string{"", "", "", "v0", "v1", "v2", "v3", "v1; v3"}[i/25]
-		value := func(name string, mean float64) float64 {
-			if strings.Contains(set, name) {
-				mean = distance
-			}
-			return mean + random.NormFloat64()
-		}
-		a := value("v0", 0)
-		b := value("v1", 0.3*a)
-		fmt.Fprintf(&text, "%g,%g,%g,%g,%s\n", a, b, value("v2", -0.3*b), value("v3", 0), set)
-	}
-	parsed, err := table.Parse("far.csv", []byte(text.String()))
-	require.NoError(t, err)
-	options.Intervened = "set"
-	d, err := NewData(parsed, options)
-	require.NoError(t, err)
-	return d
-}
 
 // enumerated is the posterior of edges by a loop over all graphs, from the density of each node in
 // the rows that count for it, with means of its own: independent of [Data.Centers].
@@ -143,21 +114,4 @@ func TestInterventionsFarAway(t *testing.T) {
 		require.Less(t, wrong(got), 0.6, "false edges")
 		require.Greater(t, wrong(exact()), 1.2, "without intercepts")
 	}
-}
-
-// Sets of targets are read from names with semicolons between them, and what is wrong is named.
-func TestTargets(t *testing.T) {
-	d := farInterventions(t, randomOf(1), 8, DataOptions{})
-	require.ElementsMatch(t, []dgraph.Set{dgraph.SetOf(0), dgraph.SetOf(1), dgraph.SetOf(2), dgraph.SetOf(3), dgraph.SetOf(1, 3)}, d.Targets())
-	_, err := d.targets("v1;x")
-	require.ErrorContains(t, err, `no node "x"`)
-	semicolon := &Data{Names: []string{"a;b", "a", "b"}}
-	targets, err := semicolon.targets("a;b")
-	require.NoError(t, err)
-	require.Equal(t, []int{0}, targets, "a name that has a semicolon")
-
-	parsed, err := table.Parse("constant.csv", []byte("a,b,set\n1,7,b\n2,3,\n3,3,\n5,3,\n4,3,\n2,6,b\n"))
-	require.NoError(t, err)
-	_, err = NewData(parsed, DataOptions{Intervened: "set"})
-	require.ErrorContains(t, err, `column "b" is constant in the 4 rows where it is not set from outside`)
 }

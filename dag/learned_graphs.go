@@ -237,3 +237,25 @@ func (m *learnedGraphs) sampleParents(l *graphLogits, node, before, members, uni
 	}
 	return parents
 }
+
+// madeTraining is the training of the flow and of q(m) on the rows of graphs.
+func (p *Problem) madeTraining(fit vti.Config, models *learnedGraphs) vti.Config {
+	fit = p.MadeTraining(fit)
+	fit.Batch = max(fit.Batch, 2) * models.Rows() // each graph is compared with others
+	fit.Models, fit.ModelStep = models, madeModelStep
+	// entropies of rows are not those of graphs; the variance of the gradient is small instead
+	fit.InformationGain = math.Inf(1)
+	return fit
+}
+
+// madeModelStep is the rate of Adam on q(m), 0.02 on its logits, as a multiple of that of the
+// engine. Chosen by hand.
+const madeModelStep = 40
+
+// MadeTraining fills in what the problem decides of the training of RunMade where fit leaves it
+// open. Batch is the number of graphs.
+func (p *Problem) MadeTraining(fit vti.Config) vti.Config {
+	p.setByMechanism(&fit.Steps, 300, 1000)
+	p.setByMechanism(&fit.Batch, 128, 32) // a draw of networks costs a pass over the data
+	return fit
+}

@@ -3,7 +3,6 @@ package dag
 import (
 	"context"
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,32 +14,6 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/table"
 )
-
-// chainData has columns a → b → c with unit noise.
-func chainData(t *testing.T, rows int, options DataOptions) *Data {
-	t.Helper()
-	d, err := NewData(tableOf(t, []string{"a", "b", "c"}, chainRows(rows)), options)
-	require.NoError(t, err)
-	return d
-}
-
-func chainRows(rows int) [][]float64 {
-	random := rand.New(rand.NewPCG(11, 12))
-	values := make([][]float64, rows)
-	for i := range values {
-		a := random.NormFloat64()
-		b := 0.8*a + random.NormFloat64()
-		values[i] = []float64{a, b, -0.7*b + random.NormFloat64()}
-	}
-	return values
-}
-
-func tableOf(t *testing.T, names []string, rows [][]float64) *table.Table {
-	t.Helper()
-	parsed, err := table.Parse("test.csv", []byte(csvOf(names, rows)))
-	require.NoError(t, err)
-	return parsed
-}
 
 // Against the density of the response itself, whose covariance is σ²I + σ0²XXᵀ, and against a
 // Riemann sum over log σ.

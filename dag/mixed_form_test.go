@@ -1,7 +1,6 @@
 package dag
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"math"
@@ -12,29 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/table"
 )
-
-// mixedTable makes the problem of a table in CSV, with the column set for interventions if there is
-// one.
-func mixedTable(t *testing.T, text string, model ModelOptions) *Problem {
-	t.Helper()
-	parsed, err := table.Parse("mixed.csv", []byte(text))
-	require.NoError(t, err)
-	var options DataOptions
-	if slices.Contains(parsed.Names(), "set") {
-		options.Intervened = "set"
-	}
-	d, err := NewData(parsed, options)
-	require.NoError(t, err)
-	p, err := NewProblem(d, model, Constraints{})
-	require.NoError(t, err)
-	return p
-}
 
 // naiveEvidence is the log evidence of a family of a mixed table from the definition of its prior,
 // with one effect for every level, in which no level is left out. Numbers: the normal density of
@@ -163,47 +144,6 @@ func mixedTables() map[string]string {
 	return tables
 }
 
-// Evidences agree with the definition of the prior, and edge probabilities with an enumeration of
-// all graphs with these.
-func TestMixedEvidences(t *testing.T) {
-	const draws = 6_000
-	for name, text := range mixedTables() {
-		p := mixedTable(t, text, ModelOptions{})
-		require.Equal(t, Mixed, p.Model.Mechanism)
-		scores, err := p.ExactScores(t.Context(), nil)
-		require.NoError(t, err)
-		naive, lists := map[dgraph.Family]float64{}, make([][]dgraph.Set, 3)
-		worst := 0.0
-		for k, f := range scores.Families {
-			want, se := naiveEvidence(p, f, draws)
-			naive[f], lists[f.Node] = want, append(lists[f.Node], f.Parents)
-			worst = max(worst, se)
-			require.InDelta(t, want, scores.LogEvidence[k], 4*math.Hypot(se, scores.SE[k])+1e-6, "%s: %v", name, p.familyName(f))
-			require.Less(t, scores.KHat[k], 0.7, "%s: %v", name, p.familyName(f))
-		}
-		r, err := RunExact(t.Context(), p, ExactConfig{})
-		require.NoError(t, err)
-		require.Equal(t, vti.Trusted, r.Certificate.Verdict, "%s: %q", name, r.Certificate.Reasons)
-		total, edges := 0.0, zeros(3)
-		dgraph.EachGraph(lists, func(parents []dgraph.Set) bool {
-			weight := 0.0
-			for j, set := range parents {
-				weight += naive[dgraph.Family{Node: j, Parents: set}] + p.Structure.Prior.LogWeight(j, set)
-			}
-			weight = math.Exp(weight)
-			total += weight
-			for _, e := range dgraph.OrderedPairs(3) {
-				edges[e.From][e.To] += weight * indicator(parents[e.To].Has(e.From))
-			}
-			return true
-		})
-		got := r.matrix()
-		for _, e := range dgraph.OrderedPairs(3) {
-			require.InDelta(t, edges[e.From][e.To]/total, got[e.From][e.To], 4*math.Hypot(worst, float64(r.Certificate.WorstSE)), "%s: %v", name, e)
-		}
-	}
-}
-
 // A logistic regression with two coefficients agrees with a grid, where the number separates the
 // levels and where one row has a level of its own.
 func TestLogisticEvidenceByQuadrature(t *testing.T) {
@@ -236,42 +176,6 @@ func TestLogisticEvidenceByQuadrature(t *testing.T) {
 // softplus is log(1 + exp(x)).
 func softplus(x float64) float64 { return math.Max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
-// Numbers alone have the evidence of BGe.
-func TestMixedOfNumbersIsBGe(t *testing.T) {
-	s, err := Simulate(Simulation{Nodes: 4, Rows: 50, Seed: 3})
-	require.NoError(t, err)
-	var text bytes.Buffer
-	require.NoError(t, s.WriteCSV(&text))
-	mixed, bge := mixedTable(t, text.String(), ModelOptions{Mechanism: Mixed}), mixedTable(t, text.String(), ModelOptions{Mechanism: BGe})
-	a, err := RunExact(t.Context(), mixed, ExactConfig{})
-	require.NoError(t, err)
-	b, err := RunExact(t.Context(), bge, ExactConfig{})
-	require.NoError(t, err)
-	require.InDelta(t, float64(b.LogEvidence), float64(a.LogEvidence), 1e-9)
-	require.True(t, a.Certificate.Exact)
-	require.InDelta(t, float64(b.Edges[0].Prob), float64(a.Edges[0].Prob), 1e-9)
-}
-
-// Graphs of simulated tables are found by sums and by chains, which agree.
-func TestMixedGraphsAreFound(t *testing.T) {
-	s, err := Simulate(Simulation{Nodes: 5, Rows: 400, EdgeProbability: 0.4, Mechanism: Mixed, Seed: 2})
-	require.NoError(t, err)
-	var text bytes.Buffer
-	require.NoError(t, s.WriteCSV(&text))
-	p := mixedTable(t, text.String(), ModelOptions{})
-	exact, err := RunExact(t.Context(), p, ExactConfig{Truth: s.Truth})
-	require.NoError(t, err)
-	require.Equal(t, vti.Trusted, exact.Certificate.Verdict)
-	require.Zero(t, float64(exact.Metrics.Answer.Skeleton.MedianSHD))
-	chains, err := RunGraphChains(t.Context(), p, GraphChainsConfig{Chains: ChainConfig{Chains: 3, Seed: 1}})
-	require.NoError(t, err)
-	require.NotEqual(t, vti.Failed, chains.Certificate.Verdict)
-	a, b := exact.matrix(), chains.matrix()
-	for _, e := range dgraph.OrderedPairs(5) {
-		require.InDelta(t, a[e.From][e.To], b[e.From][e.To], 4*float64(chains.Certificate.WorstSE), e)
-	}
-}
-
 // What a mixed table cannot have is an error that says so.
 func TestMixedTableErrors(t *testing.T) {
 	parse := func(text string, options DataOptions, model ModelOptions) error {
@@ -293,4 +197,44 @@ func TestMixedTableErrors(t *testing.T) {
 		long += fmt.Sprintf("%d.5,k%d\n", row, row)
 	}
 	require.ErrorContains(t, parse(long, DataOptions{}, ModelOptions{}), "has 30 different values, want at most 20 of a category beside numbers")
+}
+
+// Evidences agree with the definition of the prior, and edge probabilities with an enumeration of
+// all graphs with these.
+func TestMixedEvidences(t *testing.T) {
+	const draws = 6_000
+	for name, text := range mixedTables() {
+		p := mixedTable(t, text, ModelOptions{})
+		require.Equal(t, Mixed, p.Model.Mechanism)
+		scores, err := p.ExactScores(t.Context(), nil)
+		require.NoError(t, err)
+		naive, lists := map[dgraph.Family]float64{}, make([][]dgraph.Set, 3)
+		worst := 0.0
+		for k, f := range scores.Families {
+			want, se := naiveEvidence(p, f, draws)
+			naive[f], lists[f.Node] = want, append(lists[f.Node], f.Parents)
+			worst = max(worst, se)
+			require.InDelta(t, want, scores.LogEvidence[k], 4*math.Hypot(se, scores.SE[k])+1e-6, "%s: %v", name, p.familyName(f))
+			require.Less(t, scores.KHat[k], 0.7, "%s: %v", name, p.familyName(f))
+		}
+		posterior, err := NewPosterior(t.Context(), p.Structure, scores, nil)
+		require.NoError(t, err)
+		total, edges := 0.0, zeros(3)
+		dgraph.EachGraph(lists, func(parents []dgraph.Set) bool {
+			weight := 0.0
+			for j, set := range parents {
+				weight += naive[dgraph.Family{Node: j, Parents: set}] + p.Structure.Prior.LogWeight(j, set)
+			}
+			weight = math.Exp(weight)
+			total += weight
+			for _, e := range dgraph.OrderedPairs(3) {
+				edges[e.From][e.To] += weight * indicator(parents[e.To].Has(e.From))
+			}
+			return true
+		})
+		got, errors := posterior.EdgeProbabilities(), posterior.EdgeErrors(sampleOf(t, posterior, randomOf(1), 2000))
+		for _, e := range dgraph.OrderedPairs(3) {
+			require.InDelta(t, edges[e.From][e.To]/total, got[e.From][e.To], 4*math.Hypot(worst, errors[e.From][e.To]), "%s: %v", name, e)
+		}
+	}
 }

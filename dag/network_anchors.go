@@ -9,10 +9,12 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 
+	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/atomicfile"
@@ -225,4 +227,25 @@ func readAnchors(path string, families, dim int) (*anchors, error) {
 		return nil, fmt.Errorf("%s: got the anchors of %d families, want %d with %d coordinates", path, len(a.Shift), families, dim)
 	}
 	return &a, nil
+}
+
+// anchor gives networks their anchors: those in the run directory of a run that is resumed, or new
+// ones, which are stored there. Linear families have none.
+func (t *familyTarget) anchor(ctx gocontext.Context, device *gpu.Device, fit vti.Config, dir string, status func(string)) (err error) {
+	if t.layout.mechanism == Linear {
+		return nil
+	}
+	path := filepath.Join(dir, AnchorsFile)
+	if fit.Resume {
+		if t.anchors, err = readAnchors(path, len(t.nodes), t.space.Dim()); t.anchors != nil || err != nil {
+			return err
+		}
+	}
+	t.anchors, err = t.fitAnchors(ctx, device, fit.Seed, func(done, total int) {
+		status(fmt.Sprintf("anchors of families %d/%d", done, total))
+	})
+	if err != nil || dir == "" {
+		return err
+	}
+	return t.anchors.write(path)
 }

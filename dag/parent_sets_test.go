@@ -10,6 +10,7 @@ import (
 
 	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/verdict"
 )
 
 // parityTable has yes/no columns, of which the first, but for a share of flips, is the parity of
@@ -51,7 +52,7 @@ func TestParentsThatMatterOnlyTogether(t *testing.T) {
 		sampled, err := p.sampleGraphs(t.Context(), ChainConfig{Seed: 1}, func(string) {})
 		require.NoError(t, err)
 		_, worst := sampled.edges()
-		require.Equal(t, vti.Trusted, certifyChains(len(sampled.graphs), keptGraphs, worst).Verdict)
+		require.Equal(t, vti.Trusted, verdict.Judge(measuredChains(len(sampled.graphs), keptGraphs, worst)).Verdict)
 		for _, chain := range sampled.graphs {
 			for _, graph := range chain {
 				found, all := false, dgraph.Below(parents+1)

@@ -11,28 +11,35 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
+// precision says how evidences by particles are known.
+type precision struct {
+	draws, islands int
+	rough          float64 // share of graphs with a family that has no fine islands
+	settling       float64 // mean rise of log evidences when particles move twice as long
+}
+
 // judge holds against the limits how many of the families of the graphs that were drawn are fine,
-// and whether particles had settled. It returns the share of graphs with a family that is not, and
-// the mean rise of log evidences when particles move twice as long.
-func (s *particleScores) judge(ctx gocontext.Context, v *verdict.Judgement, graphs *Posterior, draws []Draw) (rough, rise float64, err error) {
-	total := 0.0
+// and whether particles had settled.
+func (s *particleScores) judge(ctx gocontext.Context, v *verdict.Judgement, graphs *Posterior, draws []Draw) (precision, error) {
+	own, total := precision{draws: s.pilots*pilotChains*pilotSweeps + s.fine*fineChains*fineSweeps, islands: s.fine}, 0.0
 	for _, d := range draws {
 		total += float64(d.Count)
 		if slices.ContainsFunc(d.Families, func(f int) bool { return !s.known(f) }) {
-			rough += float64(d.Count)
+			own.rough += float64(d.Count)
 		}
 	}
-	rough /= total
-	v.Limit(rough, doubtfulRough, failedRough, "%.2g of the graphs have a family whose evidence comes from a pilot run only")
+	own.rough /= total
+	v.Limit(own.rough, doubtfulRough, failedRough, "%.2g of the graphs have a family whose evidence comes from a pilot run only")
 	rise, se := s.settling()
+	own.settling = rise
 	if math.Abs(rise) > math.Max(3*se, settledNats) {
 		change, err := s.unsettled(ctx, graphs)
 		if err != nil {
-			return rough, rise, err
+			return own, err
 		}
 		v.Limit(change, verdict.DoubtfulEventSE, verdict.FailedEventSE, "particles have not settled, and moving them longer may change an edge probability by %.2g")
 	}
-	return rough, rise, nil
+	return own, nil
 }
 
 // unsettled is how far edge probabilities change when every log evidence rises by what moving ever

@@ -68,20 +68,29 @@ func NewPosterior(ctx gocontext.Context, structure dgraph.Structure, scores Scor
 		}
 	}
 	prior := structure.Sum(families, make([]float64, len(families)), pass(0)).LogTotal()
-	p := &Posterior{Structure: structure, Scores: scores}
-	p.sum = structure.Sum(families, scores.LogEvidence, pass(1))
-	p.logTotal = p.sum.LogTotal()
-	p.LogEvidence = p.logTotal - prior
-	p.Marginals = p.sum.Marginals(len(families), pass(2))
+	p := posteriorOf(structure, scores, structure.Sum(families, scores.LogEvidence, pass(1)), prior, pass(2))
 	if err := ctx.Err(); err != nil { // what was summed is not all
 		return nil, fmt.Errorf("stopped while summing over %s: %w", structure.PriorName(), err)
 	}
-	var variance float64
-	for i, share := range p.Marginals {
-		variance += square(share * scores.SE[i])
-	}
-	p.LogEvidenceSE = math.Sqrt(variance)
 	return p, nil
+}
+
+// posteriorOf is what a sum over graphs amounts to, whose prior has the log mass logMass.
+func posteriorOf(structure dgraph.Structure, scores Scores, sum dgraph.Sum, logMass float64, on func(done, total int) bool) *Posterior {
+	p := &Posterior{Structure: structure, Scores: scores, sum: sum, logTotal: sum.LogTotal()}
+	p.LogEvidence, p.Marginals = p.logTotal-logMass, sum.Marginals(len(scores.Families), on)
+	for i, share := range p.Marginals {
+		p.LogEvidenceSE = math.Hypot(p.LogEvidenceSE, share*scores.SE[i])
+	}
+	return p
+}
+
+// EstimatedPosterior is the posterior by a sum over graphs that is an estimate: its logarithm has a
+// standard error, and it is worth so many independent draws.
+func EstimatedPosterior(structure dgraph.Structure, scores Scores, sum dgraph.Sum, logMass, logSE, drawn float64) *Posterior {
+	p := posteriorOf(structure, scores, sum, logMass, func(int, int) bool { return true })
+	p.LogEvidenceSE, p.drawn = math.Hypot(p.LogEvidenceSE, logSE), drawn
+	return p
 }
 
 // sumPause is the time between two reports of a sum.
@@ -188,6 +197,9 @@ func (p *Posterior) scoreVariance(probability float64, joint map[int]float64, to
 func (p *Posterior) EdgeErrors(draws []Draw) [][]float64 {
 	nodes := p.Structure.Nodes
 	errors, probabilities := zeros(nodes), p.EdgeProbabilities()
+	if p.drawn == 0 && slices.Max(p.Scores.SE) == 0 {
+		return errors // of closed forms
+	}
 	beyond := zeros(nodes) // squares
 	for f, share := range p.Marginals {
 		se, family := p.Scores.SE[f], p.Scores.Families[f]

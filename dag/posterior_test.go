@@ -42,42 +42,6 @@ func randomScores(random *rand.Rand, s dgraph.Structure, spread float64) Scores 
 	return scores
 }
 
-// brute sums over every graph: the log total, and the weights of families and graphs.
-func brute(s dgraph.Structure, scores Scores) (logTotal float64, families []float64, graphs map[string]float64) {
-	lists, place := make([][]dgraph.Set, s.Nodes), map[dgraph.Family]int{}
-	for i, f := range scores.Families {
-		lists[f.Node] = append(lists[f.Node], f.Parents)
-		place[f] = i
-	}
-	var logs []float64
-	var members [][]int
-	var keys []string
-	dgraph.EachGraph(lists, func(parents []dgraph.Set) bool {
-		g := dgraph.FromParents(parents)
-		logWeight := 0.0
-		var own []int
-		for j, set := range parents {
-			f := place[dgraph.Family{Node: j, Parents: set}]
-			logWeight += scores.LogEvidence[f] + s.Prior.LogWeight(j, set)
-			own = append(own, f)
-		}
-		if s.Orders {
-			logWeight += math.Log(g.Orders())
-		}
-		logs, members, keys = append(logs, logWeight), append(members, own), append(keys, g.Key())
-		return true
-	})
-	logTotal = logsum.Of(logs)
-	families, graphs = make([]float64, len(scores.Families)), map[string]float64{}
-	for i, logWeight := range logs {
-		graphs[keys[i]] = math.Exp(logWeight - logTotal)
-		for _, f := range members[i] {
-			families[f] += math.Exp(logWeight - logTotal)
-		}
-	}
-	return logTotal, families, graphs
-}
-
 // Both sums against every graph: totals, marginals of families, edges, probabilities of graphs.
 func TestPosteriorAgainstEveryGraph(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
@@ -241,16 +205,6 @@ func BenchmarkSumOverGraphs(b *testing.B) {
 	}
 }
 
-// sampleOf draws graphs.
-func sampleOf(t testing.TB, p *Posterior, random *rand.Rand, count int) []Draw {
-	t.Helper()
-	draws, err := p.Sample(context.Background(), random, count)
-	require.NoError(t, err)
-	return draws
-}
-
-func randomOf(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
-
 // A sum over graphs of which there are too many for the time stops when it is told to, and says so.
 func TestSumsStop(t *testing.T) {
 	layers, orders := dgraph.FreeStructure(14), dgraph.FreeStructure(20)
@@ -266,4 +220,40 @@ func TestSumsStop(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Less(t, time.Since(started), 20*time.Second)
 	}
+}
+
+// brute sums over every graph: the log total, and the weights of families and graphs.
+func brute(s dgraph.Structure, scores Scores) (logTotal float64, families []float64, graphs map[string]float64) {
+	lists, place := make([][]dgraph.Set, s.Nodes), map[dgraph.Family]int{}
+	for i, f := range scores.Families {
+		lists[f.Node] = append(lists[f.Node], f.Parents)
+		place[f] = i
+	}
+	var logs []float64
+	var members [][]int
+	var keys []string
+	dgraph.EachGraph(lists, func(parents []dgraph.Set) bool {
+		g := dgraph.FromParents(parents)
+		logWeight := 0.0
+		var own []int
+		for j, set := range parents {
+			f := place[dgraph.Family{Node: j, Parents: set}]
+			logWeight += scores.LogEvidence[f] + s.Prior.LogWeight(j, set)
+			own = append(own, f)
+		}
+		if s.Orders {
+			logWeight += math.Log(g.Orders())
+		}
+		logs, members, keys = append(logs, logWeight), append(members, own), append(keys, g.Key())
+		return true
+	})
+	logTotal = logsum.Of(logs)
+	families, graphs = make([]float64, len(scores.Families)), map[string]float64{}
+	for i, logWeight := range logs {
+		graphs[keys[i]] = math.Exp(logWeight - logTotal)
+		for _, f := range members[i] {
+			families[f] += math.Exp(logWeight - logTotal)
+		}
+	}
+	return logTotal, families, graphs
 }

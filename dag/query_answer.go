@@ -72,6 +72,26 @@ type Spread struct {
 // Chosen by hand.
 const rareEvidence = 100
 
+// ask answers a query from draws of graphs with parameters that are worth so many independent ones.
+func (p *Problem) ask(ctx gocontext.Context, text string, d drawn, independent float64, random *rand.Rand) (*Answer, error) {
+	q, err := ParseQuery(text)
+	if err != nil {
+		return nil, err
+	}
+	r, err := p.resolve(q)
+	if err != nil {
+		return nil, err
+	}
+	a := &Answer{Schema: answerSchema, Query: text, Target: p.Data.Names[r.target], Draws: len(d.parents), Graphs: len(d.count())}
+	if err := p.answer(ctx, a, r, d, independent, random); err != nil {
+		return nil, err
+	}
+	if a.Effective < rareEvidence {
+		a.Notes = append(a.Notes, fmt.Sprintf("what is observed is improbable under most graphs and parameters: the answer rests on %.0f effective draws", float64(a.Effective)))
+	}
+	return a, nil
+}
+
 // answer fills an answer from draws of graphs with parameters that are worth so many independent
 // ones.
 func (p *Problem) answer(ctx gocontext.Context, a *Answer, r resolvedQuery, d drawn, independent float64, random *rand.Rand) error {

@@ -31,57 +31,24 @@ func TestParseQuery(t *testing.T) {
 	}
 }
 
-// jointOf is the probability of every combination of levels under one graph, with posterior mean
-// tables counted by hand and nodes that are set left out.
-func jointOf(d *Data, parents []dgraph.Set, do map[int]float64) (probabilities []float64, codes [][]int) {
-	cells := 1
-	for _, levels := range d.Levels {
-		cells *= len(levels)
-	}
-	for cell := range cells {
-		own, rest := make([]int, d.Nodes()), cell
-		for j := range own {
-			own[j], rest = rest%len(d.Levels[j]), rest/len(d.Levels[j])
-		}
-		product := 1.0
-		for j, set := range parents {
-			if x, fixed := do[j]; fixed {
-				product *= indicator(own[j] == int(x))
-				continue
-			}
-			match, both, possible := 0.0, 0.0, 1.0
-			for i := range set.Nodes() {
-				possible *= float64(len(d.Levels[i]))
-			}
-			for row := range d.Rows() {
-				same := d.counts(row, j)
-				for i := range set.Nodes() {
-					same = same && int(d.X.At(row, i)) == own[i]
-				}
-				match += indicator(same)
-				both += indicator(same && int(d.X.At(row, j)) == own[j])
-			}
-			product *= (both + 1/possible/float64(len(d.Levels[j]))) / (match + 1/possible)
-		}
-		probabilities, codes = append(probabilities, product), append(codes, own)
-	}
-	return probabilities, codes
-}
-
 // enumerateQuery is the answer by a loop over all graphs and all combinations of levels.
 func enumerateQuery(t *testing.T, p *Problem, r resolvedQuery) (answer []float64) {
 	t.Helper()
 	scores, err := p.ExactScores(t.Context(), nil)
 	require.NoError(t, err)
-	_, _, graphs := brute(p.Structure, scores)
-	lists := make([][]dgraph.Set, p.Data.Nodes())
-	for _, f := range p.Families {
-		lists[f.Node] = append(lists[f.Node], f.Parents)
+	logs, lists := map[dgraph.Family]float64{}, make([][]dgraph.Set, p.Data.Nodes())
+	for k, f := range p.Families {
+		logs[f], lists[f.Node] = scores.LogEvidence[k]+p.Structure.Prior.LogWeight(f.Node, f.Parents), append(lists[f.Node], f.Parents)
 	}
+	posterior, err := NewPosterior(t.Context(), p.Structure, scores, nil)
+	require.NoError(t, err)
 	answer = make([]float64, len(p.Data.Levels[r.target]))
 	total := 0.0
 	dgraph.EachGraph(lists, func(parents []dgraph.Set) bool {
-		weight := graphs[dgraph.FromParents(parents).Key()]
+		weight := math.Exp(-posterior.LogEvidence)
+		for j, set := range parents {
+			weight *= math.Exp(logs[dgraph.Family{Node: j, Parents: set}])
+		}
 		if weight < 1e-9 {
 			return true
 		}
@@ -240,7 +207,7 @@ func TestAnswersAboutNumbers(t *testing.T) {
 	require.NoError(t, err)
 	random := randomOf(8)
 	d := drawnFrom(spread(sampleOf(t, posterior, random, 4000), random), p.Families, p.exactParameters(p.Families, random))
-	answer := func(text string) *Answer {
+	asked := func(text string) *Answer {
 		q, err := ParseQuery(text)
 		require.NoError(t, err)
 		r, err := p.resolve(q)
@@ -249,8 +216,8 @@ func TestAnswersAboutNumbers(t *testing.T) {
 		require.NoError(t, p.answer(t.Context(), a, r, d, 2000, randomOf(1)))
 		return a
 	}
-	mean := answer("E(b | do(a=1))").Expectation
-	above, below := answer("P(b > 0.5 | do(a=1))").Probabilities[0], answer("P(b < 0.5 | do(a=1))").Probabilities[0]
+	mean := asked("E(b | do(a=1))").Expectation
+	above, below := asked("P(b > 0.5 | do(a=1))").Probabilities[0], asked("P(b < 0.5 | do(a=1))").Probabilities[0]
 	require.InDelta(t, 1, float64(above.Prob+below.Prob), 1e-12)
 	q, err := p.resolve(Query{Target: "b", Do: []Assignment{{"a", "1"}}})
 	require.NoError(t, err)
@@ -274,7 +241,7 @@ func TestAnswersAboutNumbers(t *testing.T) {
 	require.InDelta(t, 0.95, under95, 0.01)
 	require.Greater(t, float64(mean.PredictiveSD), float64(mean.SD))
 	// An observation far from all draws rests on few of them, and that is said.
-	require.Less(t, float64(answer("E(b | a=60)").Effective), 50.0)
+	require.Less(t, float64(asked("E(b | a=60)").Effective), 50.0)
 }
 
 func TestBadQueries(t *testing.T) {

@@ -138,15 +138,6 @@ func number(x float64) *Number {
 	return &n
 }
 
-// fill writes the posterior to a result.
-func (p *Problem) fill(ctx gocontext.Context, r *Result, posterior *Posterior, draws []Draw, edgeErrors [][]float64, truth *dgraph.Graph) error {
-	r.LogEvidence, r.LogEvidenceSE = Number(posterior.LogEvidence+p.LogJacobian()), Number(posterior.LogEvidenceSE)
-	probabilityOf := func(event func(*dgraph.Graph) bool) (probability, se float64) {
-		return posterior.Probability(draws, event)
-	}
-	return p.fillGraphs(ctx, r, graphEstimates{posterior.EdgeProbabilities(), edgeErrors, draws, probabilityOf}, truth)
-}
-
 // graphEstimates are what a method has found about graphs.
 type graphEstimates struct {
 	edges, edgeErrors [][]float64 // probabilities of edges and their standard errors [N][N]

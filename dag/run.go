@@ -2,40 +2,133 @@ package dag
 
 import (
 	gocontext "context"
+	"math"
 	"math/rand/v2"
+
+	"github.com/transdim/vti"
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/run"
 )
 
-// describe summarises the mechanisms by edge and by node, and writes draws to the run directory.
-// exact may be nil.
-// random is that of source.
-func (p *Problem) describe(ctx gocontext.Context, result *Result, dir string, posterior mixture, source parameterSource, exact edgeMoments, d drawn, random *rand.Rand) error {
-	var err error
-	independent := float64(len(d.parents))
+// output is what becomes of an answer, whatever the method.
+type output struct {
+	command, backend string
+	seed             uint64
+	truth            *dgraph.Graph // to compare with; nil: none
+	dir              string        // run directory; "" keeps no files
+	status           func(string)
+	clock            *run.Clock
+	steps            int     // of training
+	loss             *Number // of training
+}
+
+// found is what a method has found: all that a result is made of.
+type found struct {
+	certificate *Certificate
+	graphs      graphEstimates
+	// on the working scale; not a number of chains, which give no evidence
+	logEvidence, logEvidenceSE float64
+
+	families mixture
+	// source draws parameters of families by random, which is that of all draws after it
+	source  parameterSource
+	random  *rand.Rand
+	moments edgeMoments // exact ones; nil: none
+	sample  drawn
+}
+
+// silent is a status that nobody asked for.
+func silent(status func(string)) func(string) {
+	if status == nil {
+		return func(string) {}
+	}
+	return status
+}
+
+// concludeSum makes a result of a posterior over graphs: it draws graphs and parameters. certify
+// judges, given the graphs and the standard errors of edges.
+func (p *Problem) concludeSum(ctx gocontext.Context, o output, posterior *Posterior, moments edgeMoments,
+	parameters func(random *rand.Rand) parameterSource, certify func(graphs []Draw, edgeErrors [][]float64) (*Certificate, error),
+) (*Result, error) {
+	o.status("drawing graphs")
+	graphs, err := posterior.Sample(ctx, stream.Rand(o.seed, "graphs"), graphDraws)
+	if err != nil {
+		return nil, err
+	}
+	edgeErrors := posterior.EdgeErrors(graphs)
+	f := found{logEvidence: posterior.LogEvidence, families: posterior.mixture(), moments: moments, random: stream.Rand(o.seed, "parameters")}
+	if f.certificate, err = certify(graphs, edgeErrors); err != nil {
+		return nil, err
+	}
+	// and what longer moves of particles would bring
+	rise := settlingSteps * float64(f.certificate.Settling) * float64(p.Data.Nodes())
+	f.logEvidenceSE = math.Hypot(posterior.LogEvidenceSE, rise)
+	f.graphs = graphEstimates{posterior.EdgeProbabilities(), edgeErrors, graphs, func(event func(*dgraph.Graph) bool) (probability, se float64) {
+		return posterior.Probability(graphs, event)
+	}}
+	f.source = parameters(f.random)
+	f.sample = drawnFrom(spread(graphs, f.random), p.Families, f.source)
+	return p.conclude(ctx, o, f)
+}
+
+// concludeChains makes a result of chains over graphs with parameters.
+func (p *Problem) concludeChains(ctx gocontext.Context, o output, c *Certificate, probabilities, errors [][]float64, sample drawn) (*Result, error) {
+	graphs := sample.count()
+	f := found{certificate: c, graphs: chainEstimates(probabilities, errors, graphs, float64(c.ESS)), random: stream.Rand(o.seed, "parameters"), sample: sample.thin(fileDraws)}
+	f.families, f.source = sample.split(f.random)
+	f.logEvidence, f.logEvidenceSE = math.NaN(), math.NaN()
+	return p.conclude(ctx, o, f)
+}
+
+// chainEstimates are those of chains, as if the effective draws of the worst edge were those of
+// every event.
+func chainEstimates(probabilities, errors [][]float64, graphs []Draw, independent float64) graphEstimates {
+	return graphEstimates{probabilities, errors, graphs, shareOf(graphs, independent)}
+}
+
+// conclude describes what was found and writes tables and pictures to the run directory.
+func (p *Problem) conclude(ctx gocontext.Context, o output, f found) (*Result, error) {
+	result := &Result{
+		Schema: resultSchema, Command: o.command, Version: vti.Version, Seed: &o.seed, Backend: o.backend, Steps: o.steps, Loss: o.loss, RunDir: o.dir,
+		Certificate: f.certificate, LogEvidence: Number(f.logEvidence + p.LogJacobian()), LogEvidenceSE: Number(f.logEvidenceSE),
+	}
+	o.status("comparing graphs")
+	if err := p.fillGraphs(ctx, result, f.graphs, o.truth); err != nil {
+		return nil, err
+	}
+	if err := p.describe(ctx, result, f); err != nil {
+		return nil, err
+	}
+	if err := p.writeDraws(o.dir, o.seed, f.sample); err != nil {
+		return nil, err
+	}
+	result.Seconds = o.clock.Seconds()
+	return result, p.write(result, o.dir)
+}
+
+// describe summarises the mechanisms by edge and by node.
+func (p *Problem) describe(ctx gocontext.Context, result *Result, f found) (err error) {
+	independent := float64(len(f.sample.parents))
 	if result.Certificate.ESS > 0 {
 		independent = min(independent, float64(result.Certificate.ESS))
 	}
-	if result.Effects, err = p.totalEffects(ctx, d, independent, random); err != nil {
+	if result.Effects, err = p.totalEffects(ctx, f.sample, independent, f.random); err != nil {
 		return err
 	}
-	if p.Model.Mechanism == Mixed && p.Data.missing == nil {
-		if result.ModelCheck, err = p.checkModel(ctx, posterior, source, random); err != nil {
+	mechanism, complete := p.Model.Mechanism, p.Data.missing == nil
+	if !mechanism.integrated() { // else there are no slopes and no residuals
+		if result.Parameters, err = p.effects(ctx, f.families, f.source, f.moments, f.random); err != nil {
 			return err
 		}
+		if complete { // cells that were drawn fit
+			if result.Checks, err = p.checkNodes(ctx, f.families, f.source, f.random); err != nil {
+				return err
+			}
+		}
 	}
-	if p.Model.Mechanism.integrated() { // no slopes and no residuals
-		return p.writeDraws(dir, *result.Seed, d)
+	if complete && mechanism != Categorical {
+		result.ModelCheck, err = p.checkModel(ctx, f.families, f.source, f.random)
 	}
-	if result.Parameters, err = p.effects(ctx, posterior, source, exact, random); err != nil {
-		return err
-	}
-	if p.Data.missing != nil { // cells that were drawn fit
-		return p.writeDraws(dir, *result.Seed, d)
-	}
-	if result.Checks, err = p.checkNodes(ctx, posterior, source, random); err != nil {
-		return err
-	}
-	if result.ModelCheck, err = p.checkModel(ctx, posterior, source, random); err != nil {
-		return err
-	}
-	return p.writeDraws(dir, *result.Seed, d)
+	return err
 }

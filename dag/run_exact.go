@@ -2,10 +2,9 @@ package dag
 
 import (
 	gocontext "context"
+	"math/rand/v2"
 
-	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
-	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/run"
 )
 
@@ -30,10 +29,7 @@ type ExactConfig struct {
 // with mixed mechanisms for the standard errors of evidences; probabilities of single graphs are
 // too, and those of classes are shares of draws.
 func RunExact(ctx gocontext.Context, problem *Problem, cfg ExactConfig) (*Result, error) {
-	clock := run.NewClock()
-	if cfg.Status == nil {
-		cfg.Status = func(string) {}
-	}
+	o := output{command: cfg.Command, seed: cfg.Seed, truth: cfg.Truth, dir: cfg.Dir, status: silent(cfg.Status), clock: run.NewClock()}
 	if err := problem.CheckExact(); err != nil {
 		return nil, err
 	}
@@ -44,30 +40,13 @@ func RunExact(ctx gocontext.Context, problem *Problem, cfg ExactConfig) (*Result
 	if err != nil {
 		return nil, err
 	}
-	posterior, err := NewPosterior(ctx, problem.Structure, scores, cfg.Status)
+	posterior, err := NewPosterior(ctx, problem.Structure, scores, o.status)
 	if err != nil {
 		return nil, err
 	}
-	cfg.Status("drawing graphs")
-	graphs, err := posterior.Sample(ctx, stream.Rand(cfg.Seed, "graphs"), graphDraws)
-	if err != nil {
-		return nil, err
-	}
-	result := &Result{Schema: resultSchema, Command: cfg.Command, Version: vti.Version, Seed: &cfg.Seed, RunDir: cfg.Dir}
-	result.Certificate = exactCertificate(len(problem.Families))
-	edgeErrors := zeros(problem.Data.Nodes())
-	if scores.KHat != nil {
-		edgeErrors = posterior.EdgeErrors(graphs)
-		result.Certificate = posterior.certifyScores(graphs, edgeErrors)
-	}
-	if err := problem.fill(ctx, result, posterior, graphs, edgeErrors, cfg.Truth); err != nil {
-		return nil, err
-	}
-	random := stream.Rand(cfg.Seed, "parameters")
-	source := problem.exactParameters(problem.Families, random)
-	if err := problem.describe(ctx, result, cfg.Dir, posterior.mixture(), source, problem.exactMoments(posterior.mixture()), drawnFrom(spread(graphs, random), problem.Families, source), random); err != nil {
-		return nil, err
-	}
-	result.Seconds = clock.Seconds()
-	return result, problem.write(result, cfg.Dir)
+	return problem.concludeSum(ctx, o, posterior, problem.exactMoments(posterior.mixture()),
+		func(random *rand.Rand) parameterSource { return problem.exactParameters(problem.Families, random) },
+		func(graphs []Draw, edgeErrors [][]float64) (*Certificate, error) {
+			return certifyScores(posterior, graphs, edgeErrors), nil
+		})
 }

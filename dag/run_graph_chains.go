@@ -6,11 +6,11 @@ import (
 	"math"
 	"path/filepath"
 
-	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/run"
 )
 
@@ -30,13 +30,10 @@ type GraphChainsConfig struct {
 // whatever the number of nodes, and writes tables and pictures to the run directory. The parameters
 // of mechanisms are drawn from closed forms given the graph.
 func RunGraphChains(ctx gocontext.Context, problem *Problem, cfg GraphChainsConfig) (*Result, error) {
-	clock := run.NewClock()
+	o := output{command: "dag", seed: cfg.Chains.Seed, truth: cfg.Truth, dir: cfg.Dir, status: silent(cfg.Status), clock: run.NewClock()}
 	numbers := float64(cfg.Chains.Chains) * keptGraphs * float64(problem.Data.Nodes())
 	if err := memory.Check(fmt.Sprintf("dag: Chains %d", cfg.Chains.Chains), 16*numbers); err != nil {
 		return nil, err
-	}
-	if cfg.Status == nil {
-		cfg.Status = func(string) {}
 	}
 	if cfg.Dir != "" {
 		cfg.Chains.Checkpoint = filepath.Join(cfg.Dir, run.ChainsFile)
@@ -44,28 +41,21 @@ func RunGraphChains(ctx gocontext.Context, problem *Problem, cfg GraphChainsConf
 			return nil, err
 		}
 	}
-	result := &Result{Schema: resultSchema, Command: "dag", Version: vti.Version, Seed: &cfg.Chains.Seed, RunDir: cfg.Dir}
-	// chains give no evidence
-	result.LogEvidence, result.LogEvidenceSE = Number(math.NaN()), Number(math.NaN())
-	if problem.Data.missing != nil {
-		if err := problem.runImputed(ctx, result, cfg); err != nil {
-			return nil, err
-		}
-		result.Seconds = clock.Seconds()
-		return result, problem.write(result, cfg.Dir)
-	}
-	sampled, err := problem.sampleGraphs(ctx, cfg.Chains, cfg.Status)
+	sampled, err := problem.sampleGraphs(ctx, cfg.Chains, o.status)
 	if err != nil {
 		return nil, err
 	}
 	edges, worst := sampled.edges()
-	posterior, kept := sampled.gather()
-	draws := kept.count()
 	probabilities, errors := matricesOf(edges)
+	if problem.Data.missing != nil {
+		return problem.concludeChains(ctx, o, certifyChains(len(sampled.graphs), keptGraphs, worst), probabilities, errors, sampled.sample())
+	}
+	families, kept := sampled.gather()
+	graphs := kept.count()
 	var scores *Posterior
 	if problem.weighs() { // what errors of the scores move
-		scores = problem.scoreErrors(posterior)
-		own := scores.EdgeErrors(draws)
+		scores = problem.scoreErrors(families)
+		own := scores.EdgeErrors(graphs)
 		for i, row := range own {
 			for j, se := range row {
 				errors[i][j] = math.Hypot(errors[i][j], se)
@@ -73,41 +63,16 @@ func RunGraphChains(ctx gocontext.Context, problem *Problem, cfg GraphChainsConf
 		}
 		worst.MCSE = math.Hypot(worst.MCSE, float64(worstError(own)))
 	}
-	result.Certificate = certifyChains(len(sampled.graphs), keptGraphs, worst)
+	f := found{
+		certificate: certifyChains(len(sampled.graphs), keptGraphs, worst), graphs: chainEstimates(probabilities, errors, graphs, worst.ESS),
+		logEvidence: math.NaN(), logEvidenceSE: math.NaN(),
+		families: families, moments: problem.exactMoments(families), random: stream.Rand(o.seed, "parameters"),
+	}
 	if scores != nil {
-		result.Certificate.weighted(scores, draws)
+		f.certificate.addWeights(&verdict.Judgement{Verdict: f.certificate.Verdict, Reasons: f.certificate.Reasons}, scores, graphs)
 	}
-	cfg.Status("comparing graphs")
-	// As if the effective draws of the worst edge were those of every event.
-	if err := problem.fillGraphs(ctx, result, graphEstimates{probabilities, errors, draws, shareOf(draws, worst.ESS)}, cfg.Truth); err != nil {
-		return nil, err
-	}
-	random := stream.Rand(cfg.Chains.Seed, "parameters")
-	source := problem.exactParameters(posterior.families, random)
-	own := drawnFrom(kept.families, posterior.families, source)
-	own.chain = kept.chain
-	if err := problem.describe(ctx, result, cfg.Dir, posterior, source, problem.exactMoments(posterior), own, random); err != nil {
-		return nil, err
-	}
-	result.Seconds = clock.Seconds()
-	return result, problem.write(result, cfg.Dir)
-}
-
-// runImputed is [RunGraphChains] of a table with missing cells.
-func (p *Problem) runImputed(ctx gocontext.Context, result *Result, cfg GraphChainsConfig) error {
-	sampled, err := p.sampleGraphs(ctx, cfg.Chains, cfg.Status)
-	if err != nil {
-		return err
-	}
-	own := sampled.sample()
-	edges, worst := sampled.edges()
-	probabilities, errors := matricesOf(edges)
-	result.Certificate = certifyChains(len(sampled.graphs), keptGraphs, worst)
-	draws := own.count()
-	if err := p.fillGraphs(ctx, result, graphEstimates{probabilities, errors, draws, shareOf(draws, worst.ESS)}, cfg.Truth); err != nil {
-		return err
-	}
-	random := stream.Rand(cfg.Chains.Seed, "parameters")
-	posterior, source := own.split(random)
-	return p.describe(ctx, result, cfg.Dir, posterior, source, nil, own.thin(fileDraws), random)
+	f.source = problem.exactParameters(families.families, f.random)
+	f.sample = drawnFrom(kept.families, families.families, f.source)
+	f.sample.chain = kept.chain
+	return problem.conclude(ctx, o, f)
 }

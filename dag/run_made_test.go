@@ -13,7 +13,6 @@ import (
 	"github.com/transdim/vti/cosmic"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/gpu"
-	"github.com/transdim/vti/internal/draws"
 )
 
 // One flow for all nodes with a learned q(m) comes to the edge probabilities of the exact sums,
@@ -112,63 +111,5 @@ func TestRunMadeOfNetworks(t *testing.T) {
 		again, err := RunMade(t.Context(), device, p, config)
 		require.NoError(t, err)
 		require.Equal(t, result.Edges, again.Edges)
-	}
-}
-
-// The file of draws has the graphs in proportion to their probabilities, and the density of every
-// draw is what loops over rows give.
-func TestDrawsFile(t *testing.T) {
-	for _, model := range []ModelOptions{{Mechanism: Linear, EdgePenalty: 0.4}, {Mechanism: MLP, Hidden: 2}} {
-		p, err := NewProblem(chainData(t, 25, DataOptions{}), model, Constraints{})
-		require.NoError(t, err)
-		dir := t.TempDir()
-		var result *Result
-		if model.Mechanism == MLP {
-			result, err = RunParticles(t.Context(), p, ParticlesConfig{Islands: 60, Seed: 2, Dir: dir})
-		} else {
-			result, err = RunExact(t.Context(), p, ExactConfig{Seed: 2, Dir: dir})
-		}
-		require.NoError(t, err)
-		file, err := draws.Read(filepath.Join(dir, DrawsFile))
-		require.NoError(t, err)
-		require.Equal(t, fileDraws, file.Len())
-		l, sites, dim := p.layout(), len(file.Sites), len(file.Coordinates)
-		place := map[string]int{}
-		for k, name := range file.Coordinates {
-			place[name] = k
-		}
-		edges := zeros(3)
-		for k := range file.Len() {
-			parents, theta := make([]dgraph.Set, 3), file.Theta[k*dim:(k+1)*dim]
-			for site, name := range file.Sites {
-				from, to, err := p.Data.edge(name)
-				require.NoError(t, err)
-				if file.Codes[k*sites+site] == 1 {
-					parents[to] = parents[to].With(from)
-					edges[from][to] += 1.0 / fileDraws
-				}
-			}
-			if k >= 50 {
-				continue
-			}
-			want := 0.0
-			for j, set := range parents {
-				own := make([]float64, l.dim())
-				for _, c := range p.drawColumns(dgraph.OrderedPairs(3)) {
-					if at, ok := place[c.name]; ok && c.node == j {
-						if own[c.at] = theta[at] / c.unit; c.scale {
-							own[c.at] = math.Log(own[c.at])
-						}
-					}
-				}
-				want += naiveLogJoint(p, dgraph.Family{Node: j, Parents: set}, own) + p.Structure.Prior.LogWeight(j, set)
-			}
-			require.InDelta(t, want, file.LogP[k], 1e-6)
-		}
-		for i, row := range result.matrix() {
-			for j, probability := range row {
-				require.InDelta(t, probability, edges[i][j], 5*math.Sqrt(0.25/fileDraws)+float64(1)/fileDraws)
-			}
-		}
 	}
 }

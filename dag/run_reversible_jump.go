@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/stream"
@@ -48,7 +47,7 @@ func startCodes(s dgraph.Structure, random *rand.Rand, count int) (codes [][]int
 // When ctx is cancelled the state of the chains is stored in dir too; RunReversibleJump with
 // cfg.Resume set continues from it.
 func RunReversibleJump(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg rjmcmc.Config, truth *dgraph.Graph, dir string) (*Result, error) {
-	clock := run.NewClock()
+	o := output{command: "rjmcmc dag", seed: cfg.Seed, backend: device.String(), truth: truth, dir: dir, status: silent(nil), clock: run.NewClock()}
 	if err := problem.CheckReversibleJump(); err != nil {
 		return nil, err
 	}
@@ -68,9 +67,6 @@ func RunReversibleJump(ctx gocontext.Context, device *gpu.Device, problem *Probl
 		return nil, err
 	}
 	nodes := problem.Data.Nodes()
-	result := &Result{Schema: resultSchema, Command: "rjmcmc dag", Version: vti.Version, Seed: &cfg.Seed, Backend: device.String(), RunDir: dir}
-	// chains give no evidence
-	result.LogEvidence, result.LogEvidenceSE = Number(math.NaN()), Number(math.NaN())
 	probabilities, errors, summaries := zeros(nodes), zeros(nodes), map[dgraph.Edge]rjmcmc.Summary{}
 	worst := chains.LogDensitySummary()
 	worst.MCSE = 0
@@ -91,39 +87,9 @@ func RunReversibleJump(ctx gocontext.Context, device *gpu.Device, problem *Probl
 	for e, in := range summaries {
 		errors[e.From][e.To] = rareError(in, worst.ESS)
 	}
-	result.Certificate = certifyChains(chains.Chains, chains.Draws()/chains.Chains, worst)
-	own, err := target.gather(chains)
+	sample, err := target.gather(chains)
 	if err != nil {
 		return nil, err
 	}
-	draws := own.count()
-	// As if the effective draws of the worst indicator were those of every event.
-	if err := problem.fillGraphs(ctx, result, graphEstimates{probabilities, errors, draws, shareOf(draws, worst.ESS)}, truth); err != nil {
-		return nil, err
-	}
-	random := stream.Rand(cfg.Seed, "parameters")
-	posterior, source := own.split(random)
-	if err := problem.describe(ctx, result, dir, posterior, source, nil, own.thin(fileDraws), random); err != nil {
-		return nil, err
-	}
-	result.Seconds = clock.Seconds()
-	return result, problem.write(result, dir)
-}
-
-// gather is the draws of chains.
-func (t *graphTarget) gather(chains *rjmcmc.Result) (d drawn, err error) {
-	dim := t.space.layout.dim()
-	for k := range chains.Draws() {
-		g, err := t.space.Graph(chains.Codes(k))
-		if err != nil {
-			return d, err
-		}
-		thetas := make([][]float64, t.space.Nodes())
-		for j := range thetas {
-			thetas[j] = chains.Theta(k)[j*dim : (j+1)*dim]
-		}
-		d.parents, d.thetas = append(d.parents, g.ParentSets()), append(d.thetas, thetas)
-		d.chain = append(d.chain, int32(k%chains.Chains+1))
-	}
-	return d, nil
+	return problem.concludeChains(ctx, o, certifyChains(chains.Chains, chains.Draws()/chains.Chains, worst), probabilities, errors, sample)
 }

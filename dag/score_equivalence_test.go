@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,42 +14,6 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/table"
 )
-
-// categoriesOf simulates categories a → b ← c → d with 2, 3, 2 and 4 levels; with interventions in
-// b and in d and a column "set" that names them if asked for.
-func categoriesOf(t *testing.T, random *rand.Rand, rows int, interventions bool) *Data {
-	t.Helper()
-	var text strings.Builder
-	text.WriteString("a,b,c,d,set\n")
-	for i := range rows {
-		set := ""
-		if interventions {
-			set = []string{"", "", "b", "d"}[i%4]
-		}
-		a, c := random.IntN(2), random.IntN(2)
-		b := (a + 2*c*random.IntN(2) + random.IntN(2)) % 3
-		d := (c + 2*random.IntN(2)) % 4
-		if random.IntN(4) == 0 {
-			d = random.IntN(4)
-		}
-		if set == "b" {
-			b = random.IntN(3)
-		}
-		if set == "d" {
-			d = random.IntN(4)
-		}
-		fmt.Fprintf(&text, "%s,%d,%s,%d,%s\n", []string{"no", "yes"}[a], b, []string{"x", "y"}[c], d, set)
-	}
-	parsed, err := table.Parse("categories.csv", []byte(text.String()))
-	require.NoError(t, err)
-	options := DataOptions{Exclude: []string{"set"}, Discrete: []string{"b", "d"}}
-	if interventions {
-		options = DataOptions{Intervened: "set", Discrete: []string{EveryNode}}
-	}
-	d, err := NewData(parsed, options)
-	require.NoError(t, err)
-	return d
-}
 
 // A table that is small enough to count by hand: a = 0,0,0,1,1 and b = 0,0,1,1,1, with α = 1. Of a:
 // Γ(1)/Γ(6) Γ(3.5)/Γ(.5) Γ(2.5)/Γ(.5); of b given a, with α/q = ½ and α/(q r) = ¼:
@@ -77,6 +40,122 @@ func TestLogRising(t *testing.T) {
 			}
 			require.InDelta(t, want, logRising(a, n), 1e-8+1e-13*math.Abs(want), "a = %g, n = %d", a, n)
 		}
+	}
+}
+
+// Both scores against naive computations of them, and equal for all graphs of a class: 543 graphs
+// of 4 nodes, 185 classes.
+func TestScoresOfEquivalentGraphs(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 14))
+	rows := make([][]float64, 25)
+	for i := range rows {
+		a, b := random.NormFloat64(), 3+random.NormFloat64()
+		rows[i] = []float64{a, a + 0.5*b + random.NormFloat64(), b, b - a + 0.1*random.NormFloat64()}
+	}
+	continuous, err := NewData(tableOf(t, []string{"a", "b", "c", "d"}, rows), DataOptions{Scaling: GlobalScale})
+	require.NoError(t, err)
+	for name, test := range map[string]struct {
+		data  *Data
+		model ModelOptions
+		naive func(d *Data, f dgraph.Family) float64
+		class bool
+	}{
+		"BGe":                         {continuous, ModelOptions{}, naiveBGe, true},
+		"BGe, interventions":          {farInterventions(t, random, 4, DataOptions{}), ModelOptions{Mechanism: BGe}, naiveBGe, false},
+		"BDeu":                        {categoriesOf(t, random, 60, false), ModelOptions{}, func(d *Data, f dgraph.Family) float64 { return naiveBDeu(d, f, 1) }, true},
+		"BDeu, large sample":          {categoriesOf(t, random, 60, false), ModelOptions{ImaginarySampleSize: 7}, func(d *Data, f dgraph.Family) float64 { return naiveBDeu(d, f, 7) }, true},
+		"BDeu, interventions":         {categoriesOf(t, random, 80, true), ModelOptions{}, func(d *Data, f dgraph.Family) float64 { return naiveBDeu(d, f, 1) }, false},
+		"BDeu, more cells than rows":  {categoriesOf(t, random, 5, false), ModelOptions{}, func(d *Data, f dgraph.Family) float64 { return naiveBDeu(d, f, 1) }, true},
+		"BDeu, written as mechanisms": {categoriesOf(t, random, 30, false), ModelOptions{Mechanism: Categorical}, func(d *Data, f dgraph.Family) float64 { return naiveBDeu(d, f, 1) }, true},
+	} {
+		p, err := NewProblem(test.data, test.model, Constraints{})
+		require.NoError(t, err, name)
+		scores, err := p.ExactScores(t.Context(), nil)
+		require.NoError(t, err, name)
+		place := map[dgraph.Family]int{}
+		families := make([][]dgraph.Set, 4)
+		for i, f := range p.Families {
+			want := test.naive(test.data, f)
+			require.InDelta(t, want, scores.LogEvidence[i], 1e-8*(1+math.Abs(want)/100), "%s: %v", name, f)
+			place[f] = i
+			families[f.Node] = append(families[f.Node], f.Parents)
+		}
+		first := map[string]float64{}
+		var logs []float64
+		edge := 0.0
+		dgraph.EachGraph(families, func(parents []dgraph.Set) bool {
+			sum := 0.0
+			for j, set := range parents {
+				sum += scores.LogEvidence[place[dgraph.Family{Node: j, Parents: set}]] - math.Log([]float64{1, 3, 3, 1}[set.Len()])
+			}
+			key := dgraph.FromParents(parents).Essential(test.data.Targets()).Key()
+			if score, seen := first[key]; seen && test.class {
+				require.InDelta(t, score, sum, 1e-10*math.Abs(score), "%s: members of a class differ", name)
+			}
+			first[key] = sum
+			logs = append(logs, sum)
+			return true
+		})
+		if test.class {
+			require.Len(t, first, 185, name)
+		}
+		posterior, err := NewPosterior(t.Context(), p.Structure, scores, nil)
+		require.NoError(t, err)
+		total, k := logsum.Of(logs), 0
+		dgraph.EachGraph(families, func(parents []dgraph.Set) bool {
+			if parents[1].Has(0) {
+				edge += math.Exp(logs[k] - total)
+			}
+			k++
+			return true
+		})
+		require.InDelta(t, edge, posterior.EdgeProbabilities()[0][1], 1e-9, name)
+	}
+}
+
+// The parameters of BGe integrate to its evidence, and draws have the mean of the integrand.
+func TestBGePosterior(t *testing.T) {
+	random := randomOf(21)
+	rows := make([][]float64, 9)
+	for i := range rows {
+		a := 2 + random.NormFloat64()
+		rows[i] = []float64{a, a + random.NormFloat64()}
+	}
+	d, err := NewData(tableOf(t, []string{"a", "b"}, rows), DataOptions{Scaling: Unscaled})
+	require.NoError(t, err)
+	p, err := NewProblem(d, ModelOptions{Mechanism: BGe}, Constraints{})
+	require.NoError(t, err)
+	form, parents := p.closedForm(1), dgraph.SetOf(0)
+	const step = 0.02
+	var logs, weights, logSigmas []float64
+	for weight := -3.0; weight < 5; weight += step {
+		for logSigma := -4.0; logSigma < 4; logSigma += step {
+			logs = append(logs, form.logJoint(parents, []float64{weight, 0, logSigma})+2*math.Log(step))
+			weights, logSigmas = append(weights, weight), append(logSigmas, logSigma)
+		}
+	}
+	total := logsum.Of(logs)
+	require.InDelta(t, form.logEvidence(parents), total, 1e-6)
+	var want [4]float64
+	for k, x := range logs {
+		share := math.Exp(x - total)
+		want[0] += share * weights[k]
+		want[1] += share * logSigmas[k]
+		want[2] += share * square(weights[k])
+		want[3] += share * square(logSigmas[k])
+	}
+	const draws = 40000
+	draw := form.posterior(parents)
+	var values [4][]float64
+	for range draws {
+		theta := draw(random)
+		for k, x := range []float64{theta[0], theta[2], square(theta[0]), square(theta[2])} {
+			values[k] = append(values[k], x)
+		}
+	}
+	for k := range values { // 4 standard errors: a false alarm in 1 of 4,000
+		mean, sd := stat.MeanStdDev(values[k], nil)
+		require.InDelta(t, want[k], mean, 4*sd/math.Sqrt(draws), "moment %d", k)
 	}
 }
 
@@ -160,189 +239,4 @@ func naiveBGe(d *Data, f dgraph.Family) float64 {
 	}
 	parents := f.Parents.List()
 	return logMarginal(append(parents[:len(parents):len(parents)], f.Node)) - logMarginal(parents)
-}
-
-// Both scores against naive computations of them, and equal for all graphs of a class: 543 graphs
-// of 4 nodes, 185 classes.
-func TestScoresOfEquivalentGraphs(t *testing.T) {
-	random := rand.New(rand.NewPCG(3, 14))
-	rows := make([][]float64, 25)
-	for i := range rows {
-		a, b := random.NormFloat64(), 3+random.NormFloat64()
-		rows[i] = []float64{a, a + 0.5*b + random.NormFloat64(), b, b - a + 0.1*random.NormFloat64()}
-	}
-	continuous, err := NewData(tableOf(t, []string{"a", "b", "c", "d"}, rows), DataOptions{Scaling: GlobalScale})
-	require.NoError(t, err)
-	for name, test := range map[string]struct {
-		data  *Data
-		model ModelOptions
-		naive func(d *Data, f dgraph.Family) float64
-		class bool
-	}{
-		"BGe":                         {continuous, ModelOptions{}, naiveBGe, true},
-		"BGe, interventions":          {farInterventions(t, random, 4, DataOptions{}), ModelOptions{Mechanism: BGe}, naiveBGe, false},
-		"BDeu":                        {categoriesOf(t, random, 60, false), ModelOptions{}, func(d *Data, f dgraph.Family) float64 { return naiveBDeu(d, f, 1) }, true},
-		"BDeu, large sample":          {categoriesOf(t, random, 60, false), ModelOptions{ImaginarySampleSize: 7}, func(d *Data, f dgraph.Family) float64 { return naiveBDeu(d, f, 7) }, true},
-		"BDeu, interventions":         {categoriesOf(t, random, 80, true), ModelOptions{}, func(d *Data, f dgraph.Family) float64 { return naiveBDeu(d, f, 1) }, false},
-		"BDeu, more cells than rows":  {categoriesOf(t, random, 5, false), ModelOptions{}, func(d *Data, f dgraph.Family) float64 { return naiveBDeu(d, f, 1) }, true},
-		"BDeu, written as mechanisms": {categoriesOf(t, random, 30, false), ModelOptions{Mechanism: Categorical}, func(d *Data, f dgraph.Family) float64 { return naiveBDeu(d, f, 1) }, true},
-	} {
-		p, err := NewProblem(test.data, test.model, Constraints{})
-		require.NoError(t, err, name)
-		scores, err := p.ExactScores(t.Context(), nil)
-		require.NoError(t, err, name)
-		place := map[dgraph.Family]int{}
-		families := make([][]dgraph.Set, 4)
-		for i, f := range p.Families {
-			want := test.naive(test.data, f)
-			require.InDelta(t, want, scores.LogEvidence[i], 1e-8*(1+math.Abs(want)/100), "%s: %v", name, f)
-			place[f] = i
-			families[f.Node] = append(families[f.Node], f.Parents)
-		}
-		first := map[string]float64{}
-		var logs []float64
-		edge := 0.0
-		dgraph.EachGraph(families, func(parents []dgraph.Set) bool {
-			sum := 0.0
-			for j, set := range parents {
-				sum += scores.LogEvidence[place[dgraph.Family{Node: j, Parents: set}]] - math.Log([]float64{1, 3, 3, 1}[set.Len()])
-			}
-			key := dgraph.FromParents(parents).Essential(test.data.Targets()).Key()
-			if score, seen := first[key]; seen && test.class {
-				require.InDelta(t, score, sum, 1e-10*math.Abs(score), "%s: members of a class differ", name)
-			}
-			first[key] = sum
-			logs = append(logs, sum)
-			return true
-		})
-		if test.class {
-			require.Len(t, first, 185, name)
-		}
-		posterior, err := NewPosterior(t.Context(), p.Structure, scores, nil)
-		require.NoError(t, err)
-		total, k := logsum.Of(logs), 0
-		dgraph.EachGraph(families, func(parents []dgraph.Set) bool {
-			if parents[1].Has(0) {
-				edge += math.Exp(logs[k] - total)
-			}
-			k++
-			return true
-		})
-		require.InDelta(t, edge, posterior.EdgeProbabilities()[0][1], 1e-9, name)
-	}
-}
-
-// Chains over graphs of categories agree with exact sums within 4 of their standard errors: of 12
-// edges in two tables, a false alarm in 1 of 600.
-func TestChainsOverCategories(t *testing.T) {
-	for _, interventions := range []bool{false, true} {
-		p, err := NewProblem(categoriesOf(t, randomOf(9), 80, interventions), ModelOptions{}, Constraints{})
-		require.NoError(t, err)
-		scores, err := p.ExactScores(t.Context(), nil)
-		require.NoError(t, err)
-		posterior, err := NewPosterior(t.Context(), p.Structure, scores, nil)
-		require.NoError(t, err)
-		result, err := RunGraphChains(t.Context(), p, GraphChainsConfig{Chains: ChainConfig{Seed: 6}, Dir: t.TempDir()})
-		require.NoError(t, err)
-		require.Equal(t, "trusted", result.Certificate.Verdict.String(), result.Certificate.Reasons)
-		edges := posterior.EdgeProbabilities()
-		for _, e := range result.Edges {
-			from, _ := p.Data.node(e.From)
-			to, _ := p.Data.node(e.To)
-			require.InDelta(t, edges[from][to], float64(e.Prob), 4*float64(e.ProbSE), "%s → %s", e.From, e.To)
-			require.InDelta(t, edges[to][from], float64(e.ProbReverse), 4*float64(e.ProbReverseSE), "%s → %s", e.To, e.From)
-			require.Positive(t, float64(e.ProbSE), "no edge is certain to ± 0")
-		}
-		exact, err := RunExact(t.Context(), p, ExactConfig{Dir: t.TempDir()})
-		require.NoError(t, err)
-		require.True(t, exact.Certificate.Exact)
-		require.Equal(t, "trusted", exact.Certificate.Verdict.String())
-	}
-}
-
-// The parameters of BGe integrate to its evidence, and draws have the mean of the integrand.
-func TestBGePosterior(t *testing.T) {
-	random := randomOf(21)
-	rows := make([][]float64, 9)
-	for i := range rows {
-		a := 2 + random.NormFloat64()
-		rows[i] = []float64{a, a + random.NormFloat64()}
-	}
-	d, err := NewData(tableOf(t, []string{"a", "b"}, rows), DataOptions{Scaling: Unscaled})
-	require.NoError(t, err)
-	p, err := NewProblem(d, ModelOptions{Mechanism: BGe}, Constraints{})
-	require.NoError(t, err)
-	form, parents := p.closedForm(1), dgraph.SetOf(0)
-	const step = 0.02
-	var logs, weights, logSigmas []float64
-	for weight := -3.0; weight < 5; weight += step {
-		for logSigma := -4.0; logSigma < 4; logSigma += step {
-			logs = append(logs, form.logJoint(parents, []float64{weight, 0, logSigma})+2*math.Log(step))
-			weights, logSigmas = append(weights, weight), append(logSigmas, logSigma)
-		}
-	}
-	total := logsum.Of(logs)
-	require.InDelta(t, form.logEvidence(parents), total, 1e-6)
-	var want [4]float64
-	for k, x := range logs {
-		share := math.Exp(x - total)
-		want[0] += share * weights[k]
-		want[1] += share * logSigmas[k]
-		want[2] += share * square(weights[k])
-		want[3] += share * square(logSigmas[k])
-	}
-	const draws = 40000
-	draw := form.posterior(parents)
-	var values [4][]float64
-	for range draws {
-		theta := draw(random)
-		for k, x := range []float64{theta[0], theta[2], square(theta[0]), square(theta[2])} {
-			values[k] = append(values[k], x)
-		}
-	}
-	for k := range values { // 4 standard errors: a false alarm in 1 of 4,000
-		mean, sd := stat.MeanStdDev(values[k], nil)
-		require.InDelta(t, want[k], mean, 4*sd/math.Sqrt(draws), "moment %d", k)
-	}
-}
-
-// What a column is has to be said where it is not plain, and tables of both kinds are refused.
-func TestColumnKinds(t *testing.T) {
-	read := func(text string, options DataOptions) (*Data, error) {
-		parsed, err := table.Parse("kinds.csv", []byte(text))
-		require.NoError(t, err)
-		return NewData(parsed, options)
-	}
-	const codes = "x,y,z\n0,1.5,3\n1,2.5,1\n2,0.5,2\n0,2.25,0\n1,3.5,2\n"
-	d, err := read(codes, DataOptions{})
-	require.NoError(t, err)
-	require.Equal(t, []string{"x", "z"}, d.Unclear)
-	require.False(t, d.Discrete())
-	p, err := NewProblem(d, ModelOptions{}, Constraints{})
-	require.NoError(t, err)
-	result, err := RunExact(t.Context(), p, ExactConfig{Dir: t.TempDir()})
-	require.NoError(t, err)
-	require.Equal(t, "doubtful", result.Certificate.Verdict.String())
-	require.Contains(t, result.Certificate.Reasons[0], `"x", "z": whole numbers`)
-	d, err = read(codes, DataOptions{Continuous: []string{"x", "z"}})
-	require.NoError(t, err)
-	require.Empty(t, d.Unclear)
-	d, err = read(codes, DataOptions{Discrete: []string{"x"}})
-	require.NoError(t, err)
-	require.True(t, d.Mixed())
-	require.Equal(t, []string{"z"}, d.Unclear)
-	_, err = read(codes, DataOptions{Discrete: []string{"x"}, Continuous: []string{"all"}})
-	require.ErrorContains(t, err, `"x" is named as discrete and as continuous`)
-	_, err = read(codes, DataOptions{Discrete: []string{"w"}})
-	require.ErrorContains(t, err, `no node "w"`)
-	d, err = read("a,b\nu,1\nv,2\nu,1\n", DataOptions{})
-	require.NoError(t, err)
-	require.Equal(t, []string{"b"}, d.Unclear)
-	d, err = read("a,b\nu,1\nv,2\nu,1\n", DataOptions{Discrete: []string{"b"}})
-	require.NoError(t, err)
-	require.Equal(t, [][]string{{"u", "v"}, {"1", "2"}}, d.Levels)
-	_, err = NewProblem(d, ModelOptions{Mechanism: MLP}, Constraints{})
-	require.ErrorContains(t, err, "got mlp mechanisms for discrete columns")
-	_, err = read("a,b\nu,1\nv,2\nu,1\n", DataOptions{Discrete: []string{"b"}, Log: true})
-	require.ErrorContains(t, err, "there is no logarithm of it")
 }

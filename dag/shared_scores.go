@@ -19,9 +19,9 @@ type nodePiece struct {
 	Scores, Priors []float64
 }
 
-// scoreNodes calls score, which fills in its candidates and their scores, for every node, or has
+// scoreNodes calls fill, which fills in its candidates and their scores, for every node, or has
 // others do it. visits, if not nil, has what decides beside the data [N][N].
-func (c *candidates) scoreNodes(ctx gocontext.Context, own *shard.Shard, stage string, visits [][]float64, score func(j int)) error {
+func (c *candidates) scoreNodes(ctx gocontext.Context, own *shard.Shard, stage string, visits [][]float64, fill func(j int)) error {
 	before := make([][]int, len(c.parents))
 	copy(before, c.parents)
 	pieces, err := shard.Map(ctx, own, shard.Stage[int, nodePiece]{
@@ -33,7 +33,7 @@ func (c *candidates) scoreNodes(ctx gocontext.Context, own *shard.Shard, stage s
 			}
 		},
 		Do: func(ctx gocontext.Context, j int) (nodePiece, error) {
-			score(j)
+			fill(j)
 			if err := ctx.Err(); err != nil {
 				return nodePiece{}, fmt.Errorf("stopped: %w", err)
 			}

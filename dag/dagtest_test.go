@@ -1,0 +1,197 @@
+package dag
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/table"
+)
+
+func tableOf(t *testing.T, names []string, rows [][]float64) *table.Table {
+	t.Helper()
+	parsed, err := table.Parse("test.csv", []byte(csvOf(names, rows)))
+	require.NoError(t, err)
+	return parsed
+}
+
+// chainData has columns a → b → c with unit noise.
+func chainData(t *testing.T, rows int, options DataOptions) *Data {
+	t.Helper()
+	d, err := NewData(tableOf(t, []string{"a", "b", "c"}, chainRows(rows)), options)
+	require.NoError(t, err)
+	return d
+}
+
+func chainRows(rows int) [][]float64 {
+	random := rand.New(rand.NewPCG(11, 12))
+	values := make([][]float64, rows)
+	for i := range values {
+		a := random.NormFloat64()
+		b := 0.8*a + random.NormFloat64()
+		values[i] = []float64{a, b, -0.7*b + random.NormFloat64()}
+	}
+	return values
+}
+
+func csvLine(row []float64) string {
+	var cells []string
+	for _, x := range row {
+		cells = append(cells, strconv.FormatFloat(x, 'g', -1, 64))
+	}
+	return strings.Join(cells, ",")
+}
+
+func csvOf(names []string, rows [][]float64) string {
+	var text strings.Builder
+	text.WriteString(strings.Join(names, ",") + "\n")
+	for _, row := range rows {
+		text.WriteString(csvLine(row) + "\n")
+	}
+	return text.String()
+}
+
+func randomOf(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
+
+// categoriesOf simulates categories a → b ← c → d with 2, 3, 2 and 4 levels; with interventions in
+// b and in d and a column "set" that names them if asked for.
+func categoriesOf(t *testing.T, random *rand.Rand, rows int, interventions bool) *Data {
+	t.Helper()
+	var text strings.Builder
+	text.WriteString("a,b,c,d,set\n")
+	for i := range rows {
+		set := ""
+		if interventions {
+			set = []string{"", "", "b", "d"}[i%4]
+		}
+		a, c := random.IntN(2), random.IntN(2)
+		b := (a + 2*c*random.IntN(2) + random.IntN(2)) % 3
+		d := (c + 2*random.IntN(2)) % 4
+		if random.IntN(4) == 0 {
+			d = random.IntN(4)
+		}
+		if set == "b" {
+			b = random.IntN(3)
+		}
+		if set == "d" {
+			d = random.IntN(4)
+		}
+		fmt.Fprintf(&text, "%s,%d,%s,%d,%s\n", []string{"no", "yes"}[a], b, []string{"x", "y"}[c], d, set)
+	}
+	parsed, err := table.Parse("categories.csv", []byte(text.String()))
+	require.NoError(t, err)
+	options := DataOptions{Exclude: []string{"set"}, Discrete: []string{"b", "d"}}
+	if interventions {
+		options = DataOptions{Intervened: "set", Discrete: []string{EveryNode}}
+	}
+	d, err := NewData(parsed, options)
+	require.NoError(t, err)
+	return d
+}
+
+// farInterventions has v0 → v1 → v2 and v3 apart, and rows in which one of them, or v1 and v3, are
+// set far from where they are by themselves.
+func farInterventions(t *testing.T, random *rand.Rand, distance float64, options DataOptions) *Data {
+	t.Helper()
+	var text strings.Builder
+	text.WriteString("v0,v1,v2,v3,set\n")
+	for i := range 200 {
+		set := []string{"", "", "", "v0", "v1", "v2", "v3", "v1; v3"}[i/25]
+		value := func(name string, mean float64) float64 {
+			if strings.Contains(set, name) {
+				mean = distance
+			}
+			return mean + random.NormFloat64()
+		}
+		a := value("v0", 0)
+		b := value("v1", 0.3*a)
+		fmt.Fprintf(&text, "%g,%g,%g,%g,%s\n", a, b, value("v2", -0.3*b), value("v3", 0), set)
+	}
+	parsed, err := table.Parse("far.csv", []byte(text.String()))
+	require.NoError(t, err)
+	options.Intervened = "set"
+	d, err := NewData(parsed, options)
+	require.NoError(t, err)
+	return d
+}
+
+// mixedTable makes the problem of a table in CSV, with the column set for interventions if there is
+// one.
+func mixedTable(t *testing.T, text string, model ModelOptions) *Problem {
+	t.Helper()
+	parsed, err := table.Parse("mixed.csv", []byte(text))
+	require.NoError(t, err)
+	var options DataOptions
+	if slices.Contains(parsed.Names(), "set") {
+		options.Intervened = "set"
+	}
+	d, err := NewData(parsed, options)
+	require.NoError(t, err)
+	p, err := NewProblem(d, model, Constraints{})
+	require.NoError(t, err)
+	return p
+}
+
+// sampleOf draws graphs.
+func sampleOf(t testing.TB, p *Posterior, random *rand.Rand, count int) []Draw {
+	t.Helper()
+	draws, err := p.Sample(context.Background(), random, count)
+	require.NoError(t, err)
+	return draws
+}
+
+// jointOf is the probability of every combination of levels under one graph, with posterior mean
+// tables counted by hand and nodes that are set left out.
+func jointOf(d *Data, parents []dgraph.Set, do map[int]float64) (probabilities []float64, codes [][]int) {
+	cells := 1
+	for _, levels := range d.Levels {
+		cells *= len(levels)
+	}
+	for cell := range cells {
+		own, rest := make([]int, d.Nodes()), cell
+		for j := range own {
+			own[j], rest = rest%len(d.Levels[j]), rest/len(d.Levels[j])
+		}
+		product := 1.0
+		for j, set := range parents {
+			if x, fixed := do[j]; fixed {
+				product *= indicator(own[j] == int(x))
+				continue
+			}
+			match, both, possible := 0.0, 0.0, 1.0
+			for i := range set.Nodes() {
+				possible *= float64(len(d.Levels[i]))
+			}
+			for row := range d.Rows() {
+				same := d.counts(row, j)
+				for i := range set.Nodes() {
+					same = same && int(d.X.At(row, i)) == own[i]
+				}
+				match += indicator(same)
+				both += indicator(same && int(d.X.At(row, j)) == own[j])
+			}
+			product *= (both + 1/possible/float64(len(d.Levels[j]))) / (match + 1/possible)
+		}
+		probabilities, codes = append(probabilities, product), append(codes, own)
+	}
+	return probabilities, codes
+}
+
+// missingProblem makes the problem of a table in CSV that misses cells.
+func missingProblem(t *testing.T, text string, options DataOptions, model ModelOptions) (*Problem, error) {
+	t.Helper()
+	parsed, err := table.Parse("missing.csv", []byte(text))
+	require.NoError(t, err)
+	options.ImputeMissing = true
+	d, err := NewData(parsed, options)
+	if err != nil {
+		return nil, err
+	}
+	return NewProblem(d, model, Constraints{})
+}

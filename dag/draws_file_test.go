@@ -1,0 +1,85 @@
+package dag
+
+import (
+	"math"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	dgraph "github.com/transdim/vti/dag/graph"
+	files "github.com/transdim/vti/internal/draws"
+)
+
+// The file of draws has the graphs in proportion to their probabilities, and the density of every
+// draw is what loops over rows give.
+func TestDrawsFile(t *testing.T) {
+	for _, model := range []ModelOptions{{Mechanism: Linear, EdgePenalty: 0.4}, {Mechanism: MLP, Hidden: 2}} {
+		p, err := NewProblem(chainData(t, 25, DataOptions{}), model, Constraints{})
+		require.NoError(t, err)
+		dir := t.TempDir()
+		var result *Result
+		if model.Mechanism == MLP {
+			result, err = RunParticles(t.Context(), p, ParticlesConfig{Islands: 60, Seed: 2, Dir: dir})
+		} else {
+			result, err = RunExact(t.Context(), p, ExactConfig{Seed: 2, Dir: dir})
+		}
+		require.NoError(t, err)
+		file, err := files.Read(filepath.Join(dir, DrawsFile))
+		require.NoError(t, err)
+		const draws = 2000
+		require.Equal(t, draws, file.Len())
+		sample, err := p.readDraws(dir)
+		require.NoError(t, err)
+		sites := len(file.Sites)
+		edges := make([][]float64, 3)
+		for i := range edges {
+			edges[i] = make([]float64, 3)
+		}
+		for k := range file.Len() {
+			parents := make([]dgraph.Set, 3)
+			for site, name := range file.Sites {
+				e, err := p.Data.Edge(name)
+				require.NoError(t, err)
+				if file.Codes[k*sites+site] == 1 {
+					parents[e.To] = parents[e.To].With(e.From)
+					edges[e.From][e.To] += 1.0 / draws
+				}
+			}
+			if k >= 50 {
+				continue
+			}
+			want := 0.0
+			for j, set := range parents {
+				want += logJointByRows(p, dgraph.Family{Node: j, Parents: set}, sample.thetas[k][j]) + p.Structure.Prior.LogWeight(j, set)
+			}
+			require.InDelta(t, want, file.LogP[k], 1e-6)
+		}
+		for _, e := range result.Edges {
+			at, err := p.Data.Edge(e.From + "->" + e.To)
+			require.NoError(t, err)
+			require.InDelta(t, float64(e.Prob), edges[at.From][at.To], 5*math.Sqrt(0.25/draws)+1.0/draws)
+			require.InDelta(t, float64(e.ProbReverse), edges[at.To][at.From], 5*math.Sqrt(0.25/draws)+1.0/draws)
+		}
+	}
+}
+
+// logJointByRows is log p(x_j, θ | x_pa) by a loop over rows.
+func logJointByRows(p *Problem, f dgraph.Family, theta []float64) (sum float64) {
+	normal := func(x, mean, sd float64) float64 {
+		return -(x-mean)*(x-mean)/(2*sd*sd) - math.Log(sd) - math.Log(2*math.Pi)/2
+	}
+	l := p.layout()
+	for row := range p.Data.Rows() {
+		mean := 0.0
+		if values := p.Data.X.RawRowView(row); !f.Parents.Empty() {
+			mean = l.mean(theta, values)
+		}
+		sum += normal(p.Data.X.At(row, f.Node), mean, math.Exp(l.logSigma(theta)))
+	}
+	for k, on := range l.mask(f)[:l.weights()] {
+		if on {
+			sum += normal(theta[k], 0, p.Model.PriorSD)
+		}
+	}
+	return sum + normal(l.logSigma(theta), p.Data.logSD(f.Node), 2)
+}

@@ -1,0 +1,46 @@
+package dag
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/transdim/vti"
+	dgraph "github.com/transdim/vti/dag/graph"
+)
+
+// Graphs of simulated tables are found by sums and by chains, which agree.
+func TestMixedGraphsAreFound(t *testing.T) {
+	s, err := Simulate(Simulation{Nodes: 5, Rows: 400, EdgeProbability: 0.4, Mechanism: Mixed, Seed: 2})
+	require.NoError(t, err)
+	var text bytes.Buffer
+	require.NoError(t, s.WriteCSV(&text))
+	p := mixedTable(t, text.String(), ModelOptions{})
+	exact, err := RunExact(t.Context(), p, ExactConfig{Truth: s.Truth})
+	require.NoError(t, err)
+	require.Equal(t, vti.Trusted, exact.Certificate.Verdict)
+	require.Zero(t, float64(exact.Metrics.Answer.Skeleton.MedianSHD))
+	chains, err := RunGraphChains(t.Context(), p, GraphChainsConfig{Chains: ChainConfig{Chains: 3, Seed: 1}})
+	require.NoError(t, err)
+	require.NotEqual(t, vti.Failed, chains.Certificate.Verdict)
+	a, b := exact.matrix(), chains.matrix()
+	for _, e := range dgraph.OrderedPairs(5) {
+		require.InDelta(t, a[e.From][e.To], b[e.From][e.To], 4*float64(chains.Certificate.WorstSE), e)
+	}
+}
+
+// Numbers alone have the evidence of BGe.
+func TestMixedOfNumbersIsBGe(t *testing.T) {
+	s, err := Simulate(Simulation{Nodes: 4, Rows: 50, Seed: 3})
+	require.NoError(t, err)
+	var text bytes.Buffer
+	require.NoError(t, s.WriteCSV(&text))
+	mixed, bge := mixedTable(t, text.String(), ModelOptions{Mechanism: Mixed}), mixedTable(t, text.String(), ModelOptions{Mechanism: BGe})
+	a, err := RunExact(t.Context(), mixed, ExactConfig{})
+	require.NoError(t, err)
+	b, err := RunExact(t.Context(), bge, ExactConfig{})
+	require.NoError(t, err)
+	require.InDelta(t, float64(b.LogEvidence), float64(a.LogEvidence), 1e-9)
+	require.True(t, a.Certificate.Exact)
+	require.InDelta(t, float64(b.Edges[0].Prob), float64(a.Edges[0].Prob), 1e-9)
+}

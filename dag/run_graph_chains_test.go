@@ -1,0 +1,36 @@
+package dag
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A run of chains over more nodes than can be summed: files, parameters and metrics are there, and
+// the same seed gives the same answer.
+func TestRunGraphChains(t *testing.T) {
+	s, err := Simulate(Simulation{Nodes: 16, Rows: 120, ExpectedDegree: 1, Mechanism: Linear, Seed: 2})
+	require.NoError(t, err)
+	d, err := NewData(tableOf(t, s.Names, s.Values), DataOptions{})
+	require.NoError(t, err)
+	p, err := NewProblem(d, ModelOptions{ExpectedDegree: 1}, Constraints{MaxParents: 4})
+	require.NoError(t, err)
+	method, err := p.Resolve(Auto)
+	require.NoError(t, err)
+	require.Equal(t, Chains, method)
+	_, err = p.Resolve(Exact)
+	require.ErrorContains(t, err, "exact for up to 14")
+	run := func() *Result {
+		result, err := RunGraphChains(t.Context(), p, GraphChainsConfig{Chains: ChainConfig{Chains: 2, Rounds: 1, Candidates: 5, Seed: 3}, Truth: s.Truth, Dir: t.TempDir()})
+		require.NoError(t, err)
+		return result
+	}
+	result := run()
+	require.Greater(t, float64(result.Metrics.Answer.Skeleton.AUROC), 0.9)
+	require.NotEmpty(t, result.Parameters)
+	require.Len(t, result.Checks, 16)
+	require.Equal(t, result.Edges, run().Edges)
+	p.Model.Mechanism = MLP
+	_, err = p.Resolve(Chains)
+	require.ErrorContains(t, err, "got mlp mechanisms, want those whose evidences have a closed form")
+}

@@ -1,0 +1,35 @@
+package dag
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/transdim/vti"
+)
+
+// A run over three nodes: the same seed gives the same answer, errors of the evidences are small,
+// and a network finds what no line can.
+func TestRunParticles(t *testing.T) {
+	p, err := NewProblem(chainData(t, 40, DataOptions{}), ModelOptions{Mechanism: MLP, Hidden: 2}, Constraints{})
+	require.NoError(t, err)
+	run := func(seed uint64) *Result {
+		result, err := RunParticles(t.Context(), p, ParticlesConfig{Islands: 100, Seed: seed, Dir: t.TempDir()})
+		require.NoError(t, err)
+		return result
+	}
+	first := run(1)
+	require.Equal(t, first.Edges, run(1).Edges)
+	other := run(2)
+	require.NotEqual(t, vti.Failed, first.Certificate.Verdict)
+	require.InDelta(t, float64(first.LogEvidence), float64(other.LogEvidence), 5*math.Hypot(float64(first.LogEvidenceSE), float64(other.LogEvidenceSE)))
+	for k, e := range first.matrix() {
+		for j, probability := range e {
+			require.InDelta(t, probability, other.matrix()[k][j], 5*1.5*float64(first.Certificate.WorstSE)+0.01)
+		}
+	}
+	require.Len(t, first.Checks, 3)
+	require.NotEmpty(t, first.Parameters)
+	_, err = RunParticles(t.Context(), &Problem{}, ParticlesConfig{})
+	require.ErrorContains(t, err, "not for auto")
+}
