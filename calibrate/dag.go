@@ -19,6 +19,8 @@ import (
 	"gonum.org/v1/gonum/stat/combin"
 
 	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/dag/effects"
+	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/stream"
@@ -98,7 +100,7 @@ func (d Dag) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate
 	}
 	random := stream.Rand(seed, "prior")
 	p := &dagProblem{about: d.Name(), record: d.Record}
-	p.record.Columns.Scaling, p.record.Model = dag.Unscaled, d.model()
+	p.record.Columns.Scaling, p.record.Model = tables.Unscaled, d.model()
 	model := p.record.Model
 	graphs, weights := acyclic(d.Nodes), mat.NewDense(d.Nodes, d.Nodes, nil) // [from, to]
 	if model.Mechanism == dag.Mixed {
@@ -322,7 +324,7 @@ func judgeDag(r *Replicate, parents []int, weights *mat.Dense, p *dag.Problem, r
 			Event{"edge", e.Prob, parents[to]>>from&1 == 1},
 			Event{"edge", e.ProbReverse, parents[from]>>to&1 == 1})
 	}
-	sample, err := draws.Read(filepath.Join(run, dag.DrawsFile))
+	sample, err := draws.Read(filepath.Join(run, effects.DrawsFile))
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/dag/tables"
 )
 
 // exactGraphs is the exact posterior over graphs of a few nodes, on the working scale.
@@ -101,7 +102,7 @@ func countedColumns(data *dag.Data, model dag.ModelOptions, j int) *mat.Dense {
 		for k, i := range rows {
 			values[k] = data.X.At(i, c)
 		}
-		if model.Mechanism == dag.Linear && data.Counted != nil && data.Scaling != dag.Unscaled {
+		if model.Mechanism == dag.Linear && data.Counted != nil && data.Scaling != tables.Unscaled {
 			floats.AddConst(-stat.Mean(values, nil), values)
 		}
 		x.SetCol(c, values)

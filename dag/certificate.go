@@ -7,6 +7,10 @@ import (
 	"strings"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/dag/networks"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/dag/walk"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/models"
 	"github.com/transdim/vti/rjmcmc"
@@ -50,12 +54,12 @@ type Certificate struct {
 }
 
 // judgeColumns lowers the verdict where it is not known what a column is.
-func (p *Problem) judgeColumns(c *Certificate) {
+func judgeColumns(p *score.Problem, c *Certificate) {
 	if len(p.Data.Unclear) == 0 {
 		return
 	}
 	verdict.Lower(&c.Verdict, &c.Reasons, verdict.Doubtful, "%s: whole numbers with at most %d values, taken as continuous. Say what they are: --discrete takes columns as categories, --continuous as numbers",
-		strings.Join(quoted(p.Data.Unclear), ", "), mostCodes)
+		strings.Join(quoted(p.Data.Unclear), ", "), tables.MostCodes)
 	c.Unclear = p.Data.Unclear
 }
 
@@ -70,12 +74,12 @@ func quoted(names []string) (list []string) {
 func (c *Certificate) judged(v *verdict.Judgement) { c.Verdict, c.Reasons = v.Verdict, v.Reasons }
 
 // certifyWeights judges a posterior whose evidences are importance weights of so many draws.
-func certifyWeights(p *Posterior, graphs []Draw, edgeErrors [][]float64, count, nonFinite int) *Certificate {
+func certifyWeights(p *score.Posterior, graphs []score.Draw, edgeErrors [][]float64, count, nonFinite int) *Certificate {
 	c := &Certificate{
 		Families: len(p.Scores.Families), Draws: count, NonFinite: nonFinite, KHat: Number(typicalKHat(p, graphs)), WorstSE: worstError(edgeErrors),
 	}
 	c.judged(verdict.Judge(verdict.Measured{
-		Weights: &verdict.Weights{KHat: float64(c.KHat), Missed: p.missed()},
+		Weights: &verdict.Weights{KHat: float64(c.KHat), Missed: p.Missed()},
 		ESS:     math.Inf(1), Draws: count, Event: "an edge", EventSE: float64(c.WorstSE), NonFinite: nonFinite,
 	}))
 	return c
@@ -83,7 +87,7 @@ func certifyWeights(p *Posterior, graphs []Draw, edgeErrors [][]float64, count, 
 
 // certifyScores judges sums over all graphs whose evidences are closed forms, or in part importance
 // weights.
-func certifyScores(p *Posterior, graphs []Draw, edgeErrors [][]float64) *Certificate {
+func certifyScores(p *score.Posterior, graphs []score.Draw, edgeErrors [][]float64) *Certificate {
 	c := &Certificate{Verdict: vti.Trusted, Families: len(p.Scores.Families), WorstSE: worstError(edgeErrors)}
 	if p.Scores.KHat == nil {
 		c.Exact, c.KHat = true, Number(math.NaN())
@@ -96,11 +100,11 @@ func certifyScores(p *Posterior, graphs []Draw, edgeErrors [][]float64) *Certifi
 
 // certifyParticles judges evidences by how many of those that matter are fine, whether particles
 // had settled, and what their errors make of the edges.
-func certifyParticles(ctx gocontext.Context, s *particleScores, posterior *Posterior, graphs []Draw, edgeErrors [][]float64) (*Certificate, error) {
+func certifyParticles(ctx gocontext.Context, s *networks.Scores, posterior *score.Posterior, graphs []score.Draw, edgeErrors [][]float64) (*Certificate, error) {
 	c := &Certificate{KHat: Number(math.NaN()), Families: len(posterior.Scores.Families), WorstSE: worstError(edgeErrors)}
 	v := verdict.Judge(verdict.Measured{Event: "an edge", EventSE: float64(c.WorstSE)})
-	precision, err := s.judge(ctx, v, posterior, graphs)
-	c.Draws, c.Islands, c.Rough, c.Settling = precision.draws, precision.islands, Number(precision.rough), Number(precision.settling)
+	precision, err := s.Judge(ctx, v, posterior, graphs)
+	c.Draws, c.Islands, c.Rough, c.Settling = precision.Draws, precision.Islands, Number(precision.Rough), Number(precision.Settling)
 	c.judged(v)
 	return c, err
 }
@@ -111,16 +115,16 @@ func certifyChains(chains, draws int, worst rjmcmc.Summary) *Certificate {
 		KHat: Number(math.NaN()), WorstSE: Number(worst.MCSE), Draws: chains * draws,
 		Chains: chains, RHat: Number(worst.RHat), ESS: Number(worst.ESS),
 	}
-	c.judged(verdict.Judge(measuredChains(chains, draws, worst)))
+	c.judged(verdict.Judge(walk.Measured(chains, draws, worst)))
 	return c
 }
 
 // addWeights adds what scores that are importance weights do to the graphs that were drawn: by how
 // far edge probabilities may be off because of weights larger than any drawn.
-func (c *Certificate) addWeights(v *verdict.Judgement, scores *Posterior, graphs []Draw) {
+func (c *Certificate) addWeights(v *verdict.Judgement, scores *score.Posterior, graphs []score.Draw) {
 	c.KHat = Number(typicalKHat(scores, graphs))
 	v.Add(verdict.Judge(verdict.Measured{Weights: &verdict.Weights{KHat: float64(c.KHat)}, ESS: math.Inf(1)}))
-	if missed := worstError(scores.missedEdges(graphs)); missed > verdict.DoubtfulMissed {
+	if missed := worstError(scores.MissedEdges(graphs)); missed > verdict.DoubtfulMissed {
 		v.Lower(verdict.Doubtful, "an edge probability may be off by %.2g because of weights larger than any drawn (Pareto k̂ %.2f)", missed, float64(c.KHat))
 	}
 	c.judged(v)
@@ -137,7 +141,7 @@ func worstError(edgeErrors [][]float64) (worst Number) {
 }
 
 // typicalKHat is the k̂ of the worst family of a graph, exceeded by a tenth of the graphs at most.
-func typicalKHat(p *Posterior, draws []Draw) float64 {
+func typicalKHat(p *score.Posterior, draws []score.Draw) float64 {
 	kHat, share := make([]float64, len(draws)), make([]float64, len(draws))
 	total := 0
 	for i, d := range draws {

@@ -11,7 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/dag/dagtest"
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/rjmcmc"
@@ -28,13 +30,13 @@ func TestVerdictOnGraphs(t *testing.T) {
 		scores.KHat, scores.Missed = append(scores.KHat, 0.2), append(scores.Missed, 0.0005)
 	}
 	judge := func() *Certificate {
-		p, err := NewPosterior(context.Background(), s, scores, nil)
+		p, err := score.NewPosterior(context.Background(), s, scores, nil)
 		require.NoError(t, err)
-		draws := sampleOf(t, p, random, 2000)
+		draws := dagtest.Draws(t, p, random, 2000)
 		return certifyWeights(p, draws, p.EdgeErrors(draws), 1000, 0)
 	}
 	require.Equal(t, vti.Trusted, judge().Verdict)
-	p, err := NewPosterior(context.Background(), s, scores, nil)
+	p, err := score.NewPosterior(context.Background(), s, scores, nil)
 	require.NoError(t, err)
 	order := byProbability(p)
 	for _, f := range order {
@@ -69,7 +71,7 @@ func TestMissedEdges(t *testing.T) {
 	s := dgraph.FreeStructure(3)
 	scores := scoresAtRandom(random, s, 1)
 	scores.Missed, scores.KHat = make([]float64, len(scores.Families)), slices.Repeat([]float64{0.6}, len(scores.Families))
-	p, err := NewPosterior(t.Context(), s, scores, nil)
+	p, err := score.NewPosterior(t.Context(), s, scores, nil)
 	require.NoError(t, err)
 	order := byProbability(p)
 	found := 0
@@ -81,14 +83,14 @@ func TestMissedEdges(t *testing.T) {
 			complete := scores
 			complete.LogEvidence = slices.Clone(scores.LogEvidence)
 			complete.LogEvidence[f] -= math.Log1p(-share)
-			shifted, err := NewPosterior(t.Context(), s, complete, nil)
+			shifted, err := score.NewPosterior(t.Context(), s, complete, nil)
 			require.NoError(t, err)
-			draws := sampleOf(t, p, random, 20_000)
+			draws := dagtest.Draws(t, p, random, 20_000)
 			want, before, after := 0.0, p.EdgeProbabilities(), shifted.EdgeProbabilities()
 			for _, e := range dgraph.OrderedPairs(3) {
 				want = max(want, math.Abs(after[e.From][e.To]-before[e.From][e.To]))
 			}
-			require.InDelta(t, want, float64(worstError(p.missedEdges(draws))), 0.1*want+0.02*share)
+			require.InDelta(t, want, float64(worstError(p.MissedEdges(draws))), 0.1*want+0.02*share)
 			j := verdict.Judge(verdict.Measured{})
 			new(Certificate).addWeights(j, p, draws)
 			if want > 2*verdict.DoubtfulMissed {
@@ -132,7 +134,7 @@ func TestVerdictOnChains(t *testing.T) {
 }
 
 // byProbability lists the families of a posterior, the most probable first.
-func byProbability(p *Posterior) (order []int) {
+func byProbability(p *score.Posterior) (order []int) {
 	for f := range p.Marginals {
 		order = append(order, f)
 	}
@@ -141,8 +143,8 @@ func byProbability(p *Posterior) (order []int) {
 }
 
 // scoresAtRandom spread over hundreds of nats, as those of data do.
-func scoresAtRandom(random *rand.Rand, s dgraph.Structure, spread float64) Scores {
-	scores := Scores{Families: s.Families()}
+func scoresAtRandom(random *rand.Rand, s dgraph.Structure, spread float64) score.Scores {
+	scores := score.Scores{Families: s.Families()}
 	for range scores.Families {
 		scores.LogEvidence = append(scores.LogEvidence, -1000+spread*random.NormFloat64())
 		scores.SE = append(scores.SE, 0.1*random.Float64())

@@ -4,25 +4,30 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/dag/dagtest"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/dag/walk"
 )
 
 // Chains over graphs of categories agree with exact sums within 4 of their standard errors: of 12
 // edges in two tables, a false alarm in 1 of 600.
 func TestChainsOverCategories(t *testing.T) {
 	for _, interventions := range []bool{false, true} {
-		p, err := NewProblem(categoriesOf(t, randomOf(9), 80, interventions), ModelOptions{}, Constraints{})
+		p, err := score.NewProblem(dagtest.Categories(t, dagtest.Random(9), 80, interventions), score.ModelOptions{}, tables.Constraints{})
 		require.NoError(t, err)
 		scores, err := p.ExactScores(t.Context(), nil)
 		require.NoError(t, err)
-		posterior, err := NewPosterior(t.Context(), p.Structure, scores, nil)
+		posterior, err := score.NewPosterior(t.Context(), p.Structure, scores, nil)
 		require.NoError(t, err)
-		result, err := RunGraphChains(t.Context(), p, GraphChainsConfig{Chains: ChainConfig{Seed: 6}, Dir: t.TempDir()})
+		result, err := RunGraphChains(t.Context(), p, GraphChainsConfig{Chains: walk.ChainConfig{Seed: 6}, Dir: t.TempDir()})
 		require.NoError(t, err)
 		require.Equal(t, "trusted", result.Certificate.Verdict.String(), result.Certificate.Reasons)
 		edges := posterior.EdgeProbabilities()
 		for _, e := range result.Edges {
-			from, _ := p.Data.node(e.From)
-			to, _ := p.Data.node(e.To)
+			from, _ := p.Data.Node(e.From)
+			to, _ := p.Data.Node(e.To)
 			require.InDelta(t, edges[from][to], float64(e.Prob), 4*float64(e.ProbSE), "%s → %s", e.From, e.To)
 			require.InDelta(t, edges[to][from], float64(e.ProbReverse), 4*float64(e.ProbReverseSE), "%s → %s", e.To, e.From)
 			require.Positive(t, float64(e.ProbSE), "no edge is certain to ± 0")

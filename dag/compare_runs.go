@@ -9,7 +9,10 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/compare"
+	"github.com/transdim/vti/dag/effects"
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/query"
+	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/run"
@@ -120,26 +123,26 @@ func (r *Result) directions() map[string][2]Number {
 // seed is the random seed of what the draws do not contain. Categories are summed exactly for each
 // graph, numbers have closed forms given graph and parameters, mixed tables are simulated; networks
 // are refused.
-func (s *StoredRun) Ask(ctx gocontext.Context, text string, seed uint64) (*Answer, error) {
+func (s *StoredRun) Ask(ctx gocontext.Context, text string, seed uint64) (*query.Answer, error) {
 	p, _, err := s.Record.Problem()
 	if err != nil {
 		return nil, err
 	}
-	if p.Model.Mechanism == MLP {
+	if p.Model.Mechanism == sem.MLP {
 		return nil, fmt.Errorf("%s has networks as mechanisms: queries are for categories, linear and mixed mechanisms", s.Dir)
 	}
-	if p.Data.missing != nil {
+	if p.Data.Missing != nil {
 		return nil, fmt.Errorf("%s has imputed cells: queries are for complete tables, as with dropped rows", s.Dir)
 	}
-	d, err := p.readDraws(s.Dir)
+	d, err := effects.ReadDraws(p, s.Dir)
 	if err != nil {
 		return nil, err
 	}
-	independent := float64(len(d.parents))
+	independent := float64(len(d.Parents))
 	if c := s.Result.Certificate; c != nil && c.ESS > 0 {
 		independent = math.Min(independent, float64(c.ESS))
 	}
-	a, err := p.ask(ctx, text, d, independent, stream.Rand(seed, "query"))
+	a, err := query.Ask(p, ctx, text, d, independent, stream.Rand(seed, "query"))
 	if err != nil {
 		return nil, err
 	}

@@ -6,29 +6,34 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/transdim/vti/dag/dagtest"
+	"github.com/transdim/vti/dag/effects"
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/dag/tables"
 	files "github.com/transdim/vti/internal/draws"
 )
 
 // The file of draws has the graphs in proportion to their probabilities, and the density of every
 // draw is what loops over rows give.
 func TestDrawsFile(t *testing.T) {
-	for _, model := range []ModelOptions{{Mechanism: Linear, EdgePenalty: 0.4}, {Mechanism: MLP, Hidden: 2}} {
-		p, err := NewProblem(chainData(t, 25, DataOptions{}), model, Constraints{})
+	for _, model := range []score.ModelOptions{{Mechanism: sem.Linear, EdgePenalty: 0.4}, {Mechanism: sem.MLP, Hidden: 2}} {
+		p, err := score.NewProblem(dagtest.Chain(t, 25, tables.DataOptions{}), model, tables.Constraints{})
 		require.NoError(t, err)
 		dir := t.TempDir()
 		var result *Result
-		if model.Mechanism == MLP {
+		if model.Mechanism == sem.MLP {
 			result, err = RunParticles(t.Context(), p, ParticlesConfig{Islands: 60, Seed: 2, Dir: dir})
 		} else {
 			result, err = RunExact(t.Context(), p, ExactConfig{Seed: 2, Dir: dir})
 		}
 		require.NoError(t, err)
-		file, err := files.Read(filepath.Join(dir, DrawsFile))
+		file, err := files.Read(filepath.Join(dir, effects.DrawsFile))
 		require.NoError(t, err)
 		const draws = 2000
 		require.Equal(t, draws, file.Len())
-		sample, err := p.readDraws(dir)
+		sample, err := effects.ReadDraws(p, dir)
 		require.NoError(t, err)
 		sites := len(file.Sites)
 		edges := make([][]float64, 3)
@@ -50,7 +55,7 @@ func TestDrawsFile(t *testing.T) {
 			}
 			want := 0.0
 			for j, set := range parents {
-				want += logJointByRows(p, dgraph.Family{Node: j, Parents: set}, sample.thetas[k][j]) + p.Structure.Prior.LogWeight(j, set)
+				want += logJointByRows(p, dgraph.Family{Node: j, Parents: set}, sample.Thetas[k][j]) + p.Structure.Prior.LogWeight(j, set)
 			}
 			require.InDelta(t, want, file.LogP[k], 1e-6)
 		}
@@ -64,22 +69,22 @@ func TestDrawsFile(t *testing.T) {
 }
 
 // logJointByRows is log p(x_j, θ | x_pa) by a loop over rows.
-func logJointByRows(p *Problem, f dgraph.Family, theta []float64) (sum float64) {
+func logJointByRows(p *score.Problem, f dgraph.Family, theta []float64) (sum float64) {
 	normal := func(x, mean, sd float64) float64 {
 		return -(x-mean)*(x-mean)/(2*sd*sd) - math.Log(sd) - math.Log(2*math.Pi)/2
 	}
-	l := p.layout()
+	l := p.Layout()
 	for row := range p.Data.Rows() {
 		mean := 0.0
 		if values := p.Data.X.RawRowView(row); !f.Parents.Empty() {
-			mean = l.mean(theta, values)
+			mean = l.Mean(theta, values)
 		}
-		sum += normal(p.Data.X.At(row, f.Node), mean, math.Exp(l.logSigma(theta)))
+		sum += normal(p.Data.X.At(row, f.Node), mean, math.Exp(l.LogSigma(theta)))
 	}
-	for k, on := range l.mask(f)[:l.weights()] {
+	for k, on := range l.Mask(f)[:l.Weights()] {
 		if on {
 			sum += normal(theta[k], 0, p.Model.PriorSD)
 		}
 	}
-	return sum + normal(l.logSigma(theta), p.Data.logSD(f.Node), 2)
+	return sum + normal(l.LogSigma(theta), p.Data.LogSD(f.Node), 2)
 }

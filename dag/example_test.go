@@ -6,13 +6,16 @@ import (
 	"fmt"
 
 	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/table"
 )
 
 // The exact posterior over graphs of a small table, with linear mechanisms.
 func ExampleNewPosterior() {
-	simulated, err := dag.Simulate(dag.Simulation{Nodes: 4, Rows: 2000, Mechanism: dag.Linear, Seed: 2})
+	simulated, err := sem.Simulate(sem.Simulation{Nodes: 4, Rows: 2000, Mechanism: dag.Linear, Seed: 2})
 	if err != nil {
 		panic(err)
 	}
@@ -24,7 +27,7 @@ func ExampleNewPosterior() {
 	if err != nil {
 		panic(err)
 	}
-	data, err := dag.NewData(t, dag.DataOptions{Scaling: dag.Center})
+	data, err := dag.NewData(t, dag.DataOptions{Scaling: tables.Center})
 	if err != nil {
 		panic(err)
 	}
@@ -37,7 +40,7 @@ func ExampleNewPosterior() {
 	if err != nil {
 		panic(err)
 	}
-	posterior, err := dag.NewPosterior(context.Background(), problem.Structure, scores, nil)
+	posterior, err := score.NewPosterior(context.Background(), problem.Structure, scores, nil)
 	if err != nil {
 		panic(err)
 	}

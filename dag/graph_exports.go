@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
 )
 
 // GraphFormat is a format in which other programs read graphs.
@@ -63,18 +64,18 @@ func (s *StoredRun) Export(format GraphFormat, least float64) (string, error) {
 		return "", fmt.Errorf("got %g as the least probability of an edge, want a number from 0 to 1", least)
 	}
 	if format != BIF { // names are enough
-		return (&Problem{}).export(s.Result, format, least)
+		return export(&score.Problem{}, s.Result, format, least)
 	}
 	p, _, err := s.Record.Problem()
 	if err != nil {
 		return "", err
 	}
-	return p.export(s.Result, format, least)
+	return export(p, s.Result, format, least)
 }
 
 // export is Export of an answer.
-func (p *Problem) export(r *Result, format GraphFormat, least float64) (string, error) {
-	names, probabilities := r.Data.Nodes, r.matrix()
+func export(p *score.Problem, r *Result, format GraphFormat, least float64) (string, error) {
+	names, probabilities := r.Data.Nodes, r.Matrix()
 	pictured := least
 	if least == 0 {
 		pictured = drawnEdge

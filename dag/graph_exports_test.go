@@ -9,7 +9,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/dag/dagtest"
+	"github.com/transdim/vti/dag/effects"
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/query"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/table"
 )
 
@@ -47,7 +52,7 @@ func TestGraphExports(t *testing.T) {
 // Edges of at least a probability are written, where they have no cycle; tables of probabilities
 // are posterior means, counted by hand here, and come back from the file.
 func TestExportsOfARun(t *testing.T) {
-	p, err := NewProblem(categoriesOf(t, randomOf(9), 60, true), ModelOptions{}, Constraints{})
+	p, err := score.NewProblem(dagtest.Categories(t, dagtest.Random(9), 60, true), score.ModelOptions{}, tables.Constraints{})
 	require.NoError(t, err)
 	dir := t.TempDir()
 	r, err := RunExact(t.Context(), p, ExactConfig{Dir: dir})
@@ -56,7 +61,7 @@ func TestExportsOfARun(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, n.Validate())
 	require.True(t, n.Graph.Equal(r.best()))
-	probabilities, codes := jointOf(p.Data, r.best().ParentSets(), nil)
+	probabilities, codes := dagtest.Joint(p.Data, r.best().ParentSets(), nil)
 	for k, want := range probabilities {
 		got := 1.0
 		for j, level := range codes[k] {
@@ -64,20 +69,20 @@ func TestExportsOfARun(t *testing.T) {
 		}
 		require.InDelta(t, want, got, 1e-12)
 	}
-	text, err := p.export(r, ModelString, 1)
+	text, err := export(p, r, ModelString, 1)
 	require.NoError(t, err)
 	require.Equal(t, "[a][b][c][d]\n", text)
 	for _, format := range []GraphFormat{DOT, GraphML} {
-		text, err = p.export(r, format, 1e-9)
+		text, err = export(p, r, format, 1e-9)
 		require.NoError(t, err)
-		few, err := p.export(r, format, 0.5)
+		few, err := export(p, r, format, 0.5)
 		require.NoError(t, err)
 		require.Greater(t, len(text), len(few))
 		parsed, err := ParseGraphFormat(format.String())
 		require.NoError(t, err)
 		require.Equal(t, format, parsed)
 	}
-	_, err = p.export(r, Dagitty, 1e-9)
+	_, err = export(p, r, Dagitty, 1e-9)
 	require.ErrorContains(t, err, "make a cycle")
 	_, err = (&StoredRun{Result: r}).Export(DOT, 2)
 	require.ErrorContains(t, err, "got 2 as the least probability")
@@ -95,9 +100,9 @@ func TestRunWithoutATableOfProbabilities(t *testing.T) {
 	}
 	parsed, err := table.Parse("levels.csv", []byte(text.String()))
 	require.NoError(t, err)
-	d, err := NewData(parsed, DataOptions{})
+	d, err := tables.NewData(parsed, tables.DataOptions{})
 	require.NoError(t, err)
-	p, err := NewProblem(d, ModelOptions{}, Constraints{Require: []string{"a->d", "b->d", "c->d"}, Exogenous: []string{"a", "b", "c"}})
+	p, err := score.NewProblem(d, score.ModelOptions{}, tables.Constraints{Require: []string{"a->d", "b->d", "c->d"}, Exogenous: []string{"a", "b", "c"}})
 	require.NoError(t, err)
 	dir := t.TempDir()
 	r, err := RunExact(t.Context(), p, ExactConfig{Dir: dir})
@@ -106,9 +111,9 @@ func TestRunWithoutATableOfProbabilities(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(dir, BIFFile))
 	require.FileExists(t, filepath.Join(dir, ModelStringFile))
 	ask := func(text string) error {
-		draws, err := p.readDraws(dir)
+		draws, err := effects.ReadDraws(p, dir)
 		require.NoError(t, err)
-		_, err = p.ask(t.Context(), text, draws.each(100), 20, randomOf(3))
+		_, err = query.Ask(p, t.Context(), text, draws.Each(100), 20, dagtest.Random(3))
 		return err
 	}
 	require.ErrorContains(t, ask("P(d)"), `the table of probabilities of node "d", which is missing`)

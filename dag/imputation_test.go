@@ -10,16 +10,21 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/dag/dagtest"
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/dag/walk"
 	"github.com/transdim/vti/internal/logsum"
 )
 
 // edgesOf adds the graphs of three nodes, given a completed table, to sums over completions: their
 // total weight, and that of the graphs with each edge.
-func edgesOf(t *testing.T, p *Problem, x *mat.Dense, logWeight float64, totals *[]float64, edges map[dgraph.Edge]*[]float64) {
+func edgesOf(t *testing.T, p *score.Problem, x *mat.Dense, logWeight float64, totals *[]float64, edges map[dgraph.Edge]*[]float64) {
 	t.Helper()
 	data, own := *p.Data, *p
-	data.X, data.missing, own.Data = x, nil, &data
+	data.X, data.Missing, own.Data = x, nil, &data
 	scores, err := own.ExactScores(t.Context(), nil)
 	require.NoError(t, err)
 	place, lists := map[dgraph.Family]float64{}, make([][]dgraph.Set, 3)
@@ -43,7 +48,7 @@ func edgesOf(t *testing.T, p *Problem, x *mat.Dense, logWeight float64, totals *
 
 // agreesWith runs chains and compares edges with sums over all completions and graphs, to 4
 // standard errors.
-func agreesWith(t *testing.T, p *Problem, seed uint64, completions func(visit func(x *mat.Dense, logWeight float64))) {
+func agreesWith(t *testing.T, p *score.Problem, seed uint64, completions func(visit func(x *mat.Dense, logWeight float64))) {
 	t.Helper()
 	var totals []float64
 	edges := map[dgraph.Edge]*[]float64{}
@@ -51,13 +56,13 @@ func agreesWith(t *testing.T, p *Problem, seed uint64, completions func(visit fu
 		edges[e] = &[]float64{}
 	}
 	completions(func(x *mat.Dense, logWeight float64) { edgesOf(t, p, x, logWeight, &totals, edges) })
-	r, err := RunGraphChains(t.Context(), p, GraphChainsConfig{Chains: ChainConfig{Chains: 4, Rounds: 2, Seed: seed}, Dir: t.TempDir()})
+	r, err := RunGraphChains(t.Context(), p, GraphChainsConfig{Chains: walk.ChainConfig{Chains: 4, Rounds: 2, Seed: seed}, Dir: t.TempDir()})
 	require.NoError(t, err)
 	require.Less(t, float64(r.Certificate.RHat), 1.02)
-	got := r.matrix()
+	got := r.Matrix()
 	for _, e := range r.Edges {
-		i, _ := p.Data.node(e.From)
-		j, _ := p.Data.node(e.To)
+		i, _ := p.Data.Node(e.From)
+		j, _ := p.Data.Node(e.To)
 		for _, one := range []struct {
 			edge dgraph.Edge
 			se   Number
@@ -72,21 +77,21 @@ func agreesWith(t *testing.T, p *Problem, seed uint64, completions func(visit fu
 // same by a clamp, which knows a fifth cell.
 func TestImputedCategories(t *testing.T) {
 	text := "a,b,c,set,drug\nu,x,1,,0\nu,x,1,,0\nv,y,1,,0\nv,NA,2,,0\nu,x,NA,,0\nv,y,2,,0\nNA,y,2,,0\nu,x,1,b,0\nv,y,2,,0\nu,y,1,,0\nu,NA,1,c,0\nv,y,2,,0\nNA,x,2,,1\nu,x,1,,1\n"
-	p, err := missingProblem(t, text, DataOptions{Discrete: []string{"c"}, Intervened: "set", Clamp: []string{"drug=a:v"}}, ModelOptions{})
+	p, err := dagtest.Missing(t, text, tables.DataOptions{Discrete: []string{"c"}, Intervened: "set", Clamp: []string{"drug=a:v"}}, score.ModelOptions{})
 	require.NoError(t, err)
 	require.Equal(t, 4, p.Data.MissingCells())
 	for row := 12; row < 14; row++ {
 		require.Equal(t, 1.0, p.Data.X.At(row, 0))
-		require.False(t, p.Data.counts(row, 0))
+		require.False(t, p.Data.Counts(row, 0))
 	}
-	_, err = missingProblem(t, text, DataOptions{Discrete: []string{"c"}, Exclude: []string{"set"}, Clamp: []string{"drug=a"}}, ModelOptions{})
+	_, err = dagtest.Missing(t, text, tables.DataOptions{Discrete: []string{"c"}, Exclude: []string{"set"}, Clamp: []string{"drug=a"}}, score.ModelOptions{})
 	require.ErrorContains(t, err, `column "a", line 14: the node was set from outside and its value is missing`)
 	agreesWith(t, p, 3, fourBinaryCells(p))
 }
 
 // Numbers: two cells by a grid. A third is of a node that a clamp sets to its least value.
 func TestImputedNumbers(t *testing.T) {
-	random, text := randomOf(4), strings.Builder{}
+	random, text := dagtest.Random(4), strings.Builder{}
 	text.WriteString("a,b,c,drug\n")
 	for row := range 14 {
 		a := random.NormFloat64()
@@ -102,10 +107,10 @@ func TestImputedNumbers(t *testing.T) {
 		}
 		text.WriteString(strings.Join(cells, ",") + fmt.Sprintf(",%d\n", row/9%2))
 	}
-	p, err := missingProblem(t, text.String(), DataOptions{Clamp: []string{"drug=b:low"}}, ModelOptions{})
+	p, err := dagtest.Missing(t, text.String(), tables.DataOptions{Clamp: []string{"drug=b:low"}}, score.ModelOptions{})
 	require.NoError(t, err)
 	require.Equal(t, 2, p.Data.MissingCells())
-	require.Equal(t, slices.Min(p.Data.ownColumn(1)), p.Data.X.At(9, 1))
+	require.Equal(t, slices.Min(p.Data.OwnColumn(1)), p.Data.X.At(9, 1))
 	agreesWith(t, p, 5, func(visit func(x *mat.Dense, logWeight float64)) {
 		const step = 0.25
 		for u := -6.0; u < 6; u += step {
@@ -122,12 +127,12 @@ func TestImputedNumbers(t *testing.T) {
 // Cells of rows in which the mechanism of their node, or of a node that it causes, was another.
 func TestImputedSoftInterventions(t *testing.T) {
 	text := "a,b,c,soft\nu,x,1,\nu,x,1,\nv,y,1,\nv,NA,2,\nu,x,2,\nv,y,2,\nu,y,2,b\nu,NA,1,b\nv,x,2,b\nv,NA,1,b\nu,y,1,b\nNA,x,2,b\n"
-	p, err := missingProblem(t, text, DataOptions{Discrete: []string{"c"}, SoftIntervened: "soft"}, ModelOptions{})
+	p, err := dagtest.Missing(t, text, tables.DataOptions{Discrete: []string{"c"}, SoftIntervened: "soft"}, score.ModelOptions{})
 	require.NoError(t, err)
 	require.Equal(t, 4, p.Data.MissingCells())
 	agreesWith(t, p, 3, fourBinaryCells(p))
 
-	random, numbers := randomOf(6), strings.Builder{}
+	random, numbers := dagtest.Random(6), strings.Builder{}
 	numbers.WriteString("a,b,c,soft\n")
 	for row := range 16 {
 		a := random.NormFloat64()
@@ -144,7 +149,7 @@ func TestImputedSoftInterventions(t *testing.T) {
 		}
 		numbers.WriteString(strings.Join(cells, ",") + "\n")
 	}
-	p, err = missingProblem(t, numbers.String(), DataOptions{SoftIntervened: "soft"}, ModelOptions{})
+	p, err = dagtest.Missing(t, numbers.String(), tables.DataOptions{SoftIntervened: "soft"}, score.ModelOptions{})
 	require.NoError(t, err)
 	agreesWith(t, p, 5, func(visit func(x *mat.Dense, logWeight float64)) {
 		const step = 0.25
@@ -162,33 +167,33 @@ func TestImputedSoftInterventions(t *testing.T) {
 // What cannot be imputed says so, and other methods refuse tables with stand-ins.
 func TestImputationErrors(t *testing.T) {
 	text := "a,b\n1.5,2\n2.5,NA\n3,4.5\n4,1\n5,2.5\n"
-	p, err := missingProblem(t, text, DataOptions{}, ModelOptions{})
+	p, err := dagtest.Missing(t, text, tables.DataOptions{}, score.ModelOptions{})
 	require.NoError(t, err)
 	_, err = RunExact(t.Context(), p, ExactConfig{})
 	require.ErrorContains(t, err, "missing cells are drawn by chains over graphs alone")
-	_, err = p.Resolve(Exact)
+	_, err = p.Resolve(score.Exact)
 	require.ErrorContains(t, err, "missing cells are drawn by chains over graphs alone")
-	method, err := p.Resolve(Auto)
+	method, err := p.Resolve(score.Auto)
 	require.NoError(t, err)
-	require.Equal(t, Chains, method)
-	_, err = missingProblem(t, text, DataOptions{}, ModelOptions{Mechanism: Linear})
+	require.Equal(t, score.Chains, method)
+	_, err = dagtest.Missing(t, text, tables.DataOptions{}, score.ModelOptions{Mechanism: sem.Linear})
 	require.ErrorContains(t, err, "missing cells are drawn with bge and categorical mechanisms, not with linear")
-	_, err = missingProblem(t, "a,k\n1.5,x\n2.5,NA\n3,y\n4,x\n5,y\n", DataOptions{}, ModelOptions{})
+	_, err = dagtest.Missing(t, "a,k\n1.5,x\n2.5,NA\n3,y\n4,x\n5,y\n", tables.DataOptions{}, score.ModelOptions{})
 	require.ErrorContains(t, err, "not with mixed")
-	_, err = missingProblem(t, "a,b,s\n1.5,2,\n2.5,NA,b\n3,4.5,\n4,1,\n5,2.5,\n", DataOptions{Intervened: "s"}, ModelOptions{})
+	_, err = dagtest.Missing(t, "a,b,s\n1.5,2,\n2.5,NA,b\n3,4.5,\n4,1,\n5,2.5,\n", tables.DataOptions{Intervened: "s"}, score.ModelOptions{})
 	require.ErrorContains(t, err, "the node was set from outside and its value is missing")
-	_, err = missingProblem(t, "a,b\n1.5,NA\n2.5,NA\n3,NA\n4,1\n5,2.5\n", DataOptions{}, ModelOptions{})
+	_, err = dagtest.Missing(t, "a,b\n1.5,NA\n2.5,NA\n3,NA\n4,1\n5,2.5\n", tables.DataOptions{}, score.ModelOptions{})
 	require.ErrorContains(t, err, `column "b" has 2 cells of 5, want at least 3`)
-	_, err = missingProblem(t, text, DataOptions{Discretize: Discretization{Classes: 2}}, ModelOptions{})
+	_, err = dagtest.Missing(t, text, tables.DataOptions{Discretize: tables.Discretization{Classes: 2}}, score.ModelOptions{})
 	require.ErrorContains(t, err, "cut into classes")
 }
 
 // fourBinaryCells visits the completions of a table that lacks four cells, each of two levels.
-func fourBinaryCells(p *Problem) func(visit func(x *mat.Dense, logWeight float64)) {
+func fourBinaryCells(p *score.Problem) func(visit func(x *mat.Dense, logWeight float64)) {
 	return func(visit func(x *mat.Dense, logWeight float64)) {
 		for code := range 16 {
 			x, left := mat.DenseCopyOf(p.Data.X), code
-			for row, nodes := range p.Data.missing {
+			for row, nodes := range p.Data.Missing {
 				for _, j := range nodes {
 					x.Set(row, j, float64(left%2))
 					left /= 2

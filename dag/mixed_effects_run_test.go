@@ -6,24 +6,29 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/dag/dagtest"
+	"github.com/transdim/vti/dag/effects"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
 )
 
 // Of numbers alone sizes are those of BGe, which are sums over paths: within 5 standard errors of
 // the 200 draws that are simulated.
 func TestMixedEffectsOfNumbersAreThoseOfBGe(t *testing.T) {
-	s, err := Simulate(Simulation{Nodes: 4, Rows: 60, EdgeProbability: 0.6, Seed: 5})
+	s, err := sem.Simulate(sem.Simulation{Nodes: 4, Rows: 60, EdgeProbability: 0.6, Seed: 5})
 	require.NoError(t, err)
 	var text bytes.Buffer
 	require.NoError(t, s.WriteCSV(&text))
-	found := map[Mechanism][]Effect{}
-	for _, mechanism := range []Mechanism{BGe, Mixed} {
-		r, err := RunExact(t.Context(), mixedTable(t, text.String(), ModelOptions{Mechanism: mechanism}), ExactConfig{})
+	found := map[sem.Mechanism][]effects.Effect{}
+	for _, mechanism := range []sem.Mechanism{sem.BGe, sem.Mixed} {
+		r, err := RunExact(t.Context(), dagtest.Mixed(t, text.String(), score.ModelOptions{Mechanism: mechanism}), ExactConfig{})
 		require.NoError(t, err)
 		found[mechanism] = r.Effects
 	}
 	compared := 0
-	for _, a := range found[BGe] {
-		for _, b := range found[Mixed] {
+	for _, a := range found[sem.BGe] {
+		for _, b := range found[sem.Mixed] {
 			if a.From != b.From || a.To != b.To || float64(a.Prob) < 0.2 {
 				continue
 			}

@@ -6,24 +6,28 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/dag/dagtest"
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/dag/walk"
 )
 
 // Graphs of simulated tables are found by sums and by chains, which agree.
 func TestMixedGraphsAreFound(t *testing.T) {
-	s, err := Simulate(Simulation{Nodes: 5, Rows: 400, EdgeProbability: 0.4, Mechanism: Mixed, Seed: 2})
+	s, err := sem.Simulate(sem.Simulation{Nodes: 5, Rows: 400, EdgeProbability: 0.4, Mechanism: sem.Mixed, Seed: 2})
 	require.NoError(t, err)
 	var text bytes.Buffer
 	require.NoError(t, s.WriteCSV(&text))
-	p := mixedTable(t, text.String(), ModelOptions{})
+	p := dagtest.Mixed(t, text.String(), score.ModelOptions{})
 	exact, err := RunExact(t.Context(), p, ExactConfig{Truth: s.Truth})
 	require.NoError(t, err)
 	require.Equal(t, vti.Trusted, exact.Certificate.Verdict)
 	require.Zero(t, float64(exact.Metrics.Answer.Skeleton.MedianSHD))
-	chains, err := RunGraphChains(t.Context(), p, GraphChainsConfig{Chains: ChainConfig{Chains: 3, Seed: 1}})
+	chains, err := RunGraphChains(t.Context(), p, GraphChainsConfig{Chains: walk.ChainConfig{Chains: 3, Seed: 1}})
 	require.NoError(t, err)
 	require.NotEqual(t, vti.Failed, chains.Certificate.Verdict)
-	a, b := exact.matrix(), chains.matrix()
+	a, b := exact.Matrix(), chains.Matrix()
 	for _, e := range dgraph.OrderedPairs(5) {
 		require.InDelta(t, a[e.From][e.To], b[e.From][e.To], 4*float64(chains.Certificate.WorstSE), e)
 	}
@@ -31,11 +35,11 @@ func TestMixedGraphsAreFound(t *testing.T) {
 
 // Numbers alone have the evidence of BGe.
 func TestMixedOfNumbersIsBGe(t *testing.T) {
-	s, err := Simulate(Simulation{Nodes: 4, Rows: 50, Seed: 3})
+	s, err := sem.Simulate(sem.Simulation{Nodes: 4, Rows: 50, Seed: 3})
 	require.NoError(t, err)
 	var text bytes.Buffer
 	require.NoError(t, s.WriteCSV(&text))
-	mixed, bge := mixedTable(t, text.String(), ModelOptions{Mechanism: Mixed}), mixedTable(t, text.String(), ModelOptions{Mechanism: BGe})
+	mixed, bge := dagtest.Mixed(t, text.String(), score.ModelOptions{Mechanism: sem.Mixed}), dagtest.Mixed(t, text.String(), score.ModelOptions{Mechanism: sem.BGe})
 	a, err := RunExact(t.Context(), mixed, ExactConfig{})
 	require.NoError(t, err)
 	b, err := RunExact(t.Context(), bge, ExactConfig{})

@@ -8,33 +8,36 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/transdim/vti/dag/dagtest"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/modelcheck"
 )
 
 // The model check of mixed tables finds nothing in simulated ones, and the bend of a number and of
 // the probability of a category along another number where the model has none.
 func TestModelCheckOfMixedTables(t *testing.T) {
-	s, err := Simulate(Simulation{Nodes: 5, Rows: 300, EdgeProbability: 0.4, Mechanism: Mixed, Seed: 4})
+	s, err := sem.Simulate(sem.Simulation{Nodes: 5, Rows: 300, EdgeProbability: 0.4, Mechanism: sem.Mixed, Seed: 4})
 	require.NoError(t, err)
 	var text bytes.Buffer
 	require.NoError(t, s.WriteCSV(&text))
-	r, err := RunExact(t.Context(), mixedTable(t, text.String(), ModelOptions{}), ExactConfig{})
+	r, err := RunExact(t.Context(), dagtest.Mixed(t, text.String(), score.ModelOptions{}), ExactConfig{})
 	require.NoError(t, err)
 	require.Equal(t, modelcheck.Good, r.ModelCheck.Verdict, r.ModelCheck.String())
 
-	random := randomOf(11)
+	random := dagtest.Random(11)
 	rows := "x,y,k\n"
 	for range 400 {
 		x := random.NormFloat64()
-		rows += fmt.Sprintf("%.4f,%.4f,%c\n", x, x+x*x+random.NormFloat64()/2, 'a'+int(indicator(math.Abs(x)+random.NormFloat64()/4 < 0.7)))
+		rows += fmt.Sprintf("%.4f,%.4f,%c\n", x, x+x*x+random.NormFloat64()/2, 'a'+int(score.Indicator(math.Abs(x)+random.NormFloat64()/4 < 0.7)))
 	}
-	r, err = RunExact(t.Context(), mixedTable(t, rows, ModelOptions{}), ExactConfig{})
+	r, err = RunExact(t.Context(), dagtest.Mixed(t, rows, score.ModelOptions{}), ExactConfig{})
 	require.NoError(t, err)
 	require.Equal(t, modelcheck.Poor, r.ModelCheck.Verdict)
 	require.Contains(t, r.ModelCheck.String(), "along x explains")
 	bends := 0.0
 	for _, f := range r.ModelCheck.Findings {
-		bends += indicator(strings.HasPrefix(f.What, "curvature") && strings.Contains(f.What, "of k=b"))
+		bends += score.Indicator(strings.HasPrefix(f.What, "curvature") && strings.Contains(f.What, "of k=b"))
 	}
 	require.Positive(t, bends, r.ModelCheck.String())
 }

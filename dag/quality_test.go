@@ -10,6 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/dag/dagtest"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/gpu"
 )
 
@@ -30,24 +34,24 @@ func TestQualityOfMade(t *testing.T) {
 
 // checkQuality compares edge probabilities with exact ones on data sets of 3 to 5 nodes and 100
 // rows.
-func checkQuality(t *testing.T, method func(context.Context, *gpu.Device, *Problem, RunConfig) (*Result, error)) {
+func checkQuality(t *testing.T, method func(context.Context, *gpu.Device, *score.Problem, RunConfig) (*Result, error)) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	defer device.Close()
 	for nodes := 3; nodes <= 5; nodes++ {
 		for seed := range uint64(5) {
-			s, err := Simulate(Simulation{Nodes: nodes, Rows: 100, Mechanism: Linear, Seed: seed})
+			s, err := sem.Simulate(sem.Simulation{Nodes: nodes, Rows: 100, Mechanism: sem.Linear, Seed: seed})
 			require.NoError(t, err)
-			d, err := NewData(tableOf(t, s.Names, s.Values), DataOptions{})
+			d, err := tables.NewData(dagtest.Table(t, s.Names, s.Values), tables.DataOptions{})
 			require.NoError(t, err)
-			p, err := NewProblem(d, ModelOptions{Mechanism: Linear, Graphs: UniformGraphs}, Constraints{})
+			p, err := score.NewProblem(d, score.ModelOptions{Mechanism: sem.Linear, Graphs: score.UniformGraphs}, tables.Constraints{})
 			require.NoError(t, err)
 			exact, err := RunExact(t.Context(), p, ExactConfig{})
 			require.NoError(t, err)
 			result, err := method(t.Context(), device, p, RunConfig{Fit: vti.Config{Seed: seed}})
 			require.NoError(t, err)
-			worst, want := 0.0, exact.matrix()
-			for i, row := range result.matrix() {
+			worst, want := 0.0, exact.Matrix()
+			for i, row := range result.Matrix() {
 				for j, x := range row {
 					worst = math.Max(worst, math.Abs(x-want[i][j]))
 				}

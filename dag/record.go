@@ -7,7 +7,10 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/dag/flows"
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/run"
 )
@@ -15,29 +18,29 @@ import (
 // Record holds all settings of a run, with what is needed to repeat or continue it.
 type Record struct {
 	run.Header
-	Truth            string        `json:"truth,omitempty"` // absolute path of the adjacency matrix
-	TruthFingerprint string        `json:"truth_fingerprint,omitempty"`
-	Columns          DataOptions   `json:"columns"`
-	Constraints      Constraints   `json:"constraints"`
-	Model            ModelOptions  `json:"model"`
-	Effects          []string      `json:"effects,omitempty"` // pairs "a->b" of interest
-	Structure        Method        `json:"structure"`
-	Evidence         Evidence      `json:"evidence"`
-	Islands          int           `json:"islands,omitempty"`
-	Flow             cosmic.Config `json:"flow"`
-	DType            dtypes.DType  `json:"dtype,omitempty"` // of flow and target; absent: Float32
-	Steps            int           `json:"steps,omitempty"`
-	Batch            int           `json:"batch,omitempty"`
-	Draws            int           `json:"draws,omitempty"`
-	Anneal           int           `json:"anneal,omitempty"`
-	Chains           int           `json:"chains,omitempty"`
-	Rounds           int           `json:"rounds,omitempty"`
-	Candidates       int           `json:"candidates,omitempty"`
-	Iterations       int           `json:"iterations,omitempty"` // of every chain, after burn-in
-	BurnIn           int           `json:"burn_in,omitempty"`
-	Thin             int           `json:"thin,omitempty"`
-	Temperatures     int           `json:"temperatures,omitempty"`
-	Seed             uint64        `json:"seed"`
+	Truth            string             `json:"truth,omitempty"` // absolute path of the adjacency matrix
+	TruthFingerprint string             `json:"truth_fingerprint,omitempty"`
+	Columns          tables.DataOptions `json:"columns"`
+	Constraints      tables.Constraints `json:"constraints"`
+	Model            score.ModelOptions `json:"model"`
+	Effects          []string           `json:"effects,omitempty"` // pairs "a->b" of interest
+	Structure        score.Method       `json:"structure"`
+	Evidence         score.Evidence     `json:"evidence"`
+	Islands          int                `json:"islands,omitempty"`
+	Flow             cosmic.Config      `json:"flow"`
+	DType            dtypes.DType       `json:"dtype,omitempty"` // of flow and target; absent: Float32
+	Steps            int                `json:"steps,omitempty"`
+	Batch            int                `json:"batch,omitempty"`
+	Draws            int                `json:"draws,omitempty"`
+	Anneal           int                `json:"anneal,omitempty"`
+	Chains           int                `json:"chains,omitempty"`
+	Rounds           int                `json:"rounds,omitempty"`
+	Candidates       int                `json:"candidates,omitempty"`
+	Iterations       int                `json:"iterations,omitempty"` // of every chain, after burn-in
+	BurnIn           int                `json:"burn_in,omitempty"`
+	Thin             int                `json:"thin,omitempty"`
+	Temperatures     int                `json:"temperatures,omitempty"`
+	Seed             uint64             `json:"seed"`
 	// AllModels is that of Problem.
 	AllModels bool `json:"all_models,omitempty"`
 }
@@ -52,21 +55,21 @@ func ReadRecord(dir string) (*Record, error) { return run.ReadRecord[Record](dir
 
 // Problem reads the table, and the truth if there is one. If the record has fingerprints, the files
 // must not have changed since the run began; otherwise the fingerprints are added.
-func (r *Record) Problem() (*Problem, *dgraph.Graph, error) {
+func (r *Record) Problem() (*score.Problem, *dgraph.Graph, error) {
 	t, err := r.Table()
 	if err != nil {
 		return nil, nil, err
 	}
-	data, err := NewData(t, r.Columns)
+	data, err := tables.NewData(t, r.Columns)
 	if err != nil {
 		return nil, nil, err
 	}
-	problem, err := NewProblem(data, r.Model, r.Constraints)
+	problem, err := score.NewProblem(data, r.Model, r.Constraints)
 	if err != nil {
 		return nil, nil, err
 	}
 	problem.AllModels = r.AllModels
-	for _, text := range data.splitEdges(r.Effects) {
+	for _, text := range data.SplitEdges(r.Effects) {
 		e, err := data.Edge(text)
 		if err != nil {
 			return nil, nil, fmt.Errorf("effect: %w", err)
@@ -86,21 +89,21 @@ func (r *Record) Problem() (*Problem, *dgraph.Graph, error) {
 
 // Resumable reports whether the run keeps a state that it can continue from.
 func (r *Record) Resumable() bool {
-	return r.Trains() || r.Structure == Chains
+	return r.Trains() || r.Structure == score.Chains
 }
 
 // Trains reports whether the run trains a flow.
 func (r *Record) Trains() bool {
-	return r.Structure == Made || r.Structure == Exact && r.Evidence == Flow
+	return r.Structure == score.Made || r.Structure == score.Exact && r.Evidence == score.Flow
 }
 
 // FitConfig is the training that the record asks for.
-func (r *Record) FitConfig(problem *Problem) vti.Config {
+func (r *Record) FitConfig(problem *score.Problem) vti.Config {
 	fit := vti.Config{Flow: r.Flow, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed, DType: r.DType}
-	if r.Structure == Made {
-		fit = problem.MadeTraining(fit)
+	if r.Structure == score.Made {
+		fit = flows.MadeTraining(problem, fit)
 	} else {
-		fit = problem.Training(fit)
+		fit = flows.Training(problem, fit)
 	}
 	r.Steps, r.Batch = fit.Steps, fit.Batch
 	return fit
@@ -108,14 +111,14 @@ func (r *Record) FitConfig(problem *Problem) vti.Config {
 
 // CheckCheckpoint fails unless the checkpoint that fit names can be read and continues a run of the
 // problem by that method. A missing checkpoint is an error that wraps fs.ErrNotExist.
-func CheckCheckpoint(device *gpu.Device, problem *Problem, method Method, fit vti.Config) error {
-	if method == Made {
+func CheckCheckpoint(device *gpu.Device, problem *score.Problem, method score.Method, fit vti.Config) error {
+	if method == score.Made {
 		// its variables are in the checkpoint
-		models := newLearnedGraphs(problem, make([]float64, len(problem.Families)))
-		_, err := vti.Load(device, problem.madeTarget().asTarget(), problem.madeTraining(fit, models))
+		models := flows.NewLearnedGraphs(problem, make([]float64, len(problem.Families)))
+		_, err := vti.Load(device, flows.MadeTarget(problem).AsTarget(), flows.TrainingOfGraphs(problem, fit, models))
 		return err
 	}
-	fit.Models = newDesign(problem.Families, make([]float64, len(problem.Families)))
-	_, err := vti.Load(device, problem.FamilyTarget(), fit)
+	fit.Models = flows.NewDesign(problem.Families, make([]float64, len(problem.Families)))
+	_, err := vti.Load(device, flows.FamilyTarget(problem), fit)
 	return err
 }

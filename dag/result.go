@@ -4,7 +4,9 @@ import (
 	gocontext "context"
 	"math"
 
+	"github.com/transdim/vti/dag/effects"
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/run"
@@ -41,15 +43,15 @@ type Result struct {
 	// Edges has an entry for each pair of nodes, the more probable direction first.
 	Edges []Edge `json:"edges"`
 	// Graphs are the most probable graphs, Classes the most probable equivalence classes.
-	Graphs     []GraphReport `json:"graphs"`
-	Classes    []ClassReport `json:"classes"`
-	Parameters []Parameter   `json:"parameters,omitempty"`
+	Graphs     []GraphReport       `json:"graphs"`
+	Classes    []ClassReport       `json:"classes"`
+	Parameters []effects.Parameter `json:"parameters,omitempty"`
 	// Effects are total causal effects, by cause, of the pairs with a directed path in some draw.
-	Effects []Effect `json:"effects,omitempty"`
+	Effects []effects.Effect `json:"effects,omitempty"`
 	// Asked are the pairs whose effects were asked for, cause first.
-	Asked   [][2]string `json:"effects_asked,omitempty"`
-	Checks  []NodeCheck `json:"checks,omitempty"`
-	Metrics *Metrics    `json:"metrics,omitempty"`
+	Asked   [][2]string         `json:"effects_asked,omitempty"`
+	Checks  []effects.NodeCheck `json:"checks,omitempty"`
+	Metrics *Metrics            `json:"metrics,omitempty"`
 	// Notes say what is missing from the answer, such as constant columns.
 	Notes  []string `json:"notes,omitempty"`
 	RunDir string   `json:"run_dir,omitempty"`
@@ -126,7 +128,7 @@ const (
 )
 
 // listed is how many of count results list: the best, or all.
-func (p *Problem) listed(count, best int) int {
+func listed(p *score.Problem, count, best int) int {
 	if p.AllModels {
 		return count
 	}
@@ -141,36 +143,36 @@ func number(x float64) *Number {
 // graphEstimates are what a method has found about graphs.
 type graphEstimates struct {
 	edges, edgeErrors [][]float64 // probabilities of edges and their standard errors [N][N]
-	draws             []Draw
+	draws             []score.Draw
 	// probabilityOf is the probability of an event with its standard error.
 	probabilityOf func(event func(*dgraph.Graph) bool) (probability, se float64)
 }
 
 // fillGraphs reports edges, graphs, classes and metrics.
-func (p *Problem) fillGraphs(ctx gocontext.Context, r *Result, found graphEstimates, truth *dgraph.Graph) (err error) {
-	p.judgeColumns(r.Certificate)
+func fillGraphs(p *score.Problem, ctx gocontext.Context, r *Result, found graphEstimates, truth *dgraph.Graph) (err error) {
+	judgeColumns(p, r.Certificate)
 	r.Data = DataSummary{Rows: p.Data.Rows(), Nodes: p.Data.Names}
 	r.Notes = p.Data.Notes()
 	r.Constraints = p.Constraints.String()
 	for _, e := range p.Asked {
 		r.Asked = append(r.Asked, [2]string{p.Data.Names[e.From], p.Data.Names[e.To]})
 	}
-	classes := p.fillEdges(r, found)
-	for _, d := range found.draws[:p.listed(len(found.draws), listedGraphs)] {
-		r.Graphs = append(r.Graphs, GraphReport{p.edgeNames(d.Graph, (*dgraph.Graph).Has), Number(d.Probability), Number(d.SE)})
+	classes := fillEdges(p, r, found)
+	for _, d := range found.draws[:listed(p, len(found.draws), listedGraphs)] {
+		r.Graphs = append(r.Graphs, GraphReport{edgeNames(p, d.Graph, (*dgraph.Graph).Has), Number(d.Probability), Number(d.SE)})
 	}
-	r.Classes = p.classReports(found.probabilityOf, found.draws, classes)
+	r.Classes = classReports(p, found.probabilityOf, found.draws, classes)
 	if truth != nil {
-		r.Metrics, err = p.metrics(ctx, truth, weighted(found.draws))
+		r.Metrics, err = metrics(p, ctx, truth, score.Weighted(found.draws))
 	}
 	return err
 }
 
 // fillEdges reports edges, and returns the equivalence class of each draw.
-func (p *Problem) fillEdges(r *Result, found graphEstimates) (classes []*dgraph.Graph) {
+func fillEdges(p *score.Problem, r *Result, found graphEstimates) (classes []*dgraph.Graph) {
 	targets, classes := p.Data.Targets(), make([]*dgraph.Graph, len(found.draws))
-	forward := zeros(p.Data.Nodes()) // of classes, directed
-	undirected := zeros(p.Data.Nodes())
+	forward := score.Zeros(p.Data.Nodes()) // of classes, directed
+	undirected := score.Zeros(p.Data.Nodes())
 	total := 0.0
 	for _, d := range found.draws {
 		total += float64(d.Count)
@@ -205,7 +207,7 @@ func (p *Problem) fillEdges(r *Result, found graphEstimates) (classes []*dgraph.
 }
 
 // edgeNames lists the edges of a graph that are of a kind.
-func (p *Problem) edgeNames(g *dgraph.Graph, kind func(g *dgraph.Graph, from, to int) bool) [][2]string {
+func edgeNames(p *score.Problem, g *dgraph.Graph, kind func(g *dgraph.Graph, from, to int) bool) [][2]string {
 	list := [][2]string{}
 	for _, e := range dgraph.OrderedPairs(g.Nodes()) {
 		if kind(g, e.From, e.To) {
@@ -216,7 +218,7 @@ func (p *Problem) edgeNames(g *dgraph.Graph, kind func(g *dgraph.Graph, from, to
 }
 
 // classReports sums draws by equivalence class.
-func (p *Problem) classReports(probabilityOf func(func(*dgraph.Graph) bool) (probability, se float64), draws []Draw, classes []*dgraph.Graph) (list []ClassReport) {
+func classReports(p *score.Problem, probabilityOf func(func(*dgraph.Graph) bool) (probability, se float64), draws []score.Draw, classes []*dgraph.Graph) (list []ClassReport) {
 	counts, first := map[string]float64{}, map[string]int{}
 	var keys []string
 	of := make(map[*dgraph.Graph]string, len(draws))
@@ -233,13 +235,13 @@ func (p *Problem) classReports(probabilityOf func(func(*dgraph.Graph) bool) (pro
 	for i := range order {
 		order[i] = i
 	}
-	sortBy(order, func(i int) float64 { return -counts[keys[i]] })
-	for _, i := range order[:p.listed(len(order), listedGraphs/10)] {
+	score.SortBy(order, func(i int) float64 { return -counts[keys[i]] })
+	for _, i := range order[:listed(p, len(order), listedGraphs/10)] {
 		class := classes[first[keys[i]]]
 		probability, se := probabilityOf(func(g *dgraph.Graph) bool { return of[g] == keys[i] })
 		list = append(list, ClassReport{
-			Directed:   p.edgeNames(class, (*dgraph.Graph).Directed),
-			Undirected: p.edgeNames(class, func(g *dgraph.Graph, from, to int) bool { return from < to && g.Has(from, to) && g.Has(to, from) }),
+			Directed:   edgeNames(p, class, (*dgraph.Graph).Directed),
+			Undirected: edgeNames(p, class, func(g *dgraph.Graph, from, to int) bool { return from < to && g.Has(from, to) && g.Has(to, from) }),
 			Prob:       Number(probability), SE: Number(se),
 		})
 	}
@@ -247,7 +249,7 @@ func (p *Problem) classReports(probabilityOf func(func(*dgraph.Graph) bool) (pro
 }
 
 // metrics compares with a truth.
-func (p *Problem) metrics(ctx gocontext.Context, truth *dgraph.Graph, answer []dgraph.Weighted) (*Metrics, error) {
+func metrics(p *score.Problem, ctx gocontext.Context, truth *dgraph.Graph, answer []dgraph.Weighted) (*Metrics, error) {
 	greedy, err := p.GreedyBIC(ctx)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/transdim/vti/dag/effects"
+	"github.com/transdim/vti/dag/flows"
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/rundir"
 )
@@ -25,17 +29,17 @@ const (
 func Files() []string {
 	return []string{
 		EdgesFile, MatrixFile, "graphs.csv", "classes.csv", "parameters.csv", EffectsFile, "checks.csv",
-		GraphFile, ModelStringFile, DagittyFile, GraphMLFile, BIFFile, DrawsFile, AnchorsFile,
+		GraphFile, ModelStringFile, DagittyFile, GraphMLFile, BIFFile, effects.DrawsFile, flows.AnchorsFile,
 	}
 }
 
 // write puts an answer into a run directory, if there is one: as JSON, tables, and the graph for
 // other programs.
-func (p *Problem) write(r *Result, dir string) error {
+func write(p *score.Problem, r *Result, dir string) error {
 	if dir == "" {
 		return nil
 	}
-	graphs, err := p.graphTexts(r)
+	graphs, err := graphTexts(p, r)
 	if err != nil {
 		return err
 	}
@@ -71,14 +75,14 @@ func (p *Problem) write(r *Result, dir string) error {
 
 // graphTexts is the graph in every format; "" where a format cannot have it. What is left out is
 // noted in the result.
-func (p *Problem) graphTexts(r *Result) ([]string, error) {
+func graphTexts(p *score.Problem, r *Result) ([]string, error) {
 	texts := make([]string, len(graphFiles))
 	for format := range graphFiles {
-		if GraphFormat(format) == BIF && (p.Model.Mechanism != Categorical || p.Data.missing != nil) {
+		if GraphFormat(format) == BIF && (p.Model.Mechanism != sem.Categorical || p.Data.Missing != nil) {
 			continue
 		}
-		text, err := p.export(r, GraphFormat(format), 0)
-		if errors.Is(err, errTooManyCells) {
+		text, err := export(p, r, GraphFormat(format), 0)
+		if errors.Is(err, score.ErrTooManyCells) {
 			r.Notes = append(r.Notes, fmt.Sprintf("no %s: in the most probable graph %v; fewer parents (--max-parents) or levels leave a table", BIFFile, err))
 			continue
 		}
@@ -132,7 +136,7 @@ func (r *Result) effectRows() [][]string {
 	for _, e := range r.Effects {
 		changes := e.Changes
 		if changes == nil {
-			changes = []Change{{Mean: e.Mean, SD: e.SD, Q05: e.Q05, Q95: e.Q95}}
+			changes = []effects.Change{{Mean: e.Mean, SD: e.SD, Q05: e.Q05, Q95: e.Q95}}
 		}
 		for _, c := range changes {
 			row := []string{e.From, e.To}
@@ -155,7 +159,7 @@ func (r *Result) checkRows() [][]string {
 
 // matrixRows are the probabilities of all edges, by cause and by effect.
 func (r *Result) matrixRows() [][]string {
-	probabilities := r.matrix()
+	probabilities := r.Matrix()
 	rows := [][]string{append([]string{"node"}, r.Data.Nodes...)}
 	for i, name := range r.Data.Nodes {
 		row := []string{name}
@@ -176,13 +180,13 @@ func arrows(edges [][2]string, arrow string) string {
 	return strings.Join(parts, " ")
 }
 
-// matrix is the edge probabilities, row = cause.
-func (r *Result) matrix() [][]float64 {
+// Matrix is the edge probabilities, row = cause.
+func (r *Result) Matrix() [][]float64 {
 	place := map[string]int{}
 	for i, name := range r.Data.Nodes {
 		place[name] = i
 	}
-	probabilities := zeros(len(r.Data.Nodes))
+	probabilities := score.Zeros(len(r.Data.Nodes))
 	for _, e := range r.Edges {
 		probabilities[place[e.From]][place[e.To]] = float64(e.Prob)
 		probabilities[place[e.To]][place[e.From]] = float64(e.ProbReverse)

@@ -6,7 +6,12 @@ import (
 	"math/rand/v2"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/dag/effects"
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/networks"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/dag/walk"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/run"
 )
@@ -30,12 +35,12 @@ type found struct {
 	// on the working scale; not a number of chains, which give no evidence
 	logEvidence, logEvidenceSE float64
 
-	families mixture
+	families score.Mixture
 	// source draws parameters of families by random, which is that of all draws after it
-	source  parameterSource
+	source  score.ParameterSource
 	random  *rand.Rand
-	moments edgeMoments // exact ones; nil: none
-	sample  drawn
+	moments effects.EdgeMoments // exact ones; nil: none
+	sample  score.Sample
 }
 
 // silent is a status that nobody asked for.
@@ -48,8 +53,8 @@ func silent(status func(string)) func(string) {
 
 // concludeSum makes a result of a posterior over graphs: it draws graphs and parameters. certify
 // judges, given the graphs and the standard errors of edges.
-func (p *Problem) concludeSum(ctx gocontext.Context, o output, posterior *Posterior, moments edgeMoments,
-	parameters func(random *rand.Rand) parameterSource, certify func(graphs []Draw, edgeErrors [][]float64) (*Certificate, error),
+func concludeSum(p *score.Problem, ctx gocontext.Context, o output, posterior *score.Posterior, moments effects.EdgeMoments,
+	parameters func(random *rand.Rand) score.ParameterSource, certify func(graphs []score.Draw, edgeErrors [][]float64) (*Certificate, error),
 ) (*Result, error) {
 	o.status("drawing graphs")
 	graphs, err := posterior.Sample(ctx, stream.Rand(o.seed, "graphs"), graphDraws)
@@ -57,78 +62,78 @@ func (p *Problem) concludeSum(ctx gocontext.Context, o output, posterior *Poster
 		return nil, err
 	}
 	edgeErrors := posterior.EdgeErrors(graphs)
-	f := found{logEvidence: posterior.LogEvidence, families: posterior.mixture(), moments: moments, random: stream.Rand(o.seed, "parameters")}
+	f := found{logEvidence: posterior.LogEvidence, families: posterior.Mixture(), moments: moments, random: stream.Rand(o.seed, "parameters")}
 	if f.certificate, err = certify(graphs, edgeErrors); err != nil {
 		return nil, err
 	}
 	// and what longer moves of particles would bring
-	rise := settlingSteps * float64(f.certificate.Settling) * float64(p.Data.Nodes())
+	rise := networks.SettlingSteps * float64(f.certificate.Settling) * float64(p.Data.Nodes())
 	f.logEvidenceSE = math.Hypot(posterior.LogEvidenceSE, rise)
 	f.graphs = graphEstimates{posterior.EdgeProbabilities(), edgeErrors, graphs, func(event func(*dgraph.Graph) bool) (probability, se float64) {
 		return posterior.Probability(graphs, event)
 	}}
 	f.source = parameters(f.random)
-	f.sample = drawnFrom(spread(graphs, f.random), p.Families, f.source)
-	return p.conclude(ctx, o, f)
+	f.sample = score.SampleFrom(effects.Spread(graphs, f.random), p.Families, f.source)
+	return conclude(p, ctx, o, f)
 }
 
 // concludeChains makes a result of chains over graphs with parameters.
-func (p *Problem) concludeChains(ctx gocontext.Context, o output, c *Certificate, probabilities, errors [][]float64, sample drawn) (*Result, error) {
-	graphs := sample.count()
-	f := found{certificate: c, graphs: chainEstimates(probabilities, errors, graphs, float64(c.ESS)), random: stream.Rand(o.seed, "parameters"), sample: sample.thin(fileDraws)}
-	f.families, f.source = sample.split(f.random)
+func concludeChains(p *score.Problem, ctx gocontext.Context, o output, c *Certificate, probabilities, errors [][]float64, sample score.Sample) (*Result, error) {
+	graphs := sample.Count()
+	f := found{certificate: c, graphs: chainEstimates(probabilities, errors, graphs, float64(c.ESS)), random: stream.Rand(o.seed, "parameters"), sample: sample.Thin(effects.FileDraws)}
+	f.families, f.source = sample.Split(f.random)
 	f.logEvidence, f.logEvidenceSE = math.NaN(), math.NaN()
-	return p.conclude(ctx, o, f)
+	return conclude(p, ctx, o, f)
 }
 
 // chainEstimates are those of chains, as if the effective draws of the worst edge were those of
 // every event.
-func chainEstimates(probabilities, errors [][]float64, graphs []Draw, independent float64) graphEstimates {
-	return graphEstimates{probabilities, errors, graphs, shareOf(graphs, independent)}
+func chainEstimates(probabilities, errors [][]float64, graphs []score.Draw, independent float64) graphEstimates {
+	return graphEstimates{probabilities, errors, graphs, walk.ShareOf(graphs, independent)}
 }
 
 // conclude describes what was found and writes tables and pictures to the run directory.
-func (p *Problem) conclude(ctx gocontext.Context, o output, f found) (*Result, error) {
+func conclude(p *score.Problem, ctx gocontext.Context, o output, f found) (*Result, error) {
 	result := &Result{
 		Schema: resultSchema, Command: o.command, Version: vti.Version, Seed: &o.seed, Backend: o.backend, Steps: o.steps, Loss: o.loss, RunDir: o.dir,
 		Certificate: f.certificate, LogEvidence: Number(f.logEvidence + p.LogJacobian()), LogEvidenceSE: Number(f.logEvidenceSE),
 	}
 	o.status("comparing graphs")
-	if err := p.fillGraphs(ctx, result, f.graphs, o.truth); err != nil {
+	if err := fillGraphs(p, ctx, result, f.graphs, o.truth); err != nil {
 		return nil, err
 	}
-	if err := p.describe(ctx, result, f); err != nil {
+	if err := describe(p, ctx, result, f); err != nil {
 		return nil, err
 	}
-	if err := p.writeDraws(o.dir, o.seed, f.sample); err != nil {
+	if err := effects.WriteDraws(p, o.dir, o.seed, f.sample); err != nil {
 		return nil, err
 	}
 	result.Seconds = o.clock.Seconds()
-	return result, p.write(result, o.dir)
+	return result, write(p, result, o.dir)
 }
 
 // describe summarises the mechanisms by edge and by node.
-func (p *Problem) describe(ctx gocontext.Context, result *Result, f found) (err error) {
-	independent := float64(len(f.sample.parents))
+func describe(p *score.Problem, ctx gocontext.Context, result *Result, f found) (err error) {
+	independent := float64(len(f.sample.Parents))
 	if result.Certificate.ESS > 0 {
 		independent = min(independent, float64(result.Certificate.ESS))
 	}
-	if result.Effects, err = p.totalEffects(ctx, f.sample, independent, f.random); err != nil {
+	if result.Effects, err = effects.TotalEffects(p, ctx, f.sample, independent, f.random); err != nil {
 		return err
 	}
-	mechanism, complete := p.Model.Mechanism, p.Data.missing == nil
-	if !mechanism.integrated() { // else there are no slopes and no residuals
-		if result.Parameters, err = p.effects(ctx, f.families, f.source, f.moments, f.random); err != nil {
+	mechanism, complete := p.Model.Mechanism, p.Data.Missing == nil
+	if !mechanism.Integrated() { // else there are no slopes and no residuals
+		if result.Parameters, err = effects.Parameters(p, ctx, f.families, f.source, f.moments, f.random); err != nil {
 			return err
 		}
 		if complete { // cells that were drawn fit
-			if result.Checks, err = p.checkNodes(ctx, f.families, f.source, f.random); err != nil {
+			if result.Checks, err = effects.CheckNodes(p, ctx, f.families, f.source, f.random); err != nil {
 				return err
 			}
 		}
 	}
-	if complete && mechanism != Categorical {
-		result.ModelCheck, err = p.checkModel(ctx, f.families, f.source, f.random)
+	if complete && mechanism != sem.Categorical {
+		result.ModelCheck, err = effects.CheckModel(p, ctx, f.families, f.source, f.random)
 	}
 	return err
 }

@@ -4,7 +4,9 @@ import (
 	gocontext "context"
 	"math/rand/v2"
 
+	"github.com/transdim/vti/dag/effects"
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/run"
 )
 
@@ -28,7 +30,7 @@ type ExactConfig struct {
 // graphs, and writes tables and pictures to the run directory. Edge probabilities are exact, but
 // with mixed mechanisms for the standard errors of evidences; probabilities of single graphs are
 // too, and those of classes are shares of draws.
-func RunExact(ctx gocontext.Context, problem *Problem, cfg ExactConfig) (*Result, error) {
+func RunExact(ctx gocontext.Context, problem *score.Problem, cfg ExactConfig) (*Result, error) {
 	o := output{command: cfg.Command, seed: cfg.Seed, truth: cfg.Truth, dir: cfg.Dir, status: silent(cfg.Status), clock: run.NewClock()}
 	if err := problem.CheckExact(); err != nil {
 		return nil, err
@@ -40,13 +42,15 @@ func RunExact(ctx gocontext.Context, problem *Problem, cfg ExactConfig) (*Result
 	if err != nil {
 		return nil, err
 	}
-	posterior, err := NewPosterior(ctx, problem.Structure, scores, o.status)
+	posterior, err := score.NewPosterior(ctx, problem.Structure, scores, o.status)
 	if err != nil {
 		return nil, err
 	}
-	return problem.concludeSum(ctx, o, posterior, problem.exactMoments(posterior.mixture()),
-		func(random *rand.Rand) parameterSource { return problem.exactParameters(problem.Families, random) },
-		func(graphs []Draw, edgeErrors [][]float64) (*Certificate, error) {
+	return concludeSum(problem, ctx, o, posterior, effects.ExactMoments(problem, posterior.Mixture()),
+		func(random *rand.Rand) score.ParameterSource {
+			return problem.ExactParameters(problem.Families, random)
+		},
+		func(graphs []score.Draw, edgeErrors [][]float64) (*Certificate, error) {
 			return certifyScores(posterior, graphs, edgeErrors), nil
 		})
 }

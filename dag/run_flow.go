@@ -4,6 +4,10 @@ import (
 	gocontext "context"
 	"fmt"
 
+	"github.com/transdim/vti/dag/effects"
+	"github.com/transdim/vti/dag/flows"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/gpu"
@@ -38,36 +42,36 @@ type RunConfig struct {
 //
 // When ctx is cancelled during training the checkpoint is written and the error wraps ctx.Err();
 // RunFlow with Fit.Resume set continues from there.
-func RunFlow(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunConfig) (*Result, error) {
-	if err := problem.checkOneRegime(); err != nil {
+func RunFlow(ctx gocontext.Context, device *gpu.Device, problem *score.Problem, cfg RunConfig) (*Result, error) {
+	if err := problem.CheckOneRegime(); err != nil {
 		return nil, err
 	}
 	if err := memory.Check(fmt.Sprintf("dag: Draws %d", cfg.Draws), 8*float64(cfg.Draws)); err != nil {
 		return nil, err
 	}
 	o := output{clock: run.NewClock()}
-	cfg = problem.withDefaultDraws(cfg)
-	fit := problem.Training(cfg.Fit)
+	cfg = withDefaultDraws(problem, cfg)
+	fit := flows.Training(problem, cfg.Fit)
 	training, err := run.StartTraining(cfg.Dir, fit.Resume)
 	if err != nil {
 		return nil, err
 	}
 	fit = training.Configure(fit, 0)
-	target := newFamilyTarget(problem)
-	if err := target.anchor(ctx, device, fit, cfg.Dir, cfg.Status); err != nil {
+	target := flows.NewTarget(problem)
+	if err := target.Anchor(ctx, device, fit, cfg.Dir, cfg.Status); err != nil {
 		return nil, training.End(err)
 	}
-	trained, err := problem.fitFamilies(ctx, device, target, fit)
+	trained, err := flows.FitFamilies(problem, ctx, device, target, fit)
 	if err = training.End(err); err != nil {
 		return nil, err
 	}
 	o = o.trained(device, trained, training, cfg)
-	evidences, posterior, err := problem.estimate(ctx, trained, target, NewPosterior, cfg.evidences(problem))
+	evidences, posterior, err := flows.Estimate(problem, ctx, trained, target, score.NewPosterior, cfg.evidences(problem))
 	if err != nil {
 		return nil, err
 	}
-	return problem.concludeSum(ctx, o, posterior, nil, evidences.parameters, func(graphs []Draw, edgeErrors [][]float64) (*Certificate, error) {
-		return certifyWeights(posterior, graphs, edgeErrors, evidences.draws, evidences.evidences.NonFinite()), nil
+	return concludeSum(problem, ctx, o, posterior, nil, evidences.Parameters, func(graphs []score.Draw, edgeErrors [][]float64) (*Certificate, error) {
+		return certifyWeights(posterior, graphs, edgeErrors, evidences.Draws, evidences.Evidences.NonFinite()), nil
 	})
 }
 
@@ -80,11 +84,11 @@ func (o output) trained(device *gpu.Device, fitted *vti.Posterior, training *run
 }
 
 // withDefaultDraws fills in what RunFlow and RunMade have in common.
-func (p *Problem) withDefaultDraws(cfg RunConfig) RunConfig {
+func withDefaultDraws(p *score.Problem, cfg RunConfig) RunConfig {
 	if cfg.Draws == 0 {
-		cfg.Draws = defaultDraws
-		if p.Model.Mechanism == MLP {
-			cfg.Draws = defaultDraws / 8
+		cfg.Draws = flows.DefaultDraws
+		if p.Model.Mechanism == sem.MLP {
+			cfg.Draws = flows.DefaultDraws / 8
 		}
 	}
 	if cfg.Status == nil {
@@ -94,6 +98,6 @@ func (p *Problem) withDefaultDraws(cfg RunConfig) RunConfig {
 }
 
 // evidences sizes the estimation of evidences by weights.
-func (cfg RunConfig) evidences(p *Problem) evidenceConfig {
-	return evidenceConfig{cfg.Draws, p.parameterDraws(), cfg.Anneal, cfg.Status}
+func (cfg RunConfig) evidences(p *score.Problem) flows.EvidenceConfig {
+	return flows.EvidenceConfig{Draws: cfg.Draws, Parameters: effects.ParameterDraws(p), Anneal: cfg.Anneal, Status: cfg.Status}
 }

@@ -11,6 +11,12 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/dag/dagtest"
+	"github.com/transdim/vti/dag/effects"
+	"github.com/transdim/vti/dag/flows"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/run"
@@ -23,7 +29,7 @@ func TestRunResumes(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	defer device.Close()
-	p, err := NewProblem(chainData(t, 25, DataOptions{}), ModelOptions{Mechanism: MLP, Hidden: 2}, Constraints{MaxParents: 1})
+	p, err := score.NewProblem(dagtest.Chain(t, 25, tables.DataOptions{}), score.ModelOptions{Mechanism: sem.MLP, Hidden: 2}, tables.Constraints{MaxParents: 1})
 	require.NoError(t, err)
 	config := func(dir string) RunConfig {
 		flow := cosmic.Config{Layers: 2, Blocks: 1, Hidden: 8}
@@ -38,7 +44,7 @@ func TestRunResumes(t *testing.T) {
 	cfg.Status = func(string) { cancel() } // after the first batch of anchors
 	_, err = RunFlow(ctx, device, p, cfg)
 	require.ErrorIs(t, err, gocontext.Canceled)
-	require.False(t, rundir.Exists(filepath.Join(cfg.Dir, AnchorsFile)))
+	require.False(t, rundir.Exists(filepath.Join(cfg.Dir, flows.AnchorsFile)))
 
 	ctx, cancel = gocontext.WithCancel(t.Context())
 	cfg.Status = nil
@@ -52,12 +58,12 @@ func TestRunResumes(t *testing.T) {
 	require.ErrorIs(t, err, gocontext.Canceled)
 	require.ErrorContains(t, err, "after 10 of 20 steps")
 
-	anchors, err := os.ReadFile(filepath.Join(cfg.Dir, AnchorsFile))
+	anchors, err := os.ReadFile(filepath.Join(cfg.Dir, flows.AnchorsFile))
 	require.NoError(t, err)
 	cfg.Fit.Progress = nil
 	resumed, err := RunFlow(t.Context(), device, p, cfg)
 	require.NoError(t, err)
-	again, err := os.ReadFile(filepath.Join(cfg.Dir, AnchorsFile))
+	again, err := os.ReadFile(filepath.Join(cfg.Dir, flows.AnchorsFile))
 	require.NoError(t, err)
 	require.Equal(t, anchors, again)
 	require.Equal(t, whole.Edges, resumed.Edges)
@@ -66,8 +72,8 @@ func TestRunResumes(t *testing.T) {
 
 	// The record brings back problem and truth, and notices a table that has changed.
 	path := filepath.Join(t.TempDir(), "data.csv")
-	require.NoError(t, os.WriteFile(path, []byte(csvOf([]string{"a", "b"}, [][]float64{{1, 2}, {2, 1}, {4, 4}})), 0o644))
-	record := &Record{Header: run.Header{Command: "dag", Data: path}, Model: ModelOptions{PriorSD: 2}, Constraints: Constraints{Forbid: []string{"a->b"}}}
+	require.NoError(t, os.WriteFile(path, []byte(dagtest.CSV([]string{"a", "b"}, [][]float64{{1, 2}, {2, 1}, {4, 4}})), 0o644))
+	record := &Record{Header: run.Header{Command: "dag", Data: path}, Model: score.ModelOptions{PriorSD: 2}, Constraints: tables.Constraints{Forbid: []string{"a->b"}}}
 	first, _, err := record.Problem()
 	require.NoError(t, err)
 	require.NoError(t, record.Write(filepath.Dir(path)))
@@ -87,14 +93,14 @@ func TestEffectsOfFewDraws(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	defer device.Close()
-	p, err := NewProblem(chainData(t, 40, DataOptions{}), ModelOptions{Mechanism: Linear}, Constraints{})
+	p, err := score.NewProblem(dagtest.Chain(t, 40, tables.DataOptions{}), score.ModelOptions{Mechanism: sem.Linear}, tables.Constraints{})
 	require.NoError(t, err)
 	flow := cosmic.Config{Layers: 2, Blocks: 1, Hidden: 8}
 	found, err := RunFlow(t.Context(), device, p, RunConfig{Fit: vti.Config{Flow: flow, Steps: 30, Seed: 3}, Draws: 10, Dir: t.TempDir()})
 	require.NoError(t, err)
 	exact, err := RunExact(t.Context(), p, ExactConfig{Seed: 4, Dir: t.TempDir()})
 	require.NoError(t, err)
-	of := map[[2]string]Parameter{}
+	of := map[[2]string]effects.Parameter{}
 	for _, e := range exact.Parameters {
 		of[[2]string{e.From, e.To}] = e
 	}

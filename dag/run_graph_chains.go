@@ -6,7 +6,10 @@ import (
 	"math"
 	"path/filepath"
 
+	"github.com/transdim/vti/dag/effects"
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/walk"
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/internal/stream"
@@ -16,7 +19,7 @@ import (
 
 // GraphChainsConfig says how RunGraphChains works.
 type GraphChainsConfig struct {
-	Chains ChainConfig
+	Chains walk.ChainConfig
 	// Truth, if not nil, is compared with.
 	Truth *dgraph.Graph
 	// Dir is the run directory, which must exist; "" keeps no files. Chains.Checkpoint is there,
@@ -29,9 +32,9 @@ type GraphChainsConfig struct {
 // RunGraphChains finds the posterior over graphs of linear mechanisms by Markov chains over graphs,
 // whatever the number of nodes, and writes tables and pictures to the run directory. The parameters
 // of mechanisms are drawn from closed forms given the graph.
-func RunGraphChains(ctx gocontext.Context, problem *Problem, cfg GraphChainsConfig) (*Result, error) {
+func RunGraphChains(ctx gocontext.Context, problem *score.Problem, cfg GraphChainsConfig) (*Result, error) {
 	o := output{command: "dag", seed: cfg.Chains.Seed, truth: cfg.Truth, dir: cfg.Dir, status: silent(cfg.Status), clock: run.NewClock()}
-	numbers := float64(cfg.Chains.Chains) * keptGraphs * float64(problem.Data.Nodes())
+	numbers := float64(cfg.Chains.Chains) * walk.KeptGraphs * float64(problem.Data.Nodes())
 	if err := memory.Check(fmt.Sprintf("dag: Chains %d", cfg.Chains.Chains), 16*numbers); err != nil {
 		return nil, err
 	}
@@ -41,20 +44,20 @@ func RunGraphChains(ctx gocontext.Context, problem *Problem, cfg GraphChainsConf
 			return nil, err
 		}
 	}
-	sampled, err := problem.sampleGraphs(ctx, cfg.Chains, o.status)
+	sampled, err := walk.SampleGraphs(problem, ctx, cfg.Chains, o.status)
 	if err != nil {
 		return nil, err
 	}
-	edges, worst := sampled.edges()
-	probabilities, errors := matricesOf(edges)
-	if problem.Data.missing != nil {
-		return problem.concludeChains(ctx, o, certifyChains(len(sampled.graphs), keptGraphs, worst), probabilities, errors, sampled.sample())
+	edges, worst := sampled.Edges()
+	probabilities, errors := walk.EdgeMatrices(edges)
+	if problem.Data.Missing != nil {
+		return concludeChains(problem, ctx, o, certifyChains(len(sampled.Graphs), walk.KeptGraphs, worst), probabilities, errors, sampled.Sample())
 	}
-	families, kept := sampled.gather()
-	graphs := kept.count()
-	var scores *Posterior
-	if problem.weighs() { // what errors of the scores move
-		scores = problem.scoreErrors(families)
+	families, kept := sampled.Gather()
+	graphs := kept.Count()
+	var scores *score.Posterior
+	if problem.Weighs() { // what errors of the scores move
+		scores = problem.ScoreErrors(families)
 		own := scores.EdgeErrors(graphs)
 		for i, row := range own {
 			for j, se := range row {
@@ -64,15 +67,15 @@ func RunGraphChains(ctx gocontext.Context, problem *Problem, cfg GraphChainsConf
 		worst.MCSE = math.Hypot(worst.MCSE, float64(worstError(own)))
 	}
 	f := found{
-		certificate: certifyChains(len(sampled.graphs), keptGraphs, worst), graphs: chainEstimates(probabilities, errors, graphs, worst.ESS),
+		certificate: certifyChains(len(sampled.Graphs), walk.KeptGraphs, worst), graphs: chainEstimates(probabilities, errors, graphs, worst.ESS),
 		logEvidence: math.NaN(), logEvidenceSE: math.NaN(),
-		families: families, moments: problem.exactMoments(families), random: stream.Rand(o.seed, "parameters"),
+		families: families, moments: effects.ExactMoments(problem, families), random: stream.Rand(o.seed, "parameters"),
 	}
 	if scores != nil {
 		f.certificate.addWeights(&verdict.Judgement{Verdict: f.certificate.Verdict, Reasons: f.certificate.Reasons}, scores, graphs)
 	}
-	f.source = problem.exactParameters(families.families, f.random)
-	f.sample = drawnFrom(kept.families, families.families, f.source)
-	f.sample.chain = kept.chain
-	return problem.conclude(ctx, o, f)
+	f.source = problem.ExactParameters(families.Families, f.random)
+	f.sample = score.SampleFrom(kept.Families, families.Families, f.source)
+	f.sample.Chain = kept.Chain
+	return conclude(problem, ctx, o, f)
 }

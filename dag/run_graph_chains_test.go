@@ -4,24 +4,30 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/dag/dagtest"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/dag/walk"
 )
 
 // A run of chains over more nodes than can be summed: files, parameters and metrics are there, and
 // the same seed gives the same answer.
 func TestRunGraphChains(t *testing.T) {
-	s, err := Simulate(Simulation{Nodes: 16, Rows: 120, ExpectedDegree: 1, Mechanism: Linear, Seed: 2})
+	s, err := sem.Simulate(sem.Simulation{Nodes: 16, Rows: 120, ExpectedDegree: 1, Mechanism: sem.Linear, Seed: 2})
 	require.NoError(t, err)
-	d, err := NewData(tableOf(t, s.Names, s.Values), DataOptions{})
+	d, err := tables.NewData(dagtest.Table(t, s.Names, s.Values), tables.DataOptions{})
 	require.NoError(t, err)
-	p, err := NewProblem(d, ModelOptions{ExpectedDegree: 1}, Constraints{MaxParents: 4})
+	p, err := score.NewProblem(d, score.ModelOptions{ExpectedDegree: 1}, tables.Constraints{MaxParents: 4})
 	require.NoError(t, err)
-	method, err := p.Resolve(Auto)
+	method, err := p.Resolve(score.Auto)
 	require.NoError(t, err)
-	require.Equal(t, Chains, method)
-	_, err = p.Resolve(Exact)
+	require.Equal(t, score.Chains, method)
+	_, err = p.Resolve(score.Exact)
 	require.ErrorContains(t, err, "exact for up to 14")
 	run := func() *Result {
-		result, err := RunGraphChains(t.Context(), p, GraphChainsConfig{Chains: ChainConfig{Chains: 2, Rounds: 1, Candidates: 5, Seed: 3}, Truth: s.Truth, Dir: t.TempDir()})
+		result, err := RunGraphChains(t.Context(), p, GraphChainsConfig{Chains: walk.ChainConfig{Chains: 2, Rounds: 1, Candidates: 5, Seed: 3}, Truth: s.Truth, Dir: t.TempDir()})
 		require.NoError(t, err)
 		return result
 	}
@@ -30,7 +36,7 @@ func TestRunGraphChains(t *testing.T) {
 	require.NotEmpty(t, result.Parameters)
 	require.Len(t, result.Checks, 16)
 	require.Equal(t, result.Edges, run().Edges)
-	p.Model.Mechanism = MLP
-	_, err = p.Resolve(Chains)
+	p.Model.Mechanism = sem.MLP
+	_, err = p.Resolve(score.Chains)
 	require.ErrorContains(t, err, "got mlp mechanisms, want those whose evidences have a closed form")
 }

@@ -6,7 +6,11 @@ import (
 	"math/rand/v2"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/dag/flows"
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/networks"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/internal/stream"
@@ -25,7 +29,7 @@ import (
 // q(m) starts from. Whether they show the whole posterior is checked by the sum over all graphs of
 // the same evidences. Files
 // are those of [RunFlow].
-func RunMade(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunConfig) (*Result, error) {
+func RunMade(ctx gocontext.Context, device *gpu.Device, problem *score.Problem, cfg RunConfig) (*Result, error) {
 	o := output{clock: run.NewClock()}
 	if err := problem.CheckMade(); err != nil {
 		return nil, err
@@ -33,68 +37,68 @@ func RunMade(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg Ru
 	if err := memory.Check(fmt.Sprintf("dag: Draws %d", cfg.Draws), 8*float64(cfg.Draws)); err != nil {
 		return nil, err
 	}
-	cfg = problem.withDefaultDraws(cfg)
-	target := problem.madeTarget()
+	cfg = withDefaultDraws(problem, cfg)
+	target := flows.MadeTarget(problem)
 	training, err := run.StartTraining(cfg.Dir, cfg.Fit.Resume)
 	if err != nil {
 		return nil, err
 	}
 	fit := training.Configure(cfg.Fit, 0)
-	var particles *particleScores // of networks
-	if problem.Model.Mechanism == MLP {
-		particles = newParticleScores(problem, fit.Seed, cfg.Islands, cfg.Status)
+	var particles *networks.Scores // of networks
+	if problem.Model.Mechanism == sem.MLP {
+		particles = networks.NewScores(problem, fit.Seed, cfg.Islands, cfg.Status)
 	}
-	pilot, err := problem.pilotScores(ctx, device, target, particles)
+	pilot, err := pilotScores(problem, ctx, device, target, particles)
 	if err == nil {
-		err = target.anchor(ctx, device, fit, cfg.Dir, cfg.Status)
+		err = target.Anchor(ctx, device, fit, cfg.Dir, cfg.Status)
 	}
 	if err != nil {
 		return nil, training.End(err)
 	}
-	models := newLearnedGraphs(problem, pilot)
-	trained, err := vti.Fit(ctx, device, target.asTarget(), problem.madeTraining(fit, models))
+	models := flows.NewLearnedGraphs(problem, pilot)
+	trained, err := vti.Fit(ctx, device, target.AsTarget(), flows.TrainingOfGraphs(problem, fit, models))
 	if err = training.End(err); err != nil {
 		return nil, err
 	}
 	o = o.trained(device, trained, training, cfg)
 	cfg.Status("drawing graphs from q(m)")
-	proposals, err := models.proposals(ctx, trained, stream.Rand(fit.Seed, "orders and graphs"))
+	proposals, err := models.Proposals(ctx, trained, stream.Rand(fit.Seed, "orders and graphs"))
 	if err != nil {
 		return nil, err
 	}
-	sum := func(ctx gocontext.Context, structure dgraph.Structure, scores Scores, _ func(string)) (*Posterior, error) {
-		return proposals.posterior(structure, scores), ctx.Err()
+	sum := func(ctx gocontext.Context, structure dgraph.Structure, scores score.Scores, _ func(string)) (*score.Posterior, error) {
+		return proposals.Posterior(structure, scores), ctx.Err()
 	}
-	var posterior *Posterior
-	var parameters func(*rand.Rand) parameterSource
-	var certify func(graphs []Draw, edgeErrors [][]float64) (*Certificate, error)
+	var posterior *score.Posterior
+	var parameters func(*rand.Rand) score.ParameterSource
+	var certify func(graphs []score.Draw, edgeErrors [][]float64) (*Certificate, error)
 	if particles != nil {
-		posterior, err = particles.fineStage(ctx, sum)
-		parameters = particles.parameters
-		certify = func(graphs []Draw, edgeErrors [][]float64) (*Certificate, error) {
+		posterior, err = particles.FineStage(ctx, sum)
+		parameters = particles.Parameters
+		certify = func(graphs []score.Draw, edgeErrors [][]float64) (*Certificate, error) {
 			return certifyParticles(ctx, particles, posterior, graphs, edgeErrors)
 		}
 	} else {
-		var evidences *scored
-		evidences, posterior, err = problem.estimate(ctx, trained, target, sum, cfg.evidences(problem))
-		parameters = func(random *rand.Rand) parameterSource { return evidences.parameters(random) }
-		certify = func(graphs []Draw, edgeErrors [][]float64) (*Certificate, error) {
-			return certifyWeights(posterior, graphs, edgeErrors, evidences.draws, evidences.evidences.NonFinite()), nil
+		var evidences *flows.Evidences
+		evidences, posterior, err = flows.Estimate(problem, ctx, trained, target, sum, cfg.evidences(problem))
+		parameters = func(random *rand.Rand) score.ParameterSource { return evidences.Parameters(random) }
+		certify = func(graphs []score.Draw, edgeErrors [][]float64) (*Certificate, error) {
+			return certifyWeights(posterior, graphs, edgeErrors, evidences.Draws, evidences.Evidences.NonFinite()), nil
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
 	cfg.Status("checking q(m) by the sum over graphs")
-	exact, err := NewPosterior(ctx, problem.Structure, posterior.Scores, cfg.Status)
+	exact, err := score.NewPosterior(ctx, problem.Structure, posterior.Scores, cfg.Status)
 	if err != nil {
 		return nil, err
 	}
-	return problem.concludeSum(ctx, o, posterior, nil, parameters, func(graphs []Draw, edgeErrors [][]float64) (*Certificate, error) {
+	return concludeSum(problem, ctx, o, posterior, nil, parameters, func(graphs []score.Draw, edgeErrors [][]float64) (*Certificate, error) {
 		c, err := certify(graphs, edgeErrors)
 		if err == nil {
 			v := &verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
-			proposals.judge(v, posterior.Scores, exact.LogEvidence)
+			proposals.Judge(v, posterior.Scores, exact.LogEvidence)
 			c.judged(v)
 		}
 		return c, err
@@ -103,12 +107,12 @@ func RunMade(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg Ru
 
 // pilotScores are what q(m) starts from, score by score: of networks pilot runs of particles, and
 // of linear mechanisms Laplace approximations. A run that is resumed has them in its checkpoint.
-func (p *Problem) pilotScores(ctx gocontext.Context, device *gpu.Device, target *familyTarget, particles *particleScores) ([]float64, error) {
+func pilotScores(p *score.Problem, ctx gocontext.Context, device *gpu.Device, target *flows.Target, particles *networks.Scores) ([]float64, error) {
 	if particles == nil {
-		return target.laplaceScores(device)
+		return target.LaplaceScores(device)
 	}
-	if err := particles.pilotStage(ctx); err != nil {
+	if err := particles.PilotStage(ctx); err != nil {
 		return nil, err
 	}
-	return particles.scores(false).LogEvidence, nil
+	return particles.Scores(false).LogEvidence, nil
 }

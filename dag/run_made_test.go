@@ -11,7 +11,11 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/dag/dagtest"
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/gpu"
 )
 
@@ -23,11 +27,11 @@ func TestRunMade(t *testing.T) {
 	require.NoError(t, err)
 	defer device.Close()
 	for _, orders := range []bool{false, true} {
-		p, err := NewProblem(chainData(t, 25, DataOptions{}), ModelOptions{Mechanism: Linear, Orders: orders, EdgePenalty: 0.5}, Constraints{Forbid: []string{"c->a"}, Require: []string{"b->c"}})
+		p, err := score.NewProblem(dagtest.Chain(t, 25, tables.DataOptions{}), score.ModelOptions{Mechanism: sem.Linear, Orders: orders, EdgePenalty: 0.5}, tables.Constraints{Forbid: []string{"c->a"}, Require: []string{"b->c"}})
 		require.NoError(t, err)
 		scores, err := p.ExactScores(t.Context(), nil)
 		require.NoError(t, err)
-		exact, err := NewPosterior(context.Background(), p.Structure, scores, nil)
+		exact, err := score.NewPosterior(context.Background(), p.Structure, scores, nil)
 		require.NoError(t, err)
 		config := RunConfig{
 			Fit:   vti.Config{Steps: 60, Batch: 256, Seed: 3, FromPrior: true, Flow: cosmic.Config{Layers: 2, Blocks: 1, Hidden: 8}},
@@ -38,7 +42,7 @@ func TestRunMade(t *testing.T) {
 		require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
 		require.InDelta(t, exact.LogEvidence+p.LogJacobian(), float64(result.LogEvidence), 0.02)
 		want := exact.EdgeProbabilities()
-		for i, row := range result.matrix() {
+		for i, row := range result.Matrix() {
 			for j, probability := range row {
 				require.InDelta(t, want[i][j], probability, 0.01, "%d to %d", i, j)
 			}
@@ -56,18 +60,18 @@ func TestRunMade(t *testing.T) {
 		require.Equal(t, result.Edges, again.Edges)
 		fit := config.Fit
 		fit.Checkpoint = filepath.Join(config.Dir, "posterior.vti")
-		require.NoError(t, CheckCheckpoint(device, p, Made, fit))
+		require.NoError(t, CheckCheckpoint(device, p, score.Made, fit))
 		fit.Batch = 128
-		require.Error(t, CheckCheckpoint(device, p, Made, fit))
+		require.Error(t, CheckCheckpoint(device, p, score.Made, fit))
 	}
 	var wide []float64
 	for range 33 {
-		wide = append(wide, randomOf(uint64(len(wide))).NormFloat64())
+		wide = append(wide, dagtest.Random(uint64(len(wide))).NormFloat64())
 	}
 	names := strings.Split("abcdefghijk", "")
-	d, err := NewData(tableOf(t, names, [][]float64{wide[:11], wide[11:22], wide[22:]}), DataOptions{})
+	d, err := tables.NewData(dagtest.Table(t, names, [][]float64{wide[:11], wide[11:22], wide[22:]}), tables.DataOptions{})
 	require.NoError(t, err)
-	many, err := NewProblem(d, ModelOptions{Mechanism: Linear}, Constraints{})
+	many, err := score.NewProblem(d, score.ModelOptions{Mechanism: sem.Linear}, tables.Constraints{})
 	require.NoError(t, err)
 	require.ErrorContains(t, many.CheckMade(), "want at most 10")
 	require.ErrorContains(t, many.CheckReversibleJump(), "want at most 10")
@@ -82,7 +86,7 @@ func TestRunMadeOfNetworks(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	defer device.Close()
-	p, err := NewProblem(chainData(t, 25, DataOptions{}), ModelOptions{Mechanism: MLP, Hidden: 2}, Constraints{})
+	p, err := score.NewProblem(dagtest.Chain(t, 25, tables.DataOptions{}), score.ModelOptions{Mechanism: sem.MLP, Hidden: 2}, tables.Constraints{})
 	require.NoError(t, err)
 	exact, err := RunParticles(t.Context(), p, ParticlesConfig{Islands: 300, Seed: 2})
 	require.NoError(t, err)
@@ -98,9 +102,9 @@ func TestRunMadeOfNetworks(t *testing.T) {
 		se := math.Hypot(float64(exact.LogEvidenceSE), float64(result.LogEvidenceSE))
 		require.InDelta(t, float64(exact.LogEvidence), float64(result.LogEvidence), 4*se)
 		errors := math.Hypot(float64(exact.Certificate.WorstSE), float64(result.Certificate.WorstSE))
-		for i, row := range result.matrix() {
+		for i, row := range result.Matrix() {
 			for j, probability := range row {
-				require.InDelta(t, exact.matrix()[i][j], probability, 4*errors, "%d to %d", i, j)
+				require.InDelta(t, exact.Matrix()[i][j], probability, 4*errors, "%d to %d", i, j)
 			}
 		}
 		require.NotEmpty(t, result.Checks)

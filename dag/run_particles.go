@@ -5,6 +5,9 @@ import (
 	"fmt"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/networks"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/run"
 	"github.com/transdim/vti/shard"
@@ -31,25 +34,25 @@ type ParticlesConfig struct {
 // come from particles that are tempered from the prior to the posterior of the first layer, the
 // output layer being integrated out, and graphs are summed over. It writes tables and pictures to
 // the run directory.
-func RunParticles(ctx gocontext.Context, problem *Problem, cfg ParticlesConfig) (*Result, error) {
+func RunParticles(ctx gocontext.Context, problem *score.Problem, cfg ParticlesConfig) (*Result, error) {
 	o := output{command: "dag", seed: cfg.Seed, truth: cfg.Truth, dir: cfg.Dir, status: silent(cfg.Status), clock: run.NewClock()}
 	// the normal equations of the output layer of one particle
 	if err := memory.Check(fmt.Sprintf("dag: Hidden %d", problem.Model.Hidden), 8*float64(problem.Model.Hidden)*float64(problem.Model.Hidden)); err != nil {
 		return nil, err
 	}
-	if problem.Model.Mechanism != MLP {
+	if problem.Model.Mechanism != sem.MLP {
 		return nil, fmt.Errorf("particles are for mechanisms that are networks, not for %s", problem.Model.Mechanism)
 	}
-	if err := problem.listable(maxFamilies); err != nil {
+	if err := problem.Listable(score.MaxFamilies); err != nil {
 		return nil, err
 	}
-	scores := newParticleScores(problem, cfg.Seed, cfg.Islands, o.status)
-	scores.shard = cfg.Shard
-	posterior, err := scores.estimate(ctx)
+	scores := networks.NewScores(problem, cfg.Seed, cfg.Islands, o.status)
+	scores.Shard = cfg.Shard
+	posterior, err := scores.Estimate(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return problem.concludeSum(ctx, o, posterior, nil, scores.parameters, func(graphs []Draw, edgeErrors [][]float64) (*Certificate, error) {
+	return concludeSum(problem, ctx, o, posterior, nil, scores.Parameters, func(graphs []score.Draw, edgeErrors [][]float64) (*Certificate, error) {
 		return certifyParticles(ctx, scores, posterior, graphs, edgeErrors)
 	})
 }

@@ -6,12 +6,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/dag/dagtest"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/dag/tables"
 )
 
 // A run over three nodes: the same seed gives the same answer, errors of the evidences are small,
 // and a network finds what no line can.
 func TestRunParticles(t *testing.T) {
-	p, err := NewProblem(chainData(t, 40, DataOptions{}), ModelOptions{Mechanism: MLP, Hidden: 2}, Constraints{})
+	p, err := score.NewProblem(dagtest.Chain(t, 40, tables.DataOptions{}), score.ModelOptions{Mechanism: sem.MLP, Hidden: 2}, tables.Constraints{})
 	require.NoError(t, err)
 	run := func(seed uint64) *Result {
 		result, err := RunParticles(t.Context(), p, ParticlesConfig{Islands: 100, Seed: seed, Dir: t.TempDir()})
@@ -23,13 +27,13 @@ func TestRunParticles(t *testing.T) {
 	other := run(2)
 	require.NotEqual(t, vti.Failed, first.Certificate.Verdict)
 	require.InDelta(t, float64(first.LogEvidence), float64(other.LogEvidence), 5*math.Hypot(float64(first.LogEvidenceSE), float64(other.LogEvidenceSE)))
-	for k, e := range first.matrix() {
+	for k, e := range first.Matrix() {
 		for j, probability := range e {
-			require.InDelta(t, probability, other.matrix()[k][j], 5*1.5*float64(first.Certificate.WorstSE)+0.01)
+			require.InDelta(t, probability, other.Matrix()[k][j], 5*1.5*float64(first.Certificate.WorstSE)+0.01)
 		}
 	}
 	require.Len(t, first.Checks, 3)
 	require.NotEmpty(t, first.Parameters)
-	_, err = RunParticles(t.Context(), &Problem{}, ParticlesConfig{})
+	_, err = RunParticles(t.Context(), &score.Problem{}, ParticlesConfig{})
 	require.ErrorContains(t, err, "not for auto")
 }

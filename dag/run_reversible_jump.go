@@ -5,7 +5,10 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/transdim/vti/dag/flows"
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/walk"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/rjmcmc"
@@ -46,14 +49,14 @@ func startCodes(s dgraph.Structure, random *rand.Rand, count int) (codes [][]int
 //
 // When ctx is cancelled the state of the chains is stored in dir too; RunReversibleJump with
 // cfg.Resume set continues from it.
-func RunReversibleJump(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg rjmcmc.Config, truth *dgraph.Graph, dir string) (*Result, error) {
+func RunReversibleJump(ctx gocontext.Context, device *gpu.Device, problem *score.Problem, cfg rjmcmc.Config, truth *dgraph.Graph, dir string) (*Result, error) {
 	o := output{command: "rjmcmc dag", seed: cfg.Seed, backend: device.String(), truth: truth, dir: dir, status: silent(nil), clock: run.NewClock()}
 	if err := problem.CheckReversibleJump(); err != nil {
 		return nil, err
 	}
-	target := newGraphTarget(problem).lenient()
+	target := flows.NewGraphTarget(problem).Lenient()
 	if cfg.Jumps == 0 { // turning an edge takes several of them
-		cfg.Jumps = 4 * len(target.space.Cards())
+		cfg.Jumps = 4 * len(target.Codes.Cards())
 	}
 	if len(cfg.Starts) == 0 {
 		cfg.Starts = startCodes(problem.Structure, stream.Rand(cfg.Seed, "starts"), max(cfg.Chains, rjmcmc.DefaultChains))
@@ -67,11 +70,11 @@ func RunReversibleJump(ctx gocontext.Context, device *gpu.Device, problem *Probl
 		return nil, err
 	}
 	nodes := problem.Data.Nodes()
-	probabilities, errors, summaries := zeros(nodes), zeros(nodes), map[dgraph.Edge]rjmcmc.Summary{}
+	probabilities, errors, summaries := score.Zeros(nodes), score.Zeros(nodes), map[dgraph.Edge]rjmcmc.Summary{}
 	worst := chains.LogDensitySummary()
 	worst.MCSE = 0
 	for _, e := range dgraph.OrderedPairs(nodes) {
-		in := chains.Inclusion(e.To*target.space.layout.dim() + e.From)
+		in := chains.Inclusion(e.To*target.Codes.Layout.Dim() + e.From)
 		probabilities[e.From][e.To], summaries[e] = in.Mean, in
 		if in.SD > 0 {
 			worst.MCSE = math.Max(worst.MCSE, in.MCSE)
@@ -85,11 +88,11 @@ func RunReversibleJump(ctx gocontext.Context, device *gpu.Device, problem *Probl
 		}
 	}
 	for e, in := range summaries {
-		errors[e.From][e.To] = rareError(in, worst.ESS)
+		errors[e.From][e.To] = walk.RareError(in, worst.ESS)
 	}
-	sample, err := target.gather(chains)
+	sample, err := target.Gather(chains)
 	if err != nil {
 		return nil, err
 	}
-	return problem.concludeChains(ctx, o, certifyChains(chains.Chains, chains.Draws()/chains.Chains, worst), probabilities, errors, sample)
+	return concludeChains(problem, ctx, o, certifyChains(chains.Chains, chains.Draws()/chains.Chains, worst), probabilities, errors, sample)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
@@ -34,7 +35,7 @@ func newDiscovery(a *shell.App, record *dag.Record, flags *pflag.FlagSet, output
 // discoveryOf is the run of a record, new or stored.
 func discoveryOf(a *shell.App, record *dag.Record, output cli.Output) (*discovery, error) {
 	problem, truth, err := record.Problem()
-	var set *dag.AlwaysSetError
+	var set *tables.AlwaysSetError
 	switch {
 	case errors.Is(err, table.ErrMixed):
 		return nil, fmt.Errorf("%w\n--discrete takes the cells of a column as labels of categories", err)

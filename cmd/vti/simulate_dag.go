@@ -10,6 +10,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/rundir"
@@ -25,7 +26,7 @@ type simulatedGraph struct {
 }
 
 func simulateDagCommand(a *shell.App) *cobra.Command {
-	var s dag.Simulation
+	var s sem.Simulation
 	var probability, degree, noise cli.Positive
 	var out, truth, known string
 	var asJSON bool
@@ -67,7 +68,7 @@ along it with a given probability, mechanisms whose weights are uniform on ±[0.
 	flags.Var(&probability, "edge-probability", "probability of each edge along the order (default 0.5)")
 	flags.Var(&degree, "expected-degree", "mean `number` of parents of a node, instead of --edge-probability")
 	flags.StringVar(&known, "graph", "", "`file` of the graph to simulate from, instead of a random one: an adjacency matrix, or a network in BIF (*.bif), of which the arcs are used, and with --sem categorical the tables")
-	flags.Var(cli.Parsed[dag.Mechanism]{Value: &s.Mechanism, Parse: dag.ParseMechanism}, "sem", "mechanisms: mlp with one hidden layer of ReLU units, linear, categorical, the tables of --graph FILE.bif, or mixed, where every second node is a category")
+	flags.Var(cli.Parsed[dag.Mechanism]{Value: &s.Mechanism, Parse: sem.ParseMechanism}, "sem", "mechanisms: mlp with one hidden layer of ReLU units, linear, categorical, the tables of --graph FILE.bif, or mixed, where every second node is a category")
 	flags.Var(cli.Count{Value: &s.Hidden, Least: 1}, "hidden", "mlp: hidden units of a node (default 10)")
 	flags.BoolVar(&s.Bias, "bias", false, "mlp: biases in hidden and output units")
 	flags.Var(&noise, "noise", "standard deviation of the noise (default 1)")
@@ -90,7 +91,7 @@ func sameFile(a, b string) bool {
 }
 
 // simulateDag writes both files.
-func simulateDag(a *shell.App, s dag.Simulation, out, truth string, asJSON bool) error {
+func simulateDag(a *shell.App, s sem.Simulation, out, truth string, asJSON bool) error {
 	if out == "" || truth == "" {
 		return fmt.Errorf("expected --out FILE for the table and --truth FILE for the adjacency matrix")
 	}
@@ -105,7 +106,7 @@ func simulateDag(a *shell.App, s dag.Simulation, out, truth string, asJSON bool)
 	if s.Mechanism != dag.MLP && (s.Hidden != 0 || s.Bias) {
 		return fmt.Errorf("--hidden and --bias are for --sem mlp")
 	}
-	data, err := dag.Simulate(s)
+	data, err := sem.Simulate(s)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,8 @@ import (
 	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/lab/graphs"
@@ -23,7 +25,7 @@ import (
 
 func dagCommand(a *shell.App) *cobra.Command {
 	sizes := sizeList{16, 32, 64, 128, 256, 512, 1024}
-	b := graphs.Study{DataSets: 10, Structures: []dag.Method{dag.Exact, dag.Made}, Simulation: dag.Simulation{Mechanism: dag.MLP}}
+	b := graphs.Study{DataSets: 10, Structures: []dag.Method{dag.Exact, dag.Made}, Simulation: sem.Simulation{Mechanism: dag.MLP}}
 	var output cli.Output
 	var shards cli.Shards
 	var dtype dtypes.DType
@@ -58,7 +60,7 @@ among N processes.`,
 	flags.Var(cli.Parsed[sizeList]{Value: &sizes, Parse: parseSizes("rows", 3)}, "sizes", "`rows` that are analysed of each data set, separated by commas")
 	flags.Var(cli.Parsed[structureList]{Value: (*structureList)(&b.Structures), Parse: parseStructures}, "structure", "`ways` that graphs are found, separated by commas: exact, node by node, and made")
 	flags.Var(cli.Count{Value: &b.Simulation.Nodes, Least: 2}, "nodes", "nodes of the graphs (default 10)")
-	flags.Var(cli.Parsed[dag.Mechanism]{Value: &b.Simulation.Mechanism, Parse: dag.ParseMechanism}, "sem", "mechanisms: mlp or linear")
+	flags.Var(cli.Parsed[dag.Mechanism]{Value: &b.Simulation.Mechanism, Parse: sem.ParseMechanism}, "sem", "mechanisms: mlp or linear")
 	flags.Var(cli.Count{Value: &b.Steps, Least: 1}, "steps", "training steps of a run (default that of vti dag)")
 	cli.RegisterFloatType(cmd, &dtype)
 	shards.Register(cmd)
@@ -105,7 +107,7 @@ func (s structureList) String() string {
 // parseStructures reads ways that a benchmark can compare.
 func parseStructures(text string) (list structureList, err error) {
 	for part := range strings.SplitSeq(text, ",") {
-		m, err := dag.ParseMethod(strings.TrimSpace(part))
+		m, err := score.ParseMethod(strings.TrimSpace(part))
 		if err != nil || m != dag.Exact && m != dag.Made || slices.Contains(list, m) {
 			return nil, fmt.Errorf("expected exact, made, or both separated by a comma, found %q", text)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/modeldist"
@@ -165,7 +166,7 @@ func (b *stepBenchmark) run(ctx gocontext.Context, every, intervals int) error {
 // families of a graph, a table, beyond that a network.
 func (p Problem) open(dtype dtypes.DType) (vti.Target, vti.ModelDistribution, error) {
 	if p.Nodes > 0 {
-		target, err := graphs(dag.Simulation{Nodes: p.Nodes, Rows: graphRows, Mechanism: dag.MLP, Hidden: graphHidden, Seed: seed})
+		target, err := graphs(sem.Simulation{Nodes: p.Nodes, Rows: graphRows, Mechanism: dag.MLP, Hidden: graphHidden, Seed: seed})
 		if err != nil {
 			return nil, nil, err
 		}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/dag/flows"
+	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
@@ -49,7 +51,7 @@ func allTargets() (all []target) {
 	}, func(_ vti.Target, rows int) [][]int32 { return randomLists("lists", rows, items, slots) }})
 	for _, mechanism := range []dag.Mechanism{dag.Linear, dag.MLP} {
 		all = append(all, target{"dag " + mechanism.String(), func() (vti.Target, error) {
-			return graphs(dag.Simulation{Nodes: 4, Rows: 30, Mechanism: mechanism, Hidden: 3, Seed: seed})
+			return graphs(sem.Simulation{Nodes: 4, Rows: 30, Mechanism: mechanism, Hidden: 3, Seed: seed})
 		}, anyCodes})
 	}
 	return all
@@ -88,8 +90,8 @@ func Selection(kind likelihood.Kind, observations, predictors int, model varsel.
 }
 
 // graphs makes up a problem of graph discovery: the families of a graph, and the parameters of one.
-func graphs(simulation dag.Simulation) (vti.Target, error) {
-	data, err := dag.Simulate(simulation)
+func graphs(simulation sem.Simulation) (vti.Target, error) {
+	data, err := sem.Simulate(simulation)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +111,7 @@ func graphs(simulation dag.Simulation) (vti.Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	return problem.FamilyTarget(), nil
+	return flows.FamilyTarget(problem), nil
 }
 
 // parse turns what a simulation writes into a table.

@@ -17,6 +17,9 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/shard"
@@ -30,7 +33,7 @@ type Study struct {
 	Structures []dag.Method   `json:"structures,omitempty"`
 	DataSets   int            `json:"data_sets"`
 	Sizes      []int          `json:"sizes"` // rows
-	Simulation dag.Simulation `json:"simulation"`
+	Simulation sem.Simulation `json:"simulation"`
 	Steps      int            `json:"steps"`           // of training; 0: the default
 	DType      dtypes.DType   `json:"dtype,omitempty"` // of flow and target; absent: Float32
 	// of the first data set; the others have the next
@@ -66,8 +69,8 @@ func (b Study) validate() error {
 	if other := slices.IndexFunc(b.structures(), func(m dag.Method) bool { return m != dag.Exact && m != dag.Made }); other >= 0 {
 		return fmt.Errorf("study: got the structure %s, want exact or made", b.structures()[other])
 	}
-	if nodes := b.Simulation.WithDefaults().Nodes; nodes > dag.MaxMadeNodes && slices.Contains(b.structures(), dag.Made) {
-		return fmt.Errorf("study: got %d nodes, want at most %d with the structure made", nodes, dag.MaxMadeNodes)
+	if nodes := b.Simulation.WithDefaults().Nodes; nodes > score.MaxMadeNodes && slices.Contains(b.structures(), dag.Made) {
+		return fmt.Errorf("study: got %d nodes, want at most %d with the structure made", nodes, score.MaxMadeNodes)
 	}
 	return nil
 }
@@ -165,12 +168,12 @@ func readResult(dir string) (*dag.Result, error) {
 func (b Study) analyse(ctx gocontext.Context, device *gpu.Device, structure dag.Method, set, rows int, dir string) (*dag.Result, error) {
 	s := b.Simulation.WithDefaults()
 	s.Rows, s.Seed = rows, b.Seed+uint64(set)
-	simulated, err := dag.Simulate(s)
+	simulated, err := sem.Simulate(s)
 	if err != nil {
 		return nil, err
 	}
 	data := &dag.Data{
-		Path: dir, Names: simulated.Names, X: mat.NewDense(rows, s.Nodes, nil), Scaling: dag.Unscaled,
+		Path: dir, Names: simulated.Names, X: mat.NewDense(rows, s.Nodes, nil), Scaling: tables.Unscaled,
 		Shift: make([]float64, s.Nodes), Scale: slices.Repeat([]float64{1}, s.Nodes),
 	}
 	for i, row := range simulated.Values {

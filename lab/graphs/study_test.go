@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/gpu"
 )
 
@@ -19,7 +20,7 @@ func TestStudy(t *testing.T) {
 	require.NoError(t, err)
 	defer device.Close()
 	dir := filepath.Join(t.TempDir(), "bench")
-	b := Study{DataSets: 2, Sizes: []int{20, 40}, Simulation: dag.Simulation{Nodes: 4, Mechanism: dag.Linear}, Steps: 10, Seed: 4}
+	b := Study{DataSets: 2, Sizes: []int{20, 40}, Simulation: sem.Simulation{Nodes: 4, Mechanism: dag.Linear}, Steps: 10, Seed: 4}
 	var ran int
 	count := func(string) { ran++ }
 	table, err := b.Run(t.Context(), device, dir, nil, count)

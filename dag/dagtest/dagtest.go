@@ -1,0 +1,205 @@
+// Package dagtest has what tests of several rooms of graphs share: small tables and problems.
+package dagtest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/table"
+)
+
+// Table is a table of numbers.
+func Table(t *testing.T, names []string, rows [][]float64) *table.Table {
+	t.Helper()
+	parsed, err := table.Parse("test.csv", []byte(CSV(names, rows)))
+	require.NoError(t, err)
+	return parsed
+}
+
+// Chain has columns a → b → c with unit noise.
+func Chain(t *testing.T, rows int, options tables.DataOptions) *tables.Data {
+	t.Helper()
+	d, err := tables.NewData(Table(t, []string{"a", "b", "c"}, ChainRows(rows)), options)
+	require.NoError(t, err)
+	return d
+}
+
+// ChainRows are rows of a → b → c.
+func ChainRows(rows int) [][]float64 {
+	random := rand.New(rand.NewPCG(11, 12))
+	values := make([][]float64, rows)
+	for i := range values {
+		a := random.NormFloat64()
+		b := 0.8*a + random.NormFloat64()
+		values[i] = []float64{a, b, -0.7*b + random.NormFloat64()}
+	}
+	return values
+}
+
+// CSVLine is a row of a file.
+func CSVLine(row []float64) string {
+	var cells []string
+	for _, x := range row {
+		cells = append(cells, strconv.FormatFloat(x, 'g', -1, 64))
+	}
+	return strings.Join(cells, ",")
+}
+
+// CSV is a file of numbers.
+func CSV(names []string, rows [][]float64) string {
+	var text strings.Builder
+	text.WriteString(strings.Join(names, ",") + "\n")
+	for _, row := range rows {
+		text.WriteString(CSVLine(row) + "\n")
+	}
+	return text.String()
+}
+
+// Random is a source of random numbers.
+func Random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
+
+// Categories simulates categories a → b ← c → d with 2, 3, 2 and 4 levels; with interventions in
+// b and in d and a column "set" that names them if asked for.
+func Categories(t *testing.T, random *rand.Rand, rows int, interventions bool) *tables.Data {
+	t.Helper()
+	var text strings.Builder
+	text.WriteString("a,b,c,d,set\n")
+	for i := range rows {
+		set := ""
+		if interventions {
+			set = []string{"", "", "b", "d"}[i%4]
+		}
+		a, c := random.IntN(2), random.IntN(2)
+		b := (a + 2*c*random.IntN(2) + random.IntN(2)) % 3
+		d := (c + 2*random.IntN(2)) % 4
+		if random.IntN(4) == 0 {
+			d = random.IntN(4)
+		}
+		if set == "b" {
+			b = random.IntN(3)
+		}
+		if set == "d" {
+			d = random.IntN(4)
+		}
+		fmt.Fprintf(&text, "%s,%d,%s,%d,%s\n", []string{"no", "yes"}[a], b, []string{"x", "y"}[c], d, set)
+	}
+	parsed, err := table.Parse("categories.csv", []byte(text.String()))
+	require.NoError(t, err)
+	options := tables.DataOptions{Exclude: []string{"set"}, Discrete: []string{"b", "d"}}
+	if interventions {
+		options = tables.DataOptions{Intervened: "set", Discrete: []string{tables.EveryNode}}
+	}
+	d, err := tables.NewData(parsed, options)
+	require.NoError(t, err)
+	return d
+}
+
+// FarInterventions has v0 → v1 → v2 and v3 apart, and rows in which one of them, or v1 and v3, are
+// set far from where they are by themselves.
+func FarInterventions(t *testing.T, random *rand.Rand, distance float64, options tables.DataOptions) *tables.Data {
+	t.Helper()
+	var text strings.Builder
+	text.WriteString("v0,v1,v2,v3,set\n")
+	for i := range 200 {
+		set := []string{"", "", "", "v0", "v1", "v2", "v3", "v1; v3"}[i/25]
+		value := func(name string, mean float64) float64 {
+			if strings.Contains(set, name) {
+				mean = distance
+			}
+			return mean + random.NormFloat64()
+		}
+		a := value("v0", 0)
+		b := value("v1", 0.3*a)
+		fmt.Fprintf(&text, "%g,%g,%g,%g,%s\n", a, b, value("v2", -0.3*b), value("v3", 0), set)
+	}
+	parsed, err := table.Parse("far.csv", []byte(text.String()))
+	require.NoError(t, err)
+	options.Intervened = "set"
+	d, err := tables.NewData(parsed, options)
+	require.NoError(t, err)
+	return d
+}
+
+// Mixed makes the problem of a table in CSV, with the column set for interventions if there is
+// one.
+func Mixed(t *testing.T, text string, model score.ModelOptions) *score.Problem {
+	t.Helper()
+	parsed, err := table.Parse("mixed.csv", []byte(text))
+	require.NoError(t, err)
+	var options tables.DataOptions
+	if slices.Contains(parsed.Names(), "set") {
+		options.Intervened = "set"
+	}
+	d, err := tables.NewData(parsed, options)
+	require.NoError(t, err)
+	p, err := score.NewProblem(d, model, tables.Constraints{})
+	require.NoError(t, err)
+	return p
+}
+
+// Draws draws graphs.
+func Draws(t testing.TB, p *score.Posterior, random *rand.Rand, count int) []score.Draw {
+	t.Helper()
+	draws, err := p.Sample(context.Background(), random, count)
+	require.NoError(t, err)
+	return draws
+}
+
+// Joint is the probability of every combination of levels under one graph, with posterior mean
+// tables counted by hand and nodes that are set left out.
+func Joint(d *tables.Data, parents []dgraph.Set, do map[int]float64) (probabilities []float64, codes [][]int) {
+	cells := 1
+	for _, levels := range d.Levels {
+		cells *= len(levels)
+	}
+	for cell := range cells {
+		own, rest := make([]int, d.Nodes()), cell
+		for j := range own {
+			own[j], rest = rest%len(d.Levels[j]), rest/len(d.Levels[j])
+		}
+		product := 1.0
+		for j, set := range parents {
+			if x, fixed := do[j]; fixed {
+				product *= score.Indicator(own[j] == int(x))
+				continue
+			}
+			match, both, possible := 0.0, 0.0, 1.0
+			for i := range set.Nodes() {
+				possible *= float64(len(d.Levels[i]))
+			}
+			for row := range d.Rows() {
+				same := d.Counts(row, j)
+				for i := range set.Nodes() {
+					same = same && int(d.X.At(row, i)) == own[i]
+				}
+				match += score.Indicator(same)
+				both += score.Indicator(same && int(d.X.At(row, j)) == own[j])
+			}
+			product *= (both + 1/possible/float64(len(d.Levels[j]))) / (match + 1/possible)
+		}
+		probabilities, codes = append(probabilities, product), append(codes, own)
+	}
+	return probabilities, codes
+}
+
+// Missing makes the problem of a table in CSV that misses cells.
+func Missing(t *testing.T, text string, options tables.DataOptions, model score.ModelOptions) (*score.Problem, error) {
+	t.Helper()
+	parsed, err := table.Parse("missing.csv", []byte(text))
+	require.NoError(t, err)
+	options.ImputeMissing = true
+	d, err := tables.NewData(parsed, options)
+	if err != nil {
+		return nil, err
+	}
+	return score.NewProblem(d, model, tables.Constraints{})
+}

@@ -1,0 +1,179 @@
+package effects
+
+import (
+	gocontext "context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/internal/report"
+)
+
+// Change is the posterior of how a node changes when a cause is set to a value and not to another,
+// where one of them is a category: by how much its mean rises, or the probability of its value To.
+// From and Reference are values of the cause, of a number half a standard deviation above and below
+// its mean.
+type Change struct {
+	From      string        `json:"from_value"`
+	Reference string        `json:"reference"`
+	To        string        `json:"to_value,omitempty"`
+	Mean      report.Number `json:"mean"`
+	SD        report.Number `json:"sd"`
+	Q05       report.Number `json:"q05"`
+	Q95       report.Number `json:"q95"`
+}
+
+// mostSizedNodes is the largest number of nodes of a mixed table whose effects are all simulated;
+// of more only those that were asked for. Chosen by hand.
+const mostSizedNodes = 12
+
+// setting is a value that a cause is set to, on the working scale.
+type setting struct {
+	value float64
+	text  string
+}
+
+// settings of a node: its levels, or half a standard deviation below and above the mean.
+func settings(p *score.Problem, node int) (list []setting) {
+	d := p.Data
+	if d.Category(node) {
+		for level, text := range d.Levels[node] {
+			list = append(list, setting{float64(level), text})
+		}
+		return list
+	}
+	own := d.OwnColumn(node)
+	mean, sd := stat.MeanStdDev(own, nil)
+	for _, x := range []float64{mean - sd/2, mean + sd/2} {
+		list = append(list, setting{x, fmt.Sprintf("%.4g", x*d.Scale[node]+d.Shift[node])})
+	}
+	return list
+}
+
+// sizeMixedEffects simulates the sizes of effects of a mixed table, over some of the draws.
+func sizeMixedEffects(p *score.Problem, ctx gocontext.Context, list []Effect, d score.Sample, orders [][]int, random *rand.Rand) error {
+	every := max(1, len(orders)/networkEffects)
+	d, orders = d.Each(every), score.EachOf(orders, every)
+	place := func(name string) int { return slices.Index(p.Data.Names, name) }
+	for from := range p.Data.Nodes() {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("stopped while computing total effects: %w", err)
+		}
+		var own []*Effect
+		for k := range list {
+			if place(list[k].From) == from && sized(p, from, place(list[k].To)) {
+				own = append(own, &list[k])
+			}
+		}
+		if own == nil {
+			continue
+		}
+		settings := settings(p, from)
+		outcomes := make([][][][]float64, len(d.Parents)) // [draw][setting][node][outcome]
+		for k, parents := range d.Parents {
+			outcomes[k] = simulateMixed(p, from, settings, parents, d.Thetas[k], orders[k], random)
+		}
+		for _, e := range own {
+			sizeMixedEffect(p, e, from, place(e.To), settings, outcomes)
+		}
+	}
+	return nil
+}
+
+// sized reports whether the size of an effect is simulated.
+func sized(p *score.Problem, from, to int) bool {
+	return p.Data.Nodes() <= mostSizedNodes || slices.Contains(p.Asked, dgraph.Edge{From: from, To: to})
+}
+
+// simulateMixed are the mean, or the probabilities of levels, of every node in simulated rows where
+// a node is set to each of some values, with the same noise: [setting][node][outcome].
+func simulateMixed(p *score.Problem, from int, settings []setting, parents []dgraph.Set, thetas [][]float64, order []int, random *rand.Rand) [][][]float64 {
+	table, nodes := p.MixedTable(), len(order)
+	below := score.Descendants(from, parents, order)
+	mechanisms := make([]*score.MixedMechanism, nodes)
+	rows, means := make([][]float64, len(settings)), make([][][]float64, len(settings))
+	for j := range nodes {
+		mechanisms[j] = table.Mechanism(dgraph.Family{Node: j, Parents: parents[j]}, thetas[j])
+	}
+	for s := range settings {
+		rows[s], means[s] = make([]float64, table.Width()), make([][]float64, nodes)
+		for j := range nodes {
+			means[s][j] = make([]float64, max(1, len(mechanisms[j].Levels)))
+		}
+	}
+	for range effectRows {
+		for _, j := range order {
+			m, u, noise := mechanisms[j], random.Float64(), random.NormFloat64()
+			for s, own := range settings {
+				if j == from {
+					table.Set(rows[s], j, own.value)
+					continue
+				}
+				if s > 0 && !below.Has(j) { // as in the first
+					for _, column := range table.Of[j] {
+						rows[s][column] = rows[0][column]
+					}
+					continue
+				}
+				outcome := m.Outcome(rows[s])
+				if outcome.Levels == nil {
+					means[s][j][0] += outcome.Mean / effectRows
+					table.Set(rows[s], j, outcome.Mean+outcome.SD*noise)
+					continue
+				}
+				floats.AddScaled(means[s][j], 1.0/effectRows, outcome.Levels)
+				table.Set(rows[s], j, float64(sem.PickLevel(outcome.Levels, u)))
+			}
+		}
+	}
+	for s := range settings[1:] { // what does not change
+		for j := range nodes {
+			if !below.Has(j) {
+				copy(means[s+1][j], means[0][j])
+			}
+		}
+	}
+	return means
+}
+
+// sizeMixedEffect summarises the changes of a node by draw.
+func sizeMixedEffect(p *score.Problem, e *Effect, from, to int, settings []setting, outcomes [][][][]float64) {
+	d := p.Data
+	change := func(s, outcome int, unit float64) Change {
+		values := make([]float64, len(outcomes))
+		for k, means := range outcomes {
+			values[k] = (means[s][to][outcome] - means[0][to][outcome]) * unit
+		}
+		own := Change{From: settings[s].text, Reference: settings[0].text}
+		mean, sd := stat.MeanStdDev(values, nil)
+		slices.Sort(values)
+		own.Mean, own.SD = report.Number(mean), report.Number(sd)
+		own.Q05, own.Q95 = report.Number(values[len(values)*5/100]), report.Number(values[len(values)*95/100])
+		return own
+	}
+	if !d.Category(from) && !d.Category(to) {
+		own := change(1, 0, d.Scale[to]/d.Scale[from]/(settings[1].value-settings[0].value))
+		e.Mean, e.SD, e.Q05, e.Q95 = own.Mean, own.SD, own.Q05, own.Q95
+		return
+	}
+	for s := 1; s < len(settings); s++ {
+		if !d.Category(to) {
+			e.Changes = append(e.Changes, change(s, 0, d.Scale[to]))
+			continue
+		}
+		for level, text := range d.Levels[to] {
+			if level == 0 && len(d.Levels[to]) == 2 {
+				continue // the reverse of the other
+			}
+			own := change(s, level, 1)
+			own.To = text
+			e.Changes = append(e.Changes, own)
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package effects
+
+import (
+	gocontext "context"
+	"math"
+	"math/rand/v2"
+	"strconv"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/modelcheck"
+)
+
+// Limits of the work of a model check; all chosen by hand.
+const (
+	checkWork        = 2e9 // multiplications for the means of nodes, a few seconds of one core
+	fewestChecked    = 500 // rows
+	networkParameter = 100 // draws of the parameters of networks and categories, each with several replicates
+)
+
+// CheckModel compares each node with replicates of it given its parents, under draws of the
+// parents and of the mechanism.
+func CheckModel(p *score.Problem, ctx gocontext.Context, posterior score.Mixture, source score.ParameterSource, random *rand.Rand) (*modelcheck.Report, error) {
+	nodes := p.Data.Nodes()
+	parameters, cost := modelcheck.MinDraws, float64(nodes)
+	switch p.Model.Mechanism {
+	case sem.MLP:
+		parameters, cost = networkParameter, float64(nodes*p.Layout().Hidden)
+	case sem.Mixed:
+		parameters = networkParameter // some come in batches of many
+	}
+	most := int(checkWork / (cost * float64(nodes*parameters)))
+	rows := modelcheck.CheckedRows(p.Data.Rows(), max(fewestChecked, min(most, modelcheck.MostChecked)))
+	if rows == nil {
+		for row := range p.Data.Rows() {
+			rows = append(rows, row)
+		}
+	}
+	in := modelcheck.GraphInput{
+		Rows:     modelcheck.RowNames{Numbers: p.Data.Places, Unit: p.Data.PlaceUnit},
+		Draws:    modelcheck.MinDraws,
+		Remedies: remedies(p),
+	}
+	families, fits := make([]func() int, nodes), make([]*nodeFit, nodes)
+	var nodeOf []int // by column
+	for j := range nodes {
+		fits[j] = &nodeFit{problem: p, node: j, first: len(nodeOf)}
+		for _, row := range rows {
+			if p.Data.Counts(row, j) {
+				fits[j].rows = append(fits[j].rows, row)
+			}
+		}
+		families[j] = posterior.Draws(random, func(f dgraph.Family) bool { return f.Node == j })
+		columns, kind := checkedColumns(p, j)
+		for _, column := range columns {
+			nodeOf = append(nodeOf, j)
+			in.Columns, in.Kinds, in.Counted = append(in.Columns, column), append(in.Kinds, kind), append(in.Counted, fits[j].rows)
+		}
+	}
+	repeats := modelcheck.MinDraws / parameters
+	chosen, parents := make([]int, nodes), make([]dgraph.Set, nodes)
+	var descendants []dgraph.Set
+	in.Descends = func(_, column, other int) bool { // levels of one category exclude each other
+		return nodeOf[column] == nodeOf[other] || descendants[nodeOf[column]].Has(nodeOf[other])
+	}
+	in.Draw = func(d, column int, mean, sd, replicate []float64) {
+		fit := fits[nodeOf[column]]
+		if d%repeats == 0 && column == 0 {
+			for j := range nodes {
+				chosen[j] = families[j]()
+				parents[j] = posterior.Families[chosen[j]].Parents
+			}
+			descendants = descendantsOf(parents)
+		}
+		if d%repeats == 0 && column == fit.first {
+			fit.fit(posterior.Families[chosen[fit.node]], source(chosen[fit.node]))
+		}
+		fit.draw(column, mean, sd, replicate, random)
+	}
+	report, err := modelcheck.Graph(ctx, in)
+	return &report, err
+}
+
+// checkedColumns are those of a node: a number, or indicators of the levels of a category but the
+// first.
+func checkedColumns(p *score.Problem, node int) (columns []modelcheck.Column, kind modelcheck.Kind) {
+	name := p.Data.Names[node]
+	if !p.Data.Category(node) {
+		return []modelcheck.Column{{Name: name, Values: inUnits(p.Data, node)}}, modelcheck.Continuous
+	}
+	for level, text := range p.Data.Levels[node][1:] {
+		column := modelcheck.Column{Name: name + "=" + text, Indicator: true}
+		for row := range p.Data.Rows() {
+			column.Values = append(column.Values, score.Indicator(int(p.Data.X.At(row, node)) == level+1))
+		}
+		columns = append(columns, column)
+	}
+	return columns, modelcheck.Binary
+}
+
+// nodeFit is what a draw of the parameters says of a node in some rows.
+type nodeFit struct {
+	problem *score.Problem
+	node    int
+	first   int   // column of the node
+	rows    []int // that count
+
+	means         []float64   // of a number, in units of the table, and
+	sigma         float64     // its noise
+	probabilities [][]float64 // of the levels of a category, by row
+	levels        []int       // that were drawn
+}
+
+// fit takes parameters of a family.
+func (n *nodeFit) fit(f dgraph.Family, theta []float64) {
+	p, d := n.problem, n.problem.Data
+	if p.Model.Mechanism != sem.Mixed {
+		n.means, n.sigma = make([]float64, len(n.rows)), math.Exp(p.Layout().LogSigma(theta))*d.Scale[n.node]
+		means(p, n.node, n.rows, theta, n.means)
+		floats.Scale(d.Scale[n.node], n.means)
+		floats.AddConst(d.Shift[n.node], n.means)
+		return
+	}
+	table := p.MixedTable()
+	own := table.Mechanism(f, theta)
+	n.means, n.probabilities = nil, nil
+	for _, row := range n.rows {
+		if own.Levels == nil {
+			n.means = append(n.means, own.Predictor(0, table.Rows[row])*d.Scale[n.node]+d.Shift[n.node])
+			continue
+		}
+		probabilities := make([]float64, len(own.Levels))
+		own.Probabilities(table.Rows[row], probabilities)
+		n.probabilities = append(n.probabilities, probabilities)
+	}
+	if own.Levels == nil {
+		n.sigma = own.Noise() * d.Scale[n.node]
+	}
+}
+
+// draw writes mean, standard deviation and replicate of a column of the node. Columns of a category
+// have one replicate.
+func (n *nodeFit) draw(column int, mean, sd, replicate []float64, random *rand.Rand) {
+	if n.probabilities == nil {
+		copy(mean, n.means)
+		for k := range mean {
+			sd[k] = n.sigma
+			replicate[k] = mean[k] + sd[k]*random.NormFloat64()
+		}
+		return
+	}
+	if column == n.first {
+		n.levels = n.levels[:0]
+		for _, probabilities := range n.probabilities {
+			n.levels = append(n.levels, sem.PickLevel(probabilities, random.Float64()))
+		}
+	}
+	level := 1 + column - n.first
+	for k, probabilities := range n.probabilities {
+		mean[k] = probabilities[level]
+		sd[k] = math.Sqrt(mean[k] * (1 - mean[k]))
+		replicate[k] = score.Indicator(n.levels[k] == level)
+	}
+}
+
+// descendantsOf are the descendants of every node of a graph, given the parents of each.
+func descendantsOf(parents []dgraph.Set) []dgraph.Set {
+	descendants := make([]dgraph.Set, len(parents))
+	for changed := true; changed; {
+		changed = false
+		for j, set := range parents {
+			for i := range set.Nodes() {
+				more := descendants[i].Or(descendants[j]).With(j)
+				changed = changed || more != descendants[i]
+				descendants[i] = more
+			}
+		}
+	}
+	return descendants
+}
+
+// inUnits are the values of a node in units of the table (or of its logarithms), to the 12 digits
+// that they can be known to, so that equal cells of the table are equal.
+func inUnits(d *tables.Data, j int) []float64 {
+	values := mat.Col(nil, j, d.X)
+	for row, x := range values {
+		x = x*d.Scale[j] + d.Shift[j]
+		if math.Abs(x) < 1e-12*math.Abs(d.Shift[j]) { // what cancels leaves rounding
+			x = 0
+		}
+		if rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 11, 64), 64); err == nil {
+			x = rounded
+		}
+		values[row] = x
+	}
+	return values
+}
+
+// remedies are the flags that answer what a check finds.
+func remedies(p *score.Problem) modelcheck.Remedies {
+	remedies := modelcheck.Remedies{
+		HeavyTails: "a transform of the column, or --log for all columns if they are positive",
+		Counts:     "--discrete, if all columns can be taken as categories; or --exclude",
+		TwoValues:  "--discrete, if all columns can be taken as categories; or --exclude",
+		Curvature:  "--sem mlp, or a transform of the column",
+		Dependence: "a column for time or place; rows that depend on each other count as too many",
+	}
+	switch p.Model.Mechanism {
+	case sem.MLP:
+		remedies.Curvature = "more hidden units (--hidden), or a transform of the column"
+	case sem.Mixed:
+		remedies.Curvature = "a transform of the column, or --discretize"
+		remedies.Counts, remedies.TwoValues = "--discrete with the name of the column; or --exclude", "--discrete with the name of the column; or --exclude"
+	}
+	return remedies
+}

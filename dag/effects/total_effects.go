@@ -1,0 +1,148 @@
+package effects
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/internal/report"
+)
+
+// Effect is the posterior of the total causal effect of one node on another, over graphs and
+// parameters: by how much the mean of To rises for a unit of From, set from outside, in units of
+// the table (or of its logarithms). It is zero in graphs without a directed path.
+type Effect struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	// Prob is the probability of a directed path, with its standard error; ProbNone that of no
+	// effect.
+	Prob     report.Number `json:"prob"`
+	ProbSE   report.Number `json:"prob_se"`
+	ProbNone report.Number `json:"prob_none"`
+	// Mean, SD and the central interval of 90%, no effect included. Null where one of the two is a
+	// category, and in mixed tables of many nodes where it was not asked for.
+	Mean report.Number `json:"mean"`
+	SD   report.Number `json:"sd"`
+	Q05  report.Number `json:"q05"`
+	Q95  report.Number `json:"q95"`
+	// Changes are present in mixed tables if one of the two is a category.
+	Changes []Change `json:"changes,omitempty"`
+}
+
+// Limits of the work for total effects of networks; chosen by hand.
+const (
+	networkEffects = 200 // draws of graphs and parameters
+	effectRows     = 100 // rows that are simulated for each
+)
+
+// TotalEffects summarises the pairs that some draw has a path between, by the name of the cause.
+// independent is the number of independent draws that these are worth.
+func TotalEffects(p *score.Problem, ctx gocontext.Context, d score.Sample, independent float64, random *rand.Rand) (list []Effect, err error) {
+	nodes := p.Data.Nodes()
+	orders := make([][]int, len(d.Parents))
+	for k, parents := range d.Parents {
+		orders[k], _ = dgraph.FromParents(parents).Order()
+	}
+	if p.Model.Mechanism == sem.MLP {
+		every := max(1, len(orders)/networkEffects)
+		d, orders = d.Each(every), score.EachOf(orders, every)
+		independent /= float64(every)
+	}
+	for from := range nodes {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("stopped while computing total effects: %w", err)
+		}
+		values, paths := make([][]float64, nodes), make([]float64, nodes)
+		for k, parents := range d.Parents {
+			below := score.Descendants(from, parents, orders[k])
+			effects := effectsOf(p, from, parents, d.Thetas[k], orders[k], below, random)
+			for to := range nodes {
+				paths[to] += score.Indicator(to != from && below.Has(to))
+				values[to] = append(values[to], effects[to]*unit(p, from, to))
+			}
+		}
+		for to, own := range values {
+			if paths[to] == 0 {
+				continue
+			}
+			share := paths[to] / float64(len(own))
+			e := Effect{From: p.Data.Names[from], To: p.Data.Names[to], Prob: report.Number(share), ProbSE: report.Number(score.ShareError(share, independent)), ProbNone: report.Number(1 - share)}
+			e.Mean, e.SD, e.Q05, e.Q95 = report.Number(math.NaN()), report.Number(math.NaN()), report.Number(math.NaN()), report.Number(math.NaN())
+			if !p.Model.Mechanism.Integrated() {
+				mean, sd := stat.MeanStdDev(own, nil)
+				slices.Sort(own)
+				e.Mean, e.SD = report.Number(mean), report.Number(sd)
+				e.Q05, e.Q95 = report.Number(own[len(own)*5/100]), report.Number(own[len(own)*95/100])
+			}
+			list = append(list, e)
+		}
+	}
+	if p.Model.Mechanism == sem.Mixed && p.Data.Missing == nil {
+		err = sizeMixedEffects(p, ctx, list, d, orders, random)
+	}
+	return list, err
+}
+
+// unit is the unit of an effect, of those on the working scale.
+func unit(p *score.Problem, from, to int) float64 {
+	if p.Model.Mechanism.Integrated() {
+		return 1
+	}
+	return p.Data.Scale[to] / p.Data.Scale[from]
+}
+
+// effectsOf are the total effects of a node on all, in one graph with its parameters, on the
+// working scale. For linear mechanisms it is the sum over paths of the products of weights (Wright
+// 1934). For networks it is the difference of the means of simulated rows in which the node is set
+// half a standard deviation above and below its mean, with the same noise, for a unit of the node.
+func effectsOf(p *score.Problem, from int, parents []dgraph.Set, thetas [][]float64, order []int, below dgraph.Set, random *rand.Rand) []float64 {
+	effects := make([]float64, len(order))
+	switch p.Model.Mechanism {
+	case sem.Categorical, sem.Mixed:
+		return effects
+	case sem.MLP:
+		return simulatedEffects(p, from, thetas, order, below, random)
+	}
+	effects[from] = 1
+	for _, j := range order {
+		if j == from || !below.Has(j) {
+			continue
+		}
+		for i := range parents[j].Nodes() {
+			effects[j] += effects[i] * thetas[j][i]
+		}
+	}
+	return effects
+}
+
+// simulatedEffects are effectsOf networks.
+func simulatedEffects(p *score.Problem, from int, thetas [][]float64, order []int, below dgraph.Set, random *rand.Rand) []float64 {
+	l, effects := p.Layout(), make([]float64, len(order))
+	if below.Len() == 1 {
+		return effects
+	}
+	size := math.Exp(p.Data.LogSD(from))
+	up, down := make([]float64, len(order)), make([]float64, len(order))
+	for range effectRows {
+		for _, j := range order {
+			noise := math.Exp(l.LogSigma(thetas[j])) * random.NormFloat64()
+			up[j], down[j] = l.Mean(thetas[j], up)+noise, l.Mean(thetas[j], down)+noise
+			if j == from {
+				up[j], down[j] = size/2, -size/2
+			}
+			if below.Has(j) {
+				effects[j] += (up[j] - down[j]) / (size * effectRows)
+			}
+		}
+		clear(up)
+		clear(down)
+	}
+	return effects
+}

@@ -1,0 +1,203 @@
+package effects
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/dag/dagtest"
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/internal/stream"
+)
+
+// Total effects of linear mechanisms are (I − B)⁻¹, with B the weights by effect and cause; those
+// of networks in their linear part are products of their weights.
+func TestTotalEffectsOfAGraph(t *testing.T) {
+	p, err := score.NewProblem(dagtest.Chain(t, 30, tables.DataOptions{}), score.ModelOptions{}, tables.Constraints{})
+	require.NoError(t, err)
+	parents := []dgraph.Set{{}, dgraph.SetOf(0), dgraph.SetOf(0, 1)}
+	thetas := [][]float64{make([]float64, 4), {0.7, 0, 0, 0}, {-0.4, 1.5, 0, 0}}
+	b := mat.NewDense(3, 3, []float64{1, 0, 0, -0.7, 1, 0, 0.4, -1.5, 1})
+	var inverse mat.Dense
+	require.NoError(t, inverse.Inverse(b))
+	order := []int{0, 1, 2}
+	for from := range 3 {
+		effects := effectsOf(p, from, parents, thetas, order, score.Descendants(from, parents, order), nil)
+		require.InDeltaSlice(t, mat.Col(nil, from, &inverse), effects, 1e-12)
+	}
+
+	p, err = score.NewProblem(dagtest.Chain(t, 30, tables.DataOptions{}), score.ModelOptions{Mechanism: sem.MLP, Hidden: 1}, tables.Constraints{})
+	require.NoError(t, err)
+	l := p.Layout()
+	theta := func(weights ...float64) []float64 { // 2 (10 + w x) − 20, where no unit is off
+		own := make([]float64, l.Dim())
+		copy(own, weights)
+		own[l.B1()], own[l.W2()], own[l.B2()], own[l.Weights()] = 100, 2, -200, -3
+		return own
+	}
+	thetas = [][]float64{make([]float64, l.Dim()), theta(0.7), theta(0, 0.5)}
+	parents = []dgraph.Set{{}, dgraph.SetOf(0), dgraph.SetOf(1)}
+	effects := effectsOf(p, 0, parents, thetas, order, score.Descendants(0, parents, order), dagtest.Random(1))
+	require.InDelta(t, 1.4, effects[1], 1e-9)
+	require.InDelta(t, 1.4, effects[2], 1e-9)
+}
+
+// effectStudy is how often central intervals of 90% hold true total effects, over many tables.
+type effectStudy struct{ shares map[string][]float64 }
+
+// add counts the pairs of nodes of one table: all, those that have an effect in truth, and those
+// whose posterior probability of an effect is more than one half. Effects that are zero with some
+// probability have jumps in their distribution: where the truth is zero its place there is drawn
+// (a randomised probability integral transform), so that intervals hold exactly 90% under the
+// prior.
+func (s *effectStudy) add(t *testing.T, p *score.Problem, truth *dgraph.Graph, thetas [][]float64, random *rand.Rand) {
+	t.Helper()
+	scores, err := p.ExactScores(t.Context(), nil)
+	require.NoError(t, err)
+	posterior, err := score.NewPosterior(t.Context(), p.Structure, scores, nil)
+	require.NoError(t, err)
+	d := score.SampleFrom(Spread(dagtest.Draws(t, posterior, random, 2000), random), p.Families, p.ExactParameters(p.Families, random))
+	order, _ := truth.Order()
+	held, pairs := map[string]float64{}, map[string]float64{}
+	for from := range truth.Nodes() {
+		want := effectsOf(p, from, truth.ParentSets(), thetas, order, score.Descendants(from, truth.ParentSets(), order), nil)
+		below, same, paths := make([]float64, len(want)), make([]float64, len(want)), make([]float64, len(want))
+		for k, parents := range d.Parents {
+			own, _ := dgraph.FromParents(parents).Order()
+			under := score.Descendants(from, parents, own)
+			for to, effect := range effectsOf(p, from, parents, d.Thetas[k], own, under, nil) {
+				effect *= unit(p, from, to)
+				below[to] += score.Indicator(effect < want[to])
+				same[to] += score.Indicator(effect == want[to])
+				paths[to] += score.Indicator(under.Has(to))
+			}
+		}
+		for to, effect := range want {
+			if to == from {
+				continue
+			}
+			u := (below[to] + random.Float64()*same[to]) / FileDraws
+			for group, in := range map[string]bool{"all": true, "true effect": effect != 0, "probable": paths[to] > FileDraws/2} {
+				held[group] += score.Indicator(in && u > 0.05 && u < 0.95)
+				pairs[group] += score.Indicator(in)
+			}
+		}
+	}
+	if s.shares == nil {
+		s.shares = map[string][]float64{}
+	}
+	for group, count := range pairs {
+		s.shares[group] = append(s.shares[group], held[group], count)
+	}
+}
+
+// coverage is the share of the pairs of a group, with its standard error over tables.
+func (s *effectStudy) coverage(group string) (share, se float64) {
+	held, pairs, squares := 0.0, 0.0, 0.0
+	list := s.shares[group]
+	for k := 0; k < len(list); k += 2 {
+		held, pairs = held+list[k], pairs+list[k+1]
+	}
+	share = held / pairs
+	for k := 0; k < len(list); k += 2 {
+		squares += score.Square(list[k] - share*list[k+1])
+	}
+	return share, math.Sqrt(squares) / pairs
+}
+
+// Where graphs and parameters are drawn from the prior, intervals of 90% hold 90% of the true total
+// effects, of all pairs and of those whose effect the posterior says to be probable: within 4
+// standard errors. Of pairs that have an effect in truth they hold fewer, because nobody who has
+// only the table could choose these: what is lost there is won where there is none.
+func TestEffectIntervalsCoverUnderThePrior(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes ten seconds")
+	}
+	const nodes, rows = 4, 100
+	free := dgraph.FreeStructure(nodes)
+	lists := make([][]dgraph.Set, nodes)
+	for _, f := range free.Families() {
+		lists[f.Node] = append(lists[f.Node], f.Parents)
+	}
+	var graphs []*dgraph.Graph
+	var cumulative []float64
+	total := 0.0
+	dgraph.EachGraph(lists, func(parents []dgraph.Set) bool {
+		weight := 1.0
+		for _, set := range parents {
+			weight /= []float64{1, 3, 3, 1}[set.Len()] // sets of so many of three
+		}
+		total += weight
+		graphs, cumulative = append(graphs, dgraph.FromParents(parents)), append(cumulative, total)
+		return true
+	})
+	random, study := dagtest.Random(12), &effectStudy{}
+	for range 200 {
+		truth := graphs[score.DrawIndex(random, cumulative)]
+		thetas, intercepts, noise := make([][]float64, nodes), make([]float64, nodes), make([]float64, nodes)
+		for j, set := range truth.ParentSets() {
+			const scale = 0.5
+			// of the prior of BGe: σ² ~ IG((k + 3)/2, t/2), w ~ N(0, σ²/t), intercept ~ N(0, σ²)
+			noise[j] = math.Sqrt(scale / 2 / stream.Gamma(float64(set.Len()+3)/2, random))
+			thetas[j], intercepts[j] = make([]float64, nodes+1), noise[j]*random.NormFloat64()
+			for i := range set.Nodes() {
+				thetas[j][i] = noise[j] / math.Sqrt(scale) * random.NormFloat64()
+			}
+		}
+		order, _ := truth.Order()
+		values := make([][]float64, rows)
+		for row := range values {
+			values[row] = make([]float64, nodes)
+			for _, j := range order {
+				values[row][j] = intercepts[j] + noise[j]*random.NormFloat64()
+				for i := range truth.ParentSets()[j].Nodes() {
+					values[row][j] += thetas[j][i] * values[row][i]
+				}
+			}
+		}
+		d, err := tables.NewData(dagtest.Table(t, []string{"a", "b", "c", "d"}, values), tables.DataOptions{Scaling: tables.Unscaled})
+		require.NoError(t, err)
+		p, err := score.NewProblem(d, score.ModelOptions{Mechanism: sem.BGe}, tables.Constraints{})
+		require.NoError(t, err)
+		study.add(t, p, truth, thetas, random)
+	}
+	for _, group := range []string{"all", "probable"} {
+		share, se := study.coverage(group)
+		t.Logf("%s: %.3f ± %.3f", group, share, se)
+		require.InDelta(t, 0.9, share, 4*se, group)
+		require.Less(t, se, 0.02)
+	}
+	share, se := study.coverage("true effect")
+	t.Logf("true effect: %.3f ± %.3f", share, se)
+}
+
+// Data of another design, with weights of ±0.3 to 0.7 and half of all edges: of the pairs whose
+// effect is probable, and of all, between 85 and 95% are held.
+func TestEffectIntervalsCover(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes ten seconds")
+	}
+	random, study := dagtest.Random(11), &effectStudy{}
+	for seed := range uint64(200) {
+		s, err := sem.Simulate(sem.Simulation{Nodes: 4, Rows: 100, Mechanism: sem.Linear, Seed: 1000 + seed})
+		require.NoError(t, err)
+		d, err := tables.NewData(dagtest.Table(t, s.Names, s.Values), tables.DataOptions{})
+		require.NoError(t, err)
+		p, err := score.NewProblem(d, score.ModelOptions{}, tables.Constraints{})
+		require.NoError(t, err)
+		study.add(t, p, s.Truth, s.Thetas, random)
+	}
+	for _, group := range []string{"all", "probable", "true effect"} {
+		share, se := study.coverage(group)
+		t.Logf("%s: %.3f ± %.3f", group, share, se)
+		if group != "true effect" {
+			require.InDelta(t, 0.9, share, 0.05, group)
+		}
+	}
+}

@@ -1,0 +1,296 @@
+package flows
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/internal/verdict"
+)
+
+// Draws behind the scores of a flow: a pilot of every family, between leastPilot and mostPilot
+// draws and about pilotBudget in all, then rounds that give more to the families whose errors
+// matter; one round for graphs over more nodes than largeNodes, whose sums take long. Chosen by
+// hand, not tuned.
+const (
+	leastPilot   = 32
+	mostPilot    = 256
+	pilotBudget  = 1 << 17
+	DefaultDraws = 1 << 17
+	rounds       = 4
+	roundsLarge  = 1
+	largeNodes   = 12
+	leastAnneal  = 256 // draws of a family that are annealed
+)
+
+// Training fills in what the problem decides where fit leaves it open.
+func Training(p *score.Problem, fit vti.Config) vti.Config {
+	setByMechanism(p, &fit.Steps, 200, 1000) // quadratics and anchors leave little to learn
+	setByMechanism(p, &fit.Batch, 1024, 256) // a draw of a network costs a pass over the data
+	return fit
+}
+
+// setByMechanism replaces a zero.
+func setByMechanism(p *score.Problem, field *int, linear, mlp int) {
+	switch {
+	case *field != 0:
+	case p.Model.Mechanism == sem.MLP:
+		*field = mlp
+	default:
+		*field = linear
+	}
+}
+
+// Evidences are the scores that importance weights gave, and the draws behind them.
+type Evidences struct {
+	target    *Target
+	sum       score.SumOfScores
+	Evidences *vti.Evidences
+	scores    score.Scores
+	Draws     int
+	kept      []int // draws of each family that are kept for its parameters
+}
+
+// FitFamilies trains the flow over families. A context that is cancelled stops it as vti.Fit says.
+func FitFamilies(p *score.Problem, ctx gocontext.Context, device *gpu.Device, target *Target, fit vti.Config) (*vti.Posterior, error) {
+	if err := p.Listable(score.MaxFamilies); err != nil {
+		return nil, err
+	}
+	guess, err := guess(p, ctx)
+	if err != nil {
+		return nil, err
+	}
+	fit.Models = NewDesign(p.Families, guess)
+	return vti.Fit(ctx, device, target.AsTarget(), fit)
+}
+
+// guess is the posterior of families under linear mechanisms, flattened: it decides which families
+// training sees most, and not the answer.
+func guess(p *score.Problem, ctx gocontext.Context) ([]float64, error) {
+	linear := *p
+	linear.Model.Mechanism = sem.Linear
+	scores, err := linear.ExactScores(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	for i := range scores.LogEvidence {
+		scores.LogEvidence[i] *= math.Min(1, flatten/float64(p.Data.Rows()))
+	}
+	posterior, err := score.NewPosterior(ctx, p.Structure, scores, nil)
+	if err != nil {
+		return nil, err
+	}
+	return posterior.Marginals, nil
+}
+
+// flatten is the number of rows that the guess counts at most.
+const flatten = 50
+
+// EvidenceConfig sizes the estimation of evidences by a flow.
+type EvidenceConfig struct {
+	Draws      int // for the families that matter, beyond a pilot of all
+	Parameters int // draws of parameters that summaries choose among
+	Anneal     int // families whose draws are annealed
+	Status     func(string)
+}
+
+// Estimate finds the evidence of every family, with most draws for those whose errors matter to
+// the posterior over graphs, which sum makes of scores.
+func Estimate(p *score.Problem, ctx gocontext.Context, posterior *vti.Posterior, target *Target, sum score.SumOfScores, cfg EvidenceConfig) (*Evidences, *score.Posterior, error) {
+	draws, anneal, status := cfg.Draws, cfg.Anneal, cfg.Status
+	codes := make([][]int32, len(p.Families))
+	allocation := make([]int, len(p.Families))
+	for i := range codes {
+		codes[i] = target.Families.code(i)
+		allocation[i] = min(max(pilotBudget/len(codes), leastPilot), mostPilot)
+	}
+	evidences, err := posterior.Evidences(codes, "families")
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &Evidences{target: target, sum: sum, Evidences: evidences, kept: make([]int, len(codes))}
+	status(fmt.Sprintf("evidences of %s", english.Count(len(codes), "family")))
+	if err := evidences.Draw(ctx, allocation, false); err != nil {
+		return nil, nil, err
+	}
+	graphs, err := s.update(ctx, p, status)
+	if err != nil {
+		return nil, nil, err
+	}
+	turns := rounds
+	if p.Data.Nodes() > largeNodes {
+		turns = roundsLarge
+	}
+	for turn := range turns {
+		status(fmt.Sprintf("evidences of the families that matter, round %d of %d", turn+1, turns))
+		s.allocate(graphs, allocation, draws/turns)
+		if err := s.keep(ctx, allocation); err != nil {
+			return nil, nil, err
+		}
+		if graphs, err = s.update(ctx, p, status); err != nil {
+			return nil, nil, err
+		}
+	}
+	for range supplements {
+		if !s.supplement(graphs, allocation, draws) {
+			break
+		}
+		status("more draws of the families whose weights have a tail")
+		if err := s.keep(ctx, allocation); err != nil {
+			return nil, nil, err
+		}
+		if graphs, err = s.update(ctx, p, status); err != nil {
+			return nil, nil, err
+		}
+	}
+	status("drawing parameters")
+	s.fillUp(graphs, allocation, cfg.Parameters)
+	if err := s.keep(ctx, allocation); err != nil {
+		return nil, nil, err
+	}
+	if anneal > 0 {
+		status(fmt.Sprintf("annealing draws of %s", english.Count(anneal, "family")))
+		annealed := mostProbable(graphs.Marginals, anneal)
+		clear(allocation)
+		for _, f := range annealed {
+			allocation[f] = leastAnneal
+		}
+		if err := evidences.Anneal(ctx, allocation); err != nil {
+			return nil, nil, err
+		}
+		if graphs, err = s.update(ctx, p, status); err != nil {
+			return nil, nil, err
+		}
+	}
+	return s, graphs, nil
+}
+
+// update reads the scores and sums over graphs.
+func (s *Evidences) update(ctx gocontext.Context, p *score.Problem, status func(string)) (*score.Posterior, error) {
+	s.scores = score.Scores{Families: p.Families}
+	s.Draws = 0
+	for i, model := range s.Evidences.Models() {
+		if math.IsNaN(model.LogEvidence) || math.IsInf(model.LogEvidence, 0) {
+			return nil, fmt.Errorf("no draw of %s has a finite density: train for more steps, or give columns of a smaller scale", p.FamilyName(p.Families[i]))
+		}
+		s.scores.LogEvidence = append(s.scores.LogEvidence, model.LogEvidence)
+		s.scores.SE = append(s.scores.SE, model.LogEvidenceSE)
+		s.scores.KHat = append(s.scores.KHat, model.KHat)
+		s.scores.Missed = append(s.scores.Missed, psis.TailShare(model.KHat, model.Draws))
+		s.Draws += model.Draws
+	}
+	return s.sum(ctx, p.Structure, s.scores, status)
+}
+
+// allocate shares a budget of draws: to a family in proportion to the spread of its weights and to
+// what an error of its score does to the probabilities of graphs, the standard deviation of the
+// indicator that it is in the graph; a tenth of its probability besides, for the evidence and for
+// draws of its parameters.
+func (s *Evidences) allocate(graphs *score.Posterior, allocation []int, budget int) {
+	share := make([]float64, len(allocation))
+	var total float64
+	for f, m := range graphs.Marginals {
+		spread := s.scores.SE[f] * math.Sqrt(float64(s.Evidences.Models()[f].Draws))
+		share[f] = (math.Sqrt(math.Max(0, m*(1-m))) + 0.1*m) * math.Max(spread, 0.1)
+		total += share[f]
+	}
+	for f := range allocation {
+		allocation[f] = int(math.Round(share[f] / total * float64(budget)))
+	}
+}
+
+// supplement asks for the draws with which what families may have missed together is half of what
+// trust takes, if their k̂ stay: at most so many for all. It reports whether that is needed and of
+// use.
+func (s *Evidences) supplement(graphs *score.Posterior, allocation []int, most int) bool {
+	clear(allocation)
+	if graphs.Missed() <= verdict.DoubtfulMissed {
+		return false
+	}
+	models, needed := s.Evidences.Models(), 0
+	// of as many families as graphs have, as independent errors
+	wanted := verdict.DoubtfulMissed / 2 / math.Sqrt(float64(graphs.Structure.Nodes))
+	for f, m := range graphs.Marginals {
+		share, k := m*s.scores.Missed[f], math.Max(s.scores.KHat[f], 0)
+		if share <= wanted || k >= psis.Reliable {
+			continue
+		}
+		own := math.Pow(m/wanted, 1/(1-k)) - float64(models[f].Draws)
+		allocation[f] = int(math.Min(math.Max(own, 0), float64(most)))
+		needed += allocation[f]
+	}
+	for f, own := range allocation {
+		if needed > most {
+			allocation[f] = own * most / needed
+		}
+	}
+	return needed > 0
+}
+
+// supplements is how often draws are supplemented. Chosen by hand.
+const supplements = 2
+
+// keep draws of families and keeps the draws for their parameters.
+func (s *Evidences) keep(ctx gocontext.Context, allocation []int) error {
+	for f, draws := range allocation {
+		s.kept[f] += draws
+	}
+	return s.Evidences.Draw(ctx, allocation, true)
+}
+
+// fillUp asks for what families that matter lack in draws of their parameters. However few draws
+// their evidences take, summaries choose among so many.
+func (s *Evidences) fillUp(graphs *score.Posterior, allocation []int, draws int) {
+	for f, m := range graphs.Marginals {
+		allocation[f] = 0
+		if m > leastDescribed {
+			allocation[f] = max(0, leastKept+int(m*float64(draws))-s.kept[f])
+		}
+	}
+}
+
+// A family of at least this probability has at least so many draws of its parameters.
+const (
+	leastDescribed = 1e-3
+	leastKept      = 100
+)
+
+// mostProbable lists the places of the largest values, at most limit.
+func mostProbable(values []float64, limit int) []int {
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
+	}
+	score.SortBy(order, func(i int) float64 { return -values[i] })
+	return order[:min(limit, len(order))]
+}
+
+// Parameters returns a draw from the posterior of a family.
+func (s *Evidences) Parameters(random *rand.Rand) score.ParameterSource {
+	type sample struct {
+		thetas     [][]float64
+		cumulative []float64
+	}
+	known := map[int]sample{}
+	return func(family int) []float64 {
+		own, ok := known[family]
+		if !ok {
+			thetas, weights := s.Evidences.Sample(family)
+			total := 0.0
+			for i, weight := range weights {
+				total += weight
+				own.thetas = append(own.thetas, s.target.parameters(family, thetas.RawRowView(i)))
+				own.cumulative = append(own.cumulative, total)
+			}
+			known[family] = own
+		}
+		return own.thetas[score.DrawIndex(random, own.cumulative)]
+	}
+}

@@ -1,0 +1,60 @@
+package dag
+
+import (
+	"github.com/transdim/vti/dag/effects"
+	"github.com/transdim/vti/dag/query"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/dag/walk"
+	"github.com/transdim/vti/table"
+)
+
+// What a program that finds graphs needs of the packages below.
+type (
+	// Data is a table as nodes of graphs, and DataOptions say how the table is used.
+	Data        = tables.Data
+	DataOptions = tables.DataOptions
+	// Constraints are what is known of the graph before.
+	Constraints = tables.Constraints
+	// ModelOptions are the likelihood and the priors.
+	ModelOptions = score.ModelOptions
+	GraphPrior   = score.GraphPrior
+	Mechanism    = sem.Mechanism
+	// Problem is data with model and constraints; Method and Evidence are how it can be solved.
+	Problem  = score.Problem
+	Method   = score.Method
+	Evidence = score.Evidence
+	// ChainConfig sizes chains over graphs.
+	ChainConfig = walk.ChainConfig
+	// Parameter and Effect are parts of a result, and Answer is the answer of a query.
+	Parameter = effects.Parameter
+	Effect    = effects.Effect
+	Answer    = query.Answer
+)
+
+// Values of these types.
+const (
+	AnyMechanism  = sem.AnyMechanism
+	Linear        = sem.Linear
+	MLP           = sem.MLP
+	BGe           = sem.BGe
+	Categorical   = sem.Categorical
+	Mixed         = sem.Mixed
+	SparseGraphs  = score.SparseGraphs
+	UniformGraphs = score.UniformGraphs
+	Exact         = score.Exact
+	Chains        = score.Chains
+	Made          = score.Made
+	Flow          = score.Flow
+	Particles     = score.Particles
+	ClosedForm    = score.ClosedForm
+)
+
+// NewData prepares a table. Whatever is wrong with it is an error that names column and place.
+func NewData(t *table.Table, options DataOptions) (*Data, error) { return tables.NewData(t, options) }
+
+// NewProblem checks everything that can be checked before computing.
+func NewProblem(data *Data, model ModelOptions, constraints Constraints) (*Problem, error) {
+	return score.NewProblem(data, model, constraints)
+}

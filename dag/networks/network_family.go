@@ -1,0 +1,98 @@
+package networks
+
+import (
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
+)
+
+// networkFamily is the posterior of the first layer of a family of networks and of its noise. Given
+// these, the node is a linear function of the outputs of the hidden units, Φ [n,H'], whose weights
+// have a normal prior: they are integrated out,
+//
+//	p(x_j | W1, b1, σ) = N(x_j; 0, σ² I + σ0² ΦΦᵀ),
+//
+// which depends on the data through ΦᵀΦ and Φᵀx_j. With biases the inputs and Φ have a column of
+// ones each: H' = H + 1.
+type networkFamily struct {
+	inputs  [][]float32 // of the parents, over the rows that count [k][n]
+	target  []float32   // x_j [n]
+	squares float64     // |x_j|²
+	hidden  int
+	bias    bool
+	priorSD float64
+	sigma   float64 // known noise; 0: log σ ~ N(logSD, 2²)
+	logSD   float64
+}
+
+// newNetworkFamily collects the data of a family that has parents.
+func newNetworkFamily(p *score.Problem, f dgraph.Family) *networkFamily {
+	n := &networkFamily{hidden: p.Model.Hidden, bias: !p.Model.NoBias, priorSD: p.Model.PriorSD, sigma: p.Model.Sigma}
+	buffer := make([]float64, p.Data.Nodes())
+	column := func(j int) (values []float32) {
+		for row := range p.Data.Rows() {
+			if p.Data.Counts(row, f.Node) {
+				values = append(values, float32(p.Data.RowFor(f.Node, row, buffer)[j]))
+			}
+		}
+		return values
+	}
+	for i := range f.Parents.Nodes() {
+		n.inputs = append(n.inputs, column(i))
+	}
+	n.target = column(f.Node)
+	for _, x := range n.target {
+		n.squares += score.Square(float64(x))
+	}
+	n.logSD = p.Data.LogSD(f.Node)
+	if n.bias {
+		ones := make([]float32, len(n.target))
+		for i := range ones {
+			ones[i] = 1
+		}
+		n.inputs = append(n.inputs, ones)
+	}
+	return n
+}
+
+// units is H'.
+func (n *networkFamily) units() int {
+	if n.bias {
+		return n.hidden + 1
+	}
+	return n.hidden
+}
+
+// networkState is a first layer with what the likelihood needs of it.
+type networkState struct {
+	weights  [][]float64 // W1, and b1 at the end of each row [H][k]
+	before   []float32   // the inputs of the hidden units [H·n]
+	outputs  []float32   // Φᵀ [H'·n]
+	gram     []float64   // ΦᵀΦ [H'·H']
+	pull     []float64   // Φᵀx_j [H']
+	logSigma float64
+	logLik   float64
+}
+
+// networkPoint is what there is to keep of a state: all else follows from it.
+type networkPoint struct {
+	weights          []float64 // of all units, one after the other [H·k]
+	logSigma, logLik float64
+}
+
+// record takes what a state has.
+func (p *networkPoint) record(s *networkState) {
+	p.weights = p.weights[:0]
+	for _, own := range s.weights {
+		p.weights = append(p.weights, own...)
+	}
+	p.logSigma, p.logLik = s.logSigma, s.logLik
+}
+
+// restore gives a state weights and noise, of which the rest is to be filled.
+func (p *networkPoint) restore(s *networkState) {
+	at := 0
+	for _, own := range s.weights {
+		at += copy(own, p.weights[at:])
+	}
+	s.logSigma = p.logSigma
+}

@@ -1,0 +1,125 @@
+package networks
+
+import (
+	"math"
+
+	"github.com/transdim/vti/dag/score"
+)
+
+// unresolved is the share of the squares of a node that products of float32 cannot tell from none.
+// Units that interpolate few rows leave less, or by rounding less than nothing, which a small
+// enough σ would turn into any likelihood: it counts as this much.
+const unresolved = 1e-7
+
+// networkLikelihood is log N(x_j; 0, σ² I + σ0² ΦΦᵀ) as a function of ΦᵀΦ, Φᵀx_j and σ, −Inf where
+// rounding leaves nothing of it. It keeps what a likelihood with another unit in one place needs.
+type networkLikelihood struct {
+	rows    float64
+	squares float64 // |x_j|²
+	priorSD float64
+
+	units     int       // H'
+	lower     []float64 // a Cholesky factor of A = I + σ0²/σ² ΦᵀΦ, by rows [H'·H']
+	solution  []float64 // its inverse times Φᵀx_j [H']
+	inverse   []float64 // of the diagonal of the factor [H']
+	order     []int     // the units of the factor
+	ratio     float64   // σ0²/σ²
+	precision float64   // 1/σ²
+	logDet    float64   // of the factor
+	quadratic float64   // |solution|²
+	logScale  float64   // −n (log σ + log 2π/2)
+}
+
+func newNetworkLikelihood(units, rows int, squares, priorSD float64) *networkLikelihood {
+	return &networkLikelihood{
+		rows: float64(rows), squares: squares, priorSD: priorSD, units: units, lower: make([]float64, units*units), solution: make([]float64, units), inverse: make([]float64, units),
+		order: make([]int, 0, units),
+	}
+}
+
+// at is the logarithm of the likelihood; it leaves the factor in lower.
+func (l *networkLikelihood) at(gram, pull []float64, logSigma float64) float64 {
+	l.order = l.order[:0]
+	for i := range l.units {
+		l.order = append(l.order, i)
+	}
+	if !l.factor(gram, pull, logSigma) {
+		return math.Inf(-1)
+	}
+	return l.total(l.quadratic, l.logDet)
+}
+
+// without prepares likelihoods that differ in one unit only, and reports whether rounding left
+// anything of the others.
+func (l *networkLikelihood) without(unit int, gram, pull []float64, logSigma float64) bool {
+	l.order = l.order[:0]
+	for i := range l.units {
+		if i != unit {
+			l.order = append(l.order, i)
+		}
+	}
+	return l.factor(gram, pull, logSigma)
+}
+
+// factor finds the factor of A for the units in order.
+func (l *networkLikelihood) factor(gram, pull []float64, logSigma float64) bool {
+	l.precision = math.Exp(-2 * logSigma)
+	l.ratio = l.priorSD * l.priorSD * l.precision
+	l.logScale = -l.rows * (logSigma + score.HalfLog2Pi)
+	l.quadratic = 0
+	det, logSum := 1.0, 0.0
+	for a, i := range l.order {
+		value, diagonal, ok := l.extend(a, gram[i*l.units:], gram[i*l.units+i], pull[i])
+		if !ok {
+			return false
+		}
+		l.inverse[a], l.solution[a] = 1/diagonal, value
+		l.lower[a*l.units+a] = diagonal
+		l.quadratic += value * value
+		if det *= diagonal; det > 1e200 {
+			logSum += math.Log(det)
+			det = 1
+		}
+	}
+	l.logDet = logSum + math.Log(det)
+	return true
+}
+
+// extend finds row a of the factor but for its diagonal, which it returns beside the solution: of a
+// unit with these products with the others, with itself and with x_j.
+func (l *networkLikelihood) extend(a int, products []float64, own, pull float64) (value, diagonal float64, ok bool) {
+	row := l.lower[a*l.units : a*l.units+a]
+	left := 1 + l.ratio*own
+	value = pull
+	for b := range row {
+		other := l.lower[b*l.units : b*l.units+b]
+		sum := l.ratio * products[l.order[b]]
+		for k, x := range other {
+			sum -= row[k] * x
+		}
+		sum *= l.inverse[b]
+		row[b] = sum
+		left -= sum * sum
+		value -= sum * l.solution[b]
+	}
+	if !(left > 0) {
+		return 0, 0, false
+	}
+	diagonal = math.Sqrt(left)
+	return value / diagonal, diagonal, true
+}
+
+// with is the logarithm of the likelihood with the unit that without left out: with these products
+// with the other units, with itself and with x_j.
+func (l *networkLikelihood) with(products []float64, own, pull float64) float64 {
+	value, diagonal, ok := l.extend(len(l.order), products, own, pull)
+	if !ok {
+		return math.Inf(-1)
+	}
+	return l.total(l.quadratic+value*value, l.logDet+math.Log(diagonal))
+}
+
+func (l *networkLikelihood) total(quadratic, logDet float64) float64 {
+	left := math.Max(l.squares-l.ratio*quadratic, unresolved*l.squares)
+	return l.logScale - left*l.precision/2 - logDet
+}

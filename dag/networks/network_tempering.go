@@ -1,0 +1,117 @@
+package networks
+
+import (
+	"math"
+	"math/rand/v2"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/internal/logsum"
+)
+
+// How an island of particles goes from the prior to the posterior.
+const (
+	// of the particles that are effectively left after a step: it sets how far β rises
+	keptShare     = 0.5
+	mostTempering = 300 // steps; beyond, β rises to 1 at once
+	// keptParameters is of how many particles the parameters are kept, for draws of them.
+	keptParameters = 32
+)
+
+// island is the result of one run of particles for a family.
+type island struct {
+	logEvidence float64
+	sweeps      int         // of every step
+	level       int         // by which particles move longer than in the first islands of a family
+	thetas      [][]float64 // draws of the parameters, of equal weight
+}
+
+// temper runs particles from the prior to the posterior of a family through prior · likelihood^β
+// (a sequential Monte Carlo sampler, Del Moral, Doucet and Jasra 2006). Every step raises β so far
+// that half of the particles are effectively left, draws the starts of so many chains from them,
+// and moves each chain by some sweeps; the states after all sweeps of all chains are the particles
+// of the next step, so that no sweep is wasted (Dau and Chopin 2022). The mean of exp(logEvidence)
+// is the evidence, up to what the choice of β adds. Hidden units can be exchanged, and so the
+// posterior has H! copies of each mode; particles that start from the prior, which has this
+// symmetry, take each copy as often as any other, where a fit to one copy would miss the others.
+func (n *networkFamily) temper(random *rand.Rand, l sem.Layout, f dgraph.Family, chains, sweeps int) island {
+	out := island{sweeps: sweeps}
+	mover := n.newMover(random)
+	states := make([]*networkState, chains)
+	for i := range states {
+		states[i] = mover.emptyState()
+	}
+	particles := make([]networkPoint, chains*sweeps)
+	for i := range particles {
+		mover.drawPrior(states[0])
+		particles[i].record(states[0])
+	}
+	keepEvery := max(sweeps*chains/keptParameters, 1)
+	logLik := make([]float64, len(particles))
+	for step, beta := 0, 0.0; beta < 1; step++ {
+		for i, s := range particles {
+			logLik[i] = s.logLik
+		}
+		rise := 1 - beta
+		if step < mostTempering {
+			rise = riseOf(logLik, rise)
+		}
+		logWeights := make([]float64, len(logLik))
+		for i, x := range logLik {
+			logWeights[i] = rise * x
+		}
+		total := logsum.Of(logWeights)
+		out.logEvidence += total - math.Log(float64(len(particles)))
+		if beta += rise; 1-beta < 1e-12 {
+			beta = 1
+		}
+		// Systematic resampling.
+		u, sum, from := random.Float64(), 0.0, -1
+		for i, s := range states {
+			for from < len(particles)-1 && sum <= (float64(i)+u)/float64(chains) {
+				from++
+				sum += math.Exp(logWeights[from] - total)
+			}
+			particles[from].restore(s)
+		}
+		for i, s := range states {
+			mover.fill(s)
+			for k := range sweeps {
+				mover.sweep(s, beta)
+				particles[i*sweeps+k].record(s)
+				if beta == 1 && (i*sweeps+k+1)%keepEvery == 0 {
+					out.thetas = append(out.thetas, mover.parameters(l, f, s))
+				}
+			}
+		}
+	}
+	return out
+}
+
+// riseOf is the rise of β, up to most, that leaves a share of the particles effective.
+func riseOf(logLik []float64, most float64) float64 {
+	effective := func(rise float64) float64 {
+		weights, doubled := make([]float64, len(logLik)), make([]float64, len(logLik))
+		for i, x := range logLik {
+			weights[i], doubled[i] = rise*x, 2*rise*x
+		}
+		return math.Exp(2*logsum.Of(weights) - logsum.Of(doubled))
+	}
+	wanted := keptShare * float64(len(logLik))
+	if effective(most) >= wanted {
+		return most
+	}
+	low, high := 0.0, most
+	for high-low > 1e-3*high {
+		middle := (low + high) / 2
+		if low == 0 && high > 1e-9 { // over orders of magnitude first
+			middle = high / 4
+		}
+		if effective(middle) >= wanted {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return math.Max(low, 1e-12)
+}

@@ -1,0 +1,85 @@
+package networks
+
+import (
+	"math"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/internal/logsum"
+)
+
+// islandSpread is the standard deviation of the log evidence of one fine island of a family with so
+// many parents, over families with about as many: more parents, more of it.
+func (s *Scores) islandSpread() func(parents int) float64 {
+	var squares, degrees [dgraph.MaxNodes + 1]float64
+	for f := range s.islands {
+		islands := s.settled(f)
+		mean := 0.0
+		for _, own := range islands {
+			mean += own.logEvidence / float64(len(islands))
+		}
+		size := s.problem.Families[f].Parents.Len()
+		for _, own := range islands {
+			squares[size] += score.Square(own.logEvidence - mean)
+		}
+		degrees[size] += math.Max(0, float64(len(islands)-1))
+	}
+	return func(parents int) float64 {
+		// as if one more island had shown a standard deviation of one
+		sum, count := 1.0, 1.0
+		for size := max(parents-1, 0); size <= min(parents+1, dgraph.MaxNodes); size++ {
+			sum, count = sum+squares[size], count+degrees[size]
+		}
+		return math.Sqrt(sum / count)
+	}
+}
+
+// combine is the log mean evidence of islands and its standard error, from the spread of their
+// logarithms. Few islands say little of their spread: it is taken as if there were four more with
+// that of all families.
+func (s *Scores) combine(islands []island, spread float64) (logMean, se float64) {
+	logs := make([]float64, len(islands))
+	for k, own := range islands {
+		logs[k] = own.logEvidence
+	}
+	count := float64(len(logs))
+	const prior = 4
+	squares, mean := prior*score.Square(spread), 0.0
+	for _, x := range logs {
+		mean += x / count
+	}
+	for _, x := range logs {
+		squares += score.Square(x - mean)
+	}
+	// As if evidences were log-normal: exp(variance) − 1 is the relative variance of one, and the
+	// mean of a few is likely too small.
+	relative := math.Expm1(math.Min(squares/(prior+count-1), 4)) / count
+	return logsum.Of(logs) - math.Log(count) + math.Log1p(relative)/2, math.Sqrt(math.Log1p(relative))
+}
+
+// settling is the mean over families of the difference between the log evidences of islands that
+// move twice as long and of the others, with its standard error: particles that cannot keep up with
+// β give too little, all alike, which their spread does not show.
+func (s *Scores) settling() (mean, se float64) {
+	_, differences := s.differences()
+	mean, spread := meanAndSpread(differences, math.Inf(1))
+	return mean, spread / math.Sqrt(float64(len(differences)))
+}
+
+// differences are those of families with islands of both kinds, beside the numbers of their
+// parents.
+func (s *Scores) differences() (sizes, differences []float64) {
+	for f := range s.islands {
+		islands := s.settled(f)
+		if len(islands) < 2 {
+			continue
+		}
+		var sums, counts [2]float64
+		for k, own := range islands {
+			sums[k%2] += own.logEvidence
+			counts[k%2]++
+		}
+		sizes, differences = append(sizes, float64(s.problem.Families[f].Parents.Len())), append(differences, sums[1]/counts[1]-sums[0]/counts[0])
+	}
+	return sizes, differences
+}

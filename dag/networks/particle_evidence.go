@@ -1,0 +1,379 @@
+package networks
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/shard"
+)
+
+// The evidences of networks come in two stages: a pilot run of a family is cheap and off by some
+// nats; islands of particles that follow are finer, and their spread gives an error. All sizes are
+// chosen by hand, for answers within minutes: they decide about speed, and what they leave open
+// shows in the verdict.
+const (
+	pilotChains  = 1
+	pilotSweeps  = 12
+	fineChains   = 2
+	fineSweeps   = 32
+	firstIslands = 2 // fine islands of a family before its error is known
+	// levelIslands is after how many islands of a family the next are of a level above, whose
+	// particles move levelSweeps times as long, where logs of the islands have a standard
+	// deviation of more than levelSpread nats: the mean of many is that of a few lucky ones then,
+	// and fewer that settle know it better. Four times the moves halve the standard deviation s,
+	// and exp(s²) − 1, the variance of the evidence of one, falls by more than four from 0.5 on.
+	levelIslands = 12
+	levelSpread  = 0.6
+	levelSweeps  = 4
+	mostLevel    = 2
+	// levelCounts is how many islands of a level replace those of the levels below.
+	levelCounts = 4
+)
+
+// settled are the islands of a family of the highest level that has enough of them.
+func (s *Scores) settled(f int) []island {
+	islands := s.islands[f]
+	if len(islands) == 0 {
+		return nil
+	}
+	from, of := len(islands), islands[len(islands)-1].level
+	for from > 0 && islands[from-1].level == of {
+		from--
+	}
+	if len(islands)-from >= levelCounts || from == 0 {
+		return islands[from:]
+	}
+	end := from
+	for from > 0 && islands[from-1].level == of-1 {
+		from--
+	}
+	return islands[from:end]
+}
+
+// nextLevel is the level of the next islands of a family.
+func (s *Scores) nextLevel(f int) int {
+	islands := s.islands[f]
+	if len(islands) == 0 {
+		return 0
+	}
+	top, own := islands[len(islands)-1].level, s.settled(f)
+	if top == mostLevel || len(own) < levelIslands || own[0].level < top {
+		return top
+	}
+	var logs []float64
+	for _, one := range own {
+		logs = append(logs, one.logEvidence)
+	}
+	if _, spread := meanAndSpread(logs, 0); spread > levelSpread {
+		return top + 1
+	}
+	return top
+}
+
+// islandCost is the work of an island of a level in units of the first.
+func islandCost(level int) int { return int(math.Pow(levelSweeps, float64(level))) }
+
+// Which families get a pilot run: all of them where families times rows are at most pilotWork;
+// else those with at most pilotSize parents beside the required ones, and then, in rounds of
+// batchFamilies, those that are probable by what is known so far, until fewer than unseenShare of
+// the families of a graph are left without.
+const (
+	pilotWork     = 6_000_000
+	pilotSize     = 2
+	batchFamilies = 96
+	mostPilots    = 300 // rounds
+	unseenShare   = 0.05
+	// pilotRows is the number of rows from which on scores of pilot runs are flattened, in
+	// proportion to 1/rows, before families are chosen by them: what they are off by grows with the
+	// rows.
+	pilotRows = 1000
+	// optimism is by how many nats a prediction is raised when it decides whether a family gets a
+	// pilot run: one too many costs little.
+	optimism = 2
+)
+
+// Which families get fine islands: those whose errors move the probability of a family by more than
+// wantedSpread, for at most fineRounds rounds. Edges then have errors of 0.01 to 0.018.
+const (
+	wantedSpread = 0.01
+	fineRounds   = 150
+	// repeatSpread is how many errors a pilot run is thought to be off by before it is relied on
+	// alone: of some thousands of families one was 13 nats too small, 3 errors.
+	repeatSpread = 2
+	// certainShare is the weight of the error of a family that is certain: it moves no probability,
+	// but the evidence of all graphs.
+	certainShare = 0.01
+)
+
+// Scores are the evidences of families of networks as far as they are known.
+type Scores struct {
+	problem  *score.Problem
+	seed     uint64
+	Shard    *shard.Shard // the part of this process; nil: all of it
+	status   func(string)
+	place    map[dgraph.Family]int
+	exact    []bool     // families without parents, which have a closed form [F]
+	pilot    []float64  // log evidence of the pilot run; NaN without [F]
+	second   []float64  // that of a second one, of families with fine islands [F]
+	repeated []bool     // whether pilot is of two runs [F]
+	islands  [][]island // fine islands [F]
+	pilots   int        // runs so far
+	fine     int        // fine islands so far
+	spent    int        // their work, in units of the first of a family
+	most     int        // that may be spent
+}
+
+// NewScores prepares the estimation; spend is the most fine islands, 0 for what the rows
+// make of it.
+func NewScores(p *score.Problem, seed uint64, spend int, status func(string)) *Scores {
+	if spend == 0 {
+		spend = min(max(islandWork/p.Data.Rows(), leastIslands), mostIslands)
+	}
+	s := &Scores{
+		problem: p, seed: seed, status: status, place: map[dgraph.Family]int{}, most: spend,
+		exact: make([]bool, len(p.Families)), pilot: make([]float64, len(p.Families)), second: make([]float64, len(p.Families)), repeated: make([]bool, len(p.Families)), islands: make([][]island, len(p.Families)),
+	}
+	for i, f := range p.Families {
+		s.place[f] = i
+		s.pilot[i] = math.NaN()
+		if f.Parents.Empty() {
+			s.exact[i] = true
+			s.pilot[i] = score.NewLinearStats(p.Data, f.Node).LogEvidence(f.Parents, p.Model.Sigma, p.Model.PriorSD)
+		}
+	}
+	return s
+}
+
+// Estimate makes pilot runs, and then spends fine islands on the families that matter.
+func (s *Scores) Estimate(ctx gocontext.Context) (*score.Posterior, error) {
+	if err := s.PilotStage(ctx); err != nil {
+		return nil, err
+	}
+	return s.FineStage(ctx, score.NewPosterior)
+}
+
+// PilotStage makes pilot runs of all small families and of those larger ones that may matter.
+func (s *Scores) PilotStage(ctx gocontext.Context) error {
+	all := len(s.problem.Families)*s.problem.Data.Rows() <= pilotWork
+	var small []int
+	for i, f := range s.problem.Families {
+		own := f.Parents.Len() - s.problem.Structure.Required[f.Node].Len()
+		if (own <= pilotSize || all) && !s.exact[i] {
+			small = append(small, i)
+		}
+	}
+	if err := s.runPilots(ctx, small); err != nil {
+		return err
+	}
+	for range mostPilots {
+		graphs, err := s.flattened(ctx)
+		if err != nil {
+			return err
+		}
+		batch := s.pick(graphs, batchFamilies, unseenShare, func(f int) bool { return math.IsNaN(s.pilot[f]) })
+		if batch == nil {
+			break
+		}
+		if err := s.runPilots(ctx, batch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// FineStage spends fine islands on the families that matter to the posterior over graphs, which sum
+// makes of scores.
+func (s *Scores) FineStage(ctx gocontext.Context, sum score.SumOfScores) (*score.Posterior, error) {
+	graphs, err := sum(ctx, s.problem.Structure, s.Scores(false), s.status)
+	for range fineRounds {
+		if err != nil {
+			return nil, err
+		}
+		batch := s.worst(graphs)
+		doubts := s.doubts(graphs)
+		if len(batch)+len(doubts) == 0 {
+			break
+		}
+		if len(doubts) > 0 {
+			err = s.repeatPilots(ctx, doubts)
+		} else if unseen := slices.DeleteFunc(slices.Compact(slices.Clone(batch)), func(f int) bool { return !math.IsNaN(s.pilot[f]) }); len(unseen) > 0 {
+			err = s.runPilots(ctx, unseen) // which may show that it does not matter
+		} else {
+			err = s.addIslands(ctx, batch)
+		}
+		if err != nil {
+			return nil, err
+		}
+		graphs, err = sum(ctx, s.problem.Structure, s.Scores(false), s.status)
+	}
+	return graphs, err
+}
+
+// flattened is the posterior over graphs by the scores so far, raised to a power for which what
+// these are off by is some nats: else only the families of the best graph would get pilot runs, and
+// then those of the next.
+func (s *Scores) flattened(ctx gocontext.Context) (*score.Posterior, error) {
+	power := math.Min(1, pilotRows/float64(s.problem.Data.Rows()))
+	structure, scores := s.problem.Structure, s.Scores(true)
+	structure.Prior = structure.Prior.Power(power)
+	for i := range scores.LogEvidence {
+		scores.LogEvidence[i] *= power
+	}
+	return score.NewPosterior(ctx, structure, scores, s.status)
+}
+
+// known reports whether a family has fine islands or a closed form.
+func (s *Scores) known(f int) bool { return s.exact[f] || len(s.islands[f]) > 0 }
+
+// pick lists the most probable families of a kind, at most so many; nil when together they have
+// less than a share left.
+func (s *Scores) pick(graphs *score.Posterior, limit int, left float64, kind func(f int) bool) (batch []int) {
+	total := 0.0
+	for f, share := range graphs.Marginals {
+		if kind(f) {
+			batch = append(batch, f)
+			total += share
+		}
+	}
+	if total < left {
+		return nil
+	}
+	score.SortBy(batch, func(f int) float64 { return -graphs.Marginals[f] })
+	for k, f := range batch[:min(limit, len(batch))] {
+		if total -= graphs.Marginals[f]; total < left/2 {
+			return batch[:k+1]
+		}
+	}
+	return batch[:min(limit, len(batch))]
+}
+
+// worst lists families whose errors move their own probabilities most, each as often as it is to
+// get a further island; nil when no error is large.
+func (s *Scores) worst(graphs *score.Posterior) (batch []int) {
+	spread := make([]float64, len(graphs.Marginals))
+	var families []int
+	for f, share := range graphs.Marginals {
+		spread[f] = max(score.Swing(share, graphs.Scores.SE[f]), certainShare*share*graphs.Scores.SE[f])
+		if spread[f] > wantedSpread && !s.exact[f] {
+			families = append(families, f)
+		}
+	}
+	score.SortBy(families, func(f int) float64 { return -spread[f] })
+	left := s.most - s.spent
+	for _, f := range families[:min(len(families), batchFamilies)] {
+		level := s.nextLevel(f)
+		count := max(len(s.settled(f))/2, firstIslands)
+		if len(s.settled(f)) >= levelIslands && s.settled(f)[0].level < level {
+			count = levelCounts
+		}
+		for range count {
+			if left -= islandCost(level); left < 0 {
+				return batch
+			}
+			batch = append(batch, f)
+		}
+	}
+	return batch
+}
+
+// doubts lists families that matter if their one pilot run was unlucky by repeatSpread times what
+// is believed of its error: chains that stay in a poor mode make the error's lower tail heavy.
+func (s *Scores) doubts(graphs *score.Posterior) (families []int) {
+	for f, share := range graphs.Marginals {
+		single := !s.known(f) && !s.repeated[f] && !math.IsNaN(s.pilot[f])
+		if single && score.Swing(share, repeatSpread*graphs.Scores.SE[f]) > wantedSpread {
+			families = append(families, f)
+		}
+	}
+	return families
+}
+
+// repeatPilots makes another pilot run of families and keeps the mean of both evidences, which one
+// unlucky run hardly lowers.
+func (s *Scores) repeatPilots(ctx gocontext.Context, batch []int) error {
+	again := make([]float64, len(s.pilot))
+	if err := s.runPilotsInto(ctx, again, "repeated pilot", batch); err != nil {
+		return err
+	}
+	s.pilots += len(batch)
+	for _, f := range batch {
+		s.pilot[f], s.repeated[f] = logsum.Of([]float64{s.pilot[f], again[f]})-math.Ln2, true
+	}
+	return nil
+}
+
+// runPilots makes pilot runs of families.
+func (s *Scores) runPilots(ctx gocontext.Context, batch []int) error {
+	if err := s.runPilotsInto(ctx, s.pilot, "pilot", batch); err != nil {
+		return err
+	}
+	s.pilots += len(batch)
+	s.status(fmt.Sprintf("pilot runs of %d of %d families", s.pilots, len(s.problem.Families)))
+	return nil
+}
+
+// runPilotsInto keeps the log evidences of pilot runs, whose randomness has a name.
+func (s *Scores) runPilotsInto(ctx gocontext.Context, to []float64, name string, batch []int) error {
+	p, l := s.problem, s.problem.Layout()
+	pilots, err := s.shareIslands(ctx, name+"s", batch, nil, func(k int) island {
+		f := p.Families[batch[k]]
+		random := stream.Rand(s.seed, name+"/"+strconv.Itoa(batch[k]))
+		return newNetworkFamily(p, f).temper(random, l, f, pilotChains, pilotSweeps)
+	})
+	for k, own := range pilots {
+		to[batch[k]] = own.logEvidence
+	}
+	return err
+}
+
+// addIslands adds a fine island for each entry of batch.
+func (s *Scores) addIslands(ctx gocontext.Context, batch []int) error {
+	fresh := slices.DeleteFunc(slices.Compact(slices.Clone(batch)), func(f int) bool { return len(s.islands[f]) > 0 })
+	if err := s.runPilotsInto(ctx, s.second, "second pilot", fresh); err != nil {
+		return err
+	}
+	p, l := s.problem, s.problem.Layout()
+	first := make([]int, len(batch))                                  // the number of the island among those of its family
+	levels, place := make([]int, len(batch)), make([]int, len(batch)) // place: among those of the level
+	count := map[int]int{}
+	for k, f := range batch {
+		levels[k] = s.nextLevel(f)
+		for _, own := range s.islands[f] {
+			place[k] += int(score.Indicator(own.level == levels[k]))
+		}
+		place[k] += count[f]
+		first[k] = len(s.islands[f]) + count[f]
+		count[f]++
+	}
+	found, err := s.shareIslands(ctx, "islands", batch, first, func(k int) island {
+		f := p.Families[batch[k]]
+		random := stream.Rand(s.seed, fmt.Sprintf("island/%d/%d", batch[k], first[k]))
+		// every other one moves twice as long: what that changes shows whether particles had
+		// settled
+		sweeps := fineSweeps << (place[k] % 2)
+		return newNetworkFamily(p, f).temper(random, l, f, fineChains, sweeps*islandCost(levels[k]))
+	})
+	for k, own := range found {
+		own.level = levels[k]
+		s.islands[batch[k]] = append(s.islands[batch[k]], own)
+		s.spent += islandCost(own.level)
+	}
+	s.fine += len(batch)
+	s.status(fmt.Sprintf("%s of particles", english.Count(s.fine, "fine island")))
+	return err
+}
+
+// Islands by default: their work grows with the rows.
+const (
+	islandWork   = 1_600_000
+	leastIslands = 300
+	mostIslands  = 6_000
+)

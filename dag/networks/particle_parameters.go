@@ -1,0 +1,115 @@
+package networks
+
+import (
+	gocontext "context"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/verdict"
+)
+
+// Precision says how evidences by particles are known.
+type Precision struct {
+	Draws, Islands int
+	Rough          float64 // share of graphs with a family that has no fine islands
+	Settling       float64 // mean rise of log evidences when particles move twice as long
+}
+
+// Judge holds against the limits how many of the families of the graphs that were drawn are fine,
+// and whether particles had settled.
+func (s *Scores) Judge(ctx gocontext.Context, v *verdict.Judgement, graphs *score.Posterior, draws []score.Draw) (Precision, error) {
+	own, total := Precision{Draws: s.pilots*pilotChains*pilotSweeps + s.fine*fineChains*fineSweeps, Islands: s.fine}, 0.0
+	for _, d := range draws {
+		total += float64(d.Count)
+		if slices.ContainsFunc(d.Families, func(f int) bool { return !s.known(f) }) {
+			own.Rough += float64(d.Count)
+		}
+	}
+	own.Rough /= total
+	v.Limit(own.Rough, doubtfulRough, failedRough, "%.2g of the graphs have a family whose evidence comes from a pilot run only")
+	rise, se := s.settling()
+	own.Settling = rise
+	if math.Abs(rise) > math.Max(3*se, settledNats) {
+		change, err := s.unsettled(ctx, graphs)
+		if err != nil {
+			return own, err
+		}
+		v.Limit(change, verdict.DoubtfulEventSE, verdict.FailedEventSE, "particles have not settled, and moving them longer may change an edge probability by %.2g")
+	}
+	return own, nil
+}
+
+// unsettled is how far edge probabilities change when every log evidence rises by what moving ever
+// longer would add, extrapolated from moving twice as long: more the more parents.
+func (s *Scores) unsettled(ctx gocontext.Context, graphs *score.Posterior) (worst float64, err error) {
+	rise, _ := fitGaps(s.differences())
+	scores := graphs.Scores
+	scores.LogEvidence = slices.Clone(scores.LogEvidence)
+	for i, f := range scores.Families {
+		if !s.exact[i] {
+			scores.LogEvidence[i] += SettlingSteps * rise(f.Parents.Len())
+		}
+	}
+	moved, err := score.NewPosterior(ctx, graphs.Structure, scores, nil)
+	if err != nil {
+		return 0, err
+	}
+	before, after := graphs.EdgeProbabilities(), moved.EdgeProbabilities()
+	for _, e := range dgraph.OrderedPairs(graphs.Structure.Nodes) {
+		worst = math.Max(worst, math.Abs(after[e.From][e.To]-before[e.From][e.To]))
+	}
+	return worst, nil
+}
+
+// Parameters returns a source of draws from the posterior of families. Families that have no fine
+// islands get one.
+func (s *Scores) Parameters(random *rand.Rand) score.ParameterSource {
+	p, l := s.problem, s.problem.Layout()
+	linear := *p
+	linear.Model.Mechanism = sem.Linear
+	rootNoise, linearLayout := linear.ExactParameters(p.Families, random), linear.Layout()
+	cumulative := map[int][]float64{}
+	return func(f int) []float64 {
+		if s.exact[f] {
+			theta := make([]float64, l.Dim())
+			if l.Sigma == 0 {
+				theta[l.Weights()] = linearLayout.LogSigma(rootNoise(f))
+			}
+			return theta
+		}
+		if len(s.islands[f]) == 0 {
+			s.islands[f] = []island{newNetworkFamily(p, p.Families[f]).temper(random, l, p.Families[f], fineChains, fineSweeps)}
+		}
+		if cumulative[f] == nil {
+			logs := make([]float64, len(s.settled(f)))
+			for k, own := range s.settled(f) {
+				logs[k] = own.logEvidence
+			}
+			norm, total := logsum.Of(logs), 0.0
+			for _, x := range logs {
+				total += math.Exp(x - norm)
+				cumulative[f] = append(cumulative[f], total)
+			}
+		}
+		thetas := s.settled(f)[score.DrawIndex(random, cumulative[f])].thetas
+		return thetas[random.IntN(len(thetas))]
+	}
+}
+
+// Limits of the verdict on particles.
+const (
+	doubtfulRough = 0.5 // share of graphs with a family that has no fine islands
+	failedRough   = 1
+	// what moving twice as long may add to a log evidence, beyond which it is asked what that does
+	// to edges
+	settledNats = 0.5
+	// SettlingSteps is how much moving ever longer would add, in units of what moving twice as long
+	// does: what is missing falls about as the inverse of the number of moves, so that it is one
+	// such unit in the islands that move twice as long, and two in the other half.
+	SettlingSteps = 1.5
+)

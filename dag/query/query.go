@@ -1,0 +1,211 @@
+package query
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/transdim/vti/dag/score"
+)
+
+// Query asks for the distribution of a node given observations of, and interventions on, other
+// nodes. The text P(sick=yes | region=1, do(drug=yes)) is that of [ParseQuery].
+type Query struct {
+	// Expectation asks for the mean of the node and not for probabilities.
+	Expectation bool
+	// Target is the node in question. Sign and Value, if not empty, select its values: = for
+	// categories, < or > for numbers.
+	Target, Sign, Value string
+	// Given are observed, Do set from outside.
+	Given, Do []Assignment
+}
+
+// Assignment is a node with a value, as a text.
+type Assignment struct{ Node, Value string }
+
+// ParseQuery reads P(NODE | …), P(NODE=value | …), P(NODE<number | …), P(NODE>number | …) or E(NODE
+// | …), where conditions are NODE=value and do(NODE=value), separated by commas. Names and values
+// with punctuation are put in double or single quotes.
+func ParseQuery(text string) (q Query, err error) {
+	const want = `want P(NODE | CONDITIONS), P(NODE=VALUE | CONDITIONS) or E(NODE | CONDITIONS), with conditions NODE=VALUE or do(NODE=VALUE)`
+	trimmed := strings.TrimSpace(text)
+	inner, ok := strings.CutSuffix(trimmed, ")")
+	kind, inner, found := strings.Cut(inner, "(")
+	kind = strings.TrimSpace(kind)
+	if !ok || !found || kind != "P" && kind != "E" {
+		return q, fmt.Errorf("query %q: %s", text, want)
+	}
+	q.Expectation = kind == "E"
+	parts, err := splitOutside(inner, '|')
+	if err != nil || len(parts) > 2 {
+		return q, fmt.Errorf("query %q: quotes or brackets do not match, or there are two bars; %s", text, want)
+	}
+	if q.Target, q.Sign, q.Value, err = comparison(parts[0]); err != nil {
+		return q, fmt.Errorf("query %q: %w; %s", text, err, want)
+	}
+	if q.Expectation && q.Sign != "" {
+		return q, fmt.Errorf("query %q: an expectation is that of a node, found %q; %s", text, strings.TrimSpace(parts[0]), want)
+	}
+	if len(parts) == 1 {
+		return q, nil
+	}
+	conditions, err := splitOutside(parts[1], ',')
+	if err != nil {
+		return q, fmt.Errorf("query %q: %w; %s", text, err, want)
+	}
+	for _, condition := range conditions {
+		list := &q.Given
+		trimmed := strings.TrimSpace(condition)
+		inside, isDo := strings.CutPrefix(trimmed, "do(")
+		if isDo {
+			trimmed, list = strings.TrimSuffix(inside, ")"), &q.Do
+		}
+		all, err := splitOutside(trimmed, ',')
+		if err != nil {
+			return q, fmt.Errorf("query %q: %w; %s", text, err, want)
+		}
+		for _, one := range all {
+			node, sign, value, err := comparison(one)
+			if err != nil {
+				return q, fmt.Errorf("query %q: %w; %s", text, err, want)
+			}
+			if sign != "=" {
+				return q, fmt.Errorf("query %q: condition %q has no value; %s", text, strings.TrimSpace(one), want)
+			}
+			*list = append(*list, Assignment{node, value})
+		}
+	}
+	return q, nil
+}
+
+// splitOutside cuts a text at a mark that is in no quotes and no brackets.
+func splitOutside(text string, mark rune) (parts []string, err error) {
+	depth, start, quote := 0, 0, rune(0)
+	for at, c := range text {
+		switch {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case c == mark && depth == 0:
+			parts, start = append(parts, text[start:at]), at+1
+		}
+		if depth < 0 {
+			break
+		}
+	}
+	if depth != 0 || quote != 0 {
+		return nil, fmt.Errorf("quotes or brackets in %q do not match", strings.TrimSpace(text))
+	}
+	return append(parts, text[start:]), nil
+}
+
+// comparison reads NODE, or NODE, a sign and a value.
+func comparison(text string) (node, sign, value string, err error) {
+	quote, at := rune(0), -1
+	for k, c := range text {
+		switch {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case strings.ContainsRune("=<>", c) && at < 0:
+			at = k
+		}
+	}
+	node = text
+	if at >= 0 {
+		node, sign, value = text[:at], text[at:at+1], unquote(text[at+1:])
+		if value == "" {
+			return "", "", "", fmt.Errorf("%q has no value", strings.TrimSpace(text))
+		}
+	}
+	if node = unquote(node); node == "" {
+		return "", "", "", fmt.Errorf("%q names no node", strings.TrimSpace(text))
+	}
+	return node, sign, value, nil
+}
+
+// unquote takes spaces and a pair of quotes away.
+func unquote(text string) string {
+	text = strings.TrimSpace(text)
+	if n := len(text); n >= 2 && (text[0] == '"' || text[0] == '\'') && text[n-1] == text[0] {
+		return text[1 : n-1]
+	}
+	return text
+}
+
+// resolvedQuery is a query in the numbers of a problem: nodes by place, values as the table has
+// them, of categories their places among the levels.
+type resolvedQuery struct {
+	target int
+	sign   string
+	value  float64
+	given  map[int]float64
+	do     map[int]float64
+}
+
+// resolve finds the nodes and values of a query.
+func resolve(p *score.Problem, q Query) (r resolvedQuery, err error) {
+	if r.target, err = p.Data.Node(q.Target); err != nil {
+		return r, err
+	}
+	r.given, r.do, r.sign = map[int]float64{}, map[int]float64{}, q.Sign
+	for _, list := range []struct {
+		from []Assignment
+		to   map[int]float64
+	}{{q.Given, r.given}, {q.Do, r.do}} {
+		for _, one := range list.from {
+			j, err := p.Data.Node(one.Node)
+			if err != nil {
+				return r, err
+			}
+			_, seen := r.given[j]
+			if _, set := r.do[j]; seen || set || j == r.target {
+				return r, fmt.Errorf("node %q is there twice in the query: it can be asked about, observed, or set", one.Node)
+			}
+			if list.to[j], err = value(p, j, one.Value); err != nil {
+				return r, err
+			}
+		}
+	}
+	switch {
+	case p.Data.Category(r.target) && q.Expectation:
+		return r, fmt.Errorf("node %q is a category with the values %q: ask for probabilities, P(%s | …)", q.Target, p.Data.Levels[r.target], q.Target)
+	case p.Data.Category(r.target) && (q.Sign == "<" || q.Sign == ">"):
+		return r, fmt.Errorf("node %q is a category with the values %q: ask for one of them with =", q.Target, p.Data.Levels[r.target])
+	case !p.Data.Category(r.target) && q.Sign == "=":
+		return r, fmt.Errorf("node %q is a number: ask for P(%s > %s | …), P(%s < %s | …) or E(%s | …)", q.Target, q.Target, q.Value, q.Target, q.Value, q.Target)
+	case q.Sign != "":
+		r.value, err = value(p, r.target, q.Value)
+	}
+	return r, err
+}
+
+// value reads a value of a node: a number, or one of its levels as its place.
+func value(p *score.Problem, j int, text string) (float64, error) {
+	if p.Data.Category(j) {
+		at := slices.Index(p.Data.Levels[j], text)
+		if at < 0 {
+			return 0, fmt.Errorf("node %q has no value %q; it has %q", p.Data.Names[j], text, p.Data.Levels[j])
+		}
+		return float64(at), nil
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || x-x != 0 {
+		return 0, fmt.Errorf("node %q: got %q, want a number", p.Data.Names[j], text)
+	}
+	return x, nil
+}
+
+// answerSchema names the schema of Answer.
+const answerSchema = "vti/query/1"

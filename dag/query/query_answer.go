@@ -1,0 +1,253 @@
+package query
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/internal/report"
+)
+
+// Answer is the answer of a run to a [Query], averaged over graphs and parameters.
+type Answer struct {
+	Schema string `json:"schema"`
+	RunDir string `json:"run_dir"`
+	Query  string `json:"query"`
+	Target string `json:"target"`
+	// Verdict is that of the run.
+	Verdict string `json:"verdict"`
+	// Draws is the number of draws of graphs with parameters, and Graphs the number of distinct
+	// graphs among them. They are weighted by the probability of what is observed, and count as
+	// Effective independent draws.
+	Draws     int           `json:"draws"`
+	Graphs    int           `json:"graphs"`
+	Effective report.Number `json:"effective_draws"`
+	// Probabilities are those of the values that were asked about.
+	Probabilities []ProbabilityAnswer `json:"probabilities,omitempty"`
+	// Expectation is present for numbers.
+	Expectation *ExpectationAnswer `json:"expectation,omitempty"`
+	Notes       []string           `json:"notes,omitempty"`
+}
+
+// ProbabilityAnswer is the probability that the node has a value, or is above or below one.
+type ProbabilityAnswer struct {
+	Value string `json:"value"`
+	// Prob is the probability for a new row: graphs and parameters are weighted by their posterior
+	// probability given the table and what is observed of this row. SE is its Monte Carlo standard
+	// error.
+	Prob report.Number `json:"prob"`
+	SE   report.Number `json:"prob_se"`
+	Spread
+}
+
+// ExpectationAnswer is the mean of a node.
+type ExpectationAnswer struct {
+	// Mean is that of a new row, as for probabilities, with its Monte Carlo standard error;
+	// PredictiveSD and the interval of 90% are those of its value.
+	Mean          report.Number `json:"expected"`
+	SE            report.Number `json:"expected_se"`
+	PredictiveSD  report.Number `json:"predictive_sd"`
+	PredictiveQ05 report.Number `json:"predictive_q05"`
+	PredictiveQ95 report.Number `json:"predictive_q95"`
+	Spread
+}
+
+// Spread is the uncertainty of a probability or a mean: its posterior over graphs and parameters
+// given the table. SDGraphs is the part of the standard deviation that is between graphs; null
+// where no graph was drawn twice.
+type Spread struct {
+	PosteriorMean report.Number `json:"posterior_mean"`
+	SD            report.Number `json:"posterior_sd"`
+	SDGraphs      report.Number `json:"posterior_sd_between_graphs"`
+	Q05           report.Number `json:"posterior_q05"`
+	Q95           report.Number `json:"posterior_q95"`
+}
+
+// rareEvidence is the number of effective draws below which an answer is noted to be uncertain.
+// Chosen by hand.
+const rareEvidence = 100
+
+// Ask answers a query from draws of graphs with parameters that are worth so many independent ones.
+func Ask(p *score.Problem, ctx gocontext.Context, text string, d score.Sample, independent float64, random *rand.Rand) (*Answer, error) {
+	q, err := ParseQuery(text)
+	if err != nil {
+		return nil, err
+	}
+	r, err := resolve(p, q)
+	if err != nil {
+		return nil, err
+	}
+	a := &Answer{Schema: answerSchema, Query: text, Target: p.Data.Names[r.target], Draws: len(d.Parents), Graphs: len(d.Count())}
+	if err := answerQuery(p, ctx, a, r, d, independent, random); err != nil {
+		return nil, err
+	}
+	if a.Effective < rareEvidence {
+		a.Notes = append(a.Notes, fmt.Sprintf("what is observed is improbable under most graphs and parameters: the answer rests on %.0f effective draws", float64(a.Effective)))
+	}
+	return a, nil
+}
+
+// answerQuery fills an answer from draws of graphs with parameters that are worth so many
+// independent ones.
+func answerQuery(p *score.Problem, ctx gocontext.Context, a *Answer, r resolvedQuery, d score.Sample, independent float64, random *rand.Rand) error {
+	given := newGiven(p, r)
+	answers := make([]conditional, len(d.Parents))
+	for k := range d.Parents {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("stopped: %w", err)
+		}
+		var err error
+		if answers[k], err = given.under(d.Parents[k], d.Thetas[k], random); err != nil {
+			return err
+		}
+	}
+	top := math.Inf(-1)
+	for _, one := range answers {
+		top = math.Max(top, one.logEvidence)
+	}
+	if math.IsInf(top, -1) {
+		return fmt.Errorf("what is observed has no probability under any graph")
+	}
+	total, squares, weights := 0.0, 0.0, make([]float64, len(answers))
+	for k, one := range answers {
+		weights[k] = math.Exp(one.logEvidence - top)
+		total += weights[k]
+		squares += score.Square(weights[k])
+	}
+	a.Effective = report.Number(score.Square(total) / squares * independent / float64(len(answers)))
+	for k := range weights {
+		weights[k] /= total
+	}
+	graphs := graphNumbers(p, d)
+	if p.Data.Category(r.target) {
+		for level, name := range p.Data.Levels[r.target] {
+			if r.sign != "" && level != int(r.value) {
+				continue
+			}
+			own, spread := make([]float64, len(answers)), make([]float64, len(answers))
+			for k, one := range answers {
+				own[k], spread[k] = one.mean[level], one.drawn[level]
+			}
+			mean, se := weightedMean(own, weights, independent)
+			a.Probabilities = append(a.Probabilities, ProbabilityAnswer{name, mean, se, spreadOf(spread, graphs)})
+		}
+		return nil
+	}
+	answerNumbers(p, a, r, answers, weights, graphs, independent)
+	return nil
+}
+
+// conditional is what one graph says of the target given what is observed and set.
+type conditional struct {
+	logEvidence float64 // of what is observed
+	// Of categories, by level: probabilities with posterior mean tables, and with tables drawn from
+	// their posterior. Of numbers: the mean.
+	mean, drawn []float64
+	sd          float64         // of numbers
+	rows        []score.Outcome // of mixed tables: those that were simulated
+}
+
+// below is the probability that a number is at most x.
+func (c *conditional) below(x float64) (p float64) {
+	if c.rows == nil {
+		return normalBelow(x, c.mean[0], c.sd)
+	}
+	for _, row := range c.rows {
+		p += row.Weight * normalBelow(x, row.Mean, row.SD)
+	}
+	return p
+}
+
+// above is the probability that it is more.
+func (c *conditional) above(x float64) (p float64) {
+	if c.rows == nil {
+		return normalBelow(-x, -c.mean[0], c.sd)
+	}
+	for _, row := range c.rows {
+		p += row.Weight * normalBelow(-x, -row.Mean, row.SD)
+	}
+	return p
+}
+
+// given answers a query for one graph with its parameters.
+type given interface {
+	under(parents []dgraph.Set, theta [][]float64, random *rand.Rand) (conditional, error)
+}
+
+func newGiven(p *score.Problem, r resolvedQuery) given {
+	switch {
+	case p.Model.Mechanism == sem.Mixed:
+		return newGivenMixed(p, r)
+	case p.Data.Discrete():
+		return newGivenLevels(p, r)
+	}
+	return newGivenNumbers(p, r)
+}
+
+// graphNumbers numbers the different graphs of draws [draws].
+func graphNumbers(p *score.Problem, d score.Sample) (numbers []int) {
+	place := map[string]int{}
+	for _, parents := range d.Parents {
+		key := fmt.Sprint(parents)
+		at, seen := place[key]
+		if !seen {
+			at = len(place)
+			place[key] = at
+		}
+		numbers = append(numbers, at)
+	}
+	return numbers
+}
+
+// weightedMean is Σ w x with w that add up to one, and its standard error if the draws are worth so
+// many independent ones.
+func weightedMean(x, weights []float64, independent float64) (mean, se report.Number) {
+	sum, squares := 0.0, 0.0
+	for k, w := range weights {
+		sum += w * x[k]
+	}
+	for k, w := range weights {
+		squares += score.Square(w * (x[k] - sum))
+	}
+	return report.Number(sum), report.Number(math.Sqrt(squares * float64(len(x)) / independent))
+}
+
+// spreadOf summarises values by draw; graphs are the numbers of their graphs.
+func spreadOf(values []float64, graphs []int) (s Spread) {
+	sums, counts := make([]float64, len(values)), make([]float64, len(values))
+	for k, g := range graphs {
+		sums[g] += values[k]
+		counts[g]++
+	}
+	mean, variance := stat.PopMeanVariance(values, nil)
+	between := 0.0
+	for g, count := range counts {
+		if count > 0 {
+			between += count * score.Square(sums[g]/count-mean) / float64(len(values))
+		}
+	}
+	// Means of few draws differ by chance, by the variance within graphs.
+	within, degrees, different := 0.0, 0.0, 0.0
+	for k, g := range graphs {
+		within += score.Square(values[k] - sums[g]/counts[g])
+	}
+	for _, count := range counts {
+		if count > 0 {
+			degrees += count - 1
+			different++
+		}
+	}
+	between -= within / degrees * different / float64(len(values)) // NaN where no graph was drawn twice
+	sorted := slices.Sorted(slices.Values(values))
+	return Spread{
+		PosteriorMean: report.Number(mean), SD: report.Number(math.Sqrt(variance)), SDGraphs: report.Number(math.Sqrt(math.Max(between, 0))),
+		Q05: report.Number(stat.Quantile(0.05, stat.Empirical, sorted, nil)), Q95: report.Number(stat.Quantile(0.95, stat.Empirical, sorted, nil)),
+	}
+}

@@ -1,0 +1,263 @@
+package query
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/stream"
+)
+
+// givenLevels answers queries about categories: for each graph a sum over all values of the nodes
+// that are not asked about, one node after the other (variable elimination).
+type givenLevels struct {
+	problem *score.Problem
+	query   resolvedQuery
+	fixed   map[int]int // levels of the nodes observed and set
+	forms   []score.Form
+	counts  map[dgraph.Family][]float64 // rows by combination and level
+}
+
+func newGivenLevels(p *score.Problem, r resolvedQuery) *givenLevels {
+	g := &givenLevels{problem: p, query: r, fixed: map[int]int{}, forms: p.Forms(), counts: map[dgraph.Family][]float64{}}
+	for _, values := range []map[int]float64{r.given, r.do} {
+		for j, x := range values {
+			g.fixed[j] = int(x)
+		}
+	}
+	return g
+}
+
+func (g *givenLevels) under(parents []dgraph.Set, _ [][]float64, random *rand.Rand) (c conditional, err error) {
+	var means, draws []factor
+	for j := range g.query.relevant(parents).Nodes() {
+		if _, set := g.query.do[j]; set {
+			continue // whatever its parents are
+		}
+		mean, drawn, err := g.factors(dgraph.Family{Node: j, Parents: parents[j]}, random)
+		if err != nil {
+			return c, err
+		}
+		means, draws = append(means, mean), append(draws, drawn)
+	}
+	if c.mean, err = g.marginal(means); err != nil {
+		return c, err
+	}
+	if c.drawn, err = g.marginal(draws); err != nil {
+		return c, err
+	}
+	total := floats.Sum(c.mean)
+	c.logEvidence = math.Log(total)
+	floats.Scale(1/total, c.mean)
+	if total := floats.Sum(c.drawn); total > 0 {
+		floats.Scale(1/total, c.drawn)
+	} else { // the tables drawn have no digits for what is observed
+		c.drawn = c.mean
+	}
+	return c, nil
+}
+
+// relevant are the target and what is observed with their ancestors, in the graph in which nodes
+// that are set have no parents: the others sum to one.
+func (q *resolvedQuery) relevant(parents []dgraph.Set) dgraph.Set {
+	found, waiting := dgraph.Set{}, []int{q.target}
+	for j := range q.given {
+		waiting = append(waiting, j)
+	}
+	for len(waiting) > 0 {
+		j := waiting[len(waiting)-1]
+		waiting = waiting[:len(waiting)-1]
+		if found.Has(j) {
+			continue
+		}
+		found = found.With(j)
+		if _, set := q.do[j]; !set {
+			waiting = append(waiting, parents[j].List()...)
+		}
+	}
+	return found
+}
+
+// factor is a table over the combinations of values of some nodes, ascending, the last of which
+// changes fastest.
+type factor struct {
+	nodes  []int
+	values []float64
+}
+
+// factors are the probabilities of a family over the nodes that are not fixed: by the posterior
+// means of its table, and by a table drawn from its posterior, which is a Dirichlet distribution
+// for each combination of values of the parents.
+func (g *givenLevels) factors(f dgraph.Family, random *rand.Rand) (mean, drawn factor, err error) {
+	counts, size, err := g.table(f)
+	if err != nil {
+		return mean, drawn, err
+	}
+	levels, of := g.problem.Data.Levels, f.Parents.List()
+	r := len(levels[f.Node])
+	cell := size / float64(len(counts))
+	nodes := slices.DeleteFunc(f.Parents.With(f.Node).List(), func(j int) bool { _, on := g.fixed[j]; return on })
+	mean = factor{nodes, make([]float64, g.cells(nodes))}
+	drawn = factor{nodes, make([]float64, len(mean.values))}
+	codes := make(map[int]int, len(of)+1)
+	for j, level := range g.fixed {
+		codes[j] = level
+	}
+	free := slices.DeleteFunc(slices.Clone(of), func(j int) bool { _, on := g.fixed[j]; return on })
+	for combination := range g.cells(free) {
+		for _, j := range slices.Backward(free) {
+			codes[j], combination = combination%len(levels[j]), combination/len(levels[j])
+		}
+		row := 0
+		for _, i := range of {
+			row = row*len(levels[i]) + codes[i]
+		}
+		own := counts[row*r : (row+1)*r]
+		total := floats.Sum(own) + cell*float64(r)
+		logs := make([]float64, r)
+		for level, n := range own { // a gamma variable of a larger shape, which may be tiny
+			logs[level] = math.Log(stream.Gamma(n+cell+1, random)) + math.Log(1-random.Float64())/(n+cell)
+		}
+		logTotal := logsum.Of(logs)
+		for level, n := range own {
+			if at, on := g.fixed[f.Node]; on && at != level {
+				continue
+			}
+			codes[f.Node] = level
+			place := g.place(nodes, codes)
+			mean.values[place], drawn.values[place] = (n+cell)/total, math.Exp(logs[level]-logTotal)
+		}
+	}
+	return mean, drawn, nil
+}
+
+// table is how often each combination of values of the parents has each level of the node, and the
+// weight of the prior in rows.
+func (g *givenLevels) table(f dgraph.Family) (counts []float64, size float64, err error) {
+	form := score.Usual(g.forms[f.Node]).(*score.BDeu)
+	if counts, known := g.counts[f]; known {
+		return counts, form.Size, nil
+	}
+	if counts, err = form.Table(f.Parents); err != nil {
+		return nil, 0, fmt.Errorf("the query needs the table of probabilities of node %q, which is missing: %w; ask about nodes that come before it, or set it",
+			g.problem.Data.Names[f.Node], err)
+	}
+	g.counts[f] = counts
+	return counts, form.Size, nil
+}
+
+// cells is the number of combinations of values of some nodes.
+func (g *givenLevels) cells(nodes []int) int {
+	cells := 1
+	for _, j := range nodes {
+		if cells *= len(g.problem.Data.Levels[j]); cells > score.MostCells {
+			return cells
+		}
+	}
+	return cells
+}
+
+// place is the entry of a factor over some nodes.
+func (g *givenLevels) place(nodes []int, codes map[int]int) (place int) {
+	for _, j := range nodes {
+		place = place*len(g.problem.Data.Levels[j]) + codes[j]
+	}
+	return place
+}
+
+// marginal is the product of factors, summed over all nodes but the target [levels of it]. Of the
+// nodes left the one is summed over first whose table is smallest.
+func (g *givenLevels) marginal(factors []factor) ([]float64, error) {
+	for {
+		best, least := -1, 0
+		for _, f := range factors {
+			for _, j := range f.nodes {
+				if j == g.query.target || j == best {
+					continue
+				}
+				if cells := g.cells(joined(factors, j)); best < 0 || cells < least || cells == least && j < best {
+					best, least = j, cells
+				}
+			}
+		}
+		if best < 0 {
+			break
+		}
+		if least > score.MostCells {
+			return nil, fmt.Errorf("the query needs a table of more than %d combinations of values: observe or set some of the nodes %q", score.MostCells, g.names(joined(factors, best)))
+		}
+		var with, without []factor
+		for _, f := range factors {
+			if slices.Contains(f.nodes, best) {
+				with = append(with, f)
+			} else {
+				without = append(without, f)
+			}
+		}
+		factors = append(without, g.sum(with, joined(with, best), best))
+	}
+	return g.sum(factors, []int{g.query.target}, -1).values, nil
+}
+
+func (g *givenLevels) names(nodes []int) (names []string) {
+	for _, j := range nodes {
+		names = append(names, g.problem.Data.Names[j])
+	}
+	return names
+}
+
+// joined are the nodes of the factors that have a node, ascending.
+func joined(factors []factor, node int) (nodes []int) {
+	for _, f := range factors {
+		if slices.Contains(f.nodes, node) {
+			nodes = append(nodes, f.nodes...)
+		}
+	}
+	slices.Sort(nodes)
+	return slices.Compact(nodes)
+}
+
+// sum is the product of factors over some nodes, which are all that they have, summed over one of
+// them, or none if it is negative.
+func (g *givenLevels) sum(factors []factor, nodes []int, over int) factor {
+	levels := g.problem.Data.Levels
+	kept := slices.DeleteFunc(slices.Clone(nodes), func(j int) bool { return j == over })
+	out := factor{kept, make([]float64, g.cells(kept))}
+	steps := make([][]int, len(factors)+1) // by how much an entry moves with each node
+	for k, own := range append(slices.Clone(factors), out) {
+		steps[k] = make([]int, len(nodes))
+		step := 1
+		for _, j := range slices.Backward(own.nodes) {
+			steps[k][slices.Index(nodes, j)] = step
+			step *= len(levels[j])
+		}
+	}
+	codes, places := make([]int, len(nodes)), make([]int, len(factors)+1)
+	for range g.cells(nodes) {
+		product := 1.0
+		for k, f := range factors {
+			product *= f.values[places[k]]
+		}
+		out.values[places[len(factors)]] += product
+		for at := len(nodes) - 1; at >= 0; at-- {
+			codes[at]++
+			move := 1
+			if codes[at] == len(levels[nodes[at]]) {
+				move, codes[at] = 1-codes[at], 0
+			}
+			for k := range places {
+				places[k] += move * steps[k][at]
+			}
+			if codes[at] != 0 {
+				break
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,132 @@
+package query
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/internal/logsum"
+)
+
+// mixedRows is the number of rows that are simulated under each graph and its parameters. Chosen by
+// hand.
+const mixedRows = 50
+
+// givenMixed answers queries about mixed tables by simulation: nodes are drawn after their parents,
+// those that are observed or set have their values, and a row counts by the density of what is
+// observed in it (likelihood weighting).
+type givenMixed struct {
+	problem *score.Problem
+	query   resolvedQuery
+	fixed   map[int]float64 // on the working scale, observed and set
+	table   *score.MixedColumns
+	draws   map[dgraph.Family]func(*rand.Rand) []float64
+}
+
+func newGivenMixed(p *score.Problem, r resolvedQuery) *givenMixed {
+	g := &givenMixed{problem: p, query: r, fixed: map[int]float64{}, table: p.MixedTable(), draws: map[dgraph.Family]func(*rand.Rand) []float64{}}
+	for _, values := range []map[int]float64{r.given, r.do} {
+		for j, x := range values {
+			if g.fixed[j] = x; !p.Data.Category(j) {
+				g.fixed[j] = scaled(p.Data, j, x)
+			}
+		}
+	}
+	return g
+}
+
+// mechanism draws the parameters of a family.
+func (g *givenMixed) mechanism(f dgraph.Family, random *rand.Rand) *score.MixedMechanism {
+	draw, known := g.draws[f]
+	if !known {
+		if len(g.draws) == score.MostKept {
+			clear(g.draws)
+		}
+		draw = score.Usual(g.problem.Mixed[f.Node]).Posterior(f.Parents)
+		g.draws[f] = draw
+	}
+	return g.table.Mechanism(f, draw(random))
+}
+
+func (g *givenMixed) under(parents []dgraph.Set, _ [][]float64, random *rand.Rand) (c conditional, err error) {
+	relevant := g.query.relevant(parents)
+	order, _ := dgraph.FromParents(parents).Order()
+	var mechanisms []*score.MixedMechanism
+	for _, j := range order {
+		if _, set := g.query.do[j]; relevant.Has(j) && !set {
+			mechanisms = append(mechanisms, g.mechanism(dgraph.Family{Node: j, Parents: parents[j]}, random))
+		}
+	}
+	d, target := g.problem.Data, g.query.target
+	// what is observed below the target weighs its values, not its distribution
+	weighed := false
+	below := score.Descendants(target, parents, order)
+	for j := range g.query.given {
+		weighed = weighed || below.Has(j)
+	}
+	row := make([]float64, g.table.Width())
+	for j, x := range g.fixed {
+		g.table.Set(row, j, x)
+	}
+	logs := make([]float64, mixedRows)
+	for at := range logs {
+		for _, m := range mechanisms {
+			if _, observed := g.query.given[m.Node]; observed {
+				logs[at] += m.LogDensity(row, g.fixed[m.Node])
+				continue
+			}
+			x := m.Draw(row, random)
+			if m.Node == target {
+				own := m.Outcome(row)
+				if weighed {
+					own = m.Certain(x)
+				}
+				c.rows = append(c.rows, own)
+			}
+			g.table.Set(row, m.Node, x)
+		}
+	}
+	norm := logsum.Of(logs)
+	c.logEvidence = norm - math.Log(mixedRows)
+	if math.IsNaN(norm) {
+		return c, fmt.Errorf("the density of what is observed is not a number: its values are too far from those of the table")
+	}
+	if math.IsInf(norm, -1) { // no row is possible here
+		for at := range logs {
+			logs[at], norm = 0, math.Log(mixedRows)
+		}
+	}
+	for at := range c.rows {
+		own := &c.rows[at]
+		own.Weight = math.Exp(logs[at] - norm)
+		if own.Levels == nil {
+			own.Mean, own.SD = own.Mean*d.Scale[target]+d.Shift[target], own.SD*d.Scale[target]
+		}
+	}
+	c.summarise()
+	return c, nil
+}
+
+// summarise fills the summary of all rows.
+func (c *conditional) summarise() {
+	if c.rows[0].Levels != nil {
+		c.mean = make([]float64, len(c.rows[0].Levels))
+		for _, row := range c.rows {
+			for level, p := range row.Levels {
+				c.mean[level] += row.Weight * p
+			}
+		}
+		c.drawn = c.mean
+		return
+	}
+	mean, squares := 0.0, 0.0
+	for _, row := range c.rows {
+		mean += row.Weight * row.Mean
+	}
+	for _, row := range c.rows {
+		squares += row.Weight * (score.Square(row.SD) + score.Square(row.Mean-mean))
+	}
+	c.mean, c.sd = []float64{mean}, math.Sqrt(squares)
+}

@@ -1,0 +1,207 @@
+package score
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/tables"
+)
+
+// BDeu is the closed form of categories with conditional probability tables: given each
+// combination of values of the parents, the node has a probability for each of its levels, with an
+// independent Dirichlet prior. With α the imaginary sample size, q the number of combinations and r
+// of levels, its parameters are all α/(q r): the BDeu score (Heckerman, Geiger and Chickering 1995,
+// equation 35), which is the same for all graphs of an equivalence class. Rows in which the node
+// was set from outside do not count (Cooper and Yoo 1999).
+type BDeu struct {
+	node   int
+	Size   float64   // α
+	levels []int     // of all nodes
+	codes  [][]int32 // of all nodes, over the rows that count for this one [N][n]
+	risen  sync.Map  // logRising of a for 0 to n rows, by a
+}
+
+func NewBDeuForm(d *tables.Data, node int, size float64) *BDeu {
+	b := &BDeu{node: node, Size: size, codes: make([][]int32, d.Nodes())}
+	for j, levels := range d.Levels {
+		b.levels = append(b.levels, len(levels))
+		for row := range d.Rows() {
+			if d.Counts(row, node) {
+				b.codes[j] = append(b.codes[j], int32(d.X.At(row, j)))
+			}
+		}
+	}
+	return b
+}
+
+// combinations numbers the combinations of values of the parents that rows have, in the order of
+// their first rows, and returns that of each row, how many there are, and how many there can be.
+func (b *BDeu) combinations(parents dgraph.Set) (of []int32, seen int, possible float64) {
+	of, seen, possible = make([]int32, len(b.codes[b.node])), 1, 1
+	for i := range parents.Nodes() {
+		levels := b.levels[i]
+		next := make([]int32, seen*levels) // by combination and level, from 1
+		possible *= float64(levels)
+		seen = 0
+		for row, code := range b.codes[i] {
+			place := &next[int(of[row])*levels+int(code)]
+			if *place == 0 {
+				seen++
+				*place = int32(seen)
+			}
+			of[row] = *place - 1
+		}
+	}
+	return of, seen, possible
+}
+
+// count is how often each combination has each level of the node [seen][r].
+func (b *BDeu) count(parents dgraph.Set) (counts [][]int, possible float64) {
+	of, seen, possible := b.combinations(parents)
+	counts = make([][]int, seen)
+	cells := make([]int, seen*b.levels[b.node])
+	for k := range counts {
+		counts[k] = cells[k*b.levels[b.node] : (k+1)*b.levels[b.node]]
+	}
+	for row, code := range b.codes[b.node] {
+		counts[of[row]][code]++
+	}
+	return counts, possible
+}
+
+// ErrTooManyCells is that of a table of probabilities that is too large to hold.
+var ErrTooManyCells = fmt.Errorf("with its parents it has more than %d combinations of values", MostCells)
+
+// Table is how often every possible combination of values of the parents, in their order with the
+// last changing fastest, has each level of the node [q·r].
+func (b *BDeu) Table(parents dgraph.Set) ([]float64, error) {
+	cells, of := b.levels[b.node], parents.List()
+	for _, i := range of {
+		if cells *= b.levels[i]; cells > MostCells {
+			return nil, ErrTooManyCells
+		}
+	}
+	counts := make([]float64, cells)
+	for row, code := range b.codes[b.node] {
+		at := 0
+		for _, i := range of {
+			at = at*b.levels[i] + int(b.codes[i][row])
+		}
+		counts[at*b.levels[b.node]+int(code)]++
+	}
+	return counts, nil
+}
+
+// mostDense bounds the tables that are counted cell by cell, those without any row too. Chosen by
+// hand: beyond it, rows are fewer than cells.
+const mostDense = 1 << 12
+
+// LogEvidence is the BDeu score. Combinations that no row has contribute nothing.
+func (b *BDeu) LogEvidence(parents dgraph.Set) (sum float64) {
+	levels, possible := b.levels[b.node], 1
+	for i := range parents.Nodes() {
+		if possible *= b.levels[i]; possible*levels > mostDense {
+			return b.sparseEvidence(parents)
+		}
+	}
+	of := make([]int32, len(b.codes[b.node]))
+	for i := range parents.Nodes() {
+		own := int32(b.levels[i])
+		for row, code := range b.codes[i] {
+			of[row] = of[row]*own + code
+		}
+	}
+	counts := make([]int32, possible*levels)
+	for row, code := range b.codes[b.node] {
+		counts[int(of[row])*levels+int(code)]++
+	}
+	whole := b.Size / float64(possible)
+	ofCell, ofWhole := b.rising(whole/float64(levels)), b.rising(whole)
+	for ; len(counts) > 0; counts = counts[levels:] {
+		total := int32(0)
+		for _, n := range counts[:levels] {
+			total += n
+			sum += ofCell[n]
+		}
+		sum -= ofWhole[total]
+	}
+	return sum
+}
+
+// rising is logRising(a, n) for every n up to the number of rows, which is found once and kept.
+func (b *BDeu) rising(a float64) []float64 {
+	if known, ok := b.risen.Load(a); ok {
+		return known.([]float64)
+	}
+	list := make([]float64, len(b.codes[b.node])+1)
+	for n := range list {
+		list[n] = LogRising(a, n)
+	}
+	b.risen.Store(a, list)
+	return list
+}
+
+// sparseEvidence is the same for tables of too many cells.
+func (b *BDeu) sparseEvidence(parents dgraph.Set) (sum float64) {
+	counts, possible := b.count(parents)
+	whole := b.Size / possible
+	cell := whole / float64(b.levels[b.node])
+	for _, levels := range counts {
+		total := 0
+		for _, n := range levels {
+			total += n
+			sum += LogRising(cell, n)
+		}
+		sum -= LogRising(whole, total)
+	}
+	return sum
+}
+
+// LogRising is log Γ(a + n) − log Γ(a), which keeps its digits for small a.
+func LogRising(a float64, n int) (sum float64) {
+	const direct = 16 // factors up to which a product is as exact as it is fast
+	if n <= direct {
+		product := 1.0
+		for k := range n {
+			product *= a + float64(k)
+		}
+		return math.Log(product)
+	}
+	above, _ := math.Lgamma(a + float64(n))
+	below, _ := math.Lgamma(a)
+	return above - below
+}
+
+// bic is the multinomial log likelihood at its maximum less ½ log n for each free probability.
+func (b *BDeu) bic(parents dgraph.Set) (sum float64) {
+	counts, possible := b.count(parents)
+	for _, levels := range counts {
+		total := 0
+		for _, n := range levels {
+			total += n
+		}
+		for _, n := range levels {
+			if n > 0 {
+				sum += float64(n) * math.Log(float64(n)/float64(total))
+			}
+		}
+	}
+	return sum - possible*float64(b.levels[b.node]-1)*math.Log(float64(len(b.codes[b.node])))/2
+}
+
+// Posterior draws nothing: tables of probabilities are no coordinates.
+func (b *BDeu) Posterior(dgraph.Set) func(*rand.Rand) []float64 {
+	return func(*rand.Rand) []float64 { return nil }
+}
+
+// Moments are none.
+func (b *BDeu) Moments(dgraph.Set) (means, variances []float64) { return nil, nil }
+
+// LogJoint has the tables integrated out.
+func (b *BDeu) LogJoint(parents dgraph.Set, _ []float64) float64 { return b.LogEvidence(parents) }
+
+// MostCells bounds the combinations of values that a table of an answer holds: 32 MB.
+const MostCells = 1 << 22

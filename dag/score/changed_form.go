@@ -1,0 +1,68 @@
+package score
+
+import dgraph "github.com/transdim/vti/dag/graph"
+
+// changedForm is the closed form of a node with several mechanisms that have the same parents: that
+// of the rows without soft interventions, whose parameters are the answer, and others, whose
+// parameters are integrated out.
+type changedForm struct {
+	Form
+	others []Form
+}
+
+// withRegimes is the form of a node with its soft interventions.
+func (p *Problem) withRegimes(node int, form Form) Form {
+	var others []Form
+	for _, r := range p.Data.Regimes {
+		if r.Node == node {
+			own := *p
+			own.Data = p.Data.Within(r)
+			others = append(others, own.ClosedForm(node))
+		}
+	}
+	if others == nil {
+		return form
+	}
+	return &changedForm{form, others}
+}
+
+// Usual is the form of the rows without soft interventions.
+func Usual(form Form) Form {
+	if changed, ok := form.(*changedForm); ok {
+		return changed.Form
+	}
+	return form
+}
+
+// FormsOf are the forms of all mechanisms of a node, by their places.
+func FormsOf(form Form) []Form {
+	if changed, ok := form.(*changedForm); ok {
+		return append([]Form{changed.Form}, changed.others...)
+	}
+	return []Form{form}
+}
+
+func (c *changedForm) LogEvidence(parents dgraph.Set) float64 {
+	sum := c.Form.LogEvidence(parents)
+	for _, other := range c.others {
+		sum += other.LogEvidence(parents)
+	}
+	return sum
+}
+
+func (c *changedForm) bic(parents dgraph.Set) float64 {
+	sum := c.Form.bic(parents)
+	for _, other := range c.others {
+		sum += other.bic(parents)
+	}
+	return sum
+}
+
+// LogJoint has the parameters of the other mechanisms integrated out.
+func (c *changedForm) LogJoint(parents dgraph.Set, theta []float64) float64 {
+	sum := c.Form.LogJoint(parents, theta)
+	for _, other := range c.others {
+		sum += other.LogEvidence(parents)
+	}
+	return sum
+}

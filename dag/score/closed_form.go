@@ -1,0 +1,180 @@
+package score
+
+import (
+	gocontext "context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/sem"
+)
+
+// Form is what is known of the families of one node without any approximation.
+type Form interface {
+	// LogEvidence is log p(x_j | x_pa), in nats; NaN where squares of the table overflow.
+	LogEvidence(parents dgraph.Set) float64
+	// bic is the log likelihood at its maximum less ½ log n for each parameter, in nats.
+	bic(parents dgraph.Set) float64
+	// Posterior returns a function that draws the parameters of a family, θ [D] as the layout of
+	// the problem has them and zero where not in use.
+	Posterior(parents dgraph.Set) func(random *rand.Rand) []float64
+	// Moments are the posterior means and variances of the weights of the parents, in their order;
+	// nil for categories, which have none.
+	Moments(parents dgraph.Set) (means, variances []float64)
+	// LogJoint is log p(x_j, θ | x_pa).
+	LogJoint(parents dgraph.Set, theta []float64) float64
+}
+
+// ClosedForm prepares the families of a node, without soft interventions. Those of networks are
+// those of linear mechanisms in their place, which are a first guess.
+func (p *Problem) ClosedForm(node int) Form {
+	switch p.Model.Mechanism {
+	case sem.BGe:
+		return newBGeForm(p, node)
+	case sem.Categorical:
+		return NewBDeuForm(p.Data, node, p.Model.ImaginarySampleSize)
+	case sem.Mixed:
+		return newMixedForm(p.Data, node)
+	}
+	return linearForm{NewLinearStats(p.Data, node), p.Layout(), p.Model.PriorSD}
+}
+
+// Forms prepares the families of all nodes.
+func (p *Problem) Forms() []Form {
+	if p.Mixed != nil {
+		return p.Mixed
+	}
+	return p.newForms()
+}
+
+func (p *Problem) newForms() []Form {
+	forms := make([]Form, p.Data.Nodes())
+	for j := range forms {
+		if first, ok := forms[0].(*BGe); ok && p.Data.Counted == nil {
+			forms[j] = first.of(j)
+			continue
+		}
+		forms[j] = p.withRegimes(j, p.ClosedForm(j))
+	}
+	return forms
+}
+
+// CheckClosedForm fails unless families have a closed form.
+func (p *Problem) CheckClosedForm() error {
+	if !p.Model.Mechanism.Closed() {
+		return fmt.Errorf("got %s mechanisms, want those whose evidences have a closed form: linear, bge, or those of categories", p.Model.Mechanism)
+	}
+	return nil
+}
+
+// ExactScores are the log evidences of all families in closed form. An unknown noise scale of
+// linear mechanisms is integrated by quadrature over log σ. progress, if not nil, is called with
+// the number of families done.
+func (p *Problem) ExactScores(ctx gocontext.Context, progress func(done, total int)) (Scores, error) {
+	if err := errors.Join(p.CheckClosedForm(), p.Data.CheckComplete()); err != nil {
+		return Scores{}, err
+	}
+	scores := Scores{Families: p.Families, LogEvidence: make([]float64, len(p.Families)), SE: make([]float64, len(p.Families))}
+	if p.Weighs() {
+		scores.KHat, scores.Missed = make([]float64, len(p.Families)), make([]float64, len(p.Families))
+	}
+	forms := p.Forms()
+	if p.Weighs() { // weights take long, and are kept
+		if err := p.weighFamilies(ctx, forms, progress); err != nil {
+			return Scores{}, err
+		}
+		progress = nil
+	}
+	for i, f := range p.Families {
+		if err := ctx.Err(); err != nil {
+			return Scores{}, fmt.Errorf("stopped after %d of %d families: %w", i, len(p.Families), err)
+		}
+		scores.LogEvidence[i] = forms[f.Node].LogEvidence(f.Parents)
+		if err := p.CheckScore(f, scores.LogEvidence[i]); err != nil {
+			return Scores{}, err
+		}
+		if scores.KHat != nil {
+			scores.setError(i, scoreError(forms[f.Node], f.Parents))
+		}
+		if progress != nil {
+			progress(i+1, len(p.Families))
+		}
+	}
+	return scores, nil
+}
+
+// weighFamilies finds the evidences of all families, side by side.
+func (p *Problem) weighFamilies(ctx gocontext.Context, forms []Form, progress func(done, total int)) error {
+	var lock sync.Mutex
+	done := 0
+	return EachNode(ctx, len(p.Families), func(i int) {
+		f := p.Families[i]
+		forms[f.Node].LogEvidence(f.Parents)
+		lock.Lock()
+		defer lock.Unlock()
+		if done++; progress != nil {
+			progress(done, len(p.Families))
+		}
+	})
+}
+
+// ExactParameters draws the parameters of families from their posterior.
+func (p *Problem) ExactParameters(families []dgraph.Family, random *rand.Rand) ParameterSource {
+	forms := p.Forms()
+	known := map[int]func(*rand.Rand) []float64{}
+	return func(family int) []float64 {
+		draw, ok := known[family]
+		if !ok {
+			f := families[family]
+			if len(known) == MostKept {
+				clear(known)
+			}
+			draw = forms[f.Node].Posterior(f.Parents)
+			known[family] = draw
+		}
+		return draw(random)
+	}
+}
+
+// MostKept bounds the families whose posterior is kept for more draws: about 10 kB each. Chosen by
+// hand.
+const MostKept = 1 << 14
+
+// linearForm is the closed form of linear mechanisms.
+type linearForm struct {
+	stats   *LinearStats
+	layout  sem.Layout
+	priorSD float64
+}
+
+func (l linearForm) LogEvidence(parents dgraph.Set) float64 {
+	return l.stats.LogEvidence(parents, l.layout.Sigma, l.priorSD)
+}
+
+func (l linearForm) bic(parents dgraph.Set) float64 { return l.stats.bic(parents) }
+
+// Posterior draws the weights given the noise, and an unknown noise scale from a fine grid.
+func (l linearForm) Posterior(parents dgraph.Set) func(random *rand.Rand) []float64 {
+	own, of := l.stats.posterior(parents, l.layout.Sigma, l.priorSD), parents.List()
+	return func(random *rand.Rand) []float64 {
+		theta := make([]float64, l.layout.Dim())
+		logSigma, weights := own.draw(random)
+		for k, i := range of {
+			theta[i] = weights[k]
+		}
+		if l.layout.Sigma == 0 {
+			theta[l.layout.Weights()] = logSigma
+		}
+		return theta
+	}
+}
+
+func (l linearForm) Moments(parents dgraph.Set) (means, variances []float64) {
+	return l.stats.moments(parents, l.layout.Sigma, l.priorSD)
+}
+
+func (l linearForm) LogJoint(parents dgraph.Set, theta []float64) float64 {
+	return l.stats.logJoint(l.layout, dgraph.Family{Node: l.stats.node, Parents: parents}, theta, l.priorSD)
+}

@@ -1,0 +1,128 @@
+package score
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/dag/tables"
+)
+
+// noiseless is the share of the squares of a column below which what other columns leave of it is
+// rounding and not noise.
+const noiseless = 1e-20
+
+// checkNoise fails for a column that others give without noise: a copy, another unit, a sum. An
+// unknown noise scale would then be that of rounding. Combinations of so many columns that any
+// column is one, as of few rows, are no reason.
+func checkNoise(d *tables.Data) error {
+	root := mat.NewDense(d.Nodes(), d.Nodes(), RootOfGram(d, -1))
+	columns := make([][]float64, d.Nodes())
+	for j := range columns {
+		columns[j] = mat.Col(nil, j, root)
+		for i := range j {
+			if rest := without(columns[j], columns[i]); floats.Dot(rest, rest) <= noiseless*floats.Dot(columns[j], columns[j]) {
+				return dependence(d, j, []int{i})
+			}
+		}
+	}
+	var basis [][]float64 // of the columns so far, orthogonal
+	for j, rest := range columns {
+		if len(basis) > d.Rows()-2 {
+			return nil
+		}
+		for range 2 { // once more for what rounding left
+			for _, direction := range basis {
+				rest = without(rest, direction)
+			}
+		}
+		if floats.Dot(rest, rest) <= noiseless*floats.Dot(columns[j], columns[j]) {
+			return dependence(d, j, involved(columns[:j], columns[j]))
+		}
+		basis = append(basis, rest)
+	}
+	return nil
+}
+
+// checkNumbers is checkNoise of the numbers of a table. Beside categories, one that is the same in
+// all rows of each level is given without noise too.
+func checkNumbers(d *tables.Data) error {
+	if d.Levels == nil {
+		return checkNoise(d)
+	}
+	numbers := &tables.Data{Path: d.Path}
+	var columns []int
+	for j, name := range d.Names {
+		if !d.Category(j) {
+			numbers.Names, columns = append(numbers.Names, name), append(columns, j)
+		}
+	}
+	if len(columns) == 0 {
+		return nil
+	}
+	numbers.X = mat.NewDense(d.Rows(), len(columns), nil)
+	for k, j := range columns {
+		values := mat.Col(nil, j, d.X)
+		numbers.X.SetCol(k, values)
+		all := stat.PopVariance(values, nil)
+		for i := range d.Names {
+			if d.Category(i) && withinLevels(d, values, i) <= noiseless*all {
+				return dependence(d, j, []int{i})
+			}
+		}
+	}
+	return checkNoise(numbers)
+}
+
+// withinLevels is the mean square of what the levels of a category leave of some values.
+func withinLevels(d *tables.Data, values []float64, category int) (variance float64) {
+	of := make([][]float64, len(d.Levels[category]))
+	for row, x := range values {
+		level := int(d.X.At(row, category))
+		of[level] = append(of[level], x)
+	}
+	for _, own := range of {
+		if len(own) > 0 {
+			variance += stat.PopVariance(own, nil) * float64(len(own)) / float64(len(values))
+		}
+	}
+	return variance
+}
+
+// without is x less its part along a direction.
+func without(x, direction []float64) []float64 {
+	rest := slices.Clone(x)
+	floats.AddScaled(rest, -floats.Dot(x, direction)/floats.Dot(direction, direction), direction)
+	return rest
+}
+
+// involved lists the columns that a combination of them which gives x needs.
+func involved(columns [][]float64, x []float64) (list []int) {
+	left := mat.NewDense(len(x), len(columns), nil)
+	for k, column := range columns {
+		left.SetCol(k, column)
+	}
+	var weights mat.VecDense
+	// an ill-conditioned solution names too many columns at worst
+	_ = weights.SolveVec(left, mat.NewVecDense(len(x), x))
+	for k, column := range columns {
+		if math.Abs(weights.AtVec(k))*floats.Norm(column, 2) > 1e-6*floats.Norm(x, 2) {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// dependence is the error that names a column and those that give it.
+func dependence(d *tables.Data, of int, given []int) error {
+	var names []string
+	for _, i := range given {
+		names = append(names, d.Names[i])
+	}
+	return fmt.Errorf("%s: column %q is a linear function of %q without any noise, whose scale is unknown then: exclude one of them, or give the noise scale",
+		d.Path, d.Names[of], names)
+}

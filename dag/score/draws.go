@@ -1,0 +1,135 @@
+package score
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+)
+
+// Sample are draws of graphs with the parameters of all nodes.
+type Sample struct {
+	Parents [][]dgraph.Set // [draw][node]
+	Thetas  [][][]float64  // [draw][node], on the working scale, zero where not in use
+	Chain   []int32        // of each draw, from 1; nil for independent draws
+}
+
+// Count lists the different graphs, the most frequent first.
+func (d Sample) Count() []Draw {
+	var graphs []*dgraph.Graph
+	for _, parents := range d.Parents {
+		graphs = append(graphs, dgraph.FromParents(parents))
+	}
+	return CountDraws(graphs, nil)
+}
+
+// Thin keeps about so many draws of chains, evenly spread: they are in order of time, the chains
+// side by side.
+func (d Sample) Thin(most int) (kept Sample) {
+	every := max(1, len(d.Parents)/most)
+	for chains := int(slices.Max(d.Chain)); divisor(every, chains) > 1; {
+		every++ // else they would be those of a few chains
+	}
+	for k := 0; k < len(d.Parents); k += every {
+		kept.Parents, kept.Thetas, kept.Chain = append(kept.Parents, d.Parents[k]), append(kept.Thetas, d.Thetas[k]), append(kept.Chain, d.Chain[k])
+	}
+	return kept
+}
+
+// Each keeps every k-th draw.
+func (d Sample) Each(every int) Sample {
+	return Sample{Parents: EachOf(d.Parents, every), Thetas: EachOf(d.Thetas, every), Chain: EachOf(d.Chain, every)}
+}
+
+// Split is the draws by node: the families that they have, with their shares, and a source of the
+// parameters drawn with each.
+func (d Sample) Split(random *rand.Rand) (Mixture, ParameterSource) {
+	place := map[dgraph.Family]int{}
+	var m Mixture
+	var thetas [][][]float64
+	for k, parents := range d.Parents {
+		for j, set := range parents {
+			f := dgraph.Family{Node: j, Parents: set}
+			at, seen := place[f]
+			if !seen {
+				at = len(m.Families)
+				place[f] = at
+				m.Families, m.Shares, thetas = append(m.Families, f), append(m.Shares, 0), append(thetas, nil)
+			}
+			m.Shares[at] += 1 / float64(len(d.Parents))
+			thetas[at] = append(thetas[at], d.Thetas[k][j])
+		}
+	}
+	return m, func(family int) []float64 { return thetas[family][random.IntN(len(thetas[family]))] }
+}
+
+// divisor is the greatest common one.
+func divisor(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// SampleFrom draws the parameters of graphs that are given by their families, node by node.
+func SampleFrom(graphs [][]int, families []dgraph.Family, source ParameterSource) (d Sample) {
+	for _, own := range graphs {
+		parents, thetas := make([]dgraph.Set, len(own)), make([][]float64, len(own))
+		for j, f := range own {
+			parents[j], thetas[j] = families[f].Parents, source(f)
+		}
+		d.Parents, d.Thetas = append(d.Parents, parents), append(d.Thetas, thetas)
+	}
+	return d
+}
+
+// CountDraws lists the different ones of some graphs, the most frequent first. families may be nil.
+func CountDraws(graphs []*dgraph.Graph, families [][]int) []Draw {
+	place := map[string]int{}
+	var draws []Draw
+	for k, g := range graphs {
+		key := g.Key()
+		at, seen := place[key]
+		if !seen {
+			at = len(draws)
+			place[key] = at
+			// the chains give errors for edges
+			draws = append(draws, Draw{Graph: g, SE: math.NaN()})
+			if families != nil {
+				draws[at].Families = families[k]
+			}
+		}
+		draws[at].Count++
+	}
+	order := make([]int, len(draws))
+	for i := range order {
+		order[i] = i
+	}
+	SortBy(order, func(i int) float64 { return -float64(draws[i].Count) })
+	sorted := make([]Draw, len(draws))
+	for i, from := range order {
+		sorted[i] = draws[from]
+		sorted[i].Probability = float64(sorted[i].Count) / float64(len(graphs))
+	}
+	return sorted
+}
+
+// EachOf keeps every k-th element.
+func EachOf[T any](list []T, every int) (kept []T) {
+	for k := 0; k < len(list); k += every {
+		kept = append(kept, list[k])
+	}
+	return kept
+}
+
+// Descendants are those of a node, itself among them.
+func Descendants(from int, parents []dgraph.Set, order []int) dgraph.Set {
+	below := dgraph.SetOf(from)
+	for _, j := range order {
+		if !parents[j].And(below).Empty() {
+			below = below.With(j)
+		}
+	}
+	return below
+}

@@ -1,0 +1,140 @@
+package score
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/table"
+)
+
+// GraphPrior is the prior over graphs without priors of single edges.
+type GraphPrior int
+
+const (
+	// SparseGraphs is uniform over the number of parents of a node, then over the sets of that size
+	// (Friedman and Koller 2003), and the same for all graphs of an equivalence class.
+	SparseGraphs GraphPrior = iota
+	// UniformGraphs gives all graphs the same probability: most of them have half of all edges.
+	UniformGraphs
+)
+
+var graphPriorNames = [...]string{"sparse", "uniform"}
+
+// String returns the name that [ParseGraphPrior] reads.
+func (g GraphPrior) String() string {
+	if g < 0 || int(g) >= len(graphPriorNames) {
+		return fmt.Sprintf("GraphPrior(%d)", int(g))
+	}
+	return graphPriorNames[g]
+}
+
+// ParseGraphPrior reads sparse or uniform.
+func ParseGraphPrior(s string) (GraphPrior, error) {
+	if at := slices.Index(graphPriorNames[:], s); at >= 0 {
+		return GraphPrior(at), nil
+	}
+	return 0, fmt.Errorf("unknown prior over graphs %q; want sparse or uniform", s)
+}
+
+// MarshalText writes the name.
+func (g GraphPrior) MarshalText() ([]byte, error) { return []byte(g.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (g *GraphPrior) UnmarshalText(text []byte) (err error) {
+	*g, err = ParseGraphPrior(string(text))
+	return err
+}
+
+// EdgePrior are the prior probabilities of edges, ignoring acyclicity: p(A) ∝ Π p_ij^A_ij
+// (1−p_ij)^(1−A_ij).
+type EdgePrior struct {
+	Nodes []string `json:"nodes"`
+	// Probabilities are by cause and effect, in the order of Nodes [N][N]; the diagonal is not
+	// used.
+	Probabilities [][]float64 `json:"probabilities"`
+}
+
+// ReadEdgePrior reads a table with a column of names of causes and a column for each effect, of
+// probabilities between 0 and 1, both excluded. The diagonal is not read.
+func ReadEdgePrior(path string) (*EdgePrior, error) {
+	t, err := table.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	names := t.Names()
+	first, err := t.Lookup(names[0])
+	if err != nil {
+		return nil, err
+	}
+	if p := len(names) - 1; t.Rows() != p || first.Kind != table.Factor {
+		return nil, fmt.Errorf("%s: got %s and %s, want a column of names of causes, and then as many columns of effects as there are rows", path, english.Count(t.Rows(), "row"), english.Count(len(names), "column"))
+	}
+	prior := &EdgePrior{Nodes: names[1:], Probabilities: Zeros(len(names) - 1)}
+	for row := range t.Rows() {
+		from := slices.Index(prior.Nodes, first.Text(row))
+		if from < 0 {
+			return nil, fmt.Errorf("%s: %s: no column for %q", path, t.Place(row), first.Text(row))
+		}
+		for to, name := range prior.Nodes {
+			if from == to {
+				continue
+			}
+			c, err := t.Lookup(name)
+			if err != nil {
+				return nil, err
+			}
+			if c.Kind != table.Numeric || !(c.Values[row] > 0 && c.Values[row] < 1) {
+				return nil, fmt.Errorf("%s: column %q, %s: got %q, want a probability above 0 and below 1 (edges can be forbidden and required besides)", path, name, t.Place(row), c.Text(row))
+			}
+			prior.Probabilities[from][to] = c.Values[row]
+		}
+	}
+	return prior, nil
+}
+
+// logOdds are those of the edges between the nodes of the data [N][N].
+func (e *EdgePrior) logOdds(d *tables.Data) ([][]float64, error) {
+	place := make([]int, d.Nodes())
+	for j, name := range d.Names {
+		if place[j] = slices.Index(e.Nodes, name); place[j] < 0 {
+			return nil, fmt.Errorf("edge-prior: no row for node %q", name)
+		}
+	}
+	odds := Zeros(d.Nodes())
+	for _, pair := range dgraph.OrderedPairs(d.Nodes()) {
+		share := e.Probabilities[place[pair.From]][place[pair.To]]
+		odds[pair.From][pair.To] = math.Log(share) - math.Log1p(-share)
+	}
+	return odds, nil
+}
+
+// familyPrior is the prior over graphs of the nodes of some data.
+func (o ModelOptions) familyPrior(d *tables.Data) (dgraph.FamilyPrior, error) {
+	if o.EdgePrior != nil {
+		odds, err := o.EdgePrior.logOdds(d)
+		return dgraph.FamilyPrior{ByEdge: odds}, err
+	}
+	if o.Graphs == SparseGraphs && o.EdgePenalty == 0 && o.ExpectedDegree == 0 {
+		return dgraph.SparsePrior(d.Nodes()), nil
+	}
+	lambda, err := o.penalty(d.Nodes())
+	return dgraph.PenaltyPrior(d.Nodes(), lambda), err
+}
+
+// describeGraphs says the prior over graphs in words.
+func (o ModelOptions) describeGraphs(prior dgraph.FamilyPrior) string {
+	switch {
+	case o.EdgePrior != nil:
+		return "a probability for each edge"
+	case prior.BySize == nil:
+		return "uniform"
+	case o.EdgePenalty == 0 && o.ExpectedDegree == 0:
+		return "sparse, uniform over the number of parents of a node and then over sets"
+	}
+	return fmt.Sprintf("exp(%s edges)", strings.Replace(fmt.Sprintf("%+.4g", prior.BySize[1]), "-", "−", 1))
+}

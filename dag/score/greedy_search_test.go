@@ -1,0 +1,53 @@
+package score
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/tables"
+)
+
+// With plenty of data the climb ends in a graph that is equivalent to the truth, and no neighbour
+// of it scores better.
+func TestGreedyBIC(t *testing.T) {
+	d := chainData(t, 500, tables.DataOptions{})
+	p, err := NewProblem(d, ModelOptions{}, tables.Constraints{})
+	require.NoError(t, err)
+	g, err := p.GreedyBIC(t.Context())
+	require.NoError(t, err)
+	require.True(t, dgraph.FromEdges(3, [2]int{0, 1}, [2]int{1, 2}).CPDAG().Equal(g.CPDAG()), g.Key())
+
+	p, err = NewProblem(d, ModelOptions{}, tables.Constraints{Forbid: []string{"a->b", "b->a"}, Require: []string{"a->c"}})
+	require.NoError(t, err)
+	g, err = p.GreedyBIC(t.Context())
+	require.NoError(t, err)
+	require.False(t, g.Adjacent(0, 1))
+	require.True(t, g.Has(0, 2))
+}
+
+// The score against the likelihood of residuals by a loop.
+func TestBICAgainstALoop(t *testing.T) {
+	d := chainData(t, 40, tables.DataOptions{})
+	random := rand.New(rand.NewPCG(1, 2))
+	stats := NewLinearStats(d, 2)
+	best := math.Inf(-1)
+	likelihood := func(w []float64) float64 {
+		var squares float64
+		for row := range d.Rows() {
+			squares += Square(d.X.At(row, 2) - w[0]*d.X.At(row, 0) - w[1]*d.X.At(row, 1))
+		}
+		variance := squares / float64(d.Rows())
+		return -float64(d.Rows()) / 2 * (math.Log(2*math.Pi*variance) + 1)
+	}
+	weights := leastSquares(t, d, []int{0, 1}, 2)
+	for range 100 {
+		best = math.Max(best, likelihood([]float64{weights[0] + 0.1*random.NormFloat64(), weights[1] + 0.1*random.NormFloat64()}))
+	}
+	want := likelihood(weights)
+	require.Less(t, best, want)
+	require.InDelta(t, want-math.Log(40), stats.bic(dgraph.SetOf(0, 1)), 1e-9)
+}

@@ -1,0 +1,264 @@
+package score
+
+import (
+	"fmt"
+	"math"
+	"sync"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/stream"
+)
+
+// Prior variances of the coefficients of orthonormal contrasts of the levels of a node: of the
+// intercept, the slope of a number, and a contrast of the levels of a category. Two levels of the
+// node differ by twice as much. So a difference has the standard deviation 2 per noise (or
+// standard) deviation of a number, the same as in [groupsForm], whichever of the two is the parent:
+// a weak dependence of a number and a category, and any of two categories, says little of its
+// direction. Intercepts have 4: levels of one percent are no surprise.
+const (
+	interceptVariance = 8.0
+	slopeVariance     = 1 / bgeScale
+	levelVariance     = 1.0
+)
+
+// logisticForm is the form of a category of a mixed table: p(level l | x) ∝ exp(η_l), η = H Θ x,
+// with H the orthonormal contrasts of its levels, x the columns of the parents less their means
+// over the rows that count, a one before them, and independent normal coefficients Θ. The log
+// posterior is strictly concave; evidences are importance weights of draws around its mode.
+type logisticForm struct {
+	columns   *MixedColumns
+	node      int
+	contrasts [][]float64 // H [r][r−1]
+	means     []float64   // of the columns over the rows that count [M]
+	rows      [][]float64 // that count, centred [n][M]
+	levels    []int       // of the node in them
+
+	lock  sync.Mutex
+	known map[dgraph.Set]logisticEvidence
+}
+
+// logisticEvidence is a log evidence by weights.
+type logisticEvidence struct {
+	value float64
+	weightsError
+}
+
+func newLogisticForm(columns *MixedColumns, node int) *logisticForm {
+	l := &logisticForm{columns: columns, node: node, contrasts: columns.Contrasts[node], known: map[dgraph.Set]logisticEvidence{}}
+	for row, values := range columns.Rows {
+		if columns.data.Counts(row, node) {
+			l.rows = append(l.rows, append([]float64(nil), values...))
+			l.levels = append(l.levels, int(columns.data.X.At(row, node)))
+		}
+	}
+	l.means = make([]float64, len(l.rows[0]))
+	for _, row := range l.rows {
+		floats.AddScaled(l.means, 1/float64(len(l.rows)), row)
+	}
+	for _, row := range l.rows {
+		floats.Sub(row, l.means)
+	}
+	return l
+}
+
+// evidence is that of a family, found once.
+func (l *logisticForm) evidence(parents dgraph.Set) logisticEvidence {
+	l.lock.Lock()
+	own, ok := l.known[parents]
+	l.lock.Unlock()
+	if !ok {
+		own = l.family(parents).evidence(stream.Rand(uint64(l.node), fmt.Sprint("logistic ", parents.List())))
+		l.lock.Lock()
+		l.known[parents] = own
+		l.lock.Unlock()
+	}
+	return own
+}
+
+func (l *logisticForm) LogEvidence(parents dgraph.Set) float64 { return l.evidence(parents).value }
+
+// bic is the log likelihood at the mode less ½ log n for each coefficient.
+func (l *logisticForm) bic(parents dgraph.Set) float64 {
+	f := l.family(parents)
+	theta, _ := f.mode()
+	return f.logLikelihood(f.linear(theta)) - float64(len(theta))*math.Log(float64(len(l.rows)))/2
+}
+
+// Moments are none.
+func (l *logisticForm) Moments(dgraph.Set) (means, variances []float64) { return nil, nil }
+
+// LogJoint has the coefficients integrated out.
+func (l *logisticForm) LogJoint(parents dgraph.Set, _ []float64) float64 {
+	return l.LogEvidence(parents)
+}
+
+// logisticFamily is the posterior of the coefficients Θ [K,D], by contrasts of the node and
+// columns.
+type logisticFamily struct {
+	form     *logisticForm
+	width    int       // D
+	x        []float64 // [n,D]
+	variance []float64 // prior, by column [D]
+}
+
+func (l *logisticForm) family(parents dgraph.Set) *logisticFamily {
+	of := l.columns.columns(parents)
+	f := &logisticFamily{form: l, width: 1 + len(of), variance: []float64{interceptVariance}}
+	for i := range parents.Nodes() {
+		for range l.columns.Of[i] {
+			if l.columns.data.Category(i) {
+				f.variance = append(f.variance, levelVariance)
+			} else {
+				f.variance = append(f.variance, slopeVariance)
+			}
+		}
+	}
+	for _, row := range l.rows {
+		f.x = append(f.x, 1)
+		for _, column := range of {
+			f.x = append(f.x, row[column])
+		}
+	}
+	return f
+}
+
+// linear is Θ x by row [n,K].
+func (f *logisticFamily) linear(theta []float64) []float64 {
+	contrasts := len(theta) / f.width
+	out := make([]float64, 0, len(f.form.levels)*contrasts)
+	for row := range f.form.levels {
+		x := f.x[row*f.width : (row+1)*f.width]
+		for k := range contrasts {
+			out = append(out, floats.Dot(theta[k*f.width:(k+1)*f.width], x))
+		}
+	}
+	return out
+}
+
+// predictors fills η [r] of Θ x.
+func (f *logisticFamily) predictors(linear, to []float64) {
+	for level, h := range f.form.contrasts {
+		to[level] = floats.Dot(h, linear)
+	}
+}
+
+func (f *logisticFamily) logLikelihood(linear []float64) (sum float64) {
+	// Σ log of sums of exponentials, each from 1 to the number of levels, as logs of products
+	product := 1.0
+	multiply := func(total float64) {
+		if product *= total; product > 1e280 {
+			sum -= math.Log(product)
+			product = 1
+		}
+	}
+	contrasts := len(f.form.contrasts) - 1
+	if contrasts == 1 { // two levels, whose predictors differ by √2 of one number
+		for row, level := range f.form.levels {
+			margin := math.Sqrt2 * linear[row] * float64(1-2*level)
+			sum += math.Min(margin, 0)
+			multiply(1 + math.Exp(-math.Abs(margin)))
+		}
+		return sum - math.Log(product)
+	}
+	predictors := make([]float64, contrasts+1)
+	for row, level := range f.form.levels {
+		f.predictors(linear[row*contrasts:(row+1)*contrasts], predictors)
+		top, total := floats.Max(predictors), 0.0
+		for _, x := range predictors {
+			total += math.Exp(x - top)
+		}
+		sum += predictors[level] - top
+		multiply(total)
+	}
+	return sum - math.Log(product)
+}
+
+func (f *logisticFamily) logPrior(theta []float64) (sum float64) {
+	for k, t := range theta {
+		v := f.variance[k%f.width]
+		sum -= t*t/(2*v) + math.Log(v)/2 + HalfLog2Pi
+	}
+	return sum
+}
+
+// curvature is the gradient of the log posterior [d], and its negative Hessian.
+func (f *logisticFamily) curvature(theta, linear []float64) ([]float64, *mat.SymDense) {
+	dim, contrasts := len(theta), len(theta)/f.width
+	gradient, hessian := make([]float64, dim), make([]float64, dim*dim)
+	for k, t := range theta {
+		gradient[k] = -t / f.variance[k%f.width]
+		hessian[k*dim+k] = 1 / f.variance[k%f.width]
+	}
+	p, mean := make([]float64, contrasts+1), make([]float64, contrasts)
+	for row, level := range f.form.levels {
+		f.predictors(linear[row*contrasts:(row+1)*contrasts], p)
+		total := logsum.Of(p)
+		clear(mean)
+		for l := range p {
+			p[l] = math.Exp(p[l] - total)
+			floats.AddScaled(mean, p[l], f.form.contrasts[l])
+		}
+		x := f.x[row*f.width : (row+1)*f.width]
+		for k := range contrasts {
+			floats.AddScaled(gradient[k*f.width:(k+1)*f.width], f.form.contrasts[level][k]-mean[k], x)
+			for m := range k + 1 {
+				weight := -mean[k] * mean[m]
+				for l, h := range f.form.contrasts {
+					weight += p[l] * h[k] * h[m]
+				}
+				for a, xa := range x {
+					at := (k*f.width+a)*dim + m*f.width
+					floats.AddScaled(hessian[at:at+f.width], weight*xa, x)
+				}
+			}
+		}
+	}
+	for a := range dim { // blocks above the diagonal
+		for b := range a {
+			hessian[b*dim+a] = hessian[a*dim+b]
+		}
+	}
+	return gradient, mat.NewSymDense(dim, hessian)
+}
+
+// mode is where the log posterior is largest, by Newton steps that are halved until they rise, and
+// the Cholesky factor of its negative Hessian there.
+func (f *logisticFamily) mode() ([]float64, *mat.Cholesky) {
+	const (
+		mostSteps = 100
+		settled   = 1e-10 // squared length of a step in standard deviations
+	)
+	theta := make([]float64, f.width*(len(f.form.contrasts)-1))
+	var factor mat.Cholesky
+	value := math.Inf(-1)
+	for range mostSteps {
+		linear := f.linear(theta)
+		if math.IsInf(value, -1) {
+			value = f.logLikelihood(linear) + f.logPrior(theta)
+		}
+		gradient, hessian := f.curvature(theta, linear)
+		if !factor.Factorize(hessian) {
+			return theta, nil
+		}
+		var step mat.VecDense
+		if err := factor.SolveVecTo(&step, mat.NewVecDense(len(theta), gradient)); err != nil {
+			return theta, nil
+		}
+		if floats.Dot(gradient, step.RawVector().Data) < settled {
+			return theta, &factor
+		}
+		for size := 1.0; size > 1e-6; size /= 2 {
+			next := append([]float64(nil), theta...)
+			floats.AddScaled(next, size, step.RawVector().Data)
+			if at := f.logLikelihood(f.linear(next)) + f.logPrior(next); at > value {
+				theta, value = next, at
+				break
+			}
+		}
+	}
+	return theta, &factor
+}

@@ -1,0 +1,211 @@
+package score
+
+import (
+	"fmt"
+	"math"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/sem"
+)
+
+// Method is how a posterior over graphs is computed.
+type Method int
+
+const (
+	// Auto is Exact where it is possible, else Chains.
+	Auto Method = iota
+	// Exact estimates the evidence of every family and sums over all graphs.
+	Exact
+	// Chains are Markov chains over graphs, for linear mechanisms.
+	Chains
+	// Made is the method of the paper: one flow over the parameters of all nodes, and a learned
+	// q(m) over orders and edges along them.
+	Made
+)
+
+var methodNames = [...]string{"auto", "exact", "chains", "made"}
+
+// String returns the name that [ParseMethod] reads.
+func (m Method) String() string {
+	if m < 0 || int(m) >= len(methodNames) {
+		return fmt.Sprintf("Method(%d)", int(m))
+	}
+	return methodNames[m]
+}
+
+// ParseMethod reads auto, exact, chains or made.
+func ParseMethod(s string) (Method, error) {
+	for m, name := range methodNames {
+		if s == name {
+			return Method(m), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown method %q; want auto, exact, chains or made", s)
+}
+
+// MarshalText writes the name.
+func (m Method) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (m *Method) UnmarshalText(text []byte) (err error) {
+	*m, err = ParseMethod(string(text))
+	return err
+}
+
+// Evidence is how the evidences of families are estimated when graphs are summed.
+type Evidence int
+
+const (
+	// AnyEvidence is ClosedForm where there is one and Particles for networks.
+	AnyEvidence Evidence = iota
+	// Flow weights draws of a flow that is trained on all families.
+	Flow
+	// Particles tempers particles from prior to posterior, for networks.
+	Particles
+	// ClosedForm is exact but for rounding, for all mechanisms but networks.
+	ClosedForm
+)
+
+var evidenceNames = [...]string{"auto", "flow", "particles", "closed"}
+
+// String returns the name that [ParseEvidence] reads.
+func (e Evidence) String() string {
+	if e < 0 || int(e) >= len(evidenceNames) {
+		return fmt.Sprintf("Evidence(%d)", int(e))
+	}
+	return evidenceNames[e]
+}
+
+// ParseEvidence reads auto, flow, particles or closed.
+func ParseEvidence(s string) (Evidence, error) {
+	for e, name := range evidenceNames {
+		if s == name {
+			return Evidence(e), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown kind of evidence %q; want auto, flow, particles or closed", s)
+}
+
+// MarshalText writes the name.
+func (e Evidence) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (e *Evidence) UnmarshalText(text []byte) (err error) {
+	*e, err = ParseEvidence(string(text))
+	return err
+}
+
+// ResolveEvidence is what e stands for with this problem, or an error that says why it cannot be
+// used.
+func (p *Problem) ResolveEvidence(e Evidence) (Evidence, error) {
+	switch {
+	case p.Model.Mechanism == sem.MLP && e == AnyEvidence:
+		return Particles, nil
+	case e == AnyEvidence:
+		return ClosedForm, nil
+	case e == ClosedForm:
+		return e, p.CheckClosedForm()
+	case p.CheckOneRegime() != nil:
+		return 0, p.CheckOneRegime()
+	case e == Flow && p.Model.Mechanism != sem.Linear && p.Model.Mechanism != sem.MLP:
+		return 0, fmt.Errorf("a flow is for linear mechanisms and networks, not for %s, whose evidences are closed forms", p.Model.Mechanism)
+	case e == Particles && p.Model.Mechanism != sem.MLP:
+		return 0, fmt.Errorf("particles are for mechanisms that are networks, not for %s", p.Model.Mechanism)
+	}
+	return e, nil
+}
+
+// Resolve is the method that m stands for with this problem, or an error that says why it cannot be
+// used.
+func (p *Problem) Resolve(m Method) (Method, error) {
+	impossible := p.Listable(MaxFamilies)
+	if p.Data.Missing != nil {
+		if m == Auto || m == Chains {
+			return Chains, nil
+		}
+		return 0, p.Data.CheckComplete()
+	}
+	switch {
+	case m == Made:
+		return m, p.CheckMade()
+	case m == Chains && !p.Model.Mechanism.Closed(), m == Auto && impossible != nil && !p.Model.Mechanism.Closed():
+		if m == Chains {
+			return 0, p.CheckClosedForm()
+		}
+		return 0, impossible
+	case m == Exact:
+		return m, impossible
+	case m == Auto && impossible == nil:
+		return Exact, nil
+	}
+	return Chains, nil
+}
+
+// Listable fails when graphs cannot be summed, or when there are more families than a limit.
+func (p *Problem) Listable(most float64) error {
+	s := p.Structure
+	if limit := s.ExactLimit(); s.Nodes > limit {
+		return fmt.Errorf("%s has %d nodes: sums over %s are exact for up to %d; mechanisms with closed forms have chains over graphs, and columns can be excluded",
+			p.Data.Path, s.Nodes, s.PriorName(), limit)
+	}
+	if count := s.CountFamilies(); count > most {
+		return fmt.Errorf("%d nodes make %.0f families of a node with its parents, and at most %.0f can be scored one by one: fewer parents of a node or constraints leave fewer",
+			s.Nodes, count, most)
+	}
+	return nil
+}
+
+// CheckExact fails for problems that RunExact cannot take.
+func (p *Problem) CheckExact() error {
+	if err := p.CheckClosedForm(); err != nil {
+		return err
+	}
+	if err := p.Data.CheckComplete(); err != nil {
+		return err
+	}
+	return p.Listable(math.Inf(1))
+}
+
+// CheckMade fails for problems that RunMade cannot take.
+func (p *Problem) CheckMade() error {
+	if p.Model.Mechanism != sem.Linear && p.Model.Mechanism != sem.MLP {
+		return fmt.Errorf("a learned q(m) with one flow is for linear mechanisms and networks, not for %s", p.Model.Mechanism)
+	}
+	if err := p.CheckOneRegime(); err != nil {
+		return err
+	}
+	if p.Structure.Nodes > MaxMadeNodes {
+		return fmt.Errorf("a learned q(m) has tables of all sets of nodes: got %d nodes, want at most %d", p.Structure.Nodes, MaxMadeNodes)
+	}
+	if err := p.Listable(MaxFamilies); err != nil {
+		return err
+	}
+	return p.countable("a learned q(m)")
+}
+
+// MaxMadeNodes is the largest number of nodes of RunMade: a training step sums over N^2 2^N
+// numbers.
+const MaxMadeNodes = 13
+
+// countable fails where the prior over graphs asks for more topological orders than can be counted.
+func (p *Problem) countable(what string) error {
+	if !p.Structure.Orders && p.Structure.Nodes > dgraph.MostCountedNodes {
+		return fmt.Errorf("%s is over orders and edges along them, and shares the probability of a graph among its orders: got %d nodes, want at most %d, for which orders are counted (with the prior over orders nothing is shared)",
+			what, p.Structure.Nodes, dgraph.MostCountedNodes)
+	}
+	return nil
+}
+
+// CheckReversibleJump fails for problems that RunReversibleJump cannot sample.
+func (p *Problem) CheckReversibleJump() error {
+	if err := p.CheckOneRegime(); err != nil {
+		return err
+	}
+	switch {
+	case p.Listable(MaxFamilies) != nil:
+		return p.Listable(MaxFamilies)
+	case p.Model.Mechanism != sem.Linear:
+		return fmt.Errorf("chains over graphs have linear mechanisms only, not %s", p.Model.Mechanism)
+	}
+	return p.countable("a chain")
+}

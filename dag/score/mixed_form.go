@@ -1,0 +1,179 @@
+package score
+
+import (
+	"fmt"
+	"math"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/internal/english"
+)
+
+// MixedColumns is a table of numbers and categories as columns of a regression. A category with m
+// levels has m − 1 of them, contrasts that are orthonormal: coefficients that are independent with
+// variance v stand for an effect of every level that is, so that no level is the reference.
+type MixedColumns struct {
+	data      *tables.Data
+	Of        [][]int       // columns of each node
+	Contrasts [][][]float64 // of the levels of each category
+	Rows      [][]float64   // the table [n][M]
+}
+
+func newMixedColumns(d *tables.Data) *MixedColumns {
+	m := &MixedColumns{data: d, Of: make([][]int, d.Nodes()), Contrasts: make([][][]float64, d.Nodes()), Rows: make([][]float64, d.Rows())}
+	width := 0
+	for j := range m.Of {
+		columns := 1
+		var contrasts [][]float64
+		if d.Category(j) {
+			contrasts = orthonormalContrasts(len(d.Levels[j]))
+			m.Contrasts[j] = contrasts
+			columns = len(contrasts[0])
+		}
+		for range columns {
+			m.Of[j] = append(m.Of[j], width)
+			width++
+		}
+		for row := range m.Rows {
+			x := d.X.At(row, j)
+			if contrasts == nil {
+				m.Rows[row] = append(m.Rows[row], x)
+			} else {
+				m.Rows[row] = append(m.Rows[row], contrasts[int(x)]...)
+			}
+		}
+	}
+	return m
+}
+
+// Width is M.
+func (m *MixedColumns) Width() int { return len(m.Rows[0]) }
+
+// columns are those of some nodes.
+func (m *MixedColumns) columns(nodes dgraph.Set) (list []int) {
+	for i := range nodes.Nodes() {
+		list = append(list, m.Of[i]...)
+	}
+	return list
+}
+
+// rowsFor are the rows that count for a node.
+func (m *MixedColumns) rowsFor(node int) (rows [][]float64) {
+	for row, values := range m.Rows {
+		if m.data.Counts(row, node) {
+			rows = append(rows, values)
+		}
+	}
+	return rows
+}
+
+// orthonormalContrasts are r levels in r − 1 orthonormal columns that sum to zero (Helmert's)
+// [r][r−1].
+func orthonormalContrasts(r int) [][]float64 {
+	rows := make([][]float64, r)
+	for level := range rows {
+		rows[level] = make([]float64, r-1)
+		for k := range rows[level] {
+			size := math.Sqrt(float64((k + 1) * (k + 2)))
+			switch {
+			case level <= k:
+				rows[level][k] = 1 / size
+			case level == k+1:
+				rows[level][k] = -float64(k+1) / size
+			}
+		}
+	}
+	return rows
+}
+
+// newMixedForm is the form of a node of a mixed table.
+func newMixedForm(d *tables.Data, node int) Form {
+	columns := newMixedColumns(d)
+	if d.Category(node) {
+		return newLogisticForm(columns, node)
+	}
+	return &groupsForm{columns, bgeFormOf(columns.rowsFor(node), columns.Of[node][0])}
+}
+
+// groupsForm is the closed form of a number of a mixed table: the regression of [bgeForm] with an
+// intercept that every category among the parents shifts by level, by independent effects with the
+// variance σ²/t of a weight. With numbers alone it is BGe.
+type groupsForm struct {
+	columns *MixedColumns
+	form    *BGe
+}
+
+func (g *groupsForm) LogEvidence(parents dgraph.Set) float64 {
+	return g.form.evidenceOf(g.columns.columns(parents), g.degrees(parents))
+}
+
+// degrees is S of a family, in which numbers alone count.
+func (g *groupsForm) degrees(parents dgraph.Set) float64 {
+	numbers := 0
+	for i := range parents.Nodes() {
+		if !g.columns.data.Category(i) {
+			numbers++
+		}
+	}
+	return g.form.degrees(numbers)
+}
+
+func (g *groupsForm) bic(parents dgraph.Set) float64 {
+	return g.form.bicOf(g.columns.columns(parents))
+}
+
+// Moments are none.
+func (g *groupsForm) Moments(dgraph.Set) (means, variances []float64) { return nil, nil }
+
+// LogJoint has the parameters integrated out.
+func (g *groupsForm) LogJoint(parents dgraph.Set, _ []float64) float64 { return g.LogEvidence(parents) }
+
+// ScoreErrors are those of the families of a mixture, which graphs that were drawn have.
+func (p *Problem) ScoreErrors(posterior Mixture) *Posterior {
+	count := len(posterior.Families)
+	scores := Scores{Families: posterior.Families, SE: make([]float64, count), KHat: make([]float64, count), Missed: make([]float64, count)}
+	forms := p.Forms()
+	for k, f := range scores.Families {
+		scores.setError(k, scoreError(forms[f.Node], f.Parents))
+	}
+	return &Posterior{Structure: p.Structure, Scores: scores, Marginals: posterior.Shares}
+}
+
+// weightsError is how well importance weights know a log evidence: its standard error, k̂, and
+// about the share of the evidence that no draw showed. Of what is exact 0, −Inf and 0.
+type weightsError struct{ se, kHat, missed float64 }
+
+// scoreError is that of the score of a family.
+func scoreError(form Form, parents dgraph.Set) weightsError {
+	switch form := form.(type) {
+	case *logisticForm:
+		return form.evidence(parents).weightsError
+	case *changedForm:
+		own := scoreError(form.Form, parents)
+		for _, one := range form.others {
+			other := scoreError(one, parents)
+			own = weightsError{math.Hypot(own.se, other.se), max(own.kHat, other.kHat), math.Hypot(own.missed, other.missed)}
+		}
+		return own
+	}
+	return weightsError{kHat: math.Inf(-1)}
+}
+
+// setError notes that of a family.
+func (s *Scores) setError(family int, of weightsError) {
+	s.SE[family], s.KHat[family], s.Missed[family] = of.se, of.kHat, of.missed
+}
+
+// mixedPriors says mechanisms and priors in words.
+func (p *Problem) mixedPriors() []string {
+	numbers := "none"
+	if p.Data.Categories() < p.Data.Nodes() {
+		numbers = fmt.Sprintf("columns of numbers (%s)", p.Data.Scaling)
+	}
+	return []string{
+		fmt.Sprintf("columns: %s, %d %s", english.Count(p.Data.Categories(), "category"), p.Data.Nodes()-p.Data.Categories(), numbers),
+		"numbers: linear in numbers, with an intercept that categories shift by level; weights, shifts and noise: normal-gamma, as BGe, so that two levels differ by 2 noise sd a priori",
+		fmt.Sprintf("categories: multinomial logistic in numbers and levels of categories, without interactions; two levels differ by N(0, %g²) per sd of a number, log odds ratios are N(0, %g²), intercepts of two levels differ by N(0, %g²)",
+			math.Sqrt(2*slopeVariance), math.Sqrt(4*levelVariance), math.Sqrt(2*interceptVariance)),
+	}
+}

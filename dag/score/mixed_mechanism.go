@@ -1,0 +1,185 @@
+package score
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/floats"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/internal/logsum"
+)
+
+// MixedMechanism is a node of a mixed table with its parameters: for each of K outcomes an
+// intercept and the coefficients of the columns of its parents. A number has one outcome, its mean,
+// and log σ besides; a category with r levels has r − 1, contrasts of its linear predictors.
+type MixedMechanism struct {
+	columns *MixedColumns
+	Node    int
+	of      []int     // columns of the parents [k]
+	theta   []float64 // [K (1 + k)], and log σ of a number
+	Levels  [][]float64
+}
+
+// Mechanism is that of a family with parameters.
+func (m *MixedColumns) Mechanism(f dgraph.Family, theta []float64) *MixedMechanism {
+	own := &MixedMechanism{columns: m, Node: f.Node, of: m.columns(f.Parents), theta: theta}
+	if m.data.Category(f.Node) {
+		own.Levels = m.Contrasts[f.Node]
+	}
+	return own
+}
+
+// Predictor is that of an outcome given a row of columns [M].
+func (m *MixedMechanism) Predictor(outcome int, row []float64) float64 {
+	own := m.theta[outcome*(1+len(m.of)):]
+	sum := own[0]
+	for a, column := range m.of {
+		sum += own[1+a] * row[column]
+	}
+	return sum
+}
+
+// Noise is σ of a number.
+func (m *MixedMechanism) Noise() float64 { return math.Exp(m.theta[len(m.theta)-1]) }
+
+// Probabilities fills those of the levels of a category, [r].
+func (m *MixedMechanism) Probabilities(row, p []float64) {
+	clear(p)
+	for k := range len(p) - 1 {
+		value := m.Predictor(k, row)
+		for level, h := range m.Levels {
+			p[level] += h[k] * value
+		}
+	}
+	total := logsum.Of(p)
+	for level := range p {
+		p[level] = math.Exp(p[level] - total)
+	}
+}
+
+// Set writes the value of a node into a row of columns: a number, or the place of a level.
+func (m *MixedColumns) Set(row []float64, node int, value float64) {
+	if !m.data.Category(node) {
+		row[m.Of[node][0]] = value
+		return
+	}
+	for k, h := range m.Contrasts[node][int(value)] {
+		row[m.Of[node][k]] = h
+	}
+}
+
+// MixedTable are the columns of a problem with mixed mechanisms.
+func (p *Problem) MixedTable() *MixedColumns {
+	if form, ok := Usual(p.Mixed[0]).(*logisticForm); ok {
+		return form.columns
+	}
+	return Usual(p.Mixed[0]).(*groupsForm).columns
+}
+
+// Posterior draws σ from its inverse gamma distribution, the weights given it, and the intercept
+// given both.
+func (g *groupsForm) Posterior(parents dgraph.Set) func(*rand.Rand) []float64 {
+	of := g.columns.columns(parents)
+	draw := g.form.draws(of, g.degrees(parents))
+	return func(random *rand.Rand) []float64 {
+		sigma, weights := draw(random)
+		mean := g.form.means[g.form.node]
+		for a, column := range of {
+			mean -= weights[a] * g.form.means[column]
+		}
+		theta := append([]float64{g.form.interceptGiven(mean, sigma, random)}, weights...)
+		return append(theta, math.Log(sigma))
+	}
+}
+
+// Draws of coefficients come in batches, of which some are kept in proportion to their weights.
+// Chosen by hand.
+const (
+	batchPairs = 64
+	batchKept  = 16
+)
+
+// Posterior draws coefficients by importance resampling of draws that nearly have their posterior
+// distribution.
+func (l *logisticForm) Posterior(parents dgraph.Set) func(*rand.Rand) []float64 {
+	of := l.columns.columns(parents)
+	var proposal *logisticProposal
+	var batch *logisticDraws
+	var cumulative []float64
+	left := 0
+	return func(random *rand.Rand) []float64 {
+		if proposal == nil {
+			if proposal = l.family(parents).posteriorProposal(random); proposal == nil { // overflow
+				none := make([]float64, (len(l.contrasts)-1)*(1+len(of)))
+				floats.AddConst(math.NaN(), none)
+				return none
+			}
+		}
+		if left == 0 {
+			left, batch, cumulative = batchKept, &logisticDraws{}, nil
+			for range batchPairs {
+				proposal.pair(random, batch)
+			}
+			norm, total := logsum.Of(batch.logs), 0.0
+			for _, log := range batch.logs {
+				total += math.Exp(log - norm)
+				cumulative = append(cumulative, total)
+			}
+		}
+		left--
+		theta := append([]float64(nil), batch.thetas[DrawIndex(random, cumulative)]...)
+		for at := 0; at < len(theta); at += 1 + len(of) { // columns are centred
+			for a, column := range of {
+				theta[at] -= theta[at+1+a] * l.means[column]
+			}
+		}
+		return theta
+	}
+}
+
+// Outcome is the distribution of the node given a row of columns, on the working scale.
+func (m *MixedMechanism) Outcome(row []float64) Outcome {
+	if m.Levels == nil {
+		return Outcome{Mean: m.Predictor(0, row), SD: m.Noise()}
+	}
+	own := Outcome{Levels: make([]float64, len(m.Levels))}
+	m.Probabilities(row, own.Levels)
+	return own
+}
+
+// Certain is the distribution of a node whose value is known.
+func (m *MixedMechanism) Certain(x float64) Outcome {
+	if m.Levels == nil {
+		return Outcome{Mean: x}
+	}
+	own := Outcome{Levels: make([]float64, len(m.Levels))}
+	own.Levels[int(x)] = 1
+	return own
+}
+
+// Draw draws the value of the node given a row of columns.
+func (m *MixedMechanism) Draw(row []float64, random *rand.Rand) float64 {
+	own := m.Outcome(row)
+	if own.Levels != nil {
+		return float64(sem.PickLevel(own.Levels, random.Float64()))
+	}
+	return own.Mean + own.SD*random.NormFloat64()
+}
+
+// LogDensity is that of a value of the node given a row of columns.
+func (m *MixedMechanism) LogDensity(row []float64, x float64) float64 {
+	own := m.Outcome(row)
+	if own.Levels != nil {
+		return math.Log(own.Levels[int(x)])
+	}
+	return -Square((x-own.Mean)/own.SD)/2 - math.Log(own.SD) - HalfLog2Pi
+}
+
+// Outcome is the distribution of the target in a simulated row: normal, or probabilities of
+// levels. Weights of rows add up to one.
+type Outcome struct {
+	Weight, Mean, SD float64
+	Levels           []float64
+}

@@ -1,0 +1,47 @@
+package score
+
+import (
+	"math"
+	"math/rand/v2"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+)
+
+// ParameterSource draws the parameters of a family from their posterior, zero where not in use.
+type ParameterSource func(family int) []float64
+
+// Mixture is a list of families with the probability of each: what is known of single nodes.
+type Mixture struct {
+	Families []dgraph.Family
+	Shares   []float64
+}
+
+// Draws returns a source of families among those that a condition holds for, in proportion to their
+// shares; nil if there are none.
+func (m Mixture) Draws(random *rand.Rand, condition func(dgraph.Family) bool) func() int {
+	var places []int
+	var cumulative []float64
+	total := 0.0
+	for f, family := range m.Families {
+		if m.Shares[f] > 0 && condition(family) {
+			total += m.Shares[f]
+			places, cumulative = append(places, f), append(cumulative, total)
+		}
+	}
+	if places == nil {
+		return nil
+	}
+	return func() int { return places[DrawIndex(random, cumulative)] }
+}
+
+// Edges are the edge probabilities, [N][N].
+func (m Mixture) Edges(nodes int) [][]float64 {
+	probabilities := Zeros(nodes)
+	for f, family := range m.Families {
+		for i := range family.Parents.Nodes() {
+			// shares add up to one but for rounding
+			probabilities[i][family.Node] = math.Min(probabilities[i][family.Node]+m.Shares[f], 1)
+		}
+	}
+	return probabilities
+}

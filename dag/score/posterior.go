@@ -1,0 +1,295 @@
+package score
+
+import (
+	"cmp"
+	gocontext "context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+)
+
+// Scores are the log evidences of families: [F] each, in the order of Families.
+type Scores struct {
+	Families []dgraph.Family
+	// LogEvidence is ℓ_j(pa) = log p(x_j | x_pa), and SE its standard error; zero for exact scores.
+	LogEvidence, SE []float64
+	// KHat is the Pareto shape of the weights behind it, and Missed about the share of the evidence
+	// that lies where none of the draws fell (psis.TailShare); nil for exact scores.
+	KHat, Missed []float64
+}
+
+// Posterior is the distribution over graphs that scores and prior give. It is exact but for the
+// errors of the scores.
+type Posterior struct {
+	Structure dgraph.Structure
+	Scores    Scores
+	// LogEvidence is log Σ_A p(A) p(x | A), and SE its standard error.
+	LogEvidence, LogEvidenceSE float64
+	// Marginals are the posterior probabilities of the families [F].
+	Marginals []float64
+
+	sum      dgraph.Sum
+	logTotal float64
+	drawn    float64 // effective draws behind a sum that is an estimate; 0: it is exact
+}
+
+// NewPosterior sums over all graphs that the structure allows. Scores must have the families of the
+// structure, in its order. The prior over graphs can be summed for up to 14 nodes, that over orders
+// for up to 20. status, if not nil, is called with how far the sum is; the error wraps that of ctx
+// when it is cancelled.
+func NewPosterior(ctx gocontext.Context, structure dgraph.Structure, scores Scores, status func(string)) (*Posterior, error) {
+	if err := structure.Validate(); err != nil {
+		return nil, err
+	}
+	if limit := structure.ExactLimit(); structure.Nodes > limit {
+		return nil, fmt.Errorf("%d nodes: sums over %s are exact for up to %d", structure.Nodes, structure.PriorName(), limit)
+	}
+	families := structure.Families()
+	if !slices.Equal(families, scores.Families) || len(scores.LogEvidence) != len(families) || len(scores.SE) != len(families) {
+		return nil, fmt.Errorf("dag.NewPosterior: the structure has %d families, the scores are for %d others", len(families), len(scores.Families))
+	}
+	for i, score := range scores.LogEvidence {
+		if math.IsNaN(score) || math.IsInf(score, 0) {
+			return nil, fmt.Errorf("the score of node %d with the parents %v is %g", families[i].Node, families[i].Parents.List(), score)
+		}
+	}
+	told := time.Now()
+	pass := func(number int) func(done, total int) bool {
+		return func(done, total int) bool {
+			if status != nil && time.Since(told) > sumPause {
+				told = time.Now()
+				status(fmt.Sprintf("summing over %s, %d%%", structure.PriorName(), 100*(number*total+done)/(3*total)))
+			}
+			return ctx.Err() == nil
+		}
+	}
+	prior := structure.Sum(families, make([]float64, len(families)), pass(0)).LogTotal()
+	p := posteriorOf(structure, scores, structure.Sum(families, scores.LogEvidence, pass(1)), prior, pass(2))
+	if err := ctx.Err(); err != nil { // what was summed is not all
+		return nil, fmt.Errorf("stopped while summing over %s: %w", structure.PriorName(), err)
+	}
+	return p, nil
+}
+
+// posteriorOf is what a sum over graphs amounts to, whose prior has the log mass logMass.
+func posteriorOf(structure dgraph.Structure, scores Scores, sum dgraph.Sum, logMass float64, on func(done, total int) bool) *Posterior {
+	p := &Posterior{Structure: structure, Scores: scores, sum: sum, logTotal: sum.LogTotal()}
+	p.LogEvidence, p.Marginals = p.logTotal-logMass, sum.Marginals(len(scores.Families), on)
+	for i, share := range p.Marginals {
+		p.LogEvidenceSE = math.Hypot(p.LogEvidenceSE, share*scores.SE[i])
+	}
+	return p
+}
+
+// EstimatedPosterior is the posterior by a sum over graphs that is an estimate: its logarithm has a
+// standard error, and it is worth so many independent draws.
+func EstimatedPosterior(structure dgraph.Structure, scores Scores, sum dgraph.Sum, logMass, logSE, drawn float64) *Posterior {
+	p := posteriorOf(structure, scores, sum, logMass, func(int, int) bool { return true })
+	p.LogEvidenceSE, p.drawn = math.Hypot(p.LogEvidenceSE, logSE), drawn
+	return p
+}
+
+// sumPause is the time between two reports of a sum.
+const sumPause = 2 * time.Second
+
+// EdgeProbabilities are those of all entries of the adjacency matrix, [N][N].
+func (p *Posterior) EdgeProbabilities() [][]float64 { return p.Mixture().Edges(p.Structure.Nodes) }
+
+// Mixture is what is known of single nodes.
+func (p *Posterior) Mixture() Mixture { return Mixture{p.Scores.Families, p.Marginals} }
+
+// Draw is a graph that was drawn from the posterior.
+type Draw struct {
+	Graph *dgraph.Graph
+	// Families are the places of its families in the list of scores, by node.
+	Families []int
+	// Count is how often it was drawn.
+	Count int
+	// Probability is that of the graph in the posterior, and SE its standard error from those of
+	// the scores.
+	Probability, SE float64
+}
+
+// Sample draws count graphs and returns the different ones, the most probable first. The error
+// wraps that of ctx when it is cancelled.
+func (p *Posterior) Sample(ctx gocontext.Context, random *rand.Rand, count int) ([]Draw, error) {
+	families := make([]int, p.Structure.Nodes)
+	place := map[string]int{}
+	var draws []Draw
+	for range count {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("stopped while drawing graphs: %w", err)
+		}
+		p.sum.Draw(random, families)
+		key := fmt.Sprint(families)
+		k, seen := place[key]
+		if !seen {
+			k = len(draws)
+			place[key] = k
+			draws = append(draws, p.describe(families))
+		}
+		draws[k].Count++
+	}
+	slices.SortFunc(draws, func(a, b Draw) int {
+		return cmp.Or(cmp.Compare(b.Probability, a.Probability), slices.Compare(a.Families, b.Families))
+	})
+	return draws, nil
+}
+
+// describe makes the draw of a graph given by its families.
+func (p *Posterior) describe(families []int) Draw {
+	d := Draw{Families: slices.Clone(families)}
+	parents := make([]dgraph.Set, len(families))
+	logWeight := -p.logTotal
+	// d log p(A) = Σ_f (1[f in A] − p(f)) dℓ_f.
+	variance := Square(p.LogEvidenceSE)
+	for j, f := range families {
+		parents[j] = p.Scores.Families[f].Parents
+		logWeight += p.Scores.LogEvidence[f] + p.Structure.Prior.LogWeight(j, parents[j])
+		variance += Square(p.Scores.SE[f]) * (Square(1-p.Marginals[f]) - Square(p.Marginals[f]))
+	}
+	d.Graph = dgraph.FromParents(parents)
+	if p.Structure.Orders {
+		logWeight += math.Log(d.Graph.Orders())
+	}
+	d.Probability = math.Exp(logWeight)
+	d.SE = d.Probability * math.Sqrt(math.Max(variance, 0))
+	return d
+}
+
+// Probability is the share of draws whose graph satisfies event, with a standard error that counts
+// both the number of draws and the errors of the scores: to first order the probability changes by
+// the covariance of the event with each family times the error of the family's score.
+func (p *Posterior) Probability(draws []Draw, event func(*dgraph.Graph) bool) (probability, se float64) {
+	var total float64
+	joint := map[int]float64{}
+	for _, d := range draws {
+		total += float64(d.Count)
+		if event(d.Graph) {
+			probability += float64(d.Count)
+			for _, f := range d.Families {
+				joint[f] += float64(d.Count)
+			}
+		}
+	}
+	probability /= total
+	return probability, math.Hypot(ShareError(probability, total), math.Sqrt(p.scoreVariance(probability, joint, total)))
+}
+
+// scoreVariance is Σ_f Cov(event, f)² SE_f², with joint[f]/total the probability of event and
+// family f together.
+func (p *Posterior) scoreVariance(probability float64, joint map[int]float64, total float64) (variance float64) {
+	for f, share := range p.Marginals {
+		if se := p.Scores.SE[f]; se > 0 && (share > 0 || joint[f] > 0) {
+			variance += Square((joint[f]/total - probability*share) * se)
+		}
+	}
+	return variance
+}
+
+// EdgeErrors are the standard errors of the edge probabilities, [N][N]: those that come from the
+// errors of the scores, and of a sum that is an estimate. A rare family whose score is known to
+// nats only may change an edge by more than to first order.
+func (p *Posterior) EdgeErrors(draws []Draw) [][]float64 {
+	nodes := p.Structure.Nodes
+	errors, probabilities := Zeros(nodes), p.EdgeProbabilities()
+	if p.drawn == 0 && slices.Max(p.Scores.SE) == 0 {
+		return errors // of closed forms
+	}
+	beyond := Zeros(nodes) // squares
+	for f, share := range p.Marginals {
+		se, family := p.Scores.SE[f], p.Scores.Families[f]
+		more := Square(Swing(share, se)) - Square(share*(1-share)*se)
+		if more <= 0 {
+			continue
+		}
+		for i := range nodes {
+			if i != family.Node && family.Parents.Has(i) != (probabilities[i][family.Node] >= 0.5) {
+				beyond[i][family.Node] += more
+			}
+		}
+	}
+	for _, e := range dgraph.OrderedPairs(nodes) {
+		var total float64
+		joint := map[int]float64{}
+		for _, d := range draws {
+			total += float64(d.Count)
+			if d.Graph.Has(e.From, e.To) {
+				for _, f := range d.Families {
+					joint[f] += float64(d.Count)
+				}
+			}
+		}
+		errors[e.From][e.To] = math.Sqrt(p.scoreVariance(probabilities[e.From][e.To], joint, total) + beyond[e.From][e.To])
+		if p.drawn > 0 {
+			errors[e.From][e.To] = math.Hypot(errors[e.From][e.To], ShareError(probabilities[e.From][e.To], p.drawn))
+		}
+	}
+	return errors
+}
+
+// Missed is about the share of the posterior that lies where no draw of a family fell: the shares
+// of families, times their probabilities, as errors that do not depend on each other.
+func (p *Posterior) Missed() (share float64) {
+	for f, probability := range p.Marginals {
+		if probability > 0 {
+			share = math.Hypot(share, probability*p.Scores.Missed[f])
+		}
+	}
+	return share
+}
+
+// MissedEdges are by how much edge probabilities may be off by these shares: what errors of the
+// scores of that size make of them.
+func (p *Posterior) MissedEdges(draws []Draw) [][]float64 {
+	own := *p
+	own.Scores.SE, own.drawn = p.Scores.Missed, 0
+	return own.EdgeErrors(draws)
+}
+
+// Weighted are the draws with the shares of their counts as probabilities.
+func Weighted(draws []Draw) []dgraph.Weighted {
+	var total float64
+	for _, d := range draws {
+		total += float64(d.Count)
+	}
+	out := make([]dgraph.Weighted, len(draws))
+	for i, d := range draws {
+		out[i] = dgraph.Weighted{Graph: d.Graph, Probability: float64(d.Count) / total}
+	}
+	return out
+}
+
+// Swing is the root mean square of how far a probability moves when its logarithm of the odds is
+// off by a normal error, by a rule of Gauss and Hermite with five points. Where the error is small
+// it is p (1 − p) se; but a family of probability 0.0005 by a pilot run, which is off by nats, may
+// have 0.05.
+func Swing(p, se float64) float64 {
+	if p <= 0 || p >= 1 {
+		return 0
+	}
+	logOdds, squares := math.Log(p)-math.Log1p(-p), 0.0
+	for _, point := range [...]struct{ at, weight float64 }{{1.355626179974266, 0.2220759220056126}, {2.856970013872806, 0.0112574113277207}} {
+		for _, sign := range [...]float64{-1, 1} {
+			squares += point.weight * Square(1/(1+math.Exp(-logOdds-sign*point.at*se))-p)
+		}
+	}
+	return math.Sqrt(squares)
+}
+
+// ShareError is the standard error of a share of so many independent draws. A share nearer to 0 or
+// 1 than half a draw has the error of half a draw: that no draw contradicts an event does not make
+// it certain.
+func ShareError(share, draws float64) float64 {
+	draws = math.Max(draws, 1)
+	half := 0.5 / (draws + 1)
+	share = math.Min(math.Max(share, half), 1-half)
+	return math.Sqrt(share * (1 - share) / draws)
+}
+
+// SumOfScores makes the posterior over graphs of scores, as NewPosterior does.
+type SumOfScores func(ctx gocontext.Context, structure dgraph.Structure, scores Scores, status func(string)) (*Posterior, error)

@@ -1,0 +1,49 @@
+package score
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/logsum"
+)
+
+// The family whose draws had a k̂ of 1.1 agrees with a grid over its three coefficients.
+func TestSeparatedLevelsByQuadrature(t *testing.T) {
+	p := biochemists(t)
+	fem, mar, kids := slices.Index(p.Data.Names, "fem"), slices.Index(p.Data.Names, "mar"), slices.Index(p.Data.Names, "kid5")
+	counts, means := map[[3]float64]float64{}, [2]float64{}
+	for row := range p.Data.Rows() {
+		counts[[3]float64{p.Data.X.At(row, fem), p.Data.X.At(row, kids), p.Data.X.At(row, mar)}]++
+		means[0] += p.Data.X.At(row, fem) / float64(p.Data.Rows())
+		means[1] += p.Data.X.At(row, kids) / float64(p.Data.Rows())
+	}
+	normal := func(x, sd float64) float64 { return -x*x/(2*sd*sd) - math.Log(sd) - HalfLog2Pi }
+	var logs []float64
+	const step = 0.12 // below the smallest standard deviation
+	for intercept := -9.0; intercept < 1; intercept += step {
+		for levels := -2.0; levels < 2; levels += step {
+			for slope := -12.0; slope < 0; slope += step {
+				value := normal(intercept, 4) + normal(levels, 2) + normal(slope, 2) + 3*math.Log(step)
+				for row, count := range counts {
+					sign := 1 - 2*row[2]
+					value -= count * softplus(sign*(intercept+levels*(row[0]-means[0])+slope*(row[1]-means[1])))
+				}
+				logs = append(logs, value)
+			}
+		}
+	}
+	form := p.Forms()[mar].(*logisticForm)
+	parents := dgraph.SetOf(fem, kids)
+	own := form.evidence(parents)
+	require.InDelta(t, logsum.Of(logs), own.value, 3*own.se)
+	require.True(t, own.enough(), "%+v", own)
+
+	family := form.family(parents)
+	center, factor := family.mode()
+	rays := family.rays(center, factor).weigh(randomOf(3), 2_000, 2_000)
+	require.InDelta(t, logsum.Of(logs), rays.value, 4*rays.se)
+	require.Less(t, rays.se, 0.005)
+}

@@ -1,0 +1,52 @@
+package score
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/dag/tables"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Every edge of the truth is in use, and no other: regressions in the order of the graph have unit
+// residuals, and the coefficient of a parent is within [0.3, 0.7] in size up to 6 standard errors,
+// that of any other node before it zero.
+func TestSimulatedLinearDataHaveTheirGraph(t *testing.T) {
+	s, err := sem.Simulate(sem.Simulation{Nodes: 6, Rows: 4000, Mechanism: sem.Linear, Seed: 3})
+	require.NoError(t, err)
+	d, err := tables.NewData(tableOf(t, s.Names, s.Values), tables.DataOptions{Scaling: tables.Center})
+	require.NoError(t, err)
+	order, ok := s.Truth.Order()
+	require.True(t, ok)
+	for place, j := range order {
+		stats := NewLinearStats(d, j)
+		before := order[:place]
+		weights := leastSquares(t, d, before, j)
+		require.InDelta(t, 1, stats.Spectrum(dgraph.SetOf(before...)).Outside/4000, 6*math.Sqrt(2.0/4000))
+		for k, i := range before {
+			if s.Truth.Has(i, j) {
+				require.InDelta(t, 0.5, math.Abs(weights[k]), 0.2+6*0.05)
+			} else {
+				require.InDelta(t, 0, weights[k], 6*0.05)
+			}
+		}
+	}
+}
+
+// leastSquares are the weights of columns that leave the smallest residual of another.
+func leastSquares(t *testing.T, d *tables.Data, of []int, node int) []float64 {
+	t.Helper()
+	if len(of) == 0 {
+		return nil
+	}
+	x := mat.NewDense(d.Rows(), len(of), nil)
+	for k, i := range of {
+		x.SetCol(k, mat.Col(nil, i, d.X))
+	}
+	var weights mat.VecDense
+	require.NoError(t, weights.SolveVec(x, d.X.ColView(node)))
+	return weights.RawVector().Data
+}

@@ -1,0 +1,264 @@
+package sem
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+
+	"gonum.org/v1/gonum/floats"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/stream"
+)
+
+// Simulation describes simulated data with a known graph: the design of F.1, with every edge of the
+// graph in use.
+type Simulation struct {
+	// Nodes and Rows; 0 stands for 10 and 1,024.
+	Nodes, Rows int
+	// EdgeProbability is that of each edge along a uniformly random order; 0 stands for 0.5.
+	EdgeProbability float64
+	// ExpectedDegree is the mean number of parents of a node, and sets EdgeProbability; 0:
+	// EdgeProbability is used.
+	ExpectedDegree float64 `json:",omitempty"`
+	// Mechanism (AnyMechanism stands for Linear), Hidden (0 stands for 10) and Bias are those of
+	// every node with parents. Weights are uniform on ±[0.3, 0.7]. With Mixed every second node is
+	// a category with two or three levels; shifts of numbers by a level of a parent, and slopes and
+	// shifts of the logits of a level, are uniform on ±[0.5, 1.5], with signs that alternate by
+	// level.
+	Mechanism Mechanism
+	Hidden    int
+	Bias      bool
+	// Noise is σ of every node; 0 stands for 1.
+	Noise float64
+	// Graph, if not nil, is the graph to simulate from, with its Names, instead of a random one:
+	// Nodes, EdgeProbability and ExpectedDegree are then zero.
+	Graph *dgraph.Graph `json:"-"`
+	Names []string      `json:"-"`
+	// Network, if not nil, is a network over categories to simulate from, for Mechanism
+	// Categorical: all but Rows and Seed are then zero.
+	Network *dgraph.Network `json:"-"`
+	// Seed is the random seed. Fewer rows with the same seed are the first rows of more.
+	Seed uint64
+}
+
+// WithDefaults fills in what is zero.
+func (s Simulation) WithDefaults() Simulation {
+	if s.Graph != nil {
+		s.Nodes = s.Graph.Nodes()
+	}
+	if s.Nodes == 0 {
+		s.Nodes = 10
+	}
+	if s.Rows == 0 {
+		s.Rows = 1024
+	}
+	if s.ExpectedDegree > 0 && s.EdgeProbability == 0 {
+		s.EdgeProbability = s.ExpectedDegree / (float64(s.Nodes-1) / 2)
+	}
+	if s.EdgeProbability == 0 {
+		s.EdgeProbability = 0.5
+	}
+	if s.Mechanism == AnyMechanism {
+		s.Mechanism = Linear
+	}
+	if s.Hidden == 0 {
+		s.Hidden = 10
+	}
+	if s.Noise == 0 {
+		s.Noise = 1
+	}
+	return s
+}
+
+// Validate reports the first field that is out of its range.
+func (s Simulation) Validate() error {
+	if err := s.validateNetwork(); err != nil {
+		return err
+	}
+	if s.EdgeProbability != 0 && s.ExpectedDegree != 0 {
+		return fmt.Errorf("edge-probability and expected-degree both set the number of edges: give one")
+	}
+	if s.Graph != nil {
+		if s.Nodes != 0 || s.EdgeProbability != 0 || s.ExpectedDegree != 0 {
+			return fmt.Errorf("a graph to simulate from has its own nodes and edges: give no other number of them")
+		}
+		if len(s.Names) != s.Graph.Nodes() {
+			return fmt.Errorf("got %s, want one for each of %s", english.Count(len(s.Names), "name"), english.Count(s.Graph.Nodes(), "node"))
+		}
+		if cycle := s.Graph.Cycle(); cycle != nil {
+			return fmt.Errorf("the graph to simulate from has a cycle through %s", s.Names[cycle[0]])
+		}
+	}
+	s = s.WithDefaults()
+	switch {
+	case s.ExpectedDegree != 0 && !(s.ExpectedDegree > 0 && s.EdgeProbability <= 1):
+		return fmt.Errorf("expected-degree: got %g parents per node, want up to %g in graphs over %d nodes", s.ExpectedDegree, float64(s.Nodes-1)/2, s.Nodes)
+	case s.Nodes < 2 || s.Nodes > dgraph.MaxNodes:
+		return fmt.Errorf("nodes: got %d, want 2 to %d", s.Nodes, dgraph.MaxNodes)
+	case s.Rows < 1:
+		return fmt.Errorf("rows: got %d, want at least 1", s.Rows)
+	case !(s.EdgeProbability > 0 && s.EdgeProbability <= 1):
+		return fmt.Errorf("edge-probability: got %g, want a number above 0 and up to 1", s.EdgeProbability)
+	case s.Mechanism == Mixed && s.Bias:
+		return fmt.Errorf("bias is for networks, not for mixed mechanisms")
+	case s.Hidden < 1:
+		return fmt.Errorf("hidden: got %d, want at least 1", s.Hidden)
+	case !(s.Noise > 0) || math.IsInf(s.Noise, 1):
+		return fmt.Errorf("noise: got %g, want a positive number", s.Noise)
+	}
+	return nil
+}
+
+// validateNetwork checks what categories need.
+func (s Simulation) validateNetwork() error {
+	switch {
+	case s.Network == nil && s.Mechanism == Categorical:
+		return fmt.Errorf("categories are simulated from a network with tables of probabilities: got none")
+	case s.Network == nil:
+		return nil
+	case s.Mechanism != Categorical || s.Graph != nil || s.Nodes != 0 || s.EdgeProbability != 0 || s.ExpectedDegree != 0 || s.Noise != 0 || s.Hidden != 0 || s.Bias:
+		return fmt.Errorf("a network over categories has its own nodes, edges and probabilities: give only the number of rows and a seed")
+	}
+	return s.Network.Validate()
+}
+
+// Simulated is a simulated data set with its truth.
+type Simulated struct {
+	Names []string // x0, x1, …, or those that were given
+	// Values are by row; of categories the places among the Levels of their node.
+	Values [][]float64
+	Levels [][]string // nil of numbers, and where all nodes are
+	Truth  *dgraph.Graph
+
+	Thetas [][]float64 // parameters, by node
+}
+
+// Simulate draws data.
+func Simulate(s Simulation) (*Simulated, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	if s.Network != nil {
+		s.Rows = s.WithDefaults().Rows
+		return s.categories(), nil
+	}
+	s = s.WithDefaults()
+	if s.Mechanism == Mixed {
+		return s.mixed(), nil
+	}
+	out, order := s.graph()
+	random := stream.Rand(s.Seed, "weights")
+	l := Layout{Nodes: s.Nodes, Mechanism: s.Mechanism, Hidden: s.Hidden, Bias: s.Bias, Sigma: s.Noise}
+	thetas := make([][]float64, s.Nodes)
+	for j := range thetas {
+		f := dgraph.Family{Node: j}
+		for _, i := range out.Truth.Parents(j) {
+			f.Parents = f.Parents.With(i)
+		}
+		thetas[j] = make([]float64, l.Dim())
+		for k, on := range l.Mask(f) {
+			if weight := 0.3 + 0.4*random.Float64(); on {
+				thetas[j][k] = math.Copysign(weight, random.Float64()-0.5)
+			}
+		}
+	}
+	out.Thetas = thetas
+	random = stream.Rand(s.Seed, "noise")
+	for range s.Rows {
+		row := make([]float64, s.Nodes)
+		for _, j := range order {
+			row[j] = l.Mean(thetas[j], row) + s.Noise*random.NormFloat64()
+		}
+		out.Values = append(out.Values, row)
+	}
+	return out, nil
+}
+
+// categories draws rows from the network.
+func (s Simulation) categories() *Simulated {
+	n := s.Network
+	order, _ := n.Graph.Order()
+	out := &Simulated{Names: n.Names, Levels: n.Levels, Truth: n.Graph}
+	random := stream.Rand(s.Seed, "categories")
+	codes := make([]int, len(n.Names))
+	for range s.Rows {
+		row := make([]float64, len(codes))
+		for _, j := range order {
+			codes[j] = PickLevel(n.Tables[j][n.Row(j, codes)], random.Float64())
+			row[j] = float64(codes[j])
+		}
+		out.Values = append(out.Values, row)
+	}
+	return out
+}
+
+// PickLevel is the level at which the sum of probabilities, which add up to one but for rounding,
+// reaches the share u of them.
+func PickLevel(probabilities []float64, u float64) (level int) {
+	u *= floats.Sum(probabilities)
+	for k, p := range probabilities {
+		if p > 0 {
+			level = k
+		}
+		if u -= p; u < 0 {
+			break
+		}
+	}
+	return level
+}
+
+// graph is the graph to simulate from, with an order of its nodes.
+func (s Simulation) graph() (out *Simulated, order []int) {
+	if s.Graph != nil {
+		order, _ = s.Graph.Order()
+		return &Simulated{Names: s.Names, Truth: s.Graph}, order
+	}
+	out = &Simulated{Truth: dgraph.NewGraph(s.Nodes)}
+	random := stream.Rand(s.Seed, "graph")
+	order = random.Perm(s.Nodes)
+	for a := range order {
+		out.Names = append(out.Names, fmt.Sprintf("x%d", a))
+		for b := range a {
+			out.Truth.Set(order[b], order[a], random.Float64() < s.EdgeProbability)
+		}
+	}
+	return out, order
+}
+
+// WriteCSV writes the table.
+func (s *Simulated) WriteCSV(w io.Writer) error {
+	rows := [][]string{s.Names}
+	for _, values := range s.Values {
+		var cells []string
+		for j, x := range values {
+			if s.Levels != nil && s.Levels[j] != nil {
+				cells = append(cells, s.Levels[j][int(x)])
+				continue
+			}
+			cells = append(cells, strconv.FormatFloat(x, 'g', -1, 64))
+		}
+		rows = append(rows, cells)
+	}
+	return csv.NewWriter(w).WriteAll(rows)
+}
+
+// WriteTruth writes the adjacency matrix as --truth reads it.
+func (s *Simulated) WriteTruth(w io.Writer) error {
+	rows := [][]string{append([]string{"node"}, s.Names...)}
+	for i, name := range s.Names {
+		cells := []string{name}
+		for j := range s.Names {
+			edge := 0
+			if s.Truth.Has(i, j) {
+				edge = 1
+			}
+			cells = append(cells, strconv.Itoa(edge))
+		}
+		rows = append(rows, cells)
+	}
+	return csv.NewWriter(w).WriteAll(rows)
+}

@@ -1,0 +1,124 @@
+package tables
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/transdim/vti/table"
+)
+
+// clamp is an intervention that a column tells of: in the rows where the column is not zero, a node
+// was set from outside, to a value that the table may not have.
+type clamp struct {
+	column string
+	node   string
+	// level is where the node is taken to have been: "low" or "high" for the end of its range or
+	// the first or last of its levels, the name of a level, or empty for what the table has.
+	level string
+}
+
+// parseClamp reads "column=node:level" or "column=node".
+func parseClamp(text string, t *table.Table) (c clamp, err error) {
+	column, rest, found := strings.Cut(text, "=")
+	if !found {
+		return c, fmt.Errorf("clamp %q: want column=node:level or column=node", text)
+	}
+	c = clamp{column: strings.TrimSpace(column), node: strings.TrimSpace(rest)}
+	if !slices.Contains(t.Names(), c.node) { // a name may hold a colon
+		if at := strings.LastIndex(c.node, ":"); at >= 0 {
+			c.node, c.level = strings.TrimSpace(c.node[:at]), strings.TrimSpace(c.node[at+1:])
+		}
+	}
+	if _, err := t.Lookup(c.column); err != nil {
+		return c, fmt.Errorf("clamp %q: %w", text, err)
+	}
+	return c, nil
+}
+
+// clampColumns are the columns that clamps name, which are no nodes.
+func clampColumns(t *table.Table, texts []string) (names []string, err error) {
+	for _, text := range texts {
+		c, err := parseClamp(text, t)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, c.column)
+	}
+	return names, nil
+}
+
+// applyClamps sets the nodes of clamps and takes their rows out of what counts for them. Values are
+// those before scaling.
+func (d *Data) applyClamps(t *table.Table, texts []string) error {
+	for _, text := range texts {
+		c, err := parseClamp(text, t)
+		if err != nil {
+			return err
+		}
+		j, err := d.Node(c.node)
+		if err != nil {
+			return fmt.Errorf("clamp %q: %w", text, err)
+		}
+		column, err := t.Lookup(c.column)
+		if err != nil {
+			return err
+		}
+		if column.Kind != table.Numeric {
+			return fmt.Errorf("clamp %q: column %q holds text, want numbers, zero where the node was not set", text, c.column)
+		}
+		var rows []int
+		for row, value := range column.Values {
+			if !column.IsMissing(row) && value != 0 {
+				rows = append(rows, row)
+			}
+		}
+		if len(rows) == 0 {
+			return fmt.Errorf("clamp %q: column %q is zero in all rows", text, c.column)
+		}
+		value, err := d.clampValue(j, c.level)
+		if err != nil {
+			return fmt.Errorf("clamp %q: %w", text, err)
+		}
+		for _, row := range rows {
+			d.exempt(row, j)
+			if c.level != "" {
+				d.X.Set(row, j, value)
+				d.found(row, j)
+			}
+		}
+	}
+	return nil
+}
+
+// clampValue is the value that a level stands for.
+func (d *Data) clampValue(j int, level string) (float64, error) {
+	least, largest := d.X.At(0, j), d.X.At(0, j)
+	for row := range d.Rows() {
+		least, largest = min(least, d.X.At(row, j)), max(largest, d.X.At(row, j))
+	}
+	switch {
+	case level == "":
+		return 0, nil
+	case d.Category(j) && slices.Contains(d.Levels[j], level):
+		return float64(slices.Index(d.Levels[j], level)), nil
+	case level == "low":
+		return least, nil
+	case level == "high":
+		return largest, nil
+	case d.Category(j):
+		return 0, fmt.Errorf("got level %q, want low, high, or one of %q", level, d.Levels[j])
+	}
+	return 0, fmt.Errorf("got level %q, want low or high", level)
+}
+
+// exempt says that a row does not count for a node.
+func (d *Data) exempt(row, j int) {
+	if d.Counted == nil {
+		d.Counted = make([][]bool, d.Rows())
+		for row := range d.Counted {
+			d.Counted[row] = slices.Repeat([]bool{true}, d.Nodes())
+		}
+	}
+	d.Counted[row][j] = false
+}

@@ -1,0 +1,227 @@
+package tables
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/table"
+)
+
+// EveryNode in the place of names stands for all nodes, in tables without a column of that name.
+const EveryNode = "all"
+
+// MostCodes is the largest number of different whole numbers in a column that may be codes of
+// categories. Chosen by hand: rating scales have up to 10 steps.
+const MostCodes = 10
+
+// mostLevels bounds the levels of a category, so that a column of measurements is not taken for one
+// by accident. Chosen by hand.
+const mostLevels = 256
+
+// mostMixedLevels bounds the levels of a category beside numbers: a logistic regression has a
+// coefficient for each pair of levels of the node and a parent. Chosen by hand.
+const mostMixedLevels = 20
+
+// fillColumns reads the nodes of a table: numbers, and the codes of categories.
+func (d *Data) fillColumns(t *table.Table, options DataOptions) error {
+	discrete, err := d.named(options.Discrete)
+	if err != nil {
+		return err
+	}
+	columns := make([]*table.Column, len(d.Names))
+	for j, name := range d.Names {
+		var err error
+		if columns[j], err = t.Lookup(name); err != nil {
+			return err
+		}
+		if options.ImputeMissing {
+			if discrete[j] {
+				columns[j] = columns[j].AsFactor()
+			}
+			if columns[j], err = d.completed(columns[j], j, t.Rows()); err != nil {
+				return err
+			}
+		}
+	}
+	continuous, err := d.named(options.Continuous)
+	if err != nil {
+		return err
+	}
+	var categories, numbers, unclear []string
+	for j, c := range columns {
+		switch {
+		case discrete[j] && continuous[j]:
+			return fmt.Errorf("column %q is named as discrete and as continuous: it can be one", c.Name)
+		case discrete[j] || c.Kind == table.Factor:
+			categories = append(categories, c.Name)
+			continue
+		case !continuous[j] && !options.Log && d.maybeCodes(j, c):
+			unclear = append(unclear, c.Name)
+		}
+		numbers = append(numbers, c.Name)
+	}
+	if options.Discretize.Classes > 0 && len(numbers) > 0 {
+		if options.Log {
+			return fmt.Errorf("%s: classes of logarithms are those of the numbers: take no logarithms", t.Path)
+		}
+		options.Discretize.apply(columns, discrete)
+		return d.fillCategories(columns, t)
+	}
+	switch {
+	case len(categories) == 0:
+		d.Unclear = unclear
+		return d.fillNumbers(columns, t, options.Log)
+	case len(numbers) > 0:
+		d.Unclear = unclear
+		return d.fillBoth(columns, categories, t, options.Log)
+	case options.Log:
+		return fmt.Errorf("%s: column %q is discrete: there is no logarithm of it", t.Path, categories[0])
+	}
+	return d.fillCategories(columns, t)
+}
+
+// withLabels is the table with labels in the columns that are named as categories and mix numbers
+// with other texts, as 1, 2 and unknown; the notes name the cells, which may be mistakes.
+func (d *Data) withLabels(t *table.Table, names, discrete []string) *table.Table {
+	for _, name := range names {
+		every := slices.Contains(discrete, EveryNode) && !slices.Contains(names, EveryNode)
+		if texts := t.TextAmongNumbers(name); texts != "" && (every || slices.Contains(discrete, name)) {
+			d.mixed = append(d.mixed, fmt.Sprintf("column %q mixes numbers with text (%s): each is a level of the category; write NA where a value is missing", name, texts))
+			t = t.WithLabels(name)
+		}
+	}
+	return t
+}
+
+// named marks the nodes that are named [N].
+func (d *Data) named(names []string) ([]bool, error) {
+	marks := make([]bool, len(d.Names))
+	for _, name := range names {
+		j := slices.Index(d.Names, name)
+		if j < 0 && name == EveryNode {
+			return slices.Repeat([]bool{true}, len(d.Names)), nil
+		}
+		if _, constant := d.constant(name); constant {
+			continue
+		}
+		if j < 0 {
+			_, err := d.Node(name)
+			return nil, err
+		}
+		marks[j] = true
+	}
+	return marks, nil
+}
+
+// maybeCodes reports whether a column of numbers may hold the codes of categories: few different
+// whole numbers, some of them repeated.
+func (d *Data) maybeCodes(j int, c *table.Column) bool {
+	different := map[float64]bool{}
+	for row, x := range c.Values {
+		if d.Missing != nil && slices.Contains(d.Missing[row], j) {
+			continue
+		}
+		if different[x] = true; x != math.Trunc(x) || len(different) > MostCodes {
+			return false
+		}
+	}
+	return len(different) < len(c.Values)
+}
+
+// fillNumbers reads X, or the logarithms of it.
+func (d *Data) fillNumbers(columns []*table.Column, t *table.Table, log bool) error {
+	d.X = mat.NewDense(t.Rows(), len(d.Names), nil)
+	for j, c := range columns {
+		values, err := numbers(t, c, log)
+		if err != nil {
+			return err
+		}
+		d.X.SetCol(j, values)
+	}
+	return nil
+}
+
+// fillCategories reads Levels and the places of the values among them.
+func (d *Data) fillCategories(columns []*table.Column, t *table.Table) error {
+	d.X = mat.NewDense(t.Rows(), len(columns), nil)
+	d.Scaling, d.Shift, d.Scale = Unscaled, make([]float64, len(columns)), slices.Repeat([]float64{1}, len(columns))
+	d.Levels = make([][]string, len(columns))
+	for j := range columns {
+		if err := d.fillCategory(j, columns[j], t, mostLevels); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fillBoth reads numbers and categories, which columns are named.
+func (d *Data) fillBoth(columns []*table.Column, categories []string, t *table.Table, log bool) error {
+	d.X = mat.NewDense(t.Rows(), len(columns), nil)
+	d.Levels = make([][]string, len(columns))
+	for j, c := range columns {
+		if slices.Contains(categories, c.Name) {
+			if err := d.fillCategory(j, c, t, mostMixedLevels); err != nil {
+				return err
+			}
+			continue
+		}
+		values, err := numbers(t, c, log)
+		if err != nil {
+			return err
+		}
+		d.X.SetCol(j, values)
+	}
+	return nil
+}
+
+// fillCategory reads the levels of a column, and the places of its values among them.
+func (d *Data) fillCategory(j int, c *table.Column, t *table.Table, most int) error {
+	if c.Kind == table.Numeric {
+		c = c.AsFactor()
+	}
+	used := make([]int, len(c.Levels)) // from 1; levels of rows that were left out have none
+	var levels []string
+	for _, code := range slices.Sorted(slices.Values(c.Codes)) {
+		if used[code] == 0 {
+			levels = append(levels, c.Levels[code])
+			used[code] = len(levels)
+		}
+	}
+	switch {
+	case len(levels) < 2: // of what varied before numbers were cut
+		return fmt.Errorf("%s: column %q is cut into one class (%s), as most of its values are equal: exclude it, or take more classes", t.Path, c.Name, levels[0])
+	case len(levels) > most:
+		hint := map[bool]string{true: " beside numbers; join rare ones, or exclude it"}[most == mostMixedLevels]
+		if hint == "" {
+			hint = "; exclude it"
+		}
+		return fmt.Errorf("%s: column %q has %d different values, want at most %d of a category%s", t.Path, c.Name, len(levels), most, hint)
+	}
+	d.Levels[j] = levels
+	for row, code := range c.Codes {
+		d.X.Set(row, j, float64(used[code]-1))
+	}
+	return nil
+}
+
+// Category reports whether a node is a category.
+func (d *Data) Category(j int) bool { return d.Levels != nil && d.Levels[j] != nil }
+
+// Categories counts the nodes that are.
+func (d *Data) Categories() (count int) {
+	for _, levels := range d.Levels {
+		if levels != nil {
+			count++
+		}
+	}
+	return count
+}
+
+// Discrete reports whether all nodes are categories.
+func (d *Data) Discrete() bool { return d.Levels != nil && d.Categories() == len(d.Levels) }
+
+// Mixed reports whether some nodes are categories and the others numbers.
+func (d *Data) Mixed() bool { return d.Levels != nil && !d.Discrete() }

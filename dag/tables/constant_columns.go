@@ -1,0 +1,74 @@
+package tables
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/transdim/vti/table"
+)
+
+// constantColumn is a column with the same value in all rows that have one. Its score is the same
+// with all parents, and it adds nothing as a parent, so it is no node: edges of it would have their
+// prior probabilities.
+type constantColumn struct {
+	name, value string
+}
+
+func (c constantColumn) String() string {
+	return fmt.Sprintf("column %q is constant (%s)", c.name, c.value)
+}
+
+// leaveOutConstants divides columns into those that vary and those that do not, which it adds to
+// what was left out.
+func (d *Data) leaveOutConstants(t *table.Table, names []string) (varying []string, err error) {
+	for _, name := range names {
+		c, err := t.Lookup(name)
+		if err != nil {
+			return nil, err
+		}
+		if value, constant := onlyValue(c, t.Rows()); constant {
+			d.constants = append(d.constants, constantColumn{name, value})
+		} else {
+			varying = append(varying, name)
+		}
+	}
+	return varying, nil
+}
+
+// onlyValue is what all rows of a column have that miss no cell; there must be two of them.
+func onlyValue(c *table.Column, rows int) (value string, constant bool) {
+	first, count := -1, 0
+	for row := range rows {
+		switch {
+		case c.IsMissing(row):
+			continue
+		case first < 0:
+			first = row
+		case c.Kind == table.Factor && c.Codes[row] != c.Codes[first], c.Kind == table.Numeric && c.Values[row] != c.Values[first]:
+			return "", false
+		}
+		count++
+	}
+	if count < 2 {
+		return "", false
+	}
+	return c.Text(first), true
+}
+
+// constant finds a column that was left out.
+func (d *Data) constant(name string) (c constantColumn, found bool) {
+	at := slices.IndexFunc(d.constants, func(c constantColumn) bool { return c.name == name })
+	if at < 0 {
+		return constantColumn{}, false
+	}
+	return d.constants[at], true
+}
+
+// Notes say which columns of the table are not nodes because they are constant, and which mix
+// numbers with text.
+func (d *Data) Notes() (notes []string) {
+	for _, c := range d.constants {
+		notes = append(notes, c.String()+": nothing can depend on it, so it is left out")
+	}
+	return append(notes, d.mixed...)
+}

@@ -1,0 +1,105 @@
+package tables
+
+import (
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/table"
+)
+
+// checkImputable fails for options that do not go with missing cells that are drawn, where a node
+// misses some.
+func (o DataOptions) checkImputable(t *table.Table, nodes []string) error {
+	missing, err := t.Missing(nodes)
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 && o.Discretize.Classes > 0 {
+		return fmt.Errorf("missing cells cannot be drawn where numbers are cut into classes: drop the rows that have them")
+	}
+	return nil
+}
+
+// completed is a column without missing cells, which get the mean or the most frequent level: what
+// is known of them by themselves. Nodes in rows that miss them are in missing.
+func (d *Data) completed(c *table.Column, j, rows int) (*table.Column, error) {
+	var observed []float64
+	counts := make([]int, len(c.Levels))
+	for row := range rows {
+		switch {
+		case c.IsMissing(row):
+			if d.Missing == nil {
+				d.Missing = make([][]int, rows)
+			}
+			d.Missing[row] = append(d.Missing[row], j)
+		case c.Kind == table.Factor:
+			counts[c.Codes[row]]++
+		default:
+			observed = append(observed, c.Values[row])
+		}
+	}
+	if c.Missing > rows-leastRows {
+		return nil, fmt.Errorf("%s: column %q has %s of %d, want at least %d", d.Path, c.Name, english.Count(rows-c.Missing, "cell"), rows, leastRows)
+	}
+	own := *c
+	own.Codes, own.Values, own.Missing = slices.Clone(c.Codes), slices.Clone(c.Values), 0
+	for row := range rows {
+		if !c.IsMissing(row) {
+			continue
+		}
+		if c.Kind == table.Factor {
+			own.Codes[row] = slices.Index(counts, slices.Max(counts))
+		} else {
+			own.Values[row] = floats.Sum(observed) / float64(len(observed))
+		}
+	}
+	return &own, nil
+}
+
+// found says that the value of a node is known in a row that the table misses it in.
+func (d *Data) found(row, j int) {
+	if d.Missing != nil {
+		d.Missing[row] = slices.DeleteFunc(d.Missing[row], func(i int) bool { return i == j })
+	}
+}
+
+// observed are the values of a node that the table has.
+func (d *Data) observed(j int) (values []float64) {
+	for row := range d.Rows() {
+		if d.Missing == nil || !slices.Contains(d.Missing[row], j) {
+			values = append(values, d.X.At(row, j))
+		}
+	}
+	return values
+}
+
+// MissingCells counts the missing cells of the table, which chains draw.
+func (d *Data) MissingCells() (count int) {
+	for _, nodes := range d.Missing {
+		count += len(nodes)
+	}
+	return count
+}
+
+// checkSetCells fails where a node that was set from outside has no value.
+func (d *Data) checkSetCells() error {
+	for row, nodes := range d.Missing {
+		for _, j := range nodes {
+			if !d.Counts(row, j) {
+				return fmt.Errorf("%s: column %q, %s %d: the node was set from outside and its value is missing", d.Path, d.Names[j], d.PlaceUnit, d.Places[row])
+			}
+		}
+	}
+	return nil
+}
+
+// CheckComplete fails for a table with missing cells, which chains alone draw.
+func (d *Data) CheckComplete() error {
+	if d.Missing == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: missing cells are drawn by chains over graphs alone: drop the rows that have them, or take chains", d.Path)
+}

@@ -1,0 +1,132 @@
+package tables
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/internal/english"
+)
+
+// Scaling says what is done to the columns.
+type Scaling int
+
+const (
+	// Standardize centres every column and divides it by its standard deviation.
+	Standardize Scaling = iota
+	// GlobalScale centres every column and divides all by one number, the standard deviation of all
+	// their values: the paper's preparation. Relative variances stay, and with equal noise they
+	// can show directions.
+	GlobalScale
+	// Center only centres the columns.
+	Center
+	// Unscaled leaves the columns as they are. Linear mechanisms have no intercept, so the columns
+	// should have mean zero.
+	Unscaled
+)
+
+var scalingNames = [...]string{"standardize", "global", "center", "none"}
+
+// String returns the name that [ParseScaling] reads.
+func (s Scaling) String() string {
+	if s < 0 || int(s) >= len(scalingNames) {
+		return fmt.Sprintf("Scaling(%d)", int(s))
+	}
+	return scalingNames[s]
+}
+
+// ParseScaling reads standardize, global, center or none.
+func ParseScaling(text string) (Scaling, error) {
+	for s, name := range scalingNames {
+		if text == name {
+			return Scaling(s), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown scaling %q; want standardize, global, center or none", text)
+}
+
+// MarshalText writes the name.
+func (s Scaling) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (s *Scaling) UnmarshalText(text []byte) (err error) {
+	*s, err = ParseScaling(string(text))
+	return err
+}
+
+// Rescale centres and scales X. A column that hardly varies is an error.
+func (d *Data) Rescale(scaling Scaling) error {
+	rows, nodes := d.X.Dims()
+	d.Shift, d.Scale = make([]float64, nodes), slices.Repeat([]float64{1}, nodes)
+	var squares float64
+	for j := range nodes {
+		if d.Category(j) {
+			continue
+		}
+		column := d.observed(j)
+		mean, sd := stat.MeanStdDev(column, nil)
+		if math.IsNaN(sd) || math.IsInf(sd, 0) || sd == 0 && floats.Max(column) > floats.Min(column) {
+			return fmt.Errorf("%s: column %q: its spread is too large or too small to work with (values from %g to %g): rescale it", d.Path, d.Names[j], floats.Min(column), floats.Max(column))
+		}
+		if !(sd > 1e-12*math.Abs(mean)) {
+			return fmt.Errorf("%s: column %q is constant to 12 digits (%g): no other node can depend on it; exclude it", d.Path, d.Names[j], mean)
+		}
+		squares += sd * sd
+		if scaling != Unscaled {
+			d.Shift[j] = mean
+		}
+		if scaling == Standardize {
+			d.Scale[j] = sd
+		}
+	}
+	if scaling == GlobalScale {
+		numbers := nodes - d.Categories()
+		for j := range d.Scale {
+			if !d.Category(j) {
+				d.Scale[j] = math.Sqrt(squares / float64(numbers))
+			}
+		}
+	}
+	for i := range rows {
+		row := d.X.RawRowView(i)
+		for j := range row {
+			row[j] = (row[j] - d.Shift[j]) / d.Scale[j]
+		}
+	}
+	return nil
+}
+
+// center fills Centers. A column that is constant over the rows that count for it is an error.
+func (d *Data) center() error {
+	if d.Counted == nil {
+		return nil
+	}
+	for j := range d.Nodes() {
+		own := d.OwnColumn(j)
+		if spread := floats.Max(own) - floats.Min(own); !(spread > 1e-12*floats.Norm(own, math.Inf(1))) {
+			return fmt.Errorf("%s: column %q is constant in the %s where it is not set from outside, which show nothing of its parents; exclude it", d.Path, d.Names[j], english.Count(len(own), "row"))
+		}
+	}
+	if d.Scaling != Unscaled {
+		d.Centers = d.Means()
+	}
+	return nil
+}
+
+// Means are those of all columns over the rows that count for a node, by node [N][N].
+func (d *Data) Means() [][]float64 {
+	means := make([][]float64, d.Nodes())
+	for j := range means {
+		means[j] = make([]float64, d.Nodes())
+		count := float64(d.RowsOf(j))
+		for row := range d.Rows() {
+			if d.Counts(row, j) {
+				floats.AddScaled(means[j], 1/count, d.X.RawRowView(row))
+			}
+		}
+	}
+	return means
+}

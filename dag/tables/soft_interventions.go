@@ -1,0 +1,112 @@
+package tables
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/table"
+)
+
+// regime is some rows in which the mechanism of a node was another than in the rest, with the same
+// parents: a soft intervention.
+type regime struct {
+	Node int
+	rows []int
+}
+
+// readSoftInterventions fills regimes from a column that names nodes as that of interventions does.
+// Rows with the same text in it have the same mechanisms.
+func (d *Data) readSoftInterventions(t *table.Table, column string) error {
+	if column == "" {
+		return nil
+	}
+	c, err := t.Lookup(column)
+	if err != nil {
+		return err
+	}
+	rows := map[string][]int{}
+	var texts []string // in the order of their first rows
+	for row := range t.Rows() {
+		if c.IsMissing(row) {
+			continue
+		}
+		text := c.Text(row)
+		if rows[text] == nil {
+			texts = append(texts, text)
+		}
+		rows[text] = append(rows[text], row)
+	}
+	for _, text := range texts {
+		targets, err := d.targets(text)
+		if err != nil {
+			return fmt.Errorf("%s: column %q, %s: %w", t.Path, column, t.Place(rows[text][0]), err)
+		}
+		for _, j := range targets {
+			r := regime{Node: j}
+			for _, row := range rows[text] {
+				if d.Counts(row, j) { // where the node was set, no mechanism is seen
+					r.rows = append(r.rows, row)
+				}
+			}
+			if len(r.rows) < leastRows {
+				return fmt.Errorf("%s: column %q: node %q has another mechanism in %s with %q, want at least %d", t.Path, column, d.Names[j], english.Count(len(r.rows), "row"), text, leastRows)
+			}
+			d.Regimes = append(d.Regimes, r)
+		}
+	}
+	for _, r := range d.Regimes {
+		for _, row := range r.rows {
+			d.exempt(row, r.Node)
+		}
+	}
+	return nil
+}
+
+// NoMechanism is the place of the mechanism of a node in a row in which it was set.
+const NoMechanism = -1
+
+// Mechanisms are the places of the mechanisms that rows show of each node: 0 for the usual one, 1
+// and more for those of its soft interventions, in the order of regimes, and noMechanism [n][N].
+func (d *Data) Mechanisms() [][]int {
+	places, seen := make([][]int, d.Rows()), make([]int, d.Nodes())
+	for row := range places {
+		places[row] = make([]int, d.Nodes())
+		for j := range places[row] {
+			if !d.Counts(row, j) {
+				places[row][j] = NoMechanism
+			}
+		}
+	}
+	for _, r := range d.Regimes {
+		seen[r.Node]++
+		for _, row := range r.rows {
+			places[row][r.Node] = seen[r.Node]
+		}
+	}
+	return places
+}
+
+// RegimeRows is how many rows have a soft intervention.
+func (d *Data) RegimeRows() int {
+	var rows []int
+	for _, r := range d.Regimes {
+		rows = append(rows, r.rows...)
+	}
+	slices.Sort(rows)
+	return len(slices.Compact(rows))
+}
+
+// Within is the data of a regime: only its rows count for its node.
+func (d *Data) Within(r regime) *Data {
+	own := *d
+	own.Regimes, own.Counted = nil, make([][]bool, d.Rows())
+	for row := range own.Counted {
+		own.Counted[row] = slices.Repeat([]bool{true}, d.Nodes())
+		own.Counted[row][r.Node] = slices.Contains(r.rows, row)
+	}
+	if d.Centers != nil {
+		own.Centers = own.Means()
+	}
+	return &own
+}

@@ -1,0 +1,376 @@
+package walk
+
+import (
+	gocontext "context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/rjmcmc"
+	"github.com/transdim/vti/shard"
+)
+
+// ChainConfig sizes chains over graphs. The zero value is usable.
+type ChainConfig struct {
+	// Chains are independent, each from a random start; 0 stands for 6.
+	Chains int
+	// Rounds is the largest number of rounds. The first keeps 500 graphs of each chain with a sweep
+	// between them; each further one, until the chains agree, takes twice as many sweeps and leaves
+	// the earlier ones behind. 0 stands for 6.
+	Rounds int
+	// Candidates is the number of likely parents of each node whose sets are summed over, in
+	// addition to those required; 0 stands for 12. Nodes whose parents turn out to be others get
+	// them and up to two more. It changes how fast the chains are, and not what they converge to.
+	Candidates int
+	// Seed is the random seed.
+	Seed uint64
+	// Checkpoint is the file that holds the state of the chains at the start of a round; "" for
+	// none. With Resume chains continue from it, if it is there.
+	Checkpoint string
+	Resume     bool
+	// Shard, if not nil, is the part of this process among several that run the same chains: scores
+	// of sets of parents are shared by node, and rounds by chain. Each ends with the graphs of one
+	// process alone.
+	Shard *shard.Shard
+}
+
+func (c ChainConfig) withDefaults() ChainConfig {
+	if c.Chains == 0 {
+		c.Chains = 6
+	}
+	if c.Rounds == 0 {
+		c.Rounds = 6
+	}
+	if c.Candidates == 0 {
+		c.Candidates = 12
+	}
+	return c
+}
+
+// Validate reports the first field that is out of its range.
+func (c ChainConfig) Validate() error {
+	c = c.withDefaults()
+	switch {
+	case c.Chains < 2:
+		return fmt.Errorf("chains: got %d, want at least 2 to compare", c.Chains)
+	case c.Candidates < 1 || c.Candidates > maxCandidates:
+		return fmt.Errorf("candidates: got %d, want 1 to %d", c.Candidates, maxCandidates)
+	case c.Rounds < 1:
+		return fmt.Errorf("rounds: got %d, want at least 1", c.Rounds)
+	}
+	return nil
+}
+
+const (
+	maxCandidates = 18
+	KeptGraphs    = 500 // of each chain, in a round
+	annealBetas   = 40  // temperatures on the way from the prior, each for annealSweeps sweeps
+	annealFirst   = 0.003
+	annealSweeps  = 10
+	// Of a sweep, for each node.
+	largeSteps = 1
+	blocks     = 1
+	reversals  = 1
+	smallSteps = 10
+	windows    = 10 // of a sweep of a wide walk besides
+)
+
+// Graphs are the graphs that chains visited.
+type Graphs struct {
+	nodes  int
+	Graphs [][][]dgraph.Set // [chains][draws][N]
+	scores [][]float64      // of each [chains][draws]
+	// parameters by node, where missing cells were drawn with them [chains][draws][N][D]
+	thetas [][][][]float64
+	sweeps int // between two draws
+}
+
+// SampleGraphs runs chains over graphs, and over the missing cells of the table if it has some.
+// Mechanisms must have a closed form.
+func SampleGraphs(p *score.Problem, ctx gocontext.Context, cfg ChainConfig, status func(string)) (*Graphs, error) {
+	imputes := p.Data.Missing != nil
+	if imputes && cfg.Candidates == 0 {
+		cfg.Candidates = imputeCandidates
+	}
+	if err := errors.Join(p.CheckClosedForm(), cfg.Validate()); err != nil {
+		return nil, err
+	}
+	if imputes && cfg.Shard != nil {
+		return nil, fmt.Errorf("chains over missing cells are those of one process: got shard %d of %d", cfg.Shard.Index, cfg.Shard.Count)
+	}
+	cfg = cfg.withDefaults()
+	r := &chainRun{problem: p, cfg: cfg}
+	if found, err := r.read(ctx); err != nil {
+		return nil, err
+	} else if !found {
+		start := r.start
+		if imputes {
+			start = r.startImputed
+		}
+		if err := start(ctx, status); err != nil {
+			return nil, err
+		}
+	}
+	s := &Graphs{nodes: p.Data.Nodes()}
+	for ; ; r.round++ {
+		if err := r.write(); err != nil {
+			return nil, err
+		}
+		if !imputes {
+			if err := r.findDoubts(ctx); err != nil {
+				return nil, err
+			}
+		}
+		s.sweeps = 1 << r.round
+		if err := s.round(ctx, r, func(done int) {
+			status(fmt.Sprintf("round %d of at most %d: graph %d/%d of each chain%s", r.round+1, cfg.Rounds, done, KeptGraphs, r.before))
+		}); err != nil {
+			return nil, err
+		}
+		if err := r.candidates.failed.Get(); err != nil {
+			return nil, err
+		}
+		_, worst := s.Edges()
+		if verdict.Judge(Measured(len(r.walks), KeptGraphs, worst)).Verdict == verdict.Trusted || r.round >= cfg.Rounds-1 {
+			return s, nil
+		}
+		r.before = fmt.Sprintf(", R-hat %.3f in the round before", worst.RHat)
+		if imputes { // sets of candidates are scored in every step: they stay
+			continue
+		}
+		if err := r.refine(ctx, s.visits(), worst.RHat > verdict.FailedRHat); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Measured is what the judge asks of chains with so many draws each, by the worst of all that
+// they were asked for.
+func Measured(chains, draws int, worst rjmcmc.Summary) verdict.Measured {
+	return verdict.Measured{
+		Chains: &verdict.Chains{RHat: worst.RHat}, ESS: worst.ESS, Draws: chains * draws, Event: "an edge", EventSE: worst.MCSE,
+	}
+}
+
+// start chooses candidates and brings chains from the prior to the posterior by and by, so that
+// they do not start in the nearest of many modes.
+func (r *chainRun) start(ctx gocontext.Context, status func(string)) (err error) {
+	r.candidates, err = newCandidates(ctx, r.cfg.Shard, r.problem, r.cfg.Candidates, func(done, total int) {
+		status(fmt.Sprintf("scores of sets of parents: node %d/%d", done, total))
+	})
+	if err != nil {
+		return err
+	}
+	for k := range annealBetas {
+		tables, err := r.candidates.newTables(ctx, math.Pow(annealFirst, 1-float64(k)/(annealBetas-1)))
+		if err != nil {
+			return err
+		}
+		for c := range r.cfg.Chains {
+			if k == 0 {
+				r.sources = append(r.sources, stream.Source(r.cfg.Seed, "chain/"+strconv.Itoa(c)))
+				r.walks = append(r.walks, newWalk(tables, rand.New(r.sources[c])))
+			}
+			r.walks[c].use(tables)
+		}
+		if err := score.EachNode(ctx, len(r.walks), func(c int) {
+			for range annealSweeps {
+				r.walks[c].largeSteps()
+			}
+		}); err != nil {
+			return err
+		}
+		status(fmt.Sprintf("from the prior to the posterior: step %d/%d", k+1, annealBetas))
+	}
+	return nil
+}
+
+// refine chooses candidates anew after a round, whose graphs are left behind and may shape how
+// chains continue. Wide walks take longer, so that they come only where chains differ much.
+func (r *chainRun) refine(ctx gocontext.Context, visits [][]float64, wide bool) (err error) {
+	if r.candidates, err = r.candidates.refined(ctx, r.cfg.Shard, visits, r.cfg.Candidates); err != nil {
+		return err
+	}
+	tables, err := r.candidates.newTables(ctx, 1)
+	if err != nil {
+		return err
+	}
+	for _, w := range r.walks {
+		w.use(tables)
+		w.wide = w.wide || wide
+	}
+	return nil
+}
+
+// sweep is as many steps as the number of nodes calls for.
+func (w *walk) sweep() {
+	w.largeSteps()
+	if w.wide {
+		for range windows {
+			w.wideStep(min(windowWidth, len(w.parents)))
+		}
+	}
+	for range smallSteps * len(w.parents) {
+		w.toggle()
+		w.toggleDoubtful()
+		w.turn()
+	}
+	w.rescore()
+}
+
+// wideStep draws the order of many nodes at once: of neighbours in the order where that is part of
+// the state, and else of a block.
+func (w *walk) wideStep(width int) {
+	if w.tables.problem.Structure.Orders {
+		w.orderWindow(width)
+	} else {
+		w.block(width)
+	}
+}
+
+// largeSteps are those of a sweep, near and far.
+func (w *walk) largeSteps() {
+	nodes := len(w.parents)
+	reaches := [...]int{1, 4, 16, nodes - 1}
+	for range largeSteps * nodes {
+		w.step(min(reaches[w.random.IntN(len(reaches))], nodes-1))
+	}
+	for range blocks * nodes {
+		w.block(blockWidth)
+	}
+	for range reversals * nodes {
+		w.reverse()
+	}
+}
+
+// round keeps keptGraphs graphs of every chain.
+func (s *Graphs) round(ctx gocontext.Context, r *chainRun, progress func(done int)) error {
+	pieces, err := r.shareRound(ctx, func(c int, piece *roundPiece) error {
+		for k := range KeptGraphs {
+			if err := r.advance(ctx, c, s.sweeps); err != nil {
+				return err
+			}
+			piece.Graphs, piece.Scores = append(piece.Graphs, slices.Clone(r.walks[c].parents)), append(piece.Scores, r.walks[c].score)
+			if r.imputers != nil {
+				piece.Thetas = append(piece.Thetas, r.imputers[c].thetas)
+			}
+			if c == 0 && (k+1)%50 == 0 {
+				progress(k + 1)
+			}
+		}
+		return nil
+	})
+	s.Graphs, s.scores, s.thetas = make([][][]dgraph.Set, len(pieces)), make([][]float64, len(pieces)), make([][][][]float64, len(pieces))
+	for c, piece := range pieces {
+		s.Graphs[c], s.scores[c], s.thetas[c] = piece.Graphs, piece.Scores, piece.Thetas
+	}
+	return err
+}
+
+// advance takes so many sweeps of a chain.
+func (r *chainRun) advance(ctx gocontext.Context, c, sweeps int) error {
+	for range sweeps {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("stopped: %w", err)
+		}
+		if r.imputers == nil {
+			r.walks[c].sweep()
+		} else if err := r.imputers[c].step(ctx, r.candidates.parents); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// visits is how often each node had each other for a parent [node][parent].
+func (s *Graphs) visits() [][]float64 {
+	shares := score.Zeros(s.nodes)
+	each := 1 / float64(len(s.Graphs)*KeptGraphs)
+	for _, chain := range s.Graphs {
+		for _, parents := range chain {
+			for j, set := range parents {
+				for i := range set.Nodes() {
+					shares[j][i] += each
+				}
+			}
+		}
+	}
+	return shares
+}
+
+// Edges summarises all edges, and gives the worst of them: the largest standard error, and of edges
+// whose probability is not close to 0 or 1 and of the score the largest R-hat and the least
+// effective number of draws.
+func (s *Graphs) Edges() (edges [][]rjmcmc.Summary, worst rjmcmc.Summary) {
+	worst = rjmcmc.Summarise(s.scores)
+	worst.MCSE = 0
+	if worst.SD == 0 || s.oneScore() {
+		worst.RHat, worst.ESS = 1, float64(len(s.Graphs)*KeptGraphs)
+	}
+	edges = make([][]rjmcmc.Summary, s.nodes)
+	for i := range edges {
+		edges[i] = make([]rjmcmc.Summary, s.nodes)
+	}
+	chains := make([][]float64, len(s.Graphs))
+	for c := range chains {
+		chains[c] = make([]float64, len(s.Graphs[c]))
+	}
+	for _, e := range dgraph.OrderedPairs(s.nodes) {
+		for c, draws := range s.Graphs {
+			for k, parents := range draws {
+				chains[c][k] = score.Indicator(parents[e.To].Has(e.From))
+			}
+		}
+		own := rjmcmc.Summarise(chains)
+		edges[e.From][e.To] = own
+		if own.SD == 0 {
+			continue
+		}
+		worst.MCSE = math.Max(worst.MCSE, own.MCSE)
+		if math.Abs(own.Mean-0.5) > 0.5-rareEdge {
+			continue // a few visits say nothing of autocorrelation
+		}
+		worst.RHat, worst.ESS = math.Max(worst.RHat, own.RHat), math.Min(worst.ESS, own.ESS)
+	}
+	for _, row := range edges {
+		for j := range row {
+			row[j].MCSE = RareError(row[j], worst.ESS)
+		}
+	}
+	return edges, worst
+}
+
+// oneScore reports whether all but a few draws have the same score: those of one graph, or of one
+// equivalence class where all its members have the same. A few other visits say nothing of
+// autocorrelation, nor does the rounding of equal scores.
+func (s *Graphs) oneScore() bool {
+	const digits = 1e-8
+	counts, most, total := map[float64]int{}, 0, 0
+	for _, chain := range s.scores {
+		for _, score := range chain {
+			rounded := math.Round(score / digits)
+			counts[rounded]++
+			most, total = max(most, counts[rounded]), total+1
+		}
+	}
+	return float64(most) > (1-rareEdge)*float64(total)
+}
+
+// rareEdge is the probability from which on an edge has a say in the diagnostics; chosen by hand.
+const rareEdge = 0.02
+
+// RareError is the standard error of an indicator in chains. One that hardly ever changed says
+// nothing of its autocorrelation: as if the least effective number of draws were that of it.
+func RareError(in rjmcmc.Summary, leastESS float64) float64 {
+	if in.SD > 0 && math.Abs(in.Mean-0.5) <= 0.5-rareEdge {
+		return in.MCSE
+	}
+	return math.Max(in.MCSE, score.ShareError(in.Mean, leastESS))
+}

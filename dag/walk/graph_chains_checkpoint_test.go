@@ -1,0 +1,70 @@
+package walk
+
+import (
+	gocontext "context"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/shard"
+)
+
+// Chains that were stopped in a round go on to the bits of chains that were not, under
+// either prior, and refuse the state of other ones.
+func TestChainsGoOn(t *testing.T) {
+	for _, orders := range []bool{false, true} {
+		p, _ := windowProblem(t, orders)
+		cfg := ChainConfig{Chains: 2, Rounds: 2, Candidates: 3, Seed: 4}
+		whole, err := SampleGraphs(p, t.Context(), cfg, func(string) {})
+		require.NoError(t, err)
+		cfg.Checkpoint = filepath.Join(t.TempDir(), "chains.vti")
+		ctx, stop := gocontext.WithCancel(t.Context())
+		defer stop()
+		_, err = SampleGraphs(p, ctx, cfg, func(text string) {
+			if strings.HasPrefix(text, "round 1") {
+				stop()
+			}
+		})
+		require.ErrorIs(t, err, gocontext.Canceled)
+		cfg.Resume = true
+		resumed, err := SampleGraphs(p, t.Context(), cfg, func(string) {})
+		require.NoError(t, err)
+		require.Equal(t, whole.Graphs, resumed.Graphs)
+		require.Equal(t, whole.scores, resumed.scores)
+		cfg.Seed++
+		_, err = SampleGraphs(p, t.Context(), cfg, func(string) {})
+		require.ErrorContains(t, err, "different run")
+	}
+}
+
+// Two processes that share chains, and the one that puts their pieces together, end with the graphs
+// of one alone.
+func TestSharedChains(t *testing.T) {
+	for _, orders := range []bool{false, true} {
+		p, _ := windowProblem(t, orders)
+		cfg := ChainConfig{Chains: 3, Rounds: 2, Candidates: 3, Seed: 4}
+		whole, err := SampleGraphs(p, t.Context(), cfg, func(string) {})
+		require.NoError(t, err)
+		dir := t.TempDir()
+		var both sync.WaitGroup
+		share := func(own *shard.Shard) {
+			shared := cfg
+			shared.Shard = own
+			got, err := SampleGraphs(p, t.Context(), shared, func(string) {})
+			require.NoError(t, err)
+			require.Equal(t, whole.Graphs, got.Graphs)
+			require.Equal(t, whole.scores, got.scores)
+		}
+		for i := range 2 {
+			both.Go(func() { share(&shard.Shard{Dir: dir, Index: i, Count: 2}) })
+		}
+		both.Wait()
+		merge := &shard.Shard{Dir: dir, Count: 1}
+		share(merge)
+		require.Zero(t, merge.Computed())
+		require.Greater(t, merge.Read(), cfg.Chains)
+	}
+}

@@ -1,0 +1,302 @@
+package walk
+
+import (
+	"math"
+	"math/bits"
+	"math/rand/v2"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+)
+
+// outside marks a node whose parents are not all candidates.
+const outside = -1
+
+// walk is a Markov chain over acyclic graphs whose distribution converges to π(A) ∝ Π_j p(pa_j)
+// exp(β ℓ_j(pa_j)), or with the prior over orders to that over pairs of an order and a graph along
+// it.
+//
+// Its large step moves a node in an order and draws all families that this concerns at once. Given
+// an order ≺ the families are independent, p(A | ≺) = Π_j w(pa_j) / α_j(≺), with α_j the sum over
+// the sets of candidates that come before j. So with the prior over orders, a new order is accepted
+// with Π_j α_j(≺') / α_j(≺). With the prior over graphs the order is no part of the state: it is
+// drawn first, by a random sort of A with a known probability u(≺ | A), and the acceptance is Π_j
+// α_j(≺') u(≺' | A') / Π_j α_j(≺) u(≺ | A), which undoes that a graph is found from each of its
+// orders. A node whose parents are not all candidates keeps them in such a step. A wide walk draws
+// the order of several neighbours at once besides, see orderWindow.
+//
+// Steps of single edges are in graph_walk_edges.go.
+type walk struct {
+	tables   *orderTables
+	random   *rand.Rand
+	parents  []dgraph.Set
+	local    []int // the family of each node as a mask of candidates, or outside
+	order    []int
+	position []int
+	score    float64 // Σ_j log p(pa_j) + ℓ_j(pa_j)
+	known    map[dgraph.Family]float64
+	children []dgraph.Set
+	edges    int
+	changed  []change // scratch of step
+	old      []change // scratch of reverse
+	counts   []int    // scratch of sort and logSort
+	ready    []int    // scratch of sort
+	wide     bool     // whether a sweep has windows
+	pairs    *doubtfulPairs
+	window   window
+}
+
+// change is what a large step does to a node.
+type change struct {
+	node, mask int        // mask: the candidates that come before it
+	parents    dgraph.Set // those it had, and
+	local      int        // the same as a mask
+}
+
+// newWalk starts from a random order that the required edges allow, and families drawn along it.
+func newWalk(tables *orderTables, random *rand.Rand) *walk {
+	nodes := len(tables.parents)
+	w := &walk{
+		tables: tables, random: random, parents: make([]dgraph.Set, nodes), local: make([]int, nodes), order: make([]int, nodes), position: make([]int, nodes),
+		known: map[dgraph.Family]float64{}, children: make([]dgraph.Set, nodes),
+		counts: make([]int, nodes+1), ready: make([]int, 0, nodes),
+	}
+	for j, required := range tables.problem.Structure.Required {
+		w.setParents(j, required)
+	}
+	w.sort()
+	for j := range nodes {
+		w.draw(j, w.maskBefore(j))
+	}
+	w.rescore()
+	return w
+}
+
+// use changes the tables, whose candidates may be others.
+func (w *walk) use(tables *orderTables) {
+	if w.tables.candidates != tables.candidates {
+		for j, set := range w.parents {
+			w.local[j] = tables.localMask(j, set)
+		}
+	}
+	w.tables = tables
+}
+
+// rescore computes the score afresh, which sums of differences drift from.
+func (w *walk) rescore() {
+	w.score = 0
+	for j := range w.parents {
+		w.score += w.scoreOf(j, w.parents[j])
+	}
+}
+
+// rememberedScores bounds the scores that a walk keeps.
+const rememberedScores = 1 << 17
+
+// scoreOf is log p(pa) + ℓ_j(pa).
+func (w *walk) scoreOf(j int, parents dgraph.Set) float64 {
+	if mask := w.tables.localMask(j, parents); mask != outside {
+		return w.tables.scores[j][mask] + w.tables.priors[j][mask]
+	}
+	f := dgraph.Family{Node: j, Parents: parents}
+	value, ok := w.known[f]
+	if !ok {
+		if len(w.known) >= rememberedScores {
+			clear(w.known)
+		}
+		value = w.tables.score(j, parents) + w.tables.problem.Structure.Prior.LogWeight(j, parents)
+		w.known[f] = value
+	}
+	return value
+}
+
+// localMask is a family as a mask of candidates, or outside.
+func (c *candidates) localMask(j int, parents dgraph.Set) int {
+	mask := c.mask(j, parents)
+	if bits.OnesCount64(uint64(mask))+c.problem.Structure.Required[j].Len() != parents.Len() {
+		return outside
+	}
+	return mask
+}
+
+// sort draws an order of the graph: every time one of the nodes whose parents are all placed, each
+// with the same probability. It returns log u(≺ | A).
+func (w *walk) sort() (logProbability float64) {
+	ready, waiting := w.ready[:0], w.counts
+	for j, set := range w.parents {
+		if waiting[j] = set.Len(); waiting[j] == 0 {
+			ready = append(ready, j)
+		}
+	}
+	product := 1.0
+	for t := range w.parents {
+		product *= float64(len(ready))
+		if product > 1e250 {
+			logProbability -= math.Log(product)
+			product = 1
+		}
+		k := w.random.IntN(len(ready))
+		j := ready[k]
+		ready[k] = ready[len(ready)-1]
+		ready = ready[:len(ready)-1]
+		w.order[t], w.position[j] = j, t
+		for i := range w.children[j].Nodes() {
+			if waiting[i]--; waiting[i] == 0 {
+				ready = append(ready, i)
+			}
+		}
+	}
+	return logProbability - math.Log(product)
+}
+
+// logSort is log u(≺ | A) of the present order and graph.
+func (w *walk) logSort() (logProbability float64) {
+	counts := w.counts // nodes that become ready at each time
+	clear(counts)
+	for _, set := range w.parents {
+		last := -1
+		for i := range set.Nodes() {
+			last = max(last, w.position[i])
+		}
+		counts[last+1]++
+	}
+	ready, product := 0, 1.0
+	for t := range w.parents {
+		ready += counts[t]
+		product *= float64(ready - t)
+		if product > 1e250 {
+			logProbability -= math.Log(product)
+			product = 1
+		}
+	}
+	return logProbability - math.Log(product)
+}
+
+// maskBefore is the candidates of a node that come before it.
+func (w *walk) maskBefore(j int) (mask int) {
+	own := w.position[j]
+	for k, i := range w.tables.parents[j] {
+		if w.position[i] < own {
+			mask |= 1 << k
+		}
+	}
+	return mask
+}
+
+// draw draws the family of a node from those within a mask.
+func (w *walk) draw(j, mask int) {
+	w.setLocal(j, w.tables.pick(j, mask, 0, w.tables.within[j][mask], w.random.Float64()))
+}
+
+// setLocal gives a node some of its candidates as parents, besides those required.
+func (w *walk) setLocal(j, mask int) {
+	w.local[j] = mask
+	w.setParents(j, w.tables.set(j, mask))
+}
+
+// setParents changes the parents of a node.
+func (w *walk) setParents(j int, parents dgraph.Set) {
+	w.edges += parents.Len() - w.parents[j].Len()
+	for i := range w.parents[j].Minus(parents).Nodes() {
+		w.children[i] = w.children[i].Without(j)
+	}
+	for i := range parents.Minus(w.parents[j]).Nodes() {
+		w.children[i] = w.children[i].With(j)
+	}
+	w.parents[j] = parents
+}
+
+// step is a large step: a node moves by up to reach places.
+func (w *walk) step(reach int) {
+	nodes := len(w.parents)
+	orders := w.tables.problem.Structure.Orders
+	logRatio := 0.0
+	if !orders {
+		logRatio -= w.sort()
+	}
+	from := w.random.IntN(nodes)
+	by := 1 + w.random.IntN(reach)
+	if w.random.IntN(2) == 0 {
+		by = -by
+	}
+	to := from + by
+	if to < 0 || to >= nodes {
+		return
+	}
+	first, last := min(from, to), max(from, to)
+	w.changed = w.changed[:0]
+	for t := first; t <= last; t++ {
+		j := w.order[t]
+		w.changed = append(w.changed, change{node: j, mask: w.maskBefore(j)})
+	}
+	w.shift(from, to)
+	kept := 0
+	valid := true
+	for _, c := range w.changed {
+		j := c.node
+		for i := range w.fixed(j).Nodes() {
+			valid = valid && w.position[i] < w.position[j]
+		}
+		if w.local[j] == outside {
+			continue
+		}
+		if mask := w.maskBefore(j); mask != c.mask {
+			logRatio += w.tables.within[j][mask] - w.tables.within[j][c.mask]
+			w.changed[kept] = change{j, mask, w.parents[j], w.local[j]}
+			kept++
+		}
+	}
+	w.changed = w.changed[:kept]
+	limit := math.Log(w.random.Float64())
+	if !valid || orders && logRatio < limit {
+		w.shift(to, from)
+		return
+	}
+	difference := 0.0
+	for _, c := range w.changed {
+		j := c.node
+		difference -= w.listed(j)
+		w.draw(j, c.mask)
+		difference += w.listed(j)
+	}
+	if !orders && logRatio+w.logSort() < limit {
+		w.restore(w.changed)
+		return // the order is drawn afresh next time
+	}
+	w.score += difference
+}
+
+// restore takes changes back.
+func (w *walk) restore(changes []change) {
+	for _, c := range changes {
+		w.setParents(c.node, c.parents)
+		w.local[c.node] = c.local
+	}
+}
+
+// fixed are the parents that a node has whatever comes before it: those required, or all where some
+// are no candidates.
+func (w *walk) fixed(j int) dgraph.Set {
+	if w.local[j] == outside {
+		return w.parents[j]
+	}
+	return w.tables.problem.Structure.Required[j]
+}
+
+// listed is log p(pa_j) + ℓ_j(pa_j) of a node whose parents are candidates.
+func (w *walk) listed(j int) float64 {
+	return w.tables.scores[j][w.local[j]] + w.tables.priors[j][w.local[j]]
+}
+
+// shift moves the node at one place of the order to another.
+func (w *walk) shift(from, to int) {
+	j := w.order[from]
+	if from < to {
+		copy(w.order[from:to], w.order[from+1:to+1])
+	} else {
+		copy(w.order[to+1:from+1], w.order[to:from])
+	}
+	w.order[to] = j
+	for t := min(from, to); t <= max(from, to); t++ {
+		w.position[w.order[t]] = t
+	}
+}

@@ -1,0 +1,88 @@
+package walk
+
+import (
+	"math"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+)
+
+// blockWidth is the largest number of nodes of a block of a walk that is not wide. Chosen by hand:
+// twice the time of a step of a single node.
+const blockWidth = 6
+
+// block is a large step that draws the families of a node and of some of its candidates afresh,
+// with their order, wherever they are in the graph. The nodes B are drawn without regard to the
+// graph. P are the other nodes that have no ancestor in B, and W those of B whose ancestors are all
+// in P and W. Sorts of the graph that put P first, then W, and then the rest are orders of it, and
+// so they are of every graph that differs in the families of W within P and W: P and W are the same
+// for these. So the order of W is drawn as that of a window (orderWindow), and all that is left to
+// accept is u(≺′ | A′) / u(≺ | A) of the order within W, which is drawn by a random sort.
+func (w *walk) block(width int) {
+	if w.tables.problem.Structure.Orders { // the order is part of the state
+		return
+	}
+	before := w.drawBlock(width)
+	if len(w.window.nodes) < 2 {
+		return
+	}
+	logRatio := -w.sortBlock(before, func(ready []int, _ int) int { return ready[w.random.IntN(len(ready))] })
+	w.drawWindow(before)
+	difference := w.drawFamilies()
+	old := w.window.old
+	logRatio += w.sortBlock(before, func(_ []int, place int) int { return old[len(old)-1-place].node })
+	if logRatio < math.Log(w.random.Float64()) {
+		w.restore(old)
+		return
+	}
+	w.score += difference
+}
+
+// drawBlock makes W the window, of at most so many nodes, and returns P.
+func (w *walk) drawBlock(width int) (before dgraph.Set) {
+	seed := w.random.IntN(len(w.parents))
+	block, near := dgraph.SetOf(seed), append(w.window.picks[:0], w.tables.parents[seed]...)
+	for k := range min(width-1, len(near)) {
+		other := k + w.random.IntN(len(near)-k)
+		near[k], near[other] = near[other], near[k]
+		block = block.With(near[k])
+	}
+	w.window.picks = near
+	below, waiting := block, block
+	for !waiting.Empty() {
+		next := dgraph.Set{}
+		for i := range waiting.Nodes() {
+			next = next.Or(w.children[i])
+		}
+		waiting = next.Minus(below)
+		below = below.Or(next)
+	}
+	before = dgraph.Below(len(w.parents)).Minus(below)
+	w.window.nodes = w.window.nodes[:0]
+	placed := before
+	for found := true; found; {
+		found = false
+		for j := range block.Minus(placed).Nodes() {
+			if w.parents[j].Within(placed) {
+				w.window.nodes, placed, found = append(w.window.nodes, j), placed.With(j), true
+			}
+		}
+	}
+	return before
+}
+
+// sortBlock goes through an order of the window, given by next among the nodes that are ready, and
+// returns the log of the probability that a random sort has it.
+func (w *walk) sortBlock(before dgraph.Set, next func(ready []int, place int) int) float64 {
+	placed, product := before, 1.0
+	for place := range w.window.nodes {
+		ready := w.ready[:0]
+		for _, j := range w.window.nodes {
+			if !placed.Has(j) && w.parents[j].Within(placed) {
+				ready = append(ready, j)
+			}
+		}
+		product *= float64(len(ready))
+		placed = placed.With(next(ready, place))
+	}
+	return -math.Log(product)
+}

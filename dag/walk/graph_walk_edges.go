@@ -1,0 +1,201 @@
+package walk
+
+import (
+	"math"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+)
+
+// edge picks one of the edges, all with the same probability; there must be one.
+func (w *walk) edge() dgraph.Edge {
+	k := w.random.IntN(w.edges)
+	for to, set := range w.parents {
+		if count := set.Len(); k >= count {
+			k -= count
+			continue
+		}
+		for from := range set.Nodes() {
+			if k == 0 {
+				return dgraph.Edge{From: from, To: to}
+			}
+			k--
+		}
+	}
+	panic("dag.walk.edge: the number of edges is wrong")
+}
+
+// turn is a small step: an edge, picked at random, is turned. The number of edges stays, so that
+// the way back is as probable. Between graphs of an equivalence class that have the same weight,
+// every turn is accepted. Tables must be those of β = 1.
+func (w *walk) turn() {
+	s := w.tables.problem.Structure
+	if s.Orders || w.edges == 0 { // along a fixed order no edge can be turned
+		return
+	}
+	e := w.edge()
+	without, turned := w.parents[e.To].Without(e.From), w.parents[e.From].With(e.To)
+	if !s.Allows(e.To, without) || !s.Allows(e.From, turned) {
+		return
+	}
+	difference := w.scoreOf(e.To, without) - w.scoreOf(e.To, w.parents[e.To]) + w.scoreOf(e.From, turned) - w.scoreOf(e.From, w.parents[e.From])
+	if difference < math.Log(w.random.Float64()) || w.reaches(e.From, e.To, true) {
+		return
+	}
+	w.setFamily(e.To, without)
+	w.setFamily(e.From, turned)
+	w.score += difference
+}
+
+// reverse turns an edge i → j and draws the other parents of both nodes afresh (Grzegorczyk and
+// Husmeier 2008). With G0 the graph in which neither has parents, first the parents of i are drawn
+// from the sets with j that close no cycle in G0, whose weights sum to Z*_i, then those of j from
+// all sets that close no cycle then, with the sum Z_j. With E edges before and E′ after it is
+// accepted with E Z*_i Z_j / (E′ Z*_j Z_i), where Z*_j and Z_i are the sums of the way back.
+func (w *walk) reverse() {
+	if w.tables.problem.Structure.Orders || w.edges == 0 {
+		return
+	}
+	e, edges := w.edge(), w.edges
+	i, j := e.From, e.To
+	toI, toJ := w.candidateBit(i, j), w.candidateBit(j, i)
+	if toI == 0 || toJ == 0 || w.local[i] == outside || w.local[j] == outside {
+		return
+	}
+	w.old = append(w.old[:0], change{node: i, parents: w.parents[i], local: w.local[i]}, change{node: j, parents: w.parents[j], local: w.local[j]})
+	before := w.listed(i) + w.listed(j)
+	w.setParents(i, dgraph.Set{})
+	mask, _ := w.acyclicMask(i)
+	back := w.tables.within[i][mask]
+	w.setParents(j, dgraph.Set{})
+	mask, _ = w.acyclicMask(j)
+	back += w.tables.containing(j, mask, toJ)
+	if mask, possible := w.acyclicMask(i); possible && mask&toI != 0 {
+		if forth := w.tables.containing(i, mask, toI); !math.IsInf(forth, -1) && !math.IsInf(back, -1) {
+			w.setLocal(i, w.tables.pick(i, mask, toI, forth, w.random.Float64()))
+			if mask, possible = w.acyclicMask(j); possible {
+				forth += w.tables.within[j][mask]
+				w.draw(j, mask)
+				if math.Log(w.random.Float64()) < forth-back+math.Log(float64(edges)/float64(w.edges)) {
+					w.score += w.listed(i) + w.listed(j) - before
+					return
+				}
+			}
+		}
+	}
+	w.restore(w.old)
+}
+
+// candidateBit is the bit of a node among the candidates of another, or zero.
+func (w *walk) candidateBit(j, parent int) int {
+	for k, i := range w.tables.parents[j] {
+		if i == parent {
+			return 1 << k
+		}
+	}
+	return 0
+}
+
+// acyclicMask is the candidates of a node without parents that are none of its descendants;
+// possible is false if it requires one of these.
+func (w *walk) acyclicMask(j int) (mask int, possible bool) {
+	below, waiting := dgraph.SetOf(j), dgraph.SetOf(j)
+	for !waiting.Empty() {
+		next := dgraph.Set{}
+		for i := range waiting.Nodes() {
+			next = next.Or(w.children[i])
+		}
+		waiting = next.Minus(below)
+		below = below.Or(next)
+	}
+	for k, i := range w.tables.parents[j] {
+		if !below.Has(i) {
+			mask |= 1 << k
+		}
+	}
+	return mask, w.tables.problem.Structure.Required[j].And(below).Empty()
+}
+
+// toggle is a small step at a pair of nodes picked at random. Tables must be those of β = 1.
+func (w *walk) toggle() {
+	nodes := len(w.parents)
+	from, to := w.random.IntN(nodes), w.random.IntN(nodes-1)
+	if to >= from {
+		to++
+	}
+	w.togglePair(from, to)
+}
+
+// toggleDoubtful is the same step at a pair picked in proportion to how doubtful it is.
+func (w *walk) toggleDoubtful() {
+	if w.pairs.any() {
+		from, to := w.pairs.at(w.random.Float64())
+		if w.random.IntN(2) == 0 {
+			from, to = to, from
+		}
+		w.togglePair(from, to)
+	}
+}
+
+// togglePair takes an edge away, turns it so that it goes from one node to the other, or adds it.
+func (w *walk) togglePair(from, to int) {
+	s := w.tables.problem.Structure
+	changed := w.parents[to].Toggle(from)
+	if !s.Allows(to, changed) {
+		return
+	}
+	turn := w.parents[from].Has(to)
+	var turned dgraph.Set
+	difference := w.scoreOf(to, changed) - w.scoreOf(to, w.parents[to])
+	if turn {
+		turned = w.parents[from].Without(to)
+		if s.Orders || !s.Allows(from, turned) { // along a fixed order no edge can be turned
+			return
+		}
+		difference += w.scoreOf(from, turned) - w.scoreOf(from, w.parents[from])
+	}
+	if difference < math.Log(w.random.Float64()) {
+		return
+	}
+	if changed.Has(from) {
+		switch {
+		case s.Orders:
+			if w.position[from] > w.position[to] {
+				return
+			}
+		case w.reaches(to, from, turn):
+			return
+		}
+	}
+	w.setFamily(to, changed)
+	if turn {
+		w.setFamily(from, turned)
+	}
+	w.score += difference
+}
+
+func (w *walk) setFamily(j int, parents dgraph.Set) {
+	w.setParents(j, parents)
+	w.local[j] = w.tables.localMask(j, parents)
+}
+
+// reaches reports whether there is a path from one node to another; direct: other than the edge
+// between them.
+func (w *walk) reaches(from, to int, direct bool) bool {
+	waiting := w.parents[to]
+	if direct {
+		waiting = waiting.Without(from)
+	}
+	seen := waiting
+	for !waiting.Empty() {
+		if seen.Has(from) {
+			return true
+		}
+		next := dgraph.Set{}
+		for i := range waiting.Nodes() {
+			next = next.Or(w.parents[i])
+		}
+		waiting = next.Minus(seen)
+		seen = seen.Or(next)
+	}
+	return false
+}

@@ -1,0 +1,71 @@
+package walk
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/logsum"
+)
+
+// Steps that turn edges leave the posterior as it is, beside a few of those that add and take away
+// edges: no edge is off by 5 standard errors, and from those of another prior some are by 8.
+func TestTurnsAgainstExactSums(t *testing.T) {
+	p, tables := windowProblem(t, false)
+	for name, steps := range map[string]func(w *walk){
+		"turn":    func(w *walk) { w.turn(); w.turn(); w.toggle() },
+		"reverse": func(w *walk) { w.reverse(); w.reverse(); w.toggle() },
+		"block":   func(w *walk) { w.block(4); w.block(3); w.toggle() },
+		"doubtful pairs": func(w *walk) {
+			w.pairs = newDoubtfulPairs(5, []float64{1, 0.01, 0.3, 2, 0.05, 0.7, 0.02, 5, 0.1, 0.4})
+			w.toggleDoubtful()
+			w.toggleDoubtful()
+			w.toggleDoubtful()
+		},
+		"all": func(w *walk) { w.reverse(); w.turn(); w.block(5); w.toggle() },
+	} {
+		require.Less(t, farthest(t, p, tables, steps), 5.0, name)
+	}
+	other := *p
+	other.Structure.Prior = dgraph.PenaltyPrior(5, 0.9)
+	require.Greater(t, farthest(t, &other, tables, func(w *walk) { w.reverse(); w.toggle() }), 8.0)
+}
+
+// Sums over sets with a certain candidate, by differences or one by one, and draws that reach each
+// set with its probability, however far the sets that are left are behind others.
+func TestContaining(t *testing.T) {
+	_, tables := windowProblem(t, false)
+	checkContaining(t, tables)
+	tables.scores[0][len(tables.scores[0])-1] += 2000
+	tables, err := tables.newTables(t.Context(), 1)
+	require.NoError(t, err)
+	checkContaining(t, tables)
+	rest := len(tables.scores[0]) - 2 // without the first candidate
+	total, below := tables.within[0][rest], 0.0
+	for _, set := range tables.sorted[0] {
+		if m := int(set.mask); m&^rest == 0 {
+			own := math.Exp(tables.weight(0, m) - total)
+			require.Equal(t, m, tables.pick(0, rest, 0, total, below+own/2))
+			below += own
+		}
+	}
+	require.InDelta(t, 1, below, 1e-9)
+}
+
+func checkContaining(t *testing.T, tables *orderTables) {
+	for j, own := range tables.parents {
+		all := 1<<len(own) - 1
+		for k := range own {
+			want := math.Inf(-1)
+			for mask := range all + 1 {
+				if mask>>k&1 != 0 {
+					want = logsum.Add(want, tables.weight(j, mask))
+				}
+			}
+			require.InDelta(t, want, tables.containing(j, all, 1<<k), 1e-8)
+			require.NotZero(t, tables.pick(j, all, 1<<k, want, 0)>>k&1)
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package walk
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/logsum"
+)
+
+// windowWidth is the largest number of neighbours in an order whose order is drawn afresh at once.
+const windowWidth = 10
+
+// window is the scratch of a step that draws the order of some neighbours afresh. What is known of
+// each by the subset of the window that comes before it is in rows of 2^width.
+type window struct {
+	nodes []int
+	masks []int // candidates that come before [width][2^width]
+	// sum over the families of a node then, as a share of that with the whole window before it, and
+	// zero where it must come later [width][2^width]; logs are theirs, where shares are too small
+	sums, logs []float64
+	total      []float64 // sum over the orders of a subset of the window [2^width], or its logarithm
+	old        []change  // what the nodes were, in the order drawn, the last first
+	picks      []int     // scratch of block
+}
+
+// orderWindow is a large step that draws the order of some neighbours in it, from all their orders
+// at once, where the order is part of the state. Given an order families are independent, so that
+// with the nodes before the window fixed the sum over all orders of a subset S of it is Z(S) =
+// Σ_{j∈S} Z(S − j) α_j(S − j). An order that is drawn backwards from these, with families drawn
+// along it, has the probability Π_j w(pa_j) / Z, where Z is that of the reverse step as well: there
+// is nothing left to accept.
+func (w *walk) orderWindow(width int) {
+	start := w.random.IntN(len(w.parents) - width + 1)
+	w.window.nodes = append(w.window.nodes[:0], w.order[start:start+width]...)
+	w.drawWindow(dgraph.SetOf(w.order[:start]...))
+	for k, c := range w.window.old {
+		at := start + width - 1 - k
+		w.order[at], w.position[c.node] = c.node, at
+	}
+	w.score += w.drawFamilies()
+}
+
+// drawFamilies draws the families of the nodes of a window along its order, and returns by how much
+// the score rises.
+func (w *walk) drawFamilies() (difference float64) {
+	for _, c := range w.window.old {
+		if c.local != outside {
+			difference -= w.listed(c.node)
+			w.draw(c.node, c.mask)
+			difference += w.listed(c.node)
+		}
+	}
+	return difference
+}
+
+// drawWindow draws the order of the nodes of the window, from its last place to its first, given
+// the set of nodes before it, and notes what the nodes were.
+func (w *walk) drawWindow(before dgraph.Set) {
+	win := &w.window
+	size := 1 << len(win.nodes)
+	w.sumFamilies(before)
+	logs := !win.addOrders()
+	if logs {
+		win.addLogs()
+	}
+	win.old = win.old[:0]
+	for set := size - 1; set != 0; {
+		u, chosen := w.random.Float64(), -1
+		for k := range dgraph.Members(uint64(set)) {
+			rest := set &^ (1 << k)
+			p := win.total[rest] * win.sums[k*size+rest] / win.total[set]
+			if logs {
+				p = math.Exp(win.total[rest] + win.logs[k*size+rest] - win.total[set])
+			}
+			if p > 0 {
+				chosen = k
+				if u -= p; u <= 0 {
+					break
+				}
+			}
+		}
+		set &^= 1 << chosen
+		j := win.nodes[chosen]
+		win.old = append(win.old, change{j, win.masks[chosen*size+set], w.parents[j], w.local[j]})
+	}
+}
+
+// sumFamilies fills masks and sums of the window, given the set of nodes before it.
+func (w *walk) sumFamilies(before dgraph.Set) {
+	win := &w.window
+	width := len(win.nodes)
+	size := 1 << width
+	if len(win.total) < size {
+		win.masks, win.total = make([]int, width*size), make([]float64, size)
+		win.sums, win.logs = make([]float64, width*size), make([]float64, width*size)
+	}
+	for k, j := range win.nodes {
+		masks, sums, logs := win.masks[k*size:(k+1)*size], win.sums[k*size:(k+1)*size], win.logs[k*size:(k+1)*size]
+		var candidates [windowWidth]int // the bit of each node of the window among them
+		masks[0] = 0
+		matters, needed := 0, 0 // nodes of the window
+		for c, i := range w.tables.parents[j] {
+			if before.Has(i) {
+				masks[0] |= 1 << c
+			} else if at := slices.Index(win.nodes, i); at >= 0 {
+				candidates[at] = 1 << c
+				matters |= 1 << at
+			}
+		}
+		for at, i := range win.nodes {
+			if w.fixed(j).Has(i) {
+				needed |= 1 << at
+			}
+		}
+		matters |= needed
+		all := masks[0]
+		for _, bit := range candidates[:width] {
+			all |= bit
+		}
+		for set := range sums {
+			if set > 0 {
+				masks[set] = masks[set&(set-1)] | candidates[bits.TrailingZeros64(uint64(set))]
+			}
+			switch {
+			case set&matters != set:
+				sums[set], logs[set] = sums[set&matters], logs[set&matters]
+			case needed&^set != 0:
+				sums[set], logs[set] = 0, math.Inf(-1)
+			case w.local[j] == outside: // keeps its family
+				sums[set], logs[set] = 1, 0
+			default:
+				within := w.tables.within[j]
+				logs[set] = within[masks[set]] - within[all]
+				sums[set] = math.Exp(logs[set])
+			}
+		}
+	}
+}
+
+// leastTotal is the least sum over orders whose digits are all there: what is lost of it is below
+// the smallest number.
+const leastTotal = 1e-200
+
+// addOrders fills total with sums over orders, and reports whether they have all digits.
+func (win *window) addOrders() bool {
+	size := 1 << len(win.nodes)
+	win.total[0] = 1
+	for set := 1; set < size; set++ {
+		sum := 0.0
+		for k := range win.nodes {
+			if rest := set &^ (1 << k); rest != set {
+				sum += win.total[rest] * win.sums[k*size+rest]
+			}
+		}
+		win.total[set] = sum
+	}
+	return win.total[size-1] > leastTotal
+}
+
+// addLogs fills total with the logarithms of the sums, in which most terms are negligible.
+func (win *window) addLogs() {
+	size := 1 << len(win.nodes)
+	win.total[0] = 0
+	var terms [windowWidth]float64
+	for set := 1; set < size; set++ {
+		largest, at := math.Inf(-1), 0
+		for k := range win.nodes {
+			terms[k] = math.Inf(-1)
+			if rest := set &^ (1 << k); rest != set {
+				terms[k] = win.total[rest] + win.logs[k*size+rest]
+			}
+			if terms[k] > largest {
+				largest, at = terms[k], k
+			}
+		}
+		others := 0.0
+		for k, term := range terms[:len(win.nodes)] {
+			if k != at && term > largest-logsum.Negligible {
+				others += math.Exp(term - largest)
+			}
+		}
+		win.total[set] = largest
+		if others > 0 {
+			win.total[set] += math.Log1p(others)
+		}
+	}
+}

@@ -1,0 +1,264 @@
+package walk
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/internal/stream"
+)
+
+// imputer is a chain over graphs, parameters and the missing cells of a table, whose distribution
+// converges to their posterior given the others: steps of [walk] given a completed table, then
+// draws of the cells given the graph. Numbers are drawn row by row given parameters drawn for that
+// graph; categories cell by cell with tables of probabilities integrated out. That cells are
+// missing must tell nothing of their values beyond what the others tell (missing at random).
+type imputer struct {
+	problem *score.Problem // with a table of its own
+	random  *rand.Rand
+	walk    *walk
+	thetas  [][]float64 // parameters of the graph, by node, of usual mechanisms
+	// places of the mechanisms of nodes in rows, as [Data.mechanisms] has them
+	mechanisms [][]int
+}
+
+// imputeBurnIn is the number of steps before the first round; chosen by hand.
+const imputeBurnIn = 200
+
+// imputeCandidates is the default number of candidates of a node: all their sets are scored anew
+// in every step.
+const imputeCandidates = 7
+
+// newImputer completes the table with values that its columns have elsewhere.
+func newImputer(p *score.Problem, random *rand.Rand) *imputer {
+	data, own := *p.Data, *p
+	data.X, own.Data = mat.DenseCopyOf(p.Data.X), &data
+	for row, nodes := range data.Missing {
+		for _, j := range nodes {
+			for {
+				if other := random.IntN(data.Rows()); !slices.Contains(data.Missing[other], j) {
+					data.X.Set(row, j, p.Data.X.At(other, j))
+					break
+				}
+			}
+		}
+	}
+	return &imputer{problem: &own, random: random, mechanisms: data.Mechanisms()}
+}
+
+// cells are the values of the missing cells, row by row.
+func (m *imputer) cells() (values []float64) {
+	for row, nodes := range m.problem.Data.Missing {
+		for _, j := range nodes {
+			values = append(values, m.problem.Data.X.At(row, j))
+		}
+	}
+	return values
+}
+
+// setCells takes over what cells returned.
+func (m *imputer) setCells(values []float64) {
+	for row, nodes := range m.problem.Data.Missing {
+		for _, j := range nodes {
+			m.problem.Data.X.Set(row, j, values[0])
+			values = values[1:]
+		}
+	}
+}
+
+// step moves the graph, and then draws the missing cells.
+func (m *imputer) step(ctx gocontext.Context, candidates [][]int) error {
+	own, err := candidatesOf(ctx, m.problem, candidates)
+	if err != nil {
+		return err
+	}
+	tables, err := own.newTables(ctx, 1)
+	if err != nil {
+		return err
+	}
+	if m.walk == nil {
+		m.walk = newWalk(tables, m.random)
+	}
+	m.walk.use(tables)
+	clear(m.walk.known) // scores of the table before
+	m.walk.rescore()
+	m.walk.sweep()
+	if err := own.failed.Get(); err != nil {
+		return err
+	}
+	m.thetas = make([][]float64, len(own.forms))
+	if m.problem.Model.Mechanism == sem.Categorical {
+		m.drawCategories()
+		return nil
+	}
+	return m.drawNumbers(own.forms)
+}
+
+// numberMechanism is a mechanism of a number with its parameters.
+type numberMechanism struct {
+	theta     []float64
+	intercept float64
+}
+
+// drawNumbers draws parameters, and then the missing cells of each row from their normal
+// distribution given its other cells, by the mechanisms that the row has. Mechanisms of nodes that
+// were set have no part in it.
+func (m *imputer) drawNumbers(forms []score.Form) error {
+	d, l := m.problem.Data, m.problem.Layout()
+	drawn := make([][]numberMechanism, len(forms))
+	for j, parents := range m.walk.parents {
+		for _, one := range score.FormsOf(forms[j]) {
+			form := one.(*score.BGe)
+			theta := form.Posterior(parents)(m.random)
+			drawn[j] = append(drawn[j], numberMechanism{theta, form.Intercept(parents, theta, m.random)})
+		}
+		m.thetas[j] = drawn[j][0].theta
+	}
+	for row, nodes := range d.Missing {
+		if len(nodes) == 0 {
+			continue
+		}
+		values := d.X.RawRowView(row)
+		precision, right := mat.NewSymDense(len(nodes), nil), mat.NewVecDense(len(nodes), nil)
+		for j := range forms {
+			place := m.mechanisms[row][j]
+			if place == tables.NoMechanism {
+				continue
+			}
+			own := drawn[j][place]
+			// weight is the coefficient of node i in the residual
+			weight := func(i int) float64 { return score.Indicator(i == j) - own.theta[i] }
+			residual := -own.intercept
+			for i, x := range values {
+				if !slices.Contains(nodes, i) {
+					residual += weight(i) * x
+				}
+			}
+			size := math.Exp(-2 * l.LogSigma(own.theta))
+			for a, i := range nodes {
+				right.SetVec(a, right.AtVec(a)-size*weight(i)*residual)
+				for b, k := range nodes[:a+1] {
+					precision.SetSym(a, b, precision.At(a, b)+size*weight(i)*weight(k))
+				}
+			}
+		}
+		var factor mat.Cholesky
+		if !factor.Factorize(precision) {
+			return fmt.Errorf("%s: missing cells of %s %d: their precision given the others is not positive", d.Path, d.PlaceUnit, d.Places[row])
+		}
+		var mean, noise mat.VecDense
+		standard := mat.NewVecDense(len(nodes), nil)
+		for a := range nodes {
+			standard.SetVec(a, m.random.NormFloat64())
+		}
+		var upper mat.TriDense
+		factor.UTo(&upper)
+		if err := factor.SolveVecTo(&mean, right); err != nil {
+			return fmt.Errorf("%s: missing cells of %s %d: %w", d.Path, d.PlaceUnit, d.Places[row], err)
+		}
+		_ = noise.SolveVec(&upper, standard) // of a positive definite matrix
+		for a, i := range nodes {
+			d.X.Set(row, i, mean.AtVec(a)+noise.AtVec(a))
+		}
+	}
+	return nil
+}
+
+// cellCounts are how often each combination of values of the parents of a node has each of its
+// levels, by the number of the combination, in the rows with one of its mechanisms.
+type cellCounts struct {
+	node    int
+	parents []int
+	cell    float64 // weight of the prior
+	counts  map[uint64][]float64
+}
+
+// levels are the counts of the combination that a row has.
+func (c *cellCounts) levels(d *tables.Data, row []float64) []float64 {
+	combination := uint64(0)
+	for _, i := range c.parents {
+		combination = combination*uint64(len(d.Levels[i])) + uint64(row[i])
+	}
+	own := c.counts[combination]
+	if own == nil {
+		own = make([]float64, len(d.Levels[c.node]))
+		c.counts[combination] = own
+	}
+	return own
+}
+
+// drawCategories draws the missing cells one by one given all others.
+func (m *imputer) drawCategories() {
+	d, counted := m.problem.Data, make([][]*cellCounts, m.problem.Data.Nodes())
+	for j, parents := range m.walk.parents {
+		cell := m.problem.Model.ImaginarySampleSize / float64(len(d.Levels[j]))
+		for i := range parents.Nodes() {
+			cell /= float64(len(d.Levels[i]))
+		}
+		for row := range d.Rows() {
+			place := m.mechanisms[row][j]
+			for len(counted[j]) <= place {
+				counted[j] = append(counted[j], &cellCounts{node: j, parents: parents.List(), cell: cell, counts: map[uint64][]float64{}})
+			}
+			if values := d.X.RawRowView(row); place != tables.NoMechanism {
+				counted[j][place].levels(d, values)[int(values[j])]++
+			}
+		}
+	}
+	for row, nodes := range d.Missing {
+		values := d.X.RawRowView(row)
+		for _, j := range nodes {
+			var concerned []*cellCounts
+			for k, place := range m.mechanisms[row] {
+				if place != tables.NoMechanism && (k == j || m.walk.parents[k].Has(j)) {
+					c := counted[k][place]
+					concerned = append(concerned, c)
+					c.levels(d, values)[int(values[k])]--
+				}
+			}
+			probabilities := make([]float64, len(d.Levels[j]))
+			for level := range probabilities {
+				values[j], probabilities[level] = float64(level), 1
+				for _, c := range concerned {
+					own, total := c.levels(d, values), 0.0
+					for _, count := range own {
+						total += count + c.cell
+					}
+					probabilities[level] *= (own[int(values[c.node])] + c.cell) / total
+				}
+			}
+			values[j] = float64(sem.PickLevel(probabilities, m.random.Float64()))
+			for _, c := range concerned {
+				c.levels(d, values)[int(values[c.node])]++
+			}
+		}
+	}
+}
+
+// startImputed chooses candidates and makes chains that have burnt in.
+func (r *chainRun) startImputed(ctx gocontext.Context, status func(string)) (err error) {
+	status("burn-in of the chains")
+	if r.candidates, err = newCandidates(ctx, nil, r.problem, r.cfg.Candidates, func(int, int) {}); err != nil {
+		return err
+	}
+	for c := range r.cfg.Chains {
+		r.sources = append(r.sources, stream.Source(r.cfg.Seed, "imputation/"+strconv.Itoa(c)))
+		r.imputers = append(r.imputers, newImputer(r.problem, rand.New(r.sources[c])))
+	}
+	failed := &score.FirstError{}
+	if err := score.EachNode(ctx, len(r.imputers), func(c int) { failed.Set(r.advance(ctx, c, imputeBurnIn)) }); err != nil {
+		return err
+	}
+	for _, m := range r.imputers {
+		r.walks = append(r.walks, m.walk)
+	}
+	return failed.Get()
+}

@@ -1,0 +1,46 @@
+package walk
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/dag/dagtest"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/tables"
+)
+
+// Chains over missing cells that were stopped in a round go on to the bits of chains that were not.
+func TestImputationGoesOn(t *testing.T) {
+	for name, text := range map[string]string{
+		"numbers":    "a,b,c\n1.5,2,3.5\n2.5,NA,1\n3,4.5,2\nNA,1,2.5\n5,2.5,7\n4.5,3,6\n",
+		"categories": "a,b,c\nu,x,k\nv,NA,l\nv,y,k\nNA,x,l\nu,x,k\nv,y,l\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := dagtest.Missing(t, text, tables.DataOptions{}, score.ModelOptions{})
+			require.NoError(t, err)
+			cfg := ChainConfig{Chains: 2, Rounds: 2, Seed: 4}
+			whole, err := SampleGraphs(p, t.Context(), cfg, func(string) {})
+			require.NoError(t, err)
+			cfg.Checkpoint = filepath.Join(t.TempDir(), "chains.vti")
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			_, err = SampleGraphs(p, ctx, cfg, func(text string) {
+				if strings.HasPrefix(text, "round 1") {
+					stop()
+				}
+			})
+			require.ErrorIs(t, err, context.Canceled)
+			cfg.Resume = true
+			resumed, err := SampleGraphs(p, t.Context(), cfg, func(text string) { require.True(t, strings.HasPrefix(text, "round")) })
+			require.NoError(t, err)
+			require.Equal(t, whole, resumed)
+			cfg.Seed++
+			_, err = SampleGraphs(p, t.Context(), cfg, func(string) {})
+			require.ErrorContains(t, err, "different run")
+		})
+	}
+}

@@ -1,0 +1,135 @@
+package walk
+
+import (
+	gocontext "context"
+	"math"
+	"slices"
+
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/internal/logsum"
+)
+
+// orderTables are sums over sets of candidates that come before a node in an order, at one inverse
+// temperature of the likelihood.
+type orderTables struct {
+	*candidates
+	beta   float64
+	within [][]float64 // log of the sum over the subsets of a mask [N][2^K]
+	// the masks of each node with their weights, the largest first; forbidden ones are left out
+	sorted [][]weightedMask
+	first  [][]int32 // place in sorted of the first subset of a mask, len(sorted) for none [N][2^K]
+	top    []float64 // log of the largest weight of each node [N]
+}
+
+// weightedMask is a set of candidates with its weight as a share of the largest one.
+type weightedMask struct {
+	share float64
+	mask  int32
+}
+
+// newTables sums weights p(pa_j) exp(β ℓ_j).
+func (c *candidates) newTables(ctx gocontext.Context, beta float64) (*orderTables, error) {
+	nodes := len(c.parents)
+	t := &orderTables{candidates: c, beta: beta, within: make([][]float64, nodes), sorted: make([][]weightedMask, nodes), first: make([][]int32, nodes), top: make([]float64, nodes)}
+	err := score.EachNode(ctx, nodes, func(j int) {
+		sums := make([]float64, len(c.scores[j]))
+		for mask := range sums {
+			sums[mask] = t.weight(j, mask)
+		}
+		t.top[j] = slices.Max(sums)
+		sorted := make([]weightedMask, 0, len(sums))
+		for mask, weight := range sums {
+			if !math.IsInf(weight, -1) {
+				sorted = append(sorted, weightedMask{math.Exp(weight - t.top[j]), int32(mask)})
+			}
+		}
+		slices.SortFunc(sorted, func(a, b weightedMask) int {
+			if a.share == b.share {
+				return int(a.mask - b.mask)
+			}
+			return compareDescending(a.share, b.share)
+		})
+		first := make([]int32, len(sums))
+		for mask := range first {
+			first[mask] = int32(len(sorted))
+		}
+		for place, set := range sorted {
+			first[set.mask] = int32(place)
+		}
+		for k := range c.parents[j] {
+			for mask := range sums {
+				if mask>>k&1 != 0 {
+					sums[mask] = logsum.Add(sums[mask], sums[mask&^(1<<k)])
+					first[mask] = min(first[mask], first[mask&^(1<<k)])
+				}
+			}
+		}
+		t.sorted[j], t.first[j], t.within[j] = sorted, first, sums
+	})
+	return t, err
+}
+
+// weight is the log weight of a family of candidates.
+func (t *orderTables) weight(j, mask int) float64 {
+	return t.beta*t.scores[j][mask] + t.priors[j][mask]
+}
+
+// farBelow is how far below the largest weight shares have few digits left, or none.
+const farBelow = 600
+
+// pick is the set of candidates of a node at which the sum of probabilities reaches u, among those
+// within a mask that have all bits of must; logTotal is the log of the sum of their weights.
+func (t *orderTables) pick(j, mask, must int, logTotal, u float64) (chosen int) {
+	far, unit := t.top[j]-logTotal > farBelow, math.Exp(t.top[j]-logTotal)
+	chosen = -1
+	for _, set := range t.sorted[j][t.first[j][mask]:] { // sets before are of others
+		if m := int(set.mask); m&^mask == 0 && m&must == must {
+			chosen = m
+			if far {
+				u -= math.Exp(t.weight(j, m) - logTotal)
+			} else {
+				u -= set.share * unit
+			}
+			if u <= 0 {
+				break
+			}
+		}
+	}
+	return chosen
+}
+
+// Limits of the sum over sets with a certain candidate. Both leave relative errors below 1e-9,
+// which no number of steps shows.
+const (
+	// least share of these sets in all where the sum is a difference of two
+	leastDifference = 1e-4
+	// share of the sum so far that all sets that are left may have
+	leastAddition = 1e-10
+)
+
+// containing is the log of the sum of the weights of the sets of candidates within a mask that have
+// a bit of it.
+func (t *orderTables) containing(j, mask, bit int) float64 {
+	all, without := t.within[j][mask], t.within[j][mask&^bit]
+	if share := -math.Expm1(without - all); share > leastDifference {
+		return all + math.Log(share)
+	}
+	sum, sorted := 0.0, t.sorted[j][t.first[j][mask]:]
+	for k, set := range sorted {
+		if m := int(set.mask); m&^mask == 0 && m&bit != 0 {
+			sum += set.share
+		} else if set.share*float64(len(sorted)-k) < leastAddition*sum {
+			break
+		}
+	}
+	if logSum := t.top[j] + math.Log(sum); t.top[j]-logSum < farBelow {
+		return logSum
+	}
+	logSum := math.Inf(-1)
+	for _, set := range sorted {
+		if m := int(set.mask); m&^mask == 0 && m&bit != 0 {
+			logSum = logsum.Add(logSum, t.weight(j, m))
+		}
+	}
+	return logSum
+}

@@ -1,0 +1,192 @@
+package walk
+
+import (
+	gocontext "context"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/shard"
+)
+
+// candidates are, for each node, the parents that a graph is likely to give it, with the scores of
+// all sets of them, and do not change once made. They shape what chains over graphs propose, and
+// not what they converge to: sets of other parents are reached edge by edge.
+type candidates struct {
+	problem *score.Problem
+	forms   []score.Form      // by node
+	failed  *score.FirstError // of scores
+	parents [][]int           // candidates of each node, by rank
+	// ℓ_j(required and the candidates of a mask) [N][2^K]; −Inf where the constraints forbid it
+	scores [][]float64
+	priors [][]float64 // log weights of the same before the data
+}
+
+// newCandidates screens parents and scores their sets. A parent of node j ranks by the largest gain
+// in ℓ_j that it brings to one of a few sets: the empty one, single parents that are good by
+// themselves, and the parents that greedy search gives j; or that it brings together with others.
+// Neighbours in greedy search come first, and the parents that give most together.
+func newCandidates(ctx gocontext.Context, own *shard.Shard, p *score.Problem, limit int, progress func(done, total int)) (*candidates, error) {
+	nodes := p.Data.Nodes()
+	c := &candidates{problem: p, forms: p.Forms(), failed: &score.FirstError{}, parents: make([][]int, nodes), scores: make([][]float64, nodes), priors: make([][]float64, nodes)}
+	greedy, err := p.GreedyBIC(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var done atomic.Int32
+	var report sync.Mutex
+	err = c.scoreNodes(ctx, own, "candidates", nil, func(j int) {
+		c.screen(ctx, j, greedy, limit)
+		c.scoreSets(ctx, j)
+		report.Lock()
+		defer report.Unlock()
+		progress(int(done.Add(1)), nodes)
+	})
+	return c, err
+}
+
+// score is ℓ_j(pa). One that is not finite counts as −Inf and ends the run with an error.
+func (c *candidates) score(j int, parents dgraph.Set) float64 {
+	value := c.forms[j].LogEvidence(parents)
+	if err := c.problem.CheckScore(dgraph.Family{Node: j, Parents: parents}, value); err != nil {
+		c.failed.Set(err)
+		return math.Inf(-1)
+	}
+	return value
+}
+
+// screen chooses the candidates of a node.
+func (c *candidates) screen(ctx gocontext.Context, j int, greedy *dgraph.Graph, limit int) {
+	s := c.problem.Structure
+	free := s.Allowed[j].Minus(s.Required[j]).List()
+	required := c.score(j, s.Required[j])
+	single := make(map[int]float64, len(free))
+	for _, i := range free {
+		single[i] = c.score(j, s.Required[j].With(i)) - required
+	}
+	byGain := func(gain map[int]float64) {
+		slices.SortStableFunc(free, func(a, b int) int { return compareDescending(gain[a], gain[b]) })
+	}
+	byGain(single)
+	const companions = 8
+	bases := []dgraph.Set{s.Required[j].Or(dgraph.SetOf(greedy.Parents(j)...))}
+	for _, i := range free[:min(len(free), companions)] {
+		bases = append(bases, s.Required[j].With(i))
+	}
+	best := single
+	for _, base := range bases {
+		own := c.score(j, base)
+		for _, i := range free {
+			if base.Has(i) {
+				best[i] = math.Max(best[i], own-c.score(j, base.Without(i)))
+			} else {
+				best[i] = math.Max(best[i], c.score(j, base.With(i))-own)
+			}
+		}
+	}
+	first := dgraph.Set{}
+	for _, i := range free {
+		if greedy.Adjacent(i, j) {
+			first = first.With(i)
+		}
+	}
+	for k, base := range []dgraph.Set{s.Required[j], bases[0]} {
+		if k == 1 && base == s.Required[j] {
+			continue
+		}
+		gains, most := c.together(ctx, j, base)
+		for i, gain := range gains {
+			best[i] = math.Max(best[i], gain)
+		}
+		first = first.Or(most)
+	}
+	slices.SortStableFunc(free, func(a, b int) int {
+		if first.Has(a) != first.Has(b) {
+			return compareDescending(score.Indicator(first.Has(a)), score.Indicator(first.Has(b)))
+		}
+		return compareDescending(best[a], best[b])
+	})
+	c.parents[j] = slices.Clone(free[:min(len(free), limit)])
+}
+
+func compareDescending(a, b float64) int {
+	switch {
+	case a > b:
+		return -1
+	case a < b:
+		return 1
+	}
+	return 0
+}
+
+const (
+	// share of graphs in which a node has a parent that is no candidate, beyond which it gets
+	// others
+	missedVisits = 0.05
+	moreRefined  = 2 // candidates that it gets in addition
+)
+
+// refined chooses candidates anew for nodes that often have a parent that is none: by how often
+// each has been their parent, and more of them where that would leave such a one out. A parent that
+// only helps beside some others is found by this, and not by screening. That many others are rarely
+// parents, as in large sparse graphs, is no reason: single edges find those.
+func (c *candidates) refined(ctx gocontext.Context, own *shard.Shard, visits [][]float64, limit int) (*candidates, error) {
+	r := &candidates{problem: c.problem, forms: c.forms, failed: c.failed, parents: slices.Clone(c.parents), scores: slices.Clone(c.scores), priors: slices.Clone(c.priors)}
+	err := r.scoreNodes(ctx, own, "refined", visits, func(j int) {
+		s := c.problem.Structure
+		others := s.Allowed[j].Minus(s.Required[j]).Minus(dgraph.SetOf(c.parents[j]...)).List()
+		missed := func(i int) bool { return visits[j][i] > missedVisits }
+		if !slices.ContainsFunc(others, missed) {
+			return
+		}
+		ranked := slices.Concat(c.parents[j], others)
+		slices.SortStableFunc(ranked, func(a, b int) int { return compareDescending(visits[j][a], visits[j][b]) })
+		count := len(c.parents[j])
+		for count < min(len(ranked), limit+moreRefined) && missed(ranked[count]) {
+			count++
+		}
+		if dgraph.SetOf(ranked[:count]...) != dgraph.SetOf(c.parents[j]...) {
+			r.parents[j] = ranked[:count]
+			r.scoreSets(ctx, j)
+		}
+	})
+	return r, err
+}
+
+// set is the family of a node that a mask of its candidates stands for.
+func (c *candidates) set(j int, mask int) dgraph.Set {
+	parents := c.problem.Structure.Required[j]
+	for k, i := range c.parents[j] {
+		if mask>>k&1 != 0 {
+			parents = parents.With(i)
+		}
+	}
+	return parents
+}
+
+// mask is the candidates of a node within a set.
+func (c *candidates) mask(j int, parents dgraph.Set) (mask int) {
+	for k, i := range c.parents[j] {
+		if parents.Has(i) {
+			mask |= 1 << k
+		}
+	}
+	return mask
+}
+
+// scoreSets scores all sets of candidates. It leaves off when ctx is cancelled.
+func (c *candidates) scoreSets(ctx gocontext.Context, j int) {
+	c.scores[j], c.priors[j] = make([]float64, 1<<len(c.parents[j])), make([]float64, 1<<len(c.parents[j]))
+	for mask := range c.scores[j] {
+		if ctx.Err() != nil {
+			return
+		}
+		c.scores[j][mask] = math.Inf(-1)
+		if set := c.set(j, mask); c.problem.Structure.Allows(j, set) {
+			c.scores[j][mask], c.priors[j][mask] = c.score(j, set), c.problem.Structure.Prior.LogWeight(j, set)
+		}
+	}
+}

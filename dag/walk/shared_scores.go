@@ -1,0 +1,83 @@
+package walk
+
+import (
+	gocontext "context"
+	"fmt"
+	"io"
+	"runtime"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/shard"
+)
+
+// What several processes share in the search for graphs: the scores of sets of parents by node,
+// the rounds of chains by chain, and the islands of particles by family.
+
+// nodePiece are the candidates of a node with the scores of all sets of them.
+type nodePiece struct {
+	Parents        []int
+	Scores, Priors []float64
+}
+
+// scoreNodes calls fill, which fills in its candidates and their scores, for every node, or has
+// others do it. visits, if not nil, has what decides beside the data [N][N].
+func (c *candidates) scoreNodes(ctx gocontext.Context, own *shard.Shard, stage string, visits [][]float64, fill func(j int)) error {
+	before := make([][]int, len(c.parents))
+	copy(before, c.parents)
+	pieces, err := shard.Map(ctx, own, shard.Stage[int, nodePiece]{
+		Name: stage, Workers: runtime.GOMAXPROCS(0),
+		Key: func(w io.Writer, j int) {
+			shard.Numbers(w, []int{j}, before[j])
+			if visits != nil {
+				shard.Numbers(w, visits[j])
+			}
+		},
+		Do: func(ctx gocontext.Context, j int) (nodePiece, error) {
+			fill(j)
+			if err := ctx.Err(); err != nil {
+				return nodePiece{}, fmt.Errorf("stopped: %w", err)
+			}
+			return nodePiece{c.parents[j], c.scores[j], c.priors[j]}, c.failed.Get()
+		},
+	}, score.UpTo(len(c.parents)))
+	for j, piece := range pieces {
+		c.parents[j], c.scores[j], c.priors[j] = piece.Parents, piece.Scores, piece.Priors
+	}
+	return err
+}
+
+// roundPiece is a round of one chain: its graphs with their scores, and its state in the end.
+type roundPiece struct {
+	Graphs [][]dgraph.Set
+	Scores []float64
+	Thetas [][][]float64 // where missing cells are drawn
+	End    walkState
+}
+
+// shareRound lets every chain take a round by work, or has others do it.
+func (r *chainRun) shareRound(ctx gocontext.Context, work func(c int, piece *roundPiece) error) ([]roundPiece, error) {
+	pieces, err := shard.Map(ctx, r.cfg.Shard, shard.Stage[int, roundPiece]{
+		Name: "round", Workers: runtime.GOMAXPROCS(0),
+		Key: func(w io.Writer, c int) {
+			start, err := r.state(c) // an error would be one of Do too
+			fmt.Fprint(w, r.round, c, start, err)
+		},
+		Do: func(_ gocontext.Context, c int) (p roundPiece, err error) {
+			if err = work(c, &p); err != nil {
+				return p, err
+			}
+			p.End, err = r.state(c)
+			return p, err
+		},
+	}, score.UpTo(len(r.walks)))
+	if err != nil || r.cfg.Shard == nil {
+		return pieces, err
+	}
+	for c, piece := range pieces {
+		if err := r.restore(c, piece.End, r.walks[c].tables); err != nil {
+			return nil, err
+		}
+	}
+	return pieces, nil
+}
