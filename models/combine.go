@@ -110,6 +110,8 @@ type (
 	Weights = verdict.Weights
 	// Chains are what its Markov chains show.
 	Chains = verdict.Chains
+	// Judgement is a verdict with the reasons for it.
+	Judgement = verdict.Judgement
 )
 
 // Measured is what the judge asks of a sum over models.
