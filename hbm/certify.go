@@ -95,7 +95,7 @@ func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certific
 	if w.inner == 0 {
 		w.inner = w.innerDraws()
 	}
-	if w.plate == nil || !w.learned() {
+	if w.plate == nil {
 		w.inner = 1
 	}
 	w.outer = max(1, min(draws, 4*largestChunk/(w.inner*p.model.largest())))

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -114,9 +114,9 @@ func TestCertifyWithoutPlates(t *testing.T) {
 	require.InDelta(t, -0.25-0.5*math.Log(4*math.Pi), c.LogEvidence, 0.01)
 }
 
-// Shares of wider draws of each of 400 members do not add up in the weights: where inference starts
-// at the posterior, z_g | μ, y ~ N((μ + y_g)/2, 1/2) and μ given y, most draws are effective, and
-// the log evidence is that of y_g ~ N(μ, 2). With 8 independent draws of each member 6 of
+// Shares of wider draws of each of 400 members do not add up in the weights: where the family is
+// close to the posterior, z_g | μ, y ~ N((μ + y_g)/2, 1/2) and μ given y, most draws are effective,
+// and the log evidence is that of y_g ~ N(μ, 2). With 8 independent draws of each member 6 of
 // 1,000 were.
 func TestWeightsOfManyMembers(t *testing.T) {
 	const members, sum = 400, 400 * 0.7
@@ -127,13 +127,12 @@ func TestWeightsOfManyMembers(t *testing.T) {
 	}
 	m := NewModel()
 	precision := 1 + members/2.
-	mean := m.Latent("mean", Normal(Number(0), Number(1)), Around(Number(sum/2/precision), Number(1/math.Sqrt(precision))))
+	mean := m.Latent("mean", Normal(Number(0), Number(1)))
 	plate := m.Plate("group", members)
-	middle := Of(func(x []*Node) *Node { return MulScalar(Add(x[0], x[1]), 0.5) }, mean, Member(Numbers(y...), plate))
-	z := m.Latent("z", Normal(mean, Number(1)), On(plate), Around(middle, Number(math.Sqrt(0.5))))
+	z := m.Latent("z", Normal(mean, Number(1)), On(plate))
 	observed := m.Observed("y", Normal(z, Number(1)), On(plate))
 	require.NoError(t, m.Err())
-	p, err := Fit(t.Context(), openCPU(t), m, Values{observed: y}, Config{Family: Branch, Steps: 1, LearningRate: 1e-30})
+	p, err := Fit(t.Context(), openCPU(t), m, Values{observed: y}, Config{Family: Branch, Steps: 1500, DType: dtypes.Float64})
 	require.NoError(t, err)
 	c, err := p.Certify(t.Context(), CertifyConfig{Draws: 1000})
 	require.NoError(t, err)

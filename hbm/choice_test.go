@@ -159,11 +159,8 @@ func TestChoiceOfManyFeatures(t *testing.T) {
 	m.Choose([]float64{math.Log(0.5), math.Log(0.5)}, [][]float64{make([]float64, 20), slices.Repeat([]float64{1}, 20)})
 	const numbers = 20
 	rows := m.Plate("rows", numbers)
-	scale := make([]float64, numbers*numbers)
-	for k := range numbers {
-		scale[k*(numbers+1)] = 0.7
-	}
-	u := m.Latent("u", Normal(Number(0), Number(1)), Event(numbers), Around(Numbers(make([]float64, numbers)...), Numbers(scale...)))
+	start := slices.Repeat([]float64{0.7 * math.Exp(-startLogSD)}, numbers)
+	u := m.Latent("u", Normal(Number(0), Number(1)), Event(numbers), Near(make([]float64, numbers), start))
 	place := m.Constant("place", On(rows), Event(numbers))
 	own := Of(func(v []*Node) *Node { return ReduceSum(Mul(v[0], v[1]), -1) }, place, u)
 	data := Values{m.Observed("y", Poisson(own), On(rows)): slices.Repeat([]float64{1}, numbers)}

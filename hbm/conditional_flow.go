@@ -110,11 +110,6 @@ func (f *flows) push(ctx *context.Context, l *latent, in given) (u, logDet *Node
 	}
 	y, logDetFlow := f.flow[l.Variable].ToParams(ctx.In(networkScope).In("flow"), mask, Concatenate(features, -1), Reshape(z, rows, l.dim))
 	y, logDetFlow = Reshape(y, z.Shape().Dimensions...), Reshape(logDetFlow, leading...)
-	if in.aroundMean != nil {
-		shift, logScale := SliceAxis(read, last, AxisRange(0, l.dim)), boundedScale(SliceAxis(read, last, AxisRange(l.dim)))
-		u, logDet := in.fromAround(Add(shift, Mul(Exp(logScale), y)), logScale)
-		return u, Add(logDetFlow, BroadcastToDims(logDet, leading...))
-	}
 	// in units of the typical sd
 	observed, logPrecision := SliceAxis(read, last, AxisRange(0, l.dim)), SliceAxis(read, last, AxisRange(l.dim))
 	if precision == nil {

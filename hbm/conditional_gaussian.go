@@ -33,10 +33,7 @@ func (n gaussian) push(_ *context.Context, l *latent, in given) (u, logDet *Node
 		at += size
 		return reshapeLast(part, dims)
 	}
-	shift, logSD := next(l.dim, l.dim), next(l.dim, l.dim)
-	if in.aroundMean == nil {
-		logSD = AddScalar(logSD, startLogSD)
-	}
+	shift, logSD := next(l.dim, l.dim), AddScalar(next(l.dim, l.dim), startLogSD)
 	noise := in.noise
 	if in.present != nil {
 		noise = Mul(noise, in.present)
@@ -47,10 +44,6 @@ func (n gaussian) push(_ *context.Context, l *latent, in given) (u, logDet *Node
 	}
 	if l.after > 0 {
 		x = Add(x, timesVector(next(l.dim*l.after, l.dim, l.after), in.before))
-	}
-	if in.aroundMean != nil {
-		u, logDet = in.fromAround(Add(shift, x), logSD)
-		return u, BroadcastToDims(logDet, in.noise.Shape().Dimensions[:in.noise.Rank()-1]...)
 	}
 	u = Add(in.typicalMean, Mul(in.typicalSD, Add(shift, x)))
 	logDet = Add(sumPresent(logSD, in.present), sumPresent(Log(in.typicalSD), in.present))

@@ -50,7 +50,6 @@
 //
 //	model.go, plate.go, term.go, values.go
 //	                          variables, repetition, parameters and numbers
-//	around.go                 a normal distribution that inference of a variable is relative to
 //	choice.go                 one of several models, which share their variables
 //	density.go, density_*.go  distributions
 //	support.go, link.go       their values, and real numbers in which to infer them

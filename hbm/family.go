@@ -109,10 +109,6 @@ type given struct {
 	mean, sd *Node
 	// and at typical values of the parents, [plates..., 1, U].
 	typicalMean, typicalSD *Node
-	// a normal distribution near the posterior given the variables before it, [plates..., draws or
-	// 1, U] and [plates..., draws or 1, U, U] or, if it is diagonal, [plates..., draws or 1, U];
-	// nil without one
-	aroundMean, aroundScale, aroundSD *Node
 }
 
 // latent is a latent variable with what a family needs to know of it.
@@ -136,7 +132,7 @@ func latents(m *Model, cascade bool) []*latent {
 			l.prior = v.density.normal
 		}
 		for _, earlier := range list {
-			determined := cascade && !(earlier.aroundEach && len(l.plates) > 0)
+			determined := cascade
 			for _, p := range earlier.plates {
 				determined = determined && p.carrier(v.plates) >= 0
 			}
@@ -159,7 +155,6 @@ type cascade struct {
 	meanField   bool // the variables are independent of each other
 	freeGlobals bool // variables without plates have free encodings, whatever the encoder
 	joint       bool // the noise of all variables is mixed first
-	relative    bool // to what Around says
 	choice      *Choice
 }
 
@@ -184,10 +179,8 @@ func (c *cascade) draw(ctx *context.Context, r *replica, noise map[*Variable]*No
 		z := noise[l.Variable]
 		in := given{noise: mixed[l.Variable], present: r.presence(l.Variable)}
 		width := c.conditional.width(l)
-		if !c.known(l) {
-			in.encoding = c.encoderOf(l).encode(scope, r, l.Variable, width*c.copies())
-		}
-		if r.models != nil && !c.known(l) {
+		in.encoding = c.encoderOf(l).encode(scope, r, l.Variable, width*c.copies())
+		if r.models != nil {
 			in.encoding, in.features = r.encoded(in.encoding, width, len(l.plates)), r.ofModel(r.choice.features, 0)
 		}
 		in.mean, in.sd = l.priorNormal(r)
@@ -208,15 +201,7 @@ func (c *cascade) draw(ctx *context.Context, r *replica, noise map[*Variable]*No
 		if len(before) > 0 {
 			in.before = Concatenate(before, -1)
 		}
-		if c.relative && l.around[0] != nil {
-			in.setAround(r, l)
-		}
-		var u, logDet *Node
-		if c.known(l) {
-			u, logDet = in.fromAround(z, ZerosLike(z))
-		} else {
-			u, logDet = c.conditional.push(scope, l, in)
-		}
+		u, logDet := c.conditional.push(scope, l, in)
 		r.unconstrained[l.Variable] = u
 		value, logLink := l.link.ToEvent(u, l.event)
 		r.values[l.Variable] = value

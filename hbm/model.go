@@ -48,10 +48,6 @@ type Variable struct {
 	// by model of a Choice: which unconstrained numbers there are, nil for all, and near
 	present [][]bool
 	nearIn  [2][][]float64
-	// mean and scale of a normal distribution near its posterior, or nil; exact if it is that, and
-	// aroundEach if the scale is diagonal
-	around            [2]Term
-	exact, aroundEach bool
 	// estimated says that a constant is computed from observed values, for encoders to read: no
 	// density depends on it.
 	estimated bool
@@ -162,9 +158,6 @@ func (v *Variable) check() error {
 	}
 	if err == nil {
 		err = v.checkChoice(dim)
-	}
-	if err == nil {
-		err = v.checkAround()
 	}
 	return err
 }

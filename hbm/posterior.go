@@ -72,7 +72,6 @@ func (p *Posterior) setFamily(data Values) error {
 	case Joint:
 		p.family.joint = true
 	}
-	p.family.relative = cfg.Family == PAVIF || cfg.Family == Branch || cfg.Family == PAVIE && p.model.choice != nil
 	spread := 0.0
 	switch cfg.Family {
 	case MeanField, Joint:
@@ -82,14 +81,14 @@ func (p *Posterior) setFamily(data Values) error {
 	case AmortizedBranch:
 		p.family.conditional = siteGaussian{}
 	default:
-		flows, err := newFlows(slices.DeleteFunc(slices.Clone(p.family.latents), p.family.known), cfg.Encoding, cfg.Flow, cfg.Seed, cfg.Thin, p.family.reader() != nil && p.model.choice == nil)
+		flows, err := newFlows(p.family.latents, cfg.Encoding, cfg.Flow, cfg.Seed, cfg.Thin, p.family.reader() != nil && p.model.choice == nil)
 		if err != nil {
 			return err
 		}
 		p.family.conditional, spread = flows, startSpread
 	}
 	for _, l := range p.family.latents {
-		if p.family.free(l) && !p.family.known(l) {
+		if p.family.free(l) {
 			p.feed.encodings = append(p.feed.encodings, newEncodings(l.Variable, p.family.conditional.width(l)*p.family.copies(), spread, cfg.Seed))
 		}
 	}

@@ -98,23 +98,3 @@ func (a at) node(r *replica, plates []*Plate) *Node {
 	}
 	return Squeeze(SliceAxis(value, axis, AxisElem(a.index)), axis)
 }
-
-// member is the entry of a vector that belongs to a member of a plate.
-type member struct {
-	term  Term
-	plate *Plate
-}
-
-// Member is a term of variables without plates, a vector with a number for each member of a plate,
-// as a term on that plate: the number of the member. Steps have to use the whole plate.
-func Member(term Term, plate *Plate) Term { return member{term, plate} }
-
-func (m member) variables() []*Variable { return m.term.variables() }
-
-func (m member) node(r *replica, plates []*Plate) *Node {
-	x := m.term.node(r, nil) // [draws or 1, size]
-	if x.Rank() != 2 || x.Shape().Dim(1) != m.plate.size || r.sizes[m.plate] != m.plate.size {
-		panic(fmt.Errorf("hbm.Member: a term of shape %s for the %d members of plate %q in a step, want a number for each of its %d", x.Shape(), r.sizes[m.plate], m.plate.name, m.plate.size))
-	}
-	return r.align(TransposeAllAxes(x, 1, 0), []*Plate{m.plate}, plates)
-}

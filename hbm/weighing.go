@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
@@ -47,12 +46,6 @@ func (w *weighing) innerDraws() int {
 		return 8
 	}
 	return 16
-}
-
-// learned reports whether training has a part in the distribution of what belongs to the members of
-// the plate: if not, all draws of it weigh the same.
-func (w *weighing) learned() bool {
-	return slices.ContainsFunc(w.family.latents, func(l *latent) bool { return l.belongs(w.plate) != nil && !w.family.known(l) })
 }
 
 // graph takes the noise of each latent variable, [plates..., outer·inner, U], or with outer draws

@@ -188,11 +188,8 @@ func (b *blocks) widen(block, draw, variable int, z float64) float64 {
 }
 
 // stretched are the unconstrained numbers of a latent variable that the model has: what it lacks
-// weighs nothing. The distribution of one that is known is not too narrow.
+// weighs nothing.
 func (w *weighing) stretched(l *latent) (numbers []int) {
-	if w.family.known(l) {
-		return nil
-	}
 	for u := range l.dim {
 		if l.present == nil || l.present[w.feed.models[0]][u] {
 			numbers = append(numbers, u)

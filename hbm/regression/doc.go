@@ -55,12 +55,6 @@
 //	spreads.go                their standard deviations and correlations in the units of the table
 //	moments.go                means and standard deviations over all weighted draws
 //	plates.go, estimates.go, prior_densities.go   the regression as a model with plates
-//	plates_around.go          the normal distributions at which their inference starts:
-//	plates_sites.go           the information of the rows of a level about its effects,
-//	plates_effects.go         and the density of these effects given everything before
-//	plates_nested.go, plates_outer.go   of nested groupings, and of crossed ones together,
-//	plates_outer_numbers.go   with the information of the rows about these
-//	plates_start.go           the start of population parameters with several groupings
 //	plates_choice.go, family_choice.go   a selection of terms as a choice among models with plates
 //	family.go, amortize.go    families of package hbm, for one table or for many
 //	amortize_margin.go        amortized answers with effects integrated out

@@ -21,10 +21,9 @@ import (
 
 // FamilyRun says how [Regression.RunFamily] works.
 type FamilyRun struct {
-	// Fit configures the family and its training. RunFamily sets Checkpoint and Batch and, where
-	// training starts near the posterior, a LearningRate, and Steps of a selection, that are 0. The
-	// ELBO that Progress is called with is that of the response in its own units; with Amortize it
-	// is the mean over simulated tables.
+	// Fit configures the family and its training. RunFamily sets Checkpoint and Batch. The ELBO
+	// that Progress is called with is that of the response in its own units; with Amortize it is
+	// the mean over simulated tables.
 	Fit hbm.Config
 	// Members is how many groups a step uses, of the grouping that all others are nested in, or how
 	// many rows if there is none; 0 stands for all. With Fit.Amortize a step uses whole tables.
@@ -46,15 +45,6 @@ func (cfg FamilyRun) say(text string) {
 		cfg.Status(text)
 	}
 }
-
-// nearRate is the learning rate of families whose effects start around normal distributions that
-// are near theirs: larger steps first lose what the start has. Chosen by hand: of one model of
-// verbagg half of the draws are effective at the start, a quarter after 200 steps of up to 0.05 and
-// 54 percent after as many of 0.001.
-const nearRate = 0.001
-
-// nearSteps is how many steps a selection of terms is trained for with that rate. Chosen by hand.
-const nearSteps = 600
 
 // elboDraws is the number of draws that the ELBO of an answer is the mean of.
 const elboDraws = 500
@@ -166,20 +156,12 @@ func (r *Regression) familyFit(ctx gocontext.Context, device *gpu.Device, cfg Fa
 		fit.Simulate, err = plates.simulator(device)
 		return plates, fit, err
 	}
-	cfg.say("training starts at normal approximations: looking for those of standard deviations")
-	if err := r.prepareFamily(ctx, device, fit.Seed); err != nil {
+	if err := r.prepareFamily(ctx, device); err != nil {
 		return nil, fit, err
 	}
-	starts := fit.Family == hbm.PAVIF || fit.Family == hbm.Branch || fit.Family == hbm.PAVIE && r.Options.Select
-	plates, err := r.plates(r.nesting(), r.near(), platesFor{together: starts && cfg.Members == 0})
+	plates, err := r.Plates()
 	if err != nil {
 		return nil, fit, err
-	}
-	if starts && fit.LearningRate == 0 && plates.near && !r.Frame.Response.Conjugate() {
-		fit.LearningRate = nearRate
-		if r.Options.Select && fit.Steps == 0 {
-			fit.Steps = nearSteps
-		}
 	}
 	if cfg.Members > 0 {
 		fit.Batch = map[*hbm.Plate]int{plates.root(): cfg.Members}
@@ -319,7 +301,7 @@ func (p *PlateModel) sample(ctx gocontext.Context, models []plateDraws, ess floa
 		for i, varying := range s.varying {
 			varying.SetRow(k, quantities[r.firstQuantity(i):r.firstQuantity(i+1)])
 		}
-		eta := p.predictor(design, model, theta, draw.value)
+		eta := p.predictor(design, model, draw.value)
 		check.statistics(r.replicate(eta, r.responseOf(sigma), random), s.replicated.RawRowView(k))
 		s.predictors.add(k, eta, r.responseOf(sigma))
 	}
@@ -367,7 +349,7 @@ func (p *PlateModel) quantitiesAt(value func(v *hbm.Variable) []float64, model i
 		varying := dst[r.firstQuantity(i):]
 		for a := range g.Columns {
 			mean := g.meanOf(a, population)
-			for level, effect := range p.levelsOf(g, a, model, factors[i], mean, value) {
+			for level, effect := range p.levelsOf(g, a, model, mean, value) {
 				varying[a*len(g.Levels)+level] = (effect - mean) * r.ySD / g.zSD[a]
 			}
 		}
@@ -388,20 +370,17 @@ func (g *plateGroup) meanOf(column int, population []float64) float64 {
 	return mat.Dot(g.means.RowView(column), mat.NewVecDense(len(population), population))
 }
 
-// levelsOf are the effects of a column of a grouping of which Λ and the mean are given, in a model.
-func (p *PlateModel) levelsOf(g *plateGroup, column, model int, factor [][]float64, mean float64, value func(v *hbm.Variable) []float64) []float64 {
-	switch {
-	case !p.regression.space.masks[model][g.sd[column]]:
+// levelsOf are the effects of a column of a grouping of which the mean is given, in a model.
+func (p *PlateModel) levelsOf(g *plateGroup, column, model int, mean float64, value func(v *hbm.Variable) []float64) []float64 {
+	if !p.regression.space.masks[model][g.sd[column]] {
 		return slices.Repeat([]float64{mean}, len(g.Levels))
-	case len(g.effects) == 0:
-		return p.outer.columnAt(g, column, model, factor, value(p.outer.v))
 	}
 	return value(g.effects[column])
 }
 
 // predictor is the linear predictor of each row at values of the latent variables, given the
-// design, in a model. theta has the values of what has no plate.
-func (p *PlateModel) predictor(design *mat.Dense, model int, theta []float64, value func(v *hbm.Variable) []float64) []float64 {
+// design, in a model.
+func (p *PlateModel) predictor(design *mat.Dense, model int, value func(v *hbm.Variable) []float64) []float64 {
 	r := p.regression
 	mask := r.space.masks[model]
 	eta := make([]float64, len(r.y))
@@ -418,9 +397,8 @@ func (p *PlateModel) predictor(design *mat.Dense, model int, theta []float64, va
 		}
 	}
 	for _, g := range p.groups {
-		factor := p.factorBy(g.varyingGroup, mask, theta)
 		for a := range g.Columns {
-			effects := p.levelsOf(g, a, model, factor, g.meanOf(a, population), value)
+			effects := p.levelsOf(g, a, model, g.meanOf(a, population), value)
 			for i, level := range g.Index {
 				eta[i] += g.varyingGroup.z.At(i, a) * effects[level]
 			}

@@ -222,33 +222,6 @@ func TestSmallestSDsKeepDistances(t *testing.T) {
 	}
 }
 
-// From a record, as from the command, a family that starts near the posterior of another response
-// than gaussian takes small steps, and fewer with a selection of terms; others take what package
-// hbm has.
-func TestRateOfRecords(t *testing.T) {
-	for _, c := range []struct {
-		formula string
-		kind    ResponseKind
-		family  hbm.Family
-		choose  bool
-		rate    float64
-		steps   int
-	}{
-		{"y ~ x + (1 | g)", PoissonResponse, hbm.PAVIF, false, nearRate, 2000},
-		{"y ~ x + (1 | g)", PoissonResponse, hbm.Branch, true, nearRate, nearSteps},
-		{"y ~ x + (1 | g)", PoissonResponse, hbm.MeanField, false, 0, 2000},
-		{"y ~ x + (1 | g)", GaussianResponse, hbm.PAVIF, false, 0, 2000},
-	} {
-		opt := FrameOptions{Formula: c.formula, Response: c.kind}
-		r := newRegression(t, frameOf(t, responses(PoissonResponse, 3, 6, 4), opt), Options{Select: c.choose})
-		record := Record{Frame: opt, Model: Options{Select: c.choose}}
-		_, fit, err := r.familyFit(t.Context(), open(t, gpu.CPU), record.FamilyRun(c.family))
-		require.NoError(t, err)
-		require.Equal(t, c.rate, fit.LearningRate, "%v", c)
-		require.Equal(t, c.steps, fit.Steps, "%v", c)
-	}
-}
-
 func TestFamilyMistakes(t *testing.T) {
 	crossed := newRegression(t, frameOf(t, schools, FrameOptions{Formula: "y ~ x + (1 | class) + (1 | teacher)"}), Options{})
 	require.ErrorContains(t, crossed.CheckFamily(hbm.ADAVI, 0), `needs nested plates, but "(Intercept) | teacher" is on plates (teacher) and "(Intercept) | class" on (class), which are crossed`)

@@ -1,6 +1,7 @@
 package regression
 
 import (
+	gocontext "context"
 	"fmt"
 	"math"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm"
 )
 
@@ -34,13 +36,9 @@ type PlateModel struct {
 	// by coordinate: standard deviations, partial correlations and σ
 	globals   map[int]*hbm.Variable
 	y         *hbm.Variable
-	x, offset *hbm.Variable  // constants of the rows; nil if there are none
-	estimates *hbm.Variable  // constants of the rows that only encoders read; nil if there are none
-	choice    *platesChoice  // of terms; nil for one model
-	laplace   *globalLaplace // of what has no plate; nil if it is not known
-	outer     *outerEffects  // of the groupings that have no variables of their own; nil for none
-	nested    *nestedEffects // what rows say of nested groupings; nil if they are not, or it is not known
-	near      bool           // whether the effects of all groupings are around normal distributions
+	x, offset *hbm.Variable // constants of the rows; nil if there are none
+	estimates *hbm.Variable // constants of the rows that only encoders read; nil if there are none
+	choice    *platesChoice // of terms; nil for one model
 }
 
 // plateGroup is a grouping as a plate.
@@ -51,7 +49,6 @@ type plateGroup struct {
 	effects []*hbm.Variable // A β + b of each column
 	a       *hbm.Variable   // constant A [q, P]; nil if the means are zero
 	means   *mat.Dense      // its value
-	sites   *hbm.Variable   // constants of the levels; nil if there are none
 }
 
 // HasPlates reports whether a regression of this response can be written with plates.
@@ -67,18 +64,12 @@ func HasPlates(response ResponseKind) bool {
 // [Regression.Prepare] has found, if it has. With a selection of terms the model is one of
 // several, which draws are of (see platesChoice).
 func (r *Regression) Plates() (*PlateModel, error) {
-	return r.plates(r.nesting(), r.near(), platesFor{})
+	return r.plates(r.nesting(), r.near(0), false)
 }
 
-// platesFor says for whom a model with plates is: with estimates for encoders to read, or with one
-// variable of the effects of all groupings but the largest (outerEffects), for families that start
-// around normal distributions and steps that take part in everything.
-type platesFor struct{ estimates, together bool }
-
-// plates is Plates with the nesting of the groupings and where inference starts for each
-// coordinate.
-func (r *Regression) plates(above [][]int, near func(coordinate int) (mean, sd float64), what platesFor) (*PlateModel, error) {
-	estimates := what.estimates
+// plates is Plates with the nesting of the groupings, where inference starts for each coordinate,
+// and whether there are estimates for encoders to read.
+func (r *Regression) plates(above [][]int, near func(coordinate int) (mean, sd float64), estimates bool) (*PlateModel, error) {
 	if !HasPlates(r.Frame.Response) {
 		return nil, fmt.Errorf("families over all effects have no %s likelihood: want --family %s", r.Frame.Response, MarginalFamily)
 	}
@@ -91,9 +82,6 @@ func (r *Regression) plates(above [][]int, near func(coordinate int) (mean, sd f
 	p := &PlateModel{Model: hbm.NewModel(), Data: hbm.Values{}, regression: r, globals: map[int]*hbm.Variable{}}
 	m := p.Model
 	p.choose()
-	if !estimates {
-		p.laplace = r.globalLaplace()
-	}
 	for _, g := range r.groups {
 		p.groups = append(p.groups, &plateGroup{varyingGroup: g, plate: m.Plate(g.Name, len(g.Levels))})
 	}
@@ -115,22 +103,8 @@ func (r *Regression) plates(above [][]int, near func(coordinate int) (mean, sd f
 	// first, so that the effects of groups are given those of the groups that they lie in
 	coarsest := slices.Clone(p.groups)
 	slices.SortStableFunc(coarsest, func(a, b *plateGroup) int { return len(a.Levels) - len(b.Levels) })
-	if what.together {
-		if p.addNested(coarsest); p.nested == nil {
-			p.addOuter()
-		}
-	}
-	p.near = p.outer != nil || p.nested != nil || len(coarsest) == 1
-	for i, g := range coarsest {
-		if p.outer != nil && g != p.outer.inner {
-			continue
-		}
-		var s *sites
-		if p.outer != nil || i == len(coarsest)-1 && !estimates {
-			s = p.sitesOf(g)
-			p.near = p.near && s != nil
-		}
-		p.addEffects(g, s)
+	for _, g := range coarsest {
+		p.addEffects(g)
 	}
 	if estimates {
 		p.estimates = m.Constant("estimates", hbm.On(p.rows), hbm.Event(p.estimateSize()), hbm.Estimated())
@@ -220,21 +194,21 @@ const (
 	widestStart = 2
 )
 
-// near is where inference starts for each coordinate: near the mode, once Prepare has found it.
-func (r *Regression) near() func(coordinate int) (mean, sd float64) {
-	return r.nearModel(0)
+// prepareFamily finds where the inference of a family starts. With one grouping that is at the mode
+// of each model, as for [Regression.Run]. With several, the mode would have tens or hundreds of
+// coordinates, the effects of all groupings but one: inference starts at the moments of the table.
+func (r *Regression) prepareFamily(ctx gocontext.Context, device *gpu.Device) error {
+	if len(r.groups) > 1 {
+		return nil
+	}
+	return r.Prepare(ctx, device)
 }
 
-// nearModel is near for a model by its index.
-func (r *Regression) nearModel(index int) func(coordinate int) (mean, sd float64) {
-	if l := r.normal; l != nil {
-		theta := l.coordinates(index, r.Dim())
-		return func(j int) (mean, sd float64) {
-			return theta[j], nearSpread * l.sd(index, slices.Index(l.order, j))
-		}
-	}
+// near is where inference starts for each coordinate of a model by its index: near the mode, once
+// Prepare has found it.
+func (r *Regression) near(model int) func(coordinate int) (mean, sd float64) {
 	if r.anchors != nil {
-		if mode, covariance, ok := r.anchors.normal(index); ok {
+		if mode, covariance, ok := r.anchors.normal(model); ok {
 			return func(j int) (mean, sd float64) { return mode.AtVec(j), nearSpread * math.Sqrt(covariance.At(j, j)) }
 		}
 	}
@@ -253,7 +227,6 @@ func (r *Regression) nearModel(index int) func(coordinate int) (mean, sd float64
 // any family.
 func (p *PlateModel) addGlobals(near func(coordinate int) (mean, sd float64)) {
 	r := p.regression
-	var before []*hbm.Variable
 	for j, c := range r.coordinates {
 		var density hbm.Density
 		var link hbm.Link = hbm.IdentityLink{}
@@ -267,21 +240,19 @@ func (p *PlateModel) addGlobals(near func(coordinate int) (mean, sd float64)) {
 		default:
 			continue
 		}
-		options := append(p.startNear(near, j, 1), hbm.Through(link))
-		p.globals[j] = p.Model.Latent(c.name, density, append(options, p.aroundGlobals(before, 1)...)...)
-		before = append(before, p.globals[j])
+		p.globals[j] = p.Model.Latent(c.name, density, append(p.startNear(near, j, 1), hbm.Through(link))...)
 	}
 	if n := len(r.Frame.Columns); n > 0 {
 		means, sds := make([]float64, n), make([]float64, n)
 		for j := range n {
 			means[j], sds[j] = r.coordinates[j].mean, r.coordinates[j].sd
 		}
-		p.population = p.Model.Latent("population", hbm.Normal(hbm.Numbers(means...), hbm.Numbers(sds...)), append(append(p.startNear(near, 0, n), p.aroundGlobals(before, n)...), hbm.Event(n))...)
+		p.population = p.Model.Latent("population", hbm.Normal(hbm.Numbers(means...), hbm.Numbers(sds...)), append(p.startNear(near, 0, n), hbm.Event(n))...)
 	}
 }
 
 // addEffects adds the effects of the levels of a grouping.
-func (p *PlateModel) addEffects(g *plateGroup, s *sites) {
+func (p *PlateModel) addEffects(g *plateGroup) {
 	if g.means != nil {
 		g.a = p.Model.Constant("means of "+g.Name, hbm.Event(g.means.Dims()))
 		p.Data[g.a] = rowsOf(g.means)
@@ -331,7 +302,7 @@ func (p *PlateModel) addEffects(g *plateGroup, s *sites) {
 			factor, _ := row(values)
 			return presence(values).orOne(g.sd[a], factor[a])
 		}, inputs...)
-		g.effects = append(g.effects, p.Model.Latent(column.Name+" | "+g.Name, hbm.Normal(mean, sd), append(append(p.presentWith(g.sd[a], 1), p.aroundEffects(g, s, a)...), hbm.On(g.plate))...))
+		g.effects = append(g.effects, p.Model.Latent(column.Name+" | "+g.Name, hbm.Normal(mean, sd), append(p.presentWith(g.sd[a], 1), hbm.On(g.plate))...))
 	}
 }
 

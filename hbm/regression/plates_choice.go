@@ -91,7 +91,7 @@ func (p *PlateModel) startNear(near func(coordinate int) (mean, sd float64), fir
 	}
 	var means, sds [][]float64
 	for m := range p.regression.space.masks {
-		mean, sd := at(p.regression.nearModel(m))
+		mean, sd := at(p.regression.near(m))
 		means, sds = append(means, mean), append(sds, sd)
 	}
 	return append(p.presentWith(first, n), hbm.NearIn(means, sds))
@@ -157,9 +157,6 @@ func (p *PlateModel) effectsInModel() hbm.Term {
 // effectInModel are the effects of a column of a grouping, those of the population where they do
 // not vary.
 func (p *PlateModel) effectInModel(g *plateGroup, column int) hbm.Term {
-	if outer := p.columnOf(g, column); outer != nil {
-		return outer
-	}
 	if p.choice == nil {
 		return g.effects[column]
 	}

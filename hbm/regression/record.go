@@ -142,11 +142,6 @@ func (r *Record) FamilyRun(family hbm.Family) FamilyRun {
 	}
 	fit := hbm.Config{Family: family, Encoding: r.Encoding, Flow: r.Flow, Draws: r.Batch, Amortize: r.Amortize, Steps: r.Steps, DType: r.DType, Seed: r.Seed}.WithDefaults()
 	r.Flow, r.DType = fit.Flow, fit.DType
-	// RunFamily chooses what depends on where training starts
-	fit.LearningRate = 0
-	if r.Model.Select {
-		fit.Steps = r.Steps
-	}
 	r.Steps = fit.Steps
 	return FamilyRun{Fit: fit, Members: r.Members, Certify: hbm.CertifyConfig{Draws: r.CertifyDraws}, MaxTime: r.MaxTime()}
 }

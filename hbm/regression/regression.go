@@ -52,7 +52,6 @@ type Regression struct {
 	rowOf       []int                    // of distinct rows: the place of each row of the table; else nil
 	anchors     *anchors                 // of each model, once known
 	prepared    bool                     // by Prepare
-	normal      *globalLaplace           // where families start with several groupings, once known
 }
 
 // varyingGroup is a grouping on the working scale.
