@@ -9,6 +9,7 @@ import (
 	vti "github.com/transdim/vti"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/models"
 )
 
 // CertifyConfig says how a fit is certified. The zero value is a good default.
@@ -52,6 +53,11 @@ type Certificate struct {
 	// sum to one. LogJoint and LogQ are nil.
 	Sample *Draws
 	Weight []float64
+}
+
+// Evidence is what the certificate knows of the evidence of its model.
+func (c *Certificate) Evidence() models.Evidence {
+	return models.Evidence{Log: c.LogEvidence, SE: c.LogEvidenceSE, KHat: c.KHat, Draws: c.Draws, ESS: c.ESS, Bound: math.Inf(-1)}
 }
 
 // Numbers of draws. Standard deviations of scales of few groups have tails that 2,000 draws do not

@@ -169,7 +169,7 @@ func TestChoiceOfManyFeatures(t *testing.T) {
 		one[k] = 1
 		data[place] = append(data[place], one...)
 	}
-	p, err := Fit(t.Context(), openCPU(t), m, data, Config{Family: Branch, Steps: 100, LearningRate: 0.01, Draws: 2, Seed: 1, DType: dtypes.Float64})
+	p, err := Fit(t.Context(), openCPU(t), m, data, Config{Family: Branch, Steps: 100, LearningRate: 0.01 * math.Exp(startLogSD), Draws: 2, Seed: 1, DType: dtypes.Float64})
 	require.NoError(t, err)
 	const width = 1e-3
 	integral := 0.0

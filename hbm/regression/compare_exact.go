@@ -30,11 +30,11 @@ func (r *Regression) compareExact(ctx gocontext.Context, ess float64, result *Re
 	if err != nil {
 		return err
 	}
-	c := found.certificate
+	c := found.certificate()
 	if c.Verdict != vti.Trusted {
 		return nil
 	}
-	sample, err := r.drawExactly(ctx, found, *result.Seed)
+	sample, err := found.sample(ctx)
 	if err != nil {
 		return err
 	}

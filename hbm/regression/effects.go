@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti"
@@ -15,14 +14,12 @@ import (
 	"github.com/transdim/vti/internal/weighted"
 )
 
-// Numbers of equally weighted draws behind the summaries of a regression, and of candidates for
-// the effects of a level that are not normal given the rest.
+// Numbers of equally weighted draws behind the summaries of a regression.
 const (
-	mostDraws        = 4000
-	fewestDraws      = 500     // with many levels
-	drawnEffects     = 2 << 20 // about so many effects are drawn in all
-	effectCandidates = 24
-	effectStretch    = 1.2 // of the proposal, so that weights are bounded in its tails
+	mostDraws    = 4000
+	fewestDraws  = 500     // with many levels
+	drawnEffects = 2 << 20 // about so many effects are drawn in all
+	drawChunk    = 64      // draws that one stream of random numbers serves
 )
 
 // posteriorSample are equally weighted draws of everything, in the units of the table. Absent
@@ -36,10 +33,7 @@ type posteriorSample struct {
 	effects    *mat.Dense   // of the population [N, P], or nil
 	sds        *mat.Dense   // by RegressionSDNames [N, …], or nil
 	varying    []*mat.Dense // of each grouping [N, M·q·J], plane by plane, column by column, level by level
-	// of each grouping [M·q·J]: the mean share of the variance of an effect that the data leave,
-	// where it varies; nil if effects were not drawn given the rest
-	pooling    [][]float64
-	replicated *mat.Dense // statistics of responses drawn anew [N, …], or nil
+	replicated *mat.Dense   // statistics of responses drawn anew [N, …], or nil
 	predictors *keptPredictors
 	rough      float64 // the share of draws whose density rounding has changed by roughRounding
 }
@@ -54,14 +48,13 @@ func (r *Regression) chooseDraws(weight []float64, seed uint64) []int {
 	return weighted.Rows(weight, min(max(drawnEffects/count, fewestDraws), mostDraws), stream.Rand(seed, "hbm/resample"))
 }
 
-// noSample is a sample of no draws.
-func (r *Regression) noSample() *posteriorSample {
-	return &posteriorSample{varying: make([]*mat.Dense, len(r.groups))}
-}
-
-// emptySample has room for n draws.
+// emptySample has room for n draws; it is nothing but its groupings for none.
 func (r *Regression) emptySample(n int) *posteriorSample {
 	s := &posteriorSample{}
+	if n == 0 {
+		s.varying = make([]*mat.Dense, len(r.groups))
+		return s
+	}
 	if r.Frame.Reduced == nil {
 		s.replicated, s.predictors = mat.NewDense(n, len(r.newCheck().names), nil), r.newKept(n)
 	}
@@ -77,142 +70,116 @@ func (r *Regression) emptySample(n int) *posteriorSample {
 	return s
 }
 
-// sample draws the effects of all levels, given draws of the other coordinates: of the inner
-// grouping from their distribution given those, which is normal for a gaussian response, and
-// otherwise by resampling candidates. ess is the effective number of these.
+// sample draws the effects of all levels, given weighted draws of the other coordinates of which
+// ess are effective.
 func (r *Regression) sample(ctx gocontext.Context, weighted vti.WeightedSample, ess float64, seed uint64) (*posteriorSample, error) {
 	rows := r.chooseDraws(weighted.Weight, seed)
-	if len(rows) == 0 {
-		return r.noSample(), nil
-	}
 	s := r.emptySample(len(rows))
 	s.moments, s.ess = r.momentsOfSample(weighted, seed), ess
 	for _, i := range rows {
 		s.codes = append(s.codes, weighted.Codes[i])
 		s.logP, s.logQ = append(s.logP, weighted.LogP[i]), append(s.logQ, weighted.LogQ[i])
 	}
-	chunks := make([]*drawnChunk, (len(rows)+drawChunk-1)/drawChunk)
-	members := r.distinct().innerRows()
-	if err := parallel.Do(len(chunks), func(c int) error {
-		chunks[c] = r.newDrawnChunk()
-		random := stream.Rand(seed, fmt.Sprintf("hbm/effects/%d", c))
-		for k := c * drawChunk; k < min((c+1)*drawChunk, len(rows)); k++ {
-			if err := ctx.Err(); err != nil {
-				return fmt.Errorf("drawing effects stopped after %d of %d draws: %w", k, len(rows), err)
+	complete := r.completion()
+	return s, r.fillDraws(ctx, s, seed, func(k int, mask []bool, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {
+		copy(theta, weighted.Theta.RawRowView(rows[k]))
+		return complete(mask, theta, random)
+	})
+}
+
+// completion draws the effects of the inner grouping given all other coordinates in θ, and returns
+// all effects, less their prior mean, with their distribution. The normal distribution of all
+// effects of a gaussian response, given hyperparameters, needs no others.
+func (r *Regression) completion() func(mask []bool, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {
+	if r.Frame.Response.Conjugate() {
+		return func(mask []bool, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {
+			given, ok := r.joint().given(mask, theta)
+			if !ok {
+				return nil, nil, false
 			}
-			chunks[c].draw(s, k, weighted.Theta.RawRowView(rows[k]), members, random)
+			return given, given.draw(random), true
+		}
+	}
+	own := r.distinct()
+	var rule *innerRule
+	if r.inner != nil {
+		rule = newInnerRule(own, coarseNodes)
+	}
+	return func(mask []bool, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {
+		given, v, effects := own.joint().at(mask, theta)
+		if rule != nil {
+			point, q, first := rule.at(given, effects, own.responseAt(mask, theta)), own.perLevel(), given.e.innerAt()
+			for level := range own.inner.Levels {
+				copy(v[first+level*q:], point.draw(level, random))
+			}
+			copy(effects[first:], given.effectsOf(v)[first:][:own.effects(own.inner)])
+		}
+		return given, effects, true
+	}
+}
+
+// fillDraws fills a sample in by draws of all effects, less their prior mean, given hyperparameters
+// which draw puts into θ.
+func (r *Regression) fillDraws(ctx gocontext.Context, s *posteriorSample, seed uint64, draw func(k int, mask []bool, theta []float64, random *rand.Rand) (*conditional, []float64, bool)) error {
+	n := len(s.codes)
+	rough := make([]int, (n+drawChunk-1)/drawChunk)
+	err := parallel.Do(len(rough), func(c int) error {
+		random, check, theta := stream.Rand(seed, fmt.Sprintf("hbm/effects/%d", c)), r.newCheck(), make([]float64, r.Dim())
+		for k := c * drawChunk; k < min((c+1)*drawChunk, n); k++ {
+			if err := ctx.Err(); err != nil {
+				return fmt.Errorf("drawing effects stopped after %d of %d draws: %w", k, n, err)
+			}
+			mask := r.space.masks[r.index(s.codes[k])]
+			given, effects, ok := draw(k, mask, theta, random)
+			if !ok {
+				return fmt.Errorf("%s: effects given standard deviations with a posterior density have no factor", r.Frame.Path)
+			}
+			if given.rounding > roughRounding {
+				rough[c]++
+			}
+			r.writeDraw(s, k, given, effects, mask, theta, check, random)
 		}
 		return nil
-	}); err != nil {
-		return nil, err
+	})
+	for _, count := range rough {
+		s.rough += float64(count) / float64(n)
 	}
-	total := r.newDrawnChunk()
-	for _, c := range chunks {
-		for i := range r.groups {
-			floats.Add(total.pooling[i], c.pooling[i])
-			floats.Add(total.counts[i], c.counts[i])
-		}
-	}
-	for i, g := range r.groups {
-		for at := range total.pooling[i] {
-			total.pooling[i][at] /= total.counts[i][at/len(g.Levels)%len(g.Columns)]
-		}
-	}
-	s.pooling = total.pooling
-	return s, nil
+	return err
 }
 
-// drawChunk is the number of draws of effects that one stream of random numbers serves.
-const drawChunk = 64
-
-// drawnChunk is what some draws of effects add up: the shares of posteriorSample.pooling [M·q·J],
-// and the numbers of draws in which a column varies [q], of each grouping.
-type drawnChunk struct {
-	r               *Regression
-	check           *predictiveCheck
-	pooling, counts [][]float64
-}
-
-func (r *Regression) newDrawnChunk() *drawnChunk {
-	c := &drawnChunk{r: r, check: r.newCheck()}
-	for _, g := range r.groups {
-		c.pooling, c.counts = append(c.pooling, make([]float64, r.effects(g))), append(c.counts, make([]float64, len(g.Columns)))
+// writeDraw writes effects, less their prior mean, given the hyperparameters in θ, as the k-th draw
+// of a sample. The coefficients in θ are overwritten.
+func (r *Regression) writeDraw(s *posteriorSample, k int, given *conditional, effects []float64, mask []bool, theta []float64, check *predictiveCheck, random *rand.Rand) {
+	for j, mean := range given.mean {
+		theta[j] = mean + effects[j]
 	}
-	return c
-}
-
-// draw draws the effects of the inner grouping given the coordinates θ, and writes the k-th draw of
-// a sample.
-func (d *drawnChunk) draw(s *posteriorSample, k int, theta []float64, members [][]int, random *rand.Rand) {
-	r, mask := d.r, d.r.space.MaskRow(s.codes[k], nil)
 	if s.effects != nil {
 		r.tableEffects(mask, theta, s.effects.RawRowView(k))
 	}
-	own := r.distinct()
-	eta, given := own.predictorAt(mask, theta), r.responseAt(mask, theta)
-	factors := make([][][]float64, len(r.groups))
-	for i, g := range r.groups {
-		factors[i] = r.factorAt(g, mask, theta)
-	}
+	response := r.responseAt(mask, theta)
 	if s.sds != nil {
-		r.tableSDs(factors, given, r.sharesAt(mask, theta), s.sds.RawRowView(k))
+		r.tableSDs(given.factors, response, given.shares, s.sds.RawRowView(k))
 	}
-	for i, g := range r.groups {
-		factor := factors[i]
-		for c := range factor {
-			if mask[g.sd[c]] {
-				d.counts[i][c]++
-			}
-		}
-		if g != r.inner {
-			r.outerEffects(g, factor, theta, s.varying[i].RawRowView(k))
-			continue
-		}
-		for level := range g.Levels {
-			u, covariance := own.drawEffects(members[level], eta, factor, given, random)
-			own.addInner(own.inner, level, members[level], factor, u, eta, s.varying[i].RawRowView(k))
-			for at, share := range r.left(factor, covariance) {
-				d.pooling[i][at*len(g.Levels)+level] += share
-			}
-		}
-		r.inOdds(s.varying[i].RawRowView(k))
+	for i := range r.groups {
+		r.tableLevels(i, given.e, effects, s.varying[i].RawRowView(k))
 	}
-	eta = own.ofTable(eta)
-	d.check.statistics(r.replicate(eta, given, random), s.replicated.RawRowView(k))
-	s.predictors.add(k, eta, given)
+	if s.predictors == nil { // the rows are not there
+		return
+	}
+	eta := given.e.r.ofTable(given.predictor(effects))
+	check.statistics(r.replicate(eta, response, random), s.replicated.RawRowView(k))
+	s.predictors.add(k, eta, response)
 }
 
-// left are the shares of the variance of the effects of a level of the inner grouping that its rows
-// leave, of each plane of answers and column [M·q], by the covariance of the standard effects; 0
-// where an effect does not vary.
-func (r *Regression) left(factor [][]float64, covariance *mat.SymDense) []float64 {
-	q := len(factor)
-	shares, part := make([]float64, r.planes*q), make([]float64, r.planes*q)
-	for k := range r.planes {
-		for c := range factor {
-			for m := range r.planes {
-				for a, x := range factor[c] {
-					part[m*q+a] = r.shareOf(k, m) * x
-				}
-			}
-			if prior := norm(part); prior > 0 {
-				shares[k*q+c] = quadraticForm(covariance, part) / (prior * prior)
-			}
-		}
+// tableLevels writes the effects of the levels of a grouping in the units of the table.
+func (r *Regression) tableLevels(group int, e *jointEffects, effects, dst []float64) {
+	g := r.groups[group]
+	q, levels := len(g.Columns), len(g.Levels)
+	for at, effect := range effects[e.firstOf[group]:][:r.effects(g)] { // level by level, plane by plane
+		column, level := at%(q*r.planes), at/(q*r.planes)
+		dst[column*levels+level] = effect * r.ySD / g.zSD[column%q]
 	}
-	return shares
-}
-
-// innerRows lists the rows of each level of the inner grouping.
-func (r *Regression) innerRows() [][]int {
-	if r.inner == nil {
-		return nil
-	}
-	members := make([][]int, len(r.inner.Levels))
-	for i, level := range r.inner.Index {
-		members[level] = append(members[level], i)
-	}
-	return members
+	r.inOdds(dst)
 }
 
 // tableEffects writes the population effects in the units of the table, those of effectColumns.
@@ -243,40 +210,14 @@ func (r *Regression) tableEffects(mask []bool, theta, dst []float64) {
 	r.inOdds(dst)
 }
 
-// outerEffects writes the effects of an outer grouping, which are coordinates.
-func (r *Regression) outerEffects(g *varyingGroup, factor [][]float64, theta, dst []float64) {
-	q, levels := len(factor), len(g.Levels)
-	for m := range r.planes {
-		first := m * q * levels
-		for a := range factor {
-			for level := range levels {
-				sum := 0.0
-				for c := range a + 1 {
-					if factor[a][c] != 0 {
-						sum += factor[a][c] * theta[g.first+first+c*levels+level]
-					}
-				}
-				dst[first+a*levels+level] = sum * r.ySD / g.zSD[a]
-			}
-		}
+// innerRows lists the rows of each level of the inner grouping.
+func (r *Regression) innerRows() [][]int {
+	if r.inner == nil {
+		return nil
 	}
-	r.inOdds(dst)
-}
-
-// addInner writes the effects b = Λ u of a level of the inner grouping, those of the planes, and
-// adds them to the linear predictors of its rows.
-func (r *Regression) addInner(g *varyingGroup, level int, rows []int, factor [][]float64, u, eta, dst []float64) {
-	q, n := len(factor), len(r.y)
-	for m := range r.planes {
-		for a := range factor {
-			effect := 0.0
-			for c := range a + 1 {
-				effect += factor[a][c] * u[m*q+c]
-			}
-			dst[(m*q+a)*len(g.Levels)+level] = effect * r.ySD / g.zSD[a]
-			for _, i := range rows {
-				eta[m*n+i] += g.z.At(i, a) * effect
-			}
-		}
+	members := make([][]int, len(r.inner.Levels))
+	for i, level := range r.inner.Index {
+		members[level] = append(members[level], i)
 	}
+	return members
 }

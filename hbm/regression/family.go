@@ -274,10 +274,10 @@ func (p *PlateModel) sample(ctx gocontext.Context, models []plateDraws, ess floa
 	r, random := p.regression, stream.Rand(seed, "hbm/effects")
 	draws, weight := together(models)
 	rows := r.chooseDraws(weight, seed)
-	if len(rows) == 0 {
-		return r.noSample(), nil
-	}
 	s := r.emptySample(len(rows))
+	if len(rows) == 0 {
+		return s, nil
+	}
 	s.moments, s.ess = p.moments(draws, weight, seed), ess
 	columns, first := len(r.Frame.Columns), r.firstQuantity(0)
 	check, design, theta := r.newCheck(), p.design(r.x), make([]float64, r.Dim())

@@ -9,9 +9,9 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/hbm"
-	"github.com/transdim/vti/internal/integrate"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/models"
 	"github.com/transdim/vti/run"
 )
 
@@ -26,100 +26,104 @@ const (
 	fewPlateDraws     = 8000
 )
 
-// settled reports whether more draws of a model would change no probability by more than
-// notableModel: its weights can be relied on, and its part of the errors is small.
-func settled(m vti.ModelEstimate) bool {
-	return m.KHat <= verdict.DoubtfulKHat && m.Certified*math.Max(m.LogEvidenceSE, psis.TailShare(m.KHat, m.Draws)) <= notableModel
-}
-
 // weighedModels are the models of a selection weighed by draws of a family of plates.
 type weighedModels struct {
+	r         *Regression
 	posterior *hbm.Posterior
 	index     []int // of each model, among all
-	models    []*modelIntegral
 	logPrior  []float64
+	evidence  []models.Evidence
 	draws     []plateDraws
+	nonFinite int
+	models.Sum
+}
+
+// settled reports whether more draws of a model would change no probability by more than
+// notableModel: its weights can be relied on, and its part of the errors is small.
+func (w *weighedModels) settled(k int) bool {
+	e := w.evidence[k]
+	return e.KHat <= verdict.DoubtfulKHat && w.Probability[k]*math.Max(e.SE, psis.TailShare(e.KHat, e.Draws)) <= notableModel
 }
 
 // weigh estimates the evidence of one of the models.
 func (w *weighedModels) weigh(ctx gocontext.Context, k int, cfg hbm.CertifyConfig) error {
 	c, err := w.posterior.In(w.index[k]).Certify(ctx, cfg)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", w.r.FormulaOf(w.draws[k].code), err)
 	}
-	if own := w.draws[k].certificate; own != nil && c.Late && c.Draws < own.Draws {
-		return nil // the time was over: what is known already tells more
+	if own := w.draws[k].certificate; own != nil {
+		if c.Late && c.Draws < own.Draws {
+			return nil // the time was over: what is known already tells more
+		}
+		w.nonFinite -= own.NonFinite
 	}
-	w.draws[k].certificate = c
-	w.models[k].sample = &integrate.Sample{Points: make([][]float64, c.Draws)}
-	w.models[k].weights = psis.Result{K: c.KHat, ESS: c.ESS, LogMean: c.LogEvidence, LogMeanSE: c.LogEvidenceSE, NonFinite: c.NonFinite, N: c.Draws}
+	w.nonFinite += c.NonFinite
+	w.draws[k].certificate, w.evidence[k] = c, c.Evidence()
 	return nil
 }
 
 // weighModels weighs every model that the prior allows.
-func (r *Regression) weighModels(ctx gocontext.Context, posterior *hbm.Posterior, cfg hbm.CertifyConfig) (*weighedModels, *vti.Certificate, error) {
-	w := &weighedModels{posterior: posterior}
+func (r *Regression) weighModels(ctx gocontext.Context, posterior *hbm.Posterior, cfg hbm.CertifyConfig) (*weighedModels, error) {
+	w := &weighedModels{r: r, posterior: posterior}
 	glance := cfg
 	glance.Until = time.Time{} // any answer needs these
 	if cfg.Draws == 0 {
 		glance.Draws = glancePlateDraws
 	}
 	for index, code := range r.codes() {
-		logPrior := r.space.logPrior[index]
-		if math.IsInf(logPrior, -1) {
-			continue
-		}
-		w.models, w.draws = append(w.models, &modelIntegral{code: code, mask: r.space.masks[index]}), append(w.draws, plateDraws{code: code})
-		w.logPrior, w.index = append(w.logPrior, logPrior), append(w.index, index)
-		if err := w.weigh(ctx, len(w.models)-1, glance); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", r.FormulaOf(code), err)
+		if logPrior := r.space.logPrior[index]; !math.IsInf(logPrior, -1) {
+			w.draws, w.evidence = append(w.draws, plateDraws{code: code}), append(w.evidence, models.Evidence{})
+			w.logPrior, w.index = append(w.logPrior, logPrior), append(w.index, index)
+			if err := w.weigh(ctx, len(w.index)-1, glance); err != nil {
+				return nil, err
+			}
 		}
 	}
-	c := r.certificateOf(w.models, w.logPrior)
+	w.Sum = models.Combine(w.logPrior, w.evidence)
 	if cfg.Draws > 0 {
-		return w, c, nil
+		return w, nil
 	}
-	again := func(draws int, chosen func(k int, m vti.ModelEstimate) bool) error {
+	matters := func(k int) bool { return mayMatter(w.evidence[k], w.Probability[k]) && !w.settled(k) }
+	for _, stage := range []struct {
+		draws  int
+		chosen func(k int) bool
+	}{
+		{pilotPlateDraws, func(k int) bool { return !(w.Probability[k] < math.Exp(-hopelessNats)) }},
+		{notablePlateDraws, func(k int) bool { return mayMatter(w.evidence[k], w.Probability[k]*math.Exp(missedNats)) }},
+		{fewPlateDraws, matters},
+		{0, func(k int) bool { return matters(k) && w.draws[k].certificate.Verdict != vti.Trusted }},
+	} {
 		more := cfg
-		more.Draws = draws
-		for k, m := range c.Models {
-			if (draws == 0 || m.Draws < draws) && chosen(k, m) {
+		more.Draws = stage.draws
+		for k := range w.index {
+			if (more.Draws == 0 || w.evidence[k].Draws < more.Draws) && stage.chosen(k) {
 				if err := w.weigh(ctx, k, more); err != nil {
-					return fmt.Errorf("%s: %w", r.FormulaOf(m.Code), err)
+					return nil, err
 				}
 			}
 		}
-		c = r.certificateOf(w.models, w.logPrior)
-		return nil
+		w.Sum = models.Combine(w.logPrior, w.evidence)
 	}
-	for _, stage := range []struct {
-		draws  int
-		chosen func(k int, m vti.ModelEstimate) bool
-	}{
-		{pilotPlateDraws, func(_ int, m vti.ModelEstimate) bool { return !(m.Certified < math.Exp(-hopelessNats)) }},
-		{notablePlateDraws, func(_ int, m vti.ModelEstimate) bool {
-			m.Certified *= math.Exp(missedNats)
-			return mayMatter(m)
-		}},
-		{fewPlateDraws, func(_ int, m vti.ModelEstimate) bool { return mayMatter(m) && !settled(m) }},
-		{0, func(k int, m vti.ModelEstimate) bool {
-			return mayMatter(m) && !settled(m) && w.draws[k].certificate.Verdict != vti.Trusted
-		}},
-	} {
-		if err := again(stage.draws, stage.chosen); err != nil {
-			return nil, nil, err
-		}
+	return w, nil
+}
+
+// certificate is the judged certificate of all models, in their order.
+func (w *weighedModels) certificate() *vti.Certificate {
+	codes := make([][]int32, len(w.draws))
+	for k, d := range w.draws {
+		codes[k] = d.code
 	}
-	return w, c, nil
+	return certificateOf(codes, w.evidence, &w.Sum, w.nonFinite)
 }
 
 // answerChoice is answer for a selection of terms.
 func (p *PlateModel) answerChoice(ctx gocontext.Context, posterior *hbm.Posterior, certify hbm.CertifyConfig, result *Result, clock *run.Clock) error {
 	r := p.regression
-	w, c, err := r.weighModels(ctx, posterior, certify)
+	w, err := r.weighModels(ctx, posterior, certify)
 	if err != nil {
 		return err
 	}
+	c := w.certificate()
 	j := verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
 	q, elbo, covered := posterior.Q(), 0.0, 0.0
 	for k := range c.Models {
@@ -128,7 +132,7 @@ func (p *PlateModel) answerChoice(ctx gocontext.Context, posterior *hbm.Posterio
 		if m.Certified <= 10*notableModel {
 			continue
 		}
-		if own := w.draws[k].certificate; own.Verdict != vti.Trusted && !settled(*m) {
+		if own := w.draws[k].certificate; own.Verdict != vti.Trusted && !w.settled(k) {
 			j.Lower(own.Verdict, "%s: %s", r.FormulaOf(m.Code), strings.Join(own.Reasons, "; "))
 		}
 		own, _, err := posterior.In(w.index[k]).ELBO(ctx, elboDraws, "elbo")

@@ -101,38 +101,3 @@ func (r *Regression) logPriorOfHyperparameters(mask []bool, theta []float64) (su
 	}
 	return sum
 }
-
-// predictorAt are the linear predictors [M·n] at θ on the working scale, without the effects of the
-// inner grouping.
-func (r *Regression) predictorAt(mask []bool, theta []float64) []float64 {
-	n, columns := len(r.y), len(r.Frame.Columns)
-	eta := make([]float64, r.planes*n)
-	copy(eta, r.offset)
-	for m := range r.planes {
-		for i := range n {
-			for j := range columns {
-				if at := m*columns + j; mask[at] {
-					eta[m*n+i] += r.x.At(i, j) * theta[at]
-				}
-			}
-		}
-	}
-	for _, g := range r.groups {
-		if g == r.inner {
-			continue
-		}
-		factor := r.factorAt(g, mask, theta)
-		levels := len(g.Levels)
-		for m := range r.planes {
-			first := g.first + m*len(factor)*levels
-			for i, level := range g.Index {
-				for a := range factor {
-					for c := range a + 1 {
-						eta[m*n+i] += g.z.At(i, a) * factor[a][c] * theta[first+c*levels+level]
-					}
-				}
-			}
-		}
-	}
-	return eta
-}

@@ -2,6 +2,8 @@ package regression
 
 import (
 	"math"
+	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -35,21 +37,21 @@ func newInnerRule(r *Regression, nodes [mostPerLevel + 1]int) *innerRule {
 // a unit of each of these adds.
 type innerPoint struct {
 	*innerRule
-	eta   []float64 // [M·n] without the inner effects
-	unit  []float64 // [n, q], the same in every plane
-	given response
-	at    []float64   // memory for the predictors of a level, at every node
-	slope []float64   // for slopes
-	curve []float64   // and for curvatures
-	terms []float64   // and for the terms of the rule
-	u     [][]float64 // and for its nodes
+	eta    []float64 // [M·n] without the inner effects
+	unit   []float64 // [n, q], the same in every plane
+	given  response
+	memory []float64   // for the predictors of a level, at every node
+	slope  []float64   // for slopes
+	curve  []float64   // and for curvatures
+	terms  []float64   // and for the terms of the rule
+	u      [][]float64 // and for its nodes
 }
 
 // point begins at Λ of the inner grouping and the distribution of a response; eta is still to be
 // set.
 func (l *innerRule) point(factor [][]float64, given response) *innerPoint {
 	q, n := len(factor), len(l.r.y)
-	p := &innerPoint{innerRule: l, unit: make([]float64, n*q), given: given, at: make([]float64, l.r.planes*l.largest*len(l.nodes)), terms: make([]float64, len(l.nodes))}
+	p := &innerPoint{innerRule: l, unit: make([]float64, n*q), given: given, memory: make([]float64, l.r.planes*l.largest*len(l.nodes)), terms: make([]float64, len(l.nodes))}
 	p.slope, p.curve = make([]float64, l.r.planes*l.largest), make([]float64, l.r.curvatures()*l.largest)
 	for i := range n {
 		z := l.r.inner.z.RawRowView(i)
@@ -63,6 +65,24 @@ func (l *innerRule) point(factor [][]float64, given response) *innerPoint {
 		p.u = append(p.u, make([]float64, l.r.perLevel()))
 	}
 	return p
+}
+
+// at begins at effects less their prior mean, those of other groupings and of the population.
+func (l *innerRule) at(given *conditional, effects []float64, response response) *innerPoint {
+	p := l.point(given.factors[slices.Index(l.r.groups, l.r.inner)], response)
+	p.eta = given.predictor(effects)
+	return p
+}
+
+// logDensity is log p(y | θ) with the inner effects integrated out, without the constants of the
+// response.
+func (l *innerRule) logDensity(mask []bool, theta []float64) (sum float64) {
+	given, _, effects := l.r.joint().at(mask, theta)
+	p := l.at(given, effects, l.r.responseAt(mask, theta))
+	for level := range l.members {
+		sum += p.integral(level, p.start(level))
+	}
+	return sum
 }
 
 // newtons writes the slope and the curvature of each row of a level, as Newton has them in graphs.
@@ -91,6 +111,14 @@ func (b *smallBlock) at(i, j int) *float64 { return &b[i*(i+1)/2+j] }
 
 // row is the i-th row, up to the diagonal.
 func (b *smallBlock) row(i int) []float64 { return b[i*(i+1)/2:][:i+1] }
+
+// identityBlock is the identity of q rows.
+func identityBlock(q int) (b smallBlock) {
+	for c := range q {
+		*b.at(c, c) = 1
+	}
+	return b
+}
 
 // factorize overwrites the matrix of q rows by its factor L, and returns log |L|; false if it is
 // not positive definite.
@@ -142,35 +170,28 @@ const (
 	mostModeSteps = 300
 )
 
-// carefulShare is the share of a step of Newton to take where all of it changes a predictor by
-// largest: no more than rows can follow.
-func carefulShare(largest float64) float64 { return math.Min(1, longestClimb/largest) }
-
-// startOf is where the search for the mode of the effects u of a level starts, given what its rows
-// have beside them and what a unit of each adds, [rows, q]: at none or, where rows ask for effects
-// many standard deviations from that, at their least squares on the scale of the predictor. From
-// none a count that is expected e³⁰⁰ times too large is approached by one unit of the predictor a
-// step.
-func (r *Regression) startOf(rows []int, eta []float64, unit func(k int) []float64, given response) []float64 {
-	q := len(r.inner.Columns)
+// start is where the search for the mode of the effects u of a level starts: at none or, where rows
+// ask for effects many standard deviations from that, at their least squares on the scale of the
+// predictor. From none a count that is expected e³⁰⁰ times too large is approached by one unit of
+// the predictor a step.
+func (p *innerPoint) start(level int) []float64 {
+	r, q := p.r, len(p.r.inner.Columns)
 	start := make([]float64, r.perLevel())
 	if r.Frame.Response.Continuous() || r.unordered != nil {
 		return start
 	}
-	var hessian smallBlock
-	for c := range q {
-		*hessian.at(c, c) = 1
-	}
-	for k, i := range rows {
-		at := r.linearisedOf(r.y[i])
-		slope, weight := given.NewtonAt(r.y[i], at, given.sigma)
-		if r.times != nil {
-			slope, weight = r.times[i]*slope, r.times[i]*weight
+	hessian := identityBlock(q)
+	for k, i := range p.members[level] {
+		at, times := r.linearisedOf(r.y[i]), 1.0
+		if p.times[level] != nil {
+			times = p.times[level][k]
 		}
-		for a, x := range unit(k) {
-			start[a] += x * (slope + weight*(at-eta[k]))
-			for b := range a + 1 {
-				*hessian.at(a, b) += weight * x * unit(k)[b]
+		slope, weight := p.given.NewtonAt(r.y[i], at, p.given.sigma)
+		unit := p.unit[i*q:][:q]
+		for a, x := range unit {
+			start[a] += times * x * (slope + weight*(at-p.eta[i]))
+			for b, z := range unit[:a+1] {
+				hessian.row(a)[b] += times * weight * x * z
 			}
 		}
 	}
@@ -203,22 +224,19 @@ func (p *innerPoint) predictors(rows []int, u, at []float64) []float64 {
 	return at
 }
 
-// integral is log ∫ Π_i p(y_i | η_i + a_i u) N(u; 0, I) du over the rows of a level, without the
-// constants of the response. mode [q] is where its mode is searched for from, and becomes that.
-func (p *innerPoint) integral(level int, mode []float64) float64 {
+// climb takes effects [q] of a level to their mode, and returns the factor L of the precision there
+// and log |L|; false where there is none.
+func (p *innerPoint) climb(level int, mode []float64) (hessian smallBlock, logDiagonal float64, ok bool) {
 	rows, q, planes := p.members[level], len(mode), p.r.planes
 	columns := q / planes
-	var hessian smallBlock
-	logDiagonal := 0.0
 	for step := 0; ; step++ {
 		var move [mostPerLevel]float64
-		hessian = smallBlock{}
+		hessian = identityBlock(q)
 		for c := range q {
-			*hessian.at(c, c) = 1
 			move[c] = -mode[c]
 		}
 		slope, curvature := p.slope[:planes*len(rows)], p.curve[:p.r.curvatures()*len(rows)]
-		p.newtons(level, p.predictors(rows, mode, p.at), slope, curvature)
+		p.newtons(level, p.predictors(rows, mode, p.memory), slope, curvature)
 		for m := range planes {
 			for other := range m + 1 {
 				own, curve := slope[m*len(rows):], curvature[curvatureOf(m, other)*len(rows):]
@@ -238,18 +256,14 @@ func (p *innerPoint) integral(level int, mode []float64) float64 {
 				}
 			}
 		}
-		var ok bool
 		if logDiagonal, ok = hessian.factorize(q); !ok {
-			return math.NaN()
+			return hessian, logDiagonal, false
 		}
 		hessian.forward(move[:q])
-		decrement := 0.0
-		for _, m := range move[:q] {
-			decrement += m * m
-		}
+		decrement := dot(move[:q], move[:q])
 		hessian.backward(move[:q])
 		if decrement < closeMode*closeMode || step == mostModeSteps {
-			break
+			return hessian, logDiagonal, true
 		}
 		largest := 0.0
 		for _, i := range rows {
@@ -257,12 +271,22 @@ func (p *innerPoint) integral(level int, mode []float64) float64 {
 				largest = math.Max(largest, math.Abs(dot(p.unit[i*columns:][:columns], move[m*columns:])))
 			}
 		}
-		share := carefulShare(largest)
+		share := math.Min(1, longestClimb/largest) // no more than rows can follow
 		for c := range q {
 			mode[c] += share * move[c]
 		}
 	}
-	sets := p.at[:planes*len(rows)*len(p.nodes)]
+}
+
+// integral is log ∫ Π_i p(y_i | η_i + a_i u) N(u; 0, I) du over the rows of a level, without the
+// constants of the response. mode [q] is where its mode is searched for from, and becomes that.
+func (p *innerPoint) integral(level int, mode []float64) float64 {
+	rows, q, planes := p.members[level], len(mode), p.r.planes
+	hessian, logDiagonal, ok := p.climb(level, mode)
+	if !ok {
+		return math.NaN()
+	}
+	sets := p.memory[:planes*len(rows)*len(p.nodes)]
 	for k, t := range p.nodes {
 		u := p.u[k]
 		for c := range u {
@@ -293,7 +317,7 @@ func (p *innerPoint) expected(level int, mode, slope, curvature []float64) float
 			continue
 		}
 		rows, n := p.members[level], len(p.r.y)
-		p.given.newtons(p.y[level], p.times[level], p.predictors(rows, u, p.at), p.slope, p.curve)
+		p.given.newtons(p.y[level], p.times[level], p.predictors(rows, u, p.memory), p.slope, p.curve)
 		for k, i := range rows {
 			for m := range p.r.planes {
 				slope[m*n+i] += share * p.slope[m*len(rows)+k]
@@ -304,4 +328,41 @@ func (p *innerPoint) expected(level int, mode, slope, curvature []float64) float
 		}
 	}
 	return integral
+}
+
+// Candidates for the effects of a level, and how much wider than the normal approximation at their
+// mode their distribution is, so that weights are bounded in its tails.
+const (
+	effectCandidates = 24
+	effectStretch    = 1.2
+)
+
+// draw draws the effects of a level given everything else, by weight among candidates from a normal
+// distribution around their mode.
+func (p *innerPoint) draw(level int, random *rand.Rand) (u []float64) {
+	mode := p.start(level)
+	factor, _, ok := p.climb(level, mode)
+	best := math.Inf(-1)
+	if !ok {
+		return mode
+	}
+	rows, z := p.members[level], make([]float64, len(mode))
+	for range effectCandidates {
+		candidate := make([]float64, len(mode))
+		for c := range z {
+			z[c] = random.NormFloat64()
+			candidate[c] = effectStretch * z[c]
+		}
+		factor.backward(candidate)
+		floats.Add(candidate, mode)
+		value := p.given.logKernels(p.y[level], p.times[level], p.predictors(rows, candidate, p.memory)) + (dot(z, z)-dot(candidate, candidate))/2
+		// The largest of log weight + Gumbel noise is a draw in proportion to weight.
+		if value -= math.Log(random.ExpFloat64()); value > best {
+			best, u = value, candidate
+		}
+	}
+	if u == nil {
+		return mode
+	}
+	return u
 }

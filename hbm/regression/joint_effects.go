@@ -43,6 +43,7 @@ type jointEffects struct {
 	// solved by orthogonal transformations, where P loses the digits of I beside a noise that is
 	// many orders of magnitude below the effects.
 	orthogonal bool
+	dear       bool // its factor takes more than exactWork multiplications
 }
 
 const (
@@ -130,6 +131,7 @@ func newJointEffects(r *Regression) *jointEffects {
 	e.values = len(entries)
 	e.orthogonal = float64(len(r.y)+e.effects)*float64(e.effects)*float64(e.effects) <= mostOrthogonal
 	e.symbolic = sparse.Analyse(e.effects, entries, e.isOuter())
+	e.dear = e.symbolic.Work() > exactWork
 	return e
 }
 
@@ -431,6 +433,7 @@ func (c *conditional) predictor(effects []float64) []float64 {
 	r, n := c.e.r, len(c.e.rows)
 	columns := len(r.Frame.Columns)
 	eta := make([]float64, r.planes*n)
+	copy(eta, r.offset)
 	for m := range r.planes {
 		for i, blocks := range c.e.rows {
 			at := m*n + i
@@ -447,6 +450,39 @@ func (c *conditional) predictor(effects []float64) []float64 {
 	return eta
 }
 
+// innerAt is the first of the effects of the inner grouping.
+func (e *jointEffects) innerAt() int { return e.firstOf[slices.Index(e.r.groups, e.r.inner)] }
+
+// eachOuter calls do for the effects of all groupings but the inner one: the coordinate of each in
+// θ, and its place among the effects.
+func (e *jointEffects) eachOuter(do func(coordinate, effect int)) {
+	for k, g := range e.r.groups {
+		if g.first < 0 {
+			continue
+		}
+		q, levels := len(g.Columns), len(g.Levels)
+		for c := range e.r.planes * q { // of all planes
+			for level := range levels {
+				do(g.first+c*levels+level, e.firstOf[k]+level*e.r.planes*q+c)
+			}
+		}
+	}
+}
+
+// at are the effects v at the coordinates θ of a model, none of those of the inner grouping, and F v
+// with the population effects less their prior mean.
+func (e *jointEffects) at(mask []bool, theta []float64) (given *conditional, v, effects []float64) {
+	given, v = e.prior(mask, theta), make([]float64, e.effects)
+	e.eachOuter(func(coordinate, effect int) { v[effect] = theta[coordinate] })
+	effects = given.effectsOf(v)
+	for j, mean := range given.mean {
+		if mask[j] {
+			effects[j] = theta[j] - mean
+		}
+	}
+	return given, v, effects
+}
+
 func dot(x, y []float64) (sum float64) {
 	y = y[:len(x)]
 	for i, v := range x {
@@ -458,9 +494,37 @@ func dot(x, y []float64) (sum float64) {
 // logMarginal is log p(y, h | m) for the hyperparameters h in θ, with all effects integrated out;
 // −Inf where it cannot be computed.
 func (e *jointEffects) logMarginal(mask []bool, theta []float64) float64 {
-	c, ok := e.given(mask, theta)
+	logDensity, _ := e.estimate(mask, theta, nil)
+	return logDensity
+}
+
+// near is e: nothing is searched for.
+func (e *jointEffects) near([]bool, []float64, *rand.Rand) integrator { return e }
+
+// estimate is logMarginal. Where that is dear, and draws are asked for, it keeps the effects and a
+// draw of them, so that no density is computed twice.
+func (e *jointEffects) estimate(mask []bool, theta []float64, random func() *rand.Rand) (logDensity float64, kept keptEffects) {
+	given, ok := e.given(mask, theta)
 	if !ok {
-		return math.Inf(-1)
+		return math.Inf(-1), kept
 	}
-	return c.logDensity + e.r.logPriorOfHyperparameters(mask, theta)
+	if e.dear && random != nil {
+		kept = keptEffects{given: given, drawn: given.draw(random())}
+		given.factor = nil
+	}
+	return given.logDensity + e.r.logPriorOfHyperparameters(mask, theta), kept
+}
+
+// drawAt draws the effects, less their prior mean, given the hyperparameters of a point of a model,
+// which θ becomes.
+func (e *jointEffects) drawAt(m *modelIntegral, place int, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {
+	m.at(m.sample.Points[place], theta)
+	if kept := m.kept[place]; kept.given != nil {
+		return kept.given, kept.drawn, true
+	}
+	given, ok := e.given(m.mask, theta)
+	if !ok {
+		return nil, nil, false
+	}
+	return given, given.draw(random), true
 }

@@ -118,13 +118,7 @@ func (p *outerProposal) climbFrom(start []float64, longest float64) bool {
 }
 
 // eta are the linear predictors at effects v.
-func (p *outerProposal) eta(v []float64) []float64 {
-	eta := p.predictor(p.effectsOf(v))
-	for i, offset := range p.l.r.offset {
-		eta[i] += offset
-	}
-	return eta
-}
+func (p *outerProposal) eta(v []float64) []float64 { return p.predictor(p.effectsOf(v)) }
 
 // gradient is that of Σ log p(y_i | η_i) − |v|²/2 from slopes in η.
 func (p *outerProposal) gradient(slope, v []float64) []float64 {
@@ -200,7 +194,7 @@ func (p *outerProposal) moveOuter() bool {
 		clear(curvature)
 		value := l.constants
 		for level := range r.inner.Levels {
-			copy(mode, p.centre[l.innerAt+level*q:])
+			copy(mode, p.centre[l.first+level*q:])
 			value += point.expected(level, mode, slope, curvature)
 		}
 		for k, v := range p.centre {

@@ -3,8 +3,12 @@ package regression
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/stream"
 )
 
 // drawn are outer effects, with their log densities given h: under the posterior, unnormalised, and
@@ -91,7 +95,7 @@ func (p *outerProposal) logPosterior(v []float64) float64 {
 	mode := make([]float64, q)
 	sum := l.constants
 	for level := range l.r.inner.Levels {
-		copy(mode, v[l.innerAt+level*q:])
+		copy(mode, v[l.first+level*q:])
 		sum += p.point.integral(level, mode)
 	}
 	for k, x := range v {
@@ -138,18 +142,80 @@ func (p *outerProposal) unused(v []float64, mask []bool) (logNormal, logScale fl
 	return logNormal, logScale
 }
 
-// eachOuter calls do for the effects of outer groupings: the coordinate of each in θ, and its place
-// in v.
-func (l *laplaceEffects) eachOuter(do func(coordinate, effect int)) {
-	for k, g := range l.r.groups {
-		if g.first < 0 {
-			continue
-		}
-		q, levels := len(g.Columns), len(g.Levels)
-		for c := range l.r.planes * q { // of all planes
-			for level := range levels {
-				do(g.first+c*levels+level, l.firstOf[k]+level*l.r.planes*q+c)
-			}
+// Pairs of draws of the outer effects for each of the hyperparameters: as many as bring the
+// relative variance of their mean weight below laplaceVariance, which laplacePilot pairs tell, and
+// at most laplaceMostPairs. Chosen by hand.
+const (
+	laplaceMostPairs = 8
+	laplacePilot     = 48
+	laplaceVariance  = 0.1
+)
+
+// outerDraws are draws of the outer effects for one of the hyperparameters.
+type outerDraws struct {
+	theta      [][]float64 // coordinates
+	logP, logQ []float64   // of the coordinates beside the hyperparameters, given these
+	share      []float64   // of the weight of all
+}
+
+// near is l with searches for modes that start at those given the hyperparameters in θ, and as many
+// pairs as estimates need there.
+func (l *laplaceEffects) near(mask []bool, theta []float64, random *rand.Rand) integrator {
+	own := *l.from(mask, theta)
+	own.drawnPairs = laplaceMostPairs
+	p, ok := own.given(mask, theta)
+	if !ok {
+		return &own
+	}
+	weights := make([]float64, laplacePilot)
+	for k := range weights {
+		weights[k] = math.Exp(p.logWeight(l.noise(random)) - p.logDensity)
+	}
+	mean, sd := stat.MeanStdDev(weights, nil)
+	if pairs := math.Ceil(sd * sd / (mean * mean * laplaceVariance)); pairs < laplaceMostPairs {
+		own.drawnPairs = max(1, int(pairs))
+	}
+	return &own
+}
+
+// logWeight is the logarithm of the mean weight of a pair.
+func (p *outerProposal) logWeight(z []float64) float64 {
+	pair := p.pair(z)
+	return logsum.Of([]float64{pair[0].logP - pair[0].logQ, pair[1].logP - pair[1].logQ}) - math.Ln2
+}
+
+// logMarginal is about log p(y, h | m) for the hyperparameters h in θ, by the same normal numbers
+// wherever it is asked for, so that it is smooth; −Inf where it cannot be computed.
+func (l *laplaceEffects) logMarginal(mask []bool, theta []float64) float64 {
+	p, ok := l.given(mask, theta)
+	if !ok {
+		return math.Inf(-1)
+	}
+	return p.logWeight(l.noise(stream.Rand(0, "hbm/outer"))) + l.r.logPriorOfHyperparameters(mask, theta)
+}
+
+// estimate is an unbiased estimate of p(y, h | m), as a logarithm, from pairs of draws of the outer
+// effects.
+func (l *laplaceEffects) estimate(mask []bool, theta []float64, random func() *rand.Rand) (float64, keptEffects) {
+	p, ok := l.given(mask, theta)
+	if !ok {
+		return math.Inf(-1), keptEffects{}
+	}
+	var draws outerDraws
+	own := random()
+	for range l.drawnPairs {
+		for _, d := range p.pair(l.noise(own)) {
+			at := slices.Clone(theta)
+			p.outerTheta(d.v, mask, at)
+			logNormal, logScale := p.unused(d.v, mask)
+			draws.theta = append(draws.theta, at)
+			draws.logP, draws.logQ = append(draws.logP, d.logP-logNormal-logScale), append(draws.logQ, d.logQ-logNormal-logScale)
+			draws.share = append(draws.share, d.logP-d.logQ)
 		}
 	}
+	total := logsum.Of(draws.share)
+	for k, logWeight := range draws.share {
+		draws.share[k] = math.Exp(logWeight - total)
+	}
+	return total - math.Log(float64(len(draws.share))) + l.r.logPriorOfHyperparameters(mask, theta), keptEffects{outer: draws}
 }

@@ -21,17 +21,18 @@ import (
 // mode in o, and w_i are curvatures expected over the inner effects.
 type laplaceEffects struct {
 	*jointEffects
-	rule      *innerRule // of weights
-	coarse    *innerRule // of the approximation
-	constants float64    // of the densities of the rows
-	start     []float64  // of the search for v̂: F v at another h
-	innerAt   int        // the first of the inner effects
-	inner     int        // the index of their grouping
-	outside   []bool     // of each effect: whether it is an outer one
-	outer     []int      // those that are
-	gramFirst []int      // of each pair: its place among the weighted products
-	grams     int
-	levels    [][]levelPair // of each level of the inner grouping: the pairs of its planes
+	rule       *innerRule // of weights
+	coarse     *innerRule // of the approximation
+	constants  float64    // of the densities of the rows
+	start      []float64  // of the search for v̂: F v at another h
+	first      int        // the first of the inner effects
+	inner      int        // the index of their grouping
+	outside    []bool     // of each effect: whether it is an outer one
+	outer      []int      // those that are
+	drawnPairs int        // of draws for each estimate
+	gramFirst  []int      // of each pair: its place among the weighted products
+	grams      int
+	levels     [][]levelPair // of each level of the inner grouping: the pairs of its planes
 }
 
 // levelPair is a pair of two planes of a level of the inner grouping, and the place of the first of
@@ -49,7 +50,7 @@ func newLaplaceEffects(r *Regression) *laplaceEffects {
 	l.constants = r.logConstants()
 	for k, g := range r.groups {
 		if g == r.inner {
-			l.inner, l.innerAt = k, l.firstOf[k]
+			l.inner, l.first = k, l.firstOf[k]
 		}
 	}
 	for _, p := range l.pairs {
@@ -72,7 +73,7 @@ func (l *laplaceEffects) levelPairs() (list [][]levelPair) {
 		if i.group != l.inner || j.group != l.inner {
 			continue
 		}
-		block, other := (i.first-l.innerAt)/size, (j.first-l.innerAt)/size
+		block, other := (i.first-l.first)/size, (j.first-l.first)/size
 		level := block / planes
 		if _, ok := place[level]; !ok {
 			place[level] = len(list)
@@ -129,6 +130,6 @@ func (l *laplaceEffects) given(mask []bool, theta []float64) (*outerProposal, bo
 // outerOf is v without the inner effects.
 func (l *laplaceEffects) outerOf(v []float64) []float64 {
 	outer := slices.Clone(v)
-	clear(outer[l.innerAt : l.innerAt+l.r.effects(l.r.inner)])
+	clear(outer[l.first : l.first+l.r.effects(l.r.inner)])
 	return outer
 }

@@ -4,13 +4,12 @@ import (
 	gocontext "context"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
-	"sync"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/weighted"
 )
@@ -76,79 +75,52 @@ func (r *Regression) momentRows(weight []float64, seed uint64) (rows []int, kept
 // momentChunk is the number of draws that one stream of random numbers serves.
 const momentChunk = 256
 
-// moments finds the moments of everything by weighted draws of models and their hyperparameters:
-// given these the expectations of all effects are known, and one draw of the effects estimates
-// their variances.
-func (r *Regression) moments(ctx gocontext.Context, effects *jointEffects, d *integralDraws, seed uint64) (*momentDraws, error) {
-	rows, kept := r.momentRows(d.weight, seed)
-	m := &momentDraws{weight: kept, known: r.quantities()}
+// exactMoments finds the moments of everything by weighted draws of models and their
+// hyperparameters: given these the expectations of all effects are known, and one draw of the
+// effects estimates their variances.
+func (f *integral) exactMoments(ctx gocontext.Context) (*momentDraws, error) {
+	r, d := f.r, f.draws
+	rows, kept := r.momentRows(d.weight, f.seed)
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	m.value, m.within = mat.NewDense(len(rows), r.quantities(), nil), mat.NewDense(len(rows), r.quantities(), nil)
-	chunks := make(chan int)
-	failed := make(chan int, len(rows)/momentChunk+1)
-	var group sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		group.Go(func() {
-			theta := make([]float64, r.Dim())
-			for chunk := range chunks {
-				random := stream.Rand(seed, fmt.Sprintf("hbm/moments/%d", chunk))
-				for i := chunk * momentChunk; i < min((chunk+1)*momentChunk, len(rows)); i++ {
-					of := d.models[d.model[rows[i]]]
-					given, drawn, ok := of.effectsAt(effects, d.place[rows[i]], theta, random)
-					if !ok {
-						failed <- i
-						return
-					}
-					given.momentsInto(drawn, theta, of.mask, m.value.RawRowView(i), m.within.RawRowView(i))
-				}
+	m := &momentDraws{weight: kept, known: r.quantities(), value: mat.NewDense(len(rows), r.quantities(), nil), within: mat.NewDense(len(rows), r.quantities(), nil)}
+	return m, parallel.Do((len(rows)+momentChunk-1)/momentChunk, func(chunk int) error {
+		random, theta := stream.Rand(f.seed, fmt.Sprintf("hbm/moments/%d", chunk)), make([]float64, r.Dim())
+		for i := chunk * momentChunk; i < min((chunk+1)*momentChunk, len(rows)); i++ {
+			if err := ctx.Err(); err != nil {
+				return fmt.Errorf("summing effects up stopped: %w", err)
 			}
-		})
-	}
-	for chunk := 0; chunk*momentChunk < len(rows) && ctx.Err() == nil && len(failed) == 0; chunk++ {
-		chunks <- chunk
-	}
-	close(chunks)
-	group.Wait()
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("summing effects up stopped: %w", err)
-	}
-	if len(failed) > 0 {
-		return nil, fmt.Errorf("%s: effects given standard deviations with a posterior density have no factor", r.Frame.Path)
-	}
-	return m, nil
+			of := d.model[rows[i]]
+			given, drawn, ok := r.joint().drawAt(of, d.place[rows[i]], theta, random)
+			if !ok {
+				return fmt.Errorf("%s: effects given standard deviations with a posterior density have no factor", r.Frame.Path)
+			}
+			value, within := m.value.RawRowView(i), m.within.RawRowView(i)
+			r.quantitiesOf(given, given.effectsOf(given.centre), of.mask, theta, value)
+			r.quantitiesOf(given, drawn, of.mask, theta, within)
+			for k, mean := range value {
+				distance := within[k] - mean
+				within[k] = distance * distance
+			}
+		}
+		return nil
+	})
 }
 
-// momentsInto writes the expectation of every quantity, and the square of the distance that drawn
-// effects have from theirs. theta is overwritten.
-func (c *conditional) momentsInto(drawn, theta []float64, mask []bool, value, within []float64) {
-	r := c.e.r
-	expected := c.effectsOf(c.centre)
-	columns := r.effectCount()
+// quantitiesOf writes every quantity at effects less their prior mean, given the hyperparameters in
+// θ, whose coefficients are overwritten.
+func (r *Regression) quantitiesOf(given *conditional, effects []float64, mask []bool, theta, dst []float64) {
+	for j, mean := range given.mean {
+		theta[j] = mean + effects[j]
+	}
+	columns, first := r.effectCount(), r.firstQuantity(0)
 	if r.x != nil {
-		for j := range r.Frame.Columns {
-			theta[j] = c.mean[j] + drawn[j]
-		}
-		r.tableEffects(mask, theta, within[:columns])
-		for j := range r.Frame.Columns {
-			theta[j] = c.mean[j] + expected[j]
-		}
-		r.tableEffects(mask, theta, value[:columns])
+		r.tableEffects(mask, theta, dst[:columns])
 	}
-	sds := r.sdCount()
-	r.tableSDs(c.factors, r.responseOf(c.sigma), c.shares, value[columns:columns+sds])
-	copy(within[columns:columns+sds], value[columns:columns+sds])
-	for _, block := range c.e.blocks {
-		if block.group >= 0 {
-			first := r.firstQuantity(block.group)
-			r.tableLevel(block, c.e, expected, value[first:])
-			r.tableLevel(block, c.e, drawn, within[first:])
-		}
-	}
-	for k := range within {
-		distance := within[k] - value[k]
-		within[k] = distance * distance
+	r.tableSDs(given.factors, r.responseAt(mask, theta), given.shares, dst[columns:first])
+	for i := range r.groups {
+		r.tableLevels(i, given.e, effects, dst[r.firstQuantity(i):r.firstQuantity(i+1)])
 	}
 }
 
@@ -156,35 +128,26 @@ func (c *conditional) momentsInto(drawn, theta []float64, mask []bool, value, wi
 // effects, standard deviations, and the effects of groupings before the inner one, whose effects
 // are integrated out.
 func (r *Regression) momentsOfSample(sample vti.WeightedSample, seed uint64) *momentDraws {
-	groups := r.groups
-	if at := slices.Index(groups, r.inner); at >= 0 {
-		groups = groups[:at]
+	known := len(r.groups)
+	if r.inner != nil {
+		known = slices.Index(r.groups, r.inner)
 	}
 	rows, kept := r.momentRows(sample.Weight, seed)
-	m := &momentDraws{weight: kept, known: r.firstQuantity(len(groups))}
+	m := &momentDraws{weight: kept, known: r.firstQuantity(known)}
 	if len(rows) == 0 || m.known == 0 {
 		return nil
 	}
 	m.value = mat.NewDense(len(rows), m.known, nil)
-	columns, first := r.effectCount(), r.firstQuantity(0)
+	e, theta, all := r.joint(), make([]float64, r.Dim()), make([]float64, r.quantities())
 	for k, i := range rows {
 		if sample.Group != nil {
 			m.group = append(m.group, sample.Group[i])
 		}
-		theta, value := sample.Theta.RawRowView(i), m.value.RawRowView(k)
-		mask := r.space.MaskRow(sample.Codes[i], nil)
-		if r.x != nil {
-			r.tableEffects(mask, theta, value[:columns])
-		}
-		factors := make([][][]float64, len(r.groups))
-		for i, g := range r.groups {
-			factors[i] = r.factorAt(g, mask, theta)
-		}
-		r.tableSDs(factors, r.responseAt(mask, theta), r.sharesAt(mask, theta), value[columns:first])
-		for i, g := range groups {
-			at := r.firstQuantity(i)
-			r.outerEffects(g, factors[i], theta, value[at:at+r.effects(g)])
-		}
+		copy(theta, sample.Theta.RawRowView(i))
+		mask := r.space.masks[r.index(sample.Codes[i])]
+		given, _, effects := e.at(mask, theta)
+		r.quantitiesOf(given, effects, mask, theta, all)
+		copy(m.value.RawRowView(k), all)
 	}
 	return m
 }

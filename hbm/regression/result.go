@@ -252,12 +252,9 @@ func (r *Regression) fillSelection(result *Result, c *vti.Certificate) {
 	}
 }
 
-// poolingOf is the share of the variance of an effect that the data leave. Effects that were not
-// drawn given the rest have posterior over prior variance.
+// poolingOf is the share of the variance of an effect that the data leave: posterior over prior
+// variance.
 func (r *Regression) poolingOf(g *varyingGroup, s *posteriorSample, i, at int) Figure {
-	if g == r.inner && s.pooling != nil {
-		return Figure(s.pooling[i][at])
-	}
 	if s.varying[i] == nil {
 		return Figure(math.NaN())
 	}

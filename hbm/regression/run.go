@@ -98,11 +98,8 @@ func (r *Regression) Trains() bool { return !r.integrable() && !r.weighable() }
 // Run with Fit.Resume set continues from there. Where nothing is trained (see Trains) there is no
 // checkpoint.
 func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Run) (*Result, error) {
-	if r.integrable() {
-		return r.runExact(ctx, device, cfg)
-	}
-	if r.weighable() {
-		return r.runLaplace(ctx, device, cfg)
+	if !r.Trains() {
+		return r.runIntegral(ctx, device, cfg)
 	}
 	if err := cfg.Certify.CheckSize(r.Target()); err != nil {
 		return nil, err

@@ -93,13 +93,9 @@ func Adapt(ctx context.Context, problem Problem, random *rand.Rand) (*Proposal, 
 	if dim == 0 || len(problem.Width) != dim {
 		panic(fmt.Sprintf("integrate.Adapt: got a centre of %d coordinates and %d widths, want as many, at least 1", dim, len(problem.Width)))
 	}
-	wide := mat.NewSymDense(dim, nil)
-	for i, width := range problem.Width {
-		wide.SetSym(i, i, width*width)
-	}
-	widest, ok := newComponent(wideShare, wideDegrees, problem.Centre, wide)
-	if !ok {
-		return nil, fmt.Errorf("integrate: widths %v, want positive numbers", problem.Width)
+	widest, err := problem.widest()
+	if err != nil {
+		return nil, err
 	}
 	alone := *widest
 	alone.share = 1
@@ -109,14 +105,28 @@ func Adapt(ctx context.Context, problem Problem, random *rand.Rand) (*Proposal, 
 	if err := p.extend(ctx, all, draws, random, p.density); err != nil {
 		return nil, err
 	}
-	parts, err := p.modes(ctx, all, wide)
+	parts, err := p.modes(ctx, all)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.adapt(ctx, all, parts, mixture{widest}, rounds, draws, random); err != nil {
-		return nil, err
+	return p, p.adapt(ctx, all, parts, mixture{widest}, rounds, draws, random)
+}
+
+// wide is the scale of the wide distribution, and widest that as a component of a mixture.
+func (p *Problem) wide() *mat.SymDense {
+	wide := mat.NewSymDense(len(p.Width), nil)
+	for i, width := range p.Width {
+		wide.SetSym(i, i, width*width)
 	}
-	return p, nil
+	return wide
+}
+
+func (p *Problem) widest() (*component, error) {
+	widest, ok := newComponent(wideShare, wideDegrees, p.Centre, p.wide())
+	if !ok {
+		return nil, fmt.Errorf("integrate: widths %v, want positive numbers", p.Width)
+	}
+	return widest, nil
 }
 
 // adapt draws from parts and their defence, and fits them to all draws, in so many rounds, and sets

@@ -1,6 +1,7 @@
 package integrate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -14,21 +15,13 @@ import (
 
 // modes are t distributions at the modes that searches from the centre and from the best draws
 // find, each with the curvature there.
-func (p *Proposal) modes(ctx context.Context, all *Sample, wide *mat.SymDense) (mixture, error) {
+func (p *Proposal) modes(ctx context.Context, all *Sample) (mixture, error) {
 	dim := len(p.problem.Centre)
 	best := make([]int, len(all.Points))
 	for i := range best {
 		best[i] = i
 	}
-	slices.SortStableFunc(best, func(a, b int) int {
-		switch x, y := all.LogDensity[a], all.LogDensity[b]; {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(best, func(a, b int) int { return cmp.Compare(all.LogDensity[b], all.LogDensity[a]) })
 	from := [][]float64{p.problem.Centre}
 	for _, i := range best[:min(starts-1, len(best))] {
 		from = append(from, all.Points[i])
@@ -71,7 +64,7 @@ func (p *Proposal) modes(ctx context.Context, all *Sample, wide *mat.SymDense) (
 		}
 	}
 	if len(found) == 0 {
-		c, _ := newComponent(1, narrowDegrees, p.problem.Centre, wide)
+		c, _ := newComponent(1, narrowDegrees, p.problem.Centre, p.problem.wide())
 		found = mixture{c}
 	}
 	return found, nil

@@ -2,7 +2,9 @@ package integrate
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -67,30 +69,22 @@ func (p *Proposal) Refined(ctx context.Context, s *Sample, random *rand.Rand) (*
 	return &own, nil
 }
 
-// From is a proposal for a problem that starts from a sample of any proposal, with its log
-// densities: it adapts as [Adapt] does, without a search for modes. Nil where no draw has a weight.
-func From(ctx context.Context, problem Problem, s *Sample, random *rand.Rand) (*Proposal, error) {
-	wide := mat.NewSymDense(len(problem.Width), nil)
-	for i, width := range problem.Width {
-		wide.SetSym(i, i, width*width)
+// From is a proposal for a problem that starts from draws of a distribution that may be near its
+// density: it adapts as [Adapt] does, without a search for modes.
+func From(ctx context.Context, problem Problem, points [][]float64, random *rand.Rand) (*Proposal, error) {
+	widest, err := problem.widest()
+	if err != nil {
+		return nil, err
 	}
-	widest, ok := newComponent(wideShare, wideDegrees, problem.Centre, wide)
-	draws := problem.draws()
-	weights := tempered(s.LogWeights(), draws)
-	if !ok || weights == nil {
-		return nil, nil
-	}
-	_, spread := moments(s.Points, weights)
-	parts, defence := split(nil, s.Points, weights, spread, random).fitted(s.Points, weights, widest)
+	even := slices.Repeat([]float64{1 / float64(len(points))}, len(points))
+	_, spread := moments(points, even)
+	parts, defence := split(nil, points, even, spread, random).fitted(points, even, widest)
 	if len(parts) == 0 {
-		return nil, nil
+		return nil, fmt.Errorf("integrate: %d points have no covariance", len(points))
 	}
-	p, all := &Proposal{problem: problem, mixture: defended(parts, defence)}, &Sample{}
+	p, all, draws := &Proposal{problem: problem, mixture: defended(parts, defence)}, &Sample{}, problem.draws()
 	if err := p.extend(ctx, all, draws, random, p.density); err != nil {
 		return nil, err
 	}
-	if err := p.adapt(ctx, all, parts, defence, refinements, draws, random); err != nil {
-		return nil, err
-	}
-	return p, nil
+	return p, p.adapt(ctx, all, parts, defence, rounds, draws, random)
 }

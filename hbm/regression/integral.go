@@ -1,0 +1,381 @@
+package regression
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/integrate"
+	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/models"
+)
+
+// integrator integrates all effects out given the hyperparameters h of a model: in closed form
+// (jointEffects), or by a Laplace approximation and weights of draws from it (laplaceEffects).
+type integrator interface {
+	// logMarginal is about log p(y, h | m) for the hyperparameters h in θ, a smooth function of
+	// these; −Inf where it cannot be computed.
+	logMarginal(mask []bool, theta []float64) float64
+	// estimate is an unbiased estimate of p(y, h | m), as a logarithm, and what draws of the effects
+	// need of it.
+	estimate(mask []bool, theta []float64, random func() *rand.Rand) (float64, keptEffects)
+	// near is the integrator of a model whose searches for modes start at those given the
+	// hyperparameters in θ.
+	near(mask []bool, theta []float64, random *rand.Rand) integrator
+}
+
+// keptEffects is what is known of the effects at a point: where a density is dear their
+// distribution, without its factor, and a draw of them; or draws of outer effects.
+type keptEffects struct {
+	given *conditional
+	drawn []float64
+	outer outerDraws
+}
+
+// modelIntegral is the integral over the hyperparameters of one model.
+type modelIntegral struct {
+	code     []int32
+	mask     []bool
+	logPrior float64
+	free     []int // the coordinates that are integrated over
+	closed   bool  // there are none, and the effects are integrated out in closed form
+	by       integrator
+	proposal *integrate.Proposal // nil where nothing is free
+	sample   *integrate.Sample
+	kept     []keptEffects // of each point
+	weights  psis.Result
+	mended   int // how often the proposal was
+}
+
+// integral is what draws have told of the posterior by integrals over the hyperparameters of every
+// model that the prior allows.
+type integral struct {
+	r    *Regression
+	seed uint64
+	list []*modelIntegral
+	models.Sum
+	draws   *integralDraws
+	moments *momentDraws
+}
+
+// newIntegral is an integral of which nothing is known.
+func (r *Regression) newIntegral(seed uint64) *integral {
+	found := &integral{r: r, seed: seed}
+	var by integrator = r.joint()
+	if !r.Frame.Response.Conjugate() {
+		by = newLaplaceEffects(r.distinct())
+	}
+	for index, code := range r.codes() {
+		if logPrior := r.space.logPrior[index]; !math.IsInf(logPrior, -1) {
+			mask := r.space.masks[index]
+			m := &modelIntegral{code: code, mask: mask, logPrior: logPrior, free: r.hyperparameters(mask), by: by, sample: &integrate.Sample{}}
+			m.closed = len(m.free) == 0 && r.Frame.Response.Conjugate()
+			found.list = append(found.list, m)
+		}
+	}
+	return found
+}
+
+// integrate finds the evidence of every model: effects are integrated out, and hyperparameters by
+// importance sampling.
+func (r *Regression) integrate(ctx gocontext.Context, e effort, seed uint64, progress func(done, total int)) (*integral, error) {
+	found := r.newIntegral(seed)
+	if e.pilots && len(found.list) > 1 {
+		if err := found.pilots(ctx, e); err != nil {
+			return nil, err
+		}
+	} else {
+		for _, m := range found.list {
+			if err := found.begin(ctx, m, e, e.first); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return found, found.improve(ctx, e, progress)
+}
+
+// random is a stream of random numbers for a model.
+func (f *integral) random(m *modelIntegral, what string) *rand.Rand {
+	return stream.Rand(f.seed, fmt.Sprintf("hbm/%s/%v", what, m.code))
+}
+
+// begin finds the proposal of a model, and makes its first draws.
+func (f *integral) begin(ctx gocontext.Context, m *modelIntegral, e effort, draws int) error {
+	theta, random := make([]float64, f.r.Dim()), f.random(m, "adapt")
+	if len(m.free) > 0 {
+		var err error
+		if m.proposal, err = integrate.Adapt(ctx, f.problem(m, e), random); err != nil {
+			return fmt.Errorf("%s: %w", f.r.FormulaOf(m.code), err)
+		}
+		some := &integrate.Sample{}
+		if err := m.proposal.Draw(ctx, some, glanceDraws, random); err != nil {
+			return err
+		}
+		m.at(some.Points[highest(some.LogDensity)], theta)
+	}
+	m.by = m.by.near(m.mask, theta, f.random(m, "near"))
+	if err := f.extend(ctx, m, draws, "first"); err != nil {
+		return fmt.Errorf("%s: %w", f.r.FormulaOf(m.code), err)
+	}
+	return nil
+}
+
+// highest is the place of the largest of some log densities.
+func highest(logDensity []float64) (best int) {
+	for i, value := range logDensity {
+		if value > logDensity[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+// improve adds draws until evidences and moments are known well, or there are as many as may be, or
+// the time is over.
+func (f *integral) improve(ctx gocontext.Context, e effort, progress func(done, total int)) error {
+	for round := 0; ; round++ {
+		f.combine()
+		if progress != nil {
+			progress(f.Draws, e.most*len(f.list))
+		}
+		more := f.mostUncertain(e.most)
+		if e.late() {
+			more = nil
+		}
+		if len(more) == 0 || f.LogEvidenceSE <= e.se && f.ESS >= e.ess && !(f.KHat > psis.Reliable) && f.Missed <= verdict.DoubtfulMissed {
+			f.draws = f.weighted()
+			if f.r.Frame.Response.Conjugate() {
+				var err error
+				if f.moments, err = f.exactMoments(ctx); err != nil {
+					return err
+				}
+			}
+			if len(more) == 0 || !e.sharp || f.moments == nil || f.moments.sharp(f.r.effectCount()+len(f.r.sdNames())) {
+				return nil
+			}
+		}
+		for _, m := range more {
+			n := len(m.sample.Points)
+			if e.sharp && m.mend() {
+				n *= 2 // all of them anew
+			}
+			if e.problem.Dear {
+				n /= 2
+			}
+			if err := f.extend(ctx, m, min(n, e.most-len(m.sample.Points)), fmt.Sprintf("integrate/%d", round)); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// extend makes n more draws of a model, one in all of one in closed form.
+func (f *integral) extend(ctx gocontext.Context, m *modelIntegral, n int, what string) (err error) {
+	first := len(m.sample.Points)
+	if m.closed {
+		n = 1 - first
+	}
+	if n <= 0 {
+		return nil
+	}
+	random := f.random(m, what)
+	m.kept = append(m.kept, make([]keptEffects, n)...)
+	estimate := func(i int, h []float64) (logEstimate float64) {
+		own := func() *rand.Rand { return f.random(m, fmt.Sprintf("effects/%d", i)) }
+		logEstimate, m.kept[i] = m.by.estimate(m.mask, m.at(h, make([]float64, f.r.Dim())), own)
+		return logEstimate
+	}
+	if m.proposal != nil {
+		err = m.proposal.Estimate(ctx, m.sample, n, random, estimate)
+	} else {
+		m.sample.Points, m.sample.LogProposal = append(m.sample.Points, make([][]float64, n)...), append(m.sample.LogProposal, make([]float64, n)...)
+		err = m.sample.Evaluate(ctx, estimate)
+	}
+	m.weights = psis.Smooth(m.sample.LogWeights())
+	return err
+}
+
+// restart leaves out all draws, for those of another proposal.
+func (m *modelIntegral) restart(proposal *integrate.Proposal) {
+	m.proposal, m.sample, m.kept = proposal, &integrate.Sample{}, nil
+}
+
+// A proposal whose first weights have a k̂ above mendedK is mended, at most so often.
+const (
+	mends   = 6
+	mendedK = 0.3
+)
+
+// mend begins a sample anew, from a proposal that covers where the weights of this one are largest,
+// if their tail says that it would help. It reports whether it did.
+func (m *modelIntegral) mend() bool {
+	if m.mended == mends || m.weights.K <= mendedK || m.proposal == nil {
+		return false
+	}
+	better := m.proposal.Mended(m.sample)
+	if better == nil {
+		return false
+	}
+	m.restart(better)
+	m.mended++
+	return true
+}
+
+// at puts hyperparameters into coordinates θ, which it returns.
+func (m *modelIntegral) at(h, theta []float64) []float64 {
+	for i, j := range m.free {
+		theta[j] = h[i]
+	}
+	return theta
+}
+
+// evidence is what is known of the evidence of the model.
+func (m *modelIntegral) evidence() models.Evidence {
+	if m.closed {
+		return models.Closed(m.weights.LogMean)
+	}
+	return models.FromWeights(m.weights)
+}
+
+// problem is the integral over the hyperparameters of a model.
+func (f *integral) problem(m *modelIntegral, e effort) integrate.Problem {
+	p := e.problem
+	p.PerRound *= len(m.free) + 1
+	p.LogDensity = func(h []float64) float64 { return m.by.logMarginal(m.mask, m.at(h, make([]float64, f.r.Dim()))) }
+	p.Centre, p.Width, p.LogScales = make([]float64, len(m.free)), make([]float64, len(m.free)), f.r.logScales(m)
+	for i, j := range m.free {
+		// of the map of a standard deviation: from a hundredth of its scale to twice that
+		p.Width[i] = 2
+		if c := f.r.coordinates[j]; c.sd > 0 {
+			p.Centre[i], p.Width[i] = c.mean, c.sd
+		}
+	}
+	return p
+}
+
+// logScales are the logarithms of the standard deviations among the hyperparameters of a model:
+// the posterior variances of effects and of themselves are in proportion to their squares. Those
+// whose prior has no second moment are left out, as a posterior of few groups has none either.
+func (r *Regression) logScales(m *modelIntegral) func(h []float64) []float64 {
+	var places []int
+	for i, j := range m.free {
+		c := r.coordinates[j]
+		if c.kind == noiseCoordinate || c.kind == sdCoordinate && c.prior != HalfCauchySD {
+			places = append(places, i)
+		}
+	}
+	if len(places) == 0 {
+		return nil
+	}
+	return func(h []float64) []float64 {
+		scales := make([]float64, len(places))
+		for k, i := range places {
+			if scales[k] = h[i]; r.coordinates[m.free[i]].kind == sdCoordinate {
+				scales[k], _ = scaleRatio(h[i])
+			}
+		}
+		return scales
+	}
+}
+
+// combine takes the evidences of the models so far together.
+func (f *integral) combine() {
+	logPrior, evidence := make([]float64, len(f.list)), make([]models.Evidence, len(f.list))
+	for k, m := range f.list {
+		logPrior[k], evidence[k] = m.logPrior, m.evidence()
+	}
+	f.Sum = models.Combine(logPrior, evidence)
+}
+
+// mostUncertain lists the models that more draws help most: those whose part of the error of the
+// log evidence, or of the inverse of the effective size, is at least half of the largest, as long
+// as they may have more.
+func (f *integral) mostUncertain(most int) (list []*modelIntegral) {
+	parts := make([]float64, len(f.list))
+	for k, m := range f.list {
+		if !m.closed && len(m.sample.Points) < most {
+			parts[k] = f.Probability[k] * math.Max(m.weights.LogMeanSE, 1/math.Sqrt(math.Max(m.weights.ESS, 1)))
+			if math.IsNaN(parts[k]) {
+				parts[k] = 1
+			}
+		}
+	}
+	largest := slices.Max(parts)
+	for k, part := range parts {
+		if part > 0 && part >= largest/2 {
+			list = append(list, f.list[k])
+		}
+	}
+	return list
+}
+
+// A model may matter if it may have more than notableModel of the probability by its error; an
+// evidence whose k̂ is unreliable may be too small by hiddenEvidence nats. Chosen by hand.
+const (
+	notableModel   = 1e-3
+	hiddenEvidence = 4
+)
+
+// mayMatter reports whether a model may have a part in the answer, by its evidence and probability
+// so far.
+func mayMatter(evidence models.Evidence, probability float64) bool {
+	highest := math.Log(probability) + 3*evidence.SE
+	if evidence.KHat > verdict.DoubtfulKHat {
+		highest += hiddenEvidence
+	}
+	return highest > math.Log(notableModel) || math.IsNaN(highest)
+}
+
+// certificate is the judged sum, without a sample.
+func (f *integral) certificate() *vti.Certificate {
+	codes, evidence, nonFinite := make([][]int32, len(f.list)), make([]models.Evidence, len(f.list)), 0
+	for k, m := range f.list {
+		codes[k], evidence[k] = m.code, m.evidence()
+		nonFinite += m.weights.NonFinite
+	}
+	return certificateOf(codes, evidence, &f.Sum, nonFinite)
+}
+
+// certificateOf is the judged certificate of evidences of models.
+func certificateOf(codes [][]int32, evidence []models.Evidence, sum *models.Sum, nonFinite int) *vti.Certificate {
+	measured := sum.Measured()
+	measured.NonFinite = nonFinite
+	j := verdict.Judge(measured)
+	c := &vti.Certificate{
+		Verdict: j.Verdict, Reasons: j.Reasons, Complete: true, ModelsChecked: len(codes), KHat: sum.KHat, ESS: sum.ESS, Draws: sum.Draws, NonFinite: nonFinite,
+		LogEvidence: sum.LogEvidence, LogEvidenceSE: sum.LogEvidenceSE,
+	}
+	for k, code := range codes {
+		c.Models = append(c.Models, vti.ModelEstimate{
+			Code: code, Q: math.NaN(), Certified: sum.Probability[k], SE: sum.SE[k], LogEvidence: evidence[k].Log, LogEvidenceSE: evidence[k].SE, KHat: evidence[k].KHat, Draws: evidence[k].Draws,
+		})
+	}
+	return c
+}
+
+// integralDraws are all weighted draws of all models together.
+type integralDraws struct {
+	weight []float64
+	model  []*modelIntegral // of each draw
+	place  []int            // of each draw in the sample of the model
+}
+
+// weighted collects the draws that have weight.
+func (f *integral) weighted() *integralDraws {
+	d := &integralDraws{}
+	for k, m := range f.list {
+		total := logsum.Of(m.weights.LogWeights)
+		for i, l := range m.weights.LogWeights {
+			if w := f.Probability[k] * math.Exp(l-total); w > 0 {
+				d.weight, d.model, d.place = append(d.weight, w), append(d.model, m), append(d.place, i)
+			}
+		}
+	}
+	return d
+}
