@@ -67,7 +67,7 @@ func TestDistinctRows(t *testing.T) {
 					theta[j] = 0.5 * random.NormFloat64()
 				}
 				mask := all.space.masks[0]
-				require.InDeltaSlice(t, all.predictorAt(mask, theta), own.ofTable(own.predictorAt(mask, theta)), 1e-12)
+				require.InDeltaSlice(t, predictorAt(all, mask, theta), own.ofTable(predictorAt(own, mask, theta)), 1e-12)
 				if all.categories == nil {
 					at := mat.NewDense(1, len(theta), theta)
 					want := logJoints(t, all.Target(), all.codes()[:1], at)[0]
@@ -78,17 +78,26 @@ func TestDistinctRows(t *testing.T) {
 				}
 				rule, ownRule := newInnerRule(all, quadratureNodes), newInnerRule(own, quadratureNodes)
 				require.InDelta(t, rule.logDensity(mask, theta)+all.logConstants(), ownRule.logDensity(mask, theta)+own.logConstants(), 1e-10)
-				given := all.responseAt(mask, theta)
-				factor := all.factorAt(all.inner, mask, theta)
-				for level, rows := range all.innerRows() {
-					one, covariance := all.drawEffects(rows, all.predictorAt(mask, theta), factor, given, stream.Rand(1, "effects"))
-					other, ownCovariance := own.drawEffects(own.innerRows()[level], own.predictorAt(mask, theta), factor, given, stream.Rand(1, "effects"))
+				point, ownPoint := pointAt(rule, mask, theta), pointAt(ownRule, mask, theta)
+				for level := range all.inner.Levels {
+					one, other := point.draw(level, stream.Rand(1, "effects")), ownPoint.draw(level, stream.Rand(1, "effects"))
 					require.InDeltaSlice(t, one, other, 1e-10)
-					require.True(t, mat.EqualApprox(covariance, ownCovariance, 1e-10))
 				}
 			}
 		})
 	}
+}
+
+// predictorAt are the linear predictors at θ without the effects of the inner grouping.
+func predictorAt(r *Regression, mask []bool, theta []float64) []float64 {
+	given, _, effects := newJointEffects(r).at(mask, theta)
+	return given.predictor(effects)
+}
+
+// pointAt is where the levels of the inner grouping are integrated at θ.
+func pointAt(l *innerRule, mask []bool, theta []float64) *innerPoint {
+	given, _, effects := newJointEffects(l.r).at(mask, theta)
+	return l.at(given, effects, l.r.responseAt(mask, theta))
 }
 
 func sum(values []float64) (total float64) {

@@ -262,18 +262,19 @@ func TestSelectionByFamilies(t *testing.T) {
 		require.NoError(t, err)
 		posterior, err := hbm.Fit(t.Context(), device, p.Model, p.Data, hbm.Config{Family: family, Steps: 600, Seed: 1, DType: dtypes.Float64})
 		require.NoError(t, err)
-		w, c, err := r.weighModels(t.Context(), posterior, hbm.CertifyConfig{Draws: 1500})
+		w, err := r.weighModels(t.Context(), posterior, hbm.CertifyConfig{Draws: 1500})
 		require.NoError(t, err)
-		require.Len(t, c.Models, len(found.certificate.Models))
+		c := w.certificate()
+		require.Len(t, c.Models, len(found.list))
 		checked := 0
 		for k, m := range c.Models {
-			want := found.certificate.Models[k]
-			require.Equal(t, want.Code, m.Code)
+			want := found.list[k].evidence()
+			require.Equal(t, found.list[k].code, m.Code)
 			if m.KHat > 0.5 { // no promise
 				continue
 			}
 			checked++
-			require.InDelta(t, want.LogEvidence, m.LogEvidence, 4*math.Hypot(m.LogEvidenceSE, want.LogEvidenceSE)+0.02, "%v: %s", family, r.FormulaOf(m.Code))
+			require.InDelta(t, want.Log, m.LogEvidence, 4*math.Hypot(m.LogEvidenceSE, want.SE)+0.02, "%v: %s", family, r.FormulaOf(m.Code))
 		}
 		require.GreaterOrEqual(t, checked, 4, "of %d", len(c.Models))
 		// what a model lacks is zero in its draws

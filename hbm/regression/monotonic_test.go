@@ -419,17 +419,11 @@ func TestMonotonicSignsOfSubmodels(t *testing.T) {
 	}
 	for _, options := range []FrameOptions{{Formula: "k ~ mo(x) + z + (1 | g)", Response: PoissonResponse}, {Formula: "y ~ mo(x) + z + (1 | g)"}} {
 		r := newRegression(t, frameOf(t, text, options), Options{Select: true})
-		var found *integral
-		var err error
-		if options.Response == PoissonResponse {
-			found, err = r.weigh(t.Context(), effort{se: laplaceSE, ess: laplaceESS}, 1, nil)
-		} else {
-			pilots := r.effort()
-			pilots.pilot = exactPilotDraws
-			found, err = r.integrate(t.Context(), pilots, 1, nil)
-		}
+		e := r.effort()
+		e.pilots = true
+		found, err := r.integrate(t.Context(), e, 1, nil)
 		require.NoError(t, err)
-		for _, estimate := range found.certificate.Models {
+		for _, estimate := range found.certificate().Models {
 			formula := r.FormulaOf(estimate.Code)
 			if !strings.Contains(formula, "mo(x)") || !strings.Contains(formula, "g") {
 				continue

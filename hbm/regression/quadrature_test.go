@@ -39,7 +39,7 @@ func gridLogDensity(r *Regression, theta []float64) float64 {
 	row, mask, sigma := r.rowLikelihood(), r.space.masks[0], r.noiseAt(theta)
 	factor := r.factorAt(r.inner, mask, theta)
 	q := len(factor)
-	base := r.predictorAt(mask, theta)
+	base := predictorAt(r, mask, theta)
 	total := likelihood.LogConstants(row, r.y, nil)
 	step, reach := 0.03, 14.0
 	if q > 1 {

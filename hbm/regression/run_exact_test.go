@@ -182,23 +182,25 @@ func TestDearIntegralsAgree(t *testing.T) {
 	r := newRegression(t, frameOf(t, grouped18, FrameOptions{Formula: "y ~ x + (1 | g) + (1 | h)"}), Options{SDPrior: HalfNormalSD})
 	many, err := r.integrate(t.Context(), r.effort(), 1, nil)
 	require.NoError(t, err)
+	r.joint().dear = true
 	few, err := r.integrate(t.Context(), dearEffort, 2, nil)
 	require.NoError(t, err)
-	require.LessOrEqual(t, few.certificate.Draws, dearEffort.most)
-	require.Len(t, few.models[0].kept, few.certificate.Draws)
-	require.Less(t, few.certificate.LogEvidenceSE, 2*laplaceSE)
-	require.InDelta(t, many.certificate.LogEvidence, few.certificate.LogEvidence, 4*math.Hypot(many.certificate.LogEvidenceSE, few.certificate.LogEvidenceSE))
+	require.LessOrEqual(t, few.Draws, dearEffort.most)
+	require.Len(t, few.list[0].kept, few.Draws)
+	require.NotNil(t, few.list[0].kept[0].drawn)
+	require.Less(t, few.LogEvidenceSE, 2*laplaceSE)
+	require.InDelta(t, many.LogEvidence, few.LogEvidence, 4*math.Hypot(many.LogEvidenceSE, few.LogEvidenceSE))
 	for k := range r.quantities() {
 		want, got := many.moments.of(k), few.moments.of(k)
 		require.InDelta(t, want.Mean, got.Mean, 5*math.Hypot(want.MeanSE, got.MeanSE), "quantity %d", k)
 		require.InDelta(t, want.SD, got.SD, 5*math.Hypot(want.SDSE, got.SDSE), "quantity %d", k)
 	}
-	sample, err := r.drawExactly(t.Context(), few, 2)
+	sample, err := few.sample(t.Context())
 	require.NoError(t, err)
 	mean, sd := stat.MeanStdDev(mat.Col(nil, 1, sample.effects), nil)
 	want := many.moments.of(1)
-	require.InDelta(t, want.Mean, mean, 5*want.SD/math.Sqrt(few.certificate.ESS))
-	require.InDelta(t, 1, sd/want.SD, 5/math.Sqrt(few.certificate.ESS))
+	require.InDelta(t, want.Mean, mean, 5*want.SD/math.Sqrt(few.ESS))
+	require.InDelta(t, 1, sd/want.SD, 5/math.Sqrt(few.ESS))
 }
 
 // A level of one grouping with the same rows as a level of another is told apart from it by the

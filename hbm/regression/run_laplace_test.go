@@ -73,8 +73,10 @@ func TestOuterDrawsHaveTheirDensities(t *testing.T) {
 				for k := range h {
 					h[k] = 0.5 * random.NormFloat64()
 				}
-				logEstimate, draws := l.estimate(m, h, 1, random)
+				l.drawnPairs = 1
+				logEstimate, kept := l.estimate(m.mask, m.at(h, make([]float64, r.Dim())), func() *rand.Rand { return random })
 				require.False(t, math.IsNaN(logEstimate))
+				draws := kept.outer
 				theta := draws.theta[1]
 				target := logJoints(t, r.Target(), [][]int32{code}, mat.NewDense(1, r.Dim(), theta))[0]
 				require.InDelta(t, target, draws.logP[1]+r.logPriorOfHyperparameters(m.mask, theta), 2e-3, r.FormulaOf(code))
@@ -287,11 +289,13 @@ func TestOuterDrawsAreGrouped(t *testing.T) {
 	f := frameOf(t, "y,x,g\n3,1,a\n0,2,a\n5,1.5,b\n1,3,b\n2,0,c\n", FrameOptions{Formula: "y ~ x + (1 | g)", Response: PoissonResponse})
 	r, err := New(f, Options{})
 	require.NoError(t, err)
-	found, err := r.weigh(t.Context(), effort{se: 1, ess: 100}, 1, nil)
+	e := r.effort()
+	e.se, e.ess = 1, 100
+	found, err := r.integrate(t.Context(), e, 1, nil)
 	require.NoError(t, err)
-	sample := r.weightedSample(found)
+	sample := found.outerSample()
 	require.Len(t, sample.Group, len(sample.Codes))
-	at := r.hyperparameters(found.models[0].mask)[0]
+	at := found.list[0].free[0]
 	of := map[int]float64{}
 	for i, g := range sample.Group {
 		tau := sample.Theta.At(i, at)

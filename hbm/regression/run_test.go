@@ -89,8 +89,8 @@ func TestEffectsGivenTheRest(t *testing.T) {
 	for j := range theta {
 		theta[j] = 0.25 * float64(j%4-1)
 	}
-	eta, sigma, factor := r.predictorAt(mask, theta), r.noiseAt(theta), r.factorAt(r.inner, mask, theta)
-	rows := r.innerRows()
+	eta, sigma, factor := predictorAt(r, mask, theta), r.noiseAt(theta), r.factorAt(r.inner, mask, theta)
+	rows, point := r.innerRows(), pointAt(newInnerRule(r, coarseNodes), mask, theta)
 	random := stream.Rand(4, "effects")
 	for level := range r.inner.Levels {
 		// u ~ N(0, I), y = η + Z Λ u + noise: precision I + Λᵀ Zᵀ Z Λ / σ².
@@ -121,8 +121,7 @@ func TestEffectsGivenTheRest(t *testing.T) {
 		const n = 4000
 		sums, squares := make([]float64, q), make([]float64, q)
 		for range n {
-			u, c := r.drawEffects(rows[level], eta, factor, r.responseOf(sigma), random)
-			require.InDelta(t, covariance.At(0, 0), c.At(0, 0), 1e-9)
+			u := point.draw(level, random)
 			for a := range q {
 				sums[a] += u[a] / n
 				squares[a] += u[a] * u[a] / n
@@ -142,7 +141,7 @@ func TestEffectsOfCounts(t *testing.T) {
 	r := newRegression(t, frameOf(t, counts18, FrameOptions{Formula: "y ~ x + (1 | g)", Response: PoissonResponse}), Options{})
 	mask, theta := r.space.masks[0], make([]float64, r.Dim())
 	theta[0], theta[2] = 0.8, 1.5
-	eta, factor := r.predictorAt(mask, theta), r.factorAt(r.inner, mask, theta)
+	eta, factor := predictorAt(r, mask, theta), r.factorAt(r.inner, mask, theta)
 	rows := r.innerRows()[1]
 	var mass, first, second float64
 	for u := -6.0; u < 6; u += 0.01 {
@@ -155,11 +154,11 @@ func TestEffectsOfCounts(t *testing.T) {
 		second += u * u * math.Exp(logDensity)
 	}
 	mean, sd := first/mass, math.Sqrt(second/mass-first*first/mass/mass)
-	random := stream.Rand(4, "effects")
+	random, point := stream.Rand(4, "effects"), pointAt(newInnerRule(r, coarseNodes), mask, theta)
 	const n = 6000
 	sum, squares := 0.0, 0.0
 	for range n {
-		u, _ := r.drawEffects(rows, eta, factor, r.responseOf(1), random)
+		u := point.draw(1, random)
 		sum += u[0] / n
 		squares += u[0] * u[0] / n
 	}

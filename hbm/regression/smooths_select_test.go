@@ -108,21 +108,21 @@ func TestEvidencesOfSmoothStates(t *testing.T) {
 		r := newRegression(t, frame, Options{Select: true})
 		found, err := r.integrate(t.Context(), r.effort(), 1, nil)
 		require.NoError(t, err)
-		require.Len(t, found.models, 3)
+		require.Len(t, found.list, 3)
 		logEvidence := make([]float64, 3)
 		for state := range 3 {
 			logEvidence[state] = denseSmoothEvidence(t, frame, state)
-			estimate := found.certificate.Models[state]
+			estimate := found.certificate().Models[state]
 			require.Less(t, estimate.LogEvidenceSE, 0.02)
 			// 4 standard errors: a false alarm in one of 2,000 such tests, and 0.001 for the grid
 			assert.InDelta(t, logEvidence[state], estimate.LogEvidence+r.LogJacobian(), 4*estimate.LogEvidenceSE+1e-3, "%s: state %d", name, state)
 		}
 		total := logsum.Of([]float64{logEvidence[0] + math.Log(0.5), logEvidence[1] + math.Log(0.25), logEvidence[2] + math.Log(0.25)})
 		for state, prior := range []float64{0.5, 0.25, 0.25} {
-			assert.InDelta(t, math.Exp(logEvidence[state]-total)*prior, found.certificate.Models[state].Certified, 0.01, name)
+			assert.InDelta(t, math.Exp(logEvidence[state]-total)*prior, found.certificate().Models[state].Certified, 0.01, name)
 		}
 		most := map[string]int{"absent": 0, "linear": 1, "curved": 2}[name]
-		assert.Greater(t, found.certificate.Models[most].Certified, 0.5, "%s: the truth is the most probable", name)
+		assert.Greater(t, found.certificate().Models[most].Certified, 0.5, "%s: the truth is the most probable", name)
 	}
 }
 
@@ -212,7 +212,7 @@ func TestManySmoothsAreIntegrated(t *testing.T) {
 	r := newRegression(t, frameOf(t, text, FrameOptions{Formula: "y ~ s(a, k=4) + s(b, k=4) + s(c, k=4) + s(d, k=4) + s(e, k=4)"}), Options{Select: true})
 	assert.Len(t, r.codes(), 243)
 	assert.True(t, r.integrable())
-	assert.Equal(t, exactPilotDraws, r.effort().pilot)
+	assert.True(t, r.effort().pilots)
 	r = newRegression(t, frameOf(t, text, FrameOptions{Formula: "y ~ s(a, k=4) + s(b, k=4) + s(c, k=4) + s(d, k=4)"}), Options{Select: true})
-	assert.Zero(t, r.effort().pilot, "few models are weighed alike")
+	assert.False(t, r.effort().pilots, "few models are weighed alike")
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/stretchr/testify/require"
 
-	"github.com/transdim/vti/internal/integrate"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/testkit"
 )
@@ -94,17 +93,15 @@ func TestEvidencesOfSubmodelsAreTheirOwn(t *testing.T) {
 	found := map[string]map[string]answer{} // by a model, and the formula it came from
 	for _, source := range formulas {
 		r := newRegression(t, frameOf(t, grouped18, FrameOptions{Formula: source}), Options{Select: true, Correlation: 1.5})
-		effects := r.joint()
-		for index, code := range r.codes() {
+		all := r.newIntegral(1)
+		for _, m := range all.list {
 			name, ok := map[string]string{
 				"y ~ 1 + x + (1 + x | g)": "slopes", "y ~ 1 + x + (1 + x | g) + (1 | h)": "both", "y ~ 1 + x + (1 | h) + (1 + x | g)": "both", "y ~ 1 + x + (1 | g)": "levels", "y ~ 1 + x": "none",
-			}[r.FormulaOf(code)]
+			}[r.FormulaOf(m.code)]
 			if !ok {
 				continue
 			}
-			m := &modelIntegral{code: code, mask: r.space.masks[index], sample: &integrate.Sample{}}
-			m.free = r.hyperparameters(m.mask)
-			require.NoError(t, r.adapt(t.Context(), m, integrate.Problem{}, effects.logMarginal, exactFirstDraws, 1))
+			require.NoError(t, all.begin(t.Context(), m, exactEffort, exactEffort.first))
 			if found[name] == nil {
 				found[name] = map[string]answer{}
 			}

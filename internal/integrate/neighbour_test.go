@@ -80,20 +80,16 @@ func TestRefined(t *testing.T) {
 			}
 		})
 	}
-	// a sample of another proposal, twice as wide and off by two of its widths
+	// draws of another distribution, twice as wide and off by two of its widths
 	for seed := range uint64(3) {
-		random, s := rand.New(rand.NewPCG(seed, 3)), &Sample{}
-		density := apart(1, 0.5)
-		for range 500 {
-			x, logQ := make([]float64, 3), 0.0
-			for i := range x {
-				z := random.NormFloat64()
-				x[i] = -1 + z
-				logQ -= z * z / 2
+		random := rand.New(rand.NewPCG(seed, 3))
+		density, points := apart(1, 0.5), make([][]float64, 500)
+		for k := range points {
+			for range 3 {
+				points[k] = append(points[k], -1+random.NormFloat64())
 			}
-			s.Points, s.LogDensity, s.LogProposal = append(s.Points, x), append(s.LogDensity, density(x)), append(s.LogProposal, logQ)
 		}
-		p, err := From(t.Context(), Problem{Centre: make([]float64, 3), Width: []float64{3, 3, 3}, LogDensity: density}, s, random)
+		p, err := From(t.Context(), Problem{Centre: make([]float64, 3), Width: []float64{3, 3, 3}, LogDensity: density}, points, random)
 		require.NoError(t, err)
 		fresh := &Sample{}
 		require.NoError(t, p.Draw(t.Context(), fresh, 4000, random))
