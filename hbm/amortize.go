@@ -63,11 +63,8 @@ func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*
 	if stored.Amortize == 0 {
 		return nil, fmt.Errorf("%s was trained on one data set, not to infer from others", cfg.Checkpoint)
 	}
-	current := template(model)
-	for i := range max(len(stored.Template), len(current)) {
-		if was, is := lineAt(stored.Template, i), lineAt(current, i); was != is {
-			return nil, fmt.Errorf("%s was trained for data of another shape: got %s, want %s", cfg.Checkpoint, is, was)
-		}
+	if err := sameTemplate(stored.Template, model); err != nil {
+		return nil, fmt.Errorf("%s was trained for data of another shape: %w", cfg.Checkpoint, err)
 	}
 	if cfg.Family, err = ParseFamily(stored.Family); err != nil {
 		return nil, fmt.Errorf("%s: %w", cfg.Checkpoint, err)
@@ -93,26 +90,38 @@ func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*
 	return p, encoder.restore(model, p.variables)
 }
 
-func lineAt(lines []string, i int) string {
-	if i < len(lines) {
-		return lines[i]
+// sameTemplate reports the first difference of a model from a template. Densities cannot be
+// compared.
+func sameTemplate(want []string, m *Model) error {
+	got := template(m)
+	for i := range max(len(want), len(got)) {
+		line := func(lines []string) string {
+			if i < len(lines) {
+				return lines[i]
+			}
+			return "nothing more"
+		}
+		if is, was := line(got), line(want); is != was {
+			return fmt.Errorf("got %s, want %s", is, was)
+		}
 	}
-	return "nothing more"
+	return nil
 }
 
 // unitsScope holds the units of data in a checkpoint.
 const unitsScope = "units"
 
+func (v *Variable) unitsScope(ctx *context.Context) *context.Context {
+	return ctx.InAbsPath("/" + unitsScope + "/" + v.scope()).Checked(false)
+}
+
 // store puts the units of data into variables.
 func (s *setEncoder) store(m *Model, ctx *context.Context) error {
 	for _, v := range m.variables {
-		u, ok := s.units[v]
-		if !ok {
-			continue
-		}
-		scope := ctx.InAbsPath("/" + unitsScope + "/" + v.scope()).Checked(false)
-		if scope.GetVariable("values") == nil { // they do not change
-			scope.VariableWithValue("values", [][]float64{u.mean, u.sd}).SetTrainable(false)
+		if u, ok := s.units[v]; ok {
+			if err := keep(v.unitsScope(ctx), "values", tensors.FromValue([][]float64{u.mean, u.sd})); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -121,22 +130,13 @@ func (s *setEncoder) store(m *Model, ctx *context.Context) error {
 // restore takes the units of data from variables.
 func (s *setEncoder) restore(m *Model, ctx *context.Context) error {
 	for _, v := range m.variables {
-		if _, ok := s.units[v]; !ok {
-			continue
+		if _, ok := s.units[v]; ok {
+			values, err := kept[float64](v.unitsScope(ctx), "values")
+			if err != nil {
+				return fmt.Errorf("hbm: the units of %q: %w", v.name, err)
+			}
+			s.units[v] = units{values[:len(values)/2], values[len(values)/2:]}
 		}
-		variable := ctx.InAbsPath("/" + unitsScope + "/" + v.scope()).GetVariable("values")
-		if variable == nil {
-			return fmt.Errorf("hbm: the checkpoint does not hold the units of %q", v.name)
-		}
-		value, err := variable.Value()
-		if err != nil {
-			return err
-		}
-		flat, err := tensors.CopyFlatData[float64](value)
-		if err != nil {
-			return err
-		}
-		s.units[v] = units{flat[:len(flat)/2], flat[len(flat)/2:]}
 	}
 	return nil
 }

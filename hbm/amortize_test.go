@@ -53,9 +53,9 @@ func TestAmortizeMistakes(t *testing.T) {
 	require.ErrorContains(t, err, "has no values")
 	wide := newEffects(3, 5, 2)
 	_, err = p.On(wide.model, wide.draw(t, 1))
-	require.ErrorContains(t, err, "got latent variable mean[2], want latent variable mean[1]")
+	require.ErrorContains(t, err, `got latent variable "mean" on [] of shape [2], want latent variable "mean" on [] of shape [1]`)
 	m := NewModel()
 	m.Latent("mean", Normal(Number(0), Number(1)))
 	_, err = p.On(m, nil)
-	require.ErrorContains(t, err, "want 2 and")
+	require.ErrorContains(t, err, "want plate")
 }

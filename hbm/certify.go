@@ -57,7 +57,7 @@ type Certificate struct {
 
 // Evidence is what the certificate knows of the evidence of its model.
 func (c *Certificate) Evidence() models.Evidence {
-	return models.Evidence{Log: c.LogEvidence, SE: c.LogEvidenceSE, KHat: c.KHat, Draws: c.Draws, ESS: c.ESS, Bound: math.Inf(-1)}
+	return models.Evidence{Log: c.LogEvidence, SE: c.LogEvidenceSE, KHat: c.KHat, Draws: c.Draws, ESS: c.ESS, NonFinite: c.NonFinite, Bound: math.Inf(-1)}
 }
 
 // Numbers of draws. Standard deviations of scales of few groups have tails that 2,000 draws do not
@@ -79,9 +79,6 @@ const (
 func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
 	if cfg.Draws < 0 || cfg.Inner < 0 {
 		return nil, fmt.Errorf("hbm.CertifyConfig: got %d and %d draws, want numbers that are not negative", cfg.Draws, cfg.Inner)
-	}
-	if err := p.inMemory(); err != nil {
-		return nil, err
 	}
 	if p.chooser != nil && p.feed.models == nil {
 		return nil, fmt.Errorf("hbm: a certificate is of one of several models: say which with Posterior.In")

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
@@ -92,13 +93,10 @@ func (t *trainer) settings() (json.RawMessage, error) {
 	}
 	settings := map[string]any{
 		"model": variables, "template": template(t.model), "data": t.fingerprint, "family": c.Family.String(), "encoding": c.Encoding, "products": c.Products, "flow": c.Flow, "batch": batch, "amortize": c.Amortize, "thin": c.Thin, "draws": c.Draws,
-		"steps": c.Steps, "learning_rate": c.LearningRate, "start": c.Start, "seed": c.Seed, "dtype": c.DType.String(), "backend": t.device.String(),
+		"steps": c.Steps, "learning_rate": c.LearningRate, "seed": c.Seed, "dtype": c.DType.String(), "backend": t.device.String(),
 	}
 	if c := t.model.choice; c != nil {
 		settings["choice"] = c.features
-	}
-	if w := t.feed.window; w != nil {
-		settings["slices"] = fmt.Sprintf("%s, %d at a time, %d steps", w.Source.Fingerprint(), w.Resident, w.Steps)
 	}
 	return json.Marshal(settings)
 }
@@ -128,35 +126,20 @@ func (e *encodings) scope(ctx *context.Context) *context.Context {
 
 // store puts the encodings into variables.
 func (e *encodings) store(ctx *context.Context) error {
-	scope := e.scope(ctx)
 	for i, column := range e.columns {
-		value := tensors.FromFlatDataAndDimensions(column, e.variable.Members(), e.columnWidth(i))
-		if variable := scope.GetVariable(encodingNames[i]); variable != nil {
-			if err := variable.SetValue(value); err != nil {
-				return err
-			}
-			continue
+		if err := keep(e.scope(ctx), encodingNames[i], tensors.FromFlatDataAndDimensions(column, e.variable.Members(), e.columnWidth(i))); err != nil {
+			return err
 		}
-		scope.VariableWithValue(encodingNames[i], value).SetTrainable(false)
 	}
 	return nil
 }
 
 // restore takes the encodings from variables.
 func (e *encodings) restore(ctx *context.Context) error {
-	scope := e.scope(ctx)
 	for i := range e.columns {
-		variable := scope.GetVariable(encodingNames[i])
-		if variable == nil {
-			return fmt.Errorf("the encodings of %q are missing", e.variable.name)
-		}
-		value, err := variable.Value()
+		column, err := kept[float32](e.scope(ctx), encodingNames[i])
 		if err != nil {
-			return err
-		}
-		column, err := tensors.CopyFlatData[float32](value)
-		if err != nil {
-			return err
+			return fmt.Errorf("the encodings of %q: %w", e.variable.name, err)
 		}
 		if len(column) != len(e.columns[i]) {
 			return fmt.Errorf("the encodings of %q: got %d numbers, want %d", e.variable.name, len(column), len(e.columns[i]))
@@ -164,4 +147,26 @@ func (e *encodings) restore(ctx *context.Context) error {
 		e.columns[i] = column
 	}
 	return nil
+}
+
+// keep puts a value that is not trained into a variable, which it makes if there is none.
+func keep(scope *context.Context, name string, value *tensors.Tensor) error {
+	if variable := scope.GetVariable(name); variable != nil {
+		return variable.SetValue(value)
+	}
+	scope.VariableWithValue(name, value).SetTrainable(false)
+	return nil
+}
+
+// kept are the numbers of a variable.
+func kept[T dtypes.Supported](scope *context.Context, name string) ([]T, error) {
+	variable := scope.GetVariable(name)
+	if variable == nil {
+		return nil, fmt.Errorf("the checkpoint does not hold %q", name)
+	}
+	value, err := variable.Value()
+	if err != nil {
+		return nil, err
+	}
+	return tensors.CopyFlatData[T](value)
 }

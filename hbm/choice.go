@@ -242,27 +242,14 @@ func beliefScope(ctx *context.Context) *context.Context {
 
 // store puts what was learned into a variable.
 func (c *chooser) store(ctx *context.Context) error {
-	value := tensors.FromValue(c.belief.State())
-	if variable := beliefScope(ctx).GetVariable(beliefName); variable != nil {
-		return variable.SetValue(value)
-	}
-	beliefScope(ctx).VariableWithValue(beliefName, value).SetTrainable(false)
-	return nil
+	return keep(beliefScope(ctx), beliefName, tensors.FromValue(c.belief.State()))
 }
 
 // restore takes it from there.
 func (c *chooser) restore(ctx *context.Context) error {
-	variable := beliefScope(ctx).GetVariable(beliefName)
-	if variable == nil {
-		return fmt.Errorf("what is known of the models is missing")
-	}
-	value, err := variable.Value()
+	state, err := kept[float64](beliefScope(ctx), beliefName)
 	if err != nil {
-		return err
-	}
-	state, err := tensors.CopyFlatData[float64](value)
-	if err != nil {
-		return err
+		return fmt.Errorf("what is known of the models: %w", err)
 	}
 	return c.belief.SetState(state)
 }

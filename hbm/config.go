@@ -46,9 +46,6 @@ type Config struct {
 	// ThinnestShare to all, as if there were no others: the family learns to infer from data of
 	// many sizes.
 	Thin bool
-	// Slices reads data that do not fit in memory; what its Source holds is not among the data
-	// given to Fit.
-	Slices SliceConfig
 	// Draws is the number of Monte Carlo draws of each variable in a step; 0 stands for 8 to 64,
 	// the fewer the more members a step uses.
 	Draws int
@@ -58,9 +55,6 @@ type Config struct {
 	// zero along a cosine; 0 stands for 0.05. The weights of networks, in flows and in encoders,
 	// take a twentieth of it.
 	LearningRate float64
-	// Start is what training does before it maximises the ELBO; the zero value begins with the ELBO
-	// at once.
-	Start Start
 	// Seed is the root of every random stream.
 	Seed uint64
 	// DType is the float type to compute in: Float32 (the zero value stands for it) or Float64.
@@ -88,22 +82,6 @@ type Config struct {
 	Progress func(Info)
 }
 
-// Start divides training into three phases (ADAVI appendix E.4), for models whose first gradients
-// of the ELBO are very large: modes, then spreads, then, in the remaining steps, the ELBO. Weights
-// of flows change only in the last phase. Until then what Info reports is the objective of the step
-// and not the ELBO. The learning rate is lowered over all three together.
-type Start struct {
-	// Modes is the number of steps that raise the log joint density where the noise of the family
-	// is zero: locations go to a mode.
-	Modes int
-	// Unregularized is the number of steps after those that raise the mean log joint density of
-	// draws, the ELBO without the entropy.
-	Unregularized int
-}
-
-// steps is the number of steps before those of the ELBO.
-func (s Start) steps() int { return s.Modes + s.Unregularized }
-
 // ThinnestShare is the smallest share of the members of a plate with Config.Thin.
 const ThinnestShare = 0.25
 
@@ -129,15 +107,14 @@ func (c Config) Validate() error {
 		value float64
 	}{
 		{"Encoding", float64(c.Encoding)}, {"Amortize", float64(c.Amortize)}, {"Draws", float64(c.Draws)}, {"Steps", float64(c.Steps)}, {"LearningRate", c.LearningRate},
-		{"Start.Modes", float64(c.Start.Modes)}, {"Start.Unregularized", float64(c.Start.Unregularized)},
 		{"MaxNonFinite", c.MaxNonFinite}, {"LogEvery", float64(c.LogEvery)}, {"CheckpointEvery", float64(c.CheckpointEvery)},
 	} {
 		if field.value < 0 || math.IsNaN(field.value) {
 			return fmt.Errorf("hbm.Config: got %s %g, want a number that is not negative", field.name, field.value)
 		}
 	}
-	if c.Family < 0 || int(c.Family) >= len(familyNames) {
-		return fmt.Errorf("hbm.Config: unknown Family %d", int(c.Family))
+	if err := families.Check(c.Family); err != nil {
+		return fmt.Errorf("hbm.Config: %w", err)
 	}
 	if c.Amortize > 0 && c.Family != PAVIE && c.Family != ADAVI {
 		return fmt.Errorf("hbm.Config: got Amortize with family %v, want one that computes all encodings from the data, %v or %v", c.Family, PAVIE, ADAVI)

@@ -71,8 +71,6 @@
 //	minibatch.go, replica.go, feed.go
 //	                          the members in a step, and their part of the graph
 //	amortize.go               training over simulated data sets
-//	slices.go, slices_parquet.go
-//	                          data that do not fit in memory
 //	checkpoint.go             the state of training in a file
 //	special.go                functions with the right derivative everywhere
 //
@@ -83,5 +81,4 @@
 //	weighing.go               weights, and effects of each group integrated by themselves
 //	widening.go               and a wider family beside one that may be too narrow
 //	strata.go                 draws of a member from equal parts of their distribution
-//	margin.go                 draws of some variables, for those who integrate the others out
 package hbm

@@ -7,6 +7,8 @@ import (
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti/internal/enum"
 )
 
 // Family is a variational family, derived from the graph of the model.
@@ -39,28 +41,16 @@ const (
 	Joint
 )
 
-var familyNames = [...]string{"pavi-f", "meanfield", "branch", "pavi-e", "adavi", "amortized-branch", "joint"}
+var families = enum.New[Family]("family", "pavi-f", "meanfield", "branch", "pavi-e", "adavi", "amortized-branch", "joint")
 
 // String returns the name of the family, as ParseFamily takes it.
-func (f Family) String() string {
-	if f < 0 || int(f) >= len(familyNames) {
-		return fmt.Sprintf("Family(%d)", int(f))
-	}
-	return familyNames[f]
-}
+func (f Family) String() string { return families.String(f) }
 
 // FamilyNames lists the names of all families.
-func FamilyNames() []string { return slices.Clone(familyNames[:]) }
+func FamilyNames() []string { return families.List() }
 
 // ParseFamily returns the family called name.
-func ParseFamily(name string) (Family, error) {
-	for i, known := range familyNames {
-		if known == name {
-			return Family(i), nil
-		}
-	}
-	return 0, fmt.Errorf("hbm: unknown family %q, want one of %q", name, familyNames)
-}
+func ParseFamily(name string) (Family, error) { return families.Parse(name) }
 
 // Check reports what keeps the family from being fitted to a model: a model without latent
 // variables, crossed plates for ADAVI, or more than MaxJoint latent numbers for Joint.

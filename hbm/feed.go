@@ -16,7 +16,6 @@ type feed struct {
 	dtype     dtypes.DType
 	encodings []*encodings
 	models    []int32 // of each draw, or of all, of a choice
-	window    *window // has the values of some variables instead of data; nil if none
 }
 
 // known lists the variables whose values are data.
@@ -34,17 +33,11 @@ func (f *feed) inputs(c *selection) []any {
 		}
 	}
 	for _, v := range f.known() {
-		rows, sets := c.rows(v), 1
-		var part []float64
-		if f.window.holds(v) {
-			part = f.window.gather(v, rows, v.EventSize())
-		} else {
-			sets = len(f.data[v]) / (v.Members() * v.EventSize())
-			size := sets * v.EventSize()
-			part = make([]float64, 0, len(rows)*size)
-			for _, row := range rows {
-				part = append(part, f.data[v][row*size:(row+1)*size]...)
-			}
+		rows, sets := c.rows(v), len(f.data[v])/(v.Members()*v.EventSize())
+		size := sets * v.EventSize()
+		part := make([]float64, 0, len(rows)*size)
+		for _, row := range rows {
+			part = append(part, f.data[v][row*size:(row+1)*size]...)
 		}
 		dims := append(append(c.dims(v), sets), v.event...)
 		if f.dtype == dtypes.Float32 {

@@ -4,7 +4,6 @@ import (
 	gocontext "context"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 	"time"
 
@@ -37,11 +36,8 @@ const secondDecay = 0.9
 // and of affine maps: a change of each moves all members at once.
 const networkRate = 1. / 20
 
-// networkScope is a part of the scope of every network, flowScope of those that are flows.
-const (
-	networkScope = "network"
-	flowScope    = networkScope + "/flow"
-)
+// networkScope is a part of the scope of every network.
+const networkScope = "network"
 
 // Fit trains a variational family on the posterior of the latent variables of a model given data,
 // by stochastic gradients of the reduced ELBO (PAVI eq. 6).
@@ -129,32 +125,17 @@ func newTrainer(ctx gocontext.Context, device *gpu.Device, model *Model, data Va
 			return nil, err
 		}
 	}
-	var slices *window
-	if cfg.Slices.Source != nil {
-		var err error
-		if slices, err = newWindow(model, cfg); err != nil {
-			return nil, err
-		}
-	}
 	if cfg.Amortize == 0 {
-		if err := model.checkData(data, slices); err != nil {
+		if err := model.CheckData(data); err != nil {
 			return nil, err
 		}
 	}
 	t.fingerprint = fingerprint(model, data)
-	if slices != nil { // encoders take the first slice for the usual scale of the data
-		first, err := slices.read(0)
-		if err != nil {
-			return nil, err
-		}
-		maps.Copy(first, data)
-		data = first
-	}
 	p, err := newPosterior(device, model, data, cfg.WithDefaults())
 	if err != nil {
 		return nil, err
 	}
-	t.Posterior, p.feed.window = p, slices
+	t.Posterior = p
 	if t.selector, err = newSelector(model, cfg.Batch); err != nil {
 		return nil, err
 	}
@@ -165,7 +146,7 @@ func newTrainer(ctx gocontext.Context, device *gpu.Device, model *Model, data Va
 	if t.exec, err = context.NewExecAny(device.Backend(), p.variables, t.stepGraph); err != nil {
 		return nil, err
 	}
-	if t.selector.whole() && t.simulate == nil && slices == nil {
+	if t.selector.whole() && t.simulate == nil {
 		t.fixed = t.selector.draw(stream.Rand(cfg.Seed, "plates"))
 		t.fixedInputs = t.feed.inputs(t.fixed)
 		t.fixedCount = len(t.fixedInputs) - len(p.feed.encodingInputs(t.fixed))
@@ -229,13 +210,6 @@ func (t *trainer) advance(ctx gocontext.Context) error {
 		inputs = append(t.fixedInputs[:t.fixedCount:t.fixedCount], t.feed.encodingInputs(chosen)...)
 	} else {
 		random := stream.Rand(t.config.Seed, fmt.Sprintf("plates/%d", t.step))
-		if w := t.feed.window; w != nil {
-			spans, err := w.at(t.step)
-			if err != nil {
-				return err
-			}
-			t.selector.plans[w.Source.Plate()].among(spans, len(w.bounds)-1)
-		}
 		chosen = t.selector.draw(random)
 		if t.simulate != nil {
 			var left map[*Plate][]bool
@@ -277,7 +251,7 @@ func (t *trainer) stepGraph(ctx *context.Context, inputs []*Node) []*Node {
 	stepVariable := ctx.InAbsPath("/"+trainScope).Checked(false).VariableWithValue("step", float64(0)).SetTrainable(false)
 	step := AddScalar(stepVariable.ValueGraph(g), 1)
 	stepVariable.SetValueGraph(step)
-	elbo := t.objective(ctx, r, step) // [draws] Float64
+	elbo := t.elbo(ctx, r, t.config.Draws) // [draws] Float64
 	finite := IsFinite(elbo)
 	loss := Neg(train.FiniteMean(elbo))
 
@@ -296,9 +270,6 @@ func (t *trainer) stepGraph(ctx *context.Context, inputs []*Node) []*Node {
 	for i, increment := range increments {
 		if strings.Contains(variables[i].Scope(), "/"+networkScope+"/") {
 			increment = MulScalar(increment, networkRate)
-		}
-		if t.config.Start.steps() > 0 && strings.Contains(variables[i].Scope(), "/"+flowScope) {
-			increment = Mul(increment, ConvertDType(afterStep(step, t.config.Start.steps()), increment.DType()))
 		}
 		moved = Add(moved, sumOfProducts(gradients[i], increment))
 		variables[i].SetValueGraph(Add(variables[i].ValueGraph(g), increment))
@@ -319,26 +290,6 @@ func (t *trainer) stepGraph(ctx *context.Context, inputs []*Node) []*Node {
 // sumOfProducts is Σ a b in Float64.
 func sumOfProducts(a, b *Node) *Node {
 	return ReduceAllSum(Mul(ConvertDType(a, dtypes.Float64), ConvertDType(b, dtypes.Float64)))
-}
-
-// objective is what a step maximises, for each draw: the reduced ELBO, or before that what Start
-// says, [draws] Float64.
-func (t *trainer) objective(ctx *context.Context, r *replica, step *Node) *Node {
-	start := t.config.Start
-	if start.steps() == 0 {
-		return t.elbo(ctx, r, t.config.Draws)
-	}
-	noise := t.noise(ctx, r, t.config.Draws)
-	for i := range noise {
-		noise[i] = Mul(noise[i], ConvertDType(afterStep(step, start.Modes), noise[i].DType()))
-	}
-	logJoint, logQ := t.densitiesAt(ctx, r, noise)
-	return Sub(logJoint, Mul(logQ, afterStep(step, start.steps())))
-}
-
-// afterStep is 1 in steps after so many, and 0 before.
-func afterStep(step *Node, steps int) *Node {
-	return ConvertDType(GreaterThan(step, Scalar(step.Graph(), step.DType(), float64(steps))), dtypes.Float64)
 }
 
 // counters are sums over all steps so far.

@@ -172,10 +172,10 @@ func TestFitMistakes(t *testing.T) {
 	device := openCPU(t)
 	for says, cfg := range map[string]Config{
 		"got Steps -1, want a number that is not negative": {Steps: -1},
-		"unknown Family 77":       {Family: 77},
-		"got DType Int32":         {DType: dtypes.Int32},
-		"got Batch[\"group\"] -2": {Batch: map[*Plate]int{e.model.plates[0]: -2}},
-		"cosmic: got Bins":        {Flow: cosmic.Config{Kind: cosmic.Spline, Bins: 1}},
+		"got the family hbm.Family(77)":                    {Family: 77},
+		"got DType Int32":                                  {DType: dtypes.Int32},
+		"got Batch[\"group\"] -2":                          {Batch: map[*Plate]int{e.model.plates[0]: -2}},
+		"cosmic: got Bins":                                 {Flow: cosmic.Config{Kind: cosmic.Spline, Bins: 1}},
 	} {
 		_, err := Fit(gocontext.Background(), device, e.model, data, cfg)
 		require.ErrorContains(t, err, says)
@@ -218,7 +218,7 @@ func TestFitMistakes(t *testing.T) {
 }
 
 func TestFamilyNames(t *testing.T) {
-	for i := range familyNames {
+	for i := range FamilyNames() {
 		family, err := ParseFamily(Family(i).String())
 		require.NoError(t, err)
 		require.Equal(t, Family(i), family)
@@ -246,4 +246,16 @@ func TestFitOfDependence(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, near, exact.logEvidence-elbo < 0.05+5*se, "%v: %g nats below", family, exact.logEvidence-elbo)
 	}
+}
+
+// What overflows in the first steps does not end a training, and what goes on overflowing does.
+func TestFirstStepsMayOverflow(t *testing.T) {
+	config := Config{Draws: 64, Steps: 300}.WithDefaults()
+	r := &reporter{config: &config}
+	require.NoError(t, r.next(1, counters{nonFinite: 5}))
+	require.NoError(t, r.next(4, counters{nonFinite: 12}))
+	require.NoError(t, r.next(101, counters{nonFinite: 13}))
+	require.ErrorContains(t, r.next(201, counters{nonFinite: 613}), "600 of 6400 draws between steps 101 and 201 had a density that is not finite (limit 0.01)")
+	r = &reporter{config: &config}
+	require.ErrorContains(t, r.next(1, counters{nonFinite: 40}), "(limit 0.5)")
 }

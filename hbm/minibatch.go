@@ -30,40 +30,6 @@ type plan struct {
 	below below
 	// lists are the members of the plate that belong to each member of the plate above.
 	lists [][]int32
-	// pool are the spans of members that takeSome draws from, and poolWeight the weight of each
-	// member drawn; nil and 0 for all members.
-	pool       [][2]int
-	poolWeight float64
-}
-
-// among makes takeSome draw from spans, slices of the plate of which there are so many, each there
-// as often.
-func (w *plan) among(spans [][2]int, count int) {
-	members := 0
-	for _, span := range spans {
-		members += span[1] - span[0]
-	}
-	w.pool = spans
-	w.poolWeight = float64(count) / float64(len(spans)) * float64(members) / float64(w.size)
-}
-
-// fromPool draws members of the spans.
-func (w *plan) fromPool(random *rand.Rand) (members []int32) {
-	total := 0
-	for _, span := range w.pool {
-		total += span[1] - span[0]
-	}
-	for _, i := range draw(random, total, w.size) {
-		for _, span := range w.pool {
-			if n := span[1] - span[0]; i >= n {
-				i -= n
-				continue
-			}
-			members = append(members, int32(span[0]+i))
-			break
-		}
-	}
-	return members
 }
 
 type wayKind int
@@ -260,11 +226,6 @@ func (s *selector) draw(random *rand.Rand) *selection {
 				members, weight = append(members, int32(i)), append(weight, 1)
 			}
 		case takeSome:
-			if w.pool != nil {
-				members = w.fromPool(random)
-				weight = slices.Repeat([]float64{w.poolWeight}, len(members))
-				break
-			}
 			for _, i := range draw(random, p.size, w.size) {
 				members, weight = append(members, int32(i)), append(weight, float64(p.size)/float64(w.size))
 			}

@@ -4,10 +4,8 @@ import (
 	gocontext "context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
@@ -15,7 +13,6 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
 	"github.com/transdim/vti/gpu"
-	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/train"
 )
@@ -114,11 +111,8 @@ func (p *Posterior) On(model *Model, data Values) (*Posterior, error) {
 	if err := model.CheckData(data); err != nil {
 		return nil, err
 	}
-	if err := sameTemplate(p.model, model); err != nil {
-		return nil, err
-	}
-	if err := p.inMemory(); err != nil {
-		return nil, err
+	if err := sameTemplate(template(p.model), model); err != nil {
+		return nil, fmt.Errorf("hbm: %w", err)
 	}
 	other := *p
 	other.model, other.feed = model, &feed{model: model, data: data, dtype: p.config.DType}
@@ -138,38 +132,6 @@ func (p *Posterior) On(model *Model, data Values) (*Posterior, error) {
 	var err error
 	other.everything, err = newSelector(model, nil)
 	return &other, err
-}
-
-// sameTemplate reports the first difference between two models beside the sizes of plates.
-// Densities cannot be compared.
-func sameTemplate(a, b *Model) error {
-	if len(a.plates) != len(b.plates) || len(a.variables) != len(b.variables) {
-		return fmt.Errorf("hbm: got a model of %s and %s, want %d and %d", english.Count(len(b.plates), "plate"), english.Count(len(b.variables), "variable"), len(a.plates), len(a.variables))
-	}
-	plates := func(m *Model, of []*Plate) (numbers []int) {
-		for _, p := range of {
-			numbers = append(numbers, slices.Index(m.plates, p))
-		}
-		return numbers
-	}
-	above := func(m *Model, p *Plate) (numbers []int) {
-		for _, parent := range p.parents {
-			numbers = append(numbers, slices.Index(m.plates, parent.of))
-		}
-		return numbers
-	}
-	for i, p := range a.plates {
-		if q := b.plates[i]; p.name != q.name || !slices.Equal(above(a, p), above(b, q)) {
-			return fmt.Errorf("hbm: got plate %q, want %q with the same nesting", q.name, p.name)
-		}
-	}
-	for i, v := range a.variables {
-		w := b.variables[i]
-		if v.name != w.name || v.role != w.role || !slices.Equal(v.event, w.event) || !slices.Equal(plates(a, v.plates), plates(b, w.plates)) {
-			return fmt.Errorf("hbm: got %s variable %v, want %s variable %v", w.role, w, v.role, v)
-		}
-	}
-	return nil
 }
 
 // Steps is the number of training steps behind the posterior.
@@ -235,50 +197,7 @@ func (p *Posterior) Sample(ctx gocontext.Context, n int, name string) (*Draws, e
 const largestChunk = 1 << 18
 
 func (p *Posterior) sample(ctx gocontext.Context, n int, name string, values bool) (*Draws, error) {
-	if err := p.inMemory(); err != nil {
-		return nil, err
-	}
-	return p.sampleAt(ctx, p.everything, p.feed, n, name, values)
-}
-
-// SampleSlice makes n draws of what one slice of Config.Slices uses: its members, and what has no
-// plates. Their LogJoint and LogQ are those of the whole model as estimated from the slice, so that
-// the mean of their difference over all slices of one size is the ELBO. What a family that encodes
-// data conditions on data of all members sees those of the slice.
-func (p *Posterior) SampleSlice(ctx gocontext.Context, slice, n int, name string) (*Draws, error) {
-	w := p.feed.window
-	if w == nil || slice < 0 || slice >= len(w.bounds)-1 {
-		return nil, fmt.Errorf("hbm: there is no slice %d", slice)
-	}
-	own, err := w.only(slice)
-	if err != nil {
-		return nil, err
-	}
-	plate, span := w.Source.Plate(), [2]int{w.bounds[slice], w.bounds[slice+1]}
-	batch := maps.Clone(p.config.Batch)
-	batch[plate] = span[1] - span[0]
-	s, err := newSelector(p.model, batch)
-	if err != nil {
-		return nil, err
-	}
-	if plan := s.plans[plate]; plan.kind == takeSome {
-		plan.among([][2]int{span}, len(w.bounds)-1)
-	}
-	part := *p.feed
-	part.window = own
-	return p.sampleAt(ctx, s, &part, n, fmt.Sprintf("%s/%d", name, slice), true)
-}
-
-// inMemory reports a posterior whose data are read by slices.
-func (p *Posterior) inMemory() error {
-	if p.feed.window != nil {
-		return errors.New("hbm: the data are read by slices, not in memory: use SampleSlice")
-	}
-	return nil
-}
-
-// sampleAt makes draws at the members of a selection.
-func (p *Posterior) sampleAt(ctx gocontext.Context, s *selector, f *feed, n int, name string, values bool) (*Draws, error) {
+	s, f := p.everything, p.feed
 	if p.chooser != nil && f.models == nil {
 		return nil, errors.New("hbm: draws are of one of several models: say which with Posterior.In")
 	}

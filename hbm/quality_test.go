@@ -20,7 +20,6 @@ var (
 	qualityGroups = flag.String("quality.sizes", "", "only these sizes of the plate that grows, with commas between")
 	qualityBatch  = flag.Int("quality.batch", 0, "how many members of the plate that grows a step takes part in; 0: all")
 	qualityFamily = flag.String("quality.families", "", "only these families, with commas between")
-	qualityStart  = flag.Int("quality.start", 0, "steps to modes before the ELBO, and a fifth as many without the entropy")
 	qualityRate   = flag.Float64("quality.rate", 0, "learning rate; 0: that of the family")
 )
 
@@ -52,7 +51,6 @@ func measure(t testing.TB, m *Model, data Values, draws int, cfg Config) measure
 	if *qualityRate > 0 {
 		cfg.LearningRate = *qualityRate
 	}
-	cfg.Start = Start{Modes: *qualityStart, Unregularized: *qualityStart / 5}
 	start := cpuSeconds(t)
 	p := fit(t, m, data, cfg)
 	out := measured{Posterior: p, cpu: cpuSeconds(t) - start}

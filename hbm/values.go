@@ -35,15 +35,12 @@ func (v *Variable) memberName(number int) string {
 
 // CheckData reports what keeps values from being data of the model: an observed variable or a
 // constant that is missing, a wrong number of values, or one outside the support of its density.
-func (m *Model) CheckData(data Values) error { return m.checkData(data, nil) }
-
-// checkData is CheckData, less the values that a window has.
-func (m *Model) checkData(data Values, w *window) error {
+func (m *Model) CheckData(data Values) error {
 	if err := m.Err(); err != nil {
 		return err
 	}
 	for _, v := range m.variables {
-		if v.role == Latent || w.holds(v) {
+		if v.role == Latent {
 			continue
 		}
 		values, ok := data[v]

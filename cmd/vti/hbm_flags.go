@@ -64,7 +64,7 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 	cli.Group(cmd, "Priors", func() {
 		flags.Var(&f.coefficients, "prior-sd", "prior sd of the effect of one sd of a column, in units of sd(y) for gaussian and student, otherwise on the link scale (default 1.5; link scale 1)")
 		flags.Var(&f.intercept, "intercept-scale", "prior sd of the intercept at the mean of the columns, in the same units (default 10)")
-		flags.Var(cli.Parsed[regression.SDPrior]{Value: &f.model.SDPrior, Parse: regression.ParseSDPrior}, "sd-prior", "prior of standard deviations of varying effects: half-normal, half-cauchy or exponential")
+		flags.Var(cli.Name(&f.model.SDPrior), "sd-prior", "prior of standard deviations of varying effects: half-normal, half-cauchy or exponential")
 		flags.Var(&f.sdScale, "sd-scale", "scale of that prior, in the same units (default 1)")
 		flags.Var(&f.lkj, "lkj", "η of the LKJ prior of the correlations of varying effects (default 2)")
 		flags.StringArrayVar(&f.priors, "prior", nil, "`prior` of one term, in the units of the table, such as b:age=normal(0,1), sd:Subject=exponential(2) (the rate) or sd:Days|Subject=half-normal(10); may be repeated")

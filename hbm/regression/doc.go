@@ -34,15 +34,14 @@
 //	response.go               the distribution of a response given its linear predictors
 //	joint_effects.go          all effects of a gaussian regression given the hyperparameters
 //	effort.go                 which answers need no training, and their numbers of draws
-//	model_integral.go         the integral over the hyperparameters of one model
-//	run_exact.go, exact_draws.go   the answer for a gaussian response, and draws of its effects
+//	integral.go               the integrals over the hyperparameters of all models
+//	pilots.go                 first draws of each of several models
+//	run_integral.go           the answer without training
 //	compare_exact.go          comparison of other answers with it
 //	laplace_effects.go        all effects for other responses: their normal approximation,
 //	laplace_climb.go          the search for its mode,
 //	laplace_draws.go          and draws from it with their weights
-//	inner_integral.go         the effects of one grouping integrated out, on the host
-//	run_laplace.go            the answer for most other responses
-//	laplace_pilots.go         its first draws of each of several models
+//	inner_integral.go         the effects of one grouping integrated out, or drawn, on the host
 //	target.go                 the log joint density as a vti.Target, for flows
 //	gaussian.go, quadrature.go   the effects of one grouping integrated out
 //	slices.go                 a table by row groups
@@ -50,8 +49,7 @@
 //	slices_sums.go            sums over the rows of groups, which stand for them
 //	anchor.go                 a Laplace approximation of each model, where training starts
 //	run.go                    training, certification and the answer of the marginal family
-//	effects.go                draws of the effects of all levels, and
-//	level_effects.go          of those of one level given everything else
+//	effects.go                draws of the effects of all levels
 //	spreads.go                their standard deviations and correlations in the units of the table
 //	moments.go                means and standard deviations over all weighted draws
 //	plates.go, estimates.go, prior_densities.go   the regression as a model with plates

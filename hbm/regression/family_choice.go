@@ -34,7 +34,6 @@ type weighedModels struct {
 	logPrior  []float64
 	evidence  []models.Evidence
 	draws     []plateDraws
-	nonFinite int
 	models.Sum
 }
 
@@ -51,13 +50,9 @@ func (w *weighedModels) weigh(ctx gocontext.Context, k int, cfg hbm.CertifyConfi
 	if err != nil {
 		return fmt.Errorf("%s: %w", w.r.FormulaOf(w.draws[k].code), err)
 	}
-	if own := w.draws[k].certificate; own != nil {
-		if c.Late && c.Draws < own.Draws {
-			return nil // the time was over: what is known already tells more
-		}
-		w.nonFinite -= own.NonFinite
+	if own := w.draws[k].certificate; own != nil && c.Late && c.Draws < own.Draws {
+		return nil // the time was over: what is known already tells more
 	}
-	w.nonFinite += c.NonFinite
 	w.draws[k].certificate, w.evidence[k] = c, c.Evidence()
 	return nil
 }
@@ -113,7 +108,7 @@ func (w *weighedModels) certificate() *vti.Certificate {
 	for k, d := range w.draws {
 		codes[k] = d.code
 	}
-	return certificateOf(codes, w.evidence, &w.Sum, w.nonFinite)
+	return vti.CertificateOf(codes, w.logPrior, w.evidence)
 }
 
 // answerChoice is answer for a selection of terms.

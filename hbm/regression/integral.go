@@ -284,14 +284,16 @@ func (r *Regression) logScales(m *modelIntegral) func(h []float64) []float64 {
 	}
 }
 
-// combine takes the evidences of the models so far together.
-func (f *integral) combine() {
-	logPrior, evidence := make([]float64, len(f.list)), make([]models.Evidence, len(f.list))
-	for k, m := range f.list {
-		logPrior[k], evidence[k] = m.logPrior, m.evidence()
+// evidences are the log prior probabilities and the evidences of the models so far.
+func (f *integral) evidences() (logPrior []float64, evidence []models.Evidence) {
+	for _, m := range f.list {
+		logPrior, evidence = append(logPrior, m.logPrior), append(evidence, m.evidence())
 	}
-	f.Sum = models.Combine(logPrior, evidence)
+	return logPrior, evidence
 }
+
+// combine takes the evidences of the models so far together.
+func (f *integral) combine() { f.Sum = models.Combine(f.evidences()) }
 
 // mostUncertain lists the models that more draws help most: those whose part of the error of the
 // log evidence, or of the inverse of the effective size, is at least half of the largest, as long
@@ -334,29 +336,12 @@ func mayMatter(evidence models.Evidence, probability float64) bool {
 
 // certificate is the judged sum, without a sample.
 func (f *integral) certificate() *vti.Certificate {
-	codes, evidence, nonFinite := make([][]int32, len(f.list)), make([]models.Evidence, len(f.list)), 0
+	codes := make([][]int32, len(f.list))
 	for k, m := range f.list {
-		codes[k], evidence[k] = m.code, m.evidence()
-		nonFinite += m.weights.NonFinite
+		codes[k] = m.code
 	}
-	return certificateOf(codes, evidence, &f.Sum, nonFinite)
-}
-
-// certificateOf is the judged certificate of evidences of models.
-func certificateOf(codes [][]int32, evidence []models.Evidence, sum *models.Sum, nonFinite int) *vti.Certificate {
-	measured := sum.Measured()
-	measured.NonFinite = nonFinite
-	j := verdict.Judge(measured)
-	c := &vti.Certificate{
-		Verdict: j.Verdict, Reasons: j.Reasons, Complete: true, ModelsChecked: len(codes), KHat: sum.KHat, ESS: sum.ESS, Draws: sum.Draws, NonFinite: nonFinite,
-		LogEvidence: sum.LogEvidence, LogEvidenceSE: sum.LogEvidenceSE,
-	}
-	for k, code := range codes {
-		c.Models = append(c.Models, vti.ModelEstimate{
-			Code: code, Q: math.NaN(), Certified: sum.Probability[k], SE: sum.SE[k], LogEvidence: evidence[k].Log, LogEvidenceSE: evidence[k].SE, KHat: evidence[k].KHat, Draws: evidence[k].Draws,
-		})
-	}
-	return c
+	logPrior, evidence := f.evidences()
+	return vti.CertificateOf(codes, logPrior, evidence)
 }
 
 // integralDraws are all weighted draws of all models together.

@@ -3,8 +3,8 @@ package regression
 import (
 	"fmt"
 	"math"
-	"slices"
 
+	"github.com/transdim/vti/internal/enum"
 	"github.com/transdim/vti/space"
 )
 
@@ -18,15 +18,10 @@ const (
 	ExponentialSD                // ∝ exp(−s/c)
 )
 
-var sdPriorNames = [...]string{"half-normal", "half-cauchy", "exponential"}
+var sdPriors = enum.New[SDPrior]("prior of standard deviations", "half-normal", "half-cauchy", "exponential")
 
 // String returns the name on the command line.
-func (p SDPrior) String() string {
-	if p < 0 || int(p) >= len(sdPriorNames) {
-		return fmt.Sprintf("SDPrior(%d)", int(p))
-	}
-	return sdPriorNames[p]
-}
+func (p SDPrior) String() string { return sdPriors.String(p) }
 
 // text is the prior with this scale, written as --prior takes it: an exponential prior has its
 // rate.
@@ -37,22 +32,11 @@ func (p SDPrior) text(scale float64) string {
 	return fmt.Sprintf("%s(%.4g)", p, scale)
 }
 
-// ParseSDPrior reads what String writes.
-func ParseSDPrior(s string) (SDPrior, error) {
-	if at := slices.Index(sdPriorNames[:], s); at >= 0 {
-		return SDPrior(at), nil
-	}
-	return 0, fmt.Errorf("unknown prior of standard deviations %q; want half-normal, half-cauchy or exponential", s)
-}
-
 // MarshalText writes the name.
-func (p SDPrior) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+func (p SDPrior) MarshalText() ([]byte, error) { return sdPriors.Marshal(p) }
 
 // UnmarshalText reads what MarshalText wrote.
-func (p *SDPrior) UnmarshalText(text []byte) (err error) {
-	*p, err = ParseSDPrior(string(text))
-	return err
-}
+func (p *SDPrior) UnmarshalText(text []byte) error { return sdPriors.Unmarshal(text, p) }
 
 // Options are the priors of a regression. sd(y) is the standard deviation of a continuous
 // response, and 1 on the link scale of others.
@@ -132,8 +116,8 @@ func (o Options) Validate() error {
 	if !(o.ResponseSD >= 0) || math.IsInf(o.ResponseSD, 1) || math.IsNaN(o.ResponseMean) || math.IsInf(o.ResponseMean, 0) {
 		return fmt.Errorf("mean and sd of the response: got %g and %g, want numbers, the second not negative", o.ResponseMean, o.ResponseSD)
 	}
-	if o.SDPrior < 0 || int(o.SDPrior) >= len(sdPriorNames) {
-		return fmt.Errorf("unknown prior of standard deviations %d", int(o.SDPrior))
+	if err := sdPriors.Check(o.SDPrior); err != nil {
+		return err
 	}
 	_, err := o.Models.LogDecisions(0, 0)
 	return err

@@ -107,9 +107,9 @@ func TestQuestions(t *testing.T) {
 func TestRegressionOptions(t *testing.T) {
 	f := frameOf(t, grouped18, FrameOptions{Formula: "y ~ x"})
 	for want, opt := range map[string]Options{
-		"coefficient scale: got -1, want a positive number": {CoefficientScale: -1},
-		"degrees of freedom: got +Inf, want a positive":     {Degrees: math.Inf(1)},
-		"unknown prior of standard deviations 7":            {SDPrior: 7},
+		"coefficient scale: got -1, want a positive number":          {CoefficientScale: -1},
+		"degrees of freedom: got +Inf, want a positive":              {Degrees: math.Inf(1)},
+		"got the prior of standard deviations regression.SDPrior(7)": {SDPrior: 7},
 	} {
 		_, err := New(f, opt)
 		require.ErrorContains(t, err, want)
@@ -121,7 +121,7 @@ func TestRegressionOptions(t *testing.T) {
 		require.NoError(t, back.UnmarshalText(text))
 		require.Equal(t, p, back)
 	}
-	_, err := ParseSDPrior("flat")
+	err := new(SDPrior).UnmarshalText([]byte("flat"))
 	require.ErrorContains(t, err, "want half-normal, half-cauchy or exponential")
 	lines := newRegression(t, frameOf(t, grouped18, FrameOptions{Formula: "y ~ x + (1 + x | g)"}), Options{Select: true}).Priors()
 	require.Len(t, lines, 7)

@@ -64,7 +64,7 @@ func ParseTermPrior(s string) (TermPrior, error) {
 			p.Effect, p.Group = strings.TrimSpace(effect), strings.TrimSpace(group)
 		}
 		var err error
-		if p.SDPrior, err = ParseSDPrior(family); err != nil {
+		if p.SDPrior, err = sdPriors.Parse(family); err != nil {
 			return fail(err.Error())
 		}
 		if p.SDPrior == ExponentialSD {
