@@ -30,8 +30,8 @@ type effort struct {
 	// pilots says that a model takes seconds, so that of several those that do not matter have only
 	// pilots
 	pilots bool
-	// sharp says that densities cost little: moments are to be known as well as draws can tell them,
-	// and proposals whose weights have a tail are mended
+	// sharp says that densities cost little: moments are to be known as well as draws can tell
+	// them, and proposals whose weights have a tail are mended
 	sharp bool
 	// problem is how the proposal of a model is searched for, with draws in a round of the
 	// adaptation for each hyperparameter and one more, and noise the error of a log density

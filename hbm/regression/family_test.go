@@ -160,8 +160,8 @@ func TestFamiliesAgreeWithTheMarginalAnswer(t *testing.T) {
 	marginal, _ := runRegression(t, f, Options{}, vti.Config{Steps: 100, Batch: 512, Flow: cosmic.Config{Layers: 3}, Seed: 2})
 	r := newRegression(t, f, Options{})
 	exact := quadratureEvidence(t, r, make([]int32, 1), 9)
-	for _, family := range []hbm.Family{hbm.PAVIF, hbm.PAVIE} {
-		result := runFamily(t, r, FamilyRun{Fit: hbm.Config{Family: family, Steps: 500}})
+	for _, family := range []hbm.Family{hbm.PAVIF, hbm.Branch} {
+		result := runFamily(t, r, FamilyRun{Fit: hbm.Config{Family: family, Steps: 1200, DType: dtypes.Float64}})
 		require.NotEqual(t, vti.Failed, result.Certificate.Verdict, result.Certificate.Reasons)
 		require.Equal(t, family.String(), result.Family)
 		assert.InDelta(t, exact, float64(*result.LogEvidence), 0.2)

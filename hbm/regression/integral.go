@@ -22,8 +22,8 @@ type integrator interface {
 	// logMarginal is about log p(y, h | m) for the hyperparameters h in θ, a smooth function of
 	// these; −Inf where it cannot be computed.
 	logMarginal(mask []bool, theta []float64) float64
-	// estimate is an unbiased estimate of p(y, h | m), as a logarithm, and what draws of the effects
-	// need of it.
+	// estimate is an unbiased estimate of p(y, h | m), as a logarithm, and what draws of the
+	// effects need of it.
 	estimate(mask []bool, theta []float64, random func() *rand.Rand) (float64, keptEffects)
 	// near is the integrator of a model whose searches for modes start at those given the
 	// hyperparameters in θ.

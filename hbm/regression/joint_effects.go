@@ -469,8 +469,8 @@ func (e *jointEffects) eachOuter(do func(coordinate, effect int)) {
 	}
 }
 
-// at are the effects v at the coordinates θ of a model, none of those of the inner grouping, and F v
-// with the population effects less their prior mean.
+// at are the effects v at the coordinates θ of a model, none of those of the inner grouping, and
+// F v with the population effects less their prior mean.
 func (e *jointEffects) at(mask []bool, theta []float64) (given *conditional, v, effects []float64) {
 	given, v = e.prior(mask, theta), make([]float64, e.effects)
 	e.eachOuter(func(coordinate, effect int) { v[effect] = theta[coordinate] })
