@@ -41,6 +41,15 @@ const minTail = 5
 // differences that small are rounding of the log densities.
 const tieTolerance = 1e-10
 
+// A cutoff lies in the bulk of the weights if more than bulkShare of those above it exceed it by
+// less than bulkWidth of it: of a Pareto tail of shape k about bulkWidth/k do. The excesses there
+// span many orders of magnitude, and a fit to them takes that for a heavy tail, although no weight
+// is much larger than the mean. The cutoff is then raised by that width.
+const (
+	bulkWidth = 0.01
+	bulkShare = 0.25
+)
+
 // Result is what Smooth finds. Sums run over the N draws that are weights.
 type Result struct {
 	// LogWeights are the smoothed log weights in the order of the input, on its scale (not
@@ -121,6 +130,17 @@ func (r *Result) largest(draws []int, most int) []int {
 	return list
 }
 
+// excesses are by how much draws are above a cutoff, all relative to the largest weight; those that
+// equal it are left out.
+func (r *Result) excesses(draws []int, largest, cutoff float64) (list []float64) {
+	for _, i := range draws {
+		if e := math.Exp(r.LogWeights[i]-largest) - cutoff; e > tieTolerance*cutoff {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
 // smoothTail replaces the largest weights; order lists the draws of positive weight. beyond is the
 // log of the mean weight past the level that one draw in N exceeds: −Inf without a heavy tail, +Inf
 // where it has no mean.
@@ -138,11 +158,10 @@ func (r *Result) smoothTail(order []int) (beyond float64) {
 		cutoff = math.Exp(r.LogWeights[order[len(order)-size-1]] - largest)
 	}
 	tail := order[max(0, len(order)-size):]
-	excess := make([]float64, 0, len(tail))
-	for _, i := range tail {
-		if e := math.Exp(r.LogWeights[i]-largest) - cutoff; e > tieTolerance*cutoff {
-			excess = append(excess, e)
-		}
+	excess := r.excesses(tail, largest, cutoff)
+	// a cutoff among weights that hardly differ is no edge of a tail
+	if beyond := r.excesses(tail, largest, (1+bulkWidth)*cutoff); float64(len(beyond)) < (1-bulkShare)*float64(len(excess)) && len(beyond) >= minTail {
+		cutoff, excess = (1+bulkWidth)*cutoff, beyond
 	}
 	if len(excess) == 0 {
 		r.K = 0

@@ -335,3 +335,38 @@ func TestErrorsOfHeavyTails(t *testing.T) {
 		require.Less(t, offTwo, byVarianceTwo*3/4)
 	}
 }
+
+// Weights that hardly differ, but for a short tail: the cutoff falls among the equal ones. Their
+// tail is bounded, and k̂ says so; it was above 2.
+func TestCutoffInTheBulk(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	for range 20 {
+		logWeights := make([]float64, 65_536)
+		for i := range logWeights {
+			u := random.Float64()
+			logWeights[i] = -u * u * 1e-2 // most of them within a thousandth
+			if u < 0.005 {
+				logWeights[i] = 0.3 * random.Float64()
+			}
+		}
+		require.Less(t, Smooth(logWeights).K, 0.2)
+	}
+}
+
+// A heavy tail on top of weights that hardly differ is found, however small its scale.
+func TestHeavyTailAboveTheBulk(t *testing.T) {
+	random := rand.New(rand.NewPCG(2, 1))
+	for _, scale := range []float64{0.003, 0.01, 0.1} {
+		reliable := 0
+		for range 50 {
+			logWeights := make([]float64, 20_000)
+			for i := range logWeights {
+				logWeights[i] = math.Log(1 + scale*(math.Pow(random.Float64(), -0.9)-1))
+			}
+			if Smooth(logWeights).K <= Reliable {
+				reliable++
+			}
+		}
+		require.LessOrEqual(t, reliable, 5, "scale %g", scale)
+	}
+}
