@@ -1,6 +1,9 @@
 package vti
 
-import "github.com/transdim/vti/shard"
+import (
+	"github.com/transdim/vti/models"
+	"github.com/transdim/vti/shard"
+)
 
 // CertifyConfig says how much work certification may do. The zero value is a good default.
 type CertifyConfig struct {
@@ -49,8 +52,12 @@ type CertifyConfig struct {
 	witnesses witnesses
 }
 
-// overdue reports whether a certificate of few draws is to end with what it has.
-func (c CertifyConfig) overdue() bool { return c.glance && c.late != nil && c.late() }
+// overModels is what it asks of a certificate over models alone.
+func (c CertifyConfig) overModels() models.Config {
+	return models.Config{
+		Stream: c.stream, Draws: c.Draws, Precision: c.precision, Glance: c.glance, KeepModels: c.keepModels, Late: c.late, Progress: c.Progress,
+	}
+}
 
 func (c CertifyConfig) withDefaults() CertifyConfig {
 	setDefault(&c.MaxModels, maxListed)

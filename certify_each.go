@@ -10,6 +10,7 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/models"
+	"github.com/transdim/vti/space"
 )
 
 // rounds is the number of times that the draws beyond the first few are shared out anew. Chosen by
@@ -19,9 +20,9 @@ const rounds = 8
 // certifyEach estimates the evidence of every model: as many draws of all of them, then rounds that
 // give each model draws in proportion to its probability times the relative spread of its weights
 // (Neyman allocation), which minimises the error of the probabilities.
-func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate, error) {
-	codes := allCodes(e.Target.Space())
-	certificate := &Certificate{Complete: true, Models: estimatesOf(codes)}
+func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*weighing, error) {
+	codes := space.ListModels(e.Target.Space())
+	certificate := &weighing{Certificate: &Certificate{Complete: true, Models: models.EstimatesOf(codes)}}
 	logPrior, err := e.LogPrior(codes)
 	if err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certifi
 			}
 		}
 		if certificate.precise(cfg.Tolerance) {
-			if certificate.shortage(e.Target.Space(), cfg.precision) <= 1 {
+			if certificate.Shortage(e.Target.Space(), cfg.precision) <= 1 {
 				break
 			}
 		}
@@ -71,7 +72,7 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certifi
 		for i, model := range certificate.Models {
 			logMass[i] = logPrior[i] + model.LogEvidence
 		}
-		if err := setTable(e, logPrior, logMass); err != nil {
+		if err := e.Set(logPrior, logMass); err != nil {
 			return nil, err
 		}
 	}
@@ -88,9 +89,9 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certifi
 	}
 	certificate.shares = func(w witnesses) ([]float64, error) { return s.shares(s.place(w, logPrior), counts, logPrior) }
 	certificate.Sample = certificate.collect(s.tallies, e.Target.Space().Dim(), logPrior, logModel)
-	certificate.setQ(logModel)
-	certificate.sortModels()
-	certificate.judge()
+	certificate.SetQ(logModel)
+	certificate.Sort()
+	certificate.Judge()
 	return certificate, certificate.judgeUnseen(cfg.witnesses)
 }
 
@@ -99,7 +100,7 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certifi
 const modeRounds = 3
 
 // proposeModes gives models proposals at their modes where they need them, and draws from these.
-func (s *importanceSampler) proposeModes(ctx context.Context, c *Certificate, logPrior []float64, cfg CertifyConfig) error {
+func (s *importanceSampler) proposeModes(ctx context.Context, c *weighing, logPrior []float64, cfg CertifyConfig) error {
 	earlier := s.place(cfg.witnesses, logPrior)
 	if err := s.addModeStarts(&earlier, logPrior); err != nil {
 		return err
@@ -145,7 +146,7 @@ func (s *importanceSampler) proposeModes(ctx context.Context, c *Certificate, lo
 // proposeAgain gives probable models proposals whose weights, of the many draws that there are
 // now, turn out to have no variance: their errors could not be trusted. It reports whether there
 // was one.
-func (s *importanceSampler) proposeAgain(ctx context.Context, c *Certificate, logPrior []float64) (bool, error) {
+func (s *importanceSampler) proposeAgain(ctx context.Context, c *weighing, logPrior []float64) (bool, error) {
 	var unreliable []int
 	for i, model := range c.Models {
 		if model.Certified > proposalMass && model.KHat > psis.FiniteVariance {
@@ -161,7 +162,7 @@ func (s *importanceSampler) proposeAgain(ctx context.Context, c *Certificate, lo
 
 // update recomputes evidences, probabilities and diagnostics from all weights so far. It returns
 // the relative spread of the weights of each model.
-func (c *Certificate) update(tallies []tally, logPrior []float64) (spread []float64) {
+func (c *weighing) update(tallies []tally, logPrior []float64) (spread []float64) {
 	evidence := make([]models.Evidence, len(tallies))
 	spread = make([]float64, len(tallies))
 	for i := range tallies {
@@ -170,13 +171,13 @@ func (c *Certificate) update(tallies []tally, logPrior []float64) (spread []floa
 			spread[i] = evidence[i].SE * math.Sqrt(float64(draws))
 		}
 	}
-	c.combine(logPrior, evidence)
+	c.Combine(logPrior, evidence)
 	return spread
 }
 
 // allocate shares budget draws among the models in proportion to probability times spread. A spread
 // of less than a tenth counts as a tenth: an estimate from few draws may be too small by chance.
-func (c *Certificate) allocate(spread []float64, allocation []int, budget int) {
+func (c *weighing) allocate(spread []float64, allocation []int, budget int) {
 	var total float64
 	share := make([]float64, len(spread))
 	for i, model := range c.Models {
@@ -195,7 +196,7 @@ func (c *Certificate) allocate(spread []float64, allocation []int, budget int) {
 
 // precise reports whether the errors are below tolerance: of every model's probability, and five
 // times it for the log evidences of the ten most probable models.
-func (c *Certificate) precise(tolerance float64) bool {
+func (c *weighing) precise(tolerance float64) bool {
 	best := make([]ModelEstimate, 0, 11)
 	for _, model := range c.Models {
 		if model.SE > tolerance {
@@ -222,7 +223,7 @@ func insertBest(best []ModelEstimate, model ModelEstimate, limit int) []ModelEst
 
 // collect makes the weighted sample: in it every model has its certified probability, shared among
 // its draws in proportion to their smoothed weights.
-func (c *Certificate) collect(tallies []tally, dim int, logPrior, logModel []float64) WeightedSample {
+func (c *weighing) collect(tallies []tally, dim int, logPrior, logModel []float64) WeightedSample {
 	var sample WeightedSample
 	var theta []float64
 	var total float64

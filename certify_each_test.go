@@ -25,7 +25,7 @@ func TestStandardErrorsByTheDeltaMethod(t *testing.T) {
 	var logEvidence, inEvent moments
 	single := make([]moments, 3)
 	for range repeats {
-		c := &Certificate{Complete: true, Models: make([]ModelEstimate, 4)}
+		c := &weighing{Certificate: &Certificate{Complete: true, Models: make([]ModelEstimate, 4)}}
 		tallies := make([]tally, 4)
 		for m := range tallies {
 			c.Models[m].Code = []int32{int32(m)}

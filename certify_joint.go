@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -13,41 +14,10 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
-// fillQ fills in q(m) of the models.
-func (c *Certificate) fillQ(e *evaluator) error {
-	logModel, err := e.LogModel(codesOf(c.Models))
-	if err == nil {
-		c.setQ(logModel)
-	}
-	return err
-}
-
-// conclude fills in q(m) and the evidences of the models, orders them and sets the verdict. As p(m)
-// Z_m is the certified probability times the evidence of all models together, log Z_m follows; its
-// error takes those two for independent.
-func (c *Certificate) conclude(e *evaluator) error {
-	if err := c.fillQ(e); err != nil {
-		return err
-	}
-	logPrior, err := e.LogPrior(codesOf(c.Models))
-	if err != nil {
-		return err
-	}
-	for i := range c.Models {
-		if model := &c.Models[i]; model.Certified > 0 {
-			model.LogEvidence = c.LogEvidence + math.Log(model.Certified) - logPrior[i]
-			model.LogEvidenceSE = math.Hypot(c.LogEvidenceSE, model.SE/model.Certified)
-		}
-	}
-	c.sortModels()
-	c.judge()
-	return nil
-}
-
 // jointDraws are weighted draws (m, θ) of a joint certificate, in the making.
 type jointDraws struct {
 	evaluator   *evaluator
-	certificate *Certificate
+	certificate *weighing
 	reference   ModelDistribution // r(m)
 	nearRows    int               // rows of a batch whose models come from q(m)
 	random      *rand.Rand
@@ -112,25 +82,25 @@ func (d *jointDraws) add(codes [][]int32, draws batchPiece) error {
 }
 
 // conclude smooths the weights and completes the certificate.
-func (d *jointDraws) conclude(earlier witnesses) (*Certificate, error) {
+func (d *jointDraws) conclude(earlier witnesses) (*weighing, error) {
 	c, draws := d.certificate, len(d.logWeights)
 	_, _, dim := d.evaluator.Sizes()
 	c.Sample.Theta = mat.NewDense(draws, dim, d.theta)
 	smoothed := psis.Smooth(d.logWeights)
 	c.KHat, c.ESS, c.Draws = smoothed.K, smoothed.ESS, draws
 	c.LogEvidence, c.LogEvidenceSE = smoothed.LogMean, smoothed.LogMeanSE
-	c.missed = psis.TailShare(smoothed.K, draws)
+	c.Missed = psis.TailShare(smoothed.K, draws)
 	norm := logsum.Of(smoothed.LogWeights)
 	for _, logWeight := range smoothed.LogWeights {
 		c.Sample.Weight = append(c.Sample.Weight, math.Exp(logWeight-norm))
 	}
-	c.gather()
+	c.Gather()
 	heavy := make([]witness, draws)
 	for i, weight := range d.logWeights {
 		heavy[i] = witness{c.Sample.Codes[i], c.Sample.Theta.RawRowView(i), c.Sample.LogP[i], weight - math.Log(float64(draws))}
 	}
 	c.witnesses.add(heaviestOf(heavy))
-	if err := c.conclude(d.evaluator); err != nil {
+	if err := d.evaluator.engine.Conclude(c.Certificate); err != nil {
 		return nil, err
 	}
 	c.shares = func(w witnesses) ([]float64, error) { return jointShares(d.evaluator, w, d.reference, draws) }
@@ -140,10 +110,10 @@ func (d *jointDraws) conclude(earlier witnesses) (*Certificate, error) {
 // certifyJointly weights draws (m, θ) from r(m) r(θ | m), wider versions of q(m) and q(θ | m), by
 // p(m) η(θ | m). A model's probability is the weight of its draws; a model that r(m) never proposes
 // has none, which k̂ can only hint at.
-func certifyJointly(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate, error) {
+func certifyJointly(ctx context.Context, e *evaluator, cfg CertifyConfig) (*weighing, error) {
 	batch, sites, dim := e.Sizes()
 	total := (cfg.Draws + batch - 1) / batch * batch
-	draws := &jointDraws{evaluator: e, certificate: &Certificate{}, random: e.Random(cfg.stream)}
+	draws := &jointDraws{evaluator: e, certificate: &weighing{Certificate: &Certificate{}}, random: e.Random(cfg.stream)}
 	draws.logWeights, draws.theta = make([]float64, 0, total), make([]float64, 0, total*dim)
 	draws.reference, draws.nearRows = referenceModels(e)
 	for start := 0; start < total; start += batch * e.batches() {
@@ -160,7 +130,7 @@ func certifyJointly(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Cert
 			return nil, fmt.Errorf("certification stopped after %d draws: %w", start, err)
 		}
 		for k, one := range evaluated {
-			if err := draws.add(rowsOf(inputs[k].Codes, sites), one); err != nil {
+			if err := draws.add(slices.Collect(slices.Chunk(inputs[k].Codes, sites)), one); err != nil {
 				return nil, err
 			}
 			if cfg.Progress != nil {
@@ -194,34 +164,4 @@ func jointShares(e *evaluator, w witnesses, reference ModelDistribution, draws i
 		weights[i] += logPrior[i] - logReference[i] - math.Log(float64(draws))
 	}
 	return weights, err
-}
-
-// gather sums the weights of draws by model.
-func (c *Certificate) gather() {
-	position := map[string]int{}
-	sample := c.weighted()
-	for i, code := range sample.Codes {
-		k, seen := position[codeKey(code)]
-		if !seen {
-			k = len(c.Models)
-			position[codeKey(code)] = k
-			c.Models = append(c.Models, ModelEstimate{Code: code, LogEvidence: math.NaN(), LogEvidenceSE: math.NaN(), KHat: math.NaN()})
-		}
-		c.Models[k].Certified += sample.Weight[i]
-		c.Models[k].Draws++
-	}
-	c.ModelsChecked = len(c.Models)
-	c.setErrors()
-}
-
-// setErrors fills in the standard errors of the models of an incomplete certificate.
-func (c *Certificate) setErrors() {
-	position := make(map[string]int, len(c.Models))
-	for k, model := range c.Models {
-		position[codeKey(model.Code)] = k
-	}
-	_, se := c.Frequencies(len(c.Models), func(code []int32) []int { return []int{position[codeKey(code)]} })
-	for k := range c.Models {
-		c.Models[k].SE = se[k]
-	}
 }

@@ -4,17 +4,15 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/stream"
-	"github.com/transdim/vti/models"
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/shard"
 )
 
-// Certificates are shared among processes at three places: evidences of models, batches of draws,
-// and groups of chains. All else every process does by itself, so that each has the whole
+// Certificates are shared among processes at three places: evidences of models (package models),
+// batches of draws, and groups of chains. All else every process does by itself, so that each has the whole
 // certificate in the end.
 
 // sharedBatches are evaluated at a time where several processes share them; one at a time
@@ -24,69 +22,10 @@ const sharedBatches = 64
 
 // batches is the number of batches that are evaluated at a time.
 func (e *evaluator) batches() int {
-	if e.shard == nil {
+	if e.engine.Shard == nil {
 		return 1
 	}
 	return sharedBatches
-}
-
-// evidenceChunk is the number of evidences between two reports of progress, and in a piece. Chosen
-// by hand.
-const evidenceChunk = 1 << 8
-
-// evidencePiece is an evidence in a file.
-type evidencePiece struct {
-	Log, SE float64
-	Draws   int
-}
-
-// findEvidences finds those of models, known or estimated without q, in chunks, of which others
-// may do a part. A few it finds here: chains ask for those of a step at a time, which take less
-// than a file does.
-func (e *evaluator) findEvidences(ctx context.Context, codes [][]int32, progress func(done int)) (found []models.Evidence, err error) {
-	report := func(done int) {
-		if progress != nil {
-			progress(done)
-		}
-	}
-	chunks := slices.Collect(slices.Chunk(codes, evidenceChunk))
-	if e.shard == nil || len(chunks) < 2 {
-		for _, chunk := range chunks {
-			own, err := e.known.of(ctx, chunk)
-			if err != nil {
-				return nil, err
-			}
-			found = append(found, own...)
-			report(len(found))
-		}
-		return found, nil
-	}
-	for group := range slices.Chunk(chunks, sharedBatches) {
-		pieces, err := shard.Map(ctx, e.shard, shard.Stage[[][]int32, []evidencePiece]{
-			Name: "evidences",
-			Key:  func(w io.Writer, codes [][]int32) { shard.Numbers(w, codes...) },
-			Do: func(ctx context.Context, codes [][]int32) (pieces []evidencePiece, err error) {
-				own, err := e.known.of(ctx, codes)
-				for _, one := range own {
-					pieces = append(pieces, evidencePiece{one.Log, one.SE, one.Draws})
-				}
-				return pieces, err
-			},
-		}, group)
-		if err != nil {
-			return nil, err
-		}
-		for _, one := range slices.Concat(pieces...) {
-			own := models.Closed(one.Log)
-			if one.Draws > 0 {
-				own = models.Estimated(one.Log, one.SE, one.Draws)
-			}
-			e.known.kept[codeKey(codes[len(found)])] = own
-			found = append(found, own)
-		}
-		report(len(found))
-	}
-	return found, nil
 }
 
 // batchInput is a batch to be evaluated: codes [B*S] and, by row, reference draws or parameters
@@ -108,7 +47,7 @@ type batchPiece struct {
 // evaluateBatches evaluates batches, of which others may do a part. Batches must not depend on
 // random numbers.
 func (e *evaluator) evaluateBatches(ctx context.Context, batches []batchInput) ([]batchPiece, error) {
-	return shard.Map(ctx, e.shard, shard.Stage[batchInput, batchPiece]{
+	return shard.Map(ctx, e.engine.Shard, shard.Stage[batchInput, batchPiece]{
 		Name: "draws",
 		Key: func(w io.Writer, in batchInput) {
 			_, _ = io.WriteString(w, in.Kind+"\x00") // a digest takes everything
@@ -132,7 +71,7 @@ func (e *evaluator) runChains(ctx context.Context, settings rjmcmc.Config, group
 	for group := 1; group < groups; group++ {
 		seeds = append(seeds, stream.Seed(settings.Seed, fmt.Sprintf("group/%d", group)))
 	}
-	runs, err := shard.Map(ctx, e.shard, shard.Stage[uint64, *rjmcmc.Result]{
+	runs, err := shard.Map(ctx, e.engine.Shard, shard.Stage[uint64, *rjmcmc.Result]{
 		Name: "chains",
 		Key: func(w io.Writer, seed uint64) {
 			fmt.Fprintln(w, seed, settings.Chains, settings.Temperatures, settings.BurnIn, settings.Iterations, settings.Thin)

@@ -5,10 +5,11 @@ import (
 	"slices"
 
 	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/space"
 )
 
 // judgeUnseen lowers the verdict where witnesses show what a certificate has not seen.
-func (c *Certificate) judgeUnseen(w witnesses) error {
+func (c *weighing) judgeUnseen(w witnesses) error {
 	if len(w) == 0 {
 		return nil
 	}
@@ -18,7 +19,7 @@ func (c *Certificate) judgeUnseen(w witnesses) error {
 	}
 	if share := w.unseen(logWeight, c.LogEvidence); !(share <= verdict.DoubtfulMissed) {
 		c.unseen = true
-		c.lower(Doubtful, "earlier draws found %.2g of the posterior in regions where hardly any draws fall now", share)
+		c.Lower(Doubtful, "earlier draws found %.2g of the posterior in regions where hardly any draws fall now", share)
 	}
 	return nil
 }
@@ -29,12 +30,12 @@ const mostCompared = 4096
 
 // unseenOf are draws of chains, as witnesses, where a certificate by weights has seen nothing, and
 // their share of all; none where it does not come from draws of parameters.
-func (c *Certificate) unseenOf(chains *Certificate) (unseen []witness, share float64, err error) {
+func (c *weighing) unseenOf(chains *Certificate) (unseen []witness, share float64, err error) {
 	sample := &chains.Sample
 	if c.shares == nil {
 		return nil, 0, nil
 	}
-	group := sample.witnesses(mostCompared)
+	group := witnessesOf(sample, mostCompared)
 	logWeight, err := c.shares(witnesses{group})
 	if err != nil {
 		return nil, 0, err
@@ -50,12 +51,12 @@ func (c *Certificate) unseenOf(chains *Certificate) (unseen []witness, share flo
 
 // testimony are witnesses of what chains have found, all of the posterior; none where their
 // evidence is not resolved.
-func (c *Certificate) testimony() []witness {
-	return heaviestOf(evenly(c.Sample.witnesses(mostCompared), c.LogEvidence))
+func testimony(c *Certificate) []witness {
+	return heaviestOf(evenly(witnessesOf(&c.Sample, mostCompared), c.LogEvidence))
 }
 
-// witnesses are at most so many of the draws of a sample.
-func (s *WeightedSample) witnesses(most int) (group []witness) {
+// witnessesOf are at most so many of the draws of a sample.
+func witnessesOf(s *WeightedSample, most int) (group []witness) {
 	for i := 0; i < len(s.Codes); i += (len(s.Codes) + most - 1) / most {
 		group = append(group, witness{Code: s.Codes[i], Theta: s.Theta.RawRowView(i), LogP: s.LogP[i]})
 	}
@@ -115,10 +116,10 @@ func (s *importanceSampler) place(w witnesses, logPrior []float64) witnessed {
 	}
 	position := make(map[string]int, len(s.codes))
 	for i, code := range s.codes {
-		position[codeKey(code)] = i
+		position[space.Key(code)] = i
 	}
 	for _, one := range w.flat() {
-		i := position[codeKey(one.Code)]
+		i := position[space.Key(one.Code)]
 		placed.models, placed.theta = append(placed.models, i), append(placed.theta, one.Theta)
 		placed.byModel[i] = append(placed.byModel[i], climbStart{one.Theta, one.LogP - logPrior[i]})
 	}

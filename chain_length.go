@@ -3,6 +3,7 @@ package vti
 import (
 	"math"
 
+	"github.com/transdim/vti/models"
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/space"
 )
@@ -15,12 +16,8 @@ const (
 	drawsPerIteration     = 32
 	moreDrawsPerIteration = 128
 	fewDraws              = 1 << 15
-	// Chains end early when they agree to within enoughRHat and have enoughESS effective draws of
-	// everything.
-	enoughRHat = 1.01
-	enoughESS  = 20000
 	// Chains that do not agree after all their iterations continue where R-hat falls as they grow
-	// longer, if it can be expected to reach enoughRHat before they are longest times as long.
+	// longer, if it can be expected to reach models.EnoughRHat before they are longest times as long.
 	// Otherwise training follows, and after it chains anew: some rounds of it, each of which ends
 	// with a certificate, cost as much as chains of this length.
 	longest = 8
@@ -65,7 +62,7 @@ const hopelessRHat = 1.5
 // longChains are the others.
 func longChains(cfg CertifyConfig) chainLength {
 	iterations := max(min(cfg.Draws, fewDraws)/drawsPerIteration+max(cfg.Draws-fewDraws, 0)/moreDrawsPerIteration, 4*chainThin)
-	l := chainLength{chains: chainCount, burnIn: min(checkBurnIn, iterations), iterations: iterations, enough: enoughESS, rHat: enoughRHat, longest: longest * iterations}
+	l := chainLength{chains: chainCount, burnIn: min(checkBurnIn, iterations), iterations: iterations, enough: models.EnoughESS, rHat: models.EnoughRHat, longest: longest * iterations}
 	// Effective draws at which the error of a probability of a half is precision, and a third
 	// more: errors come from the differences between chains, which few chains know only roughly.
 	if cfg.precision > 0 {
@@ -76,7 +73,7 @@ func longChains(cfg CertifyConfig) chainLength {
 
 // reached reports whether chains are long enough, or not worth continuing.
 func (l chainLength) reached(sp space.Space, chains *rjmcmc.Result) bool {
-	worst := worstOf(sp, chains)
+	worst := models.WorstOf(sp, chains)
 	if l.patience > 0 && !(worst.RHat <= hopelessRHat) && chains.Draws()/chains.Chains*chains.Thin >= l.patience {
 		return true
 	}
@@ -89,15 +86,15 @@ func (l chainLength) reached(sp space.Space, chains *rjmcmc.Result) bool {
 // confirm these.
 func (l chainLength) further(sp space.Space, weights *Certificate, chains *rjmcmc.Result) int {
 	n, most := chains.Draws()/chains.Chains, float64(l.longest/chains.Thin)
-	now := worstOf(sp, chains)
-	if now.RHat <= enoughRHat || most <= float64(n) {
+	now := models.WorstOf(sp, chains)
+	if now.RHat <= models.EnoughRHat || most <= float64(n) {
 		return 0
 	}
 	// NaN where not all temperatures have mixed yet
-	if log, se := chains.LogEvidence(); !math.IsNaN(log) && !weights.evidenceNear(log, se) {
+	if log, se := chains.LogEvidence(); !math.IsNaN(log) && !weights.EvidenceNear(log, se) {
 		return 0
 	}
-	wanted := beyond * lengthUntil(enoughRHat, float64(n), now.RHat, float64(n/4), worstOf(sp, chains.First(n/4)).RHat)
+	wanted := beyond * lengthUntil(models.EnoughRHat, float64(n), now.RHat, float64(n/4), models.WorstOf(sp, chains.First(n/4)).RHat)
 	if !(wanted <= most) { // NaN too
 		return 0
 	}

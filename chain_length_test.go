@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/transdim/vti/models"
 	"github.com/transdim/vti/rjmcmc"
 )
 
@@ -41,7 +42,7 @@ func TestLengthOfChainsIsForetold(t *testing.T) {
 	for range 20 {
 		series := walks(random, 64, 8*n, 0.8, 0)
 		rHat := rHatOf(series, n)
-		foretold := lengthUntil(enoughRHat, n, rHat, n/4, rHatOf(series, n/4))
+		foretold := lengthUntil(models.EnoughRHat, n, rHat, n/4, rHatOf(series, n/4))
 		assert.Greater(t, rHat, 1.02)
 		if then := rHatOf(series, min(int(foretold), 8*n)); then > 1.006 && then < 1.015 {
 			near++
@@ -57,7 +58,7 @@ func TestChainsThatAreStuckDoNotGoOn(t *testing.T) {
 	for range 20 {
 		series := walks(random, 64, n, 0.9, 1)
 		assert.Greater(t, rHatOf(series, n), 1.1)
-		assert.Greater(t, lengthUntil(enoughRHat, n, rHatOf(series, n), n/4, rHatOf(series, n/4)), float64(longest*n))
+		assert.Greater(t, lengthUntil(models.EnoughRHat, n, rHatOf(series, n), n/4, rHatOf(series, n/4)), float64(longest*n))
 	}
 	assert.Equal(t, math.Inf(1), lengthUntil(1.01, 704, math.Inf(1), 176, math.Inf(1)))
 	assert.Equal(t, math.Inf(1), lengthUntil(1.01, 704, 1.02, 176, 1.01))

@@ -2,9 +2,7 @@ package vti
 
 import (
 	"math"
-	"slices"
 
-	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/space"
 )
@@ -34,7 +32,7 @@ func chainConfig(e *evaluator, name string) (rjmcmc.Config, error) {
 // does). Chains that all start nearly empty learn too little of the posterior in burn-in.
 func startsOfChains(e *evaluator) ([][]int32, error) {
 	cards, random := e.Target.Space().Cards(), e.Random("certify/starts")
-	if _, lists := e.Target.Space().(lister); lists {
+	if space.AreLists(e.Target.Space()) {
 		return nil, nil
 	}
 	drawn := make([][]int32, chainCount)
@@ -57,46 +55,5 @@ func startsOfChains(e *evaluator) ([][]int32, error) {
 	if 2*excluded < len(drawn) {
 		return nil, nil
 	}
-	codes, err := e.DrawCodes(random)
-	return rowsOf(codes, len(cards)), err
-}
-
-// Outcomes that are rarer than rareOutcome do not count for agreement of chains, nor do those that
-// hardly ever fail: on the scale of probabilities their error is small. Chosen by hand.
-const rareOutcome = 0.01
-
-// worstOf is the largest R-hat and the smallest effective number of draws, of the log density and
-// of every outcome that is neither rare nor nearly certain.
-func worstOf(sp space.Space, chains *rjmcmc.Result) rjmcmc.Summary {
-	worst := chains.LogDensitySummary()
-	outcomes, members := outcomesOf(sp)
-	counts := make([]int, outcomes)
-	of := make([][]int, chains.Draws())
-	for draw := range of {
-		of[draw] = members(chains.Codes(draw))
-		for _, outcome := range of[draw] {
-			counts[outcome]++
-		}
-	}
-	var compared []int
-	for outcome, count := range counts {
-		if share := float64(count) / float64(len(of)); share >= rareOutcome && share <= 1-rareOutcome {
-			compared = append(compared, outcome)
-		}
-	}
-	summaries := make([]rjmcmc.Summary, len(compared))
-	_ = parallel.Do(len(compared), func(i int) error { // never fails
-		present := make([]float64, chains.Draws())
-		for draw, own := range of {
-			if slices.Contains(own, compared[i]) {
-				present[draw] = 1
-			}
-		}
-		summaries[i] = chains.Summarise(func(draw int) float64 { return present[draw] })
-		return nil
-	})
-	for _, summary := range summaries {
-		worst.RHat, worst.ESS = math.Max(worst.RHat, summary.RHat), math.Min(worst.ESS, summary.ESS)
-	}
-	return worst
+	return e.Draw(random)
 }

@@ -6,6 +6,8 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/space"
 )
 
 // single excludes all models but that of one coordinate.
@@ -31,7 +33,7 @@ func TestStartsOfChains(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, starts, 128)
 	for _, code := range starts {
-		require.NoError(t, checkCode(target, code))
+		require.NoError(t, space.CheckCode(target, code))
 	}
 
 	cfg, err := chainConfig(e, "a")

@@ -69,10 +69,10 @@ func newEvaluatorOf(t testing.TB, target normals, batch int) *evaluator {
 	require.NoError(t, err)
 	table, err := modeldist.NewCategorical(target.Cards(), modeldist.CategoricalConfig{})
 	require.NoError(t, err)
-	return &evaluator{Evaluator: &evaluate.Evaluator{
+	return newEvaluator(&evaluate.Evaluator{
 		Graphs: evaluate.Graphs{Device: device, Variables: context.New().Checked(false)},
 		Target: target, Flow: flow, Models: table, DType: dtypes.Float64, Batch: batch, Seed: 3,
-	}}
+	})
 }
 
 // Densities of rows, of which there are more than a batch and no multiple of it, are the closed
@@ -80,7 +80,7 @@ func newEvaluatorOf(t testing.TB, target normals, batch int) *evaluator {
 func TestEvaluator(t *testing.T) {
 	target := newNormals(t, 3)
 	e := newEvaluatorOf(t, target, 5)
-	codes := allCodes(target.Space())
+	codes := space.ListModels(target.Space())
 	logPrior, err := e.LogPrior(codes)
 	require.NoError(t, err)
 	logModel, err := e.LogModel(codes)

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/models"
 )
 
 // Evidences estimates the evidences of chosen models by weights, like Certify but with numbers of
@@ -18,7 +19,7 @@ type Evidences struct {
 }
 
 func newEvidences(e *evaluator, codes [][]int32, name string) *Evidences {
-	return &Evidences{sampler: newImportanceSampler(e, codes, name), models: estimatesOf(codes)}
+	return &Evidences{sampler: newImportanceSampler(e, codes, name), models: models.EstimatesOf(codes)}
 }
 
 // Draw adds allocation[i] draws of model i. keep stores them for Sample; otherwise, of all such

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/transdim/vti/models"
 	"github.com/transdim/vti/space"
 )
 
@@ -13,8 +14,8 @@ import (
 // WeighEach weighs draws of every model, plain or annealed, whether it is needed or not. The
 // certificate has evidences, no sample.
 func (p *Posterior) WeighEach(ctx context.Context, draws int, annealed bool) (*Certificate, error) {
-	codes := allCodes(p.Target().Space())
-	certificate := &Certificate{Complete: true, Models: estimatesOf(codes)}
+	codes := space.ListModels(p.Target().Space())
+	certificate := &weighing{Certificate: &Certificate{Complete: true, Models: models.EstimatesOf(codes)}}
 	logPrior, err := p.evaluator.LogPrior(codes)
 	if err != nil {
 		return nil, err
@@ -27,23 +28,19 @@ func (p *Posterior) WeighEach(ctx context.Context, draws int, annealed bool) (*C
 		err = sampler.draw(ctx, allocation, false)
 	}
 	certificate.update(sampler.tallies, logPrior)
-	return certificate, err
+	return certificate.Certificate, err
 }
 
 // CertifyByWeights certifies without the help of chains.
 func (p *Posterior) CertifyByWeights(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
-	return certifyEach(ctx, p.evaluator, cfg.withDefaults())
+	w, err := certifyEach(ctx, p.evaluator, cfg.withDefaults())
+	return w.Certificate, err
 }
 
 // CertifyJointlyByWeights weighs models drawn from q(m), without the help of chains.
 func (p *Posterior) CertifyJointlyByWeights(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
-	return certifyJointly(ctx, p.evaluator, cfg.withDefaults())
-}
-
-// WithUnseen says of a certificate that other draws lie where it has none.
-func (c *Certificate) WithUnseen() *Certificate {
-	c.unseen = true
-	return c
+	w, err := certifyJointly(ctx, p.evaluator, cfg.withDefaults())
+	return w.Certificate, err
 }
 
 // MoveReference takes Hamiltonian steps at a fixed power β of the ratio from reference draws z
@@ -85,29 +82,20 @@ func (p *Posterior) VariableValues() map[string]any {
 	return values
 }
 
-// MomentsOf are the mean and standard deviation of a coordinate where it is in the model, each with
-// its standard error.
-func MomentsOf(s *WeightedSample, sp space.RowMasker, coordinate int) (mean, meanSE, sd, sdSE float64) {
-	m := s.moments(sp)[coordinate]
-	return m.mean, m.meanSE, m.sd, m.sdSE
-}
-
-// Conclusion is what certificates by weights and by chains show together.
-func Conclusion(sp space.Space, weights, chains *Certificate) *Certificate {
-	return conclusion(sp, weights, chains)
+// Conclusion is what certificates by weights and by chains show together; unseen says of the weights
+// that other draws lie where they have none.
+func Conclusion(sp space.Space, weights, chains *Certificate, unseen bool) *Certificate {
+	return conclusion(sp, &weighing{Certificate: weights, unseen: unseen}, chains)
 }
 
 // CertifyModelsByQ weighs models alone, drawn from q(m).
 func (p *Posterior) CertifyModelsByQ(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
-	e := p.evaluator
-	return newModelMasses(e, evidencesOf(e)).weighModels(ctx, cfg.withDefaults())
+	return p.evaluator.engine.Visit().WeighProposed(ctx, cfg.withDefaults().overModels())
 }
 
 // CertifyModelsByChains weighs models alone, drawn from a distribution fitted to chains.
 func (p *Posterior) CertifyModelsByChains(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
-	e := p.evaluator
-	of, _ := itemsOf(e.Target.Space())
-	return newModelMasses(e, evidencesOf(e)).weighFitted(ctx, of, cfg.withDefaults())
+	return p.evaluator.engine.Visit().WeighFitted(ctx, cfg.withDefaults().overModels())
 }
 
 // Glance asks for a certificate of few draws, and whether the time is over.
@@ -126,5 +114,5 @@ func (c CertifyConfig) WithWitness(code []int32, theta []float64, logMass float6
 func (p *Posterior) CertifyBirths(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
 	cfg = cfg.withDefaults()
 	cfg.stream = "births"
-	return certifyBirths(ctx, p.evaluator, newModelMasses(p.evaluator, evidencesOf(p.evaluator)), cfg)
+	return p.evaluator.engine.Visit().Births(ctx, cfg.overModels())
 }

@@ -157,10 +157,10 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 	// sizes filled in: should a default change, an old checkpoint is refused with a reason
 	cfg.Flow = flow.Config()
 	t.config = cfg
-	t.evaluator = &evaluator{Evaluator: &evaluate.Evaluator{
+	t.evaluator = newEvaluator(&evaluate.Evaluator{
 		Graphs: evaluate.Graphs{Device: device, Variables: mlcontext.New().Checked(false)},
 		Target: target, Flow: flow, Models: cfg.Models, DType: cfg.DType, Batch: cfg.Batch, Seed: cfg.Seed,
-	}}
+	})
 	if t.settings, err = cfg.settings(device.String(), sp.Cards()); err != nil {
 		return nil, err
 	}

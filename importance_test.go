@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/space"
 )
 
 func TestEvenAllocation(t *testing.T) {
@@ -42,7 +43,7 @@ func TestTallyChoosesByWeight(t *testing.T) {
 func TestImportanceSampler(t *testing.T) {
 	target := newNormals(t, 2)
 	e := newEvaluatorOf(t, target, 64)
-	codes := allCodes(target)
+	codes := space.ListModels(target)
 	s := newImportanceSampler(e, codes, "test")
 	var last int
 	s.total = 4000

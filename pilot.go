@@ -14,7 +14,9 @@ import (
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/train"
 	"github.com/transdim/vti/modeldist"
+	"github.com/transdim/vti/models"
 	"github.com/transdim/vti/rjmcmc"
+	"github.com/transdim/vti/space"
 )
 
 // maxListed is the largest space whose models are evaluated one by one, in pilot runs and by
@@ -35,12 +37,12 @@ const pilotScope = "pilot"
 // models of short tempered chains (fitToChains). Tables of more than maxListed models, and lists,
 // which start from what is known of their items, keep q(m) as it is.
 func pilotRun(ctx context.Context, e *evaluator) error {
-	switch models := e.Models.(type) {
+	switch q := e.Models.(type) {
 	case *modeldist.Autoregressive:
 		return fitToChains(ctx, e, func() bool { return false })
 	case *modeldist.Categorical:
-		if models.Count() <= maxListed {
-			return setToEvidences(ctx, e, models)
+		if q.Count() <= maxListed {
+			return setToEvidences(ctx, e, q)
 		}
 	}
 	return nil
@@ -52,15 +54,12 @@ const pilotRange = 50
 
 // setToEvidences sets a table q(m) to p(m) times estimated evidences.
 func setToEvidences(ctx context.Context, e *evaluator, table *modeldist.Categorical) error {
-	codes := allCodes(e.Target.Space())
+	codes := space.ListModels(e.Target.Space())
 	if len(codes) != table.Count() {
 		return nil // the table has codes that name no model
 	}
 	logPrior, err := e.LogPrior(codes)
 	if err != nil {
-		return err
-	}
-	if _, err := e.LogModel(codes); err != nil { // creates the table's variable
 		return err
 	}
 	sampler := newImportanceSampler(e, codes, pilotStream)
@@ -74,12 +73,12 @@ func setToEvidences(ctx context.Context, e *evaluator, table *modeldist.Categori
 			logMass[i] = logPrior[i] + psis.Smooth(own.logWeights).LogMean
 		}
 	}
-	return setTable(e, logPrior, logMass)
+	return e.Set(logPrior, logMass)
 }
 
-// setTable sets q(m), if it is a table, to estimates of log p(m) Z_m of every model: −Inf, or NaN,
+// Set sets q(m), if it is a table, to estimates of log p(m) Z_m of every model: −Inf, or NaN,
 // where there is none.
-func setTable(e *evaluator, logPrior, logMass []float64) error {
+func (e *evaluator) Set(logPrior, logMass []float64) error {
 	table, ok := e.Models.(*modeldist.Categorical)
 	if !ok || table.Count() != len(logMass) {
 		return nil
@@ -133,7 +132,7 @@ func fitToChains(ctx context.Context, e *evaluator, late func() bool) error {
 	}
 	settings.BurnIn, settings.Iterations = pilotBurnIn, pilotIterations
 	settings.Enough = func(chains *rjmcmc.Result) bool {
-		worst := worstOf(e.Target.Space(), chains)
+		worst := models.WorstOf(e.Target.Space(), chains)
 		return late() || worst.RHat <= pilotRHat && worst.ESS >= pilotESS
 	}
 	chains, err := rjmcmc.Run(ctx, e.Device.Backend(), e.Target, settings)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/modeldist"
+	"github.com/transdim/vti/space"
 )
 
 // A pilot run sets a table q(m) to the posterior over models as far as the flow fits.
@@ -21,7 +22,7 @@ func TestPilotRunSetsATable(t *testing.T) {
 // requirePosterior compares q(m) with the closed form, in total variation.
 func requirePosterior(t *testing.T, target normals, e *evaluator, limit float64) {
 	t.Helper()
-	codes := allCodes(target)
+	codes := space.ListModels(target)
 	logModel, err := e.LogModel(codes)
 	require.NoError(t, err)
 	norm := 4 * math.Log1p(math.Exp(gain))

@@ -3,6 +3,7 @@ package vti
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gomlx/gomlx/pkg/core/tensors"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/evaluate"
+	"github.com/transdim/vti/space"
 )
 
 // Posterior is a trained q(m) q(θ | m) together with the target it approximates. Its methods are
@@ -57,7 +59,7 @@ func (p *Posterior) Sample(n int, name string) (codes [][]int32, theta *mat.Dens
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		drawn := rowsOf(flat, sites)[:min(batch, n-start)]
+		drawn := slices.Collect(slices.Chunk(flat, sites))[:min(batch, n-start)]
 		logModel, err := e.LogModel(drawn)
 		if err != nil {
 			return nil, nil, nil, err
@@ -89,7 +91,7 @@ func (p *Posterior) LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error
 		return nil, fmt.Errorf("vti.LogProb: got theta of %s and %s, want %d (one per code) and %d", english.Count(rows, "row"), english.Count(columns, "column"), len(codes), dim)
 	}
 	for i, code := range codes {
-		if err := checkCode(p.evaluator.Target.Space(), code); err != nil {
+		if err := space.CheckCode(p.evaluator.Target.Space(), code); err != nil {
 			return nil, fmt.Errorf("vti.LogProb: row %d: %w", i, err)
 		}
 	}
@@ -109,10 +111,10 @@ func (p *Posterior) Certify(ctx context.Context, cfg CertifyConfig) (*Certificat
 	if err := cfg.CheckSize(p.evaluator.Target); err != nil {
 		return nil, err
 	}
-	p.evaluator.shard = cfg.Shard
+	p.evaluator.engine.Shard = cfg.Shard
 	certificate, err := certify(ctx, p.evaluator, cfg.withDefaults())
 	if certificate != nil {
-		certificate.space = p.evaluator.Target.Space()
+		certificate.Space = p.evaluator.Target.Space()
 	}
 	return certificate, err
 }
@@ -121,7 +123,7 @@ func (p *Posterior) Certify(ctx context.Context, cfg CertifyConfig) (*Certificat
 // that of the random streams: another name gives independent draws.
 func (p *Posterior) Evidences(codes [][]int32, name string) (*Evidences, error) {
 	for i, code := range codes {
-		if err := checkCode(p.evaluator.Target.Space(), code); err != nil {
+		if err := space.CheckCode(p.evaluator.Target.Space(), code); err != nil {
 			return nil, fmt.Errorf("vti.Evidences: model %d: %w", i, err)
 		}
 	}

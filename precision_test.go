@@ -7,9 +7,11 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/weighted"
 	"github.com/transdim/vti/space"
 )
 
@@ -55,7 +57,7 @@ func TestWeightsOfWellKnownParameters(t *testing.T) {
 		require.InDelta(t, -math.Log(totalCount+1)/2, model.LogEvidence, 4.5*model.LogEvidenceSE+1e-6)
 		require.Less(t, model.LogEvidenceSE, 0.02)
 	}
-	mean, _, sd, sdSE := vti.MomentsOf(&certificate.Sample, sp, 0)
-	require.InDelta(t, math.Log(meanCount), mean, 1e-6)
-	require.InDelta(t, 1/math.Sqrt(totalCount), sd, 4.5*sdSE)
+	m := weighted.MomentsOf(certificate.Sample.Weight, mat.Col(nil, 0, certificate.Sample.Theta), nil, nil)
+	require.InDelta(t, math.Log(meanCount), m.Mean, 1e-6)
+	require.InDelta(t, 1/math.Sqrt(totalCount), m.SD, 4.5*m.SDSE)
 }

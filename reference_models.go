@@ -2,6 +2,8 @@ package vti
 
 import (
 	"math"
+	"math/rand/v2"
+	"slices"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/ml/context"
@@ -10,7 +12,7 @@ import (
 )
 
 // Joint certification draws a part of the models from a flatter version of an autoregressive q(m),
-// each of whose conditionals is taken to a power. What wideReference does for θ, this does for m:
+// each of whose conditionals is taken to a power. What wideProposal does for θ, this does for m:
 // training gives up improbable models, and the few draws that fall there would have large weights.
 // Both numbers were chosen by hand, not tuned.
 const (
@@ -50,4 +52,26 @@ func (w wideModels) Sample(ctx *context.Context, uniforms *Node) *Node {
 	near := w.near.Sample(ctx, SliceAxis(uniforms, 0, AxisRange(0, w.nearRows)))
 	flat := w.flat.Sample(ctx, SliceAxis(uniforms, 0, AxisRange(w.nearRows)))
 	return Concatenate([]*Node{near, flat}, 0)
+}
+
+// wideProposal draws from wideModels and knows their density.
+type wideProposal struct {
+	e        *evaluator
+	models   ModelDistribution
+	nearRows int
+}
+
+// Draw draws a batch, of which the first rows come from q(m).
+func (w wideProposal) Draw(random *rand.Rand) ([][]int32, int, error) {
+	flat, err := w.e.DrawCodesFrom("draw wide", w.models, random)
+	if err != nil {
+		return nil, 0, err
+	}
+	_, sites, _ := w.e.Sizes()
+	return slices.Collect(slices.Chunk(flat, sites)), w.nearRows, nil
+}
+
+// LogProb is the log density of the mixture.
+func (w wideProposal) LogProb(codes [][]int32) ([]float64, error) {
+	return w.e.LogModelOf("wide models", w.models, codes)
 }

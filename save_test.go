@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/models"
 )
 
 // What Save writes can be read back, and nothing else is ever replaced.
@@ -23,7 +24,7 @@ func TestSave(t *testing.T) {
 	require.NoError(t, certificate.Save(dir, cfg))
 
 	sample := certificate.Sample.Resample(500, 3)
-	for _, name := range []string{DrawsCSV, DrawsParquet} {
+	for _, name := range []string{models.DrawsCSV, models.DrawsParquet} {
 		read, err := draws.Read(filepath.Join(dir, name))
 		require.NoError(t, err)
 		require.Equal(t, 500, read.Len())
@@ -35,7 +36,7 @@ func TestSave(t *testing.T) {
 			require.InDelta(t, sample.LogP[i], read.LogP[i], 1e-12)
 		}
 	}
-	file, err := os.Open(filepath.Join(dir, ModelsCSV))
+	file, err := os.Open(filepath.Join(dir, models.ModelsCSV))
 	require.NoError(t, err)
 	defer file.Close()
 	rows, err := csv.NewReader(file).ReadAll()
@@ -46,10 +47,10 @@ func TestSave(t *testing.T) {
 
 	err = certificate.Save(dir, cfg)
 	require.ErrorIs(t, err, fs.ErrExist)
-	require.ErrorContains(t, err, DrawsParquet)
+	require.ErrorContains(t, err, models.DrawsParquet)
 	cfg.Replace, cfg.Draws = true, 100
 	require.NoError(t, certificate.Save(dir, cfg))
-	read, err := draws.Read(filepath.Join(dir, DrawsCSV))
+	read, err := draws.Read(filepath.Join(dir, models.DrawsCSV))
 	require.NoError(t, err)
 	require.Equal(t, 100, read.Len())
 	entries, err := os.ReadDir(dir)

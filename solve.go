@@ -81,6 +81,6 @@ func (s *solver) finish(before plan) (*Solution, error) {
 		return nil, err
 	}
 	s.plan = done
-	s.best.space = s.target.Space()
-	return &Solution{Posterior: s.t.posterior(), Certificate: s.best, Rounds: s.plan.Rounds, Divergence: s.best.divergence(), Training: s.training, Advice: s.advice()}, nil
+	s.best.Space = s.target.Space()
+	return &Solution{Posterior: s.t.posterior(), Certificate: s.best.Certificate, Rounds: s.plan.Rounds, Divergence: s.best.Divergence(), Training: s.training, Advice: s.advice()}, nil
 }

@@ -30,7 +30,7 @@ func (s *solver) nextWork(last SolveRound, perStep, perDraw float64) string {
 	case s.plan.CutShort:
 		limit := time.Duration(collapsedShare * float64(s.cfg.MaxTime)).Round(time.Second / 10)
 		return fmt.Sprintf("more time: populations and chains over models and latent variables, which need no training, were stopped after %v", limit)
-	case evidencesOf(s.t.evaluator) != nil && !s.plan.ByDraws && s.plan.Unhelpful < patience:
+	case s.t.engine.Known.Evidences != nil && !s.plan.ByDraws && s.plan.Unhelpful < patience:
 		return "another fit of q(m) to the models found, and weights of new draws" + about(s.longest()) + s.lacking()
 	case s.t.step < steps && s.plan.Unhelpful < patience:
 		next := s.t.config.roundAt(s.plan.Trained)

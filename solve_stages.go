@@ -11,6 +11,7 @@ import (
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/modeldist"
+	"github.com/transdim/vti/models"
 )
 
 const (
@@ -37,21 +38,21 @@ func (s *solver) glance(ctx context.Context) error {
 			return s.stopped(err)
 		}
 	}
-	c, masses, err := s.look(ctx, len(s.plan.Rounds))
+	w, visited, err := s.look(ctx, len(s.plan.Rounds))
 	if err != nil {
 		return s.stopped(err)
 	}
-	s.last = c
-	now := s.report(c, masses != nil && c.listed())
+	s.last = w
+	now := s.report(w, visited != nil && w.Listed())
 	if now.Full {
-		s.best = c
+		s.best = w
 		return s.afterSum(now)
 	}
-	return s.next(ctx, now, masses)
+	return s.next(ctx, now, visited)
 }
 
 // look makes the cheap certificate of a round.
-func (s *solver) look(ctx context.Context, round int) (*Certificate, *modelMasses, error) {
+func (s *solver) look(ctx context.Context, round int) (*weighing, *models.Visited, error) {
 	cfg := s.cfg.Certify
 	cfg.glance, cfg.stream, cfg.byDraws = true, fmt.Sprintf("glance/%d", round), s.plan.ByDraws
 	cfg.witnesses, cfg.keepModels = s.plan.Witnesses, s.cfg.Untrained
@@ -67,7 +68,7 @@ const collapsedShare = 0.6
 // that began with what a network says is not trusted: it takes less than the chains and the
 // training that would have to be trusted.
 func (s *solver) mayCollapse() bool {
-	return s.cfg.Fit.Begin != nil && s.plan.Full == 0 && collapsedOf(s.t.evaluator) != nil
+	return s.cfg.Fit.Begin != nil && s.plan.Full == 0 && s.t.engine.MayCollapse()
 }
 
 // collapse certifies by the collapsed posterior, which needs no training. Where that is not
@@ -78,7 +79,7 @@ func (s *solver) collapse(ctx context.Context) error {
 	cfg.stream, cfg.keepModels = "collapsed", s.cfg.Untrained
 	limited, cancel := s.limited(ctx, collapsedShare)
 	defer cancel()
-	c, err := certifyCollapsed(limited, s.t.evaluator, cfg)
+	c, err := s.t.engine.Collapsed(limited, cfg.overModels())
 	switch {
 	case ctx.Err() != nil:
 		return s.stopped(err)
@@ -88,11 +89,12 @@ func (s *solver) collapse(ctx context.Context) error {
 	case err != nil:
 		return s.begin(glancing, Starting, "that failed ("+err.Error()+")", "weights of q")
 	}
+	w := &weighing{Certificate: c}
 	if c.Verdict != Trusted {
-		c.witnesses.add(c.testimony())
+		w.witnesses.add(testimony(c))
 	}
-	s.report(c, true)
-	if s.best, s.last = c, c; c.Verdict == Trusted {
+	s.report(w, true)
+	if s.best, s.last = w, w; c.Verdict == Trusted {
 		return s.begin(finished, Weighing, "done", c.Verdict.String())
 	}
 	return s.begin(glancing, Starting, c.Reasons[0], "weights of q")
@@ -101,7 +103,7 @@ func (s *solver) collapse(ctx context.Context) error {
 // mayBear reports whether births and deaths are next where weights over models are not good enough,
 // and q(m) has been fitted to the models found.
 func (s *solver) mayBear() bool {
-	return !s.plan.Born && !s.cfg.Untrained && birthsOf(s.t.evaluator) != nil
+	return !s.plan.Born && !s.cfg.Untrained && s.t.engine.MayBear()
 }
 
 // births certifies by births and deaths. Where that is not trusted, what was next without them is.
@@ -117,11 +119,11 @@ func (s *solver) births(ctx context.Context) error {
 	cfg.stream, cfg.keepModels = "births", s.cfg.Untrained
 	limited, cancel := s.limited(ctx, birthShare)
 	defer cancel()
-	masses := newModelMasses(s.t.evaluator, evidencesOf(s.t.evaluator))
-	if _, err := masses.add(ctx, codesOf(s.last.Models), nil); err != nil { // which weights found
+	visited := s.t.engine.Visit()
+	if _, err := visited.Add(ctx, models.CodesOf(s.last.Models), nil); err != nil { // which weights found
 		return s.stopped(err)
 	}
-	c, err := certifyBirths(limited, s.t.evaluator, masses, cfg)
+	c, err := visited.Births(limited, cfg.overModels())
 	if ctx.Err() != nil {
 		return s.stopped(err)
 	}
@@ -132,11 +134,12 @@ func (s *solver) births(ctx context.Context) error {
 	case err != nil:
 		return s.begin(glancing, Refining, "that failed ("+err.Error()+")", "weights over models")
 	}
-	if missed := missedByChains(s.last, c); missed != "" {
-		c.lower(Doubtful, "birth-death chains missed what weights found: %s", missed)
+	if missed := models.MissedByChains(s.last.Certificate, c); missed != "" {
+		c.Lower(Doubtful, "birth-death chains missed what weights found: %s", missed)
 	}
-	s.report(c, true)
-	if s.best, s.last = c, c; c.Verdict == Trusted {
+	w := &weighing{Certificate: c}
+	s.report(w, true)
+	if s.best, s.last = w, w; c.Verdict == Trusted {
 		return s.begin(finished, Weighing, "done", c.Verdict.String())
 	}
 	return s.begin(glancing, Refining, c.Reasons[0], "weights over models")
@@ -150,7 +153,7 @@ const birthShare = 0.9
 func (s *solver) needsPilot() bool {
 	_, network := s.t.Models.(*modeldist.Autoregressive)
 	fresh := s.plan.Work == Starting && !s.t.config.FromPrior
-	return network && fresh && (s.plan.ByDraws || evidencesOf(s.t.evaluator) == nil)
+	return network && fresh && (s.plan.ByDraws || s.t.engine.Known.Evidences == nil)
 }
 
 // afterSum decides what is next after a sum over all models, which needs no q: training where q
@@ -168,13 +171,13 @@ func (s *solver) afterSum(now SolveRound) error {
 	return s.trainNext(fmt.Sprintf("the answer is known, and q differs from it by %.1f nats", now.Divergence))
 }
 
-// next decides what is next after a glance, with the masses of models if it went over models alone.
-func (s *solver) next(ctx context.Context, now SolveRound, masses *modelMasses) error {
+// next decides what is next after a glance, with the models that it visited if it went over models alone.
+func (s *solver) next(ctx context.Context, now SolveRound, visited *models.Visited) error {
 	why := s.shortcoming(now)
 	switch {
-	case why == "" && masses != nil && s.plan.Work == Starting && now.Divergence > closeDivergence:
+	case why == "" && visited != nil && s.plan.Work == Starting && now.Divergence > closeDivergence:
 		// weights have shown what q(m) lacks, and their models are at hand
-		if err := masses.fit(ctx); err != nil {
+		if err := visited.Fit(ctx); err != nil {
 			return s.stopped(err)
 		}
 		return s.begin(certifying, Weighing, "weights look good enough", "q(m) is fitted to the models found, and a certificate of fresh draws")
@@ -188,14 +191,14 @@ func (s *solver) next(ctx context.Context, now SolveRound, masses *modelMasses) 
 		}
 		s.plan.Last = true
 		return s.begin(certifying, Weighing, why, "the last certificate")
-	case masses != nil && len(s.plan.Rounds) > 1 && s.mayBear():
+	case visited != nil && len(s.plan.Rounds) > 1 && s.mayBear():
 		return s.begin(birthing, Weighing, why, "births and deaths")
-	case masses != nil && s.plan.Unhelpful < patience:
-		if err := masses.fit(ctx); err != nil {
+	case visited != nil && s.plan.Unhelpful < patience:
+		if err := visited.Fit(ctx); err != nil {
 			return s.stopped(err)
 		}
-		return s.begin(glancing, Refining, why, fmt.Sprintf("fitting q(m) to the %s found", english.Count(len(masses.codes), "model")))
-	case masses != nil && !masses.exact():
+		return s.begin(glancing, Refining, why, fmt.Sprintf("fitting q(m) to the %s found", english.Count(visited.Len(), "model")))
+	case visited != nil && !s.t.engine.Exact():
 		s.plan.ByDraws, s.plan.Unhelpful = true, 0
 		return s.begin(glancing, Starting, why, "weights of q")
 	case s.cfg.Certify.Confirm && s.plan.Full == 0 && (s.last.Complete || now.KHat <= verdict.FailedKHat && s.affordable(now)):
@@ -240,7 +243,7 @@ func (s *solver) affordable(now SolveRound) bool {
 }
 
 // unreliable is the number of models that matter and whose weights are not reliable.
-func (c *Certificate) unreliable() (count int) {
+func (c *weighing) unreliable() (count int) {
 	for _, model := range c.Models {
 		if model.Certified > proposalMass && model.KHat > psis.Reliable {
 			count++
@@ -282,7 +285,7 @@ func (s *solver) certify(ctx context.Context) error {
 	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 		if c, err = s.best, nil; c == nil {
 			c = s.last
-			c.lower(Doubtful, "time ran out before a certificate of more draws")
+			c.Lower(Doubtful, "time ran out before a certificate of more draws")
 		}
 		s.plan.Last = true
 	}
@@ -320,17 +323,17 @@ func (s *solver) enlarged(before int) bool {
 
 // fresh makes the certificate. Chains check it where they are asked for and weights are not out of
 // the question, and as a last resort; where weights are not trusted training comes first.
-func (s *solver) fresh(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
+func (s *solver) fresh(ctx context.Context, cfg CertifyConfig) (*weighing, error) {
 	few := cfg
 	few.Draws = s.draws()
-	c, masses, err := weigh(ctx, s.t.evaluator, few)
+	c, visited, err := weigh(ctx, s.t.evaluator, few)
 	switch {
-	case err != nil || masses != nil:
+	case err != nil || visited != nil:
 		return c, err
 	case c.Verdict == Trusted && !cfg.Confirm || c.Verdict != Trusted && s.mayCollapse():
 		return c, nil
 	case cfg.Confirm && (c.Verdict >= Doubtful || s.plan.Full == 0) || s.plan.Last || s.exhausted() || s.plan.Unhelpful >= patience:
-		return check(ctx, s.t.evaluator, c, cfg, func(cfg CertifyConfig) (*Certificate, error) {
+		return check(ctx, s.t.evaluator, c, cfg, func(cfg CertifyConfig) (*weighing, error) {
 			cfg.Draws = few.Draws
 			c, _, err := weigh(ctx, s.t.evaluator, cfg)
 			return c, err

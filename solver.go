@@ -20,7 +20,7 @@ type solver struct {
 	// training is the time that training took
 	training time.Duration
 	// last is the last certificate, glanced at or full, and best the answer so far.
-	last, best *Certificate
+	last, best *weighing
 }
 
 // open makes the trainer, at the place of the plan that a checkpoint holds.
@@ -37,7 +37,7 @@ func (s *solver) firstStage() stage {
 	switch {
 	case s.cfg.Fit.Begin != nil && s.cfg.Certify.Confirm: // which is good where it serves, and chains are needed anyway
 		return certifying
-	case s.cfg.Fit.Begin == nil && !s.cfg.Untrained && collapsedOf(s.t.evaluator) != nil:
+	case s.cfg.Fit.Begin == nil && !s.cfg.Untrained && s.t.engine.MayCollapse():
 		return collapsing
 	}
 	return glancing
@@ -67,7 +67,7 @@ func (s *solver) limited(ctx context.Context, share float64) (context.Context, c
 }
 
 // report ends a round with what its certificate found, and counts rounds that did not help.
-func (s *solver) report(c *Certificate, full bool) SolveRound {
+func (s *solver) report(c *weighing, full bool) SolveRound {
 	now := time.Now()
 	round := SolveRound{
 		Work: s.plan.Work, Why: s.plan.Why, Steps: s.t.step, Full: full, Verdict: c.Verdict, Draws: c.Draws,
@@ -77,13 +77,13 @@ func (s *solver) report(c *Certificate, full bool) SolveRound {
 	if finite(c.ESS) {
 		round.ESS = c.ESS
 	}
-	if shortage := c.shortage(s.target.Space(), s.cfg.Precision); finite(shortage) {
+	if shortage := c.Shortage(s.target.Space(), s.cfg.Precision); finite(shortage) {
 		round.Shortage = shortage
 	}
 	if !math.IsNaN(c.KHat) {
 		round.KHat = math.Min(c.KHat, unknownKHat)
 	}
-	if divergence := c.divergence(); finite(divergence) {
+	if divergence := c.Divergence(); finite(divergence) {
 		round.Divergence = divergence
 	}
 	s.since = now

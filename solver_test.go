@@ -19,7 +19,7 @@ import (
 func TestRoundWithoutWeightsCanBeWritten(t *testing.T) {
 	s := &solver{t: &trainer{}, target: newNormals(t, 1), cfg: SolveConfig{Precision: 0.01}}
 	nan := math.NaN()
-	round := s.report(&Certificate{Verdict: Failed, KHat: nan, ESS: nan, LogEvidence: nan}, false)
+	round := s.report(&weighing{Certificate: &Certificate{Verdict: Failed, KHat: nan, ESS: nan, LogEvidence: nan}}, false)
 	require.Zero(t, round.ESS)
 	_, err := json.Marshal(s.plan)
 	require.NoError(t, err)
@@ -48,7 +48,7 @@ func TestNetworksAreCertifiedAtOnce(t *testing.T) {
 		next stage
 	}{{confirmed, begun, certifying}, {SolveConfig{}, begun, glancing}, {confirmed, &Config{}, glancing}} {
 		c.cfg.Fit = *c.fit
-		s := &solver{cfg: c.cfg, t: &trainer{evaluator: &evaluator{Evaluator: &evaluate.Evaluator{Target: newNormals(t, 2)}}}}
+		s := &solver{cfg: c.cfg, t: &trainer{evaluator: newEvaluator(&evaluate.Evaluator{Target: newNormals(t, 2)})}}
 		require.Equal(t, c.next, s.firstStage())
 	}
 	s := &solver{cfg: SolveConfig{Certify: CertifyConfig{Draws: 1 << 18}}}
@@ -61,7 +61,7 @@ func TestNetworksAreCertifiedAtOnce(t *testing.T) {
 // it; other runs train on.
 func TestNothingIsTrainedBesideASum(t *testing.T) {
 	for _, begin := range []*Beginning{nil, {}} {
-		s := &solver{t: &trainer{config: Config{Steps: 100}}, cfg: SolveConfig{Fit: Config{Begin: begin}}, best: &Certificate{Complete: true}}
+		s := &solver{t: &trainer{config: Config{Steps: 100}}, cfg: SolveConfig{Fit: Config{Begin: begin}}, best: &weighing{Certificate: &Certificate{Complete: true}}}
 		require.NoError(t, s.afterSum(SolveRound{Divergence: 3}))
 		require.Equal(t, begin != nil, s.plan.Next == finished)
 	}
@@ -69,7 +69,7 @@ func TestNothingIsTrainedBesideASum(t *testing.T) {
 
 // What would help is said with the time that it takes, and with what it has to reach.
 func TestAdviceSaysHowLong(t *testing.T) {
-	s := &solver{t: &trainer{evaluator: &evaluator{Evaluator: &evaluate.Evaluator{Target: newNormals(t, 2)}}, config: Config{Steps: 100}, step: 50}, best: &Certificate{Verdict: Failed, KHat: 1.25}}
+	s := &solver{t: &trainer{evaluator: newEvaluator(&evaluate.Evaluator{Target: newNormals(t, 2)}), config: Config{Steps: 100}, step: 50}, best: &weighing{Certificate: &Certificate{Verdict: Failed, KHat: 1.25}}}
 	s.plan = plan{Trained: 1, Rounds: []SolveRound{
 		{Work: Training, Steps: 50, Draws: 1000, Seconds: 10}, {Work: Weighing, Steps: 50, Draws: 1000, Seconds: 2},
 	}}
@@ -95,9 +95,9 @@ func (exactNormals) SampleParameters([]int32, int, *rand.Rand) (*mat.Dense, []fl
 // Where models are weighed alone the flow is not what would help; and where hardly two draws are
 // of one model, neither is more of the same.
 func TestAdviceOnManyModels(t *testing.T) {
-	s := &solver{t: &trainer{evaluator: &evaluator{Evaluator: &evaluate.Evaluator{Target: exactNormals{newNormals(t, 2)}}}, config: Config{Steps: 100}}}
+	s := &solver{t: &trainer{evaluator: newEvaluator(&evaluate.Evaluator{Target: exactNormals{newNormals(t, 2)}}), config: Config{Steps: 100}}}
 	s.plan.Rounds = []SolveRound{{Work: Starting, Draws: 1000, Seconds: 3}}
-	s.best = &Certificate{Verdict: Doubtful, KHat: 0.6, Draws: 1000, ModelsChecked: 400, ESS: 200}
+	s.best = &weighing{Certificate: &Certificate{Verdict: Doubtful, KHat: 0.6, Draws: 1000, ModelsChecked: 400, ESS: 200}}
 	require.Equal(t, "another fit of q(m) to the models found, and weights of new draws, which take about 3s here", s.advice())
 	s.best.ModelsChecked = 800
 	require.Contains(t, s.advice(), "1000 draws were of 800 different models")
@@ -109,7 +109,7 @@ func TestAdviceOnManyModels(t *testing.T) {
 
 // Where the time for training is over, nothing else is trained before the last certificate.
 func TestLastCertificateFollowsTraining(t *testing.T) {
-	s := &solver{t: &trainer{evaluator: &evaluator{Evaluator: &evaluate.Evaluator{Target: newNormals(t, 2)}}, config: Config{Steps: 100}, step: 50}, last: &Certificate{}}
+	s := &solver{t: &trainer{evaluator: newEvaluator(&evaluate.Evaluator{Target: newNormals(t, 2)}), config: Config{Steps: 100}, step: 50}, last: &weighing{Certificate: &Certificate{}}}
 	s.plan.Last = true
 	require.NoError(t, s.next(t.Context(), SolveRound{KHat: 0.9, ESS: 10, Draws: 1000}, nil))
 	require.Equal(t, certifying, s.plan.Next)

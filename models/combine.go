@@ -106,10 +106,10 @@ func EffectiveOf(ess float64, n int) float64 { return 1 / (1/ess + 1/float64(n))
 type (
 	// Measured is what a computation says of its own precision.
 	Measured = verdict.Measured
-	// Weights are what its importance weights show.
-	Weights = verdict.Weights
-	// Chains are what its Markov chains show.
-	Chains = verdict.Chains
+	// MeasuredWeights are what its importance weights show.
+	MeasuredWeights = verdict.Weights
+	// MeasuredChains are what its Markov chains show.
+	MeasuredChains = verdict.Chains
 	// Judgement is a verdict with the reasons for it.
 	Judgement = verdict.Judgement
 )
@@ -118,7 +118,7 @@ type (
 func (s *Sum) Measured() Measured {
 	m := Measured{ESS: s.ESS, Draws: s.Draws, Event: "a model", EventSE: slices.Max(append(slices.Clone(s.SE), 0)), EvidenceSE: s.LogEvidenceSE, NonFinite: s.NonFinite}
 	if !math.IsNaN(s.KHat) {
-		m.Weights = &Weights{KHat: s.KHat, Missed: s.Missed}
+		m.Weights = &MeasuredWeights{KHat: s.KHat, Missed: s.Missed}
 	}
 	return m
 }

@@ -108,7 +108,7 @@ func (w *weighedModels) certificate() *vti.Certificate {
 	for k, d := range w.draws {
 		codes[k] = d.code
 	}
-	return vti.CertificateOf(codes, w.logPrior, w.evidence)
+	return models.CertificateOf(codes, w.logPrior, w.evidence)
 }
 
 // answerChoice is answer for a selection of terms.

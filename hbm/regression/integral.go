@@ -341,7 +341,7 @@ func (f *integral) certificate() *vti.Certificate {
 		codes[k] = m.code
 	}
 	logPrior, evidence := f.evidences()
-	return vti.CertificateOf(codes, logPrior, evidence)
+	return models.CertificateOf(codes, logPrior, evidence)
 }
 
 // integralDraws are all weighted draws of all models together.

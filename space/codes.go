@@ -1,4 +1,4 @@
-package vti
+package space
 
 import (
 	"encoding/binary"
@@ -6,38 +6,19 @@ import (
 	"slices"
 
 	"github.com/transdim/vti/internal/english"
-	"github.com/transdim/vti/space"
 )
 
-// allCodes lists every model of a countable space in the order of its index: all codes, but for
-// those that name no model where only some do (space.Lists).
-func allCodes(sp space.Space) (codes [][]int32) {
-	for code := range space.Models(sp) {
+// ListModels lists every model of a countable space in the order of its index: all codes, but for
+// those that name no model where only some do (Lists).
+func ListModels(sp Space) (codes [][]int32) {
+	for code := range Models(sp) {
 		codes = append(codes, slices.Clone(code))
 	}
 	return codes
 }
 
-// rowsOf splits flat codes [N*S] into one code a row, without copying.
-func rowsOf(flat []int32, sites int) [][]int32 {
-	rows := make([][]int32, 0, len(flat)/sites)
-	for ; len(flat) > 0; flat = flat[sites:] {
-		rows = append(rows, flat[:sites:sites])
-	}
-	return rows
-}
-
-// codesOf are the codes of models.
-func codesOf(models []ModelEstimate) [][]int32 {
-	codes := make([][]int32, len(models))
-	for i, model := range models {
-		codes[i] = model.Code
-	}
-	return codes
-}
-
-// codeKey is a code as the key of a map.
-func codeKey(code []int32) string {
+// Key is a code as the key of a map.
+func Key(code []int32) string {
 	key := make([]byte, 0, 4*len(code))
 	for _, outcome := range code {
 		key = binary.LittleEndian.AppendUint32(key, uint32(outcome))
@@ -45,8 +26,8 @@ func codeKey(code []int32) string {
 	return string(key)
 }
 
-// checkCode fails unless code names a model of the space.
-func checkCode(sp space.Space, code []int32) error {
+// CheckCode fails unless code names a model of the space.
+func CheckCode(sp Space, code []int32) error {
 	cards := sp.Cards()
 	if len(code) != len(cards) {
 		return fmt.Errorf("got a code of %s, want %d", english.Count(len(code), "site"), len(cards))
@@ -59,15 +40,15 @@ func checkCode(sp space.Space, code []int32) error {
 	return nil
 }
 
-// lister is a space of lists of items (space.Lists).
+// lister is a space of lists of items (Lists).
 type lister interface {
 	Items() int
 	Set(code []int32) []int32
 }
 
-// outcomesOf numbers what a model can have in common with others: the members of a list, or the
+// Outcomes numbers what a model can have in common with others: the members of a list, or the
 // outcomes of sites other than the first. members lists those of a code.
-func outcomesOf(sp space.Space) (n int, members func(code []int32) []int) {
+func Outcomes(sp Space) (n int, members func(code []int32) []int) {
 	if lists, ok := sp.(lister); ok {
 		return lists.Items(), func(code []int32) (members []int) {
 			for _, item := range lists.Set(code) {
@@ -90,4 +71,10 @@ func outcomesOf(sp space.Space) (n int, members func(code []int32) []int) {
 		}
 		return members
 	}
+}
+
+// AreLists reports whether the models of a space are lists of items.
+func AreLists(sp Space) bool {
+	_, lists := sp.(lister)
+	return lists
 }

@@ -1,4 +1,4 @@
-package vti
+package models
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/weighted"
-	"github.com/transdim/vti/models"
+	"github.com/transdim/vti/space"
 )
 
 // parameterDraws is the number of draws of parameters behind a certificate over models alone.
@@ -52,29 +52,29 @@ func (d *drawnModels) shape(probability []float64) float64 {
 	if len(few) > 0 {
 		kHat, share = append(kHat, psis.Smooth(few).K), append(share, fewShare)
 	}
-	return models.TypicalKHat(kHat, share)
+	return TypicalKHat(kHat, share)
 }
 
 // drawParameters fills the sample of a certificate with n draws of parameters given models, which
 // are taken by their weights, spread as evenly as can be. Where evidences are estimates the draws
 // add to what is known of them, and each counts by what that makes of its model.
-func (x *modelMasses) drawParameters(ctx context.Context, c *Certificate, weights []float64, n int, stream string) (*drawnModels, error) {
-	counts := weighted.Counts(weights, n, x.e.Random(stream+"/parameters"))
+func (x *Visited) drawParameters(ctx context.Context, c *Certificate, weights []float64, n int, stream string) (*drawnModels, error) {
+	counts := weighted.Counts(weights, n, x.random(stream+"/parameters"))
 	drawn := &drawnModels{}
 	for i, count := range counts {
 		if count > 0 {
 			drawn.positions = append(drawn.positions, i)
 		}
 	}
-	draws, failures := make([]modelDraws, len(drawn.positions)), make([]error, len(drawn.positions))
+	draws, failures := make([]Parameters, len(drawn.positions)), make([]error, len(drawn.positions))
 	var next atomic.Int64
 	var wait sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wait.Go(func() {
 			for k := int(next.Add(1)) - 1; k < len(draws) && ctx.Err() == nil; k = int(next.Add(1)) - 1 {
 				i := drawn.positions[k]
-				random := x.e.Random(stream + "/parameters/" + codeKey(x.codes[i]))
-				draws[k], failures[k] = x.source.parameters(x.codes[i], x.evidence[i], counts[i], random)
+				random := x.random(stream + "/parameters/" + space.Key(x.codes[i]))
+				draws[k], failures[k] = x.Known.Evidences.Parameters(x.codes[i], x.evidence[i], counts[i], random)
 			}
 		})
 	}
@@ -83,21 +83,21 @@ func (x *modelMasses) drawParameters(ctx context.Context, c *Certificate, weight
 		return nil, err
 	}
 	sample := &c.Sample
-	sample.Theta = mat.NewDense(n, x.e.Target.Space().Dim(), nil)
+	sample.Theta = mat.NewDense(n, x.Space.Dim(), nil)
 	total := 0.0
 	for k, i := range drawn.positions {
 		own := draws[k]
 		if failures[k] != nil {
 			return nil, fmt.Errorf("parameters of model %v: %w", x.codes[i], failures[k])
 		}
-		change := math.Exp(own.evidence.Log - x.evidence[i].Log)
-		x.evidence[i] = own.evidence
-		drawn.logWeights = append(drawn.logWeights, own.logWeights)
+		change := math.Exp(own.Evidence.Log - x.evidence[i].Log)
+		x.evidence[i] = own.Evidence
+		drawn.logWeights = append(drawn.logWeights, own.LogWeights)
 		for row := range counts[i] {
-			sample.Theta.SetRow(len(sample.Codes), own.theta.RawRowView(row))
+			sample.Theta.SetRow(len(sample.Codes), own.Theta.RawRowView(row))
 			sample.Codes = append(sample.Codes, x.codes[i])
-			sample.LogP = append(sample.LogP, x.logPrior[i]+own.logJoint[row])
-			weight := change * own.weights[row]
+			sample.LogP = append(sample.LogP, x.logPrior[i]+own.LogJoint[row])
+			weight := change * own.Weights[row]
 			sample.Weight = append(sample.Weight, weight)
 			total += weight
 		}
@@ -106,6 +106,6 @@ func (x *modelMasses) drawParameters(ctx context.Context, c *Certificate, weight
 		sample.Weight[i] /= total
 	}
 	var err error
-	sample.LogQ, err = x.e.LogProb(sample.Codes, sample.Theta)
+	sample.LogQ, err = x.Q.LogProb(sample.Codes, sample.Theta)
 	return drawn, err
 }

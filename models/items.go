@@ -1,6 +1,8 @@
-package vti
+package models
 
-import "github.com/transdim/vti/space"
+import (
+	"github.com/transdim/vti/space"
+)
 
 // items is a space whose models are sets of items.
 type items struct {
@@ -12,7 +14,7 @@ type items struct {
 // itemsOf is the space as sets of items: a space of lists, or sites with two outcomes each.
 func itemsOf(sp space.Space) (items, bool) {
 	type weightedLists interface {
-		lister
+		Items() int
 		Slots() int
 		Weights() []float64
 		Code(set []int32, dst []int32) []int32
@@ -45,8 +47,8 @@ func codesOfSets(of items, sets [][]int32) [][]int32 {
 }
 
 // members lists the members of a code, ascending.
-func (x *modelMasses) members() func(code []int32) []int32 {
-	_, members := outcomesOf(x.e.Target.Space())
+func (x *Visited) members() func(code []int32) []int32 {
+	_, members := space.Outcomes(x.Space)
 	return func(code []int32) (set []int32) {
 		for _, member := range members(code) {
 			set = append(set, int32(member))

@@ -1,4 +1,4 @@
-package vti
+package models
 
 import (
 	"math"
@@ -29,7 +29,7 @@ func (s *WeightedSample) moments(masker space.RowMasker) []moments {
 	masks := make([][]bool, len(s.Codes))
 	known := map[string][]bool{}
 	for i, code := range s.Codes {
-		key := codeKey(code)
+		key := space.Key(code)
 		if known[key] == nil {
 			known[key] = masker.MaskRow(code, nil)
 		}

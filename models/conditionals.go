@@ -1,8 +1,20 @@
-package vti
+package models
 
 import (
+	"context"
 	"math"
 	"slices"
+
+	"github.com/transdim/vti/internal/weighted"
+)
+
+const (
+	// conditionalDraws is the number of weighted models whose conditionals are found, and
+	// mostConditionals and fewestConditionals bound it: evidences of so many models in all, and
+	// fewer draws than that say too little of their own error. Chosen by hand: a second of work.
+	conditionalDraws   = 512
+	mostConditionals   = 1 << 15
+	fewestConditionals = 128
 )
 
 // conditionalGain is the part of the error of a count below which an average of conditionals takes
@@ -73,4 +85,50 @@ func (c *conditionals) sharpen(ess, least float64, events func(code []int32) []i
 			probability[event], se[event] = mean, own
 		}
 	}
+}
+
+// conditionals finds those of models drawn by these weights of all draws; nil where evidences are
+// estimates, sites have more than two outcomes, or there are too many of them.
+func (w *modelWeights) conditionals(ctx context.Context, ofDraws []float64) (*conditionals, error) {
+	cards := w.Space.Cards()
+	draws := min(conditionalDraws, mostConditionals/max(len(cards), 1))
+	if !w.Exact() || draws < fewestConditionals || slices.ContainsFunc(cards, func(card int) bool { return card != 2 }) {
+		return nil, nil
+	}
+	var codes [][]int32
+	for _, row := range weighted.Rows(ofDraws, draws, w.random(w.stream+"/conditionals")) {
+		codes = append(codes, w.codes[w.positions[row]])
+	}
+	return w.conditionalsAt(ctx, codes)
+}
+
+// conditionalsAt are the probabilities of every site of some models given all their other sites,
+// from the masses of each model and of those that differ from it in one site.
+func (x *Visited) conditionalsAt(ctx context.Context, codes [][]int32) (*conditionals, error) {
+	var looked [][]int32 // each code, then with each of its sites flipped
+	for _, code := range codes {
+		looked = append(looked, code)
+		for site := range code {
+			looked = append(looked, flipped(code, site))
+		}
+	}
+	// of their own: what is looked at here is no sign of models that draws have missed
+	masses := x.Visit()
+	at, err := masses.Add(ctx, looked, nil)
+	if err != nil {
+		return nil, err
+	}
+	c := &conditionals{codes: codes}
+	for k, code := range codes {
+		own := at[k*(len(code)+1):]
+		one := make([]float64, len(code))
+		for site, outcome := range code {
+			one[site] = 1 / (1 + math.Exp(masses.logMass(own[1+site])-masses.logMass(own[0])))
+			if outcome == 0 {
+				one[site] = 1 - one[site]
+			}
+		}
+		c.one = append(c.one, one)
+	}
+	return c, nil
 }

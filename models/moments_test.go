@@ -1,4 +1,4 @@
-package vti_test
+package models
 
 import (
 	"math"
@@ -9,7 +9,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/transdim/vti"
 	"github.com/transdim/vti/space"
 )
 
@@ -24,7 +23,7 @@ func TestMomentsHaveTheirErrors(t *testing.T) {
 		var zMean, zSD []float64
 		for range 400 {
 			const n, groups = 2000, 200
-			sample := vti.WeightedSample{Theta: mat.NewDense(n, 2, nil)}
+			sample := WeightedSample{Theta: mat.NewDense(n, 2, nil)}
 			shift := make([]float64, groups)
 			for g := range shift {
 				shift[g] = random.NormFloat64()
@@ -47,8 +46,8 @@ func TestMomentsHaveTheirErrors(t *testing.T) {
 			for i := range sample.Weight {
 				sample.Weight[i] /= total
 			}
-			mean, meanSE, sd, sdSE := vti.MomentsOf(&sample, sp, 1)
-			zMean, zSD = append(zMean, mean/meanSE), append(zSD, (sd-1)/sdSE)
+			m := sample.moments(sp)[1]
+			zMean, zSD = append(zMean, m.mean/m.meanSE), append(zSD, (m.sd-1)/m.sdSE)
 		}
 		require.InDelta(t, 1, stat.StdDev(zMean, nil), 0.16)
 		require.InDelta(t, 1, stat.StdDev(zSD, nil), 0.16)

@@ -1,4 +1,4 @@
-package vti
+package models
 
 import (
 	"math"
@@ -26,9 +26,9 @@ func TestJudge(t *testing.T) {
 		"many non-finite":   {func(c *Certificate) { c.NonFinite = 101 }, Failed, "1.0% of the draws"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := Certificate{KHat: 0.3, ESS: 5000, Draws: 10_000, Models: []ModelEstimate{{SE: 0.01}, {SE: 0.001}}}
+			c := Certificate{KHat: 0.3, ESS: 5000, Draws: 10_000, Models: []Estimate{{SE: 0.01}, {SE: 0.001}}}
 			test.change(&c)
-			c.judge()
+			c.Judge()
 			require.Equal(t, test.verdict, c.Verdict, c.Reasons)
 			if test.reason == "" {
 				require.Empty(t, c.Reasons)
@@ -39,14 +39,14 @@ func TestJudge(t *testing.T) {
 		})
 	}
 	both := Certificate{KHat: 0.8, ESS: 10, Draws: 100}
-	both.judge()
+	both.Judge()
 	require.Equal(t, Failed, both.Verdict)
 	require.Len(t, both.Reasons, 2)
 }
 
 // Frequencies must say what Probability says event by event, for both kinds of certificate.
 func TestFrequencies(t *testing.T) {
-	complete := &Certificate{Complete: true, Models: []ModelEstimate{
+	complete := &Certificate{Complete: true, Models: []Estimate{
 		{Code: []int32{0, 1}, Certified: 0.5, LogEvidenceSE: 0.1}, {Code: []int32{1, 1}, Certified: 0.3, LogEvidenceSE: 0.2}, {Code: []int32{1, 0}, Certified: 0.2, LogEvidenceSE: math.NaN()},
 	}}
 	joint := &Certificate{Sample: WeightedSample{Codes: [][]int32{{0, 1}, {1, 1}, {1, 0}, {1, 1}}, Weight: []float64{0.4, 0.3, 0.2, 0.1}}}
@@ -71,16 +71,16 @@ func TestFrequencies(t *testing.T) {
 // is.
 func TestResolved(t *testing.T) {
 	for _, test := range []struct {
-		model ModelEstimate
+		model Estimate
 		want  bool
 	}{
-		{ModelEstimate{KHat: 0.6, Draws: 10_000, LogEvidenceSE: 0.1}, true},
-		{ModelEstimate{KHat: 0.6, Draws: 32, LogEvidenceSE: 0.1}, false},
-		{ModelEstimate{KHat: 0.1, Draws: 32, LogEvidenceSE: 0.1}, true},
-		{ModelEstimate{KHat: 0.1, Draws: 32, LogEvidenceSE: 1.1}, false},
-		{ModelEstimate{KHat: math.Inf(1), Draws: 3, LogEvidenceSE: 0.1}, false},
-		{ModelEstimate{KHat: math.NaN()}, true}, // closed form
-		{ModelEstimate{KHat: math.NaN(), LogEvidence: math.NaN()}, false},
+		{Estimate{KHat: 0.6, Draws: 10_000, LogEvidenceSE: 0.1}, true},
+		{Estimate{KHat: 0.6, Draws: 32, LogEvidenceSE: 0.1}, false},
+		{Estimate{KHat: 0.1, Draws: 32, LogEvidenceSE: 0.1}, true},
+		{Estimate{KHat: 0.1, Draws: 32, LogEvidenceSE: 1.1}, false},
+		{Estimate{KHat: math.Inf(1), Draws: 3, LogEvidenceSE: 0.1}, false},
+		{Estimate{KHat: math.NaN()}, true}, // closed form
+		{Estimate{KHat: math.NaN(), LogEvidence: math.NaN()}, false},
 	} {
 		require.Equal(t, test.want, test.model.Resolved(), "%+v", test.model)
 	}

@@ -1,4 +1,4 @@
-package vti
+package models
 
 import (
 	"math"

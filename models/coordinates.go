@@ -1,4 +1,4 @@
-package vti
+package models
 
 import (
 	"fmt"
@@ -45,9 +45,9 @@ type Coordinate struct {
 // Coordinates describes the posterior of each of the D coordinates, with quantiles at the given
 // levels. It fails where the space has no masks of single models (space.RowMasker).
 func (c *Certificate) Coordinates(levels ...float64) ([]Coordinate, error) {
-	masker, ok := c.space.(space.RowMasker)
+	masker, ok := c.Space.(space.RowMasker)
 	if !ok {
-		return nil, fmt.Errorf("vti.Coordinates: got a space %T, want one with masks of single models (space.RowMasker)", c.space)
+		return nil, fmt.Errorf("models.Coordinates: got a space %T, want one with masks of single models (space.RowMasker)", c.Space)
 	}
 	mask := make([]bool, masker.Dim())
 	used := func(code []int32) (coordinates []int) {

@@ -1,4 +1,4 @@
-package vti
+package models
 
 import (
 	"math"
@@ -11,11 +11,11 @@ import (
 // standard error of one of a probability: 0.02 with the default of 0.005. Chosen by hand.
 const meansPrecision = 4
 
-// shortage is the factor by which draws would have to be more for the precision asked for: standard
+// Shortage is the factor by which draws would have to be more for the precision asked for: standard
 // errors of the probabilities of all models and outcomes, and four times it, in standard
 // deviations, of means. It is at most 1 where they are enough, and 0 if no precision is asked for
 // or nothing comes from draws.
-func (c *Certificate) shortage(sp space.Space, precision float64) float64 {
+func (c *Certificate) Shortage(sp space.Space, precision float64) float64 {
 	if precision == 0 || c.Basis == ExactSum {
 		return 0
 	}
@@ -23,7 +23,7 @@ func (c *Certificate) shortage(sp space.Space, precision float64) float64 {
 	for _, model := range c.Models {
 		worst = math.Max(worst, model.SE)
 	}
-	n, members := outcomesOf(sp)
+	n, members := space.Outcomes(sp)
 	_, errors := c.Frequencies(n, members)
 	for _, se := range errors {
 		worst = math.Max(worst, se)
@@ -35,15 +35,15 @@ func (c *Certificate) shortage(sp space.Space, precision float64) float64 {
 // tailShortage is the factor by which draws would have to be more for their largest weights not to
 // miss too much.
 func (c *Certificate) tailShortage() float64 {
-	if c.missed == 0 || !(c.KHat < 1) {
+	if c.Missed == 0 || !(c.KHat < 1) {
 		return 0
 	}
-	return math.Pow(c.missed/verdict.DoubtfulMissed, 1/(1-math.Max(c.KHat, 0)))
+	return math.Pow(c.Missed/verdict.DoubtfulMissed, 1/(1-math.Max(c.KHat, 0)))
 }
 
-// divergence is KL(p ‖ q) in nats: the mean of log p(m, θ | y) − log q(m, θ) over the weighted
+// Divergence is KL(p ‖ q) in nats: the mean of log p(m, θ | y) − log q(m, θ) over the weighted
 // sample.
-func (c *Certificate) divergence() float64 {
+func (c *Certificate) Divergence() float64 {
 	total := 0.0
 	for i, weight := range c.Sample.Weight {
 		if weight > 0 {

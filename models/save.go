@@ -1,6 +1,7 @@
-package vti
+package models
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -44,23 +45,23 @@ type SaveConfig struct {
 // the models with their probabilities and evidences (ModelsCSV). Each file is either whole or
 // absent.
 func (c *Certificate) Save(dir string, cfg SaveConfig) error {
-	if c.space == nil {
-		return errors.New("vti.Save: got a certificate that does not come from Certify")
+	if c.Space == nil {
+		return errors.New("models.Save: got a certificate that does not come from Certify")
 	}
-	setDefault(&cfg.Draws, 10_000)
+	cfg.Draws = cmp.Or(cfg.Draws, 10_000)
 	header := draws.Header{
-		Kind: draws.IID, Cards: c.space.Cards(), Seed: cfg.Seed,
-		Sites: orNumbered(cfg.Sites, "site", len(c.space.Cards())), Coordinates: orNumbered(cfg.Coordinates, "theta", c.space.Dim()),
+		Kind: draws.IID, Cards: c.Space.Cards(), Seed: cfg.Seed,
+		Sites: orNumbered(cfg.Sites, "site", len(c.Space.Cards())), Coordinates: orNumbered(cfg.Coordinates, "theta", c.Space.Dim()),
 	}
-	if len(header.Sites) != len(header.Cards) || len(header.Coordinates) != c.space.Dim() {
-		return fmt.Errorf("vti.Save: got names of %s and %s, want %d and %d", english.Count(len(header.Sites), "site"), english.Count(len(header.Coordinates), "coordinate"), len(header.Cards), c.space.Dim())
+	if len(header.Sites) != len(header.Cards) || len(header.Coordinates) != c.Space.Dim() {
+		return fmt.Errorf("models.Save: got names of %s and %s, want %d and %d", english.Count(len(header.Sites), "site"), english.Count(len(header.Coordinates), "coordinate"), len(header.Cards), c.Space.Dim())
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("vti.Save: %w", err)
+		return fmt.Errorf("models.Save: %w", err)
 	}
 	for _, name := range []string{DrawsParquet, DrawsCSV, ModelsCSV} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); !cfg.Replace && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("vti.Save: %s: %w", filepath.Join(dir, name), errors.Join(fs.ErrExist, err))
+			return fmt.Errorf("models.Save: %s: %w", filepath.Join(dir, name), errors.Join(fs.ErrExist, err))
 		}
 	}
 	sample := c.Sample.Resample(cfg.Draws, cfg.Seed)
@@ -75,13 +76,13 @@ func (c *Certificate) Save(dir string, cfg SaveConfig) error {
 		draws.Write(filepath.Join(dir, DrawsCSV), draws.CmdStanCSV, file),
 		atomicfile.Write(filepath.Join(dir, ModelsCSV), c.writeModels),
 	); err != nil {
-		return fmt.Errorf("vti.Save: %w", err)
+		return fmt.Errorf("models.Save: %w", err)
 	}
 	return nil
 }
 
 // writeModels writes a row for each model: its outcomes, separated by spaces, and the fields of
-// ModelEstimate, empty where they are not finite.
+// Estimate, empty where they are not finite.
 func (c *Certificate) writeModels(w io.Writer) error {
 	rows := [][]string{{"code", "q", "certified", "se", "log_evidence", "log_evidence_se", "khat", "draws"}}
 	for _, model := range c.Models {

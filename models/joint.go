@@ -1,10 +1,12 @@
-package vti
+package models
 
 import (
 	"cmp"
 	"context"
 	"math"
 	"slices"
+
+	"github.com/transdim/vti/space"
 )
 
 // Settings of the search for members that matter only together, chosen by hand, not tuned.
@@ -24,12 +26,24 @@ const (
 	mostOwn = 8
 )
 
+// jointSet are members that matter only together, with a model that has all.
+type jointSet struct {
+	code    []int32
+	members []int32 // ascending
+}
+
+// foundJoint are the joint sets that are known.
+type foundJoint struct {
+	around  map[string][]jointSet // models that were looked around, by their keys
+	instead map[string][][]int32  // those that do without members of them
+	moved   []jointSet            // which chains over models move together
+}
+
 // searchJoint looks at members that matter only together on top of the most probable model, and at
 // members that stand in for its own. It continues from models with what it finds, and adds what it
 // looks at to the masses. It returns the sets that count, those of the most probable models first.
-func (x *modelMasses) searchJoint(ctx context.Context) (joint []jointSet, err error) {
-	target, ok := x.e.Target.(JointTarget)
-	if !ok || len(x.codes) == 0 {
+func (x *Visited) searchJoint(ctx context.Context) (joint []jointSet, err error) {
+	if x.Known.Together == nil || len(x.codes) == 0 {
 		return nil, nil
 	}
 	var looked, exchanged []jointSet
@@ -40,13 +54,13 @@ func (x *modelMasses) searchJoint(ctx context.Context) (joint []jointSet, err er
 			if !around[next] {
 				break
 			}
-			next = x.position[codeKey(set.code)]
+			next = x.position[space.Key(set.code)]
 		}
 		if around[next] {
 			break
 		}
 		around[next] = true
-		found, err := x.jointAround(ctx, target, x.codes[next])
+		found, err := x.jointAround(ctx, x.codes[next])
 		if err != nil {
 			return nil, err
 		}
@@ -54,7 +68,7 @@ func (x *modelMasses) searchJoint(ctx context.Context) (joint []jointSet, err er
 		if joint, err = x.apart(ctx, looked); err != nil {
 			return nil, err
 		}
-		others, err := x.exchanges(ctx, target, x.codes[next])
+		others, err := x.exchanges(ctx, x.codes[next])
 		if err != nil {
 			return nil, err
 		}
@@ -63,17 +77,17 @@ func (x *modelMasses) searchJoint(ctx context.Context) (joint []jointSet, err er
 	}
 	least := x.logMass(x.mostProbable()) - jointRange
 	return slices.DeleteFunc(joint, func(set jointSet) bool {
-		return !(x.logMass(x.position[codeKey(set.code)]) > least)
+		return !(x.logMass(x.position[space.Key(set.code)]) > least)
 	}), nil
 }
 
-// jointAround adds the models that a target finds around one. It returns what these have beyond
+// jointAround adds the models that the application finds around one. It returns what these have beyond
 // others, and sets of two and three of the members of the model itself.
-func (x *modelMasses) jointAround(ctx context.Context, target JointTarget, code []int32) (sets []jointSet, err error) {
-	key, members := codeKey(code), x.members()
-	sets, known := x.e.joint.around[key]
+func (x *Visited) jointAround(ctx context.Context, code []int32) (sets []jointSet, err error) {
+	key, members := space.Key(code), x.members()
+	sets, known := x.joint.around[key]
 	if !known {
-		with, without, err := target.Together(ctx, code)
+		with, without, err := x.Known.Together(ctx, code)
 		if err != nil {
 			return nil, err
 		}
@@ -91,34 +105,34 @@ func (x *modelMasses) jointAround(ctx context.Context, target JointTarget, code 
 				}
 			}
 		}
-		if x.e.joint.around == nil {
-			x.e.joint.around = map[string][]jointSet{}
+		if x.joint.around == nil {
+			x.joint.around = map[string][]jointSet{}
 		}
-		x.e.joint.around[key] = sets
+		x.joint.around[key] = sets
 	}
 	codes := make([][]int32, len(sets))
 	for i, set := range sets {
 		codes[i] = set.code
 	}
-	_, err = x.add(ctx, codes, nil)
+	_, err = x.Add(ctx, codes, nil)
 	return sets, err
 }
 
 // exchanges are members of a model and what other models have in their place, several for several,
 // where both are near the most probable model.
-func (x *modelMasses) exchanges(ctx context.Context, target JointTarget, code []int32) (sets []jointSet, err error) {
-	key, members := codeKey(code), x.members()
-	others, known := x.e.joint.instead[key]
+func (x *Visited) exchanges(ctx context.Context, code []int32) (sets []jointSet, err error) {
+	key, members := space.Key(code), x.members()
+	others, known := x.joint.instead[key]
 	if !known {
-		if others, err = target.Instead(ctx, code); err != nil {
+		if others, err = x.Known.Instead(ctx, code); err != nil {
 			return nil, err
 		}
-		if x.e.joint.instead == nil {
-			x.e.joint.instead = map[string][][]int32{}
+		if x.joint.instead == nil {
+			x.joint.instead = map[string][][]int32{}
 		}
-		x.e.joint.instead[key] = others
+		x.joint.instead[key] = others
 	}
-	at, err := x.add(ctx, others, nil)
+	at, err := x.Add(ctx, others, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -142,12 +156,12 @@ func lacking(set, other []int32) []int32 {
 
 // apart are the sets that chains would not come upon one member at a time: of which no part is
 // worth having without the others. Those of the most probable models are first.
-func (x *modelMasses) apart(ctx context.Context, sets []jointSet) (joint []jointSet, err error) {
-	of, ok := itemsOf(x.e.Target.Space())
+func (x *Visited) apart(ctx context.Context, sets []jointSet) (joint []jointSet, err error) {
+	of, ok := itemsOf(x.Space)
 	if !ok {
 		return nil, nil
 	}
-	mass := func(set jointSet) float64 { return x.logMass(x.position[codeKey(set.code)]) }
+	mass := func(set jointSet) float64 { return x.logMass(x.position[space.Key(set.code)]) }
 	sets = slices.Clone(sets)
 	slices.SortStableFunc(sets, func(a, b jointSet) int { return cmp.Compare(mass(b), mass(a)) })
 	for _, set := range sets {
@@ -162,7 +176,7 @@ func (x *modelMasses) apart(ctx context.Context, sets []jointSet) (joint []joint
 				at := slices.Index(set.members, member)
 				return at >= 0 && left>>at&1 == 0
 			})
-			at, err := x.add(ctx, codesOfSets(of, [][]int32{part}), nil)
+			at, err := x.Add(ctx, codesOfSets(of, [][]int32{part}), nil)
 			if err != nil {
 				return nil, err
 			}
@@ -183,7 +197,7 @@ func (x *modelMasses) apart(ctx context.Context, sets []jointSet) (joint []joint
 }
 
 // mostProbable is the position of the model with the largest mass.
-func (x *modelMasses) mostProbable() (best int) {
+func (x *Visited) mostProbable() (best int) {
 	for at := range x.codes {
 		if mass := x.logMass(at); mass > x.logMass(best) {
 			best = at

@@ -1,4 +1,4 @@
-package vti
+package models
 
 import (
 	"context"
@@ -11,16 +11,6 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/space"
 )
-
-// BirthDeathTarget is an ExactTarget with a birth-death process over models that knows the odds of
-// every member at each step. Where models are few items among thousands that can stand in for each
-// other, no distribution that weights could come from is near the posterior, and chains that
-// propose one item at a time hardly move.
-type BirthDeathTarget interface {
-	ExactTarget
-	// BirthDeath is the posterior over models that the process keeps; nil where there is none.
-	BirthDeath() rjmcmc.Collapsed
-}
 
 // How births and deaths certify. All chosen by hand, not tuned.
 const (
@@ -42,86 +32,77 @@ const (
 // items have next to nothing in common, still has the sizes of models that the posterior has.
 func birthPowers() []float64 { return []float64{1, 0.8, 0.6} }
 
-// birthsOf is the posterior for births and deaths, or nil.
-func birthsOf(e *evaluator) rjmcmc.Collapsed {
-	target, ok := e.Target.(BirthDeathTarget)
-	if _, masks := e.Target.Space().(space.RowMasker); !ok || !masks {
-		return nil
-	}
-	return target.BirthDeath()
+// MayBear reports whether there is a birth-death process over the models.
+func (e *Engine) MayBear() bool {
+	_, masks := e.Space.(space.RowMasker)
+	return e.Known.BirthDeath != nil && masks
 }
 
-// certifyBirths certifies by chains of births and deaths, which other chains, tempered and from
+// Births certifies by chains of births and deaths, which other chains, tempered and from
 // random numbers of their own, confirm where both agree. Half of each start from the prior and half
 // from models of the largest size. The evidence is that of the models of the other chains over how
 // often these are there.
-func certifyBirths(ctx context.Context, e *evaluator, x *modelMasses, cfg CertifyConfig) (*Certificate, error) {
-	long, err := birthChainsOf(ctx, e, cfg, "births", []float64{1}, enoughRHat, birthESS)
+func (x *Visited) Births(ctx context.Context, cfg Config) (*Certificate, error) {
+	long, err := x.birthChains(ctx, cfg, "births", []float64{1}, EnoughRHat, birthESS)
 	if err != nil {
 		return nil, err
 	}
-	checking, err := birthChainsOf(ctx, e, cfg, "tempered", birthPowers(), checkingRHat, checkingESS)
+	checking, err := x.birthChains(ctx, cfg, "tempered", birthPowers(), checkingRHat, checkingESS)
 	if err != nil {
 		return nil, err
 	}
-	if !cfg.keepModels {
-		if err := fitToDraws(ctx, e, long); err != nil {
+	if !cfg.KeepModels {
+		if err := x.Q.Fit(ctx, codesOfChains(long), nil); err != nil {
 			return nil, err
 		}
 	}
-	c, err := birthCertificate(ctx, e, x, long, checking, enoughRHat, cfg.stream)
+	c, err := x.birthCertificate(ctx, long, checking, EnoughRHat, cfg.Stream)
 	if err != nil {
 		return nil, err
 	}
-	other, err := birthCertificate(ctx, e, x, checking, long, checkingRHat, cfg.stream)
+	other, err := x.birthCertificate(ctx, checking, long, checkingRHat, cfg.Stream)
 	if err != nil {
 		return nil, err
 	}
-	difference := disagreement(e.Target.Space(), other, c)
+	difference := Disagreement(x.Space, other, c)
 	if nats, certain := x.above(c); certain {
-		c.lower(Doubtful, "the models found hold %.3g times the evidence estimated by birth-death chains", math.Exp(nats))
+		c.Lower(Doubtful, "the models found hold %.3g times the evidence estimated by birth-death chains", math.Exp(nats))
 	}
 	switch {
 	case c.Verdict != Trusted:
 	case !(other.RHat <= checkingRHat):
-		c.lower(Doubtful, "the tempered birth-death chains that check the answer have not mixed (R-hat %.3g)", other.RHat)
+		c.Lower(Doubtful, "the tempered birth-death chains that check the answer have not mixed (R-hat %.3g)", other.RHat)
 	case difference != "":
-		c.lower(Doubtful, "tempered birth-death chains did not confirm the answer: %s", difference)
+		c.Lower(Doubtful, "tempered birth-death chains did not confirm the answer: %s", difference)
 	default:
 		c.Confirmed = true
 	}
 	return c, nil
 }
 
-// birthChainsOf are chains as long as it takes.
-func birthChainsOf(ctx context.Context, e *evaluator, cfg CertifyConfig, name string, powers []float64, rHat, enough float64) (*rjmcmc.Result, error) {
-	sp := e.Target.Space()
-	if cfg.precision > 0 {
-		enough = math.Min(enough, 1/(3*cfg.precision*cfg.precision))
-	}
+// birthChains are chains as long as it takes.
+func (e *Engine) birthChains(ctx context.Context, cfg Config, name string, powers []float64, rHat, enough float64) (*rjmcmc.Result, error) {
+	sp := e.Space
+	enough = cfg.enoughOf(enough)
 	settings := rjmcmc.CollapsedConfig{
 		Chains: birthChains, BurnIn: birthBurnIn, Iterations: birthLongest, Thin: birthThin, First: birthFirst, Powers: powers,
 		Enough: func(chains *rjmcmc.Result) bool {
-			worst := worstOf(sp, chains)
+			worst := WorstOf(sp, chains)
 			return worst.RHat <= rHat && worst.ESS >= enough
 		},
-		Seed: e.Random(cfg.stream + "/" + name).Uint64(),
+		Seed: e.random(cfg.Stream + "/" + name).Uint64(),
 	}
-	if cfg.Progress != nil {
-		settings.Progress = func(done, total int) {
-			cfg.Progress(done/birthThin*birthChains, total/birthThin*birthChains)
-		}
-	}
-	return rjmcmc.RunCollapsed(ctx, birthsOf(e), len(sp.Cards()), sp.(space.RowMasker).MaskRow, settings)
+	settings.Progress = func(done, total int) { cfg.report(done/birthThin*birthChains, total/birthThin*birthChains) }
+	return rjmcmc.RunCollapsed(ctx, e.Known.BirthDeath, len(sp.Cards()), sp.(space.RowMasker).MaskRow, settings)
 }
 
 // birthCertificate is what chains show, with the evidence from the models of other chains.
-func birthCertificate(ctx context.Context, e *evaluator, x *modelMasses, chains, other *rjmcmc.Result, mixed float64, stream string) (*Certificate, error) {
-	log, se, err := evidenceByVisits(ctx, x, chains, other)
+func (x *Visited) birthCertificate(ctx context.Context, chains, other *rjmcmc.Result, mixed float64, stream string) (*Certificate, error) {
+	log, se, err := x.evidenceByVisits(ctx, chains, other)
 	if err != nil {
 		return nil, err
 	}
-	c, err := certificateOfChains(e, chains, mixed, stream, log, se)
+	c, err := x.certificateOfChains(chains, mixed, stream, log, se)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +111,7 @@ func birthCertificate(ctx context.Context, e *evaluator, x *modelMasses, chains,
 		return nil, err
 	}
 	if !(se <= resolvedEvidence) {
-		c.lower(Doubtful, "birth-death chains hardly ever return to a model: none of %s has a probability that they resolve", english.Count(len(c.Models), "model"))
+		c.Lower(Doubtful, "birth-death chains hardly ever return to a model: none of %s has a probability that they resolve", english.Count(len(c.Models), "model"))
 	}
 	return c, nil
 }
@@ -142,16 +123,16 @@ const resolvedEvidence = 0.2
 // evidenceByVisits is the log of the mass that models of other chains have, known in closed form,
 // over the share of the draws of chains that are there. Chains that had a part in choosing the
 // models would be there too often. Its error is that between chains.
-func evidenceByVisits(ctx context.Context, x *modelMasses, chains, other *rjmcmc.Result) (log, se float64, err error) {
+func (x *Visited) evidenceByVisits(ctx context.Context, chains, other *rjmcmc.Result) (log, se float64, err error) {
 	chosen := map[string]bool{}
 	var codes [][]int32
 	for draw := range other.Draws() {
-		if code := other.Codes(draw); !chosen[codeKey(code)] {
-			chosen[codeKey(code)] = true
+		if code := other.Codes(draw); !chosen[space.Key(code)] {
+			chosen[space.Key(code)] = true
 			codes = append(codes, code)
 		}
 	}
-	positions, err := x.add(ctx, codes, nil)
+	positions, err := x.Add(ctx, codes, nil)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -162,7 +143,7 @@ func evidenceByVisits(ctx context.Context, x *modelMasses, chains, other *rjmcmc
 	shares := make([]float64, chains.Chains)
 	each := float64(chains.Draws() / chains.Chains)
 	for draw := range chains.Draws() {
-		if chosen[codeKey(chains.Codes(draw))] {
+		if chosen[space.Key(chains.Codes(draw))] {
 			shares[draw%chains.Chains] += 1 / each
 		}
 	}

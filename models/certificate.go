@@ -1,0 +1,282 @@
+package models
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/space"
+)
+
+// Verdict says how far a certified answer can be trusted. Its text is "trusted", "doubtful" or
+// "failed".
+type Verdict = verdict.Verdict
+
+// The verdicts, from worst to best.
+const (
+	// Failed: the answer must not be used.
+	Failed = verdict.Failed
+	// Doubtful: the answer may be right, but the computation does not show it.
+	Doubtful = verdict.Doubtful
+	// Trusted: the answer holds to within its standard errors.
+	Trusted = verdict.Trusted
+)
+
+// Basis is the method behind a certificate.
+type Basis int
+
+const (
+	// Weights: importance weights of draws of q.
+	Weights Basis = iota
+	// ExactSum: the sum over all models, whose evidences are known (ExactTarget).
+	ExactSum
+	// Chains: tempered chains, where weights were not reliable.
+	Chains
+	// CollapsedChains: tempered chains over models and latent variables, parameters integrated out
+	// (CollapsedTarget), which annealed populations check instead of weights.
+	CollapsedChains
+	// BirthsAndDeaths: chains over models that add and remove members by birth and death
+	// (BirthDeathTarget), which tempered chains check.
+	BirthsAndDeaths
+)
+
+var basisNames = [...]string{
+	Weights: "weights", ExactSum: "exact sum", Chains: "chains", CollapsedChains: "chains without parameters", BirthsAndDeaths: "births and deaths",
+}
+
+// String is the basis in words: "weights", "exact sum", "chains", "chains without parameters" or
+// "births and deaths".
+func (b Basis) String() string { return basisNames[b] }
+
+// MarshalText writes what String returns.
+func (b Basis) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (b *Basis) UnmarshalText(text []byte) error {
+	at := slices.Index(basisNames[:], string(text))
+	if at < 0 {
+		return fmt.Errorf("unknown basis of a certificate %q; expected one of %q", text, basisNames)
+	}
+	*b = Basis(at)
+	return nil
+}
+
+// Certificate is the certified posterior: corrected model probabilities, evidences with their
+// errors, and a verdict.
+type Certificate struct {
+	Verdict Verdict
+	// Reasons say why the verdict is not Trusted; empty if it is.
+	Reasons []string
+	// Basis is the method behind the numbers. An exact sum has no errors and no k̂: KHat is NaN.
+	Basis Basis
+	// Confirmed reports that two methods which are independent of each other, weights and tempered
+	// chains, agree within their errors on evidences, probabilities, means and standard deviations.
+	Confirmed bool
+	// RHat is the largest R-hat of tempered chains if the certificate rests on them, and 0 if it
+	// rests on weights. KHat is then NaN, and ESS that of the quantity with the fewest effective
+	// draws.
+	RHat float64
+	// KHat is the Pareto shape that the weights of the models do not exceed, but for models that
+	// together hold a tenth of the probability; in an incomplete certificate that of all weights
+	// together. ESS is the effective number of the Draws.
+	KHat, ESS float64
+	Draws     int
+	// ModelsChecked is the number of models that were weighted: all that the prior does not
+	// exclude, or in an incomplete certificate all that were drawn.
+	ModelsChecked int
+	// Complete reports whether Models are all of the space, each weighted on its own. Otherwise
+	// models were drawn from q(m) and weighted jointly, or Basis is ExactSum and Models are the
+	// most probable ones.
+	Complete bool
+	// LogEvidence is log Σ_m p(m) Z_m with its standard error, in nats.
+	LogEvidence, LogEvidenceSE float64
+	// NonFinite counts draws whose density was not finite; they have weight 0.
+	NonFinite int
+	// Models are the estimates by model, the most probable first.
+	Models []Estimate
+	// Sample is a weighted sample from the certified posterior.
+	Sample WeightedSample
+	// Proposed are draws of models from q(m); nil in a complete certificate, where Models have
+	// their probabilities under it.
+	Proposed [][]int32
+
+	// Space is the set of the models; nil unless vti.Posterior.Certify made the certificate.
+	Space space.Space
+	// Missed is the share of the posterior that may lie where weights are larger than any that was
+	// drawn (psis.TailShare).
+	Missed float64
+
+	// mixedRHat is the largest R-hat at which chains agree; 0 stands for verdict.DoubtfulRHat.
+	mixedRHat float64
+	// unlisted is the probability of the models that an exact sum does not list.
+	unlisted float64
+	// byModel are weighted draws of models without parameters, for probabilities, where Sample was
+	// resampled from them; nil where Sample itself has the weights.
+	byModel *WeightedSample
+	// others are the probabilities of single sites given all others; nil where they are not known.
+	others *conditionals
+}
+
+// Estimate is the estimates of one model.
+type Estimate struct {
+	// Code is the model.
+	Code []int32
+	// Q is its probability under q(m); Certified the probability after weighting, and SE its
+	// standard error.
+	Q, Certified, SE float64
+	// LogEvidence is log Z_m = log p(y | m) and LogEvidenceSE its standard error, in nats; NaN
+	// where no draw has weight.
+	LogEvidence, LogEvidenceSE float64
+	// KHat is the Pareto shape of the weights of its draws; +Inf when there are too few of them to
+	// tell, NaN where the evidence does not come from weights of its own.
+	KHat float64
+	// Draws is the number of draws behind the estimate.
+	Draws int
+}
+
+// Resolved reports whether LogEvidence is known to within its error. It is not if the Pareto shape
+// of its weights is too large for its number of draws, or if its error is above a nat. Improbable
+// models get few draws, and their estimates may be off by any amount.
+func (m Estimate) Resolved() bool {
+	return finite(m.LogEvidence) && m.LogEvidenceSE <= 1 && !(m.KHat > psis.ReliableFor(m.Draws))
+}
+
+// EstimatesOf starts an estimate of every model, of which nothing is known but the code.
+func EstimatesOf(codes [][]int32) []Estimate {
+	models := make([]Estimate, len(codes))
+	for i, code := range codes {
+		models[i].Code = code
+	}
+	return models
+}
+
+// CodesOf are the codes of models.
+func CodesOf(models []Estimate) [][]int32 {
+	codes := make([][]int32, len(models))
+	for i, model := range models {
+		codes[i] = model.Code
+	}
+	return codes
+}
+
+// WeightedSample are draws (m, θ) with weights that sum to one.
+type WeightedSample struct {
+	Codes  [][]int32
+	Theta  *mat.Dense // [N, D], 0 where inactive; a row of zeros if there are no draws
+	LogQ   []float64  // log density of the draw under q(m) q(θ | m)
+	LogP   []float64  // log p(m) + log η(θ | m): unnormalised posterior density
+	Weight []float64
+	// Group numbers the group of each draw from 0: only draws of different groups are independent.
+	// nil if all are.
+	Group []int
+}
+
+// Lower makes the verdict at most what is given, for a reason.
+func (c *Certificate) Lower(to Verdict, format string, args ...any) {
+	verdict.Lower(&c.Verdict, &c.Reasons, to, format, args...)
+}
+
+// Judge sets the verdict and its reasons.
+func (c *Certificate) Judge() {
+	if c.Basis == ExactSum {
+		c.Verdict, c.Reasons = Trusted, nil
+		return
+	}
+	m := c.measured()
+	if c.RHat > 0 {
+		m.Chains = &verdict.Chains{RHat: c.RHat, Limit: c.mixedRHat}
+	} else {
+		m.Weights = &verdict.Weights{KHat: c.KHat, Missed: c.Missed}
+	}
+	j := verdict.Judge(m)
+	c.Verdict, c.Reasons = j.Verdict, j.Reasons
+}
+
+// measured is the precision of a certificate, without its weights or chains.
+func (c *Certificate) measured() verdict.Measured {
+	m := verdict.Measured{ESS: c.ESS, Draws: c.Draws, Event: "a model", EvidenceSE: c.LogEvidenceSE, NonFinite: c.NonFinite}
+	for _, model := range c.Models {
+		m.EventSE = math.Max(m.EventSE, model.SE)
+	}
+	return m
+}
+
+// SetQ fills in q(m) of the models.
+func (c *Certificate) SetQ(logModel []float64) {
+	for i, value := range logModel {
+		c.Models[i].Q = math.Exp(value)
+	}
+}
+
+// Sort orders by certified probability, the largest first; ties by code, so that the order is
+// always the same.
+func (c *Certificate) Sort() {
+	slices.SortFunc(c.Models, func(a, b Estimate) int {
+		return cmp.Or(cmp.Compare(b.Certified, a.Certified), slices.Compare(a.Code, b.Code))
+	})
+}
+
+// CertificateOf is what the evidences of all models of a space amount to, with its verdict: models
+// in the order of codes, and no sample. logPrior has log p(m) of each, and all three have the same
+// length.
+func CertificateOf(codes [][]int32, logPrior []float64, evidence []Evidence) *Certificate {
+	c := &Certificate{Complete: true, Models: EstimatesOf(codes)}
+	c.Combine(logPrior, evidence)
+	for i := range c.Models {
+		c.Models[i].Q = math.NaN()
+	}
+	c.Judge()
+	return c
+}
+
+// Combine sets the estimates of the models, in their order, and the diagnostics of all of them.
+func (c *Certificate) Combine(logPrior []float64, evidence []Evidence) {
+	sum := Combine(logPrior, evidence)
+	c.LogEvidence, c.LogEvidenceSE, c.KHat, c.ESS, c.Missed = sum.LogEvidence, sum.LogEvidenceSE, sum.KHat, sum.ESS, sum.Missed
+	c.Draws, c.NonFinite, c.ModelsChecked = sum.Draws, sum.NonFinite, 0
+	for i, own := range evidence {
+		model := &c.Models[i]
+		model.Certified, model.SE = sum.Probability[i], sum.SE[i]
+		model.LogEvidence, model.LogEvidenceSE, model.KHat, model.Draws = own.Log, own.SE, own.KHat, own.Draws
+		if math.IsInf(logPrior[i], -1) {
+			model.LogEvidence = math.NaN()
+			continue
+		}
+		c.ModelsChecked++
+	}
+}
+
+// Gather sums the weights of draws by model.
+func (c *Certificate) Gather() {
+	position := map[string]int{}
+	sample := c.weighted()
+	for i, code := range sample.Codes {
+		k, seen := position[space.Key(code)]
+		if !seen {
+			k = len(c.Models)
+			position[space.Key(code)] = k
+			c.Models = append(c.Models, Estimate{Code: code, LogEvidence: math.NaN(), LogEvidenceSE: math.NaN(), KHat: math.NaN()})
+		}
+		c.Models[k].Certified += sample.Weight[i]
+		c.Models[k].Draws++
+	}
+	c.ModelsChecked = len(c.Models)
+	c.setErrors()
+}
+
+// setErrors fills in the standard errors of the models of an incomplete certificate.
+func (c *Certificate) setErrors() {
+	position := make(map[string]int, len(c.Models))
+	for k, model := range c.Models {
+		position[space.Key(model.Code)] = k
+	}
+	_, se := c.Frequencies(len(c.Models), func(code []int32) []int { return []int{position[space.Key(code)]} })
+	for k := range c.Models {
+		c.Models[k].SE = se[k]
+	}
+}

@@ -1,0 +1,164 @@
+package models
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/parallel"
+	"github.com/transdim/vti/rjmcmc"
+	"github.com/transdim/vti/space"
+)
+
+// Chains end early when they agree to within EnoughRHat and have EnoughESS effective draws of
+// everything. Chosen by hand: not tuned.
+const (
+	EnoughRHat = 1.01
+	EnoughESS  = 20000
+)
+
+// enoughOf is the number of effective draws at which the error of a probability of a half is the
+// precision asked for, and a third more: errors come from the differences between chains, which few
+// chains know only roughly. It is most at most.
+func (c Config) enoughOf(most float64) float64 {
+	if c.Precision == 0 {
+		return most
+	}
+	return math.Min(most, 1/(3*c.Precision*c.Precision))
+}
+
+// codesOfChains are the models of all draws.
+func codesOfChains(chains *rjmcmc.Result) [][]int32 {
+	codes := make([][]int32, chains.Draws())
+	for draw := range codes {
+		codes[draw] = chains.Codes(draw)
+	}
+	return codes
+}
+
+// Outcomes that are rarer than rareOutcome do not count for agreement of chains, nor do those that
+// hardly ever fail: on the scale of probabilities their error is small. Chosen by hand.
+const rareOutcome = 0.01
+
+// WorstOf is the largest R-hat and the smallest effective number of draws, of the log density and
+// of every outcome that is neither rare nor nearly certain.
+func WorstOf(sp space.Space, chains *rjmcmc.Result) rjmcmc.Summary {
+	worst := chains.LogDensitySummary()
+	outcomes, members := space.Outcomes(sp)
+	counts := make([]int, outcomes)
+	of := make([][]int, chains.Draws())
+	for draw := range of {
+		of[draw] = members(chains.Codes(draw))
+		for _, outcome := range of[draw] {
+			counts[outcome]++
+		}
+	}
+	var compared []int
+	for outcome, count := range counts {
+		if share := float64(count) / float64(len(of)); share >= rareOutcome && share <= 1-rareOutcome {
+			compared = append(compared, outcome)
+		}
+	}
+	summaries := make([]rjmcmc.Summary, len(compared))
+	_ = parallel.Do(len(compared), func(i int) error { // never fails
+		present := make([]float64, chains.Draws())
+		for draw, own := range of {
+			if slices.Contains(own, compared[i]) {
+				present[draw] = 1
+			}
+		}
+		summaries[i] = chains.Summarise(func(draw int) float64 { return present[draw] })
+		return nil
+	})
+	for _, summary := range summaries {
+		worst.RHat, worst.ESS = math.Max(worst.RHat, summary.RHat), math.Min(worst.ESS, summary.ESS)
+	}
+	return worst
+}
+
+// Tempered is what tempered chains show, which agree at an R-hat of at most mixed.
+func (e *Engine) Tempered(chains *rjmcmc.Result, mixed float64, stream string) (*Certificate, error) {
+	log, se := chains.LogEvidence()
+	c, err := e.certificateOfChains(chains, mixed, stream, log, se)
+	if err == nil && math.IsNaN(c.LogEvidence) {
+		c.Lower(Doubtful, "the chains have not mixed at every temperature (R-hat %.3g), so that their evidence is not resolved", chains.LadderRHat())
+	}
+	return c, err
+}
+
+// certificateOfChains is what chains show, whose log evidence is given.
+func (e *Engine) certificateOfChains(chains *rjmcmc.Result, mixed float64, stream string, logEvidence, se float64) (*Certificate, error) {
+	worst := WorstOf(e.Space, chains)
+	if math.IsNaN(worst.RHat) {
+		worst.RHat, worst.ESS = math.Inf(1), 0
+	}
+	// antithetic draws may count for more than they are
+	c := &Certificate{Basis: Chains, KHat: math.NaN(), RHat: worst.RHat, mixedRHat: mixed, ESS: min(worst.ESS, float64(chains.Draws())), Draws: chains.Draws()}
+	c.LogEvidence, c.LogEvidenceSE = logEvidence, se
+	sample := &c.Sample
+	sample.Theta = mat.NewDense(chains.Draws(), chains.Dim, nil)
+	for draw := range chains.Draws() {
+		sample.Theta.SetRow(draw, chains.Theta(draw))
+		sample.Codes = append(sample.Codes, chains.Codes(draw))
+		sample.Weight = append(sample.Weight, 1/float64(chains.Draws()))
+		sample.Group = append(sample.Group, draw%chains.Chains)
+	}
+	sample.LogP = chains.LogDensity
+	var err error
+	if sample.LogQ, err = e.Q.LogProb(sample.Codes, sample.Theta); err != nil {
+		return nil, err
+	}
+	if c.Proposed, err = e.proposedByQ(chains.Draws(), stream); err != nil {
+		return nil, err
+	}
+	c.Gather()
+	return c, e.Conclude(c)
+}
+
+// fillQ fills in q(m) of the models.
+func (c *Certificate) fillQ(q Proposal) error {
+	logModel, err := q.LogModel(CodesOf(c.Models))
+	if err == nil {
+		c.SetQ(logModel)
+	}
+	return err
+}
+
+// Conclude fills in q(m) and the evidences of the models, orders them and sets the verdict. As p(m)
+// Z_m is the certified probability times the evidence of all models together, log Z_m follows; its
+// error takes those two for independent.
+func (e *Engine) Conclude(c *Certificate) error {
+	if err := c.fillQ(e.Q); err != nil {
+		return err
+	}
+	logPrior, err := e.LogPrior(CodesOf(c.Models))
+	if err != nil {
+		return err
+	}
+	for i := range c.Models {
+		if model := &c.Models[i]; model.Certified > 0 {
+			model.LogEvidence = c.LogEvidence + math.Log(model.Certified) - logPrior[i]
+			model.LogEvidenceSE = math.Hypot(c.LogEvidenceSE, model.SE/model.Certified)
+		}
+	}
+	c.Sort()
+	c.Judge()
+	return nil
+}
+
+// Adopt lists models that only the other certificate has, as far as it has evidences for them, with
+// no probability.
+func (c *Certificate) Adopt(other *Certificate) {
+	known := map[string]bool{}
+	for _, model := range c.Models {
+		known[space.Key(model.Code)] = true
+	}
+	for _, model := range other.Models {
+		if other.Complete && !known[space.Key(model.Code)] {
+			model.Certified, model.SE, model.Draws = 0, 0, 0
+			c.Models = append(c.Models, model)
+		}
+	}
+	c.Sort()
+}

@@ -1,0 +1,174 @@
+package models
+
+import (
+	"context"
+	"io"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/shard"
+	"github.com/transdim/vti/space"
+)
+
+// Engine certifies a posterior over models by what is known of single ones. Its methods are not
+// safe for use by several goroutines at once.
+type Engine struct {
+	// Space is the set of the models.
+	Space space.Space
+	// LogPrior is log p(m) of codes.
+	LogPrior func(codes [][]int32) ([]float64, error)
+	// Known is what the application knows of them.
+	Known Known
+	// Q proposes models, and is what answers are compared with.
+	Q Proposal
+	// Seed is the root of every random stream.
+	Seed uint64
+	// Shard is the part of this process in a certificate; nil: all of it.
+	Shard *shard.Shard
+
+	found  map[string]Evidence // of models, which are found once
+	chains *keptChains         // over models; nil before the first certificate that has them
+	joint  foundJoint
+}
+
+// Proposal is q(m) q(θ | m).
+type Proposal interface {
+	// Draw draws some models from q(m).
+	Draw(random *rand.Rand) ([][]int32, error)
+	// LogModel is log q(m), and LogProb log q(m) + log q(θ | m) of rows of theta.
+	LogModel(codes [][]int32) ([]float64, error)
+	LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error)
+	// Wide is a wider version of q(m), to weight models by.
+	Wide() Reference
+	// Fit fits q(m) to models with weights; nil: equal ones.
+	Fit(ctx context.Context, codes [][]int32, weights []float64) error
+	// Set sets q(m), if it is a table, to estimates of log p(m) Z_m of every model: −Inf, or NaN,
+	// where there is none.
+	Set(logPrior, logMass []float64) error
+}
+
+// Reference is r(m), which models to be weighted are drawn from.
+type Reference interface {
+	// Draw draws some models, of which the first near ones come from q(m) itself. A code that is
+	// nil is a draw of none, and has weight 0.
+	Draw(random *rand.Rand) (codes [][]int32, near int, err error)
+	// LogProb is log r(m).
+	LogProb(codes [][]int32) ([]float64, error)
+}
+
+// Config says how much work a certificate over models may do.
+type Config struct {
+	// Stream begins the names of the random streams.
+	Stream string
+	// Draws is the largest number of models that are drawn.
+	Draws int
+	// Precision, if not 0, is the standard error of every probability at which draws are enough.
+	Precision float64
+	// Glance asks for a certificate of few draws, which sets q(m) to what it finds where that is a
+	// table, unless KeepModels leaves q(m) as it is.
+	Glance, KeepModels bool
+	// Late, if not nil, reports whether the time is over: a certificate of few draws then ends with
+	// what it has.
+	Late func() bool
+	// Progress, if not nil, is called as draws accumulate, with the number expected in all.
+	Progress func(done, total int)
+}
+
+// overdue reports whether a certificate of few draws is to end with what it has.
+func (c Config) overdue() bool { return c.Glance && c.Late != nil && c.Late() }
+
+// report calls Progress.
+func (c Config) report(done, total int) {
+	if c.Progress != nil {
+		c.Progress(done, total)
+	}
+}
+
+// random is a stream of random numbers of its own for every name.
+func (e *Engine) random(name string) *rand.Rand { return stream.Rand(e.Seed, name) }
+
+const (
+	// evidenceChunk is the number of evidences between two reports of progress, and in a piece that
+	// another process may do. Chosen by hand.
+	evidenceChunk = 1 << 8
+	// sharedChunks are found at a time where several processes share them. Chosen by hand: enough
+	// for some tens of processes.
+	sharedChunks = 64
+)
+
+// evidences are those of models. What is not known yet is found in chunks, of which others may do a
+// part. A few are found here: chains ask for those of a step at a time, which take less than a file
+// does.
+func (e *Engine) evidences(ctx context.Context, codes [][]int32, progress func(done int)) ([]Evidence, error) {
+	var fresh [][]int32
+	for _, code := range codes {
+		if _, known := e.found[space.Key(code)]; !known {
+			fresh = append(fresh, code)
+		}
+	}
+	chunks, together := slices.Collect(slices.Chunk(fresh, evidenceChunk)), sharedChunks
+	of := e.Shard
+	if of == nil || len(chunks) < 2 {
+		of, together = nil, 1
+	}
+	if e.found == nil {
+		e.found = map[string]Evidence{}
+	}
+	done := len(codes) - len(fresh)
+	for group := range slices.Chunk(chunks, together) {
+		pieces, err := shard.Map(ctx, of, shard.Stage[[][]int32, []Evidence]{
+			Name: "evidences",
+			Key:  func(w io.Writer, codes [][]int32) { shard.Numbers(w, codes...) },
+			Do: func(ctx context.Context, codes [][]int32) ([]Evidence, error) {
+				return e.Known.Evidences.Of(ctx, codes, e.Seed)
+			},
+		}, group)
+		if err != nil {
+			return nil, err
+		}
+		for k, chunk := range group {
+			for i, code := range chunk {
+				e.found[space.Key(code)] = pieces[k][i]
+			}
+			done += len(chunk)
+		}
+		if progress != nil {
+			progress(done)
+		}
+	}
+	all := make([]Evidence, len(codes))
+	for i, code := range codes {
+		all[i] = e.found[space.Key(code)]
+	}
+	return all, nil
+}
+
+// Exact reports whether evidences are known in closed form.
+func (e *Engine) Exact() bool { return e.Known.Evidences != nil && e.Known.Evidences.Exact() }
+
+// Certify certifies by the sum over all models where they are listed or the application makes it,
+// else by weights over models alone, which have no variance from parameters. It returns the models
+// that it looked at together with the certificate.
+func (e *Engine) Certify(ctx context.Context, listed bool, cfg Config) (*Certificate, *Visited, error) {
+	x := e.Visit()
+	if listed {
+		certificate, err := x.sum(ctx, cfg)
+		return certificate, x, err
+	}
+	if e.Known.Sum != nil {
+		if certificate, err := x.total(ctx, cfg); err != nil || certificate != nil {
+			return certificate, x, err
+		}
+	}
+	if _, ok := itemsOf(e.Space); ok {
+		certificate, err := x.WeighFitted(ctx, cfg)
+		if err != nil && ctx.Err() != nil || err == nil && cfg.enough(certificate) {
+			return certificate, x, err
+		}
+	}
+	certificate, err := x.WeighProposed(ctx, cfg)
+	return certificate, x, err
+}

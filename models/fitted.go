@@ -1,0 +1,229 @@
+package models
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/internal/weighted"
+	"github.com/transdim/vti/modeldist"
+	"github.com/transdim/vti/rjmcmc"
+	"github.com/transdim/vti/space"
+)
+
+// How models are weighted by a distribution that is fitted to chains over models. All chosen by
+// hand.
+const (
+	// fittedIterations are run after burn-in at first and as many as before in every further round,
+	// of which there are fittedRounds at most.
+	fittedIterations = 300
+	fittedRounds     = 4
+	// fittedBatch models are drawn at a time, and fittedDraws at most, until fittedESS of them are
+	// effective.
+	fittedBatch = 1 << 12
+	fittedDraws = 1 << 16
+	fittedESS   = 10000
+	// refittedDraws are weighted to fit it again.
+	refittedDraws = 1 << 13
+	// fittedCentres of the models of chains have draws around them, which are nearShare of all.
+	fittedCentres = 1 << 10
+	nearShare     = 0.4
+	// chainsError is the standard error of a probability by chains up to which they can confirm it.
+	chainsError = 0.05
+)
+
+// fittedModels is r(m) fitted to chains: a mixture of regressions and of draws around some of their
+// models.
+type fittedModels struct {
+	items items
+	set   func(code []int32) []int32
+	far   *modeldist.Conditionals
+	near  *modeldist.Neighbours
+}
+
+// Draw draws from the mixture. Sets that are too large have no code: to draw again would change
+// r(m).
+func (f fittedModels) Draw(random *rand.Rand) (codes [][]int32, near int, err error) {
+	for len(codes) < fittedBatch {
+		var set []int32
+		if random.Float64() < nearShare {
+			set = f.near.Draw(random)
+		} else {
+			set = f.far.Draw(random)
+		}
+		if len(set) > f.items.slots {
+			codes = append(codes, nil)
+		} else {
+			codes = append(codes, f.items.code(set))
+		}
+	}
+	return codes, 0, nil
+}
+
+func (f fittedModels) LogProb(codes [][]int32) ([]float64, error) {
+	logProb := make([]float64, len(codes))
+	for i, code := range codes {
+		set := f.set(code)
+		logProb[i] = logsum.Add(f.far.LogProb(set)+math.Log1p(-nearShare), f.near.LogProb(set)+math.Log(nearShare))
+	}
+	return logProb, nil
+}
+
+// WeighFitted certifies by weights of models drawn from a distribution that is fitted to half of
+// some tempered chains over models. It is trusted where the other half, which started elsewhere
+// and has no part in that distribution, agrees. Neither needs q. At a glance the other half is not
+// asked. It is for spaces whose models are sets of items.
+func (x *Visited) WeighFitted(ctx context.Context, cfg Config) (c *Certificate, err error) {
+	of, _ := itemsOf(x.Space)
+	cfg.report(0, cfg.Draws)
+	proposed, err := x.proposedByQ(fittedBatch, cfg.Stream)
+	if err != nil {
+		return nil, err
+	}
+	iterations := fittedIterations
+	for round := range fittedRounds {
+		chains, sets, err := x.runChains(ctx, of, iterations, cfg.overdue)
+		if err != nil {
+			return nil, err
+		}
+		iterations *= 2
+		stream := fmt.Sprintf("%s/fitted/%d", cfg.Stream, round)
+		w := &modelWeights{Visited: x, stream: stream, source: x.random(stream), proposed: proposed}
+		if w.reference, err = x.fitTo(ctx, of, chains.Models, sets, stream); err != nil {
+			return nil, err
+		}
+		if c, err = w.certificateTo(ctx, cfg); err != nil {
+			return nil, err
+		}
+		if cfg.enough(c) && !cfg.Glance {
+			difference := x.againstChains(of, c, chains.Models, sets)
+			if c.Confirmed = difference == ""; !c.Confirmed {
+				c.Lower(Doubtful, "chains over models did not confirm the answer: %s", difference)
+			}
+		}
+		if cfg.enough(c) {
+			break
+		}
+	}
+	return c, nil
+}
+
+// certificateTo draws until a certificate is as precise as asked for, or it is plain that it will
+// not be trusted.
+func (w *modelWeights) certificateTo(ctx context.Context, cfg Config) (*Certificate, error) {
+	effective := float64(fittedESS)
+	if cfg.Precision > 0 {
+		effective = math.Max(verdict.DoubtfulESS, 0.25/(cfg.Precision*cfg.Precision))
+	}
+	for {
+		for w.draws < cfg.Draws {
+			if err := w.draw(ctx); err != nil {
+				return nil, err
+			}
+			cfg.report(min(w.draws, cfg.Draws), cfg.Draws)
+			if smoothed, _, _ := w.weigh(); smoothed.ESS >= effective || w.draws >= fittedDraws && smoothed.K > psis.Reliable || cfg.overdue() {
+				break
+			}
+		}
+		found := slices.Clone(w.evidence) // what draws of parameters add is not to outlast this
+		c, err := w.certificate(ctx, cfg.Glance)
+		if err != nil {
+			return nil, err
+		}
+		w.evidence = found
+		if err := w.judgeMissed(c); err != nil {
+			return nil, err
+		}
+		shortage := c.Shortage(w.Space, cfg.Precision)
+		if cfg.Glance || c.Verdict != Trusted || shortage <= 1 || w.draws >= cfg.Draws {
+			return c, nil
+		}
+		const margin = 1.2 // the errors are estimates themselves
+		effective = c.ESS * shortage * margin
+	}
+}
+
+// enough reports whether there is no need to look for a better certificate of the same kind: at a
+// glance, of few draws, their weights must be reliable.
+func (c Config) enough(of *Certificate) bool {
+	if c.Glance {
+		return of.KHat <= psis.Reliable || c.overdue()
+	}
+	return of.Verdict == Trusted
+}
+
+// proposedByQ are some draws of q(m).
+func (e *Engine) proposedByQ(n int, stream string) (codes [][]int32, err error) {
+	random := e.random(stream + "/proposed")
+	for len(codes) < n {
+		drawn, err := e.Q.Draw(random)
+		if err != nil {
+			return nil, err
+		}
+		codes = append(codes, drawn...)
+	}
+	return codes, nil
+}
+
+// fitTo fits r(m) to the even chains, weights some draws from it, and fits it again to these draws,
+// taken by weight, and the chains together: draws that are independent show the share of each item
+// better than chains do (Cappé et al. 2004).
+func (x *Visited) fitTo(ctx context.Context, of items, chains *rjmcmc.Models, sets [][]int32, stream string) (fittedModels, error) {
+	var even [][]int32
+	for i, set := range sets {
+		if i%chains.Chains()%2 == 0 {
+			even = append(even, set)
+		}
+	}
+	random := x.random(stream + "/fit")
+	fit := func() fittedModels {
+		centres := make([][]int32, min(fittedCentres, len(even)))
+		for k := range centres {
+			centres[k] = even[random.IntN(len(even))]
+		}
+		return fittedModels{of, x.members(), modeldist.FitConditionals(even, chains.Weights()), modeldist.NewNeighbours(centres, chains.Weights())}
+	}
+	first := fit()
+	w := &modelWeights{Visited: x, reference: first, source: random}
+	for w.draws < refittedDraws {
+		if err := w.draw(ctx); err != nil {
+			return first, err
+		}
+	}
+	smoothed, ofDraws, _ := w.weigh()
+	if !(smoothed.K <= verdict.FailedKHat) {
+		return first, nil
+	}
+	for _, i := range weighted.Rows(ofDraws, int(math.Min(smoothed.ESS, refittedDraws)), random) {
+		even = append(even, first.set(x.codes[w.positions[i]]))
+	}
+	return fit(), nil
+}
+
+// againstChains says in what the odd chains differ from weights beyond errors, or is empty.
+func (x *Visited) againstChains(of items, weights *Certificate, chains *rjmcmc.Models, sets [][]int32) string {
+	sample := &WeightedSample{}
+	for i, set := range sets {
+		if chain := i % chains.Chains(); chain%2 == 1 {
+			sample.Codes, sample.Group = append(sample.Codes, of.code(set)), append(sample.Group, chain/2)
+		}
+	}
+	sample.Weight = slices.Repeat([]float64{1 / float64(len(sample.Codes))}, len(sample.Codes))
+	n, members := space.Outcomes(x.Space)
+	byChains, chainsSE := sample.groupedFrequencies(n, members)
+	byWeights, weightsSE := weights.Frequencies(n, members)
+	for i, p := range byChains {
+		if chainsSE[i] > chainsError {
+			return fmt.Sprintf("their probability of an outcome has a standard error of %.2g", chainsSE[i])
+		}
+		if difference := math.Abs(p - byWeights[i]); difference > agreeingOutcome+agreeingErrors*math.Hypot(chainsSE[i], weightsSE[i]) {
+			return fmt.Sprintf("the probabilities of an outcome differ by %.2g", difference)
+		}
+	}
+	return ""
+}

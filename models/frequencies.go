@@ -1,0 +1,167 @@
+package models
+
+import (
+	"math"
+	"slices"
+)
+
+// Probability is the certified probability that the model satisfies event, with its standard error.
+// In a complete certificate the error comes from those of the evidences (delta method over
+// independent models), in an exact sum it is the probability of the models that are not listed;
+// otherwise it comes from the weights.
+func (c *Certificate) Probability(event func(code []int32) bool) (probability, se float64) {
+	if !c.Listed() {
+		probability, se = c.weighted().probability(event)
+		if c.byModel != nil {
+			se = math.Hypot(se, c.evidenceError(event, probability))
+		}
+		return probability, math.Max(se, c.leastSE())
+	}
+	for _, model := range c.Models {
+		if event(model.Code) {
+			probability += model.Certified
+		}
+	}
+	return probability, math.Max(c.evidenceError(event, probability), c.leastSE())
+}
+
+// Listed reports whether probabilities come from those of Models.
+func (c *Certificate) Listed() bool { return c.Complete || c.Basis == ExactSum }
+
+// evidenceError is what the errors of the evidences of models add to that of the probability of an
+// event.
+func (c *Certificate) evidenceError(event func(code []int32) bool, probability float64) float64 {
+	var variance float64
+	for _, model := range c.Models {
+		indicator := 0.0
+		if event(model.Code) {
+			indicator = 1
+		}
+		if term := model.Certified * (indicator - probability) * model.LogEvidenceSE; !math.IsNaN(term) {
+			variance += term * term
+		}
+	}
+	return math.Sqrt(variance)
+}
+
+// Frequencies are the certified probabilities of n events, with their standard errors as of
+// Probability: events lists those that a model satisfies. It takes one sweep where n calls of
+// Probability would take n.
+func (c *Certificate) Frequencies(n int, events func(code []int32) []int) (probability, se []float64) {
+	probability, se = make([]float64, n), make([]float64, n)
+	// Σ w² over what satisfies the event; all is the sum over everything
+	spread := make([]float64, n)
+	var all float64
+	count := func(code []int32, weight, square float64) {
+		all += square
+		for _, event := range events(code) {
+			probability[event] += weight
+			spread[event] += square
+		}
+	}
+	if c.Listed() {
+		for _, model := range c.Models {
+			square := model.Certified * model.LogEvidenceSE
+			if square *= square; math.IsNaN(square) {
+				square = 0
+			}
+			count(model.Code, model.Certified, square)
+		}
+	} else if sample := c.weighted(); sample.Group == nil {
+		for i, code := range sample.Codes {
+			count(code, sample.Weight[i], sample.Weight[i]*sample.Weight[i])
+		}
+		if c.byModel != nil { // draws of one model share the error of its evidence
+			for _, model := range c.Models {
+				if square := model.Certified * model.LogEvidenceSE; !math.IsNaN(square) {
+					count(model.Code, 0, square*square)
+				}
+			}
+		}
+	} else {
+		probability, se = sample.groupedFrequencies(n, events)
+		for event := range se {
+			se[event] = math.Max(se[event], c.leastSE())
+		}
+		return probability, se
+	}
+	for event, p := range probability { // Σ w² (1[event] − p)²
+		se[event] = math.Max(math.Sqrt(math.Max(0, (1-2*p)*spread[event]+p*p*all)), c.leastSE())
+	}
+	if c.others != nil {
+		c.others.sharpen(c.ESS, c.leastSE(), events, probability, se)
+	}
+	return probability, se
+}
+
+// weighted are the draws that probabilities come from in an incomplete certificate.
+func (c *Certificate) weighted() *WeightedSample {
+	if c.byModel != nil {
+		return c.byModel
+	}
+	return &c.Sample
+}
+
+// leastSE is the standard error that a probability has even if no draw, or every draw, satisfies
+// the event: the posterior standard deviation, under a uniform prior, of a probability after as
+// many failures as there are effective draws. It is 0 where every model was weighted on its own,
+// and in other exact sums what models that are not listed can add.
+func (c *Certificate) leastSE() float64 {
+	if c.Listed() {
+		return c.unlisted
+	}
+	return 1 / (c.ESS + 2)
+}
+
+// groupedFrequencies is Frequencies for draws in groups: the error comes from the differences
+// between groups. With A_g the weight of group g and E_g that of the event in it, Var p = Σ_g (E_g
+// − p A_g)² G / (G − 1).
+func (s *WeightedSample) groupedFrequencies(n int, events func(code []int32) []int) (probability, se []float64) {
+	groups := slices.Max(s.Group) + 1
+	probability, se = make([]float64, n), make([]float64, n)
+	weight, inside := make([]float64, groups), make([]float64, n*groups)
+	for i, code := range s.Codes {
+		weight[s.Group[i]] += s.Weight[i]
+		for _, event := range events(code) {
+			probability[event] += s.Weight[i]
+			inside[event*groups+s.Group[i]] += s.Weight[i]
+		}
+	}
+	for event, p := range probability {
+		var variance float64
+		for g, w := range weight {
+			residual := inside[event*groups+g] - p*w
+			variance += residual * residual
+		}
+		se[event] = math.Sqrt(variance * float64(groups) / float64(groups-1))
+	}
+	return probability, se
+}
+
+// probability is the self-normalised importance estimate of an event and its standard error.
+func (s *WeightedSample) probability(event func(code []int32) bool) (probability, se float64) {
+	if s.Group != nil {
+		p, errors := s.groupedFrequencies(1, func(code []int32) []int {
+			if event(code) {
+				return []int{0}
+			}
+			return nil
+		})
+		return p[0], errors[0]
+	}
+	inside := make([]bool, len(s.Codes))
+	for i, code := range s.Codes {
+		if inside[i] = event(code); inside[i] {
+			probability += s.Weight[i]
+		}
+	}
+	var variance float64
+	for i, weight := range s.Weight {
+		indicator := 0.0
+		if inside[i] {
+			indicator = 1
+		}
+		variance += weight * weight * (indicator - probability) * (indicator - probability)
+	}
+	return probability, math.Sqrt(variance)
+}

@@ -1,0 +1,75 @@
+package models
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/transdim/vti/space"
+)
+
+const (
+	// searchChains and searchSteps bound the search for models that r(m) does not propose. Chosen
+	// by hand: it costs no more evidences than a space has that is listed.
+	searchChains = 64
+	searchSteps  = 400
+)
+
+// search looks for models that q(m) does not propose: members that matter only together, and
+// Metropolis-Hastings chains over models, from the most probable ones, draws of q(m), the smallest
+// and largest of both, and those with such members. What they visit is added to the masses.
+func (x *Visited) search(ctx context.Context, c *Certificate, stream string) error {
+	random := x.random(stream + "/search")
+	sp := x.Space
+	joint, err := x.searchJoint(ctx)
+	if err != nil {
+		return err
+	}
+	chains := x.searchStarts(c, random)
+	for _, set := range joint {
+		chains = append(chains, set.code)
+	}
+	at, err := x.Add(ctx, chains, nil)
+	if err != nil {
+		return err
+	}
+	unused := make([]float64, sp.Dim())
+	proposals, logRatio := make([][]int32, len(chains)), make([]float64, len(chains))
+	for range searchSteps {
+		for k := range chains {
+			proposals[k] = slices.Clone(x.codes[at[k]])
+			logRatio[k] = space.Move(sp, random, proposals[k], unused)
+		}
+		to, err := x.Add(ctx, proposals, nil)
+		if err != nil {
+			return err
+		}
+		for k := range chains {
+			accept := x.logMass(to[k]) - x.logMass(at[k]) + logRatio[k]
+			if math.IsInf(x.logMass(at[k]), -1) || math.Log(random.Float64()) < accept {
+				at[k] = to[k]
+			}
+		}
+	}
+	return nil
+}
+
+// searchStarts are the starts of the search.
+func (x *Visited) searchStarts(c *Certificate, random *rand.Rand) [][]int32 {
+	var starts [][]int32
+	for _, model := range c.Models[:min(len(c.Models), searchChains/4)] {
+		starts = append(starts, model.Code)
+	}
+	_, members := space.Outcomes(x.Space)
+	size := func(model Estimate) int { return len(members(model.Code)) }
+	bySize := slices.Clone(c.Models)
+	slices.SortStableFunc(bySize, func(a, b Estimate) int { return size(a) - size(b) })
+	for k := range min(len(bySize), searchChains/8) {
+		starts = append(starts, bySize[k].Code, bySize[len(bySize)-1-k].Code)
+	}
+	for len(starts) < searchChains {
+		starts = append(starts, c.Proposed[random.IntN(len(c.Proposed))])
+	}
+	return starts
+}

@@ -1,0 +1,103 @@
+package models
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/transdim/vti/space"
+)
+
+// sumStream names the random numbers of sums over all models. They are the same whenever one is
+// made: its proposals do not depend on q, so that a sum after training is the one before it. With
+// fresh ones an answer that was there could be lost to a round of training that only q needed.
+const sumStream = "certify/sum"
+
+// sum certifies by going through every model.
+func (x *Visited) sum(ctx context.Context, cfg Config) (*Certificate, error) {
+	all := space.ListModels(x.Space)
+	_, err := x.Add(ctx, all, func(done int) {
+		if cfg.Progress != nil {
+			cfg.Progress(done, len(all))
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	c := &Certificate{Basis: ExactSum, Complete: true, Models: EstimatesOf(x.codes), KHat: math.NaN()}
+	probability, logTotal := x.probabilities()
+	if !finite(logTotal) {
+		return nil, fmt.Errorf("log evidence of all models together: got %v, want a number", logTotal)
+	}
+	if cfg.Glance && !cfg.KeepModels {
+		if err := x.Q.Set(x.logPrior, x.logMasses()); err != nil {
+			return nil, err
+		}
+	}
+	drawn, err := x.drawParameters(ctx, c, probability, parameterDraws, sumStream)
+	if err != nil {
+		return nil, err
+	}
+	c.Combine(x.logPrior, x.evidence) // better known now
+	c.Draws, c.ESS = parameterDraws, EffectiveOf(c.ESS, parameterDraws)
+	if !x.Exact() {
+		probability, _ = x.probabilities()
+		c.Basis, c.KHat = Weights, drawn.shape(probability)
+	}
+	logModel, err := x.Q.LogModel(x.codes)
+	if err != nil {
+		return nil, err
+	}
+	c.SetQ(logModel)
+	c.Sort()
+	c.Judge()
+	return c, nil
+}
+
+// total certifies by the sum that the application itself makes; nil where it makes none. Models have
+// their probabilities in all of it, and those that it does not list are left out of draws. At a
+// glance it fits q(m), which no table of so many models can be.
+func (x *Visited) total(ctx context.Context, cfg Config) (*Certificate, error) {
+	sum, ok, err := x.Known.Sum(ctx, cfg.Progress)
+	if err != nil || !ok {
+		return nil, err
+	}
+	logPrior, err := x.LogPrior(sum.Codes)
+	if err != nil {
+		return nil, err
+	}
+	for i, code := range sum.Codes {
+		x.position[space.Key(code)] = i
+		x.codes, x.logPrior = append(x.codes, code), append(x.logPrior, logPrior[i])
+		x.evidence = append(x.evidence, Closed(sum.LogEvidences[i]))
+	}
+	if cfg.Glance && !cfg.KeepModels {
+		if err := x.Fit(ctx); err != nil {
+			return nil, err
+		}
+	}
+	c := &Certificate{
+		Basis: ExactSum, Models: EstimatesOf(x.codes), KHat: math.NaN(), Draws: parameterDraws, ESS: parameterDraws,
+		ModelsChecked: sum.Count, LogEvidence: sum.LogEvidence,
+	}
+	share, listed := make([]float64, len(x.codes)), 0.0
+	for i := range c.Models {
+		model := &c.Models[i]
+		share[i] = math.Exp(x.logMass(i) - sum.LogEvidence)
+		model.Certified, model.LogEvidence, model.KHat = share[i], x.evidence[i].Log, math.NaN()
+		listed += share[i]
+	}
+	c.unlisted = math.Max(0, 1-listed)
+	if _, err := x.drawParameters(ctx, c, share, parameterDraws, sumStream); err != nil {
+		return nil, err
+	}
+	if c.Proposed, err = x.proposedByQ(fittedBatch, sumStream); err != nil {
+		return nil, err
+	}
+	if err := c.fillQ(x.Q); err != nil {
+		return nil, err
+	}
+	c.Sort()
+	c.Judge()
+	return c, nil
+}

@@ -1,0 +1,141 @@
+package models
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/transdim/vti/rjmcmc"
+)
+
+// keptChains are chains over models, of which any number of first iterations can be asked for.
+type keptChains struct{ *rjmcmc.Models }
+
+// modelChains is the number of chains over models. Chosen by hand.
+const modelChains = 32
+
+// hurriedIterations is how often chains ask whether the time is over. Chosen by hand.
+const hurriedIterations = 30
+
+// first are the sets of the first iterations after burn-in, or of fewer, at least some tens, when
+// late reports that the time is over.
+func (k *keptChains) first(ctx context.Context, iterations int, late func() bool) ([][]int32, error) {
+	done := len(k.Sets) / k.Chains()
+	for done < iterations && (done == 0 || !late()) {
+		more := min(iterations-done, hurriedIterations)
+		done += more
+		if len(k.Sets) == 0 {
+			more += rjmcmc.DefaultModelBurnIn
+		}
+		if err := k.Run(ctx, more); err != nil {
+			return nil, err
+		}
+	}
+	return k.Sets[:min(done, iterations)*k.Chains()], nil
+}
+
+// runChains runs chains over models, and looks at their sets. Where members that matter only
+// together are found on top of these it begins anew, with chains that move them together.
+func (x *Visited) runChains(ctx context.Context, of items, iterations int, late func() bool) (chains *keptChains, sets [][]int32, err error) {
+	for {
+		if chains, err = x.modelChains(ctx, of); err != nil {
+			return nil, nil, err
+		}
+		if sets, err = chains.first(ctx, iterations, late); err != nil {
+			return nil, nil, err
+		}
+		if _, err := x.Add(ctx, codesOfSets(of, sets), nil); err != nil {
+			return nil, nil, err
+		}
+		joint, err := x.searchJoint(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		known := len(x.joint.moved)
+		for _, set := range joint {
+			same := func(other jointSet) bool { return slices.Equal(other.members, set.members) }
+			if len(x.joint.moved) < mostMoved && !slices.ContainsFunc(x.joint.moved, same) {
+				x.joint.moved = append(x.joint.moved, set)
+			}
+		}
+		if len(x.joint.moved) == known {
+			return chains, sets, nil
+		}
+		x.chains = nil
+	}
+}
+
+// modelChains are the chains over models of an evaluator, which are the same whenever they are run:
+// they do not depend on q. They start in turn from no item, from one or a few promising items at
+// random, and from many of the most promising ones; half of them from models with members that
+// matter only together, if there are any.
+func (x *Visited) modelChains(ctx context.Context, of items) (*keptChains, error) {
+	if x.chains != nil {
+		return x.chains, nil
+	}
+	random := x.random("models/starts")
+	weights := of.weights
+	if weights == nil {
+		weights = slices.Repeat([]float64{1}, of.count)
+	}
+	order := make([]int32, of.count)
+	for item := range order {
+		order[item] = int32(item)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(weights[b], weights[a]) })
+	var starts [][]int32
+	for chain := range modelChains {
+		var set []int32
+		most := 6
+		switch chain / 2 % 4 { // both halves, the even and the odd chains, have all kinds
+		case 0:
+			most = 0
+		case 1:
+			most = 1
+		case 3:
+			set, most = slices.Clone(order[:min(12, of.slots, of.count)]), 0
+		}
+		for range min(most, of.slots) {
+			if item := order[min(int(random.ExpFloat64()*8), of.count-1)]; !slices.Contains(set, item) {
+				set = append(set, item)
+			}
+		}
+		if n := len(x.joint.moved); n > 0 && chain/2%2 == 1 {
+			set = x.members()(x.joint.moved[chain/4%n].code)
+		}
+		slices.Sort(set)
+		starts = append(starts, set)
+	}
+	looked := x.Visit() // in this certificate or another
+	positions, err := looked.Add(ctx, codesOfSets(of, starts), nil)
+	if err != nil {
+		return nil, err
+	}
+	for chain, at := range positions {
+		if math.IsInf(looked.logMass(at), -1) { // the prior excludes it
+			starts[chain] = nil
+		}
+	}
+	var together [][]int32
+	for _, set := range x.joint.moved {
+		together = append(together, set.members)
+	}
+	chains, err := rjmcmc.NewModels(ctx, rjmcmc.ModelsConfig{
+		Items: of.count, Slots: of.slots, Weights: of.weights, Starts: starts, Together: together, Seed: x.Seed,
+		LogMasses: func(ctx context.Context, sets [][]int32) (logPriors, logEvidences []float64, err error) {
+			positions, err := looked.Add(ctx, codesOfSets(of, sets), nil)
+			if err != nil {
+				return nil, nil, err
+			}
+			for _, at := range positions {
+				logPriors, logEvidences = append(logPriors, looked.logPrior[at]), append(logEvidences, looked.evidence[at].Log)
+			}
+			return logPriors, logEvidences, nil
+		},
+	})
+	if err == nil {
+		x.chains = &keptChains{chains}
+	}
+	return x.chains, err
+}

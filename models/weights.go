@@ -1,0 +1,171 @@
+package models
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/psis"
+)
+
+// missedRatio is how many times rarer than the posterior r(m) must be to have missed a model. Chosen
+// by hand: a model of a hundredth would have been seen in ten thousand draws.
+const missedRatio = 100
+
+// WeighProposed certifies by weights p(m) Z_m / r(m) of models drawn from a wider version of q(m).
+func (x *Visited) WeighProposed(ctx context.Context, cfg Config) (*Certificate, error) {
+	w := &modelWeights{Visited: x, reference: x.Q.Wide(), stream: cfg.Stream, source: x.random(cfg.Stream)}
+	for w.draws < cfg.Draws {
+		if err := w.draw(ctx); err != nil {
+			return nil, err
+		}
+		cfg.report(min(w.draws, cfg.Draws), cfg.Draws)
+	}
+	c, err := w.certificate(ctx, cfg.Glance)
+	if err != nil {
+		return nil, err
+	}
+	if err := x.search(ctx, c, cfg.Stream); err != nil {
+		return nil, err
+	}
+	return c, w.judgeMissed(c)
+}
+
+// modelWeights are weighted draws of models.
+type modelWeights struct {
+	*Visited
+	reference    Reference
+	stream       string
+	source       *rand.Rand
+	draws        int
+	positions    []int // of the models that were drawn: as many as draws, less those of none
+	logReference []float64
+	proposed     [][]int32 // by q(m)
+}
+
+// draw adds some draws.
+func (w *modelWeights) draw(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("certification stopped after %d draws: %w", w.draws, err)
+	}
+	drawn, near, err := w.reference.Draw(w.source)
+	if err != nil {
+		return err
+	}
+	codes := slices.DeleteFunc(drawn, func(code []int32) bool { return code == nil })
+	w.draws += len(drawn)
+	at, err := w.Add(ctx, codes, nil)
+	if err != nil {
+		return err
+	}
+	logR, err := w.reference.LogProb(codes)
+	if err != nil {
+		return err
+	}
+	w.logReference = append(w.logReference, logR...)
+	for i := range near {
+		w.proposed = append(w.proposed, w.codes[at[i]])
+	}
+	w.positions = append(w.positions, at...)
+	return nil
+}
+
+// weigh smooths the weights of the draws and sums them by model.
+func (w *modelWeights) weigh() (smoothed psis.Result, ofDraws, ofModels []float64) {
+	logWeights := slices.Repeat([]float64{math.Inf(-1)}, w.draws)
+	for i, at := range w.positions {
+		logWeights[i] = w.logMass(at) - w.logReference[i]
+	}
+	smoothed = psis.Smooth(logWeights)
+	norm := logsum.Of(smoothed.LogWeights)
+	ofDraws, ofModels = make([]float64, len(w.positions)), make([]float64, len(w.codes))
+	for i, at := range w.positions {
+		ofDraws[i] = math.Exp(smoothed.LogWeights[i] - norm)
+		ofModels[at] += ofDraws[i]
+	}
+	return smoothed, ofDraws, ofModels
+}
+
+// certificate is what the draws so far show.
+func (w *modelWeights) certificate(ctx context.Context, glance bool) (*Certificate, error) {
+	c := &Certificate{Basis: Weights, byModel: &WeightedSample{}, Proposed: w.proposed}
+	for _, at := range w.positions {
+		c.byModel.Codes = append(c.byModel.Codes, w.codes[at])
+	}
+	_, _, weights := w.weigh()
+	n := parameterDraws
+	if glance && w.Exact() {
+		n = glancedParameters
+	}
+	drawn, err := w.drawParameters(ctx, c, weights, n, w.stream)
+	if err != nil {
+		return nil, err
+	}
+	smoothed, ofDraws, weights := w.weigh() // better known now
+	c.byModel.Weight = ofDraws
+	if !glance {
+		if c.others, err = w.conditionals(ctx, ofDraws); err != nil {
+			return nil, err
+		}
+	}
+	c.KHat, c.ESS, c.Draws = smoothed.K, smoothed.ESS, w.draws
+	c.LogEvidence, c.LogEvidenceSE = smoothed.LogMean, smoothed.LogMeanSE
+	if !w.Exact() {
+		variance := 0.0
+		for i, weight := range weights {
+			variance += weight * w.evidence[i].SE * weight * w.evidence[i].SE
+		}
+		c.KHat = math.Max(c.KHat, drawn.shape(weights))
+		c.ESS /= 1 + variance*c.ESS
+		c.LogEvidenceSE = math.Hypot(c.LogEvidenceSE, math.Sqrt(variance))
+	}
+	c.Gather()
+	if err := w.describe(ctx, c.Models); err != nil {
+		return nil, err
+	}
+	c.setErrors()
+	if err := c.fillQ(w.Q); err != nil {
+		return nil, err
+	}
+	c.Sort()
+	c.Judge()
+	return c, nil
+}
+
+// judgeMissed lowers the verdict where models that were found otherwise show that r(m) has missed
+// some. The masses of different models are known, so their sum is a lower bound of the evidence.
+func (w *modelWeights) judgeMissed(c *Certificate) error {
+	if nats, certain := w.above(c); certain {
+		c.Lower(Doubtful, "%s %s %.3g times the evidence estimated by weights of draws of q(m)", english.Count(len(w.codes), "model"), english.Form(len(w.codes), "holds", "hold"), math.Exp(nats))
+		return nil
+	}
+	drawn := make([]bool, len(w.codes))
+	for _, at := range w.positions {
+		drawn[at] = true
+	}
+	var others [][]int32
+	var logMass []float64
+	for at, code := range w.codes {
+		if mass := w.logMass(at); !drawn[at] && mass > c.LogEvidence-logsum.Negligible {
+			others, logMass = append(others, code), append(logMass, mass)
+		}
+	}
+	logR, err := w.reference.LogProb(others)
+	if err != nil {
+		return err
+	}
+	missed := 0.0
+	for i, mass := range logMass {
+		if probability := mass - c.LogEvidence; probability-logR[i] > math.Log(missedRatio) {
+			missed += math.Exp(probability)
+		}
+	}
+	if missed > missedMass {
+		c.Lower(Doubtful, "a search found models of probability %.2g that q(m) hardly ever proposes", missed)
+	}
+	return nil
+}
