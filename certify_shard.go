@@ -12,8 +12,8 @@ import (
 )
 
 // Certificates are shared among processes at three places: evidences of models (package models),
-// batches of draws, and groups of chains. All else every process does by itself, so that each has the whole
-// certificate in the end.
+// batches of draws, and groups of chains. All else every process does by itself, so that each has
+// the whole certificate in the end.
 
 // sharedBatches are evaluated at a time where several processes share them; one at a time
 // otherwise. Chosen by hand: their draws fit into memory, and there are enough for some tens of

@@ -17,9 +17,9 @@ const (
 	moreDrawsPerIteration = 128
 	fewDraws              = 1 << 15
 	// Chains that do not agree after all their iterations continue where R-hat falls as they grow
-	// longer, if it can be expected to reach models.EnoughRHat before they are longest times as long.
-	// Otherwise training follows, and after it chains anew: some rounds of it, each of which ends
-	// with a certificate, cost as much as chains of this length.
+	// longer, if it can be expected to reach models.EnoughRHat before they are longest times as
+	// long. Otherwise training follows, and after it chains anew: some rounds of it, each of which
+	// ends with a certificate, cost as much as chains of this length.
 	longest = 8
 	// R-hat of chains that mix falls as 1 + a/n with their length n, that of chains that do not
 	// move between modes stays where it is: fallsAs is the least power of n that counts as falling.

@@ -2,6 +2,7 @@ package vti
 
 import (
 	"math"
+	"slices"
 
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/space"
@@ -55,5 +56,6 @@ func startsOfChains(e *evaluator) ([][]int32, error) {
 	if 2*excluded < len(drawn) {
 		return nil, nil
 	}
-	return e.Draw(random)
+	codes, err := e.DrawCodes(random)
+	return slices.Collect(slices.Chunk(codes, len(cards))), err
 }

@@ -31,8 +31,7 @@
 // Describing a problem:
 //
 //	target.go         Target, and optional interfaces by which it tells the engine more
-//	exact.go          ExactTarget: evidences in closed form
-//	laplace_target.go LaplaceTarget: evidences estimated around the mode of each model
+//	known.go         what a target knows of its models without a flow
 //	unimodal.go       UnimodalTarget: targets whose weights need no check by chains
 //	config.go         Config: how Fit trains; Info: what it reports
 //
@@ -67,24 +66,14 @@
 // Evaluating and drawing:
 //
 //	evaluator.go      device, target, flow and q(m), for training and certification
+//	proposal.go       what package models asks of q
 //	posterior.go      Posterior: draws and densities of the trained approximation
-//	codes.go          codes of models as rows, lists and keys
 //	numeric.go        checks for finite numbers
 //
 // Certification:
 //
 //	certify.go           Certify: chooses among the following
 //	certify_config.go    CertifyConfig: its settings
-//	certify_models.go    models alone: sums of evidences
-//	certify_weights.go   models alone: weights of draws of models
-//	certify_fitted.go    models alone: weights of draws from a fit to chains
-//	evidences.go         evidences from the target, without q
-//	masses.go            the models evaluated so far
-//	model_chains.go      chains over models
-//	items.go             models as sets of items
-//	joint.go             members that matter only together, or that stand in for others
-//	joint_target.go      JointTarget: how a target finds them
-//	parameter_draws.go   draws of parameters given models
 //	certify_each.go      weights of each model separately
 //	certify_joint.go     weights of models and parameters together
 //	certify_laplace.go   models whose weights are not reliable
@@ -95,8 +84,6 @@
 //	witness.go           regions found by earlier certificates and chains
 //	certify_witness.go   whether a certificate has missed them
 //	certify_chains.go    tempered chains that check weights
-//	certify_births.go    birth-death chains over models
-//	certify_collapsed.go annealed populations and chains over models and latent variables
 //	chain_length.go      the length of chains, and when to continue them
 //	certify_agreement.go whether weights and chains agree
 //	chains.go            what all kinds of chains share
@@ -106,13 +93,7 @@
 //	reference_models.go  flatter proposals for models
 //	components.go        the components of a mixture as control variates
 //	evidence.go          evidences of chosen models with given numbers of draws
-//	combine.go           evidences of listed models become a certificate
-//	certificate.go       Certificate: verdict, models, probabilities of events
-//	conditionals.go      probabilities of sites given all others (Rao–Blackwell)
-//	moments.go           means and sds with their errors
-//	summary.go           equally weighted draws and summaries
-//	save.go              a certificate as files
-//	certify_precision.go the number of draws that a precision needs
+//	certificate.go       names of package models: certificates and verdicts
 //	certify_shard.go     a certificate computed by several processes
 //	recertify.go         a new certificate for an earlier run
 //

@@ -82,8 +82,8 @@ func (p *Posterior) VariableValues() map[string]any {
 	return values
 }
 
-// Conclusion is what certificates by weights and by chains show together; unseen says of the weights
-// that other draws lie where they have none.
+// Conclusion is what certificates by weights and by chains show together; unseen says of the
+// weights that other draws lie where they have none.
 func Conclusion(sp space.Space, weights, chains *Certificate, unseen bool) *Certificate {
 	return conclusion(sp, &weighing{Certificate: weights, unseen: unseen}, chains)
 }

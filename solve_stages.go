@@ -171,7 +171,8 @@ func (s *solver) afterSum(now SolveRound) error {
 	return s.trainNext(fmt.Sprintf("the answer is known, and q differs from it by %.1f nats", now.Divergence))
 }
 
-// next decides what is next after a glance, with the models that it visited if it went over models alone.
+// next decides what is next after a glance, with the models that it visited if it went over models
+// alone.
 func (s *solver) next(ctx context.Context, now SolveRound, visited *models.Visited) error {
 	why := s.shortcoming(now)
 	switch {

@@ -81,8 +81,8 @@ func (x *Visited) searchJoint(ctx context.Context) (joint []jointSet, err error)
 	}), nil
 }
 
-// jointAround adds the models that the application finds around one. It returns what these have beyond
-// others, and sets of two and three of the members of the model itself.
+// jointAround adds the models that the application finds around one. It returns what these have
+// beyond others, and sets of two and three of the members of the model itself.
 func (x *Visited) jointAround(ctx context.Context, code []int32) (sets []jointSet, err error) {
 	key, members := space.Key(code), x.members()
 	sets, known := x.joint.around[key]

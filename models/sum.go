@@ -54,9 +54,9 @@ func (x *Visited) sum(ctx context.Context, cfg Config) (*Certificate, error) {
 	return c, nil
 }
 
-// total certifies by the sum that the application itself makes; nil where it makes none. Models have
-// their probabilities in all of it, and those that it does not list are left out of draws. At a
-// glance it fits q(m), which no table of so many models can be.
+// total certifies by the sum that the application itself makes; nil where it makes none. Models
+// have their probabilities in all of it, and those that it does not list are left out of draws. At
+// a glance it fits q(m), which no table of so many models can be.
 func (x *Visited) total(ctx context.Context, cfg Config) (*Certificate, error) {
 	sum, ok, err := x.Known.Sum(ctx, cfg.Progress)
 	if err != nil || !ok {

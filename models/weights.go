@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
-// missedRatio is how many times rarer than the posterior r(m) must be to have missed a model. Chosen
-// by hand: a model of a hundredth would have been seen in ten thousand draws.
+// missedRatio is how many times rarer than the posterior r(m) must be to have missed a model.
+// Chosen by hand: a model of a hundredth would have been seen in ten thousand draws.
 const missedRatio = 100
 
 // WeighProposed certifies by weights p(m) Z_m / r(m) of models drawn from a wider version of q(m).
