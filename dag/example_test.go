@@ -6,10 +6,10 @@ import (
 	"fmt"
 
 	"github.com/transdim/vti/dag"
-	"github.com/transdim/vti/dag/tables"
-	"github.com/transdim/vti/dag/sem"
-	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/table"
 )
 

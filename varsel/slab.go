@@ -118,8 +118,11 @@ const leastLogG, mostLogG = -30, 60
 // is smooth on the scale of log g are its prior expectation: the trapezoid rule, in steps that
 // resolve the posterior of log g given a model of so many columns, of width √(2/size) or more.
 func (s Slab) nodes(rows, columns, size int) (logG, logWeight []float64) {
-	if s.Kind == FixedG || size == 0 { // the model without predictors has no g
-		return []float64{math.Log(math.Max(s.fixed(rows, columns), 1))}, []float64{0}
+	if s.Kind == FixedG {
+		return []float64{math.Log(s.fixed(rows, columns))}, []float64{0}
+	}
+	if size == 0 { // the model without predictors has no g
+		return []float64{0}, []float64{0}
 	}
 	n := float64(rows)
 	step := math.Min(0.25, 0.35/math.Sqrt(float64(size)+2))

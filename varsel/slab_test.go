@@ -65,6 +65,8 @@ func TestSlabsFindPublishedFigures(t *testing.T) {
 	require.InDeltaSlice(t, []float64{0.109893, 0.0758884, 0.999958, 0.999999, 0.252609, 0.0741779, 0.869138, 0.423591, 0.940725}, siow, 1e-6)
 	wide := f.inclusion(f.zellner(20 * 20))
 	require.InDeltaSlice(t, wide, slabInclusion(t, slabProblem(t, data, "O3", Slab{Kind: FixedG, G: 400, Rows: true, Columns: true})), 1e-9)
+	// a g below 1 is the one that was asked for
+	require.InDeltaSlice(t, f.inclusion(f.zellner(0.25)), slabInclusion(t, slabProblem(t, data, "O3", Slab{Kind: FixedG, G: 0.25})), 1e-9)
 	if testing.Short() {
 		t.Skip("32768 models take seconds")
 	}
