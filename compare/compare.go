@@ -142,10 +142,8 @@ func (c *Comparison) Write(dir string, whole any, tables ...Table) error {
 	c.RunDir = dir
 	if len(c.Models) > 0 {
 		tables = append(tables, Pairs(ModelsFile, "code", c.Models))
-		for _, format := range []string{"svg", "png"} {
-			if err := c.writeFigure(filepath.Join(dir, figureName+"."+format), format); err != nil {
-				return err
-			}
+		if err := c.figure().Write(dir); err != nil {
+			return err
 		}
 	}
 	for _, table := range tables {

@@ -10,8 +10,9 @@ import (
 type Scale struct {
 	Min, Max float64 // numbers
 	From, To float64 // their places
-	// Whole numbers have ticks at whole numbers only.
-	Whole bool
+	// Whole numbers have ticks at whole numbers only; Powers are whole numbers whose labels are the
+	// powers of ten.
+	Whole, Powers bool
 }
 
 // At is the place of a number; numbers outside are put on the nearer end.
@@ -60,12 +61,16 @@ func (s Scale) ticks(most int) (list []Tick) {
 			break
 		}
 	}
-	if s.Whole {
+	if s.Whole || s.Powers {
 		step = math.Max(1, step)
 	}
 	decimals := int(math.Max(0, -math.Floor(math.Log10(step)+1e-9)))
 	for k := math.Ceil(s.Min/step - 1e-9); k*step <= s.Max+1e-9*step; k++ {
-		list = append(list, Tick{k * step, tickLabel(k*step, step, decimals)})
+		label := tickLabel(k*step, step, decimals)
+		if s.Powers {
+			label = tickLabel(math.Pow(10, k*step), 0, max(0, int(-k*step)))
+		}
+		list = append(list, Tick{k * step, label})
 	}
 	return list
 }
@@ -139,6 +144,21 @@ func (f Frame) bottomAxis(name string) {
 
 // At is the place of a pair of numbers.
 func (f Frame) At(x, y float64) Point { return Point{f.X.At(x), f.Y.At(y)} }
+
+// Title writes a heading above the frame's upper edge.
+func (f Frame) Title(s string) {
+	middle := (f.X.From + f.X.To) / 2
+	f.Label(Point{middle, 5}, Fit(s, SmallSize, f.X.To-f.X.From), Middle, SmallSize, Strong)
+}
+
+// Band fills the area between two functions of x, over the lines of the frame.
+func (f Frame) Band(x, lower, upper []float64) {
+	around := make([]Point, 2*len(x))
+	for k := range x {
+		around[k], around[len(around)-1-k] = f.At(x[k], upper[k]), f.At(x[k], lower[k])
+	}
+	f.Area(around, Soft)
+}
 
 // Legend writes what inks mean, in a row above the frame's upper edge, from the right.
 func (f Frame) Legend(entries ...Entry) {

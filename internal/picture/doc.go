@@ -1,12 +1,13 @@
 // Package picture draws statistical pictures once and writes them in two ways: as SVG inside an
 // HTML page, whose colours follow the page (light, dark, print) and whose marks have tooltips, and
-// as SVG and PNG files for print, through gonum/plot.
+// as SVG and PNG files for print.
 //
 // A [Picture] is a list of lines, areas, dots and texts in points (1/72 inch), the origin at the
 // upper left. Colours are roles ([Ink]), so that each of the two ways has its own palette. Every
 // picture carries a text that says what is to be seen, which screen readers read.
 //
-//	picture.go  marks, inks, text metrics
+//	picture.go  marks and inks
+//	fonts.go    the fonts, and the widths of texts
 //	axes.go     scales, ticks and axes
 //	rows.go     labelled rows of intervals, dots, bars and arrows: forests, caterpillars
 //	curves.go   densities, step functions, histograms, scatter plots

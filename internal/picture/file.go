@@ -1,20 +1,20 @@
 package picture
 
 import (
+	"fmt"
+	"html"
 	"image"
 	"image/color"
 	"io"
 	"math"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"git.sr.ht/~sbinet/gg"
 	imagedraw "golang.org/x/image/draw"
-	"gonum.org/v1/plot/text"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/opentype"
 
 	"github.com/transdim/vti/internal/atomicfile"
 )
@@ -37,36 +37,76 @@ var printed = [...]color.NRGBA{
 
 // Write writes the picture to a directory, as NAME.svg and NAME.png.
 func (p *Picture) Write(dir string) error {
-	width, height := vg.Points(p.Width), vg.Points(p.Height)
-	drawing := vgsvg.New(width, height)
-	c := draw.New(drawing)
-	mark{shape: area, points: []Point{{}, {p.Width, 0}, {p.Width, p.Height}, {0, p.Height}}, ink: Surface}.draw(c, p.Height)
-	p.draw(c)
 	err := atomicfile.Write(filepath.Join(dir, p.Name+".svg"), func(w io.Writer) error {
-		_, err := drawing.WriteTo(w)
+		_, err := io.WriteString(w, p.svg())
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	pixels := newPixels(width, height)
+	pixels := p.newPixels()
 	defer used.Put(pixels)
-	context := gg.NewContextForRGBA(pixels)
-	context.SetLineCapButt()
-	context.SetInterpolator(imagedraw.ApproxBiLinear) // letters keep their size
-	context.InvertY()
-	p.draw(draw.New(vgimg.NewWith(vgimg.UseImageWithContext(pixels, context), vgimg.UseDPI(resolution))))
+	c := canvas{gg.NewContextForRGBA(pixels), map[typeface]font.Face{}}
+	c.SetLineCapButt()
+	c.SetInterpolator(imagedraw.ApproxBiLinear) // letters keep their size
+	c.SetColor(printed[Surface])
+	c.Clear()
+	for _, m := range p.marks {
+		if !p.hidden(m) {
+			c.draw(m)
+		}
+	}
 	return atomicfile.Write(filepath.Join(dir, p.Name+".png"), func(w io.Writer) error { return encode(w, pixels) })
+}
+
+// svg is the picture as a file, with what is seen at first.
+func (p *Picture) svg() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]s %[2]s" width="%[1]spt" height="%[2]spt" font-family="%[3]s">`+"\n",
+		short(p.Width), short(p.Height), fontFamily)
+	fmt.Fprintf(&out, `<title>%s</title><rect width="100%%" height="100%%" fill="%s"/>`+"\n", html.EscapeString(p.Title), code(Surface))
+	for _, m := range p.marks {
+		if !p.hidden(m) {
+			m.write(&out, m.printedAttributes())
+			out.WriteByte('\n')
+		}
+	}
+	out.WriteString("</svg>\n")
+	return out.String()
+}
+
+// printedAttributes are the colours of a mark in a file.
+func (m mark) printedAttributes() string {
+	attributes := fmt.Sprintf(`fill="%s"`, code(m.ink))
+	if m.shape == line || m.shape == dots {
+		attributes = fmt.Sprintf(`fill="none" stroke="%s"`, code(m.ink))
+	}
+	if m.shape == dots {
+		attributes += ` stroke-linecap="round"`
+	}
+	if m.style.Bold {
+		attributes += ` font-weight="bold"`
+	}
+	return attributes
+}
+
+// code is an ink as SVG spells colours.
+func code(ink Ink) string {
+	c := printed[ink]
+	return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B)
 }
 
 // used are images that have been written: new memory of some megabytes each costs more than drawing
 // in it.
 var used = sync.Pool{New: func() any { return new(image.RGBA) }}
 
-// newPixels is an image of a size, whatever is in it.
-func newPixels(width, height vg.Length) *image.RGBA {
+// pixel is a length in points, in pixels.
+func pixel(points float64) float64 { return points * resolution / 72 }
+
+// newPixels is an image of the size of the picture, whatever is in it.
+func (p *Picture) newPixels() *image.RGBA {
 	pixels := used.Get().(*image.RGBA)
-	columns, rows := int(width.Dots(resolution)+0.5), int(height.Dots(resolution)+0.5)
+	columns, rows := int(pixel(p.Width)+0.5), int(pixel(p.Height)+0.5)
 	if numbers := 4 * columns * rows; cap(pixels.Pix) < numbers {
 		pixels.Pix = make([]uint8, numbers)
 	} else {
@@ -76,52 +116,66 @@ func newPixels(width, height vg.Length) *image.RGBA {
 	return pixels
 }
 
-// draw draws what is seen at first.
-func (p *Picture) draw(c draw.Canvas) {
-	for _, m := range p.marks {
-		if !p.hidden(m) {
-			m.draw(c, p.Height)
-		}
-	}
+// typeface is a font of a size in points.
+type typeface struct {
+	size float64
+	bold bool
 }
 
-func (m mark) draw(c draw.Canvas, height float64) {
-	points := make([]vg.Point, len(m.points))
-	for k, at := range m.points {
-		points[k] = vg.Point{X: vg.Points(at.X), Y: vg.Points(height - at.Y)}
-	}
+// canvas draws on pixels.
+type canvas struct {
+	*gg.Context
+	faces map[typeface]font.Face
+}
+
+func (c canvas) draw(m mark) {
 	ink := printed[m.ink]
 	if m.style.Opacity > 0 && m.style.Opacity < 1 {
 		ink.A = uint8(math.Round(255 * m.style.Opacity))
 	}
+	c.SetColor(ink)
 	switch m.shape {
-	case line:
-		style := draw.LineStyle{Color: ink, Width: vg.Points(m.width)}
-		if m.style.Dashed {
-			style.Dashes = []vg.Length{vg.Points(4), vg.Points(3)}
+	case line, area:
+		for _, at := range m.points {
+			c.LineTo(pixel(at.X), pixel(at.Y))
 		}
-		c.StrokeLines(style, points)
-	case area:
-		c.FillPolygon(ink, points)
+		if m.shape == area {
+			c.ClosePath()
+			c.Fill()
+			return
+		}
+		c.SetLineWidth(pixel(m.width))
+		c.SetDash()
+		if m.style.Dashed {
+			c.SetDash(pixel(4), pixel(3))
+		}
+		c.Stroke()
 	case dots:
-		for _, at := range points {
-			c.DrawGlyph(draw.GlyphStyle{Color: ink, Radius: vg.Points(m.width / 2), Shape: draw.CircleGlyph{}}, at)
+		for _, at := range m.points {
+			c.DrawCircle(pixel(at.X), pixel(at.Y), pixel(m.width/2))
+			c.Fill()
 		}
 	case label:
-		style := text.Style{
-			Color: ink, Font: sans(m.size, m.style.Bold), YAlign: 0, Handler: text.Plain{Fonts: fonts},
-			XAlign: [...]text.XAlignment{text.XLeft, text.XCenter, text.XRight}[m.anchor],
-		}
-		at := points[0]
-		down := vg.Points(baseline * m.size)
-		if m.style.Upright {
-			style.Rotation = quarterTurn
-			at.X += down
-		} else {
-			at.Y -= down
-		}
-		c.FillText(style, at, m.text)
+		c.write(m)
 	}
 }
 
-const quarterTurn = 1.5707963267948966
+// write draws a text.
+func (c canvas) write(m mark) {
+	face, made := c.faces[typeface{m.size, m.style.Bold}]
+	if !made {
+		var err error
+		if face, err = opentype.NewFace(fontOf(m.style.Bold), &opentype.FaceOptions{Size: m.size, DPI: resolution}); err != nil {
+			panic(err) // only where the options are not finite
+		}
+		c.faces[typeface{m.size, m.style.Bold}] = face
+	}
+	c.SetFontFace(face)
+	x, y := pixel(m.points[0].X), pixel(m.points[0].Y)
+	c.Push()
+	defer c.Pop()
+	if m.style.Upright {
+		c.RotateAbout(-math.Pi/2, x, y)
+	}
+	c.DrawString(m.text, x-pixel(textWidth(m.text, m.size, m.style.Bold))*float64(m.anchor)/2, y+pixel(baseline*m.size))
+}

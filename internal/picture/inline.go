@@ -29,6 +29,7 @@ func short(x float64) string {
 // place writes a coordinate with as many digits as can be seen.
 func place(x float64) string { return strings.TrimSuffix(strconv.FormatFloat(x, 'f', 1, 64), ".0") }
 
+// inline writes a mark for a page.
 func (m mark) inline(out *strings.Builder, hidden bool) {
 	classes := "ink-" + inkNames[m.ink]
 	var more string
@@ -39,8 +40,26 @@ func (m mark) inline(out *strings.Builder, hidden bool) {
 		}
 		more = fmt.Sprintf(` data-group="%s" data-value="%g"`, html.EscapeString(m.style.Group), m.style.Value)
 	}
+	switch m.shape {
+	case line:
+		classes += " stroke"
+	case dots:
+		classes += " stroke round"
+	case area:
+		classes += " fill"
+	case label:
+		if m.style.Bold {
+			classes += " bold"
+		}
+		classes += " fill"
+	}
+	m.write(out, `class="`+classes+`"`+more)
+}
+
+// write writes a mark as SVG. The attributes say what colours it has.
+func (m mark) write(out *strings.Builder, attributes string) {
 	if m.style.Opacity > 0 && m.style.Opacity < 1 {
-		more += fmt.Sprintf(` opacity="%.3g"`, m.style.Opacity)
+		attributes += fmt.Sprintf(` opacity="%.3g"`, m.style.Opacity)
 	}
 	tip := ""
 	if m.style.Hint != "" {
@@ -58,28 +77,23 @@ func (m mark) inline(out *strings.Builder, hidden bool) {
 		}
 	}
 	switch m.shape {
-	case line:
+	case line, dots:
 		if m.style.Dashed {
-			more += ` stroke-dasharray="4 3"`
+			attributes += ` stroke-dasharray="4 3"`
 		}
-		fmt.Fprintf(out, `<path class="%s stroke"%s stroke-width="%s" d="%s">%s</path>`, classes, more, short(m.width), path.String(), tip)
+		fmt.Fprintf(out, `<path %s stroke-width="%s" d="%s">%s</path>`, attributes, short(m.width), path.String(), tip)
 	case area:
-		fmt.Fprintf(out, `<path class="%s fill"%s d="%sZ">%s</path>`, classes, more, path.String(), tip)
-	case dots:
-		fmt.Fprintf(out, `<path class="%s stroke round"%s stroke-width="%s" d="%s">%s</path>`, classes, more, short(m.width), path.String(), tip)
+		fmt.Fprintf(out, `<path %s d="%sZ">%s</path>`, attributes, path.String(), tip)
 	case label:
 		anchor := [...]string{"start", "middle", "end"}[m.anchor]
 		turn := ""
 		if m.style.Upright {
 			turn = fmt.Sprintf(` transform="rotate(-90 %s %s)"`, place(m.points[0].X), place(m.points[0].Y))
 		}
-		if m.style.Bold {
-			classes += " bold"
-		}
 		// the middle of letters without descenders is 0.35 of the size above the base line; a font
 		// wider than the one that was measured is squeezed into the room that labels have
-		fmt.Fprintf(out, `<text class="%s fill"%s x="%s" y="%s" font-size="%s" text-anchor="%s" textLength="%s" lengthAdjust="spacingAndGlyphs"%s>%s%s</text>`,
-			classes, more, place(m.points[0].X), place(m.points[0].Y+baseline*m.size), short(m.size), anchor, short(textWidth(m.text, m.size, m.style.Bold)), turn, html.EscapeString(m.text), tip)
+		fmt.Fprintf(out, `<text %s x="%s" y="%s" font-size="%s" text-anchor="%s" textLength="%s" lengthAdjust="spacingAndGlyphs"%s>%s%s</text>`,
+			attributes, place(m.points[0].X), place(m.points[0].Y+baseline*m.size), short(m.size), anchor, short(textWidth(m.text, m.size, m.style.Bold)), turn, html.EscapeString(m.text), tip)
 	}
 }
 

@@ -1,14 +1,6 @@
 package picture
 
-import (
-	"math"
-
-	xfont "golang.org/x/image/font"
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/font/liberation"
-	"gonum.org/v1/plot/text"
-	"gonum.org/v1/plot/vg"
-)
+import "math"
 
 // Ink is the role of a colour.
 type Ink int
@@ -150,6 +142,18 @@ func (p *Picture) Label(at Point, s string, anchor Anchor, size float64, ink Ink
 	}
 }
 
+// Place puts another picture on this one, its upper left corner at a place.
+func (p *Picture) Place(other *Picture, at Point) {
+	for _, m := range other.marks {
+		points := make([]Point, len(m.points))
+		for k, from := range m.points {
+			points[k] = Point{from.X + at.X, from.Y + at.Y}
+		}
+		m.points = points
+		p.marks = append(p.marks, m)
+	}
+}
+
 // Arrow draws a line with a head at its end, of so many points of length.
 func (p *Picture) Arrow(points []Point, width, head float64, ink Ink, style ...Style) {
 	tip, before := points[len(points)-1], points[len(points)-2]
@@ -167,36 +171,4 @@ func (p *Picture) Arrow(points []Point, width, head float64, ink Ink, style ...S
 	p.Line(shaft, width, ink, style...)
 	side := math.Max(head/2.4, width)
 	p.Area([]Point{tip, {neck.X - side*sin, neck.Y + side*cos}, {neck.X + side*sin, neck.Y - side*cos}}, ink, style...)
-}
-
-// fonts are those that pictures are measured and written with.
-var fonts = font.NewCache(liberation.Collection())
-
-// sans is the font of pictures: its metrics are those of Arial and Helvetica.
-func sans(size float64, bold bool) font.Font {
-	f := font.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Points(size)}
-	if bold {
-		f.Weight = xfont.WeightBold
-	}
-	return f
-}
-
-// TextWidth is the width of a text in points.
-func TextWidth(s string, size float64) float64 { return textWidth(s, size, false) }
-
-func textWidth(s string, size float64, bold bool) float64 {
-	width, _, _ := text.Plain{Fonts: fonts}.Box(s, sans(size, bold))
-	return float64(width)
-}
-
-// Fit shortens a text to a width in points, with … for what is left out.
-func Fit(s string, size, width float64) string {
-	if TextWidth(s, size) <= width {
-		return s
-	}
-	runes := []rune(s)
-	for len(runes) > 1 && TextWidth(string(runes)+"…", size) > width {
-		runes = runes[:len(runes)-1]
-	}
-	return string(runes) + "…"
 }
