@@ -4,43 +4,72 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/floats"
+
+	"github.com/transdim/vti/internal/line"
 )
 
-// average sums means and variances given each of some points, of log weights terms, to a mean and a
-// variance: visit adds those of a point. The weights sum to one up to their own rounding, and not
-// to that of large log weights: a mean of millions of its standard deviations needs every digit.
-func average(terms []float64, visit func(k int, add func(to *[2]float64, mean, variance float64))) {
+// over integrates a model over one more parameter x. given is the model given x, with the density
+// of x in its evidence, and last a quantity of x whose moments come last; nil for none.
+func over(o line.Options, given func(x float64) (modelMoments, error), last func(x float64) float64) (modelMoments, error) {
+	found, err := line.Integrate(o, func(x float64) (float64, modelMoments, error) {
+		m, err := given(x)
+		return m.logEvidence, m, err
+	})
+	if err != nil {
+		return modelMoments{}, err
+	}
+	terms := make([]float64, len(found.Nodes))
+	for t, node := range found.Nodes {
+		terms[t] = node.LogWeight
+	}
+	k := len(found.Nodes[0].Given.mean)
+	size := k
+	if last != nil {
+		size++
+	}
+	out := modelMoments{logEvidence: found.Log}
+	out.mean, out.variance = averages(terms, size, func(t int, add func(at int, mean, variance float64)) {
+		node := found.Nodes[t]
+		for a, mean := range node.Given.mean {
+			add(a, mean, node.Given.variance[a])
+		}
+		if last != nil {
+			add(k, last(node.X), 0)
+		}
+	})
+	return out, nil
+}
+
+// logNormal is the log density of x ~ N(mean, sd²).
+func logNormal(x, mean, sd float64) float64 {
+	z := (x - mean) / sd
+	return -z*z/2 - math.Log(sd) - halfLog2Pi
+}
+
+// averages sums means and variances of k quantities given each of some points, of log weights
+// terms: visit adds those of a point. The weights sum to one up to their own rounding, and not to
+// that of large log weights: a mean of millions of its standard deviations needs every digit.
+func averages(terms []float64, k int, visit func(t int, add func(at int, mean, variance float64))) (mean, variance []float64) {
 	top, sum := floats.Max(terms), 0.0
 	for _, term := range terms {
 		sum += math.Exp(term - top)
 	}
+	mean, variance = make([]float64, k), make([]float64, k)
 	for pass := range 2 { // means, then variances about them
-		for k, term := range terms {
+		for t, term := range terms {
 			w := math.Exp(term-top) / sum
 			const negligible = 1e-18
 			if w < negligible {
 				continue
 			}
-			visit(k, func(to *[2]float64, mean, variance float64) {
+			visit(t, func(at int, own, spread float64) {
 				if pass == 0 {
-					to[0] += w * mean
+					mean[at] += w * own
 				} else {
-					to[1] += w * (variance + (mean-to[0])*(mean-to[0]))
+					variance[at] += w * (spread + (own-mean[at])*(own-mean[at]))
 				}
 			})
 		}
-	}
-}
-
-// averages is average of k quantities at once.
-func averages(terms []float64, k int, visit func(t int, add func(at int, mean, variance float64))) (mean, variance []float64) {
-	both := make([][2]float64, k)
-	average(terms, func(t int, add func(to *[2]float64, mean, variance float64)) {
-		visit(t, func(at int, mean, variance float64) { add(&both[at], mean, variance) })
-	})
-	mean, variance = make([]float64, k), make([]float64, k)
-	for i, one := range both {
-		mean[i], variance[i] = one[0], one[1]
 	}
 	return mean, variance
 }

@@ -5,13 +5,14 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/pick"
+	"github.com/transdim/vti/table"
 )
 
 // bdeuEvidence is the log evidence of a column of categories, 0 to levels−1, given those of its
@@ -93,35 +94,24 @@ func (h HardDag) drawCategories(random *rand.Rand) (p *dagProblem, values [][]in
 			if tables[key] == nil {
 				tables[key] = drawDirichlet(levels[j], concentration, random)
 			}
-			values[j][i] = drawn(tables[key], random)
+			values[j][i] = pick.Log(tables[key], random.Float64())
 			if set[i] == j {
 				values[j][i] = random.IntN(levels[j])
 			}
 		}
 	}
-	var text strings.Builder
-	for j := range nodes {
-		fmt.Fprintf(&text, "v%d,", j+1)
+	var list []*table.Column
+	for j, codes := range values {
+		list = append(list, labelled(fmt.Sprintf("v%d", j+1), "l", codes))
 	}
-	text.WriteString("target\n")
-	for i := range rows {
-		for j := range nodes {
-			fmt.Fprintf(&text, "l%d,", values[j][i])
-		}
-		if set[i] >= 0 {
-			fmt.Fprintf(&text, "v%d", set[i]+1)
-		}
-		text.WriteString("\n")
-	}
-	p.csv = []byte(text.String())
 	p.about = fmt.Sprintf("dag, categories, %d rows, %d nodes; concentration %.2g", rows, nodes, concentration)
 	if intervene {
 		p.record.Columns.Intervened = "target"
 		p.flags = append(p.flags, "--intervened target")
 		p.about += ", interventions"
-	} else {
-		p.csv = []byte(strings.ReplaceAll(strings.Replace(string(p.csv), ",target\n", "\n", 1), ",\n", "\n"))
+		list = append(list, targetsOf(set))
 	}
+	p.csv = csvOf(list...)
 	return p, values
 }
 

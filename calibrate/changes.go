@@ -42,7 +42,7 @@ func (s Changes) Replicate(ctx context.Context, seed uint64, dir string) (*Repli
 	}
 	o, random := s.options(), stream.Rand(seed, "truth")
 	series := drawSeries(o, s.Rows, random)
-	c := &classic{about: fmt.Sprintf("%d changes of the %s, %d rows", series.changes(), o.Kind, s.Rows), names: []string{"t", "y"}, columns: [][]float64{series.t, series.y}, number: series.changes()}
+	c := &classic{about: fmt.Sprintf("%d changes of the %s, %d rows", series.changes(), o.Kind, s.Rows), columns: []*table.Column{table.Numbers("t", series.t), table.Numbers("y", series.y)}, number: series.changes()}
 	c.functions = series.functions(o.Kind, random.IntN(s.Rows))
 	return answerClassic(ctx, c, dir, seed, random, func(t *table.Table, dir string) (*stated, error) {
 		problem, err := changepoint.NewProblem(t, o)

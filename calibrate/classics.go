@@ -3,16 +3,16 @@ package calibrate
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
-	"time"
+
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/run"
 	"github.com/transdim/vti/table"
@@ -21,14 +21,11 @@ import (
 // classic is a table drawn from the prior of a command that answers without training: mixtures,
 // changes, orders.
 type classic struct {
-	about string
-	// columns of the table, by name
-	names   []string
-	columns [][]float64
+	about   string
+	columns []*table.Column
 	// number is the true number of components, changes or knots, or the degree.
 	number int
-	// functions are numbers of the truth, with what each is of a draw; one that is not a number is
-	// left out.
+	// functions are numbers of the truth, with what each is of a draw.
 	functions []functional
 }
 
@@ -49,42 +46,28 @@ type stated struct {
 	probabilities []float64
 }
 
-// answerClassic runs a command on the table in a directory of its own, and compares what it states
-// with the truth.
-func answerClassic(ctx context.Context, c *classic, dir string, seed uint64, random *rand.Rand, answer func(t *table.Table, dir string) (*stated, error)) (*Replicate, error) {
-	started := time.Now()
-	r := &Replicate{About: c.about, table: c.csv()}
-	defer func() { r.Seconds = time.Since(started).Seconds() }()
-	data, err := table.Parse(tableName(seed), r.table)
-	if err != nil {
-		return nil, err // the generator's mistake
-	}
-	work := filepath.Join(dir, "run")
-	if err := os.RemoveAll(work); err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(work, 0o755); err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(work)
-	result, err := answer(data, work)
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	if err != nil {
-		r.Verdict, r.Error = broken, err.Error()
-		if result == nil {
-			r.Verdict = refused
+// answerClassic runs a command on the table, and compares what it states with the truth. What fails
+// before there is anything stated is a refusal.
+func answerClassic(ctx context.Context, c *classic, dir string, seed uint64, random *rand.Rand, command func(t *table.Table, dir string) (*stated, error)) (*Replicate, error) {
+	return answer(ctx, c.about, csvOf(c.columns...), seed, dir, "", func(t *table.Table, work string) (*reply, error) {
+		result, err := command(t, work)
+		if err != nil && result == nil {
+			return nil, refusal{err}
 		}
-		return r, nil
-	}
-	r.Verdict, r.Reasons = result.verdict.String(), strings.Join(result.reasons, "; ")
-	r.noteModelCheck(result.head.ModelCheck)
-	if result.verdict == vti.Failed {
-		return r, nil
-	}
-	// Doubtful answers count too: what makes them so, such as a probable largest number, depends
-	// on the truth, and ranks of a choice by the truth are not uniform.
+		if err != nil {
+			return nil, err
+		}
+		said := &reply{verdict: result.verdict, reasons: result.reasons, check: result.head.ModelCheck}
+		if result.verdict != vti.Failed {
+			said.judge = func(r *Replicate) error { return c.judge(r, result, work, random) }
+		}
+		return said, nil
+	})
+}
+
+// judge notes ranks and events. Doubtful answers count too: what makes them so, such as a probable
+// largest number, depends on the truth, and ranks of a choice by the truth are not uniform.
+func (c *classic) judge(r *Replicate, result *stated, work string, random *rand.Rand) error {
 	most, below := 0, 0.0
 	for k, p := range result.probabilities {
 		if p > result.probabilities[most] {
@@ -100,37 +83,12 @@ func answerClassic(ctx context.Context, c *classic, dir string, seed uint64, ran
 		Event{"smallest number", Number(result.probabilities[0]), result.first == c.number})
 	sample, err := draws.Read(filepath.Join(work, draws.ParquetFile))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, f := range c.functions {
-		under, count := 0.0, 0.0
-		for d := range sample.Len() {
-			if v := f.of(sample, d); !math.IsNaN(v) {
-				count++
-				if v < f.truth {
-					under++
-				}
-			}
-		}
-		r.Ranks = append(r.Ranks, Rank{f.kind, (under + random.Float64()) / (count + 1)})
+		r.rank(f.kind, f.truth, sample, func(draw int) float64 { return f.of(sample, draw) }, nil, random)
 	}
-	return r, nil
-}
-
-// csv is the table, with all digits.
-func (c *classic) csv() []byte {
-	var text strings.Builder
-	text.WriteString(strings.Join(c.names, ",") + "\n")
-	for i := range c.columns[0] {
-		for k, column := range c.columns {
-			if k > 0 {
-				text.WriteByte(',')
-			}
-			fmt.Fprintf(&text, "%.17g", column[i])
-		}
-		text.WriteByte('\n')
-	}
-	return []byte(text.String())
+	return nil
 }
 
 // coordinate is the index of a coordinate of draws, −1 for none.
@@ -161,17 +119,11 @@ func studyName(command string, rows int, options any) string {
 
 // poissonNumber draws a number up to most from a Poisson distribution cut there.
 func poissonNumber(mean float64, most int, random *rand.Rand) int {
-	logs, total := make([]float64, most+1), 0.0
+	logs := make([]float64, most+1)
 	for k := range logs {
-		lg, _ := math.Lgamma(float64(k) + 1)
-		logs[k] = math.Exp(float64(k)*math.Log(mean) - lg)
-		total += logs[k]
+		logs[k] = distuv.Poisson{Lambda: mean}.LogProb(float64(k))
 	}
-	u, k := random.Float64()*total, 0
-	for u -= logs[0]; u > 0 && k < most; u -= logs[k] {
-		k++
-	}
-	return k
+	return pick.Log(logs, random.Float64())
 }
 
 // gamma draws from Gamma(shape, rate).

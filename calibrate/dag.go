@@ -8,11 +8,9 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -23,6 +21,7 @@ import (
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/table"
 )
@@ -105,12 +104,12 @@ func (d Dag) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate
 	graphs, weights := acyclic(d.Nodes), mat.NewDense(d.Nodes, d.Nodes, nil) // [from, to]
 	if model.Mechanism == dag.Mixed {
 		parents, columns := d.drawMixedTable(graphs, random)
-		p.csv = mixedCSV(columns)
+		p.csv = csvOf(mixedTable(columns)...)
 		return answerDag(ctx, d.Device, p, seed, dir, func(r *Replicate, problem *dag.Problem, result *dag.Result, run string) error {
 			return judgeDag(r, parents, weights, problem, result, run, random)
 		})
 	}
-	parents := graphs[drawn(graphPrior(graphs, model), random)]
+	parents := graphs[pick.Log(graphPrior(graphs, model), random.Float64())]
 	columns := make([][]float64, d.Nodes)
 	for _, j := range topological(parents) {
 		var from []int
@@ -130,7 +129,7 @@ func (d Dag) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate
 			weights.Set(i, j, own[c])
 		}
 	}
-	p.csv = columnsCSV(columns)
+	p.csv = csvOf(numbered("v", columns...)...)
 	return answerDag(ctx, d.Device, p, seed, dir, func(r *Replicate, problem *dag.Problem, result *dag.Result, run string) error {
 		return judgeDag(r, parents, weights, problem, result, run, random)
 	})
@@ -169,93 +168,46 @@ func graphPrior(graphs [][]int, model dag.ModelOptions) []float64 {
 	return logs
 }
 
-// drawn draws a place by the logarithms of probabilities.
-func drawn(logs []float64, random *rand.Rand) int {
-	u := random.Float64()
-	for place, l := range logs {
-		if u -= math.Exp(l); u < 0 {
-			return place
-		}
-	}
-	return len(logs) - 1
-}
-
-// columnsCSV writes columns v1, v2, … with every digit.
-func columnsCSV(columns [][]float64) []byte {
-	hard := make([]*hardColumn, len(columns))
-	for j, values := range columns {
-		hard[j] = &hardColumn{values: values}
-	}
-	last := len(columns) - 1
-	text := string(hardCSV(hard[:last], columns[last]))
-	header, rest, _ := strings.Cut(text, "\n")
-	names := strings.Split(header, ",")
-	for j := range names {
-		names[j] = fmt.Sprintf("v%d", j+1)
-	}
-	return []byte(strings.Join(names, ",") + "\n" + rest)
-}
-
 // answerDag runs the command on a problem, calls judge unless it is nil, and compares with the
 // exact posterior. dir is for its work.
 func answerDag(ctx context.Context, device *gpu.Device, p *dagProblem, seed uint64, dir string, judge func(r *Replicate, problem *dag.Problem, result *dag.Result, run string) error) (*Replicate, error) {
-	started := time.Now()
-	r := &Replicate{About: p.about, table: p.csv}
-	defer func() { r.Seconds = time.Since(started).Seconds() }()
-	refuse := func(err error) (*Replicate, error) {
-		r.Verdict, r.Error = refused, err.Error()
-		return r, nil
-	}
-	data, err := table.Parse("table.csv", p.csv)
-	if err != nil {
-		return nil, err
-	}
-	prepared, err := dag.NewData(data, p.record.Columns)
-	if err != nil {
-		return refuse(err)
-	}
-	problem, err := dag.NewProblem(prepared, p.record.Model, p.record.Constraints)
-	if err != nil {
-		return refuse(err)
-	}
-	method, err := problem.Resolve(p.record.Structure)
-	if err != nil {
-		return refuse(err)
-	}
-	work := filepath.Join(dir, "run")
-	if err := errors.Join(os.RemoveAll(work), os.MkdirAll(work, 0o755)); err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(work)
-	result, err := runDag(ctx, device, problem, method, &p.record, seed, work)
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
+	flags := ""
 	if p.flags != nil {
-		r.Command = fmt.Sprintf("vti dag %s %s --seed %d", tableName(seed), strings.Join(p.flags, " "), seed)
+		flags = fmt.Sprintf("vti dag %s %s --seed %d", tableName(seed), strings.Join(p.flags, " "), seed)
 	}
-	if err != nil {
-		r.Verdict, r.Error = broken, err.Error()
-		return r, nil
-	}
-	r.Verdict, r.Reasons = fmt.Sprint(result.Certificate.Verdict), strings.Join(result.Certificate.Reasons, "; ")
-	r.noteModelCheck(result.ModelCheck)
-	if judge != nil {
-		if err := judge(r, problem, result, work); err != nil {
+	return answer(ctx, p.about, p.csv, seed, dir, flags, func(t *table.Table, work string) (*reply, error) {
+		data, err := dag.NewData(t, p.record.Columns)
+		if err != nil {
+			return nil, refusal{err}
+		}
+		problem, err := dag.NewProblem(data, p.record.Model, p.record.Constraints)
+		if err != nil {
+			return nil, refusal{err}
+		}
+		method, err := problem.Resolve(p.record.Structure)
+		if err != nil {
+			return nil, refusal{err}
+		}
+		result, err := runDag(ctx, device, problem, method, &p.record, seed, work)
+		if err != nil {
 			return nil, err
 		}
-	}
-	if m := problem.Model; m.Mechanism == dag.MLP || prepared.Nodes() > MostNodes || m.ExpectedDegree != 0 || m.EdgePrior != nil || m.Orders || p.record.Constraints.String() != "" {
-		r.Reasons = strings.TrimPrefix(r.Reasons+"; no exact answer", "; ")
-		return r, nil
-	}
-	exact, err := exactDag(prepared, problem.Model)
-	if err != nil {
-		r.Reasons = strings.TrimPrefix(r.Reasons+"; no exact answer: "+err.Error(), "; ")
-		return r, nil
-	}
-	r.Comparisons = compareDag(problem, result, exact)
-	return r, nil
+		said := &reply{verdict: result.Certificate.Verdict, reasons: result.Certificate.Reasons, check: result.ModelCheck}
+		if judge != nil {
+			said.judge = func(r *Replicate) error { return judge(r, problem, result, work) }
+		}
+		said.compare = func() ([]Comparison, error) {
+			if m := problem.Model; m.Mechanism == dag.MLP || data.Nodes() > MostNodes || m.ExpectedDegree != 0 || m.EdgePrior != nil || m.Orders || p.record.Constraints.String() != "" {
+				return nil, fmt.Errorf("there is none for networks, orders, constraints, these priors, and more than %d nodes", MostNodes)
+			}
+			exact, err := exactDag(data, problem.Model)
+			if err != nil {
+				return nil, err
+			}
+			return compareDag(problem, result, exact), nil
+		}
+		return said, nil
+	})
 }
 
 // runDag runs the command by a method.
@@ -337,24 +289,11 @@ func judgeDag(r *Replicate, parents []int, weights *mat.Dense, p *dag.Problem, r
 	if parents[to]>>from&1 == 0 {
 		return nil
 	}
-	edge := [2]int{from, to}
-	name := p.Data.Names[edge[0]] + "->" + p.Data.Names[edge[1]]
+	name := p.Data.Names[from] + "->" + p.Data.Names[to]
 	site, column := slices.Index(sample.Sites, name), slices.Index(sample.Coordinates, name)
 	if site < 0 || column < 0 {
 		return nil // no draw has the edge
 	}
-	below, count := 0.0, 0.0
-	for i := range sample.Len() {
-		if sample.Code(i)[site] == 1 {
-			count++
-			if sample.Values(i)[column] < weights.At(edge[0], edge[1]) {
-				below++
-			}
-		}
-	}
-	const fewest = 100 // draws that a rank is taken among
-	if count >= fewest {
-		r.Ranks = append(r.Ranks, Rank{"weight", (below + random.Float64()) / (count + 1)})
-	}
+	r.rank("weight", weights.At(from, to), sample, func(draw int) float64 { return sample.Values(draw)[column] }, func(draw int) bool { return sample.Code(draw)[site] == 1 }, random)
 	return nil
 }

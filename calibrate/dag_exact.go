@@ -152,19 +152,12 @@ func averageGraphs(graphs [][]int, logs []float64, families []map[int]exactFamil
 
 // bdeuOf is bdeuEvidence of a node, whose values are codes of levels as its parents' are.
 func bdeuOf(data *dag.Data, node int, parents []int, y []float64, values [][]float64, size float64) float64 {
-	codes := func(column []float64) []int {
-		whole := make([]int, len(column))
-		for i, v := range column {
-			whole[i] = int(v)
-		}
-		return whole
-	}
 	var of [][]int
 	var levels []int
 	for k, i := range parents {
-		of, levels = append(of, codes(values[k])), append(levels, len(data.Levels[i]))
+		of, levels = append(of, wholeOf(values[k])), append(levels, len(data.Levels[i]))
 	}
-	return bdeuEvidence(codes(y), len(data.Levels[node]), of, levels, size)
+	return bdeuEvidence(wholeOf(y), len(data.Levels[node]), of, levels, size)
 }
 
 // dagDraws is the number of draws that summaries of linear weights rest on.

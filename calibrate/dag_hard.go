@@ -48,12 +48,13 @@ func (h HardDag) draw(random *rand.Rand) *dagProblem {
 	n := newNastyNodes(graphs[random.IntN(len(graphs))], rows, random)
 	n.drawColumns(rows, random)
 	n.rescale(random)
-	p.csv = columnsCSV(n.columns)
+	columns := numbered("v", n.columns...)
 	if n.intervene {
 		p.record.Columns.Intervened = "target"
 		p.flags = append(p.flags, "--intervened target")
-		p.csv = withTargets(p.csv, n.set)
+		columns = append(columns, targetsOf(n.set))
 	}
+	p.csv = csvOf(columns...)
 	p.about = fmt.Sprintf("dag, %v, %d rows, %d nodes; %s", p.record.Model.Mechanism, rows, nodes, strings.Join(n.about, " "))
 	return p
 }
@@ -155,17 +156,4 @@ func (n *nastyNodes) rescale(random *rand.Rand) {
 			}
 		}
 	}
-}
-
-// withTargets adds the column of the nodes that were set.
-func withTargets(csv []byte, set []int) []byte {
-	lines := strings.Split(strings.TrimSpace(string(csv)), "\n")
-	lines[0] += ",target"
-	for i, j := range set {
-		lines[i+1] += ","
-		if j >= 0 {
-			lines[i+1] += fmt.Sprintf("v%d", j+1)
-		}
-	}
-	return []byte(strings.Join(lines, "\n") + "\n")
 }

@@ -21,6 +21,7 @@
 // # Files
 //
 //	study.go            many replicates; a study that was stopped goes on
+//	answer.go           a command answers a table, as text; ranks among its draws
 //	replicate.go        one replicate, and when an answer is wrong
 //	summary.go          what the replicates say together
 //	uniformity.go       ranks, and simultaneous bands for their distribution

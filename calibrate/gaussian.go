@@ -6,15 +6,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-)
 
-// The grid over log σ, about the logarithm of the noise scale that the prior expects: its range
-// holds what a fit up to rounding leaves, and its step is a third of the narrowest posterior that
-// 500 rows give, with which the trapezoidal rule is right to rounding.
-const (
-	gridBelow = -80
-	gridAbove = 40
-	gridStep  = 0.02
+	"github.com/transdim/vti/internal/line"
 )
 
 // gaussian is the exact posterior of a model with normal noise, by the singular values s of X T,
@@ -22,51 +15,31 @@ const (
 //
 //	y − X μ ~ N(0, σ² I + X T² Xᵀ),
 //
-// and by the trapezoidal rule over log σ where σ is unknown.
+// integrated over log σ where σ is unknown.
 func (p *regressionProblem) gaussian(coordinates []int) (modelMoments, error) {
 	c, err := p.conjugate(coordinates)
 	if err != nil {
 		return modelMoments{}, err
 	}
-	points, logWeights := p.logSigmas()
-	terms := make([]float64, len(points))
-	for t, logSigma := range points {
-		terms[t] = logWeights[t] + c.logDensity(logSigma)
-	}
-	out := modelMoments{logEvidence: floats.LogSumExp(terms)}
-	if math.IsNaN(out.logEvidence) {
-		return out, errors.New("the evidence is not a number")
-	}
-	k := len(coordinates)
-	size := k
-	if p.sigma == 0 {
-		size++
-	}
-	out.mean, out.variance = averages(terms, size, func(t int, add func(at int, mean, variance float64)) {
-		sigma := math.Exp(points[t])
-		for a := range coordinates {
-			mean, variance := c.given(a, sigma*sigma)
-			add(a, mean, variance)
+	if p.sigma != 0 {
+		out := c.moments(math.Log(p.sigma))
+		if math.IsNaN(out.logEvidence) {
+			return out, errors.New("the evidence is not a number")
 		}
-		if p.sigma == 0 {
-			add(k, sigma, 0)
-		}
-	})
-	return out, nil
+		return out, nil
+	}
+	return over(p.logSigmas(), func(logSigma float64) (modelMoments, error) {
+		m := c.moments(logSigma)
+		m.logEvidence += logNormal(logSigma, p.logSigmaMean, p.logSigmaSD)
+		return m, nil
+	}, math.Exp)
 }
 
-// logSigmas are the points of the integral over log σ with the logarithms of their weights, prior
-// included; one point where σ is known.
-func (p *regressionProblem) logSigmas() (points, logWeights []float64) {
-	if p.sigma != 0 {
-		return []float64{math.Log(p.sigma)}, []float64{0}
-	}
-	for at := float64(gridBelow); at <= gridAbove; at += gridStep {
-		z := at / p.logSigmaSD
-		points = append(points, p.logSigmaMean+at)
-		logWeights = append(logWeights, math.Log(gridStep)-z*z/2-math.Log(p.logSigmaSD)-halfLog2Pi)
-	}
-	return points, logWeights
+// logSigmas say how to integrate over log σ, about the logarithm of the noise scale that the prior
+// expects: the range holds what a fit up to rounding leaves. Terms of the log density change over
+// distances of a half or more. Depth leaves E σ², which lies further out than the evidence.
+func (p *regressionProblem) logSigmas() line.Options {
+	return line.Options{From: p.logSigmaMean - 80, To: p.logSigmaMean + 40, Step: 0.25, Depth: 60}
 }
 
 // conjugate is a model given σ, along the singular vectors of its columns, each times the prior
@@ -144,14 +117,19 @@ func (c *conjugate) logDensity(logSigma float64) float64 {
 	return -sum / 2
 }
 
-// given is the mean of a coefficient given σ², and its variance as a sum without differences.
-func (c *conjugate) given(a int, variance float64) (mean, spread float64) {
-	j := c.coordinates[a]
-	spread = c.outside[a]
-	for i, s := range c.singular {
-		total := variance + s*s
-		mean += c.v.At(a, i) * s / total * c.along[i]
-		spread += c.v.At(a, i) * c.v.At(a, i) * variance / total
+// moments are those given log σ. Variances are sums without differences.
+func (c *conjugate) moments(logSigma float64) modelMoments {
+	m := modelMoments{logEvidence: c.logDensity(logSigma)}
+	variance := math.Exp(2 * logSigma)
+	for a, j := range c.coordinates {
+		mean, spread := 0.0, c.outside[a]
+		for i, s := range c.singular {
+			total := variance + s*s
+			mean += c.v.At(a, i) * s / total * c.along[i]
+			spread += c.v.At(a, i) * c.v.At(a, i) * variance / total
+		}
+		m.mean = append(m.mean, c.p.priorMean[j]+c.p.priorSD[j]*mean)
+		m.variance = append(m.variance, c.p.priorSD[j]*c.p.priorSD[j]*spread)
 	}
-	return c.p.priorMean[j] + c.p.priorSD[j]*mean, c.p.priorSD[j] * c.p.priorSD[j] * spread
+	return m
 }

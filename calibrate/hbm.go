@@ -2,15 +2,12 @@ package calibrate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
@@ -90,13 +87,6 @@ func (h Hbm) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate
 
 // answer runs the command, notes what it says of the truth, and compares with the exact posterior.
 func (h Hbm) answer(ctx context.Context, t *hbmTable, seed uint64, dir string, random *rand.Rand) (*Replicate, error) {
-	started := time.Now()
-	r := &Replicate{About: t.about, table: t.csv()}
-	defer func() { r.Seconds = time.Since(started).Seconds() }()
-	data, err := table.Parse("table.csv", r.table)
-	if err != nil {
-		return nil, err
-	}
 	options := h.Record.Frame
 	options.Formula = HbmFormula
 	switch kind := options.Response; {
@@ -108,66 +98,50 @@ func (h Hbm) answer(ctx context.Context, t *hbmTable, seed uint64, dir string, r
 			options.Levels = append(options.Levels, strconv.Itoa(k))
 		}
 	}
-	frame, err := regression.NewFrame(data, options)
-	if err != nil {
-		r.Verdict, r.Error = refused, err.Error()
-		return r, nil
+	flags := ""
+	if h.Hard {
+		flags = fmt.Sprintf("vti hbm %s --formula '%s' --likelihood %s --seed %d", tableName(seed), HbmFormula, options.Response, seed)
+		if h.Record.Family != "" {
+			flags += " --family " + h.Record.Family
+		}
 	}
 	model := h.Record.Model
 	if !t.refersToResponseSD {
 		model.ResponseMean, model.ResponseSD = 0, 1
 	}
-	problem, err := regression.New(frame, model)
-	if err != nil {
-		r.Verdict, r.Error = refused, err.Error()
-		return r, nil
-	}
-	work := filepath.Join(dir, "run")
-	if err := errors.Join(os.RemoveAll(work), os.MkdirAll(work, 0o755)); err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(work)
-	result, err := h.run(ctx, problem, seed, work)
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	if h.Hard {
-		r.Command = fmt.Sprintf("vti hbm %s --formula '%s' --likelihood %s --seed %d", tableName(seed), HbmFormula, options.Response, seed)
-		if h.Record.Family != "" {
-			r.Command += " --family " + h.Record.Family
+	return answer(ctx, t.about, t.csv(), seed, dir, flags, func(data *table.Table, work string) (*reply, error) {
+		frame, err := regression.NewFrame(data, options)
+		if err != nil {
+			return nil, refusal{err}
 		}
-	}
-	if err != nil {
-		r.Verdict, r.Error = broken, err.Error()
-		return r, nil
-	}
-	r.Verdict, r.Reasons = fmt.Sprint(result.Certificate.Verdict), strings.Join(result.Certificate.Reasons, "; ")
-	r.noteModelCheck(result.ModelCheck)
-	if !h.Hard {
-		if err := t.judge(r, work, random); err != nil {
+		problem, err := regression.New(frame, model)
+		if err != nil {
+			return nil, refusal{err}
+		}
+		result, err := h.run(ctx, problem, seed, work)
+		if err != nil {
 			return nil, err
 		}
-	}
-	var exact *exactHbm
-	switch options.Response {
-	case likelihood.GaussianKind:
-		exact, err = t.exact(model)
-	case likelihood.LogisticKind:
-		exact, err = t.exactLinked(ctx, model, logisticRow)
-	case likelihood.PoissonKind:
-		exact, err = t.exactLinked(ctx, model, poissonRow)
-	default:
-		return r, nil
-	}
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	if err != nil {
-		r.Reasons = strings.TrimPrefix(r.Reasons+"; no exact answer: "+err.Error(), "; ")
-		return r, nil
-	}
-	r.Comparisons = exact.compare(result)
-	return r, nil
+		said := &reply{verdict: result.Certificate.Verdict, reasons: result.Certificate.Reasons, check: result.ModelCheck}
+		if !h.Hard {
+			said.judge = func(r *Replicate) error { return t.judge(r, work, random) }
+		}
+		exact := map[regression.ResponseKind]func() (*exactHbm, error){
+			likelihood.GaussianKind: func() (*exactHbm, error) { return t.exact(model) },
+			likelihood.LogisticKind: func() (*exactHbm, error) { return t.exactLinked(ctx, model, logisticRow) },
+			likelihood.PoissonKind:  func() (*exactHbm, error) { return t.exactLinked(ctx, model, poissonRow) },
+		}[options.Response]
+		if exact != nil {
+			said.compare = func() ([]Comparison, error) {
+				found, err := exact()
+				if err != nil {
+					return nil, err
+				}
+				return found.compare(result), nil
+			}
+		}
+		return said, nil
+	})
 }
 
 // run answers a problem as the command does.
@@ -210,13 +184,7 @@ func (t *hbmTable) judge(r *Replicate, run string, random *rand.Rand) error {
 		if column < 0 {
 			continue
 		}
-		below := 0.0
-		for i := range sample.Len() {
-			if sample.Values(i)[column] < one.value {
-				below++
-			}
-		}
-		r.Ranks = append(r.Ranks, Rank{one.kind, (below + random.Float64()) / float64(sample.Len()+1)})
+		r.rank(one.kind, one.value, sample, func(draw int) float64 { return sample.Values(draw)[column] }, nil, random)
 	}
 	return nil
 }

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"math"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/line"
 )
 
 // exactHbm is the exact posterior of a table, in its units.
@@ -17,8 +17,8 @@ type exactHbm struct {
 	slope, spread, sigma, sets [2]float64 // mean and sd; sets of the first group, 0 where not known
 }
 
-// exact integrates over the sd of groups by the trapezoidal rule over its logarithm; given that,
-// the rest is a Gaussian regression whose columns are those of the groups too.
+// exact integrates over the logarithm of the sd of groups. Given the sd, the rest is a Gaussian
+// regression with columns of the groups.
 func (t *hbmTable) exact(model regression.Options) (*exactHbm, error) {
 	n, groups := len(t.y), len(t.levels)
 	yMean, ySD := 0.0, 1.0
@@ -42,31 +42,19 @@ func (t *hbmTable) exact(model regression.Options) (*exactHbm, error) {
 		p.x.Set(i, 2+t.group[i], 1)
 	}
 	unit := cmp.Or(model.SDScale, 1)
-	var terms []float64
-	var list []modelMoments
-	var spreads []float64
-	for at := spreadBelow; at <= spreadAbove; at += spreadStep {
-		spread := unit * math.Exp(at)
+	found, err := over(line.Options{From: -16, To: 4, Step: 0.5}, func(at float64) (modelMoments, error) {
 		for g := range groups {
-			p.priorSD[2+g] = spread
+			p.priorSD[2+g] = unit * math.Exp(at)
 		}
-		moments, err := p.gaussian(coordinates)
-		if err != nil {
-			return nil, err
-		}
-		z := spread / unit
-		// dz = z d log z
-		terms = append(terms, moments.logEvidence+logRatio(model.SDPrior, z)+at+math.Log(spreadStep))
-		list, spreads = append(list, moments), append(spreads, spread)
+		m, err := p.gaussian(coordinates)
+		m.logEvidence += logRatio(model.SDPrior, math.Exp(at)) + at // dz = z d log z
+		return m, err
+	}, func(at float64) float64 { return unit * math.Exp(at) })
+	if err != nil {
+		return nil, err
 	}
-	total := floats.LogSumExp(terms)
-	out := &exactHbm{logEvidence: total - float64(n)*math.Log(ySD)}
-	average(terms, func(k int, add func(to *[2]float64, mean, variance float64)) {
-		add(&out.slope, list[k].mean[1], list[k].variance[1])
-		add(&out.spread, spreads[k], 0)
-		add(&out.sigma, list[k].mean[2+groups], list[k].variance[2+groups])
-		add(&out.sets, list[k].mean[2], list[k].variance[2])
-	})
+	of := func(at int) [2]float64 { return [2]float64{found.mean[at], found.variance[at]} }
+	out := &exactHbm{logEvidence: found.logEvidence - float64(n)*math.Log(ySD), slope: of(1), sigma: of(2 + groups), spread: of(3 + groups), sets: of(2)}
 	for _, one := range []*[2]float64{&out.slope, &out.spread, &out.sigma, &out.sets} {
 		one[0], one[1] = one[0]*ySD, math.Sqrt(one[1])*ySD
 	}
@@ -104,10 +92,3 @@ func (e *exactHbm) compare(result *regression.Result) (list []Comparison) {
 	}
 	return list
 }
-
-// The grid over the logarithm of the sd of groups.
-const (
-	spreadBelow = -16.0
-	spreadAbove = 16.0 // beyond it lies 1e−7 of a half-Cauchy prior
-	spreadStep  = 0.05
-)

@@ -7,30 +7,26 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/diff/fd"
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/optimize"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/hbm/regression"
-	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/dense"
+	"github.com/transdim/vti/internal/line"
+	"github.com/transdim/vti/internal/mode"
 )
 
-// The rules of exactLinked. Effects of a group are summed over steps of a share of the width at
-// their mode, until the density is effectDepth below that of the mode.
+// The rules of exactLinked.
 const (
-	effectStep   = 0.5
-	effectDepth  = 30.0
-	effectSteps  = 1e4
-	linkedSide   = 28 // points of intercept and slope each
-	linkedStep   = 0.5
-	linkedDepth  = 20.0 // nats below the largest density that are negligible
-	linkedLost   = 1e3  // nats below it from which smaller sds of groups do not come back
-	linkedError  = 1e-4
-	linkedBelow  = -12.0 // of the log sd of groups; below it lies less than 1e−5 of its prior
-	linkedAbove  = 3.0   // beyond it lies nothing of a half-normal prior
-	newtonLimit  = 200
-	newtonEnough = 1e-10
+	effectStep  = 0.5  // the first distance of nodes of an effect, in widths at its mode
+	effectDepth = 30.0 // nats below the largest density that are negligible, of effects
+	linkedSide  = 28   // points of intercept and slope each
+	linkedDepth = 20.0 // as effectDepth, of the sd of groups
+	linkedLost  = 1e3  // nats below it from which smaller sds of groups do not come back
+	linkedError = 1e-4
+	linkedBelow = -12.0 // of the log sd of groups; below it lies less than 1e−5 of its prior
+	linkedAbove = 3.0   // beyond it lies nothing of a half-normal prior
 )
 
 // exactLinked integrates regressions whose response has no noise scale: given intercept, slope and
@@ -57,8 +53,7 @@ func (t *hbmTable) exactLinked(ctx context.Context, model regression.Options, ro
 		spread := unit * math.Exp(at)
 		logDensity := func(beta []float64) (sum float64) {
 			for a, sd := range priorSD {
-				z := beta[a] / sd
-				sum -= z*z/2 + math.Log(sd) + halfLog2Pi
+				sum += logNormal(beta[a], 0, sd)
 			}
 			for _, of := range rows {
 				sum += logEffects(row, t.y, x, of, beta, spread)
@@ -74,73 +69,38 @@ func (t *hbmTable) exactLinked(ctx context.Context, model regression.Options, ro
 		}
 		return moments, err
 	}
-	terms, spreads, list, err := overSpread(given)
+	found, err := overSpread(given)
 	if err != nil {
 		return nil, err
 	}
-	for k := range spreads {
-		spreads[k] *= unit
-	}
-	out := &exactHbm{logEvidence: floats.LogSumExp(terms)}
-	average(terms, func(k int, add func(to *[2]float64, mean, variance float64)) {
-		add(&out.slope, list[k].mean[1], list[k].variance[1])
-		add(&out.spread, spreads[k], 0)
-	})
-	out.slope[0], out.slope[1] = out.slope[0]/xSD, math.Sqrt(out.slope[1])/xSD
-	out.spread[1] = math.Sqrt(out.spread[1])
-	return out, nil
+	return &exactHbm{
+		logEvidence: found.logEvidence,
+		slope:       [2]float64{found.mean[1] / xSD, math.Sqrt(found.variance[1]) / xSD},
+		spread:      [2]float64{found.mean[2] * unit, math.Sqrt(found.variance[2]) * unit},
+	}, nil
 }
 
-// overSpread finds where the density of the log sd of groups is not negligible, and halves the step
-// of a trapezoidal rule there until that changes nothing. It returns log weights, sds in units of
-// the scale of their prior, and what is known given each.
-func overSpread(given func(at float64) (modelMoments, error)) (terms, spreads []float64, list []modelMoments, err error) {
-	known := map[float64]modelMoments{}
-	look := func(at float64) (modelMoments, error) {
-		m, done := known[at]
-		if done {
-			return m, nil
+// overSpread integrates over the log sd of groups, from large ones down: of smaller ones than are
+// lost nothing is asked. Last come the moments of the sd in units of the scale of its prior.
+func overSpread(given func(at float64) (modelMoments, error)) (modelMoments, error) {
+	top, lost := math.Inf(-1), math.Inf(-1)
+	nothing := modelMoments{math.Inf(-1), make([]float64, 2), make([]float64, 2)}
+	o := line.Options{From: -linkedAbove, To: -linkedBelow, Step: 0.5, Low: -linkedAbove, High: -linkedBelow, Depth: linkedDepth, Tolerance: linkedError}
+	beyond := false // the first is the largest
+	return over(o, func(minus float64) (modelMoments, error) {
+		if -minus < lost {
+			return nothing, nil
 		}
-		m, err := given(at)
-		known[at] = m
-		return m, err
-	}
-	top := math.Inf(-1)
-	for at := linkedAbove; at >= linkedBelow; at -= linkedStep {
-		m, err := look(at)
-		if err != nil {
-			return nil, nil, nil, err
-		}
+		m, err := given(-minus)
 		if top = math.Max(top, m.logEvidence); m.logEvidence < top-linkedLost {
-			break
+			lost = math.Max(lost, -minus)
 		}
-	}
-	if known[linkedAbove].logEvidence == top {
-		return nil, nil, nil, errors.New("the sd of groups lies far beyond its prior")
-	}
-	low, high := math.Inf(1), math.Inf(-1)
-	for at, m := range known {
-		if m.logEvidence > top-linkedDepth {
-			low, high = math.Min(low, at-linkedStep), math.Max(high, at+linkedStep)
+		beyond = beyond && m.logEvidence < top || minus == o.From
+		if beyond && (-minus == lost || minus >= o.To) {
+			return m, errors.New("the sd of groups lies far beyond its prior")
 		}
-	}
-	before := math.Inf(-1)
-	for step := linkedStep; step > linkedStep/100; step /= 2 {
-		terms, spreads, list = nil, nil, nil
-		for at := high; at >= low; at -= step {
-			m, err := look(at)
-			if err != nil {
-				return nil, nil, nil, err
-			}
-			terms, spreads, list = append(terms, m.logEvidence+math.Log(step)), append(spreads, math.Exp(at)), append(list, m)
-		}
-		total := floats.LogSumExp(terms)
-		if math.Abs(total-before) < linkedError {
-			return terms, spreads, list, nil
-		}
-		before = total
-	}
-	return nil, nil, nil, errors.New("too narrow a posterior of the sd of groups")
+		return m, err
+	}, func(minus float64) float64 { return math.Exp(-minus) })
 }
 
 // climbTo moves a point to the mode of a concave log density, and returns the axes of its curvature
@@ -158,17 +118,24 @@ func climbTo(logDensity func([]float64) float64, mode []float64) (*mat.Dense, er
 	k := len(mode)
 	hessian := mat.NewSymDense(k, nil)
 	fd.Hessian(hessian, minus, mode, &fd.Settings{Step: 1e-3})
-	var factor mat.Cholesky
-	if !factor.Factorize(hessian) {
+	factor, ok := dense.Factorize(mat.DenseCopyOf(hessian).RawMatrix().Data, k, 0)
+	if !ok {
 		return nil, errors.New("the curvature at the mode is not positive definite")
 	}
-	var upper mat.TriDense
-	factor.UTo(&upper)
-	axes := mat.NewDense(k, k, nil)
+	return axesOf(factor), nil
+}
+
+// axesOf are columns in units of the widths of a density of this curvature: L⁻ᵀ.
+func axesOf(curvature dense.Factor) *mat.Dense {
+	k := curvature.Order()
+	axes, column := mat.NewDense(k, k, nil), make([]float64, k)
 	for a := range k {
-		axes.Set(a, a, 1)
+		clear(column)
+		column[a] = 1
+		curvature.SolveUpper(column)
+		axes.SetCol(a, column)
 	}
-	return axes, axes.Solve(&upper, axes)
+	return axes
 }
 
 // logEffects is the log integral over the effect of a group, z in units of the sd of groups, of the
@@ -182,40 +149,16 @@ func logEffects(row rowDensity, y, x []float64, rows []int, beta []float64, spre
 		}
 		return value, slope, curvature
 	}
-	z := 0.0
-	value, slope, curvature := density(z)
-	for range newtonLimit {
-		step := slope / curvature
-		if math.Abs(step*slope) < newtonEnough {
-			break
-		}
-		for ; ; step /= 2 {
-			v, s, c := density(z + step)
-			if v >= value {
-				z, value, slope, curvature = z+step, v, s, c
-				break
-			}
-			if math.Abs(step) < 1e-14*(1+math.Abs(z)) {
-				break
-			}
-		}
-		if math.Abs(step) < 1e-14*(1+math.Abs(z)) {
-			break
-		}
+	value := func(z float64) float64 { v, _, _ := density(z); return v }
+	z := []float64{0}
+	// Far from the posterior rounding hides the mode: what is integrated starts near it.
+	_, curvature := mode.Find(z, mode.Density{
+		Value:  func(z []float64) float64 { return value(z[0]) },
+		Expand: func(z, slope, curvature []float64) { _, slope[0], curvature[0] = density(z[0]) },
+	}, mode.Options{})
+	integral, err := line.Of(line.Options{From: z[0], To: z[0], Step: effectStep / curvature.At(0, 0), Depth: effectDepth, Tolerance: 1e-7}, value)
+	if err != nil {
+		return math.NaN()
 	}
-	width := effectStep / math.Sqrt(curvature)
-	sum := value
-	for _, side := range []float64{-1, 1} {
-		for k := 1.0; ; k++ {
-			if k > effectSteps {
-				return math.NaN()
-			}
-			v, _, _ := density(z + side*k*width)
-			if v < value-effectDepth {
-				break
-			}
-			sum = logsum.Add(sum, v)
-		}
-	}
-	return sum + math.Log(width)
+	return integral.Log
 }

@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strconv"
-	"strings"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/table"
 )
 
 // drawPrior draws a table from the priors; nil when a count is too large.
@@ -152,10 +151,5 @@ func (h Hbm) drawHard(random *rand.Rand) *hbmTable {
 
 // csv writes the table.
 func (t *hbmTable) csv() []byte {
-	var text strings.Builder
-	text.WriteString("y,x,g\n")
-	for i := range t.y {
-		fmt.Fprintf(&text, "%s,%s,g%d\n", strconv.FormatFloat(t.y[i], 'g', -1, 64), strconv.FormatFloat(t.x[i], 'g', -1, 64), t.group[i])
-	}
-	return []byte(text.String())
+	return csvOf(table.Numbers("y", t.y), table.Numbers("x", t.x), labelled("g", "g", t.group))
 }

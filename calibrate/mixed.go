@@ -14,6 +14,8 @@ import (
 
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/pick"
+	"github.com/transdim/vti/table"
 )
 
 // The priors of mixed mechanisms, written down again so that an error in the program is not
@@ -99,7 +101,7 @@ func (c *mixedColumn) draw(parents []mixedColumn, rows int, random *rand.Rand) {
 	}
 	for i, own := range logits {
 		floats.AddConst(-logsum.Of(own), own)
-		c.values[i] = float64(drawn(own, random))
+		c.values[i] = float64(pick.Log(own, random.Float64()))
 	}
 }
 
@@ -122,7 +124,7 @@ func mixedLevels(nodes int, random *rand.Rand) (levels []int) {
 // graph given that event have the same posterior.
 func (d Dag) drawMixedTable(graphs [][]int, random *rand.Rand) (parents []int, columns []mixedColumn) {
 	for {
-		parents = graphs[drawn(graphPrior(graphs, d.model()), random)]
+		parents = graphs[pick.Log(graphPrior(graphs, d.model()), random.Float64())]
 		columns = make([]mixedColumn, d.Nodes)
 		for j, levels := range mixedLevels(d.Nodes, random) {
 			columns[j].levels = levels
@@ -157,24 +159,26 @@ func allShown(columns []mixedColumn) bool {
 	return true
 }
 
-// mixedCSV writes columns v1, v2, …, numbers with every digit and levels as text.
-func mixedCSV(columns []mixedColumn) []byte {
-	var text strings.Builder
-	for j := range columns {
-		fmt.Fprintf(&text, "%sv%d", strings.Repeat(",", min(j, 1)), j+1)
-	}
-	for i := range columns[0].values {
-		text.WriteString("\n")
-		for j, c := range columns {
-			text.WriteString(strings.Repeat(",", min(j, 1)))
-			if c.levels > 0 {
-				fmt.Fprintf(&text, "l%d", int(c.values[i]))
-			} else {
-				fmt.Fprintf(&text, "%.17g", c.values[i])
-			}
+// mixedTable are columns v1, v2, … of numbers, and of levels as texts.
+func mixedTable(columns []mixedColumn) (list []*table.Column) {
+	for j, c := range columns {
+		name := fmt.Sprintf("v%d", j+1)
+		if c.levels > 0 {
+			list = append(list, labelled(name, "l", wholeOf(c.values)))
+		} else {
+			list = append(list, table.Numbers(name, c.values))
 		}
 	}
-	return []byte(text.String() + "\n")
+	return list
+}
+
+// wholeOf are codes of levels that stand among numbers.
+func wholeOf(values []float64) []int {
+	whole := make([]int, len(values))
+	for i, v := range values {
+		whole[i] = int(v)
+	}
+	return whole
 }
 
 // mixedEvidence is the exact log evidence of a node of a mixed table given its parents: a conjugate
@@ -288,21 +292,20 @@ func (h HardDag) drawMixed(random *rand.Rand) *dagProblem {
 			}
 		}
 	}
-	p.csv = mixedCSV(columns)
+	list := mixedTable(columns)
 	if rows >= 12 && random.Float64() < 0.3 {
 		p.record.Columns.Intervened = "target"
 		p.flags = append(p.flags, "--intervened target")
-		lines := strings.Split(strings.TrimSpace(string(p.csv)), "\n")
-		lines[0] += ",target"
-		for i := range rows {
-			lines[i+1] += ","
-			if random.Float64() < 0.2 {
-				lines[i+1] += fmt.Sprintf("v%d", 1+random.IntN(nodes))
+		set := make([]int, rows)
+		for i := range set {
+			if set[i] = -1; random.Float64() < 0.2 {
+				set[i] = random.IntN(nodes)
 			}
 		}
-		p.csv = []byte(strings.Join(lines, "\n") + "\n")
+		list = append(list, targetsOf(set))
 		about = append(about, "interventions")
 	}
+	p.csv = csvOf(list...)
 	p.about = fmt.Sprintf("dag, mixed, %d rows, %d nodes; %s", rows, nodes, strings.Join(about, " "))
 	return p
 }

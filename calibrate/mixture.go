@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/mixture"
 	"github.com/transdim/vti/table"
@@ -79,10 +80,7 @@ func (s Mixture) Replicate(ctx context.Context, seed uint64, dir string) (*Repli
 	floats.Scale(1/floats.Sum(weights), weights)
 	y := make([]float64, s.Rows)
 	for i := range y {
-		u, j := random.Float64(), 0
-		for u -= weights[0]; u > 0 && j+1 < k; u -= weights[j] {
-			j++
-		}
+		j := pick.Index(weights, random.Float64())
 		switch o.Family {
 		case mixture.Poisson:
 			y[i] = distuv.Poisson{Lambda: means[j], Src: random}.Rand()
@@ -92,7 +90,7 @@ func (s Mixture) Replicate(ctx context.Context, seed uint64, dir string) (*Repli
 			y[i] = means[j] + sds[j]*random.NormFloat64()
 		}
 	}
-	c := &classic{about: fmt.Sprintf("%d %s components, %d rows, β %.2g", k, o.Family, s.Rows, beta), names: []string{"y"}, columns: [][]float64{y}, number: k}
+	c := &classic{about: fmt.Sprintf("%d %s components, %d rows, β %.2g", k, o.Family, s.Rows, beta), columns: []*table.Column{table.Numbers("y", y)}, number: k}
 	c.functions = []functional{
 		{"mean of a new row", floats.Dot(weights, means), func(d *draws.Draws, i int) (total float64) {
 			row, weight, mean := d.Values(i), coordinate(d, "weight 1"), coordinate(d, "mean 1")

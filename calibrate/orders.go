@@ -83,7 +83,7 @@ func (s Orders) Replicate(ctx context.Context, seed uint64, dir string) (*Replic
 		}
 	}
 	y := drawZellner(columns, powers+len(places), random)
-	c := &classic{about: fmt.Sprintf("%s of order %d, %d rows", o.Kind, number, n), names: []string{"t", "y"}, columns: [][]float64{t, y}, number: number}
+	c := &classic{about: fmt.Sprintf("%s of order %d, %d rows", o.Kind, number, n), columns: []*table.Column{table.Numbers("t", t), table.Numbers("y", y)}, number: number}
 	c.functions = []functional{
 		{"level", 0, func(d *draws.Draws, i int) float64 { return d.Values(i)[0] }},
 		{"sigma", 1, func(d *draws.Draws, i int) float64 { return d.Values(i)[coordinate(d, "sigma")] }},

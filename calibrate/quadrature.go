@@ -2,10 +2,13 @@ package calibrate
 
 import (
 	"errors"
+	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/mode"
 )
 
 // rowDensity is log p(y | η) of one row with its slope and the curvature of −log p in η; log p is
@@ -95,100 +98,57 @@ func integrateBox(logDensity func(theta []float64) float64, mode []float64, axes
 	return modelMoments{}, errors.New("quadrature: the box does not hold the posterior")
 }
 
-// logPosterior is log p(y, θ), and optionally its gradient and the Hessian of its negative.
-func (p *regressionProblem) logPosterior(coordinates []int, row rowDensity, theta []float64, gradient *mat.VecDense, hessian *mat.SymDense) float64 {
-	sum := 0.0
-	if gradient != nil {
-		gradient.Zero()
-		hessian.Zero()
-	}
+// logPosterior is log p(y, θ), and unless gradient is nil adds its gradient and the lower triangle
+// of minus its Hessian to what is there.
+func (p *regressionProblem) logPosterior(coordinates []int, row rowDensity, theta, gradient, curvature []float64) float64 {
+	k, sum := len(coordinates), 0.0
 	for a, j := range coordinates {
-		z := (theta[a] - p.priorMean[j]) / p.priorSD[j]
-		sum -= z*z/2 + math.Log(p.priorSD[j]) + halfLog2Pi
+		sum += logNormal(theta[a], p.priorMean[j], p.priorSD[j])
 		if gradient != nil {
-			gradient.SetVec(a, -z/p.priorSD[j])
-			hessian.SetSym(a, a, 1/(p.priorSD[j]*p.priorSD[j]))
+			precision := 1 / (p.priorSD[j] * p.priorSD[j])
+			gradient[a] -= (theta[a] - p.priorMean[j]) * precision
+			curvature[a*k+a] += precision
 		}
 	}
 	for i, y := range p.y {
-		eta := 0.0
+		eta, x := 0.0, p.x.RawRowView(i)
 		if p.offset != nil {
 			eta = p.offset[i]
 		}
 		for a, j := range coordinates {
-			eta += theta[a] * p.x.At(i, j)
+			eta += theta[a] * x[j]
 		}
-		value, slope, curvature := row(y, eta)
+		value, slope, bend := row(y, eta)
 		sum += value
 		if gradient == nil {
 			continue
 		}
 		for a, j := range coordinates {
-			gradient.SetVec(a, gradient.AtVec(a)+slope*p.x.At(i, j))
+			gradient[a] += slope * x[j]
 			for b := range a + 1 {
-				hessian.SetSym(a, b, hessian.At(a, b)+curvature*p.x.At(i, j)*p.x.At(i, coordinates[b]))
+				curvature[a*k+b] += bend * x[j] * x[coordinates[b]]
 			}
 		}
 	}
 	return sum
 }
 
-// laplace returns the mode, by Newton's method with halved steps, and the axes [k, k]: columns of
-// the inverse transposed Cholesky factor of the Hessian.
-func (p *regressionProblem) laplace(coordinates []int, row rowDensity) (mode []float64, axes *mat.Dense, err error) {
-	k := len(coordinates)
-	mode = make([]float64, k)
-	for a, j := range coordinates {
-		mode[a] = p.priorMean[j]
+// laplace returns the mode and axes of the curvature there.
+func (p *regressionProblem) laplace(coordinates []int, row rowDensity) (at []float64, axes *mat.Dense, err error) {
+	for _, j := range coordinates {
+		at = append(at, p.priorMean[j])
 	}
 	if p.start != nil {
-		copy(mode, p.start)
+		copy(at, p.start)
 	}
-	gradient, hessian := mat.NewVecDense(k, nil), mat.NewSymDense(k, nil)
-	var factor mat.Cholesky
-	now := p.logPosterior(coordinates, row, mode, gradient, hessian)
-	const mostSteps = 500
-	for range mostSteps {
-		if !factor.Factorize(hessian) {
-			return nil, nil, errors.New("laplace: the Hessian is not positive definite")
-		}
-		var step mat.VecDense
-		if err := factor.SolveVecTo(&step, gradient); err != nil && k > 1 {
-			return nil, nil, err
-		}
-		if decrement := mat.Dot(&step, gradient); decrement < 1e-12 {
-			break
-		}
-		scale := 1.0
-		for ; scale > 1e-12; scale /= 2 {
-			next := append([]float64(nil), mode...)
-			floats.AddScaled(next, scale, step.RawVector().Data)
-			if value := p.logPosterior(coordinates, row, next, nil, nil); value > now {
-				mode, now = next, p.logPosterior(coordinates, row, next, gradient, hessian)
-				break
-			}
-		}
-		if scale <= 1e-12 {
-			break // the mode, up to rounding
-		}
+	found, curvature := mode.Find(at, mode.Density{
+		Value:  func(x []float64) float64 { return p.logPosterior(coordinates, row, x, nil, nil) },
+		Expand: func(x, gradient, curvature []float64) { p.logPosterior(coordinates, row, x, gradient, curvature) },
+	}, mode.Options{Enough: 1e-12, Steps: 500})
+	if !found.Converged {
+		return nil, nil, fmt.Errorf("quadrature: no mode was found in %d steps", found.Steps)
 	}
-	if !factor.Factorize(hessian) {
-		return nil, nil, errors.New("laplace: the Hessian is not positive definite")
-	}
-	var upper mat.TriDense
-	factor.UTo(&upper)
-	axes = mat.NewDense(k, k, nil)
-	identity := mat.NewDense(k, k, nil)
-	for a := range k {
-		identity.Set(a, a, 1)
-	}
-	if err := axes.Solve(&upper, identity); err != nil {
-		var condition mat.Condition
-		if !errors.As(err, &condition) {
-			return nil, nil, err
-		}
-	}
-	return mode, axes, nil
+	return at, axesOf(curvature), nil
 }
 
 // grid is a log density on the points of a box.

@@ -6,6 +6,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/line"
 )
 
 // mostAssigned is the largest number of rows whose assignments to outliers are summed over.
@@ -133,49 +135,30 @@ func (g *outlierGiven) normalEquations() {
 	}
 }
 
-// The grid over log σ of likelihoods without a closed form for it, about the mean of its prior. Its
-// step is a third of the narrowest posterior that the few rows give, and its ends are checked.
-const (
-	sigmaBelow = -24.0
-	sigmaAbove = 16.0
-	sigmaStep  = 0.08
-)
-
-// overSigma integrates the posterior of models given σ over log σ, by the trapezoidal rule. Its
-// moments have σ last. It fails where the grid does not hold the posterior. A σ so small that the
-// posterior given it cannot be computed ends the grid.
+// overSigma integrates the posterior of models given σ over log σ. Its moments have σ last. A σ so
+// small that the posterior given it cannot be computed has none; it fails where there is more.
 func (p *regressionProblem) overSigma(of func(given *regressionProblem) func(coordinates []int) (modelMoments, error)) func(coordinates []int) (modelMoments, error) {
 	return func(coordinates []int) (modelMoments, error) {
-		var terms, sigmas []float64
-		var list []modelMoments
-		for at := sigmaBelow; at <= sigmaAbove; at += sigmaStep {
+		least, atLeast, top := math.Inf(1), math.Inf(-1), math.Inf(-1)
+		k := len(coordinates)
+		nothing := modelMoments{math.Inf(-1), make([]float64, k), make([]float64, k)}
+		out, err := over(line.Options{From: p.logSigmaMean - 24, To: p.logSigmaMean + 16, Step: 0.25, Depth: 60}, func(logSigma float64) (modelMoments, error) {
 			given := *p
-			given.sigma = math.Exp(p.logSigmaMean + at)
+			given.sigma = math.Exp(logSigma)
 			m, err := of(&given)(coordinates)
 			if err != nil {
-				terms, list, sigmas = nil, nil, nil
-				continue
+				return nothing, nil
 			}
-			z := at / p.logSigmaSD
-			terms = append(terms, m.logEvidence-z*z/2-math.Log(p.logSigmaSD)-halfLog2Pi+math.Log(sigmaStep))
-			list, sigmas = append(list, m), append(sigmas, given.sigma)
-		}
-		if len(terms) == 0 {
-			return modelMoments{}, errors.New("the posterior cannot be computed at the largest noise scale")
-		}
-		k := len(coordinates)
-		out := modelMoments{logEvidence: floats.LogSumExp(terms)}
-		// E σ² needs more of the upper end than the evidence does
+			m.logEvidence += logNormal(logSigma, p.logSigmaMean, p.logSigmaSD)
+			if top = math.Max(top, m.logEvidence); logSigma < least {
+				least, atLeast = logSigma, m.logEvidence
+			}
+			return m, nil
+		}, math.Exp)
 		const negligible = -25
-		if ends := math.Max(terms[0], terms[len(terms)-1]+2*sigmaAbove); !(ends-out.logEvidence < negligible) {
-			return modelMoments{}, errors.New("the grid over the noise scale does not hold the posterior")
+		if err == nil && !(atLeast < top+negligible) {
+			return out, errors.New("the posterior cannot be computed at noise scales that matter")
 		}
-		out.mean, out.variance = averages(terms, k+1, func(t int, add func(at int, mean, variance float64)) {
-			for a := range k {
-				add(a, list[t].mean[a], list[t].variance[a])
-			}
-			add(k, sigmas[t], 0)
-		})
-		return out, nil
+		return out, err
 	}
 }

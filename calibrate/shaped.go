@@ -1,12 +1,12 @@
 package calibrate
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/transdim/vti/internal/line"
 	"github.com/transdim/vti/likelihood"
 )
 
@@ -145,68 +145,43 @@ func betaRow(precision float64) rowDensity {
 	}
 }
 
-// The grid over the logarithm of the other parameter: its step at most, and by the root of the
-// number of rows, the reach in standard deviations of the prior, the log density below the largest
-// at which it ends, and the points of a side of the integral given it.
-const (
-	shapeStep  = 0.25
-	shapeRows  = 0.7
-	shapeReach = 8.0
-	shapeDepth = 25.0
-	shapeSide  = 40
-)
+// shapeSide are the points of a side of the integral given the other parameter.
+const shapeSide = 40
 
 // shaped returns the exact posterior of models of responses with one parameter more, whose log is
-// normal: coefficients by quadrature given it, at every point of a grid. The moments of the
-// parameter itself are NaN: its prior is so wide that they hang on draws that no sample holds.
+// normal: coefficients by quadrature given it. The moments of the parameter itself are NaN: its
+// prior is so wide that they hang on draws that no sample holds.
 func (p *regressionProblem) shaped(of shapedRow, free bool) func(coordinates []int) (modelMoments, error) {
 	return func(coordinates []int) (modelMoments, error) {
 		k := len(coordinates)
 		if k == 0 || k >= mostParameters {
 			return modelMoments{}, fmt.Errorf("quadrature: got %d coefficients, want 1 to %d", k, mostParameters-1)
 		}
-		own := *p
+		// A search starts from the mode given the nearest value: far from its mode a large shape
+		// leaves no way up.
+		var logs []float64
+		var modes [][]float64
 		given := func(log float64) (modelMoments, error) {
+			own := *p
+			if len(logs) > 0 {
+				own.start = modes[floats.NearestIdx(logs, log)]
+			}
 			row := of(math.Exp(log))
 			mode, axes, err := own.laplace(coordinates, row)
-			own.start = mode // of the next: far from its mode a large shape leaves no way up
 			if err != nil {
 				return modelMoments{}, err
 			}
+			logs, modes = append(logs, log), append(modes, mode)
 			return integrateBox(func(theta []float64) float64 { return p.logPosterior(coordinates, row, theta, nil, nil) }, mode, axes, shapeSide, 1e-5)
 		}
 		if !free {
 			return given(0)
 		}
-		step := math.Min(shapeStep, shapeRows/math.Sqrt(float64(len(p.y))))
-		var terms []float64
-		var list []modelMoments
-		top := math.Inf(-1)
-		for _, side := range []float64{1, -1} {
-			own.start = nil
-			for at := (side - 1) / 2 * step; math.Abs(at) < shapeReach*p.logSigmaSD; at += side * step {
-				m, err := given(p.logSigmaMean + at)
-				if err != nil {
-					return modelMoments{}, err
-				}
-				z := at / p.logSigmaSD
-				term := m.logEvidence - z*z/2 - math.Log(p.logSigmaSD) - halfLog2Pi + math.Log(step)
-				terms, list = append(terms, term), append(list, m)
-				if top = math.Max(top, term); term < top-shapeDepth && math.Abs(z) > 1 {
-					break
-				}
-			}
-		}
-		out := modelMoments{logEvidence: floats.LogSumExp(terms)}
-		if math.IsNaN(out.logEvidence) {
-			return modelMoments{}, errors.New("quadrature: the density is not a number")
-		}
-		out.mean, out.variance = averages(terms, k+1, func(t int, add func(at int, mean, variance float64)) {
-			for c := range k {
-				add(c, list[t].mean[c], list[t].variance[c])
-			}
-		})
-		out.mean[k], out.variance[k] = math.NaN(), math.NaN()
-		return out, nil
+		step := math.Min(0.25, 0.7/math.Sqrt(float64(len(p.y))))
+		return over(line.Options{From: p.logSigmaMean, To: p.logSigmaMean, Step: step, Depth: 25, Tolerance: 1e-4}, func(log float64) (modelMoments, error) {
+			m, err := given(log)
+			m.logEvidence += logNormal(log, p.logSigmaMean, p.logSigmaSD)
+			return m, err
+		}, func(float64) float64 { return math.NaN() })
 	}
 }

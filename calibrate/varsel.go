@@ -4,11 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -49,72 +46,48 @@ type judgement func(r *Replicate, p *varsel.Problem, result *varsel.Result, run 
 // answerVarsel runs the command on a problem, calls judge unless it is nil, and compares with the
 // exact posterior where there is one. dir is for its work.
 func answerVarsel(ctx context.Context, device *gpu.Device, p *problem, seed uint64, dir string, judge judgement) (*Replicate, error) {
-	started := time.Now()
 	p.record.Seed = seed
-	r := &Replicate{About: p.about, table: p.csv}
-	defer func() { r.Seconds = time.Since(started).Seconds() }()
-	data, err := table.Parse("table.csv", p.csv)
-	if err != nil {
-		return nil, err // the generator's mistake
-	}
-	design, err := varsel.NewDesign(data, p.record.Design)
-	if err != nil {
-		r.Verdict, r.Error = refused, err.Error()
-		return r, nil
-	}
-	p.record.Model = p.record.Model.ForMany(len(design.Predictors), false)
-	target, err := varsel.NewProblem(design, p.record.Model)
-	if err != nil {
-		r.Verdict, r.Error = refused, err.Error()
-		return r, nil
-	}
-	work := filepath.Join(dir, "run")
-	if err := os.RemoveAll(work); err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(work, 0o755); err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(work)
-	fit, err := p.record.FitConfig(target)
-	if err != nil {
-		r.Verdict, r.Error = refused, err.Error()
-		return r, nil
-	}
-	if p.record.From != "" { // a table that the network is not for
-		if err := target.CheckFrom(p.record.From); err != nil {
-			r.Verdict, r.Error = refused, err.Error()
-			return r, nil
-		}
-	}
-	result, err := varsel.Run(ctx, device, target, varsel.RunConfig{
-		Fit: fit, Certify: vti.CertifyConfig{Draws: p.record.Draws}, Dir: work, From: p.record.From, FromOnly: p.record.FromOnly,
-		Precision: p.record.Precision, MaxTime: p.record.MaxTime(),
-	})
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
+	flags := ""
 	if p.flags != nil {
-		r.Command = fmt.Sprintf("vti varsel %s --target %s %s --seed %d", tableName(seed), p.record.Design.Target, strings.Join(p.flags, " "), seed)
+		flags = fmt.Sprintf("vti varsel %s --target %s %s --seed %d", tableName(seed), p.record.Design.Target, strings.Join(p.flags, " "), seed)
 	}
-	if err != nil {
-		r.Verdict, r.Error = broken, err.Error()
-		return r, nil
-	}
-	r.Verdict, r.Reasons = fmt.Sprint(result.Certificate.Verdict), strings.Join(result.Certificate.Reasons, "; ")
-	r.noteModelCheck(result.ModelCheck)
-	if judge != nil {
-		if err := judge(r, target, result, work); err != nil {
+	return answer(ctx, p.about, p.csv, seed, dir, flags, func(t *table.Table, work string) (*reply, error) {
+		design, err := varsel.NewDesign(t, p.record.Design)
+		if err != nil {
+			return nil, refusal{err}
+		}
+		p.record.Model = p.record.Model.ForMany(len(design.Predictors), false)
+		target, err := varsel.NewProblem(design, p.record.Model)
+		if err != nil {
+			return nil, refusal{err}
+		}
+		fit, err := p.record.FitConfig(target)
+		if err == nil && p.record.From != "" { // a table that the network is not for
+			err = target.CheckFrom(p.record.From)
+		}
+		if err != nil {
+			return nil, refusal{err}
+		}
+		result, err := varsel.Run(ctx, device, target, varsel.RunConfig{
+			Fit: fit, Certify: vti.CertifyConfig{Draws: p.record.Draws}, Dir: work, From: p.record.From, FromOnly: p.record.FromOnly,
+			Precision: p.record.Precision, MaxTime: p.record.MaxTime(),
+		})
+		if err != nil {
 			return nil, err
 		}
-	}
-	exact, err := exactVarsel(target)
-	if err != nil {
-		r.Reasons = strings.TrimPrefix(r.Reasons+"; no exact answer: "+err.Error(), "; ")
-		return r, nil
-	}
-	r.Comparisons = compareVarsel(target, result, exact)
-	return r, nil
+		said := &reply{verdict: result.Certificate.Verdict, reasons: result.Certificate.Reasons, check: result.ModelCheck}
+		if judge != nil {
+			said.judge = func(r *Replicate) error { return judge(r, target, result, work) }
+		}
+		said.compare = func() ([]Comparison, error) {
+			exact, err := exactVarsel(target)
+			if err != nil {
+				return nil, err
+			}
+			return compareVarsel(target, result, exact), nil
+		}
+		return said, nil
+	})
 }
 
 // exactVarsel is the exact posterior of a problem, where there is one.

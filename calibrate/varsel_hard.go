@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
@@ -16,6 +15,7 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel"
 )
 
@@ -97,7 +97,7 @@ func (h HardVarsel) draw(random *rand.Rand) *problem {
 		kinds = []string{fmt.Sprintf("%d predictors, lists of %d", len(columns), p.record.Model.Prior.MaxSize)}
 	}
 	p.about = fmt.Sprintf("%s, %d rows, %s; %s", kind, n, strings.Join(kinds, " "), how)
-	p.csv = hardCSV(columns, y)
+	p.csv = hardTable(columns, y)
 	return p
 }
 
@@ -208,7 +208,7 @@ func (h HardVarsel) drawOrthogonal(random *rand.Rand) *problem {
 	model.Prior = varsel.Prior{Kind: varsel.BernoulliPrior, Pi: share}
 	p.flags = []string{"--likelihood gaussian", fmt.Sprintf("--sigma %.17g", noise), fmt.Sprintf("--model-prior bernoulli:%g", share)}
 	p.about = fmt.Sprintf("gaussian, %d rows, %d orthogonal columns; known noise scale %.1g", n, predictors, noise)
-	p.csv = hardCSV(columns, y)
+	p.csv = hardTable(columns, y)
 	return p
 }
 
@@ -337,22 +337,16 @@ func drawResponse(kind likelihood.Kind, eta []float64, random *rand.Rand) (y []f
 	return y, how
 }
 
-// hardCSV writes a table with every digit.
-func hardCSV(columns []*hardColumn, y []float64) []byte {
-	var text strings.Builder
-	for j := range columns {
-		fmt.Fprintf(&text, "x%d,", j+1)
-	}
-	text.WriteString("y\n")
-	for i := range y {
-		for _, c := range columns {
-			if c.levels != nil {
-				text.WriteString(c.levels[i] + ",")
-			} else {
-				text.WriteString(strconv.FormatFloat(c.values[i], 'g', -1, 64) + ",")
-			}
+// hardTable is a table of predictors x1, x2, … and a response.
+func hardTable(columns []*hardColumn, y []float64) []byte {
+	var list []*table.Column
+	for j, c := range columns {
+		name := fmt.Sprintf("x%d", j+1)
+		if c.levels != nil {
+			list = append(list, table.Texts(name, c.levels))
+		} else {
+			list = append(list, table.Numbers(name, c.values))
 		}
-		text.WriteString(strconv.FormatFloat(y[i], 'g', -1, 64) + "\n")
 	}
-	return []byte(text.String())
+	return csvOf(append(list, table.Numbers("y", y))...)
 }

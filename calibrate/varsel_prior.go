@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/draws"
@@ -17,7 +16,6 @@ import (
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel"
-	"github.com/transdim/vti/varsel/design"
 )
 
 // Varsel draws models, parameters and responses from the priors of vti varsel, for the predictors
@@ -164,16 +162,7 @@ func (v Varsel) draw(random *rand.Rand) (*problem, *drawnTruth, error) {
 			}
 		}
 	}
-	written := &design.SimulatedData{}
-	for _, c := range columns {
-		written.Names, written.Columns = append(written.Names, c.Name), append(written.Columns, c.Values)
-	}
-	written.Names, written.Columns = append(written.Names, target), append(written.Columns, y)
-	var text strings.Builder
-	if err := written.WriteCSV(&text); err != nil {
-		return nil, nil, err
-	}
-	p.csv, p.about = []byte(text.String()), v.Name()
+	p.csv, p.about = csvOf(append(columns, table.Numbers(target, y))...), v.Name()
 	return p, truth, nil
 }
 
@@ -250,27 +239,8 @@ func judgeVarsel(r *Replicate, truth *drawnTruth, p *varsel.Problem, result *var
 	if err != nil {
 		return err
 	}
-	rank := func(column int, value float64, used func(code []int32) bool) (float64, bool) {
-		below, equal, count := 0.0, 0.0, 0.0
-		for i := range sample.Len() {
-			if !used(sample.Code(i)) {
-				continue
-			}
-			count++
-			switch v := sample.Values(i)[column]; {
-			case v < value:
-				below++
-			case v == value:
-				equal++
-			}
-		}
-		const fewest = 100 // draws that a rank is taken among
-		return (below + random.Float64()*(equal+1)) / (count + 1), count >= fewest
-	}
-	always := func([]int32) bool { return true }
 	if p.UnknownScale() {
-		value, _ := rank(p.Design.Dim(), truth.sigma, always)
-		r.Ranks = append(r.Ranks, Rank{p.Model.Likelihood.Scale(), value})
+		r.rank(p.Model.Likelihood.Scale(), truth.sigma, sample, func(draw int) float64 { return sample.Values(draw)[p.Design.Dim()] }, nil, random)
 	}
 	// Of all predictors, and not of those in the model: that would prefer small models, and the
 	// posterior given that a predictor is in does not.
@@ -284,8 +254,6 @@ func judgeVarsel(r *Replicate, truth *drawnTruth, p *varsel.Problem, result *var
 		name = drawnLevels[1+random.IntN(len(drawnLevels)-1)] + ":" + name
 	}
 	at := slices.Index(sample.Coordinates, name)
-	if value, enough := rank(at, truth.coefficients[name], func(code []int32) bool { return code[g] == 1 }); enough {
-		r.Ranks = append(r.Ranks, Rank{"coefficient", value})
-	}
+	r.rank("coefficient", truth.coefficients[name], sample, func(draw int) float64 { return sample.Values(draw)[at] }, func(draw int) bool { return sample.Code(draw)[g] == 1 }, random)
 	return nil
 }

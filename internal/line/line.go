@@ -66,6 +66,9 @@ const (
 	fewestNodes = 4
 )
 
+// usualNodes is room for the nodes of one side.
+const usualNodes = 24
+
 // ErrMost is the error of a density that takes more than Options.Most nodes.
 var ErrMost = errors.New("the integral over a line did not converge")
 
@@ -80,7 +83,7 @@ func Integrate[T any](o Options, logDensity func(x float64) (value float64, give
 		if err := l.extend(); err != nil {
 			return nil, err
 		}
-		if fine, coarse := l.sum(1), l.sum(2); l.resolved() && math.Abs(fine-coarse) <= l.Tolerance {
+		if fine, coarse := l.sums(); l.resolved() && math.Abs(fine-coarse) <= l.Tolerance {
 			return l.integral(fine, fine-coarse), nil
 		}
 		if err := l.refine(); err != nil {
@@ -127,91 +130,96 @@ func newLattice[T any](o Options, logDensity func(x float64) (float64, T, error)
 // x is the place of a node.
 func (l *lattice[T]) x(i int) float64 { return l.From + float64(i)*l.Step }
 
-// evaluate returns the nodes of indices.
-func (l *lattice[T]) evaluate(at ...int) ([]Node[T], error) {
+// evaluate writes the nodes of indices.
+func (l *lattice[T]) evaluate(at []int, to []Node[T]) error {
 	if l.count += len(at); l.count > l.Most {
-		return nil, ErrMost
+		return ErrMost
 	}
-	nodes := make([]Node[T], len(at))
-	one := func(k int) (err error) {
-		nodes[k].X = l.x(at[k])
-		nodes[k].LogDensity, nodes[k].Given, err = l.logDensity(nodes[k].X)
-		if err == nil && !(nodes[k].LogDensity <= math.MaxFloat64) {
-			err = fmt.Errorf("the log density at %g is %g", nodes[k].X, nodes[k].LogDensity)
-		}
-		return err
-	}
-	if l.Parallel {
-		if err := parallel.Do(len(at), one); err != nil {
-			return nil, err
+	if l.Parallel && len(at) > 1 {
+		if err := parallel.Do(len(at), func(k int) error { return l.one(at[k], &to[k]) }); err != nil {
+			return err
 		}
 	} else {
-		for k := range at {
-			if err := one(k); err != nil {
-				return nil, err
+		for k, i := range at {
+			if err := l.one(i, &to[k]); err != nil {
+				return err
 			}
 		}
 	}
-	for _, node := range nodes {
+	for _, node := range to[:len(at)] {
 		l.top = math.Max(l.top, node.LogDensity)
 	}
-	return nodes, nil
+	return nil
+}
+
+// one writes the node of an index.
+func (l *lattice[T]) one(i int, node *Node[T]) (err error) {
+	node.X = l.x(i)
+	node.LogDensity, node.Given, err = l.logDensity(node.X)
+	if err == nil && !(node.LogDensity <= math.MaxFloat64) {
+		err = fmt.Errorf("the log density at %g is %g", node.X, node.LogDensity)
+	}
+	return err
 }
 
 // scan makes the first nodes.
-func (l *lattice[T]) scan() (err error) {
-	for i := 0; i == 0 || l.x(i) <= l.To; i++ {
-		l.at = append(l.at, i)
+func (l *lattice[T]) scan() error {
+	count := 1 + max(int((l.To-l.From)/l.Step), 0)
+	l.at, l.nodes = make([]int, count), make([]Node[T], count)
+	for i := range l.at {
+		l.at[i] = i
 	}
-	l.nodes, err = l.evaluate(l.at...)
-	return err
+	return l.evaluate(l.at, l.nodes)
 }
 
 // extend adds nodes at both ends until they are negligible, or the density ends.
 func (l *lattice[T]) extend() error {
 	first, last := l.at[0], l.at[len(l.at)-1]
-	low, high := l.nodes[0], l.nodes[len(l.nodes)-1]
-	var below, above []Node[T]
+	below, above := make([]Node[T], 0, usualNodes), make([]Node[T], 0, usualNodes)
+	low, high := &l.nodes[0], &l.nodes[len(l.nodes)-1]
+	next, nodes := make([]int, 0, 2), make([]Node[T], 2)
 	for {
-		var next []int
-		if l.matters(low) && l.x(first-1) >= l.Low {
+		down, up := l.matters(*low) && l.x(first-1) >= l.Low, l.matters(*high) && l.x(last+1) <= l.High
+		at := next
+		if down {
 			first--
-			next = append(next, first)
+			at = append(at, first)
 		}
-		if l.matters(high) && l.x(last+1) <= l.High {
+		if up {
 			last++
-			next = append(next, last)
+			at = append(at, last)
 		}
-		if len(next) == 0 {
+		if len(at) == 0 {
 			break
 		}
-		nodes, err := l.evaluate(next...)
-		if err != nil {
+		if err := l.evaluate(at, nodes); err != nil {
 			return err
 		}
-		if next[0] == first {
-			low = nodes[0]
-			below, nodes = append(below, low), nodes[1:]
+		if down {
+			below = append(below, nodes[0])
+			low = &below[len(below)-1]
 		}
-		if len(nodes) > 0 {
-			high = nodes[0]
-			above = append(above, high)
+		if up {
+			above = append(above, nodes[len(at)-1])
+			high = &above[len(above)-1]
 		}
 	}
 	if math.IsInf(l.top, -1) {
 		return fmt.Errorf("the density is zero from %g to %g", l.x(first), l.x(last))
 	}
+	if len(below)+len(above) == 0 {
+		return nil
+	}
+	at := make([]int, 0, len(below)+len(l.at)+len(above))
+	for i := first; i < l.at[0]; i++ {
+		at = append(at, i)
+	}
+	at = append(at, l.at...)
+	for i := at[len(at)-1] + 1; i <= last; i++ {
+		at = append(at, i)
+	}
 	slices.Reverse(below)
-	inner := l.at
-	l.at = make([]int, 0, len(below)+len(inner)+len(above))
-	for i := first; i < inner[0]; i++ {
-		l.at = append(l.at, i)
-	}
-	l.at = append(l.at, inner...)
-	for i := inner[len(inner)-1] + 1; i <= last; i++ {
-		l.at = append(l.at, i)
-	}
-	l.nodes = slices.Concat(below, l.nodes, above)
+	l.at, l.nodes = at, slices.Concat(below, l.nodes, above)
 	return nil
 }
 
@@ -245,15 +253,13 @@ func (l *lattice[T]) resolved() bool {
 	return len(l.nodes) >= fewestNodes
 }
 
-// sum is the log integral by the nodes whose index is a multiple of stride.
-func (l *lattice[T]) sum(stride int) float64 {
-	total := 0.0
+// sums are the log integrals by all nodes, and by those whose index is even.
+func (l *lattice[T]) sums() (fine, coarse float64) {
+	var parts [2]float64
 	for k, node := range l.nodes {
-		if l.at[k]%stride == 0 {
-			total += math.Exp(node.LogDensity - l.top)
-		}
+		parts[l.at[k]&1] += math.Exp(node.LogDensity - l.top)
 	}
-	return l.top + math.Log(total*l.Step*float64(stride))
+	return l.top + math.Log((parts[0]+parts[1])*l.Step), l.top + math.Log(parts[0]*2*l.Step)
 }
 
 // refine halves the step, with new nodes beside those that matter or hide a mode.
@@ -273,8 +279,8 @@ func (l *lattice[T]) refine() error {
 		between = append(between, i+1)
 	}
 	between = slices.DeleteFunc(between, func(i int) bool { return l.x(i) < l.Low || l.x(i) > l.High })
-	fresh, err := l.evaluate(between...)
-	if err != nil {
+	fresh := make([]Node[T], len(between))
+	if err := l.evaluate(between, fresh); err != nil {
 		return err
 	}
 	at, nodes := make([]int, 0, len(l.at)+len(between)), make([]Node[T], 0, len(l.at)+len(between))
@@ -291,7 +297,7 @@ func (l *lattice[T]) refine() error {
 
 // integral is what is left of the lattice.
 func (l *lattice[T]) integral(log, difference float64) *Integral[T] {
-	out := &Integral[T]{Log: log, Difference: math.Abs(difference), Step: l.Step}
+	out := &Integral[T]{Log: log, Difference: math.Abs(difference), Step: l.Step, Nodes: make([]Node[T], 0, len(l.nodes))}
 	for _, node := range l.nodes {
 		if l.matters(node) {
 			node.LogWeight = node.LogDensity + math.Log(l.Step)

@@ -38,10 +38,11 @@ type Result struct {
 // Hidden is the largest decrement at which a search that no step improves has arrived.
 const Hidden = 1e-3
 
-// leastShare of a step is the last that a line search tries, and rise is the part of the gain to
-// first order that it asks for (Armijo's rule).
+// leastShare of a step is the last that a line search tries: Newton's steps of a count of a billion
+// from a predicted one are that much too long. rise is the part of the gain to first order that it
+// asks for (Armijo's rule).
 const (
-	leastShare = 1e-6
+	leastShare = 1e-12
 	rise       = 1e-4
 )
 

@@ -55,6 +55,7 @@ func TestFind(t *testing.T) {
 		"counts":               {poisson([]float64{0, 3, 1e6}), make([]float64, 3), nil},
 		"banana, differences":  {Differences(banana.Value, gradientOf(banana)), []float64{-1.2, 1}, []float64{1, 1}},
 		"counts, from nowhere": {poisson([]float64{0, 7}), []float64{-40, 30}, nil},
+		"a billion":            {poisson([]float64{1e9}), []float64{0}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := len(c.start)

@@ -1,0 +1,154 @@
+package calibrate
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/modelcheck"
+	"github.com/transdim/vti/table"
+)
+
+// reply is what a command says of a table.
+type reply struct {
+	verdict fmt.Stringer
+	reasons []string
+	check   *modelcheck.Report
+	// judge notes in a replicate what the answer says of the truth; nil where nothing is known.
+	judge func(r *Replicate) error
+	// compare compares the answer with the exact posterior. Its error says why there is none; nil
+	// where there never is one.
+	compare func() ([]Comparison, error)
+}
+
+// refusal is the error of a command that does not accept a table.
+type refusal struct{ error }
+
+// answer runs a command on a table in a directory of its own below dir, and notes what it says.
+// flags repeat the run, where flags can.
+func answer(ctx context.Context, about string, content []byte, seed uint64, dir, flags string, command func(t *table.Table, work string) (*reply, error)) (*Replicate, error) {
+	started := time.Now()
+	r := &Replicate{About: about, table: content}
+	defer func() { r.Seconds = time.Since(started).Seconds() }()
+	data, err := table.Parse(tableName(seed), content)
+	if err != nil {
+		return nil, err // the generator's mistake
+	}
+	work := filepath.Join(dir, "run")
+	if err := errors.Join(os.RemoveAll(work), os.MkdirAll(work, 0o755)); err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(work)
+	said, err := command(data, work)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if not := (refusal{}); errors.As(err, &not) {
+		r.Verdict, r.Error = refused, err.Error()
+		return r, nil
+	}
+	r.Command = flags
+	if err != nil {
+		r.Verdict, r.Error = broken, err.Error()
+		return r, nil
+	}
+	r.Verdict, r.Reasons = said.verdict.String(), strings.Join(said.reasons, "; ")
+	r.noteModelCheck(said.check)
+	if said.judge != nil {
+		if err := said.judge(r); err != nil {
+			return nil, err
+		}
+	}
+	if said.compare == nil {
+		return r, nil
+	}
+	if r.Comparisons, err = said.compare(); ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		r.Reasons = strings.TrimPrefix(r.Reasons+"; no exact answer: "+err.Error(), "; ")
+	}
+	return r, nil
+}
+
+// fewestRanked is the number of draws that a rank is taken among at least, where not all count.
+const fewestRanked = 100
+
+// rank notes the place of a true value among the draws for which used, unless nil, holds; of is the
+// value of a draw. Where draws can equal it any place among these will do.
+func (r *Replicate) rank(kind string, truth float64, sample *draws.Draws, of func(draw int) float64, used func(draw int) bool, random *rand.Rand) {
+	below, equal, count := 0.0, 0.0, 0.0
+	for draw := range sample.Len() {
+		if used != nil && !used(draw) {
+			continue
+		}
+		count++
+		switch v := of(draw); {
+		case v < truth:
+			below++
+		case v == truth:
+			equal++
+		}
+	}
+	if place := (below + random.Float64()*(equal+1)) / (count + 1); used == nil || count >= fewestRanked {
+		r.Ranks = append(r.Ranks, Rank{kind, place})
+	}
+}
+
+// csvOf writes columns with every digit.
+func csvOf(columns ...*table.Column) []byte {
+	var text bytes.Buffer
+	writer := csv.NewWriter(&text)
+	cells := make([]string, len(columns))
+	for c, column := range columns {
+		cells[c] = column.Name
+	}
+	_ = writer.Write(cells) // a buffer takes everything
+	for row := range max(len(columns[0].Values), len(columns[0].Codes)) {
+		for c, column := range columns {
+			cells[c] = column.Text(row)
+		}
+		_ = writer.Write(cells)
+	}
+	writer.Flush()
+	return text.Bytes()
+}
+
+// numbered are columns of numbers with the names v1, v2 and so on of a letter.
+func numbered(letter string, values ...[]float64) (columns []*table.Column) {
+	for j, own := range values {
+		columns = append(columns, table.Numbers(fmt.Sprintf("%s%d", letter, j+1), own))
+	}
+	return columns
+}
+
+// labelled is a column of the texts of codes, which a letter begins; no text is written for −1.
+func labelled(name, letter string, codes []int) *table.Column {
+	texts := make([]string, len(codes))
+	for i, code := range codes {
+		if code >= 0 {
+			texts[i] = fmt.Sprintf("%s%d", letter, code)
+		}
+	}
+	return table.Texts(name, texts)
+}
+
+// targetsOf is the column that names the nodes v1, v2 and so on that were set in each row, from 0;
+// −1 stands for none.
+func targetsOf(set []int) *table.Column {
+	numbers := make([]int, len(set))
+	for i, j := range set {
+		if numbers[i] = -1; j >= 0 {
+			numbers[i] = j + 1
+		}
+	}
+	return labelled("target", "v", numbers)
+}
