@@ -48,7 +48,7 @@ var qualityCases = []qualityCase{
 	{"robust high", "robust_vs/high_1000.csv", paperDesign, ModelOptions{Likelihood: likelihood.RobustKind}, "robust_vs/high_1000_logz.csv", []string{"diag", "affine", "affine55", "spline"}},
 	{"robust mid", "robust_vs/mid_1000.csv", paperDesign, ModelOptions{Likelihood: likelihood.RobustKind}, "robust_vs/mid_1000_logz.csv", []string{"diag", "affine", "affine55", "spline"}},
 	{"trjp block", "trjp_block/data.csv", DesignOptions{Target: "y", NoStandardize: true, NoIntercept: true, Always: []string{"x0"},
-		Groups: []PredictorGroup{{"x23", []string{"x2", "x3"}}, {Name: "x45", Columns: []string{"x4", "x5"}}}},
+		Groups: []PredictorGroup{{Name: "x23", Columns: []string{"x2", "x3"}}, {Name: "x45", Columns: []string{"x4", "x5"}}}},
 		ModelOptions{Likelihood: likelihood.RobustKind, Outlier: 0.5, SlabScale: 10}, "trjp_block/logz.csv", []string{"affine", "spline"}},
 }
 
