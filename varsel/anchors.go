@@ -47,6 +47,18 @@ func (t *Target) needsAnchors() bool {
 	return t.scale >= 0 || t.kind.Link() != likelihood.IdentityLink || t.outliers != nil
 }
 
+// startsAtModes reports whether a flow has to begin at the modes of models: under responses with a
+// shape or precision of their own, which grows without limit where the largest model explains a few
+// rows almost without noise. Under heavy tails starts at modes were no faster.
+func (t *Target) startsAtModes() bool {
+	return t.scale >= 0 && !t.kind.Conjugate() && t.kind != likelihood.StudentKind && t.kind != likelihood.RobustKind
+}
+
+// startAtModes lets flows begin at the modes of models.
+func (p *Problem) startAtModes() {
+	p.anchors = sync.OnceValue(func() *modelAnchors { return newModelAnchors(p.Target) })
+}
+
 // anchorable reports whether so many models are few enough for an approximation of each.
 func anchorable(count, rows, dim int, outliers bool) bool {
 	work := float64(count) * float64(rows*dim*dim)

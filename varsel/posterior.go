@@ -57,7 +57,7 @@ type (
 		heavyBits
 		*assignments
 	}
-	// with the approximations that a network begins with
+	// with the approximations that a flow begins with
 	anchoredLaplaceBits struct {
 		laplaceBits
 		*modelAnchors
@@ -123,8 +123,8 @@ func (p *Problem) Posterior() vti.Target {
 		return bits
 	case concave:
 		bits := laplaceBits{p.Target, laplaceProposals{p.Target}, joint}
-		if p.anchors != nil {
-			return anchoredLaplaceBits{bits, p.anchors}
+		if anchors := p.anchors(); anchors != nil {
+			return anchoredLaplaceBits{bits, anchors}
 		}
 		return bits
 	}
@@ -132,8 +132,8 @@ func (p *Problem) Posterior() vti.Target {
 	if assigned := p.assigned(); assigned != nil {
 		return assignedBits{bits, assigned}
 	}
-	if p.anchors != nil {
-		return anchoredHeavyBits{bits, p.anchors}
+	if anchors := p.anchors(); anchors != nil {
+		return anchoredHeavyBits{bits, anchors}
 	}
 	return bits
 }

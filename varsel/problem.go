@@ -36,8 +36,9 @@ type Problem struct {
 	// AllModels makes results list every model that was evaluated, however many these are.
 	AllModels bool
 
-	// anchors are what a network begins with; nil without one.
-	anchors *modelAnchors
+	// anchors are approximations of all models, found when they are first needed; nil where flows
+	// begin well without: see startsAtModes.
+	anchors func() *modelAnchors
 	// assigned sums the posterior over which rows are outliers; nil where it does not.
 	assigned func() *assignments
 	// answered keeps the sum over all models.
@@ -114,6 +115,9 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	}
 	problem := &Problem{Design: design, Model: model, Target: t,
 		assigned: sync.OnceValue(func() *assignments { return newAssignments(t, model) }), answered: &exactAnswer{}}
+	if problem.anchors = func() *modelAnchors { return nil }; t.startsAtModes() {
+		problem.startAtModes()
+	}
 	if t.heredity != nil && model.Codes == ListCodes {
 		return nil, fmt.Errorf("models with %s heredity cannot be written as lists: want --codes bits, or --heredity none", model.Heredity)
 	}

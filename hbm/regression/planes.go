@@ -145,15 +145,6 @@ func toOdds(c likelihood.UnorderedCategories, values []float64) {
 	}
 }
 
-// shareOf is what plane m has in a plane of answers: 1 or 0 for other responses.
-func (r *Regression) shareOf(answer, m int) float64 {
-	if r.unordered == nil {
-		return 1
-	}
-	contrasts := r.unordered.Contrasts()
-	return contrasts[answer+1][m] - contrasts[0][m]
-}
-
 // newEffects draws the effects of a new level, as answers have them [M·q], given Λ of its grouping.
 func (f *Frame) newEffects(factor [][]float64, random *rand.Rand) []float64 {
 	planes, q := len(f.planeNames()), len(factor)

@@ -112,7 +112,7 @@ const (
 // when the column has another kind. The bytes of a file depend on its rows alone.
 type Writer struct {
 	columns []Column
-	file    *parquet.Writer
+	file    *parquet.GenericWriter[any]
 	pages   []*parquet.ColumnWriter
 	pending [][]parquet.Value // of each column
 	column  int               // of the next cell
@@ -141,7 +141,7 @@ func NewWriter(out io.Writer, columns []Column, metadata map[string]string) (*Wr
 	for _, key := range slices.Sorted(maps.Keys(metadata)) {
 		options = append(options, parquet.KeyValueMetadata(key, metadata[key]))
 	}
-	w := &Writer{columns: columns, file: parquet.NewWriter(out, options...), pending: make([][]parquet.Value, len(columns))}
+	w := &Writer{columns: columns, file: parquet.NewGenericWriter[any](out, options...), pending: make([][]parquet.Value, len(columns))}
 	w.batch = min(max(pendingValues/len(columns), 1), pendingRows)
 	w.pages = w.file.ColumnWriters()
 	return w, nil
