@@ -68,7 +68,7 @@ func LeaveOneOut(ctx context.Context, rows *Rows, seed uint64) (*LOO, error) {
 		for s, l := range logDensity {
 			ratios[s] = -l
 		}
-		smoothed := psis.Smooth(ratios)
+		smoothed := psis.SmoothAsPublished(ratios)
 		random := stream.Rand(seed, "loo/"+strconv.Itoa(row))
 		var total, density, mean, below float64
 		largest, shift := maximum(smoothed.LogWeights), maximum(logDensity)

@@ -78,7 +78,13 @@ type Result struct {
 
 // Smooth applies Pareto smoothing to log importance ratios, which may share any additive constant.
 // The input is not changed. Without a single positive weight LogMean is −Inf and ESS 0.
-func Smooth(logWeights []float64) Result {
+func Smooth(logWeights []float64) Result { return smooth(logWeights, true) }
+
+// SmoothAsPublished leaves the cutoff where the paper puts it, as the packages loo and ArviZ do:
+// for numbers that are compared with theirs.
+func SmoothAsPublished(logWeights []float64) Result { return smooth(logWeights, false) }
+
+func smooth(logWeights []float64, raise bool) Result {
 	r := Result{LogWeights: slices.Clone(logWeights), K: math.Inf(1)}
 	var order []int // draws of positive weight
 	for i, l := range r.LogWeights {
@@ -93,7 +99,7 @@ func Smooth(logWeights []float64) Result {
 		}
 	}
 	r.N = len(logWeights) - r.NonFinite
-	r.summarise(r.smoothTail(order))
+	r.summarise(r.smoothTail(order, raise))
 	return r
 }
 
@@ -143,8 +149,8 @@ func (r *Result) excesses(draws []int, largest, cutoff float64) (list []float64)
 
 // smoothTail replaces the largest weights; order lists the draws of positive weight. beyond is the
 // log of the mean weight past the level that one draw in N exceeds: −Inf without a heavy tail, +Inf
-// where it has no mean.
-func (r *Result) smoothTail(order []int) (beyond float64) {
+// where it has no mean. With raise the cutoff is no weight in the bulk.
+func (r *Result) smoothTail(order []int, raise bool) (beyond float64) {
 	n := float64(r.N)
 	size := int(math.Ceil(min(0.2*n, 3*math.Sqrt(n))))
 	if size < minTail || len(order) == 0 {
@@ -160,7 +166,7 @@ func (r *Result) smoothTail(order []int) (beyond float64) {
 	tail := order[max(0, len(order)-size):]
 	excess := r.excesses(tail, largest, cutoff)
 	// a cutoff among weights that hardly differ is no edge of a tail
-	if beyond := r.excesses(tail, largest, (1+bulkWidth)*cutoff); float64(len(beyond)) < (1-bulkShare)*float64(len(excess)) && len(beyond) >= minTail {
+	if beyond := r.excesses(tail, largest, (1+bulkWidth)*cutoff); float64(len(beyond)) < (1-bulkShare)*float64(len(excess)) && len(beyond) >= minTail && raise {
 		cutoff, excess = (1+bulkWidth)*cutoff, beyond
 	}
 	if len(excess) == 0 {
