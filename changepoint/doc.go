@@ -27,7 +27,7 @@
 //	rows.go         positions between rows
 //	events.go       positions in continuous time
 //	recursion.go    sums over all positions
-//	shared.go       quadrature over a parameter that segments share
+//	shared.go       the integral over a parameter that segments share
 //	posterior.go    Posterior: probabilities of numbers and positions, draws
 //	summaries.go    positions and levels in the units of the table
 //	model_check.go  comparison of simulated data with the table

@@ -134,6 +134,4 @@ func TestDrawsOfSegments(t *testing.T) {
 	check(mean, func(r *rand.Rand) float64 { return both.draw(0, 8, r).mean })
 	check(a/b, func(r *rand.Rand) float64 { sd := both.draw(0, 8, r).sd; return 1 / (sd * sd) })
 	check(0.4, func(r *rand.Rand) float64 { return stream.Gamma(0.4, r) })
-	check(70, func(r *rand.Rand) float64 { return poisson(70, r) })
-	check(70+70*70, func(r *rand.Rand) float64 { return square(poisson(70, r)) })
 }

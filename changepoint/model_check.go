@@ -9,6 +9,8 @@ import (
 
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/modelcheck"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // checkModel compares the table with data replicated from draws.
@@ -52,7 +54,7 @@ func (post *Posterior) checkModel(ctx gocontext.Context, draws []draw, seed uint
 			mean[at] = p.centre + p.scale*(l.mean+l.slope*post.along(bounds[j], bounds[j+1], p.times[rows[at]]))
 			sd[at] = p.scale * l.sd
 			if in.Kind == modelcheck.Count {
-				replicate[at] = poisson(l.mean, random)
+				replicate[at] = distuv.Poisson{Lambda: l.mean, Src: random}.Rand()
 			} else {
 				replicate[at] = mean[at] + sd[at]*random.NormFloat64()
 			}
@@ -60,30 +62,6 @@ func (post *Posterior) checkModel(ctx gocontext.Context, draws []draw, seed uint
 	}
 	report, err := modelcheck.Regression(ctx, in)
 	return &report, err
-}
-
-// poisson draws a Poisson count, by halves where the mean is large: of a Gamma moment the rest is
-// Poisson or binomial (Ahrens and Dieter 1974).
-func poisson(mean float64, random *rand.Rand) float64 {
-	count := 0.0
-	for mean > 30 {
-		n := math.Floor(mean * 7 / 8)
-		moment := stream.Gamma(n, random)
-		if moment > mean {
-			successes := 0.0
-			for range int(n) - 1 {
-				if random.Float64() < mean/moment {
-					successes++
-				}
-			}
-			return count + successes
-		}
-		count, mean = count+n, mean-moment
-	}
-	for product := random.Float64(); product > math.Exp(-mean); product *= random.Float64() {
-		count++
-	}
-	return count
 }
 
 // checkEvents compares the times between events, in units of their expected number, with those of
@@ -149,30 +127,20 @@ func (post *Posterior) rescale(d draw, gaps []float64) {
 
 // variation is the log of the coefficient of variation, 0 for exponential gaps in the mean.
 func variation(gaps []float64) float64 {
-	mean, square := 0.0, 0.0
-	for _, g := range gaps {
-		mean += g / float64(len(gaps))
-	}
-	for _, g := range gaps {
-		square += (g - mean) * (g - mean) / float64(len(gaps))
-	}
-	return 0.5 * math.Log(square/(mean*mean))
+	mean, variance := stat.PopMeanVariance(gaps, nil)
+	return 0.5 * math.Log(variance/(mean*mean))
 }
 
 // dependence is the correlation of neighbouring gaps, of their logarithms made bounded.
 func dependence(gaps []float64) float64 {
 	u := make([]float64, len(gaps))
-	mean := 0.0
 	for i, g := range gaps {
 		u[i] = -math.Expm1(-g)
-		mean += u[i] / float64(len(u))
 	}
-	product, square := 0.0, 0.0
-	for i := range u {
-		if i > 0 {
-			product += (u[i] - mean) * (u[i-1] - mean)
-		}
-		square += (u[i] - mean) * (u[i] - mean)
+	mean, variance := stat.PopMeanVariance(u, nil)
+	product := 0.0
+	for i := 1; i < len(u); i++ {
+		product += (u[i] - mean) * (u[i-1] - mean)
 	}
-	return product / square
+	return product / (variance * float64(len(u)))
 }

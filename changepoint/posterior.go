@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/parallel"
+	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/run"
+	"gonum.org/v1/gonum/floats"
 )
 
 // Posterior is the exact posterior of a problem.
@@ -55,7 +58,7 @@ func (p *Problem) Posterior(ctx gocontext.Context) (*Posterior, error) {
 			half = append(half, nodes[i])
 		}
 		// The error of the trapezoidal rule is about the square of that of half as many nodes.
-		post.Error = square(difference(post.Probabilities, p.newPosterior(half).Probabilities))
+		post.Error = square(floats.Distance(post.Probabilities, p.newPosterior(half).Probabilities, math.Inf(1)))
 	}
 	return post, post.both(ctx)
 }
@@ -66,25 +69,19 @@ func square(x float64) float64 { return x * x }
 // nothing.
 func (p *Problem) seriesNodes(ctx gocontext.Context) ([]*node, error) {
 	s := newSums(p.y, p.unitTimes())
-	var quadrature *lattice
 	switch p.Options.Kind {
 	case Mean, Slope:
-		quadrature = p.noiseLattice(s)
+		return p.integrate(ctx, p.noise(s))
 	case Variance:
-		quadrature = p.meanLattice(s)
+		return p.integrate(ctx, p.commonMean(s))
 	case Both:
 		return p.alone(ctx, normals{s, levelWeight, varianceShape, varianceScale})
-	default:
-		logs := make([]float64, len(p.y)+1)
-		for i, y := range p.y {
-			logs[i+1] = logs[i] + logGamma(y+1)
-		}
-		return p.alone(ctx, rates{s, logs, p.Options.RateShape, p.Options.RateExposure})
 	}
-	if err := quadrature.scan(ctx); err != nil {
-		return nil, err
+	logs := make([]float64, len(p.y)+1)
+	for i, y := range p.y {
+		logs[i+1] = logs[i] + logGamma(y+1)
 	}
-	return quadrature.integrate(ctx)
+	return p.alone(ctx, rates{s, logs, p.Options.RateShape, p.Options.RateExposure})
 }
 
 // alone is the one node of a family without a shared parameter.
@@ -117,22 +114,13 @@ func (p *Problem) eventPosterior(ctx gocontext.Context) (*Posterior, error) {
 		post := p.newPosterior([]*node{{recursion: r}})
 		post.places, post.moments, post.Error = m, m, 1
 		if last != nil {
-			post.Error = difference(post.Probabilities, last.Probabilities)
+			post.Error = floats.Distance(post.Probabilities, last.Probabilities, math.Inf(1))
 		}
 		last = post
 		if post.Error < placeError || 2*m.places() > mostPlaces {
 			return post, post.both(ctx)
 		}
 	}
-}
-
-// difference is the largest difference of two distributions.
-func difference(a, b []float64) float64 {
-	largest := 0.0
-	for k := range a {
-		largest = math.Max(largest, math.Abs(a[k]-b[k]))
-	}
-	return largest
 }
 
 // newPosterior weighs nodes and numbers of changes.
@@ -189,8 +177,7 @@ func (post *Posterior) both(ctx gocontext.Context) error {
 }
 
 // Expected is the posterior mean of the number of changes.
-func (post *Posterior) Expected() float64 {
-	mean := 0.0
+func (post *Posterior) Expected() (mean float64) {
 	for k, p := range post.Probabilities {
 		mean += float64(k) * p
 	}
@@ -198,15 +185,7 @@ func (post *Posterior) Expected() float64 {
 }
 
 // Most is the most probable number of changes.
-func (post *Posterior) Most() int {
-	most := 0
-	for k, p := range post.Probabilities {
-		if p > post.Probabilities[most] {
-			most = k
-		}
-	}
-	return most
-}
+func (post *Posterior) Most() int { return floats.MaxIdx(post.Probabilities) }
 
 // Anywhere is, for each candidate place, the probability that a change is there, averaged over
 // numbers of changes.
@@ -253,10 +232,11 @@ type draw struct {
 
 // sample draws from the joint posterior of everything.
 func (post *Posterior) sample(count int, random *rand.Rand) []draw {
-	draws := make([]draw, count)
+	draws, counts := make([]draw, count), len(post.Probabilities)
+	shares := pick.NewTable(slices.Concat(post.shares...))
 	for d := range draws {
-		q, k := post.pick(random.Float64())
-		draws[d] = post.sampleGiven(q, k, random)
+		at := shares.Index(random.Float64())
+		draws[d] = post.sampleGiven(at/counts, at%counts, random)
 	}
 	return draws
 }
@@ -281,21 +261,4 @@ func (post *Posterior) sampleGiven(q, k int, random *rand.Rand) draw {
 // bounds are places with both ends.
 func (post *Posterior) bounds(places []int) []int {
 	return append(append([]int{0}, places...), post.places.places()+1)
-}
-
-// pick is the node and the number of changes at a quantile of their joint distribution.
-func (post *Posterior) pick(u float64) (q, k int) {
-	lastQ, lastK := 0, 0
-	for q, shares := range post.shares {
-		for k, share := range shares {
-			if share == 0 {
-				continue
-			}
-			lastQ, lastK = q, k
-			if u -= share; u < 0 {
-				return q, k
-			}
-		}
-	}
-	return lastQ, lastK
 }

@@ -71,14 +71,14 @@ func TestPosteriorIsThatOfAllPartitions(t *testing.T) {
 			make := func(float64) family { return post.nodes[0].family }
 			switch options.Kind {
 			case Mean, Slope:
-				l := p.noiseLattice(s)
+				l := p.noise(s)
 				make = l.family
 				for x := math.Log(p.resolution / math.Sqrt(12)); x < 5; x += 0.01 {
 					nodes = append(nodes, x)
 				}
 				logWeight = func(x float64) float64 { return l.logPrior(x) + math.Log(0.01) }
 			case Variance:
-				l := p.meanLattice(s)
+				l := p.commonMean(s)
 				make = l.family
 				for x := -6.0; x < 6; x += 0.01 {
 					nodes = append(nodes, x)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/pick"
 )
 
 // segments are the data between candidate places of changes. Boundaries are numbered: 0 is the
@@ -94,26 +95,13 @@ func (r *recursion) place(k, j, i int) float64 {
 func (r *recursion) sample(k int, random *rand.Rand) []int {
 	places := make([]int, k)
 	to := r.data.places() + 1
-	weights := make([]float64, to)
+	logs := make([]float64, to)
 	for j := k; j >= 1; j-- {
-		largest := math.Inf(-1)
 		for i := 1; i < to; i++ {
-			weights[i] = r.forward[j-1][i] + r.data.logSegment(i, to)
-			largest = math.Max(largest, weights[i])
+			logs[i] = r.forward[j-1][i] + r.data.logSegment(i, to)
 		}
-		total := 0.0
-		for i := 1; i < to; i++ {
-			weights[i] = math.Exp(weights[i] - largest)
-			total += weights[i]
-		}
-		u, at := random.Float64()*total, to-1
-		for i := 1; i < to; i++ {
-			if u -= weights[i]; u < 0 {
-				at = i
-				break
-			}
-		}
-		places[j-1], to = at, at
+		to = 1 + pick.Log(logs[1:to], random.Float64())
+		places[j-1] = to
 	}
 	return places
 }

@@ -2,12 +2,12 @@ package changepoint
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/run"
+	"gonum.org/v1/gonum/stat"
 )
 
 // Number is a float64 that JSON shows as null when it is not finite.
@@ -129,25 +129,9 @@ const CredibleMass = 0.95
 // summarize is the summary of draws, which it sorts.
 func summarize(values []float64) Summary {
 	slices.Sort(values)
-	n := float64(len(values))
-	mean, square := 0.0, 0.0
-	for _, v := range values {
-		mean += v / n
-	}
-	for _, v := range values {
-		square += (v - mean) * (v - mean) / n
-	}
-	return Summary{Number(mean), Number(math.Sqrt(square)), Number(quantile(values, 0.025)), Number(quantile(values, 0.975))}
-}
-
-// quantile of sorted values, interpolated.
-func quantile(sorted []float64, p float64) float64 {
-	at := p * float64(len(sorted)-1)
-	low := int(at)
-	if low+1 >= len(sorted) {
-		return sorted[len(sorted)-1]
-	}
-	return sorted[low] + (at-float64(low))*(sorted[low+1]-sorted[low])
+	mean, sd := stat.PopMeanStdDev(values, nil)
+	at := func(p float64) Number { return Number(stat.Quantile(p, stat.Empirical, values, nil)) }
+	return Summary{Number(mean), Number(sd), at(0.025), at(0.975)}
 }
 
 // interval is the part of time that boundary i stands for, 1 ≤ i ≤ N.

@@ -46,22 +46,24 @@ func TestTwoModesOfWhatSegmentsShare(t *testing.T) {
 			post, err := p.Posterior(gocontext.Background())
 			require.NoError(t, err)
 			s := newSums(p.y, p.unitTimes())
-			grid, from, to := p.noiseLattice(s), -7.0, 3.0
+			of, from, to := p.noise(s), -7.0, 3.0
 			if test.kind == Variance {
-				grid, from, to = p.meanLattice(s), -4, 4
+				of, from, to = p.commonMean(s), -4, 4
 			}
-			grid.origin, grid.step, grid.low = 0, 0.01, math.MinInt32
-			var indices []int
-			for i := int(from / grid.step); float64(i)*grid.step <= to; i++ {
-				indices = append(indices, i)
+			const step = 0.01
+			var grid []*node
+			for x := from; x <= to; x += step {
+				n := &node{logPrior: of.logPrior(x)}
+				n.recursion, err = newRecursion(gocontext.Background(), p.rows(of.family(x)), p.Options.MaxChanges)
+				require.NoError(t, err)
+				grid = append(grid, n)
 			}
-			require.NoError(t, grid.evaluate(gocontext.Background(), indices...))
 			counts := p.logPriorCount()
 			log, total := make([]float64, len(counts)), math.Inf(-1)
 			for k := range counts {
 				log[k] = math.Inf(-1)
-				for _, n := range grid.nodes {
-					log[k] = logsum.Add(log[k], n.logPrior+n.recursion.logEvidence[k]+counts[k]+math.Log(grid.step))
+				for _, n := range grid {
+					log[k] = logsum.Add(log[k], n.logPrior+n.recursion.logEvidence[k]+counts[k]+math.Log(step))
 				}
 				total = logsum.Add(total, log[k])
 			}

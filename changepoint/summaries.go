@@ -3,6 +3,9 @@ package changepoint
 import (
 	"math/rand/v2"
 	"slices"
+
+	"github.com/transdim/vti/internal/pick"
+	"gonum.org/v1/gonum/floats"
 )
 
 // givenDraws is how many draws the levels given the most probable number of changes come from;
@@ -15,25 +18,17 @@ func (post *Posterior) given(k int, random *rand.Rand) Given {
 	for j := 1; j <= k; j++ {
 		g.Places = append(g.Places, post.describe(post.Place(k, j)))
 	}
-	total, likeliest := 0.0, 0
-	for q := range post.shares {
-		if post.shares[q][k] > post.shares[likeliest][k] {
-			likeliest = q
-		}
+	shares := make([]float64, len(post.nodes)) // given k
+	for q := range shares {
+		shares[q] = post.shares[q][k]
 	}
-	for j, i := range post.nodes[likeliest].recursion.best(k) {
+	for j, i := range post.nodes[floats.MaxIdx(shares)].recursion.best(k) {
 		g.Places[j].Joint = post.at(i)
-	}
-	for _, shares := range post.shares {
-		total += shares[k]
 	}
 	means, sds, slopes := make([][]float64, k+1), make([][]float64, k+1), make([][]float64, k+1)
 	from, to := post.problem.window()
 	for range givenDraws {
-		q, u := 0, random.Float64()*total
-		for u -= post.shares[0][k]; u > 0 && q+1 < len(post.nodes); u -= post.shares[q][k] {
-			q++
-		}
+		q := pick.Index(shares, random.Float64())
 		for j, l := range post.sampleGiven(q, k, random).levels {
 			means[j] = append(means[j], post.problem.centre+post.problem.scale*l.mean)
 			sds[j] = append(sds[j], post.problem.scale*l.sd)
