@@ -8,6 +8,7 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/internal/enum"
 )
 
 // GraphFormat is a format in which other programs read graphs.
@@ -26,7 +27,7 @@ const (
 	BIF
 )
 
-var graphFormatNames = [...]string{"dot", "graphml", "bnlearn", "dagitty", "bif"}
+var graphFormats = enum.New[GraphFormat]("format of graphs", "dot", "graphml", "bnlearn", "dagitty", "bif")
 
 // Names of the files of a run, by format.
 var graphFiles = [...]string{GraphFile, GraphMLFile, ModelStringFile, DagittyFile, BIFFile}
@@ -39,21 +40,8 @@ const (
 	BIFFile         = "graph.bif"
 )
 
-// String returns the name that [ParseGraphFormat] reads.
-func (f GraphFormat) String() string {
-	if f < 0 || int(f) >= len(graphFormatNames) {
-		return fmt.Sprintf("GraphFormat(%d)", int(f))
-	}
-	return graphFormatNames[f]
-}
-
 // ParseGraphFormat reads dot, graphml, bnlearn, dagitty or bif.
-func ParseGraphFormat(s string) (GraphFormat, error) {
-	if at := slices.Index(graphFormatNames[:], s); at >= 0 {
-		return GraphFormat(at), nil
-	}
-	return 0, fmt.Errorf("unknown format of graphs %q; want one of %s", s, strings.Join(graphFormatNames[:], ", "))
-}
+func ParseGraphFormat(s string) (GraphFormat, error) { return graphFormats.Parse(s) }
 
 // Export writes the graph of a finished run for other programs: all edges of at least a
 // probability, which must have no cycle but in DOT and GraphML. With least 0 these have the edges

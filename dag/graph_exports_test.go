@@ -78,10 +78,10 @@ func TestExportsOfARun(t *testing.T) {
 		few, err := export(p, r, format, 0.5)
 		require.NoError(t, err)
 		require.Greater(t, len(text), len(few))
-		parsed, err := ParseGraphFormat(format.String())
-		require.NoError(t, err)
-		require.Equal(t, format, parsed)
 	}
+	parsed, err := ParseGraphFormat("graphml")
+	require.NoError(t, err)
+	require.Equal(t, GraphML, parsed)
 	_, err = export(p, r, Dagitty, 1e-9)
 	require.ErrorContains(t, err, "make a cycle")
 	_, err = (&StoredRun{Result: r}).Export(DOT, 2)

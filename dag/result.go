@@ -231,11 +231,7 @@ func classReports(p *score.Problem, probabilityOf func(func(*dgraph.Graph) bool)
 		counts[key] += float64(draws[k].Count)
 		of[draws[k].Graph] = key
 	}
-	order := make([]int, len(keys))
-	for i := range order {
-		order[i] = i
-	}
-	score.SortBy(order, func(i int) float64 { return -counts[keys[i]] })
+	order := score.SortBy(score.UpTo(len(keys)), func(i int) float64 { return -counts[keys[i]] })
 	for _, i := range order[:listed(p, len(order), listedGraphs/10)] {
 		class := classes[first[keys[i]]]
 		probability, se := probabilityOf(func(g *dgraph.Graph) bool { return of[g] == keys[i] })

@@ -10,7 +10,6 @@ import (
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/dag/score"
-	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
 )
 
@@ -58,7 +57,7 @@ func (f *dagModelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism
 		flags.StringArrayVar(&f.columns.Clamp, "clamp", nil, "`drug=PKA:low`: in rows where column drug is not zero, node PKA was set to its lowest level (or high, or a level by name; drug=PKA: to the measured value); may be repeated")
 		flags.Var(cli.Parsed[tables.Discretization]{Value: &f.columns.Discretize, Parse: tables.ParseDiscretization}, "discretize", "discretize numeric columns: terciles, quantiles:k, or hartemink:k")
 		flags.BoolVar(&f.columns.Log, "log", false, "take logarithms of all columns first")
-		flags.Var(cli.Parsed[tables.Scaling]{Value: &f.columns.Scaling, Parse: tables.ParseScaling}, "scale",
+		flags.Var(cli.Name(&f.columns.Scaling), "scale",
 			"standardize: centre and divide each column by its sd; global: centre, and one sd for all; center; or none")
 		flags.Var(cli.Parsed[missingPolicy]{Value: &f.na, Parse: parseMissingPolicy}, "na", "rows with missing values: refuse; drop; or impute, by chains that draw missing cells together with graph and parameters (bge and categories), which assumes that cells are missing at random")
 	})
@@ -83,7 +82,7 @@ func (f *dagModelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism
 			if slices.Contains(mechanisms, dag.Mixed) {
 				usage += "; mixed, for numbers and categories in one table: linear with intercepts by level, and logistic"
 			}
-			flags.Var(cli.Parsed[dag.Mechanism]{Value: &f.model.Mechanism, Parse: sem.ParseMechanism}, "sem",
+			flags.Var(cli.Name(&f.model.Mechanism), "sem",
 				usage+"; auto: bge, or linear with --sigma or --prior-sd; mixed where there are both kinds of columns. Categories alone have tables of probabilities")
 			cli.CompleteWith(cmd, "sem", names...)
 			if networks {
@@ -94,7 +93,7 @@ func (f *dagModelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism
 		flags.Var(&f.sigma, "sigma", "noise `scale` of all nodes, on the scaled columns, or unknown: one for each node. Equal noise is a strong assumption, which can identify directions (default unknown)")
 		flags.Var(&f.priorSD, "prior-sd", "prior sd of a weight, on the scaled columns (default 1)")
 		flags.Var(&f.sampleSize, "imaginary-sample-size", "categories: weight of the prior in rows, spread evenly over all combinations of values (default 1)")
-		flags.Var(cli.Parsed[dag.GraphPrior]{Value: &f.model.Graphs, Parse: score.ParseGraphPrior}, "graph-prior", "prior over graphs: sparse, uniform over the number of parents of a node and then over sets of that size; or uniform")
+		flags.Var(cli.Name(&f.model.Graphs), "graph-prior", "prior over graphs: sparse, uniform over the number of parents of a node and then over sets of that size; or uniform")
 		flags.Float64Var(&f.model.EdgePenalty, "edge-penalty", 0, "λ of the prior exp(−λ edges), instead of --graph-prior")
 		flags.Var(&f.degree, "expected-degree", "set λ by the mean `number` of parents of a node, ignoring acyclicity")
 		flags.StringVar(&f.edgePrior, "edge-prior", "", "prior probability of each edge, ignoring acyclicity: `file` with a row for each cause and a column for each effect")
@@ -148,12 +147,12 @@ type dagWalkFlags struct {
 func (f *dagWalkFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	cli.Group(cmd, "Methods", func() {
-		flags.Var(cli.Parsed[dag.Method]{Value: &f.method, Parse: score.ParseMethod}, "structure",
+		flags.Var(cli.Name(&f.method), "structure",
 			"method: exact, sums over all graphs; chains, Markov chains over graphs (linear mechanisms); made, a learned q(m) and one flow for all columns; auto: exact where possible, else chains")
 		flags.Var(cli.Count{Value: &f.chains, Least: 2}, "chains", "chains: number of chains, from random starts (default 6)")
 		flags.Var(cli.Count{Value: &f.rounds, Least: 1}, "rounds", "chains: largest number of rounds, each twice as long as the last, until the chains agree (default 6)")
 		flags.Var(cli.Count{Value: &f.candidates, Least: 1}, "candidates", "chains: number of likely parents of a node whose sets are summed over; affects speed, not the answer (default 12)")
-		flags.Var(cli.Parsed[dag.Evidence]{Value: &f.evidence, Parse: score.ParseEvidence}, "evidence",
+		flags.Var(cli.Name(&f.evidence), "evidence",
 			"evidences: closed forms (all but mlp); particles, sequential Monte Carlo (mlp); flow, importance weights of a trained flow, for comparison; auto: closed where possible, else particles")
 		flags.Var(cli.Count{Value: &f.islands, Least: 1}, "islands", "particles: largest number of islands of 64 particles for important families (default by the number of rows)")
 	})

@@ -68,7 +68,7 @@ along it with a given probability, mechanisms whose weights are uniform on ±[0.
 	flags.Var(&probability, "edge-probability", "probability of each edge along the order (default 0.5)")
 	flags.Var(&degree, "expected-degree", "mean `number` of parents of a node, instead of --edge-probability")
 	flags.StringVar(&known, "graph", "", "`file` of the graph to simulate from, instead of a random one: an adjacency matrix, or a network in BIF (*.bif), of which the arcs are used, and with --sem categorical the tables")
-	flags.Var(cli.Parsed[dag.Mechanism]{Value: &s.Mechanism, Parse: sem.ParseMechanism}, "sem", "mechanisms: mlp with one hidden layer of ReLU units, linear, categorical, the tables of --graph FILE.bif, or mixed, where every second node is a category")
+	flags.Var(cli.Name(&s.Mechanism), "sem", "mechanisms: mlp with one hidden layer of ReLU units, linear, categorical, the tables of --graph FILE.bif, or mixed, where every second node is a category")
 	flags.Var(cli.Count{Value: &s.Hidden, Least: 1}, "hidden", "mlp: hidden units of a node (default 10)")
 	flags.BoolVar(&s.Bias, "bias", false, "mlp: biases in hidden and output units")
 	flags.Var(&noise, "noise", "standard deviation of the noise (default 1)")

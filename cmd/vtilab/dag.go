@@ -16,7 +16,6 @@ import (
 	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/dag"
-	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/english"
@@ -60,7 +59,7 @@ among N processes.`,
 	flags.Var(cli.Parsed[sizeList]{Value: &sizes, Parse: parseSizes("rows", 3)}, "sizes", "`rows` that are analysed of each data set, separated by commas")
 	flags.Var(cli.Parsed[structureList]{Value: (*structureList)(&b.Structures), Parse: parseStructures}, "structure", "`ways` that graphs are found, separated by commas: exact, node by node, and made")
 	flags.Var(cli.Count{Value: &b.Simulation.Nodes, Least: 2}, "nodes", "nodes of the graphs (default 10)")
-	flags.Var(cli.Parsed[dag.Mechanism]{Value: &b.Simulation.Mechanism, Parse: sem.ParseMechanism}, "sem", "mechanisms: mlp or linear")
+	flags.Var(cli.Name(&b.Simulation.Mechanism), "sem", "mechanisms: mlp or linear")
 	flags.Var(cli.Count{Value: &b.Steps, Least: 1}, "steps", "training steps of a run (default that of vti dag)")
 	cli.RegisterFloatType(cmd, &dtype)
 	shards.Register(cmd)
@@ -107,8 +106,8 @@ func (s structureList) String() string {
 // parseStructures reads ways that a benchmark can compare.
 func parseStructures(text string) (list structureList, err error) {
 	for part := range strings.SplitSeq(text, ",") {
-		m, err := score.ParseMethod(strings.TrimSpace(part))
-		if err != nil || m != dag.Exact && m != dag.Made || slices.Contains(list, m) {
+		var m dag.Method
+		if err := m.UnmarshalText([]byte(strings.TrimSpace(part))); err != nil || m != dag.Exact && m != dag.Made || slices.Contains(list, m) {
 			return nil, fmt.Errorf("expected exact, made, or both separated by a comma, found %q", text)
 		}
 		list = append(list, m)

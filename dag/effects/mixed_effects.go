@@ -11,7 +11,7 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
-	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/report"
 )
 
@@ -128,7 +128,7 @@ func simulateMixed(p *score.Problem, from int, settings []setting, parents []dgr
 					continue
 				}
 				floats.AddScaled(means[s][j], 1.0/effectRows, outcome.Levels)
-				table.Set(rows[s], j, float64(sem.PickLevel(outcome.Levels, u)))
+				table.Set(rows[s], j, float64(pick.Index(outcome.Levels, u)))
 			}
 		}
 	}

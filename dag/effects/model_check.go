@@ -13,6 +13,7 @@ import (
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/modelcheck"
 )
 
@@ -157,7 +158,7 @@ func (n *nodeFit) draw(column int, mean, sd, replicate []float64, random *rand.R
 	if column == n.first {
 		n.levels = n.levels[:0]
 		for _, probabilities := range n.probabilities {
-			n.levels = append(n.levels, sem.PickLevel(probabilities, random.Float64()))
+			n.levels = append(n.levels, pick.Index(probabilities, random.Float64()))
 		}
 	}
 	level := 1 + column - n.first

@@ -13,6 +13,7 @@ import (
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -126,20 +127,18 @@ func TestEffectIntervalsCoverUnderThePrior(t *testing.T) {
 		lists[f.Node] = append(lists[f.Node], f.Parents)
 	}
 	var graphs []*dgraph.Graph
-	var cumulative []float64
-	total := 0.0
+	var weights []float64
 	dgraph.EachGraph(lists, func(parents []dgraph.Set) bool {
 		weight := 1.0
 		for _, set := range parents {
 			weight /= []float64{1, 3, 3, 1}[set.Len()] // sets of so many of three
 		}
-		total += weight
-		graphs, cumulative = append(graphs, dgraph.FromParents(parents)), append(cumulative, total)
+		graphs, weights = append(graphs, dgraph.FromParents(parents)), append(weights, weight)
 		return true
 	})
 	random, study := dagtest.Random(12), &effectStudy{}
 	for range 200 {
-		truth := graphs[score.DrawIndex(random, cumulative)]
+		truth := graphs[pick.Index(weights, random.Float64())]
 		thetas, intercepts, noise := make([][]float64, nodes), make([]float64, nodes), make([]float64, nodes)
 		for j, set := range truth.ParentSets() {
 			const scale = 0.5

@@ -11,6 +11,7 @@ import (
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/verdict"
 )
@@ -264,33 +265,27 @@ const (
 
 // mostProbable lists the places of the largest values, at most limit.
 func mostProbable(values []float64, limit int) []int {
-	order := make([]int, len(values))
-	for i := range order {
-		order[i] = i
-	}
-	score.SortBy(order, func(i int) float64 { return -values[i] })
+	order := score.SortBy(score.UpTo(len(values)), func(i int) float64 { return -values[i] })
 	return order[:min(limit, len(order))]
 }
 
 // Parameters returns a draw from the posterior of a family.
 func (s *Evidences) Parameters(random *rand.Rand) score.ParameterSource {
 	type sample struct {
-		thetas     [][]float64
-		cumulative []float64
+		thetas [][]float64
+		table  pick.Table
 	}
 	known := map[int]sample{}
 	return func(family int) []float64 {
 		own, ok := known[family]
 		if !ok {
 			thetas, weights := s.Evidences.Sample(family)
-			total := 0.0
-			for i, weight := range weights {
-				total += weight
+			for i := range weights {
 				own.thetas = append(own.thetas, s.target.parameters(family, thetas.RawRowView(i)))
-				own.cumulative = append(own.cumulative, total)
 			}
+			own.table = pick.NewTable(weights)
 			known[family] = own
 		}
-		return own.thetas[score.DrawIndex(random, own.cumulative)]
+		return own.thetas[own.table.Index(random.Float64())]
 	}
 }

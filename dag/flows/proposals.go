@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"sort"
 
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/verdict"
 )
@@ -60,11 +60,8 @@ func (p *Proposals) sum(scores []float64) *weightedGraphs {
 	}
 	w := &weightedGraphs{families: p.families, weights: psis.Smooth(logWeights)}
 	w.logTotal = w.weights.LogMean
-	norm, total := logsum.Of(w.weights.LogWeights), 0.0
-	for _, x := range w.weights.LogWeights {
-		total += math.Exp(x - norm)
-		w.cumulative = append(w.cumulative, total)
-	}
+	w.shares = logsum.Shares(w.weights.LogWeights)
+	w.table = pick.NewTable(w.shares)
 	return w
 }
 
@@ -137,31 +134,28 @@ const (
 // weightedGraphs are draws of q(m) weighted to the posterior that scores give: a sum over graphs
 // that is an estimate.
 type weightedGraphs struct {
-	families   [][]int
-	cumulative []float64 // of weights
-	logTotal   float64
-	weights    psis.Result
+	families [][]int
+	shares   []float64 // of draws in the sum
+	table    pick.Table
+	logTotal float64
+	weights  psis.Result
 }
 
 func (w *weightedGraphs) LogTotal() float64 { return w.logTotal }
 
 func (w *weightedGraphs) Draw(random *rand.Rand, families []int) {
-	u := random.Float64() * w.cumulative[len(w.cumulative)-1]
-	at := sort.Search(len(w.cumulative)-1, func(i int) bool { return w.cumulative[i] > u })
-	copy(families, w.families[at])
+	copy(families, w.families[w.table.Index(random.Float64())])
 }
 
 func (w *weightedGraphs) Marginals(families int, on func(done, total int) bool) []float64 {
-	shares, last := make([]float64, families), 0.0
+	shares := make([]float64, families)
 	if !on(0, 1) {
 		return shares
 	}
-	all := w.cumulative[len(w.cumulative)-1]
 	for i, own := range w.families {
 		for _, f := range own {
-			shares[f] += (w.cumulative[i] - last) / all
+			shares[f] += w.shares[i]
 		}
-		last = w.cumulative[i]
 	}
 	return shares
 }

@@ -34,14 +34,19 @@ func (s *Scores) islandSpread() func(parents int) float64 {
 	}
 }
 
+// logEvidences are those of islands.
+func logEvidences(islands []island) (logs []float64) {
+	for _, own := range islands {
+		logs = append(logs, own.logEvidence)
+	}
+	return logs
+}
+
 // combine is the log mean evidence of islands and its standard error, from the spread of their
 // logarithms. Few islands say little of their spread: it is taken as if there were four more with
 // that of all families.
 func (s *Scores) combine(islands []island, spread float64) (logMean, se float64) {
-	logs := make([]float64, len(islands))
-	for k, own := range islands {
-		logs[k] = own.logEvidence
-	}
+	logs := logEvidences(islands)
 	count := float64(len(logs))
 	const prior = 4
 	squares, mean := prior*score.Square(spread), 0.0

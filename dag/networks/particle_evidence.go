@@ -68,11 +68,7 @@ func (s *Scores) nextLevel(f int) int {
 	if top == mostLevel || len(own) < levelIslands || own[0].level < top {
 		return top
 	}
-	var logs []float64
-	for _, one := range own {
-		logs = append(logs, one.logEvidence)
-	}
-	if _, spread := meanAndSpread(logs, 0); spread > levelSpread {
+	if _, spread := meanAndSpread(logEvidences(own), 0); spread > levelSpread {
 		return top + 1
 	}
 	return top

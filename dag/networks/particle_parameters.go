@@ -10,6 +10,7 @@ import (
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/verdict"
 )
 
@@ -73,7 +74,7 @@ func (s *Scores) Parameters(random *rand.Rand) score.ParameterSource {
 	linear := *p
 	linear.Model.Mechanism = sem.Linear
 	rootNoise, linearLayout := linear.ExactParameters(p.Families, random), linear.Layout()
-	cumulative := map[int][]float64{}
+	tables := map[int]pick.Table{}
 	return func(f int) []float64 {
 		if s.exact[f] {
 			theta := make([]float64, l.Dim())
@@ -85,18 +86,12 @@ func (s *Scores) Parameters(random *rand.Rand) score.ParameterSource {
 		if len(s.islands[f]) == 0 {
 			s.islands[f] = []island{newNetworkFamily(p, p.Families[f]).temper(random, l, p.Families[f], fineChains, fineSweeps)}
 		}
-		if cumulative[f] == nil {
-			logs := make([]float64, len(s.settled(f)))
-			for k, own := range s.settled(f) {
-				logs[k] = own.logEvidence
-			}
-			norm, total := logsum.Of(logs), 0.0
-			for _, x := range logs {
-				total += math.Exp(x - norm)
-				cumulative[f] = append(cumulative[f], total)
-			}
+		table, known := tables[f]
+		if !known {
+			table = pick.NewTable(logsum.Shares(logEvidences(s.settled(f))))
+			tables[f] = table
 		}
-		thetas := s.settled(f)[score.DrawIndex(random, cumulative[f])].thetas
+		thetas := s.settled(f)[table.Index(random.Float64())].thetas
 		return thetas[random.IntN(len(thetas))]
 	}
 }

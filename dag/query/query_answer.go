@@ -7,11 +7,13 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/report"
 )
 
@@ -108,23 +110,15 @@ func answerQuery(p *score.Problem, ctx gocontext.Context, a *Answer, r resolvedQ
 			return err
 		}
 	}
-	top := math.Inf(-1)
-	for _, one := range answers {
-		top = math.Max(top, one.logEvidence)
+	weights := make([]float64, len(answers))
+	for k, one := range answers {
+		weights[k] = one.logEvidence
 	}
-	if math.IsInf(top, -1) {
+	if math.IsInf(floats.Max(weights), -1) {
 		return fmt.Errorf("what is observed has no probability under any graph")
 	}
-	total, squares, weights := 0.0, 0.0, make([]float64, len(answers))
-	for k, one := range answers {
-		weights[k] = math.Exp(one.logEvidence - top)
-		total += weights[k]
-		squares += score.Square(weights[k])
-	}
-	a.Effective = report.Number(score.Square(total) / squares * independent / float64(len(answers)))
-	for k := range weights {
-		weights[k] /= total
-	}
+	logsum.Shares(weights)
+	a.Effective = report.Number(independent / floats.Dot(weights, weights) / float64(len(answers)))
 	graphs := graphNumbers(p, d)
 	if p.Data.Category(r.target) {
 		for level, name := range p.Data.Levels[r.target] {

@@ -94,13 +94,12 @@ func (g *givenMixed) under(parents []dgraph.Set, _ [][]float64, random *rand.Ran
 		return c, fmt.Errorf("the density of what is observed is not a number: its values are too far from those of the table")
 	}
 	if math.IsInf(norm, -1) { // no row is possible here
-		for at := range logs {
-			logs[at], norm = 0, math.Log(mixedRows)
-		}
+		clear(logs)
 	}
+	weights := logsum.Shares(logs)
 	for at := range c.rows {
 		own := &c.rows[at]
-		own.Weight = math.Exp(logs[at] - norm)
+		own.Weight = weights[at]
 		if own.Levels == nil {
 			own.Mean, own.SD = own.Mean*d.Scale[target]+d.Shift[target], own.SD*d.Scale[target]
 		}

@@ -9,6 +9,7 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/internal/parallel"
 )
 
 // Form is what is known of the families of one node without any approximation.
@@ -109,7 +110,7 @@ func (p *Problem) ExactScores(ctx gocontext.Context, progress func(done, total i
 func (p *Problem) weighFamilies(ctx gocontext.Context, forms []Form, progress func(done, total int)) error {
 	var lock sync.Mutex
 	done := 0
-	return EachNode(ctx, len(p.Families), func(i int) {
+	return parallel.For(ctx, len(p.Families), func(i int) error {
 		f := p.Families[i]
 		forms[f.Node].LogEvidence(f.Parents)
 		lock.Lock()
@@ -117,6 +118,7 @@ func (p *Problem) weighFamilies(ctx gocontext.Context, forms []Form, progress fu
 		if done++; progress != nil {
 			progress(done, len(p.Families))
 		}
+		return nil
 	})
 }
 

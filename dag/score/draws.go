@@ -102,17 +102,11 @@ func CountDraws(graphs []*dgraph.Graph, families [][]int) []Draw {
 		}
 		draws[at].Count++
 	}
-	order := make([]int, len(draws))
-	for i := range order {
-		order[i] = i
+	for k := range draws {
+		draws[k].Probability = float64(draws[k].Count) / float64(len(graphs))
 	}
-	SortBy(order, func(i int) float64 { return -float64(draws[i].Count) })
-	sorted := make([]Draw, len(draws))
-	for i, from := range order {
-		sorted[i] = draws[from]
-		sorted[i].Probability = float64(sorted[i].Count) / float64(len(graphs))
-	}
-	return sorted
+	slices.SortStableFunc(draws, func(a, b Draw) int { return b.Count - a.Count })
+	return draws
 }
 
 // EachOf keeps every k-th element.

@@ -9,6 +9,7 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/enum"
 	"github.com/transdim/vti/table"
 )
 
@@ -23,32 +24,16 @@ const (
 	UniformGraphs
 )
 
-var graphPriorNames = [...]string{"sparse", "uniform"}
+var graphPriors = enum.New[GraphPrior]("prior over graphs", "sparse", "uniform")
 
-// String returns the name that [ParseGraphPrior] reads.
-func (g GraphPrior) String() string {
-	if g < 0 || int(g) >= len(graphPriorNames) {
-		return fmt.Sprintf("GraphPrior(%d)", int(g))
-	}
-	return graphPriorNames[g]
-}
-
-// ParseGraphPrior reads sparse or uniform.
-func ParseGraphPrior(s string) (GraphPrior, error) {
-	if at := slices.Index(graphPriorNames[:], s); at >= 0 {
-		return GraphPrior(at), nil
-	}
-	return 0, fmt.Errorf("unknown prior over graphs %q; want sparse or uniform", s)
-}
+// String is the name of the prior.
+func (g GraphPrior) String() string { return graphPriors.String(g) }
 
 // MarshalText writes the name.
-func (g GraphPrior) MarshalText() ([]byte, error) { return []byte(g.String()), nil }
+func (g GraphPrior) MarshalText() ([]byte, error) { return graphPriors.Marshal(g) }
 
-// UnmarshalText reads what MarshalText wrote.
-func (g *GraphPrior) UnmarshalText(text []byte) (err error) {
-	*g, err = ParseGraphPrior(string(text))
-	return err
-}
+// UnmarshalText reads sparse or uniform.
+func (g *GraphPrior) UnmarshalText(text []byte) error { return graphPriors.Unmarshal(text, g) }
 
 // EdgePrior are the prior probabilities of edges, ignoring acyclicity: p(A) ∝ Π p_ij^A_ij
 // (1−p_ij)^(1−A_ij).

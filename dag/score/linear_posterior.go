@@ -12,15 +12,16 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/pick"
 )
 
 // linearPosterior is the posterior of the parameters of a linear family.
 type linearPosterior struct {
 	spectrum
-	priorSD    float64
-	first      float64   // log σ of the first cell of a grid, or known
-	step       float64   // 0: known
-	cumulative []float64 // of the probabilities of cells
+	priorSD float64
+	first   float64 // log σ of the first cell of a grid, or known
+	step    float64 // 0: known
+	cells   pick.Table
 }
 
 func (s *LinearStats) posterior(parents dgraph.Set, sigma, priorSD float64) *linearPosterior {
@@ -38,15 +39,15 @@ func (s *LinearStats) posterior(parents dgraph.Set, sigma, priorSD float64) *lin
 	slices.SortFunc(cells, func(a, b cell) int { return cmp.Compare(a.logSigma, b.logSigma) })
 	cells = slices.DeleteFunc(cells, func(c cell) bool { return !(c.logDensity > top-logsum.Negligible/2) })
 	out.first = cells[0].logSigma
-	total := 0.0
+	var weights []float64
 	for _, c := range cells {
 		// Cells between two modes may be left out.
-		for float64(len(out.cumulative)) < math.Round((c.logSigma-out.first)/out.step) {
-			out.cumulative = append(out.cumulative, total)
+		for float64(len(weights)) < math.Round((c.logSigma-out.first)/out.step) {
+			weights = append(weights, 0)
 		}
-		total += math.Exp(c.logDensity - top)
-		out.cumulative = append(out.cumulative, total)
+		weights = append(weights, math.Exp(c.logDensity-top))
 	}
+	out.cells = pick.NewTable(weights)
 	return out
 }
 
@@ -54,7 +55,7 @@ func (s *LinearStats) posterior(parents dgraph.Set, sigma, priorSD float64) *lin
 func (p *linearPosterior) draw(random *rand.Rand) (logSigma float64, weights []float64) {
 	logSigma = p.first
 	if p.step > 0 {
-		logSigma += p.step * (float64(DrawIndex(random, p.cumulative)) + random.Float64() - 0.5)
+		logSigma += p.step * (float64(p.cells.Index(random.Float64())) + random.Float64() - 0.5)
 	}
 	precision := math.Exp(-2 * logSigma)
 	weights = make([]float64, len(p.Values))

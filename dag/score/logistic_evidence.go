@@ -196,11 +196,9 @@ func (f *logisticFamily) curvature(theta, linear []float64) ([]float64, *mat.Sym
 	p, mean := make([]float64, contrasts+1), make([]float64, contrasts)
 	for row, level := range f.form.levels {
 		f.predictors(linear[row*contrasts:(row+1)*contrasts], p)
-		total := logsum.Of(p)
 		clear(mean)
-		for l := range p {
-			p[l] = math.Exp(p[l] - total)
-			floats.AddScaled(mean, p[l], f.form.contrasts[l])
+		for l, share := range logsum.Shares(p) {
+			floats.AddScaled(mean, share, f.form.contrasts[l])
 		}
 		x := f.x[row*f.width : (row+1)*f.width]
 		for k := range contrasts {

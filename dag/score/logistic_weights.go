@@ -198,11 +198,9 @@ func (d *logisticDraws) moments(atMode *mat.Cholesky) (mean []float64, precision
 	smoothed := psis.Smooth(d.logs)
 	dim := len(d.thetas[0])
 	mean = make([]float64, dim)
-	norm := logsum.Of(smoothed.LogWeights)
-	weights := make([]float64, len(d.logs))
-	for k, l := range smoothed.LogWeights {
-		weights[k] = math.Exp(l - norm)
-		floats.AddScaled(mean, weights[k], d.thetas[k])
+	weights := logsum.Shares(smoothed.LogWeights)
+	for k, weight := range weights {
+		floats.AddScaled(mean, weight, d.thetas[k])
 	}
 	var covariance mat.SymDense
 	if err := atMode.InverseTo(&covariance); err != nil {

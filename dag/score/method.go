@@ -6,6 +6,7 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/internal/enum"
 )
 
 // Method is how a posterior over graphs is computed.
@@ -23,34 +24,16 @@ const (
 	Made
 )
 
-var methodNames = [...]string{"auto", "exact", "chains", "made"}
+var methods = enum.New[Method]("method", "auto", "exact", "chains", "made")
 
-// String returns the name that [ParseMethod] reads.
-func (m Method) String() string {
-	if m < 0 || int(m) >= len(methodNames) {
-		return fmt.Sprintf("Method(%d)", int(m))
-	}
-	return methodNames[m]
-}
-
-// ParseMethod reads auto, exact, chains or made.
-func ParseMethod(s string) (Method, error) {
-	for m, name := range methodNames {
-		if s == name {
-			return Method(m), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown method %q; want auto, exact, chains or made", s)
-}
+// String is the name of the method.
+func (m Method) String() string { return methods.String(m) }
 
 // MarshalText writes the name.
-func (m Method) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+func (m Method) MarshalText() ([]byte, error) { return methods.Marshal(m) }
 
-// UnmarshalText reads what MarshalText wrote.
-func (m *Method) UnmarshalText(text []byte) (err error) {
-	*m, err = ParseMethod(string(text))
-	return err
-}
+// UnmarshalText reads auto, exact, chains or made.
+func (m *Method) UnmarshalText(text []byte) error { return methods.Unmarshal(text, m) }
 
 // Evidence is how the evidences of families are estimated when graphs are summed.
 type Evidence int
@@ -66,34 +49,16 @@ const (
 	ClosedForm
 )
 
-var evidenceNames = [...]string{"auto", "flow", "particles", "closed"}
+var evidences = enum.New[Evidence]("kind of evidence", "auto", "flow", "particles", "closed")
 
-// String returns the name that [ParseEvidence] reads.
-func (e Evidence) String() string {
-	if e < 0 || int(e) >= len(evidenceNames) {
-		return fmt.Sprintf("Evidence(%d)", int(e))
-	}
-	return evidenceNames[e]
-}
-
-// ParseEvidence reads auto, flow, particles or closed.
-func ParseEvidence(s string) (Evidence, error) {
-	for e, name := range evidenceNames {
-		if s == name {
-			return Evidence(e), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown kind of evidence %q; want auto, flow, particles or closed", s)
-}
+// String is the name of the evidence.
+func (e Evidence) String() string { return evidences.String(e) }
 
 // MarshalText writes the name.
-func (e Evidence) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+func (e Evidence) MarshalText() ([]byte, error) { return evidences.Marshal(e) }
 
-// UnmarshalText reads what MarshalText wrote.
-func (e *Evidence) UnmarshalText(text []byte) (err error) {
-	*e, err = ParseEvidence(string(text))
-	return err
-}
+// UnmarshalText reads auto, flow, particles or closed.
+func (e *Evidence) UnmarshalText(text []byte) error { return evidences.Unmarshal(text, e) }
 
 // ResolveEvidence is what e stands for with this problem, or an error that says why it cannot be
 // used.

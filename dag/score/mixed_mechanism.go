@@ -3,12 +3,13 @@ package score
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
 	dgraph "github.com/transdim/vti/dag/graph"
-	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/pick"
 )
 
 // MixedMechanism is a node of a mixed table with its parameters: for each of K outcomes an
@@ -53,10 +54,7 @@ func (m *MixedMechanism) Probabilities(row, p []float64) {
 			p[level] += h[k] * value
 		}
 	}
-	total := logsum.Of(p)
-	for level := range p {
-		p[level] = math.Exp(p[level] - total)
-	}
+	logsum.Shares(p)
 }
 
 // Set writes the value of a node into a row of columns: a number, or the place of a level.
@@ -107,7 +105,7 @@ func (l *logisticForm) Posterior(parents dgraph.Set) func(*rand.Rand) []float64 
 	of := l.columns.columns(parents)
 	var proposal *logisticProposal
 	var batch *logisticDraws
-	var cumulative []float64
+	var table pick.Table
 	left := 0
 	return func(random *rand.Rand) []float64 {
 		if proposal == nil {
@@ -118,18 +116,14 @@ func (l *logisticForm) Posterior(parents dgraph.Set) func(*rand.Rand) []float64 
 			}
 		}
 		if left == 0 {
-			left, batch, cumulative = batchKept, &logisticDraws{}, nil
+			left, batch = batchKept, &logisticDraws{}
 			for range batchPairs {
 				proposal.pair(random, batch)
 			}
-			norm, total := logsum.Of(batch.logs), 0.0
-			for _, log := range batch.logs {
-				total += math.Exp(log - norm)
-				cumulative = append(cumulative, total)
-			}
+			table = pick.NewTable(logsum.Shares(slices.Clone(batch.logs)))
 		}
 		left--
-		theta := append([]float64(nil), batch.thetas[DrawIndex(random, cumulative)]...)
+		theta := append([]float64(nil), batch.thetas[table.Index(random.Float64())]...)
 		for at := 0; at < len(theta); at += 1 + len(of) { // columns are centred
 			for a, column := range of {
 				theta[at] -= theta[at+1+a] * l.means[column]
@@ -163,7 +157,7 @@ func (m *MixedMechanism) Certain(x float64) Outcome {
 func (m *MixedMechanism) Draw(row []float64, random *rand.Rand) float64 {
 	own := m.Outcome(row)
 	if own.Levels != nil {
-		return float64(sem.PickLevel(own.Levels, random.Float64()))
+		return float64(pick.Index(own.Levels, random.Float64()))
 	}
 	return own.Mean + own.SD*random.NormFloat64()
 }

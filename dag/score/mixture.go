@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/pick"
 )
 
 // ParameterSource draws the parameters of a family from their posterior, zero where not in use.
@@ -20,18 +21,17 @@ type Mixture struct {
 // shares; nil if there are none.
 func (m Mixture) Draws(random *rand.Rand, condition func(dgraph.Family) bool) func() int {
 	var places []int
-	var cumulative []float64
-	total := 0.0
+	var shares []float64
 	for f, family := range m.Families {
 		if m.Shares[f] > 0 && condition(family) {
-			total += m.Shares[f]
-			places, cumulative = append(places, f), append(cumulative, total)
+			places, shares = append(places, f), append(shares, m.Shares[f])
 		}
 	}
 	if places == nil {
 		return nil
 	}
-	return func() int { return places[DrawIndex(random, cumulative)] }
+	table := pick.NewTable(shares)
+	return func() int { return places[table.Index(random.Float64())] }
 }
 
 // Edges are the edge probabilities, [N][N].

@@ -1,6 +1,7 @@
 package score
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -71,10 +72,11 @@ func (o ModelOptions) checkKind(d *tables.Data) error {
 
 // Validate reports the first option that is out of its range.
 func (o ModelOptions) Validate() error {
+	if err := errors.Join(o.Mechanism.Check(), graphPriors.Check(o.Graphs)); err != nil {
+		return err
+	}
 	o = o.withDefaults()
 	switch {
-	case o.Mechanism < 0 || int(o.Mechanism) >= len(sem.MechanismNames):
-		return fmt.Errorf("unknown mechanism %v", o.Mechanism)
 	case o.Mechanism == sem.BGe && o.Sigma != 0:
 		return fmt.Errorf("sigma: got %g, want none with bge mechanisms, whose noise scales are unknown", o.Sigma)
 	case o.Mechanism == sem.BGe && o.PriorSD != 0 && o.PriorSD != 1:
@@ -99,8 +101,6 @@ func (o ModelOptions) Validate() error {
 		return fmt.Errorf("expected-degree and edge-penalty both set the prior of edges: give one")
 	case o.EdgePrior != nil && (o.ExpectedDegree != 0 || o.EdgePenalty != 0):
 		return fmt.Errorf("edge-prior sets the prior of every edge: give neither edge-penalty nor expected-degree")
-	case o.Graphs < 0 || int(o.Graphs) >= len(graphPriorNames):
-		return fmt.Errorf("unknown prior over graphs %v", o.Graphs)
 	}
 	return nil
 }

@@ -1,6 +1,6 @@
 package sem
 
-import "fmt"
+import "github.com/transdim/vti/internal/enum"
 
 // Mechanism is how a node depends on its parents.
 type Mechanism int
@@ -32,31 +32,16 @@ func (m Mechanism) Closed() bool { return m != MLP }
 // Integrated reports whether answers know parameters only integrated out, not as draws.
 func (m Mechanism) Integrated() bool { return m == Categorical || m == Mixed }
 
-var MechanismNames = [...]string{"auto", "linear", "mlp", "bge", "categorical", "mixed"}
+var mechanisms = enum.New[Mechanism]("mechanism", "auto", "linear", "mlp", "bge", "categorical", "mixed")
 
-// String returns the name that [ParseMechanism] reads.
-func (m Mechanism) String() string {
-	if m < 0 || int(m) >= len(MechanismNames) {
-		return fmt.Sprintf("Mechanism(%d)", int(m))
-	}
-	return MechanismNames[m]
-}
-
-// ParseMechanism reads auto, linear, mlp, bge, categorical or mixed.
-func ParseMechanism(s string) (Mechanism, error) {
-	for m, name := range MechanismNames {
-		if s == name {
-			return Mechanism(m), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown mechanism %q; want auto, linear, mlp, bge, categorical or mixed", s)
-}
+// String is the name of the mechanism.
+func (m Mechanism) String() string { return mechanisms.String(m) }
 
 // MarshalText writes the name.
-func (m Mechanism) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+func (m Mechanism) MarshalText() ([]byte, error) { return mechanisms.Marshal(m) }
 
-// UnmarshalText reads what MarshalText wrote.
-func (m *Mechanism) UnmarshalText(text []byte) (err error) {
-	*m, err = ParseMechanism(string(text))
-	return err
-}
+// UnmarshalText reads auto, linear, mlp, bge, categorical or mixed.
+func (m *Mechanism) UnmarshalText(text []byte) error { return mechanisms.Unmarshal(text, m) }
+
+// Check fails for what is no mechanism.
+func (m Mechanism) Check() error { return mechanisms.Check(m) }

@@ -7,10 +7,9 @@ import (
 	"math"
 	"strconv"
 
-	"gonum.org/v1/gonum/floats"
-
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -188,27 +187,12 @@ func (s Simulation) categories() *Simulated {
 	for range s.Rows {
 		row := make([]float64, len(codes))
 		for _, j := range order {
-			codes[j] = PickLevel(n.Tables[j][n.Row(j, codes)], random.Float64())
+			codes[j] = pick.Index(n.Tables[j][n.Row(j, codes)], random.Float64())
 			row[j] = float64(codes[j])
 		}
 		out.Values = append(out.Values, row)
 	}
 	return out
-}
-
-// PickLevel is the level at which the sum of probabilities, which add up to one but for rounding,
-// reaches the share u of them.
-func PickLevel(probabilities []float64, u float64) (level int) {
-	u *= floats.Sum(probabilities)
-	for k, p := range probabilities {
-		if p > 0 {
-			level = k
-		}
-		if u -= p; u < 0 {
-			break
-		}
-	}
-	return level
 }
 
 // graph is the graph to simulate from, with an order of its nodes.

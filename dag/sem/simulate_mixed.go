@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -55,11 +56,7 @@ func (s Simulation) mixed() *Simulated {
 				row[j] = predictors[0] + s.Noise*random.NormFloat64()
 				continue
 			}
-			total := logsum.Of(predictors)
-			for l, x := range predictors {
-				predictors[l] = math.Exp(x - total)
-			}
-			row[j] = float64(PickLevel(predictors, random.Float64()))
+			row[j] = float64(pick.Index(logsum.Shares(predictors), random.Float64()))
 		}
 		out.Values = append(out.Values, row)
 	}

@@ -37,12 +37,11 @@ func TestScalings(t *testing.T) {
 		if scaling == tables.GlobalScale {
 			require.InDelta(t, 1, variance, 1e-12)
 		}
-		back, err := tables.ParseScaling(scaling.String())
-		require.NoError(t, err)
+		var back tables.Scaling
+		require.NoError(t, back.UnmarshalText([]byte(scaling.String())))
 		require.Equal(t, scaling, back)
 	}
-	_, err := tables.ParseScaling("zscore")
-	require.ErrorContains(t, err, "want standardize, global, center or none")
+	require.ErrorContains(t, new(tables.Scaling).UnmarshalText([]byte("zscore")), "want standardize, global, center or none")
 }
 
 func TestBadData(t *testing.T) {

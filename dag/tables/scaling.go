@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/enum"
 )
 
 // Scaling says what is done to the columns.
@@ -28,34 +29,16 @@ const (
 	Unscaled
 )
 
-var scalingNames = [...]string{"standardize", "global", "center", "none"}
+var scalings = enum.New[Scaling]("scaling", "standardize", "global", "center", "none")
 
-// String returns the name that [ParseScaling] reads.
-func (s Scaling) String() string {
-	if s < 0 || int(s) >= len(scalingNames) {
-		return fmt.Sprintf("Scaling(%d)", int(s))
-	}
-	return scalingNames[s]
-}
-
-// ParseScaling reads standardize, global, center or none.
-func ParseScaling(text string) (Scaling, error) {
-	for s, name := range scalingNames {
-		if text == name {
-			return Scaling(s), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown scaling %q; want standardize, global, center or none", text)
-}
+// String is the name of the scaling.
+func (s Scaling) String() string { return scalings.String(s) }
 
 // MarshalText writes the name.
-func (s Scaling) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+func (s Scaling) MarshalText() ([]byte, error) { return scalings.Marshal(s) }
 
-// UnmarshalText reads what MarshalText wrote.
-func (s *Scaling) UnmarshalText(text []byte) (err error) {
-	*s, err = ParseScaling(string(text))
-	return err
-}
+// UnmarshalText reads standardize, global, center or none.
+func (s *Scaling) UnmarshalText(text []byte) error { return scalings.Unmarshal(text, s) }
 
 // Rescale centres and scales X. A column that hardly varies is an error.
 func (d *Data) Rescale(scaling Scaling) error {

@@ -7,7 +7,7 @@ import (
 	"sort"
 
 	dgraph "github.com/transdim/vti/dag/graph"
-	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/internal/parallel"
 )
 
 // doubtfulPairs are the pairs of nodes with how much in doubt it is whether they are joined, p(1−p)
@@ -76,7 +76,10 @@ func (r *chainRun) findDoubts(ctx gocontext.Context) error {
 		graphs = append(graphs, slices.Clone(w.parents))
 	}
 	doubts := make([][]float64, nodes)
-	if err := score.EachNode(ctx, nodes, func(j int) { doubts[j] = r.candidates.doubtsOf(j, graphs) }); err != nil {
+	if err := parallel.For(ctx, nodes, func(j int) error {
+		doubts[j] = r.candidates.doubtsOf(j, graphs)
+		return nil
+	}); err != nil {
 		return err
 	}
 	var weights []float64 // the larger one of the doubts about the two directions

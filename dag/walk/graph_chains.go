@@ -11,6 +11,7 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/rjmcmc"
@@ -134,7 +135,7 @@ func SampleGraphs(p *score.Problem, ctx gocontext.Context, cfg ChainConfig, stat
 		}); err != nil {
 			return nil, err
 		}
-		if err := r.candidates.failed.Get(); err != nil {
+		if err := r.candidates.err(); err != nil {
 			return nil, err
 		}
 		_, worst := s.Edges()
@@ -180,10 +181,11 @@ func (r *chainRun) start(ctx gocontext.Context, status func(string)) (err error)
 			}
 			r.walks[c].use(tables)
 		}
-		if err := score.EachNode(ctx, len(r.walks), func(c int) {
+		if err := parallel.For(ctx, len(r.walks), func(c int) error {
 			for range annealSweeps {
 				r.walks[c].largeSteps()
 			}
+			return nil
 		}); err != nil {
 			return err
 		}

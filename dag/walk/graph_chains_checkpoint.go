@@ -9,10 +9,12 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/internal/checkpoint"
+	"github.com/transdim/vti/internal/parallel"
 )
 
 var chainsFormat = checkpoint.Format{Name: "checkpoint of chains over graphs", Magic: "vti.grph", Version: 1}
@@ -164,7 +166,10 @@ func (r *chainRun) restore(c int, state walkState, tables *orderTables) error {
 // candidatesOf scores the sets of candidates that are given.
 func candidatesOf(ctx gocontext.Context, p *score.Problem, parents [][]int) (*candidates, error) {
 	nodes := len(parents)
-	c := &candidates{problem: p, forms: p.Forms(), failed: &score.FirstError{}, parents: slices.Clone(parents), scores: make([][]float64, nodes), priors: make([][]float64, nodes)}
-	err := score.EachNode(ctx, nodes, func(j int) { c.scoreSets(ctx, j) })
-	return c, errors.Join(err, c.failed.Get())
+	c := &candidates{problem: p, forms: p.Forms(), failed: new(atomic.Pointer[error]), parents: slices.Clone(parents), scores: make([][]float64, nodes), priors: make([][]float64, nodes)}
+	err := parallel.For(ctx, nodes, func(j int) error {
+		c.scoreSets(ctx, j)
+		return c.err()
+	})
+	return c, err
 }

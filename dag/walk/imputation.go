@@ -13,6 +13,8 @@ import (
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/internal/parallel"
+	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -91,7 +93,7 @@ func (m *imputer) step(ctx gocontext.Context, candidates [][]int) error {
 	clear(m.walk.known) // scores of the table before
 	m.walk.rescore()
 	m.walk.sweep()
-	if err := own.failed.Get(); err != nil {
+	if err := own.err(); err != nil {
 		return err
 	}
 	m.thetas = make([][]float64, len(own.forms))
@@ -235,7 +237,7 @@ func (m *imputer) drawCategories() {
 					probabilities[level] *= (own[int(values[c.node])] + c.cell) / total
 				}
 			}
-			values[j] = float64(sem.PickLevel(probabilities, m.random.Float64()))
+			values[j] = float64(pick.Index(probabilities, m.random.Float64()))
 			for _, c := range concerned {
 				c.levels(d, values)[int(values[c.node])]++
 			}
@@ -253,12 +255,11 @@ func (r *chainRun) startImputed(ctx gocontext.Context, status func(string)) (err
 		r.sources = append(r.sources, stream.Source(r.cfg.Seed, "imputation/"+strconv.Itoa(c)))
 		r.imputers = append(r.imputers, newImputer(r.problem, rand.New(r.sources[c])))
 	}
-	failed := &score.FirstError{}
-	if err := score.EachNode(ctx, len(r.imputers), func(c int) { failed.Set(r.advance(ctx, c, imputeBurnIn)) }); err != nil {
+	if err := parallel.For(ctx, len(r.imputers), func(c int) error { return r.advance(ctx, c, imputeBurnIn) }); err != nil {
 		return err
 	}
 	for _, m := range r.imputers {
 		r.walks = append(r.walks, m.walk)
 	}
-	return failed.Get()
+	return nil
 }

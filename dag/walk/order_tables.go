@@ -1,12 +1,13 @@
 package walk
 
 import (
+	"cmp"
 	gocontext "context"
 	"math"
 	"slices"
 
-	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/parallel"
 )
 
 // orderTables are sums over sets of candidates that come before a node in an order, at one inverse
@@ -31,7 +32,7 @@ type weightedMask struct {
 func (c *candidates) newTables(ctx gocontext.Context, beta float64) (*orderTables, error) {
 	nodes := len(c.parents)
 	t := &orderTables{candidates: c, beta: beta, within: make([][]float64, nodes), sorted: make([][]weightedMask, nodes), first: make([][]int32, nodes), top: make([]float64, nodes)}
-	err := score.EachNode(ctx, nodes, func(j int) {
+	err := parallel.For(ctx, nodes, func(j int) error {
 		sums := make([]float64, len(c.scores[j]))
 		for mask := range sums {
 			sums[mask] = t.weight(j, mask)
@@ -44,10 +45,7 @@ func (c *candidates) newTables(ctx gocontext.Context, beta float64) (*orderTable
 			}
 		}
 		slices.SortFunc(sorted, func(a, b weightedMask) int {
-			if a.share == b.share {
-				return int(a.mask - b.mask)
-			}
-			return compareDescending(a.share, b.share)
+			return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.mask, b.mask))
 		})
 		first := make([]int32, len(sums))
 		for mask := range first {
@@ -65,6 +63,7 @@ func (c *candidates) newTables(ctx gocontext.Context, beta float64) (*orderTable
 			}
 		}
 		t.sorted[j], t.first[j], t.within[j] = sorted, first, sums
+		return nil
 	})
 	return t, err
 }

@@ -1,6 +1,7 @@
 package walk
 
 import (
+	"cmp"
 	gocontext "context"
 	"math"
 	"slices"
@@ -17,9 +18,9 @@ import (
 // not what they converge to: sets of other parents are reached edge by edge.
 type candidates struct {
 	problem *score.Problem
-	forms   []score.Form      // by node
-	failed  *score.FirstError // of scores
-	parents [][]int           // candidates of each node, by rank
+	forms   []score.Form           // by node
+	failed  *atomic.Pointer[error] // the first one of scores
+	parents [][]int                // candidates of each node, by rank
 	// ℓ_j(required and the candidates of a mask) [N][2^K]; −Inf where the constraints forbid it
 	scores [][]float64
 	priors [][]float64 // log weights of the same before the data
@@ -31,7 +32,7 @@ type candidates struct {
 // Neighbours in greedy search come first, and the parents that give most together.
 func newCandidates(ctx gocontext.Context, own *shard.Shard, p *score.Problem, limit int, progress func(done, total int)) (*candidates, error) {
 	nodes := p.Data.Nodes()
-	c := &candidates{problem: p, forms: p.Forms(), failed: &score.FirstError{}, parents: make([][]int, nodes), scores: make([][]float64, nodes), priors: make([][]float64, nodes)}
+	c := &candidates{problem: p, forms: p.Forms(), failed: new(atomic.Pointer[error]), parents: make([][]int, nodes), scores: make([][]float64, nodes), priors: make([][]float64, nodes)}
 	greedy, err := p.GreedyBIC(ctx)
 	if err != nil {
 		return nil, err
@@ -52,10 +53,18 @@ func newCandidates(ctx gocontext.Context, own *shard.Shard, p *score.Problem, li
 func (c *candidates) score(j int, parents dgraph.Set) float64 {
 	value := c.forms[j].LogEvidence(parents)
 	if err := c.problem.CheckScore(dgraph.Family{Node: j, Parents: parents}, value); err != nil {
-		c.failed.Set(err)
+		c.failed.CompareAndSwap(nil, &err)
 		return math.Inf(-1)
 	}
 	return value
+}
+
+// err is the first error of a score.
+func (c *candidates) err() error {
+	if first := c.failed.Load(); first != nil {
+		return *first
+	}
+	return nil
 }
 
 // screen chooses the candidates of a node.
@@ -68,7 +77,7 @@ func (c *candidates) screen(ctx gocontext.Context, j int, greedy *dgraph.Graph, 
 		single[i] = c.score(j, s.Required[j].With(i)) - required
 	}
 	byGain := func(gain map[int]float64) {
-		slices.SortStableFunc(free, func(a, b int) int { return compareDescending(gain[a], gain[b]) })
+		slices.SortStableFunc(free, func(a, b int) int { return cmp.Compare(gain[b], gain[a]) })
 	}
 	byGain(single)
 	const companions = 8
@@ -104,22 +113,10 @@ func (c *candidates) screen(ctx gocontext.Context, j int, greedy *dgraph.Graph, 
 		first = first.Or(most)
 	}
 	slices.SortStableFunc(free, func(a, b int) int {
-		if first.Has(a) != first.Has(b) {
-			return compareDescending(score.Indicator(first.Has(a)), score.Indicator(first.Has(b)))
-		}
-		return compareDescending(best[a], best[b])
+		neighbours := cmp.Compare(score.Indicator(first.Has(b)), score.Indicator(first.Has(a)))
+		return cmp.Or(neighbours, cmp.Compare(best[b], best[a]))
 	})
 	c.parents[j] = slices.Clone(free[:min(len(free), limit)])
-}
-
-func compareDescending(a, b float64) int {
-	switch {
-	case a > b:
-		return -1
-	case a < b:
-		return 1
-	}
-	return 0
 }
 
 const (
@@ -143,7 +140,7 @@ func (c *candidates) refined(ctx gocontext.Context, own *shard.Shard, visits [][
 			return
 		}
 		ranked := slices.Concat(c.parents[j], others)
-		slices.SortStableFunc(ranked, func(a, b int) int { return compareDescending(visits[j][a], visits[j][b]) })
+		slices.SortStableFunc(ranked, func(a, b int) int { return cmp.Compare(visits[j][b], visits[j][a]) })
 		count := len(c.parents[j])
 		for count < min(len(ranked), limit+moreRefined) && missed(ranked[count]) {
 			count++

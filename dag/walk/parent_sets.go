@@ -43,7 +43,7 @@ func (c *candidates) together(ctx gocontext.Context, j int, base dgraph.Set) (ga
 			break
 		}
 		own := make([]float64, 0, int(math.Round(count)))
-		for places := firstPlaces(size); places[size-1] < len(items); nextPlaces(places) {
+		for places := score.UpTo(size); places[size-1] < len(items); nextPlaces(places) {
 			if len(own)%1024 == 0 && ctx.Err() != nil {
 				return gains, most
 			}
@@ -67,10 +67,7 @@ func (c *candidates) together(ctx gocontext.Context, j int, base dgraph.Set) (ga
 	return gains, most
 }
 
-// firstPlaces is the first set of so many places in colexicographic order.
-func firstPlaces(size int) []int { return score.UpTo(size) }
-
-// nextPlaces makes a set of places the one after it.
+// nextPlaces makes a set of places the one after it in colexicographic order.
 func nextPlaces(places []int) {
 	t := 0
 	for t+1 < len(places) && places[t]+1 == places[t+1] {

@@ -38,7 +38,7 @@ func (c *candidates) scoreNodes(ctx gocontext.Context, own *shard.Shard, stage s
 			if err := ctx.Err(); err != nil {
 				return nodePiece{}, fmt.Errorf("stopped: %w", err)
 			}
-			return nodePiece{c.parents[j], c.scores[j], c.priors[j]}, c.failed.Get()
+			return nodePiece{c.parents[j], c.scores[j], c.priors[j]}, c.err()
 		},
 	}, score.UpTo(len(c.parents)))
 	for j, piece := range pieces {

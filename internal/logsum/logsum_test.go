@@ -16,4 +16,5 @@ func TestSums(t *testing.T) {
 	require.InDelta(t, -1000+math.Log(6), Of([]float64{-1000, -1000 + math.Log(2), -1000 + math.Log(3), math.Inf(-1)}), 1e-12)
 	require.Equal(t, math.Inf(-1), Of(nil), "nothing adds up to zero")
 	require.Equal(t, 0.0, Add(0, -Negligible-1), "what changes no digit is left out")
+	require.InDeltaSlice(t, []float64{0.25, 0.75, 0}, Shares([]float64{-1000, -1000 + math.Log(3), math.Inf(-1)}), 1e-12)
 }
