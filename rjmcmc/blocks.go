@@ -1,15 +1,15 @@
 package rjmcmc
 
 import (
+	"context"
 	"fmt"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/gomlx/gomlx/backends"
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"github.com/transdim/vti/internal/parallel"
 )
 
 // Rows are moved in blocks, each by one goroutine through a whole move or several: chains meet only
@@ -66,20 +66,9 @@ func newBlocks(backend backends.Backend, rows, sites, dim int, dtype dtypes.DTyp
 // eachBlock calls f for every block, from several goroutines, and returns the error of the first
 // block that has one. What f does with a block must touch no row of another.
 func (s *sampler) eachBlock(f func(w *workspace, b *block) error) error {
-	errs := make([]error, len(s.blocks))
-	var next atomic.Int64
-	work := func(w *workspace) {
-		for i := next.Add(1) - 1; i < int64(len(s.blocks)); i = next.Add(1) - 1 {
-			errs[i] = f(w, &s.blocks[i])
-		}
-	}
-	var wait sync.WaitGroup
-	for i := range s.workspaces[1:] {
-		wait.Go(func() { work(&s.workspaces[i+1]) })
-	}
-	work(&s.workspaces[0])
-	wait.Wait()
-	return first(errs)
+	return parallel.Each(context.Background(), len(s.blocks), func(w int) func(i int) error {
+		return func(i int) error { return f(&s.workspaces[w], &s.blocks[i]) }
+	})
 }
 
 // oneByOne calls f for every block in turn: for the first time, when graphs are built, and where
@@ -87,16 +76,6 @@ func (s *sampler) eachBlock(f func(w *workspace, b *block) error) error {
 func (s *sampler) oneByOne(f func(w *workspace, b *block) error) error {
 	for i := range s.blocks {
 		if err := f(&s.workspaces[0], &s.blocks[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// first is the first error that is not nil.
-func first(errs []error) error {
-	for _, err := range errs {
-		if err != nil {
 			return err
 		}
 	}

@@ -74,7 +74,6 @@
 //	start.go        where chains start
 //	moves.go        the moves of an iteration
 //	transfer.go     changes of model: births, deaths and the kept coordinates
-//	factor.go       Cholesky factors of small matrices
 //	remembered.go   the factors of all models of a small space, computed once
 //	transport.go    targets that know the quadratic of each model
 //	quadratic.go    the quadratic that burn-in learns for other targets

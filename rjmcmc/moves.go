@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+
+	"github.com/transdim/vti/internal/dense"
 )
 
 // Move is a kind of proposal.
@@ -107,7 +109,7 @@ func (s *sampler) propagate(w *workspace, c int) float64 {
 		}
 	}
 	kept, died, born := w.kept, w.died, w.born
-	var lower factor
+	var lower dense.Factor
 	var logRatio float64
 	if len(died) > 0 {
 		m := s.marginalOf(w, s.state, c, kept, died, &lower)
@@ -177,18 +179,19 @@ func (s *sampler) proposeJoint(w *workspace, c int, theta []float64, active []in
 	for a := range step {
 		step[a] = s.rngs[c].NormFloat64()
 	}
-	var factor factor
+	var factor dense.Factor
+	known := false
 	tuning := &s.rung(c).tuning
 	switch {
 	case s.density.quadratic != nil:
-		if st, ok := s.standardOf(w, s.state, c, active, nil); ok {
-			factor = st.factor
-		}
+		var st standard
+		st, known = s.standardOf(w, s.state, c, active, nil)
+		factor = st.factor
 	case tuning.Quadratic != nil:
-		factor = s.factorOf(w, c, active)
+		factor, known = s.factorOf(w, c, active)
 	}
-	if factor != nil {
-		factor.solveUpper(step)
+	if known {
+		factor.SolveUpper(step)
 	} else {
 		for a, j := range active {
 			step[a] *= tuning.BirthSD[j]

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gomlx/gomlx/backends"
 
+	"github.com/transdim/vti/internal/dense"
 	"github.com/transdim/vti/space"
 )
 
@@ -123,32 +124,32 @@ func (s *sampler) standardOf(w *workspace, p *population, c int, coordinates, be
 		return known.standard, known.ok
 	}
 	st, ok = p.standard(w, c, coordinates)
-	r.standards[at].Store(&rememberedStandard{standard{slices.Clone(st.factor), slices.Clone(st.mean), st.logDet}, ok})
+	r.standards[at].Store(&rememberedStandard{standard{st.factor.Clone(), slices.Clone(st.mean), st.logDet}, ok})
 	return st, ok
 }
 
 // factorOf is the factor of the fitted approximation of the model of row c, whose coordinates are
-// given; nil where it is not positive definite.
-func (s *sampler) factorOf(w *workspace, c int, active []int) factor {
+// given; ok is false where it is not positive definite.
+func (s *sampler) factorOf(w *workspace, c int, active []int) (f dense.Factor, ok bool) {
 	rung := s.rung(c)
 	code, _, _ := s.state.row(c)
 	at := rung.remembered.place(code, nil)
 	if at >= 0 {
 		if known := rung.remembered.standards[at].Load(); known != nil {
-			return known.factor
+			return known.factor, known.ok
 		}
 	}
-	l := rung.tuning.Quadratic.factorise(w, active)
+	f, ok = rung.tuning.Quadratic.factorise(w, active)
 	if at >= 0 {
-		rung.remembered.standards[at].Store(&rememberedStandard{standard: standard{factor: slices.Clone(l)}})
+		rung.remembered.standards[at].Store(&rememberedStandard{standard{factor: f.Clone()}, ok})
 	}
-	return l
+	return f, ok
 }
 
 // marginalOf is the marginal of coordinates x of the model in row c of a population, beside the
-// others, which are kept. lower is the factor of Λ_RR of [Quadratic.factorise], nil where it is not
-// known yet.
-func (s *sampler) marginalOf(w *workspace, p *population, c int, kept, x []int, lower *factor) marginal {
+// others, which are kept. lower is the factor of Λ_RR of [Quadratic.factorise], of no rows where it
+// is not known yet, or is none.
+func (s *sampler) marginalOf(w *workspace, p *population, c int, kept, x []int, lower *dense.Factor) marginal {
 	rung := s.rung(c)
 	code, _, _ := p.row(c)
 	at := rung.remembered.place(code, x)
@@ -157,12 +158,14 @@ func (s *sampler) marginalOf(w *workspace, p *population, c int, kept, x []int, 
 			return *known
 		}
 	}
-	if *lower == nil && rung.tuning.Quadratic != nil {
-		*lower = rung.tuning.Quadratic.factorise(w, kept)
+	if lower.Order() == 0 && rung.tuning.Quadratic != nil {
+		if f, ok := rung.tuning.Quadratic.factorise(w, kept); ok {
+			*lower = f
+		}
 	}
 	m := rung.tuning.marginal(w, kept, x, *lower)
 	if at >= 0 {
-		rung.remembered.marginals[at].Store(&marginal{slices.Clone(m.shift), slices.Clone(m.mean), slices.Clone(m.factor), m.logDet})
+		rung.remembered.marginals[at].Store(&marginal{slices.Clone(m.shift), slices.Clone(m.mean), m.factor.Clone(), m.logDet})
 	}
 	return m
 }

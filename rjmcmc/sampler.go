@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
 
 	"github.com/gomlx/gomlx/backends"
 
@@ -51,7 +50,7 @@ type sampler struct {
 	finite, accepted []bool
 
 	blocks     []block
-	workspaces []workspace // one per goroutine
+	workspaces []workspace // of each goroutine, at most one for a block
 
 	rungs []rung // by temperature, the posterior first
 	*ladder
@@ -111,7 +110,7 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 			s.blocks[i].host = d.host.HostDensity(s.blocks[i].last - s.blocks[i].first)
 		}
 	}
-	s.workspaces = make([]workspace, min(runtime.GOMAXPROCS(0), len(s.blocks)))
+	s.workspaces = make([]workspace, len(s.blocks))
 	for i := range s.rungs {
 		s.rungs[i].tuning = newTuning(dim, cfg.InitScale)
 	}

@@ -4,6 +4,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/transdim/vti/internal/dense"
+	"gonum.org/v1/gonum/floats"
 )
 
 // A change of model keeps the coordinates R active, switches off K and switches on J. Under the
@@ -20,10 +23,10 @@ import (
 // marginal is the normal distribution of coordinates X switched on given kept coordinates R, and
 // how R is shifted by them. It depends on R and X alone.
 type marginal struct {
-	shift  []float64 // W_X, [R*X] row-major; nil when R stays put
-	mean   []float64 // [X]
-	factor factor    // of the covariance, [X*X]
-	logDet float64   // of factor
+	shift  []float64    // W_X, [R*X] row-major; nil when R stays put
+	mean   []float64    // [X]
+	factor dense.Factor // of the covariance, [X*X]
+	logDet float64      // of the factor: half of that of the covariance
 }
 
 // workspace is what one goroutine needs to work on one chain after another: lists of coordinates,
@@ -76,25 +79,29 @@ func (w *workspace) take(n int) []float64 {
 	return taken
 }
 
-// marginal returns that of coordinates X given R, with the factor of Λ_RR from factorise (nil:
-// none).
-func (t *Tuning) marginal(w *workspace, kept, x []int, factor factor) marginal {
-	if t.Quadratic != nil && (factor != nil || len(kept) == 0) {
+// smallestPivot is the share of a diagonal entry below which a pivot counts as zero.
+const smallestPivot = 1e-10
+
+// marginal returns that of coordinates X given R, with the factor of Λ_RR from factorise; one of
+// fewer rows is none.
+func (t *Tuning) marginal(w *workspace, kept, x []int, factor dense.Factor) marginal {
+	if t.Quadratic != nil && factor.Order() == len(kept) {
 		if m, ok := t.Quadratic.marginal(w, kept, x, factor); ok {
 			return m
 		}
 	}
-	m := marginal{mean: w.take(len(x)), factor: w.take(len(x) * len(x))}
+	m, covariance := marginal{mean: w.take(len(x))}, w.take(len(x)*len(x))
 	for a, j := range x {
-		m.mean[a], m.factor[a*len(x)+a] = t.BirthMean[j], 1/t.BirthSD[j]
+		m.mean[a], covariance[a*len(x)+a] = t.BirthMean[j], t.BirthSD[j]*t.BirthSD[j]
 	}
-	m.logDet = m.factor.logDet(len(x))
+	m.factor, _ = dense.Factorize(covariance, len(x), 0)
+	m.logDet = m.factor.LogDet() / 2
 	return m
 }
 
-// factorise returns the factor of Λ over the given coordinates, nil when Λ is not
-// positive definite there.
-func (q *Quadratic) factorise(w *workspace, coordinates []int) factor {
+// factorise returns the factor of Λ over the given coordinates; ok is false where Λ is not positive
+// definite there.
+func (q *Quadratic) factorise(w *workspace, coordinates []int) (f dense.Factor, ok bool) {
 	d, n := len(q.Linear), len(coordinates)
 	a := w.take(n * n)
 	for r, i := range coordinates {
@@ -102,29 +109,25 @@ func (q *Quadratic) factorise(w *workspace, coordinates []int) factor {
 			a[r*n+c] = q.Precision[i*d+j]
 		}
 	}
-	if !cholesky(a, n) {
-		return nil
-	}
-	return a
+	return dense.Factorize(a, n, smallestPivot)
 }
 
 // marginal works through the Schur complement S = Λ_XX − Λ_XR Λ_RR⁻¹ Λ_RX: mean S⁻¹(b_X − W'b_R),
 // covariance S⁻¹, widened by what the gradient's excess variance E adds to the mean, S⁻¹ E S⁻¹.
-func (q *Quadratic) marginal(w *workspace, kept, x []int, lower factor) (m marginal, ok bool) {
+func (q *Quadratic) marginal(w *workspace, kept, x []int, lower dense.Factor) (m marginal, ok bool) {
 	d, n, k := len(q.Linear), len(x), len(kept)
-	m = marginal{mean: w.take(n), factor: w.take(n * n), shift: w.take(k * n)}
+	m = marginal{mean: w.take(n), shift: w.take(k * n)}
 	column := w.take(k)
 	for a, j := range x {
 		for r, i := range kept {
 			column[r] = q.Precision[i*d+j]
 		}
-		lower.solveLower(column)
-		lower.solveUpper(column)
+		lower.Solve(column)
 		for r, v := range column {
 			m.shift[r*n+a] = v
 		}
 	}
-	schur := factor(w.take(n * n))
+	complement := w.take(n * n)
 	for a, j := range x {
 		m.mean[a] = q.Linear[j]
 		for r, i := range kept {
@@ -135,35 +138,28 @@ func (q *Quadratic) marginal(w *workspace, kept, x []int, lower factor) (m margi
 			for r, i := range kept {
 				v -= q.Precision[i*d+j] * m.shift[r*n+b]
 			}
-			schur[a*n+b] = v
+			complement[a*n+b] = v
 		}
 	}
-	if !cholesky(schur, n) {
+	schur, ok := dense.Factorize(complement, n, smallestPivot)
+	if !ok {
 		return marginal{}, false
 	}
-	schur.solveLower(m.mean)
-	schur.solveUpper(m.mean)
-	inverse := w.take(n * n) // S⁻¹, symmetric
-	for a := range n {
-		row := inverse[a*n : (a+1)*n]
-		row[a] = 1
-		schur.solveLower(row)
-		schur.solveUpper(row)
-	}
+	schur.Solve(m.mean)
+	inverse, covariance := w.take(n*n), w.take(n*n)
+	schur.Inverse(inverse)
 	for a := range n {
 		for b := range a + 1 {
 			v := inverse[a*n+b]
 			for c, j := range x {
 				v += inverse[a*n+c] * q.Excess[j] * inverse[c*n+b]
 			}
-			m.factor[a*n+b] = birthInflation * birthInflation * v
+			covariance[a*n+b] = birthInflation * birthInflation * v
 		}
 	}
-	if !cholesky(m.factor, n) {
-		return marginal{}, false
-	}
-	m.logDet = m.factor.logDet(n)
-	return m, true
+	m.factor, ok = dense.Factorize(covariance, n, smallestPivot)
+	m.logDet = m.factor.LogDet() / 2
+	return m, ok
 }
 
 // draw fills values with a draw of X.
@@ -171,7 +167,7 @@ func (m marginal) draw(rng *rand.Rand, values []float64) {
 	for a := range values {
 		values[a] = rng.NormFloat64()
 	}
-	m.factor.multiplyLower(values)
+	m.factor.MulLower(values)
 	for a, mean := range m.mean {
 		values[a] += mean
 	}
@@ -187,8 +183,8 @@ func (m marginal) logDensity(w *workspace, values []float64) float64 {
 	for a := range u {
 		u[a] = values[a] - m.mean[a]
 	}
-	m.factor.solveLower(u)
-	return -0.5*(float64(n)*log2Pi+dot(u, u)) - m.logDet
+	m.factor.SolveLower(u)
+	return -0.5*(float64(n)*log2Pi+floats.Dot(u, u)) - m.logDet
 }
 
 // apply adds sign · W_X values to theta over the kept coordinates.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/transdim/vti/internal/dense"
 )
 
 // QuadraticTarget is a Target with a quadratic approximation of its log density in every
@@ -31,31 +32,31 @@ type QuadraticTarget interface {
 
 // standard is the approximation of one model over some of its coordinates, in their order.
 type standard struct {
-	factor factor    // of Λ
-	mean   []float64 // Λ⁻¹b, [n]
-	logDet float64   // of factor
+	factor dense.Factor // of Λ
+	mean   []float64    // Λ⁻¹b, [n]
+	logDet float64      // of the factor
 }
 
 // standard of row c of a population; ok is false where Λ is not positive definite.
 func (p *population) standard(w *workspace, c int, coordinates []int) (st standard, ok bool) {
 	n, d := len(coordinates), p.dim
-	st = standard{factor: w.take(n * n), mean: w.take(n)}
+	lower := w.take(n * n)
+	st.mean = w.take(n)
 	precision, _ := p.approximation(c)
 	beta := p.ladder.of(c)
 	for r, i := range coordinates {
 		st.mean[r] = p.slope(c, i)
-		row := st.factor[r*n : r*n+r+1]
+		row := lower[r*n : r*n+r+1]
 		for s, j := range coordinates[:r] {
 			row[s] = beta * precision[max(i, j)*d+min(i, j)]
 		}
 		row[r] = p.curvature(c, i)
 	}
-	if !cholesky(st.factor, n) {
+	if st.factor, ok = dense.Factorize(lower, n, smallestPivot); !ok {
 		return st, false
 	}
-	st.factor.solveLower(st.mean)
-	st.factor.solveUpper(st.mean)
-	st.logDet = st.factor.logDet(n)
+	st.factor.Solve(st.mean)
+	st.logDet = st.factor.LogDet() / 2
 	return st, true
 }
 
@@ -64,12 +65,12 @@ func (st standard) toStandard(x []float64) {
 	for a := range x {
 		x[a] -= st.mean[a]
 	}
-	st.factor.multiplyUpper(x)
+	st.factor.MulUpper(x)
 }
 
 // fromStandard replaces u by θ.
 func (st standard) fromStandard(x []float64) {
-	st.factor.solveUpper(x)
+	st.factor.SolveUpper(x)
 	for a := range x {
 		x[a] += st.mean[a]
 	}
