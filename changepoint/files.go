@@ -2,9 +2,9 @@ package changepoint
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/run"
 )
 
@@ -22,23 +22,11 @@ func Files() []string {
 
 // write writes the answer and its tables to a run directory, if there is one.
 func (r *Result) write(dir string) error {
-	counts := [][]string{{"changes", "probability", "log_evidence"}}
-	for _, c := range r.Counts {
-		counts = append(counts, []string{strconv.Itoa(c.Changes), c.Probability.Text(), c.LogEvidence.Text()})
-	}
-	curve := [][]string{{"from", "to", "probability"}}
-	for _, c := range r.Curve {
-		curve = append(curve, []string{c.From.Text(), c.To.Text(), c.Probability.Text()})
-	}
-	levels := [][]string{{"time", "mean", "q025", "q975", "observed"}}
-	for _, l := range r.Levels {
-		observed := ""
-		if l.Observed != nil {
-			observed = l.Observed.Text()
-		}
-		levels = append(levels, []string{l.Time.Text(), l.Mean.Text(), l.Q025.Text(), l.Q975.Text(), observed})
-	}
-	return run.WriteAnswer(dir, r, map[string][][]string{CountsFile: counts, CurveFile: curve, LevelsFile: levels})
+	return run.WriteAnswer(dir, r, map[string][][]string{
+		CountsFile: report.Rows(r.Counts, "changes", "probability", "log_evidence"),
+		CurveFile:  report.Rows(r.Curve, "from", "to", "probability"),
+		LevelsFile: report.Rows(r.Levels, "time", "mean", "q025", "q975", "observed"),
+	})
 }
 
 // writeDraws writes draws in both formats, if there is a run directory. A model with k changes uses

@@ -1,17 +1,14 @@
 package compare
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 
-	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/internal/verdict"
@@ -146,10 +143,12 @@ func (c *Comparison) Write(dir string, whole any, tables ...Table) error {
 			return err
 		}
 	}
+	files := map[string][][]string{}
 	for _, table := range tables {
-		if err := atomicfile.Write(filepath.Join(dir, table.Name), func(w io.Writer) error { return csv.NewWriter(w).WriteAll(table.Rows) }); err != nil {
-			return err
-		}
+		files[table.Name] = table.Rows
+	}
+	if err := rundir.WriteTables(dir, files); err != nil {
+		return err
 	}
 	return rundir.WriteJSON(filepath.Join(dir, File), whole)
 }

@@ -1,7 +1,6 @@
 package dag
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/internal/rundir"
 )
 
@@ -46,18 +46,14 @@ func write(p *score.Problem, r *Result, dir string) error {
 	if err := rundir.WriteJSON(filepath.Join(dir, rundir.ResultFile), r); err != nil {
 		return err
 	}
-	for _, file := range []struct {
-		name string
-		rows [][]string
-	}{
-		{EdgesFile, r.edgeRows()}, {MatrixFile, r.matrixRows()}, {"graphs.csv", r.graphRows()}, {"classes.csv", r.classRows()},
-		{"parameters.csv", r.parameterRows()}, {EffectsFile, r.effectRows()}, {"checks.csv", r.checkRows()},
-	} {
-		if err := atomicfile.Write(filepath.Join(dir, file.name), func(w io.Writer) error {
-			return csv.NewWriter(w).WriteAll(file.rows)
-		}); err != nil {
-			return err
-		}
+	if err := rundir.WriteTables(dir, map[string][][]string{
+		EdgesFile: report.Rows(r.Edges, "from", "to", "prob", "prob_se", "prob_reverse", "prob_reverse_se", "prob_none",
+			"class_forward", "class_reverse", "class_undirected"),
+		MatrixFile: r.matrixRows(), "graphs.csv": r.graphRows(), "classes.csv": r.classRows(), EffectsFile: r.effectRows(),
+		"parameters.csv": report.Rows(r.Parameters, "from", "to", "prob", "mean", "sd", "q025", "q975"),
+		"checks.csv":     report.Rows(r.Checks, "node", "spread", "skewness", "kurtosis"),
+	}); err != nil {
+		return err
 	}
 	for format, name := range graphFiles {
 		if graphs[format] == "" {
@@ -94,18 +90,6 @@ func graphTexts(p *score.Problem, r *Result) ([]string, error) {
 	return texts, nil
 }
 
-func (r *Result) edgeRows() [][]string {
-	rows := [][]string{{"from", "to", "prob", "prob_se", "prob_reverse", "prob_reverse_se", "prob_none", "class_forward", "class_reverse", "class_undirected"}}
-	for _, e := range r.Edges {
-		row := []string{e.From, e.To}
-		for _, n := range []Number{e.Prob, e.ProbSE, e.ProbReverse, e.ProbReverseSE, e.ProbNone, e.ClassForward, e.ClassReverse, e.ClassUndirected} {
-			row = append(row, n.Text())
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
 func (r *Result) graphRows() [][]string {
 	rows := [][]string{{"prob", "se", "edges"}}
 	for _, g := range r.Graphs {
@@ -118,14 +102,6 @@ func (r *Result) classRows() [][]string {
 	rows := [][]string{{"prob", "se", "directed", "undirected"}}
 	for _, c := range r.Classes {
 		rows = append(rows, []string{c.Prob.Text(), c.SE.Text(), arrows(c.Directed, "->"), arrows(c.Undirected, "--")})
-	}
-	return rows
-}
-
-func (r *Result) parameterRows() [][]string {
-	rows := [][]string{{"from", "to", "prob", "mean", "sd", "q025", "q975"}}
-	for _, e := range r.Parameters {
-		rows = append(rows, []string{e.From, e.To, e.Prob.Text(), e.Mean.Text(), e.SD.Text(), e.Q025.Text(), e.Q975.Text()})
 	}
 	return rows
 }
@@ -145,14 +121,6 @@ func (r *Result) effectRows() [][]string {
 			}
 			rows = append(rows, append(row, c.From, c.Reference, c.To))
 		}
-	}
-	return rows
-}
-
-func (r *Result) checkRows() [][]string {
-	rows := [][]string{{"node", "spread", "skewness", "kurtosis"}}
-	for _, c := range r.Checks {
-		rows = append(rows, []string{c.Node, c.Spread.Text(), c.Skewness.Text(), c.Kurtosis.Text()})
 	}
 	return rows
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/run"
 )
 
@@ -23,14 +24,6 @@ func Files() []string {
 
 // write writes the answer and its tables to a run directory, if there is one.
 func (r *Result) write(dir string) error {
-	counts := [][]string{{"components", "probability", "se", "jumps", "partitions", "occupied"}}
-	for _, c := range r.Counts {
-		counts = append(counts, []string{strconv.Itoa(c.Components), c.Probability.Text(), c.SE.Text(), c.Jumps.Text(), c.Partitions.Text(), c.Occupied.Text()})
-	}
-	density := [][]string{{"column", "at", "mean", "q025", "q975"}}
-	for _, d := range r.Density {
-		density = append(density, []string{d.Column, d.At.Text(), d.Mean.Text(), d.Q025.Text(), d.Q975.Text()})
-	}
 	components := [][]string{{"component", "column", "quantity", "median", "q025", "q975"}}
 	for j, c := range r.Given.List {
 		add := func(column, quantity string, of Summary) {
@@ -63,7 +56,11 @@ func (r *Result) write(dir string) error {
 		}
 		rows = append(rows, cells)
 	}
-	return run.WriteAnswer(dir, r, map[string][][]string{CountsFile: counts, DensityFile: density, ComponentsFile: components, RowsFile: rows})
+	return run.WriteAnswer(dir, r, map[string][][]string{
+		CountsFile:     report.Rows(r.Counts, "components", "probability", "se", "jumps", "partitions", "occupied"),
+		DensityFile:    report.Rows(r.Density, "column", "at", "mean", "q025", "q975"),
+		ComponentsFile: components, RowsFile: rows,
+	})
 }
 
 // storedDraws is how many draws the files hold.

@@ -3,9 +3,9 @@ package order
 import (
 	"fmt"
 	"math"
-	"strconv"
 
 	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/run"
 )
 
@@ -23,26 +23,12 @@ func Files() []string {
 
 // write writes the answer and its tables to a run directory, if there is one.
 func (r *Result) write(dir string) error {
-	orders := [][]string{{"order", "probability", "log_bayes_factor", "unit_root"}}
-	for _, o := range r.Orders {
-		root := ""
-		if o.UnitRoot != nil {
-			root = o.UnitRoot.Text()
-		}
-		orders = append(orders, []string{strconv.Itoa(o.Order), o.Probability.Text(), o.LogBayesFactor.Text(), root})
-	}
-	tables := map[string][][]string{OrdersFile: orders}
+	tables := map[string][][]string{OrdersFile: report.Rows(r.Orders, "order", "probability", "log_bayes_factor", "unit_root")}
 	if len(r.Curve) > 0 {
-		tables[CurveFile] = [][]string{{"time", "mean", "q025", "q975"}}
-		for _, c := range r.Curve {
-			tables[CurveFile] = append(tables[CurveFile], []string{c.Time.Text(), c.Mean.Text(), c.Q025.Text(), c.Q975.Text()})
-		}
+		tables[CurveFile] = report.Rows(r.Curve, "time", "mean", "q025", "q975")
 	}
 	if len(r.Knots) > 0 {
-		tables[KnotsFile] = [][]string{{"at", "probability"}}
-		for _, k := range r.Knots {
-			tables[KnotsFile] = append(tables[KnotsFile], []string{k.At.Text(), k.Probability.Text()})
-		}
+		tables[KnotsFile] = report.Rows(r.Knots, "at", "probability")
 	}
 	return run.WriteAnswer(dir, r, tables)
 }

@@ -2,15 +2,11 @@ package run
 
 import (
 	"context"
-	"encoding/csv"
-	"io"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
-	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/internal/rundir"
 )
@@ -87,21 +83,10 @@ func (t *Training) Ask(ctx context.Context, device *gpu.Device, target vti.Targe
 		work.Rounds = append(work.Rounds, roundOf(r))
 	}
 	if t.Checkpoint != "" {
-		if err := work.writeRounds(filepath.Join(filepath.Dir(t.Checkpoint), rundir.RoundsFile)); err != nil {
+		rows := report.Rows(work.Rounds, "work", "why", "steps", "full", "verdict", "khat", "ess", "draws", "shortage", "divergence")
+		if err := rundir.WriteTables(filepath.Dir(t.Checkpoint), map[string][][]string{rundir.RoundsFile: rows}); err != nil {
 			return nil, err
 		}
 	}
 	return &Answer{solution.Posterior, solution.Certificate, work}, nil
-}
-
-// writeRounds writes a table with a row for every round.
-func (w Work) writeRounds(path string) error {
-	rows := [][]string{{"work", "why", "steps", "full", "verdict", "khat", "ess", "draws", "shortage", "divergence"}}
-	for _, r := range w.Rounds {
-		rows = append(rows, []string{
-			r.Work, r.Why, strconv.Itoa(r.Steps), strconv.FormatBool(r.Full), r.Verdict.String(), r.KHat.Text(), r.ESS.Text(),
-			strconv.Itoa(r.Draws), r.Shortage.Text(), r.Divergence.Text(),
-		})
-	}
-	return atomicfile.Write(path, func(out io.Writer) error { return csv.NewWriter(out).WriteAll(rows) })
 }

@@ -1,13 +1,8 @@
 package run
 
 import (
-	"encoding/csv"
-	"io"
-	"maps"
 	"path/filepath"
-	"slices"
 
-	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/rundir"
 )
 
@@ -20,11 +15,5 @@ func WriteAnswer(dir string, result any, tables map[string][][]string) error {
 	if err := rundir.WriteJSON(filepath.Join(dir, rundir.ResultFile), result); err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(tables)) {
-		write := func(w io.Writer) error { return csv.NewWriter(w).WriteAll(tables[name]) }
-		if err := atomicfile.Write(filepath.Join(dir, name), write); err != nil {
-			return err
-		}
-	}
-	return nil
+	return rundir.WriteTables(dir, tables)
 }

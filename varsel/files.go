@@ -1,16 +1,14 @@
 package varsel
 
 import (
-	"encoding/csv"
 	"errors"
-	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/modelcheck"
 )
@@ -50,49 +48,15 @@ func (r *Result) writeTables(dir string) error {
 	if err := rundir.WriteJSON(filepath.Join(dir, ResultFile), r); err != nil {
 		return err
 	}
-	inclusion := [][]string{{"name", "q", "certified", "se"}}
-	for _, row := range r.Inclusion {
-		inclusion = append(inclusion, []string{row.Name, optional(row.Q), text(row.Certified), text(row.SE)})
-	}
-	models := [][]string{{"code", "size", "q", "certified", "se", "log_evidence", "log_evidence_se", "khat"}}
-	for _, row := range r.Models {
-		models = append(models, []string{
-			row.Code, strconv.Itoa(row.Size), optional(row.Q), text(row.Certified), text(row.SE),
-			optional(row.LogEvidence), optional(row.LogEvidenceSE), optional(row.KHat),
-		})
-	}
-	coefficients := [][]string{{"name", "mean", "sd", "q025", "q975", "mean_given_in", "sd_given_in", "q025_given_in", "q975_given_in"}}
-	for _, row := range r.Coefficients {
-		coefficients = append(coefficients, []string{
-			row.Name, text(row.Mean), text(row.SD), text(row.Q025), text(row.Q975),
-			text(row.MeanGivenIn), text(row.SDGivenIn), text(row.Q025GivenIn), text(row.Q975GivenIn),
-		})
-	}
-	for _, file := range []struct {
-		name string
-		rows [][]string
-	}{{"inclusion.csv", inclusion}, {"models.csv", models}, {"coefficients.csv", coefficients}} {
-		if err := atomicfile.Write(filepath.Join(dir, file.name), func(w io.Writer) error {
-			return csv.NewWriter(w).WriteAll(file.rows)
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return rundir.WriteTables(dir, map[string][][]string{
+		"inclusion.csv":    report.Rows(r.Inclusion, "name", "q", "certified", "se"),
+		"models.csv":       report.Rows(r.Models, "code", "size", "q", "certified", "se", "log_evidence", "log_evidence_se", "khat"),
+		"coefficients.csv": report.Rows(r.Coefficients, "name", "mean", "sd", "q025", "q975", "mean_given_in", "sd_given_in", "q025_given_in", "q975_given_in"),
+	})
 }
 
 // ResultFile is the name of the result in a run directory.
 const ResultFile = rundir.ResultFile
-
-// text writes a number as CSV cells show it: empty when it is not finite.
-func text(n Number) string { return n.Text() }
-
-func optional(n *Number) string {
-	if n == nil {
-		return ""
-	}
-	return text(*n)
-}
 
 // Draws files in a run directory: the same draws in two formats.
 const (

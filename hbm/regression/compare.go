@@ -8,6 +8,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/compare"
 	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/run"
 )
@@ -105,11 +106,8 @@ func Compare(a, b *StoredRun) (*Comparison, error) {
 // and models as CSV, and the probabilities of the models against each other as SVG and PNG. A
 // directory that already holds a comparison is refused.
 func (c *Comparison) Write(dir string) error {
-	rows := [][]string{{"name", "mean_a", "sd_a", "mean_b", "sd_b", "shift", "ratio"}}
-	for _, e := range c.Estimates {
-		rows = append(rows, []string{e.Name, e.MeanA.Text(), e.SDA.Text(), e.MeanB.Text(), e.SDB.Text(), e.Shift.Text(), e.Ratio.Text()})
-	}
-	tables := []compare.Table{{Name: "estimates.csv", Rows: rows}}
+	estimates := report.Rows(c.Estimates, "name", "mean_a", "sd_a", "mean_b", "sd_b", "shift", "ratio")
+	tables := []compare.Table{{Name: "estimates.csv", Rows: estimates}}
 	if len(c.Terms) > 0 {
 		tables = append(tables, compare.Pairs("terms.csv", "term", c.Terms))
 	}

@@ -3,20 +3,17 @@ package regression
 import (
 	"cmp"
 	gocontext "context"
-	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
-	"strconv"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/hbm"
-	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/run"
@@ -149,21 +146,13 @@ func (r *Record) FamilyRun(family hbm.Family) FamilyRun {
 // writeTables writes result.json and the tables of a result to a run directory.
 func (r *Result) writeTables(dir string) error {
 	summaries := func(list []Summary) [][]string {
-		rows := [][]string{{"name", "mean", "mean_se", "sd", "sd_se", "q025", "q975"}}
-		for _, s := range list {
-			rows = append(rows, []string{s.Name, s.Mean.Text(), s.MeanSE.Text(), s.SD.Text(), s.SDSE.Text(), s.Q025.Text(), s.Q975.Text()})
-		}
-		return rows
+		return report.Rows(list, "name", "mean", "mean_se", "sd", "sd_se", "q025", "q975")
 	}
-	varying := [][]string{{"group", "level", "term", "rows", "mean", "sd", "q025", "q975", "pooling"}}
-	for _, v := range r.Varying {
-		varying = append(varying, []string{v.Group, v.Level, v.Term, strconv.Itoa(v.Rows), v.Mean.Text(), v.SD.Text(), v.Q025.Text(), v.Q975.Text(), v.Pooling.Text()})
+	files := map[string][][]string{
+		"effects.csv": summaries(r.Effects), "sds.csv": summaries(r.SDs),
+		"varying.csv": report.Rows(r.Varying, "group", "level", "term", "rows", "mean", "sd", "q025", "q975", "pooling"),
+		"checks.csv":  report.Rows(r.Checks, "statistic", "observed", "mean", "sd", "p"),
 	}
-	checks := [][]string{{"statistic", "observed", "mean", "sd", "p"}}
-	for _, c := range r.Checks {
-		checks = append(checks, []string{c.Statistic, c.Observed.Text(), c.Mean.Text(), c.SD.Text(), c.P.Text()})
-	}
-	files := map[string][][]string{"effects.csv": summaries(r.Effects), "sds.csv": summaries(r.SDs), "varying.csv": varying, "checks.csv": checks}
 	if len(r.Shares) > 0 {
 		files["shares.csv"] = summaries(r.Shares)
 	}
@@ -171,20 +160,11 @@ func (r *Result) writeTables(dir string) error {
 		files["cuts.csv"] = summaries(r.Cuts)
 	}
 	if len(r.Terms) > 0 {
-		terms := [][]string{{"term", "state", "prob", "se", "q"}}
-		for _, t := range r.Terms {
-			terms = append(terms, []string{t.Term, t.State, t.Prob.Text(), t.SE.Text(), t.Q.Text()})
-		}
-		models := [][]string{{"code", "formula", "q", "certified", "se", "log_evidence", "log_evidence_se", "khat"}}
-		for _, m := range r.Models {
-			models = append(models, []string{m.Code, m.Formula, m.Q.Text(), m.Certified.Text(), m.SE.Text(), m.LogEvidence.Text(), m.LogEvidenceSE.Text(), m.KHat.Text()})
-		}
-		files["terms.csv"], files["models.csv"] = terms, models
+		files["terms.csv"] = report.Rows(r.Terms, "term", "state", "prob", "se", "q")
+		files["models.csv"] = report.Rows(r.Models, "code", "formula", "q", "certified", "se", "log_evidence", "log_evidence_se", "khat")
 	}
-	for name, rows := range files {
-		if err := atomicfile.Write(filepath.Join(dir, name), func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) }); err != nil {
-			return err
-		}
+	if err := rundir.WriteTables(dir, files); err != nil {
+		return err
 	}
 	return rundir.WriteJSON(filepath.Join(dir, rundir.ResultFile), r)
 }

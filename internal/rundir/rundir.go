@@ -2,13 +2,16 @@
 package rundir
 
 import (
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/transdim/vti/internal/atomicfile"
@@ -90,6 +93,17 @@ func ReadResult(dir string, result any) error {
 	}
 	if err := json.Unmarshal(content, result); err != nil {
 		return fmt.Errorf("%s: damaged: %w", path, err)
+	}
+	return nil
+}
+
+// WriteTables writes tables of text as CSV, by the names of their files.
+func WriteTables(dir string, tables map[string][][]string) error {
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
+		write := func(w io.Writer) error { return csv.NewWriter(w).WriteAll(tables[name]) }
+		if err := atomicfile.Write(filepath.Join(dir, name), write); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -1,0 +1,47 @@
+package report
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// Rows is a table of text of a list of structs: a head of the names of some fields in JSON, and a
+// row for each element. Numbers are as Text shows them, pointers to nothing empty, other fields as
+// fmt.Sprint writes them. It panics for a name without a field.
+func Rows[T any](list []T, names ...string) [][]string {
+	of := reflect.TypeFor[T]()
+	fields := map[string][]int{}
+	for _, field := range reflect.VisibleFields(of) {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		fields[name] = field.Index
+	}
+	rows := make([][]string, 0, 1+len(list))
+	rows = append(rows, names)
+	for i := range list {
+		row := make([]string, len(names))
+		for k, name := range names {
+			index, known := fields[name]
+			if !known {
+				panic(fmt.Sprintf("report.Rows: %v has no field %q", of, name))
+			}
+			row[k] = cell(reflect.ValueOf(&list[i]).Elem().FieldByIndex(index))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// cell is the text of a field.
+func cell(field reflect.Value) string {
+	if field.Kind() == reflect.Pointer {
+		if field.IsNil() {
+			return ""
+		}
+		field = field.Elem()
+	}
+	if number, ok := field.Interface().(Number); ok {
+		return number.Text()
+	}
+	return fmt.Sprint(field.Interface())
+}
