@@ -1,11 +1,11 @@
 package changepoint
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/internal/english"
@@ -37,6 +37,9 @@ const fewestRows = 4
 // grows with its square.
 const MostRows = 20_000
 
+// wanted is what columns hold.
+const wanted = "numbers (times as decimal years, or days)"
+
 // NewProblem reads times and values from a table and checks them. Its errors name the cell.
 func NewProblem(t *table.Table, options Options) (*Problem, error) {
 	asked := options.MaxChanges
@@ -53,7 +56,7 @@ func NewProblem(t *table.Table, options Options) (*Problem, error) {
 		for i := range t.Rows() {
 			p.times = append(p.times, float64(i+1))
 		}
-	} else if p.times, err = numbers(t, options.Time); err != nil {
+	} else if p.times, err = t.NumbersOf(options.Time, wanted); err != nil {
 		return nil, err
 	}
 	if options.Kind == Events {
@@ -62,7 +65,7 @@ func NewProblem(t *table.Table, options Options) (*Problem, error) {
 		}
 		return p, nil
 	}
-	values, err := numbers(t, options.Value)
+	values, err := t.NumbersOf(options.Value, wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -75,33 +78,13 @@ func NewProblem(t *table.Table, options Options) (*Problem, error) {
 	return p, p.limit(t, asked)
 }
 
-// numbers are the cells of a numeric column without missing ones.
-func numbers(t *table.Table, name string) ([]float64, error) {
-	c, err := t.Lookup(name)
-	if err != nil {
-		return nil, err
-	}
-	if c.Kind != table.Numeric {
-		return nil, fmt.Errorf("%s: column %q: got %s, want numbers (times as decimal years, or days)", t.Path, name, t.TextFound(c))
-	}
-	for row := range c.Values {
-		if c.IsMissing(row) {
-			return nil, fmt.Errorf("%s: %s, column %q: the value is missing", t.Path, t.Place(row), name)
-		}
-	}
-	return slices.Clone(c.Values), nil
-}
-
 // sortSeries puts the rows in the order of their times, and fails where times repeat or have gaps.
 func (p *Problem) sortSeries(t *table.Table, values []float64) error {
-	order := make([]int, len(values))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.times[a], p.times[b]) })
-	times, sorted, places := make([]float64, len(order)), make([]float64, len(order)), make([]int, len(order))
+	times, order := slices.Clone(p.times), make([]int, len(values))
+	floats.ArgsortStable(times, order)
+	sorted, places := make([]float64, len(order)), make([]int, len(order))
 	for k, i := range order {
-		times[k], sorted[k], places[k] = p.times[i], values[i], p.numbers[i]
+		sorted[k], places[k] = values[i], p.numbers[i]
 	}
 	copy(values, sorted)
 	p.times, p.numbers = times, places
@@ -196,11 +179,7 @@ const tiedShare = 0.1
 // readEvents checks moments and window.
 func (p *Problem) readEvents(t *table.Table) error {
 	order := make([]int, len(p.times))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.times[a], p.times[b]) })
-	slices.Sort(p.times)
+	floats.ArgsortStable(p.times, order)
 	first, last := p.times[0], p.times[len(p.times)-1]
 	if p.Options.From == nil || p.Options.To == nil {
 		p.Notes = append(p.Notes, "without --from and --to the window of observation is from the first event to the last, which it cannot be")

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/run"
@@ -100,11 +101,7 @@ func (r *Result) answer() string {
 	if none >= 0.5 {
 		return fmt.Sprintf("No change: %s stays the same with probability %.3f.", r.subject(), none)
 	}
-	noun := "changes"
-	if most.Changes == 1 {
-		noun = "change"
-	}
-	text := fmt.Sprintf("Most probably %d %s (probability %.3f; no change at all %s)", most.Changes, noun, float64(most.Probability), small(none))
+	text := fmt.Sprintf("Most probably %s (probability %.3f; no change at all %s)", english.Count(most.Changes, "change"), float64(most.Probability), small(none))
 	if len(where) > 0 {
 		text += ", together most likely at " + strings.TrimSpace(r.Data.Time+" "+strings.Join(where, ", "))
 	}

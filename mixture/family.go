@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/transdim/vti/internal/enum"
+	"github.com/transdim/vti/internal/logsum"
 )
 
 // Family is how the rows of a component are distributed.
@@ -133,16 +134,10 @@ func (p *Problem) logLikelihood(s *state) float64 {
 	total := 0.0
 	logs := make([]float64, s.size())
 	for i := range p.Rows() {
-		largest := math.Inf(-1)
 		for j, c := range s.components {
 			logs[j] = math.Log(c.weight) + p.family.logDensity(i, c)
-			largest = math.Max(largest, logs[j])
 		}
-		sum := 0.0
-		for _, l := range logs {
-			sum += math.Exp(l - largest)
-		}
-		total += largest + math.Log(sum)
+		total += logsum.Of(logs)
 	}
 	return total
 }

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -112,11 +112,7 @@ func (c *chain) gibbs() {
 	for i, density := range c.density {
 		at := 0
 		if density > 0 {
-			for u := c.random.Float64() * density; at < k-1; at++ {
-				if u -= c.part[at][i]; u < 0 {
-					break
-				}
-			}
+			at = pick.Func(k, c.random.Float64()*density, func(j int) float64 { return c.part[j][i] })
 		} else { // too far from everything for float64
 			at = c.far(i)
 		}
@@ -145,18 +141,7 @@ func (c *chain) far(row int) int {
 	for j, one := range c.state.components {
 		logs[j] = math.Log(one.weight) + c.p.family.logDensity(row, one)
 	}
-	return drawLog(logs, c.random)
-}
-
-// drawLog draws an index with probabilities proportional to exp(logs).
-func drawLog(logs []float64, random *rand.Rand) int {
-	whole, u := logsum.Of(logs), random.Float64()
-	for j, log := range logs {
-		if u -= math.Exp(log - whole); u < 0 {
-			return j
-		}
-	}
-	return len(logs) - 1
+	return pick.Log(logs, c.random.Float64())
 }
 
 // logSplitRatio is the log acceptance ratio of a split of one of k components, without the

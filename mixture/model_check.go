@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/modelcheck"
 )
@@ -57,10 +58,7 @@ func (s *Sample) checkModel(seed uint64) *modelcheck.Report {
 
 // simulate draws a row.
 func (p *Problem) simulate(s *state, row []float64, random *rand.Rand) {
-	u, j := random.Float64(), 0
-	for u -= s.components[0].weight; u > 0 && j+1 < s.size(); u -= s.components[j].weight {
-		j++
-	}
+	j := pick.Func(s.size(), random.Float64(), func(j int) float64 { return s.components[j].weight })
 	p.family.simulate(s.components[j], row, random)
 }
 

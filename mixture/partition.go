@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/pick"
 )
 
 // partition is a sampler of the same posterior without weights and jumps: its state divides the
@@ -128,18 +129,17 @@ func (s *partition) sweep() {
 		weights = weights[:0]
 		total := 0.0
 		for k, count := range s.counts {
-			total += (float64(count) + s.p.Options.Concentration) * s.density[k][i]
-			weights = append(weights, total)
+			weights = append(weights, (float64(count)+s.p.Options.Concentration)*s.density[k][i])
+			total += weights[k]
 		}
 		open := s.novelty[len(s.counts)] / auxiliary
 		for _, density := range s.freshDensity {
+			weights = append(weights, open*density[i])
 			total += open * density[i]
-			weights = append(weights, total)
 		}
 		at := 0
 		if total > 0 {
-			for u := s.random.Float64() * total; at < len(weights)-1 && weights[at] <= u; at++ {
-			}
+			at = pick.Func(len(weights), s.random.Float64()*total, func(k int) float64 { return weights[k] })
 		} else { // the row is too far from everything for float64
 			at = s.far(i)
 		}
@@ -167,7 +167,7 @@ func (s *partition) far(row int) int {
 	for _, one := range s.fresh {
 		logs = append(logs, math.Log(s.novelty[len(s.counts)]/auxiliary)+s.p.family.logDensity(row, one))
 	}
-	return drawLog(logs, s.random)
+	return pick.Log(logs, s.random.Float64())
 }
 
 // remove takes an empty cluster out; the last takes its number.

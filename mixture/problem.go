@@ -92,36 +92,28 @@ func NewProblem(t *table.Table, options Options) (*Problem, error) {
 
 // read reads and checks one column.
 func (p *Problem) read(t *table.Table, name string) error {
-	c, err := t.Lookup(name)
+	values, err := t.NumbersOf(name, "numbers")
 	if err != nil {
 		return err
 	}
-	if c.Kind != table.Numeric {
-		return fmt.Errorf("%s: column %q: got %s, want numbers", t.Path, c.Name, t.TextFound(c))
-	}
-	for row := range c.Values {
-		if c.IsMissing(row) {
-			return fmt.Errorf("%s: %s, column %q: the value is missing", t.Path, t.Place(row), c.Name)
-		}
-	}
-	n := len(c.Values)
+	n := len(values)
 	if n < fewestRows || n > MostRows {
 		return fmt.Errorf("%s: got %s, want %d to %d", t.Path, english.Count(n, "row"), fewestRows, MostRows)
 	}
-	low, high := slices.Min(c.Values), slices.Max(c.Values)
+	low, high := slices.Min(values), slices.Max(values)
 	if low == high {
-		return fmt.Errorf("%s: column %q is constant: every value is %g", t.Path, c.Name, low)
+		return fmt.Errorf("%s: column %q is constant: every value is %g", t.Path, name, low)
 	}
-	one := column{name: c.Name, centre: (low + high) / 2, scale: high - low}
+	one := column{name: name, centre: (low + high) / 2, scale: high - low}
 	if p.Options.Range > 0 {
 		one.centre, one.scale = p.Options.Midrange, p.Options.Range
 	}
 	if p.Options.Family == Poisson {
 		one.centre, one.scale = 0, 1
 		total := 0.0
-		for row, v := range c.Values {
+		for row, v := range values {
 			if v < 0 || v != math.Trunc(v) {
-				return fmt.Errorf("%s: %s, column %q: got %g, want counts 0, 1, 2, … for the family poisson", t.Path, t.Place(row), c.Name, v)
+				return fmt.Errorf("%s: %s, column %q: got %g, want counts 0, 1, 2, … for the family poisson", t.Path, t.Place(row), name, v)
 			}
 			total += v
 		}
@@ -129,23 +121,23 @@ func (p *Problem) read(t *table.Table, name string) error {
 			p.Options.RateExposure = p.Options.RateShape * float64(n) / total
 		}
 	} else if spread := high - low; math.IsInf(spread, 0) || spread < 1e-12*math.Max(math.Abs(low), math.Abs(high)) {
-		return fmt.Errorf("%s: column %q: its range %g cannot be distinguished from rounding error at %g: subtract a constant", t.Path, c.Name, spread, one.centre)
+		return fmt.Errorf("%s: column %q: its range %g cannot be distinguished from rounding error at %g: subtract a constant", t.Path, name, spread, one.centre)
 	}
-	for _, v := range c.Values {
+	for _, v := range values {
 		one.y = append(one.y, (v-one.centre)/one.scale)
 	}
 	p.columns = append(p.columns, one)
 	if p.Options.Family == Poisson {
 		return nil
 	}
-	values := newTies(one.y)
-	distinct := len(values.values)
+	shared := newTies(one.y)
+	distinct := len(shared.values)
 	if distinct < n && distinct < fewestValues {
-		return fmt.Errorf("%s: column %q has %s in %s: a mixture of densities would give each a component of its own; want values that are not rounded, or counts with vti mixture --family poisson", t.Path, c.Name, english.Count(distinct, "different value"), english.Count(n, "row"))
+		return fmt.Errorf("%s: column %q has %s in %s: a mixture of densities would give each a component of its own; want values that are not rounded, or counts with vti mixture --family poisson", t.Path, name, english.Count(distinct, "different value"), english.Count(n, "row"))
 	} else if distinct < n {
-		value, rows := values.most()
+		value, rows := shared.most()
 		p.Notes = append(p.Notes, fmt.Sprintf("%s: %d of %s %s equal to another; most often %.4g, in %d rows",
-			c.Name, n-distinct, english.Count(n, "value"), english.Form(n-distinct, "is", "are"), one.value(value), rows))
+			name, n-distinct, english.Count(n, "value"), english.Form(n-distinct, "is", "are"), one.value(value), rows))
 	}
 	return nil
 }

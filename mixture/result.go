@@ -7,6 +7,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/run"
+	"gonum.org/v1/gonum/stat"
 )
 
 // Number is a float64 that JSON shows as null when it is not finite.
@@ -145,13 +146,6 @@ func summarize(values []float64) Summary {
 		return Summary{nan, nan, nan}
 	}
 	slices.Sort(values)
-	at := func(p float64) Number {
-		x := p * float64(len(values)-1)
-		low := min(int(x), len(values)-2)
-		if low < 0 {
-			return Number(values[0])
-		}
-		return Number(values[low] + (x-float64(low))*(values[low+1]-values[low]))
-	}
+	at := func(p float64) Number { return Number(stat.Quantile(p, stat.Empirical, values, nil)) }
 	return Summary{at(0.5), at(0.025), at(0.975)}
 }

@@ -4,6 +4,7 @@ import (
 	gocontext "context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/english"
@@ -68,10 +69,7 @@ const farApart = 4.5
 // certificate judges the computation: two methods that work in different spaces have to agree.
 func (s *Sample) certificate() CertificateReport {
 	_, se := s.combined()
-	largest := 0.0
-	for _, x := range se {
-		largest = math.Max(largest, x)
-	}
+	largest := slices.Max(se)
 	j := verdict.Judge(verdict.Measured{
 		Chains: &verdict.Chains{RHat: math.Max(s.jumping.rHat, s.cluster.rHat)},
 		ESS:    math.Min(s.jumping.ess, s.cluster.ess), Draws: samplers * s.Sweeps / traceEvery, Event: "a number of components'", EventSE: largest,
@@ -138,11 +136,7 @@ func (r *Result) answer() string {
 			mass += above
 		}
 	}
-	noun := "components"
-	if most.Components == 1 {
-		noun = "component"
-	}
-	text := fmt.Sprintf("Most probably %d %s (probability %.3f)", most.Components, noun, float64(most.Probability))
+	text := fmt.Sprintf("Most probably %s (probability %.3f)", english.Count(most.Components, "component"), float64(most.Probability))
 	if high > low {
 		text += fmt.Sprintf("; %d to %d with probability %.2f", low, high, mass)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/rjmcmc"
@@ -110,7 +111,7 @@ func (s *Sample) occupy(random *rand.Rand) {
 			for j, c := range d.state.components {
 				logs[j] = math.Log(c.weight) + p.family.logDensity(i, c)
 			}
-			if j := drawLog(logs, random); !has[j] {
+			if j := pick.Log(logs, random.Float64()); !has[j] {
 				has[j] = true
 				count++
 			}

@@ -1,7 +1,6 @@
 package mixture
 
 import (
-	"cmp"
 	gocontext "context"
 	"math"
 	"slices"
@@ -9,6 +8,8 @@ import (
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/rjmcmc"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 )
 
 // SampleConfig says how long sampling continues. The zero value is usable.
@@ -56,17 +57,14 @@ func (e *estimate) largest() float64 { return slices.Max(e.se) }
 
 // summarize computes means, errors and diagnostics.
 func (e *estimate) summarize() {
-	size, n := len(e.batches[0]), float64(len(e.batches))
+	size, column := len(e.batches[0]), make([]float64, len(e.batches))
 	e.probability, e.se = make([]float64, size), make([]float64, size)
 	for k := range size {
-		square := 0.0
-		for _, b := range e.batches {
-			e.probability[k] += b[k] / n
+		for i, b := range e.batches {
+			column[i] = b[k]
 		}
-		for _, b := range e.batches {
-			square += (b[k] - e.probability[k]) * (b[k] - e.probability[k])
-		}
-		e.se[k] = math.Sqrt(square / (n - 1) / n)
+		e.probability[k], e.se[k] = stat.MeanStdDev(column, nil)
+		e.se[k] = stat.StdErr(e.se[k], float64(len(column)))
 	}
 	s := rjmcmc.Summarise(e.trace)
 	e.rHat, e.ess = s.RHat, s.ESS
@@ -158,23 +156,14 @@ func (p *Problem) Sample(ctx gocontext.Context, cfg SampleConfig) (*Sample, erro
 			break
 		}
 	}
-	total := 0.0
-	for _, share := range s.occupied {
-		total += share
-	}
-	for t := range s.occupied {
-		s.occupied[t] /= total
-	}
+	floats.Scale(1/floats.Sum(s.occupied), s.occupied)
 	return s, nil
 }
 
 // order is that of the rows by the first column.
 func (p *Problem) order() []int {
-	order, y := make([]int, p.Rows()), p.columns[0].y
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(y[a], y[b]) })
+	order := make([]int, p.Rows())
+	floats.ArgsortStable(slices.Clone(p.columns[0].y), order)
 	return order
 }
 

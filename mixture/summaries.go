@@ -2,6 +2,10 @@ package mixture
 
 import (
 	"math"
+	"slices"
+
+	"github.com/transdim/vti/internal/logsum"
+	"gonum.org/v1/gonum/floats"
 )
 
 // Sizes of summaries; chosen by hand.
@@ -26,10 +30,7 @@ func thinned(draws []kept, most int) []kept {
 // grid are the places at which the density in a column is computed: of counts, all numbers, or as
 // many as there are places.
 func (p *Problem) grid(c int) []float64 {
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, y := range p.columns[c].y {
-		low, high = math.Min(low, y), math.Max(high, y)
-	}
+	low, high := slices.Min(p.columns[c].y), slices.Max(p.columns[c].y)
 	margin := densityMargin * (high - low)
 	var grid []float64
 	if p.Options.Family == Poisson {
@@ -78,17 +79,12 @@ func (p *Problem) mixed(column int, y float64, s *state) (density, cumulative fl
 
 // shares writes the probabilities of the components of a state for a row.
 func (p *Problem) shares(row int, s *state, into []float64) {
-	largest, total := math.Inf(-1), 0.0
 	for j, c := range s.components {
 		into[j] = math.Log(c.weight) + p.family.logDensity(row, c)
-		largest = math.Max(largest, into[j])
 	}
+	total := logsum.Of(into)
 	for j := range into {
-		into[j] = math.Exp(into[j] - largest)
-		total += into[j]
-	}
-	for j := range into {
-		into[j] /= total
+		into[j] = math.Exp(into[j] - total)
 	}
 }
 
@@ -133,14 +129,10 @@ func (s *Sample) given(k int) (Given, []Row) {
 		for _, c := range p.columns {
 			rows[i].Values = append(rows[i].Values, Number(c.value(c.y[i])))
 		}
-		best := 0
-		for j, share := range probability[i] {
+		for _, share := range probability[i] {
 			rows[i].Probability = append(rows[i].Probability, Number(share))
-			if share > probability[i][best] {
-				best = j
-			}
 		}
-		rows[i].Component = best + 1
+		rows[i].Component = floats.MaxIdx(probability[i]) + 1
 	}
 	return g, rows
 }

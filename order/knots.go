@@ -11,6 +11,7 @@ import (
 
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/parallel"
+	"github.com/transdim/vti/internal/pick"
 )
 
 // knots are the candidate places of the knots of a spline (Denison, Mallick and Smith 1998), and
@@ -287,10 +288,7 @@ func (k *knots) sum(ctx gocontext.Context, draws int, random *rand.Rand) (*knotS
 func (k *knots) draw(ctx gocontext.Context, masses []float64, logEvidence float64, draws int, random *rand.Rand) ([][]int, error) {
 	wanted := make([][]float64, len(masses))
 	for range draws {
-		u, at := random.Float64(), 0
-		for u -= math.Exp(masses[0] - logEvidence); u > 0 && at+1 < len(masses); u -= math.Exp(masses[at] - logEvidence) {
-			at++
-		}
+		at := pick.Func(len(masses), random.Float64(), func(j int) float64 { return math.Exp(masses[j] - logEvidence) })
 		wanted[at] = append(wanted[at], random.Float64())
 	}
 	found := make([][][]int, len(masses))

@@ -1,12 +1,15 @@
 package order
 
 import (
+	"cmp"
 	gocontext "context"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/pick"
 )
 
 // draw is one draw from the posterior.
@@ -53,7 +56,7 @@ func (p *Problem) posterior(ctx gocontext.Context, draws int, random *rand.Rand)
 		one.LogBayesFactor = Number(logsum.Add(float64(one.LogBayesFactor), logs[m]+math.Log(float64(len(post.orders)))))
 		if f.unitRoot {
 			post.unitRoot += weights[m]
-			roots[f.order] = math.Exp(logs[m] - total)
+			roots[f.order] = weights[m]
 		}
 	}
 	if p.Options.UnitRoot > 0 {
@@ -66,10 +69,7 @@ func (p *Problem) posterior(ctx gocontext.Context, draws int, random *rand.Rand)
 		}
 	}
 	for range draws {
-		m, u := 0, random.Float64()
-		for u -= weights[0]; u > 0 && m+1 < len(weights); u -= weights[m] {
-			m++
-		}
+		m := pick.Func(len(weights), random.Float64(), func(m int) float64 { return weights[m] })
 		post.add(p.models[m], logs[m]-total, random)
 	}
 	return post, nil
@@ -118,13 +118,8 @@ func (post *posterior) add(f *fit, logModel float64, random *rand.Rand) {
 
 // most is the most probable order.
 func (post *posterior) most() int {
-	most := 0
-	for k, o := range post.orders {
-		if o.Probability > post.orders[most].Probability {
-			most = k
-		}
-	}
-	return most
+	best := slices.MaxFunc(post.orders, func(a, b Order) int { return cmp.Compare(a.Probability, b.Probability) })
+	return best.Order
 }
 
 // curvePoints is the number of times at which a curve is computed; chosen by hand.

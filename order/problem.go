@@ -1,11 +1,11 @@
 package order
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/internal/english"
@@ -39,7 +39,7 @@ func NewProblem(t *table.Table, options Options) (*Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	values, err := numbers(t, options.Value)
+	values, err := t.NumbersOf(options.Value, "numbers")
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func NewProblem(t *table.Table, options Options) (*Problem, error) {
 		times[i] = float64(i)
 	}
 	if options.Time != "" {
-		if times, err = numbers(t, options.Time); err != nil {
+		if times, err = t.NumbersOf(options.Time, "numbers"); err != nil {
 			return nil, err
 		}
 		if err := p.sort(times, values); err != nil {
@@ -82,23 +82,6 @@ func NewProblem(t *table.Table, options Options) (*Problem, error) {
 	return p, nil
 }
 
-// numbers are the cells of a numeric column without missing ones.
-func numbers(t *table.Table, name string) ([]float64, error) {
-	c, err := t.Lookup(name)
-	if err != nil {
-		return nil, err
-	}
-	if c.Kind != table.Numeric {
-		return nil, fmt.Errorf("%s: column %q: got %s, want numbers", t.Path, name, t.TextFound(c))
-	}
-	for row := range c.Values {
-		if c.IsMissing(row) {
-			return nil, fmt.Errorf("%s: %s, column %q: the value is missing", t.Path, t.Place(row), name)
-		}
-	}
-	return slices.Clone(c.Values), nil
-}
-
 // checkSpread fails where values do not differ, or by no more than rounding.
 func (p *Problem) checkSpread(values []float64) error {
 	low, high := slices.Min(values), slices.Max(values)
@@ -114,13 +97,10 @@ func (p *Problem) checkSpread(values []float64) error {
 // sort orders rows by time, and fails where times repeat or, for autoregressions, have gaps.
 func (p *Problem) sort(times, values []float64) error {
 	order := make([]int, len(times))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(times[a], times[b]) })
-	t, v, places := slices.Clone(times), slices.Clone(values), slices.Clone(p.numbers)
+	floats.ArgsortStable(times, order)
+	v, places := slices.Clone(values), slices.Clone(p.numbers)
 	for k, i := range order {
-		times[k], values[k], p.numbers[k] = t[i], v[i], places[i]
+		values[k], p.numbers[k] = v[i], places[i]
 	}
 	gaps := make([]float64, len(times)-1)
 	for i := range gaps {

@@ -7,6 +7,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/run"
+	"gonum.org/v1/gonum/stat"
 )
 
 // Number is a float64 that JSON shows as null when it is not finite.
@@ -89,33 +90,25 @@ type Coefficient struct {
 func (r *Result) ExitStatus() int { return r.Certificate.Verdict.ExitStatus() }
 
 // moments are mean and sd of draws, not a number for none.
-func moments(values []float64) (mean, sd float64) {
-	n := float64(len(values))
-	for _, v := range values {
-		mean += v / n
+func moments(values []float64) (mean, sd Number) {
+	if len(values) == 0 {
+		return Number(math.NaN()), Number(math.NaN())
 	}
-	for _, v := range values {
-		sd += (v - mean) * (v - mean) / n
-	}
-	if n == 0 {
-		return math.NaN(), math.NaN()
-	}
-	return mean, math.Sqrt(sd)
+	m, s := stat.PopMeanStdDev(values, nil)
+	return Number(m), Number(s)
 }
 
 // central are the ends of the central 95 percent of draws, which it sorts.
 func central(values []float64) (low, high Number) {
 	slices.Sort(values)
-	last := float64(len(values) - 1)
-	return Number(values[int(0.025*last)]), Number(values[int(math.Ceil(0.975*last))])
+	return Number(stat.Quantile(0.025, stat.Empirical, values, nil)), Number(stat.Quantile(0.975, stat.Empirical, values, nil))
 }
 
 // coefficient summarises draws over all orders and those given the most probable.
 func coefficient(name string, all, given []float64) Coefficient {
 	c := Coefficient{Name: name}
-	mean, sd := moments(all)
-	meanGiven, sdGiven := moments(given)
-	c.Mean, c.SD, c.MeanGiven, c.SDGiven = Number(mean), Number(sd), Number(meanGiven), Number(sdGiven)
+	c.Mean, c.SD = moments(all)
+	c.MeanGiven, c.SDGiven = moments(given)
 	c.Q025, c.Q975 = central(all)
 	return c
 }

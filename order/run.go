@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/run"
@@ -91,14 +92,11 @@ func (post *posterior) answer() string {
 		if most.Order == 0 {
 			return fmt.Sprintf("Most probably no knot (probability %.3f).", share)
 		}
-		noun, where := "knots", ""
-		if most.Order == 1 {
-			noun = "knot"
-		}
+		where := ""
 		if len(places) > 0 {
 			where = ", together most likely at " + post.problem.Options.Time + " " + strings.Join(places, ", ")
 		}
-		return fmt.Sprintf("Most probably %d %s (probability %.3f; none: %.2g)%s.", most.Order, noun, share, none, where)
+		return fmt.Sprintf("Most probably %s (probability %.3f; none: %.2g)%s.", english.Count(most.Order, "knot"), share, none, where)
 	}
 	text := fmt.Sprintf("Most probably order %d (probability %.3f); order 0, no dependence at all: %.2g", most.Order, share, none)
 	if most.Order == 0 {

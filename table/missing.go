@@ -114,3 +114,21 @@ func (t *Table) DropMissing(names []string) (*Table, int, error) {
 	}
 	return out, t.Rows() - out.Rows(), nil
 }
+
+// NumbersOf returns the values of a column of numbers of which none is missing, in a slice of their
+// own. want says what is wanted, for the error where there is text.
+func (t *Table) NumbersOf(name, want string) ([]float64, error) {
+	c, err := t.Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	if c.Kind != Numeric {
+		return nil, fmt.Errorf("%s: column %q: got %s, want %s", t.Path, c.Name, t.TextFound(c), want)
+	}
+	for row := range c.Values {
+		if c.IsMissing(row) {
+			return nil, fmt.Errorf("%s: %s, column %q: the value is missing", t.Path, t.Place(row), c.Name)
+		}
+	}
+	return slices.Clone(c.Values), nil
+}

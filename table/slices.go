@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/transdim/vti/internal/columnar"
-	"github.com/transdim/vti/internal/english"
 )
 
 // ParquetFile is an open Parquet file, of which one row group at a time is read. Its methods are
@@ -61,34 +60,10 @@ func (f *ParquetFile) columns(names []string) ([]int, error) {
 	return places, nil
 }
 
-// CheckColumns reports the first of the names that is no column.
-func (f *ParquetFile) CheckColumns(names []string) error {
-	_, err := f.columns(names)
-	return err
-}
-
 // Names are the names of the columns.
 func (f *ParquetFile) Names() ([]string, error) {
 	names := f.names()
 	return names, checkNames(names, "")
-}
-
-// Read returns the numbers of columns in one row group, in the order of names.
-func (f *ParquetFile) Read(group int, names []string) (values [][]float64, err error) {
-	t, err := f.Table(group, names)
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range t.columns {
-		switch {
-		case c.Kind == Factor:
-			return nil, fmt.Errorf("%s: column %q: got text, want numbers", f.path, c.Name)
-		case c.Missing > 0:
-			return nil, fmt.Errorf("%s: row group %d, column %q: %s", f.path, group+1, c.Name, english.Count(c.Missing, "missing value"))
-		}
-		values = append(values, c.Values)
-	}
-	return values, nil
 }
 
 // Table returns columns of one row group as a table, in the order of names. The levels of a factor
