@@ -126,7 +126,7 @@ func sizePrior(problem *varsel.Problem, size int) float64 {
 
 // sumOf goes through all models of at most three predictors.
 func sumOf(t *testing.T, problem *varsel.Problem) sumOverModels {
-	target := problem.Posterior().(vti.ExactTarget)
+	forms := problem.Posterior().(vti.KnownTarget).Known().Evidences
 	lists, count := problem.Slots.Space().(itemLists), int32(len(problem.Design.Predictors))
 	var codes [][]int32
 	add := func(set ...int32) {
@@ -142,10 +142,11 @@ func sumOf(t *testing.T, problem *varsel.Problem) sumOverModels {
 			}
 		}
 	}
-	logEvidences, err := target.LogEvidences(t.Context(), codes)
+	evidences, err := forms.Of(t.Context(), codes, 0)
 	require.NoError(t, err)
+	logEvidences := make([]float64, len(codes))
 	for m, code := range codes {
-		logEvidences[m] += sizePrior(problem, len(lists.Set(code)))
+		logEvidences[m] = evidences[m].Log + sizePrior(problem, len(lists.Set(code)))
 	}
 	out := sumOverModels{logEvidence: floats.LogSumExp(logEvidences), inclusion: make([]float64, count)}
 	for m, code := range codes {

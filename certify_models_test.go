@@ -18,6 +18,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/models"
 	"github.com/transdim/vti/space"
 )
 
@@ -28,7 +29,8 @@ type exactConjugate struct {
 	failing bool
 }
 
-var _ vti.ExactTarget = exactConjugate{}
+// Known has the evidences.
+func (c exactConjugate) Known() models.Known { return models.Known{Evidences: models.FromExact(c)} }
 
 func (c exactConjugate) LogEvidences(ctx context.Context, codes [][]int32) ([]float64, error) {
 	if c.failing {
@@ -129,7 +131,11 @@ type summedConjugate struct {
 	listed int
 }
 
-func (s summedConjugate) SumModels(context.Context, func(done, total int)) (sum vti.ModelSum, ok bool, err error) {
+func (s summedConjugate) Known() models.Known {
+	return models.Known{Evidences: models.FromExact(s), Sum: s.sum}
+}
+
+func (s summedConjugate) sum(context.Context, func(done, total int)) (sum models.Total, ok bool, err error) {
 	logEvidence, probability := s.posterior()
 	order := make([]int, len(probability))
 	for i := range order {
@@ -279,9 +285,11 @@ func TestExactFallsBack(t *testing.T) {
 // laplaceConjugate proposes parameters from the exact conditional with its covariance made wider.
 type laplaceConjugate struct{ *conjugate }
 
-var _ vti.LaplaceTarget = laplaceConjugate{}
+func (c laplaceConjugate) Known() models.Known {
+	return models.Known{Evidences: models.Proposer(c.propose)}
+}
 
-func (c laplaceConjugate) ProposeParameters(code []int32, n int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error) {
+func (c laplaceConjugate) propose(code []int32, n int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error) {
 	const wider = 1.3
 	theta, logConditional, err := exactConjugate{conjugate: c.conjugate}.SampleParameters(code, n, random)
 	logEvidence, mean, _, active := c.exact(code)

@@ -30,9 +30,7 @@
 //
 // Describing a problem:
 //
-//	target.go         Target, and optional interfaces by which it tells the engine more
-//	known.go         what a target knows of its models without a flow
-//	unimodal.go       UnimodalTarget: targets whose weights need no check by chains
+//	target.go         Target, and the interfaces by which it tells the engine more
 //	config.go         Config: how Fit trains; Info: what it reports
 //
 // Training:

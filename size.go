@@ -28,7 +28,7 @@ func (c CertifyConfig) CheckSize(target Target) error {
 	}
 	sp := target.Space()
 	draw := 8 * (3 + 5) // the slice of a code, both densities, weights and the number of the model
-	if _, exact := target.(ExactTarget); !exact {
+	if known := knownOf(target).Evidences; known == nil || !known.Exact() {
 		draw += 8 * sp.Dim()
 	}
 	if err := memory.Check(fmt.Sprintf("vti.CertifyConfig: Draws %d", c.Draws), float64(c.Draws)*float64(draw)); err != nil {

@@ -9,13 +9,13 @@ import (
 )
 
 // Solve finds the posterior of the target with as much work as it needs. It starts with the
-// cheapest method, the evidences of an ExactTarget or weights of an untrained flow at its anchor.
-// While the certificate is not trusted or not precise enough, it trains in rounds, each twice as
-// long as the one before. A certificate of few draws decides whether to continue; the answer is a
-// certificate of fresh draws from separate random streams, so that stopping at the first good
-// certificate does not select a lucky one (package calibrate measures this). Unless the target is a
-// UnimodalTarget, or evidences are known or estimated model by model, tempered chains have to
-// confirm the weights.
+// cheapest method, the evidences that a KnownTarget has or weights of an untrained flow at its
+// anchor. While the certificate is not trusted or not precise enough, it trains in rounds, each
+// twice as long as the one before. A certificate of few draws decides whether to continue; the
+// answer is a certificate of fresh draws from separate random streams, so that stopping at the
+// first good certificate does not select a lucky one (package calibrate measures this). Unless the
+// target is a UnimodalTarget, or evidences are known or estimated model by model, tempered chains
+// have to confirm the weights.
 //
 // When ctx is cancelled Solve writes a checkpoint, if the configuration names one, and returns an
 // error that wraps ctx.Err(). With Fit.Resume it continues at the same place of the same plan, to

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/evaluate"
+	"github.com/transdim/vti/models"
 )
 
 // A round whose draws all have no weight leaves a plan that can be written: NaN ended such runs,
@@ -85,6 +86,8 @@ func TestAdviceSaysHowLong(t *testing.T) {
 
 // exactNormals are normals whose evidences are known.
 type exactNormals struct{ normals }
+
+func (n exactNormals) Known() models.Known { return models.Known{Evidences: models.FromExact(n)} }
 
 func (exactNormals) LogEvidences(context.Context, [][]int32) ([]float64, error) { return nil, nil }
 

@@ -15,18 +15,6 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// CurvedTarget is a Target that knows, on the host, the second-order expansion of the log density
-// of a model. Modes are then found without graphs, which take a hundred times as long for small
-// tables.
-type CurvedTarget interface {
-	Target
-	// Expand returns log p(y, θ | m) at θ [D] and, unless slope is nil, writes its slope [k] and
-	// minus its second derivatives [k·k] along the k coordinates that the model uses, in order. It
-	// is not ok where the target has no such expansion, of any model. It may be called from several
-	// goroutines.
-	Expand(code []int32, theta, slope, curvature []float64) (logJoint float64, ok bool)
-}
-
 // surface is a log density that climb goes up on.
 type surface interface {
 	// expand returns the log density of a model at a point [D], and writes its slope [k] and minus
@@ -41,23 +29,20 @@ type surface interface {
 // surfaceOf is that of a target: its own expansion, which several goroutines may use, or graphs for
 // models of at most dim coordinates.
 func surfaceOf(device *gpu.Device, target Target, dim int) (s surface, parallel bool, err error) {
-	if own, ok := target.(CurvedTarget); ok {
-		sp := target.Space()
-		if _, ok := own.Expand(make([]int32, len(sp.Cards())), make([]float64, sp.Dim()), nil, nil); ok {
-			return expansion{own}, true, nil
-		}
+	if expand := knownOf(target).Expand; expand != nil {
+		return expansion(expand), true, nil
 	}
 	s, err = newGradientEvaluator(device, target, 2*dim+1)
 	return s, false, err
 }
 
 // expansion is the surface of a target that knows it.
-type expansion struct{ target CurvedTarget }
+type expansion func(code []int32, theta, slope, curvature []float64) (logJoint float64)
 
 func (e expansion) expand(ctx gocontext.Context, code []int32, active []int, at, slope []float64, hessian *mat.SymDense) (float64, error) {
 	k := len(active)
 	curvature := make([]float64, k*k)
-	value, _ := e.target.Expand(code, at, slope, curvature)
+	value := e(code, at, slope, curvature)
 	for a := range k {
 		for b := range a + 1 {
 			hessian.SetSym(a, b, curvature[a*k+b])
@@ -74,7 +59,7 @@ func (e expansion) along(ctx gocontext.Context, code []int32, active []int, at, 
 		for a, j := range active {
 			next[j] = from[j] + step[a]*math.Ldexp(1, -i)
 		}
-		value, _ := e.target.Expand(code, next, nil, nil)
+		value := e(code, next, nil, nil)
 		if finite(value) && value-best > rise {
 			rise = value - best
 			copy(at, next)

@@ -5,6 +5,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
+	"github.com/transdim/vti/models"
 	"github.com/transdim/vti/space"
 )
 
@@ -80,4 +81,42 @@ type QuadraticTarget interface {
 	// [B,D] such that log η(θ | m) is nearly a constant plus −½ θᵀHθ + bᵀθ where it is large.
 	// Entries of inactive coordinates do not count. dtype is the type to compute in.
 	Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node)
+}
+
+// UnimodalTarget is a Target that knows whether the posterior of the parameters has one mode in
+// every model, as those of log-concave likelihoods and priors have. Solve then believes weights
+// that look reliable. For any other Target tempered chains check the weights, which cannot show a
+// mode where no draw fell: if a target says so wrongly, wrong answers are trusted.
+type UnimodalTarget interface {
+	Target
+	// Unimodal reports whether there is one mode.
+	Unimodal() bool
+}
+
+// unimodal reports whether a target says that posteriors of its parameters have one mode. Draws
+// around a mode estimate evidences only then.
+func unimodal(target Target) bool {
+	if u, ok := target.(UnimodalTarget); ok {
+		return u.Unimodal()
+	}
+	evidences := knownOf(target).Evidences
+	return evidences != nil && !evidences.Exact()
+}
+
+// KnownTarget is a Target that knows something of its models before anything is trained: evidences,
+// in closed form or estimated around a mode, sums over models, members that matter only together,
+// or where modes of the parameters are. Certification needs no draws of the flow where evidences
+// are known.
+type KnownTarget interface {
+	Target
+	// Known is the same whenever it is asked for.
+	Known() models.Known
+}
+
+// knownOf is what a target knows of its models.
+func knownOf(target Target) models.Known {
+	if known, ok := target.(KnownTarget); ok {
+		return known.Known()
+	}
+	return models.Known{}
 }

@@ -33,15 +33,15 @@ type Basis int
 const (
 	// Weights: importance weights of draws of q.
 	Weights Basis = iota
-	// ExactSum: the sum over all models, whose evidences are known (ExactTarget).
+	// ExactSum: the sum over all models, whose evidences are known (Known.Evidences).
 	ExactSum
 	// Chains: tempered chains, where weights were not reliable.
 	Chains
 	// CollapsedChains: tempered chains over models and latent variables, parameters integrated out
-	// (CollapsedTarget), which annealed populations check instead of weights.
+	// (Known.Collapsed), which annealed populations check instead of weights.
 	CollapsedChains
 	// BirthsAndDeaths: chains over models that add and remove members by birth and death
-	// (BirthDeathTarget), which tempered chains check.
+	// (Known.BirthDeath), which tempered chains check.
 	BirthsAndDeaths
 )
 

@@ -150,7 +150,7 @@ func exactProbabilities(t testing.TB, p *Problem) []float64 {
 	logPrior := p.Model.Prior.LogProbs(len(p.Design.Predictors))
 	groups := len(p.Design.Predictors)
 	logMass := make([]float64, 1<<groups)
-	target := p.Posterior().(vti.ExactTarget)
+	target := p.forms()
 	for m := range logMass {
 		code, size := make([]int32, groups), 0
 		for j := range groups {

@@ -84,8 +84,8 @@ func TestAssignmentsWithoutOutliersAreGaussian(t *testing.T) {
 // some thirty numbers, a false alarm in 500 choices of the seed.
 func TestDrawsOverAssignments(t *testing.T) {
 	for name, problem := range fewRows(t, ModelOptions{}) {
-		target, ok := problem.Posterior().(vti.ExactTarget)
-		require.True(t, ok)
+		target := withForms{problem.Posterior(), problem.forms()}
+		require.NotNil(t, target.Exact)
 		dim := target.Space().Dim()
 		exec := MustNewExec(testkit.Backend(t), func(codes, theta *Node) *Node {
 			return target.LogJoint(codes, target.Space().Mask(codes), theta)

@@ -20,13 +20,12 @@ func TestBirthDeath(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			problem := likelihoodCase{table: "hald.csv", design: DesignOptions{Target: "y"}, model: ModelOptions{
 				Sigma: c.sigma, Codes: ListCodes, Prior: Prior{MaxSize: c.maxSize}}}.problem(t)
-			target := problem.Posterior().(exactSlots)
 			space := problem.Slots.space
 			var codes [][]int32
 			for code := range space.Models() {
 				codes = append(codes, append([]int32(nil), code...))
 			}
-			evidences, err := target.LogEvidences(t.Context(), codes)
+			evidences, err := problem.forms().LogEvidences(t.Context(), codes)
 			require.NoError(t, err)
 			index, exact, total := map[string]int{}, make([]float64, len(codes)), 0.0
 			for i, code := range codes {
@@ -34,7 +33,7 @@ func TestBirthDeath(t *testing.T) {
 				exact[i] = math.Exp(problem.Slots.sizes[space.Size(code)] + c.power*(evidences[i]-evidences[0]))
 				total += exact[i]
 			}
-			chains, err := rjmcmc.RunCollapsed(t.Context(), target.BirthDeath(), space.Slots(), space.MaskRow, rjmcmc.CollapsedConfig{
+			chains, err := rjmcmc.RunCollapsed(t.Context(), problem.Slots.birthDeath(), space.Slots(), space.MaskRow, rjmcmc.CollapsedConfig{
 				Chains: 32, BurnIn: 50, Iterations: 400, Thin: 1, Powers: []float64{c.power}, Seed: 3,
 			})
 			require.NoError(t, err)
@@ -72,8 +71,7 @@ func keyOf(code []int32) (key string) {
 // TestBirthDeathUpdates compares what updates leave after many jumps with the same computed anew.
 func TestBirthDeathUpdates(t *testing.T) {
 	problem := likelihoodCase{table: "prostate.csv", design: DesignOptions{Target: "lpsa", Always: []string{"age"}}, model: ModelOptions{Codes: ListCodes, Prior: Prior{MaxSize: 5}}}.problem(t)
-	target := problem.Posterior().(exactSlots)
-	b := target.BirthDeath().(*births)
+	b := problem.Slots.birthDeath().(*births)
 	s, err := b.state([]int{0, 2})
 	require.NoError(t, err)
 	for _, item := range []int{1, 3, 0, 4, 2, 5, 0, 3, 1} {

@@ -170,7 +170,7 @@ func TestOrderedEvidences(t *testing.T) {
 				null := cumulativeEvidence(o, kind, x, 0)
 				require.InDelta(t, nullEvidence(o), null, 2e-3*float64(o.levels), "the sum over cut points")
 				for code, want := range []float64{nullEvidence(o), nullEvidence(o) + cumulativeEvidence(o, kind, x, 1.5) - null} {
-					_, logWeights, logProposal, err := problem.Posterior().(vti.LaplaceTarget).ProposeParameters([]int32{int32(code)}, 20000, stream.Rand(3, "ordered"))
+					_, logWeights, logProposal, err := laplaceProposals{problem.models()}.propose([]int32{int32(code)}, 20000, stream.Rand(3, "ordered"))
 					require.NoError(t, err)
 					floats.Sub(logWeights, logProposal)
 					estimate, se := psis.LogMeanExp(logWeights)
@@ -194,7 +194,7 @@ func TestOrderedCoordinates(t *testing.T) {
 		target := problem.Target
 		require.Equal(t, []string{"x", "1|2", "2|3"}, problem.coordinateNames())
 		require.Equal(t, []string{"beta[x]", "cut[1|2]", "cut[2|3]"}, problem.variables())
-		theta, logJoint, _, err := problem.Posterior().(vti.LaplaceTarget).ProposeParameters([]int32{1}, 50, stream.Rand(1, "graph"))
+		theta, logJoint, _, err := laplaceProposals{problem.models()}.propose([]int32{1}, 50, stream.Rand(1, "graph"))
 		require.NoError(t, err)
 		codes := slices.Repeat([][]int32{{1}}, 50)
 		outputs := MustExecOnceN(testkit.Backend(t), func(codes, theta *Node) []*Node {

@@ -12,23 +12,27 @@ import (
 // heavyTailed are models under likelihoods with heavy tails, whose modes are many.
 type heavyTailed struct{ models }
 
-// Expand is the expansion of the log density of a model; slope nil: its value alone.
-func (h heavyTailed) Expand(code []int32, theta, slope, curvature []float64) (logJoint float64, ok bool) {
-	return h.bits().expandAt(h.active(code), theta, slope, curvature)
-}
-
-// expandAt is Expand. The density of a row is f((y − η)/σ)/σ, so that its derivatives in log σ
-// follow from those in η: with s the slope of its log in η, c minus the second derivative, and
-// e = y − η, they are e s − 1, e² c + e s and, mixed, e c + s.
-func (t *Target) expandAt(a active, theta, slope, curvature []float64) (logJoint float64, ok bool) {
+// expand is the expansion of the log density of a model; nil for likelihoods without one.
+func (h heavyTailed) expand() func(code []int32, theta, slope, curvature []float64) (logJoint float64) {
+	t := h.bits()
 	heavy, ok := t.responses.Likelihood.(likelihood.HeavyTailed)
 	if !ok {
-		return 0, false
+		return nil
 	}
+	return func(code []int32, theta, slope, curvature []float64) (logJoint float64) {
+		return t.expandAt(heavy, h.active(code), theta, slope, curvature)
+	}
+}
+
+// expandAt is the expansion of a model; slope nil: its value alone. The density of a row is
+// f((y − η)/σ)/σ, so that its derivatives in log σ follow from those in η: with s the slope of its
+// log in η, c minus the second derivative, and e = y − η, they are e s − 1, e² c + e s and, mixed,
+// e c + s.
+func (t *Target) expandAt(heavy likelihood.HeavyTailed, a active, theta, slope, curvature []float64) (logJoint float64) {
 	eta := make([]float64, len(t.responses.y))
 	logJoint = t.logJointAt(a, theta, eta)
 	if slope == nil {
-		return logJoint, true
+		return logJoint
 	}
 	k, at, logScale := len(slope), -1, t.logScale // at is the place of log σ among the coordinates
 	clear(curvature)
@@ -77,7 +81,7 @@ func (t *Target) expandAt(a active, theta, slope, curvature []float64) (logJoint
 			curvature[l*k+j] = curvature[j*k+l]
 		}
 	}
-	return logJoint, true
+	return logJoint
 }
 
 // normalSlope is the slope of the log density of a normal, and minus its second derivative.

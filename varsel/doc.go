@@ -76,7 +76,7 @@
 //	                          the quadrature over log σ, and the posterior of σ
 //	exact_sums.go, exact_quantiles.go
 //	                          sums over models, and quantiles of mixtures
-//	exact_summed.go           these sums for the engine (vti.SummedTarget)
+//	exact_summed.go           these sums for the engine (models.Known)
 //	exact_check.go            check of these sums for rounding errors
 //	exact_target.go           evidences and draws for the engine
 //	birth_death.go            birth and death rates of predictors of Gaussian models

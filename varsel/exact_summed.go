@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/transdim/vti"
+	engine "github.com/transdim/vti/models"
 )
 
 // Bounds of the sums over all models that a run makes. Chosen by hand: the second is about ten
@@ -91,7 +91,7 @@ func (p *ExactProblem) affordable() bool {
 }
 
 // sumModels is Exact for the engine.
-func (p *Problem) sumModels(ctx gocontext.Context, progress func(done, total int)) (sum vti.ModelSum, ok bool, err error) {
+func (p *Problem) sumModels(ctx gocontext.Context, progress func(done, total int)) (sum engine.Total, ok bool, err error) {
 	answer, err := p.exactAnswer(ctx, progress)
 	if err != nil || answer == nil || answer.Covered < wellCovered {
 		return sum, false, err

@@ -48,11 +48,11 @@ func TestRunsSumOverManyModels(t *testing.T) {
 // Evidences that come with a sum are those of single models; models that are not in it have hardly
 // any probability.
 func TestSumModels(t *testing.T) {
-	target := manyModels(t, Prior{}).Posterior().(vti.SummedTarget)
-	sum, ok, err := target.SumModels(t.Context(), nil)
+	problem := manyModels(t, Prior{})
+	sum, ok, err := problem.known().Sum(t.Context(), nil)
 	require.NoError(t, err)
 	require.True(t, ok)
-	want, err := target.LogEvidences(t.Context(), sum.Codes[:200])
+	want, err := problem.forms().LogEvidences(t.Context(), sum.Codes[:200])
 	require.NoError(t, err)
 	require.InDeltaSlice(t, want, sum.LogEvidences[:200], 1e-8)
 	prior := Prior{}.WithDefaults().LogProbs(17)
@@ -69,7 +69,7 @@ func TestSumModels(t *testing.T) {
 // later.
 func TestSumsThatAreNotMade(t *testing.T) {
 	spread := simulatedProblem(t, design.Simulation{Rows: 8, Predictors: 17, Seed: 5}, ModelOptions{Prior: Prior{Kind: UniformPrior}})
-	_, ok, err := spread.Posterior().(vti.SummedTarget).SumModels(t.Context(), nil)
+	_, ok, err := spread.known().Sum(t.Context(), nil)
 	require.NoError(t, err)
 	require.False(t, ok, "half of the models do not have nearly all of the probability")
 
@@ -93,9 +93,9 @@ func TestSumsThatAreNotMade(t *testing.T) {
 	cancelled, cancel := gocontext.WithCancel(t.Context())
 	cancel()
 	fresh := manyModels(t, Prior{})
-	_, _, err = fresh.Posterior().(vti.SummedTarget).SumModels(cancelled, nil)
+	_, _, err = fresh.known().Sum(cancelled, nil)
 	require.ErrorIs(t, err, gocontext.Canceled)
-	_, ok, err = fresh.Posterior().(vti.SummedTarget).SumModels(t.Context(), nil)
+	_, ok, err = fresh.known().Sum(t.Context(), nil)
 	require.NoError(t, err)
 	require.True(t, ok)
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/transdim/vti"
 	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/table"
 )
@@ -36,7 +35,7 @@ func evidences(t *testing.T, data *table.Table, options DesignOptions, model Mod
 	for _, code := range space.All(problem.Posterior().Space().Cards()) {
 		codes = append(codes, slices.Clone(code))
 	}
-	logs, err = problem.Posterior().(vti.ExactTarget).LogEvidences(t.Context(), codes)
+	logs, err = problem.forms().LogEvidences(t.Context(), codes)
 	require.NoError(t, err)
 	return design.PredictorNames(), logs
 }

@@ -19,16 +19,16 @@ const (
 // jointSearch finds members of models that matter only together, or that stand in for others.
 type jointSearch struct{ models }
 
-// Together returns models with two or three more members each than others, which promise most
+// together returns models with two or three more members each than others, which promise most
 // beyond what fewer of these add: on top of the model of a code, of the model without members, and
 // of the model without each of its first members, which they may replace. without are the models
 // before.
-func (s jointSearch) Together(ctx gocontext.Context, code []int32) (with, without [][]int32, err error) {
+func (s jointSearch) together(ctx gocontext.Context, code []int32) (with, without [][]int32, err error) {
 	return s.bits().jointAround(ctx, s.members(code), s.code)
 }
 
-// Instead returns models that searches without members of a model end with.
-func (s jointSearch) Instead(ctx gocontext.Context, code []int32) ([][]int32, error) {
+// instead returns models that searches without members of a model end with.
+func (s jointSearch) instead(ctx gocontext.Context, code []int32) ([][]int32, error) {
 	return s.bits().instead(ctx, s.members(code), s.code)
 }
 

@@ -98,14 +98,14 @@ func TestModelsWithoutMembersAreFound(t *testing.T) {
 			slots := problem.Slots
 			one, other := []int{0, 1, 2, 3, 4, 5}, []int{0, 6, 7, 8, 9, 10}
 			for _, both := range [][2][]int{{one, other}, {other, one}} {
-				found, err := jointSearch{slots}.Instead(t.Context(), slots.code(both[0]))
+				found, err := jointSearch{slots}.instead(t.Context(), slots.code(both[0]))
 				require.NoError(t, err)
 				require.Contains(t, found, slots.code(both[1]))
-				found, err = jointSearch{slots.base}.Instead(t.Context(), slots.base.code(both[0]))
+				found, err = jointSearch{slots.base}.instead(t.Context(), slots.base.code(both[0]))
 				require.NoError(t, err)
 				require.Contains(t, found, slots.base.code(both[1]))
 			}
-			found, err := jointSearch{slots}.Instead(t.Context(), slots.code(nil))
+			found, err := jointSearch{slots}.instead(t.Context(), slots.code(nil))
 			require.NoError(t, err)
 			require.Empty(t, found)
 		})

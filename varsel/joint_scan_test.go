@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/transdim/vti"
 	"github.com/transdim/vti/likelihood"
 )
 
@@ -18,7 +17,7 @@ func TestPairsGainWhatTheyAddToTheEvidence(t *testing.T) {
 	model := ModelOptions{Sigma: 0.7, Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 5}}
 	problem := slotProblem(t, correlated(t, likelihood.GaussianKind, 50, 12, 3), DesignOptions{Always: []string{"x4"}}, model)
 	slots := problem.Slots
-	exact := problem.Posterior().(vti.ExactTarget)
+	exact := problem.forms()
 	evidence := func(model ...int) float64 {
 		items := make([]int32, len(model))
 		for k, predictor := range model {
@@ -106,7 +105,7 @@ func TestBestTriplesAreThoseOfAll(t *testing.T) {
 				for k, predictor := range want.members {
 					items[k] = int32(slots.item[predictor])
 				}
-				values, err := problem.Posterior().(vti.ExactTarget).LogEvidences(t.Context(), [][]int32{slots.space.Code(items, nil), slots.space.Code(nil, nil)})
+				values, err := problem.forms().LogEvidences(t.Context(), [][]int32{slots.space.Code(items, nil), slots.space.Code(nil, nil)})
 				require.NoError(t, err)
 				require.InDelta(t, values[0]-values[1], want.together, 0.15)
 			}

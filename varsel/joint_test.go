@@ -118,7 +118,7 @@ func inclusionBySum(t testing.TB, problem *Problem) []float64 {
 		codes = append(codes, slices.Clone(code))
 		prior = append(prior, slots.sizes[slots.space.Size(code)])
 	}
-	mass, err := problem.Posterior().(vti.ExactTarget).LogEvidences(t.Context(), codes)
+	mass, err := problem.forms().LogEvidences(t.Context(), codes)
 	require.NoError(t, err)
 	for i := range mass {
 		mass[i] += prior[i]
@@ -154,7 +154,7 @@ func TestJointPredictorsAreFound(t *testing.T) {
 			data := hiddenPairs(t, c.kind, 11, c.rows, 150, [2]float64{1, 0}, 0.1, hiddenPair{first: 17, second: 93, disturbance: 5})
 			problem := slotProblem(t, data, DesignOptions{Groups: c.groups}, c.model)
 			slots := problem.Slots
-			with, without, err := jointSearch{slots}.Together(t.Context(), slots.space.Code(nil, nil))
+			with, without, err := jointSearch{slots}.together(t.Context(), slots.space.Code(nil, nil))
 			require.NoError(t, err)
 			require.Equal(t, slots.space.Code(nil, nil), without[0])
 			var names []string
@@ -168,7 +168,7 @@ func TestJointPredictorsAreFound(t *testing.T) {
 			require.ElementsMatch(t, want, names)
 
 			bits := make([]int32, len(problem.Design.Predictors))
-			with, _, err = jointSearch{slots.base}.Together(t.Context(), bits)
+			with, _, err = jointSearch{slots.base}.together(t.Context(), bits)
 			require.NoError(t, err)
 			for member, in := range with[0] {
 				require.Equal(t, in == 1, slices.Contains(names, problem.Design.Predictors[member].Name))

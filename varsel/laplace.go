@@ -14,9 +14,9 @@ import (
 // tails than a t distribution around it.
 type laplaceProposals struct{ models }
 
-// ProposeParameters draws n times from a t distribution around the mode of a model: coordinates of
+// propose draws n times from a t distribution around the mode of a model: coordinates of
 // θ [n, D] at their places.
-func (p laplaceProposals) ProposeParameters(code []int32, n int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error) {
+func (p laplaceProposals) propose(code []int32, n int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error) {
 	t, a := p.bits(), p.active(code)
 	if a.scale >= 0 {
 		a = a.with(a.scale, t.mean[t.scale], t.sd[t.scale])

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/floats"
 
-	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/likelihood"
@@ -75,10 +74,10 @@ func TestProposalsEstimateEvidences(t *testing.T) {
 	for _, kind := range []likelihood.Kind{likelihood.LogisticKind, likelihood.PoissonKind} {
 		for _, rows := range []int{4, 25, 60} {
 			problem := simulatedProblem(t, design.Simulation{Rows: rows, Predictors: 3, Effects: 2, Correlation: 0.5, Likelihood: kind, Seed: 3}, ModelOptions{Likelihood: kind})
-			target := problem.Posterior().(vti.LaplaceTarget)
+			target := laplaceProposals{problem.models()}
 			for _, code := range [][]int32{{1, 0, 0}, {0, 0, 1}} {
 				t.Run(fmt.Sprint(kind, rows, code), func(t *testing.T) {
-					theta, logWeights, logProposal, err := target.ProposeParameters(code, 20000, stream.Rand(5, "propose"))
+					theta, logWeights, logProposal, err := target.propose(code, 20000, stream.Rand(5, "propose"))
 					require.NoError(t, err)
 					floats.Sub(logWeights, logProposal)
 					estimate, se := psis.LogMeanExp(logWeights)
@@ -104,7 +103,7 @@ func TestProposalsOfShapesEstimateEvidences(t *testing.T) {
 			t.Run(fmt.Sprint(kind, rows), func(t *testing.T) {
 				problem := simulatedProblem(t, design.Simulation{Rows: rows, Predictors: 2, Effects: 1, Noise: 0.8, Likelihood: kind, Seed: 4}, ModelOptions{Likelihood: kind})
 				target := problem.Target
-				_, logWeights, logProposal, err := problem.Posterior().(vti.LaplaceTarget).ProposeParameters([]int32{0, 0}, 20000, stream.Rand(5, "propose"))
+				_, logWeights, logProposal, err := laplaceProposals{problem.models()}.propose([]int32{0, 0}, 20000, stream.Rand(5, "propose"))
 				require.NoError(t, err)
 				floats.Sub(logWeights, logProposal)
 				estimate, se := psis.LogMeanExp(logWeights)
@@ -147,7 +146,7 @@ func TestModesFarAway(t *testing.T) {
 		require.NoError(t, err)
 		problem, err := NewProblem(design, ModelOptions{Likelihood: kind})
 		require.NoError(t, err)
-		_, logWeights, logProposal, err := problem.Posterior().(vti.LaplaceTarget).ProposeParameters([]int32{1}, 2000, stream.Rand(1, "far"))
+		_, logWeights, logProposal, err := laplaceProposals{problem.models()}.propose([]int32{1}, 2000, stream.Rand(1, "far"))
 		require.NoError(t, err)
 		floats.Sub(logWeights, logProposal)
 		smoothed := psis.Smooth(logWeights)
@@ -161,7 +160,7 @@ func TestModesFarAway(t *testing.T) {
 func BenchmarkProposals(b *testing.B) {
 	kind := likelihood.LogisticKind
 	problem := simulatedProblem(b, design.Simulation{Rows: 200, Predictors: 100, Effects: 4, Correlation: 0.5, Likelihood: kind, Seed: 1}, ModelOptions{Likelihood: kind})
-	target := problem.Posterior().(vti.LaplaceTarget)
+	target := laplaceProposals{problem.models()}
 	code := make([]int32, 100)
 	for j := range 5 {
 		code[j*17] = 1
@@ -169,7 +168,7 @@ func BenchmarkProposals(b *testing.B) {
 	random := stream.Rand(1, "bench")
 	var ess float64
 	for b.Loop() {
-		_, logWeights, logProposal, err := target.ProposeParameters(code, 32, random)
+		_, logWeights, logProposal, err := target.propose(code, 32, random)
 		require.NoError(b, err)
 		floats.Sub(logWeights, logProposal)
 		ess += psis.Smooth(logWeights).ESS / 32

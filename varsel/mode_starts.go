@@ -12,11 +12,11 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// ModeStarts are the coefficients that fit as many rows as there are coefficients, under
+// modeStarts are the coefficients that fit as many rows as there are coefficients, under
 // likelihoods that let other rows be far off: few rows that contradict each other have a mode for
 // many of these sets (the elemental sets of robust regression, Rousseeuw 1984). None for other
 // likelihoods.
-func (h heavyTailed) ModeStarts(code []int32, most int) (theta [][]float64, logJoint []float64) {
+func (h heavyTailed) modeStarts(code []int32, most int) (theta [][]float64, logJoint []float64) {
 	return h.bits().elementalSets(h.active(code), h.Space().Dim(), most, fmt.Sprint("modes/", code))
 }
 

@@ -19,7 +19,7 @@ func TestModeStartsFitTheirRows(t *testing.T) {
 		require.NoError(t, err)
 		target := problem.Target
 		code := []int32{1, 0}
-		theta, logJoint := heavyTailed{target}.ModeStarts(code, 15)
+		theta, logJoint := heavyTailed{target}.modeStarts(code, 15)
 		require.Len(t, theta, 15, "pairs of six rows")
 		a := target.active(code)
 		seen := map[[2]int]bool{}
@@ -37,9 +37,9 @@ func TestModeStartsFitTheirRows(t *testing.T) {
 			}
 		}
 		require.GreaterOrEqual(t, len(seen), 12, "%s: but for pairs of rows that are nearly one", name)
-		few, _ := heavyTailed{target}.ModeStarts(code, 4)
+		few, _ := heavyTailed{target}.modeStarts(code, 4)
 		require.Len(t, few, 4)
-		again, _ := heavyTailed{target}.ModeStarts(code, 4)
+		again, _ := heavyTailed{target}.modeStarts(code, 4)
 		require.Equal(t, few, again, "the same sets")
 	}
 }
@@ -74,7 +74,7 @@ func TestOnlyHeavyTailsHaveModeStarts(t *testing.T) {
 		problem := slotlessOrNot(t, kind, ModelOptions{Likelihood: kind})
 		code := make([]int32, len(problem.Target.space.Cards()))
 		code[0] = 1
-		theta, _ := heavyTailed{problem.Target}.ModeStarts(code, 8)
+		theta, _ := heavyTailed{problem.Target}.modeStarts(code, 8)
 		require.Equal(t, problem.heavyTails(), len(theta) > 0, "%v", kind)
 	}
 }

@@ -1,141 +1,102 @@
 package varsel
 
 import (
-	gocontext "context"
+	"sync"
 
 	"github.com/transdim/vti"
-	"github.com/transdim/vti/rjmcmc"
+	engine "github.com/transdim/vti/models"
 	"github.com/transdim/vti/space"
 )
 
-// The posteriors of a problem, by what is known of their models beside densities: models as bits or
-// as lists, with closed forms, proposals around a mode, or likelihoods with heavy tails.
+// The posteriors of a problem: models as bits or as lists, with what is known of them beside
+// densities, and with the approximations that a flow begins with.
 type (
-	exactBits struct {
+	bitsPosterior struct {
 		*Target
-		closedForms
-		jointSearch
+		knowledge
 	}
-	exactSlots struct {
+	slotsPosterior struct {
 		*SlotTarget
-		closedForms
-		jointSearch
+		knowledge
 	}
-	summedBits struct {
-		exactBits
-		problem *Problem
-	}
-	slabBits struct {
-		*Target
-		slabForms
-		jointSearch
-	}
-	slabSlots struct {
-		*SlotTarget
-		slabForms
-		jointSearch
-	}
-	laplaceBits struct {
-		*Target
-		laplaceProposals
-		jointSearch
-	}
-	laplaceSlots struct {
-		*SlotTarget
-		laplaceProposals
-		jointSearch
-	}
-	heavyBits struct {
-		*Target
-		heavyTailed
-	}
-	heavySlots struct {
-		*SlotTarget
-		heavyTailed
-	}
-	assignedBits struct {
-		heavyBits
-		*assignments
-	}
-	// with the approximations that a flow begins with
-	anchoredLaplaceBits struct {
-		laplaceBits
-		*modelAnchors
-	}
-	anchoredHeavyBits struct {
-		heavyBits
+	anchoredPosterior struct {
+		bitsPosterior
 		*modelAnchors
 	}
 )
 
 var (
-	_ vti.ExactTarget      = exactBits{}
-	_ vti.SummedTarget     = summedBits{}
-	_ vti.BirthDeathTarget = exactSlots{}
-	_ vti.QuadraticTarget  = exactSlots{}
-	_ vti.SubstituteTarget = slabBits{}
-	_ vti.SubstituteTarget = slabSlots{}
-	_ vti.LaplaceTarget    = laplaceBits{}
-	_ vti.LaplaceTarget    = laplaceSlots{}
-	_ vti.JointTarget      = laplaceBits{}
-	_ vti.CurvedTarget     = heavyBits{}
-	_ vti.ModeStarter      = heavySlots{}
-	_ vti.CollapsedTarget  = heavyBits{}
-	_ vti.ExactTarget      = assignedBits{}
-	_ vti.QuadraticTarget  = anchoredHeavyBits{}
+	_ vti.KnownTarget     = bitsPosterior{}
+	_ vti.KnownTarget     = slotsPosterior{}
+	_ vti.QuadraticTarget = slotsPosterior{}
+	_ vti.QuadraticTarget = anchoredPosterior{}
 )
 
-// BirthDeath is the posterior for a process of births and deaths.
-func (t exactSlots) BirthDeath() rjmcmc.Collapsed { return t.birthDeath() }
+// knowledge is what is known of the models, found when it is first asked for.
+type knowledge struct{ find func() engine.Known }
 
-// SumModels is Exact.
-func (t summedBits) SumModels(ctx gocontext.Context, progress func(done, total int)) (vti.ModelSum, bool, error) {
-	return t.problem.sumModels(ctx, progress)
-}
-
-// Collapsed is the posterior without coefficients; nil where there is none.
-func (t heavyBits) Collapsed() rjmcmc.Collapsed { return t.collapse() }
+// Known is that of vti.KnownTarget.
+func (k knowledge) Known() engine.Known { return k.find() }
 
 // Posterior is the target to work on: Slots if there is one, else Target, with all that is known of
-// its models. Where the response is normal given its noise scale it is a vti.ExactTarget too, where
-// its likelihood is log-concave a vti.LaplaceTarget.
+// its models.
 func (p *Problem) Posterior() vti.Target {
-	exact, concave, joint := p.Model.Likelihood.Conjugate(), p.Model.Likelihood.LogConcave(), jointSearch{p.models()}
+	of := knowledge{sync.OnceValue(p.known)}
 	if p.Slots != nil {
-		switch {
-		case p.Model.Slab != (Slab{}):
-			return slabSlots{p.Slots, p.slabForms(p.Slots), joint}
-		case exact:
-			return exactSlots{p.Slots, closedForms{p.Slots}, joint}
-		case concave:
-			return laplaceSlots{p.Slots, laplaceProposals{p.Slots}, joint}
-		}
-		return heavySlots{p.Slots, heavyTailed{p.Slots}}
+		return slotsPosterior{p.Slots, of}
 	}
-	switch {
-	case p.Model.Slab != (Slab{}):
-		return slabBits{p.Target, p.slabForms(p.Target), joint}
-	case exact:
-		bits := exactBits{p.Target, closedForms{p.Target}, joint}
-		if _, ok := space.Count(p.Target.space); ok && len(p.Design.Predictors) > mostListed {
-			return summedBits{bits, p}
-		}
-		return bits
-	case concave:
-		bits := laplaceBits{p.Target, laplaceProposals{p.Target}, joint}
+	bits := bitsPosterior{p.Target, of}
+	if p.forms() == nil {
 		if anchors := p.anchors(); anchors != nil {
-			return anchoredLaplaceBits{bits, anchors}
+			return anchoredPosterior{bits, anchors}
 		}
-		return bits
-	}
-	bits := heavyBits{p.Target, heavyTailed{p.Target}}
-	if assigned := p.assigned(); assigned != nil {
-		return assignedBits{bits, assigned}
-	}
-	if anchors := p.anchors(); anchors != nil {
-		return anchoredHeavyBits{bits, anchors}
 	}
 	return bits
+}
+
+// known is what is known of the models: closed forms or proposals around modes, and members that
+// matter only together; for other likelihoods what helps to find their many modes.
+func (p *Problem) known() (known engine.Known) {
+	of, forms := p.models(), p.forms()
+	if forms != nil {
+		known.Evidences, known.Alone = engine.FromExact(forms), p.Model.Slab != (Slab{})
+	}
+	if _, closed := forms.(closedForms); closed {
+		if p.Slots != nil {
+			known.BirthDeath = p.Slots.birthDeath()
+		} else if _, ok := space.Count(p.Target.space); ok && len(p.Design.Predictors) > mostListed {
+			known.Sum = p.sumModels
+		}
+	}
+	switch concave := p.Model.Likelihood.LogConcave(); {
+	case concave:
+		known.Evidences = engine.Proposer(laplaceProposals{of}.propose)
+		fallthrough
+	case p.Model.Likelihood.Conjugate():
+		known.Together, known.Instead = jointSearch{of}.together, jointSearch{of}.instead
+	default:
+		known.Expand, known.ModeStarts = heavyTailed{of}.expand(), heavyTailed{of}.modeStarts
+		if p.Slots == nil {
+			known.Collapsed = p.Target.collapse()
+		}
+	}
+	return known
+}
+
+// forms are evidences and posteriors of models in closed form, or by a quadrature each; nil where
+// there are none.
+func (p *Problem) forms() engine.Exact {
+	switch {
+	case p.Model.Slab != (Slab{}):
+		return p.slabForms(p.models())
+	case p.Model.Likelihood.Conjugate():
+		return closedForms{p.models()}
+	case p.Slots == nil && !p.Model.Likelihood.LogConcave():
+		if assigned := p.assigned(); assigned != nil {
+			return assigned
+		}
+	}
+	return nil
 }
 
 // slabForms are the closed forms under a mixture of g-priors.

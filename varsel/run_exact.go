@@ -8,9 +8,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/stream"
+	engine "github.com/transdim/vti/models"
 	"github.com/transdim/vti/run"
 )
 
@@ -76,7 +76,7 @@ func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total
 	result.Coefficients = problem.exactCoefficients(answer)
 	bits := *problem
 	bits.Slots = nil // models of an exact answer are bits
-	sample := bits.drawExact(bits.Posterior().(vti.ExactTarget), answer, resampled)
+	sample := bits.drawExact(bits.forms(), answer, resampled)
 	return result, bits.finishExact(ctx, clock, result, answer, sample, dir)
 }
 
@@ -123,7 +123,7 @@ const mostListedGroups = 20
 
 // drawExact draws models from those that an exact answer lists, and their parameters from closed
 // forms. It returns nil where the parameters of one cannot be drawn.
-func (p *Problem) drawExact(target vti.ExactTarget, answer *ExactResult, n int) *Draws {
+func (p *Problem) drawExact(target engine.Exact, answer *ExactResult, n int) *Draws {
 	random := stream.Rand(0, "exact/draws")
 	cumulative := make([]float64, len(answer.Models))
 	sum := 0.0

@@ -9,7 +9,6 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/run"
 	"github.com/transdim/vti/space"
@@ -29,7 +28,7 @@ func (p *Problem) runSlab(ctx gocontext.Context, clock *run.Clock, progress func
 	}
 	bits := *p
 	bits.Slots = nil
-	target := bits.Posterior().(vti.ExactTarget)
+	target := bits.forms()
 	logPrior := bits.logPriors(1 << groups)
 	answer := &ExactResult{Inclusion: make([]float64, groups)}
 	var codes [][]int32

@@ -17,9 +17,6 @@ type slabForms struct {
 	always []int // coordinates in every model
 }
 
-// SubstituteJoint says that LogJoint is that of the normal slab: it only proposes.
-func (slabForms) SubstituteJoint() {}
-
 // model decomposes the model of a code; order lists its coordinates, those that are in every model
 // first.
 func (f slabForms) model(code []int32) (m *slabModel, order []int, err error) {

@@ -35,7 +35,7 @@ func slabInclusion(t *testing.T, problem *Problem) []float64 {
 	for _, code := range space.All(problem.Target.Space().Cards()) {
 		codes = append(codes, slices.Clone(code))
 	}
-	logs, err := problem.Posterior().(slabBits).LogEvidences(t.Context(), codes)
+	logs, err := problem.forms().LogEvidences(t.Context(), codes)
 	require.NoError(t, err)
 	total := logsum.Of(logs)
 	inclusion := make([]float64, len(problem.Design.Predictors))
@@ -142,7 +142,7 @@ func TestSlabDensitiesAreConsistent(t *testing.T) {
 func TestSlabDraws(t *testing.T) {
 	data, err := table.ReadFile("../testdata/hald.csv")
 	require.NoError(t, err)
-	target := slabProblem(t, data, "y", Slab{Kind: HyperGN}).Posterior().(slabBits)
+	target := slabProblem(t, data, "y", Slab{Kind: HyperGN}).forms().(slabForms)
 	const n = 20000
 	theta, logDensity, err := target.SampleParameters([]int32{1, 1, 0, 0}, n, stream.Rand(2, "slab"))
 	require.NoError(t, err)
@@ -165,7 +165,7 @@ func TestSlabDraws(t *testing.T) {
 		require.InDelta(t, shrink*want, mean, 5*sd/math.Sqrt(n))
 	}
 	require.Zero(t, theta.At(0, 3))
-	require.InDelta(t, m.logDensity([]float64{theta.At(7, 0), theta.At(7, 1), theta.At(7, 2)}, theta.At(7, target.scale)), logDensity[7], 1e-9)
+	require.InDelta(t, m.logDensity([]float64{theta.At(7, 0), theta.At(7, 1), theta.At(7, 2)}, theta.At(7, target.bits().scale)), logDensity[7], 1e-9)
 }
 
 func TestSlabText(t *testing.T) {

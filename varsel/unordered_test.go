@@ -164,7 +164,7 @@ func TestUnorderedEvidences(t *testing.T) {
 				want, own = append(want, -44.4949), 0.0051
 			}
 			for code, want := range want {
-				_, logWeights, logProposal, err := problem.Posterior().(vti.LaplaceTarget).ProposeParameters([]int32{int32(code)}, 20000, stream.Rand(3, "unordered"))
+				_, logWeights, logProposal, err := laplaceProposals{problem.models()}.propose([]int32{int32(code)}, 20000, stream.Rand(3, "unordered"))
 				require.NoError(t, err)
 				floats.Sub(logWeights, logProposal)
 				estimate, se := psis.LogMeanExp(logWeights)
@@ -181,7 +181,7 @@ func TestUnorderedWithoutParameters(t *testing.T) {
 	opt := DesignOptions{Target: "y", Likelihood: likelihood.CategoricalKind, NoIntercept: true}
 	problem, err := NewProblem(designOf(t, opt, table.Numbers("y", o.y), table.Numbers("x", o.x)), ModelOptions{Likelihood: opt.Likelihood})
 	require.NoError(t, err)
-	_, logJoint, logProposal, err := problem.Posterior().(vti.LaplaceTarget).ProposeParameters([]int32{0}, 3, stream.Rand(1, "none"))
+	_, logJoint, logProposal, err := laplaceProposals{problem.models()}.propose([]int32{0}, 3, stream.Rand(1, "none"))
 	require.NoError(t, err)
 	for i := range logJoint {
 		require.InDelta(t, -float64(len(o.y))*math.Log(3), logJoint[i]-logProposal[i], 1e-12)
@@ -249,7 +249,7 @@ func TestUnorderedCoordinates(t *testing.T) {
 	problem := o.problem(t, likelihood.CategoricalKind)
 	target := problem.Target
 	require.Equal(t, []string{"beta[2:(Intercept)]", "beta[3:(Intercept)]", "beta[2:x]", "beta[3:x]"}, problem.variables())
-	theta, logJoint, _, err := problem.Posterior().(vti.LaplaceTarget).ProposeParameters([]int32{1}, 50, stream.Rand(1, "graph"))
+	theta, logJoint, _, err := laplaceProposals{problem.models()}.propose([]int32{1}, 50, stream.Rand(1, "graph"))
 	require.NoError(t, err)
 	codes := slices.Repeat([][]int32{{1}}, 50)
 	outputs := MustExecOnceN(testkit.Backend(t), func(codes, theta *Node) []*Node {
@@ -432,7 +432,7 @@ func TestUnorderedModelCheck(t *testing.T) {
 		problem, err := NewProblem(designOf(t, opt, columns...), ModelOptions{Likelihood: opt.Likelihood})
 		require.NoError(t, err)
 		code := slices.Repeat([]int32{1}, len(columns)-1)
-		theta, _, _, err := problem.Posterior().(vti.LaplaceTarget).ProposeParameters(code, 400, random)
+		theta, _, _, err := laplaceProposals{problem.models()}.propose(code, 400, random)
 		require.NoError(t, err)
 		report, err := problem.checkModel(t.Context(), problem.toOriginal(slices.Repeat([][]int32{code}, 400), theta), 1)
 		require.NoError(t, err)
