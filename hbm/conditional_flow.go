@@ -23,8 +23,7 @@ import (
 //	u = m + w (x̂ − m) + s √(1−w) y,  y = flow(z)
 //
 // It is the posterior of a normal variable whose data amounts to such an observation, for all
-// values of its parents; with λ = 0 it is the prior. Where the encoding comes with sites, each of
-// these is an observation too, and the scale is a triangular matrix.
+// values of its parents; with λ = 0 it is the prior.
 type flows struct {
 	encoding int // size of the encodings
 	flow     map[*Variable]*cosmic.Flow
@@ -32,17 +31,14 @@ type flows struct {
 	// own tells that members differ in how they follow the variables before them, as their
 	// encodings say. Data sets of many sizes and scales need that.
 	own bool
-	// sites tells that encodings come with sites (siteEncoder), each of which is an observation
-	// too.
-	sites bool
 }
 
 // newFlows makes a flow for each latent variable, after the architecture of cfg.
-func newFlows(list []*latent, encoding int, cfg cosmic.Config, seed uint64, own, sites bool) (*flows, error) {
-	f := &flows{encoding: encoding, flow: map[*Variable]*cosmic.Flow{}, seed: seed, own: own, sites: sites}
+func newFlows(list []*latent, encoding int, cfg cosmic.Config, seed uint64, own bool) (*flows, error) {
+	f := &flows{encoding: encoding, flow: map[*Variable]*cosmic.Flow{}, seed: seed, own: own}
 	for _, l := range list {
 		own := cfg
-		own.Dim, own.Features, own.Seed = l.dim, f.ownWidth(l)+l.after, seed
+		own.Dim, own.Features, own.Seed = l.dim, f.width(l)+l.after, seed
 		flow, err := cosmic.New(own)
 		if err != nil {
 			return nil, err
@@ -56,30 +52,18 @@ func newFlows(list []*latent, encoding int, cfg cosmic.Config, seed uint64, own,
 // for each number.
 const spareEncoding = 4
 
-// ownWidth is the size of an encoding without sites.
-func (f *flows) ownWidth(l *latent) int {
+func (f *flows) width(l *latent) int {
 	if f.encoding > 0 {
 		return f.encoding
 	}
 	return 2*l.dim + spareEncoding
 }
 
-func (f *flows) width(l *latent) int {
-	if f.sites && l.hasSites() {
-		return siteNumbers(l.dim) + f.ownWidth(l)
-	}
-	return f.ownWidth(l)
-}
-
 func (f *flows) push(ctx *context.Context, l *latent, in given) (u, logDet *Node) {
 	z := in.noise
 	leading := z.Shape().Dimensions[:z.Rank()-1]
 	rows := product(leading)
-	width := f.ownWidth(l)
-	var precision, linear *Node
-	if f.sites && l.hasSites() {
-		precision, linear, in.encoding = splitSites(in.encoding, l.dim)
-	}
+	width := f.width(l)
 
 	// What the affine block reads starts as the first numbers of the encoding, so that each member
 	// can be fitted on its own from the beginning.
@@ -112,29 +96,12 @@ func (f *flows) push(ctx *context.Context, l *latent, in given) (u, logDet *Node
 	y, logDetFlow = Reshape(y, z.Shape().Dimensions...), Reshape(logDetFlow, leading...)
 	// in units of the typical sd
 	observed, logPrecision := SliceAxis(read, last, AxisRange(0, l.dim)), SliceAxis(read, last, AxisRange(l.dim))
-	if precision == nil {
-		logSD := Log(in.sd)
-		logOdds := Add(logPrecision, MulScalar(Sub(logSD, Log(in.typicalSD)), 2)) // log λs²
-		logScale := Sub(logSD, MulScalar(softplus(logOdds), 0.5))
-		observed = Add(in.typicalMean, Mul(in.typicalSD, observed))
-		u = Add(Add(in.mean, Mul(Logistic(logOdds), Sub(observed, in.mean))), Mul(Exp(logScale), y))
-		return u, Add(logDetFlow, BroadcastToDims(sumPresent(logScale, in.present), leading...))
-	}
-	// How much sites count depends on what is common to all data, such as the noise.
-	weight := made.Linear(ctx.In(networkScope).In("sites"), f.seed, Reshape(in.encoding, -1, width), 1, made.Zeros, made.Zeros)
-	weight = Reshape(weight, append(slices.Clone(in.encoding.Shape().Dimensions[:in.encoding.Rank()-1]), 1)...)
-	if in.before != nil {
-		slope := made.Variable(ctx.In("sites"), z.Graph(), f.seed, "weight", z.DType(), made.Zeros, l.after)
-		weight = Add(weight, timesVector(Reshape(slope, ones(last, 1, l.after)...), in.before))
-	}
-	weight = Exp(weight)
-	precision, linear = Mul(precision, InsertAxes(weight, -1)), Mul(linear, weight)
-	mean, own := Div(Sub(in.mean, in.typicalMean), in.typicalSD), Exp(logPrecision)
-	pull := Add(Mul(own, Sub(observed, mean)), Sub(linear, timesVector(precision, mean)))
-	factor := cholesky(precision, Add(Square(Div(in.typicalSD, in.sd)), own))
-	u = Add(in.mean, Mul(in.typicalSD, factor.solveTransposed(Add(factor.solve(pull), y))))
-	logDet = Sub(ReduceSum(Log(in.typicalSD), -1), factor.logDet())
-	return u, Add(logDetFlow, BroadcastToDims(logDet, leading...))
+	logSD := Log(in.sd)
+	logOdds := Add(logPrecision, MulScalar(Sub(logSD, Log(in.typicalSD)), 2)) // log λs²
+	logScale := Sub(logSD, MulScalar(softplus(logOdds), 0.5))
+	observed = Add(in.typicalMean, Mul(in.typicalSD, observed))
+	u = Add(Add(in.mean, Mul(Logistic(logOdds), Sub(observed, in.mean))), Mul(Exp(logScale), y))
+	return u, Add(logDetFlow, BroadcastToDims(sumPresent(logScale, in.present), leading...))
 }
 
 // shapeOf is the shape of a node of the replica's type.

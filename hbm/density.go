@@ -14,8 +14,6 @@ type Density struct {
 	name    string
 	support Support
 	terms   []Term
-	// says is what one value says about the parents, for an encoder.
-	says information
 	// logProb is the log density of x [plates..., draws, event...], all constants kept. It may
 	// leave axes of the event, over which the log density is a sum.
 	logProb func(x *Node, parameters []*Node, eventRank int) *Node
@@ -27,16 +25,6 @@ type Density struct {
 	// where inference starts, and about which scale; nothing depends on how near it is.
 	normal func(parameters []*Node) (mean, sd *Node)
 }
-
-// information is what a value says about the parents of its density.
-type information int
-
-const (
-	// about as much as a normal observation, how precise may depend on the value
-	observation      information = iota
-	plainObservation             // the same with a precision that does not depend on the value
-	ambiguous                    // about one of several parents, and it is not known which
-)
 
 // CustomDensity describes a density that this package does not have.
 type CustomDensity struct {

@@ -13,7 +13,7 @@ func Mixture(weights Term, components ...Density) Density {
 	if len(components) == 0 {
 		panic(fmt.Errorf("hbm.Mixture: there are no components"))
 	}
-	mixture := Density{name: "mixture", support: components[0].support, terms: []Term{weights}, says: ambiguous}
+	mixture := Density{name: "mixture", support: components[0].support, terms: []Term{weights}}
 	ends := make([]int, len(components)) // of the terms of each component
 	for i, component := range components {
 		if component.support != mixture.support {

@@ -17,12 +17,10 @@ func asGiven(p []*Node) (mean, sd *Node) { return p[0], p[1] }
 
 // Normal is the normal distribution with a mean and a standard deviation.
 func Normal(mean, sd Term) Density {
-	d := elementwise("normal", Reals,
+	return elementwise("normal", Reals,
 		func(x *Node, p []*Node) *Node { return logNormal(x, p[0], p[1]) },
 		func(random *rand.Rand, p []float64) float64 { return p[0] + p[1]*random.NormFloat64() },
 		mean, sd).withNormal(asGiven)
-	d.says = plainObservation
-	return d
 }
 
 // Laplace has density exp(−|x − location| / scale) / (2 scale).

@@ -59,7 +59,7 @@
 //
 //	family.go, family_joint.go
 //	                          which there are
-//	conditional_flow.go, conditional_gaussian.go, conditional_sites.go
+//	conditional_flow.go, conditional_gaussian.go
 //	                          a variable given those before it
 //	encodings.go, encoder_*.go
 //	                          what differs between members: free, or of the data

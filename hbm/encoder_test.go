@@ -57,7 +57,6 @@ var encoders = map[string]func(s *setEncoder) encoder{
 	"deep sets":    func(s *setEncoder) encoder { return s },
 	"with squares": func(s *setEncoder) encoder { s.pool = squarePool; return s },
 	"attention":    func(s *setEncoder) encoder { s.pool = attentionPool; return s },
-	"sites":        func(s *setEncoder) encoder { return siteEncoder{s} },
 }
 
 // encodings are those of all members of a variable in a part of the model, [members][width], by

@@ -32,9 +32,8 @@ const (
 	// plates must be nested.
 	ADAVI
 	// AmortizedBranch is Branch with the distributions of the members of plates computed from the
-	// data: each datum counts as a normal observation of its member, which add up to normal
-	// equations, and the rest comes from a network for each datum, the mean of its features and of
-	// their squares, and another network.
+	// data, by a network for each datum, the mean of its features and of their squares, and another
+	// network.
 	AmortizedBranch
 	// Joint is one normal distribution with a dense covariance of all unconstrained numbers of all
 	// members, for models of at most MaxJoint of them.
@@ -273,13 +272,8 @@ func (c *cascade) encoderOf(l *latent) encoder {
 
 // reader is what reads the data for the encodings; nil in families with free encodings.
 func (c *cascade) reader() *setEncoder {
-	switch encoder := c.encoder.(type) {
-	case *setEncoder:
-		return encoder
-	case siteEncoder:
-		return encoder.setEncoder
-	}
-	return nil
+	encoder, _ := c.encoder.(*setEncoder)
+	return encoder
 }
 
 // free reports whether the encodings of a latent variable are trained by themselves.

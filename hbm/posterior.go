@@ -58,13 +58,10 @@ func (p *Posterior) setFamily(data Values) error {
 	switch cfg.Family {
 	case PAVIE:
 		p.family.encoder = newSetEncoder(p.model, data, meanPool, cfg)
-		if p.model.choice == nil { // what a datum says of a member depends on the model
-			p.family.encoder = siteEncoder{p.family.encoder.(*setEncoder)}
-		}
 	case ADAVI:
-		p.family.encoder = siteEncoder{newSetEncoder(p.model, data, attentionPool, cfg)}
+		p.family.encoder = newSetEncoder(p.model, data, attentionPool, cfg)
 	case AmortizedBranch:
-		p.family.encoder = siteEncoder{newSetEncoder(p.model, data, squarePool, cfg)}
+		p.family.encoder = newSetEncoder(p.model, data, squarePool, cfg)
 		p.family.freeGlobals = true
 	case Joint:
 		p.family.joint = true
@@ -73,12 +70,10 @@ func (p *Posterior) setFamily(data Values) error {
 	switch cfg.Family {
 	case MeanField, Joint:
 		p.family.conditional = gaussian{}
-	case Branch:
+	case Branch, AmortizedBranch:
 		p.family.conditional = gaussian{dense: true}
-	case AmortizedBranch:
-		p.family.conditional = siteGaussian{}
 	default:
-		flows, err := newFlows(p.family.latents, cfg.Encoding, cfg.Flow, cfg.Seed, cfg.Thin, p.family.reader() != nil && p.model.choice == nil)
+		flows, err := newFlows(p.family.latents, cfg.Encoding, cfg.Flow, cfg.Seed, cfg.Thin)
 		if err != nil {
 			return err
 		}
