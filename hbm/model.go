@@ -48,9 +48,6 @@ type Variable struct {
 	// by model of a Choice: which unconstrained numbers there are, nil for all, and near
 	present [][]bool
 	nearIn  [2][][]float64
-	// estimated says that a constant is computed from observed values, for encoders to read: no
-	// density depends on it.
-	estimated bool
 }
 
 // Option sets a property of a variable.
@@ -70,10 +67,6 @@ func Through(link Link) Option { return func(v *Variable) { v.link = link } }
 // unconstrained numbers, with a mean and a standard deviation for each. Without it that is near the
 // prior, if that has a normal approximation. Nothing else depends on it.
 func Near(mean, sd []float64) Option { return func(v *Variable) { v.near = [2][]float64{mean, sd} } }
-
-// Estimated says that a constant is computed from the values of observed variables, for encoders to
-// read. No density may depend on it.
-func Estimated() Option { return func(v *Variable) { v.estimated = true } }
 
 // Latent adds a variable to be inferred.
 func (m *Model) Latent(name string, density Density, options ...Option) *Variable {

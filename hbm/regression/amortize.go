@@ -90,7 +90,7 @@ func (r *Regression) amortized(above [][]int) (*PlateModel, error) {
 			sd = 1
 		}
 		return 0, math.Min(sd, widestStart)
-	}, true)
+	})
 }
 
 // enlarged is the table twice with other groups, and every row of that twice: the largest table

@@ -52,7 +52,7 @@
 //	effects.go                draws of the effects of all levels
 //	spreads.go                their standard deviations and correlations in the units of the table
 //	moments.go                means and standard deviations over all weighted draws
-//	plates.go, estimates.go, prior_densities.go   the regression as a model with plates
+//	plates.go, prior_densities.go   the regression as a model with plates
 //	plates_choice.go, family_choice.go   a selection of terms as a choice among models with plates
 //	family.go, amortize.go    families of package hbm, for one table or for many
 //	amortize_margin.go        amortized answers with effects integrated out

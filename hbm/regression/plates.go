@@ -37,7 +37,6 @@ type PlateModel struct {
 	globals   map[int]*hbm.Variable
 	y         *hbm.Variable
 	x, offset *hbm.Variable // constants of the rows; nil if there are none
-	estimates *hbm.Variable // constants of the rows that only encoders read; nil if there are none
 	choice    *platesChoice // of terms; nil for one model
 }
 
@@ -64,12 +63,12 @@ func HasPlates(response ResponseKind) bool {
 // [Regression.Prepare] has found, if it has. With a selection of terms the model is one of
 // several, which draws are of (see platesChoice).
 func (r *Regression) Plates() (*PlateModel, error) {
-	return r.plates(r.nesting(), r.near(0), false)
+	return r.plates(r.nesting(), r.near(0))
 }
 
-// plates is Plates with the nesting of the groupings, where inference starts for each coordinate,
-// and whether there are estimates for encoders to read.
-func (r *Regression) plates(above [][]int, near func(coordinate int) (mean, sd float64), estimates bool) (*PlateModel, error) {
+// plates is Plates with the nesting of the groupings, and where inference starts for each
+// coordinate.
+func (r *Regression) plates(above [][]int, near func(coordinate int) (mean, sd float64)) (*PlateModel, error) {
 	if !HasPlates(r.Frame.Response) {
 		return nil, fmt.Errorf("families over all effects have no %s likelihood: want --family %s", r.Frame.Response, MarginalFamily)
 	}
@@ -106,13 +105,7 @@ func (r *Regression) plates(above [][]int, near func(coordinate int) (mean, sd f
 	for _, g := range coarsest {
 		p.addEffects(g)
 	}
-	if estimates {
-		p.estimates = m.Constant("estimates", hbm.On(p.rows), hbm.Event(p.estimateSize()), hbm.Estimated())
-	}
 	p.addResponse()
-	if estimates {
-		p.addEstimates()
-	}
 	return p, m.Err()
 }
 
@@ -386,9 +379,6 @@ func (p *PlateModel) addResponse() {
 		p.Data[p.offset] = r.offset
 		inputs = append(inputs, p.offset)
 		add = append(add, func(next func() *Node) *Node { return next() })
-	}
-	if p.estimates != nil {
-		inputs = append(inputs, p.estimates)
 	}
 	eta := hbm.Of(func(values []*Node) *Node {
 		next := func() (value *Node) {

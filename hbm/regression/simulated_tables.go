@@ -27,9 +27,9 @@ const (
 
 // simulatedTable is one data set for amortization.
 type simulatedTable struct {
-	x, offset, estimates, y []float64
-	z                       [][]float64 // of each grouping
-	means                   []float64
+	x, offset, y []float64
+	z            [][]float64 // of each grouping
+	means        []float64
 }
 
 // simulator makes tables from the prior predictive distribution. As [New] does with any table, it
@@ -73,7 +73,6 @@ func (p *PlateModel) simulator(device *gpu.Device) (func(ctx gocontext.Context, 
 					sigma = drawn[p.globals[r.noise]][i]
 				}
 				if r.usableResponse(t.y, kept, sigma) && len(good) < sets {
-					t.estimates = p.estimatesOf(t, kept)
 					good = append(good, t)
 				}
 			}
@@ -133,7 +132,7 @@ func (p *PlateModel) predictors(kept []int, random *rand.Rand) *simulatedTable {
 	if t := p.predictorsOf(source, kept); t != nil {
 		return t
 	}
-	t := &simulatedTable{x: p.Data[p.x], offset: p.Data[p.offset], estimates: p.Data[p.estimates]}
+	t := &simulatedTable{x: p.Data[p.x], offset: p.Data[p.offset]}
 	for _, g := range p.groups {
 		t.z = append(t.z, p.Data[g.z])
 		if g.a != nil {
@@ -147,7 +146,7 @@ func (p *PlateModel) predictors(kept []int, random *rand.Rand) *simulatedTable {
 // if those of the rows kept cannot be scaled, or not be taken apart as those of the model.
 func (p *PlateModel) predictorsOf(source, kept []int) *simulatedTable {
 	r := p.regression
-	t := &simulatedTable{estimates: p.Data[p.estimates]}
+	t := &simulatedTable{}
 	pick := func(from *mat.Dense) *mat.Dense {
 		_, columns := from.Dims()
 		picked := mat.NewDense(len(source), columns, nil)
@@ -213,7 +212,6 @@ func (p *PlateModel) collect(tables []*simulatedTable) hbm.Values {
 	}
 	put(p.x, func(t *simulatedTable) []float64 { return t.x })
 	put(p.offset, func(t *simulatedTable) []float64 { return t.offset })
-	put(p.estimates, func(t *simulatedTable) []float64 { return t.estimates })
 	for i, g := range p.groups {
 		put(g.z, func(t *simulatedTable) []float64 { return t.z[i] })
 		put(g.a, func(t *simulatedTable) []float64 { return t.means })
