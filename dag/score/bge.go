@@ -10,6 +10,7 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/internal/dense"
 )
 
 // BGe is the closed form of linear mechanisms under the normal-Wishart prior, the BGe score
@@ -135,47 +136,27 @@ func (b *BGe) evidenceOf(of []int, s float64) float64 {
 	return sum + (s+k)/2*math.Log(bgeScale) - (n+s)*math.Log(rest) - logRoot
 }
 
-// mostFactored bounds the families that fromGram takes.
-const mostFactored = 16
-
 // fromGram is the log determinant of the root of the parents and the root of the squares that they
-// leave, by a Cholesky factor of entries of RᵀR, which takes a tenth of the time of columns of R.
+// leave, by a Cholesky factor of entries of RᵀR, which takes a fifth of the time of columns of R.
 // It reports whether the entries have the digits for it.
 func (b *BGe) fromGram(of []int) (logRoot, rest float64, ok bool) {
-	if len(of) >= mostFactored {
+	nodes, size := len(b.means), len(of)+1
+	gram := make([]float64, 0, size*size)
+	for _, i := range of {
+		for _, k := range of {
+			gram = append(gram, b.gram[i*nodes+k])
+		}
+		gram = append(gram, 0)
+	}
+	for _, k := range of {
+		gram = append(gram, b.gram[b.node*nodes+k])
+	}
+	factor, ok := dense.Factorize(append(gram, b.gram[b.node*nodes+b.node]), size, leastOutside)
+	if !ok {
 		return 0, 0, false
 	}
-	nodes := len(b.means)
-	var factor [mostFactored][mostFactored]float64 // lower triangular, by rows
-	var list [mostFactored]int
-	copy(list[:], of)
-	list[len(of)] = b.node
-	product := 1.0
-	for a, i := range list[:len(of)+1] {
-		row := &factor[a]
-		own := b.gram[i*nodes+i]
-		pivot := own
-		for c := range a {
-			value := b.gram[i*nodes+list[c]]
-			other := &factor[c]
-			for d := range c {
-				value -= row[d] * other[d]
-			}
-			row[c] = value / other[c]
-			pivot -= row[c] * row[c]
-		}
-		if !(pivot >= leastOutside*own) {
-			return 0, 0, false
-		}
-		row[a] = math.Sqrt(pivot)
-		if a < len(of) {
-			if product *= row[a]; product > 1e100 || product < 1e-100 {
-				logRoot += math.Log(product)
-				product = 1
-			}
-		}
-	}
-	return logRoot + math.Log(product), factor[len(of)][len(of)], true
+	rest = factor.At(size-1, size-1)
+	return factor.LogDet()/2 - math.Log(rest), rest, true
 }
 
 // bic is that of a least-squares regression with intercept.

@@ -1,6 +1,7 @@
 package score
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"sync"
@@ -10,7 +11,8 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/tables"
-	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/line"
+	"github.com/transdim/vti/internal/mode"
 )
 
 var HalfLog2Pi = math.Log(2*math.Pi) / 2
@@ -20,9 +22,9 @@ type LinearStats struct {
 	node, rows int
 	Gram       *mat.SymDense // Σ x xᵀ over the rows that count for the node, centred [N,N]
 	LogSD      float64       // log standard deviation of the node: the prior mean of log σ
-	// root is R with RᵀR = gram, which has the digits that sums of squares lose. Few families need
-	// it.
-	root func() *mat.Dense
+	// root is R with RᵀR = Gram by rows [N·N], which has the digits that sums of squares lose. Few
+	// families need it.
+	root func() []float64
 }
 
 func NewLinearStats(d *tables.Data, node int) *LinearStats {
@@ -35,8 +37,17 @@ func NewLinearStats(d *tables.Data, node int) *LinearStats {
 			s.Gram.SymRankOne(s.Gram, 1, values)
 		}
 	}
-	s.root = sync.OnceValue(func() *mat.Dense { return mat.NewDense(d.Nodes(), d.Nodes(), RootOfGram(d, node)) })
+	s.root = sync.OnceValue(func() []float64 { return RootOfGram(d, node) })
 	return s
+}
+
+// column is that of R.
+func (s *LinearStats) column(i int) (values []float64) {
+	root, nodes := s.root(), s.Gram.SymmetricDim()
+	for row := range nodes {
+		values = append(values, root[row*nodes+i])
+	}
+	return values
 }
 
 // LogEvidence is log p(x_j | x_pa): sigma is the noise scale, 0 if it is to be integrated over its
@@ -124,7 +135,7 @@ func (s *LinearStats) fromGram(of []int, out *spectrum) bool {
 func (s *LinearStats) fromColumns(of []int) spectrum {
 	columns := make([][]float64, 0, len(of)+1)
 	for _, i := range append(slices.Clone(of), s.node) {
-		columns = append(columns, mat.Col(nil, i, s.root()))
+		columns = append(columns, s.column(i))
 	}
 	triangulate(columns)
 	rest := columns[len(of)][:len(of)+1] // the node along the parents, and last what is outside
@@ -139,9 +150,7 @@ func (s *LinearStats) fromColumns(of []int) spectrum {
 		left[k] = left[k][:len(of)]
 	}
 	for k, direction := range orthogonalize(left) {
-		for i, x := range direction.right {
-			out.Vectors.Set(i, k, x)
-		}
+		out.Vectors.SetCol(k, direction.right)
 		if direction.size == 0 {
 			continue
 		}
@@ -186,29 +195,29 @@ func (s spectrum) slope(logSigma, priorSD float64) (first, second float64) {
 	return first, second
 }
 
+// logPosterior is logEvidence with the prior of log σ, whose mean is logSD.
+func (s spectrum) logPosterior(logSigma, logSD, priorSD float64) float64 {
+	return s.LogEvidence(logSigma, priorSD) - Square((logSigma-logSD)/LogSigmaSD)/2 - math.Log(LogSigmaSD) - HalfLog2Pi
+}
+
 // mode climbs from a start to a mode of the posterior of log σ and returns it with −1 times the
 // second derivative there, which is at least that of the prior.
 func (s spectrum) mode(start, logSD, priorSD float64) (peak, curvature float64) {
-	peak = start
-	for range 100 {
-		first, second := s.slope(peak, priorSD)
-		first -= (peak - logSD) / Square(LogSigmaSD)
+	at := []float64{start}
+	mode.Climb(at, func(x []float64) float64 { return s.logPosterior(x[0], logSD, priorSD) }, func(x, step []float64) (float64, bool) {
+		first, second := s.slope(x[0], priorSD)
+		first -= (x[0] - logSD) / Square(LogSigmaSD)
 		curvature = math.Max(-second, 0) + 1/Square(LogSigmaSD)
-		step := math.Max(-1, math.Min(1, first/curvature))
-		if peak += step; math.Abs(step) < 1e-4 {
-			break
-		}
-	}
-	return peak, curvature
+		step[0] = first / curvature
+		return first * step[0], true
+	}, mode.Options{Share: func(_, step []float64) float64 { return 1 / math.Abs(step[0]) }})
+	return at[0], curvature
 }
 
 // HighestMode is the mode of the posterior of log σ with the largest density, as mode returns it.
 func (s spectrum) HighestMode(logSD, priorSD float64) (peak, curvature float64) {
 	low, high, curvatures := s.modes(logSD, priorSD)
-	density := func(logSigma float64) float64 {
-		return s.LogEvidence(logSigma, priorSD) - Square((logSigma-logSD)/LogSigmaSD)/2
-	}
-	if density(low) > density(high) {
+	if s.logPosterior(low, logSD, priorSD) > s.logPosterior(high, logSD, priorSD) {
 		return low, curvatures[0]
 	}
 	return high, curvatures[1]
@@ -223,45 +232,27 @@ func (s spectrum) modes(logSD, priorSD float64) (low, high float64, curvatures [
 	return low, high, curvatures
 }
 
-// overNoise visits evenly spaced values of log σ with the log of likelihood and prior, from a mode
-// outwards until the density has fallen by far, and returns their distance: spacing is in units of
-// 0.7 standard deviations, as the curvature at the mode gives them. Sums over them are integrals by
-// the trapezoid rule, which errs by less than e^-36 for a normal density with a spacing of 1.
-func (s spectrum) overNoise(logSD, priorSD, spacing float64, visit func(logSigma, logDensity float64)) (step float64) {
-	f := func(logSigma float64) float64 {
-		return s.LogEvidence(logSigma, priorSD) - Square((logSigma-logSD)/LogSigmaSD)/2 - HalfLog2Pi - math.Log(LogSigmaSD)
-	}
+// overNoise is the integral of the posterior of log σ, with nodes that are at most spacing of 0.7
+// standard deviations apart, as the curvature at the modes gives them.
+func (s spectrum) overNoise(logSD, priorSD, spacing float64) (*line.Integral[struct{}], error) {
 	low, high, curvatures := s.modes(logSD, priorSD)
-	top, curvature := math.Max(f(low), f(high)), slices.Max(curvatures[:])
-	const widest = 0.2 // of densities that are not normal, as of few rows
-	step = spacing * math.Min(0.7/math.Sqrt(curvature), widest)
-	visit(high, f(high))
-	for _, direction := range []float64{-step, step} {
-		for at := high + direction; ; at += direction {
-			value := f(at)
-			visit(at, value)
-			if !(value-top >= -logsum.Negligible) && (at < low || direction > 0) {
-				break
-			}
-		}
+	if math.IsNaN(low) || math.IsNaN(high) {
+		return nil, errors.New("squares overflow")
 	}
-	return step
+	const widest = 0.2 // of densities that are not normal, as of few rows
+	step := spacing * math.Min(0.7/math.Sqrt(slices.Max(curvatures[:])), widest)
+	return line.Of(line.Options{From: math.Min(low, high), To: math.Max(low, high), Step: step}, func(logSigma float64) float64 {
+		return s.logPosterior(logSigma, logSD, priorSD)
+	})
 }
 
-// integrate is log ∫ exp(logEvidence) over the prior of log σ, whose mean is logSD.
+// integrate is log ∫ exp(logEvidence) over the prior of log σ, NaN where squares overflow.
 func (s spectrum) integrate(logSD, priorSD float64) float64 {
-	top, sum := 0.0, 0.0
-	step := s.overNoise(logSD, priorSD, 1, func(_, logDensity float64) {
-		switch {
-		case sum == 0:
-			top, sum = logDensity, 1
-		case logDensity > top+logsum.Negligible: // a second mode
-			top, sum = logDensity, 1+sum*math.Exp(top-logDensity)
-		default:
-			sum += math.Exp(logDensity - top)
-		}
-	})
-	return top + math.Log(sum*step)
+	over, err := s.overNoise(logSD, priorSD, 1)
+	if err != nil {
+		return math.NaN()
+	}
+	return over.Log
 }
 
 // RootOfGram returns R [N·N] with RᵀR = Σ x xᵀ over the rows that count for a node, as its

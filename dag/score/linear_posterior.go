@@ -1,17 +1,13 @@
 package score
 
 import (
-	"cmp"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/sem"
-	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/pick"
 )
 
@@ -19,44 +15,48 @@ import (
 type linearPosterior struct {
 	spectrum
 	priorSD float64
-	first   float64 // log σ of the first cell of a grid, or known
-	step    float64 // 0: known
+	noise   []noiseCell
+	step    float64 // the width of cells
 	cells   pick.Table
 }
 
-func (s *LinearStats) posterior(parents dgraph.Set, sigma, priorSD float64) *linearPosterior {
-	out := &linearPosterior{spectrum: s.Spectrum(parents), priorSD: priorSD, first: math.Log(sigma)}
+// noiseCell is a cell of the posterior of log σ, with its share in it.
+type noiseCell struct{ logSigma, share float64 }
+
+// noiseOf are the cells of the posterior of log σ, in units of overNoise; one, if σ is known.
+func (s *LinearStats) noiseOf(given spectrum, sigma, priorSD, width float64) (cells []noiseCell, step float64) {
 	if sigma > 0 {
-		return out
+		return []noiseCell{{math.Log(sigma), 1}}, 0
 	}
-	type cell struct{ logSigma, logDensity float64 }
-	var cells []cell
-	top := math.Inf(-1)
-	out.step = out.overNoise(s.LogSD, priorSD, noiseCell, func(logSigma, logDensity float64) {
-		cells = append(cells, cell{logSigma, logDensity})
-		top = math.Max(top, logDensity)
-	})
-	slices.SortFunc(cells, func(a, b cell) int { return cmp.Compare(a.logSigma, b.logSigma) })
-	cells = slices.DeleteFunc(cells, func(c cell) bool { return !(c.logDensity > top-logsum.Negligible/2) })
-	out.first = cells[0].logSigma
-	var weights []float64
-	for _, c := range cells {
-		// Cells between two modes may be left out.
-		for float64(len(weights)) < math.Round((c.logSigma-out.first)/out.step) {
-			weights = append(weights, 0)
-		}
-		weights = append(weights, math.Exp(c.logDensity-top))
+	over, err := given.overNoise(s.LogSD, priorSD, width)
+	if err != nil { // whose evidence has been refused
+		return []noiseCell{{math.NaN(), 1}}, 0
 	}
-	out.cells = pick.NewTable(weights)
+	for _, node := range over.Nodes {
+		cells = append(cells, noiseCell{node.X, math.Exp(node.LogWeight - over.Log)})
+	}
+	return cells, over.Step
+}
+
+func (s *LinearStats) posterior(parents dgraph.Set, sigma, priorSD float64) *linearPosterior {
+	out := &linearPosterior{spectrum: s.Spectrum(parents), priorSD: priorSD}
+	out.noise, out.step = s.noiseOf(out.spectrum, sigma, priorSD, fineCells)
+	var shares []float64
+	for _, cell := range out.noise {
+		shares = append(shares, cell.share)
+	}
+	out.cells = pick.NewTable(shares)
 	return out
 }
 
 // draw draws log σ and the weights of the parents.
 func (p *linearPosterior) draw(random *rand.Rand) (logSigma float64, weights []float64) {
-	logSigma = p.first
+	cell := 0
 	if p.step > 0 {
-		logSigma += p.step * (float64(p.cells.Index(random.Float64())) + random.Float64() - 0.5)
+		cell = p.cells.Index(random.Float64())
+		logSigma = p.step * (random.Float64() - 0.5)
 	}
+	logSigma += p.noise[cell].logSigma
 	precision := math.Exp(-2 * logSigma)
 	weights = make([]float64, len(p.Values))
 	for k, value := range p.Values {
@@ -75,42 +75,25 @@ func (p *linearPosterior) draw(random *rand.Rand) (logSigma float64, weights []f
 func (s *LinearStats) moments(parents dgraph.Set, sigma, priorSD float64) (means, variances []float64) {
 	given := s.Spectrum(parents)
 	k := len(given.Values)
-	type cell struct {
-		logDensity       float64
-		means, variances []float64
-	}
-	var cells []cell
-	top := math.Inf(-1)
-	visit := func(logSigma, logDensity float64) {
-		own := cell{logDensity, make([]float64, k), make([]float64, k)}
-		precision := math.Exp(-2 * logSigma)
+	cells, _ := s.noiseOf(given, sigma, priorSD, 1)
+	means, variances = make([]float64, k), make([]float64, k)
+	own := make([][]float64, len(cells)) // means given the noise
+	for c, cell := range cells {
+		own[c] = make([]float64, k)
+		precision := math.Exp(-2 * cell.logSigma)
 		for direction, value := range given.Values {
 			total := value*precision + 1/Square(priorSD)
 			along := given.Signed[direction] * precision / total
 			for i := range k {
-				own.means[i] += given.Vectors.At(i, direction) * along
-				own.variances[i] += Square(given.Vectors.At(i, direction)) / total
+				own[c][i] += given.Vectors.At(i, direction) * along
+				variances[i] += cell.share * Square(given.Vectors.At(i, direction)) / total
 			}
 		}
-		cells, top = append(cells, own), math.Max(top, logDensity)
+		floats.AddScaled(means, cell.share, own[c])
 	}
-	if sigma > 0 {
-		visit(math.Log(sigma), 0)
-	} else {
-		given.overNoise(s.LogSD, priorSD, 1, visit)
-	}
-	total := 0.0
-	means, variances = make([]float64, k), make([]float64, k)
-	for _, own := range cells {
-		share := math.Exp(own.logDensity - top)
-		total += share
-		floats.AddScaled(means, share, own.means)
-	}
-	floats.Scale(1/total, means)
-	for _, own := range cells {
-		share := math.Exp(own.logDensity-top) / total
+	for c, cell := range cells {
 		for i := range k {
-			variances[i] += share * (own.variances[i] + Square(own.means[i]-means[i]))
+			variances[i] += cell.share * Square(own[c][i]-means[i])
 		}
 	}
 	return means, variances
@@ -119,11 +102,9 @@ func (s *LinearStats) moments(parents dgraph.Set, sigma, priorSD float64) (means
 // logJoint is log p(x_j, θ | x_pa) of a linear family.
 func (s *LinearStats) logJoint(l sem.Layout, f dgraph.Family, theta []float64, priorSD float64) float64 {
 	sum := 0.0
-	residual := mat.Col(nil, f.Node, s.root()) // not by sums of squares, which would cancel
+	residual := s.column(f.Node) // not by sums of squares, which would cancel
 	for i := range f.Parents.Nodes() {
-		for row := range residual {
-			residual[row] -= theta[i] * s.root().At(row, i)
-		}
+		floats.AddScaled(residual, -theta[i], s.column(i))
 		sum -= Square(theta[i]/priorSD)/2 + math.Log(priorSD) + HalfLog2Pi
 	}
 	logSigma := l.LogSigma(theta)
@@ -134,6 +115,6 @@ func (s *LinearStats) logJoint(l sem.Layout, f dgraph.Family, theta []float64, p
 	return sum
 }
 
-// noiseCell is the cell of the grid of log σ that draws come from, in units of overNoise: a uniform
-// draw within cells adds a part in 2,000 to a variance.
-const noiseCell = 0.1
+// fineCells is the width of the cells of log σ that draws come from, in units of overNoise: a
+// uniform draw within cells adds a part in 2,000 to a variance.
+const fineCells = 0.1
