@@ -1,56 +1,129 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/transdim/vti/changepoint"
+	"github.com/transdim/vti/internal/document"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
 )
 
-// changesArticle makes the article of changes of a series or of the rate of events.
-func (s *source) changesArticle(result *changepoint.Result) *article {
-	level, reasons := &result.Certificate.Verdict, result.Certificate.Reasons
-	what := result.Data.Value
+// changesDocument is about changes of a series or of the rate of events.
+func changesDocument(s *source, r *changepoint.Result) *document.Document {
+	what := r.Data.Value
 	if what == "" {
 		what = "the rate of events"
 	}
-	a := &article{
+	d := &document.Document{
 		Title:    fmt.Sprintf("When does %s change?", what),
-		Subtitle: fmt.Sprintf("%s, %s from %s to %s; model %s", s.table(), counted(result.Data.Rows, "row"), picture.Digits(float64(result.Data.From), 5), picture.Digits(float64(result.Data.To), 5), result.Data.Model),
-		Answer:   []string{result.Answer},
-		Marks:    []badge{computation(level, reasons), model(result.ModelCheck)},
-		Next:     next(level, "The quadrature is too coarse for this table: see the reasons.", result.ModelCheck, "Report levels averaged over the number and the places of changes, with the probabilities of changes, rather than one set of places."),
+		Subtitle: fmt.Sprintf("%s, %s from %s to %s; model %s", s.table(), counted(r.Data.Rows, "row"), picture.Digits(float64(r.Data.From), 5), picture.Digits(float64(r.Data.To), 5), r.Data.Model),
+		Answer:   []string{r.Answer},
 	}
-	a.rest = func(ctx context.Context) ([]section, error) {
-		part := section{ID: "changes", Title: "When, and how often", Lead: "Averaged over numbers and places of changes; bands hold 95% of the posterior."}
-		var numbers []probabilityOf
-		for _, c := range result.Counts {
-			numbers = append(numbers, probabilityOf{c.Changes, float64(c.Probability)})
-		}
-		part.Pictures = append(part.Pictures, levelsPicture(what, result), curvePicture(result), countsPicture("counts", "Number of changes", "change", "changes", numbers))
-		places := table{Caption: fmt.Sprintf("Places, given %s", counted(result.Given.Changes, "change")), Open: true, Columns: []column{{"most probable", true}, {"median", true}, {"95% interval", false}}}
-		for _, one := range result.Given.Places {
-			places.Rows = append(places.Rows, []cell{value(float64(one.Mode)), value(float64(one.Median)), words("[" + picture.Digits(float64(one.Q025), 6) + ", " + picture.Digits(float64(one.Q975), 6) + "]")})
-		}
-		for k := range places.Rows {
-			one := result.Given.Places[k]
-			places.Rows[k][0].Text, places.Rows[k][1].Text = picture.Digits(float64(one.Mode), 6), picture.Digits(float64(one.Median), 6)
-		}
-		counts := table{Caption: "Numbers of changes", Columns: []column{{"changes", true}, {"probability", true}, {"log evidence", true}}}
-		for _, c := range result.Counts {
-			counts.Rows = append(counts.Rows, []cell{value(float64(c.Changes)), share(float64(c.Probability)), {picture.Digits(float64(c.LogEvidence), 7), sortKey(float64(c.LogEvidence))}})
-		}
-		part.Tables = []table{places, counts}
-		facts := table{Caption: "What the verdict rests on", Open: true, Columns: []column{{"what", false}, {"value", false}}, Rows: [][]cell{
-			{words("log evidence of all numbers of changes (nats)"), words(evidence(float64(result.LogEvidence), 0))},
-			{words("largest change of a probability by quadrature"), words(picture.Number(float64(result.Certificate.Error)))},
-		}}
-		check := section{ID: "check", Title: "Does the model describe the table", Notes: []string{"Model: " + a.Marks[1].Word + ". " + a.Marks[1].Text}, Tables: findings(result.ModelCheck)}
-		return []section{part, check, earned(a.Marks[0], facts), s.provenance()}, nil
+	d.Sections = []*document.Section{{
+		ID: "changes", Title: "When, and how often", Lead: "Averaged over numbers and places of changes; bands hold 95% of the posterior.",
+		Tables: []*document.Table{changesTable(r), segmentsTable(r), placesTable(r)},
+		Draw: func(_ context.Context, part *document.Section) error {
+			var numbers []probabilityOf
+			for _, c := range r.Counts {
+				numbers = append(numbers, probabilityOf{c.Changes, float64(c.Probability)})
+			}
+			part.Place(levelsPicture(what, r))
+			part.Place(curvePicture(r))
+			part.Place(countsPicture("counts", "Number of changes", "change", "changes", numbers))
+			return nil
+		},
+	}, s.checked("", r.ModelCheck)}
+	c := &computation{level: &r.Certificate.Verdict, reasons: r.Certificate.Reasons, text: "an exact sum over all numbers and places of changes.",
+		basis: []string{fmt.Sprintf("quadrature moves no probability of a number of changes by more than %.1g", float64(r.Certificate.Error))},
+		facts: []string{fmt.Sprintf("Log evidence of all numbers together: %.3f.", float64(r.LogEvidence)), "Computation: " + took(r.Seconds, 0) + "."},
+		words: []string{document.WordEvidence}}
+	if !c.trusted() {
+		c.text = "the sum is exact, but something limits it:"
 	}
-	return a
+	return s.answer(d, c, r.ModelCheck, "Report levels averaged over the number and the places of changes, with the probabilities of changes, rather than one set of places.")
+}
+
+// changesTable has the probabilities of numbers of changes.
+func changesTable(r *changepoint.Result) *document.Table {
+	t := document.NewTable(fmt.Sprintf("Number of changes: %.2f expected", float64(r.Expected)), "changes", "probability", "log evidence").Opened()
+	for _, c := range r.Counts {
+		if c.Probability >= leastBar || c.Changes == r.Given.Changes || c.Changes == 0 {
+			t.Add(fmt.Sprint(c.Changes), document.Probability(c.Probability, 0), fmt.Sprintf("%.3f", float64(c.LogEvidence)))
+		}
+	}
+	return t
+}
+
+// segmentsTable has the places and levels given the most probable number of changes.
+func segmentsTable(r *changepoint.Result) *document.Table {
+	head := []string{"segment", "begins at", "median", "<95% interval", "|mean", "<95% interval"}
+	first := r.Given.Segments[0]
+	if first.SD != nil {
+		head = append(head, "|sd", "<95% interval")
+	}
+	if first.Slope != nil {
+		head = append(head, "|slope", "<95% interval")
+	}
+	t := document.NewTable(fmt.Sprintf("Given %s: where, and the level of each segment", english.Count(r.Given.Changes, "change")), head...).Opened()
+	for j, s := range r.Given.Segments {
+		cells := []string{fmt.Sprint(j + 1), "", "", ""}
+		if j > 0 {
+			place := r.Given.Places[j-1]
+			cells[1], cells[2], cells[3] = fmt.Sprintf("%.6g", float64(place.Joint)), fmt.Sprintf("%.6g", float64(place.Median)), placeText(place)
+		}
+		for _, summary := range []*changepoint.Summary{&s.Mean, s.SD, s.Slope} {
+			if summary != nil {
+				cells = append(cells, document.Short(summary.Mean), document.Interval(summary.Q025, summary.Q975))
+			}
+		}
+		t.Add(cells...)
+	}
+	return t
+}
+
+// shownIntervals is the most intervals of a credible set that are shown.
+const shownIntervals = 2
+
+// placeText is where a change is with 95 percent: the smallest set where it is simple, else the
+// central interval.
+func placeText(place changepoint.Place) string {
+	set := place.Set
+	if len(set) > shownIntervals {
+		set = [][2]changepoint.Number{{place.Q025, place.Q975}}
+	}
+	var parts []string
+	for _, part := range set {
+		if part[0] == part[1] {
+			parts = append(parts, fmt.Sprintf("%.6g", float64(part[0])))
+		} else {
+			parts = append(parts, fmt.Sprintf("%.6g to %.6g", float64(part[0]), float64(part[1])))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// shownCurve is how many places are shown; the files have all.
+const shownCurve = 8
+
+// placesTable has the most probable places of a series, averaged over the number of changes; single
+// moments have no probability.
+func placesTable(r *changepoint.Result) *document.Table {
+	t := document.NewTable("Most probable places of a change, averaged over their number", "between", "<and", "probability")
+	if r.Data.Model == changepoint.Events.String() {
+		return t
+	}
+	order := slices.Clone(r.Curve)
+	slices.SortStableFunc(order, func(a, b changepoint.CurvePoint) int { return cmp.Compare(b.Probability, a.Probability) })
+	for _, c := range order[:min(shownCurve, len(order))] {
+		t.Add(fmt.Sprintf("%.6g", float64(c.From)), fmt.Sprintf("%.6g", float64(c.To)), document.Probability(c.Probability, 0))
+	}
+	return t
 }
 
 // levelsPicture is the level along time with its band.

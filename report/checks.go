@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -9,33 +10,41 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/picture"
 	"github.com/transdim/vti/modelcheck"
 )
 
 // checked is the section of the model check: what the model predicts for the rows compared with
-// their responses.
-func (s *source) checked(response string, check *modelcheck.Report) section {
-	part := section{ID: "check", Title: "Does the model describe the table",
-		Lead: "The table beside what the model expects of it, and beside tables drawn anew from the posterior."}
-	b := model(check)
-	part.Notes = []string{"Model: " + b.Word + ". " + b.Text}
-	part.Tables = findings(check)
-	if check != nil && len(check.Predictive) > 0 && check.Predictive[0].Category != "" {
-		part.Pictures = append(part.Pictures, categoriesPicture(check.Predictive))
-		return part // numbers of categories without an order have no residuals
-	}
-	rows, err := modelcheck.ReadFitted(filepath.Join(s.dir, modelcheck.FittedFile))
-	if err != nil || len(rows) == 0 {
-		return part // runs of older versions, and without draws, have none
-	}
+// their responses, where the run has kept both.
+func (s *source) checked(response string, check *modelcheck.Report) *document.Section {
+	m := model(check)
+	return &document.Section{ID: "check", Title: "Does the model describe the table", Tables: []*document.Table{findings(check)},
+		Draw: func(_ context.Context, part *document.Section) error {
+			part.Notes = []string{"Model: " + m.Word + ". " + m.Text}
+			if check != nil && len(check.Predictive) > 0 && check.Predictive[0].Category != "" {
+				part.Place(categoriesPicture(check.Predictive)) // which have no order, and no residuals
+			} else if rows, err := modelcheck.ReadFitted(filepath.Join(s.dir, modelcheck.FittedFile)); err == nil && len(rows) > 0 {
+				drawFitted(part, response, rows, check)
+			}
+			if len(part.Pictures) > 0 {
+				part.Lead = "The table beside what the model expects of it, and beside tables drawn anew from the posterior."
+			}
+			return nil
+		}}
+}
+
+// drawFitted shows rows beside what is expected of them.
+func drawFitted(part *document.Section, response string, rows []modelcheck.FittedRow, check *modelcheck.Report) {
+	part.Tables = append(part.Tables, worstRows(rows))
 	if two(rows) {
-		part.Pictures = append(part.Pictures, calibrationPicture(response, rows))
-	} else {
-		part.Pictures = append(part.Pictures, fittedPicture(response, rows), residualPicture(response, rows))
-		if check != nil && len(check.Predictive) > 0 {
-			part.Pictures = append(part.Pictures, predictivePicture(response, check.Predictive))
-		}
+		part.Place(calibrationPicture(response, rows))
+		return
+	}
+	part.Place(fittedPicture(response, rows))
+	part.Place(residualPicture(response, rows))
+	if check != nil && len(check.Predictive) > 0 {
+		part.Place(predictivePicture(response, check.Predictive))
 	}
 	inside := 0
 	for _, r := range rows {
@@ -43,11 +52,7 @@ func (s *source) checked(response string, check *modelcheck.Report) section {
 			inside++
 		}
 	}
-	if !two(rows) {
-		part.Notes = append(part.Notes, fmt.Sprintf("%.1f%% of the %s lie inside the intervals that should hold 95%% of them.", 100*float64(inside)/float64(len(rows)), counted(len(rows), "row")))
-	}
-	part.Tables = append(part.Tables, worstRows(rows))
-	return part
+	part.Notes = append(part.Notes, fmt.Sprintf("%.1f%% of the %s lie inside the intervals that should hold 95%% of them.", 100*float64(inside)/float64(len(rows)), counted(len(rows), "row")))
 }
 
 // two reports whether the response is yes or no.
@@ -150,15 +155,15 @@ func calibrationPicture(response string, rows []modelcheck.FittedRow) *picture.P
 }
 
 // worstRows is the table of the rows that the model expects least.
-func worstRows(rows []modelcheck.FittedRow) table {
+func worstRows(rows []modelcheck.FittedRow) *document.Table {
 	sorted := slices.Clone(rows)
 	slices.SortStableFunc(sorted, func(a, b modelcheck.FittedRow) int {
 		return cmp.Compare(math.Abs(b.Observed-b.Mean), math.Abs(a.Observed-a.Mean))
 	})
-	t := table{Caption: "Rows farthest from what was expected", Columns: []column{{"row", true}, {"observed", true}, {"expected", true}, {"difference", true}, {"95% interval of the model", false}}}
+	t := document.NewTable("Rows farthest from what was expected", "row", "observed", "expected", "difference", "<95% interval of the model")
 	const most = 30
 	for _, r := range sorted[:min(len(sorted), most)] {
-		t.Rows = append(t.Rows, []cell{{fmt.Sprint(r.Row), fmt.Sprint(r.Row)}, value(r.Observed), value(r.Mean), value(r.Observed - r.Mean), words(interval(r.Q025, r.Q975))})
+		t.Add(fmt.Sprint(r.Row), document.Short(r.Observed), document.Short(r.Mean), document.Short(r.Observed-r.Mean), document.Interval(r.Q025, r.Q975))
 	}
 	return t
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,8 @@ import (
 	comparing "github.com/transdim/vti/compare"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/document"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
 	"github.com/transdim/vti/varsel"
 )
@@ -18,15 +21,208 @@ import (
 // compared is what is known of two runs side by side.
 type compared struct {
 	common *comparing.Comparison
-	// pairs are the probabilities of predictors, edges or terms, and what names them.
-	pairs []comparing.Pair
-	what  string
-	// estimates are posteriors of numbers.
+	// pairs are the probabilities of predictors, edges or terms, of which a terminal shows so many.
+	pairs   []comparing.Pair
+	printed int
+	// title is that of their table, what names one of them, and model a model.
+	title, what, model string
+	name               func(comparing.Pair) string
+	// estimates are posteriors of numbers, the largest shifts first.
 	estimates []regression.Estimates
+	facts     []string // beside those of all comparisons
+	files     []string
 }
+
+// Lengths of what a terminal shows of a comparison; pages and files have more.
+const (
+	leastEdge        = 0.01
+	printedEdges     = 40
+	printedEstimates = 20
+)
 
 // mostCompared is how many runs a picture can distinguish by their inks.
 const mostCompared = 4
+
+// ownName is the name or the code of a pair as it is.
+func ownName(p comparing.Pair) string { return p.Name + p.Code }
+
+// selections is a comparison of selections of variables.
+func selections(c *varsel.Comparison, predictors []string) *compared {
+	s := &compared{common: &c.Comparison, pairs: slices.Clone(c.Inclusion), title: "Predictors: probability to be in the model", what: "predictor", model: "model",
+		files: []string{"inclusion.csv"}, name: func(p comparing.Pair) string {
+			if p.Code != "" {
+				return modelName(p.Code, predictors)
+			}
+			return p.Name
+		}}
+	if len(s.pairs) > fewPredictors {
+		s.sort()
+		s.printed = printedPredictors
+	}
+	if e := c.CrossEntropy; e != nil {
+		s.facts = append(s.facts, fmt.Sprintf("Cross-entropy of A's draws under B's density, on B's working scale: %s nats (B's own draws: %s)",
+			document.PlusMinus(&e.Mean, &e.SE, 3), document.PlusMinus(&e.OwnDraws, nil, 3)))
+		if e.NonFinite > 0 {
+			s.facts = append(s.facts, fmt.Sprintf("  left out: %d of %s, without a finite density under B", e.NonFinite, english.Count(e.Draws, "draw")))
+		}
+	}
+	return s
+}
+
+// graphs is a comparison of discoveries of graphs.
+func graphs(c *dag.Comparison) *compared {
+	g := &compared{common: &c.Comparison, title: fmt.Sprintf("Edges: probability, where it is %g or more", leastEdge), what: "edge", model: "graph", name: ownName, files: []string{"edges.csv"},
+		pairs: slices.DeleteFunc(slices.Clone(c.Edges), func(p comparing.Pair) bool { return max(p.A, p.B) < leastEdge }), printed: printedEdges}
+	g.sort()
+	return g
+}
+
+// regressions is a comparison of hierarchical regressions.
+func regressions(c *regression.Comparison) *compared {
+	r := &compared{common: &c.Comparison, pairs: c.Terms, title: "Terms: probability of each state", what: "term", model: "model", name: ownName,
+		estimates: slices.Clone(c.Estimates), files: []string{"estimates.csv"}}
+	if len(c.Terms) > 0 {
+		r.files = append(r.files, "terms.csv")
+	}
+	slices.SortStableFunc(r.estimates, func(x, y regression.Estimates) int {
+		return -cmp.Compare(math.Abs(float64(x.Shift)), math.Abs(float64(y.Shift)))
+	})
+	return r
+}
+
+// sort puts the most probable pairs first.
+func (c *compared) sort() {
+	slices.SortStableFunc(c.pairs, func(x, y comparing.Pair) int { return cmp.Compare(max(y.A, y.B), max(x.A, x.B)) })
+}
+
+// PrintSelections prints a comparison of selections of variables.
+func PrintSelections(w io.Writer, c *varsel.Comparison, predictors []string) {
+	selections(c, predictors).document().Print(w)
+}
+
+// PrintGraphs prints a comparison of discoveries of graphs.
+func PrintGraphs(w io.Writer, c *dag.Comparison) { graphs(c).document().Print(w) }
+
+// PrintRegressions prints a comparison of hierarchical regressions.
+func PrintRegressions(w io.Writer, c *regression.Comparison) { regressions(c).document().Print(w) }
+
+// PrintNumbers prints a comparison of runs whose models are numbers; about says of what.
+func PrintNumbers(w io.Writer, c *comparing.Comparison, about string) {
+	n := &compared{common: c, model: about, name: ownName}
+	n.document().Print(w)
+}
+
+// document is the comparison for a terminal.
+func (c *compared) document() *document.Document {
+	var runs []string
+	for _, side := range []struct {
+		name string
+		run  comparing.Run
+	}{{"A", c.common.A}, {"B", c.common.B}} {
+		verdict := "exact"
+		if side.run.Verdict != nil {
+			verdict = side.run.Verdict.String()
+		}
+		runs = append(runs, fmt.Sprintf("%s: %s (vti %s, %s)", side.name, side.run.RunDir, side.run.Command, verdict))
+	}
+	for _, note := range c.common.Notes {
+		runs = append(runs, "  note: "+note)
+	}
+	var last []string
+	if c.common.LogEvidence != nil {
+		last = append(document.Explained(document.WordEvidence), "")
+	}
+	files := append([]string{comparing.File}, c.files...)
+	if len(c.common.Models) > 0 {
+		files = append(files, comparing.ModelsFile, fmt.Sprintf("the figure as %s and models.png", filepath.Join(c.common.RunDir, "models.svg")))
+	}
+	last = append(last, c.common.RunDir+" holds "+list(files))
+	return &document.Document{Sections: []*document.Section{{Said: runs}, {Said: c.said("B")}, {Tables: c.tables("B")}, {Said: last}}}
+}
+
+// said are sentences on how far the models of A and of another run agree.
+func (c *compared) said(name string) (lines []string) {
+	if e := c.common.LogEvidence; e != nil && document.Finite(&e.Difference) {
+		lines = append(lines, fmt.Sprintf("Log evidence: %s in A, %s in %s; A − %s is %+.3f nats", document.PlusMinus(&e.A, &e.SEA, 3), document.PlusMinus(&e.B, &e.SEB, 3), name, name, float64(e.Difference)))
+	}
+	if tv := c.common.TotalVariation; tv != nil {
+		text := document.Probability(tv.Low, 0)
+		if tv.Low != tv.High {
+			text = fmt.Sprintf("between %s and %s (a run lists only its best models)", text, document.Probability(tv.High, 0))
+		}
+		lines = append(lines, "Total variation between the model probabilities: "+text)
+		if document.Finite(&c.common.KLAB) {
+			lines = append(lines, fmt.Sprintf("Kullback-Leibler divergence of %s from A: %.4g nats", name, float64(c.common.KLAB)))
+		}
+		if document.Finite(&c.common.KLBA) {
+			lines = append(lines, fmt.Sprintf("Kullback-Leibler divergence of A from %s: %.4g nats", name, float64(c.common.KLBA)))
+		}
+	}
+	return append(lines, c.facts...)
+}
+
+// tables set the probabilities and numbers of A and of another run side by side.
+func (c *compared) tables(name string) (list []*document.Table) {
+	pairs := func(title string, pairs []comparing.Pair, printed int, named func(comparing.Pair) string) {
+		t := document.NewTable(title, "<~name", "A", name, "A − "+name, "in s.e.")
+		t.Printed = printed
+		for _, p := range pairs {
+			difference, z := "", ""
+			if document.Finite(&p.Difference) {
+				difference = difference4(p.Difference)
+			}
+			// a difference that is not even shown is not worth counting in errors, which may be as
+			// small
+			if document.Finite(&p.Z) && math.Abs(float64(p.Difference)) >= 5e-5 {
+				z = fmt.Sprintf("%+.1f", float64(p.Z))
+			}
+			t.Add(named(p), document.Probability(p.A, p.SEA), document.Probability(p.B, p.SEB), difference, z)
+		}
+		list = append(list, t)
+	}
+	pairs(c.title, c.pairs, c.printed, c.name)
+	models := c.common.Models[:min(printedModels, len(c.common.Models))]
+	if c.what == "" {
+		pairs("Most probable: "+c.model, models, 0, c.name)
+		return list
+	}
+	pairs(fmt.Sprintf("Most probable %ss", c.model), models, 0, c.name)
+	if len(models) > 0 && len(c.common.Disagreements) == 0 {
+		list[len(list)-1].More = []string{"No probability differs by more than 0.0001."}
+	}
+	pairs("Largest disagreements", c.common.Disagreements, 0, func(p comparing.Pair) string {
+		if p.Code != "" {
+			return c.model + " " + c.name(p)
+		}
+		return c.what + " " + c.name(p)
+	})
+	return append(list, c.estimatesTable(name))
+}
+
+// estimatesTable has the posteriors of numbers in both runs.
+func (c *compared) estimatesTable(name string) *document.Table {
+	t := document.NewTable("Posterior means (sd), the largest shifts first; a shift is in posterior standard deviations", "<~name", "A", name, "shift", "ratio of sds")
+	t.Printed = printedEstimates
+	for _, e := range c.estimates {
+		t.Add(e.Name, fmt.Sprintf("%.4g (%.3g)", float64(e.MeanA), float64(e.SDA)), fmt.Sprintf("%.4g (%.3g)", float64(e.MeanB), float64(e.SDB)),
+			fmt.Sprintf("%+.3f", float64(e.Shift)), fmt.Sprintf("%.3f", float64(e.Ratio)))
+	}
+	if more := t.Len() - printedEstimates; more > 0 {
+		t.More = []string{fmt.Sprintf("and %d more in estimates.csv", more)}
+	}
+	return t
+}
+
+// difference4 is a difference of probabilities with four decimals, which are not all zero.
+func difference4(difference varsel.Number) string {
+	switch size := math.Abs(float64(difference)); {
+	case size == 0:
+		return "0"
+	case size < 5e-5:
+		return "<1e-4"
+	}
+	return fmt.Sprintf("%+.4f", float64(difference))
+}
 
 // compareWith compares two runs as vti compare does.
 func compareWith(ctx context.Context, a, b *source) (*compared, error) {
@@ -35,84 +231,70 @@ func compareWith(ctx context.Context, a, b *source) (*compared, error) {
 	}
 	switch a.kind() {
 	case graphKind:
-		x, y, err := openBoth(dag.OpenRun, a.dir, b.dir)
-		if err != nil {
-			return nil, err
-		}
-		c, err := dag.Compare(x, y)
-		if err != nil {
-			return nil, err
-		}
-		return &compared{common: &c.Comparison, pairs: c.Edges, what: "edge"}, nil
+		return compareBoth(dag.OpenRun, dag.Compare, graphs, a, b)
 	case regressionKind:
-		x, y, err := openBoth(regression.OpenRun, a.dir, b.dir)
-		if err != nil {
-			return nil, err
-		}
-		c, err := regression.Compare(x, y)
-		if err != nil {
-			return nil, err
-		}
-		return &compared{common: &c.Comparison, pairs: c.Terms, what: "term", estimates: c.Estimates}, nil
+		return compareBoth(regression.OpenRun, regression.Compare, regressions, a, b)
 	case selectionKind:
-		x, y, err := openBoth(varsel.OpenRun, a.dir, b.dir)
-		if err != nil {
-			return nil, err
-		}
-		c, err := varsel.Compare(ctx, x, y)
-		if err != nil {
-			return nil, err
-		}
-		return &compared{common: &c.Comparison, pairs: c.Inclusion, what: "predictor"}, nil
+		var predictors []string
+		return compareBoth(varsel.OpenRun, func(x, y *varsel.StoredRun) (*varsel.Comparison, error) {
+			predictors = x.Result.Data.Predictors
+			return varsel.Compare(ctx, x, y)
+		}, func(c *varsel.Comparison) *compared { return selections(c, predictors) }, a, b)
 	}
 	return nil, fmt.Errorf("runs of vti %s cannot be compared", a.header.Command)
 }
 
-// openBoth opens two runs.
-func openBoth[R any](open func(dir string) (R, error), dirA, dirB string) (a, b R, err error) {
-	if a, err = open(dirA); err != nil {
-		return a, b, err
+// compareBoth opens two runs and compares them.
+func compareBoth[R, C any](open func(dir string) (R, error), compare func(x, y R) (C, error), of func(C) *compared, a, b *source) (*compared, error) {
+	x, err := open(a.dir)
+	if err != nil {
+		return nil, err
 	}
-	b, err = open(dirB)
-	return a, b, err
+	y, err := open(b.dir)
+	if err != nil {
+		return nil, err
+	}
+	c, err := compare(x, y)
+	if err != nil {
+		return nil, err
+	}
+	return of(c), nil
 }
 
-// comparisonArticle sets runs side by side: the first with each of the others.
-func comparisonArticle(ctx context.Context, sources []*source, articles []article) (*article, error) {
+// sideBySide sets runs side by side: the first with each of the others.
+func sideBySide(ctx context.Context, sources []*source, documents []*document.Document) (*document.Document, error) {
 	if len(sources) > mostCompared {
 		return nil, fmt.Errorf("got %d runs, want at most %d side by side", len(sources), mostCompared)
 	}
+	d := &document.Document{Title: documents[0].Title, Subtitle: fmt.Sprintf("%s, answered by %s", sources[0].table(), counted(len(sources), "run"))}
+	runs := document.NewTable("The runs", "<run", "<directory", "<command", "<computation", "<model").Opened()
+	for k, s := range sources {
+		m := documents[k].Marks[0]
+		runs.Add(letter(k), filepath.Base(s.dir), s.command(), m.Word, documents[k].Marks[1].Word)
+		d.Marks = append(d.Marks, document.Mark{Kind: m.Kind, Name: "Computation of " + letter(k), Word: m.Word, Text: m.Text})
+	}
+	d.Sections = []*document.Section{{ID: "runs", Title: "Side by side", Tables: []*document.Table{runs}, Lead: "A is the run that was named first; the others are compared with it."}}
 	var others []*compared
-	for _, s := range sources[1:] {
+	for k, s := range sources[1:] {
 		c, err := compareWith(ctx, sources[0], s)
 		if err != nil {
 			return nil, err
 		}
 		others = append(others, c)
+		name := letter(k + 1)
+		called := ""
+		if name != "B" {
+			called = " (called B here)"
+		}
+		part := &document.Section{ID: name, Title: "A and " + name, Said: c.said(name), Tables: c.tables(name)}
+		for _, note := range c.common.Notes {
+			part.Notes = append(part.Notes, "A and "+name+called+": "+note+".")
+		}
+		d.Answer, d.Sections = append(d.Answer, c.sentence(name)), append(d.Sections, part)
 	}
-	a := &article{ID: "comparison", Title: articles[0].Title, Subtitle: fmt.Sprintf("%s, answered by %s", sources[0].table(), counted(len(sources), "run"))}
-	part := section{ID: "comparison-runs", Title: "Side by side", Lead: "A is the run that was named first; the others are compared with it."}
-	runs := table{ID: "comparison-0", Caption: "The runs", Open: true, Columns: []column{{"run", false}, {"directory", false}, {"command", false}, {"computation", false}, {"model", false}}}
-	for k, s := range sources {
-		runs.Rows = append(runs.Rows, []cell{words(letter(k)), words(filepath.Base(s.dir)), words(s.command()), words(articles[k].Marks[0].Word), words(articles[k].Marks[1].Word)})
-	}
-	part.Tables = append(part.Tables, runs)
-	for k, c := range others {
-		a.Answer = append(a.Answer, c.sentence(letter(k+1)))
-		part.Notes = append(part.Notes, c.notes(letter(k+1))...)
-		part.Tables = append(part.Tables, c.table(letter(k+1)))
-	}
-	if p := probabilities(others); p != nil {
-		part.Pictures = append(part.Pictures, p)
-	}
-	if p := estimates(others); p != nil {
-		part.Pictures = append(part.Pictures, p)
-	}
-	for k, s := range articles {
-		a.Marks = append(a.Marks, badge{Kind: s.Marks[0].Kind, Name: "Computation of " + letter(k), Word: s.Marks[0].Word, Text: s.Marks[0].Text})
-	}
-	a.Sections = []section{part}
-	return a, nil
+	d.Sections[0].Place(probabilities(others))
+	d.Sections[0].Place(estimates(others))
+	return d, d.Draw(ctx, "comparison")
 }
 
 // letter names a run by its place.
@@ -128,7 +310,7 @@ func (c *compared) sentence(name string) string {
 	}
 	text := fmt.Sprintf("A and %s give every %s the same probability to within 0.0001", name, c.what)
 	if math.Abs(float64(worst.Difference)) >= 1e-4 {
-		text = fmt.Sprintf("The largest difference between A and %s is that of %s %s: %s and %s", name, c.what, worst.Name, plusMinus(float64(worst.A), float64(worst.SEA)), plusMinus(float64(worst.B), float64(worst.SEB)))
+		text = fmt.Sprintf("The largest difference between A and %s is that of %s %s: %s and %s", name, c.what, worst.Name, document.Probability(worst.A, worst.SEA), document.Probability(worst.B, worst.SEB))
 		if z := math.Abs(float64(worst.Z)); z > 0 {
 			text += fmt.Sprintf(", %s standard errors apart", picture.Digits(z, 2))
 		}
@@ -143,46 +325,6 @@ func (c *compared) sentence(name string) string {
 		}
 	}
 	return text + "."
-}
-
-// notes are what a reader of a comparison must know.
-func (c *compared) notes(name string) (list []string) {
-	called := ""
-	if name != "B" {
-		called = " (called B here)"
-	}
-	for _, note := range c.common.Notes {
-		list = append(list, "A and "+name+called+": "+note+".")
-	}
-	if e := c.common.LogEvidence; e != nil {
-		list = append(list, fmt.Sprintf("Log evidences of A and %s: %s and %s nats.", name, evidence(float64(e.A), float64(e.SEA)), evidence(float64(e.B), float64(e.SEB))))
-	}
-	return list
-}
-
-// table sets the probabilities of two runs side by side, the largest differences first.
-func (c *compared) table(name string) table {
-	t := table{ID: "comparison-" + name, Caption: "A and " + name, Columns: []column{{c.what, false}, {"A", true}, {name, true}, {"difference", true}, {"in standard errors", true}}}
-	pairs := slices.Concat(c.pairs, c.common.Models[:min(len(c.common.Models), 100)])
-	slices.SortStableFunc(pairs, func(x, y comparing.Pair) int {
-		return cmp.Compare(math.Abs(float64(y.Difference)), math.Abs(float64(x.Difference)))
-	})
-	const most = 300
-	for _, p := range pairs[:min(len(pairs), most)] {
-		title := p.Name
-		if p.Code != "" {
-			title = "model " + p.Code
-		}
-		z := cell{Text: "–"}
-		if !math.IsNaN(float64(p.Z)) && math.Abs(float64(p.Difference)) >= 5e-5 {
-			z = cell{picture.Digits(float64(p.Z), 2), sortKey(float64(p.Z))}
-		}
-		t.Rows = append(t.Rows, []cell{words(title), share(float64(p.A)), share(float64(p.B)), value(float64(p.Difference)), z})
-	}
-	for _, e := range c.estimates[:min(len(c.estimates), most)] {
-		t.Rows = append(t.Rows, []cell{words("mean of " + e.Name), value(float64(e.MeanA)), value(float64(e.MeanB)), value(float64(e.MeanA - e.MeanB)), {Text: "–"}})
-	}
-	return t
 }
 
 // inks are those of the runs, in their order.

@@ -1,119 +1,167 @@
 package report
 
 import (
-	"slices"
+	"context"
+	"fmt"
 	"strings"
 
+	"github.com/transdim/vti/internal/document"
+	"github.com/transdim/vti/internal/picture"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/modelcheck"
+	"github.com/transdim/vti/run"
 )
 
-// computationBadge names the verdict on the computation.
-const computationBadge = "Computation"
-
-// computation is the badge of the verdict on the computation; nil says that the answer is an exact
-// sum over all models.
-func computation(v *verdict.Verdict, reasons []string) badge {
-	b := badge{Name: computationBadge, Reasons: reasons}
-	if v == nil {
-		b.Kind, b.Word, b.Text = "good", "exact", "Every model was counted; nothing is approximated."
-		return b
-	}
-	b.Word = v.String()
-	switch *v {
-	case verdict.Trusted:
-		b.Kind, b.Text = "good", "The numbers hold to within their standard errors."
-	case verdict.Doubtful:
-		b.Kind, b.Text = "fair", "The numbers may be right, but the computation does not show it."
-	default:
-		b.Kind, b.Text = "bad", "Do not use these numbers."
-	}
-	return b
+// computation is what is said of the computation of an answer.
+type computation struct {
+	// level is nil where nothing was judged, as every model was counted.
+	level *verdict.Verdict
+	// text is what the verdict means, a sentence that follows a colon, and then what to try, from
+	// "Try" on.
+	text string
+	// help is what would help, where that is known: the words after "What would help:".
+	help    string
+	reasons []string
+	// basis are lines on the methods behind the verdict.
+	basis []string
+	// facts are sentences on evidences and on the work that was done, and words those that they
+	// and the tables use.
+	facts, words []string
+	// draw adds pictures.
+	draw func(part *document.Section)
 }
 
-// model is the badge of the model check; nil says that there was none.
-func model(check *modelcheck.Report) badge {
-	b := badge{Name: "Model", Kind: "fair", Word: "not checked", Text: "Nothing was compared with the table."}
-	if check == nil {
-		return b
+func (c *computation) trusted() bool { return c.level == nil || *c.level == verdict.Trusted }
+func (c *computation) failed() bool  { return c.level != nil && *c.level == verdict.Failed }
+
+// meaning is the text without what to try, which is the second result.
+func (c *computation) meaning() (meaning, try string) {
+	meaning, try, found := strings.Cut(c.text, " Try ")
+	if found {
+		try = "Try " + try
 	}
-	b.Word = check.Verdict.String()
-	switch check.Verdict {
-	case modelcheck.Good:
-		b.Kind, b.Text = "good", "Nothing in the table contradicts the model."
-	case modelcheck.Questionable:
-		b.Text = "The table contradicts the model in part."
-	default:
-		b.Kind, b.Text = "bad", "The model does not describe this table; its probabilities are likely to mislead."
-	}
-	for _, f := range check.Findings {
-		b.Reasons = append(b.Reasons, f.What+" ("+f.Where+")")
-	}
-	return b
+	return meaning, try
 }
 
-// warn begins an answer whose computation failed with that, as its first sentence is also read
-// alone.
-func (a *article) warn() {
-	failed := func(b badge) bool { return b.Name == computationBadge && b.Kind == "bad" }
-	if len(a.Answer) > 0 && slices.ContainsFunc(a.Marks, failed) {
-		a.Answer[0] = "The computation failed, and what follows is not to be used. " + a.Answer[0]
+// mark is the verdict on the computation.
+func (c *computation) mark() document.Mark {
+	m := document.Mark{Name: "Computation", Kind: "good", Word: "exact", Text: "Every model was counted; nothing is approximated.", Reasons: c.reasons}
+	if c.level == nil {
+		return m
 	}
+	meaning, _ := c.meaning()
+	m.Kind = [...]string{verdict.Trusted: "good", verdict.Doubtful: "fair", verdict.Failed: "bad"}[*c.level]
+	m.Word, m.Text = c.level.String(), capital(meaning)
+	m.Lines = []string{strings.ToUpper(m.Word) + ": " + c.text}
+	for _, line := range c.lines() {
+		m.Lines = append(m.Lines, "  "+line)
+	}
+	return m
 }
 
-// next says what to do next: about the computation, about the model, and else, unless computation
-// or model is so wrong that it comes first.
-func next(v *verdict.Verdict, more string, check *modelcheck.Report, otherwise string) (list []string) {
-	if v != nil && *v != verdict.Trusted {
-		list = append(list, more)
+// lines are the reasons and the basis of the verdict, and what would help.
+func (c *computation) lines() []string {
+	lines := append(append([]string(nil), c.reasons...), c.basis...)
+	if c.help != "" {
+		lines = append(lines, "What would help: "+c.help+".")
+	}
+	return lines
+}
+
+// next says what to do next: about the computation, about the model, and otherwise, unless
+// computation or model is so wrong that it comes first.
+func (c *computation) next(check *modelcheck.Report, otherwise string) (list []string) {
+	if !c.trusted() {
+		_, try := c.meaning()
+		switch {
+		case c.help != "":
+			list = append(list, "What would help the computation: "+c.help+".")
+		case try != "":
+			list = append(list, try)
+		default:
+			list = append(list, capital(c.text))
+		}
 	}
 	if check != nil {
 		given := map[string]bool{} // advice that was given already
 		for _, f := range check.Findings {
 			if f.Verdict != modelcheck.Good && f.Advice != "" && !given[f.Advice] {
 				given[f.Advice] = true
-				list = append(list, "About the model ("+subject(f.What)+"): "+f.Advice+".")
+				subject, _, _ := strings.Cut(f.What, ":")
+				list = append(list, "About the model ("+subject+"): "+f.Advice+".")
 			}
 		}
 	}
 	const most = 4 // more advice than that is read by nobody
 	list = list[:min(len(list), most)]
-	if (v == nil || *v != verdict.Failed) && (check == nil || check.Verdict != modelcheck.Poor) {
+	if !c.failed() && (check == nil || check.Verdict != modelcheck.Poor) {
 		list = append(list, otherwise)
 	}
 	return list
 }
 
-// effort is the advice about the computation: what the run says would help, or else what may.
-func effort(known, otherwise string) string {
-	if known == "" {
-		return otherwise
-	}
-	return "What would help the computation: " + known + "."
+// earned is the section that says how the verdict was earned.
+func (s *source) earned(c *computation) *document.Section {
+	m := c.mark()
+	return &document.Section{ID: "verdict", Title: "How the verdict was earned", Lead: m.Name + ": " + m.Word + ". " + m.Text,
+		Said: append(c.facts, document.Explained(c.words...)...),
+		Draw: func(_ context.Context, part *document.Section) error {
+			part.Notes = c.lines()
+			part.Place(s.training())
+			if c.draw != nil {
+				c.draw(part)
+			}
+			return nil
+		}}
 }
 
-// subject is what a finding is about: the words before its colon.
-func subject(what string) string {
-	before, _, _ := strings.Cut(what, ":")
-	return before
+// took says how long a run took, and how long its parts if it trained.
+func took(t run.Seconds, steps int) string {
+	text := document.TimeText(t.Total)
+	if t.Train > 0 {
+		text += fmt.Sprintf(" (%s training in %d steps, %s certifying)", document.TimeText(t.Train), steps, document.TimeText(t.Certify))
+	}
+	return text
 }
 
-// findings is the table of a model check; nil if it found nothing.
-func findings(check *modelcheck.Report) []table {
-	if check == nil || len(check.Findings) == 0 {
-		return nil
+// model is the verdict of the model check; nil says that there was none.
+func model(check *modelcheck.Report) document.Mark {
+	m := document.Mark{Name: "Model", Kind: "fair", Word: "not checked", Text: "Nothing was compared with the table."}
+	if check == nil {
+		return m
 	}
-	t := table{Caption: "What the model check found", Open: true, Columns: []column{{"finding", false}, {"where", false}, {"p", true}, {"what to try", false}, {"weight", false}}}
+	m.Word = check.Verdict.String()
+	switch check.Verdict {
+	case modelcheck.Good:
+		m.Kind, m.Text = "good", "Nothing in the table contradicts the model."
+	case modelcheck.Questionable:
+		m.Text = "The table contradicts the model in part."
+	default:
+		m.Kind, m.Text = "bad", "The model does not describe this table; its probabilities are likely to mislead."
+	}
 	for _, f := range check.Findings {
-		weight := f.Verdict.String()
+		m.Reasons = append(m.Reasons, f.What+" ("+f.Where+")")
+	}
+	m.Lines = []string{strings.TrimRight(check.String(), "\n")}
+	return m
+}
+
+// findings is the table of a model check.
+func findings(check *modelcheck.Report) *document.Table {
+	t := document.NewTable("What the model check found", "<finding", "<where", "p", "<what to try", "<weight").Opened()
+	t.On = document.OnPage
+	if check == nil {
+		return t
+	}
+	for _, f := range check.Findings {
+		weight, p := f.Verdict.String(), "–"
 		if f.Verdict == modelcheck.Good {
 			weight = "note"
 		}
-		p := share(f.P)
-		if f.P != f.P {
-			p = cell{Text: "–"}
+		if f.P == f.P {
+			p = picture.Probability(f.P)
 		}
-		t.Rows = append(t.Rows, []cell{words(f.What), words(f.Where), p, words(f.Advice), words(weight)})
+		t.Add(f.What, f.Where, p, f.Advice, weight)
 	}
-	return []table{t}
+	return t
 }

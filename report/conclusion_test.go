@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/verdict"
 )
 
@@ -15,11 +16,23 @@ func TestFailedAnswersBeginWithThat(t *testing.T) {
 		verdict.Doubtful: "x matters.",
 		verdict.Failed:   "The computation failed, and what follows is not to be used. x matters.",
 	} {
-		a := &article{Answer: []string{"x matters."}, Marks: []badge{computation(&v, nil)}}
-		a.warn()
-		assert.Equal(t, want, a.Answer[0], v)
+		d := (&source{}).answer(&document.Document{Answer: []string{"x matters."}}, &computation{level: &v}, nil, "")
+		assert.Equal(t, want, d.Answer[0], v)
 	}
-	empty := &article{}
-	empty.warn()
-	assert.Empty(t, empty.Answer)
+	failed := verdict.Failed
+	assert.Empty(t, (&source{}).answer(&document.Document{}, &computation{level: &failed}, nil, "").Answer)
+}
+
+// A terminal shows what a verdict means and what to try in one line; a page has the first beside
+// the verdict and the second among what to do next.
+func TestMeaningAndAdvice(t *testing.T) {
+	doubtful := verdict.Doubtful
+	c := &computation{level: &doubtful, text: "it may be right. Try more --steps.", reasons: []string{"few draws"}, basis: []string{"by weights"}}
+	m := c.mark()
+	assert.Equal(t, []string{"DOUBTFUL: it may be right. Try more --steps.", "  few draws", "  by weights"}, m.Lines)
+	assert.Equal(t, "It may be right.", m.Text)
+	assert.Equal(t, []string{"Try more --steps.", "otherwise"}, c.next(nil, "otherwise"))
+	c.help = "more draws"
+	assert.Equal(t, "  What would help: more draws.", c.mark().Lines[3])
+	assert.Equal(t, "What would help the computation: more draws.", c.next(nil, "otherwise")[0])
 }

@@ -49,3 +49,27 @@ func bandPicture(name, title string, list []banded, xName, yName string, under .
 	curves := append([]picture.Curve{band}, under...)
 	return picture.Lines(name, title, picture.Column, 180, append(curves, mean), xName, yName)
 }
+
+// intervalRow is a row of a picture with a number and the interval that holds a percentage of it.
+func intervalRow[F ~float64](label string, mid, low, high F, percent int) picture.Row {
+	return picture.Row{Label: label, From: math.NaN(), Note: picture.Number(float64(mid)), Intervals: []picture.Interval{{
+		Mid: float64(mid), Low: float64(low), High: float64(high), Ink: picture.First,
+		Hint: fmt.Sprintf("%s: %s, %d%%: %s to %s", label, picture.Number(float64(mid)), percent, picture.Number(float64(low)), picture.Number(float64(high)))}}}
+}
+
+// probabilityRow is a row of a picture with a probability, two standard errors to either side.
+func probabilityRow[F ~float64](label string, probability, se F) picture.Row {
+	p, error := float64(probability), float64(se)
+	return picture.Row{Label: label, From: math.NaN(), Note: picture.Probability(p), Intervals: []picture.Interval{{
+		Mid: p, Low: math.Max(0, p-2*error), High: math.Min(1, p+2*error), Ink: picture.First,
+		Hint: fmt.Sprintf("%s: probability %s, standard error %s", label, picture.Probability(p), picture.Number(error))}}}
+}
+
+// widthFor is the width of a matrix of so many rows and columns.
+func widthFor(n int) float64 {
+	const mostInColumn = 9
+	if n > mostInColumn {
+		return picture.Page
+	}
+	return picture.Column
+}

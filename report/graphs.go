@@ -3,13 +3,13 @@ package report
 import (
 	"context"
 	"fmt"
-	"math"
 	"strings"
 
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
-	"github.com/transdim/vti/internal/verdict"
 )
 
 // discovery is the result of a run about graphs, with what its page needs.
@@ -21,47 +21,28 @@ type discovery struct {
 	links   []link // that are more probable than not
 }
 
-// graphArticle makes the article of a discovery of graphs.
-func (s *source) graphArticle(result *dag.Result) *article {
-	v := &discovery{source: s, result: result}
-	v.byClass = result.Constraints == "" && s.value("model.mechanism") != dag.MLP.String() && s.value("model.sigma") == "0"
-	v.links = links(result, shownLinks, v.byClass)
-	var level *verdict.Verdict
-	var reasons []string
-	if c := result.Certificate; c != nil {
-		level, reasons = &c.Verdict, c.Reasons
-		if c.Exact {
-			level = nil
-			if c.Verdict != verdict.Trusted {
-				level = &c.Verdict
-			}
-		}
-	}
-	a := &article{
+// What the verdict on graphs means, and what to try.
+var graphMeaning = [...]string{
+	vti.Trusted:  "the probabilities below hold to within their standard errors.",
+	vti.Doubtful: "the answer may be right, but the evidence for it is weak. Try more --steps, more --draws, or --anneal.",
+	vti.Failed:   "do not use these probabilities. Try more --steps, --flow spline, or --anneal.",
+}
+
+// graphDocument is about graphs.
+func graphDocument(s *source, r *dag.Result) *document.Document {
+	v := &discovery{source: s, result: r}
+	v.byClass = r.Constraints == "" && s.value("model.mechanism") != dag.MLP.String() && s.value("model.sigma") == "0"
+	v.links = links(r, shownLinks, v.byClass)
+	d := &document.Document{
 		Title:    "Which columns depend on which?",
-		Subtitle: fmt.Sprintf("%s, %s; a graph over %s; %s mechanisms", s.table(), counted(result.Data.Rows, "row"), counted(len(result.Data.Nodes), "column"), s.value("model.mechanism")),
-		Answer:   v.answer(),
-		Marks:    []badge{computation(level, reasons), model(result.ModelCheck)},
-		Next:     next(level, v.effort(), result.ModelCheck, v.otherwise()),
+		Subtitle: fmt.Sprintf("%s, %s; a graph over %s; %s mechanisms", s.table(), counted(r.Data.Rows, "row"), counted(len(r.Data.Nodes), "column"), s.value("model.mechanism")),
+		Answer:   v.sentences(),
+		Sections: []*document.Section{v.graph(), v.matrix(), v.classes(), v.effects(), v.checks()},
 	}
-	a.rest = func(ctx context.Context) ([]section, error) {
-		drawn, err := v.graph()
-		if err != nil {
-			return nil, err
-		}
-		list := []section{drawn, v.matrix(), v.classes()}
-		if len(result.Parameters) > 0 {
-			list = append(list, v.parameters())
-		}
-		if len(result.Effects) > 0 {
-			list = append(list, v.totals())
-		}
-		if result.ModelCheck != nil || len(result.Checks) > 0 {
-			list = append(list, v.checks())
-		}
-		return append(list, v.earned(computation(level, reasons)), s.provenance()), nil
+	if r.Metrics != nil {
+		d.Sections = append(d.Sections, &document.Section{ID: "truth", Title: "Against the truth", Tables: []*document.Table{metricsTable(r.Metrics)}})
 	}
-	return a
+	return s.answer(d, v.computation(), r.ModelCheck, v.otherwise())
 }
 
 // pairName is a link in words.
@@ -73,8 +54,8 @@ func (v *discovery) pairName(l link) string {
 	return v.result.Data.Nodes[l.from] + arrow + v.result.Data.Nodes[l.to]
 }
 
-// answer is three sentences: what is joined, in which direction, and how far one graph stands out.
-func (v *discovery) answer() []string {
+// sentences are the answer: what is joined, in which direction, and how far one graph stands out.
+func (v *discovery) sentences() []string {
 	n := len(v.result.Data.Nodes)
 	var sure, likely, directed, open []string
 	for _, l := range v.links {
@@ -125,14 +106,6 @@ func (v *discovery) answer() []string {
 	return []string{first + ".", second, third}
 }
 
-// effort is the advice about the computation.
-func (v *discovery) effort() string {
-	if c := v.result.Certificate; c != nil && len(c.Unclear) > 0 {
-		return fmt.Sprintf("Say whether %s are categories (--discrete) or numbers (--continuous).", list(c.Unclear))
-	}
-	return "Compute with more effort, or find the graphs by another method (--structure) and let vti compare say whether the two agree."
-}
-
 // otherwise is the advice that concerns neither the computation nor the model.
 func (v *discovery) otherwise() string {
 	var open []string
@@ -148,205 +121,184 @@ func (v *discovery) otherwise() string {
 }
 
 // graph is the section with the drawing.
-func (v *discovery) graph() (section, error) {
-	part := section{ID: "graph", Title: "The graph", Lead: "Pairs of columns that are more likely joined than not; what is not drawn is less likely, not impossible."}
-	nodes := v.result.Data.Nodes
-	shown, err := drawGraph("graph", "Pairs that are joined", nodes, v.links)
-	if err != nil {
-		return part, err
-	}
-	weak := links(v.result, lowestLinks, v.byClass)
-	all, err := drawGraph("graph-all", "Pairs that may be joined", nodes, weak)
-	if err != nil {
-		return part, err
-	}
-	var said []string
-	for _, l := range v.links {
-		said = append(said, v.pairName(l)+" "+linkLabel(l))
-	}
-	shown.Text = "A graph of " + strings.Join(nodes, ", ") + ", with " + strings.Join(said, ", ") + "."
-	if len(said) == 0 {
-		shown.Text = "A graph of " + strings.Join(nodes, ", ") + " without edges."
-	}
-	all.Text = fmt.Sprintf("The same with all pairs that are joined with a probability of at least %g.", lowestLinks)
+func (v *discovery) graph() *document.Section {
+	return &document.Section{ID: "graph", Title: "The graph", Tables: []*document.Table{v.edges()},
+		Lead: "Pairs of columns that are more likely joined than not; what is not drawn is less likely, not impossible.",
+		Draw: func(_ context.Context, part *document.Section) error {
+			nodes := v.result.Data.Nodes
+			shown, err := drawGraph("graph", "Pairs that are joined", nodes, v.links)
+			if err != nil {
+				return err
+			}
+			weak := links(v.result, lowestLinks, v.byClass)
+			all, err := drawGraph("graph-all", "Pairs that may be joined", nodes, weak)
+			if err != nil {
+				return err
+			}
+			var said []string
+			for _, l := range v.links {
+				said = append(said, v.pairName(l)+" "+linkLabel(l))
+			}
+			shown.Text = "A graph of " + strings.Join(nodes, ", ") + ", with " + strings.Join(said, ", ") + "."
+			if len(said) == 0 {
+				shown.Text = "A graph of " + strings.Join(nodes, ", ") + " without edges."
+			}
+			all.Text = fmt.Sprintf("The same with all pairs that are joined with a probability of at least %g.", lowestLinks)
+			part.Graph = &document.Graph{Picture: shown, All: all, Lowest: lowestLinks, Shown: shownLinks, Legend: v.legend()}
+			if len(weak) == mostLinks {
+				part.Notes = append(part.Notes, fmt.Sprintf("Only the %d most probable pairs are placed.", mostLinks))
+			}
+			if c := v.result.Constraints; c != "" {
+				part.Notes = append(part.Notes, "Constraints, which the table did not have to show: "+c+".")
+			}
+			return nil
+		}}
+}
+
+// legend says what the lines of the drawing mean.
+func (v *discovery) legend() []string {
 	rule := fmt.Sprintf("An arrow (blue): its direction has at least %g of the probability of the pair. The number is the probability of the arrow.", clearDirection)
 	undirected := "A line (orange): both directions are probable. The number is the probability that the two are joined."
 	if v.byClass {
 		rule = "An arrow (blue): most of the probability is on equivalence classes that fix its direction. The number is the probability of the arrow."
 		undirected = "A line without head (orange): the table cannot determine the direction. The number is the probability that the two are joined."
 	}
-	part.Graph = &graphView{Picture: shown, All: all, Lowest: lowestLinks, Shown: shownLinks, Legend: []string{rule, undirected, "Lines are as wide as they are probable; each says more when the pointer rests on it, and the table below has all numbers."}}
-	if len(weak) == mostLinks {
-		part.Notes = append(part.Notes, fmt.Sprintf("Only the %d most probable pairs are placed.", mostLinks))
-	}
-	if c := v.result.Constraints; c != "" {
-		part.Notes = append(part.Notes, "Constraints, which the table did not have to show: "+c+".")
-	}
-	part.Notes = append(part.Notes, v.result.Notes...)
-	t := table{Caption: "All pairs", Columns: []column{{"a", false}, {"b", false}, {"joined", true}, {"a → b", true}, {"b → a", true}, {"standard error", true}, {"class a → b", true}, {"class b → a", true}, {"class undirected", true}}}
-	const most = 500
-	for _, e := range v.result.Edges {
-		if len(t.Rows) == most {
-			break
-		}
-		t.Rows = append(t.Rows, []cell{words(e.From), words(e.To), share(math.Min(1, float64(e.Prob+e.ProbReverse))), share(float64(e.Prob)), share(float64(e.ProbReverse)), value(float64(e.ProbSE)),
-			share(float64(e.ClassForward)), share(float64(e.ClassReverse)), share(float64(e.ClassUndirected))})
-	}
-	part.Tables = []table{t}
-	return part, nil
+	return []string{rule, undirected, "Lines are as wide as they are probable; each says more when the pointer rests on it, and the table below has all numbers."}
 }
 
 // matrix is the section with all probabilities of edges.
-func (v *discovery) matrix() section {
-	part := section{ID: "matrix", Title: "Probabilities of all edges", Lead: "Row → column: the probability that the row is a direct cause of the column, as far as graphs mean causes."}
-	nodes := v.result.Data.Nodes
-	const most = 60 // columns of which a picture can be read
-	if len(nodes) > most {
-		part.Notes = []string{fmt.Sprintf("With %d columns the matrix is too large to draw; adjacency.csv has it.", len(nodes))}
-		return part
-	}
-	probability := map[[2]string]float64{}
-	for _, e := range v.result.Edges {
-		probability[[2]string{e.From, e.To}], probability[[2]string{e.To, e.From}] = float64(e.Prob), float64(e.ProbReverse)
-	}
-	width := float64(picture.Column)
-	if len(nodes) > 9 {
-		width = picture.Page
-	}
-	p := picture.Cells("edges", "Probabilities of edges", width, nodes, nodes, nil, func(row, column int) picture.Cell {
-		if row == column {
-			return picture.Cell{}
-		}
-		x := probability[[2]string{nodes[row], nodes[column]}]
-		c := picture.Cell{Value: x, Hint: fmt.Sprintf("%s → %s: %s", nodes[row], nodes[column], picture.Probability(x))}
-		if x >= 0.005 {
-			c.Text = strings.TrimPrefix(fmt.Sprintf("%.2f", x), "0")
-		}
-		return c
-	})
-	p.Text = "A matrix of the probabilities of all edges, which the table of pairs above has as numbers."
-	if width == picture.Page {
-		part.Wide = []*picture.Picture{p}
-	} else {
-		part.Pictures = []*picture.Picture{p}
-	}
-	return part
+func (v *discovery) matrix() *document.Section {
+	return &document.Section{ID: "matrix", Title: "Probabilities of all edges", Lead: "Row → column: the probability that the row is a direct cause of the column, as far as graphs mean causes.",
+		Draw: func(_ context.Context, part *document.Section) error {
+			nodes := v.result.Data.Nodes
+			const most = 60 // columns of which a picture can be read
+			if len(nodes) > most {
+				part.Notes = []string{fmt.Sprintf("With %d columns the matrix is too large to draw; adjacency.csv has it.", len(nodes))}
+				return nil
+			}
+			probability := map[[2]string]float64{}
+			for _, e := range v.result.Edges {
+				probability[[2]string{e.From, e.To}], probability[[2]string{e.To, e.From}] = float64(e.Prob), float64(e.ProbReverse)
+			}
+			p := picture.Cells("edges", "Probabilities of edges", widthFor(len(nodes)), nodes, nodes, nil, func(row, column int) picture.Cell {
+				if row == column {
+					return picture.Cell{}
+				}
+				x := probability[[2]string{nodes[row], nodes[column]}]
+				c := picture.Cell{Value: x, Hint: fmt.Sprintf("%s → %s: %s", nodes[row], nodes[column], picture.Probability(x))}
+				if x >= 0.005 {
+					c.Text = strings.TrimPrefix(fmt.Sprintf("%.2f", x), "0")
+				}
+				return c
+			})
+			p.Text = "A matrix of the probabilities of all edges, which the table of pairs above has as numbers."
+			part.Place(p)
+			return nil
+		}}
 }
 
 // classes is the section of equivalence classes and graphs.
-func (v *discovery) classes() section {
-	part := section{ID: "classes", Title: "Probable graphs and equivalence classes",
-		Lead: "Graphs of an equivalence class have the same independences; where the table has no interventions, linear and categorical mechanisms cannot tell them apart."}
-	edges := func(pairs [][2]string, arrow string) string {
-		var parts []string
-		for _, e := range pairs {
-			parts = append(parts, e[0]+" "+arrow+" "+e[1])
-		}
-		return strings.Join(parts, ", ")
-	}
-	classes := table{Caption: "Equivalence classes", Open: true, Columns: []column{{"probability", true}, {"standard error", true}, {"directed in all its graphs", false}, {"undirected", false}}}
+func (v *discovery) classes() *document.Section {
+	classes := document.NewTable("Most probable equivalence classes", "probability", "<edges").Opened()
 	for _, c := range v.result.Classes {
-		classes.Rows = append(classes.Rows, []cell{share(float64(c.Prob)), value(float64(c.SE)), words(edges(c.Directed, "→")), words(edges(c.Undirected, "–"))})
+		classes.Add(document.Probability(c.Prob, c.SE), strings.TrimSpace(edgeText(c.Directed, "→")+"  "+edgeText(c.Undirected, "−")))
 	}
-	graphs := table{Caption: "Graphs", Columns: []column{{"probability", true}, {"standard error", true}, {"edges", false}}}
+	graphs := document.NewTable("Most probable graphs", "probability", "<edges")
 	for _, g := range v.result.Graphs {
-		graphs.Rows = append(graphs.Rows, []cell{share(float64(g.Prob)), value(float64(g.SE)), words(edges(g.Edges, "→"))})
-	}
-	part.Tables = []table{classes, graphs}
-	return part
-}
-
-// parameters is the section of the effects along edges.
-func (v *discovery) parameters() section {
-	part := section{ID: "effects", Title: "How strong the direct effects are", Lead: "Given that the edge is there: how much its end changes with one more unit of its beginning, the other parents equal. Lines hold 95% of the posterior."}
-	var rows []picture.Row
-	t := table{Caption: "Effects along edges", Columns: []column{{"from", false}, {"to", false}, {"probability", true}, {"mean", true}, {"sd", true}, {"95% interval", false}}}
-	for _, e := range v.result.Parameters {
-		if float64(e.Prob) >= shownLinks && len(rows) < mostBars {
-			rows = append(rows, picture.Row{Label: e.From + " → " + e.To, From: math.NaN(), Note: picture.Probability(float64(e.Prob)), Intervals: []picture.Interval{{Mid: float64(e.Mean), Low: float64(e.Q025), High: float64(e.Q975), Ink: picture.First}}})
+		p := document.Probability(g.Prob, g.SE)
+		if g.Prob > 0 && g.Prob < 1e-3 { // as the best graph of many may have
+			p = fmt.Sprintf("%.1e", float64(g.Prob))
 		}
-		t.Rows = append(t.Rows, []cell{words(e.From), words(e.To), share(float64(e.Prob)), value(float64(e.Mean)), value(float64(e.SD)), words(interval(float64(e.Q025), float64(e.Q975)))})
+		graphs.Add(p, edgeText(g.Edges, "→"))
 	}
-	if len(rows) > 0 {
-		p := picture.Rows("effects", "Direct effects, with the probabilities of their edges", picture.Column, rows, picture.RowsOptions{Axis: "effect in the units of the table"})
-		p.Text = fmt.Sprintf("Means and 95%% intervals of %s.", counted(len(rows), "effect"))
-		part.Pictures = []*picture.Picture{p}
-	}
-	part.Tables = []table{t}
-	return part
-}
-
-// totals is the section of total effects.
-func (v *discovery) totals() section {
-	part := section{ID: "totals", Title: "Total effects", Lead: "What would happen to the second column if the first were set from outside one unit higher: averaged over graphs and parameters, zero where no directed path leads there. Lines hold 90%. They are causal effects only if no common cause is missing from the table."}
-	var rows []picture.Row
-	t := table{Caption: "Total effects", Columns: []column{{"of", false}, {"on", false}, {"probability of a path", true}, {"mean", true}, {"sd", true}, {"90% interval", false}}}
-	changes := table{Caption: "Effects of and on categories", Columns: []column{{"set", false}, {"changes", false}, {"mean", true}, {"sd", true}, {"90% interval", false}}}
-	for _, e := range v.result.Effects {
-		if float64(e.Prob) >= shownLinks && !math.IsNaN(float64(e.Mean)) && len(rows) < mostBars {
-			rows = append(rows, picture.Row{Label: e.From + " → " + e.To, From: math.NaN(), Note: picture.Probability(float64(e.Prob)), Intervals: []picture.Interval{{Mid: float64(e.Mean), Low: float64(e.Q05), High: float64(e.Q95), Ink: picture.First}}})
-		}
-		t.Rows = append(t.Rows, []cell{words(e.From), words(e.To), share(float64(e.Prob)), value(float64(e.Mean)), value(float64(e.SD)), words(interval(float64(e.Q05), float64(e.Q95)))})
-		for _, c := range e.Changes {
-			on := e.To
-			if c.To != "" {
-				on = fmt.Sprintf("probability of %s=%s", e.To, c.To)
-			}
-			changes.Rows = append(changes.Rows, []cell{words(fmt.Sprintf("%s=%s, not %s", e.From, c.From, c.Reference)), words(on), value(float64(c.Mean)), value(float64(c.SD)), words(interval(float64(c.Q05), float64(c.Q95)))})
-		}
-	}
-	if len(rows) > 0 {
-		p := picture.Rows("total-effects", "Total effects, with the probabilities of a path", picture.Column, rows, picture.RowsOptions{Axis: "effect in the units of the table"})
-		p.Text = fmt.Sprintf("Means and 90%% intervals of %s.", counted(len(rows), "total effect"))
-		part.Pictures = []*picture.Picture{p}
-	}
-	part.Tables = []table{t}
-	if len(changes.Rows) > 0 {
-		part.Tables = append(part.Tables, changes)
-	}
-	return part
+	classes.Printed, graphs.Printed = printedGraphs, printedGraphs
+	return &document.Section{ID: "classes", Title: "Probable graphs and equivalence classes", Tables: []*document.Table{classes, graphs},
+		Lead: "Graphs of an equivalence class have the same independences; where the table has no interventions, linear and categorical mechanisms cannot tell them apart."}
 }
 
 // checks is the section of the model check.
-func (v *discovery) checks() section {
+func (v *discovery) checks() *document.Section {
 	part := v.checked("", v.result.ModelCheck)
-	if len(v.result.Checks) > 0 {
-		t := table{Caption: "Residuals of each column: probabilities of statistics at least as large (near 0 or 1 the model does not fit)", Open: true, Columns: []column{{"column", false}, {"spread", true}, {"skewness", true}, {"kurtosis", true}}}
-		for _, c := range v.result.Checks {
-			t.Rows = append(t.Rows, []cell{words(c.Node), share(float64(c.Spread)), share(float64(c.Skewness)), share(float64(c.Kurtosis))})
-		}
-		part.Tables = append(part.Tables, t)
+	t := document.NewTable("Residuals of each column: probabilities of statistics at least as large (near 0 or 1 the model does not fit)", "<column", "spread", "skewness", "kurtosis").Opened()
+	t.On = document.OnPage
+	for _, c := range v.result.Checks {
+		t.Add(c.Node, document.Probability(c.Spread, 0), document.Probability(c.Skewness, 0), document.Probability(c.Kurtosis, 0))
 	}
+	part.Tables = append(part.Tables, t)
 	return part
 }
 
-// earned is how the verdict was earned.
-func (v *discovery) earned(b badge) section {
-	facts := table{Caption: "What the verdict rests on", Open: true, Columns: []column{{"what", false}, {"value", false}}}
-	add := func(name, text string) { facts.Rows = append(facts.Rows, []cell{words(name), words(text)}) }
-	add("log evidence of all graphs together (nats)", evidence(float64(v.result.LogEvidence), float64(v.result.LogEvidenceSE)))
-	if c := v.result.Certificate; c != nil {
-		add("evidences in closed form, all graphs summed", map[bool]string{true: "yes", false: "no"}[c.Exact])
-		if k := float64(c.KHat); !math.IsNaN(k) {
-			add("Pareto k̂ of the weights (up to 0.5 is reliable, of very many draws 0.7)", picture.Number(k))
-		}
-		add("largest standard error of an edge", picture.Number(float64(c.WorstSE)))
-		if c.Families > 0 {
-			add("families (a node with its parents)", grouped(c.Families))
-		}
-		if c.Draws > 0 {
-			add("draws", grouped(c.Draws))
-		}
-		if c.Chains > 0 {
-			add("chains", grouped(c.Chains))
-		}
-		if c.RHat > 0 {
-			add("worst R-hat (up to 1.01 is converged)", picture.Digits(float64(c.RHat), 4))
-			add("fewest effective draws", grouped(int(c.ESS)))
-		}
+// computation is what is said of the computation.
+func (v *discovery) computation() *computation {
+	r := v.result
+	found := &computation{}
+	for _, note := range r.Notes {
+		found.facts = append(found.facts, "Note: "+note)
 	}
-	if m := v.result.Metrics; m != nil {
-		add("edges of the truth that was given", fmt.Sprint(m.TruthEdges))
+	edges := fmt.Sprintf("%.2f edges on average", float64(r.ExpectedEdges))
+	if document.Finite(&r.LogEvidence) {
+		edges = fmt.Sprintf("Log evidence of all graphs together: %s; ", document.PlusMinus(&r.LogEvidence, &r.LogEvidenceSE, 3)) + edges
 	}
-	return earned(b, facts, v.training())
+	found.facts = append(found.facts, edges, "Computation: "+took(r.Seconds, r.Steps)+".")
+	found.words = []string{document.WordEvidence}
+	c := r.Certificate
+	if c == nil {
+		return found
+	}
+	found.level, found.reasons, found.text = &c.Verdict, c.Reasons, graphMeaning[c.Verdict]
+	if c.Verdict != vti.Trusted {
+		found.text = v.notTrusted()
+	}
+	found.basis = []string{graphBasis(c)}
+	if !c.Exact {
+		found.words = append(found.words, document.WordKHat, document.WordRHat)
+	}
+	if c.Chains > 0 {
+		found.words = append(found.words, document.WordDraws)
+	}
+	return found
+}
+
+// notTrusted says what the verdict means where it is not good, and what to try with each method.
+func (v *discovery) notTrusted() string {
+	switch c := v.result.Certificate; {
+	case len(c.Unclear) > 0 && len(c.Reasons) == 1:
+		return "the computation holds, but it may be of another model than these columns ask for. Try " +
+			fmt.Sprintf("--discrete or --continuous for %s.", list(c.Unclear))
+	case c.Islands > 0:
+		return "the evidences are not known well enough. Try more --islands."
+	case c.Chains > 0 && v.result.Command == "dag":
+		return "the chains do not agree well enough. Try more --rounds."
+	case c.Chains > 0:
+		return "the chains are too short. Try more --iterations and --burn-in."
+	case c.Families == 0:
+		return "the learned approximation is not good enough. Try more --steps, or --structure exact, which needs none."
+	case c.Draws == 0:
+		return "the evidences of categories are not known well enough. Try to join rare levels, or fewer parents (--max-parents)."
+	default:
+		return graphMeaning[c.Verdict]
+	}
+}
+
+// graphBasis says what a verdict rests on.
+func graphBasis(c *dag.Certificate) string {
+	const weights = "Pareto k̂ %.2f (good up to 0.5, of many draws 0.7), edge probabilities to ± %.2g"
+	khat, se := float64(c.KHat), float64(c.WorstSE)
+	switch {
+	case c.Exact:
+		return "exact: every evidence is a closed form, and all graphs were summed; only the probabilities of graphs and classes come from draws"
+	case c.Islands > 0:
+		return fmt.Sprintf("%d islands of particles; %.1f%% of the graphs rest on pilot runs; longer moves change log evidences by %.2f; edge probabilities to ± %.2g",
+			c.Islands, 100*float64(c.Rough), float64(c.Settling), se)
+	case c.Chains > 0:
+		return fmt.Sprintf("worst R-hat %.3f (good up to 1.01), at least %.0f effective draws, edge probabilities to ± %.2g, %s of %s",
+			float64(c.RHat), float64(c.ESS), se, english.Count(c.Chains, "chain"), english.Count(c.Draws/c.Chains, "draw"))
+	case c.Families > 0 && c.Draws == 0:
+		return fmt.Sprintf("all graphs were summed; evidences of categories are importance weights, "+weights, khat, se)
+	case c.RHat > 0:
+		return fmt.Sprintf("by tempered chains: R-hat %.3f (good up to 1.01), edge probabilities to ± %.2g, %d draws", float64(c.RHat), se, c.Draws)
+	case c.Families == 0:
+		return fmt.Sprintf(weights+", %d draws", khat, se, c.Draws)
+	}
+	return fmt.Sprintf(weights+", %d draws for %d families", khat, se, c.Draws, c.Families)
 }

@@ -8,9 +8,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/document"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
-	"github.com/transdim/vti/internal/verdict"
 )
 
 // hierarchy is the result of a hierarchical regression, with what its page needs.
@@ -19,14 +21,38 @@ type hierarchy struct {
 	result *regression.Result
 }
 
-// regressionArticle makes the article of a hierarchical regression.
-func (s *source) regressionArticle(result *regression.Result) *article {
-	v := &hierarchy{s, result}
-	var level *verdict.Verdict
-	var reasons []string
-	if c := result.Certificate; c != nil {
-		level, reasons = &c.Verdict, c.Reasons
+// What the verdict on a regression means, and what to try; of families that learn the effects, and
+// of answers of networks that were trained before.
+var (
+	regressionMeaning = [...]string{
+		vti.Trusted:  "the numbers below hold to within their Monte Carlo errors.",
+		vti.Doubtful: "the answer may be right, but the evidence for it is weak. Try more --certify-draws.",
+		vti.Failed:   "do not use these numbers. Try a simpler formula.",
 	}
+	familyMeaning = [...]string{
+		vti.Trusted:  regressionMeaning[vti.Trusted],
+		vti.Doubtful: "the answer may be right, but the evidence for it is weak. Try --family marginal, which integrates effects out, or more --certify-draws.",
+		vti.Failed:   "do not use these numbers. Try --family marginal, which integrates effects out.",
+	}
+)
+
+const failedInference = "do not use these numbers. Try vti hbm: the table may be unlike those of the training."
+
+// regressionText says what the verdict on an answer means.
+func regressionText(r *regression.Result) string {
+	verdict := r.Certificate.Verdict
+	switch {
+	case r.Command == regression.InferCommand && verdict == vti.Failed:
+		return failedInference
+	case r.Command != regression.InferCommand && r.Family != "" && r.Family != regression.MarginalFamily:
+		return familyMeaning[verdict]
+	}
+	return regressionMeaning[verdict]
+}
+
+// regressionDocument is about a hierarchical regression.
+func regressionDocument(s *source, r *regression.Result) *document.Document {
+	v := &hierarchy{s, r}
 	var groups []string
 	for _, g := range v.groupings() {
 		groups = append(groups, counted(g.Levels, "level")+" of "+g.Name)
@@ -35,29 +61,68 @@ func (s *source) regressionArticle(result *regression.Result) *article {
 	if len(groups) > 0 {
 		within = " in " + list(groups)
 	}
-	a := &article{
+	d := &document.Document{
 		Title:    v.title(),
-		Subtitle: fmt.Sprintf("%s, %s%s; %s", s.table(), counted(result.Data.Rows, "row"), within, result.Data.Formula),
-		Answer:   v.answer(),
-		Marks:    []badge{computation(level, reasons), model(result.ModelCheck)},
-		Next: next(level, effort(result.Advice, "Compute with more effort (--effort auto, --steps, --certify-draws), or fit another family (--family) and let vti compare say whether the two agree."),
-			result.ModelCheck, v.otherwise()),
+		Subtitle: fmt.Sprintf("%s, %s%s; %s", s.table(), counted(r.Data.Rows, "row"), within, r.Data.Formula),
+		Answer:   v.sentences(),
 	}
-	if level == nil {
-		a.Marks[0] = badge{Kind: "fair", Name: computationBadge, Word: "not checked", Text: "The answer of a family fitted before was not weighed against this table."}
+	if len(r.Terms) > 0 {
+		d.Sections = append(d.Sections, v.terms())
 	}
-	a.rest = func(ctx context.Context) (list []section, err error) {
-		if len(result.Terms) > 0 {
-			list = append(list, v.terms())
+	d.Sections = append(d.Sections, v.population(), v.groups(), v.checks(), s.predictions(v.response()))
+	return s.answer(d, v.computation(), r.ModelCheck, v.otherwise())
+}
+
+// computation is what is said of the computation.
+func (v *hierarchy) computation() *computation {
+	r, c := v.result, v.result.Certificate
+	found := &computation{level: &c.Verdict, reasons: c.Reasons, text: regressionText(r), help: r.Advice, words: []string{document.WordDraws, document.WordEvidence}}
+	evidence := "Log evidence"
+	if len(r.Terms) > 0 {
+		evidence += " of all models together"
+	}
+	evidence += ": " + document.PlusMinus(r.LogEvidence, r.LogEvidenceSE, 3)
+	if r.ELBO != nil {
+		evidence += "; the loss of training was " + document.Short(*r.LogEvidence-*r.ELBO) + " away"
+	}
+	work := "Computation: "
+	if c.RHat != nil {
+		found.basis = []string{"by tempered chains, as weights were not reliable"}
+		work += fmt.Sprintf("R-hat %.3f", float64(*c.RHat))
+		found.words = append(found.words, document.WordRHat)
+	} else {
+		work += fmt.Sprintf("k̂ %.2f", float64(c.KHat))
+		found.words = append(found.words, document.WordKHat)
+	}
+	work += fmt.Sprintf(", %.0f effective draws of %d", float64(c.ESS), c.Draws)
+	if len(r.Terms) > 0 && c.RHat == nil {
+		work += fmt.Sprintf(", %s checked", english.Count(c.ModelsChecked, "model"))
+	}
+	work += fmt.Sprintf(", so that a mean is good to %.2g of its sd; %s", 1/math.Sqrt(math.Max(1, float64(c.ESS))), document.TimeText(r.Seconds.Total))
+	switch {
+	case r.Integration == regression.ClosedForm:
+		work += ", nothing was trained: effects are integrated out in closed form."
+	case r.Integration == regression.Laplace:
+		work += ", nothing was trained: effects are drawn around their modes and weighted."
+	case r.Command == regression.InferCommand:
+		work += fmt.Sprintf(", with %d weights trained in %d steps on simulated tables.", r.Weights, r.Steps)
+	default:
+		work += fmt.Sprintf(" (%s training %d weights in %d steps, %s certifying).", document.TimeText(r.Seconds.Train), r.Weights, r.Steps, document.TimeText(r.Seconds.Certify))
+	}
+	for _, note := range r.Notes {
+		found.facts = append(found.facts, "note: "+note)
+	}
+	found.facts = append(found.facts, evidence+".", work)
+	found.draw = func(part *document.Section) {
+		var probabilities, kHats []float64
+		for _, m := range r.Models {
+			if m.KHat != nil {
+				probabilities, kHats = append(probabilities, float64(m.Certified)), append(kHats, float64(*m.KHat))
+			}
 		}
-		list = append(list, v.population(ctx))
-		if len(v.varying()) > 0 {
-			list = append(list, v.groups())
-		}
-		predictions, err := s.predictions(ctx, v.response())
-		return append(list, v.checks(), predictions, v.earned(computation(level, reasons)), s.provenance()), err
+		part.Place(weights(probabilities, kHats))
 	}
-	return a
+	return found
 }
 
 // response is the name of what is explained.
@@ -97,8 +162,8 @@ func (v *hierarchy) columnOf(effect string) string {
 	return effect
 }
 
-// answer says what population effects are, how much varies by groups, and which terms there are.
-func (v *hierarchy) answer() []string {
+// sentences say what population effects are, how much varies by groups, and which terms there are.
+func (v *hierarchy) sentences() []string {
 	first := strings.TrimSpace(v.populationAnswer() + " " + v.curvesAnswer())
 	var parts []string
 	for _, sd := range v.result.SDs {
@@ -196,50 +261,87 @@ func (v *hierarchy) otherwise() string {
 }
 
 // terms is the section of a selection.
-func (v *hierarchy) terms() section {
-	part := section{ID: "terms", Title: "Which terms the table supports", Lead: "Each term is absent, the same for all groups, or varying by group; bars are probabilities given the table."}
+func (v *hierarchy) terms() *document.Section {
+	part := &document.Section{ID: "terms", Title: "Which terms the table supports", Lead: "Each term is absent, the same for all groups, or varying by group; bars are probabilities given the table."}
 	if len(v.curves()) > 0 {
 		part.Lead = "Each term is absent, the same for all groups, or varying by group, and the effect of a number in s() a line or a curve; bars are probabilities given the table."
 	}
 	var rows []picture.Row
-	t := table{Caption: "Terms", Columns: []column{{"term", false}, {"state", false}, {"probability", true}, {"standard error", true}}}
 	var said []string
+	t := document.NewTable("Terms: probability of each state", "<~term", "<state", "probability").Opened()
 	for _, one := range v.result.Terms {
-		p, se := float64(one.Prob), float64(one.SE)
-		rows = append(rows, picture.Row{Label: one.Term + ": " + one.State, From: math.NaN(), Note: picture.Probability(p), Intervals: []picture.Interval{{Mid: p, Low: math.Max(0, p-2*se), High: math.Min(1, p+2*se), Ink: picture.First}}})
-		t.Rows = append(t.Rows, []cell{words(one.Term), words(one.State), share(p), value(se)})
-		said = append(said, fmt.Sprintf("%s %s %s", one.Term, one.State, picture.Probability(p)))
+		t.Add(one.Term, one.State, document.Probability(one.Prob, one.SE))
+		rows = append(rows, probabilityRow(one.Term+": "+one.State, one.Prob, one.SE))
+		said = append(said, fmt.Sprintf("%s %s %s", one.Term, one.State, picture.Probability(float64(one.Prob))))
 	}
-	p := picture.Rows("terms", "Probabilities of terms", picture.Column, rows, picture.RowsOptions{Axis: "probability", Bars: true, Min: 0, Max: 1, Reference: 0.5})
-	p.Text = "Bars of " + strings.Join(said, ", ") + "."
-	part.Pictures = []*picture.Picture{p}
-	models := table{Caption: "Models", Open: true, Columns: []column{{"formula", false}, {"probability", true}, {"standard error", true}, {"log evidence", true}}}
-	for _, m := range v.result.Models[:min(len(v.result.Models), 100)] {
-		logEvidence := cell{Text: "–"}
-		if m.LogEvidence != nil {
-			logEvidence = cell{picture.Digits(float64(*m.LogEvidence), 7), sortKey(float64(*m.LogEvidence))}
+	models := document.NewTable("Most probable models", "probability", "log evidence", "<formula").Opened()
+	const most = 100
+	for k, m := range v.result.Models[:min(len(v.result.Models), most)] {
+		models.Add(document.Probability(m.Certified, m.SE), document.PlusMinus(m.LogEvidence, m.LogEvidenceSE, 3), m.Formula)
+		if k == 0 || m.Certified >= leastModel && k < printedModels {
+			models.Printed = k + 1
 		}
-		models.Rows = append(models.Rows, []cell{words(m.Formula), share(float64(m.Certified)), value(float64(m.SE)), logEvidence})
 	}
-	part.Tables = []table{models, t}
+	part.Tables = []*document.Table{t, models}
+	part.Draw = func(_ context.Context, part *document.Section) error {
+		p := picture.Rows("terms", "Probabilities of terms", picture.Column, rows, picture.RowsOptions{Axis: "probability", Bars: true, Min: 0, Max: 1, Reference: 0.5})
+		p.Text = "Bars of " + strings.Join(said, ", ") + "."
+		part.Place(p)
+		return nil
+	}
 	return part
 }
 
 // population is the section of population effects and standard deviations.
-func (v *hierarchy) population(ctx context.Context) section {
-	part := section{ID: "population", Title: "Population effects and standard deviations", Lead: "Means with intervals that hold 95% of the posterior, in the units of the table (on the scale of the link for counts and yes/no)."}
+func (v *hierarchy) population() *document.Section {
+	r := v.result
+	averaged, odds, spread := "", "", ""
+	if len(r.Terms) > 0 {
+		averaged = ", averaged over models (0 where absent)"
+	}
+	if r.Categories != nil {
+		odds, spread = " on log odds against "+r.Categories[0], " of the log odds of any two categories"
+	}
+	return &document.Section{ID: "population", Title: "Population effects and standard deviations",
+		Lead: "Means with intervals that hold 95% of the posterior, in the units of the table (on the scale of the link for counts and yes/no).",
+		Tables: []*document.Table{
+			summariesTable("Population effects"+odds+averaged, r.Effects),
+			summariesTable("Standard deviations"+spread+averaged, r.SDs),
+			summariesTable("Shares of the steps of monotonic effects"+averaged, r.Shares),
+			summariesTable("Cut points", r.Cuts),
+		},
+		Draw: v.drawPopulation}
+}
+
+// summariesTable has a row for each number.
+func summariesTable(caption string, list []regression.Summary) *document.Table {
+	t := document.NewTable(caption, "<~name", "mean", "sd", "<95% interval").Opened()
+	for _, s := range list {
+		t.Add(s.Name, moment(s.Mean), moment(s.SD), document.Interval(s.Q025, s.Q975))
+	}
+	return t
+}
+
+// moment is a mean or a standard deviation, which draws may not resolve.
+func moment(x regression.Figure) string {
+	if math.IsNaN(float64(x)) {
+		return "not resolved"
+	}
+	return document.Short(x)
+}
+
+// drawPopulation draws numbers with their intervals, expectations and densities.
+func (v *hierarchy) drawPopulation(ctx context.Context, part *document.Section) error {
 	add := func(name, title, axis string, list []regression.Summary, reference float64) {
 		var rows []picture.Row
 		for _, s := range list {
-			rows = append(rows, picture.Row{Label: s.Name, From: math.NaN(), Note: picture.Number(float64(s.Mean)), Intervals: []picture.Interval{{Mid: float64(s.Mean), Low: float64(s.Q025), High: float64(s.Q975), Ink: picture.First,
-				Hint: fmt.Sprintf("%s: %s, 95%%: %s to %s", s.Name, picture.Number(float64(s.Mean)), picture.Number(float64(s.Q025)), picture.Number(float64(s.Q975)))}}})
+			rows = append(rows, intervalRow(s.Name, s.Mean, s.Q025, s.Q975, 95))
 		}
-		if len(rows) == 0 {
-			return
+		if len(rows) > 0 {
+			p := picture.Rows(name, title, picture.Column, rows, picture.RowsOptions{Axis: axis, Reference: reference})
+			p.Text = fmt.Sprintf("Means and 95%% intervals of %s.", counted(len(rows), "number"))
+			part.Place(p)
 		}
-		p := picture.Rows(name, title, picture.Column, rows, picture.RowsOptions{Axis: axis, Reference: reference})
-		p.Text = fmt.Sprintf("Means and 95%% intervals of %s.", counted(len(rows), "number"))
-		part.Pictures = append(part.Pictures, p)
 	}
 	var intercept, slopes, sds, correlations []regression.Summary
 	for _, e := range v.result.Effects {
@@ -268,59 +370,19 @@ func (v *hierarchy) population(ctx context.Context) section {
 	conditional, notes := v.conditional(ctx)
 	part.Pictures, part.Notes = append(part.Pictures, conditional...), append(part.Notes, notes...)
 	part.Pictures = append(part.Pictures, v.densities()...)
-	t := table{Caption: "All numbers", Open: true, Columns: []column{{"name", false}, {"mean", true}, {"sd", true}, {"95% interval", false}}}
-	for _, s := range slices.Concat(v.result.Effects, v.result.Shares, v.result.SDs, v.result.Cuts) {
-		t.Rows = append(t.Rows, []cell{words(s.Name), value(float64(s.Mean)), value(float64(s.SD)), words(interval(float64(s.Q025), float64(s.Q975)))})
-	}
-	part.Tables = []table{t}
-	return part
+	return nil
 }
 
 // checks is the section of the model check, with its statistics.
-func (v *hierarchy) checks() section {
+func (v *hierarchy) checks() *document.Section {
 	part := v.checked(v.response(), v.result.ModelCheck)
-	if len(v.result.Checks) > 0 {
-		t := table{Caption: "Statistics of the response beside those of replicated tables (p near 0 or 1: the model does not fit)", Columns: []column{{"statistic", false}, {"observed", true}, {"replicated", true}, {"sd", true}, {"p", true}}}
-		for _, c := range v.result.Checks {
-			t.Rows = append(t.Rows, []cell{words(c.Statistic), value(float64(c.Observed)), value(float64(c.Mean)), value(float64(c.SD)), share(float64(c.P))})
-		}
-		part.Tables = append(part.Tables, t)
+	t := document.NewTable("Statistics of the response beside those of replicated tables (p near 0 or 1: the model does not fit)", "<statistic", "observed", "replicated", "sd", "p")
+	t.On = document.OnPage
+	for _, c := range v.result.Checks {
+		t.Add(c.Statistic, document.Short(c.Observed), document.Short(c.Mean), document.Short(c.SD), document.Probability(c.P, 0))
 	}
-	part.Notes = append(part.Notes, v.result.Notes...)
+	part.Tables = append(part.Tables, t)
 	return part
-}
-
-// earned is how the verdict was earned.
-func (v *hierarchy) earned(b badge) section {
-	facts := table{Caption: "What the verdict rests on", Open: true, Columns: []column{{"what", false}, {"value", false}}}
-	add := func(name, text string) { facts.Rows = append(facts.Rows, []cell{words(name), words(text)}) }
-	r := v.result
-	add("family of approximations", r.Family)
-	if r.LogEvidence != nil {
-		se := 0.0
-		if r.LogEvidenceSE != nil {
-			se = float64(*r.LogEvidenceSE)
-		}
-		add("log evidence (nats)", evidence(float64(*r.LogEvidence), se))
-	}
-	if c := r.Certificate; c != nil {
-		if k := float64(c.KHat); !math.IsNaN(k) {
-			add("Pareto k̂ of the weights (up to 0.5 is reliable, of very many draws 0.7)", picture.Number(k))
-		}
-		if c.RHat != nil {
-			add("R-hat of the chains (up to 1.01 is converged)", picture.Digits(float64(*c.RHat), 4))
-		}
-		add("effective draws behind the summaries", grouped(int(c.ESS)))
-		add("draws of the weights", grouped(c.Draws))
-		add("models checked", grouped(c.ModelsChecked))
-	}
-	var probabilities, kHats []float64
-	for _, m := range r.Models {
-		if m.KHat != nil {
-			probabilities, kHats = append(probabilities, float64(m.Certified)), append(kHats, float64(*m.KHat))
-		}
-	}
-	return earned(b, facts, v.training(), weights(probabilities, kHats))
 }
 
 // byTerm are the levels of one term of one grouping, lowest first.

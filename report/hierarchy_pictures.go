@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/picture"
 	"github.com/transdim/vti/likelihood"
 )
@@ -24,31 +25,35 @@ const (
 	tableLevels = 1500
 )
 
-// groups is the section of caterpillars.
-func (v *hierarchy) groups() section {
-	part := section{ID: "groups", Title: "How groups differ", Lead: "Each level's difference from the population, with 95% intervals. Arrows lead from what the rows of the level alone would say to what the model says: levels with few rows are drawn towards the others."}
-	for k, one := range v.varying() {
-		shown := one.levels
-		left := len(shown) - mostLevels
-		if left > 0 {
-			shown = slices.Concat(shown[:mostLevels/2], shown[len(shown)-mostLevels/2:])
-			part.Notes = append(part.Notes, fmt.Sprintf("%s by %s: the picture has the %d highest and the %d lowest levels; the %s between are in the table.", one.term, one.group, mostLevels/2, mostLevels/2, grouped(len(one.levels)-len(shown))))
-		}
-		p := v.caterpillar(fmt.Sprintf("caterpillar-%d-%s", k+1, identifier(one.group)), one, shown)
-		if len(shown) > panelRows {
-			part.Wide = append(part.Wide, p)
-		} else {
-			part.Pictures = append(part.Pictures, p)
-		}
-		t := table{Caption: one.term + " by " + one.group, Columns: []column{{"level", false}, {"rows", true}, {"mean", true}, {"sd", true}, {"95% interval", false}, {"by its rows alone", true}, {"pooling", true}}}
+// printedLevels is how many levels of a grouping a terminal shows.
+const printedLevels = 8
+
+// groups is the section of the levels of groupings.
+func (v *hierarchy) groups() *document.Section {
+	part := &document.Section{ID: "groups", Title: "How groups differ", Lead: "Each level's difference from the population, with 95% intervals. Arrows lead from what the rows of the level alone would say to what the model says: levels with few rows are drawn towards the others."}
+	for _, one := range v.varying() {
+		t := document.NewTable(fmt.Sprintf("%s by %s: difference from the population; pooled: the share of its variance that the group's rows leave", one.term, one.group),
+			"<~level", "rows", "mean", "sd", "<95% interval", "pooled", "^by its rows alone")
+		t.Printed, t.Ends = printedLevels, true
 		for _, level := range one.levels[:min(len(one.levels), tableLevels)] {
-			alone := cell{Text: "–"}
+			alone := "–"
 			if level.Unpooled != nil {
-				alone = value(float64(*level.Unpooled))
+				alone = document.Short(*level.Unpooled)
 			}
-			t.Rows = append(t.Rows, []cell{words(level.Level), value(float64(level.Rows)), value(float64(level.Mean)), value(float64(level.SD)), words(interval(float64(level.Q025), float64(level.Q975))), alone, share(float64(level.Pooling))})
+			t.Add(level.Level, fmt.Sprint(level.Rows), moment(level.Mean), moment(level.SD), document.Interval(level.Q025, level.Q975), fmt.Sprintf("%.2f", float64(level.Pooling)), alone)
 		}
 		part.Tables = append(part.Tables, t)
+	}
+	part.Draw = func(_ context.Context, part *document.Section) error {
+		for k, one := range v.varying() {
+			shown := one.levels
+			if len(shown) > mostLevels {
+				shown = slices.Concat(shown[:mostLevels/2], shown[len(shown)-mostLevels/2:])
+				part.Notes = append(part.Notes, fmt.Sprintf("%s by %s: the picture has the %d highest and the %d lowest levels; the %s between are in the table.", one.term, one.group, mostLevels/2, mostLevels/2, grouped(len(one.levels)-len(shown))))
+			}
+			part.Place(v.caterpillar(fmt.Sprintf("caterpillar-%d-%s", k+1, document.Identifier(one.group)), one, shown))
+		}
+		return nil
 	}
 	return part
 }
@@ -63,10 +68,9 @@ func (v *hierarchy) caterpillar(name string, one byTerm, shown []regression.Leve
 	margin := 0.15 * (high - low)
 	var rows []picture.Row
 	for _, level := range shown {
-		row := picture.Row{Label: level.Level, From: math.NaN(), Intervals: []picture.Interval{{
-			Mid: float64(level.Mean), Low: float64(level.Q025), High: float64(level.Q975), Ink: picture.First,
-			Hint: fmt.Sprintf("%s: %s, 95%%: %s to %s; %s", level.Level, picture.Number(float64(level.Mean)), picture.Number(float64(level.Q025)), picture.Number(float64(level.Q975)), counted(level.Rows, "row")),
-		}}}
+		row := intervalRow(level.Level, level.Mean, level.Q025, level.Q975, 95)
+		row.Note = ""
+		row.Intervals[0].Hint += "; " + counted(level.Rows, "row")
 		if level.Unpooled != nil {
 			row.From = math.Max(low-margin, math.Min(high+margin, float64(*level.Unpooled)))
 		}
@@ -181,7 +185,7 @@ func (v *hierarchy) curvePicture(column string, x, mean, low, high []float64) *p
 	for k := len(x) - 1; k >= 0; k-- {
 		band.X, band.Y = append(band.X, x[k]), append(band.Y, high[k])
 	}
-	p := picture.Lines("conditional-"+identifier(column), "Effect of "+column, picture.Column, 160, []picture.Curve{band, {X: x, Y: mean, Ink: picture.First}}, column, "expected "+v.response())
+	p := picture.Lines("conditional-"+document.Identifier(column), "Effect of "+column, picture.Column, 160, []picture.Curve{band, {X: x, Y: mean, Ink: picture.First}}, column, "expected "+v.response())
 	p.Text = fmt.Sprintf("Of the population, with the other columns at their means: the expectation goes from %s at %s to %s at %s; the band holds 95%%.", picture.Number(mean[0]), picture.Number(x[0]), picture.Number(mean[len(mean)-1]), picture.Number(x[len(x)-1]))
 	return p
 }
@@ -209,7 +213,7 @@ func (v *hierarchy) byLevel(factor string, columns []int, expected func(given ma
 
 // levelsPicture draws an expectation for each level of a factor.
 func (v *hierarchy) levelsPicture(factor string, rows []picture.Row) *picture.Picture {
-	p := picture.Rows("conditional-"+identifier(factor), "Levels of "+factor, picture.Column, rows, picture.RowsOptions{Axis: "expected " + v.response(), Reference: math.NaN()})
+	p := picture.Rows("conditional-"+document.Identifier(factor), "Levels of "+factor, picture.Column, rows, picture.RowsOptions{Axis: "expected " + v.response(), Reference: math.NaN()})
 	p.Text = "Of the population, with the other columns at their means; intervals hold 95%."
 	return p
 }
@@ -291,7 +295,7 @@ func (v *hierarchy) densities() (list []*picture.Picture) {
 		if len(v.result.Terms) > 0 {
 			spike = 1 - in
 		}
-		p := picture.Curves("density-"+identifier(prior.Name), prior.Name, picture.Column, 130, []picture.Curve{{X: x, Y: y, Ink: picture.First, Filled: true}, curve}, spike, prior.Name,
+		p := picture.Curves("density-"+document.Identifier(prior.Name), prior.Name, picture.Column, 130, []picture.Curve{{X: x, Y: y, Ink: picture.First, Filled: true}, curve}, spike, prior.Name,
 			picture.Entry{Text: "posterior", Ink: picture.First}, picture.Entry{Text: "prior", Ink: picture.Second, Dashed: true})
 		p.Text = fmt.Sprintf("The posterior of %s beside its prior, %s with scale %s.", prior.Name, prior.Family, picture.Number(float64(prior.Scale)))
 		if spike > 0 {

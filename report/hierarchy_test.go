@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/hbm/regression"
 )
 
@@ -41,12 +42,25 @@ func TestCurvesInAnswers(t *testing.T) {
 	}
 	v := &hierarchy{&source{}, result}
 	const curve = "The effect of age is a curve, which departs from its line by a standard deviation of 3.00 (95% interval 2.00 to 4.00)."
-	require.Equal(t, curve, v.answer()[0])
-	require.Equal(t, "Groups differ by standard deviations of the level by g (1.00, 0.500 to 2.00).", v.answer()[1])
+	require.Equal(t, curve, v.sentences()[0])
+	require.Equal(t, "Groups differ by standard deviations of the level by g (1.00, 0.500 to 2.00).", v.sentences()[1])
 	require.Equal(t, "What explains y, and how does it vary by g?", v.title())
 	require.Len(t, v.varying(), 1)
 	result.Terms = []regression.TermState{{Term: "s(age)", State: "linear", Prob: 0.3}, {Term: "s(age)", State: "curved", Prob: 0.3}, {Term: "s(age)", State: "curved, varying by g", Prob: 0.4}}
-	require.Equal(t, curve, v.answer()[0])
+	require.Equal(t, curve, v.sentences()[0])
 	result.Terms = []regression.TermState{{Term: "s(age)", State: "linear", Prob: 0.8}, {Term: "s(age)", State: "curved", Prob: 0.2}}
-	require.Equal(t, "Across the population, y changes with one more unit of age (0.500, 95% interval 0.250 to 0.750).", v.answer()[0])
+	require.Equal(t, "Across the population, y changes with one more unit of age (0.500, 95% interval 0.250 to 0.750).", v.sentences()[0])
+}
+
+// A family of which an answer is not trusted is followed by the one that integrates effects out.
+func TestRegressionText(t *testing.T) {
+	text := func(command, family string, verdict vti.Verdict) string {
+		return regressionText(&regression.Result{Command: command, Family: family, Certificate: &regression.Certificate{Verdict: verdict}})
+	}
+	for _, verdict := range []vti.Verdict{vti.Doubtful, vti.Failed} {
+		require.Contains(t, text("hbm", "pavi-e", verdict), "--family marginal")
+		require.NotContains(t, text("hbm", regression.MarginalFamily, verdict), "--family")
+		require.NotContains(t, text(regression.InferCommand, "pavi-e", verdict), "--family")
+	}
+	require.NotContains(t, text("hbm", "pavi-f", vti.Trusted), "Try")
 }

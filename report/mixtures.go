@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/document"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
 	"github.com/transdim/vti/mixture"
 )
@@ -17,123 +20,143 @@ func mixtureTitle(columns []string) string {
 	return fmt.Sprintf("How many components do %s have?", list(columns))
 }
 
-// mixtureArticle makes the article of a mixture with an unknown number of components.
-func (s *source) mixtureArticle(result *mixture.Result) *article {
-	c := result.Certificate
-	level, reasons := &c.Verdict, c.Reasons
-	more := "Give the samplers more --sweeps."
-	if !c.TwoMethods() {
-		more = "Give the chains more --iterations, or let vti mixture answer, whose samplers are made for mixtures, and vti compare say whether the two agree."
+// What the verdict on a mixture means, of two methods and of chains alone, and what to try.
+var (
+	mixtureMeaning = [...]string{
+		vti.Trusted:  "two methods agree; the probabilities below hold to within their standard errors.",
+		vti.Doubtful: "the answer may be right, but the two methods do not show it. Try more --sweeps.",
+		vti.Failed:   "do not use these numbers. Where the samplers differ, try more --sweeps, or fewer --max-components.",
 	}
-	a := &article{
-		Title:    mixtureTitle(result.Data.Columns),
-		Subtitle: fmt.Sprintf("%s, %s, %s components", s.table(), counted(result.Data.Rows, "row"), result.Data.Family),
-		Answer:   []string{result.Answer},
-		Marks:    []badge{computation(level, reasons), model(result.ModelCheck)},
-		Next:     next(level, more, result.ModelCheck, "Report the probabilities of all numbers of components, and the density averaged over them, rather than one mixture."),
+	mixtureChainsMeaning = [...]string{
+		vti.Trusted:  "the chains agree; the probabilities below hold to within their standard errors.",
+		vti.Doubtful: "the answer may be right, but the chains do not show it. Try more --iterations, or vti mixture.",
+		vti.Failed:   "do not use these numbers. Try more --iterations and --burn-in, fewer --max-components, or vti mixture.",
 	}
-	a.rest = func(ctx context.Context) ([]section, error) {
-		part := section{ID: "components", Title: "How many, and which", Lead: "The density is averaged over numbers of components; its band holds 95% of the posterior at each place."}
-		var numbers []probabilityOf
-		for _, c := range result.Counts {
-			numbers = append(numbers, probabilityOf{c.Components, float64(c.Probability)})
-		}
-		for c := range result.Data.Columns {
-			part.Pictures = append(part.Pictures, mixturePicture(result, c))
-		}
-		for b := range min(len(result.Data.Columns), columnsOfClusters) {
-			for a := range b {
-				part.Pictures = append(part.Pictures, clustersPicture(result, a, b))
-			}
-		}
-		part.Pictures = append(part.Pictures, countsPicture("counts", "Number of components", "component", "components", numbers))
-		list := componentsTable(result)
-		counts := table{Caption: "Numbers of components", Columns: []column{{"components", true}, {"probability", true}}}
-		if c.TwoMethods() {
-			counts.Columns = append(counts.Columns, column{"by reversible jump", true}, column{"by partitions", true})
-		}
-		counts.Columns = append(counts.Columns, column{"with rows", true})
-		for _, k := range result.Counts {
-			row := []cell{{Text: fmt.Sprint(k.Components), Sort: fmt.Sprint(k.Components)}, share(float64(k.Probability))}
-			if c.TwoMethods() {
-				row = append(row, share(float64(k.Jumps)), share(float64(k.Partitions)))
-			}
-			counts.Rows = append(counts.Rows, append(row, share(float64(k.Occupied))))
-		}
-		part.Tables = []table{list}
-		if len(result.Data.Columns) > 1 {
-			part.Tables = append(part.Tables, correlationsTable(result))
-		}
-		part.Tables = append(part.Tables, counts)
-		facts := table{Caption: "What the verdict rests on", Open: true, Columns: []column{{"what", false}, {"value", false}}, Rows: [][]cell{
-			{words("R-hat of reversible-jump chains"), words(picture.Digits(float64(c.Jumps.RHat), 4))},
-		}}
-		if c.TwoMethods() {
-			facts.Rows = append(facts.Rows,
-				[]cell{words("R-hat of samplers of partitions"), words(picture.Digits(float64(c.Partitions.RHat), 4))},
-				[]cell{words("largest difference of the two, in standard errors"), words(picture.Number(float64(c.Difference)))})
-		} else {
-			facts.Rows = append(facts.Rows, []cell{words("effective draws"), words(picture.Number(float64(c.Jumps.ESS)))})
-		}
-		facts.Rows = append(facts.Rows, []cell{words("largest standard error of a probability"), words(picture.Number(float64(c.LargestSE)))})
-		check := section{ID: "check", Title: "Does the model describe the table", Notes: []string{"Model: " + a.Marks[1].Word + ". " + a.Marks[1].Text}, Tables: findings(result.ModelCheck)}
-		return []section{part, check, earned(a.Marks[0], facts), s.provenance()}, nil
+)
+
+// mixtureDocument is about a mixture with an unknown number of components.
+func mixtureDocument(s *source, r *mixture.Result) *document.Document {
+	d := &document.Document{
+		Title:    mixtureTitle(r.Data.Columns),
+		Subtitle: fmt.Sprintf("%s, %s, %s components", s.table(), counted(r.Data.Rows, "row"), r.Data.Family),
+		Answer:   []string{r.Answer},
 	}
-	return a
+	c := r.Certificate
+	found := &computation{level: &c.Verdict, reasons: c.Reasons, text: mixtureChainsMeaning[c.Verdict],
+		facts: []string{"Computation: " + took(r.Seconds, 0) + "."}, words: []string{document.WordRHat, document.WordDraws}}
+	if c.TwoMethods() {
+		found.text = mixtureMeaning[c.Verdict]
+		found.basis = []string{
+			fmt.Sprintf("reversible jump: R-hat %.3f, %.0f effective draws; partitions: R-hat %.3f, %.0f effective draws; %d sweeps of each of %d samplers",
+				float64(c.Jumps.RHat), float64(c.Jumps.ESS), float64(c.Partitions.RHat), float64(c.Partitions.ESS), c.Jumps.Sweeps, c.Jumps.Samplers+c.Partitions.Samplers),
+			fmt.Sprintf("they differ by at most %.1f standard errors; the largest standard error is %.4f", float64(c.Difference), float64(c.LargestSE)),
+		}
+	} else {
+		found.basis = []string{fmt.Sprintf("R-hat %.3f, %.0f effective draws, %s of %s; the largest standard error is %.4f",
+			float64(c.Jumps.RHat), float64(c.Jumps.ESS), english.Count(c.Jumps.Samplers, "chain"), english.Count(c.Jumps.Sweeps, "iteration"), float64(c.LargestSE))}
+	}
+	d.Sections = []*document.Section{{
+		ID: "components", Title: "How many, and which", Lead: "The density is averaged over numbers of components; its band holds 95% of the posterior at each place.",
+		Tables: []*document.Table{numbersTable(r), componentsTable(r), correlationsTable(r)},
+		Draw: func(_ context.Context, part *document.Section) error {
+			drawMixture(part, r)
+			return nil
+		},
+	}, s.checked("", r.ModelCheck)}
+	return s.answer(d, found, r.ModelCheck, "Report the probabilities of all numbers of components, and the density averaged over them, rather than one mixture.")
 }
 
-// componentsTable describes the components given the most probable number of them, with a row for
-// each column of values.
-func componentsTable(result *mixture.Result) table {
-	several := len(result.Data.Columns) > 1
-	order := "in the order of their means"
+// drawMixture draws densities, clusters in pairs of columns, and numbers of components.
+func drawMixture(part *document.Section, r *mixture.Result) {
+	for c := range r.Data.Columns {
+		part.Place(mixturePicture(r, c))
+	}
+	for b := range min(len(r.Data.Columns), columnsOfClusters) {
+		for a := range b {
+			part.Place(clustersPicture(r, a, b))
+		}
+	}
+	var numbers []probabilityOf
+	for _, c := range r.Counts {
+		numbers = append(numbers, probabilityOf{c.Components, float64(c.Probability)})
+	}
+	part.Place(countsPicture("counts", "Number of components", "component", "components", numbers))
+}
+
+// numbersTable has the probabilities of numbers of components.
+func numbersTable(r *mixture.Result) *document.Table {
+	head := []string{"components", "probability"}
+	two := r.Certificate.TwoMethods()
+	if two {
+		head = append(head, "by jumps", "by partitions")
+	}
+	t := document.NewTable(fmt.Sprintf("Number of components: %.2f expected; occupied are those that have rows", float64(r.Expected)), append(head, "occupied")...).Opened()
+	for _, k := range r.Counts {
+		if k.Probability < leastBar && k.Occupied < leastBar && k.Components != r.Given.Components {
+			continue
+		}
+		cells := []string{fmt.Sprint(k.Components), document.Probability(k.Probability, k.SE)}
+		if two {
+			cells = append(cells, document.Probability(k.Jumps, 0), document.Probability(k.Partitions, 0))
+		}
+		t.Add(append(cells, document.Probability(k.Occupied, 0))...)
+	}
+	return t
+}
+
+// componentsTable describes the components given the most probable number of them.
+func componentsTable(r *mixture.Result) *document.Table {
+	several := len(r.Data.Columns) > 1
+	order := "in the order of the means"
 	if several {
 		order = "as relabelled draws have them"
 	}
 	location, scale := "mean", "sd"
-	if result.Data.Family == mixture.Student.String() {
+	if r.Data.Family == mixture.Student.String() {
 		location, scale = "location", "scale"
 	}
-	list := table{Caption: fmt.Sprintf("Given %s, %s: medians", counted(result.Given.Components, "component"), order), Open: true, Columns: []column{
-		{"component", true}, {"weight", true}, {"95% interval", false},
-	}}
-	if several {
-		list.Columns = append(list.Columns, column{"column", false})
-	}
-	list.Columns = append(list.Columns, column{location, true}, column{"95% interval", false})
-	if result.Data.Family != mixture.Poisson.String() {
-		list.Columns = append(list.Columns, column{scale, true}, column{"95% interval", false})
-	}
-	for j, one := range result.Given.List {
-		for _, c := range one.Columns {
-			row := []cell{{Text: fmt.Sprint(j + 1), Sort: fmt.Sprint(j + 1)}}
-			add := func(q mixture.Summary) {
-				row = append(row, value(float64(q.Median)), words("["+picture.Number(float64(q.Q025))+", "+picture.Number(float64(q.Q975))+"]"))
-			}
-			add(one.Weight)
-			if several {
-				row = append(row, words(c.Column))
-			}
-			add(c.Mean)
-			if c.SD != nil {
-				add(*c.SD)
-			}
-			list.Rows = append(list.Rows, row)
+	head := []string{"component", "rows", "weight", "<95% interval"}
+	for _, column := range r.Data.Columns {
+		name := ""
+		if several {
+			name = " of " + column
+		}
+		head = append(head, "|"+location+name, "<95% interval")
+		if r.Data.Family != mixture.Poisson.String() {
+			head = append(head, "|"+scale+name, "<95% interval")
 		}
 	}
-	return list
+	t := document.NewTable(fmt.Sprintf("Given %d: medians, %s; %.2f components without rows expected", r.Given.Components, order, float64(r.Given.Empty)), head...).Opened()
+	members := make([]int, r.Given.Components)
+	for _, row := range r.Rows {
+		members[row.Component-1]++
+	}
+	for j, one := range r.Given.List {
+		cells := []string{fmt.Sprint(j + 1), fmt.Sprint(members[j])}
+		add := func(s mixture.Summary) {
+			cells = append(cells, document.Short(s.Median), document.Interval(s.Q025, s.Q975))
+		}
+		add(one.Weight)
+		for _, column := range one.Columns {
+			add(column.Mean)
+			if column.SD != nil {
+				add(*column.SD)
+			}
+		}
+		t.Add(cells...)
+	}
+	return t
 }
 
 // correlationsTable has the correlations of columns within the components.
-func correlationsTable(result *mixture.Result) table {
-	list := table{Caption: "Correlations of columns within components: medians", Columns: []column{{"component", true}, {"columns", false}, {"correlation", true}, {"95% interval", false}}}
-	for j, one := range result.Given.List {
+func correlationsTable(r *mixture.Result) *document.Table {
+	t := document.NewTable("Correlations of columns within components: medians", "component", "<columns", "correlation", "<95% interval")
+	for j, one := range r.Given.List {
 		for _, c := range one.Correlations {
-			list.Rows = append(list.Rows, []cell{{Text: fmt.Sprint(j + 1), Sort: fmt.Sprint(j + 1)}, words(c.A + ", " + c.B),
-				value(float64(c.Value.Median)), words("[" + picture.Number(float64(c.Value.Q025)) + ", " + picture.Number(float64(c.Value.Q975)) + "]")})
+			t.Add(fmt.Sprint(j+1), c.A+", "+c.B, document.Short(c.Value.Median), document.Interval(c.Value.Q025, c.Value.Q975))
 		}
 	}
-	return list
+	return t
 }
 
 // columnsOfClusters is the number of columns, the first, of which each pair has a picture.

@@ -4,88 +4,140 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/picture"
 	"github.com/transdim/vti/order"
 )
 
-// orderArticle makes the article of the order of an autoregression, the degree of a polynomial, or
-// the knots of a spline.
-func (s *source) orderArticle(result *order.Result) *article {
-	level, reasons := &result.Certificate.Verdict, result.Certificate.Reasons
+// orderDocument is about the order of an autoregression, the degree of a polynomial, or the knots
+// of a spline.
+func orderDocument(s *source, r *order.Result) *document.Document {
 	one, many, which := "order", "orders", "Probability of each order"
-	title := fmt.Sprintf("Of which order is %s?", result.Data.Value)
-	if len(result.Knots) > 0 {
+	d := &document.Document{
+		Title:    fmt.Sprintf("Of which order is %s?", r.Data.Value),
+		Subtitle: fmt.Sprintf("%s, %s of %s; model %s", s.table(), counted(r.Data.Rows, "row"), r.Data.Value, r.Data.Model),
+		Answer:   []string{r.Answer},
+	}
+	if len(r.Knots) > 0 {
 		one, many, which = "knot", "numbers of knots", "Number of knots"
-		title = fmt.Sprintf("How often does %s bend?", result.Data.Value)
+		d.Title = fmt.Sprintf("How often does %s bend?", r.Data.Value)
 	}
-	a := &article{
-		Title:    title,
-		Subtitle: fmt.Sprintf("%s, %s of %s; model %s", s.table(), counted(result.Data.Rows, "row"), result.Data.Value, result.Data.Model),
-		Answer:   []string{result.Answer},
-		Marks:    []badge{computation(level, reasons), model(result.ModelCheck)},
-		Next:     next(level, "See the reasons of the verdict.", result.ModelCheck, "Report coefficients averaged over "+many+", with the probabilities of these, rather than those of one model."),
+	part := &document.Section{ID: "orders", Title: which, Lead: "Averaged over all " + many + "; intervals and bands hold 95% of the posterior.",
+		Tables: []*document.Table{ordersTable(r, one)}}
+	if r.UnitRoot != nil {
+		part.Said = []string{"A unit root: " + document.Probability(*r.UnitRoot, 0) + "."}
 	}
-	a.rest = func(context.Context) ([]section, error) {
-		part := section{ID: "orders", Title: which, Lead: "Averaged over all " + many + "; intervals and bands hold 95% of the posterior."}
-		var list []probabilityOf
-		orders := table{Caption: capital(many), Columns: []column{{one, true}, {"probability", true}, {"log Bayes factor", true}}}
-		for _, o := range result.Orders {
-			list = append(list, probabilityOf{o.Order, float64(o.Probability)})
-			orders.Rows = append(orders.Rows, []cell{value(float64(o.Order)), share(float64(o.Probability)), value(float64(o.LogBayesFactor))})
-		}
-		part.Pictures = append(part.Pictures, countsPicture("orders", which, one, one+"s", list))
-		if len(result.Curve) > 0 {
-			var curve []banded
-			for _, c := range result.Curve {
-				curve = append(curve, banded{float64(c.Time), float64(c.Mean), float64(c.Q025), float64(c.Q975)})
-			}
-			p := bandPicture("curve", "Expected "+result.Data.Value, curve, result.Data.Time, result.Data.Value)
-			p.Text = "The posterior mean of the curve along time, with a band that holds 95%."
-			part.Pictures = append(part.Pictures, p)
-		}
-		if len(result.Knots) > 0 {
-			part.Pictures = append(part.Pictures, knotsPicture(result))
-		}
-		if p := orderCoefficients(result); p != nil {
-			part.Pictures = append(part.Pictures, p)
-		}
-		coefficients := table{Caption: "Coefficients", Open: true, Columns: []column{{"coefficient", false}, {"mean", true}, {"sd", true}, {"95% interval", false}}}
-		for _, c := range result.Coefficients {
-			text := interval(float64(c.Q025), float64(c.Q975))
-			if c.Q025 == 0 && c.Q975 == 0 {
-				text = "0"
-			}
-			coefficients.Rows = append(coefficients.Rows, []cell{words(c.Name), value(float64(c.Mean)), value(float64(c.SD)), words(text)})
-		}
-		part.Tables = []table{coefficients, orders}
-		facts := table{Caption: "What the verdict rests on", Open: true, Columns: []column{{"what", false}, {"value", false}}, Rows: [][]cell{
-			{words("basis"), words(result.Certificate.Basis.String())},
-		}}
-		check := section{ID: "check", Title: "Does the model describe the table", Notes: []string{"Model: " + a.Marks[1].Word + ". " + a.Marks[1].Text}, Tables: findings(result.ModelCheck)}
-		return []section{part, check, earned(a.Marks[0], facts), s.provenance()}, nil
-	}
-	return a
-}
-
-// orderCoefficients draws the coefficients of orders, with σ and the level, which have other units,
-// left out; nil if there are no others.
-func orderCoefficients(result *order.Result) *picture.Picture {
-	var rows []picture.Row
-	for k, c := range result.Coefficients {
-		if k == 0 || k == len(result.Coefficients)-1 || math.IsNaN(float64(c.Mean)) {
-			continue
-		}
-		rows = append(rows, picture.Row{Label: c.Name, From: math.NaN(), Note: picture.Number(float64(c.Mean)), Intervals: []picture.Interval{{
-			Mid: float64(c.Mean), Low: float64(c.Q025), High: float64(c.Q975), Ink: picture.First,
-			Hint: fmt.Sprintf("%s: %s, 95%%: %s to %s", c.Name, picture.Number(float64(c.Mean)), picture.Number(float64(c.Q025)), picture.Number(float64(c.Q975)))}}})
-	}
-	if len(rows) == 0 {
+	part.Draw = func(_ context.Context, part *document.Section) error {
+		drawOrders(part, r, one, which)
 		return nil
 	}
-	p := picture.Rows("coefficients", "Coefficients", picture.Column, rows, picture.RowsOptions{Axis: "coefficient"})
-	p.Text = fmt.Sprintf("Means and 95%% intervals of %s, zero in orders without them.", counted(len(rows), "coefficient"))
-	return p
+	d.Sections = []*document.Section{part, {ID: "coefficients", Title: "Coefficients", Tables: []*document.Table{orderCoefficients(r)}}, s.checked("", r.ModelCheck)}
+	c := &computation{level: &r.Certificate.Verdict, reasons: r.Certificate.Reasons, text: "an exact sum over all models.",
+		facts: []string{"Computation: " + took(r.Seconds, 0) + "."}, words: []string{document.WordBayesFactor}}
+	if !c.trusted() {
+		c.text = "the sum is exact, but something limits it:"
+	}
+	return s.answer(d, c, r.ModelCheck, "Report coefficients averaged over "+many+", with the probabilities of these, rather than those of one model.")
+}
+
+// ordersTable has the orders, or numbers of knots.
+func ordersTable(r *order.Result, one string) *document.Table {
+	head := []string{one, "probability", "log Bayes factor"}
+	if len(r.Knots) > 0 {
+		head = []string{"knots", "probability", "log Bayes factor", "<where, together most likely"}
+	} else if r.UnitRoot != nil {
+		head = append(head, "unit root given it")
+	}
+	t := document.NewTable("Probability of each number of "+one+"s", head...).Opened()
+	if one == "order" {
+		t.Caption = "Probability of each order"
+	}
+	for _, o := range r.Orders {
+		cells := []string{fmt.Sprint(o.Order), document.Probability(o.Probability, 0), fmt.Sprintf("%.3f", float64(o.LogBayesFactor))}
+		if o.UnitRoot != nil && r.UnitRoot != nil {
+			cells = append(cells, document.Probability(*o.UnitRoot, 0))
+		}
+		var places []string
+		for _, at := range o.Knots {
+			places = append(places, document.Short(at))
+		}
+		if len(r.Knots) > 0 {
+			cells = append(cells, strings.Join(places, ", "))
+		}
+		t.Add(cells...)
+	}
+	return t
+}
+
+// leastPrinted is the least probability of a coefficient that is shown: less could not be seen in
+// its mean. Chosen by hand.
+const leastPrinted = 1e-4
+
+// orderCoefficients is the table of coefficients.
+func orderCoefficients(r *order.Result) *document.Table {
+	t := document.NewTable("Coefficients: averaged over orders, and given the most probable", "<~coefficient", "mean", "sd", "<95% interval", "|mean given", "sd").Opened()
+	left := 0
+	for j, c := range r.Coefficients {
+		zero := probabilityOfZero(r, j)
+		if zero > 1-leastPrinted {
+			left++
+			continue
+		}
+		t.Add(c.Name, document.Short(c.Mean), document.Short(c.SD), document.AveragedInterval(c.Q025, c.Q975, zero), document.Short(c.MeanGiven), document.Short(c.SDGiven))
+	}
+	if left > 0 {
+		t.More = []string{fmt.Sprintf("and %d that are zero with a probability above %g", left, 1-leastPrinted)}
+	}
+	return t
+}
+
+// probabilityOfZero is that of the orders that have not the coefficient at a place of the list: the
+// first belongs to all orders, the last is σ, and those between are of the orders 1, 2, ….
+func probabilityOfZero(r *order.Result, place int) (zero order.Number) {
+	if place == 0 || len(r.Coefficients) != len(r.Orders)+1 || place > len(r.Orders)-1 {
+		return 0
+	}
+	for _, o := range r.Orders {
+		if o.Order < place {
+			zero += o.Probability
+		}
+	}
+	return zero
+}
+
+// drawOrders draws what there is of orders, a curve, knots and coefficients, of which σ and the
+// level, which have other units, are left out.
+func drawOrders(part *document.Section, r *order.Result, one, which string) {
+	var list []probabilityOf
+	for _, o := range r.Orders {
+		list = append(list, probabilityOf{o.Order, float64(o.Probability)})
+	}
+	part.Place(countsPicture("orders", which, one, one+"s", list))
+	if len(r.Curve) > 0 {
+		var curve []banded
+		for _, c := range r.Curve {
+			curve = append(curve, banded{float64(c.Time), float64(c.Mean), float64(c.Q025), float64(c.Q975)})
+		}
+		p := bandPicture("curve", "Expected "+r.Data.Value, curve, r.Data.Time, r.Data.Value)
+		p.Text = "The posterior mean of the curve along time, with a band that holds 95%."
+		part.Place(p)
+	}
+	if len(r.Knots) > 0 {
+		part.Place(knotsPicture(r))
+	}
+	var rows []picture.Row
+	for k, c := range r.Coefficients {
+		if k > 0 && k < len(r.Coefficients)-1 && !math.IsNaN(float64(c.Mean)) {
+			rows = append(rows, intervalRow(c.Name, c.Mean, c.Q025, c.Q975, 95))
+		}
+	}
+	if len(rows) > 0 {
+		p := picture.Rows("coefficients", "Coefficients", picture.Column, rows, picture.RowsOptions{Axis: "coefficient"})
+		p.Text = fmt.Sprintf("Means and 95%% intervals of %s, zero in orders without them.", counted(len(rows), "coefficient"))
+		part.Place(p)
+	}
 }
 
 // knotsPicture is where knots are.

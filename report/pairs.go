@@ -2,10 +2,12 @@ package report
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
 
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/picture"
 )
 
@@ -56,34 +58,33 @@ func (v *selection) pairsOf(predictors []int) [][]pair {
 	return pairs
 }
 
-// pairs is the section of predictors that go together or exclude each other; false where draws do
-// not show any.
-func (v *selection) pairs() (section, bool) {
-	part := section{ID: "pairs", Title: "Which predictors go together, and which replace each other",
-		Lead: "The correlation of two predictors being in the model. Orange pairs replace each other: with one in, the other is needed less, as happens to predictors that carry the same information. Blue pairs come together."}
-	if v.draws == nil {
-		return part, false
-	}
-	var open []int
-	for _, k := range v.order {
-		if p := v.probability(k); p > 0.01 && p < 0.99 && len(open) < mostPaired {
-			open = append(open, k)
-		}
-	}
-	if len(open) < 2 {
-		return part, false
-	}
-	slices.Sort(open)
+// pairs is the section of predictors that go together or exclude each other, if draws show any.
+func (v *selection) pairs() *document.Section {
+	return &document.Section{ID: "pairs", Title: "Which predictors go together, and which replace each other",
+		Lead: "The correlation of two predictors being in the model. Orange pairs replace each other: with one in, the other is needed less, as happens to predictors that carry the same information. Blue pairs come together.",
+		Draw: func(_ context.Context, part *document.Section) error {
+			var open []int
+			for _, k := range v.order {
+				if p := v.probability(k); p > 0.01 && p < 0.99 && len(open) < mostPaired {
+					open = append(open, k)
+				}
+			}
+			if v.draws != nil && len(open) >= 2 {
+				slices.Sort(open)
+				v.drawPairs(part, open)
+			}
+			return nil
+		}}
+}
+
+// drawPairs shows how predictors go together.
+func (v *selection) drawPairs(part *document.Section, open []int) {
 	matrix := v.pairsOf(open)
 	var names []string
 	for _, k := range open {
 		names = append(names, v.result.Data.Predictors[k])
 	}
-	width := picture.Column
-	if len(open) > 9 {
-		width = picture.Page
-	}
-	p := picture.Cells("pairs", "Predictors together", float64(width), names, names, nil, func(row, column int) picture.Cell {
+	p := picture.Cells("pairs", "Predictors together", widthFor(len(open)), names, names, nil, func(row, column int) picture.Cell {
 		if row == column {
 			return picture.Cell{Hint: names[row]}
 		}
@@ -96,8 +97,10 @@ func (v *selection) pairs() (section, bool) {
 		all = append(all, matrix[a][a+1:]...)
 	}
 	slices.SortStableFunc(all, func(x, y pair) int { return cmp.Compare(math.Abs(y.correlation), math.Abs(x.correlation)) })
-	t := table{Caption: "Pairs", Open: len(all) <= 12, Columns: []column{{"predictor", false}, {"and", false}, {"both in", true}, {"if independent", true}, {"correlation", true}, {"", false}}}
+	t := document.NewTable("Pairs", "<predictor", "<and", "both in", "if independent", "correlation", "<")
+	t.Open = len(all) <= 12
 	var apart, with []string
+	const most = 100
 	for k, one := range all {
 		a, b := v.result.Data.Predictors[one.a], v.result.Data.Predictors[one.b]
 		what := ""
@@ -109,19 +112,14 @@ func (v *selection) pairs() (section, bool) {
 			what = "come together"
 			with = append(with, a+" with "+b)
 		}
-		if k < 100 {
-			t.Rows = append(t.Rows, []cell{words(a), words(b), share(one.both), share(one.first * one.second), {signed(one.correlation), sortKey(one.correlation)}, words(what)})
+		if k < most {
+			t.Add(a, b, document.Probability(one.both, 0), document.Probability(one.first*one.second, 0), signed(one.correlation), what)
 		}
 	}
 	p.Text = fmt.Sprintf("Pairs that replace each other: %s. Pairs that come together: %s.", list(apart), list(with))
 	part.Notes = []string{p.Text}
-	if width == picture.Page {
-		part.Wide = []*picture.Picture{p}
-	} else {
-		part.Pictures = []*picture.Picture{p}
-	}
-	part.Tables = []table{t}
-	return part, true
+	part.Place(p)
+	part.Tables = []*document.Table{t}
 }
 
 // notable is the size of a correlation of indicators from which two predictors are said to go

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
 	"github.com/transdim/vti/internal/rundir"
@@ -105,18 +106,24 @@ func (s *source) storedCheck() (*leftOut, error) {
 
 // predictions is the section of leave-one-out. Where it cannot be computed, as when the table of
 // the run is no longer there, the section says why.
-func (s *source) predictions(ctx context.Context, response string) (section, error) {
-	part := section{ID: "predictions", Title: "How well it predicts rows that it has not seen",
-		Lead: "Each row is predicted from all others, by weighing the draws of the posterior as if the row were not in the table (Pareto-smoothed importance sampling)."}
-	found, err := s.leaveOneOut(ctx)
-	if ctx.Err() != nil {
-		return part, ctx.Err()
-	}
-	if err != nil {
-		part.Lead = ""
-		part.Notes = []string{"Not shown: " + err.Error() + "."}
-		return part, nil
-	}
+func (s *source) predictions(response string) *document.Section {
+	return &document.Section{ID: "predictions", Title: "How well it predicts rows that it has not seen", Draw: func(ctx context.Context, part *document.Section) error {
+		found, err := s.leaveOneOut(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			part.Notes = []string{"Not shown: " + err.Error() + "."}
+		default:
+			s.drawPredictions(part, response, found)
+		}
+		return nil
+	}}
+}
+
+// drawPredictions shows how well rows are predicted.
+func (s *source) drawPredictions(part *document.Section, response string, found *leftOut) {
+	part.Lead = "Each row is predicted from all others, by weighing the draws of the posterior as if the row were not in the table (Pareto-smoothed importance sampling)."
 	l, c := found.LOO, found.Calibration
 	part.Pictures = []*picture.Picture{kHatPicture(l), transformsPicture(s.smaller(response), len(l.Rows), c)}
 	text := capital(c.Verdict) + "."
@@ -136,8 +143,7 @@ func (s *source) predictions(ctx context.Context, response string) (section, err
 		summary = fmt.Sprintf("Of %s of %s. ", counted(len(l.Rows), "row"), grouped(found.all)) + summary
 	}
 	part.Notes = append(part.Notes, summary)
-	part.Tables = []table{hardestRows(l)}
-	return part, nil
+	part.Tables = []*document.Table{hardestRows(l)}
 }
 
 // kHatPicture is k̂ of each row.
@@ -188,12 +194,12 @@ func transformsPicture(smaller string, rows int, c *predict.Calibration) *pictur
 }
 
 // hardestRows is the table of rows that are predicted worst.
-func hardestRows(l *predict.LOO) table {
+func hardestRows(l *predict.LOO) *document.Table {
 	rows := slices.Clone(l.Rows)
 	slices.SortStableFunc(rows, func(a, b predict.LOORow) int { return cmp.Compare(a.ELPD, b.ELPD) })
-	t := table{Caption: "Rows that are predicted worst", Columns: []column{{"row", true}, {"log predictive density", true}, {"Pareto k̂", true}, {"predicted", true}, {"probability of a smaller response, or an earlier category", true}}}
+	t := document.NewTable("Rows that are predicted worst", "row", "log predictive density", "Pareto k̂", "predicted", "probability of a smaller response, or an earlier category")
 	for _, r := range rows[:min(len(rows), looWorstRows)] {
-		t.Rows = append(t.Rows, []cell{{fmt.Sprint(r.Row), fmt.Sprint(r.Row)}, value(float64(r.ELPD)), value(float64(r.KHat)), value(float64(r.Mean)), share(float64(r.PIT))})
+		t.Add(fmt.Sprint(r.Row), document.Short(r.ELPD), document.Short(r.KHat), document.Short(r.Mean), document.Probability(r.PIT, 0))
 	}
 	return t
 }

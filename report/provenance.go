@@ -7,20 +7,19 @@ import (
 	"slices"
 	"time"
 
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
 )
 
-// provenance is the last section of an article: what repeats the run, and everything that it was
+// provenance is the last section of a document: what repeats the run, and everything that it was
 // asked for.
-func (s *source) provenance() section {
+func (s *source) provenance() *document.Section {
 	h := s.header
-	part := section{ID: "repeat", Title: "How to repeat this", Code: s.command(),
-		Lead: "The same version gives the same numbers from the same table on the same kind of device. The fingerprint says whether a table is the same."}
-	facts := table{Caption: "The run", Open: true, Columns: []column{{"what", false}, {"value", false}}}
+	facts := document.NewTable("The run", "<what", "<value").Opened()
 	add := func(name, value string) {
 		if value != "" {
-			facts.Rows = append(facts.Rows, []cell{words(name), words(value)})
+			facts.Add(name, value)
 		}
 	}
 	add("version", "vti "+h.Version)
@@ -34,12 +33,13 @@ func (s *source) provenance() section {
 	if h.Seconds != nil {
 		add("seconds in all", picture.Number(h.Seconds.Total))
 	}
-	settings := table{Caption: "Every setting", Columns: []column{{"setting", false}, {"value", false}}}
+	settings := document.NewTable("Every setting", "<setting", "<value")
 	for _, one := range s.settings {
-		settings.Rows = append(settings.Rows, []cell{words(one.Name), words(one.Value)})
+		settings.Add(one.Name, one.Value)
 	}
-	part.Tables = []table{facts, settings}
-	return part
+	facts.On, settings.On = document.OnPage, document.OnPage
+	return &document.Section{ID: "repeat", Title: "How to repeat this", Code: s.command(), Tables: []*document.Table{facts, settings},
+		Lead: "The same version gives the same numbers from the same table on the same kind of device. The fingerprint says whether a table is the same."}
 }
 
 func joined(a, b string) string {
@@ -101,17 +101,4 @@ func weights(probabilities, kHats []float64) *picture.Picture {
 		[]picture.Reference{{X0: low, Y0: 0.7, X1: high, Y1: 0.7}}, "log10 of the model's probability", "Pareto k̂")
 	p.Text = fmt.Sprintf("Pareto k̂ of the weights of %s; the largest is %s. Above 0.7, the dashed line, weights cannot be relied on.", counted(len(points), "model"), picture.Number(worst))
 	return p
-}
-
-// earned is the section that says how the verdict was earned, with the pictures that there are.
-func earned(b badge, facts table, more ...*picture.Picture) section {
-	part := section{ID: "verdict", Title: "How the verdict was earned", Lead: "Computation: " + b.Word + ". " + b.Text}
-	part.Notes = b.Reasons
-	for _, p := range more {
-		if p != nil {
-			part.Pictures = append(part.Pictures, p)
-		}
-	}
-	part.Tables = []table{facts}
-	return part
 }

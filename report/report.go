@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,8 +14,9 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/atomicfile"
-	"github.com/transdim/vti/internal/picture"
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/modelcheck"
 )
 
 // File is the name of the page in a run directory, and FiguresDir that of the folder of pictures.
@@ -23,21 +25,40 @@ const (
 	FiguresDir = "figures"
 )
 
+// Print writes the answer of a finished run for a terminal: the document that its page shows too,
+// without pictures.
+func Print(w io.Writer, dir string) error {
+	d, err := read(dir)
+	if err == nil {
+		d.Print(w)
+	}
+	return err
+}
+
+// read makes the document of a finished run. What only a page shows is not there yet.
+func read(dir string) (*document.Document, error) {
+	s, err := open(dir)
+	if err != nil {
+		return nil, err
+	}
+	return s.document()
+}
+
 // Write writes the page of the runs in dirs to a file: of one run its own page, of several that
 // answer the same question about the same table all side by side. Its errors are those of reading
 // the runs, of runs that cannot be compared, and of writing.
 func Write(ctx context.Context, path string, dirs ...string) error {
-	p, _, err := build(ctx, dirs)
+	p, err := build(ctx, dirs)
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(path, p.write)
+	return atomicfile.Write(path, p.Write)
 }
 
 // Finish writes what every finished run keeps for readers: its page as [File], and the pictures of
 // the page as SVG and PNG in [FiguresDir].
 func Finish(ctx context.Context, dir string) error {
-	p, pictures, err := build(ctx, []string{dir})
+	p, err := build(ctx, []string{dir})
 	if err != nil {
 		return err
 	}
@@ -47,7 +68,7 @@ func Finish(ctx context.Context, dir string) error {
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	for _, one := range pictures {
+	for _, one := range p.Documents[0].Pictures() {
 		group.Go(func() error {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -58,42 +79,46 @@ func Finish(ctx context.Context, dir string) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(dir, File), p.write)
+	return atomicfile.Write(filepath.Join(dir, File), p.Write)
 }
 
-// build reads runs and makes their page, with the pictures of the first.
-func build(ctx context.Context, dirs []string) (*page, []*picture.Picture, error) {
+// build reads runs and makes their page.
+func build(ctx context.Context, dirs []string) (*document.Page, error) {
 	if len(dirs) == 0 {
-		return nil, nil, errors.New("report: got no run directory, want at least one")
+		return nil, errors.New("report: got no run directory, want at least one")
 	}
 	var sources []*source
-	var articles []article
+	var documents []*document.Document
 	for k, dir := range dirs {
 		s, err := open(dir)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		s.id = fmt.Sprintf("run-%d", k+1)
-		a, err := s.article(ctx)
+		d, err := s.document()
+		if err == nil {
+			err = s.readDraws()
+		}
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		sources, articles = append(sources, s), append(articles, *a)
+		if err := d.Draw(ctx, fmt.Sprintf("run-%d", k+1)); err != nil {
+			return nil, fmt.Errorf("%s: %w", dir, err)
+		}
+		sources, documents = append(sources, s), append(documents, d)
 	}
-	p := &page{Version: vti.Version, Title: articles[0].Title, Subtitle: articles[0].Subtitle, Articles: articles}
-	pictures := articles[0].pictures()
-	if len(dirs) > 1 {
-		both, err := comparisonArticle(ctx, sources, articles)
-		if err != nil {
-			return nil, nil, err
-		}
-		for k := range articles {
-			articles[k].Folded = true
-			articles[k].Title = fmt.Sprintf("%s: %s", letter(k), filepath.Base(dirs[k]))
-		}
-		p.Subtitle, p.Articles = both.Subtitle, append([]article{*both}, articles...)
+	p := &document.Page{Version: vti.Version, Title: documents[0].Title, Subtitle: documents[0].Subtitle, Documents: documents}
+	if len(dirs) == 1 {
+		return p, nil
 	}
-	return p, pictures, nil
+	both, err := sideBySide(ctx, sources, documents)
+	if err != nil {
+		return nil, err
+	}
+	for k, d := range documents {
+		d.Folded, d.Title = true, fmt.Sprintf("%s: %s", letter(k), filepath.Base(dirs[k]))
+	}
+	p.Subtitle, p.Documents = both.Subtitle, append([]*document.Document{both}, documents...)
+	return p, nil
 }
 
 // kind is what a run is about.
@@ -119,68 +144,45 @@ func (s *source) kind() kind {
 	return otherKind
 }
 
-// article makes the article of a run.
-func (s *source) article(ctx context.Context) (*article, error) {
-	a, err := s.head()
-	if err != nil {
-		return nil, err
-	}
-	if err := s.readDraws(); err != nil {
-		return nil, err
-	}
-	if a.Sections, err = a.rest(ctx); err != nil {
-		return nil, fmt.Errorf("%s: %w", s.dir, err)
-	}
-	a.ID = s.id
-	for k := range a.Sections {
-		a.Sections[k].ID = identifier(a.ID, a.Sections[k].ID)
-		for j := range a.Sections[k].Tables {
-			a.Sections[k].Tables[j].ID = identifier(a.Sections[k].ID, fmt.Sprint(j))
-		}
-	}
-	return a, nil
-}
-
-// head is the article of a run without its sections.
-func (s *source) head() (*article, error) {
-	switch s.kind() {
-	case graphKind:
-		return readAnd(s, (*source).graphArticle)
-	case regressionKind:
-		return readAnd(s, (*source).regressionArticle)
-	case selectionKind:
-		return readAnd(s, (*source).selectionArticle)
-	}
+// document makes the document of a run.
+func (s *source) document() (*document.Document, error) {
 	switch s.header.Command {
 	case "mixture", "rjmcmc mixture":
-		return readAnd(s, (*source).mixtureArticle)
+		return readAnd(s, mixtureDocument)
 	case "order":
-		return readAnd(s, (*source).orderArticle)
+		return readAnd(s, orderDocument)
 	case "changepoints":
-		return readAnd(s, (*source).changesArticle)
+		return readAnd(s, changesDocument)
 	}
-	return readAnd(s, (*source).commonArticle)
+	switch s.kind() {
+	case graphKind:
+		return readAnd(s, graphDocument)
+	case regressionKind:
+		return readAnd(s, regressionDocument)
+	case selectionKind:
+		return readAnd(s, selectionDocument)
+	}
+	return nil, fmt.Errorf("%s is a run of vti %s, which this version does not know", s.dir, s.header.Command)
 }
 
-// readAnd reads the result of a run and begins its article.
-func readAnd[R any](s *source, begin func(*source, *R) *article) (*article, error) {
+// readAnd reads the result of a run and makes its document.
+func readAnd[R any](s *source, of func(*source, *R) *document.Document) (*document.Document, error) {
 	result := new(R)
 	if err := rundir.ReadResult(s.dir, result); err != nil {
 		return nil, err
 	}
-	a := begin(s, result)
-	a.warn()
-	return a, nil
+	return of(s, result), nil
 }
 
-// pictures are all pictures of an article, those that are drawn on.
-func (a *article) pictures() (list []*picture.Picture) {
-	for _, s := range a.Sections {
-		if s.Graph != nil {
-			list = append(list, s.Graph.Picture)
-		}
-		list = append(list, s.Pictures...)
-		list = append(list, s.Wide...)
+// answer completes the document of a run, whose title and answer are given: the verdicts, what to
+// do next, and after the sections those on the model, on the computation, and on how to repeat it.
+// otherwise is the advice that concerns neither the computation nor the model.
+func (s *source) answer(d *document.Document, c *computation, check *modelcheck.Report, otherwise string) *document.Document {
+	d.Marks = []document.Mark{c.mark(), model(check)}
+	d.Next = c.next(check, otherwise)
+	if c.failed() && len(d.Answer) > 0 { // the first sentence is also read alone
+		d.Answer[0] = "The computation failed, and what follows is not to be used. " + d.Answer[0]
 	}
-	return list
+	d.Sections = append(d.Sections, s.earned(c), s.provenance())
+	return d
 }

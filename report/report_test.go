@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/run"
 	"github.com/transdim/vti/varsel"
@@ -66,10 +67,10 @@ func TestFinish(t *testing.T) {
 	same, err := os.ReadFile(again)
 	require.NoError(t, err)
 	require.True(t, page == string(same), "the same run gives the same page")
-	sentences, err := Answer(dir)
+	d, err := read(dir)
 	require.NoError(t, err)
-	require.Len(t, sentences, 3)
-	require.Contains(t, sentences[0], "x1 (0.9")
+	require.Len(t, d.Answer, 3)
+	require.Contains(t, d.Answer[0], "x1 (0.9")
 }
 
 // Runs about the same table stand side by side; runs about different tables do not.
@@ -175,7 +176,7 @@ func TestWords(t *testing.T) {
 	require.Equal(t, "12\u202f345 rows", counted(12345, "row"))
 	require.Equal(t, "−1.234 ± 0.020", plusMinus(-1.2341, 0.0196))
 	require.Equal(t, "1.23", plusMinus(1.2341, 0))
-	require.Equal(t, "a-b-c", identifier("A b", "c"))
+	require.Equal(t, "a-b-c", document.Identifier("A b", "c"))
 	require.Equal(t, `'a b'`, quoted("a b"))
 	require.Equal(t, `'it'\''s'`, quoted("it's"))
 }

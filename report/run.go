@@ -22,7 +22,6 @@ import (
 // source is what the directories of all runs keep.
 type source struct {
 	dir      string
-	id       string // of the article in a page
 	header   run.Header
 	settings []setting
 	trace    *trace       // nil: the run trained nothing
@@ -156,6 +155,22 @@ func quoted(word string) string {
 		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}
 	return word
+}
+
+// value is a setting of the record by its name.
+func (s *source) value(name string) string {
+	for _, one := range s.settings {
+		if one.Name == name {
+			return one.Value
+		}
+	}
+	return ""
+}
+
+// table is the name of the table of the run.
+func (s *source) table() string {
+	name := s.header.Data
+	return name[strings.LastIndexAny(name, `/\`)+1:]
 }
 
 // finite are the numbers of a list that are finite.

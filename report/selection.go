@@ -2,16 +2,14 @@ package report
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
-	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
-	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/varsel"
 )
 
@@ -26,60 +24,22 @@ type selection struct {
 	places map[string]int
 }
 
-func (s *source) selectionArticle(result *varsel.Result) *article {
-	v := &selection{source: s, result: result, target: s.value("design.target"), places: map[string]int{}}
-	for k, name := range result.Data.Predictors {
+func selectionDocument(s *source, r *varsel.Result) *document.Document {
+	v := &selection{source: s, result: r, target: s.value("design.target"), places: map[string]int{}}
+	for k, name := range r.Data.Predictors {
 		v.places[name] = k
 	}
-	for k := range result.Inclusion {
+	for k := range r.Inclusion {
 		v.order = append(v.order, k)
 	}
 	slices.SortStableFunc(v.order, func(a, b int) int { return cmp.Compare(v.probability(b), v.probability(a)) })
-	level, reasons := v.verdict()
-	a := &article{
+	d := &document.Document{
 		Title:    fmt.Sprintf("What explains %s?", v.target),
-		Subtitle: fmt.Sprintf("%s, %s; %s to select from; %s likelihood, prior over models %s", s.table(), counted(result.Data.Rows, "row"), counted(len(result.Data.Predictors), "predictor"), s.value("model.likelihood"), s.value("model.prior")),
-		Answer:   v.answer(),
-		Marks:    []badge{computation(level, reasons), model(result.ModelCheck)},
-		Next: next(level, effort(result.Advice, "Compute with more effort (--effort auto, --steps, --certify-draws), or sample the same posterior with vti rjmcmc varsel and let vti compare say whether the two agree."),
-			result.ModelCheck, v.otherwise()),
+		Subtitle: fmt.Sprintf("%s, %s; %s to select from; %s likelihood, prior over models %s", s.table(), counted(r.Data.Rows, "row"), counted(len(r.Data.Predictors), "predictor"), s.value("model.likelihood"), s.value("model.prior")),
+		Answer:   v.sentences(),
+		Sections: []*document.Section{v.predictors(), v.coefficients(), v.models(), v.pairs(), s.checked(v.target, r.ModelCheck), s.predictions(v.target)},
 	}
-	a.rest = func(ctx context.Context) ([]section, error) {
-		list := []section{v.predictors(), v.models(), v.coefficients()}
-		if pairs, ok := v.pairs(); ok {
-			list = append(list, pairs)
-		}
-		predictions, err := s.predictions(ctx, v.target)
-		return append(list, s.checked(v.target, result.ModelCheck), predictions, v.earned(level, reasons), s.provenance()), err
-	}
-	return a
-}
-
-// value is a setting of the record by its name.
-func (s *source) value(name string) string {
-	for _, one := range s.settings {
-		if one.Name == name {
-			return one.Value
-		}
-	}
-	return ""
-}
-
-// table is the name of the table of the run.
-func (s *source) table() string {
-	name := s.header.Data
-	return name[strings.LastIndexAny(name, `/\`)+1:]
-}
-
-// verdict is that of the computation; nil for an exact answer.
-func (v *selection) verdict() (*verdict.Verdict, []string) {
-	switch {
-	case v.result.Certificate != nil:
-		return &v.result.Certificate.Verdict, v.result.Certificate.Reasons
-	case v.result.Diagnostics != nil:
-		return &v.result.Diagnostics.Verdict, v.result.Diagnostics.Reasons
-	}
-	return nil, nil
+	return s.answer(d, v.computation(), r.ModelCheck, v.otherwise())
 }
 
 func (v *selection) probability(k int) float64 { return float64(v.result.Inclusion[k].Certified) }
@@ -93,8 +53,8 @@ const (
 	doubted  = 0.1
 )
 
-// answer is three sentences.
-func (v *selection) answer() []string {
+// sentences are the answer.
+func (v *selection) sentences() []string {
 	groups := make([][]string, 4)
 	for _, k := range v.order {
 		name := v.result.Inclusion[k].Name
@@ -302,62 +262,4 @@ func (v *selection) members(i int) (list []int) {
 		}
 	}
 	return list
-}
-
-// earned is how the verdict was earned.
-func (v *selection) earned(level *verdict.Verdict, reasons []string) section {
-	facts := table{Caption: "What the verdict rests on", Open: true, Columns: []column{{"what", false}, {"value", false}}}
-	add := func(name, text string) { facts.Rows = append(facts.Rows, []cell{words(name), words(text)}) }
-	r := v.result
-	if r.LogEvidence != nil {
-		se := 0.0
-		if r.LogEvidSE != nil {
-			se = float64(*r.LogEvidSE)
-		}
-		add("log evidence of all models together (nats)", evidence(float64(*r.LogEvidence), se))
-	}
-	if c := r.Certificate; c != nil {
-		text, _ := c.Basis.MarshalText()
-		add("basis", string(text))
-		if c.KHat != nil {
-			add("Pareto k̂ of the weights (up to 0.5 is reliable, of very many draws 0.7)", picture.Number(float64(*c.KHat)))
-		}
-		if c.RHat != nil {
-			add("R-hat of the chains (up to 1.01 is converged)", picture.Digits(float64(*c.RHat), 4))
-		}
-		add("effective draws", fmt.Sprintf("%s of %s", grouped(int(c.ESS)), grouped(c.Draws)))
-		add("models checked", grouped(c.ModelsChecked)+map[bool]string{true: ", all there are", false: ", those that were proposed"}[c.Complete])
-		second := "yes: weights and tempered chains agree"
-		if c.Basis == vti.CollapsedChains {
-			second = "yes: annealed populations and tempered chains agree"
-		}
-		if c.Basis == vti.BirthsAndDeaths {
-			second = "yes: two sets of chains, of which one is tempered, agree"
-		}
-		add("confirmed by a second method", map[bool]string{true: second, false: "not needed, or not done"}[c.Confirmed])
-	}
-	if d := r.Diagnostics; d != nil {
-		add("chains", fmt.Sprintf("%d, of %s draws each", d.Chains, grouped(d.Draws)))
-		add("worst R-hat (up to 1.01 is converged)", picture.Digits(float64(d.RHat), 4))
-		add("fewest effective draws (400 are enough)", grouped(int(d.ESS)))
-		if len(d.Exchanges) > 0 {
-			add("round trips between temperatures", grouped(d.RoundTrips))
-		}
-	}
-	var probabilities, kHats []float64
-	for _, m := range r.Models {
-		if m.KHat != nil {
-			probabilities, kHats = append(probabilities, float64(m.Certified)), append(kHats, float64(*m.KHat))
-		}
-	}
-	part := earned(computation(level, reasons), facts, v.training(), weights(probabilities, kHats), v.chainTrace(), v.chainInclusion())
-	return part
-}
-
-// evidence writes a log evidence with as many digits as its error leaves.
-func evidence(x, se float64) string {
-	if se > 0 {
-		return plusMinus(x, se)
-	}
-	return strings.ReplaceAll(fmt.Sprintf("%.4f", x), "-", "−")
 }

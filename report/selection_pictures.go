@@ -1,11 +1,13 @@
 package report
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/picture"
 )
@@ -19,42 +21,27 @@ const (
 )
 
 // predictors is the section of inclusion probabilities.
-func (v *selection) predictors() section {
-	part := section{ID: "predictors", Title: "Which predictors matter",
-		Lead: "The probability that a predictor is in the model, given the table; lines are two standard errors of the computation."}
-	shown := v.order[:min(len(v.order), mostBars)]
-	var rows []picture.Row
-	var said []string
-	for _, k := range shown {
-		in := v.result.Inclusion[k]
-		p, se := float64(in.Certified), float64(in.SE)
-		rows = append(rows, picture.Row{Label: in.Name, From: math.NaN(), Note: picture.Probability(p), Intervals: []picture.Interval{{
-			Mid: p, Low: math.Max(0, p-2*se), High: math.Min(1, p+2*se), Ink: picture.First,
-			Hint: fmt.Sprintf("%s: probability %s, standard error %s", in.Name, picture.Probability(p), picture.Number(se)),
-		}}})
-		said = append(said, in.Name+" "+picture.Probability(p))
-	}
-	p := picture.Rows("inclusion", "Inclusion probabilities", picture.Column, rows, picture.RowsOptions{Axis: "probability to be in the model", Bars: true, Min: 0, Max: 1, Reference: 0.5})
-	p.Text = "Bars of " + strings.Join(said, ", ") + "."
-	if left := len(v.order) - len(shown); left > 0 {
-		part.Notes = append(part.Notes, fmt.Sprintf("The picture shows the %d most probable predictors; the other %s are in the table.", mostBars, grouped(left)))
-	}
-	part.Pictures = []*picture.Picture{p, v.sizePicture()}
-	t := table{Caption: "All predictors", Columns: []column{{"predictor", false}, {"probability", true}, {"standard error", true}}}
-	underQ := len(v.result.Inclusion) > 0 && v.result.Inclusion[0].Q != nil
-	if underQ {
-		t.Columns = append(t.Columns, column{"before correction by weights", true})
-	}
-	for _, k := range v.order {
-		in := v.result.Inclusion[k]
-		row := []cell{words(in.Name), share(float64(in.Certified)), value(float64(in.SE))}
-		if underQ {
-			row = append(row, share(float64(*in.Q)))
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	part.Tables = []table{t}
-	return part
+func (v *selection) predictors() *document.Section {
+	return &document.Section{ID: "predictors", Title: "Which predictors matter",
+		Lead: "The probability that a predictor is in the model, given the table; lines are two standard errors of the computation.",
+		Draw: func(_ context.Context, part *document.Section) error {
+			shown := v.order[:min(len(v.order), mostBars)]
+			var rows []picture.Row
+			var said []string
+			for _, k := range shown {
+				in := v.result.Inclusion[k]
+				rows = append(rows, probabilityRow(in.Name, in.Certified, in.SE))
+				said = append(said, in.Name+" "+picture.Probability(float64(in.Certified)))
+			}
+			p := picture.Rows("inclusion", "Inclusion probabilities", picture.Column, rows, picture.RowsOptions{Axis: "probability to be in the model", Bars: true, Min: 0, Max: 1, Reference: 0.5})
+			p.Text = "Bars of " + strings.Join(said, ", ") + "."
+			if left := len(v.order) - len(shown); left > 0 {
+				part.Notes = append(part.Notes, fmt.Sprintf("The picture shows the %d most probable predictors; the other %s are in the table.", mostBars, grouped(left)))
+			}
+			part.Place(p)
+			part.Place(v.sizePicture())
+			return nil
+		}}
 }
 
 // sizePicture is the posterior of the number of predictors with its prior.
@@ -95,91 +82,66 @@ func (v *selection) sizePicture() *picture.Picture {
 }
 
 // models is the section of models.
-func (v *selection) models() section {
-	part := section{ID: "models", Title: "Which models are probable",
-		Lead: "Each column is a model, as wide as it is probable; coloured predictors are in it."}
+func (v *selection) models() *document.Section {
+	return &document.Section{ID: "models", Title: "Which models are probable", Tables: []*document.Table{v.modelsTable()},
+		Lead: "Each column is a model, as wide as it is probable; coloured predictors are in it.",
+		Draw: func(_ context.Context, part *document.Section) error {
+			v.drawModels(part)
+			return nil
+		}}
+}
+
+// drawModels draws the most probable models as an image.
+func (v *selection) drawModels(part *document.Section) {
 	shown := v.result.Models[:min(len(v.result.Models), mostModels)]
 	covered := 0.0
-	in := map[int]bool{}
+	in := map[string]bool{}
 	var widths []float64
 	var heads []string
+	members := make([]map[string]bool, len(shown))
 	for k, m := range shown {
 		covered += float64(m.Certified)
+		members[k] = map[string]bool{}
 		for _, name := range v.memberNames(m.Code) {
-			in[slices.Index(v.result.Data.Predictors, name)] = true
+			members[k][name], in[name] = true, true
 		}
 		widths, heads = append(widths, math.Max(float64(m.Certified), 0.004)), append(heads, fmt.Sprint(k+1))
 	}
 	var rows []string
 	for _, k := range v.order {
-		if (in[k] || len(v.order) <= mostBars) && len(rows) < mostBars {
-			rows = append(rows, v.result.Inclusion[k].Name)
+		name := v.result.Inclusion[k].Name
+		if (in[name] || len(v.order) <= mostBars) && len(rows) < mostBars {
+			rows = append(rows, name)
 		}
 	}
-	members := make([]map[string]bool, len(shown))
-	for k, m := range shown {
-		members[k] = map[string]bool{}
-		for _, name := range v.memberNames(m.Code) {
-			members[k][name] = true
-		}
+	if len(shown) == 0 || len(rows) == 0 {
+		return
 	}
-	if len(shown) > 0 && len(rows) > 0 {
-		p := picture.Cells("models", "The most probable models", picture.Page, rows, heads, widths, func(row, column int) picture.Cell {
-			c := picture.Cell{Hint: fmt.Sprintf("model %d, probability %s: %s", column+1, picture.Probability(float64(shown[column].Certified)), list(v.memberNames(shown[column].Code)))}
-			if members[column][rows[row]] {
-				c.Value = 1
-			}
-			return c
-		})
-		p.Text = fmt.Sprintf("The %s, of probability %s in all. The best has %s.", counted(len(shown), "most probable model"), picture.Probability(covered), list(v.memberNames(shown[0].Code)))
-		part.Wide = []*picture.Picture{p}
-		part.Notes = []string{fmt.Sprintf("Shown: %s, of probability %s in all.", counted(len(shown), "model"), picture.Probability(covered))}
-	}
-	t := table{Caption: "Models", Columns: []column{{"predictors", false}, {"how many", true}, {"probability", true}, {"standard error", true}, {"log evidence", true}}}
-	const most = 200 // rows that a page should carry; result.json has more
-	for _, m := range v.result.Models[:min(len(v.result.Models), most)] {
-		name := strings.Join(v.memberNames(m.Code), " + ")
-		if name == "" {
-			name = "(none)"
+	p := picture.Cells("models", "The most probable models", picture.Page, rows, heads, widths, func(row, column int) picture.Cell {
+		c := picture.Cell{Hint: fmt.Sprintf("model %d, probability %s: %s", column+1, picture.Probability(float64(shown[column].Certified)), list(v.memberNames(shown[column].Code)))}
+		if members[column][rows[row]] {
+			c.Value = 1
 		}
-		logEvidence := cell{Text: "–"}
-		if m.LogEvidence != nil {
-			logEvidence = cell{picture.Digits(float64(*m.LogEvidence), 7), sortKey(float64(*m.LogEvidence))}
-		}
-		t.Rows = append(t.Rows, []cell{words(name), value(float64(m.Size)), share(float64(m.Certified)), value(float64(m.SE)), logEvidence})
-	}
-	part.Tables = []table{t}
-	return part
+		return c
+	})
+	p.Text = fmt.Sprintf("The %s, of probability %s in all. The best has %s.", counted(len(shown), "most probable model"), picture.Probability(covered), list(v.memberNames(shown[0].Code)))
+	part.Place(p)
+	part.Notes = append(part.Notes, fmt.Sprintf("Shown: %s, of probability %s in all.", counted(len(shown), "model"), picture.Probability(covered)))
 }
 
 // coefficients is the section of coefficients: densities with what is at zero.
-func (v *selection) coefficients() section {
-	part := section{ID: "coefficients", Title: "How large the effects are",
-		Lead: fmt.Sprintf("On the scale of the table: how much %s changes with one more unit of the predictor (on the scale of the link for counts and yes/no; of categories without an order the log odds of the one that is named against the first). The vertical line is the probability that the predictor is out, so that its coefficient is zero; the curve is the posterior if it is in, as high as that is probable; the dashed curve is the prior.", v.target)}
-	shown := 0
-	for _, k := range v.coefficientOrder() {
-		c := v.result.Coefficients[k]
-		predictor := v.predictorOf(c)
-		if predictor < 0 || shown == mostDensities || v.draws == nil {
-			continue
-		}
-		p := v.densityPicture(c.Name, v.probability(predictor), k)
-		if p != nil {
-			part.Pictures = append(part.Pictures, p)
-			shown++
-		}
-	}
-	t := table{Caption: "Coefficients", Open: true, Columns: []column{{"coefficient", false}, {"probability", true}, {"mean", true}, {"sd", true}, {"mean if in", true}, {"sd if in", true}, {"95% interval if in", false}}}
-	for _, k := range v.coefficientOrder() {
-		c := v.result.Coefficients[k]
-		p := cell{Text: "always", Sort: "2"}
-		if predictor := v.predictorOf(c); predictor >= 0 {
-			p = share(v.probability(predictor))
-		}
-		t.Rows = append(t.Rows, []cell{words(c.Name), p, value(float64(c.Mean)), value(float64(c.SD)), value(float64(c.MeanGivenIn)), value(float64(c.SDGivenIn)), words(interval(float64(c.Q025GivenIn), float64(c.Q975GivenIn)))})
-	}
-	part.Tables = []table{t}
-	return part
+func (v *selection) coefficients() *document.Section {
+	return &document.Section{ID: "coefficients", Title: "How large the effects are", Tables: []*document.Table{v.coefficientsTable()},
+		Lead: fmt.Sprintf("On the scale of the table: how much %s changes with one more unit of the predictor (on the scale of the link for counts and yes/no; of categories without an order the log odds of the one that is named against the first). The vertical line is the probability that the predictor is out, so that its coefficient is zero; the curve is the posterior if it is in, as high as that is probable; the dashed curve is the prior.", v.target),
+		Draw: func(_ context.Context, part *document.Section) error {
+			for _, k := range v.coefficientOrder() {
+				c := v.result.Coefficients[k]
+				if predictor := v.predictorOf(c); predictor >= 0 && v.draws != nil && len(part.Pictures) < mostDensities {
+					part.Place(v.densityPicture(c.Name, v.probability(predictor), k))
+				}
+			}
+			return nil
+		}}
 }
 
 // coefficientOrder is that of the probabilities of their predictors.
@@ -250,7 +212,7 @@ func (v *selection) densityPicture(name string, probability float64, number int)
 	} else if probability > 0.5 {
 		return nil
 	}
-	p := picture.Curves("coefficient-"+identifier(name), name, picture.Column, 130, curves, 1-probability, "coefficient of "+name)
+	p := picture.Curves("coefficient-"+document.Identifier(name), name, picture.Column, 130, curves, 1-probability, "coefficient of "+name)
 	p.Text = fmt.Sprintf("In the model with probability %s; then its coefficient is %s on average, with 95%% interval %s to %s.",
 		picture.Probability(probability), picture.Number(float64(c.MeanGivenIn)), picture.Number(float64(c.Q025GivenIn)), picture.Number(float64(c.Q975GivenIn)))
 	return p

@@ -1,10 +1,12 @@
 package report
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/varsel"
 )
 
@@ -21,4 +23,33 @@ func TestCoefficientOrder(t *testing.T) {
 		v.result.Coefficients = append(v.result.Coefficients, varsel.Coefficient{Name: name})
 	}
 	require.Equal(t, []int{0, 5, 4, 2, 3, 1, 6}, v.coefficientOrder())
+}
+
+// Few predictors are in the order of the table; of many a terminal shows the most probable.
+func TestOrderOfPredictors(t *testing.T) {
+	rows := func(probabilities ...varsel.Number) *document.Table {
+		r := &varsel.Result{}
+		for k, p := range probabilities {
+			name := fmt.Sprint("x", k)
+			r.Data.Predictors = append(r.Data.Predictors, name)
+			r.Inclusion = append(r.Inclusion, varsel.Inclusion{Name: name, Certified: p})
+			r.Coefficients = append(r.Coefficients, varsel.Coefficient{Name: name})
+		}
+		d := selectionDocument(&source{}, r)
+		return d.Sections[1].Tables[0]
+	}
+	first := func(t *document.Table) (names []string) {
+		for _, row := range t.Rows[1:4] {
+			names = append(names, row[0])
+		}
+		return names
+	}
+	few := rows(0.1, 0.9, 0.5)
+	require.Equal(t, []string{"x0", "x1", "x2"}, first(few))
+	require.Zero(t, few.Printed)
+	many := make([]varsel.Number, 100)
+	many[70], many[20], many[5] = 0.3, 0.9, 0.3
+	table := rows(many...)
+	require.Equal(t, []string{"x20", "x5", "x70"}, first(table))
+	require.Equal(t, printedPredictors, table.Printed)
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
 )
@@ -46,26 +48,25 @@ type StudySetting struct {
 
 // WriteStudy writes the page of a study to a file.
 func WriteStudy(path string, s Study) error {
-	a := article{ID: "study", Title: s.Name, Subtitle: fmt.Sprintf("%s of vti %s", counted(s.Tasks, "task"), s.Command)}
-	a.Answer = []string{fmt.Sprintf("Of %s %d %s done; %d failed, and %d %s missing.", counted(s.Tasks, "task"), s.Done, english.Form(s.Done, "is", "are"), s.Failed, s.Missing, english.Form(s.Missing, "is", "are"))}
-	verdicts := slices.Sorted(maps.Keys(s.Verdicts))
-	for _, verdict := range verdicts {
-		a.Answer = append(a.Answer, fmt.Sprintf("%s: %s.", counted(s.Verdicts[verdict], "answer"), verdict))
+	d := &document.Document{Title: s.Name, Subtitle: fmt.Sprintf("%s of vti %s", counted(s.Tasks, "task"), s.Command)}
+	d.Answer = []string{fmt.Sprintf("Of %s %d %s done; %d failed, and %d %s missing.", counted(s.Tasks, "task"), s.Done, english.Form(s.Done, "is", "are"), s.Failed, s.Missing, english.Form(s.Missing, "is", "are"))}
+	for _, verdict := range slices.Sorted(maps.Keys(s.Verdicts)) {
+		d.Answer = append(d.Answer, fmt.Sprintf("%s: %s.", counted(s.Verdicts[verdict], "answer"), verdict))
 	}
-	a.Answer = append(a.Answer, fmt.Sprintf("They took %s s of processor time, the longest %s s in all.", picture.Number(s.CPUSeconds), picture.Number(s.Longest)))
+	d.Answer = append(d.Answer, fmt.Sprintf("They took %s s of processor time, the longest %s s in all.", picture.Number(s.CPUSeconds), picture.Number(s.Longest)))
+	mark := document.Mark{Name: "Study"}
 	switch {
 	case s.Failed > 0:
-		a.Marks = []badge{{"bad", "Study", "failures", fmt.Sprintf("%s without an answer: what is said of the others may not hold for all", counted(s.Failed, "task")), nil}}
-		a.Next = append(a.Next, "Read why tasks failed, below; vti study run --failed tries them again.")
+		mark.Kind, mark.Word, mark.Text = "bad", "failures", fmt.Sprintf("%s without an answer: what is said of the others may not hold for all", counted(s.Failed, "task"))
+		d.Next = append(d.Next, "Read why tasks failed, below; vti study run --failed tries them again.")
 	case s.Missing > 0:
-		a.Marks = []badge{{"fair", "Study", "incomplete", fmt.Sprintf("%s not at an end", counted(s.Missing, "task")), nil}}
-		a.Next = append(a.Next, "Go on with vti study run.")
+		mark.Kind, mark.Word, mark.Text = "fair", "incomplete", fmt.Sprintf("%s not at an end", counted(s.Missing, "task"))
+		d.Next = append(d.Next, "Go on with vti study run.")
 	default:
-		a.Marks = []badge{{"good", "Study", "complete", "every task has an answer", nil}}
-		a.Next = append(a.Next, "Gather the answers with vti study collect.")
+		mark.Kind, mark.Word, mark.Text = "good", "complete", "every task has an answer"
+		d.Next = append(d.Next, "Gather the answers with vti study collect.")
 	}
-	a.Sections = append(a.Sections, s.settings()...)
-	spread := section{ID: "distributions", Title: "Distributions"}
+	spread := &document.Section{ID: "distributions", Title: "Distributions"}
 	for _, one := range []struct {
 		name, title, x, y string
 		bins              []Bin
@@ -75,47 +76,43 @@ func WriteStudy(path string, s Study) error {
 		{"memory", "Memory of tasks", "log₁₀ MiB", "tasks", s.MiB},
 	} {
 		if len(one.bins) > 0 {
-			spread.Pictures = append(spread.Pictures, binsPicture(one.name, one.title, one.x, one.y, one.bins))
+			spread.Place(binsPicture(one.name, one.title, one.x, one.y, one.bins))
 		}
 	}
-	if len(spread.Pictures) > 0 {
-		a.Sections = append(a.Sections, spread)
+	failures := document.NewTable("Tasks without an answer", "<task", "<why").Opened()
+	for _, one := range s.Failures {
+		failures.Add(one[0], one[1])
 	}
-	if len(s.Failures) > 0 {
-		failures := table{ID: "failures", Caption: "Tasks without an answer", Columns: []column{{"task", false}, {"why", false}}, Open: true}
-		for _, one := range s.Failures {
-			failures.Rows = append(failures.Rows, []cell{words(one[0]), words(one[1])})
-		}
-		a.Sections = append(a.Sections, section{ID: "failed", Title: "Failures", Tables: []table{failures}})
+	d.Marks = []document.Mark{mark}
+	d.Sections = []*document.Section{
+		{ID: "verdicts", Title: "Verdicts", Tables: []*document.Table{s.settings()}}, spread,
+		{ID: "failed", Title: "Failures", Tables: []*document.Table{failures}},
 	}
-	p := &page{Title: filepath.Base(s.Name), Subtitle: a.Subtitle, Version: vti.Version, Articles: []article{a}}
-	return atomicfile.Write(path, p.write)
+	if err := d.Draw(context.Background(), "study"); err != nil {
+		return err
+	}
+	p := &document.Page{Title: filepath.Base(s.Name), Subtitle: d.Subtitle, Version: vti.Version, Documents: []*document.Document{d}}
+	return atomicfile.Write(path, p.Write)
 }
 
-// settings is the table of verdicts by setting, where there are any.
-func (s Study) settings() []section {
-	if len(s.Settings) == 0 {
-		return nil
-	}
+// settings is the table of verdicts by setting.
+func (s Study) settings() *document.Table {
 	endings := map[string]bool{}
 	for _, one := range s.Settings {
 		for ending := range one.Counts {
 			endings[ending] = true
 		}
 	}
-	t := table{ID: "settings", Caption: "How tasks ended, by setting", Columns: []column{{"setting", false}, {"value", false}}, Open: true}
 	order := slices.Sorted(maps.Keys(endings))
-	for _, ending := range order {
-		t.Columns = append(t.Columns, column{ending, true})
-	}
+	t := document.NewTable("How tasks ended, by setting", append([]string{"<setting", "<value"}, order...)...).Opened()
 	for _, one := range s.Settings {
-		row := []cell{words(one.Setting), words(one.Value)}
+		row := []string{one.Setting, one.Value}
 		for _, ending := range order {
-			row = append(row, cell{strconv.Itoa(one.Counts[ending]), sortKey(float64(one.Counts[ending]))})
+			row = append(row, strconv.Itoa(one.Counts[ending]))
 		}
-		t.Rows = append(t.Rows, row)
+		t.Add(row...)
 	}
-	return []section{{ID: "verdicts", Title: "Verdicts", Tables: []table{t}}}
+	return t
 }
 
 // binsPicture draws a distribution.

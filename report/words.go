@@ -49,35 +49,6 @@ func plusMinus(x, se float64) string {
 	return strings.ReplaceAll(fmt.Sprintf("%.*f ± %.*f", decimals, x, decimals, se), "-", "−")
 }
 
-// interval is written in square brackets, unless both ends are unknown.
-func interval(low, high float64) string {
-	if math.IsNaN(low) && math.IsNaN(high) {
-		return picture.Number(low)
-	}
-	return "[" + picture.Number(low) + ", " + picture.Number(high) + "]"
-}
-
-// sortKey is a number for the sorting of a table; numbers that are unknown come last.
-func sortKey(x float64) string {
-	if math.IsNaN(x) {
-		return ""
-	}
-	return strconv.FormatFloat(x, 'g', 8, 64)
-}
-
-// identifier makes a name for the id of an element.
-func identifier(parts ...string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r + 'a' - 'A'
-		}
-		return '-'
-	}, strings.Join(parts, "-"))
-}
-
 // capital begins a text with a capital letter.
 func capital(s string) string {
 	if s == "" {

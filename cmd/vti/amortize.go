@@ -19,6 +19,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/likelihood"
@@ -189,7 +190,7 @@ func runAmortizeVarsel(a *shell.App, cmd *cobra.Command, f *amortizeFlags) error
 	f.training.Progress = func(info amortize.Info) {
 		last = info
 		shown.Line(fmt.Sprintf("step %d of %d  loss %.4f  gradient %.3g  on held-out tables %.4f, best %.4f after step %d  %s", info.Step, info.Steps, info.Loss, info.GradientNorm,
-			info.HeldOut, info.Best, info.BestStep, console.TimeText(info.Elapsed.Seconds())), info.Step == info.Steps)
+			info.HeldOut, info.Best, info.BestStep, document.TimeText(info.Elapsed.Seconds())), info.Step == info.Steps)
 	}
 	if f.training.Steps > 0 {
 		f.training.LogEvery = min(max(f.training.Steps/20, 1), 100) // as often as held-out tables are measured
@@ -218,7 +219,7 @@ func runAmortizeVarsel(a *shell.App, cmd *cobra.Command, f *amortizeFlags) error
 	}
 	cfg := family.Config()
 	fmt.Fprintf(a.Text, "%s: a network for %s tables of %g to %g predictors and %g to %g rows, %d steps, %s\n",
-		f.out, cfg.Model.Likelihood, cfg.Predictors.Low, cfg.Predictors.High, cfg.Rows.Low, cfg.Rows.High, result.Steps, console.TimeText(result.Training))
+		f.out, cfg.Model.Likelihood, cfg.Predictors.Low, cfg.Predictors.High, cfg.Rows.Low, cfg.Rows.High, result.Steps, document.TimeText(result.Training))
 	switch {
 	case last.Steps > 0 && last.BestStep == 0:
 		fmt.Fprintln(a.Text, "  weights are those at the start: no training was better on held-out tables")

@@ -21,6 +21,7 @@ import (
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/likelihood"
@@ -368,7 +369,7 @@ func printReplicate(w io.Writer, r *calibrate.Replicate) {
 		fmt.Fprintf(w, "  %v%s\n", c, map[bool]string{true: "  wrong"}[c.Wrong()])
 	}
 	if len(r.Comparisons) > 0 {
-		console.PrintMeanings(w, console.WordEvidence)
+		document.PrintMeanings(w, document.WordEvidence)
 	}
 	if r.Command != "" {
 		fmt.Fprintln(w, r.Command)
@@ -386,13 +387,13 @@ func printSummary(w io.Writer, s *calibrate.Summary) {
 	fmt.Fprintf(w, "%s: %s: %s\n\n", s.Study, english.Count(s.Replicates, "replicate"), strings.Join(verdicts, ", "))
 	if len(s.Scores) > 0 {
 		fmt.Fprintf(w, "%s against exact ones\n", english.Count(s.Compared, "trusted answer"))
-		table := &console.Grid{}
+		table := &document.Grid{}
 		table.Add("<quantity", "numbers", "sd of z", "largest z", "largest error")
 		for _, score := range s.Scores {
-			table.Add(string(score.Quantity), fmt.Sprint(score.Count), console.Short(score.SD), console.Short(score.Largest), fmt.Sprintf("%.2g", float64(score.Error)))
+			table.Add(string(score.Quantity), fmt.Sprint(score.Count), document.Short(score.SD), document.Short(score.Largest), fmt.Sprintf("%.2g", float64(score.Error)))
 		}
 		table.Print(w)
-		console.PrintMeanings(w, console.WordZ, console.WordEvidence)
+		document.PrintMeanings(w, document.WordZ, document.WordEvidence)
 		fmt.Fprintln(w)
 	}
 	if checks := s.ModelChecks; len(checks) > 0 {

@@ -15,6 +15,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/modelcheck"
@@ -137,18 +138,20 @@ func writeLOO(dir string, loo *predict.LOO) error {
 }
 
 func printChecked(w io.Writer, c *checked) {
-	console.PrintModelCheck(w, c.ModelCheck)
+	if c.ModelCheck != nil {
+		fmt.Fprintln(w, c.ModelCheck)
+	}
 	if c.LOO == nil {
 		return
 	}
 	fmt.Fprintf(w, "leave-one-out: %s\n", looText(c.LOO))
-	table := &console.Grid{}
+	table := &document.Grid{}
 	table.Add("runs", "log predictive density", "effective parameters", "largest k̂")
 	table.Add("this", fmt.Sprintf("%.2f ± %.2f", float64(c.LOO.ELPD), float64(c.LOO.SE)), fmt.Sprintf("%.1f", float64(c.LOO.P)), fmt.Sprintf("%.2f", float64(c.LOO.KHat)))
 	table.Rows[0][0], table.Rows[1][0] = "", ""
 	table.Print(w)
 	fmt.Fprintf(w, "\ncalibration: %s (p = %.2g)\n", c.Calibration.Verdict, float64(c.Calibration.P))
-	intervals := &console.Grid{}
+	intervals := &document.Grid{}
 	intervals.Add("interval", "responses in it", "if calibrated")
 	for _, i := range c.Calibration.Intervals {
 		intervals.Add(fmt.Sprintf("%.0f%%", 100*float64(i.Level)), fmt.Sprintf("%.1f%%", 100*float64(i.Share)), fmt.Sprintf("%.0f%% ± %.1f%%", 100*float64(i.Level), 100*float64(i.SE)))
@@ -289,7 +292,7 @@ func runLoo(a *shell.App, cmd *cobra.Command, dirs []string, f *looFlags) error 
 
 func printRanking(w io.Writer, list []predict.Ranked) {
 	fmt.Fprintf(w, "%s\n\n", rankingText(list))
-	table := &console.Grid{}
+	table := &document.Grid{}
 	table.Add("run", "log predictive density", "less than best", "k̂", "unreliable rows")
 	for k, r := range list {
 		difference := ""
@@ -319,7 +322,7 @@ func printByGroup(w io.Writer, r predict.Ranked) {
 	slices.SortStableFunc(groups, func(x, y predict.HeldOut) int {
 		return cmp.Compare(float64(x.ELPD)/float64(x.Rows), float64(y.ELPD)/float64(y.Rows))
 	})
-	table := &console.Grid{}
+	table := &document.Grid{}
 	table.Add("<"+b.Column, "rows", "log predictive density", "a row", "<computation")
 	for _, g := range groups[:min(shownGroups, len(groups))] {
 		table.Add(g.Group, fmt.Sprint(g.Rows), fmt.Sprintf("%.2f", float64(g.ELPD)), fmt.Sprintf("%.2f", float64(g.ELPD)/float64(g.Rows)), g.Verdict)

@@ -13,6 +13,7 @@ import (
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/report"
 	"github.com/transdim/vti/varsel"
 )
 
@@ -116,7 +117,7 @@ func compareSelections(a *shell.App, ctx context.Context, dirA, dirB string) (co
 		return nil, nil, err
 	}
 	c, err := varsel.Compare(ctx, x, y)
-	return c, func() { printSelections(a.Text, c, x.Result.Data.Predictors) }, err
+	return c, func() { report.PrintSelections(a.Text, c, x.Result.Data.Predictors) }, err
 }
 
 func compareGraphs(a *shell.App, dirA, dirB string) (comparison, func(), error) {
@@ -125,7 +126,7 @@ func compareGraphs(a *shell.App, dirA, dirB string) (comparison, func(), error) 
 		return nil, nil, err
 	}
 	c, err := dag.Compare(x, y)
-	return c, func() { printGraphComparison(a.Text, c) }, err
+	return c, func() { report.PrintGraphs(a.Text, c) }, err
 }
 
 func compareRegressions(a *shell.App, dirA, dirB string) (comparison, func(), error) {
@@ -134,5 +135,5 @@ func compareRegressions(a *shell.App, dirA, dirB string) (comparison, func(), er
 		return nil, nil, err
 	}
 	c, err := regression.Compare(x, y)
-	return c, func() { printRegressionComparison(a.Text, c) }, err
+	return c, func() { report.PrintRegressions(a.Text, c) }, err
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/transdim/vti"
@@ -11,6 +10,7 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/mixture"
 	"github.com/transdim/vti/order"
+	"github.com/transdim/vti/report"
 	runs "github.com/transdim/vti/run"
 )
 
@@ -97,9 +97,5 @@ func compareNumbered(a *shell.App, dirA, dirB string, about question) (compariso
 	}
 	c.CompareModels(x.models, y.models)
 	c.Disagreements = compare.Disagreements(c.Models)
-	return c, func() {
-		printRuns(a.Text, &c.Comparison)
-		printPairs(a.Text, fmt.Sprintf("Most probable: %s", about), c.Models[:min(shownModels, len(c.Models))], ownName)
-		printComparisonFiles(a.Text, &c.Comparison)
-	}, nil
+	return c, func() { report.PrintNumbers(a.Text, &c.Comparison, string(about)) }, nil
 }

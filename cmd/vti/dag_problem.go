@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/pflag"
 
@@ -53,7 +52,7 @@ func discoveryOf(a *shell.App, record *dag.Record, output cli.Output) (*discover
 
 // conclude is what a run of graph discovery ends with.
 func (d *discovery) conclude(result *dag.Result) *shell.Conclusion {
-	return &shell.Conclusion{Result: result, Seconds: result.Seconds, Print: func(w io.Writer) { printDag(w, result) }}
+	return &shell.Conclusion{Result: result, Seconds: result.Seconds}
 }
 
 // printProblem says what was read, and the priors in words.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
 )
 
@@ -77,17 +77,17 @@ func dagQuery(a *shell.App, ctx context.Context, dir, query string, seed uint64,
 
 func printQuery(w io.Writer, answer *dag.Answer) {
 	fmt.Fprintf(w, "%s, averaged over %s of graphs and parameters (%s)\n\n", answer.Query, english.Count(answer.Draws, "draw"), english.Count(answer.Graphs, "graph"))
-	table := &console.Grid{}
+	table := &document.Grid{}
 	if len(answer.Probabilities) > 0 {
 		table.Add(answer.Target, "probability", "posterior mean", "sd", "<90% interval", "sd between graphs")
 		for _, p := range answer.Probabilities {
-			table.Add(p.Value, console.Probability(p.Prob, p.SE), console.Short(p.PosteriorMean), console.Short(p.SD), console.Interval(p.Q05, p.Q95), console.Short(p.SDGraphs))
+			table.Add(p.Value, document.Probability(p.Prob, p.SE), document.Short(p.PosteriorMean), document.Short(p.SD), document.Interval(p.Q05, p.Q95), document.Short(p.SDGraphs))
 		}
 	}
 	if e := answer.Expectation; e != nil {
 		table.Add("", "mean", "sd", "<90% interval", "sd between graphs")
-		table.Add("expected "+answer.Target, console.Short(e.PosteriorMean), console.Short(e.SD), console.Interval(e.Q05, e.Q95), console.Short(e.SDGraphs))
-		table.Add("value of a row", fmt.Sprintf("%s ± %s", console.Short(e.Mean), console.Short(e.SE)), console.Short(e.PredictiveSD), console.Interval(e.PredictiveQ05, e.PredictiveQ95), "")
+		table.Add("expected "+answer.Target, document.Short(e.PosteriorMean), document.Short(e.SD), document.Interval(e.Q05, e.Q95), document.Short(e.SDGraphs))
+		table.Add("value of a row", fmt.Sprintf("%s ± %s", document.Short(e.Mean), document.Short(e.SE)), document.Short(e.PredictiveSD), document.Interval(e.PredictiveQ05, e.PredictiveQ95), "")
 	}
 	table.Print(w)
 	fmt.Fprintln(w)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/predict"
 )
 
@@ -196,7 +196,7 @@ func printMarginal(w io.Writer, e *predict.Effects, curve bool) {
 		fmt.Fprintf(w, "  note: %s\n", note)
 	}
 	fmt.Fprintln(w)
-	add := func(t *console.Grid, category, by string, cells ...string) {
+	add := func(t *document.Grid, category, by string, cells ...string) {
 		if e.By != "" {
 			cells = append([]string{by}, cells...)
 		}
@@ -205,8 +205,8 @@ func printMarginal(w io.Writer, e *predict.Effects, curve bool) {
 		}
 		t.Add(cells...)
 	}
-	header := func(cells ...string) *console.Grid {
-		t := &console.Grid{}
+	header := func(cells ...string) *document.Grid {
+		t := &document.Grid{}
 		add(t, e.Response, e.By, cells...)
 		return t
 	}
@@ -215,14 +215,14 @@ func printMarginal(w io.Writer, e *predict.Effects, curve bool) {
 		if curve && k%predict.CurvePoints%printEvery != 0 {
 			continue
 		}
-		add(means, m.Category, m.By, strings.Join(m.Values, ", "), console.Short(m.Mean), console.Short(m.SD), console.Interval(m.Low, m.High))
+		add(means, m.Category, m.By, strings.Join(m.Values, ", "), document.Short(m.Mean), document.Short(m.SD), document.Interval(m.Low, m.High))
 	}
 	means.Print(w)
 	if len(e.Contrasts) > 0 {
 		fmt.Fprintln(w)
 		table := header("<difference", "mean", "sd", "<"+level, "P(>0)", "P(=0)")
 		for _, c := range e.Contrasts {
-			add(table, c.Category, c.By, strings.Join(c.First, ", ")+" − "+strings.Join(c.Second, ", "), console.Short(c.Mean), console.Short(c.SD), console.Interval(c.Low, c.High), ofDraws(c.Positive), ofDraws(c.Zero))
+			add(table, c.Category, c.By, strings.Join(c.First, ", ")+" − "+strings.Join(c.Second, ", "), document.Short(c.Mean), document.Short(c.SD), document.Interval(c.Low, c.High), ofDraws(c.Positive), ofDraws(c.Zero))
 		}
 		table.Print(w)
 	}

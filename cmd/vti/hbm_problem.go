@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
@@ -56,7 +55,7 @@ func (r *hierarchical) check() error {
 
 // conclude is what a regression ends with.
 func (r *hierarchical) conclude(result *regression.Result) *shell.Conclusion {
-	return &shell.Conclusion{Result: result, Seconds: result.Seconds, Print: func(w io.Writer) { printHbm(w, result) }}
+	return &shell.Conclusion{Result: result, Seconds: result.Seconds}
 }
 
 // printProblem says what was read, and the priors in words. With --json only warnings are printed,

@@ -3,17 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/transdim/vti"
 	"github.com/transdim/vti/cmd/internal/cli"
-	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/cmd/internal/shell"
-	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/mixture"
 	runs "github.com/transdim/vti/run"
 )
@@ -141,7 +137,7 @@ func mixtureTask(a *shell.App, problem *mixture.Problem, record *mixture.Record,
 			if err != nil {
 				return nil, err
 			}
-			return &shell.Conclusion{Result: result, Seconds: result.Seconds, Print: func(w io.Writer) { printMixture(w, result) }}, nil
+			return &shell.Conclusion{Result: result, Seconds: result.Seconds}, nil
 		},
 	}
 }
@@ -158,105 +154,4 @@ func mixtureIntro(a *shell.App, problem *mixture.Problem, output cli.Output) fun
 		}
 		fmt.Fprintln(a.Text)
 	}
-}
-
-// Advice that goes with a verdict.
-var mixtureVerdictText = map[vti.Verdict]string{
-	vti.Trusted:  "two methods agree; the probabilities below hold to within their standard errors.",
-	vti.Doubtful: "the answer may be right, but the two methods do not show it. Try more --sweeps.",
-	vti.Failed:   "do not use these numbers. Where the samplers differ, try more --sweeps, or fewer --max-components.",
-}
-
-// Advice that goes with the verdict on vti rjmcmc mixture.
-var mixtureChainsText = map[vti.Verdict]string{
-	vti.Trusted:  "the chains agree; the probabilities below hold to within their standard errors.",
-	vti.Doubtful: "the answer may be right, but the chains do not show it. Try more --iterations, or vti mixture.",
-	vti.Failed:   "do not use these numbers. Try more --iterations and --burn-in, fewer --max-components, or vti mixture.",
-}
-
-// printMixture prints an answer for a reader.
-func printMixture(w io.Writer, r *mixture.Result) {
-	c := r.Certificate
-	if c.TwoMethods() {
-		console.PrintVerdict(w, c.Verdict, mixtureVerdictText[c.Verdict], c.Reasons)
-		fmt.Fprintf(w, "  reversible jump: R-hat %.3f, %.0f effective draws; partitions: R-hat %.3f, %.0f effective draws; %d sweeps of each of %d samplers\n",
-			float64(c.Jumps.RHat), float64(c.Jumps.ESS), float64(c.Partitions.RHat), float64(c.Partitions.ESS), c.Jumps.Sweeps, c.Jumps.Samplers+c.Partitions.Samplers)
-		fmt.Fprintf(w, "  they differ by at most %.1f standard errors; the largest standard error is %.4f\n\n", float64(c.Difference), float64(c.LargestSE))
-	} else {
-		console.PrintVerdict(w, c.Verdict, mixtureChainsText[c.Verdict], c.Reasons)
-		fmt.Fprintf(w, "  R-hat %.3f, %.0f effective draws, %s of %s; the largest standard error is %.4f\n\n",
-			float64(c.Jumps.RHat), float64(c.Jumps.ESS), english.Count(c.Jumps.Samplers, "chain"), english.Count(c.Jumps.Sweeps, "iteration"), float64(c.LargestSE))
-	}
-	console.PrintModelCheck(w, r.ModelCheck)
-
-	fmt.Fprintf(w, "Number of components: %.2f expected; occupied are those that have rows\n", float64(r.Expected))
-	counts := &console.Grid{}
-	head := []string{"components", "probability"}
-	if c.TwoMethods() {
-		head = append(head, "by jumps", "by partitions")
-	}
-	counts.Add(append(head, "occupied")...)
-	for _, k := range r.Counts {
-		if k.Probability >= 0.0005 || k.Occupied >= 0.0005 || k.Components == r.Given.Components {
-			cells := []string{fmt.Sprint(k.Components), console.Probability(k.Probability, k.SE)}
-			if c.TwoMethods() {
-				cells = append(cells, console.Probability(k.Jumps, 0), console.Probability(k.Partitions, 0))
-			}
-			counts.Add(append(cells, console.Probability(k.Occupied, 0))...)
-		}
-	}
-	counts.Print(w)
-	order := "in the order of the means"
-	if len(r.Data.Columns) > 1 {
-		order = "as relabelled draws have them"
-	}
-	fmt.Fprintf(w, "\nGiven %d: medians, %s; %.2f components without rows expected\n", r.Given.Components, order, float64(r.Given.Empty))
-	printComponents(w, r)
-}
-
-// printComponents prints the components given the most probable number of them.
-func printComponents(w io.Writer, r *mixture.Result) {
-	members := make([]int, r.Given.Components)
-	for _, row := range r.Rows {
-		members[row.Component-1]++
-	}
-	location, scale := "mean", "sd"
-	if r.Data.Family == mixture.Student.String() {
-		location, scale = "location", "scale"
-	}
-	components := &console.Grid{}
-	head := []string{"component", "rows", "weight", "<95% interval"}
-	for _, column := range r.Data.Columns {
-		name := ""
-		if len(r.Data.Columns) > 1 {
-			name = " of " + column
-		}
-		head = append(head, "|"+location+name, "<95% interval")
-		if r.Data.Family != mixture.Poisson.String() {
-			head = append(head, "|"+scale+name, "<95% interval")
-		}
-	}
-	components.Add(head...)
-	for j, one := range r.Given.List {
-		cells := []string{fmt.Sprint(j + 1), fmt.Sprint(members[j])}
-		add := func(s mixture.Summary) {
-			cells = append(cells, console.Short(s.Median), console.Interval(s.Q025, s.Q975))
-		}
-		add(one.Weight)
-		for _, column := range one.Columns {
-			add(column.Mean)
-			if column.SD != nil {
-				add(*column.SD)
-			}
-		}
-		components.Add(cells...)
-	}
-	components.Print(w)
-	for j, one := range r.Given.List {
-		for _, c := range one.Correlations {
-			fmt.Fprintf(w, "component %d: correlation of %s and %s %s, %s\n", j+1, c.A, c.B, console.Short(c.Value.Median), console.Interval(c.Value.Q025, c.Value.Q975))
-		}
-	}
-	fmt.Fprintf(w, "\nComputation: %s.\n", console.TimeText(r.Seconds.Total))
-	console.PrintMeanings(w, console.WordRHat, console.WordDraws)
 }

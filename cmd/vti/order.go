@@ -3,15 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/transdim/vti"
 	"github.com/transdim/vti/cmd/internal/cli"
-	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/order"
 	runs "github.com/transdim/vti/run"
@@ -82,82 +78,7 @@ func orderTask(a *shell.App, problem *order.Problem, output cli.Output) shell.Ta
 			if err != nil {
 				return nil, err
 			}
-			return &shell.Conclusion{Result: result, Seconds: result.Seconds, Print: func(w io.Writer) { printOrder(w, result) }}, nil
+			return &shell.Conclusion{Result: result, Seconds: result.Seconds}, nil
 		},
 	}
-}
-
-// printOrder prints an answer for a reader.
-func printOrder(w io.Writer, r *order.Result) {
-	text := "an exact sum over all models."
-	if r.Certificate.Verdict != vti.Trusted {
-		text = "the sum is exact, but something limits it:"
-	}
-	console.PrintVerdict(w, r.Certificate.Verdict, text, r.Certificate.Reasons)
-	fmt.Fprintln(w)
-	console.PrintModelCheck(w, r.ModelCheck)
-	orders := &console.Grid{}
-	spline, roots := len(r.Knots) > 0, r.UnitRoot != nil
-	head := []string{map[bool]string{false: "order", true: "knots"}[spline], "probability", "log Bayes factor"}
-	if roots {
-		head = append(head, "unit root given it")
-	}
-	if spline {
-		head = append(head, "<where, together most likely")
-	}
-	orders.Add(head...)
-	for _, o := range r.Orders {
-		cells := []string{fmt.Sprint(o.Order), console.Probability(o.Probability, 0), fmt.Sprintf("%.3f", float64(o.LogBayesFactor))}
-		if roots {
-			cells = append(cells, console.Probability(*o.UnitRoot, 0))
-		}
-		if spline {
-			var places []string
-			for _, at := range o.Knots {
-				places = append(places, console.Short(at))
-			}
-			cells = append(cells, strings.Join(places, ", "))
-		}
-		orders.Add(cells...)
-	}
-	orders.Print(w)
-	if roots {
-		fmt.Fprintf(w, "a unit root: %s\n", console.Probability(*r.UnitRoot, 0))
-	}
-	fmt.Fprintln(w, "\nCoefficients: averaged over orders, and given the most probable")
-	coefficients := &console.Grid{}
-	coefficients.Add("", "mean", "sd", "<95% interval", "|mean given", "sd")
-	left := 0
-	for j, c := range r.Coefficients {
-		zero := probabilityOfZero(r, j)
-		if zero > 1-leastPrinted {
-			left++
-			continue
-		}
-		coefficients.Add(c.Name, console.Short(c.Mean), console.Short(c.SD), console.AveragedInterval(c.Q025, c.Q975, zero), console.Short(c.MeanGiven), console.Short(c.SDGiven))
-	}
-	coefficients.Print(w)
-	if left > 0 {
-		fmt.Fprintf(w, "  and %d that are zero with a probability above %g\n", left, 1-leastPrinted)
-	}
-	fmt.Fprintf(w, "\nComputation: %s.\n", console.TimeText(r.Seconds.Total))
-	console.PrintMeanings(w, console.WordBayesFactor)
-}
-
-// leastPrinted is the least probability of a coefficient that is printed: less could not be seen in
-// its mean. Chosen by hand.
-const leastPrinted = 1e-4
-
-// probabilityOfZero is that of the orders that have not the coefficient at a place of the list: the
-// first belongs to all orders, the last is σ, and those between are of the orders 1, 2, ….
-func probabilityOfZero(r *order.Result, place int) (zero order.Number) {
-	if place == 0 || len(r.Coefficients) != len(r.Orders)+1 || place > len(r.Orders)-1 {
-		return 0
-	}
-	for _, o := range r.Orders {
-		if o.Order < place {
-			zero += o.Probability
-		}
-	}
-	return zero
 }

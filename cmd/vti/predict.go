@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/predict"
 	"github.com/transdim/vti/table"
@@ -125,7 +125,7 @@ func printPredictions(w io.Writer, r *predict.Result, unit string) {
 		fmt.Fprintf(w, "  note: %s\n", note)
 	}
 	fmt.Fprintln(w)
-	table := &console.Grid{}
+	table := &document.Grid{}
 	if r.Categories != nil {
 		addProbabilities(table, r, unit)
 	} else {
@@ -137,16 +137,16 @@ func printPredictions(w io.Writer, r *predict.Result, unit string) {
 	}
 	switch o := r.Observed; {
 	case o != nil && r.Categories != nil:
-		fmt.Fprintf(w, "\nThe table has the response: mean log score %s.\n", console.Short(o.LogScore))
+		fmt.Fprintf(w, "\nThe table has the response: mean log score %s.\n", document.Short(o.LogScore))
 	case o != nil:
 		fmt.Fprintf(w, "\nThe table has the response: root mean square error %s, %.0f%% of responses in their %s intervals,\nmean log score %s.\n",
-			console.Short(o.RMSE), 100*float64(o.Covered), level, console.Short(o.LogScore))
+			document.Short(o.RMSE), 100*float64(o.Covered), level, document.Short(o.LogScore))
 	}
 	fmt.Fprintf(w, "\nWritten to %s.\n", strings.Join(r.Files, " and "))
 }
 
 // addProbabilities adds a line for each row with the probabilities of categories.
-func addProbabilities(table *console.Grid, r *predict.Result, unit string) {
+func addProbabilities(table *document.Grid, r *predict.Result, unit string) {
 	header := []string{unit}
 	for _, category := range r.Categories {
 		header = append(header, "P("+category+")")
@@ -158,7 +158,7 @@ func addProbabilities(table *console.Grid, r *predict.Result, unit string) {
 	for _, p := range r.Predictions[:min(shownRows, len(r.Predictions))] {
 		cells := []string{fmt.Sprint(p.Row)}
 		for _, probability := range p.Probabilities {
-			cells = append(cells, console.Short(probability))
+			cells = append(cells, document.Short(probability))
 		}
 		if p.Observed != nil {
 			cells = append(cells, r.Categories[int(*p.Observed)])
@@ -168,7 +168,7 @@ func addProbabilities(table *console.Grid, r *predict.Result, unit string) {
 }
 
 // addExpected adds a line for each row with its expected response.
-func addExpected(table *console.Grid, r *predict.Result, unit, level string) {
+func addExpected(table *document.Grid, r *predict.Result, unit, level string) {
 	expected := "expected"
 	if r.Labels != nil {
 		expected = "P(" + r.Labels[1] + ")"
@@ -179,10 +179,10 @@ func addExpected(table *console.Grid, r *predict.Result, unit, level string) {
 	}
 	table.Add(header...)
 	for _, p := range r.Predictions[:min(shownRows, len(r.Predictions))] {
-		cells := []string{fmt.Sprint(p.Row), console.Short(p.Mean), console.Interval(p.ExpectedLow, p.ExpectedHigh), console.Interval(p.Low, p.High)}
+		cells := []string{fmt.Sprint(p.Row), document.Short(p.Mean), document.Interval(p.ExpectedLow, p.ExpectedHigh), document.Interval(p.Low, p.High)}
 		switch {
 		case p.Observed != nil:
-			cells = append(cells, console.Short(*p.Observed))
+			cells = append(cells, document.Short(*p.Observed))
 		case r.Observed != nil:
 			cells = append(cells, "") // a time of which only a lower bound is known
 		}

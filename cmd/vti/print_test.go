@@ -14,11 +14,12 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cmd/internal/console"
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/varsel"
 )
 
 func TestGridAligns(t *testing.T) {
-	g := &console.Grid{}
+	g := &document.Grid{}
 	g.Add("", "A", "<B", "C")
 	g.Add("x", "1.25", "one")
 	g.Add("longer σ", "3", "two words", "4")
@@ -50,8 +51,8 @@ func TestProgressIsPlainAwayFromATerminal(t *testing.T) {
 func TestTrainingLine(t *testing.T) {
 	info := vti.Info{Step: 500, Steps: 3000, Loss: 12.3456, Entropy: 1.5, StepsPerSecond: 25}
 	assert.Equal(t, "step 500/3000  loss 12.346  entropy of q(m) 1.500  25 steps/s  1 min 40 s left", console.TrainingLine(info, false))
-	assert.Equal(t, "42 s", console.TimeText(42))
-	assert.Equal(t, "2 h 3 min", console.TimeText(7400))
+	assert.Equal(t, "42 s", document.TimeText(42))
+	assert.Equal(t, "2 h 3 min", document.TimeText(7400))
 }
 
 // TestHumanOutput checks what a reader gets: factors, groups, always-in columns, and names of
@@ -74,15 +75,6 @@ func TestHumanOutput(t *testing.T) {
 	assert.Regexp(t, `(?m)^step 60/60  loss \d+\.\d+  entropy of q\(m\) \d+\.\d+  .* steps/s  0 s left$`, trained.stderr)
 }
 
-// Few predictors are printed in the order of the table, of many the most probable.
-func TestMostProbable(t *testing.T) {
-	assert.Equal(t, []int{0, 1, 2}, mostProbable([]varsel.Number{0.1, 0.9, 0.5}))
-	many := make([]varsel.Number, 100)
-	many[70], many[20], many[5] = 0.3, 0.9, 0.3
-	assert.Equal(t, []int{20, 5, 70, 0}, mostProbable(many)[:4])
-	assert.Len(t, mostProbable(many), shownPredictors)
-}
-
 // Probabilities that four decimals cannot tell from 0 or 1 say so, and intervals that are nothing
 // but zero say with which probability.
 func TestProbabilityText(t *testing.T) {
@@ -94,15 +86,15 @@ func TestProbabilityText(t *testing.T) {
 		{0.5, 0, "0.5000"}, {0.5, 0.001, "0.5000 ± 0.0010"}, {0.5, 0.00001, "0.5000"}, {3e-5, 0, "<1e-4"}, {3e-5, 2e-4, "3e-05 ± 2e-04"},
 		{0, 0, "0"}, {1, none, "1"}, {0.99996, none, ">0.9999"}, {none, 0, "?"},
 	} {
-		assert.Equal(t, test.want, console.Probability(test.p, test.se))
+		assert.Equal(t, test.want, document.Probability(test.p, test.se))
 	}
-	assert.Equal(t, "0 (0.9800)", console.AveragedInterval(0, 0, 0.98))
-	assert.Equal(t, "0 (0.9999)", console.AveragedInterval(0, 0, 0.99999))
-	assert.Equal(t, "[-1, 0]", console.AveragedInterval(-1, 0, 0.5))
-	assert.Equal(t, "0.123 ± 0.001", console.InThree(0.1234, 0.001))
-	assert.Equal(t, "4e-04", console.InThree(0.0004, 0))
-	assert.Equal(t, "<1e-4", console.InThree(0.00004, 0))
-	assert.Equal(t, "1", console.InThree(1, 0))
+	assert.Equal(t, "0 (0.9800)", document.AveragedInterval(0, 0, 0.98))
+	assert.Equal(t, "0 (0.9999)", document.AveragedInterval(0, 0, 0.99999))
+	assert.Equal(t, "[-1, 0]", document.AveragedInterval(-1, 0, 0.5))
+	assert.Equal(t, "0.123 ± 0.001", document.InThree(0.1234, 0.001))
+	assert.Equal(t, "4e-04", document.InThree(0.0004, 0))
+	assert.Equal(t, "<1e-4", document.InThree(0.00004, 0))
+	assert.Equal(t, "1", document.InThree(1, 0))
 }
 
 // Colours are for terminals, and there only without NO_COLOR.
@@ -139,13 +131,13 @@ func checkScreen(t *testing.T, command, text string) {
 		for word := range strings.FieldsSeq(line) {
 			longest = max(longest, utf8.RuneCountInString(word))
 		}
-		assert.LessOrEqual(t, utf8.RuneCountInString(line), max(console.TextWidth, longest+4), "%s: %s", command, line)
+		assert.LessOrEqual(t, utf8.RuneCountInString(line), max(document.TextWidth, longest+4), "%s: %s", command, line)
 		assert.False(t, emptyNumbers.MatchString(line), "%s: %s", command, line)
 	}
 	assert.NotContains(t, text, "\x1b", command)
 	plain := strings.Join(strings.Fields(text), " ")
 	said, _, _ := strings.Cut(plain, "Words: ")
-	for _, m := range console.Meanings {
+	for _, m := range document.Meanings {
 		if len(m.Word) == 1 || !strings.Contains(strings.ToLower(said), strings.ToLower(m.Word)) {
 			continue
 		}

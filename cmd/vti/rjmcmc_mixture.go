@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -91,7 +90,7 @@ func mixtureChains(a *shell.App, problem *mixture.Problem, config rjmcmc.Config,
 			if err != nil {
 				return nil, err
 			}
-			return &shell.Conclusion{Result: result, Seconds: result.Seconds, Print: func(w io.Writer) { printMixture(w, result) }}, nil
+			return &shell.Conclusion{Result: result, Seconds: result.Seconds}, nil
 		},
 	}
 }

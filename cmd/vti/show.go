@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,12 +13,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/changepoint"
 	"github.com/transdim/vti/cmd/internal/cli"
-	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/mixture"
+	"github.com/transdim/vti/order"
 	runs "github.com/transdim/vti/run"
 	"github.com/transdim/vti/varsel"
 )
@@ -46,7 +48,6 @@ func showRun(a *shell.App, ctx context.Context, dir string, asJSON bool) error {
 		return err
 	}
 	var result shell.Judged
-	var answer func(w io.Writer)
 	var asked func() error
 	switch about {
 	case aboutVariables:
@@ -54,7 +55,7 @@ func showRun(a *shell.App, ctx context.Context, dir string, asJSON bool) error {
 		if err != nil {
 			return err
 		}
-		result, answer = run.Result, func(w io.Writer) { printSelection(w, run.Result) }
+		result = run.Result
 		asked = func() error {
 			problem, err := run.Record.Problem()
 			if err == nil {
@@ -67,7 +68,7 @@ func showRun(a *shell.App, ctx context.Context, dir string, asJSON bool) error {
 		if err != nil {
 			return err
 		}
-		result, answer = run.Result, func(w io.Writer) { printHbm(w, run.Result) }
+		result = run.Result
 		asked = func() error {
 			r, err := run.Record.Regression(ctx)
 			if err == nil {
@@ -76,17 +77,17 @@ func showRun(a *shell.App, ctx context.Context, dir string, asJSON bool) error {
 			return err
 		}
 	case aboutChanges:
-		result, answer, err = storedAnswer(dir, printChangepoints)
+		result, err = storedAnswer[changepoint.Result](dir)
 	case aboutMixtures:
-		result, answer, err = storedAnswer(dir, printMixture)
+		result, err = storedAnswer[mixture.Result](dir)
 	case aboutOrders:
-		result, answer, err = storedAnswer(dir, printOrder)
+		result, err = storedAnswer[order.Result](dir)
 	default:
 		run, err := dag.OpenRun(dir)
 		if err != nil {
 			return err
 		}
-		result, answer = run.Result, func(w io.Writer) { printDag(w, run.Result) }
+		result = run.Result
 		asked = func() error {
 			d, err := discoveryOf(a, run.Record, cli.Output{})
 			if err == nil {
@@ -105,22 +106,20 @@ func showRun(a *shell.App, ctx context.Context, dir string, asJSON bool) error {
 		return a.PrintJSON(result)
 	}
 	if asked == nil {
-		a.PrintAnswer(dir, answer, nil)
-		return nil
+		return a.PrintAnswer(dir, nil)
 	}
-	a.PrintAnswer(dir, answer, func() {
+	return a.PrintAnswer(dir, func() {
 		if err := asked(); err != nil {
 			fmt.Fprintf(a.Text, "What was asked is not shown: %v\n\n", err)
 		}
 	})
-	return nil
 }
 
-// storedAnswer reads the result of a run, which print prints.
-func storedAnswer[R any](dir string, print func(io.Writer, *R)) (shell.Judged, func(io.Writer), error) {
+// storedAnswer reads the result of a run.
+func storedAnswer[R any](dir string) (shell.Judged, error) {
 	stored := new(R)
 	err := rundir.ReadResult(dir, stored)
-	return any(stored).(shell.Judged), func(w io.Writer) { print(w, stored) }, err
+	return any(stored).(shell.Judged), err
 }
 
 // listedRun is what vti runs says of one.
@@ -202,7 +201,7 @@ func listRuns(a *shell.App, dir string, asJSON bool) error {
 		fmt.Fprintf(a.Text, "There are no runs in %s.\n", dir)
 		return nil
 	}
-	table := &console.Grid{}
+	table := &document.Grid{}
 	table.Add("run", "<command", "<table", "<verdict", "<started", "time")
 	for _, r := range list {
 		verdict, seconds := r.Verdict, ""
@@ -210,7 +209,7 @@ func listRuns(a *shell.App, dir string, asJSON bool) error {
 			verdict = "not finished"
 		}
 		if r.Seconds != nil {
-			seconds = console.TimeText(r.Seconds.Total)
+			seconds = document.TimeText(r.Seconds.Total)
 		}
 		table.Add(r.RunDir, r.Command, filepath.Base(r.Data), verdict, r.Started.Format("2006-01-02 15:04"), seconds)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti/cmd/internal/cli"
-	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/study"
@@ -196,7 +196,7 @@ func printEstimate(a *shell.App, says studyPlan) {
 		return
 	}
 	fmt.Fprintf(a.Text, "%s to run; by the pilot tasks, each takes %.3g s on one core and %s,\n", english.Count(says.Remaining, "task"), says.Seconds, memory.Text(says.PeakBytes))
-	fmt.Fprintf(a.Text, "so that all take %s here with --jobs %d\n", console.TimeText(says.Total), says.Jobs)
+	fmt.Fprintf(a.Text, "so that all take %s here with --jobs %d\n", document.TimeText(says.Total), says.Jobs)
 }
 
 func studyStatusCommand(a *shell.App) *cobra.Command {

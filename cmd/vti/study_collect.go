@@ -13,6 +13,7 @@ import (
 
 	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/study"
@@ -86,7 +87,7 @@ func printStudySummary(a *shell.App, s *study.Summary) {
 	if len(verdicts) > 0 {
 		fmt.Fprintf(a.Text, "verdicts: %s\n", strings.Join(verdicts, ", "))
 	}
-	fmt.Fprintf(a.Text, "%s of processor time; the longest task took %.3g s, the largest %s\n", console.TimeText(s.CPUSeconds), s.Longest, memory.Text(s.PeakBytes))
+	fmt.Fprintf(a.Text, "%s of processor time; the longest task took %.3g s, the largest %s\n", document.TimeText(s.CPUSeconds), s.Longest, memory.Text(s.PeakBytes))
 	for _, file := range slices.Sorted(maps.Keys(s.Files)) {
 		fmt.Fprintf(a.Text, "%s: %s\n", file, english.Count(s.Files[file], "row"))
 	}

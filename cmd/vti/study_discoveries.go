@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/study"
 )
@@ -75,7 +75,7 @@ func printDiscoveries(a *shell.App, d *study.Discoveries, n int, level float64) 
 		wrong := d.False(n)
 		fmt.Fprintf(a.Text, "by the truth %d %s false, a share of %.3f; %d of %s %s found\n", wrong, english.Form(wrong, "is", "are"), float64(wrong)/float64(n), n-wrong, english.Count(d.Effects, "effect"), english.Form(n-wrong, "is", "are"))
 	}
-	rows := &console.Grid{}
+	rows := &document.Grid{}
 	head := []string{"<response", "<predictor", "probability", "FDR"}
 	if d.Known {
 		head = append(head, "<truth")

@@ -70,7 +70,7 @@ func newVarselRecord(command, path string, data *dataFlags) *varsel.Record {
 
 // conclude is what a run of variable selection ends with.
 func (s *selection) conclude(result *varsel.Result) *shell.Conclusion {
-	return &shell.Conclusion{Result: result, Seconds: result.Seconds, Print: func(w io.Writer) { printSelection(w, result) }}
+	return &shell.Conclusion{Result: result, Seconds: result.Seconds}
 }
 
 // printProblem says what was read, what was left out, and the likelihood and priors in words. With

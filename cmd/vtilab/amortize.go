@@ -9,11 +9,11 @@ import (
 
 	"github.com/transdim/vti/amortize"
 	"github.com/transdim/vti/cmd/internal/cli"
-	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/encode"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/lab/networks"
 )
 
@@ -107,7 +107,7 @@ func measureNetworks(a *shell.App, cmd *cobra.Command, f amortizeFlags) error {
 	if f.json {
 		return a.PrintJSON(map[string]any{"tasks": results})
 	}
-	table := &console.Grid{}
+	table := &document.Grid{}
 	table.Add("task", "prior", "optimum", "start", "network", "KL", "share", "steps", "paper: prior", "optimum", "best")
 	for _, r := range results {
 		divergence := ""

@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti/cmd/internal/cli"
-	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/lab/cardinality"
 	"github.com/transdim/vti/varsel/design"
@@ -142,12 +142,12 @@ func runCardinality(a *shell.App, ctx context.Context, f cardinalityFlags) error
 	if f.json {
 		return a.PrintJSON(map[string]any{"rows": rows})
 	}
-	printed := &console.Grid{}
+	printed := &document.Grid{}
 	printed.Add("table", "<sampler", "cross-entropy", "mean error", "largest", "<verdict", "ESS", "seconds", "<chains", "seconds")
 	for _, r := range rows {
-		printed.Add(r.Table(), r.Sampler, console.PlusMinus(&r.CrossEntropy, &r.CrossEntropySE, 2),
-			console.PlusMinus(&r.MeanError, nil, 4), console.PlusMinus(&r.LargestError, nil, 4), r.Verdict, console.PlusMinus(&r.ESS, nil, 0), console.PlusMinus(&r.Seconds, nil, 0),
-			r.ChainVerdict, console.PlusMinus(&r.ChainSeconds, nil, 0))
+		printed.Add(r.Table(), r.Sampler, document.PlusMinus(&r.CrossEntropy, &r.CrossEntropySE, 2),
+			document.PlusMinus(&r.MeanError, nil, 4), document.PlusMinus(&r.LargestError, nil, 4), r.Verdict, document.PlusMinus(&r.ESS, nil, 0), document.PlusMinus(&r.Seconds, nil, 0),
+			r.ChainVerdict, document.PlusMinus(&r.ChainSeconds, nil, 0))
 	}
 	printed.Print(a.Text)
 	fmt.Fprintf(a.Text, "\n%s holds cardinality.csv, the figures and the runs\n", s.Dir)

@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti/cmd/internal/cli"
-	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/lab/graphs"
 )
@@ -150,15 +150,15 @@ func runGraphs(a *shell.App, ctx context.Context, b graphs.Study, shards cli.Sha
 	if output.Json {
 		return a.PrintJSON(map[string]any{"rows": table})
 	}
-	rows := &console.Grid{}
+	rows := &document.Grid{}
 	rows.Add("rows", "<method", "F1", "SHD", "Brier", "AUROC", "seconds", "trusted", "failed")
 	for _, r := range table {
 		seconds, trusted, failed := "", "", ""
-		if console.Finite(&r.Seconds) {
+		if document.Finite(&r.Seconds) {
 			seconds, trusted, failed = fmt.Sprintf("%.0f", float64(r.Seconds)), strconv.Itoa(r.Trusted), strconv.Itoa(r.Failed)
 		}
-		rows.Add(strconv.Itoa(r.Rows), r.Method, console.PlusMinus(&r.F1, &r.F1SE, 3), console.PlusMinus(&r.SHD, &r.SHDSE, 1), console.PlusMinus(&r.Brier, &r.BrierSE, 1),
-			console.PlusMinus(&r.AUROC, &r.AUROCSE, 3), seconds, trusted, failed)
+		rows.Add(strconv.Itoa(r.Rows), r.Method, document.PlusMinus(&r.F1, &r.F1SE, 3), document.PlusMinus(&r.SHD, &r.SHDSE, 1), document.PlusMinus(&r.Brier, &r.BrierSE, 1),
+			document.PlusMinus(&r.AUROC, &r.AUROCSE, 3), seconds, trusted, failed)
 	}
 	rows.Print(a.Text)
 	fmt.Fprintf(a.Text, "\n%s holds table.csv, figure.svg, figure.png and the runs\n", output.Out)

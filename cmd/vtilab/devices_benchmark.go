@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti/cmd/internal/cli"
-	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/lab/devices"
 )
 
@@ -128,7 +128,7 @@ func printBenchmark(w io.Writer, lines []benchmarkLine) {
 	for _, line := range lines {
 		fmt.Fprintf(w, "\n%s (%s), %s: at best %.3g Gflop/s in a product of matrices, %.3g GB/s through memory\n\n",
 			line.Device, line.Description, line.DType, line.Limits.FlopsPerSecond/1e9, line.Limits.BytesPerSecond/1e9)
-		rows := &console.Grid{}
+		rows := &document.Grid{}
 		rows.Add("flow", "problem", "batch", "ms/step", "samples/s", "Gflop", "MB", "of arithmetic", "of memory", "start s")
 		for _, t := range line.Timings {
 			arithmetic, memory := t.Shares(line.Limits)

@@ -9,9 +9,9 @@ import (
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 
-	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/lab/devices"
 )
@@ -92,7 +92,7 @@ func addComparison(lines []checkLine, kind gpu.Kind, c devices.Comparison) []che
 
 // printCheck prints the table of a check.
 func printCheck(w io.Writer, lines []checkLine) {
-	rows := &console.Grid{}
+	rows := &document.Grid{}
 	header := []string{"device", "<type", "<largest difference of"}
 	for _, class := range devices.Classes() {
 		header = append(header, class.String())

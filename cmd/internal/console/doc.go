@@ -1,3 +1,3 @@
-// Package console writes answers for readers: folded lines, tables in columns, numbers with their
-// errors, verdicts, and the progress of long computations.
+// Package console folds and colours what readers get on a terminal, and shows the progress of long
+// computations.
 package console

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/document"
 )
 
 // Pauses between lines: on a terminal one line is rewritten, elsewhere each is kept.
@@ -79,7 +80,7 @@ func TrainingLine(info vti.Info, single bool) string {
 func TrainingPace(line string, step, steps, nonFinite int, stepsPerSecond float64) string {
 	line += "  " + rateText(stepsPerSecond) + " steps/s"
 	if stepsPerSecond > 0 && step > 1 { // the first step includes compilation
-		line += "  " + TimeText(float64(steps-step)/stepsPerSecond) + " left"
+		line += "  " + document.TimeText(float64(steps-step)/stepsPerSecond) + " left"
 	}
 	if nonFinite > 0 {
 		line += fmt.Sprintf("  (%d draws not finite)", nonFinite)
@@ -96,18 +97,6 @@ func rateText(rate float64) string {
 	return fmt.Sprintf("%.0f", math.Round(rate/unit)*unit)
 }
 
-// TimeText rounds a time to what is worth reading.
-func TimeText(seconds float64) string {
-	d := time.Duration(seconds * float64(time.Second))
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()+0.5))
-	case d < time.Hour:
-		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
-	}
-	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
-}
-
 // pace tells the speed of work whose steps take about the same time each.
 type pace struct{ started time.Time }
 
@@ -116,7 +105,7 @@ func NewPace() pace { return pace{time.Now()} }
 // Text is the average speed so far and the time left.
 func (p pace) Text(done, total int) string {
 	rate := float64(done) / time.Since(p.started).Seconds()
-	return rateText(rate) + "/s  " + TimeText(float64(total-done)/rate) + " left"
+	return rateText(rate) + "/s  " + document.TimeText(float64(total-done)/rate) + " left"
 }
 
 // ReportEvery is the number of steps between reports. A report costs a synchronisation: rare enough

@@ -6,10 +6,9 @@ import (
 	"os"
 	"strings"
 	"unicode/utf8"
-)
 
-// TextWidth is the most columns that lines for readers take.
-const TextWidth = 100
+	"github.com/transdim/vti/internal/document"
+)
 
 // Writer folds lines that are too long at spaces, with what follows indented by two columns
 // more. Words longer than a line stay whole.
@@ -69,9 +68,9 @@ func (t *Writer) End() error {
 	return err
 }
 
-// folded is a line in pieces of at most textWidth columns.
+// folded is a line in pieces of at most document.TextWidth columns.
 func folded(line string) string {
-	if utf8.RuneCountInString(line) <= TextWidth {
+	if utf8.RuneCountInString(line) <= document.TextWidth {
 		return line
 	}
 	indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
@@ -85,7 +84,7 @@ func folded(line string) string {
 		case text.Len() == 0:
 			text.WriteString(indent)
 			width = len(indent)
-		case width+1+size > TextWidth && word != "":
+		case width+1+size > document.TextWidth && word != "":
 			text.WriteString("\n" + hanging)
 			width = len(hanging)
 		default:

@@ -4,32 +4,30 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
 
-	"github.com/transdim/vti/cmd/internal/console"
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/report"
 )
 
 // PrintAnswer prints the answer of a run for a reader: the answer in a sentence, what it rests on,
-// what was asked, and where everything is.
-func (a *App) PrintAnswer(dir string, answer func(w io.Writer), asked func()) {
-	if sentences, err := report.Answer(dir); err == nil && len(sentences) > 0 {
-		// pages forbid breaks with it
-		fmt.Fprintf(a.Text, "%s\n\n", strings.ReplaceAll(sentences[0], "\u2060", ""))
+// what was asked, if asked prints that, and where everything is.
+func (a *App) PrintAnswer(dir string, asked func()) error {
+	if err := report.Print(a.Text, dir); err != nil {
+		return err
 	}
-	answer(a.Text)
+	fmt.Fprintln(a.Text)
 	if asked != nil {
-		fmt.Fprintln(a.Text)
 		asked()
 	}
 	printFiles(a.Text, dir)
+	return nil
 }
 
 // printFiles says where everything is.
 func printFiles(w io.Writer, dir string) {
 	fmt.Fprintf(w, "%s holds\n", dir)
-	files := &console.Grid{}
+	files := &document.Grid{}
 	for _, file := range []struct{ name, pattern, what string }{
 		{report.File, report.File, "all of this with pictures, for a browser"},
 		{rundir.ResultFile, rundir.ResultFile, "the numbers, as --json prints them, and *.csv, the same as tables"},

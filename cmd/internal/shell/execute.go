@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -75,8 +74,6 @@ type Conclusion struct {
 	Result Judged
 	// Seconds are its times.
 	Seconds runs.Seconds
-	// Print shows it to a reader.
-	Print func(w io.Writer)
 }
 
 // Judged is a result with a verdict.
@@ -212,7 +209,9 @@ func (a *App) finish(ctx context.Context, j *Job, t Task, s *Session, found *Con
 	if j.Output.Json {
 		return a.PrintJSON(found.Result)
 	}
-	a.PrintAnswer(s.Dir, found.Print, t.Intro)
+	if err := a.PrintAnswer(s.Dir, t.Intro); err != nil {
+		return Failed(err)
+	}
 	return nil
 }
 

@@ -1,16 +1,17 @@
-package console
+package document
 
 import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/transdim/vti/internal/report"
 )
 
 // Short writes a number with four digits; "" when there is none.
-func Short(n report.Number) string {
-	if !Finite(&n) {
+func Short[F ~float64](n F) string {
+	if math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) {
 		return ""
 	}
 	if n == 0 {
@@ -19,8 +20,9 @@ func Short(n report.Number) string {
 	return fmt.Sprintf("%.4g", float64(n))
 }
 
-func Interval(low, high report.Number) string {
-	if !Finite(&low) || !Finite(&high) {
+// Interval writes the ends of an interval as [Short] writes numbers; "" when one is unknown.
+func Interval[F ~float64](low, high F) string {
+	if math.IsNaN(float64(low-high)) || math.IsInf(float64(low-high), 0) {
 		return ""
 	}
 	return fmt.Sprintf("[%.4g, %.4g]", float64(low), float64(high))
@@ -39,13 +41,14 @@ func PlusMinus(value, se *report.Number, decimals int) string {
 	return text
 }
 
-func Finite(n *report.Number) bool {
+// Finite reports whether there is a number, and it is finite.
+func Finite[F ~float64](n *F) bool {
 	return n != nil && !math.IsNaN(float64(*n)) && !math.IsInf(float64(*n), 0)
 }
 
 // Probability writes a probability with four decimals and its standard error where that shows: one
 // below or beyond what they show is not written as 0 or 1.
-func Probability(p, se report.Number) string {
+func Probability[F ~float64](p, se F) string {
 	const least = 1e-4
 	switch {
 	case !Finite(&p):
@@ -88,4 +91,16 @@ func AveragedInterval(low, high, zero report.Number) string {
 		return "0 (" + strings.TrimPrefix(Probability(zero, report.Number(math.NaN())), ">") + ")"
 	}
 	return Interval(low, high)
+}
+
+// TimeText rounds a time to what is worth reading.
+func TimeText(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second))
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()+0.5))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
 }

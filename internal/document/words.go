@@ -1,8 +1,9 @@
-package console
+package document
 
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -30,17 +31,23 @@ var Meanings = []struct{ Word, Meaning string }{
 	{WordBayesFactor, "the log evidence of an order less that of order 0; a difference of 3 is strong"},
 }
 
-// PrintMeanings explains the words that were used.
-func PrintMeanings(w io.Writer, used ...string) {
+// Explained says what the words mean that were used, in one line; no line if there are none.
+func Explained(used ...string) (lines []string) {
 	var parts []string
 	for _, m := range Meanings {
-		for _, word := range used {
-			if word == m.Word {
-				parts = append(parts, word+": "+m.Meaning)
-			}
+		if slices.Contains(used, m.Word) {
+			parts = append(parts, m.Word+": "+m.Meaning)
 		}
 	}
 	if len(parts) > 0 {
-		fmt.Fprintf(w, "Words: %s.\n", strings.Join(parts, "; "))
+		lines = append(lines, fmt.Sprintf("Words: %s.", strings.Join(parts, "; ")))
+	}
+	return lines
+}
+
+// PrintMeanings explains the words that were used.
+func PrintMeanings(w io.Writer, used ...string) {
+	for _, line := range Explained(used...) {
+		fmt.Fprintln(w, line)
 	}
 }

@@ -1,0 +1,94 @@
+package document
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// example has what a document can have, without pictures.
+func example() *Document {
+	t := NewTable("Models", "<~model", "probability", "<interval", "^size").Opened()
+	t.Add("a", "0.9000", "[-1, 2]", "3")
+	t.Add("a", "<1e-4", "[0, 2]")
+	t.Add("b", "-2.5", "[0, 3]", "1")
+	t.Printed, t.More = 2, []string{"and 1 more"}
+	only := NewTable("Only here", "<name", "value")
+	only.Add("x", "1")
+	only.On = Terminal
+	return &Document{
+		Title: "Which?", Answer: []string{"First.", "Second."},
+		Marks: []Mark{{Kind: "good", Name: "Computation", Word: "trusted", Text: "It holds.", Lines: []string{"TRUSTED: it holds."}}},
+		Next:  []string{"Try --more."},
+		Sections: []*Section{
+			{ID: "models", Title: "Models", Tables: []*Table{t, only}, Said: []string{"It is -3.5."}},
+			{ID: "drawn", Title: "Drawn", Draw: func(_ context.Context, s *Section) error {
+				s.Notes = []string{"Of a page."}
+				return nil
+			}},
+			{ID: "empty", Title: "Empty", Tables: []*Table{NewTable("No rows", "<name")}},
+		},
+	}
+}
+
+// A terminal shows the first sentence, verdicts, and the tables and sentences of sections.
+func TestPrint(t *testing.T) {
+	var out strings.Builder
+	example().Print(&out)
+	assert.Equal(t, `First.
+
+TRUSTED: it holds.
+
+Models
+     probability  interval
+  a       0.9000  [-1, 2]
+           <1e-4  [0, 2]
+  and 1 more
+
+Only here
+  name  value
+  x         1
+
+It is -3.5.
+`, out.String())
+}
+
+// A page shows everything else too, with true minus signs, numbers to sort by, and no section that
+// is empty.
+func TestPage(t *testing.T) {
+	d := example()
+	require.NoError(t, d.Draw(context.Background(), "run-1"))
+	var out strings.Builder
+	require.NoError(t, (&Page{Title: "Which?", Documents: []*Document{d}}).Write(&out))
+	page := out.String()
+	for _, want := range []string{
+		"<p>First.</p>", "<p>Second.</p>", "<strong>trusted.</strong> It holds.", `Try <span class="flag">--more</span>.`,
+		`<table id="run-1-models-0">`, `<th scope="col">model</th>`, `<th scope="col" class="number">size</th>`,
+		`<td class="number" data-sort="0.9000">0.9000</td>`, `<td class="number" data-sort="1e-4">&lt;1e-4</td>`,
+		`<td class="number" data-sort="-2.5">−2.5</td>`, "<td>[−1, 2]</td>", "It is −3.5.", "Of a page.",
+	} {
+		assert.Contains(t, page, want)
+	}
+	for _, not := range []string{"Only here", "and 1 more", "TRUSTED", "No rows", "Empty"} {
+		assert.NotContains(t, page, not)
+	}
+}
+
+// Where the ends are shown, what is between is counted.
+func TestEnds(t *testing.T) {
+	table := NewTable("Levels", "<level")
+	for _, name := range strings.Split("abcdef", "") {
+		table.Add(name)
+	}
+	table.Printed, table.Ends = 4, true
+	var out strings.Builder
+	table.print(&out)
+	assert.Equal(t, "Levels\n\n  a\n  b\n  … 2 more\n  e\n  f\n\n", strings.Replace(out.String(), "  level\n", "\n", 1))
+	table.Printed, table.Ends = None, false
+	out.Reset()
+	table.print(&out)
+	assert.Equal(t, "Levels\n  level\n\n", out.String())
+}

@@ -1,0 +1,153 @@
+package document
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// TextWidth is the most columns that lines for readers take.
+const TextWidth = 100
+
+// Grid is rows in columns, of which the first row names the columns. A name begins with "<" where
+// the column is text, flush left, rather than numbers, flush right; on a terminal the first column
+// always is. If names begin with "|", only those columns may begin a block below the others where a
+// terminal is too narrow for all. A terminal leaves out columns that begin with "^"; of those that
+// begin with "~" it leaves out the name, and cells that repeat the one above.
+type Grid struct{ Rows [][]string }
+
+// Add adds a row.
+func (g *Grid) Add(cells ...string) { g.Rows = append(g.Rows, cells) }
+
+// column is one of a grid.
+type column struct {
+	Name                 string
+	Numeric              bool
+	breaks, bare, onPage bool
+}
+
+// columns reads the names.
+func (g *Grid) columns() (list []column) {
+	for _, name := range g.Rows[0] {
+		c := column{Numeric: true}
+		for c.Name = name; c.Name != ""; c.Name = c.Name[1:] {
+			switch c.Name[0] {
+			case '<':
+				c.Numeric = false
+				continue
+			case '|':
+				c.breaks = true
+				continue
+			case '~':
+				c.bare = true
+				continue
+			case '^':
+				c.onPage = true
+				continue
+			}
+			break
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// printed are the columns of a terminal, and their cells.
+func (g *Grid) printed() (columns []column, rows [][]string) {
+	all := g.columns()
+	rows = make([][]string, len(g.Rows))
+	for j, c := range all {
+		if c.onPage {
+			continue
+		}
+		name := c.Name
+		if c.bare {
+			name = ""
+		}
+		columns, rows[0] = append(columns, c), append(rows[0], name)
+		above := ""
+		for i, row := range g.Rows[1:] {
+			if j >= len(row) {
+				continue
+			}
+			cell := row[j]
+			if c.bare && cell == above {
+				cell = ""
+			}
+			above = row[j]
+			rows[i+1] = append(rows[i+1], cell)
+		}
+	}
+	if len(columns) > 0 {
+		columns[0].Numeric = false
+	}
+	if !slices.ContainsFunc(columns, func(c column) bool { return c.breaks }) {
+		for j := range columns {
+			columns[j].breaks = true
+		}
+	}
+	return columns, rows
+}
+
+// Print prints rows in columns, and columns that do not fit beside the others below them.
+func (g *Grid) Print(w io.Writer) {
+	if len(g.Rows) == 0 {
+		return
+	}
+	columns, rows := g.printed()
+	widths := make([]int, len(columns))
+	for _, row := range rows {
+		for j, cell := range row {
+			widths[j] = max(widths[j], utf8.RuneCountInString(cell))
+		}
+	}
+	for i, block := range blocks(widths, columns) {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		for _, row := range rows {
+			var line strings.Builder
+			for _, j := range block {
+				if j >= len(row) {
+					break
+				}
+				padding := strings.Repeat(" ", widths[j]-utf8.RuneCountInString(row[j]))
+				if line.WriteString("  "); columns[j].Numeric {
+					line.WriteString(padding + row[j])
+				} else {
+					line.WriteString(row[j] + padding)
+				}
+			}
+			fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
+		}
+	}
+}
+
+// proseWidth is the width from which on a last column is text that folds, not a number or interval.
+const proseWidth = 40
+
+// blocks divides columns into blocks that fit into TextWidth, each of which begins with the first
+// column.
+func blocks(widths []int, columns []column) (list [][]int) {
+	last := len(widths) - 1
+	block, width := []int{0}, 2+widths[0]
+	for j := 1; j <= last; {
+		end, size := j, 0 // of the columns that stay together
+		for ; end == j || end <= last && !columns[end].breaks; end++ {
+			if prose := end == last && !columns[end].Numeric && widths[end] > proseWidth; !prose {
+				size += 2 + widths[end]
+			}
+		}
+		if width+size > TextWidth && len(block) > 1 {
+			list = append(list, block)
+			block, width = []int{0}, 2+widths[0]
+		}
+		for ; j < end; j++ {
+			block = append(block, j)
+		}
+		width += size
+	}
+	return append(list, block)
+}

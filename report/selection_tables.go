@@ -1,0 +1,147 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/transdim/vti/internal/document"
+	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/varsel"
+)
+
+// Lengths of what a terminal shows; pages and files have more.
+const (
+	printedModels = 10
+	// leastModel is the probability below which models are not printed.
+	leastModel = 1e-4
+	// Up to fewPredictors are printed one and all, of more the printedPredictors most probable.
+	fewPredictors     = 40
+	printedPredictors = 25
+)
+
+// notableQ is the difference between an inclusion probability of q and the corrected one above
+// which both are shown. Chosen by hand: it changes no conclusion below.
+const notableQ = 0.05
+
+// withQ reports whether inclusion probabilities of q differ from the corrected ones.
+func (v *selection) withQ() bool {
+	return slices.ContainsFunc(v.result.Inclusion, func(i varsel.Inclusion) bool {
+		return i.Q != nil && math.Abs(float64(*i.Q-i.Certified)) > notableQ
+	})
+}
+
+// coefficientsTable has a row for each coefficient: the probability that its predictor is in the
+// model, and its value on the scale of the table. Few predictors are in the order of the table,
+// many in that of their probabilities, after what is always in.
+func (v *selection) coefficientsTable() *document.Table {
+	r, withQ := v.result, v.withQ()
+	caption := "Predictors: probability to be in the model; coefficient on the scale of the table, averaged over models"
+	if slices.ContainsFunc(r.Coefficients, func(c varsel.Coefficient) bool { return c.Q025 == 0 && c.Q975 == 0 }) {
+		caption += " [0 (p): zero with probability p]"
+	}
+	head := []string{"<~coefficient", "probability", "mean", "sd", "<95% interval", "|mean if in", "<95% interval", "^sd if in"}
+	if withQ {
+		head = slices.Insert(head, 1, "by q")
+	}
+	t := document.NewTable(caption+", and if it is in", head...).Opened()
+	add := func(name, q, p string, numbers ...string) {
+		cells := append([]string{name, p}, numbers...)
+		if withQ {
+			cells = slices.Insert(cells, 1, q)
+		}
+		t.Add(cells...)
+	}
+	of := make([][]varsel.Coefficient, len(r.Data.Predictors))
+	var before, after []varsel.Coefficient
+	for _, c := range r.Coefficients {
+		switch k := v.predictorOf(c); {
+		case k >= 0:
+			of[k] = append(of[k], c)
+		case slices.ContainsFunc(of, func(list []varsel.Coefficient) bool { return len(list) > 0 }):
+			after = append(after, c)
+		default:
+			before = append(before, c)
+		}
+	}
+	always := func(list []varsel.Coefficient) {
+		for _, c := range list {
+			add(c.Name, "", "always", document.Short(c.Mean), document.Short(c.SD), document.Interval(c.Q025, c.Q975))
+		}
+	}
+	always(before)
+	order := v.order
+	if len(order) > fewPredictors {
+		always(after)
+		after = nil
+	} else {
+		order = slices.Sorted(slices.Values(order))
+	}
+	for n, k := range order {
+		in := r.Inclusion[k]
+		q, p := "", document.Probability(in.Certified, in.SE)
+		if in.Q != nil {
+			q = document.Probability(*in.Q, 0)
+		}
+		columns, indent := of[v.places[in.Name]], ""
+		if len(columns) != 1 || columns[0].Name != in.Name {
+			add(in.Name, q, p)
+			q, p, indent = "", "", "  "
+		}
+		for _, c := range columns {
+			add(indent+c.Name, q, p, document.Short(c.Mean), document.Short(c.SD), document.AveragedInterval(c.Q025, c.Q975, 1-in.Certified),
+				document.Short(c.MeanGivenIn), document.Interval(c.Q025GivenIn, c.Q975GivenIn), document.Short(c.SDGivenIn))
+		}
+		if n == printedPredictors-1 && len(order) > fewPredictors {
+			t.Printed = t.Len()
+			t.More = []string{fmt.Sprintf("and %s less probable, all in the files", english.Count(len(order)-printedPredictors, "predictor"))}
+		}
+	}
+	always(after)
+	return t
+}
+
+// modelsTable has the most probable models.
+func (v *selection) modelsTable() *document.Table {
+	const most = 200 // rows that a page should carry; result.json has more
+	list := v.result.Models[:min(len(v.result.Models), most)]
+	withEvidence := slices.ContainsFunc(list, func(m varsel.ModelReport) bool { return document.Finite(m.LogEvidence) })
+	t := document.NewTable("Most probable models", "probability", "<predictors", "^how many")
+	if withEvidence {
+		t.Rows[0] = slices.Insert(t.Rows[0], 1, document.WordEvidence)
+	}
+	for k, m := range list {
+		cells := []string{document.Probability(m.Certified, m.SE)}
+		switch {
+		case withEvidence && document.Finite(m.LogEvidence):
+			cells = append(cells, document.PlusMinus(m.LogEvidence, m.LogEvidenceSE, 3))
+		case withEvidence: // which draws of improbable models may not resolve
+			cells = append(cells, "not resolved")
+		}
+		t.Add(append(cells, v.modelName(m.Code), fmt.Sprint(m.Size))...)
+		if k == 0 || m.Certified >= leastModel && k < printedModels {
+			t.Printed = k + 1
+		}
+	}
+	return t
+}
+
+// modelName spells the code of a model as its predictors.
+func (v *selection) modelName(code string) string { return modelName(code, v.result.Data.Predictors) }
+
+// modelName spells the code of a model as its predictors.
+func modelName(code string, predictors []string) string {
+	members, err := varsel.ModelMembers(code, len(predictors))
+	if err != nil {
+		return code
+	}
+	if len(members) == 0 {
+		return "(none)"
+	}
+	names := make([]string, len(members))
+	for i, predictor := range members {
+		names[i] = predictors[predictor]
+	}
+	return strings.Join(names, " + ")
+}
