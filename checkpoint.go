@@ -101,6 +101,11 @@ func RestoreCheckpoint(path string, ctx *context.Context, settings json.RawMessa
 	if err := checkpoint.CheckSettings(path, header.Settings, settings); err != nil {
 		return 0, err
 	}
+	defer func() {
+		if p := recover(); p != nil { // GoMLX panics on names and shapes that cannot be
+			err = fmt.Errorf("%s: damaged checkpoint: %v", path, p)
+		}
+	}()
 	for _, variable := range header.Variables {
 		dtype, err := dtypes.DTypeString(variable.DType)
 		if err != nil {
@@ -108,7 +113,7 @@ func RestoreCheckpoint(path string, ctx *context.Context, settings json.RawMessa
 		}
 		shape := shapes.Make(dtype, variable.Dims...)
 		size := int(shape.Memory())
-		if size > len(payload) {
+		if size < 0 || size > len(payload) {
 			return 0, fmt.Errorf("%s: damaged checkpoint: variable %s/%s needs %d bytes, %d are left", path, variable.Scope, variable.Name, size, len(payload))
 		}
 		value := tensors.FromShape(shape)

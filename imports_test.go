@@ -49,7 +49,7 @@ var allowed = map[string][]string{
 	"internal/checkpoint": {"internal/atomicfile"},
 	"internal/integrate":  {"internal/logsum"},
 	"internal/sparse":     {"internal/kernel"},
-	"internal/draws":      {"internal/atomicfile", "internal/columnar"},
+	"internal/draws":      {"internal/atomicfile", "internal/columnar", "internal/enum"},
 	"internal/rundir":     {"internal/atomicfile"},
 	"internal/picture":    {"internal/atomicfile"},
 	"internal/psis":       {"internal/rank"},

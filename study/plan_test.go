@@ -1,6 +1,8 @@
 package study
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -140,4 +142,30 @@ func TestFromScheduler(t *testing.T) {
 	t.Setenv("SLURM_ARRAY_TASK_ID", "x")
 	_, _, _, err = FromScheduler()
 	require.ErrorContains(t, err, `SLURM_ARRAY_TASK_ID: got "x"`)
+}
+
+// Whatever a plan says, it is an error that names the file or a list of tasks with different names.
+func FuzzReadPlan(f *testing.F) {
+	for _, seed := range []string{
+		smallPlan, "command = \"fake\"\nkeep = [\"*.csv\"]\n[tables]\nfiles = [\"*.csv\"]\nresponses = [\"y*\"]\n",
+		"command = \"varsel\"\n[simulate]\nproblem = \"varsel\"\nseeds = 3\ngrid = {rows = [10, 20]}\n",
+	} {
+		f.Add(seed)
+	}
+	dir := f.TempDir()
+	require.NoError(f, os.WriteFile(filepath.Join(dir, "a.csv"), []byte("y,y2\n1,2\n"), 0o644))
+	path := filepath.Join(dir, "plan.toml")
+	f.Fuzz(func(t *testing.T, text string) {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		p, err := Read(path)
+		if err != nil {
+			require.ErrorContains(t, err, path)
+			return
+		}
+		names := map[string]bool{}
+		for i := range min(p.Tasks(), 100) {
+			names[p.Task(i).Name] = true
+		}
+		require.Len(t, names, min(p.Tasks(), 100))
+	})
 }

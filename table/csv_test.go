@@ -210,6 +210,14 @@ func FuzzParse(f *testing.F) {
 	for _, seed := range []string{"x,y\n1,2\n", "# c\n\"a\",b;c\n1,\"x\n\",3\n", "x\ty\r1\tNA\r", "\xef\xbb\xbf", "PAR1xxPAR1", "x;y\n1,5;2\n"} {
 		f.Add([]byte(seed))
 	}
+	files, err := filepath.Glob("testdata/*.parquet")
+	require.NoError(f, err)
+	require.NotEmpty(f, files)
+	for _, path := range files {
+		content, err := os.ReadFile(path)
+		require.NoError(f, err)
+		f.Add(content)
+	}
 	f.Fuzz(func(t *testing.T, content []byte) {
 		table, err := Parse("fuzz", content)
 		if err != nil {

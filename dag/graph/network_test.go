@@ -83,3 +83,30 @@ func TestBadNetworks(t *testing.T) {
 		require.ErrorContains(t, n.Validate(), message)
 	}
 }
+
+// Whatever a file holds, it is an error or a network, and one that is whole is the same after it
+// was written and read.
+func FuzzReadBIF(f *testing.F) {
+	for _, seed := range []string{
+		variables + "probability ( c | a, \"b b\" ) { default 0.25 0.75; (yes, <5) 0.1, 0.9; }",
+		variables + "probability ( c | a ) { table 0.1 0.2, 0.9 0.8; }",
+		"variable a { type discrete [ 1 ] { x }; }\nprobability ( a ) { table 1; }",
+		"variable a { } variable b { type discrete [2] {y, n}; } probability ( b | a ) { }",
+	} {
+		f.Add(seed)
+	}
+	path := filepath.Join(f.TempDir(), "net.bif")
+	f.Fuzz(func(t *testing.T, text string) {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		n, err := ReadBIF(path)
+		if err != nil || n.Validate() != nil {
+			return
+		}
+		require.NoError(t, os.WriteFile(path, []byte(n.BIF()), 0o644))
+		again, err := ReadBIF(path)
+		require.NoError(t, err)
+		require.NoError(t, again.Validate())
+		require.Equal(t, n.Tables, again.Tables)
+		require.True(t, n.Graph.Equal(again.Graph))
+	})
+}

@@ -3,6 +3,7 @@ package query
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -274,4 +275,55 @@ func TestBadQueries(t *testing.T) {
 		_, err = resolve(test.problem, q)
 		require.ErrorContains(t, err, test.message, text)
 	}
+}
+
+// Whatever the text, it is an error that says what is wanted or a query, which is the same after it
+// was spelled with quotes.
+func FuzzParseQuery(f *testing.F) {
+	for _, seed := range []string{
+		"P(sick)", " P ( sick | region=1 ) ", "P(sick=yes | do(region = 1))", "E(y | do(a=1, b=-2), c=1e3)", "P(y > 2.5 | a=1)",
+		`P("a|b"='x, y' | 'c=d'="(1)")`, "P(a | b=1 | c=2)", "P(a | do(b=1)",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		q, err := ParseQuery(text)
+		if err != nil {
+			require.ErrorContains(t, err, "want P(NODE")
+			return
+		}
+		require.NotEmpty(t, q.Target)
+		if spelled, ok := spell(q); ok {
+			again, err := ParseQuery(spelled)
+			require.NoError(t, err, spelled)
+			require.Equal(t, q, again, spelled)
+		}
+	})
+}
+
+// spell writes a query with quotes; not ok if a name has quotes of both kinds.
+func spell(q Query) (text string, ok bool) {
+	ok = true
+	quoted := func(name string) string {
+		if !strings.Contains(name, `"`) {
+			return `"` + name + `"`
+		}
+		ok = ok && !strings.Contains(name, "'")
+		return "'" + name + "'"
+	}
+	text = map[bool]string{false: "P(", true: "E("}[q.Expectation] + quoted(q.Target)
+	if q.Sign != "" {
+		text += q.Sign + quoted(q.Value)
+	}
+	var conditions []string
+	for _, a := range q.Given {
+		conditions = append(conditions, quoted(a.Node)+"="+quoted(a.Value))
+	}
+	for _, a := range q.Do {
+		conditions = append(conditions, "do("+quoted(a.Node)+"="+quoted(a.Value)+")")
+	}
+	if conditions != nil {
+		text += " | " + strings.Join(conditions, ", ")
+	}
+	return text + ")", ok
 }

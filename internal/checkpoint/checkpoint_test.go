@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"io"
@@ -77,4 +78,28 @@ func TestCheckSettings(t *testing.T) {
 	err := CheckSettings("file", json.RawMessage(`{"a":1,"b":2}`), json.RawMessage(`{"a":3,"c":4}`))
 	assert.EqualError(t, err, "file was written by a different run: a was 1 and is now 3; b was 2 and is now absent; c was absent and is now 4")
 	assert.ErrorContains(t, CheckSettings("file", json.RawMessage(`[]`), json.RawMessage(`{}`)), "cannot be read")
+}
+
+// Whatever the bytes, they are an error or the header and the payload of a file, which are the same
+// after they were written and read. The sum is repaired: otherwise no damage would get further.
+func FuzzRead(f *testing.F) {
+	path := filepath.Join(f.TempDir(), "state")
+	require.NoError(f, format.Write(path, header{3, "a note"}, bytesOf("payload")))
+	content, err := os.ReadFile(path)
+	require.NoError(f, err)
+	f.Add(content[:len(content)-sha256.Size])
+	f.Fuzz(func(t *testing.T, content []byte) {
+		sum := sha256.Sum256(content)
+		require.NoError(t, os.WriteFile(path, append(content, sum[:]...), 0o644))
+		var read, again header
+		payload, err := format.Read(path, &read)
+		if err != nil {
+			return
+		}
+		require.NoError(t, format.Write(path, read, bytesOf(string(payload))))
+		payloadAgain, err := format.Read(path, &again)
+		require.NoError(t, err)
+		require.Equal(t, read, again)
+		require.Equal(t, payload, payloadAgain)
+	})
 }

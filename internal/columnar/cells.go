@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"slices"
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
@@ -107,13 +106,9 @@ func decimals(kind parquet.Kind, scale int) func(parquet.Value) float64 {
 
 // bigEndian is an integer in two's complement.
 func bigEndian(content []byte) *big.Int {
-	if len(content) == 0 || content[0] < 0x80 {
-		return new(big.Int).SetBytes(content)
+	n := new(big.Int).SetBytes(content)
+	if len(content) > 0 && content[0] >= 0x80 {
+		n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(content))))
 	}
-	flipped := slices.Clone(content) // −n − 1
-	for i := range flipped {
-		flipped[i] = ^flipped[i]
-	}
-	n := new(big.Int).SetBytes(flipped)
-	return n.Not(n)
+	return n
 }

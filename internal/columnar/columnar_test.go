@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -125,3 +127,38 @@ func TestMistakes(t *testing.T) {
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+// Whatever the bytes, they are an error or columns with a value for each row.
+func FuzzRead(f *testing.F) {
+	var content bytes.Buffer
+	w, err := NewWriter(&content, []Column{{Name: "t", Kind: Text, Optional: true}, {Name: "x", Kind: Double}, {Name: "b", Kind: Bool}}, nil)
+	require.NoError(f, err)
+	for i := range 5 {
+		w.Text(fmt.Sprint(i % 2))
+		w.Double(float64(i))
+		w.Bool(i == 3)
+	}
+	require.NoError(f, w.Close())
+	f.Add(content.Bytes())
+	files, err := filepath.Glob("../../table/testdata/*.parquet")
+	require.NoError(f, err)
+	require.NotEmpty(f, files)
+	for _, path := range files {
+		content, err := os.ReadFile(path)
+		require.NoError(f, err)
+		f.Add(content)
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		file, err := NewFile(bytes.NewReader(content), int64(len(content)))
+		if err != nil {
+			return
+		}
+		for column := range file.Columns {
+			for group := range file.Groups() {
+				if values, err := file.Read(column, group); err == nil {
+					require.Equal(t, file.Rows(group), len(values.Numbers)+len(values.Codes))
+				}
+			}
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package columnar
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -55,6 +56,11 @@ func Open(path string) (*File, error) {
 // NewFile reads from the first size bytes of source, which stays open.
 func NewFile(source io.ReaderAt, size int64) (f *File, err error) {
 	defer recoverDamage(&err)
+	// the library makes room for as much metadata as the last bytes say
+	var length [4]byte
+	if _, err := source.ReadAt(length[:], max(0, size-8)); err == nil && int64(binary.LittleEndian.Uint32(length[:])) > size {
+		return nil, damaged(errors.New("it ends before its metadata do"))
+	}
 	opened, err := parquet.OpenFile(source, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
 		return nil, damaged(err)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/transdim/vti/internal/enum"
 )
 
 // Format is a file format.
@@ -16,16 +18,10 @@ const (
 	CmdStanCSV
 )
 
+var formatNames = enum.New[Format]("format of draws", "Parquet", "CmdStan CSV")
+
 // String returns the name of the format.
-func (f Format) String() string {
-	switch f {
-	case Parquet:
-		return "Parquet"
-	case CmdStanCSV:
-		return "CmdStan CSV"
-	}
-	return fmt.Sprintf("Format(%d)", int(f))
-}
+func (f Format) String() string { return formatNames.String(f) }
 
 // Kind says where draws come from.
 type Kind int
@@ -36,35 +32,16 @@ const (
 	Chains             // draws of Markov chains
 )
 
+var kinds = enum.New[Kind]("kind of draws", "iid", "chains")
+
 // String returns the name of the kind, as the header of a file spells it.
-func (k Kind) String() string {
-	switch k {
-	case IID:
-		return "iid"
-	case Chains:
-		return "chains"
-	}
-	return fmt.Sprintf("Kind(%d)", int(k))
-}
+func (k Kind) String() string { return kinds.String(k) }
 
 // MarshalText spells the kind as String does; an unknown kind is an error.
-func (k Kind) MarshalText() ([]byte, error) {
-	if k != IID && k != Chains {
-		return nil, fmt.Errorf("unknown kind of draws %d", int(k))
-	}
-	return []byte(k.String()), nil
-}
+func (k Kind) MarshalText() ([]byte, error) { return kinds.Marshal(k) }
 
 // UnmarshalText reads what MarshalText wrote.
-func (k *Kind) UnmarshalText(text []byte) error {
-	for _, known := range []Kind{IID, Chains} {
-		if string(text) == known.String() {
-			*k = known
-			return nil
-		}
-	}
-	return fmt.Errorf("kind of draws is %q, want %q or %q", text, IID, Chains)
-}
+func (k *Kind) UnmarshalText(text []byte) error { return kinds.Unmarshal(text, k) }
 
 // Header describes the draws of a file.
 type Header struct {

@@ -253,7 +253,7 @@ func TestDamagedCSV(t *testing.T) {
 		"":           "draws.csv: the file is empty",
 		"x,y\n1,2\n": "line 1: not a file of draws",
 		strings.Replace(good, `"version":2`, `"version":9`, 1):     "line 1: layout version is 9",
-		strings.Replace(good, `"kind":"chains"`, `"kind":"ch"`, 1): "line 1: damaged header: kind of draws",
+		strings.Replace(good, `"kind":"chains"`, `"kind":"ch"`, 1): "line 1: damaged header: unknown kind of draws",
 		strings.Replace(good, `"cards":[2,3]`, `"cards":[2,0]`, 1): "site 2 has 0 outcomes",
 		strings.Replace(good, "gamma[2]", "gamma[3]", 1):           `column 5: want "gamma[2]", got "gamma[3]"`,
 		strings.Replace(good, ",beta[x1; 'naïve' =  1]", "", 1):    "want 7 columns, got 6",
@@ -335,4 +335,34 @@ func TestWrongShapesPanic(t *testing.T) {
 	assert.Panics(t, func() { _ = w.Write(bad) })
 	w.Abort()
 	assert.Panics(t, func() { _ = w.Write(d.Batch) })
+}
+
+// Whatever a file holds, it is an error or draws, which are the same after they were written and
+// read.
+func FuzzRead(f *testing.F) {
+	dir := f.TempDir()
+	path := filepath.Join(dir, "draws")
+	for _, format := range formats {
+		for _, kind := range []Kind{IID, Chains} {
+			require.NoError(f, Write(path, format, sample(kind, []int{2, 3}, 3, 5, 5)))
+			content, err := os.ReadFile(path)
+			require.NoError(f, err)
+			f.Add(content)
+		}
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		require.NoError(t, os.WriteFile(path, content, 0o644))
+		d, err := Read(path)
+		if err != nil {
+			return
+		}
+		for _, format := range formats {
+			again := filepath.Join(dir, "again")
+			require.NoError(t, Write(again, format, d))
+			got, err := Read(again)
+			require.NoError(t, err)
+			require.Equal(t, d.Codes, got.Codes)
+			require.Equal(t, fmt.Sprint(d.LogP, d.LogQ, d.Chain, d.Theta), fmt.Sprint(got.LogP, got.LogQ, got.Chain, got.Theta))
+		}
+	})
 }

@@ -123,16 +123,12 @@ func Read(path string) (*Draws, error) {
 		return nil, fmt.Errorf("draws: %w", err)
 	}
 	defer file.Close()
-	var magic [4]byte
-	n, err := io.ReadFull(file, magic[:])
-	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
-		return nil, fmt.Errorf("draws: %s: %w", path, err)
-	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
+	magic := make([]byte, len(columnar.Magic))
+	if _, err := file.ReadAt(magic, 0); err != nil && err != io.EOF {
 		return nil, fmt.Errorf("draws: %s: %w", path, err)
 	}
 	var d *Draws
-	if string(magic[:n]) == columnar.Magic {
+	if string(magic) == columnar.Magic {
 		d, err = readParquet(file)
 	} else {
 		d, err = readCSV(file)

@@ -4,8 +4,8 @@
 //
 // Each kernel exists in plain Go for every CPU, and in assembly for amd64 with AVX2 and with
 // AVX-512. [Detect] says which to use. The environment variable VTI_SIMD=portable, avx2 or avx512
-// lowers the choice; tests use [Available] to run all that the CPU has. Nothing here allocates
-// while it computes or starts a goroutine.
+// lowers the choice; tests use [Available] to run all that the CPU has. The build tag noasm leaves
+// the assembly out. Nothing here allocates while it computes or starts a goroutine.
 //
 //	v := kernel.VectorsOf[float32](kernel.Detect())
 //	v.Exp(y, x) // y[i] = exp(x[i])

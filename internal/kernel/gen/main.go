@@ -36,6 +36,7 @@ func generate(dir string) {
 // write compiles what add puts into a context, and writes the assembly and its declarations.
 func write(dir, name string, add func(*build.Context)) {
 	ctx := build.NewContext()
+	ctx.ConstraintExpr("!noasm")
 	add(ctx)
 	file, err := ctx.Result()
 	if err != nil {
