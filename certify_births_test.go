@@ -50,6 +50,9 @@ func standIns(t *testing.T, rows, others int, noise float64, seed uint64) string
 // in which pairs of predictors stand in for each other, with a shallow valley between and with one
 // of thousands of nats.
 func TestBirthsAndDeaths(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	for _, c := range []struct {
 		name, path, target string
 	}{
@@ -206,6 +209,9 @@ func bornProblem(t *testing.T, path string) *varsel.Problem {
 // are next, and their answer is that of the sum over all models, of predictors that stand in for
 // each other and of near copies. A run that was stopped while they ran ends with the same bits.
 func TestSolveByBirthsAndDeaths(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	for name, path := range map[string]string{
 		"relatives": relatives(t, 30, 75, 5, 0.4, 1),
 		"copies":    relatives(t, 25, 75, 4, 0.02, 2),

@@ -58,6 +58,9 @@ func poorAnswer(t *testing.T, target *conjugate, certificate *vti.Certificate) (
 // far too narrow and off by several standard deviations. The bound of 5 standard errors between 64
 // chains is a false alarm in 1e5 runs of the seven checks.
 func TestChainsReplaceAPoorQ(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	target := newConjugate(40, 6)
 	posterior := poorPosterior(t, target, 2, 3)
 	certificate, err := posterior.Certify(t.Context(), vti.CertifyConfig{MaxModels: 1, Draws: 1 << 15})
@@ -75,6 +78,9 @@ func TestChainsReplaceAPoorQ(t *testing.T) {
 // Good weights that chains confirm stay, weighed jointly and model by model; and short chains
 // confirm them by themselves.
 func TestChainsConfirm(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	target := newConjugate(40, 4)
 	posterior := poorPosterior(t, target, 1, 0)
 	calls := func(jointly int, short bool) (calls int) {

@@ -23,6 +23,9 @@ func everything(c *vti.Certificate) string {
 // Processes that share a certificate end with that of one alone, to the bit, by every method; so
 // does the one that puts their pieces together, which computes nothing.
 func TestSharedCertificatesAreThatOfOne(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	type pair [2]*vti.Posterior // they are not for several goroutines
 	open := func(target vti.Target) (p pair) {
 		for i := range p {

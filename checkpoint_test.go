@@ -66,6 +66,9 @@ func TestResumedRunEndsBitForBitWhereAnUninterruptedOneEnds(t *testing.T) {
 // neither that nor how many there were changes a bit of the end: for a table, a network and a q(m)
 // that learns by itself.
 func TestCheckpointsByTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	target := newConjugate(20, 3)
 	all := trainedModels(t, target)
 	surrogate, err := modeldist.NewSurrogate(target.space.Cards(), modeldist.SurrogateConfig{Belief: modeldist.DiagonalBelief})

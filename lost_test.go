@@ -37,6 +37,9 @@ func dyingDevice(t testing.TB, launch int, counts func(name string) bool) *gpu.D
 // checkpoint as it was; from there another device comes to the same bits as if nothing had
 // happened.
 func TestLostDeviceLeavesTheLastCheckpoint(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	target := newConjugate(20, 3)
 	looks := func(name string) bool { return !testkit.IsTraining(name) }
 	for name, models := range trainedModels(t, target) {

@@ -30,6 +30,9 @@ func (s steep) LogJoint(codes, mask, theta *Node) *Node {
 // A step whose gradient is not finite changes nothing but counters and random states, whatever the
 // family of q(m).
 func TestSkippedStepsChangeNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	target := steep{newConjugate(20, 2)}
 	network, err := modeldist.NewAutoregressive(target.Space().Cards(), modeldist.AutoregressiveConfig{Seed: 1})
 	require.NoError(t, err)

@@ -86,6 +86,9 @@ func TestSampleOfADiffusePosterior(t *testing.T) {
 // Where the flow is too narrow for weights the sample is that of the chains, and has the exact
 // moments too.
 func TestSampleOfChains(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	target := newConjugate(30, 2)
 	posterior := poorPosterior(t, target, 3, 3)
 	certificate, err := posterior.Certify(t.Context(), vti.CertifyConfig{Draws: 1 << 15, MaxModels: 1})

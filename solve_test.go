@@ -89,6 +89,9 @@ func hardConfig(t *testing.T) vti.SolveConfig {
 
 // Where weights of the untrained flow are bad, rounds of training make them good.
 func TestSolveTrainsUntilWeightsAreGood(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	target := bent{newConjugate(30, 3), 1}
 	cfg := hardConfig(t)
 	cfg.Fit.Steps = 0
@@ -107,6 +110,9 @@ func TestSolveTrainsUntilWeightsAreGood(t *testing.T) {
 // The same seed gives the same bits for any number of threads, and so does a run that is stopped
 // in training, and one that is stopped while it certifies, and then goes on.
 func TestSolveIsDeterministicAndResumes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	target := bent{newConjugate(30, 3), 1}
 	device := openDevice(t, gpu.CPU)
 	before := runtime.GOMAXPROCS(0)

@@ -47,6 +47,9 @@ func (c *conjugate) logEvidence() float64 {
 // they lead to proposals there. Without a word from the target, or from the caller, chains are
 // asked.
 func TestChainsShowWhatWeightsHaveMissed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	target := copied{newConjugate(30, 2), 6}
 	cfg := vti.SolveConfig{Fit: vti.Config{Seed: 3}}
 	alone, err := vti.Solve(t.Context(), openDevice(t, gpu.CPU), deceived{target}, cfg)

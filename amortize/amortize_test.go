@@ -243,6 +243,9 @@ func rawDistance(t testing.TB, a *amortize.Network, f *lines, tables int) (mean 
 // A network that is given the exact masses and quadratics is exact before it has learned anything,
 // on every data set, and opens as an ordinary posterior.
 func TestAmortizedBeginsWithWhatIsKnown(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	f := newLines(t, 1, true)
 	a, err := amortize.Fit(t.Context(), openDevice(t, gpu.CPU), f, amortize.Config{Steps: 1, LearningRate: 1e-12, Seed: 1})
 	require.NoError(t, err)
@@ -272,6 +275,9 @@ func TestAmortizedBeginsWithWhatIsKnown(t *testing.T) {
 // alone, and parameters from a flow as well as from a diagonal map. Bounds are twice what these
 // seeds reach (0.04 to 0.09, and 68 to 79% effective draws).
 func TestAmortizedLearns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	for _, cfg := range []amortize.Config{
 		{Objective: amortize.ForwardKL}, {Objective: amortize.ReverseKL},
 		{Objective: amortize.BothKL, Flow: cosmic.Config{Layers: 2, Blocks: 1, Hidden: 32}},

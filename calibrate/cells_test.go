@@ -34,6 +34,9 @@ func requireSameUsed(t *testing.T, p *regressionProblem, want, got *exactPosteri
 // for clean rows and for two groups of rows that disagree: then each mode is narrow and far from
 // the other.
 func TestCellsOfRobustRows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	const share, ratio = 0.1, 10
 	for name, c := range map[string]struct {
 		rows, predictors int

@@ -14,6 +14,9 @@ import (
 // A few problems of each classic are drawn, answered and compared; one and the same seed gives the
 // same. The studies in docs/benchmarks/classics.md have fifty.
 func TestClassicsAreDrawnAndCompared(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	for name, test := range map[string]struct {
 		source Source
 		ranks  int

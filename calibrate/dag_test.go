@@ -22,6 +22,9 @@ func TestAcyclic(t *testing.T) {
 // Small studies of graphs: from the priors every trusted number is right, and edges and weights are
 // noted; of nasty tables no probability is wrong, with interventions too.
 func TestDagStudies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	for _, model := range []dag.ModelOptions{{}, {Graphs: dag.UniformGraphs, Sigma: 1}, {EdgePenalty: 1}} {
 		source := Dag{Rows: 30, Nodes: 3, Record: dag.Record{Model: model}}
 		cfg := Config{Replicates: 6, Seed: 1, Dir: t.TempDir()}
@@ -80,6 +83,9 @@ func TestBDeuSumsToOne(t *testing.T) {
 // Small studies of mixed tables: from the prior, and of nasty ones, some of which the command
 // refuses.
 func TestMixedDagStudies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	for name, source := range map[string]Source{
 		"prior": Dag{Rows: 16, Nodes: 2, Record: dag.Record{Model: dag.ModelOptions{Mechanism: dag.Mixed}}},
 		"hard":  HardDag{Record: dag.Record{Model: dag.ModelOptions{Mechanism: dag.Mixed}}},

@@ -19,6 +19,9 @@ import (
 // Small studies of hierarchical regressions: all numbers of trusted answers are right, also those
 // of heavy-tailed parameters in nasty tables of a few rows, and true parameters have ranks.
 func TestHbmStudy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	device, err := gpu.OpenWith(gpu.Options{})
 	require.NoError(t, err)
 	defer device.Close()
@@ -70,6 +73,9 @@ func TestExactHbmWithoutGroups(t *testing.T) {
 // A normal response of known noise through the rule for responses with a link gives the closed form
 // of that noise; and group effects of almost zero give the quadrature without them.
 func TestExactLinked(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	random := rand.New(rand.NewPCG(3, 4))
 	table := Hbm{Rows: 9, Groups: 2}.drawPrior(random)
 	for i := range table.y {
@@ -129,6 +135,9 @@ func TestHardHbmTables(t *testing.T) {
 // Noise a hundred million times below the spread of groups leaves products of double precision no
 // digit of it: a trusted log evidence was 0.07 too small, 14 of its errors.
 func TestNoiseFarBelowGroups(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	device, err := gpu.OpenWith(gpu.Options{})
 	require.NoError(t, err)
 	defer device.Close()

@@ -26,6 +26,9 @@ func quick(kind likelihood.Kind) varsel.Record {
 // A small study from the prior: every trusted number is right, ranks and events are noted, and the
 // same seed gives the same study.
 func TestVarselStudy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	device, err := gpu.OpenWith(gpu.Options{})
 	require.NoError(t, err)
 	defer device.Close()
@@ -54,6 +57,9 @@ func TestVarselStudy(t *testing.T) {
 
 // Categories without an order are drawn from the priors, with ranks of log odds.
 func TestCategoricalStudy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	device, err := gpu.OpenWith(gpu.Options{})
 	require.NoError(t, err)
 	defer device.Close()
@@ -150,6 +156,9 @@ func TestTrainingKeepsTheSum(t *testing.T) {
 // errors off. In three rows with one far off, weights of k-hat 0.56, which have no variance, left
 // out a hundredth of the evidence, with errors of a quarter of that.
 func TestModesAndTailsThatMoveMoments(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	device, err := gpu.OpenWith(gpu.Options{})
 	require.NoError(t, err)
 	defer device.Close()

@@ -17,6 +17,9 @@ import (
 // that either of two parts of the series may have. What was missed was trusted: no change at all
 // had probability 0.28 and was said to have none.
 func TestTwoModesOfWhatSegmentsShare(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	pairs := func(jitter float64) func(i int, random *rand.Rand) float64 {
 		return func(i int, random *rand.Rand) float64 {
 			return float64(1-i/2%2*2) + jitter*random.NormFloat64()

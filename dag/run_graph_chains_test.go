@@ -15,6 +15,9 @@ import (
 // A run of chains over more nodes than can be summed: files, parameters and metrics are there, and
 // the same seed gives the same answer.
 func TestRunGraphChains(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	s, err := sem.Simulate(sem.Simulation{Nodes: 16, Rows: 120, ExpectedDegree: 1, Mechanism: sem.Linear, Seed: 2})
 	require.NoError(t, err)
 	d, err := tables.NewData(dagtest.Table(t, s.Names, s.Values), tables.DataOptions{})

@@ -83,6 +83,9 @@ func TestRunMade(t *testing.T) {
 // A run goes on from its checkpoint to the same numbers. What q(m) was trained on has no part in
 // it: after one step the edges are the same.
 func TestRunMadeOfNetworks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	defer device.Close()

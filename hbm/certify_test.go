@@ -14,6 +14,9 @@ import (
 // After a short training the bound is loose, and the certificate still finds the exact evidence and
 // posterior means: within five of its standard errors, and more exactly than the bound.
 func TestCertifyEffects(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	e := newEffects(30, 5, 2)
 	data := e.draw(t, 1)
 	exact := e.exact(data)

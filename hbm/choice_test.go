@@ -101,6 +101,9 @@ func (c *chosenRegression) logEvidence(slope, varies bool) float64 {
 // One family for four models: evidences of each are the exact ones, and q(m) is near the posterior.
 // What a model lacks costs nothing: the smallest model has one number beside its data.
 func TestChoiceOfModels(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	c := newChosenRegression()
 	require.NoError(t, c.model.Err())
 	var exact []float64

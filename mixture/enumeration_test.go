@@ -294,6 +294,9 @@ func checkSums(t *testing.T, family Family, tables, n int, config SampleConfig) 
 // p(k) of small mixtures is that of the sum over all assignments. The quality test has ten tables
 // of each family, of 20 rows.
 func TestSmallMixturesAgreeWithSums(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	for _, family := range []Family{Normal, Student, Poisson} {
 		checkSums(t, family, 1, 10, SampleConfig{Sweeps: 8000})
 	}

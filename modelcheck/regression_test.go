@@ -192,6 +192,9 @@ func TestCopiedRows(t *testing.T) {
 // decimal, in a table where many rows share all columns. Its rows are not copies; with a third of
 // them written twice, they are.
 func TestCoarseResponses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	random := rand.New(rand.NewPCG(15, 16))
 	const n, places = 600, 60
 	for _, doubled := range []bool{false, true} {

@@ -49,6 +49,9 @@ var constrained = map[string]struct {
 }
 
 func TestConstraints(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	for name, c := range constrained {
 		t.Run(name, func(t *testing.T) {
 			for _, dtype := range []dtypes.DType{dtypes.Float32, dtypes.Float64} {

@@ -28,6 +28,9 @@ func repeated(row []float64, batch int) [][]float64 {
 // still a distribution, whose draws have the frequencies that its density says; both depend on the
 // context.
 func TestGiven(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	const contexts, draws = 3, 20_000
 	for name, cards := range shapesOfCodes {
 		t.Run(name, func(t *testing.T) {

@@ -205,6 +205,9 @@ func (c listCase) learn(t testing.TB, logWeight func(members []int32) float64) (
 // Two items that exclude each other: what independent hazards cannot say, the network learns from
 // rewards.
 func TestListLearnsDependence(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	exclusive := func(members []int32) float64 {
 		if slices.Contains(members, 1) == slices.Contains(members, 3) {
 			return -3

@@ -25,6 +25,9 @@ func autoregressive(chains, n int, phi float64, seed uint64) [][]float64 {
 }
 
 func TestEffectiveSizeOfAutoregression(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	const chains, n, repeats = 4, 5000, 20
 	for _, phi := range []float64{-0.4, 0, 0.5, 0.9} {
 		want := chains * n * (1 - phi) / (1 + phi)

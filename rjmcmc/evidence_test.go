@@ -138,6 +138,9 @@ func TestEvidenceErrors(t *testing.T) {
 // stay on the side of the narrow mode where they started, and the estimate is far too small for its
 // error. It is not reported.
 func TestEvidenceThatIsNotResolved(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	random := rand.New(rand.NewPCG(1, 78))
 	u := unknownNoise{regressionTable(t, random, 45, []float64{0.13, 0.55, -0.18, -0.48, 0}, 0, 0.001, true)}
 	r, err := Run(context.Background(), testkit.Backend(t), u, Config{Chains: 32, Temperatures: 10, BurnIn: 300, Iterations: 400, Thin: 4, Seed: 3})

@@ -208,6 +208,9 @@ func smallList(t testing.TB) listTarget {
 var uneven = []float64{5, 0.3, 1, 2, 0.1, 1, 3}
 
 func TestListsAgainstEnumeration(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	l := smallList(t)
 	base := Config{Chains: 64, BurnIn: 400, Iterations: 900, Thin: 2, Seed: 1, Weights: uneven}
 	for name, target := range map[string]Target{"no approximation": l, "exact": approximated{l}, "wrong": tilted{approximated{l}}} {

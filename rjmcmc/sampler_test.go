@@ -64,6 +64,9 @@ func (l linearTarget) worst(r *Result) (float64, string) {
 }
 
 func TestConjugateLinearModel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	l := correlatedLinear(t)
 	base := Config{Chains: 64, BurnIn: 400, Iterations: 1500, Thin: 2, Seed: 1}
 	variants := map[string]func(*Config){
@@ -129,6 +132,9 @@ func TestManyCoordinates(t *testing.T) {
 }
 
 func TestBrokenTransfersAreCaught(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	l := correlatedLinear(t)
 	breakers := map[string]func(*sampler){
 		"proposal densities left out": func(s *sampler) {

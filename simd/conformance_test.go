@@ -161,6 +161,9 @@ func first(x []float64) []float64 { return x[:min(len(x), 12)] }
 
 // TestAgainstGo compares with GoMLX's own interpreter where that knows the operation.
 func TestAgainstGo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	reference, err := backends.NewWithConfig("go:ops_sequential")
 	require.NoError(t, err)
 	b := newBackend(t, "")

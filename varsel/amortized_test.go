@@ -320,6 +320,9 @@ func memberships(p []float64) []float64 {
 // Where weights of what a network says are not trusted, the posterior over models and outliers is
 // what follows, and nothing is trained: 12 rows and 5 predictors, of which weights have a k̂ of 1.
 func TestNetworksLeaveOutliersToTheCollapsedPosterior(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	defer device.Close()

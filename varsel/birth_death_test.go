@@ -13,6 +13,9 @@ import (
 // probability, σ known and unknown, and at a power of the evidences where σ is known: with σ
 // unknown the power is inside of the integral over it.
 func TestBirthDeath(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	for name, c := range map[string]struct {
 		sigma, power float64
 		maxSize      int

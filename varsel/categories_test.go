@@ -162,6 +162,9 @@ func nullEvidence(o orderedTable) float64 {
 // Evidences of both models are those of the integral by definition, and of the one without
 // predictors its closed form. A false alarm in 150,000 comparisons, of which there are 32.
 func TestOrderedEvidences(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	for _, o := range orderedTables() {
 		for _, kind := range []likelihood.Kind{likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind} {
 			t.Run(fmt.Sprint(o.name, kind), func(t *testing.T) {

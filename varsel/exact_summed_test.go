@@ -68,6 +68,9 @@ func TestSumModels(t *testing.T) {
 // posterior, where it would be too much work, and where the run is cancelled: the last may be made
 // later.
 func TestSumsThatAreNotMade(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	spread := simulatedProblem(t, design.Simulation{Rows: 8, Predictors: 17, Seed: 5}, ModelOptions{Prior: Prior{Kind: UniformPrior}})
 	_, ok, err := spread.known().Sum(t.Context(), nil)
 	require.NoError(t, err)

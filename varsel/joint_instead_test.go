@@ -62,6 +62,9 @@ func twoSums(t testing.TB, kind likelihood.Kind, seed uint64, n, p, k int, sigma
 // less probable by tens of nats, and screening ends with one of the two: the other was missed, and
 // the answer trusted.
 func TestPredictorsThatStandInForOthers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	device := openDevice(t)
 	for _, seed := range []uint64{1, 2} {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

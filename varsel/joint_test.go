@@ -75,6 +75,9 @@ func hiddenPairs(t testing.TB, kind likelihood.Kind, seed uint64, n, p int, effe
 // or may not be there, where one of two pairs is, and on top of what another predictor explains;
 // and three predictors.
 func TestPredictorsThatMatterOnlyTogether(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	device := openDevice(t)
 	pair, other := hiddenPair{first: 17, second: 43, disturbance: 5}, hiddenPair{first: 30, second: 11, disturbance: 4}
 	beside := hiddenPair{first: 40, second: 46, cause: 1} // without a disturbance: one predictor is enough

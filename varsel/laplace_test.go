@@ -71,6 +71,9 @@ func naiveEvidence(t *Target, a active) float64 {
 // Weights of draws around the mode estimate the evidence that a sum over a grid finds: a false
 // alarm in 150,000 comparisons, of which there are 12.
 func TestProposalsEstimateEvidences(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	for _, kind := range []likelihood.Kind{likelihood.LogisticKind, likelihood.PoissonKind} {
 		for _, rows := range []int{4, 25, 60} {
 			problem := simulatedProblem(t, design.Simulation{Rows: rows, Predictors: 3, Effects: 2, Correlation: 0.5, Likelihood: kind, Seed: 3}, ModelOptions{Likelihood: kind})
@@ -96,6 +99,9 @@ func TestProposalsEstimateEvidences(t *testing.T) {
 // parameter on a grid, which knows of all modes. A false alarm in 150,000 comparisons, of which
 // there are 8.
 func TestProposalsOfShapesEstimateEvidences(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	const points, shapeStep = 150, 0.08
 	for _, kind := range []likelihood.Kind{likelihood.NegativeBinomialKind, likelihood.HurdleKind, likelihood.GammaKind, likelihood.WeibullKind} {
 		for _, rows := range []int{3, 40} {

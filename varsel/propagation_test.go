@@ -55,6 +55,9 @@ func TestPropagationIsExactForNormalRows(t *testing.T) {
 // Probabilities of models of tables of nine rows, most of which the mode of the largest model would
 // fit without noise, against the sum over which rows are outliers.
 func TestPropagationNearlyFindsRobustProbabilities(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	f, err := NewFamily(FamilyConfig{Model: ModelOptions{Likelihood: likelihood.RobustKind}, Rows: Range{9, 9}})
 	require.NoError(t, err)
 	var divergences []float64

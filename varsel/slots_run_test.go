@@ -19,6 +19,9 @@ import (
 // from one that favours no predictor, against enumeration: where q(m) starts does not bias the
 // answer.
 func TestListsAgreeWithEnumeration(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	device := openDevice(t)
 	for name, model := range map[string]ModelOptions{
 		"known noise":   {Sigma: 1, Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 5}},

@@ -153,6 +153,9 @@ func isLevel(y, level float64) float64 {
 // t distribution around the mode that SciPy finds), which has an error of its own. 4.5 standard
 // errors: a false alarm in 150,000 comparisons, of which there are 16.
 func TestUnorderedEvidences(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	for _, o := range unorderedTables() {
 		t.Run(o.name, func(t *testing.T) {
 			problem := o.problem(t, likelihood.CategoricalKind)

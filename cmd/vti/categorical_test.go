@@ -39,6 +39,9 @@ func parties(rows int) string {
 
 // Categories without an order, from selection to predictions, effects, checks and files for others.
 func TestCategorical(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	emptyDir(t, "data.csv", parties(80))
 	ask := []string{"varsel", "data.csv", "--target", "party", "--likelihood", "categorical"}
 	got := mustRun(t, tiny(append(ask, "--levels", "right,left,new:one", "--out", "run", "--json")...)...)
@@ -79,6 +82,9 @@ func TestCategorical(t *testing.T) {
 // The posterior without the only row of a category still knows the category: without levels it
 // would be one of two categories, and not know the response of the row.
 func TestLeavingOutTheOnlyRowOfACategory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	emptyDir(t, "data.csv", "x,z,id,y\n-1,0.3,1,a\n0.2,-1,2,b\n0.4,0.5,3,a\n2.5,0.1,4,\"c, d\"\n-0.3,1.1,5,b\n-0.7,-0.4,6,a\n1.1,0.9,7,b\n0.6,-0.2,8,b\n")
 	mustRun(t, tiny("varsel", "data.csv", "--target", "y", "--likelihood", "categorical", "--exclude", "id", "--out", "run")...)
 	var found struct {

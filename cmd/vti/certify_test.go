@@ -14,6 +14,9 @@ import (
 // Shards of a certificate, put together, give the result of one machine, but for its times and the
 // name of its directory.
 func TestCertifyByShards(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	emptyDir(t, "none", "")
 	mustRun(t, "simulate", "varsel", "--rows", "40", "--predictors", "10", "--effects", "2", "--likelihood", "logistic", "--seed", "1", "--out", "t.csv")
 	mustRun(t, "varsel", "t.csv", "--target", "y", "--likelihood", "logistic", "--quiet", "--no-report", "--steps", "2", "--seed", "1", "--out", "run")

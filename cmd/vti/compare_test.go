@@ -125,6 +125,9 @@ func TestCompareGraphs(t *testing.T) {
 // Regressions with other formulas for the same response compare by their evidences, and by what
 // they share.
 func TestCompareRegressions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	emptyDir(t, "", "")
 	sleep := testdata(t, "sleepstudy.csv")
 	for out, formula := range map[string]string{"slopes": "Reaction ~ Days + (Days | Subject)", "intercepts": "Reaction ~ Days + (1 | Subject)", "logs": "log(Reaction) ~ Days + (1 | Subject)"} {

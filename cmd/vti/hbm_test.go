@@ -126,6 +126,9 @@ func decodeHbm(t *testing.T, text string) *hbmAnswer {
 // A selection finds what the data were made of, and leaves the files that it says it does. The same
 // seed gives the same numbers.
 func TestHbmSelect(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	emptyDir(t, "data.csv", groups(false))
 	args := append([]string{"hbm", "data.csv", "--formula", "y ~ x + z + (1 + x | g)", "--select"}, quickHbm...)
 	out := mustRun(t, append(args, "--json", "--out", "first")...)
@@ -167,6 +170,9 @@ func TestHbmSelect(t *testing.T) {
 
 // Counts of one grouping: nothing is trained, and a run begun anew says the same.
 func TestHbmPoisson(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	rows := strings.SplitAfter(groups(true), "\n")
 	emptyDir(t, "data.csv", strings.Join(rows[:1+6*6], "")) // six groups
 	result := decodeHbm(t, mustRun(t, "hbm", "data.csv", "-f", "y ~ x + (1 | g)", "-l", "poisson", "--json", "--out", "out").stdout)
@@ -201,6 +207,9 @@ func TestHbmWithoutGroups(t *testing.T) {
 
 // Families of plates give the same kind of answer, and their runs go on from their checkpoints.
 func TestHbmFamilies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	emptyDir(t, "data.csv", groups(false))
 	args := []string{"hbm", "data.csv", "-f", "y ~ x + (1 | g)", "--json", "--quiet"}
 	marginal := decodeHbm(t, mustRun(t, append(args, "--steps", "60", "--certify-draws", "8192")...).stdout)
@@ -226,6 +235,9 @@ func TestHbmFamilies(t *testing.T) {
 
 // A model for many tables answers for another, and says what it cannot answer for.
 func TestHbmInfer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	emptyDir(t, "data.csv", groups(false))
 	lines := strings.SplitAfter(groups(false), "\n")
 	// seven groups

@@ -205,6 +205,9 @@ func TestJSONContract(t *testing.T) {
 // promise, at the size of a test. The tolerance on probabilities is that of the certificate at its
 // default precision, 0.01.
 func TestAnswersAgree(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	emptyDir(t, "", "")
 	data := []string{testdata(t, "hald.csv"), "--target", "y", "--sigma", "2.5", "--json", "--quiet"}
 	exact := decode(t, mustRun(t, append([]string{"exact"}, data...)...).stdout)

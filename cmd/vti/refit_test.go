@@ -60,6 +60,9 @@ func TestLeavingOutAgreesWithEvidences(t *testing.T) {
 
 // Groups of trials are predicted as well as those of a table with a row for each trial.
 func TestGroupsOfTrialsAreThoseOfRows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	counts, rows := "y,n,x,g\n", "y,x,g\n"
 	for g := range 5 {
 		for k := range 3 {

@@ -200,6 +200,9 @@ func checkPage(ctx context.Context, t *testing.T, name, scheme string, width int
 // Tables sort on a click and on a key, and can be filtered; the slider of a graph shows more
 // pairs.
 func TestReportIsInteractive(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	ctx := browser(t)
 	emptyDir(t, "graph.csv", chainTable())
 	mustRun(t, "exact", testdata(t, "diabetes.csv"), "--target", "y", "--out", "exact", "-q")

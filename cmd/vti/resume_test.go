@@ -157,6 +157,9 @@ func TestCancelled(t *testing.T) {
 // TestResumeRefuses checks that a directory that is damaged, foreign, or contradicted by a flag is
 // refused, and untouched.
 func TestResumeRefuses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	emptyDir(t, "data.csv", "a,b,y\n1,2,3\n2,5,4.5\n4,3,1\n5,1,7\n7,2,6\n")
 	mustRun(t, tiny("varsel", "data.csv", "--target", "y", "--out", "run")...)
 	mustRun(t, tiny("varsel", "data.csv", "--target", "y", "--out", "other", "--seed", "1")...)
@@ -216,6 +219,9 @@ func TestResumeRefuses(t *testing.T) {
 // TestCertifyDraws asks for fewer draws than by default, and then certifies the trained run again
 // with more; both are in the record.
 func TestCertifyDraws(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	emptyDir(t, "", "")
 	draws := func(args ...string) int {
 		return decode(t, mustRun(t, append(args, "--json", "--quiet")...).stdout).Certificate.Draws
@@ -233,6 +239,9 @@ func TestCertifyDraws(t *testing.T) {
 // TestFloatType trains in both types: each is in the record, gives its own numbers, and is kept by
 // a resumed run.
 func TestFloatType(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	emptyDir(t, "data.csv", collider(40))
 	varsel := func(out string, more ...string) []string {
 		return append(tiny("varsel", "data.csv", "--target", "c", "--out", out), more...)
@@ -266,6 +275,9 @@ func TestFloatType(t *testing.T) {
 
 // TestStepsPerLaunch: they change no numbers, and a resumed run can have others.
 func TestStepsPerLaunch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	emptyDir(t, "data.csv", collider(40))
 	for command, args := range map[string][]string{
 		"varsel": tiny("varsel", "data.csv", "--target", "c"), "dag": append([]string{"dag", "data.csv"}, flowDag...),
@@ -283,6 +295,9 @@ func TestStepsPerLaunch(t *testing.T) {
 // One policy for all commands: flags that agree with the record may be given again, others are
 // refused by name.
 func TestResumePolicy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	emptyDir(t, "data.csv", collider(40))
 	rows := "y,x,g\n"
 	for i := range 24 {

@@ -51,6 +51,9 @@ func parityTable(t *testing.T, nodes, rows, parents int, flips float64, seed uin
 // independent but for that are found among others. Chains had never had all of three as
 // candidates: the answer without them, 60 to 110 nats worse, was trusted.
 func TestParentsThatMatterOnlyTogether(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	for _, parents := range []int{2, 3} {
 		p := parityTable(t, 20, 200, parents, 0.05, uint64(parents))
 		sampled, err := SampleGraphs(p, t.Context(), ChainConfig{Seed: 1}, func(string) {})

@@ -21,6 +21,9 @@ import (
 // draws, have the evidence of the integral, and are trusted. A table with a gross outlier is unlike
 // all that were simulated, and is not trusted.
 func TestInferFromHardlyTrained(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	opt := FrameOptions{Formula: "y ~ x + (x | g)"}
 	trained := newRegression(t, frameOf(t, heights(1, 6, 4), opt), Options{})
 	cfg := FamilyRun{Fit: hbm.Config{Family: hbm.PAVIE, Amortize: 8, Steps: 30}, Dir: t.TempDir()}
@@ -52,6 +55,9 @@ func TestInferFromHardlyTrained(t *testing.T) {
 // deviations of 3 percent. A count that is a hundred times too large, and labels that x separates,
 // are not trusted.
 func TestInferFromHardlyTrainedWeighed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	for _, kind := range []ResponseKind{PoissonResponse, LogisticResponse} {
 		t.Run(kind.String(), func(t *testing.T) {
 			opt := FrameOptions{Formula: "y ~ x + (1 | g)", Response: kind}

@@ -34,6 +34,9 @@ func heights(seed uint64, groups, rows int) string {
 // of another size, as the regression does that is fitted to it: means within half a standard
 // deviation after this short training, and log evidences within five standard errors.
 func TestInferFromAnotherTable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	opt := FrameOptions{Formula: "y ~ 1 + (1 | g)"}
 	trained := newRegression(t, frameOf(t, heights(1, 6, 4), opt), Options{})
 	cfg := FamilyRun{Fit: hbm.Config{Family: hbm.PAVIE, Amortize: 16, Steps: 900}, Dir: t.TempDir()}

@@ -110,6 +110,9 @@ func sum(values []float64) (total float64) {
 // Answers are those of all rows, one by one: evidences with their normalising constants, draws, and
 // what has a value for each row.
 func TestAnswersOfDistinctRows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	device := open(t, gpu.CPU)
 	for _, name := range []string{"crossed", "counted", "ordered"} {
 		t.Run(name, func(t *testing.T) {

@@ -13,6 +13,9 @@ import (
 // A run without training has the effective draws that the precision asks for, and begins no more
 // when the time is over.
 func TestPrecisionAndTimeWithoutTraining(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	f := frameOf(t, schools, FrameOptions{Formula: "y ~ x + (1 | school)"})
 	counts := frameOf(t, "y,g\n1,a\n4,a\n0,b\n2,b\n7,c\n5,c\n3,d\n1,d\n", FrameOptions{Formula: "y ~ 1 + (1 | g)", Response: PoissonResponse})
 	for name, frame := range map[string]*Frame{"gaussian": f, "counts": counts} {

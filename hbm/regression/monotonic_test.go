@@ -139,6 +139,9 @@ func TestMonotonicGivenShares(t *testing.T) {
 // where the truth is not monotonic, so that one of the steps takes it all, and which decides its
 // sign.
 func TestMonotonicOfTwoSteps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	for name, means := range map[string][]float64{
 		"up": {0, 0.5, 1}, "none": {0, 0, 0}, "one": {0, 2, 2}, "down": {1, 0, -2}, "up and down": {0, 1.5, 0}, "either way": {0, 3, 0},
 	} {
@@ -177,6 +180,9 @@ func TestMonotonicOfTwoSteps(t *testing.T) {
 // summed over and the rest in closed form: where the truth goes up and down, too, so that the
 // posterior has modes of either sign, and where a value has no rows.
 func TestMonotonicOfManySteps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	for name, means := range map[string][]float64{
 		"up, one value empty": {0, 0.2, 0.9, 1, 1.1, 1.8, 2}, "zigzag": {0, 1.2, 0, 1.2, 0, 1.2, 0}, "none": make([]float64, 11), "hill": {0, 0.7, 1.4, 1.4, 0.7, 0},
 	} {
@@ -325,6 +331,9 @@ func TestMonotonicOfOneStep(t *testing.T) {
 // The evidence of counts by groups is the integral over the first of two shares of those of
 // regressions on the column that it makes, with the prior that the coefficient has.
 func TestMonotonicCounts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	text := stepTable(9, 80, []float64{0, 1.5, 1.8})
 	r := newRegression(t, frameOf(t, text, FrameOptions{Formula: "k ~ mo(x) + (1 | g)", Response: PoissonResponse}), Options{})
 	result, err := r.Run(t.Context(), open(t, gpu.Auto), Run{Fit: vti.Config{Seed: 1}})
@@ -356,6 +365,9 @@ func TestMonotonicCounts(t *testing.T) {
 // Rows of another table have the linear predictors of the run's own rows, whichever values they
 // have; a value without rows is predicted by the prior of its shares.
 func TestRowsOfMonotonicEffects(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	stored := finished(t, "epil.csv", FrameOptions{Formula: `log1p(y) ~ lbase + mo(period, "1", "2", "3", "4", "5")`})
 	own := mustRows(t, stored)
 	data, err := stored.Record.Table()
@@ -400,6 +412,9 @@ func TestWhatMonotonicEffectsCannotBe(t *testing.T) {
 // A model of a selection has the evidence that it has alone also where its effect has another sign
 // than in the model that has all terms, so that shares that suit one do not suit the other.
 func TestMonotonicSignsOfSubmodels(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	random := stream.Rand(12, "signs")
 	text := "y,k,x,z,g\n"
 	for i := range 60 {

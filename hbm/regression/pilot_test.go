@@ -16,6 +16,9 @@ import (
 // Models that do not matter have a pilot alone, whose evidences are right as well, and those that
 // do have the draws that they have without one.
 func TestPilotsOfModels(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	random := rand.New(rand.NewPCG(8, 1))
 	var text strings.Builder
 	text.WriteString("y,x,w,g\n")
@@ -54,6 +57,9 @@ func TestPilotsOfModels(t *testing.T) {
 // without. Evidences of all submodels, of which several matter, are those of the submodels by
 // themselves, and none that matters is left with draws from a proposal that does not suit it.
 func TestPilotsOfMisleadingNeighbours(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	random := rand.New(rand.NewPCG(4, 1))
 	poisson := likelihood.New(PoissonResponse, likelihood.Shape{})
 	var text strings.Builder

@@ -156,6 +156,9 @@ func TestNoiseOfOuterEffects(t *testing.T) {
 // intercept and the effects of items at each point. The tolerance is four standard errors and the
 // quadratures' own 0.01.
 func TestCrossedCountsAgreeWithQuadrature(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	opt := FrameOptions{Formula: "y ~ 1 + (1 | person) + (1 | item)", Response: PoissonResponse}
 	r := newRegression(t, frameOf(t, crossedCounts(4, 7, 2, 2), opt), Options{Select: true})
 	require.True(t, r.weighable())
@@ -244,6 +247,9 @@ func TestHugeCountsOfFewGroups(t *testing.T) {
 // thousandth of their spread there, so that the posterior of s is that of N(0, s²) at fifteen
 // numbers and of its half-normal prior: s⁴ ≈ Σ b_g² − 15 s².
 func TestContradictingCountsOfOneGroup(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	f := frameOf(t, contradictingCounts, FrameOptions{Formula: "y ~ x + (1 | g)", Response: PoissonResponse})
 	result, _ := runRegression(t, f, Options{}, vti.Config{Seed: 1})
 	require.NotNil(t, result.LogEvidence)
@@ -312,6 +318,9 @@ func TestOuterDrawsAreGrouped(t *testing.T) {
 // rows take effects hundreds of standard deviations from their prior, where Newton's steps from
 // nearby do not arrive. Such a table has an answer, which is not trusted unless it settles.
 func TestOverdispersedCountsOfManyGroups(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	random := rand.New(rand.NewPCG(8, 24))
 	var text strings.Builder
 	text.WriteString("y,x,g\n")

@@ -18,6 +18,9 @@ import (
 // Which terms of the radon formula matter: certified probabilities and evidences of all twelve
 // models agree with quadrature over their standard deviations.
 func TestSelectionAgreesWithEnumeration(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	r := newRegression(t, frameOfFile(t, "radon.csv", FrameOptions{Formula: "log_radon ~ floor + log_uppm + (1 + floor | county)"}), Options{Select: true})
 	device, err := gpu.Open(gpu.Auto)
 	require.NoError(t, err)

@@ -106,6 +106,9 @@ func TestSlicesAgreeWithTheTable(t *testing.T) {
 
 // A run by slices has the answer of the run in memory, and its rows are not there later.
 func TestRunBySlices(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	path := slicedFile(t)
 	var results [2]*Result
 	for k, slices := range []bool{false, true} {

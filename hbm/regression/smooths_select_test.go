@@ -99,6 +99,9 @@ func TestSmoothStatesAreTheirOwnRegressions(t *testing.T) {
 // Evidences of the three states are those of a dense normal vector with the priors as they are
 // described, integrated over σ and the standard deviation of the curve by the trapezoid rule.
 func TestEvidencesOfSmoothStates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	for name, f := range map[string]func(x float64) float64{
 		"absent": func(float64) float64 { return 0.5 },
 		"linear": func(x float64) float64 { return 0.9 * x },
@@ -185,6 +188,9 @@ func denseSmoothEvidence(t *testing.T, f *Frame, state int) float64 {
 // A run says how probable it is that an effect is no line; draws of models without the curve have
 // none, and rows of a table lie on what the draws say.
 func TestSmoothSelectionRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	r := newRegression(t, frameOf(t, curveTable(4, 60, func(x float64) float64 { return 1.2*math.Sin(1.5*x) + 0.3*x }), FrameOptions{Formula: "y ~ s(x, k=8) + (1 | g)"}), Options{Select: true, Models: space.Prior{Kind: space.BernoulliPrior, Pi: 0.5}})
 	result, err := r.Run(t.Context(), open(t, gpu.Auto), Run{Fit: vti.Config{Seed: 1}})
 	require.NoError(t, err)

@@ -79,6 +79,9 @@ func TestSmoothsAreIntegratedOut(t *testing.T) {
 // A curve is found, rows of a new table lie on it, and its standard deviation has the prior that it
 // is given.
 func TestSmoothRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	stored := finished(t, "sleepstudy.csv", FrameOptions{Formula: "Reaction ~ s(Days, k=5) + (1 | Subject)"})
 	own := mustRows(t, stored)
 	data, err := stored.Record.Table()

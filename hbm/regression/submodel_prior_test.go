@@ -86,6 +86,9 @@ func TestSubmodelPriorsOfGraphsAndHost(t *testing.T) {
 // The evidence of a model does not depend on the order of terms, nor on what else the formula that
 // it was selected from has: it is that of its own formula.
 func TestEvidencesOfSubmodelsAreTheirOwn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	formulas := []string{
 		"y ~ x + z + (1 + x | g) + (1 | h)", "y ~ z + x + (1 | h) + (1 + x | g)", "y ~ x + s + (1 + s + x | g) + (1 | h)", "y ~ x + z + x:z + (1 + x + z | g)",
 	}

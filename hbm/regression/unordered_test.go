@@ -207,6 +207,9 @@ func TestUnorderedGroups(t *testing.T) {
 
 // Two categories are logistic regression.
 func TestTwoCategoriesAreLogistic(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	text := unorderedTable("abbabbaaabbaabab", 4)
 	own := runUnordered(t, unorderedRegression(t, text, "y ~ x + (1 | g) + (1 | h)", "ab"))
 	f := frameOf(t, text, FrameOptions{Formula: "y ~ x + (1 | g) + (1 | h)", Response: LogisticResponse})
@@ -234,6 +237,9 @@ func TestTwoCategoriesAreLogistic(t *testing.T) {
 // The order of the categories changes neither evidence nor selection, and log odds against another
 // category are differences of those against the first.
 func TestCategoriesHaveNoOrder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	text := unorderedTable("acacbcacabbcacabcacb", 4)
 	options := func(labels string) *Regression {
 		f := frameOf(t, text, FrameOptions{Formula: "y ~ x + (1 | g)", Response: likelihood.CategoricalKind, Levels: strings.Split(labels, "")})
@@ -276,6 +282,9 @@ func TestCategoriesHaveNoOrder(t *testing.T) {
 // Predictions of known and new groups are probabilities of the categories, and what a formula or a
 // table cannot be is said.
 func TestUnorderedFormulas(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "data.csv")
 	text := strings.NewReplacer("\na,", "\nred,", "\nb,", "\nblue,", "\nc,", "\ngreen,").Replace(unorderedTable("ababbccabcac", 3))

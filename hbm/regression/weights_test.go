@@ -67,6 +67,9 @@ func TestWeightsCountRows(t *testing.T) {
 // Rows of a new table have the polynomials and the scale of the table that the run was fitted to:
 // predicted again they have the predictors that they had there.
 func TestNewRowsHaveTheBasesOfTheFit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	stored := finished(t, "sleepstudy.csv", FrameOptions{Formula: "Reaction | weights(I(1 + Days)) ~ poly(Days, 2) + scale(Days):C(Subject, sum)"})
 	own := mustRows(t, stored)
 	data, err := stored.Record.Table()

@@ -63,6 +63,9 @@ func lgamma(x float64) float64 { value, _ := math.Lgamma(x); return value }
 // densities that are narrow, correlated, skewed, of two modes, with a long tail and with a wall;
 // and draws are not wasted.
 func TestIntegrals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	for name, c := range problems {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(5) {

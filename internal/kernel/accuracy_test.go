@@ -71,6 +71,9 @@ func ulps[T Float](found T, want *big.Float) float64 {
 }
 
 func TestAccuracy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	forEachISA(t, func(t *testing.T, isa ISA) {
 		for name := range domains {
 			t.Run("float32/"+name, func(t *testing.T) {

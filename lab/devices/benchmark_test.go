@@ -29,6 +29,9 @@ func TestWorkIsCounted(t *testing.T) {
 }
 
 func TestBenchmark(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	device := open(t, gpu.CPU)
 	var timings []Timing
 	sizes := Sizes{Flows: []string{"affine"}, Problems: []Problem{{Predictors: 3}, {Predictors: 21}, {Nodes: 4}}, Batches: []int{8, 32}, DType: dtypes.Float32, Interval: 20 * time.Millisecond, StepsPerLaunch: 2}

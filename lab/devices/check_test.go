@@ -42,6 +42,9 @@ func disagreements(t testing.TB, reference *Reference, device *gpu.Device, dtype
 // The processor agrees with the interpreter in both float types; processors with other arithmetic
 // do not.
 func TestCheck(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	reference := shared(t)
 	device := open(t, gpu.CPU)
 	for _, dtype := range DTypes() {

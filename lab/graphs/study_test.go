@@ -16,6 +16,9 @@ import (
 // A benchmark of two data sets: runs, table and figure are there; a second call only reads; other
 // settings are refused.
 func TestStudy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	defer device.Close()
