@@ -43,15 +43,3 @@ const (
 	CollapsedChains = models.CollapsedChains
 	BirthsAndDeaths = models.BirthsAndDeaths
 )
-
-// weighing is a certificate in the making, with what it tells those after it.
-type weighing struct {
-	*Certificate
-	// unseen reports whether other draws lie where this certificate has hardly any.
-	unseen bool
-	// witnesses are what it found, for later certificates.
-	witnesses witnesses
-	// shares weighs witnesses as what their draws would add to the log evidence, as long as the
-	// sampler is kept; nil where weights are not those of draws of parameters.
-	shares func(witnesses) ([]float64, error)
-}

@@ -1,9 +1,17 @@
 package vti
 
 import (
+	"fmt"
+
+	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/models"
 	"github.com/transdim/vti/shard"
+	"github.com/transdim/vti/space"
 )
+
+// maxListed is the largest space whose models are evaluated one by one, in pilot runs and by
+// default in certification. Chosen by hand: at leastDraws of each, two million draws.
+const maxListed = 1 << 16
 
 // CertifyConfig says how much work certification may do. The zero value is a good default.
 type CertifyConfig struct {
@@ -16,7 +24,7 @@ type CertifyConfig struct {
 	// Tolerance stops early when the standard errors of the ten best models' log evidences and of
 	// every model's probability are below it; 0 stands for 0.002.
 	Tolerance float64
-	// Confirm checks weights by tempered chains (certify_chains.go) even if they look reliable:
+	// Confirm checks weights by tempered chains (chains.go) even if they look reliable:
 	// right for posteriors that may have several modes, since weights cannot show a mode where no
 	// draw fell. Solve sets it unless the target is a UnimodalTarget.
 	Confirm bool
@@ -65,4 +73,27 @@ func (c CertifyConfig) withDefaults() CertifyConfig {
 	setDefault(&c.Tolerance, 0.002)
 	setDefault(&c.stream, "certify")
 	return c
+}
+
+// CheckSize refuses numbers of draws and models that do not fit in the memory of this machine, for
+// the posterior of a target. Certify calls it; callers that train first can call it before.
+func (c CertifyConfig) CheckSize(target Target) error {
+	c = c.withDefaults()
+	if c.Draws < 0 || c.MaxModels < 0 {
+		return fmt.Errorf("vti.CertifyConfig: got %d draws and at most %d models, want none of them negative", c.Draws, c.MaxModels)
+	}
+	sp := target.Space()
+	draw := 8 * (3 + 5) // the slice of a code, both densities, weights and the number of the model
+	if known := knownOf(target).Evidences; known == nil || !known.Exact() {
+		draw += 8 * sp.Dim()
+	}
+	if err := memory.Check(fmt.Sprintf("vti.CertifyConfig: Draws %d", c.Draws), float64(c.Draws)*float64(draw)); err != nil {
+		return err
+	}
+	count, ok := space.Count(sp)
+	if !ok || count > c.MaxModels {
+		return nil
+	}
+	model := 8*11 + 4*len(sp.Cards()) // a ModelEstimate and its code
+	return memory.Check(fmt.Sprintf("vti.CertifyConfig: MaxModels %d, which lists %d models,", c.MaxModels, count), float64(count)*float64(model))
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/transdim/vti/internal/laplace"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/space"
@@ -14,10 +15,6 @@ import (
 const (
 	// mostProposals bounds the models that get one, each of which takes a dozen Hessians.
 	mostProposals = 512
-	// laplaceError is what a Laplace evidence is allowed to be too small by, in nats, where it is
-	// taken for an upper bound. Chosen by hand; TestLaplaceIsABound says how often a skewed or
-	// heavy-tailed posterior exceeds it.
-	laplaceError = 1.0
 	// proposalMass is the probability above which a model gets a proposal for a k̂ that is small
 	// enough for many draws, and not for the few it has. Chosen by hand.
 	proposalMass = 1e-4
@@ -29,11 +26,11 @@ const (
 // flow and an upper bound of their evidence, where modes are found. Their weights so far are
 // dropped: they come from other proposals. It returns how many draws each is to have at first, none
 // where nothing new was found.
-func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate, unreliable []int, logPrior []float64, earlier map[int][]climbStart) (allocation []int, err error) {
+func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate, unreliable []int, logPrior []float64, earlier map[int][]laplace.Start) (allocation []int, err error) {
 	allocation = make([]int, len(models))
 	masker, ok := s.evaluator.Target.Space().(space.RowMasker)
 	_, _, dim := s.evaluator.Sizes()
-	if !ok || dim > laplaceMaxDim {
+	if !ok || dim > laplace.MaxDim {
 		return allocation, nil
 	}
 	best := func(i int) float64 { // log p(m) η of the draw that stands for the model
@@ -46,13 +43,11 @@ func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate,
 	if len(unreliable) == 0 {
 		return allocation, nil
 	}
-	if s.surface == nil {
-		if s.surface, s.parallel, err = surfaceOf(s.evaluator.Device, s.evaluator.Target, dim); err != nil {
+	if s.proposals == nil {
+		if s.surface, err = laplace.On(s.evaluator.Device, s.evaluator.Target, s.evaluator.engine.Known.Expand, dim); err != nil {
 			return nil, err
 		}
-	}
-	if s.proposals == nil {
-		s.proposals, s.modes = make([]*laplaceModes, len(models)), make([]laplaceModes, len(models))
+		s.proposals, s.modes = make([]*laplace.Modes, len(models)), make([]laplace.Modes, len(models))
 	}
 	unreliable = unreliable[:min(len(unreliable), mostProposals)]
 	added := make([]bool, len(unreliable))
@@ -61,18 +56,18 @@ func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate,
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		active := listActive(masker.MaskRow(s.codes[i], nil))
+		active := laplace.Active(masker.MaskRow(s.codes[i], nil))
 		if len(active) == 0 {
 			return nil
 		}
 		own := &s.modes[i]
-		if added[k], err = own.find(ctx, s.surface, s.codes[i], active, s.tallies[i].modeStarts(earlier[i])); err != nil || len(own.modes) > 0 {
+		if added[k], err = own.Find(ctx, s.surface, s.codes[i], active, s.tallies[i].modeStarts(earlier[i])); err != nil || len(own.All()) > 0 {
 			return err
 		}
-		added[k], err = own.find(ctx, s.surface, s.codes[i], active, []climbStart{{make([]float64, dim), math.Inf(-1)}})
+		added[k], err = own.Find(ctx, s.surface, s.codes[i], active, []laplace.Start{{Theta: make([]float64, dim), LogJoint: math.Inf(-1)}})
 		return err
 	}
-	if s.parallel {
+	if s.surface.Parallel {
 		err = parallel.Do(len(unreliable), find)
 	} else {
 		for k := 0; k < len(unreliable) && err == nil; k++ {
@@ -89,8 +84,8 @@ func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate,
 		if !math.IsNaN(model.LogEvidence) {
 			mass = logPrior[i] + model.LogEvidence
 		}
-		if own := &s.modes[i]; len(own.modes) > 0 {
-			s.tallies[i].logBound = own.logEvidence() + laplaceError
+		if own := &s.modes[i]; len(own.All()) > 0 {
+			s.tallies[i].logBound = own.LogEvidence() + laplace.Error
 			mass = math.Max(mass, logPrior[i]+s.tallies[i].logBound)
 		}
 		masses = append(masses, mass)
@@ -111,14 +106,14 @@ func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate,
 
 // modeStarts are draws of a model to look for modes from: the one that stands for it, then the
 // heaviest of this certificate and of earlier ones.
-func (t *tally) modeStarts(earlier []climbStart) (starts []climbStart) {
+func (t *tally) modeStarts(earlier []laplace.Start) (starts []laplace.Start) {
 	if t.one.theta != nil {
-		starts = append(starts, climbStart{t.one.theta, t.one.logJoint})
+		starts = append(starts, laplace.Start{Theta: t.one.theta, LogJoint: t.one.logJoint})
 	}
 	heavy := slices.Clone(earlier)
 	for _, draw := range t.heaviest {
-		heavy = append(heavy, climbStart{draw.theta, draw.logJoint})
+		heavy = append(heavy, laplace.Start{Theta: draw.theta, LogJoint: draw.logJoint})
 	}
-	slices.SortStableFunc(heavy, func(a, b climbStart) int { return cmp.Compare(b.logJoint, a.logJoint) })
+	slices.SortStableFunc(heavy, func(a, b laplace.Start) int { return cmp.Compare(b.LogJoint, a.LogJoint) })
 	return append(starts, heavy...)
 }

@@ -1,9 +1,11 @@
 package vti
 
 import (
+	"context"
 	"math"
 	"slices"
 
+	"github.com/transdim/vti/models"
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/space"
 )
@@ -58,4 +60,180 @@ func startsOfChains(e *evaluator) ([][]int32, error) {
 	}
 	codes, err := e.DrawCodes(random)
 	return slices.Collect(slices.Chunk(codes, len(cards))), err
+}
+
+// certifyByChains certifies by tempered chains. Their errors are those between chains, their
+// evidence comes from the ladder of temperatures.
+func certifyByChains(ctx context.Context, e *evaluator, weights *Certificate, cfg CertifyConfig, length chainLength) (*Certificate, error) {
+	settings, err := chainConfig(e, cfg.stream+"/chains")
+	if err != nil {
+		return nil, err
+	}
+	if settings.Starts, err = checkingStarts(e, cfg.stream, weights); err != nil {
+		return nil, err
+	}
+	settings.Starts = settings.Starts[:length.chains] // of all kinds
+	settings.Chains, settings.BurnIn, settings.Iterations = length.chains, length.burnIn, length.iterations
+	settings.Enough = func(chains *rjmcmc.Result) bool { return length.reached(e.Target.Space(), chains) }
+	settings.Further = func(chains *rjmcmc.Result) int { return length.further(e.Target.Space(), weights, chains) }
+	if cfg.Progress != nil {
+		settings.Progress = func(now rjmcmc.Progress) { cfg.Progress(cfg.Draws+cfg.Draws*now.Iteration/now.Total, 2*cfg.Draws) }
+	}
+	chains, err := e.runChains(ctx, settings, max(cfg.ChainGroups, 1))
+	if err != nil {
+		return nil, err
+	}
+	return e.engine.Tempered(chains, length.rHat, cfg.stream)
+}
+
+// checkingStarts are models of four kinds in which the chains that check a certificate start, in
+// equal parts: the most probable ones by weights, draws of q(m), the smallest and largest of all
+// that the prior allows among these and among uniform draws, and models from small to large. Chains
+// that start in one way can agree on one mode and miss all others.
+func checkingStarts(e *evaluator, stream string, weights *Certificate) ([][]int32, error) {
+	random := e.Random(stream + "/starts")
+	drawn, err := e.DrawCodes(random)
+	if err != nil {
+		return nil, err
+	}
+	_, sites, _ := e.Sizes()
+	ofQ := slices.Collect(slices.Chunk(drawn, sites))
+	best := models.CodesOf(weights.Models[:min(len(weights.Models), chainCount/4)])
+	bySize := append(models.CodesOf(weights.Models), ofQ...)
+	if !space.AreLists(e.Target.Space()) { // most sets of sites are no list
+		for range chainCount {
+			code := make([]int32, sites)
+			for site, card := range e.Target.Space().Cards() {
+				code[site] = int32(random.IntN(card))
+			}
+			bySize = append(bySize, code)
+		}
+	}
+	logPrior, err := e.LogPrior(bySize)
+	if err != nil {
+		return nil, err
+	}
+	possible := bySize[:0:0]
+	for i, code := range bySize {
+		if !math.IsInf(logPrior[i], -1) {
+			possible = append(possible, code)
+		}
+	}
+	_, members := space.Outcomes(e.Target.Space())
+	slices.SortStableFunc(possible, func(a, b []int32) int { return len(members(a)) - len(members(b)) })
+	var starts [][]int32
+	for k := range chainCount / 4 {
+		starts = append(starts, best[k%len(best)], ofQ[k%len(ofQ)])
+		if end := min(k/2, len(possible)-1); k%2 == 0 {
+			starts = append(starts, possible[end])
+		} else {
+			starts = append(starts, possible[len(possible)-1-end])
+		}
+		starts = append(starts, possible[k*(len(possible)-1)/(chainCount/4)])
+	}
+	return starts, nil
+}
+
+// How long chains check a certificate, or take its place. Chosen by hand: not tuned.
+const (
+	checkBurnIn = 600
+	// One iteration of the chains stands for so many plain draws: more beyond fewDraws, as an
+	// iteration moves every copy of every chain and costs more than these draws do.
+	drawsPerIteration     = 32
+	moreDrawsPerIteration = 128
+	fewDraws              = 1 << 15
+	// Chains that do not agree after all their iterations continue where R-hat falls as they grow
+	// longer, if it can be expected to reach models.EnoughRHat before they are longest times as
+	// long. Otherwise training follows, and after it chains anew: some rounds of it, each of which
+	// ends with a certificate, cost as much as chains of this length.
+	longest = 8
+	// R-hat of chains that mix falls as 1 + a/n with their length n, that of chains that do not
+	// move between modes stays where it is: fallsAs is the least power of n that counts as falling.
+	fallsAs = 0.7
+	// beyond is by how much chains are made longer than the expected length, which is known to a
+	// tenth.
+	beyond = 1.1
+)
+
+// chainLength is how many chains there are and how long: at most so many iterations, of which draws
+// are enough where so many are effective, R-hat is no larger than rHat, and the evidence is
+// resolved.
+type chainLength struct {
+	chains, burnIn, iterations int
+	enough, rHat               float64
+	// longest is the number of iterations up to which they may continue; 0 means iterations.
+	longest int
+	// patience is the number of iterations after which they end if they are hopeless; 0: never.
+	patience int
+}
+
+// shortChains are those of CertifyConfig.Short. Chosen by hand: of a thousand effective draws a
+// mode of a hundredth of the posterior has ten, and DoubtfulMissed asks for five. After 64
+// iterations of burn-in every third run had not mixed, after 96 one of 15. R-hat of chains that mix
+// is about 1 + 1/(2e) where a half of a chain has e effective draws, of many: of sixteen, 1.03.
+var shortChains = chainLength{chains: 32, burnIn: 128, iterations: 768, enough: 1000, rHat: 1.03, patience: 96}
+
+// warmChains are those that follow where short ones have not mixed, which says nothing of the
+// weights: more burn-in is what they lack.
+func warmChains() chainLength {
+	l := shortChains
+	l.burnIn *= 2
+	return l
+}
+
+// hopelessRHat is the R-hat above which chains are not waited for. Chosen by hand: some chain is
+// then still far from all others.
+const hopelessRHat = 1.5
+
+// longChains are the others.
+func longChains(cfg CertifyConfig) chainLength {
+	iterations := max(min(cfg.Draws, fewDraws)/drawsPerIteration+max(cfg.Draws-fewDraws, 0)/moreDrawsPerIteration, 4*chainThin)
+	l := chainLength{chains: chainCount, burnIn: min(checkBurnIn, iterations), iterations: iterations, enough: models.EnoughESS, rHat: models.EnoughRHat, longest: longest * iterations}
+	// Effective draws at which the error of a probability of a half is precision, and a third
+	// more: errors come from the differences between chains, which few chains know only roughly.
+	if cfg.precision > 0 {
+		l.enough = math.Min(l.enough, 1/(3*cfg.precision*cfg.precision))
+	}
+	return l
+}
+
+// reached reports whether chains are long enough, or not worth continuing.
+func (l chainLength) reached(sp space.Space, chains *rjmcmc.Result) bool {
+	worst := models.WorstOf(sp, chains)
+	if l.patience > 0 && !(worst.RHat <= hopelessRHat) && chains.Draws()/chains.Chains*chains.Thin >= l.patience {
+		return true
+	}
+	return worst.RHat <= l.rHat && worst.ESS >= l.enough && chains.EvidenceResolved()
+}
+
+// further is by how many iterations chains continue, if they are expected to agree then. Those that
+// continue are as precise as is wanted, if they may be so long: to begin anew would cost more.
+// Where they find another evidence than the weights they are to check, longer ones would not
+// confirm these.
+func (l chainLength) further(sp space.Space, weights *Certificate, chains *rjmcmc.Result) int {
+	n, most := chains.Draws()/chains.Chains, float64(l.longest/chains.Thin)
+	now := models.WorstOf(sp, chains)
+	if now.RHat <= models.EnoughRHat || most <= float64(n) {
+		return 0
+	}
+	// NaN where not all temperatures have mixed yet
+	if log, se := chains.LogEvidence(); !math.IsNaN(log) && !weights.EvidenceNear(log, se) {
+		return 0
+	}
+	wanted := beyond * lengthUntil(models.EnoughRHat, float64(n), now.RHat, float64(n/4), models.WorstOf(sp, chains.First(n/4)).RHat)
+	if !(wanted <= most) { // NaN too
+		return 0
+	}
+	wanted = math.Max(wanted, math.Min(beyond*float64(n)*l.enough/now.ESS, most))
+	return (int(math.Ceil(wanted)) - n) * chains.Thin
+}
+
+// lengthUntil is the length at which R-hat of chains is expected to have fallen to wanted, given
+// that at length n and at an earlier length: +Inf where it does not fall.
+func lengthUntil(wanted, n, rHat, earlier, earlierRHat float64) float64 {
+	power := math.Log((earlierRHat-1)/(rHat-1)) / math.Log(n/earlier)
+	if !(power >= fallsAs) {
+		return math.Inf(1)
+	}
+	return n * math.Pow((rHat-1)/(wanted-1), 1/math.Min(power, 1))
 }

@@ -1,12 +1,17 @@
 package vti
 
 import (
+	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/models"
+	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/space"
 )
 
@@ -42,4 +47,59 @@ func TestStartsOfChains(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, cfg.Seed, other.Seed)
 	require.NotEqual(t, e.Seed, cfg.Seed)
+}
+
+// walks are autoregressive series with the given correlation of neighbours, half of them around a
+// mode that is so many standard deviations away, [chains][n].
+func walks(random *rand.Rand, chains, n int, correlation, apart float64) [][]float64 {
+	series := make([][]float64, chains)
+	for c := range series {
+		x := random.NormFloat64()
+		for range n {
+			x = correlation*x + math.Sqrt(1-correlation*correlation)*random.NormFloat64()
+			series[c] = append(series[c], x+apart*float64(c%2))
+		}
+	}
+	return series
+}
+
+// rHatOf is R-hat of the first n values of each series.
+func rHatOf(series [][]float64, n int) float64 {
+	first := make([][]float64, len(series))
+	for c := range series {
+		first[c] = series[c][:n]
+	}
+	return rjmcmc.Summarise(first).RHat
+}
+
+// R-hat of series that mix is near 1.01 at the length at which that was foretold.
+func TestLengthOfChainsIsForetold(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	const n = 200
+	near := 0
+	for range 20 {
+		series := walks(random, 64, 8*n, 0.8, 0)
+		rHat := rHatOf(series, n)
+		foretold := lengthUntil(models.EnoughRHat, n, rHat, n/4, rHatOf(series, n/4))
+		assert.Greater(t, rHat, 1.02)
+		if then := rHatOf(series, min(int(foretold), 8*n)); then > 1.006 && then < 1.015 {
+			near++
+		}
+	}
+	assert.GreaterOrEqual(t, near, 17)
+}
+
+// Chains that stay in the mode where they began never agree, and do not go on.
+func TestChainsThatAreStuckDoNotGoOn(t *testing.T) {
+	random := rand.New(rand.NewPCG(2, 1))
+	const n = 200
+	for range 20 {
+		series := walks(random, 64, n, 0.9, 1)
+		assert.Greater(t, rHatOf(series, n), 1.1)
+		assert.Greater(t, lengthUntil(models.EnoughRHat, n, rHatOf(series, n), n/4, rHatOf(series, n/4)), float64(longest*n))
+	}
+	assert.Equal(t, math.Inf(1), lengthUntil(1.01, 704, math.Inf(1), 176, math.Inf(1)))
+	assert.Equal(t, math.Inf(1), lengthUntil(1.01, 704, 1.02, 176, 1.01))
+	assert.InDelta(t, 1408, lengthUntil(1.01, 704, 1.02, 176, 1.08), 1e-9, "as 1 + a/n")
+	assert.InDelta(t, 1408, lengthUntil(1.01, 704, 1.02, 176, 1.5), 1e-9, "faster at first")
 }

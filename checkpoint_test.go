@@ -3,19 +3,16 @@ package vti_test
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
-	mlcontext "github.com/gomlx/gomlx/pkg/ml/context"
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/checkpoint"
 	"github.com/transdim/vti/modeldist"
 )
 
@@ -42,7 +39,7 @@ func TestResumedRunEndsBitForBitWhereAnUninterruptedOneEnds(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.NotNil(t, posterior)
 	require.Equal(t, 30, posterior.Steps())
-	info, err := vti.ReadCheckpointInfo(interrupted.Checkpoint)
+	info, err := checkpoint.ReadInfo(interrupted.Checkpoint)
 	require.NoError(t, err)
 	require.Equal(t, 30, info.Step)
 
@@ -98,7 +95,7 @@ func TestCheckpointsByTime(t *testing.T) {
 			require.NoError(t, err)
 			requireSameFile(t, whole, byTime.Checkpoint)
 
-			info, err := vti.ReadCheckpointInfo(killed)
+			info, err := checkpoint.ReadInfo(killed)
 			require.NoError(t, err)
 			require.Positive(t, info.Step)
 			require.Less(t, info.Step, 30)
@@ -149,32 +146,4 @@ func TestDamagedOrForeignCheckpointIsRefused(t *testing.T) {
 	other.Checkpoint = filepath.Join(t.TempDir(), "absent.vti")
 	_, err = vti.Load(device, target, other)
 	require.ErrorIs(t, err, os.ErrNotExist)
-}
-
-// Whatever header and payload a file has, restoring is an error or as many bytes of variables as
-// there are.
-func FuzzRestoreCheckpoint(f *testing.F) {
-	path := filepath.Join(f.TempDir(), "state.vti")
-	variables := mlcontext.New()
-	variables.In("a").VariableWithValue("x", []float32{1, 2, 3})
-	variables.In("b").VariableWithValue("n", int64(4))
-	settings := json.RawMessage(`{"seed":1}`)
-	require.NoError(f, vti.WriteCheckpoint(path, variables, 7, settings))
-	content, err := os.ReadFile(path)
-	require.NoError(f, err)
-	const magic = 8 // bytes
-	body := content[magic+4 : len(content)-sha256.Size]
-	length := binary.LittleEndian.Uint32(content[magic:])
-	f.Add(body[:length], body[length:])
-	f.Fuzz(func(t *testing.T, header, payload []byte) {
-		file := binary.LittleEndian.AppendUint32(content[:magic:magic], uint32(len(header)))
-		file = append(append(file, header...), payload...)
-		sum := sha256.Sum256(file)
-		require.NoError(t, os.WriteFile(path, append(file, sum[:]...), 0o644))
-		restored := mlcontext.New()
-		if _, err := vti.RestoreCheckpoint(path, restored, settings); err != nil {
-			return
-		}
-		require.LessOrEqual(t, int(restored.Memory()), len(payload))
-	})
 }

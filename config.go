@@ -10,6 +10,9 @@ import (
 
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/internal/checkpoint"
+	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/memory"
+	"github.com/transdim/vti/space"
 )
 
 // Config says how Fit trains. The zero value is a good default for a few dozen coordinates and up
@@ -181,4 +184,40 @@ func (c Config) settings(backend string, cards []int) (json.RawMessage, error) {
 		settings["first_round"] = c.FirstRound
 	}
 	return json.Marshal(settings)
+}
+
+// checkSize refuses a configuration, defaults and the sizes of the flow filled in, whose training
+// needs more memory than the machine has: for each weight its value, its gradient and two moments
+// of Adam; for each draw of a batch all that its gradient needs.
+func (c Config) checkSize(sp space.Space) error {
+	size := float64(c.DType.Size())
+	numbers := c.Flow.RowNumbers() + float64(sp.Dim()) // and z
+	rows := float64(c.Batch) * (size*numbers + 8*float64(len(sp.Cards())))
+	what := fmt.Sprintf("vti.Config: Batch %d with a flow of %s of %d hidden units", c.Batch, english.Count(c.Flow.Layers, "layer"), c.Flow.Hidden)
+	return memory.Check(what, 4*size*c.Flow.Weights()+rows)
+}
+
+// ControlVariate says what is subtracted from the losses in the score-function gradient of q(m)
+// (eq. 18, 19). None of them biases it.
+type ControlVariate int
+
+const (
+	// LeaveOneOut subtracts from each loss the mean of the others of its batch.
+	LeaveOneOut ControlVariate = iota
+	// Running subtracts the moving average of the batches before (D.1).
+	Running
+	// SurrogateMean subtracts what a diagonal surrogate expects of each model, adds the exact
+	// gradient of that expectation, and subtracts the mean of the others of the batch from what is
+	// left. It needs a table q(m).
+	SurrogateMean
+)
+
+var controlVariateNames = [...]string{"leave-one-out", "running", "surrogate-mean"}
+
+// String returns the name.
+func (c ControlVariate) String() string {
+	if c < 0 || int(c) >= len(controlVariateNames) {
+		return fmt.Sprintf("ControlVariate(%d)", int(c))
+	}
+	return controlVariateNames[c]
 }

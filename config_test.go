@@ -6,6 +6,9 @@ import (
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/gpu"
 )
 
 func TestConfigValidate(t *testing.T) {
@@ -35,4 +38,52 @@ func TestSettings(t *testing.T) {
 	for name, cfg := range map[string]Config{"batch": {Batch: 7}, "seed": {Seed: 2}, "steps": {Steps: 9}, "dtype": {DType: dtypes.Float64}} {
 		require.NotEqual(t, settings(Config{}), settings(cfg), name)
 	}
+}
+
+// Sizes that cannot be are refused at once, with the memory that they would need; large ones that
+// can be are not.
+func TestSizesThatCannotBe(t *testing.T) {
+	device, err := gpu.Open(gpu.CPU)
+	require.NoError(t, err)
+	t.Cleanup(device.Close)
+	target := newNormals(t, 3)
+	for name, c := range map[string]struct {
+		cfg  Config
+		want string
+	}{
+		"batch":    {Config{Batch: 1_000_000_000_000}, "vti.Config: Batch 1000000000000 with a flow of 5 layers of 32 hidden units needs at least "},
+		"hidden":   {Config{Flow: cosmic.Config{Hidden: 100_000_000}}, "needs at least "},
+		"diagonal": {Config{Flow: cosmic.Config{Kind: cosmic.Diagonal, Hidden: 100_000_000}}, "needs at least "},
+		"layers":   {Config{Flow: cosmic.Config{Layers: 100_000_000_000}}, "needs at least "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Fit(t.Context(), device, target, c.cfg)
+			require.ErrorContains(t, err, c.want)
+			require.ErrorContains(t, err, " of memory, and there are ")
+		})
+	}
+	// an ordinary machine has 4 GiB: a thousand times the default batch fits
+	cfg := Config{Batch: 1 << 16, Flow: cosmic.Config{Dim: 3, Features: 3}}.withDefaults()
+	require.NoError(t, cfg.checkSize(target))
+}
+
+func TestSizesOfCertification(t *testing.T) {
+	target := newNormals(t, 3)
+	require.NoError(t, CertifyConfig{}.CheckSize(target))
+	require.NoError(t, CertifyConfig{Draws: 1 << 22}.CheckSize(target))
+	posterior := &Posterior{evaluator: newEvaluatorOf(t, target, 16)}
+	_, err := posterior.Certify(t.Context(), CertifyConfig{Draws: 99_999_999_999_999})
+	require.ErrorContains(t, err, "vti.CertifyConfig: Draws 99999999999999 needs at least 7.816 PiB")
+	_, err = posterior.Certify(t.Context(), CertifyConfig{Draws: -1})
+	require.ErrorContains(t, err, "got -1 draws")
+	many := newNormals(t, 50)
+	require.ErrorContains(t, CertifyConfig{MaxModels: 1 << 51}.CheckSize(many), "which lists 1125899906842624 models, needs at least ")
+	require.NoError(t, CertifyConfig{}.CheckSize(many), "drawn, not listed")
+}
+
+func TestControlVariateNames(t *testing.T) {
+	require.Equal(t, "leave-one-out", ControlVariate(0).String(), "the zero value is the default")
+	require.Equal(t, "surrogate-mean", SurrogateMean.String())
+	require.Equal(t, "ControlVariate(3)", ControlVariate(3).String())
+	require.Equal(t, "ControlVariate(-1)", ControlVariate(-1).String())
 }

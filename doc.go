@@ -30,70 +30,53 @@
 //
 // Describing a problem:
 //
-//	target.go         Target, and the interfaces by which it tells the engine more
-//	config.go         Config: how Fit trains; Info: what it reports
+//	target.go     Target, and the interfaces by which it tells the engine more
+//	config.go     Config: how Fit trains; Info: what it reports
 //
 // Training:
 //
-//	beginning.go      Beginning: the starting point of a fit
-//	fit.go            Fit and Load
-//	trainer.go        the state of a fit, and how it is set up
-//	round.go          a part of training with one cycle of the learning rate
-//	step.go           one training step, as a graph
-//	start.go          the model and the prior that a fit starts from
-//	launch.go         compiling and launching steps, and when to report and save
-//	modelstep.go      the step on q(m), bounded by the information gain
-//	scoreloss.go      the score-function loss of q(m)
-//	controlvariate.go the control variates of that loss
-//	learner.go        distributions with a learning rule of their own
-//	pilot.go          the warm start of q(m)
-//	laplace.go        modes and curvatures, for the anchor of the flow
-//	reporter.go       averages from running sums
-//	checkpoint.go     the state of training in a file
-//	size.go           refuses sizes that do not fit in memory
+//	fit.go        Fit and Load
+//	trainer.go    the state of a fit, and its rounds, each with one cycle of the learning rate
+//	step.go       one training step, as a graph; launching steps, and when to report and save
+//	start.go      the model, the prior and the approximation that a fit starts from
+//	modelstep.go  the step on q(m), bounded by the information gain
+//	scoreloss.go  the score-function loss of q(m), with its control variates
+//	learner.go    distributions with a learning rule of their own
+//	pilot.go      fitting q(m): warm starts, and models that are found later
+//	laplace.go    normal approximations at modes
+//	reporter.go   averages from running sums
 //
 // Doing as much work as the answer needs:
 //
-//	solve.go         Solve: a loop that works until its certificate is good enough
+//	solve.go         Solve: a loop that works until its certificate is good enough; Recertify
 //	solve_config.go  SolveConfig, and what Solve returns
-//	solve_plan.go    its progress, as stored in checkpoints
-//	solver.go        state shared by its stages
+//	solver.go        state shared by its stages, and the plan that checkpoints store
 //	solve_stages.go  the stages, and the decision of each
 //	solve_advice.go  what would help if the answer is not good enough
 //
 // Evaluating and drawing:
 //
-//	evaluator.go      device, target, flow and q(m), for training and certification
-//	proposal.go       what package models asks of q
-//	posterior.go      Posterior: draws and densities of the trained approximation
-//	numeric.go        checks for finite numbers
+//	evaluator.go  device, target, flow and q(m), for training and certification
+//	posterior.go  Posterior: draws and densities of the trained approximation
+//	numeric.go    checks for finite numbers
 //
 // Certification:
 //
-//	certify.go           Certify: chooses among the following
-//	certify_config.go    CertifyConfig: its settings
-//	certify_each.go      weights of each model separately
-//	certify_joint.go     weights of models and parameters together
-//	certify_laplace.go   models whose weights are not reliable
-//	laplace_proposal.go  the proposal at a mode
-//	surface.go           the log density in the search for modes
-//	laplace_modes.go     proposals at several modes of a model
-//	mode_starts.go       starting points of that search, from the target
-//	witness.go           regions found by earlier certificates and chains
-//	certify_witness.go   whether a certificate has missed them
-//	certify_chains.go    tempered chains that check weights
-//	chain_length.go      the length of chains, and when to continue them
-//	certify_agreement.go whether weights and chains agree
-//	chains.go            what all kinds of chains share
-//	importance.go        the importance sampler
-//	anneal.go            annealed draws, if weights have heavy tails
-//	reference.go         wider proposals for θ
-//	reference_models.go  flatter proposals for models
-//	components.go        the components of a mixture as control variates
-//	evidence.go          evidences of chosen models with given numbers of draws
-//	certificate.go       names of package models: certificates and verdicts
-//	certify_shard.go     a certificate computed by several processes
-//	recertify.go         a new certificate for an earlier run
-//
-//	version.go        the version of the module
+//	certify.go            Certify: chooses among the following
+//	certify_config.go     CertifyConfig: its settings
+//	certify_each.go       weights of each model separately
+//	certify_joint.go      weights of models and parameters together
+//	certify_laplace.go    proposals at modes, for models whose weights are not reliable
+//	certify_agreement.go  whether weights and chains agree
+//	chains.go             tempered chains that check weights, and how long they are
+//	witness.go            regions found by earlier certificates and chains, and by the target
+//	importance.go         the importance sampler
+//	anneal.go             annealed draws, if weights have heavy tails
+//	reference.go          wider proposals for θ and for models
+//	evidence.go           evidences of chosen models with given numbers of draws
+//	certificate.go        names of package models: certificates and verdicts
+//	certify_shard.go      a certificate computed by several processes
 package vti
+
+// Version is the version of the module, recorded in every run.
+const Version = "0.1.0"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	mlcontext "github.com/gomlx/gomlx/pkg/ml/context"
@@ -13,6 +14,7 @@ import (
 	"github.com/transdim/vti/internal/checkpoint"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/evaluate"
+	"github.com/transdim/vti/internal/laplace"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
 )
@@ -170,7 +172,7 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 		}
 	}
 	if cfg.Resume {
-		if t.step, err = RestoreCheckpoint(cfg.Checkpoint, t.Variables, t.settings); err != nil {
+		if t.step, err = checkpoint.RestoreVariables(cfg.Checkpoint, t.Variables, t.settings); err != nil {
 			return nil, err
 		}
 	}
@@ -213,14 +215,18 @@ func (t *trainer) chooseModels(device *gpu.Device, target Target, cfg *Config) (
 
 // anchor gives the flow the quadratic at a mode of the largest model, unless there is no such model
 // or the flow is given.
-func (t *trainer) anchor(ctx context.Context, device *gpu.Device, target Target, cfg *Config) (err error) {
+func (t *trainer) anchor(ctx context.Context, device *gpu.Device, target Target, cfg *Config) error {
 	masker, ok := target.Space().(space.RowMasker)
 	if !ok || cfg.Begin != nil || cfg.Resume || cfg.Flow.Precision != nil || cfg.Flow.Linear != nil {
 		return nil
 	}
 	code, mask := largestModel(masker)
-	if cfg.Flow.Precision, cfg.Flow.Linear, err = laplace(ctx, device, target, code, mask); err != nil {
-		return fmt.Errorf("evaluating the target: %w", err)
+	if dim := len(mask); slices.Contains(mask, true) && dim <= laplace.MaxDim {
+		found, err := Laplace(ctx, device, target, [][]int32{code}, make([]float64, dim))
+		if err != nil {
+			return fmt.Errorf("evaluating the target: %w", err)
+		}
+		cfg.Flow.Precision, cfg.Flow.Linear = found[0].Precision, found[0].Linear
 	}
 	t.anchored = cfg.Flow.Precision != nil
 	return nil

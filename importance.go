@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/transdim/vti/internal/evaluate"
+	"github.com/transdim/vti/internal/laplace"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/models"
@@ -22,6 +23,9 @@ const (
 	evenBudget = 1 << 18
 	// glanceDraws is the largest number for a certificate that is only to be glanced at.
 	glanceDraws = 128
+	// proposalShare is the part of a model's draws that come from its Laplace proposal. Neither
+	// part can make the weights more than twice as large as the other alone would.
+	proposalShare = 2
 )
 
 // evenAllocation gives every model the same number of draws, and none to those that the prior
@@ -114,7 +118,7 @@ func (t *tally) estimate() models.Evidence {
 	if t.changed || t.estimated.Draws != len(t.logWeights) {
 		smoothed := psis.Smooth(t.logWeights)
 		t.estimated, t.changed = models.FromWeights(smoothed), false
-		t.estimated.Log, t.estimated.SE = controlledMean(t.logWeights, smoothed, t.components)
+		t.estimated.Log, t.estimated.SE = psis.Controlled(t.logWeights, smoothed, t.components)
 	}
 	t.estimated.Bound = t.logBound
 	return t.estimated
@@ -144,12 +148,11 @@ type importanceSampler struct {
 	random      *rand.Rand
 	choices     *rand.Rand // of the models' one draw
 	reference   reference
-	proposals   []*laplaceModes // by model, in addition to the flow; nil: none
-	modes       []laplaceModes  // by model, that were found; nil: none were looked for
-	surface     surface         // that modes are found on; nil: not made yet
-	parallel    bool            // whether several goroutines may use it
-	annealed    bool            // move the draws by annealing
-	pending     []pendingBatch  // that are not evaluated yet
+	proposals   []*laplace.Modes // by model, in addition to the flow; nil: none
+	modes       []laplace.Modes  // by model, that were found; nil: none were looked for
+	surface     laplace.Surface  // that modes are found on, with proposals
+	annealed    bool             // move the draws by annealing
+	pending     []pendingBatch   // that are not evaluated yet
 	nonFinite   int
 	done, total int
 	progress    func(done, total int)
@@ -226,7 +229,7 @@ func (s *importanceSampler) draw(ctx context.Context, allocation []int, store bo
 			row := len(rows.owner)
 			copy(rows.codes[row*sites:], s.codes[model])
 			if x := rows.x[row*dim : (row+1)*dim]; rows == proposed {
-				s.proposals[model].draw(s.random, x)
+				s.proposals[model].Draw(s.random, x)
 			} else {
 				s.reference.draw(s.random, x)
 			}
@@ -245,7 +248,7 @@ func (s *importanceSampler) draw(ctx context.Context, allocation []int, store bo
 }
 
 // proposal is that of a model in addition to the flow, or nil.
-func (s *importanceSampler) proposal(model int) *laplaceModes {
+func (s *importanceSampler) proposal(model int) *laplace.Modes {
 	if s.proposals == nil {
 		return nil
 	}
@@ -344,7 +347,7 @@ func (s *importanceSampler) count(batch pendingBatch, draws evaluate.Pushed, log
 			logQ:  draws.LogQ[row], logJoint: draws.LogJoint[row], logWeight: logWeights[row],
 		}
 		if proposal := s.proposal(model); proposal != nil && !s.annealed && finite(draw.logWeight) {
-			draw.logWeight = mixtureWeight(draw.logJoint, draw.logJoint-draw.logWeight, proposal.logDensity(draw.theta))
+			draw.logWeight = mixtureWeight(draw.logJoint, draw.logJoint-draw.logWeight, proposal.LogDensity(draw.theta))
 		}
 		if math.IsNaN(draw.logWeight) || math.IsInf(draw.logWeight, 1) {
 			s.nonFinite++
@@ -377,4 +380,10 @@ func (s *importanceSampler) evaluate(codes []int32, z []float64) (draws evaluate
 	}
 	draws, err = s.evaluator.Push(codes, z)
 	return draws, logWeights, err
+}
+
+// mixtureWeight is the log weight of a draw with log η, log r under the flow's reference and log t
+// under the proposal, among draws of which half come from each.
+func mixtureWeight(logJoint, logR, logT float64) float64 {
+	return logJoint - logsum.Of([]float64{logR, logT}) + math.Log(proposalShare)
 }

@@ -32,11 +32,12 @@ var layers = map[string]float64{
 	"dag/walk": 3.3, "dag/networks": 3.3, "dag/flows": 3.3, "dag/effects": 3.3, "dag/query": 3.3, "dag/dagtest": 3.3,
 	"dag/score": 3.2, "dag/sem": 3.1, "dag/tables": 3.1,
 	"": 3, "dag/graph": 3,
-	"models": 2.5, "internal/evaluate": 2.5,
+	"internal/laplace": 2.7,
+	"models":           2.5, "internal/evaluate": 2.5,
+	"cosmic": 2, "encode": 2, "modeldist": 2, "rjmcmc": 2,
 	"internal/document": 1,
-	"cosmic":            2, "encode": 2, "modeldist": 2, "rjmcmc": 2,
-	"varsel/design": 1.5,
-	"compare":       1, "hbm/formula": 1, "likelihood": 1, "modelcheck": 1, "predict": 1, "shard": 1, "space": 1, "surrogate": 1, "gradest": 1, "gpu": 1,
+	"varsel/design":     1.5,
+	"compare":           1, "hbm/formula": 1, "likelihood": 1, "modelcheck": 1, "predict": 1, "shard": 1, "space": 1, "surrogate": 1, "gradest": 1, "gpu": 1,
 	"simd": 0, "table": 0,
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/checkpoint"
 	"github.com/transdim/vti/internal/testkit"
 )
 
@@ -79,7 +80,7 @@ func TestLostDeviceLeavesTheLastCheckpoint(t *testing.T) {
 				broken.Checkpoint = filepath.Join(t.TempDir(), "broken.vti")
 				_, err := vti.Fit(t.Context(), dyingDevice(t, lost.launch, lost.counts), target, broken)
 				require.ErrorIs(t, err, errLost)
-				info, err := vti.ReadCheckpointInfo(broken.Checkpoint)
+				info, err := checkpoint.ReadInfo(broken.Checkpoint)
 				require.NoError(t, err)
 				require.Equal(t, lost.step, info.Step)
 				broken.Resume = true

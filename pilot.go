@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
@@ -18,10 +19,6 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/space"
 )
-
-// maxListed is the largest space whose models are evaluated one by one, in pilot runs and by
-// default in certification. Chosen by hand: at leastDraws of each, two million draws.
-const maxListed = 1 << 16
 
 // pilotStream starts the names of the random streams of pilot runs. It is not "pilot", so that a
 // seed gives the numbers that it gave in earlier versions.
@@ -179,4 +176,46 @@ func fitModels(ctx context.Context, e *evaluator, draw func(random *rand.Rand) [
 		}
 	}
 	return e.Variables.InAbsPath("/" + pilotScope).DeleteVariablesInScope()
+}
+
+// Fit fits q(m) to models with weights: a table to how often models without weights are there, all
+// else by maximum likelihood.
+func (e *evaluator) Fit(ctx context.Context, codes [][]int32, weights []float64) error {
+	table, ok := e.Models.(*modeldist.Categorical)
+	if ok && weights == nil {
+		if table.Count() > maxListed {
+			return nil
+		}
+		return e.setToCounts(codes)
+	}
+	upTo, sum := make([]float64, len(weights)), 0.0
+	for i, weight := range weights {
+		sum += weight
+		upTo[i] = sum
+	}
+	return fitModels(ctx, e, func(random *rand.Rand) []int32 {
+		if weights == nil {
+			return codes[random.IntN(len(codes))]
+		}
+		at, _ := slices.BinarySearch(upTo, random.Float64()*sum)
+		return codes[min(at, len(codes)-1)]
+	})
+}
+
+// setToCounts sets a table to how often models are there.
+func (e *evaluator) setToCounts(drawn [][]int32) error {
+	codes := space.ListModels(e.Target.Space())
+	logPrior, err := e.LogPrior(codes)
+	if err != nil {
+		return err
+	}
+	counts := map[string]float64{}
+	for _, code := range drawn {
+		counts[space.Key(code)]++
+	}
+	logMass := make([]float64, len(codes))
+	for i, code := range codes {
+		logMass[i] = math.Log(counts[space.Key(code)] + 0.5)
+	}
+	return e.Set(logPrior, logMass)
 }

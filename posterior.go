@@ -105,7 +105,7 @@ func (p *Posterior) LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error
 // not, with r the flow's density when its reference is widened (reference.go): their mean is the
 // evidence Z_m whatever r is, as long as the weights' tail is light, which Pareto's k̂ shows. If
 // the space has at most MaxModels models, each is weighted on its own and the result does not
-// depend on q(m) at all. Where weights alone are not trusted, tempered chains (certify_chains.go)
+// depend on q(m) at all. Where weights alone are not trusted, tempered chains (chains.go)
 // give the result if they have mixed.
 func (p *Posterior) Certify(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
 	if err := cfg.CheckSize(p.evaluator.Target); err != nil {

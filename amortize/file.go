@@ -9,9 +9,9 @@ import (
 
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 
-	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/checkpoint"
 	"github.com/transdim/vti/internal/evaluate"
 )
 
@@ -36,7 +36,7 @@ type Settings struct {
 
 // Read reads and verifies the file of a network and returns its description.
 func Read(path string) (*Settings, error) {
-	info, err := vti.ReadCheckpointInfo(path)
+	info, err := checkpoint.ReadInfo(path)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func Load(device *gpu.Device, family Family, like *Problem, path string) (*Netwo
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if a.step, err = vti.RestoreCheckpoint(path, a.graphs.Variables, a.settings); err != nil {
+	if a.step, err = checkpoint.RestoreVariables(path, a.graphs.Variables, a.settings); err != nil {
 		return nil, err
 	}
 	return a, a.adoptBest()
@@ -87,7 +87,7 @@ func (a *Network) save() error {
 	if err := a.storeBest(); err != nil {
 		return err
 	}
-	return vti.WriteCheckpoint(a.config.Checkpoint, a.graphs.Variables, a.step, a.settings)
+	return checkpoint.WriteVariables(a.config.Checkpoint, a.graphs.Variables, checkpoint.Info{Step: a.step, Settings: a.settings})
 }
 
 // storeBest writes what is known of the best weights beside them.

@@ -42,7 +42,7 @@ func Fit(ctx gocontext.Context, device *gpu.Device, family Family, cfg Config) (
 		return nil, err
 	}
 	if cfg.Resume {
-		if a.step, err = vti.RestoreCheckpoint(cfg.Checkpoint, a.graphs.Variables, a.settings); err != nil {
+		if a.step, err = checkpoint.RestoreVariables(cfg.Checkpoint, a.graphs.Variables, a.settings); err != nil {
 			return nil, err
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
-	vti "github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/checkpoint"
 )
 
 // template describes a model up to the sizes of its plates.
@@ -42,7 +42,7 @@ func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*
 	if err := model.CheckData(data); err != nil {
 		return nil, err
 	}
-	info, err := vti.ReadCheckpointInfo(cfg.Checkpoint)
+	info, err := checkpoint.ReadInfo(cfg.Checkpoint)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*
 		return nil, err
 	}
 	p.config.Seed = draws
-	if p.step, err = vti.RestoreCheckpoint(cfg.Checkpoint, p.variables, info.Settings); err != nil {
+	if p.step, err = checkpoint.RestoreVariables(cfg.Checkpoint, p.variables, info.Settings); err != nil {
 		return nil, err
 	}
 	encoder := p.family.reader()

@@ -12,8 +12,8 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
-	vti "github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/checkpoint"
 )
 
 // encodingsScope holds free encodings in a checkpoint.
@@ -54,7 +54,7 @@ func (t *trainer) save() error {
 	if err != nil {
 		return err
 	}
-	return vti.WriteCheckpoint(t.config.Checkpoint, t.variables, t.step, settings)
+	return checkpoint.WriteVariables(t.config.Checkpoint, t.variables, checkpoint.Info{Step: t.step, Settings: settings})
 }
 
 // restore continues from the checkpoint.
@@ -63,7 +63,7 @@ func (t *trainer) restore() error {
 	if err != nil {
 		return err
 	}
-	if t.step, err = vti.RestoreCheckpoint(t.config.Checkpoint, t.variables, settings); err != nil {
+	if t.step, err = checkpoint.RestoreVariables(t.config.Checkpoint, t.variables, settings); err != nil {
 		return err
 	}
 	for _, e := range t.feed.encodings {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/checkpoint"
 	"github.com/transdim/vti/internal/rundir"
 )
 
@@ -34,7 +35,7 @@ func StartTraining(dir string, resume bool) (*Training, error) {
 	t := &Training{Checkpoint: filepath.Join(dir, rundir.PosteriorFile)}
 	step := 0
 	if resume {
-		info, err := vti.ReadCheckpointInfo(t.Checkpoint)
+		info, err := checkpoint.ReadInfo(t.Checkpoint)
 		switch {
 		case err == nil:
 			t.Resume, step = true, info.Step

@@ -18,6 +18,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/amortize"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/checkpoint"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/testkit"
@@ -357,10 +358,10 @@ func TestNetworksLeaveOutliersToTheCollapsedPosterior(t *testing.T) {
 // spoil adds noise to all weights of the network in a file.
 func spoil(t *testing.T, path string) {
 	t.Helper()
-	info, err := vti.ReadCheckpointInfo(path)
+	info, err := checkpoint.ReadInfo(path)
 	require.NoError(t, err)
 	ctx := context.New().Checked(false)
-	step, err := vti.RestoreCheckpoint(path, ctx, info.Settings)
+	step, err := checkpoint.RestoreVariables(path, ctx, info.Settings)
 	require.NoError(t, err)
 	random := stream.Rand(1, "spoil")
 	for variable := range ctx.InAbsPath("/best").IterVariablesInScope() {
@@ -374,7 +375,7 @@ func spoil(t *testing.T, path string) {
 			}))
 		}
 	}
-	require.NoError(t, vti.WriteCheckpoint(path, ctx, step, info.Settings))
+	require.NoError(t, checkpoint.WriteVariables(path, ctx, checkpoint.Info{Step: step, Settings: info.Settings}))
 }
 
 // Steps that are much too large do not spoil a network: its weights are the best ones on problems

@@ -13,6 +13,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/hbm"
 	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/checkpoint"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/rundir"
 	runs "github.com/transdim/vti/run"
@@ -85,7 +86,7 @@ func hbmInfer(a *shell.App, ctx context.Context, model, path string, flags *pfla
 	if err := r.regression.CheckInfer(trained.Shape); err != nil {
 		return err
 	}
-	if _, err := vti.ReadCheckpointInfo(filepath.Join(model, rundir.PosteriorFile)); err != nil {
+	if _, err := checkpoint.ReadInfo(filepath.Join(model, rundir.PosteriorFile)); err != nil {
 		return err
 	}
 	return a.Execute(ctx, &r.Job, shell.Task{

@@ -1,6 +1,6 @@
 // Package checkpoint reads and writes the files that hold the state of a run: whole or absent,
-// versioned, and protected by a checksum. What the state is, the callers say: package vti stores
-// trained variables, package rjmcmc chains.
+// versioned, and protected by a checksum. What the state is, the callers say: package rjmcmc stores
+// chains, and variables.go the trained variables of everything else.
 //
 // A file holds, in this order: the magic bytes of its format, the length of the header (uint32),
 // the header (JSON with a number "version"), the payload, and the SHA-256 of all before it. Numbers

@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/transdim/vti"
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/checkpoint"
 	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/report"
@@ -235,7 +235,7 @@ func (j *Job) Stopped(err error, dir string, resumable bool) error {
 	var trouble *gpu.Failure
 	var disk *fs.PathError // full, say
 	if resumable && (errors.As(err, &trouble) && !trouble.OutOfMemory || errors.As(err, &disk)) {
-		if info, none := vti.ReadCheckpointInfo(filepath.Join(dir, rundir.PosteriorFile)); none == nil {
+		if info, none := checkpoint.ReadInfo(filepath.Join(dir, rundir.PosteriorFile)); none == nil {
 			err = fmt.Errorf("%w\nthe checkpoint after step %d is whole; %s", err, info.Step, resume)
 		} else if rundir.Exists(filepath.Join(dir, rundir.ChainsFile)) {
 			err = fmt.Errorf("%w\nthere is a checkpoint of the chains; %s", err, resume)

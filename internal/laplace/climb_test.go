@@ -1,4 +1,4 @@
-package vti
+package laplace
 
 import (
 	gocontext "context"
@@ -45,7 +45,7 @@ func TestLaplaceCancelled(t *testing.T) {
 		}
 		return values, slopes, ctx.Err()
 	}
-	_, _, _, err := climb(ctx, gradients(evaluate), []int32{0}, []int{0}, []float64{0})
+	_, _, _, err := Surface{surface: gradients(evaluate)}.Climb(ctx, []int32{0}, []int{0}, []float64{0})
 	require.ErrorIs(t, err, gocontext.Canceled)
 	require.Equal(t, 3, calls)
 }

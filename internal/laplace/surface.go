@@ -1,4 +1,4 @@
-package vti
+package laplace
 
 import (
 	gocontext "context"
@@ -15,7 +15,28 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// surface is a log density that climb goes up on.
+// Surface is the log density of the parameters of models, to climb on.
+type Surface struct {
+	surface
+	// Parallel reports whether several goroutines may use it.
+	Parallel bool
+}
+
+// Expansion returns the log density of a model at θ [D] and, unless slope is nil, writes its slope
+// [k] and minus its second derivatives [k·k] along the k coordinates that the model uses, in order.
+type Expansion = func(code []int32, theta, slope, curvature []float64) (logJoint float64)
+
+// On is the surface of a target: its own expansion, or graphs, for models of at most dim
+// coordinates, where that is nil.
+func On(device *gpu.Device, target evaluate.Target, expand Expansion, dim int) (Surface, error) {
+	if expand != nil {
+		return Surface{expansion(expand), true}, nil
+	}
+	s, err := newGradientEvaluator(device, target, 2*dim+1)
+	return Surface{s, false}, err
+}
+
+// surface is a log density that Climb goes up on.
 type surface interface {
 	// expand returns the log density of a model at a point [D], and writes its slope [k] and minus
 	// its second derivatives along the active coordinates.
@@ -26,18 +47,8 @@ type surface interface {
 	along(ctx gocontext.Context, code []int32, active []int, at, step []float64, best float64) (rise float64, err error)
 }
 
-// surfaceOf is that of a target: its own expansion, which several goroutines may use, or graphs for
-// models of at most dim coordinates.
-func surfaceOf(device *gpu.Device, target Target, dim int) (s surface, parallel bool, err error) {
-	if expand := knownOf(target).Expand; expand != nil {
-		return expansion(expand), true, nil
-	}
-	s, err = newGradientEvaluator(device, target, 2*dim+1)
-	return s, false, err
-}
-
 // expansion is the surface of a target that knows it.
-type expansion func(code []int32, theta, slope, curvature []float64) (logJoint float64)
+type expansion Expansion
 
 func (e expansion) expand(ctx gocontext.Context, code []int32, active []int, at, slope []float64, hessian *mat.SymDense) (float64, error) {
 	k := len(active)
@@ -148,7 +159,7 @@ const evaluatedRows = 8
 
 // newGradientEvaluator compiles the log density of a target and its gradient, for at most so many
 // rows.
-func newGradientEvaluator(device *gpu.Device, target Target, most int) (gradients, error) {
+func newGradientEvaluator(device *gpu.Device, target evaluate.Target, most int) (gradients, error) {
 	exec, err := NewExec(device.Backend(), func(codes, theta *Node) (*Node, *Node) {
 		value := evaluate.LogJoint(target, codes, target.Space().Mask(codes), theta)
 		return value, Gradient(ReduceAllSum(value), theta)[0]
@@ -186,4 +197,14 @@ func newGradientEvaluator(device *gpu.Device, target Target, most int) (gradient
 		}
 		return values, mat.NewDense(rows, dim, slopes), nil
 	}, nil
+}
+
+// finite reports whether no value is NaN or infinite.
+func finite(values ...float64) bool {
+	for _, x := range values {
+		if !(math.Abs(x) <= math.MaxFloat64) {
+			return false
+		}
+	}
+	return true
 }

@@ -1,42 +1,25 @@
-package vti
+package psis
 
 import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
-
-	"github.com/transdim/vti/internal/psis"
 )
 
-// components are the densities of the components of the reference over that of the mixture at a
-// draw with the given sum of squares over its active coordinates: numbers with mean one under the
-// mixture. The last is left out, as all together, weighted by their shares, are one.
-func (r reference) components(squares float64, active int) []float64 {
-	mixture := r.logRatio(squares, active)
-	ratios := make([]float64, len(r.scales)-1)
-	for k := range ratios {
-		scale := r.scales[k]
-		ratios[k] = math.Exp(-float64(active)*math.Log(scale) + squares/2*(1-1/(scale*scale)) - mixture)
-	}
-	return ratios
-}
+// ControlledDraws is the number of draws from which on the regression on the components is worth
+// it: its bias is then below a fifth of its standard error (TestControlledErrorsAreRight in package
+// vti).
+const ControlledDraws = 1024
 
-// controlledDraws is the number of draws from which on the regression on the components is worth
-// it: its bias is then below a fifth of its standard error (TestControlledErrorsAreRight).
-const controlledDraws = 1024
-
-// finiteVariance is the Pareto shape below which weights have a variance (Vehtari et al. 2024).
-const finiteVariance = 0.5
-
-// controlledMean is the log of the mean of weights with its standard error, the components of the
+// Controlled is the log of the mean of weights with its standard error, the components of the
 // mixture that their draws come from being control variates (Owen and Zhou 2000): their means are
 // known, so what they explain of the weights is no error. Weights of a flow that is exact are a
 // multiple of its component, and have none. smoothed is what Pareto smoothing makes of the weights,
 // whose mean stays where they have no variance or are too few for a regression; components are
 // those of each draw, one after the other.
-func controlledMean(logWeights []float64, smoothed psis.Result, components []float64) (logMean, se float64) {
+func Controlled(logWeights []float64, smoothed Result, components []float64) (logMean, se float64) {
 	n := len(logWeights)
-	if n < controlledDraws || len(components) == 0 || smoothed.K > finiteVariance || !finite(smoothed.LogMean) {
+	if n < ControlledDraws || len(components) == 0 || smoothed.K > FiniteVariance || !(math.Abs(smoothed.LogMean) <= math.MaxFloat64) {
 		return smoothed.LogMean, smoothed.LogMeanSE
 	}
 	k := len(components) / n

@@ -1,4 +1,4 @@
-package vti
+package laplace
 
 import (
 	"context"
@@ -28,7 +28,7 @@ func byDifferences(logDensity func(x float64) float64) gradients {
 
 // The draws have the density that the proposal says: weights of a normal density with the same mode
 // and curvature have mean one. 4.5 standard errors in three sizes: a false alarm in 50,000.
-func TestLaplaceProposalKnowsItsDensity(t *testing.T) {
+func TestModeKnowsItsDensity(t *testing.T) {
 	for _, k := range []int{1, 3, 8} {
 		random := stream.Rand(1, "proposal")
 		root := mat.NewDense(k, k, nil)
@@ -68,10 +68,10 @@ func TestLaplaceProposalKnowsItsDensity(t *testing.T) {
 			}
 			return values, slopes, nil
 		}
-		proposal, err := newLaplaceProposal(t.Context(), gradients(evaluate), nil, active, make([]float64, k+1))
+		proposal, err := newMode(t.Context(), Surface{surface: gradients(evaluate)}, nil, active, make([]float64, k+1))
 		require.NoError(t, err)
 		logZ := float64(k)/2*math.Log(2*math.Pi) - cholesky.LogDet()/2
-		require.InDelta(t, logZ, proposal.logEvidence(), 1e-6)
+		require.InDelta(t, logZ, proposal.LogEvidence, 1e-6)
 		var weights []float64
 		theta := make([]float64, k+1)
 		for range 20_000 {
@@ -109,15 +109,15 @@ func TestLaplaceIsABound(t *testing.T) {
 			}
 			return sum
 		}
-		proposal, err := newLaplaceProposal(t.Context(), byDifferences(logDensity), nil, []int{0}, []float64{0})
+		proposal, err := newMode(t.Context(), Surface{surface: byDifferences(logDensity)}, nil, []int{0}, []float64{0})
 		require.NoError(t, err)
 		require.NotNil(t, proposal)
 		var sum float64
 		const step = 0.004
 		for beta := -40.0; beta <= 40; beta += step {
-			sum += math.Exp(logDensity(beta)-proposal.atMode) * step
+			sum += math.Exp(logDensity(beta)-proposal.AtMode) * step
 		}
-		if math.Log(sum)+proposal.atMode > proposal.logEvidence()+laplaceError {
+		if math.Log(sum)+proposal.AtMode > proposal.LogEvidence+Error {
 			exceeded++
 		}
 	}

@@ -1,0 +1,179 @@
+package laplace
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/transdim/vti/internal/dense"
+	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/pick"
+	"github.com/transdim/vti/internal/proposal"
+)
+
+const (
+	// Error is what a Laplace evidence is allowed to be too small by, in nats, where it is taken
+	// for an upper bound. Chosen by hand; TestLaplaceIsABound says how often a skewed or
+	// heavy-tailed posterior exceeds it.
+	Error = 1.0
+	// degrees are those of the t distribution at a mode: few enough that its tails are heavier than
+	// those of any posterior with a proper normal prior, and enough that little is lost in some
+	// tens of dimensions. Chosen by hand, not tuned.
+	degrees = 5
+	// mostModes bounds the modes of a model's proposal. Chosen by hand.
+	mostModes = 32
+	// thinlyProposed is how many times larger than the mean the weight of a draw has to be for
+	// there to be another mode to look for where it is. Chosen by hand.
+	thinlyProposed = 5.0
+	// leastModeShare is the part of the draws, divided evenly, that goes to all modes whatever
+	// their Laplace evidence: that of a skewed mode can be far too small. Chosen by hand.
+	leastModeShare = 0.25
+	// vainClimbs is the number of climbs to modes that are known, or to none, after which no more
+	// are tried. Chosen by hand.
+	vainClimbs = 16
+)
+
+// Modes is a mixture of t distributions at modes of the posterior of one model, with their
+// curvature: a proposal that does not depend on a flow.
+type Modes struct {
+	modes  []*Mode
+	shares []float64
+}
+
+// Mode is a mode of a model.
+type Mode struct {
+	// Theta [D] is where it is, AtMode log η there, and LogEvidence the Laplace approximation of
+	// log Z_m.
+	Theta               []float64
+	AtMode, LogEvidence float64
+
+	active []int
+	t      proposal.T // of the active coordinates
+}
+
+// Start is a point to climb from, with log η there; −Inf where it is not known.
+type Start struct {
+	Theta    []float64
+	LogJoint float64
+}
+
+// newMode climbs from start, which it changes, and fails with nil where it finds no mode with
+// negative curvature.
+func newMode(ctx context.Context, on Surface, code []int32, active []int, start []float64) (*Mode, error) {
+	precision, _, top, err := on.Climb(ctx, code, active, start)
+	if err != nil || precision == nil {
+		return nil, err
+	}
+	k, dim := len(active), len(start)
+	at, hessian := make([]float64, k), make([]float64, k*k)
+	for a, i := range active {
+		at[a] = start[i]
+		for b, j := range active {
+			hessian[a*k+b] = precision[i*dim+j]
+		}
+	}
+	factor, ok := dense.Factorize(hessian, k, 0)
+	if !ok {
+		return nil, nil
+	}
+	t := proposal.New(at, factor, degrees)
+	return &Mode{start, top, t.LogIntegral(top), active, t}, nil
+}
+
+// draw writes a draw to theta [D]; inactive coordinates are 0.
+func (m *Mode) draw(random *rand.Rand, theta []float64) {
+	x := make([]float64, len(m.active))
+	m.t.Draw(random, x)
+	clear(theta)
+	for a, j := range m.active {
+		theta[j] = x[a]
+	}
+}
+
+// of are the active coordinates of theta [D].
+func (m *Mode) of(theta []float64) []float64 {
+	x := make([]float64, len(m.active))
+	for a, j := range m.active {
+		x[a] = theta[j]
+	}
+	return x
+}
+
+// logDensity is the log density at theta [D].
+func (m *Mode) logDensity(theta []float64) float64 {
+	x := m.of(theta)
+	return m.t.LogDensity(x, x)
+}
+
+// near reports whether another mode is this one, found again: a climb ends well within a hundredth
+// of a standard deviation, two maxima are never that close.
+func (m *Mode) near(other *Mode) bool {
+	const closeTo = 0.05
+	x := m.of(other.Theta)
+	return m.t.Square(x, x) < closeTo*closeTo
+}
+
+// All are the modes so far.
+func (m *Modes) All() []*Mode { return m.modes }
+
+// Find climbs from those starts, in order, that the modes so far do not cover, and adds the modes
+// that are new. It reports whether there was one.
+func (m *Modes) Find(ctx context.Context, on Surface, code []int32, active []int, starts []Start) (found bool, err error) {
+	vain := 0
+	for _, start := range starts {
+		if len(m.modes) == mostModes || vain == vainClimbs {
+			break
+		}
+		if len(m.modes) > 0 && start.LogJoint-m.LogDensity(start.Theta)-m.LogEvidence() <= math.Log(thinlyProposed) {
+			continue
+		}
+		mode, err := newMode(ctx, on, code, active, slices.Clone(start.Theta))
+		if err != nil {
+			return found, err
+		}
+		if mode == nil || slices.ContainsFunc(m.modes, func(known *Mode) bool { return known.near(mode) }) {
+			vain++
+			continue
+		}
+		m.modes, found = append(m.modes, mode), true
+		m.share()
+	}
+	return found, nil
+}
+
+// share gives modes their parts of the draws.
+func (m *Modes) share() {
+	total := m.LogEvidence()
+	m.shares = make([]float64, len(m.modes))
+	for k, mode := range m.modes {
+		m.shares[k] = leastModeShare/float64(len(m.modes)) + (1-leastModeShare)*math.Exp(mode.LogEvidence-total)
+	}
+}
+
+// LogEvidence is the Laplace approximation of log Z_m, the sum over the modes.
+func (m *Modes) LogEvidence() float64 {
+	terms := make([]float64, len(m.modes))
+	for k, mode := range m.modes {
+		terms[k] = mode.LogEvidence
+	}
+	return logsum.Of(terms)
+}
+
+// Draw writes a draw to theta [D]; inactive coordinates are 0.
+func (m *Modes) Draw(random *rand.Rand, theta []float64) {
+	chosen := 0
+	if len(m.modes) > 1 {
+		chosen = pick.Func(len(m.modes), random.Float64(), func(k int) float64 { return m.shares[k] })
+	}
+	m.modes[chosen].draw(random, theta)
+}
+
+// LogDensity is that of the mixture at theta [D].
+func (m *Modes) LogDensity(theta []float64) float64 {
+	terms := make([]float64, len(m.modes))
+	for k, mode := range m.modes {
+		terms[k] = math.Log(m.shares[k]) + mode.logDensity(theta)
+	}
+	return logsum.Of(terms)
+}
