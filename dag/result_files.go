@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/transdim/vti/dag/effects"
-	"github.com/transdim/vti/dag/flows"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
@@ -29,7 +28,7 @@ const (
 func Files() []string {
 	return []string{
 		EdgesFile, MatrixFile, "graphs.csv", "classes.csv", "parameters.csv", EffectsFile, "checks.csv",
-		GraphFile, ModelStringFile, DagittyFile, GraphMLFile, BIFFile, effects.DrawsFile, flows.AnchorsFile,
+		GraphFile, ModelStringFile, DagittyFile, GraphMLFile, BIFFile, effects.DrawsFile,
 	}
 }
 

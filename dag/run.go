@@ -78,9 +78,9 @@ func concludeSum(p *score.Problem, ctx gocontext.Context, o output, posterior *s
 }
 
 // concludeChains makes a result of chains over graphs with parameters.
-func concludeChains(p *score.Problem, ctx gocontext.Context, o output, c *Certificate, probabilities, errors [][]float64, sample score.Sample) (*Result, error) {
+func concludeChains(p *score.Problem, ctx gocontext.Context, o output, c *Certificate, edges walk.Edges, sample score.Sample) (*Result, error) {
 	graphs := sample.Count()
-	f := found{certificate: c, graphs: chainEstimates(probabilities, errors, graphs, float64(c.ESS)), random: stream.Rand(o.seed, "parameters"), sample: sample.Thin(effects.FileDraws)}
+	f := found{certificate: c, graphs: chainEstimates(edges, graphs, float64(c.ESS)), random: stream.Rand(o.seed, "parameters"), sample: sample.Thin(effects.FileDraws)}
 	f.families, f.source = sample.Split(f.random)
 	f.logEvidence, f.logEvidenceSE = math.NaN(), math.NaN()
 	return conclude(p, ctx, o, f)
@@ -88,8 +88,8 @@ func concludeChains(p *score.Problem, ctx gocontext.Context, o output, c *Certif
 
 // chainEstimates are those of chains, as if the effective draws of the worst edge were those of
 // every event.
-func chainEstimates(probabilities, errors [][]float64, graphs []score.Draw, independent float64) graphEstimates {
-	return graphEstimates{probabilities, errors, graphs, walk.ShareOf(graphs, independent)}
+func chainEstimates(edges walk.Edges, graphs []score.Draw, independent float64) graphEstimates {
+	return graphEstimates{edges.Probabilities, edges.Errors, graphs, walk.ShareOf(graphs, independent)}
 }
 
 // conclude describes what was found and writes tables and pictures to the run directory.

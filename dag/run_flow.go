@@ -58,9 +58,6 @@ func RunFlow(ctx gocontext.Context, device *gpu.Device, problem *score.Problem, 
 	}
 	fit = training.Configure(fit, 0)
 	target := flows.NewTarget(problem)
-	if err := target.Anchor(ctx, device, fit, cfg.Dir, cfg.Status); err != nil {
-		return nil, training.End(err)
-	}
 	trained, err := flows.FitFamilies(problem, ctx, device, target, fit)
 	if err = training.End(err); err != nil {
 		return nil, err

@@ -48,26 +48,26 @@ func RunGraphChains(ctx gocontext.Context, problem *score.Problem, cfg GraphChai
 	if err != nil {
 		return nil, err
 	}
-	edges, worst := sampled.Edges()
-	probabilities, errors := walk.EdgeMatrices(edges)
+	edges := sampled.Edges()
+	worst := edges.Worst
 	if problem.Data.Missing != nil {
-		return concludeChains(problem, ctx, o, certifyChains(len(sampled.Graphs), walk.KeptGraphs, worst), probabilities, errors, sampled.Sample())
+		return concludeChains(problem, ctx, o, certifyChains(len(sampled.Graphs), walk.KeptGraphs, worst), edges, sampled.Sample())
 	}
-	families, kept := sampled.Gather()
-	graphs := kept.Count()
+	families, kept, chain := sampled.Some()
+	graphs := score.CountDraws(families, kept)
 	var scores *score.Posterior
 	if problem.Weighs() { // what errors of the scores move
 		scores = problem.ScoreErrors(families)
 		own := scores.EdgeErrors(graphs)
 		for i, row := range own {
 			for j, se := range row {
-				errors[i][j] = math.Hypot(errors[i][j], se)
+				edges.Errors[i][j] = math.Hypot(edges.Errors[i][j], se)
 			}
 		}
 		worst.MCSE = math.Hypot(worst.MCSE, float64(worstError(own)))
 	}
 	f := found{
-		certificate: certifyChains(len(sampled.Graphs), walk.KeptGraphs, worst), graphs: chainEstimates(probabilities, errors, graphs, worst.ESS),
+		certificate: certifyChains(len(sampled.Graphs), walk.KeptGraphs, worst), graphs: chainEstimates(edges, graphs, worst.ESS),
 		logEvidence: math.NaN(), logEvidenceSE: math.NaN(),
 		families: families, moments: effects.ExactMoments(problem, families), random: stream.Rand(o.seed, "parameters"),
 	}
@@ -75,7 +75,7 @@ func RunGraphChains(ctx gocontext.Context, problem *score.Problem, cfg GraphChai
 		f.certificate.addWeights(&verdict.Judgement{Verdict: f.certificate.Verdict, Reasons: f.certificate.Reasons}, scores, graphs)
 	}
 	f.source = problem.ExactParameters(families.Families, f.random)
-	f.sample = score.SampleFrom(kept.Families, families.Families, f.source)
-	f.sample.Chain = kept.Chain
+	f.sample = score.SampleFrom(kept, families.Families, f.source)
+	f.sample.Chain = chain
 	return conclude(problem, ctx, o, f)
 }

@@ -48,10 +48,7 @@ func RunMade(ctx gocontext.Context, device *gpu.Device, problem *score.Problem, 
 	if problem.Model.Mechanism == sem.MLP {
 		particles = networks.NewScores(problem, fit.Seed, cfg.Islands, cfg.Status)
 	}
-	pilot, err := pilotScores(problem, ctx, device, target, particles)
-	if err == nil {
-		err = target.Anchor(ctx, device, fit, cfg.Dir, cfg.Status)
-	}
+	pilot, err := pilotScores(problem, ctx, particles)
 	if err != nil {
 		return nil, training.End(err)
 	}
@@ -106,10 +103,11 @@ func RunMade(ctx gocontext.Context, device *gpu.Device, problem *score.Problem, 
 }
 
 // pilotScores are what q(m) starts from, score by score: of networks pilot runs of particles, and
-// of linear mechanisms Laplace approximations. A run that is resumed has them in its checkpoint.
-func pilotScores(p *score.Problem, ctx gocontext.Context, device *gpu.Device, target *flows.Target, particles *networks.Scores) ([]float64, error) {
+// of linear mechanisms closed forms. A run that is resumed has them in its checkpoint.
+func pilotScores(p *score.Problem, ctx gocontext.Context, particles *networks.Scores) ([]float64, error) {
 	if particles == nil {
-		return target.LaplaceScores(device)
+		scores, err := p.ExactScores(ctx, nil)
+		return scores.LogEvidence, err
 	}
 	if err := particles.PilotStage(ctx); err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package dag
 
 import (
 	gocontext "context"
-	"math"
 	"math/rand/v2"
 
 	"github.com/transdim/vti/dag/flows"
@@ -70,29 +69,12 @@ func RunReversibleJump(ctx gocontext.Context, device *gpu.Device, problem *score
 		return nil, err
 	}
 	nodes := problem.Data.Nodes()
-	probabilities, errors, summaries := score.Zeros(nodes), score.Zeros(nodes), map[dgraph.Edge]rjmcmc.Summary{}
-	worst := chains.LogDensitySummary()
-	worst.MCSE = 0
-	for _, e := range dgraph.OrderedPairs(nodes) {
-		in := chains.Inclusion(e.To*target.Codes.Layout.Dim() + e.From)
-		probabilities[e.From][e.To], summaries[e] = in.Mean, in
-		if in.SD > 0 {
-			worst.MCSE = math.Max(worst.MCSE, in.MCSE)
-		}
-		// false for an indicator that never changed: every chain says the same
-		if in.RHat > worst.RHat {
-			worst.RHat = in.RHat
-		}
-		if in.ESS < worst.ESS {
-			worst.ESS = in.ESS
-		}
-	}
-	for e, in := range summaries {
-		errors[e.From][e.To] = walk.RareError(in, worst.ESS)
-	}
+	edges := walk.Summarise(nodes, chains.LogDensitySummary(), func(e dgraph.Edge) rjmcmc.Summary {
+		return chains.Inclusion(e.To*target.Codes.Layout.Dim() + e.From)
+	})
 	sample, err := target.Gather(chains)
 	if err != nil {
 		return nil, err
 	}
-	return concludeChains(problem, ctx, o, certifyChains(chains.Chains, chains.Draws()/chains.Chains, worst), probabilities, errors, sample)
+	return concludeChains(problem, ctx, o, certifyChains(chains.Chains, chains.Draws()/chains.Chains, edges.Worst), edges, sample)
 }

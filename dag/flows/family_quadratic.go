@@ -1,19 +1,11 @@
 package flows
 
 import (
-	"errors"
-	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/mat"
-
-	"github.com/gomlx/gomlx/pkg/core/dtypes"
-	"github.com/gomlx/gomlx/pkg/core/graph"
-	"github.com/gomlx/gomlx/pkg/core/tensors"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
-	"github.com/transdim/vti/gpu"
 )
 
 // familyQuadratic approximates the log density of the parameters of a family near its mode by −½
@@ -82,82 +74,3 @@ func newQuadratic(l sem.Layout, stats *score.LinearStats, f dgraph.Family, prior
 
 // steepest is the largest curvature in units of that of the prior.
 const steepest = 1e12
-
-// transform is T with TTᵀ = H⁻¹ over the coordinates in use, by rows [D·D] and zero elsewhere, and
-// its log determinant. A curvature that is not positive definite is an error.
-func (q familyQuadratic) transform(mask []bool) (scale []float64, logDet float64, err error) {
-	dim := len(mask)
-	scale = make([]float64, dim*dim)
-	of := used(mask)
-	if len(of) == 0 {
-		return scale, 0, nil
-	}
-	precision := mat.NewSymDense(len(of), nil)
-	for a, i := range of {
-		for b := range a + 1 {
-			precision.SetSym(a, b, q.precision[i*dim+of[b]])
-		}
-	}
-	var cholesky mat.Cholesky
-	if !cholesky.Factorize(precision) {
-		return nil, 0, errors.New("the curvature of a log density at its mode is not positive definite to rounding")
-	}
-	var upper, inverse mat.TriDense
-	cholesky.UTo(&upper)
-	// the condition number is bounded by the prior; what rounding leaves is corrected by the
-	// weights
-	_ = inverse.InverseTri(&upper)
-	for a, i := range of {
-		logDet -= math.Log(upper.At(a, a))
-		for b, k := range of {
-			scale[i*dim+k] = inverse.At(a, b)
-		}
-	}
-	return scale, logDet, nil
-}
-
-// used lists the coordinates in use.
-func used(mask []bool) (of []int) {
-	for k, on := range mask {
-		if on {
-			of = append(of, k)
-		}
-	}
-	return of
-}
-
-// LaplaceScores are the log evidences that the quadratics of linear families amount to.
-func (t *Target) LaplaceScores(device *gpu.Device) ([]float64, error) {
-	dim := t.Families.Dim()
-	exec, err := graph.NewExec(device.Backend(), func(codes, theta *graph.Node) *graph.Node {
-		return graph.ConvertDType(t.logJointOf(codes, t.Families.Mask(codes), theta), dtypes.Float64)
-	})
-	if err != nil {
-		return nil, err
-	}
-	codes, modes := make([]int32, 0, 2*len(t.nodes)), make([]float64, 0, dim*len(t.nodes))
-	scores := make([]float64, len(t.nodes))
-	var stats *score.LinearStats
-	for i, f := range t.problem.Families {
-		if i == 0 || t.problem.Families[i-1].Node != f.Node {
-			stats = score.NewLinearStats(t.problem.Data, f.Node)
-		}
-		q, mask := newQuadratic(t.layout, stats, f, t.problem.Model.PriorSD), t.layout.Mask(f)
-		_, logDet, err := q.transform(mask)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", t.problem.FamilyName(f), err)
-		}
-		scores[i] = logDet + float64(len(used(mask)))*score.HalfLog2Pi
-		codes, modes = append(codes, t.Families.code(i)...), append(modes, q.mode...)
-	}
-	outputs, err := exec.Exec(tensors.FromFlatDataAndDimensions(codes, len(t.nodes), len(t.Families.cards)), tensors.FromFlatDataAndDimensions(modes, len(t.nodes), dim))
-	if err != nil {
-		return nil, fmt.Errorf("pilot scores of families: %w", err)
-	}
-	for i, value := range tensors.MustCopyFlatData[float64](outputs[0]) {
-		if scores[i] += value; math.IsNaN(scores[i]) || math.IsInf(scores[i], 0) {
-			return nil, fmt.Errorf("the pilot score of %s is %g", t.problem.FamilyName(t.problem.Families[i]), scores[i])
-		}
-	}
-	return scores, nil
-}

@@ -17,9 +17,6 @@ import (
 // Target is the posterior of the parameters of a family, for all families at once: LogJoint
 // is log p(x_j, θ_j | x_pa). It satisfies vti.Target; its models are families, which stand side by
 // side and have no prior of importance.
-//
-// With anchors the coordinates are η with θ = μ + exp(ρ) η, and the log determinant of this is part
-// of the density.
 type Target struct {
 	problem  *score.Problem
 	layout   sem.Layout
@@ -29,7 +26,6 @@ type Target struct {
 	nodes      []int32     // [F]
 	precisions []float64   // H [F·D·D]; with linear, for Linear
 	linear     [][]float64 // b [F][D]
-	anchors    *anchors    // for MLP; nil: none
 
 	// The data, by node.
 	values  []float64 // x [N·n]; for MLP
@@ -94,7 +90,7 @@ func (t *Target) AsTarget() vti.Target {
 }
 
 // FamilyTarget is the posterior over families of a node with its parents that [RunFlow] trains a
-// flow on, on the parameters themselves and not on those that anchors have scaled.
+// flow on.
 func FamilyTarget(p *score.Problem) vti.Target { return NewTarget(p).AsTarget() }
 
 // Quadratic returns the quadratic of each family: codes [B,S] -> [B,D,D], [B,D].
@@ -114,22 +110,8 @@ func (t *Target) LogPrior(codes *graph.Node) *graph.Node {
 	return graph.AddScalar(graph.MulScalar(zero, 0), -math.Log(float64(len(t.nodes))))
 }
 
-// LogJoint is log p(x_j, θ_j | x_pa), or with anchors that density of η. codes [B,S], mask [B,D],
-// theta [B,D] -> [B]
+// LogJoint is log p(x_j, θ_j | x_pa). codes [B,S], mask [B,D], theta [B,D] -> [B]
 func (t *Target) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
-	if t.anchors == nil {
-		return t.logJointOf(codes, mask, theta)
-	}
-	take := func(table [][]float32) *graph.Node {
-		return graph.ConvertDType(graph.Gather(graph.Const(codes.Graph(), table), t.Families.families(codes)), theta.DType())
-	}
-	logScale := take(t.anchors.LogScale)
-	logDet := graph.ReduceSum(graph.Where(mask, logScale, graph.ZerosLike(logScale)), -1)
-	return graph.Add(t.logJointOf(codes, mask, graph.Add(take(t.anchors.Shift), graph.Mul(graph.Exp(logScale), theta))), logDet)
-}
-
-// logJointOf is log p(x_j, θ_j | x_pa) of the parameters themselves.
-func (t *Target) logJointOf(codes, mask, theta *graph.Node) *graph.Node {
 	return t.logJointOfNode(graph.Gather(graph.Const(codes.Graph(), t.nodes), t.Families.families(codes)), mask, theta)
 }
 
@@ -225,20 +207,6 @@ func (t *Target) logPriorOfParameters(node, mask, theta *graph.Node) *graph.Node
 	}
 	standard := graph.MulScalar(graph.Sub(t.logSigma(theta), t.ofNode(theta, node, t.logSDs)), 1.0/score.LogSigmaSD)
 	return graph.Add(sum, graph.AddScalar(graph.MulScalar(graph.Square(standard), -0.5), -math.Log(score.LogSigmaSD)-score.HalfLog2Pi))
-}
-
-// parameters are those that the coordinates of a draw stand for, zero where not in use.
-func (t *Target) parameters(family int, draw []float64) []float64 {
-	if t.anchors == nil {
-		return draw
-	}
-	theta := make([]float64, len(draw))
-	for k, on := range t.Families.masks[family] {
-		if on {
-			theta[k] = float64(t.anchors.Shift[family][k]) + math.Exp(float64(t.anchors.LogScale[family][k]))*draw[k]
-		}
-	}
-	return theta
 }
 
 // MadeTarget is the target of all families for rows of graphs.

@@ -33,7 +33,7 @@ const (
 
 // Training fills in what the problem decides where fit leaves it open.
 func Training(p *score.Problem, fit vti.Config) vti.Config {
-	setByMechanism(p, &fit.Steps, 200, 1000) // quadratics and anchors leave little to learn
+	setByMechanism(p, &fit.Steps, 200, 1000) // quadratics leave little to learn
 	setByMechanism(p, &fit.Batch, 1024, 256) // a draw of a network costs a pass over the data
 	return fit
 }
@@ -281,7 +281,7 @@ func (s *Evidences) Parameters(random *rand.Rand) score.ParameterSource {
 		if !ok {
 			thetas, weights := s.Evidences.Sample(family)
 			for i := range weights {
-				own.thetas = append(own.thetas, s.target.parameters(family, thetas.RawRowView(i)))
+				own.thetas = append(own.thetas, thetas.RawRowView(i))
 			}
 			own.table = pick.NewTable(weights)
 			known[family] = own

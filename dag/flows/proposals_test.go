@@ -5,11 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"github.com/transdim/vti/dag/dagtest"
 	"github.com/transdim/vti/dag/score"
-	"github.com/transdim/vti/dag/sem"
-	"github.com/transdim/vti/dag/tables"
-	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/verdict"
 )
 
@@ -57,22 +53,5 @@ func TestWeightedGraphs(t *testing.T) {
 		v = verdict.Judge(verdict.Measured{})
 		proposals.Judge(v, scores, exact.LogEvidence)
 		require.NotEqual(t, verdict.Trusted, v.Verdict, name)
-	}
-}
-
-// Pilot scores of linear mechanisms are their evidences where the noise is known, and near them
-// where it is not.
-func TestLaplaceScores(t *testing.T) {
-	device, err := gpu.Open(gpu.CPU)
-	require.NoError(t, err)
-	defer device.Close()
-	for sigma, tolerance := range map[float64]float64{0.7: 1e-4, 0: 0.1} {
-		p, err := score.NewProblem(dagtest.Chain(t, 25, tables.DataOptions{}), score.ModelOptions{Mechanism: sem.Linear, Sigma: sigma, PriorSD: 1.3}, tables.Constraints{})
-		require.NoError(t, err)
-		exact, err := p.ExactScores(t.Context(), nil)
-		require.NoError(t, err)
-		scores, err := MadeTarget(p).LaplaceScores(device)
-		require.NoError(t, err)
-		require.InDeltaSlice(t, exact.LogEvidence, scores, tolerance)
 	}
 }

@@ -1,6 +1,7 @@
 package score
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -17,11 +18,8 @@ type Sample struct {
 
 // Count lists the different graphs, the most frequent first.
 func (d Sample) Count() []Draw {
-	var graphs []*dgraph.Graph
-	for _, parents := range d.Parents {
-		graphs = append(graphs, dgraph.FromParents(parents))
-	}
-	return CountDraws(graphs, nil)
+	m, families := FamiliesOf(d.Parents)
+	return CountDraws(m, families)
 }
 
 // Thin keeps about so many draws of chains, evenly spread: they are in order of time, the chains
@@ -45,23 +43,36 @@ func (d Sample) Each(every int) Sample {
 // Split is the draws by node: the families that they have, with their shares, and a source of the
 // parameters drawn with each.
 func (d Sample) Split(random *rand.Rand) (Mixture, ParameterSource) {
+	m, families := FamiliesOf(d.Parents)
+	thetas := make([][][]float64, len(m.Families))
+	for k, own := range families {
+		for j, f := range own {
+			thetas[f] = append(thetas[f], d.Thetas[k][j])
+		}
+	}
+	return m, func(family int) []float64 { return thetas[family][random.IntN(len(thetas[family]))] }
+}
+
+// FamiliesOf are the families of graphs with their shares, and the places among them of each graph
+// by node.
+func FamiliesOf(graphs [][]dgraph.Set) (m Mixture, of [][]int) {
 	place := map[dgraph.Family]int{}
-	var m Mixture
-	var thetas [][][]float64
-	for k, parents := range d.Parents {
+	for _, parents := range graphs {
+		own := make([]int, len(parents))
 		for j, set := range parents {
 			f := dgraph.Family{Node: j, Parents: set}
 			at, seen := place[f]
 			if !seen {
 				at = len(m.Families)
 				place[f] = at
-				m.Families, m.Shares, thetas = append(m.Families, f), append(m.Shares, 0), append(thetas, nil)
+				m.Families, m.Shares = append(m.Families, f), append(m.Shares, 0)
 			}
-			m.Shares[at] += 1 / float64(len(d.Parents))
-			thetas[at] = append(thetas[at], d.Thetas[k][j])
+			m.Shares[at] += 1 / float64(len(graphs))
+			own[j] = at
 		}
+		of = append(of, own)
 	}
-	return m, func(family int) []float64 { return thetas[family][random.IntN(len(thetas[family]))] }
+	return m, of
 }
 
 // divisor is the greatest common one.
@@ -84,21 +95,19 @@ func SampleFrom(graphs [][]int, families []dgraph.Family, source ParameterSource
 	return d
 }
 
-// CountDraws lists the different ones of some graphs, the most frequent first. families may be nil.
-func CountDraws(graphs []*dgraph.Graph, families [][]int) []Draw {
+// CountDraws lists the different ones of some graphs, each given by its families among those of a
+// mixture, the most frequent first.
+func CountDraws(m Mixture, graphs [][]int) []Draw {
 	place := map[string]int{}
 	var draws []Draw
-	for k, g := range graphs {
-		key := g.Key()
+	for _, own := range graphs {
+		key := fmt.Sprint(own)
 		at, seen := place[key]
 		if !seen {
 			at = len(draws)
 			place[key] = at
 			// the chains give errors for edges
-			draws = append(draws, Draw{Graph: g, SE: math.NaN()})
-			if families != nil {
-				draws[at].Families = families[k]
-			}
+			draws = append(draws, Draw{Graph: m.Graph(own), Families: own, SE: math.NaN()})
 		}
 		draws[at].Count++
 	}

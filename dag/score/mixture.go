@@ -17,6 +17,15 @@ type Mixture struct {
 	Shares   []float64
 }
 
+// Graph is that of some of the families, by node.
+func (m Mixture) Graph(families []int) *dgraph.Graph {
+	parents := make([]dgraph.Set, len(families))
+	for j, f := range families {
+		parents[j] = m.Families[f].Parents
+	}
+	return dgraph.FromParents(parents)
+}
+
 // Draws returns a source of families among those that a condition holds for, in proportion to their
 // shares; nil if there are none.
 func (m Mixture) Draws(random *rand.Rand, condition func(dgraph.Family) bool) func() int {

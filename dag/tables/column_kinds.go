@@ -70,17 +70,14 @@ func (d *Data) fillColumns(t *table.Table, options DataOptions) error {
 		options.Discretize.apply(columns, discrete)
 		return d.fillCategories(columns, t)
 	}
-	switch {
-	case len(categories) == 0:
-		d.Unclear = unclear
-		return d.fillNumbers(columns, t, options.Log)
-	case len(numbers) > 0:
-		d.Unclear = unclear
-		return d.fillBoth(columns, categories, t, options.Log)
-	case options.Log:
-		return fmt.Errorf("%s: column %q is discrete: there is no logarithm of it", t.Path, categories[0])
+	d.Unclear = unclear
+	if len(numbers) == 0 {
+		if options.Log {
+			return fmt.Errorf("%s: column %q is discrete: there is no logarithm of it", t.Path, categories[0])
+		}
+		return d.fillCategories(columns, t)
 	}
-	return d.fillCategories(columns, t)
+	return d.fillBoth(columns, categories, t, options.Log)
 }
 
 // withLabels is the table with labels in the columns that are named as categories and mix numbers
@@ -131,19 +128,6 @@ func (d *Data) maybeCodes(j int, c *table.Column) bool {
 	return len(different) < len(c.Values)
 }
 
-// fillNumbers reads X, or the logarithms of it.
-func (d *Data) fillNumbers(columns []*table.Column, t *table.Table, log bool) error {
-	d.X = mat.NewDense(t.Rows(), len(d.Names), nil)
-	for j, c := range columns {
-		values, err := numbers(t, c, log)
-		if err != nil {
-			return err
-		}
-		d.X.SetCol(j, values)
-	}
-	return nil
-}
-
 // fillCategories reads Levels and the places of the values among them.
 func (d *Data) fillCategories(columns []*table.Column, t *table.Table) error {
 	d.X = mat.NewDense(t.Rows(), len(columns), nil)
@@ -157,10 +141,13 @@ func (d *Data) fillCategories(columns []*table.Column, t *table.Table) error {
 	return nil
 }
 
-// fillBoth reads numbers and categories, which columns are named.
+// fillBoth reads numbers, or the logarithms of them, and categories, if any, whose columns are
+// named.
 func (d *Data) fillBoth(columns []*table.Column, categories []string, t *table.Table, log bool) error {
 	d.X = mat.NewDense(t.Rows(), len(columns), nil)
-	d.Levels = make([][]string, len(columns))
+	if len(categories) > 0 {
+		d.Levels = make([][]string, len(columns))
+	}
 	for j, c := range columns {
 		if slices.Contains(categories, c.Name) {
 			if err := d.fillCategory(j, c, t, mostMixedLevels); err != nil {

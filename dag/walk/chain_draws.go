@@ -1,6 +1,8 @@
 package walk
 
 import (
+	"math"
+
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/rjmcmc"
@@ -23,31 +25,18 @@ func ShareOf(draws []score.Draw, independent float64) func(event func(*dgraph.Gr
 // equivalence classes take long.
 const comparedGraphs = 3000
 
-// Gather lists the families of all draws with their shares, and some of the draws.
-func (s *Graphs) Gather() (posterior score.Mixture, kept someGraphs) {
-	place := map[dgraph.Family]int{}
-	total := float64(len(s.Graphs) * len(s.Graphs[0]))
-	every := max(1, int(total)/comparedGraphs)
-	for c, chain := range s.Graphs {
-		for k, parents := range chain {
-			own := make([]int, len(parents))
-			for j, set := range parents {
-				f := dgraph.Family{Node: j, Parents: set}
-				at, seen := place[f]
-				if !seen {
-					at = len(posterior.Families)
-					place[f] = at
-					posterior.Families, posterior.Shares = append(posterior.Families, f), append(posterior.Shares, 0)
-				}
-				posterior.Shares[at] += 1 / total
-				own[j] = at
-			}
-			if (c*len(chain)+k)%every == 0 {
-				kept.graphs, kept.Families, kept.Chain = append(kept.graphs, dgraph.FromParents(parents)), append(kept.Families, own), append(kept.Chain, int32(c+1))
-			}
-		}
+// Some are some of the draws with the families that all have and their shares.
+func (s *Graphs) Some() (posterior score.Mixture, families [][]int, chain []int32) {
+	var all [][]dgraph.Set
+	for _, draws := range s.Graphs {
+		all = append(all, draws...)
 	}
-	return posterior, kept
+	posterior, families = score.FamiliesOf(all)
+	every := max(1, len(all)/comparedGraphs)
+	for k := 0; k < len(all); k += every {
+		chain = append(chain, int32(k/len(s.Graphs[0])+1))
+	}
+	return posterior, score.EachOf(families, every), chain
 }
 
 // Sample is all draws with the parameters that came with them, in order of time, the chains side by
@@ -61,21 +50,40 @@ func (s *Graphs) Sample() (d score.Sample) {
 	return d
 }
 
-// someGraphs are some of the draws of chains, evenly spread over them.
-type someGraphs struct {
-	graphs   []*dgraph.Graph
-	Families [][]int // by node
-	Chain    []int32 // from 1
+// Edges are the probabilities of edges and their standard errors [N][N].
+type Edges struct {
+	Probabilities, Errors [][]float64
+	// Worst has the largest standard error, and of edges whose probability is not close to 0 or 1
+	// and of the density the largest R-hat and the least effective number of draws.
+	Worst rjmcmc.Summary
 }
 
-// Count lists the different graphs, the most frequent first.
-func (k someGraphs) Count() []score.Draw { return score.CountDraws(k.graphs, k.Families) }
+// rareEdge is the probability from which on an edge has a say in the diagnostics; chosen by hand.
+const rareEdge = 0.02
 
-// EdgeMatrices are the probabilities of edges and their standard errors [N][N].
-func EdgeMatrices(edges [][]rjmcmc.Summary) (probabilities, errors [][]float64) {
-	probabilities, errors = score.Zeros(len(edges)), score.Zeros(len(edges))
-	for _, e := range dgraph.OrderedPairs(len(edges)) {
-		probabilities[e.From][e.To], errors[e.From][e.To] = edges[e.From][e.To].Mean, edges[e.From][e.To].MCSE
+// Summarise takes what chains say of the log density and of every edge. An edge that hardly ever
+// changed says nothing of its autocorrelation: it has the error that the least effective number of
+// draws gives it.
+func Summarise(nodes int, density rjmcmc.Summary, of func(e dgraph.Edge) rjmcmc.Summary) Edges {
+	all := Edges{Probabilities: score.Zeros(nodes), Errors: score.Zeros(nodes), Worst: density}
+	worst, pairs := &all.Worst, dgraph.OrderedPairs(nodes)
+	worst.MCSE = 0
+	var rare []dgraph.Edge
+	for _, e := range pairs {
+		own := of(e)
+		all.Probabilities[e.From][e.To], all.Errors[e.From][e.To] = own.Mean, own.MCSE
+		if own.SD > 0 {
+			worst.MCSE = math.Max(worst.MCSE, own.MCSE)
+		}
+		if own.SD == 0 || math.Abs(own.Mean-0.5) > 0.5-rareEdge {
+			rare = append(rare, e)
+			continue
+		}
+		worst.RHat, worst.ESS = math.Max(worst.RHat, own.RHat), math.Min(worst.ESS, own.ESS)
 	}
-	return probabilities, errors
+	for _, e := range rare {
+		se := &all.Errors[e.From][e.To]
+		*se = math.Max(*se, score.ShareError(all.Probabilities[e.From][e.To], worst.ESS))
+	}
+	return all
 }

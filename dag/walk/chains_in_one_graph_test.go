@@ -19,13 +19,13 @@ func TestChainsInOneGraph(t *testing.T) {
 		}
 		s.Graphs, s.scores = append(s.Graphs, chain), append(s.scores, scores)
 	}
-	edges, worst := s.Edges()
-	require.Equal(t, vti.Trusted, verdict.Judge(Measured(4, KeptGraphs, worst)).Verdict)
-	require.InDelta(t, 1, edges[0][1].Mean, 0)
+	edges := s.Edges()
+	require.Equal(t, vti.Trusted, verdict.Judge(Measured(4, KeptGraphs, edges.Worst)).Verdict)
+	require.InDelta(t, 1, edges.Probabilities[0][1], 0)
 	s.Graphs[3], s.scores[3] = make([][]dgraph.Set, KeptGraphs), make([]float64, KeptGraphs)
 	for k := range s.Graphs[3] {
 		s.Graphs[3][k] = []dgraph.Set{dgraph.SetOf(1), {}}
 	}
-	_, worst = s.Edges()
-	require.Equal(t, vti.Failed, verdict.Judge(Measured(4, KeptGraphs, worst)).Verdict)
+	edges = s.Edges()
+	require.Equal(t, vti.Failed, verdict.Judge(Measured(4, KeptGraphs, edges.Worst)).Verdict)
 }

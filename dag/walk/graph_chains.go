@@ -138,7 +138,7 @@ func SampleGraphs(p *score.Problem, ctx gocontext.Context, cfg ChainConfig, stat
 		if err := r.candidates.err(); err != nil {
 			return nil, err
 		}
-		_, worst := s.Edges()
+		worst := s.Edges().Worst
 		if verdict.Judge(Measured(len(r.walks), KeptGraphs, worst)).Verdict == verdict.Trusted || r.round >= cfg.Rounds-1 {
 			return s, nil
 		}
@@ -307,46 +307,24 @@ func (s *Graphs) visits() [][]float64 {
 	return shares
 }
 
-// Edges summarises all edges, and gives the worst of them: the largest standard error, and of edges
-// whose probability is not close to 0 or 1 and of the score the largest R-hat and the least
-// effective number of draws.
-func (s *Graphs) Edges() (edges [][]rjmcmc.Summary, worst rjmcmc.Summary) {
-	worst = rjmcmc.Summarise(s.scores)
-	worst.MCSE = 0
-	if worst.SD == 0 || s.oneScore() {
-		worst.RHat, worst.ESS = 1, float64(len(s.Graphs)*KeptGraphs)
-	}
-	edges = make([][]rjmcmc.Summary, s.nodes)
-	for i := range edges {
-		edges[i] = make([]rjmcmc.Summary, s.nodes)
+// Edges summarises all edges.
+func (s *Graphs) Edges() Edges {
+	density := rjmcmc.Summarise(s.scores)
+	if density.SD == 0 || s.oneScore() {
+		density.RHat, density.ESS = 1, float64(len(s.Graphs)*KeptGraphs)
 	}
 	chains := make([][]float64, len(s.Graphs))
 	for c := range chains {
 		chains[c] = make([]float64, len(s.Graphs[c]))
 	}
-	for _, e := range dgraph.OrderedPairs(s.nodes) {
+	return Summarise(s.nodes, density, func(e dgraph.Edge) rjmcmc.Summary {
 		for c, draws := range s.Graphs {
 			for k, parents := range draws {
 				chains[c][k] = score.Indicator(parents[e.To].Has(e.From))
 			}
 		}
-		own := rjmcmc.Summarise(chains)
-		edges[e.From][e.To] = own
-		if own.SD == 0 {
-			continue
-		}
-		worst.MCSE = math.Max(worst.MCSE, own.MCSE)
-		if math.Abs(own.Mean-0.5) > 0.5-rareEdge {
-			continue // a few visits say nothing of autocorrelation
-		}
-		worst.RHat, worst.ESS = math.Max(worst.RHat, own.RHat), math.Min(worst.ESS, own.ESS)
-	}
-	for _, row := range edges {
-		for j := range row {
-			row[j].MCSE = RareError(row[j], worst.ESS)
-		}
-	}
-	return edges, worst
+		return rjmcmc.Summarise(chains)
+	})
 }
 
 // oneScore reports whether all but a few draws have the same score: those of one graph, or of one
@@ -363,16 +341,4 @@ func (s *Graphs) oneScore() bool {
 		}
 	}
 	return float64(most) > (1-rareEdge)*float64(total)
-}
-
-// rareEdge is the probability from which on an edge has a say in the diagnostics; chosen by hand.
-const rareEdge = 0.02
-
-// RareError is the standard error of an indicator in chains. One that hardly ever changed says
-// nothing of its autocorrelation: as if the least effective number of draws were that of it.
-func RareError(in rjmcmc.Summary, leastESS float64) float64 {
-	if in.SD > 0 && math.Abs(in.Mean-0.5) <= 0.5-rareEdge {
-		return in.MCSE
-	}
-	return math.Max(in.MCSE, score.ShareError(in.Mean, leastESS))
 }
