@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/transdim/vti/varsel"
+	"github.com/transdim/vti/space"
+	"github.com/transdim/vti/varsel/exact"
 )
 
 // smallProblem is a regression of three predictors and an intercept with prior means of all kinds.
@@ -16,7 +17,7 @@ func smallProblem(n int, sigma float64, random *rand.Rand) *regressionProblem {
 	p := &regressionProblem{
 		x: mat.NewDense(n, 4, nil), y: make([]float64, n), offset: make([]float64, n), sigma: sigma,
 		priorMean: []float64{0.3, 0, 0, 0}, priorSD: []float64{10, 1.5, 1.5, 1.5}, logSigmaSD: 2, logSigmaMean: 0.1,
-		always: []int{0}, groups: [][]int{{1}, {2, 3}}, logPrior: varsel.Prior{Kind: varsel.UniformPrior}.LogProbs(2),
+		always: []int{0}, groups: [][]int{{1}, {2, 3}}, logPrior: space.Prior{Kind: space.UniformPrior}.LogProbs(2),
 	}
 	for i := range n {
 		p.x.Set(i, 0, 1)
@@ -54,9 +55,9 @@ func TestGaussianIsThatOfEnumeration(t *testing.T) {
 			for i := range y {
 				y[i] = p.y[i] - p.offset[i]
 			}
-			want, err := varsel.Exact(t.Context(), varsel.ExactProblem{
+			want, err := exact.Enumerate(t.Context(), exact.Problem{
 				X: p.x, Y: y, Always: p.always, Groups: p.groups, PriorMean: p.priorMean, PriorSD: p.priorSD,
-				Sigma: noise, LogSigmaMean: p.logSigmaMean, LogSigmaSD: p.logSigmaSD, Prior: varsel.Prior{Kind: varsel.UniformPrior},
+				Sigma: noise, LogSigmaMean: p.logSigmaMean, LogSigmaSD: p.logSigmaSD, Prior: space.Prior{Kind: space.UniformPrior},
 			})
 			require.NoError(t, err)
 			require.InDelta(t, want.LogEvidence, got.logEvidence, 1e-6)
@@ -68,7 +69,7 @@ func TestGaussianIsThatOfEnumeration(t *testing.T) {
 				require.InDelta(t, c.GivenIn.SD, got.sdIn[j], 1e-5)
 			}
 			if noise == 0 {
-				require.InEpsilon(t, want.Sigma.Mean, got.meanIn[4], 1e-4)
+				require.InEpsilon(t, want.Coefficients[4].Averaged.Mean, got.meanIn[4], 1e-4)
 			}
 		}
 	}

@@ -291,7 +291,7 @@ func (f *Family) LogJoint(data []*Node, _, mask, theta *Node) *Node {
 	prior := of(priorArray)
 	var logScale *Node // [B, 1]
 	if f.unknownScale() {
-		logScale = pick(active, dim-1)
+		logScale = columnOf(active, dim-1)
 	} else {
 		logScale = SliceAxis(prior, 1, AxisElem(2*dim))
 	}

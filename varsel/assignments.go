@@ -1,7 +1,6 @@
 package varsel
 
 import (
-	gocontext "context"
 	"errors"
 	"fmt"
 	"math"
@@ -10,11 +9,11 @@ import (
 	"slices"
 	"sync"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
+	"github.com/transdim/vti/varsel/exact"
 )
 
 // assignments sums the posterior of a robust Target over which rows are outliers: given that,
@@ -33,8 +32,10 @@ type assignments struct {
 
 // assigned is the sum of one model.
 type assigned struct {
+	*assignments
+	model       active
 	logEvidence float64
-	cumulative  []float64 // of p(a | y, m), in the order of a as a binary number
+	shares      []float64 // p(a | y, m), in the order of a as a binary number
 }
 
 const (
@@ -45,6 +46,8 @@ const (
 	// mostAssignedDim bounds the coordinates of a model, whose cube is the work of each. Chosen by
 	// hand.
 	mostAssignedDim = 8
+	// negligibleShare of the posterior adds nothing to moments.
+	negligibleShare = 1e-22
 )
 
 // newAssignments is nil where there are too many, or the likelihood is another.
@@ -57,9 +60,9 @@ func newAssignments(t *Target, model ModelOptions) *assignments {
 	return &assignments{target: t, outlier: model.Outlier, ratio: model.Sigma2 / model.Sigma1, known: map[string]*assigned{}}
 }
 
-// given is the model of a code given which rows are outliers, and log p(a) less the logarithm of
-// what the densities of outliers lost by the division by κ.
-func (s *assignments) given(a active, outliers int) (m *conjugate, logShare float64, err error) {
+// given is the posterior of a model given which rows are outliers, and log p(a) less the logarithm
+// of what the densities of outliers lost by the division by κ.
+func (s *assignments) given(a active, outliers int) (p *exact.Posterior, logShare float64, err error) {
 	t := s.target
 	y, columns := slices.Clone(t.responses.y), make([][]float64, len(a.columns))
 	for j, column := range a.columns {
@@ -75,45 +78,37 @@ func (s *assignments) given(a active, outliers int) (m *conjugate, logShare floa
 	}
 	count := float64(bits.OnesCount(uint(outliers)))
 	logShare = count*math.Log(s.outlier/s.ratio) + (float64(len(y))-count)*math.Log1p(-s.outlier)
-	m, err = newConjugate(y, columns, a.mean, a.sd, 0, 0)
-	return m, logShare, err
-}
-
-// logJoint is log p(y, a | m).
-func (s *assignments) logJoint(a active, outliers int) (float64, error) {
-	m, logShare, err := s.given(a, outliers)
+	m, err := exact.NewModel(y, columns, a.mean, a.sd, 0, 0)
 	if err != nil {
-		return 0, err
+		return nil, 0, err
 	}
-	logEvidence, err := s.target.logEvidenceOf(m)
-	return logShare + logEvidence, err
+	p, err = m.Posterior(t.noise())
+	return p, logShare, err
 }
 
 // sum is that of one model over all assignments. Models are kept.
-func (s *assignments) sum(code []int32) (*assigned, error) {
-	key := fmt.Sprint(code)
+func (s *assignments) sum(a active) (*assigned, error) {
+	key := fmt.Sprint(a.coordinates)
 	s.mutex.Lock()
 	found := s.known[key]
 	s.mutex.Unlock()
 	if found != nil {
 		return found, nil
 	}
-	a := s.target.active(code)
 	logs := make([]float64, 1<<len(s.target.responses.y))
 	for outliers := range logs {
-		var err error
-		if logs[outliers], err = s.logJoint(a, outliers); err != nil {
+		p, logShare, err := s.given(a, outliers)
+		if err != nil {
 			return nil, err
 		}
+		logs[outliers] = logShare + p.LogEvidence()
 	}
-	found = &assigned{logEvidence: logsum.Of(logs), cumulative: make([]float64, len(logs))}
+	found = &assigned{assignments: s, model: a, logEvidence: logsum.Of(logs), shares: logs}
 	if math.IsNaN(found.logEvidence) || math.IsInf(found.logEvidence, 0) {
 		return nil, errors.New("the sum over outliers is not finite")
 	}
-	total := 0.0
 	for k, l := range logs {
-		total += math.Exp(l - found.logEvidence)
-		found.cumulative[k] = total
+		found.shares[k] = math.Exp(l - found.logEvidence)
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -121,68 +116,54 @@ func (s *assignments) sum(code []int32) (*assigned, error) {
 	return found, nil
 }
 
-// LogEvidences returns log p(y | m) of each code.
-func (s *assignments) LogEvidences(ctx gocontext.Context, codes [][]int32) ([]float64, error) {
-	return forEachModel(ctx, codes, func(code []int32) (float64, error) {
-		sum, err := s.sum(code)
-		if err != nil {
-			return 0, err
-		}
-		return sum.logEvidence, nil
-	})
+// forms are the sums as closed forms.
+func (s *assignments) forms() closedForms {
+	return closedForms{s.target, func(a active) (closedForm, error) {
+		sum, err := s.sum(a)
+		return drawnAssignments{sum, map[int]*exact.Posterior{}}, err
+	}}
 }
 
-// SampleParameters draws from p(θ | y, m): which rows are outliers, then θ given that.
-func (s *assignments) SampleParameters(code []int32, n int, random *rand.Rand) (*mat.Dense, []float64, error) {
+// drawnAssignments keep the posteriors given assignments that have been drawn.
+type drawnAssignments struct {
+	*assigned
+	known map[int]*exact.Posterior
+}
+
+// LogEvidence is log p(y | m).
+func (s *assigned) LogEvidence() float64 { return s.logEvidence }
+
+// Draw draws which rows are outliers, then coefficients given that.
+func (s drawnAssignments) Draw(random *rand.Rand, values []float64) (logSigma, logDensity float64) {
+	outliers := pick.Func(len(s.shares), random.Float64(), func(i int) float64 { return s.shares[i] })
 	t := s.target
-	sum, err := s.sum(code)
-	if err != nil {
-		return nil, nil, err
+	theta := make([]float64, t.space.Dim())
+	p := s.known[outliers]
+	if p == nil {
+		p, _, _ = s.given(s.model, outliers) // which was found for the sum
+		s.known[outliers] = p
 	}
-	a := t.active(code)
-	drawers := map[int]*conjugateSampler{}
-	theta, logDensity := mat.NewDense(max(n, 1), t.space.Dim(), nil), make([]float64, n)
-	eta := make([]float64, len(t.responses.y))
-	for i := range n {
-		outliers, _ := slices.BinarySearch(sum.cumulative, random.Float64()*sum.cumulative[len(sum.cumulative)-1])
-		if drawers[outliers] == nil {
-			m, _, err := s.given(a, outliers)
-			if err != nil {
-				return nil, nil, err
-			}
-			if drawers[outliers], err = t.sampler(m, a); err != nil {
-				return nil, nil, err
-			}
-		}
-		row := theta.RawRowView(i)
-		drawers[outliers].draw(random, row)
-		logDensity[i] = t.logJointAt(a, row, eta) - sum.logEvidence
+	s.model.draw(p, random, theta)
+	for k, j := range s.model.coordinates {
+		values[k] = theta[j]
 	}
-	return theta, logDensity, nil
+	if s.model.scale >= 0 {
+		logSigma = theta[s.model.scale]
+	}
+	return logSigma, t.logJointAt(s.model, theta, make([]float64, len(t.responses.y))) - s.logEvidence
 }
 
-// components are the normal distributions that coefficients have given an assignment and σ.
-func (s *assignments) components(p *Problem, code []int32, probability float64) (map[int][]mixtureComponent, error) {
-	sum, err := s.sum(code)
-	if err != nil {
-		return nil, err
-	}
-	a := s.target.active(code)
-	out := map[int][]mixtureComponent{}
-	before := 0.0
-	for outliers, cumulative := range sum.cumulative {
-		share := cumulative - before
-		before = cumulative
-		if probability*share < negligibleMoment {
+// posteriors are those given each assignment, of a model with a probability.
+func (s *assigned) posteriors(probability float64) (list []exact.Weighted, err error) {
+	for outliers, share := range s.shares {
+		if probability*share < negligibleShare {
 			continue
 		}
-		m, _, err := s.given(a, outliers)
+		p, _, err := s.given(s.model, outliers)
 		if err != nil {
 			return nil, err
 		}
-		if err := p.addComponents(out, m, a, probability*share); err != nil {
-			return nil, err
-		}
+		list = append(list, exact.Weighted{Posterior: p, Coordinates: s.model.coordinates, Probability: probability * share})
 	}
-	return out, nil
+	return list, nil
 }

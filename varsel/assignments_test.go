@@ -15,6 +15,7 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
+	"github.com/transdim/vti/varsel/exact"
 )
 
 // fewRows are robust problems of five rows, with known and with unknown noise. The last row
@@ -58,7 +59,7 @@ func TestAssignmentsSumToTheIntegral(t *testing.T) {
 				terms = append(terms, width+math.Log(step)+target.logJointAt(a, theta, eta))
 			}
 		}
-		got, err := problem.assigned().LogEvidences(t.Context(), [][]int32{code})
+		got, err := problem.assigned().forms().LogEvidences(t.Context(), [][]int32{code})
 		require.NoError(t, err)
 		require.InDelta(t, logsum.Of(terms), got[0], 1e-4, name)
 	}
@@ -69,13 +70,13 @@ func TestAssignmentsWithoutOutliersAreGaussian(t *testing.T) {
 	for name, problem := range fewRows(t, ModelOptions{Sigma1: 0.8, Sigma2: 0.8, Outlier: 0.3}) {
 		for _, code := range space.All(problem.Target.Space().Cards()) {
 			a := problem.Target.active(code)
-			m, err := newConjugate(problem.Design.Y, a.columns, a.mean, a.sd, 0, 0)
+			m, err := exact.NewModel(problem.Design.Y, a.columns, a.mean, a.sd, 0, 0)
 			require.NoError(t, err)
-			want, err := problem.Target.logEvidenceOf(m)
+			want, err := m.Posterior(problem.Target.noise())
 			require.NoError(t, err)
-			got, err := problem.assigned().LogEvidences(t.Context(), [][]int32{code})
+			got, err := problem.assigned().forms().LogEvidences(t.Context(), [][]int32{code})
 			require.NoError(t, err)
-			require.InDelta(t, want, got[0], 1e-9, name)
+			require.InDelta(t, want.LogEvidence(), got[0], 1e-9, name)
 		}
 	}
 }
@@ -106,7 +107,7 @@ func TestDrawsOverAssignments(t *testing.T) {
 			for k, want := range joint {
 				require.InDelta(t, want, evidences[0]+logDensity[k], 1e-8*(1+math.Abs(want)), name)
 			}
-			rows := problem.decomposedMoments(t.Context(), []vti.ModelEstimate{{Code: code, Certified: 1}})
+			rows := problem.knownMoments(t.Context(), []vti.ModelEstimate{{Code: code, Certified: 1}})
 			for j, row := range rows {
 				if problem.Target.scale == j || !problem.Target.space.MaskRow(code, nil)[j] {
 					continue

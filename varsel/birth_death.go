@@ -280,18 +280,10 @@ func (s *birthState) Draw(random *rand.Rand, code []int32, theta []float64) (log
 		set = append(set, int32(c-s.fixed))
 	}
 	s.target.space.Code(set, code)
-	model, bits := s.target.active(code), s.target.base
-	m, err := bits.conjugate(model)
+	model := s.target.active(code)
+	p, err := s.target.base.posterior(model)
 	if err != nil {
 		return 0, err
 	}
-	logEvidence, err := bits.logEvidenceOf(m)
-	if err != nil {
-		return 0, err
-	}
-	sampler, err := bits.sampler(m, model)
-	if err != nil {
-		return 0, err
-	}
-	return s.target.sizes[len(set)] + logEvidence + sampler.draw(random, theta), nil
+	return s.target.sizes[len(set)] + p.LogEvidence() + model.draw(p, random, theta), nil
 }

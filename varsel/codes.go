@@ -1,9 +1,6 @@
 package varsel
 
-import (
-	"fmt"
-	"strings"
-)
+import "github.com/transdim/vti/internal/enum"
 
 // CodeKind names a way to write a model.
 type CodeKind int
@@ -19,34 +16,19 @@ const (
 	ListCodes
 )
 
-var codeNames = [...]string{"auto", "bits", "lists"}
+var codeKinds = enum.New[CodeKind]("codes", "auto", "bits", "lists")
 
 // String returns the name that [ParseCodes] reads.
-func (k CodeKind) String() string {
-	if k < 0 || int(k) >= len(codeNames) {
-		return fmt.Sprintf("CodeKind(%d)", int(k))
-	}
-	return codeNames[k]
-}
+func (k CodeKind) String() string { return codeKinds.String(k) }
 
 // ParseCodes reads auto, bits or lists.
-func ParseCodes(s string) (CodeKind, error) {
-	for k, name := range codeNames {
-		if s == name {
-			return CodeKind(k), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown codes %q; want %s", s, strings.Join(codeNames[:], ", "))
-}
+func ParseCodes(s string) (CodeKind, error) { return codeKinds.Parse(s) }
 
 // MarshalText writes the name.
-func (k CodeKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+func (k CodeKind) MarshalText() ([]byte, error) { return codeKinds.Marshal(k) }
 
 // UnmarshalText reads what MarshalText wrote.
-func (k *CodeKind) UnmarshalText(text []byte) (err error) {
-	*k, err = ParseCodes(string(text))
-	return err
-}
+func (k *CodeKind) UnmarshalText(text []byte) error { return codeKinds.Unmarshal(text, k) }
 
 // mostListed is the number of predictors whose models the engine lists one by one: 2^16 models, the
 // default of vti.CertifyConfig.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/transdim/vti/space"
+	"github.com/transdim/vti/varsel/exact"
 )
 
 // CoefficientPrior is the prior of a coefficient given that it is in the model, on the scale of the
@@ -43,7 +44,7 @@ func (p *Problem) fillPriors(r *Result) {
 			r.SizePrior = append(r.SizePrior, Number(probability))
 		}
 	}
-	if p.Model.Slab != (Slab{}) {
+	if p.Model.Slab != (exact.Slab{}) {
 		return // of one coefficient it depends on the others, and is flat for the rest
 	}
 	column, planes := make(map[string]int, p.Target.dim), p.planes()

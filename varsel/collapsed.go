@@ -121,15 +121,7 @@ func (c *collapsed) drawModel(random *rand.Rand) ([]int32, error) {
 
 // allowed reports whether heredity allows a model.
 func (c *collapsed) allowed(code []int32) bool {
-	if c.target.heredity == nil {
-		return true
-	}
-	for site, in := range code {
-		if in == 1 && !c.target.heredity.allowed(site, func(parent int) bool { return code[parent] == 1 }) {
-			return false
-		}
-	}
-	return true
+	return c.target.heredity == nil || c.target.heredity.allows(code)
 }
 
 // coordinates are those of a model, ascending.

@@ -98,8 +98,9 @@ func checkStates(t *testing.T, problem *Problem) {
 			}
 			logPrior += target.outliers.logShare[kind(outlier)]
 		}
-		want, err := sums.logJoint(target.active(state.code), outliers)
+		given, logShare, err := sums.given(target.active(state.code), outliers)
 		require.NoError(t, err)
+		want := logShare + given.LogEvidence()
 		require.InDelta(t, want-logPrior, state.logEvidence, 1e-8)
 		clone := state.Clone()
 		clone.Sweep(0.5, random)
@@ -156,7 +157,7 @@ func exactPosterior(t *testing.T, problem *Problem) (logEvidence float64, inclus
 	for _, code := range space.All(problem.Target.Space().Cards()) {
 		codes = append(codes, slices.Clone(code))
 	}
-	evidences, err := sumsOf(problem).LogEvidences(t.Context(), codes)
+	evidences, err := sumsOf(problem).forms().LogEvidences(t.Context(), codes)
 	require.NoError(t, err)
 	inclusion = make([]float64, len(codes[0]))
 	logPrior := graph.MustNewExec(testkit.Backend(t), problem.Target.LogPrior).MustExec(codes)[0].Value().([]float64)

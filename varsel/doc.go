@@ -29,12 +29,11 @@
 //	options := varsel.DesignOptions{Target: "y", Likelihood: likelihood.GaussianKind}
 //	d, err := varsel.NewDesign(t, options)
 //	// handle err
-//	r, err := varsel.Exact(ctx, varsel.ExactProblem{
-//		X: d.X, Y: d.Y, Always: d.Always, Groups: d.Groups(),
-//		PriorSD: sds, Sigma: 0.7, Scaling: &d.Scaling, LogConstant: d.LogJacobian(),
-//	})
+//	p, err := varsel.NewProblem(d, varsel.ModelOptions{})
 //	// handle err
-//	fmt.Println(r.Inclusion, r.LogEvidence)
+//	r, err := varsel.RunExact(ctx, p, nil, "")
+//	// handle err
+//	fmt.Println(r.Inclusion, *r.LogEvidence)
 //
 // # Files
 //
@@ -68,27 +67,17 @@
 //	amortized_read.go         the input of a network, and the densities of a family
 //	amortized_open.go         a network from a file, for one table
 //
-// Closed forms:
+// Closed forms (package exact has those of one model, and sums over all):
 //
-//	exact.go                  Exact: every subset
-//	exact_walk.go             a walk through them, one column at a time
-//	exact_grid.go, exact_sigma.go
-//	                          the quadrature over log σ, and the posterior of σ
-//	exact_sums.go, exact_quantiles.go
-//	                          sums over models, and quantiles of mixtures
-//	exact_summed.go           these sums for the engine (models.Known)
-//	exact_check.go            check of these sums for rounding errors
-//	exact_target.go           evidences and draws for the engine
+//	closed.go                 evidences and draws for the engine
+//	summed.go                 sums over all models, and moments of coefficients
 //	birth_death.go            birth and death rates of predictors of Gaussian models
 //	birth_updates.go          updates of evidences and odds after a birth or death
-//	slab.go, slab_*.go        g-priors and their mixtures
 //	curvature.go              gradients and curvatures under heavy tails, to find modes
 //	mode_starts.go            starts of the search for modes of contradictory rows
 //	assignments.go            robust regressions of few rows: sums over which rows are outliers
 //	collapsed.go              robust regressions of more rows, without coefficients
 //	outlier_state.go          a model with a set of outliers, and its moves
-//	conjugate.go, conjugate_scale.go, conjugate_moments.go
-//	                          one model given σ, its posterior of σ, and moments of all models
 //
 // Log-concave likelihoods:
 //

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/predict"
+	"github.com/transdim/vti/varsel/exact"
 )
 
 // TestContrastsAreThoseOfTheMixture compares the difference of two marginal means with the closed
@@ -29,9 +30,9 @@ func TestContrastsAreThoseOfTheMixture(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "y", e.Response)
 
-	exact, err := problem.ExactProblem()
+	asked, err := problem.ExactProblem()
 	require.NoError(t, err)
-	answer, err := Exact(t.Context(), exact)
+	answer, err := exact.Enumerate(t.Context(), asked)
 	require.NoError(t, err)
 	scaling := problem.Design.Scaling
 	third := problem.Design.Predictors[0].Coordinates[1] // the indicator of c
@@ -41,7 +42,7 @@ func TestContrastsAreThoseOfTheMixture(t *testing.T) {
 			zero += model.Probability
 			continue
 		}
-		columns, right, factor := normalPosterior(t, problem, exact, model.Code)
+		columns, right, factor := normalPosterior(t, problem, asked, model.Code)
 		row := mat.NewVecDense(len(columns), nil)
 		for a, c := range columns {
 			if c == third {

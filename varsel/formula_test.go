@@ -9,6 +9,7 @@ import (
 
 	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/table"
+	"github.com/transdim/vti/varsel/exact"
 )
 
 // p and q are poly(x, 2) of R 4.2, to 15 digits.
@@ -53,7 +54,7 @@ func TestFormulasAreColumnsGroupsAndInteractions(t *testing.T) {
 	} {
 		options, err := DesignOptions{}.WithFormula(text)
 		require.NoError(t, err)
-		for _, slab := range []Slab{{}, {Kind: FixedG, Rows: true}} {
+		for _, slab := range []exact.Slab{{}, {Kind: exact.FixedG, Rows: true}} {
 			want, wanted := evidences(t, data, by, ModelOptions{Slab: slab})
 			got, logs := evidences(t, data, options, ModelOptions{Slab: slab})
 			require.Len(t, got, len(want), "%s: %q and %q", text, got, want)
@@ -67,7 +68,7 @@ func TestFormulasAreColumnsGroupsAndInteractions(t *testing.T) {
 // Whatever the reference or the contrasts, a factor spans the same space: under a g-prior all
 // models have the same evidence, which a coding with a wrong column would not have.
 func TestCodingsSpanTheSameSpace(t *testing.T) {
-	data, model := parseTable(t, formulaTable), ModelOptions{Slab: Slab{Kind: FixedG, Rows: true}}
+	data, model := parseTable(t, formulaTable), ModelOptions{Slab: exact.Slab{Kind: exact.FixedG, Rows: true}}
 	var first []float64
 	for _, f := range []string{"f", "C(f, sum)", "C(f, helmert)", `C(f, reference="c")`} {
 		options, err := DesignOptions{}.WithFormula("y ~ x*" + f)

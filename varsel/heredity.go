@@ -1,15 +1,14 @@
 package varsel
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
-	"strings"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/transdim/vti/internal/enum"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
 )
@@ -26,34 +25,19 @@ const (
 	NoHeredity
 )
 
-var heredityNames = [...]string{"strong", "weak", "none"}
+var heredities = enum.New[Heredity]("heredity", "strong", "weak", "none")
 
 // String returns the name that [ParseHeredity] reads.
-func (h Heredity) String() string {
-	if h < 0 || int(h) >= len(heredityNames) {
-		return fmt.Sprintf("Heredity(%d)", int(h))
-	}
-	return heredityNames[h]
-}
+func (h Heredity) String() string { return heredities.String(h) }
 
 // ParseHeredity reads strong, weak or none.
-func ParseHeredity(s string) (Heredity, error) {
-	for h, name := range heredityNames {
-		if s == name {
-			return Heredity(h), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown heredity %q; want %s", s, strings.Join(heredityNames[:], ", "))
-}
+func ParseHeredity(s string) (Heredity, error) { return heredities.Parse(s) }
 
 // MarshalText writes the name.
-func (h Heredity) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+func (h Heredity) MarshalText() ([]byte, error) { return heredities.Marshal(h) }
 
 // UnmarshalText reads what MarshalText wrote.
-func (h *Heredity) UnmarshalText(text []byte) (err error) {
-	*h, err = ParseHeredity(string(text))
-	return err
-}
+func (h *Heredity) UnmarshalText(text []byte) error { return heredities.Unmarshal(text, h) }
 
 // heredity is the set of models that heredity allows: predictor g may be in a model only if all of
 // parents[g] are, or with any at least one of them. Parents have smaller numbers than their
@@ -102,6 +86,16 @@ func (h *heredity) allowed(g int, in func(parent int) bool) bool {
 		}
 	}
 	return count == len(h.parents[g]) || h.any && count > 0
+}
+
+// allows reports whether a model is allowed.
+func (h *heredity) allows(code []int32) bool {
+	for g, in := range code {
+		if in == 1 && !h.allowed(g, func(parent int) bool { return code[parent] == 1 }) {
+			return false
+		}
+	}
+	return true
 }
 
 // constraint is the same for an autoregressive q(m).

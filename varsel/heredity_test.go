@@ -15,6 +15,7 @@ import (
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/varsel/design"
+	"github.com/transdim/vti/varsel/exact"
 )
 
 func interactionProblem(t testing.TB, options DesignOptions, model ModelOptions) *Problem {
@@ -62,10 +63,10 @@ func TestHeredity(t *testing.T) {
 				require.InDelta(t, 0, floats.LogSumExp(value), 1e-12)
 
 				answer := func(p *Problem) map[string]float64 {
-					exact, err := p.ExactProblem()
+					asked, err := p.ExactProblem()
 					require.NoError(t, err)
-					exact.TopModels = len(codes)
-					result, err := Exact(t.Context(), exact)
+					asked.TopModels = len(codes)
+					result, err := exact.Enumerate(t.Context(), asked)
 					require.NoError(t, err)
 					require.Len(t, result.Models, result.Count)
 					probability := map[string]float64{}

@@ -83,7 +83,7 @@ func (h *hostDensity) eval(codes []int32, mask []bool, theta, logPrior, logJoint
 	t, dim := h.target, h.target.dim
 	sites := len(codes) / h.rows
 	for r := range h.rows {
-		logPrior[r] = h.logPriorOf(codes[r*sites : (r+1)*sites])
+		logPrior[r] = t.logPriorOf(h.logPrior, codes[r*sites:(r+1)*sites])
 		h.sums[r] = h.setParameters(r, mask[r*dim:(r+1)*dim], theta[r*dim:(r+1)*dim])
 	}
 	clear(logJoint[:h.rows])
@@ -121,21 +121,19 @@ func (h *hostDensity) setParameters(r int, mask []bool, theta []float64) (sum fl
 	return sum
 }
 
-// logPriorOf is log p(m) of one model.
-func (h *hostDensity) logPriorOf(code []int32) float64 {
-	size, heredity := int32(0), h.target.heredity
+// logPriorOf is log p(m) of one model, where sizes are those of models by size.
+func (t *Target) logPriorOf(sizes []float64, code []int32) float64 {
+	size := int32(0)
 	for _, in := range code {
 		size += in
 	}
-	if heredity == nil {
-		return h.logPrior[size]
+	switch {
+	case t.heredity == nil:
+		return sizes[size]
+	case t.heredity.allows(code):
+		return sizes[size] - t.heredity.logMass
 	}
-	for site, in := range code {
-		if in == 1 && !heredity.allowed(site, func(parent int) bool { return code[parent] == 1 }) {
-			return math.Inf(-1)
-		}
-	}
-	return h.logPrior[size] - heredity.logMass
+	return math.Inf(-1)
 }
 
 // zeroOne is 0 and 1 as numbers.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/varsel/exact"
 )
 
 // modeStarts are the coefficients that fit as many rows as there are coefficients, under
@@ -117,7 +118,7 @@ func (t *Target) fit(a active, rows []int, theta []float64) bool {
 	for j, column := range a.columns {
 		columns[j] = pick(column)
 	}
-	m, err := newConjugate(pick(t.responses.y), columns, a.mean, a.sd, 0, 0)
+	m, err := exact.NewModel(pick(t.responses.y), columns, a.mean, a.sd, 0, 0)
 	if err != nil {
 		return false
 	}
@@ -127,13 +128,11 @@ func (t *Target) fit(a active, rows []int, theta []float64) bool {
 		lowest = t.mean[t.scale] - far*t.sd[t.scale]
 		logSigma = lowest
 	}
-	standard := make([]float64, len(a.columns))
-	for i, d := range m.d {
-		floats.AddScaled(standard, d/(d*d+math.Exp(2*logSigma))*m.c[i], m.v[i])
-	}
+	mode := make([]float64, len(a.columns))
+	m.Mode(logSigma, mode)
 	residuals := slices.Clone(t.responses.y)
 	for j, c := range a.coordinates {
-		theta[c] = a.mean[j] + a.sd[j]*standard[j]
+		theta[c] = mode[j]
 		floats.AddScaled(residuals, -theta[c], a.columns[j])
 	}
 	if a.scale >= 0 {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/varsel/exact"
 )
 
 // ModelOptions are the likelihood and the priors. The zero value is the Gaussian likelihood with
@@ -28,7 +29,7 @@ type ModelOptions struct {
 	SlabScale float64 `json:"slab_scale"`
 	// Slab is the prior of the coefficients in a model; SlabScale is that of the normal one. Others
 	// are for the Gaussian likelihood with unknown noise.
-	Slab Slab `json:"slab,omitzero"`
+	Slab exact.Slab `json:"slab,omitzero"`
 	// ResponseMean and ResponseSD are the mean and the standard deviation of a continuous response
 	// that its priors refer to, or ResponseMean is the centre of the prior of the intercept of a
 	// positive one; ResponseSD 0 stands for those of the table. A response that is drawn from the
@@ -102,7 +103,7 @@ func (o ModelOptions) Validate() error {
 	if o.Sigma != 0 && o.Likelihood != likelihood.GaussianKind && o.Likelihood != likelihood.StudentKind {
 		return fmt.Errorf("sigma: the %s likelihood has no such scale (gaussian and student do)", o.Likelihood)
 	}
-	if o.Slab != (Slab{}) && (!o.Likelihood.Conjugate() || o.Sigma != 0) {
+	if o.Slab != (exact.Slab{}) && (!o.Likelihood.Conjugate() || o.Sigma != 0) {
 		return fmt.Errorf("slab %s: want the gaussian likelihood with unknown sigma, on which g-priors are defined", o.Slab)
 	}
 	return o.Prior.Validate()

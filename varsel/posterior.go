@@ -1,11 +1,13 @@
 package varsel
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/transdim/vti"
 	engine "github.com/transdim/vti/models"
 	"github.com/transdim/vti/space"
+	"github.com/transdim/vti/varsel/exact"
 )
 
 // The posteriors of a problem: models as bits or as lists, with what is known of them beside
@@ -59,9 +61,9 @@ func (p *Problem) Posterior() vti.Target {
 func (p *Problem) known() (known engine.Known) {
 	of, forms := p.models(), p.forms()
 	if forms != nil {
-		known.Evidences, known.Alone = engine.FromExact(forms), p.Model.Slab != (Slab{})
+		known.Evidences, known.Alone = engine.FromExact(forms), p.Model.Slab != (exact.Slab{})
 	}
-	if _, closed := forms.(closedForms); closed {
+	if p.Model.Likelihood.Conjugate() && !known.Alone {
 		if p.Slots != nil {
 			known.BirthDeath = p.Slots.birthDeath()
 		} else if _, ok := space.Count(p.Target.space); ok && len(p.Design.Predictors) > mostListed {
@@ -87,26 +89,18 @@ func (p *Problem) known() (known engine.Known) {
 // there are none.
 func (p *Problem) forms() engine.Exact {
 	switch {
-	case p.Model.Slab != (Slab{}):
-		return p.slabForms(p.models())
+	case p.Model.Slab != (exact.Slab{}):
+		always := func(coordinate int) bool { return slices.Contains(p.Design.Always, coordinate) }
+		if p.Slots != nil {
+			always = func(coordinate int) bool { return coordinate < len(p.Slots.fixed) }
+		}
+		return slabForms(p.models(), p.Model.Slab, always)
 	case p.Model.Likelihood.Conjugate():
-		return closedForms{p.models()}
+		return normalForms(p.models())
 	case p.Slots == nil && !p.Model.Likelihood.LogConcave():
 		if assigned := p.assigned(); assigned != nil {
-			return assigned
+			return assigned.forms()
 		}
 	}
 	return nil
-}
-
-// slabForms are the closed forms under a mixture of g-priors.
-func (p *Problem) slabForms(of models) slabForms {
-	always := p.Design.Always
-	if p.Slots != nil && of == models(p.Slots) { // the first coordinates
-		always = always[:0:0]
-		for j := range p.Design.Always {
-			always = append(always, j)
-		}
-	}
-	return slabForms{of, p.Model.Slab, always}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
+	"github.com/transdim/vti/varsel/exact"
 )
 
 // Scales of the priors that are not the user's to choose, in units that follow the data: of sd(y)
@@ -81,7 +82,7 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	unknown, scaleSD := kind.Scale() != "", float64(logScaleSD)
 	switch kind {
 	case likelihood.GaussianKind:
-		t.x, t.responses = compressGaussian(design.X, design.Y)
+		t.x, t.responses.y, t.responses.more, t.responses.residual = exact.Compress(design.X, design.Y)
 		unknown, t.logScale = model.Sigma == 0, math.Log(model.Sigma/unit)
 	case likelihood.StudentKind:
 		unknown, t.logScale = model.Sigma == 0, math.Log(model.Sigma/unit)
@@ -209,11 +210,11 @@ func (p *Problem) Priors() []string {
 	if p.Design.Scaling.Level >= 0 && unit != 1 || p.Design.Scaling.SD[len(p.Design.Scaling.SD)-1] != 1 {
 		scaled = "the effect of one standard deviation of a predictor"
 	}
-	if p.Model.Slab != (Slab{}) {
+	if p.Model.Slab != (exact.Slab{}) {
 		n, selectable := p.Design.Rows(), p.Design.Dim()-len(p.Design.Always)
 		lines := []string{
 			"likelihood: gaussian, flat prior of log σ",
-			"slab: the coefficients of a model ~ " + p.Model.Slab.text(n, selectable),
+			"slab: the coefficients of a model ~ " + p.Model.Slab.Text(n, selectable),
 			"intercept and columns that are always in: flat priors on the working scale, so that log evidences have a constant in common",
 		}
 		return append(lines, p.modelsText())

@@ -18,6 +18,7 @@ import (
 
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/table"
+	"github.com/transdim/vti/varsel/exact"
 )
 
 // Published inclusion probabilities rest on priors that vti does not have: BIC, or coefficients ~
@@ -233,7 +234,7 @@ func TestPublishedCrime(t *testing.T) {
 		require.NoError(t, err)
 		asked, err := problem.ExactProblem()
 		require.NoError(t, err)
-		answer, err := Exact(t.Context(), asked)
+		answer, err := exact.Enumerate(t.Context(), asked)
 		require.NoError(t, err)
 		t.Logf("slab %.1f: %.3f", slab, answer.Inclusion)
 		return floats.Distance(answer.Inclusion, unitInformation, 1) / float64(len(unitInformation))

@@ -15,6 +15,7 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
+	"github.com/transdim/vti/varsel/exact"
 )
 
 var (
@@ -131,10 +132,10 @@ type truth struct{ logEvidence, probability map[string]float64 }
 func (c qualityCase) truth(t *testing.T, problem *Problem) truth {
 	known := truth{map[string]float64{}, map[string]float64{}}
 	if c.oracle == "" {
-		exact, err := problem.ExactProblem()
+		asked, err := problem.ExactProblem()
 		require.NoError(t, err)
-		exact.TopModels = 1 << len(exact.Groups)
-		answer, err := Exact(t.Context(), exact)
+		asked.TopModels = 1 << len(asked.Groups)
+		answer, err := exact.Enumerate(t.Context(), asked)
 		require.NoError(t, err)
 		for _, model := range answer.Models {
 			known.logEvidence[modelText(bitMembers(model.Code), len(model.Code))] = model.LogEvidence

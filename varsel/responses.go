@@ -21,7 +21,7 @@ type responses struct {
 	categories likelihood.Categories
 	// more is the number of observations beyond those of y, and residual their sum of squares,
 	// which no coefficient can change: both are 0 but for gaussian data compressed by
-	// compressGaussian.
+	// [exact.Compress].
 	more     int
 	residual float64
 }
@@ -53,7 +53,7 @@ func (r responses) logDensityAt(eta []float64, scale float64) float64 {
 }
 
 // logKernels is the part of the log density that depends on eta [n] and scale, of responses that
-// compressGaussian leaves alone.
+// are not compressed.
 func (r responses) logKernels(eta []float64, scale float64) float64 {
 	return likelihood.LogKernels(r.Likelihood, r.y, r.times, eta, scale)
 }
@@ -91,30 +91,6 @@ func constant(like *Node, values []float64, dims ...int) *Node {
 }
 
 var halfLog2Pi = math.Log(2*math.Pi) / 2
-
-// compressGaussian replaces n rows by at most D+1 with the same sum of squares for every
-// coefficient vector: with the QR decomposition of [X y], |y − Xθ|² = |q − Rθ|² + r². Exact, and
-// the cost of the likelihood no longer depends on n.
-func compressGaussian(x *mat.Dense, y []float64) (*mat.Dense, responses) {
-	n, dim := x.Dims()
-	gaussian := likelihood.New(likelihood.GaussianKind, likelihood.Shape{})
-	if n <= dim+1 {
-		return x, responses{Likelihood: gaussian, y: y}
-	}
-	both := mat.NewDense(n, dim+1, nil)
-	both.Slice(0, n, 0, dim).(*mat.Dense).Copy(x)
-	both.SetCol(dim, y)
-	var qr mat.QR
-	qr.Factorize(both)
-	var r mat.Dense
-	qr.RTo(&r)
-	target := make([]float64, dim)
-	for i := range dim {
-		target[i] = r.At(i, dim)
-	}
-	residual := r.At(dim, dim)
-	return mat.DenseCopyOf(r.Slice(0, dim, 0, dim)), responses{Likelihood: gaussian, y: target, more: n - dim, residual: residual * residual}
-}
 
 // countRows leaves one of the rows that are the same in response, offset and columns, with how many
 // they are.

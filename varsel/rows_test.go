@@ -20,6 +20,7 @@ import (
 	"github.com/transdim/vti/run"
 	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel/design"
+	"github.com/transdim/vti/varsel/exact"
 )
 
 // finishedExact runs an exact selection on a table of text and opens it again.
@@ -64,7 +65,7 @@ func linearTable(random *rand.Rand, n int, coefficients []float64, sigma float64
 
 // normalPosterior is the posterior of the coefficients of a model given σ, in working units: their
 // columns, and its mean as a solution of factor and right, the factor that of its precision.
-func normalPosterior(t *testing.T, p *Problem, exact ExactProblem, code []int32) (columns []int, right *mat.VecDense, factor mat.Cholesky) {
+func normalPosterior(t *testing.T, p *Problem, asked exact.Problem, code []int32) (columns []int, right *mat.VecDense, factor mat.Cholesky) {
 	t.Helper()
 	columns = []int{0}
 	for s, in := range code {
@@ -79,9 +80,9 @@ func normalPosterior(t *testing.T, p *Problem, exact ExactProblem, code []int32)
 		for b, cb := range columns[:a+1] {
 			precision.SetSym(a, b, mat.Dot(p.Design.X.ColView(ca), p.Design.X.ColView(cb))/variance)
 		}
-		precision.SetSym(a, a, precision.At(a, a)+1/(exact.PriorSD[ca]*exact.PriorSD[ca]))
+		precision.SetSym(a, a, precision.At(a, a)+1/(asked.PriorSD[ca]*asked.PriorSD[ca]))
 		y := mat.NewVecDense(p.Design.Rows(), p.Design.Y)
-		right.SetVec(a, exact.PriorMean[ca]/(exact.PriorSD[ca]*exact.PriorSD[ca])+mat.Dot(p.Design.X.ColView(ca), y)/variance)
+		right.SetVec(a, asked.PriorMean[ca]/(asked.PriorSD[ca]*asked.PriorSD[ca])+mat.Dot(p.Design.X.ColView(ca), y)/variance)
 	}
 	require.True(t, factor.Factorize(precision))
 	return columns, right, factor
@@ -104,16 +105,16 @@ func TestPredictionsAreThoseOfTheMixture(t *testing.T) {
 
 	scaling := problem.Design.Scaling
 	working := sigma / scaling.YSD
-	exact, err := problem.ExactProblem()
+	asked, err := problem.ExactProblem()
 	require.NoError(t, err)
-	answer, err := Exact(t.Context(), exact)
+	answer, err := exact.Enumerate(t.Context(), asked)
 	require.NoError(t, err)
 	for i, x := range [][]float64{{2, -1, 0.5}, {0, 0, -1}, {-2.5, 4, 3}} {
 		var mixture []distuv.Normal
 		var weights []float64
 		mean := 0.0
 		for _, model := range answer.Models {
-			columns, right, factor := normalPosterior(t, problem, exact, model.Code)
+			columns, right, factor := normalPosterior(t, problem, asked, model.Code)
 			row := mat.NewVecDense(len(columns), nil)
 			for a, c := range columns {
 				if c == 0 {
@@ -145,7 +146,8 @@ func TestPredictionsAreThoseOfTheMixture(t *testing.T) {
 }
 
 // TestLeaveOneOutIsThatOfRefits compares PSIS with exact leave-one-out: the evidence of all rows
-// over that of all but one, for the same priors.
+// over that of all but one, for the same priors. Four standard errors on 51 numbers, a false alarm
+// in 300 choices of the seed, and what smoothing does to a row.
 func TestLeaveOneOutIsThatOfRefits(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	stored, problem := finishedExact(t, linearTable(random, 50, []float64{1, 0.3, 0, 0}, 1), DesignOptions{Target: "y"}, ModelOptions{})
@@ -156,10 +158,30 @@ func TestLeaveOneOutIsThatOfRefits(t *testing.T) {
 	assert.Zero(t, loo.Unreliable)
 	full, err := problem.ExactProblem()
 	require.NoError(t, err)
-	all, err := Exact(t.Context(), full)
+	all, err := exact.Enumerate(t.Context(), full)
 	require.NoError(t, err)
 	n, dim := full.X.Dims()
-	total, worst := 0.0, 0.0
+	drawn, err := stored.readDraws()
+	require.NoError(t, err)
+	// standardError is the standard error of the log of the mean of inverse densities of a row.
+	response, columns := problem.Design.Response(), make([][]float64, dim)
+	for j := range columns {
+		columns[j] = problem.Design.Column(j)
+	}
+	standardError := func(row int) float64 {
+		inverse := make([]float64, drawn.Len())
+		for s := range inverse {
+			values := drawn.Values(s)
+			rest := response[row]
+			for j := range dim {
+				rest -= values[j] * columns[j][row]
+			}
+			inverse[s] = 1 / distuv.Normal{Sigma: values[dim]}.Prob(rest)
+		}
+		mean, sd := stat.MeanStdDev(inverse, nil)
+		return sd / mean / math.Sqrt(float64(len(inverse)))
+	}
+	total, worst, variance := 0.0, 0.0, 0.0
 	for i := range n {
 		without := full
 		without.X, without.Y = mat.NewDense(n-1, dim, nil), nil
@@ -171,14 +193,16 @@ func TestLeaveOneOutIsThatOfRefits(t *testing.T) {
 			}
 		}
 		without.LogConstant = full.LogConstant * float64(n-1) / float64(n)
-		rest, err := Exact(t.Context(), without)
+		rest, err := exact.Enumerate(t.Context(), without)
 		require.NoError(t, err)
 		elpd := all.LogEvidence - rest.LogEvidence
 		total += elpd
 		worst = math.Max(worst, math.Abs(elpd-float64(loo.Rows[i].ELPD)))
-		assert.InDelta(t, elpd, float64(loo.Rows[i].ELPD), 0.03, "row %d, k̂ %.2f", i, float64(loo.Rows[i].KHat))
+		se := standardError(i)
+		variance += se * se
+		assert.InDelta(t, elpd, float64(loo.Rows[i].ELPD), 4*se+0.002, "row %d, k̂ %.2f", i, float64(loo.Rows[i].KHat))
 	}
-	assert.InDelta(t, total, float64(loo.ELPD), 0.06)
+	assert.InDelta(t, total, float64(loo.ELPD), 4*math.Sqrt(variance)+0.02)
 	t.Logf("largest error of a row %.4f, of the sum %.4f", worst, math.Abs(total-float64(loo.ELPD)))
 	calibration := predict.Calibrate(loo, nil, 1)
 	assert.Equal(t, "calibrated, as far as these rows tell", calibration.Verdict)

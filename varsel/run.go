@@ -10,6 +10,7 @@ import (
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/run"
+	"github.com/transdim/vti/varsel/exact"
 )
 
 // PosteriorFile is the name of the checkpoint in a run directory.
@@ -116,14 +117,14 @@ func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Ce
 	}
 	result.LogEvidence, result.LogEvidSE = number(c.LogEvidence+jacobian), number(c.LogEvidenceSE)
 	certified, se := c.Frequencies(len(p.Design.Predictors), p.members)
-	var answer *ExactResult
-	if c.Basis == vti.ExactSum {
+	var answer *exact.Answer
+	if c.Basis == vti.ExactSum && !c.Complete {
 		var err error
-		if answer, err = p.exactAnswer(ctx, nil); err != nil {
+		if answer, err = p.sumAll(ctx, nil); err != nil {
 			return err
 		}
 	}
-	if answer != nil && !c.Complete { // of the models that are not listed too
+	if answer != nil { // of the models that are not listed too
 		certified, se = answer.Inclusion, make([]float64, len(certified))
 	}
 	q := frequenciesUnderQ(c, len(p.Design.Predictors), p.members)
@@ -145,11 +146,11 @@ func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Ce
 		// Moments of parameters with heavy tails, such as σ of a few rows, take more draws than
 		// there are; where evidences are closed forms they are too.
 		if answer != nil {
-			result.Coefficients = p.exactCoefficients(answer)
+			result.Coefficients = p.coefficients(answer.Coefficients)
 			return nil
 		}
 		if c.Complete {
-			if result.Coefficients = p.decomposedMoments(ctx, c.Models); result.Coefficients != nil {
+			if result.Coefficients = p.knownMoments(ctx, c.Models); result.Coefficients != nil {
 				return nil
 			}
 		}

@@ -2,6 +2,7 @@ package varsel
 
 import (
 	gocontext "context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -9,62 +10,29 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/stream"
 	engine "github.com/transdim/vti/models"
 	"github.com/transdim/vti/run"
+	"github.com/transdim/vti/varsel/exact"
 )
-
-// ExactProblem is the problem for Exact. It fails for likelihoods without a closed form.
-func (p *Problem) ExactProblem() (ExactProblem, error) {
-	if !p.Model.Likelihood.Conjugate() {
-		return ExactProblem{}, fmt.Errorf("exact answers exist for the gaussian and lognormal likelihoods only, not for %s: use varsel or rjmcmc", p.Model.Likelihood)
-	}
-	if p.Model.Slab != (Slab{}) {
-		return ExactProblem{}, fmt.Errorf("the enumeration in closed form is that of the normal slab, not of %s", p.Model.Slab)
-	}
-	dim := p.Design.Dim()
-	exact := ExactProblem{
-		X: mat.DenseCopyOf(p.Design.X), Y: p.Design.Y, Always: p.Design.Always, Groups: p.Design.Groups(),
-		PriorMean: p.Target.mean[:dim], PriorSD: p.Target.sd[:dim], Prior: p.Model.Prior,
-		heredity: p.Target.heredity,
-		Scaling:  &p.Design.Scaling, LogConstant: p.Design.LogJacobian(),
-	}
-	if p.UnknownScale() {
-		exact.LogSigmaMean, exact.LogSigmaSD = p.Target.mean[p.Target.scale], p.Target.sd[p.Target.scale]
-	} else {
-		exact.Sigma = p.Model.Sigma / p.Design.Scaling.YSD
-	}
-	return exact, nil
-}
-
-// coefficient puts two summaries into one row.
-func coefficient(name string, averaged, givenIn MarginalSummary) Coefficient {
-	return Coefficient{
-		Name: name,
-		Mean: Number(averaged.Mean), SD: Number(averaged.SD), Q025: Number(averaged.Q025), Q975: Number(averaged.Q975),
-		MeanGivenIn: Number(givenIn.Mean), SDGivenIn: Number(givenIn.SD), Q025GivenIn: Number(givenIn.Q025), Q975GivenIn: Number(givenIn.Q975),
-	}
-}
 
 // RunExact enumerates every subset of a Gaussian problem. progress, if not nil, is called with the
 // number of models done. If dir is not empty the tables are written there.
 func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total int), dir string) (*Result, error) {
 	clock := run.NewClock()
-	if problem.Model.Slab != (Slab{}) {
-		return problem.runSlab(ctx, clock, progress, dir)
-	}
-	exact, err := problem.ExactProblem()
+	asked, err := problem.ExactProblem()
 	if err != nil {
 		return nil, err
 	}
-	exact.Progress, exact.TopModels = progress, min(drawnModels, 1<<len(exact.Groups))
+	asked.Progress, asked.TopModels = progress, drawnModels
 	if problem.AllModels {
-		if len(exact.Groups) > mostListedGroups {
-			return nil, fmt.Errorf("all %d models of %d predictors are too many to list, which goes up to %d predictors", 1<<len(exact.Groups), len(exact.Groups), mostListedGroups)
+		if len(asked.Groups) > mostListedGroups {
+			return nil, fmt.Errorf("all %d models of %d predictors are too many to list, which goes up to %d predictors", 1<<len(asked.Groups), len(asked.Groups), mostListedGroups)
 		}
-		exact.TopModels = 1 << len(exact.Groups)
+		asked.TopModels = 1 << len(asked.Groups)
 	}
-	answer, err := Exact(ctx, exact)
+	answer, err := exact.Enumerate(ctx, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -73,15 +41,21 @@ func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total
 	}
 	result := problem.newResult("exact")
 	problem.fillExact(result, answer, dir)
-	result.Coefficients = problem.exactCoefficients(answer)
+	result.Coefficients = problem.coefficients(answer.Coefficients)
 	bits := *problem
 	bits.Slots = nil // models of an exact answer are bits
 	sample := bits.drawExact(bits.forms(), answer, resampled)
+	if answer.Coefficients == nil {
+		if sample == nil {
+			return nil, errors.New("the coefficients of a model cannot be drawn")
+		}
+		result.Coefficients = bits.summarizeDraws(sample, slices.Repeat([]float64{1}, len(sample.Codes)), nil)
+	}
 	return result, bits.finishExact(ctx, clock, result, answer, sample, dir)
 }
 
 // fillExact puts evidences and probabilities into a result.
-func (p *Problem) fillExact(result *Result, answer *ExactResult, dir string) {
+func (p *Problem) fillExact(result *Result, answer *exact.Answer, dir string) {
 	result.RunDir = dir
 	result.LogEvidence, result.LogEvidSE = number(answer.LogEvidence), number(0)
 	for s, predictor := range p.Design.Predictors {
@@ -96,7 +70,7 @@ func (p *Problem) fillExact(result *Result, answer *ExactResult, dir string) {
 }
 
 // finishExact checks the model by draws, unless they are nil, and writes everything.
-func (p *Problem) finishExact(ctx gocontext.Context, clock *run.Clock, result *Result, answer *ExactResult, sample *Draws, dir string) (err error) {
+func (p *Problem) finishExact(ctx gocontext.Context, clock *run.Clock, result *Result, answer *exact.Answer, sample *Draws, dir string) (err error) {
 	if sample != nil {
 		if result.ModelCheck, err = p.checkModel(ctx, sample, 0); err != nil {
 			return err
@@ -123,18 +97,15 @@ const mostListedGroups = 20
 
 // drawExact draws models from those that an exact answer lists, and their parameters from closed
 // forms. It returns nil where the parameters of one cannot be drawn.
-func (p *Problem) drawExact(target engine.Exact, answer *ExactResult, n int) *Draws {
+func (p *Problem) drawExact(target engine.Exact, answer *exact.Answer, n int) *Draws {
 	random := stream.Rand(0, "exact/draws")
-	cumulative := make([]float64, len(answer.Models))
-	sum := 0.0
+	probabilities, times := make([]float64, len(answer.Models)), make([]int, len(answer.Models))
 	for k, model := range answer.Models {
-		sum += model.Probability
-		cumulative[k] = sum
+		probabilities[k] = model.Probability
 	}
-	times := make([]int, len(answer.Models))
+	table := pick.NewTable(probabilities)
 	for range n {
-		at, _ := slices.BinarySearch(cumulative, random.Float64()*sum)
-		times[min(at, len(times)-1)]++
+		times[table.Index(random.Float64())]++
 	}
 	var codes [][]int32
 	var logQ, logP []float64
@@ -167,15 +138,4 @@ func (p *Problem) drawExact(target engine.Exact, answer *ExactResult, n int) *Dr
 	sample := p.toOriginal(shuffledCodes, shuffled)
 	sample.LogP, sample.LogQ = shuffledP, shuffledQ
 	return sample
-}
-
-// exactCoefficients are the rows of an exact answer, that of σ last where it is unknown.
-func (p *Problem) exactCoefficients(answer *ExactResult) (rows []Coefficient) {
-	for j, c := range answer.Coefficients {
-		rows = append(rows, coefficient(p.Design.Names[j], c.Averaged, c.GivenIn))
-	}
-	if p.UnknownScale() {
-		rows = append(rows, coefficient(p.Design.ScaleName(), answer.Sigma, answer.Sigma))
-	}
-	return rows
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/enum"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/surrogate"
@@ -35,34 +36,19 @@ const (
 // heavy tails. Chosen by hand, not tuned.
 const heavyTailsTable = 1 << 10
 
-var samplerNames = [...]string{"auto", "categorical", "surrogate", "autoregressive"}
+var samplers = enum.New[Sampler]("sampler", "auto", "categorical", "surrogate", "autoregressive")
 
 // String returns the name that [ParseSampler] reads.
-func (f Sampler) String() string {
-	if f < 0 || int(f) >= len(samplerNames) {
-		return fmt.Sprintf("Sampler(%d)", int(f))
-	}
-	return samplerNames[f]
-}
+func (f Sampler) String() string { return samplers.String(f) }
 
 // ParseSampler reads auto, categorical, surrogate or autoregressive.
-func ParseSampler(s string) (Sampler, error) {
-	for f, name := range samplerNames {
-		if s == name {
-			return Sampler(f), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown sampler %q; want auto, categorical, surrogate or autoregressive", s)
-}
+func ParseSampler(s string) (Sampler, error) { return samplers.Parse(s) }
 
 // MarshalText writes the name.
-func (f Sampler) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
+func (f Sampler) MarshalText() ([]byte, error) { return samplers.Marshal(f) }
 
 // UnmarshalText reads what MarshalText wrote.
-func (f *Sampler) UnmarshalText(text []byte) (err error) {
-	*f, err = ParseSampler(string(text))
-	return err
-}
+func (f *Sampler) UnmarshalText(text []byte) error { return samplers.Unmarshal(text, f) }
 
 // NewModels returns q(m) of the family, started at the prior over models (for a betabinomial prior
 // and a network, at independent inclusions with the prior's mean). Nil stands for the table, which
@@ -122,25 +108,9 @@ type SurrogateOptions struct {
 
 // logPriors lists log p(m) of every model of bits, in the order of its index.
 func (p *Problem) logPriors(count int) []float64 {
-	predictors := len(p.Design.Predictors)
-	sizes := p.Model.Prior.LogProbs(predictors)
-	values := make([]float64, 0, count)
+	sizes, values := p.Model.Prior.LogProbs(len(p.Design.Predictors)), make([]float64, 0, count)
 	for _, code := range space.All(p.Target.Space().Cards()) {
-		size, allowed := 0, true
-		for g, bit := range code {
-			if bit == 1 {
-				size++
-				allowed = allowed && p.Target.heredity.allowed(g, func(parent int) bool { return code[parent] == 1 })
-			}
-		}
-		value := sizes[size]
-		if h := p.Target.heredity; h != nil {
-			value -= h.logMass
-		}
-		if !allowed {
-			value = math.Inf(-1)
-		}
-		values = append(values, value)
+		values = append(values, p.Target.logPriorOf(sizes, code))
 	}
 	return values
 }

@@ -53,7 +53,7 @@ func TestSamplerNames(t *testing.T) {
 	}
 	_, err := ParseSampler("")
 	require.ErrorContains(t, err, "want auto, categorical, surrogate or autoregressive")
-	require.Equal(t, "Sampler(9)", Sampler(9).String())
+	require.Equal(t, "varsel.Sampler(9)", Sampler(9).String())
 }
 
 func TestFamilyFitsTheSpace(t *testing.T) {

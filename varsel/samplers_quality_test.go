@@ -16,6 +16,7 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel/design"
+	"github.com/transdim/vti/varsel/exact"
 )
 
 // TestSamplers prints how close each family of q(m) comes to exact inclusion probabilities,
@@ -56,7 +57,7 @@ func TestSamplers(t *testing.T) {
 		require.NoError(t, err)
 		asked, err := problem.ExactProblem()
 		require.NoError(t, err)
-		exact, err := Exact(t.Context(), asked)
+		exact, err := exact.Enumerate(t.Context(), asked)
 		require.NoError(t, err)
 		for _, sampler := range []Sampler{CategoricalSampler, SurrogateSampler, AutoregressiveSampler} {
 			models, err := problem.NewModels(sampler, SurrogateOptions{}, 1, dtypes.Float32)

@@ -163,7 +163,7 @@ func (t *SlotTarget) logScaleOf(active *Node) *Node {
 	if t.base.scale < 0 {
 		return t.base.logScaleOf(active)
 	}
-	return pick(active, t.scale())
+	return columnOf(active, t.scale())
 }
 
 // scale is the coordinate of log σ, or −1.

@@ -19,6 +19,7 @@ import (
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/table"
+	"github.com/transdim/vti/varsel/exact"
 )
 
 // correlated is a table of n rows with p predictors, AR(1) with correlation 0.5, of which the first
@@ -245,10 +246,10 @@ func TestSlotQuadraticOfUnknownNoise(t *testing.T) {
 func TestScreeningEvidence(t *testing.T) {
 	problem := slotProblem(t, correlated(t, likelihood.GaussianKind, 50, 6, 2), DesignOptions{Groups: []PredictorGroup{{Name: "pair", Columns: []string{"x1", "x5"}}}},
 		ModelOptions{Sigma: 1, Prior: Prior{MaxSize: 4}})
-	exact, err := problem.ExactProblem()
+	asked, err := problem.ExactProblem()
 	require.NoError(t, err)
-	exact.TopModels = 1 << 10
-	answer, err := Exact(t.Context(), exact)
+	asked.TopModels = 1 << 10
+	answer, err := exact.Enumerate(t.Context(), asked)
 	require.NoError(t, err)
 	logEvidence := map[string]float64{}
 	for _, model := range answer.Models {

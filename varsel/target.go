@@ -74,11 +74,12 @@ func (t *Target) logScaleOf(active *Node) *Node {
 	if t.scale < 0 {
 		return BroadcastToDims(constant(active, []float64{t.logScale}, 1, 1), active.Shape().Dim(0), 1)
 	}
-	return pick(active, t.scale)
+	return columnOf(active, t.scale)
 }
 
-// pick returns column j of x [B,D] as [B,1], as a product, which every backend can differentiate.
-func pick(x *Node, j int) *Node {
+// columnOf returns column j of x [B,D] as [B,1], as a product, which every backend can
+// differentiate.
+func columnOf(x *Node, j int) *Node {
 	dim := x.Shape().Dim(1)
 	unit := make([]float64, dim)
 	unit[j] = 1

@@ -8,13 +8,13 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 	"github.com/stretchr/testify/require"
-	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/testkit"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
+	"github.com/transdim/vti/varsel/exact"
 )
 
 // likelihoodCase is a likelihood with the density of one response computed in the plainest way.
@@ -146,40 +146,13 @@ func TestLogJointInFloat32(t *testing.T) {
 	}
 }
 
-func TestCompressedSumOfSquaresIsTheSame(t *testing.T) {
-	random := stream.Rand(5, "compress")
-	x, y := mat.NewDense(40, 3, nil), make([]float64, 40)
-	for i := range 40 {
-		for j := range 3 {
-			x.Set(i, j, random.NormFloat64())
-		}
-		y[i] = 3 * random.NormFloat64()
-	}
-	short, compressed := compressGaussian(x, y)
-	rows, _ := short.Dims()
-	require.Equal(t, 3, rows)
-	require.Equal(t, 40, len(compressed.y)+compressed.more)
-	sumOfSquares := func(x *mat.Dense, y, theta []float64) (total float64) {
-		for i, value := range y {
-			for j, coefficient := range theta {
-				value -= x.At(i, j) * coefficient
-			}
-			total += value * value
-		}
-		return total
-	}
-	for range 5 {
-		theta := []float64{random.NormFloat64(), random.NormFloat64(), random.NormFloat64()}
-		require.InDelta(t, sumOfSquares(x, y, theta), sumOfSquares(short, compressed.y, theta)+compressed.residual, 1e-10)
-	}
-}
-
 func TestModelOptionsAreChecked(t *testing.T) {
 	for message, options := range map[string]ModelOptions{
 		"sigma: got -1, want a positive number":   {Sigma: -1},
 		"slab-scale: got +Inf, want a positive":   {SlabScale: math.Inf(1)},
 		"outlier: got 1, want a share strictly":   {Outlier: 1},
 		"the logistic likelihood has no such":     {Likelihood: likelihood.LogisticKind, Sigma: 1},
+		"with unknown sigma":                      {Slab: exact.Slab{Kind: exact.HyperG}, Sigma: 1},
 		"degrees: got -2, want a positive number": {Degrees: -2},
 		"want an inclusion probability str":       {Prior: Prior{Kind: BernoulliPrior, Pi: 2}},
 	} {

@@ -35,14 +35,12 @@ scale each subset has a closed form, and an unknown noise scale is integrated nu
 		if err != nil {
 			return err
 		}
-		if data.model.Slab == (varsel.Slab{}) { // else the run says what it cannot enumerate
-			exact, err := s.problem.ExactProblem()
-			if err != nil {
-				return err
-			}
-			if err := exact.Validate(); err != nil {
-				return err
-			}
+		problem, err := s.problem.ExactProblem()
+		if err != nil {
+			return err
+		}
+		if err := problem.Validate(); err != nil {
+			return err
 		}
 		return a.Execute(cmd.Context(), &s.Job, s.enumeration())
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/varsel"
+	"github.com/transdim/vti/varsel/exact"
 )
 
 // rjmcmcVarselFlags are all flags of vti rjmcmc varsel.
@@ -99,7 +100,7 @@ func beginSampledSelection(a *shell.App, cmd *cobra.Command, args []string, f *r
 			return nil, err
 		}
 		selection := record.(*varsel.Record)
-		if selection.Model.Slab != (varsel.Slab{}) {
+		if selection.Model.Slab != (exact.Slab{}) {
 			return nil, fmt.Errorf("--slab %s: chains over coefficients have the normal slab only; use vti varsel or vti exact", selection.Model.Slab)
 		}
 		return newSelection(a, selection, cmd.Flags(), f.output)

@@ -13,6 +13,7 @@ import (
 	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/varsel"
 	"github.com/transdim/vti/varsel/design"
+	"github.com/transdim/vti/varsel/exact"
 )
 
 // dataFlags say how the table is used, and which likelihood and priors it gets.
@@ -58,7 +59,7 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 		flags.Var(&f.outlier, "outlier", "robust: `proportion` of outliers (default 0.1)")
 		flags.Var(&f.degrees, "df", "student: degrees of freedom (default 4)")
 		flags.Var(&f.slab, "prior-sd", "prior sd of a coefficient that is in the model, on standardised columns (default 1.5)")
-		flags.Var(cli.Parsed[varsel.Slab]{Value: &f.model.Slab, Parse: varsel.ParseSlab}, "slab", "gaussian: `prior` of the coefficients in a model: normal, or N(0, g σ² (X'X)⁻¹) with g given by g:n, g:p^2, g:max(n,p^2), g:NUMBER, unit-information (g:n), zellner-siow, hyper-g or hyper-g/n")
+		flags.Var(cli.Parsed[exact.Slab]{Value: &f.model.Slab, Parse: exact.ParseSlab}, "slab", "gaussian: `prior` of the coefficients in a model: normal, or N(0, g σ² (X'X)⁻¹) with g given by g:n, g:p^2, g:max(n,p^2), g:NUMBER, unit-information (g:n), zellner-siow, hyper-g or hyper-g/n")
 		flags.Var(cli.Parsed[varsel.Prior]{Value: &f.model.Prior, Parse: space.ParsePrior}, "model-prior", "betabinomial:a,b (common inclusion probability), uniform (over models), bernoulli:π or expected:s (size)")
 		flags.Var(&f.maxSize, "max-size", "largest `number` of predictors in a model, or none (default none up to 64 predictors, then 20)")
 		flags.Var(cli.Parsed[varsel.CodeKind]{Value: &f.model.Codes, Parse: varsel.ParseCodes}, "codes", "encoding of models: bits, lists (with a maximum size), or auto")
@@ -109,7 +110,7 @@ func (f *dataFlags) options(flags *pflag.FlagSet) (varsel.DesignOptions, varsel.
 	if design.Censored != "" && !model.Likelihood.Survival() {
 		return design, model, fmt.Errorf("--censored is for --likelihood %s and %s; this one is %s", likelihood.ExponentialKind, likelihood.WeibullKind, model.Likelihood)
 	}
-	if flags.Changed("prior-sd") && model.Slab != (varsel.Slab{}) {
+	if flags.Changed("prior-sd") && model.Slab != (exact.Slab{}) {
 		return design, model, fmt.Errorf("--prior-sd is that of --slab normal; this one is %s", model.Slab)
 	}
 	if flags.Changed("heredity") && len(design.Interactions) == 0 && f.formula == "" {

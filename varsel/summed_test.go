@@ -11,6 +11,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/varsel/design"
+	"github.com/transdim/vti/varsel/exact"
 )
 
 // manyModels is a problem of 17 predictors: more models than are listed.
@@ -76,12 +77,12 @@ func TestSumsThatAreNotMade(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, ok, "half of the models do not have nearly all of the probability")
 
-	exact, err := manyModels(t, Prior{}).ExactProblem()
+	asked, err := manyModels(t, Prior{}).ExactProblem()
 	require.NoError(t, err)
-	require.True(t, exact.affordable())
+	require.True(t, affordable(&asked))
 	for columns, want := range map[int]bool{1: true, 6: false, 40: false} { // of each predictor
-		wide := ExactProblem{Y: slices.Repeat([]float64{1, -2}, 10), LogSigmaSD: 2}
-		for g := range exact.Groups {
+		wide := exact.Problem{Y: slices.Repeat([]float64{1, -2}, 10), LogSigmaSD: 2}
+		for g := range asked.Groups {
 			wide.Groups = append(wide.Groups, nil)
 			for range columns {
 				wide.Groups[g] = append(wide.Groups[g], len(wide.PriorSD))
@@ -90,7 +91,7 @@ func TestSumsThatAreNotMade(t *testing.T) {
 		}
 		wide.X = mat.NewDense(20, len(wide.PriorSD), nil)
 		wide.X.Apply(func(i, j int, _ float64) float64 { return math.Sin(float64(i * (j + 1))) }, wide.X)
-		require.Equal(t, want, wide.affordable(), "%d columns each", columns)
+		require.Equal(t, want, affordable(&wide), "%d columns each", columns)
 	}
 
 	cancelled, cancel := gocontext.WithCancel(t.Context())

@@ -1,4 +1,4 @@
-package varsel
+package exact
 
 import (
 	"math"
@@ -126,7 +126,7 @@ func hardModels() map[string]hardModel {
 // Evidences given σ agree with a factorisation in 400 bits, as do those of compressed rows.
 func TestConjugateEvidenceInManyBits(t *testing.T) {
 	for name, m := range hardModels() {
-		c, err := newConjugate(m.y, m.columns, m.mean, m.sd, 0, 0)
+		c, err := NewModel(m.y, m.columns, m.mean, m.sd, 0, 0)
 		require.NoError(t, err, name)
 		for _, sigma := range m.sigmas {
 			if name == "no noise" && sigma < 1e-3 {
@@ -135,7 +135,7 @@ func TestConjugateEvidenceInManyBits(t *testing.T) {
 			want := bigEvidence(m.y, m.columns, m.mean, m.sd, sigma)
 			// a residual has the rounding of the response
 			tolerance := 1e-9 + (1e-13+0x1p-51*math.Sqrt(c.size/c.residual))*math.Abs(want)
-			require.InDelta(t, want, c.logEvidence(math.Log(sigma)), tolerance, "%s, σ = %g", name, sigma)
+			require.InDelta(t, want, c.LogEvidence(math.Log(sigma)), tolerance, "%s, σ = %g", name, sigma)
 		}
 		// the same with two rows left out and given by their sum of squares, without columns
 		if len(m.y) < 3 {
@@ -146,13 +146,13 @@ func TestConjugateEvidenceInManyBits(t *testing.T) {
 		for j, column := range m.columns {
 			columns[j] = append(append([]float64{}, column...), 0, 0)
 		}
-		short, err := newConjugate(m.y, m.columns, m.mean, m.sd, 2, 0.25)
+		short, err := NewModel(m.y, m.columns, m.mean, m.sd, 2, 0.25)
 		require.NoError(t, err)
-		long, err := newConjugate(longer, columns, m.mean, m.sd, 0, 0)
+		long, err := NewModel(longer, columns, m.mean, m.sd, 0, 0)
 		require.NoError(t, err)
 		for _, sigma := range m.sigmas {
-			want := long.logEvidence(math.Log(sigma))
-			require.InDelta(t, want, short.logEvidence(math.Log(sigma)), 1e-9+1e-13*math.Abs(want), name)
+			want := long.LogEvidence(math.Log(sigma))
+			require.InDelta(t, want, short.LogEvidence(math.Log(sigma)), 1e-9+1e-13*math.Abs(want), name)
 		}
 	}
 }
@@ -163,13 +163,13 @@ func TestConjugateDrawsHaveTheirDensity(t *testing.T) {
 		if len(m.columns) == 0 || name == "tiny" || name == "huge" {
 			continue // the sums below lose digits there
 		}
-		c, err := newConjugate(m.y, m.columns, m.mean, m.sd, 0, 0)
+		c, err := NewModel(m.y, m.columns, m.mean, m.sd, 0, 0)
 		require.NoError(t, err)
 		random := rand.New(rand.NewPCG(3, 4))
 		theta := make([]float64, len(m.columns))
 		for _, sigma := range []float64{0.1, 1, 30} {
 			for range 5 {
-				logDensity := c.draw(math.Log(sigma), random, theta)
+				logDensity := c.Draw(math.Log(sigma), random, theta)
 				joint := 0.0
 				for i, y := range m.y {
 					for j, column := range m.columns {
@@ -181,7 +181,7 @@ func TestConjugateDrawsHaveTheirDensity(t *testing.T) {
 					z := (v - m.mean[j]) / m.sd[j]
 					joint -= z*z/2 + math.Log(m.sd[j]) + halfLog2Pi
 				}
-				require.InDelta(t, joint, c.logEvidence(math.Log(sigma))+logDensity, 1e-9*(1+math.Abs(joint)), "%s, σ = %g", name, sigma)
+				require.InDelta(t, joint, c.LogEvidence(math.Log(sigma))+logDensity, 1e-9*(1+math.Abs(joint)), "%s, σ = %g", name, sigma)
 			}
 		}
 	}
@@ -199,15 +199,15 @@ func TestScalePosteriorInManyBits(t *testing.T) {
 			if unit := m.sigmas[3]; unit != 1 {
 				mean += math.Log(unit)
 			}
-			c, err := newConjugate(m.y, m.columns, m.mean, m.sd, 0, 0)
+			c, err := NewModel(m.y, m.columns, m.mean, m.sd, 0, 0)
 			require.NoError(t, err)
-			p, err := newScalePosterior(c, mean, sd)
+			p, err := c.Posterior(Noise{Mean: mean, SD: sd})
 			require.NoError(t, err)
 
-			step := logSigmaStep(len(m.y), sd) / 2
+			step := 1 / math.Sqrt(65+1.55*(2*float64(len(m.y))+1/(sd*sd))) / 2 // resolves any posterior
 			var points, values []float64
 			best := math.Inf(-1)
-			for x := p.points[0] - 2; x < p.points[len(p.points)-1]+2; x += step {
+			for x := p.at[0] - 2; x < p.at[len(p.at)-1]+2; x += step {
 				z := (x - mean) / sd
 				value := bigEvidence(m.y, m.columns, m.mean, m.sd, math.Exp(x)) - z*z/2 - math.Log(sd) - halfLog2Pi
 				points, values, best = append(points, x), append(values, value), max(best, value)
@@ -220,13 +220,14 @@ func TestScalePosteriorInManyBits(t *testing.T) {
 			require.InDelta(t, best+math.Log(total*step), p.logEvidence, 1e-9)
 
 			const draws = 4000
-			sampler, random := p.sampler(), stream.Rand(9, name)
+			random := stream.Rand(9, name)
+			given := p.interpolate()
 			var sum, squares, fourth float64
 			wantMean := first / total
 			wantVariance := second/total - wantMean*wantMean
 			for range draws {
-				x, logDensity := sampler.draw(random)
-				require.InDelta(t, p.logDensity(x)-p.logEvidence, logDensity, 1e-12)
+				x, logDensity := given.draw(random)
+				require.InDelta(t, p.logJoint(x)-p.logEvidence, logDensity, 1e-12)
 				d := x - wantMean
 				sum, squares, fourth = sum+d, squares+d*d, fourth+d*d*d*d
 			}
@@ -239,17 +240,17 @@ func TestScalePosteriorInManyBits(t *testing.T) {
 // A response without noise has an answer too: that of noise at the rounding of its numbers.
 func TestScalePosteriorWithoutNoise(t *testing.T) {
 	m := hardModels()["no noise"]
-	c, err := newConjugate(m.y, m.columns, m.mean, m.sd, 0, 0)
+	c, err := NewModel(m.y, m.columns, m.mean, m.sd, 0, 0)
 	require.NoError(t, err)
-	p, err := newScalePosterior(c, 0, 2)
+	p, err := c.Posterior(Noise{SD: 2})
 	require.NoError(t, err)
-	sampler, random := p.sampler(), stream.Rand(1, "none")
+	random, theta := stream.Rand(1, "none"), make([]float64, len(m.columns))
 	for range 100 {
-		x, _ := sampler.draw(random)
+		x, _ := p.Draw(random, theta)
 		require.Less(t, x, -20.0)
 		require.Greater(t, x, -50.0)
 	}
-	_, err = newConjugate([]float64{1, math.Inf(1)}, m.columns[:0], nil, nil, 0, 0)
+	_, err = NewModel([]float64{1, math.Inf(1)}, m.columns[:0], nil, nil, 0, 0)
 	require.Error(t, err)
 }
 
@@ -260,7 +261,7 @@ func TestScalePosteriorFindsAllPeaks(t *testing.T) {
 	random := stream.Rand(4, "peaks")
 	for trial := range 60 {
 		rows := 1 + random.IntN(8)
-		c := &conjugate{rows: rows, residual: 1e-300}
+		c := &Model{rows: rows, residual: 1e-300}
 		for range random.IntN(rows + 1) {
 			d, u := math.Exp(8*random.NormFloat64()), math.Exp(4*random.NormFloat64())
 			c.d, c.c = append(c.d, d), append(c.c, d*u*random.NormFloat64())
@@ -271,12 +272,12 @@ func TestScalePosteriorFindsAllPeaks(t *testing.T) {
 		}
 		c.size += c.residual
 		mean, sd := 10*random.NormFloat64(), 2.0
-		p, err := newScalePosterior(c, mean, sd)
+		p, err := c.Posterior(Noise{Mean: mean, SD: sd})
 		require.NoError(t, err)
 		const step = 0.01
 		var values []float64
 		for x := -scaleReach / step; x <= scaleReach/step; x++ {
-			values = append(values, p.logDensity(mean+x*step))
+			values = append(values, p.logJoint(mean+x*step))
 		}
 		require.InDelta(t, logsum.Of(values)+math.Log(step), p.logEvidence, 1e-8, "trial %d: %+v, prior mean %g", trial, c, mean)
 	}

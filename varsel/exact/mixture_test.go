@@ -1,4 +1,4 @@
-package varsel
+package exact
 
 import (
 	"context"
@@ -10,15 +10,16 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// TestExactQuantiles checks the quantiles against the distribution function of the mixture over all
-// models computed densely, first with every model in the mixture, then with most in the remainder.
-func TestExactQuantiles(t *testing.T) {
+// TestEnumerateQuantiles checks the quantiles against the distribution function of the mixture over
+// all models computed densely, first with every model in the mixture, then with most in the
+// remainder.
+func TestEnumerateQuantiles(t *testing.T) {
 	var groups [][]int
 	for j := 1; j <= 11; j++ {
 		groups = append(groups, []int{j})
 	}
 	for name, test := range map[string]struct {
-		p   ExactProblem
+		p   Problem
 		tol float64
 	}{
 		"all models":       {randomProblem(1, 25, groups[:6], 7), 1e-9},
@@ -27,7 +28,7 @@ func TestExactQuantiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := test.p
 			p.Sigma = 1.5
-			r, err := Exact(context.Background(), p)
+			r, err := Enumerate(context.Background(), p)
 			require.NoError(t, err)
 			_, dim := p.X.Dims()
 			// Distribution functions at the reported quantiles, by the dense oracle.
@@ -75,12 +76,12 @@ func TestExactQuantiles(t *testing.T) {
 }
 
 func TestNormalMixtureQuantile(t *testing.T) {
-	standard := normalMixture{components: []mixtureComponent{{1, 0, 1}}}
+	standard := mixture{components: []component{{1, 0, 1}}}
 	assert.InDelta(t, 1.959963984540054, standard.quantile(0.975), 1e-11)
-	atom := normalMixture{atZero: 0.5, components: []mixtureComponent{{0.5, 0, 1}}}
+	atom := mixture{atZero: 0.5, components: []component{{0.5, 0, 1}}}
 	assert.Zero(t, atom.quantile(0.5))
 	assert.Zero(t, atom.quantile(0.7))
 	assert.InDelta(t, 1.6448536269514722, atom.quantile(0.975), 1e-11)
 	assert.InDelta(t, -1.6448536269514722, atom.quantile(0.025), 1e-11)
-	assert.Zero(t, (&normalMixture{atZero: 1}).quantile(0.3))
+	assert.Zero(t, (&mixture{atZero: 1}).quantile(0.3))
 }

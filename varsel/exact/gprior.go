@@ -1,17 +1,20 @@
-package varsel
+package exact
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/transdim/vti/internal/line"
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/pick"
 )
 
-// slabModel is the posterior of one Gaussian model under a mixture of g-priors. With Q R = [X₀ X₁],
+// GPrior is the posterior of one Gaussian model under a mixture of g-priors. With Q R = [X₀ X₁],
 // X₀ the columns that are in every model, u = Q'y and v = Rθ,
 //
 //	v₀ ~ N(u₀, σ²),   v₁ ~ N(s u₁, s σ²),   σ² ~ InvGamma(N/2, S(1 − s r)/2),   s = g/(1 + g),
@@ -20,8 +23,9 @@ import (
 // columns of X₀. With p₁ columns of X₁ the Bayes factor against X₀ alone is (Liang et al. 2008)
 //
 //	(1 + g)^((N − p₁)/2) (1 + g (1 − r))^(−N/2).
-type slabModel struct {
+type GPrior struct {
 	fixed, size int         // p₀ and p₁
+	order       []int       // of the columns as they were given, those of X₀ first
 	u           []float64   // [p₀ + p₁]
 	r           [][]float64 // columns of R
 	degrees     float64     // N
@@ -38,19 +42,31 @@ type slabModel struct {
 // combination of them.
 const dependent = 1e-10
 
-// newSlabModel decomposes a model: columns, of which the first fixed are in every model, and a
-// response of so many rows more whose squares no column explains; see responses. selectable is the
+// NewGPrior decomposes a model: columns, of which those in always are in every model, and a
+// response of so many rows more whose squares no column explains; see [Compress]. selectable is the
 // number of all columns that can be in a model.
-func newSlabModel(slab Slab, columns [][]float64, fixed int, y []float64, more int, residual float64, selectable int) (*slabModel, error) {
-	rows := len(y) + more
-	m := &slabModel{fixed: fixed, size: len(columns) - fixed, degrees: float64(rows - fixed)}
+func NewGPrior(slab Slab, columns [][]float64, always []bool, y []float64, more int, residual float64, selectable int) (*GPrior, error) {
+	m := &GPrior{}
+	for _, fixed := range []bool{true, false} {
+		for k, in := range always {
+			if in == fixed {
+				m.order = append(m.order, k)
+			}
+		}
+		if fixed {
+			m.fixed = len(m.order)
+		}
+	}
+	rows, fixed := len(y)+more, m.fixed
+	m.size, m.degrees = len(columns)-fixed, float64(rows-fixed)
 	if rows <= len(columns) {
 		return nil, errors.New("a g-prior needs models of fewer columns than rows: limit them by --max-size")
 	}
 	rest := append([]float64(nil), y...)
 	var q [][]float64
 	before := 0.0
-	for j, column := range columns {
+	for j, k := range m.order {
+		column := columns[k]
 		w, r := append([]float64(nil), column...), make([]float64, j+1)
 		for range 2 { // twice is enough for orthogonality to rounding
 			for i, other := range q {
@@ -86,16 +102,10 @@ func newSlabModel(slab Slab, columns [][]float64, fixed int, y []float64, more i
 	}
 	m.share = floats.Dot(m.u[fixed:], m.u[fixed:]) / before
 	unexplained := after / before
-	logG, logWeight := slab.nodes(rows, selectable, m.size)
-	m.logG, m.logPosterior = logG, logWeight
-	for i, x := range logG {
-		g := math.Exp(x)
-		if m.size > 0 {
-			m.logPosterior[i] += (m.degrees-float64(m.size))/2*math.Log1p(g) - m.degrees/2*math.Log1p(g*unexplained)
-		}
+	logBayes, err := m.integrate(slab, rows, selectable, unexplained)
+	if err != nil {
+		return nil, err
 	}
-	logBayes := logsum.Of(m.logPosterior)
-	floats.AddConst(-logBayes, m.logPosterior)
 	half, _ := math.Lgamma(m.degrees / 2)
 	m.logEvidence = logBayes - math.Ln2 + half - m.degrees/2*math.Log(math.Pi*m.squares) - m.logDetFixed
 	if math.IsNaN(m.logEvidence) || math.IsInf(m.logEvidence, 0) {
@@ -104,38 +114,65 @@ func newSlabModel(slab Slab, columns [][]float64, fixed int, y []float64, more i
 	return m, nil
 }
 
-// rate is b of σ² ~ InvGamma(N/2, b) given g.
-func (m *slabModel) rate(shrink float64) float64 { return m.squares * (1 - shrink*m.share) / 2 }
-
-// draw writes coefficients [p₀ + p₁] from their posterior and returns log σ.
-func (m *slabModel) draw(random *rand.Rand, theta []float64) (logSigma float64) {
-	pick, at := random.Float64(), len(m.logG)-1
-	for i, l := range m.logPosterior {
-		if pick -= math.Exp(l); pick < 0 {
-			at = i
-			break
-		}
+// integrate finds the posterior of log g, and returns the log Bayes factor against X₀ alone.
+func (m *GPrior) integrate(slab Slab, rows, selectable int, unexplained float64) (logBayes float64, err error) {
+	given := func(x float64) float64 {
+		g := math.Exp(x)
+		return (m.degrees-float64(m.size))/2*math.Log1p(g) - m.degrees/2*math.Log1p(g*unexplained)
 	}
-	shrink := 1 / (1 + math.Exp(-m.logG[at]))
-	sigma := math.Sqrt(m.rate(shrink) / distuv.Gamma{Alpha: m.degrees / 2, Beta: 1, Src: random}.Rand())
-	for j, u := range m.u {
-		theta[j] = u + sigma*random.NormFloat64()
-		if j >= m.fixed {
-			theta[j] = shrink*u + sigma*math.Sqrt(shrink)*random.NormFloat64()
-		}
+	switch {
+	case m.size == 0: // the model without predictors has no g
+		m.logG, m.logPosterior = []float64{0}, []float64{0}
+		return 0, nil
+	case slab.Kind == FixedG:
+		m.logG, m.logPosterior = []float64{math.Log(slab.fixed(rows, selectable))}, []float64{0}
+		return given(m.logG[0]), nil
 	}
-	for j := len(theta) - 1; j >= 0; j-- { // R θ = v
-		theta[j] /= m.r[j][j]
-		floats.AddScaled(theta[:j], -theta[j], m.r[j][:j])
+	integral, err := line.Of(line.Options{From: leastLogG, To: mostLogG, Step: logGStep}, func(x float64) float64 {
+		return slab.logPrior(x, float64(rows)) + given(x)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("the density of g: %w", err)
 	}
-	return math.Log(sigma)
+	for _, node := range integral.Nodes {
+		m.logG, m.logPosterior = append(m.logG, node.X), append(m.logPosterior, node.LogWeight-integral.Log)
+	}
+	return integral.Log, nil
 }
 
-// logDensity is the log posterior density of coefficients and log σ.
-func (m *slabModel) logDensity(theta []float64, logSigma float64) float64 {
+// LogEvidence is log p(y | m). The flat priors of the columns in every model, and of log σ, give
+// those of all models a constant in common.
+func (m *GPrior) LogEvidence() float64 { return m.logEvidence }
+
+// rate is b of σ² ~ InvGamma(N/2, b) given g.
+func (m *GPrior) rate(shrink float64) float64 { return m.squares * (1 - shrink*m.share) / 2 }
+
+// Draw writes coefficients [p₀ + p₁] from their posterior, and returns log σ and the log density of
+// both.
+func (m *GPrior) Draw(random *rand.Rand, theta []float64) (logSigma, logDensity float64) {
+	shrink := 1 / (1 + math.Exp(-m.logG[pick.Log(m.logPosterior, random.Float64())]))
+	sigma := math.Sqrt(m.rate(shrink) / distuv.Gamma{Alpha: m.degrees / 2, Beta: 1, Src: random}.Rand())
+	v := make([]float64, len(theta))
+	for j, u := range m.u {
+		v[j] = u + sigma*random.NormFloat64()
+		if j >= m.fixed {
+			v[j] = shrink*u + sigma*math.Sqrt(shrink)*random.NormFloat64()
+		}
+	}
+	for j := len(v) - 1; j >= 0; j-- { // R θ = v
+		v[j] /= m.r[j][j]
+		floats.AddScaled(v[:j], -v[j], m.r[j][:j])
+		theta[m.order[j]] = v[j]
+	}
+	logSigma = math.Log(sigma)
+	return logSigma, m.LogDensity(theta, logSigma)
+}
+
+// LogDensity is the log posterior density of coefficients and log σ.
+func (m *GPrior) LogDensity(theta []float64, logSigma float64) float64 {
 	v := make([]float64, len(theta))
 	for j, column := range m.r {
-		floats.AddScaled(v[:j+1], theta[j], column)
+		floats.AddScaled(v[:j+1], theta[m.order[j]], column)
 	}
 	precision := math.Exp(-2 * logSigma)
 	fixed, square, inner := 0.0, 0.0, 0.0

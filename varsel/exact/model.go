@@ -1,4 +1,4 @@
-package varsel
+package exact
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// conjugate is the posterior of one Gaussian model in closed form given σ. With φ_j = (θ_j − μ_j) /
+// Model is the posterior of one Gaussian model in closed form given σ. With φ_j = (θ_j − μ_j) /
 // s_j standard normal a priori, A = X diag(s) and r = y − Xμ,
 //
 //	r = Aφ + σε,   A = U diag(d) V',   c = U'r,   ρ² = |r − Uc|²,
@@ -18,9 +18,8 @@ import (
 //	E φ = V diag(d/(d² + σ²)) c,   Cov φ = I − V diag(d²/(d² + σ²)) V',
 //
 // with q singular values d. Nothing cancels, whatever σ, the scales of the columns and their
-// correlations. `vti exact` goes through millions of models by a factor that grows row by row
-// (exact_walk.go), from sums of squares, which is faster and loses twice the digits.
-type conjugate struct {
+// correlations.
+type Model struct {
 	mean, sd []float64   // μ and s [k]
 	d, c     []float64   // [q]
 	v        [][]float64 // [q][k]: columns of V
@@ -29,23 +28,28 @@ type conjugate struct {
 	rows     int         // n
 }
 
-// newConjugate decomposes a model: columns [k] of X, of len(y) numbers each, with the means and
+// NewModel decomposes a model: columns [k] of X, of len(y) numbers each, with the means and
 // standard deviations of their coefficients. The other observations, more of them, have the sum of
-// squares residual whatever the coefficients; see responses.
-func newConjugate(y []float64, columns [][]float64, mean, sd []float64, more int, residual float64) (*conjugate, error) {
+// squares residual whatever the coefficients; see [Compress].
+func NewModel(y []float64, columns [][]float64, mean, sd []float64, more int, residual float64) (*Model, error) {
 	n, k := len(y), len(columns)
-	numbers := make([]float64, n*(k+1))
-	w, r := make([][]float64, k), numbers[n*k:] // A and r
+	q := min(n, k)
+	room := make([]float64, n*(k+1)+k*q+2*k+q) // in one piece, as models are many
+	take := func(length int) (part []float64) {
+		part, room = room[:length:length], room[length:]
+		return part
+	}
+	w, r := make([][]float64, k), take(n) // A and r
 	copy(r, y)
 	for j, column := range columns {
-		w[j] = numbers[n*j : n*(j+1)]
+		w[j] = take(n)
 		for i, x := range column {
 			w[j][i] = x * sd[j]
 			r[i] -= x * mean[j]
 		}
 	}
-	m := &conjugate{mean: mean, sd: sd, size: floats.Dot(r, r) + residual, rows: n + more}
-	norms, total := make([]float64, k), m.size
+	m := &Model{mean: mean, sd: sd, size: floats.Dot(r, r) + residual, rows: n + more}
+	norms, total := take(k), m.size
 	for j, column := range w {
 		norms[j] = length(column)
 		total += norms[j] * norms[j]
@@ -53,9 +57,10 @@ func newConjugate(y []float64, columns [][]float64, mean, sd []float64, more int
 	if math.IsInf(total, 0) || math.IsNaN(total) {
 		return nil, errors.New("the sums of squares of a model are not finite: rescale the columns")
 	}
-	l := triangularise(w, r)
+	l := triangularise(w, r, take(k*q), take(k))
 	c := r[:len(l)] // Q'r
 	orthogonalise(l, c)
+	m.d, m.c, m.v = take(q)[:0], make([]float64, 0, q), l[:0]
 	for i, line := range l {
 		d, rounding := length(line), 0.0
 		if d == 0 {
@@ -80,8 +85,9 @@ func newConjugate(y []float64, columns [][]float64, mean, sd []float64, more int
 
 // triangularise reflects columns w [k][n] and r [n] in place so that w becomes triangular: Q'A = R,
 // larger columns first. It returns the rows of R, [k] each, in the order of the columns as they
-// were given; there are no more than the rank.
-func triangularise(w [][]float64, r []float64) (rows [][]float64) {
+// were given; there are no more than the rank. numbers [k·min(k, n)] is room for them, and squares
+// [k] to work in.
+func triangularise(w [][]float64, r, numbers, squares []float64) (rows [][]float64) {
 	k := len(w)
 	if k == 0 {
 		return nil
@@ -90,9 +96,8 @@ func triangularise(w [][]float64, r []float64) (rows [][]float64) {
 	for j := range order {
 		order[j] = j
 	}
-	numbers := make([]float64, k*min(k, len(r)))
-	squares := make([]float64, k) // about those of what is left of the columns: any order is right
-	for j, column := range w {
+	rows = make([][]float64, 0, min(k, len(r)))
+	for j, column := range w { // about those of what is left of the columns: any order is right
 		squares[j] = floats.Dot(column, column)
 	}
 	for i := 0; i < min(k, len(r)); i++ {
@@ -188,8 +193,8 @@ func rotate(x, y []float64, cos, sin float64) (xx, yy float64) {
 	return xx, yy
 }
 
-// logEvidence is log p(y | m, σ), every constant kept.
-func (m *conjugate) logEvidence(logSigma float64) float64 {
+// LogEvidence is log p(y | m, σ), every constant kept.
+func (m *Model) LogEvidence(logSigma float64) float64 {
 	variance := math.Exp(2 * logSigma)
 	sum := -float64(m.rows)*halfLog2Pi - float64(m.rows-len(m.d))*logSigma - m.residual/variance/2
 	product := 1.0 // of some of the σ² + d²: one logarithm for many
@@ -204,8 +209,8 @@ func (m *conjugate) logEvidence(logSigma float64) float64 {
 	return sum - math.Log(product)/2
 }
 
-// draw writes coefficients θ [k] drawn from p(θ | y, m, σ) and returns their log density.
-func (m *conjugate) draw(logSigma float64, random *rand.Rand, theta []float64) (logDensity float64) {
+// Draw writes coefficients θ [k] drawn from p(θ | y, m, σ) and returns their log density.
+func (m *Model) Draw(logSigma float64, random *rand.Rand, theta []float64) (logDensity float64) {
 	variance := math.Exp(2 * logSigma)
 	for j := range theta {
 		theta[j] = random.NormFloat64()
@@ -227,3 +232,17 @@ func (m *conjugate) draw(logSigma float64, random *rand.Rand, theta []float64) (
 	}
 	return logDensity
 }
+
+// Mode writes the mode of the coefficients given σ to θ [k].
+func (m *Model) Mode(logSigma float64, theta []float64) {
+	variance := math.Exp(2 * logSigma)
+	clear(theta)
+	for i, d := range m.d {
+		floats.AddScaled(theta, d/(d*d+variance)*m.c[i], m.v[i])
+	}
+	for j := range theta {
+		theta[j] = m.mean[j] + m.sd[j]*theta[j]
+	}
+}
+
+var halfLog2Pi = math.Log(2*math.Pi) / 2

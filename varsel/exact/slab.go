@@ -1,4 +1,4 @@
-package varsel
+package exact
 
 import (
 	"fmt"
@@ -84,8 +84,8 @@ func (s *Slab) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// text describes the prior, of so many rows and columns that can be selected.
-func (s Slab) text(rows, columns int) string {
+// Text describes the prior, of so many rows and columns that can be selected.
+func (s Slab) Text(rows, columns int) string {
 	switch s.Kind {
 	case FixedG:
 		return fmt.Sprintf("N(0, g σ² (X'X)⁻¹), g = %.6g", s.fixed(rows, columns))
@@ -111,32 +111,17 @@ func (s Slab) fixed(rows, columns int) float64 {
 	return g
 }
 
-// The range of log g, which leaves e^−30 of the priors at either end.
-const leastLogG, mostLogG = -30, 60
+// The range of log g in which its posterior is looked for, in steps that no mode hides between: it
+// changes over distances of 1 or more.
+const leastLogG, mostLogG, logGStep = -30, 60, 0.5
 
-// nodes are values of log g with the logarithms of their weights, whose sums with a function that
-// is smooth on the scale of log g are its prior expectation: the trapezoid rule, in steps that
-// resolve the posterior of log g given a model of so many columns, of width √(2/size) or more.
-func (s Slab) nodes(rows, columns, size int) (logG, logWeight []float64) {
-	if s.Kind == FixedG {
-		return []float64{math.Log(s.fixed(rows, columns))}, []float64{0}
+// logPrior is the log prior density of x = log g, of n rows.
+func (s Slab) logPrior(x, n float64) float64 {
+	switch s.Kind {
+	case ZellnerSiow:
+		return 0.5*math.Log(n/2/math.Pi) - 0.5*x - n/2*math.Exp(-x)
+	case HyperG:
+		return x - math.Ln2 - 1.5*math.Log1p(math.Exp(x))
 	}
-	if size == 0 { // the model without predictors has no g
-		return []float64{0}, []float64{0}
-	}
-	n := float64(rows)
-	step := math.Min(0.25, 0.35/math.Sqrt(float64(size)+2))
-	for x := float64(leastLogG); x <= mostLogG; x += step {
-		log := x + math.Log(step) // of g dx
-		switch s.Kind {
-		case ZellnerSiow:
-			log += 0.5*math.Log(n/2/math.Pi) - 1.5*x - n/2*math.Exp(-x)
-		case HyperG:
-			log += -math.Ln2 - 1.5*math.Log1p(math.Exp(x))
-		case HyperGN:
-			log += -math.Log(2*n) - 1.5*math.Log1p(math.Exp(x)/n)
-		}
-		logG, logWeight = append(logG, x), append(logWeight, log)
-	}
-	return logG, logWeight
+	return x - math.Log(2*n) - 1.5*math.Log1p(math.Exp(x)/n)
 }

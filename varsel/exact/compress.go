@@ -1,0 +1,27 @@
+package exact
+
+import "gonum.org/v1/gonum/mat"
+
+// Compress replaces n rows by at most D+1 with the same sum of squares for every coefficient
+// vector: with the QR decomposition of [X y], |y − Xθ|² = |q − Rθ|² + r². Exact, and the cost of
+// the likelihood no longer depends on n. more is the number of observations beyond those of the
+// rows, and residual their sum of squares, which no coefficient can change.
+func Compress(x *mat.Dense, y []float64) (short *mat.Dense, rest []float64, more int, residual float64) {
+	n, dim := x.Dims()
+	if n <= dim+1 {
+		return x, y, 0, 0
+	}
+	both := mat.NewDense(n, dim+1, nil)
+	both.Slice(0, n, 0, dim).(*mat.Dense).Copy(x)
+	both.SetCol(dim, y)
+	var qr mat.QR
+	qr.Factorize(both)
+	var r mat.Dense
+	qr.RTo(&r)
+	rest = make([]float64, dim)
+	for i := range dim {
+		rest[i] = r.At(i, dim)
+	}
+	last := r.At(dim, dim)
+	return mat.DenseCopyOf(r.Slice(0, dim, 0, dim)), rest, n - dim, last * last
+}

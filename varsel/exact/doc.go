@@ -1,0 +1,15 @@
+// Package exact has the closed forms of the normal linear model: given the noise scale evidences
+// and posteriors are those of normal distributions, and what is left is an integral over one
+// parameter, the noise scale or g of a g-prior.
+//
+// # Files
+//
+//	model.go              a model given σ, by singular values
+//	scale.go              the integral over log σ, and draws
+//	gprior.go, slab.go    models under mixtures of g-priors
+//	compress.go           many rows as few
+//	enumerate.go, sum.go  sums over all subsets of predictors
+//	walk.go               evidences of millions of models, a column at a time
+//	moments.go            posteriors of coefficients, averaged over models
+//	mixture.go            quantiles of mixtures of normal distributions
+package exact

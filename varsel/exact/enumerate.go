@@ -1,0 +1,162 @@
+package exact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/space"
+	"github.com/transdim/vti/varsel/design"
+)
+
+// MaxGroups is the largest number of selectable predictors that [Enumerate] takes: 2^25 models,
+// minutes of work and half a gigabyte. Chosen by hand.
+const MaxGroups = 25
+
+// Problem is a Gaussian linear model with independent normal priors on the coefficients,
+//
+//	y ~ N(X_m θ_m, σ² I),   θ_j ~ N(PriorMean_j, PriorSD_j²),
+//
+// where model m uses the Always coordinates and those of its groups. σ is known, or log σ is
+// normal. All of it is on the working scale.
+type Problem struct {
+	// X [n, D] is the design matrix and Y [n] the response.
+	X *mat.Dense
+	Y []float64
+	// Always and Groups divide the D coordinates; group s is the s-th selectable predictor.
+	Always []int
+	Groups [][]int
+	// PriorMean [D] may be nil for zeros; PriorSD [D] is positive.
+	PriorMean, PriorSD []float64
+	// Sigma is the known noise scale; zero says that log σ ~ N(LogSigmaMean, LogSigmaSD²).
+	Sigma                    float64
+	LogSigmaMean, LogSigmaSD float64
+	// Slab, when not zero, is the prior of the coefficients of groups, for an unknown σ; those of
+	// the others, and log σ, then have flat priors.
+	Slab Slab
+	// Prior is the prior over models by their size. Allowed, when set, reports which of them there
+	// are, and LogMass is the log of their prior probability by size.
+	Prior   space.Prior
+	Allowed func(code []int32) bool
+	LogMass float64
+	// TopModels is how many models to list; zero lists all when there are at most 4096, else 100.
+	TopModels int
+	// Scaling, when set, makes the coefficients those of the table's scale.
+	Scaling *design.Scaling
+	// LogConstant is added to every log evidence: [design.Design.LogJacobian], or zero.
+	LogConstant float64
+	// Progress, when set, is called from time to time, never concurrently, with the number of
+	// models done.
+	Progress func(done, total int)
+}
+
+// Subset is one model of an exact answer.
+type Subset struct {
+	// Code has one entry per selectable predictor, 1 = in.
+	Code []int32
+	// Size is the number of predictors in it.
+	Size int
+	// LogEvidence is log p(y | m) in nats and Probability p(m | y).
+	LogEvidence, Probability float64
+}
+
+// Answer is the posterior, up to rounding. Every number comes from all models.
+type Answer struct {
+	// Count is the number of possible models: those that the prior does not exclude.
+	Count int
+	// LogEvidence is log p(y) = log Σ_m p(m) p(y | m) in nats.
+	LogEvidence float64
+	// Inclusion [G] is the probability that each predictor is in the model.
+	Inclusion []float64
+	// Models are the most probable models, best first, and Covered their total probability.
+	Models  []Subset
+	Covered float64
+	// Coefficients [D] are in the order of the columns of X, and σ comes after them where it is
+	// unknown; absent for a Slab, whose coefficients have no quantiles in closed form.
+	Coefficients []Coefficient
+}
+
+// Validate reports what is missing or contradictory in the problem.
+func (p *Problem) Validate() error {
+	if p.X == nil {
+		return errors.New("exact: no design matrix")
+	}
+	n, dim := p.X.Dims()
+	if len(p.Y) != n || n == 0 {
+		return fmt.Errorf("exact: got %s, want one for each of the %s of X", english.Count(len(p.Y), "response"), english.Count(n, "row"))
+	}
+	if len(p.Groups) > MaxGroups {
+		return fmt.Errorf("exact: %d selectable predictors make 2^%d models; at most 2^%d can be enumerated: vti varsel takes any number", len(p.Groups), len(p.Groups), MaxGroups)
+	}
+	seen := make([]bool, dim)
+	for _, group := range append([][]int{p.Always}, p.Groups...) {
+		for _, j := range group {
+			if j < 0 || j >= dim || seen[j] {
+				return fmt.Errorf("exact: coordinate %d is outside 0 to %d, or listed twice", j, dim-1)
+			}
+			seen[j] = true
+		}
+	}
+	if j := slices.Index(seen, false); j >= 0 {
+		return fmt.Errorf("exact: coordinate %d is in no group", j)
+	}
+	if len(p.PriorSD) != dim || p.PriorMean != nil && len(p.PriorMean) != dim {
+		return fmt.Errorf("exact: got %d prior means and %d standard deviations, want %d (or no means)", len(p.PriorMean), len(p.PriorSD), dim)
+	}
+	for j, sd := range p.PriorSD {
+		if !(sd > 0) || math.IsInf(sd, 1) {
+			return fmt.Errorf("exact: prior standard deviation of coordinate %d: got %v, want a positive number", j, sd)
+		}
+	}
+	for _, values := range [][]float64{p.X.RawMatrix().Data, p.Y, p.PriorMean, {p.LogSigmaMean, p.LogConstant}} {
+		for _, v := range values {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return errors.New("exact: X, Y, PriorMean, LogSigmaMean and LogConstant must be finite")
+			}
+		}
+	}
+	if p.Sigma < 0 || math.IsNaN(p.Sigma) || math.IsInf(p.Sigma, 0) {
+		return fmt.Errorf("exact: Sigma: got %v, want a positive number, or zero for unknown", p.Sigma)
+	}
+	if p.Sigma == 0 && !(p.LogSigmaSD > 0 && !math.IsInf(p.LogSigmaSD, 1)) {
+		return fmt.Errorf("exact: LogSigmaSD: got %v, want a positive number where σ is unknown", p.LogSigmaSD)
+	}
+	if p.Scaling != nil && len(p.Scaling.SD) != dim {
+		return fmt.Errorf("exact: got a scaling of %s, want %d", english.Count(len(p.Scaling.SD), "column"), dim)
+	}
+	return p.Prior.ValidateFor(len(p.Groups))
+}
+
+// Enumerate sums over every subset of the groups, on all cores. The answer is bit-identical
+// whatever their number. Cancelling ctx returns its error.
+func Enumerate(ctx context.Context, p Problem) (*Answer, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	e := newEnumeration(&p)
+	if err := e.evidences(ctx); err != nil {
+		return nil, err
+	}
+	r := e.answer()
+	if p.Slab != (Slab{}) {
+		return r, nil
+	}
+	scaling := p.Scaling
+	if scaling == nil {
+		none := design.NewScaling(len(p.PriorSD))
+		scaling = &none
+	}
+	var err error
+	r.Coefficients, err = Coefficients(ctx, e.matter(), len(p.PriorSD), p.Sigma == 0, scaling, func(k int) ([]Weighted, error) {
+		mask := e.order[k]
+		coordinates := e.coordinates(mask)
+		posterior, err := e.posterior(coordinates)
+		return []Weighted{{posterior, coordinates, math.Exp(e.logJoint[mask] - e.total)}}, err
+	})
+	return r, err
+}

@@ -1,0 +1,155 @@
+package exact
+
+import "math"
+
+// mixture is Σ weight N(mean, sd²) plus an atom at zero; all weights add to one.
+type mixture struct {
+	atZero     float64
+	components []component
+}
+
+type component struct{ weight, mean, sd float64 }
+
+// below returns the probability of the components below x, and their density there; the atom is
+// not counted.
+func (m *mixture) below(x float64) (probability, density float64) {
+	const normalizer = 1 / (math.Sqrt2 * math.SqrtPi)
+	for _, c := range m.components {
+		standard := (x - c.mean) / c.sd
+		switch { // beyond 9 standard deviations lies less than rounding
+		case standard > 9:
+			probability += c.weight
+		case standard > -9:
+			probability += c.weight * 0.5 * math.Erfc(-standard/math.Sqrt2)
+			density += c.weight / c.sd * normalizer * math.Exp(-0.5*standard*standard)
+		}
+	}
+	return probability, density
+}
+
+// quantile returns the smallest x with P(X ≤ x) ≥ level, by Newton steps inside a shrinking
+// bracket.
+func (m *mixture) quantile(level float64) float64 {
+	if len(m.components) == 0 {
+		return 0
+	}
+	target := level // of the components alone
+	if m.atZero > 0 {
+		negative, _ := m.below(0)
+		if negative < level && level <= negative+m.atZero {
+			return 0
+		}
+		if level > negative {
+			target -= m.atZero
+		}
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	var mean, mass float64
+	for _, c := range m.components {
+		low, high = min(low, c.mean-9*c.sd), max(high, c.mean+9*c.sd)
+		mean += c.weight * c.mean
+		mass += c.weight
+	}
+	x := mean / mass
+	tolerance := 1e-13 * (high - low)
+	const rounds = 200 // bisection alone needs 44
+	for range rounds {
+		probability, density := m.below(x)
+		if probability < target {
+			low = x
+		} else {
+			high = x
+		}
+		next := x - (probability-target)/density
+		if !(next > low && next < high) {
+			next = low + (high-low)/2
+		}
+		if math.Abs(next-x) <= tolerance {
+			return next
+		}
+		x = next
+	}
+	return x
+}
+
+// scaled has all weights over mass.
+func (m *mixture) scaled(mass float64) *mixture {
+	out := &mixture{components: make([]component, len(m.components))}
+	for i, c := range m.components {
+		out.components[i] = component{c.weight / mass, c.mean, c.sd}
+	}
+	return out
+}
+
+// moments are those of what has been added: in sums of squares about the mean nothing cancels.
+type moments struct{ mass, mean, squares float64 }
+
+// add adds a distribution with a weight.
+func (m *moments) add(weight, mean, variance float64) {
+	m.merge(moments{weight, mean, weight * variance})
+}
+
+// merge adds what has been added to another.
+func (m *moments) merge(other moments) {
+	if other.mass == 0 {
+		return
+	}
+	total := m.mass + other.mass
+	apart := other.mean - m.mean
+	m.squares += other.squares + apart*apart*m.mass*(other.mass/total)
+	m.mean += apart * (other.mass / total)
+	m.mass = total
+}
+
+func (m *moments) sd() float64 { return math.Sqrt(m.squares / m.mass) }
+
+// marginal is the posterior of one quantity: its moments, given that it is in the model, and what
+// its quantiles come from, the most probable models one by one, and the rest of them as the one
+// normal distribution with their moments.
+type marginal struct {
+	all, rest  moments
+	components []component
+}
+
+// merge adds another part of the posterior.
+func (m *marginal) merge(other *marginal) {
+	m.all.merge(other.all)
+	m.rest.merge(other.rest)
+	m.components = append(m.components, other.components...)
+}
+
+// Summary describes a posterior distribution of one coefficient.
+type Summary struct{ Mean, SD, Q025, Q975 float64 }
+
+// Coefficient is the posterior of one coefficient: averaged over all models, where it is zero in
+// those without it, and given that it is in (NaN where it never is).
+type Coefficient struct{ Averaged, GivenIn Summary }
+
+// negligible is the share of components that add nothing to quantiles.
+const negligible = 1e-12
+
+// summary describes the quantity plus a shift. Probabilities of models sum to one.
+func (m *marginal) summary(shift float64) Coefficient {
+	mass := m.all.mass
+	if mass == 0 {
+		nan := math.NaN()
+		return Coefficient{GivenIn: Summary{nan, nan, nan, nan}}
+	}
+	whole := &mixture{}
+	for _, c := range append(m.components, component{m.rest.mass, m.rest.mean, m.rest.sd()}) {
+		if c.weight > negligible*mass {
+			whole.components = append(whole.components, c)
+		}
+	}
+	mean, sd, given := m.all.mean, m.all.sd(), whole.scaled(mass)
+	in := Summary{shift + mean, sd, shift + given.quantile(0.025), shift + given.quantile(0.975)}
+	const rounding = 1e-12 // of the probabilities of all models
+	if mass > 1-rounding {
+		return Coefficient{in, in}
+	}
+	whole.atZero = 1 - mass
+	return Coefficient{Summary{
+		shift + mass*mean, math.Sqrt(mass*sd*sd + mass*(1-mass)*mean*mean),
+		shift + whole.quantile(0.025), shift + whole.quantile(0.975),
+	}, in}
+}

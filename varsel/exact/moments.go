@@ -1,0 +1,173 @@
+package exact
+
+import (
+	"context"
+	"math"
+
+	"github.com/transdim/vti/internal/parallel"
+	"github.com/transdim/vti/varsel/design"
+)
+
+// Weighted is a posterior of parameters with its probability, and the coordinates of its
+// coefficients among all.
+type Weighted struct {
+	*Posterior
+	Coordinates []int
+	Probability float64
+}
+
+// Settings of quantiles and moments, chosen by hand.
+const (
+	// listedModels of the most probable ones enter quantiles by themselves, the others as the one
+	// normal distribution with the moments they have together; of models less probable than
+	// resolvedShare the mixture over σ is one normal distribution as well.
+	listedModels  = 4096
+	resolvedShare = 1e-4
+	// Posteriors of a probability below negligibleMoment add nothing, even where the mean of one is
+	// millions of standard deviations away.
+	negligibleMoment = 1e-22
+	// momentBlock models are added up at a time.
+	momentBlock = 64
+)
+
+// Coefficients are the posteriors of dim coefficients on the scale of a table, and that of σ last
+// where it is unknown. posteriors returns those of the k-th of some models, the most probable ones
+// first, whose probabilities sum to one.
+//
+// They are sums, and not draws: with hardly any noise a model of probability 1e-5, which no draw
+// holds, can be so far away that it adds half of the variance of a coefficient.
+func Coefficients(ctx context.Context, models, dim int, unknown bool, scaling *design.Scaling, posteriors func(k int) ([]Weighted, error)) ([]Coefficient, error) {
+	count := dim
+	if unknown {
+		count++
+	}
+	blocks := make([][]marginal, (models+momentBlock-1)/momentBlock)
+	err := parallel.For(ctx, len(blocks), func(block int) error {
+		into := make([]marginal, count)
+		for k := block * momentBlock; k < min((block+1)*momentBlock, models); k++ {
+			parts, err := posteriors(k)
+			if err != nil {
+				return err
+			}
+			for _, part := range parts {
+				if part.Probability > negligibleMoment {
+					part.addTo(into, scaling, k < listedModels)
+				}
+			}
+		}
+		blocks[block] = into
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	whole, out := make([]marginal, count), make([]Coefficient, count)
+	parallel.Run(count, func(j int) {
+		for _, block := range blocks {
+			whole[j].merge(&block[j])
+		}
+		shift := 0.0
+		if j == scaling.Level {
+			_, shift = scaling.LevelWeights()
+		}
+		out[j] = whole[j].summary(shift)
+	})
+	return out, nil
+}
+
+// addTo adds the posteriors of all coefficients of a model, and of σ.
+func (w *Weighted) addTo(into []marginal, scaling *design.Scaling, listed bool) {
+	resolved := listed && w.Probability >= resolvedShare
+	given, along := make([]component, len(w.at)), make([]float64, len(w.d))
+	mean, variance := w.shrink()
+	weights := make([]float64, len(w.Coordinates)) // of θ
+	for k, j := range w.Coordinates {
+		clear(weights)
+		if weights[k] = scaling.Slope(j); j == scaling.Level {
+			all, _ := scaling.LevelWeights()
+			for other, c := range w.Coordinates {
+				weights[other] = all[c]
+			}
+		}
+		centre, outside := w.functional(weights, along)
+		var own moments
+		for t, share := range w.shares {
+			m, v := centre, outside
+			for i, a := range along {
+				m += a * mean[t*len(along)+i]
+				v += a * a * variance[t*len(along)+i]
+			}
+			given[t] = component{share * w.Probability, m, math.Sqrt(v)}
+			own.add(given[t].weight, m, v)
+		}
+		into[j].all.merge(own)
+		switch {
+		case resolved:
+			into[j].components = append(into[j].components, given...)
+		case listed:
+			into[j].components = append(into[j].components, component{own.mass, own.mean, own.sd()})
+		default:
+			into[j].rest.merge(own)
+		}
+	}
+	if w.noise.SD > 0 {
+		w.addScale(&into[len(into)-1], scaling.YSD, resolved)
+	}
+}
+
+// addScale adds the posterior of σ, in a unit.
+func (w *Weighted) addScale(to *marginal, unit float64, resolved bool) {
+	var own moments
+	for t, x := range w.at {
+		own.add(w.shares[t]*w.Probability, unit*math.Exp(x), 0)
+	}
+	to.all.merge(own)
+	if !resolved {
+		to.rest.merge(own)
+		return
+	}
+	fine := w.interpolate()
+	for i, x := range fine.points[1:] {
+		width := x - fine.points[i]
+		middle := unit * math.Exp(x-width/2)
+		to.components = append(to.components, component{fine.cell(i) * w.Probability, middle, middle * width / math.Sqrt(12)})
+	}
+}
+
+// shrink says, for every value of σ, what is left by each singular value of c, d/(σ² + d²) c, and
+// of the prior variance.
+func (p *Posterior) shrink() (mean, variance []float64) {
+	mean, variance = make([]float64, 0, len(p.at)*len(p.d)), make([]float64, 0, len(p.at)*len(p.d))
+	for _, x := range p.at {
+		noise := math.Exp(2 * x)
+		for i, d := range p.d {
+			total := noise + d*d
+			mean, variance = append(mean, d/total*p.c[i]), append(variance, noise/total)
+		}
+	}
+	return mean, variance
+}
+
+// functional is what a linear function Σ_j w_j θ_j of the coefficients has, under the prior mean,
+// on the right singular vectors [q], and of variance that no row says anything of. Given σ its
+// posterior is normal.
+func (m *Model) functional(weights, along []float64) (centre, outside float64) {
+	clear(along)
+	for j, w := range weights {
+		if w == 0 {
+			continue
+		}
+		centre += w * m.mean[j]
+		outside += w * m.sd[j] * w * m.sd[j]
+		for i := range m.d {
+			along[i] += w * m.sd[j] * m.v[i][j]
+		}
+	}
+	if len(m.d) == len(weights) {
+		return centre, 0
+	}
+	for _, a := range along {
+		outside -= a * a
+	}
+	return centre, max(outside, 0)
+}

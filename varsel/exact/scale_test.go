@@ -1,0 +1,76 @@
+package exact
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/internal/logsum"
+)
+
+// naiveUnknown integrates the dense evidence over log σ by a trapezoid rule much finer and wider
+// than needed.
+func naiveUnknown(p *Problem, code []int32) (logEvidence float64) {
+	const points = 3000
+	low, high := -7.0, 7.0
+	step := (high - low) / points
+	logs := make([]float64, points)
+	for i := range points {
+		v := low + float64(i)*step
+		logZ, _, _ := naiveModel(p, p.active(code), math.Exp(v))
+		standard := (v - p.LogSigmaMean) / p.LogSigmaSD
+		logs[i] = logZ - 0.5*standard*standard - math.Log(p.LogSigmaSD) - halfLog2Pi + math.Log(step)
+	}
+	return logsum.Of(logs) + p.LogConstant
+}
+
+// TestEnumerateUnknownSigma compares each model with a fine quadrature of dense evidences, for as
+// few as two rows and for priors tight and wide.
+func TestEnumerateUnknownSigma(t *testing.T) {
+	for _, test := range []struct {
+		rows int
+		sd   float64
+		tol  float64
+	}{{2, 1, 1e-7}, {6, 2, 1e-9}, {12, 0.3, 1e-9}, {40, 5, 1e-9}} {
+		p := randomProblem(uint64(test.rows), test.rows, [][]int{{1}, {2, 3}}, 4)
+		p.Sigma, p.LogSigmaMean, p.LogSigmaSD = 0, -0.3, test.sd
+		r, err := Enumerate(context.Background(), p)
+		require.NoError(t, err)
+		require.Len(t, r.Models, 4)
+		covered := 0.0
+		for _, m := range r.Models {
+			want := naiveUnknown(&p, m.Code)
+			assert.InDelta(t, want, m.LogEvidence, test.tol, "%d rows, model %v", test.rows, m.Code)
+			covered += m.Probability
+		}
+		assert.InDelta(t, 1, covered, 1e-12)
+	}
+}
+
+// Noise that is nothing beside the response is resolved, whether σ is known or not: the mean of σ
+// is that of the sum over models.
+func TestEnumerateResolvesLittleNoise(t *testing.T) {
+	noisy := func(noise float64) Problem {
+		p := randomProblem(4, 20, [][]int{{1}, {2}}, 3)
+		p.Sigma, p.LogSigmaSD = 0, 6
+		random := rand.New(rand.NewPCG(5, 6))
+		for i := range p.Y {
+			p.Y[i] = 2 + 3*p.X.At(i, 1) + noise*random.NormFloat64()
+		}
+		return p
+	}
+	for _, noise := range []float64{1e-9, 1e-6, 1e-4} {
+		r, err := Enumerate(t.Context(), noisy(noise))
+		require.NoError(t, err)
+		require.Equal(t, "[1 0]", fmt.Sprint(r.Models[0].Code))
+		sigma := r.Coefficients[3].Averaged
+		require.InEpsilon(t, noise, sigma.Mean, 0.6, "noise %g", noise)
+		require.Less(t, sigma.Q025, sigma.Mean)
+		require.Greater(t, sigma.Q975, sigma.Mean)
+	}
+}

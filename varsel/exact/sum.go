@@ -1,0 +1,219 @@
+package exact
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+	"sync"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/parallel"
+)
+
+// enumeration are all models of a problem, numbered by the bits of their code, the first group
+// lowest.
+type enumeration struct {
+	*Problem
+	columns  [][]float64 // of the compressed rows [D]
+	y        []float64
+	more     int // as in NewModel
+	residual float64
+	mean     []float64
+	noise    Noise
+
+	logPrior []float64 // by size
+	logJoint []float64 // log p(m) + log p(y | m) of every model, −Inf of those that are excluded
+	order    []uint32  // models that are not, the most probable ones first
+	total    float64   // log Σ
+}
+
+func newEnumeration(p *Problem) *enumeration {
+	e := &enumeration{Problem: p, mean: p.PriorMean, logPrior: p.Prior.LogProbs(len(p.Groups))}
+	if e.mean == nil {
+		e.mean = make([]float64, len(p.PriorSD))
+	}
+	if e.noise = (Noise{Mean: p.LogSigmaMean, SD: p.LogSigmaSD}); p.Sigma > 0 {
+		e.noise = Noise{Log: math.Log(p.Sigma)}
+	}
+	x, y, more, residual := Compress(p.X, p.Y)
+	e.y, e.more, e.residual = y, more, residual
+	for j := range p.PriorSD {
+		e.columns = append(e.columns, mat.Col(nil, j, x))
+	}
+	return e
+}
+
+// code writes that of a model.
+func (e *enumeration) code(mask uint32, code []int32) []int32 {
+	for g := range code {
+		code[g] = int32(mask >> g & 1)
+	}
+	return code
+}
+
+// coordinates are those of a model.
+func (e *enumeration) coordinates(mask uint32) []int {
+	list := slices.Clone(e.Always)
+	for g, group := range e.Groups {
+		if mask>>g&1 == 1 {
+			list = append(list, group...)
+		}
+	}
+	return list
+}
+
+// posterior is that of a model with some coordinates.
+func (e *enumeration) posterior(coordinates []int) (*Posterior, error) {
+	model, err := NewModel(e.y, take(e.columns, coordinates), take(e.mean, coordinates), take(e.PriorSD, coordinates), e.more, e.residual)
+	if err != nil {
+		return nil, err
+	}
+	return model.Posterior(e.noise)
+}
+
+// take are the values at some places.
+func take[T any](values []T, at []int) []T {
+	taken := make([]T, len(at))
+	for k, i := range at {
+		taken[k] = values[i]
+	}
+	return taken
+}
+
+// logEvidence is log p(y | m).
+func (e *enumeration) logEvidence(mask uint32) (float64, error) {
+	coordinates := e.coordinates(mask)
+	if e.Slab != (Slab{}) {
+		always := make([]bool, len(coordinates))
+		for k := range e.Always {
+			always[k] = true
+		}
+		m, err := NewGPrior(e.Slab, take(e.columns, coordinates), always, e.y, e.more, e.residual, len(e.PriorSD)-len(e.Always))
+		if err != nil {
+			return 0, err
+		}
+		return m.LogEvidence(), nil
+	}
+	p, err := e.posterior(coordinates)
+	if err != nil {
+		return 0, err
+	}
+	return p.LogEvidence(), nil
+}
+
+// evidenceBlock models are worked on at a time. Chosen by hand.
+const evidenceBlock = 1 << 8
+
+// evidences fills in all of e: by a walk where models are many, unless it loses digits.
+func (e *enumeration) evidences(ctx context.Context) error {
+	e.logJoint = make([]float64, 1<<len(e.Groups))
+	if len(e.Groups) > walkedGroups && e.Slab == (Slab{}) {
+		if err := e.walkAll(ctx); err != nil {
+			return err
+		}
+		if e.sort(); e.walked() {
+			return nil
+		}
+	}
+	err := e.decomposeAll(ctx)
+	e.sort()
+	return err
+}
+
+// decomposeAll fills in logJoint, model by model.
+func (e *enumeration) decomposeAll(ctx context.Context) error {
+	count := len(e.logJoint)
+	var lock sync.Mutex // guards done and Progress
+	done := 0
+	blocks := (count + evidenceBlock - 1) / evidenceBlock
+	return parallel.For(ctx, blocks, func(block int) (err error) {
+		code, last := make([]int32, len(e.Groups)), min((block+1)*evidenceBlock, count)
+		for index := block * evidenceBlock; index < last; index++ {
+			mask := uint32(index)
+			logPrior := e.logPrior[bits.OnesCount32(mask)] - e.LogMass
+			if math.IsInf(logPrior, -1) || e.Allowed != nil && !e.Allowed(e.code(mask, code)) {
+				e.logJoint[index] = math.Inf(-1)
+				continue
+			}
+			if e.logJoint[index], err = e.logEvidence(mask); err != nil {
+				return fmt.Errorf("evidence of model %v: %w", e.code(mask, code), err)
+			}
+			e.logJoint[index] += logPrior
+		}
+		if e.Progress != nil {
+			lock.Lock()
+			done += last - block*evidenceBlock
+			e.Progress(done, count)
+			lock.Unlock()
+		}
+		return nil
+	})
+}
+
+// sort finds the order of the models, and their sum.
+func (e *enumeration) sort() {
+	e.order = e.order[:0]
+	for index, logJoint := range e.logJoint {
+		if !math.IsInf(logJoint, -1) {
+			e.order = append(e.order, uint32(index))
+		}
+	}
+	slices.SortFunc(e.order, func(a, b uint32) int {
+		return cmp.Or(cmp.Compare(e.logJoint[b], e.logJoint[a]), cmp.Compare(a, b))
+	})
+	e.total = logsum.Of(e.logJoint)
+}
+
+// leftOut is the probability that models have together which moments leave out: it adds nothing
+// unless their coefficients are ten million standard deviations away. Chosen by hand.
+const leftOut = 1e-14
+
+// matter is the number of the most probable models that moments are made of.
+func (e *enumeration) matter() (count int) {
+	rest := 0.0
+	for count = len(e.order); count > 1; count-- {
+		if rest += math.Exp(e.logJoint[e.order[count-1]] - e.total); rest > leftOut {
+			break
+		}
+	}
+	return count
+}
+
+// answer is all but the coefficients.
+func (e *enumeration) answer() *Answer {
+	r := &Answer{Count: len(e.order), LogEvidence: e.total + e.LogConstant, Inclusion: make([]float64, len(e.Groups))}
+	for _, mask := range e.order {
+		probability := math.Exp(e.logJoint[mask] - e.total)
+		for rest := mask; rest != 0; rest &= rest - 1 {
+			r.Inclusion[bits.TrailingZeros32(rest)] += probability
+		}
+	}
+	for _, mask := range e.order[:min(e.listed(), len(e.order))] {
+		size := bits.OnesCount32(mask)
+		m := Subset{
+			Code: e.code(mask, make([]int32, len(e.Groups))), Size: size, Probability: math.Exp(e.logJoint[mask] - e.total),
+			LogEvidence: e.logJoint[mask] - e.logPrior[size] + e.LogMass + e.LogConstant,
+		}
+		r.Covered += m.Probability
+		r.Models = append(r.Models, m)
+	}
+	return r
+}
+
+// listed returns how many models the answer lists.
+func (p *Problem) listed() int {
+	const all, best = 4096, 100
+	count := 1 << len(p.Groups)
+	switch {
+	case p.TopModels > 0:
+		return p.TopModels
+	case count <= all:
+		return count
+	}
+	return best
+}

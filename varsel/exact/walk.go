@@ -1,0 +1,251 @@
+package exact
+
+import (
+	"context"
+	"math"
+	"math/bits"
+	"sync"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/parallel"
+)
+
+// A walk finds the evidences of millions of models, a column at a time. With φ_j = (θ_j − θ0_j) /
+// s_j and y' = y − Xθ0 the posterior of φ in model m at noise σ has precision and linear term
+//
+//	M = I + u S X'X S,   b = u S X'y' + ν,   ν_j = (μ_j − θ0_j) / s_j,   u = 1/σ²,   S = diag s,
+//
+// restricted to the coordinates of m, and
+//
+//	log p(y | m, σ) = −n/2 log(2πσ²) − u y'y'/2 − ½ Σ_m ν_j² − ½ log|M| + ½ b'M⁻¹b.
+//
+// A column more appends a row to the factor of M and a number to L⁻¹b, at every σ of a grid. Sums
+// of squares lose digits that singular values keep, so that some evidences are checked by these. θ0
+// is that of the columns in every model, and takes the level out of y'y'.
+type walk struct {
+	*enumeration
+	dim          int
+	gram         []float64 // S X'X S [D·D]
+	linear, nu   []float64 // S X'y' and ν [D]
+	u, base      []float64 // of every σ: 1/σ², and all that is the same for all models, with its weight [T]
+	coordinates  []int     // of the model so far
+	factor, z    []float64 // L, the reciprocal on its diagonal [(i(i+1)/2 + a) T], and L⁻¹b [i T]
+	ends         []ending  // by the number of coordinates
+	mask         uint32
+	pivot, score []float64
+	terms        []float64
+}
+
+// ending is log|M|, |L⁻¹b|² [T] and Σ ν².
+type ending struct {
+	logDet, squares []float64
+	nu              float64
+}
+
+const (
+	// walkedGroups is the number of predictors up to which every model is decomposed.
+	walkedGroups = 12
+	// checkedModels of the most probable ones, and the largest, are decomposed to check the walk,
+	// to within roundedEvidence. All chosen by hand.
+	checkedModels   = 16
+	roundedEvidence = 1e-6
+	// resolved is how far below the response, in log σ, residuals are more than rounding as squares
+	// are summed: six digits.
+	resolved = 6 * math.Ln10
+)
+
+// walkStep is the distance of values of log σ whose posterior has a least standard deviation. The
+// error of the trapezoidal rule decays as 2 |Γ((n + iω)/2)| / Γ(n/2) does at ω = 2π/step: with
+// these it is below 1e-13 for every number n of rows. Factors of determinants take rows away, and
+// what is normal adds to the curvature, with the same error where it dominates.
+func walkStep(least float64) float64 { return 1 / math.Sqrt(65+1.55/(least*least)) }
+
+// newWalk prepares a walk over the values of log σ that matter in the smallest and in the largest
+// model.
+func (e *enumeration) newWalk() (*walk, error) {
+	dim := len(e.PriorSD)
+	w := &walk{enumeration: e, dim: dim, linear: make([]float64, dim), nu: make([]float64, dim)}
+	least, err := e.posterior(e.Always)
+	if err != nil {
+		return nil, err
+	}
+	most, err := e.posterior(e.coordinates(e.largest()))
+	if err != nil {
+		return nil, err
+	}
+	low, high := min(least.at[0], most.at[0]), max(least.at[len(least.at)-1], most.at[len(most.at)-1])
+	origin, mode := make([]float64, dim), make([]float64, len(e.Always)) // θ0
+	least.Mode(least.at[len(least.at)/2], mode)
+	for k, j := range e.Always {
+		origin[j] = mode[k]
+	}
+	scaled, rest := mat.NewDense(len(e.y), dim, nil), mat.NewVecDense(len(e.y), nil)
+	for i, y := range e.y {
+		rest.SetVec(i, y)
+		for j, column := range e.columns {
+			scaled.Set(i, j, column[i]*e.PriorSD[j])
+			rest.SetVec(i, rest.AtVec(i)-column[i]*origin[j])
+		}
+	}
+	var gram mat.Dense
+	gram.Mul(scaled.T(), scaled)
+	w.gram = gram.RawMatrix().Data
+	mat.NewVecDense(dim, w.linear).MulVec(scaled.T(), rest)
+	for j := range w.nu {
+		w.nu[j] = (e.mean[j] - origin[j]) / e.PriorSD[j]
+	}
+	squares, rows := mat.Dot(rest, rest)+e.residual, float64(len(e.y)+e.more)
+	step := 1.0
+	if e.noise.SD > 0 {
+		step = walkStep(leastSD(rows, e.noise))
+		low = max(low, math.Log(squares/rows)/2-resolved) // the check tells where more matters
+	}
+	for x := low; x < high+step; x += step {
+		weight := 0.0
+		if e.noise.SD > 0 {
+			weight = e.noise.logDensity(x) + math.Log(step)
+		} else if x > low {
+			break
+		}
+		u := math.Exp(-2 * x)
+		w.u, w.base = append(w.u, u), append(w.base, weight-rows*(halfLog2Pi+x)-u*squares/2)
+	}
+	return w, nil
+}
+
+// largest is a model of the largest size.
+func (e *enumeration) largest() uint32 {
+	return 1<<min(e.Prior.Limit(len(e.Groups)), len(e.Groups)) - 1
+}
+
+// walker is w with room of its own, in the model without predictors.
+func (w *walk) walker() *walk {
+	own, points := *w, len(w.u)
+	own.coordinates, own.mask = nil, 0
+	own.factor, own.z = make([]float64, w.dim*(w.dim+1)/2*points), make([]float64, w.dim*points)
+	own.pivot, own.score, own.terms = make([]float64, points), make([]float64, points), make([]float64, points)
+	own.ends = make([]ending, w.dim+1)
+	for i := range own.ends {
+		own.ends[i] = ending{logDet: make([]float64, points), squares: make([]float64, points)}
+	}
+	for _, j := range w.Always {
+		own.push(j)
+	}
+	return &own
+}
+
+// push adds a coordinate.
+func (w *walk) push(j int) {
+	points, k := len(w.u), len(w.coordinates)
+	at := func(values []float64, i int) []float64 { return values[i*points : (i+1)*points] }
+	gram, row := w.gram[j*w.dim:(j+1)*w.dim], w.factor[k*(k+1)/2*points:]
+	for t, u := range w.u {
+		w.pivot[t], w.score[t] = 1+gram[j]*u, w.linear[j]*u+w.nu[j]
+	}
+	for i, other := range w.coordinates {
+		own, lower, z, g := at(row, i), w.factor[i*(i+1)/2*points:], at(w.z, i), gram[other]
+		for t, u := range w.u {
+			own[t] = g * u
+		}
+		for a := range i {
+			before, l := at(row, a), at(lower, a)
+			for t, v := range before {
+				own[t] -= l[t] * v
+			}
+		}
+		diagonal := at(lower, i)
+		for t, v := range own {
+			v *= diagonal[t]
+			own[t] = v
+			w.pivot[t] -= v * v
+			w.score[t] -= v * z[t]
+		}
+	}
+	before, after := &w.ends[k], &w.ends[k+1]
+	diagonal, z := at(row, k), at(w.z, k)
+	for t, pivot := range w.pivot {
+		pivot = max(pivot, 1) // M − I is positive semidefinite, but for rounding
+		diagonal[t] = 1 / math.Sqrt(pivot)
+		z[t] = w.score[t] * diagonal[t]
+		after.logDet[t], after.squares[t] = before.logDet[t]+math.Log(pivot), before.squares[t]+z[t]*z[t]
+	}
+	after.nu = before.nu + w.nu[j]*w.nu[j]
+	w.coordinates = append(w.coordinates, j)
+}
+
+// visit finds the evidence of the model so far, and goes on to those with groups from first on.
+// Groups of any number need only ones before them in a model, so that what is not allowed has no
+// extension that is.
+func (w *walk) visit(first int, code []int32) {
+	size := bits.OnesCount32(w.mask)
+	if size > w.Prior.Limit(len(w.Groups)) || w.Allowed != nil && !w.Allowed(w.code(w.mask, code)) {
+		return
+	}
+	end, best, sum := &w.ends[len(w.coordinates)], math.Inf(-1), 0.0
+	for t, base := range w.base {
+		w.terms[t] = base + (end.squares[t]-end.logDet[t]-end.nu)/2
+		best = max(best, w.terms[t])
+	}
+	for _, term := range w.terms {
+		sum += math.Exp(term - best)
+	}
+	w.logJoint[w.mask] = best + math.Log(sum) + w.logPrior[size] - w.LogMass
+	for g := first; g < len(w.Groups); g++ {
+		before := len(w.coordinates)
+		w.mask |= 1 << g
+		for _, j := range w.Groups[g] {
+			w.push(j)
+		}
+		w.visit(g+1, code)
+		w.mask &^= 1 << g
+		w.coordinates = w.coordinates[:before]
+	}
+}
+
+// walkAll fills in logJoint. A piece of work has the models whose last groups are those of its
+// number.
+func (e *enumeration) walkAll(ctx context.Context) error {
+	w, err := e.newWalk()
+	if err != nil {
+		return err
+	}
+	for i := range e.logJoint {
+		e.logJoint[i] = math.Inf(-1)
+	}
+	var lock sync.Mutex // guards done and Progress
+	done, heads := 0, 1<<(walkedGroups/2)
+	return parallel.Each(ctx, heads, func(int) func(head int) error {
+		own, code := w.walker(), make([]int32, len(e.Groups))
+		fixed := len(own.coordinates)
+		return func(head int) error {
+			own.coordinates, own.mask = own.coordinates[:fixed], uint32(head)
+			for g := range walkedGroups / 2 {
+				if head>>g&1 == 1 {
+					for _, j := range e.Groups[g] {
+						own.push(j)
+					}
+				}
+			}
+			own.visit(walkedGroups/2, code)
+			lock.Lock()
+			defer lock.Unlock()
+			if done += len(e.logJoint) / heads; e.Progress != nil {
+				e.Progress(done, len(e.logJoint))
+			}
+			return nil
+		}
+	})
+}
+
+// walked reports whether rounding has left the walk right, in the models that lose or matter most.
+func (e *enumeration) walked() bool {
+	for _, mask := range append([]uint32{e.largest()}, e.order[:min(checkedModels, len(e.order))]...) {
+		want, err := e.logEvidence(mask)
+		found := e.logJoint[mask] - e.logPrior[bits.OnesCount32(mask)] + e.LogMass
+		if off := math.Abs(found - want); err != nil || !(off <= roundedEvidence+1e-12*math.Abs(want)) && !math.IsInf(found, -1) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,72 @@
+package exact
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/space"
+)
+
+// A walk finds the evidences of decomposed models, with groups of several columns, prior means, a
+// limit, excluded models, and σ known or not.
+func TestWalkIsThatOfDecompositions(t *testing.T) {
+	groups := [][]int{{3, 1}, {2}, {5, 6, 4}, {7}, {8}, {9}, {10}, {11}}
+	for name, change := range map[string]func(p *Problem){
+		"known":   func(*Problem) {},
+		"unknown": func(p *Problem) { p.Sigma, p.LogSigmaMean, p.LogSigmaSD = 0, -0.3, 2 },
+		"limit":   func(p *Problem) { p.Prior = space.Prior{Kind: space.UniformPrior, MaxSize: 3} },
+		"excluded": func(p *Problem) {
+			p.Sigma, p.LogSigmaSD = 0, 1
+			p.Allowed = func(code []int32) bool { return code[3] == 0 || code[1] == 1 }
+		},
+	} {
+		for _, rows := range []int{6, 40} {
+			p := randomProblem(uint64(rows), rows, groups, 12)
+			change(&p)
+			walked, decomposed := newEnumeration(&p), newEnumeration(&p)
+			walked.logJoint, decomposed.logJoint = make([]float64, 1<<len(groups)), make([]float64, 1<<len(groups))
+			require.NoError(t, walked.walkAll(t.Context()))
+			require.NoError(t, decomposed.decomposeAll(t.Context()))
+			for mask, want := range decomposed.logJoint {
+				if math.IsInf(want, -1) {
+					require.Equal(t, want, walked.logJoint[mask], name)
+					continue
+				}
+				require.InDelta(t, want, walked.logJoint[mask], 1e-8, "%s, %d rows, model %b", name, rows, mask)
+			}
+			walked.sort()
+			require.True(t, walked.walked(), name)
+			walked.logJoint[walked.order[3]] += 2e-6
+			require.False(t, walked.walked(), name)
+		}
+	}
+}
+
+// Columns that are nearly copies, with hardly any noise, are decomposed, as walks lose their
+// digits.
+func TestWalksThatLoseDigitsAreNoticed(t *testing.T) {
+	p := randomProblem(10, 8, [][]int{{1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}, {12}, {13}}, 14)
+	for i := range p.Y {
+		p.X.Set(i, 2, p.X.At(i, 1)*(1+1e-7*float64(i)))
+		p.Y[i] = p.X.At(i, 1) + 1e-8*float64(i%3)
+	}
+	p.Sigma, p.LogSigmaSD = 0, 4
+	e := newEnumeration(&p)
+	e.logJoint = make([]float64, 1<<13)
+	require.NoError(t, e.walkAll(t.Context()))
+	e.sort()
+	require.False(t, e.walked())
+	r, err := Enumerate(t.Context(), p)
+	require.NoError(t, err)
+	for _, m := range r.Models[:5] {
+		mask := uint32(0)
+		for g, in := range m.Code {
+			mask |= uint32(in) << g
+		}
+		want, err := e.logEvidence(mask)
+		require.NoError(t, err)
+		require.InDelta(t, want+p.LogConstant, m.LogEvidence, 1e-9)
+	}
+}

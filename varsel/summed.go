@@ -1,0 +1,154 @@
+package varsel
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"sync"
+
+	"gonum.org/v1/gonum/mat"
+
+	engine "github.com/transdim/vti/models"
+	"github.com/transdim/vti/varsel/exact"
+)
+
+// ExactProblem is the problem for [exact.Enumerate]. It fails for likelihoods without a closed
+// form.
+func (p *Problem) ExactProblem() (exact.Problem, error) {
+	if !p.Model.Likelihood.Conjugate() {
+		return exact.Problem{}, fmt.Errorf("exact answers exist for the gaussian and lognormal likelihoods only, not for %s: use varsel or rjmcmc", p.Model.Likelihood)
+	}
+	t := p.Target
+	dim := p.Design.Dim()
+	problem := exact.Problem{
+		X: mat.DenseCopyOf(p.Design.X), Y: p.Design.Y, Always: p.Design.Always, Groups: p.Design.Groups(),
+		PriorMean: t.mean[:dim], PriorSD: t.sd[:dim], Slab: p.Model.Slab, Prior: p.Model.Prior,
+		Scaling: &p.Design.Scaling, LogConstant: p.Design.LogJacobian(),
+	}
+	if t.heredity != nil {
+		problem.Allowed, problem.LogMass = t.heredity.allows, t.heredity.logMass
+	}
+	if p.UnknownScale() {
+		problem.LogSigmaMean, problem.LogSigmaSD = t.mean[t.scale], t.sd[t.scale]
+	} else {
+		problem.Sigma = p.Model.Sigma / p.Design.Scaling.YSD
+	}
+	return problem, nil
+}
+
+// Bounds of the sums over all models that a run makes. Chosen by hand: the second is about half a
+// minute of one core.
+const (
+	mostSummed = 1 << mostListedGroups
+	summedWork = 1.5e9 // models times the cube of their mean number of coordinates
+	// summedModels of the most probable ones may come with a sum: draws of parameters are of these.
+	summedModels = 1 << 16
+	// unlistedModels is the probability that models which do not come with it have at most,
+	// if there are not as many of them.
+	unlistedModels = 1e-9
+)
+
+// exactAnswer is a sum over all models, made once.
+type exactAnswer struct {
+	lock   sync.Mutex
+	answer *exact.Answer
+	err    error
+}
+
+// sumAll is the sum over all models; nil where a run makes none. It fails where ctx is cancelled
+// only.
+func (p *Problem) sumAll(ctx gocontext.Context, progress func(done, total int)) (*exact.Answer, error) {
+	x := p.answered
+	x.lock.Lock()
+	defer x.lock.Unlock()
+	if x.answer == nil && x.err == nil {
+		var problem exact.Problem
+		if problem, x.err = p.ExactProblem(); x.err != nil || !affordable(&problem) {
+			return nil, nil
+		}
+		problem.Progress, problem.TopModels = progress, summedModels
+		if p.AllModels {
+			problem.TopModels = 1 << len(problem.Groups)
+		}
+		x.answer, x.err = exact.Enumerate(ctx, problem)
+	}
+	if err := ctx.Err(); err != nil && x.answer == nil {
+		x.err = nil // another may have time
+		return nil, err
+	}
+	return x.answer, nil
+}
+
+// affordable reports whether a run may sum over all models.
+func affordable(p *exact.Problem) bool {
+	count := math.Exp2(float64(len(p.Groups)))
+	mean := float64(len(p.Always)) // coordinates of a model
+	for _, group := range p.Groups {
+		mean += float64(len(group)) / 2
+	}
+	return count <= mostSummed && count*mean*mean*mean <= summedWork && p.Validate() == nil
+}
+
+// sumModels is the sum over all models for the engine.
+func (p *Problem) sumModels(ctx gocontext.Context, progress func(done, total int)) (sum engine.Total, ok bool, err error) {
+	answer, err := p.sumAll(ctx, progress)
+	if err != nil || answer == nil || answer.Covered < wellCovered {
+		return sum, false, err
+	}
+	constant := p.Design.LogJacobian() // of the table's response, which targets leave out
+	sum.Count, sum.LogEvidence = answer.Count, answer.LogEvidence-constant
+	covered := 0.0
+	for _, model := range answer.Models {
+		if !p.AllModels && covered >= 1-unlistedModels {
+			break
+		}
+		covered += model.Probability
+		sum.Codes, sum.LogEvidences = append(sum.Codes, model.Code), append(sum.LogEvidences, model.LogEvidence-constant)
+	}
+	return sum, true, nil
+}
+
+// knownMoments are the posteriors of the coefficients on the scale of the table, and of σ last
+// where it is unknown, averaged over models, which are all that have a probability. nil says that
+// there is no closed form, or that one of them cannot be decomposed.
+func (p *Problem) knownMoments(ctx gocontext.Context, models []engine.Estimate) []Coefficient {
+	if p.Model.Slab != (exact.Slab{}) || !p.Model.Likelihood.Conjugate() && p.assigned() == nil {
+		return nil
+	}
+	t := p.Target
+	all, err := exact.Coefficients(ctx, len(models), p.Design.Dim(), p.UnknownScale(), &p.Design.Scaling, func(k int) ([]exact.Weighted, error) {
+		if !(models[k].Certified > 0) {
+			return nil, nil
+		}
+		a := t.active(t.code(p.members(models[k].Code)))
+		if p.Model.Likelihood.Conjugate() {
+			posterior, err := t.posterior(a)
+			return []exact.Weighted{{Posterior: posterior, Coordinates: a.coordinates, Probability: models[k].Certified}}, err
+		}
+		sum, err := p.assigned().sum(a)
+		if err != nil {
+			return nil, err
+		}
+		return sum.posteriors(models[k].Certified)
+	})
+	if err != nil {
+		return nil
+	}
+	return p.coefficients(all)
+}
+
+// coefficients are the rows of posteriors, that of σ last where it is unknown.
+func (p *Problem) coefficients(all []exact.Coefficient) (rows []Coefficient) {
+	for j, c := range all {
+		name := p.Design.ScaleName()
+		if j < p.Design.Dim() {
+			name = p.Design.Names[j]
+		}
+		rows = append(rows, Coefficient{
+			Name: name,
+			Mean: Number(c.Averaged.Mean), SD: Number(c.Averaged.SD), Q025: Number(c.Averaged.Q025), Q975: Number(c.Averaged.Q975),
+			MeanGivenIn: Number(c.GivenIn.Mean), SDGivenIn: Number(c.GivenIn.SD), Q025GivenIn: Number(c.GivenIn.Q025), Q975GivenIn: Number(c.GivenIn.Q975),
+		})
+	}
+	return rows
+}
