@@ -7,11 +7,13 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/pick"
+	"github.com/transdim/vti/models"
 	"github.com/transdim/vti/run"
-	"gonum.org/v1/gonum/floats"
 )
 
 // Posterior is the exact posterior of a problem.
@@ -125,30 +127,24 @@ func (p *Problem) eventPosterior(ctx gocontext.Context) (*Posterior, error) {
 
 // newPosterior weighs nodes and numbers of changes.
 func (p *Problem) newPosterior(nodes []*node) *Posterior {
-	prior := p.logPriorCount()
-	post := &Posterior{problem: p, nodes: nodes, prior: prior, Probabilities: make([]float64, len(prior)), LogEvidences: make([]float64, len(prior))}
-	total := math.Inf(-1)
-	logs := matrix(len(nodes), len(prior))
+	post := &Posterior{problem: p, nodes: nodes, prior: p.logPriorCount()}
+	evidence, logs := make([]models.Evidence, len(post.prior)), make([]float64, len(nodes))
+	for k := range evidence {
+		for q, n := range nodes {
+			logs[q] = n.logWeight + n.recursion.logEvidence[k]
+		}
+		evidence[k] = models.Closed(logsum.Of(logs))
+		post.LogEvidences = append(post.LogEvidences, evidence[k].Log+p.logJacobian())
+	}
+	sum := models.Combine(post.prior, evidence)
+	post.Probabilities, post.LogEvidence = sum.Probability, sum.LogEvidence+p.logJacobian()
+	if floats.HasNaN(post.LogEvidences) {
+		post.LogEvidence = math.NaN()
+	}
+	post.shares = matrix(len(nodes), len(post.prior))
 	for q, n := range nodes {
-		for k := range prior {
-			logs[q][k] = n.logWeight + prior[k] + n.recursion.logEvidence[k]
-			total = logsum.Add(total, logs[q][k])
-		}
-	}
-	for k := range prior {
-		post.LogEvidences[k] = math.Inf(-1)
-		for _, n := range nodes {
-			post.LogEvidences[k] = logsum.Add(post.LogEvidences[k], n.logWeight+n.recursion.logEvidence[k])
-		}
-		post.LogEvidences[k] += p.logJacobian()
-	}
-	post.LogEvidence = total + p.logJacobian()
-	post.shares = make([][]float64, len(nodes))
-	for q := range nodes {
-		post.shares[q] = make([]float64, len(prior))
-		for k := range prior {
-			post.shares[q][k] = math.Exp(logs[q][k] - total)
-			post.Probabilities[k] += post.shares[q][k]
+		for k, prior := range post.prior {
+			post.shares[q][k] = math.Exp(prior + n.logWeight + n.recursion.logEvidence[k] - sum.LogEvidence)
 		}
 	}
 	return post

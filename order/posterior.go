@@ -10,6 +10,7 @@ import (
 
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/pick"
+	"github.com/transdim/vti/models"
 )
 
 // draw is one draw from the posterior.
@@ -38,25 +39,23 @@ func (p *Problem) posterior(ctx gocontext.Context, draws int, random *rand.Rand)
 		return p.splinePosterior(ctx, draws, random)
 	}
 	post := &posterior{problem: p, orders: make([]Order, p.Options.MaxOrder+1)}
-	logs := make([]float64, len(p.models))
+	logPrior, evidence := make([]float64, len(p.models)), make([]models.Evidence, len(p.models))
 	for m, f := range p.models {
-		logs[m] = f.logPrior + f.logEvidence
+		logPrior[m], evidence[m] = f.logPrior, models.Closed(f.logEvidence)
 	}
-	total := logsum.Of(logs)
+	sum := models.Combine(logPrior, evidence)
 	roots := make([]float64, len(post.orders))
 	for k := range post.orders {
 		post.orders[k] = Order{Order: k, LogBayesFactor: Number(math.Inf(-1))}
 	}
-	weights := make([]float64, len(logs))
 	for m, f := range p.models {
-		weights[m] = math.Exp(logs[m] - total)
 		one := &post.orders[f.order]
-		one.Probability += Number(weights[m])
+		one.Probability += Number(sum.Probability[m])
 		// the prior of orders is uniform
-		one.LogBayesFactor = Number(logsum.Add(float64(one.LogBayesFactor), logs[m]+math.Log(float64(len(post.orders)))))
+		one.LogBayesFactor = Number(logsum.Add(float64(one.LogBayesFactor), logPrior[m]+f.logEvidence+math.Log(float64(len(post.orders)))))
 		if f.unitRoot {
-			post.unitRoot += weights[m]
-			roots[f.order] = weights[m]
+			post.unitRoot += sum.Probability[m]
+			roots[f.order] = sum.Probability[m]
 		}
 	}
 	if p.Options.UnitRoot > 0 {
@@ -69,8 +68,8 @@ func (p *Problem) posterior(ctx gocontext.Context, draws int, random *rand.Rand)
 		}
 	}
 	for range draws {
-		m := pick.Func(len(weights), random.Float64(), func(m int) float64 { return weights[m] })
-		post.add(p.models[m], logs[m]-total, random)
+		m := pick.Index(sum.Probability, random.Float64())
+		post.add(p.models[m], logPrior[m]+p.models[m].logEvidence-sum.LogEvidence, random)
 	}
 	return post, nil
 }

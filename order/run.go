@@ -9,6 +9,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/run"
 )
@@ -40,15 +41,15 @@ func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error
 	if err != nil {
 		return nil, err
 	}
+	j := verdict.Judge(verdict.Measured{})
+	if last := post.orders[len(post.orders)-1]; last.Probability > largestShare {
+		j.Lower(vti.Doubtful, "the largest order, %d, has probability %.2g: larger ones are likely, allow them with --max-order", last.Order, float64(last.Probability))
+	}
 	r := &Result{
 		Head:        run.NewHead("order", cfg.Seed, cfg.Dir),
 		Data:        DataSummary{problem.Rows(), o.Value, o.Time, o.Kind.String()},
-		Certificate: CertificateReport{Verdict: vti.Trusted, Basis: vti.ExactSum},
+		Certificate: CertificateReport{Verdict: j.Verdict, Basis: vti.ExactSum, Reasons: j.Reasons},
 		Orders:      post.orders,
-	}
-	if last := r.Orders[len(r.Orders)-1]; last.Probability > largestShare {
-		r.Certificate.Verdict = vti.Doubtful
-		r.Certificate.Reasons = []string{fmt.Sprintf("the largest order, %d, has probability %.2g: larger ones are likely, allow them with --max-order", last.Order, float64(last.Probability))}
 	}
 	if o.UnitRoot > 0 {
 		root := Number(post.unitRoot)
