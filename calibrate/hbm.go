@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/transdim/vti/hbm/frame"
+
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm/regression"
@@ -35,11 +37,11 @@ type Hbm struct {
 	// responses that are not continuous, rare events, groups that are separated, and large counts.
 	Hard bool
 	// Responses, with Hard, are those that are drawn among; none stands for that of the record.
-	Responses []regression.ResponseKind
+	Responses []likelihood.Kind
 }
 
 // ExactHbm reports whether there are exact answers to compare with for a response.
-func ExactHbm(kind regression.ResponseKind) bool {
+func ExactHbm(kind likelihood.Kind) bool {
 	return kind == likelihood.GaussianKind || kind == likelihood.LogisticKind || kind == likelihood.PoissonKind
 }
 
@@ -110,7 +112,7 @@ func (h Hbm) answer(ctx context.Context, t *hbmTable, seed uint64, dir string, r
 		model.ResponseMean, model.ResponseSD = 0, 1
 	}
 	return answer(ctx, t.about, t.csv(), seed, dir, flags, func(data *table.Table, work string) (*reply, error) {
-		frame, err := regression.NewFrame(data, options)
+		frame, err := frame.New(data, options)
 		if err != nil {
 			return nil, refusal{err}
 		}
@@ -126,7 +128,7 @@ func (h Hbm) answer(ctx context.Context, t *hbmTable, seed uint64, dir string, r
 		if !h.Hard {
 			said.judge = func(r *Replicate) error { return t.judge(r, work, random) }
 		}
-		exact := map[regression.ResponseKind]func() (*exactHbm, error){
+		exact := map[likelihood.Kind]func() (*exactHbm, error){
 			likelihood.GaussianKind: func() (*exactHbm, error) { return t.exact(model) },
 			likelihood.LogisticKind: func() (*exactHbm, error) { return t.exactLinked(ctx, model, logisticRow) },
 			likelihood.PoissonKind:  func() (*exactHbm, error) { return t.exactLinked(ctx, model, poissonRow) },

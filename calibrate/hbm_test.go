@@ -141,8 +141,8 @@ func TestNoiseFarBelowGroups(t *testing.T) {
 	device, err := gpu.OpenWith(gpu.Options{})
 	require.NoError(t, err)
 	defer device.Close()
-	g := regression.GaussianResponse
-	source := Hbm{Device: device, Hard: true, Responses: []regression.ResponseKind{g, g, g, regression.LogisticResponse, regression.PoissonResponse}}
+	g := likelihood.GaussianKind
+	source := Hbm{Device: device, Hard: true, Responses: []likelihood.Kind{g, g, g, likelihood.LogisticKind, likelihood.PoissonKind}}
 	cfg := Config{Replicates: 1, Seed: 1303, Dir: t.TempDir()}
 	r, err := One(t.Context(), source, cfg, 326)
 	require.NoError(t, err)

@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sort"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
@@ -13,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/surrogate"
 )
 
@@ -189,17 +189,14 @@ func newChooser(c *Choice) *chooser {
 // draw chooses models for n draws of which the second half repeats the first: their noise is that
 // of the first with the other sign.
 func (c *chooser) draw(random *rand.Rand, n int) []int32 {
-	cumulative := c.choice.probabilities(surrogate.Utilities(c.belief, surrogate.UCB, explore, nil, nil))
-	for m := 1; m < len(cumulative); m++ {
-		cumulative[m] += cumulative[m-1]
-	}
+	table := pick.NewTable(c.choice.probabilities(surrogate.Utilities(c.belief, surrogate.UCB, explore, nil, nil)))
 	half := (n + 1) / 2
 	models := make([]int32, n)
 	for i := range half {
 		if random.Float64() < evenShare {
 			models[i] = int32(c.even[random.IntN(len(c.even))])
 		} else {
-			models[i] = int32(min(sort.SearchFloat64s(cumulative, random.Float64()*cumulative[len(cumulative)-1]), len(cumulative)-1))
+			models[i] = int32(table.Index(random.Float64()))
 		}
 	}
 	copy(models[half:], models)

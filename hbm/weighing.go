@@ -14,6 +14,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/train"
 )
@@ -146,11 +147,11 @@ func (w *weighing) run(ctx gocontext.Context, sample *Draws) error {
 			picks[member] = make([]int, keep)
 			for s := range keep {
 				at := (member*w.outer + s) * w.inner
-				logMean, pick := pickOne(random, own[at:at+w.inner])
+				logMean, chosen := pickOne(random, own[at:at+w.inner])
 				w.logWeights[start+s] += logMean
 				half := own[at : at+(w.inner+1)/2]
 				w.halfWeights[start+s] += logsum.Of(half) - math.Log(float64(len(half)))
-				picks[member][s] = pick
+				picks[member][s] = chosen
 			}
 		}
 		for i, l := range w.family.latents {
@@ -213,27 +214,10 @@ func (w *weighing) owners(v *Variable) []int32 {
 
 // pickOne picks one of several draws with probability proportional to its weight, and returns the
 // logarithm of the mean weight.
-func pickOne(random *rand.Rand, logWeights []float64) (logMean float64, pick int) {
-	largest := math.Inf(-1)
-	for _, l := range logWeights {
-		if math.IsNaN(l) {
-			return math.NaN(), 0
-		}
-		largest = math.Max(largest, l)
+func pickOne(random *rand.Rand, logWeights []float64) (logMean float64, chosen int) {
+	logMean = logsum.Of(logWeights) - math.Log(float64(len(logWeights)))
+	if math.IsNaN(logMean) || math.IsInf(logMean, 0) {
+		return logMean, 0
 	}
-	if math.IsInf(largest, 0) {
-		return largest, 0
-	}
-	var sum float64
-	for _, l := range logWeights {
-		sum += math.Exp(l - largest)
-	}
-	left := sum * random.Float64()
-	for i, l := range logWeights {
-		if left -= math.Exp(l - largest); left < 0 {
-			pick = i
-			break
-		}
-	}
-	return largest + math.Log(sum/float64(len(logWeights))), pick
+	return logMean, pick.Log(logWeights, random.Float64())
 }

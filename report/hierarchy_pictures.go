@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/transdim/vti/hbm/frame"
+
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/hbm/regression"
@@ -163,13 +165,13 @@ func (v *hierarchy) conditional(ctx context.Context) (list []*picture.Picture, n
 }
 
 // levelOf are the factor and the level of a column that says which rows have it.
-func levelOf(c regression.ColumnSummary) (factor, level string, ok bool) {
+func levelOf(c frame.ColumnSummary) (factor, level string, ok bool) {
 	factor, level, ok = strings.Cut(c.Name, "=")
 	return factor, level, ok && c.Min == 0 && c.Max == 1
 }
 
 // against draws what is expected over the range of a column.
-func (v *hierarchy) against(c regression.ColumnSummary, expected func(x float64) picture.Interval) *picture.Picture {
+func (v *hierarchy) against(c frame.ColumnSummary, expected func(x float64) picture.Interval) *picture.Picture {
 	var x, mean, low, high []float64
 	for k := range conditionalAt {
 		place := float64(c.Min) + float64(c.Max-c.Min)*float64(k)/(conditionalAt-1)

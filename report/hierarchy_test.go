@@ -3,6 +3,8 @@ package report
 import (
 	"testing"
 
+	"github.com/transdim/vti/hbm/frame"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti"
@@ -12,7 +14,7 @@ import (
 // The answer tells effects of numbers from those of levels of a factor.
 func TestPopulationAnswer(t *testing.T) {
 	result := &regression.Result{
-		Data: regression.FrameSummary{Response: "y", Columns: []regression.ColumnSummary{
+		Data: regression.FrameSummary{Response: "y", Columns: []frame.ColumnSummary{
 			{Name: "age", Min: 3, Max: 14}, {Name: "period=p2", Max: 1}, {Name: "period=p3", Max: 1},
 		}},
 		Effects: []regression.Summary{

@@ -232,8 +232,8 @@ With --hard it draws difficult tables, with gaussian, logistic and poisson respo
 			return runCalibration(a, cmd, &study, func(device *gpu.Device) calibrate.Source {
 				source := calibrate.Hbm{Device: device, Record: *record, Rows: study.rows, Groups: groups, Hard: study.hard}
 				if study.hard && !cmd.Flags().Changed("likelihood") { // many of these are integrated without training
-					g := regression.GaussianResponse
-					source.Responses = []regression.ResponseKind{g, g, g, regression.LogisticResponse, regression.PoissonResponse}
+					g := likelihood.GaussianKind
+					source.Responses = []likelihood.Kind{g, g, g, likelihood.LogisticKind, likelihood.PoissonKind}
 				}
 				return source
 			})

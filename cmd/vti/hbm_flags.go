@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/transdim/vti/hbm/frame"
+
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -23,7 +25,7 @@ import (
 
 // hbmFlags are all flags of vti hbm.
 type hbmFlags struct {
-	frame                                     regression.FrameOptions
+	frame                                     frame.Options
 	model                                     regression.Options
 	na                                        missingPolicy
 	coefficients, intercept, sdScale, lkj, df cli.Positive
@@ -54,7 +56,7 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 	f.na = "refuse"
 	cli.Group(cmd, "Model", func() {
 		flags.StringVarP(&f.frame.Formula, "formula", "f", "", "response ~ terms + (terms | group), as in lme4 and brms")
-		flags.VarP(cli.Parsed[regression.ResponseKind]{Value: &f.frame.Response, Parse: regression.ParseResponseKind}, "likelihood", "l", "gaussian, student, logistic, poisson, negbinomial, zero-inflated-poisson, hurdle-poisson, gamma, lognormal, beta, exponential, weibull, cumulative-logit, cumulative-probit or categorical")
+		flags.VarP(cli.Parsed[likelihood.Kind]{Value: &f.frame.Response, Parse: frame.ParseResponseKind}, "likelihood", "l", "gaussian, student, logistic, poisson, negbinomial, zero-inflated-poisson, hurdle-poisson, gamma, lognormal, beta, exponential, weibull, cumulative-logit, cumulative-probit or categorical")
 		flags.StringSliceVar(&f.frame.Levels, "levels", nil, "cumulative-logit, cumulative-probit: `labels` of the response from the lowest to the highest, separated by commas; numbers have an order of their own. categorical: all labels, of which effects are log odds against the first (default as sorted)")
 		flags.StringVar(&f.frame.SE, "se", "", "gaussian: `column` of known standard deviations of the response, one for each row")
 		flags.BoolVar(&f.model.Select, "select", false, "select terms: each is absent, pooled, or varies by group")
@@ -98,7 +100,7 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 	cli.RegisterCertifyDraws(cmd, &f.certifyDraws,
 		"beyond a pilot run over every model (default 32768; not marginal 2000, and up to 32000 where these do not show enough)")
 	cli.CompleteColumns(cmd, "se")
-	cli.CompleteLikelihoods(cmd, regression.ResponseKinds())
+	cli.CompleteLikelihoods(cmd, frame.ResponseKinds())
 	cli.CompleteWith(cmd, "model-prior", "betabinomial:1,1", "bernoulli:0.5", "uniform")
 	cli.CompleteWith(cmd, "na", "refuse", "drop")
 	cli.CompleteWith(cmd, "sd-prior", "half-normal", "half-cauchy", "exponential")
@@ -112,7 +114,7 @@ func (f *hbmFlags) Describe(flags *pflag.FlagSet, path string) (any, error) {
 	if f.frame.Formula == "" {
 		return nil, errors.New(`no formula was given: expected for example --formula "y ~ x + (1 + x | group)"`)
 	}
-	if flags.Changed("df") && f.frame.Response != regression.StudentResponse {
+	if flags.Changed("df") && f.frame.Response != likelihood.StudentKind {
 		return nil, fmt.Errorf("--df is for --likelihood student; this one is %s", f.frame.Response)
 	}
 	if f.frame.Levels != nil && !f.frame.Response.HasCategories() {

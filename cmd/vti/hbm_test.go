@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/transdim/vti/hbm/frame"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -53,8 +55,8 @@ type hbmAnswer struct {
 			Name   string `json:"name"`
 			Levels int    `json:"levels"`
 		} `json:"groups"`
-		Response string                     `json:"response"`
-		Columns  []regression.ColumnSummary `json:"columns"`
+		Response string                `json:"response"`
+		Columns  []frame.ColumnSummary `json:"columns"`
 	} `json:"data"`
 	Effects []regression.Summary `json:"effects"`
 	SDs     []regression.Summary `json:"sds"`

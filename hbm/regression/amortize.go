@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"gonum.org/v1/gonum/mat"
+	"github.com/transdim/vti/hbm/frame"
 
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm"
@@ -44,7 +44,7 @@ func (r *Regression) Shape() *Shape {
 	return s
 }
 
-func namesOf(columns []Column) []string {
+func namesOf(columns []frame.Column) []string {
 	names := make([]string, len(columns))
 	for i, c := range columns {
 		names[i] = c.Name
@@ -91,46 +91,6 @@ func (r *Regression) amortized(above [][]int) (*PlateModel, error) {
 		}
 		return 0, math.Min(sd, widestStart)
 	})
-}
-
-// enlarged is the table twice with other groups, and every row of that twice: the largest table
-// that a family for many tables learns from. Thinned, it is a table of any size up to that.
-func (f *Frame) enlarged() *Frame {
-	const copies, repeats = 2, 2
-	large := *f
-	large.Y, large.Offset, large.X, large.Groupings = nil, nil, nil, nil
-	stack := func(a *mat.Dense) *mat.Dense {
-		if a == nil {
-			return nil
-		}
-		rows, columns := a.Dims()
-		return mat.NewDense(copies*repeats*rows, columns, slices.Repeat(rowsOf(a), copies*repeats))
-	}
-	large.X = stack(f.X)
-	large.Y, large.Offset = slices.Repeat(f.Y, copies*repeats), slices.Repeat(f.Offset, copies*repeats)
-	if f.Offset == nil {
-		large.Offset = nil
-	}
-	for _, g := range f.Groupings {
-		wide := *g
-		wide.Levels, wide.Index, wide.Z = nil, nil, stack(g.Z)
-		wide.Counts = slices.Repeat(g.Counts, copies)
-		for i := range wide.Counts {
-			wide.Counts[i] *= repeats
-		}
-		for c := range copies {
-			for _, level := range g.Levels {
-				wide.Levels = append(wide.Levels, fmt.Sprintf("%s (%d)", level, c+1))
-			}
-			for range repeats {
-				for _, level := range g.Index {
-					wide.Index = append(wide.Index, c*len(g.Levels)+level)
-				}
-			}
-		}
-		large.Groupings = append(large.Groupings, &wide)
-	}
-	return &large
 }
 
 // InferCommand is the command of a result of [Regression.Infer].

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/transdim/vti/hbm/frame"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti"
@@ -52,12 +54,12 @@ type madeTable struct {
 
 // makeTable draws a table of so many groups of 2 to 14 rows, with standard deviations, correlation
 // and coefficients of its own, and x on a scale of its own.
-func makeTable(random *rand.Rand, kind ResponseKind, groups int) *madeTable {
+func makeTable(random *rand.Rand, kind likelihood.Kind, groups int) *madeTable {
 	between := func(low, high float64) float64 { return low + (high-low)*random.Float64() }
 	row := likelihood.New(kind, likelihood.Shape{})
 	varies := strings.Contains(*qualityFormula, "(x")
 	intercept, slope := between(-0.5, 2.5), 0.5*random.NormFloat64()
-	if kind == LogisticResponse {
+	if kind == likelihood.LogisticKind {
 		intercept, slope = random.NormFloat64(), 0.7*random.NormFloat64()
 	}
 	sd, sdSlope, rho := between(0.1, 1), between(0.05, 0.6), between(-0.8, 0.8)
@@ -91,9 +93,9 @@ func (t *madeTable) csv() string {
 }
 
 // kinds are the tables of a response that are asked: like those of training, and of other kinds.
-func kinds(response ResponseKind) []tableKind {
+func kinds(response likelihood.Kind) []tableKind {
 	new := tableKind{"new", 10, func(*rand.Rand, *madeTable) {}}
-	if response == PoissonResponse {
+	if response == likelihood.PoissonKind {
 		return []tableKind{new, {"a few counts 20 to 60 times too large", 5, func(random *rand.Rand, t *madeTable) {
 			for range 1 + random.IntN(6) {
 				i := random.IntN(len(t.y))
@@ -142,9 +144,9 @@ func processorSeconds(t testing.TB) float64 {
 //	go test -tags quality -run TestQualityOfInference -v -timeout 60m ./hbm/regression \
 //	    -quality.likelihood logistic
 func TestQualityOfInference(t *testing.T) {
-	kind, err := ParseResponseKind(*qualityLikelihood)
+	kind, err := frame.ParseResponseKind(*qualityLikelihood)
 	require.NoError(t, err)
-	opt := FrameOptions{Formula: *qualityFormula, Response: kind}
+	opt := frame.Options{Formula: *qualityFormula, Response: kind}
 	write := func(name string, table *madeTable) string {
 		if *qualityKeep != "" {
 			require.NoError(t, os.WriteFile(filepath.Join(*qualityKeep, name+".csv"), []byte(table.csv()), 0o644))

@@ -4,19 +4,13 @@ import (
 	"math"
 	"slices"
 
+	"github.com/transdim/vti/hbm/frame"
+
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/hbm/formula"
 )
-
-// ColumnSummary describes a column of the population design, in the units of the table.
-type ColumnSummary struct {
-	Name string `json:"name"`
-	Mean Figure `json:"mean"`
-	Min  Figure `json:"min"`
-	Max  Figure `json:"max"`
-}
 
 // PriorSummary is the prior of a number of the answer, given that it is in the model, in the units
 // of the table.
@@ -58,16 +52,16 @@ func (p PriorSummary) LogDensity(x float64) float64 {
 func (r *Regression) describe(result *Result, s *posteriorSample) {
 	f, unit := r.Frame, r.ySD
 	result.Data.Response = f.Formula.Response.String()
-	for _, j := range f.effectColumns() {
+	for _, j := range f.EffectColumns() {
 		c := f.Columns[j]
 		if f.Reduced != nil {
-			result.Data.Columns = append(result.Data.Columns, f.Reduced.columns[j])
+			result.Data.Columns = append(result.Data.Columns, f.Reduced.Columns[j])
 		} else {
-			values := f.effectValues(j)
-			result.Data.Columns = append(result.Data.Columns, ColumnSummary{c.Name, Figure(stat.Mean(values, nil)), Figure(slices.Min(values)), Figure(slices.Max(values))})
+			values := f.EffectValues(j)
+			result.Data.Columns = append(result.Data.Columns, frame.ColumnSummary{Name: c.Name, Mean: Figure(stat.Mean(values, nil)), Min: Figure(slices.Min(values)), Max: Figure(slices.Max(values))})
 		}
 	}
-	for at, name := range f.coefficientNames() {
+	for at, name := range f.CoefficientNames() {
 		// the intercept of the table depends on the other effects
 		if j := at % len(f.Columns); f.Columns[j].Name != formula.InterceptName {
 			result.Priors = append(result.Priors, PriorSummary{name, "normal", Figure(r.coordinates[j].mean * unit / r.xSD[j]), Figure(r.coordinates[j].sd * unit / r.xSD[j])})
@@ -76,7 +70,7 @@ func (r *Regression) describe(result *Result, s *posteriorSample) {
 	for _, g := range r.groups {
 		for c, column := range g.Spreads() {
 			own := r.coordinates[g.sd[c]]
-			result.Priors = append(result.Priors, PriorSummary{g.spreadName(column), own.prior.String(), 0, Figure(own.scale * unit / g.zSD[c])})
+			result.Priors = append(result.Priors, PriorSummary{g.SpreadName(column), own.prior.String(), 0, Figure(own.scale * unit / g.zSD[c])})
 		}
 	}
 	if r.noise >= 0 {
@@ -93,7 +87,7 @@ func (r *Regression) fillUnpooled(result *Result, s *posteriorSample) {
 		return
 	}
 	coefficients := r.meanCoefficients(result, s)
-	rest := r.Frame.shifted()
+	rest := r.Frame.Shifted()
 	for i := range rest {
 		if r.Frame.Offset != nil {
 			rest[i] -= r.Frame.Offset[i]

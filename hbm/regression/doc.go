@@ -1,7 +1,7 @@
 // Package regression fits hierarchical regressions that a formula describes to a table: population
 // effects, effects that vary by group, and selection of terms.
 //
-// A table becomes a [Frame] by a formula (package hbm/formula), and a frame with priors becomes a
+// A table becomes a frame by a formula (package hbm/frame), and a frame with priors becomes a
 // [Regression]. [Regression.Run] answers with the marginal family. For a gaussian response all
 // effects are integrated out in closed form, and the few standard deviations and correlations by
 // importance sampling: nothing is trained. For other responses the effects of the largest grouping
@@ -13,54 +13,40 @@
 //
 //	data, err := table.ReadFile("sleepstudy.csv")
 //	formula := "Reaction ~ Days + (Days | Subject)"
-//	frame, err := regression.NewFrame(data, regression.FrameOptions{Formula: formula})
-//	r, err := regression.New(frame, regression.Options{})
+//	f, err := frame.New(data, frame.Options{Formula: formula})
+//	r, err := regression.New(f, regression.Options{})
 //	result, err := r.Run(ctx, device, regression.Run{Dir: dir})
 //
 // Files, in the order in which a table becomes an answer:
 //
-//	smooths.go                smooth functions as groupings
-//	monotonic.go              monotonic effects of ordered predictors
-//	frame.go, frame_read.go, design.go
-//	                          table and formula to response, columns and groupings
-//	trials.go, weights.go     counts of successes as rows of trials, and weights of rows
-//	options.go, term_priors.go   priors, and those of single terms
+//	options.go                priors, and those of single terms
 //	regression.go             Regression: likelihood, priors, and the coordinates of θ
+//	monotonic.go              monotonic effects of ordered predictors
 //	planes.go                 responses with several linear predictors a row
-//	working_scale.go          the working scale
-//	distinct.go               identical rows, counted
+//	working_scale.go          the working scale, and identical rows, counted
 //	select.go                 which terms a model has: codes, masks, prior of models
 //	hyperparameters.go        standard deviations, correlations and noise from θ, and their prior
 //	response.go               the distribution of a response given its linear predictors
 //	joint_effects.go          all effects of a gaussian regression given the hyperparameters
-//	effort.go                 which answers need no training, and their numbers of draws
+//	effort.go                 which answers need no training, their draws, and pilots of models
 //	integral.go               the integrals over the hyperparameters of all models
-//	pilots.go                 first draws of each of several models
-//	run_integral.go           the answer without training
-//	compare_exact.go          comparison of other answers with it
-//	laplace_effects.go        all effects for other responses: their normal approximation,
-//	laplace_climb.go          the search for its mode,
-//	laplace_draws.go          and draws from it with their weights
+//	run_integral.go           the answer without training, and comparison of others with it
+//	laplace.go                all effects for other responses: their normal approximation, draws
+//	laplace_climb.go          and the search for its mode
 //	inner_integral.go         the effects of one grouping integrated out, or drawn, on the host
 //	target.go                 the log joint density as a vti.Target, for flows
 //	gaussian.go, quadrature.go   the effects of one grouping integrated out
-//	slices.go                 a table by row groups
-//	slices_groups.go          its labels and groups
-//	slices_sums.go            sums over the rows of groups, which stand for them
 //	anchor.go                 a Laplace approximation of each model, where training starts
 //	run.go                    training, certification and the answer of the marginal family
 //	effects.go                draws of the effects of all levels
-//	spreads.go                their standard deviations and correlations in the units of the table
 //	moments.go                means and standard deviations over all weighted draws
 //	plates.go, prior_densities.go   the regression as a model with plates
 //	plates_choice.go, family_choice.go   a selection of terms as a choice among models with plates
 //	family.go, amortize.go    families of package hbm, for one table or for many
-//	amortize_margin.go        amortized answers with effects integrated out
-//	amortize_unlike.go        a check that the table is like those of training
+//	infer.go                  answers for other tables with effects integrated out
 //	simulated_tables.go       tables from the priors, for training an amortized family
 //	result.go, description.go, record.go      what is printed and written
-//	predictive_check.go, model_check.go       comparison of simulated data with the table
-//	rows.go                   predictions of rows from a finished run, for package predict
-//	population.go             predictors of a finished run, for effects by package predict
+//	model_check.go            comparison of simulated data with the table
+//	rows.go                   rows and predictors of a finished run, for package predict
 //	compare.go                comparison of two finished runs
 package regression

@@ -61,7 +61,7 @@ func (r *Regression) emptySample(n int) *posteriorSample {
 	if r.x != nil {
 		s.effects = mat.NewDense(n, r.effectCount(), nil)
 	}
-	if names := r.sdNames(); len(names) > 0 {
+	if names := r.sdNames; len(names) > 0 {
 		s.sds = mat.NewDense(n, len(names), nil)
 	}
 	for _, g := range r.groups {
@@ -184,7 +184,7 @@ func (r *Regression) tableLevels(group int, e *jointEffects, effects, dst []floa
 
 // tableEffects writes the population effects in the units of the table, those of effectColumns.
 func (r *Regression) tableEffects(mask []bool, theta, dst []float64) {
-	effects, columns := r.Frame.effectColumns(), len(r.Frame.Columns)
+	effects, columns := r.Frame.EffectColumns(), len(r.Frame.Columns)
 	for m := range r.planes {
 		shift, intercept := r.yMean, -1
 		for place, j := range effects {
@@ -196,7 +196,7 @@ func (r *Regression) tableEffects(mask []bool, theta, dst []float64) {
 			if !mask[m*columns+j] {
 				continue
 			}
-			steps := r.Frame.stepsFrom(j)
+			steps := r.Frame.StepsFrom(j)
 			for k := j; k < j+steps; k++ {
 				coefficient := theta[m*columns+k] * r.ySD / r.xSD[k]
 				shift -= coefficient * r.xMean[k]

@@ -144,7 +144,7 @@ func (r *Regression) familyFit(ctx gocontext.Context, device *gpu.Device, cfg Fa
 		return nil, fit, err
 	}
 	if fit.Amortize > 0 {
-		large, err := New(r.Frame.enlarged(), r.Options)
+		large, err := New(r.Frame.Enlarged(), r.Options)
 		if err != nil {
 			return nil, fit, err
 		}
@@ -342,7 +342,7 @@ func (p *PlateModel) quantitiesAt(value func(v *hbm.Variable) []float64, model i
 	}
 	factors := make([][][]float64, len(r.groups))
 	for i, g := range r.groups {
-		factors[i] = p.factorBy(g, mask, theta)
+		factors[i] = r.factorOf(g, mask, theta, func(coordinate int) float64 { return theta[coordinate] })
 	}
 	r.tableSDs(factors, r.responseOf(sigma), nil, dst[columns:first])
 	for i, g := range p.groups {
@@ -355,11 +355,6 @@ func (p *PlateModel) quantitiesAt(value func(v *hbm.Variable) []float64, model i
 		}
 	}
 	return sigma
-}
-
-// factorBy is Λ of a grouping by standard deviations and partial correlations.
-func (p *PlateModel) factorBy(g *varyingGroup, mask []bool, theta []float64) [][]float64 {
-	return p.regression.factorOf(g, mask, theta, func(coordinate int) float64 { return theta[coordinate] })
 }
 
 // meanOf is the mean of the effects of a column.

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/transdim/vti/hbm/frame"
+	"github.com/transdim/vti/likelihood"
+
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
@@ -102,9 +105,9 @@ func naiveJoint(t *testing.T, p *PlateModel, value func(v *hbm.Variable) []float
 			eta[i] += r.offset[i]
 		}
 		switch r.Frame.Response {
-		case PoissonResponse:
+		case likelihood.PoissonKind:
 			sum += distuv.Poisson{Lambda: math.Exp(eta[i])}.LogProb(y)
-		case StudentResponse:
+		case likelihood.StudentKind:
 			sum += distuv.StudentsT{Mu: eta[i], Sigma: theta[r.noise], Nu: r.Options.Degrees}.LogProb(y)
 		default:
 			sum += distuv.Normal{Mu: eta[i], Sigma: theta[r.noise]}.LogProb(y)
@@ -116,12 +119,12 @@ func naiveJoint(t *testing.T, p *PlateModel, value func(v *hbm.Variable) []float
 // The model with plates has the density of the regression; and its plates are nested where the
 // data are.
 func TestPlatesHaveTheDensityOfTheRegression(t *testing.T) {
-	for name, opt := range map[string]FrameOptions{
+	for name, opt := range map[string]frame.Options{
 		"correlated": {Formula: "y ~ x + (1 + x | school)"},
 		"crossed":    {Formula: "y ~ x + (1 | class) + (x || teacher)"},
 		"nested":     {Formula: "y ~ 1 + (1 | class) + (1 + x | school)"},
-		"student":    {Formula: "y ~ x + (1 | school)", Response: StudentResponse},
-		"counts":     {Formula: "y ~ x + offset(x) + (0 + x | school)", Response: PoissonResponse},
+		"student":    {Formula: "y ~ x + (1 | school)", Response: likelihood.StudentKind},
+		"counts":     {Formula: "y ~ x + offset(x) + (0 + x | school)", Response: likelihood.PoissonKind},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRegression(t, frameOf(t, schools, opt), Options{})
@@ -137,7 +140,7 @@ func TestPlatesHaveTheDensityOfTheRegression(t *testing.T) {
 			}
 		})
 	}
-	nested, err := newRegression(t, frameOf(t, schools, FrameOptions{Formula: "y ~ 1 + (1 | class) + (1 | teacher) + (1 | school)"}), Options{}).Plates()
+	nested, err := newRegression(t, frameOf(t, schools, frame.Options{Formula: "y ~ 1 + (1 | class) + (1 | teacher) + (1 | school)"}), Options{}).Plates()
 	require.NoError(t, err)
 	class, teacher, school := nested.groups[0].plate, nested.groups[1].plate, nested.groups[2].plate
 	require.True(t, class.Determines(school) && !school.Determines(class) && !class.Determines(teacher))
@@ -159,7 +162,7 @@ func TestFamiliesAgreeWithTheMarginalAnswer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
 	}
-	f := frameOfFile(t, "sleepstudy.csv", FrameOptions{Formula: "Reaction ~ Days + (Days | Subject)"})
+	f := frameOfFile(t, "sleepstudy.csv", frame.Options{Formula: "Reaction ~ Days + (Days | Subject)"})
 	marginal, _ := runRegression(t, f, Options{}, vti.Config{Steps: 100, Batch: 512, Flow: cosmic.Config{Layers: 3}, Seed: 2})
 	r := newRegression(t, f, Options{})
 	exact := quadratureEvidence(t, r, make([]int32, 1), 9)
@@ -193,7 +196,7 @@ func TestFamiliesAgreeWithTheMarginalAnswer(t *testing.T) {
 // the distances of the groups with it. Every draw still has a density.
 func TestFamiliesOfGroupsWithoutSpread(t *testing.T) {
 	f := frameOf(t, "y,x,g\n26.12,-0.1246,a\n-24.89,-0.4277,b\n15.36,0.6804,c\n8.537,0.8917,a\n-25.67,-2.171,b\n13.11,-2.614,c\n"+
-		"-8.349,0.4758,a\n41.16,-0.05394,b\n51.52,-0.983,c\n-20.28,-0.1671,a\n6.124,0.7757,b\n-5.509,-0.5501,c\n", FrameOptions{Formula: "y ~ x + (1 | g)"})
+		"-8.349,0.4758,a\n41.16,-0.05394,b\n51.52,-0.983,c\n-20.28,-0.1671,a\n6.124,0.7757,b\n-5.509,-0.5501,c\n", frame.Options{Formula: "y ~ x + (1 | g)"})
 	r := newRegression(t, f, Options{ResponseSD: 1})
 	record := Record{Seed: 230592878940990, Steps: 200}
 	plates, fit, err := r.familyFit(t.Context(), open(t, gpu.CPU), record.FamilyRun(hbm.PAVIF))
@@ -226,12 +229,12 @@ func TestSmallestSDsKeepDistances(t *testing.T) {
 }
 
 func TestFamilyMistakes(t *testing.T) {
-	crossed := newRegression(t, frameOf(t, schools, FrameOptions{Formula: "y ~ x + (1 | class) + (1 | teacher)"}), Options{})
+	crossed := newRegression(t, frameOf(t, schools, frame.Options{Formula: "y ~ x + (1 | class) + (1 | teacher)"}), Options{})
 	require.ErrorContains(t, crossed.CheckFamily(hbm.ADAVI, 0), `needs nested plates, but "(Intercept) | teacher" is on plates (teacher) and "(Intercept) | class" on (class), which are crossed`)
 	require.NoError(t, crossed.CheckFamily(hbm.PAVIE, 0))
 	require.ErrorContains(t, crossed.CheckFamily(hbm.PAVIE, 4), "family pavi-e reads whole groups: leave out the number of members, or use pavi-f or branch")
 	require.NoError(t, crossed.CheckFamily(hbm.PAVIF, 4))
-	selection := newRegression(t, frameOf(t, schools, FrameOptions{Formula: "y ~ x + (1 | class)"}), Options{Select: true})
+	selection := newRegression(t, frameOf(t, schools, frame.Options{Formula: "y ~ x + (1 | class)"}), Options{Select: true})
 	require.NoError(t, selection.CheckFamily(hbm.PAVIF, 0))
 	require.ErrorContains(t, selection.CheckFamily(hbm.Joint, 0), "one of several models is chosen with the families pavi-f, pavi-e and branch, got joint")
 }
@@ -256,12 +259,12 @@ func TestSelectionByFamilies(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(device.Close)
 	options := Options{Select: true}
-	exact, err := New(frameOf(t, text.String(), FrameOptions{Formula: "y ~ x + (x | g)"}), options)
+	exact, err := New(frameOf(t, text.String(), frame.Options{Formula: "y ~ x + (x | g)"}), options)
 	require.NoError(t, err)
 	found, err := exact.integrate(t.Context(), exact.effort(), 1, nil)
 	require.NoError(t, err)
 	for _, family := range []hbm.Family{hbm.PAVIF, hbm.Branch} {
-		r, err := New(frameOf(t, text.String(), FrameOptions{Formula: "y ~ x + (x | g)"}), options)
+		r, err := New(frameOf(t, text.String(), frame.Options{Formula: "y ~ x + (x | g)"}), options)
 		require.NoError(t, err)
 		require.NoError(t, r.Prepare(t.Context(), device))
 		p, err := r.Plates()
@@ -302,7 +305,7 @@ func TestSelectionByFamilies(t *testing.T) {
 // standard deviations would be zero there, and a draw have a weight of its own for each group.
 // On radon the log evidence by pavi-e was 16 nats too large for it.
 func TestCorrelatedEffectsDoNotRoundAway(t *testing.T) {
-	r := newRegression(t, frameOf(t, heights(1, 6, 4), FrameOptions{Formula: "y ~ x + (x | g)"}), Options{})
+	r := newRegression(t, frameOf(t, heights(1, 6, 4), frame.Options{Formula: "y ~ x + (x | g)"}), Options{})
 	p, err := r.Plates()
 	require.NoError(t, err)
 	g := p.groups[0]

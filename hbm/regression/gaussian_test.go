@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/transdim/vti/hbm/frame"
+
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
@@ -16,13 +18,6 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 	"github.com/transdim/vti/space"
 )
-
-func newRegression(t testing.TB, f *Frame, opt Options) *Regression {
-	t.Helper()
-	r, err := New(f, opt)
-	require.NoError(t, err)
-	return r
-}
 
 // logJoints evaluates the target at the rows of theta.
 func logJoints(t testing.TB, target vti.Target, codes [][]int32, theta *mat.Dense) []float64 {
@@ -102,7 +97,7 @@ func naiveLogJoint(t testing.TB, r *Regression, code []int32, theta []float64) f
 
 // formulas whose posteriors have every part: slopes, correlations, crossed and nested groupings,
 // factors, and known noise.
-var gaussianCases = map[string]FrameOptions{
+var gaussianCases = map[string]frame.Options{
 	"one grouping":  {Formula: "y ~ x + (1 + x | g)"},
 	"independent":   {Formula: "y ~ x + (1 + x || g)"},
 	"crossed":       {Formula: "y ~ x + (1 + x | g) + (1 + x | h)"},
@@ -221,7 +216,7 @@ func TestGaussianMarginal(t *testing.T) {
 // its noise.
 func TestPriorsIntegrateToOne(t *testing.T) {
 	for prior := HalfNormalSD; prior <= ExponentialSD; prior++ {
-		r := newRegression(t, frameOf(t, grouped18, FrameOptions{Formula: "y ~ (1 + x | g)"}), Options{SDPrior: prior, SDScale: 0.7, Correlation: 1.3})
+		r := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ (1 + x | g)"}), Options{SDPrior: prior, SDScale: 0.7, Correlation: 1.3})
 		for _, j := range r.hyperparameters(r.space.masks[0]) {
 			mask, theta := make([]bool, r.Dim()), make([]float64, r.Dim())
 			mask[j] = true
@@ -239,7 +234,7 @@ func TestPriorsIntegrateToOne(t *testing.T) {
 			assert.InDelta(t, 1, sum, 1e-5, r.coordinates[j].name)
 		}
 	}
-	r := newRegression(t, frameOf(t, grouped18, FrameOptions{Formula: "y ~ x*z + (1 + x | g) + (1 + x | h)"}), Options{Select: true})
+	r := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ x*z + (1 + x | g) + (1 + x | h)"}), Options{Select: true})
 	total := 0.0
 	for _, p := range r.space.logPrior {
 		total += math.Exp(p)

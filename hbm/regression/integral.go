@@ -156,7 +156,7 @@ func (f *integral) improve(ctx gocontext.Context, e effort, progress func(done, 
 					return err
 				}
 			}
-			if len(more) == 0 || !e.sharp || f.moments == nil || f.moments.sharp(f.r.effectCount()+len(f.r.sdNames())) {
+			if len(more) == 0 || !e.sharp || f.moments == nil || f.moments.sharp(f.r.effectCount()+len(f.r.sdNames)) {
 				return nil
 			}
 		}

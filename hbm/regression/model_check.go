@@ -3,10 +3,15 @@ package regression
 import (
 	gocontext "context"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"strings"
+
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/modelcheck"
 )
 
@@ -52,20 +57,20 @@ func (k *keptPredictors) add(draw int, eta []float64, given response) {
 // are no draws.
 func (r *Regression) checkModel(ctx gocontext.Context, s *posteriorSample, seed uint64) (*modelcheck.Report, error) {
 	kept := s.predictors
-	if kept == nil || len(kept.eta) == 0 || r.Frame.censored() {
+	if kept == nil || len(kept.eta) == 0 || r.Frame.Censored() {
 		return nil, nil
 	}
 	in := modelcheck.RegressionInput{
 		Kind:     checkedKind(r.Frame.Response),
-		Response: modelcheck.Column{Name: r.Frame.shiftedName(), Values: r.Frame.shifted()},
+		Response: modelcheck.Column{Name: r.Frame.ShiftedName(), Values: r.Frame.Shifted()},
 		Rows:     modelcheck.RowNames{Numbers: r.Frame.Places, Unit: r.Frame.PlaceUnit},
 		Checked:  kept.rows,
 		Draws:    modelcheck.MinDraws,
 		Remedies: r.remedies(),
 	}
-	for _, j := range r.Frame.effectColumns() {
+	for _, j := range r.Frame.EffectColumns() {
 		if c := r.Frame.Columns[j]; c.Name != formula.InterceptName {
-			in.Predictors = append(in.Predictors, modelcheck.Column{Name: c.Name, Values: r.Frame.effectValues(j), Indicator: strings.Contains(c.Name, "=")})
+			in.Predictors = append(in.Predictors, modelcheck.Column{Name: c.Name, Values: r.Frame.EffectValues(j), Indicator: strings.Contains(c.Name, "=")})
 		}
 	}
 	random := stream.Rand(seed, "model check")
@@ -99,7 +104,7 @@ func (r *Regression) checkModel(ctx gocontext.Context, s *posteriorSample, seed 
 }
 
 // checkedKind says which values a response takes.
-func checkedKind(kind ResponseKind) modelcheck.Kind {
+func checkedKind(kind likelihood.Kind) modelcheck.Kind {
 	switch {
 	case kind.Binary():
 		return modelcheck.Binary
@@ -109,14 +114,6 @@ func checkedKind(kind ResponseKind) modelcheck.Kind {
 		return modelcheck.Count
 	}
 	return modelcheck.Continuous
-}
-
-// shiftedName names what shifted returns.
-func (f *Frame) shiftedName() string {
-	if f.Response.Logarithmic() {
-		return "log(" + f.Formula.Response.String() + ")"
-	}
-	return f.Formula.Response.String()
 }
 
 // remedies are the flags that answer what a check finds.
@@ -130,8 +127,172 @@ func (r *Regression) remedies() modelcheck.Remedies {
 		Curvature:      "a transform of the column, or its square as another term",
 		Dependence:     "an effect that varies by a grouping of neighbouring rows, or a term for time or place",
 	}
-	if r.Frame.Response == StudentResponse {
+	if r.Frame.Response == likelihood.StudentKind {
 		remedies.HeavyTails = "check these rows"
 	}
 	return remedies
+}
+
+// predictiveCheck compares a response with ones drawn anew from the posterior: each statistic
+// tells of a way in which the model may not fit.
+type predictiveCheck struct {
+	names     []string
+	functions []func(y []float64) float64
+}
+
+// newCheck chooses the statistics: location and spread, extremes, zeros of counts, and how far the
+// means of groups lie apart; of categories without an order shares, and those of groups.
+func (r *Regression) newCheck() *predictiveCheck {
+	c := &predictiveCheck{}
+	add := func(name string, function func(y []float64) float64) {
+		c.names, c.functions = append(c.names, name), append(c.functions, function)
+	}
+	if r.unordered != nil {
+		r.addShares(add)
+		return c
+	}
+	add("mean", func(y []float64) float64 { return stat.Mean(y, nil) })
+	if !r.Frame.Response.Binary() {
+		add("sd", func(y []float64) float64 { return stat.StdDev(y, nil) })
+		add("smallest", slices.Min[[]float64])
+		add("largest", slices.Max[[]float64])
+	}
+	if r.Frame.Response.Discrete() && !r.Frame.Response.Binary() {
+		add("share of zeros", func(y []float64) float64 {
+			zeros := 0
+			for _, v := range y {
+				if v == 0 {
+					zeros++
+				}
+			}
+			return float64(zeros) / float64(len(y))
+		})
+	}
+	for _, g := range r.groups {
+		if g.Smooth {
+			continue
+		}
+		add("sd of the means by "+g.Name, func(y []float64) float64 {
+			means := make([]float64, len(g.Levels))
+			for i, level := range g.Index {
+				means[level] += y[i] / float64(g.Counts[level])
+			}
+			return stat.StdDev(means, nil)
+		})
+	}
+	return c
+}
+
+// addShares adds the share of each category, and how far those of groups lie apart.
+func (r *Regression) addShares(add func(name string, function func(y []float64) float64)) {
+	share := func(y []float64, category int) (count float64) {
+		for _, v := range y {
+			if int(v) == category {
+				count++
+			}
+		}
+		return count / float64(len(y))
+	}
+	for k, label := range r.Frame.Labels {
+		add("share of "+label, func(y []float64) float64 { return share(y, k) })
+	}
+	for _, g := range r.groups {
+		if g.Smooth {
+			continue
+		}
+		add("sd of the shares by "+g.Name, func(y []float64) float64 {
+			categories, sum := len(r.Frame.Labels), 0.0
+			shares := make([]float64, len(g.Levels)*categories)
+			for i, level := range g.Index {
+				shares[level*categories+int(y[i])] += 1 / float64(g.Counts[level])
+			}
+			of := make([]float64, len(g.Levels))
+			for k := range categories {
+				for level := range of {
+					of[level] = shares[level*categories+k]
+				}
+				sum += stat.Variance(of, nil)
+			}
+			return math.Sqrt(sum)
+		})
+	}
+}
+
+// statistics evaluates all of them.
+func (c *predictiveCheck) statistics(y, dst []float64) {
+	for k, function := range c.functions {
+		dst[k] = function(y)
+	}
+}
+
+// replicate draws a response in the units of the table.
+func (r *Regression) replicate(eta []float64, given response, random *rand.Rand) []float64 {
+	y := make([]float64, len(r.y))
+	given.draws(eta, random, y)
+	for i := range y {
+		y[i] = r.inTable(i, y[i])
+	}
+	return y
+}
+
+// inTable takes a response of row i from the working scale to the units of the table.
+func (r *Regression) inTable(i int, y float64) float64 {
+	if y = r.unscaled(i, y); r.Frame.Response.Logarithmic() {
+		return math.Exp(y)
+	}
+	return y
+}
+
+// unscaled is inTable but for the logarithm of a logarithmic response, which it leaves.
+func (r *Regression) unscaled(i int, y float64) float64 {
+	if r.Frame.SE != nil {
+		y *= r.Frame.SE[i] / r.ySD // rows were scaled to unit noise
+	}
+	if r.Frame.Weights != nil {
+		y /= math.Sqrt(r.Frame.Weights[i])
+	}
+	y = y*r.ySD + r.yMean
+	if r.Frame.Response.Continuous() && r.Frame.Offset != nil {
+		y += r.Frame.Offset[i]
+	}
+	return y
+}
+
+// CheckSummary compares a statistic of the response with those of responses drawn from the
+// posterior.
+type CheckSummary struct {
+	Statistic string `json:"statistic"`
+	Observed  Figure `json:"observed"`
+	// Mean and SD are those of drawn responses; P is the share of them with a larger statistic,
+	// ties counting half: near 0 or 1 it says that the model does not fit.
+	Mean Figure `json:"mean"`
+	SD   Figure `json:"sd"`
+	P    Figure `json:"p"`
+}
+
+// checks summarises a sample.
+func (r *Regression) checks(s *posteriorSample) (list []CheckSummary) {
+	if s.replicated == nil || r.Frame.Censored() {
+		return nil // responses drawn anew have no censoring
+	}
+	check := r.newCheck()
+	observed := make([]float64, len(check.names))
+	check.statistics(r.Frame.Y, observed)
+	n, _ := s.replicated.Dims()
+	for k, name := range check.names {
+		values := make([]float64, n)
+		above := 0.0
+		for i := range n {
+			values[i] = s.replicated.At(i, k)
+			switch tolerance := 1e-9 * math.Max(1, math.Abs(observed[k])); {
+			case values[i] > observed[k]+tolerance:
+				above++
+			case values[i] > observed[k]-tolerance:
+				above += 0.5
+			}
+		}
+		mean, sd := stat.MeanStdDev(values, nil)
+		list = append(list, CheckSummary{name, Figure(observed[k]), Figure(mean), Figure(sd), Figure(above / float64(n))})
+	}
+	return list
 }

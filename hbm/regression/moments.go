@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti"
@@ -34,7 +35,7 @@ type momentDraws struct {
 // quantities is the number of quantities: population effects, standard deviations, and the effects
 // of all levels.
 func (r *Regression) quantities() int {
-	count := r.effectCount() + r.sdCount()
+	count := r.effectCount() + len(r.sdNames)
 	for _, g := range r.groups {
 		count += r.effects(g)
 	}
@@ -154,7 +155,7 @@ func (r *Regression) momentsOfSample(sample vti.WeightedSample, seed uint64) *mo
 
 // firstQuantity is the place of the first effect of a grouping among the quantities.
 func (r *Regression) firstQuantity(group int) int {
-	first := r.effectCount() + r.sdCount()
+	first := r.effectCount() + len(r.sdNames)
 	for _, g := range r.groups[:group] {
 		first += r.effects(g)
 	}
@@ -185,4 +186,65 @@ func (s *posteriorSample) momentsOf(quantity int, draws *mat.Dense, column int) 
 	more := math.Sqrt(1 + float64(n)/math.Max(s.ess, 1))
 	m.MeanSE, m.SDSE = more*m.MeanSE, more*m.SDSE
 	return m
+}
+
+// listSDs names what tableSDs writes: the standard deviations and correlations of each grouping,
+// σ or cut points, and shares of steps.
+func (r *Regression) listSDs() (names []string) {
+	for _, g := range r.groups {
+		for _, c := range g.Spreads() {
+			names = append(names, g.SpreadName(c))
+		}
+		for a := range g.Columns {
+			for b := range a {
+				if g.partial[a][b] >= 0 {
+					names = append(names, r.coordinates[g.partial[a][b]].name)
+				}
+			}
+		}
+	}
+	if r.noise >= 0 {
+		names = append(names, r.Frame.Response.Scale())
+	}
+	return slices.Concat(names, r.Frame.CutNames(), r.shareNames())
+}
+
+// tableSDs writes standard deviations and correlations in the units of the table, given Λ of each
+// grouping, with σ or cut points, and shares of steps; absent ones are zero.
+func (r *Regression) tableSDs(factors [][][]float64, given response, shares, dst []float64) {
+	at := 0
+	put := func(x float64) {
+		dst[at] = x
+		at++
+	}
+	for i, g := range r.groups {
+		factor := factors[i]
+		for c := range g.Spreads() {
+			put(floats.Norm(factor[c], 2) * r.ySD / g.zSD[c])
+		}
+		for a := range factor {
+			for b := range a {
+				if g.partial[a][b] < 0 {
+					continue
+				}
+				product, scale := 0.0, floats.Norm(factor[a], 2)*floats.Norm(factor[b], 2)
+				for c := range b + 1 {
+					product += factor[a][c] * factor[b][c]
+				}
+				if scale > 0 {
+					product /= scale
+				}
+				put(product)
+			}
+		}
+	}
+	if r.noise >= 0 {
+		put(given.sigma * r.ySD)
+	}
+	for _, cut := range given.cuts {
+		put(cut)
+	}
+	for _, share := range shares {
+		put(share)
+	}
 }

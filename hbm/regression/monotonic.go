@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/transdim/vti/hbm/frame"
+
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
@@ -25,61 +27,15 @@ type monotonic struct {
 	stick int
 }
 
-// text names a column of a design: with the step, which tells those of a monotonic effect apart.
-func (c Column) text() string {
-	if c.Step == "" {
-		return c.Name
-	}
-	return c.Name + ": " + c.Step
-}
-
-// laterStep reports whether a column of the population has no effect of its own: it is of a
-// monotonic effect, whose coefficient stands at its first column.
-func (f *Frame) laterStep(j int) bool {
-	return f.Columns[j].Step != "" && j > 0 && f.Columns[j-1].Step != "" && f.Columns[j-1].Term == f.Columns[j].Term
-}
-
-// effectColumns are the columns of the population that have an effect of their own.
-func (f *Frame) effectColumns() (list []int) {
-	for j := range f.Columns {
-		if !f.laterStep(j) {
-			list = append(list, j)
-		}
-	}
-	return list
-}
-
-// stepsFrom is the number of columns of the effect that begins at a column: those of a monotonic
-// one, or 1.
-func (f *Frame) stepsFrom(j int) int {
-	count := 1
-	for j+count < len(f.Columns) && f.laterStep(j+count) {
-		count++
-	}
-	return count
-}
-
-// effectValues are the values [n] that an effect of the population multiplies, with equal shares of
-// the steps of a monotonic one: the number of steps below.
-func (f *Frame) effectValues(j int) []float64 {
-	values := mat.Col(nil, j, f.X)
-	for k := j + 1; k < j+f.stepsFrom(j); k++ {
-		for i := range values {
-			values[i] += f.X.At(i, k)
-		}
-	}
-	return values
-}
-
 // layOutSteps numbers the coordinates of the shares of each monotonic effect.
 func (r *Regression) layOutSteps(add func(coordinate) int) {
-	for _, j := range r.Frame.effectColumns() {
+	for _, j := range r.Frame.EffectColumns() {
 		if r.Frame.Columns[j].Step == "" {
 			continue
 		}
-		m := monotonic{first: j, steps: r.Frame.stepsFrom(j), stick: len(r.coordinates)}
+		m := monotonic{first: j, steps: r.Frame.StepsFrom(j), stick: len(r.coordinates)}
 		for k := 1; k < m.steps; k++ {
-			add(coordinate{kind: stickCoordinate, name: "z(" + r.Frame.Columns[j+k-1].text() + ")", sd: 1})
+			add(coordinate{kind: stickCoordinate, name: "z(" + r.Frame.Columns[j+k-1].Text() + ")", sd: 1})
 		}
 		r.monotonic = append(r.monotonic, m)
 	}
@@ -117,7 +73,7 @@ func (r *Regression) sharesAt(mask []bool, theta []float64) (all []float64) {
 func (r *Regression) shareNames() (names []string) {
 	for _, m := range r.monotonic {
 		for k := range m.steps {
-			names = append(names, r.Frame.Columns[m.first+k].text())
+			names = append(names, r.Frame.Columns[m.first+k].Text())
 		}
 	}
 	return names
@@ -133,37 +89,20 @@ func (r *Regression) sticks(mask []bool) (count int) {
 	return count
 }
 
-// steps is the number of columns of the monotonic effect that a column is of.
-func (f *Frame) steps(j int) int {
-	for f.laterStep(j) {
-		j--
-	}
-	return f.stepsFrom(j)
-}
-
-// stepCoefficient are draws of the coefficient b D ζ_k of a step.
-func stepCoefficient(average, share []float64, steps int) []float64 {
-	product := make([]float64, len(average))
-	for s := range product {
-		product[s] = average[s] * share[s] * float64(steps)
-	}
-	return product
-}
-
 // meanCoefficients are the posterior means of the coefficients of all columns of the population: of
 // effects, and by draws of the steps of monotonic ones.
 func (r *Regression) meanCoefficients(result *Result, sample *posteriorSample) []float64 {
 	means := make([]float64, len(r.Frame.Columns))
-	for at, j := range r.Frame.effectColumns() {
+	for at, j := range r.Frame.EffectColumns() {
 		means[j] = float64(result.Effects[at].Mean)
 	}
-	first := r.sdCount() - len(r.shareNames()) // among the columns of sds
+	first := len(r.sdNames) - len(r.shareNames()) // among the columns of sds
 	for _, m := range r.monotonic {
-		at := slices.Index(r.Frame.effectColumns(), m.first)
+		at := slices.Index(r.Frame.EffectColumns(), m.first)
 		for k := range m.steps {
 			means[m.first+k] = math.NaN()
 			if sample.effects != nil {
-				means[m.first+k] = stat.Mean(stepCoefficient(mat.Col(nil, at, sample.effects), mat.Col(nil, first+k, sample.sds), m.steps), nil)
+				means[m.first+k] = stat.Mean(frame.StepCoefficient(mat.Col(nil, at, sample.effects), mat.Col(nil, first+k, sample.sds), m.steps), nil)
 			}
 		}
 		first += m.steps

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/transdim/vti/hbm/frame"
+	"github.com/transdim/vti/likelihood"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/integrate/quad"
@@ -90,7 +93,7 @@ func ofColumn(t *testing.T, text, name string) []float64 {
 // coefficient is one number whatever the number of steps is, in every model of a selection.
 func TestMonotonicGivenShares(t *testing.T) {
 	text := stepTable(1, 40, []float64{0, 1, 1.2, 3})
-	f := frameOf(t, text, FrameOptions{Formula: "y ~ mo(x) + z + (1 | g)"})
+	f := frameOf(t, text, frame.Options{Formula: "y ~ mo(x) + z + (1 | g)"})
 	r := newRegression(t, f, Options{Select: true})
 	x, z := ofColumn(t, text, "x"), ofColumn(t, text, "z")
 	unit := stat.StdDev(f.Y, nil)
@@ -102,9 +105,9 @@ func TestMonotonicGivenShares(t *testing.T) {
 		}
 		given, ok := r.joint().given(mask, theta)
 		require.True(t, ok)
-		sds := make([]float64, r.sdCount())
+		sds := make([]float64, len(r.sdNames))
 		r.tableSDs(given.factors, r.responseOf(given.sigma), given.shares, sds)
-		require.Equal(t, []string{"sd((Intercept) | g)", "sigma", "mo(x): 1 to 2", "mo(x): 2 to 3", "mo(x): 3 to 4"}, r.sdNames())
+		require.Equal(t, []string{"sd((Intercept) | g)", "sigma", "mo(x): 1 to 2", "mo(x): 2 to 3", "mo(x): 3 to 4"}, r.sdNames)
 		columns, scales := [][]float64{slices.Repeat([]float64{1}, len(x))}, []float64{10 * unit}
 		if name := r.FormulaOf(code); strings.Contains(name, "mo(x)") {
 			assert.InDelta(t, 1, sds[2]+sds[3]+sds[4], 1e-12)
@@ -147,7 +150,7 @@ func TestMonotonicOfTwoSteps(t *testing.T) {
 	} {
 		rows := map[bool]int{true: 200, false: 45}[name == "either way"]
 		text := stepTable(3, rows, means)
-		f := frameOf(t, text, FrameOptions{Formula: "y ~ mo(x)"})
+		f := frameOf(t, text, frame.Options{Formula: "y ~ mo(x)"})
 		r := newRegression(t, f, Options{})
 		sums := newStepSums(ofColumn(t, text, "x"), f.Y)
 		const grid = 2000 // the posterior of a share may lie in a percent of its range
@@ -190,7 +193,7 @@ func TestMonotonicOfManySteps(t *testing.T) {
 		if name == "up, one value empty" {
 			text = strings.Join(slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return strings.Contains(line, ",4,") }), "\n")
 		}
-		f := frameOf(t, text, FrameOptions{Formula: "y ~ mo(x)"})
+		f := frameOf(t, text, frame.Options{Formula: "y ~ mo(x)"})
 		result, err := newRegression(t, f, Options{}).Run(t.Context(), open(t, gpu.Auto), Run{Fit: vti.Config{Seed: 1}})
 		require.NoError(t, err)
 		require.Equal(t, vti.Trusted, result.Certificate.Verdict, "%s: %v", name, result.Certificate.Reasons)
@@ -301,7 +304,7 @@ func TestMonotonicOfEitherSign(t *testing.T) {
 		y := means[i%4] + 0.7*random.NormFloat64()
 		text += fmt.Sprintf("%.5f,%d\n%.5f,%d\n", y, i%4, y, 3-i%4)
 	}
-	result, err := newRegression(t, frameOf(t, text, FrameOptions{Formula: "y ~ mo(x)"}), Options{}).Run(t.Context(), open(t, gpu.Auto), Run{Fit: vti.Config{Seed: 1}})
+	result, err := newRegression(t, frameOf(t, text, frame.Options{Formula: "y ~ mo(x)"}), Options{}).Run(t.Context(), open(t, gpu.Auto), Run{Fit: vti.Config{Seed: 1}})
 	require.NoError(t, err)
 	require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
 	b := result.Effects[1]
@@ -314,7 +317,7 @@ func TestMonotonicOfEitherSign(t *testing.T) {
 // A predictor of two values has one step: its effect is that of a number, for every response.
 func TestMonotonicOfOneStep(t *testing.T) {
 	text := stepTable(8, 50, []float64{0, 1})
-	for _, options := range []FrameOptions{{Formula: "y ~ X"}, {Formula: "k ~ X + (1 | g)", Response: PoissonResponse}} {
+	for _, options := range []frame.Options{{Formula: "y ~ X"}, {Formula: "k ~ X + (1 | g)", Response: likelihood.PoissonKind}} {
 		var evidences []float64
 		for _, term := range []string{"mo(x)", "x"} {
 			own := options
@@ -335,7 +338,7 @@ func TestMonotonicCounts(t *testing.T) {
 		t.Skip("takes seconds of a processor")
 	}
 	text := stepTable(9, 80, []float64{0, 1.5, 1.8})
-	r := newRegression(t, frameOf(t, text, FrameOptions{Formula: "k ~ mo(x) + (1 | g)", Response: PoissonResponse}), Options{})
+	r := newRegression(t, frameOf(t, text, frame.Options{Formula: "k ~ mo(x) + (1 | g)", Response: likelihood.PoissonKind}), Options{})
 	result, err := r.Run(t.Context(), open(t, gpu.Auto), Run{Fit: vti.Config{Seed: 1}})
 	require.NoError(t, err)
 	require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
@@ -353,7 +356,7 @@ func TestMonotonicCounts(t *testing.T) {
 		for k, v := range column {
 			lines[k+1] += fmt.Sprintf(",%.9f", v)
 		}
-		own := newRegression(t, frameOf(t, strings.Join(lines, "\n"), FrameOptions{Formula: "k ~ s + (1 | g)", Response: PoissonResponse}), Options{Terms: termPriors(t, fmt.Sprintf("b:s=normal(0,%v)", scale))})
+		own := newRegression(t, frameOf(t, strings.Join(lines, "\n"), frame.Options{Formula: "k ~ s + (1 | g)", Response: likelihood.PoissonKind}), Options{Terms: termPriors(t, fmt.Sprintf("b:s=normal(0,%v)", scale))})
 		given, err := own.Run(t.Context(), open(t, gpu.Auto), Run{Fit: vti.Config{Seed: 2}})
 		require.NoError(t, err)
 		logs = append(logs, math.Log(weights[i])+float64(*given.LogEvidence))
@@ -368,7 +371,7 @@ func TestRowsOfMonotonicEffects(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
 	}
-	stored := finished(t, "epil.csv", FrameOptions{Formula: `log1p(y) ~ lbase + mo(period, "1", "2", "3", "4", "5")`})
+	stored := finished(t, "epil.csv", frame.Options{Formula: `log1p(y) ~ lbase + mo(period, "1", "2", "3", "4", "5")`})
 	own := mustRows(t, stored)
 	data, err := stored.Record.Table()
 	require.NoError(t, err)
@@ -399,11 +402,11 @@ func TestRowsOfMonotonicEffects(t *testing.T) {
 
 func TestWhatMonotonicEffectsCannotBe(t *testing.T) {
 	text := stepTable(1, 30, []float64{0, 1, 2})
-	_, err := New(frameOf(t, text, FrameOptions{Formula: "k ~ mo(x)", Response: PoissonResponse}), Options{})
+	_, err := New(frameOf(t, text, frame.Options{Formula: "k ~ mo(x)", Response: likelihood.PoissonKind}), Options{})
 	require.ErrorContains(t, err, "monotonic effects need a gaussian or lognormal response or")
-	_, err = New(frameOf(t, text, FrameOptions{Formula: "y ~ mo(x) + (1 | g)", Response: StudentResponse}), Options{})
+	_, err = New(frameOf(t, text, frame.Options{Formula: "y ~ mo(x) + (1 | g)", Response: likelihood.StudentKind}), Options{})
 	require.ErrorContains(t, err, "monotonic effects need a gaussian or lognormal response or")
-	r := newRegression(t, frameOf(t, text, FrameOptions{Formula: "y ~ mo(x) + (1 | g)"}), Options{Terms: termPriors(t, "b:mo(x)=normal(1,0.5)")})
+	r := newRegression(t, frameOf(t, text, frame.Options{Formula: "y ~ mo(x) + (1 | g)"}), Options{Terms: termPriors(t, "b:mo(x)=normal(1,0.5)")})
 	assert.Contains(t, strings.Join(r.Priors(), "\n"), "effect of mo(x), the average change a step: ~ N(1, 0.5²)")
 	_, err = r.Plates()
 	require.ErrorContains(t, err, "nor monotonic effects")
@@ -432,7 +435,7 @@ func TestMonotonicSignsOfSubmodels(t *testing.T) {
 		}
 		text += fmt.Sprintf("%.5f,%d,%v,%.4f,g%d\n", 2*eta+random.NormFloat64(), count, x, z, i%4)
 	}
-	for _, options := range []FrameOptions{{Formula: "k ~ mo(x) + z + (1 | g)", Response: PoissonResponse}, {Formula: "y ~ mo(x) + z + (1 | g)"}} {
+	for _, options := range []frame.Options{{Formula: "k ~ mo(x) + z + (1 | g)", Response: likelihood.PoissonKind}, {Formula: "y ~ mo(x) + z + (1 | g)"}} {
 		r := newRegression(t, frameOf(t, text, options), Options{Select: true})
 		e := r.effort()
 		e.pilots = true

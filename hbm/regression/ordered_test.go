@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/transdim/vti/hbm/frame"
+
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -102,12 +104,12 @@ func TestOrderedGroups(t *testing.T) {
 	}
 	wave := func(i int) float64 { return math.Sin(float64(3*i)) + float64(i%2) }
 	for name, y := range map[string]string{"usual": "112123233132", "never seen": "113133331313", "groups differ": "111333222113"} {
-		for _, kind := range []ResponseKind{likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind} {
+		for _, kind := range []likelihood.Kind{likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind} {
 			if kind == likelihood.CumulativeProbitKind && name != "never seen" {
 				continue // for time
 			}
 			t.Run(fmt.Sprint(name, kind), func(t *testing.T) {
-				f := frameOf(t, groupedOrder(y, wave, 3), FrameOptions{Formula: "y ~ x + (1 | g)", Response: kind, Levels: []string{"1", "2", "3"}})
+				f := frameOf(t, groupedOrder(y, wave, 3), frame.Options{Formula: "y ~ x + (1 | g)", Response: kind, Levels: []string{"1", "2", "3"}})
 				require.Len(t, f.Columns, 1)
 				r := newRegression(t, f, Options{})
 				result, err := r.Run(t.Context(), open(t, gpu.CPU), Run{})
@@ -141,7 +143,7 @@ func TestOrderedFormulas(t *testing.T) {
 	text = strings.NewReplacer("\n1,", "\nlow,", "\n2,", "\nmid,", "\n3,", "\nhigh,").Replace(text)
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	record := &Record{Header: run.Header{Command: "hbm", Data: path}, Seed: 1,
-		Frame: FrameOptions{Formula: "y ~ x + (1 | g)", Response: likelihood.CumulativeLogitKind, Levels: []string{"low", "mid", "high"}}}
+		Frame: frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.CumulativeLogitKind, Levels: []string{"low", "mid", "high"}}}
 	r, err := record.Regression(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, record.Write(dir))
@@ -162,23 +164,23 @@ func TestOrderedFormulas(t *testing.T) {
 	}
 
 	options := record.Frame
-	for want, change := range map[string]func(o *FrameOptions){
-		"cut points in place of an intercept":      func(o *FrameOptions) { o.Formula = "y ~ 0 + x + (1 | g)" },
-		"got labels (high, low, mid) and no order": func(o *FrameOptions) { o.Levels = nil },
-		"want a column as it is":                   func(o *FrameOptions) { o.Formula = "log(x) ~ (1 | g)" },
-		"levels of the response are for":           func(o *FrameOptions) { o.Response, o.Formula = GaussianResponse, "x ~ (1 | g)" },
+	for want, change := range map[string]func(o *frame.Options){
+		"cut points in place of an intercept":      func(o *frame.Options) { o.Formula = "y ~ 0 + x + (1 | g)" },
+		"got labels (high, low, mid) and no order": func(o *frame.Options) { o.Levels = nil },
+		"want a column as it is":                   func(o *frame.Options) { o.Formula = "log(x) ~ (1 | g)" },
+		"levels of the response are for":           func(o *frame.Options) { o.Response, o.Formula = likelihood.GaussianKind, "x ~ (1 | g)" },
 	} {
 		own := options
 		change(&own)
 		data, err := table.ReadFile(path)
 		require.NoError(t, err)
-		_, err = NewFrame(data, own)
+		_, err = frame.New(data, own)
 		require.ErrorContains(t, err, want)
 	}
 	options.Formula = "y ~ x"
 	data, err := table.ReadFile(path)
 	require.NoError(t, err)
-	f, err := NewFrame(data, options)
+	f, err := frame.New(data, options)
 	require.NoError(t, err)
 	_, err = New(f, Options{})
 	require.ErrorContains(t, err, "needs effects that vary by a group")

@@ -2,7 +2,9 @@ package regression
 
 import (
 	"fmt"
-	"math/rand/v2"
+	"slices"
+
+	"github.com/transdim/vti/hbm/frame"
 
 	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/internal/english"
@@ -42,7 +44,7 @@ func (r *Regression) coefficients() int { return r.planes * len(r.Frame.Columns)
 
 // effectCount is the number of effects of the population that answers have: of effectColumns, and
 // of each plane.
-func (r *Regression) effectCount() int { return r.planes * len(r.Frame.effectColumns()) }
+func (r *Regression) effectCount() int { return r.planes * len(r.Frame.EffectColumns()) }
 
 // effects is the number of effects of all levels of a grouping, columns and planes.
 func (r *Regression) effects(g *varyingGroup) int { return r.planes * len(g.Levels) * len(g.Columns) }
@@ -86,87 +88,16 @@ func (r *Regression) checkVarying() error {
 // perLevel is the number of effects of one level of the inner grouping.
 func (r *Regression) perLevel() int { return r.planes * len(r.inner.Columns) }
 
-// coefficientNames are those of population effects in answers: of their columns, or LEVEL:COLUMN
-// for the log odds of a category against the first.
-func (f *Frame) coefficientNames() []string {
-	var own []Column
-	for _, j := range f.effectColumns() {
-		own = append(own, f.Columns[j])
-	}
-	return f.inPlanes(own)
-}
-
-// varyingNames are those of the effects of a level.
-func (f *Frame) varyingNames(g *Grouping) []string { return f.inPlanes(g.Columns) }
-
-func (f *Frame) inPlanes(columns []Column) (names []string) {
-	for _, plane := range f.planeNames() {
-		for _, c := range columns {
-			names = append(names, plane+c.Name)
-		}
-	}
-	return names
-}
-
-// unordered reports whether the response has categories without an order.
-func (f *Frame) unordered() bool { return f.Response.HasCategories() && !f.Response.Ordered() }
-
-// planeNames are what names of coefficients in answers begin with, for each plane.
-func (f *Frame) planeNames() []string {
-	if !f.unordered() {
-		return []string{""}
-	}
-	var names []string
-	for _, label := range f.Labels[1:] {
-		names = append(names, label+":")
-	}
-	return names
-}
-
 // inOdds overwrites values [M·count] of the planes by those of the log odds of each category
 // against the first, in which answers are; it leaves those of other responses.
 func (r *Regression) inOdds(values []float64) {
 	if r.unordered != nil {
-		toOdds(r.unordered, values)
+		frame.ToOdds(r.unordered, values)
 	}
-}
-
-func toOdds(c likelihood.UnorderedCategories, values []float64) {
-	own, odds := make([]float64, c.Predictors()), make([]float64, c.Predictors())
-	count := len(values) / len(own)
-	for j := range count {
-		for m := range own {
-			own[m] = values[m*count+j]
-		}
-		c.LogOdds(own, odds)
-		for k, v := range odds {
-			values[k*count+j] = v
-		}
-	}
-}
-
-// newEffects draws the effects of a new level, as answers have them [M·q], given Λ of its grouping.
-func (f *Frame) newEffects(factor [][]float64, random *rand.Rand) []float64 {
-	planes, q := len(f.planeNames()), len(factor)
-	z, effects := make([]float64, planes*q), make([]float64, planes*q)
-	for c := range z {
-		z[c] = random.NormFloat64()
-	}
-	for m := range planes {
-		for a := range factor {
-			for b := range a + 1 {
-				effects[m*q+a] += factor[a][b] * z[m*q+b]
-			}
-		}
-	}
-	if f.unordered() {
-		toOdds(likelihood.NewCategories(f.Response, len(f.Labels)).(likelihood.UnorderedCategories), effects)
-	}
-	return effects
 }
 
 // coefficientPrior is the prior of the coefficients of a column.
-func (r *Regression) coefficientPrior(c Column) (mean, sd float64) {
+func (r *Regression) coefficientPrior(c frame.Column) (mean, sd float64) {
 	sd = r.Options.CoefficientScale
 	if c.Name == formula.InterceptName {
 		sd, mean = r.Options.InterceptScale, r.centre()
@@ -175,4 +106,9 @@ func (r *Regression) coefficientPrior(c Column) (mean, sd float64) {
 		}
 	}
 	return mean, sd
+}
+
+// smooth reports whether there is a smooth function.
+func (r *Regression) smooth() bool {
+	return slices.ContainsFunc(r.groups, func(g *varyingGroup) bool { return g.Smooth })
 }

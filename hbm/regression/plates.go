@@ -6,6 +6,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/transdim/vti/hbm/frame"
+	"github.com/transdim/vti/likelihood"
+
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"gonum.org/v1/gonum/mat"
 
@@ -51,9 +54,9 @@ type plateGroup struct {
 }
 
 // HasPlates reports whether a regression of this response can be written with plates.
-func HasPlates(response ResponseKind) bool {
+func HasPlates(response likelihood.Kind) bool {
 	switch response {
-	case GaussianResponse, StudentResponse, LogisticResponse, PoissonResponse:
+	case likelihood.GaussianKind, likelihood.StudentKind, likelihood.LogisticKind, likelihood.PoissonKind:
 		return true
 	}
 	return false
@@ -147,7 +150,7 @@ func means(x, z *mat.Dense) *mat.Dense {
 		}
 		fitted.MulVec(z, &solved)
 		fitted.SubVec(column, &fitted)
-		if mat.Norm(&fitted, 2) <= dependentColumn*mat.Norm(column, 2) {
+		if mat.Norm(&fitted, 2) <= frame.DependentColumn*mat.Norm(column, 2) {
 			a.SetCol(j, solved.RawVector().Data)
 			any = true
 		}
@@ -248,7 +251,7 @@ func (p *PlateModel) addGlobals(near func(coordinate int) (mean, sd float64)) {
 func (p *PlateModel) addEffects(g *plateGroup) {
 	if g.means != nil {
 		g.a = p.Model.Constant("means of "+g.Name, hbm.Event(g.means.Dims()))
-		p.Data[g.a] = rowsOf(g.means)
+		p.Data[g.a] = mat.DenseCopyOf(g.means).RawMatrix().Data
 	}
 	for a, column := range g.Columns {
 		// Λ is lower triangular, so the columns so far decide u of the columns so far.
@@ -354,13 +357,13 @@ func (p *PlateModel) addResponse() {
 	var add []func(next func() *Node) *Node
 	if design := p.design(r.x); design != nil && mat.Norm(design, 1) > 0 {
 		p.x = m.Constant("x", hbm.On(p.rows), hbm.Event(len(r.Frame.Columns)))
-		p.Data[p.x] = rowsOf(design)
+		p.Data[p.x] = mat.DenseCopyOf(design).RawMatrix().Data
 		inputs = append(inputs, p.x, p.effectsInModel())
 		add = append(add, func(next func() *Node) *Node { return ReduceSum(Mul(next(), next()), -1) })
 	}
 	for _, g := range p.groups {
 		g.z = m.Constant("z of "+g.Name, hbm.On(p.rows), hbm.Event(len(g.Columns)))
-		p.Data[g.z] = rowsOf(g.varyingGroup.z)
+		p.Data[g.z] = mat.DenseCopyOf(g.varyingGroup.z).RawMatrix().Data
 		inputs = append(inputs, g.z)
 		for c := range g.Columns {
 			inputs = append(inputs, p.effectInModel(g, c))
@@ -397,11 +400,11 @@ func (p *PlateModel) addResponse() {
 	}
 	var density hbm.Density
 	switch r.Frame.Response {
-	case StudentResponse:
+	case likelihood.StudentKind:
 		density = hbm.StudentT(hbm.Number(r.Options.Degrees), eta, sigma)
-	case LogisticResponse:
+	case likelihood.LogisticKind:
 		density = hbm.Bernoulli(eta)
-	case PoissonResponse:
+	case likelihood.PoissonKind:
 		density = hbm.Poisson(eta)
 	default:
 		density = hbm.Normal(eta, sigma)
@@ -425,14 +428,4 @@ func (p *PlateModel) design(x *mat.Dense) *mat.Dense {
 		}
 	}
 	return design
-}
-
-// rowsOf are the numbers of a matrix, row by row.
-func rowsOf(a *mat.Dense) []float64 {
-	n, columns := a.Dims()
-	values := make([]float64, 0, n*columns)
-	for i := range n {
-		values = append(values, a.RawRowView(i)...)
-	}
-	return values
 }

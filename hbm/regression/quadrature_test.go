@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/transdim/vti/hbm/frame"
+
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/shapes"
@@ -83,17 +85,17 @@ func gridLogDensity(r *Regression, theta []float64) float64 {
 // gaussian rows it agrees with the closed form.
 func TestQuadrature(t *testing.T) {
 	for name, test := range map[string]struct {
-		opt       FrameOptions
+		opt       frame.Options
 		tolerance float64
 	}{
-		"poisson":             {FrameOptions{Formula: "y ~ x + (1 | g)", Response: PoissonResponse}, 1e-5},
-		"poisson, slopes":     {FrameOptions{Formula: "y ~ x + (1 + x | g)", Response: PoissonResponse}, 2e-3},
-		"poisson, crossed":    {FrameOptions{Formula: "y ~ x + (1 | g) + (1 | h)", Response: PoissonResponse}, 1e-5},
-		"poisson with offset": {FrameOptions{Formula: "y ~ offset(x) + (1 | g)", Response: PoissonResponse}, 1e-5},
-		"logistic":            {FrameOptions{Formula: "b ~ x + (1 | g)", Response: LogisticResponse}, 1e-6},
-		"logistic, slopes":    {FrameOptions{Formula: "b ~ 0 + (1 + x || g)", Response: LogisticResponse}, 1e-4},
-		"student":             {FrameOptions{Formula: "y ~ x + (1 | g)", Response: StudentResponse}, 0.02},
-		"student, slopes":     {FrameOptions{Formula: "y ~ x + (1 + x | g)", Response: StudentResponse}, 0.1},
+		"poisson":             {frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.PoissonKind}, 1e-5},
+		"poisson, slopes":     {frame.Options{Formula: "y ~ x + (1 + x | g)", Response: likelihood.PoissonKind}, 2e-3},
+		"poisson, crossed":    {frame.Options{Formula: "y ~ x + (1 | g) + (1 | h)", Response: likelihood.PoissonKind}, 1e-5},
+		"poisson with offset": {frame.Options{Formula: "y ~ offset(x) + (1 | g)", Response: likelihood.PoissonKind}, 1e-5},
+		"logistic":            {frame.Options{Formula: "b ~ x + (1 | g)", Response: likelihood.LogisticKind}, 1e-6},
+		"logistic, slopes":    {frame.Options{Formula: "b ~ 0 + (1 + x || g)", Response: likelihood.LogisticKind}, 1e-4},
+		"student":             {frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.StudentKind}, 0.02},
+		"student, slopes":     {frame.Options{Formula: "y ~ x + (1 + x | g)", Response: likelihood.StudentKind}, 0.1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRegression(t, frameOf(t, counts18, test.opt), Options{})
@@ -140,7 +142,7 @@ func TestQuadrature(t *testing.T) {
 
 func TestQuadratureOfGaussianRows(t *testing.T) {
 	for _, formula := range []string{"y ~ x + (1 | g)", "y ~ x + (1 + x | g) + (1 | h)", "y ~ x", "y ~ 0 + (1 | g)"} {
-		r := newRegression(t, frameOf(t, grouped18, FrameOptions{Formula: formula}), Options{})
+		r := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: formula}), Options{})
 		theta := mat.NewDense(3, r.Dim(), nil)
 		random := stream.Rand(6, formula)
 		for k := range 3 {
@@ -150,14 +152,14 @@ func TestQuadratureOfGaussianRows(t *testing.T) {
 		}
 		codes := [][]int32{{0}, {0}, {0}}
 		want := logJoints(t, r.Target(), codes, theta)
-		rows := newQuadratureRows(likelihood.New(GaussianResponse, likelihood.Shape{}), r, quadratureNodes)
+		rows := newQuadratureRows(likelihood.New(likelihood.GaussianKind, likelihood.Shape{}), r, quadratureNodes)
 		r.likelihood = func() groupedLikelihood { return rows }
 		assert.InDeltaSlice(t, want, logJoints(t, r.Target(), codes, theta), 1e-8, formula)
 	}
 }
 
 func TestTooManyEffectsForQuadrature(t *testing.T) {
-	f := frameOf(t, counts18, FrameOptions{Formula: "y ~ (1 + x + b + h | g)", Response: PoissonResponse})
+	f := frameOf(t, counts18, frame.Options{Formula: "y ~ (1 + x + b + h | g)", Response: likelihood.PoissonKind})
 	_, err := New(f, Options{})
 	require.ErrorContains(t, err, "5 effects vary by g; with the poisson likelihood at most 4 can")
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/transdim/vti/hbm/frame"
+
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 
 	"github.com/transdim/vti"
@@ -24,8 +26,8 @@ import (
 // continue it.
 type Record struct {
 	run.Header
-	Frame FrameOptions `json:"frame"`
-	Model Options      `json:"model"`
+	Frame frame.Options `json:"frame"`
+	Model Options       `json:"model"`
 	// Slices says that the table is a Parquet file of which one row group at a time is in memory.
 	Slices bool `json:"slices,omitempty"`
 	// Family is what is fitted: MarginalFamily, also if it is absent, or the name of a Family.
@@ -87,15 +89,15 @@ func (r *Record) Table() (*table.Table, error) {
 }
 
 // frame reads the table.
-func (r *Record) frame(ctx gocontext.Context) (*Frame, error) {
+func (r *Record) frame(ctx gocontext.Context) (*frame.Frame, error) {
 	if !r.Slices {
 		data, err := r.Table()
 		if err != nil {
 			return nil, err
 		}
-		return NewFrame(data, r.Frame)
+		return frame.New(data, r.Frame)
 	}
-	frame, err := NewFrameBySlices(ctx, r.Data, r.Frame)
+	frame, err := frame.BySlices(ctx, r.Data, r.Frame)
 	if err != nil {
 		return nil, err
 	}
@@ -197,19 +199,19 @@ func (r *Regression) writeDraws(dir string, seed uint64, s *posteriorSample) err
 		header.Sites = append(header.Sites, q.name)
 	}
 	header.DensityScale = "standardised"
-	for _, name := range r.Frame.coefficientNames() {
+	for _, name := range r.Frame.CoefficientNames() {
 		header.Coordinates = append(header.Coordinates, name)
 		header.Variables = append(header.Variables, "beta["+name+"]")
 	}
-	header.Coordinates = append(header.Coordinates, r.sdNames()...)
-	header.Variables = append(header.Variables, r.sdNames()...)
+	header.Coordinates = append(header.Coordinates, r.sdNames...)
+	header.Variables = append(header.Variables, r.sdNames...)
 	levels := 0
 	for _, g := range r.groups {
 		levels += r.effects(g)
 	}
 	if levels <= mostDrawnLevels {
 		for _, g := range r.groups {
-			terms := r.Frame.varyingNames(g.Grouping)
+			terms := r.Frame.VaryingNames(g.Grouping)
 			for at := range r.effects(g) {
 				name := levelName(terms[at/len(g.Levels)], g.Name, g.Levels[at%len(g.Levels)])
 				header.Coordinates, header.Variables = append(header.Coordinates, name), append(header.Variables, "effect["+name+"]")

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/transdim/vti/hbm/frame"
+
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/hbm/formula"
@@ -22,7 +24,7 @@ import (
 // where L is the Cholesky factor of the correlations. The effects u of the grouping with the most
 // of them are integrated out; those of others are coordinates.
 type Regression struct {
-	Frame   *Frame
+	Frame   *frame.Frame
 	Options Options
 	// AllModels makes results list every model of a selection that was evaluated.
 	AllModels bool
@@ -43,6 +45,7 @@ type Regression struct {
 	firstCut    int // the coordinate of their first parameter
 	space       *effectSpace
 	questions   []question
+	sdNames     []string // see listSDs
 	// from the density of the working response to that of the table's
 	logJacobian float64
 	likelihood  func() groupedLikelihood // of flows; made when it is first called
@@ -56,7 +59,7 @@ type Regression struct {
 
 // varyingGroup is a grouping on the working scale.
 type varyingGroup struct {
-	*Grouping
+	*frame.Grouping
 	z   *mat.Dense // [n, q]
 	zSD []float64
 	sd  []int // coordinate of each standard deviation [q]
@@ -110,7 +113,7 @@ func (c coordinate) betaOf(mask []bool) float64 {
 }
 
 // New puts priors on a frame.
-func New(f *Frame, opt Options) (*Regression, error) {
+func New(f *frame.Frame, opt Options) (*Regression, error) {
 	if err := opt.Validate(); err != nil {
 		return nil, err
 	}
@@ -127,6 +130,7 @@ func New(f *Frame, opt Options) (*Regression, error) {
 		}
 	}
 	r.layOut()
+	r.sdNames = r.listSDs()
 	if err := r.setTermPriors(); err != nil {
 		return nil, err
 	}
@@ -192,8 +196,8 @@ func (r *Regression) layOut() {
 	}
 	for m := range r.planes {
 		for j, c := range r.Frame.Columns {
-			if r.Frame.laterStep(j) {
-				add(coordinate{kind: stepCoordinate, name: plane(m) + c.text()})
+			if r.Frame.LaterStep(j) {
+				add(coordinate{kind: stepCoordinate, name: plane(m) + c.Text()})
 				continue
 			}
 			mean, sd := r.coefficientPrior(c)
@@ -204,7 +208,7 @@ func (r *Regression) layOut() {
 	for _, g := range r.groups {
 		q := len(g.Columns)
 		for _, c := range g.Spreads() {
-			g.sd = append(g.sd, add(coordinate{kind: sdCoordinate, name: g.spreadName(c), unit: r.Options.SDScale, prior: r.Options.SDPrior, scale: r.Options.SDScale}))
+			g.sd = append(g.sd, add(coordinate{kind: sdCoordinate, name: g.SpreadName(c), unit: r.Options.SDScale, prior: r.Options.SDPrior, scale: r.Options.SDScale}))
 		}
 		for len(g.sd) < q { // of a smooth function
 			g.sd = append(g.sd, g.sd[0])
@@ -216,7 +220,7 @@ func (r *Regression) layOut() {
 					// LKJ(η) as partial correlations given the columns before b: Beta(β, β) on
 					// (−1, 1), with β = η and ½ more for each column left (Lewandowski, Kurowicka
 					// and Joe 2009).
-					c := coordinate{kind: partialCoordinate, name: correlationName(g.Columns[b].Name, g.Columns[a].Name, g.Name)}
+					c := coordinate{kind: partialCoordinate, name: frame.CorrelationName(g.Columns[b].Name, g.Columns[a].Name, g.Name)}
 					for k := b + 1; k < q; k++ {
 						if k != a && r.Frame.Correlated(g.Grouping, a, k) {
 							c.later = append(c.later, g.sd[k])
@@ -233,7 +237,7 @@ func (r *Regression) layOut() {
 	}
 	if r.categories != nil {
 		r.firstCut = len(r.coordinates)
-		for _, name := range r.Frame.cutNames() {
+		for _, name := range r.Frame.CutNames() {
 			add(coordinate{kind: cutCoordinate, name: "z(" + name + ")", sd: 1})
 		}
 	}
@@ -270,29 +274,29 @@ func (r *Regression) LogJacobian() float64 { return r.logJacobian }
 // Priors describes likelihood and priors in one line each, in the units of the table.
 func (r *Regression) Priors() []string {
 	f, unit := r.Frame, r.ySD
-	likelihood := "likelihood: " + f.Response.String()
+	first := "likelihood: " + f.Response.String()
 	switch {
 	case f.SE != nil:
-		likelihood += " with known standard errors"
-	case f.Response == StudentResponse:
-		likelihood += fmt.Sprintf(" with %g degrees of freedom, log σ ~ N(log %.4g, %g²)", r.Options.Degrees, unit, f.Response.ScaleSD())
+		first += " with known standard errors"
+	case f.Response == likelihood.StudentKind:
+		first += fmt.Sprintf(" with %g degrees of freedom, log σ ~ N(log %.4g, %g²)", r.Options.Degrees, unit, f.Response.ScaleSD())
 	case f.Response.Conjugate():
-		likelihood += fmt.Sprintf(", log σ ~ N(log %.4g, %g²)", unit, f.Response.ScaleSD())
+		first += fmt.Sprintf(", log σ ~ N(log %.4g, %g²)", unit, f.Response.ScaleSD())
 		if f.Weights != nil {
-			likelihood += fmt.Sprintf(", variance σ² / %s", f.Formula.Weights)
+			first += fmt.Sprintf(", variance σ² / %s", f.Formula.Weights)
 		}
 	case r.categories != nil:
-		likelihood += fmt.Sprintf(" of %d categories, %s", len(f.Labels), strings.Join(f.Labels, " < "))
+		first += fmt.Sprintf(" of %d categories, %s", len(f.Labels), strings.Join(f.Labels, " < "))
 	case r.unordered != nil:
-		likelihood += fmt.Sprintf(" of %d categories without an order, %s: what follows is of the log odds of any two of them", len(f.Labels), strings.Join(f.Labels, ", "))
+		first += fmt.Sprintf(" of %d categories without an order, %s: what follows is of the log odds of any two of them", len(f.Labels), strings.Join(f.Labels, ", "))
 	case r.noise >= 0:
-		likelihood += fmt.Sprintf(", log %s ~ N(0, %g²)", f.Response.Scale(), f.Response.ScaleSD())
+		first += fmt.Sprintf(", log %s ~ N(0, %g²)", f.Response.Scale(), f.Response.ScaleSD())
 	}
-	lines := []string{likelihood}
+	lines := []string{first}
 	if r.categories != nil {
 		lines = append(lines, "cut points: uniform prior of the probabilities of the categories, Dirichlet(1, …, 1), at the mean of the columns")
 	}
-	for _, j := range f.effectColumns() {
+	for _, j := range f.EffectColumns() {
 		c := f.Columns[j]
 		if c.Name == formula.InterceptName {
 			prior := r.coordinates[j]
@@ -304,7 +308,7 @@ func (r *Regression) Priors() []string {
 				what += ", the average change a step"
 			}
 			lines = append(lines, fmt.Sprintf("%s: ~ N(%.4g, %.4g²)", what, prior.mean*unit/r.xSD[j], prior.sd*unit/r.xSD[j]))
-			if steps := f.stepsFrom(j); steps > 1 {
+			if steps := f.StepsFrom(j); steps > 1 {
 				lines = append(lines, fmt.Sprintf("shares of its %d steps: ~ Dirichlet(1, …, 1)", steps))
 			}
 		}

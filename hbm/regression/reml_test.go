@@ -4,8 +4,11 @@ import (
 	"math"
 	"testing"
 
+	"github.com/transdim/vti/hbm/frame"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/optimize"
 )
@@ -68,11 +71,11 @@ func fitClassical(t testing.TB, r *Regression, restricted bool) classical {
 		factor := r.factorAt(g, mask, theta)
 		var sds []float64
 		for a := range factor {
-			sds = append(sds, norm(factor[a])*r.ySD/g.zSD[a])
+			sds = append(sds, floats.Norm(factor[a], 2)*r.ySD/g.zSD[a])
 		}
 		fit.sd = append(fit.sd, sds)
 		if len(factor) > 1 {
-			fit.correlation = factor[1][0] / norm(factor[1])
+			fit.correlation = factor[1][0] / floats.Norm(factor[1], 2)
 		}
 	}
 	return fit
@@ -82,7 +85,7 @@ func fitClassical(t testing.TB, r *Regression, restricted bool) classical {
 // chapter 12 of Gelman and Hill (2007) for radon, and the examples of BUGS for rats.
 func TestPublishedClassicalFits(t *testing.T) {
 	fit := func(file, formula string, restricted bool) classical {
-		return fitClassical(t, newRegression(t, frameOfFile(t, file, FrameOptions{Formula: formula}), Options{}), restricted)
+		return fitClassical(t, newRegression(t, frameOfFile(t, file, frame.Options{Formula: formula}), Options{}), restricted)
 	}
 	slopes := fit("sleepstudy.csv", "Reaction ~ Days + (Days | Subject)", true)
 	assert.InDelta(t, -1743.628/2, slopes.logLikelihood, 1e-3)

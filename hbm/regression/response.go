@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/likelihood"
 )
 
@@ -83,11 +84,7 @@ func (g response) draws(eta []float64, random *rand.Rand, dst []float64) {
 	shares := make([]float64, categories*len(dst))
 	g.shares(eta, shares)
 	for i := range dst {
-		k, left := 0, random.Float64()
-		for ; k < categories-1 && left >= shares[k*len(dst)+i]; k++ {
-			left -= shares[k*len(dst)+i]
-		}
-		dst[i] = float64(k)
+		dst[i] = float64(pick.Func(categories, random.Float64(), func(k int) float64 { return shares[k*len(dst)+i] }))
 	}
 }
 

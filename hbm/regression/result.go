@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/transdim/vti/hbm/frame"
+
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti"
@@ -72,8 +74,8 @@ type FrameSummary struct {
 	Formula string         `json:"formula"`
 	Groups  []GroupSummary `json:"groups,omitempty"`
 	// Response is the name of what the formula explains, and Columns those of the population.
-	Response string          `json:"response,omitempty"`
-	Columns  []ColumnSummary `json:"columns,omitempty"`
+	Response string                `json:"response,omitempty"`
+	Columns  []frame.ColumnSummary `json:"columns,omitempty"`
 }
 
 // GroupSummary is the size of a grouping, or a smooth function, which has one level.
@@ -194,23 +196,23 @@ func (r *Regression) fill(result *Result, c *vti.Certificate, s *posteriorSample
 
 // fillSample puts a sample into the user's words.
 func (r *Regression) fillSample(result *Result, s *posteriorSample) {
-	for j, name := range r.Frame.coefficientNames() {
+	for j, name := range r.Frame.CoefficientNames() {
 		result.Effects = append(result.Effects, s.summarize(name, j, s.effects, j))
 	}
-	shares := r.sdCount() - len(r.shareNames())
-	for j, name := range r.sdNames() {
+	shares := len(r.sdNames) - len(r.shareNames())
+	for j, name := range r.sdNames {
 		one := s.summarize(name, r.effectCount()+j, s.sds, j)
 		switch {
 		case j >= shares:
 			result.Shares = append(result.Shares, one)
-		case j >= shares-len(r.Frame.cutNames()):
+		case j >= shares-len(r.Frame.CutNames()):
 			result.Cuts = append(result.Cuts, one)
 		default:
 			result.SDs = append(result.SDs, one)
 		}
 	}
 	for i, g := range r.groups {
-		terms := r.Frame.varyingNames(g.Grouping)
+		terms := r.Frame.VaryingNames(g.Grouping)
 		for at := range r.effects(g) {
 			column, level := at/len(g.Levels), at%len(g.Levels)
 			one := s.summarize("", r.firstQuantity(i)+at, s.varying[i], at)
@@ -260,7 +262,7 @@ func (r *Regression) poolingOf(g *varyingGroup, s *posteriorSample, i, at int) F
 	}
 	n, _ := s.varying[i].Dims()
 	column := at / len(g.Levels) % len(g.Columns)
-	place := slices.Index(r.sdNames(), g.spreadName(g.Columns[column]))
+	place := slices.Index(r.sdNames, g.SpreadName(g.Columns[column]))
 	var first, second, prior float64
 	for k := range n {
 		x, sd := s.varying[i].At(k, at), s.sds.At(k, place)

@@ -5,12 +5,13 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/hbm/frame"
 	"github.com/transdim/vti/internal/draws"
-	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/likelihood"
@@ -54,7 +55,7 @@ func (r *StoredRun) rows(fresh *table.Table, opt rowsOptions) (*predict.Rows, er
 	if err != nil {
 		return nil, err
 	}
-	own, err := NewFrame(seen, r.Record.Frame)
+	own, err := frame.New(seen, r.Record.Frame)
 	if err != nil {
 		return nil, err
 	}
@@ -67,23 +68,23 @@ func (r *StoredRun) rows(fresh *table.Table, opt rowsOptions) (*predict.Rows, er
 		rows.Labels = own.Labels
 		rows.Response = likelihood.New(own.Response, likelihood.Shape{Degrees: r.Record.Model.withDefaults().Degrees})
 	}
-	frame, first := own, 0
+	design, first := own, 0
 	if fresh != nil {
 		labels := own.Formula.Labels()
 		seen, fresh = seen.WithLabels(labels...), fresh.WithLabels(labels...)
-		if frame, first, err = own.below(seen, fresh, r.Record.Frame, rows, opt.repeat); err != nil {
+		if design, first, err = own.Below(seen, fresh, r.Record.Frame, rows, opt.repeat); err != nil {
 			return nil, err
 		}
 	}
-	rows.Places, rows.Unit = frame.Places[first:], frame.PlaceUnit
+	rows.Places, rows.Unit = design.Places[first:], design.PlaceUnit
 	if fresh == nil || rows.Y != nil {
-		rows.Y = frame.Y[first:]
+		rows.Y = design.Y[first:]
 	}
-	if frame.Offset != nil {
-		rows.Offset = frame.Offset[first:]
+	if design.Offset != nil {
+		rows.Offset = design.Offset[first:]
 	}
-	column := r.fillPopulation(rows, stored, own, frame, first)
-	for k, g := range frame.Groupings {
+	column := r.fillPopulation(rows, stored, own, design, first)
+	for k, g := range design.Groupings {
 		if !opt.groups && !g.Smooth { // a smooth function is of the population
 			continue
 		}
@@ -94,134 +95,9 @@ func (r *StoredRun) rows(fresh *table.Table, opt rowsOptions) (*predict.Rows, er
 	return rows, nil
 }
 
-// below is the frame of the rows that the run has seen with those of a new table below them, of
-// which first is the first. Without a response of every new row rows.Y stays nil. A row of a frame
-// that repeats rows is one new row, without a response, unless it is to be repeated as well.
-func (f *Frame) below(seen, fresh *table.Table, options FrameOptions, rows *predict.Rows, repeat bool) (frame *Frame, first int, err error) {
-	used, err := usedColumns(seen, options, f.Formula)
-	if err != nil {
-		return nil, 0, err
-	}
-	if seen, _, err = seen.Complete(used, options.DropMissing); err != nil {
-		return nil, 0, err
-	}
-	first = seen.Rows()
-	response := f.Formula.Response.Columns()
-	if f.Formula.Censored.Column != "" {
-		response = append(response, f.Formula.Censored.Column)
-	}
-	if f.repeats() && !repeat {
-		fresh = f.asOneRow(fresh)
-	}
-	observed := (repeat || !f.repeats()) && !slices.ContainsFunc(response, func(name string) bool { return !slices.Contains(fresh.Names(), name) })
-	if missing, err := fresh.Missing(response); observed && (err != nil || len(missing) > 0) {
-		observed = false
-		rows.Notes = append(rows.Notes, f.Formula.Response.String()+" is not known in every row: it is not compared")
-	}
-	if observed {
-		rows.Y = []float64{}
-	} else if !f.Formula.Counts() { // any response will do
-		for _, name := range response {
-			column, err := seen.Lookup(name)
-			if err != nil {
-				return nil, 0, err
-			}
-			fresh = fresh.With(column.Repeated(0, fresh.Rows()))
-		}
-	}
-	both, dropped, err := seen.Below(fresh, used, options.DropMissing)
-	if err != nil {
-		return nil, 0, err
-	}
-	if dropped > 0 {
-		rows.Notes = append(rows.Notes, fmt.Sprintf("%s of %s with missing values %s no prediction", english.Count(dropped, "row"), fresh.Path, english.Form(dropped, "has", "have")))
-	}
-	if err := f.checkSeen(both, first, rows); err != nil {
-		return nil, 0, err
-	}
-	if f.Response.HasCategories() {
-		options.Levels = f.Labels
-	}
-	if f.repeats() {
-		first = f.Rows()
-	}
-	if frame, err = newFrame(both, options, first); err != nil {
-		return nil, 0, err
-	}
-	names := func(columns []Column) (list []string) {
-		for _, c := range columns {
-			list = append(list, c.Name)
-		}
-		return list
-	}
-	for k, g := range f.Groupings {
-		if !slices.Equal(names(g.Columns), names(frame.Groupings[k].Columns)) {
-			return nil, 0, fmt.Errorf("%s: the rows have combinations of labels that vary by %s and that the run has not seen", fresh.Path, g.Name)
-		}
-	}
-	if !slices.Equal(names(f.Columns), names(frame.Columns)) {
-		return nil, 0, fmt.Errorf("%s: the rows have combinations of labels that the run has not seen: got the columns %q, want %q", fresh.Path, names(frame.Columns), names(f.Columns))
-	}
-	return frame, first, nil
-}
-
-// repeats reports whether a row of the table may stand for several of the frame: its trials, or as
-// many as its weight says.
-func (f *Frame) repeats() bool {
-	return f.Formula.Counts() || f.Weights == nil && len(f.Formula.Weights.Columns()) > 0
-}
-
-// asOneRow makes each row of a table stand for one row of a frame that repeats rows: for one trial,
-// or with a weight of one.
-func (f *Frame) asOneRow(fresh *table.Table) *table.Table {
-	for _, v := range []formula.Variable{f.Formula.Response, f.Formula.Trials, f.Formula.Failures, f.Formula.Weights} {
-		value := 1.0
-		if v.Column == f.Formula.Response.Column {
-			if value = 0; !f.Formula.Counts() {
-				continue // below takes any
-			}
-		}
-		for _, name := range v.Columns() {
-			fresh = fresh.With(table.Numbers(name, slices.Repeat([]float64{value}, fresh.Rows())))
-		}
-	}
-	return fresh
-}
-
-// checkSeen compares the new values of population and varying terms with those seen.
-func (f *Frame) checkSeen(both *table.Table, first int, rows *predict.Rows) error {
-	terms := slices.Clone(f.Formula.Terms)
-	for _, v := range f.Formula.Varying {
-		terms = append(terms, v.Terms...)
-	}
-	checked := map[string]bool{}
-	for _, term := range terms {
-		for _, v := range term {
-			for _, column := range v.Columns() {
-				if checked[column] || v.Transform == formula.TakeSteps { // which has its own errors
-					continue
-				}
-				checked[column] = true
-				c, err := both.Lookup(column)
-				if err != nil {
-					return err
-				}
-				note, err := both.CheckSeen(c, first, v.Transform == formula.AsFactor)
-				if err != nil {
-					return err
-				}
-				if note != "" {
-					rows.Notes = append(rows.Notes, note)
-				}
-			}
-		}
-	}
-	return nil
-}
-
 // fillPopulation puts the draws of population effects beside their columns, and returns the draws
 // of a coordinate by its name, nil for one that the run has not.
-func (r *StoredRun) fillPopulation(rows *predict.Rows, stored *draws.Draws, own, frame *Frame, first int) (column func(name string) []float64) {
+func (r *StoredRun) fillPopulation(rows *predict.Rows, stored *draws.Draws, own, design *frame.Frame, first int) (column func(name string) []float64) {
 	at := make(map[string]int, len(stored.Coordinates))
 	for j, name := range stored.Coordinates {
 		if _, repeated := at[name]; !repeated { // population effects come first
@@ -242,7 +118,7 @@ func (r *StoredRun) fillPopulation(rows *predict.Rows, stored *draws.Draws, own,
 	if rows.Scale = column(own.Response.Scale()); rows.Scale == nil {
 		rows.Scale = slices.Repeat([]float64{1}, stored.Len())
 	}
-	if names := own.cutNames(); names != nil {
+	if names := own.CutNames(); names != nil {
 		categories := likelihood.NewCategories(own.Response, len(own.Labels)).(likelihood.OrderedCategories)
 		points := make([][]float64, stored.Len())
 		for _, name := range names {
@@ -254,19 +130,19 @@ func (r *StoredRun) fillPopulation(rows *predict.Rows, stored *draws.Draws, own,
 			rows.Given = append(rows.Given, categories.Cut(cuts))
 		}
 	}
-	if frame.SE != nil {
-		rows.RowScale = frame.SE[first:]
+	if design.SE != nil {
+		rows.RowScale = design.SE[first:]
 	}
-	for _, weight := range frame.Weights[min(first, len(frame.Weights)):] {
+	for _, weight := range design.Weights[min(first, len(design.Weights)):] {
 		rows.RowScale = append(rows.RowScale, 1/math.Sqrt(weight))
 	}
-	for plane, prefix := range own.planeNames() {
-		for j, c := range frame.Columns {
-			name, coefficient := prefix+c.text(), column(prefix+c.Name)
+	for plane, prefix := range own.PlaneNames() {
+		for j, c := range design.Columns {
+			name, coefficient := prefix+c.Text(), column(prefix+c.Name)
 			if c.Step != "" {
-				coefficient = stepCoefficient(coefficient, column(name), frame.steps(j))
+				coefficient = frame.StepCoefficient(coefficient, column(name), design.Steps(j))
 			}
-			rows.Terms = append(rows.Terms, predict.Term{Name: name, Plane: plane, X: mat.Col(nil, j, frame.X)[first:], Draws: [][]float64{coefficient}})
+			rows.Terms = append(rows.Terms, predict.Term{Name: name, Plane: plane, X: mat.Col(nil, j, design.X)[first:], Draws: [][]float64{coefficient}})
 		}
 	}
 	return column
@@ -274,7 +150,7 @@ func (r *StoredRun) fillPopulation(rows *predict.Rows, stored *draws.Draws, own,
 
 // fillGrouping adds the effects of one grouping. own is the frame of the run, seen its grouping,
 // and g that of the rows.
-func (r *StoredRun) fillGrouping(rows *predict.Rows, n int, column func(name string) []float64, own *Frame, seen, g *Grouping, first int) error {
+func (r *StoredRun) fillGrouping(rows *predict.Rows, n int, column func(name string) []float64, own *frame.Frame, seen, g *frame.Grouping, first int) error {
 	var levels []string // of the rows, each once
 	place := map[int]int{}
 	index := make([]int, len(g.Index)-first)
@@ -285,7 +161,7 @@ func (r *StoredRun) fillGrouping(rows *predict.Rows, n int, column func(name str
 		}
 		index[i] = place[level]
 	}
-	names := own.varyingNames(g)
+	names := own.VaryingNames(g)
 	effects := make([][][]float64, len(names)) // by plane and column, and level
 	var fresh []int
 	for k, level := range levels {
@@ -316,7 +192,7 @@ func (r *StoredRun) fillGrouping(rows *predict.Rows, n int, column func(name str
 			factor := spread.factor(s)
 			for _, k := range fresh {
 				random := stream.Rand(uint64(s), "predict/group/"+g.Name+"/"+levels[k])
-				for c, effect := range own.newEffects(factor, random) {
+				for c, effect := range own.NewEffects(factor, random) {
 					effects[c][k][s] = effect
 				}
 			}
@@ -335,13 +211,13 @@ type levelSpread struct {
 	correlation [][][]float64 // of effects a > b, by draw; nil for none
 }
 
-func newLevelSpread(column func(name string) []float64, g *Grouping) *levelSpread {
+func newLevelSpread(column func(name string) []float64, g *frame.Grouping) *levelSpread {
 	l := &levelSpread{}
 	for a, c := range g.Columns {
-		l.sd = append(l.sd, column(sdName(c.Name, g.Name)))
+		l.sd = append(l.sd, column(frame.SDName(c.Name, g.Name)))
 		l.correlation = append(l.correlation, nil)
 		for b := range a {
-			l.correlation[a] = append(l.correlation[a], column(correlationName(g.Columns[b].Name, c.Name, g.Name)))
+			l.correlation[a] = append(l.correlation[a], column(frame.CorrelationName(g.Columns[b].Name, c.Name, g.Name)))
 		}
 	}
 	return l
@@ -375,15 +251,77 @@ func (l *levelSpread) factor(draw int) [][]float64 {
 // listText lists names, the first few of many.
 func listText(names []string) string {
 	const shown = 4
-	text := ""
-	for i, name := range names[:min(shown, len(names))] {
-		if i > 0 {
-			text += ", "
+	if more := len(names) - shown; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
+
+var _ predict.Source = (*StoredRun)(nil)
+
+// Predictors implements [predict.Source]: the columns of the population terms and the offsets.
+func (r *StoredRun) Predictors() (response string, predictors []predict.Variable, seen *table.Table, err error) {
+	if seen, err = r.Record.Table(); err != nil {
+		return "", nil, nil, err
+	}
+	own, err := frame.New(seen, r.Record.Frame)
+	if err != nil {
+		return "", nil, nil, err
+	}
+	f := own.Formula
+	seen = seen.WithLabels(f.Labels()...)
+	used, err := frame.UsedColumns(seen, r.Record.Frame, f)
+	if err != nil {
+		return "", nil, nil, err
+	}
+	if seen, _, err = seen.Complete(used, r.Record.Frame.DropMissing); err != nil {
+		return "", nil, nil, err
+	}
+	for _, term := range append(slices.Clone(f.Terms), formula.Term(f.Offsets)) {
+		for _, v := range term {
+			if order := v.Order(); order != nil {
+				if seen, err = inOrder(seen, v.Column, order); err != nil {
+					return "", nil, nil, err
+				}
+			}
+			for _, name := range v.Columns() {
+				c, err := seen.Lookup(name)
+				if err != nil {
+					return "", nil, nil, err
+				}
+				labels := c.Kind == table.Factor || v.Transform == formula.AsFactor
+				at := slices.IndexFunc(predictors, func(other predict.Variable) bool { return other.Name == name })
+				if at < 0 {
+					predictors = append(predictors, predict.Variable{Name: name, Labels: labels})
+				} else {
+					predictors[at].Labels = predictors[at].Labels || labels
+				}
+			}
 		}
-		text += name
 	}
-	if len(names) > shown {
-		text += fmt.Sprintf(" and %d more", len(names)-shown)
+	return f.ResponseText(), predictors, seen, nil
+}
+
+// inOrder is a table with the labels of a column in an order, those that it has.
+func inOrder(t *table.Table, name string, order []string) (*table.Table, error) {
+	column, err := t.Lookup(name)
+	if err != nil {
+		return nil, err
 	}
-	return text
+	column = column.AsFactor()
+	ordered := &table.Column{Name: name, Kind: table.Factor, Codes: make([]int, len(column.Codes))}
+	for _, label := range order {
+		if slices.Contains(column.Levels, label) {
+			ordered.Levels = append(ordered.Levels, label)
+		}
+	}
+	for row, code := range column.Codes {
+		ordered.Codes[row] = slices.Index(ordered.Levels, column.Levels[code])
+	}
+	return t.With(ordered), nil
+}
+
+// Population implements [predict.Source].
+func (r *StoredRun) Population(fresh *table.Table) (*predict.Rows, error) {
+	return r.rows(fresh, rowsOptions{})
 }

@@ -12,14 +12,19 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/hbm/frame"
 	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/predict"
 	"github.com/transdim/vti/run"
 	"github.com/transdim/vti/table"
 )
 
 // finished runs a regression on a table of the repository and opens it again.
-func finished(t *testing.T, name string, options FrameOptions) *StoredRun {
+func finished(t *testing.T, name string, options frame.Options) *StoredRun {
 	t.Helper()
 	dir := t.TempDir()
 	path, err := filepath.Abs(filepath.Join("../../testdata", name))
@@ -37,7 +42,7 @@ func finished(t *testing.T, name string, options FrameOptions) *StoredRun {
 
 // TestRowsOfKnownAndNewGroups predicts subjects of the sleep study, and one that it has not seen.
 func TestRowsOfKnownAndNewGroups(t *testing.T) {
-	stored := finished(t, "sleepstudy.csv", FrameOptions{Formula: "Reaction ~ Days + (Days | Subject)"})
+	stored := finished(t, "sleepstudy.csv", frame.Options{Formula: "Reaction ~ Days + (Days | Subject)"})
 	file, err := draws.Read(filepath.Join(stored.Dir, DrawsParquet))
 	require.NoError(t, err)
 	column := func(name string) []float64 {
@@ -132,7 +137,7 @@ func TestRowsOfCounts(t *testing.T) {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "data.csv")
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		record := &Record{Header: run.Header{Command: "hbm", Data: path}, Seed: 1, Frame: FrameOptions{Formula: formula, Response: LogisticResponse}}
+		record := &Record{Header: run.Header{Command: "hbm", Data: path}, Seed: 1, Frame: frame.Options{Formula: formula, Response: likelihood.LogisticKind}}
 		r, err := record.Regression(t.Context())
 		require.NoError(t, err)
 		require.NoError(t, record.Write(dir))
@@ -160,4 +165,40 @@ func TestRowsOfCounts(t *testing.T) {
 	}
 	require.InDeltaSlice(t, of[0], of[1], 0.15)
 	require.InDeltaSlice(t, of[0], of[2], 0.15)
+}
+
+// Linear predictors at the parameters that made a table leave nothing to find; without the effect
+// of a column its square is found. The offset and the scaling of the response take part.
+func TestCheckModel(t *testing.T) {
+	const n = 120
+	random := stream.Rand(1, "test")
+	x, o, y := make([]float64, n), make([]float64, n), make([]float64, n)
+	for i := range x {
+		x[i], o[i] = random.NormFloat64(), 100*random.NormFloat64()
+		y[i] = 500 + 3*x[i]*x[i] + o[i] + random.NormFloat64()
+	}
+	data, err := table.New("test", table.Numbers("x", x), table.Numbers("o", o), table.Numbers("y", y))
+	require.NoError(t, err)
+	frame, err := frame.New(data, frame.Options{Formula: "y ~ x + offset(o)"})
+	require.NoError(t, err)
+	r, err := New(frame, Options{})
+	require.NoError(t, err)
+	require.Equal(t, formula.InterceptName, frame.Columns[0].Name)
+	for _, square := range []float64{3, 0} {
+		s := &posteriorSample{predictors: r.newKept(1500)}
+		for draw := range 1500 {
+			eta := make([]float64, n)
+			for i := range eta {
+				eta[i] = (500 + square*x[i]*x[i] - r.yMean) / r.ySD
+			}
+			s.predictors.add(draw, eta, r.responseOf(1/r.ySD))
+		}
+		report, err := r.checkModel(t.Context(), s, 1)
+		require.NoError(t, err)
+		if square > 0 {
+			require.Equal(t, modelcheck.Good, report.Verdict, "%v", report)
+		} else {
+			require.Contains(t, report.String(), "curvature: a square along x")
+		}
+	}
 }

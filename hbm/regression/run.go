@@ -18,6 +18,7 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/weighted"
+	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/run"
 )
@@ -44,7 +45,7 @@ func (r *Regression) Training(fit vti.Config) vti.Config {
 	if !r.Frame.Response.Conjugate() {
 		batch = quadratureBatch
 	}
-	if r.Frame.Response == StudentResponse {
+	if r.Frame.Response == likelihood.StudentKind {
 		steps = studentSteps
 	}
 	set(&fit.Steps, steps)

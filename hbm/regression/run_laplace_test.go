@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/transdim/vti/hbm/frame"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
@@ -28,7 +30,7 @@ func crossedCounts(seed uint64, persons, items int, rate float64) string {
 	for i := range height {
 		height[i] = 0.7 * random.NormFloat64()
 	}
-	poisson := likelihood.New(PoissonResponse, likelihood.Shape{})
+	poisson := likelihood.New(likelihood.PoissonKind, likelihood.Shape{})
 	text := "y,b,person,item\n"
 	for p := range persons {
 		own := 0.6 * random.NormFloat64()
@@ -56,10 +58,10 @@ func logJointAt(rule *innerRule, constants float64, mask []bool, theta []float64
 // The densities of draws are those of the target, for every model, and their noise is spread by the
 // outer block of P⁻¹, computed densely.
 func TestOuterDrawsHaveTheirDensities(t *testing.T) {
-	for name, opt := range map[string]FrameOptions{
-		"poisson":  {Formula: "y ~ x + (1 | g) + (1 | h)", Response: PoissonResponse},
-		"slopes":   {Formula: "y ~ x + (1 + x | g) + (1 + x | h)", Response: PoissonResponse},
-		"logistic": {Formula: "b ~ x + offset(x) + (1 | g) + (0 + x | h)", Response: LogisticResponse},
+	for name, opt := range map[string]frame.Options{
+		"poisson":  {Formula: "y ~ x + (1 | g) + (1 | h)", Response: likelihood.PoissonKind},
+		"slopes":   {Formula: "y ~ x + (1 + x | g) + (1 + x | h)", Response: likelihood.PoissonKind},
+		"logistic": {Formula: "b ~ x + offset(x) + (1 | g) + (0 + x | h)", Response: likelihood.LogisticKind},
 		"counts":   {Formula: "y ~ x + (1 | g) + (1 | h)", Response: likelihood.NegativeBinomialKind},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -159,7 +161,7 @@ func TestCrossedCountsAgreeWithQuadrature(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
 	}
-	opt := FrameOptions{Formula: "y ~ 1 + (1 | person) + (1 | item)", Response: PoissonResponse}
+	opt := frame.Options{Formula: "y ~ 1 + (1 | person) + (1 | item)", Response: likelihood.PoissonKind}
 	r := newRegression(t, frameOf(t, crossedCounts(4, 7, 2, 2), opt), Options{Select: true})
 	require.True(t, r.weighable())
 	result, err := r.Run(t.Context(), open(t, gpu.CPU), Run{})
@@ -213,7 +215,7 @@ func gridOfOuter(t *testing.T, r *Regression, rule *innerRule, constants float64
 
 // A run stops within a second when it is cancelled.
 func TestCrossedCountsCancelled(t *testing.T) {
-	r := newRegression(t, frameOf(t, crossedCounts(5, 60, 12, 2), FrameOptions{Formula: "y ~ 1 + (1 | person) + (1 | item)", Response: PoissonResponse}), Options{})
+	r := newRegression(t, frameOf(t, crossedCounts(5, 60, 12, 2), frame.Options{Formula: "y ~ 1 + (1 | person) + (1 | item)", Response: likelihood.PoissonKind}), Options{})
 	ctx, cancel := gocontext.WithCancel(t.Context())
 	defer cancel()
 	var cancelled time.Time
@@ -232,7 +234,7 @@ func TestCrossedCountsCancelled(t *testing.T) {
 // 18 of seed 601), the tolerances 4 standard errors.
 func TestHugeCountsOfFewGroups(t *testing.T) {
 	f := frameOf(t, "y,x,g\n13944354,1.6609122133654237,g0\n4790054,-0.0855047356573122,g1\n747725,-3.126535492977914,g2\n"+
-		"9152244,0.9785673396460612,g3\n4839652,-0.06490858772791919,g2\n", FrameOptions{Formula: "y ~ x + (1 | g)", Response: PoissonResponse})
+		"9152244,0.9785673396460612,g3\n4839652,-0.06490858772791919,g2\n", frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.PoissonKind})
 	result, _ := runRegression(t, f, Options{}, vti.Config{Seed: 1})
 	require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
 	require.InDelta(t, -76.0264, float64(*result.LogEvidence), 4*float64(*result.LogEvidenceSE))
@@ -250,7 +252,7 @@ func TestContradictingCountsOfOneGroup(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
 	}
-	f := frameOf(t, contradictingCounts, FrameOptions{Formula: "y ~ x + (1 | g)", Response: PoissonResponse})
+	f := frameOf(t, contradictingCounts, frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.PoissonKind})
 	result, _ := runRegression(t, f, Options{}, vti.Config{Seed: 1})
 	require.NotNil(t, result.LogEvidence)
 	require.InDelta(t, -1577241037.86, float64(*result.LogEvidence), 0.2)
@@ -292,7 +294,7 @@ const contradictingCounts = `y,x,g
 // more of a standard deviation than one does. Its standard errors were half of what they are, and
 // three of 143 nasty tables trusted and wrong.
 func TestOuterDrawsAreGrouped(t *testing.T) {
-	f := frameOf(t, "y,x,g\n3,1,a\n0,2,a\n5,1.5,b\n1,3,b\n2,0,c\n", FrameOptions{Formula: "y ~ x + (1 | g)", Response: PoissonResponse})
+	f := frameOf(t, "y,x,g\n3,1,a\n0,2,a\n5,1.5,b\n1,3,b\n2,0,c\n", frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.PoissonKind})
 	r, err := New(f, Options{})
 	require.NoError(t, err)
 	e := r.effort()
@@ -329,7 +331,7 @@ func TestOverdispersedCountsOfManyGroups(t *testing.T) {
 		at := math.Sin(float64(g))
 		fmt.Fprintf(&text, "%d,%v,g%d\n", int(math.Exp(15.7+1.5*random.NormFloat64())), at+1e-4*random.NormFloat64(), g)
 	}
-	f := frameOf(t, text.String(), FrameOptions{Formula: "y ~ x + (1 | g)", Response: PoissonResponse})
+	f := frameOf(t, text.String(), frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.PoissonKind})
 	result, _ := runRegression(t, f, Options{}, vti.Config{Seed: 1})
 	if result.Certificate.Verdict == vti.Trusted {
 		require.Less(t, float64(*result.LogEvidenceSE), 0.1)

@@ -1,12 +1,13 @@
 package regression
 
 import (
-	"context"
 	"math"
 	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"github.com/transdim/vti/hbm/frame"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -14,27 +15,12 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
-	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 )
-
-// runRegression runs a regression with settings that train quickly.
-func runRegression(t testing.TB, f *Frame, opt Options, fit vti.Config) (*Result, string) {
-	t.Helper()
-	device, err := gpu.Open(gpu.Auto)
-	require.NoError(t, err)
-	t.Cleanup(device.Close)
-	r := newRegression(t, f, opt)
-	fit.Flow.Kind = r.DefaultFlow()
-	dir := t.TempDir()
-	result, err := r.Run(context.Background(), device, Run{Fit: fit, Certify: vti.CertifyConfig{Draws: 1 << 15}, Dir: dir})
-	require.NoError(t, err)
-	return result, dir
-}
 
 func find(t testing.TB, list []Summary, name string) Summary {
 	t.Helper()
@@ -50,7 +36,7 @@ func find(t testing.TB, list []Summary, name string) Summary {
 // Eight schools under the priors of the reference posterior (posteriordb): means within 0.1 sd of
 // 10,000 reference draws, sds within a tenth.
 func TestEightSchools(t *testing.T) {
-	f := frameOfFile(t, "eight_schools.csv", FrameOptions{Formula: "y ~ 1 + (1 | school)", SE: "sigma"})
+	f := frameOfFile(t, "eight_schools.csv", frame.Options{Formula: "y ~ 1 + (1 | school)", SE: "sigma"})
 	unit := newRegression(t, f, Options{}).ySD
 	opt := Options{Intercept: &NormalPrior{Mean: 0, SD: 5}, SDPrior: HalfCauchySD, SDScale: 5 / unit}
 	result, _ := runRegression(t, f, opt, vti.Config{Steps: 150, Batch: 512, Seed: 3})
@@ -84,7 +70,7 @@ func TestEightSchools(t *testing.T) {
 // Effects of levels: for a gaussian response their moments are those of the normal distribution of
 // all effects given θ, written out.
 func TestEffectsGivenTheRest(t *testing.T) {
-	r := newRegression(t, frameOf(t, grouped18, FrameOptions{Formula: "y ~ x + (1 + x | g) + (1 | h)"}), Options{})
+	r := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ x + (1 + x | g) + (1 | h)"}), Options{})
 	mask, theta := r.space.masks[0], make([]float64, r.Dim())
 	for j := range theta {
 		theta[j] = 0.25 * float64(j%4-1)
@@ -138,7 +124,7 @@ func TestEffectsGivenTheRest(t *testing.T) {
 
 // Effects of a response that is not gaussian: moments against a grid.
 func TestEffectsOfCounts(t *testing.T) {
-	r := newRegression(t, frameOf(t, counts18, FrameOptions{Formula: "y ~ x + (1 | g)", Response: PoissonResponse}), Options{})
+	r := newRegression(t, frameOf(t, counts18, frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.PoissonKind}), Options{})
 	mask, theta := r.space.masks[0], make([]float64, r.Dim())
 	theta[0], theta[2] = 0.8, 1.5
 	eta, factor := predictorAt(r, mask, theta), r.factorAt(r.inner, mask, theta)
@@ -147,7 +133,7 @@ func TestEffectsOfCounts(t *testing.T) {
 	for u := -6.0; u < 6; u += 0.01 {
 		logDensity := -u * u / 2
 		for _, i := range rows {
-			logDensity += likelihood.New(PoissonResponse, likelihood.Shape{}).LogKernelAt(r.y[i], eta[i]+factor[0][0]*u, 1)
+			logDensity += likelihood.New(likelihood.PoissonKind, likelihood.Shape{}).LogKernelAt(r.y[i], eta[i]+factor[0][0]*u, 1)
 		}
 		mass += math.Exp(logDensity)
 		first += u * math.Exp(logDensity)
@@ -170,7 +156,7 @@ func TestEffectsOfCounts(t *testing.T) {
 // A run leaves what it says, and its numbers are those of the classical fit where data say nearly
 // all.
 func TestRegressionRun(t *testing.T) {
-	f := frameOfFile(t, "sleepstudy.csv", FrameOptions{Formula: "Reaction ~ Days + (Days | Subject)"})
+	f := frameOfFile(t, "sleepstudy.csv", frame.Options{Formula: "Reaction ~ Days + (Days | Subject)"})
 	result, dir := runRegression(t, f, Options{}, vti.Config{Steps: 150, Batch: 512, Flow: cosmic.Config{Layers: 3}, Seed: 2})
 	require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
 	assert.InDelta(t, -891.41, float64(*result.LogEvidence), 0.02, "quadrature")

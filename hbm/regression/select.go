@@ -105,7 +105,7 @@ func (r *Regression) ask() error {
 			q.optional = q.population && len(term) > 0
 			for i, g := range r.groups { // smooth functions come last
 				for _, c := range g.Columns {
-					if !r.Frame.termOf(g.Grouping, c).Same(term) {
+					if !r.Frame.TermOf(g.Grouping, c).Same(term) {
 						continue
 					}
 					if q.groups = append(q.groups, i); g.Smooth {
@@ -236,7 +236,7 @@ func (r *Regression) maskOf(code []int32) []bool {
 	for i, g := range r.groups {
 		in := make([]bool, len(g.Columns))
 		for c, column := range g.Columns {
-			in[c] = r.varies(code, r.Frame.termOf(g.Grouping, column), i)
+			in[c] = r.varies(code, r.Frame.TermOf(g.Grouping, column), i)
 			mask[g.sd[c]] = in[c]
 			for b := range c {
 				if at := g.partial[c][b]; at >= 0 {
@@ -286,7 +286,7 @@ func (r *Regression) FormulaOf(code []int32) string {
 		}
 	}
 	for i, g := range r.groups {
-		if g.Smooth && r.varies(code, r.Frame.termOf(g.Grouping, g.Columns[0]), i) {
+		if g.Smooth && r.varies(code, r.Frame.TermOf(g.Grouping, g.Columns[0]), i) {
 			f.Smooths = append(f.Smooths, source.Smooths[g.Columns[0].Term])
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/transdim/vti/hbm/frame"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -21,7 +23,7 @@ func TestSelectionAgreesWithEnumeration(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
 	}
-	r := newRegression(t, frameOfFile(t, "radon.csv", FrameOptions{Formula: "log_radon ~ floor + log_uppm + (1 + floor | county)"}), Options{Select: true})
+	r := newRegression(t, frameOfFile(t, "radon.csv", frame.Options{Formula: "log_radon ~ floor + log_uppm + (1 + floor | county)"}), Options{Select: true})
 	device, err := gpu.Open(gpu.Auto)
 	require.NoError(t, err)
 	defer device.Close()
@@ -54,7 +56,7 @@ func TestSelectionAgreesWithEnumeration(t *testing.T) {
 
 // The questions of a formula, and which models they allow.
 func TestQuestions(t *testing.T) {
-	r := newRegression(t, frameOf(t, grouped18, FrameOptions{Formula: "y ~ x*z + (1 + x | g) + (x | h) + (0 + z | g)"}), Options{Select: true, Models: space.Prior{Kind: space.BernoulliPrior, Pi: 0.5}})
+	r := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ x*z + (1 + x | g) + (x | h) + (0 + z | g)"}), Options{Select: true, Models: space.Prior{Kind: space.BernoulliPrior, Pi: 0.5}})
 	names := r.groupNames()
 	states := map[string][]string{}
 	for _, q := range r.questions {
@@ -100,15 +102,15 @@ func TestQuestions(t *testing.T) {
 	one, two := common.space.logPrior[common.index([]int32{0, 1, 0, 0})], common.space.logPrior[common.index([]int32{0, 1, 1, 0})]
 	assert.InDelta(t, math.Log(1./4/3/5)-math.Log(1./4/3/6), one-two, 1e-12)
 
-	alone := newRegression(t, frameOf(t, grouped18, FrameOptions{Formula: "y ~ 1 + (0 + x | g)"}), Options{Select: true})
+	alone := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ 1 + (0 + x | g)"}), Options{Select: true})
 	require.Len(t, alone.questions, 1)
 	assert.Equal(t, "absent", alone.questions[0].state(0, alone.groupNames()))
-	_, err := New(frameOf(t, grouped18, FrameOptions{Formula: "y ~ 1"}), Options{Select: true})
+	_, err := New(frameOf(t, grouped18, frame.Options{Formula: "y ~ 1"}), Options{Select: true})
 	require.ErrorContains(t, err, "no term to select")
 }
 
 func TestRegressionOptions(t *testing.T) {
-	f := frameOf(t, grouped18, FrameOptions{Formula: "y ~ x"})
+	f := frameOf(t, grouped18, frame.Options{Formula: "y ~ x"})
 	for want, opt := range map[string]Options{
 		"coefficient scale: got -1, want a positive number":          {CoefficientScale: -1},
 		"degrees of freedom: got +Inf, want a positive":              {Degrees: math.Inf(1)},
@@ -126,7 +128,7 @@ func TestRegressionOptions(t *testing.T) {
 	}
 	err := new(SDPrior).UnmarshalText([]byte("flat"))
 	require.ErrorContains(t, err, "want half-normal, half-cauchy or exponential")
-	lines := newRegression(t, frameOf(t, grouped18, FrameOptions{Formula: "y ~ x + (1 + x | g)"}), Options{Select: true}).Priors()
+	lines := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ x + (1 + x | g)"}), Options{Select: true}).Priors()
 	require.Len(t, lines, 7)
 	require.Contains(t, lines[3], "sd of (Intercept) by g: ~ half-normal(1.863)")
 }

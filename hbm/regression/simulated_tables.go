@@ -7,6 +7,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/transdim/vti/hbm/frame"
+	"github.com/transdim/vti/likelihood"
+
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/gpu"
@@ -91,13 +94,13 @@ func (r *Regression) usableResponse(y []float64, kept []int, sigma float64) bool
 		return true // it says next to nothing
 	}
 	low, high := slices.Min(some), slices.Max(some)
-	if !(low < high) || r.Frame.Response == PoissonResponse && high > largestCount {
+	if !(low < high) || r.Frame.Response == likelihood.PoissonKind && high > largestCount {
 		return false
 	}
 	if !r.Frame.Response.Continuous() {
 		return true
 	}
-	mean, sd := centreAndSpread(some, r.Frame.Formula.HasIntercept())
+	mean, sd := frame.CentreAndSpread(some, r.Frame.Formula.HasIntercept())
 	for i := range y {
 		y[i] = (y[i] - mean) / sd
 	}
@@ -162,8 +165,8 @@ func (p *PlateModel) predictorsOf(source, kept []int) *simulatedTable {
 			if c.Name == formula.InterceptName {
 				continue
 			}
-			mean, sd := centreAndSpread(distinct.At(mat.Col(nil, j, x), kept), r.Frame.Formula.HasIntercept())
-			if !usableSpread(sd) {
+			mean, sd := frame.CentreAndSpread(distinct.At(mat.Col(nil, j, x), kept), r.Frame.Formula.HasIntercept())
+			if !frame.UsableSpread(sd) {
 				return nil
 			}
 			scaleColumn(x, j, mean, sd)
@@ -172,13 +175,13 @@ func (p *PlateModel) predictorsOf(source, kept []int) *simulatedTable {
 	for _, g := range p.groups {
 		z := pick(g.Grouping.Z)
 		for c := range g.Columns {
-			sd := varyingSpread(distinct.At(mat.Col(nil, c, z), kept))
-			if !usableSpread(sd) {
+			sd := frame.VaryingSpread(distinct.At(mat.Col(nil, c, z), kept))
+			if !frame.UsableSpread(sd) {
 				return nil
 			}
 			scaleColumn(z, c, 0, sd)
 		}
-		t.z = append(t.z, rowsOf(z))
+		t.z = append(t.z, mat.DenseCopyOf(z).RawMatrix().Data)
 		if g.a == nil {
 			continue
 		}
@@ -191,10 +194,10 @@ func (p *PlateModel) predictorsOf(source, kept []int) *simulatedTable {
 				return nil
 			}
 		}
-		t.means = rowsOf(a)
+		t.means = mat.DenseCopyOf(a).RawMatrix().Data
 	}
 	if p.x != nil {
-		t.x = rowsOf(p.design(x))
+		t.x = mat.DenseCopyOf(p.design(x)).RawMatrix().Data
 	}
 	if p.offset != nil {
 		t.offset = distinct.At(r.offset, source)

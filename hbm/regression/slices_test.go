@@ -8,8 +8,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/transdim/vti/hbm/frame"
+	"github.com/transdim/vti/likelihood"
+
 	"github.com/stretchr/testify/require"
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/columnar"
@@ -67,12 +69,12 @@ func TestSlicesAgreeWithTheTable(t *testing.T) {
 		"y ~ x + f + (1 + x | g)", "y ~ x*f + (1 | h/g)", "y ~ x + (0 + f | n) + (z || g)", "y ~ 0 + x + (x | g)", "y ~ x + offset(z) + (1 | g:n)", "y ~ x + factor(n)", "y ~ z + I(x^2) + (1 | g) + (1 | n)",
 	} {
 		for _, choose := range []bool{false, true} {
-			options := FrameOptions{Formula: formula, DropMissing: true}
+			options := frame.Options{Formula: formula, DropMissing: true}
 			whole, err := table.ReadFile(path)
 			require.NoError(t, err)
-			f, err := NewFrame(whole, options)
+			f, err := frame.New(whole, options)
 			require.NoError(t, err)
-			sliced, err := NewFrameBySlices(t.Context(), path, options)
+			sliced, err := frame.BySlices(t.Context(), path, options)
 			require.NoError(t, err)
 			require.Equal(t, f.Rows(), sliced.Rows(), formula)
 			require.Equal(t, f.DroppedRows, sliced.DroppedRows)
@@ -113,7 +115,7 @@ func TestRunBySlices(t *testing.T) {
 	var results [2]*Result
 	for k, slices := range []bool{false, true} {
 		dir := t.TempDir()
-		record := &Record{Header: run.Header{Command: "hbm", Data: path}, Frame: FrameOptions{Formula: "y ~ x + f + (1 | g)"}, Model: Options{Select: true}, Slices: slices, Seed: 1}
+		record := &Record{Header: run.Header{Command: "hbm", Data: path}, Frame: frame.Options{Formula: "y ~ x + f + (1 | g)"}, Model: Options{Select: true}, Slices: slices, Seed: 1}
 		r, err := record.Regression(t.Context())
 		require.NoError(t, err)
 		require.NoError(t, record.Write(dir))
@@ -143,41 +145,15 @@ func TestRunBySlices(t *testing.T) {
 
 func TestSlicesRefuse(t *testing.T) {
 	path := slicedFile(t)
-	for want, options := range map[string]FrameOptions{
-		"only the gaussian likelihood": {Formula: "y ~ x + (1 | g)", Response: LogisticResponse},
+	for want, options := range map[string]frame.Options{
+		"only the gaussian likelihood": {Formula: "y ~ x + (1 | g)", Response: likelihood.LogisticKind},
 		"fitted to all rows":           {Formula: "y ~ scale(x) + (1 | g)"},
 		"missing values":               {Formula: "y ~ z + (1 | g)"},
 		`no column "q"`:                {Formula: "y ~ q + (1 | g)"},
 		"smooth functions":             {Formula: "y ~ s(x) + (1 | g)"},
 		"is constant":                  {Formula: "y ~ I(x - x) + (1 | g)"},
 	} {
-		_, err := NewFrameBySlices(t.Context(), path, options)
+		_, err := frame.BySlices(t.Context(), path, options)
 		require.ErrorContains(t, err, want)
 	}
-}
-
-// Rotations keep the products of the columns, also of rows that depend on each other.
-func TestRotate(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	var upper [10]float64
-	products := mat.NewDense(4, 4, nil)
-	for i := range 50 {
-		row := []float64{1, random.NormFloat64(), 0, float64(i % 3)}
-		row[2] = 2*row[1] - 1
-		for a := range row {
-			for b := range row {
-				products.Set(a, b, products.At(a, b)+row[a]*row[b])
-			}
-		}
-		rotate(upper[:], row)
-	}
-	factor := mat.NewTriDense(4, mat.Upper, nil)
-	for a, at := 0, 0; a < 4; a++ {
-		for b := a; b < 4; b, at = b+1, at+1 {
-			factor.SetTri(a, b, upper[at])
-		}
-	}
-	var got mat.Dense
-	got.Mul(factor.T(), factor)
-	require.True(t, mat.EqualApprox(products, &got, 1e-10))
 }

@@ -5,10 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/hbm/frame"
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/table"
 )
 
 const counted = `k,n,f,x,g
@@ -44,9 +48,9 @@ const oneByOne = `k,x,g
 // number of orders: C(7, 3) C(2, 0) C(5, 5) C(4, 1) = 140. A row without trials says nothing, not
 // even that its group exists.
 func TestCountsAreTheirTrials(t *testing.T) {
-	alone := newRegression(t, frameOf(t, oneByOne, FrameOptions{Formula: "k ~ x + (1 | g)", Response: LogisticResponse}), Options{})
+	alone := newRegression(t, frameOf(t, oneByOne, frame.Options{Formula: "k ~ x + (1 | g)", Response: likelihood.LogisticKind}), Options{})
 	for _, text := range []string{"cbind(k, f) ~ x + (1 | g)", "k | trials(n) ~ x + (1 | g)"} {
-		r := newRegression(t, frameOf(t, counted, FrameOptions{Formula: text, Response: LogisticResponse}), Options{})
+		r := newRegression(t, frameOf(t, counted, frame.Options{Formula: text, Response: likelihood.LogisticKind}), Options{})
 		require.Equal(t, alone.y, r.y)
 		require.Equal(t, alone.x, r.x)
 		require.Equal(t, alone.Frame.Groupings[0].Index, r.Frame.Groupings[0].Index)
@@ -58,17 +62,28 @@ func TestCountsAreTheirTrials(t *testing.T) {
 }
 
 func TestWhatCountsCannotBe(t *testing.T) {
-	for want, opt := range map[string]FrameOptions{
+	for want, opt := range map[string]frame.Options{
 		"want --likelihood logistic, got gaussian": {Formula: "cbind(k, f) ~ x"},
-		"got 5 successes in 0 trials":              {Formula: "k | trials(f) ~ x", Response: LogisticResponse},
-		`"x": got 0.5, want a count`:               {Formula: "k | trials(x) ~ 1", Response: LogisticResponse},
-		`want "," before the column of failures`:   {Formula: "cbind(k) ~ 1", Response: LogisticResponse},
-		"want trials(column)":                      {Formula: "k | n ~ 1", Response: LogisticResponse},
-		`column "m"`:                               {Formula: "k | trials(m) ~ 1", Response: LogisticResponse},
+		"got 5 successes in 0 trials":              {Formula: "k | trials(f) ~ x", Response: likelihood.LogisticKind},
+		`"x": got 0.5, want a count`:               {Formula: "k | trials(x) ~ 1", Response: likelihood.LogisticKind},
+		`want "," before the column of failures`:   {Formula: "cbind(k) ~ 1", Response: likelihood.LogisticKind},
+		"want trials(column)":                      {Formula: "k | n ~ 1", Response: likelihood.LogisticKind},
+		`column "m"`:                               {Formula: "k | trials(m) ~ 1", Response: likelihood.LogisticKind},
 	} {
-		_, err := NewFrame(tableOf(t, counted), opt)
+		_, err := frame.New(tableOf(t, counted), opt)
 		require.ErrorContains(t, err, want, opt.Formula)
 	}
+}
+
+// Numbers and other texts may mix in labels: in factor(), and in groups.
+func TestMixedLabels(t *testing.T) {
+	const mixed = "y,n,g\n1,1,7\n2.5,2,7\n2,3+,a\n3,1,a\n4.2,3+,7\n1.1,2,a\n"
+	f := frameOf(t, mixed, frame.Options{Formula: "y ~ factor(n) + (1 | g)"})
+	require.Equal(t, []string{formula.InterceptName, "n=2", "n=3+"}, []string{f.Columns[0].Name, f.Columns[1].Name, f.Columns[2].Name})
+	require.Equal(t, []float64{0, 0, 1, 0, 1, 0}, mat.Col(nil, 2, f.X))
+	require.Equal(t, []string{"7", "a"}, f.Groupings[0].Levels)
+	_, err := frame.New(tableOf(t, mixed), frame.Options{Formula: "y ~ n"})
+	require.ErrorContains(t, err, `got "3+", want a finite number`)
 }
 
 // Errors of formulas that people write say what is wrong; "." and powers are what they stand for.
@@ -82,7 +97,7 @@ func TestFormulasThatPeopleWrite(t *testing.T) {
 		"y ~ (x + z)^0":                 "1 to 9",
 		"y ~ x + z + g + h + s + . + 1": "there are none",
 	} {
-		_, err := NewFrame(tableOf(t, grouped18), FrameOptions{Formula: formula})
+		_, err := frame.New(tableOf(t, grouped18), frame.Options{Formula: formula})
 		require.ErrorContains(t, err, want, formula)
 	}
 	for formula, want := range map[string]string{
@@ -94,11 +109,11 @@ func TestFormulasThatPeopleWrite(t *testing.T) {
 		"y ~ x + I(x^2) + I(z^3)": "y ~ 1 + x + I(x^2) + I(z^3)",
 		"y ~ z + (1 + z | g)":     "y ~ 1 + z + (1 + z | g)",
 	} {
-		f, err := NewFrame(tableOf(t, grouped18), FrameOptions{Formula: formula})
+		f, err := frame.New(tableOf(t, grouped18), frame.Options{Formula: formula})
 		require.NoError(t, err, formula)
 		require.Equal(t, want, f.Formula.String())
 	}
-	f := frameOf(t, grouped18, FrameOptions{Formula: "y ~ x + I(x^2) + I(x^3)"})
+	f := frameOf(t, grouped18, frame.Options{Formula: "y ~ x + I(x^2) + I(x^3)"})
 	for i := range f.Rows() {
 		x := f.X.At(i, 1)
 		require.InDelta(t, x*x, f.X.At(i, 2), 1e-12)
@@ -106,13 +121,89 @@ func TestFormulasThatPeopleWrite(t *testing.T) {
 	}
 }
 
-// Numbers and other texts may mix in labels: in factor(), and in groups.
-func TestMixedLabels(t *testing.T) {
-	const mixed = "y,n,g\n1,1,7\n2.5,2,7\n2,3+,a\n3,1,a\n4.2,3+,7\n1.1,2,a\n"
-	f := frameOf(t, mixed, FrameOptions{Formula: "y ~ factor(n) + (1 | g)"})
-	require.Equal(t, []string{formula.InterceptName, "n=2", "n=3+"}, []string{f.Columns[0].Name, f.Columns[1].Name, f.Columns[2].Name})
-	require.Equal(t, []float64{0, 0, 1, 0, 1, 0}, mat.Col(nil, 2, f.X))
-	require.Equal(t, []string{"7", "a"}, f.Groupings[0].Levels)
-	_, err := NewFrame(tableOf(t, mixed), FrameOptions{Formula: "y ~ n"})
-	require.ErrorContains(t, err, `got "3+", want a finite number`)
+// Weights 1/s² and σ = 1 are known standard errors s: the same density of the table's response, the
+// same scale of predictions.
+func TestWeightsArePrecisions(t *testing.T) {
+	known, err := New(frameOf(t, grouped18, frame.Options{Formula: "y ~ x + (1 | g)", SE: "s"}), Options{})
+	require.NoError(t, err)
+	weighted, err := New(frameOf(t, grouped18, frame.Options{Formula: "y | weights(I(1/s^2)) ~ x + (1 | g)"}), Options{})
+	require.NoError(t, err)
+	theta := make([]float64, weighted.Dim())
+	for j, c := range weighted.coordinates {
+		theta[j] = 0.3
+		if c.kind == noiseCoordinate {
+			theta[j] = -math.Log(weighted.ySD)
+		}
+	}
+	mask := make([]bool, weighted.Dim())
+	for j := range mask {
+		mask[j] = true
+	}
+	want, ok := newJointEffects(known).given(mask[:known.Dim()], theta[:known.Dim()])
+	require.True(t, ok)
+	got, ok := newJointEffects(weighted).given(mask, theta)
+	require.True(t, ok)
+	assert.InDelta(t, want.logDensity+known.logJacobian, got.logDensity+weighted.logJacobian, 1e-9)
+	for i := range weighted.y {
+		assert.InDelta(t, known.unscaled(i, 1.5), weighted.unscaled(i, 1.5/weighted.ySD), 1e-9, "what was drawn, in the units of the table")
+	}
+	assert.Contains(t, strings.Join(weighted.Priors(), "\n"), "variance σ² / I(1 / s^2)")
+}
+
+// Whole weights of labels and counts are rows that are there so many times.
+func TestWeightsCountRows(t *testing.T) {
+	const header = "y,x,w\n"
+	weighted := frameOf(t, header+"1,1,2\n0,3,1\n1,2,0\n0,5,3\n", frame.Options{Formula: "y | weights(w) ~ x", Response: likelihood.LogisticKind})
+	repeated := frameOf(t, header+"1,1,1\n1,1,1\n0,3,1\n0,5,1\n0,5,1\n0,5,1\n", frame.Options{Formula: "y ~ x", Response: likelihood.LogisticKind})
+	assert.Equal(t, repeated.Y, weighted.Y)
+	assert.True(t, mat.Equal(repeated.X, weighted.X))
+	for text, options := range map[string]frame.Options{
+		"line 2: weight w: got 0.5, want a whole number from 0":     {Formula: "n | weights(w) ~ x", Response: likelihood.PoissonKind},
+		"line 3: weight w: got 0, want a positive number":           {Formula: "n | weights(w) ~ x"},
+		"weights(w) are for gaussian, lognormal, counts and labels": {Formula: "n | weights(w) ~ x", Response: likelihood.StudentKind},
+		"known standard errors leave nothing for weights(w) to say": {Formula: "n | weights(w) ~ x", SE: "x"},
+		`column "f": got text ("a" in line 2), want numbers`:        {Formula: "n | weights(f) ~ x"},
+		"formula, character 13: \"n\" is the response":              {Formula: "n | weights(n) ~ x"},
+		"leave out factor()": {Formula: "n | weights(factor(w)) ~ x"},
+		"formula, character 13: data.csv: no column \"ww\"":          {Formula: "n | weights(ww) ~ x"},
+		"missing values in 1 of 3 used columns (of 3 rows): \"v\" 1": {Formula: "n | weights(v) ~ x"},
+	} {
+		_, err := frame.New(tableOf(t, "n,x,w,f,v\n1,1,0.5,a,1\n2,3,0,b,NA\n3,4,1,a,1\n"), options)
+		assert.ErrorContains(t, err, text)
+	}
+}
+
+// Rows of a new table have the polynomials and the scale of the table that the run was fitted to:
+// predicted again they have the predictors that they had there.
+func TestNewRowsHaveTheBasesOfTheFit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
+	stored := finished(t, "sleepstudy.csv", frame.Options{Formula: "Reaction | weights(I(1 + Days)) ~ poly(Days, 2) + scale(Days):C(Subject, sum)"})
+	own := mustRows(t, stored)
+	data, err := stored.Record.Table()
+	require.NoError(t, err)
+	keep := make([]int, data.Rows())
+	for i := range keep {
+		if i%7 == 0 {
+			keep[i] = 1
+		}
+	}
+	fresh, err := stored.Rows(data.Repeat(keep))
+	require.NoError(t, err)
+	a, b := make([]float64, own.Draws()), make([]float64, own.Draws())
+	for k := range len(fresh.Places) {
+		own.Predictor(7*k, a)
+		fresh.Predictor(k, b)
+		require.InDeltaSlice(t, a, b, 1e-9)
+		require.InDelta(t, own.NoiseScale(7*k, 3), fresh.NoiseScale(k, 3), 1e-12)
+	}
+	require.Greater(t, math.Abs(own.NoiseScale(0, 3)/own.NoiseScale(9, 3)), 3.0, "a tenth of the variance")
+	_, err = stored.Rows(rowWithout(t))
+	require.Error(t, err)
+}
+
+func rowWithout(t *testing.T) *table.Table {
+	t.Helper()
+	return tableOf(t, "Days\n3\n")
 }

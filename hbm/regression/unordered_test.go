@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/transdim/vti/hbm/frame"
+
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/floats"
 
@@ -156,7 +158,7 @@ func unorderedTable(y string, perGroup int) string {
 }
 
 func unorderedRegression(t *testing.T, text, source string, labels string) *Regression {
-	f := frameOf(t, text, FrameOptions{Formula: source, Response: likelihood.CategoricalKind, Levels: strings.Split(labels, "")})
+	f := frameOf(t, text, frame.Options{Formula: source, Response: likelihood.CategoricalKind, Levels: strings.Split(labels, "")})
 	return newRegression(t, f, Options{InterceptScale: 1.5})
 }
 
@@ -212,7 +214,7 @@ func TestTwoCategoriesAreLogistic(t *testing.T) {
 	}
 	text := unorderedTable("abbabbaaabbaabab", 4)
 	own := runUnordered(t, unorderedRegression(t, text, "y ~ x + (1 | g) + (1 | h)", "ab"))
-	f := frameOf(t, text, FrameOptions{Formula: "y ~ x + (1 | g) + (1 | h)", Response: LogisticResponse})
+	f := frameOf(t, text, frame.Options{Formula: "y ~ x + (1 | g) + (1 | h)", Response: likelihood.LogisticKind})
 	logistic := runUnordered(t, newRegression(t, f, Options{InterceptScale: 1.5}))
 	require.InDelta(t, float64(*logistic.LogEvidence), float64(*own.LogEvidence), 4*math.Hypot(float64(*own.LogEvidenceSE), float64(*logistic.LogEvidenceSE)))
 	require.Equal(t, []string{"b:(Intercept)", "b:x"}, []string{own.Effects[0].Name, own.Effects[1].Name})
@@ -242,7 +244,7 @@ func TestCategoriesHaveNoOrder(t *testing.T) {
 	}
 	text := unorderedTable("acacbcacabbcacabcacb", 4)
 	options := func(labels string) *Regression {
-		f := frameOf(t, text, FrameOptions{Formula: "y ~ x + (1 | g)", Response: likelihood.CategoricalKind, Levels: strings.Split(labels, "")})
+		f := frameOf(t, text, frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.CategoricalKind, Levels: strings.Split(labels, "")})
 		return newRegression(t, f, Options{InterceptScale: 1.5, Select: true})
 	}
 	// the tail of one effect is not resolved with four of ten seeds
@@ -271,7 +273,7 @@ func TestCategoriesHaveNoOrder(t *testing.T) {
 		require.NotNil(t, m.LogEvidence)
 		sum += float64(m.Certified)
 		if m.Formula == "y ~ 1 + x + (1 | g)" {
-			f := frameOf(t, text, FrameOptions{Formula: m.Formula, Response: likelihood.CategoricalKind})
+			f := frameOf(t, text, frame.Options{Formula: m.Formula, Response: likelihood.CategoricalKind})
 			alone := runUnordered(t, newRegression(t, f, Options{InterceptScale: 1.5}))
 			require.InDelta(t, float64(*alone.LogEvidence), float64(*m.LogEvidence), 4*math.Hypot(float64(*alone.LogEvidenceSE), float64(*m.LogEvidenceSE)))
 		}
@@ -290,7 +292,7 @@ func TestUnorderedFormulas(t *testing.T) {
 	text := strings.NewReplacer("\na,", "\nred,", "\nb,", "\nblue,", "\nc,", "\ngreen,").Replace(unorderedTable("ababbccabcac", 3))
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	record := &Record{Header: run.Header{Command: "hbm", Data: path}, Seed: 1,
-		Frame: FrameOptions{Formula: "y ~ x + (1 | g)", Response: likelihood.CategoricalKind}}
+		Frame: frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.CategoricalKind}}
 	r, err := record.Regression(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, record.Write(dir))
@@ -332,16 +334,16 @@ func TestUnorderedFormulas(t *testing.T) {
 	require.InDelta(t, 1, squares/n, 4*math.Sqrt(2/n))
 
 	options := record.Frame
-	for want, change := range map[string]func(o *FrameOptions){
-		"an offset belongs to none of them": func(o *FrameOptions) { o.Formula = "y ~ offset(x) + (1 | g)" },
-		"want one of the levels":            func(o *FrameOptions) { o.Levels = []string{"red", "blue"} },
-		"want a column as it is":            func(o *FrameOptions) { o.Formula = "log(x) ~ (1 | g)" },
+	for want, change := range map[string]func(o *frame.Options){
+		"an offset belongs to none of them": func(o *frame.Options) { o.Formula = "y ~ offset(x) + (1 | g)" },
+		"want one of the levels":            func(o *frame.Options) { o.Levels = []string{"red", "blue"} },
+		"want a column as it is":            func(o *frame.Options) { o.Formula = "log(x) ~ (1 | g)" },
 	} {
 		own := options
 		change(&own)
 		data, err := table.ReadFile(path)
 		require.NoError(t, err)
-		_, err = NewFrame(data, own)
+		_, err = frame.New(data, own)
 		require.ErrorContains(t, err, want)
 	}
 	for source, want := range map[string]string{
@@ -351,7 +353,7 @@ func TestUnorderedFormulas(t *testing.T) {
 		options.Formula = source
 		data, err := table.ReadFile(path)
 		require.NoError(t, err)
-		f, err := NewFrame(data, options)
+		f, err := frame.New(data, options)
 		require.NoError(t, err)
 		_, err = New(f, Options{})
 		require.ErrorContains(t, err, want)

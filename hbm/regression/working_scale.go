@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/hbm/frame"
+	"github.com/transdim/vti/internal/distinct"
 )
 
 // scale brings the data to the working scale.
@@ -29,13 +31,13 @@ func (r *Regression) scale() error {
 			}
 			r.offset = nil
 		}
-		if r.yMean, r.ySD = f.spread(r.y, intercept); r.Options.ResponseSD > 0 {
+		if r.yMean, r.ySD = f.Spread(r.y, intercept); r.Options.ResponseSD > 0 {
 			r.yMean, r.ySD = r.Options.ResponseMean, r.Options.ResponseSD
 		}
-		if !usableSpread(r.ySD) {
+		if !frame.UsableSpread(r.ySD) {
 			return fmt.Errorf("%s: response %s: its spread is too large or too small to work with (values from %g to %g): rescale it", f.Path, f.Formula.Response, slices.Min(r.y), slices.Max(r.y))
 		}
-		f.centre(r.y, r.yMean)
+		f.Centre(r.y, r.yMean)
 		for i := range r.y {
 			r.y[i] /= r.ySD
 		}
@@ -47,15 +49,15 @@ func (r *Regression) scale() error {
 		for j, c := range f.Columns {
 			if c.Name != formula.InterceptName {
 				values := mat.Col(nil, j, f.X)
-				if r.xMean[j], r.xSD[j] = f.spread(values, intercept); f.laterStep(j) {
+				if r.xMean[j], r.xSD[j] = f.Spread(values, intercept); f.LaterStep(j) {
 					r.xSD[j] = r.xSD[j-1]
 				} else if c.Step != "" { // all steps have the scale of their number
-					_, r.xSD[j] = f.spread(f.effectValues(j), intercept)
+					_, r.xSD[j] = f.Spread(f.EffectValues(j), intercept)
 				}
-				if !usableSpread(r.xSD[j]) {
+				if !frame.UsableSpread(r.xSD[j]) {
 					return fmt.Errorf("%s: %s: its spread is too large or too small to work with (values from %g to %g): rescale it", f.Path, c.Name, slices.Min(values), slices.Max(values))
 				}
-				f.centre(values, r.xMean[j])
+				f.Centre(values, r.xMean[j])
 				for i := range values {
 					values[i] /= r.xSD[j]
 				}
@@ -68,9 +70,9 @@ func (r *Regression) scale() error {
 		for c := range g.Columns {
 			sd := 1.0 // the basis of a smooth function has its scale as a whole
 			if !g.Smooth {
-				sd = f.varyingSpread(k, c)
+				sd = f.VaryingSpread(k, c)
 			}
-			if !usableSpread(sd) {
+			if !frame.UsableSpread(sd) {
 				return fmt.Errorf("%s: %s by %s: its spread is too large or too small to work with (%g): rescale it", f.Path, g.Columns[c].Name, g.Name, sd)
 			}
 			group.zSD = append(group.zSD, sd)
@@ -118,43 +120,86 @@ func scaleColumn(m *mat.Dense, j int, mean, sd float64) {
 	}
 }
 
-// varyingSpread is what a varying column is divided by: its standard deviation, unless it is made
-// of zeros and ones.
-func varyingSpread(values []float64) float64 {
-	return spreadUnless(zerosAndOnes(values), values, centreAndSpread)
+// newDistinct is r without the rows that repeat others in all that the density of a row depends on,
+// its response, offset, columns and groups: those that are left count how many rows they stand for.
+// Everything else, coordinates and frame too, is that of r. It is r itself where few rows repeat
+// others, and for a gaussian response, whose sums do not go over rows.
+func (r *Regression) newDistinct() *Regression {
+	if r.Frame.Response.Conjugate() {
+		return r
+	}
+	found := distinct.Of(len(r.y), r.appendRow)
+	if found == nil {
+		return r
+	}
+	own, first := *r, found.First
+	own.times, own.rowOf = found.Times, found.Of
+	own.y = distinct.At(r.y, first)
+	if r.offset != nil {
+		own.offset = distinct.At(r.offset, first)
+	}
+	if r.x != nil {
+		own.x = rowsAt(r.x, first)
+	}
+	own.groups = make([]*varyingGroup, len(r.groups))
+	for k, g := range r.groups {
+		grouping, group := *g.Grouping, *g
+		grouping.Index = nil
+		for _, i := range first {
+			grouping.Index = append(grouping.Index, g.Index[i])
+		}
+		group.Grouping, group.z = &grouping, rowsAt(g.z, first)
+		own.groups[k] = &group
+		if g == r.inner {
+			own.inner = &group
+		}
+	}
+	own.joint = sync.OnceValue(func() *jointEffects { return newJointEffects(&own) })
+	own.distinct = func() *Regression { return &own }
+	return &own
 }
 
-func spreadUnless(indicator bool, values []float64, spread func(values []float64, centre bool) (mean, sd float64)) float64 {
-	if indicator {
-		return 1
+// appendRow appends what the density of a row depends on.
+func (r *Regression) appendRow(key []byte, i int) []byte {
+	key = distinct.Key(key, r.y[i])
+	if r.offset != nil {
+		key = distinct.Key(key, r.offset[i])
 	}
-	_, sd := spread(values, true)
-	if !(sd > 0) {
-		_, sd = spread(values, false)
+	if r.x != nil {
+		key = distinct.Key(key, r.x.RawRowView(i)...)
 	}
-	return sd
+	for _, g := range r.groups {
+		key = distinct.Key(distinct.Key(key, float64(g.Index[i])), g.z.RawRowView(i)...)
+	}
+	return key
 }
 
-// varyingSpread is that of a column of a grouping.
-func (f *Frame) varyingSpread(grouping, column int) float64 {
-	values := mat.Col(nil, column, f.Groupings[grouping].Z)
-	if f.Reduced == nil {
-		return varyingSpread(values)
+// rowsAt is a matrix of some rows of another.
+func rowsAt(m *mat.Dense, rows []int) *mat.Dense {
+	_, columns := m.Dims()
+	some := mat.NewDense(len(rows), columns, nil)
+	for k, i := range rows {
+		some.SetRow(k, m.RawRowView(i))
 	}
-	return spreadUnless(f.Reduced.indicator[grouping][column], values, f.spread)
+	return some
 }
 
-// centreAndSpread returns mean and standard deviation, or zero and root mean square.
-func centreAndSpread(values []float64, centre bool) (mean, sd float64) {
-	if centre {
-		return stat.MeanStdDev(values, nil)
+// timesOf are how many rows each of some rows stands for; nil for one.
+func (r *Regression) timesOf(rows []int) []float64 {
+	if r.times == nil {
+		return nil
 	}
-	return 0, norm(values) / math.Sqrt(float64(len(values)-1))
+	return distinct.At(r.times, rows)
 }
 
-// usableSpread reports whether dividing by it keeps full precision.
-func usableSpread(sd float64) bool { return sd > 1e-150 && sd < 1e150 }
-
-func zerosAndOnes(values []float64) bool {
-	return !slices.ContainsFunc(values, func(v float64) bool { return v != 0 && v != 1 })
+// ofTable are predictors [M·n] of the distinct rows for each row of the table.
+func (r *Regression) ofTable(eta []float64) (all []float64) {
+	if r.rowOf == nil {
+		return eta
+	}
+	n := len(r.y)
+	for m := range r.planes {
+		all = append(all, distinct.At(eta[m*n:][:n], r.rowOf)...)
+	}
+	return all
 }

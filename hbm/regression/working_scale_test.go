@@ -2,6 +2,8 @@ package regression
 
 import (
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -10,10 +12,61 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/hbm/frame"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/likelihood"
 )
+
+// Positive responses in another unit have another intercept, and a density that differs by the
+// Jacobian, wherever the other parameters are.
+func TestUnitsOfPositiveResponses(t *testing.T) {
+	const unit = 1000
+	random := rand.New(rand.NewPCG(3, 16))
+	texts := [2]string{"y,x,g\n", "y,x,g\n"}
+	const rows = 12
+	for i := range rows {
+		y, x := random.ExpFloat64(), random.NormFloat64()
+		for k, scale := range []float64{1, unit} {
+			texts[k] += fmt.Sprintf("%.17g,%g,g%d\n", y*scale, x, i%4)
+		}
+	}
+	for _, kind := range []likelihood.Kind{likelihood.GammaKind, likelihood.ExponentialKind, likelihood.WeibullKind} {
+		var values [2]float64
+		theta := []float64(nil)
+		for k, text := range texts {
+			r := newRegression(t, frameOf(t, text, frame.Options{Formula: "y ~ x + (1 | g)", Response: kind}), Options{})
+			if theta == nil {
+				for range r.Dim() {
+					theta = append(theta, random.NormFloat64())
+				}
+			} else {
+				theta[0] += math.Log(unit)
+			}
+			rule := newInnerRule(r, quadratureNodes)
+			values[k] = logJointAt(rule, r.logConstants()+r.LogJacobian(), r.space.masks[0], theta)
+		}
+		require.InDelta(t, values[0]-rows*math.Log(unit), values[1], 1e-8, "%s", kind)
+	}
+}
+
+// Columns of the table that have the names of results, and names and labels of several lines, are
+// told apart and take one line each.
+func TestNamesOfResults(t *testing.T) {
+	text := "y,(Intercept),sigma,\"two\nlines\",\"the\ngroup\"\n1,2,3,u,\"a\nb\"\n2,3,1,v,\"a\nb\"\n4,1,2,w,c\n3,5,4,u,c\n2.5,1,1,v,d\n6,2,2,w,d\n"
+	f := frameOf(t, text, frame.Options{Formula: "y ~ `(Intercept)` + sigma + `two lines` + (1 | `the group`)"})
+	r := newRegression(t, f, Options{})
+	var names []string
+	for _, c := range f.Columns {
+		names = append(names, c.Name)
+	}
+	names = append(append(names, r.sdNames...), f.Groupings[0].Levels...)
+	require.Equal(t, []string{"(Intercept)", "`(Intercept)`", "`sigma`", "two lines=v", "two lines=w",
+		"sd((Intercept) | the group)", "sigma", "\"a\\nb\"", "c", "d"}, names)
+	result, _ := runRegression(t, f, Options{}, vti.Config{})
+	require.Equal(t, "`(Intercept)`", result.Effects[1].Name)
+}
 
 // repeatedRows is a table of few distinct rows: counts n, yes or no b, categories k, times t that
 // may be censored, and an exposure o, for a period in a herd.
@@ -29,25 +82,25 @@ func repeatedRows() string {
 }
 
 // plainly is r with a row for each row of the table.
-func plainly(t *testing.T, f *Frame) *Regression {
+func plainly(t *testing.T, f *frame.Frame) *Regression {
 	r := newRegression(t, f, Options{})
 	r.distinct = func() *Regression { return r }
 	r.joint = sync.OnceValue(func() *jointEffects { return newJointEffects(r) })
 	return r
 }
 
-var repeatedFrames = map[string]FrameOptions{
-	"logistic":   {Formula: "b ~ period + (1 + period | herd)", Response: LogisticResponse},
-	"crossed":    {Formula: "b ~ period + (1 | herd) + (1 | farm)", Response: LogisticResponse},
-	"poisson":    {Formula: "n ~ period + offset(log(o)) + (1 | herd)", Response: PoissonResponse},
-	"counted":    {Formula: "n | weights(o) ~ period + (1 | herd)", Response: PoissonResponse},
+var repeatedFrames = map[string]frame.Options{
+	"logistic":   {Formula: "b ~ period + (1 + period | herd)", Response: likelihood.LogisticKind},
+	"crossed":    {Formula: "b ~ period + (1 | herd) + (1 | farm)", Response: likelihood.LogisticKind},
+	"poisson":    {Formula: "n ~ period + offset(log(o)) + (1 | herd)", Response: likelihood.PoissonKind},
+	"counted":    {Formula: "n | weights(o) ~ period + (1 | herd)", Response: likelihood.PoissonKind},
 	"negative":   {Formula: "n ~ period + (1 | herd) + (1 | farm)", Response: likelihood.NegativeBinomialKind},
 	"inflated":   {Formula: "n ~ period + (1 | herd)", Response: likelihood.ZeroInflatedKind},
 	"censored":   {Formula: "t | cens(c) ~ period + (1 | herd)", Response: likelihood.WeibullKind},
-	"student":    {Formula: "t ~ period + (1 | herd)", Response: StudentResponse},
+	"student":    {Formula: "t ~ period + (1 | herd)", Response: likelihood.StudentKind},
 	"ordered":    {Formula: "k ~ period + (1 | herd)", Response: likelihood.CumulativeLogitKind},
 	"probit":     {Formula: "k ~ period + (1 | herd)", Response: likelihood.CumulativeProbitKind},
-	"population": {Formula: "n ~ period", Response: PoissonResponse},
+	"population": {Formula: "n ~ period", Response: likelihood.PoissonKind},
 }
 
 // Densities of distinct rows that count others are those of all rows, one by one.
@@ -140,7 +193,7 @@ func TestAnswersOfDistinctRows(t *testing.T) {
 // Rows that differ in anything that their density depends on stay apart, and few repeats, or those
 // of a gaussian response, are left alone.
 func TestRowsThatDiffer(t *testing.T) {
-	opt := FrameOptions{Formula: "n ~ x + offset(o) + (0 + z | g)", Response: PoissonResponse}
+	opt := frame.Options{Formula: "n ~ x + offset(o) + (0 + z | g)", Response: likelihood.PoissonKind}
 	base := []string{"1", "0.5", "2", "1", "a"}
 	text := "n,x,o,z,g\n" + strings.Repeat(strings.Join(base, ",")+"\n", 9)
 	for k, other := range []string{"2", "0.6", "3", "-1", "b"} {
@@ -150,9 +203,9 @@ func TestRowsThatDiffer(t *testing.T) {
 	}
 	r := newRegression(t, frameOf(t, text, opt), Options{})
 	require.Equal(t, []float64{9, 1, 1, 1, 1, 1}, r.distinct().times)
-	opt.Response = GaussianResponse
+	opt.Response = likelihood.GaussianKind
 	gaussian := newRegression(t, frameOf(t, text, opt), Options{})
 	require.Same(t, gaussian, gaussian.distinct())
-	few := newRegression(t, frameOf(t, counts18, FrameOptions{Formula: "y ~ x + (1 | g)", Response: PoissonResponse}), Options{})
+	few := newRegression(t, frameOf(t, counts18, frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.PoissonKind}), Options{})
 	require.Same(t, few, few.distinct())
 }

@@ -1,4 +1,4 @@
-package regression
+package frame
 
 import (
 	"fmt"
@@ -13,13 +13,13 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// newFrame is NewFrame for a table of which rows from seen on are new to the run; 0 if none is.
-func newFrame(t *table.Table, opt FrameOptions, seen int) (*Frame, error) {
+// build is New for a table of which rows from seen on are new to the run; 0 if none is.
+func build(t *table.Table, opt Options, seen int) (*Frame, error) {
 	parsed, t, err := parseFormula(t, opt)
 	if err != nil {
 		return nil, err
 	}
-	used, err := usedColumns(t, opt, parsed)
+	used, err := UsedColumns(t, opt, parsed)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func newFrame(t *table.Table, opt FrameOptions, seen int) (*Frame, error) {
 
 // parseFormula parses the formula and expands it over the columns of the table, of which those that
 // it takes as labels become labels.
-func parseFormula(t *table.Table, opt FrameOptions) (*formula.Formula, *table.Table, error) {
+func parseFormula(t *table.Table, opt Options) (*formula.Formula, *table.Table, error) {
 	if opt.Formula == "" {
 		return nil, nil, fmt.Errorf("%s: no formula was given; the columns are %s", t.Path, strings.Join(t.Names(), ", "))
 	}
@@ -53,7 +53,7 @@ func parseFormula(t *table.Table, opt FrameOptions) (*formula.Formula, *table.Ta
 	if err := checkFixedGroups(t, opt, parsed); err != nil {
 		return nil, nil, err
 	}
-	if opt.SE != "" && opt.Response != GaussianResponse {
+	if opt.SE != "" && opt.Response != likelihood.GaussianKind {
 		return nil, nil, fmt.Errorf("known standard errors are for the gaussian likelihood; this one is %s", opt.Response)
 	}
 	return parsed, t, nil
@@ -61,7 +61,7 @@ func parseFormula(t *table.Table, opt FrameOptions) (*formula.Formula, *table.Ta
 
 // readResponse reads the response with its weights, trials, offset and standard errors, and returns
 // the table with a row for each of the frame: rows may stand for several, or for none.
-func (f *Frame) readResponse(t *table.Table, opt FrameOptions) (*table.Table, error) {
+func (f *Frame) readResponse(t *table.Table, opt Options) (*table.Table, error) {
 	t, err := f.weigh(t, opt)
 	if err != nil {
 		return nil, err
@@ -128,9 +128,9 @@ func (f *Frame) readTerms(t *table.Table) error {
 	return f.addSmooths(t)
 }
 
-// usedColumns lists the columns of a formula, each once; one that is not in the table is an error
+// UsedColumns lists the columns of a formula, each once; one that is not in the table is an error
 // that says where it stands.
-func usedColumns(t *table.Table, opt FrameOptions, f *formula.Formula) (names []string, err error) {
+func UsedColumns(t *table.Table, opt Options, f *formula.Formula) (names []string, err error) {
 	variables := append([]formula.Variable{f.Response}, f.Offsets...)
 	for _, s := range f.Smooths {
 		variables = append(variables, s.Of)

@@ -11,12 +11,16 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/diff/fd"
+	"gonum.org/v1/gonum/integrate/quad"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/optimize"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/hbm/frame"
 	"github.com/transdim/vti/internal/logsum"
 )
 
@@ -127,7 +131,7 @@ func TestCrossedGroupingsAreExact(t *testing.T) {
 		"field":       {nestedTable(3, 6, 3, 4), "y ~ x + (1 | block/plot)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := frameOf(t, c.table, FrameOptions{Formula: c.formula})
+			f := frameOf(t, c.table, frame.Options{Formula: c.formula})
 			logEvidence, sds := gridOf(t, newRegression(t, f, Options{}))
 			result, _ := runRegression(t, f, Options{}, vti.Config{Seed: 1})
 			require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
@@ -141,7 +145,7 @@ func TestCrossedGroupingsAreExact(t *testing.T) {
 
 // A run that is cancelled stops, while it integrates and while it draws.
 func TestExactRunCancelled(t *testing.T) {
-	r := newRegression(t, frameOf(t, crossedTable(1, 24, 6), FrameOptions{Formula: "y ~ 1 + (1 | plate) + (1 | sample)"}), Options{})
+	r := newRegression(t, frameOf(t, crossedTable(1, 24, 6), frame.Options{Formula: "y ~ 1 + (1 | plate) + (1 | sample)"}), Options{})
 	ctx, cancel := gocontext.WithCancel(t.Context())
 	cancel()
 	_, err := r.Run(ctx, open(t, gpu.CPU), Run{Dir: t.TempDir()})
@@ -159,7 +163,7 @@ func TestFamiliesAreComparedWithIntegrals(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
 	}
-	r := newRegression(t, frameOf(t, dependentTable(5), FrameOptions{Formula: "y ~ 1 + (1 | block/plot)"}), Options{})
+	r := newRegression(t, frameOf(t, dependentTable(5), frame.Options{Formula: "y ~ 1 + (1 | block/plot)"}), Options{})
 	meanField := runFamily(t, r, FamilyRun{Fit: hbm.Config{Family: hbm.MeanField, Steps: 300}})
 	require.Equal(t, vti.Failed, meanField.Certificate.Verdict)
 	require.Contains(t, strings.Join(meanField.Certificate.Reasons, "\n"), "from the exact integral")
@@ -185,7 +189,7 @@ func dependentTable(seed uint64) string {
 // Where densities are dear fewer draws, which keep their effects, have the same evidence and
 // moments within their errors.
 func TestDearIntegralsAgree(t *testing.T) {
-	r := newRegression(t, frameOf(t, grouped18, FrameOptions{Formula: "y ~ x + (1 | g) + (1 | h)"}), Options{SDPrior: HalfNormalSD})
+	r := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ x + (1 | g) + (1 | h)"}), Options{SDPrior: HalfNormalSD})
 	many, err := r.integrate(t.Context(), r.effort(), 1, nil)
 	require.NoError(t, err)
 	r.joint().dear = true
@@ -215,7 +219,7 @@ func TestDearIntegralsAgree(t *testing.T) {
 // trusted.
 func TestLevelsWithTheSameRows(t *testing.T) {
 	text := "y,a,b\n-1,a0,b1\n10,a0,b0\n0,a1,b1\n0,a2,b2\n0,a1,b1\n0,a2,b2\n0,a2,b2\n0,a1,b1\n"
-	r := newRegression(t, frameOf(t, text, FrameOptions{Formula: "y ~ 1 + (1|a) + (1|b)"}), Options{})
+	r := newRegression(t, frameOf(t, text, frame.Options{Formula: "y ~ 1 + (1|a) + (1|b)"}), Options{})
 	effects, theta := r.joint(), make([]float64, r.Dim())
 	for _, noise := range []float64{1e-3, 1e-6, 1e-9, 1e-11} {
 		theta[r.noise] = math.Log(noise)
@@ -227,5 +231,107 @@ func TestLevelsWithTheSameRows(t *testing.T) {
 		require.Greater(t, math.Abs(a), 0.01)
 		require.InDelta(t, s*s/(u*u), a/b, 1e-4, "noise %g: %g and %g", noise, a, b)
 		require.Less(t, given.rounding, 1e-2)
+	}
+}
+
+// quadratureEvidence is log p(y | m) of a gaussian response in the units of the table without
+// sampling: effects are integrated out in closed form, and standard deviations, correlations and
+// noise by a product of Gauss-Hermite rules around their mode, each with so many nodes.
+func quadratureEvidence(t testing.TB, r *Regression, code []int32, nodes int) float64 {
+	t.Helper()
+	mask := r.space.MaskRow(code, nil)
+	free, effects := r.hyperparameters(mask), newJointEffects(r)
+	theta := make([]float64, r.Dim())
+	integral, err := adaptiveHermite(func(h []float64) float64 {
+		for i, j := range free {
+			theta[j] = h[i]
+		}
+		return effects.logMarginal(mask, theta)
+	}, len(free), nodes)
+	require.NoError(t, err)
+	return integral + r.logJacobian
+}
+
+// adaptiveHermite is log ∫ exp(f): a product Gauss-Hermite rule in the coordinates in which f has
+// unit curvature at its mode.
+func adaptiveHermite(f func([]float64) float64, dim, nodes int) (float64, error) {
+	best, err := optimize.Minimize(optimize.Problem{Func: func(h []float64) float64 { return finiteOr(-f(h), 1e100) }}, make([]float64, dim),
+		&optimize.Settings{FuncEvaluations: 4000}, &optimize.NelderMead{})
+	if err != nil {
+		return 0, err
+	}
+	hessian := mat.NewSymDense(dim, nil)
+	fd.Hessian(hessian, func(h []float64) float64 { return -f(h) }, best.X, &fd.Settings{Step: 1e-3})
+	var eigen mat.EigenSym
+	if !eigen.Factorize(hessian, true) {
+		return 0, fmt.Errorf("the curvature at the mode has no eigenvalues")
+	}
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	logVolume := 0.0
+	for i, value := range eigen.Values(nil) {
+		width := 1 / math.Sqrt(math.Max(value, 0.05)) // no wider than what the priors allow
+		logVolume += math.Log(width)
+		for k := range dim {
+			vectors.Set(k, i, vectors.At(k, i)*width)
+		}
+	}
+	// ∫ g(x) dx with g(x) = exp(f(mode + W x)) |W|: nodes √2 t and weights w e^(t²) √2 of the rule
+	// for e^(−t²).
+	t, w := make([]float64, nodes), make([]float64, nodes)
+	quad.Hermite{}.FixedLocations(t, w, math.Inf(-1), math.Inf(1))
+	place := make([]int, dim)
+	h := make([]float64, dim)
+	var values []float64
+	for {
+		copy(h, best.X)
+		logWeight := logVolume
+		for i, at := range place {
+			logWeight += math.Log(w[at]) + t[at]*t[at] + math.Ln2/2
+			for k := range dim {
+				h[k] += vectors.At(k, i) * t[at] * math.Sqrt2
+			}
+		}
+		values = append(values, finiteOr(f(h), math.Inf(-1))+logWeight)
+		i := dim - 1
+		for ; i >= 0; i-- {
+			if place[i]++; place[i] < nodes {
+				break
+			}
+			place[i] = 0
+		}
+		if i < 0 {
+			return logsum.Of(values), nil
+		}
+	}
+}
+
+func finiteOr(x, fallback float64) float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return fallback
+	}
+	return x
+}
+
+// The quadrature over standard deviations, correlation and noise agrees with a sum over a fine
+// grid, and more nodes change nothing.
+func TestQuadratureEvidence(t *testing.T) {
+	r := newRegression(t, frameOfFile(t, "sleepstudy.csv", frame.Options{Formula: "Reaction ~ Days + (1 | Subject)"}), Options{})
+	effects, mask, theta := newJointEffects(r), r.space.masks[0], make([]float64, r.Dim())
+	free := r.hyperparameters(mask)
+	require.Len(t, free, 2)
+	var values []float64
+	const step = 0.05
+	for tau := -8.0; tau < 6; tau += step {
+		for noise := -2.0; noise < 1; noise += step {
+			theta[free[0]], theta[free[1]] = tau, noise
+			values = append(values, effects.logMarginal(mask, theta)+2*math.Log(step))
+		}
+	}
+	code := make([]int32, 1)
+	assert.InDelta(t, logsum.Of(values)+r.LogJacobian(), quadratureEvidence(t, r, code, 13), 1e-3)
+	for _, formula := range []string{"Reaction ~ Days + (Days | Subject)", "Reaction ~ Days + (Days || Subject)"} {
+		r := newRegression(t, frameOfFile(t, "sleepstudy.csv", frame.Options{Formula: formula}), Options{})
+		assert.InDelta(t, quadratureEvidence(t, r, code, 13), quadratureEvidence(t, r, code, 9), 2e-3, formula)
 	}
 }

@@ -1,8 +1,7 @@
-package regression
+package frame
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/table"
@@ -37,16 +36,11 @@ func (f *Frame) addSmooths(t *table.Table) error {
 	return nil
 }
 
-// termOf is the term of a column of a grouping: that which varies, or the line of a smooth
+// TermOf is the term of a column of a grouping: that which varies, or the line of a smooth
 // function.
-func (f *Frame) termOf(g *Grouping, c Column) formula.Term {
+func (f *Frame) TermOf(g *Grouping, c Column) formula.Term {
 	if g.Smooth {
 		return f.Formula.Smooths[c.Term].Linear()
 	}
 	return f.Formula.Varying[c.Varying].Terms[c.Term]
-}
-
-// smooth reports whether there is a smooth function.
-func (r *Regression) smooth() bool {
-	return slices.ContainsFunc(r.groups, func(g *varyingGroup) bool { return g.Smooth })
 }

@@ -1,4 +1,4 @@
-package regression
+package frame
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ const mostWeight = 1e6
 // weigh reads weights(w) of the response. Those of a gaussian or log-normal response are
 // precisions, as in R's lm and lme4: a row has the variance σ² / w. Those of counts, labels and
 // times say how many rows a row stands for, as in brms: it is repeated.
-func (f *Frame) weigh(t *table.Table, opt FrameOptions) (*table.Table, error) {
+func (f *Frame) weigh(t *table.Table, opt Options) (*table.Table, error) {
 	v := f.Formula.Weights
 	if len(v.Columns()) == 0 {
 		return t, nil

@@ -5,7 +5,12 @@ import (
 	"math"
 
 	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/internal/integrate"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/run"
 )
 
@@ -95,4 +100,45 @@ func (p *PlateModel) answerMargin(ctx gocontext.Context, posterior *hbm.Posterio
 	clock.Certified()
 	result.Seconds = clock.Seconds()
 	return r.writeResult(result, sample)
+}
+
+// lowerUnlike makes an answer of a family for many tables doubtful at most where its table is
+// unlike those that the family was trained on.
+func (r *Regression) lowerUnlike(result *Result, s *posteriorSample) {
+	j := verdict.Judgement{Verdict: result.Certificate.Verdict, Reasons: result.Certificate.Reasons}
+	const unlike = "the table is unlike those that were simulated for training: "
+	switch check := result.ModelCheck; {
+	case check != nil && check.Verdict == modelcheck.Poor:
+		j.Lower(verdict.Doubtful, unlike+"the model check is poor")
+	case r.improbable(s, *result.Seed):
+		j.Lower(verdict.Doubtful, unlike+"it is more, or less, probable than all responses drawn anew")
+	}
+	result.Certificate.Verdict, result.Certificate.Reasons = j.Verdict, j.Reasons
+}
+
+// improbable reports whether the log density of the table, given draws, lies on one side of that of
+// a response drawn anew from each of them (the deviance as a discrepancy; Gelman, Meng and Stern
+// 1996). Labels that a number separates are fitted better than any that are drawn. Of tables drawn
+// from the model a share of 4 / MinDraws is, at most (Meng 1994).
+func (r *Regression) improbable(s *posteriorSample, seed uint64) bool {
+	kept := s.predictors
+	if kept == nil || len(kept.eta) == 0 {
+		return false
+	}
+	random := stream.Rand(seed, "hbm/unlike")
+	y, replicate := distinct.At(r.y, kept.rows), make([]float64, len(kept.rows))
+	above, below := 0, 0
+	for draw := range modelcheck.MinDraws {
+		eta, given := kept.eta[draw%len(kept.eta)], kept.given[draw%len(kept.eta)]
+		for k := range replicate {
+			replicate[k] = given.Draw(eta[k], given.sigma, random)
+		}
+		switch of := likelihood.LogDensityAt(given.Row, y, nil, eta, given.sigma) - likelihood.LogDensityAt(given.Row, replicate, nil, eta, given.sigma); {
+		case of > 0:
+			above++
+		case of < 0:
+			below++
+		}
+	}
+	return above == modelcheck.MinDraws || below == modelcheck.MinDraws
 }

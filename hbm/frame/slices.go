@@ -1,4 +1,4 @@
-package regression
+package frame
 
 import (
 	gocontext "context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 )
 
@@ -14,7 +15,7 @@ import (
 type slicedTable struct {
 	file    *table.ParquetFile
 	path    string
-	options FrameOptions
+	options Options
 	formula *formula.Formula
 	used    []string // columns
 	// head are rows with every combination of labels of the terms, and two values of every number
@@ -28,11 +29,11 @@ type slicedTable struct {
 	dropped   int
 }
 
-// NewFrameBySlices is NewFrame for a Parquet file that need not fit in memory, and a gaussian
+// BySlices is New for a Parquet file that need not fit in memory, and a gaussian
 // response: its row groups are read twice, once for labels and groups and once for sums, and the
 // frame is Reduced. Memory grows with the number of groups, and with the size of a row group. The
 // fingerprint is that of the file. Cancelling ctx stops it with an error that wraps ctx.Err().
-func NewFrameBySlices(ctx gocontext.Context, path string, opt FrameOptions) (*Frame, error) {
+func BySlices(ctx gocontext.Context, path string, opt Options) (*Frame, error) {
 	file, err := table.OpenParquet(path)
 	if err != nil {
 		return nil, fmt.Errorf("by slices, which takes a Parquet file: %w", err)
@@ -74,7 +75,7 @@ func (s *slicedTable) parse() (err error) {
 	}
 	f := s.formula
 	switch {
-	case s.options.Response != GaussianResponse:
+	case s.options.Response != likelihood.GaussianKind:
 		return fmt.Errorf("%s: only the gaussian likelihood reads a table by slices, got %s: sums over rows say all there is to know", s.path, s.options.Response)
 	case s.options.SE != "" || len(f.Weights.Columns()) > 0 || len(f.Smooths) > 0 || f.Counts():
 		return fmt.Errorf("%s: a table by slices has no standard errors, weights, trials and smooth functions", s.path)
@@ -83,7 +84,7 @@ func (s *slicedTable) parse() (err error) {
 	if err != nil {
 		return err
 	}
-	if s.used, err = usedColumns(first, s.options, f); err != nil {
+	if s.used, err = UsedColumns(first, s.options, f); err != nil {
 		return err
 	}
 	if err := checkFixedGroups(first, s.options, f); err != nil {

@@ -1,4 +1,4 @@
-package regression
+package frame
 
 import (
 	"fmt"
@@ -9,29 +9,19 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 )
 
-// ResponseKind is the distribution of a response given its linear predictor η.
-type ResponseKind = likelihood.Kind
-
-// The kinds of responses of regressions.
-const (
-	GaussianResponse = likelihood.GaussianKind // N(η, σ²)
-	StudentResponse  = likelihood.StudentKind  // η + σ t_ν
-	LogisticResponse = likelihood.LogisticKind // Bernoulli(1 / (1 + exp −η))
-	PoissonResponse  = likelihood.PoissonKind  // Poisson(exp η)
-)
-
 // ResponseKinds lists the kinds of responses of regressions: all but the robust one, whose modes
 // are too many.
-func ResponseKinds() []ResponseKind {
-	return slices.DeleteFunc(likelihood.Kinds(), func(kind ResponseKind) bool { return kind == likelihood.RobustKind })
+func ResponseKinds() []likelihood.Kind {
+	return slices.DeleteFunc(likelihood.Kinds(), func(kind likelihood.Kind) bool { return kind == likelihood.RobustKind })
 }
 
 // ParseResponseKind reads the name of a kind of response.
-func ParseResponseKind(s string) (ResponseKind, error) {
+func ParseResponseKind(s string) (likelihood.Kind, error) {
 	var names []string
 	for _, kind := range ResponseKinds() {
 		if s == kind.String() {
@@ -43,12 +33,12 @@ func ParseResponseKind(s string) (ResponseKind, error) {
 	return 0, fmt.Errorf("unknown likelihood %q; want %s or %s", s, strings.Join(names[:last], ", "), names[last])
 }
 
-// FrameOptions says how a table is used.
-type FrameOptions struct {
+// Options says how a table is used.
+type Options struct {
 	// Formula is the text of the formula; see [formula.Parse].
 	Formula string `json:"formula"`
 	// Response is the distribution of the response.
-	Response ResponseKind `json:"likelihood"`
+	Response likelihood.Kind `json:"likelihood"`
 	// Levels are the labels of a response of categories in their order, some of which the table may
 	// be without; nil where they are numbers, or have no order. Answers for categories without an
 	// order are log odds against the first.
@@ -65,7 +55,7 @@ type Frame struct {
 	// Path and Fingerprint identify the file the data came from.
 	Path, Fingerprint string
 	Formula           *formula.Formula
-	Response          ResponseKind
+	Response          likelihood.Kind
 	// Y is the response [n]; Labels are the two texts that stand for 0 and 1 in it, or those of
 	// categories, or nil.
 	Y      []float64
@@ -142,8 +132,8 @@ func (g *Grouping) Spreads() []Column {
 	return g.Columns
 }
 
-// shifted are the responses, or the logarithms of logarithmic ones, which effects shift.
-func (f *Frame) shifted() []float64 {
+// Shifted are the responses, or the logarithms of logarithmic ones, which effects shift.
+func (f *Frame) Shifted() []float64 {
 	y := slices.Clone(f.Y)
 	if f.Response.Logarithmic() {
 		for i := range y {
@@ -153,8 +143,8 @@ func (f *Frame) shifted() []float64 {
 	return y
 }
 
-// censored reports whether the end of a time is not known.
-func (f *Frame) censored() bool {
+// Censored reports whether the end of a time is not known.
+func (f *Frame) Censored() bool {
 	return f.Response.Survival() && slices.ContainsFunc(f.Y, func(y float64) bool { return y < 0 })
 }
 
@@ -164,31 +154,6 @@ func (f *Frame) Rows() int {
 		return f.Reduced.Rows
 	}
 	return len(f.Y)
-}
-
-// spread returns mean and standard deviation of a column over the rows of the table, or zero and
-// root mean square.
-func (f *Frame) spread(values []float64, centre bool) (mean, sd float64) {
-	if f.Reduced == nil {
-		return centreAndSpread(values, centre)
-	}
-	if centre {
-		mean = dot(f.Reduced.Ones, values) / float64(f.Rows())
-	}
-	rest := slices.Clone(values)
-	f.centre(rest, mean)
-	return mean, norm(rest) / math.Sqrt(float64(f.Rows()-1))
-}
-
-// centre takes a number from a column over the rows of the table.
-func (f *Frame) centre(values []float64, mean float64) {
-	for i := range values {
-		if f.Reduced == nil {
-			values[i] -= mean
-		} else {
-			values[i] -= mean * f.Reduced.Ones[i]
-		}
-	}
 }
 
 // Correlated reports whether the effects of two columns of a grouping have a correlation to be
@@ -201,12 +166,12 @@ func (f *Frame) Correlated(g *Grouping, a, b int) bool {
 	return first == second && !f.Formula.Varying[first].Independent
 }
 
-// NewFrame builds the design of a formula from a table. Whatever is wrong with formula or data is
+// New builds the design of a formula from a table. Whatever is wrong with formula or data is
 // an error that names the column and, where there is one, the line.
-func NewFrame(t *table.Table, opt FrameOptions) (*Frame, error) { return newFrame(t, opt, 0) }
+func New(t *table.Table, opt Options) (*Frame, error) { return build(t, opt, 0) }
 
-// cutNames are the names of the cut points of ordered categories.
-func (f *Frame) cutNames() (names []string) {
+// CutNames are the names of the cut points of ordered categories.
+func (f *Frame) CutNames() (names []string) {
 	if !f.Response.Ordered() {
 		return nil
 	}
@@ -214,4 +179,52 @@ func (f *Frame) cutNames() (names []string) {
 		names = append(names, f.Labels[k]+"|"+label)
 	}
 	return names
+}
+
+// Enlarged is the table twice with other groups, and every row of that twice: the largest table
+// that a family for many tables learns from. Thinned, it is a table of any size up to that.
+func (f *Frame) Enlarged() *Frame {
+	const copies, repeats = 2, 2
+	large := *f
+	large.Y, large.Offset, large.X, large.Groupings = nil, nil, nil, nil
+	stack := func(a *mat.Dense) *mat.Dense {
+		if a == nil {
+			return nil
+		}
+		rows, columns := a.Dims()
+		return mat.NewDense(copies*repeats*rows, columns, slices.Repeat(mat.DenseCopyOf(a).RawMatrix().Data, copies*repeats))
+	}
+	large.X = stack(f.X)
+	large.Y, large.Offset = slices.Repeat(f.Y, copies*repeats), slices.Repeat(f.Offset, copies*repeats)
+	if f.Offset == nil {
+		large.Offset = nil
+	}
+	for _, g := range f.Groupings {
+		wide := *g
+		wide.Levels, wide.Index, wide.Z = nil, nil, stack(g.Z)
+		wide.Counts = slices.Repeat(g.Counts, copies)
+		for i := range wide.Counts {
+			wide.Counts[i] *= repeats
+		}
+		for c := range copies {
+			for _, level := range g.Levels {
+				wide.Levels = append(wide.Levels, fmt.Sprintf("%s (%d)", level, c+1))
+			}
+			for range repeats {
+				for _, level := range g.Index {
+					wide.Index = append(wide.Index, c*len(g.Levels)+level)
+				}
+			}
+		}
+		large.Groupings = append(large.Groupings, &wide)
+	}
+	return &large
+}
+
+// ColumnSummary describes a column of the population design, in the units of the table.
+type ColumnSummary struct {
+	Name string        `json:"name"`
+	Mean report.Number `json:"mean"`
+	Min  report.Number `json:"min"`
+	Max  report.Number `json:"max"`
 }

@@ -1,4 +1,4 @@
-package regression
+package frame
 
 import (
 	"fmt"
@@ -44,7 +44,7 @@ func (f *Frame) expandTrials(t *table.Table) (*table.Table, []float64, error) {
 
 // checkFixedGroups refuses a population term of labels that are also the groups of a varying
 // intercept: every group would have two coefficients, which no data can tell apart.
-func checkFixedGroups(t *table.Table, opt FrameOptions, f *formula.Formula) error {
+func checkFixedGroups(t *table.Table, opt Options, f *formula.Formula) error {
 	for _, v := range f.Varying {
 		if len(v.Group) != 1 || formula.Index(v.Terms, nil) < 0 {
 			continue

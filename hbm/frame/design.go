@@ -1,4 +1,4 @@
-package regression
+package frame
 
 import (
 	"fmt"
@@ -77,9 +77,9 @@ func oneLine(name string) string {
 	return name
 }
 
-// dependentColumn is the relative length below which what is left of a column beside those before
+// DependentColumn is the relative length below which what is left of a column beside those before
 // it counts as nothing.
-const dependentColumn = 1e-8
+const DependentColumn = 1e-8
 
 // checkRank warns of population columns that are combinations of those before them: only the
 // priors tell their coefficients apart.
@@ -102,8 +102,8 @@ func (f *Frame) checkRank() {
 			}
 		}
 		rest := norm(left)
-		if rest <= dependentColumn*length || len(basis) == rows {
-			f.Warnings = append(f.Warnings, fmt.Sprintf("%s is a combination of the columns before it: only the priors tell their coefficients apart", f.Columns[j].text()))
+		if rest <= DependentColumn*length || len(basis) == rows {
+			f.Warnings = append(f.Warnings, fmt.Sprintf("%s is a combination of the columns before it: only the priors tell their coefficients apart", f.Columns[j].Text()))
 			continue
 		}
 		for i := range left {

@@ -1,4 +1,4 @@
-package regression
+package frame
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/table"
 )
 
@@ -23,7 +24,7 @@ type Reduced struct {
 	Ones []float64
 	// columns are those of the population over the table, and indicator tells of each column of
 	// each grouping that it holds zeros and ones alone.
-	columns   []ColumnSummary
+	Columns   []ColumnSummary
 	indicator [][]bool
 }
 
@@ -266,8 +267,8 @@ func (s *sliceSums) finish() error {
 	}
 	f.X = take(s.place[0])
 	for j, at := range s.place[0] {
-		f.Reduced.columns = append(f.Reduced.columns, ColumnSummary{
-			f.Columns[j].Name, Figure(s.shift[at] + s.total[at]/float64(s.rows)), Figure(s.least[at]), Figure(s.most[at])})
+		f.Reduced.Columns = append(f.Reduced.Columns, ColumnSummary{
+			f.Columns[j].Name, report.Number(s.shift[at] + s.total[at]/float64(s.rows)), report.Number(s.least[at]), report.Number(s.most[at])})
 	}
 	f.checkRank()
 	for k, g := range f.Groupings {

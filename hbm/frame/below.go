@@ -1,0 +1,136 @@
+package frame
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/predict"
+	"github.com/transdim/vti/table"
+)
+
+// Below is the frame of the rows that the run has seen with those of a new table below them, of
+// which first is the first. Without a response of every new row rows.Y stays nil. A row of a frame
+// that repeats rows is one new row, without a response, unless it is to be repeated as well.
+func (f *Frame) Below(seen, fresh *table.Table, options Options, rows *predict.Rows, repeat bool) (frame *Frame, first int, err error) {
+	used, err := UsedColumns(seen, options, f.Formula)
+	if err != nil {
+		return nil, 0, err
+	}
+	if seen, _, err = seen.Complete(used, options.DropMissing); err != nil {
+		return nil, 0, err
+	}
+	first = seen.Rows()
+	response := f.Formula.Response.Columns()
+	if f.Formula.Censored.Column != "" {
+		response = append(response, f.Formula.Censored.Column)
+	}
+	if f.repeats() && !repeat {
+		fresh = f.asOneRow(fresh)
+	}
+	observed := (repeat || !f.repeats()) && !slices.ContainsFunc(response, func(name string) bool { return !slices.Contains(fresh.Names(), name) })
+	if missing, err := fresh.Missing(response); observed && (err != nil || len(missing) > 0) {
+		observed = false
+		rows.Notes = append(rows.Notes, f.Formula.Response.String()+" is not known in every row: it is not compared")
+	}
+	if observed {
+		rows.Y = []float64{}
+	} else if !f.Formula.Counts() { // any response will do
+		for _, name := range response {
+			column, err := seen.Lookup(name)
+			if err != nil {
+				return nil, 0, err
+			}
+			fresh = fresh.With(column.Repeated(0, fresh.Rows()))
+		}
+	}
+	both, dropped, err := seen.Below(fresh, used, options.DropMissing)
+	if err != nil {
+		return nil, 0, err
+	}
+	if dropped > 0 {
+		rows.Notes = append(rows.Notes, fmt.Sprintf("%s of %s with missing values %s no prediction", english.Count(dropped, "row"), fresh.Path, english.Form(dropped, "has", "have")))
+	}
+	if err := f.checkSeen(both, first, rows); err != nil {
+		return nil, 0, err
+	}
+	if f.Response.HasCategories() {
+		options.Levels = f.Labels
+	}
+	if f.repeats() {
+		first = f.Rows()
+	}
+	if frame, err = build(both, options, first); err != nil {
+		return nil, 0, err
+	}
+	names := func(columns []Column) (list []string) {
+		for _, c := range columns {
+			list = append(list, c.Name)
+		}
+		return list
+	}
+	for k, g := range f.Groupings {
+		if !slices.Equal(names(g.Columns), names(frame.Groupings[k].Columns)) {
+			return nil, 0, fmt.Errorf("%s: the rows have combinations of labels that vary by %s and that the run has not seen", fresh.Path, g.Name)
+		}
+	}
+	if !slices.Equal(names(f.Columns), names(frame.Columns)) {
+		return nil, 0, fmt.Errorf("%s: the rows have combinations of labels that the run has not seen: got the columns %q, want %q", fresh.Path, names(frame.Columns), names(f.Columns))
+	}
+	return frame, first, nil
+}
+
+// repeats reports whether a row of the table may stand for several of the frame: its trials, or as
+// many as its weight says.
+func (f *Frame) repeats() bool {
+	return f.Formula.Counts() || f.Weights == nil && len(f.Formula.Weights.Columns()) > 0
+}
+
+// asOneRow makes each row of a table stand for one row of a frame that repeats rows: for one trial,
+// or with a weight of one.
+func (f *Frame) asOneRow(fresh *table.Table) *table.Table {
+	for _, v := range []formula.Variable{f.Formula.Response, f.Formula.Trials, f.Formula.Failures, f.Formula.Weights} {
+		value := 1.0
+		if v.Column == f.Formula.Response.Column {
+			if value = 0; !f.Formula.Counts() {
+				continue // below takes any
+			}
+		}
+		for _, name := range v.Columns() {
+			fresh = fresh.With(table.Numbers(name, slices.Repeat([]float64{value}, fresh.Rows())))
+		}
+	}
+	return fresh
+}
+
+// checkSeen compares the new values of population and varying terms with those seen.
+func (f *Frame) checkSeen(both *table.Table, first int, rows *predict.Rows) error {
+	terms := slices.Clone(f.Formula.Terms)
+	for _, v := range f.Formula.Varying {
+		terms = append(terms, v.Terms...)
+	}
+	checked := map[string]bool{}
+	for _, term := range terms {
+		for _, v := range term {
+			for _, column := range v.Columns() {
+				if checked[column] || v.Transform == formula.TakeSteps { // which has its own errors
+					continue
+				}
+				checked[column] = true
+				c, err := both.Lookup(column)
+				if err != nil {
+					return err
+				}
+				note, err := both.CheckSeen(c, first, v.Transform == formula.AsFactor)
+				if err != nil {
+					return err
+				}
+				if note != "" {
+					rows.Notes = append(rows.Notes, note)
+				}
+			}
+		}
+	}
+	return nil
+}

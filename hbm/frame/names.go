@@ -1,0 +1,15 @@
+package frame
+
+// SDName names the standard deviation of effects that vary by a group.
+func SDName(column, group string) string { return "sd(" + column + " | " + group + ")" }
+
+// CorrelationName names the correlation of two of them.
+func CorrelationName(a, b, group string) string { return "cor(" + a + ", " + b + " | " + group + ")" }
+
+// SpreadName is the name of the standard deviation of the effects of a column.
+func (g *Grouping) SpreadName(c Column) string {
+	if g.Smooth {
+		return "sd(" + g.Name + ")"
+	}
+	return SDName(c.Name, g.Name)
+}

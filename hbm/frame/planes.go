@@ -1,0 +1,78 @@
+package frame
+
+import (
+	"math/rand/v2"
+
+	"github.com/transdim/vti/likelihood"
+)
+
+// CoefficientNames are those of population effects in answers: of their columns, or LEVEL:COLUMN
+// for the log odds of a category against the first.
+func (f *Frame) CoefficientNames() []string {
+	var own []Column
+	for _, j := range f.EffectColumns() {
+		own = append(own, f.Columns[j])
+	}
+	return f.inPlanes(own)
+}
+
+// VaryingNames are those of the effects of a level.
+func (f *Frame) VaryingNames(g *Grouping) []string { return f.inPlanes(g.Columns) }
+
+func (f *Frame) inPlanes(columns []Column) (names []string) {
+	for _, plane := range f.PlaneNames() {
+		for _, c := range columns {
+			names = append(names, plane+c.Name)
+		}
+	}
+	return names
+}
+
+// unordered reports whether the response has categories without an order.
+func (f *Frame) unordered() bool { return f.Response.HasCategories() && !f.Response.Ordered() }
+
+// PlaneNames are what names of coefficients in answers begin with, for each plane.
+func (f *Frame) PlaneNames() []string {
+	if !f.unordered() {
+		return []string{""}
+	}
+	var names []string
+	for _, label := range f.Labels[1:] {
+		names = append(names, label+":")
+	}
+	return names
+}
+
+// NewEffects draws the effects of a new level, as answers have them [M·q], given Λ of its grouping.
+func (f *Frame) NewEffects(factor [][]float64, random *rand.Rand) []float64 {
+	planes, q := len(f.PlaneNames()), len(factor)
+	z, effects := make([]float64, planes*q), make([]float64, planes*q)
+	for c := range z {
+		z[c] = random.NormFloat64()
+	}
+	for m := range planes {
+		for a := range factor {
+			for b := range a + 1 {
+				effects[m*q+a] += factor[a][b] * z[m*q+b]
+			}
+		}
+	}
+	if f.unordered() {
+		ToOdds(likelihood.NewCategories(f.Response, len(f.Labels)).(likelihood.UnorderedCategories), effects)
+	}
+	return effects
+}
+
+func ToOdds(c likelihood.UnorderedCategories, values []float64) {
+	own, odds := make([]float64, c.Predictors()), make([]float64, c.Predictors())
+	count := len(values) / len(own)
+	for j := range count {
+		for m := range own {
+			own[m] = values[m*count+j]
+		}
+		c.LogOdds(own, odds)
+		for k, v := range odds {
+			values[k*count+j] = v
+		}
+	}
+}

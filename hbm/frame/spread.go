@@ -1,0 +1,76 @@
+package frame
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+)
+
+// Spread returns mean and standard deviation of a column over the rows of the table, or zero and
+// root mean square.
+func (f *Frame) Spread(values []float64, centre bool) (mean, sd float64) {
+	if f.Reduced == nil {
+		return CentreAndSpread(values, centre)
+	}
+	if centre {
+		mean = floats.Dot(f.Reduced.Ones, values) / float64(f.Rows())
+	}
+	rest := slices.Clone(values)
+	f.Centre(rest, mean)
+	return mean, norm(rest) / math.Sqrt(float64(f.Rows()-1))
+}
+
+// Centre takes a number from a column over the rows of the table.
+func (f *Frame) Centre(values []float64, mean float64) {
+	for i := range values {
+		if f.Reduced == nil {
+			values[i] -= mean
+		} else {
+			values[i] -= mean * f.Reduced.Ones[i]
+		}
+	}
+}
+
+// VaryingSpread is what a varying column is divided by: its standard deviation, unless it is made
+// of zeros and ones.
+func VaryingSpread(values []float64) float64 {
+	return spreadUnless(zerosAndOnes(values), values, CentreAndSpread)
+}
+
+// VaryingSpread is that of a column of a grouping.
+func (f *Frame) VaryingSpread(grouping, column int) float64 {
+	values := mat.Col(nil, column, f.Groupings[grouping].Z)
+	if f.Reduced == nil {
+		return VaryingSpread(values)
+	}
+	return spreadUnless(f.Reduced.indicator[grouping][column], values, f.Spread)
+}
+
+func spreadUnless(indicator bool, values []float64, spread func(values []float64, centre bool) (mean, sd float64)) float64 {
+	if indicator {
+		return 1
+	}
+	_, sd := spread(values, true)
+	if !(sd > 0) {
+		_, sd = spread(values, false)
+	}
+	return sd
+}
+
+// CentreAndSpread returns mean and standard deviation, or zero and root mean square.
+func CentreAndSpread(values []float64, centre bool) (mean, sd float64) {
+	if centre {
+		return stat.MeanStdDev(values, nil)
+	}
+	return 0, norm(values) / math.Sqrt(float64(len(values)-1))
+}
+
+// UsableSpread reports whether dividing by it keeps full precision.
+func UsableSpread(sd float64) bool { return sd > 1e-150 && sd < 1e150 }
+
+func zerosAndOnes(values []float64) bool {
+	return !slices.ContainsFunc(values, func(v float64) bool { return v != 0 && v != 1 })
+}

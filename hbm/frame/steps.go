@@ -1,0 +1,74 @@
+package frame
+
+import "gonum.org/v1/gonum/mat"
+
+// Text names a column of a design: with the step, which tells those of a monotonic effect apart.
+func (c Column) Text() string {
+	if c.Step == "" {
+		return c.Name
+	}
+	return c.Name + ": " + c.Step
+}
+
+// LaterStep reports whether a column of the population has no effect of its own: it is of a
+// monotonic effect, whose coefficient stands at its first column.
+func (f *Frame) LaterStep(j int) bool {
+	return f.Columns[j].Step != "" && j > 0 && f.Columns[j-1].Step != "" && f.Columns[j-1].Term == f.Columns[j].Term
+}
+
+// EffectColumns are the columns of the population that have an effect of their own.
+func (f *Frame) EffectColumns() (list []int) {
+	for j := range f.Columns {
+		if !f.LaterStep(j) {
+			list = append(list, j)
+		}
+	}
+	return list
+}
+
+// StepsFrom is the number of columns of the effect that begins at a column: those of a monotonic
+// one, or 1.
+func (f *Frame) StepsFrom(j int) int {
+	count := 1
+	for j+count < len(f.Columns) && f.LaterStep(j+count) {
+		count++
+	}
+	return count
+}
+
+// EffectValues are the values [n] that an effect of the population multiplies, with equal shares of
+// the steps of a monotonic one: the number of steps below.
+func (f *Frame) EffectValues(j int) []float64 {
+	values := mat.Col(nil, j, f.X)
+	for k := j + 1; k < j+f.StepsFrom(j); k++ {
+		for i := range values {
+			values[i] += f.X.At(i, k)
+		}
+	}
+	return values
+}
+
+// Steps is the number of columns of the monotonic effect that a column is of.
+func (f *Frame) Steps(j int) int {
+	for f.LaterStep(j) {
+		j--
+	}
+	return f.StepsFrom(j)
+}
+
+// StepCoefficient are draws of the coefficient b D ζ_k of a step.
+func StepCoefficient(average, share []float64, steps int) []float64 {
+	product := make([]float64, len(average))
+	for s := range product {
+		product[s] = average[s] * share[s] * float64(steps)
+	}
+	return product
+}
+
+// ShiftedName names what shifted returns.
+func (f *Frame) ShiftedName() string {
+	if f.Response.Logarithmic() {
+		return "log(" + f.Formula.Response.String() + ")"
+	}
+	return f.Formula.Response.String()
+}

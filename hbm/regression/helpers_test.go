@@ -1,0 +1,69 @@
+package regression
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/transdim/vti/hbm/frame"
+
+	"github.com/stretchr/testify/require"
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/table"
+)
+
+// frameOf uses the text of a table.
+func frameOf(t *testing.T, content string, opt frame.Options) *frame.Frame {
+	t.Helper()
+	f, err := frame.New(tableOf(t, content), opt)
+	require.NoError(t, err)
+	return f
+}
+
+func tableOf(t *testing.T, content string) *table.Table {
+	t.Helper()
+	parsed, err := table.Parse("data.csv", []byte(content))
+	require.NoError(t, err)
+	return parsed
+}
+
+// frameOfFile uses a table of the repository's testdata.
+func frameOfFile(t testing.TB, name string, opt frame.Options) *frame.Frame {
+	t.Helper()
+	parsed, err := table.ReadFile(filepath.Join("..", "..", "testdata", name))
+	require.NoError(t, err)
+	f, err := frame.New(parsed, opt)
+	require.NoError(t, err)
+	return f
+}
+
+// open opens a device for the length of a test.
+func open(t testing.TB, kind gpu.Kind) *gpu.Device {
+	t.Helper()
+	device, err := gpu.Open(kind)
+	require.NoError(t, err)
+	t.Cleanup(device.Close)
+	return device
+}
+
+func newRegression(t testing.TB, f *frame.Frame, opt Options) *Regression {
+	t.Helper()
+	r, err := New(f, opt)
+	require.NoError(t, err)
+	return r
+}
+
+// runRegression runs a regression with settings that train quickly.
+func runRegression(t testing.TB, f *frame.Frame, opt Options, fit vti.Config) (*Result, string) {
+	t.Helper()
+	device, err := gpu.Open(gpu.Auto)
+	require.NoError(t, err)
+	t.Cleanup(device.Close)
+	r := newRegression(t, f, opt)
+	fit.Flow.Kind = r.DefaultFlow()
+	dir := t.TempDir()
+	result, err := r.Run(context.Background(), device, Run{Fit: fit, Certify: vti.CertifyConfig{Draws: 1 << 15}, Dir: dir})
+	require.NoError(t, err)
+	return result, dir
+}
