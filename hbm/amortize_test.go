@@ -2,6 +2,8 @@ package hbm
 
 import (
 	gocontext "context"
+	"errors"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -58,4 +60,108 @@ func TestAmortizeMistakes(t *testing.T) {
 	m.Latent("mean", Normal(Number(0), Number(1)))
 	_, err = p.On(m, nil)
 	require.ErrorContains(t, err, "want plate")
+}
+
+// A run that was stopped and continued ends with the bits of one that was not, for free encodings
+// and for encoders; and so does one that is only loaded.
+func TestResume(t *testing.T) {
+	e := newEffects(5, 4, 2)
+	data := e.draw(t, 1)
+	for name, cfg := range map[string]Config{
+		"free":      {Steps: 12, Batch: map[*Plate]int{e.model.plates[0]: 2}},
+		"encoded":   {Steps: 12, Family: PAVIE},
+		"amortized": {Steps: 12, Family: PAVIE, Amortize: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			given := data
+			if cfg.Amortize > 0 {
+				given = nil
+			}
+			values := func(p *Posterior) []float64 {
+				if cfg.Amortize > 0 {
+					var err error
+					p, err = p.On(e.model, data)
+					require.NoError(t, err)
+				}
+				draws, err := p.Sample(t.Context(), 4, "posterior")
+				require.NoError(t, err)
+				return append(draws.Values[e.groupMean], draws.LogQ...)
+			}
+			cfg.Checkpoint = filepath.Join(t.TempDir(), "posterior.vti")
+			want := values(fit(t, e.model, given, cfg))
+			loaded, err := Load(t.Context(), openCPU(t), e.model, given, cfg)
+			require.NoError(t, err)
+			require.Equal(t, 12, loaded.Steps())
+			require.Equal(t, want, values(loaded))
+
+			stopped, stop := gocontext.WithCancel(gocontext.Background())
+			interrupted := cfg
+			interrupted.LogEvery, interrupted.Checkpoint = 1, filepath.Join(t.TempDir(), "stopped.vti")
+			interrupted.Progress = func(info Info) {
+				if info.Step == 5 {
+					stop()
+				}
+			}
+			_, err = Fit(stopped, openCPU(t), e.model, given, interrupted)
+			require.True(t, errors.Is(err, gocontext.Canceled))
+			interrupted.Resume, interrupted.Progress = true, nil
+			require.Equal(t, want, values(fit(t, e.model, given, interrupted)))
+
+			interrupted.Seed = 5
+			_, err = Load(t.Context(), openCPU(t), e.model, given, interrupted)
+			require.ErrorContains(t, err, "seed was 0 and is now 5")
+			if cfg.Amortize == 0 {
+				interrupted.Seed = 0
+				_, err = Load(t.Context(), openCPU(t), e.model, e.draw(t, 2), interrupted)
+				require.ErrorContains(t, err, "written by a different run: data was")
+			}
+		})
+	}
+	_, err := Load(t.Context(), openCPU(t), e.model, data, Config{})
+	require.ErrorContains(t, err, "Resume needs Checkpoint")
+}
+
+// patient is a context that is cancelled when it has been asked so many times whether it is.
+type patient struct {
+	gocontext.Context
+	left, after int
+}
+
+func (p *patient) Err() error {
+	if p.left--; p.left >= 0 {
+		return nil
+	}
+	p.after++
+	return gocontext.Canceled
+}
+
+// Everything that can last stops soon after its context is cancelled: it asks often, and does not
+// go on when it is told.
+func TestCancelled(t *testing.T) {
+	e := newEffects(3, 50, 2)
+	data := e.draw(t, 1)
+	p := fit(t, e.model, data, Config{Steps: 2})
+	simulator, err := NewSimulator(openCPU(t), e.model)
+	require.NoError(t, err)
+	for name, call := range map[string]func(ctx gocontext.Context) error{
+		"Sample":  func(ctx gocontext.Context) error { _, err := p.Sample(ctx, 10_000, "x"); return err },
+		"ELBO":    func(ctx gocontext.Context) error { _, _, err := p.ELBO(ctx, 10_000, "x"); return err },
+		"Certify": func(ctx gocontext.Context) error { _, err := p.Certify(ctx, CertifyConfig{Draws: 50_000}); return err },
+		"DrawSets": func(ctx gocontext.Context) error {
+			_, err := simulator.DrawSets(ctx, Values{}, 50, 1, "x")
+			return err
+		},
+		"Fit": func(ctx gocontext.Context) error {
+			_, err := Fit(ctx, openCPU(t), e.model, data, Config{Steps: 50})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for left := range 3 {
+				ctx := &patient{Context: t.Context(), left: left}
+				require.ErrorIs(t, call(ctx), gocontext.Canceled, "after %d steps", left)
+				require.LessOrEqual(t, ctx.after, 3, "it goes on")
+			}
+		})
+	}
 }

@@ -48,28 +48,26 @@
 //
 // Describing a model:
 //
-//	model.go, plate.go, term.go, values.go
+//	model.go, plate.go, term.go
 //	                          variables, repetition, parameters and numbers
 //	choice.go                 one of several models, which share their variables
-//	density.go, density_*.go  distributions
-//	support.go, link.go       their values, and real numbers in which to infer them
+//	density.go                distributions
+//	link.go                   their values, and real numbers in which to infer them
 //	simulate.go               draws from the model
 //
 // Families of approximations:
 //
-//	family.go, family_joint.go
-//	                          which there are
+//	family.go                 which there are
 //	conditional_flow.go, conditional_gaussian.go
 //	                          a variable given those before it
-//	encodings.go, encoder_*.go
-//	                          what differs between members: free, or of the data
+//	encoder_sets.go, encoder_attention.go
+//	                          what differs between members, of the data
 //
 // Training:
 //
 //	config.go, fit.go         Fit
-//	elbo.go                   densities of model and family at draws
-//	minibatch.go, replica.go, feed.go
-//	                          the members in a step, and their part of the graph
+//	minibatch.go, feed.go     the members in a step, and their free encodings
+//	replica.go                their part of the graph, and densities of model and family there
 //	amortize.go               training over simulated data sets
 //	checkpoint.go             the state of training in a file
 //	special.go                functions with the right derivative everywhere
@@ -79,6 +77,5 @@
 //	posterior.go              Posterior: draws and the evidence lower bound
 //	certify.go                the certificate: is the family the posterior
 //	weighing.go               weights, and effects of each group integrated by themselves
-//	widening.go               and a wider family beside one that may be too narrow
-//	strata.go                 draws of a member from equal parts of their distribution
+//	widening.go               a wider family beside one that may be too narrow, in equal parts
 package hbm

@@ -3,9 +3,14 @@
 package hbm
 
 import (
+	"flag"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat"
@@ -93,4 +98,112 @@ func (e *effects) errors(t testing.TB, p *Posterior, exact exactEffects) (mean, 
 		at(e.groupMean, i, exact.group[i], exact.groupSD[i%e.dim])
 	}
 	return mean, sd
+}
+
+// TestQualityOfAmortization trains on data sets that are simulated from Gaussian random effects,
+// and infers from new ones: 1,000 of 3 groups, 100 of 30 and 10 of 300:
+//
+//	GOMAXPROCS=1 go test -tags quality -run TestQualityOfAmortization -v ./hbm
+func TestQualityOfAmortization(t *testing.T) {
+	t.Log("| groups in training | groups | family | weights | steps | CPU seconds to train | data sets | gap per group | CPU seconds to infer, 100 draws each | wall |")
+	for _, groups := range []int{3, 30} {
+		if !chosen(*qualityGroups, fmt.Sprint(groups)) {
+			continue
+		}
+		e := newEffects(groups, 50, 2)
+		for _, family := range []Family{ADAVI, PAVIE} {
+			if !chosen(*qualityFamily, family.String()) {
+				continue
+			}
+			cfg := Config{Family: family, Amortize: 16, Steps: 2000}
+			if *qualitySteps > 0 {
+				cfg.Steps = *qualitySteps
+			}
+			if *qualityRate > 0 {
+				cfg.LearningRate = *qualityRate
+			}
+			start := cpuSeconds(t)
+			p := fit(t, e.model, nil, cfg)
+			trained := cpuSeconds(t) - start
+			sizes := []int{groups}
+			if groups == 30 {
+				sizes = append(sizes, 300)
+			}
+			for _, size := range sizes {
+				of := newEffects(size, 50, 2)
+				if size == groups {
+					of = e
+				}
+				simulator, err := NewSimulator(open(t), of.model)
+				require.NoError(t, err)
+				sets := 3000 / size
+				var gap, cpu float64
+				var wall time.Duration
+				for set := range sets {
+					drawn, err := simulator.Draw(t.Context(), nil, uint64(set), "new effects")
+					require.NoError(t, err)
+					data := Values{of.x: drawn[of.x]}
+					clock, start := time.Now(), cpuSeconds(t)
+					on, err := p.On(of.model, data)
+					require.NoError(t, err)
+					draws, err := on.Sample(t.Context(), 100, "new")
+					require.NoError(t, err)
+					cpu += cpuSeconds(t) - start
+					wall += time.Since(clock)
+					gap += of.exact(data).logEvidence
+					for i := range draws.LogQ {
+						gap -= (draws.LogJoint[i] - draws.LogQ[i]) / float64(draws.N)
+					}
+				}
+				t.Logf("| %d | %d | %v | %d | %d | %.0f | %d | %.3f | %.1f | %.1f |", groups, size, family, p.Weights(), p.Steps(), trained, sets, gap/float64(sets*size), cpu, wall.Seconds())
+			}
+		}
+	}
+}
+
+// The tests of this build tag measure rather than check, and log rows of Markdown for
+// docs/benchmarks.md.
+var (
+	qualitySteps  = flag.Int("quality.steps", 0, "training steps; 0: what the test says")
+	qualityGroups = flag.String("quality.sizes", "", "only these sizes of the plate that grows, with commas between")
+	qualityBatch  = flag.Int("quality.batch", 0, "how many members of the plate that grows a step takes part in; 0: all")
+	qualityFamily = flag.String("quality.families", "", "only these families, with commas between")
+	qualityRate   = flag.Float64("quality.rate", 0, "learning rate; 0: that of the family")
+)
+
+// chosen reports whether a comma-separated list, where it is not empty, holds name.
+func chosen(list, name string) bool {
+	return list == "" || slices.Contains(strings.Split(list, ","), name)
+}
+
+// cpuSeconds is the processor time that the process has used, over all cores.
+func cpuSeconds(t testing.TB) float64 {
+	var usage syscall.Rusage
+	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds()
+}
+
+// measured is a fit with the processor time of its training.
+type measured struct {
+	*Posterior
+	cpu      float64
+	elbo, se float64
+}
+
+// measure trains and estimates the ELBO.
+func measure(t testing.TB, m *Model, data Values, draws int, cfg Config) measured {
+	t.Helper()
+	if *qualitySteps > 0 {
+		cfg.Steps = *qualitySteps
+	}
+	if *qualityRate > 0 {
+		cfg.LearningRate = *qualityRate
+	}
+	start := cpuSeconds(t)
+	p := fit(t, m, data, cfg)
+	out := measured{Posterior: p, cpu: cpuSeconds(t) - start}
+	var err error
+	out.elbo, out.se, err = p.ELBO(t.Context(), draws, "elbo")
+	require.NoError(t, err)
+	return out
 }

@@ -4,9 +4,12 @@ package hbm
 
 import (
 	"flag"
+	"fmt"
 	"math"
 	"testing"
 
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -53,4 +56,124 @@ func TestQualityOfFamilies(t *testing.T) {
 				stat.Mean(elbos, nil), stat.Mean(differences, nil), high, low, failed, cpu)
 		}
 	}
+}
+
+// TestQualityOfPlateAmortization is figure 2 of PAVI, left: the ELBO that families reach in so many
+// steps of which each takes part in 2 of 100 groups, in 8 dimensions. Branch gives each group a
+// distribution of its own: it is the family without amortization across the plate.
+//
+//	GOMAXPROCS=1 go test -tags quality -run TestQualityOfPlateAmortization -v ./hbm
+func TestQualityOfPlateAmortization(t *testing.T) {
+	e := newEffects(100, 50, 8)
+	data := e.draw(t, 1)
+	exact := e.exact(data)
+	t.Log("| family | steps | gap per group | CPU seconds |")
+	for _, family := range []Family{PAVIE, AmortizedBranch, PAVIF, Branch} {
+		if !chosen(*qualityFamily, family.String()) {
+			continue
+		}
+		for steps := 250; steps <= 16000; steps *= 2 {
+			p := measure(t, e.model, data, 100, Config{Family: family, Batch: map[*Plate]int{e.model.plates[0]: 2}, Steps: steps})
+			gap := (exact.logEvidence - p.elbo) / 100
+			t.Logf("| %v | %d | %.3f | %.0f |", family, steps, gap, p.cpu)
+			if gap < 0.1 {
+				break
+			}
+		}
+	}
+}
+
+// TestQualityOfEncodingSize is figure 2 of PAVI, right: 20 groups in 8 dimensions, 2 in each step,
+// by the size of the encodings:
+//
+//	GOMAXPROCS=1 go test -tags quality -run TestQualityOfEncodingSize -v ./hbm
+func TestQualityOfEncodingSize(t *testing.T) {
+	e := newEffects(20, 50, 8)
+	data := e.draw(t, 1)
+	exact := e.exact(data)
+	t.Log("| size | weights | ELBO, 1,000 steps | gap per group | ELBO, 3,000 steps | gap per group |")
+	for _, size := range []int{2, 4, 8, 12, 16, 20} {
+		row := fmt.Sprintf("| %d |", size)
+		for i, steps := range []int{1000, 3000} {
+			p := measure(t, e.model, data, 200, Config{Encoding: size, Batch: map[*Plate]int{e.model.plates[0]: 2}, Steps: steps})
+			if i == 0 {
+				row += fmt.Sprintf(" %d |", p.Weights())
+			}
+			row += fmt.Sprintf(" %.1f | %.3f |", p.elbo, (exact.logEvidence-p.elbo)/20)
+		}
+		t.Log(row)
+	}
+}
+
+// paper is a model of one of the papers with its observed variable.
+type paper struct {
+	name  string
+	model *Model
+	x     *Variable
+}
+
+// nonConjugate is eq. 7 of ADAVI: ten Laplace samples about a location with a gamma prior, in two
+// dimensions.
+func nonConjugate() paper {
+	m := NewModel()
+	sample := m.Plate("sample", 10)
+	a := m.Latent("a", Gamma(Number(1), Number(0.5)), Event(2))
+	return paper{"non-conjugate", m, m.Observed("b", Laplace(a, Number(0.3)), On(sample), Event(2))}
+}
+
+// gaussianMixture is eq. 8 of ADAVI: each group has its own means of three components, about common
+// ones, and its own shares.
+func gaussianMixture() paper {
+	const components, dim = 3, 2
+	m := NewModel()
+	group, sample := m.Plate("group", 3), m.Plate("sample", 50)
+	mean := m.Latent("mean", Normal(Number(0), Number(1)), Event(components, dim))
+	groupMean := m.Latent("group mean", Normal(mean, Number(0.2)), On(group), Event(components, dim))
+	share := m.Latent("share", Dirichlet(Number(1)), On(group), Event(components))
+	of := make([]Density, components)
+	for l := range of {
+		of[l] = Normal(At(groupMean, l), Number(0.05))
+	}
+	return paper{"Gaussian mixture", m, m.Observed("x", Mixture(share, of...), On(group, sample), Event(dim))}
+}
+
+// hierarchicalVariance is eq. B.23 of PAVI: the variance of each group is log-normal with a
+// log-normal variance.
+func hierarchicalVariance() paper {
+	m := NewModel()
+	group, sample := m.Plate("group", 15), m.Plate("sample", 15)
+	sdOf := func(variance Term) Term { return Of(func(v []*Node) *Node { return Sqrt(v[0]) }, variance) }
+	variance := m.Latent("variance", LogNormal(Number(0), Number(1)), Event(2))
+	groupVariance := m.Latent("group variance", LogNormal(Number(0), sdOf(variance)), On(group), Event(2))
+	return paper{"hierarchical variance", m, m.Observed("x", LogNormal(Number(0), sdOf(groupVariance)), On(group, sample), Event(2))}
+}
+
+// neuroimaging is eq. B.24 of PAVI, labels summed out, with the sizes of its appendix B.4.3:
+// networks of connectivity, to which the vertices of subjects belong with shares about those of the
+// population.
+func neuroimaging() paper {
+	const networks, dim = 7, 4
+	m := NewModel()
+	subject, session, vertex := m.Plate("subject", 5), m.Plate("session", 6), m.Plate("vertex", 12)
+	sd := Number(math.Sqrt(6))
+	mean := m.Latent("mean", Normal(Number(0), sd), Event(networks, dim))
+	spread := m.Latent("spread", LogNormal(Number(0), Number(1)), Event(networks))
+	logits := m.Latent("logits", Normal(Number(0), sd), On(vertex), Event(networks))
+	between := m.Latent("between subjects", LogNormal(Number(0), Number(1)), Event(networks))
+	own := m.Latent("logits of subject", Normal(logits, between), On(subject, vertex), Event(networks))
+	shares := Of(func(v []*Node) *Node { return Softmax(v[0], -1) }, own)
+	of := make([]Density, networks)
+	for l := range of {
+		of[l] = Normal(At(mean, l), At(spread, l))
+	}
+	return paper{"neuroimaging", m, m.Observed("x", Mixture(shares, of...), On(subject, session, vertex), Event(dim))}
+}
+
+// draw simulates a data set.
+func (p paper) draw(t testing.TB, seed uint64) Values {
+	simulator, err := NewSimulator(open(t), p.model)
+	require.NoError(t, err)
+	drawn, err := simulator.Draw(t.Context(), nil, seed, p.name)
+	require.NoError(t, err)
+	return Values{p.x: drawn[p.x]}
 }
