@@ -40,6 +40,9 @@ const (
 	BIFFile         = "graph.bif"
 )
 
+// GraphFormatNames are the names that [ParseGraphFormat] reads.
+func GraphFormatNames() []string { return graphFormats.List() }
+
 // ParseGraphFormat reads dot, graphml, bnlearn, dagitty or bif.
 func ParseGraphFormat(s string) (GraphFormat, error) { return graphFormats.Parse(s) }
 

@@ -33,14 +33,10 @@ type Record struct {
 	Batch            int                `json:"batch,omitempty"`
 	Draws            int                `json:"draws,omitempty"`
 	Anneal           int                `json:"anneal,omitempty"`
-	Chains           int                `json:"chains,omitempty"`
-	Rounds           int                `json:"rounds,omitempty"`
-	Candidates       int                `json:"candidates,omitempty"`
-	Iterations       int                `json:"iterations,omitempty"` // of every chain, after burn-in
-	BurnIn           int                `json:"burn_in,omitempty"`
-	Thin             int                `json:"thin,omitempty"`
-	Temperatures     int                `json:"temperatures,omitempty"`
-	Seed             uint64             `json:"seed"`
+	run.ChainSizes
+	Rounds     int    `json:"rounds,omitempty"`
+	Candidates int    `json:"candidates,omitempty"`
+	Seed       uint64 `json:"seed"`
 	// AllModels is that of Problem.
 	AllModels bool `json:"all_models,omitempty"`
 }

@@ -112,6 +112,9 @@ type Metrics struct {
 	Empty      dgraph.MethodMetrics `json:"empty_graph"`
 }
 
+// Took returns the times of the run.
+func (r *Result) Took() Seconds { return r.Seconds }
+
 // ExitStatus is the status of the process that printed the result: 3 when the answer must not be
 // used, else 0.
 func (r *Result) ExitStatus() int {

@@ -8,9 +8,5 @@ type Record struct {
 	Sweeps int     `json:"sweeps,omitempty"`
 	Error  float64 `json:"error,omitempty"`
 	// Chains and what follows are those of RunChains.
-	Chains       int `json:"chains,omitempty"`
-	Iterations   int `json:"iterations,omitempty"` // of every chain, after burn-in
-	BurnIn       int `json:"burn_in,omitempty"`
-	Thin         int `json:"thin,omitempty"`
-	Temperatures int `json:"temperatures,omitempty"`
+	run.ChainSizes
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/modelcheck"
+	"github.com/transdim/vti/run"
 )
 
 // File is the name of the page in a run directory, and FiguresDir that of the folder of pictures.
@@ -162,7 +163,13 @@ func (s *source) document() (*document.Document, error) {
 	case selectionKind:
 		return readAnd(s, selectionDocument)
 	}
-	return nil, fmt.Errorf("%s is a run of vti %s, which this version does not know", s.dir, s.header.Command)
+	return readAnd(s, plainDocument)
+}
+
+// plainDocument is that of a run of which nothing is known but what all results begin with.
+func plainDocument(s *source, r *run.Head) *document.Document {
+	title := fmt.Sprintf("What vti %s says of %s", s.header.Command, s.table())
+	return &document.Document{Title: title, Answer: []string{r.Answer}, Sections: []*document.Section{s.provenance()}}
 }
 
 // readAnd reads the result of a run and makes its document.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/internal/document"
+	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/run"
 	"github.com/transdim/vti/varsel"
@@ -177,8 +178,8 @@ func TestWords(t *testing.T) {
 	require.Equal(t, "−1.234 ± 0.020", plusMinus(-1.2341, 0.0196))
 	require.Equal(t, "1.23", plusMinus(1.2341, 0))
 	require.Equal(t, "a-b-c", document.Identifier("A b", "c"))
-	require.Equal(t, `'a b'`, quoted("a b"))
-	require.Equal(t, `'it'\''s'`, quoted("it's"))
+	require.Equal(t, `'a b'`, rundir.Quoted("a b"))
+	require.Equal(t, `'it'\''s'`, rundir.Quoted("it's"))
 }
 
 // Settings are the leaves of the record, without folders.

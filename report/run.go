@@ -133,7 +133,7 @@ func readTrace(path string) (*trace, error) {
 
 // command is the command line that repeats the run, the table by its name only.
 func (s *source) command() string {
-	words := []string{"vti", s.header.Command, quoted(filepath.Base(s.header.Data))}
+	words := []string{"vti", s.header.Command, rundir.Quoted(filepath.Base(s.header.Data))}
 	for _, name := range slices.Sorted(maps.Keys(s.header.Flags)) {
 		switch name {
 		case "out", "quiet", "json", "device", "pjrt-plugin", "resume":
@@ -143,18 +143,10 @@ func (s *source) command() string {
 			if filepath.IsAbs(value) {
 				value = filepath.Base(value)
 			}
-			words = append(words, "--"+name+"="+quoted(value))
+			words = append(words, "--"+name+"="+rundir.Quoted(value))
 		}
 	}
 	return strings.ReplaceAll(strings.Join(words, " "), "=true", "")
-}
-
-// quoted is a word as a shell takes it.
-func quoted(word string) string {
-	if word == "" || strings.ContainsAny(word, " \t\n'\"\\$`&;|<>()*?[]#~!{}") {
-		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-	}
-	return word
 }
 
 // value is a setting of the record by its name.

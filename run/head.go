@@ -26,6 +26,9 @@ func NewHead(command string, seed uint64, dir string) Head {
 	return Head{Schema: "vti/" + command + "/1", Command: command, Version: vti.Version, Seed: &seed, RunDir: dir}
 }
 
+// Took returns the times of the run.
+func (h *Head) Took() Seconds { return h.Seconds }
+
 // Asked is everything that a run was asked for which answers without training.
 type Asked[O any] struct {
 	Header

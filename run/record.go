@@ -25,6 +25,9 @@ type Header struct {
 	Seconds *Seconds `json:"seconds,omitempty"`
 }
 
+// Head is the header itself, as records that embed it have it.
+func (h *Header) Head() *Header { return h }
+
 // Table reads the table. A header with a fingerprint insists on it: the table must not have
 // changed since the run began. One without gets it.
 func (h *Header) Table() (*table.Table, error) { return ReadTable(h.Data, &h.Fingerprint) }

@@ -24,12 +24,8 @@ type Record struct {
 	Steps int `json:"steps,omitempty"`
 	Batch int `json:"batch,omitempty"`
 	// of certification; absent: the default of vti.CertifyConfig
-	Draws        int `json:"certify_draws,omitempty"`
-	Chains       int `json:"chains,omitempty"`
-	Iterations   int `json:"iterations,omitempty"` // of every chain, after burn-in
-	BurnIn       int `json:"burn_in,omitempty"`
-	Thin         int `json:"thin,omitempty"`
-	Temperatures int `json:"temperatures,omitempty"`
+	Draws int `json:"certify_draws,omitempty"`
+	run.ChainSizes
 	// models in which the chains start, in turn; see Problem.Start
 	Start []string `json:"start,omitempty"`
 	// From is the file of an amortized network that the run begins with, and FromOnly says that it

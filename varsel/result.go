@@ -143,6 +143,9 @@ const (
 	topModels       = 100
 )
 
+// Took returns the times of the run.
+func (r *Result) Took() Seconds { return r.Seconds }
+
 // ExitStatus is the status of the process that printed the result: 3 when the answer must not be
 // used, else 0.
 func (r *Result) ExitStatus() int {

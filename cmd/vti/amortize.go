@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti/amortize"
+	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/cmd/internal/shell"
@@ -27,12 +28,11 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-func amortizeCommand(a *shell.App) *cobra.Command {
-	cmd := &cobra.Command{
+func amortizeCommand(a *shell.App, all application.Registry) *cobra.Command {
+	return all.Choice(a, &cobra.Command{
 		Use:   "amortize",
 		Short: "Train one network for all tables of a kind",
-	}
-	return cli.Choice(cmd, amortizeVarselCommand(a))
+	})
 }
 
 // amortizeFlags are those of vti amortize varsel.
@@ -182,10 +182,7 @@ func runAmortizeVarsel(a *shell.App, cmd *cobra.Command, f *amortizeFlags) error
 		return err
 	}
 	defer device.Close()
-	shown := &console.Progress{}
-	if !f.mute {
-		shown = console.NewProgress(a.Stderr)
-	}
+	shown := console.NewProgress(a.Stderr, f.mute)
 	var last amortize.Info
 	f.training.Progress = func(info amortize.Info) {
 		last = info

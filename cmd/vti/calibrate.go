@@ -14,19 +14,18 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/transdim/vti/calibrate"
+	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/gpu"
-	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
-	"github.com/transdim/vti/varsel"
 )
 
 // studyFlags are those of every study.
@@ -57,8 +56,8 @@ func (f *studyFlags) register(cmd *cobra.Command) {
 // defaultReplicates is enough for bands of a tenth.
 const defaultReplicates = 200
 
-func calibrateCommand(a *shell.App) *cobra.Command {
-	cmd := &cobra.Command{
+func calibrateCommand(a *shell.App, all application.Registry) *cobra.Command {
+	return all.Choice(a, &cobra.Command{
 		Use:   "calibrate",
 		Short: "Measure whether answers are right, on problems with known answers",
 		Long: `Simulates many problems, answers each with the command, and compares the answers with the true model
@@ -71,9 +70,7 @@ given with each result, which has --only and its number.
 
 With --shard I/N, or in an array job --shards N, the problems are split among N processes on any
 machines that see the directory; the same command without the flag then merges them.`,
-	}
-	return cli.Choice(cmd, calibrateVarselCommand(a), calibrateDagCommand(a), calibrateHbmCommand(a),
-		calibrateMixtureCommand(a), calibrateChangepointsCommand(a), calibrateOrderCommand(a))
+	})
 }
 
 func calibrateVarselCommand(a *shell.App) *cobra.Command {
@@ -96,12 +93,11 @@ logistic and poisson likelihoods unless --likelihood names one.`,
 		Args: cobra.MaximumNArgs(1),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		f.output = study.output
-		described, err := f.Describe(cmd.Flags(), "")
+		f.Output = study.output
+		record, err := f.Describe(cmd.Flags())
 		if err != nil {
 			return err
 		}
-		record := described.(*varsel.Record)
 		if study.hard || ordinary {
 			if len(args) > 0 {
 				return errors.New("--hard and --ordinary draw their own tables: leave the table out")
@@ -175,17 +171,16 @@ linear mechanisms, unknown noise scales and categories instead, mixed ones with 
 			if err := refuseFlags(cmd.Flags(), "the table is drawn", "exclude", "intervened", "discrete", "continuous", "log", "scale", "na", "truth"); err != nil {
 				return err
 			}
-			f.output = study.output
-			described, err := f.Describe(cmd.Flags(), "")
+			f.Output = study.output
+			record, err := f.Describe(cmd.Flags())
 			if err != nil {
 				return err
 			}
-			record := *described.(*dag.Record)
 			return runCalibration(a, cmd, &study, func(device *gpu.Device) calibrate.Source {
 				if study.hard {
-					return calibrate.HardDag{Device: device, Record: record}
+					return calibrate.HardDag{Device: device, Record: *record}
 				}
-				return calibrate.Dag{Device: device, Record: record, Rows: study.rows, Nodes: study.columns}
+				return calibrate.Dag{Device: device, Record: *record, Rows: study.rows, Nodes: study.columns}
 			})
 		},
 	}
@@ -216,12 +211,11 @@ With --hard it draws difficult tables, with gaussian, logistic and poisson respo
 			if err := refuseFlags(cmd.Flags(), "the regression is "+calibrate.HbmFormula, "formula", "levels", "se", "select", "na", "amortize", "predictors"); err != nil {
 				return err
 			}
-			f.output, f.frame.Formula = study.output, calibrate.HbmFormula
-			described, err := f.Describe(cmd.Flags(), "")
+			f.Output, f.frame.Formula = study.output, calibrate.HbmFormula
+			record, err := f.Describe(cmd.Flags())
 			if err != nil {
 				return err
 			}
-			record := described.(*regression.Record)
 			if kind := record.Frame.Response; study.hard && !calibrate.ExactHbm(kind) {
 				return fmt.Errorf("--hard compares with exact answers, which there are for --likelihood gaussian, logistic and poisson: got %s; leave out --hard for ranks of what tables are drawn from", kind)
 			}
@@ -264,20 +258,10 @@ func repeated(cmd *cobra.Command) string {
 			continue
 		}
 		for _, value := range given[name] {
-			words = append(words, fmt.Sprintf("--%s=%s", name, shellQuoted(value)))
+			words = append(words, fmt.Sprintf("--%s=%s", name, rundir.Quoted(value)))
 		}
 	}
 	return strings.Join(append(words, "--out DIRECTORY --only"), " ")
-}
-
-// shellQuoted is a word as a shell reads it.
-func shellQuoted(word string) string {
-	if word != "" && !strings.ContainsFunc(word, func(r rune) bool {
-		return !(r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || strings.ContainsRune("-_./,:=+@%", r))
-	}) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // runCalibration runs a study and prints its summary.
@@ -308,10 +292,7 @@ func runCalibration(a *shell.App, cmd *cobra.Command, f *studyFlags, source func
 		return err
 	}
 	defer device.Close()
-	shown := console.NewProgress(a.Stderr)
-	if f.output.Quiet {
-		shown = &console.Progress{}
-	}
+	shown := console.NewProgress(a.Stderr, f.output.Quiet)
 	pace := console.NewPace()
 	cfg := calibrate.Config{Replicates: f.replicates, Seed: f.output.Seed, Dir: dir, Repeat: repeated(cmd), Shard: own}
 	wrong := 0

@@ -16,10 +16,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
-	"github.com/transdim/vti/dag"
-	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/rundir"
 	runs "github.com/transdim/vti/run"
@@ -29,19 +28,10 @@ import (
 // piecesDir is the folder of a run directory that holds the pieces of its shards.
 const piecesDir = "certify"
 
-// certifyFlags are those of vti certify.
-type certifyFlags struct {
-	shards cli.Shards
-	merge  bool
-	draws  int
-	groups int
-	chains int
-	rounds int
-	output cli.Output
-}
-
-func certifyCommand(a *shell.App) *cobra.Command {
-	f := &certifyFlags{}
+func certifyCommand(a *shell.App, all application.Registry) *cobra.Command {
+	r := &application.Recertification{App: a}
+	var shards cli.Shards
+	merge := false
 	cmd := &cobra.Command{
 		Use:   "certify RUN",
 		Short: "Recompute the certificate of a run with more draws or chains, on one machine or many",
@@ -60,62 +50,64 @@ SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX.`,
   vti certify runs/varsel-20260131-120000 --certify-draws 100000000 --chain-groups 8 --shard 0/20
   vti certify runs/varsel-20260131-120000 --certify-draws 100000000 --chain-groups 8 --merge
   vti certify runs/dag-20260131-120000 --chains 40 --rounds 10 --shard 3/40`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return fmt.Errorf("expected one RUN, found %d arguments: %s", len(args), cmd.UseLine())
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return runCertify(a, cmd, args[0], f) },
+		Args: cli.Arguments(1, 1, "one RUN"),
+		RunE: func(cmd *cobra.Command, args []string) error { return runCertify(cmd, all, args[0], r, &shards, merge) },
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	f.shards.Register(cmd)
-	flags.BoolVar(&f.merge, "merge", false, "merge the results of all shards; missing results are computed")
-	flags.Var(cli.Count{Value: &f.draws, Least: 1}, "certify-draws", "varsel and hbm: draws of certification (default those of the run)")
-	flags.Var(cli.Count{Value: &f.groups, Least: 1}, "chain-groups", "varsel and hbm: number of groups of tempered chains, if chains are needed (default 1)")
-	flags.Var(cli.Count{Value: &f.chains, Least: 2}, "chains", "dag: chains over graphs (default those of the run)")
-	flags.Var(cli.Count{Value: &f.rounds, Least: 1}, "rounds", "dag: largest number of rounds of the chains (default those of the run)")
-	flags.StringVar(&f.output.Plugin, "pjrt-plugin", "", "`file` of the PJRT plugin, if the run was computed on a GPU")
-	flags.BoolVar(&f.output.Json, "json", false, "print one JSON object on standard output, and nothing else")
-	flags.BoolVarP(&f.output.Quiet, "quiet", "q", false, "no progress on standard error")
-	flags.BoolVar(&f.output.Bare, "no-report", false, "write no report.html and no figures; vti report can make them later")
+	shards.Register(cmd)
+	flags.BoolVar(&merge, "merge", false, "merge the results of all shards; missing results are computed")
+	flags.Var(cli.Count{Value: &r.Draws, Least: 1}, "certify-draws", "varsel and hbm: draws of certification (default those of the run)")
+	flags.Var(cli.Count{Value: &r.Groups, Least: 1}, "chain-groups", "varsel and hbm: number of groups of tempered chains, if chains are needed (default 1)")
+	flags.Var(cli.Count{Value: &r.Chains, Least: 2}, "chains", "dag: chains over graphs (default those of the run)")
+	flags.Var(cli.Count{Value: &r.Rounds, Least: 1}, "rounds", "dag: largest number of rounds of the chains (default those of the run)")
+	flags.StringVar(&r.Output.Plugin, "pjrt-plugin", "", "`file` of the PJRT plugin, if the run was computed on a GPU")
+	flags.BoolVar(&r.Output.Json, "json", false, "print one JSON object on standard output, and nothing else")
+	flags.BoolVarP(&r.Output.Quiet, "quiet", "q", false, "no progress on standard error")
+	flags.BoolVar(&r.Output.Bare, "no-report", false, "write no report.html and no figures; vti report can make them later")
 	cmd.MarkFlagsMutuallyExclusive("shard", "shards", "merge")
 	return cmd
 }
 
 // runCertify certifies a run again, or makes the pieces of a shard.
-func runCertify(a *shell.App, cmd *cobra.Command, dir string, f *certifyFlags) error {
-	own, err := f.shards.Own()
+func runCertify(cmd *cobra.Command, all application.Registry, dir string, r *application.Recertification, shards *cli.Shards, merge bool) error {
+	own, err := shards.Own()
 	if err != nil {
 		return err
 	}
-	j, t, err := certificationOf(a, cmd, dir, f)
+	r.Flags = cmd.Flags()
+	if r.Run, err = all.Read(dir); err != nil {
+		return err
+	}
+	if r.Run.Command.Again == nil {
+		return r.Unfit("which cannot be certified again: give its command again")
+	}
+	j, t, err := r.Run.Command.Again(cmd.Context(), r)
 	if err != nil {
 		return err
 	}
 	if !rundir.Exists(filepath.Join(dir, rundir.ResultFile)) {
-		return fmt.Errorf("%s has not finished: vti %s --resume %s", dir, j.Header.Command, rundir.Quoted(dir))
+		return fmt.Errorf("%s has not finished: vti %s --resume %s", dir, r.Run.Header.Command, rundir.Quoted(dir))
 	}
-	pieces, err := piecesOf(dir, j, f)
+	pieces, err := piecesOf(dir, j)
 	if err != nil {
 		return err
 	}
 	own.Dir = pieces
-	if !f.shards.Given() {
-		if !f.merge && !rundir.Exists(pieces) {
+	if !shards.Given() {
+		if !merge && !rundir.Exists(pieces) {
 			own = nil // nothing to share
 		}
-		return a.Execute(cmd.Context(), j, sharing(t, own))
+		return r.App.Execute(cmd.Context(), j, sharing(t, own))
 	}
-	return makePieces(a, cmd, dir, j, t, own)
+	return makePieces(r.App, cmd, dir, j, t, own)
 }
 
 // sharing is a task that certifies again, as one shard.
 func sharing(t shell.Task, own *shard.Shard) shell.Task {
 	compute := t.Compute
 	t.Resumable = false
-	t.Compute = func(ctx context.Context, s *shell.Session) (*shell.Conclusion, error) {
+	t.Compute = func(ctx context.Context, s *shell.Session) (shell.Judged, error) {
 		s.Again, s.Shard = true, own
 		if own != nil {
 			own.Status = s.Status
@@ -125,128 +117,9 @@ func sharing(t shell.Task, own *shard.Shard) shell.Task {
 	return t
 }
 
-// recertification is a run that is certified again, with what the flags ask for.
-type recertification struct {
-	*certifyFlags
-	dir, command string                 // of the run
-	given        func(flag string) bool // whether a flag was given
-}
-
-// misplaced fails if one of these flags was given.
-func (r *recertification) misplaced(names ...string) error {
-	for _, name := range names {
-		if r.given(name) {
-			return fmt.Errorf("--%s is not for %s, which is a run of vti %s", name, r.dir, r.command)
-		}
-	}
-	return nil
-}
-
-// unfit is the error of a run that cannot be certified again.
-func (r *recertification) unfit(why string) error {
-	return fmt.Errorf("%s is a run of vti %s, %s", r.dir, r.command, why)
-}
-
-// certificationOf is the job and the task that made a run, with as much work as the flags say.
-func certificationOf(a *shell.App, cmd *cobra.Command, dir string, f *certifyFlags) (*shell.Job, shell.Task, error) {
-	header, about, err := readHeader(dir)
-	if err != nil {
-		return nil, shell.Task{}, err
-	}
-	r := &recertification{f, dir, header.Command, cmd.Flags().Changed}
-	switch {
-	case header.Command == "varsel":
-		return selectionAgain(a, r)
-	case header.Command == "hbm":
-		return hierarchyAgain(a, cmd.Context(), r)
-	case about == aboutGraphs && header.Command == "dag":
-		return discoveryAgain(a, r)
-	}
-	return nil, shell.Task{}, r.unfit("which cannot be certified again: give its command again")
-}
-
-func selectionAgain(a *shell.App, r *recertification) (*shell.Job, shell.Task, error) {
-	s, err := openSelection(a, r.dir, r.output)
-	if err == nil {
-		s.problem, err = s.record.Problem()
-	}
-	if err == nil {
-		err = r.misplaced("chains", "rounds")
-	}
-	if err != nil {
-		return nil, shell.Task{}, err
-	}
-	if r.given("certify-draws") {
-		s.record.Draws = r.draws
-	}
-	config, err := s.record.FitConfig(s.problem)
-	if err != nil {
-		return nil, shell.Task{}, err
-	}
-	s.Groups = r.groups
-	return &s.Job, s.training(config), nil
-}
-
-func hierarchyAgain(a *shell.App, ctx context.Context, r *recertification) (*shell.Job, shell.Task, error) {
-	record, err := regression.ReadRecord(r.dir)
-	if err != nil {
-		return nil, shell.Task{}, err
-	}
-	if _, plates, err := record.PlateFamily(); err != nil || plates {
-		return nil, shell.Task{}, errors.Join(err, r.unfit("with a family of flows: only --family marginal is certified again"))
-	}
-	if r.given("certify-draws") {
-		record.CertifyDraws = r.draws
-	}
-	h, err := newHierarchical(a, ctx, record, r.output)
-	if err == nil {
-		err = r.misplaced("chains", "rounds")
-	}
-	if err != nil {
-		return nil, shell.Task{}, err
-	}
-	h.Resume, h.Groups = r.dir, r.groups
-	return &h.Job, h.training(1), nil
-}
-
-func discoveryAgain(a *shell.App, r *recertification) (*shell.Job, shell.Task, error) {
-	record, err := dag.ReadRecord(r.dir)
-	if err == nil {
-		err = r.misplaced("certify-draws", "chain-groups")
-	}
-	if err != nil {
-		return nil, shell.Task{}, err
-	}
-	particles := record.Structure == dag.Exact && record.Evidence == dag.Particles
-	if record.Structure != dag.Chains && !particles {
-		return nil, shell.Task{}, r.unfit("neither by chains over graphs nor by particles: give its command again")
-	}
-	if particles {
-		if err := r.misplaced("chains", "rounds"); err != nil {
-			return nil, shell.Task{}, err
-		}
-	}
-	if r.given("chains") {
-		record.Chains = r.chains
-	}
-	if r.given("rounds") {
-		record.Rounds = r.rounds
-	}
-	d, err := discoveryOf(a, record, r.output)
-	if err != nil {
-		return nil, shell.Task{}, err
-	}
-	d.Resume = r.dir
-	if particles {
-		return &d.Job, d.particles(), nil
-	}
-	t, err := d.walk()
-	return &d.Job, t, err
-}
-
 // piecesOf is the folder of the pieces of one certification: its name is made of everything that
 // decides about them.
-func piecesOf(dir string, j *shell.Job, f *certifyFlags) (string, error) {
+func piecesOf(dir string, j *shell.Job) (string, error) {
 	digest := sha256.New()
 	record, err := cli.Leaves(j.Stored)
 	if err != nil {
@@ -255,7 +128,8 @@ func piecesOf(dir string, j *shell.Job, f *certifyFlags) (string, error) {
 	for _, name := range slices.Sorted(maps.Keys(record)) {
 		fmt.Fprintf(digest, "%q %q\n", name, record[name])
 	}
-	fmt.Fprintln(digest, vti.Version, j.Header.Command, j.Header.Fingerprint, j.Header.Device, f.groups)
+	header := j.Header()
+	fmt.Fprintln(digest, vti.Version, header.Command, header.Fingerprint, header.Device, j.Groups)
 	trained, err := os.Open(filepath.Join(dir, rundir.PosteriorFile))
 	switch {
 	case err == nil:

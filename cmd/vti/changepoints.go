@@ -6,8 +6,10 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/transdim/vti/changepoint"
+	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
 	runs "github.com/transdim/vti/run"
@@ -18,10 +20,11 @@ type changepointFlags struct {
 	options                                       changepoint.Options
 	from, to                                      optionalNumber
 	meanChanges, levelSD, rateShape, rateExposure cli.Positive
-	output                                        cli.Output
+	cli.Output
 }
 
-func (f *changepointFlags) register(cmd *cobra.Command) {
+// Register adds the flags to the command.
+func (f *changepointFlags) Register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	cli.Group(cmd, "Data", func() {
@@ -41,23 +44,22 @@ func (f *changepointFlags) register(cmd *cobra.Command) {
 		flags.Var(&f.rateShape, "rate-shape", "rate, events: shape of the Gamma prior of rates (default 1)")
 		flags.Var(&f.rateExposure, "rate-exposure", "rate, events: its rate, in rows or units of time (default: prior mean the overall rate)")
 	})
-	f.output.RegisterSampler(cmd, "of draws; probabilities of changes are sums and do not depend on it")
+	f.RegisterSampler(cmd, "of draws; probabilities of changes are sums and do not depend on it")
 	cli.CompleteColumns(cmd, "time", "value")
 	cli.CompleteWith(cmd, "model", changepoint.KindNames()...)
 	cli.CompleteWith(cmd, "places", "uniform", "spaced")
 }
 
-// asked are the options with the values of all flags.
-func (f *changepointFlags) asked() changepoint.Options {
+// Describe turns the command line into the record of a run.
+func (f *changepointFlags) Describe(*pflag.FlagSet) (*changepoint.Record, error) {
 	f.options.From, f.options.To = f.from.value, f.to.value
 	f.options.MeanChanges, f.options.LevelSD = float64(f.meanChanges), float64(f.levelSD)
 	f.options.RateShape, f.options.RateExposure = float64(f.rateShape), float64(f.rateExposure)
-	return f.options
+	return &changepoint.Record{Options: f.options, Seed: f.Seed}, nil
 }
 
 func changepointsCommand(a *shell.App) *cobra.Command {
-	f := &changepointFlags{}
-	cmd := &cobra.Command{
+	return application.Answering(a, &cobra.Command{
 		Use:   "changepoints TABLE --time COLUMN",
 		Short: "Find how many change points a series or a rate of events has, and where",
 		Long: `Computes the posterior of the number and positions of changes of a series (in its mean, its
@@ -70,40 +72,37 @@ events the prior is that of Green (1995).`,
 		Example: `  vti changepoints coal.csv --time date --from 1851 --to 1963
   vti changepoints nile.csv --time year --value flow
   vti changepoints counts.csv --time week --value cases --model rate`,
-		Args:              cli.TableArgument,
-		ValidArgsFunction: cli.CompleteTable,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			record := cli.AskedOf(cmd, "changepoints", args[0], f.asked(), f.output)
-			problem, err := runs.Read(record, changepoint.NewProblem)
-			if err != nil {
-				return err
-			}
-			record.Options = problem.Options // with its defaults: what they are may change
-			j := &shell.Job{Output: f.output, Stored: record, Header: &record.Header}
-			return a.Execute(cmd.Context(), j, changepointTask(a, problem, f.output))
-		},
-	}
-	f.register(cmd)
-	return cmd
+	}, func() application.Question[*changepoint.Record] { return &changepointFlags{} })
 }
 
-// changepointTask is the task of a search for changes.
-func changepointTask(a *shell.App, problem *changepoint.Problem, output cli.Output) shell.Task {
-	return shell.Task{
-		Name: "changepoints", Files: changepoint.Files(),
-		Intro: func() {
-			if !output.Json {
-				printChangepointProblem(a.Text, problem)
-			}
-		},
-		Compute: func(ctx context.Context, at *shell.Session) (*shell.Conclusion, error) {
-			result, err := changepoint.Run(ctx, problem, changepoint.RunConfig{Seed: output.Seed, Dir: at.Dir, Status: at.Status})
-			if err != nil {
-				return nil, err
-			}
-			return changepointConclusion(result), nil
-		},
+// Begin reads the table of a search for changes, and says what is done.
+func (f *changepointFlags) Begin(_ context.Context, run *application.Asked[*changepoint.Record]) (t shell.Task, err error) {
+	problem, err := runs.Read(run.Record, changepoint.NewProblem)
+	if err != nil {
+		return t, err
 	}
+	run.Record.Options = problem.Options // with its defaults: what they are may change
+	return shell.Task{
+		Name: "changepoints", Files: changepoint.Files(), Intro: func() {
+			run.Introduce(changesTitle(problem), problem.Notes, problem.Priors())
+		},
+		Compute: func(ctx context.Context, at *shell.Session) (shell.Judged, error) {
+			return changepoint.Run(ctx, problem, changepoint.RunConfig{Seed: run.Record.Seed, Dir: at.Dir, Status: at.Status})
+		},
+	}, nil
+}
+
+// changesTitle says what was read.
+func changesTitle(p *changepoint.Problem) string {
+	o := p.Options
+	what := fmt.Sprintf("events, by %s", o.Time)
+	if o.Kind != changepoint.Events {
+		what = fmt.Sprintf("rows of %s", o.Value)
+		if o.Time != "" {
+			what += ", by " + o.Time
+		}
+	}
+	return fmt.Sprintf("%s: %d %s; model %s", p.Path, p.Rows(), what, o.Kind)
 }
 
 // optionalNumber is a flag that takes a number, and is nil when not given.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"os"
@@ -12,9 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/cmd/internal/application"
+	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/cmd/internal/shell"
-	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/rundir"
@@ -42,7 +42,7 @@ type ranking struct {
 	Runs   []predict.Ranked `json:"runs"`
 }
 
-func checkCommand(a *shell.App) *cobra.Command {
+func checkCommand(a *shell.App, all application.Registry) *cobra.Command {
 	var asJSON bool
 	var seed uint64
 	cmd := &cobra.Command{
@@ -57,9 +57,9 @@ responses as they should).
 The result is written to ` + predict.CheckFile + ` and ` + looFile + ` in the directory of the run. For
 graphs only the model check is printed.`,
 		Example: `  vti check runs/varsel-20260131-120000`,
-		Args:    oneRun,
+		Args:    cli.Arguments(1, 1, "one run directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return checkRun(a, cmd, args[0], seed, asJSON)
+			return checkRun(a, cmd, all, args[0], seed, asJSON)
 		},
 	}
 	cmd.Flags().Uint64Var(&seed, "seed", 0, "random seed of simulated responses")
@@ -67,19 +67,11 @@ graphs only the model check is printed.`,
 	return cmd
 }
 
-// oneRun accepts one run directory.
-func oneRun(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return fmt.Errorf("expected one run directory, found %d arguments (see %s --help)", len(args), cmd.CommandPath())
-	}
-	return nil
-}
-
-func checkRun(a *shell.App, cmd *cobra.Command, dir string, seed uint64, asJSON bool) error {
+func checkRun(a *shell.App, cmd *cobra.Command, all application.Registry, dir string, seed uint64, asJSON bool) error {
 	var stored struct {
 		ModelCheck *modelcheck.Report `json:"model_check"`
 	}
-	_, about, err := readHeader(dir)
+	run, err := all.Read(dir)
 	if err != nil {
 		return err
 	}
@@ -87,8 +79,8 @@ func checkRun(a *shell.App, cmd *cobra.Command, dir string, seed uint64, asJSON 
 		return err
 	}
 	result := &checked{Schema: shell.SchemaOf("check"), RunDir: dir, ModelCheck: stored.ModelCheck}
-	if about == aboutVariables || about == aboutRegressions {
-		rows, err := ownRows(dir)
+	if run.Predictor != nil {
+		rows, err := run.OwnRows()
 		if err != nil {
 			return err
 		}
@@ -107,15 +99,6 @@ func checkRun(a *shell.App, cmd *cobra.Command, dir string, seed uint64, asJSON 
 	return nil
 }
 
-// ownRows are the rows that a run was fitted to.
-func ownRows(dir string) (*predict.Rows, error) {
-	run, err := openPredictor(dir)
-	if err != nil {
-		return nil, err
-	}
-	return run.Rows(nil)
-}
-
 // leaveOneOut computes it and writes its rows to the run directory.
 func leaveOneOut(cmd *cobra.Command, dir string, rows *predict.Rows, seed uint64) (*predict.LOO, error) {
 	loo, err := predict.LeaveOneOut(cmd.Context(), rows, seed)
@@ -131,7 +114,7 @@ func writeLOO(dir string, loo *predict.LOO) error {
 	for _, row := range loo.Rows {
 		cells = append(cells, []string{strconv.Itoa(row.Row), row.ELPD.Text(), row.KHat.Text(), row.Mean.Text(), row.PIT.Text(), strconv.FormatBool(row.Refit)})
 	}
-	if err := atomicfile.Write(filepath.Join(dir, looFile), func(w io.Writer) error { return csv.NewWriter(w).WriteAll(cells) }); err != nil {
+	if err := rundir.WriteTables(dir, map[string][][]string{looFile: cells}); err != nil {
 		return shell.Failed(err)
 	}
 	return nil
@@ -180,7 +163,7 @@ func looText(l *predict.LOO) string {
 	return text
 }
 
-func looCommand(a *shell.App) *cobra.Command {
+func looCommand(a *shell.App, all application.Registry) *cobra.Command {
 	f := &looFlags{}
 	cmd := &cobra.Command{
 		Use:   "loo RUN...",
@@ -199,13 +182,8 @@ column, and predicts the rows of that level. With hbm these are rows of a new gr
 		Example: `  vti loo runs/hbm-20260131-120000 runs/hbm-20260131-120500
   vti loo runs/hbm-20260131-120000 --refit
   vti loo runs/hbm-20260131-120000 --by Subject`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return fmt.Errorf("expected run directories, found none (see %s --help)", cmd.CommandPath())
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return runLoo(a, cmd, args, f) },
+		Args: cli.Arguments(1, 0, "run directories"),
+		RunE: func(cmd *cobra.Command, args []string) error { return runLoo(a, cmd, all, args, f) },
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -225,19 +203,16 @@ type looFlags struct {
 }
 
 // refitRanked computes what needs posteriors without some rows.
-func refitRanked(a *shell.App, cmd *cobra.Command, header runs.Header, rows *predict.Rows, one *predict.Ranked, f *looFlags) error {
+func refitRanked(a *shell.App, cmd *cobra.Command, all application.Registry, run *application.Stored, rows *predict.Rows, one *predict.Ranked, f *looFlags) error {
 	if !f.refit && f.by == "" {
 		return nil
 	}
-	r, err := newRefitter(a, header, rows.Categories)
+	r, err := newRefitter(a, all, run, rows.Categories)
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(r.dir)
-	shown := &console.Progress{}
-	if !f.quiet {
-		shown = console.NewProgress(a.Stderr)
-	}
+	shown := console.NewProgress(a.Stderr, f.quiet)
 	defer shown.End()
 	note := func(text string) { shown.Line(text, false) }
 	if f.refit && one.LOO.Unreliable > 0 {
@@ -254,20 +229,20 @@ func refitRanked(a *shell.App, cmd *cobra.Command, header runs.Header, rows *pre
 	return err
 }
 
-func runLoo(a *shell.App, cmd *cobra.Command, dirs []string, f *looFlags) error {
+func runLoo(a *shell.App, cmd *cobra.Command, all application.Registry, dirs []string, f *looFlags) error {
 	list := make([]predict.Ranked, len(dirs))
 	var first runs.Header
 	for k, dir := range dirs {
-		header, _, err := readHeader(dir)
+		run, err := all.Read(dir)
 		if err != nil {
 			return err
 		}
 		if k == 0 {
-			first = header
-		} else if err := runs.SameTable(dirs[0], &first, dir, &header); err != nil {
+			first = run.Header
+		} else if err := runs.SameTable(dirs[0], &first, dir, &run.Header); err != nil {
 			return err
 		}
-		rows, err := ownRows(dir)
+		rows, err := run.OwnRows()
 		if err != nil {
 			return err
 		}
@@ -275,7 +250,7 @@ func runLoo(a *shell.App, cmd *cobra.Command, dirs []string, f *looFlags) error 
 		if list[k].LOO, err = leaveOneOut(cmd, dir, rows, f.seed); err != nil {
 			return err
 		}
-		if err := refitRanked(a, cmd, header, rows, &list[k], f); err != nil {
+		if err := refitRanked(a, cmd, all, run, rows, &list[k], f); err != nil {
 			return err
 		}
 	}

@@ -1,23 +1,20 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/cmd/internal/application"
+	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/compare"
-	"github.com/transdim/vti/dag"
-	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/rundir"
-	"github.com/transdim/vti/report"
-	"github.com/transdim/vti/varsel"
 )
 
-func compareCommand(a *shell.App) *cobra.Command {
+func compareCommand(a *shell.App, all application.Registry) *cobra.Command {
 	var out string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -35,14 +32,9 @@ same, 1: nothing in common), and the largest disagreements in standard errors. A
 probabilities of models against each other.`,
 		Example: `  vti compare runs/exact-20260131-120000 runs/varsel-20260131-120500
   vti compare runs/exact-dag-20260131-120000 runs/dag-20260131-120500`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return fmt.Errorf("expected two run directories, found %d (see %s --help)", len(args), cmd.CommandPath())
-			}
-			return nil
-		},
+		Args: cli.Arguments(2, 2, "two run directories"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return compareRuns(a, cmd, args[0], args[1], out, asJSON)
+			return compareRuns(a, cmd, all, args[0], args[1], out, asJSON)
 		},
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "`directory` for tables and figure (default a new one in runs/)")
@@ -50,35 +42,18 @@ probabilities of models against each other.`,
 	return cmd
 }
 
-// comparison is that of two runs of any kind.
-type comparison interface {
-	Write(dir string) error
-}
-
-func compareRuns(a *shell.App, cmd *cobra.Command, dirA, dirB, out string, asJSON bool) error {
-	kinds := make([]question, 2)
-	for k, dir := range []string{dirA, dirB} {
-		var err error
-		if _, kinds[k], err = readHeader(dir); err != nil {
-			return err
-		}
+func compareRuns(a *shell.App, cmd *cobra.Command, all application.Registry, dirA, dirB, out string, asJSON bool) error {
+	x, y, err := application.OpenBoth(all.Read, dirA, dirB)
+	if err != nil {
+		return err
 	}
-	if kinds[0] != kinds[1] {
-		return fmt.Errorf("%s is about %s and %s about %s: there is nothing to compare", dirA, kinds[0], dirB, kinds[1])
+	if x.Application != y.Application {
+		return fmt.Errorf("%s is about %s and %s about %s: there is nothing to compare", dirA, x.About, dirB, y.About)
 	}
-	var c comparison
-	var print func()
-	var err error
-	switch kinds[0] {
-	case aboutGraphs:
-		c, print, err = compareGraphs(a, dirA, dirB)
-	case aboutRegressions:
-		c, print, err = compareRegressions(a, dirA, dirB)
-	case aboutMixtures, aboutChanges, aboutOrders:
-		c, print, err = compareNumbered(a, dirA, dirB, kinds[0])
-	default:
-		c, print, err = compareSelections(a, cmd.Context(), dirA, dirB)
+	if x.Compare == nil {
+		return fmt.Errorf("runs of vti %s are not compared", x.Header.Command)
 	}
+	c, err := x.Compare(cmd.Context(), dirA, dirB)
 	if err != nil {
 		return err
 	}
@@ -90,50 +65,14 @@ func compareRuns(a *shell.App, cmd *cobra.Command, dirA, dirB, out string, asJSO
 		return err
 	}
 	defer release()
-	if err := c.Write(dir); errors.Is(err, compare.ErrHoldsComparison) {
+	if err := c.Result.Write(dir); errors.Is(err, compare.ErrHoldsComparison) {
 		return err
 	} else if err != nil {
 		return shell.Failed(err)
 	}
 	if asJSON {
-		return a.PrintJSON(c)
+		return a.PrintJSON(c.Result)
 	}
-	print()
+	c.Print(a.Text)
 	return nil
-}
-
-// openBoth opens two runs.
-func openBoth[R any](open func(dir string) (R, error), dirA, dirB string) (a, b R, err error) {
-	if a, err = open(dirA); err != nil {
-		return a, b, err
-	}
-	b, err = open(dirB)
-	return a, b, err
-}
-
-func compareSelections(a *shell.App, ctx context.Context, dirA, dirB string) (comparison, func(), error) {
-	x, y, err := openBoth(varsel.OpenRun, dirA, dirB)
-	if err != nil {
-		return nil, nil, err
-	}
-	c, err := varsel.Compare(ctx, x, y)
-	return c, func() { report.PrintSelections(a.Text, c, x.Result.Data.Predictors) }, err
-}
-
-func compareGraphs(a *shell.App, dirA, dirB string) (comparison, func(), error) {
-	x, y, err := openBoth(dag.OpenRun, dirA, dirB)
-	if err != nil {
-		return nil, nil, err
-	}
-	c, err := dag.Compare(x, y)
-	return c, func() { report.PrintGraphs(a.Text, c) }, err
-}
-
-func compareRegressions(a *shell.App, dirA, dirB string) (comparison, func(), error) {
-	x, y, err := openBoth(regression.OpenRun, dirA, dirB)
-	if err != nil {
-		return nil, nil, err
-	}
-	c, err := regression.Compare(x, y)
-	return c, func() { report.PrintRegressions(a.Text, c) }, err
 }

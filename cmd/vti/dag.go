@@ -8,36 +8,34 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
-	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/internal/rundir"
-	runs "github.com/transdim/vti/run"
 )
 
 // dagFlags are all flags of vti dag.
 type dagFlags struct {
-	model  dagModelFlags
-	walks  dagWalkFlags
-	fit    dagFitFlags
-	output cli.Output
-	resume string
+	model dagModelFlags
+	walks dagWalkFlags
+	fit   dagFitFlags
+	cli.Output
 }
 
+// Register adds the flags to the command.
 func (f *dagFlags) Register(cmd *cobra.Command) {
 	f.model.register(cmd, dag.BGe, dag.Linear, dag.MLP, dag.Mixed)
 	f.walks.register(cmd)
 	f.fit.register(cmd)
-	f.output.Register(cmd, true)
-	cli.RegisterResume(cmd, &f.resume)
+	f.Output.Register(cmd, true)
+	f.RegisterResume(cmd)
 	cli.Renamed(cmd, map[string]string{"draws": "certify-draws"})
 }
 
 // Describe turns the command line into the record of a new run, whose methods are those asked for.
-func (f *dagFlags) Describe(flags *pflag.FlagSet, path string) (any, error) {
-	record := &dag.Record{Header: runs.Header{Command: "dag", Version: vti.Version, Data: path}, Seed: f.output.Seed}
+func (f *dagFlags) Describe(flags *pflag.FlagSet) (*dag.Record, error) {
+	record := &dag.Record{Seed: f.Seed}
 	if err := f.model.fill(record); err != nil {
 		return nil, err
 	}
@@ -52,8 +50,7 @@ func (f *dagFlags) Describe(flags *pflag.FlagSet, path string) (any, error) {
 }
 
 func dagCommand(a *shell.App) *cobra.Command {
-	f := &dagFlags{}
-	cmd := &cobra.Command{
+	return application.Answering(a, &cobra.Command{
 		Use:   "dag TABLE",
 		Short: "Discover graphs: which columns of a table depend on which",
 		Long: `Computes the posterior over directed acyclic graphs whose nodes are the columns of a table (CSV or
@@ -89,31 +86,33 @@ keep no state; repeat the command.`,
   vti dag data.csv --forbid "income->age" --require "dose->response" --max-parents 3
   vti dag --resume runs/dag-20260131-120000
   vti dag query runs/dag-20260131-120000 "P(sick | do(region=1))"`,
-		Args:              cli.TableArgument,
-		ValidArgsFunction: cli.CompleteTable,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runDag(a, cmd, args, f)
-		},
-	}
-	f.Register(cmd)
-	cmd.AddCommand(dagQueryCommand(a))
-	return cmd
+	}, func() application.Question[*dag.Record] { return &dagFlags{} })
 }
 
-// runDag runs or resumes a discovery.
-func runDag(a *shell.App, cmd *cobra.Command, args []string, f *dagFlags) error {
-	if f.resume != "" {
-		return resumeDag(a, cmd, args, f)
+// Begin checks everything about a discovery, and says what it does.
+func (f *dagFlags) Begin(_ context.Context, run *application.Asked[*dag.Record]) (t shell.Task, err error) {
+	record := run.Record
+	if run.Resumed() && !record.Resumable() {
+		return t, fmt.Errorf("%s is a run by sums over graphs, which cannot be resumed: give its command again, with another --out", run.Resume)
 	}
-	described, err := f.Describe(cmd.Flags(), args[0])
+	if run.Resumed() && run.Flags.Changed("certify-draws") { // no part of training
+		record.Draws = f.fit.draws
+	}
+	d, err := newDiscovery(run)
 	if err != nil {
-		return err
+		return t, err
 	}
-	record := described.(*dag.Record)
-	d, err := newDiscovery(a, record, cmd.Flags(), f.output)
-	if err != nil {
-		return err
+	if !run.Resumed() {
+		if err := f.resolve(d); err != nil {
+			return t, err
+		}
 	}
+	return d.search(f.fit.fit.launch)
+}
+
+// resolve chooses the methods that were left open, and refuses flags of others.
+func (f *dagFlags) resolve(d *discovery) (err error) {
+	record := d.Record
 	if record.Structure, err = d.problem.Resolve(record.Structure); err != nil {
 		return err
 	}
@@ -122,62 +121,26 @@ func runDag(a *shell.App, cmd *cobra.Command, args []string, f *dagFlags) error 
 			return err
 		}
 	}
-	if err := f.checkMethod(cmd.Flags(), record); err != nil {
-		return err
-	}
-	var t shell.Task
-	switch {
-	case record.Structure == dag.Chains:
-		t, err = d.walk()
-	case record.Structure == dag.Exact && record.Evidence == dag.Particles:
-		t = d.particles()
-	case record.Structure == dag.Exact && record.Evidence == dag.ClosedForm:
-		t = d.sum("dag")
-	default:
-		record.Flow = record.Flow.WithDefaults() // what they are may change
-		t, err = d.training(f.fit.fit.launch)
-	}
-	if err != nil {
-		return err
-	}
-	return a.Execute(cmd.Context(), &d.Job, t)
+	return f.checkMethod(d.Flags, record)
 }
 
-// resumeDag continues with a discovery that trains or has chains.
-func resumeDag(a *shell.App, cmd *cobra.Command, args []string, f *dagFlags) error {
-	record, err := dag.ReadRecord(f.resume)
-	if err != nil {
-		return err
+// search is the task of a discovery by the methods of its record.
+func (d *discovery) search(stepsPerLaunch int) (shell.Task, error) {
+	switch record := d.Record; {
+	case record.Structure == dag.Chains:
+		return d.walk()
+	case record.Structure == dag.Exact && record.Evidence == dag.Particles:
+		return d.particles(), nil
+	case record.Structure == dag.Exact && record.Evidence == dag.ClosedForm:
+		return d.sum("dag"), nil
 	}
-	if err := cli.CheckResume(cmd, args, f.resume, record, &record.Header, f.output, func() cli.Flags { return &dagFlags{} }); err != nil {
-		return err
-	}
-	if !record.Resumable() {
-		return fmt.Errorf("%s is a run by sums over graphs, which cannot be resumed: give its command again, with another --out", f.resume)
-	}
-	if cmd.Flags().Changed("certify-draws") { // no part of training
-		record.Draws = f.fit.draws
-	}
-	d, err := discoveryOf(a, record, f.output)
-	if err != nil {
-		return err
-	}
-	d.Resume = f.resume
-	var t shell.Task
-	if record.Structure == dag.Chains {
-		t, err = d.walk()
-	} else {
-		t, err = d.training(f.fit.fit.launch)
-	}
-	if err != nil {
-		return err
-	}
-	return a.Execute(cmd.Context(), &d.Job, t)
+	d.Record.Flow = d.Record.Flow.WithDefaults() // what they are may change
+	return d.training(stepsPerLaunch)
 }
 
 // training is the task of a discovery that trains a flow.
 func (d *discovery) training(stepsPerLaunch int) (shell.Task, error) {
-	config := d.record.FitConfig(d.problem)
+	config := d.Record.FitConfig(d.problem)
 	if err := config.Validate(); err != nil {
 		return shell.Task{}, err
 	}
@@ -186,32 +149,24 @@ func (d *discovery) training(stepsPerLaunch int) (shell.Task, error) {
 		Check: func(_ context.Context, at *shell.Session) error {
 			check := config
 			check.Checkpoint = filepath.Join(at.Dir, rundir.PosteriorFile)
-			return dag.CheckCheckpoint(at.Device, d.problem, d.record.Structure, check)
+			return dag.CheckCheckpoint(at.Device, d.problem, d.Record.Structure, check)
 		},
-		Compute: func(ctx context.Context, at *shell.Session) (*shell.Conclusion, error) {
-			config.Resume, config.StepsPerLaunch, config.LogEvery = at.Resume, stepsPerLaunch, console.ReportEvery(config.Steps)
-			config.Progress = func(info vti.Info) {
-				at.Shown.Line(console.TrainingLine(info, false), info.Step == info.Steps)
-			}
+		Compute: func(ctx context.Context, at *shell.Session) (shell.Judged, error) {
 			compute := dag.RunFlow
-			if d.record.Structure == dag.Made {
+			if d.Record.Structure == dag.Made {
 				compute = dag.RunMade
 			}
-			result, err := compute(ctx, at.Device, d.problem, dag.RunConfig{
-				Fit: config, Draws: d.record.Draws, Anneal: d.record.Anneal, Islands: d.record.Islands, Truth: d.truth, Dir: at.Dir,
-				Status: func(text string) { at.Shown.Line(text, true) },
+			return compute(ctx, at.Device, d.problem, dag.RunConfig{
+				Fit: at.Training(config, stepsPerLaunch, false), Draws: d.Record.Draws, Anneal: d.Record.Anneal, Islands: d.Record.Islands, Truth: d.truth, Dir: at.Dir,
+				Status: at.Said,
 			})
-			if err != nil {
-				return nil, err
-			}
-			return d.conclude(result), nil
 		},
 	}, nil
 }
 
 // walk is the task of a discovery by chains over graphs.
 func (d *discovery) walk() (shell.Task, error) {
-	config := dag.ChainConfig{Chains: d.record.Chains, Rounds: d.record.Rounds, Candidates: d.record.Candidates, Seed: d.record.Seed}
+	config := dag.ChainConfig{Chains: d.Record.Chains, Rounds: d.Record.Rounds, Candidates: d.Record.Candidates, Seed: d.Record.Seed}
 	if err := config.Validate(); err != nil {
 		return shell.Task{}, err
 	}
@@ -219,7 +174,7 @@ func (d *discovery) walk() (shell.Task, error) {
 		config.Resume, config.Shard = at.Resume && !at.Again, at.Shard
 		return dag.RunGraphChains(ctx, d.problem, dag.GraphChainsConfig{Chains: config, Truth: d.truth, Dir: at.Dir, Status: at.Status})
 	})
-	t.Resumable = d.record.Resumable()
+	t.Resumable = d.Record.Resumable()
 	return t, nil
 }
 
@@ -227,7 +182,7 @@ func (d *discovery) walk() (shell.Task, error) {
 func (d *discovery) particles() shell.Task {
 	return d.task("dag", func(ctx context.Context, at *shell.Session) (*dag.Result, error) {
 		return dag.RunParticles(ctx, d.problem, dag.ParticlesConfig{
-			Islands: d.record.Islands, Seed: d.record.Seed, Truth: d.truth, Dir: at.Dir, Status: at.Status, Shard: at.Shard,
+			Islands: d.Record.Islands, Seed: d.Record.Seed, Truth: d.truth, Dir: at.Dir, Status: at.Status, Shard: at.Shard,
 		})
 	})
 }
@@ -235,23 +190,16 @@ func (d *discovery) particles() shell.Task {
 // sum is the task of a discovery that sums closed forms over all graphs.
 func (d *discovery) sum(name string) shell.Task {
 	return d.task(name, func(ctx context.Context, at *shell.Session) (*dag.Result, error) {
-		pace := console.NewPace()
 		return dag.RunExact(ctx, d.problem, dag.ExactConfig{
-			Command: d.record.Command, Seed: d.record.Seed, Truth: d.truth, Dir: at.Dir, Status: at.Status,
-			Progress: func(done, total int) {
-				at.Shown.Line(fmt.Sprintf("family %d/%d  %s", done, total, pace.Text(done, total)), done == total)
-			},
+			Command: d.Record.Command, Seed: d.Record.Seed, Truth: d.truth, Dir: at.Dir, Status: at.Status,
+			Progress: at.Counting("family"),
 		})
 	})
 }
 
 // task is that of a discovery that neither needs a device nor can be resumed.
 func (d *discovery) task(name string, compute func(ctx context.Context, at *shell.Session) (*dag.Result, error)) shell.Task {
-	return shell.Task{Name: name, Files: dag.Files(), Intro: d.printProblem, Compute: func(ctx context.Context, at *shell.Session) (*shell.Conclusion, error) {
-		result, err := compute(ctx, at)
-		if err != nil {
-			return nil, err
-		}
-		return d.conclude(result), nil
+	return shell.Task{Name: name, Files: dag.Files(), Intro: d.printProblem, Compute: func(ctx context.Context, at *shell.Session) (shell.Judged, error) {
+		return compute(ctx, at)
 	}}
 }

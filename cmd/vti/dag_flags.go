@@ -207,11 +207,7 @@ func (f *dagFitFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.fit.flow = "affine"
 	cli.Group(cmd, "Training of a flow (--evidence flow, --structure made)", func() {
-		flags.Var(cli.Parsed[flowName]{Value: &f.fit.flow, Parse: parseFlow}, "flow", "affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper")
-		flags.Var(cli.Count{Value: &f.fit.layers, Least: 1}, "flow-layers", "layers (default 5; diag 2)")
-		flags.Var(cli.Count{Value: &f.fit.blocks, Least: 1}, "flow-blocks", "residual blocks per layer (default 2)")
-		flags.Var(cli.Count{Value: &f.fit.hidden, Least: 2}, "flow-hidden", "units per hidden layer (default 32)")
-		flags.Var(cli.Count{Value: &f.fit.bins, Least: 2}, "flow-bins", "bins of a spline (default 8)")
+		f.fit.registerFlow(cmd, "affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper", "default 5; diag 2", "default 2", "default 32")
 		flags.Var(cli.Count{Value: &f.fit.steps, Least: 1}, "steps", "training steps (default 200; mlp 1000; made 300, mlp 1000)")
 		flags.Var(cli.Count{Value: &f.fit.batch, Least: 2}, "batch", "draws per training step (default 1024; mlp 256), with made graphs (128; mlp 32)")
 		cli.RegisterFloatType(cmd, &f.fit.dtype)
@@ -221,7 +217,6 @@ func (f *dagFitFlags) register(cmd *cobra.Command) {
 	cli.Group(cmd, "Certification", func() {
 		flags.Var(cli.Count{Value: &f.anneal, Least: 0}, "anneal", "number of families with annealed draws: finds what the flow misses, slow with mlp")
 	})
-	cli.CompleteWith(cmd, "flow", flowNames()...)
 }
 
 func (f *dagFitFlags) fill(flags *pflag.FlagSet, record *dag.Record) error {

@@ -4,10 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/spf13/pflag"
-
-	"github.com/transdim/vti/cmd/internal/cli"
-	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/tables"
@@ -15,24 +12,17 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// discovery is a run of graph discovery, by whatever method: its record and its problem.
+// discovery is a run of graph discovery, by whatever method, and its problem.
 type discovery struct {
-	*shell.App
-	shell.Job
-	record  *dag.Record
+	*application.Asked[*dag.Record]
 	problem *dag.Problem
 	truth   *graph.Graph
 }
 
-// newDiscovery reads the table and builds the problem that a record describes. Nothing is written:
-// its errors are of the input.
-func newDiscovery(a *shell.App, record *dag.Record, flags *pflag.FlagSet, output cli.Output) (*discovery, error) {
-	record.Flags = cli.GivenFlags(flags)
-	return discoveryOf(a, record, output)
-}
-
-// discoveryOf is the run of a record, new or stored.
-func discoveryOf(a *shell.App, record *dag.Record, output cli.Output) (*discovery, error) {
+// newDiscovery reads the table and builds the problem that a record describes, of a new run or a
+// stored one. Nothing is written: its errors are of the input.
+func newDiscovery(run *application.Asked[*dag.Record]) (*discovery, error) {
+	record := run.Record
 	problem, truth, err := record.Problem()
 	var set *tables.AlwaysSetError
 	switch {
@@ -46,13 +36,8 @@ func discoveryOf(a *shell.App, record *dag.Record, output cli.Output) (*discover
 		return nil, err
 	}
 	record.Model = problem.Model // with its defaults: what they are may change
-	own := shell.Job{Output: output, Stored: record, Header: &record.Header, Paths: []*string{&record.Truth}}
-	return &discovery{a, own, record, problem, truth}, nil
-}
-
-// conclude is what a run of graph discovery ends with.
-func (d *discovery) conclude(result *dag.Result) *shell.Conclusion {
-	return &shell.Conclusion{Result: result, Seconds: result.Seconds}
+	run.Paths = []*string{&record.Truth}
+	return &discovery{run, problem, truth}, nil
 }
 
 // printProblem says what was read, and the priors in words.
@@ -62,7 +47,7 @@ func (d *discovery) printProblem() {
 	}
 	data := d.problem.Data
 	fmt.Fprintf(d.Text, "%s: %d rows, %d nodes", data.Path, data.Rows(), data.Nodes())
-	if d.record.Structure != dag.Chains && len(d.problem.Families) > 0 {
+	if d.Record.Structure != dag.Chains && len(d.problem.Families) > 0 {
 		fmt.Fprintf(d.Text, ", %d families of a node with its parents", len(d.problem.Families))
 	}
 	fmt.Fprintln(d.Text)

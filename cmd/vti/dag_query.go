@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/internal/document"
@@ -37,12 +38,7 @@ graphs. Categories are summed exactly for each graph, numbers with linear mechan
 form, and mixed tables are simulated. The table of the run must still exist.`,
 		Example: `  vti dag query runs/dag-20260131-120000 "P(sick | region=1)"
   vti dag query runs/dag-20260131-120000 "E(y | do(dose=2))" --json`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return fmt.Errorf("expected a run directory and a query in quotes, found %s (see %s --help)", english.Count(len(args), "argument"), cmd.CommandPath())
-			}
-			return nil
-		},
+		Args: cli.Arguments(2, 2, "a run directory and a query in quotes"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return dagQuery(a, cmd.Context(), args[0], args[1], seed, asJSON)
 		},
@@ -53,12 +49,8 @@ form, and mixed tables are simulated. The table of the run must still exist.`,
 }
 
 func dagQuery(a *shell.App, ctx context.Context, dir, query string, seed uint64, asJSON bool) error {
-	header, about, err := readHeader(dir)
-	if err != nil {
+	if err := graphs().Check(dir); err != nil {
 		return err
-	}
-	if about != aboutGraphs {
-		return fmt.Errorf("%s is a run of vti %s, about %s: expected one about graphs", dir, header.Command, about)
 	}
 	run, err := dag.OpenRun(dir)
 	if err != nil {

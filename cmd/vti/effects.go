@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/cmd/internal/application"
+	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/predict"
@@ -27,7 +29,7 @@ type effectsFlags struct {
 	noPicture, json            bool
 }
 
-func effectsCommand(a *shell.App) *cobra.Command {
+func effectsCommand(a *shell.App, all application.Registry) *cobra.Command {
 	f := &effectsFlags{}
 	cmd := &cobra.Command{
 		Use:   "effects RUN",
@@ -51,13 +53,8 @@ next to it.`,
 		Example: `  vti effects runs/hbm-20260131-120000 --of variety --contrast pairwise
   vti effects runs/varsel-20260131-120000 --of dose=1,2,4 --contrast reference --at age=50
   vti effects runs/hbm-20260131-120000 --conditional Days --by treatment`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return fmt.Errorf("expected a run directory, found %d arguments (see %s --help)", len(args), cmd.CommandPath())
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return runEffects(a, cmd, args[0], f) },
+		Args: cli.Arguments(1, 1, "a run directory"),
+		RunE: func(cmd *cobra.Command, args []string) error { return runEffects(a, cmd, all, args[0], f) },
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.of, "of", nil, "`predictor` whose means are wanted, as NAME or NAME=VALUE,VALUE…; repeated: all combinations")
@@ -137,12 +134,12 @@ func (f *effectsFlags) config() (config predict.EffectsConfig, err error) {
 	return config, nil
 }
 
-func runEffects(a *shell.App, cmd *cobra.Command, dir string, f *effectsFlags) error {
+func runEffects(a *shell.App, cmd *cobra.Command, all application.Registry, dir string, f *effectsFlags) error {
 	config, err := f.config()
 	if err != nil {
 		return err
 	}
-	run, err := openPredictor(dir)
+	run, err := all.ReadPredictor(dir)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 func TestFailedDeviceSaysHowToGoOn(t *testing.T) {
 	emptyDir(t, "data.csv", collider(40))
 	lost := fmt.Errorf("training step 7: %w", &gpu.Failure{Device: "xla:cuda", Err: errors.New("the card has gone")})
-	own := shell.Job{Header: &runs.Header{Command: "varsel"}}
+	own := shell.Job{Stored: &runs.Header{Command: "varsel"}}
 	require.NotContains(t, own.Stopped(lost, "run", true).Error(), "to continue", "nothing was stored")
 	mustRun(t, tiny("varsel", "data.csv", "--target", "c", "--out", "run")...)
 	err := own.Stopped(lost, "run", true)

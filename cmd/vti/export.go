@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/draws"
@@ -35,7 +36,7 @@ type exported struct {
 	Draws  int      `json:"draws"` // of each chain
 }
 
-func exportCommand(a *shell.App) *cobra.Command {
+func exportCommand(a *shell.App, all application.Registry) *cobra.Command {
 	var out, format string
 	var most int
 	var least float64
@@ -56,22 +57,22 @@ probability, or else the most probable graph.`,
   python -c "import arviz as az, xarray as xr
   print(az.loo(az.from_datatree(xr.open_datatree('diabetes.zarr', engine='zarr'))))"
   vti export runs/dag-20260131-120000 --format bif --least 0.5 --out net.bif`,
-		Args: oneRun,
+		Args: cli.Arguments(1, 1, "one run directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if format != "arviz" {
 				if cmd.Flags().Changed("draws") {
 					return fmt.Errorf("--draws is for --format arviz; this one is %s", format)
 				}
-				return exportGraph(a, args[0], format, out, least, asJSON)
+				return exportText(a, all, args[0], format, out, least, asJSON)
 			}
 			if cmd.Flags().Changed("least") {
 				return fmt.Errorf("--least is for formats of graphs; this one is arviz")
 			}
-			return exportRun(a, cmd.Context(), args[0], out, most, asJSON)
+			return exportRun(a, cmd.Context(), all, args[0], out, most, asJSON)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "arviz", "format: arviz, or for graphs dot, graphml, bnlearn, dagitty or bif")
-	cli.CompleteWith(cmd, "format", "arviz", "dot", "graphml", "bnlearn", "dagitty", "bif")
+	cli.CompleteWith(cmd, "format", append([]string{"arviz"}, all.Formats()...)...)
 	cmd.Flags().StringVarP(&out, "out", "o", "", "`folder` of the store (default arviz.zarr in the run directory), or file of the graph (default standard output)")
 	cmd.Flags().Float64Var(&least, "least", 0, "graphs: smallest `probability` of an edge")
 	cmd.Flags().IntVar(&most, "draws", 0, "largest number of draws to write, evenly spaced (default all)")
@@ -82,8 +83,8 @@ probability, or else the most probable graph.`,
 // mostExported bounds the values of an array of rows and draws: 2 GiB of doubles.
 const mostExported = 1 << 28
 
-func exportRun(a *shell.App, ctx context.Context, dir, out string, most int, asJSON bool) error {
-	_, about, err := readHeader(dir)
+func exportRun(a *shell.App, ctx context.Context, all application.Registry, dir, out string, most int, asJSON bool) error {
+	run, err := all.Read(dir)
 	if err != nil {
 		return err
 	}
@@ -100,8 +101,8 @@ func exportRun(a *shell.App, ctx context.Context, dir, out string, most int, asJ
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	var rows *predict.Rows
-	if about == aboutVariables || about == aboutRegressions {
-		if rows, err = ownRows(dir); err != nil {
+	if run.Predictor != nil {
+		if rows, err = run.OwnRows(); err != nil {
 			return err
 		}
 		if rows.Len()*len(chosen) > mostExported {

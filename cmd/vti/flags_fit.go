@@ -31,11 +31,7 @@ func (f *fitFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.flow, f.batch = flowName("affine"), defaultBatch
 	cli.Group(cmd, "Flow, q(θ | m)", func() {
-		flags.Var(cli.Parsed[flowName]{Value: &f.flow, Parse: parseFlow}, "flow", "affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper")
-		flags.Var(cli.Count{Value: &f.layers, Least: 1}, "flow-layers", "layers (default 5; diag 2)")
-		flags.Var(cli.Count{Value: &f.blocks, Least: 1}, "flow-blocks", "residual blocks per layer (default 2)")
-		flags.Var(cli.Count{Value: &f.hidden, Least: 2}, "flow-hidden", "units per hidden layer (default 32)")
-		flags.Var(cli.Count{Value: &f.bins, Least: 2}, "flow-bins", "bins of a spline (default 8)")
+		f.registerFlow(cmd, "affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper", "default 5; diag 2", "default 2", "default 32")
 	})
 	cli.Group(cmd, "Distribution of models, q(m)", func() {
 		flags.Var(cli.Parsed[varsel.Sampler]{Value: &f.sampler, Parse: varsel.ParseSampler}, "sampler",
@@ -50,9 +46,19 @@ func (f *fitFlags) register(cmd *cobra.Command) {
 		cli.RegisterFloatType(cmd, &f.dtype)
 		cli.RegisterLaunch(cmd, &f.launch)
 	})
-	cli.CompleteWith(cmd, "flow", flowNames()...)
 	cli.CompleteWith(cmd, "sampler", "auto", "categorical", "surrogate", "autoregressive")
 	cli.CompleteWith(cmd, "utility", "ucb", "thompson", "mean")
+}
+
+// registerFlow adds the flags of a flow and its sizes, whose defaults differ between commands.
+func (f *fitFlags) registerFlow(cmd *cobra.Command, usage, layers, blocks, hidden string) {
+	flags := cmd.Flags()
+	flags.Var(cli.Parsed[flowName]{Value: &f.flow, Parse: parseFlow}, "flow", usage)
+	flags.Var(cli.Count{Value: &f.layers, Least: 1}, "flow-layers", "layers ("+layers+")")
+	flags.Var(cli.Count{Value: &f.blocks, Least: 1}, "flow-blocks", "residual blocks per layer ("+blocks+")")
+	flags.Var(cli.Count{Value: &f.hidden, Least: 2}, "flow-hidden", "units per hidden layer ("+hidden+")")
+	flags.Var(cli.Count{Value: &f.bins, Least: 2}, "flow-bins", "bins of a spline (default 8)")
+	cli.CompleteWith(cmd, "flow", flowNames()...)
 }
 
 // flowName is a flow as the command line names it.

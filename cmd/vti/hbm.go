@@ -7,8 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/transdim/vti"
-	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/hbm"
@@ -17,8 +16,7 @@ import (
 )
 
 func hbmCommand(a *shell.App) *cobra.Command {
-	f := &hbmFlags{}
-	cmd := &cobra.Command{
+	return application.Answering(a, &cobra.Command{
 		Use:   "hbm TABLE --formula FORMULA",
 		Short: "Fit a hierarchical regression: population effects, and effects that vary by group",
 		Long: `Fits a regression with effects that vary by group to a table (CSV or Parquet, with a header row).
@@ -64,130 +62,86 @@ killed. A run that trains nothing starts again.`,
   vti hbm testdata/sleepstudy.csv --formula "Reaction ~ Days + (Days | Subject)" \
       --family pavi-e --amortize --out model
   vti hbm --resume runs/hbm-20260131-120000`,
-		Args:              cli.TableArgument,
-		ValidArgsFunction: cli.CompleteTable,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runHbm(a, cmd, args, f)
-		},
-	}
-	f.Register(cmd)
-	cmd.AddCommand(hbmInferCommand(a))
-	return cmd
+	}, func() application.Question[*regression.Record] { return &hbmFlags{} })
 }
 
-// runHbm runs or resumes a regression.
-func runHbm(a *shell.App, cmd *cobra.Command, args []string, f *hbmFlags) error {
-	r, err := beginHbm(a, cmd, args, f)
+// Begin checks everything about a regression, and says what it does.
+func (f *hbmFlags) Begin(ctx context.Context, run *application.Asked[*regression.Record]) (t shell.Task, err error) {
+	if run.Resumed() {
+		if run.Flags.Changed("certify-draws") { // no part of training
+			run.Record.CertifyDraws = f.certifyDraws
+		}
+		f.fit.effort.Limit(run.Flags, &run.Record.Budget)
+	}
+	r, err := newHierarchical(ctx, run)
 	if err != nil {
-		return err
+		return t, err
 	}
-	return a.Execute(cmd.Context(), &r.Job, r.training(f.fit.launch))
-}
-
-// beginHbm checks everything about a new run, or about one to resume.
-func beginHbm(a *shell.App, cmd *cobra.Command, args []string, f *hbmFlags) (*hierarchical, error) {
-	if f.resume == "" {
-		described, err := f.Describe(cmd.Flags(), args[0])
-		if err != nil {
-			return nil, err
+	if !run.Resumed() {
+		if err := f.chooseFlow(run.Flags, run.Record, r.regression.DefaultFlow()); err != nil {
+			return t, err
 		}
-		record := described.(*regression.Record)
-		record.Flags = cli.GivenFlags(cmd.Flags())
-		r, err := newHierarchical(a, cmd.Context(), record, f.output)
-		if err != nil {
-			return nil, err
+		if err := r.check(); err != nil {
+			return t, err
 		}
-		if err := f.chooseFlow(cmd.Flags(), record, r.regression.DefaultFlow()); err != nil {
-			return nil, err
-		}
-		return r, r.check()
 	}
-	record, err := regression.ReadRecord(f.resume)
-	if err != nil {
-		return nil, err
-	}
-	if err := cli.CheckResume(cmd, args, f.resume, record, &record.Header, f.output, func() cli.Flags { return &hbmFlags{} }); err != nil {
-		return nil, err
-	}
-	if cmd.Flags().Changed("certify-draws") { // no part of training
-		record.CertifyDraws = f.certifyDraws
-	}
-	if cmd.Flags().Changed("max-time") {
-		record.MaxSeconds = f.fit.effort.MaxTime.Seconds()
-	}
-	r, err := newHierarchical(a, cmd.Context(), record, f.output)
-	if err == nil {
-		r.Resume = f.resume
-	}
-	return r, err
+	return r.training(f.fit.launch), nil
 }
 
 // training is the task of a regression: train, certify, and print the answer.
 func (r *hierarchical) training(stepsPerLaunch int) shell.Task {
 	return shell.Task{
 		Name: "hbm", Files: regression.Files(), Computes: true, Resumable: r.trains(), Intro: r.printProblem, Check: r.checkCheckpoint,
-		Compute: func(ctx context.Context, at *shell.Session) (*shell.Conclusion, error) {
-			family, ok, err := r.record.PlateFamily()
+		Compute: func(ctx context.Context, at *shell.Session) (shell.Judged, error) {
+			family, ok, err := r.Record.PlateFamily()
 			if err != nil {
 				return nil, err
 			}
-			var result *regression.Result
 			if ok {
-				result, err = r.trainFamily(ctx, at, family)
-			} else {
-				result, err = r.trainMarginal(ctx, at, stepsPerLaunch)
+				return r.trainFamily(ctx, at, family)
 			}
-			if err != nil {
-				return nil, err
-			}
-			return r.conclude(result), nil
+			return r.trainMarginal(ctx, at, stepsPerLaunch)
 		},
 	}
 }
 
 // trains reports whether there is a state that a run could continue from.
 func (r *hierarchical) trains() bool {
-	_, plates, err := r.record.PlateFamily()
+	_, plates, err := r.Record.PlateFamily()
 	return plates || err != nil || r.regression.Trains()
 }
 
 // checkCheckpoint reports what keeps training from continuing from the checkpoint.
 func (r *hierarchical) checkCheckpoint(ctx context.Context, at *shell.Session) error {
-	family, ok, err := r.record.PlateFamily()
+	family, ok, err := r.Record.PlateFamily()
 	if err != nil {
 		return err
 	}
 	if ok {
-		config := r.record.FamilyRun(family)
+		config := r.Record.FamilyRun(family)
 		config.Dir = at.Dir
 		return r.regression.CheckFamilyCheckpoint(ctx, at.Device, config)
 	}
-	config := r.record.FitConfig(r.regression)
+	config := r.Record.FitConfig(r.regression)
 	config.Checkpoint = filepath.Join(at.Dir, rundir.PosteriorFile)
 	return r.regression.CheckCheckpoint(ctx, at.Device, config)
 }
 
 // trainMarginal trains the flow that learns everything but the effects that are integrated out.
 func (r *hierarchical) trainMarginal(ctx context.Context, at *shell.Session, stepsPerLaunch int) (*regression.Result, error) {
-	config := r.record.FitConfig(r.regression)
-	config.Resume, config.StepsPerLaunch, config.LogEvery = at.Resume, stepsPerLaunch, console.ReportEvery(config.Steps)
-	config.Progress = func(info vti.Info) {
-		at.Shown.Line(console.TrainingLine(info, !r.regression.Options.Select), info.Step == info.Steps)
-	}
-	certify := vti.CertifyConfig{Draws: r.record.CertifyDraws, Shard: at.Shard, ChainGroups: r.Groups, Progress: func(done, total int) {
-		at.Shown.Line(fmt.Sprintf("certifying  %d of at most %d draws", done, total), false)
-	}}
+	config := r.Record.FitConfig(r.regression)
+	config = at.Training(config, stepsPerLaunch, !r.regression.Options.Select)
 	return r.regression.Run(ctx, at.Device, regression.Run{
-		Fit: config, Certify: certify, Dir: at.Dir, Precision: r.record.Precision, MaxTime: r.record.MaxTime(), Again: at.Again,
-		Status: func(text string) { at.Shown.Line(text, true) },
+		Fit: config, Certify: at.Certifying(r.Job, r.Record.CertifyDraws), Dir: at.Dir, Precision: r.Record.Precision, MaxTime: r.Record.MaxTime(), Again: at.Again,
+		Status: at.Said,
 	})
 }
 
 // trainFamily trains a family over the effects of all groupings.
 func (r *hierarchical) trainFamily(ctx context.Context, at *shell.Session, family hbm.Family) (*regression.Result, error) {
-	config := r.record.FamilyRun(family)
+	config := r.Record.FamilyRun(family)
 	config.Dir, config.Fit.Resume, config.Fit.LogEvery = at.Dir, at.Resume, console.ReportEvery(config.Fit.WithDefaults().Steps)
-	config.Status = func(text string) { at.Shown.Line(text, true) }
+	config.Status = at.Said
 	config.Fit.Progress = func(info hbm.Info) {
 		line := fmt.Sprintf("step %d/%d  ELBO %.3f", info.Step, info.Steps, info.ELBO)
 		at.Shown.Line(console.TrainingPace(line, info.Step, info.Steps, info.NonFinite, info.StepsPerSecond), info.Step == info.Steps)

@@ -13,13 +13,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/transdim/vti"
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/hbm"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/likelihood"
-	runs "github.com/transdim/vti/run"
 	"github.com/transdim/vti/space"
 )
 
@@ -35,17 +33,17 @@ type hbmFlags struct {
 	fit                                       fitFlags
 	certifyDraws                              int
 	slices                                    bool
-	output                                    cli.Output
 	models                                    cli.ModelList
-	resume                                    string
 	priors                                    []string // of single terms
+	cli.Output
 }
 
+// Register adds the flags to the command.
 func (f *hbmFlags) Register(cmd *cobra.Command) {
 	f.registerModel(cmd)
-	f.output.Register(cmd, true)
+	f.Output.Register(cmd, true)
 	cli.RegisterModels(cmd, &f.models, "which models of --select results and models.csv list: best, or all that were evaluated")
-	cli.RegisterResume(cmd, &f.resume)
+	f.RegisterResume(cmd)
 	cli.Renamed(cmd, cli.FlowSizes, cli.PriorSD("coefficient-scale"))
 }
 
@@ -81,12 +79,7 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 		flags.Var(cli.Count{Value: &f.encoding, Least: 1}, "encoding", "pavi-f, pavi-e, adavi: size of the encoding of a group (default twice the dimension of the variable, plus four)")
 		flags.Var(cli.Count{Value: &f.members, Least: 1}, "members", "not marginal: number of groups, or of rows if groupings are crossed, in a training step (default all)")
 		flags.BoolVar(&f.amortize, "amortize", false, "pavi-e, adavi: train on tables simulated from the priors, for vti hbm infer on other tables")
-		flags.Var(cli.Parsed[flowName]{Value: &f.fit.flow, Parse: parseFlow}, "flow",
-			"flow of marginal, pavi-f, pavi-e, adavi: affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper (default spline; affine with more than 64 coordinates)")
-		flags.Var(cli.Count{Value: &f.fit.layers, Least: 1}, "flow-layers", "layers (default 3; not marginal 1)")
-		flags.Var(cli.Count{Value: &f.fit.blocks, Least: 1}, "flow-blocks", "residual blocks per layer (default 2; 1)")
-		flags.Var(cli.Count{Value: &f.fit.hidden, Least: 2}, "flow-hidden", "units per hidden layer (default 32; 16)")
-		flags.Var(cli.Count{Value: &f.fit.bins, Least: 2}, "flow-bins", "bins of a spline (default 8)")
+		f.fit.registerFlow(cmd, "flow of marginal, pavi-f, pavi-e, adavi: affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper (default spline; affine with more than 64 coordinates)", "default 3; not marginal 1", "default 2; 1", "default 32; 16")
 	})
 	f.fit.effort.Register(cmd)
 	cli.Group(cmd, "Training", func() {
@@ -104,13 +97,12 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 	cli.CompleteWith(cmd, "model-prior", "betabinomial:1,1", "bernoulli:0.5", "uniform")
 	cli.CompleteWith(cmd, "na", "refuse", "drop")
 	cli.CompleteWith(cmd, "sd-prior", "half-normal", "half-cauchy", "exponential")
-	cli.CompleteWith(cmd, "flow", flowNames()...)
 	cli.CompleteWith(cmd, "family", append([]string{regression.MarginalFamily}, hbm.FamilyNames()...)...)
 }
 
 // Describe turns the command line into the record of a new run; the flow that suits the problem is
 // chosen later if none was.
-func (f *hbmFlags) Describe(flags *pflag.FlagSet, path string) (any, error) {
+func (f *hbmFlags) Describe(flags *pflag.FlagSet) (*regression.Record, error) {
 	if f.frame.Formula == "" {
 		return nil, errors.New(`no formula was given: expected for example --formula "y ~ x + (1 + x | group)"`)
 	}
@@ -129,7 +121,7 @@ func (f *hbmFlags) Describe(flags *pflag.FlagSet, path string) (any, error) {
 	if !flags.Changed("dtype") {
 		f.fit.dtype = dtypes.InvalidDType // what it is depends on the family
 	}
-	record := &regression.Record{Header: runs.Header{Command: "hbm", Version: vti.Version, Data: path}, Frame: f.frame, Model: f.model, Seed: f.output.Seed,
+	record := &regression.Record{Frame: f.frame, Model: f.model, Seed: f.Seed,
 		Family: f.family.String(), Encoding: f.encoding, Members: f.members,
 		Slices: f.slices, DType: f.fit.dtype, Steps: f.fit.steps, Batch: f.fit.batch, CertifyDraws: f.certifyDraws}
 	if f.amortize {

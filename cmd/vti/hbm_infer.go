@@ -6,24 +6,21 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
-	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/hbm"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/checkpoint"
-	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/rundir"
-	runs "github.com/transdim/vti/run"
 )
 
 // hbmInferFlags are all flags of vti hbm infer.
 type hbmInferFlags struct {
 	na           missingPolicy
 	certifyDraws int
-	output       cli.Output
+	cli.Output
 }
 
 func hbmInferCommand(a *shell.App) *cobra.Command {
@@ -46,26 +43,21 @@ all responses simulated from the answer, for example because a number separates 
 		Example: `  vti hbm testdata/sleepstudy.csv --formula "Reaction ~ Days + (Days | Subject)" \
       --family pavi-e --amortize --out model
   vti hbm infer model other.csv`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return fmt.Errorf("expected a run directory and a table, found %s (see %s --help)", english.Count(len(args), "argument"), cmd.CommandPath())
-			}
-			return nil
-		},
+		Args: cli.Arguments(2, 2, "a run directory and a table"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return hbmInfer(a, cmd.Context(), args[0], args[1], cmd.Flags(), f)
+			return hbmInfer(a, cmd, args[0], args[1], f)
 		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.Var(cli.Parsed[missingPolicy]{Value: &f.na, Parse: parseMissingPolicy}, "na", "rows with missing values: refuse or drop")
 	flags.Var(cli.Count{Value: &f.certifyDraws, Least: 1}, "certify-draws", "draws that certify where effects are not integrated out (default 2000, and up to 32000 where these do not show enough)")
-	f.output.Register(cmd, true)
+	f.Output.Register(cmd, true)
 	cli.CompleteWith(cmd, "na", "refuse", "drop")
 	return cmd
 }
 
-func hbmInfer(a *shell.App, ctx context.Context, model, path string, flags *pflag.FlagSet, f *hbmInferFlags) error {
+func hbmInfer(a *shell.App, cmd *cobra.Command, model, path string, f *hbmInferFlags) error {
 	trained, err := regression.ReadRecord(model)
 	if err != nil {
 		return err
@@ -74,31 +66,27 @@ func hbmInfer(a *shell.App, ctx context.Context, model, path string, flags *pfla
 		return fmt.Errorf("%s was not trained for other tables than its own: that takes vti hbm --family pavi-e --amortize", model)
 	}
 	record := &regression.Record{
-		Header: runs.Header{Command: regression.InferCommand, Version: vti.Version, Data: path, Flags: cli.GivenFlags(flags)},
-		Frame:  trained.Frame, Model: trained.Model, Family: trained.Family, TrainedBy: model, CertifyDraws: f.certifyDraws, Seed: f.output.Seed,
+		Header: application.NewHeader(cmd, path),
+		Frame:  trained.Frame, Model: trained.Model, Family: trained.Family, TrainedBy: model, CertifyDraws: f.certifyDraws, Seed: f.Seed,
 	}
 	record.Frame.DropMissing = f.na == "drop"
-	r, err := newHierarchical(a, ctx, record, f.output)
+	job := &shell.Job{Output: f.Output, Stored: record, Paths: []*string{&record.TrainedBy}}
+	r, err := newHierarchical(cmd.Context(), &application.Asked[*regression.Record]{App: a, Job: job, Record: record, Flags: cmd.Flags()})
 	if err != nil {
 		return err
 	}
-	r.Paths = []*string{&record.TrainedBy}
 	if err := r.regression.CheckInfer(trained.Shape); err != nil {
 		return err
 	}
 	if _, err := checkpoint.ReadInfo(filepath.Join(model, rundir.PosteriorFile)); err != nil {
 		return err
 	}
-	return a.Execute(ctx, &r.Job, shell.Task{
+	return a.Execute(cmd.Context(), job, shell.Task{
 		Name: "hbm", Files: regression.Files(), Computes: true, Intro: r.printProblem,
-		Compute: func(ctx context.Context, at *shell.Session) (*shell.Conclusion, error) {
-			result, err := r.regression.Infer(ctx, at.Device, regression.InferRun{
+		Compute: func(ctx context.Context, at *shell.Session) (shell.Judged, error) {
+			return r.regression.Infer(ctx, at.Device, regression.InferRun{
 				Model: model, Shape: trained.Shape, Seed: record.Seed, Certify: hbm.CertifyConfig{Draws: record.CertifyDraws}, Dir: at.Dir,
 			})
-			if err != nil {
-				return nil, err
-			}
-			return r.conclude(result), nil
 		},
 	})
 }

@@ -5,25 +5,22 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/transdim/vti/cmd/internal/cli"
-	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
 
-// hierarchical is a run of a hierarchical regression: its record and its problem.
+// hierarchical is a run of a hierarchical regression, and its problem.
 type hierarchical struct {
-	*shell.App
-	shell.Job
-	record     *regression.Record
+	*application.Asked[*regression.Record]
 	regression *regression.Regression
 }
 
 // newHierarchical reads the table and builds the posterior that a record describes. Nothing is
 // written: its errors are of the input.
-func newHierarchical(a *shell.App, ctx context.Context, record *regression.Record, output cli.Output) (*hierarchical, error) {
-	r, err := record.Regression(ctx)
+func newHierarchical(ctx context.Context, run *application.Asked[*regression.Record]) (*hierarchical, error) {
+	r, err := run.Record.Regression(ctx)
 	switch {
 	case errors.As(err, new(*table.MissingError)):
 		return nil, adviseMissing(err)
@@ -32,30 +29,25 @@ func newHierarchical(a *shell.App, ctx context.Context, record *regression.Recor
 	case err != nil:
 		return nil, err
 	}
-	return &hierarchical{a, shell.Job{Output: output, Stored: record, Header: &record.Header}, record, r}, nil
+	return &hierarchical{run, r}, nil
 }
 
 // check reports what is wrong with the settings. Those that were left open are known afterwards.
 func (r *hierarchical) check() error {
-	family, ok, err := r.record.PlateFamily()
+	family, ok, err := r.Record.PlateFamily()
 	if err != nil {
 		return err
 	}
 	if !ok {
-		return r.record.FitConfig(r.regression).Validate()
+		return r.Record.FitConfig(r.regression).Validate()
 	}
-	if err := r.regression.CheckFamily(family, r.record.Members); err != nil {
+	if err := r.regression.CheckFamily(family, r.Record.Members); err != nil {
 		return fmt.Errorf("--family %s: %w", family, err)
 	}
-	if r.record.Amortize > 0 {
-		r.record.Shape = r.regression.Shape()
+	if r.Record.Amortize > 0 {
+		r.Record.Shape = r.regression.Shape()
 	}
-	return r.record.FamilyRun(family).Fit.Validate()
-}
-
-// conclude is what a regression ends with.
-func (r *hierarchical) conclude(result *regression.Result) *shell.Conclusion {
-	return &shell.Conclusion{Result: result, Seconds: result.Seconds}
+	return r.Record.FamilyRun(family).Fit.Validate()
 }
 
 // printProblem says what was read, and the priors in words. With --json only warnings are printed,

@@ -3,11 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/mixture"
@@ -54,10 +55,11 @@ type mixtureFlags struct {
 	df, rateShape, rateExposure cli.Positive
 	sweeps                      int
 	standardError               cli.Positive
-	output                      cli.Output
+	cli.Output
 }
 
-func (f *mixtureFlags) register(cmd *cobra.Command) {
+// Register adds the flags to the command.
+func (f *mixtureFlags) Register(cmd *cobra.Command) {
 	f.normalsFlags.register(cmd, "`column` of values; several for a multivariate mixture (a,b)")
 	flags := cmd.Flags()
 	cli.Group(cmd, "Data and model", func() {
@@ -72,20 +74,19 @@ func (f *mixtureFlags) register(cmd *cobra.Command) {
 		flags.Var(cli.Count{Value: &f.sweeps, Least: 1}, "sweeps", "largest number of sweeps of each of the eight samplers (default 400000)")
 		flags.Var(&f.standardError, "error", "standard error of probabilities at which sampling ends (default 0.002)")
 	})
-	f.output.RegisterSampler(cmd, "the same seed gives the same numbers")
+	f.RegisterSampler(cmd, "the same seed gives the same numbers")
 	cli.CompleteWith(cmd, "family", mixture.FamilyNames()...)
 }
 
-// record describes a run.
-func (f *mixtureFlags) record(cmd *cobra.Command, path string) *mixture.Record {
+// Describe turns the command line into the record of a run.
+func (f *mixtureFlags) Describe(*pflag.FlagSet) (*mixture.Record, error) {
 	options := f.asked()
 	options.DF, options.RateShape, options.RateExposure = float64(f.df), float64(f.rateShape), float64(f.rateExposure)
-	return &mixture.Record{Asked: *cli.AskedOf(cmd, "mixture", path, options, f.output), Sweeps: f.sweeps, Error: float64(f.standardError)}
+	return &mixture.Record{Asked: runs.Asked[mixture.Options]{Options: options, Seed: f.Seed}, Sweeps: f.sweeps, Error: float64(f.standardError)}, nil
 }
 
 func mixtureCommand(a *shell.App) *cobra.Command {
-	f := &mixtureFlags{}
-	cmd := &cobra.Command{
+	return application.Answering(a, &cobra.Command{
 		Use:   "mixture TABLE --column COLUMN",
 		Short: "Find how many components a mixture has",
 		Long: `Computes the posterior of the number of components of a mixture, of their weights and parameters, of
@@ -105,53 +106,43 @@ and draws are relabelled so that they agree best on the rows (Stephens 2000).`,
   vti mixture cases.csv --column count --family poisson
   vti mixture iris.csv --column petal_length,petal_width
   vti mixture enzyme.csv --column activity --max-components 10 --error 0.001`,
-		Args:              cli.TableArgument,
-		ValidArgsFunction: cli.CompleteTable,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			record := f.record(cmd, args[0])
-			problem, err := runs.Read(&record.Asked, mixture.NewProblem)
-			if err != nil {
-				return err
-			}
-			record.Options = problem.Options // with its defaults: what they are may change
-			j := &shell.Job{Output: f.output, Stored: record, Header: &record.Header}
-			return a.Execute(cmd.Context(), j, mixtureTask(a, problem, record, f.output))
-		},
-	}
-	f.register(cmd)
-	return cmd
+	}, func() application.Question[*mixture.Record] { return &mixtureFlags{} })
 }
 
-// mixtureTask is the task of a mixture.
-func mixtureTask(a *shell.App, problem *mixture.Problem, record *mixture.Record, output cli.Output) shell.Task {
+// Begin reads the table of a mixture, and says what is done.
+func (f *mixtureFlags) Begin(_ context.Context, run *application.Asked[*mixture.Record]) (t shell.Task, err error) {
+	record := run.Record
+	problem, err := readMixture(run)
+	if err != nil {
+		return t, err
+	}
 	return shell.Task{
-		Name: "mixture", Files: mixture.Files(), Intro: mixtureIntro(a, problem, output),
-		Compute: func(ctx context.Context, at *shell.Session) (*shell.Conclusion, error) {
+		Name: "mixture", Files: mixture.Files(), Intro: mixtureIntro(run, problem),
+		Compute: func(ctx context.Context, at *shell.Session) (shell.Judged, error) {
 			config := mixture.RunConfig{Dir: at.Dir, Sample: mixture.SampleConfig{
 				Seed: record.Seed, Sweeps: record.Sweeps, Error: record.Error,
 				Progress: func(sweeps int, se float64) {
 					at.Status(fmt.Sprintf("%d sweeps, standard error %.4f", sweeps, se))
 				},
 			}}
-			result, err := mixture.Run(ctx, problem, config)
-			if err != nil {
-				return nil, err
-			}
-			return &shell.Conclusion{Result: result, Seconds: result.Seconds}, nil
+			return mixture.Run(ctx, problem, config)
 		},
+	}, nil
+}
+
+// readMixture reads the table of a mixture.
+func readMixture(run *application.Asked[*mixture.Record]) (*mixture.Problem, error) {
+	problem, err := runs.Read(&run.Record.Asked, mixture.NewProblem)
+	if err == nil {
+		run.Record.Options = problem.Options // with its defaults: what they are may change
 	}
+	return problem, err
 }
 
 // mixtureIntro says what was read, and the priors in words.
-func mixtureIntro(a *shell.App, problem *mixture.Problem, output cli.Output) func() {
+func mixtureIntro(run *application.Asked[*mixture.Record], problem *mixture.Problem) func() {
 	return func() {
-		if output.Json {
-			return
-		}
-		fmt.Fprintf(a.Text, "%s: %d rows of %s\n", problem.Path, problem.Rows(), strings.Join(problem.Options.Columns, ", "))
-		for _, line := range slices.Concat(problem.Notes, problem.Priors()) {
-			fmt.Fprintln(a.Text, "  "+line)
-		}
-		fmt.Fprintln(a.Text)
+		title := fmt.Sprintf("%s: %d rows of %s", problem.Path, problem.Rows(), strings.Join(problem.Options.Columns, ", "))
+		run.Introduce(title, problem.Notes, problem.Priors())
 	}
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/cmd/internal/application"
+	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
@@ -26,7 +28,7 @@ type predictFlags struct {
 	json       bool
 }
 
-func predictCommand(a *shell.App) *cobra.Command {
+func predictCommand(a *shell.App, all application.Registry) *cobra.Command {
 	f := &predictFlags{}
 	cmd := &cobra.Command{
 		Use:   "predict RUN [TABLE]",
@@ -45,13 +47,8 @@ are compared with it.
 The predictions of all rows are written to ` + predictionsFile + ` in the directory of the run, or to --out.`,
 		Example: `  vti predict runs/varsel-20260131-120000 new.csv
   vti predict runs/hbm-20260131-120000 new.csv --draws draws.parquet --level 0.8`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) < 1 || len(args) > 2 {
-				return fmt.Errorf("expected a run directory and at most one table, found %d arguments (see %s --help)", len(args), cmd.CommandPath())
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return runPredict(a, cmd, args, f) },
+		Args: cli.Arguments(1, 2, "a run directory and at most one table"),
+		RunE: func(cmd *cobra.Command, args []string) error { return runPredict(a, cmd, all, args, f) },
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "out", "o", "", "`file` of the predictions as CSV (default "+predictionsFile+" in the run directory)")
@@ -65,12 +62,12 @@ The predictions of all rows are written to ` + predictionsFile + ` in the direct
 // tableOfRun stands in answers for the table of a run where no other was given.
 const tableOfRun = "its own rows"
 
-func runPredict(a *shell.App, cmd *cobra.Command, args []string, f *predictFlags) error {
+func runPredict(a *shell.App, cmd *cobra.Command, all application.Registry, args []string, f *predictFlags) error {
 	config := predict.Config{Level: f.level, Seed: f.seed}
 	if err := config.Validate(); err != nil || f.level == 0 {
 		return fmt.Errorf("--level: got %v, want a number between 0 and 1", f.level)
 	}
-	run, err := openPredictor(args[0])
+	run, err := all.ReadPredictor(args[0])
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func TestGridAligns(t *testing.T) {
 
 func TestProgressIsPlainAwayFromATerminal(t *testing.T) {
 	var out strings.Builder
-	p := console.NewProgress(&out)
+	p := console.NewProgress(&out, false)
 	p.Line("first", false)
 	p.Line("too soon", false)
 	p.Line("last", true)

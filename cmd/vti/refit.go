@@ -15,8 +15,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/shell"
-	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/predict"
 	runs "github.com/transdim/vti/run"
@@ -26,6 +26,7 @@ import (
 // refitter repeats a finished run on its table without some rows, and asks it about these.
 type refitter struct {
 	app    *shell.App
+	all    application.Registry
 	header runs.Header
 	table  *table.Table
 	dir    string   // of its files
@@ -34,9 +35,10 @@ type refitter struct {
 
 // newRefitter reads the table of a run, whose response has these categories, if any: what is left
 // of the table may have fewer. The caller removes the directory.
-func newRefitter(a *shell.App, header runs.Header, categories []string) (*refitter, error) {
-	if header.Command == regression.InferCommand {
-		return nil, fmt.Errorf("runs of vti %s cannot be repeated without rows: their family was trained by another run", header.Command)
+func newRefitter(a *shell.App, all application.Registry, run *application.Stored, categories []string) (*refitter, error) {
+	header := run.Header
+	if why := run.Command.Unrepeatable; why != "" {
+		return nil, fmt.Errorf("runs of vti %s cannot be repeated without rows: %s", header.Command, why)
 	}
 	data, err := runs.ReadTable(header.Data, &header.Fingerprint)
 	if err != nil {
@@ -46,7 +48,7 @@ func newRefitter(a *shell.App, header runs.Header, categories []string) (*refitt
 	if err != nil {
 		return nil, shell.Failed(err)
 	}
-	r := &refitter{a, header, data, dir, nil}
+	r := &refitter{a, all, header, data, dir, nil}
 	if _, given := header.Flags["levels"]; !given {
 		for _, category := range categories {
 			quoted := &strings.Builder{}
@@ -92,7 +94,7 @@ func (r *refitter) without(ctx context.Context, left func(row int) bool) (*predi
 	if err != nil {
 		return nil, "", err
 	}
-	again, err := openPredictor(dir)
+	again, err := r.all.ReadPredictor(dir)
 	if err != nil {
 		return nil, "", err
 	}

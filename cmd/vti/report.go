@@ -10,12 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/cmd/internal/application"
+	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/report"
 )
 
-func reportCommand(a *shell.App) *cobra.Command {
+func reportCommand(a *shell.App, all application.Registry) *cobra.Command {
 	var out string
 	var open bool
 	cmd := &cobra.Command{
@@ -31,14 +33,9 @@ study, it shows how tasks ended, their cost, and the distribution of probabiliti
 		Example: `  vti report runs/varsel-20260131-120000 --open
   vti report eqtl.toml
   vti report runs/exact-20260131-120000 runs/varsel-20260131-120500 --out both.html`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return fmt.Errorf("expected run directories, or the plan of a study, found none (see %s --help)", cmd.CommandPath())
-			}
-			return nil
-		},
+		Args: cli.Arguments(1, 0, "run directories, or the plan of a study"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return writeReport(a, cmd.Context(), args, out, open)
+			return writeReport(a, cmd.Context(), planReader(a, all), args, out, open)
 		},
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "`file` to write (default report.html in the directory of the run, of several in this one)")
@@ -47,9 +44,9 @@ study, it shows how tasks ended, their cost, and the distribution of probabiliti
 }
 
 // writeReport writes the page of runs.
-func writeReport(a *shell.App, ctx context.Context, dirs []string, out string, open bool) error {
+func writeReport(a *shell.App, ctx context.Context, read planFunc, dirs []string, out string, open bool) error {
 	if len(dirs) == 1 && filepath.Ext(dirs[0]) == ".toml" {
-		return reportStudy(a, ctx, dirs[0], out, open)
+		return reportStudy(a, ctx, read, dirs[0], out, open)
 	}
 	for _, dir := range dirs {
 		if !rundir.Exists(filepath.Join(dir, rundir.RecordFile)) {

@@ -15,8 +15,8 @@ import (
 )
 
 // reportStudy writes the page of a study, by default into its directory.
-func reportStudy(a *shell.App, ctx context.Context, path, out string, open bool) error {
-	plan, err := readPlan(a, path)
+func reportStudy(a *shell.App, ctx context.Context, read planFunc, path, out string, open bool) error {
+	plan, err := read(path)
 	if err != nil {
 		return err
 	}

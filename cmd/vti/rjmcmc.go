@@ -5,47 +5,38 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/rjmcmc"
+	runs "github.com/transdim/vti/run"
 )
 
-func rjmcmcCommand(a *shell.App) *cobra.Command {
-	cmd := &cobra.Command{
+func rjmcmcCommand(a *shell.App, all application.Registry) *cobra.Command {
+	return all.Choice(a, &cobra.Command{
 		Use:     "rjmcmc",
 		Short:   "Solve the same problems by reversible-jump MCMC",
 		Example: "  vti rjmcmc varsel testdata/diabetes.csv --target y",
-	}
-	return cli.Choice(cmd, rjmcmcVarselCommand(a), rjmcmcDagCommand(a), rjmcmcMixtureCommand(a))
+	})
 }
 
 // chainsGroup is the group of the flags of chains.
 const chainsGroup = "Chains"
 
 // chainFlags say how long and how to sample.
-type chainFlags struct {
-	chains, iterations, burnIn, thin, temperatures int
-}
+type chainFlags struct{ runs.ChainSizes }
 
 func (f *chainFlags) register(cmd *cobra.Command) {
-	*f = chainFlags{chains: rjmcmc.DefaultChains, iterations: rjmcmc.DefaultIterations, burnIn: rjmcmc.DefaultBurnIn, thin: rjmcmc.DefaultThin, temperatures: 1}
+	f.ChainSizes = runs.ChainSizes{Chains: rjmcmc.DefaultChains, Iterations: rjmcmc.DefaultIterations, BurnIn: rjmcmc.DefaultBurnIn, Thin: rjmcmc.DefaultThin, Temperatures: 1}
 	flags := cmd.Flags()
 	cli.Group(cmd, chainsGroup, func() {
-		flags.Var(cli.Count{Value: &f.chains, Least: 2}, "chains", "number of chains")
-		flags.Var(cli.Count{Value: &f.iterations, Least: 1}, "iterations", "iterations of every chain after burn-in")
-		flags.Var(cli.Count{Value: &f.burnIn, Least: 0}, "burn-in", "burn-in iterations, which adapt the proposals and are discarded")
-		flags.Var(cli.Count{Value: &f.thin, Least: 1}, "thin", "thinning: keep every k-th iteration, with k the `number`")
-		flags.Var(cli.Count{Value: &f.temperatures, Least: 1}, "temperatures", "tempered copies of each chain, which exchange states: for posteriors with several modes")
+		flags.Var(cli.Count{Value: &f.Chains, Least: 2}, "chains", "number of chains")
+		flags.Var(cli.Count{Value: &f.Iterations, Least: 1}, "iterations", "iterations of every chain after burn-in")
+		flags.Var(cli.Count{Value: &f.BurnIn, Least: 0}, "burn-in", "burn-in iterations, which adapt the proposals and are discarded")
+		flags.Var(cli.Count{Value: &f.Thin, Least: 1}, "thin", "thinning: keep every k-th iteration, with k the `number`")
+		flags.Var(cli.Count{Value: &f.Temperatures, Least: 1}, "temperatures", "tempered copies of each chain, which exchange states: for posteriors with several modes")
 	})
-}
-
-// chainConfig is the configuration of the chains of a record.
-func chainConfig(chains, iterations, burnIn, thin, temperatures int, seed uint64) rjmcmc.Config {
-	if burnIn == 0 {
-		burnIn = -1 // none; zero would stand for the default
-	}
-	return rjmcmc.Config{Chains: chains, Iterations: iterations, BurnIn: burnIn, Thin: thin, Temperatures: temperatures, Seed: seed}
 }
 
 // chainProgress reports on chains, whose density is that of the working scale: logJacobian takes it

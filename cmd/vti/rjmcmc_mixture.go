@@ -4,11 +4,12 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/mixture"
-	"github.com/transdim/vti/rjmcmc"
 	runs "github.com/transdim/vti/run"
 )
 
@@ -16,26 +17,23 @@ import (
 type rjmcmcMixtureFlags struct {
 	model  normalsFlags
 	chains chainFlags
-	output cli.Output
+	cli.Output
 }
 
-func (f *rjmcmcMixtureFlags) register(cmd *cobra.Command) {
+// Register adds the flags to the command.
+func (f *rjmcmcMixtureFlags) Register(cmd *cobra.Command) {
 	f.model.register(cmd, "`column` of values")
 	f.chains.register(cmd)
-	f.output.Register(cmd, true)
+	f.Output.Register(cmd, true)
 }
 
-// record describes a run.
-func (f *rjmcmcMixtureFlags) record(cmd *cobra.Command, path string) *mixture.Record {
-	return &mixture.Record{
-		Asked:  *cli.AskedOf(cmd, "rjmcmc mixture", path, f.model.asked(), f.output),
-		Chains: f.chains.chains, Iterations: f.chains.iterations, BurnIn: f.chains.burnIn, Thin: f.chains.thin, Temperatures: f.chains.temperatures,
-	}
+// Describe turns the command line into the record of a run.
+func (f *rjmcmcMixtureFlags) Describe(*pflag.FlagSet) (*mixture.Record, error) {
+	return &mixture.Record{Asked: runs.Asked[mixture.Options]{Options: f.model.asked(), Seed: f.Seed}, ChainSizes: f.chains.ChainSizes}, nil
 }
 
 func rjmcmcMixtureCommand(a *shell.App) *cobra.Command {
-	f := &rjmcmcMixtureFlags{}
-	cmd := &cobra.Command{
+	return application.Answering(a, &cobra.Command{
 		Use:   "mixture TABLE --column COLUMN",
 		Short: "Count the components of a mixture by general reversible-jump MCMC",
 		Long: `Samples the posterior of vti mixture, for normal components of one column, by the general
@@ -56,41 +54,25 @@ These chains need many --iterations; --max-components excludes numbers on which 
 spend time.`,
 		Example: `  vti rjmcmc mixture galaxies.csv --column velocity --max-components 8
   vti rjmcmc mixture galaxies.csv --column velocity --iterations 20000 --temperatures 4`,
-		Args:              cli.TableArgument,
-		ValidArgsFunction: cli.CompleteTable,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			record := f.record(cmd, args[0])
-			problem, err := runs.Read(&record.Asked, mixture.NewProblem)
-			if err != nil {
-				return err
-			}
-			if _, err := problem.Target(); err != nil {
-				return err
-			}
-			record.Options = problem.Options // with its defaults: what they are may change
-			config := chainConfig(record.Chains, record.Iterations, record.BurnIn, record.Thin, record.Temperatures, record.Seed)
-			if err := config.Validate(); err != nil {
-				return err
-			}
-			j := &shell.Job{Output: f.output, Stored: record, Header: &record.Header}
-			return a.Execute(cmd.Context(), j, mixtureChains(a, problem, config, f.output))
-		},
-	}
-	f.register(cmd)
-	return cmd
+	}, func() application.Question[*mixture.Record] { return &rjmcmcMixtureFlags{} })
 }
 
-// mixtureChains is the task of a mixture by chains on its Target.
-func mixtureChains(a *shell.App, problem *mixture.Problem, config rjmcmc.Config, output cli.Output) shell.Task {
-	return shell.Task{
-		Name: "rjmcmc-mixture", Files: mixture.Files(), Computes: true, Intro: mixtureIntro(a, problem, output),
-		Compute: func(ctx context.Context, at *shell.Session) (*shell.Conclusion, error) {
-			config.Progress = chainProgress(at.Shown, problem.LogJacobian())
-			result, err := mixture.RunChains(ctx, at.Device, problem, config, at.Dir)
-			if err != nil {
-				return nil, err
-			}
-			return &shell.Conclusion{Result: result, Seconds: result.Seconds}, nil
-		},
+// Begin checks everything about a mixture by chains on its Target, and says what is done.
+func (f *rjmcmcMixtureFlags) Begin(_ context.Context, run *application.Asked[*mixture.Record]) (t shell.Task, err error) {
+	r := run.Record
+	problem, err := readMixture(run)
+	if err != nil {
+		return t, err
 	}
+	if _, err := problem.Target(); err != nil {
+		return t, err
+	}
+	config := r.ChainSizes.Config(r.Seed)
+	return shell.Task{
+		Name: "rjmcmc-mixture", Files: mixture.Files(), Computes: true, Intro: mixtureIntro(run, problem),
+		Compute: func(ctx context.Context, at *shell.Session) (shell.Judged, error) {
+			config.Progress = chainProgress(at.Shown, problem.LogJacobian())
+			return mixture.RunChains(ctx, at.Device, problem, config, at.Dir)
+		},
+	}, config.Validate()
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
 )
@@ -15,7 +16,11 @@ const (
 	checkGroup  = "check"
 )
 
-func rootCommand(a *shell.App) *cobra.Command {
+// rootCommand is the root of the commands of all applications.
+func rootCommand(a *shell.App) *cobra.Command { return commandsOf(a, applications) }
+
+// commandsOf is the root of the commands of applications.
+func commandsOf(a *shell.App, all application.Registry) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "vti",
 		Short: "Which model do the data support, and whether to trust the answer",
@@ -50,11 +55,11 @@ one, with the parameters averaged over models, and says whether its own answer c
 			root.AddCommand(command)
 		}
 	}
-	add(answerGroup, varselCommand(a), dagCommand(a), hbmCommand(a), exactCommand(a), rjmcmcCommand(a))
-	add(answerGroup, changepointsCommand(a), mixtureCommand(a), orderCommand(a), amortizeCommand(a))
-	add(useGroup, runsCommand(a), showCommand(a), reportCommand(a), predictCommand(a), effectsCommand(a), exportCommand(a))
-	add(checkGroup, checkCommand(a), looCommand(a), compareCommand(a), simulateCommand(a), calibrateCommand(a))
-	add(checkGroup, certifyCommand(a), studyCommand(a))
+	add(answerGroup, all.Below(a, "")...)
+	add(answerGroup, rjmcmcCommand(a, all), amortizeCommand(a, all))
+	add(useGroup, runsCommand(a, all), showCommand(a, all), reportCommand(a, all), predictCommand(a, all), effectsCommand(a, all), exportCommand(a, all))
+	add(checkGroup, checkCommand(a, all), looCommand(a, all), compareCommand(a, all), simulateCommand(a, all), calibrateCommand(a, all))
+	add(checkGroup, certifyCommand(a, all), studyCommand(a, all))
 	add("", devicesCommand(a), versionCommand(a))
 	cli.SetHelp(root)
 	return root

@@ -13,20 +13,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti"
-	"github.com/transdim/vti/changepoint"
+	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
-	"github.com/transdim/vti/dag"
-	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/rundir"
-	"github.com/transdim/vti/mixture"
-	"github.com/transdim/vti/order"
 	runs "github.com/transdim/vti/run"
-	"github.com/transdim/vti/varsel"
 )
 
-func showCommand(a *shell.App) *cobra.Command {
+func showCommand(a *shell.App, all application.Registry) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show RUN",
@@ -34,92 +29,37 @@ func showCommand(a *shell.App) *cobra.Command {
 		Long: `Prints the answer of a finished run again, from its directory. The priors are printed if the table
 that it analysed still exists and has not changed.`,
 		Example: `  vti show runs/varsel-20260131-120000`,
-		Args:    oneRun,
-		RunE:    func(cmd *cobra.Command, args []string) error { return showRun(a, cmd.Context(), args[0], asJSON) },
+		Args:    cli.Arguments(1, 1, "one run directory"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return showRun(a, cmd.Context(), all, args[0], asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object on standard output, and nothing else")
 	return cmd
 }
 
 // showRun prints a finished run of any command.
-func showRun(a *shell.App, ctx context.Context, dir string, asJSON bool) error {
-	_, about, err := readHeader(dir)
+func showRun(a *shell.App, ctx context.Context, all application.Registry, dir string, asJSON bool) error {
+	stored, err := all.Read(dir)
 	if err != nil {
 		return err
 	}
-	var result shell.Judged
-	var asked func() error
-	switch about {
-	case aboutVariables:
-		run, err := varsel.OpenRun(dir)
-		if err != nil {
-			return err
-		}
-		result = run.Result
-		asked = func() error {
-			problem, err := run.Record.Problem()
-			if err == nil {
-				(&selection{App: a, record: run.Record, problem: problem}).printProblem()
-			}
-			return err
-		}
-	case aboutRegressions:
-		run, err := regression.OpenRun(dir)
-		if err != nil {
-			return err
-		}
-		result = run.Result
-		asked = func() error {
-			r, err := run.Record.Regression(ctx)
-			if err == nil {
-				(&hierarchical{App: a, record: run.Record, regression: r}).printProblem()
-			}
-			return err
-		}
-	case aboutChanges:
-		result, err = storedAnswer[changepoint.Result](dir)
-	case aboutMixtures:
-		result, err = storedAnswer[mixture.Result](dir)
-	case aboutOrders:
-		result, err = storedAnswer[order.Result](dir)
-	default:
-		run, err := dag.OpenRun(dir)
-		if err != nil {
-			return err
-		}
-		result = run.Result
-		asked = func() error {
-			d, err := discoveryOf(a, run.Record, cli.Output{})
-			if err == nil {
-				d.printProblem()
-			}
-			return err
-		}
-	}
+	run, err := stored.Open(a, dir)
 	if err != nil {
 		return err
 	}
-	if result.ExitStatus() != 0 {
+	if run.Result.ExitStatus() != 0 {
 		a.Status = shell.StatusUntrusted
 	}
 	if asJSON {
-		return a.PrintJSON(result)
+		return a.PrintJSON(run.Result)
 	}
-	if asked == nil {
+	if run.Asked == nil {
 		return a.PrintAnswer(dir, nil)
 	}
 	return a.PrintAnswer(dir, func() {
-		if err := asked(); err != nil {
+		if err := run.Asked(ctx); err != nil {
 			fmt.Fprintf(a.Text, "What was asked is not shown: %v\n\n", err)
 		}
 	})
-}
-
-// storedAnswer reads the result of a run.
-func storedAnswer[R any](dir string) (shell.Judged, error) {
-	stored := new(R)
-	err := rundir.ReadResult(dir, stored)
-	return any(stored).(shell.Judged), err
 }
 
 // listedRun is what vti runs says of one.
@@ -141,31 +81,26 @@ type listing struct {
 	Runs   []listedRun `json:"runs"`
 }
 
-func runsCommand(a *shell.App) *cobra.Command {
+func runsCommand(a *shell.App, all application.Registry) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "runs [DIRECTORY]",
 		Short: "List the runs in a directory",
 		Long:  `Lists the run directories in runs/, or in another directory, newest first.`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return fmt.Errorf("expected at most one directory, found %d arguments (see %s --help)", len(args), cmd.CommandPath())
-			}
-			return nil
-		},
+		Args:  cli.Arguments(0, 1, "at most one directory"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir := "runs"
 			if len(args) == 1 {
 				dir = args[0]
 			}
-			return listRuns(a, dir, asJSON)
+			return listRuns(a, all, dir, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object on standard output, and nothing else")
 	return cmd
 }
 
-func listRuns(a *shell.App, dir string, asJSON bool) error {
+func listRuns(a *shell.App, all application.Registry, dir string, asJSON bool) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -179,11 +114,12 @@ func listRuns(a *shell.App, dir string, asJSON bool) error {
 		if !entry.IsDir() || !rundir.Exists(filepath.Join(path, rundir.RecordFile)) {
 			continue
 		}
-		header, _, err := readHeader(path)
+		stored, err := all.Read(path)
 		if err != nil {
 			fmt.Fprintf(a.Stderr, "vti: %v\n", err)
 			continue
 		}
+		header := stored.Header
 		one := listedRun{RunDir: path, Command: header.Command, Data: header.Data, Started: header.Started, Finished: header.Finished != nil, Seconds: header.Seconds}
 		if one.Finished {
 			if one.Verdict, err = verdictOf(path); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/atomicfile"
@@ -16,13 +17,12 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-func simulateCommand(a *shell.App) *cobra.Command {
-	cmd := &cobra.Command{
+func simulateCommand(a *shell.App, all application.Registry) *cobra.Command {
+	return all.Choice(a, &cobra.Command{
 		Use:     "simulate",
 		Short:   "Simulate data sets with known truth",
 		Example: "  vti simulate varsel --predictors 1000 --out data.csv",
-	}
-	return cli.Choice(cmd, simulateVarselCommand(a), simulateDagCommand(a), simulateEQTLCommand(a))
+	}, simulateEQTLCommand(a))
 }
 
 // simulated is what vti simulate prints with --json.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/document"
@@ -18,10 +19,7 @@ import (
 	"github.com/transdim/vti/study"
 )
 
-// studied are the commands that a study can repeat.
-var studied = []string{"varsel", "exact", "rjmcmc varsel", "dag", "exact dag", "rjmcmc dag", "hbm"}
-
-func studyCommand(a *shell.App) *cobra.Command {
+func studyCommand(a *shell.App, all application.Registry) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "study",
 		Short: "Run a command thousands of times, here or on a cluster",
@@ -50,44 +48,57 @@ seeds; keep = ["draws.parquet"] keeps files of its run.`,
   vti study collect eqtl.toml --out results.parquet
   vti study submit eqtl.toml --slurm --print`,
 	}
-	return cli.Choice(cmd, studyPlanCommand(a), studyRunCommand(a), studySubmitCommand(a), studyStatusCommand(a), studyCollectCommand(a), studyDiscoveriesCommand(a))
+	read := planReader(a, all)
+	return cli.Choice(cmd, studyPlanCommand(a, read), studyRunCommand(a, read), studySubmitCommand(a, read), studyStatusCommand(a, read), studyCollectCommand(a, read), studyDiscoveriesCommand(a))
 }
 
-// planArgument takes the one argument of the commands of a study.
-func planArgument(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return fmt.Errorf("expected one PLAN, found %d arguments: %s", len(args), cmd.UseLine())
-	}
-	return nil
-}
+// planArgument accepts the one argument of the commands of a study.
+var planArgument = cli.Arguments(1, 1, "one PLAN")
 
-// readPlan reads a plan and checks its command and all values of its flags.
-func readPlan(a *shell.App, path string) (*study.Plan, error) {
-	plan, err := study.Read(path)
-	if err != nil {
-		return nil, err
-	}
-	if !slices.Contains(studied, plan.Command) {
-		return nil, fmt.Errorf("%s: command: expected %s, found %q", path, strings.Join(studied, ", "), plan.Command)
-	}
-	root := a.Commands()
-	return plan, plan.EachFlag(func(command, flag, value string) error {
-		cmd, _, err := root.Find(strings.Fields(command))
+// planFunc reads the plan in a file.
+type planFunc func(path string) (*study.Plan, error)
+
+// run is what a command does that works on a plan.
+func (read planFunc) run(work func(cmd *cobra.Command, plan *study.Plan) error) func(cmd *cobra.Command, args []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		plan, err := read(args[0])
 		if err != nil {
 			return err
 		}
-		known := cmd.Flags().Lookup(flag)
-		switch {
-		case slices.Contains(study.Reserved, flag):
-			return fmt.Errorf("flag %s: every task sets it itself", flag)
-		case known == nil:
-			return fmt.Errorf("flag %s: vti %s has none of that name", flag, command)
+		return work(cmd, plan)
+	}
+}
+
+// planReader returns a function that reads a plan and checks its command and all values of its
+// flags.
+func planReader(a *shell.App, all application.Registry) planFunc {
+	return func(path string) (*study.Plan, error) {
+		plan, err := study.Read(path)
+		if err != nil {
+			return nil, err
 		}
-		if err := known.Value.Set(value); err != nil {
-			return fmt.Errorf("flag %s: %w", flag, err)
+		if studied := all.Studied(); !slices.Contains(studied, plan.Command) {
+			return nil, fmt.Errorf("%s: command: expected %s, found %q", path, strings.Join(studied, ", "), plan.Command)
 		}
-		return nil
-	})
+		root := a.Commands()
+		return plan, plan.EachFlag(func(command, flag, value string) error {
+			cmd, _, err := root.Find(strings.Fields(command))
+			if err != nil {
+				return err
+			}
+			known := cmd.Flags().Lookup(flag)
+			switch {
+			case slices.Contains(study.Reserved, flag):
+				return fmt.Errorf("flag %s: every task sets it itself", flag)
+			case known == nil:
+				return fmt.Errorf("flag %s: vti %s has none of that name", flag, command)
+			}
+			if err := known.Value.Set(value); err != nil {
+				return fmt.Errorf("flag %s: %w", flag, err)
+			}
+			return nil
+		})
+	}
 }
 
 // launcher starts this program.
@@ -114,7 +125,7 @@ type studyPlan struct {
 	Total     float64 `json:"total_seconds,omitempty"` // of the rest, with so many jobs
 }
 
-func studyPlanCommand(a *shell.App) *cobra.Command {
+func studyPlanCommand(a *shell.App, read planFunc) *cobra.Command {
 	var asJSON, noPilot bool
 	cmd := &cobra.Command{
 		Use:   "plan PLAN",
@@ -123,11 +134,7 @@ func studyPlanCommand(a *shell.App) *cobra.Command {
 the middle and the last one. Their answers are kept.`,
 		Example: "  vti study plan eqtl.toml",
 		Args:    planArgument,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			plan, err := readPlan(a, args[0])
-			if err != nil {
-				return err
-			}
+		RunE: read.run(func(cmd *cobra.Command, plan *study.Plan) error {
 			says := studyPlan{Plan: plan.Path(), Directory: plan.Dir(), Tasks: plan.Tasks()}
 			if !asJSON {
 				printTasks(a, plan)
@@ -146,7 +153,7 @@ the middle and the last one. Their answers are kept.`,
 			}
 			printEstimate(a, says)
 			return nil
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&noPilot, "no-pilot", false, "run nothing")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
@@ -199,18 +206,14 @@ func printEstimate(a *shell.App, says studyPlan) {
 	fmt.Fprintf(a.Text, "so that all take %s here with --jobs %d\n", document.TimeText(says.Total), says.Jobs)
 }
 
-func studyStatusCommand(a *shell.App) *cobra.Command {
+func studyStatusCommand(a *shell.App, read planFunc) *cobra.Command {
 	var asJSON, all bool
 	cmd := &cobra.Command{
 		Use:     "status PLAN",
 		Short:   "Count the tasks that are done, failed and missing",
 		Example: "  vti study status eqtl.toml",
 		Args:    planArgument,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			plan, err := readPlan(a, args[0])
-			if err != nil {
-				return err
-			}
+		RunE: read.run(func(cmd *cobra.Command, plan *study.Plan) error {
 			shown := 10
 			if all {
 				shown = -1
@@ -231,7 +234,7 @@ func studyStatusCommand(a *shell.App) *cobra.Command {
 				fmt.Fprintf(a.Text, "  … and %d more: --all lists them\n", more)
 			}
 			return nil
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "list all failed tasks, not only ten")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")

@@ -19,7 +19,7 @@ import (
 	"github.com/transdim/vti/study"
 )
 
-func studyCollectCommand(a *shell.App) *cobra.Command {
+func studyCollectCommand(a *shell.App, read planFunc) *cobra.Command {
 	var cfg study.CollectConfig
 	var asJSON, quiet bool
 	cmd := &cobra.Command{
@@ -34,18 +34,11 @@ It can be run while tasks are running. The same answers give the same bytes wher
 computed, except for the costs.`,
 		Example: "  vti study collect eqtl.toml --out results.parquet",
 		Args:    planArgument,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: read.run(func(cmd *cobra.Command, plan *study.Plan) error {
 			if filepath.Ext(cfg.Out) != ".parquet" {
 				return fmt.Errorf("expected --out with a name that ends in .parquet, found %q", cfg.Out)
 			}
-			plan, err := readPlan(a, args[0])
-			if err != nil {
-				return err
-			}
-			shown := &console.Progress{}
-			if !quiet {
-				shown = console.NewProgress(a.Stderr)
-			}
+			shown := console.NewProgress(a.Stderr, quiet)
 			// Little lives long here: with four times as much garbage between collections it takes
 			// a fifth less processor time.
 			defer debug.SetGCPercent(debug.SetGCPercent(400))
@@ -63,7 +56,7 @@ computed, except for the costs.`,
 			}
 			printStudySummary(a, summary)
 			return nil
-		},
+		}),
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

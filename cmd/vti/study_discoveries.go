@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
@@ -26,12 +27,7 @@ listed; it is right if the prior probability of a predictor is.
 
 With --truth, for simulated tables, the observed rate is printed too.`,
 		Example: "  vti study discoveries results.inclusion.parquet --fdr 0.05 --truth truth.csv --out found",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return fmt.Errorf("expected one FILE, found %d arguments: %s", len(args), cmd.UseLine())
-			}
-			return nil
-		},
+		Args:    cli.Arguments(1, 1, "one FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if level <= 0 || level >= 1 {
 				return fmt.Errorf("--fdr: expected a number between 0 and 1, found %g", level)

@@ -20,13 +20,12 @@ import (
 type studyRunFlags struct {
 	jobs   int
 	index  int
-	shard  string
-	shards int
+	shards cli.Shards
 	failed bool
 	quiet  bool
 }
 
-func studyRunCommand(a *shell.App) *cobra.Command {
+func studyRunCommand(a *shell.App, read planFunc) *cobra.Command {
 	var f studyRunFlags
 	cmd := &cobra.Command{
 		Use:   "run PLAN",
@@ -41,24 +40,20 @@ In an array job SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX is the index of the 
   vti study run eqtl.toml --index 17
   vti study run eqtl.toml --shard 0/40`,
 		Args: planArgument,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			plan, err := readPlan(a, args[0])
-			if err != nil {
-				return err
-			}
+		RunE: read.run(func(cmd *cobra.Command, plan *study.Plan) error {
 			selection, err := f.selection(cmd, plan)
 			if err != nil {
 				return err
 			}
 			return runStudy(a, cmd.Context(), plan, selection, f)
-		},
+		}),
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.Var(cli.Count{Value: &f.jobs, Least: 1}, "jobs", "number of parallel processes (default the number of cores, or fewer if memory requires it by the pilot tasks)")
 	flags.IntVar(&f.index, "index", 0, "run only one task, from 0")
-	flags.StringVar(&f.shard, "shard", "", "run every N-th task starting at task I, as `I/N`")
-	flags.Var(cli.Count{Value: &f.shards, Least: 1}, "shards", "number of shards; the scheduler gives the index of this one")
+	f.shards.Register(cmd)
+	flags.Lookup("shard").Usage = "run every N-th task starting at task I, as `I/N`"
 	flags.BoolVar(&f.failed, "failed", false, "run failed tasks again")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
 	cmd.MarkFlagsMutuallyExclusive("index", "shard", "shards")
@@ -74,27 +69,16 @@ func (f *studyRunFlags) selection(cmd *cobra.Command, plan *study.Plan) (study.S
 		}
 		return s, nil
 	}
-	if f.shard != "" {
-		s, err := study.ParseShard(f.shard)
+	if f.shards.Given() {
+		own, err := f.shards.Own()
 		if err != nil {
-			return s, fmt.Errorf("--shard: %w", err)
+			return study.Selection{}, err
 		}
-		return s, nil
+		return study.Shard(own.Index, own.Count), nil
 	}
 	index, variable, found, err := study.FromScheduler()
-	switch {
-	case err != nil:
+	if err != nil || !found {
 		return study.Selection{}, err
-	case !found && f.shards > 0:
-		return study.Selection{}, errors.New("--shards is for array jobs: neither SLURM_ARRAY_TASK_ID nor JOB_COMPLETION_INDEX is set; else --shard I/N")
-	case !found:
-		return study.Selection{}, nil
-	case f.shards > 0:
-		s, err := study.ParseShard(fmt.Sprintf("%d/%d", index, f.shards))
-		if err != nil {
-			return s, fmt.Errorf("%s: %w", variable, err)
-		}
-		return s, nil
 	}
 	s := study.One(index)
 	if err := s.Check(plan.Tasks()); err != nil {
@@ -109,10 +93,7 @@ func runStudy(a *shell.App, ctx context.Context, plan *study.Plan, selection stu
 	if err != nil {
 		return err
 	}
-	shown := &console.Progress{}
-	if !f.quiet {
-		shown = console.NewProgress(a.Stderr)
-	}
+	shown := console.NewProgress(a.Stderr, f.quiet)
 	pace := console.NewPace()
 	ended := 0
 	end, err := plan.Run(ctx, study.RunConfig{Launcher: start, Selection: selection, Jobs: f.jobs, Again: f.failed, Report: func(p study.Progress) {

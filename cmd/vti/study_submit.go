@@ -16,7 +16,7 @@ import (
 	"github.com/transdim/vti/study"
 )
 
-func studySubmitCommand(a *shell.App) *cobra.Command {
+func studySubmitCommand(a *shell.App, read planFunc) *cobra.Command {
 	var s study.Submission
 	var slurm, kubernetes, print bool
 	var memoryMiB int
@@ -35,13 +35,9 @@ Chunks, memory and time are estimated from three pilot tasks, which run here if 
   vti study submit eqtl.toml --slurm --print
   vti study submit eqtl.toml --kubernetes --claim studies --image registry.example/vti:1`,
 		Args: planArgument,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: read.run(func(cmd *cobra.Command, plan *study.Plan) error {
 			if slurm == kubernetes {
 				return errors.New("expected either --slurm or --kubernetes")
-			}
-			plan, err := readPlan(a, args[0])
-			if err != nil {
-				return err
 			}
 			s.Memory = float64(memoryMiB) * (1 << 20)
 			start, err := launcher(a)
@@ -58,7 +54,7 @@ Chunks, memory and time are estimated from three pilot tasks, which run here if 
 				return submitKubernetes(a, plan, s, e, print)
 			}
 			return submitSlurm(a, cmd, plan, s, start.Program, e, print)
-		},
+		}),
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

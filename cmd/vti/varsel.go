@@ -10,18 +10,17 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
-	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/varsel"
 )
 
 // varselFlags are all flags of the main command.
 type varselFlags struct {
-	data   dataFlags
-	fit    fitFlags
-	output cli.Output
-	resume string
+	data dataFlags
+	fit  fitFlags
+	cli.Output
 	// from is the file of a network to begin with, fromOnly says not to train it further.
 	from     string
 	fromOnly bool
@@ -29,13 +28,14 @@ type varselFlags struct {
 	certifyDraws int
 }
 
+// Register adds the flags to the command.
 func (f *varselFlags) Register(cmd *cobra.Command) {
 	f.data.register(cmd)
 	f.fit.register(cmd)
 	f.registerFrom(cmd)
 	cli.RegisterCertifyDraws(cmd, &f.certifyDraws, "beyond a pilot run over every model (default 262144)")
-	f.output.Register(cmd, true)
-	cli.RegisterResume(cmd, &f.resume)
+	f.Output.Register(cmd, true)
+	f.RegisterResume(cmd)
 	cli.Renamed(cmd, cli.FlowSizes, cli.PriorSD("slab-scale"))
 }
 
@@ -48,19 +48,18 @@ func (f *varselFlags) registerFrom(cmd *cobra.Command) {
 }
 
 // Describe turns the command line into the record of a new run.
-func (f *varselFlags) Describe(flags *pflag.FlagSet, path string) (any, error) {
-	var err error
-	if f.data.design, f.data.model, err = f.data.options(flags); err != nil {
+func (f *varselFlags) Describe(flags *pflag.FlagSet) (*varsel.Record, error) {
+	record, err := f.data.describe(flags)
+	if err != nil {
 		return nil, err
 	}
-	record := newVarselRecord("varsel", path, &f.data)
 	if record.Flow, err = f.fit.config(flags); err != nil {
 		return nil, err
 	}
 	if record.Surrogate, err = f.fit.surrogateOptions(flags); err != nil {
 		return nil, err
 	}
-	record.Sampler, record.Steps, record.Batch, record.DType, record.Seed = f.fit.sampler, f.fit.steps, f.fit.batch, f.fit.dtype, f.output.Seed
+	record.Sampler, record.Steps, record.Batch, record.DType, record.Seed = f.fit.sampler, f.fit.steps, f.fit.batch, f.fit.dtype, f.Seed
 	record.Draws, record.From, record.FromOnly = f.certifyDraws, f.from, f.fromOnly
 	if f.fromOnly && f.from == "" {
 		return nil, errors.New("--from-only says how to use a network, and --from is not given")
@@ -70,8 +69,7 @@ func (f *varselFlags) Describe(flags *pflag.FlagSet, path string) (any, error) {
 }
 
 func varselCommand(a *shell.App) *cobra.Command {
-	f := &varselFlags{}
-	cmd := &cobra.Command{
+	return application.Answering(a, &cobra.Command{
 		Use:   "varsel TABLE --target COLUMN",
 		Short: "Select variables: train, certify, and say which predictors matter",
 		Long: `Selects the predictors of a table (CSV or Parquet, with a header row).
@@ -96,78 +94,45 @@ which --resume continues a run that was stopped or killed.`,
       --no-intercept --no-standardize --always x0
   vti varsel table.csv --target y --likelihood robust --from robust.vti
   vti varsel --resume runs/varsel-20260131-120000`,
-		Args:              cli.TableArgument,
-		ValidArgsFunction: cli.CompleteTable,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runVarsel(a, cmd, args, f)
-		},
-	}
-	f.Register(cmd)
-	return cmd
+	}, func() application.Question[*varsel.Record] { return &varselFlags{} })
 }
 
-// runVarsel runs or resumes a selection.
-func runVarsel(a *shell.App, cmd *cobra.Command, args []string, f *varselFlags) error {
-	s, err := beginSelection(a, cmd, args, f)
-	if err != nil {
-		return err
-	}
-	config, err := s.record.FitConfig(s.problem)
-	if err != nil {
-		return fmt.Errorf("--sampler %s: %w", s.record.Sampler, err)
-	}
-	if err := config.Validate(); err != nil {
-		return err
-	}
-	config.StepsPerLaunch, config.LogEvery = f.fit.launch, console.ReportEvery(config.Steps)
-	return a.Execute(cmd.Context(), &s.Job, s.training(config))
-}
-
-// beginSelection checks everything about a new run, or about one to resume.
-func beginSelection(a *shell.App, cmd *cobra.Command, args []string, f *varselFlags) (*selection, error) {
-	if f.resume == "" {
-		record, err := f.Describe(cmd.Flags(), args[0])
-		if err != nil {
-			return nil, err
+// Begin checks everything about a run that trains, and says what it does.
+func (f *varselFlags) Begin(_ context.Context, run *application.Asked[*varsel.Record]) (t shell.Task, err error) {
+	if run.Resumed() {
+		if run.Flags.Changed("certify-draws") { // no part of training
+			run.Record.Draws = f.certifyDraws
 		}
-		s, err := newSelection(a, record.(*varsel.Record), cmd.Flags(), f.output)
-		if err != nil {
-			return nil, err
-		}
-		s.record.Flow = s.record.Flow.WithDefaults() // what they are may change
-		if s.record.From != "" {
-			if err := s.problem.CheckFrom(s.record.From); err != nil {
-				return nil, err
-			}
-			s.Paths = append(s.Paths, &s.record.From)
-		}
-		return s, nil
+		f.fit.effort.Limit(run.Flags, &run.Record.Budget)
 	}
-	s, err := openSelection(a, f.resume, f.output)
+	s, err := newSelection(run)
 	if err != nil {
-		return nil, err
+		return t, err
 	}
-	if err := cli.CheckResume(cmd, args, f.resume, s.record, s.Header, f.output, func() cli.Flags { return &varselFlags{} }); err != nil {
-		return nil, err
+	if !run.Resumed() {
+		run.Record.Flow = run.Record.Flow.WithDefaults() // what they are may change
 	}
-	if cmd.Flags().Changed("certify-draws") { // no part of training
-		s.record.Draws = f.certifyDraws
+	if run.Record.From != "" && !run.Resumed() {
+		if err := s.problem.CheckFrom(run.Record.From); err != nil {
+			return t, err
+		}
+		run.Paths = append(run.Paths, &run.Record.From)
 	}
-	if cmd.Flags().Changed("max-time") {
-		s.record.MaxSeconds = f.fit.effort.MaxTime.Seconds()
-	}
-	s.problem, err = s.record.Problem()
-	return s, err
+	return s.training(f.fit.launch)
 }
 
 // training is the task of a selection: train, certify, and print the answer.
-func (s *selection) training(config vti.Config) shell.Task {
+func (s *selection) training(stepsPerLaunch int) (shell.Task, error) {
+	config, err := s.Record.FitConfig(s.problem)
+	if err != nil {
+		return shell.Task{}, fmt.Errorf("--sampler %s: %w", s.Record.Sampler, err)
+	}
 	return shell.Task{
 		Name: "varsel", Files: varsel.Files(), Computes: true, Resumable: true, Intro: s.printProblem,
 		Check: func(_ context.Context, at *shell.Session) (err error) {
 			check := config
-			if s.record.From != "" {
-				if check.Begin, err = s.problem.BeginFrom(at.Device, s.record.From); err != nil {
+			if s.Record.From != "" {
+				if check.Begin, err = s.problem.BeginFrom(at.Device, s.Record.From); err != nil {
 					return err
 				}
 				check.Tempering = 0
@@ -176,24 +141,13 @@ func (s *selection) training(config vti.Config) shell.Task {
 			_, err = vti.Load(at.Device, s.problem.Posterior(), check)
 			return err
 		},
-		Compute: func(ctx context.Context, at *shell.Session) (*shell.Conclusion, error) {
-			config.Resume = at.Resume
-			config.Progress = func(info vti.Info) {
-				at.Shown.Line(console.TrainingLine(info, false), info.Step == info.Steps)
-			}
-			certify := vti.CertifyConfig{Draws: s.record.Draws, Shard: at.Shard, ChainGroups: s.Groups, Progress: func(done, total int) {
-				at.Shown.Line(fmt.Sprintf("certifying  %d of at most %d draws", done, total), false)
-			}}
-			result, err := varsel.Run(ctx, at.Device, s.problem, varsel.RunConfig{
-				Fit: config, Certify: certify, Dir: at.Dir, Precision: s.record.Precision,
-				From: s.record.From, FromOnly: s.record.FromOnly,
-				MaxTime: s.record.MaxTime(), Again: at.Again,
-				Status: func(text string) { at.Shown.Line(text, true) },
+		Compute: func(ctx context.Context, at *shell.Session) (shell.Judged, error) {
+			return varsel.Run(ctx, at.Device, s.problem, varsel.RunConfig{
+				Fit: at.Training(config, stepsPerLaunch, false), Certify: at.Certifying(s.Job, s.Record.Draws), Dir: at.Dir, Precision: s.Record.Precision,
+				From: s.Record.From, FromOnly: s.Record.FromOnly,
+				MaxTime: s.Record.MaxTime(), Again: at.Again,
+				Status: at.Said,
 			})
-			if err != nil {
-				return nil, err
-			}
-			return s.conclude(result), nil
 		},
-	}
+	}, config.Validate()
 }

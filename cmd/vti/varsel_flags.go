@@ -75,6 +75,12 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 	cli.CompleteWith(cmd, "codes", "auto", "bits", "lists")
 }
 
+// describe returns a record with the table, the likelihood and the priors that the flags ask for.
+func (f *dataFlags) describe(flags *pflag.FlagSet) (*varsel.Record, error) {
+	design, model, err := f.options(flags)
+	return &varsel.Record{Design: design, Model: model, AllModels: bool(f.models)}, err
+}
+
 // options returns what the flags ask for; flags that do not go together are an error.
 func (f *dataFlags) options(flags *pflag.FlagSet) (varsel.DesignOptions, varsel.ModelOptions, error) {
 	design, model := f.design, f.model

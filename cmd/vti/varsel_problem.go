@@ -5,29 +5,27 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/spf13/pflag"
-
-	"github.com/transdim/vti"
-	"github.com/transdim/vti/cmd/internal/cli"
-	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/internal/english"
-	runs "github.com/transdim/vti/run"
 	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel"
 	"github.com/transdim/vti/varsel/design"
 )
 
-// selection is a run of variable selection, by whatever method: its record and its problem.
+// selection is a run of variable selection, by whatever method, and its problem.
 type selection struct {
-	*shell.App
-	shell.Job
-	record  *varsel.Record
+	*application.Asked[*varsel.Record]
 	problem *varsel.Problem
 }
 
-// newSelection reads the table and builds the problem that a record describes. Nothing is written:
-// its errors are of the input.
-func newSelection(a *shell.App, record *varsel.Record, flags *pflag.FlagSet, output cli.Output) (*selection, error) {
+// newSelection reads the table and builds the problem that a record describes, of a new run or a
+// stored one. Nothing is written: its errors are of the input.
+func newSelection(run *application.Asked[*varsel.Record]) (*selection, error) {
+	record := run.Record
+	if run.Resumed() {
+		problem, err := record.Problem()
+		return &selection{run, problem}, err
+	}
 	data, err := record.Table()
 	if err != nil {
 		return nil, err
@@ -43,34 +41,14 @@ func newSelection(a *shell.App, record *varsel.Record, flags *pflag.FlagSet, out
 	case err != nil:
 		return nil, err
 	}
-	record.Flags = cli.GivenFlags(flags)
-	record.Model = record.Model.ForMany(len(d.Predictors), flags.Changed("max-size"))
+	record.Model = record.Model.ForMany(len(d.Predictors), run.Flags.Changed("max-size"))
 	problem, err := varsel.NewProblem(d, record.Model)
 	if err != nil {
 		return nil, err
 	}
 	problem.AllModels = record.AllModels
 	record.Model = problem.Model // with its defaults: what they are may change
-	return &selection{a, shell.Job{Output: output, Stored: record, Header: &record.Header}, record, problem}, nil
-}
-
-// openSelection reads a run directory to resume it; nothing is written.
-func openSelection(a *shell.App, dir string, output cli.Output) (*selection, error) {
-	record, err := varsel.ReadRecord(dir)
-	if err != nil {
-		return nil, err
-	}
-	return &selection{a, shell.Job{Output: output, Stored: record, Header: &record.Header, Resume: dir}, record, nil}, nil
-}
-
-// newVarselRecord describes a run of a command on a table.
-func newVarselRecord(command, path string, data *dataFlags) *varsel.Record {
-	return &varsel.Record{Header: runs.Header{Command: command, Version: vti.Version, Data: path}, Design: data.design, Model: data.model, AllModels: bool(data.models)}
-}
-
-// conclude is what a run of variable selection ends with.
-func (s *selection) conclude(result *varsel.Result) *shell.Conclusion {
-	return &shell.Conclusion{Result: result, Seconds: result.Seconds}
+	return &selection{run, problem}, nil
 }
 
 // printProblem says what was read, what was left out, and the likelihood and priors in words. With

@@ -74,8 +74,5 @@ func chosen[T any](f *tablesFlags, all []T, name func(T) string) (tables []T, er
 
 // progress shows what a command does, unless it is quiet.
 func progress(a *shell.App, quiet bool) *console.Progress {
-	if quiet {
-		return &console.Progress{}
-	}
-	return console.NewProgress(a.Stderr)
+	return console.NewProgress(a.Stderr, quiet)
 }

@@ -162,6 +162,9 @@ type Certificate struct {
 // Seconds are wall-clock times.
 type Seconds = run.Seconds
 
+// Took returns the times of the run.
+func (r *Result) Took() Seconds { return r.Seconds }
+
 // ExitStatus is the status of the process that printed the result: 3 when the answer is not to be
 // believed, else 0.
 func (r *Result) ExitStatus() int {

@@ -108,9 +108,9 @@ func WriteTables(dir string, tables map[string][][]string) error {
 	return nil
 }
 
-// Quoted is a path as a shell takes it.
+// Quoted is a path, or another word, as a shell takes it.
 func Quoted(path string) string {
-	if strings.ContainsAny(path, " \t\n'\"\\$`&;|<>()*?[]#~!{}") {
+	if path == "" || strings.ContainsAny(path, " \t\n'\"\\$`&;|<>()*?[]#~!{}") {
 		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 	}
 	return path

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 )
@@ -51,6 +52,19 @@ func columnsOf(_ *cobra.Command, args []string, begun string) ([]string, cobra.S
 		suggestions = append(suggestions, before+name)
 	}
 	return suggestions, cobra.ShellCompDirectiveNoFileComp
+}
+
+// Arguments accepts from least to most arguments, which are what; with most 0 any number.
+func Arguments(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) >= least && (most == 0 || len(args) <= most):
+			return nil
+		case len(args) == 0 && most == 0:
+			return fmt.Errorf("expected %s, found none (see %s --help)", what, cmd.CommandPath())
+		}
+		return fmt.Errorf("expected %s, found %s (see %s --help)", what, english.Count(len(args), "argument"), cmd.CommandPath())
+	}
 }
 
 // TableArgument accepts one table, or none with --resume.

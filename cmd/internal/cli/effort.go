@@ -28,6 +28,13 @@ func (f *Effort) Register(cmd *cobra.Command) {
 	CompleteWith(cmd, "effort", "auto", "fixed")
 }
 
+// Limit puts a limit of time that is given to a resumed run into its budget.
+func (f *Effort) Limit(flags *pflag.FlagSet, budget *runs.Budget) {
+	if flags.Changed("max-time") {
+		budget.MaxSeconds = f.MaxTime.Seconds()
+	}
+}
+
 // Budget returns what the flags ask for; --steps means fixed effort.
 func (f *Effort) Budget(flags *pflag.FlagSet) (runs.Budget, error) {
 	b := runs.Budget{Effort: f.effort, Precision: float64(f.precision), MaxSeconds: f.MaxTime.Seconds()}

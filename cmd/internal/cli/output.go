@@ -7,9 +7,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/spf13/cobra"
 
-	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
-	runs "github.com/transdim/vti/run"
 )
 
 // Output are those of every command that makes a run.
@@ -22,8 +20,14 @@ type Output struct {
 	Quiet  bool
 	// Bare leaves out the page and the figures of the run.
 	Bare bool
+	// Resume is the directory of the run to continue; empty for a new one.
+	Resume string
 }
 
+// Common are the flags themselves, as those of commands that embed them have them.
+func (f *Output) Common() *Output { return f }
+
+// Register adds them to a command; one that computes takes a seed and a device.
 func (f *Output) Register(cmd *cobra.Command, computes bool) {
 	Group(cmd, OutputGroup, func() { f.define(cmd, computes) })
 }
@@ -35,14 +39,6 @@ func (f *Output) RegisterSampler(cmd *cobra.Command, of string) {
 	Group(cmd, OutputGroup, func() {
 		cmd.Flags().Uint64Var(&f.Seed, "seed", 0, "random seed: "+of)
 	})
-}
-
-// AskedOf is the record of a run that answers without training.
-func AskedOf[O any](cmd *cobra.Command, name, path string, options O, output Output) *runs.Asked[O] {
-	return &runs.Asked[O]{
-		Header:  runs.Header{Command: name, Version: vti.Version, Data: path, Flags: GivenFlags(cmd.Flags())},
-		Options: options, Seed: output.Seed,
-	}
 }
 
 // OutputGroup is the group of flags that say where a run computes, and what becomes of its answer.

@@ -23,9 +23,9 @@ import (
 // anything else. A few flags say nothing of what is computed and may be given freely.
 
 // RegisterResume adds --resume to a command.
-func RegisterResume(cmd *cobra.Command, dir *string) {
+func (f *Output) RegisterResume(cmd *cobra.Command) {
 	Group(cmd, OutputGroup, func() {
-		cmd.Flags().StringVar(dir, "resume", "", "continue the run in `directory`; needs no TABLE and no other flag")
+		cmd.Flags().StringVar(&f.Resume, "resume", "", "continue the run in `directory`; needs no TABLE and no other flag")
 	})
 	if err := cmd.MarkFlagDirname("resume"); err != nil {
 		panic("registerResume: " + err.Error()) // no such flag
@@ -42,22 +42,28 @@ func RegisterCertifyDraws(cmd *cobra.Command, value *int, usage string) {
 // free are the flags that a resumed run may be given whatever its record says.
 var free = []string{"resume", "json", "quiet", "pjrt-plugin", "steps-per-launch", "certify-draws", "max-time", "stack"}
 
-// Flags are the flags of a command that can resume.
-type Flags interface {
+// Record is what a run is described by, which begins with a header.
+type Record interface{ Head() *runs.Header }
+
+// Flags are the flags of a command that makes runs with records of type R.
+type Flags[R Record] interface {
 	// Register adds them to the command.
 	Register(cmd *cobra.Command)
-	// Describe returns the pointer to the record that they ask for, on a table at path.
-	Describe(flags *pflag.FlagSet, path string) (record any, err error)
+	// Describe returns the record that they ask for, without its header.
+	Describe(flags *pflag.FlagSet) (R, error)
+	// Common are those that all such commands have.
+	Common() *Output
 }
 
-// CheckResume checks the flags given with --resume against the record of the run in dir. fresh
-// returns flags of the same command, none of which is set.
-func CheckResume(cmd *cobra.Command, args []string, dir string, record any, header *runs.Header, output Output, fresh func() Flags) error {
+// CheckResume checks the flags given with --resume against the record of the run that they name.
+// fresh returns flags of the same command, none of which is set.
+func CheckResume[R Record](cmd *cobra.Command, args []string, record R, output *Output, fresh func() Flags[R]) error {
+	dir, header := output.Resume, record.Head()
 	if command := CommandName(cmd); header.Command != command {
 		return fmt.Errorf("%s is a run of vti %s, which cannot be resumed by vti %s", dir, header.Command, command)
 	}
 	var list []string
-	if err := contradictions(cmd.Flags(), record, header, fresh, &list); err != nil {
+	if err := contradictions(cmd.Flags(), record, fresh, &list); err != nil {
 		return err
 	}
 	if len(args) > 0 {
@@ -87,7 +93,8 @@ func CommandName(cmd *cobra.Command) string {
 // contradictions adds to list the flags given with which the record would be another: it compares
 // the record that the flags of the run ask for with that of the same flags and one more, and where
 // they differ, that one with what the run has.
-func contradictions(given *pflag.FlagSet, record any, header *runs.Header, fresh func() Flags, list *[]string) error {
+func contradictions[R Record](given *pflag.FlagSet, record R, fresh func() Flags[R], list *[]string) error {
+	header := record.Head()
 	stored, err := Leaves(record)
 	if err != nil {
 		return err
@@ -98,7 +105,7 @@ func contradictions(given *pflag.FlagSet, record any, header *runs.Header, fresh
 		if err := setFlags(cmd.Flags(), flags); err != nil {
 			return nil, err
 		}
-		record, err := own.Describe(cmd.Flags(), header.Data)
+		record, err := own.Describe(cmd.Flags())
 		if err != nil {
 			return nil, err
 		}

@@ -25,7 +25,11 @@ type Progress struct {
 	open     bool      // a line on the terminal has no newline yet
 }
 
-func NewProgress(w io.Writer) *Progress {
+// NewProgress is one on a writer, silent if it should be.
+func NewProgress(w io.Writer, silent bool) *Progress {
+	if silent {
+		return &Progress{}
+	}
 	return &Progress{W: w, Terminal: isTerminal(w)}
 }
 

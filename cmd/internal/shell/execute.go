@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/gpu"
@@ -24,10 +25,8 @@ import (
 // the input has been checked before there is one.
 type Job struct {
 	Output cli.Output
-	// Stored is the pointer to the record of the application that becomes run.json, header the part
-	// that all records begin with.
-	Stored any
-	Header *runs.Header
+	// Stored is the record of the application, which becomes run.json.
+	Stored cli.Record
 	// Paths are the files that the record names beside its table. They become absolute, so that the
 	// run can be resumed from anywhere.
 	Paths []*string
@@ -36,6 +35,9 @@ type Job struct {
 	// Groups of tempered chains in a certificate; 0 is the default.
 	Groups int
 }
+
+// Header is what the record of the run begins with.
+func (j *Job) Header() *runs.Header { return j.Stored.Head() }
 
 // Task is what one command does in its run.
 type Task struct {
@@ -51,7 +53,7 @@ type Task struct {
 	// Intro, if not nil, prints what was read and asked.
 	Intro func()
 	// Compute finds the answer.
-	Compute func(ctx context.Context, s *Session) (*Conclusion, error)
+	Compute func(ctx context.Context, s *Session) (Judged, error)
 }
 
 // Session is what the compute function of a task works with.
@@ -68,16 +70,39 @@ type Session struct {
 // Status shows what a run is doing.
 func (s *Session) Status(text string) { s.Shown.Line(text, false) }
 
-// Conclusion is what a run ends with.
-type Conclusion struct {
-	// Result is what --json prints.
-	Result Judged
-	// Seconds are its times.
-	Seconds runs.Seconds
+// Said shows what a run has done, and keeps it.
+func (s *Session) Said(text string) { s.Shown.Line(text, true) }
+
+// Counting shows how many of a number of things are done.
+func (s *Session) Counting(thing string) func(done, total int) {
+	pace := console.NewPace()
+	return func(done, total int) {
+		s.Shown.Line(fmt.Sprintf("%s %d/%d  %s", thing, done, total, pace.Text(done, total)), done == total)
+	}
 }
 
-// Judged is a result with a verdict.
-type Judged interface{ ExitStatus() int }
+// Training is the configuration of training in the session, which shows how far it is. With
+// evidence the loss is shown as a bound of the log evidence.
+func (s *Session) Training(config vti.Config, stepsPerLaunch int, evidence bool) vti.Config {
+	config.Resume, config.StepsPerLaunch, config.LogEvery = s.Resume, stepsPerLaunch, console.ReportEvery(config.Steps)
+	config.Progress = func(info vti.Info) {
+		s.Shown.Line(console.TrainingLine(info, evidence), info.Step == info.Steps)
+	}
+	return config
+}
+
+// Certifying is the configuration of a certificate in the session, which shows how far it is.
+func (s *Session) Certifying(j *Job, draws int) vti.CertifyConfig {
+	return vti.CertifyConfig{Draws: draws, Shard: s.Shard, ChainGroups: j.Groups, Progress: func(done, total int) {
+		s.Shown.Line(fmt.Sprintf("certifying  %d of at most %d draws", done, total), false)
+	}}
+}
+
+// Judged is a result with a verdict, as --json prints it.
+type Judged interface {
+	ExitStatus() int
+	Took() runs.Seconds
+}
 
 // Execute runs a task from the device to the answer. Everything that can be wrong with the input
 // has been checked before; nothing has been written.
@@ -123,13 +148,14 @@ func (j *Job) Open(resumed bool) (*gpu.Device, error) {
 	kind := j.Output.Device
 	if resumed {
 		var err error
-		if kind, err = gpu.ParseKind(j.Header.Device); err != nil {
+		if kind, err = gpu.ParseKind(j.Header().Device); err != nil {
 			return nil, fmt.Errorf("%s: %w", filepath.Join(j.Resume, runs.RecordFile), err)
 		}
 	}
 	device, err := gpu.OpenWith(gpu.Options{Kind: kind, Plugin: j.Output.Plugin})
 	if err == nil {
-		j.Header.Device, j.Header.Backend = device.Kind().String(), device.String()
+		header := j.Header()
+		header.Device, header.Backend = device.Kind().String(), device.String()
 	}
 	return device, err
 }
@@ -158,7 +184,7 @@ func (a *App) begin(ctx context.Context, j *Job, t Task, s *Session) (release fu
 		return nil, err
 	}
 	a.Dir = s.Dir
-	j.Header.Started = now.Round(time.Second)
+	j.Header().Started = now.Round(time.Second)
 	if err := j.store(s.Dir); err != nil {
 		release()
 		return nil, Failed(err)
@@ -180,7 +206,7 @@ func (a *App) undo(s *Session) {
 
 // store writes the record, with absolute paths.
 func (j *Job) store(dir string) (err error) {
-	for _, path := range append(j.Paths, &j.Header.Data) {
+	for _, path := range append(j.Paths, &j.Header().Data) {
 		if *path == "" {
 			continue
 		}
@@ -192,9 +218,10 @@ func (j *Job) store(dir string) (err error) {
 }
 
 // finish completes the record, makes the page, sets the exit status, and prints the answer.
-func (a *App) finish(ctx context.Context, j *Job, t Task, s *Session, found *Conclusion) error {
+func (a *App) finish(ctx context.Context, j *Job, t Task, s *Session, found Judged) error {
 	now := time.Now().Round(time.Second)
-	j.Header.Finished, j.Header.Seconds = &now, &found.Seconds
+	header, seconds := j.Header(), found.Took()
+	header.Finished, header.Seconds = &now, &seconds
 	if err := j.store(s.Dir); err != nil {
 		return Failed(err)
 	}
@@ -203,11 +230,11 @@ func (a *App) finish(ctx context.Context, j *Job, t Task, s *Session, found *Con
 			return Failed(fmt.Errorf("the run has ended, but its report could not be written (vti report %s): %w", rundir.Quoted(s.Dir), err))
 		}
 	}
-	if found.Result.ExitStatus() != 0 {
+	if found.ExitStatus() != 0 {
 		a.Status = StatusUntrusted
 	}
 	if j.Output.Json {
-		return a.PrintJSON(found.Result)
+		return a.PrintJSON(found)
 	}
 	if err := a.PrintAnswer(s.Dir, t.Intro); err != nil {
 		return Failed(err)
@@ -217,15 +244,12 @@ func (a *App) finish(ctx context.Context, j *Job, t Task, s *Session, found *Con
 
 // Progress is where the job reports what it is doing.
 func (j *Job) Progress(a *App) *console.Progress {
-	if j.Output.Quiet {
-		return &console.Progress{}
-	}
-	return console.NewProgress(a.Stderr)
+	return console.NewProgress(a.Stderr, j.Output.Quiet)
 }
 
 // Stopped says how a run continues after Ctrl-C, or after a device or a disk has failed.
 func (j *Job) Stopped(err error, dir string, resumable bool) error {
-	resume := fmt.Sprintf("to continue: vti %s --resume %s", j.Header.Command, rundir.Quoted(dir))
+	resume := fmt.Sprintf("to continue: vti %s --resume %s", j.Header().Command, rundir.Quoted(dir))
 	if errors.Is(err, context.Canceled) {
 		if resumable {
 			return fmt.Errorf("%w\n%s", err, resume)

@@ -1,0 +1,104 @@
+package application
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/predict"
+	"github.com/transdim/vti/table"
+)
+
+// Application is a kind of question that the engine answers.
+type Application struct {
+	// About is what its runs are about, in messages: "graphs".
+	About string
+	// Commands are all commands that belong to it.
+	Commands []Command
+	// Open opens a finished run of one of its commands.
+	Open func(a *shell.App, dir string) (*Run, error)
+	// Predictor opens one that predicts a response; nil if there are none.
+	Predictor func(dir string) (Predictor, error)
+	// Formats are those that Export writes a finished run in, beside ArviZ; least is the smallest
+	// probability of what it writes.
+	Formats []string
+	Export  func(dir, format string, least float64) (text string, err error)
+	// Compare compares two finished runs; nil if nothing does.
+	Compare func(ctx context.Context, dirA, dirB string) (*Comparison, error)
+}
+
+// Command is a command of an application.
+type Command struct {
+	// Name is its place in the tree of commands, such as "exact dag". Records of its runs have it.
+	Name string
+	New  func(a *shell.App) *cobra.Command
+	// Studied reports whether a study can repeat it.
+	Studied bool
+	// Again says how a run of it is certified again; nil if it cannot be.
+	Again func(ctx context.Context, r *Recertification) (*shell.Job, shell.Task, error)
+	// Unrepeatable is why it cannot be repeated on a part of its table, if it cannot.
+	Unrepeatable string
+}
+
+// Run is a finished run, opened.
+type Run struct {
+	Result shell.Judged
+	// Asked prints what was read and asked; nil if that takes more than the run keeps.
+	Asked func(ctx context.Context) error
+}
+
+// Predictor is a finished run that says what it expects of rows: of its own, or of a new table.
+type Predictor interface {
+	Rows(fresh *table.Table) (*predict.Rows, error)
+}
+
+// Comparison is that of two runs.
+type Comparison struct {
+	// Result is what --json prints.
+	Result interface{ Write(dir string) error }
+	// Print shows it to a reader.
+	Print func(w io.Writer)
+}
+
+// OpenBoth opens two runs.
+func OpenBoth[R any](open func(dir string) (R, error), dirA, dirB string) (a, b R, err error) {
+	if a, err = open(dirA); err != nil {
+		return a, b, err
+	}
+	b, err = open(dirB)
+	return a, b, err
+}
+
+// Comparing opens two runs, and compares them.
+func Comparing[R any](open func(dir string) (R, error), compare func(ctx context.Context, a, b R) (*Comparison, error)) func(ctx context.Context, dirA, dirB string) (*Comparison, error) {
+	return func(ctx context.Context, dirA, dirB string) (*Comparison, error) {
+		a, b, err := OpenBoth(open, dirA, dirB)
+		if err != nil {
+			return nil, err
+		}
+		return compare(ctx, a, b)
+	}
+}
+
+// Opening opens a run, of which tell makes what is said of it.
+func Opening[R any](open func(dir string) (R, error), tell func(a *shell.App, run R) *Run) func(a *shell.App, dir string) (*Run, error) {
+	return func(a *shell.App, dir string) (*Run, error) {
+		run, err := open(dir)
+		if err != nil {
+			return nil, err
+		}
+		return tell(a, run), nil
+	}
+}
+
+// OpenResult opens a run that keeps nothing beside its result.
+func OpenResult[P interface {
+	*R
+	shell.Judged
+}, R any](_ *shell.App, dir string) (*Run, error) {
+	result := P(new(R))
+	return &Run{Result: result}, rundir.ReadResult(dir, result)
+}

@@ -1,0 +1,9 @@
+// Package application says what an application of the engine is to the command line. Each is one
+// value of [Application], and all that works on the runs of any of them looks it up in a
+// [Registry]; nothing else names one.
+//
+//	application.go    an application: its commands, and what its finished runs can be asked
+//	registry.go       all applications: the tree of their commands, and the application of a run
+//	question.go       commands that make runs: from flags to a record to a task, new or resumed
+//	recertify.go      runs that are certified again
+package application

@@ -1,0 +1,58 @@
+package application
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/shell"
+	runs "github.com/transdim/vti/run"
+)
+
+// Recertification is a finished run that is certified again, with what the flags ask for.
+type Recertification struct {
+	App    *shell.App
+	Run    *Stored
+	Output cli.Output
+	Flags  *pflag.FlagSet
+	// Draws are those of a certificate, Groups those of tempered chains; Chains and Rounds are of
+	// chains over models. Each is 0 where its flag was not given.
+	Draws, Groups, Chains, Rounds int
+}
+
+// Reopen opens the run for it. Flags of recertifications other than these are refused.
+func Reopen[R interface {
+	*T
+	cli.Record
+}, T any](r *Recertification, flags ...string) (*Asked[R], error) {
+	for _, name := range []string{"certify-draws", "chain-groups", "chains", "rounds"} {
+		if !slices.Contains(flags, name) {
+			if err := r.Misplaced(name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	record, err := runs.ReadRecord[T](r.Run.Dir)
+	if err != nil {
+		return nil, err
+	}
+	j := &shell.Job{Output: r.Output, Stored: R(record), Resume: r.Run.Dir, Groups: r.Groups}
+	return &Asked[R]{r.App, j, record, r.Flags}, nil
+}
+
+// Misplaced fails if one of these flags was given.
+func (r *Recertification) Misplaced(names ...string) error {
+	for _, name := range names {
+		if r.Flags.Changed(name) {
+			return fmt.Errorf("--%s is not for %s, which is a run of vti %s", name, r.Run.Dir, r.Run.Header.Command)
+		}
+	}
+	return nil
+}
+
+// Unfit is the error of a run that cannot be certified again.
+func (r *Recertification) Unfit(why string) error {
+	return fmt.Errorf("%s is a run of vti %s, %s", r.Run.Dir, r.Run.Header.Command, why)
+}

@@ -1,0 +1,144 @@
+package application
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/predict"
+	runs "github.com/transdim/vti/run"
+)
+
+// Registry is a list of applications. Commands and messages have their order.
+type Registry []*Application
+
+// Below makes the commands whose names begin with these words and have one more, such as all of
+// vti calibrate, each with all below it.
+func (r Registry) Below(a *shell.App, words string) (made []*cobra.Command) {
+	for _, application := range r {
+		for _, command := range application.Commands {
+			if before, _ := cutLast(command.Name); before == words {
+				cmd := command.New(a)
+				cmd.AddCommand(r.Below(a, command.Name)...)
+				made = append(made, cmd)
+			}
+		}
+	}
+	return made
+}
+
+// Choice makes a command that only leads to those of applications below it.
+func (r Registry) Choice(a *shell.App, cmd *cobra.Command, others ...*cobra.Command) *cobra.Command {
+	return cli.Choice(cmd, append(r.Below(a, cmd.Name()), others...)...)
+}
+
+// cutLast cuts the last word of a name off.
+func cutLast(name string) (before, last string) {
+	at := strings.LastIndex(name, " ")
+	return name[:max(at, 0)], name[at+1:]
+}
+
+// Studied are the names of the commands that a study can repeat.
+func (r Registry) Studied() (names []string) {
+	for _, application := range r {
+		for _, command := range application.Commands {
+			if command.Studied {
+				names = append(names, command.Name)
+			}
+		}
+	}
+	return names
+}
+
+// Stored is a run in a directory: what its record begins with, and the command that made it.
+type Stored struct {
+	Dir    string
+	Header runs.Header
+	*Application
+	Command *Command
+}
+
+// Check fails if the run in a directory is not one of an application.
+func (a *Application) Check(dir string) error {
+	var header runs.Header
+	if err := rundir.ReadRecord(dir, &header); err != nil {
+		return err
+	}
+	if a.command(header.Command) == nil {
+		return fmt.Errorf("%s is a run of vti %s: expected one about %s", dir, header.Command, a.About)
+	}
+	return nil
+}
+
+// command is the command with a name, or nil.
+func (a *Application) command(name string) *Command {
+	for k := range a.Commands {
+		if a.Commands[k].Name == name {
+			return &a.Commands[k]
+		}
+	}
+	return nil
+}
+
+// Read reads what the record of a run begins with, and finds its application.
+func (r Registry) Read(dir string) (*Stored, error) {
+	s := &Stored{Dir: dir}
+	if err := rundir.ReadRecord(dir, &s.Header); err != nil {
+		return nil, err
+	}
+	for _, application := range r {
+		if s.Command = application.command(s.Header.Command); s.Command != nil {
+			s.Application = application
+			return s, nil
+		}
+	}
+	return nil, fmt.Errorf("%s is a run of vti %s, which this version does not know", dir, s.Header.Command)
+}
+
+// ReadPredictor opens a run that predicts a response.
+func (r Registry) ReadPredictor(dir string) (Predictor, error) {
+	s, err := r.Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	return s.predictor()
+}
+
+func (s *Stored) predictor() (Predictor, error) {
+	if s.Predictor == nil {
+		return nil, fmt.Errorf("%s is a run of vti %s, about %s: it predicts no response of rows", s.Dir, s.Header.Command, s.About)
+	}
+	return s.Predictor(s.Dir)
+}
+
+// OwnRows are the rows that a run was fitted to.
+func (s *Stored) OwnRows() (*predict.Rows, error) {
+	run, err := s.predictor()
+	if err != nil {
+		return nil, err
+	}
+	return run.Rows(nil)
+}
+
+// Exporter is the application whose runs are written in a format, or nil.
+func (r Registry) Exporter(format string) *Application {
+	for _, application := range r {
+		if slices.Contains(application.Formats, format) {
+			return application
+		}
+	}
+	return nil
+}
+
+// Formats are the formats that runs of some application are written in, beside those of all.
+func (r Registry) Formats() (names []string) {
+	for _, application := range r {
+		names = append(names, application.Formats...)
+	}
+	return names
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/cmd/internal/application"
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/shell"
+	runs "github.com/transdim/vti/run"
+)
+
+// toyFlags are those of an application that counts the rows of a table.
+type toyFlags struct {
+	least int
+	cli.Output
+}
+
+type toyResult struct {
+	runs.Head
+	Rows int `json:"rows"`
+}
+
+func (r *toyResult) ExitStatus() int { return 0 }
+
+func (f *toyFlags) Register(cmd *cobra.Command) {
+	cmd.Flags().Var(cli.Count{Value: &f.least, Least: 1}, "least", "rows that are wanted")
+	f.RegisterSampler(cmd, "of nothing")
+}
+
+func (f *toyFlags) Describe(*pflag.FlagSet) (*runs.Asked[int], error) {
+	return &runs.Asked[int]{Options: f.least, Seed: f.Seed}, nil
+}
+
+func (f *toyFlags) Begin(_ context.Context, run *application.Asked[*runs.Asked[int]]) (t shell.Task, err error) {
+	data, err := run.Record.Table()
+	if err != nil {
+		return t, err
+	}
+	return shell.Task{Name: "toy", Compute: func(_ context.Context, at *shell.Session) (shell.Judged, error) {
+		result := &toyResult{runs.NewHead("toy", run.Record.Seed, at.Dir), data.Rows()}
+		result.Answer = "The table has rows."
+		return result, runs.WriteAnswer(at.Dir, result, nil)
+	}}, nil
+}
+
+// toy is an application that is written in this file alone, and is added to the registry.
+var toy = &application.Application{
+	About: "rows",
+	Commands: []application.Command{{Name: "toy", New: func(a *shell.App) *cobra.Command {
+		return application.Answering(a, &cobra.Command{Use: "toy TABLE", Short: "Count rows"}, func() application.Question[*runs.Asked[int]] { return &toyFlags{} })
+	}}},
+	Open: application.OpenResult[*toyResult],
+}
+
+// An application is one value of the registry: all that works on runs works on its own.
+func TestAnApplicationIsOneValue(t *testing.T) {
+	emptyDir(t, "data.csv", collider(7))
+	vti := func(args ...string) outcome {
+		var stdout, stderr bytes.Buffer
+		root := func(a *shell.App) *cobra.Command { return commandsOf(a, append(applications, toy)) }
+		status := shell.Run(context.Background(), root, args, &stdout, &stderr)
+		return outcome{status, stdout.String(), stderr.String()}
+	}
+	got := vti("toy", "data.csv", "--least", "3", "--out", "run", "-q")
+	require.Equal(t, shell.StatusOK, got.status, got.stderr)
+	require.Contains(t, got.stdout, "The table has rows.")
+	require.FileExists(t, "run/report.html")
+	for _, line := range []struct{ args, out, err string }{
+		{"--help", "Count rows", ""},
+		{"show run --json", `"rows": 7`, ""},
+		{"runs .", "data.csv", ""},
+		{"check run", "", ""},
+		{"predict run", "", "run is a run of vti toy, about rows: it predicts no response of rows"},
+		{"certify run", "", "run is a run of vti toy, which cannot be certified again: give its command again"},
+		{"compare run run", "", "runs of vti toy are not compared"},
+		{"export run --format dot", "", "about rows: --format dot is for graphs"},
+	} {
+		got := vti(strings.Fields(line.args)...)
+		require.Contains(t, got.stdout, line.out, line.args)
+		require.Contains(t, got.stderr, line.err, line.args)
+		require.Equal(t, line.err != "", got.status == shell.StatusUsage, "%s: %s", line.args, got.stderr)
+	}
+	got = vtiCommand(t, "show", "run")
+	require.Contains(t, got.stderr, "run is a run of vti toy, which this version does not know")
+}
