@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/transdim/vti/internal/picture"
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -63,4 +64,35 @@ func together(sorted []float64, apart float64) (means, counts []float64) {
 		from = to
 	}
 	return means, counts
+}
+
+// densities are the curves of a posterior, as high as its parameter is probable, and of its prior,
+// within what can be seen; none where draws are too few. The posterior is nothing below least.
+func densities(values []float64, probability, least float64, logPrior func(x float64) float64) []picture.Curve {
+	x, y := density(values)
+	if len(x) == 0 {
+		return nil
+	}
+	factor := probability / slices.Max(y)
+	for k := range x {
+		x[k] = math.Max(least, x[k])
+		y[k] *= factor
+	}
+	posterior := picture.Curve{X: x, Y: y, Ink: picture.First, Filled: true}
+	if logPrior == nil {
+		return []picture.Curve{posterior}
+	}
+	prior := picture.Curve{Ink: picture.Second, Dashed: true}
+	low, high := math.Min(0, x[0]), math.Max(0, x[len(x)-1])
+	margin := 0.1 * (high - low)
+	high += margin
+	if low -= margin; low < least {
+		low = least
+	}
+	const most = 2 // a prior without bound leaves the picture there
+	for k := range densityPoints {
+		at := low + (high-low)*float64(k)/(densityPoints-1)
+		prior.X, prior.Y = append(prior.X, at), append(prior.Y, math.Min(most, factor*math.Exp(logPrior(at))))
+	}
+	return []picture.Curve{posterior, prior}
 }

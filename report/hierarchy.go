@@ -114,13 +114,9 @@ func (v *hierarchy) computation() *computation {
 	}
 	found.facts = append(found.facts, evidence+".", work)
 	found.draw = func(part *document.Section) {
-		var probabilities, kHats []float64
-		for _, m := range r.Models {
-			if m.KHat != nil {
-				probabilities, kHats = append(probabilities, float64(m.Certified)), append(kHats, float64(*m.KHat))
-			}
-		}
-		part.Place(weights(probabilities, kHats))
+		part.Place(weights(len(r.Models), func(k int) (p regression.Figure, kHat *regression.Figure) {
+			return r.Models[k].Certified, r.Models[k].KHat
+		}))
 	}
 	return found
 }
@@ -198,7 +194,7 @@ func (v *hierarchy) sentences() []string {
 func (v *hierarchy) populationAnswer() string {
 	isLevel := make(map[string]bool)
 	for _, c := range v.result.Data.Columns {
-		_, _, isLevel[c.Name] = levelOf(c)
+		isLevel[c.Name] = strings.Contains(c.Name, "=") && c.Min == 0 && c.Max == 1
 	}
 	var steps, units, levels, open []string
 	for _, e := range v.result.Effects {
@@ -367,9 +363,8 @@ func (v *hierarchy) drawPopulation(ctx context.Context, part *document.Section) 
 	add("cuts", "Cut points", "linear predictor", v.result.Cuts, math.NaN())
 	add("sds", "Standard deviations", "standard deviation", sds, 0)
 	add("correlations", "Correlations of varying effects", "correlation", correlations, 0)
-	conditional, notes := v.conditional(ctx)
-	part.Pictures, part.Notes = append(part.Pictures, conditional...), append(part.Notes, notes...)
-	part.Pictures = append(part.Pictures, v.densities()...)
+	v.alongPredictors(ctx, part)
+	v.densities(part)
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/picture"
 	"github.com/transdim/vti/predict"
 )
@@ -98,48 +99,55 @@ func (v *hierarchy) hasSteps(effect string) bool {
 }
 
 // alongPredictors draws what is expected along each predictor of the table, its curve or its steps
-// included, the others at their means. Notes say what could not be drawn.
-func (v *hierarchy) alongPredictors(ctx context.Context) (list []*picture.Picture, notes []string) {
-	run, err := regression.OpenRun(v.dir)
-	if err != nil {
-		return nil, []string{"Not drawn: " + err.Error() + "."}
+// included, the other numbers at their means. Notes say what could not be drawn.
+func (v *hierarchy) alongPredictors(ctx context.Context, part *document.Section) {
+	if v.draws == nil || v.kind().HasCategories() {
+		return
 	}
-	_, predictors, _, err := run.Predictors()
+	run, err := regression.OpenRun(v.dir)
+	var predictors []predict.Variable
+	if err == nil {
+		_, predictors, _, err = run.Predictors()
+	}
 	if err != nil {
-		return nil, []string{"Expectations along predictors are not drawn: " + err.Error() + "."}
+		part.Notes = append(part.Notes, "Expectations along predictors are not drawn: "+err.Error()+".")
+		return
 	}
 	for _, of := range predictors[:min(len(predictors), mostConditional)] {
 		p, err := v.along(ctx, run, of)
 		if err != nil {
-			notes = append(notes, fmt.Sprintf("What is expected along %s is not drawn: %v.", of.Name, err))
-			continue
+			part.Notes = append(part.Notes, fmt.Sprintf("What is expected along %s is not drawn: %v.", of.Name, err))
 		}
-		list = append(list, p)
+		part.Place(p)
 	}
-	return list, notes
 }
 
-// along draws what is expected along a predictor.
+// along draws what is expected along a predictor: a line for a number, and a row for each label.
 func (v *hierarchy) along(ctx context.Context, run *regression.StoredRun, of predict.Variable) (*picture.Picture, error) {
 	effects, err := predict.EffectsOf(ctx, run, predict.EffectsConfig{Of: []predict.Focus{{Name: of.Name}}, Curve: !of.Labels})
 	if err != nil {
 		return nil, err
 	}
+	file, expected := "conditional-"+document.Identifier(of.Name), "expected "+v.response()
 	if of.Labels {
 		var rows []picture.Row
 		for _, m := range effects.Means {
-			rows = append(rows, picture.Row{Label: m.Values[0], From: math.NaN(), Note: picture.Number(float64(m.Mean)),
-				Intervals: []picture.Interval{{Ink: picture.First, Mid: float64(m.Mean), Low: float64(m.Low), High: float64(m.High)}}})
+			rows = append(rows, intervalRow(m.Values[0], m.Mean, m.Low, m.High, 95))
 		}
-		return v.levelsPicture(of.Name, rows), nil
+		p := picture.Rows(file, "Levels of "+of.Name, picture.Column, rows, picture.RowsOptions{Axis: expected, Reference: math.NaN()})
+		p.Text = "Of the population, with the other numbers at their means; intervals hold 95%."
+		return p, nil
 	}
-	var x, mean, low, high []float64
+	var list []banded
 	for _, m := range effects.Means {
-		place, err := strconv.ParseFloat(m.Values[0], 64)
+		at, err := strconv.ParseFloat(m.Values[0], 64)
 		if err != nil {
 			return nil, err
 		}
-		x, mean, low, high = append(x, place), append(mean, float64(m.Mean)), append(low, float64(m.Low)), append(high, float64(m.High))
+		list = append(list, banded{at, float64(m.Mean), float64(m.Low), float64(m.High)})
 	}
-	return v.curvePicture(of.Name, x, mean, low, high), nil
+	p := bandPicture(file, "Effect of "+of.Name, list, of.Name, expected)
+	first, last := list[0], list[len(list)-1]
+	p.Text = fmt.Sprintf("Of the population, with the other numbers at their means: the expectation goes from %s at %s to %s at %s; the band holds 95%%.", picture.Number(first.mean), picture.Number(first.at), picture.Number(last.mean), picture.Number(last.at))
+	return p, nil
 }

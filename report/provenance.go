@@ -78,14 +78,14 @@ func (s *source) training() *picture.Picture {
 	return p
 }
 
-// weights draws Pareto's k̂ of each model against its probability; nil if there is none.
-func weights(probabilities, kHats []float64) *picture.Picture {
+// weights draws Pareto's k̂ of each of n models against its probability; nil if there is none.
+func weights[F ~float64](n int, of func(model int) (p F, kHat *F)) *picture.Picture {
 	var points []picture.Point
 	worst := math.Inf(-1)
-	for k, p := range probabilities {
-		if p > 0 && !math.IsNaN(kHats[k]) && !math.IsInf(kHats[k], 0) {
-			points = append(points, picture.Point{X: math.Log10(p), Y: kHats[k]})
-			worst = math.Max(worst, kHats[k])
+	for k := range n {
+		if p, kHat := of(k); p > 0 && document.Finite(kHat) {
+			points = append(points, picture.Point{X: math.Log10(float64(p)), Y: float64(*kHat)})
+			worst = math.Max(worst, float64(*kHat))
 		}
 	}
 	if len(points) < 2 {

@@ -59,13 +59,7 @@ func (v *selection) computation() *computation {
 	}
 	found.facts = append(found.facts, work+took(r.Seconds, r.Steps)+".")
 	found.draw = func(part *document.Section) {
-		var probabilities, kHats []float64
-		for _, m := range r.Models {
-			if m.KHat != nil {
-				probabilities, kHats = append(probabilities, float64(m.Certified)), append(kHats, float64(*m.KHat))
-			}
-		}
-		part.Place(weights(probabilities, kHats))
+		part.Place(weights(len(r.Models), func(k int) (p varsel.Number, kHat *varsel.Number) { return r.Models[k].Certified, r.Models[k].KHat }))
 		part.Place(v.chainTrace())
 		part.Place(v.chainInclusion())
 	}

@@ -190,26 +190,12 @@ func (v *selection) coefficientDraws(name string) (values []float64) {
 // densityPicture is nil where draws cannot show a density.
 func (v *selection) densityPicture(name string, probability float64, number int) *picture.Picture {
 	c := v.result.Coefficients[number]
-	x, y := density(v.coefficientDraws(name))
-	var curves []picture.Curve
-	if len(x) > 0 {
-		top := slices.Max(y)
-		factor := probability / top
-		for k := range y {
-			y[k] *= factor
-		}
-		curves = append(curves, picture.Curve{X: x, Y: y, Ink: picture.First, Filled: true})
-		if prior := c.Prior; prior != nil {
-			curve := picture.Curve{Ink: picture.Second, Dashed: true}
-			low, high := math.Min(0, x[0]), math.Max(0, x[len(x)-1])
-			low, high = low-0.1*(high-low), high+0.1*(high-low)
-			for k := range densityPoints {
-				at := low + (high-low)*float64(k)/(densityPoints-1)
-				curve.X, curve.Y = append(curve.X, at), append(curve.Y, factor*math.Exp(prior.LogDensity(at)))
-			}
-			curves = append(curves, curve)
-		}
-	} else if probability > 0.5 {
+	var prior func(x float64) float64
+	if c.Prior != nil {
+		prior = c.Prior.LogDensity
+	}
+	curves := densities(v.coefficientDraws(name), probability, math.Inf(-1), prior)
+	if len(curves) == 0 && probability > 0.5 {
 		return nil
 	}
 	p := picture.Curves("coefficient-"+document.Identifier(name), name, picture.Column, 130, curves, 1-probability, "coefficient of "+name)
