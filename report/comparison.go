@@ -181,6 +181,7 @@ func (c *compared) tables(name string) (list []*document.Table) {
 		list = append(list, t)
 	}
 	pairs(c.title, c.pairs, c.printed, c.name)
+	list[0].Open = true
 	models := c.common.Models[:min(printedModels, len(c.common.Models))]
 	if c.what == "" {
 		pairs("Most probable: "+c.model, models, 0, c.name)

@@ -25,7 +25,7 @@ var (
 	mixtureMeaning = [...]string{
 		vti.Trusted:  "two methods agree; the probabilities below hold to within their standard errors.",
 		vti.Doubtful: "the answer may be right, but the two methods do not show it. Try more --sweeps.",
-		vti.Failed:   "do not use these numbers. Where the samplers differ, try more --sweeps, or fewer --max-components.",
+		vti.Failed:   "do not use these numbers. Try more --sweeps where the samplers differ, or fewer --max-components.",
 	}
 	mixtureChainsMeaning = [...]string{
 		vti.Trusted:  "the chains agree; the probabilities below hold to within their standard errors.",

@@ -68,7 +68,7 @@ func TestPage(t *testing.T) {
 		"<p>First.</p>", "<p>Second.</p>", "<strong>trusted.</strong> It holds.", `Try <span class="flag">--more</span>.`,
 		`<table id="run-1-models-0">`, `<th scope="col">model</th>`, `<th scope="col" class="number">size</th>`,
 		`<td class="number" data-sort="0.9000">0.9000</td>`, `<td class="number" data-sort="1e-4">&lt;1e-4</td>`,
-		`<td class="number" data-sort="-2.5">−2.5</td>`, "<td>[−1, 2]</td>", "It is −3.5.", "Of a page.",
+		`<td class="number" data-sort="-2.5">−2.5</td>`, "<td>[−1,\u00a02]</td>", "It is −3.5.", "Of a page.",
 	} {
 		assert.Contains(t, page, want)
 	}

@@ -45,6 +45,9 @@ func (t *Table) Cells() [][]cell {
 		for j, text := range row {
 			c := &rows[i][j]
 			c.Text, c.Numeric = negative.ReplaceAllString(text, "$1−$2"), columns[j].Numeric
+			if strings.HasPrefix(text, "[") { // intervals stay on a line
+				c.Text = strings.ReplaceAll(c.Text, " ", "\u00a0")
+			}
 			if number := leading.FindStringSubmatch(text); c.Numeric && number != nil {
 				c.Sort = strings.Replace(number[1], "−", "-", 1)
 			}
