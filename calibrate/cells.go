@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/integrate/quad"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/dense"
 	"github.com/transdim/vti/internal/logsum"
 )
 
@@ -166,25 +167,17 @@ func (c *cellIntegral) whiten() error {
 	if c.free {
 		scale = math.Exp(p.logSigmaMean)
 	}
-	precision := mat.NewSymDense(k, nil)
-	precision.SymOuterK(1/(scale*scale), x.T())
+	var precision mat.Dense
+	precision.Mul(x.T(), x)
+	precision.Scale(1/(scale*scale), &precision)
 	for a, j := range c.coordinates {
-		precision.SetSym(a, a, precision.At(a, a)+1/(p.priorSD[j]*p.priorSD[j]))
+		precision.Set(a, a, precision.At(a, a)+1/(p.priorSD[j]*p.priorSD[j]))
 	}
-	var factor mat.Cholesky
-	if !factor.Factorize(precision) {
+	factor, ok := dense.Factorize(precision.RawMatrix().Data, k, 0)
+	if !ok {
 		return errors.New("cells: the design has no factor")
 	}
-	var upper mat.TriDense
-	factor.UTo(&upper)
-	identity := mat.NewDense(k, k, nil)
-	for a := range k {
-		identity.Set(a, a, 1)
-	}
-	c.axes = mat.NewDense(k, k, nil)
-	if err := c.axes.Solve(&upper, identity); err != nil {
-		return err
-	}
+	c.axes = axesOf(factor)
 	for a := range k {
 		c.logJacobian += math.Log(math.Abs(c.axes.At(a, a)))
 	}

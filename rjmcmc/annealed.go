@@ -9,6 +9,7 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/weighted"
 )
 
 // AnnealConfig says how many states are annealed from the prior to the posterior.
@@ -160,23 +161,18 @@ func (p *annealing) step(ctx context.Context, power, resampled float64) error {
 
 // resample draws the states anew by their weights (systematically, Kitagawa 1996).
 func (p *annealing) resample() {
-	total, n := logsum.Of(p.logWeight), float64(len(p.states))
-	p.logMean += total - math.Log(n)
-	states, logEvidence := make([]CollapsedState, 0, len(p.states)), make([]float64, 0, len(p.states))
-	at, reached := p.random.Float64(), 0.0
-	last := 0
-	for i, weight := range p.logWeight {
-		reached += math.Exp(weight-total) * n
-		for copies := 0; at < reached && len(states) < len(p.states); at, copies = at+1, copies+1 {
+	n := len(p.states)
+	total, weights := p.normalised()
+	p.logMean += total - math.Log(float64(n))
+	states, logEvidence := make([]CollapsedState, 0, n), make([]float64, 0, n)
+	for i, copies := range weighted.Counts(weights, n, p.random) {
+		for c := range copies {
 			state := p.states[i]
-			if copies > 0 {
+			if c > 0 {
 				state = state.Clone()
 			}
-			states, logEvidence, last = append(states, state), append(logEvidence, p.logEvidence[i]), i
+			states, logEvidence = append(states, state), append(logEvidence, p.logEvidence[i])
 		}
-	}
-	for len(states) < len(p.states) { // rounding
-		states, logEvidence = append(states, p.states[last].Clone()), append(logEvidence, p.logEvidence[last])
 	}
 	p.states, p.logEvidence = states, logEvidence
 	clear(p.logWeight)
@@ -184,12 +180,17 @@ func (p *annealing) resample() {
 
 // group is the population at the end of its way.
 func (p *annealing) group() AnnealedGroup {
-	total := logsum.Of(p.logWeight)
-	weights := make([]float64, len(p.states))
+	total, weights := p.normalised()
+	return AnnealedGroup{p.logMean + total - math.Log(float64(len(p.states))), p.states, weights}
+}
+
+// normalised are the weights of the states, with the logarithm of their sum.
+func (p *annealing) normalised() (total float64, weights []float64) {
+	total, weights = logsum.Of(p.logWeight), make([]float64, len(p.states))
 	for i, weight := range p.logWeight {
 		weights[i] = math.Exp(weight - total)
 	}
-	return AnnealedGroup{p.logMean + total - math.Log(float64(len(p.states))), p.states, weights}
+	return total, weights
 }
 
 // Ladder are powers for tempered chains, from 1 to 0: about every step-th of the way.

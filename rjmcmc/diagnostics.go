@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"sort"
+
+	"gonum.org/v1/gonum/stat"
 )
 
 // Summary is the posterior of one quantity, with its convergence diagnostics.
@@ -30,22 +32,8 @@ const fewestDraws = 4
 // Summarise describes a quantity of which there are as many draws from each of several chains,
 // [chains][draws].
 func Summarise(chains [][]float64) Summary {
-	n := 0
-	var sum float64
-	for _, chain := range chains {
-		n += len(chain)
-		for _, v := range chain {
-			sum += v
-		}
-	}
-	s := Summary{Mean: sum / float64(n)}
-	var squares float64
-	for _, chain := range chains {
-		for _, v := range chain {
-			squares += (v - s.Mean) * (v - s.Mean)
-		}
-	}
-	s.SD = math.Sqrt(squares / float64(n-1))
+	var s Summary
+	s.Mean, s.SD = stat.MeanStdDev(slices.Concat(chains...), nil)
 	if constant(chains) {
 		s.SD, s.RHat, s.ESS = 0, math.NaN(), math.NaN()
 		return s
@@ -111,19 +99,11 @@ func plainRHat(chains [][]float64) float64 {
 func variances(chains [][]float64) (within, between float64) {
 	means := make([]float64, len(chains))
 	for c, chain := range chains {
-		means[c] = mean(chain)
-		within += sumSquares(chain, means[c]) / float64(len(chain)-1)
+		var variance float64
+		means[c], variance = stat.MeanVariance(chain, nil)
+		within += variance / float64(len(chains))
 	}
-	within /= float64(len(chains))
-	return within, sumSquares(means, mean(means)) / float64(len(means)-1)
-}
-
-func sumSquares(x []float64, centre float64) float64 {
-	var sum float64
-	for _, v := range x {
-		sum += (v - centre) * (v - centre)
-	}
-	return sum
+	return within, stat.Variance(means, nil)
 }
 
 // effectiveSize is the number of independent draws whose mean is as precise as that of the chains:
@@ -138,7 +118,7 @@ func effectiveSize(chains [][]float64) float64 {
 	pooled := within*float64(n-1)/float64(n) + between // var⁺
 	centred := make([][]float64, len(chains))
 	for c, chain := range chains {
-		m := mean(chain)
+		m := stat.Mean(chain, nil)
 		centred[c] = make([]float64, n)
 		for i, v := range chain {
 			centred[c][i] = v - m

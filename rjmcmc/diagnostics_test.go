@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat"
 )
 
 // autoregressive draws chains of x_t = φ x_{t−1} + √(1−φ²) ε_t, stationary standard normal.
@@ -38,11 +39,11 @@ func TestEffectiveSizeOfAutoregression(t *testing.T) {
 			mcse = append(mcse, s.MCSE)
 			assert.InDelta(t, 1, s.RHat, 0.02)
 		}
-		m := mean(bulk)
-		se := math.Sqrt(sumSquares(bulk, m) / (repeats * (repeats - 1)))
+		m, sd := stat.MeanStdDev(bulk, nil)
+		se := stat.StdErr(sd, repeats)
 		// The truncated sum of autocorrelations is itself biased by a few per cent.
 		assert.InDelta(t, want, m, sigmas*se+0.05*want, "φ = %g", phi)
-		assert.InDelta(t, 1/math.Sqrt(want), mean(mcse), 0.05/math.Sqrt(want), "φ = %g", phi)
+		assert.InDelta(t, 1/math.Sqrt(want), stat.Mean(mcse, nil), 0.05/math.Sqrt(want), "φ = %g", phi)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gomlx/gomlx/backends"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/internal/checkpoint"
 )
@@ -51,7 +52,7 @@ func (s *sampler) run(ctx context.Context) (*Result, error) {
 			}
 		}
 		if s.cfg.Progress != nil {
-			s.cfg.Progress(Progress{Iteration: s.iteration, Total: total, BurnIn: s.result == nil, LogDensity: mean(s.state.logDensity[:s.cfg.Chains])})
+			s.cfg.Progress(Progress{Iteration: s.iteration, Total: total, BurnIn: s.result == nil, LogDensity: stat.Mean(s.state.logDensity[:s.cfg.Chains], nil)})
 		}
 		s.iteration, s.made = s.iteration+1, 0
 	}

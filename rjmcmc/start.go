@@ -138,11 +138,3 @@ func (s *sampler) startValues(w *workspace, c int) {
 		theta[j] = s.density.round(u[a])
 	}
 }
-
-func mean(x []float64) float64 {
-	var sum float64
-	for _, v := range x {
-		sum += v
-	}
-	return sum / float64(len(x))
-}
