@@ -4,12 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime"
-	"sync"
-	"sync/atomic"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/weighted"
 	"github.com/transdim/vti/space"
@@ -60,26 +59,14 @@ func (d *drawnModels) shape(probability []float64) float64 {
 // add to what is known of them, and each counts by what that makes of its model.
 func (x *Visited) drawParameters(ctx context.Context, c *Certificate, weights []float64, n int, stream string) (*drawnModels, error) {
 	counts := weighted.Counts(weights, n, x.random(stream+"/parameters"))
-	drawn := &drawnModels{}
+	drawn := drawnModels{}
 	for i, count := range counts {
 		if count > 0 {
 			drawn.positions = append(drawn.positions, i)
 		}
 	}
-	draws, failures := make([]Parameters, len(drawn.positions)), make([]error, len(drawn.positions))
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		wait.Go(func() {
-			for k := int(next.Add(1)) - 1; k < len(draws) && ctx.Err() == nil; k = int(next.Add(1)) - 1 {
-				i := drawn.positions[k]
-				random := x.random(stream + "/parameters/" + space.Key(x.codes[i]))
-				draws[k], failures[k] = x.Known.Evidences.Parameters(x.codes[i], x.evidence[i], counts[i], random)
-			}
-		})
-	}
-	wait.Wait()
-	if err := ctx.Err(); err != nil {
+	draws, err := x.parametersOf(ctx, drawn.positions, counts, stream)
+	if err != nil {
 		return nil, err
 	}
 	sample := &c.Sample
@@ -87,9 +74,6 @@ func (x *Visited) drawParameters(ctx context.Context, c *Certificate, weights []
 	total := 0.0
 	for k, i := range drawn.positions {
 		own := draws[k]
-		if failures[k] != nil {
-			return nil, fmt.Errorf("parameters of model %v: %w", x.codes[i], failures[k])
-		}
 		change := math.Exp(own.Evidence.Log - x.evidence[i].Log)
 		x.evidence[i] = own.Evidence
 		drawn.logWeights = append(drawn.logWeights, own.LogWeights)
@@ -105,7 +89,59 @@ func (x *Visited) drawParameters(ctx context.Context, c *Certificate, weights []
 	for i := range sample.Weight {
 		sample.Weight[i] /= total
 	}
-	var err error
 	sample.LogQ, err = x.Q.LogProb(sample.Codes, sample.Theta)
-	return drawn, err
+	return &drawn, err
+}
+
+// parametersOf draws parameters of the models at positions, as many as counts has for each.
+func (x *Visited) parametersOf(ctx context.Context, positions, counts []int, stream string) ([]Parameters, error) {
+	draws := make([]Parameters, len(positions))
+	return draws, parallel.Do(len(positions), func(k int) (err error) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		i := positions[k]
+		random := x.random(stream + "/parameters/" + space.Key(x.codes[i]))
+		if draws[k], err = x.Known.Evidences.Parameters(x.codes[i], x.evidence[i], counts[i], random); err != nil {
+			return fmt.Errorf("parameters of model %v: %w", x.codes[i], err)
+		}
+		return nil
+	})
+}
+
+// sharpen spends n draws on evidences that are estimates, where they lower the errors of
+// probabilities most: in proportion to the error of a model's mass times the root of the draws
+// behind it (Neyman's allocation). It returns the weights of all of a model's draws.
+func (x *Visited) sharpen(ctx context.Context, before *drawnModels, n int, stream string) (*drawnModels, error) {
+	probability, _ := x.probabilities()
+	for i, own := range x.evidence {
+		probability[i] *= own.SE * math.Sqrt(float64(own.Draws))
+	}
+	counts := weighted.Counts(probability, n, x.random(stream+"/parameters"))
+	after := &drawnModels{}
+	known := make(map[int][]float64, len(before.positions))
+	for k, at := range before.positions {
+		known[at] = before.logWeights[k]
+	}
+	var fresh []int
+	for i, count := range counts {
+		if count > 0 {
+			fresh = append(fresh, i)
+		}
+	}
+	draws, err := x.parametersOf(ctx, fresh, counts, stream)
+	if err != nil {
+		return nil, err
+	}
+	for k, i := range fresh {
+		// both are relative to the mean of their own
+		known[i] = append(slices.Clip(known[i]), draws[k].LogWeights...)
+		x.evidence[i] = draws[k].Evidence
+	}
+	for i := range x.codes {
+		if weights, ok := known[i]; ok {
+			after.positions, after.logWeights = append(after.positions, i), append(after.logWeights, weights)
+		}
+	}
+	return after, nil
 }

@@ -94,6 +94,7 @@
 //
 //	laplace.go                draws around the modes of one model, for the engine
 //	laplace_fit.go            one mode: Newton's method, curvature, draws
+//	laplace_scale.go          the same along the logarithm of a shape or precision
 //	laplace_split.go          draws with a scale for each side of the mode
 //
 // From a posterior to an answer:

@@ -1,12 +1,10 @@
 package varsel
 
 import (
-	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
-
-	"github.com/transdim/vti/internal/logsum"
 )
 
 // laplaceProposals draw around the modes of models with a log-concave likelihood: the posterior of
@@ -18,103 +16,52 @@ type laplaceProposals struct{ models }
 // θ [n, D] at their places.
 func (p laplaceProposals) propose(code []int32, n int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error) {
 	t, a := p.bits(), p.active(code)
-	if a.scale >= 0 {
-		a = a.with(a.scale, t.mean[t.scale], t.sd[t.scale])
-	} else {
+	if a.scale < 0 {
 		a = t.withParameters(a)
 	}
-	fits, err := laplaceFits(t, a)
+	coordinates := a.coordinates
+	if a.scale >= 0 {
+		coordinates = append(slices.Clip(coordinates), a.scale)
+	}
+	draw, err := t.proposal(a)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	theta, logJoint, logProposal = mat.NewDense(max(n, 1), p.Space().Dim(), nil), make([]float64, n), make([]float64, n)
-	values, draw := make([]float64, len(a.coordinates)), fits.draw
-	if _, ok := t.unordered(); ok {
-		if s, ok := fits[0].split(); ok {
-			draw = s.draw
-		}
-	}
 	for i := range n {
-		logProposal[i] = draw(random, values)
-		logJoint[i] = fits[0].logJoint(values)
+		values := make([]float64, len(coordinates))
+		logJoint[i], logProposal[i] = draw(random, values)
 		row := theta.RawRowView(i)
-		for k, j := range a.coordinates {
+		for k, j := range coordinates {
 			row[j] = values[k]
 		}
 	}
 	return theta, logJoint, logProposal, nil
 }
 
-// laplaceMixture are the Laplace approximations at the modes of a model, by their shares.
-type laplaceMixture []*laplaceFit
-
-// laplaceFits climbs to the modes of a model: one, but with another parameter of the response,
-// given which alone the density is concave, from one standard deviation of its prior below and
-// above: where few rows leave open whether one of them is an outlier or the spread is large there
-// can be two.
-func laplaceFits(t *Target, a active) (laplaceMixture, error) {
-	starts := []float64{0}
-	if t.responses.categories == nil && len(a.coordinates) > len(a.columns) {
-		sd := a.sd[len(a.sd)-1]
-		starts = []float64{-sd, sd}
-	}
-	var fits laplaceMixture
-	var failed error
-	for _, start := range starts {
-		f, err := newLaplaceFit(t, a, start)
+// proposal draws from an approximation of the posterior of a model: of its coordinates, the other
+// parameter of the response last where it has one. It returns the log joint density and that of the
+// approximation.
+func (t *Target) proposal(a active) (draw func(random *rand.Rand, theta []float64) (logJoint, logProposal float64), err error) {
+	if a.scale >= 0 {
+		l, err := newLaplaceLine(t, a)
 		if err != nil {
-			failed = err
-			continue
+			return nil, err
 		}
-		if !fits.have(f) {
-			fits = append(fits, f)
-		}
+		return l.draw, nil
 	}
-	if len(fits) == 0 {
-		return nil, failed
+	f, err := newLaplaceFit(t, a, 1, a.mean)
+	if err != nil {
+		return nil, err
 	}
-	return fits, nil
-}
-
-// sameMode is the distance in standard deviations within which two modes are one; searches end
-// much nearer.
-const sameMode = 0.5
-
-// have reports whether a mode is there already.
-func (m laplaceMixture) have(f *laplaceFit) bool {
-	for _, other := range m {
-		if other.distance(f.mode) < sameMode*sameMode {
-			return true
+	propose := f.draw
+	if _, ok := t.unordered(); ok {
+		if s, ok := f.split(); ok {
+			propose = s.draw
 		}
 	}
-	return false
+	return func(random *rand.Rand, theta []float64) (float64, float64) {
+		logProposal := propose(random, theta)
+		return f.logJoint(theta), logProposal
+	}, nil
 }
-
-// draw writes a draw of the coefficients to theta [k] and returns its log density.
-func (m laplaceMixture) draw(random *rand.Rand, theta []float64) (logDensity float64) {
-	if len(m) == 1 {
-		return m[0].draw(random, theta)
-	}
-	logShares := make([]float64, len(m))
-	for i, f := range m {
-		logShares[i] = f.height - f.logDet
-	}
-	total := logsum.Of(logShares)
-	u, chosen := random.Float64(), 0
-	for i := range logShares {
-		// a mode that the approximation thinks nothing of may have more
-		logShares[i] = math.Log((math.Exp(logShares[i]-total) + leastModeShare) / (1 + float64(len(m))*leastModeShare))
-	}
-	for chosen < len(m)-1 && u > math.Exp(logShares[chosen]) {
-		u -= math.Exp(logShares[chosen])
-		chosen++
-	}
-	m[chosen].draw(random, theta)
-	for i, f := range m {
-		logShares[i] += f.logDensity(f.distance(theta))
-	}
-	return logsum.Of(logShares)
-}
-
-// leastModeShare is added to the share of each of several modes. Chosen by hand.
-const leastModeShare = 0.1

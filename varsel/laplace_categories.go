@@ -70,7 +70,7 @@ func (t *Target) storeCategories(code []int32, precision, linear []float64) {
 	for j := range dim {
 		precision[j*dim+j] = 1
 	}
-	fits, err := laplaceFits(t, a)
+	f, err := newLaplaceFit(t, a, 1, a.mean)
 	if err != nil {
 		for i, j := range a.coordinates {
 			precision[j*dim+j] = 1 / (a.sd[i] * a.sd[i])
@@ -78,7 +78,6 @@ func (t *Target) storeCategories(code []int32, precision, linear []float64) {
 		}
 		return
 	}
-	f := fits[0]
 	k := len(f.mode)
 	for i, j := range a.coordinates {
 		for l, other := range a.coordinates {

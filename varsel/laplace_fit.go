@@ -4,9 +4,11 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/transdim/vti/internal/mode"
 	"github.com/transdim/vti/likelihood"
 )
 
@@ -14,8 +16,9 @@ import (
 type laplaceFit struct {
 	active
 	target *Target
+	scale  float64 // the other parameter of the response; 1 where there is none
 
-	mode      []float64             // θ̂ [k], parameters of the response last
+	mode      []float64             // θ̂ [k], parameters of categories last
 	height    float64               // the log joint density there
 	factor    []float64             // lower L of H = L Lᵀ [k·k]
 	logDet    float64               // log |L|
@@ -25,11 +28,10 @@ type laplaceFit struct {
 }
 
 const (
-	// newtonSteps bounds the steps to a mode, of which few models take more than 6, and
-	// newtonDecrement is twice the gain in nats, as the quadratic has it, below which a step is the
-	// last one. Chosen by hand: the weights correct what is left.
-	newtonSteps     = 100
-	newtonDecrement = 2e-3
+	// newtonDecrement is the squared distance to the mode in standard deviations at which a search
+	// ends, and newtonLost the one at which it has failed: the weights correct what is left. Chosen
+	// by hand.
+	newtonDecrement, newtonLost = 1e-7, 1e-2
 	// cautiousSteps are the first steps, which climb from anywhere; see [likelihood.Row]. Chosen by
 	// hand.
 	cautiousSteps = 1
@@ -38,58 +40,50 @@ const (
 	laplaceDegrees = 8
 )
 
-// newLaplaceFit climbs to the mode by Newton's method with step halving, from the prior mean, or so
-// far from that of the other parameter of the response. It fails where rounding makes the curvature
-// indefinite.
-func newLaplaceFit(t *Target, a active, start float64) (*laplaceFit, error) {
+// newLaplaceFit climbs to the mode given the other parameter of the response, by Newton's method with
+// step halving.
+func newLaplaceFit(t *Target, a active, scale float64, start []float64) (*laplaceFit, error) {
 	k := len(a.coordinates)
 	f := &laplaceFit{
-		active: a, target: t, mode: append([]float64(nil), a.mean...), factor: make([]float64, k*k),
+		active: a, target: t, scale: scale, mode: slices.Clone(start), factor: make([]float64, k*k),
 		eta: make([]float64, t.planes()*len(t.responses.y)), step: make([]float64, k),
 	}
 	if t.responses.categories != nil {
 		f.expansion = likelihood.NewExpansion(t.responses.categories, len(t.responses.y))
 	}
-	if f.scaled() {
-		f.mode[k-1] += start
-	}
 	f.constant = t.logConstant
 	for _, sd := range a.sd {
 		f.constant -= math.Log(sd) + halfLog2Pi
 	}
-	trial := make([]float64, k)
-	scratch := newtonScratch{make([]float64, len(f.eta)), make([]float64, len(f.eta)), make([]float64, len(f.eta)), make([]float64, len(f.eta))}
-	value := f.logJoint(f.mode)
-	for round := range newtonSteps {
-		decrement, ok := f.newtonStep(scratch, round < cautiousSteps)
-		if !ok {
-			return nil, errors.New("the curvature of the log density at the mode is not positive definite")
+	n, round := len(f.eta), 0
+	scratch := newtonScratch{make([]float64, n), make([]float64, n), make([]float64, n)}
+	r := mode.Climb(f.mode, f.logJoint, func(_, step []float64) (decrement float64, ok bool) {
+		decrement, ok = f.newtonStep(scratch, round < cautiousSteps)
+		if round < cautiousSteps && decrement <= newtonDecrement { // at the mode already, of which the curvature is wanted
+			decrement, ok = f.newtonStep(scratch, false)
 		}
-		if round >= cautiousSteps && decrement < newtonDecrement {
-			floats.Add(f.mode, f.step) // where the curvature is the same to the digits that matter
-			break
-		}
-		gain := 0.0
-		for length := 1.0; length > 1e-4; length /= 2 {
-			floats.AddScaledTo(trial, f.mode, length, f.step)
-			if gain = f.logJoint(trial) - value; gain >= 0 {
-				break
-			}
-		}
-		if !(gain >= 0) {
-			break // rounding hides the mode
-		}
-		f.mode, trial = trial, f.mode
-		value += gain
-	}
-	if math.IsNaN(value) || math.IsInf(value, 0) {
+		copy(step, f.step)
+		round++
+		return decrement, ok
+	}, mode.Options{Enough: newtonDecrement})
+	if !r.Converged && !(r.Decrement < newtonLost) {
 		return nil, errors.New("the log density has no mode that rounding leaves")
 	}
-	f.logDet, f.height = 0, value
-	for j := range k {
-		f.logDet += math.Log(f.factor[j*k+j])
-	}
+	f.height = r.Value
+	f.setLogDet()
 	return f, nil
+}
+
+func (f *laplaceFit) setLogDet() {
+	f.logDet = 0
+	for j := range f.mode {
+		f.logDet += math.Log(f.factor[j*len(f.mode)+j])
+	}
+}
+
+// logIntegral is the log integral of the joint density over the coefficients by Laplace's method.
+func (f *laplaceFit) logIntegral() float64 {
+	return f.height - f.logDet + float64(len(f.mode))*halfLog2Pi
 }
 
 // predict sets the linear predictors of coefficients.
@@ -111,24 +105,12 @@ func (f *laplaceFit) plane(j int, values []float64) []float64 {
 	return values[m*n : (m+1)*n]
 }
 
-// scaled reports whether the response has another parameter, whose logarithm is the last
-// coordinate.
-func (f *laplaceFit) scaled() bool { return f.expansion == nil && len(f.coordinates) > len(f.columns) }
-
-// scale is that parameter of coordinates; 1 where there is none.
-func (f *laplaceFit) scale(theta []float64) float64 {
-	if !f.scaled() {
-		return 1
-	}
-	return math.Exp(theta[len(theta)-1])
-}
-
 // logJoint is log p(y, θ | m), every constant kept. It leaves the linear predictors in eta.
 func (f *laplaceFit) logJoint(theta []float64) float64 {
 	f.predict(theta)
 	sum := f.constant
 	if f.expansion == nil {
-		sum += f.target.responses.logKernels(f.eta, f.scale(theta))
+		sum += f.target.responses.logKernels(f.eta, f.scale)
 	} else {
 		sum += f.given(theta).LogProbs(f.target.responses.y, f.eta)
 	}
@@ -140,7 +122,7 @@ func (f *laplaceFit) logJoint(theta []float64) float64 {
 }
 
 // newtonScratch are buffers of a number for each row.
-type newtonScratch struct{ slope, curvature, weighted, change []float64 }
+type newtonScratch struct{ slope, curvature, weighted []float64 }
 
 // newtonStep factors the curvature at the mode so far, whose linear predictors eta holds, and sets
 // the step to the mode of the quadratic, which gains half the decrement there. It reports whether
@@ -166,8 +148,7 @@ func (f *laplaceFit) newtonStep(s newtonScratch, cautious bool) (decrement float
 // expandRows sets the gradient in step and the curvature in factor.
 func (f *laplaceFit) expandRows(s newtonScratch, cautious bool) {
 	k := len(f.mode)
-	r, scale := f.target.responses, f.scale(f.mode)
-	r.expand(f.eta, scale, cautious, s.slope, s.curvature)
+	f.target.responses.expand(f.eta, f.scale, cautious, s.slope, s.curvature)
 	for a, column := range f.columns {
 		prior := 1 / (f.sd[a] * f.sd[a])
 		f.step[a] = floats.Dot(column, s.slope) - prior*(f.mode[a]-f.mean[a])
@@ -176,45 +157,6 @@ func (f *laplaceFit) expandRows(s newtonScratch, cautious bool) {
 			f.factor[a*k+b] = floats.Dot(s.weighted, f.columns[b])
 		}
 		f.factor[a*k+a] += prior
-	}
-	if f.scaled() {
-		f.scaleRow(s, scale)
-	}
-}
-
-// differenceStep is the step of differences in the logarithm of the other parameter of the
-// response: second ones lose digits with its square. Chosen by hand, as the fourth root of the
-// rounding of float64, and a little.
-const differenceStep = 1e-3
-
-// scaleRow sets the last entry of the gradient, and the last row of the curvature, which is that of
-// the logarithm of the other parameter. Where the density is not concave, as on the way to the
-// mode, the row says only how far a step may go.
-func (f *laplaceFit) scaleRow(s newtonScratch, scale float64) {
-	k, r := len(f.mode), f.target.responses
-	last := k - 1
-	above, below := scale*math.Exp(differenceStep), scale*math.Exp(-differenceStep)
-	high, here, low := r.logKernels(f.eta, above), r.logKernels(f.eta, scale), r.logKernels(f.eta, below)
-	prior := 1 / (f.sd[last] * f.sd[last])
-	f.step[last] = (high-low)/(2*differenceStep) - prior*(f.mode[last]-f.mean[last])
-	curvature := -(high-2*here+low)/(differenceStep*differenceStep) + prior
-	for i, y := range r.y {
-		up, _ := r.NewtonAt(y, f.eta[i], above)
-		down, _ := r.NewtonAt(y, f.eta[i], below)
-		s.change[i] = -(up - down) / (2 * differenceStep)
-	}
-	for i, t := range r.times {
-		s.change[i] *= t
-	}
-	row := f.factor[last*k : last*k+k]
-	for a, column := range f.columns {
-		row[a] = floats.Dot(column, s.change)
-	}
-	row[last] = curvature
-	whole := append([]float64(nil), f.factor...)
-	if !(curvature > 0) || !cholesky(whole, k) {
-		clear(row)
-		row[last] = max(math.Abs(curvature), math.Abs(f.step[last]), prior)
 	}
 }
 

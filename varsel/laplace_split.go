@@ -3,6 +3,7 @@ package varsel
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -16,10 +17,9 @@ import (
 // no step at the mode.
 type splitFit struct {
 	*laplaceFit
-	axes         *mat.Dense // [k, k]: column i is axis i, on which the log density has curvature −1
-	above, below []float64  // [k]: the scales of the sides
-	logSplit     float64    // log density at the mode over that of a standard t distribution
-	z            *mat.VecDense
+	axes         []float64 // [k·k], an axis in each row, on which the log density has curvature −1
+	above, below []float64 // [k]: the scales of the sides
+	logVolume    float64   // of the box of all axes
 }
 
 // The log density is followed along an axis in steps that grow by the factor splitGrowth from
@@ -50,19 +50,43 @@ func (f *laplaceFit) split() (s *splitFit, ok bool) {
 	if !eigen.Factorize(curvature, true) {
 		return nil, false
 	}
-	s = &splitFit{laplaceFit: f, axes: &mat.Dense{}, above: make([]float64, k), below: make([]float64, k), logSplit: f.logDet, z: mat.NewVecDense(k, nil)}
-	eigen.VectorsTo(s.axes)
+	s = &splitFit{laplaceFit: f, axes: make([]float64, k*k), logVolume: -f.logDet}
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
 	for i, square := range eigen.Values(nil) {
 		if !(square > 0) {
 			return nil, false
 		}
 		for j := range k {
-			s.axes.Set(j, i, f.sd[j]*s.axes.At(j, i)/math.Sqrt(square))
+			s.axes[i*k+j] = f.sd[j] * vectors.At(j, i) / math.Sqrt(square)
 		}
-		s.above[i], s.below[i] = s.scale(i, 1), s.scale(i, -1)
-		s.logSplit += math.Log(2 / (s.above[i] + s.below[i]))
 	}
+	s.setScales()
 	return s, true
+}
+
+// splitByFactor has the columns of L⁻ᵀ as axes, which go along where the curvature changes a
+// little. All scales are 1 unless sides may differ.
+func (f *laplaceFit) splitByFactor(uneven bool) *splitFit {
+	k := len(f.mode)
+	s := &splitFit{laplaceFit: f, axes: make([]float64, k*k), logVolume: -f.logDet}
+	for i := range k {
+		axis := s.axes[i*k : i*k+k]
+		axis[i] = 1
+		backSolve(f.factor, axis)
+	}
+	if !uneven {
+		s.above, s.below = slices.Repeat([]float64{1}, k), slices.Repeat([]float64{1}, k)
+		return s
+	}
+	s.setScales()
+	return s
+}
+
+func (s *splitFit) setScales() {
+	for axis := range s.mode {
+		s.above, s.below = append(s.above, s.scale(axis, 1)), append(s.below, s.scale(axis, -1))
+	}
 }
 
 // scale is that of the normal distribution which, along one side of an axis, is nowhere below the
@@ -71,7 +95,7 @@ func (s *splitFit) scale(axis int, sign float64) float64 {
 	scale, at := 1.0, make([]float64, len(s.mode))
 	for step, n := splitStep, 0; n < splitSteps; step, n = step*splitGrowth, n+1 {
 		for j, m := range s.mode {
-			at[j] = m + sign*step*s.axes.At(j, axis)
+			at[j] = m + sign*step*s.axes[axis*len(at)+j]
 		}
 		drop := s.height - s.logJoint(at)
 		if !(drop < splitDrop) {
@@ -86,20 +110,20 @@ func (s *splitFit) scale(axis int, sign float64) float64 {
 
 // draw writes a draw of the coordinates to theta [k] and returns its log density.
 func (s *splitFit) draw(random *rand.Rand, theta []float64) (logDensity float64) {
-	root := math.Sqrt(laplaceChi(random))
+	k, root := len(theta), math.Sqrt(laplaceChi(random))
+	copy(theta, s.mode)
 	square := 0.0
 	for i, above := range s.above {
 		z := math.Abs(random.NormFloat64()) / root
 		square += z * z
-		if random.Float64()*(above+s.below[i]) < above {
+		both := above + s.below[i]
+		if random.Float64()*both < above {
 			z *= above
 		} else {
 			z *= -s.below[i]
 		}
-		s.z.SetVec(i, z)
+		logDensity += math.Log(2 / both)
+		floats.AddScaled(theta, z, s.axes[i*k:i*k+k])
 	}
-	to := mat.NewVecDense(len(theta), theta)
-	to.MulVec(s.axes, s.z)
-	floats.Add(theta, s.mode)
-	return s.standardT(square) + s.logSplit
+	return logDensity + s.standardT(square) - s.logVolume
 }

@@ -186,9 +186,9 @@ func TestIdenticalRowsAreCounted(t *testing.T) {
 			for j := range all.mean {
 				all.columns = append(all.columns, mat.Col(nil, j, all.x))
 			}
-			got, err := newLaplaceFit(own, own.withParameters(a), 0)
+			got, err := fitOf(own, a)
 			require.NoError(t, err)
-			want, err := newLaplaceFit(&all, all.withParameters(all.active([]int32{1, 1})), 0)
+			want, err := fitOf(&all, all.active([]int32{1, 1}))
 			require.NoError(t, err)
 			require.InDelta(t, want.height, got.height, 1e-9)
 			require.InDeltaSlice(t, want.mode, got.mode, 1e-9)

@@ -200,7 +200,7 @@ func TestTwoCategoriesAreLogistic(t *testing.T) {
 		opt := DesignOptions{Target: "y", Likelihood: kind}
 		problem, err := NewProblem(designOf(t, opt, table.Numbers("y", o.y), table.Numbers("x", o.x)), ModelOptions{Likelihood: kind})
 		require.NoError(t, err)
-		fit, err := newLaplaceFit(problem.Target, problem.Target.active([]int32{1}), 0)
+		fit, err := fitOf(problem.Target, problem.Target.active([]int32{1}))
 		require.NoError(t, err)
 		fits[kind] = fit
 	}
@@ -228,7 +228,7 @@ func TestOrderOfLevels(t *testing.T) {
 	beta := first.toOriginal([][]int32{{1}}, theta).Values.RawRowView(0)
 	require.Equal(t, []string{"2:(Intercept)", "3:(Intercept)", "2:x", "3:x"}, first.coordinateNames())
 	own := func(p *Problem, theta []float64) float64 {
-		fit, err := newLaplaceFit(p.Target, p.Target.active([]int32{1}), 0)
+		fit, err := fitOf(p.Target, p.Target.active([]int32{1}))
 		require.NoError(t, err)
 		return fit.logJoint(theta)
 	}
@@ -300,7 +300,7 @@ func TestMultinom(t *testing.T) {
 	require.NoError(t, err)
 	theta := make([]float64, 6)
 	problem.fromOriginal([]int32{1, 1}, []float64{-0.0383281256804, -0.8565636045331, 0.80560233248, 1.86889075053, -0.235672465113, 0.255902407032}, theta)
-	fit, err := newLaplaceFit(problem.Target, problem.Target.active([]int32{1, 1}), 0)
+	fit, err := fitOf(problem.Target, problem.Target.active([]int32{1, 1}))
 	require.NoError(t, err)
 	copy(fit.mode, theta)
 	prior := fit.constant
@@ -460,7 +460,7 @@ func TestUnorderedSimulation(t *testing.T) {
 	problem, err := NewProblem(designOf(t, opt, columns...), ModelOptions{Likelihood: opt.Likelihood})
 	require.NoError(t, err)
 	code := []int32{1, 1, 1, 1}
-	fit, err := newLaplaceFit(problem.Target, problem.Target.active(code), 0)
+	fit, err := fitOf(problem.Target, problem.Target.active(code))
 	require.NoError(t, err)
 	beta := problem.toOriginal([][]int32{code}, mat.NewDense(1, len(fit.mode), fit.mode)).Values.RawRowView(0)
 	for e, effect := range data.Effects {
@@ -494,7 +494,7 @@ func TestUnorderedRefusals(t *testing.T) {
 func TestSplitProposalIsADensity(t *testing.T) {
 	o := unorderedTables()[1]
 	problem := o.problem(t, likelihood.CategoricalKind)
-	fit, err := newLaplaceFit(problem.Target, problem.Target.active([]int32{1}), 0)
+	fit, err := fitOf(problem.Target, problem.Target.active([]int32{1}))
 	require.NoError(t, err)
 	s, ok := fit.split()
 	require.True(t, ok)
