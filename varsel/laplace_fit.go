@@ -219,16 +219,3 @@ func (f *laplaceFit) standardT(square float64) float64 {
 	bottom, _ := math.Lgamma(laplaceDegrees / 2.0)
 	return top - bottom - float64(k)/2*math.Log(laplaceDegrees*math.Pi) - float64(laplaceDegrees+k)/2*math.Log1p(square/laplaceDegrees)
 }
-
-// distance is the squared distance of coefficients from the mode in units of the curvature.
-func (f *laplaceFit) distance(theta []float64) (square float64) {
-	k := len(theta)
-	for a := range k { // Lᵀ (θ − θ̂)
-		sum := 0.0
-		for b := a; b < k; b++ {
-			sum += f.factor[b*k+a] * (theta[b] - f.mode[b])
-		}
-		square += sum * sum
-	}
-	return square
-}
