@@ -40,8 +40,8 @@ const (
 	laplaceDegrees = 8
 )
 
-// newLaplaceFit climbs to the mode given the other parameter of the response, by Newton's method with
-// step halving.
+// newLaplaceFit climbs to the mode given the other parameter of the response, by Newton's method
+// with step halving.
 func newLaplaceFit(t *Target, a active, scale float64, start []float64) (*laplaceFit, error) {
 	k := len(a.coordinates)
 	f := &laplaceFit{

@@ -16,9 +16,10 @@ import (
 // that of Laplace's method for the coefficients given x, on a lattice of nodes and linear in
 // between (a nested approximation, as of Rue, Martino and Chopin 2009); the coefficients given x
 // have a t distribution around their mode, and modes and spreads are interpolated: where the spread
-// falls with x, as in proportion to exp(−x), that makes it too wide, never too narrow. One mode of both would not do:
-// where a model has about as many coefficients as rows, or rows that are not censored, its
-// posterior is a ridge from small s to s without limit, which only the prior of x ends.
+// falls with x, as in proportion to exp(−x), that makes it too wide, never too narrow. One mode of
+// both would not do: where a model has about as many coefficients as rows, or rows that are not
+// censored, its posterior is a ridge from small s to s without limit, which only the prior of x
+// ends.
 type laplaceLine struct {
 	*line.Integral[*laplaceFit]
 	shares   []float64 // of the nodes
@@ -30,8 +31,8 @@ type laplaceLine struct {
 }
 
 // Where the modes of x are looked for, in standard deviations of its prior, how fine, and how well
-// the integral is known: the weights of draws correct the rest. Few rows, which cost little, have the
-// widest ridges. Sides of all nodes have scales where one of those at the highest node is above
+// the integral is known: the weights of draws correct the rest. Few rows, which cost little, have
+// the widest ridges. Sides of all nodes have scales where one of those at the highest node is above
 // roundScale. Chosen by hand.
 const (
 	lineReach, lineStep, lineStepOfFew = 4.0, 0.5, 0.25
