@@ -76,6 +76,9 @@ func farthest(target *conjugate, certificate *vti.Certificate) (nats float64) {
 
 // Annealing finds the evidences through a flow so poor that plain weights miss them.
 func TestAnnealedEvidences(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	target := newConjugate(30, 3)
 	for _, test := range []struct {
 		name          string

@@ -119,6 +119,9 @@ func (twoModes) LogJoint(_, mask, theta *Node) *Node {
 // Weights that look well but miss a mode, and with it a factor 2 of the evidence, are found out:
 // they are made again with a proposal where draws of the chains lie.
 func TestChainsFindWhatWeightsMiss(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	sp, err := space.NewSubsets(1, nil, [][]int{{0}})
 	require.NoError(t, err)
 	cfg := smallConfig()

@@ -319,6 +319,9 @@ func (c laplaceConjugate) logPeak(code []int32) float64 {
 // of models from chains, and so do weights where evidences are known. Inclusion probabilities and
 // log evidences at 4.5 of their errors: 22 comparisons, a false alarm in 7,000.
 func TestModelsAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	conjugate := newConjugate(30, 6)
 	want, err := untrained(t, exactConjugate{conjugate: conjugate}, nil).Certify(t.Context(), vti.CertifyConfig{})
 	require.NoError(t, err)

@@ -74,6 +74,9 @@ func rHatOf(series [][]float64, n int) float64 {
 
 // R-hat of series that mix is near 1.01 at the length at which that was foretold.
 func TestLengthOfChainsIsForetold(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	random := rand.New(rand.NewPCG(1, 1))
 	const n = 200
 	near := 0

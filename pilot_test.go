@@ -38,6 +38,9 @@ func requirePosterior(t *testing.T, target normals, e *evaluator, limit float64)
 
 // A network learns the models of chains, and nothing of the fit stays behind in the variables.
 func TestPilotRunFitsANetwork(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	target := newNormals(t, 4)
 	e := newEvaluatorOf(t, target, 256)
 	var err error

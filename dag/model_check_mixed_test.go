@@ -17,6 +17,9 @@ import (
 // The model check of mixed tables finds nothing in simulated ones, and the bend of a number and of
 // the probability of a category along another number where the model has none.
 func TestModelCheckOfMixedTables(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	s, err := sem.Simulate(sem.Simulation{Nodes: 5, Rows: 300, EdgeProbability: 0.4, Mechanism: sem.Mixed, Seed: 4})
 	require.NoError(t, err)
 	var text bytes.Buffer

@@ -23,6 +23,9 @@ import (
 // under either prior over graphs and with constraints, and a run goes on from its checkpoint to the
 // same numbers.
 func TestRunMade(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	defer device.Close()

@@ -23,6 +23,9 @@ import (
 // Chains that know nothing of families find the edge probabilities of the exact sums, under either
 // prior and with constraints: within 5 Monte Carlo standard errors and 0.01.
 func TestChainsAgreeWithExactSums(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	defer device.Close()

@@ -151,6 +151,9 @@ func distance(a, b []float64) float64 {
 // Each of the families that encode data comes near the evidence of three groups, with as many
 // weights as for more groups.
 func TestFitWithEncoders(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	for _, family := range []Family{PAVIE, ADAVI, AmortizedBranch} {
 		t.Run(family.String(), func(t *testing.T) {
 			e := newEffects(3, 10, 1)

@@ -45,6 +45,9 @@ func TestGoodTablesAreGood(t *testing.T) {
 // Each kind of table that a model does not describe is found in nearly all of 20 fresh tables of
 // 100 rows, by the finding that names it.
 func TestBadTablesAreFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	const n = 100
 	normals := func(random *rand.Rand) []float64 {
 		x := make([]float64, n)
@@ -153,6 +156,9 @@ func TestBadTablesAreFound(t *testing.T) {
 // Tables of which every row was written 50 times, and tables of which a third of the rows were, are
 // found under every kind of response; replicated designs with their own responses are not.
 func TestCopiedRows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	random := rand.New(rand.NewPCG(5, 6))
 	for _, l := range []noise{noises[0], noises[3], noises[4]} {
 		for _, scheme := range []string{"all", "part", "design"} {

@@ -110,6 +110,9 @@ func TestAutoregressiveStart(t *testing.T) {
 
 // Codes are drawn with the frequencies that LogProb says, impossible ones never.
 func TestAutoregressiveSamples(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	for name, cards := range shapesOfCodes {
 		t.Run(name, func(t *testing.T) {
 			cfg := modeldist.AutoregressiveConfig{}
@@ -326,6 +329,9 @@ func TestLearnsTarget(t *testing.T) {
 // The information-gain step of a network keeps the exact entropy within the bound, up to the error
 // of an estimate from many draws.
 func TestAutoregressiveInformationGain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	const epsilon, slack = 0.05, 0.01
 	cards := []int{3, 2, 2}
 	q := newAutoregressive(t, cards, modeldist.AutoregressiveConfig{})

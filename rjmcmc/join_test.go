@@ -15,6 +15,9 @@ import (
 // Runs that are joined are the chains of all of them, also after a way through files, and their
 // evidence is that of the target to within its error.
 func TestJoin(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	l := regressionTable(t, stream.Rand(1, "table"), 30, []float64{0.6, 0}, 0.3, 1, false)
 	var runs []*Result
 	for seed := range uint64(3) {

@@ -237,6 +237,9 @@ func TestListsAgainstEnumeration(t *testing.T) {
 }
 
 func TestBrokenListMovesAreCaught(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	l := smallList(t)
 	breakers := map[string]func(s *sampler){
 		"weights left out of the ratio": func(s *sampler) {

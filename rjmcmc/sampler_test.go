@@ -225,6 +225,9 @@ func TestTwoModelsOfDifferentDimension(t *testing.T) {
 // Sites with three and two outcomes, one with a single outcome, masks in no relation to them: jumps
 // and swaps must be reversible whatever the space.
 func TestAnyCards(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	rng := rand.New(rand.NewPCG(9, 9))
 	cards := []int{3, 2, 3, 1, 2, 3}
 	n, _ := space.CountCodes(cards)

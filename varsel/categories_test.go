@@ -225,6 +225,9 @@ func TestOrderedCoordinates(t *testing.T) {
 // A run is trusted and agrees with the integral by definition, with chains, and with what a stored
 // run predicts: also where a category was never seen.
 func TestOrderedRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	for _, o := range orderedTables()[:3] {
 		kind := likelihood.CumulativeLogitKind
 		problem := o.problem(t, kind)
@@ -248,6 +251,9 @@ func TestOrderedRuns(t *testing.T) {
 
 // Predictions are the probabilities of the categories, of rows of the run and of a new table.
 func TestOrderedPredictions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	dir := t.TempDir()
 	var text strings.Builder
 	text.WriteString("x,y\n")

@@ -209,6 +209,9 @@ func TestCollapsedAgreesWithSums(t *testing.T) {
 // noise is down to a thousandth of the response: within 5 errors and the 0.03 nats, or hundredth,
 // that two methods may differ by without notice.
 func TestCollapsedTrustIsEarned(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	defer device.Close()

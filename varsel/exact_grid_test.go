@@ -42,6 +42,9 @@ func naiveUnknown(p *ExactProblem, code []int32) (logEvidence, mean, sd float64)
 // TestExactUnknownSigma compares each model with a fine quadrature of dense evidences, for as few
 // as two rows and for priors tight and wide.
 func TestExactUnknownSigma(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	for _, test := range []struct {
 		rows int
 		sd   float64

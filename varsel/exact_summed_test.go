@@ -21,6 +21,9 @@ func manyModels(t *testing.T, prior Prior) *Problem {
 
 // A run over more models than are listed rests on the sum of Exact, and gives its numbers.
 func TestRunsSumOverManyModels(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	problem := manyModels(t, Prior{})
 	exact, err := RunExact(t.Context(), problem, nil, "")
 	require.NoError(t, err)

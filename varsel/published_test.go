@@ -197,6 +197,9 @@ func requireInclusion(t *testing.T, want []string, got []float64, tolerance floa
 // on g and BIC. (The last row of the file, Zellner-Siow, gives M 0.28 where g ~ InvGamma(1/2, n/2)
 // gives 0.65 and every other row 0.64 to 0.71: it is not reproduced.)
 func TestPublishedCrime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	data := loggedCrime(t)
 	f := fitAll(t, data, "y")
 	n := float64(f.rows)

@@ -229,6 +229,9 @@ func TestExitStatus(t *testing.T) {
 // A run that is cancelled can be resumed, and ends where one left in peace ends; one cancelled
 // before its first checkpoint starts again.
 func TestRunResumes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	device, problem := openDevice(t), haldProblem(t, ModelOptions{Sigma: 2.5})
 	config := func(dir string) RunConfig {
 		fit := smallFit()

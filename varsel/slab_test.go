@@ -140,6 +140,9 @@ func TestSlabDensitiesAreConsistent(t *testing.T) {
 // Draws have the moments of closed forms: the mean of a coefficient is its least-squares estimate
 // times the mean of g/(1+g). Within 5 standard errors, 1e-6 a comparison.
 func TestSlabDraws(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	data, err := table.ReadFile("../testdata/hald.csv")
 	require.NoError(t, err)
 	target := slabProblem(t, data, "y", Slab{Kind: HyperGN}).forms().(slabForms)

@@ -317,6 +317,9 @@ func TestMultinom(t *testing.T) {
 // A run is trusted and agrees with the integral by definition and with chains, also where a
 // category was never seen, or is separated.
 func TestUnorderedRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	tables := unorderedTables()
 	for _, o := range []orderedTable{tables[0], tables[1], tables[4]} {
 		problem := o.problem(t, likelihood.CategoricalKind)

@@ -18,6 +18,9 @@ import (
 )
 
 func TestCompareCommand(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	emptyDir(t, "", "")
 	data := []string{testdata(t, "hald.csv"), "--target", "y", "--sigma", "2.5", "--quiet"}
 	mustRun(t, append([]string{"exact", "--out", "exact"}, data...)...)
@@ -96,6 +99,9 @@ func TestCompareRefuses(t *testing.T) {
 
 // Runs of vti dag are compared with exact ones: the flow's weights leave less than a hundredth.
 func TestCompareGraphs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	emptyDir(t, "data.csv", collider(80))
 	mustRun(t, "exact", "dag", "data.csv", "--sem", "linear", "--quiet", "--out", "exact")
 	mustRun(t, "dag", "data.csv", "--quiet", "--evidence", "flow", "--steps", "60", "--batch", "128", "--certify-draws", "8192", "--out", "run")

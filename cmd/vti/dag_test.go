@@ -45,6 +45,9 @@ func decodeDag(t *testing.T, text string) *dag.Result {
 
 // vti dag and vti exact dag give the same answer, and leave the files that they say they do.
 func TestDagAgreesWithExact(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	emptyDir(t, "data.csv", collider(60))
 	require.NoError(t, os.WriteFile("truth.csv", []byte(colliderTruth), 0o644))
 	exact := decodeDag(t, mustRun(t, "exact", "dag", "data.csv", "--sem", "linear", "--json", "--out", "exact", "--truth", "truth.csv").stdout)

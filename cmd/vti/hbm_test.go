@@ -191,6 +191,9 @@ func TestHbmPoisson(t *testing.T) {
 // Counts without a grouping: a flow is trained, the same seed gives the same one, and a run goes on
 // from its checkpoint.
 func TestHbmWithoutGroups(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	emptyDir(t, "data.csv", groups(true))
 	args := append([]string{"hbm", "data.csv", "-f", "y ~ x", "-l", "poisson", "--json", "--out", "out"}, quickHbm...)
 	result := decodeHbm(t, mustRun(t, args...).stdout)

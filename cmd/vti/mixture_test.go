@@ -15,6 +15,9 @@ import (
 
 // The first line after the problem answers, and JSON holds the same.
 func TestMixture(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	rows := []string{"x"}
 	for i := range 40 {
 		rows = append(rows, fmt.Sprintf("%g", float64(i*i%37)/37+5*float64(i%2)+float64(i)/1000))

@@ -343,6 +343,9 @@ func TestResumePolicy(t *testing.T) {
 
 // A run by chains that was killed goes on, and ends with the draws of one left in peace.
 func TestKilledChainsResume(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	emptyDir(t, "data.csv", collider(40))
 	args := []string{"rjmcmc", "varsel", "data.csv", "--target", "c", "--chains", "16", "--iterations", "3000", "--quiet", "--out"}
 	mustRun(t, append(slices.Clone(args), "whole")...)

@@ -313,6 +313,9 @@ func TestMonotonicOfEitherSign(t *testing.T) {
 
 // A predictor of two values has one step: its effect is that of a number, for every response.
 func TestMonotonicOfOneStep(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	text := stepTable(8, 50, []float64{0, 1})
 	for _, options := range []FrameOptions{{Formula: "y ~ X"}, {Formula: "k ~ X + (1 | g)", Response: PoissonResponse}} {
 		var evidences []float64

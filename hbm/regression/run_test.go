@@ -170,6 +170,9 @@ func TestEffectsOfCounts(t *testing.T) {
 // A run leaves what it says, and its numbers are those of the classical fit where data say nearly
 // all.
 func TestRegressionRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	f := frameOfFile(t, "sleepstudy.csv", FrameOptions{Formula: "Reaction ~ Days + (Days | Subject)"})
 	result, dir := runRegression(t, f, Options{}, vti.Config{Steps: 150, Batch: 512, Flow: cosmic.Config{Layers: 3}, Seed: 2})
 	require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)

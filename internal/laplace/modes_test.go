@@ -88,6 +88,9 @@ func TestModeKnowsItsDensity(t *testing.T) {
 // How often a Laplace evidence plus its allowance is below the evidence: logistic and Student
 // likelihoods of 3 to 30 rows with a normal prior, by quadrature. It is below in none of 400.
 func TestLaplaceIsABound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
 	random := stream.Rand(2, "bound")
 	exceeded := 0
 	for trial := range 200 {
