@@ -46,6 +46,18 @@ type Problem struct {
 	answered *exactAnswer
 }
 
+// validateFor checks what the priors over models say of the predictors.
+func (o ModelOptions) validateFor(design *Design) error {
+	for _, p := range design.Predictors {
+		for _, parent := range p.Parents {
+			if o.Heredity != NoHeredity && len(design.Predictors[parent].Parents) > 0 {
+				return fmt.Errorf("%s: %s is a product of three: with those, want heredity none", design.Path, p.Name)
+			}
+		}
+	}
+	return o.Prior.ValidateFor(len(design.Predictors))
+}
+
 // NewProblem turns a design into a posterior.
 func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	if err := model.Validate(); err != nil {
@@ -55,14 +67,7 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 		return nil, fmt.Errorf("varsel.NewProblem: the design was made for the %s likelihood, the model has %s", design.Likelihood, model.Likelihood)
 	}
 	model = model.withDefaults()
-	for _, p := range design.Predictors {
-		for _, parent := range p.Parents {
-			if model.Heredity != NoHeredity && len(design.Predictors[parent].Parents) > 0 {
-				return nil, fmt.Errorf("%s: %s is a product of three: with those, want heredity none", design.Path, p.Name)
-			}
-		}
-	}
-	if err := model.Prior.ValidateFor(len(design.Predictors)); err != nil {
+	if err := model.validateFor(design); err != nil {
 		return nil, err
 	}
 	kind := model.Likelihood.Working()
