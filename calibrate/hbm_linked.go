@@ -21,7 +21,6 @@ import (
 const (
 	effectStep  = 0.5  // the first distance of nodes of an effect, in widths at its mode
 	effectDepth = 30.0 // nats below the largest density that are negligible, of effects
-	linkedSide  = 28   // points of intercept and slope each
 	linkedDepth = 20.0 // as effectDepth, of the sd of groups
 	linkedLost  = 1e3  // nats below it from which smaller sds of groups do not come back
 	linkedError = 1e-4
@@ -64,7 +63,7 @@ func (t *hbmTable) exactLinked(ctx context.Context, model regression.Options, ro
 		if err != nil {
 			return moments, err
 		}
-		if moments, err = integrateBox(logDensity, mode, axes, linkedSide, 10*linkedError); err == nil {
+		if moments, err = integrateAlong(logDensity, mode, axes, 10*linkedError); err == nil {
 			moments.logEvidence += logRatio(model.SDPrior, math.Exp(at)) + at
 		}
 		return moments, err

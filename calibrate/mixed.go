@@ -231,12 +231,8 @@ func mixedEvidence(own mixedColumn, parents []mixedColumn) (modelMoments, error)
 	if err != nil {
 		return modelMoments{}, err
 	}
-	return integrateBox(func(theta []float64) float64 { return p.logPosterior(coordinates, logisticRow, theta, nil, nil) }, mode, axes, mixedPoints[len(columns)], 1e-4)
+	return integrateAlong(func(theta []float64) float64 { return p.logPosterior(coordinates, logisticRow, theta, nil, nil) }, mode, axes, 1e-4)
 }
-
-// mixedPoints are the points of a side of a box, by the number of parameters; the program's answers
-// have errors of 0.004 and more.
-var mixedPoints = []int{1, 100, 50, 30}
 
 // mixedOf is mixedEvidence of the rows that count for a node.
 func mixedOf(data *dag.Data, node int, parents []int, y []float64, values [][]float64) (modelMoments, error) {

@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/line"
 	"github.com/transdim/vti/internal/mode"
 )
 
@@ -40,23 +41,11 @@ func poissonSaturated(y float64) float64 {
 	return -halfLog2Pi - math.Log(y)/2 - 1/(12*y) + 1/(360*y*y*y) - 1/(1260*math.Pow(y, 5))
 }
 
-// Quadrature: the first half-width in standard deviations of the Laplace approximation, the log
-// density below the largest at which the box may end, and the points of a side by the number of
-// parameters.
-const (
-	firstWidth = 8.0
-	boxDepth   = 30.0
-	mostRounds = 12
-)
-
-var sidePoints = []int{1, 400, 160, 80}
-
 // mostParameters is the largest number of parameters that quadrature integrates over.
 const mostParameters = 3
 
-// quadrature returns the exact posterior of models with a concave log likelihood, by the
-// trapezoidal rule on a box along the axes of the Laplace approximation. The box grows until the
-// density at its faces is negligible, and the answer is compared with that of every second point.
+// quadrature returns the exact posterior of models with a concave log likelihood, by integrals along
+// the axes of the Laplace approximation, one within the other.
 func (p *regressionProblem) quadrature(row rowDensity) func(coordinates []int) (modelMoments, error) {
 	return func(coordinates []int) (modelMoments, error) {
 		k := len(coordinates)
@@ -67,35 +56,40 @@ func (p *regressionProblem) quadrature(row rowDensity) func(coordinates []int) (
 		if err != nil {
 			return modelMoments{}, err
 		}
-		return integrateBox(func(theta []float64) float64 { return p.logPosterior(coordinates, row, theta, nil, nil) }, mode, axes, sidePoints[k], 1e-5)
+		return integrateAlong(func(theta []float64) float64 { return p.logPosterior(coordinates, row, theta, nil, nil) }, mode, axes, 1e-5)
 	}
 }
 
-// integrateBox integrates a log density of a few coordinates by the trapezoidal rule on a box
-// along axes [k, k] around a mode, with so many points a side at first, until the log integral is
-// known to a tolerance.
-func integrateBox(logDensity func(theta []float64) float64, mode []float64, axes *mat.Dense, side int, tolerance float64) (modelMoments, error) {
+// alongStep is the first distance of nodes, in standard deviations of the Laplace approximation, and
+// alongDepth how far below the largest log densities are negligible, in nats.
+const (
+	alongStep  = 0.5
+	alongDepth = 25.0
+)
+
+// integrateAlong integrates a log density of a few coordinates along axes [k, k] that cross at its
+// mode, until log integrals are known to a tolerance.
+func integrateAlong(logDensity func(theta []float64) float64, mode []float64, axes *mat.Dense, tolerance float64) (modelMoments, error) {
 	k := len(mode)
-	low, high := make([]float64, k), make([]float64, k)
-	for a := range k {
-		low[a], high[a] = -firstWidth, firstWidth
-	}
-	for range mostRounds {
-		g := evaluateGrid(logDensity, mode, axes, low, high, side)
-		if g.widen(low, high) {
-			continue
+	o := line.Options{Step: alongStep, Depth: alongDepth, Tolerance: tolerance}
+	var from func(axis int, theta []float64) (modelMoments, error)
+	from = func(axis int, theta []float64) (modelMoments, error) {
+		if axis == k {
+			return modelMoments{logDensity(theta), theta, make([]float64, k)}, nil
 		}
-		fine, coarse := g.moments(1), g.moments(2)
-		if math.Abs(fine.logEvidence-coarse.logEvidence) > tolerance {
-			side = side * 3 / 2
-			if math.Pow(float64(side), float64(k)) > 2e7 {
-				return modelMoments{}, errors.New("quadrature: too narrow a ridge")
+		return over(o, func(z float64) (modelMoments, error) {
+			at := slices.Clone(theta)
+			for b := range at {
+				at[b] += axes.At(b, axis) * z
 			}
-			continue
-		}
-		return fine, nil
+			return from(axis+1, at)
+		}, nil)
 	}
-	return modelMoments{}, errors.New("quadrature: the box does not hold the posterior")
+	out, err := from(0, mode)
+	for a := range k {
+		out.logEvidence += math.Log(math.Abs(axes.At(a, a)))
+	}
+	return out, err
 }
 
 // logPosterior is log p(y, θ), and unless gradient is nil adds its gradient and the lower triangle
@@ -149,102 +143,4 @@ func (p *regressionProblem) laplace(coordinates []int, row rowDensity) (at []flo
 		return nil, nil, fmt.Errorf("quadrature: no mode was found in %d steps", found.Steps)
 	}
 	return at, axesOf(curvature), nil
-}
-
-// grid is a log density on the points of a box.
-type grid struct {
-	side   int
-	dims   int
-	values []float64   // [side^dims], first axis slowest
-	theta  [][]float64 // of each point
-	logDet float64     // of a cell
-	top    float64
-}
-
-func evaluateGrid(logDensity func(theta []float64) float64, mode []float64, axes *mat.Dense, low, high []float64, side int) *grid {
-	k := len(mode)
-	side |= 1 // so that every second point ends at both faces
-	count := int(math.Pow(float64(side), float64(k)) + 0.5)
-	g := &grid{side: side, dims: k, values: make([]float64, count), theta: make([][]float64, count), top: math.Inf(-1)}
-	for a := range k {
-		g.logDet += math.Log(math.Abs(axes.At(a, a))) + math.Log((high[a]-low[a])/float64(side-1))
-	}
-	for at := range count {
-		theta := append([]float64(nil), mode...)
-		rest := at
-		for a := k - 1; a >= 0; a-- {
-			z := low[a] + (high[a]-low[a])*float64(rest%side)/float64(side-1)
-			rest /= side
-			for b := range k {
-				theta[b] += axes.At(b, a) * z
-			}
-		}
-		g.theta[at] = theta
-		g.values[at] = logDensity(theta)
-		g.top = math.Max(g.top, g.values[at])
-	}
-	return g
-}
-
-// widen moves the faces at which the density is not negligible outwards, and reports whether it
-// did.
-func (g *grid) widen(low, high []float64) (moved bool) {
-	for a := range g.dims {
-		stride := 1
-		for range g.dims - 1 - a {
-			stride *= g.side
-		}
-		faces := [2]float64{math.Inf(-1), math.Inf(-1)}
-		for at, value := range g.values {
-			switch at / stride % g.side {
-			case 0:
-				faces[0] = math.Max(faces[0], value)
-			case g.side - 1:
-				faces[1] = math.Max(faces[1], value)
-			}
-		}
-		if faces[0] > g.top-boxDepth {
-			low[a] *= 1.5
-			moved = true
-		}
-		if faces[1] > g.top-boxDepth {
-			high[a] *= 1.5
-			moved = true
-		}
-	}
-	return moved
-}
-
-// moments integrates over every step-th point of each axis.
-func (g *grid) moments(step int) modelMoments {
-	out := modelMoments{mean: make([]float64, g.dims), variance: make([]float64, g.dims)}
-	var mass float64
-	for pass := range 2 {
-		for at, value := range g.values {
-			rest, used := at, true
-			for range g.dims {
-				used = used && rest%g.side%step == 0
-				rest /= g.side
-			}
-			w := math.Exp(value - g.top)
-			if !used || w == 0 {
-				continue
-			}
-			if pass == 0 {
-				mass += w
-			}
-			for b, v := range g.theta[at] {
-				if pass == 0 {
-					out.mean[b] += w * v
-				} else {
-					out.variance[b] += w / mass * (v - out.mean[b]) * (v - out.mean[b])
-				}
-			}
-		}
-		if pass == 0 {
-			floats.Scale(1/mass, out.mean)
-		}
-	}
-	out.logEvidence = g.top + math.Log(mass) + g.logDet + float64(g.dims)*math.Log(float64(step))
-	return out
 }

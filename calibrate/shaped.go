@@ -145,9 +145,6 @@ func betaRow(precision float64) rowDensity {
 	}
 }
 
-// shapeSide are the points of a side of the integral given the other parameter.
-const shapeSide = 40
-
 // shaped returns the exact posterior of models of responses with one parameter more, whose log is
 // normal: coefficients by quadrature given it. The moments of the parameter itself are NaN: its
 // prior is so wide that they hang on draws that no sample holds.
@@ -172,7 +169,7 @@ func (p *regressionProblem) shaped(of shapedRow, free bool) func(coordinates []i
 				return modelMoments{}, err
 			}
 			logs, modes = append(logs, log), append(modes, mode)
-			return integrateBox(func(theta []float64) float64 { return p.logPosterior(coordinates, row, theta, nil, nil) }, mode, axes, shapeSide, 1e-5)
+			return integrateAlong(func(theta []float64) float64 { return p.logPosterior(coordinates, row, theta, nil, nil) }, mode, axes, 1e-5)
 		}
 		if !free {
 			return given(0)

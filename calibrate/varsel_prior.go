@@ -152,18 +152,24 @@ func (v Varsel) draw(random *rand.Rand) (*problem, *drawnTruth, error) {
 	y := make([]float64, len(eta))
 	if kind.HasCategories() {
 		scores.draw(y, random)
-	} else {
-		truth.sigma = drawnScale(model, random)
-		noise := likelihood.New(kind, likelihood.Shape{Degrees: model.Degrees, Outlier: model.Outlier, Ratio: model.Sigma2 / model.Sigma1})
-		for i := range y {
-			y[i] = noise.Draw(eta[i], truth.sigma, random)
-			if kind.Link() == likelihood.LogLink && !(y[i] <= mostCounted) || cut(kind, y[i]) {
-				return nil, nil, nil
-			}
-		}
+	} else if truth.sigma = drawnScale(model, random); !drawResponses(y, eta, truth.sigma, model, random) {
+		return nil, nil, nil
 	}
 	p.csv, p.about = csvOf(append(columns, table.Numbers(target, y))...), v.Name()
 	return p, truth, nil
+}
+
+// drawResponses draws a response for each linear predictor; ok is false where one is of no use.
+func drawResponses(y, eta []float64, sigma float64, model varsel.ModelOptions, random *rand.Rand) (ok bool) {
+	kind := model.Likelihood
+	noise := likelihood.New(kind, likelihood.Shape{Degrees: model.Degrees, Outlier: model.Outlier, Ratio: model.Sigma2 / model.Sigma1})
+	for i := range y {
+		y[i] = noise.Draw(eta[i], sigma, random)
+		if kind.Link() == likelihood.LogLink && !(y[i] <= mostCounted) || cut(kind, y[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // cut reports whether a response may have been moved to the end of what a float64 holds, or rounded

@@ -124,21 +124,25 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	if problem.anchors = func() *modelAnchors { return nil }; t.startsAtModes() {
 		problem.startAtModes()
 	}
-	if t.heredity != nil && model.Codes == ListCodes {
-		return nil, fmt.Errorf("models with %s heredity cannot be written as lists: want --codes bits, or --heredity none", model.Heredity)
-	}
-	if t.responses.categories != nil {
-		if model.Codes == ListCodes {
-			return nil, errCategoryLists
-		}
-		return problem, nil
-	}
-	if slots := model.Prior.Limit(len(design.Predictors)); t.heredity == nil && model.Codes.lists(model.Prior, len(design.Predictors)) {
-		if problem.Slots, err = newSlotTarget(design, t, model.Prior, slots); err != nil {
-			return nil, err
-		}
+	if err := problem.useLists(); err != nil {
+		return nil, err
 	}
 	return problem, nil
+}
+
+// useLists prepares the target whose models are lists, where that is asked for or there are many
+// predictors.
+func (p *Problem) useLists() (err error) {
+	t, model, predictors := p.Target, p.Model, len(p.Design.Predictors)
+	switch {
+	case t.heredity != nil && model.Codes == ListCodes:
+		return fmt.Errorf("models with %s heredity cannot be written as lists: want --codes bits, or --heredity none", model.Heredity)
+	case t.responses.categories != nil && model.Codes == ListCodes:
+		return errCategoryLists
+	case t.responses.categories == nil && t.heredity == nil && model.Codes.lists(model.Prior, predictors):
+		p.Slots, err = newSlotTarget(p.Design, t, model.Prior, model.Prior.Limit(predictors))
+	}
+	return err
 }
 
 // coefficientPrior returns the prior means and standard deviations of the coefficients [D]: the

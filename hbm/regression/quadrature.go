@@ -133,15 +133,7 @@ func (l *quadratureRows) logDensity(w *Node, factor [][]*Node, logNoise *Node) *
 	terms := make([]*Node, len(l.nodes))
 	var largest *Node
 	for k, t := range l.nodes {
-		// u = mode + √2 L⁻ᵀ t
-		u := make([]*Node, q)
-		for a := q - 1; a >= 0; a-- {
-			value := MulScalar(OnesLike(mode[a]), math.Sqrt2*t[a])
-			for b := a + 1; b < q; b++ {
-				value = Sub(value, Mul(lower[b][a], u[b]))
-			}
-			u[a] = Div(value, lower[a][a])
-		}
+		u := atNode(mode, lower, t)
 		prior := ScalarZero(like.Graph(), like.DType())
 		for a := range q {
 			u[a] = StopGradient(Add(u[a], mode[a]))
@@ -161,6 +153,20 @@ func (l *quadratureRows) logDensity(w *Node, factor [][]*Node, logNoise *Node) *
 	// The scale of u in t is √2^q / |L|, the normal density of u has (2π)^(−q/2).
 	each := AddScalar(Sub(Add(largest, Log(sum)), logDiagonal), float64(q)*(math.Ln2/2-halfLog2Pi))
 	return AddScalar(ReduceSum(each, -1), normaliser)
+}
+
+// atNode is √2 L⁻ᵀ t: how far the effects are from their mode at a node t of the rule.
+func atNode(mode []*Node, lower [][]*Node, t []float64) []*Node {
+	q := len(mode)
+	u := make([]*Node, q)
+	for a := q - 1; a >= 0; a-- {
+		value := MulScalar(OnesLike(mode[a]), math.Sqrt2*t[a])
+		for b := a + 1; b < q; b++ {
+			value = Sub(value, Mul(lower[b][a], u[b]))
+		}
+		u[a] = Div(value, lower[a][a])
+	}
+	return u
 }
 
 // modes finds the mode of the effects of each level, q nodes [B, J], the Cholesky factor of the

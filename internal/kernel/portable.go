@@ -23,14 +23,7 @@ func portableVectors[T Float]() *Vectors[T] {
 		ScalarSub: withScalar(func(a, s T) T { return s - a }),
 		ScalarDiv: withScalar(func(a, s T) T { return s / a }),
 
-		MulAdd: func(dst, a, b, c []T) {
-			checkLength(len(dst), len(a))
-			checkLength(len(dst), len(b))
-			checkLength(len(dst), len(c))
-			for i, x := range a {
-				dst[i] = x*b[i] + c[i]
-			}
-		},
+		MulAdd: mulAdd[T],
 
 		Neg:      unary(func(x T) T { return -x }),
 		Abs:      unary(func(x T) T { return T(math.Abs(float64(x))) }),
@@ -64,24 +57,8 @@ func portableVectors[T Float]() *Vectors[T] {
 		GreaterScalar:      compareScalar(func(a, s T) bool { return a > s }),
 		GreaterEqualScalar: compareScalar(func(a, s T) bool { return a >= s }),
 
-		Select: func(dst []T, cond []bool, a, b []T) {
-			checkLength(len(dst), len(cond))
-			checkLength(len(dst), len(a))
-			checkLength(len(dst), len(b))
-			for i, c := range cond {
-				if c {
-					dst[i] = a[i]
-				} else {
-					dst[i] = b[i]
-				}
-			}
-		},
-
-		Fill: func(dst []T, s T) {
-			for i := range dst {
-				dst[i] = s
-			}
-		},
+		Select: selectValues[T],
+		Fill:   fill[T],
 
 		CopyRows:  copyRows[T],
 		Transpose: transposeRows[T],
@@ -100,12 +77,42 @@ func portableVectors[T Float]() *Vectors[T] {
 		SoftplusColumns: softplusColumns[T],
 
 		Spread: spread[T],
-		Repeat: func(dst, a []T) {
-			rowLength(len(a), len(dst))
-			for n := copy(dst, a); n < len(dst); {
-				n += copy(dst[n:], dst[:n])
-			}
-		},
+		Repeat: repeat[T],
+	}
+}
+
+func mulAdd[T Float](dst, a, b, c []T) {
+	checkLength(len(dst), len(a))
+	checkLength(len(dst), len(b))
+	checkLength(len(dst), len(c))
+	for i, x := range a {
+		dst[i] = x*b[i] + c[i]
+	}
+}
+
+func selectValues[T Float](dst []T, cond []bool, a, b []T) {
+	checkLength(len(dst), len(cond))
+	checkLength(len(dst), len(a))
+	checkLength(len(dst), len(b))
+	for i, c := range cond {
+		if c {
+			dst[i] = a[i]
+		} else {
+			dst[i] = b[i]
+		}
+	}
+}
+
+func fill[T Float](dst []T, s T) {
+	for i := range dst {
+		dst[i] = s
+	}
+}
+
+func repeat[T Float](dst, a []T) {
+	rowLength(len(a), len(dst))
+	for n := copy(dst, a); n < len(dst); {
+		n += copy(dst[n:], dst[:n])
 	}
 }
 

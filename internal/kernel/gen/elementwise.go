@@ -88,6 +88,11 @@ func elementwiseKernels() []elementwise {
 		{field: "Pow", doc: "dst = pow(a, b)", inputs: 2, only32: true,
 			f: func(m *machine, x []vec) op { return m.pow(x[0], x[1]) }},
 	}
+	return append(kernels, comparisonKernels()...)
+}
+
+// comparisonKernels compare two vectors, or a vector and a scalar.
+func comparisonKernels() (kernels []elementwise) {
 	for _, c := range []struct {
 		field string
 		p     predicate
@@ -116,18 +121,24 @@ func (m *machine) signum(x vec) vec {
 	return m.choose(m.compare(x, equal, num(0)), x, one)
 }
 
+// signature has the names of the vectors and the parameters of the Go function.
+func (k elementwise) signature() (names []string, parameters string) {
+	names = []string{"a", "b", "c"}[:k.inputs]
+	parameters = "(dst, " + strings.Join(names, ", ") + " []T"
+	if k.compare {
+		parameters = strings.Replace(parameters, "dst", "dst []bool", 1)
+	}
+	if k.scalar {
+		parameters += ", s T"
+	}
+	return names, parameters
+}
+
 // elementwise generates a kernel: a loop over whole vectors, and one that uses only some lanes for
 // what is left. With opmask registers the second one is as fast for formulas of many instructions;
 // then it does everything.
 func (m *machine) elementwise(k elementwise) {
-	names := []string{"a", "b", "c"}[:k.inputs]
-	signature := "(dst, " + strings.Join(names, ", ") + " []T"
-	if k.compare {
-		signature = strings.Replace(signature, "dst", "dst []bool", 1)
-	}
-	if k.scalar {
-		signature += ", s T"
-	}
+	names, signature := k.signature()
 	m.function(lowerFirst(k.field), "computes "+k.doc+".", signature+")")
 
 	dst, n := m.slice("dst")

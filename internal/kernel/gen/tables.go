@@ -16,10 +16,15 @@ func writeTables(dir string) {
 	for _, size := range []int{4, 8} {
 		fmt.Fprintf(&text, "\n// useAssembly%d replaces the kernels in v that isa has assembly for.\nfunc useAssembly%[1]d(v *Vectors[float%[1]d], isa ISA) {\nswitch isa {\n", 8*size)
 		for _, isa := range []isa{avx2, avx512} {
-			fmt.Fprintf(&text, "case %s:\n", isa.name)
-			vectorTable(&text, &machine{isa: isa, size: size})
+			fmt.Fprintf(&text, "case %s:\nuse%[1]sF%d(v)\n", isa.name, 8*size)
 		}
-		fmt.Fprintf(&text, "}\n}\n\n// tileKernels%d returns the tile kernels of isa, nil for Portable.\nfunc tileKernels%[1]d(isa ISA) *tileKernels[float%[1]d] {\nswitch isa {\n", 8*size)
+		fmt.Fprint(&text, "}\n}\n")
+		for _, isa := range []isa{avx2, avx512} {
+			fmt.Fprintf(&text, "\nfunc use%sF%d(v *Vectors[float%[2]d]) {\n", isa.name, 8*size)
+			vectorTable(&text, &machine{isa: isa, size: size})
+			fmt.Fprint(&text, "}\n")
+		}
+		fmt.Fprintf(&text, "\n// tileKernels%d returns the tile kernels of isa, nil for Portable.\nfunc tileKernels%[1]d(isa ISA) *tileKernels[float%[1]d] {\nswitch isa {\n", 8*size)
 		for _, isa := range []isa{avx2, avx512} {
 			fmt.Fprintf(&text, "case %s:\n", isa.name)
 			tileTable(&text, &machine{isa: isa, size: size})
