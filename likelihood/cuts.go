@@ -3,6 +3,8 @@ package likelihood
 import (
 	"math"
 	"math/rand/v2"
+
+	"github.com/transdim/vti/internal/pick"
 )
 
 // Cuts is the distribution of ordered categories given their cut points. As a [Row] its scale has
@@ -156,13 +158,7 @@ func (c *Cuts) moments(eta float64) (mean, variance float64) {
 func (c *Cuts) Draw(eta, _ float64, random *rand.Rand) float64 {
 	p := make([]float64, len(c.Points)+1)
 	c.Probabilities([]float64{eta}, p)
-	u := random.Float64()
-	for k, share := range p[:len(c.Points)] {
-		if u -= share; u < 0 {
-			return float64(k)
-		}
-	}
-	return float64(len(c.Points))
+	return float64(pick.Func(len(p), random.Float64(), func(k int) float64 { return p[k] }))
 }
 
 // Expand implements [CategoriesAt], by the derivatives in the cut points, with

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/enum"
+	"github.com/transdim/vti/internal/report"
 )
 
 // Verdict says how well a model describes a table.
@@ -22,28 +24,16 @@ const (
 	Poor
 )
 
-var verdictNames = [...]string{"good", "questionable", "poor"}
+var verdicts = enum.New[Verdict]("verdict of the model check", "good", "questionable", "poor")
 
 // String returns "good", "questionable" or "poor".
-func (v Verdict) String() string {
-	if v < 0 || int(v) >= len(verdictNames) {
-		return fmt.Sprintf("Verdict(%d)", int(v))
-	}
-	return verdictNames[v]
-}
+func (v Verdict) String() string { return verdicts.String(v) }
 
 // MarshalText writes the name.
-func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+func (v Verdict) MarshalText() ([]byte, error) { return verdicts.Marshal(v) }
 
 // UnmarshalText reads what MarshalText wrote.
-func (v *Verdict) UnmarshalText(text []byte) error {
-	at := slices.Index(verdictNames[:], string(text))
-	if at < 0 {
-		return fmt.Errorf("model check: got verdict %q, want good, questionable or poor", text)
-	}
-	*v = Verdict(at)
-	return nil
-}
+func (v *Verdict) UnmarshalText(text []byte) error { return verdicts.Unmarshal(text, v) }
 
 // Finding is one thing in the table that the model does not describe, or that a reader should know.
 type Finding struct {
@@ -63,17 +53,17 @@ type Finding struct {
 
 // findingJSON is how JSON shows a finding: numbers that are not finite are null.
 type findingJSON struct {
-	What      string   `json:"what"`
-	Where     string   `json:"where"`
-	Statistic *float64 `json:"statistic"`
-	P         *float64 `json:"p"`
-	Advice    string   `json:"advice"`
-	Verdict   Verdict  `json:"verdict"`
+	What      string        `json:"what"`
+	Where     string        `json:"where"`
+	Statistic report.Number `json:"statistic"`
+	P         report.Number `json:"p"`
+	Advice    string        `json:"advice"`
+	Verdict   Verdict       `json:"verdict"`
 }
 
 // MarshalJSON implements json.Marshaler.
 func (f Finding) MarshalJSON() ([]byte, error) {
-	return json.Marshal(findingJSON{f.What, f.Where, finite(f.Statistic), finite(f.P), f.Advice, f.Verdict})
+	return json.Marshal(findingJSON{f.What, f.Where, report.Number(f.Statistic), report.Number(f.P), f.Advice, f.Verdict})
 }
 
 // UnmarshalJSON implements json.Unmarshaler; null becomes NaN.
@@ -82,21 +72,8 @@ func (f *Finding) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &from); err != nil {
 		return err
 	}
-	value := func(x *float64) float64 {
-		if x == nil {
-			return math.NaN()
-		}
-		return *x
-	}
-	*f = Finding{from.What, from.Where, value(from.Statistic), value(from.P), from.Advice, from.Verdict}
+	*f = Finding{from.What, from.Where, float64(from.Statistic), float64(from.P), from.Advice, from.Verdict}
 	return nil
-}
-
-func finite(x float64) *float64 {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return nil
-	}
-	return &x
 }
 
 // Report is the result of a model check.

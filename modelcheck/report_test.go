@@ -22,7 +22,7 @@ func TestReportJSON(t *testing.T) {
 	require.NoError(t, json.Unmarshal(encoded, &back))
 	require.True(t, math.IsNaN(back.Findings[0].P))
 	require.Equal(t, modelcheck.Poor, back.Verdict)
-	require.ErrorContains(t, json.Unmarshal([]byte(`{"verdict":"fine"}`), &back), `got verdict "fine"`)
+	require.ErrorContains(t, json.Unmarshal([]byte(`{"verdict":"fine"}`), &back), `unknown verdict of the model check "fine"`)
 }
 
 func TestReportText(t *testing.T) {

@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -26,15 +27,7 @@ func Compare(runs []Ranked) ([]Ranked, error) {
 		return nil, fmt.Errorf("predict: got no runs to compare, want at least one")
 	}
 	ranked := slices.Clone(runs)
-	slices.SortStableFunc(ranked, func(a, b Ranked) int {
-		switch {
-		case a.LOO.ELPD > b.LOO.ELPD:
-			return -1
-		case a.LOO.ELPD < b.LOO.ELPD:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(ranked, func(a, b Ranked) int { return cmp.Compare(b.LOO.ELPD, a.LOO.ELPD) })
 	best := ranked[0]
 	for k := range ranked {
 		other := &ranked[k]

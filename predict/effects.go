@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/table"
 )
 
@@ -255,27 +253,23 @@ func (r *Rows) averages(ctx context.Context, outcomes, cells, each int, link boo
 			means[o][c] = make([]float64, r.Draws())
 		}
 	}
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), cells) {
-		wait.Go(func() {
-			eta, values := make([]float64, r.Draws()*r.Planes()), make([]float64, outcomes)
-			for c := int(next.Add(1)) - 1; c < cells; c = int(next.Add(1)) - 1 {
-				for row := c * each; row < (c+1)*each && ctx.Err() == nil; row++ {
-					r.Predictor(row, eta)
-					for s := range r.Draws() {
-						r.outcomes(row, s, eta, link, values)
-						for o, v := range values {
-							means[o][c][s] += v / float64(each)
-						}
+	err := parallel.Each(ctx, cells, func(int) func(c int) error {
+		eta, values := make([]float64, r.Draws()*r.Planes()), make([]float64, outcomes)
+		return func(c int) error {
+			for row := c * each; row < (c+1)*each && ctx.Err() == nil; row++ {
+				r.Predictor(row, eta)
+				for s := range r.Draws() {
+					r.outcomes(row, s, eta, link, values)
+					for o, v := range values {
+						means[o][c][s] += v / float64(each)
 					}
 				}
 			}
-		})
-	}
-	wait.Wait()
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("effects stopped: %w", err)
+			return nil
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("effects %w", err)
 	}
 	return means, nil
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/transdim/vti/internal/stream"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 )
 
 // HeldOut is how well the rows of one group were predicted by a posterior that did not know them.
@@ -27,16 +29,12 @@ type ByGroup struct {
 
 // Summarise sums the log predictive densities of the groups.
 func (b *ByGroup) Summarise() {
-	var sum, squares float64
-	for _, g := range b.Groups {
-		sum += float64(g.ELPD)
+	elpd := make([]float64, len(b.Groups))
+	for i, g := range b.Groups {
+		elpd[i] = float64(g.ELPD)
 	}
-	n := float64(len(b.Groups))
-	for _, g := range b.Groups {
-		d := float64(g.ELPD) - sum/n
-		squares += d * d
-	}
-	b.ELPD, b.SE = Number(sum), Number(math.Sqrt(squares))
+	_, variance := stat.PopMeanVariance(elpd, nil)
+	b.ELPD, b.SE = Number(floats.Sum(elpd)), Number(math.Sqrt(float64(len(elpd))*variance))
 }
 
 // Joint is the log of the joint predictive density of all rows, whose draws must not know them.

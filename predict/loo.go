@@ -71,7 +71,7 @@ func LeaveOneOut(ctx context.Context, rows *Rows, seed uint64) (*LOO, error) {
 		smoothed := psis.SmoothAsPublished(ratios)
 		random := stream.Rand(seed, "loo/"+strconv.Itoa(row))
 		var total, density, mean, below float64
-		largest, shift := maximum(smoothed.LogWeights), maximum(logDensity)
+		largest, shift := slices.Max(smoothed.LogWeights), slices.Max(logDensity)
 		unsmoothed := math.Exp(-largest - shift) // a weight times its density, but for those of the tail
 		for s, l := range smoothed.LogWeights {
 			w := math.Exp(l - largest)
@@ -137,12 +137,4 @@ func binary(y []float64) bool {
 		}
 	}
 	return true
-}
-
-func maximum(values []float64) float64 {
-	largest := math.Inf(-1)
-	for _, v := range values {
-		largest = math.Max(largest, v)
-	}
-	return largest
 }

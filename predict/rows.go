@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/parallel"
+	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/report"
 )
 
@@ -211,13 +211,7 @@ func (r *Rows) Draw(row, draw int, eta []float64, random *rand.Rand) float64 {
 	}
 	p := make([]float64, len(r.Categories))
 	r.Unordered.Probabilities(r.of(draw, eta), p)
-	u, last := random.Float64(), len(p)-1
-	for k, share := range p[:last] {
-		if u -= share; u < 0 {
-			return float64(k)
-		}
-	}
-	return float64(last)
+	return float64(pick.Func(len(p), random.Float64(), func(k int) float64 { return p[k] }))
 }
 
 // Under is the distribution of a response that has one linear predictor, under a draw.
@@ -250,21 +244,18 @@ func (r *Rows) below(row int, drawn float64) float64 {
 // each calls f for every row on all cores, with room for the linear predictors of its draws. The
 // order of rows does not matter to the results.
 func (r *Rows) each(ctx context.Context, what string, f func(row int, eta []float64)) error {
-	var next, done atomic.Int64
-	var wait sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), r.Len()) {
-		wait.Go(func() {
-			eta := make([]float64, r.Draws()*r.Planes())
-			for row := int(next.Add(1)) - 1; row < r.Len() && ctx.Err() == nil; row = int(next.Add(1)) - 1 {
-				r.Predictor(row, eta)
-				f(row, eta)
-				done.Add(1)
-			}
-		})
-	}
-	wait.Wait()
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("%s stopped after %d of %s: %w", what, done.Load(), english.Count(r.Len(), "row"), err)
+	var done atomic.Int64
+	err := parallel.Each(ctx, r.Len(), func(int) func(row int) error {
+		eta := make([]float64, r.Draws()*r.Planes())
+		return func(row int) error {
+			r.Predictor(row, eta)
+			f(row, eta)
+			done.Add(1)
+			return nil
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("%s stopped after %d of %s: %w", what, done.Load(), english.Count(r.Len(), "row"), ctx.Err())
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -158,9 +159,7 @@ func (r *Rows) categorical(draw int) Categorical {
 func spread(draws []float64, level float64) (sd, low, high Number) {
 	_, variance := stat.PopMeanVariance(draws, nil)
 	slices.Sort(draws)
-	at := func(p float64) Number {
-		return Number(draws[min(len(draws)-1, max(0, int(math.Ceil(p*float64(len(draws))))-1))])
-	}
+	at := func(p float64) Number { return Number(stat.Quantile(p, stat.Empirical, draws, nil)) }
 	return Number(math.Sqrt(variance)), at((1 - level) / 2), at((1 + level) / 2)
 }
 
@@ -188,10 +187,5 @@ func observe(predictions []Prediction, scores []float64) *Observed {
 
 // logMean is log mean exp.
 func logMean(values []float64) float64 {
-	largest := slices.Max(values)
-	sum := 0.0
-	for _, v := range values {
-		sum += math.Exp(v - largest)
-	}
-	return largest + math.Log(sum/float64(len(values)))
+	return logsum.Of(values) - math.Log(float64(len(values)))
 }

@@ -1,11 +1,11 @@
 package rjmcmc
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 
 	"github.com/transdim/vti/internal/dense"
+	"github.com/transdim/vti/internal/enum"
 )
 
 // Move is a kind of proposal.
@@ -20,20 +20,10 @@ const (
 	numMoves
 )
 
+var moves = enum.New[Move]("move", "jump", "swap", "walk", "joint")
+
 // String returns the name of the move in lower case.
-func (m Move) String() string {
-	switch m {
-	case Jump:
-		return "jump"
-	case Swap:
-		return "swap"
-	case Walk:
-		return "walk"
-	case Joint:
-		return "joint"
-	}
-	return fmt.Sprintf("move(%d)", int(m))
-}
+func (m Move) String() string { return moves.String(m) }
 
 // proposeCodes changes the model in row c of the proposal, a copy of the state. false means that
 // the move does not exist from here and the chain stays.

@@ -10,8 +10,10 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/combin"
 
 	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/pick"
 )
 
 // PriorKind names a prior over the subsets of G selectable predictors.
@@ -291,16 +293,9 @@ func (p Prior) LogProb(codes *graph.Node) *graph.Node {
 // Draw draws a subset of predictors: its size, then a subset of that size.
 func (p Prior) Draw(groups int, random *rand.Rand) []bool {
 	logProbs := p.LogProbs(groups)
-	u := random.Float64()
-	size := 0
-	for ; size < groups; size++ {
-		choose, _ := math.Lgamma(float64(groups) + 1)
-		a, _ := math.Lgamma(float64(size) + 1)
-		b, _ := math.Lgamma(float64(groups-size) + 1)
-		if u -= math.Exp(logProbs[size] + choose - a - b); u < 0 {
-			break
-		}
-	}
+	size := pick.Func(groups+1, random.Float64(), func(size int) float64 {
+		return math.Exp(logProbs[size] + combin.LogGeneralizedBinomial(float64(groups), float64(size)))
+	})
 	in := make([]bool, groups)
 	for _, g := range random.Perm(groups)[:size] {
 		in[g] = true

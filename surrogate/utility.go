@@ -3,10 +3,9 @@ package surrogate
 import (
 	"fmt"
 	"math/rand/v2"
-	"runtime"
-	"sync"
 
 	"github.com/transdim/vti/internal/enum"
+	"github.com/transdim/vti/internal/parallel"
 )
 
 // Utility is the kind of u(m) in eq. 14.
@@ -64,18 +63,5 @@ func Utilities(b Belief, u Utility, beta float64, random *rand.Rand, dst []float
 
 // inChunks calls work for consecutive ranges that cover 0 … count−1, several at once.
 func inChunks(count int, work func(first, end int)) {
-	next := make(chan int)
-	var group sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), (count+chunk-1)/chunk) {
-		group.Go(func() {
-			for first := range next {
-				work(first, min(first+chunk, count))
-			}
-		})
-	}
-	for first := 0; first < count; first += chunk {
-		next <- first
-	}
-	close(next)
-	group.Wait()
+	parallel.Run((count+chunk-1)/chunk, func(i int) { work(i*chunk, min((i+1)*chunk, count)) })
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
-	"sync"
+
+	"github.com/transdim/vti/internal/parallel"
 )
 
 // Sample are draws from a proposal, with the log density of each under the problem and under the
@@ -56,18 +56,12 @@ func (p *Proposal) extend(ctx context.Context, s *Sample, n int, random *rand.Ra
 func (s *Sample) Evaluate(ctx context.Context, logDensity func(i int, x []float64) float64) error {
 	first, n := len(s.LogDensity), len(s.Points)
 	s.LogDensity = append(s.LogDensity, make([]float64, n-first)...)
-	workers := runtime.GOMAXPROCS(0)
-	var group sync.WaitGroup
-	for w := range workers {
-		group.Go(func() {
-			for i := first + w; i < n && ctx.Err() == nil; i += workers {
-				s.LogDensity[i] = logDensity(i, s.Points[i])
-			}
-		})
-	}
-	group.Wait()
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("integration stopped: %w", err)
+	err := parallel.For(ctx, n-first, func(k int) error {
+		s.LogDensity[first+k] = logDensity(first+k, s.Points[first+k])
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("integration %w", err)
 	}
 	return nil
 }

@@ -5,7 +5,7 @@
 //	judgement.go  limits, and the collection of reasons
 package verdict
 
-import "fmt"
+import "github.com/transdim/vti/internal/enum"
 
 // Verdict says how far an answer can be believed.
 type Verdict int
@@ -19,34 +19,16 @@ const (
 	Trusted
 )
 
-var names = [...]string{Failed: "failed", Doubtful: "doubtful", Trusted: "trusted"}
+var names = enum.New[Verdict]("verdict", "failed", "doubtful", "trusted")
 
 // String returns "trusted", "doubtful" or "failed".
-func (v Verdict) String() string {
-	if v < 0 || int(v) >= len(names) {
-		return fmt.Sprintf("Verdict(%d)", int(v))
-	}
-	return names[v]
-}
+func (v Verdict) String() string { return names.String(v) }
 
 // MarshalText writes what String returns. It fails for what is none of the three verdicts.
-func (v Verdict) MarshalText() ([]byte, error) {
-	if v < 0 || int(v) >= len(names) {
-		return nil, fmt.Errorf("got %v, want trusted, doubtful or failed", v)
-	}
-	return []byte(names[v]), nil
-}
+func (v Verdict) MarshalText() ([]byte, error) { return names.Marshal(v) }
 
 // UnmarshalText reads what MarshalText wrote.
-func (v *Verdict) UnmarshalText(text []byte) error {
-	for i, name := range names {
-		if name == string(text) {
-			*v = Verdict(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("unknown verdict: got %q, want trusted, doubtful or failed", text)
-}
+func (v *Verdict) UnmarshalText(text []byte) error { return names.Unmarshal(text, v) }
 
 // ExitFailed is the exit status of a process whose answer must not be used.
 const ExitFailed = 3

@@ -21,8 +21,8 @@ func TestText(t *testing.T) {
 		require.Equal(t, v, decoded.Verdict)
 	}
 	var v Verdict
-	require.EqualError(t, v.UnmarshalText([]byte("good")), `unknown verdict: got "good", want trusted, doubtful or failed`)
-	require.Equal(t, "Verdict(7)", Verdict(7).String())
+	require.EqualError(t, v.UnmarshalText([]byte("good")), `unknown verdict "good"; want failed, doubtful or trusted`)
+	require.Equal(t, "verdict.Verdict(7)", Verdict(7).String())
 	_, err := Verdict(-1).MarshalText()
 	require.Error(t, err)
 }
