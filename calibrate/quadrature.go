@@ -44,8 +44,8 @@ func poissonSaturated(y float64) float64 {
 // mostParameters is the largest number of parameters that quadrature integrates over.
 const mostParameters = 3
 
-// quadrature returns the exact posterior of models with a concave log likelihood, by integrals along
-// the axes of the Laplace approximation, one within the other.
+// quadrature returns the exact posterior of models with a concave log likelihood, by integrals
+// along the axes of the Laplace approximation, one within the other.
 func (p *regressionProblem) quadrature(row rowDensity) func(coordinates []int) (modelMoments, error) {
 	return func(coordinates []int) (modelMoments, error) {
 		k := len(coordinates)
@@ -60,8 +60,8 @@ func (p *regressionProblem) quadrature(row rowDensity) func(coordinates []int) (
 	}
 }
 
-// alongStep is the first distance of nodes, in standard deviations of the Laplace approximation, and
-// alongDepth how far below the largest log densities are negligible, in nats.
+// alongStep is the first distance of nodes, in standard deviations of the Laplace approximation,
+// and alongDepth how far below the largest log densities are negligible, in nats.
 const (
 	alongStep  = 0.5
 	alongDepth = 25.0
