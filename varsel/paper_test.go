@@ -98,9 +98,8 @@ func TestCertifiedProbabilitiesOfThePaperProblem(t *testing.T) {
 
 // The eight published log evidences of the block problem, whose posteriors have several modes:
 // after a short training within 0.1, or three of the estimate's own standard errors. Where weights
-// do not resolve the evidence of an improbable model, as is said of at most one, its probability has
-// to be right all the same.
-// docs/benchmarks.md has the full training.
+// do not resolve the evidence of an improbable model, as is said of at most one, its probability
+// has to be right all the same. docs/benchmarks.md has the full training.
 func TestPublishedEvidencesOfTheBlockProblem(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains for several seconds")
