@@ -91,7 +91,7 @@
 //
 // # Files
 //
-//	backend.go, config.go, buffer.go  the backend, its options and its arrays
+//	backend.go, buffer.go             the backend, its options and its arrays
 //	builder.go, builder_*.go, node.go recording operations, by kind
 //	compile.go, graph.go, view.go     the compiler's copy of the graph
 //	simplify.go, fold.go              removing superfluous operations, folding constants

@@ -2,9 +2,13 @@ package varsel
 
 import (
 	gocontext "context"
+	"fmt"
+	"slices"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/compare"
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/run"
 )
 
 // Comparison is how far two runs on the same table agree.
@@ -69,4 +73,65 @@ func summary(run *StoredRun) compare.Run {
 // already holds a comparison is refused.
 func (c *Comparison) Write(dir string) error {
 	return c.Comparison.Write(dir, c, compare.Pairs("inclusion.csv", "name", c.Inclusion))
+}
+
+// comparable says why two runs cannot be compared: they answer different questions about the models
+// of different tables.
+func comparable(a, b *StoredRun) error {
+	if err := run.SameTable(a.Dir, &a.Record.Header, b.Dir, &b.Record.Header); err != nil {
+		return err
+	}
+	if a.Record.Design.Target != b.Record.Design.Target {
+		return fmt.Errorf("%s explains %q and %s explains %q", a.Dir, a.Record.Design.Target, b.Dir, b.Record.Design.Target)
+	}
+	if x, y := a.Result.Data.Rows, b.Result.Data.Rows; x != y {
+		return fmt.Errorf("%s uses %d rows of the table and %s uses %d", a.Dir, x, b.Dir, y)
+	}
+	x, y := a.Result.Data.Predictors, b.Result.Data.Predictors
+	if slices.Equal(x, y) {
+		return nil
+	}
+	onlyA, onlyB := without(x, y), without(y, x)
+	if len(onlyA)+len(onlyB) == 0 {
+		return fmt.Errorf("%s and %s list the same predictors in different orders", a.Dir, b.Dir)
+	}
+	return fmt.Errorf("different predictors to select from: only in %s: %q; only in %s: %q", a.Dir, onlyA, b.Dir, onlyB)
+}
+
+// without returns the names in x that are not in y.
+func without(x, y []string) []string {
+	return slices.DeleteFunc(slices.Clone(x), func(name string) bool { return slices.Contains(y, name) })
+}
+
+// differences lists, in words, the settings of two comparable runs that change the posterior.
+func differences(a, b *StoredRun) []string {
+	x, y := a.Record.Model.withDefaults(), b.Record.Model.withDefaults()
+	var list []string
+	note := func(what string, x, y any) {
+		if x != y {
+			list = append(list, fmt.Sprintf("%s: %v in A, %v in B", what, x, y))
+		}
+	}
+	note("likelihood", x.Likelihood, y.Likelihood)
+	note("sigma (0: unknown)", x.Sigma, y.Sigma)
+	if x.Likelihood == likelihood.RobustKind && y.Likelihood == likelihood.RobustKind {
+		note("sigma1", x.Sigma1, y.Sigma1)
+		note("sigma2", x.Sigma2, y.Sigma2)
+		note("share of outliers", x.Outlier, y.Outlier)
+		note("sigma1 unknown", x.UnknownSigma1, y.UnknownSigma1)
+	}
+	if x.Likelihood == likelihood.StudentKind && y.Likelihood == likelihood.StudentKind {
+		note("degrees of freedom", x.Degrees, y.Degrees)
+	}
+	if x.Likelihood.HasCategories() && y.Likelihood.HasCategories() {
+		note("levels of the response", fmt.Sprint(a.Record.Design.Levels), fmt.Sprint(b.Record.Design.Levels))
+	}
+	note("slab", x.Slab.String(), y.Slab.String())
+	note("slab scale", x.SlabScale, y.SlabScale)
+	note("prior over models", x.Prior.String(), y.Prior.String())
+	note("not standardised", a.Record.Design.NoStandardize, b.Record.Design.NoStandardize)
+	note("no intercept", a.Record.Design.NoIntercept, b.Record.Design.NoIntercept)
+	note("offset", a.Record.Design.Offset, b.Record.Design.Offset)
+	note("always in", fmt.Sprint(a.Record.Design.Always), fmt.Sprint(b.Record.Design.Always))
+	return list
 }

@@ -39,20 +39,20 @@
 //
 // From a table to a Target:
 //
-//	design_names.go           the names of package design that are those of this package, too
-//	model_options.go          settings of likelihood and priors
+//	aliases.go                names of packages below that are those of this package, too
+//	model_options.go          settings of likelihood and priors, and how models are written
 //	problem.go                Problem: a design with likelihood and priors
-//	prior.go, heredity.go     priors over models
+//	heredity.go               which models with interactions there are
 //	responses.go              the likelihood of all rows
 //	categories.go             responses of categories: their coordinates and cut points
 //	laplace_categories.go     their approximations around modes
 //	target.go, active.go      Target: the posterior as a graph, and the models of its codes
 //	outliers.go               responses of two noise scales
 //	posterior.go              what is known of models beside densities
-//	codes.go, slots.go        models as bits, and as lists of few among many
+//	slots.go                  models as lists of few among many
 //	slots_*.go                quadratics and draws of lists
 //	host_density.go           its log density in Go, for a block of chains
-//	sampler.go, start.go      q(m), and the starts of training and chains
+//	sampler.go                q(m)
 //	screen.go                 a start from one predictor at a time
 //	joint.go, joint_scan.go   search for predictors that matter only together
 //	joint_triples.go          the same for triples
@@ -90,12 +90,12 @@
 //
 //	run.go, run_chains.go, run_exact.go
 //	                          the runs: engine, reversible jump, enumeration
-//	summary.go, result.go     the answer in terms of the table
+//	result.go                 the answer in terms of the table
 //	model_check.go            comparison of simulated data with the table
 //	coefficient_priors.go     priors on the scale of the table
-//	model_text.go, names.go   models as text, and names of coefficients
-//	posterior_draws.go        draws on the scale of the table
-//	record*.go, files.go      the contents of a run directory
+//	names.go                  names of coefficients
+//	posterior_draws.go        draws on the scale of the table, and what they say of coefficients
+//	record.go, files.go       the contents of a run directory
 //	rows.go                   predictions of rows from a finished run, for package predict
 //	compare*.go               comparison of two runs
 package varsel

@@ -1,6 +1,7 @@
 package varsel
 
 import (
+	"encoding/json"
 	"math"
 	"testing"
 
@@ -9,6 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/weighted"
 )
 
 // No draws are files that say so.
@@ -26,4 +29,41 @@ func TestNoDraws(t *testing.T) {
 	for _, c := range problem.summarizeDraws(empty, nil, nil) {
 		assert.True(t, math.IsNaN(float64(c.Mean)))
 	}
+}
+
+// Each number of a coefficient is in its place; package weighted tests the numbers.
+func TestSummarize(t *testing.T) {
+	var draws []weighted.Value // enough for moments to be resolved
+	for range 200 {
+		draws = append(draws, weighted.Value{Value: 2, Weight: 2}, weighted.Value{Value: -1, Weight: 1}, weighted.Value{Value: 3, Weight: 3})
+	}
+	c := summarize("x", draws, 2000, nil)
+	require.Equal(t, "x", c.Name)
+	require.InDelta(t, 1.2, float64(c.Mean), 1e-12)
+	require.InDelta(t, 2, float64(c.MeanGivenIn), 1e-12)
+	require.InDelta(t, 0.05, float64(c.MeanGivenInSE), 1e-12) // √3600 of a mass of 1200
+	require.Positive(t, float64(c.SDGivenInSE))
+	require.Greater(t, c.SD, c.SDGivenIn)
+	require.Equal(t, []Number{-1, 3, -1, 3}, []Number{c.Q025, c.Q975, c.Q025GivenIn, c.Q975GivenIn})
+
+	c = summarize("x", nil, 2, nil)
+	require.EqualValues(t, 0, c.Q975)
+	encoded, err := json.Marshal(c)
+	require.NoError(t, err)
+	require.Contains(t, string(encoded), `"mean_given_in":null`)
+
+	// A tail without a variance has no sd.
+	random := stream.Rand(1, "summarize")
+	draws = nil
+	for range 2000 {
+		draws = append(draws, weighted.Value{Value: math.Pow(random.Float64(), -1/1.6), Weight: 1})
+	}
+	chain := make([]int, len(draws))
+	for i := range chain {
+		chain[i] = i % 20
+	}
+	c = summarize("x", draws, 2000, chain)
+	require.True(t, math.IsNaN(float64(c.SD)) && math.IsNaN(float64(c.SDGivenIn)))
+	require.Positive(t, float64(c.MeanGivenInSE))
+	require.InDelta(t, 1.6/0.6, float64(c.MeanGivenIn), 1)
 }

@@ -1,9 +1,15 @@
 package varsel
 
 import (
+	"fmt"
+	"path/filepath"
+
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/run"
 )
 
@@ -62,4 +68,105 @@ func (r *Record) Problem() (*Problem, error) {
 	}
 	problem.AllModels = r.AllModels
 	return problem, nil
+}
+
+// FitConfig is the training that the record asks for, without what only concerns its progress and
+// files. A record without a number of steps gets the one that suits the problem.
+func (r *Record) FitConfig(problem *Problem) (vti.Config, error) {
+	models, err := problem.NewModels(r.Sampler, r.Surrogate, r.Seed, r.DType)
+	fit := vti.Config{Flow: r.Flow, Models: models, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed, DType: r.DType}
+	if r.inRounds() {
+		return problem.Training(problem.rounds(fit)), err
+	}
+	fit = problem.Training(fit)
+	r.Steps = fit.Steps
+	return fit, err
+}
+
+// inRounds reports whether the run takes as many steps as it needs. A surrogate learns at a pace of
+// its own and does not.
+func (r *Record) inRounds() bool {
+	return r.Effort == run.AutoEffort && r.Steps == 0 && r.Sampler != SurrogateSampler
+}
+
+// rounds fills in the rounds of vti.Solve.
+func (p *Problem) rounds(fit vti.Config) vti.Config {
+	if p.Slots != nil && fit.Steps == 0 {
+		fit.Steps = mostListSteps
+	}
+	return fit.InRounds()
+}
+
+// Lengths of training: the anchored flow of a posterior with one mode per model starts close to it.
+// Chosen by hand, not tuned.
+const (
+	fewSteps  = 1000
+	manySteps = 3000
+	// Lists start at what screening finds, and each model at its own least squares.
+	listSteps = 300
+	// mostListSteps are four rounds of vti.Solve.
+	mostListSteps = 750
+)
+
+// heavyTails reports whether the posterior given a model can have several modes.
+func (p *Problem) heavyTails() bool { return heavyTails(p.Model.Likelihood) }
+
+// Training fills in what the problem decides where fit leaves it open: how many steps, and how much
+// of them on a tempered target.
+func (p *Problem) Training(fit vti.Config) vti.Config {
+	if fit.Steps == 0 {
+		fit.Steps = fewSteps
+		switch {
+		case p.heavyTails():
+			fit.Steps = manySteps
+		case p.Slots != nil:
+			fit.Steps = listSteps
+		}
+	}
+	if p.Slots != nil {
+		p.Slots.embed(&fit.Flow)
+	}
+	if fit.Tempering == 0 && p.heavyTails() {
+		fit.Tempering = 0.5
+	}
+	return fit
+}
+
+// StoredRun is a finished run as its directory holds it.
+type StoredRun struct {
+	Dir    string
+	Record *Record
+	Result *Result
+}
+
+// OpenRun reads the record and the result of a run directory.
+func OpenRun(dir string) (*StoredRun, error) {
+	record, err := ReadRecord(dir)
+	if err != nil {
+		return nil, err
+	}
+	run := &StoredRun{Dir: dir, Record: record, Result: &Result{}}
+	if err := rundir.ReadResult(dir, run.Result); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, ResultFile)
+	groups := len(run.Result.Data.Predictors)
+	if groups == 0 || len(run.Result.Inclusion) != groups {
+		return nil, fmt.Errorf("%s: damaged: got %d inclusion probabilities, want one for each of %d predictors", path, len(run.Result.Inclusion), groups)
+	}
+	for _, model := range run.Result.Models {
+		if _, err := ModelMembers(model.Code, groups); err != nil {
+			return nil, fmt.Errorf("%s: damaged: %w", path, err)
+		}
+	}
+	return run, nil
+}
+
+// readDraws reads the draws of the run; nil without error when it has none.
+func (r *StoredRun) readDraws() (*draws.Draws, error) {
+	path := filepath.Join(r.Dir, DrawsParquet)
+	if !rundir.Exists(path) {
+		return nil, nil
+	}
+	return draws.Read(path)
 }

@@ -1,6 +1,7 @@
 package varsel
 
 import (
+	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel/design"
 )
@@ -20,3 +21,14 @@ type (
 
 // NewDesign builds the design matrix and response from a table; see [design.New].
 func NewDesign(t *table.Table, opt DesignOptions) (*Design, error) { return design.New(t, opt) }
+
+// Prior is a prior over the subsets of the selectable predictors; see [space.Prior].
+type Prior = space.Prior
+
+// The kinds of a prior over models; see [space.PriorKind].
+const (
+	BetaBinomialPrior = space.BetaBinomialPrior
+	UniformPrior      = space.UniformPrior
+	BernoulliPrior    = space.BernoulliPrior
+	ExpectedSizePrior = space.ExpectedSizePrior
+)
