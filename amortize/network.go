@@ -82,12 +82,6 @@ func newNetwork(device *gpu.Device, family Family, cfg Config, like *Problem) (*
 // Steps is the number of training steps taken.
 func (a *Network) Steps() int { return a.step }
 
-// Finished reports whether all steps of the configuration are taken.
-func (a *Network) Finished() bool { return a.step >= a.config.Steps }
-
-// Family is the family of the problems.
-func (a *Network) Family() Family { return a.family }
-
 // known is what graphs know of a batch of problems.
 type known struct {
 	data                       []*Node // [B, ...] in float32

@@ -98,14 +98,6 @@ func broadcast2(a, b *Node) (x, y *Node) {
 	return BroadcastToDims(a, dims...), BroadcastToDims(b, dims...)
 }
 
-// broadcast3 is broadcast2 for three.
-func broadcast3(a, b, c *Node) (x, y, z *Node) {
-	a, b = broadcast2(a, b)
-	a, c = broadcast2(a, c)
-	b, c = broadcast2(b, c)
-	return a, b, c
-}
-
 // logNormal is the log density of a normal distribution.
 func logNormal(x, mean, sd *Node) *Node {
 	return AddScalar(Neg(Add(MulScalar(Square(Div(Sub(x, mean), sd)), 0.5), Log(sd))), -halfLogTwoPi)
@@ -119,18 +111,6 @@ func Normal(mean, sd Term) Density {
 		func(x *Node, p []*Node) *Node { return logNormal(x, p[0], p[1]) },
 		func(random *rand.Rand, p []float64) float64 { return p[0] + p[1]*random.NormFloat64() },
 		mean, sd).withNormal(asGiven)
-}
-
-// Laplace has density exp(−|x − location| / scale) / (2 scale).
-func Laplace(location, scale Term) Density {
-	return elementwise("Laplace", Reals,
-		func(x *Node, p []*Node) *Node {
-			return AddScalar(Neg(Add(Div(Abs(Sub(x, p[0])), p[1]), Log(p[1]))), -logTwo)
-		},
-		func(random *rand.Rand, p []float64) float64 {
-			return p[0] + p[1]*(random.ExpFloat64()-random.ExpFloat64())
-		},
-		location, scale).withNormal(func(p []*Node) (mean, sd *Node) { return p[0], MulScalar(p[1], math.Sqrt2) })
 }
 
 // logStudentT is the log density of Student's t, with its constants.
@@ -151,14 +131,6 @@ func StudentT(degrees, location, scale Term) Density {
 		func(x *Node, p []*Node) *Node { return logStudentT(x, p[0], p[1], p[2]) },
 		func(random *rand.Rand, p []float64) float64 { return p[1] + p[2]*drawStudentT(random, p[0]) },
 		degrees, location, scale).withNormal(func(p []*Node) (mean, sd *Node) { return p[1], p[2] })
-}
-
-// Uniform is the uniform distribution on the numbers from low to high.
-func Uniform(low, high float64) Density {
-	return elementwise("uniform", Interval(low, high),
-		func(x *Node, _ []*Node) *Node { return AddScalar(ZerosLike(x), -math.Log(high-low)) },
-		func(random *rand.Rand, _ []float64) float64 { return low + (high-low)*random.Float64() },
-	)
 }
 
 // Mean and standard deviation of log |z| for a standard normal z.
@@ -221,114 +193,12 @@ func Gamma(shape, rate Term) Density {
 	})
 }
 
-// Dirichlet is the distribution of shares with the concentration of each, a vector or a number for
-// all. Its density is that of all shares but the last.
-func Dirichlet(concentration Term) Density {
-	return Density{
-		name: "Dirichlet", support: Simplex, terms: []Term{concentration},
-		logProb: func(x *Node, parameters []*Node, _ int) *Node {
-			a := alignedTo(x, parameters)[0]
-			x, a = broadcast2(x, a)
-			normaliser := Sub(logGamma(ReduceSum(a, -1)), ReduceSum(logGamma(a), -1))
-			return Add(normaliser, ReduceSum(xLogY(AddScalar(a, -1), x), -1))
-		},
-		draw: func(random *rand.Rand, parameters [][]float64, x []float64) {
-			var sum float64
-			for i := range x {
-				a := parameters[0][i%len(parameters[0])]
-				x[i] = distuv.Gamma{Alpha: a, Beta: 1, Src: random}.Rand()
-				sum += x[i]
-			}
-			for i := range x {
-				x[i] /= sum
-			}
-		},
-	}
-}
-
-// Mixture draws one of the components with the given weights, a vector of shares, and the value
-// from it: all components of the event from the same. Which it was is summed out.
-func Mixture(weights Term, components ...Density) Density {
-	if len(components) == 0 {
-		panic(fmt.Errorf("hbm.Mixture: there are no components"))
-	}
-	mixture := Density{name: "mixture", support: components[0].support, terms: []Term{weights}}
-	ends := make([]int, len(components)) // of the terms of each component
-	for i, component := range components {
-		if component.support != mixture.support {
-			panic(fmt.Errorf("hbm.Mixture: component 0 takes %s and component %d %s", mixture.support, i, component.support))
-		}
-		mixture.terms = append(mixture.terms, component.terms...)
-		ends[i] = len(mixture.terms)
-	}
-	termsOf := func(i int) (from, to int) {
-		if i == 0 {
-			return 1, ends[0]
-		}
-		return ends[i-1], ends[i]
-	}
-	mixture.logProb = func(x *Node, parameters []*Node, eventRank int) *Node {
-		rank := x.Rank() - eventRank
-		weight := parameters[0]
-		if weight.Rank() != rank+1 || weight.Shape().Dim(rank) != len(components) {
-			panic(fmt.Errorf("hbm.Mixture: got weights of shape %s, want %d axes, the last of size %d", weight.Shape(), rank+1, len(components)))
-		}
-		var joint *Node // [plates..., draws, components]
-		for i, component := range components {
-			from, to := termsOf(i)
-			logProb := InsertAxes(sumTrailing(component.logProb(x, parameters[from:to], eventRank), rank), -1)
-			if joint == nil {
-				joint = logProb
-				continue
-			}
-			// Components may vary along different axes.
-			dims := broadcastDims(joint, logProb, rank)
-			joint = Concatenate([]*Node{BroadcastToDims(joint, append(dims, i)...), BroadcastToDims(logProb, append(dims, 1)...)}, rank)
-		}
-		return logSumExp(Add(Log(weight), joint))
-	}
-	mixture.draw = func(random *rand.Rand, parameters [][]float64, x []float64) {
-		left, chosen := random.Float64(), 0
-		for ; chosen < len(components)-1; chosen++ {
-			if left -= parameters[0][chosen]; left < 0 {
-				break
-			}
-		}
-		from, to := termsOf(chosen)
-		components[chosen].draw(random, parameters[from:to], x)
-	}
-	return mixture
-}
-
-// broadcastDims are the dimensions of the first n axes of two nodes after broadcasting.
-func broadcastDims(a, b *Node, n int) []int {
-	dims := make([]int, n, n+1)
-	for i := range dims {
-		dims[i] = max(a.Shape().Dim(i), b.Shape().Dim(i))
-	}
-	return dims
-}
-
 // Bernoulli is 1 with probability 1 / (1 + exp −logit) and 0 otherwise.
 func Bernoulli(logit Term) Density {
 	l := likelihood.New(likelihood.LogisticKind, likelihood.Shape{})
 	return elementwise("Bernoulli", Binaries,
 		func(x *Node, p []*Node) *Node { return l.LogKernel(x, p[0], nil) },
 		func(random *rand.Rand, p []float64) float64 { return l.Draw(p[0], 1, random) }, logit)
-}
-
-// Binomial is the number of successes in a number of trials, each of probability 1 / (1 + exp
-// −logit).
-func Binomial(trials, logit Term) Density {
-	return elementwise("binomial", Counts,
-		func(x *Node, p []*Node) *Node {
-			failures := Sub(p[0], x)
-			logCount := Sub(Sub(logGamma(AddScalar(p[0], 1)), logGamma(AddScalar(x, 1))), logGamma(AddScalar(failures, 1)))
-			return Add(logCount, Sub(Mul(x, p[1]), Mul(p[0], softplus(p[1]))))
-		},
-		func(random *rand.Rand, p []float64) float64 {
-			return distuv.Binomial{N: p[0], P: logistic(p[1]), Src: random}.Rand()
-		}, trials, logit)
 }
 
 // Poisson counts events at a rate of exp logRate.
@@ -351,24 +221,3 @@ func logSaturated(x *Node) *Node {
 	stirling := AddScalar(Sub(series, MulScalar(Log(base), 0.5)), -halfLogTwoPi)
 	return Where(LessThan(x, MulScalar(OnesLike(x), large)), small, stirling)
 }
-
-// NegativeBinomial counts events at a rate that is exp logMean times a gamma variable of mean one
-// and the given shape: mean μ, variance μ + μ²/shape.
-func NegativeBinomial(logMean, shape Term) Density {
-	return elementwise("negative binomial", Counts,
-		func(x *Node, p []*Node) *Node {
-			shape := p[1]
-			logOdds := Sub(p[0], Log(shape)) // log μ/shape
-			logCount := Sub(Sub(logGamma(Add(x, shape)), logGamma(shape)), logGamma(AddScalar(x, 1)))
-			return Add(logCount, Sub(Mul(x, logOdds), Mul(Add(x, shape), softplus(logOdds))))
-		},
-		func(random *rand.Rand, p []float64) float64 {
-			rate := distuv.Gamma{Alpha: p[1], Beta: p[1], Src: random}.Rand() * math.Exp(p[0])
-			if rate == 0 { // underflow of a small shape
-				return 0
-			}
-			return distuv.Poisson{Lambda: rate, Src: random}.Rand()
-		}, logMean, shape)
-}
-
-func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }

@@ -114,7 +114,6 @@ func TestModelMistakes(t *testing.T) {
 		"latent count":     {func(m *Model) { m.Latent("a", Poisson(zero)) }, "cannot be latent"},
 		"wrong link":       {func(m *Model) { m.Latent("a", Gamma(one, one), Through(IdentityLink{})) }, "its link yields real numbers"},
 		"one share":        {func(m *Model) { m.Latent("a", Dirichlet(one), Event(1)) }, "size 2 or more"},
-		"empty interval":   {func(m *Model) { m.Latent("a", Uniform(2, 2)) }, "interval from 2 to 2"},
 		"event of size 0":  {func(m *Model) { m.Latent("a", Normal(zero, one), Event(0)) }, "size 0"},
 		"plate of another": {func(m *Model) { m.Latent("a", Normal(zero, one), On(NewModel().Plate("b", 1))) }, "not of this model"},
 	} {
@@ -168,10 +167,7 @@ var linkCases = map[string]struct {
 }{
 	"identity": {IdentityLink{}, []int{2, 2}, []int{0, 1, 2, 3}},
 	"exp":      {ExpLink{}, []int{3}, []int{0, 1, 2}},
-	"softplus": {SoftplusLink{}, nil, []int{0}},
-	"interval": {IntervalLink{-1, 4}, []int{3}, []int{0, 1, 2}},
 	"softmax":  {SoftmaxLink{}, []int{4}, []int{0, 1, 2}},
-	"cholesky": {CholeskyLink{}, []int{3, 3}, []int{0, 3, 4, 6, 7, 8}},
 }
 
 // Values lie in the support, and the determinant is that of a Jacobian by central differences.
@@ -248,7 +244,7 @@ func TestLinksRefuseEvents(t *testing.T) {
 	for _, c := range []struct {
 		link  Link
 		event []int
-	}{{SoftmaxLink{}, []int{1}}, {SoftmaxLink{}, nil}, {CholeskyLink{}, []int{2, 3}}, {IntervalLink{1, 1}, nil}} {
+	}{{SoftmaxLink{}, []int{1}}, {SoftmaxLink{}, nil}} {
 		_, err := c.link.Dim(c.event)
 		require.Error(t, err)
 	}

@@ -40,10 +40,3 @@ func logGamma(x *Node) *Node {
 	stirling := Add(AddScalar(Sub(Mul(AddScalar(y, -0.5), Log(y)), y), halfLogTwoPi), series)
 	return Where(small, Sub(stirling, Log(rising)), stirling)
 }
-
-// xLogY is x log y for y > 0, and 0 for x = 0 whatever y is.
-func xLogY(x, y *Node) *Node {
-	zero := Equal(x, ZerosLike(x))
-	x, y, zero = broadcast3(x, y, zero)
-	return Where(zero, ZerosLike(x), Mul(x, Log(Where(zero, OnesLike(y), y))))
-}

@@ -7,7 +7,7 @@ import (
 )
 
 // Term is a parameter of a density: a Variable, a number (Number, Numbers), or a function of
-// variables (Of, At). Its value at the members of a variable is a node [plates..., draws, event...]
+// variables (Of). Its value at the members of a variable is a node [plates..., draws, event...]
 // on the plates of that variable, where axes along which it does not change may have size 1.
 type Term interface {
 	variables() []*Variable
@@ -76,25 +76,4 @@ func (e expression) node(r *replica, plates []*Plate) *Node {
 		values[i] = input.node(r, plates)
 	}
 	return e.function(values)
-}
-
-// at is one entry along the first axis of the event of a term.
-type at struct {
-	term  Term
-	index int
-}
-
-// At is the entry of a term with the given index along the first axis of its event: row c of means
-// [C, D], say.
-func At(term Term, index int) Term { return at{term, index} }
-
-func (a at) variables() []*Variable { return a.term.variables() }
-
-func (a at) node(r *replica, plates []*Plate) *Node {
-	value := a.term.node(r, plates)
-	axis := len(plates) + 1
-	if value.Rank() <= axis || a.index < 0 || a.index >= value.Shape().Dim(axis) {
-		panic(fmt.Errorf("hbm.At: index %d into a term of shape %s, whose event starts at axis %d", a.index, value.Shape(), axis))
-	}
-	return Squeeze(SliceAxis(value, axis, AxisElem(a.index)), axis)
 }

@@ -25,16 +25,6 @@ func (s *state) clone() state {
 	return state{append([]component(nil), s.components...), append([]float64(nil), s.beta...)}
 }
 
-// ordered reports whether means increase strictly.
-func (s *state) ordered() bool {
-	for j := 1; j < len(s.components); j++ {
-		if !(s.components[j].mean > s.components[j-1].mean) {
-			return false
-		}
-	}
-	return true
-}
-
 // sort puts the components in the order of their means.
 func (s *state) sort() {
 	c := s.components

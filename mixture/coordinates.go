@@ -14,23 +14,6 @@ const blockSize = 3
 // Dim is the number of coordinates of all blocks.
 func (p *Problem) Dim() int { return blockSize * p.Options.MaxComponents }
 
-// coordinates are those of a state, [3k].
-func (s *state) coordinates() []float64 {
-	c, k := s.components, s.size()
-	theta := make([]float64, blockSize*k)
-	theta[0], theta[1], theta[2] = math.Log(s.beta[0]), c[0].mean, math.Log(c[0].variance)
-	for j := 1; j < k; j++ {
-		after := 0.0 // the weight of the components after stick j, without cancellation
-		for _, one := range c[j:] {
-			after += one.weight
-		}
-		theta[3*j] = math.Log(c[j-1].weight/after) + math.Log(float64(k-j))
-		theta[3*j+1] = math.Log(c[j].mean - c[j-1].mean)
-		theta[3*j+2] = math.Log(c[j].variance)
-	}
-	return theta
-}
-
 // stateOf is the state at coordinates [3k], with the logarithm of the Jacobian determinant of the
 // weights but the last, means, variances and β with respect to the coordinates.
 func stateOf(theta []float64) (s state, logJacobian float64) {
@@ -63,10 +46,4 @@ func log1pExp(x float64) float64 {
 		return x + math.Log1p(math.Exp(-x))
 	}
 	return math.Log1p(math.Exp(x))
-}
-
-// LogJoint is log p(k, θ, y) at coordinates [3k], on the working scale.
-func (p *Problem) LogJoint(theta []float64) float64 {
-	s, logJacobian := stateOf(theta)
-	return p.logPrior(&s) + p.logLikelihood(&s) + logJacobian
 }

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/transdim/vti/internal/enum"
-	"github.com/transdim/vti/internal/logsum"
 )
 
 // Family is how the rows of a component are distributed.
@@ -125,19 +124,6 @@ func (p *Problem) logPrior(s *state) float64 {
 	total := -math.Log(float64(p.Options.MaxComponents)) + logGamma(k+1) + logGamma(k*d) - k*logGamma(d) + p.family.logHyper(s.beta)
 	for _, c := range s.components {
 		total += (d-1)*math.Log(c.weight) + p.family.logPrior(c, s.beta)
-	}
-	return total
-}
-
-// logLikelihood is log p(y | state).
-func (p *Problem) logLikelihood(s *state) float64 {
-	total := 0.0
-	logs := make([]float64, s.size())
-	for i := range p.Rows() {
-		for j, c := range s.components {
-			logs[j] = math.Log(c.weight) + p.family.logDensity(i, c)
-		}
-		total += logsum.Of(logs)
 	}
 	return total
 }

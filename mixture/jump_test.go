@@ -173,3 +173,13 @@ func TestLogSum(t *testing.T) {
 	require.InDelta(t, want, logSum(x), 1e-6) // 1e-310 has few digits
 	require.True(t, math.IsInf(logSum([]float64{1, 0, 2}), -1))
 }
+
+// ordered reports whether means increase strictly.
+func (s *state) ordered() bool {
+	for j := 1; j < len(s.components); j++ {
+		if !(s.components[j].mean > s.components[j-1].mean) {
+			return false
+		}
+	}
+	return true
+}

@@ -8,6 +8,7 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/testkit"
 	"github.com/transdim/vti/table"
@@ -87,4 +88,40 @@ func TestSampleStops(t *testing.T) {
 	cancel()
 	_, err := problemOf(t, Options{MaxComponents: 2}, []float64{1, 2, 3, 5}).Sample(ctx, SampleConfig{})
 	require.ErrorIs(t, err, gocontext.Canceled)
+}
+
+// coordinates are those of a state, [3k].
+func (s *state) coordinates() []float64 {
+	c, k := s.components, s.size()
+	theta := make([]float64, blockSize*k)
+	theta[0], theta[1], theta[2] = math.Log(s.beta[0]), c[0].mean, math.Log(c[0].variance)
+	for j := 1; j < k; j++ {
+		after := 0.0 // the weight of the components after stick j, without cancellation
+		for _, one := range c[j:] {
+			after += one.weight
+		}
+		theta[3*j] = math.Log(c[j-1].weight/after) + math.Log(float64(k-j))
+		theta[3*j+1] = math.Log(c[j].mean - c[j-1].mean)
+		theta[3*j+2] = math.Log(c[j].variance)
+	}
+	return theta
+}
+
+// LogJoint is log p(k, θ, y) at coordinates [3k], on the working scale.
+func (p *Problem) LogJoint(theta []float64) float64 {
+	s, logJacobian := stateOf(theta)
+	return p.logPrior(&s) + p.logLikelihood(&s) + logJacobian
+}
+
+// logLikelihood is log p(y | state).
+func (p *Problem) logLikelihood(s *state) float64 {
+	total := 0.0
+	logs := make([]float64, s.size())
+	for i := range p.Rows() {
+		for j, c := range s.components {
+			logs[j] = math.Log(c.weight) + p.family.logDensity(i, c)
+		}
+		total += logsum.Of(logs)
+	}
+	return total
 }

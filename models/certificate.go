@@ -2,12 +2,12 @@ package models
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/enum"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/space"
@@ -45,26 +45,17 @@ const (
 	BirthsAndDeaths
 )
 
-var basisNames = [...]string{
-	Weights: "weights", ExactSum: "exact sum", Chains: "chains", CollapsedChains: "chains without parameters", BirthsAndDeaths: "births and deaths",
-}
+var bases = enum.New[Basis]("basis of a certificate", "weights", "exact sum", "chains", "chains without parameters", "births and deaths")
 
 // String is the basis in words: "weights", "exact sum", "chains", "chains without parameters" or
 // "births and deaths".
-func (b Basis) String() string { return basisNames[b] }
+func (b Basis) String() string { return bases.String(b) }
 
 // MarshalText writes what String returns.
-func (b Basis) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
+func (b Basis) MarshalText() ([]byte, error) { return bases.Marshal(b) }
 
 // UnmarshalText reads what MarshalText wrote.
-func (b *Basis) UnmarshalText(text []byte) error {
-	at := slices.Index(basisNames[:], string(text))
-	if at < 0 {
-		return fmt.Errorf("unknown basis of a certificate %q; expected one of %q", text, basisNames)
-	}
-	*b = Basis(at)
-	return nil
-}
+func (b *Basis) UnmarshalText(text []byte) error { return bases.Unmarshal(text, b) }
 
 // Certificate is the certified posterior: corrected model probabilities, evidences with their
 // errors, and a verdict.

@@ -7,7 +7,6 @@ package mode
 
 import (
 	"math"
-	"slices"
 
 	"github.com/transdim/vti/internal/dense"
 )
@@ -151,25 +150,3 @@ const (
 	mostDamping   = 1e12
 	leastDiagonal = 1e-6
 )
-
-// Differences returns a Density for a log density whose gradient is known, with Hessians by central
-// differences of the gradient, of relative error about 1e-10.
-func Differences(value func(x []float64) float64, gradient func(x, to []float64)) Density {
-	return Density{Value: value, Expand: func(x, to, curvature []float64) {
-		d := len(x)
-		at, above, below := slices.Clone(x), make([]float64, d), make([]float64, d)
-		gradient(x, to)
-		for b := range d {
-			h := 6e-6 * math.Max(1, math.Abs(x[b])) // ε^(1/3): truncation against rounding
-			at[b] = x[b] + h
-			gradient(at, above)
-			at[b] = x[b] - h
-			gradient(at, below)
-			at[b] = x[b]
-			for a := range d { // the mean of both differences of a pair
-				curvature[max(a, b)*d+min(a, b)] += (below[a] - above[a]) / (4 * h)
-			}
-			curvature[b*d+b] += (below[b] - above[b]) / (4 * h)
-		}
-	}}
-}
