@@ -11,6 +11,7 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/internal/dense"
+	"github.com/transdim/vti/internal/stream"
 )
 
 // BGe is the closed form of linear mechanisms under the normal-Wishart prior, the BGe score
@@ -193,8 +194,8 @@ func (b *BGe) Posterior(parents dgraph.Set) func(random *rand.Rand) []float64 {
 func (b *BGe) draws(of []int, s float64) func(random *rand.Rand) (sigma float64, weights []float64) {
 	left, right, rest := b.regression(of)
 	return func(random *rand.Rand) (sigma float64, weights []float64) {
-		sigma = rest / math.Sqrt(chiSquared(random, float64(b.rows)+s))
-		weights = make([]float64, len(of)) // R w = right + σ e
+		sigma = rest / math.Sqrt(2*stream.Gamma((float64(b.rows)+s)/2, random)) // of χ²
+		weights = make([]float64, len(of))                                      // R w = right + σ e
 		for a := len(of) - 1; a >= 0; a-- {
 			value := right[a] + sigma*random.NormFloat64()
 			for c := a + 1; c < len(of); c++ {
@@ -238,22 +239,6 @@ func (b *BGe) Intercept(parents dgraph.Set, theta []float64, random *rand.Rand) 
 func (b *BGe) interceptGiven(mean, sigma float64, random *rand.Rand) float64 {
 	n := float64(b.rows)
 	return mean*n/(n+bgeMeanWeight) + sigma/math.Sqrt(n+bgeMeanWeight)*random.NormFloat64()
-}
-
-// chiSquared draws from the χ² distribution, by Marsaglia and Tsang (2000).
-func chiSquared(random *rand.Rand, degrees float64) float64 {
-	d := degrees/2 - 1.0/3
-	for {
-		x := random.NormFloat64()
-		v := 1 + x/math.Sqrt(9*d)
-		if v <= 0 {
-			continue
-		}
-		v *= v * v
-		if math.Log(1-random.Float64()) < x*x/2+d-d*v+d*math.Log(v) {
-			return 2 * d * v
-		}
-	}
 }
 
 // LogJoint has the intercept integrated out; θ has log σ.

@@ -6,10 +6,11 @@ import (
 	"sync"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/dense"
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/mode"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -84,7 +85,7 @@ func (l *logisticForm) LogEvidence(parents dgraph.Set) float64 { return l.eviden
 // bic is the log likelihood at the mode less ½ log n for each coefficient.
 func (l *logisticForm) bic(parents dgraph.Set) float64 {
 	f := l.family(parents)
-	theta, _ := f.mode()
+	theta, _, _ := f.mode()
 	return f.logLikelihood(f.linear(theta)) - float64(len(theta))*math.Log(float64(len(l.rows)))/2
 }
 
@@ -185,10 +186,10 @@ func (f *logisticFamily) logPrior(theta []float64) (sum float64) {
 	return sum
 }
 
-// curvature is the gradient of the log posterior [d], and its negative Hessian.
-func (f *logisticFamily) curvature(theta, linear []float64) ([]float64, *mat.SymDense) {
+// expand adds the gradient of the log posterior [d] and the lower triangle of its negative Hessian
+// [d·d], given Θ x by row.
+func (f *logisticFamily) expand(theta, linear, gradient, hessian []float64) {
 	dim, contrasts := len(theta), len(theta)/f.width
-	gradient, hessian := make([]float64, dim), make([]float64, dim*dim)
 	for k, t := range theta {
 		gradient[k] = -t / f.variance[k%f.width]
 		hessian[k*dim+k] = 1 / f.variance[k%f.width]
@@ -215,48 +216,19 @@ func (f *logisticFamily) curvature(theta, linear []float64) ([]float64, *mat.Sym
 			}
 		}
 	}
-	for a := range dim { // blocks above the diagonal
-		for b := range a {
-			hessian[b*dim+a] = hessian[a*dim+b]
-		}
-	}
-	return gradient, mat.NewSymDense(dim, hessian)
 }
 
-// mode is where the log posterior is largest, by Newton steps that are halved until they rise, and
-// the Cholesky factor of its negative Hessian there.
-func (f *logisticFamily) mode() ([]float64, *mat.Cholesky) {
-	const (
-		mostSteps = 100
-		settled   = 1e-10 // squared length of a step in standard deviations
-	)
-	theta := make([]float64, f.width*(len(f.form.contrasts)-1))
-	var factor mat.Cholesky
-	value := math.Inf(-1)
-	for range mostSteps {
-		linear := f.linear(theta)
-		if math.IsInf(value, -1) {
-			value = f.logLikelihood(linear) + f.logPrior(theta)
-		}
-		gradient, hessian := f.curvature(theta, linear)
-		if !factor.Factorize(hessian) {
-			return theta, nil
-		}
-		var step mat.VecDense
-		if err := factor.SolveVecTo(&step, mat.NewVecDense(len(theta), gradient)); err != nil {
-			return theta, nil
-		}
-		if floats.Dot(gradient, step.RawVector().Data) < settled {
-			return theta, &factor
-		}
-		for size := 1.0; size > 1e-6; size /= 2 {
-			next := append([]float64(nil), theta...)
-			floats.AddScaled(next, size, step.RawVector().Data)
-			if at := f.logLikelihood(f.linear(next)) + f.logPrior(next); at > value {
-				theta, value = next, at
-				break
-			}
-		}
-	}
-	return theta, &factor
+// mode is where the log posterior is largest, with the factor of its negative Hessian there; found
+// is false where values overflow.
+func (f *logisticFamily) mode() (theta []float64, factor dense.Factor, found bool) {
+	theta = make([]float64, f.width*(len(f.form.contrasts)-1))
+	var linear []float64
+	at, factor := mode.Find(theta, mode.Density{
+		Value: func(theta []float64) float64 {
+			linear = f.linear(theta)
+			return f.logLikelihood(linear) + f.logPrior(theta)
+		},
+		Expand: func(theta, gradient, hessian []float64) { f.expand(theta, linear, gradient, hessian) },
+	}, mode.Options{})
+	return theta, factor, at.Converged
 }

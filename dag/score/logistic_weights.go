@@ -1,29 +1,27 @@
 package score
 
 import (
-	"cmp"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/dense"
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/proposal"
 	"github.com/transdim/vti/internal/psis"
 )
 
 // Limits of the work for an evidence, in pairs of draws: those to start with, so many that they
-// pass startRows rows but between two limits, the most around the mode, those that show the moments
-// of the posterior, and the most around its mean.
+// pass startRows rows but between two limits, and the most; and of rays.
 const (
-	startRows    = 1 << 14
-	fewestPairs  = 32
-	mostStart    = 128
-	modePairs    = 256
-	momentsPairs = 512
-	mostPairs    = 2048
-	fewestRays   = 64
-	mostRays     = 256
+	startRows   = 1 << 14
+	fewestPairs = 32
+	mostStart   = 128
+	modePairs   = 256
+	fewestRays  = 64
+	mostRays    = 256
 )
 
 // What is enough.
@@ -47,24 +45,15 @@ const moreDegrees = 20
 // posterior is. Chosen by hand.
 const rowsPerDegree = 12
 
-// logisticProposal draws coefficients from equal parts of t distributions that differ in width.
+// logisticProposal draws coefficients from a t distribution about the mode.
 type logisticProposal struct {
-	family  *logisticFamily
-	center  []float64
-	linear  []float64     // of the center
-	upper   *mat.TriDense // U of the precision UᵀU of the width 1
-	logHalf float64       // half of the log determinant of the precision
-	degrees float64
-	widths  []float64
+	proposal.T
+	family *logisticFamily
+	linear []float64 // of the mode
 }
 
-func (f *logisticFamily) proposal(center []float64, precision *mat.Cholesky, widths ...float64) *logisticProposal {
-	q := &logisticProposal{
-		family: f, center: center, linear: f.linear(center), upper: &mat.TriDense{}, logHalf: precision.LogDet() / 2, widths: widths,
-		degrees: float64(len(center)) + moreDegrees + float64(len(f.form.levels)/rowsPerDegree),
-	}
-	precision.UTo(q.upper)
-	return q
+func (f *logisticFamily) proposal(center []float64, precision dense.Factor, degrees int) *logisticProposal {
+	return &logisticProposal{proposal.New(center, precision, degrees), f, f.linear(center)}
 }
 
 // logisticDraws are weighted draws.
@@ -73,37 +62,26 @@ type logisticDraws struct {
 	logs, pairs []float64 // log weights, and those of the means of two neighbours
 }
 
-// pair draws a step from the center, and weighs it in both directions: what is skew cancels.
+// pair draws coefficients, and weighs them and their mirror image at the mode: what is skew
+// cancels.
 func (q *logisticProposal) pair(random *rand.Rand, to *logisticDraws) {
-	dim := float64(len(q.center))
-	step := make([]float64, len(q.center))
-	squares := 0.0
-	scale := q.widths[len(to.pairs)%len(q.widths)] * math.Sqrt(q.degrees/chiSquared(random, q.degrees))
-	for k := range step {
-		step[k] = scale * random.NormFloat64()
-		squares += Square(step[k])
-	}
-	var offset mat.VecDense
-	// the factor is that of a positive definite matrix
-	_ = offset.SolveVec(q.upper, mat.NewVecDense(len(step), step))
-	above, _ := math.Lgamma((q.degrees + dim) / 2)
-	below, _ := math.Lgamma(q.degrees / 2)
-	parts := make([]float64, len(q.widths))
-	for k, width := range q.widths {
-		parts[k] = above - below - dim/2*math.Log(q.degrees*math.Pi*width*width) + q.logHalf -
-			(q.degrees+dim)/2*math.Log1p(squares/(q.degrees*width*width))
-	}
-	logQ := logsum.Of(parts) - math.Log(float64(len(parts)))
-	shift := q.family.linear(offset.RawVector().Data)
-	for _, sign := range []float64{1, -1} {
-		theta, linear := append([]float64(nil), q.center...), append([]float64(nil), q.linear...)
-		floats.AddScaled(theta, sign, offset.RawVector().Data)
-		floats.AddScaled(linear, sign, shift)
-		to.thetas = append(to.thetas, theta)
+	theta := make([]float64, len(q.Mode()))
+	logQ := q.Draw(random, theta)
+	linear := q.family.linear(theta)
+	for range 2 {
+		to.thetas = append(to.thetas, slices.Clone(theta))
 		to.logs = append(to.logs, q.family.logLikelihood(linear)+q.family.logPrior(theta)-logQ)
+		mirror(theta, q.Mode())
+		mirror(linear, q.linear)
 	}
 	last := len(to.logs)
 	to.pairs = append(to.pairs, logsum.Add(to.logs[last-2], to.logs[last-1])-math.Ln2)
+}
+
+// mirror reflects x at a center.
+func mirror(x, center []float64) {
+	floats.Scale(-1, x)
+	floats.AddScaled(x, 2, center)
 }
 
 // weigh draws until it is enough, or most pairs.
@@ -133,92 +111,15 @@ func newLogisticEvidence(logs, pairs []float64) (own logisticEvidence) {
 func (l logisticEvidence) enough() bool { return l.se < enoughError && l.missed < enoughMissed }
 
 // evidence weights draws around the mode, and where they are not enough, because few rows leave the
-// posterior far from normal, draws around its mean that have its covariance.
+// posterior far from normal, integrals along rays.
 func (f *logisticFamily) evidence(random *rand.Rand) logisticEvidence {
-	mode, factor := f.mode()
-	if factor == nil { // overflow
+	center, factor, found := f.mode()
+	if !found { // overflow
 		return logisticEvidence{math.NaN(), weightsError{se: math.NaN(), kHat: math.Inf(1), missed: 1}}
 	}
-	own := f.proposal(mode, factor, 1).weigh(random, modePairs)
-	if own.enough() {
+	degrees := len(center) + moreDegrees + len(f.form.levels)/rowsPerDegree
+	if own := f.proposal(center, factor, degrees).weigh(random, modePairs); own.enough() {
 		return own
 	}
-	own = f.rays(mode, factor).weigh(random, fewestRays, mostRays)
-	if own.enough() {
-		return own
-	}
-	if around := f.aroundMean(mode, factor, random); around != nil {
-		if other := around.weigh(random, mostPairs); other.missed < own.missed {
-			own = other
-		}
-	}
-	return own
-}
-
-// aroundMean is the proposal around the mean of the posterior, or nil.
-func (f *logisticFamily) aroundMean(mode []float64, factor *mat.Cholesky, random *rand.Rand) *logisticProposal {
-	wide, draws := f.proposal(mode, factor, momentsWidths...), &logisticDraws{}
-	for range momentsPairs {
-		wide.pair(random, draws)
-	}
-	mean, precision := draws.moments(factor)
-	if precision == nil {
-		return nil
-	}
-	return f.proposal(mean, precision, meanWidths...)
-}
-
-// posteriorProposal is the proposal that the evidence takes; nil where there is none.
-func (f *logisticFamily) posteriorProposal(random *rand.Rand) *logisticProposal {
-	mode, factor := f.mode()
-	if factor == nil {
-		return nil
-	}
-	narrow := f.proposal(mode, factor, 1)
-	if narrow.weigh(random, modePairs).enough() {
-		return narrow
-	}
-	return cmp.Or(f.aroundMean(mode, factor, random), narrow)
-}
-
-// Widths of draws for moments and around the mean, in standard deviations. What is wider bounds the
-// weights where the posterior is skew. Chosen by hand on tables of 10 to 400 rows.
-var (
-	momentsWidths = []float64{1, 1.5}
-	meanWidths    = []float64{1, 1, 1, 1.5}
-)
-
-// modeDraws is how many effective draws of each coefficient the covariance at the mode counts for
-// beside that of draws. Chosen by hand.
-const modeDraws = 2
-
-// moments are the mean and the factor of the precision of weighted draws, nil where the latter has
-// none. The covariance is drawn towards that at the mode, since few draws do not know it.
-func (d *logisticDraws) moments(atMode *mat.Cholesky) (mean []float64, precision *mat.Cholesky) {
-	smoothed := psis.Smooth(d.logs)
-	dim := len(d.thetas[0])
-	mean = make([]float64, dim)
-	weights := logsum.Shares(smoothed.LogWeights)
-	for k, weight := range weights {
-		floats.AddScaled(mean, weight, d.thetas[k])
-	}
-	var covariance mat.SymDense
-	if err := atMode.InverseTo(&covariance); err != nil {
-		return nil, nil
-	}
-	prior := modeDraws * float64(dim)
-	total := smoothed.ESS + prior
-	covariance.ScaleSym(prior/total, &covariance)
-	difference := mat.NewVecDense(dim, nil)
-	for k, theta := range d.thetas {
-		floats.SubTo(difference.RawVector().Data, theta, mean)
-		covariance.SymRankOne(&covariance, weights[k]*smoothed.ESS/total, difference)
-	}
-	var inverse mat.SymDense
-	var factor mat.Cholesky
-	precision = &mat.Cholesky{}
-	if !factor.Factorize(&covariance) || factor.InverseTo(&inverse) != nil || !precision.Factorize(&inverse) {
-		return nil, nil
-	}
-	return mean, precision
+	return f.rays(center, factor).weigh(random, fewestRays, mostRays)
 }

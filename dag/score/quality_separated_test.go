@@ -34,7 +34,7 @@ func TestQualityOfSeparatedLevels(t *testing.T) {
 		for k, f := range scores.Families {
 			if f.Node == 0 && scores.LogEvidence[k] > best-near {
 				family := form.family(f.Parents)
-				center, factor := family.mode()
+				center, factor, _ := family.mode()
 				scores.LogEvidence[k] = family.rays(center, factor).weigh(randomOf(77), lines, lines).value
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat"
+
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/logsum"
 )
@@ -21,7 +23,7 @@ func TestSeparatedLevelsByQuadrature(t *testing.T) {
 		means[1] += p.Data.X.At(row, kids) / float64(p.Data.Rows())
 	}
 	normal := func(x, sd float64) float64 { return -x*x/(2*sd*sd) - math.Log(sd) - HalfLog2Pi }
-	var logs []float64
+	var logs, slopes []float64
 	const step = 0.12 // below the smallest standard deviation
 	for intercept := -9.0; intercept < 1; intercept += step {
 		for levels := -2.0; levels < 2; levels += step {
@@ -31,7 +33,7 @@ func TestSeparatedLevelsByQuadrature(t *testing.T) {
 					sign := 1 - 2*row[2]
 					value -= count * softplus(sign*(intercept+levels*(row[0]-means[0])+slope*(row[1]-means[1])))
 				}
-				logs = append(logs, value)
+				logs, slopes = append(logs, value), append(slopes, slope)
 			}
 		}
 	}
@@ -42,8 +44,22 @@ func TestSeparatedLevelsByQuadrature(t *testing.T) {
 	require.True(t, own.enough(), "%+v", own)
 
 	family := form.family(parents)
-	center, factor := family.mode()
+	center, factor, _ := family.mode()
 	rays := family.rays(center, factor).weigh(randomOf(3), 2_000, 2_000)
 	require.InDelta(t, logsum.Of(logs), rays.value, 4*rays.se)
 	require.Less(t, rays.se, 0.005)
+
+	if testing.Short() {
+		return
+	}
+	// So do draws of the slope, whose posterior is skew.
+	mean, sd := stat.PopMeanStdDev(slopes, logsum.Shares(logs))
+	const count = 40_000
+	draw, random, drawn := form.Posterior(parents), randomOf(4), make([]float64, count)
+	for k := range drawn {
+		drawn[k] = -math.Sqrt2 * draw(random)[2] // of the difference of two levels
+	}
+	se := sd * math.Sqrt(1.5/count) // draws from batches have copies
+	require.InDelta(t, mean, stat.Mean(drawn, nil), 3*se)
+	require.InDelta(t, sd, stat.StdDev(drawn, nil), 3*se)
 }
