@@ -19,7 +19,9 @@ const module = "github.com/transdim/vti"
 // its own or a higher one.
 var layers = map[string]float64{
 	"cmd/vti": 6, "cmd/vtilab": 6,
-	"cmd/internal/application": 5.9, "cmd/internal/shell": 5.8, "cmd/internal/cli": 5.6, "cmd/internal/console": 5.4,
+	"cmd/internal/answers":   5.9,
+	"cmd/internal/selection": 5.8, "cmd/internal/graphs": 5.8, "cmd/internal/hierarchies": 5.8, "cmd/internal/numbers": 5.8, "cmd/internal/studies": 5.8,
+	"cmd/internal/application": 5.7, "cmd/internal/calibration": 5.7, "cmd/internal/shell": 5.6, "cmd/internal/cli": 5.4, "cmd/internal/console": 5.2,
 	"lab/networks": 5, "lab/cardinality": 5, "lab/devices": 5, "lab/graphs": 5, "lab/regress": 5, "lab/timing": 5,
 	"calibrate": 5, "report": 5,
 	"study":       5,

@@ -14,6 +14,9 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
+// ChangesPage is the page of changes of a series.
+var ChangesPage = Page{of: of(changesDocument)}
+
 // changesDocument is about changes of a series or of the rate of events.
 func changesDocument(s *source, r *changepoint.Result) *document.Document {
 	what := r.Data.Value

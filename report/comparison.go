@@ -18,8 +18,8 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// compared is what is known of two runs side by side.
-type compared struct {
+// Compared is what is known of two runs side by side.
+type Compared struct {
 	common *comparing.Comparison
 	// pairs are the probabilities of predictors, edges or terms, of which a terminal shows so many.
 	pairs   []comparing.Pair
@@ -46,9 +46,9 @@ const mostCompared = 4
 // ownName is the name or the code of a pair as it is.
 func ownName(p comparing.Pair) string { return p.Name + p.Code }
 
-// selections is a comparison of selections of variables.
-func selections(c *varsel.Comparison, predictors []string) *compared {
-	s := &compared{common: &c.Comparison, pairs: slices.Clone(c.Inclusion), title: "Predictors: probability to be in the model", what: "predictor", model: "model",
+// Selections is a comparison of selections of variables.
+func Selections(c *varsel.Comparison, predictors []string) *Compared {
+	s := &Compared{common: &c.Comparison, pairs: slices.Clone(c.Inclusion), title: "Predictors: probability to be in the model", what: "predictor", model: "model",
 		files: []string{"inclusion.csv"}, name: func(p comparing.Pair) string {
 			if p.Code != "" {
 				return modelName(p.Code, predictors)
@@ -69,17 +69,17 @@ func selections(c *varsel.Comparison, predictors []string) *compared {
 	return s
 }
 
-// graphs is a comparison of discoveries of graphs.
-func graphs(c *dag.Comparison) *compared {
-	g := &compared{common: &c.Comparison, title: fmt.Sprintf("Edges: probability, where it is %g or more", leastEdge), what: "edge", model: "graph", name: ownName, files: []string{"edges.csv"},
+// Graphs is a comparison of discoveries of graphs.
+func Graphs(c *dag.Comparison) *Compared {
+	g := &Compared{common: &c.Comparison, title: fmt.Sprintf("Edges: probability, where it is %g or more", leastEdge), what: "edge", model: "graph", name: ownName, files: []string{"edges.csv"},
 		pairs: slices.DeleteFunc(slices.Clone(c.Edges), func(p comparing.Pair) bool { return max(p.A, p.B) < leastEdge }), printed: printedEdges}
 	g.sort()
 	return g
 }
 
-// regressions is a comparison of hierarchical regressions.
-func regressions(c *regression.Comparison) *compared {
-	r := &compared{common: &c.Comparison, pairs: c.Terms, title: "Terms: probability of each state", what: "term", model: "model", name: ownName,
+// Regressions is a comparison of hierarchical regressions.
+func Regressions(c *regression.Comparison) *Compared {
+	r := &Compared{common: &c.Comparison, pairs: c.Terms, title: "Terms: probability of each state", what: "term", model: "model", name: ownName,
 		estimates: slices.Clone(c.Estimates), files: []string{"estimates.csv"}}
 	if len(c.Terms) > 0 {
 		r.files = append(r.files, "terms.csv")
@@ -91,29 +91,20 @@ func regressions(c *regression.Comparison) *compared {
 }
 
 // sort puts the most probable pairs first.
-func (c *compared) sort() {
+func (c *Compared) sort() {
 	slices.SortStableFunc(c.pairs, func(x, y comparing.Pair) int { return cmp.Compare(max(y.A, y.B), max(x.A, x.B)) })
 }
 
-// PrintSelections prints a comparison of selections of variables.
-func PrintSelections(w io.Writer, c *varsel.Comparison, predictors []string) {
-	selections(c, predictors).document().Print(w)
+// Numbers is a comparison of runs whose models are numbers; about says of what.
+func Numbers(c *comparing.Comparison, about string) *Compared {
+	return &Compared{common: c, model: about, name: ownName}
 }
 
-// PrintGraphs prints a comparison of discoveries of graphs.
-func PrintGraphs(w io.Writer, c *dag.Comparison) { graphs(c).document().Print(w) }
-
-// PrintRegressions prints a comparison of hierarchical regressions.
-func PrintRegressions(w io.Writer, c *regression.Comparison) { regressions(c).document().Print(w) }
-
-// PrintNumbers prints a comparison of runs whose models are numbers; about says of what.
-func PrintNumbers(w io.Writer, c *comparing.Comparison, about string) {
-	n := &compared{common: c, model: about, name: ownName}
-	n.document().Print(w)
-}
+// Print prints the comparison for a terminal.
+func (c *Compared) Print(w io.Writer) { c.document().Print(w) }
 
 // document is the comparison for a terminal.
-func (c *compared) document() *document.Document {
+func (c *Compared) document() *document.Document {
 	var runs []string
 	for _, side := range []struct {
 		name string
@@ -141,7 +132,7 @@ func (c *compared) document() *document.Document {
 }
 
 // said are sentences on how far the models of A and of another run agree.
-func (c *compared) said(name string) (lines []string) {
+func (c *Compared) said(name string) (lines []string) {
 	if e := c.common.LogEvidence; e != nil && document.Finite(&e.Difference) {
 		lines = append(lines, fmt.Sprintf("Log evidence: %s in A, %s in %s; A − %s is %+.3f nats", document.PlusMinus(&e.A, &e.SEA, 3), document.PlusMinus(&e.B, &e.SEB, 3), name, name, float64(e.Difference)))
 	}
@@ -162,7 +153,7 @@ func (c *compared) said(name string) (lines []string) {
 }
 
 // tables set the probabilities and numbers of A and of another run side by side.
-func (c *compared) tables(name string) (list []*document.Table) {
+func (c *Compared) tables(name string) (list []*document.Table) {
 	pairs := func(title string, pairs []comparing.Pair, printed int, named func(comparing.Pair) string) {
 		t := document.NewTable(title, "<~name", "A", name, "A − "+name, "in s.e.")
 		t.Printed = printed
@@ -201,7 +192,7 @@ func (c *compared) tables(name string) (list []*document.Table) {
 }
 
 // estimatesTable has the posteriors of numbers in both runs.
-func (c *compared) estimatesTable(name string) *document.Table {
+func (c *Compared) estimatesTable(name string) *document.Table {
 	t := document.NewTable("Posterior means (sd), the largest shifts first; a shift is in posterior standard deviations", "<~name", "A", name, "shift", "ratio of sds")
 	t.Printed = printedEstimates
 	for _, e := range c.estimates {
@@ -225,45 +216,11 @@ func difference4(difference varsel.Number) string {
 	return fmt.Sprintf("%+.4f", float64(difference))
 }
 
-// compareWith compares two runs as vti compare does.
-func compareWith(ctx context.Context, a, b *source) (*compared, error) {
-	if a.kind() != b.kind() {
-		return nil, fmt.Errorf("%s is about %s and %s about %s: there is nothing to compare", a.dir, a.kind(), b.dir, b.kind())
-	}
-	switch a.kind() {
-	case graphKind:
-		return compareBoth(dag.OpenRun, dag.Compare, graphs, a, b)
-	case regressionKind:
-		return compareBoth(regression.OpenRun, regression.Compare, regressions, a, b)
-	case selectionKind:
-		var predictors []string
-		return compareBoth(varsel.OpenRun, func(x, y *varsel.StoredRun) (*varsel.Comparison, error) {
-			predictors = x.Result.Data.Predictors
-			return varsel.Compare(ctx, x, y)
-		}, func(c *varsel.Comparison) *compared { return selections(c, predictors) }, a, b)
-	}
-	return nil, fmt.Errorf("runs of vti %s cannot be compared", a.header.Command)
-}
-
-// compareBoth opens two runs and compares them.
-func compareBoth[R, C any](open func(dir string) (R, error), compare func(x, y R) (C, error), of func(C) *compared, a, b *source) (*compared, error) {
-	x, err := open(a.dir)
-	if err != nil {
-		return nil, err
-	}
-	y, err := open(b.dir)
-	if err != nil {
-		return nil, err
-	}
-	c, err := compare(x, y)
-	if err != nil {
-		return nil, err
-	}
-	return of(c), nil
-}
+// Comparer compares two runs.
+type Comparer func(ctx context.Context, dirA, dirB string) (*Compared, error)
 
 // sideBySide sets runs side by side: the first with each of the others.
-func sideBySide(ctx context.Context, sources []*source, documents []*document.Document) (*document.Document, error) {
+func sideBySide(ctx context.Context, compare Comparer, sources []*source, documents []*document.Document) (*document.Document, error) {
 	if len(sources) > mostCompared {
 		return nil, fmt.Errorf("got %d runs, want at most %d side by side", len(sources), mostCompared)
 	}
@@ -275,11 +232,14 @@ func sideBySide(ctx context.Context, sources []*source, documents []*document.Do
 		d.Marks = append(d.Marks, document.Mark{Kind: m.Kind, Name: "Computation of " + letter(k), Word: m.Word, Text: m.Text})
 	}
 	d.Sections = []*document.Section{{ID: "runs", Title: "Side by side", Tables: []*document.Table{runs}, Lead: "A is the run that was named first; the others are compared with it."}}
-	var others []*compared
+	var others []*Compared
 	for k, s := range sources[1:] {
-		c, err := compareWith(ctx, sources[0], s)
+		c, err := compare(ctx, sources[0].dir, s.dir)
 		if err != nil {
 			return nil, err
+		}
+		if c.what == "" {
+			return nil, fmt.Errorf("runs of vti %s cannot be compared", s.header.Command)
 		}
 		others = append(others, c)
 		name := letter(k + 1)
@@ -302,7 +262,7 @@ func sideBySide(ctx context.Context, sources []*source, documents []*document.Do
 func letter(k int) string { return string(rune('A' + k)) }
 
 // sentence says how far a run agrees with A.
-func (c *compared) sentence(name string) string {
+func (c *Compared) sentence(name string) string {
 	var worst comparing.Pair
 	for _, p := range c.pairs {
 		if math.Abs(float64(p.Difference)) > math.Abs(float64(worst.Difference)) {
@@ -342,7 +302,7 @@ func legend(runs int) (list []picture.Entry) {
 }
 
 // probabilities draws the probabilities of all runs, the largest first; nil without any.
-func probabilities(others []*compared) *picture.Picture {
+func probabilities(others []*Compared) *picture.Picture {
 	first := others[0].pairs
 	var order []int
 	for k, p := range first {
@@ -376,7 +336,7 @@ func probabilities(others []*compared) *picture.Picture {
 }
 
 // estimates draws posteriors of numbers of all runs; nil without any.
-func estimates(others []*compared) *picture.Picture {
+func estimates(others []*Compared) *picture.Picture {
 	var rows []picture.Row
 	for _, e := range others[0].estimates {
 		if len(rows) == mostBars {

@@ -2,9 +2,8 @@
 // one HTML file that needs nothing else and can be sent to a colleague: the answer in three
 // sentences first, how it was earned last. The pictures of the page are SVG and PNG files too.
 //
-//	err := report.Finish(ctx, "runs/one")                         // report.html and figures/
-//	err = report.Write(ctx, "both.html", "runs/one", "runs/other") // side by side
-//	err = report.Print(os.Stdout, "runs/one")
+//	err := report.SelectionPage.Finish(ctx, "runs/one") // report.html and figures/
+//	err = report.SelectionPage.Print(os.Stdout, "runs/one")
 //
 // It reads run directories only; what it shows of the rows of the table, the run has kept there.
 //

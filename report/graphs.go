@@ -28,14 +28,17 @@ var graphMeaning = [...]string{
 	vti.Failed:   "do not use these probabilities. Try more --steps, --flow spline, or --anneal.",
 }
 
+// GraphPage is the page of discoveries of graphs.
+var GraphPage = Page{of: of(graphDocument), ownDraws: true}
+
 // graphDocument is about graphs.
 func graphDocument(s *source, r *dag.Result) *document.Document {
 	v := &discovery{source: s, result: r}
-	v.byClass = r.Constraints == "" && s.value("model.mechanism") != dag.MLP.String() && s.value("model.sigma") == "0"
+	v.byClass = r.Constraints == "" && s.settings["model.mechanism"] != dag.MLP.String() && s.settings["model.sigma"] == "0"
 	v.links = links(r, shownLinks, v.byClass)
 	d := &document.Document{
 		Title:    "Which columns depend on which?",
-		Subtitle: fmt.Sprintf("%s, %s; a graph over %s; %s mechanisms", s.table(), counted(r.Data.Rows, "row"), counted(len(r.Data.Nodes), "column"), s.value("model.mechanism")),
+		Subtitle: fmt.Sprintf("%s, %s; a graph over %s; %s mechanisms", s.table(), counted(r.Data.Rows, "row"), counted(len(r.Data.Nodes), "column"), s.settings["model.mechanism"]),
 		Answer:   v.sentences(),
 		Sections: []*document.Section{v.graph(), v.matrix(), v.classes(), v.effects(), v.checks()},
 	}

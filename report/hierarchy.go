@@ -50,6 +50,9 @@ func regressionText(r *regression.Result) string {
 	return regressionMeaning[verdict]
 }
 
+// RegressionPage is the page of hierarchical regressions.
+var RegressionPage = Page{of: of(regressionDocument), Predictor: func(dir string) (Predictor, error) { return regression.OpenRun(dir) }}
+
 // regressionDocument is about a hierarchical regression.
 func regressionDocument(s *source, r *regression.Result) *document.Document {
 	v := &hierarchy{s, r}

@@ -105,7 +105,7 @@ const (
 
 // kind is the likelihood of the response.
 func (v *hierarchy) kind() likelihood.Kind {
-	kind, err := likelihood.Parse(cmp.Or(v.value("frame.response")+v.value("frame.likelihood"), "gaussian"))
+	kind, err := likelihood.Parse(cmp.Or(v.settings["frame.response"]+v.settings["frame.likelihood"], "gaussian"))
 	if err != nil {
 		return likelihood.GaussianKind
 	}

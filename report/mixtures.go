@@ -34,6 +34,9 @@ var (
 	}
 )
 
+// MixturePage is the page of mixtures.
+var MixturePage = Page{of: of(mixtureDocument)}
+
 // mixtureDocument is about a mixture with an unknown number of components.
 func mixtureDocument(s *source, r *mixture.Result) *document.Document {
 	d := &document.Document{

@@ -11,6 +11,9 @@ import (
 	"github.com/transdim/vti/order"
 )
 
+// OrderPage is the page of orders.
+var OrderPage = Page{of: of(orderDocument)}
+
 // orderDocument is about the order of an autoregression, the degree of a polynomial, or the knots
 // of a spline.
 func orderDocument(s *source, r *order.Result) *document.Document {

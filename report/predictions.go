@@ -12,15 +12,12 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/predict"
-	tables "github.com/transdim/vti/table"
-	"github.com/transdim/vti/varsel"
 )
 
 // Work that a page does for leave-one-out, so that it takes a tenth of a second: rows at most, and
@@ -46,15 +43,7 @@ func (s *source) leaveOneOut(ctx context.Context) (*leftOut, error) {
 	if stored, err := s.storedCheck(); err != nil || stored != nil {
 		return stored, err
 	}
-	var run interface {
-		Rows(fresh *tables.Table) (*predict.Rows, error)
-	}
-	var err error
-	if s.kind() == selectionKind {
-		run, err = varsel.OpenRun(s.dir)
-	} else {
-		run, err = regression.OpenRun(s.dir)
-	}
+	run, err := s.page.Predictor(s.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +153,7 @@ func kHatPicture(l *predict.LOO) *picture.Picture {
 
 // smaller names the responses that a probability integral transform is the probability of.
 func (s *source) smaller(response string) string {
-	kind, err := likelihood.Parse(cmp.Or(s.value("model.likelihood"), s.value("frame.response"), s.value("frame.likelihood")))
+	kind, err := likelihood.Parse(cmp.Or(s.settings["model.likelihood"], s.settings["frame.response"], s.settings["frame.likelihood"]))
 	if err == nil && kind.HasCategories() {
 		return "an earlier category of " + response
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -34,8 +35,8 @@ func (s *source) provenance() *document.Section {
 		add("seconds in all", picture.Number(h.Seconds.Total))
 	}
 	settings := document.NewTable("Every setting", "<setting", "<value")
-	for _, one := range s.settings {
-		settings.Add(one.Name, one.Value)
+	for _, name := range slices.Sorted(maps.Keys(s.settings)) {
+		settings.Add(name, withoutFolder(s.settings[name]))
 	}
 	facts.On, settings.On = document.OnPage, document.OnPage
 	return &document.Section{ID: "repeat", Title: "How to repeat this", Code: s.command(), Tables: []*document.Table{facts, settings},

@@ -12,12 +12,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/transdim/vti"
-	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/modelcheck"
+	"github.com/transdim/vti/predict"
 	"github.com/transdim/vti/run"
+	"github.com/transdim/vti/table"
 )
 
 // File is the name of the page in a run directory, and FiguresDir that of the folder of pictures.
@@ -26,10 +27,44 @@ const (
 	FiguresDir = "figures"
 )
 
+// Page makes the pages of the runs of an application. Its zero value knows only what all results
+// begin with.
+type Page struct {
+	of func(*source) (*document.Document, error)
+	// Predictor opens a run that predicts a response; nil if none does.
+	Predictor func(dir string) (Predictor, error)
+	// ownDraws says that draws have a format of their own, which pages do not show.
+	ownDraws bool
+}
+
+// Predictor is a finished run that says what it expects of rows: of its own, or of a new table.
+type Predictor interface {
+	Rows(fresh *table.Table) (*predict.Rows, error)
+}
+
+// of makes documents of results.
+func of[R any](show func(*source, *R) *document.Document) func(*source) (*document.Document, error) {
+	return func(s *source) (*document.Document, error) {
+		result := new(R)
+		if err := rundir.ReadResult(s.dir, result); err != nil {
+			return nil, err
+		}
+		return show(s, result), nil
+	}
+}
+
+// document makes the document of a run.
+func (p Page) document(s *source) (*document.Document, error) {
+	if p.of == nil {
+		return of(plainDocument)(s)
+	}
+	return p.of(s)
+}
+
 // Print writes the answer of a finished run for a terminal: the document that its page shows too,
 // without pictures.
-func Print(w io.Writer, dir string) error {
-	d, err := read(dir)
+func (p Page) Print(w io.Writer, dir string) error {
+	d, err := p.read(dir)
 	if err == nil {
 		d.Print(w)
 	}
@@ -37,29 +72,29 @@ func Print(w io.Writer, dir string) error {
 }
 
 // read makes the document of a finished run. What only a page shows is not there yet.
-func read(dir string) (*document.Document, error) {
-	s, err := open(dir)
+func (p Page) read(dir string) (*document.Document, error) {
+	s, err := open(dir, p)
 	if err != nil {
 		return nil, err
 	}
-	return s.document()
+	return p.document(s)
 }
 
 // Write writes the page of the runs in dirs to a file: of one run its own page, of several that
-// answer the same question about the same table all side by side. Its errors are those of reading
-// the runs, of runs that cannot be compared, and of writing.
-func Write(ctx context.Context, path string, dirs ...string) error {
-	p, err := build(ctx, dirs)
+// answer the same question about the same table all side by side, as compare compares two. Its
+// errors are those of reading the runs, of runs that cannot be compared, and of writing.
+func (p Page) Write(ctx context.Context, path string, compare Comparer, dirs ...string) error {
+	page, err := p.build(ctx, compare, dirs)
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(path, p.Write)
+	return atomicfile.Write(path, page.Write)
 }
 
 // Finish writes what every finished run keeps for readers: its page as [File], and the pictures of
 // the page as SVG and PNG in [FiguresDir].
-func Finish(ctx context.Context, dir string) error {
-	p, err := build(ctx, []string{dir})
+func (p Page) Finish(ctx context.Context, dir string) error {
+	page, err := p.build(ctx, nil, []string{dir})
 	if err != nil {
 		return err
 	}
@@ -69,7 +104,7 @@ func Finish(ctx context.Context, dir string) error {
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	for _, one := range p.Documents[0].Pictures() {
+	for _, one := range page.Documents[0].Pictures() {
 		group.Go(func() error {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -80,22 +115,22 @@ func Finish(ctx context.Context, dir string) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(dir, File), p.Write)
+	return atomicfile.Write(filepath.Join(dir, File), page.Write)
 }
 
 // build reads runs and makes their page.
-func build(ctx context.Context, dirs []string) (*document.Page, error) {
+func (p Page) build(ctx context.Context, compare Comparer, dirs []string) (*document.Page, error) {
 	if len(dirs) == 0 {
 		return nil, errors.New("report: got no run directory, want at least one")
 	}
 	var sources []*source
 	var documents []*document.Document
 	for k, dir := range dirs {
-		s, err := open(dir)
+		s, err := open(dir, p)
 		if err != nil {
 			return nil, err
 		}
-		d, err := s.document()
+		d, err := p.document(s)
 		if err == nil {
 			err = s.readDraws()
 		}
@@ -107,78 +142,25 @@ func build(ctx context.Context, dirs []string) (*document.Page, error) {
 		}
 		sources, documents = append(sources, s), append(documents, d)
 	}
-	p := &document.Page{Version: vti.Version, Title: documents[0].Title, Subtitle: documents[0].Subtitle, Documents: documents}
+	page := &document.Page{Version: vti.Version, Title: documents[0].Title, Subtitle: documents[0].Subtitle, Documents: documents}
 	if len(dirs) == 1 {
-		return p, nil
+		return page, nil
 	}
-	both, err := sideBySide(ctx, sources, documents)
+	both, err := sideBySide(ctx, compare, sources, documents)
 	if err != nil {
 		return nil, err
 	}
 	for k, d := range documents {
 		d.Folded, d.Title = true, fmt.Sprintf("%s: %s", letter(k), filepath.Base(dirs[k]))
 	}
-	p.Subtitle, p.Documents = both.Subtitle, append([]*document.Document{both}, documents...)
-	return p, nil
-}
-
-// kind is what a run is about.
-type kind string
-
-const (
-	selectionKind  kind = "variable selection"
-	graphKind      kind = "graphs"
-	regressionKind kind = "hierarchical regressions"
-	otherKind      kind = "something else"
-)
-
-// kind says what the run is about.
-func (s *source) kind() kind {
-	switch command := s.header.Command; {
-	case isGraph(command):
-		return graphKind
-	case command == "hbm" || command == regression.InferCommand:
-		return regressionKind
-	case command == "varsel" || command == "exact" || command == "rjmcmc varsel":
-		return selectionKind
-	}
-	return otherKind
-}
-
-// document makes the document of a run.
-func (s *source) document() (*document.Document, error) {
-	switch s.header.Command {
-	case "mixture", "rjmcmc mixture":
-		return readAnd(s, mixtureDocument)
-	case "order":
-		return readAnd(s, orderDocument)
-	case "changepoints":
-		return readAnd(s, changesDocument)
-	}
-	switch s.kind() {
-	case graphKind:
-		return readAnd(s, graphDocument)
-	case regressionKind:
-		return readAnd(s, regressionDocument)
-	case selectionKind:
-		return readAnd(s, selectionDocument)
-	}
-	return readAnd(s, plainDocument)
+	page.Subtitle, page.Documents = both.Subtitle, append([]*document.Document{both}, documents...)
+	return page, nil
 }
 
 // plainDocument is that of a run of which nothing is known but what all results begin with.
 func plainDocument(s *source, r *run.Head) *document.Document {
 	title := fmt.Sprintf("What vti %s says of %s", s.header.Command, s.table())
 	return &document.Document{Title: title, Answer: []string{r.Answer}, Sections: []*document.Section{s.provenance()}}
-}
-
-// readAnd reads the result of a run and makes its document.
-func readAnd[R any](s *source, of func(*source, *R) *document.Document) (*document.Document, error) {
-	result := new(R)
-	if err := rundir.ReadResult(s.dir, result); err != nil {
-		return nil, err
-	}
-	return of(s, result), nil
 }
 
 // answer completes the document of a run, whose title and answer are given: the verdicts, what to

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -44,7 +43,7 @@ func TestFinish(t *testing.T) {
 	table, err := filepath.Abs(filepath.Join("..", "testdata", "hald.csv"))
 	require.NoError(t, err)
 	dir := exactRun(t, table)
-	require.NoError(t, Finish(context.Background(), dir))
+	require.NoError(t, SelectionPage.Finish(context.Background(), dir))
 	content, err := os.ReadFile(filepath.Join(dir, File))
 	require.NoError(t, err)
 	page := string(content)
@@ -64,14 +63,31 @@ func TestFinish(t *testing.T) {
 		require.FileExists(t, strings.TrimSuffix(figure, ".svg")+".png")
 	}
 	again := filepath.Join(t.TempDir(), "again.html")
-	require.NoError(t, Write(context.Background(), again, dir))
+	require.NoError(t, SelectionPage.Write(context.Background(), again, nil, dir))
 	same, err := os.ReadFile(again)
 	require.NoError(t, err)
 	require.True(t, page == string(same), "the same run gives the same page")
-	d, err := read(dir)
+	d, err := SelectionPage.read(dir)
 	require.NoError(t, err)
 	require.Len(t, d.Answer, 3)
 	require.Contains(t, d.Answer[0], "x1 (0.9")
+}
+
+// compareSelections compares two runs of vti exact.
+func compareSelections(ctx context.Context, dirA, dirB string) (*Compared, error) {
+	a, err := varsel.OpenRun(dirA)
+	if err != nil {
+		return nil, err
+	}
+	b, err := varsel.OpenRun(dirB)
+	if err != nil {
+		return nil, err
+	}
+	c, err := varsel.Compare(ctx, a, b)
+	if err != nil {
+		return nil, err
+	}
+	return Selections(c, a.Result.Data.Predictors), nil
 }
 
 // Runs about the same table stand side by side; runs about different tables do not.
@@ -82,7 +98,7 @@ func TestSideBySide(t *testing.T) {
 	require.NoError(t, err)
 	a, b := exactRun(t, hald), exactRun(t, hald)
 	out := filepath.Join(t.TempDir(), "both.html")
-	require.NoError(t, Write(context.Background(), out, a, b))
+	require.NoError(t, SelectionPage.Write(context.Background(), out, compareSelections, a, b))
 	content, err := os.ReadFile(out)
 	require.NoError(t, err)
 	require.Contains(t, string(content), "A and B give every predictor the same probability to within 0.0001")
@@ -90,9 +106,9 @@ func TestSideBySide(t *testing.T) {
 	rows, err := os.ReadFile(crime)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(other, []byte(strings.Replace(string(rows), "lpsa", "y", 1)), 0o644))
-	require.ErrorContains(t, Write(context.Background(), out, a, exactRun(t, other)), "analyse different tables")
-	require.ErrorContains(t, Write(context.Background(), out), "got no run directory")
-	require.ErrorContains(t, Write(context.Background(), out, t.TempDir()), "is not a run directory")
+	require.ErrorContains(t, SelectionPage.Write(context.Background(), out, compareSelections, a, exactRun(t, other)), "analyse different tables")
+	require.ErrorContains(t, SelectionPage.Write(context.Background(), out, compareSelections), "got no run directory")
+	require.ErrorContains(t, SelectionPage.Write(context.Background(), out, compareSelections, t.TempDir()), "is not a run directory")
 }
 
 // A density has the mass 1 and is that of the normal distribution that its draws come from; too few
@@ -182,11 +198,10 @@ func TestWords(t *testing.T) {
 	require.Equal(t, `'it'\''s'`, rundir.Quoted("it's"))
 }
 
-// Settings are the leaves of the record, without folders.
-func TestFlatten(t *testing.T) {
-	got := flatten("", map[string]any{"model": map[string]any{"sigma": 1.5, "prior": "uniform"}, "truth": string(filepath.Separator) + filepath.Join("home", "someone", "truth.csv")})
-	if filepath.Separator == '/' {
-		require.True(t, slices.Contains(got, setting{"truth", "truth.csv"}))
-	}
-	require.Equal(t, []setting{{"model.prior", "uniform"}, {"model.sigma", "1.5"}}, got[:2])
+// Paths are shown without folders.
+func TestWithoutFolder(t *testing.T) {
+	path, err := filepath.Abs(filepath.Join("home", "truth.csv"))
+	require.NoError(t, err)
+	require.Equal(t, "truth.csv", withoutFolder(path))
+	require.Equal(t, "y ~ a/b", withoutFolder("y ~ a/b"))
 }

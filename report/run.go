@@ -2,7 +2,6 @@ package report
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/transdim/vti/internal/draws"
+	results "github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/run"
 )
@@ -22,14 +22,12 @@ import (
 // source is what the directories of all runs keep.
 type source struct {
 	dir      string
+	page     Page
 	header   run.Header
-	settings []setting
-	trace    *trace       // nil: the run trained nothing
-	draws    *draws.Draws // nil: not read, or the run keeps none
+	settings map[string]string // of the record, by their paths there
+	trace    *trace            // nil: the run trained nothing
+	draws    *draws.Draws      // nil: not read, or the run keeps none
 }
-
-// setting is one of the record, by its path there.
-type setting struct{ Name, Value string }
 
 // trace is what training logged: a column of numbers for each name.
 type trace struct {
@@ -46,8 +44,8 @@ func (t *trace) column(name string) []float64 {
 }
 
 // open reads what there is.
-func open(dir string) (*source, error) {
-	s := &source{dir: dir}
+func open(dir string, page Page) (*source, error) {
+	s := &source{dir: dir, page: page}
 	var record map[string]any
 	if err := rundir.ReadRecord(dir, &record); err != nil {
 		return nil, err
@@ -58,8 +56,10 @@ func open(dir string) (*source, error) {
 	for _, known := range []string{"command", "version", "started", "finished", "flags", "data", "fingerprint", "seconds"} {
 		delete(record, known)
 	}
-	s.settings = flatten("", record)
 	var err error
+	if s.settings, err = results.Leaves(record); err != nil {
+		return nil, err
+	}
 	if s.trace, err = readTrace(filepath.Join(dir, rundir.TraceFile)); err != nil {
 		return nil, err
 	}
@@ -68,37 +68,10 @@ func open(dir string) (*source, error) {
 
 // readDraws reads the draws of the posterior, if the run keeps any that a page shows.
 func (s *source) readDraws() (err error) {
-	if path := filepath.Join(s.dir, "draws.parquet"); rundir.Exists(path) && !isGraph(s.header.Command) {
+	if path := filepath.Join(s.dir, "draws.parquet"); rundir.Exists(path) && !s.page.ownDraws {
 		s.draws, err = draws.Read(path)
 	}
 	return err
-}
-
-// isGraph reports whether a command answers with graphs; their draws have a format of their own.
-func isGraph(command string) bool { return command == "dag" || strings.HasSuffix(command, " dag") }
-
-// flatten lists the leaves of a JSON object.
-func flatten(prefix string, value any) (list []setting) {
-	if object, ok := value.(map[string]any); ok {
-		for _, key := range slices.Sorted(maps.Keys(object)) {
-			name := key
-			if prefix != "" {
-				name = prefix + "." + key
-			}
-			list = append(list, flatten(name, object[key])...)
-		}
-		return list
-	}
-	text := fmt.Sprint(value)
-	if s, ok := value.(string); ok {
-		text = s
-	} else if encoded, err := json.Marshal(value); err == nil {
-		text = string(encoded)
-	}
-	if filepath.IsAbs(text) {
-		text = filepath.Base(text) // a page that is sent says nothing of the sender's folders
-	}
-	return []setting{{prefix, text}}
 }
 
 // readTrace reads the log of training; nil if there is none.
@@ -140,23 +113,18 @@ func (s *source) command() string {
 			continue // where and how, not what
 		}
 		for _, value := range s.header.Flags[name] {
-			if filepath.IsAbs(value) {
-				value = filepath.Base(value)
-			}
-			words = append(words, "--"+name+"="+rundir.Quoted(value))
+			words = append(words, "--"+name+"="+rundir.Quoted(withoutFolder(value)))
 		}
 	}
 	return strings.ReplaceAll(strings.Join(words, " "), "=true", "")
 }
 
-// value is a setting of the record by its name.
-func (s *source) value(name string) string {
-	for _, one := range s.settings {
-		if one.Name == name {
-			return one.Value
-		}
+// withoutFolder is a path without its folder: a page that is sent says nothing of the sender's.
+func withoutFolder(value string) string {
+	if filepath.IsAbs(value) {
+		return filepath.Base(value)
 	}
-	return ""
+	return value
 }
 
 // table is the name of the table of the run.

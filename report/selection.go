@@ -24,8 +24,11 @@ type selection struct {
 	places map[string]int
 }
 
+// SelectionPage is the page of selections of variables.
+var SelectionPage = Page{of: of(selectionDocument), Predictor: func(dir string) (Predictor, error) { return varsel.OpenRun(dir) }}
+
 func selectionDocument(s *source, r *varsel.Result) *document.Document {
-	v := &selection{source: s, result: r, target: s.value("design.target"), places: map[string]int{}}
+	v := &selection{source: s, result: r, target: s.settings["design.target"], places: map[string]int{}}
 	for k, name := range r.Data.Predictors {
 		v.places[name] = k
 	}
@@ -35,7 +38,7 @@ func selectionDocument(s *source, r *varsel.Result) *document.Document {
 	slices.SortStableFunc(v.order, func(a, b int) int { return cmp.Compare(v.probability(b), v.probability(a)) })
 	d := &document.Document{
 		Title:    fmt.Sprintf("What explains %s?", v.target),
-		Subtitle: fmt.Sprintf("%s, %s; %s to select from; %s likelihood, prior over models %s", s.table(), counted(r.Data.Rows, "row"), counted(len(r.Data.Predictors), "predictor"), s.value("model.likelihood"), s.value("model.prior")),
+		Subtitle: fmt.Sprintf("%s, %s; %s to select from; %s likelihood, prior over models %s", s.table(), counted(r.Data.Rows, "row"), counted(len(r.Data.Predictors), "predictor"), s.settings["model.likelihood"], s.settings["model.prior"]),
 		Answer:   v.sentences(),
 		Sections: []*document.Section{v.predictors(), v.coefficients(), v.models(), v.pairs(), s.checked(v.target, r.ModelCheck), s.predictions(v.target)},
 	}
@@ -157,7 +160,7 @@ func (v *selection) effectSentence() []string {
 		direction = "lower"
 	}
 	what := "values of " + v.target
-	switch v.value("model.likelihood") {
+	switch v.settings["model.likelihood"] {
 	case "logistic":
 		what = "odds of " + v.target
 	case "poisson":

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/cmd/internal/numbers"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/mixture"
 )
@@ -51,7 +52,7 @@ func TestMixtureByChains(t *testing.T) {
 	shown := mustRun(t, "show", "chains").stdout
 	require.Contains(t, shown, "16 chains of 6000 iterations")
 	require.Contains(t, mustRun(t, "runs", ".").stdout, "rjmcmc mixture")
-	var compared numbersComparison
+	var compared numbers.Comparison
 	require.NoError(t, json.Unmarshal([]byte(mustRun(t, "compare", "samplers", "chains", "--json", "--out", "both").stdout), &compared))
 	require.Equal(t, "rjmcmc mixture", compared.B.Command)
 	require.Len(t, compared.Models, 2)

@@ -4,9 +4,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/answers"
 	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/cmd/internal/studies"
 )
 
 // Groups of commands in the help.
@@ -21,6 +23,7 @@ func rootCommand(a *shell.App) *cobra.Command { return commandsOf(a, application
 
 // commandsOf is the root of the commands of applications.
 func commandsOf(a *shell.App, all application.Registry) *cobra.Command {
+	a.Pages = all.Page
 	root := &cobra.Command{
 		Use:   "vti",
 		Short: "Which model do the data support, and whether to trust the answer",
@@ -57,9 +60,9 @@ one, with the parameters averaged over models, and says whether its own answer c
 	}
 	add(answerGroup, all.Below(a, "")...)
 	add(answerGroup, rjmcmcCommand(a, all), amortizeCommand(a, all))
-	add(useGroup, runsCommand(a, all), showCommand(a, all), reportCommand(a, all), predictCommand(a, all), effectsCommand(a, all), exportCommand(a, all))
-	add(checkGroup, checkCommand(a, all), looCommand(a, all), compareCommand(a, all), simulateCommand(a, all), calibrateCommand(a, all))
-	add(checkGroup, certifyCommand(a, all), studyCommand(a, all))
+	add(useGroup, answers.Runs(a, all), answers.Show(a, all), answers.Report(a, all), answers.Predict(a, all), answers.Effects(a, all), answers.Export(a, all))
+	add(checkGroup, answers.Check(a, all), answers.LeaveOneOut(a, all), answers.Compare(a, all), simulateCommand(a, all), calibrateCommand(a, all))
+	add(checkGroup, answers.Certify(a, all), studies.Command(a, all))
 	add("", devicesCommand(a), versionCommand(a))
 	cli.SetHelp(root)
 	return root

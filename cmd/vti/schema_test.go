@@ -21,7 +21,12 @@ import (
 
 	"github.com/transdim/vti/calibrate"
 	"github.com/transdim/vti/changepoint"
+	"github.com/transdim/vti/cmd/internal/answers"
+	"github.com/transdim/vti/cmd/internal/graphs"
+	"github.com/transdim/vti/cmd/internal/numbers"
+	"github.com/transdim/vti/cmd/internal/selection"
 	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/cmd/internal/studies"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/report"
@@ -43,25 +48,25 @@ var schemaTypes = map[string]reflect.Type{
 	"changepoints":        reflect.TypeFor[changepoint.Result](),
 	"compare-selections":  reflect.TypeFor[varsel.Comparison](),
 	"compare-graphs":      reflect.TypeFor[dag.Comparison](),
-	"compare-numbers":     reflect.TypeFor[numbersComparison](),
+	"compare-numbers":     reflect.TypeFor[numbers.Comparison](),
 	"compare-regressions": reflect.TypeFor[regression.Comparison](),
 	"predict":             reflect.TypeFor[predict.Result](),
 	"effects":             reflect.TypeFor[predict.Effects](),
-	"check":               reflect.TypeFor[checked](),
-	"loo":                 reflect.TypeFor[ranking](),
-	"export":              reflect.TypeFor[exported](),
+	"check":               reflect.TypeFor[answers.Checked](),
+	"loo":                 reflect.TypeFor[answers.Ranking](),
+	"export":              reflect.TypeFor[answers.Exported](),
 	"query":               reflect.TypeFor[dag.Answer](),
-	"runs":                reflect.TypeFor[listing](),
+	"runs":                reflect.TypeFor[answers.Listing](),
 	"order":               reflect.TypeFor[order.Result](),
 	"mixture":             reflect.TypeFor[mixture.Result](),
-	"simulate-selection":  reflect.TypeFor[simulated](),
-	"simulate-graphs":     reflect.TypeFor[simulatedGraph](),
+	"simulate-selection":  reflect.TypeFor[selection.Simulated](),
+	"simulate-graphs":     reflect.TypeFor[graphs.Simulated](),
 	"devices":             reflect.TypeFor[devicesAnswer](),
-	"study-plan":          reflect.TypeFor[studyPlan](),
+	"study-plan":          reflect.TypeFor[studies.Plan](),
 	"study-status":        reflect.TypeFor[study.Status](),
 	"study-collect":       reflect.TypeFor[study.Summary](),
 	"calibrate":           reflect.TypeFor[calibrate.Summary](),
-	"amortize":            reflect.TypeFor[amortizedResult](),
+	"amortize":            reflect.TypeFor[selection.Amortized](),
 	"calibrate-one":       reflect.TypeFor[calibrate.Replicate](),
 }
 

@@ -8,13 +8,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/cmd/internal/selection"
 	"github.com/transdim/vti/cmd/internal/shell"
 )
 
 func TestSimulate(t *testing.T) {
 	emptyDir(t, "", "")
 	first := mustRun(t, "simulate", "varsel", "--rows", "20", "--predictors", "30", "--effects", "2", "--seed", "4", "--out", "a.csv", "--json")
-	var truth simulated
+	var truth selection.Simulated
 	require.NoError(t, json.Unmarshal([]byte(first.stdout), &truth))
 	assert.Equal(t, []any{"a.csv", 20, 31, 2}, []any{truth.Data, truth.Rows, truth.Columns, len(truth.Effects)})
 	toOutput := mustRun(t, "simulate", "varsel", "--rows", "20", "--predictors", "30", "--effects", "2", "--seed", "4", "--out", "-")

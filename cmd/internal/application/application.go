@@ -2,14 +2,12 @@ package application
 
 import (
 	"context"
-	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/rundir"
-	"github.com/transdim/vti/predict"
-	"github.com/transdim/vti/table"
+	"github.com/transdim/vti/report"
 )
 
 // Application is a kind of question that the engine answers.
@@ -20,8 +18,8 @@ type Application struct {
 	Commands []Command
 	// Open opens a finished run of one of its commands.
 	Open func(a *shell.App, dir string) (*Run, error)
-	// Predictor opens one that predicts a response; nil if there are none.
-	Predictor func(dir string) (Predictor, error)
+	// Page shows their answers, and opens those that predict a response.
+	Page report.Page
 	// Formats are those that Export writes a finished run in, beside ArviZ; least is the smallest
 	// probability of what it writes.
 	Formats []string
@@ -50,32 +48,21 @@ type Run struct {
 	Asked func(ctx context.Context) error
 }
 
-// Predictor is a finished run that says what it expects of rows: of its own, or of a new table.
-type Predictor interface {
-	Rows(fresh *table.Table) (*predict.Rows, error)
-}
-
 // Comparison is that of two runs.
 type Comparison struct {
 	// Result is what --json prints.
 	Result interface{ Write(dir string) error }
-	// Print shows it to a reader.
-	Print func(w io.Writer)
-}
-
-// OpenBoth opens two runs.
-func OpenBoth[R any](open func(dir string) (R, error), dirA, dirB string) (a, b R, err error) {
-	if a, err = open(dirA); err != nil {
-		return a, b, err
-	}
-	b, err = open(dirB)
-	return a, b, err
+	*report.Compared
 }
 
 // Comparing opens two runs, and compares them.
 func Comparing[R any](open func(dir string) (R, error), compare func(ctx context.Context, a, b R) (*Comparison, error)) func(ctx context.Context, dirA, dirB string) (*Comparison, error) {
 	return func(ctx context.Context, dirA, dirB string) (*Comparison, error) {
-		a, b, err := OpenBoth(open, dirA, dirB)
+		a, err := open(dirA)
+		if err != nil {
+			return nil, err
+		}
+		b, err := open(dirB)
 		if err != nil {
 			return nil, err
 		}
@@ -101,4 +88,12 @@ func OpenResult[P interface {
 }, R any](_ *shell.App, dir string) (*Run, error) {
 	result := P(new(R))
 	return &Run{Result: result}, rundir.ReadResult(dir, result)
+}
+
+// Introduce prints what a run was asked.
+func Introduce(problem interface{ PrintProblem() }, err error) error {
+	if err == nil {
+		problem.PrintProblem()
+	}
+	return err
 }

@@ -45,7 +45,7 @@ func Answering[R interface {
 	cli.Record
 }, T any](a *shell.App, cmd *cobra.Command, fresh func() Question[R]) *cobra.Command {
 	question := fresh()
-	cmd.Args, cmd.ValidArgsFunction = cli.TableArgument, cli.CompleteTable
+	cmd.Args, cmd.ValidArgsFunction, cmd.Flags().SortFlags = cli.TableArgument, cli.CompleteTable, false
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		record, err := recordOf(cmd, args, fresh, question)
 		if err != nil {

@@ -1,6 +1,7 @@
 package application
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/predict"
+	"github.com/transdim/vti/report"
 	runs "github.com/transdim/vti/run"
 )
 
@@ -85,23 +87,62 @@ func (a *Application) command(name string) *Command {
 	return nil
 }
 
+// of is the application of a command, and the command itself; nil if no application has it.
+func (r Registry) of(command string) (*Application, *Command) {
+	for _, application := range r {
+		if found := application.command(command); found != nil {
+			return application, found
+		}
+	}
+	return nil, nil
+}
+
+// Page shows the answers of a command.
+func (r Registry) Page(command string) report.Page {
+	application, _ := r.of(command)
+	return application.Page
+}
+
 // Read reads what the record of a run begins with, and finds its application.
 func (r Registry) Read(dir string) (*Stored, error) {
 	s := &Stored{Dir: dir}
 	if err := rundir.ReadRecord(dir, &s.Header); err != nil {
 		return nil, err
 	}
-	for _, application := range r {
-		if s.Command = application.command(s.Header.Command); s.Command != nil {
-			s.Application = application
-			return s, nil
+	if s.Application, s.Command = r.of(s.Header.Command); s.Application == nil {
+		return nil, fmt.Errorf("%s is a run of vti %s, which this version does not know", dir, s.Header.Command)
+	}
+	return s, nil
+}
+
+// ReadAll reads runs that answer the same question.
+func (r Registry) ReadAll(dirs ...string) (all []*Stored, err error) {
+	for _, dir := range dirs {
+		s, err := r.Read(dir)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, s); s.Application != all[0].Application {
+			return nil, fmt.Errorf("%s is about %s and %s about %s: there is nothing to compare", dirs[0], all[0].About, dir, s.About)
 		}
 	}
-	return nil, fmt.Errorf("%s is a run of vti %s, which this version does not know", dir, s.Header.Command)
+	return all, nil
+}
+
+// Compare compares two runs.
+func (r Registry) Compare(ctx context.Context, dirA, dirB string) (*Comparison, error) {
+	runs, err := r.ReadAll(dirA, dirB)
+	if err != nil {
+		return nil, err
+	}
+	if runs[0].Application.Compare == nil {
+		return nil, fmt.Errorf("runs of vti %s are not compared", runs[0].Header.Command)
+	}
+	return runs[0].Application.Compare(ctx, dirA, dirB)
 }
 
 // ReadPredictor opens a run that predicts a response.
-func (r Registry) ReadPredictor(dir string) (Predictor, error) {
+func (r Registry) ReadPredictor(dir string) (report.Predictor, error) {
 	s, err := r.Read(dir)
 	if err != nil {
 		return nil, err
@@ -109,11 +150,11 @@ func (r Registry) ReadPredictor(dir string) (Predictor, error) {
 	return s.predictor()
 }
 
-func (s *Stored) predictor() (Predictor, error) {
-	if s.Predictor == nil {
+func (s *Stored) predictor() (report.Predictor, error) {
+	if s.Page.Predictor == nil {
 		return nil, fmt.Errorf("%s is a run of vti %s, about %s: it predicts no response of rows", s.Dir, s.Header.Command, s.About)
 	}
-	return s.Predictor(s.Dir)
+	return s.Page.Predictor(s.Dir)
 }
 
 // OwnRows are the rows that a run was fitted to.

@@ -1,3 +1,15 @@
-// Package cli holds what the flags of several commands have in common: values that flags take,
-// groups of flags in the help, completion, and the rules of --resume.
+// Package cli holds what the flags of several commands have in common.
+//
+//	value.go     values that flags take: numbers, names, counts
+//	help.go      groups of flags in the help, and what may have been meant
+//	complete.go  completion by the shell, and arguments
+//	output.go    where runs compute, and what becomes of their answers
+//	resume.go    the rules of --resume
+//	renamed.go   flags that had another name
+//	effort.go    how much work a run may do
+//	training.go  flows and their training
+//	chains.go    chains of reversible jumps
+//	models.go    which models results list
+//	missing.go   what becomes of rows with missing cells
+//	shard.go     work split among processes
 package cli

@@ -13,16 +13,15 @@ import (
 
 // Effort say how much work a run may do.
 type Effort struct {
-	effort    runs.Effort
-	precision Positive
-	MaxTime   time.Duration
+	budget  runs.Budget
+	MaxTime time.Duration
 }
 
 func (f *Effort) Register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	Group(cmd, "Effort", func() {
-		flags.Var(Name(&f.effort), "effort", "auto: as much training and as many draws as the answer needs; fixed: --steps training steps, then one certificate")
-		flags.Var(&f.precision, "precision", "largest standard error of a probability; that of a mean is four times as large, in posterior standard deviations (default 0.005)")
+		flags.Var(Name(&f.budget.Effort), "effort", "auto: as much training and as many draws as the answer needs; fixed: --steps training steps, then one certificate")
+		flags.Var((*Positive)(&f.budget.Precision), "precision", "largest standard error of a probability; that of a mean is four times as large, in posterior standard deviations (default 0.005)")
 		flags.DurationVar(&f.MaxTime, "max-time", 0, "`time` after which no new work starts, such as 90s or 10m, except for what every answer needs (modes and first draws); the answer then depends on the speed of the machine (default none, but 10m if more work does not help)")
 	})
 	CompleteWith(cmd, "effort", "auto", "fixed")
@@ -37,7 +36,8 @@ func (f *Effort) Limit(flags *pflag.FlagSet, budget *runs.Budget) {
 
 // Budget returns what the flags ask for; --steps means fixed effort.
 func (f *Effort) Budget(flags *pflag.FlagSet) (runs.Budget, error) {
-	b := runs.Budget{Effort: f.effort, Precision: float64(f.precision), MaxSeconds: f.MaxTime.Seconds()}
+	b := f.budget
+	b.MaxSeconds = f.MaxTime.Seconds()
 	if flags.Changed("steps") {
 		if flags.Changed("effort") && b.Effort == runs.AutoEffort {
 			return b, errors.New("--steps is for --effort fixed; --effort auto takes as many as the answer needs")

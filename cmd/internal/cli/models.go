@@ -6,18 +6,18 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// ModelList says which models results list: the best, or all.
-type ModelList bool
+// modelList says which models results list: the best, or all.
+type modelList bool
 
 // String is the name on the command line.
-func (m ModelList) String() string {
+func (m modelList) String() string {
 	if m {
 		return "all"
 	}
 	return "best"
 }
 
-func parseModelList(s string) (ModelList, error) {
+func parseModelList(s string) (modelList, error) {
 	switch s {
 	case "all", "best":
 		return s == "all", nil
@@ -26,9 +26,9 @@ func parseModelList(s string) (ModelList, error) {
 }
 
 // RegisterModels adds the flag that says which models, or graphs, results list.
-func RegisterModels(cmd *cobra.Command, models *ModelList, usage string) {
+func RegisterModels(cmd *cobra.Command, all *bool, usage string) {
 	Group(cmd, OutputGroup, func() {
-		cmd.Flags().Var(Parsed[ModelList]{models, parseModelList}, "models", usage)
+		cmd.Flags().Var(Parsed[modelList]{(*modelList)(all), parseModelList}, "models", usage)
 	})
 	CompleteWith(cmd, "models", "best", "all")
 }

@@ -29,7 +29,19 @@ func (f *Output) Common() *Output { return f }
 
 // Register adds them to a command; one that computes takes a seed and a device.
 func (f *Output) Register(cmd *cobra.Command, computes bool) {
-	Group(cmd, OutputGroup, func() { f.define(cmd, computes) })
+	flags := cmd.Flags()
+	Group(cmd, OutputGroup, func() {
+		if computes {
+			flags.Uint64Var(&f.Seed, "seed", 0, "random seed: the same seed gives the same numbers on the same device")
+			flags.Var(Name(&f.Device), "device", "device: auto, cpu, cuda, xla-cpu, or go (slow, for checks); see vti devices")
+			CompleteWith(cmd, "device", gpu.KindNames()...)
+			RegisterPlugin(cmd, &f.Plugin)
+		}
+		flags.StringVarP(&f.Out, "out", "o", "", "run `directory` (default a new one in runs/)")
+		flags.BoolVar(&f.Json, "json", false, "print one JSON object on standard output, and nothing else")
+		flags.BoolVarP(&f.Quiet, "quiet", "q", false, "no progress on standard error")
+		flags.BoolVar(&f.Bare, "no-report", false, "write no report.html and no figures; vti report can make them later")
+	})
 }
 
 // RegisterSampler registers the flags of a command that needs no device, with a seed of what is
@@ -43,20 +55,6 @@ func (f *Output) RegisterSampler(cmd *cobra.Command, of string) {
 
 // OutputGroup is the group of flags that say where a run computes, and what becomes of its answer.
 const OutputGroup = "Run and output"
-
-func (f *Output) define(cmd *cobra.Command, computes bool) {
-	flags := cmd.Flags()
-	if computes {
-		flags.Uint64Var(&f.Seed, "seed", 0, "random seed: the same seed gives the same numbers on the same device")
-		flags.Var(Name(&f.Device), "device", "device: auto, cpu, cuda, xla-cpu, or go (slow, for checks); see vti devices")
-		CompleteWith(cmd, "device", gpu.KindNames()...)
-		RegisterPlugin(cmd, &f.Plugin)
-	}
-	flags.StringVarP(&f.Out, "out", "o", "", "run `directory` (default a new one in runs/)")
-	flags.BoolVar(&f.Json, "json", false, "print one JSON object on standard output, and nothing else")
-	flags.BoolVarP(&f.Quiet, "quiet", "q", false, "no progress on standard error")
-	flags.BoolVar(&f.Bare, "no-report", false, "write no report.html and no figures; vti report can make them later")
-}
 
 // RegisterPlugin adds the flag that names a PJRT plugin.
 func RegisterPlugin(cmd *cobra.Command, plugin *string) {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/report"
 	runs "github.com/transdim/vti/run"
 )
 
@@ -189,23 +190,7 @@ func Leaves(record any) (map[string]string, error) {
 	for _, name := range []string{"command", "version", "started", "finished", "flags", "data", "fingerprint", "device", "backend", "seconds"} {
 		delete(root, name)
 	}
-	found := map[string]string{}
-	var walk func(path string, value any)
-	walk = func(path string, value any) {
-		switch value := value.(type) {
-		case map[string]any:
-			for key, inner := range value {
-				walk(path+"."+key, inner)
-			}
-		case []any: // one leaf, so that a shorter list differs
-			text, _ := json.Marshal(value) // from JSON
-			found[path] = string(text)
-		default:
-			found[path] = fmt.Sprint(value)
-		}
-	}
-	walk("", root)
-	return found, nil
+	return report.Leaves(root)
 }
 
 // IsNotExist reports whether there is no state yet: a run killed before its first checkpoint starts

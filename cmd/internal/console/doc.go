@@ -1,3 +1,5 @@
-// Package console folds and colours what readers get on a terminal, and shows the progress of long
-// computations.
+// Package console shows things on a terminal.
+//
+//	text.go      lines folded and coloured
+//	progress.go  the progress of long computations
 package console

@@ -12,8 +12,8 @@ import (
 
 // PrintAnswer prints the answer of a run for a reader: the answer in a sentence, what it rests on,
 // what was asked, if asked prints that, and where everything is.
-func (a *App) PrintAnswer(dir string, asked func()) error {
-	if err := report.Print(a.Text, dir); err != nil {
+func (a *App) PrintAnswer(dir string, page report.Page, asked func()) error {
+	if err := page.Print(a.Text, dir); err != nil {
 		return err
 	}
 	fmt.Fprintln(a.Text)

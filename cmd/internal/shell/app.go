@@ -15,6 +15,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/internal/memory"
+	"github.com/transdim/vti/report"
 	"github.com/transdim/vti/study"
 )
 
@@ -36,6 +37,8 @@ type App struct {
 	empty          string          // the directory of a run that was refused, to be removed if empty
 	Stack          bool            // --stack: a defect prints its stack
 	program        Program
+	// Pages are those of the commands that make runs.
+	Pages func(command string) report.Page
 }
 
 // Program makes the command at the root of a command line.

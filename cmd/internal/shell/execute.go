@@ -225,8 +225,9 @@ func (a *App) finish(ctx context.Context, j *Job, t Task, s *Session, found Judg
 	if err := j.store(s.Dir); err != nil {
 		return Failed(err)
 	}
+	page := a.Pages(header.Command)
 	if !j.Output.Bare {
-		if err := report.Finish(ctx, s.Dir); err != nil {
+		if err := page.Finish(ctx, s.Dir); err != nil {
 			return Failed(fmt.Errorf("the run has ended, but its report could not be written (vti report %s): %w", rundir.Quoted(s.Dir), err))
 		}
 	}
@@ -236,7 +237,7 @@ func (a *App) finish(ctx context.Context, j *Job, t Task, s *Session, found Judg
 	if j.Output.Json {
 		return a.PrintJSON(found)
 	}
-	if err := a.PrintAnswer(s.Dir, t.Intro); err != nil {
+	if err := a.PrintAnswer(s.Dir, page, t.Intro); err != nil {
 		return Failed(err)
 	}
 	return nil

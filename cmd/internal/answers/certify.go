@@ -1,0 +1,202 @@
+package answers
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/application"
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/rundir"
+	runs "github.com/transdim/vti/run"
+	"github.com/transdim/vti/shard"
+)
+
+// piecesDir is the folder of a run directory that holds the pieces of its shards.
+const piecesDir = "certify"
+
+// Certify makes vti certify.
+func Certify(a *shell.App, all application.Registry) *cobra.Command {
+	r := &application.Recertification{App: a}
+	var shards cli.Shards
+	merge := false
+	cmd := &cobra.Command{
+		Use:   "certify RUN",
+		Short: "Recompute the certificate of a run with more draws or chains, on one machine or many",
+		Long: `Recomputes the certificate of a finished run of varsel, hbm (--family marginal) or dag, with more
+draws from the trained approximation or with more chains. Nothing is trained. The answer replaces
+the one in RUN.
+
+With --shard I/N the work is split among N processes, on any machines that see RUN: evidences of
+models, batches of draws and groups of tempered chains; for graphs, the scores of sets of parents by
+node, chains, and the families of networks. Shards exchange their results through RUN/certify, and
+then --merge writes the answer, with the same bits as one machine with the same seed and flags.
+Shards may start at any time, be killed, and start again. A shard that has waited for the results of
+others as long as its own took computes them itself. In an array job --shards N takes the index from
+SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX.`,
+		Example: `  vti certify runs/varsel-20260131-120000 --certify-draws 1000000
+  vti certify runs/varsel-20260131-120000 --certify-draws 100000000 --chain-groups 8 --shard 0/20
+  vti certify runs/varsel-20260131-120000 --certify-draws 100000000 --chain-groups 8 --merge
+  vti certify runs/dag-20260131-120000 --chains 40 --rounds 10 --shard 3/40`,
+		Args: cli.Arguments(1, 1, "one RUN"),
+		RunE: func(cmd *cobra.Command, args []string) error { return runCertify(cmd, all, args[0], r, &shards, merge) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	shards.Register(cmd)
+	flags.BoolVar(&merge, "merge", false, "merge the results of all shards; missing results are computed")
+	flags.Var(cli.Count{Value: &r.Draws, Least: 1}, "certify-draws", "varsel and hbm: draws of certification (default those of the run)")
+	flags.Var(cli.Count{Value: &r.Groups, Least: 1}, "chain-groups", "varsel and hbm: number of groups of tempered chains, if chains are needed (default 1)")
+	flags.Var(cli.Count{Value: &r.Chains, Least: 2}, "chains", "dag: chains over graphs (default those of the run)")
+	flags.Var(cli.Count{Value: &r.Rounds, Least: 1}, "rounds", "dag: largest number of rounds of the chains (default those of the run)")
+	flags.StringVar(&r.Output.Plugin, "pjrt-plugin", "", "`file` of the PJRT plugin, if the run was computed on a GPU")
+	flags.BoolVar(&r.Output.Json, "json", false, "print one JSON object on standard output, and nothing else")
+	flags.BoolVarP(&r.Output.Quiet, "quiet", "q", false, "no progress on standard error")
+	flags.BoolVar(&r.Output.Bare, "no-report", false, "write no report.html and no figures; vti report can make them later")
+	cmd.MarkFlagsMutuallyExclusive("shard", "shards", "merge")
+	return cmd
+}
+
+// runCertify certifies a run again, or makes the pieces of a shard.
+func runCertify(cmd *cobra.Command, all application.Registry, dir string, r *application.Recertification, shards *cli.Shards, merge bool) error {
+	own, err := shards.Own()
+	if err != nil {
+		return err
+	}
+	r.Flags = cmd.Flags()
+	if r.Run, err = all.Read(dir); err != nil {
+		return err
+	}
+	if r.Run.Command.Again == nil {
+		return r.Unfit("which cannot be certified again: give its command again")
+	}
+	j, t, err := r.Run.Command.Again(cmd.Context(), r)
+	if err != nil {
+		return err
+	}
+	if !rundir.Exists(filepath.Join(dir, rundir.ResultFile)) {
+		return fmt.Errorf("%s has not finished: vti %s --resume %s", dir, r.Run.Header.Command, rundir.Quoted(dir))
+	}
+	pieces, err := piecesOf(dir, j)
+	if err != nil {
+		return err
+	}
+	own.Dir = pieces
+	if !shards.Given() {
+		if !merge && !rundir.Exists(pieces) {
+			own = nil // nothing to share
+		}
+		return r.App.Execute(cmd.Context(), j, sharing(t, own))
+	}
+	return makePieces(r.App, cmd, dir, j, t, own)
+}
+
+// sharing is a task that certifies again, as one shard.
+func sharing(t shell.Task, own *shard.Shard) shell.Task {
+	compute := t.Compute
+	t.Resumable = false
+	t.Compute = func(ctx context.Context, s *shell.Session) (shell.Judged, error) {
+		s.Again, s.Shard = true, own
+		if own != nil {
+			own.Status = s.Status
+		}
+		return compute(ctx, s)
+	}
+	return t
+}
+
+// piecesOf is the folder of the pieces of one certification: its name is made of everything that
+// decides about them.
+func piecesOf(dir string, j *shell.Job) (string, error) {
+	digest := sha256.New()
+	record, err := cli.Leaves(j.Stored)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range slices.Sorted(maps.Keys(record)) {
+		fmt.Fprintf(digest, "%q %q\n", name, record[name])
+	}
+	header := j.Header()
+	fmt.Fprintln(digest, vti.Version, header.Command, header.Fingerprint, header.Device, j.Groups)
+	trained, err := os.Open(filepath.Join(dir, rundir.PosteriorFile))
+	switch {
+	case err == nil:
+		defer trained.Close()
+		if _, err := io.Copy(digest, trained); err != nil {
+			return "", err
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", err
+	}
+	return filepath.Join(dir, piecesDir, hex.EncodeToString(digest.Sum(nil)[:8])), nil
+}
+
+// shardReport is what a shard ends with.
+type shardReport struct {
+	Shard    int    `json:"shard"`
+	Shards   int    `json:"shards"`
+	Computed int    `json:"computed"`
+	Read     int    `json:"read"`
+	Pieces   string `json:"pieces"`
+}
+
+// makePieces runs a certification in a copy of what a run has trained: shards do not wait for the
+// lock of the run, and only the one that merges writes to it.
+func makePieces(a *shell.App, cmd *cobra.Command, dir string, j *shell.Job, t shell.Task, own *shard.Shard) error {
+	scratch, err := os.MkdirTemp("", "vti-shard-")
+	if err != nil {
+		return shell.Failed(err)
+	}
+	defer os.RemoveAll(scratch)
+	for _, name := range []string{runs.RecordFile, rundir.PosteriorFile, rundir.TraceFile} {
+		content, err := os.ReadFile(filepath.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(scratch, name), content, 0o644)
+		}
+		if err != nil {
+			return shell.Failed(err)
+		}
+	}
+	s := &shell.Session{Dir: scratch, Resume: true, Again: true, Shard: own, Shown: j.Progress(a)}
+	j.Resume = scratch
+	if t.Computes {
+		if s.Device, err = j.Open(true); err != nil {
+			return err
+		}
+		defer s.Device.Close()
+	}
+	own.Status = s.Status
+	_, err = t.Compute(cmd.Context(), s)
+	s.Shown.End()
+	if errors.Is(err, context.Canceled) {
+		return fmt.Errorf("%w\nthe pieces so far are in %s; to continue: give the same command again", err, own.Dir)
+	}
+	if err != nil {
+		return shell.Failed(err)
+	}
+	r := shardReport{own.Index, own.Count, own.Computed(), own.Read(), own.Dir}
+	if j.Output.Json {
+		return a.PrintJSON(r)
+	}
+	fmt.Fprintf(a.Text, "shard %d of %d: %s computed, %d of others read; they are in %s\n", r.Shard, r.Shards, english.Count(r.Computed, "piece"), r.Read, r.Pieces)
+	if r.Computed+r.Read == 0 {
+		fmt.Fprintln(a.Text, "this run has nothing to share: its certificate takes less than a piece")
+	}
+	return nil
+}

@@ -1,0 +1,353 @@
+package answers
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/application"
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/zarr"
+	"github.com/transdim/vti/predict"
+)
+
+// drawsFile is the name of the draws in the directory of a run.
+const drawsFile = "draws.parquet"
+
+// Exported is what vti export prints as JSON.
+type Exported struct {
+	Schema string   `json:"schema"`
+	RunDir string   `json:"run_dir"`
+	Format string   `json:"format"`
+	File   string   `json:"file"`
+	Groups []string `json:"groups"`
+	Chains int      `json:"chains"`
+	Draws  int      `json:"draws"` // of each chain
+}
+
+// Export makes vti export.
+func Export(a *shell.App, all application.Registry) *cobra.Command {
+	var out, format string
+	var most int
+	var least float64
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "export RUN",
+		Short: "Write a finished run for other tools",
+		Long: `Writes the draws of a finished run as ArviZ InferenceData, a Zarr store that xarray opens: posterior
+(beta, gamma, sigma, … with the names of predictors as coordinates), sample_stats (log densities, the number of the
+model) and, where the run predicts a response, log_likelihood, posterior_predictive and observed_data, so that
+plot_forest, loo, compare and plot_ppc work at once. Independent draws are written as four chains.
+
+Runs on graphs can also be written as a graph. dot and graphml have all edges with a probability of
+at least --least (default 0.1). bnlearn (a model string), dagitty and bif (a network over categories
+with its probability tables) have one acyclic graph: that of the edges with at least this
+probability, or else the most probable graph.`,
+		Example: `  vti export runs/varsel-20260131-120000 --format arviz --out diabetes.zarr
+  python -c "import arviz as az, xarray as xr
+  print(az.loo(az.from_datatree(xr.open_datatree('diabetes.zarr', engine='zarr'))))"
+  vti export runs/dag-20260131-120000 --format bif --least 0.5 --out net.bif`,
+		Args: cli.Arguments(1, 1, "one run directory"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if format != "arviz" {
+				if cmd.Flags().Changed("draws") {
+					return fmt.Errorf("--draws is for --format arviz; this one is %s", format)
+				}
+				return exportText(a, all, args[0], format, out, least, asJSON)
+			}
+			if cmd.Flags().Changed("least") {
+				return fmt.Errorf("--least is for formats of graphs; this one is arviz")
+			}
+			return exportRun(a, cmd.Context(), all, args[0], out, most, asJSON)
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "arviz", "format: arviz, or for graphs dot, graphml, bnlearn, dagitty or bif")
+	cli.CompleteWith(cmd, "format", append([]string{"arviz"}, all.Formats()...)...)
+	cmd.Flags().StringVarP(&out, "out", "o", "", "`folder` of the store (default arviz.zarr in the run directory), or file of the graph (default standard output)")
+	cmd.Flags().Float64Var(&least, "least", 0, "graphs: smallest `probability` of an edge")
+	cmd.Flags().IntVar(&most, "draws", 0, "largest number of draws to write, evenly spaced (default all)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object on standard output, and nothing else")
+	return cmd
+}
+
+// mostExported bounds the values of an array of rows and draws: 2 GiB of doubles.
+const mostExported = 1 << 28
+
+func exportRun(a *shell.App, ctx context.Context, all application.Registry, dir, out string, most int, asJSON bool) error {
+	run, err := all.Read(dir)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, drawsFile)
+	if !rundir.Exists(path) {
+		return fmt.Errorf("%s holds no %s: there are no draws to export", dir, drawsFile)
+	}
+	stored, err := draws.Read(path)
+	if err != nil {
+		return err
+	}
+	chosen, chains, err := chooseExported(stored, most)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	var rows *predict.Rows
+	if run.Page.Predictor != nil {
+		if rows, err = run.OwnRows(); err != nil {
+			return err
+		}
+		if rows.Len()*len(chosen) > mostExported {
+			return fmt.Errorf("%d rows and %d draws are too many to write: choose --draws %d or fewer", rows.Len(), len(chosen), mostExported/rows.Len())
+		}
+	}
+	if out == "" {
+		out = filepath.Join(dir, "arviz.zarr")
+	}
+	w, err := zarr.Create(out)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	e := &exporter{w: w, stored: stored, chosen: chosen, shape: zarr.Shape{{Name: "chain", Length: chains}, {Name: "draw", Length: len(chosen) / chains}}}
+	if err := e.posterior(); err != nil {
+		return shell.Failed(err)
+	}
+	if rows != nil {
+		if err := e.rows(ctx, rows); err != nil {
+			return shell.Failed(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		return shell.Failed(err)
+	}
+	result := Exported{Schema: shell.SchemaOf("export"), RunDir: dir, Format: "arviz", File: out, Groups: e.groups, Chains: chains, Draws: len(chosen) / chains}
+	if asJSON {
+		return a.PrintJSON(result)
+	}
+	fmt.Fprintf(a.Text, "%s holds %s: %s of %s\n\n", out, strings.Join(e.groups, ", "), english.Count(result.Chains, "chain"), english.Count(result.Draws, "draw"))
+	fmt.Fprintf(a.Text, "  import arviz as az, xarray as xr\n  run = az.from_datatree(xr.open_datatree(%q, engine=\"zarr\"))\n", out)
+	fmt.Fprint(a.Text, "  az.summary(run); az.plot_forest(run)\n")
+	if rows != nil {
+		fmt.Fprint(a.Text, "  az.loo(run)\n")
+	}
+	return nil
+}
+
+// independentChains is the number of chains that independent draws are written as: readers compare
+// chains.
+const independentChains = 4
+
+// chooseExported lists the draws to write, chain by chain, each of one length.
+func chooseExported(d *draws.Draws, most int) (chosen []int, chains int, err error) {
+	byChain := make([][]int, independentChains)
+	if d.Chain != nil {
+		byChain = make([][]int, slices.Max(d.Chain))
+	}
+	for i := range d.Len() {
+		if d.Chain != nil {
+			byChain[d.Chain[i]-1] = append(byChain[d.Chain[i]-1], i)
+		} else {
+			byChain[i*independentChains/d.Len()] = append(byChain[i*independentChains/d.Len()], i)
+		}
+	}
+	length := math.MaxInt
+	for _, chain := range byChain {
+		length = min(length, len(chain))
+	}
+	if length == 0 {
+		return nil, 0, fmt.Errorf("got %d draws, want one for each of %d chains", d.Len(), len(byChain))
+	}
+	keep := length
+	if most > 0 {
+		keep = min(length, max(1, most/len(byChain)))
+	}
+	for _, chain := range byChain {
+		for k := range keep {
+			chosen = append(chosen, chain[k*length/keep])
+		}
+	}
+	return chosen, len(byChain), nil
+}
+
+// exporter writes the groups of InferenceData.
+type exporter struct {
+	w      *zarr.Writer
+	stored *draws.Draws
+	chosen []int      // draws, chain by chain
+	shape  zarr.Shape // chain, draw
+	groups []string
+}
+
+// begin makes a group with the coordinates of chains and draws.
+func (e *exporter) begin(name string, withDraws bool) error {
+	e.groups = append(e.groups, name)
+	err := e.w.Group(name, map[string]any{
+		"inference_library": "vti", "inference_library_version": vti.Version, "creation_library": "vti", "density_scale": e.stored.DensityScale,
+	})
+	if err != nil || !withDraws {
+		return err
+	}
+	for _, dim := range e.shape {
+		numbers := make([]int64, dim.Length)
+		for i := range numbers {
+			numbers[i] = int64(i)
+		}
+		if err := e.w.Integers(name, dim.Name, zarr.Shape{dim}, numbers); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// posterior writes the draws of parameters and indicators, and the statistics of the sampler.
+func (e *exporter) posterior() error {
+	if err := e.begin("posterior", true); err != nil {
+		return err
+	}
+	columns := e.stored.Numbered()
+	first := len(columns) - len(e.stored.Cards) - len(e.stored.Coordinates)
+	for _, v := range variablesOf(columns[first:]) {
+		if err := e.variable(v); err != nil {
+			return err
+		}
+	}
+	if err := e.begin("sample_stats", true); err != nil {
+		return err
+	}
+	stats := map[string]func(i int) float64{
+		"lp":    func(i int) float64 { return e.stored.LogP[i] },
+		"model": func(i int) float64 { return e.stored.ModelNumber(e.stored.Code(i)) },
+	}
+	if e.stored.LogQ != nil {
+		stats["log_q"] = func(i int) float64 { return e.stored.LogQ[i] }
+	}
+	for name, value := range stats {
+		values := make([]float64, len(e.chosen))
+		for k, i := range e.chosen {
+			values[k] = value(i)
+		}
+		if err := e.w.Floats("sample_stats", name, e.shape, values); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// variable is an array of the posterior: the columns of draws with one name before their labels.
+type variable struct {
+	name   string
+	labels []string // nil for a number
+	at     []int    // of sites, then of coordinates
+}
+
+// variablesOf groups columns such as beta[bmi] and sd(Days | Subject) by what stands before the
+// bracket.
+func variablesOf(columns []string) (list []*variable) {
+	byName := map[string]*variable{}
+	for at, column := range columns {
+		name, label, labelled := column, "", false
+		if k := strings.IndexAny(column, "[("); k > 0 && strings.HasSuffix(column, map[byte]string{'[': "]", '(': ")"}[column[k]]) {
+			name, label, labelled = column[:k], column[k+1:len(column)-1], true
+		}
+		name = strings.Map(func(r rune) rune {
+			if r == '/' || r == '\\' {
+				return '_'
+			}
+			return r
+		}, name)
+		v := byName[name]
+		if v == nil || !labelled || v.labels == nil {
+			v = &variable{name: name}
+			byName[name] = v
+			list = append(list, v)
+		}
+		if v.at = append(v.at, at); labelled {
+			v.labels = append(v.labels, label)
+		}
+	}
+	return list
+}
+
+func (e *exporter) variable(v *variable) error {
+	sites := len(e.stored.Cards)
+	value := func(i, at int) float64 {
+		if at < sites {
+			return float64(e.stored.Code(i)[at])
+		}
+		return e.stored.Values(i)[at-sites]
+	}
+	values := make([]float64, 0, len(e.chosen)*len(v.at))
+	for _, i := range e.chosen {
+		for _, at := range v.at {
+			values = append(values, value(i, at))
+		}
+	}
+	if v.labels == nil {
+		return e.w.Floats("posterior", v.name, e.shape, values)
+	}
+	dim := v.name + "_name"
+	if err := e.w.Texts("posterior", dim, dim, v.labels); err != nil {
+		return err
+	}
+	return e.w.Floats("posterior", v.name, append(slices.Clone(e.shape), zarr.Dim{Name: dim, Length: len(v.labels)}), values)
+}
+
+// rows writes what the run expects of its own rows.
+func (e *exporter) rows(ctx context.Context, rows *predict.Rows) error {
+	places := make([]int64, rows.Len())
+	for i, place := range rows.Places {
+		places[i] = int64(place)
+	}
+	dim := zarr.Dim{Name: "row", Length: rows.Len()}
+	shape := append(slices.Clone(e.shape), dim)
+	eta, all := make([]float64, rows.Draws()*rows.Planes()), make([]float64, rows.Draws())
+	column := func(fill func(row int)) func(row int, values []float64) error {
+		return func(row int, values []float64) error {
+			rows.Predictor(row, eta)
+			fill(row)
+			for k, i := range e.chosen {
+				values[k] = all[i]
+			}
+			return ctx.Err()
+		}
+	}
+	for _, group := range []struct {
+		name string
+		fill func(row int)
+	}{
+		{"log_likelihood", func(row int) { rows.LogDensities(row, eta, all) }},
+		{"posterior_predictive", func(row int) {
+			random := stream.Rand(e.stored.Seed, fmt.Sprintf("export/%d", row))
+			for s := range all {
+				all[s] = rows.Draw(row, s, eta, random)
+			}
+		}},
+	} {
+		if err := e.begin(group.name, true); err != nil {
+			return err
+		}
+		if err := e.w.Integers(group.name, dim.Name, zarr.Shape{dim}, places); err != nil {
+			return err
+		}
+		if err := e.w.Columns(group.name, "y", shape, column(group.fill)); err != nil {
+			return err
+		}
+	}
+	if err := e.begin("observed_data", false); err != nil {
+		return err
+	}
+	if err := e.w.Integers("observed_data", dim.Name, zarr.Shape{dim}, places); err != nil {
+		return err
+	}
+	return e.w.Floats("observed_data", "y", zarr.Shape{dim}, rows.Y)
+}

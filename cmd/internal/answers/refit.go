@@ -1,0 +1,218 @@
+package answers
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/transdim/vti/cmd/internal/application"
+	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/predict"
+	runs "github.com/transdim/vti/run"
+	"github.com/transdim/vti/table"
+)
+
+// refitter repeats a finished run on its table without some rows, and asks it about these.
+type refitter struct {
+	app    *shell.App
+	all    application.Registry
+	header runs.Header
+	table  *table.Table
+	dir    string   // of its files
+	levels []string // flags that the run was not given
+}
+
+// newRefitter reads the table of a run, whose response has these categories, if any: what is left
+// of the table may have fewer. The caller removes the directory.
+func newRefitter(a *shell.App, all application.Registry, run *application.Stored, categories []string) (*refitter, error) {
+	header := run.Header
+	if why := run.Command.Unrepeatable; why != "" {
+		return nil, fmt.Errorf("runs of vti %s cannot be repeated without rows: %s", header.Command, why)
+	}
+	data, err := runs.ReadTable(header.Data, &header.Fingerprint)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "vti-refit-")
+	if err != nil {
+		return nil, shell.Failed(err)
+	}
+	r := &refitter{a, all, header, data, dir, nil}
+	if _, given := header.Flags["levels"]; !given {
+		for _, category := range categories {
+			quoted := &strings.Builder{}
+			cells := csv.NewWriter(quoted)
+			if err := cells.Write([]string{category}); err != nil {
+				return nil, shell.Failed(err)
+			}
+			cells.Flush()
+			r.levels = append(r.levels, "--levels="+strings.TrimSuffix(quoted.String(), "\n"))
+		}
+	}
+	return r, nil
+}
+
+// without computes the posterior without rows of the table, and returns these under its draws,
+// with the verdict on the computation.
+func (r *refitter) without(ctx context.Context, left func(row int) bool) (*predict.Rows, string, error) {
+	kept, out := filepath.Join(r.dir, "kept.csv"), filepath.Join(r.dir, "left.csv")
+	for path, keep := range map[string]bool{kept: false, out: true} {
+		if err := r.write(path, func(row int) bool { return left(row) == keep }); err != nil {
+			return nil, "", err
+		}
+	}
+	dir := filepath.Join(r.dir, "run")
+	if err := os.RemoveAll(dir); err != nil {
+		return nil, "", shell.Failed(err)
+	}
+	args := append(strings.Fields(r.header.Command), kept, "--quiet", "--no-report", "--out="+dir)
+	args = append(args, r.levels...)
+	for _, name := range slices.Sorted(maps.Keys(r.header.Flags)) {
+		if slices.Contains([]string{"out", "quiet", "json", "no-report", "resume"}, name) {
+			continue
+		}
+		for _, value := range r.header.Flags[name] {
+			args = append(args, "--"+name+"="+value)
+		}
+	}
+	var said bytes.Buffer
+	if status := r.app.Again(ctx, args, io.Discard, &said); status != shell.StatusOK && status != shell.StatusUntrusted {
+		return nil, "", cmp.Or(ctx.Err(), error(shell.Failed(fmt.Errorf("without these rows: %s", strings.TrimPrefix(strings.TrimSpace(said.String()), "vti: ")))))
+	}
+	fresh, err := table.ReadFile(out)
+	if err != nil {
+		return nil, "", err
+	}
+	again, err := r.all.ReadPredictor(dir)
+	if err != nil {
+		return nil, "", err
+	}
+	observed := again.Rows
+	if repeating, ok := again.(interface {
+		Observed(fresh *table.Table) (*predict.Rows, error)
+	}); ok {
+		observed = repeating.Observed
+	}
+	rows, err := observed(fresh)
+	if err != nil {
+		return nil, "", err
+	}
+	verdict, err := verdictOf(dir)
+	return rows, verdict, err
+}
+
+// write writes some rows of the table as CSV, whose columns have to stay what they are.
+func (r *refitter) write(path string, keep func(row int) bool) error {
+	var cells [][]string
+	columns := make([]*table.Column, 0, len(r.table.Names()))
+	for _, name := range r.table.Names() {
+		column, err := r.table.Lookup(name)
+		if err != nil {
+			return err
+		}
+		columns = append(columns, column)
+	}
+	cells = append(cells, r.table.Names())
+	for row := range r.table.Rows() {
+		if !keep(row) {
+			continue
+		}
+		line := make([]string, len(columns))
+		for j, column := range columns {
+			line[j] = column.Text(row)
+		}
+		cells = append(cells, line)
+	}
+	if err := atomicfile.Write(path, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(cells) }); err != nil {
+		return shell.Failed(err)
+	}
+	part, err := table.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	for _, column := range columns {
+		other, err := part.Lookup(column.Name)
+		if err != nil {
+			return err
+		}
+		if other.Kind != column.Kind {
+			return fmt.Errorf("column %q has labels and numbers, and only numbers without some rows: --factor %s makes them labels, which --refit and --by need", column.Name, column.Name)
+		}
+	}
+	return nil
+}
+
+// refitRows replaces the estimates of rows that cannot be relied on.
+func (r *refitter) refitRows(ctx context.Context, rows *predict.Rows, loo *predict.LOO, seed uint64, note func(string)) error {
+	places, _ := r.table.Places()
+	for k, row := range slices.Clone(loo.Rows) {
+		if row.KHat <= loo.Limit {
+			continue
+		}
+		if k > 0 && loo.Rows[k-1].Row == row.Row || k+1 < len(loo.Rows) && loo.Rows[k+1].Row == row.Row {
+			return fmt.Errorf("%s %d stands for several rows, of which --refit cannot leave out one: make a row of each trial", rows.Unit, row.Row)
+		}
+		note(fmt.Sprintf("computing without %s %d (row %d of %d)", rows.Unit, row.Row, k+1, len(loo.Rows)))
+		fresh, _, err := r.without(ctx, func(i int) bool { return places[i] == row.Row })
+		if err != nil {
+			return fmt.Errorf("%s %d: %w", rows.Unit, row.Row, err)
+		}
+		if err := loo.Replace(fresh, row.Row, seed); err != nil {
+			return err
+		}
+	}
+	loo.Summarise(rows)
+	return nil
+}
+
+// byGroup predicts the rows of each level of a column from all other levels.
+func (r *refitter) byGroup(ctx context.Context, rows *predict.Rows, name string, note func(string)) (*predict.ByGroup, error) {
+	column, err := r.table.Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	column = column.AsFactor()
+	used := map[int]bool{}
+	for _, place := range rows.Places {
+		used[place] = true
+	}
+	places, _ := r.table.Places()
+	result := &predict.ByGroup{Column: name}
+	for k, level := range column.Levels {
+		count := 0
+		for row, code := range column.Codes {
+			if code == k && used[places[row]] {
+				count++
+			}
+		}
+		if count == 0 {
+			continue
+		}
+		note(fmt.Sprintf("computing without %s %s (%d of %d)", name, level, k+1, len(column.Levels)))
+		fresh, verdict, err := r.without(ctx, func(row int) bool { return column.Codes[row] == k })
+		if err != nil {
+			return nil, fmt.Errorf("%s %s: %w", name, level, err)
+		}
+		elpd, err := fresh.Joint()
+		if err != nil {
+			return nil, err
+		}
+		if math.IsNaN(elpd) {
+			return nil, shell.Failed(errors.New("the log predictive density of " + name + " " + level + " is not a number"))
+		}
+		result.Groups = append(result.Groups, predict.HeldOut{Group: level, Rows: fresh.Len(), ELPD: predict.Number(elpd), Verdict: verdict})
+	}
+	result.Summarise()
+	return result, nil
+}

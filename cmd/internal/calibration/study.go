@@ -1,0 +1,214 @@
+package calibration
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/transdim/vti/calibrate"
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/console"
+	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/document"
+	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/rundir"
+)
+
+// Flags are those of every study.
+type Flags struct {
+	replicates    int
+	Hard          bool
+	Rows, Columns int // of generated tables
+	only          int // the number of the one problem to draw, or −1
+	shards        cli.Shards
+	Output        cli.Output
+}
+
+// Register adds them to a command.
+func (f *Flags) Register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	f.replicates = defaultReplicates
+	flags.Var(cli.Count{Value: &f.replicates, Least: 1}, "replicates", "number of problems")
+	flags.BoolVar(&f.Hard, "hard", false, "draw difficult tables, and compare only with exact answers")
+	f.Rows, f.Columns = 50, 4
+	flags.Var(cli.Count{Value: &f.Rows, Least: 3}, "rows", "rows of generated tables")
+	flags.Var(cli.Count{Value: &f.Columns, Least: 1}, "predictors", "predictors, or nodes, of generated tables")
+	f.only = -1
+	flags.Var(cli.Count{Value: &f.only, Least: 0}, "only", "run only the problem with this number, keep its table, and print all details")
+	f.shards.Register(cmd)
+	f.Output.Register(cmd, true)
+	cmd.MarkFlagsMutuallyExclusive("only", "shard", "shards")
+}
+
+// defaultReplicates is enough for bands of a tenth.
+const defaultReplicates = 200
+
+// Refuse refuses flags that were given, and says why.
+func Refuse(flags *pflag.FlagSet, why string, names ...string) error {
+	for _, name := range names {
+		if flags.Changed(name) {
+			return fmt.Errorf("--%s: %s", name, why)
+		}
+	}
+	return nil
+}
+
+// repeated is the command that draws one problem of a study again, up to the number.
+func repeated(cmd *cobra.Command) string {
+	words := append([]string{cmd.CommandPath()}, cmd.Flags().Args()...)
+	given := cli.GivenFlags(cmd.Flags())
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if slices.Contains([]string{"replicates", "only", "shard", "shards", "out", "json", "quiet"}, name) {
+			continue
+		}
+		for _, value := range given[name] {
+			words = append(words, fmt.Sprintf("--%s=%s", name, rundir.Quoted(value)))
+		}
+	}
+	return strings.Join(append(words, "--out DIRECTORY --only"), " ")
+}
+
+// Run runs a study and prints its summary.
+func Run(a *shell.App, cmd *cobra.Command, f *Flags, source func(*gpu.Device) calibrate.Source) error {
+	dir := f.Output.Out
+	if dir == "" {
+		return errors.New("--out is missing: the directory of the study")
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	own, err := f.shards.Own()
+	if err != nil {
+		return err
+	}
+	if own.Dir = filepath.Join(dir, "pieces"); !f.shards.Given() {
+		release, err := rundir.Lock(dir)
+		if err != nil {
+			return err
+		}
+		defer release()
+		if !rundir.Exists(own.Dir) {
+			own = nil // nobody shares it
+		}
+	}
+	device, err := gpu.OpenWith(gpu.Options{Kind: f.Output.Device, Plugin: f.Output.Plugin})
+	if err != nil {
+		return err
+	}
+	defer device.Close()
+	shown := console.NewProgress(a.Stderr, f.Output.Quiet)
+	pace := console.NewPace()
+	cfg := calibrate.Config{Replicates: f.replicates, Seed: f.Output.Seed, Dir: dir, Repeat: repeated(cmd), Shard: own}
+	wrong := 0
+	cfg.Progress = func(done, total int, last *calibrate.Replicate) {
+		wrong += min(1, len(last.Wrong()))
+		shown.Line(fmt.Sprintf("replicate %d/%d  %s  %d trusted and wrong  %s", done, total, last.Verdict, wrong, pace.Text(done, total)), done == total)
+	}
+	made := source(device)
+	if f.only >= 0 {
+		one, err := calibrate.One(cmd.Context(), made, cfg, f.only)
+		if err != nil {
+			return shell.Failed(err)
+		}
+		if f.Output.Json {
+			return a.Describe("calibrate-one", one)
+		}
+		printReplicate(a.Text, one)
+		return nil
+	}
+	replicates, err := calibrate.Run(cmd.Context(), made, cfg)
+	shown.End()
+	if err != nil {
+		return shell.Failed(err)
+	}
+	if f.shards.Given() {
+		if !f.Output.Json {
+			fmt.Fprintf(a.Text, "shard %d of %d: %s drawn, %d of others read; vti %s without --shard puts them together\n", own.Index, own.Count, english.Count(own.Computed(), "problem"), own.Read(), cli.CommandName(cmd))
+		}
+		return nil
+	}
+	summary := calibrate.Summarize(made, cfg, replicates)
+	if err := errors.Join(rundir.WriteJSON(filepath.Join(dir, calibrate.SummaryFile), summary), summary.WriteFigure(dir)); err != nil {
+		return shell.Failed(err)
+	}
+	if f.Output.Json {
+		return a.Describe("calibrate", summary)
+	}
+	printSummary(a.Text, summary)
+	return nil
+}
+
+// printReplicate prints all that is known of one problem.
+func printReplicate(w io.Writer, r *calibrate.Replicate) {
+	fmt.Fprintf(w, "%d: %s\n%s", r.Number, r.About, r.Verdict)
+	for _, text := range []string{r.Reasons, r.Error} {
+		if text != "" {
+			fmt.Fprintf(w, ": %s", text)
+		}
+	}
+	fmt.Fprintln(w)
+	if r.ModelCheck != "" {
+		fmt.Fprintf(w, "model check: %s\n", strings.Join(append([]string{r.ModelCheck}, r.Findings...), "; "))
+	}
+	for _, c := range r.Comparisons {
+		fmt.Fprintf(w, "  %v%s\n", c, map[bool]string{true: "  wrong"}[c.Wrong()])
+	}
+	if len(r.Comparisons) > 0 {
+		document.PrintMeanings(w, document.WordEvidence)
+	}
+	if r.Command != "" {
+		fmt.Fprintln(w, r.Command)
+	}
+}
+
+// printSummary prints a study for a reader.
+func printSummary(w io.Writer, s *calibrate.Summary) {
+	var verdicts []string
+	for _, verdict := range []string{"trusted", "doubtful", "failed", "refused", "error"} {
+		if count := s.Verdicts[verdict]; count > 0 {
+			verdicts = append(verdicts, fmt.Sprintf("%d %s", count, verdict))
+		}
+	}
+	fmt.Fprintf(w, "%s: %s: %s\n\n", s.Study, english.Count(s.Replicates, "replicate"), strings.Join(verdicts, ", "))
+	if len(s.Scores) > 0 {
+		fmt.Fprintf(w, "%s against exact ones\n", english.Count(s.Compared, "trusted answer"))
+		table := &document.Grid{}
+		table.Add("<quantity", "numbers", "sd of z", "largest z", "largest error")
+		for _, score := range s.Scores {
+			table.Add(string(score.Quantity), fmt.Sprint(score.Count), document.Short(score.SD), document.Short(score.Largest), fmt.Sprintf("%.2g", float64(score.Error)))
+		}
+		table.Print(w)
+		document.PrintMeanings(w, document.WordZ, document.WordEvidence)
+		fmt.Fprintln(w)
+	}
+	if checks := s.ModelChecks; len(checks) > 0 {
+		fmt.Fprintf(w, "model checks: %d good, %d questionable, %d poor\n", checks["good"], checks["questionable"], checks["poor"])
+	}
+	for _, u := range s.Uniformity {
+		fmt.Fprintf(w, "ranks of true values among draws, %s: %d, %s\n", u.Kind, u.Count, map[bool]string{false: "uniform within the band", true: "not uniform: they leave the band"}[u.Crossed])
+	}
+	for _, r := range s.Reliability {
+		fmt.Fprintf(w, "probabilities, %s: %d, expected calibration error %.3f (%.3f by chance)%s\n", r.Kind, r.Count, r.ExpectedError, r.Noise, map[bool]string{true: ", outside the band"}[r.Crossed])
+	}
+	fmt.Fprintf(w, "trusted and wrong: %d\n", len(s.Wrong))
+	for _, one := range s.Wrong {
+		fmt.Fprintf(w, "  %d: %s\n", one.Number, one.About)
+		for _, what := range one.What {
+			fmt.Fprintf(w, "    %s\n", what)
+		}
+		for _, command := range []string{one.Command, one.Repeat} {
+			if command != "" {
+				fmt.Fprintf(w, "    repeat: %s\n", command)
+			}
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti/cmd/internal/console"
+	"github.com/transdim/vti/rjmcmc"
+	runs "github.com/transdim/vti/run"
+)
+
+// ChainsGroup is the group of the flags of chains.
+const ChainsGroup = "Chains"
+
+// RegisterChains adds flags that say how long and how to sample.
+func RegisterChains(cmd *cobra.Command, sizes *runs.ChainSizes) {
+	*sizes = runs.ChainSizes{Chains: rjmcmc.DefaultChains, Iterations: rjmcmc.DefaultIterations, BurnIn: rjmcmc.DefaultBurnIn, Thin: rjmcmc.DefaultThin, Temperatures: 1}
+	flags := cmd.Flags()
+	Group(cmd, ChainsGroup, func() {
+		flags.Var(Count{Value: &sizes.Chains, Least: 2}, "chains", "number of chains")
+		flags.Var(Count{Value: &sizes.Iterations, Least: 1}, "iterations", "iterations of every chain after burn-in")
+		flags.Var(Count{Value: &sizes.BurnIn, Least: 0}, "burn-in", "burn-in iterations, which adapt the proposals and are discarded")
+		flags.Var(Count{Value: &sizes.Thin, Least: 1}, "thin", "thinning: keep every k-th iteration, with k the `number`")
+		flags.Var(Count{Value: &sizes.Temperatures, Least: 1}, "temperatures", "tempered copies of each chain, which exchange states: for posteriors with several modes")
+	})
+}
+
+// ChainProgress reports on chains, whose density is that of the working scale: logJacobian takes it
+// to that of the table.
+func ChainProgress(shown *console.Progress, logJacobian float64) func(rjmcmc.Progress) {
+	pace := console.NewPace()
+	return func(p rjmcmc.Progress) {
+		phase := "sampling"
+		if p.BurnIn {
+			phase = "burn-in"
+		}
+		shown.Line(fmt.Sprintf("%s  iteration %d/%d  mean log density %.2f  %s", phase, p.Iteration, p.Total,
+			p.LogDensity+logJacobian, pace.Text(p.Iteration, p.Total)), p.Iteration == p.Total)
+	}
+}

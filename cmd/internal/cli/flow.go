@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/transdim/vti/cosmic"
+)
+
+// DefaultBatch is the number of draws in a training step.
+const DefaultBatch = 1024
+
+// Flow says how a flow q(θ | m) is built.
+type Flow struct {
+	Flow                         FlowName
+	layers, blocks, hidden, bins int
+}
+
+// Register adds the flags of a flow and its sizes, whose defaults differ between commands.
+func (f *Flow) Register(cmd *cobra.Command, usage, layers, blocks, hidden string) {
+	flags := cmd.Flags()
+	flags.Var(Parsed[FlowName]{Value: &f.Flow, Parse: ParseFlow}, "flow", usage)
+	flags.Var(Count{Value: &f.layers, Least: 1}, "flow-layers", "layers ("+layers+")")
+	flags.Var(Count{Value: &f.blocks, Least: 1}, "flow-blocks", "residual blocks per layer ("+blocks+")")
+	flags.Var(Count{Value: &f.hidden, Least: 2}, "flow-hidden", "units per hidden layer ("+hidden+")")
+	flags.Var(Count{Value: &f.bins, Least: 2}, "flow-bins", "bins of a spline (default 8)")
+	CompleteWith(cmd, "flow", FlowNames()...)
+}
+
+// FlowName is a flow as the command line names it.
+type FlowName string
+
+// String is the name.
+func (n FlowName) String() string { return string(n) }
+
+// flows are the flows by name. Sizes that are zero are cosmic's defaults; its dimensions are filled
+// in by the engine.
+var flows = []struct {
+	name   FlowName
+	config cosmic.Config
+}{
+	{"affine", cosmic.Config{Kind: cosmic.Affine}},
+	{"spline", cosmic.Config{Kind: cosmic.Spline}},
+	{"diag", cosmic.Config{Kind: cosmic.Diagonal}},
+	{"affine-paper", cosmic.Affine55(0, 0)},
+	{"spline-paper", cosmic.Spline46(0, 0)},
+	{"diag-paper", cosmic.DiagonalMLP(0, 0)},
+}
+
+// FlowNames are the names of all flows.
+func FlowNames() (names []string) {
+	for _, flow := range flows {
+		names = append(names, flow.name.String())
+	}
+	return names
+}
+
+// ParseFlow reads the name of a flow.
+func ParseFlow(s string) (FlowName, error) {
+	for _, flow := range flows {
+		if s == flow.name.String() {
+			return flow.name, nil
+		}
+	}
+	return "", fmt.Errorf("unknown flow %q; expected one of %q", s, FlowNames())
+}
+
+// Config returns the flow that the flags ask for. Sizes that the family does not have are refused.
+func (f *Flow) Config(flags *pflag.FlagSet) (cosmic.Config, error) {
+	var config cosmic.Config
+	for _, flow := range flows {
+		if flow.name == f.Flow {
+			config = flow.config
+		}
+	}
+	for _, size := range []struct {
+		flag  string
+		value int
+		field *int
+		used  bool
+	}{
+		{"flow-layers", f.layers, &config.Layers, true},
+		{"flow-blocks", f.blocks, &config.Blocks, config.Kind != cosmic.Diagonal},
+		{"flow-hidden", f.hidden, &config.Hidden, true},
+		{"flow-bins", f.bins, &config.Bins, config.Kind == cosmic.Spline},
+	} {
+		if !flags.Changed(size.flag) {
+			continue
+		}
+		if !size.used {
+			return config, fmt.Errorf("--%s is no size of --flow %s", size.flag, f.Flow)
+		}
+		*size.field = size.value
+	}
+	check := config
+	check.Dim = 1 // known only with the data
+	return config, check.Validate()
+}

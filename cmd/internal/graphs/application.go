@@ -1,0 +1,75 @@
+package graphs
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/transdim/vti/cmd/internal/application"
+	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/report"
+)
+
+// Application is all that the program knows of graphs.
+func Application() *application.Application {
+	return &application.Application{
+		About: "graphs",
+		Page:  report.GraphPage,
+		Commands: []application.Command{
+			{Name: "dag", New: dagCommand, Studied: true, Again: discoveryAgain},
+			{Name: "dag query", New: dagQueryCommand},
+			{Name: "exact dag", New: exactDagCommand, Studied: true},
+			{Name: "rjmcmc dag", New: rjmcmcDagCommand, Studied: true},
+			{Name: "calibrate dag", New: calibrateDagCommand},
+			{Name: "simulate dag", New: simulateDagCommand},
+		},
+		Open: application.Opening(dag.OpenRun, func(a *shell.App, run *dag.StoredRun) *application.Run {
+			return &application.Run{Result: run.Result, Asked: func(context.Context) error {
+				return application.Introduce(newDiscovery(application.Shown(a, run.Dir, run.Record)))
+			}}
+		}),
+		Formats: dag.GraphFormatNames(),
+		Export: func(dir, format string, least float64) (string, error) {
+			parsed, err := dag.ParseGraphFormat(format)
+			if err != nil {
+				return "", err
+			}
+			run, err := dag.OpenRun(dir)
+			if err != nil {
+				return "", err
+			}
+			return run.Export(parsed, least)
+		},
+		Compare: application.Comparing(dag.OpenRun, func(_ context.Context, x, y *dag.StoredRun) (*application.Comparison, error) {
+			c, err := dag.Compare(x, y)
+			if err != nil {
+				return nil, err
+			}
+			return &application.Comparison{Result: c, Compared: report.Graphs(c)}, nil
+		}),
+	}
+}
+
+// discoveryAgain certifies a discovery again.
+func discoveryAgain(_ context.Context, r *application.Recertification) (*shell.Job, shell.Task, error) {
+	run, err := application.Reopen[*dag.Record](r, "chains", "rounds")
+	if err != nil {
+		return nil, shell.Task{}, err
+	}
+	record := run.Record
+	switch particles := record.Structure == dag.Exact && record.Evidence == dag.Particles; {
+	case particles:
+		if err := r.Misplaced("chains", "rounds"); err != nil {
+			return nil, shell.Task{}, err
+		}
+	case record.Structure != dag.Chains:
+		return nil, shell.Task{}, r.Unfit("neither by chains over graphs nor by particles: give its command again")
+	}
+	record.Chains, record.Rounds = cmp.Or(r.Chains, record.Chains), cmp.Or(r.Rounds, record.Rounds)
+	d, err := newDiscovery(run)
+	if err != nil {
+		return nil, shell.Task{}, err
+	}
+	t, err := d.search(1)
+	return run.Job, t, err
+}

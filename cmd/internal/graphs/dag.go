@@ -1,0 +1,206 @@
+package graphs
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/transdim/vti/cmd/internal/application"
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/internal/rundir"
+)
+
+// dagFlags are all flags of vti dag.
+type dagFlags struct {
+	modelFlags
+	flow   cli.Flow
+	launch int
+}
+
+// Register adds the flags to the command.
+func (f *dagFlags) Register(cmd *cobra.Command) {
+	f.registerModel(cmd)
+	f.Output.Register(cmd, true)
+	f.RegisterResume(cmd)
+	cli.Renamed(cmd, map[string]string{"draws": "certify-draws"})
+}
+
+// registerModel adds the flags that say what is discovered and how.
+func (f *dagFlags) registerModel(cmd *cobra.Command) {
+	f.register(cmd, dag.BGe, dag.Linear, dag.MLP, dag.Mixed)
+	f.registerMethods(cmd)
+	f.registerTraining(cmd)
+}
+
+// Describe turns the command line into the record of a new run, whose methods are those asked for.
+func (f *dagFlags) Describe(flags *pflag.FlagSet) (*dag.Record, error) {
+	record, err := f.modelFlags.Describe(flags)
+	if err != nil {
+		return nil, err
+	}
+	if record.Model.Mechanism == dag.AnyMechanism && (record.Structure == dag.Made || record.Evidence == dag.Flow) {
+		record.Model.Mechanism = dag.Linear // flows know no other closed form
+	}
+	record.Flow, err = f.flow.Config(flags)
+	return record, err
+}
+
+func dagCommand(a *shell.App) *cobra.Command {
+	return application.Answering(a, &cobra.Command{
+		Use:   "dag TABLE",
+		Short: "Discover graphs: which columns of a table depend on which",
+		Long: `Computes the posterior over directed acyclic graphs whose nodes are the columns of a table (CSV or
+Parquet, with a header row): given its parents, a column is a linear function or a small network of
+them plus noise; columns of text are categories, and tables may have both kinds (--sem mixed).
+
+Up to 13 columns (at most 14 with --max-parents or constraints), the log evidence of every column
+given every set of parents is computed, and sums over all graphs give the probability of every edge
+and graph. A run computes these sums a few times; each takes about 20 seconds of one core for 13
+columns, and a minute for 14. With linear mechanisms the evidences are closed forms and the answer
+is exact; with networks they come from sequential Monte Carlo. Larger graphs, up to 128 columns with
+linear mechanisms, are sampled by Markov chains (--structure chains), which run until they agree.
+Two methods serve for comparison: --evidence flow obtains evidences from importance weights of one
+flow for the parameters of all families, and --structure made, the method of the paper, trains one
+flow over the parameters of all columns together with a distribution over orders and the edges along
+them. The answer comes with a verdict:
+
+  trusted    the probabilities hold to within their standard errors
+  doubtful   they may hold, but the computation does not show it
+  failed     do not use them (exit status 3)
+
+If the data cannot determine the direction of an edge, the answer gives the probabilities of both
+directions and of the equivalence class. Directions that only noise variances identify depend on the
+scale of the columns, which --scale sets.
+
+Everything is kept in a run directory: the settings (run.json), the answer (result.json, CSV
+tables), the graph (graph.dot, .graphml, .dagitty, .bnlearn, .bif), a page with pictures
+(report.html, figures), and the state from which --resume continues a run that was stopped or
+killed: of training (posterior.vti), or of chains at the start of a round (chains.vti). Exact sums
+keep no state; repeat the command.`,
+		Example: `  vti dag data.csv
+  vti dag sachs.csv --log --scale global --sem mlp --truth adjacency.csv    # takes minutes
+  vti dag data.csv --forbid "income->age" --require "dose->response" --max-parents 3
+  vti dag --resume runs/dag-20260131-120000
+  vti dag query runs/dag-20260131-120000 "P(sick | do(region=1))"`,
+	}, func() application.Question[*dag.Record] { return &dagFlags{} })
+}
+
+// Begin checks everything about a discovery, and says what it does.
+func (f *dagFlags) Begin(_ context.Context, run *application.Asked[*dag.Record]) (t shell.Task, err error) {
+	record := run.Record
+	if run.Resumed() && !record.Resumable() {
+		return t, fmt.Errorf("%s is a run by sums over graphs, which cannot be resumed: give its command again, with another --out", run.Resume)
+	}
+	if run.Resumed() && run.Flags.Changed("certify-draws") { // no part of training
+		record.Draws = f.record.Draws
+	}
+	d, err := newDiscovery(run)
+	if err != nil {
+		return t, err
+	}
+	if !run.Resumed() {
+		if err := d.resolve(); err != nil {
+			return t, err
+		}
+	}
+	return d.search(f.launch)
+}
+
+// resolve chooses the methods that were left open, and refuses flags of others.
+func (d *discovery) resolve() (err error) {
+	record := d.Record
+	if record.Structure, err = d.problem.Resolve(record.Structure); err != nil {
+		return err
+	}
+	if record.Structure == dag.Exact {
+		if record.Evidence, err = d.problem.ResolveEvidence(record.Evidence); err != nil {
+			return err
+		}
+	}
+	return checkMethod(d.Flags, record)
+}
+
+// search is the task of a discovery by the methods of its record.
+func (d *discovery) search(stepsPerLaunch int) (shell.Task, error) {
+	switch record := d.Record; {
+	case record.Structure == dag.Chains:
+		return d.walk()
+	case record.Structure == dag.Exact && record.Evidence == dag.Particles:
+		return d.particles(), nil
+	case record.Structure == dag.Exact && record.Evidence == dag.ClosedForm:
+		return d.sum("dag"), nil
+	}
+	d.Record.Flow = d.Record.Flow.WithDefaults() // what they are may change
+	return d.training(stepsPerLaunch)
+}
+
+// training is the task of a discovery that trains a flow.
+func (d *discovery) training(stepsPerLaunch int) (shell.Task, error) {
+	config := d.Record.FitConfig(d.problem)
+	if err := config.Validate(); err != nil {
+		return shell.Task{}, err
+	}
+	return shell.Task{
+		Name: "dag", Files: dag.Files(), Computes: true, Resumable: true, Intro: d.PrintProblem,
+		Check: func(_ context.Context, at *shell.Session) error {
+			check := config
+			check.Checkpoint = filepath.Join(at.Dir, rundir.PosteriorFile)
+			return dag.CheckCheckpoint(at.Device, d.problem, d.Record.Structure, check)
+		},
+		Compute: func(ctx context.Context, at *shell.Session) (shell.Judged, error) {
+			compute := dag.RunFlow
+			if d.Record.Structure == dag.Made {
+				compute = dag.RunMade
+			}
+			return compute(ctx, at.Device, d.problem, dag.RunConfig{
+				Fit: at.Training(config, stepsPerLaunch, false), Draws: d.Record.Draws, Anneal: d.Record.Anneal, Islands: d.Record.Islands, Truth: d.truth, Dir: at.Dir,
+				Status: at.Said,
+			})
+		},
+	}, nil
+}
+
+// walk is the task of a discovery by chains over graphs.
+func (d *discovery) walk() (shell.Task, error) {
+	config := dag.ChainConfig{Chains: d.Record.Chains, Rounds: d.Record.Rounds, Candidates: d.Record.Candidates, Seed: d.Record.Seed}
+	if err := config.Validate(); err != nil {
+		return shell.Task{}, err
+	}
+	t := d.task("dag", func(ctx context.Context, at *shell.Session) (*dag.Result, error) {
+		config.Resume, config.Shard = at.Resume && !at.Again, at.Shard
+		return dag.RunGraphChains(ctx, d.problem, dag.GraphChainsConfig{Chains: config, Truth: d.truth, Dir: at.Dir, Status: at.Status})
+	})
+	t.Resumable = d.Record.Resumable()
+	return t, nil
+}
+
+// particles is the task of a discovery whose evidences come from particles.
+func (d *discovery) particles() shell.Task {
+	return d.task("dag", func(ctx context.Context, at *shell.Session) (*dag.Result, error) {
+		return dag.RunParticles(ctx, d.problem, dag.ParticlesConfig{
+			Islands: d.Record.Islands, Seed: d.Record.Seed, Truth: d.truth, Dir: at.Dir, Status: at.Status, Shard: at.Shard,
+		})
+	})
+}
+
+// sum is the task of a discovery that sums closed forms over all graphs.
+func (d *discovery) sum(name string) shell.Task {
+	return d.task(name, func(ctx context.Context, at *shell.Session) (*dag.Result, error) {
+		return dag.RunExact(ctx, d.problem, dag.ExactConfig{
+			Command: d.Record.Command, Seed: d.Record.Seed, Truth: d.truth, Dir: at.Dir, Status: at.Status,
+			Progress: at.Counting("family"),
+		})
+	})
+}
+
+// task is that of a discovery that neither needs a device nor can be resumed.
+func (d *discovery) task(name string, compute func(ctx context.Context, at *shell.Session) (*dag.Result, error)) shell.Task {
+	return shell.Task{Name: name, Files: dag.Files(), Intro: d.PrintProblem, Compute: func(ctx context.Context, at *shell.Session) (shell.Judged, error) {
+		return compute(ctx, at)
+	}}
+}

@@ -1,0 +1,178 @@
+package graphs
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/tables"
+)
+
+// modelFlags say how the table is used, and which mechanisms, priors and constraints there are.
+type modelFlags struct {
+	record           dag.Record // as they ask for it
+	tiers, edgePrior string
+	na               cli.MissingPolicy
+	sigma            cli.Scale
+	cli.Output
+}
+
+// register adds the flags, with a choice among these mechanisms if there are any.
+func (f *modelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	columns, constraints, model := &f.record.Columns, &f.record.Constraints, &f.record.Model
+	f.na = "refuse"
+	cli.RegisterModels(cmd, &f.record.AllModels, "which graphs and equivalence classes results list: best, or all that were drawn")
+	cli.Group(cmd, "Table", func() {
+		flags.StringSliceVar(&columns.Exclude, "exclude", nil, "columns that are not used, separated by commas; every other column is a node")
+		flags.StringVar(&columns.Intervened, "intervened", "", "`column` that names the node intervened on in each row (empty or NA: none)")
+		flags.StringVar(&columns.SoftIntervened, "soft-intervened", "", "`column` that names the node whose mechanism was changed in each row, with the same parents (empty or NA: none)")
+		flags.StringSliceVar(&columns.Discrete, "discrete", nil, "numeric columns that are categories, separated by commas, or all; text columns are always categories")
+		flags.StringSliceVar(&columns.Continuous, "continuous", nil, "columns of few distinct whole numbers that are measurements, not categories, separated by commas, or all")
+		flags.StringArrayVar(&columns.Clamp, "clamp", nil, "`drug=PKA:low`: in rows where column drug is not zero, node PKA was set to its lowest level (or high, or a level by name; drug=PKA: to the measured value); may be repeated")
+		flags.Var(cli.Parsed[tables.Discretization]{Value: &columns.Discretize, Parse: tables.ParseDiscretization}, "discretize", "discretize numeric columns: terciles, quantiles:k, or hartemink:k")
+		flags.BoolVar(&columns.Log, "log", false, "take logarithms of all columns first")
+		flags.Var(cli.Name(&columns.Scaling), "scale",
+			"standardize: centre and divide each column by its sd; global: centre, and one sd for all; center; or none")
+		flags.Var(cli.Parsed[cli.MissingPolicy]{Value: &f.na, Parse: cli.ParseMissingPolicy}, "na", "rows with missing values: refuse; drop; or impute, by chains that draw missing cells together with graph and parameters (bge and categories), which assumes that cells are missing at random")
+	})
+	cli.Group(cmd, "Constraints", func() {
+		flags.StringArrayVar(&constraints.Forbid, "forbid", nil, "forbidden `edge` a->b, or several separated by commas; may be repeated")
+		flags.StringArrayVar(&constraints.Require, "require", nil, "required `edge` a->b, or several separated by commas; may be repeated")
+		flags.StringVar(&f.tiers, "tiers", "", "`file` with a line of nodes for each tier, separated by commas: no edge leads from a later tier to an earlier one")
+		flags.StringSliceVar(&constraints.Exogenous, "exogenous", nil, "columns without parents, such as indicators of interventions with unknown targets, separated by commas")
+		flags.Var(cli.Count{Value: &constraints.MaxParents, Least: 1}, "max-parents", "largest number of parents of a node (default any)")
+	})
+	cli.Group(cmd, "Mechanisms and priors", func() {
+		if len(mechanisms) > 0 {
+			names := []string{dag.AnyMechanism.String()}
+			for _, m := range mechanisms {
+				names = append(names, m.String())
+			}
+			networks := slices.Contains(mechanisms, dag.MLP)
+			usage := "mechanisms: bge, linear with the same evidence for all graphs of an equivalence class; linear, with independent normal weights"
+			if networks {
+				usage += "; mlp, networks with one hidden layer of ReLU units"
+			}
+			if slices.Contains(mechanisms, dag.Mixed) {
+				usage += "; mixed, for numbers and categories in one table: linear with intercepts by level, and logistic"
+			}
+			flags.Var(cli.Name(&model.Mechanism), "sem",
+				usage+"; auto: bge, or linear with --sigma or --prior-sd; mixed where there are both kinds of columns. Categories alone have tables of probabilities")
+			cli.CompleteWith(cmd, "sem", names...)
+			if networks {
+				flags.Var(cli.Count{Value: &model.Hidden, Least: 1}, "hidden", "mlp: hidden units of a node (default 10)")
+				flags.BoolVar(&model.NoBias, "no-bias", false, "mlp: no bias in hidden and output units")
+			}
+		}
+		flags.Var(&f.sigma, "sigma", "noise `scale` of all nodes, on the scaled columns, or unknown: one for each node. Equal noise is a strong assumption, which can identify directions (default unknown)")
+		flags.Var((*cli.Positive)(&model.PriorSD), "prior-sd", "prior sd of a weight, on the scaled columns (default 1)")
+		flags.Var((*cli.Positive)(&model.ImaginarySampleSize), "imaginary-sample-size", "categories: weight of the prior in rows, spread evenly over all combinations of values (default 1)")
+		flags.Var(cli.Name(&model.Graphs), "graph-prior", "prior over graphs: sparse, uniform over the number of parents of a node and then over sets of that size; or uniform")
+		flags.Float64Var(&model.EdgePenalty, "edge-penalty", 0, "λ of the prior exp(−λ edges), instead of --graph-prior")
+		flags.Var((*cli.Positive)(&model.ExpectedDegree), "expected-degree", "set λ by the mean `number` of parents of a node, ignoring acyclicity")
+		flags.StringVar(&f.edgePrior, "edge-prior", "", "prior probability of each edge, ignoring acyclicity: `file` with a row for each cause and a column for each effect")
+		cli.CompleteWith(cmd, "graph-prior", "sparse", "uniform")
+		flags.BoolVar(&model.Orders, "prior-orders", false, "prior over orders with edges along them, as in the paper, instead of graphs: a graph counts as often as it has topological orders")
+		flags.StringVar(&f.record.Truth, "truth", "", "adjacency matrix to compare with: `file` with a row for each cause and a column for each effect")
+	})
+	cli.Group(cmd, "Answer", func() {
+		flags.StringArrayVar(&f.record.Effects, "effect", nil, "print the total causal effect of the `pair` a->b, or of several separated by commas; may be repeated (default the most probable)")
+	})
+	cli.CompleteColumns(cmd, "exclude", "intervened", "exogenous")
+	cli.CompleteWith(cmd, "scale", "standardize", "global", "center", "none")
+	cli.CompleteWith(cmd, "na", "refuse", "drop", "impute")
+}
+
+// Describe turns the command line into the record of a new run.
+func (f *modelFlags) Describe(*pflag.FlagSet) (*dag.Record, error) {
+	record := f.record
+	record.Seed, record.Model.Sigma = f.Seed, f.sigma.Value
+	record.Columns.DropMissing, record.Columns.ImputeMissing = f.na == "drop", f.na == "impute"
+	if record.Model.Mechanism != dag.MLP && (record.Model.Hidden != 0 || record.Model.NoBias) {
+		return nil, fmt.Errorf("--hidden and --no-bias are for --sem mlp")
+	}
+	var err error
+	if f.tiers != "" {
+		if record.Constraints.Tiers, err = tables.ReadTiers(f.tiers); err != nil {
+			return nil, fmt.Errorf("--tiers: %w", err)
+		}
+	}
+	if f.edgePrior != "" {
+		if record.Model.EdgePrior, err = score.ReadEdgePrior(f.edgePrior); err != nil {
+			return nil, fmt.Errorf("--edge-prior: %w", err)
+		}
+	}
+	return &record, record.Model.Validate()
+}
+
+// registerMethods adds the flags that choose the method, and say how chains over graphs are run.
+func (f *modelFlags) registerMethods(cmd *cobra.Command) {
+	flags, record := cmd.Flags(), &f.record
+	cli.Group(cmd, "Methods", func() {
+		flags.Var(cli.Name(&record.Structure), "structure",
+			"method: exact, sums over all graphs; chains, Markov chains over graphs (linear mechanisms); made, a learned q(m) and one flow for all columns; auto: exact where possible, else chains")
+		flags.Var(cli.Count{Value: &record.Chains, Least: 2}, "chains", "chains: number of chains, from random starts (default 6)")
+		flags.Var(cli.Count{Value: &record.Rounds, Least: 1}, "rounds", "chains: largest number of rounds, each twice as long as the last, until the chains agree (default 6)")
+		flags.Var(cli.Count{Value: &record.Candidates, Least: 1}, "candidates", "chains: number of likely parents of a node whose sets are summed over; affects speed, not the answer (default 12)")
+		flags.Var(cli.Name(&record.Evidence), "evidence",
+			"evidences: closed forms (all but mlp); particles, sequential Monte Carlo (mlp); flow, importance weights of a trained flow, for comparison; auto: closed where possible, else particles")
+		flags.Var(cli.Count{Value: &record.Islands, Least: 1}, "islands", "particles: largest number of islands of 64 particles for important families (default by the number of rows)")
+	})
+	cli.CompleteWith(cmd, "structure", "auto", "exact", "chains", "made")
+	cli.CompleteWith(cmd, "evidence", "auto", "closed", "flow", "particles")
+}
+
+// checkMethod refuses flags of another method than the one that is used.
+func checkMethod(flags *pflag.FlagSet, record *dag.Record) error {
+	refuse := func(used string, names ...string) error {
+		for _, name := range names {
+			if flags.Changed(name) {
+				return fmt.Errorf("--%s does not go with %s, which this run has", name, used)
+			}
+		}
+		return nil
+	}
+	walks := []string{"chains", "rounds", "candidates"}
+	training := []string{"flow", "flow-layers", "flow-blocks", "flow-hidden", "flow-bins", "steps", "batch", "dtype", "certify-draws", "anneal", "device", "pjrt-plugin"}
+	switch {
+	case record.Structure == dag.Chains:
+		return refuse("--structure chains", append(training, "evidence", "islands")...)
+	case record.Structure == dag.Made:
+		if record.Model.Mechanism == dag.MLP { // evidences by particles
+			return refuse("--structure made --sem mlp", append(walks, "evidence", "anneal", "certify-draws")...)
+		}
+		return refuse("--structure made", append(walks, "evidence", "islands", "anneal")...)
+	case record.Evidence == dag.Particles:
+		return refuse("--evidence particles", append(training, walks...)...)
+	case record.Evidence == dag.ClosedForm:
+		if err := refuse("--evidence closed", training...); err != nil {
+			return fmt.Errorf("%w; --evidence flow trains a flow", err)
+		}
+		return refuse("--evidence closed", append(walks, "islands")...)
+	}
+	return refuse("--structure exact", append(walks, "islands")...)
+}
+
+// registerTraining adds the flags that say how the flow is built and trained.
+func (f *dagFlags) registerTraining(cmd *cobra.Command) {
+	flags, record := cmd.Flags(), &f.record
+	f.flow.Flow = "affine"
+	cli.Group(cmd, "Training of a flow (--evidence flow, --structure made)", func() {
+		f.flow.Register(cmd, "affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper", "default 5; diag 2", "default 2", "default 32")
+		flags.Var(cli.Count{Value: &record.Steps, Least: 1}, "steps", "training steps (default 200; mlp 1000; made 300, mlp 1000)")
+		flags.Var(cli.Count{Value: &record.Batch, Least: 2}, "batch", "draws per training step (default 1024; mlp 256), with made graphs (128; mlp 32)")
+		cli.RegisterFloatType(cmd, &record.DType)
+		cli.RegisterLaunch(cmd, &f.launch)
+	})
+	cli.RegisterCertifyDraws(cmd, &record.Draws, "beyond a pilot run over all families (default 131072; mlp 16384, with made none: its evidences are by particles)")
+	cli.Group(cmd, "Certification", func() {
+		flags.Var(cli.Count{Value: &record.Anneal, Least: 0}, "anneal", "number of families with annealed draws: finds what the flow misses, slow with mlp")
+	})
+}

@@ -1,0 +1,68 @@
+package graphs
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/transdim/vti/cmd/internal/application"
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/table"
+)
+
+// discovery is a run of graph discovery, by whatever method, and its problem.
+type discovery struct {
+	*application.Asked[*dag.Record]
+	problem *dag.Problem
+	truth   *graph.Graph
+}
+
+// newDiscovery reads the table and builds the problem that a record describes, of a new run or a
+// stored one. Nothing is written: its errors are of the input.
+func newDiscovery(run *application.Asked[*dag.Record]) (*discovery, error) {
+	record := run.Record
+	problem, truth, err := record.Problem()
+	var set *tables.AlwaysSetError
+	switch {
+	case errors.Is(err, table.ErrMixed):
+		return nil, fmt.Errorf("%w\n--discrete takes the cells of a column as labels of categories", err)
+	case errors.As(err, new(*table.MissingError)):
+		return nil, cli.AdviseMissing(err, "--na impute draws the cells", "--exclude leaves columns out")
+	case errors.As(err, &set):
+		return nil, fmt.Errorf("%w\nleave it out of --intervened and --clamp; --exogenous %s says that it has no causes", err, set.Node)
+	case err != nil:
+		return nil, err
+	}
+	record.Model = problem.Model // with its defaults: what they are may change
+	run.Paths = []*string{&record.Truth}
+	return &discovery{run, problem, truth}, nil
+}
+
+// PrintProblem says what was read, and the priors in words.
+func (d *discovery) PrintProblem() {
+	if d.Output.Json {
+		return
+	}
+	data := d.problem.Data
+	fmt.Fprintf(d.Text, "%s: %d rows, %d nodes", data.Path, data.Rows(), data.Nodes())
+	if d.Record.Structure != dag.Chains && len(d.problem.Families) > 0 {
+		fmt.Fprintf(d.Text, ", %d families of a node with its parents", len(d.problem.Families))
+	}
+	fmt.Fprintln(d.Text)
+	for _, note := range data.Notes() {
+		fmt.Fprintln(d.Text, "  "+note)
+	}
+	if data.DroppedRows > 0 {
+		fmt.Fprintf(d.Text, "  %s with missing values dropped\n", english.Count(data.DroppedRows, "row"))
+	}
+	if cells := data.MissingCells(); cells > 0 {
+		fmt.Fprintf(d.Text, "  %s %s drawn, as missing at random\n", english.Count(cells, "missing cell"), english.Form(cells, "is", "are"))
+	}
+	for _, line := range d.problem.Priors() {
+		fmt.Fprintln(d.Text, "  "+line)
+	}
+	fmt.Fprintln(d.Text)
+}

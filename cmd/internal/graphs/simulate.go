@@ -1,0 +1,134 @@
+package graphs
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/rundir"
+)
+
+// Simulated is what vti simulate dag prints with --json.
+type Simulated struct {
+	Data  string `json:"data"`
+	Truth string `json:"truth"`
+	Rows  int    `json:"rows"`
+	Nodes int    `json:"nodes"`
+	Edges int    `json:"edges"`
+}
+
+func simulateDagCommand(a *shell.App) *cobra.Command {
+	var s sem.Simulation
+	var probability, degree, noise cli.Positive
+	var out, truth, known string
+	var asJSON bool
+	s.Mechanism = dag.MLP
+	cmd := &cobra.Command{
+		Use:   "dag --out FILE --truth FILE",
+		Short: "Simulate a table for graph discovery",
+		Long: `Writes a table (CSV) and the adjacency matrix of the graph behind it, as vti dag --truth reads it. The same
+flags give the same files, and fewer rows are the first ones of more.
+
+The design is that of Davies et al. (2025), appendix F.1: a uniformly random order of the nodes, each edge
+along it with a given probability, mechanisms whose weights are uniform on ±[0.3, 0.7], and normal noise.`,
+		Example: `  vti simulate dag --seed 1 --out sim.csv --truth sim-truth.csv
+  vti dag sim.csv --truth sim-truth.csv --sem mlp --no-bias --scale none --sigma 1
+  vti simulate dag --graph child.bif --sem linear --out child.csv --truth child-truth.csv
+  vti simulate dag --graph child.bif --sem categorical --out codes.csv --truth truth.csv`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			s.EdgeProbability, s.ExpectedDegree, s.Noise = float64(probability), float64(degree), float64(noise)
+			var err error
+			switch {
+			case s.Mechanism == dag.Categorical && known == "":
+				return fmt.Errorf("--sem categorical needs the tables of a network: give --graph FILE.bif")
+			case s.Mechanism == dag.Categorical:
+				s.Network, err = graph.ReadBIF(known)
+			case known != "":
+				s.Names, s.Graph, err = graph.ReadGraph(known)
+			}
+			if err != nil {
+				return fmt.Errorf("--graph: %w", err)
+			}
+			return simulateDag(a, s, out, truth, asJSON)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.Var(cli.Count{Value: &s.Nodes, Least: 2}, "nodes", "nodes of the graph (default 10)")
+	flags.Var(cli.Count{Value: &s.Rows, Least: 1}, "rows", "rows of the table (default 1024)")
+	flags.Var(&probability, "edge-probability", "probability of each edge along the order (default 0.5)")
+	flags.Var(&degree, "expected-degree", "mean `number` of parents of a node, instead of --edge-probability")
+	flags.StringVar(&known, "graph", "", "`file` of the graph to simulate from, instead of a random one: an adjacency matrix, or a network in BIF (*.bif), of which the arcs are used, and with --sem categorical the tables")
+	flags.Var(cli.Name(&s.Mechanism), "sem", "mechanisms: mlp with one hidden layer of ReLU units, linear, categorical, the tables of --graph FILE.bif, or mixed, where every second node is a category")
+	flags.Var(cli.Count{Value: &s.Hidden, Least: 1}, "hidden", "mlp: hidden units of a node (default 10)")
+	flags.BoolVar(&s.Bias, "bias", false, "mlp: biases in hidden and output units")
+	flags.Var(&noise, "noise", "standard deviation of the noise (default 1)")
+	flags.Uint64Var(&s.Seed, "seed", 0, "random seed")
+	flags.StringVarP(&out, "out", "o", "", "`file` for the table (required)")
+	flags.StringVar(&truth, "truth", "", "`file` for the adjacency matrix (required)")
+	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
+	cli.CompleteWith(cmd, "sem", "linear", "mlp", "categorical", "mixed")
+	return cmd
+}
+
+// sameFile reports whether two paths lead to the same place.
+func sameFile(a, b string) bool {
+	first, err := filepath.Abs(a)
+	if err != nil {
+		return a == b
+	}
+	second, err := filepath.Abs(b)
+	return err == nil && first == second
+}
+
+// simulateDag writes both files.
+func simulateDag(a *shell.App, s sem.Simulation, out, truth string, asJSON bool) error {
+	if out == "" || truth == "" {
+		return fmt.Errorf("expected --out FILE for the table and --truth FILE for the adjacency matrix")
+	}
+	if sameFile(out, truth) {
+		return fmt.Errorf("--out and --truth are both %s: expected two files", out)
+	}
+	for _, path := range []string{out, truth} {
+		if rundir.Exists(path) {
+			return fmt.Errorf("%s exists already", path)
+		}
+	}
+	if s.Mechanism != dag.MLP && (s.Hidden != 0 || s.Bias) {
+		return fmt.Errorf("--hidden and --bias are for --sem mlp")
+	}
+	data, err := sem.Simulate(s)
+	if err != nil {
+		return err
+	}
+	// The second of them is begun before the first is there: either both are written or none.
+	matrix, err := atomicfile.Create(truth)
+	if err != nil {
+		return shell.Failed(err)
+	}
+	defer matrix.Abort()
+	if err := data.WriteTruth(matrix); err != nil {
+		return shell.Failed(fmt.Errorf("writing %s: %w", truth, err))
+	}
+	if err := atomicfile.Write(out, data.WriteCSV); err != nil {
+		return shell.Failed(err)
+	}
+	if err := matrix.Commit(); err != nil {
+		return shell.Failed(err)
+	}
+	summary := Simulated{out, truth, len(data.Values), len(data.Names), data.Truth.Edges()}
+	if asJSON {
+		return a.Describe("simulate-graphs", summary)
+	}
+	fmt.Fprintf(a.Text, "%s: %s of %s; %s: %s\n", summary.Data, english.Count(summary.Rows, "row"), english.Count(summary.Nodes, "node"), summary.Truth, english.Count(summary.Edges, "edge"))
+	return nil
+}

@@ -1,0 +1,54 @@
+package hierarchies
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/transdim/vti/cmd/internal/application"
+	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/report"
+)
+
+// Application is all that the program knows of hierarchical regressions.
+func Application() *application.Application {
+	return &application.Application{
+		About: "hierarchical regressions",
+		Page:  report.RegressionPage,
+		Commands: []application.Command{
+			{Name: "hbm", New: hbmCommand, Studied: true, Again: hierarchyAgain},
+			{Name: regression.InferCommand, New: hbmInferCommand, Unrepeatable: "their family was trained by another run"},
+			{Name: "calibrate hbm", New: calibrateHbmCommand},
+		},
+		Open: application.Opening(regression.OpenRun, func(a *shell.App, run *regression.StoredRun) *application.Run {
+			return &application.Run{Result: run.Result, Asked: func(ctx context.Context) error {
+				return application.Introduce(newHierarchical(ctx, application.Shown(a, run.Dir, run.Record)))
+			}}
+		}),
+		Compare: application.Comparing(regression.OpenRun, func(_ context.Context, x, y *regression.StoredRun) (*application.Comparison, error) {
+			c, err := regression.Compare(x, y)
+			if err != nil {
+				return nil, err
+			}
+			return &application.Comparison{Result: c, Compared: report.Regressions(c)}, nil
+		}),
+	}
+}
+
+// hierarchyAgain certifies a regression again.
+func hierarchyAgain(ctx context.Context, r *application.Recertification) (*shell.Job, shell.Task, error) {
+	run, err := application.Reopen[*regression.Record](r, "certify-draws", "chain-groups")
+	if err != nil {
+		return nil, shell.Task{}, err
+	}
+	if _, plates, err := run.Record.PlateFamily(); err != nil || plates {
+		return nil, shell.Task{}, errors.Join(err, r.Unfit("with a family of flows: only --family marginal is certified again"))
+	}
+	run.Record.CertifyDraws = cmp.Or(r.Draws, run.Record.CertifyDraws)
+	h, err := newHierarchical(ctx, run)
+	if err != nil {
+		return nil, shell.Task{}, err
+	}
+	return run.Job, h.training(1), nil
+}

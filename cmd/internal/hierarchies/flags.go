@@ -1,0 +1,212 @@
+package hierarchies
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/transdim/vti/hbm/frame"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/space"
+)
+
+// hbmFlags are all flags of vti hbm.
+type hbmFlags struct {
+	record regression.Record // as they ask for it
+	na     cli.MissingPolicy
+	// amortize asks for tables simulated from the priors in training.
+	amortize bool
+	flow     cli.Flow
+	effort   cli.Effort
+	launch   int
+	priors   []string // of single terms
+	cli.Output
+}
+
+// Register adds the flags to the command.
+func (f *hbmFlags) Register(cmd *cobra.Command) {
+	f.registerModel(cmd)
+	f.Output.Register(cmd, true)
+	cli.RegisterModels(cmd, &f.record.AllModels, "which models of --select results and models.csv list: best, or all that were evaluated")
+	f.RegisterResume(cmd)
+	cli.Renamed(cmd, cli.FlowSizes, cli.PriorSD("coefficient-scale"))
+}
+
+// registerModel adds the flags that say what is fitted and how.
+func (f *hbmFlags) registerModel(cmd *cobra.Command) {
+	flags, record := cmd.Flags(), &f.record
+	flags.SortFlags = false
+	columns, model := &record.Frame, &record.Model
+	f.na = "refuse"
+	cli.Group(cmd, "Model", func() {
+		flags.StringVarP(&columns.Formula, "formula", "f", "", "response ~ terms + (terms | group), as in lme4 and brms")
+		flags.VarP(cli.Parsed[likelihood.Kind]{Value: &columns.Response, Parse: frame.ParseResponseKind}, "likelihood", "l", "gaussian, student, logistic, poisson, negbinomial, zero-inflated-poisson, hurdle-poisson, gamma, lognormal, beta, exponential, weibull, cumulative-logit, cumulative-probit or categorical")
+		flags.StringSliceVar(&columns.Levels, "levels", nil, "cumulative-logit, cumulative-probit: `labels` of the response from the lowest to the highest, separated by commas; numbers have an order of their own. categorical: all labels, of which effects are log odds against the first (default as sorted)")
+		flags.StringVar(&columns.SE, "se", "", "gaussian: `column` of known standard deviations of the response, one for each row")
+		flags.BoolVar(&model.Select, "select", false, "select terms: each is absent, pooled, or varies by group")
+		flags.Var(cli.Parsed[cli.MissingPolicy]{Value: &f.na, Parse: cli.ParseMissingPolicy}, "na", "rows with missing values: refuse or drop")
+		flags.BoolVar(&record.Slices, "slices", false, "gaussian, marginal: read a Parquet file that does not fit in memory by row groups")
+	})
+	cli.Group(cmd, "Priors", func() {
+		flags.Var((*cli.Positive)(&model.CoefficientScale), "prior-sd", "prior sd of the effect of one sd of a column, in units of sd(y) for gaussian and student, otherwise on the link scale (default 1.5; link scale 1)")
+		flags.Var((*cli.Positive)(&model.InterceptScale), "intercept-scale", "prior sd of the intercept at the mean of the columns, in the same units (default 10)")
+		flags.Var(cli.Name(&model.SDPrior), "sd-prior", "prior of standard deviations of varying effects: half-normal, half-cauchy or exponential")
+		flags.Var((*cli.Positive)(&model.SDScale), "sd-scale", "scale of that prior, in the same units (default 1)")
+		flags.Var((*cli.Positive)(&model.Correlation), "lkj", "η of the LKJ prior of the correlations of varying effects (default 2)")
+		flags.StringArrayVar(&f.priors, "prior", nil, "`prior` of one term, in the units of the table, such as b:age=normal(0,1), sd:Subject=exponential(2) (the rate) or sd:Days|Subject=half-normal(10); may be repeated")
+		flags.Var(cli.Parsed[space.Prior]{Value: &model.Models, Parse: space.ParsePrior}, "model-prior", "with --select, over terms that are in and that vary: betabinomial:a,b (common probability), bernoulli:π, or uniform (over models)")
+		flags.Var((*cli.Positive)(&model.Degrees), "df", "student: degrees of freedom (default 4)")
+	})
+
+	record.Family = regression.MarginalFamily
+	cli.Group(cmd, "Variational family", func() {
+		flags.Var(cli.Parsed[familyName]{Value: (*familyName)(&record.Family), Parse: parseFamily}, "family",
+			"marginal, which integrates out the effects of the largest grouping, or over all effects: "+strings.Join(hbm.FamilyNames(), ", "))
+		flags.Var(cli.Count{Value: &record.Encoding, Least: 1}, "encoding", "pavi-f, pavi-e, adavi: size of the encoding of a group (default twice the dimension of the variable, plus four)")
+		flags.Var(cli.Count{Value: &record.Members, Least: 1}, "members", "not marginal: number of groups, or of rows if groupings are crossed, in a training step (default all)")
+		flags.BoolVar(&f.amortize, "amortize", false, "pavi-e, adavi: train on tables simulated from the priors, for vti hbm infer on other tables")
+		f.flow.Register(cmd, "flow of marginal, pavi-f, pavi-e, adavi: affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper (default spline; affine with more than 64 coordinates)", "default 3; not marginal 1", "default 2; 1", "default 32; 16")
+	})
+	f.effort.Register(cmd)
+	cli.Group(cmd, "Training", func() {
+		flags.Var(cli.Count{Value: &record.Steps, Least: 1}, "steps", "training steps with --effort fixed (default 400; student 800; not marginal 2000, with --amortize 10000, with --select and a start near the posterior 600; most answers of marginal take no training)")
+		flags.Var(cli.Count{Value: &record.Batch, Least: 2}, "batch", "draws per training step (default 256; not marginal 8 to 64), or simulated tables with --amortize (16)")
+		cli.RegisterFloatType(cmd, &record.DType)
+		dtype := flags.Lookup("dtype")
+		dtype.DefValue, dtype.Usage = "", "float32, or float64: slower and more precise (default float32; not marginal float64, unless with --members or --amortize)"
+		cli.RegisterLaunch(cmd, &f.launch)
+	})
+	cli.RegisterCertifyDraws(cmd, &record.CertifyDraws,
+		"beyond a pilot run over every model (default 32768; not marginal 2000, and up to 32000 where these do not show enough)")
+	cli.CompleteColumns(cmd, "se")
+	cli.CompleteLikelihoods(cmd, frame.ResponseKinds())
+	cli.CompleteWith(cmd, "model-prior", "betabinomial:1,1", "bernoulli:0.5", "uniform")
+	cli.CompleteWith(cmd, "na", "refuse", "drop")
+	cli.CompleteWith(cmd, "sd-prior", "half-normal", "half-cauchy", "exponential")
+	cli.CompleteWith(cmd, "family", append([]string{regression.MarginalFamily}, hbm.FamilyNames()...)...)
+}
+
+// Describe turns the command line into the record of a new run; the flow that suits the problem is
+// chosen later if none was.
+func (f *hbmFlags) Describe(flags *pflag.FlagSet) (*regression.Record, error) {
+	asked := f.record // which the flags may keep
+	record := &asked
+	if record.Frame.Formula == "" {
+		return nil, errors.New(`no formula was given: expected for example --formula "y ~ x + (1 + x | group)"`)
+	}
+	if flags.Changed("df") && record.Frame.Response != likelihood.StudentKind {
+		return nil, fmt.Errorf("--df is for --likelihood student; this one is %s", record.Frame.Response)
+	}
+	if record.Frame.Levels != nil && !record.Frame.Response.HasCategories() {
+		return nil, fmt.Errorf("--levels is for --likelihood %s, %s and %s; this one is %s", likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind, likelihood.CategoricalKind, record.Frame.Response)
+	}
+	if flags.Changed("model-prior") && !record.Model.Select {
+		return nil, errors.New("--model-prior is for --select: without it there is one model")
+	}
+	if err := f.checkFamily(flags); err != nil {
+		return nil, err
+	}
+	if !flags.Changed("dtype") {
+		record.DType = dtypes.InvalidDType // what it is depends on the family
+	}
+	record.Seed, record.Frame.DropMissing = f.Seed, f.na == "drop"
+	if f.amortize {
+		record.Amortize, record.Batch = cmp.Or(record.Batch, amortizedTables), 0
+		record.Steps = cmp.Or(record.Steps, amortizedSteps)
+	}
+	for _, text := range f.priors {
+		prior, err := regression.ParseTermPrior(text)
+		if err != nil {
+			return nil, fmt.Errorf("--prior: %w", err)
+		}
+		record.Model.Terms = append(record.Model.Terms, prior)
+	}
+	flow := f.flow
+	if flow.Flow == "" {
+		flow.Flow = cli.FlowName(strings.ToLower(cosmic.Spline.String())) // the one that has all sizes
+	}
+	var err error
+	if record.Flow, err = flow.Config(flags); err != nil {
+		return nil, err
+	}
+	if record.Family != regression.MarginalFamily {
+		record.MaxSeconds = f.effort.MaxTime.Seconds()
+		if record.MaxSeconds < 0 {
+			return nil, fmt.Errorf("--max-time: got %v, want a time that is not negative", f.effort.MaxTime)
+		}
+	} else {
+		record.Budget, err = f.effort.Budget(flags)
+	}
+	return record, err
+}
+
+// Training over simulated tables: how many in a step, and steps.
+const (
+	amortizedTables = 16
+	amortizedSteps  = 10000
+)
+
+// checkFamily refuses flags that the family does not have.
+func (f *hbmFlags) checkFamily(flags *pflag.FlagSet) error {
+	marginal := f.record.Family == regression.MarginalFamily
+	flows := slices.Contains([]string{regression.MarginalFamily, "pavi-f", "pavi-e", "adavi"}, f.record.Family)
+	if f.amortize && f.record.Frame.SE != "" {
+		return errors.New("--amortize does not go with --se: known standard errors belong to one table")
+	}
+	if !marginal && !regression.HasPlates(f.record.Frame.Response) {
+		return fmt.Errorf("--family %s has no --likelihood %s: want --family %s", f.record.Family, f.record.Frame.Response, regression.MarginalFamily)
+	}
+	for flag, has := range map[string]bool{
+		"encoding": flows && !marginal, "members": !marginal && !f.amortize, "slices": marginal, "amortize": f.record.Family == "pavi-e" || f.record.Family == "adavi", "steps-per-launch": marginal,
+		"effort": marginal, "precision": marginal, "max-time": !f.amortize,
+		"flow": flows, "flow-layers": flows, "flow-blocks": flows, "flow-hidden": flows, "flow-bins": flows,
+	} {
+		if flags.Changed(flag) && !has {
+			return fmt.Errorf("--%s does not go with --family %s", flag, f.record.Family)
+		}
+	}
+	return nil
+}
+
+// chooseFlow fills in the flow: unless it was chosen, the one that suits the problem.
+func (f *hbmFlags) chooseFlow(flags *pflag.FlagSet, record *regression.Record, suits cosmic.Kind) (err error) {
+	chosen := f.flow.Flow != ""
+	if !chosen {
+		f.flow.Flow = cli.FlowName(strings.ToLower(suits.String()))
+	}
+	if record.Flow, err = f.flow.Config(flags); err != nil || f.record.Family == regression.MarginalFamily {
+		return err
+	}
+	if sizes := record.Flow; !chosen { // the package knows a small one
+		record.Flow = cosmic.Config{}
+		if sizes.Layers+sizes.Blocks+sizes.Hidden+sizes.Bins > 0 {
+			record.Flow = cosmic.Config{Kind: cosmic.Spline, Layers: max(sizes.Layers, 1), Blocks: max(sizes.Blocks, 1), Hidden: cmp.Or(sizes.Hidden, 16), Bins: sizes.Bins}
+		}
+	} else if sizes.Layers == 0 {
+		record.Flow.Layers = 1
+	}
+	return nil
+}
+
+// familyName is a variational family as the command line names it.
+type familyName string
+
+func (n familyName) String() string { return string(n) }
+
+func parseFamily(s string) (familyName, error) {
+	if _, err := hbm.ParseFamily(s); err != nil && s != regression.MarginalFamily {
+		return "", fmt.Errorf("unknown family %q; expected one of %q", s, append([]string{regression.MarginalFamily}, hbm.FamilyNames()...))
+	}
+	return familyName(s), nil
+}

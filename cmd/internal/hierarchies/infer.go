@@ -1,0 +1,92 @@
+package hierarchies
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti/cmd/internal/application"
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/checkpoint"
+	"github.com/transdim/vti/internal/rundir"
+)
+
+// hbmInferFlags are all flags of vti hbm infer.
+type hbmInferFlags struct {
+	na           cli.MissingPolicy
+	certifyDraws int
+	cli.Output
+}
+
+func hbmInferCommand(a *shell.App) *cobra.Command {
+	f := &hbmInferFlags{na: "refuse"}
+	cmd := &cobra.Command{
+		Use:   "infer MODEL TABLE",
+		Short: "Answer for another table in one pass of a network trained by vti hbm --amortize",
+		Long: `Fits a regression to a table without training, by the network of MODEL, a run directory of vti hbm
+--amortize. The table needs the columns of the one that MODEL was trained for; it may have other
+groups, and from a quarter to twice as many groups and rows, which is what training simulates.
+Importance weights correct and judge the answer, which has the form and files of vti hbm.
+
+For responses that vti hbm --family marginal answers without training (gaussian; logistic, poisson
+and others with a grouping), the network proposes standard deviations, correlations and noise only,
+and all effects are integrated out.
+
+The verdict is at most doubtful if the table is unlike those simulated for training: if the model
+check finds it poor, for example because of gross outliers, or if it is more or less probable than
+all responses simulated from the answer, for example because a number separates its labels.`,
+		Example: `  vti hbm testdata/sleepstudy.csv --formula "Reaction ~ Days + (Days | Subject)" \
+      --family pavi-e --amortize --out model
+  vti hbm infer model other.csv`,
+		Args: cli.Arguments(2, 2, "a run directory and a table"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return hbmInfer(a, cmd, args[0], args[1], f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.Var(cli.Parsed[cli.MissingPolicy]{Value: &f.na, Parse: cli.ParseMissingPolicy}, "na", "rows with missing values: refuse or drop")
+	flags.Var(cli.Count{Value: &f.certifyDraws, Least: 1}, "certify-draws", "draws that certify where effects are not integrated out (default 2000, and up to 32000 where these do not show enough)")
+	f.Output.Register(cmd, true)
+	cli.CompleteWith(cmd, "na", "refuse", "drop")
+	return cmd
+}
+
+func hbmInfer(a *shell.App, cmd *cobra.Command, model, path string, f *hbmInferFlags) error {
+	trained, err := regression.ReadRecord(model)
+	if err != nil {
+		return err
+	}
+	if trained.Amortize == 0 || trained.Shape == nil {
+		return fmt.Errorf("%s was not trained for other tables than its own: that takes vti hbm --family pavi-e --amortize", model)
+	}
+	record := &regression.Record{
+		Header: application.NewHeader(cmd, path),
+		Frame:  trained.Frame, Model: trained.Model, Family: trained.Family, TrainedBy: model, CertifyDraws: f.certifyDraws, Seed: f.Seed,
+	}
+	record.Frame.DropMissing = f.na == "drop"
+	job := &shell.Job{Output: f.Output, Stored: record, Paths: []*string{&record.TrainedBy}}
+	r, err := newHierarchical(cmd.Context(), &application.Asked[*regression.Record]{App: a, Job: job, Record: record, Flags: cmd.Flags()})
+	if err != nil {
+		return err
+	}
+	if err := r.regression.CheckInfer(trained.Shape); err != nil {
+		return err
+	}
+	if _, err := checkpoint.ReadInfo(filepath.Join(model, rundir.PosteriorFile)); err != nil {
+		return err
+	}
+	return a.Execute(cmd.Context(), job, shell.Task{
+		Name: "hbm", Files: regression.Files(), Computes: true, Intro: r.PrintProblem,
+		Compute: func(ctx context.Context, at *shell.Session) (shell.Judged, error) {
+			return r.regression.Infer(ctx, at.Device, regression.InferRun{
+				Model: model, Shape: trained.Shape, Seed: record.Seed, Certify: hbm.CertifyConfig{Draws: record.CertifyDraws}, Dir: at.Dir,
+			})
+		},
+	})
+}

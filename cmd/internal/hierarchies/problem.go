@@ -1,0 +1,85 @@
+package hierarchies
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/transdim/vti/cmd/internal/application"
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/table"
+)
+
+// hierarchical is a run of a hierarchical regression, and its problem.
+type hierarchical struct {
+	*application.Asked[*regression.Record]
+	regression *regression.Regression
+}
+
+// newHierarchical reads the table and builds the posterior that a record describes. Nothing is
+// written: its errors are of the input.
+func newHierarchical(ctx context.Context, run *application.Asked[*regression.Record]) (*hierarchical, error) {
+	r, err := run.Record.Regression(ctx)
+	switch {
+	case errors.As(err, new(*table.MissingError)):
+		return nil, cli.AdviseMissing(err)
+	case errors.Is(err, table.ErrMixed):
+		return nil, fmt.Errorf("%w\nfactor(…) in the formula takes the cells of a column as labels", err)
+	case err != nil:
+		return nil, err
+	}
+	return &hierarchical{run, r}, nil
+}
+
+// check reports what is wrong with the settings. Those that were left open are known afterwards.
+func (r *hierarchical) check() error {
+	family, ok, err := r.Record.PlateFamily()
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return r.Record.FitConfig(r.regression).Validate()
+	}
+	if err := r.regression.CheckFamily(family, r.Record.Members); err != nil {
+		return fmt.Errorf("--family %s: %w", family, err)
+	}
+	if r.Record.Amortize > 0 {
+		r.Record.Shape = r.regression.Shape()
+	}
+	return r.Record.FamilyRun(family).Fit.Validate()
+}
+
+// PrintProblem says what was read, and the priors in words. With --json only warnings are printed,
+// to standard error.
+func (r *hierarchical) PrintProblem() {
+	frame := r.regression.Frame
+	if r.Output.Json {
+		for _, line := range frame.Warnings {
+			fmt.Fprintf(r.Stderr, "vti: %s\n", line)
+		}
+		return
+	}
+	fmt.Fprintf(r.Text, "%s: %d rows\n  %s\n", frame.Path, frame.Rows(), frame.Formula)
+	for _, g := range frame.Groupings {
+		if g.Smooth {
+			fmt.Fprintf(r.Text, "  %s: a curve of %s around the line of its column\n", g.Name, english.Count(len(g.Columns), "bend"))
+			continue
+		}
+		fmt.Fprintf(r.Text, "  %s of %s\n", english.Count(len(g.Levels), "group"), g.Name)
+	}
+	if frame.DroppedRows > 0 {
+		fmt.Fprintf(r.Text, "  %s with missing values dropped\n", english.Count(frame.DroppedRows, "row"))
+	}
+	if frame.Labels != nil && frame.Response.Binary() {
+		fmt.Fprintf(r.Text, "  response: %s is 0, %s is 1\n", frame.Labels[0], frame.Labels[1])
+	}
+	for _, line := range r.regression.Priors() {
+		fmt.Fprintln(r.Text, "  "+line)
+	}
+	for _, line := range frame.Warnings {
+		fmt.Fprintln(r.Text, "  note: "+line)
+	}
+	fmt.Fprintln(r.Text)
+}

@@ -1,0 +1,62 @@
+package numbers
+
+import (
+	"github.com/transdim/vti/changepoint"
+	"github.com/transdim/vti/cmd/internal/application"
+	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/mixture"
+	"github.com/transdim/vti/order"
+	"github.com/transdim/vti/report"
+)
+
+// Mixtures is all that the program knows of mixtures.
+func Mixtures() *application.Application {
+	return answering("components of a mixture", report.MixturePage, func(n *numbered, r *mixture.Result) {
+		n.verdict = r.Certificate.Verdict
+		for _, k := range r.Counts {
+			n.add(k.Components, k.Probability, k.SE)
+		}
+	}, []application.Command{
+		{Name: "mixture", New: mixtureCommand},
+		{Name: "rjmcmc mixture", New: rjmcmcMixtureCommand},
+		{Name: "calibrate mixture", New: calibrateMixtureCommand},
+	})
+}
+
+// Changes is all that the program knows of change points.
+func Changes() *application.Application {
+	return answering("changes of a series", report.ChangesPage, func(n *numbered, r *changepoint.Result) {
+		n.verdict = r.Certificate.Verdict
+		for _, k := range r.Counts {
+			n.add(k.Changes, k.Probability, 0)
+		}
+	}, []application.Command{
+		{Name: "changepoints", New: changepointsCommand},
+		{Name: "calibrate changepoints", New: calibrateChangepointsCommand},
+	})
+}
+
+// Orders is all that the program knows of orders.
+func Orders() *application.Application {
+	return answering("the order of a model", report.OrderPage, func(n *numbered, r *order.Result) {
+		n.verdict = r.Certificate.Verdict
+		for _, k := range r.Orders {
+			n.add(k.Order, k.Probability, 0)
+		}
+	}, []application.Command{
+		{Name: "order", New: orderCommand},
+		{Name: "calibrate order", New: calibrateOrderCommand},
+	})
+}
+
+// answering is an application whose results have the probabilities of numbers, which list takes
+// from them.
+func answering[P interface {
+	*R
+	shell.Judged
+}, R any](about string, page report.Page, list func(n *numbered, result P), commands []application.Command) *application.Application {
+	return &application.Application{
+		About: about, Page: page, Commands: commands, Open: application.OpenResult[P],
+		Compare: application.Comparing(opening(list), comparer(about)),
+	}
+}

@@ -1,0 +1,123 @@
+package numbers
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/transdim/vti/changepoint"
+	"github.com/transdim/vti/cmd/internal/application"
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/shell"
+	runs "github.com/transdim/vti/run"
+)
+
+// changepointFlags are all flags of vti changepoints.
+type changepointFlags struct {
+	record changepoint.Record
+	cli.Output
+}
+
+// Register adds the flags to the command.
+func (f *changepointFlags) Register(cmd *cobra.Command) {
+	flags, options := cmd.Flags(), &f.record.Options
+	cli.Group(cmd, "Data", func() {
+		flags.StringVar(&options.Time, "time", "", "`column` of times (a series without it is in the order of the rows; events need it)")
+		flags.StringVar(&options.Value, "value", "", "`column` of values; without it every row is an event")
+		flags.Var(optionalNumber{&options.From}, "from", "events: start of the observation window")
+		flags.Var(optionalNumber{&options.To}, "to", "events: its end")
+		flags.BoolVar(&options.Uneven, "uneven", false, "accept a series whose times are not evenly spaced")
+	})
+	cli.Group(cmd, "Model", func() {
+		flags.Var(cli.Name(&options.Kind), "model", "what changes: mean, variance, both, slope, rate of counts, or events; auto is mean, and events without --value")
+		flags.Var(cli.Count{Value: &options.MaxChanges, Least: 1}, "max-changes", "largest number of changes (default 30)")
+		flags.Var((*cli.Positive)(&options.MeanChanges), "mean-changes", "prior mean of the number of changes, which is Poisson (default 3)")
+		flags.Var(cli.Name(&options.Places), "places", "prior of positions: uniform, or spaced, which avoids short segments; auto is uniform, but spaced for events")
+		flags.Var(cli.Count{Value: &options.Shortest, Least: 1}, "shortest", "smallest number of rows in a segment (default 1; variance and both 2)")
+		flags.Var((*cli.Positive)(&options.LevelSD), "level-sd", "mean, slope: prior sd of a level, in units of the sd of the column (default 1)")
+		flags.Var((*cli.Positive)(&options.RateShape), "rate-shape", "rate, events: shape of the Gamma prior of rates (default 1)")
+		flags.Var((*cli.Positive)(&options.RateExposure), "rate-exposure", "rate, events: its rate, in rows or units of time (default: prior mean the overall rate)")
+	})
+	f.RegisterSampler(cmd, "of draws; probabilities of changes are sums and do not depend on it")
+	cli.CompleteColumns(cmd, "time", "value")
+	cli.CompleteWith(cmd, "model", changepoint.KindNames()...)
+	cli.CompleteWith(cmd, "places", "uniform", "spaced")
+}
+
+// Describe turns the command line into the record of a run.
+func (f *changepointFlags) Describe(*pflag.FlagSet) (*changepoint.Record, error) {
+	record := f.record
+	record.Seed = f.Seed
+	return &record, nil
+}
+
+func changepointsCommand(a *shell.App) *cobra.Command {
+	return application.Answering(a, &cobra.Command{
+		Use:   "changepoints TABLE --time COLUMN",
+		Short: "Find how many change points a series or a rate of events has, and where",
+		Long: `Computes the posterior of the number and positions of changes of a series (in its mean, its
+variance, both, its slope, or the rate of counts) or of the rate of events whose times are given,
+and of the levels between changes.
+
+The answer is an exact sum over all numbers and positions of changes, by forward and backward
+recursions (Fearnhead 2006); only the posterior draws are sampled. 5,000 rows take minutes. For
+events the prior is that of Green (1995).`,
+		Example: `  vti changepoints coal.csv --time date --from 1851 --to 1963
+  vti changepoints nile.csv --time year --value flow
+  vti changepoints counts.csv --time week --value cases --model rate`,
+	}, func() application.Question[*changepoint.Record] { return &changepointFlags{} })
+}
+
+// Begin reads the table of a search for changes, and says what is done.
+func (f *changepointFlags) Begin(_ context.Context, run *application.Asked[*changepoint.Record]) (t shell.Task, err error) {
+	problem, err := runs.Read(run.Record, changepoint.NewProblem)
+	if err != nil {
+		return t, err
+	}
+	run.Record.Options = problem.Options // with its defaults: what they are may change
+	return shell.Task{
+		Name: "changepoints", Files: changepoint.Files(), Intro: func() {
+			run.Introduce(changesTitle(problem), problem.Notes, problem.Priors())
+		},
+		Compute: func(ctx context.Context, at *shell.Session) (shell.Judged, error) {
+			return changepoint.Run(ctx, problem, changepoint.RunConfig{Seed: run.Record.Seed, Dir: at.Dir, Status: at.Status})
+		},
+	}, nil
+}
+
+// changesTitle says what was read.
+func changesTitle(p *changepoint.Problem) string {
+	o := p.Options
+	what := fmt.Sprintf("events, by %s", o.Time)
+	if o.Kind != changepoint.Events {
+		what = fmt.Sprintf("rows of %s", o.Value)
+		if o.Time != "" {
+			what += ", by " + o.Time
+		}
+	}
+	return fmt.Sprintf("%s: %d %s; model %s", p.Path, p.Rows(), what, o.Kind)
+}
+
+// optionalNumber is a flag that takes a number, which stays nil when it is not given.
+type optionalNumber struct{ value **float64 }
+
+func (v optionalNumber) Set(s string) error {
+	x, err := strconv.ParseFloat(s, 64)
+	if err != nil || x-x != 0 {
+		return fmt.Errorf("expected a number, found %q", s)
+	}
+	*v.value = &x
+	return nil
+}
+
+func (v optionalNumber) String() string {
+	if v.value == nil || *v.value == nil {
+		return ""
+	}
+	return strconv.FormatFloat(**v.value, 'g', -1, 64)
+}
+
+func (v optionalNumber) Type() string { return "number" }

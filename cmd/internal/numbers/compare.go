@@ -1,0 +1,71 @@
+package numbers
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/application"
+	"github.com/transdim/vti/compare"
+	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/mixture"
+	"github.com/transdim/vti/report"
+	runs "github.com/transdim/vti/run"
+)
+
+// Comparison is that of two runs whose models are numbers: of components, of changes, or an
+// order. The codes of models are these numbers.
+type Comparison struct {
+	compare.Comparison
+}
+
+// Write stores the comparison in a directory.
+func (c *Comparison) Write(dir string) error { return c.Comparison.Write(dir, c) }
+
+// numbered is a finished run whose models are numbers.
+type numbered struct {
+	dir string
+	*runs.Asked[map[string]any]
+	verdict vti.Verdict
+	models  []compare.Model
+}
+
+func (n *numbered) add(number int, probability, se mixture.Number) {
+	n.models = append(n.models, compare.Model{Code: strconv.Itoa(number), Probability: probability, SE: se})
+}
+
+// opening opens such runs, of whose results list takes the models.
+func opening[P interface{ *R }, R any](list func(n *numbered, result P)) func(dir string) (*numbered, error) {
+	return func(dir string) (*numbered, error) {
+		record, err := runs.ReadRecord[runs.Asked[map[string]any]](dir)
+		if err != nil {
+			return nil, err
+		}
+		result := P(new(R))
+		if err := rundir.ReadResult(dir, result); err != nil {
+			return nil, err
+		}
+		n := &numbered{dir: dir, Asked: record}
+		list(n, result)
+		return n, nil
+	}
+}
+
+// comparer compares two such runs about something.
+func comparer(about string) func(_ context.Context, x, y *numbered) (*application.Comparison, error) {
+	return func(_ context.Context, x, y *numbered) (*application.Comparison, error) {
+		if err := runs.SameTable(x.dir, &x.Header, y.dir, &y.Header); err != nil {
+			return nil, err
+		}
+		c := &Comparison{compare.Comparison{Schema: "vti/compare-numbers/1", Command: "compare", Version: vti.Version}}
+		c.A = compare.Run{RunDir: x.dir, Command: x.Command, Seed: x.Seed, Verdict: &x.verdict}
+		c.B = compare.Run{RunDir: y.dir, Command: y.Command, Seed: y.Seed, Verdict: &y.verdict}
+		var err error
+		if c.Notes, err = compare.Differences(x.Options, y.Options); err != nil {
+			return nil, err
+		}
+		c.CompareModels(x.models, y.models)
+		c.Disagreements = compare.Disagreements(c.Models)
+		return &application.Comparison{Result: c, Compared: report.Numbers(&c.Comparison, about)}, nil
+	}
+}

@@ -1,0 +1,11 @@
+// Package numbers has the applications whose models are numbers: of components, of changes, or the
+// order of a model.
+//
+//	application.go     the values that the registry has
+//	mixture.go         vti mixture
+//	mixture_chains.go  vti rjmcmc mixture
+//	changepoints.go    vti changepoints
+//	order.go           vti order
+//	compare.go         two runs of one of them side by side
+//	calibrate.go       vti calibrate of each
+package numbers

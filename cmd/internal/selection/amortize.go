@@ -1,0 +1,248 @@
+package selection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti/amortize"
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/console"
+	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/document"
+	"github.com/transdim/vti/internal/report"
+	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/space"
+	"github.com/transdim/vti/varsel"
+)
+
+// amortizeFlags are those of vti amortize varsel.
+type amortizeFlags struct {
+	family         varsel.FamilyConfig
+	slab           cli.Positive
+	sigma2         cli.Positive
+	outlier        cli.Positive
+	training       amortize.Config
+	rate           cli.Positive
+	heldOut        int
+	seed           uint64
+	device         gpu.Kind
+	out, resume    string
+	overJSON, mute bool
+}
+
+func (f *amortizeFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	cli.Group(cmd, "Tables", func() {
+		flags.Var(numberRange{&f.family.Predictors}, "predictors", "number of predictors of a table, as `low:high` (default 2:8)")
+		flags.Var(numberRange{&f.family.Rows}, "rows", "how many it has (default 20:150)")
+		flags.Var(numberRange{&f.family.Correlation}, "correlation", "of neighbouring predictors, or of all (default 0:0.9)")
+		flags.Var(numberRange{&f.family.Noise}, "noise", "robust: sigma1 over the sd of the response (default 0.02:0.9)")
+	})
+	cli.Group(cmd, "Likelihood and priors", func() {
+		flags.VarP(cli.Name(&f.family.Model.Likelihood), "likelihood", "l", "gaussian, robust, logistic or poisson")
+		flags.Var(&f.sigma2, "sigma2", "robust: scale of the outliers over that of the bulk (default 10)")
+		flags.Var(&f.outlier, "outlier", "robust: `proportion` of outliers (default 0.1)")
+		flags.Var(&f.slab, "prior-sd", "prior sd of a coefficient that is in the model (default 1.5)")
+		flags.Var(cli.Parsed[varsel.Prior]{Value: &f.family.Model.Prior, Parse: space.ParsePrior}, "model-prior", "betabinomial:a,b (default betabinomial:1,1), bernoulli:π, expected:s or uniform")
+	})
+	cli.Group(cmd, "Training", func() {
+		flags.Var(cli.Parsed[amortize.Objective]{Value: &f.training.Objective, Parse: amortize.ParseObjective}, "objective", "forward, reverse or both")
+		flags.Var(cli.Count{Value: &f.training.Steps, Least: 1}, "steps", "training steps (default 2000)")
+		flags.Var(cli.Count{Value: &f.training.Batch, Least: 1}, "batch", "tables of a step (default 64)")
+		flags.Var(cli.Count{Value: &f.training.Draws, Least: 2}, "draws", "reverse: draws of each table (default 4)")
+		flags.Var(&f.rate, "learning-rate", "largest step of Adam (default 0.002)")
+		f.heldOut = 200
+		flags.Var(cli.Count{Value: &f.heldOut, Least: 0}, "held-out", "number of fresh tables on which the network is evaluated at the end")
+	})
+	cli.Group(cmd, cli.OutputGroup, func() {
+		flags.Uint64Var(&f.seed, "seed", 0, "random seed")
+		flags.Var(cli.Name(&f.device), "device", "device: auto, cpu, cuda, xla-cpu, or go")
+		flags.StringVarP(&f.out, "out", "o", "", "`file` of the network (required)")
+		flags.StringVar(&f.resume, "resume", "", "continue training the network in `file`; needs no other flag")
+		flags.BoolVar(&f.overJSON, "json", false, "print one JSON object on standard output, and nothing else")
+		flags.BoolVarP(&f.mute, "quiet", "q", false, "no progress on standard error")
+	})
+	cli.CompleteWith(cmd, "objective", "forward", "reverse", "both")
+	cli.CompleteWith(cmd, "likelihood", "gaussian", "robust", "logistic", "poisson")
+}
+
+func amortizeVarselCommand(a *shell.App) *cobra.Command {
+	f := &amortizeFlags{}
+	cmd := &cobra.Command{
+		Use:   "varsel --out FILE",
+		Short: "Train a network for variable selection",
+		Long: `Trains one network on simulated tables of one kind: any number of predictors and rows in the given
+ranges, with models, coefficients and responses from the priors of vti varsel. vti varsel TABLE
+--from FILE then starts from the network's answer for the table, computed in one pass, and certifies
+it as always. If the network is wrong about a table, the certificate shows it, and training
+continues from there.
+
+The file is updated during training, and --resume FILE continues a training that was stopped or
+killed. At the end the network is evaluated on fresh tables, by the effective fraction of its
+draws.`,
+		Example: `  vti amortize varsel --likelihood robust --predictors 2:8 --rows 20:150 --out robust.vti
+  vti amortize varsel --resume robust.vti
+  vti varsel table.csv --target y --likelihood robust --from robust.vti`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runAmortizeVarsel(a, cmd, f) },
+	}
+	f.register(cmd)
+	return cmd
+}
+
+// prepare checks the flags, or reads them from the file of a network whose training continues.
+func (f *amortizeFlags) prepare(cmd *cobra.Command) (*varsel.Family, error) {
+	if f.resume != "" {
+		for name := range cli.GivenFlags(cmd.Flags()) {
+			if !slices.Contains([]string{"resume", "quiet", "json", "held-out", "device"}, name) {
+				return nil, fmt.Errorf("%s: training goes on as it began; leave out --%s", f.resume, name)
+			}
+		}
+		family, s, err := varsel.ReadFamily(f.resume)
+		if err != nil {
+			return nil, err
+		}
+		f.out = f.resume
+		f.training = amortize.Config{
+			Flow: s.Flow, Hidden: s.Hidden, Steps: s.Steps, Batch: s.Batch, Draws: s.Draws, LearningRate: s.LearningRate, ClipNorm: s.ClipNorm, Seed: s.Seed, Resume: true,
+		}
+		f.training.Objective, err = amortize.ParseObjective(s.Objective)
+		return family, err
+	}
+	if f.out == "" {
+		return nil, errors.New("--out: expected the file of the network")
+	}
+	if _, err := os.Lstat(f.out); !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("--out %s: there is such a file; --resume goes on with a network", f.out)
+	}
+	if _, err := os.Stat(filepath.Dir(f.out)); err != nil {
+		return nil, fmt.Errorf("--out %s: %w", f.out, err)
+	}
+	model := &f.family.Model
+	for flag, name := range map[*cli.Positive]string{&f.sigma2: "sigma2", &f.outlier: "outlier"} {
+		if *flag != 0 && model.Likelihood != likelihood.RobustKind {
+			return nil, fmt.Errorf("--%s is for --likelihood robust; this one is %s", name, model.Likelihood)
+		}
+	}
+	if cmd.Flags().Changed("noise") && model.Likelihood != likelihood.RobustKind {
+		return nil, fmt.Errorf("--noise is for --likelihood robust; this one is %s", model.Likelihood)
+	}
+	model.SlabScale, model.Sigma2, model.Outlier = float64(f.slab), float64(f.sigma2), float64(f.outlier)
+	f.training.LearningRate, f.training.Seed = float64(f.rate), f.seed
+	return varsel.NewFamily(f.family)
+}
+
+// Amortized is what --json prints.
+type Amortized struct {
+	File     string              `json:"file"`
+	Family   varsel.FamilyConfig `json:"family"`
+	Steps    int                 `json:"steps"`
+	HeldOut  int                 `json:"held_out"`
+	Share    *report.Number      `json:"effective_share,omitempty"`
+	Training float64             `json:"seconds"`
+}
+
+func runAmortizeVarsel(a *shell.App, cmd *cobra.Command, f *amortizeFlags) error {
+	family, err := f.prepare(cmd)
+	if err != nil {
+		return err
+	}
+	f.training.Checkpoint = f.out
+	if err := f.training.Validate(); err != nil {
+		return err
+	}
+	release, err := rundir.LockFile(f.out)
+	if err != nil {
+		return err
+	}
+	defer release()
+	device, err := gpu.OpenWith(gpu.Options{Kind: f.device})
+	if err != nil {
+		return err
+	}
+	defer device.Close()
+	shown := console.NewProgress(a.Stderr, f.mute)
+	var last amortize.Info
+	f.training.Progress = func(info amortize.Info) {
+		last = info
+		shown.Line(fmt.Sprintf("step %d of %d  loss %.4f  gradient %.3g  on held-out tables %.4f, best %.4f after step %d  %s", info.Step, info.Steps, info.Loss, info.GradientNorm,
+			info.HeldOut, info.Best, info.BestStep, document.TimeText(info.Elapsed.Seconds())), info.Step == info.Steps)
+	}
+	if f.training.Steps > 0 {
+		f.training.LogEvery = min(max(f.training.Steps/20, 1), 100) // as often as held-out tables are measured
+	}
+	shown.Line("held-out tables are simulated and measured before the first step", true)
+	started := time.Now()
+	network, err := amortize.Fit(cmd.Context(), device, family, f.training)
+	shown.End()
+	if errors.Is(err, context.Canceled) {
+		return fmt.Errorf("%w\nto continue: vti amortize varsel --resume %s", err, rundir.Quoted(f.out))
+	}
+	if err != nil {
+		return shell.Failed(err)
+	}
+	result := Amortized{File: f.out, Family: family.Config(), Steps: network.Steps(), HeldOut: f.heldOut, Training: time.Since(started).Seconds()}
+	if f.heldOut > 0 {
+		share, err := network.Efficiency(cmd.Context(), f.heldOut, "held-out")
+		if err != nil {
+			return shell.Failed(err)
+		}
+		number := report.Number(share)
+		result.Share = &number
+	}
+	if f.overJSON {
+		return a.Describe("amortize", result)
+	}
+	cfg := family.Config()
+	fmt.Fprintf(a.Text, "%s: a network for %s tables of %g to %g predictors and %g to %g rows, %d steps, %s\n",
+		f.out, cfg.Model.Likelihood, cfg.Predictors.Low, cfg.Predictors.High, cfg.Rows.Low, cfg.Rows.High, result.Steps, document.TimeText(result.Training))
+	switch {
+	case last.Steps > 0 && last.BestStep == 0:
+		fmt.Fprintln(a.Text, "  weights are those at the start: no training was better on held-out tables")
+	case last.Steps > 0:
+		fmt.Fprintf(a.Text, "  weights are those after step %d, by %.4f nats a table better on held-out tables than at the start\n", last.BestStep, last.Start-last.Best)
+	}
+	if result.Share != nil {
+		fmt.Fprintf(a.Text, "  on %d fresh tables a draw of it is worth %.2f of one of the posterior, in the mean\n", f.heldOut, float64(*result.Share))
+	}
+	return nil
+}
+
+// numberRange is a flag that takes low:high, or one number.
+type numberRange struct{ value *varsel.Range }
+
+func (v numberRange) Set(s string) error {
+	low, high, found := strings.Cut(s, ":")
+	if !found {
+		high = low
+	}
+	a, err := strconv.ParseFloat(low, 64)
+	b, other := strconv.ParseFloat(high, 64)
+	if err != nil || other != nil || !(a <= b) {
+		return fmt.Errorf("expected low:high, two numbers in order, found %q", s)
+	}
+	*v.value = varsel.Range{Low: a, High: b}
+	return nil
+}
+
+func (v numberRange) String() string {
+	if v.value == nil || (*v.value == varsel.Range{}) {
+		return "" // not given
+	}
+	return fmt.Sprintf("%g:%g", v.value.Low, v.value.High)
+}
+
+func (v numberRange) Type() string { return "range" }

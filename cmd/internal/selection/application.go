@@ -1,0 +1,54 @@
+package selection
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/transdim/vti/cmd/internal/application"
+	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/report"
+	"github.com/transdim/vti/varsel"
+)
+
+// Application is all that the program knows of selections of variables.
+func Application() *application.Application {
+	return &application.Application{
+		About: "variable selection",
+		Page:  report.SelectionPage,
+		Commands: []application.Command{
+			{Name: "varsel", New: varselCommand, Studied: true, Again: selectionAgain},
+			{Name: "exact", New: exactCommand, Studied: true},
+			{Name: "rjmcmc varsel", New: rjmcmcVarselCommand, Studied: true},
+			{Name: "amortize varsel", New: amortizeVarselCommand},
+			{Name: "calibrate varsel", New: calibrateVarselCommand},
+			{Name: "simulate varsel", New: simulateVarselCommand},
+		},
+		Open: application.Opening(varsel.OpenRun, func(a *shell.App, run *varsel.StoredRun) *application.Run {
+			return &application.Run{Result: run.Result, Asked: func(context.Context) error {
+				return application.Introduce(newSelection(application.Shown(a, run.Dir, run.Record)))
+			}}
+		}),
+		Compare: application.Comparing(varsel.OpenRun, func(ctx context.Context, x, y *varsel.StoredRun) (*application.Comparison, error) {
+			c, err := varsel.Compare(ctx, x, y)
+			if err != nil {
+				return nil, err
+			}
+			return &application.Comparison{Result: c, Compared: report.Selections(c, x.Result.Data.Predictors)}, nil
+		}),
+	}
+}
+
+// selectionAgain certifies a selection again.
+func selectionAgain(_ context.Context, r *application.Recertification) (*shell.Job, shell.Task, error) {
+	run, err := application.Reopen[*varsel.Record](r, "certify-draws", "chain-groups")
+	if err != nil {
+		return nil, shell.Task{}, err
+	}
+	s, err := newSelection(run)
+	if err != nil {
+		return nil, shell.Task{}, err
+	}
+	run.Record.Draws = cmp.Or(r.Draws, run.Record.Draws)
+	t, err := s.training(1)
+	return run.Job, t, err
+}

@@ -1,0 +1,132 @@
+package selection
+
+import (
+	"encoding/csv"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/space"
+	"github.com/transdim/vti/varsel"
+	"github.com/transdim/vti/varsel/design"
+	"github.com/transdim/vti/varsel/exact"
+)
+
+// dataFlags say how the table is used, and which likelihood and priors it gets.
+type dataFlags struct {
+	record        varsel.Record // as they ask for it
+	sigma, sigma1 cli.Scale
+	groups        []string
+	formula       string
+	maxSize       cli.SizeLimit
+	cli.Output
+}
+
+func (f *dataFlags) register(cmd *cobra.Command) {
+	flags, columns, model := cmd.Flags(), &f.record.Design, &f.record.Model
+	flags.SortFlags = false
+	cli.Group(cmd, "Table", func() {
+		flags.StringVarP(&columns.Target, "target", "t", "", "column of the response (required without a formula)")
+		flags.StringVarP(&f.formula, "formula", "f", "", "response ~ terms to select from, instead of the columns of the table, such as y ~ poly(x, 2) + z*w")
+		flags.StringSliceVar(&columns.Always, "always", nil, "columns, or terms of the formula, that are in every model, separated by commas")
+		flags.StringSliceVar(&columns.Exclude, "exclude", nil, "columns that are not used")
+		flags.StringSliceVar(&columns.Factors, "factor", nil, "numeric columns whose values are labels; text columns are always factors")
+		flags.StringArrayVar(&f.groups, "group", nil, "columns that enter together, as `NAME=COLUMN,COLUMN`; may be repeated")
+		flags.StringSliceVar(&columns.Interactions, "interactions", nil, "products of pairs of numeric predictors, as --interactions=`a:b,c:d`; without a value, of all pairs")
+		flags.Lookup("interactions").NoOptDefVal = design.AllInteractions
+		flags.Var(cli.Parsed[varsel.Heredity]{Value: &model.Heredity, Parse: varsel.ParseHeredity}, "heredity", "parents that an interaction needs in the model: strong (both), weak (one) or none")
+		flags.StringVar(&columns.Trials, "trials", "", "logistic: `column` with the number of trials; the response is then the number of successes")
+		flags.StringSliceVar(&columns.Levels, "levels", nil, "cumulative-logit, cumulative-probit: `labels` of the response from the lowest to the highest, separated by commas; numbers have an order of their own. categorical: labels or numbers, of which coefficients compare the others with the first")
+		flags.StringVar(&columns.Censored, "censored", "", "exponential, weibull: `column` that is 1 where the time is censored (the response is a lower bound), else 0")
+		flags.StringVar(&columns.Offset, "offset", "", "`column` added to the linear predictor with coefficient 1, such as log exposure")
+		flags.BoolVar(&columns.NoIntercept, "no-intercept", false, "leave out the intercept, for tables that have a column of ones (--always x0)")
+		flags.BoolVar(&columns.NoStandardize, "no-standardize", false, "do not standardize predictors and response; the prior of coefficients is then in the units of the table")
+		flags.Var(cli.Parsed[design.NAPolicy]{Value: &columns.NA, Parse: design.ParseNAPolicy}, "na", "rows with missing values: refuse or drop")
+		flags.BoolVar(&columns.DropDegenerate, "drop-degenerate", false, "leave out constant and duplicated predictors instead of refusing them")
+	})
+	cli.Group(cmd, "Likelihood and priors", func() {
+		flags.VarP(cli.Name(&model.Likelihood), "likelihood", "l", "gaussian, robust, student, logistic, poisson, negbinomial, zero-inflated-poisson, hurdle-poisson, gamma, lognormal, beta, exponential, weibull, cumulative-logit, cumulative-probit or categorical")
+		flags.Var(&f.sigma, "sigma", "noise `scale` of gaussian and student, in units of the response, or unknown (default unknown)")
+		flags.Var(&f.sigma1, "sigma1", "robust: noise `scale` of inliers, or unknown: then it is inferred, with sigma2/sigma1 fixed (default 1)")
+		flags.Var((*cli.Positive)(&model.Sigma2), "sigma2", "robust: scale of the outliers (default 10)")
+		flags.Var((*cli.Positive)(&model.Outlier), "outlier", "robust: `proportion` of outliers (default 0.1)")
+		flags.Var((*cli.Positive)(&model.Degrees), "df", "student: degrees of freedom (default 4)")
+		flags.Var((*cli.Positive)(&model.SlabScale), "prior-sd", "prior sd of a coefficient that is in the model, on standardised columns (default 1.5)")
+		flags.Var(cli.Parsed[exact.Slab]{Value: &model.Slab, Parse: exact.ParseSlab}, "slab", "gaussian: `prior` of the coefficients in a model: normal, or N(0, g σ² (X'X)⁻¹) with g given by g:n, g:p^2, g:max(n,p^2), g:NUMBER, unit-information (g:n), zellner-siow, hyper-g or hyper-g/n")
+		flags.Var(cli.Parsed[varsel.Prior]{Value: &model.Prior, Parse: space.ParsePrior}, "model-prior", "betabinomial:a,b (common inclusion probability), uniform (over models), bernoulli:π or expected:s (size)")
+		flags.Var(&f.maxSize, "max-size", "largest `number` of predictors in a model, or none (default none up to 64 predictors, then 20)")
+		flags.Var(cli.Parsed[varsel.CodeKind]{Value: &model.Codes, Parse: varsel.ParseCodes}, "codes", "encoding of models: bits, lists (with a maximum size), or auto")
+	})
+
+	cli.CompleteColumns(cmd, "target", "always", "exclude", "factor", "trials", "censored", "offset")
+	cli.RegisterModels(cmd, &f.record.AllModels, "which models results and models.csv list: best, or all that were evaluated")
+	cli.CompleteWith(cmd, "heredity", "strong", "weak", "none")
+	cli.CompleteWith(cmd, "na", "refuse", "drop")
+	cli.CompleteLikelihoods(cmd, likelihood.Kinds())
+	cli.CompleteWith(cmd, "model-prior", "betabinomial:1,1", "uniform", "bernoulli:0.2", "expected:3")
+	cli.CompleteWith(cmd, "slab", "normal", "g:n", "g:max(n,p^2)", "unit-information", "zellner-siow", "hyper-g", "hyper-g/n")
+	cli.CompleteWith(cmd, "codes", "auto", "bits", "lists")
+}
+
+// Describe returns a record with the table, the likelihood and the priors that the flags ask for;
+// flags that do not go together are an error.
+func (f *dataFlags) Describe(flags *pflag.FlagSet) (*varsel.Record, error) {
+	record := f.record
+	design, model := &record.Design, &record.Model
+	for _, text := range f.groups {
+		group, err := parseGroup(text)
+		if err != nil {
+			return nil, err
+		}
+		design.Groups = append(design.Groups, group)
+	}
+	if f.formula != "" {
+		var err error
+		if *design, err = design.WithFormula(f.formula); err != nil {
+			return nil, err
+		}
+	}
+	for flag, kind := range map[string]likelihood.Kind{
+		"sigma1": likelihood.RobustKind, "sigma2": likelihood.RobustKind, "outlier": likelihood.RobustKind, "df": likelihood.StudentKind,
+	} {
+		if flags.Changed(flag) && model.Likelihood != kind {
+			return nil, fmt.Errorf("--%s is for --likelihood %s; this one is %s", flag, kind, model.Likelihood)
+		}
+	}
+	if flags.Changed("sigma") && model.Likelihood != likelihood.GaussianKind && model.Likelihood != likelihood.StudentKind {
+		return nil, fmt.Errorf("--sigma is for --likelihood gaussian and student; this one is %s", model.Likelihood)
+	}
+	if design.Trials != "" && !model.Likelihood.Binary() {
+		return nil, fmt.Errorf("--trials is for --likelihood logistic; this one is %s", model.Likelihood)
+	}
+	if design.Levels != nil && !model.Likelihood.HasCategories() {
+		return nil, fmt.Errorf("--levels is for --likelihood %s, %s and %s; this one is %s", likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind, likelihood.CategoricalKind, model.Likelihood)
+	}
+	if design.Censored != "" && !model.Likelihood.Survival() {
+		return nil, fmt.Errorf("--censored is for --likelihood %s and %s; this one is %s", likelihood.ExponentialKind, likelihood.WeibullKind, model.Likelihood)
+	}
+	if flags.Changed("prior-sd") && model.Slab != (exact.Slab{}) {
+		return nil, fmt.Errorf("--prior-sd is that of --slab normal; this one is %s", model.Slab)
+	}
+	if flags.Changed("heredity") && len(design.Interactions) == 0 && f.formula == "" {
+		return nil, fmt.Errorf("--heredity is for --interactions; there are none")
+	}
+	record.Seed, design.Likelihood = f.Seed, model.Likelihood
+	model.Sigma, model.Sigma1, model.UnknownSigma1 = f.sigma.Value, f.sigma1.Value, f.sigma1.Unknown
+	model.Prior.MaxSize = max(int(f.maxSize), 0)
+	return &record, model.Validate()
+}
+
+// parseGroup reads NAME=COLUMN,COLUMN,…; a column whose name has a comma is quoted as in CSV.
+func parseGroup(text string) (varsel.PredictorGroup, error) {
+	name, list, found := strings.Cut(text, "=")
+	columns, err := csv.NewReader(strings.NewReader(list)).Read()
+	if !found || name == "" || err != nil {
+		return varsel.PredictorGroup{}, fmt.Errorf("--group %q: expected NAME=COLUMN,COLUMN,…", text)
+	}
+	return varsel.PredictorGroup{Name: name, Columns: columns}, nil
+}

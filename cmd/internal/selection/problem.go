@@ -1,0 +1,84 @@
+package selection
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/transdim/vti/cmd/internal/application"
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/table"
+	"github.com/transdim/vti/varsel"
+	"github.com/transdim/vti/varsel/design"
+)
+
+// selection is a run of variable selection, by whatever method, and its problem.
+type selection struct {
+	*application.Asked[*varsel.Record]
+	problem *varsel.Problem
+}
+
+// newSelection reads the table and builds the problem that a record describes, of a new run or a
+// stored one. Nothing is written: its errors are of the input.
+func newSelection(run *application.Asked[*varsel.Record]) (*selection, error) {
+	record := run.Record
+	if run.Resumed() {
+		problem, err := record.Problem()
+		return &selection{run, problem}, err
+	}
+	data, err := record.Table()
+	if err != nil {
+		return nil, err
+	}
+	d, err := varsel.NewDesign(data, record.Design)
+	switch {
+	case errors.Is(err, table.ErrMixed):
+		return nil, fmt.Errorf("%w\n--factor takes the cells of a predictor as labels", err)
+	case errors.As(err, new(*table.MissingError)):
+		return nil, cli.AdviseMissing(err, "--exclude leaves columns out")
+	case errors.Is(err, design.ErrDegenerate):
+		return nil, fmt.Errorf("%w\n--drop-degenerate leaves them out", err)
+	case err != nil:
+		return nil, err
+	}
+	record.Model = record.Model.ForMany(len(d.Predictors), run.Flags.Changed("max-size"))
+	problem, err := varsel.NewProblem(d, record.Model)
+	if err != nil {
+		return nil, err
+	}
+	problem.AllModels = record.AllModels
+	record.Model = problem.Model // with its defaults: what they are may change
+	return &selection{run, problem}, nil
+}
+
+// PrintProblem says what was read, what was left out, and the likelihood and priors in words. With
+// --json the part about what was left out goes to standard error.
+func (s *selection) PrintProblem() {
+	if s.Output.Json {
+		if !s.Output.Quiet {
+			s.printDropped(s.Stderr)
+		}
+		return
+	}
+	design := s.problem.Design
+	fmt.Fprintf(s.Text, "%s: %d rows, target %s, %s to select from\n", design.Path, design.Rows(), design.Target, english.Count(len(design.Predictors), "predictor"))
+	s.printDropped(s.Text)
+	if len(design.Levels) == 2 && design.Likelihood.Binary() {
+		fmt.Fprintf(s.Text, "  %s: 0 is %q, 1 is %q\n", design.Target, design.Levels[0], design.Levels[1])
+	}
+	for _, line := range s.problem.Priors() {
+		fmt.Fprintln(s.Text, "  "+line)
+	}
+	fmt.Fprintln(s.Text)
+}
+
+func (s *selection) printDropped(w io.Writer) {
+	design := s.problem.Design
+	if design.DroppedRows > 0 {
+		fmt.Fprintf(w, "  %s with missing values dropped\n", english.Count(design.DroppedRows, "row"))
+	}
+	for _, dropped := range design.Dropped {
+		fmt.Fprintf(w, "  %s left out: it %s\n", dropped.Name, dropped.Reason)
+	}
+}

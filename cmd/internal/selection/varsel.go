@@ -1,0 +1,149 @@
+package selection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/application"
+	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/varsel"
+)
+
+// varselFlags are all flags of the main command.
+type varselFlags struct {
+	dataFlags
+	flow   cli.Flow
+	effort cli.Effort
+	launch int
+}
+
+// Register adds the flags to the command.
+func (f *varselFlags) Register(cmd *cobra.Command) {
+	f.register(cmd)
+	f.registerTraining(cmd)
+	f.registerFrom(cmd)
+	cli.RegisterCertifyDraws(cmd, &f.record.Draws, "beyond a pilot run over every model (default 262144)")
+	f.Output.Register(cmd, true)
+	f.RegisterResume(cmd)
+	cli.Renamed(cmd, cli.FlowSizes, cli.PriorSD("slab-scale"))
+}
+
+// registerFrom registers the flags of a run that begins with a network.
+func (f *varselFlags) registerFrom(cmd *cobra.Command) {
+	cli.Group(cmd, "Amortized start", func() {
+		cmd.Flags().StringVar(&f.record.From, "from", "", "start from the network in `file`, trained by vti amortize varsel for tables of this kind")
+		cmd.Flags().BoolVar(&f.record.FromOnly, "from-only", false, "certify the network's answer without further training, even if it is doubtful")
+	})
+}
+
+// Describe turns the command line into the record of a new run.
+func (f *varselFlags) Describe(flags *pflag.FlagSet) (*varsel.Record, error) {
+	record, err := f.dataFlags.Describe(flags)
+	if err != nil {
+		return nil, err
+	}
+	if record.Flow, err = f.flow.Config(flags); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"beta", "utility"} {
+		if flags.Changed(name) && record.Sampler != varsel.SurrogateSampler {
+			return nil, fmt.Errorf("--%s is for --sampler surrogate; this one is %s", name, record.Sampler)
+		}
+	}
+	if record.FromOnly && record.From == "" {
+		return nil, errors.New("--from-only says how to use a network, and --from is not given")
+	}
+	record.Budget, err = f.effort.Budget(flags)
+	return record, err
+}
+
+func varselCommand(a *shell.App) *cobra.Command {
+	return application.Answering(a, &cobra.Command{
+		Use:   "varsel TABLE --target COLUMN",
+		Short: "Select variables: train, certify, and say which predictors matter",
+		Long: `Selects the predictors of a table (CSV or Parquet, with a header row).
+
+Every column but the target is a predictor that a model may include or not; text columns become
+groups of indicators that enter together. If the evidence of each model has a closed form or can be
+estimated separately, these are summed; otherwise one network learns the coefficients of all models
+together with the probability of each. Importance weights then correct and judge the answer, which
+comes with a verdict:
+
+  trusted    the corrected probabilities hold to within their standard errors
+  doubtful   they may hold, but the computation does not show it
+  failed     do not use them (exit status 3)
+
+Everything is kept in a run directory: the settings (run.json), the answer (result.json and CSV
+tables), posterior draws (draws.parquet, draws.csv), and the state of training (posterior.vti), from
+which --resume continues a run that was stopped or killed.`,
+		Example: `  vti varsel testdata/diabetes.csv --target y
+  vti varsel testdata/prostate.csv --formula "lpsa ~ poly(lcavol, 2) + lweight*svi"
+  vti varsel testdata/pima.csv --target type --exclude train --likelihood logistic
+  vti varsel testdata/robust_vs/mid_1000.csv --target y --likelihood robust \
+      --no-intercept --no-standardize --always x0
+  vti varsel table.csv --target y --likelihood robust --from robust.vti
+  vti varsel --resume runs/varsel-20260131-120000`,
+	}, func() application.Question[*varsel.Record] { return &varselFlags{} })
+}
+
+// Begin checks everything about a run that trains, and says what it does.
+func (f *varselFlags) Begin(_ context.Context, run *application.Asked[*varsel.Record]) (t shell.Task, err error) {
+	if run.Resumed() {
+		if run.Flags.Changed("certify-draws") { // no part of training
+			run.Record.Draws = f.record.Draws
+		}
+		f.effort.Limit(run.Flags, &run.Record.Budget)
+	}
+	s, err := newSelection(run)
+	if err != nil {
+		return t, err
+	}
+	if !run.Resumed() {
+		run.Record.Flow = run.Record.Flow.WithDefaults() // what they are may change
+	}
+	if run.Record.From != "" && !run.Resumed() {
+		if err := s.problem.CheckFrom(run.Record.From); err != nil {
+			return t, err
+		}
+		run.Paths = append(run.Paths, &run.Record.From)
+	}
+	return s.training(f.launch)
+}
+
+// training is the task of a selection: train, certify, and print the answer.
+func (s *selection) training(stepsPerLaunch int) (shell.Task, error) {
+	config, err := s.Record.FitConfig(s.problem)
+	if err != nil {
+		return shell.Task{}, fmt.Errorf("--sampler %s: %w", s.Record.Sampler, err)
+	}
+	return shell.Task{
+		Name: "varsel", Files: varsel.Files(), Computes: true, Resumable: true, Intro: s.PrintProblem,
+		Check: func(_ context.Context, at *shell.Session) (err error) {
+			check := config
+			if s.Record.From != "" {
+				if check.Begin, err = s.problem.BeginFrom(at.Device, s.Record.From); err != nil {
+					return err
+				}
+				check.Tempering = 0
+			}
+			check.Resume, check.Checkpoint = true, filepath.Join(at.Dir, varsel.PosteriorFile)
+			_, err = vti.Load(at.Device, s.problem.Posterior(), check)
+			return err
+		},
+		Compute: func(ctx context.Context, at *shell.Session) (shell.Judged, error) {
+			return varsel.Run(ctx, at.Device, s.problem, varsel.RunConfig{
+				Fit: at.Training(config, stepsPerLaunch, false), Certify: at.Certifying(s.Job, s.Record.Draws), Dir: at.Dir, Precision: s.Record.Precision,
+				From: s.Record.From, FromOnly: s.Record.FromOnly,
+				MaxTime: s.Record.MaxTime(), Again: at.Again,
+				Status: at.Said,
+			})
+		},
+	}, config.Validate()
+}

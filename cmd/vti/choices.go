@@ -1,0 +1,48 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+	"github.com/transdim/vti/cmd/internal/application"
+	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/cmd/internal/studies"
+)
+
+func rjmcmcCommand(a *shell.App, all application.Registry) *cobra.Command {
+	return all.Choice(a, &cobra.Command{
+		Use:     "rjmcmc",
+		Short:   "Solve the same problems by reversible-jump MCMC",
+		Example: "  vti rjmcmc varsel testdata/diabetes.csv --target y",
+	})
+}
+
+func amortizeCommand(a *shell.App, all application.Registry) *cobra.Command {
+	return all.Choice(a, &cobra.Command{
+		Use:   "amortize",
+		Short: "Train one network for all tables of a kind",
+	})
+}
+
+func simulateCommand(a *shell.App, all application.Registry) *cobra.Command {
+	return all.Choice(a, &cobra.Command{
+		Use:     "simulate",
+		Short:   "Simulate data sets with known truth",
+		Example: "  vti simulate varsel --predictors 1000 --out data.csv",
+	}, studies.Simulate(a))
+}
+
+func calibrateCommand(a *shell.App, all application.Registry) *cobra.Command {
+	return all.Choice(a, &cobra.Command{
+		Use:   "calibrate",
+		Short: "Measure whether answers are right, on problems with known answers",
+		Long: `Simulates many problems, answers each with the command, and compares the answers with the true model
+and parameters and, where it is known, with the exact posterior.
+
+The output directory has results.jsonl, with a line for each problem, summary.json and, if problems
+are drawn from the priors, calibration.svg and calibration.png. A study that was stopped continues
+when it is started again with the same --out. To repeat a single problem, use the command that is
+given with each result, which has --only and its number.
+
+With --shard I/N, or in an array job --shards N, the problems are split among N processes on any
+machines that see the directory; the same command without the flag then merges them.`,
+	})
+}
