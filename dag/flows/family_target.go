@@ -60,16 +60,19 @@ func NewTarget(p *score.Problem) *Target {
 			}
 		}
 	}
-	var stats *score.LinearStats
+	var form *score.LinearForm
+	var gram mat.Dense
 	for i, f := range p.Families {
 		t.nodes = append(t.nodes, int32(f.Node))
 		if p.Model.Mechanism != sem.Linear {
 			continue
 		}
 		if i == 0 || p.Families[i-1].Node != f.Node {
-			stats = score.NewLinearStats(p.Data, f.Node)
+			root := mat.NewDense(nodes, nodes, t.roots[f.Node*nodes*nodes:][:nodes*nodes])
+			form = p.LinearForm(f.Node)
+			gram.Mul(root.T(), root)
 		}
-		own := newQuadratic(t.layout, stats, f, p.Model.PriorSD)
+		own := newQuadratic(t.layout, form, &gram, f.Parents, p.Model.PriorSD)
 		t.precisions, t.linear = append(t.precisions, own.precision...), append(t.linear, own.linear)
 	}
 	return t

@@ -52,8 +52,10 @@ func TestQuadraticsOfLinearFamilies(t *testing.T) {
 		require.NoError(t, err)
 		l := p.Layout()
 		for _, family := range p.Families {
-			stats := score.NewLinearStats(p.Data, family.Node)
-			q := newQuadratic(l, stats, family, 1)
+			form := p.LinearForm(family.Node)
+			root, gram := mat.NewDense(3, 3, score.RootOfGram(p.Data, family.Node)), new(mat.Dense)
+			gram.Mul(root.T(), root)
+			q := newQuadratic(l, form, gram, family.Parents, 1)
 			of := family.Parents.List()
 			moved := func(logSigma float64, weights []float64) float64 {
 				theta := append([]float64(nil), q.mode...)
@@ -106,9 +108,11 @@ func TestQuadraticsOfLinearFamilies(t *testing.T) {
 				require.NoError(t, solved.SolveVec(inner, cross))
 				alone -= mat.Dot(cross, &solved)
 			}
-			given, mode := stats.Spectrum(family.Parents), q.mode[l.Weights()]
+			given, err := form.Family(family.Parents)
+			require.NoError(t, err)
+			mode := q.mode[l.Weights()]
 			density := func(logSigma float64) float64 {
-				return given.LogEvidence(logSigma, 1) - score.Square((logSigma-stats.LogSD)/score.LogSigmaSD)/2
+				return given.Model.LogEvidence(logSigma) - score.Square((logSigma-p.Data.LogSD(family.Node))/score.LogSigmaSD)/2
 			}
 			require.InDelta(t, 0, density(mode+step)-density(mode-step), 1e-5)
 			require.InEpsilon(t, (2*density(mode)-density(mode+step)-density(mode-step))/(step*step), alone, 1e-3)

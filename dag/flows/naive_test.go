@@ -77,7 +77,7 @@ func naiveLogJoint(p *score.Problem, f dgraph.Family, theta []float64) (sum floa
 		}
 	}
 	if l.Sigma == 0 {
-		sum += logNormal(logSigma, score.NewLinearStats(p.Data, f.Node).LogSD, score.LogSigmaSD)
+		sum += logNormal(logSigma, p.Data.LogSD(f.Node), score.LogSigmaSD)
 	}
 	return sum
 }

@@ -142,7 +142,7 @@ func NewScores(p *score.Problem, seed uint64, spend int, status func(string)) *S
 		s.pilot[i] = math.NaN()
 		if f.Parents.Empty() {
 			s.exact[i] = true
-			s.pilot[i] = score.NewLinearStats(p.Data, f.Node).LogEvidence(f.Parents, p.Model.Sigma, p.Model.PriorSD)
+			s.pilot[i] = p.LinearForm(f.Node).LogEvidence(f.Parents)
 		}
 	}
 	return s

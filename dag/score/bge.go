@@ -137,6 +137,10 @@ func (b *BGe) evidenceOf(of []int, s float64) float64 {
 	return sum + (s+k)/2*math.Log(bgeScale) - (n+s)*math.Log(rest) - logRoot
 }
 
+// leastOutside is the least share of the squares of a node outside its parents for which the Gram
+// matrix has the digits that the table has: of 1,000 rows less than 1e-9 nats are lost.
+const leastOutside = 1e-3
+
 // fromGram is the log determinant of the root of the parents and the root of the squares that they
 // leave, by a Cholesky factor of entries of RᵀR, which takes a fifth of the time of columns of R.
 // It reports whether the entries have the digits for it.
@@ -264,4 +268,26 @@ func ResidualMean(means []float64, j int, parents dgraph.Set, theta []float64) f
 		mean -= theta[i] * means[i]
 	}
 	return mean
+}
+
+// triangulate replaces columns [k][m], m ≥ k, by those of R in X = QR, by Householder reflections.
+// Each column keeps its own relative precision, whatever the scales of the others.
+func triangulate(columns [][]float64) {
+	for k, column := range columns {
+		part := column[k:]
+		size := floats.Norm(part, 2)
+		if size == 0 {
+			continue
+		}
+		if part[0] > 0 {
+			size = -size // no cancellation in the first entry of the reflector
+		}
+		part[0] -= size
+		length := floats.Dot(part, part)
+		for _, other := range columns[k+1:] {
+			floats.AddScaled(other[k:], -2*floats.Dot(part, other[k:])/length, part)
+		}
+		clear(part)
+		part[0] = size
+	}
 }

@@ -39,7 +39,12 @@ func (p *Problem) ClosedForm(node int) Form {
 	case sem.Mixed:
 		return newMixedForm(p.Data, node)
 	}
-	return linearForm{NewLinearStats(p.Data, node), p.Layout(), p.Model.PriorSD}
+	return p.LinearForm(node)
+}
+
+// LinearForm is that of linear mechanisms, whatever those of the problem.
+func (p *Problem) LinearForm(node int) *LinearForm {
+	return NewLinearForm(p.Data, node, p.Layout(), p.Model.PriorSD)
 }
 
 // Forms prepares the families of all nodes.
@@ -143,40 +148,3 @@ func (p *Problem) ExactParameters(families []dgraph.Family, random *rand.Rand) P
 // MostKept bounds the families whose posterior is kept for more draws: about 10 kB each. Chosen by
 // hand.
 const MostKept = 1 << 14
-
-// linearForm is the closed form of linear mechanisms.
-type linearForm struct {
-	stats   *LinearStats
-	layout  sem.Layout
-	priorSD float64
-}
-
-func (l linearForm) LogEvidence(parents dgraph.Set) float64 {
-	return l.stats.LogEvidence(parents, l.layout.Sigma, l.priorSD)
-}
-
-func (l linearForm) bic(parents dgraph.Set) float64 { return l.stats.bic(parents) }
-
-// Posterior draws the weights given the noise, and an unknown noise scale from a fine grid.
-func (l linearForm) Posterior(parents dgraph.Set) func(random *rand.Rand) []float64 {
-	own, of := l.stats.posterior(parents, l.layout.Sigma, l.priorSD), parents.List()
-	return func(random *rand.Rand) []float64 {
-		theta := make([]float64, l.layout.Dim())
-		logSigma, weights := own.draw(random)
-		for k, i := range of {
-			theta[i] = weights[k]
-		}
-		if l.layout.Sigma == 0 {
-			theta[l.layout.Weights()] = logSigma
-		}
-		return theta
-	}
-}
-
-func (l linearForm) Moments(parents dgraph.Set) (means, variances []float64) {
-	return l.stats.moments(parents, l.layout.Sigma, l.priorSD)
-}
-
-func (l linearForm) LogJoint(parents dgraph.Set, theta []float64) float64 {
-	return l.stats.logJoint(l.layout, dgraph.Family{Node: l.stats.node, Parents: parents}, theta, l.priorSD)
-}

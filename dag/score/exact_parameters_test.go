@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/tables"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -26,9 +28,9 @@ func TestExactParameters(t *testing.T) {
 		for i := range values {
 			values[i] = source(f)[0]
 		}
-		stats := NewLinearStats(p.Data, 1)
-		precision := stats.Gram.At(0, 0)/(0.9*0.9) + 1/(1.2*1.2)
-		mean, sd := stats.Gram.At(0, 1)/(0.9*0.9)/precision, 1/math.Sqrt(precision)
+		x, y := mat.Col(nil, 0, p.Data.X), mat.Col(nil, 1, p.Data.X)
+		precision := floats.Dot(x, x)/(0.9*0.9) + 1/(1.2*1.2)
+		mean, sd := floats.Dot(x, y)/(0.9*0.9)/precision, 1/math.Sqrt(precision)
 		require.InDelta(t, mean, stat.Mean(values, nil), 5*sd/math.Sqrt(4000))
 		require.InEpsilon(t, sd, stat.StdDev(values, nil), 5/math.Sqrt(2*4000))
 	}
@@ -42,7 +44,7 @@ func TestExactParametersOfUnknownNoise(t *testing.T) {
 	p, err := NewProblem(d, ModelOptions{PriorSD: 1.2}, tables.Constraints{})
 	require.NoError(t, err)
 	f := dgraph.Family{Node: 1, Parents: dgraph.SetOf(0)}
-	l, stats := p.Layout(), NewLinearStats(d, 1)
+	l, form := p.Layout(), p.LinearForm(1)
 	var total float64
 	var want, squares, fourths [2]float64
 	overGrid := func(visit func(values [2]float64, share float64)) {
@@ -50,7 +52,7 @@ func TestExactParametersOfUnknownNoise(t *testing.T) {
 		for weight := -6.0; weight < 6; weight += 0.02 {
 			for logSigma := -8.0; logSigma < 8; logSigma += 0.04 {
 				theta[0], theta[l.Weights()] = weight, logSigma
-				visit([2]float64{weight, logSigma}, math.Exp(stats.logJoint(l, f, theta, 1.2)))
+				visit([2]float64{weight, logSigma}, math.Exp(form.LogJoint(f.Parents, theta)))
 			}
 		}
 	}

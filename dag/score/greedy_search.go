@@ -74,11 +74,3 @@ func (p *Problem) GreedyBIC(ctx gocontext.Context) (*dgraph.Graph, error) {
 		parents = best
 	}
 }
-
-// bic is the log likelihood at its maximum less ½ log n for each parent.
-func (s *LinearStats) bic(parents dgraph.Set) float64 {
-	n := float64(s.rows)
-	// A residual of 1e-12 of the node cannot be distinguished from rounding.
-	variance := math.Max(s.Spectrum(parents).Outside, 1e-12*s.Gram.At(s.node, s.node)) / n
-	return -n/2*(math.Log(variance)+1+2*HalfLog2Pi) - float64(parents.Len())*math.Log(n)/2
-}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
 )
 
@@ -33,7 +34,7 @@ func TestGreedyBIC(t *testing.T) {
 func TestBICAgainstALoop(t *testing.T) {
 	d := chainData(t, 40, tables.DataOptions{})
 	random := rand.New(rand.NewPCG(1, 2))
-	stats := NewLinearStats(d, 2)
+	form := NewLinearForm(d, 2, sem.Layout{Nodes: 3, Mechanism: sem.Linear}, 1)
 	best := math.Inf(-1)
 	likelihood := func(w []float64) float64 {
 		var squares float64
@@ -49,5 +50,5 @@ func TestBICAgainstALoop(t *testing.T) {
 	}
 	want := likelihood(weights)
 	require.Less(t, best, want)
-	require.InDelta(t, want-math.Log(40), stats.bic(dgraph.SetOf(0, 1)), 1e-9)
+	require.InDelta(t, want-math.Log(40), form.bic(dgraph.SetOf(0, 1)), 1e-9)
 }

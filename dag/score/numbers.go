@@ -2,8 +2,11 @@ package score
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
+
+var HalfLog2Pi = math.Log(2*math.Pi) / 2
 
 func Square(x float64) float64 { return x * x }
 

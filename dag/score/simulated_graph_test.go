@@ -22,10 +22,12 @@ func TestSimulatedLinearDataHaveTheirGraph(t *testing.T) {
 	order, ok := s.Truth.Order()
 	require.True(t, ok)
 	for place, j := range order {
-		stats := NewLinearStats(d, j)
+		form := NewLinearForm(d, j, sem.Layout{Nodes: 6, Mechanism: sem.Linear}, 1)
 		before := order[:place]
 		weights := leastSquares(t, d, before, j)
-		require.InDelta(t, 1, stats.Spectrum(dgraph.SetOf(before...)).Outside/4000, 6*math.Sqrt(2.0/4000))
+		model, err := form.model(dgraph.SetOf(before...))
+		require.NoError(t, err)
+		require.InDelta(t, 1, model.Residual()/4000, 6*math.Sqrt(2.0/4000))
 		for k, i := range before {
 			if s.Truth.Has(i, j) {
 				require.InDelta(t, 0.5, math.Abs(weights[k]), 0.2+6*0.05)

@@ -10,6 +10,7 @@ import (
 	"github.com/transdim/vti/dag/dagtest"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/internal/logsum"
 	"gonum.org/v1/gonum/mat"
@@ -89,11 +90,10 @@ func TestExactScoresKeepDigits(t *testing.T) {
 		d, err := tables.NewData(dagtest.Table(t, []string{"a", "b", "c", "d"}, values), tables.DataOptions{Scaling: test.scale})
 		require.NoError(t, err)
 		for _, f := range dgraph.FreeStructure(4).Families() {
-			stats := score.NewLinearStats(d, f.Node)
 			for _, factor := range []float64{1e-6, 1e-3, 0.1, 1, 10} {
-				sigma := factor * math.Exp(stats.LogSD)
+				sigma := factor * math.Exp(d.LogSD(f.Node))
 				want := wideLogDensity(d, f, sigma, 1.3)
-				require.InDelta(t, want, stats.LogEvidence(f.Parents, sigma, 1.3), 1e-8+1e-9*math.Abs(want),
+				require.InDelta(t, want, score.NewLinearForm(d, f.Node, sem.Layout{Nodes: 4, Mechanism: sem.Linear, Sigma: sigma}, 1.3).LogEvidence(f.Parents), 1e-8+1e-9*math.Abs(want),
 					"%s: node %d, parents %v, σ = %g sd", name, f.Node, f.Parents.List(), factor)
 			}
 		}
@@ -132,7 +132,7 @@ func TestExactScoresOfLittleNoise(t *testing.T) {
 		for _, f := range []dgraph.Family{{Node: 2, Parents: dgraph.SetOf(0, 1)}, {Node: 0, Parents: dgraph.SetOf(1, 2)}} {
 			for _, sigma := range []float64{noise, 1} {
 				want := wideLogDensity(d, f, sigma, 1)
-				require.InDelta(t, want, score.NewLinearStats(d, f.Node).LogEvidence(f.Parents, sigma, 1), 1e-6*math.Abs(want), "noise %g, σ = %g", noise, sigma)
+				require.InDelta(t, want, score.NewLinearForm(d, f.Node, sem.Layout{Nodes: 3, Mechanism: sem.Linear, Sigma: sigma}, 1).LogEvidence(f.Parents), 1e-6*math.Abs(want), "noise %g, σ = %g", noise, sigma)
 			}
 		}
 	}

@@ -193,6 +193,9 @@ func rotate(x, y []float64, cos, sin float64) (xx, yy float64) {
 	return xx, yy
 }
 
+// Residual is ρ², the sum of squares that no coefficients explain.
+func (m *Model) Residual() float64 { return m.residual }
+
 // LogEvidence is log p(y | m, σ), every constant kept.
 func (m *Model) LogEvidence(logSigma float64) float64 {
 	variance := math.Exp(2 * logSigma)

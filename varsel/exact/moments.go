@@ -78,8 +78,7 @@ func Coefficients(ctx context.Context, models, dim int, unknown bool, scaling *d
 // addTo adds the posteriors of all coefficients of a model, and of σ.
 func (w *Weighted) addTo(into []marginal, scaling *design.Scaling, listed bool) {
 	resolved := listed && w.Probability >= resolvedShare
-	given, along := make([]component, len(w.at)), make([]float64, len(w.d))
-	mean, variance := w.shrink()
+	given, by := make([]component, len(w.at)), w.bySigma()
 	weights := make([]float64, len(w.Coordinates)) // of θ
 	for k, j := range w.Coordinates {
 		clear(weights)
@@ -89,17 +88,11 @@ func (w *Weighted) addTo(into []marginal, scaling *design.Scaling, listed bool) 
 				weights[other] = all[c]
 			}
 		}
-		centre, outside := w.functional(weights, along)
 		var own moments
-		for t, share := range w.shares {
-			m, v := centre, outside
-			for i, a := range along {
-				m += a * mean[t*len(along)+i]
-				v += a * a * variance[t*len(along)+i]
-			}
-			given[t] = component{share * w.Probability, m, math.Sqrt(v)}
-			own.add(given[t].weight, m, v)
-		}
+		by.each(weights, func(t int, mean, variance float64) {
+			given[t] = component{w.shares[t] * w.Probability, mean, math.Sqrt(variance)}
+			own.add(given[t].weight, mean, variance)
+		})
 		into[j].all.merge(own)
 		switch {
 		case resolved:
@@ -134,18 +127,51 @@ func (w *Weighted) addScale(to *marginal, unit float64, resolved bool) {
 	}
 }
 
-// shrink says, for every value of σ, what is left by each singular value of c, d/(σ² + d²) c, and
-// of the prior variance.
-func (p *Posterior) shrink() (mean, variance []float64) {
-	mean, variance = make([]float64, 0, len(p.at)*len(p.d)), make([]float64, 0, len(p.at)*len(p.d))
+// Moments are the posterior means and variances of the coefficients [k].
+func (p *Posterior) Moments() (means, variances []float64) {
+	by, weights := p.bySigma(), make([]float64, len(p.sd))
+	for k := range weights {
+		clear(weights)
+		weights[k] = 1
+		var own moments
+		by.each(weights, func(t int, mean, variance float64) { own.add(p.shares[t], mean, variance) })
+		means, variances = append(means, own.mean), append(variances, own.squares/own.mass)
+	}
+	return means, variances
+}
+
+// bySigma is a posterior given every value of σ: what is left by each singular value of c, d/(σ² +
+// d²) c, and of the prior variance.
+type bySigma struct {
+	*Posterior
+	mean, variance []float64
+	along          []float64 // scratch [q]
+}
+
+func (p *Posterior) bySigma() *bySigma {
+	count := len(p.at) * len(p.d)
+	by := &bySigma{p, make([]float64, 0, count), make([]float64, 0, count), make([]float64, len(p.d))}
 	for _, x := range p.at {
 		noise := math.Exp(2 * x)
 		for i, d := range p.d {
 			total := noise + d*d
-			mean, variance = append(mean, d/total*p.c[i]), append(variance, noise/total)
+			by.mean, by.variance = append(by.mean, d/total*p.c[i]), append(by.variance, noise/total)
 		}
 	}
-	return mean, variance
+	return by
+}
+
+// each calls visit with the mean and the variance of Σ_j w_j θ_j given the t-th value of σ.
+func (by *bySigma) each(weights []float64, visit func(t int, mean, variance float64)) {
+	centre, outside := by.functional(weights, by.along)
+	for t := range by.at {
+		mean, variance := centre, outside
+		for i, a := range by.along {
+			mean += a * by.mean[t*len(by.along)+i]
+			variance += a * a * by.variance[t*len(by.along)+i]
+		}
+		visit(t, mean, variance)
+	}
 }
 
 // functional is what a linear function Σ_j w_j θ_j of the coefficients has, under the prior mean,

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
 )
 
@@ -25,12 +26,12 @@ func BenchmarkLinearScore(b *testing.B) {
 					d.X.Set(row, i, x)
 				}
 			}
-			stats, set := NewLinearStats(d, 0), dgraph.Set{}
+			form, set := NewLinearForm(d, 0, sem.Layout{Nodes: 13, Mechanism: sem.Linear}, 1), dgraph.Set{}
 			for i := range parents {
 				set = set.With(i + 1)
 			}
 			for b.Loop() {
-				stats.LogEvidence(set, 0, 1)
+				form.LogEvidence(set)
 			}
 		})
 	}
