@@ -45,6 +45,10 @@ type Certificate struct {
 	Chains int    `json:"chains,omitempty"`
 	RHat   Number `json:"rhat,omitzero"`
 	ESS    Number `json:"ess,omitzero"`
+	// SearchedParents is the number of columns up to which all sets of them were looked at as
+	// parents of a node that matter only together, before chains began; 0 where constraints allow
+	// no larger ones.
+	SearchedParents int `json:"searched_parents,omitempty"`
 
 	// Unclear names columns of few whole numbers that were taken as continuous and may be
 	// categories.

@@ -2,6 +2,7 @@ package dag
 
 import (
 	gocontext "context"
+	"fmt"
 	"math"
 
 	"github.com/transdim/vti/dag/effects"
@@ -156,6 +157,9 @@ func fillGraphs(p *score.Problem, ctx gocontext.Context, r *Result, found graphE
 	judgeColumns(p, r.Certificate)
 	r.Data = DataSummary{Rows: p.Data.Rows(), Nodes: p.Data.Names}
 	r.Notes = p.Data.Notes()
+	if size := r.Certificate.SearchedParents; size > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("parents that matter only together were looked for in all sets of up to %d columns; a larger set, each of whose columns says nothing without the others, may be missing", size))
+	}
 	r.Constraints = p.Constraints.String()
 	for _, e := range p.Asked {
 		r.Asked = append(r.Asked, [2]string{p.Data.Names[e.From], p.Data.Names[e.To]})

@@ -50,8 +50,13 @@ func RunGraphChains(ctx gocontext.Context, problem *score.Problem, cfg GraphChai
 	}
 	edges := sampled.Edges()
 	worst := edges.Worst
+	certify := func() *Certificate {
+		c := certifyChains(len(sampled.Graphs), walk.KeptGraphs, worst)
+		c.SearchedParents = walk.SearchedParents(problem)
+		return c
+	}
 	if problem.Data.Missing != nil {
-		return concludeChains(problem, ctx, o, certifyChains(len(sampled.Graphs), walk.KeptGraphs, worst), edges, sampled.Sample())
+		return concludeChains(problem, ctx, o, certify(), edges, sampled.Sample())
 	}
 	families, kept, chain := sampled.Some()
 	graphs := score.CountDraws(families, kept)
@@ -67,7 +72,7 @@ func RunGraphChains(ctx gocontext.Context, problem *score.Problem, cfg GraphChai
 		worst.MCSE = math.Hypot(worst.MCSE, float64(worstError(own)))
 	}
 	f := found{
-		certificate: certifyChains(len(sampled.Graphs), walk.KeptGraphs, worst), graphs: chainEstimates(edges, graphs, worst.ESS),
+		certificate: certify(), graphs: chainEstimates(edges, graphs, worst.ESS),
 		logEvidence: math.NaN(), logEvidenceSE: math.NaN(),
 		families: families, moments: effects.ExactMoments(problem, families), random: stream.Rand(o.seed, "parameters"),
 	}

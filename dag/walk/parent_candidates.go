@@ -23,7 +23,10 @@ type candidates struct {
 	parents [][]int                // candidates of each node, by rank
 	// ℓ_j(required and the candidates of a mask) [N][2^K]; −Inf where the constraints forbid it
 	scores [][]float64
-	priors [][]float64 // log weights of the same before the data
+	priors [][]float64   // log weights of the same before the data
+	joints []score.Joint // of the rows that count for a node
+	// sets of parents of each node that matter only together, besides those required
+	together []*together
 }
 
 // newCandidates screens parents and scores their sets. A parent of node j ranks by the largest gain
@@ -37,6 +40,9 @@ func newCandidates(ctx gocontext.Context, own *shard.Shard, p *score.Problem, li
 	if err != nil {
 		return nil, err
 	}
+	if err := c.findTogether(ctx); err != nil {
+		return nil, err
+	}
 	var done atomic.Int32
 	var report sync.Mutex
 	err = c.scoreNodes(ctx, own, "candidates", nil, func(j int) {
@@ -47,6 +53,23 @@ func newCandidates(ctx gocontext.Context, own *shard.Shard, p *score.Problem, li
 		progress(int(done.Add(1)), nodes)
 	})
 	return c, err
+}
+
+// findTogether looks for sets of parents of all nodes that matter only together, beside those
+// required.
+func (c *candidates) findTogether(ctx gocontext.Context) error {
+	c.joints, c.together = make([]score.Joint, len(c.parents)), make([]*together, len(c.parents))
+	for _, group := range sameRows(c.problem) {
+		joint := c.problem.NewJoint(group[0])
+		found, err := findTogether(ctx, c.problem, joint, group, c.problem.Structure.Required[group[0]])
+		if err != nil {
+			return err
+		}
+		for _, j := range group {
+			c.joints[j], c.together[j] = joint, found[j]
+		}
+	}
+	return nil
 }
 
 // score is ℓ_j(pa). One that is not finite counts as −Inf and ends the run with an error.
@@ -102,15 +125,19 @@ func (c *candidates) screen(ctx gocontext.Context, j int, greedy *dgraph.Graph, 
 			first = first.With(i)
 		}
 	}
-	for k, base := range []dgraph.Set{s.Required[j], bases[0]} {
-		if k == 1 && base == s.Required[j] {
-			continue
+	found := []*together{c.together[j]}
+	if bases[0] != s.Required[j] {
+		beside, err := findTogether(ctx, c.problem, c.joints[j], []int{j}, bases[0])
+		if err != nil {
+			return // cancelled
 		}
-		gains, most := c.together(ctx, j, base)
-		for i, gain := range gains {
+		found = append(found, beside[j])
+	}
+	for _, one := range found {
+		for i, gain := range one.gains {
 			best[i] = math.Max(best[i], gain)
 		}
-		first = first.Or(most)
+		first = first.Or(one.most)
 	}
 	slices.SortStableFunc(free, func(a, b int) int {
 		neighbours := cmp.Compare(score.Indicator(first.Has(b)), score.Indicator(first.Has(a)))

@@ -2,98 +2,354 @@ package walk
 
 import (
 	gocontext "context"
+	"fmt"
 	"math"
-
-	"gonum.org/v1/gonum/stat/combin"
+	"math/bits"
+	"slices"
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/internal/parallel"
 )
 
-// How many sets of parents of a node are tried for what they give together: all pairs, triples and
-// so on as far as that goes. BGe takes a tenth of a microsecond for each, other forms some. Chosen
-// by hand: pairs of 128 nodes and triples of 50, and with BGe triples of 100 and four of 50.
+// How far sets of parents are looked at. Chosen by hand: the nanoseconds of a search may be the
+// cube of the number of nodes times the first, and for each row as often the second, a twentieth of
+// what chains take. That is five parents of 30 nodes with two levels and four of 100.
 const (
-	mostSets      = 20000
-	mostSetsOfBGe = 1 << 18
+	searchTime       = 5000
+	searchTimeForRow = 5
+	mostTogether     = 8       // parents in a set
+	mostKept         = 1 << 24 // sets of one size whose evidences are kept
 )
 
-// together looks for sets of parents of a node, added to a base, that matter only together: whose
-// weight, p(pa) p(x_j | x_pa), is more than that of all their subsets. Steps of single edges hardly
-// ever find them. It returns for each other node by how much, in nats, a set with it is more than
-// its subsets, and the set that is so by most; nodes without such a set are left out.
-func (c *candidates) together(ctx gocontext.Context, j int, base dgraph.Set) (gains map[int]float64, most dgraph.Set) {
-	s, highest := c.problem.Structure, 0.0
-	gains = map[int]float64{}
-	items := s.Allowed[j].Minus(base).Minus(dgraph.SetOf(j)).List()
-	weight := func(set dgraph.Set) float64 {
-		if !s.Allows(j, set) {
-			return math.Inf(-1)
-		}
-		return c.forms[j].LogEvidence(set) + s.Prior.LogWeight(j, set)
+// together are sets of parents of a node, added to a base, that matter only together: whose weight,
+// p(pa) p(x_j | x_pa), is more than that of all their subsets. Steps of single edges hardly ever
+// find them.
+type together struct {
+	// by how much, in nats, a set with each other node is more than its subsets; 0 for none
+	gains []float64
+	// the set that is so by most
+	highest float64
+	most    dgraph.Set
+}
+
+// add takes over a set.
+func (t *together) add(parents dgraph.Set, gain float64) {
+	if gain > t.highest || gain == t.highest && parents.Compare(t.most) < 0 {
+		t.highest, t.most = gain, parents
 	}
-	left := mostSets
-	if _, quick := c.forms[j].(*score.BGe); quick {
-		left = mostSetsOfBGe
+	for i := range parents.Nodes() {
+		t.gains[i] = math.Max(t.gains[i], gain)
 	}
-	below := []float64{weight(base)} // the largest weight of each set of so many and its subsets
-	for size := 1; size <= len(items); size++ {
-		count := combin.GeneralizedBinomial(float64(len(items)), float64(size))
-		if left -= int(math.Min(count, math.MaxInt32)); left < 0 {
+}
+
+// setSearch looks for sets of parents of some nodes, for which the same rows count. All sets of
+// columns, items, are looked at by size: L of the joint distribution of a set, and of all its
+// subsets, gives the weight of the set less a node as parents of that node, and of all subsets of
+// those.
+type setSearch struct {
+	problem *score.Problem
+	base    dgraph.Set
+	items   []int // at last the nodes
+	nodes   int
+	sizes   int                     // of the largest sets
+	ranks   [][mostTogether + 3]int // of a place as the k-th of a set: place over k
+	values  [][]float64             // L by size and by colexicographic rank; of the largest sets they are not kept
+}
+
+// searchItems are the columns of a search: those that may only be parents, and then its nodes.
+func searchItems(p *score.Problem, nodes []int, base dgraph.Set) []int {
+	possible := dgraph.Set{}
+	for _, j := range nodes {
+		possible = possible.Or(p.Structure.Allowed[j])
+	}
+	return append(possible.Minus(base).Minus(dgraph.SetOf(nodes...)).List(), nodes...)
+}
+
+// searchSize is the largest number of parents, a base besides, whose sets are all looked at as far
+// as there is time for it: pairs always.
+func searchSize(p *score.Problem, nodes []int, base dgraph.Set) (size int) {
+	items, n := len(searchItems(p, nodes, base)), float64(p.Data.Nodes())
+	most := min(mostTogether, items-1)
+	if p.Structure.MaxParents >= 0 {
+		most = min(most, p.Structure.MaxParents-base.Len())
+	}
+	left := n * n * float64(len(nodes)) * (searchTime + searchTimeForRow*float64(p.Data.RowsOf(nodes[0])))
+	for ; size < most; size++ {
+		kept := choose(items, size+1)
+		largest := choose(items, size+2) - choose(items-len(nodes), size+2)
+		left -= kept * p.JointCost(nodes[0], size+1, base)
+		if size >= 2 && (kept > mostKept || left < largest*p.JointCost(nodes[0], size+2, base)) {
 			break
 		}
-		own := make([]float64, 0, int(math.Round(count)))
-		for places := score.UpTo(size); places[size-1] < len(items); nextPlaces(places) {
-			if len(own)%1024 == 0 && ctx.Err() != nil {
-				return gains, most
-			}
-			set, top := base, math.Inf(-1)
-			for t, place := range places {
-				set, top = set.With(items[place]), math.Max(top, below[rankWithout(places, t)])
-			}
-			value := weight(set)
-			if gain := value - top; size > 1 && gain > 0 {
-				if gain > highest {
-					highest, most = gain, set.Minus(base)
-				}
-				for _, place := range places {
-					gains[items[place]] = math.Max(gains[items[place]], gain)
-				}
-			}
-			own = append(own, math.Max(value, top))
+	}
+	return size
+}
+
+// findTogether looks for sets of parents of nodes, added to a base. It leaves off when ctx is
+// cancelled.
+func findTogether(ctx gocontext.Context, p *score.Problem, joint score.Joint, nodes []int, base dgraph.Set) (map[int]*together, error) {
+	s := &setSearch{problem: p, base: base, items: searchItems(p, nodes, base), nodes: len(nodes), sizes: searchSize(p, nodes, base) + 1}
+	s.ranks = make([][mostTogether + 3]int, len(s.items))
+	for place := range s.ranks {
+		for k := range s.ranks[place] {
+			s.ranks[place][k] = int(choose(place, k))
 		}
-		below = own
 	}
-	return gains, most
+	workers := parallel.Workers(len(s.items))
+	found := make([]map[int]*together, workers)
+	searchers := make([]*searcher, workers)
+	var none float64
+	for w := range found {
+		found[w] = map[int]*together{}
+		for _, j := range nodes {
+			found[w][j] = &together{gains: make([]float64, p.Data.Nodes())}
+		}
+		searchers[w] = &searcher{setSearch: s, found: found[w], buffer: make([]float64, len(s.items))}
+		searchers[w].stack, none = joint.Stack(base, s.items)
+	}
+	s.values = [][]float64{{none}}
+	for size := 1; size <= s.sizes; size++ {
+		if size < s.sizes || size == 1 {
+			s.values = append(s.values, make([]float64, int(choose(len(s.items), size))))
+		}
+		if size == 1 {
+			searchers[0].stack.Evidences(s.values[1])
+			continue
+		}
+		first := size - 1
+		if size == s.sizes {
+			first = max(first, len(s.items)-s.nodes)
+		}
+		if err := parallel.Each(ctx, len(s.items)-first, func(w int) func(k int) error {
+			return func(k int) error {
+				searchers[w].from(0, first+k, size-1)
+				return nil
+			}
+		}); err != nil {
+			return nil, fmt.Errorf("the search for parents that matter only together was %w", err)
+		}
+	}
+	for _, other := range found[1:] {
+		for j, t := range other {
+			into := found[0][j]
+			if t.highest > 0 {
+				into.add(t.most, t.highest)
+			}
+			for i, gain := range t.gains {
+				into.gains[i] = math.Max(into.gains[i], gain)
+			}
+		}
+	}
+	return found[0], nil
 }
 
-// nextPlaces makes a set of places the one after it in colexicographic order.
-func nextPlaces(places []int) {
-	t := 0
-	for t+1 < len(places) && places[t]+1 == places[t+1] {
-		places[t] = t
-		t++
-	}
-	places[t]++
-}
+// noPlace is none of those that are left out of a set.
+const noPlace = -1
 
-// rankWithout is the rank of a set of places without one of them.
-func rankWithout(places []int, left int) (rank int) {
-	size := 0
+// without is the colexicographic rank of a set of places, ascending, less two of them, with so many
+// more, which are the least: 0, 1 and so on.
+func (s *setSearch) without(places []int, first, second, more int) (rank int) {
 	for t, place := range places {
-		if t != left {
-			size++
-			rank += choose(place, size)
+		if t == first || t == second {
+			more--
+			continue
 		}
+		rank += s.ranks[place][t+1+more]
 	}
 	return rank
 }
 
-// choose is n over k.
-func choose(n, k int) int {
-	product := 1
-	for i := range k {
-		product = product * (n - i) / (i + 1)
+// with are L of a set of places, less two of them, with each other place that is less than all.
+func (s *setSearch) with(places []int, first, second int) []float64 {
+	size := len(places) + 1
+	for _, out := range [...]int{first, second} {
+		if out != noPlace {
+			size--
+		}
 	}
-	return product
+	return s.values[size][s.without(places, first, second, 1):]
+}
+
+// choose is n over k.
+func choose(n, k int) float64 {
+	product := 1.0
+	for i := range k {
+		product = product * float64(n-i) / float64(i+1)
+	}
+	return math.Round(product)
+}
+
+// searcher is a worker of a search.
+type searcher struct {
+	*setSearch
+	stack  score.JointStack
+	places [mostTogether + 1]int // the last ones are the set, ascending
+	buffer []float64
+	found  map[int]*together
+}
+
+// from looks at the sets with the last places, a lower one, and so many more that are lower still.
+func (s *searcher) from(size, place, more int) {
+	s.stack.Push(place)
+	defer s.stack.Pop()
+	places := s.places[len(s.places)-size-1:]
+	places[0] = place
+	if more > 1 {
+		for lower := more - 1; lower < place; lower++ {
+			s.from(size+1, lower, more-1)
+		}
+		return
+	}
+	out := s.buffer[:place]
+	if len(places)+1 < len(s.values) {
+		out = s.with(places, noPlace, noPlace)[:place]
+	}
+	s.stack.Evidences(out)
+	if len(places) >= 2 && places[len(places)-1] >= len(s.items)-s.nodes {
+		s.look(places, out)
+	}
+}
+
+// look looks at sets of places with one more that is less than all, given their L. What j and i add
+// to each other beside the rest, L(S) + L(S − i − j) − L(S − i) − L(S − j), has to be more than the
+// prior takes for one parent more, for all i, before all subsets are looked at.
+func (s *searcher) look(places []int, out []float64) {
+	count := len(places)
+	whole := s.values[count][s.without(places, noPlace, noPlace, 0)]
+	var less [mostTogether]float64 // without one
+	var with [mostTogether][]float64
+	var pairs [mostTogether][mostTogether][]float64 // without two
+	for k := range places {
+		less[k], with[k] = s.values[count-1][s.without(places, k, noPlace, 0)], s.with(places, k, noPlace)[:len(out)]
+		for l := range k {
+			pairs[k][l] = s.with(places, k, l)[:len(out)]
+		}
+	}
+	price, first := s.price(count), len(s.items)-s.nodes
+	nodes := uint(0) // of the members 0, the one more, and the places
+	for k, place := range places {
+		if place >= first {
+			nodes |= 2 << k
+		}
+	}
+	for a, value := range out {
+		left := nodes
+		if a >= first {
+			left |= 1
+		}
+		for set := left; set != 0; set &= set - 1 {
+			j := bits.TrailingZeros(set)
+			for i := range count + 1 {
+				if i == j {
+					continue
+				}
+				low, high := min(i, j)-1, max(i, j)-1
+				gain := value - with[high][a]
+				if low < 0 {
+					gain += less[high] - whole
+				} else {
+					gain += pairs[high][low][a] - with[low][a]
+				}
+				if !(gain > price) {
+					left &^= 1<<i | 1<<j
+					set &^= 1 << i
+					break
+				}
+			}
+		}
+		if left != 0 {
+			s.weigh(append([]int{a}, places...), left, value)
+		}
+	}
+}
+
+// price is the least that the prior takes for the last of so many parents.
+func (s *searcher) price(parents int) (price float64) {
+	prior := s.problem.Structure.Prior
+	if prior.BySize != nil {
+		parents += s.base.Len()
+		price = prior.BySize[parents-1] - prior.BySize[parents]
+	}
+	if prior.ByEdge != nil {
+		most := math.Inf(-1)
+		for _, row := range prior.ByEdge {
+			most = math.Max(most, slices.Max(row))
+		}
+		price -= most
+	}
+	return price
+}
+
+// weigh compares the weight of a set less some members, as their parents, with all its subsets.
+func (s *searcher) weigh(places []int, members uint, value float64) {
+	values, sets := make([]float64, 1<<len(places)), make([]dgraph.Set, 1<<len(places))
+	all := len(values) - 1
+	for mask := range values {
+		rank, size := 0, 0
+		for k := range dgraph.Members(uint64(mask)) {
+			size++
+			rank += s.ranks[places[k]][size]
+			sets[mask] = sets[mask].With(s.items[places[k]])
+		}
+		if mask < all {
+			values[mask] = s.values[size][rank]
+		}
+	}
+	values[all] = value
+	structure := s.problem.Structure
+	for k := range dgraph.Members(uint64(members)) {
+		j, bit := s.items[places[k]], 1<<k
+		weight := func(mask int) float64 {
+			parents := sets[mask].Or(s.base)
+			if !structure.Allows(j, parents) {
+				return math.Inf(-1)
+			}
+			return values[mask|bit] - values[mask] + structure.Prior.LogWeight(j, parents)
+		}
+		own, top := weight(all&^bit), math.Inf(-1)
+		for mask := range all {
+			if mask&bit == 0 && mask != all&^bit {
+				top = math.Max(top, weight(mask))
+			}
+		}
+		if gain := own - top; gain > 0 {
+			s.found[j].add(sets[all&^bit], gain)
+		}
+	}
+}
+
+// SearchedParents is the number of columns up to which all sets of them were looked at as parents
+// of a node that matter only together; 0 where constraints allow no larger ones.
+func SearchedParents(p *score.Problem) (least int) {
+	for _, group := range sameRows(p) {
+		base := p.Structure.Required[group[0]]
+		size := searchSize(p, group, base) + base.Len()
+		larger := size != p.Structure.MaxParents && slices.ContainsFunc(group, func(j int) bool { return p.Structure.Allowed[j].Len() > size })
+		if larger && (least == 0 || size < least) {
+			least = size
+		}
+	}
+	return least
+}
+
+// sameRows are the nodes in groups for which the same rows count, without required parents; others
+// are alone.
+func sameRows(p *score.Problem) (groups [][]int) {
+	place := map[string]int{}
+	for j, required := range p.Structure.Required {
+		key := ""
+		if p.Data.Counted != nil {
+			key = fmt.Sprint(p.Data.CountedRows(j))
+		}
+		if k, ok := place[key]; ok && required.Empty() {
+			groups[k] = append(groups[k], j)
+			continue
+		}
+		if required.Empty() {
+			place[key] = len(groups)
+		}
+		groups = append(groups, []int{j})
+	}
+	return groups
 }

@@ -1,0 +1,278 @@
+package score
+
+import (
+	"math/bits"
+	"slices"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+)
+
+// jointCounts is the joint distribution of BDeu: a Dirichlet distribution over all cells of a
+// table, each of weight α over their number. L(S) = Σ over cells of log Γ(a + n) − log Γ(a).
+type jointCounts struct{ form *BDeu }
+
+// countStack counts the rows of cells. Those of the first two columns, with the base, are found row
+// by row, and the rows sorted by them, so that the rows of a cell are bits of words of their own.
+// Of every other column each level is a word there too, and cells of more columns are counted 64
+// rows at a time, as long as that takes fewer steps than there are rows.
+type countStack struct {
+	*BDeu
+	items  []int
+	frames []countFrame
+	depth  int
+
+	starts []int    // first words of the cells of two columns, and their number W
+	at     []int32  // bit of each row
+	planes []uint64 // of the levels of each column before them [W] each
+	first  []int    // first plane of each place
+
+	counts []int32
+	known  map[int][]float64 // rising by the number of cells
+}
+
+// countFrame are the combinations of the columns so far.
+type countFrame struct {
+	place  int
+	cells  int     // that are possible, at most moreCells
+	rows   bool    // whether of is known
+	of     []int32 // the combination of each row, numbered as they come, and
+	seen   int     // how many
+	sorted bool    // whether masks are known
+	masks  []uint64
+	totals []int32
+}
+
+// moreCells stands for all larger numbers of cells, of which none has more than a few rows.
+const moreCells = 1 << 40
+
+func (j jointCounts) Stack(base dgraph.Set, items []int) (JointStack, float64) {
+	s := &countStack{BDeu: j.form, items: items, known: map[int][]float64{}}
+	of, seen, possible := s.combinations(base)
+	s.frames = append(s.frames, countFrame{cells: int(min(possible, moreCells)), rows: true, of: of, seen: seen})
+	counts := make([]int32, seen)
+	for _, c := range of {
+		counts[c]++
+	}
+	return s, s.sum(counts, s.frames[0].cells)
+}
+
+// sum is L of cells.
+func (s *countStack) sum(counts []int32, cells int) (sum float64) {
+	table := s.table(cells)
+	for _, n := range counts {
+		switch {
+		case n == 0:
+		case table == nil:
+			sum += LogRising(s.Size/float64(cells), int(n))
+		default:
+			sum += table[n]
+		}
+	}
+	return sum
+}
+
+// table is rising of the cells of a table with so many; nil for too many.
+func (s *countStack) table(cells int) []float64 {
+	if cells > mostDense {
+		return nil
+	}
+	own := s.known[cells]
+	if own == nil {
+		own = s.rising(s.Size / float64(cells))
+		s.known[cells] = own
+	}
+	return own
+}
+
+func (s *countStack) Push(place int) {
+	before := s.frames[s.depth].cells
+	s.depth++
+	if len(s.frames) == s.depth {
+		s.frames = append(s.frames, countFrame{})
+	}
+	f := &s.frames[s.depth]
+	f.place, f.rows, f.sorted = place, false, false
+	f.cells = min(before*s.levels[s.items[place]], moreCells)
+	switch {
+	case s.depth == 2:
+		s.sort()
+	case s.depth > 2 && s.frames[s.depth-1].sorted:
+		s.split()
+	}
+}
+
+func (s *countStack) Pop() { s.depth-- }
+
+// combinationsOf are those of a frame.
+func (s *countStack) combinationsOf(depth int) *countFrame {
+	f := &s.frames[depth]
+	if f.rows {
+		return f
+	}
+	before := s.combinationsOf(depth - 1)
+	item := s.items[f.place]
+	own := int32(s.levels[item])
+	next := s.cleared(before.seen * int(own))
+	f.of, f.seen, f.rows = slices.Grow(f.of[:0], len(before.of))[:len(before.of)], 0, true
+	for row, code := range s.codes[item] {
+		number := &next[before.of[row]*own+code]
+		if *number == 0 {
+			f.seen++
+			*number = int32(f.seen)
+		}
+		f.of[row] = *number - 1
+	}
+	return f
+}
+
+// cleared are so many zeros.
+func (s *countStack) cleared(size int) []int32 {
+	if len(s.counts) < size {
+		s.counts = make([]int32, size)
+	}
+	clear(s.counts[:size])
+	return s.counts[:size]
+}
+
+// sort gives the rows of each combination words of their own, if that is worth it.
+func (s *countStack) sort() {
+	f := s.combinationsOf(s.depth)
+	f.totals = append(f.totals[:0], make([]int32, f.seen)...)
+	for _, c := range f.of {
+		f.totals[c]++
+	}
+	s.starts = s.starts[:0]
+	words := 0
+	for _, n := range f.totals {
+		s.starts = append(s.starts, words)
+		words += (int(n) + 63) / 64
+	}
+	s.starts = append(s.starts, words)
+	if 4*words > len(f.of) {
+		return
+	}
+	f.sorted = true
+	next := s.cleared(f.seen)
+	s.at = s.at[:0]
+	f.masks = append(f.masks[:0], make([]uint64, words)...)
+	for _, c := range f.of {
+		bit := int32(64*s.starts[c]) + next[c]
+		next[c]++
+		s.at = append(s.at, bit)
+		f.masks[bit>>6] |= 1 << (bit & 63)
+	}
+	s.first = s.first[:0]
+	planes := 0
+	for place := range f.place {
+		s.first = append(s.first, planes)
+		planes += s.levels[s.items[place]]
+	}
+	s.planes = append(s.planes[:0], make([]uint64, planes*words)...)
+	for place, first := range s.first {
+		for row, code := range s.codes[s.items[place]] {
+			bit := s.at[row]
+			s.planes[(first+int(code))*words+int(bit>>6)] |= 1 << (bit & 63)
+		}
+	}
+}
+
+// split divides masks by the levels of one more column, if that is worth it.
+func (s *countStack) split() {
+	before, f := &s.frames[s.depth-1], &s.frames[s.depth]
+	own := s.levels[s.items[f.place]]
+	words, cells := s.starts[len(s.starts)-1], len(s.starts)-1
+	if len(before.masks)*own > len(s.at) {
+		return
+	}
+	f.sorted = true
+	f.masks, f.totals = f.masks[:0], f.totals[:0]
+	for from := 0; from < len(before.masks); from += words {
+		mask := before.masks[from : from+words]
+		for level := range own {
+			plane := s.plane(f.place, level, words)
+			for w, bits := range mask {
+				f.masks = append(f.masks, bits&plane[w])
+			}
+			own := f.masks[len(f.masks)-words:]
+			for c := range cells {
+				f.totals = append(f.totals, int32(ones(own[s.starts[c]:s.starts[c+1]])))
+			}
+		}
+	}
+}
+
+// plane are the rows in which a column has a level.
+func (s *countStack) plane(place, level, words int) []uint64 {
+	return s.planes[(s.first[place]+level)*words:][:words]
+}
+
+func ones(words []uint64) (count int) {
+	for _, word := range words {
+		count += bits.OnesCount64(word)
+	}
+	return count
+}
+
+func (s *countStack) Evidences(out []float64) {
+	f := &s.frames[s.depth]
+	for place := range out {
+		own := s.levels[s.items[place]]
+		cells := f.cells * own
+		if f.sorted && cells <= mostDense && len(f.masks)*(own-1) <= len(s.at) {
+			out[place] = s.sumWords(f, place, own, s.table(cells))
+		} else {
+			out[place] = s.sumRows(place, own, cells)
+		}
+	}
+}
+
+// sumRows counts row by row.
+func (s *countStack) sumRows(place, own, cells int) float64 {
+	f := s.combinationsOf(s.depth)
+	counts := s.cleared(f.seen * own)
+	for row, code := range s.codes[s.items[place]] {
+		counts[int(f.of[row])*own+int(code)]++
+	}
+	return s.sum(counts, cells)
+}
+
+// sumWords counts word by word. Rows of a cell that have none of the other levels have the first.
+func (s *countStack) sumWords(f *countFrame, place, own int, table []float64) (sum float64) {
+	words, cells := s.starts[len(s.starts)-1], len(s.starts)-1
+	ends := s.starts[1:]
+	for m := 0; m*words < len(f.masks); m++ {
+		mask, totals := f.masks[m*words:][:words], f.totals[m*cells:][:cells]
+		if own == 2 {
+			sum += sumPairs(mask, s.plane(place, 1, words), totals, ends, table)
+			continue
+		}
+		for c, left := range totals {
+			from, to := s.starts[c], s.starts[c+1]
+			for level := 1; level < own && left > 0; level++ {
+				plane := s.plane(place, level, words)[from:to]
+				n := 0
+				for w, rows := range mask[from:to] {
+					n += bits.OnesCount64(rows & plane[w])
+				}
+				sum += table[n]
+				left -= int32(n)
+			}
+			sum += table[left]
+		}
+	}
+	return sum
+}
+
+// sumPairs is the same for two levels, which most of the time goes into.
+func sumPairs(mask, plane []uint64, totals []int32, ends []int, table []float64) (sum float64) {
+	w := 0
+	plane, ends = plane[:len(mask)], ends[:len(totals)]
+	for c, total := range totals {
+		n := 0
+		for ; w < ends[c] && w < len(mask); w++ {
+			n += bits.OnesCount64(mask[w] & plane[w])
+		}
+		sum += table[n] + table[int(total)-n]
+	}
+	return sum
+}

@@ -1,0 +1,131 @@
+package score
+
+import (
+	"math"
+	"slices"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+)
+
+// jointNormal is the joint distribution of BGe: with D the determinant of the rows and columns S of
+// RᵀR, log p(x_S) = c_|S| − (n + |S| + 2)/2 log D.
+type jointNormal struct {
+	form *BGe
+	of   [][]int // columns of nodes; nil: one each
+}
+
+// normalStack is a Cholesky factor that grows by columns, and what it leaves of the others.
+type normalStack struct {
+	*jointNormal
+	gram   []float64 // of the columns of items, and then of the base [M·M]
+	width  int       // M
+	starts []int     // first columns of items, and M
+	pushed []int     // columns in the factor
+	along  [][]float64
+	rest   [][]float64 // squares that are left of each column after so many in the factor
+	logDet []float64   // of so many
+	places []int       // how many columns were in the factor before each place
+	level  []float64   // c by the number of columns
+}
+
+// leastRest is the share of the squares of a column below which what is left is rounding.
+const leastRest = 1e-12
+
+func (j *jointNormal) Stack(base dgraph.Set, items []int) (JointStack, float64) {
+	s := &normalStack{jointNormal: j}
+	all := append(slices.Clone(items), base.List()...)
+	var columns []int
+	for _, i := range all {
+		s.starts = append(s.starts, len(columns))
+		if j.of == nil {
+			columns = append(columns, i)
+		} else {
+			columns = append(columns, j.of[i]...)
+		}
+	}
+	s.width = len(columns)
+	s.starts = append(s.starts, s.width)
+	total := len(j.form.means)
+	squares := make([]float64, s.width)
+	for a, i := range columns {
+		for _, k := range columns {
+			s.gram = append(s.gram, j.form.gram[i*total+k])
+		}
+		squares[a] = j.form.gram[i*total+i]
+	}
+	s.rest, s.logDet = [][]float64{squares}, []float64{0}
+	s.level = make([]float64, s.width+1)
+	n := float64(j.form.rows)
+	for k := range s.width { // see [BGe.evidenceOf]
+		size := j.form.degrees(k)
+		after, _ := math.Lgamma((n + size) / 2)
+		before, _ := math.Lgamma(size / 2)
+		s.level[k+1] = s.level[k] + math.Log(bgeMeanWeight/(n+bgeMeanWeight))/2 + after - before - n/2*math.Log(math.Pi) + (size+float64(k))/2*math.Log(bgeScale)
+	}
+	for place := len(all) - 1; place >= len(items); place-- {
+		s.Push(place)
+	}
+	return s, s.evidence(len(s.pushed), s.logDet[len(s.pushed)])
+}
+
+// evidence is L of so many columns.
+func (s *normalStack) evidence(columns int, logDet float64) float64 {
+	return s.level[columns] - (float64(s.form.rows)+bgeExcess+float64(columns))/2*logDet
+}
+
+func (s *normalStack) Push(place int) {
+	s.places = append(s.places, len(s.pushed))
+	for c := s.starts[place+1] - 1; c >= s.starts[place]; c-- {
+		s.pushColumn(c)
+	}
+}
+
+func (s *normalStack) Pop() {
+	s.pushed = s.pushed[:s.places[len(s.places)-1]]
+	s.places = s.places[:len(s.places)-1]
+}
+
+// pushColumn adds a column to the factor; only those before it are looked at until it goes.
+func (s *normalStack) pushColumn(c int) {
+	depth := len(s.pushed)
+	if len(s.along) == depth {
+		s.along, s.rest, s.logDet = append(s.along, make([]float64, s.width)), append(s.rest, make([]float64, s.width)), append(s.logDet, 0)
+	}
+	pivot := s.left(depth, c)
+	s.logDet[depth+1] = s.logDet[depth] + math.Log(pivot)
+	along := s.along[depth][:c]
+	copy(along, s.gram[c*s.width:])
+	for k := range s.pushed {
+		other := s.along[k][:c]
+		share := s.along[k][c]
+		for x, value := range other {
+			along[x] -= share * value
+		}
+	}
+	before, after, scale := s.rest[depth][:c], s.rest[depth+1][:c], 1/math.Sqrt(pivot)
+	for x := range along {
+		along[x] *= scale
+		after[x] = before[x] - along[x]*along[x]
+	}
+	s.pushed = append(s.pushed, c)
+}
+
+// left are the squares that so many columns leave of one.
+func (s *normalStack) left(depth, c int) float64 {
+	return math.Max(s.rest[depth][c], leastRest*math.Max(s.gram[c*s.width+c], math.SmallestNonzeroFloat64/leastRest))
+}
+
+func (s *normalStack) Evidences(out []float64) {
+	depth := len(s.pushed)
+	logDet := s.logDet[depth]
+	for place := range out {
+		c := s.starts[place]
+		if s.starts[place+1] == c+1 {
+			out[place] = s.evidence(depth+1, logDet+math.Log(s.left(depth, c)))
+			continue
+		}
+		s.Push(place)
+		out[place] = s.evidence(len(s.pushed), s.logDet[len(s.pushed)])
+		s.Pop()
+	}
+}

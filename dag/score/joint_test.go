@@ -1,0 +1,125 @@
+package score
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/dag/tables"
+)
+
+// jointProblem has columns of several numbers of levels, or of numbers, of which some depend on
+// others.
+func jointProblem(t *testing.T, rows int, levels []int, options ModelOptions) *Problem {
+	random := rand.New(rand.NewPCG(uint64(rows), 2))
+	var names, discrete []string
+	values := make([][]float64, rows)
+	for j, own := range levels {
+		names = append(names, fmt.Sprint("x", j))
+		if own > 0 {
+			discrete = append(discrete, names[j])
+		}
+	}
+	for i := range values {
+		sum := 0.0
+		for _, own := range levels {
+			value := 0.3*sum + random.NormFloat64()
+			if own > 0 {
+				value = float64(i % own) // all levels are there
+				if i >= own {
+					value = float64(random.IntN(own) * random.IntN(2))
+				}
+			}
+			values[i], sum = append(values[i], value), sum+value
+		}
+	}
+	d, err := tables.NewData(tableOf(t, names, values), tables.DataOptions{Discrete: discrete})
+	require.NoError(t, err)
+	p, err := NewProblem(d, options, tables.Constraints{})
+	require.NoError(t, err)
+	return p
+}
+
+// everySet calls each with L of all sets of at least two items, and the base, as places of items.
+func everySet(stack JointStack, items, most int, each func(places []int, value float64)) {
+	var from func(places []int, below int)
+	from = func(places []int, below int) {
+		for place := range below {
+			stack.Push(place)
+			own := append([]int{place}, places...)
+			out := make([]float64, place)
+			stack.Evidences(out)
+			for a, value := range out {
+				each(append([]int{a}, own...), value)
+			}
+			if len(own)+1 < most {
+				from(own, place)
+			}
+			stack.Pop()
+		}
+	}
+	from(nil, items)
+}
+
+// TestJointGivesFamilies: differences of L are the evidences of families, whose forms find them
+// one by one, whether rows are counted one by one or by words, with a base and without.
+func TestJointGivesFamilies(t *testing.T) {
+	for name, p := range map[string]*Problem{
+		"two levels": jointProblem(t, 700, []int{2, 2, 2, 2, 2, 2, 2}, ModelOptions{}),
+		"levels":     jointProblem(t, 300, []int{2, 3, 2, 5, 2, 4, 21}, ModelOptions{}),
+		"few rows":   jointProblem(t, 25, []int{2, 3, 2, 2, 4, 4, 2}, ModelOptions{ImaginarySampleSize: 3}),
+		"numbers":    jointProblem(t, 40, make([]int, 7), ModelOptions{}),
+	} {
+		forms := p.Forms()
+		for _, base := range []dgraph.Set{{}, dgraph.SetOf(4), dgraph.SetOf(1, 5)} {
+			items := dgraph.Below(7).Minus(base).List()
+			stack, evidence := p.NewJoint(0).Stack(base, items)
+			values, count := map[dgraph.Set]float64{base: evidence}, 0
+			single := make([]float64, len(items))
+			stack.Evidences(single)
+			for place, value := range single {
+				values[base.With(items[place])] = value
+			}
+			everySet(stack, len(items), 5, func(places []int, value float64) {
+				set := base
+				for _, place := range places {
+					set = set.With(items[place])
+				}
+				values[set] = value
+			})
+			for set, value := range values {
+				for j := range set.Minus(base).Nodes() {
+					parents := set.Without(j)
+					require.InDelta(t, forms[j].LogEvidence(parents), value-values[parents], 1e-8, "%s: %d given %v", name, j, parents.List())
+					count++
+				}
+			}
+			require.Greater(t, count, 70)
+		}
+	}
+}
+
+// TestJointOfMixedTables: L of a set is the same in any order, and what explains a category or a
+// number is worth more than what does not.
+func TestJointOfMixedTables(t *testing.T) {
+	p := jointProblem(t, 200, []int{0, 3, 0, 2, 0, 4}, ModelOptions{Mechanism: sem.Mixed})
+	values := map[dgraph.Set]float64{}
+	for _, items := range [][]int{{0, 1, 2, 3, 4, 5}, {5, 3, 1, 0, 2, 4}, {1, 2, 5, 4, 3, 0}} {
+		stack, _ := p.NewJoint(0).Stack(dgraph.Set{}, items)
+		everySet(stack, len(items), 4, func(places []int, value float64) {
+			set := dgraph.Set{}
+			for _, place := range places {
+				set = set.With(items[place])
+			}
+			if known, ok := values[set]; ok {
+				require.InDelta(t, known, value, 1e-8)
+			}
+			values[set] = value
+		})
+	}
+	require.Len(t, values, 15+20+15)
+}
