@@ -27,7 +27,8 @@ func certify(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate
 func weigh(ctx context.Context, e *evaluator, cfg CertifyConfig) (w *weighing, visited *models.Visited, err error) {
 	count, ok := space.CountModels(e.engine.Space)
 	listed := ok && count <= cfg.MaxModels
-	if known := e.engine.Known; known.Evidences != nil && (!cfg.byDraws || known.Alone) {
+	known := e.engine.Known
+	if known.Evidences != nil && (!cfg.byDraws || known.Alone) {
 		certificate, visited, err := e.engine.Certify(ctx, listed, cfg.overModels())
 		if err != nil && (ctx.Err() != nil || known.Alone) {
 			return nil, nil, err
@@ -38,11 +39,29 @@ func weigh(ctx context.Context, e *evaluator, cfg CertifyConfig) (w *weighing, v
 		}
 		// Closed forms or approximations failed numerically, or are no good: weights of q do not
 		// need them.
+		e.around = certificate
 	}
-	if listed {
-		w, err = certifyEach(ctx, e, cfg)
-	} else {
+	if !listed {
 		w, err = certifyJointly(ctx, e, cfg)
+		return w, nil, err
+	}
+	if w, err = certifyEach(ctx, e, cfg); err == nil && known.Evidences != nil && !e.engine.Exact() {
+		err = w.compare(ctx, e, cfg)
 	}
 	return w, nil, err
+}
+
+// compare lowers the verdict of weights of a flow that miss what weights around modes have found,
+// even where these are not precise enough for an answer.
+func (w *weighing) compare(ctx context.Context, e *evaluator, cfg CertifyConfig) error {
+	if e.around == nil { // in a resumed run: its draws are the same again
+		var err error
+		if e.around, _, err = e.engine.Certify(ctx, true, cfg.overModels()); err != nil {
+			return ctx.Err()
+		}
+	}
+	if missed := models.MissedByWeights(e.around, w.Certificate); missed != "" {
+		w.Lower(Failed, "%s", missed)
+	}
+	return nil
 }

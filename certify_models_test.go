@@ -286,7 +286,7 @@ func TestExactFallsBack(t *testing.T) {
 type laplaceConjugate struct{ *conjugate }
 
 func (c laplaceConjugate) Known() models.Known {
-	return models.Known{Evidences: models.Proposer(c.propose)}
+	return models.Known{Evidences: models.Proposer{Propose: c.propose}}
 }
 
 func (c laplaceConjugate) propose(code []int32, n int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error) {

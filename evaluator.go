@@ -10,6 +10,8 @@ import (
 type evaluator struct {
 	*evaluate.Evaluator
 	engine *models.Engine
+	// around is the latest certificate by draws around modes that was not good enough.
+	around *models.Certificate
 }
 
 func newEvaluator(e *evaluate.Evaluator) *evaluator {

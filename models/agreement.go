@@ -41,6 +41,17 @@ func (c *Certificate) EvidenceText() string {
 	return fmt.Sprintf("%.2f ± %.2g", c.LogEvidence, c.LogEvidenceSE)
 }
 
+// MissedByWeights says what weights of a flow have missed of the evidence that draws around modes
+// found, or is empty. Estimates from weights are too small where they lack the largest ones, and
+// rarely too large: more evidence is what the flow does not reach.
+func MissedByWeights(modes, weights *Certificate) string {
+	margin := agreeingEvidence + agreeingErrors*math.Hypot(modes.LogEvidenceSE, weights.LogEvidenceSE)
+	if less := modes.LogEvidence - weights.LogEvidence; less > margin {
+		return fmt.Sprintf("weights of q found %.2g nats less evidence than draws around modes", less)
+	}
+	return ""
+}
+
 // MissedByChains says what chains have missed of what weights found, or is empty. Weights that are
 // not reliable find too little evidence, rarely too much: more of it than the chains have is
 // theirs.

@@ -143,7 +143,12 @@ func (x exact) Parameters(code []int32, own Evidence, n int, random *rand.Rand) 
 //
 // It is for posteriors with one mode, as of log-concave likelihoods: weights of draws around one
 // mode cannot show another.
-type Proposer func(code []int32, n int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error)
+type Proposer struct {
+	Propose func(code []int32, n int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error)
+	// First is the number of draws behind the first estimate of an evidence; 0: 8. A model that
+	// these make improbable gets hardly any more.
+	First int
+}
 
 // Exact reports that evidences are estimates.
 func (Proposer) Exact() bool { return false }
@@ -154,14 +159,14 @@ func (Proposer) Exact() bool { return false }
 const firstDraws = 8
 
 // Of returns estimates from few draws, each from a random stream of its own.
-func (propose Proposer) Of(ctx context.Context, codes [][]int32, seed uint64) ([]Evidence, error) {
+func (p Proposer) Of(ctx context.Context, codes [][]int32, seed uint64) ([]Evidence, error) {
 	estimates := make([]Evidence, len(codes))
 	return estimates, parallel.Do(len(codes), func(i int) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		random := stream.Rand(seed, "certify/evidence/"+space.Key(codes[i]))
-		_, logJoint, logProposal, err := propose(codes[i], firstDraws, random)
+		_, logJoint, logProposal, err := p.Propose(codes[i], max(p.First, firstDraws), random)
 		if err != nil {
 			return fmt.Errorf("evidence of model %v: %w", codes[i], err)
 		}
@@ -178,9 +183,9 @@ func estimateOf(logWeights []float64) Evidence {
 }
 
 // Parameters draws around the mode, which adds to what is known of the evidence.
-func (propose Proposer) Parameters(code []int32, own Evidence, n int, random *rand.Rand) (Parameters, error) {
+func (p Proposer) Parameters(code []int32, own Evidence, n int, random *rand.Rand) (Parameters, error) {
 	proposals := max(n, firstDraws)
-	theta, logJoint, logWeights, err := propose(code, proposals, random)
+	theta, logJoint, logWeights, err := p.Propose(code, proposals, random)
 	if err != nil {
 		return Parameters{}, err
 	}

@@ -85,6 +85,7 @@
 //	laplace_fit.go            one mode: Newton's method, curvature, draws
 //	laplace_scale.go          the same along the logarithm of a shape or precision
 //	laplace_split.go          draws with a scale for each side of the mode
+//	laplace_walls.go          axes along the walls of a ridge
 //
 // From a posterior to an answer:
 //

@@ -12,8 +12,7 @@ import (
 // tails than a t distribution around it.
 type laplaceProposals struct{ models }
 
-// propose draws n times from a t distribution around the mode of a model: coordinates of
-// θ [n, D] at their places.
+// propose draws n times from the approximation of a model: coordinates of θ [n, D] at their places.
 func (p laplaceProposals) propose(code []int32, n int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error) {
 	t, a := p.bits(), p.active(code)
 	if a.scale < 0 {
@@ -28,8 +27,8 @@ func (p laplaceProposals) propose(code []int32, n int, random *rand.Rand) (theta
 		return nil, nil, nil, err
 	}
 	theta, logJoint, logProposal = mat.NewDense(max(n, 1), p.Space().Dim(), nil), make([]float64, n), make([]float64, n)
+	values := make([]float64, len(coordinates))
 	for i := range n {
-		values := make([]float64, len(coordinates))
 		logJoint[i], logProposal[i] = draw(random, values)
 		row := theta.RawRowView(i)
 		for k, j := range coordinates {

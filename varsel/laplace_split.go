@@ -3,7 +3,6 @@ package varsel
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -17,9 +16,10 @@ import (
 // no step at the mode.
 type splitFit struct {
 	*laplaceFit
-	axes         []float64 // [k·k], an axis in each row, on which the log density has curvature −1
-	above, below []float64 // [k]: the scales of the sides
-	logVolume    float64   // of the box of all axes
+	axes         []float64  // [k·k], an axis in each row, on which the log density has curvature −1
+	along        *mat.Dense // [k,k], from θ − θ̂ to distances along the axes; nil if not needed
+	above, below []float64  // [k]: the scales of the sides
+	steps        int        // along each side of an axis at most
 }
 
 // The log density is followed along an axis in steps that grow by the factor splitGrowth from
@@ -50,7 +50,7 @@ func (f *laplaceFit) split() (s *splitFit, ok bool) {
 	if !eigen.Factorize(curvature, true) {
 		return nil, false
 	}
-	s = &splitFit{laplaceFit: f, axes: make([]float64, k*k), logVolume: -f.logDet}
+	s = &splitFit{laplaceFit: f, axes: make([]float64, k*k), steps: splitSteps}
 	var vectors mat.Dense
 	eigen.VectorsTo(&vectors)
 	for i, square := range eigen.Values(nil) {
@@ -65,39 +65,27 @@ func (f *laplaceFit) split() (s *splitFit, ok bool) {
 	return s, true
 }
 
-// splitByFactor has the columns of L⁻ᵀ as axes, which go along where the curvature changes a
-// little. All scales are 1 unless sides may differ.
-func (f *laplaceFit) splitByFactor(uneven bool) *splitFit {
-	k := len(f.mode)
-	s := &splitFit{laplaceFit: f, axes: make([]float64, k*k), logVolume: -f.logDet}
-	for i := range k {
-		axis := s.axes[i*k : i*k+k]
-		axis[i] = 1
-		backSolve(f.factor, axis)
+// logSpread is the log of the product of the mean scales of all axes.
+func (s *splitFit) logSpread() (sum float64) {
+	for i, above := range s.above {
+		sum += math.Log((above + s.below[i]) / 2)
 	}
-	if !uneven {
-		s.above, s.below = slices.Repeat([]float64{1}, k), slices.Repeat([]float64{1}, k)
-		return s
-	}
-	s.setScales()
-	return s
+	return sum
 }
 
 func (s *splitFit) setScales() {
 	for axis := range s.mode {
-		s.above, s.below = append(s.above, s.scale(axis, 1)), append(s.below, s.scale(axis, -1))
+		s.above, s.below = append(s.above, s.scale(s.mode, axis, 1)), append(s.below, s.scale(s.mode, axis, -1))
 	}
 }
 
-// scale is that of the normal distribution which, along one side of an axis, is nowhere below the
-// density.
-func (s *splitFit) scale(axis int, sign float64) float64 {
-	scale, at := 1.0, make([]float64, len(s.mode))
-	for step, n := splitStep, 0; n < splitSteps; step, n = step*splitGrowth, n+1 {
-		for j, m := range s.mode {
-			at[j] = m + sign*step*s.axes[axis*len(at)+j]
-		}
-		drop := s.height - s.logJoint(at)
+// scale is that of the normal distribution which, along one side of an axis through a point, is
+// nowhere below the density relative to that of the point.
+func (s *splitFit) scale(from []float64, axis int, sign float64) float64 {
+	scale, height, at := 1.0, s.logJoint(from), make([]float64, len(from))
+	for step, n := splitStep, 0; n < s.steps; step, n = step*splitGrowth, n+1 {
+		floats.AddScaledTo(at, from, sign*step, s.axes[axis*len(at):(axis+1)*len(at)])
+		drop := height - s.logJoint(at)
 		if !(drop < splitDrop) {
 			break
 		}
@@ -110,9 +98,15 @@ func (s *splitFit) scale(axis int, sign float64) float64 {
 
 // draw writes a draw of the coordinates to theta [k] and returns its log density.
 func (s *splitFit) draw(random *rand.Rand, theta []float64) (logDensity float64) {
-	k, root := len(theta), math.Sqrt(laplaceChi(random))
-	copy(theta, s.mode)
-	square := 0.0
+	logDensity = s.drawStep(random, theta)
+	floats.Add(theta, s.mode)
+	return logDensity
+}
+
+// drawStep writes a step [k] from the mode and returns its log density.
+func (s *splitFit) drawStep(random *rand.Rand, step []float64) (logDensity float64) {
+	k, root, square := len(step), math.Sqrt(laplaceChi(random)), 0.0
+	clear(step)
 	for i, above := range s.above {
 		z := math.Abs(random.NormFloat64()) / root
 		square += z * z
@@ -122,8 +116,22 @@ func (s *splitFit) draw(random *rand.Rand, theta []float64) (logDensity float64)
 		} else {
 			z *= -s.below[i]
 		}
-		logDensity += math.Log(2 / both)
-		floats.AddScaled(theta, z, s.axes[i*k:i*k+k])
+		floats.AddScaled(step, z, s.axes[i*k:i*k+k])
 	}
-	return logDensity + s.standardT(square) - s.logVolume
+	return s.logDensity(square) - s.logSpread()
+}
+
+// logStep is the log density of a step from the mode.
+func (s *splitFit) logStep(step []float64) float64 {
+	square := 0.0
+	for i, above := range s.above {
+		z := floats.Dot(s.along.RawRowView(i), step)
+		if z > 0 {
+			z /= above
+		} else {
+			z /= s.below[i]
+		}
+		square += z * z
+	}
+	return s.logDensity(square) - s.logSpread()
 }

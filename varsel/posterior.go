@@ -72,7 +72,11 @@ func (p *Problem) known() (known engine.Known) {
 	}
 	switch concave := p.Model.Likelihood.LogConcave(); {
 	case concave:
-		known.Evidences = engine.Proposer(laplaceProposals{of}.propose)
+		proposer := engine.Proposer{Propose: laplaceProposals{of}.propose}
+		if p.UnknownScale() { // posteriors may be ridges
+			proposer.First = firstOfRidge
+		}
+		known.Evidences = proposer
 		fallthrough
 	case p.Model.Likelihood.Conjugate():
 		known.Together, known.Instead = jointSearch{of}.together, jointSearch{of}.instead

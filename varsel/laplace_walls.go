@@ -1,0 +1,122 @@
+package varsel
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Sides between walls are followed for up to wallSteps, from a wall as wide as one over a shape to
+// where the prior ends, and where they are longer than longSide other axes are followed at their
+// ends too. Chosen by hand.
+const (
+	wallSteps = 40
+	longSide  = 2.0
+)
+
+// splitAlong has conjugate axes. Where sides may differ each goes along all walls but one, as far
+// as the curvature lets it (see steepest); all scales are 1 otherwise.
+func (f *laplaceFit) splitAlong(uneven bool) *splitFit {
+	k := len(f.mode)
+	s := &splitFit{laplaceFit: f, axes: make([]float64, k*k), steps: wallSteps}
+	if k == 0 {
+		return s
+	}
+	if !uneven || !s.alongWalls() {
+		factor := mat.NewTriDense(k, mat.Lower, slices.Clone(f.factor))
+		s.along = mat.DenseCopyOf(factor.T())
+		for i := range k {
+			s.axes[i*k+i] = 1
+			backSolve(f.factor, s.axes[i*k:i*k+k])
+		}
+	}
+	if !uneven {
+		s.above, s.below = slices.Repeat([]float64{1}, k), slices.Repeat([]float64{1}, k)
+		return s
+	}
+	s.setScales()
+	s.widen()
+	return s
+}
+
+// alongWalls sets the axes to those which are triangular in the heights u = W θ over the k steepest
+// walls; it reports whether digits suffice.
+func (s *splitFit) alongWalls() bool {
+	k := len(s.mode)
+	walls := s.steepest()
+	var foot, half, square mat.Dense // θ = W⁻¹ u; curvature W⁻ᵀ L Lᵀ W⁻¹ = C Cᵀ
+	if err := foot.Inverse(walls); err != nil {
+		return false
+	}
+	half.Mul(mat.NewTriDense(k, mat.Lower, slices.Clone(s.factor)).T(), &foot)
+	square.Mul(half.T(), &half)
+	factor := square.RawMatrix().Data
+	if !cholesky(factor, k) {
+		return false
+	}
+	for i := range k {
+		u := make([]float64, k)
+		u[i] = 1
+		backSolve(factor, u)
+		mat.NewVecDense(k, s.axes[i*k:i*k+k]).MulVec(&foot, mat.NewVecDense(k, u))
+	}
+	s.along = mat.NewDense(k, k, nil)
+	s.along.Mul(mat.NewTriDense(k, mat.Lower, factor).T(), walls)
+	return true
+}
+
+// steepest returns k rows [k,k] of the table, in units of their curvature, or directions of the
+// prior: each in turn the one that is steepest beside those before.
+func (f *laplaceFit) steepest() *mat.Dense {
+	k, n := len(f.mode), len(f.target.responses.y)
+	slope, curvature := make([]float64, n), make([]float64, n)
+	f.predict(f.mode)
+	f.target.responses.expand(f.eta, f.scale, false, slope, curvature)
+	rows := mat.NewDense(n+k, k, nil)
+	for j, column := range f.columns {
+		for i, v := range column {
+			rows.Set(i, j, v*math.Sqrt(math.Max(curvature[i], 0)))
+		}
+		rows.Set(n+j, j, 1/f.sd[j])
+	}
+	left, chosen := mat.DenseCopyOf(rows), mat.NewDense(k, k, nil)
+	for at := range k {
+		lengths := make([]float64, n+k)
+		for i := range lengths {
+			lengths[i] = floats.Norm(left.RawRowView(i), 2)
+		}
+		next := floats.MaxIdx(lengths)
+		chosen.SetRow(at, rows.RawRowView(next))
+		direction := slices.Clone(left.RawRowView(next))
+		floats.Scale(1/lengths[next], direction)
+		for i := range lengths {
+			row := left.RawRowView(i)
+			floats.AddScaled(row, -floats.Dot(row, direction), direction)
+		}
+	}
+	return chosen
+}
+
+// widen makes the scales as large as they are from points on long sides of other axes: the corner
+// of walls that the mode is in can hide how much room there is between them.
+func (s *splitFit) widen() {
+	k := len(s.mode)
+	above, below := slices.Clone(s.above), slices.Clone(s.below)
+	for axis := range k {
+		for _, side := range [...]float64{above[axis], -below[axis]} {
+			if math.Abs(side) < longSide {
+				continue
+			}
+			from := slices.Clone(s.mode)
+			floats.AddScaled(from, side, s.axes[axis*k:axis*k+k])
+			for other := range k {
+				if other != axis {
+					s.above[other] = math.Max(s.above[other], s.scale(from, other, 1))
+					s.below[other] = math.Max(s.below[other], s.scale(from, other, -1))
+				}
+			}
+		}
+	}
+}
