@@ -4,18 +4,18 @@ import (
 	gocontext "context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm"
 	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/internal/rundir"
-	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/run"
 )
 
@@ -271,7 +271,7 @@ func together(models []plateDraws) (draws []drawIn, weight []float64) {
 // sample takes draws of everything from the certificates of models, in the units of the table. ess
 // is their effective number.
 func (p *PlateModel) sample(ctx gocontext.Context, models []plateDraws, ess float64, seed uint64) (*posteriorSample, error) {
-	r, random := p.regression, stream.Rand(seed, "hbm/effects")
+	r := p.regression
 	draws, weight := together(models)
 	rows := r.chooseDraws(weight, seed)
 	s := r.emptySample(len(rows))
@@ -279,82 +279,58 @@ func (p *PlateModel) sample(ctx gocontext.Context, models []plateDraws, ess floa
 		return s, nil
 	}
 	s.moments, s.ess = p.moments(draws, weight, seed), ess
-	columns, first := len(r.Frame.Columns), r.firstQuantity(0)
-	check, design, theta := r.newCheck(), p.design(r.x), make([]float64, r.Dim())
-	quantities := make([]float64, r.quantities())
-	for k, at := range rows {
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("drawing effects stopped after %d of %d draws: %w", k, len(rows), err)
-		}
-		draw := draws[at]
-		model := r.index(draw.code)
-		s.codes = append(s.codes, draw.code)
+	for _, at := range rows {
+		s.codes = append(s.codes, draws[at].code)
 		// what belongs to a level was drawn several times
 		s.logP, s.logQ = append(s.logP, math.NaN()), append(s.logQ, math.NaN())
-		sigma := p.quantitiesAt(draw.value, model, theta, quantities)
-		if s.effects != nil {
-			s.effects.SetRow(k, quantities[:columns])
-		}
-		if s.sds != nil {
-			s.sds.SetRow(k, quantities[columns:first])
-		}
-		for i, varying := range s.varying {
-			varying.SetRow(k, quantities[r.firstQuantity(i):r.firstQuantity(i+1)])
-		}
-		eta := p.predictor(design, model, draw.value)
-		check.statistics(r.replicate(eta, r.responseOf(sigma), random), s.replicated.RawRowView(k))
-		s.predictors.add(k, eta, r.responseOf(sigma))
 	}
-	return s, nil
+	return s, r.fillDraws(ctx, s, seed, func(k int, mask []bool, theta []float64, _ *rand.Rand) (*conditional, []float64, bool) {
+		given, effects := p.effectsAt(draws[rows[k]].value, mask, theta)
+		return given, effects, true
+	})
 }
 
 // moments are those of everything by all weighted draws.
 func (p *PlateModel) moments(draws []drawIn, weight []float64, seed uint64) *momentDraws {
-	rows, kept := p.regression.momentRows(weight, seed)
-	m := &momentDraws{weight: kept, known: p.regression.quantities()}
+	r := p.regression
+	rows, kept := r.momentRows(weight, seed)
+	m := &momentDraws{weight: kept, known: r.quantities()}
 	m.value = mat.NewDense(len(rows), m.known, nil)
-	theta := make([]float64, p.regression.Dim())
+	theta := make([]float64, r.Dim())
 	for k, at := range rows {
-		p.quantitiesAt(draws[at].value, p.regression.index(draws[at].code), theta, m.value.RawRowView(k))
+		mask := r.space.masks[r.index(draws[at].code)]
+		given, effects := p.effectsAt(draws[at].value, mask, theta)
+		r.quantitiesOf(given, effects, mask, theta, m.value.RawRowView(k))
 	}
 	return m
 }
 
-// quantitiesAt writes all that is summarised at values of the latent variables of a model, in the
-// units of the table, and returns σ on the working scale. theta [D] is overwritten by values of
-// what has no plate.
-func (p *PlateModel) quantitiesAt(value func(v *hbm.Variable) []float64, model int, theta, dst []float64) (sigma float64) {
+// effectsAt are the effects, less their prior mean, at values of the latent variables of a model,
+// with their prior given the hyperparameters, which θ becomes.
+func (p *PlateModel) effectsAt(value func(v *hbm.Variable) []float64, mask []bool, theta []float64) (*conditional, []float64) {
 	r := p.regression
-	mask := r.space.masks[model]
-	columns, first := len(r.Frame.Columns), r.firstQuantity(0)
+	for j, v := range p.globals {
+		theta[j] = r.coordinateOf(j, value(v)[0])
+	}
+	given := r.joint().prior(mask, theta)
+	effects := make([]float64, given.e.effects)
 	var population []float64
 	if p.population != nil {
 		population = masked(value(p.population), mask)
-		copy(theta, population)
-		r.tableEffects(mask, theta, dst[:columns])
+		floats.SubTo(effects[:len(population)], population, given.mean)
 	}
-	for j, v := range p.globals {
-		theta[j] = value(v)[0]
-	}
-	sigma = 1.0
-	if r.noise >= 0 {
-		sigma = theta[r.noise]
-	}
-	factors := make([][][]float64, len(r.groups))
-	for i, g := range r.groups {
-		factors[i] = r.factorOf(g, mask, theta, func(coordinate int) float64 { return theta[coordinate] })
-	}
-	r.tableSDs(factors, r.responseOf(sigma), nil, dst[columns:first])
 	for i, g := range p.groups {
-		varying := dst[r.firstQuantity(i):]
 		for a := range g.Columns {
+			if !mask[g.sd[a]] {
+				continue
+			}
 			mean := g.meanOf(a, population)
-			for level, effect := range p.levelsOf(g, a, model, mean, value) {
-				varying[a*len(g.Levels)+level] = (effect - mean) * r.ySD / g.zSD[a]
+			for level, effect := range value(g.effects[a]) {
+				effects[given.e.firstOf[i]+level*len(g.Columns)+a] = effect - mean
 			}
 		}
 	}
-	return sigma
+	return given, effects
 }
 
 // meanOf is the mean of the effects of a column.
@@ -363,41 +339,4 @@ func (g *plateGroup) meanOf(column int, population []float64) float64 {
 		return 0
 	}
 	return mat.Dot(g.means.RowView(column), mat.NewVecDense(len(population), population))
-}
-
-// levelsOf are the effects of a column of a grouping of which the mean is given, in a model.
-func (p *PlateModel) levelsOf(g *plateGroup, column, model int, mean float64, value func(v *hbm.Variable) []float64) []float64 {
-	if !p.regression.space.masks[model][g.sd[column]] {
-		return slices.Repeat([]float64{mean}, len(g.Levels))
-	}
-	return value(g.effects[column])
-}
-
-// predictor is the linear predictor of each row at values of the latent variables, given the
-// design, in a model.
-func (p *PlateModel) predictor(design *mat.Dense, model int, value func(v *hbm.Variable) []float64) []float64 {
-	r := p.regression
-	mask := r.space.masks[model]
-	eta := make([]float64, len(r.y))
-	copy(eta, r.offset)
-	var population []float64
-	if p.population != nil {
-		population = masked(value(p.population), mask)
-	}
-	if p.population != nil {
-		var fitted mat.VecDense
-		fitted.MulVec(design, mat.NewVecDense(len(population), population))
-		for i := range eta {
-			eta[i] += fitted.AtVec(i)
-		}
-	}
-	for _, g := range p.groups {
-		for a := range g.Columns {
-			effects := p.levelsOf(g, a, model, g.meanOf(a, population), value)
-			for i, level := range g.Index {
-				eta[i] += g.varyingGroup.z.At(i, a) * effects[level]
-			}
-		}
-	}
-	return eta
 }

@@ -72,9 +72,10 @@ func naiveJoint(t *testing.T, p *PlateModel, value func(v *hbm.Variable) []float
 			eta[i] += r.x.At(i, j) * theta[j]
 		}
 	}
-	for _, g := range p.groups {
+	given, _ := p.effectsAt(value, r.space.masks[0], make([]float64, r.Dim()))
+	for k, g := range p.groups {
 		q := len(g.Columns)
-		rows := r.factorOf(g.varyingGroup, r.space.masks[0], theta, func(j int) float64 { return theta[j] })
+		rows := given.factors[k]
 		factor, covariance := mat.NewDense(q, q, nil), mat.NewSymDense(q, nil)
 		for a := range q {
 			factor.SetRow(a, rows[a])

@@ -31,21 +31,14 @@ func logPriorOfSD(prior SDPrior, ratio float64) float64 {
 
 // factorAt is Λ of a grouping at θ, row by row; columns that the model does not use are zero.
 func (r *Regression) factorAt(g *varyingGroup, mask []bool, theta []float64) [][]float64 {
-	return r.factorOf(g, mask, theta, func(coordinate int) float64 {
-		logRatio, _ := scaleRatio(theta[coordinate])
-		return math.Exp(logRatio) * r.coordinates[coordinate].unit
-	})
-}
-
-// factorOf is factorAt with the standard deviations given by their coordinates.
-func (r *Regression) factorOf(g *varyingGroup, mask []bool, theta []float64, sd func(coordinate int) float64) [][]float64 {
 	rows := make([][]float64, len(g.Columns))
 	for a := range rows {
 		rows[a] = make([]float64, len(g.Columns))
 		if !mask[g.sd[a]] {
 			continue
 		}
-		rest := sd(g.sd[a])
+		logRatio, _ := scaleRatio(theta[g.sd[a]])
+		rest := math.Exp(logRatio) * r.coordinates[g.sd[a]].unit
 		for b := range a {
 			if at := g.partial[a][b]; at >= 0 && mask[at] {
 				w, _ := partialAt(theta[at], r.coordinates[at].beta)
@@ -65,6 +58,32 @@ func (r *Regression) noiseAt(theta []float64) float64 {
 		return 1
 	}
 	return math.Exp(theta[r.noise])
+}
+
+// coordinateOf is the coordinate of a standard deviation, a correlation or the noise that a family
+// has drawn.
+func (r *Regression) coordinateOf(j int, value float64) float64 {
+	switch c := r.coordinates[j]; c.kind {
+	case noiseCoordinate:
+		return math.Log(value)
+	case sdCoordinate:
+		return ratioAt(math.Log(value / c.unit))
+	}
+	return value
+}
+
+// ratioAt is the inverse of scaleRatio, which increases: τ of log r.
+func ratioAt(logRatio float64) float64 {
+	low, high := -64.0, math.Exp(logRatio)+2
+	for range 64 {
+		middle := (low + high) / 2
+		if value, _ := scaleRatio(middle); value < logRatio {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return (low + high) / 2
 }
 
 // hyperparameters are the active coordinates that no normal prior and likelihood can integrate

@@ -2,7 +2,6 @@ package regression
 
 import (
 	gocontext "context"
-	"math"
 
 	"github.com/transdim/vti/hbm"
 	"github.com/transdim/vti/internal/distinct"
@@ -52,32 +51,6 @@ func (p *PlateModel) integrateFrom(ctx gocontext.Context, posterior *hbm.Posteri
 		return nil, err
 	}
 	return found, found.improve(ctx, e, nil)
-}
-
-// coordinateOf is the coordinate of a standard deviation, a correlation or the noise that a family
-// has drawn.
-func (r *Regression) coordinateOf(j int, value float64) float64 {
-	switch c := r.coordinates[j]; c.kind {
-	case noiseCoordinate:
-		return math.Log(value)
-	case sdCoordinate:
-		return ratioAt(math.Log(value / c.unit))
-	}
-	return value
-}
-
-// ratioAt is the inverse of scaleRatio, which increases: τ of log r.
-func ratioAt(logRatio float64) float64 {
-	low, high := -64.0, math.Exp(logRatio)+2
-	for range 64 {
-		middle := (low + high) / 2
-		if value, _ := scaleRatio(middle); value < logRatio {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return (low + high) / 2
 }
 
 // answerMargin is answer by integrateFrom.

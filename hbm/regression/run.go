@@ -3,21 +3,14 @@ package regression
 import (
 	gocontext "context"
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"time"
 
-	"github.com/gomlx/gomlx/pkg/core/dtypes"
-	. "github.com/gomlx/gomlx/pkg/core/graph"
-	"github.com/gomlx/gomlx/pkg/core/tensors"
-
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
-	"github.com/transdim/vti/internal/stream"
-	"github.com/transdim/vti/internal/weighted"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/run"
@@ -25,13 +18,12 @@ import (
 
 // Training that suits a regression: flows start at the normal approximation of each model.
 const (
-	defaultSteps      = 400
-	defaultBatch      = 1024
-	quadratureBatch   = 256 // each draw costs as many densities of rows as there are nodes
-	quadratureDraws   = 1 << 15
-	defaultLayers     = 3
-	studentSteps      = 800
-	notableQuadrature = 0.02 // nats
+	defaultSteps    = 400
+	defaultBatch    = 1024
+	quadratureBatch = 256 // each draw costs as many densities of rows as there are nodes
+	quadratureDraws = 1 << 15
+	defaultLayers   = 3
+	studentSteps    = 800
 )
 
 // Training fills in what the problem decides where fit leaves it open.
@@ -141,8 +133,8 @@ func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Run) (*R
 	if result.ModelCheck, err = r.checkModel(ctx, sample, fit.Seed); err != nil {
 		return nil, err
 	}
-	if err := r.noteQuadrature(device, certificate, result); err != nil {
-		return nil, err
+	if !r.Frame.Response.Conjugate() && r.inner != nil {
+		r.noteLoss(r.quadratureLoss(certificate.Sample, fit.Seed), result)
 	}
 	result.Seconds = clock.Seconds()
 	return result, r.writeResult(result, sample)
@@ -199,56 +191,4 @@ func (r *Regression) summary() FrameSummary {
 		s.Groups = append(s.Groups, one)
 	}
 	return s
-}
-
-// finerNodes check quadratureNodes.
-var finerNodes = [mostPerLevel + 1]int{1, 25, 14, 8, 7}
-
-// noteQuadrature adds a note if the quadrature over effects is not as exact as the rest of the
-// answer: it compares log densities of a few draws with those of a finer rule.
-func (r *Regression) noteQuadrature(device *gpu.Device, c *vti.Certificate, result *Result) error {
-	rule, ok := r.likelihood().(*quadratureRows)
-	if !ok || r.inner == nil {
-		return nil
-	}
-	const draws = 8
-	chosen := weighted.Rows(c.Sample.Weight, draws, stream.Rand(*result.Seed, "hbm/quadrature"))
-	if len(chosen) < draws {
-		return nil
-	}
-	var codes []int32
-	var theta []float64
-	for _, i := range chosen {
-		codes = append(codes, c.Sample.Codes[i]...)
-		theta = append(theta, c.Sample.Theta.RawRowView(i)...)
-	}
-	finer := *r
-	finer.likelihood = func() groupedLikelihood { return newQuadratureRows(rule.row, r.distinct(), finerNodes) }
-	exec, err := NewExec(device.Backend(), func(codes, theta *Node) *Node {
-		mask := r.space.Mask(codes)
-		return Sub(Target{&finer}.LogJoint(codes, mask, theta), Target{r}.LogJoint(codes, mask, theta))
-	})
-	if err != nil {
-		return err
-	}
-	out, err := exec.Exec(tensors.FromFlatDataAndDimensions(codes, draws, len(r.space.cards)), tensors.FromFlatDataAndDimensions(theta, draws, r.Dim()))
-	if err != nil {
-		return fmt.Errorf("checking the quadrature: %w", err)
-	}
-	if out[0].DType() != dtypes.Float64 {
-		return fmt.Errorf("checking the quadrature: got %s, want %s", out[0].DType(), dtypes.Float64)
-	}
-	loss := 0.0
-	for _, difference := range tensors.MustCopyFlatData[float64](out[0]) {
-		loss += math.Abs(difference) / draws
-	}
-	r.noteLoss(loss, result)
-	return nil
-}
-
-// noteLoss adds a note if a finer quadrature changes log densities by more than is notable.
-func (r *Regression) noteLoss(loss float64, result *Result) {
-	if !(loss < notableQuadrature) {
-		result.Notes = append(result.Notes, fmt.Sprintf("a finer quadrature over the effects by %s changes log densities by %.2g: log evidences are that uncertain beside their standard errors", r.inner.Name, loss))
-	}
 }

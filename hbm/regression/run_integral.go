@@ -3,6 +3,7 @@ package regression
 import (
 	"cmp"
 	gocontext "context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -121,9 +122,15 @@ func (f *integral) outerSample() vti.WeightedSample {
 	return s
 }
 
-// hopelessQuadrature is by how many nats a finer quadrature may change log densities of an answer
-// that has not failed.
-const hopelessQuadrature = 1
+// By how many nats a finer quadrature may change log densities without a note, and of an answer that
+// has not failed.
+const (
+	notableQuadrature  = 0.02
+	hopelessQuadrature = 1
+)
+
+// finerNodes check quadratureNodes.
+var finerNodes = [mostPerLevel + 1]int{1, 25, 14, 8, 7}
 
 // quadratureLoss is the mean distance of log densities of a few draws from those of a finer rule.
 func (r *Regression) quadratureLoss(s vti.WeightedSample, seed uint64) (loss float64) {
@@ -136,6 +143,13 @@ func (r *Regression) quadratureLoss(s vti.WeightedSample, seed uint64) (loss flo
 		loss += math.Abs(finer.logDensity(mask, theta)-rule.logDensity(mask, theta)) / float64(len(chosen))
 	}
 	return loss
+}
+
+// noteLoss adds a note if a finer quadrature changes log densities by more than is notable.
+func (r *Regression) noteLoss(loss float64, result *Result) {
+	if !(loss < notableQuadrature) {
+		result.Notes = append(result.Notes, fmt.Sprintf("a finer quadrature over the effects by %s changes log densities by %.2g: log evidences are that uncertain beside their standard errors", r.inner.Name, loss))
+	}
 }
 
 // Differences between an approximation and the integral, beyond four of their errors, that are put
