@@ -126,23 +126,45 @@ func (f *Formula) ResponseText() string {
 // Counts reports whether the response counts successes among trials.
 func (f *Formula) Counts() bool { return f.Trials.Column != "" || f.Failures.Column != "" }
 
+// Products lists the terms of the population, and then those that vary.
+func (f *Formula) Products() []Term {
+	terms := slices.Clone(f.Terms)
+	for _, v := range f.Varying {
+		terms = append(terms, v.Terms...)
+	}
+	return terms
+}
+
+// Variables lists all that the formula has, the response first.
+func (f *Formula) Variables() []Variable {
+	all := append([]Variable{f.Response}, f.Offsets...)
+	for _, s := range f.Smooths {
+		all = append(all, s.Of)
+	}
+	all = append(all, f.Failures, f.Trials, f.Censored, f.Weights)
+	for _, term := range f.Terms {
+		all = append(all, term...)
+	}
+	for _, v := range f.Varying {
+		for _, term := range v.Terms {
+			all = append(all, term...)
+		}
+		all = append(all, v.Group...)
+	}
+	return all
+}
+
 // Labels lists the columns whose values are labels: those in factor() and of groups, and ordered
 // ones.
 func (f *Formula) Labels() (columns []string) {
-	lists := [][]Term{f.Terms}
 	for _, v := range f.Varying {
-		lists = append(lists, v.Terms)
 		for _, group := range v.Group {
 			columns = append(columns, group.Column)
 		}
 	}
-	for _, terms := range lists {
-		for _, term := range terms {
-			for _, v := range term {
-				if v.Transform == AsFactor || v.order != "" {
-					columns = append(columns, v.Column)
-				}
-			}
+	for _, v := range slices.Concat(f.Products()...) {
+		if v.Transform == AsFactor || v.order != "" {
+			columns = append(columns, v.Column)
 		}
 	}
 	return columns
@@ -154,32 +176,17 @@ const everything = "."
 // Expand replaces the term "." by a term for each of the columns that the formula does not name. It
 // reports whether there was one. Errors are of type *[Error].
 func (f *Formula) Expand(text string, columns []string) (found bool, err error) {
-	named := map[string]bool{}
-	add := func(variables ...Variable) {
-		for _, v := range variables {
-			for _, column := range v.Columns() {
-				named[column] = true
+	for k, term := range f.Products() {
+		for _, v := range term {
+			if v.Column == everything && (k >= len(f.Terms) || len(term) > 1 || v.Transform != AsIs) {
+				return false, &Error{text, v.Position, `"." stands for all other columns, as a population term of its own`}
 			}
 		}
 	}
-	add(f.Response, f.Trials, f.Failures, f.Censored, f.Weights)
-	add(f.Offsets...)
-	for _, s := range f.Smooths {
-		add(s.Of)
-	}
-	lists := [][]Term{f.Terms}
-	for _, v := range f.Varying {
-		add(v.Group...)
-		lists = append(lists, v.Terms)
-	}
-	for i, terms := range lists {
-		for _, term := range terms {
-			add(term...)
-			for _, v := range term {
-				if v.Column == everything && (i > 0 || len(term) > 1 || v.Transform != AsIs) {
-					return false, &Error{text, v.Position, `"." stands for all other columns, as a population term of its own`}
-				}
-			}
+	named := map[string]bool{}
+	for _, v := range f.Variables() {
+		for _, column := range v.Columns() {
+			named[column] = true
 		}
 	}
 	at := Index(f.Terms, Term{{Column: everything}})

@@ -64,19 +64,13 @@ func (f *Frame) Below(seen, fresh *table.Table, options Options, rows *predict.R
 	if frame, err = build(both, options, first); err != nil {
 		return nil, 0, err
 	}
-	names := func(columns []Column) (list []string) {
-		for _, c := range columns {
-			list = append(list, c.Name)
-		}
-		return list
-	}
 	for k, g := range f.Groupings {
-		if !slices.Equal(names(g.Columns), names(frame.Groupings[k].Columns)) {
+		if !slices.Equal(Names(g.Columns), Names(frame.Groupings[k].Columns)) {
 			return nil, 0, fmt.Errorf("%s: the rows have combinations of labels that vary by %s and that the run has not seen", fresh.Path, g.Name)
 		}
 	}
-	if !slices.Equal(names(f.Columns), names(frame.Columns)) {
-		return nil, 0, fmt.Errorf("%s: the rows have combinations of labels that the run has not seen: got the columns %q, want %q", fresh.Path, names(frame.Columns), names(f.Columns))
+	if !slices.Equal(Names(f.Columns), Names(frame.Columns)) {
+		return nil, 0, fmt.Errorf("%s: the rows have combinations of labels that the run has not seen: got the columns %q, want %q", fresh.Path, Names(frame.Columns), Names(f.Columns))
 	}
 	return frame, first, nil
 }
@@ -106,29 +100,23 @@ func (f *Frame) asOneRow(fresh *table.Table) *table.Table {
 
 // checkSeen compares the new values of population and varying terms with those seen.
 func (f *Frame) checkSeen(both *table.Table, first int, rows *predict.Rows) error {
-	terms := slices.Clone(f.Formula.Terms)
-	for _, v := range f.Formula.Varying {
-		terms = append(terms, v.Terms...)
-	}
 	checked := map[string]bool{}
-	for _, term := range terms {
-		for _, v := range term {
-			for _, column := range v.Columns() {
-				if checked[column] || v.Transform == formula.TakeSteps { // which has its own errors
-					continue
-				}
-				checked[column] = true
-				c, err := both.Lookup(column)
-				if err != nil {
-					return err
-				}
-				note, err := both.CheckSeen(c, first, v.Transform == formula.AsFactor)
-				if err != nil {
-					return err
-				}
-				if note != "" {
-					rows.Notes = append(rows.Notes, note)
-				}
+	for _, v := range slices.Concat(f.Formula.Products()...) {
+		for _, column := range v.Columns() {
+			if checked[column] || v.Transform == formula.TakeSteps { // which has its own errors
+				continue
+			}
+			checked[column] = true
+			c, err := both.Lookup(column)
+			if err != nil {
+				return err
+			}
+			note, err := both.CheckSeen(c, first, v.Transform == formula.AsFactor)
+			if err != nil {
+				return err
+			}
+			if note != "" {
+				rows.Notes = append(rows.Notes, note)
 			}
 		}
 	}

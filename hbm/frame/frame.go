@@ -106,6 +106,15 @@ type Column struct {
 	Varying int
 }
 
+// Names are those of columns.
+func Names(columns []Column) []string {
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.Name
+	}
+	return names
+}
+
 // Grouping is a way to group the rows, with all that varies by it.
 type Grouping struct {
 	// Name is the column, or the columns joined by colons; Group are these columns.

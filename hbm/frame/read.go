@@ -131,21 +131,7 @@ func (f *Frame) readTerms(t *table.Table) error {
 // UsedColumns lists the columns of a formula, each once; one that is not in the table is an error
 // that says where it stands.
 func UsedColumns(t *table.Table, opt Options, f *formula.Formula) (names []string, err error) {
-	variables := append([]formula.Variable{f.Response}, f.Offsets...)
-	for _, s := range f.Smooths {
-		variables = append(variables, s.Of)
-	}
-	variables = append(variables, f.Failures, f.Trials, f.Censored, f.Weights)
-	for _, term := range f.Terms {
-		variables = append(variables, term...)
-	}
-	for _, v := range f.Varying {
-		for _, term := range v.Terms {
-			variables = append(variables, term...)
-		}
-		variables = append(variables, v.Group...)
-	}
-	for i, v := range variables {
+	for i, v := range f.Variables() {
 		for _, column := range v.Columns() {
 			if !slices.Contains(t.Names(), column) {
 				_, err := t.Lookup(column)

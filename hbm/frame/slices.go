@@ -90,34 +90,23 @@ func (s *slicedTable) parse() (err error) {
 	if err := checkFixedGroups(first, s.options, f); err != nil {
 		return err
 	}
-	add := func(terms []formula.Term) error {
-		for _, term := range terms {
-			for _, v := range term {
-				if v.Transform == formula.TakeSteps {
-					return fmt.Errorf("%s: %s: a table by slices has no monotonic effects", s.path, v)
-				}
-				if v.Transform == formula.TakeScale || v.Transform == formula.TakePolynomials {
-					return fmt.Errorf("%s: %s is fitted to all rows, which slices do not have at once: compute the column first", s.path, v)
-				}
-				for _, name := range v.Columns() {
-					if v.Transform == formula.AsFactor {
-						s.factors = append(s.factors, name)
-					}
-					if !slices.Contains(s.terms, name) {
-						s.terms = append(s.terms, name)
-					}
-				}
+	for _, v := range slices.Concat(f.Products()...) {
+		if v.Transform == formula.TakeSteps {
+			return fmt.Errorf("%s: %s: a table by slices has no monotonic effects", s.path, v)
+		}
+		if v.Transform == formula.TakeScale || v.Transform == formula.TakePolynomials {
+			return fmt.Errorf("%s: %s is fitted to all rows, which slices do not have at once: compute the column first", s.path, v)
+		}
+		for _, name := range v.Columns() {
+			if v.Transform == formula.AsFactor {
+				s.factors = append(s.factors, name)
+			}
+			if !slices.Contains(s.terms, name) {
+				s.terms = append(s.terms, name)
 			}
 		}
-		return nil
-	}
-	if err := add(f.Terms); err != nil {
-		return err
 	}
 	for _, v := range f.Varying {
-		if err := add(v.Terms); err != nil {
-			return err
-		}
 		if slices.ContainsFunc(s.groupings, func(g *slicedGrouping) bool { return g.group.Same(v.Group) }) {
 			continue
 		}

@@ -185,18 +185,12 @@ func (s *sliceSums) add(t *table.Table) error {
 
 // sameColumns refuses a slice with other columns than the first.
 func (s *sliceSums) sameColumns(part *Frame) error {
-	names := func(columns []Column) (list []string) {
-		for _, c := range columns {
-			list = append(list, c.Name)
-		}
-		return list
-	}
-	same := slices.Equal(names(part.Columns), names(s.frame.Columns))
+	same := slices.Equal(Names(part.Columns), Names(s.frame.Columns))
 	for k, g := range part.Groupings {
-		same = same && slices.Equal(names(g.Columns), names(s.frame.Groupings[k].Columns))
+		same = same && slices.Equal(Names(g.Columns), Names(s.frame.Groupings[k].Columns))
 	}
 	if !same {
-		return fmt.Errorf("%s: the columns of a row group, %q, are not those of the first, %q: a column that is constant there cannot be read by slices", s.path, names(part.Columns), names(s.frame.Columns))
+		return fmt.Errorf("%s: the columns of a row group, %q, are not those of the first, %q: a column that is constant there cannot be read by slices", s.path, Names(part.Columns), Names(s.frame.Columns))
 	}
 	return nil
 }

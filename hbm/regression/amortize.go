@@ -33,9 +33,9 @@ type GroupingShape struct {
 
 // Shape is the shape of the table.
 func (r *Regression) Shape() *Shape {
-	s := &Shape{Columns: namesOf(r.Frame.Columns)}
+	s := &Shape{Columns: frame.Names(r.Frame.Columns)}
 	for i, above := range r.nesting() {
-		g := GroupingShape{Name: r.groups[i].Name, Columns: namesOf(r.groups[i].Columns)}
+		g := GroupingShape{Name: r.groups[i].Name, Columns: frame.Names(r.groups[i].Columns)}
 		for _, k := range above {
 			g.In = append(g.In, r.groups[k].Name)
 		}
@@ -44,27 +44,19 @@ func (r *Regression) Shape() *Shape {
 	return s
 }
 
-func namesOf(columns []frame.Column) []string {
-	names := make([]string, len(columns))
-	for i, c := range columns {
-		names[i] = c.Name
-	}
-	return names
-}
-
 // fit returns the nesting that the shape asks for, or what keeps the table from having it.
 func (s *Shape) fit(r *Regression) (above [][]int, err error) {
 	differ := func(what string, was, is []string) error {
 		return fmt.Errorf("%s: a table of another shape: %s were %q in training, and here are %q", r.Frame.Path, what, was, is)
 	}
-	if columns := namesOf(r.Frame.Columns); !slices.Equal(s.Columns, columns) {
+	if columns := frame.Names(r.Frame.Columns); !slices.Equal(s.Columns, columns) {
 		return nil, differ("population effects", s.Columns, columns)
 	}
 	if len(s.Groups) != len(r.groups) {
 		return nil, fmt.Errorf("%s: a table of another shape: %s in training, and here %d", r.Frame.Path, english.Count(len(s.Groups), "grouping"), len(r.groups))
 	}
 	for i, g := range s.Groups {
-		if columns := namesOf(r.groups[i].Columns); !slices.Equal(g.Columns, columns) {
+		if columns := frame.Names(r.groups[i].Columns); !slices.Equal(g.Columns, columns) {
 			return nil, differ("effects by "+g.Name, g.Columns, columns)
 		}
 		var in []int
