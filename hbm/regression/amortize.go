@@ -129,13 +129,8 @@ func (r *Regression) Infer(ctx gocontext.Context, device *gpu.Device, cfg InferR
 	}
 	result := r.newResult(device, cfg.Seed, posterior.Family().String(), cfg.Dir)
 	result.Command = InferCommand
-	if r.marginal() {
-		err = plates.answerMargin(ctx, posterior, result, clock)
-	} else {
-		err = plates.answer(ctx, posterior, cfg.Certify, result, clock)
+	if r.Trains() {
+		return result, plates.answer(ctx, posterior, cfg.Certify, result, clock)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return result, nil
+	return result, plates.answerIntegral(ctx, posterior, result, clock)
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/transdim/vti/hbm"
 	"github.com/transdim/vti/internal/distinct"
-	"github.com/transdim/vti/internal/integrate"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/likelihood"
@@ -13,54 +12,14 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// startDraws is the number of draws of a family from which the proposal of an integral is found.
-// Chosen by hand.
-const startDraws = 1 << 9
-
-// marginal reports whether the effects of a table that a family was trained for are integrated out
-// given hyperparameters, which the family has.
-func (r *Regression) marginal() bool {
-	return !r.Trains() && len(r.hyperparameters(r.space.masks[0])) > 0
-}
-
-// integrateFrom is [Regression.integrate] with a proposal for the hyperparameters that is found
-// from draws of a family: what the family has learned of the effects has no part in the answer.
-func (p *PlateModel) integrateFrom(ctx gocontext.Context, posterior *hbm.Posterior, seed uint64) (*integral, error) {
-	r := p.regression
-	found, e := r.newIntegral(seed), r.effort()
-	m := found.list[0]
-	draws, err := posterior.Sample(ctx, startDraws, "start")
-	if err != nil {
-		return nil, err
-	}
-	points, logDensity, problem := make([][]float64, draws.N), make([]float64, glanceDraws), found.problem(m, e)
-	for i := range points {
-		for _, j := range m.free {
-			points[i] = append(points[i], r.coordinateOf(j, draws.Of(p.globals[j], i)[0]))
-		}
-		if i < glanceDraws {
-			logDensity[i] = problem.LogDensity(points[i])
-		}
-	}
-	best := m.at(points[highest(logDensity)], make([]float64, r.Dim()))
-	m.by = m.by.near(m.mask, best, found.random(m, "near"))
-	if m.proposal, err = integrate.From(ctx, found.problem(m, e), points, found.random(m, "adapt")); err != nil {
-		return nil, err
-	}
-	if err := found.extend(ctx, m, e.first, "first"); err != nil {
-		return nil, err
-	}
-	return found, found.improve(ctx, e, nil)
-}
-
-// answerMargin is answer by integrateFrom.
-func (p *PlateModel) answerMargin(ctx gocontext.Context, posterior *hbm.Posterior, result *Result, clock *run.Clock) error {
+// answerIntegral is answer by integrals where there are any: what the family has learned has no part in it but the ELBO.
+func (p *PlateModel) answerIntegral(ctx gocontext.Context, posterior *hbm.Posterior, result *Result, clock *run.Clock) error {
 	r := p.regression
 	elbo, _, err := posterior.ELBO(ctx, elboDraws, "elbo")
 	if err != nil {
 		return err
 	}
-	found, err := p.integrateFrom(ctx, posterior, *result.Seed)
+	found, err := r.integrate(ctx, r.effort(), *result.Seed, nil)
 	if err != nil {
 		return err
 	}

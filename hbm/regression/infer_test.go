@@ -121,10 +121,8 @@ func TestSimulatedTables(t *testing.T) {
 	require.Equal(t, values, again)
 }
 
-// A family that is hardly trained, whose draws are far from the posterior, is a start all the same:
-// weights of hyperparameters with all effects integrated out, from a proposal refined from those
-// draws, have the evidence of the integral, and are trusted. A table with a gross outlier is unlike
-// all that were simulated, and is not trusted.
+// A family that is hardly trained has no part in an answer by integrals, which is trusted. A table
+// with a gross outlier is unlike all that were simulated, and is not trusted.
 func TestInferFromHardlyTrained(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

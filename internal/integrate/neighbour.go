@@ -2,9 +2,7 @@ package integrate
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
-	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -67,24 +65,4 @@ func (p *Proposal) Refined(ctx context.Context, s *Sample, random *rand.Rand) (*
 		return nil, err
 	}
 	return &own, nil
-}
-
-// From is a proposal for a problem that starts from draws of a distribution that may be near its
-// density: it adapts as [Adapt] does, without a search for modes.
-func From(ctx context.Context, problem Problem, points [][]float64, random *rand.Rand) (*Proposal, error) {
-	widest, err := problem.widest()
-	if err != nil {
-		return nil, err
-	}
-	even := slices.Repeat([]float64{1 / float64(len(points))}, len(points))
-	_, spread := moments(points, even)
-	parts, defence := split(nil, points, even, spread, random).fitted(points, even, widest)
-	if len(parts) == 0 {
-		return nil, fmt.Errorf("integrate: %d points have no covariance", len(points))
-	}
-	p, all, draws := &Proposal{problem: problem, mixture: defended(parts, defence)}, &Sample{}, problem.draws()
-	if err := p.extend(ctx, all, draws, random, p.density); err != nil {
-		return nil, err
-	}
-	return p, p.adapt(ctx, all, parts, defence, rounds, draws, random)
 }

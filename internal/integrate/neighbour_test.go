@@ -80,23 +80,6 @@ func TestRefined(t *testing.T) {
 			}
 		})
 	}
-	// draws of another distribution, twice as wide and off by two of its widths
-	for seed := range uint64(3) {
-		random := rand.New(rand.NewPCG(seed, 3))
-		density, points := apart(1, 0.5), make([][]float64, 500)
-		for k := range points {
-			for range 3 {
-				points[k] = append(points[k], -1+random.NormFloat64())
-			}
-		}
-		p, err := From(t.Context(), Problem{Centre: make([]float64, 3), Width: []float64{3, 3, 3}, LogDensity: density}, points, random)
-		require.NoError(t, err)
-		fresh := &Sample{}
-		require.NoError(t, p.Draw(t.Context(), fresh, 4000, random))
-		weights := psis.Smooth(fresh.LogWeights())
-		require.InDelta(t, 1.5*math.Log(2*math.Pi)+3*math.Log(0.5), weights.LogMean, 5*weights.LogMeanSE)
-		require.Greater(t, weights.ESS, 800.0)
-	}
 	none, err := first.Refined(t.Context(), &Sample{Points: [][]float64{{0, 0, 0}}, LogDensity: []float64{math.Inf(-1)}, LogProposal: []float64{0}}, nil)
 	require.NoError(t, err)
 	require.Nil(t, none)

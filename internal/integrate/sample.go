@@ -29,13 +29,6 @@ func (p *Proposal) Estimate(ctx context.Context, s *Sample, n int, random *rand.
 	return p.extend(ctx, s, n, random, logEstimate)
 }
 
-// For is the proposal for another density of the same coordinates, which is much like its own.
-func (p *Proposal) For(logDensity func(x []float64) float64) *Proposal {
-	own := *p
-	own.problem.LogDensity = logDensity
-	return &own
-}
-
 // density is the density of the problem, whichever point of a sample it is for.
 func (p *Proposal) density(_ int, x []float64) float64 { return p.problem.LogDensity(x) }
 
