@@ -61,11 +61,6 @@ func (m *Model) Choose(logPrior []float64, features [][]float64) *Choice {
 // [models, numbers]. Its density is that of components: where it is not, all or none are present.
 func PresentIn(present [][]bool) Option { return func(v *Variable) { v.present = present } }
 
-// NearIn is Near for each model of the Choice, [models, numbers].
-func NearIn(mean, sd [][]float64) Option {
-	return func(v *Variable) { v.nearIn = [2][][]float64{mean, sd} }
-}
-
 // byModel is a term that depends on the model alone.
 type byModel struct{ values [][]float64 }
 

@@ -213,9 +213,6 @@ func (v *Variable) scope() string {
 // parents, or where the variable says, [plates..., draws, U].
 func (l *latent) priorNormal(r *replica) (mean, sd *Node) {
 	dims := append(r.dims(l.Variable), 1)
-	if l.nearIn[0] != nil {
-		return r.ofModel(l.nearIn[0], len(l.plates)), r.ofModel(l.nearIn[1], len(l.plates))
-	}
 	if l.near[0] != nil {
 		same := func(values []float64) *Node {
 			return BroadcastToDims(Reshape(ConvertDType(Const(r.graph, values), r.dtype), ones(len(dims), l.dim)...), append(dims, l.dim)...)

@@ -45,9 +45,8 @@ type Variable struct {
 	link    Link // of a latent variable
 	// where its inference starts: mean and sd of each unconstrained number, or nil
 	near [2][]float64
-	// by model of a Choice: which unconstrained numbers there are, nil for all, and near
+	// by model of a Choice: which unconstrained numbers there are, nil for all
 	present [][]bool
-	nearIn  [2][][]float64
 }
 
 // Option sets a property of a variable.
@@ -157,23 +156,12 @@ func (v *Variable) check() error {
 
 // checkChoice reports values by model that are not those of a Choice.
 func (v *Variable) checkChoice(dim int) error {
-	widths := make([]int, 0, len(v.present))
+	if c, models := v.model.choice, len(v.present); models > 0 && (c == nil || models != len(c.logPrior)) {
+		return fmt.Errorf("it has values by model for %d models, which are not those of the choice", models)
+	}
 	for _, row := range v.present {
-		widths = append(widths, len(row))
-	}
-	for _, rows := range v.nearIn {
-		for _, row := range rows {
-			widths = append(widths, len(row))
-		}
-	}
-	for _, rows := range []int{len(v.present), len(v.nearIn[0]), len(v.nearIn[1])} {
-		if c := v.model.choice; rows > 0 && (c == nil || rows != len(c.logPrior)) {
-			return fmt.Errorf("it has values by model for %d models, which are not those of the choice", rows)
-		}
-	}
-	for _, width := range widths {
-		if width != dim {
-			return fmt.Errorf("it has %d values by model, want %d", width, dim)
+		if len(row) != dim {
+			return fmt.Errorf("it has %d values by model, want %d", len(row), dim)
 		}
 	}
 	return nil

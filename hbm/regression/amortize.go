@@ -3,7 +3,6 @@ package regression
 import (
 	gocontext "context"
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 
@@ -77,12 +76,7 @@ func (r *Regression) amortized(above [][]int) (*PlateModel, error) {
 	if r.Frame.SE != nil || r.Options.Intercept != nil {
 		return nil, fmt.Errorf("a family for many tables cannot have known standard errors, nor a prior in the units of one response")
 	}
-	return r.plates(above, func(j int) (mean, sd float64) {
-		if sd = r.coordinates[j].sd; sd == 0 {
-			sd = 1
-		}
-		return 0, math.Min(sd, widestStart)
-	})
+	return r.plates(above, make([]float64, r.Dim()))
 }
 
 // InferCommand is the command of a result of [Regression.Infer].

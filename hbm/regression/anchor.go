@@ -3,7 +3,6 @@ package regression
 import (
 	gocontext "context"
 	"math"
-	"slices"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
@@ -133,17 +132,6 @@ func (r *Regression) start() []float64 {
 		}
 	}
 	return start
-}
-
-// normal are mean and covariance of the normal approximation of a model; false if it has none.
-func (a *anchors) normal(index int) (mode *mat.VecDense, covariance *mat.SymDense, ok bool) {
-	dim := a.dim
-	var cholesky mat.Cholesky
-	mode, covariance = &mat.VecDense{}, &mat.SymDense{}
-	precision, linear := a.precision[index*dim*dim:(index+1)*dim*dim], a.linear[index*dim:(index+1)*dim]
-	ok = cholesky.Factorize(mat.NewSymDense(dim, slices.Clone(precision))) &&
-		cholesky.SolveVecTo(mode, mat.NewVecDense(dim, slices.Clone(linear))) == nil && cholesky.InverseTo(covariance) == nil
-	return mode, covariance, ok
 }
 
 // quadratic are precision [B, D, D] and linear term [B, D] of the models of codes.

@@ -59,7 +59,7 @@ func (r *Regression) RunFamily(ctx gocontext.Context, device *gpu.Device, cfg Fa
 	if cfg.MaxTime > 0 {
 		cfg.Fit.Until, cfg.Certify.Until = started.Add(cfg.MaxTime/2), started.Add(cfg.MaxTime)
 	}
-	plates, fit, err := r.familyFit(ctx, device, cfg)
+	plates, fit, err := r.familyFit(device, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (r *Regression) RunFamily(ctx gocontext.Context, device *gpu.Device, cfg Fa
 
 // CheckFamilyCheckpoint is [Regression.CheckCheckpoint] for a run of a family.
 func (r *Regression) CheckFamilyCheckpoint(ctx gocontext.Context, device *gpu.Device, cfg FamilyRun) error {
-	plates, fit, err := r.familyFit(ctx, device, cfg)
+	plates, fit, err := r.familyFit(device, cfg)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (r *Regression) CheckFamily(family hbm.Family, members int) error {
 }
 
 // familyFit is the model and the training that a run asks for.
-func (r *Regression) familyFit(ctx gocontext.Context, device *gpu.Device, cfg FamilyRun) (*PlateModel, hbm.Config, error) {
+func (r *Regression) familyFit(device *gpu.Device, cfg FamilyRun) (*PlateModel, hbm.Config, error) {
 	fit := cfg.Fit
 	fit.Products = true
 	if r.Options.Select && fit.Amortize > 0 {
@@ -155,9 +155,6 @@ func (r *Regression) familyFit(ctx gocontext.Context, device *gpu.Device, cfg Fa
 		fit.Thin = true
 		fit.Simulate, err = plates.simulator(device)
 		return plates, fit, err
-	}
-	if err := r.prepareFamily(ctx, device); err != nil {
-		return nil, fit, err
 	}
 	plates, err := r.Plates()
 	if err != nil {

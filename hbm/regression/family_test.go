@@ -200,7 +200,7 @@ func TestFamiliesOfGroupsWithoutSpread(t *testing.T) {
 		"-8.349,0.4758,a\n41.16,-0.05394,b\n51.52,-0.983,c\n-20.28,-0.1671,a\n6.124,0.7757,b\n-5.509,-0.5501,c\n", frame.Options{Formula: "y ~ x + (1 | g)"})
 	r := newRegression(t, f, Options{ResponseSD: 1})
 	record := Record{Seed: 230592878940990, Steps: 200}
-	plates, fit, err := r.familyFit(t.Context(), open(t, gpu.CPU), record.FamilyRun(hbm.PAVIF))
+	plates, fit, err := r.familyFit(open(t, gpu.CPU), record.FamilyRun(hbm.PAVIF))
 	require.NoError(t, err)
 	posterior, err := hbm.Fit(t.Context(), open(t, gpu.CPU), plates.Model, plates.Data, fit)
 	require.NoError(t, err)
@@ -267,7 +267,6 @@ func TestSelectionByFamilies(t *testing.T) {
 	for _, family := range []hbm.Family{hbm.PAVIF, hbm.Branch} {
 		r, err := New(frameOf(t, text.String(), frame.Options{Formula: "y ~ x + (x | g)"}), options)
 		require.NoError(t, err)
-		require.NoError(t, r.Prepare(t.Context(), device))
 		p, err := r.Plates()
 		require.NoError(t, err)
 		posterior, err := hbm.Fit(t.Context(), device, p.Model, p.Data, hbm.Config{Family: family, Steps: 600, Seed: 1, DType: dtypes.Float64})

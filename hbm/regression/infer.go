@@ -12,7 +12,8 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// answerIntegral is answer by integrals where there are any: what the family has learned has no part in it but the ELBO.
+// answerIntegral is answer by integrals where there are any: what the family has learned has no
+// part in it but the ELBO.
 func (p *PlateModel) answerIntegral(ctx gocontext.Context, posterior *hbm.Posterior, result *Result, clock *run.Clock) error {
 	r := p.regression
 	elbo, _, err := posterior.ELBO(ctx, elboDraws, "elbo")

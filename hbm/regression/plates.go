@@ -1,9 +1,7 @@
 package regression
 
 import (
-	gocontext "context"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/transdim/vti/hbm/frame"
@@ -12,7 +10,6 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm"
 )
 
@@ -62,16 +59,12 @@ func HasPlates(response likelihood.Kind) bool {
 	return false
 }
 
-// Plates writes the regression as a model with plates. Inference starts near the modes that
-// [Regression.Prepare] has found, if it has. With a selection of terms the model is one of
-// several, which draws are of (see platesChoice).
-func (r *Regression) Plates() (*PlateModel, error) {
-	return r.plates(r.nesting(), r.near(0))
-}
+// Plates writes the regression as a model with plates. Inference starts near moments of the table.
+// With a selection of terms the model is one of several, which draws are of (see platesChoice).
+func (r *Regression) Plates() (*PlateModel, error) { return r.plates(r.nesting(), r.start()) }
 
-// plates is Plates with the nesting of the groupings, and where inference starts for each
-// coordinate.
-func (r *Regression) plates(above [][]int, near func(coordinate int) (mean, sd float64)) (*PlateModel, error) {
+// plates is Plates with the nesting of the groupings, and the coordinates where inference starts.
+func (r *Regression) plates(above [][]int, start []float64) (*PlateModel, error) {
 	if !HasPlates(r.Frame.Response) {
 		return nil, fmt.Errorf("families over all effects have no %s likelihood: want --family %s", r.Frame.Response, MarginalFamily)
 	}
@@ -101,7 +94,7 @@ func (r *Regression) plates(above [][]int, near func(coordinate int) (mean, sd f
 			p.rows.In(g.plate, toInt32(g.Index))
 		}
 	}
-	p.addGlobals(near)
+	p.addGlobals(start)
 	// first, so that the effects of groups are given those of the groups that they lie in
 	coarsest := slices.Clone(p.groups)
 	slices.SortStableFunc(coarsest, func(a, b *plateGroup) int { return len(a.Levels) - len(b.Levels) })
@@ -183,45 +176,14 @@ func toInt32(list []int) []int32 {
 	return out
 }
 
-// nearSpread is how wide inference starts, in standard deviations of the normal approximation at
-// the mode; widestStart bounds it where there is none.
-const (
-	nearSpread  = 2
-	widestStart = 2
-)
-
-// prepareFamily finds where the inference of a family starts. With one grouping that is at the mode
-// of each model, as for [Regression.Run]. With several, the mode would have tens or hundreds of
-// coordinates, the effects of all groupings but one: inference starts at the moments of the table.
-func (r *Regression) prepareFamily(ctx gocontext.Context, device *gpu.Device) error {
-	if len(r.groups) > 1 {
-		return nil
-	}
-	return r.Prepare(ctx, device)
-}
-
-// near is where inference starts for each coordinate of a model by its index: near the mode, once
-// Prepare has found it.
-func (r *Regression) near(model int) func(coordinate int) (mean, sd float64) {
-	if r.anchors != nil {
-		if mode, covariance, ok := r.anchors.normal(model); ok {
-			return func(j int) (mean, sd float64) { return mode.AtVec(j), nearSpread * math.Sqrt(covariance.At(j, j)) }
-		}
-	}
-	start := r.start()
-	return func(j int) (mean, sd float64) {
-		if sd = r.coordinates[j].sd; sd == 0 {
-			sd = 1
-		}
-		return start[j], math.Min(sd, widestStart)
-	}
-}
+// widestStart bounds how wide inference starts, which is as wide as the prior.
+const widestStart = 2
 
 // addGlobals adds what has no plate: standard deviations, partial correlations, σ and population
 // effects. A family follows each variable with those after it: how far a coefficient may be off
 // depends on the standard deviations of its groupings, and without them its tail is too heavy for
 // any family.
-func (p *PlateModel) addGlobals(near func(coordinate int) (mean, sd float64)) {
+func (p *PlateModel) addGlobals(start []float64) {
 	r := p.regression
 	for j, c := range r.coordinates {
 		var density hbm.Density
@@ -236,14 +198,14 @@ func (p *PlateModel) addGlobals(near func(coordinate int) (mean, sd float64)) {
 		default:
 			continue
 		}
-		p.globals[j] = p.Model.Latent(c.name, density, append(p.startNear(near, j, 1), hbm.Through(link))...)
+		p.globals[j] = p.Model.Latent(c.name, density, append(p.startNear(start, j, 1), hbm.Through(link))...)
 	}
 	if n := len(r.Frame.Columns); n > 0 {
 		means, sds := make([]float64, n), make([]float64, n)
 		for j := range n {
 			means[j], sds[j] = r.coordinates[j].mean, r.coordinates[j].sd
 		}
-		p.population = p.Model.Latent("population", hbm.Normal(hbm.Numbers(means...), hbm.Numbers(sds...)), append(p.startNear(near, 0, n), hbm.Event(n))...)
+		p.population = p.Model.Latent("population", hbm.Normal(hbm.Numbers(means...), hbm.Numbers(sds...)), append(p.startNear(start, 0, n), hbm.Event(n))...)
 	}
 }
 

@@ -1,6 +1,9 @@
 package regression
 
 import (
+	"cmp"
+	"math"
+
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 
 	"github.com/transdim/vti/hbm"
@@ -78,23 +81,12 @@ func (r *Regression) features() [][]float64 {
 
 // startNear says where inference of n coordinates from the first on starts, and which of them each
 // model has.
-func (p *PlateModel) startNear(near func(coordinate int) (mean, sd float64), first, n int) []hbm.Option {
-	at := func(near func(coordinate int) (mean, sd float64)) (means, sds []float64) {
-		for j := range n {
-			mean, sd := near(first + j)
-			means, sds = append(means, mean), append(sds, sd)
-		}
-		return means, sds
+func (p *PlateModel) startNear(start []float64, first, n int) []hbm.Option {
+	var sds []float64
+	for _, c := range p.regression.coordinates[first : first+n] {
+		sds = append(sds, math.Min(cmp.Or(c.sd, 1), widestStart))
 	}
-	if p.choice == nil {
-		return []hbm.Option{hbm.Near(at(near))}
-	}
-	var means, sds [][]float64
-	for m := range p.regression.space.masks {
-		mean, sd := at(p.regression.near(m))
-		means, sds = append(means, mean), append(sds, sd)
-	}
-	return append(p.presentWith(first, n), hbm.NearIn(means, sds))
+	return append(p.presentWith(first, n), hbm.Near(start[first:first+n], sds))
 }
 
 // presentWith says that the numbers of a variable are present with n coordinates from the first on.

@@ -122,8 +122,8 @@ func (f *integral) outerSample() vti.WeightedSample {
 	return s
 }
 
-// By how many nats a finer quadrature may change log densities without a note, and of an answer that
-// has not failed.
+// By how many nats a finer quadrature may change log densities without a note, and of an answer
+// that has not failed.
 const (
 	notableQuadrature  = 0.02
 	hopelessQuadrature = 1
