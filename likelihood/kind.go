@@ -211,6 +211,10 @@ func (k Kind) Centre(y, offset []float64) (centre float64) {
 // with normal priors can be integrated out in closed form.
 func (k Kind) Conjugate() bool { return k.Working() == GaussianKind }
 
+// HeavyTails reports whether rows can take turns in being outliers, so that the posterior of
+// coefficients can have several modes.
+func (k Kind) HeavyTails() bool { return k == RobustKind || k == StudentKind }
+
 // LogConcave reports whether the log density is a concave function of η, or of all linear
 // predictors of a response that has several, so that with normal priors
 // the posterior of coefficients has a single mode given the other parameter of a response.

@@ -188,7 +188,7 @@ func (f *Family) Fits(p *Problem) error {
 		}
 	}
 	if theirs.Likelihood == likelihood.RobustKind {
-		if noise := math.Exp(p.Target.logScale) / stat.StdDev(design.Y, nil); !want.Noise.has(noise) {
+		if noise := math.Exp(p.Target.LogScale) / stat.StdDev(design.Y, nil); !want.Noise.has(noise) {
 			return fmt.Errorf("the network is for σ1 from %g to %g standard deviations of the response, and here it is %.3g of them", want.Noise.Low, want.Noise.High, noise)
 		}
 	}

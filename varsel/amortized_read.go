@@ -15,6 +15,7 @@ import (
 	"github.com/transdim/vti/amortize"
 	"github.com/transdim/vti/internal/made"
 	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/varsel/regression"
 )
 
 // The arrays of a table, in the order of amortize.Problem.Data, at the numbers of the family: N
@@ -49,7 +50,7 @@ func (f *Family) Problem(p *Problem) (*amortize.Problem, amortize.Place, error) 
 	logPrior := p.Model.Prior.LogProbs(len(p.Design.Predictors))
 	masses := s.masses(logPrior)
 	inclusion := inclusionOf(masses)
-	for _, v := range append(slices.Clone(inclusion), s.fit.theta...) {
+	for _, v := range append(slices.Clone(inclusion), s.fit.Theta...) {
 		if math.IsNaN(v) {
 			return nil, amortize.Place{}, fmt.Errorf("the mode of the largest model was not found")
 		}
@@ -74,8 +75,8 @@ func (f *Family) place(p *Problem, inclusion []float64) amortize.Place {
 	for at, j := range order {
 		place.Sites[j], place.Coordinates[1+j] = at, 1+at
 	}
-	if p.Target.scale >= 0 {
-		place.Coordinates[p.Target.scale] = f.dim() - 1
+	if p.Target.Scale >= 0 {
+		place.Coordinates[p.Target.Scale] = f.dim() - 1
 	}
 	return place
 }
@@ -104,13 +105,13 @@ func (r *reading) rows() []amortize.Array {
 		present[i] = 1
 		for j := range len(r.inclusion) + 1 {
 			x[i*dim+r.place.Coordinates[j]] = p.Design.X.At(i, j)
-			eta[i] += r.sketch.fit.theta[j] * p.Design.X.At(i, j)
+			eta[i] += r.sketch.fit.Theta[j] * p.Design.X.At(i, j)
 		}
-		y[2*i], y[2*i+1] = p.Design.Y[i], p.Target.responses.LogConstant(p.Design.Y[i])
+		y[2*i], y[2*i+1] = p.Design.Y[i], p.Target.Responses.LogConstant(p.Design.Y[i])
 	}
-	r.scale = math.Exp(r.sketch.fit.logScale)
-	newton := responses{Likelihood: p.Target.responses.Likelihood, y: p.Design.Y}
-	weights, working := newton.working(eta, r.scale, true)
+	r.scale = math.Exp(r.sketch.fit.LogScale)
+	newton := regression.Responses{Likelihood: p.Target.Responses.Likelihood, Y: p.Design.Y}
+	weights, working := newton.Working(eta, r.scale, true)
 	r.weights, r.average = weights, stat.Mean(weights, nil)
 	for i := range n {
 		// residuals in units of the noise, what the response says by itself, and the weight
@@ -128,9 +129,9 @@ func (r *reading) predictors() []amortize.Array {
 	columns, predictors, sds := make([]float64, f.most), make([]float64, f.most*predictorNumbers), s.deviations()
 	for j, at := range r.place.Sites {
 		columns[at] = 1
-		prior := s.fit.sd[1+j]
+		prior := s.fit.SD[1+j]
 		copy(predictors[at*predictorNumbers:], []float64{
-			1, bounded(logit(r.inclusion[j])), bounded(math.Abs(s.fit.theta[1+j]) / sds[1+j]), math.Log(prior / sds[1+j]), r.inclusion[j],
+			1, bounded(logit(r.inclusion[j])), bounded(math.Abs(s.fit.Theta[1+j]) / sds[1+j]), math.Log(prior / sds[1+j]), r.inclusion[j],
 		})
 	}
 	return []amortize.Array{array(columns, f.most), array(predictors, f.most, predictorNumbers)}
@@ -157,9 +158,9 @@ func (r *reading) prior() amortize.Array {
 		prior[dim+at] = 1
 	}
 	for j, at := range r.place.Coordinates {
-		prior[at], prior[dim+at] = r.p.Target.mean[j], r.p.Target.sd[j]
+		prior[at], prior[dim+at] = r.p.Target.Mean[j], r.p.Target.SD[j]
 	}
-	prior[2*dim] = r.p.Target.logScale
+	prior[2*dim] = r.p.Target.LogScale
 	return array(prior, 2*dim+1)
 }
 
@@ -291,7 +292,7 @@ func (f *Family) LogJoint(data []*Node, _, mask, theta *Node) *Node {
 	prior := of(priorArray)
 	var logScale *Node // [B, 1]
 	if f.unknownScale() {
-		logScale = columnOf(active, dim-1)
+		logScale = regression.ColumnOf(active, dim-1)
 	} else {
 		logScale = SliceAxis(prior, 1, AxisElem(2*dim))
 	}

@@ -6,6 +6,9 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/dense"
+	"github.com/transdim/vti/varsel/regression"
 )
 
 // sketch approximates the evidences of all models of a table: by those of their own approximations
@@ -13,11 +16,12 @@ import (
 // a normal observation of its linear predictor, with the weight that it has at the mode of the
 // largest model. That is exact for a normal response, up to the integral over σ.
 type sketch struct {
-	fit       *modeFit      // of the largest model
-	anchors   *modelAnchors // nil: none
-	precision []float64     // X'WX of all coefficients, without the prior [k·k]
-	linear    []float64     // X'Wŷ [k]
-	square    float64       // ŷ'Wŷ of all rows, for a noise scale that is inferred
+	target    *Target
+	fit       *regression.ModeFit // of the largest model
+	anchors   *modelAnchors       // nil: none
+	precision []float64           // X'WX of all coefficients, without the prior [k·k]
+	linear    []float64           // X'Wŷ [k]
+	square    float64             // ŷ'Wŷ of all rows, for a noise scale that is inferred
 	rows      float64
 }
 
@@ -28,24 +32,24 @@ func newSketch(p *Problem, each bool) *sketch {
 	for i := range full {
 		full[i] = 1
 	}
-	s := &sketch{fit: newModeFit(t, t.active(full)), rows: float64(p.Design.Rows())}
-	s.fit.find()
+	s := &sketch{target: t, fit: t.ModeFit(t.active(full)), rows: float64(p.Design.Rows())}
+	s.fit.Find()
 	if each {
 		s.anchors = newModelAnchors(t)
 		return s
 	}
-	k := len(s.fit.columns)
+	k := len(s.fit.Columns)
 	s.precision, s.linear = make([]float64, k*k), make([]float64, k)
 	for a := range k {
-		prior := 1 / (s.fit.sd[a] * s.fit.sd[a])
-		s.linear[a] = s.fit.linear.AtVec(a) - prior*s.fit.mean[a]
+		prior := 1 / (s.fit.SD[a] * s.fit.SD[a])
+		s.linear[a] = s.fit.Linear.AtVec(a) - prior*s.fit.Mean[a]
 		for b := range k {
-			s.precision[a*k+b] = s.fit.precision.At(a, b)
+			s.precision[a*k+b] = s.fit.Precision.At(a, b)
 		}
 		s.precision[a*k+a] -= prior
 	}
-	if t.scale >= 0 { // at scale one
-		variance := math.Exp(2 * s.fit.logScale)
+	if t.Scale >= 0 { // at scale one
+		variance := math.Exp(2 * s.fit.LogScale)
 		floats.Scale(variance, s.precision)
 		floats.Scale(variance, s.linear)
 		s.square = floats.Dot(p.Design.Y, p.Design.Y)
@@ -60,7 +64,7 @@ const scaleRounds = 3
 // logMass is the approximate log evidence of the model of the coefficients listed, up to a
 // constant of the table.
 func (s *sketch) logMass(members []int) float64 {
-	t := s.fit.target
+	t := s.target
 	if s.anchors != nil {
 		index := 0
 		for _, j := range members[1:] { // the intercept first
@@ -68,28 +72,28 @@ func (s *sketch) logMass(members []int) float64 {
 		}
 		return s.anchors.logEvidence[index]
 	}
-	if t.outliers != nil {
-		var a active
+	if t.Outliers != nil {
+		var a regression.Active
 		for _, j := range members {
-			a.add(j, s.fit.columns[j], s.fit.mean[j], s.fit.sd[j])
+			a.Add(j, s.fit.Columns[j], s.fit.Mean[j], s.fit.SD[j])
 		}
-		return newPropagation(t.outliers, t.responses.y, t.offset, a).run()
+		return regression.NewPropagation(t.Outliers, t.Responses.Y, t.Offset, a).Run()
 	}
-	if t.scale < 0 {
+	if t.Scale < 0 {
 		value, _ := s.given(members, 0)
 		return value
 	}
-	logScale := s.fit.logScale
+	logScale := s.fit.LogScale
 	for range scaleRounds {
 		_, left := s.given(members, logScale)
 		// the mode of σ given the residual sum of squares, and its normal prior
 		d := s.rows - float64(len(members))
-		z := (logScale - t.mean[t.scale]) / t.sd[t.scale]
-		slope := left*math.Exp(-2*logScale) - d - z/t.sd[t.scale]
+		z := (logScale - t.Mean[t.Scale]) / t.SD[t.Scale]
+		slope := left*math.Exp(-2*logScale) - d - z/t.SD[t.Scale]
 		logScale += math.Max(-1, math.Min(1, slope/(2*math.Max(d, 1))))
 	}
 	value, _ := s.given(members, logScale)
-	z := (logScale - t.mean[t.scale]) / t.sd[t.scale]
+	z := (logScale - t.Mean[t.Scale]) / t.SD[t.Scale]
 	return value - s.rows*logScale - s.square/2*math.Exp(-2*logScale) - z*z/2
 }
 
@@ -100,22 +104,21 @@ func (s *sketch) given(members []int, logScale float64) (value, left float64) {
 	precision := math.Exp(-2 * logScale)
 	h, b := make([]float64, k*k), make([]float64, k)
 	for a, i := range members {
-		prior := 1 / (s.fit.sd[i] * s.fit.sd[i])
-		b[a] = precision*s.linear[i] + prior*s.fit.mean[i]
+		prior := 1 / (s.fit.SD[i] * s.fit.SD[i])
+		b[a] = precision*s.linear[i] + prior*s.fit.Mean[i]
 		for c, j := range members[:a+1] {
 			h[a*k+c] = precision * s.precision[i*all+j]
 		}
 		h[a*k+a] += prior
-		value += 0.5*math.Log(prior) - 0.5*prior*s.fit.mean[i]*s.fit.mean[i]
+		value += 0.5*math.Log(prior) - 0.5*prior*s.fit.Mean[i]*s.fit.Mean[i]
 	}
-	if !cholesky(h, k) {
+	factor, ok := dense.Factorize(h, k, 0)
+	if !ok {
 		return math.Inf(-1), s.square
 	}
-	for a := range k {
-		b[a] = (b[a] - floats.Dot(h[a*k:a*k+a], b[:a])) / h[a*k+a]
-		value += b[a]*b[a]/2 - math.Log(h[a*k+a])
-	}
-	backSolve(h, b)
+	factor.SolveLower(b)
+	value += (floats.Dot(b, b) - factor.LogDet()) / 2
+	factor.SolveUpper(b)
 	left = s.square
 	for a, i := range members {
 		left -= 2 * b[a] * s.linear[i]
@@ -177,18 +180,18 @@ func inclusionOf(masses []float64) []float64 {
 // quadratic is that of the largest model over all coordinates of the table.
 func (s *sketch) quadratic(dim int) (precision, linear []float64) {
 	precision, linear = make([]float64, dim*dim), make([]float64, dim)
-	s.fit.store(s.fit.target.scale, precision, linear)
+	s.fit.Store(precision, linear)
 	return precision, linear
 }
 
 // deviations are the sds of the coefficients under that quadratic.
 func (s *sketch) deviations() []float64 {
-	k := len(s.fit.theta)
+	k := len(s.fit.Theta)
 	sds := make([]float64, k)
 	var factor mat.Cholesky
 	var inverse mat.SymDense
-	if !factor.Factorize(s.fit.precision) || factor.InverseTo(&inverse) != nil {
-		return s.fit.sd
+	if !factor.Factorize(s.fit.Precision) || factor.InverseTo(&inverse) != nil {
+		return s.fit.SD
 	}
 	for a := range sds {
 		sds[a] = math.Sqrt(math.Max(inverse.At(a, a), 0))

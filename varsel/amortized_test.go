@@ -238,7 +238,7 @@ func TestNetworksTakeColumnsOfOnes(t *testing.T) {
 func exactRobust(p *Problem) []float64 {
 	n, groups := p.Design.Rows(), len(p.Design.Predictors)
 	logPrior := p.Model.Prior.LogProbs(groups)
-	sigma := math.Exp(p.Target.logScale)
+	sigma := math.Exp(p.Target.LogScale)
 	wide, share := sigma*p.Model.Sigma2/p.Model.Sigma1, p.Model.Outlier
 	logMass := make([]float64, 1<<groups)
 	for m := range logMass {
@@ -252,8 +252,8 @@ func exactRobust(p *Problem) []float64 {
 				size++
 			}
 			x := mat.NewVecDense(n, mat.Col(nil, j, p.Design.X))
-			covariance.SymRankOne(covariance, p.Target.sd[j]*p.Target.sd[j], x)
-			residual.AddScaledVec(residual, -p.Target.mean[j], x)
+			covariance.SymRankOne(covariance, p.Target.SD[j]*p.Target.SD[j], x)
+			residual.AddScaledVec(residual, -p.Target.Mean[j], x)
 		}
 		residual.AddVec(residual, mat.NewVecDense(n, slices.Clone(p.Design.Y)))
 		terms := make([]float64, 0, 1<<n)

@@ -41,25 +41,25 @@ func TestAssignmentsSumToTheIntegral(t *testing.T) {
 	for name, problem := range fewRows(t, ModelOptions{}) {
 		target := problem.Target
 		code := []int32{0, 0}
-		a, eta := target.active(code), make([]float64, len(target.responses.y))
-		require.Len(t, a.coordinates, 1)
+		a, eta := target.active(code), make([]float64, len(target.Responses.Y))
+		require.Len(t, a.Coordinates, 1)
 		const step, reach, points = 0.02, 40.0, 300
 		var terms []float64
 		for s := range points {
-			theta := make([]float64, len(target.mean))
+			theta := make([]float64, len(target.Mean))
 			width := 0.0
-			if target.scale >= 0 {
-				theta[target.scale] = -9 + 0.06*float64(s)
+			if target.Scale >= 0 {
+				theta[target.Scale] = -9 + 0.06*float64(s)
 				width = math.Log(0.06)
 			} else if s > 0 {
 				break
 			}
 			for v := -reach; v <= reach; v += step {
-				theta[a.coordinates[0]] = v
-				terms = append(terms, width+math.Log(step)+target.logJointAt(a, theta, eta))
+				theta[a.Coordinates[0]] = v
+				terms = append(terms, width+math.Log(step)+target.LogJointAt(a, theta, eta))
 			}
 		}
-		got, err := problem.assigned().forms().LogEvidences(t.Context(), [][]int32{code})
+		got, err := problem.forms().LogEvidences(t.Context(), [][]int32{code})
 		require.NoError(t, err)
 		require.InDelta(t, logsum.Of(terms), got[0], 1e-4, name)
 	}
@@ -70,11 +70,11 @@ func TestAssignmentsWithoutOutliersAreGaussian(t *testing.T) {
 	for name, problem := range fewRows(t, ModelOptions{Sigma1: 0.8, Sigma2: 0.8, Outlier: 0.3}) {
 		for _, code := range space.All(problem.Target.Space().Cards()) {
 			a := problem.Target.active(code)
-			m, err := exact.NewModel(problem.Design.Y, a.columns, a.mean, a.sd, 0, 0)
+			m, err := exact.NewModel(problem.Design.Y, a.Columns, a.Mean, a.SD, 0, 0)
 			require.NoError(t, err)
-			want, err := m.Posterior(problem.Target.noise())
+			want, err := m.Posterior(problem.Target.Noise())
 			require.NoError(t, err)
-			got, err := problem.assigned().forms().LogEvidences(t.Context(), [][]int32{code})
+			got, err := problem.forms().LogEvidences(t.Context(), [][]int32{code})
 			require.NoError(t, err)
 			require.InDelta(t, want.LogEvidence(), got[0], 1e-9, name)
 		}
@@ -109,7 +109,7 @@ func TestDrawsOverAssignments(t *testing.T) {
 			}
 			rows := problem.knownMoments(t.Context(), []vti.ModelEstimate{{Code: code, Certified: 1}})
 			for j, row := range rows {
-				if problem.Target.scale == j || !problem.Target.space.MaskRow(code, nil)[j] {
+				if problem.Target.Scale == j || !problem.Target.space.MaskRow(code, nil)[j] {
 					continue
 				}
 				values := make([]float64, n)

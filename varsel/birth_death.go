@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/transdim/vti/internal/dense"
 	"github.com/transdim/vti/internal/kernel"
 	"github.com/transdim/vti/rjmcmc"
 )
@@ -57,10 +58,10 @@ func (t *SlotTarget) birthDeath() rjmcmc.Collapsed {
 	}
 	bits := t.base
 	b := &births{
-		target: t, rows: len(bits.responses.y), fixed: len(t.fixed), first: t.space.Fixed(),
-		size: bits.responses.residual, total: float64(len(bits.responses.y) + bits.responses.more), slab: t.sd[len(t.sd)-1] * t.sd[len(t.sd)-1],
+		target: t, rows: len(bits.Responses.Y), fixed: len(t.fixed), first: t.space.Fixed(),
+		size: bits.Responses.Residual, total: float64(len(bits.Responses.Y) + bits.Responses.More), slab: t.sd[len(t.sd)-1] * t.sd[len(t.sd)-1],
 	}
-	rest := slices.Clone(bits.responses.y)
+	rest := slices.Clone(bits.Responses.Y)
 	for j := range b.fixed {
 		for i, x := range t.columns[j] {
 			rest[i] -= x * t.mean[j]
@@ -118,9 +119,9 @@ func (b *births) Far(random *rand.Rand) (rjmcmc.CollapsedState, error) {
 // state is a model with log σ at its prior mean, or where it is known.
 func (b *births) state(items []int) (*birthState, error) {
 	count := len(b.norms)
-	s := &birthState{births: b, at: slices.Repeat([]int{-1}, count), logSigma: b.target.base.logScale}
-	if b.target.base.scale >= 0 {
-		s.logSigma = b.target.base.mean[b.target.base.scale]
+	s := &birthState{births: b, at: slices.Repeat([]int{-1}, count), logSigma: b.target.base.LogScale}
+	if b.target.base.Scale >= 0 {
+		s.logSigma = b.target.base.Mean[b.target.base.Scale]
 	}
 	for _, buffer := range []*[]float64{&s.quadratic, &s.linear, &s.odds, &s.work, &s.other} {
 		*buffer = make([]float64, count)
@@ -149,6 +150,7 @@ type birthState struct {
 	logEvidence                float64
 	quadratic, linear          []float64
 	odds, work, other          []float64
+	factor                     dense.Factor // of the members, in triangle
 	triangle, projected, inner []float64
 }
 
@@ -243,9 +245,9 @@ func (s *birthState) Sweep(power float64, random *rand.Rand) (logEvidence float6
 	if s.logEvidence = s.evidenceAt(s.logSigma); !(math.Abs(updated-s.logEvidence) <= jumpError) {
 		return math.NaN()
 	}
-	if bits := s.target.base; bits.scale >= 0 {
+	if bits := s.target.base; bits.Scale >= 0 {
 		logPrior := func(logSigma float64) float64 {
-			standard := (logSigma - bits.mean[bits.scale]) / bits.sd[bits.scale]
+			standard := (logSigma - bits.Mean[bits.Scale]) / bits.SD[bits.Scale]
 			return -0.5 * standard * standard
 		}
 		for range sigmaSteps {
@@ -281,9 +283,9 @@ func (s *birthState) Draw(random *rand.Rand, code []int32, theta []float64) (log
 	}
 	s.target.space.Code(set, code)
 	model := s.target.active(code)
-	p, err := s.target.base.posterior(model)
+	p, err := s.target.base.Posterior(model)
 	if err != nil {
 		return 0, err
 	}
-	return s.target.sizes[len(set)] + p.LogEvidence() + model.draw(p, random, theta), nil
+	return s.target.sizes[len(set)] + p.LogEvidence() + model.Draw(p, random, theta), nil
 }

@@ -3,59 +3,31 @@ package varsel
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/transdim/vti/internal/dense"
 )
 
 // leastGrown is what is left of the determinant of the covariance of the responses by a death below
 // which the rest is computed anew: updates would lose as many digits. Chosen by hand.
 const leastGrown = 1e-4
 
-// factorise finds the triangle L of X'X + σ²/s² over the members; false where it is not positive
+// factorise finds the factor of X'X + σ²/s² over the members; false where it is not positive
 // definite.
-func (s *birthState) factorise(logSigma float64) bool {
+func (s *birthState) factorise(logSigma float64) (ok bool) {
 	k := len(s.members)
-	s.triangle = slices.Grow(s.triangle[:0], k*k)[:k*k]
+	triangle := slices.Grow(s.triangle[:0], k*k)[:k*k]
 	noise := math.Exp(2 * logSigma)
 	for a, c := range s.members {
 		for e := range a + 1 {
-			v := s.rowsOf[a][s.members[e]]
-			if e == a {
-				v += noise / s.variance(c)
-			}
-			for i := range e {
-				v -= s.triangle[a*k+i] * s.triangle[e*k+i]
-			}
-			if e == a {
-				if !(v > 0) {
-					return false
-				}
-				s.triangle[a*k+a] = math.Sqrt(v)
-			} else {
-				s.triangle[a*k+e] = v / s.triangle[e*k+e]
-			}
+			triangle[a*k+e] = s.rowsOf[a][s.members[e]]
 		}
+		triangle[a*k+a] += noise / s.variance(c)
 	}
-	return true
-}
-
-// forward solves L x = x, backward L' x = x.
-func (s *birthState) forward(x []float64) {
-	k := len(x)
-	for a := range x {
-		for i := range a {
-			x[a] -= s.triangle[a*k+i] * x[i]
-		}
-		x[a] /= s.triangle[a*k+a]
-	}
-}
-
-func (s *birthState) backward(x []float64) {
-	k := len(x)
-	for a := k - 1; a >= 0; a-- {
-		for i := a + 1; i < k; i++ {
-			x[a] -= s.triangle[i*k+a] * x[i]
-		}
-		x[a] /= s.triangle[a*k+a]
-	}
+	s.triangle = triangle
+	s.factor, ok = dense.Factorize(triangle, k, 0)
+	return ok
 }
 
 // evidenceAt is log p(y | m, σ), −Inf where numbers do not tell; it leaves L⁻¹X'y in
@@ -69,11 +41,11 @@ func (s *birthState) evidenceAt(logSigma float64) float64 {
 	for a, c := range s.members {
 		s.projected[a] = s.along[c]
 	}
-	s.forward(s.projected)
-	rest, logDet := s.size, 0.0
+	s.factor.SolveLower(s.projected)
+	rest, logDet := s.size, s.factor.LogDet()
 	for a, v := range s.projected {
 		rest -= v * v
-		logDet += 2*math.Log(s.triangle[a*k+a]) + math.Log(s.variance(s.members[a])) - 2*logSigma
+		logDet += math.Log(s.variance(s.members[a])) - 2*logSigma
 	}
 	return -s.total*(logSigma+halfLog2Pi) - 0.5*logDet - 0.5*max(rest, 0)*math.Exp(-2*logSigma)
 }
@@ -92,10 +64,10 @@ func (s *birthState) refresh() bool {
 		own := s.inner[a*count : (a+1)*count]
 		copy(own, row)
 		for e := range a {
-			vectors.MulScalar(s.work, s.inner[e*count:(e+1)*count], s.triangle[a*k+e])
+			vectors.MulScalar(s.work, s.inner[e*count:(e+1)*count], s.factor.At(a, e))
 			vectors.Sub(own, own, s.work)
 		}
-		vectors.MulScalar(own, own, 1/s.triangle[a*k+a])
+		vectors.MulScalar(own, own, 1/s.factor.At(a, a))
 		vectors.Mul(s.work, own, own)
 		vectors.Sub(s.quadratic, s.quadratic, s.work)
 		vectors.MulScalar(s.work, own, s.projected[a])
@@ -116,8 +88,7 @@ func (s *birthState) flip(c int) {
 		weights[a] = row[c]
 	}
 	s.projected = weights
-	s.forward(weights)
-	s.backward(weights)
+	s.factor.Solve(weights)
 	sign := 1.0
 	if s.at[c] < 0 {
 		copy(s.other, s.products(c))
@@ -163,11 +134,7 @@ func (s *birthState) ofMember(at int) (along, grown float64) {
 	for a, c := range s.members {
 		all[a] = s.births.along[c]
 	}
-	s.forward(unit)
-	s.forward(all)
-	s.backward(all)
-	for _, u := range unit {
-		grown += u * u
-	}
-	return all[at] / s.slab, grown * math.Exp(2*s.logSigma) / s.slab
+	s.factor.SolveLower(unit)
+	s.factor.Solve(all)
+	return all[at] / s.slab, floats.Dot(unit, unit) * math.Exp(2*s.logSigma) / s.slab
 }

@@ -211,9 +211,9 @@ func TestOrderedCoordinates(t *testing.T) {
 			values := draws.Values.RawRowView(i)
 			problem.fromOriginal(codes[i], values, back)
 			require.InDeltaSlice(t, theta.RawRowView(i), back, 1e-9)
-			given := target.responses.categories.At(theta.RawRowView(i)[1:])
+			given := target.Responses.Categories.At(theta.RawRowView(i)[1:])
 			for row := range 5 {
-				given.Probabilities([]float64{target.x.At(row, 0) * theta.At(i, 0)}, p)
+				given.Probabilities([]float64{target.X.At(row, 0) * theta.At(i, 0)}, p)
 				for k := range p {
 					require.InDelta(t, p[k], math.Exp(problem.responseGiven(values).LogKernelAt(float64(k), values[0]*o.x[row], 1)), 1e-10)
 				}

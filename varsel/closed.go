@@ -8,23 +8,17 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/parallel"
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/varsel/exact"
+	"github.com/transdim/vti/varsel/regression"
 )
-
-// closedForm is the posterior of one model that is known: given σ, given g, or given which rows are
-// outliers it is normal.
-type closedForm interface {
-	// LogEvidence is log p(y | m).
-	LogEvidence() float64
-	// Draw writes coefficients, and returns log σ and the log density of both.
-	Draw(random *rand.Rand, theta []float64) (logSigma, logDensity float64)
-}
 
 // closedForms are the evidences of models and the posteriors of their parameters. of is that of a
 // model.
 type closedForms struct {
 	models
-	of func(a active) (closedForm, error)
+	of func(a regression.Active) (regression.Closed, error)
 }
 
 // LogEvidences returns log p(y | m) of each code.
@@ -49,44 +43,14 @@ func (f closedForms) SampleParameters(code []int32, n int, random *rand.Rand) (*
 	}
 	theta, logDensity := mat.NewDense(max(n, 1), f.Space().Dim(), nil), make([]float64, n)
 	for i := range n {
-		logDensity[i] = a.draw(form, random, theta.RawRowView(i))
+		logDensity[i] = a.Draw(form, random, theta.RawRowView(i))
 	}
 	return theta, logDensity, nil
 }
 
-// draw writes a draw of a model to θ [D], and returns its log density.
-func (a active) draw(form closedForm, random *rand.Rand, theta []float64) (logDensity float64) {
-	values := make([]float64, len(a.coordinates))
-	logSigma, logDensity := form.Draw(random, values)
-	if a.scale >= 0 {
-		theta[a.scale] = logSigma
-	}
-	for k, j := range a.coordinates {
-		theta[j] = values[k]
-	}
-	return logDensity
-}
-
-// noise is what is known of σ.
-func (t *Target) noise() exact.Noise {
-	if t.scale < 0 {
-		return exact.Noise{Log: t.logScale}
-	}
-	return exact.Noise{Mean: t.mean[t.scale], SD: t.sd[t.scale]}
-}
-
-// posterior is that of a Gaussian model.
-func (t *Target) posterior(a active) (*exact.Posterior, error) {
-	m, err := exact.NewModel(t.responses.y, a.columns, a.mean, a.sd, t.responses.more, t.responses.residual)
-	if err != nil {
-		return nil, err
-	}
-	return m.Posterior(t.noise())
-}
-
 // normalForms are those of the normal slab.
 func normalForms(of models) closedForms {
-	return closedForms{of, func(a active) (closedForm, error) { return of.bits().posterior(a) }}
+	return closedForms{of, func(a regression.Active) (regression.Closed, error) { return of.bits().Posterior(a) }}
 }
 
 // slabForms are those of a mixture of g-priors: one quadrature over g each. There is no density of
@@ -95,11 +59,32 @@ func normalForms(of models) closedForms {
 func slabForms(of models, slab exact.Slab, always func(coordinate int) bool) closedForms {
 	t := of.bits()
 	selectable := t.design.Dim() - len(t.design.Always)
-	return closedForms{of, func(a active) (closedForm, error) {
-		fixed := make([]bool, len(a.coordinates))
-		for k, j := range a.coordinates {
+	return closedForms{of, func(a regression.Active) (regression.Closed, error) {
+		fixed := make([]bool, len(a.Coordinates))
+		for k, j := range a.Coordinates {
 			fixed[k] = always(j)
 		}
-		return exact.NewGPrior(slab, a.columns, fixed, t.responses.y, t.responses.more, t.responses.residual, selectable)
+		return exact.NewGPrior(slab, a.Columns, fixed, t.Responses.Y, t.Responses.More, t.Responses.Residual, selectable)
 	}}
+}
+
+const (
+	// mostAssignedRows is the largest number of rows whose assignments are summed over, and
+	// mostAssignments the largest number for all models together. Chosen by hand: a second or two.
+	mostAssignedRows = 12
+	mostAssignments  = 1 << 16
+	// mostAssignedDim bounds the coordinates of a model, whose cube is the work of each. Chosen by
+	// hand.
+	mostAssignedDim = 8
+)
+
+// newAssignments sums over which rows are outliers; it is nil where there are too many, or the
+// likelihood is another.
+func newAssignments(t *Target, model ModelOptions) *regression.Assignments {
+	count, ok := space.Count(t.space)
+	rows := len(t.Responses.Y)
+	if t.Kind != likelihood.RobustKind || !ok || rows > mostAssignedRows || len(t.Mean) > mostAssignedDim || count > mostAssignments>>rows {
+		return nil
+	}
+	return regression.NewAssignments(&t.Regression, model.Outlier, model.Sigma2/model.Sigma1)
 }

@@ -47,7 +47,7 @@ func (p *Problem) fillPriors(r *Result) {
 	if p.Model.Slab != (exact.Slab{}) {
 		return // of one coefficient it depends on the others, and is flat for the rest
 	}
-	column, planes := make(map[string]int, p.Target.dim), p.planes()
+	column, planes := make(map[string]int, p.Target.Dim), p.Target.Planes()
 	for at, name := range p.coefficientNames() {
 		column[name] = at / planes
 	}
@@ -56,10 +56,10 @@ func (p *Problem) fillPriors(r *Result) {
 		if j, ok := column[c.Name]; ok && j != p.Design.Scaling.Level {
 			slope := p.Design.Scaling.Slope(j)
 			// of categories without an order all log odds have the sd of a coordinate
-			c.Prior = &CoefficientPrior{Mean: Number(slope * p.Target.mean[j*planes]), SD: Number(slope * p.Target.sd[j*planes])}
+			c.Prior = &CoefficientPrior{Mean: Number(slope * p.Target.Mean[j*planes]), SD: Number(slope * p.Target.SD[j*planes])}
 		} else if c.Name == p.Design.ScaleName() && p.UnknownScale() {
-			at := p.Target.scale
-			c.Prior = &CoefficientPrior{LogNormal: true, Mean: Number(p.Target.mean[at] + math.Log(p.Design.Scaling.YSD)), SD: Number(p.Target.sd[at])}
+			at := p.Target.Scale
+			c.Prior = &CoefficientPrior{LogNormal: true, Mean: Number(p.Target.Mean[at] + math.Log(p.Design.Scaling.YSD)), SD: Number(p.Target.SD[at])}
 		}
 	}
 }

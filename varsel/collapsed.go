@@ -35,9 +35,9 @@ const (
 // known scales, the prior over models is not normalised, or a sweep through rows and predictors
 // takes too long.
 func (t *Target) collapse() rjmcmc.Collapsed {
-	n, dim := len(t.responses.y), t.space.Dim()
+	n, dim := len(t.Responses.Y), t.space.Dim()
 	size := float64(min(dim, n))
-	if t.outliers == nil || t.heredity != nil && !t.heredity.known || size*size*(float64(n)+size*float64(len(t.space.Cards()))/6) > mostCollapsedWork {
+	if t.Outliers == nil || t.heredity != nil && !t.heredity.known || size*size*(float64(n)+size*float64(len(t.space.Cards()))/6) > mostCollapsedWork {
 		return nil
 	}
 	c := &collapsed{target: t, logPrior: t.prior.LogProbs(len(t.space.Cards()))}
@@ -46,7 +46,7 @@ func (t *Target) collapse() rjmcmc.Collapsed {
 	for j, on := range none {
 		if on {
 			c.fixed = append(c.fixed, j)
-		} else if t.mean[j] != 0 {
+		} else if t.Mean[j] != 0 {
 			return nil // the response would be centred differently in each model
 		}
 	}
@@ -61,14 +61,14 @@ func (t *Target) collapse() rjmcmc.Collapsed {
 		code[site] = 0
 		c.of = append(c.of, own)
 	}
-	for i, y := range t.responses.y {
-		if t.offset != nil {
-			y -= t.offset[i]
+	for i, y := range t.Responses.Y {
+		if t.Offset != nil {
+			y -= t.Offset[i]
 		}
 		row := make([]float64, dim)
-		for j, column := range t.columns {
-			row[j] = column[i] * t.sd[j]
-			y -= column[i] * t.mean[j]
+		for j, column := range t.Columns {
+			row[j] = column[i] * t.SD[j]
+			y -= column[i] * t.Mean[j]
 		}
 		c.rows, c.rest = append(c.rows, row), append(c.rest, y)
 	}
@@ -83,7 +83,7 @@ func (c *collapsed) Prior(random *rand.Rand) (rjmcmc.CollapsedState, error) {
 	}
 	outlier := make([]bool, len(c.rows))
 	for i := range outlier {
-		outlier[i] = random.Float64() < math.Exp(c.target.outliers.logShare[1])
+		outlier[i] = random.Float64() < math.Exp(c.target.Outliers.LogShare[1])
 	}
 	return c.state(code, outlier)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/space"
+	"github.com/transdim/vti/varsel/regression"
 )
 
 // contradicting is a robust problem of rows on two planes, with noise so small beside them that
@@ -60,8 +61,8 @@ func structured(t *testing.T) *Problem {
 }
 
 // sumsOf are exact sums over outliers, of more rows than a user waits for.
-func sumsOf(problem *Problem) *assignments {
-	return &assignments{target: problem.Target, outlier: 0.1, ratio: 10, known: map[string]*assigned{}}
+func sumsOf(problem *Problem) *regression.Assignments {
+	return regression.NewAssignments(&problem.Target.Regression, 0.1, 10)
 }
 
 // After moves of all kinds the evidence of a state is the closed form of its model and outliers.
@@ -96,9 +97,9 @@ func checkStates(t *testing.T, problem *Problem) {
 			if outlier {
 				outliers |= 1 << i
 			}
-			logPrior += target.outliers.logShare[kind(outlier)]
+			logPrior += target.Outliers.LogShare[kind(outlier)]
 		}
-		given, logShare, err := sums.given(target.active(state.code), outliers)
+		given, logShare, err := sums.Given(target.active(state.code), outliers)
 		require.NoError(t, err)
 		want := logShare + given.LogEvidence()
 		require.InDelta(t, want-logPrior, state.logEvidence, 1e-8)
@@ -109,18 +110,18 @@ func checkStates(t *testing.T, problem *Problem) {
 		logDensity, err := state.Draw(random, code, theta)
 		require.NoError(t, err)
 		require.Equal(t, state.code, code)
-		l, logDet, ok := state.factor()
+		f, ok := state.factor()
 		require.True(t, ok)
 		square, n := 0.0, len(state.at)
-		logTheta := logDet
+		logTheta := f.LogDet() / 2
 		for b := range n { // Lᵀ (φ − mean)
 			sum := 0.0
 			for a := b; a < n; a++ {
 				j := state.at[a]
-				sum += l[a*n+b] * ((theta[j]-target.mean[j])/target.sd[j] - state.mean[a])
+				sum += f.At(a, b) * ((theta[j]-target.Mean[j])/target.SD[j] - state.mean[a])
 			}
 			square += sum * sum
-			logTheta -= halfLog2Pi + math.Log(target.sd[state.at[b]])
+			logTheta -= halfLog2Pi + math.Log(target.SD[state.at[b]])
 		}
 		logTheta -= square / 2
 		draws, excess = draws+float64(2*n), excess+square-float64(n)
@@ -129,16 +130,16 @@ func checkStates(t *testing.T, problem *Problem) {
 		for i, row := range state.rows {
 			rest := state.rest[i]
 			for _, j := range state.at {
-				rest -= row[j] * (theta[j] - target.mean[j]) / target.sd[j]
+				rest -= row[j] * (theta[j] - target.Mean[j]) / target.SD[j]
 			}
 			var logs [2]float64
-			for of, share := range target.outliers.logShare {
-				v := target.outliers.variance[of]
+			for of, share := range target.Outliers.LogShare {
+				v := target.Outliers.Variance[of]
 				logs[of] = share - rest*rest/v/2 - math.Log(v)/2
 			}
 			logOutliers += logs[kind(state.outlier[i])] - logsum.Of(logs[:])
 		}
-		logJoint := target.logJointAt(target.active(code), theta, eta)
+		logJoint := target.LogJointAt(target.active(code), theta, eta)
 		require.InDelta(t, want+logTheta, logJoint+logOutliers, 1e-8)
 		logModel := state.collapsed.logPrior[state.size]
 		if target.heredity != nil {
@@ -157,7 +158,7 @@ func exactPosterior(t *testing.T, problem *Problem) (logEvidence float64, inclus
 	for _, code := range space.All(problem.Target.Space().Cards()) {
 		codes = append(codes, slices.Clone(code))
 	}
-	evidences, err := sumsOf(problem).forms().LogEvidences(t.Context(), codes)
+	evidences, err := closedForms{problem.Target, sumsOf(problem).Of}.LogEvidences(t.Context(), codes)
 	require.NoError(t, err)
 	inclusion = make([]float64, len(codes[0]))
 	logPrior := graph.MustNewExec(testkit.Backend(t), problem.Target.LogPrior).MustExec(codes)[0].Value().([]float64)

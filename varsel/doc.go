@@ -37,17 +37,15 @@
 //
 // # Files
 //
-// From a table to a Target:
+// From a table to a Target (package regression has likelihoods, priors of coefficients, and
+// approximations of single models):
 //
 //	aliases.go                names of packages below that are those of this package, too
 //	model_options.go          settings of likelihood and priors, and how models are written
 //	problem.go                Problem: a design with likelihood and priors
 //	heredity.go               which models with interactions there are
-//	responses.go              the likelihood of all rows
-//	categories.go             responses of categories: their coordinates and cut points
 //	laplace_categories.go     their approximations around modes
-//	target.go, active.go      Target: the posterior as a graph, and the models of its codes
-//	outliers.go               responses of two noise scales
+//	target.go, models.go      Target: the posterior as a graph, and the models of its codes
 //	posterior.go              what is known of models beside densities
 //	slots.go                  models as lists of few among many
 //	slots_*.go                quadratics and draws of lists
@@ -63,7 +61,6 @@
 //
 //	amortized.go              Family: the tables that a network is trained for
 //	amortized_sketch.go       approximate evidences of all models, where a network starts
-//	propagation.go            expectation propagation: a model with outliers among its rows
 //	amortized_read.go         the input of a network, and the densities of a family
 //	amortized_open.go         a network from a file, for one table
 //
@@ -73,9 +70,7 @@
 //	summed.go                 sums over all models, and moments of coefficients
 //	birth_death.go            birth and death rates of predictors of Gaussian models
 //	birth_updates.go          updates of evidences and odds after a birth or death
-//	curvature.go              gradients and curvatures under heavy tails, to find modes
-//	mode_starts.go            starts of the search for modes of contradictory rows
-//	assignments.go            robust regressions of few rows: sums over which rows are outliers
+//	heavy_tails.go            what finds the many modes under heavy tails
 //	collapsed.go              robust regressions of more rows, without coefficients
 //	outlier_state.go          a model with a set of outliers, and its moves
 //

@@ -11,6 +11,7 @@ import (
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/modelcheck"
+	"github.com/transdim/vti/varsel/regression"
 )
 
 // Files are the names of the files that a run writes in addition to those of every run.
@@ -24,7 +25,7 @@ func (p *Problem) finish(r *Result, dir string) error {
 	p.fillPriors(r)
 	names := p.coefficientNames()
 	for _, predictor := range p.Design.Predictors {
-		for _, j := range eachPlane(predictor.Coordinates, p.planes()) {
+		for _, j := range regression.EachPlane(predictor.Coordinates, p.Target.Planes()) {
 			for k := range r.Coefficients {
 				if r.Coefficients[k].Name == names[j] {
 					r.Coefficients[k].Predictor = predictor.Name
@@ -91,7 +92,7 @@ func (p *Problem) writeDraws(dir string, header draws.Header, d *Draws) error {
 // the cut point between two categories, and coef[1], coef[2], … for the members of a list.
 func (p *Problem) variables() []string {
 	names := p.coordinateNames()
-	if p.Target.responses.categories != nil {
+	if p.Target.Responses.Categories != nil {
 		for j, name := range names {
 			kind := "beta"
 			if j >= len(p.coefficientNames()) {

@@ -37,33 +37,35 @@ type hostPiece struct {
 	shared, local []float64
 }
 
+var halfLog2Pi = math.Log(2*math.Pi) / 2
+
 // pieceElements bounds the numbers of a piece to half of an L1 cache. Chosen by hand.
 const pieceElements = 4096
 
 // HostDensity is that of [rjmcmc.HostTarget]: nil for responses of categories, responses that stand
 // for several rows, and likelihoods whose sums over rows are no faster than a graph.
 func (t *Target) HostDensity(rows int) func(codes []int32, mask []bool, theta, logPrior, logJoint []float64) {
-	columns, ok := t.responses.Likelihood.(likelihood.Columns)
-	if !ok || t.responses.times != nil {
+	columns, ok := t.Responses.Likelihood.(likelihood.Columns)
+	if !ok || t.Responses.Times != nil {
 		return nil
 	}
-	n, dim := len(t.responses.y), t.dim
+	n, dim := len(t.Responses.Y), t.Dim
 	h := &hostDensity{
-		target: t, columns: columns, rows: rows, logScale: t.logScale, inverse: math.Exp(-t.logScale), logPrior: t.prior.LogProbs(len(t.space.Cards())),
+		target: t, columns: columns, rows: rows, logScale: t.LogScale, inverse: math.Exp(-t.LogScale), logPrior: t.prior.LogProbs(len(t.space.Cards())),
 		lines: make([]float64, n*(dim+1)), theta: make([]float64, (dim+1)*rows),
 		sums: make([]float64, rows),
 	}
-	for _, sd := range t.sd {
+	for _, sd := range t.SD {
 		h.precision, h.logNorm = append(h.precision, 1/sd), append(h.logNorm, math.Log(sd)+halfLog2Pi)
 	}
-	for i, y := range t.responses.y {
+	for i, y := range t.Responses.Y {
 		a, b := columns.Line(y)
-		if t.offset != nil {
-			b += a * t.offset[i]
+		if t.Offset != nil {
+			b += a * t.Offset[i]
 		}
 		line := h.lines[i*(dim+1):][:dim+1]
 		for j := range dim {
-			line[j] = a * t.x.At(i, j)
+			line[j] = a * t.X.At(i, j)
 		}
 		line[dim] = b
 	}
@@ -80,7 +82,7 @@ func (t *Target) HostDensity(rows int) func(codes []int32, mask []bool, theta, l
 
 // eval writes log p(m) and log p(y, θ | m) of the rows of a block.
 func (h *hostDensity) eval(codes []int32, mask []bool, theta, logPrior, logJoint []float64) {
-	t, dim := h.target, h.target.dim
+	t, dim := h.target, h.target.Dim
 	sites := len(codes) / h.rows
 	for r := range h.rows {
 		logPrior[r] = t.logPriorOf(h.logPrior, codes[r*sites:(r+1)*sites])
@@ -93,7 +95,7 @@ func (h *hostDensity) eval(codes []int32, mask []bool, theta, logPrior, logJoint
 		p.plan.Run(kernel.Dense(z, p.last-p.first, h.rows),
 			kernel.Dense(h.lines[p.first*(dim+1):p.last*(dim+1)], p.last-p.first, dim+1),
 			kernel.Dense(h.theta, dim+1, h.rows), false, nil, p.shared, p.local)
-		h.columns.SumColumns(t.responses.y[p.first:p.last], z, logJoint[:h.rows])
+		h.columns.SumColumns(t.Responses.Y[p.first:p.last], z, logJoint[:h.rows])
 	}
 	for r := range h.rows {
 		logJoint[r] += h.sums[r]
@@ -104,17 +106,17 @@ func (h *hostDensity) eval(codes []int32, mask []bool, theta, logPrior, logJoint
 // density has in addition to the sum over responses.
 func (h *hostDensity) setParameters(r int, mask []bool, theta []float64) (sum float64) {
 	t, inverse, logScale := h.target, h.inverse, h.logScale
-	if t.scale >= 0 {
-		logScale = theta[t.scale]
+	if t.Scale >= 0 {
+		logScale = theta[t.Scale]
 		inverse = math.Exp(-logScale)
 	}
-	sum = t.logConstant - float64(len(t.responses.y))*logScale
-	if more := float64(t.responses.more); more > 0 {
-		sum -= more*logScale + 0.5*t.responses.residual*inverse*inverse
+	sum = t.LogConstant - float64(len(t.Responses.Y))*logScale
+	if more := float64(t.Responses.More); more > 0 {
+		sum -= more*logScale + 0.5*t.Responses.Residual*inverse*inverse
 	}
 	for j, on := range mask { // without a branch, which models make random
 		h.theta[j*h.rows+r] = theta[j] * inverse
-		standard := (theta[j] - t.mean[j]) * h.precision[j]
+		standard := (theta[j] - t.Mean[j]) * h.precision[j]
 		sum -= zeroOne[bit(on)] * (0.5*standard*standard + h.logNorm[j])
 	}
 	h.theta[len(mask)*h.rows+r] = inverse

@@ -40,7 +40,7 @@ func TestHostDensity(t *testing.T) {
 			for b := range batch {
 				for j, on := range target.space.MaskRow(codes[b*sites:(b+1)*sites], mask[b*dim:(b+1)*dim]) {
 					if on {
-						theta[b*dim+j] = target.mean[j] + 0.5*random.NormFloat64()
+						theta[b*dim+j] = target.Mean[j] + 0.5*random.NormFloat64()
 					}
 				}
 			}

@@ -37,7 +37,7 @@ func (t *Target) limit() int { return t.prior.Limit(len(t.design.Predictors)) }
 
 // jointAround are such models, given the members of one, with the code of each.
 func (t *Target) jointAround(ctx gocontext.Context, members []int, code func(model []int) []int32) (with, without [][]int32, err error) {
-	if t.responses.categories != nil {
+	if t.Responses.Categories != nil {
 		return nil, nil, nil
 	}
 	bases := [][]int{members}

@@ -26,7 +26,7 @@ const (
 // and what such searches have found, and without each of its members. Each goes on with all
 // predictors where it ends.
 func (t *Target) instead(ctx gocontext.Context, members []int, code func(model []int) []int32) (codes [][]int32, err error) {
-	if t.responses.categories != nil || len(members) == 0 {
+	if t.Responses.Categories != nil || len(members) == 0 {
 		return nil, nil
 	}
 	sizes := t.prior.LogProbs(len(t.design.Predictors))

@@ -64,7 +64,7 @@ const (
 // jointScan prepares the scan on top of a model, whose mode f has found.
 func (f *screenFit) jointScan(model []int) *jointScan {
 	t := f.target
-	rows, _ := t.x.Dims()
+	rows, _ := t.X.Dims()
 	s := &jointScan{rows: rows}
 	root := make([]float64, rows)
 	rest := make([]float64, rows)
@@ -74,22 +74,22 @@ func (f *screenFit) jointScan(model []int) *jointScan {
 	}
 	column := func(j int) []float64 {
 		x := make([]float64, rows)
-		floats.MulTo(x, t.columns[j], root)
+		floats.MulTo(x, t.Columns[j], root)
 		return x
 	}
 	var basis [][]float64
 	for _, j := range f.coordinates(model) {
 		x := column(j)
-		floats.AddScaled(rest, -t.mean[j], x)
+		floats.AddScaled(rest, -t.Mean[j], x)
 		if unit, length := outside(x, basis); length > 0 {
 			basis = append(basis, unit)
 		}
 	}
 	outside(rest, basis)
 	s.squares = floats.Dot(rest, rest)
-	if t.scale >= 0 && (t.kind.Conjugate() || heavyTails(t.kind)) {
-		s.freedom = float64(rows + t.responses.more - len(basis))
-		s.squares += t.responses.residual * math.Exp(-2*f.logScale)
+	if t.Scale >= 0 && (t.Kind.Conjugate() || t.Kind.HeavyTails()) {
+		s.freedom = float64(rows + t.Responses.More - len(basis))
+		s.squares += t.Responses.Residual * math.Exp(-2*f.logScale)
 		if !(s.freedom > 0) || !(s.squares > 0) {
 			return &jointScan{rows: rows}
 		}
@@ -108,7 +108,7 @@ func (f *screenFit) jointScan(model []int) *jointScan {
 		for _, j := range p.Coordinates {
 			x := column(j)
 			if unit, length := outside(x, basis); length > 0 {
-				candidates = append(candidates, candidate{predictor, unit, floats.Dot(unit, rest), length, t.sd[j]})
+				candidates = append(candidates, candidate{predictor, unit, floats.Dot(unit, rest), length, t.SD[j]})
 			}
 		}
 	}

@@ -4,6 +4,9 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/transdim/vti/internal/dense"
 	"github.com/transdim/vti/internal/parallel"
 )
 
@@ -89,18 +92,10 @@ func (s *jointScan) tripleAt(φ float64, columns [3]int, inner [3]float64) float
 		v[k], x[k] = 1+φ*s.ridge[c], s.along[c]
 		logDet -= math.Log(φ * s.ridge[c])
 	}
-	factor := []float64{v[0], 0, 0, inner[0], v[1], 0, inner[1], inner[2], v[2]}
-	if !cholesky(factor, 3) {
+	factor, ok := dense.Factorize([]float64{v[0], 0, 0, inner[0], v[1], 0, inner[1], inner[2], v[2]}, 3, 0)
+	if !ok {
 		return math.Inf(-1)
 	}
-	squares := 0.0
-	for k := range x {
-		for l := range k {
-			x[k] -= factor[k*3+l] * x[l]
-		}
-		x[k] /= factor[k*3+k]
-		squares += x[k] * x[k]
-		logDet += 2 * math.Log(factor[k*3+k])
-	}
-	return squares/(2*φ) - logDet/2
+	factor.SolveLower(x[:])
+	return floats.Dot(x[:], x[:])/(2*φ) - (logDet+factor.LogDet())/2
 }

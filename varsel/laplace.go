@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/varsel/regression"
 )
 
 // laplaceProposals draw around the modes of models with a log-concave likelihood: the posterior of
@@ -15,12 +17,12 @@ type laplaceProposals struct{ models }
 // propose draws n times from the approximation of a model: coordinates of θ [n, D] at their places.
 func (p laplaceProposals) propose(code []int32, n int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error) {
 	t, a := p.bits(), p.active(code)
-	if a.scale < 0 {
-		a = t.withParameters(a)
+	if a.Scale < 0 {
+		a = t.WithParameters(a)
 	}
-	coordinates := a.coordinates
-	if a.scale >= 0 {
-		coordinates = append(slices.Clip(coordinates), a.scale)
+	coordinates := a.Coordinates
+	if a.Scale >= 0 {
+		coordinates = append(slices.Clip(coordinates), a.Scale)
 	}
 	draw, err := t.proposal(a)
 	if err != nil {
@@ -41,20 +43,20 @@ func (p laplaceProposals) propose(code []int32, n int, random *rand.Rand) (theta
 // proposal draws from an approximation of the posterior of a model: of its coordinates, the other
 // parameter of the response last where it has one. It returns the log joint density and that of the
 // approximation.
-func (t *Target) proposal(a active) (draw func(random *rand.Rand, theta []float64) (logJoint, logProposal float64), err error) {
-	if a.scale >= 0 {
+func (t *Target) proposal(a regression.Active) (draw func(random *rand.Rand, theta []float64) (logJoint, logProposal float64), err error) {
+	if a.Scale >= 0 {
 		l, err := newLaplaceLine(t, a)
 		if err != nil {
 			return nil, err
 		}
 		return l.draw, nil
 	}
-	f, err := newLaplaceFit(t, a, 1, a.mean)
+	f, err := newLaplaceFit(t, a, 1, a.Mean)
 	if err != nil {
 		return nil, err
 	}
 	propose := f.draw
-	if _, ok := t.unordered(); ok {
+	if _, ok := t.Unordered(); ok {
 		if s, ok := f.split(); ok {
 			propose = s.draw
 		}

@@ -10,11 +10,12 @@ import (
 
 	"github.com/transdim/vti/internal/mode"
 	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/varsel/regression"
 )
 
 // laplaceFit is the Laplace approximation of one model with a log-concave likelihood.
 type laplaceFit struct {
-	active
+	regression.Active
 	target *Target
 	scale  float64 // the other parameter of the response; 1 where there is none
 
@@ -42,17 +43,17 @@ const (
 
 // newLaplaceFit climbs to the mode given the other parameter of the response, by Newton's method
 // with step halving.
-func newLaplaceFit(t *Target, a active, scale float64, start []float64) (*laplaceFit, error) {
-	k := len(a.coordinates)
+func newLaplaceFit(t *Target, a regression.Active, scale float64, start []float64) (*laplaceFit, error) {
+	k := len(a.Coordinates)
 	f := &laplaceFit{
-		active: a, target: t, scale: scale, mode: slices.Clone(start), factor: make([]float64, k*k),
-		eta: make([]float64, t.planes()*len(t.responses.y)), step: make([]float64, k),
+		Active: a, target: t, scale: scale, mode: slices.Clone(start), factor: make([]float64, k*k),
+		eta: make([]float64, t.Planes()*len(t.Responses.Y)), step: make([]float64, k),
 	}
-	if t.responses.categories != nil {
-		f.expansion = likelihood.NewExpansion(t.responses.categories, len(t.responses.y))
+	if t.Responses.Categories != nil {
+		f.expansion = likelihood.NewExpansion(t.Responses.Categories, len(t.Responses.Y))
 	}
-	f.constant = t.logConstant
-	for _, sd := range a.sd {
+	f.constant = t.LogConstant
+	for _, sd := range a.SD {
 		f.constant -= math.Log(sd) + halfLog2Pi
 	}
 	n, round := len(f.eta), 0
@@ -88,12 +89,12 @@ func (f *laplaceFit) logIntegral() float64 {
 
 // predict sets the linear predictors of coefficients.
 func (f *laplaceFit) predict(theta []float64) {
-	if f.target.offset != nil {
-		copy(f.eta, f.target.offset)
+	if f.target.Offset != nil {
+		copy(f.eta, f.target.Offset)
 	} else {
 		clear(f.eta)
 	}
-	for j, column := range f.columns {
+	for j, column := range f.Columns {
 		floats.AddScaled(f.plane(j, f.eta), theta[j], column)
 	}
 }
@@ -101,7 +102,7 @@ func (f *laplaceFit) predict(theta []float64) {
 // plane is what values of all rows and linear predictors have of the predictor that coefficient j
 // belongs to.
 func (f *laplaceFit) plane(j int, values []float64) []float64 {
-	n, m := len(f.target.responses.y), f.coordinates[j]%f.target.planes()
+	n, m := len(f.target.Responses.Y), f.Coordinates[j]%f.target.Planes()
 	return values[m*n : (m+1)*n]
 }
 
@@ -110,12 +111,12 @@ func (f *laplaceFit) logJoint(theta []float64) float64 {
 	f.predict(theta)
 	sum := f.constant
 	if f.expansion == nil {
-		sum += f.target.responses.logKernels(f.eta, f.scale)
+		sum += f.target.Responses.LogKernels(f.eta, f.scale)
 	} else {
-		sum += f.given(theta).LogProbs(f.target.responses.y, f.eta)
+		sum += f.given(theta).LogProbs(f.target.Responses.Y, f.eta)
 	}
 	for j, v := range theta {
-		z := (v - f.mean[j]) / f.sd[j]
+		z := (v - f.Mean[j]) / f.SD[j]
 		sum -= z * z / 2
 	}
 	return sum
@@ -148,13 +149,13 @@ func (f *laplaceFit) newtonStep(s newtonScratch, cautious bool) (decrement float
 // expandRows sets the gradient in step and the curvature in factor.
 func (f *laplaceFit) expandRows(s newtonScratch, cautious bool) {
 	k := len(f.mode)
-	f.target.responses.expand(f.eta, f.scale, cautious, s.slope, s.curvature)
-	for a, column := range f.columns {
-		prior := 1 / (f.sd[a] * f.sd[a])
-		f.step[a] = floats.Dot(column, s.slope) - prior*(f.mode[a]-f.mean[a])
+	f.target.Responses.Expand(f.eta, f.scale, cautious, s.slope, s.curvature)
+	for a, column := range f.Columns {
+		prior := 1 / (f.SD[a] * f.SD[a])
+		f.step[a] = floats.Dot(column, s.slope) - prior*(f.mode[a]-f.Mean[a])
 		floats.MulTo(s.weighted, column, s.curvature)
 		for b := range a + 1 {
-			f.factor[a*k+b] = floats.Dot(s.weighted, f.columns[b])
+			f.factor[a*k+b] = floats.Dot(s.weighted, f.Columns[b])
 		}
 		f.factor[a*k+a] += prior
 	}

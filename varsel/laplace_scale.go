@@ -11,6 +11,7 @@ import (
 	"github.com/transdim/vti/internal/line"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/pick"
+	"github.com/transdim/vti/varsel/regression"
 )
 
 // laplaceLine approximates the posterior of a model whose response has another parameter, a shape,
@@ -52,10 +53,10 @@ const firstOfRidge = 64
 
 // newLaplaceLine follows the mode of the coefficients along x. The coordinates of a are those of
 // coefficients alone.
-func newLaplaceLine(t *Target, a active) (*laplaceLine, error) {
-	l := &laplaceLine{mean: t.mean[t.scale], sd: t.sd[t.scale]}
+func newLaplaceLine(t *Target, a regression.Active) (*laplaceLine, error) {
+	l := &laplaceLine{mean: t.Mean[t.Scale], sd: t.SD[t.Scale]}
 	step := lineStep
-	if len(t.responses.y) <= fewLineRows {
+	if len(t.Responses.Y) <= fewLineRows {
 		step = lineStepOfFew
 	}
 	var found []line.Node[*laplaceFit]
@@ -63,7 +64,7 @@ func newLaplaceLine(t *Target, a active) (*laplaceLine, error) {
 		From: l.mean - lineReach*l.sd, To: l.mean + lineReach*l.sd, Step: step * l.sd,
 		Depth: lineDepth, Tolerance: lineTolerance, Most: mostLineNodes,
 	}, func(x float64) (float64, *laplaceFit, error) {
-		start, nearest := a.mean, math.Inf(1)
+		start, nearest := a.Mean, math.Inf(1)
 		for _, node := range found {
 			if d := math.Abs(node.X - x); d < nearest {
 				start, nearest = node.Given.mode, d
@@ -82,9 +83,9 @@ func newLaplaceLine(t *Target, a active) (*laplaceLine, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.Integral, l.given, l.step = integral, *integral.Nodes[0].Given, make([]float64, len(a.coordinates))
-	l.given.mode = make([]float64, len(a.coordinates))
-	l.share(len(t.responses.y) <= fewLineRows)
+	l.Integral, l.given, l.step = integral, *integral.Nodes[0].Given, make([]float64, len(a.Coordinates))
+	l.given.mode = make([]float64, len(a.Coordinates))
+	l.share(len(t.Responses.Y) <= fewLineRows)
 	return l, nil
 }
 

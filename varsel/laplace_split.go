@@ -43,7 +43,7 @@ func (f *laplaceFit) split() (s *splitFit, ok bool) {
 	curvature := mat.NewSymDense(k, nil)
 	for i := range k {
 		for j := range i + 1 {
-			curvature.SetSym(i, j, f.sd[i]*f.sd[j]*floats.Dot(f.factor[i*k:i*k+j+1], f.factor[j*k:j*k+j+1]))
+			curvature.SetSym(i, j, f.SD[i]*f.SD[j]*floats.Dot(f.factor[i*k:i*k+j+1], f.factor[j*k:j*k+j+1]))
 		}
 	}
 	var eigen mat.EigenSym
@@ -58,7 +58,7 @@ func (f *laplaceFit) split() (s *splitFit, ok bool) {
 			return nil, false
 		}
 		for j := range k {
-			s.axes[i*k+j] = f.sd[j] * vectors.At(j, i) / math.Sqrt(square)
+			s.axes[i*k+j] = f.SD[j] * vectors.At(j, i) / math.Sqrt(square)
 		}
 	}
 	s.setScales()

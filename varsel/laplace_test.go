@@ -13,6 +13,7 @@ import (
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel/design"
+	"github.com/transdim/vti/varsel/regression"
 )
 
 // simulatedProblem is a problem on a table that is made up.
@@ -34,16 +35,16 @@ func simulatedProblem(t testing.TB, s design.Simulation, model ModelOptions) *Pr
 }
 
 // fitOf is the approximation of a model whose response has no other parameter, or where that is 1.
-func fitOf(t *Target, a active) (*laplaceFit, error) {
-	if a.scale < 0 {
-		a = t.withParameters(a)
+func fitOf(t *Target, a regression.Active) (*laplaceFit, error) {
+	if a.Scale < 0 {
+		a = t.WithParameters(a)
 	}
-	return newLaplaceFit(t, a, 1, a.mean)
+	return newLaplaceFit(t, a, 1, a.Mean)
 }
 
 // naiveEvidence integrates the density of an intercept and one coefficient over a fine grid, row by
 // row.
-func naiveEvidence(t *Target, a active) float64 {
+func naiveEvidence(t *Target, a regression.Active) float64 {
 	const points, reach = 400, 12.0
 	f, err := fitOf(t, a)
 	if err != nil {
@@ -58,13 +59,13 @@ func naiveEvidence(t *Target, a active) float64 {
 		for j := -points / 2; j <= points/2; j++ {
 			theta := []float64{f.mode[0] + float64(i)*widths[0], f.mode[1] + float64(j)*widths[1]}
 			value := 0.0
-			for row, y := range t.responses.y {
-				eta := theta[0]*a.columns[0][row] + theta[1]*a.columns[1][row]
-				value += t.responses.LogKernelAt(y, eta, 1) + t.responses.LogConstant(y)
+			for row, y := range t.Responses.Y {
+				eta := theta[0]*a.Columns[0][row] + theta[1]*a.Columns[1][row]
+				value += t.Responses.LogKernelAt(y, eta, 1) + t.Responses.LogConstant(y)
 			}
 			for c, v := range theta {
-				z := (v - a.mean[c]) / a.sd[c]
-				value -= z*z/2 + math.Log(a.sd[c]) + halfLog2Pi
+				z := (v - a.Mean[c]) / a.SD[c]
+				value -= z*z/2 + math.Log(a.SD[c]) + halfLog2Pi
 			}
 			values = append(values, value)
 			largest = math.Max(largest, value)
@@ -130,8 +131,8 @@ func TestProposalsOfShapesEstimateEvidences(t *testing.T) {
 				for i := -points; i <= points; i++ {
 					for j := -points; j <= points; j++ {
 						theta := make([]float64, target.space.Dim())
-						theta[0], theta[target.scale] = middle.mode[0]+step*float64(i), shapeStep*float64(j)
-						values = append(values, target.logJointAt(a, theta, make([]float64, rows)))
+						theta[0], theta[target.Scale] = middle.mode[0]+step*float64(i), shapeStep*float64(j)
+						values = append(values, target.LogJointAt(a, theta, make([]float64, rows)))
 					}
 				}
 				largest, sum := floats.Max(values), 0.0

@@ -70,16 +70,16 @@ func (s *splitFit) alongWalls() bool {
 // steepest returns k rows [k,k] of the table, in units of their curvature, or directions of the
 // prior: each in turn the one that is steepest beside those before.
 func (f *laplaceFit) steepest() *mat.Dense {
-	k, n := len(f.mode), len(f.target.responses.y)
+	k, n := len(f.mode), len(f.target.Responses.Y)
 	slope, curvature := make([]float64, n), make([]float64, n)
 	f.predict(f.mode)
-	f.target.responses.expand(f.eta, f.scale, false, slope, curvature)
+	f.target.Responses.Expand(f.eta, f.scale, false, slope, curvature)
 	rows := mat.NewDense(n+k, k, nil)
-	for j, column := range f.columns {
+	for j, column := range f.Columns {
 		for i, v := range column {
 			rows.Set(i, j, v*math.Sqrt(math.Max(curvature[i], 0)))
 		}
-		rows.Set(n+j, j, 1/f.sd[j])
+		rows.Set(n+j, j, 1/f.SD[j])
 	}
 	left, chosen := mat.DenseCopyOf(rows), mat.NewDense(k, k, nil)
 	for at := range k {

@@ -39,10 +39,10 @@ func (p *Problem) checkModel(ctx gocontext.Context, draws *Draws, seed uint64) (
 		}
 	}
 	random := stream.Rand(seed, "model check")
-	if _, ok := p.Target.unordered(); ok {
+	if _, ok := p.Target.Unordered(); ok {
 		in.Unordered = design.Levels
 	}
-	eta := make([]float64, p.planes()*len(rows))
+	eta := make([]float64, p.Target.Planes()*len(rows))
 	in.Draw = func(d int, mean, sd, replicate []float64) {
 		// evenly spaced draws; few of them are used several times
 		at := d * len(draws.Codes) / in.Draws
@@ -65,7 +65,7 @@ func (p *Problem) checkModel(ctx gocontext.Context, draws *Draws, seed uint64) (
 // linearPredictor writes η of the rows for a draw on the scale of the table, those of a predictor
 // together where rows have several, and returns the noise scale.
 func (p *Problem) linearPredictor(code []int32, values []float64, rows []int, eta []float64) (scale float64) {
-	design, planes := p.Design, p.planes()
+	design, planes := p.Design, p.Target.Planes()
 	scale = p.knownScale()
 	clear(eta)
 	p.visit(code, values, func(at int, value float64) {

@@ -9,13 +9,10 @@ import (
 
 var errCategoryLists = errors.New("a response of categories has no lists of predictors: want --codes bits")
 
-// planes is that of the target.
-func (p *Problem) planes() int { return p.Target.planes() }
-
 // coefficientNames are those of the coefficients: of the columns of the design, or for categories
 // without an order LEVEL:COLUMN, of all levels but the first for each column.
 func (p *Problem) coefficientNames() (names []string) {
-	if _, ok := p.Target.unordered(); !ok {
+	if _, ok := p.Target.Unordered(); !ok {
 		return p.Design.Names
 	}
 	for _, column := range p.Design.Names {
@@ -29,7 +26,7 @@ func (p *Problem) coefficientNames() (names []string) {
 // eachColumn maps the coefficients of each column in place, those of all linear predictors at once:
 // move has another slice to write to.
 func (p *Problem) eachColumn(values []float64, move func(from, to []float64)) {
-	planes := p.planes()
+	planes := p.Target.Planes()
 	from := make([]float64, planes)
 	for first := 0; first < len(values); first += planes {
 		own := values[first : first+planes]
@@ -57,7 +54,7 @@ func (p *Problem) extraNames() (names []string) {
 // responseGiven is the distribution of a response given its linear predictor, under a draw on the
 // scale of the table.
 func (p *Problem) responseGiven(values []float64) likelihood.Row {
-	if c, ok := p.Target.responses.categories.(likelihood.OrderedCategories); ok {
+	if c, ok := p.Target.Responses.Categories.(likelihood.OrderedCategories); ok {
 		return c.Cut(values[p.Design.Dim():])
 	}
 	return likelihood.New(p.Model.Likelihood.Working(), p.Model.shape())
@@ -66,7 +63,7 @@ func (p *Problem) responseGiven(values []float64) likelihood.Row {
 // cuts are the cut points of the parameters z on the scale of the table, where coefficients are
 // beta.
 func (p *Problem) cuts(z, beta []float64) []float64 {
-	points := p.Target.responses.categories.At(z).(*likelihood.Cuts).Points
+	points := p.Target.Responses.Categories.At(z).(*likelihood.Cuts).Points
 	shift := p.Design.Scaling.Shift(beta)
 	for k := range points {
 		points[k] += shift
@@ -80,5 +77,5 @@ func (p *Problem) sticks(points, beta []float64) []float64 {
 	for k, c := range points {
 		own[k] = c - shift
 	}
-	return p.Target.responses.categories.(likelihood.OrderedCategories).Sticks(own)
+	return p.Target.Responses.Categories.(likelihood.OrderedCategories).Sticks(own)
 }

@@ -27,7 +27,7 @@ func TestColumnsWithNamesOfOthers(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []string{"((Intercept))", "coef.1", "(Intercept)", "sigma", "g=b", "(g=b)"}, design.Names)
 		require.Equal(t, 0, design.Intercept)
-		for j, sd := range problem.Target.sd[:design.Dim()] {
+		for j, sd := range problem.Target.SD[:design.Dim()] {
 			require.Equal(t, map[bool]float64{true: interceptSD, false: 1.5}[j == 0], sd, design.Names[j])
 		}
 		names := problem.coordinateNames()

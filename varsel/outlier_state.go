@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/transdim/vti/internal/dense"
 	"github.com/transdim/vti/rjmcmc"
 )
 
@@ -63,7 +64,7 @@ func (s *outlierState) renew() bool {
 	clear(s.slope)
 	s.square, s.logEvidence = 0, 0
 	for i, outlier := range s.outlier {
-		variance := s.target.outliers.variance[kind(outlier)]
+		variance := s.target.Outliers.Variance[kind(outlier)]
 		s.add(i, 1/variance)
 		s.logEvidence -= math.Log(variance)/2 + halfLog2Pi
 	}
@@ -84,41 +85,31 @@ func (s *outlierState) add(i int, weight float64) {
 	s.square += weight * rest * rest
 }
 
-// factor is the lower L with LL' = P of the model [k·k], and its log determinant.
-func (s *outlierState) factor() (l []float64, logDet float64, ok bool) {
+// factor is that of P of the model.
+func (s *outlierState) factor() (f dense.Factor, ok bool) {
 	k, dim := len(s.at), len(s.slope)
-	l = make([]float64, k*k)
+	l := make([]float64, k*k)
 	for a, i := range s.at {
 		for b, j := range s.at[:a+1] {
 			l[a*k+b] = s.precision[max(i, j)*dim+min(i, j)]
 		}
 		l[a*k+a]++
 	}
-	if !cholesky(l, k) {
-		return nil, 0, false
-	}
-	for a := range k {
-		logDet += math.Log(l[a*k+a])
-	}
-	return l, logDet, true
+	return dense.Factorize(l, k, 0)
 }
 
 // invert finds inverse and mean, and completes logEvidence from that of no coefficients.
 func (s *outlierState) invert() bool {
 	k, dim := len(s.at), len(s.slope)
-	l, logDet, ok := s.factor()
+	f, ok := s.factor()
 	if !ok {
 		return false
 	}
-	line := make([]float64, k)
-	for a := range k { // P⁻¹ e_a
+	for a := range k {
+		line := s.inverse[a*dim : a*dim+k] // P⁻¹ e_a
 		clear(line)
 		line[a] = 1
-		for b := a; b < k; b++ {
-			line[b] = (line[b] - floats.Dot(l[b*k+a:b*k+b], line[a:b])) / l[b*k+b]
-		}
-		backSolve(l, line)
-		copy(s.inverse[a*dim:], line)
+		f.Solve(line)
 	}
 	fitted := 0.0
 	for a := range k {
@@ -128,7 +119,7 @@ func (s *outlierState) invert() bool {
 		}
 		fitted += s.mean[a] * s.slope[s.at[a]]
 	}
-	s.logEvidence -= logDet + (s.square-fitted)/2
+	s.logEvidence -= (f.LogDet() + s.square - fitted) / 2
 	return true
 }
 
@@ -174,7 +165,7 @@ func (s *outlierState) Sweep(power float64, random *rand.Rand) float64 {
 	s.sweeps++
 	if power == 0 {
 		for i := range s.outlier {
-			s.outlier[i] = random.Float64() < math.Exp(s.target.outliers.logShare[1])
+			s.outlier[i] = random.Float64() < math.Exp(s.target.Outliers.LogShare[1])
 		}
 	}
 	if (power == 0 || s.sweeps%renewedEvery == 0) && !s.renew() {
@@ -193,16 +184,16 @@ func (s *outlierState) Sweep(power float64, random *rand.Rand) float64 {
 
 // proposeRow proposes to make a row an outlier, or none.
 func (s *outlierState) proposeRow(i int, power float64, random *rand.Rand) {
-	o, row := s.target.outliers, s.rows[i]
+	o, row := s.target.Outliers, s.rows[i]
 	from, to := kind(s.outlier[i]), kind(!s.outlier[i])
 	for a, j := range s.at {
 		s.x[a] = row[j]
 	}
 	square, fitted := s.multiply()
-	change := 1/o.variance[to] - 1/o.variance[from]
+	change := 1/o.Variance[to] - 1/o.Variance[from]
 	grown, residual := 1+change*square, s.rest[i]-fitted
-	gain := -math.Log(grown*o.variance[to]/o.variance[from])/2 - change*residual*residual/grown/2
-	if !(-random.ExpFloat64() < power*gain+o.logShare[to]-o.logShare[from]) {
+	gain := -math.Log(grown*o.Variance[to]/o.Variance[from])/2 - change*residual*residual/grown/2
+	if !(-random.ExpFloat64() < power*gain+o.LogShare[to]-o.LogShare[from]) {
 		return
 	}
 	s.outlier[i] = !s.outlier[i]
@@ -295,18 +286,18 @@ func (s *outlierState) Draw(random *rand.Rand, code []int32, theta []float64) (l
 	copy(code, s.code)
 	clear(theta)
 	t, k := s.target, len(s.at)
-	l, logDet, ok := s.factor()
+	f, ok := s.factor()
 	if !ok {
 		return 0, errCollapsed
 	}
 	mean, draw := make([]float64, k), make([]float64, k)
 	for a, j := range s.at {
-		mean[a] = (s.slope[j] - floats.Dot(l[a*k:a*k+a], mean[:a])) / l[a*k+a]
+		mean[a] = s.slope[j]
 	}
-	backSolve(l, mean)
-	logEvidence := -logDet - floats.Dot(mean, mean)/2
+	f.Solve(mean)
+	logEvidence := -(f.LogDet() + floats.Dot(mean, mean)) / 2
 	for i, row := range s.rows {
-		rest, variance := s.rest[i], t.outliers.variance[kind(s.outlier[i])]
+		rest, variance := s.rest[i], t.Outliers.Variance[kind(s.outlier[i])]
 		for a, j := range s.at {
 			rest -= mean[a] * row[j]
 		}
@@ -318,11 +309,11 @@ func (s *outlierState) Draw(random *rand.Rand, code []int32, theta []float64) (l
 	for a := range draw {
 		draw[a] = random.NormFloat64()
 	}
-	backSolve(l, draw)
+	f.SolveUpper(draw)
 	for a, j := range s.at {
-		theta[j] = t.mean[j] + t.sd[j]*(mean[a]+draw[a])
+		theta[j] = t.Mean[j] + t.SD[j]*(mean[a]+draw[a])
 	}
-	logDensity = s.logPrior[s.size] + t.logJointAt(t.active(code), theta, make([]float64, len(s.rows)))
+	logDensity = s.logPrior[s.size] + t.LogJointAt(t.active(code), theta, make([]float64, len(s.rows)))
 	if t.heredity != nil {
 		logDensity -= t.heredity.logMass
 	}

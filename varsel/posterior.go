@@ -103,7 +103,7 @@ func (p *Problem) forms() engine.Exact {
 		return normalForms(p.models())
 	case p.Slots == nil && !p.Model.Likelihood.LogConcave():
 		if assigned := p.assigned(); assigned != nil {
-			return assigned.forms()
+			return closedForms{p.Target, assigned.Of}
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/weighted"
+	"github.com/transdim/vti/varsel/regression"
 )
 
 // resampled is the number of equally weighted draws that a run writes. Chosen by hand: their means
@@ -53,18 +54,18 @@ func (p *Problem) toOriginal(codes [][]int32, theta *mat.Dense) *Draws {
 		}
 		return draws
 	}
-	dim := p.Design.Dim() * p.planes()
+	dim := p.Design.Dim() * p.Target.Planes()
 	for i := range codes {
 		row := draws.Values.RawRowView(i)
 		p.eachPlane(row, theta.RawRowView(i), p.Design.Scaling.ToOriginal)
-		if c, ok := p.Target.unordered(); ok {
+		if c, ok := p.Target.Unordered(); ok {
 			p.eachColumn(row, c.LogOdds)
 		}
 		switch {
 		case p.Design.Likelihood.Ordered():
 			copy(row[dim:], p.cuts(theta.RawRowView(i)[dim:], row[:dim]))
 		case p.UnknownScale():
-			row[dim] = math.Exp(theta.At(i, p.Target.scale)) * p.Design.Scaling.YSD
+			row[dim] = math.Exp(theta.At(i, p.Target.Scale)) * p.Design.Scaling.YSD
 		}
 	}
 	return draws
@@ -76,8 +77,8 @@ func (p *Problem) fromOriginal(code []int32, values, theta []float64) []int32 {
 	if p.Slots != nil {
 		return p.Slots.fromOriginal(p.Design, code, values, theta)
 	}
-	dim := p.Design.Dim() * p.planes()
-	if c, ok := p.Target.unordered(); ok {
+	dim := p.Design.Dim() * p.Target.Planes()
+	if c, ok := p.Target.Unordered(); ok {
 		values = slices.Clone(values)
 		p.eachColumn(values, c.Coordinates)
 	}
@@ -86,14 +87,14 @@ func (p *Problem) fromOriginal(code []int32, values, theta []float64) []int32 {
 	case p.Design.Likelihood.Ordered():
 		copy(theta[dim:], p.sticks(values[dim:], values[:dim]))
 	case p.UnknownScale():
-		theta[p.Target.scale] = math.Log(values[dim] / p.Design.Scaling.YSD)
+		theta[p.Target.Scale] = math.Log(values[dim] / p.Design.Scaling.YSD)
 	}
 	return code
 }
 
 // eachPlane maps the coefficients of each linear predictor [D] from one list of all to another.
 func (p *Problem) eachPlane(to, from []float64, move func(dst, src []float64) []float64) {
-	dim, planes := p.Design.Dim(), p.planes()
+	dim, planes := p.Design.Dim(), p.Target.Planes()
 	if planes == 1 {
 		move(to[:dim], from[:dim])
 		return
@@ -118,7 +119,7 @@ func (p *Problem) summarizeDraws(draws *Draws, weights []float64, chain []int) [
 	names := slices.Concat(coefficientNames, p.extraNames())
 	included, chains := make([][]weighted.Value, len(names)), make([][]int, len(names))
 	always := make([]bool, len(names))
-	for _, j := range eachPlane(p.Design.Always, p.planes()) {
+	for _, j := range regression.EachPlane(p.Design.Always, p.Target.Planes()) {
 		always[j] = true
 	}
 	for j := len(coefficientNames); j < len(names); j++ {
@@ -153,7 +154,7 @@ func (p *Problem) visit(code []int32, values []float64, f func(column int, value
 		p.Slots.visit(p.Design, code, values, f)
 		return
 	}
-	planes := p.planes()
+	planes := p.Target.Planes()
 	coefficients := func(columns []int) {
 		for _, j := range columns {
 			for at := j * planes; at < (j+1)*planes; at++ {

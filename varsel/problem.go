@@ -13,6 +13,7 @@ import (
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/varsel/exact"
+	"github.com/transdim/vti/varsel/regression"
 )
 
 // Scales of the priors that are not the user's to choose, in units that follow the data: of sd(y)
@@ -41,7 +42,7 @@ type Problem struct {
 	// begin well without: see startsAtModes.
 	anchors func() *modelAnchors
 	// assigned sums the posterior over which rows are outliers; nil where it does not.
-	assigned func() *assignments
+	assigned func() *regression.Assignments
 	// answered keeps the sum over all models.
 	answered *exactAnswer
 }
@@ -71,56 +72,61 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 		return nil, err
 	}
 	kind := model.Likelihood.Working()
-	t := &Target{design: design, kind: kind, x: design.X, offset: design.Offset, scale: -1, prior: model.Prior, heredity: newHeredity(design, model.Heredity, model.Prior)}
-	t.mean, t.sd = coefficientPrior(design, model)
+	t := &Target{
+		Regression: regression.Regression{Kind: kind, X: design.X, Offset: design.Offset, Scale: -1},
+		design:     design, prior: model.Prior, heredity: newHeredity(design, model.Heredity, model.Prior),
+	}
+	t.Mean, t.SD = coefficientPrior(design, model)
 	_, spread := responseUnit(design, model)
 	unit := design.Scaling.YSD // of the working response, in units of the table's
 	if kind.HasCategories() {
-		t.useCategories(design)
+		t.UseCategories(likelihood.NewCategories(design.Likelihood, len(design.Levels)), design.Y)
 	} else {
-		t.responses = responses{y: design.Y, Likelihood: likelihood.New(kind, model.shape())}
+		t.Responses = regression.Responses{Y: design.Y, Likelihood: likelihood.New(kind, model.shape())}
 		if !kind.Continuous() {
-			t.countRows()
+			t.CountRows()
 		}
-		t.logConstant = likelihood.LogConstants(t.responses, t.responses.y, t.responses.times)
+		t.LogConstant = likelihood.LogConstants(t.Responses, t.Responses.Y, t.Responses.Times)
 	}
 	unknown, scaleSD := kind.Scale() != "", float64(logScaleSD)
 	switch kind {
 	case likelihood.GaussianKind:
-		t.x, t.responses.y, t.responses.more, t.responses.residual = exact.Compress(design.X, design.Y)
-		unknown, t.logScale = model.Sigma == 0, math.Log(model.Sigma/unit)
+		t.X, t.Responses.Y, t.Responses.More, t.Responses.Residual = exact.Compress(design.X, design.Y)
+		unknown, t.LogScale = model.Sigma == 0, math.Log(model.Sigma/unit)
 	case likelihood.StudentKind:
-		unknown, t.logScale = model.Sigma == 0, math.Log(model.Sigma/unit)
+		unknown, t.LogScale = model.Sigma == 0, math.Log(model.Sigma/unit)
 	case likelihood.RobustKind:
-		unknown, t.logScale = model.UnknownSigma1, math.Log(model.Sigma1/unit)
-		t.outliers = newOutlierModel(model, t.logScale)
+		unknown, t.LogScale = model.UnknownSigma1, math.Log(model.Sigma1/unit)
+		if !unknown {
+			t.Outliers = regression.NewOutliers(model.Outlier, model.Sigma2/model.Sigma1, t.LogScale)
+		}
 	default:
 		scaleSD = kind.ScaleSD()
 	}
-	always, groups := eachPlane(design.Always, t.planes()), design.Groups()
+	always, groups := regression.EachPlane(design.Always, t.Planes()), design.Groups()
 	for g, columns := range groups {
-		groups[g] = eachPlane(columns, t.planes())
+		groups[g] = regression.EachPlane(columns, t.Planes())
 	}
 	if unknown {
-		t.scale = design.Dim()
-		t.x = withZeroColumn(t.x)
-		t.mean, t.sd = append(t.mean, math.Log(spread)), append(t.sd, scaleSD)
+		t.Scale = design.Dim()
+		t.X = regression.WithZeroColumn(t.X)
+		t.Mean, t.SD = append(t.Mean, math.Log(spread)), append(t.SD, scaleSD)
 	}
-	t.dim = len(t.mean)
-	always = append(always, t.parameters()...)
+	t.Dim = len(t.Mean)
+	always = append(always, t.Parameters()...)
 	var column []float64
-	for j, planes := 0, t.planes(); j < t.dim; j++ {
+	for j, planes := 0, t.Planes(); j < t.Dim; j++ {
 		if j%planes == 0 {
-			column = mat.Col(nil, j/planes, t.x)
+			column = mat.Col(nil, j/planes, t.X)
 		}
-		t.columns = append(t.columns, column)
+		t.Columns = append(t.Columns, column)
 	}
 	var err error
-	if t.space, err = space.NewSubsets(t.dim, always, groups); err != nil {
+	if t.space, err = space.NewSubsets(t.Dim, always, groups); err != nil {
 		return nil, err
 	}
 	problem := &Problem{Design: design, Model: model, Target: t,
-		assigned: sync.OnceValue(func() *assignments { return newAssignments(t, model) }), answered: &exactAnswer{}}
+		assigned: sync.OnceValue(func() *regression.Assignments { return newAssignments(t, model) }), answered: &exactAnswer{}}
 	if problem.anchors = func() *modelAnchors { return nil }; t.startsAtModes() {
 		problem.startAtModes()
 	}
@@ -137,9 +143,9 @@ func (p *Problem) useLists() (err error) {
 	switch {
 	case t.heredity != nil && model.Codes == ListCodes:
 		return fmt.Errorf("models with %s heredity cannot be written as lists: want --codes bits, or --heredity none", model.Heredity)
-	case t.responses.categories != nil && model.Codes == ListCodes:
+	case t.Responses.Categories != nil && model.Codes == ListCodes:
 		return errCategoryLists
-	case t.responses.categories == nil && t.heredity == nil && model.Codes.lists(model.Prior, predictors):
+	case t.Responses.Categories == nil && t.heredity == nil && model.Codes.lists(model.Prior, predictors):
 		p.Slots, err = newSlotTarget(p.Design, t, model.Prior, model.Prior.Limit(predictors))
 	}
 	return err
@@ -186,15 +192,6 @@ func responseSpread(design *Design) float64 {
 	return 1 // a constant response says nothing of its unit
 }
 
-// withZeroColumn appends a column of zeros: the coordinate of log σ has no part in the linear
-// predictor.
-func withZeroColumn(x *mat.Dense) *mat.Dense {
-	rows, columns := x.Dims()
-	wider := mat.NewDense(rows, columns+1, nil)
-	wider.Slice(0, rows, 0, columns).(*mat.Dense).Copy(x)
-	return wider
-}
-
 // models are those of Posterior.
 func (p *Problem) models() models {
 	if p.Slots != nil {
@@ -207,7 +204,7 @@ func (p *Problem) models() models {
 func (p *Problem) members(code []int32) []int { return p.models().members(code) }
 
 // UnknownScale reports whether log σ is inferred.
-func (p *Problem) UnknownScale() bool { return p.Target.scale >= 0 }
+func (p *Problem) UnknownScale() bool { return p.Target.Scale >= 0 }
 
 // Priors describes likelihood and priors in one line each, in the units of the table.
 func (p *Problem) Priors() []string {
@@ -224,7 +221,7 @@ func (p *Problem) Priors() []string {
 		}
 		return append(lines, p.modelsText())
 	}
-	_, unordered := p.Target.unordered()
+	_, unordered := p.Target.Unordered()
 	if unordered {
 		scaled += " on the log odds of any two categories"
 	}
@@ -243,7 +240,7 @@ func (p *Problem) Priors() []string {
 			where = ", for the log odds of any two categories"
 		}
 		lines = append(lines, fmt.Sprintf("intercept, at the mean of the predictors: ~ N(%.4g, %.4g²)%s",
-			p.Target.mean[j]*unit+p.Design.Scaling.YMean, p.Target.sd[j]*unit, where))
+			p.Target.Mean[j]*unit+p.Design.Scaling.YMean, p.Target.SD[j]*unit, where))
 	}
 	return append(lines, p.modelsText())
 }
@@ -294,7 +291,7 @@ func (p *Problem) likelihoodText() string {
 	}
 	if p.Model.Likelihood.HasCategories() {
 		separator, meaning := " < ", ""
-		if _, ok := p.Target.unordered(); ok {
+		if _, ok := p.Target.Unordered(); ok {
 			separator, meaning = ", ", ": coefficients are those of the log odds of a category against "+p.Design.Levels[0]
 		}
 		return fmt.Sprintf("%s of %d categories, %s%s", p.Model.Likelihood, len(p.Design.Levels), strings.Join(p.Design.Levels, separator), meaning)

@@ -11,44 +11,22 @@ import (
 
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/varsel/design"
+	"github.com/transdim/vti/varsel/regression"
 )
-
-// Mean and variance of a linear predictor given one row, against sums over a fine grid.
-func TestTiltedMomentsAgreeWithSums(t *testing.T) {
-	model := &outlierModel{[2]float64{math.Log(0.9), math.Log(0.1)}, [2]float64{0.25, 9}}
-	for _, c := range [][3]float64{{0, 0, 1}, {3, -1, 0.5}, {-8, 2, 4}} {
-		y, mean, variance := c[0], c[1], c[2]
-		var grid, density []float64
-		const step = 1e-3
-		for s := -30.0; s < 30; s += step {
-			value := math.Exp(-(s-mean)*(s-mean)/2/variance) / math.Sqrt(2*math.Pi*variance)
-			rows := 0.0
-			for k, noise := range model.variance {
-				rows += math.Exp(model.logShare[k]-(y-s)*(y-s)/2/noise) / math.Sqrt(2*math.Pi*noise)
-			}
-			grid, density = append(grid, s), append(density, value*rows*step)
-		}
-		logIntegral, tiltedMean, tiltedVariance := model.tilted(y, mean, variance)
-		wantMean, wantVariance := stat.PopMeanVariance(grid, density)
-		require.InDelta(t, math.Log(floats.Sum(density)), logIntegral, 1e-9)
-		require.InDelta(t, wantMean, tiltedMean, 1e-9)
-		require.InDelta(t, wantVariance, tiltedVariance, 1e-9)
-	}
-}
 
 // Without outliers all rows are normal, and both evidence and posterior exact.
 func TestPropagationIsExactForNormalRows(t *testing.T) {
 	p := simulatedProblem(t, design.Simulation{Rows: 30, Predictors: 3, Effects: 2, Correlation: 0.5, Seed: 4}, ModelOptions{Sigma: 0.8})
 	for _, code := range [][]int32{{0, 0, 0}, {1, 0, 1}, {1, 1, 1}} {
 		model := p.Target.active(code)
-		given, err := p.Target.posterior(model)
+		given, err := p.Target.Posterior(model)
 		require.NoError(t, err)
-		for k, j := range model.coordinates { // the target's own rows are compressed
-			model.columns[k] = mat.Col(nil, j, p.Design.X)
+		for k, j := range model.Coordinates { // the target's own rows are compressed
+			model.Columns[k] = mat.Col(nil, j, p.Design.X)
 		}
-		variance := math.Exp(2 * p.Target.logScale)
-		q := newPropagation(&outlierModel{[2]float64{0, math.Inf(-1)}, [2]float64{variance, 1}}, p.Design.Y, nil, model)
-		require.InDelta(t, given.LogEvidence(), q.run(), 0.01) // as far as the rounds go
+		variance := math.Exp(2 * p.Target.LogScale)
+		q := regression.NewPropagation(&regression.Outliers{LogShare: [2]float64{0, math.Inf(-1)}, Variance: [2]float64{variance, 1}}, p.Design.Y, nil, model)
+		require.InDelta(t, given.LogEvidence(), q.Run(), 0.01) // as far as the rounds go
 	}
 }
 

@@ -25,17 +25,17 @@ import (
 // N(0, g σ² (X'X)⁻¹) with a flat intercept and 1/σ². The tests here enumerate with those priors,
 // find what was published, and so leave the priors as the only difference from `vti exact`.
 
-// regression is a table's columns and response, centred, for least squares with an intercept.
-type regression struct {
+// leastSquares is a table's columns and response, centred, for least squares with an intercept.
+type leastSquares struct {
 	names  []string
 	rows   int
 	gram   *mat.SymDense // X'X [p,p], columns of norm 1
 	linear []float64     // X'y / |y| [p]
 }
 
-func newRegression(t *testing.T, data *table.Table, target string, exclude ...string) regression {
+func newLeastSquares(t *testing.T, data *table.Table, target string, exclude ...string) leastSquares {
 	t.Helper()
-	r := regression{rows: data.Rows()}
+	r := leastSquares{rows: data.Rows()}
 	var columns [][]float64
 	var y []float64
 	for _, name := range data.Names() {
@@ -64,7 +64,7 @@ func newRegression(t *testing.T, data *table.Table, target string, exclude ...st
 }
 
 // squared is R² of the model of some columns.
-func (r regression) squared(members []int) float64 {
+func (r leastSquares) squared(members []int) float64 {
 	if len(members) == 0 {
 		return 0
 	}
@@ -94,14 +94,14 @@ func columnsOf(model uint64) (members []int) {
 // fits are R² and size of every model of a regression, in the order of their bits, the first
 // column's lowest.
 type fits struct {
-	regression
+	leastSquares
 	all  []float64
 	size []int
 }
 
 func fitAll(t *testing.T, data *table.Table, target string) fits {
 	t.Helper()
-	f := fits{regression: newRegression(t, data, target)}
+	f := fits{leastSquares: newLeastSquares(t, data, target)}
 	for model := range uint64(1) << len(f.names) {
 		members := columnsOf(model)
 		f.all, f.size = append(f.all, f.squared(members)), append(f.size, len(members))
@@ -133,7 +133,7 @@ func (f fits) bic(squared float64, size int) float64 {
 }
 
 // zellner is the log Bayes factor for a fixed g.
-func (r regression) zellner(g float64) func(squared float64, size int) float64 {
+func (r leastSquares) zellner(g float64) func(squared float64, size int) float64 {
 	n := float64(r.rows)
 	return func(squared float64, size int) float64 {
 		return (n-1-float64(size))/2*math.Log1p(g) - (n-1)/2*math.Log1p(g*(1-squared))
@@ -294,7 +294,7 @@ func TestPublishedGrowth(t *testing.T) {
 	}
 	data, err := table.ReadFile("../testdata/fls.csv")
 	require.NoError(t, err)
-	r := newRegression(t, data, "y", "country")
+	r := newLeastSquares(t, data, "y", "country")
 	p := len(r.names)
 	logBayes := r.zellner(float64(p * p))
 	const chains, steps, burn = 8, 40_000, 4_000

@@ -108,16 +108,13 @@ const (
 	mostListSteps = 750
 )
 
-// heavyTails reports whether the posterior given a model can have several modes.
-func (p *Problem) heavyTails() bool { return heavyTails(p.Model.Likelihood) }
-
 // Training fills in what the problem decides where fit leaves it open: how many steps, and how much
 // of them on a tempered target.
 func (p *Problem) Training(fit vti.Config) vti.Config {
 	if fit.Steps == 0 {
 		fit.Steps = fewSteps
 		switch {
-		case p.heavyTails():
+		case p.Model.Likelihood.HeavyTails():
 			fit.Steps = manySteps
 		case p.Slots != nil:
 			fit.Steps = listSteps
@@ -126,7 +123,7 @@ func (p *Problem) Training(fit vti.Config) vti.Config {
 	if p.Slots != nil {
 		p.Slots.embed(&fit.Flow)
 	}
-	if fit.Tempering == 0 && p.heavyTails() {
+	if fit.Tempering == 0 && p.Model.Likelihood.HeavyTails() {
 		fit.Tempering = 0.5
 	}
 	return fit

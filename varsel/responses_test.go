@@ -14,6 +14,7 @@ import (
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
+	"github.com/transdim/vti/varsel/regression"
 )
 
 // designOf is a design on columns.
@@ -152,12 +153,12 @@ func TestIdenticalRowsAreCounted(t *testing.T) {
 			problem, err := NewProblem(design, ModelOptions{Likelihood: kind})
 			require.NoError(t, err)
 			own := problem.Target
-			require.Less(t, 2*len(own.responses.y), n)
+			require.Less(t, 2*len(own.Responses.Y), n)
 			require.Len(t, design.Y, n)
 			a := own.active([]int32{1, 1})
 			logJoint := func(theta []float64) (sum float64) {
 				scale := 1.0
-				if own.scale >= 0 {
+				if own.Scale >= 0 {
 					scale = math.Exp(theta[len(theta)-1])
 				}
 				for i, v := range design.Y {
@@ -165,26 +166,26 @@ func TestIdenticalRowsAreCounted(t *testing.T) {
 					for j := range design.Dim() {
 						eta += design.X.At(i, j) * theta[j]
 					}
-					sum += own.responses.LogKernelAt(v, eta, scale) + own.responses.LogConstant(v)
+					sum += own.Responses.LogKernelAt(v, eta, scale) + own.Responses.LogConstant(v)
 				}
 				for j, v := range theta {
-					sum += distuv.Normal{Mu: own.mean[j], Sigma: own.sd[j]}.LogProb(v)
+					sum += distuv.Normal{Mu: own.Mean[j], Sigma: own.SD[j]}.LogProb(v)
 				}
 				return sum
 			}
 			theta := []float64{0.1, -0.2, 0.3, 0.4}[:own.space.Dim()]
-			require.InDelta(t, logJoint(theta), own.logJointAt(a, theta, make([]float64, len(own.responses.y))), 1e-10)
+			require.InDelta(t, logJoint(theta), own.LogJointAt(a, theta, make([]float64, len(own.Responses.Y))), 1e-10)
 			mask := slices.Repeat([]bool{true}, len(theta))
 			density := numbersOf(t, func(in []*Node) *Node { return own.LogJoint(in[0], in[1], in[2]) }, [][]int32{{1, 1}}, [][]bool{mask}, [][]float64{theta})
 			require.InDelta(t, logJoint(theta), density[0], 1e-10)
 			all := *own // with a row for each
-			all.x, all.offset, all.columns = design.X, design.Offset, nil
-			all.responses.y, all.responses.times = design.Y, nil
-			if own.scale >= 0 {
-				all.x = withZeroColumn(design.X)
+			all.X, all.Offset, all.Columns = design.X, design.Offset, nil
+			all.Responses.Y, all.Responses.Times = design.Y, nil
+			if own.Scale >= 0 {
+				all.X = regression.WithZeroColumn(design.X)
 			}
-			for j := range all.mean {
-				all.columns = append(all.columns, mat.Col(nil, j, all.x))
+			for j := range all.Mean {
+				all.Columns = append(all.Columns, mat.Col(nil, j, all.X))
 			}
 			got, err := fitOf(own, a)
 			require.NoError(t, err)
@@ -193,12 +194,12 @@ func TestIdenticalRowsAreCounted(t *testing.T) {
 			require.InDelta(t, want.height, got.height, 1e-9)
 			require.InDeltaSlice(t, want.mode, got.mode, 1e-9)
 			require.InDeltaSlice(t, want.factor, got.factor, 1e-7)
-			wantWeights, wantResponse := all.responses.working(want.eta, 1.3, true)
-			gotWeights, gotResponse := own.responses.working(got.eta, 1.3, true)
+			wantWeights, wantResponse := all.Responses.Working(want.eta, 1.3, true)
+			gotWeights, gotResponse := own.Responses.Working(got.eta, 1.3, true)
 			for i, of := range distinct.Of(n, func(key []byte, row int) []byte {
 				return distinct.Key(distinct.Key(key, design.Offset[row], design.Y[row]), design.X.RawRowView(row)...)
 			}).Of {
-				require.InDelta(t, wantWeights[i]*own.responses.times[of], gotWeights[of], 1e-8)
+				require.InDelta(t, wantWeights[i]*own.Responses.Times[of], gotWeights[of], 1e-8)
 				require.InDelta(t, wantResponse[i], gotResponse[of], 1e-7)
 			}
 		})

@@ -61,7 +61,7 @@ const wellCovered = 0.999
 // fillTerms puts the draws of coefficients beside their columns, in the units of the table.
 func (p *Problem) fillTerms(rows *predict.Rows, stored *draws.Draws, columns [][]float64) {
 	rows.Scale = make([]float64, stored.Len())
-	names, planes := p.coefficientNames(), p.planes()
+	names, planes := p.coefficientNames(), p.Target.Planes()
 	coefficients := make([][]float64, len(names))
 	for s := range stored.Len() {
 		rows.Scale[s] = p.knownScale()

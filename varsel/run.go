@@ -63,7 +63,7 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 		fit.Tempering = 0 // it knows more than one mode
 		cfg.Certify.Short = true
 	}
-	cfg.Certify.Confirm = cfg.Certify.Confirm || problem.heavyTails()
+	cfg.Certify.Confirm = cfg.Certify.Confirm || problem.Model.Likelihood.HeavyTails()
 	answer, err := training.Ask(ctx, device, problem.Posterior(), clock, run.Question{
 		Fit: fit, Certify: cfg.Certify, Precision: cfg.Precision, MaxTime: cfg.MaxTime, Status: cfg.Status, Again: cfg.Again,
 		Untrained: cfg.FromOnly,

@@ -141,12 +141,12 @@ const (
 // names of its predictors, separated by commas. The code is one of the posterior's space.
 func (p *Problem) Start(text string) ([]int32, error) {
 	names := p.Design.PredictorNames()
-	var members []int32
+	var members []int
 	switch text {
 	case nullStart:
 	case fullStart:
 		for predictor := range names {
-			members = append(members, int32(predictor))
+			members = append(members, predictor)
 		}
 	default:
 		for name := range strings.SplitSeq(text, ",") {
@@ -154,31 +154,21 @@ func (p *Problem) Start(text string) ([]int32, error) {
 			switch {
 			case predictor < 0:
 				return nil, fmt.Errorf("start %q: %q is not a predictor; want %s, %s or names of predictors separated by commas", text, name, nullStart, fullStart)
-			case slices.Contains(members, int32(predictor)):
+			case slices.Contains(members, predictor):
 				return nil, fmt.Errorf("start %q: %s is listed twice", text, names[predictor])
 			}
-			members = append(members, int32(predictor))
+			members = append(members, predictor)
 		}
 	}
 	if limit := p.Model.Prior.Limit(len(names)); len(members) > limit {
 		return nil, fmt.Errorf("start %q: %d predictors, where a model has at most %d", text, len(members), limit)
 	}
 	for _, predictor := range members {
-		if !p.Target.heredity.allowed(int(predictor), func(parent int) bool { return slices.Contains(members, int32(parent)) }) {
+		if !p.Target.heredity.allowed(predictor, func(parent int) bool { return slices.Contains(members, parent) }) {
 			return nil, fmt.Errorf("start %q: %s without the parents that %s heredity asks for", text, names[predictor], p.Model.Heredity)
 		}
 	}
-	if p.Slots != nil {
-		for i, predictor := range members {
-			members[i] = int32(p.Slots.item[predictor])
-		}
-		return p.Slots.space.Code(members, nil), nil
-	}
-	code := make([]int32, len(names))
-	for _, predictor := range members {
-		code[predictor] = 1
-	}
-	return code, nil
+	return p.models().code(members), nil
 }
 
 // startSites is the number of predictors up to which spread starts range from none to all of them;

@@ -109,7 +109,7 @@ func (p *Problem) drawExact(target engine.Exact, answer *exact.Answer, n int) *D
 	}
 	var codes [][]int32
 	var logQ, logP []float64
-	dim := len(p.Target.mean)
+	dim := len(p.Target.Mean)
 	theta := mat.NewDense(n, dim, nil)
 	for at, count := range times {
 		if count == 0 {

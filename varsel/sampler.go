@@ -72,7 +72,7 @@ func (p *Problem) NewModels(family Sampler, options SurrogateOptions, seed uint6
 		})
 	}
 	table := 1 << mostListed
-	if p.heavyTails() {
+	if p.Model.Likelihood.HeavyTails() {
 		table = heavyTailsTable
 	}
 	if family == CategoricalSampler || family == AutoSampler && ok && count <= table {

@@ -5,8 +5,12 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/internal/mode"
+	"github.com/transdim/vti/varsel/regression"
 )
 
 // screening is what each predictor adds by itself to the best model that forward selection finds.
@@ -53,7 +57,6 @@ func (s *screening) weight(predictor int) float64 {
 // likelihood at the mode of the model so far (exact for Gaussian noise of known scale), the cost
 // of each scan is that of a few products with the design matrix. sizes are log p(m) by size.
 func screen(design *Design, t *Target, sizes []float64, slots int) *screening {
-	rows, _ := t.x.Dims()
 	f := newScreenFit(t)
 	s := &screening{logOdds: make([]float64, len(design.Predictors)), correlation: make([]float64, len(design.Predictors))}
 	// gain is what one more member adds to log p(m); at the limit, what the last one added.
@@ -109,7 +112,7 @@ func screen(design *Design, t *Target, sizes []float64, slots int) *screening {
 			s.logOdds[predictor] = math.Log(odds)
 		}
 		s.logOdds[predictor] = math.Max(leastLogOdds, math.Min(mostLogOdds, s.logOdds[predictor]))
-		column := mat.Col(make([]float64, rows), design.Predictors[predictor].Coordinates[0], t.x)
+		column := t.Columns[design.Predictors[predictor].Coordinates[0]]
 		if s.correlation[predictor] = stat.Correlation(column, working, nil); math.IsNaN(s.correlation[predictor]) {
 			s.correlation[predictor] = 0
 		}
@@ -168,9 +171,9 @@ type screenFit struct {
 }
 
 func newScreenFit(t *Target) *screenFit {
-	f := &screenFit{target: t, design: t.design, logScale: t.logScale}
-	if t.scale >= 0 {
-		f.logScale = t.mean[t.scale]
+	f := &screenFit{target: t, design: t.design, logScale: t.LogScale}
+	if t.Scale >= 0 {
+		f.logScale = t.Mean[t.Scale]
 	}
 	return f
 }
@@ -188,46 +191,43 @@ func (f *screenFit) coordinates(model []int) []int {
 // scale if that is unknown.
 func (f *screenFit) find(model []int) {
 	t := f.target
-	rows, dim := t.x.Dims()
-	columns := f.coordinates(model)
-	offset := t.offset
+	rows, dim := t.X.Dims()
+	a, offset := f.active(f.coordinates(model)), t.Offset
 	if offset == nil {
 		offset = make([]float64, rows)
 	}
-	eta := slices.Clone(offset)
-	if t.scale >= 0 && f.weights == nil {
+	eta, before := slices.Clone(offset), make([]float64, rows)
+	if t.Scale >= 0 && f.weights == nil {
 		f.logScale, _ = f.scaleMode(eta)
 	}
 	for range 50 {
-		f.weights, f.response = t.responses.working(eta, math.Exp(f.logScale), true)
-		for i := range f.response {
-			f.response[i] -= offset[i]
+		f.weights, f.response = t.Responses.Working(eta, math.Exp(f.logScale), true)
+		floats.Sub(f.response, offset)
+		theta, ok := regression.Solve(a.NormalEquations(f.weights, f.response))
+		if !ok {
+			theta = make([]float64, len(a.Columns))
 		}
-		theta := f.solve(columns)
+		copy(before, eta)
+		a.Predict(theta, offset, eta)
 		var change float64
-		for i := range eta {
-			value := offset[i]
-			for a, j := range columns {
-				value += theta.AtVec(a) * t.x.At(i, j)
-			}
-			change = math.Max(change, math.Abs(value-eta[i])*math.Sqrt(f.weights[i]))
-			eta[i] = value
+		for i, b := range before {
+			change = math.Max(change, math.Abs(eta[i]-b)*math.Sqrt(f.weights[i]))
 		}
-		if t.scale >= 0 {
-			before := f.logScale
+		if t.Scale >= 0 {
+			last := f.logScale
 			f.logScale, f.scalePrecision = f.scaleMode(eta)
-			change = math.Max(change, math.Abs(f.logScale-before))
+			change = math.Max(change, math.Abs(f.logScale-last))
 		}
 		if change < 1e-6 {
 			break
 		}
 	}
-	f.weights, f.response = t.responses.working(eta, math.Exp(f.logScale), false)
+	f.weights, f.response = t.Responses.Working(eta, math.Exp(f.logScale), false)
 	f.weighted = mat.NewDense(rows, dim, nil)
 	f.squares, f.inner = make([]float64, dim), make([]float64, dim)
 	for i := range rows {
 		f.response[i] -= offset[i]
-		source, target := t.x.RawRowView(i), f.weighted.RawRowView(i)
+		source, target := t.X.RawRowView(i), f.weighted.RawRowView(i)
 		for j, x := range source {
 			target[j] = f.weights[i] * x
 			f.squares[j] += target[j] * x
@@ -236,53 +236,20 @@ func (f *screenFit) find(model []int) {
 	}
 }
 
-// normalEquations are X_A'WX_A + Λ and X_A'Wŷ + Λμ for the columns A, with the priors N(μ, Λ⁻¹).
-func (f *screenFit) normalEquations(columns []int) (*mat.SymDense, *mat.VecDense) {
-	t := f.target
-	matrix, right := mat.NewSymDense(max(len(columns), 1), nil), mat.NewVecDense(max(len(columns), 1), nil)
-	if len(columns) == 0 {
-		matrix.SetSym(0, 0, 1) // a coordinate that is always zero stands for none
+// active are some columns.
+func (f *screenFit) active(columns []int) (a regression.Active) {
+	for _, j := range columns {
+		a.Add(j, f.target.Columns[j], f.target.Mean[j], f.target.SD[j])
 	}
-	for a, j := range columns {
-		var inner float64
-		for i, w := range f.weights {
-			inner += w * t.x.At(i, j) * f.response[i]
-		}
-		precision := 1 / (t.sd[j] * t.sd[j])
-		right.SetVec(a, inner+precision*t.mean[j])
-		for b, k := range columns[:a+1] {
-			var sum float64
-			for i, w := range f.weights {
-				sum += w * t.x.At(i, j) * t.x.At(i, k)
-			}
-			if a == b {
-				sum += precision
-			}
-			matrix.SetSym(a, b, sum)
-		}
-	}
-	return matrix, right
-}
-
-// solve returns the mode of the quadratic in the given columns; zeros if rounding makes it
-// indefinite.
-func (f *screenFit) solve(columns []int) *mat.VecDense {
-	matrix, right := f.normalEquations(columns)
-	theta := mat.NewVecDense(right.Len(), nil)
-	var cholesky mat.Cholesky
-	if cholesky.Factorize(matrix) {
-		// a warning of bad condition: the prior keeps the result usable
-		_ = cholesky.SolveVecTo(theta, right)
-	}
-	return theta
+	return a
 }
 
 // evidences returns, for every predictor, the log Bayes factor of the model with it against the
 // model without, under the quadratic: NaN for its members.
 func (f *screenFit) evidences(model []int) []float64 {
 	t := f.target
-	columns := f.coordinates(model)
-	matrix, right := f.normalEquations(columns)
+	a := f.active(f.coordinates(model))
+	matrix, right := a.NormalEquations(f.weights, f.response)
 	var cholesky mat.Cholesky
 	evidence := make([]float64, len(f.design.Predictors))
 	if !cholesky.Factorize(matrix) {
@@ -291,12 +258,10 @@ func (f *screenFit) evidences(model []int) []float64 {
 	var theta mat.VecDense
 	// a warning of bad condition: the prior keeps the result usable
 	_ = cholesky.SolveVecTo(&theta, right)
-	rows, dim := t.x.Dims()
+	rows, dim := t.X.Dims()
 	chosen := mat.NewDense(rows, right.Len(), nil)
-	for a, j := range columns {
-		for i := range rows {
-			chosen.Set(i, a, t.x.At(i, j))
-		}
+	for k, column := range a.Columns {
+		chosen.SetCol(k, column)
 	}
 	cross := mat.NewDense(dim, right.Len(), nil) // x_j' W X_A
 	cross.Mul(f.weighted.T(), chosen)
@@ -327,14 +292,14 @@ func (f *screenFit) evidence(columns []int, cross, solved *mat.Dense, theta *mat
 			gradient -= x * theta.AtVec(c)
 		}
 		score.SetVec(a, gradient)
-		logPrior -= 2 * math.Log(t.sd[j])
+		logPrior -= 2 * math.Log(t.SD[j])
 		for b, k := range columns[:a+1] {
 			var sum float64
 			if a == b {
-				sum = f.squares[j] + 1/(t.sd[j]*t.sd[j])
+				sum = f.squares[j] + 1/(t.SD[j]*t.SD[j])
 			} else {
 				for i := range f.weights {
-					sum += f.weighted.At(i, j) * t.x.At(i, k)
+					sum += f.weighted.At(i, j) * t.X.At(i, k)
 				}
 			}
 			for c, x := range row {
@@ -344,7 +309,7 @@ func (f *screenFit) evidence(columns []int, cross, solved *mat.Dense, theta *mat
 		}
 	}
 	if n == 1 {
-		s, g := math.Max(information.At(0, 0), 1/(t.sd[columns[0]]*t.sd[columns[0]])), score.AtVec(0)
+		s, g := math.Max(information.At(0, 0), 1/(t.SD[columns[0]]*t.SD[columns[0]])), score.AtVec(0)
 		return (logPrior-math.Log(s))/2 + g*g/s/2
 	}
 	var cholesky mat.Cholesky
@@ -360,8 +325,8 @@ func (f *screenFit) evidence(columns []int, cross, solved *mat.Dense, theta *mat
 // there.
 func (f *screenFit) scaleMode(eta []float64) (logScale, precision float64) {
 	t := f.target
-	mean, sd := t.mean[t.scale], t.sd[t.scale]
-	return peak(func(x float64) float64 {
-		return t.responses.logDensityAt(eta, math.Exp(x)) - (x-mean)*(x-mean)/(2*sd*sd)
+	mean, sd := t.Mean[t.Scale], t.SD[t.Scale]
+	return mode.Peak(func(x float64) float64 {
+		return t.Responses.LogDensityAt(eta, math.Exp(x)) - (x-mean)*(x-mean)/(2*sd*sd)
 	}, f.logScale, 1/(sd*sd))
 }

@@ -6,12 +6,12 @@ import (
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
+	"github.com/transdim/vti/varsel/regression"
 )
 
 // SlotTarget is the posterior of a [Target] for models of few among many predictors. A model is the
@@ -66,7 +66,7 @@ func newSlotTarget(design *Design, bits *Target, prior Prior, slots int) (*SlotT
 		weights[item] = t.start.weight(predictor)
 	}
 	fixed := len(t.fixed)
-	if bits.scale >= 0 {
+	if bits.Scale >= 0 {
 		fixed++
 	}
 	lists, err := space.NewLists(widths, slots, fixed)
@@ -78,24 +78,23 @@ func newSlotTarget(design *Design, bits *Target, prior Prior, slots int) (*SlotT
 	}
 	t.space = &slotSpace{lists, t}
 
-	column := func(j int) []float64 { return mat.Col(nil, j, bits.x) }
 	for _, j := range t.fixed {
-		t.columns = append(t.columns, column(j))
-		t.mean, t.sd = append(t.mean, bits.mean[j]), append(t.sd, bits.sd[j])
+		t.columns = append(t.columns, bits.Columns[j])
+		t.mean, t.sd = append(t.mean, bits.Mean[j]), append(t.sd, bits.SD[j])
 	}
-	rows, _ := bits.x.Dims()
+	rows, _ := bits.X.Dims()
 	zero := make([]float64, rows)
-	if bits.scale >= 0 {
+	if bits.Scale >= 0 {
 		t.columns = append(t.columns, zero)
-		t.mean, t.sd = append(t.mean, bits.mean[bits.scale]), append(t.sd, bits.sd[bits.scale])
+		t.mean, t.sd = append(t.mean, bits.Mean[bits.Scale]), append(t.sd, bits.SD[bits.Scale])
 	}
 	slab := 0.0
 	for _, predictor := range t.order {
 		coordinates := design.Predictors[predictor].Coordinates
 		for place := range lists.Width() {
 			if place < len(coordinates) {
-				t.columns = append(t.columns, column(coordinates[place]))
-				slab = bits.sd[coordinates[place]] // the same for all
+				t.columns = append(t.columns, bits.Columns[coordinates[place]])
+				slab = bits.SD[coordinates[place]] // the same for all
 			} else {
 				t.columns = append(t.columns, zero)
 			}
@@ -130,10 +129,10 @@ func (t *SlotTarget) LogJoint(codes, mask, theta *Node) *Node {
 	active := Where(mask, theta, ZerosLike(theta))
 	x := t.gather(codes, theta.DType())
 	eta := Einsum("bd,bdn->bn", active, x)
-	if t.base.offset != nil {
-		eta = Add(eta, constant(theta, t.base.offset, 1, len(t.base.offset)))
+	if t.base.Offset != nil {
+		eta = Add(eta, regression.Constant(theta, t.base.Offset, 1, len(t.base.Offset)))
 	}
-	return Add(t.base.responses.logDensity(eta, t.logScaleOf(active)), logNormalPrior(mask, theta, t.mean, t.sd))
+	return Add(t.base.Responses.LogDensity(eta, t.logScaleOf(active)), regression.LogNormalPrior(mask, theta, t.mean, t.sd))
 }
 
 // gather returns the columns of the coordinates of each model: codes [B,k] -> [B,D,n], zeros where
@@ -160,15 +159,15 @@ func (t *SlotTarget) gather(codes *Node, dtype dtypes.DType) *Node {
 
 // logScaleOf is Target.logScaleOf for packed coordinates.
 func (t *SlotTarget) logScaleOf(active *Node) *Node {
-	if t.base.scale < 0 {
-		return t.base.logScaleOf(active)
+	if t.base.Scale < 0 {
+		return t.base.LogScaleOf(active)
 	}
-	return columnOf(active, t.scale())
+	return regression.ColumnOf(active, t.scale())
 }
 
 // scale is the coordinate of log σ, or −1.
 func (t *SlotTarget) scale() int {
-	if t.base.scale < 0 {
+	if t.base.Scale < 0 {
 		return -1
 	}
 	return t.space.Fixed() - 1
@@ -186,16 +185,16 @@ func (t *SlotTarget) newModels(seed uint64, dtype dtypes.DType) (vti.ModelDistri
 func (t *SlotTarget) bits() *Target { return t.base }
 
 // active returns the model of a code.
-func (t *SlotTarget) active(code []int32) active {
+func (t *SlotTarget) active(code []int32) regression.Active {
 	fixed, width := t.space.Fixed(), t.space.Width()
-	a := active{scale: t.scale()}
+	a := regression.Active{Scale: t.scale()}
 	for j, on := range t.space.MaskRow(code, nil) {
 		column := j
 		if j >= fixed {
 			column = fixed + int(code[(j-fixed)/width])*width + (j-fixed)%width
 		}
-		if on && j != a.scale {
-			a.add(j, t.columns[column], t.mean[j], t.sd[j])
+		if on && j != a.Scale {
+			a.Add(j, t.columns[column], t.mean[j], t.sd[j])
 		}
 	}
 	return a

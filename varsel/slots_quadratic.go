@@ -5,6 +5,7 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 
 	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/varsel/regression"
 )
 
 // Quadratic is that of the likelihood where screening left off, restricted to the columns of each
@@ -14,7 +15,7 @@ import (
 func (t *SlotTarget) Quadratic(codes, mask *Node, dtype dtypes.DType) (precision, linear *Node) {
 	x, weighted, information := t.information(codes, dtype)
 	rows, dim := x.Shape().Dim(2), t.space.Dim()
-	vector := func(values []float64, dims ...int) *Node { return constant(x, values, dims...) }
+	vector := func(values []float64, dims ...int) *Node { return regression.Constant(x, values, dims...) }
 	at := t.scale()
 	prior, shift := make([]float64, dim*dim), make([]float64, dim)
 	for j := range dim {
@@ -32,8 +33,8 @@ func (t *SlotTarget) Quadratic(codes, mask *Node, dtype dtypes.DType) (precision
 	// Row and column of log σ are still zero: to Mode that is a coordinate by itself.
 	theta := cosmic.Mode(mask, precision, linear)
 	eta := Einsum("bd,bdn->bn", theta, x)
-	if t.base.offset != nil {
-		eta = Add(eta, vector(t.base.offset, 1, rows))
+	if t.base.Offset != nil {
+		eta = Add(eta, vector(t.base.Offset, 1, rows))
 	}
 	coefficients := AddScalar(ReduceAndKeep(ConvertDType(mask, dtype), ReduceSum, -1), -1)
 	logScale, curvature := t.noise(eta, coefficients)
@@ -53,7 +54,7 @@ func (t *SlotTarget) Quadratic(codes, mask *Node, dtype dtypes.DType) (precision
 // [B,D,D].
 func (t *SlotTarget) information(codes *Node, dtype dtypes.DType) (x, weighted, information *Node) {
 	x = t.gather(codes, dtype)
-	weighted = Mul(x, constant(x, t.start.weights, 1, 1, len(t.start.weights)))
+	weighted = Mul(x, regression.Constant(x, t.start.weights, 1, 1, len(t.start.weights)))
 	return x, weighted, StopGradient(Einsum("bdn,ben->bde", weighted, x))
 }
 
@@ -72,7 +73,7 @@ func (t *SlotTarget) noise(eta, coefficients *Node) (logScale, curvature *Node) 
 	eta = StopGradient(eta)
 	slope := func(s *Node) *Node {
 		s = Identity(StopGradient(s)) // Gradient stops at the node itself otherwise
-		gradient := Gradient(ReduceAllSum(t.base.responses.logDensity(eta, s)), s)[0]
+		gradient := Gradient(ReduceAllSum(t.base.Responses.LogDensity(eta, s)), s)[0]
 		return StopGradient(Add(Add(gradient, coefficients), MulScalar(AddScalar(s, -mean), -1/(sd*sd))))
 	}
 	logScale = AddScalar(ZerosLike(coefficients), t.start.logScale)

@@ -20,6 +20,7 @@ import (
 	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel/exact"
+	"github.com/transdim/vti/varsel/regression"
 )
 
 // correlated is a table of n rows with p predictors, AR(1) with correlation 0.5, of which the first
@@ -106,8 +107,8 @@ func TestSlotsAreTheSamePosterior(t *testing.T) {
 				for a, j := range slots.fixed {
 					spread[j] = packed[a]
 				}
-				if bits.scale >= 0 {
-					spread[bits.scale] = packed[slots.scale()]
+				if bits.Scale >= 0 {
+					spread[bits.Scale] = packed[slots.scale()]
 				}
 				bit := make([]int32, len(problem.Design.Predictors))
 				for place, item := range slots.space.Set(code) {
@@ -158,7 +159,7 @@ func TestSlotQuadraticIsExactForGaussians(t *testing.T) {
 		}
 		for a, j := range columns {
 			x := mat.Col(nil, j, problem.Design.X)
-			want := problem.Target.mean[j] / (problem.Target.sd[j] * problem.Target.sd[j])
+			want := problem.Target.Mean[j] / (problem.Target.SD[j] * problem.Target.SD[j])
 			for i, v := range x {
 				want += v * problem.Design.Y[i] / 0.81
 			}
@@ -166,7 +167,7 @@ func TestSlotQuadraticIsExactForGaussians(t *testing.T) {
 			for b, k := range columns {
 				want := 0.0
 				if a == b {
-					want = 1 / (problem.Target.sd[j] * problem.Target.sd[j])
+					want = 1 / (problem.Target.SD[j] * problem.Target.SD[j])
 				}
 				for i, v := range mat.Col(nil, k, problem.Design.X) {
 					want += v * x[i] / 0.81
@@ -199,17 +200,18 @@ func TestSlotQuadraticOfUnknownNoise(t *testing.T) {
 				columns = append(columns, problem.Design.Predictors[slots.order[item]].Coordinates...)
 			}
 			fit := &screenFit{target: problem.Target, design: problem.Design, weights: slots.start.weights, response: slots.start.response}
-			theta := fit.solve(columns)
-			rows, _ := problem.Target.x.Dims()
+			theta, ok := regression.Solve(fit.active(columns).NormalEquations(fit.weights, fit.response))
+			require.True(t, ok)
+			rows, _ := problem.Target.X.Dims()
 			eta := make([]float64, rows)
 			for i := range eta {
 				for a, j := range columns {
-					eta[i] += theta.AtVec(a) * problem.Target.x.At(i, j)
+					eta[i] += theta[a] * problem.Target.X.At(i, j)
 				}
 			}
 			density := func(s float64) float64 {
 				deviation := (s - slots.mean[at]) / slots.sd[at]
-				return problem.Target.responses.logDensityAt(eta, math.Exp(s)) + float64(len(columns))*s - deviation*deviation/2
+				return problem.Target.Responses.LogDensityAt(eta, math.Exp(s)) + float64(len(columns))*s - deviation*deviation/2
 			}
 			best := -5.0
 			for s := -5.0; s < 3; s += 1e-4 {
@@ -230,9 +232,9 @@ func TestSlotQuadraticOfUnknownNoise(t *testing.T) {
 				require.Less(t, packed, dim)
 				require.Zero(t, precision[row][at][packed])
 				j := columns[a]
-				want := 1 / (problem.Target.sd[j] * problem.Target.sd[j])
+				want := 1 / (problem.Target.SD[j] * problem.Target.SD[j])
 				for i, w := range slots.start.weights {
-					x := problem.Target.x.At(i, j)
+					x := problem.Target.X.At(i, j)
 					want += w * math.Exp(-2*(got-slots.start.logScale)) * x * x
 				}
 				require.InEpsilon(t, want, precision[row][packed][packed], 1e-9)
@@ -262,7 +264,7 @@ func TestScreeningEvidence(t *testing.T) {
 		}
 		return modelText(bitMembers(code), len(code))
 	}
-	fit := &screenFit{target: problem.Target, design: problem.Design, logScale: problem.Target.logScale}
+	fit := &screenFit{target: problem.Target, design: problem.Design, logScale: problem.Target.LogScale}
 	for _, model := range [][]int{nil, {0}, {2, 4}} {
 		fit.find(model)
 		for predictor, got := range fit.evidences(model) {

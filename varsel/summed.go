@@ -22,14 +22,14 @@ func (p *Problem) ExactProblem() (exact.Problem, error) {
 	dim := p.Design.Dim()
 	problem := exact.Problem{
 		X: mat.DenseCopyOf(p.Design.X), Y: p.Design.Y, Always: p.Design.Always, Groups: p.Design.Groups(),
-		PriorMean: t.mean[:dim], PriorSD: t.sd[:dim], Slab: p.Model.Slab, Prior: p.Model.Prior,
+		PriorMean: t.Mean[:dim], PriorSD: t.SD[:dim], Slab: p.Model.Slab, Prior: p.Model.Prior,
 		Scaling: &p.Design.Scaling, LogConstant: p.Design.LogJacobian(),
 	}
 	if t.heredity != nil {
 		problem.Allowed, problem.LogMass = t.heredity.allows, t.heredity.logMass
 	}
 	if p.UnknownScale() {
-		problem.LogSigmaMean, problem.LogSigmaSD = t.mean[t.scale], t.sd[t.scale]
+		problem.LogSigmaMean, problem.LogSigmaSD = t.Mean[t.Scale], t.SD[t.Scale]
 	} else {
 		problem.Sigma = p.Model.Sigma / p.Design.Scaling.YSD
 	}
@@ -122,14 +122,14 @@ func (p *Problem) knownMoments(ctx gocontext.Context, models []engine.Estimate) 
 		}
 		a := t.active(t.code(p.members(models[k].Code)))
 		if p.Model.Likelihood.Conjugate() {
-			posterior, err := t.posterior(a)
-			return []exact.Weighted{{Posterior: posterior, Coordinates: a.coordinates, Probability: models[k].Certified}}, err
+			posterior, err := t.Posterior(a)
+			return []exact.Weighted{{Posterior: posterior, Coordinates: a.Coordinates, Probability: models[k].Certified}}, err
 		}
-		sum, err := p.assigned().sum(a)
+		sum, err := p.assigned().Sum(a)
 		if err != nil {
 			return nil, err
 		}
-		return sum.posteriors(models[k].Certified)
+		return sum.Posteriors(models[k].Certified)
 	})
 	if err != nil {
 		return nil

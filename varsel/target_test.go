@@ -104,12 +104,12 @@ func (c likelihoodCase) loops(p *Problem, code []int32, theta []float64) (total 
 	mask := p.Target.space.MaskRow(code, nil)
 	for j, on := range mask {
 		if on {
-			total += distuv.Normal{Mu: p.Target.mean[j], Sigma: p.Target.sd[j]}.LogProb(theta[j])
+			total += distuv.Normal{Mu: p.Target.Mean[j], Sigma: p.Target.SD[j]}.LogProb(theta[j])
 		}
 	}
 	sigma := 0.0
 	if p.UnknownScale() {
-		sigma = math.Exp(theta[p.Target.scale])
+		sigma = math.Exp(theta[p.Target.Scale])
 	}
 	for i, y := range p.Design.Y {
 		eta := 0.0
@@ -131,7 +131,7 @@ func TestLogJointInFloat32(t *testing.T) {
 		dim := p.Target.space.Dim()
 		theta := make([]float64, dim)
 		for j := range theta {
-			theta[j] = p.Target.mean[j] + 0.1
+			theta[j] = p.Target.Mean[j] + 0.1
 		}
 		codes := tensors.FromScalarAndDimensions(int32(1), 1, len(p.Target.space.Cards()))
 		exec, err := NewExec(testkit.Backend(t), func(codes, theta *Node) (*Node, *Node) {

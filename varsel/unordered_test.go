@@ -262,13 +262,13 @@ func TestUnorderedCoordinates(t *testing.T) {
 
 	draws := problem.toOriginal(codes, theta)
 	back, p, odds := make([]float64, 4), make([]float64, 3), make([]float64, 3)
-	given := target.responses.categories.At(nil)
+	given := target.Responses.Categories.At(nil)
 	for i := range codes {
 		values := draws.Values.RawRowView(i)
 		problem.fromOriginal(codes[i], values, back)
 		require.InDeltaSlice(t, theta.RawRowView(i), back, 1e-9)
 		for row := range 5 {
-			x := target.x.At(row, 1)
+			x := target.X.At(row, 1)
 			given.Probabilities([]float64{back[0] + back[2]*x, back[1] + back[3]*x}, p)
 			likelihood.AgainstFirst(3).Probabilities([]float64{values[0] + values[2]*o.x[row], values[1] + values[3]*o.x[row]}, odds)
 			require.InDeltaSlice(t, p, odds, 1e-10)
@@ -305,12 +305,12 @@ func TestMultinom(t *testing.T) {
 	copy(fit.mode, theta)
 	prior := fit.constant
 	for j, v := range theta {
-		prior -= v * v / (2 * fit.sd[j] * fit.sd[j])
+		prior -= v * v / (2 * fit.SD[j] * fit.SD[j])
 	}
 	require.InDelta(t, -15.870144801879, fit.logJoint(theta)-prior, 1e-10)
 	fit.expandCategories(make([]float64, len(fit.eta)))
 	for j, v := range theta {
-		require.InDelta(t, 0, fit.step[j]+v/(fit.sd[j]*fit.sd[j]), 1e-6) // as far as R went
+		require.InDelta(t, 0, fit.step[j]+v/(fit.SD[j]*fit.SD[j]), 1e-6) // as far as R went
 	}
 }
 

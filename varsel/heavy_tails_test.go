@@ -2,6 +2,7 @@ package varsel
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
@@ -22,9 +23,9 @@ func TestExpandIsTheGraph(t *testing.T) {
 		t.Run(fmt.Sprint(model.Likelihood, model.UnknownSigma1), func(t *testing.T) {
 			model.Prior = Prior{Kind: BetaBinomialPrior, A: 1, B: 2, MaxSize: 3}
 			problem := slotProblem(t, correlated(t, model.Likelihood, 40, 6, 2), DesignOptions{Always: []string{"x4"}, Offset: "o"}, model)
-			problem.Target.responses.times = make([]float64, 40)
-			for i := range problem.Target.responses.times {
-				problem.Target.responses.times[i] = float64(1 + i%3)
+			problem.Target.Responses.Times = make([]float64, 40)
+			for i := range problem.Target.Responses.Times {
+				problem.Target.Responses.Times[i] = float64(1 + i%3)
 			}
 			checkExpansion(t, heavyTailed{problem.Target}, [][]int32{{0, 0, 0, 0, 0}, {1, 0, 0, 1, 0}, {1, 1, 1, 1, 1}})
 			checkExpansion(t, heavyTailed{problem.Slots}, [][]int32{{0, 2, 4}, {1, 2, 3}})
@@ -78,5 +79,51 @@ func checkExpansion(t *testing.T, target heavyTailed, codes [][]int32) {
 				require.InDelta(t, (below[j]-above[j])/(2*h), curvature[a*k+b], 1e-4, "%v: %d, %d", code, i, j)
 			}
 		}
+	}
+}
+
+// With hardly any noise each set of as many rows as there are coefficients is fitted, and all sets
+// are there.
+func TestModeStartsFitTheirRows(t *testing.T) {
+	for name, sigma := range map[string]float64{"known": 1e-6, "unknown": 0} {
+		design, err := NewDesign(correlated(t, likelihood.StudentKind, 6, 2, 1), DesignOptions{Target: "y", Exclude: []string{"o"}, Likelihood: likelihood.StudentKind})
+		require.NoError(t, err)
+		problem, err := NewProblem(design, ModelOptions{Likelihood: likelihood.StudentKind, Sigma: sigma})
+		require.NoError(t, err)
+		target := problem.Target
+		code := []int32{1, 0}
+		theta, logJoint := heavyTailed{target}.modeStarts(code, 15)
+		require.Len(t, theta, 15, "pairs of six rows")
+		a := target.active(code)
+		seen := map[[2]int]bool{}
+		for k, at := range theta {
+			require.Zero(t, at[2], "inactive coordinates")
+			require.InDelta(t, target.LogJointAt(a, at, make([]float64, 6)), logJoint[k], 1e-12)
+			var fitted []int
+			for i, y := range design.Y {
+				if math.Abs(y-at[0]*design.X.At(i, 0)-at[1]*design.X.At(i, 1)) < 0.02 {
+					fitted = append(fitted, i)
+				}
+			}
+			if len(fitted) == 2 {
+				seen[[2]int(fitted)] = true
+			}
+		}
+		require.GreaterOrEqual(t, len(seen), 12, "%s: but for pairs of rows that are nearly one", name)
+		few, _ := heavyTailed{target}.modeStarts(code, 4)
+		require.Len(t, few, 4)
+		again, _ := heavyTailed{target}.modeStarts(code, 4)
+		require.Equal(t, few, again, "the same sets")
+	}
+}
+
+// Likelihoods that have one mode have no such points.
+func TestOnlyHeavyTailsHaveModeStarts(t *testing.T) {
+	for _, kind := range likelihood.Kinds() {
+		problem := slotlessOrNot(t, kind, ModelOptions{Likelihood: kind})
+		code := make([]int32, len(problem.Target.space.Cards()))
+		code[0] = 1
+		theta, _ := heavyTailed{problem.Target}.modeStarts(code, 8)
+		require.Equal(t, kind.HeavyTails(), len(theta) > 0, "%v", kind)
 	}
 }

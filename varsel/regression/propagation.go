@@ -1,4 +1,4 @@
-package varsel
+package regression
 
 import (
 	"math"
@@ -6,16 +6,18 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/dense"
 )
 
-// propagation approximates the posterior of one model of the robust likelihood by expectation
+// Propagation approximates the posterior of one model of the robust likelihood by expectation
 // propagation (Minka 2001, whose clutter problem this is): in the place of each row's density
 // stands exp(−½ τ s² + ν s) of its linear predictor s, such that the mean and variance of s are
 // those under the row's own density together with the approximations of the other rows. In contrast
 // to a mode it averages over which rows are outliers.
-type propagation struct {
-	active
-	responses *outlierModel
+type Propagation struct {
+	Active
+	responses *Outliers
 	y         []float64 // less the offset [n]
 
 	rows       []float64 // x [n·k]
@@ -36,32 +38,32 @@ const (
 	propagationDamping = 0.7
 )
 
-// newPropagation starts from the prior. offset is nil or [n]. Rows are taken in the order of their
+// NewPropagation starts from the prior. offset is nil or [n]. Rows are taken in the order of their
 // responses, so that the rounding of what is not quite settled does not depend on that of the
 // table.
-func newPropagation(responses *outlierModel, y, offset []float64, a active) *propagation {
-	n, k := len(y), len(a.columns)
+func NewPropagation(responses *Outliers, y, offset []float64, a Active) *Propagation {
+	n, k := len(y), len(a.Columns)
 	sorted, order := slices.Clone(y), make([]int, n)
 	for i, o := range offset {
 		sorted[i] -= o
 	}
 	floats.ArgsortStable(sorted, order)
-	p := &propagation{
-		active: a, responses: responses, y: sorted, rows: make([]float64, n*k), tau: make([]float64, n), nu: make([]float64, n),
+	p := &Propagation{
+		Active: a, responses: responses, y: sorted, rows: make([]float64, n*k), tau: make([]float64, n), nu: make([]float64, n),
 		covariance: make([]float64, k*k), linear: make([]float64, k), along: make([]float64, k),
 	}
-	for j, column := range a.columns {
+	for j, column := range a.Columns {
 		for i, from := range order {
 			p.rows[i*k+j] = column[from]
 		}
-		p.covariance[j*k+j] = a.sd[j] * a.sd[j]
-		p.linear[j] = a.mean[j] / (a.sd[j] * a.sd[j])
+		p.covariance[j*k+j] = a.SD[j] * a.SD[j]
+		p.linear[j] = a.Mean[j] / (a.SD[j] * a.SD[j])
 	}
 	return p
 }
 
-// mean is that of the coefficients. [k]
-func (p *propagation) mean() []float64 {
+// Means is that of the coefficients. [k]
+func (p *Propagation) Means() []float64 {
 	theta := make([]float64, len(p.linear))
 	for j := range theta {
 		theta[j] = floats.Dot(p.covariance[j*len(theta):(j+1)*len(theta)], p.linear)
@@ -69,17 +71,17 @@ func (p *propagation) mean() []float64 {
 	return theta
 }
 
-// finite reports whether rounding left a mean.
-func (p *propagation) finite() bool {
-	sum := floats.Sum(p.mean()) + floats.Sum(p.tau)
+// Finite reports whether rounding left a mean.
+func (p *Propagation) Finite() bool {
+	sum := floats.Sum(p.Means()) + floats.Sum(p.tau)
 	return !math.IsNaN(sum) && !math.IsInf(sum, 0)
 }
 
-// precision is Λ + Σ τ x xᵀ.
-func (p *propagation) precision() *mat.SymDense {
+// Precision is Λ + Σ τ x xᵀ.
+func (p *Propagation) Precision() *mat.SymDense {
 	k := len(p.linear)
 	precision := mat.NewSymDense(k, nil)
-	for j, sd := range p.sd {
+	for j, sd := range p.SD {
 		precision.SetSym(j, j, 1/(sd*sd))
 	}
 	for i, tau := range p.tau {
@@ -90,7 +92,7 @@ func (p *propagation) precision() *mat.SymDense {
 
 // predictor is x of a row, and mean and variance of its linear predictor. It leaves the covariance
 // times x in along.
-func (p *propagation) predictor(i int) (x []float64, mean, variance float64) {
+func (p *Propagation) predictor(i int) (x []float64, mean, variance float64) {
 	k := len(p.linear)
 	x = p.rows[i*k : (i+1)*k]
 	for j := range k {
@@ -99,9 +101,9 @@ func (p *propagation) predictor(i int) (x []float64, mean, variance float64) {
 	return x, floats.Dot(p.along, p.linear), floats.Dot(p.along, x)
 }
 
-// run goes over the rows until nothing changes much, and returns the log evidence; NaN if rounding
+// Run goes over the rows until nothing changes much, and returns the log evidence; NaN if rounding
 // destroyed it.
-func (p *propagation) run() float64 {
+func (p *Propagation) Run() float64 {
 	k := len(p.linear)
 	for range propagationRounds {
 		largest := 0.0
@@ -112,7 +114,7 @@ func (p *propagation) run() float64 {
 				continue // no density without this row: later rounds may have one
 			}
 			restMean := (mean/variance - p.nu[i]) / rest
-			_, tiltedMean, tiltedVariance := p.responses.tilted(p.y[i], restMean, 1/rest)
+			_, tiltedMean, tiltedVariance := p.responses.Tilted(p.y[i], restMean, 1/rest)
 			// A row that contradicts the others widens: that of no precision is as near as it gets.
 			tau := math.Max(0, 1/tiltedVariance-rest)
 			change := propagationDamping * (tau - p.tau[i])
@@ -138,7 +140,7 @@ func (p *propagation) run() float64 {
 
 // logEvidence is the integral of the prior times all approximations, each scaled so that beside the
 // others it has the integral of the row's own density.
-func (p *propagation) logEvidence() (sum float64) {
+func (p *Propagation) logEvidence() (sum float64) {
 	k := len(p.linear)
 	for i, tau := range p.tau {
 		_, mean, variance := p.predictor(i)
@@ -147,16 +149,17 @@ func (p *propagation) logEvidence() (sum float64) {
 			return math.NaN()
 		}
 		restLinear := mean/variance - p.nu[i]
-		own, _, _ := p.responses.tilted(p.y[i], restLinear/rest, 1/rest)
+		own, _, _ := p.responses.Tilted(p.y[i], restLinear/rest, 1/rest)
 		sum += own - (math.Log(rest*variance)+mean*mean/variance-restLinear*restLinear/rest)/2
 	}
 	// the integral of the prior times exp(−½ Σ τ s² + Σ ν s)
-	factor := append([]float64(nil), p.covariance...)
-	if !cholesky(factor, k) {
+	factor, ok := dense.Factorize(slices.Clone(p.covariance), k, 0)
+	if !ok {
 		return math.NaN()
 	}
+	sum += factor.LogDet() / 2
 	for a := range k {
-		sum += math.Log(factor[a*k+a]) - math.Log(p.sd[a]) - p.active.mean[a]*p.active.mean[a]/(p.sd[a]*p.sd[a])/2
+		sum -= math.Log(p.SD[a]) - p.Active.Mean[a]*p.Active.Mean[a]/(p.SD[a]*p.SD[a])/2
 		sum += p.linear[a] * floats.Dot(p.covariance[a*k:(a+1)*k], p.linear) / 2
 	}
 	return sum

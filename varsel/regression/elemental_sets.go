@@ -1,30 +1,25 @@
-package varsel
+package regression
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/combin"
 
+	"github.com/transdim/vti/internal/dense"
 	"github.com/transdim/vti/internal/stream"
-	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// modeStarts are the coefficients that fit as many rows as there are coefficients, under
+// ElementalSets are the coefficients that fit as many rows as there are coefficients, under
 // likelihoods that let other rows be far off: few rows that contradict each other have a mode for
-// many of these sets (the elemental sets of robust regression, Rousseeuw 1984). None for other
+// many of these sets (the elemental sets of robust regression, Rousseeuw 1984). All sets of rows
+// are fitted, or as many as are wanted, drawn from a stream of that name. None for other
 // likelihoods.
-func (h heavyTailed) modeStarts(code []int32, most int) (theta [][]float64, logJoint []float64) {
-	return h.bits().elementalSets(h.active(code), h.Space().Dim(), most, fmt.Sprint("modes/", code))
-}
-
-// elementalSets fits sets of rows, all of them or as many as are wanted, drawn from a stream.
-func (t *Target) elementalSets(a active, dim, most int, name string) (theta [][]float64, logJoint []float64) {
-	n, k := len(t.responses.y), len(a.coordinates)
-	if t.kind != likelihood.StudentKind && t.kind != likelihood.RobustKind || n < 2 || k == 0 {
+func (t *Regression) ElementalSets(a Active, dim, most int, name string) (theta [][]float64, logJoint []float64) {
+	n, k := len(t.Responses.Y), len(a.Coordinates)
+	if !t.Kind.HeavyTails() || n < 2 || k == 0 {
 		return nil, nil
 	}
 	size := min(k, n-1)
@@ -43,7 +38,7 @@ func (t *Target) elementalSets(a active, dim, most int, name string) (theta [][]
 		if !t.fitGiven(a, rows, at, ridge) && !t.fit(a, rows, at) {
 			continue
 		}
-		if density := t.logJointAt(a, at, eta); !math.IsNaN(density) && !math.IsInf(density, 0) {
+		if density := t.LogJointAt(a, at, eta); !math.IsNaN(density) && !math.IsInf(density, 0) {
 			theta, logJoint = append(theta, at), append(logJoint, density)
 		}
 	}
@@ -64,23 +59,23 @@ func newRidge(rows, k int) *ridge {
 // fitGiven writes to θ the mode of the coefficients given some rows alone, where the scale of their
 // noise is known. It reports whether the normal equations could be solved: where digits do not
 // suffice fit takes singular values.
-func (t *Target) fitGiven(a active, rows []int, theta []float64, r *ridge) bool {
-	if a.scale >= 0 {
+func (t *Regression) fitGiven(a Active, rows []int, theta []float64, r *ridge) bool {
+	if a.Scale >= 0 {
 		return false
 	}
-	k := len(a.columns)
+	k := len(a.Columns)
 	clear(r.precision)
 	clear(r.slope)
-	variance := math.Exp(2 * t.logScale)
+	variance := math.Exp(2 * t.LogScale)
 	for i := range k {
 		r.precision[i*k+i] = variance
 	}
 	for at, row := range rows {
 		x := r.design[at*k : (at+1)*k]
-		left := t.responses.y[row]
-		for j, column := range a.columns {
-			left -= a.mean[j] * column[row]
-			x[j] = a.sd[j] * column[row]
+		left := t.Responses.Y[row]
+		for j, column := range a.Columns {
+			left -= a.Mean[j] * column[row]
+			x[j] = a.SD[j] * column[row]
 		}
 		for j, v := range x {
 			r.slope[j] += v * left
@@ -91,22 +86,23 @@ func (t *Target) fitGiven(a active, rows []int, theta []float64, r *ridge) bool 
 	for i := range k {
 		largest = math.Max(largest, r.precision[i*k+i])
 	}
-	if variance < leastVariance*largest || !cholesky(r.precision, k) {
+	if variance < leastVariance*largest {
 		return false
 	}
-	for j := range k {
-		r.slope[j] = (r.slope[j] - floats.Dot(r.precision[j*k:j*k+j], r.slope[:j])) / r.precision[j*k+j]
+	factor, ok := dense.Factorize(r.precision, k, 0)
+	if !ok {
+		return false
 	}
-	backSolve(r.precision, r.slope)
-	for j, c := range a.coordinates {
-		theta[c] = a.mean[j] + a.sd[j]*r.slope[j]
+	factor.Solve(r.slope)
+	for j, c := range a.Coordinates {
+		theta[c] = a.Mean[j] + a.SD[j]*r.slope[j]
 	}
 	return true
 }
 
 // fit writes to θ the mode of the coefficients given some rows alone, with hardly any noise where
 // its scale is unknown, and then the median of all residuals as the scale.
-func (t *Target) fit(a active, rows []int, theta []float64) bool {
+func (t *Regression) fit(a Active, rows []int, theta []float64) bool {
 	pick := func(values []float64) []float64 {
 		few := make([]float64, len(rows))
 		for i, row := range rows {
@@ -114,33 +110,33 @@ func (t *Target) fit(a active, rows []int, theta []float64) bool {
 		}
 		return few
 	}
-	columns := make([][]float64, len(a.columns))
-	for j, column := range a.columns {
+	columns := make([][]float64, len(a.Columns))
+	for j, column := range a.Columns {
 		columns[j] = pick(column)
 	}
-	m, err := exact.NewModel(pick(t.responses.y), columns, a.mean, a.sd, 0, 0)
+	m, err := exact.NewModel(pick(t.Responses.Y), columns, a.Mean, a.SD, 0, 0)
 	if err != nil {
 		return false
 	}
-	logSigma, lowest := t.logScale, 0.0
-	if a.scale >= 0 {
+	logSigma, lowest := t.LogScale, 0.0
+	if a.Scale >= 0 {
 		const far = 3
-		lowest = t.mean[t.scale] - far*t.sd[t.scale]
+		lowest = t.Mean[t.Scale] - far*t.SD[t.Scale]
 		logSigma = lowest
 	}
-	mode := make([]float64, len(a.columns))
+	mode := make([]float64, len(a.Columns))
 	m.Mode(logSigma, mode)
-	residuals := slices.Clone(t.responses.y)
-	for j, c := range a.coordinates {
+	residuals := slices.Clone(t.Responses.Y)
+	for j, c := range a.Coordinates {
 		theta[c] = mode[j]
-		floats.AddScaled(residuals, -theta[c], a.columns[j])
+		floats.AddScaled(residuals, -theta[c], a.Columns[j])
 	}
-	if a.scale >= 0 {
+	if a.Scale >= 0 {
 		for i, r := range residuals {
 			residuals[i] = math.Abs(r)
 		}
 		slices.Sort(residuals)
-		theta[a.scale] = math.Max(math.Log(residuals[len(residuals)/2]), lowest)
+		theta[a.Scale] = math.Max(math.Log(residuals[len(residuals)/2]), lowest)
 	}
 	return true
 }

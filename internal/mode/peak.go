@@ -1,0 +1,25 @@
+package mode
+
+import "math"
+
+// Peak climbs a log density from a start, by Newton's method on differences with steps of at most
+// 1, and returns where it is largest and the curvature there, which is at least that of the prior.
+func Peak(density func(x float64) float64, start, prior float64) (at, curvature float64) {
+	const h = 1e-3
+	at = start
+	for range 100 {
+		here, above, below := density(at), density(at+h), density(at-h)
+		slope := (above - below) / (2 * h)
+		curvature = -(above - 2*here + below) / (h * h)
+		// far away the curvature may be negative
+		step := slope / math.Max(curvature, math.Abs(slope))
+		if slope == 0 || math.IsNaN(step) {
+			break
+		}
+		at += step
+		if math.Abs(step) < 1e-9 {
+			break
+		}
+	}
+	return at, math.Max(curvature, prior)
+}

@@ -1,0 +1,58 @@
+package varsel
+
+import (
+	"slices"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/varsel/regression"
+)
+
+// models is a posterior over models that are written as bits ([Target]) or as lists of few among
+// many.
+type models interface {
+	vti.Target
+	// bits has the likelihood and the priors.
+	bits() *Target
+	// active is the model of a code, members lists its predictors, ascending, and code is the code
+	// of a model with these.
+	active(code []int32) regression.Active
+	members(code []int32) []int
+	code(members []int) []int32
+}
+
+var _ models = (*Target)(nil)
+
+func (t *Target) bits() *Target { return t }
+
+// members lists the predictors of a model.
+func (t *Target) members(code []int32) []int { return bitMembers(code) }
+
+// bitMembers lists the predictors whose bits are set.
+func bitMembers(code []int32) (members []int) {
+	for predictor, bit := range code {
+		if bit == 1 {
+			members = append(members, predictor)
+		}
+	}
+	return members
+}
+
+// code is the code of a model with these predictors.
+func (t *Target) code(members []int) []int32 {
+	code := make([]int32, len(t.design.Predictors))
+	for _, predictor := range members {
+		code[predictor] = 1
+	}
+	return code
+}
+
+// active returns the model of a code.
+func (t *Target) active(code []int32) regression.Active {
+	a, parameters := regression.Active{Scale: t.Scale}, t.Parameters()
+	for j, on := range t.space.MaskRow(code, nil) {
+		if on && !slices.Contains(parameters, j) {
+			a.Add(j, t.Columns[j], t.Mean[j], t.SD[j])
+		}
+	}
+	return a
+}

@@ -1,0 +1,67 @@
+package regression
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// Active is a model by its coordinates, parameters without a column apart.
+type Active struct {
+	Coordinates []int
+	Columns     [][]float64 // of the design
+	Mean, SD    []float64   // of the coefficients
+	Scale       int         // coordinate of log σ; −1 where it is known, or there is none
+}
+
+// Add appends a coordinate.
+func (a *Active) Add(coordinate int, column []float64, mean, sd float64) {
+	a.Coordinates, a.Columns = append(a.Coordinates, coordinate), append(a.Columns, column)
+	a.Mean, a.SD = append(a.Mean, mean), append(a.SD, sd)
+}
+
+// WithParameters is a with all parameters of the response.
+func (t *Regression) WithParameters(a Active) Active {
+	for _, j := range t.Parameters() {
+		a = a.with(j, t.Mean[j], t.SD[j])
+	}
+	return a
+}
+
+// with is a with the coordinate of a parameter of the response, which has no column.
+func (a Active) with(scale int, mean, sd float64) Active {
+	a.Coordinates = append(a.Coordinates[:len(a.Coordinates):len(a.Coordinates)], scale)
+	a.Mean, a.SD = append(a.Mean[:len(a.Mean):len(a.Mean)], mean), append(a.SD[:len(a.SD):len(a.SD)], sd)
+	return a
+}
+
+// Predict writes the linear predictors of the coefficients of the columns, with the offset, which
+// may be nil, to eta [n].
+func (a Active) Predict(theta, offset, eta []float64) {
+	clear(eta)
+	copy(eta, offset)
+	for k, column := range a.Columns {
+		floats.AddScaled(eta, theta[k], column)
+	}
+}
+
+// LogJointAt is log p(y, θ | m) in float64, with eta [n] to work in.
+func (t *Regression) LogJointAt(a Active, theta, eta []float64) float64 {
+	clear(eta)
+	copy(eta, t.Offset)
+	sum := 0.0
+	prior := func(value, mean, sd float64) {
+		z := (value - mean) / sd
+		sum -= z*z/2 + math.Log(sd) + halfLog2Pi
+	}
+	for k, j := range a.Coordinates {
+		floats.AddScaled(eta, theta[j], a.Columns[k])
+		prior(theta[j], a.Mean[k], a.SD[k])
+	}
+	logScale := t.LogScale
+	if a.Scale >= 0 {
+		logScale = theta[a.Scale]
+		prior(logScale, t.Mean[t.Scale], t.SD[t.Scale])
+	}
+	return sum + t.Responses.LogDensityAt(eta, math.Exp(logScale))
+}

@@ -1,0 +1,151 @@
+package regression
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/pick"
+	"github.com/transdim/vti/varsel/exact"
+)
+
+// Assignments sums the posterior of a robust regression over which rows are outliers: given that,
+//
+//	y_i ~ N(η_i, (κ^{a_i} σ)²),   p(a) = Π ε^{a_i} (1 − ε)^{1−a_i},
+//
+// the model is Gaussian, and a closed form given σ. Few rows are where such a posterior has modes
+// that no draw shows: two rows that contradict a third.
+type Assignments struct {
+	target         *Regression
+	outlier, ratio float64 // ε and κ
+
+	mutex sync.Mutex
+	known map[string]*Assigned
+}
+
+// Assigned is the sum of one model.
+type Assigned struct {
+	*Assignments
+	model       Active
+	logEvidence float64
+	shares      []float64 // p(a | y, m), in the order of a as a binary number
+}
+
+// negligibleShare of the posterior adds nothing to moments.
+const negligibleShare = 1e-22
+
+// NewAssignments are those of a share ε of outliers, whose noise scale is κ times that of others.
+func NewAssignments(r *Regression, share, ratio float64) *Assignments {
+	return &Assignments{target: r, outlier: share, ratio: ratio, known: map[string]*Assigned{}}
+}
+
+// Given is the posterior of a model given which rows are outliers, and log p(a) less the logarithm
+// of what the densities of outliers lost by the division by κ.
+func (s *Assignments) Given(a Active, outliers int) (p *exact.Posterior, logShare float64, err error) {
+	t := s.target
+	y, columns := slices.Clone(t.Responses.Y), make([][]float64, len(a.Columns))
+	for j, column := range a.Columns {
+		columns[j] = slices.Clone(column)
+	}
+	for i := range y {
+		if outliers>>i&1 == 1 {
+			y[i] /= s.ratio
+			for _, column := range columns {
+				column[i] /= s.ratio
+			}
+		}
+	}
+	count := float64(bits.OnesCount(uint(outliers)))
+	logShare = count*math.Log(s.outlier/s.ratio) + (float64(len(y))-count)*math.Log1p(-s.outlier)
+	m, err := exact.NewModel(y, columns, a.Mean, a.SD, 0, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	p, err = m.Posterior(t.Noise())
+	return p, logShare, err
+}
+
+// Sum is that of one model over all assignments. Models are kept.
+func (s *Assignments) Sum(a Active) (*Assigned, error) {
+	key := fmt.Sprint(a.Coordinates)
+	s.mutex.Lock()
+	found := s.known[key]
+	s.mutex.Unlock()
+	if found != nil {
+		return found, nil
+	}
+	logs := make([]float64, 1<<len(s.target.Responses.Y))
+	for outliers := range logs {
+		p, logShare, err := s.Given(a, outliers)
+		if err != nil {
+			return nil, err
+		}
+		logs[outliers] = logShare + p.LogEvidence()
+	}
+	found = &Assigned{Assignments: s, model: a, logEvidence: logsum.Of(logs), shares: logs}
+	if math.IsNaN(found.logEvidence) || math.IsInf(found.logEvidence, 0) {
+		return nil, errors.New("the sum over outliers is not finite")
+	}
+	for k, l := range logs {
+		found.shares[k] = math.Exp(l - found.logEvidence)
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.known[key] = found
+	return found, nil
+}
+
+// Of is the posterior of a model.
+func (s *Assignments) Of(a Active) (Closed, error) {
+	sum, err := s.Sum(a)
+	return drawnAssignments{sum, map[int]*exact.Posterior{}}, err
+}
+
+// drawnAssignments keep the posteriors given assignments that have been drawn.
+type drawnAssignments struct {
+	*Assigned
+	known map[int]*exact.Posterior
+}
+
+// LogEvidence is log p(y | m).
+func (s *Assigned) LogEvidence() float64 { return s.logEvidence }
+
+// Draw draws which rows are outliers, then coefficients given that.
+func (s drawnAssignments) Draw(random *rand.Rand, values []float64) (logSigma, logDensity float64) {
+	outliers := pick.Func(len(s.shares), random.Float64(), func(i int) float64 { return s.shares[i] })
+	t := s.target
+	theta := make([]float64, t.Dim)
+	p := s.known[outliers]
+	if p == nil {
+		p, _, _ = s.Given(s.model, outliers) // which was found for the sum
+		s.known[outliers] = p
+	}
+	s.model.Draw(p, random, theta)
+	for k, j := range s.model.Coordinates {
+		values[k] = theta[j]
+	}
+	if s.model.Scale >= 0 {
+		logSigma = theta[s.model.Scale]
+	}
+	return logSigma, t.LogJointAt(s.model, theta, make([]float64, len(t.Responses.Y))) - s.logEvidence
+}
+
+// Posteriors are those given each assignment, of a model with a probability.
+func (s *Assigned) Posteriors(probability float64) (list []exact.Weighted, err error) {
+	for outliers, share := range s.shares {
+		if probability*share < negligibleShare {
+			continue
+		}
+		p, _, err := s.Given(s.model, outliers)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, exact.Weighted{Posterior: p, Coordinates: s.model.Coordinates, Probability: probability * share})
+	}
+	return list, nil
+}

@@ -1,0 +1,98 @@
+package regression
+
+import (
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+
+	"github.com/transdim/vti/likelihood"
+)
+
+// A response of categories has M linear predictors, each with a coefficient for every column of the
+// design, and parameters that are standard normal. Coordinates are the coefficients, those of a
+// column together, and then the parameters:
+//
+//	θ_{jM+m}: column j, predictor m;   θ_{DM+k}: parameter k.
+//
+// Ordered categories have one predictor, and cut points as parameters. Categories without an order
+// have K−1 predictors and no parameters: θ are coordinates of scores that treat all categories
+// alike, and on the scale of the table stand the log odds of each category against the first.
+
+// Planes is M, the number of linear predictors of a row.
+func (t *Regression) Planes() int {
+	if t.Responses.Categories == nil {
+		return 1
+	}
+	return t.Responses.Categories.Predictors()
+}
+
+// Parameters are the coordinates that have no column.
+func (t *Regression) Parameters() (list []int) {
+	if c := t.Responses.Categories; c != nil {
+		for k := range c.Parameters() {
+			list = append(list, t.Dim-c.Parameters()+k)
+		}
+	} else if t.Scale >= 0 {
+		list = []int{t.Scale}
+	}
+	return list
+}
+
+// UseCategories makes the regression one of a response of categories. The columns of X are those of
+// the design, which all predictors share, and a column of zeros for each parameter.
+func (t *Regression) UseCategories(c likelihood.Categories, y []float64) {
+	t.Responses = Responses{Categories: c, Y: y}
+	mean, sd := t.Mean, t.SD
+	t.Mean, t.SD = nil, nil
+	for j := range mean {
+		for range c.Predictors() {
+			t.Mean, t.SD = append(t.Mean, mean[j]), append(t.SD, sd[j])
+		}
+	}
+	for range c.Parameters() {
+		t.X = WithZeroColumn(t.X)
+		t.Mean, t.SD = append(t.Mean, 0), append(t.SD, 1)
+	}
+}
+
+// predictors are the linear predictors of all rows [B, M·n], those of a predictor together, of the
+// coordinates in use [B, D], the others zero. Offsets are not in them.
+func (t *Regression) predictors(active *Node) *Node {
+	rows, columns := t.X.Dims()
+	x := Constant(active, t.X.RawMatrix().Data, rows, columns)
+	if planes := t.Planes(); planes > 1 {
+		return Reshape(Einsum("bdm,nd->bmn", Reshape(active, -1, columns, planes), x), -1, planes*rows)
+	}
+	return Einsum("bd,nd->bn", active, x)
+}
+
+// Unordered are the categories without an order; false for other responses.
+func (t *Regression) Unordered() (c likelihood.UnorderedCategories, ok bool) {
+	c, ok = t.Responses.Categories.(likelihood.UnorderedCategories)
+	return c, ok
+}
+
+// EachPlane are the coordinates of the coefficients of columns.
+func EachPlane(columns []int, planes int) (coordinates []int) {
+	for _, j := range columns {
+		for m := range planes {
+			coordinates = append(coordinates, j*planes+m)
+		}
+	}
+	return coordinates
+}
+
+// parametersOf are the parameters of each row [B, P] of all coordinates [B, D], by a product, which
+// every backend can differentiate: log σ where it is unknown, and nil where there are none.
+func (t *Regression) parametersOf(active *Node) *Node {
+	if t.Responses.Categories == nil {
+		return t.LogScaleOf(active)
+	}
+	list, dim := t.Parameters(), t.Dim
+	if len(list) == 0 {
+		return nil
+	}
+	unit := make([]float64, dim*len(list))
+	for k, j := range list {
+		unit[j*len(list)+k] = 1
+	}
+	return Einsum("bd,dp->bp", active, Constant(active, unit, dim, len(list)))
+}

@@ -1,0 +1,46 @@
+package regression
+
+import (
+	"math/rand/v2"
+
+	"github.com/transdim/vti/varsel/exact"
+)
+
+// Closed is the posterior of one model that is known: given σ, given g, or given which rows are
+// outliers it is normal.
+type Closed interface {
+	// LogEvidence is log p(y | m).
+	LogEvidence() float64
+	// Draw writes coefficients, and returns log σ and the log density of both.
+	Draw(random *rand.Rand, theta []float64) (logSigma, logDensity float64)
+}
+
+// Draw writes a draw of a model to θ [D], and returns its log density.
+func (a Active) Draw(form Closed, random *rand.Rand, theta []float64) (logDensity float64) {
+	values := make([]float64, len(a.Coordinates))
+	logSigma, logDensity := form.Draw(random, values)
+	if a.Scale >= 0 {
+		theta[a.Scale] = logSigma
+	}
+	for k, j := range a.Coordinates {
+		theta[j] = values[k]
+	}
+	return logDensity
+}
+
+// Noise is what is known of σ.
+func (t *Regression) Noise() exact.Noise {
+	if t.Scale < 0 {
+		return exact.Noise{Log: t.LogScale}
+	}
+	return exact.Noise{Mean: t.Mean[t.Scale], SD: t.SD[t.Scale]}
+}
+
+// Posterior is that of a Gaussian model.
+func (t *Regression) Posterior(a Active) (*exact.Posterior, error) {
+	m, err := exact.NewModel(t.Responses.Y, a.Columns, a.Mean, a.SD, t.Responses.More, t.Responses.Residual)
+	if err != nil {
+		return nil, err
+	}
+	return m.Posterior(t.Noise())
+}

@@ -1,0 +1,19 @@
+// Package regression has the rows of a table under a likelihood, the normal priors of coefficients,
+// and what approximates the posterior of one model: a set of the columns.
+//
+// Package varsel puts a prior over models on top.
+//
+// # Files
+//
+//	regression.go      Regression: columns, responses and priors, and their density as a graph
+//	responses.go       the likelihood of all rows
+//	categories.go      responses of categories: their coordinates and cut points
+//	outliers.go        responses of two noise scales
+//	active.go          one model by its coordinates, and its density on the host
+//	closed.go          posteriors of Gaussian models, and draws of closed forms
+//	assignments.go     robust regressions of few rows: sums over which rows are outliers
+//	propagation.go     expectation propagation: a model with outliers among its rows
+//	mode_fit.go        a normal approximation at the mode of a model, at its own noise scale
+//	curvature.go       gradients and curvatures under heavy tails, to find modes
+//	elemental_sets.go  starts of the search for modes of contradictory rows
+package regression

@@ -1,0 +1,80 @@
+package regression
+
+import (
+	"math"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/likelihood"
+)
+
+// Regression is the likelihood of the rows of a table given linear predictors, and the priors of
+// the coefficients, on the scale the flow works on.
+//
+// Coordinates are the columns of the design (the intercept first, if there is one) and then log σ
+// if it is unknown, or what a response of categories has (categories.go). Each has a normal prior,
+// independent of the others.
+type Regression struct {
+	X         *mat.Dense  // [n, D], D/M where rows have M predictors; the column of log σ is zero
+	Columns   [][]float64 // [D][n] of X
+	Offset    []float64   // [n] or nil
+	Kind      likelihood.Kind
+	Responses Responses
+	Dim       int       // number of coordinates
+	Scale     int       // coordinate of log σ, or −1
+	LogScale  float64   // log σ when it is known
+	Outliers  *Outliers // of the robust likelihood with known scales; nil for others
+	// LogConstant is the part of the log density of the responses that depends on no parameter.
+	LogConstant float64
+	Mean, SD    []float64 // of the priors [D]
+}
+
+// LogJoint is log p(y, θ | m) of the coordinates in use. mask [B,D], theta [B,D] -> [B]
+func (t *Regression) LogJoint(mask, theta *Node) *Node {
+	active := Where(mask, theta, ZerosLike(theta))
+	eta := t.predictors(active)
+	if t.Offset != nil {
+		eta = Add(eta, Constant(theta, t.Offset, 1, len(t.Offset)))
+	}
+	return Add(t.Responses.LogDensity(eta, t.parametersOf(active)), LogNormalPrior(mask, theta, t.Mean, t.SD))
+}
+
+// LogScaleOf returns log σ of each row [B,1]: the coordinate that holds it, or the known value.
+func (t *Regression) LogScaleOf(active *Node) *Node {
+	if t.Scale < 0 {
+		return BroadcastToDims(Constant(active, []float64{t.LogScale}, 1, 1), active.Shape().Dim(0), 1)
+	}
+	return ColumnOf(active, t.Scale)
+}
+
+// ColumnOf returns column j of x [B,D] as [B,1], as a product, which every backend can
+// differentiate.
+func ColumnOf(x *Node, j int) *Node {
+	dim := x.Shape().Dim(1)
+	unit := make([]float64, dim)
+	unit[j] = 1
+	return InsertAxes(ReduceSum(Mul(x, Constant(x, unit, 1, dim)), -1), -1)
+}
+
+// LogNormalPrior is Σ_active log N(θ_j; mean_j, sd_j²). [B]
+func LogNormalPrior(mask, theta *Node, mean, sds []float64) *Node {
+	dim := len(mean)
+	inverse, constants := make([]float64, dim), make([]float64, dim)
+	for j, sd := range sds {
+		inverse[j] = 1 / sd
+		constants[j] = -math.Log(sd) - halfLog2Pi
+	}
+	standard := Mul(Sub(theta, Constant(theta, mean, 1, dim)), Constant(theta, inverse, 1, dim))
+	logDensity := Add(MulScalar(Square(standard), -0.5), Constant(theta, constants, 1, dim))
+	return ReduceSum(Where(mask, logDensity, ZerosLike(theta)), -1)
+}
+
+// WithZeroColumn appends a column of zeros: the coordinate of log σ has no part in the linear
+// predictor.
+func WithZeroColumn(x *mat.Dense) *mat.Dense {
+	rows, columns := x.Dims()
+	wider := mat.NewDense(rows, columns+1, nil)
+	wider.Slice(0, rows, 0, columns).(*mat.Dense).Copy(x)
+	return wider
+}

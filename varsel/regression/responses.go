@@ -1,0 +1,118 @@
+package regression
+
+import (
+	"math"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/distinct"
+	"github.com/transdim/vti/likelihood"
+)
+
+// Responses are those of all rows with their likelihood. Every constant of a density is kept, so
+// that the integral over the parameters is the evidence.
+type Responses struct {
+	likelihood.Likelihood
+	Y []float64
+	// times are how many rows each stands for; nil for one
+	Times []float64
+	// categories are those of the response; nil for others, which have a Likelihood
+	Categories likelihood.Categories
+	// more is the number of observations beyond those of y, and residual their sum of squares,
+	// which no coefficient can change: both are 0 but for gaussian data compressed by
+	// [exact.Compress].
+	More     int
+	Residual float64
+}
+
+// LogDensity returns log p(y | eta, scale) [B]. eta [B,n] is the linear predictor of every row,
+// offset included; logScale [B,1] is the logarithm of the noise scale in the units of y, unused by
+// a likelihood without one. For categories they are eta [B,M·n] and parameters [B,P].
+func (r Responses) LogDensity(eta, logScale *Node) *Node {
+	if r.Categories != nil {
+		return ReduceSum(r.Categories.LogProb(r.Y, Reshape(eta, -1, r.Categories.Predictors(), len(r.Y)), logScale), -1)
+	}
+	sum := likelihood.LogDensity(r.Likelihood, r.Y, r.Times, eta, logScale)
+	if r.More == 0 {
+		return sum
+	}
+	rest := MulScalar(Exp(MulScalar(logScale, -2)), -0.5*r.Residual)
+	rest = AddScalar(Sub(rest, MulScalar(logScale, float64(r.More))), float64(r.More)*r.LogConstant(0))
+	return Add(sum, Reshape(rest, -1))
+}
+
+// LogDensityAt is the same on the host for one eta [n] and noise scale.
+func (r Responses) LogDensityAt(eta []float64, scale float64) float64 {
+	sum := likelihood.LogDensityAt(r.Likelihood, r.Y, r.Times, eta, scale)
+	if r.More > 0 {
+		rest := -0.5*r.Residual/scale/scale - float64(r.More)*math.Log(scale)
+		sum += rest + float64(r.More)*r.LogConstant(0)
+	}
+	return sum
+}
+
+// LogKernels is the part of the log density that depends on eta [n] and scale, of responses that
+// are not compressed.
+func (r Responses) LogKernels(eta []float64, scale float64) float64 {
+	return likelihood.LogKernels(r.Likelihood, r.Y, r.Times, eta, scale)
+}
+
+// Working returns positive weights w and responses ŷ such that −½ Σ w_i (η_i − ŷ_i)² has the
+// gradient of the log density at eta. Its curvature is that of the log density; with cautious it is
+// large enough for iterated maximisation to climb. See [likelihood.Row].
+func (r Responses) Working(eta []float64, scale float64, cautious bool) (weights, response []float64) {
+	weights, response = make([]float64, len(r.Y)), make([]float64, len(r.Y))
+	r.Expand(eta, scale, cautious, response, weights)
+	for i, slope := range response {
+		response[i] = eta[i] + slope/weights[i]
+	}
+	return weights, response
+}
+
+// Expand writes the slope and the curvature of the log density in each of eta, the latter as
+// cautious as in Working.
+func (r Responses) Expand(eta []float64, scale float64, cautious bool, slope, curvature []float64) {
+	newton := r.NewtonAt
+	if cautious {
+		newton = r.BoundAt
+	}
+	for i, y := range r.Y {
+		slope[i], curvature[i] = newton(y, eta[i], scale)
+	}
+	for i, t := range r.Times {
+		slope[i], curvature[i] = t*slope[i], t*curvature[i]
+	}
+}
+
+// Constant puts values into the graph of like, in its float type.
+func Constant(like *Node, values []float64, dims ...int) *Node {
+	return ConvertDType(Reshape(Const(like.Graph(), values), dims...), like.DType())
+}
+
+var halfLog2Pi = math.Log(2*math.Pi) / 2
+
+// CountRows leaves one of the rows that are the same in response, offset and columns, with how many
+// they are.
+func (t *Regression) CountRows() {
+	y := t.Responses.Y
+	found := distinct.Of(len(y), func(key []byte, row int) []byte {
+		if t.Offset != nil {
+			key = distinct.Key(key, t.Offset[row])
+		}
+		return distinct.Key(distinct.Key(key, y[row]), t.X.RawRowView(row)...)
+	})
+	if found == nil {
+		return
+	}
+	t.Responses.Y, t.Responses.Times = distinct.At(y, found.First), found.Times
+	if t.Offset != nil {
+		t.Offset = distinct.At(t.Offset, found.First)
+	}
+	_, columns := t.X.Dims()
+	x := mat.NewDense(len(found.First), columns, nil)
+	for k, row := range found.First {
+		x.SetRow(k, t.X.RawRowView(row))
+	}
+	t.X = x
+}
