@@ -55,9 +55,13 @@ func TestGaussianIsThatOfEnumeration(t *testing.T) {
 			for i := range y {
 				y[i] = p.y[i] - p.offset[i]
 			}
+			known := exact.Noise{Mean: p.logSigmaMean, SD: p.logSigmaSD}
+			if noise > 0 {
+				known = exact.Noise{Log: math.Log(noise)}
+			}
 			want, err := exact.Enumerate(t.Context(), exact.Problem{
 				X: p.x, Y: y, Always: p.always, Groups: p.groups, PriorMean: p.priorMean, PriorSD: p.priorSD,
-				Sigma: noise, LogSigmaMean: p.logSigmaMean, LogSigmaSD: p.logSigmaSD, Prior: space.Prior{Kind: space.UniformPrior},
+				Noise: known, Prior: space.Prior{Kind: space.UniformPrior},
 			})
 			require.NoError(t, err)
 			require.InDelta(t, want.LogEvidence, got.logEvidence, 1e-6)

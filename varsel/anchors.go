@@ -8,7 +8,6 @@ import (
 
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/internal/parallel"
-	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
 )
 
@@ -32,17 +31,6 @@ const (
 	anchorWork     = 4e8     // models times rows times squared coordinates
 )
 
-// needsAnchors reports whether models differ in more than which coordinates they have, and are few
-// enough for one each.
-func (t *Target) needsAnchors() bool {
-	count, ok := space.Count(t.space)
-	rows, _ := t.X.Dims()
-	if !ok || !anchorable(count, rows*t.Planes(), t.Dim, t.Outliers != nil) {
-		return false
-	}
-	return t.Scale >= 0 || t.Kind.Link() != likelihood.IdentityLink || t.Outliers != nil
-}
-
 // startsAtModes reports whether a flow has to begin at the modes of models: under responses with a
 // shape or precision of their own, which grows without limit where the largest model explains a few
 // rows almost without noise. Under heavy tails starts at modes were no faster.
@@ -64,29 +52,24 @@ func anchorable(count, rows, dim int, outliers bool) bool {
 	return count <= anchoredModels && count*dim*dim <= anchorNumbers && work <= anchorWork && dim <= cosmic.MaxCoupledDim
 }
 
-// newModelAnchors finds the approximations of all models, on all cores; nil where they are not
-// needed or too many.
+// newModelAnchors finds the approximations of all models, on all cores; nil where they are too
+// many.
 func newModelAnchors(t *Target) *modelAnchors {
-	if !t.needsAnchors() {
+	cards, dim := t.space.Cards(), t.space.Dim()
+	rows, _ := t.X.Dims()
+	count, ok := space.Count(t.space)
+	if !ok || !anchorable(count, rows, dim, t.Outliers != nil) {
 		return nil
 	}
-	cards := t.space.Cards()
-	count, _ := space.Count(t.space)
-	dim := t.space.Dim()
 	a := &modelAnchors{cards, dim, make([]float64, count*dim*dim), make([]float64, count*dim), make([]float64, count)}
 	codes := make([][]int32, 0, count)
 	for _, code := range space.All(cards) {
 		codes = append(codes, append([]int32(nil), code...))
 	}
 	parallel.Run(count, func(i int) {
-		precision, linear := a.precision[i*dim*dim:(i+1)*dim*dim], a.linear[i*dim:(i+1)*dim]
-		if t.Responses.Categories != nil {
-			t.storeCategories(codes[i], precision, linear)
-			return
-		}
 		fit := t.ModeFit(t.active(codes[i]))
 		fit.Find()
-		fit.Store(precision, linear)
+		fit.Store(a.precision[i*dim*dim:(i+1)*dim*dim], a.linear[i*dim:(i+1)*dim])
 		a.logEvidence[i] = fit.LogEvidence
 	})
 	return a

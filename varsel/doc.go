@@ -38,23 +38,18 @@
 // # Files
 //
 // From a table to a Target (package regression has likelihoods, priors of coefficients, and
-// approximations of single models):
+// approximations of single models; package wide searches among many predictors):
 //
 //	aliases.go                names of packages below that are those of this package, too
 //	model_options.go          settings of likelihood and priors, and how models are written
 //	problem.go                Problem: a design with likelihood and priors
 //	heredity.go               which models with interactions there are
-//	laplace_categories.go     their approximations around modes
-//	target.go, models.go      Target: the posterior as a graph, and the models of its codes
+//	target.go, models.go      Target: the posterior as a graph, and models by their codes
 //	posterior.go              what is known of models beside densities
 //	slots.go                  models as lists of few among many
 //	slots_*.go                quadratics and draws of lists
 //	host_density.go           its log density in Go, for a block of chains
 //	sampler.go                q(m)
-//	screen.go                 a start from one predictor at a time
-//	joint.go, joint_scan.go   search for predictors that matter only together
-//	joint_triples.go          the same for triples
-//	joint_instead.go          search for predictors that stand in for several others
 //	anchors.go                normal approximations of all models
 //
 // One network for many tables:
@@ -68,8 +63,6 @@
 //
 //	closed.go                 evidences and draws for the engine
 //	summed.go                 sums over all models, and moments of coefficients
-//	birth_death.go            birth and death rates of predictors of Gaussian models
-//	birth_updates.go          updates of evidences and odds after a birth or death
 //	heavy_tails.go            what finds the many modes under heavy tails
 //	collapsed.go              robust regressions of more rows, without coefficients
 //	outlier_state.go          a model with a set of outliers, and its moves

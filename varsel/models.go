@@ -1,10 +1,12 @@
 package varsel
 
 import (
+	gocontext "context"
 	"slices"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/varsel/regression"
+	"github.com/transdim/vti/varsel/wide"
 )
 
 // models is a posterior over models that are written as bits ([Target]) or as lists of few among
@@ -55,4 +57,21 @@ func (t *Target) active(code []int32) regression.Active {
 		}
 	}
 	return a
+}
+
+// jointSearch finds members of models that matter only together, or that stand in for others.
+type jointSearch struct{ models }
+
+// together are those of [wide.Search.Together] around the model of a code.
+func (s jointSearch) together(ctx gocontext.Context, code []int32) (with, without [][]int32, err error) {
+	return s.bits().search().Together(ctx, s.members(code), s.code)
+}
+
+// instead are those of [wide.Search.Instead].
+func (s jointSearch) instead(ctx gocontext.Context, code []int32) ([][]int32, error) {
+	return s.bits().search().Instead(ctx, s.members(code), s.code)
+}
+
+func (t *Target) search() wide.Search {
+	return wide.Search{Regression: &t.Regression, Design: t.design, Prior: t.prior}
 }

@@ -38,7 +38,7 @@ type Draws struct {
 // coordinateNames are the names of the columns of draws.
 func (p *Problem) coordinateNames() []string {
 	if p.Slots != nil {
-		return p.Slots.coordinateNames(p.Design)
+		return p.Slots.coordinateNames()
 	}
 	return slices.Concat(p.coefficientNames(), p.extraNames())
 }
@@ -50,7 +50,7 @@ func (p *Problem) toOriginal(codes [][]int32, theta *mat.Dense) *Draws {
 	if p.Slots != nil {
 		draws.Codes = make([][]int32, len(codes))
 		for i, code := range codes {
-			draws.Codes[i] = p.Slots.toOriginal(p.Design, code, theta.RawRowView(i), draws.Values.RawRowView(i))
+			draws.Codes[i] = p.Slots.toOriginal(code, theta.RawRowView(i), draws.Values.RawRowView(i))
 		}
 		return draws
 	}
@@ -75,7 +75,7 @@ func (p *Problem) toOriginal(codes [][]int32, theta *mat.Dense) *Draws {
 // returns the model.
 func (p *Problem) fromOriginal(code []int32, values, theta []float64) []int32 {
 	if p.Slots != nil {
-		return p.Slots.fromOriginal(p.Design, code, values, theta)
+		return p.Slots.fromOriginal(code, values, theta)
 	}
 	dim := p.Design.Dim() * p.Target.Planes()
 	if c, ok := p.Target.Unordered(); ok {
@@ -151,7 +151,7 @@ func (p *Problem) summarizeDraws(draws *Draws, weights []float64, chain []int) [
 // and with sigma or cut points, which come after them.
 func (p *Problem) visit(code []int32, values []float64, f func(column int, value float64)) {
 	if p.Slots != nil {
-		p.Slots.visit(p.Design, code, values, f)
+		p.Slots.visit(code, values, f)
 		return
 	}
 	planes := p.Target.Planes()

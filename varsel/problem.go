@@ -146,7 +146,7 @@ func (p *Problem) useLists() (err error) {
 	case t.Responses.Categories != nil && model.Codes == ListCodes:
 		return errCategoryLists
 	case t.Responses.Categories == nil && t.heredity == nil && model.Codes.lists(model.Prior, predictors):
-		p.Slots, err = newSlotTarget(p.Design, t, model.Prior, model.Prior.Limit(predictors))
+		p.Slots, err = newSlotTarget(t)
 	}
 	return err
 }

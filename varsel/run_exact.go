@@ -116,26 +116,20 @@ func (p *Problem) drawExact(target engine.Exact, answer *exact.Answer, n int) *D
 			continue
 		}
 		model := answer.Models[at]
-		drawn, logDensity, err := target.SampleParameters(model.Code, count, random)
+		parameters, logDensity, err := target.SampleParameters(model.Code, count, random)
 		if err != nil {
 			return nil
 		}
-		theta.Slice(len(codes), len(codes)+count, 0, dim).(*mat.Dense).Copy(drawn)
+		theta.Slice(len(codes), len(codes)+count, 0, dim).(*mat.Dense).Copy(parameters)
 		codes = append(codes, slices.Repeat([][]int32{model.Code}, count)...)
 		for _, l := range logDensity {
 			logQ = append(logQ, math.Log(model.Probability)+l)
 			logP = append(logP, math.Log(model.Probability)+l+answer.LogEvidence-p.Design.LogJacobian())
 		}
 	}
-	// in random order, so that every part of the file is a sample
-	order := random.Perm(n)
-	shuffled, shuffledCodes := mat.NewDense(n, dim, nil), make([][]int32, n)
-	shuffledP, shuffledQ := make([]float64, n), make([]float64, n)
-	for i, from := range order {
-		shuffled.SetRow(i, theta.RawRowView(from))
-		shuffledCodes[i], shuffledP[i], shuffledQ[i] = codes[from], logP[from], logQ[from]
-	}
-	sample := p.toOriginal(shuffledCodes, shuffled)
-	sample.LogP, sample.LogQ = shuffledP, shuffledQ
+	drawn := engine.WeightedSample{Codes: codes, Theta: theta, LogP: logP, LogQ: logQ, Weight: slices.Repeat([]float64{1 / float64(n)}, n)}
+	drawn = drawn.Resample(n, 0) // in random order, so that every part of the file is a sample
+	sample := p.toOriginal(drawn.Codes, drawn.Theta)
+	sample.LogP, sample.LogQ = drawn.LogP, drawn.LogQ
 	return sample
 }

@@ -10,8 +10,10 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/modeldist"
+	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/varsel/regression"
+	"github.com/transdim/vti/varsel/wide"
 )
 
 // SlotTarget is the posterior of a [Target] for models of few among many predictors. A model is the
@@ -33,7 +35,7 @@ type SlotTarget struct {
 	mean    []float64   // prior means and standard deviations of the D packed coordinates
 	sd      []float64
 	sizes   []float64 // log p(m) by size
-	start   *screening
+	start   *wide.Screening
 }
 
 // slotSpace describes lists to networks by what is known of the predictors in them.
@@ -51,25 +53,24 @@ var (
 // Unimodal is that of the likelihood.
 func (t *SlotTarget) Unimodal() bool { return t.base.Unimodal() }
 
-// newSlotTarget packs the models of at most slots of the predictors.
-func newSlotTarget(design *Design, bits *Target, prior Prior, slots int) (*SlotTarget, error) {
-	t := &SlotTarget{base: bits, fixed: design.Always}
+// newSlotTarget packs the models of a limited size.
+func newSlotTarget(bits *Target) (*SlotTarget, error) {
+	design := bits.design
 	predictors := len(design.Predictors)
-	t.sizes = prior.LogProbs(predictors)
-	t.start = screen(design, bits, t.sizes, slots)
-	t.order = t.start.order
+	t := &SlotTarget{base: bits, fixed: design.Always, sizes: bits.prior.LogProbs(predictors), start: bits.search().Screen()}
+	t.order = t.start.Order
 	t.item = make([]int, predictors)
 	widths, weights := make([]int, predictors), make([]float64, predictors)
 	for item, predictor := range t.order {
 		t.item[predictor] = item
 		widths[item] = len(design.Predictors[predictor].Coordinates)
-		weights[item] = t.start.weight(predictor)
+		weights[item] = t.start.Weight(predictor)
 	}
 	fixed := len(t.fixed)
 	if bits.Scale >= 0 {
 		fixed++
 	}
-	lists, err := space.NewLists(widths, slots, fixed)
+	lists, err := space.NewLists(widths, bits.prior.Limit(predictors), fixed)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +178,7 @@ func (t *SlotTarget) scale() int {
 func (t *SlotTarget) newModels(seed uint64, dtype dtypes.DType) (vti.ModelDistribution, error) {
 	logOdds := make([]float64, len(t.order))
 	for item, predictor := range t.order {
-		logOdds[item] = t.start.logOdds[predictor]
+		logOdds[item] = t.start.LogOdds[predictor]
 	}
 	return modeldist.NewList(t.space.Items(), t.space.Slots(), modeldist.ListConfig{LogOdds: logOdds, Seed: seed, DType: dtype})
 }
@@ -240,7 +241,7 @@ func (s *slotSpace) Features(codes *Node, dtype dtypes.DType) *Node {
 	batch := codes.Shape().Dim(0)
 	used := LessThan(codes, Const(g, int32(s.Items())))
 	// [B·k, 2]
-	about := Gather(ConvertDType(Const(g, t.start.about(t.order)), dtype), Reshape(codes, batch*k, 1))
+	about := Gather(ConvertDType(Const(g, t.about()), dtype), Reshape(codes, batch*k, 1))
 	flags := ConvertDType(used, dtype)
 	numbers := ConvertDType(Where(used, Min(AddScalar(codes, 1), Const(g, int32(embeddedItems))), ZerosLike(codes)), dtype)
 	features := []*Node{numbers, MulScalar(ReduceAndKeep(flags, ReduceSum, -1), 1/float64(k)), flags, Reshape(about, batch, 2*k)}
@@ -283,11 +284,23 @@ func (t *SlotTarget) embed(flow *cosmic.Config) {
 
 // about are the correlation with the response and the scaled start log odds of each item, and zeros
 // for "no more".
-func (s *screening) about(order []int) [][]float64 {
-	rows := make([][]float64, len(order)+1)
-	for item, predictor := range order {
-		rows[item] = []float64{s.correlation[predictor], math.Tanh(s.logOdds[predictor] / 5)}
+func (t *SlotTarget) about() [][]float64 {
+	rows := make([][]float64, len(t.order)+1)
+	for item, predictor := range t.order {
+		rows[item] = []float64{t.start.Correlation[predictor], math.Tanh(t.start.LogOdds[predictor] / 5)}
 	}
-	rows[len(order)] = []float64{0, 0}
+	rows[len(t.order)] = []float64{0, 0}
 	return rows
+}
+
+// birthDeath is the posterior for a process of births and deaths, without coefficients; nil where
+// predictors have several columns.
+func (t *SlotTarget) birthDeath() rjmcmc.Collapsed {
+	if t.space.Width() != 1 {
+		return nil
+	}
+	return wide.Lists{
+		Regression: &t.base.Regression, Space: t.space.Lists, Prior: t.base.prior, Columns: t.columns, Fixed: len(t.fixed),
+		Sizes: t.sizes, Means: t.mean, SDs: t.sd, Active: t.active,
+	}.Births()
 }

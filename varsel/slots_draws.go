@@ -27,12 +27,12 @@ func (t *SlotTarget) byTable(code []int32) []placed {
 // coordinateNames are the columns of [Draws]: those of the design that are in every model, sigma,
 // and coef.t, or coef.t.1, coef.t.2, … where predictors can have several columns, for the t-th
 // predictor in table order.
-func (t *SlotTarget) coordinateNames(d *Design) (names []string) {
+func (t *SlotTarget) coordinateNames() (names []string) {
 	for _, j := range t.fixed {
-		names = append(names, d.Names[j])
+		names = append(names, t.base.design.Names[j])
 	}
 	if t.scale() >= 0 {
-		names = append(names, d.ScaleName())
+		names = append(names, t.base.design.ScaleName())
 	}
 	for slot := range t.space.Slots() {
 		for column := range t.space.Width() {
@@ -46,87 +46,86 @@ func (t *SlotTarget) coordinateNames(d *Design) (names []string) {
 	return names
 }
 
-// toOriginal is Problem.toOriginal for one draw: theta [D] to values [D], and the model's code to
-// one by predictors.
-func (t *SlotTarget) toOriginal(d *Design, code []int32, theta, values []float64) []int32 {
-	scaling := &d.Scaling
-	clear(values)
-	shift, level := scaling.YMean, -1
-	move := func(to, from, column int) {
-		values[to] = scaling.Slope(column) * theta[from]
-		shift -= values[to] * scaling.Mean[column]
-	}
+// each calls f with every coefficient of a model: its coordinate, where it is when members are in
+// table order, and its column.
+func (t *SlotTarget) each(code []int32, f func(packed, byTable, column int)) {
 	for i, column := range t.fixed {
-		move(i, i, column)
-		if column == scaling.Level {
-			level = i
+		f(i, i, column)
+	}
+	for site, member := range t.byTable(code) {
+		for w, column := range t.base.design.Predictors[member.predictor].Coordinates {
+			f(t.block(member.place)+w, t.block(site)+w, column)
 		}
 	}
+}
+
+// toOriginal is Problem.toOriginal for one draw: theta [D] to values [D], and the model's code to
+// one by predictors.
+func (t *SlotTarget) toOriginal(code []int32, theta, values []float64) []int32 {
+	scaling := &t.base.design.Scaling
+	clear(values)
+	shift, level := scaling.YMean, -1
+	t.each(code, func(packed, byTable, column int) {
+		values[byTable] = scaling.Slope(column) * theta[packed]
+		shift -= values[byTable] * scaling.Mean[column]
+		if column == scaling.Level {
+			level = byTable
+		}
+	})
 	if at := t.scale(); at >= 0 {
 		values[at] = math.Exp(theta[at]) * scaling.YSD
+	}
+	if level >= 0 {
+		values[level] += shift / scaling.LevelValue
 	}
 	numbers := make([]int32, len(code))
 	for site, member := range t.byTable(code) {
 		numbers[site] = int32(member.predictor) + 1
-		for w, column := range d.Predictors[member.predictor].Coordinates {
-			move(t.block(site)+w, t.block(member.place)+w, column)
-		}
-	}
-	if level >= 0 {
-		values[level] += shift / scaling.LevelValue
 	}
 	return numbers
 }
 
 // fromOriginal inverts toOriginal.
-func (t *SlotTarget) fromOriginal(d *Design, numbers []int32, values, theta []float64) []int32 {
-	scaling := &d.Scaling
+func (t *SlotTarget) fromOriginal(numbers []int32, values, theta []float64) []int32 {
+	scaling := &t.base.design.Scaling
 	clear(theta)
-	var items []int32
+	var members []int
 	for _, number := range numbers {
 		if number > 0 {
-			items = append(items, int32(t.item[number-1]))
+			members = append(members, int(number-1))
 		}
 	}
-	code := t.space.Code(items, nil)
+	code := t.code(members)
 	shift, level := scaling.YMean, -1
-	move := func(to, from, column int) {
-		theta[to] = values[from] / scaling.Slope(column)
-		shift -= values[from] * scaling.Mean[column]
-	}
-	for i, column := range t.fixed {
-		move(i, i, column)
+	t.each(code, func(packed, byTable, column int) {
+		theta[packed] = values[byTable] / scaling.Slope(column)
+		shift -= values[byTable] * scaling.Mean[column]
 		if column == scaling.Level {
-			level = i
+			level = packed
 		}
-	}
+	})
 	if at := t.scale(); at >= 0 {
 		theta[at] = math.Log(values[at] / scaling.YSD)
 	}
-	for site, member := range t.byTable(code) {
-		for w, column := range d.Predictors[member.predictor].Coordinates {
-			move(t.block(member.place)+w, t.block(site)+w, column)
-		}
-	}
 	if level >= 0 {
-		theta[level] -= shift / scaling.LevelValue / scaling.Slope(t.fixed[level])
+		theta[level] -= shift / scaling.LevelValue / scaling.Slope(scaling.Level)
 	}
 	return code
 }
 
 // visit is Problem.visit for a draw on the scale of the table.
-func (t *SlotTarget) visit(d *Design, numbers []int32, values []float64, f func(column int, value float64)) {
+func (t *SlotTarget) visit(numbers []int32, values []float64, f func(column int, value float64)) {
 	for i, column := range t.fixed {
 		f(column, values[i])
 	}
 	if at := t.scale(); at >= 0 {
-		f(d.Dim(), values[at])
+		f(t.base.design.Dim(), values[at])
 	}
 	for site, number := range numbers {
 		if number == 0 {
 			break
 		}
-		for w, column := range d.Predictors[number-1].Coordinates {
+		for w, column := range t.base.design.Predictors[number-1].Coordinates {
 			f(column, values[t.block(site)+w])
 		}
 	}

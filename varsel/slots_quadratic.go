@@ -24,7 +24,7 @@ func (t *SlotTarget) Quadratic(codes, mask *Node, dtype dtypes.DType) (precision
 			shift[j] = t.mean[j] * prior[j*dim+j]
 		}
 	}
-	score := ReduceSum(Mul(weighted, vector(t.start.response, 1, 1, rows)), -1)
+	score := ReduceSum(Mul(weighted, vector(t.start.Response, 1, 1, rows)), -1)
 	precision, linear = Add(information, vector(prior, 1, dim, dim)), Add(score, vector(shift, 1, dim))
 	if at < 0 {
 		return precision, linear
@@ -38,7 +38,7 @@ func (t *SlotTarget) Quadratic(codes, mask *Node, dtype dtypes.DType) (precision
 	}
 	coefficients := AddScalar(ReduceAndKeep(ConvertDType(mask, dtype), ReduceSum, -1), -1)
 	logScale, curvature := t.noise(eta, coefficients)
-	ratio := Exp(MulScalar(AddScalar(logScale, -t.start.logScale), -2)) // of the weights
+	ratio := Exp(MulScalar(AddScalar(logScale, -t.start.LogScale), -2)) // of the weights
 	unit := make([]float64, dim)
 	unit[at] = 1
 	corner := make([]float64, dim*dim)
@@ -54,7 +54,7 @@ func (t *SlotTarget) Quadratic(codes, mask *Node, dtype dtypes.DType) (precision
 // [B,D,D].
 func (t *SlotTarget) information(codes *Node, dtype dtypes.DType) (x, weighted, information *Node) {
 	x = t.gather(codes, dtype)
-	weighted = Mul(x, regression.Constant(x, t.start.weights, 1, 1, len(t.start.weights)))
+	weighted = Mul(x, regression.Constant(x, t.start.Weights, 1, 1, len(t.start.Weights)))
 	return x, weighted, StopGradient(Einsum("bdn,ben->bde", weighted, x))
 }
 
@@ -76,7 +76,7 @@ func (t *SlotTarget) noise(eta, coefficients *Node) (logScale, curvature *Node) 
 		gradient := Gradient(ReduceAllSum(t.base.Responses.LogDensity(eta, s)), s)[0]
 		return StopGradient(Add(Add(gradient, coefficients), MulScalar(AddScalar(s, -mean), -1/(sd*sd))))
 	}
-	logScale = AddScalar(ZerosLike(coefficients), t.start.logScale)
+	logScale = AddScalar(ZerosLike(coefficients), t.start.LogScale)
 	for range noiseSteps {
 		here := slope(logScale)
 		curvature = MulScalar(Sub(slope(AddScalar(logScale, noiseDifference)), slope(AddScalar(logScale, -noiseDifference))), -0.5/noiseDifference)

@@ -35,8 +35,8 @@ func TestListsAgreeWithEnumeration(t *testing.T) {
 				start := "screening"
 				if i > 0 {
 					start = "even odds"
-					for predictor := range problem.Slots.start.logOdds {
-						problem.Slots.start.logOdds[predictor] = math.Log(3.0 / 9)
+					for predictor := range problem.Slots.start.LogOdds {
+						problem.Slots.start.LogOdds[predictor] = math.Log(3.0 / 9)
 					}
 				}
 				sampler, err := problem.NewModels(AutoSampler, SurrogateOptions{}, 5, dtypes.Float32)

@@ -23,15 +23,10 @@ func (p *Problem) ExactProblem() (exact.Problem, error) {
 	problem := exact.Problem{
 		X: mat.DenseCopyOf(p.Design.X), Y: p.Design.Y, Always: p.Design.Always, Groups: p.Design.Groups(),
 		PriorMean: t.Mean[:dim], PriorSD: t.SD[:dim], Slab: p.Model.Slab, Prior: p.Model.Prior,
-		Scaling: &p.Design.Scaling, LogConstant: p.Design.LogJacobian(),
+		Noise: t.Noise(), Scaling: &p.Design.Scaling, LogConstant: p.Design.LogJacobian(),
 	}
 	if t.heredity != nil {
 		problem.Allowed, problem.LogMass = t.heredity.allows, t.heredity.logMass
-	}
-	if p.UnknownScale() {
-		problem.LogSigmaMean, problem.LogSigmaSD = t.Mean[t.Scale], t.SD[t.Scale]
-	} else {
-		problem.Sigma = p.Model.Sigma / p.Design.Scaling.YSD
 	}
 	return problem, nil
 }

@@ -84,7 +84,7 @@ func TestSumsThatAreNotMade(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, affordable(&asked))
 	for columns, want := range map[int]bool{1: true, 6: false, 40: false} { // of each predictor
-		wide := exact.Problem{Y: slices.Repeat([]float64{1, -2}, 10), LogSigmaSD: 2}
+		wide := exact.Problem{Y: slices.Repeat([]float64{1, -2}, 10), Noise: exact.Noise{SD: 2}}
 		for g := range asked.Groups {
 			wide.Groups = append(wide.Groups, nil)
 			for range columns {

@@ -22,8 +22,8 @@ const MaxGroups = 25
 //
 //	y ~ N(X_m θ_m, σ² I),   θ_j ~ N(PriorMean_j, PriorSD_j²),
 //
-// where model m uses the Always coordinates and those of its groups. σ is known, or log σ is
-// normal. All of it is on the working scale.
+// where model m uses the Always coordinates and those of its groups. All of it is on the working
+// scale.
 type Problem struct {
 	// X [n, D] is the design matrix and Y [n] the response.
 	X *mat.Dense
@@ -33,9 +33,7 @@ type Problem struct {
 	Groups [][]int
 	// PriorMean [D] may be nil for zeros; PriorSD [D] is positive.
 	PriorMean, PriorSD []float64
-	// Sigma is the known noise scale; zero says that log σ ~ N(LogSigmaMean, LogSigmaSD²).
-	Sigma                    float64
-	LogSigmaMean, LogSigmaSD float64
+	Noise              Noise
 	// Slab, when not zero, is the prior of the coefficients of groups, for an unknown σ; those of
 	// the others, and log σ, then have flat priors.
 	Slab Slab
@@ -113,18 +111,15 @@ func (p *Problem) Validate() error {
 			return fmt.Errorf("exact: prior standard deviation of coordinate %d: got %v, want a positive number", j, sd)
 		}
 	}
-	for _, values := range [][]float64{p.X.RawMatrix().Data, p.Y, p.PriorMean, {p.LogSigmaMean, p.LogConstant}} {
+	for _, values := range [][]float64{p.X.RawMatrix().Data, p.Y, p.PriorMean, {p.Noise.Log, p.Noise.Mean, p.LogConstant}} {
 		for _, v := range values {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return errors.New("exact: X, Y, PriorMean, LogSigmaMean and LogConstant must be finite")
+				return errors.New("exact: X, Y, PriorMean, Noise and LogConstant must be finite")
 			}
 		}
 	}
-	if p.Sigma < 0 || math.IsNaN(p.Sigma) || math.IsInf(p.Sigma, 0) {
-		return fmt.Errorf("exact: Sigma: got %v, want a positive number, or zero for unknown", p.Sigma)
-	}
-	if p.Sigma == 0 && !(p.LogSigmaSD > 0 && !math.IsInf(p.LogSigmaSD, 1)) {
-		return fmt.Errorf("exact: LogSigmaSD: got %v, want a positive number where σ is unknown", p.LogSigmaSD)
+	if !(p.Noise.SD >= 0) || math.IsInf(p.Noise.SD, 1) {
+		return fmt.Errorf("exact: standard deviation of log σ: got %v, want a positive number, or zero where σ is known", p.Noise.SD)
 	}
 	if p.Scaling != nil && len(p.Scaling.SD) != dim {
 		return fmt.Errorf("exact: got a scaling of %s, want %d", english.Count(len(p.Scaling.SD), "column"), dim)
@@ -152,7 +147,7 @@ func Enumerate(ctx context.Context, p Problem) (*Answer, error) {
 		scaling = &none
 	}
 	var err error
-	r.Coefficients, err = Coefficients(ctx, e.matter(), len(p.PriorSD), p.Sigma == 0, scaling, func(k int) ([]Weighted, error) {
+	r.Coefficients, err = Coefficients(ctx, e.matter(), len(p.PriorSD), p.Noise.SD > 0, scaling, func(k int) ([]Weighted, error) {
 		mask := e.order[k]
 		coordinates := e.coordinates(mask)
 		posterior, err := e.posterior(coordinates)

@@ -31,7 +31,7 @@ func ExampleEnumerate() {
 	}
 	r, err := Enumerate(context.Background(), Problem{
 		X: d.X, Y: d.Y, Always: d.Always, Groups: d.Groups(), PriorSD: []float64{10, 1.5, 1.5, 1.5, 1.5},
-		Sigma: 0.15, Scaling: &d.Scaling, LogConstant: d.LogJacobian(), Prior: space.Prior{Kind: space.UniformPrior},
+		Noise: Noise{Log: math.Log(0.15)}, Scaling: &d.Scaling, LogConstant: d.LogJacobian(), Prior: space.Prior{Kind: space.UniformPrior},
 	})
 	if err != nil {
 		panic(err)
@@ -53,7 +53,7 @@ func ExampleEnumerate() {
 func randomProblem(seed uint64, rows int, groups [][]int, dim int) Problem {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	p := Problem{
-		X: mat.NewDense(rows, dim, nil), Y: make([]float64, rows), Groups: groups, Sigma: 0.8,
+		X: mat.NewDense(rows, dim, nil), Y: make([]float64, rows), Groups: groups, Noise: Noise{Log: math.Log(0.8)},
 		PriorMean: make([]float64, dim), PriorSD: make([]float64, dim),
 		Prior: space.Prior{Kind: space.BetaBinomialPrior, A: 1, B: 2}, LogConstant: -7,
 	}
@@ -173,7 +173,7 @@ func naiveAnswer(p *Problem) (logEvidence float64, models map[string]float64, in
 			size += int(code[g])
 		}
 		active := p.active(code)
-		logZ, thetaMean, thetaCov := naiveModel(p, active, p.Sigma)
+		logZ, thetaMean, thetaCov := naiveModel(p, active, math.Exp(p.Noise.Log))
 		models[fmt.Sprint(code)] = logZ + p.LogConstant
 		if logZ > reference { // keep the weights of the models so far relative to the best
 			factor := math.Exp(reference - logZ)
@@ -235,12 +235,20 @@ func TestEnumerateAgainstDense(t *testing.T) {
 			p.Prior = space.Prior{Kind: space.ExpectedSizePrior, Size: 0.4, MaxSize: 1}
 			return p
 		}(),
-		"groups":      randomProblem(2, 30, [][]int{{3, 1}, {2}, {5, 6, 4}}, 9),
-		"p over n":    randomProblem(3, 4, singles(8), 8),
-		"nothing in":  randomProblem(4, 10, nil, 3),
-		"all select":  randomProblem(5, 12, [][]int{{0}, {1}, {2}}, 3),
-		"tiny noise":  func() Problem { p := randomProblem(6, 20, singles(5), 5); p.Sigma = 0.02; return p }(),
-		"great noise": func() Problem { p := randomProblem(7, 20, singles(5), 5); p.Sigma = 1e3; return p }(),
+		"groups":     randomProblem(2, 30, [][]int{{3, 1}, {2}, {5, 6, 4}}, 9),
+		"p over n":   randomProblem(3, 4, singles(8), 8),
+		"nothing in": randomProblem(4, 10, nil, 3),
+		"all select": randomProblem(5, 12, [][]int{{0}, {1}, {2}}, 3),
+		"tiny noise": func() Problem {
+			p := randomProblem(6, 20, singles(5), 5)
+			p.Noise = Noise{Log: math.Log(0.02)}
+			return p
+		}(),
+		"great noise": func() Problem {
+			p := randomProblem(7, 20, singles(5), 5)
+			p.Noise = Noise{Log: math.Log(1e3)}
+			return p
+		}(),
 		"scaled": func() Problem {
 			p := randomProblem(8, 20, singles(5), 5)
 			p.Scaling = &design.Scaling{Mean: []float64{0, 1, -2, .5, 3}, SD: []float64{1, 2, .1, 3, 1}, YMean: 12, YSD: 3, Level: 0, LevelValue: 2}
@@ -259,7 +267,7 @@ func TestEnumerateAgainstDense(t *testing.T) {
 				largest += sd * sd
 			}
 			tolerance := func(logZ float64) float64 {
-				return 1e-9 + 0x1p-52*math.Abs(logZ)*largest/(p.Sigma*p.Sigma)
+				return 1e-9 + 0x1p-52*math.Abs(logZ)*largest/math.Exp(2*p.Noise.Log)
 			}
 			tol := tolerance(logEvidence)
 			assert.InDelta(t, logEvidence, r.LogEvidence, tol)
@@ -312,12 +320,12 @@ func TestEnumerateUnits(t *testing.T) {
 	y, err := data.Lookup("y")
 	require.NoError(t, err)
 	p := Problem{
-		X: d.X, Y: d.Y, Always: d.Always, Groups: d.Groups(), PriorSD: []float64{10, 1.5, 1.5, 1.5, 1.5}, Sigma: 0.2,
+		X: d.X, Y: d.Y, Always: d.Always, Groups: d.Groups(), PriorSD: []float64{10, 1.5, 1.5, 1.5, 1.5}, Noise: Noise{Log: math.Log(0.2)},
 		LogConstant: d.LogJacobian(),
 	}
 	scaled, err := Enumerate(context.Background(), p)
 	require.NoError(t, err)
-	p.LogConstant, p.Y, p.Sigma = 0, y.Values, 0.2*d.Scaling.YSD
+	p.LogConstant, p.Y, p.Noise = 0, y.Values, Noise{Log: math.Log(0.2 * d.Scaling.YSD)}
 	p.PriorMean = []float64{d.Scaling.YMean, 0, 0, 0, 0} // in units of y: the same prior
 	for j := range p.PriorSD {
 		p.PriorSD[j] *= d.Scaling.YSD
@@ -334,7 +342,9 @@ func TestEnumerateUnits(t *testing.T) {
 func TestEnumerateDeterministic(t *testing.T) {
 	p := randomProblem(9, 30, [][]int{{1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}, {12}, {13}}, 14)
 	for _, sigma := range []float64{0.8, 0} {
-		p.Sigma, p.LogSigmaSD = sigma, 2
+		if p.Noise = (Noise{SD: 2}); sigma > 0 {
+			p.Noise = Noise{Log: math.Log(sigma)}
+		}
 		var done []int
 		p.Progress = func(n, total int) {
 			require.Equal(t, 1<<13, total)
@@ -398,12 +408,12 @@ func TestEnumerateErrors(t *testing.T) {
 		"26 selectable predictors make 2^26":                     func(p *Problem) { p.Groups = make([][]int, 26) },
 		"2 standard deviations, want 3":                          func(p *Problem) { p.PriorSD = p.PriorSD[:2] },
 		"standard deviation of coordinate 1: got 0":              func(p *Problem) { p.PriorSD[1] = 0 },
-		"Sigma: got -1": func(p *Problem) { p.Sigma = -1 },
-		"LogSigmaSD: got 0, want a positive number": func(p *Problem) { p.Sigma = 0 },
-		"must be finite":                     func(p *Problem) { p.Y[3] = math.NaN() },
-		"not finite":                         func(p *Problem) { p.X.Set(0, 1, 1e200) },
-		"got a scaling of 0 columns, want 3": func(p *Problem) { p.Scaling = &design.Scaling{} },
-		"strictly between 0 and 1":           func(p *Problem) { p.Prior = space.Prior{Kind: space.BernoulliPrior} },
+		"standard deviation of log σ: got -1":                    func(p *Problem) { p.Noise.SD = -1 },
+		"Noise and LogConstant must be finite":                   func(p *Problem) { p.Noise.Log = math.Log(0) },
+		"must be finite":                                         func(p *Problem) { p.Y[3] = math.NaN() },
+		"not finite":                                             func(p *Problem) { p.X.Set(0, 1, 1e200) },
+		"got a scaling of 0 columns, want 3":                     func(p *Problem) { p.Scaling = &design.Scaling{} },
+		"strictly between 0 and 1":                               func(p *Problem) { p.Prior = space.Prior{Kind: space.BernoulliPrior} },
 	} {
 		p := good()
 		spoil(&p)
@@ -418,7 +428,9 @@ func benchmarkExact(b *testing.B, groups int, sigma float64) {
 		single = append(single, []int{j + 1})
 	}
 	p := randomProblem(1, 200, single, groups+1)
-	p.Sigma, p.LogSigmaSD = sigma, 2
+	if p.Noise = (Noise{SD: 2}); sigma > 0 {
+		p.Noise = Noise{Log: math.Log(sigma)}
+	}
 	for b.Loop() {
 		_, err := Enumerate(context.Background(), p)
 		require.NoError(b, err)

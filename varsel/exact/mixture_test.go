@@ -27,7 +27,7 @@ func TestEnumerateQuantiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := test.p
-			p.Sigma = 1.5
+			p.Noise = Noise{Log: math.Log(1.5)}
 			r, err := Enumerate(context.Background(), p)
 			require.NoError(t, err)
 			_, dim := p.X.Dims()
@@ -36,7 +36,7 @@ func TestEnumerateQuantiles(t *testing.T) {
 			mass := make([]float64, dim)
 			for _, m := range r.Models {
 				active := p.active(m.Code)
-				_, mean, cov := naiveModel(&p, active, p.Sigma)
+				_, mean, cov := naiveModel(&p, active, math.Exp(p.Noise.Log))
 				in := make([]bool, dim)
 				for a, j := range active {
 					in[j] = true

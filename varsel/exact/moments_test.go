@@ -26,7 +26,7 @@ func naiveSigma(p *Problem, models []Subset) Summary {
 		for i := range points {
 			v := low + (float64(i)+0.5)*(high-low)/points
 			sigma[i] = math.Exp(v)
-			standard := (v - p.LogSigmaMean) / p.LogSigmaSD
+			standard := (v - p.Noise.Mean) / p.Noise.SD
 			logZ, _, _ := naiveModel(p, active, sigma[i])
 			mass[i] += math.Exp(logZ + p.LogConstant + logPrior[m.Size] - reference - standard*standard/2)
 		}
@@ -56,7 +56,7 @@ func TestEnumerateSigma(t *testing.T) {
 		sd   float64
 	}{{4, 1}, {6, 2}, {12, 0.3}, {30, 2}} {
 		p := randomProblem(uint64(test.rows), test.rows, [][]int{{1}, {2, 3}}, 4)
-		p.Sigma, p.LogSigmaMean, p.LogSigmaSD = 0, -0.3, test.sd
+		p.Noise = Noise{Mean: -0.3, SD: test.sd}
 		scaling := design.NewScaling(4)
 		scaling.YSD = 10
 		p.Scaling = &scaling

@@ -23,8 +23,8 @@ func naiveUnknown(p *Problem, code []int32) (logEvidence float64) {
 	for i := range points {
 		v := low + float64(i)*step
 		logZ, _, _ := naiveModel(p, p.active(code), math.Exp(v))
-		standard := (v - p.LogSigmaMean) / p.LogSigmaSD
-		logs[i] = logZ - 0.5*standard*standard - math.Log(p.LogSigmaSD) - halfLog2Pi + math.Log(step)
+		standard := (v - p.Noise.Mean) / p.Noise.SD
+		logs[i] = logZ - 0.5*standard*standard - math.Log(p.Noise.SD) - halfLog2Pi + math.Log(step)
 	}
 	return logsum.Of(logs) + p.LogConstant
 }
@@ -38,7 +38,7 @@ func TestEnumerateUnknownSigma(t *testing.T) {
 		tol  float64
 	}{{2, 1, 1e-7}, {6, 2, 1e-9}, {12, 0.3, 1e-9}, {40, 5, 1e-9}} {
 		p := randomProblem(uint64(test.rows), test.rows, [][]int{{1}, {2, 3}}, 4)
-		p.Sigma, p.LogSigmaMean, p.LogSigmaSD = 0, -0.3, test.sd
+		p.Noise = Noise{Mean: -0.3, SD: test.sd}
 		r, err := Enumerate(context.Background(), p)
 		require.NoError(t, err)
 		require.Len(t, r.Models, 4)
@@ -57,7 +57,7 @@ func TestEnumerateUnknownSigma(t *testing.T) {
 func TestEnumerateResolvesLittleNoise(t *testing.T) {
 	noisy := func(noise float64) Problem {
 		p := randomProblem(4, 20, [][]int{{1}, {2}}, 3)
-		p.Sigma, p.LogSigmaSD = 0, 6
+		p.Noise = Noise{SD: 6}
 		random := rand.New(rand.NewPCG(5, 6))
 		for i := range p.Y {
 			p.Y[i] = 2 + 3*p.X.At(i, 1) + noise*random.NormFloat64()

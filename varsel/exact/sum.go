@@ -24,7 +24,6 @@ type enumeration struct {
 	more     int // as in NewModel
 	residual float64
 	mean     []float64
-	noise    Noise
 
 	logPrior []float64 // by size
 	logJoint []float64 // log p(m) + log p(y | m) of every model, −Inf of those that are excluded
@@ -36,9 +35,6 @@ func newEnumeration(p *Problem) *enumeration {
 	e := &enumeration{Problem: p, mean: p.PriorMean, logPrior: p.Prior.LogProbs(len(p.Groups))}
 	if e.mean == nil {
 		e.mean = make([]float64, len(p.PriorSD))
-	}
-	if e.noise = (Noise{Mean: p.LogSigmaMean, SD: p.LogSigmaSD}); p.Sigma > 0 {
-		e.noise = Noise{Log: math.Log(p.Sigma)}
 	}
 	x, y, more, residual := Compress(p.X, p.Y)
 	e.y, e.more, e.residual = y, more, residual
@@ -73,7 +69,7 @@ func (e *enumeration) posterior(coordinates []int) (*Posterior, error) {
 	if err != nil {
 		return nil, err
 	}
-	return model.Posterior(e.noise)
+	return model.Posterior(e.Noise)
 }
 
 // take are the values at some places.

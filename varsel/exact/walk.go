@@ -97,14 +97,14 @@ func (e *enumeration) newWalk() (*walk, error) {
 	}
 	squares, rows := mat.Dot(rest, rest)+e.residual, float64(len(e.y)+e.more)
 	step := 1.0
-	if e.noise.SD > 0 {
-		step = walkStep(leastSD(rows, e.noise))
+	if e.Noise.SD > 0 {
+		step = walkStep(leastSD(rows, e.Noise))
 		low = max(low, math.Log(squares/rows)/2-resolved) // the check tells where more matters
 	}
 	for x := low; x < high+step; x += step {
 		weight := 0.0
-		if e.noise.SD > 0 {
-			weight = e.noise.logDensity(x) + math.Log(step)
+		if e.Noise.SD > 0 {
+			weight = e.Noise.logDensity(x) + math.Log(step)
 		} else if x > low {
 			break
 		}

@@ -15,10 +15,10 @@ func TestWalkIsThatOfDecompositions(t *testing.T) {
 	groups := [][]int{{3, 1}, {2}, {5, 6, 4}, {7}, {8}, {9}, {10}, {11}}
 	for name, change := range map[string]func(p *Problem){
 		"known":   func(*Problem) {},
-		"unknown": func(p *Problem) { p.Sigma, p.LogSigmaMean, p.LogSigmaSD = 0, -0.3, 2 },
+		"unknown": func(p *Problem) { p.Noise = Noise{Mean: -0.3, SD: 2} },
 		"limit":   func(p *Problem) { p.Prior = space.Prior{Kind: space.UniformPrior, MaxSize: 3} },
 		"excluded": func(p *Problem) {
-			p.Sigma, p.LogSigmaSD = 0, 1
+			p.Noise = Noise{SD: 1}
 			p.Allowed = func(code []int32) bool { return code[3] == 0 || code[1] == 1 }
 		},
 	} {
@@ -52,7 +52,7 @@ func TestWalksThatLoseDigitsAreNoticed(t *testing.T) {
 		p.X.Set(i, 2, p.X.At(i, 1)*(1+1e-7*float64(i)))
 		p.Y[i] = p.X.At(i, 1) + 1e-8*float64(i%3)
 	}
-	p.Sigma, p.LogSigmaSD = 0, 4
+	p.Noise = Noise{SD: 4}
 	e := newEnumeration(&p)
 	e.logJoint = make([]float64, 1<<13)
 	require.NoError(t, e.walkAll(t.Context()))

@@ -1,4 +1,4 @@
-package varsel
+package wide
 
 import (
 	"math"
@@ -12,6 +12,8 @@ import (
 // leastGrown is what is left of the determinant of the covariance of the responses by a death below
 // which the rest is computed anew: updates would lose as many digits. Chosen by hand.
 const leastGrown = 1e-4
+
+var halfLog2Pi = math.Log(2*math.Pi) / 2
 
 // factorise finds the factor of X'X + σ²/s² over the members; false where it is not positive
 // definite.

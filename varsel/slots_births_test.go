@@ -70,26 +70,3 @@ func keyOf(code []int32) (key string) {
 	}
 	return key
 }
-
-// TestBirthDeathUpdates compares what updates leave after many jumps with the same computed anew.
-func TestBirthDeathUpdates(t *testing.T) {
-	problem := likelihoodCase{table: "prostate.csv", design: DesignOptions{Target: "lpsa", Always: []string{"age"}}, model: ModelOptions{Codes: ListCodes, Prior: Prior{MaxSize: 5}}}.problem(t)
-	b := problem.Slots.birthDeath().(*births)
-	s, err := b.state([]int{0, 2})
-	require.NoError(t, err)
-	for _, item := range []int{1, 3, 0, 4, 2, 5, 0, 3, 1} {
-		s.flip(b.fixed + item)
-	}
-	quadratic, linear, log := append([]float64(nil), s.quadratic...), append([]float64(nil), s.linear...), s.logEvidence
-	require.True(t, s.refresh())
-	require.InDelta(t, s.logEvidence, log, 1e-9)
-	require.InDeltaSlice(t, s.quadratic, quadratic, 1e-9)
-	require.InDeltaSlice(t, s.linear, linear, 1e-9)
-	require.Len(t, s.members, b.fixed+3)
-	// births at the odds of models given σ
-	without := s.logEvidence + problem.Slots.sizes[3]
-	s.rates(1)
-	odds := s.odds[b.fixed+6]
-	s.flip(b.fixed + 6)
-	require.InDelta(t, s.logEvidence+problem.Slots.sizes[4]-without, math.Log(odds), 1e-9)
-}

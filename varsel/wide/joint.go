@@ -1,9 +1,13 @@
-package varsel
+package wide
 
 import (
 	gocontext "context"
 	"fmt"
 	"slices"
+
+	"github.com/transdim/vti/space"
+	"github.com/transdim/vti/varsel/design"
+	"github.com/transdim/vti/varsel/regression"
 )
 
 const (
@@ -16,28 +20,23 @@ const (
 	allProducts = 1 << 34
 )
 
-// jointSearch finds members of models that matter only together, or that stand in for others.
-type jointSearch struct{ models }
-
-// together returns models with two or three more members each than others, which promise most
-// beyond what fewer of these add: on top of the model of a code, of the model without members, and
-// of the model without each of its first members, which they may replace. without are the models
-// before.
-func (s jointSearch) together(ctx gocontext.Context, code []int32) (with, without [][]int32, err error) {
-	return s.bits().jointAround(ctx, s.members(code), s.code)
+// Search looks for predictors among many, given the rows of a table and a prior over models.
+type Search struct {
+	*regression.Regression
+	Design *design.Design
+	Prior  space.Prior
 }
 
-// instead returns models that searches without members of a model end with.
-func (s jointSearch) instead(ctx gocontext.Context, code []int32) ([][]int32, error) {
-	return s.bits().instead(ctx, s.members(code), s.code)
-}
+// limit is the largest number of predictors of a model, and sizes are log p(m) by size.
+func (s Search) limit() int       { return s.Prior.Limit(len(s.Design.Predictors)) }
+func (s Search) sizes() []float64 { return s.Prior.LogProbs(len(s.Design.Predictors)) }
 
-// limit is the largest number of predictors of a model.
-func (t *Target) limit() int { return t.prior.Limit(len(t.design.Predictors)) }
-
-// jointAround are such models, given the members of one, with the code of each.
-func (t *Target) jointAround(ctx gocontext.Context, members []int, code func(model []int) []int32) (with, without [][]int32, err error) {
-	if t.Responses.Categories != nil {
+// Together returns models with two or three more members each than others, which promise most
+// beyond what fewer of these add: on top of a model, of the model without members, and of the model
+// without each of its first members, which they may replace. without are the models before. code is
+// that of a model.
+func (s Search) Together(ctx gocontext.Context, members []int, code func(model []int) []int32) (with, without [][]int32, err error) {
+	if s.Responses.Categories != nil {
 		return nil, nil, nil
 	}
 	bases := [][]int{members}
@@ -55,15 +54,15 @@ func (t *Target) jointAround(ctx gocontext.Context, members []int, code func(mod
 		if err := ctx.Err(); err != nil {
 			return nil, nil, fmt.Errorf("the search for predictors that matter only together was stopped: %w", err)
 		}
-		if len(base)+2 > t.limit() {
+		if len(base)+2 > s.limit() {
 			continue
 		}
-		f := newScreenFit(t)
+		f := s.fit()
 		f.find(base)
 		scan := f.jointScan(base)
 		products += scan.pairs() * scan.lengths
 		found := scan.best(jointOfModel)
-		if len(base)+3 <= t.limit() {
+		if len(base)+3 <= s.limit() {
 			found = append(found, scan.bestTriples(jointOfModel)...)
 		}
 		for _, joint := range found {

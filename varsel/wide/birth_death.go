@@ -1,4 +1,4 @@
-package varsel
+package wide
 
 import (
 	"fmt"
@@ -10,6 +10,8 @@ import (
 	"github.com/transdim/vti/internal/dense"
 	"github.com/transdim/vti/internal/kernel"
 	"github.com/transdim/vti/rjmcmc"
+	"github.com/transdim/vti/space"
+	"github.com/transdim/vti/varsel/regression"
 )
 
 // births is the posterior over models and log σ of a Gaussian SlotTarget, for a process in
@@ -20,7 +22,7 @@ import (
 // of Zanella and Roberts (2019). The odds of all predictors follow from a jump in as many
 // multiplications as there are predictors and members, given their inner products.
 type births struct {
-	target  *SlotTarget
+	target  Lists
 	first   int          // the column of the first item
 	rows    int          // of the responses, n
 	columns []float64    // fixed ones without log σ, then items [C, n]
@@ -50,27 +52,41 @@ const (
 
 var vectors = kernel.VectorsOf[float64](kernel.Detect())
 
-// birthDeath is the posterior for a process of births and deaths, without coefficients; nil where
-// predictors have several columns.
-func (t *SlotTarget) birthDeath() rjmcmc.Collapsed {
-	if t.space.Width() != 1 {
-		return nil
-	}
-	bits := t.base
+// Lists are the posterior over models of a Gaussian response as lists of their predictors, each of
+// one column.
+type Lists struct {
+	*regression.Regression // of all predictors
+	Space                  *space.Lists
+	Prior                  space.Prior
+	// Columns are those of the coordinates in every model, log σ among them if it is unknown, and
+	// of the items; Fixed is the number of the former without log σ.
+	Columns [][]float64
+	Fixed   int
+	Sizes   []float64 // log p(m) by size
+	// Means and SDs are those of the priors of the coordinates of a list.
+	Means, SDs []float64
+	// Active is the model of a code.
+	Active func(code []int32) regression.Active
+}
+
+// Births is the posterior for a process of births and deaths, without coefficients.
+func (t Lists) Births() rjmcmc.Collapsed { return t.births() }
+
+func (t Lists) births() *births {
 	b := &births{
-		target: t, rows: len(bits.Responses.Y), fixed: len(t.fixed), first: t.space.Fixed(),
-		size: bits.Responses.Residual, total: float64(len(bits.Responses.Y) + bits.Responses.More), slab: t.sd[len(t.sd)-1] * t.sd[len(t.sd)-1],
+		target: t, rows: len(t.Responses.Y), fixed: t.Fixed, first: t.Space.Fixed(),
+		size: t.Responses.Residual, total: float64(len(t.Responses.Y) + t.Responses.More), slab: t.SDs[len(t.SDs)-1] * t.SDs[len(t.SDs)-1],
 	}
-	rest := slices.Clone(bits.Responses.Y)
+	rest := slices.Clone(t.Responses.Y)
 	for j := range b.fixed {
-		for i, x := range t.columns[j] {
-			rest[i] -= x * t.mean[j]
+		for i, x := range t.Columns[j] {
+			rest[i] -= x * t.Means[j]
 		}
-		b.columns = append(b.columns, t.columns[j]...)
-		b.ridge = append(b.ridge, t.sd[j]*t.sd[j])
+		b.columns = append(b.columns, t.Columns[j]...)
+		b.ridge = append(b.ridge, t.SDs[j]*t.SDs[j])
 	}
-	for item := range t.space.Items() {
-		b.columns = append(b.columns, t.columns[b.first+item]...)
+	for item := range t.Space.Items() {
+		b.columns = append(b.columns, t.Columns[b.first+item]...)
 	}
 	count := len(b.columns) / b.rows
 	b.norms, b.along, b.kept = make([]float64, count), make([]float64, count), make([]atomic.Pointer[[]float64], count)
@@ -103,7 +119,7 @@ func (b *births) products(c int) []float64 {
 func (b *births) Prior(random *rand.Rand) (rjmcmc.CollapsedState, error) {
 	t := b.target
 	var items []int
-	for item, in := range t.base.prior.Draw(t.space.Items(), random) {
+	for item, in := range t.Prior.Draw(t.Space.Items(), random) {
 		if in {
 			items = append(items, item)
 		}
@@ -113,15 +129,15 @@ func (b *births) Prior(random *rand.Rand) (rjmcmc.CollapsedState, error) {
 
 // Far draws a model of the largest size.
 func (b *births) Far(random *rand.Rand) (rjmcmc.CollapsedState, error) {
-	return b.state(random.Perm(b.target.space.Items())[:b.target.space.Slots()])
+	return b.state(random.Perm(b.target.Space.Items())[:b.target.Space.Slots()])
 }
 
 // state is a model with log σ at its prior mean, or where it is known.
 func (b *births) state(items []int) (*birthState, error) {
 	count := len(b.norms)
-	s := &birthState{births: b, at: slices.Repeat([]int{-1}, count), logSigma: b.target.base.LogScale}
-	if b.target.base.Scale >= 0 {
-		s.logSigma = b.target.base.Mean[b.target.base.Scale]
+	s := &birthState{births: b, at: slices.Repeat([]int{-1}, count), logSigma: b.target.LogScale}
+	if b.target.Scale >= 0 {
+		s.logSigma = b.target.Mean[b.target.Scale]
 	}
 	for _, buffer := range []*[]float64{&s.quadratic, &s.linear, &s.odds, &s.work, &s.other} {
 		*buffer = make([]float64, count)
@@ -178,8 +194,8 @@ func (s *birthState) variance(c int) float64 {
 
 // rates are the odds of the births of all columns, 0 of members; it returns their sum.
 func (s *birthState) rates(power float64) float64 {
-	sizes, k := s.target.sizes, len(s.members)-s.fixed
-	if k == s.target.space.Slots() || math.IsInf(sizes[k+1], -1) {
+	sizes, k := s.target.Sizes, len(s.members)-s.fixed
+	if k == s.target.Space.Slots() || math.IsInf(sizes[k+1], -1) {
 		clear(s.odds)
 		return 0
 	}
@@ -245,7 +261,7 @@ func (s *birthState) Sweep(power float64, random *rand.Rand) (logEvidence float6
 	if s.logEvidence = s.evidenceAt(s.logSigma); !(math.Abs(updated-s.logEvidence) <= jumpError) {
 		return math.NaN()
 	}
-	if bits := s.target.base; bits.Scale >= 0 {
+	if bits := s.target; bits.Scale >= 0 {
 		logPrior := func(logSigma float64) float64 {
 			standard := (logSigma - bits.Mean[bits.Scale]) / bits.SD[bits.Scale]
 			return -0.5 * standard * standard
@@ -281,11 +297,11 @@ func (s *birthState) Draw(random *rand.Rand, code []int32, theta []float64) (log
 	for _, c := range s.members[s.fixed:] {
 		set = append(set, int32(c-s.fixed))
 	}
-	s.target.space.Code(set, code)
-	model := s.target.active(code)
-	p, err := s.target.base.Posterior(model)
+	s.target.Space.Code(set, code)
+	model := s.target.Active(code)
+	p, err := s.target.Posterior(model)
 	if err != nil {
 		return 0, err
 	}
-	return s.target.sizes[len(set)] + p.LogEvidence() + model.Draw(p, random, theta), nil
+	return s.target.Sizes[len(set)] + p.LogEvidence() + model.Draw(p, random, theta), nil
 }

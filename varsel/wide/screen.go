@@ -1,4 +1,4 @@
-package varsel
+package wide
 
 import (
 	"cmp"
@@ -10,27 +10,25 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/internal/mode"
+	"github.com/transdim/vti/varsel/design"
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// screening is what each predictor adds by itself to the best model that forward selection finds.
+// Screening is what each predictor adds by itself to the best model that forward selection finds.
 // It is where q(m) and the flow start from, not an answer: every number here is corrected by
 // training and certification.
-type screening struct {
-	// base is the model, as predictors in the order they entered.
-	base []int
-	// logOdds are approximate log odds of each predictor to be in the model, and order the
+type Screening struct {
+	// LogOdds are approximate log odds of each predictor to be in the model, and Order the
 	// predictors from the largest to the smallest.
-	logOdds []float64
-	order   []int
-	// correlation of each predictor (its first column) with the working response.
-	correlation []float64
-	// weights w and response ŷ make −½ Σ w_i (η_i − ŷ_i)², with η without offset, the quadratic of
-	// the log likelihood at the mode of base.
-	weights, response []float64
-	// logScale is log σ at the mode and scalePrecision the curvature of the log density in it,
-	// prior included; 0 if σ is known.
-	logScale, scalePrecision float64
+	LogOdds []float64
+	Order   []int
+	// Correlation of each predictor (its first column) with the working response.
+	Correlation []float64
+	// Weights w and Response ŷ make −½ Σ w_i (η_i − ŷ_i)², with η without offset, the quadratic of
+	// the log likelihood at the mode of that model.
+	Weights, Response []float64
+	// LogScale is log σ at the mode.
+	LogScale float64
 }
 
 // Bounds of the log odds: no predictor starts as certain, nor as impossible. Chosen by hand, not
@@ -44,21 +42,21 @@ const (
 // noise has less. Chosen by hand.
 const leastJointOdds = 1e-3
 
-// weight is what proposals of the predictor weigh: its probability, and a share of what is left for
+// Weight is what proposals of the predictor weigh: its probability, and a share of what is left for
 // all.
-func (s *screening) weight(predictor int) float64 {
-	return 1/(1+math.Exp(-s.logOdds[predictor])) + 1/float64(len(s.logOdds))
+func (s *Screening) Weight(predictor int) float64 {
+	return 1/(1+math.Exp(-s.LogOdds[predictor])) + 1/float64(len(s.LogOdds))
 }
 
-// screen adds predictor after predictor, always that with the largest evidence, while one
+// Screen adds predictor after predictor, always that with the largest evidence, while one
 // improves the posterior probability of the model and there are slots left, or two or three at a
 // time where they matter only together; then it scans every model that differs from the last by
 // adding, removing or exchanging one. The evidences are those of the quadratic of the log
 // likelihood at the mode of the model so far (exact for Gaussian noise of known scale), the cost
-// of each scan is that of a few products with the design matrix. sizes are log p(m) by size.
-func screen(design *Design, t *Target, sizes []float64, slots int) *screening {
-	f := newScreenFit(t)
-	s := &screening{logOdds: make([]float64, len(design.Predictors)), correlation: make([]float64, len(design.Predictors))}
+// of each scan is that of a few products with the design matrix.
+func (s Search) Screen() *Screening {
+	f, count, sizes, slots := s.fit(), len(s.Design.Predictors), s.sizes(), s.limit()
+	found := &Screening{LogOdds: make([]float64, count), Correlation: make([]float64, count)}
 	// gain is what one more member adds to log p(m); at the limit, what the last one added.
 	gain := func(size int) float64 {
 		size = min(size, slots-1)
@@ -66,22 +64,22 @@ func screen(design *Design, t *Target, sizes []float64, slots int) *screening {
 	}
 	f.find(nil)
 	working := slices.Clone(f.response)
-	more, joint := f.improve(s.base, gain, slots)
+	var base []int
+	more, joint := f.improve(base, gain, slots)
 	for len(more) > 0 {
-		s.base = append(s.base, more...)
-		f.find(s.base)
-		more, joint = f.improve(s.base, gain, slots)
+		base = append(base, more...)
+		f.find(base)
+		more, joint = f.improve(base, gain, slots)
 	}
-	s.weights, s.response = f.weights, f.response
-	s.logScale, s.scalePrecision = f.logScale, f.scalePrecision
+	found.Weights, found.Response, found.LogScale = f.weights, f.response, f.logScale
 
 	// Odds of members against their absence and against exchanges, of the others by entering in
 	// either way.
-	add := f.evidences(s.base)
+	add := f.evidences(base)
 	enter := make([]float64, len(add))
 	for predictor, e := range add {
 		if !math.IsNaN(e) {
-			enter[predictor] = math.Exp(math.Min(e+gain(len(s.base)), 30))
+			enter[predictor] = math.Exp(math.Min(e+gain(len(base)), 30))
 		}
 	}
 	for _, set := range joint {
@@ -91,16 +89,16 @@ func screen(design *Design, t *Target, sizes []float64, slots int) *screening {
 			}
 		}
 	}
-	for _, member := range s.base {
-		without := f.evidences(slices.DeleteFunc(slices.Clone(s.base), func(other int) bool { return other == member }))
-		against := math.Exp(-without[member] - gain(len(s.base)-1))
+	for _, member := range base {
+		without := f.evidences(slices.DeleteFunc(slices.Clone(base), func(other int) bool { return other == member }))
+		against := math.Exp(-without[member] - gain(len(base)-1))
 		for predictor, e := range without {
 			if !math.IsNaN(e) && predictor != member {
 				against += math.Exp(math.Min(e-without[member], 30))
 			}
 		}
 		in := 1 / (1 + against)
-		s.logOdds[member] = -math.Log(against)
+		found.LogOdds[member] = -math.Log(against)
 		for predictor, e := range without {
 			if !math.IsNaN(e) && predictor != member {
 				enter[predictor] += in * math.Exp(math.Min(e-without[member], 30))
@@ -108,21 +106,21 @@ func screen(design *Design, t *Target, sizes []float64, slots int) *screening {
 		}
 	}
 	for predictor, odds := range enter {
-		if !slices.Contains(s.base, predictor) {
-			s.logOdds[predictor] = math.Log(odds)
+		if !slices.Contains(base, predictor) {
+			found.LogOdds[predictor] = math.Log(odds)
 		}
-		s.logOdds[predictor] = math.Max(leastLogOdds, math.Min(mostLogOdds, s.logOdds[predictor]))
-		column := t.Columns[design.Predictors[predictor].Coordinates[0]]
-		if s.correlation[predictor] = stat.Correlation(column, working, nil); math.IsNaN(s.correlation[predictor]) {
-			s.correlation[predictor] = 0
+		found.LogOdds[predictor] = math.Max(leastLogOdds, math.Min(mostLogOdds, found.LogOdds[predictor]))
+		column := s.Columns[s.Design.Predictors[predictor].Coordinates[0]]
+		if found.Correlation[predictor] = stat.Correlation(column, working, nil); math.IsNaN(found.Correlation[predictor]) {
+			found.Correlation[predictor] = 0
 		}
 	}
-	s.order = make([]int, len(s.logOdds))
-	for i := range s.order {
-		s.order[i] = i
+	found.Order = make([]int, len(found.LogOdds))
+	for i := range found.Order {
+		found.Order[i] = i
 	}
-	slices.SortStableFunc(s.order, func(a, b int) int { return cmp.Compare(s.logOdds[b], s.logOdds[a]) })
-	return s
+	slices.SortStableFunc(found.Order, func(a, b int) int { return cmp.Compare(found.LogOdds[b], found.LogOdds[a]) })
+	return found
 }
 
 // improve returns the predictor that makes a model more probable by most, or where there is none
@@ -160,20 +158,21 @@ func (f *screenFit) improve(base []int, gain func(size int) float64, slots int) 
 
 // screenFit is the quadratic of the log likelihood at the mode of one model.
 type screenFit struct {
-	design *Design
-	target *Target
+	design *design.Design
+	target *regression.Regression
 
-	weights, response        []float64
-	logScale, scalePrecision float64
-	weighted                 *mat.Dense // W X [n, D], for the scans
-	squares                  []float64  // x_j' W x_j for every column
-	inner                    []float64  // x_j' W ŷ
+	weights, response []float64
+	logScale          float64
+	weighted          *mat.Dense // W X [n, D], for the scans
+	squares           []float64  // x_j' W x_j for every column
+	inner             []float64  // x_j' W ŷ
 }
 
-func newScreenFit(t *Target) *screenFit {
-	f := &screenFit{target: t, design: t.design, logScale: t.LogScale}
-	if t.Scale >= 0 {
-		f.logScale = t.Mean[t.Scale]
+// fit begins at the prior mean of log σ.
+func (s Search) fit() *screenFit {
+	f := &screenFit{target: s.Regression, design: s.Design, logScale: s.LogScale}
+	if s.Scale >= 0 {
+		f.logScale = s.Mean[s.Scale]
 	}
 	return f
 }
@@ -198,7 +197,7 @@ func (f *screenFit) find(model []int) {
 	}
 	eta, before := slices.Clone(offset), make([]float64, rows)
 	if t.Scale >= 0 && f.weights == nil {
-		f.logScale, _ = f.scaleMode(eta)
+		f.logScale = f.scaleMode(eta)
 	}
 	for range 50 {
 		f.weights, f.response = t.Responses.Working(eta, math.Exp(f.logScale), true)
@@ -215,7 +214,7 @@ func (f *screenFit) find(model []int) {
 		}
 		if t.Scale >= 0 {
 			last := f.logScale
-			f.logScale, f.scalePrecision = f.scaleMode(eta)
+			f.logScale = f.scaleMode(eta)
 			change = math.Max(change, math.Abs(f.logScale-last))
 		}
 		if change < 1e-6 {
@@ -321,12 +320,12 @@ func (f *screenFit) evidence(columns []int, cross, solved *mat.Dense, theta *mat
 	return (logPrior-cholesky.LogDet())/2 + mat.Dot(score, &step)/2
 }
 
-// scaleMode is the mode of log σ given the linear predictors, and the curvature of the log density
-// there.
-func (f *screenFit) scaleMode(eta []float64) (logScale, precision float64) {
+// scaleMode is the mode of log σ given the linear predictors.
+func (f *screenFit) scaleMode(eta []float64) float64 {
 	t := f.target
 	mean, sd := t.Mean[t.Scale], t.SD[t.Scale]
-	return mode.Peak(func(x float64) float64 {
+	at, _ := mode.Peak(func(x float64) float64 {
 		return t.Responses.LogDensityAt(eta, math.Exp(x)) - (x-mean)*(x-mean)/(2*sd*sd)
 	}, f.logScale, 1/(sd*sd))
+	return at
 }

@@ -1,4 +1,4 @@
-package varsel
+package wide
 
 import (
 	"math"

@@ -1,4 +1,4 @@
-package varsel
+package wide
 
 import (
 	gocontext "context"
@@ -22,25 +22,25 @@ const (
 	allInstead = 1 << 33
 )
 
-// instead are the codes of models that searches find without all members of a model, without these
+// Instead are the codes of models that searches find without all members of a model, without these
 // and what such searches have found, and without each of its members. Each goes on with all
 // predictors where it ends.
-func (t *Target) instead(ctx gocontext.Context, members []int, code func(model []int) []int32) (codes [][]int32, err error) {
-	if t.Responses.Categories != nil || len(members) == 0 {
+func (s Search) Instead(ctx gocontext.Context, members []int, code func(model []int) []int32) (codes [][]int32, err error) {
+	if s.Responses.Categories != nil || len(members) == 0 {
 		return nil, nil
 	}
-	sizes := t.prior.LogProbs(len(t.design.Predictors))
-	s := &stepwise{screenFit: newScreenFit(t), gain: func(size int) float64 { return sizes[size+1] - sizes[size] }, limit: t.limit()}
+	sizes := s.sizes()
+	search := &stepwise{screenFit: s.fit(), gain: func(size int) float64 { return sizes[size+1] - sizes[size] }, limit: s.limit()}
 	without := slices.Clone(members)
 	for k := range mostUnions + len(members) {
-		if k > 0 && s.products > allInstead || k >= mostUnions && len(members) == 1 {
+		if k > 0 && search.products > allInstead || k >= mostUnions && len(members) == 1 {
 			break
 		}
 		banned := without
 		if k >= mostUnions {
 			banned = members[k-mostUnions:][:1]
 		}
-		model, err := s.without(ctx, banned)
+		model, err := search.without(ctx, banned)
 		if err != nil {
 			return nil, err
 		}

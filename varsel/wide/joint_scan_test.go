@@ -1,4 +1,4 @@
-package varsel
+package wide
 
 import (
 	"math"
@@ -14,21 +14,12 @@ import (
 // Where σ is known what a pair adds is the difference of log evidences, but for the prior of the
 // columns that a model has, which is wide.
 func TestPairsGainWhatTheyAddToTheEvidence(t *testing.T) {
-	model := ModelOptions{Sigma: 0.7, Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 5}}
-	problem := slotProblem(t, correlated(t, likelihood.GaussianKind, 50, 12, 3), DesignOptions{Always: []string{"x4"}}, model)
-	slots := problem.Slots
-	exact := problem.forms()
-	evidence := func(model ...int) float64 {
-		items := make([]int32, len(model))
-		for k, predictor := range model {
-			items[k] = int32(slots.item[predictor])
-		}
-		values, err := exact.LogEvidences(t.Context(), [][]int32{slots.space.Code(items, nil)})
-		require.NoError(t, err)
-		return values[0]
-	}
+	d := correlated(50, 12)
+	d.Always, d.Predictors = []int{0, 5}, slices.Delete(d.Predictors, 4, 5)
+	search := searchOf(d, 0.7)
+	evidence := func(model ...int) float64 { return search.evidence(t, model...) }
 	base := []int{0, 5}
-	f := newScreenFit(slots.base)
+	f := search.fit()
 	f.find(base)
 	s := f.jointScan(base)
 	n := s.rows
@@ -51,10 +42,8 @@ func TestPairsGainWhatTheyAddToTheEvidence(t *testing.T) {
 // The best pairs are those of all pairs, one by one, whether σ is known or not.
 func TestBestPairsAreThoseOfAll(t *testing.T) {
 	for _, sigma := range []float64{0, 0.5} {
-		model := ModelOptions{Sigma: sigma, Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 5}}
-		data := hiddenPairs(t, model.Likelihood, 5, 40, 300, [2]float64{1, 0.3}, 0.3, hiddenPair{first: 3, second: 280, disturbance: 3}, hiddenPair{first: 30, second: 150, cause: 1, disturbance: 2})
-		problem := slotProblem(t, data, DesignOptions{}, model)
-		f := newScreenFit(problem.Slots.base)
+		d := hiddenPairs(likelihood.GaussianKind, 5, 40, 300, [2]float64{1, 0.3}, 0.3, hiddenPair{first: 3, second: 280, disturbance: 3}, hiddenPair{first: 30, second: 150, cause: 1, disturbance: 2})
+		f := searchOf(d, sigma).fit()
 		f.find(nil)
 		s := f.jointScan(nil)
 		all := &bestJoint{scan: s, least: leastBeyond, most: len(s.predictor) * len(s.predictor)}
@@ -73,12 +62,10 @@ func TestBestPairsAreThoseOfAll(t *testing.T) {
 // So are the best triples, and what they gain is the difference of log evidences where σ is known.
 func TestBestTriplesAreThoseOfAll(t *testing.T) {
 	for _, sigma := range []float64{0, 0.3} {
-		model := ModelOptions{Sigma: sigma, Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 5}}
-		data := hiddenPairs(t, model.Likelihood, 5, 40, 40, [2]float64{1, 0}, 0.3,
+		d := hiddenPairs(likelihood.GaussianKind, 5, 40, 40, [2]float64{1, 0}, 0.3,
 			hiddenPair{first: 3, second: 28, third: 11, disturbance: 2}, hiddenPair{first: 20, second: 15, third: 7, disturbance: 2}, hiddenPair{first: 30, second: 38, third: 35, disturbance: 2})
-		problem := slotProblem(t, data, DesignOptions{}, model)
-		slots := problem.Slots
-		f := newScreenFit(slots.base)
+		search := searchOf(d, sigma)
+		f := search.fit()
 		f.find(nil)
 		s := f.jointScan(nil)
 		all := &bestJoint{scan: s, least: leastBeyond, most: 40 * 40 * 40}
@@ -101,13 +88,7 @@ func TestBestTriplesAreThoseOfAll(t *testing.T) {
 			require.Equal(t, want.members, found[i].members)
 			require.InDelta(t, want.together, found[i].together, 1e-6)
 			if sigma > 0 {
-				items := make([]int32, 3)
-				for k, predictor := range want.members {
-					items[k] = int32(slots.item[predictor])
-				}
-				values, err := problem.forms().LogEvidences(t.Context(), [][]int32{slots.space.Code(items, nil), slots.space.Code(nil, nil)})
-				require.NoError(t, err)
-				require.InDelta(t, values[0]-values[1], want.together, 0.15)
+				require.InDelta(t, search.evidence(t, want.members...)-search.evidence(t), want.together, 0.15)
 			}
 		}
 		members := [][]int{found[0].members, found[1].members, found[2].members}
@@ -117,10 +98,7 @@ func TestBestTriplesAreThoseOfAll(t *testing.T) {
 
 // A pair stands out where rows are added up: inner products of 60 numbers for 1,000 rows.
 func TestPairsAreFoundInSums(t *testing.T) {
-	model := ModelOptions{Likelihood: likelihood.LogisticKind, Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 5}}
-	data := hiddenPairs(t, model.Likelihood, 9, 1000, 60, [2]float64{1, 0}, 0, hiddenPair{first: 3, second: 28, disturbance: 4})
-	problem := slotProblem(t, data, DesignOptions{}, model)
-	f := newScreenFit(problem.Slots.base)
+	f := searchOf(hiddenPairs(likelihood.LogisticKind, 9, 1000, 60, [2]float64{1, 0}, 0, hiddenPair{first: 3, second: 28, disturbance: 4}), 1).fit()
 	f.find(nil)
 	s := f.jointScan(nil)
 	whole := s.best(1)

@@ -1,0 +1,41 @@
+package wide
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/space"
+)
+
+// TestBirthDeathUpdates compares what updates leave after many jumps with the same computed anew.
+func TestBirthDeathUpdates(t *testing.T) {
+	search := searchOf(correlated(60, 7), 0)
+	lists, err := space.NewLists(slices.Repeat([]int{1}, 7), 5, 2)
+	require.NoError(t, err)
+	dim := len(search.Columns) - 1
+	columns := slices.Concat(search.Columns[:1], search.Columns[dim:], search.Columns[1:dim])
+	b := Lists{
+		Regression: search.Regression, Space: lists, Prior: search.Prior, Columns: columns, Fixed: 1, Sizes: search.sizes(),
+		Means: search.Mean, SDs: search.SD[:dim],
+	}.births()
+	s, err := b.state([]int{0, 2})
+	require.NoError(t, err)
+	for _, item := range []int{1, 3, 0, 4, 2, 5, 0, 3, 1} {
+		s.flip(b.fixed + item)
+	}
+	quadratic, linear, log := append([]float64(nil), s.quadratic...), append([]float64(nil), s.linear...), s.logEvidence
+	require.True(t, s.refresh())
+	require.InDelta(t, s.logEvidence, log, 1e-9)
+	require.InDeltaSlice(t, s.quadratic, quadratic, 1e-9)
+	require.InDeltaSlice(t, s.linear, linear, 1e-9)
+	require.Len(t, s.members, b.fixed+3)
+	// births at the odds of models given σ
+	without := s.logEvidence + search.sizes()[3]
+	s.rates(1)
+	odds := s.odds[b.fixed+6]
+	s.flip(b.fixed + 6)
+	require.InDelta(t, s.logEvidence+search.sizes()[4]-without, math.Log(odds), 1e-9)
+}

@@ -1,0 +1,12 @@
+// Package wide searches for predictors where there are many.
+//
+// # Files
+//
+//	screen.go         a start from one predictor at a time
+//	joint.go          Search: predictors that matter only together
+//	joint_scan.go     all pairs of columns on top of a model
+//	joint_triples.go  the same for triples
+//	joint_instead.go  predictors that stand in for several others
+//	birth_death.go    birth and death rates of predictors of Gaussian models
+//	birth_updates.go  updates of evidences and odds after a birth or death
+package wide
