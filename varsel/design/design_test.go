@@ -243,7 +243,7 @@ func TestLikelihoodKind(t *testing.T) {
 	_, err := likelihood.Parse("normal")
 	require.ErrorContains(t, err, "want gaussian, robust, student, logistic, poisson, negbinomial")
 	assert.Equal(t, "likelihood.Kind(99)", likelihood.Kind(99).String())
-	assert.Equal(t, []string{"refuse", "drop", "NAPolicy(2)"}, []string{RefuseNA.String(), DropNA.String(), NAPolicy(2).String()})
+	assert.Equal(t, []string{"refuse", "drop", "design.NAPolicy(2)"}, []string{RefuseNA.String(), DropNA.String(), NAPolicy(2).String()})
 }
 
 // Labels may mix numbers with other texts where they are said to be labels.

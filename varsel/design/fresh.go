@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/gonum/stat"
-
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/predict"
 	"github.com/transdim/vti/table"
@@ -194,24 +192,8 @@ func (f *freshRows) fill(path string) error {
 			if raw[left] == nil || raw[right] == nil {
 				return fmt.Errorf("%s: column %q of the design is none of the table: two columns of the run have one name", path, name)
 			}
-			f.Columns[j] = product(raw[left], raw[right], f.first, !f.options.NoStandardize)
+			f.Columns[j] = product(raw[left], raw[right], f.first, !f.options.NoStandardize)[f.first:]
 		}
 	}
 	return nil
-}
-
-// product multiplies the new rows of two predictors as interactions does: centred and scaled by
-// the rows that the design has, unless standardize is false.
-func product(left, right []float64, first int, standardize bool) []float64 {
-	values := slices.Repeat([]float64{1}, len(left)-first)
-	for _, column := range [][]float64{left, right} {
-		mean, sd := 0.0, 1.0
-		if standardize {
-			mean, sd = stat.MeanStdDev(column[:first], nil)
-		}
-		for i, v := range column[first:] {
-			values[i] *= (v - mean) / sd
-		}
-	}
-	return values
 }

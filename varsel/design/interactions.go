@@ -71,25 +71,24 @@ func interactions(t *table.Table, predictors []rawPredictor, asked []string, sta
 		if slices.ContainsFunc(products[:i], func(p rawPredictor) bool { return p.name == name }) {
 			return nil, fmt.Errorf("interaction %q is named twice", name)
 		}
-		values := slices.Clone(factor(pair[0], standardize))
-		for row, v := range factor(pair[1], standardize) {
-			values[row] *= v
-		}
+		values := product(pair[0].columns[0].values, pair[1].columns[0].values, t.Rows(), standardize)
 		products[i] = rawPredictor{name: name, columns: []rawColumn{{name, values}}, parents: []string{pair[0].name, pair[1].name}}
 	}
 	return products, nil
 }
 
-// factor is the column of a numeric predictor as it enters a product.
-func factor(p rawPredictor, standardize bool) []float64 {
-	values := p.columns[0].values
-	if !standardize {
-		return values
+// product multiplies two predictors, centred and scaled by the seen rows, those that a run is fitted
+// to, unless standardize is false.
+func product(left, right []float64, seen int, standardize bool) []float64 {
+	values := slices.Repeat([]float64{1}, len(left))
+	for _, column := range [][]float64{left, right} {
+		mean, sd := 0.0, 1.0
+		if standardize {
+			mean, sd = stat.MeanStdDev(column[:seen], nil) // what carries no information is gone by now
+		}
+		for i, v := range column {
+			values[i] *= (v - mean) / sd
+		}
 	}
-	mean, sd := stat.MeanStdDev(values, nil)
-	scaled := make([]float64, len(values))
-	for i, v := range values {
-		scaled[i] = (v - mean) / sd // predictors that carry no information are gone by now
-	}
-	return scaled
+	return values
 }

@@ -104,14 +104,10 @@ func columnUses(t *table.Table, opt Options) (map[string]string, error) {
 		return nil
 	}
 	named := [][2]string{{opt.Target, "target"}}
-	if opt.Trials != "" {
-		named = append(named, [2]string{opt.Trials, "trials"})
-	}
-	if opt.Censored != "" {
-		named = append(named, [2]string{opt.Censored, "censored"})
-	}
-	if opt.Offset != "" {
-		named = append(named, [2]string{opt.Offset, "offset"})
+	for _, pair := range [][2]string{{opt.Trials, "trials"}, {opt.Censored, "censored"}, {opt.Offset, "offset"}} {
+		if pair[0] != "" {
+			named = append(named, pair)
+		}
 	}
 	for _, name := range opt.Always {
 		named = append(named, [2]string{name, "always"})

@@ -1,6 +1,6 @@
 package design
 
-import "fmt"
+import "github.com/transdim/vti/internal/enum"
 
 // NAPolicy says what to do with rows with a missing cell.
 type NAPolicy int
@@ -12,32 +12,16 @@ const (
 	DropNA
 )
 
-// String returns "refuse" or "drop".
-func (p NAPolicy) String() string {
-	switch p {
-	case RefuseNA:
-		return "refuse"
-	case DropNA:
-		return "drop"
-	}
-	return fmt.Sprintf("NAPolicy(%d)", int(p))
-}
+var naPolicies = enum.New[NAPolicy]("policy for missing values", "refuse", "drop")
+
+// String returns the name that [ParseNAPolicy] reads.
+func (p NAPolicy) String() string { return naPolicies.String(p) }
 
 // ParseNAPolicy reads refuse or drop.
-func ParseNAPolicy(s string) (NAPolicy, error) {
-	for _, policy := range []NAPolicy{RefuseNA, DropNA} {
-		if s == policy.String() {
-			return policy, nil
-		}
-	}
-	return 0, fmt.Errorf("unknown policy for missing values %q; want refuse or drop", s)
-}
+func ParseNAPolicy(s string) (NAPolicy, error) { return naPolicies.Parse(s) }
 
 // MarshalText writes the name.
-func (p NAPolicy) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+func (p NAPolicy) MarshalText() ([]byte, error) { return naPolicies.Marshal(p) }
 
 // UnmarshalText reads what MarshalText wrote.
-func (p *NAPolicy) UnmarshalText(text []byte) (err error) {
-	*p, err = ParseNAPolicy(string(text))
-	return err
-}
+func (p *NAPolicy) UnmarshalText(text []byte) error { return naPolicies.Unmarshal(text, p) }

@@ -100,11 +100,7 @@ func (s *Scaling) logJacobian(rows int) float64 { return -float64(rows) * math.L
 
 // NewScaling is the map that changes nothing.
 func NewScaling(dim int) Scaling {
-	s := Scaling{Mean: make([]float64, dim), SD: make([]float64, dim), YSD: 1, Level: -1}
-	for j := range s.SD {
-		s.SD[j] = 1
-	}
-	return s
+	return Scaling{Mean: make([]float64, dim), SD: slices.Repeat([]float64{1}, dim), YSD: 1, Level: -1}
 }
 
 // scale fills X, Y and Scaling.

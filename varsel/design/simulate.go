@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/enum"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/likelihood"
 )
@@ -29,18 +30,13 @@ const (
 	PaperDesign
 )
 
-var simulationNames = [...]string{"ar1", "paper"}
+var simulationDesigns = enum.New[SimulationDesign]("design", "ar1", "paper")
 
 // String returns "ar1" or "paper".
-func (d SimulationDesign) String() string { return simulationNames[d] }
+func (d SimulationDesign) String() string { return simulationDesigns.String(d) }
 
 // ParseSimulationDesign reads ar1 or paper.
-func ParseSimulationDesign(s string) (SimulationDesign, error) {
-	if i := slices.Index(simulationNames[:], s); i >= 0 {
-		return SimulationDesign(i), nil
-	}
-	return 0, fmt.Errorf("unknown design %q; want ar1 or paper", s)
-}
+func ParseSimulationDesign(s string) (SimulationDesign, error) { return simulationDesigns.Parse(s) }
 
 // Misspecification is how far the noise of a [PaperDesign] is from the noise that the robust
 // likelihood takes for granted.
@@ -57,18 +53,13 @@ const (
 	HighMisspecification
 )
 
-var misspecificationNames = [...]string{"none", "medium", "high"}
+var misspecifications = enum.New[Misspecification]("misspecification", "none", "medium", "high")
 
 // String returns "none", "medium" or "high".
-func (m Misspecification) String() string { return misspecificationNames[m] }
+func (m Misspecification) String() string { return misspecifications.String(m) }
 
 // ParseMisspecification reads none, medium or high.
-func ParseMisspecification(s string) (Misspecification, error) {
-	if i := slices.Index(misspecificationNames[:], s); i >= 0 {
-		return Misspecification(i), nil
-	}
-	return 0, fmt.Errorf("unknown misspecification %q; want none, medium or high", s)
-}
+func ParseMisspecification(s string) (Misspecification, error) { return misspecifications.Parse(s) }
 
 // Simulation says what data set to simulate. Sizes that are zero stand for the defaults given.
 type Simulation struct {
