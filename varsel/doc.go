@@ -44,7 +44,7 @@
 //	model_options.go          settings of likelihood and priors, and how models are written
 //	problem.go                Problem: a design with likelihood and priors
 //	heredity.go               which models with interactions there are
-//	target.go, models.go      Target: the posterior as a graph, and models by their codes
+//	target.go                 Target: the posterior as a graph, and models by their codes
 //	posterior.go              what is known of models beside densities
 //	slots.go                  models as lists of few among many
 //	slots_*.go                quadratics and draws of lists

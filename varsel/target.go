@@ -1,12 +1,16 @@
 package varsel
 
 import (
+	gocontext "context"
 	"math"
+	"slices"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/varsel/regression"
+	"github.com/transdim/vti/varsel/wide"
 )
 
 // Target is the posterior over subsets of predictors of a linear or generalised linear model. It
@@ -39,3 +43,70 @@ func (t *Target) LogPrior(codes *Node) *Node {
 
 // LogJoint is log p(y, θ | m). codes [B,S], mask [B,D], theta [B,D] -> [B]
 func (t *Target) LogJoint(_, mask, theta *Node) *Node { return t.Regression.LogJoint(mask, theta) }
+
+// models is a posterior over models that are written as bits ([Target]) or as lists of few among
+// many.
+type models interface {
+	vti.Target
+	// bits has the likelihood and the priors.
+	bits() *Target
+	// active is the model of a code, members lists its predictors, ascending, and code is the code
+	// of a model with these.
+	active(code []int32) regression.Active
+	members(code []int32) []int
+	code(members []int) []int32
+}
+
+var _ models = (*Target)(nil)
+
+func (t *Target) bits() *Target { return t }
+
+// members lists the predictors of a model.
+func (t *Target) members(code []int32) []int { return bitMembers(code) }
+
+// bitMembers lists the predictors whose bits are set.
+func bitMembers(code []int32) (members []int) {
+	for predictor, bit := range code {
+		if bit == 1 {
+			members = append(members, predictor)
+		}
+	}
+	return members
+}
+
+// code is the code of a model with these predictors.
+func (t *Target) code(members []int) []int32 {
+	code := make([]int32, len(t.design.Predictors))
+	for _, predictor := range members {
+		code[predictor] = 1
+	}
+	return code
+}
+
+// active returns the model of a code.
+func (t *Target) active(code []int32) regression.Active {
+	a, parameters := regression.Active{Scale: t.Scale}, t.Parameters()
+	for j, on := range t.space.MaskRow(code, nil) {
+		if on && !slices.Contains(parameters, j) {
+			a.Add(j, t.Columns[j], t.Mean[j], t.SD[j])
+		}
+	}
+	return a
+}
+
+// jointSearch finds members of models that matter only together, or that stand in for others.
+type jointSearch struct{ models }
+
+// together are those of [wide.Search.Together] around the model of a code.
+func (s jointSearch) together(ctx gocontext.Context, code []int32) (with, without [][]int32, err error) {
+	return s.bits().search().Together(ctx, s.members(code), s.code)
+}
+
+// instead are those of [wide.Search.Instead].
+func (s jointSearch) instead(ctx gocontext.Context, code []int32) ([][]int32, error) {
+	return s.bits().search().Instead(ctx, s.members(code), s.code)
+}
+
+func (t *Target) search() wide.Search {
+	return wide.Search{Regression: &t.Regression, Design: t.design, Prior: t.prior}
+}

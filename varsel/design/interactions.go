@@ -77,8 +77,8 @@ func interactions(t *table.Table, predictors []rawPredictor, asked []string, sta
 	return products, nil
 }
 
-// product multiplies two predictors, centred and scaled by the seen rows, those that a run is fitted
-// to, unless standardize is false.
+// product multiplies two predictors, centred and scaled by the seen rows, those that a run is
+// fitted to, unless standardize is false.
 func product(left, right []float64, seen int, standardize bool) []float64 {
 	values := slices.Repeat([]float64{1}, len(left))
 	for _, column := range [][]float64{left, right} {
