@@ -28,7 +28,7 @@ func over(o line.Options, given func(x float64) (modelMoments, error), last func
 		size++
 	}
 	out := modelMoments{logEvidence: found.Log}
-	out.mean, out.variance = averages(terms, size, func(t int, add func(at int, mean, variance float64)) {
+	_, out.mean, out.variance = averages(terms, size, func(t int, add func(at int, mean, variance float64)) {
 		node := found.Nodes[t]
 		for a, mean := range node.Given.mean {
 			add(a, mean, node.Given.variance[a])
@@ -46,15 +46,16 @@ func logNormal(x, mean, sd float64) float64 {
 	return -z*z/2 - math.Log(sd) - halfLog2Pi
 }
 
-// averages sums means and variances of k quantities given each of some points, of log weights
-// terms: visit adds those of a point. The weights sum to one up to their own rounding, and not to
-// that of large log weights: a mean of millions of its standard deviations needs every digit.
-func averages(terms []float64, k int, visit func(t int, add func(at int, mean, variance float64))) (mean, variance []float64) {
+// averages are means and variances of k quantities over some points of log weights terms: visit
+// adds those of a point, which need not have all quantities. mass is the share of the points that
+// have one. Weights are normalised to their own rounding, and not to that of large log weights: a
+// mean of millions of its standard deviations needs every digit.
+func averages(terms []float64, k int, visit func(t int, add func(at int, mean, variance float64))) (mass, mean, variance []float64) {
 	top, sum := floats.Max(terms), 0.0
 	for _, term := range terms {
 		sum += math.Exp(term - top)
 	}
-	mean, variance = make([]float64, k), make([]float64, k)
+	mass, mean, variance = make([]float64, k), make([]float64, k), make([]float64, k)
 	for pass := range 2 { // means, then variances about them
 		for t, term := range terms {
 			w := math.Exp(term-top) / sum
@@ -64,12 +65,14 @@ func averages(terms []float64, k int, visit func(t int, add func(at int, mean, v
 			}
 			visit(t, func(at int, own, spread float64) {
 				if pass == 0 {
+					mass[at] += w
 					mean[at] += w * own
 				} else {
 					variance[at] += w * (spread + (own-mean[at])*(own-mean[at]))
 				}
 			})
 		}
+		floats.Div([][]float64{mean, variance}[pass], mass)
 	}
-	return mean, variance
+	return mass, mean, variance
 }

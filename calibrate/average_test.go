@@ -31,6 +31,6 @@ func TestLargeMeansLeaveTheSpread(t *testing.T) {
 	require.NoError(t, err)
 	got, err := shifted.solve(shifted.gaussian)
 	require.NoError(t, err)
-	require.InEpsilon(t, want.sd[0], got.sd[0], 1e-2)
-	require.InDelta(t, want.mean[0]+far, got.mean[0], want.sd[0]/10)
+	require.InEpsilon(t, want.sdIn[0], got.sdIn[0], 1e-2)
+	require.InDelta(t, want.meanIn[0]+far, got.meanIn[0], want.sdIn[0]/10)
 }

@@ -389,18 +389,11 @@ func (c *cellIntegral) solve() (modelMoments, error) {
 		}
 	}
 	k := c.dim()
-	out := modelMoments{logEvidence: logsum.Of(kept.logMass), mean: make([]float64, k), variance: make([]float64, k)}
-	for pass := range 2 {
-		for i, mass := range kept.logMass {
-			share := math.Exp(mass - out.logEvidence)
-			for a, v := range kept.values[i*k : (i+1)*k] {
-				if pass == 0 {
-					out.mean[a] += share * v
-				} else {
-					out.variance[a] += share * (v - out.mean[a]) * (v - out.mean[a])
-				}
-			}
+	out := modelMoments{logEvidence: logsum.Of(kept.logMass)}
+	_, out.mean, out.variance = averages(kept.logMass, k, func(i int, add func(at int, mean, variance float64)) {
+		for a, v := range kept.values[i*k : (i+1)*k] {
+			add(a, v, 0)
 		}
-	}
+	})
 	return out, nil
 }

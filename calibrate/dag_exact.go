@@ -112,42 +112,24 @@ func countedColumns(data *dag.Data, model dag.ModelOptions, j int) *mat.Dense {
 
 // averageGraphs are the averages over graphs with these log densities, not normalised.
 func averageGraphs(graphs [][]int, logs []float64, families []map[int]exactFamily) *exactGraphs {
-	nodes, total := len(families), floats.LogSumExp(logs)
-	out := &exactGraphs{
-		logEvidence: total,
-		edges:       mat.NewDense(nodes, nodes, nil), meanIn: mat.NewDense(nodes, nodes, nil), sdIn: mat.NewDense(nodes, nodes, nil),
-	}
-	add := func(to *mat.Dense, i, j int, value float64) { to.Set(i, j, to.At(i, j)+value) }
-	each := func(visit func(i, j int, weight, mean, variance float64)) {
-		for g, parents := range graphs {
-			w := math.Exp(logs[g] - total)
-			for j, set := range parents {
-				f := families[j][set]
-				for k, i := range f.parents {
-					mean, variance := 0.0, 0.0 // categories have no weights
-					if f.moments.mean != nil {
-						mean, variance = f.moments.mean[k], f.moments.variance[k]
-					}
-					visit(i, j, w, mean, variance)
+	nodes := len(families)
+	mass, mean, sd := averages(logs, nodes*nodes, func(g int, add func(at int, mean, variance float64)) {
+		for j, set := range graphs[g] {
+			f := families[j][set]
+			for k, i := range f.parents {
+				if f.moments.mean == nil { // categories have no weights
+					add(i*nodes+j, 0, 0)
+				} else {
+					add(i*nodes+j, f.moments.mean[k], f.moments.variance[k])
 				}
 			}
 		}
-	}
-	each(func(i, j int, weight, mean, _ float64) {
-		add(out.edges, i, j, weight)
-		add(out.meanIn, i, j, weight*mean)
 	})
-	out.meanIn.DivElem(out.meanIn, out.edges)
-	each(func(i, j int, weight, mean, variance float64) {
-		off := mean - out.meanIn.At(i, j)
-		add(out.sdIn, i, j, weight*(variance+off*off))
-	})
-	for i := range nodes {
-		for j := range nodes {
-			out.sdIn.Set(i, j, math.Sqrt(out.sdIn.At(i, j)/out.edges.At(i, j)))
-		}
+	for at, variance := range sd {
+		sd[at] = math.Sqrt(variance)
 	}
-	return out
+	square := func(values []float64) *mat.Dense { return mat.NewDense(nodes, nodes, values) }
+	return &exactGraphs{floats.LogSumExp(logs), square(mass), square(mean), square(sd)}
 }
 
 // bdeuOf is bdeuEvidence of a node, whose values are codes of levels as its parents' are.

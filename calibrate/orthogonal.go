@@ -12,7 +12,7 @@ import (
 // model independently with the same probability: each column then is a question of its own, and the
 // evidence is a product over columns.
 func (p *regressionProblem) orthogonal(probability float64) (*exactPosterior, error) {
-	n, dim := p.x.Dims()
+	_, dim := p.x.Dims()
 	if !(p.sigma > 0) || len(p.groups)+len(p.always) != dim {
 		return nil, errors.New("orthogonal columns: got an unknown noise scale, or predictors of several columns")
 	}
@@ -26,37 +26,21 @@ func (p *regressionProblem) orthogonal(probability float64) (*exactPosterior, er
 			}
 		}
 	}
-	variance := p.sigma * p.sigma
-	out := &exactPosterior{
-		inclusion: make([]float64, len(p.groups)),
-		mean:      make([]float64, dim+1), sd: make([]float64, dim+1), meanIn: make([]float64, dim+1), sdIn: make([]float64, dim+1),
+	out := &exactPosterior{inclusion: make([]float64, len(p.groups)), meanIn: make([]float64, dim+1), sdIn: make([]float64, dim+1)}
+	none, err := p.gaussian(nil)
+	if err != nil {
+		return nil, err
 	}
-	for i, y := range p.y {
-		r := y
-		if p.offset != nil {
-			r -= p.offset[i]
-		}
-		for j := range dim { // the other columns take nothing of what the mean of one explains
-			r -= p.x.At(i, j) * p.priorMean[j]
-		}
-		out.logEvidence -= r*r/(2*variance) + math.Log(p.sigma) + halfLog2Pi
-	}
-	// in adds what a column that is in explains, and returns its log Bayes factor.
+	out.logEvidence = none.logEvidence
+	// in has the moments of a column that is in, and returns its log Bayes factor: the other columns
+	// take nothing of what it explains.
 	in := func(j int) float64 {
-		along := 0.0
-		for i := range n {
-			r := p.y[i]
-			if p.offset != nil {
-				r -= p.offset[i]
-			}
-			along += p.x.At(i, j) * (r - p.x.At(i, j)*p.priorMean[j])
+		alone, fails := p.gaussian([]int{j})
+		err = errors.Join(err, fails)
+		if fails == nil {
+			out.meanIn[j], out.sdIn[j] = alone.mean[0], math.Sqrt(alone.variance[0])
 		}
-		prior := p.priorSD[j] * p.priorSD[j]
-		total := variance/gram.At(j, j) + prior // of the estimate along / gram about the prior mean
-		estimate := along / gram.At(j, j)
-		out.meanIn[j] = p.priorMean[j] + prior/total*estimate
-		out.sdIn[j] = math.Sqrt(prior * (total - prior) / total)
-		return estimate*estimate/2*gram.At(j, j)/variance*(prior/total) - math.Log(total/(total-prior))/2
+		return alone.logEvidence - none.logEvidence
 	}
 	for _, j := range p.always {
 		out.logEvidence += in(j)
@@ -67,5 +51,5 @@ func (p *regressionProblem) orthogonal(probability float64) (*exactPosterior, er
 		out.inclusion[g] = 1 / (1 + math.Exp(-odds))
 		out.logEvidence += math.Log1p(-probability) + math.Max(odds, 0) + math.Log1p(math.Exp(-math.Abs(odds)))
 	}
-	return out, nil
+	return out, err
 }

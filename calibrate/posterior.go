@@ -41,9 +41,8 @@ type exactPosterior struct {
 	logEvidence float64
 	models      []float64 // probability of each that the prior allows, in the order of subsets
 	inclusion   []float64 // [G]
-	// moments of each coordinate [D], and of σ last: averaged over models, where it is zero in
-	// those without it, and given that it is in
-	mean, sd, meanIn, sdIn []float64
+	// moments of each coordinate given that it is in [D], and of σ last
+	meanIn, sdIn []float64
 }
 
 // mostSubsets is the largest number of models that are summed over.
@@ -92,44 +91,24 @@ func (p *regressionProblem) solve(of func(coordinates []int) (modelMoments, erro
 		all[m] = one{coordinates, moments}
 		logJoint[m] = p.logPrior[len(subset)] + moments.logEvidence
 	}
-	out := &exactPosterior{
-		logEvidence: floats.LogSumExp(logJoint), models: make([]float64, len(all)), inclusion: make([]float64, groups),
-		mean: make([]float64, dim+1), sd: make([]float64, dim+1), meanIn: make([]float64, dim+1), sdIn: make([]float64, dim+1),
-	}
-	mass := make([]float64, dim+1)
-	for i, m := range all {
-		w := math.Exp(logJoint[i] - out.logEvidence)
-		out.models[i] = w
-		for _, g := range subsets[i] {
-			out.inclusion[g] += w
+	out := &exactPosterior{logEvidence: floats.LogSumExp(logJoint), models: make([]float64, len(all)), inclusion: make([]float64, groups)}
+	for i, subset := range subsets {
+		out.models[i] = math.Exp(logJoint[i] - out.logEvidence)
+		for _, g := range subset {
+			out.inclusion[g] += out.models[i]
 		}
-		for k, mean := range m.moments.mean {
+	}
+	_, out.meanIn, out.sdIn = averages(logJoint, dim+1, func(m int, add func(at int, mean, variance float64)) {
+		for k, mean := range all[m].moments.mean {
 			j := dim // of σ
-			if k < len(m.coordinates) {
-				j = m.coordinates[k]
+			if k < len(all[m].coordinates) {
+				j = all[m].coordinates[k]
 			}
-			mass[j] += w
-			out.mean[j] += w * mean
+			add(j, mean, all[m].moments.variance[k])
 		}
-	}
-	// variances as sums of squares about the means, which do not cancel
-	within, about := make([]float64, dim+1), make([]float64, dim+1)
-	for j := range out.mean {
-		out.meanIn[j] = out.mean[j] / mass[j]
-	}
-	for i, m := range all {
-		for k, mean := range m.moments.mean {
-			j := dim
-			if k < len(m.coordinates) {
-				j = m.coordinates[k]
-			}
-			within[j] += out.models[i] * (m.moments.variance[k] + (mean-out.meanIn[j])*(mean-out.meanIn[j]))
-			about[j] += out.models[i] * (m.moments.variance[k] + (mean-out.mean[j])*(mean-out.mean[j]))
-		}
-	}
-	for j := range out.mean {
-		out.sdIn[j] = math.Sqrt(within[j] / mass[j])
-		out.sd[j] = math.Sqrt(about[j] + math.Max(0, 1-mass[j])*out.mean[j]*out.mean[j])
+	})
+	for j, variance := range out.sdIn {
+		out.sdIn[j] = math.Sqrt(variance)
 	}
 	return out, nil
 }

@@ -43,7 +43,7 @@ func (p *regressionProblem) robust(share, ratio float64) func(coordinates []int)
 			}
 		}
 		out := modelMoments{logEvidence: floats.LogSumExp(terms)}
-		out.mean, out.variance = averages(terms, k, func(assigned int, add func(at int, mean, variance float64)) {
+		_, out.mean, out.variance = averages(terms, k, func(assigned int, add func(at int, mean, variance float64)) {
 			for a := range k {
 				add(a, means[assigned*k+a], variances[assigned*k+a])
 			}

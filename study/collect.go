@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/transdim/vti/internal/columnar"
 	"github.com/transdim/vti/internal/parallel"
 )
 
@@ -294,7 +295,7 @@ func (c *collector) write(name string, row []cell) error {
 // declare makes the columns of the settings, of the same kinds in every table: those of all values,
 // whether or not they have rows there.
 func (p *Plan) declare(w *rowWriter) {
-	w.declare("task", intKind)
+	w.declare("task", columnar.Int64)
 	for _, s := range p.Task(0).Settings {
 		w.declare(s.Name, kindOf(settingValue(s)))
 	}

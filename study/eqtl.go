@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/english"
@@ -154,33 +155,26 @@ func (e Expression) expression(random *rand.Rand, genotypes [][]int8, effects []
 	return values
 }
 
+// writeTable writes a row for each person: expression with four digits, and counts of alleles.
 func (e Expression) writeTable(path string, expression [][]float64, genotypes [][]int8) error {
-	return atomicfile.Write(path, func(w io.Writer) error {
-		out := bufio.NewWriter(w)
-		for gene := range expression {
-			fmt.Fprint(out, geneName(gene), ",")
-		}
-		for marker := range genotypes {
-			if marker > 0 {
-				out.WriteByte(',')
-			}
-			out.WriteString(markerName(marker))
-		}
-		out.WriteByte('\n')
+	var names []string
+	for gene := range expression {
+		names = append(names, geneName(gene))
+	}
+	for marker := range genotypes {
+		names = append(names, markerName(marker))
+	}
+	return writeLines(path, strings.Join(names, ","), func(line func(...string)) {
+		cells := make([]string, len(names))
 		for person := range e.People {
-			for _, values := range expression {
-				out.WriteString(strconv.FormatFloat(values[person], 'f', 4, 64))
-				out.WriteByte(',')
+			for gene, values := range expression {
+				cells[gene] = strconv.FormatFloat(values[person], 'f', 4, 64)
 			}
 			for marker, counts := range genotypes {
-				if marker > 0 {
-					out.WriteByte(',')
-				}
-				out.WriteByte('0' + byte(counts[person]))
+				cells[len(expression)+marker] = strconv.Itoa(int(counts[person]))
 			}
-			out.WriteByte('\n')
+			line(cells...)
 		}
-		return out.Flush() // which has the first error
 	})
 }
 
@@ -189,15 +183,7 @@ func writeLines(path, header string, each func(line func(cells ...string))) erro
 	return atomicfile.Write(path, func(w io.Writer) error {
 		out := bufio.NewWriter(w)
 		fmt.Fprintln(out, header)
-		each(func(cells ...string) {
-			for i, c := range cells {
-				if i > 0 {
-					out.WriteByte(',')
-				}
-				out.WriteString(c)
-			}
-			out.WriteByte('\n')
-		})
-		return out.Flush()
+		each(func(cells ...string) { fmt.Fprintln(out, strings.Join(cells, ",")) })
+		return out.Flush() // which has the first error
 	})
 }

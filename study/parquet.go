@@ -55,16 +55,14 @@ func (w *rowWriter) commit() error {
 	})
 }
 
-// schema has an optional column for each column of the spool; one that was declared and never seen
-// is of text.
-func (w *rowWriter) schema() (columns []columnar.Column) {
-	kinds := map[kind]columnar.Kind{
-		0: columnar.Text, textKind: columnar.Text, boolKind: columnar.Bool, intKind: columnar.Int64, uintKind: columnar.Uint64, floatKind: columnar.Double,
+// schema are the columns of the spool; one that was declared and never seen is of text.
+func (w *rowWriter) schema() []columnar.Column {
+	for i := range w.columns {
+		if w.columns[i].Kind == unknown {
+			w.columns[i].Kind = columnar.Text
+		}
 	}
-	for _, c := range w.columns {
-		columns = append(columns, columnar.Column{Name: c.name, Kind: kinds[c.kind], Optional: true})
-	}
-	return columns
+	return w.columns
 }
 
 // writeValue writes a value of a column whose kind is that of all its values joined.

@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/columnar"
 )
 
 // cell is a value of a row: a bool, int64, uint64, float64 or string.
@@ -16,51 +17,38 @@ type cell struct {
 	value  any
 }
 
-// kind is the type of a column.
-type kind byte
-
-const (
-	boolKind kind = iota + 1
-	intKind
-	uintKind
-	floatKind
-	textKind
-)
-
-func kindOf(value any) kind {
+// kindOf is the kind of a column that holds a value.
+func kindOf(value any) columnar.Kind {
 	switch value.(type) {
 	case bool:
-		return boolKind
+		return columnar.Bool
 	case int64:
-		return intKind
+		return columnar.Int64
 	case uint64:
-		return uintKind
+		return columnar.Uint64
 	case float64:
-		return floatKind
+		return columnar.Double
 	case string:
-		return textKind
+		return columnar.Text
 	}
 	panic(fmt.Sprintf("study.kindOf: a value of type %T", value))
 }
 
+// unknown is the kind of a column that was declared and not seen yet.
+const unknown = columnar.Other
+
 // join is the kind of a column that holds values of both.
-func join(a, b kind) kind {
-	number := func(k kind) bool { return k == intKind || k == uintKind || k == floatKind }
+func join(a, b columnar.Kind) columnar.Kind {
+	number := func(k columnar.Kind) bool { return k == columnar.Int64 || k == columnar.Uint64 || k == columnar.Double }
 	switch {
-	case a == b || b == 0:
+	case a == b || b == unknown:
 		return a
-	case a == 0:
+	case a == unknown:
 		return b
 	case number(a) && number(b):
-		return floatKind
+		return columnar.Double
 	}
-	return textKind
-}
-
-// column is what is known of a column so far.
-type column struct {
-	name string
-	kind kind
+	return columnar.Text
 }
 
 // spool keeps rows in a temporary file while it is not known yet which columns there are. That
@@ -69,7 +57,7 @@ type column struct {
 type spool struct {
 	file    *atomicfile.File
 	buffer  *bufio.Writer
-	columns []column // in the order of appearance
+	columns []columnar.Column // in the order of appearance
 	ids     map[string]int
 	rows    int
 	scratch []byte
@@ -87,15 +75,15 @@ func newSpool(path string) (*spool, error) {
 // close removes the file.
 func (s *spool) close() { s.file.Abort() }
 
-// declare makes a column of a kind, 0 if that is unknown, even if no row has it.
-func (s *spool) declare(name string, k kind) int {
+// declare makes a column of a kind, which may be unknown, even if no row has it.
+func (s *spool) declare(name string, k columnar.Kind) int {
 	id, known := s.ids[name]
 	if !known {
 		id = len(s.columns)
 		s.ids[name] = id
-		s.columns = append(s.columns, column{name: name})
+		s.columns = append(s.columns, columnar.Column{Name: name, Optional: true})
 	}
-	s.columns[id].kind = join(s.columns[id].kind, k)
+	s.columns[id].Kind = join(s.columns[id].Kind, k)
 	return id
 }
 
@@ -169,19 +157,19 @@ func readValue(in *bufio.Reader) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch kind(k) {
-	case boolKind:
+	switch columnar.Kind(k) {
+	case columnar.Bool:
 		b, err := in.ReadByte()
 		return b == 1, err
-	case intKind:
+	case columnar.Int64:
 		return binary.ReadVarint(in)
-	case uintKind:
+	case columnar.Uint64:
 		return binary.ReadUvarint(in)
-	case floatKind:
+	case columnar.Double:
 		var b [8]byte
 		_, err := io.ReadFull(in, b[:])
 		return math.Float64frombits(binary.LittleEndian.Uint64(b[:])), err
-	case textKind:
+	case columnar.Text:
 		n, err := binary.ReadUvarint(in)
 		if err != nil {
 			return nil, err
