@@ -32,8 +32,8 @@ func (p *regressionProblem) orthogonal(probability float64) (*exactPosterior, er
 		return nil, err
 	}
 	out.logEvidence = none.logEvidence
-	// in has the moments of a column that is in, and returns its log Bayes factor: the other columns
-	// take nothing of what it explains.
+	// in has the moments of a column that is in, and returns its log Bayes factor: the other
+	// columns take nothing of what it explains.
 	in := func(j int) float64 {
 		alone, fails := p.gaussian([]int{j})
 		err = errors.Join(err, fails)

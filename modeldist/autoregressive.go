@@ -214,9 +214,6 @@ func (a *Autoregressive) LogProb(ctx *context.Context, codes *graph.Node) *graph
 // (made.Bound.Sequential). No gradient passes through it.
 func (a *Autoregressive) Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node {
 	assertUniforms("modeldist.Autoregressive.Sample", uniforms, len(a.cards))
-	if a.context != nil || a.logMass != nil {
-		return a.sampleGiven(ctx, uniforms)
-	}
 	g := uniforms.Graph()
 	batch := uniforms.Shape().Dim(0)
 	blank := func(n int) *graph.Node { return graph.Zeros(g, shapes.Make(dtypes.Int32, batch, n)) }
@@ -228,10 +225,14 @@ func (a *Autoregressive) Sample(ctx *context.Context, uniforms *graph.Node) *gra
 		at := a.places[site]
 		group := a.groups[at.group]
 		// [B, K]
-		logits := graph.MulScalar(graph.Squeeze(group.logits(outputs[at.group], group.initialOf(at.slot)), 1), a.power)
+		logits := graph.Squeeze(group.logits(outputs[at.group], group.initialOf(at.slot)), 1)
+		codes := graph.Concatenate(append(slices.Clone(drawn), blank(len(a.cards)-site)), 1)
+		if a.logMass != nil {
+			logits = graph.Add(logits, a.offset(codes, site))
+		}
+		logits = graph.MulScalar(logits, a.power)
 		if a.constraint != nil {
-			codes := append(slices.Clone(drawn), blank(len(a.cards)-site))
-			logits = onlyAllowed(logits, a.constraint.Allowed(graph.Concatenate(codes, 1), site))
+			logits = onlyAllowed(logits, a.constraint.Allowed(codes, site))
 		}
 		weights := graph.Exp(graph.Sub(logits, graph.ReduceAndKeep(logits, graph.ReduceMax, -1)))
 		u := graph.Squeeze(graph.SliceAxis(uniforms, 1, graph.AxisElem(site)), 1)

@@ -4,7 +4,6 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/shapes"
-	"github.com/gomlx/gomlx/pkg/ml/context"
 )
 
 // Given returns the distribution conditional on a context for each row of a batch: q(m | D).
@@ -48,34 +47,4 @@ func logSumExpLast(x *graph.Node) *graph.Node {
 	peak := graph.StopGradient(graph.ReduceAndKeep(x, graph.ReduceMax, -1))
 	sum := graph.ReduceSum(graph.Exp(graph.Sub(x, peak)), -1)
 	return graph.Add(graph.Log(sum), graph.Squeeze(peak, -1))
-}
-
-// sampleGiven is Sample with a context: a pass of the network for each site.
-func (a *Autoregressive) sampleGiven(ctx *context.Context, uniforms *graph.Node) *graph.Node {
-	g, batch := uniforms.Graph(), uniforms.Shape().Dim(0)
-	net := a.bind(ctx, g)
-	codes := graph.Zeros(g, shapes.Make(dtypes.Int32, batch, len(a.cards)))
-	column := graph.Iota(g, shapes.Make(dtypes.Int32, batch, len(a.cards)), 1)
-	for site, card := range a.cards {
-		if card == 1 {
-			continue
-		}
-		at := a.places[site]
-		group := a.groups[at.group]
-		width := group.outputs()
-		own := graph.SliceAxis(net.Outputs(a.features(codes))[at.group], 1, graph.AxisRange(at.slot*width, (at.slot+1)*width))
-		logits := graph.Squeeze(group.logits(own, group.initialOf(at.slot)), 1) // [B, K]
-		if a.logMass != nil {
-			logits = graph.Add(logits, a.offset(codes, site))
-		}
-		logits = graph.MulScalar(logits, a.power)
-		if a.constraint != nil {
-			logits = onlyAllowed(logits, a.constraint.Allowed(codes, site))
-		}
-		weights := graph.Exp(graph.Sub(logits, graph.ReduceAndKeep(logits, graph.ReduceMax, -1)))
-		u := graph.Squeeze(graph.SliceAxis(uniforms, 1, graph.AxisElem(site)), 1)
-		outcome := graph.BroadcastToShape(graph.InsertAxes(invertCDF(weights, u), -1), codes.Shape())
-		codes = graph.Where(graph.Equal(column, graph.Scalar(g, dtypes.Int32, site)), outcome, codes)
-	}
-	return graph.StopGradient(codes)
 }

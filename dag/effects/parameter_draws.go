@@ -242,34 +242,11 @@ func networkLogJoint(p *score.Problem, f dgraph.Family, theta []float64) (sum fl
 	if l.Sigma == 0 {
 		sum -= score.Square((logSigma-p.Data.LogSD(f.Node))/score.LogSigmaSD)/2 + math.Log(score.LogSigmaSD) + score.HalfLog2Pi
 	}
-	residual, values := make([]float64, p.Data.Rows()), make([]float64, p.Data.Nodes())
-	for row := range residual {
-		residual[row] = p.Data.RowFor(f.Node, row, values)[f.Node]
-	}
-	if !f.Parents.Empty() {
-		parents := f.Parents.List()
-		for row := range residual {
-			p.Data.RowFor(f.Node, row, values)
-			if l.Bias {
-				residual[row] -= theta[l.B2()]
-			}
-			for h := range l.Hidden {
-				var input float64
-				if l.Bias {
-					input = theta[l.B1()+h]
-				}
-				for _, i := range parents {
-					input += theta[i*l.Hidden+h] * values[i]
-				}
-				residual[row] -= theta[l.W2()+h] * math.Max(input, 0)
-			}
-		}
-	}
-	precision := math.Exp(-2 * logSigma)
-	for row, x := range residual {
-		if p.Data.Counts(row, f.Node) {
-			sum -= x*x*precision/2 + logSigma + score.HalfLog2Pi
-		}
+	counted := p.Data.CountedRows(f.Node)
+	fitted := make([]float64, len(counted))
+	means(p, f.Node, counted, theta, fitted)
+	for k, row := range counted {
+		sum -= score.Square(p.Data.X.At(row, f.Node)-fitted[k])*math.Exp(-2*logSigma)/2 + logSigma + score.HalfLog2Pi
 	}
 	return sum
 }

@@ -15,11 +15,8 @@ import (
 // with all that is known before the block and then, input by input, with the little that is known
 // since.
 //
-// It is for networks without context, and no gradient may be taken through it.
+// No gradient may be taken through it.
 func (b *Bound) Sequential(batch int, draw func(input int, outputs []*graph.Node) *graph.Node) {
-	if b.net.cfg.Context > 0 {
-		panic(errorf("Sequential: the network has a context"))
-	}
 	s := newSequence(b, batch)
 	inputs := b.net.cfg.Inputs
 	block := int(math.Ceil(math.Sqrt(float64(inputs))))
@@ -103,6 +100,7 @@ func width(x *graph.Node) int {
 // sequence is the state of Sequential.
 type sequence struct {
 	net   *Network
+	act0  *graph.Node // that of Bound
 	batch int
 	x     *known
 	// activations before and inside of each residual block, and the last hidden layer
@@ -115,7 +113,7 @@ type sequence struct {
 }
 
 func newSequence(b *Bound, batch int) *sequence {
-	s := &sequence{net: b.net, batch: batch, x: &known{}, counts: make([]int, b.net.cfg.Inputs)}
+	s := &sequence{net: b.net, act0: b.act0, batch: batch, x: &known{}, counts: make([]int, b.net.cfg.Inputs)}
 	s.hidden = []*stage{{affine: b.first, operand: s.x}}
 	for _, block := range b.blocks {
 		before, inside := &known{}, &known{}
@@ -158,6 +156,9 @@ func (s *sequence) outputs(i int) []*graph.Node {
 	act := s.net.cfg.Activation.Apply
 	if first, last := s.done, s.counts[i]; first < last {
 		h := s.hidden[0].columns(first, last)
+		if s.act0 != nil {
+			h = graph.Add(h, graph.SliceAxis(s.act0, 1, graph.AxisRange(first, last)))
+		}
 		for k := 0; k+2 < len(s.units); k += 2 {
 			s.units[k].add(act(h))
 			s.units[k+1].add(act(s.hidden[k+1].columns(first, last)))

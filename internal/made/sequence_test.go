@@ -23,6 +23,7 @@ func TestSequentialAgreesWithOutputs(t *testing.T) {
 		{Inputs: 7, Hidden: 16, Blocks: 2, Heads: [][]int{Repeat(7, 1)}},
 		// fewer units than inputs
 		{Inputs: 9, Hidden: 5, Blocks: 1, Activation: LeakyReLU, Heads: [][]int{Repeat(9, 2), Repeat(9, 1)}},
+		{Inputs: 6, Hidden: 13, Blocks: 2, Context: 2, Heads: [][]int{Repeat(6, 1)}},
 		{Inputs: 6, Hidden: 13, Blocks: 3, Heads: [][]int{{3, 0, 0, 1, 0, 2}, {0, 1, 0, 0, 1, 0}}},
 	} {
 		t.Run(fmt.Sprint(cfg.Inputs, cfg.Hidden, cfg.Heads), func(t *testing.T) {
@@ -31,7 +32,11 @@ func TestSequentialAgreesWithOutputs(t *testing.T) {
 			ctx := context.New()
 			backend := testkit.Backend(t)
 			build := func(ctx *context.Context, g *graph.Graph) []*graph.Node {
-				bound := net.Bind(ctx, g, dtypes.Float64, nil)
+				var cond *graph.Node
+				if cfg.Context > 0 {
+					cond = graph.IotaFull(g, shapes.Make(dtypes.Float64, batch, cfg.Context))
+				}
+				bound := net.Bind(ctx, g, dtypes.Float64, cond)
 				var columns []*graph.Node
 				pieces := make([][]*graph.Node, len(cfg.Heads))
 				bound.Sequential(batch, func(input int, outputs []*graph.Node) *graph.Node {
