@@ -55,7 +55,10 @@ func standardized(rows [][]float64) [][]float64 {
 		column := mat.Col(nil, j, x)
 		mean, sd := stat.PopMeanStdDev(column, nil)
 		for i, value := range column {
-			x.Set(i, j, (value-mean)/math.Max(sd, math.SmallestNonzeroFloat64))
+			if value -= mean; sd > 0 {
+				value /= sd
+			}
+			x.Set(i, j, value)
 		}
 	}
 	for i := range out {

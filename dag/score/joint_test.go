@@ -123,3 +123,8 @@ func TestJointOfMixedTables(t *testing.T) {
 	}
 	require.Len(t, values, 15+20+15)
 }
+
+// TestStandardized: a column that is constant in some rows stays finite.
+func TestStandardized(t *testing.T) {
+	require.Equal(t, [][]float64{{0, -1}, {0, 1}}, standardized([][]float64{{0.1, 2}, {0.1, 6}}))
+}
