@@ -55,7 +55,7 @@ func (t *Target) proposal(a regression.Active) (draw func(random *rand.Rand, the
 	if err != nil {
 		return nil, err
 	}
-	propose := f.draw
+	propose := f.around.Draw
 	if _, ok := t.Unordered(); ok {
 		if s, ok := f.split(); ok {
 			propose = s.draw

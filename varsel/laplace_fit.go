@@ -3,12 +3,13 @@ package varsel
 import (
 	"errors"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/transdim/vti/internal/dense"
 	"github.com/transdim/vti/internal/mode"
+	"github.com/transdim/vti/internal/proposal"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/varsel/regression"
 )
@@ -21,8 +22,9 @@ type laplaceFit struct {
 
 	mode      []float64             // θ̂ [k], parameters of categories last
 	height    float64               // the log joint density there
-	factor    []float64             // lower L of H = L Lᵀ [k·k]
-	logDet    float64               // log |L|
+	curvature []float64             // H there [k·k], lower, which factor overwrites
+	factor    dense.Factor          // of H
+	around    proposal.T            // what is drawn from
 	constant  float64               // of the log joint density
 	eta, step []float64             // scratch [n], [k]
 	expansion *likelihood.Expansion // of a response of categories
@@ -46,7 +48,7 @@ const (
 func newLaplaceFit(t *Target, a regression.Active, scale float64, start []float64) (*laplaceFit, error) {
 	k := len(a.Coordinates)
 	f := &laplaceFit{
-		Active: a, target: t, scale: scale, mode: slices.Clone(start), factor: make([]float64, k*k),
+		Active: a, target: t, scale: scale, mode: slices.Clone(start), curvature: make([]float64, k*k),
 		eta: make([]float64, t.Planes()*len(t.Responses.Y)), step: make([]float64, k),
 	}
 	if t.Responses.Categories != nil {
@@ -71,21 +73,12 @@ func newLaplaceFit(t *Target, a regression.Active, scale float64, start []float6
 		return nil, errors.New("the log density has no mode that rounding leaves")
 	}
 	f.height = r.Value
-	f.setLogDet()
+	f.around = proposal.New(f.mode, f.factor, laplaceDegrees)
 	return f, nil
 }
 
-func (f *laplaceFit) setLogDet() {
-	f.logDet = 0
-	for j := range f.mode {
-		f.logDet += math.Log(f.factor[j*len(f.mode)+j])
-	}
-}
-
 // logIntegral is the log integral of the joint density over the coefficients by Laplace's method.
-func (f *laplaceFit) logIntegral() float64 {
-	return f.height - f.logDet + float64(len(f.mode))*halfLog2Pi
-}
+func (f *laplaceFit) logIntegral() float64 { return f.around.LogIntegral(f.height) }
 
 // predict sets the linear predictors of coefficients.
 func (f *laplaceFit) predict(theta []float64) {
@@ -129,24 +122,21 @@ type newtonScratch struct{ slope, curvature, weighted []float64 }
 // the step to the mode of the quadratic, which gains half the decrement there. It reports whether
 // the curvature is positive definite.
 func (f *laplaceFit) newtonStep(s newtonScratch, cautious bool) (decrement float64, ok bool) {
-	k := len(f.mode)
 	if f.expansion == nil {
 		f.expandRows(s, cautious)
 	} else {
 		f.expandCategories(s.weighted)
 	}
-	if !cholesky(f.factor, k) {
+	if f.factor, ok = dense.Factorize(f.curvature, len(f.mode), 0); !ok {
 		return 0, false
 	}
-	for a := range k { // L u = gradient
-		f.step[a] = (f.step[a] - floats.Dot(f.factor[a*k:a*k+a], f.step[:a])) / f.factor[a*k+a]
-	}
+	f.factor.SolveLower(f.step)
 	decrement = floats.Dot(f.step, f.step)
-	backSolve(f.factor, f.step)
+	f.factor.SolveUpper(f.step)
 	return decrement, true
 }
 
-// expandRows sets the gradient in step and the curvature in factor.
+// expandRows sets the gradient in step, and the curvature.
 func (f *laplaceFit) expandRows(s newtonScratch, cautious bool) {
 	k := len(f.mode)
 	f.target.Responses.Expand(f.eta, f.scale, cautious, s.slope, s.curvature)
@@ -155,70 +145,10 @@ func (f *laplaceFit) expandRows(s newtonScratch, cautious bool) {
 		f.step[a] = floats.Dot(column, s.slope) - prior*(f.mode[a]-f.Mean[a])
 		floats.MulTo(s.weighted, column, s.curvature)
 		for b := range a + 1 {
-			f.factor[a*k+b] = floats.Dot(s.weighted, f.Columns[b])
+			f.curvature[a*k+b] = floats.Dot(s.weighted, f.Columns[b])
 		}
-		f.factor[a*k+a] += prior
+		f.curvature[a*k+a] += prior
 	}
-}
-
-// cholesky replaces the lower triangle of a [k·k] by its factor, and reports whether a is positive
-// definite.
-func cholesky(a []float64, k int) bool {
-	for i := range k {
-		row := a[i*k : i*k+i+1]
-		for j := range i {
-			row[j] = (row[j] - floats.Dot(row[:j], a[j*k:j*k+j])) / a[j*k+j]
-		}
-		square := row[i] - floats.Dot(row[:i], row[:i])
-		if !(square > 0) || math.IsInf(square, 0) {
-			return false
-		}
-		row[i] = math.Sqrt(square)
-	}
-	return true
-}
-
-// backSolve replaces x [k] by L⁻ᵀ x.
-func backSolve(factor, x []float64) {
-	k := len(x)
-	for i := k - 1; i >= 0; i-- {
-		x[i] /= factor[i*k+i]
-		floats.AddScaled(x[:i], -x[i], factor[i*k:i*k+i])
-	}
-}
-
-// draw writes a draw of the coefficients to theta [k] and returns its log density.
-func (f *laplaceFit) draw(random *rand.Rand, theta []float64) (logDensity float64) {
-	root := math.Sqrt(laplaceChi(random))
-	square := 0.0
-	for a := range theta {
-		z := random.NormFloat64() / root
-		theta[a] = z
-		square += z * z
-	}
-	backSolve(f.factor, theta)
-	floats.Add(theta, f.mode)
-	return f.logDensity(square)
-}
-
-// laplaceChi draws a χ² of laplaceDegrees over their number.
-func laplaceChi(random *rand.Rand) (chi float64) {
-	for range laplaceDegrees {
-		x := random.NormFloat64()
-		chi += x * x / laplaceDegrees
-	}
-	return chi
-}
-
-// logDensity is that of the t distribution at a squared distance in units of the curvature.
-func (f *laplaceFit) logDensity(square float64) float64 { return f.standardT(square) + f.logDet }
-
-// standardT is the log density of the standard t distribution at a squared distance.
-func (f *laplaceFit) standardT(square float64) float64 {
-	k := len(f.mode)
-	top, _ := math.Lgamma(float64(laplaceDegrees+k) / 2)
-	bottom, _ := math.Lgamma(laplaceDegrees / 2.0)
-	return top - bottom - float64(k)/2*math.Log(laplaceDegrees*math.Pi) - float64(laplaceDegrees+k)/2*math.Log1p(square/laplaceDegrees)
 }
 
 // given is the distribution of categories at the parameters in θ.
@@ -240,9 +170,9 @@ func (f *laplaceFit) expandCategories(weighted []float64) {
 			floats.MulTo(weighted[other*n:(other+1)*n], column, e.Curvature[m*planes+other])
 		}
 		for b := range a + 1 {
-			f.factor[a*k+b] = floats.Dot(f.plane(b, weighted), f.Columns[b])
+			f.curvature[a*k+b] = floats.Dot(f.plane(b, weighted), f.Columns[b])
 		}
-		f.factor[a*k+a] += prior
+		f.curvature[a*k+a] += prior
 	}
 	parameters := k - coefficients
 	if parameters == 0 {
@@ -253,24 +183,24 @@ func (f *laplaceFit) expandCategories(weighted []float64) {
 		prior := 1 / (f.SD[at] * f.SD[at])
 		f.step[at] = e.Gradient[p] - prior*(f.mode[at]-f.Mean[at])
 		for a, column := range f.Columns {
-			f.factor[at*k+a] = floats.Dot(column, e.Cross[f.Coordinates[a]%planes*parameters+p])
+			f.curvature[at*k+a] = floats.Dot(column, e.Cross[f.Coordinates[a]%planes*parameters+p])
 		}
 	}
 	f.fillParameters(e.Information)
-	if whole := slices.Clone(f.factor); !cholesky(whole, k) {
+	if _, ok := dense.Factorize(slices.Clone(f.curvature), k, 0); !ok {
 		f.fillParameters(e.Concave)
 	}
 }
 
-// fillParameters sets the block of the parameters in factor.
+// fillParameters sets the block of the parameters in the curvature.
 func (f *laplaceFit) fillParameters(information []float64) {
 	k, first := len(f.mode), len(f.Columns)
 	parameters := k - first
 	for p := range parameters {
 		at := first + p
 		for q := range p + 1 {
-			f.factor[at*k+first+q] = information[p*parameters+q]
+			f.curvature[at*k+first+q] = information[p*parameters+q]
 		}
-		f.factor[at*k+at] += 1 / (f.SD[at] * f.SD[at])
+		f.curvature[at*k+at] += 1 / (f.SD[at] * f.SD[at])
 	}
 }

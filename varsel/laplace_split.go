@@ -6,6 +6,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/dense"
 )
 
 // splitFit draws from the posterior of a model whose tails differ from one side of the mode to the
@@ -41,9 +43,10 @@ func (f *laplaceFit) split() (s *splitFit, ok bool) {
 		return nil, false
 	}
 	curvature := mat.NewSymDense(k, nil)
+	curvature.SymOuterK(1, lower(f.factor))
 	for i := range k {
 		for j := range i + 1 {
-			curvature.SetSym(i, j, f.SD[i]*f.SD[j]*floats.Dot(f.factor[i*k:i*k+j+1], f.factor[j*k:j*k+j+1]))
+			curvature.SetSym(i, j, f.SD[i]*f.SD[j]*curvature.At(i, j))
 		}
 	}
 	var eigen mat.EigenSym
@@ -63,6 +66,17 @@ func (f *laplaceFit) split() (s *splitFit, ok bool) {
 	}
 	s.setScales()
 	return s, true
+}
+
+// lower is the triangle of a factor.
+func lower(f dense.Factor) *mat.TriDense {
+	l := mat.NewTriDense(f.Order(), mat.Lower, nil)
+	for i := range f.Order() {
+		for j := range i + 1 {
+			l.SetTri(i, j, f.At(i, j))
+		}
+	}
+	return l
 }
 
 // logSpread is the log of the product of the mean scales of all axes.
@@ -103,6 +117,15 @@ func (s *splitFit) draw(random *rand.Rand, theta []float64) (logDensity float64)
 	return logDensity
 }
 
+// laplaceChi draws a χ² of laplaceDegrees over their number.
+func laplaceChi(random *rand.Rand) (chi float64) {
+	for range laplaceDegrees {
+		x := random.NormFloat64()
+		chi += x * x / laplaceDegrees
+	}
+	return chi
+}
+
 // drawStep writes a step [k] from the mode and returns its log density.
 func (s *splitFit) drawStep(random *rand.Rand, step []float64) (logDensity float64) {
 	k, root, square := len(step), math.Sqrt(laplaceChi(random)), 0.0
@@ -118,7 +141,7 @@ func (s *splitFit) drawStep(random *rand.Rand, step []float64) (logDensity float
 		}
 		floats.AddScaled(step, z, s.axes[i*k:i*k+k])
 	}
-	return s.logDensity(square) - s.logSpread()
+	return s.around.LogDensityAt(square) - s.logSpread()
 }
 
 // logStep is the log density of a step from the mode.
@@ -133,5 +156,5 @@ func (s *splitFit) logStep(step []float64) float64 {
 		}
 		square += z * z
 	}
-	return s.logDensity(square) - s.logSpread()
+	return s.around.LogDensityAt(square) - s.logSpread()
 }

@@ -52,7 +52,7 @@ func naiveEvidence(t *Target, a regression.Active) float64 {
 	}
 	var sum, largest float64
 	var values []float64
-	sd := func(j int) float64 { return 1 / math.Sqrt(f.factor[j*len(f.mode)+j]*f.factor[j*len(f.mode)+j]) }
+	sd := func(j int) float64 { return 1 / f.factor.At(j, j) }
 	widths := []float64{reach * sd(0) * 1.5 / points, reach * sd(1) * 1.5 / points}
 	largest = math.Inf(-1)
 	for i := -points / 2; i <= points/2; i++ {

@@ -6,6 +6,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/dense"
 )
 
 // Sides between walls are followed for up to wallSteps, from a wall as wide as one over a shape to
@@ -25,11 +27,10 @@ func (f *laplaceFit) splitAlong(uneven bool) *splitFit {
 		return s
 	}
 	if !uneven || !s.alongWalls() {
-		factor := mat.NewTriDense(k, mat.Lower, slices.Clone(f.factor))
-		s.along = mat.DenseCopyOf(factor.T())
+		s.along = mat.DenseCopyOf(lower(f.factor).T())
 		for i := range k {
 			s.axes[i*k+i] = 1
-			backSolve(f.factor, s.axes[i*k:i*k+k])
+			f.factor.SolveUpper(s.axes[i*k : i*k+k])
 		}
 	}
 	if !uneven {
@@ -50,20 +51,20 @@ func (s *splitFit) alongWalls() bool {
 	if err := foot.Inverse(walls); err != nil {
 		return false
 	}
-	half.Mul(mat.NewTriDense(k, mat.Lower, slices.Clone(s.factor)).T(), &foot)
+	half.Mul(lower(s.factor).T(), &foot)
 	square.Mul(half.T(), &half)
-	factor := square.RawMatrix().Data
-	if !cholesky(factor, k) {
+	factor, ok := dense.Factorize(square.RawMatrix().Data, k, 0)
+	if !ok {
 		return false
 	}
 	for i := range k {
 		u := make([]float64, k)
 		u[i] = 1
-		backSolve(factor, u)
+		factor.SolveUpper(u)
 		mat.NewVecDense(k, s.axes[i*k:i*k+k]).MulVec(&foot, mat.NewVecDense(k, u))
 	}
 	s.along = mat.NewDense(k, k, nil)
-	s.along.Mul(mat.NewTriDense(k, mat.Lower, factor).T(), walls)
+	s.along.Mul(lower(factor).T(), walls)
 	return true
 }
 

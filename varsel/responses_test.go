@@ -193,7 +193,7 @@ func TestIdenticalRowsAreCounted(t *testing.T) {
 			require.NoError(t, err)
 			require.InDelta(t, want.height, got.height, 1e-9)
 			require.InDeltaSlice(t, want.mode, got.mode, 1e-9)
-			require.InDeltaSlice(t, want.factor, got.factor, 1e-7)
+			require.InDeltaSlice(t, want.curvature, got.curvature, 1e-7)
 			wantWeights, wantResponse := all.Responses.Working(want.eta, 1.3, true)
 			gotWeights, gotResponse := own.Responses.Working(got.eta, 1.3, true)
 			for i, of := range distinct.Of(n, func(key []byte, row int) []byte {

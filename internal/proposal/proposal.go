@@ -65,11 +65,11 @@ func (t T) Draw(random *rand.Rand, x []float64) (logDensity float64) {
 	for a, m := range t.mode {
 		x[a] += m
 	}
-	return t.logDensityAt(square)
+	return t.LogDensityAt(square)
 }
 
 // LogDensity is the log density at x [d]; work [d] is overwritten.
-func (t T) LogDensity(x, work []float64) float64 { return t.logDensityAt(t.Square(x, work)) }
+func (t T) LogDensity(x, work []float64) float64 { return t.LogDensityAt(t.Square(x, work)) }
 
 // Square is the squared distance of x [d] from the mode by the curvature there; work [d] is
 // overwritten.
@@ -84,8 +84,8 @@ func (t T) Square(x, work []float64) (square float64) {
 	return square
 }
 
-// logDensityAt is the log density at a squared distance.
-func (t T) logDensityAt(square float64) float64 {
+// LogDensityAt is the log density at a squared distance.
+func (t T) LogDensityAt(square float64) float64 {
 	if t.degrees == Normal {
 		return t.logConstant - square/2
 	}
