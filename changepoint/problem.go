@@ -69,46 +69,19 @@ func NewProblem(t *table.Table, options Options) (*Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.sortSeries(t, values); err != nil {
+	even := "want evenly spaced rows, or --uneven for changes between whatever rows there are"
+	if options.Uneven {
+		even = ""
+	}
+	series, err := t.Series(options.Time, p.times, values, "want one row for each time (take their mean, or the sum of counts)", even)
+	if err != nil {
 		return nil, err
 	}
-	if err := p.readSeries(t, values); err != nil {
+	p.times, p.numbers = series.Times, series.Places
+	if err := p.readSeries(t, series.Values); err != nil {
 		return nil, err
 	}
 	return p, p.limit(t, asked)
-}
-
-// sortSeries puts the rows in the order of their times, and fails where times repeat or have gaps.
-func (p *Problem) sortSeries(t *table.Table, values []float64) error {
-	times, order := slices.Clone(p.times), make([]int, len(values))
-	floats.ArgsortStable(times, order)
-	sorted, places := make([]float64, len(order)), make([]int, len(order))
-	for k, i := range order {
-		sorted[k], places[k] = values[i], p.numbers[i]
-	}
-	copy(values, sorted)
-	p.times, p.numbers = times, places
-	gaps := make([]float64, len(times)-1)
-	for i := range gaps {
-		gaps[i] = times[i+1] - times[i]
-		if gaps[i] == 0 {
-			return fmt.Errorf("%s: %ss %d and %d have the same %s, %g: want one row for each time (take their mean, or the sum of counts)",
-				t.Path, p.unit, places[i], places[i+1], p.Options.Time, times[i])
-		}
-	}
-	if p.Options.Uneven {
-		return nil
-	}
-	ordered := slices.Sorted(slices.Values(gaps))
-	usual := stat.Quantile(0.5, stat.Empirical, ordered, nil)
-	for i, gap := range gaps {
-		// Months and years of days differ by less.
-		if gap > 1.5*usual || gap < usual/1.5 {
-			return fmt.Errorf("%s: %s goes from %g (%s %d) to %g (%s %d), where rows are usually %.6g apart: want evenly spaced rows, or --uneven for changes between whatever rows there are",
-				t.Path, p.Options.Time, times[i], p.unit, places[i], times[i+1], p.unit, places[i+1], usual)
-		}
-	}
-	return nil
 }
 
 // readSeries checks the values of a series and puts them on the working scale.

@@ -17,9 +17,6 @@ type CertifyConfig struct {
 	// Draws is the number of weighted draws; 0 stands for 8,000 and, where these do not show that
 	// weights can be relied on, up to 64,000.
 	Draws int
-	// Inner is the number of draws of what belongs to one member of Certificate.Plate, for each of
-	// Draws; 0 stands for 16, or 8 where that is one number.
-	Inner int
 	// Until, if not zero, is when draws end, after a batch of them at least.
 	Until time.Time
 }
@@ -77,8 +74,8 @@ const (
 // wider ones (see widening), so that a family that is too narrow does not hide what it misses.
 // Cancelling ctx stops it after the batch of draws in progress, with an error that wraps ctx.Err().
 func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
-	if cfg.Draws < 0 || cfg.Inner < 0 {
-		return nil, fmt.Errorf("hbm.CertifyConfig: got %d and %d draws, want numbers that are not negative", cfg.Draws, cfg.Inner)
+	if cfg.Draws < 0 {
+		return nil, fmt.Errorf("hbm.CertifyConfig: got %d draws, want a number that is not negative", cfg.Draws)
 	}
 	if p.chooser != nil && p.feed.models == nil {
 		return nil, fmt.Errorf("hbm: a certificate is of one of several models: say which with Posterior.In")
@@ -91,16 +88,11 @@ func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certific
 		}
 		draws, most = firstDraws, max(firstDraws, min(mostDraws, keptNumbers/max(numbers, 1)))
 	}
-	w := &weighing{Posterior: p, plate: separable(p.model), inner: cfg.Inner, until: cfg.Until}
+	w := &weighing{Posterior: p, plate: separable(p.model), until: cfg.Until}
 	if p.family.joint {
 		w.plate = nil // its members depend on each other
 	}
-	if w.inner == 0 {
-		w.inner = w.innerDraws()
-	}
-	if w.plate == nil {
-		w.inner = 1
-	}
+	w.inner = w.innerDraws()
 	w.outer = max(1, min(draws, 4*largestChunk/(w.inner*p.model.largest())))
 	sample := &Draws{Values: Values{}}
 	for {

@@ -61,7 +61,7 @@ func TestCertifyByMembers(t *testing.T) {
 	drawn, err := simulator.Draw(t.Context(), nil, 2, "marks")
 	require.NoError(t, err)
 	p := fit(t, m, Values{observed: drawn[observed]}, Config{Steps: 200})
-	byMembers, err := p.Certify(t.Context(), CertifyConfig{Draws: 1000, Inner: 8})
+	byMembers, err := p.Certify(t.Context(), CertifyConfig{Draws: 1000})
 	require.NoError(t, err)
 	require.Equal(t, plates["school"], byMembers.Plate, "the marks of a pupil are on two plates, but in one school")
 	require.NotEqual(t, vti.Failed, byMembers.Verdict, byMembers.Reasons)

@@ -60,16 +60,10 @@ type Config struct {
 	// DType is the float type to compute in: Float32 (the zero value stands for it) or Float64.
 	// Sums over members are always Float64.
 	DType dtypes.DType
-	// MaxNonFinite is the largest share of draws with a density that is not finite that is
-	// tolerated between two log points; above it Fit returns an error. 0 stands for 0.01. In the
-	// first 100 steps up to half may be so.
-	MaxNonFinite float64
-	// Checkpoint names the file that holds the state of training; "" writes none.
+	// Checkpoint names the file that holds the state of training; "" writes none. It is written
+	// every 500 steps and, by time, after two seconds, then at intervals that double up to half a
+	// minute. The last step is always stored.
 	Checkpoint string
-	// CheckpointEvery is the number of steps between checkpoints; 0 stands for 500. There are
-	// others by time: after two seconds, and then at intervals that double up to half a minute. The
-	// last step is always stored.
-	CheckpointEvery int
 	// Until, if not zero, is when training ends, with the step in progress, however many there are
 	// to be.
 	Until time.Time
@@ -107,7 +101,7 @@ func (c Config) Validate() error {
 		value float64
 	}{
 		{"Encoding", float64(c.Encoding)}, {"Amortize", float64(c.Amortize)}, {"Draws", float64(c.Draws)}, {"Steps", float64(c.Steps)}, {"LearningRate", c.LearningRate},
-		{"MaxNonFinite", c.MaxNonFinite}, {"LogEvery", float64(c.LogEvery)}, {"CheckpointEvery", float64(c.CheckpointEvery)},
+		{"LogEvery", float64(c.LogEvery)},
 	} {
 		if field.value < 0 || math.IsNaN(field.value) {
 			return fmt.Errorf("hbm.Config: got %s %g, want a number that is not negative", field.name, field.value)
@@ -139,9 +133,7 @@ func (c Config) WithDefaults() Config {
 	setDefault(&c.Steps, 2000)
 	setDefault(&c.LearningRate, 0.05)
 	setDefault(&c.DType, dtypes.Float32)
-	setDefault(&c.MaxNonFinite, 0.01)
 	setDefault(&c.LogEvery, 100)
-	setDefault(&c.CheckpointEvery, 500)
 	if c.Flow.Layers == 0 && c.Flow.Blocks == 0 && c.Flow.Hidden == 0 && c.Flow.Kind == cosmic.Affine {
 		c.Flow.Kind, c.Flow.Layers, c.Flow.Blocks, c.Flow.Hidden = cosmic.Spline, 1, 1, 16
 	}

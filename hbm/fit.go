@@ -36,6 +36,14 @@ const secondDecay = 0.9
 // and of affine maps: a change of each moves all members at once.
 const networkRate = 1. / 20
 
+// checkpointSteps is the number of steps between checkpoints, and mostNonFinite the largest share
+// of draws with a density that is not finite between two reports; in the first 100 steps up to half
+// may be so. Chosen by hand.
+const (
+	checkpointSteps = 500
+	mostNonFinite   = 0.01
+)
+
 // networkScope is a part of the scope of every network.
 const networkScope = "network"
 
@@ -77,7 +85,7 @@ func Fit(ctx gocontext.Context, device *gpu.Device, model *Model, data Values, c
 				return t.Posterior, err
 			}
 		}
-		if t.step == t.config.Steps || t.step%t.config.CheckpointEvery == 0 || saving.Due() {
+		if t.step == t.config.Steps || t.step%checkpointSteps == 0 || saving.Due() {
 			before := time.Now()
 			if err := t.save(); err != nil {
 				return t.Posterior, err
@@ -315,7 +323,7 @@ func (r *reporter) next(step int, now counters) error {
 			Elapsed: clock.Sub(r.started), StepsPerSecond: steps / clock.Sub(r.since).Seconds(),
 		})
 	}
-	draws, limit := steps*float64(r.config.Draws), train.NonFiniteLimit(step, r.config.Steps, r.config.MaxNonFinite)
+	draws, limit := steps*float64(r.config.Draws), train.NonFiniteLimit(step, r.config.Steps, mostNonFinite)
 	if nonFinite > limit*draws {
 		return fmt.Errorf("hbm: %d of %d draws between steps %d and %d had a density that is not finite (limit %g): "+
 			"the scales of the data and of the priors may be far apart, or the family far from what the posterior is like: try another", int(nonFinite), int(draws), r.step, step, limit)

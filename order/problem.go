@@ -5,9 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/stat"
-
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
@@ -60,9 +57,15 @@ func NewProblem(t *table.Table, options Options) (*Problem, error) {
 		if times, err = t.NumbersOf(options.Time, "numbers"); err != nil {
 			return nil, err
 		}
-		if err := p.sort(times, values); err != nil {
+		even := ""
+		if options.Kind == Autoregression {
+			even = "an autoregression wants evenly spaced rows"
+		}
+		series, err := t.Series(options.Time, times, values, "want one row for each time", even)
+		if err != nil {
 			return nil, err
 		}
+		times, values, p.numbers = series.Times, series.Values, series.Places
 	}
 	if err := p.checkSpread(values); err != nil {
 		return nil, err
@@ -90,34 +93,6 @@ func (p *Problem) checkSpread(values []float64) error {
 	}
 	if spread := high - low; math.IsInf(spread, 0) || spread < 1e-10*math.Max(math.Abs(low), math.Abs(high)) {
 		return fmt.Errorf("%s: column %q: its range %g cannot be distinguished from rounding error at %g: subtract a constant", p.Path, p.Options.Value, spread, low)
-	}
-	return nil
-}
-
-// sort orders rows by time, and fails where times repeat or, for autoregressions, have gaps.
-func (p *Problem) sort(times, values []float64) error {
-	order := make([]int, len(times))
-	floats.ArgsortStable(times, order)
-	v, places := slices.Clone(values), slices.Clone(p.numbers)
-	for k, i := range order {
-		values[k], p.numbers[k] = v[i], places[i]
-	}
-	gaps := make([]float64, len(times)-1)
-	for i := range gaps {
-		if gaps[i] = times[i+1] - times[i]; gaps[i] == 0 {
-			return fmt.Errorf("%s: %ss %d and %d have the same %s, %g: want one row for each time", p.Path, p.unit, p.numbers[i], p.numbers[i+1], p.Options.Time, times[i])
-		}
-	}
-	if p.Options.Kind != Autoregression {
-		return nil
-	}
-	usual := stat.Quantile(0.5, stat.Empirical, slices.Sorted(slices.Values(gaps)), nil)
-	for i, gap := range gaps {
-		// Months and years of days differ by less.
-		if gap > 1.5*usual || gap < usual/1.5 {
-			return fmt.Errorf("%s: %s goes from %g (%s %d) to %g (%s %d), where rows are usually %.6g apart: an autoregression wants evenly spaced rows",
-				p.Path, p.Options.Time, times[i], p.unit, p.numbers[i], times[i+1], p.unit, p.numbers[i+1], usual)
-		}
 	}
 	return nil
 }

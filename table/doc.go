@@ -44,5 +44,6 @@
 //	stack.go    rows of a new table below those of an old one
 //	parquet.go  Parquet, the whole file
 //	slices.go   Parquet, one row group at a time
+//	series.go   rows in the order of their times
 //	nearest.go  suggestions for misspelt names of columns
 package table
