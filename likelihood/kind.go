@@ -83,7 +83,7 @@ var kinds = [...]row{
 	GammaKind:            {"gamma", LogLink, shapeName, "a positive number", isPositive, func(Shape) Likelihood { return gamma{} }},
 	LogNormalKind:        {"lognormal", IdentityLink, sigma, "a positive number", isPositive, func(Shape) Likelihood { return logNormal{} }},
 	BetaKind:             {"beta", LogitLink, precision, "a number between 0 and 1", isShare, func(Shape) Likelihood { return beta{} }},
-	ExponentialKind:      {"exponential", LogLink, "", "a positive number", isPositive, func(Shape) Likelihood { return exponential{} }},
+	ExponentialKind:      {"exponential", LogLink, "", "a positive number", isPositive, func(Shape) Likelihood { return weibull{constant: true} }},
 	WeibullKind:          {"weibull", LogLink, shapeName, "a positive number", isPositive, func(Shape) Likelihood { return weibull{} }},
 	CumulativeLogitKind:  {"cumulative-logit", LogitLink, "", category, isCount, nil},
 	CumulativeProbitKind: {"cumulative-probit", ProbitLink, "", category, isCount, nil},

@@ -10,39 +10,66 @@ import (
 // weibull is a time with mean exp η and hazard ∝ t^(k−1). With u = k (log t − η + log Γ(1 + 1/k))
 // its log density is log k − log t + u − exp u, and the log probability of a longer time −exp u. A
 // time that is only known to be longer than t is written −t.
-type weibull struct{}
+type weibull struct {
+	// constant hazards are those of k = 1, whatever shape a method is called with.
+	constant bool
+}
 
-func (weibull) LogKernel(y, eta, logShape *Node) *Node {
-	shape := Exp(logShape)
+// nodes are u, and 1 where times ended, 0 where they are only known to be longer; shape is nil for
+// constant hazards.
+func (l weibull) nodes(y, eta, logShape *Node) (u, ended, shape *Node) {
+	ended = ConvertDType(GreaterThan(y, ZerosLike(y)), eta.DType())
+	u = Sub(logOf(Abs(y)), eta)
+	if l.constant {
+		return u, ended, nil
+	}
+	shape = Exp(logShape)
 	inverse := Exp(Neg(logShape))
 	// log Γ(1 + x) = (x + ½) log(1 + x) − x − 1 + ½ log 2π + c(1 + x)
 	logGamma := Add(Mul(AddScalar(inverse, 0.5), Log1P(inverse)), AddScalar(Sub(stirlingRest(AddScalar(inverse, 1)), inverse), halfLog2Pi-1))
-	ended := ConvertDType(GreaterThan(y, ZerosLike(y)), eta.DType())
-	u := Mul(shape, Add(Sub(logOf(Abs(y)), eta), logGamma))
-	excess := cappedExpm1(u)
-	return Add(Sub(Mul(ended, Add(u, logShape)), excess), Mul(AddScalar(ended, -1), OnesLike(u)))
+	return Mul(shape, Add(u, logGamma)), ended, shape
+}
+
+func (l weibull) LogKernel(y, eta, logShape *Node) *Node {
+	u, ended, shape := l.nodes(y, eta, logShape)
+	excess, gain := cappedExpm1(u), u
+	if shape != nil {
+		gain = Add(u, logShape)
+	}
+	return Add(Sub(Mul(ended, gain), excess), Mul(AddScalar(ended, -1), OnesLike(u)))
 }
 
 func (l weibull) Newton(y, eta, logShape *Node) (slope, curvature *Node) {
-	shape := Exp(logShape)
-	inverse := Exp(Neg(logShape))
-	logGamma := Add(Mul(AddScalar(inverse, 0.5), Log1P(inverse)), AddScalar(Sub(stirlingRest(AddScalar(inverse, 1)), inverse), halfLog2Pi-1))
-	ended := ConvertDType(GreaterThan(y, ZerosLike(y)), eta.DType())
-	hazard := cappedExp(Mul(shape, Add(Sub(logOf(Abs(y)), eta), logGamma)))
-	return Mul(shape, Sub(hazard, ended)), Mul(Square(shape), hazard)
+	u, ended, shape := l.nodes(y, eta, logShape)
+	hazard := cappedExp(u)
+	slope, curvature = Sub(hazard, ended), hazard
+	if shape != nil {
+		slope, curvature = Mul(shape, slope), Mul(Square(shape), curvature)
+	}
+	return slope, curvature
 }
 
-// cumulated returns u of a time, and 1 if it is the end of it, 0 if it is only known to be longer.
-func (weibull) cumulated(y, eta, shape float64) (u, ended float64) {
+// shape is k.
+func (l weibull) shape(given float64) float64 {
+	if l.constant {
+		return 1
+	}
+	return given
+}
+
+// cumulated returns u of a time, 1 if it is the end of it, 0 if it is only known to be longer, and
+// k.
+func (l weibull) cumulated(y, eta, given float64) (u, ended, shape float64) {
+	shape = l.shape(given)
 	logGamma, _ := math.Lgamma(1 + 1/shape)
 	if y > 0 {
 		ended = 1
 	}
-	return shape * (math.Log(math.Abs(y)) - eta + logGamma), ended
+	return shape * (math.Log(math.Abs(y)) - eta + logGamma), ended, shape
 }
 
 func (l weibull) LogKernelAt(y, eta, shape float64) float64 {
-	u, ended := l.cumulated(y, eta, shape)
+	u, ended, shape := l.cumulated(y, eta, shape)
 	return ended*(u+math.Log(shape)) - cappedExpm1At(u) + ended - 1
 }
 
@@ -55,14 +82,14 @@ func (weibull) LogConstant(y float64) float64 {
 }
 
 func (l weibull) NewtonAt(y, eta, shape float64) (slope, curvature float64) {
-	u, ended := l.cumulated(y, eta, shape)
+	u, ended, shape := l.cumulated(y, eta, shape)
 	return shape * (cappedExpAt(u) - ended), shape * shape * math.Max(cappedExpAt(u), leastPoissonCurvature)
 }
 
 func (l weibull) BoundAt(y, eta, shape float64) (slope, curvature float64) {
 	slope, curvature = l.NewtonAt(y, eta, shape)
 	if y > 0 {
-		u, _ := l.cumulated(y, eta, shape)
+		u, _, shape := l.cumulated(y, eta, shape)
 		curvature = shape * shape * climb(u)
 	}
 	return slope, curvature
@@ -70,50 +97,17 @@ func (l weibull) BoundAt(y, eta, shape float64) (slope, curvature float64) {
 
 func (weibull) Mean(eta, _ float64) float64 { return math.Exp(eta) }
 
-func (weibull) Variance(eta, shape float64) float64 {
+func (l weibull) Variance(eta, shape float64) float64 {
+	shape = l.shape(shape)
 	one, _ := math.Lgamma(1 + 1/shape)
 	two, _ := math.Lgamma(1 + 2/shape)
 	return math.Exp(2*eta) * math.Expm1(two-2*one)
 }
 
 // Draw draws a time, to its end.
-func (weibull) Draw(eta, shape float64, random *rand.Rand) float64 {
+func (l weibull) Draw(eta, shape float64, random *rand.Rand) float64 {
+	shape = l.shape(shape)
 	logGamma, _ := math.Lgamma(1 + 1/shape)
 	log := eta - logGamma + math.Log(random.ExpFloat64())/shape
 	return math.Max(math.Exp(math.Min(log, 700)), leastPositive)
-}
-
-// exponential is weibull with k = 1.
-type exponential struct{}
-
-func (exponential) LogKernel(y, eta, _ *Node) *Node {
-	ended := ConvertDType(GreaterThan(y, ZerosLike(y)), eta.DType())
-	u := Sub(logOf(Abs(y)), eta)
-	return Add(Sub(Mul(ended, u), cappedExpm1(u)), Mul(AddScalar(ended, -1), OnesLike(u)))
-}
-
-func (exponential) Newton(y, eta, _ *Node) (slope, curvature *Node) {
-	ended := ConvertDType(GreaterThan(y, ZerosLike(y)), eta.DType())
-	hazard := cappedExp(Sub(logOf(Abs(y)), eta))
-	return Sub(hazard, ended), hazard
-}
-
-func (exponential) LogKernelAt(y, eta, _ float64) float64 { return weibull{}.LogKernelAt(y, eta, 1) }
-
-func (exponential) LogConstant(y float64) float64 { return weibull{}.LogConstant(y) }
-
-func (exponential) NewtonAt(y, eta, _ float64) (slope, curvature float64) {
-	return weibull{}.NewtonAt(y, eta, 1)
-}
-
-func (exponential) BoundAt(y, eta, _ float64) (slope, curvature float64) {
-	return weibull{}.BoundAt(y, eta, 1)
-}
-
-func (exponential) Mean(eta, _ float64) float64 { return math.Exp(eta) }
-
-func (exponential) Variance(eta, _ float64) float64 { return math.Exp(2 * eta) }
-
-func (exponential) Draw(eta, _ float64, random *rand.Rand) float64 {
-	return weibull{}.Draw(eta, 1, random)
 }

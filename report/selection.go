@@ -186,15 +186,9 @@ func (v *selection) otherwise() string {
 	return fmt.Sprintf("Do not choose one model: report the coefficients averaged over models. Only more rows, or knowledge from elsewhere, can decide about %s.", list(open))
 }
 
-// memberNames are the predictors of a model.
-func (v *selection) memberNames(code string) (names []string) {
-	members, err := varsel.ModelMembers(code, len(v.result.Data.Predictors))
-	if err != nil {
-		return nil // a code of another version: the model has no name then
-	}
-	for _, k := range members {
-		names = append(names, v.result.Data.Predictors[k])
-	}
+// memberNames are the predictors of a model; one of another version has no names.
+func (v *selection) memberNames(code string) []string {
+	names, _ := membersOf(code, v.result.Data.Predictors)
 	return names
 }
 

@@ -130,18 +130,22 @@ func (v *selection) modelsTable() *document.Table {
 // modelName spells the code of a model as its predictors.
 func (v *selection) modelName(code string) string { return modelName(code, v.result.Data.Predictors) }
 
-// modelName spells the code of a model as its predictors.
 func modelName(code string, predictors []string) string {
-	members, err := varsel.ModelMembers(code, len(predictors))
-	if err != nil {
+	switch names, err := membersOf(code, predictors); {
+	case err != nil:
 		return code
-	}
-	if len(members) == 0 {
+	case len(names) == 0:
 		return "(none)"
+	default:
+		return strings.Join(names, " + ")
 	}
-	names := make([]string, len(members))
-	for i, predictor := range members {
-		names[i] = predictors[predictor]
+}
+
+// membersOf are the predictors of a model. A code of another version is an error.
+func membersOf(code string, predictors []string) (names []string, err error) {
+	members, err := varsel.ModelMembers(code, len(predictors))
+	for _, k := range members {
+		names = append(names, predictors[k])
 	}
-	return strings.Join(names, " + ")
+	return names, err
 }

@@ -2,7 +2,6 @@ package graph
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
@@ -161,26 +160,6 @@ func (g *Graph) Orders() float64 {
 		}
 	}
 	return counts[len(counts)-1]
-}
-
-// CountGraphs is the number of acyclic graphs over n nodes (Robinson 1973), exact up to 8 nodes and
-// rounded above.
-func CountGraphs(n int) float64 {
-	counts := make([]float64, n+1)
-	counts[0] = 1
-	for m := 1; m <= n; m++ {
-		binomial := 1.0
-		for k := 1; k <= m; k++ {
-			binomial *= float64(m-k+1) / float64(k)
-			term := binomial * math.Ldexp(counts[m-k], k*(m-k))
-			if k%2 == 1 {
-				counts[m] += term
-			} else {
-				counts[m] -= term
-			}
-		}
-	}
-	return counts[n]
 }
 
 // Acyclic reports whether parent sets make an acyclic graph, by taking away nodes without parents.

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"math"
 	"testing"
 
 	"github.com/gomlx/gomlx/pkg/core/graph"
@@ -24,7 +25,7 @@ func TestOrderedExhaustively(t *testing.T) {
 			reached[g.Key()]++
 			graphs[g.Key()] = g
 		}
-		require.Len(t, reached, int(CountGraphs(nodes)))
+		require.Len(t, reached, int(countGraphs(nodes)))
 		for key, count := range reached {
 			g := graphs[key]
 			require.Equal(t, count, g.Orders(), key)
@@ -124,7 +125,7 @@ func TestOrderedErrors(t *testing.T) {
 // Robinson (1973), and the same by enumeration.
 func TestCountGraphs(t *testing.T) {
 	for n, want := range []float64{1, 1, 3, 25, 543, 29281, 3781503, 1138779265} {
-		require.Equal(t, want, CountGraphs(n))
+		require.Equal(t, want, countGraphs(n))
 		if n > 5 {
 			continue
 		}
@@ -169,4 +170,24 @@ func FuzzOrdered(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, code, ordered.Code(g, order))
 	})
+}
+
+// countGraphs is the number of acyclic graphs over n nodes (Robinson 1973), exact up to 8 nodes and
+// rounded above.
+func countGraphs(n int) float64 {
+	counts := make([]float64, n+1)
+	counts[0] = 1
+	for m := 1; m <= n; m++ {
+		binomial := 1.0
+		for k := 1; k <= m; k++ {
+			binomial *= float64(m-k+1) / float64(k)
+			term := binomial * math.Ldexp(counts[m-k], k*(m-k))
+			if k%2 == 1 {
+				counts[m] += term
+			} else {
+				counts[m] -= term
+			}
+		}
+	}
+	return counts[n]
 }

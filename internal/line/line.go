@@ -10,7 +10,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/parallel"
 )
 
@@ -305,17 +304,4 @@ func (l *lattice[T]) integral(log, difference float64) *Integral[T] {
 		}
 	}
 	return out
-}
-
-// Mean is the expectation of a function of the nodes.
-func (i *Integral[T]) Mean(of func(node Node[T]) float64) float64 {
-	total, weights := 0.0, make([]float64, len(i.Nodes))
-	for k, node := range i.Nodes {
-		weights[k] = node.LogWeight
-	}
-	whole := logsum.Of(weights)
-	for k, node := range i.Nodes {
-		total += math.Exp(weights[k]-whole) * of(node)
-	}
-	return total
 }

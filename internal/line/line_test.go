@@ -48,7 +48,7 @@ func TestIntegrals(t *testing.T) {
 				require.InDelta(t, c.want, got.Log, 1e-8)
 				require.LessOrEqual(t, got.Difference, 1e-6)
 				require.Less(t, len(got.Nodes), 4000)
-				require.InDelta(t, 1, got.Mean(func(Node[struct{}]) float64 { return 1 }), 1e-12)
+				require.InDelta(t, 1, meanOf(got, func(Node[struct{}]) float64 { return 1 }), 1e-12)
 			}
 			// the error is about the square of the difference
 			c.o.Tolerance = 1e-2
@@ -62,7 +62,7 @@ func TestIntegrals(t *testing.T) {
 func TestMean(t *testing.T) {
 	got, err := Integrate(Options{From: 0, To: 0, Step: 1}, func(x float64) (float64, float64, error) { return normal(2, 3)(x), x * x, nil })
 	require.NoError(t, err)
-	require.InDelta(t, 13, got.Mean(func(n Node[float64]) float64 { return n.Given }), 1e-9)
+	require.InDelta(t, 13, meanOf(got, func(n Node[float64]) float64 { return n.Given }), 1e-9)
 	for k, node := range got.Nodes {
 		require.Equal(t, node.X*node.X, node.Given)
 		require.InDelta(t, math.Log(got.Step), node.LogWeight-node.LogDensity, 1e-12)
@@ -81,4 +81,12 @@ func TestErrors(t *testing.T) {
 	_, err = Of(Options{Step: 1}, func(float64) float64 { return 0 })
 	require.ErrorIs(t, err, ErrMost, "a density without an end")
 	require.Panics(t, func() { _, _ = Of(Options{}, normal(0, 1)) })
+}
+
+// meanOf is the expectation of a function of the nodes.
+func meanOf[T any](i *Integral[T], of func(node Node[T]) float64) (total float64) {
+	for _, node := range i.Nodes {
+		total += math.Exp(node.LogWeight-i.Log) * of(node)
+	}
+	return total
 }
