@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/budget"
 	"github.com/transdim/vti/internal/checkpoint"
 )
 
@@ -29,7 +30,7 @@ func Solve(ctx context.Context, device *gpu.Device, target Target, cfg SolveConf
 	if err := cfg.Certify.CheckSize(target); err != nil {
 		return nil, err
 	}
-	s := &solver{cfg: cfg, device: device, target: target, started: time.Now()}
+	s := &solver{cfg: cfg, device: device, target: target, time: budget.Start(cfg.MaxTime)}
 	s.say("first", "where q begins")
 	if err := s.open(ctx, true); err != nil {
 		return nil, err
@@ -92,7 +93,7 @@ func (s *solver) finish(before plan) (*Solution, error) {
 // that Fit was followed by, the certificate is the same to the bit.
 func Recertify(ctx context.Context, device *gpu.Device, target Target, cfg SolveConfig) (*Posterior, *Certificate, error) {
 	cfg.Fit.Resume = true
-	s := &solver{cfg: cfg, device: device, target: target, started: time.Now()}
+	s := &solver{cfg: cfg, device: device, target: target, time: budget.Start(cfg.MaxTime)}
 	info, err := checkpoint.ReadInfo(cfg.Fit.Checkpoint)
 	if err != nil {
 		return nil, nil, err

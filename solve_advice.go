@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/transdim/vti/internal/budget"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/verdict"
 )
@@ -28,7 +29,7 @@ func (s *solver) nextWork(last SolveRound, perStep, perDraw float64) string {
 	steps := s.t.config.Steps
 	switch {
 	case s.plan.CutShort:
-		limit := time.Duration(collapsedShare * float64(s.cfg.MaxTime)).Round(time.Second / 10)
+		limit := s.time.Of(budget.Collapsed).Round(time.Second / 10)
 		return fmt.Sprintf("more time: populations and chains over models and latent variables, which need no training, were stopped after %v", limit)
 	case s.t.engine.Known.Evidences != nil && !s.plan.ByDraws && s.plan.Unhelpful < patience:
 		return "another fit of q(m) to the models found, and weights of new draws" + about(s.longest()) + s.lacking()

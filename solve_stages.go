@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/transdim/vti/internal/budget"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/verdict"
@@ -25,16 +26,13 @@ const (
 	// a draw of q is then 0.6 times as probable as one of the posterior, in the geometric mean.
 	// Chosen by hand.
 	closeDivergence = 0.5
-	// trainingShare is the part of MaxTime after which training ends, so that there is time for a
-	// certificate. Chosen by hand.
-	trainingShare = 0.7
 )
 
 // glance makes a cheap certificate of what there is, and decides by it what is next.
 func (s *solver) glance(ctx context.Context) error {
 	if s.needsPilot() {
 		s.say(s.plan.Why, "short chains, which q(m) learns from")
-		if err := fitToChains(ctx, s.t.evaluator, s.overdue); err != nil {
+		if err := fitToChains(ctx, s.t.evaluator, s.time.Over); err != nil {
 			return s.stopped(err)
 		}
 	}
@@ -56,13 +54,9 @@ func (s *solver) look(ctx context.Context, round int) (*weighing, *models.Visite
 	cfg := s.cfg.Certify
 	cfg.glance, cfg.stream, cfg.byDraws = true, fmt.Sprintf("glance/%d", round), s.plan.ByDraws
 	cfg.witnesses, cfg.keepModels = s.plan.Witnesses, s.cfg.Untrained
-	cfg.Draws, cfg.late = min(max(cfg.Draws/4, 1), glanceBudget), s.overdue
+	cfg.Draws, cfg.late = min(max(cfg.Draws/4, 1), glanceBudget), s.time.Over
 	return weigh(ctx, s.t.evaluator, cfg)
 }
-
-// collapsedShare is the part of MaxTime that a collapsed posterior has, so that there is time for
-// other methods. Chosen by hand.
-const collapsedShare = 0.6
 
 // mayCollapse reports whether the collapsed posterior is next where the first certificate of a run
 // that began with what a network says is not trusted: it takes less than the chains and the
@@ -77,7 +71,7 @@ func (s *solver) collapse(ctx context.Context) error {
 	s.say(s.plan.Why, "populations and tempered chains over models and latent variables, without parameters")
 	cfg := s.cfg.Certify
 	cfg.stream, cfg.keepModels = "collapsed", s.cfg.Untrained
-	limited, cancel := s.limited(ctx, collapsedShare)
+	limited, cancel := s.time.Context(ctx, budget.Collapsed)
 	defer cancel()
 	c, err := s.t.engine.Collapsed(limited, cfg.overModels())
 	switch {
@@ -117,7 +111,7 @@ func (s *solver) births(ctx context.Context) error {
 	s.say(s.plan.Why, "birth-death chains over models")
 	cfg := s.cfg.Certify
 	cfg.stream, cfg.keepModels = "births", s.cfg.Untrained
-	limited, cancel := s.limited(ctx, birthShare)
+	limited, cancel := s.time.Context(ctx, budget.Births)
 	defer cancel()
 	visited := s.t.engine.Visit()
 	if _, err := visited.Add(ctx, models.CodesOf(s.last.Models), nil); err != nil { // which weights found
@@ -144,9 +138,6 @@ func (s *solver) births(ctx context.Context) error {
 	}
 	return s.begin(glancing, Refining, c.Reasons[0], "weights over models")
 }
-
-// birthShare is the part of MaxTime after which births and deaths end. Chosen by hand.
-const birthShare = 0.9
 
 // needsPilot reports whether q(m) is a network that has learned nothing yet, and weights are those
 // of its draws.
@@ -255,10 +246,10 @@ func (c *weighing) unreliable() (count int) {
 
 // train takes the steps of a round.
 func (s *solver) train(ctx context.Context) error {
-	limited, cancel := s.limited(ctx, trainingShare)
+	limited, cancel := s.time.Context(ctx, budget.Training)
 	defer cancel()
 	began := time.Now()
-	_, err := s.t.train(limited, s.plan.Trained-1, s.started, false)
+	_, err := s.t.train(limited, s.plan.Trained-1, s.time.Began, false)
 	s.training += time.Since(began)
 	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 		s.plan.Last, err = true, nil
@@ -279,7 +270,7 @@ func (s *solver) certify(ctx context.Context) error {
 	}
 	limited, cancel := ctx, func() {}
 	if s.last != nil {
-		limited, cancel = s.limited(ctx, 1)
+		limited, cancel = s.time.Context(ctx, budget.Whole)
 	}
 	defer cancel()
 	c, err := s.fresh(limited, cfg)

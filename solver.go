@@ -8,19 +8,20 @@ import (
 	"time"
 
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/budget"
 	"github.com/transdim/vti/internal/checkpoint"
 	"github.com/transdim/vti/internal/psis"
 )
 
 // solver is a Solve in progress.
 type solver struct {
-	cfg     SolveConfig
-	device  *gpu.Device
-	target  Target
-	t       *trainer
-	plan    plan
-	started time.Time
-	since   time.Time // the beginning of the round
+	cfg    SolveConfig
+	device *gpu.Device
+	target Target
+	t      *trainer
+	plan   plan
+	time   budget.Time
+	since  time.Time // the beginning of the round
 	// training is the time that training took
 	training time.Duration
 	// last is the last certificate, glanced at or full, and best the answer so far.
@@ -49,25 +50,10 @@ func (s *solver) firstStage() stage {
 
 // late reports whether the time is over: there is a limit, and the clock has passed it.
 func (s *solver) late() bool {
-	limit := s.cfg.MaxTime
-	if limit == 0 && s.plan.Unhelpful > 0 {
-		limit = DefaultMaxTime
+	if s.plan.Unhelpful > 0 {
+		return s.time.Or(DefaultMaxTime).Over()
 	}
-	return limit > 0 && time.Since(s.started) >= limit
-}
-
-// overdue reports whether the time that the caller gives is over.
-func (s *solver) overdue() bool {
-	return s.cfg.MaxTime > 0 && time.Since(s.started) >= s.cfg.MaxTime
-}
-
-// limited is a context that ends with the time that the caller gives, less a share for what comes
-// after.
-func (s *solver) limited(ctx context.Context, share float64) (context.Context, context.CancelFunc) {
-	if s.cfg.MaxTime == 0 {
-		return context.WithCancel(ctx)
-	}
-	return context.WithDeadline(ctx, s.started.Add(time.Duration(share*float64(s.cfg.MaxTime))))
+	return s.time.Over()
 }
 
 // report ends a round with what its certificate found, and counts rounds that did not help.

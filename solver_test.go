@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/budget"
 	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/models"
 )
@@ -77,7 +78,7 @@ func TestAdviceSaysHowLong(t *testing.T) {
 	require.Regexp(t, `the next round of training has \d+ steps, which take about .*s here; k̂ must fall from 1\.25 to 0\.7, and the number`, s.advice())
 	s.best.KHat = math.NaN() // of chains
 	require.NotContains(t, s.advice(), "k̂")
-	s.cfg.MaxTime, s.plan.CutShort = 10*time.Second, true
+	s.time, s.plan.CutShort = budget.Start(10*time.Second), true
 	require.Contains(t, s.advice(), "were stopped after 6s")
 	s.plan.CutShort = false
 	s.t.step, s.plan.Unhelpful = 100, patience

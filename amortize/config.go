@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/internal/enum"
 )
 
 // Objective is what Fit minimises, averaged over data sets.
@@ -22,20 +23,13 @@ const (
 	BothKL
 )
 
-var objectiveNames = [...]string{"forward", "reverse", "both"}
+var objectives = enum.New[Objective]("objective", "forward", "reverse", "both")
 
 // String returns "forward", "reverse" or "both".
-func (o Objective) String() string { return objectiveNames[o] }
+func (o Objective) String() string { return objectives.String(o) }
 
-// ParseObjective reads what String writes.
-func ParseObjective(s string) (Objective, error) {
-	for i, name := range objectiveNames {
-		if s == name {
-			return Objective(i), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown objective %q; want forward, reverse or both", s)
-}
+// UnmarshalText reads the name.
+func (o *Objective) UnmarshalText(text []byte) error { return objectives.Unmarshal(text, o) }
 
 // Config says how Fit trains. The zero value is a good default for problems of
 // up to ten parameters.
@@ -107,7 +101,7 @@ func (c Config) Validate() error {
 	}
 	switch {
 	case c.Objective < ForwardKL || c.Objective > BothKL:
-		return fmt.Errorf("amortize.Config: got Objective %d, want one of %v", int(c.Objective), objectiveNames)
+		return fmt.Errorf("amortize.Config: got Objective %d, want one of %v", int(c.Objective), objectives.List())
 	case c.Resume && c.Checkpoint == "":
 		return fmt.Errorf("amortize.Config: got Resume without Checkpoint, want the file to go on from")
 	}

@@ -34,6 +34,12 @@ type Settings struct {
 	Taken int `json:"-"`
 }
 
+// Config is what the network was trained with.
+func (s *Settings) Config() (Config, error) {
+	cfg := Config{Flow: s.Flow, Hidden: s.Hidden, Steps: s.Steps, Batch: s.Batch, Draws: s.Draws, LearningRate: s.LearningRate, ClipNorm: s.ClipNorm, Seed: s.Seed}
+	return cfg, cfg.Objective.UnmarshalText([]byte(s.Objective))
+}
+
 // Read reads and verifies the file of a network and returns its description.
 func Read(path string) (*Settings, error) {
 	info, err := checkpoint.ReadInfo(path)
@@ -56,11 +62,7 @@ func Load(device *gpu.Device, family Family, like *Problem, path string) (*Netwo
 	if err != nil {
 		return nil, err
 	}
-	cfg := Config{
-		Flow: s.Flow, Hidden: s.Hidden, Steps: s.Steps, Batch: s.Batch, Draws: s.Draws, LearningRate: s.LearningRate, ClipNorm: s.ClipNorm, Seed: s.Seed,
-	}
-	var unknown error
-	cfg.Objective, unknown = ParseObjective(s.Objective)
+	cfg, unknown := s.Config()
 	if err := errors.Join(unknown, cfg.Validate()); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

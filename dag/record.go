@@ -37,17 +37,10 @@ type Record struct {
 	Rounds     int    `json:"rounds,omitempty"`
 	Candidates int    `json:"candidates,omitempty"`
 	Seed       uint64 `json:"seed"`
+	run.Limit
 	// AllModels is that of Problem.
 	AllModels bool `json:"all_models,omitempty"`
 }
-
-// Write stores the record in a run directory.
-func (r *Record) Write(dir string) error {
-	return run.WriteRecord(dir, r)
-}
-
-// ReadRecord reads the record of a run directory.
-func ReadRecord(dir string) (*Record, error) { return run.ReadRecord[Record](dir) }
 
 // Problem reads the table, and the truth if there is one. If the record has fingerprints, the files
 // must not have changed since the run began; otherwise the fingerprints are added.

@@ -43,14 +43,6 @@ type found struct {
 	sample  score.Sample
 }
 
-// silent is a status that nobody asked for.
-func silent(status func(string)) func(string) {
-	if status == nil {
-		return func(string) {}
-	}
-	return status
-}
-
 // concludeSum makes a result of a posterior over graphs: it draws graphs and parameters. certify
 // judges, given the graphs and the standard errors of edges.
 func concludeSum(p *score.Problem, ctx gocontext.Context, o output, posterior *score.Posterior, moments effects.EdgeMoments,

@@ -31,7 +31,7 @@ type ExactConfig struct {
 // with mixed mechanisms for the standard errors of evidences; probabilities of single graphs are
 // too, and those of classes are shares of draws.
 func RunExact(ctx gocontext.Context, problem *score.Problem, cfg ExactConfig) (*Result, error) {
-	o := output{command: cfg.Command, seed: cfg.Seed, truth: cfg.Truth, dir: cfg.Dir, status: silent(cfg.Status), clock: run.NewClock()}
+	o := output{command: cfg.Command, seed: cfg.Seed, truth: cfg.Truth, dir: cfg.Dir, status: run.Silent(cfg.Status), clock: run.NewClock()}
 	if err := problem.CheckExact(); err != nil {
 		return nil, err
 	}

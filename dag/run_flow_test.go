@@ -61,8 +61,8 @@ func TestRunResumes(t *testing.T) {
 	record := &Record{Header: run.Header{Command: "dag", Data: path}, Model: score.ModelOptions{PriorSD: 2}, Constraints: tables.Constraints{Forbid: []string{"a->b"}}}
 	first, _, err := record.Problem()
 	require.NoError(t, err)
-	require.NoError(t, record.Write(filepath.Dir(path)))
-	read, err := ReadRecord(filepath.Dir(path))
+	require.NoError(t, run.WriteRecord(filepath.Dir(path), record))
+	read, err := run.ReadRecord[Record](filepath.Dir(path))
 	require.NoError(t, err)
 	second, _, err := read.Problem()
 	require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/transdim/vti/dag/walk"
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/memory"
+	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/run"
@@ -33,13 +34,13 @@ type GraphChainsConfig struct {
 // whatever the number of nodes, and writes tables and pictures to the run directory. The parameters
 // of mechanisms are drawn from closed forms given the graph.
 func RunGraphChains(ctx gocontext.Context, problem *score.Problem, cfg GraphChainsConfig) (*Result, error) {
-	o := output{command: "dag", seed: cfg.Chains.Seed, truth: cfg.Truth, dir: cfg.Dir, status: silent(cfg.Status), clock: run.NewClock()}
+	o := output{command: "dag", seed: cfg.Chains.Seed, truth: cfg.Truth, dir: cfg.Dir, status: run.Silent(cfg.Status), clock: run.NewClock()}
 	numbers := float64(cfg.Chains.Chains) * walk.KeptGraphs * float64(problem.Data.Nodes())
 	if err := memory.Check(fmt.Sprintf("dag: Chains %d", cfg.Chains.Chains), 16*numbers); err != nil {
 		return nil, err
 	}
 	if cfg.Dir != "" {
-		cfg.Chains.Checkpoint = filepath.Join(cfg.Dir, run.ChainsFile)
+		cfg.Chains.Checkpoint = filepath.Join(cfg.Dir, rundir.ChainsFile)
 		if err := atomicfile.Sweep(cfg.Dir); err != nil {
 			return nil, err
 		}

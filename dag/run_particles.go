@@ -3,6 +3,7 @@ package dag
 import (
 	gocontext "context"
 	"fmt"
+	"time"
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/networks"
@@ -21,6 +22,8 @@ type ParticlesConfig struct {
 	Seed uint64
 	// Truth, if not nil, is compared with.
 	Truth *dgraph.Graph
+	// MaxTime, if not 0, is the time after which no further families and islands are begun.
+	MaxTime time.Duration
 	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
 	// Status, if not nil, is called with what RunParticles is doing.
@@ -35,7 +38,7 @@ type ParticlesConfig struct {
 // output layer being integrated out, and graphs are summed over. It writes tables and pictures to
 // the run directory.
 func RunParticles(ctx gocontext.Context, problem *score.Problem, cfg ParticlesConfig) (*Result, error) {
-	o := output{command: "dag", seed: cfg.Seed, truth: cfg.Truth, dir: cfg.Dir, status: silent(cfg.Status), clock: run.NewClock()}
+	o := output{command: "dag", seed: cfg.Seed, truth: cfg.Truth, dir: cfg.Dir, status: run.Silent(cfg.Status), clock: run.NewClock()}
 	// the normal equations of the output layer of one particle
 	if err := memory.Check(fmt.Sprintf("dag: Hidden %d", problem.Model.Hidden), 8*float64(problem.Model.Hidden)*float64(problem.Model.Hidden)); err != nil {
 		return nil, err
@@ -47,7 +50,7 @@ func RunParticles(ctx gocontext.Context, problem *score.Problem, cfg ParticlesCo
 		return nil, err
 	}
 	scores := networks.NewScores(problem, cfg.Seed, cfg.Islands, o.status)
-	scores.Shard = cfg.Shard
+	scores.Shard, scores.MaxTime = cfg.Shard, cfg.MaxTime
 	posterior, err := scores.Estimate(ctx)
 	if err != nil {
 		return nil, err

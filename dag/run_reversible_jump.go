@@ -49,7 +49,7 @@ func startCodes(s dgraph.Structure, random *rand.Rand, count int) (codes [][]int
 // When ctx is cancelled the state of the chains is stored in dir too; RunReversibleJump with
 // cfg.Resume set continues from it.
 func RunReversibleJump(ctx gocontext.Context, device *gpu.Device, problem *score.Problem, cfg rjmcmc.Config, truth *dgraph.Graph, dir string) (*Result, error) {
-	o := output{command: "rjmcmc dag", seed: cfg.Seed, backend: device.String(), truth: truth, dir: dir, status: silent(nil), clock: run.NewClock()}
+	o := output{command: "rjmcmc dag", seed: cfg.Seed, backend: device.String(), truth: truth, dir: dir, status: run.Silent(nil), clock: run.NewClock()}
 	if err := problem.CheckReversibleJump(); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	vti "github.com/transdim/vti"
+	"github.com/transdim/vti/internal/budget"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/models"
@@ -103,7 +104,7 @@ func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certific
 		c := w.certificate(sample)
 		enough := psis.TailShare(c.KHat, draws) <= verdict.DoubtfulMissed && c.ESS >= enoughESS
 		hopeless := c.Verdict == vti.Failed && draws >= 2*firstDraws // which more draws do not change
-		c.Late = !enough && !hopeless && late(cfg.Until) && (sample.N < draws || draws < most)
+		c.Late = !enough && !hopeless && budget.Passed(cfg.Until) && (sample.N < draws || draws < most)
 		if c.Late && c.Verdict != vti.Trusted {
 			c.Reasons = append(c.Reasons, fmt.Sprintf("the time was over after %d draws, and more of them may tell", c.Draws))
 		}

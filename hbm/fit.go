@@ -14,6 +14,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/budget"
 	"github.com/transdim/vti/internal/checkpoint"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/stream"
@@ -66,7 +67,7 @@ func Fit(ctx gocontext.Context, device *gpu.Device, model *Model, data Values, c
 		if err := ctx.Err(); err != nil {
 			return t.Posterior, errors.Join(fmt.Errorf("training stopped after %d of %s: %w", t.step, english.Count(t.config.Steps, "step"), err), t.save())
 		}
-		if t.step > 0 && late(t.config.Until) {
+		if t.step > 0 && budget.Passed(t.config.Until) {
 			if t.step%t.config.LogEvery != 0 && t.step > 1 {
 				if err := report.next(t.step, t.sums); err != nil {
 					return t.Posterior, err
@@ -95,9 +96,6 @@ func Fit(ctx gocontext.Context, device *gpu.Device, model *Model, data Values, c
 	}
 	return t.Posterior, nil
 }
-
-// late reports whether a time, if it is one, has come.
-func late(until time.Time) bool { return !until.IsZero() && !time.Now().Before(until) }
 
 // trainer holds what a run of training needs beside the posterior that it trains.
 type trainer struct {

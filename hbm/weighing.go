@@ -13,6 +13,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
+	"github.com/transdim/vti/internal/budget"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/stream"
@@ -124,7 +125,7 @@ func (w *weighing) run(ctx gocontext.Context, sample *Draws) error {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("certification stopped after %d of %d draws: %w", start, sample.N, err)
 		}
-		if start > 0 && late(w.until) {
+		if start > 0 && budget.Passed(w.until) {
 			sample.N = start
 			return nil
 		}

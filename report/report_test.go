@@ -33,7 +33,7 @@ func exactRun(t *testing.T, table string) string {
 	require.NoError(t, err)
 	_, err = varsel.RunExact(context.Background(), problem, nil, dir)
 	require.NoError(t, err)
-	require.NoError(t, record.Write(dir))
+	require.NoError(t, run.WriteRecord(dir, record))
 	return dir
 }
 

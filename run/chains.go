@@ -8,9 +8,6 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// ChainsFile is the name of the checkpoint of Markov chains in a run directory.
-const ChainsFile = rundir.ChainsFile
-
 // StartChains returns the configuration of chains with the checkpoint of the run in dir, which
 // must exist, and removes what a process killed in the middle of writing has left there. With
 // cfg.Resume a run that was stopped before its first checkpoint starts again. A run without a
@@ -20,7 +17,7 @@ func StartChains(dir string, cfg rjmcmc.Config) (rjmcmc.Config, error) {
 		cfg.Checkpoint, cfg.Resume = "", false
 		return cfg, nil
 	}
-	cfg.Checkpoint = filepath.Join(dir, ChainsFile)
+	cfg.Checkpoint = filepath.Join(dir, rundir.ChainsFile)
 	cfg.Resume = cfg.Resume && rundir.Exists(cfg.Checkpoint)
 	return cfg, atomicfile.Sweep(dir)
 }

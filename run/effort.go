@@ -39,14 +39,17 @@ type Budget struct {
 	// Precision is the standard error wanted of every probability; absent: the default of
 	// vti.SolveConfig.
 	Precision float64 `json:"precision,omitempty"`
-	// MaxSeconds is the limit of time; absent: as of vti.SolveConfig.
+	Limit
+}
+
+// Limit is the time that a run may take, as records have it.
+type Limit struct {
+	// absent: none, or as of vti.SolveConfig
 	MaxSeconds float64 `json:"max_seconds,omitempty"`
 }
 
 // MaxTime is the limit of time; 0 where there is none.
-func (b Budget) MaxTime() time.Duration {
-	return time.Duration(b.MaxSeconds * float64(time.Second))
-}
+func (l Limit) MaxTime() time.Duration { return time.Duration(l.MaxSeconds * float64(time.Second)) }
 
 // Round is a round of [vti.Solve] as results show it.
 type Round struct {

@@ -26,6 +26,14 @@ func NewHead(command string, seed uint64, dir string) Head {
 	return Head{Schema: "vti/" + command + "/1", Command: command, Version: vti.Version, Seed: &seed, RunDir: dir}
 }
 
+// Silent is a status that is called whether or not anybody asked for one.
+func Silent(status func(string)) func(string) {
+	if status == nil {
+		return func(string) {}
+	}
+	return status
+}
+
 // Took returns the times of the run.
 func (h *Head) Took() Seconds { return h.Seconds }
 

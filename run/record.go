@@ -60,12 +60,9 @@ func SameTable(dirA string, a *Header, dirB string, b *Header) error {
 		dirA, dirB, a.Data, a.Fingerprint, b.Data, b.Fingerprint)
 }
 
-// RecordFile is the name of the record in a run directory.
-const RecordFile = rundir.RecordFile
-
 // WriteRecord stores the record of an application in a run directory.
 func WriteRecord(dir string, record any) error {
-	return rundir.WriteJSON(filepath.Join(dir, RecordFile), record)
+	return rundir.WriteJSON(filepath.Join(dir, rundir.RecordFile), record)
 }
 
 // ReadRecord reads the record of the run in dir, R being the record of an application. It fails

@@ -267,7 +267,7 @@ func TestOrderedPredictions(t *testing.T) {
 	record := &Record{Header: run.Header{Command: "varsel", Data: path}, Design: design, Model: ModelOptions{Likelihood: design.Likelihood}}
 	_, err := record.Table() // which notes its fingerprint
 	require.NoError(t, err)
-	require.NoError(t, record.Write(dir))
+	require.NoError(t, run.WriteRecord(dir, record))
 	problem, err := record.Problem()
 	require.NoError(t, err)
 	_, err = Run(t.Context(), openDevice(t), problem, RunConfig{Fit: vti.Config{Seed: 1}, Certify: vti.CertifyConfig{Draws: 1 << 13}, Dir: dir})

@@ -39,7 +39,7 @@ const mostDraws = 10000
 
 // crossEntropy returns nil and a note when the runs do not have what it takes.
 func crossEntropy(ctx gocontext.Context, a, b *StoredRun) (result *CrossEntropy, note string, err error) {
-	if !rundir.Exists(filepath.Join(b.Dir, PosteriorFile)) {
+	if !rundir.Exists(filepath.Join(b.Dir, rundir.PosteriorFile)) {
 		return nil, "no cross-entropy: B has no density (" + b.Record.Command + ")", nil
 	}
 	drawsA, err := a.readDraws()
@@ -60,7 +60,7 @@ func crossEntropy(ctx gocontext.Context, a, b *StoredRun) (result *CrossEntropy,
 	if err != nil {
 		return nil, "", err
 	}
-	config.Checkpoint = filepath.Join(b.Dir, PosteriorFile)
+	config.Checkpoint = filepath.Join(b.Dir, rundir.PosteriorFile)
 	kind, err := gpu.ParseKind(b.Record.Device)
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", b.Dir, err)

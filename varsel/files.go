@@ -46,7 +46,7 @@ func (r *Result) writeTables(dir string) error {
 	if dir == "" {
 		return nil
 	}
-	if err := rundir.WriteJSON(filepath.Join(dir, ResultFile), r); err != nil {
+	if err := rundir.WriteJSON(filepath.Join(dir, rundir.ResultFile), r); err != nil {
 		return err
 	}
 	return rundir.WriteTables(dir, map[string][][]string{
@@ -55,9 +55,6 @@ func (r *Result) writeTables(dir string) error {
 		"coefficients.csv": report.Rows(r.Coefficients, "name", "mean", "sd", "q025", "q975", "mean_given_in", "sd_given_in", "q025_given_in", "q975_given_in"),
 	})
 }
-
-// ResultFile is the name of the result in a run directory.
-const ResultFile = rundir.ResultFile
 
 // Draws files in a run directory: the same draws in two formats.
 const (

@@ -27,11 +27,8 @@ const (
 
 var heredities = enum.New[Heredity]("heredity", "strong", "weak", "none")
 
-// String returns the name that [ParseHeredity] reads.
+// String returns the name.
 func (h Heredity) String() string { return heredities.String(h) }
-
-// ParseHeredity reads strong, weak or none.
-func ParseHeredity(s string) (Heredity, error) { return heredities.Parse(s) }
 
 // MarshalText writes the name.
 func (h Heredity) MarshalText() ([]byte, error) { return heredities.Marshal(h) }

@@ -126,11 +126,8 @@ const (
 
 var codeKinds = enum.New[CodeKind]("codes", "auto", "bits", "lists")
 
-// String returns the name that [ParseCodes] reads.
+// String returns the name.
 func (k CodeKind) String() string { return codeKinds.String(k) }
-
-// ParseCodes reads auto, bits or lists.
-func ParseCodes(s string) (CodeKind, error) { return codeKinds.Parse(s) }
 
 // MarshalText writes the name.
 func (k CodeKind) MarshalText() ([]byte, error) { return codeKinds.Marshal(k) }

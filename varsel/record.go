@@ -13,9 +13,6 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// RecordFile is the name of the record in a run directory.
-const RecordFile = run.RecordFile
-
 // Record holds all settings of a run, with what is needed to repeat or continue it.
 type Record struct {
 	run.Header
@@ -42,14 +39,6 @@ type Record struct {
 	AllModels bool   `json:"all_models,omitempty"`
 	Seed      uint64 `json:"seed"`
 }
-
-// Write stores the record in a run directory.
-func (r *Record) Write(dir string) error {
-	return run.WriteRecord(dir, r)
-}
-
-// ReadRecord reads the record of a run directory.
-func ReadRecord(dir string) (*Record, error) { return run.ReadRecord[Record](dir) }
 
 // Problem reads the data of the run again and rebuilds its posterior. A table that has changed
 // since is an error.
@@ -138,7 +127,7 @@ type StoredRun struct {
 
 // OpenRun reads the record and the result of a run directory.
 func OpenRun(dir string) (*StoredRun, error) {
-	record, err := ReadRecord(dir)
+	record, err := run.ReadRecord[Record](dir)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +135,7 @@ func OpenRun(dir string) (*StoredRun, error) {
 	if err := rundir.ReadResult(dir, run.Result); err != nil {
 		return nil, err
 	}
-	path := filepath.Join(dir, ResultFile)
+	path := filepath.Join(dir, rundir.ResultFile)
 	groups := len(run.Result.Data.Predictors)
 	if groups == 0 || len(run.Result.Inclusion) != groups {
 		return nil, fmt.Errorf("%s: damaged: got %d inclusion probabilities, want one for each of %d predictors", path, len(run.Result.Inclusion), groups)

@@ -10,12 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/run"
 	"github.com/transdim/vti/table"
 )
 
 func TestReadRecordRefuses(t *testing.T) {
-	_, err := ReadRecord(filepath.Join(t.TempDir(), "absent"))
+	_, err := run.ReadRecord[Record](filepath.Join(t.TempDir(), "absent"))
 	require.ErrorContains(t, err, "is not a run directory: it holds no run.json")
 	for name, test := range map[string]struct{ content, message string }{
 		"empty":          {"", "run.json: damaged: unexpected end of JSON input"},
@@ -27,8 +28,8 @@ func TestReadRecordRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			require.NoError(t, os.WriteFile(filepath.Join(dir, RecordFile), []byte(test.content), 0o644))
-			_, err := ReadRecord(dir)
+			require.NoError(t, os.WriteFile(filepath.Join(dir, rundir.RecordFile), []byte(test.content), 0o644))
+			_, err := run.ReadRecord[Record](dir)
 			require.ErrorContains(t, err, test.message)
 			require.ErrorContains(t, err, dir)
 		})
@@ -48,11 +49,11 @@ func TestRecordRebuildsItsProblem(t *testing.T) {
 		Header: run.Header{Command: "varsel", Data: path, Fingerprint: data.Fingerprint}, Design: DesignOptions{Target: "y", Exclude: []string{"x2"}},
 		Model: ModelOptions{Sigma: 2.5, Prior: Prior{A: 1, B: 1}}, Flow: cosmic.Config{Kind: cosmic.Spline}.WithDefaults(), Steps: 7, Batch: 9, Seed: 11,
 	}
-	require.NoError(t, record.Write(dir))
-	written, err := os.ReadFile(filepath.Join(dir, RecordFile))
+	require.NoError(t, run.WriteRecord(dir, record))
+	written, err := os.ReadFile(filepath.Join(dir, rundir.RecordFile))
 	require.NoError(t, err)
 	assert.Contains(t, string(written), `"kind": "spline"`)
-	read, err := ReadRecord(dir)
+	read, err := run.ReadRecord[Record](dir)
 	require.NoError(t, err)
 	require.Equal(t, record, read)
 	problem, err := read.Problem()

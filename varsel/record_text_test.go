@@ -23,8 +23,8 @@ func TestRecordKeepsEveryChoice(t *testing.T) {
 		Model:   ModelOptions{Likelihood: likelihood.PoissonKind, SlabScale: 0.1, Prior: Prior{Kind: BetaBinomialPrior, A: 1.0 / 3, B: 2, MaxSize: 7}},
 		Sampler: AutoregressiveSampler, Steps: 10, Batch: 20, Seed: 1<<64 - 1,
 	}
-	require.NoError(t, record.Write(dir))
-	read, err := ReadRecord(dir)
+	require.NoError(t, run.WriteRecord(dir, record))
+	read, err := run.ReadRecord[Record](dir)
 	require.NoError(t, err)
 	assert.Equal(t, record, read)
 

@@ -36,7 +36,7 @@ func finishedExact(t *testing.T, text string, design DesignOptions, model ModelO
 	require.NoError(t, err)
 	problem, err := NewProblem(d, model)
 	require.NoError(t, err)
-	require.NoError(t, record.Write(dir))
+	require.NoError(t, run.WriteRecord(dir, record))
 	_, err = RunExact(t.Context(), problem, nil, dir)
 	require.NoError(t, err)
 	stored, err := OpenRun(dir)

@@ -8,13 +8,9 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/draws"
-	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/run"
 	"github.com/transdim/vti/varsel/exact"
 )
-
-// PosteriorFile is the name of the checkpoint in a run directory.
-const PosteriorFile = rundir.PosteriorFile
 
 // RunConfig says how Run works.
 type RunConfig struct {

@@ -132,7 +132,7 @@ func TestFilesOfARun(t *testing.T) {
 	require.NoError(t, err)
 	require.NoFileExists(t, leftover)
 
-	content, err := os.ReadFile(filepath.Join(dir, ResultFile))
+	content, err := os.ReadFile(filepath.Join(dir, rundir.ResultFile))
 	require.NoError(t, err)
 	var read Result
 	require.NoError(t, json.Unmarshal(content, &read))
@@ -210,7 +210,7 @@ func TestResultsThatAreNotFinite(t *testing.T) {
 	content, err = os.ReadFile(filepath.Join(dir, "models.csv"))
 	require.NoError(t, err)
 	require.Equal(t, "code,size,q,certified,se,log_evidence,log_evidence_se,khat\n1,1,,0,0,,,\n", string(content))
-	content, err = os.ReadFile(filepath.Join(dir, ResultFile))
+	content, err = os.ReadFile(filepath.Join(dir, rundir.ResultFile))
 	require.NoError(t, err)
 	var read Result
 	require.NoError(t, json.Unmarshal(content, &read))

@@ -38,11 +38,8 @@ const heavyTailsTable = 1 << 10
 
 var samplers = enum.New[Sampler]("sampler", "auto", "categorical", "surrogate", "autoregressive")
 
-// String returns the name that [ParseSampler] reads.
+// String returns the name.
 func (f Sampler) String() string { return samplers.String(f) }
-
-// ParseSampler reads auto, categorical, surrogate or autoregressive.
-func ParseSampler(s string) (Sampler, error) { return samplers.Parse(s) }
 
 // MarshalText writes the name.
 func (f Sampler) MarshalText() ([]byte, error) { return samplers.Marshal(f) }

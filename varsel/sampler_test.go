@@ -47,12 +47,11 @@ func wideProblem(t *testing.T, p int, prior Prior) *Problem {
 
 func TestSamplerNames(t *testing.T) {
 	for family := AutoSampler; family <= AutoregressiveSampler; family++ {
-		parsed, err := ParseSampler(family.String())
-		require.NoError(t, err)
+		var parsed Sampler
+		require.NoError(t, parsed.UnmarshalText([]byte(family.String())))
 		require.Equal(t, family, parsed)
 	}
-	_, err := ParseSampler("")
-	require.ErrorContains(t, err, "want auto, categorical, surrogate or autoregressive")
+	require.ErrorContains(t, new(Sampler).UnmarshalText(nil), "want auto, categorical, surrogate or autoregressive")
 	require.Equal(t, "varsel.Sampler(9)", Sampler(9).String())
 }
 

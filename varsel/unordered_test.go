@@ -364,7 +364,7 @@ func TestUnorderedPredictions(t *testing.T) {
 	record := &Record{Header: run.Header{Command: "varsel", Data: path, Device: "cpu"}, Design: design, Model: ModelOptions{Likelihood: design.Likelihood}, Seed: 1}
 	_, err := record.Table()
 	require.NoError(t, err)
-	require.NoError(t, record.Write(dir))
+	require.NoError(t, run.WriteRecord(dir, record))
 	problem, err := record.Problem()
 	require.NoError(t, err)
 	result, err := Run(t.Context(), openDevice(t), problem, RunConfig{Fit: vti.Config{Seed: 1}, Certify: vti.CertifyConfig{Draws: 1 << 13}, Dir: dir})

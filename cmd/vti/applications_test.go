@@ -3,6 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,4 +94,39 @@ func TestAnApplicationIsOneValue(t *testing.T) {
 	}
 	got = vtiCommand(t, "show", "run")
 	require.Contains(t, got.stderr, "run is a run of vti toy, which this version does not know")
+}
+
+// What a new application touches beside its own folder, its room and the list of applications: its
+// page, and the study that calibrates it. Nothing else imports one of those that there are.
+func TestAnApplicationTouchesFewFiles(t *testing.T) {
+	importers := map[string][]string{} // files by what they import
+	root := filepath.Join(sourceDir, "..", "..")
+	require.NoError(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		for _, spec := range file.Imports {
+			imported, _ := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), "github.com/transdim/vti/")
+			importers[imported] = append(importers[imported], filepath.ToSlash(name))
+		}
+		return err
+	}))
+	for _, room := range []string{"selection", "graphs", "hierarchies", "numbers"} {
+		require.Equal(t, []string{"cmd/vti/applications.go"}, importers["cmd/internal/"+room])
+	}
+	for engine, elsewhere := range map[string][]string{
+		"order":       {"calibrate/orders.go", "report/orders.go"},
+		"changepoint": {"calibrate/changes.go", "report/changes.go"},
+		"mixture":     {"calibrate/mixture.go", "report/mixtures.go"},
+	} {
+		found := slices.DeleteFunc(slices.Clone(importers[engine]), func(path string) bool {
+			return strings.HasPrefix(path, engine+"/") || strings.HasPrefix(path, "cmd/internal/numbers/") || strings.HasPrefix(path, "examples/") || strings.HasPrefix(path, "testdata/")
+		})
+		require.Equal(t, elsewhere, found, "%s: with the list of applications at most 3 files", engine)
+	}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/cmd/internal/shell"
-	"github.com/transdim/vti/varsel"
+	"github.com/transdim/vti/internal/rundir"
 )
 
 // long are settings with several checkpoints (one every 500 steps) that take a few seconds.
@@ -82,7 +82,7 @@ func TestKilledRunsResume(t *testing.T) {
 		args = []string{"varsel", "--resume", "killed", "--quiet"}
 	}
 	mustRun(t, args...)
-	assert.True(t, readFile(t, "whole", varsel.PosteriorFile) == readFile(t, "killed", varsel.PosteriorFile), "the checkpoints differ")
+	assert.True(t, readFile(t, "whole", rundir.PosteriorFile) == readFile(t, "killed", rundir.PosteriorFile), "the checkpoints differ")
 	whole, killed := decode(t, readFile(t, "whole/result.json")), decode(t, readFile(t, "killed/result.json"))
 	assert.NotNil(t, killed.Loss)
 	assert.InDelta(t, *whole.Loss, *killed.Loss, 0.5, "an average over the steps since the last report, which differ")

@@ -52,14 +52,14 @@ objective reverse trains on these, forward on data of the model.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringSliceVar(&f.only, "only", nil, "`tasks`, by the beginnings of their names (default all)")
-	flags.Var(cli.Parsed[encode.Kind]{Value: &f.options.Encoder.Kind, Parse: encode.ParseKind}, "encoder", "deepsets, transformer or induced")
+	flags.Var(parsed[encode.Kind]{Value: &f.options.Encoder.Kind, Parse: encode.ParseKind}, "encoder", "deepsets, transformer or induced")
 	f.dataSets = 100
 	flags.BoolVar(&f.plain, "plain", false, "networks without a computed starting point, as in the paper")
-	flags.Var(cli.Parsed[networks.Source]{Value: &f.options.Source, Parse: networks.ParseSource}, "data", "source of data sets: model, process or network")
+	flags.Var(parsed[networks.Source]{Value: &f.options.Source, Parse: networks.ParseSource}, "data", "source of data sets: model, process or network")
 	flags.Var(cli.Count{Value: &f.dataSets, Least: 2}, "data-sets", "fresh data sets on which networks are measured")
 	flags.Var(cli.Count{Value: &f.options.Encoder.Hidden, Least: 4}, "hidden", "width of the encoder, a multiple of 4 (default 64)")
 	flags.BoolVar(&f.diagonal, "diagonal", false, "a diagonal Gaussian instead of a flow")
-	flags.Var(cli.Parsed[amortize.Objective]{Value: &f.training.Objective, Parse: amortize.ParseObjective}, "objective", "forward, reverse or both")
+	flags.Var(cli.Name(&f.training.Objective), "objective", "forward, reverse or both")
 	flags.Var(cli.Count{Value: &f.training.Steps, Least: 1}, "steps", "training steps")
 	flags.Var(cli.Count{Value: &f.training.Batch, Least: 1}, "batch", "data sets of a step")
 	flags.Var(&f.rate, "learning-rate", "largest step of Adam (default 0.002)")

@@ -55,8 +55,8 @@ With --shard I/N, or in an array job --shards N, the runs are split among N proc
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(cli.Parsed[sizeList]{Value: &f.predictors, Parse: parseSizes("predictors", 2)}, "predictors", "`numbers` of predictors, separated by commas")
-	flags.Var(cli.Parsed[levelList]{Value: &f.levels, Parse: parseLevels}, "misspecification", "`levels` of misspecification, separated by commas: none, medium, high")
+	flags.Var(parsed[sizeList]{Value: &f.predictors, Parse: parseSizes("predictors", 2)}, "predictors", "`numbers` of predictors, separated by commas")
+	flags.Var(parsed[levelList]{Value: &f.levels, Parse: parseLevels}, "misspecification", "`levels` of misspecification, separated by commas: none, medium, high")
 	flags.Var(cli.Count{Value: &f.sweep.DataSets, Least: 1}, "data-sets", "tables of each kind (seeds from 1 on)")
 	flags.StringSliceVar(&f.sweep.Only, "samplers", nil, "`samplers` of models: "+strings.Join(cardinality.Samplers, ", ")+" (default all)")
 	flags.StringVar(&f.sweep.Flow, "flow", f.sweep.Flow, "`flow` of every fit, as vti varsel takes it")
@@ -83,8 +83,8 @@ func (l levelList) String() string {
 
 func parseLevels(text string) (list levelList, err error) {
 	for name := range strings.SplitSeq(text, ",") {
-		level, err := design.ParseMisspecification(strings.TrimSpace(name))
-		if err != nil {
+		var level design.Misspecification
+		if err := level.UnmarshalText([]byte(strings.TrimSpace(name))); err != nil {
 			return nil, err
 		}
 		list = append(list, level)

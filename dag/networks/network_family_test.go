@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
@@ -363,4 +364,14 @@ func TestUnluckyPilotsAreRepeated(t *testing.T) {
 
 func logNormalOf(x, mean, sd float64) float64 {
 	return -score.Square((x-mean)/sd)/2 - math.Log(sd) - score.HalfLog2Pi
+}
+
+// When the time is over only pilot runs of small families are left.
+func TestParticlesEndInTime(t *testing.T) {
+	s := NewScores(networkProblem(t, 10, score.ModelOptions{}), 1, 0, func(string) {})
+	s.MaxTime = time.Nanosecond
+	_, err := s.Estimate(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, s.fine)
+	require.Positive(t, s.pilots)
 }

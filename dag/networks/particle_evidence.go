@@ -6,9 +6,11 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/internal/budget"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
@@ -111,9 +113,13 @@ const (
 
 // Scores are the evidences of families of networks as far as they are known.
 type Scores struct {
-	problem  *score.Problem
-	seed     uint64
-	Shard    *shard.Shard // the part of this process; nil: all of it
+	problem *score.Problem
+	seed    uint64
+	Shard   *shard.Shard // the part of this process; nil: all of it
+	// MaxTime is the time after which Estimate begins no further runs but those of small families;
+	// 0: never.
+	MaxTime  time.Duration
+	time     budget.Time
 	status   func(string)
 	place    map[dgraph.Family]int
 	exact    []bool     // families without parents, which have a closed form [F]
@@ -150,6 +156,7 @@ func NewScores(p *score.Problem, seed uint64, spend int, status func(string)) *S
 
 // Estimate makes pilot runs, and then spends fine islands on the families that matter.
 func (s *Scores) Estimate(ctx gocontext.Context) (*score.Posterior, error) {
+	s.time = budget.Start(s.MaxTime)
 	if err := s.PilotStage(ctx); err != nil {
 		return nil, err
 	}
@@ -169,7 +176,7 @@ func (s *Scores) PilotStage(ctx gocontext.Context) error {
 	if err := s.runPilots(ctx, small); err != nil {
 		return err
 	}
-	for range mostPilots {
+	for round := 0; round < mostPilots && !s.time.Over(); round++ {
 		graphs, err := s.flattened(ctx)
 		if err != nil {
 			return err
@@ -190,8 +197,8 @@ func (s *Scores) PilotStage(ctx gocontext.Context) error {
 func (s *Scores) FineStage(ctx gocontext.Context, sum score.SumOfScores) (*score.Posterior, error) {
 	graphs, err := sum(ctx, s.problem.Structure, s.Scores(false), s.status)
 	for range fineRounds {
-		if err != nil {
-			return nil, err
+		if err != nil || s.time.Over() {
+			return graphs, err
 		}
 		batch := s.worst(graphs)
 		doubts := s.doubts(graphs)

@@ -8,9 +8,11 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"time"
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/internal/budget"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/verdict"
@@ -26,6 +28,8 @@ type ChainConfig struct {
 	// between them; each further one, until the chains agree, takes twice as many sweeps and leaves
 	// the earlier ones behind. 0 stands for 6.
 	Rounds int
+	// MaxTime, if not 0, is a time: no round is begun that would take longer.
+	MaxTime time.Duration
 	// Candidates is the number of likely parents of each node whose sets are summed over, in
 	// addition to those required; 0 stands for 12. Nodes whose parents turn out to be others get
 	// them and up to two more. It changes how fast the chains are, and not what they converge to.
@@ -107,6 +111,7 @@ func SampleGraphs(p *score.Problem, ctx gocontext.Context, cfg ChainConfig, stat
 		return nil, fmt.Errorf("chains over missing cells are those of one process: got shard %d of %d", cfg.Shard.Index, cfg.Shard.Count)
 	}
 	cfg = cfg.withDefaults()
+	limit := budget.Start(cfg.MaxTime)
 	r := &chainRun{problem: p, cfg: cfg}
 	if found, err := r.read(ctx); err != nil {
 		return nil, err
@@ -121,6 +126,7 @@ func SampleGraphs(p *score.Problem, ctx gocontext.Context, cfg ChainConfig, stat
 	}
 	s := &Graphs{nodes: p.Data.Nodes()}
 	for ; ; r.round++ {
+		began := time.Now()
 		if err := r.write(); err != nil {
 			return nil, err
 		}
@@ -139,7 +145,7 @@ func SampleGraphs(p *score.Problem, ctx gocontext.Context, cfg ChainConfig, stat
 			return nil, err
 		}
 		worst := s.Edges().Worst
-		if verdict.Judge(Measured(len(r.walks), KeptGraphs, worst)).Verdict == verdict.Trusted || r.round >= cfg.Rounds-1 {
+		if verdict.Judge(Measured(len(r.walks), KeptGraphs, worst)).Verdict == verdict.Trusted || r.round >= cfg.Rounds-1 || !limit.Fits(2*time.Since(began)) {
 			return s, nil
 		}
 		r.before = fmt.Sprintf(", R-hat %.3f in the round before", worst.RHat)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -177,4 +178,21 @@ func TestRefinedCandidates(t *testing.T) {
 	require.NoError(t, err)
 	w.use(tables)
 	require.Equal(t, 0b1111, w.local[0])
+}
+
+// No round begins that would take longer than the time that is left.
+func TestChainsEndInTime(t *testing.T) {
+	p, _ := windowProblem(t, true)
+	cfg := ChainConfig{Chains: 2, Rounds: 2, Candidates: 3, Seed: 4}
+	sample := func() *Graphs {
+		sampled, err := SampleGraphs(p, t.Context(), cfg, func(string) {})
+		require.NoError(t, err)
+		return sampled
+	}
+	require.Equal(t, 2, sample().sweeps, "a round is not enough")
+	cfg.MaxTime = time.Nanosecond
+	limited := sample()
+	require.Equal(t, 1, limited.sweeps)
+	cfg.MaxTime, cfg.Rounds = time.Hour, 1
+	require.Equal(t, sample().Graphs, limited.Graphs)
 }

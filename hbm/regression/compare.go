@@ -22,7 +22,7 @@ type StoredRun struct {
 
 // OpenRun reads the record and the result of a run directory.
 func OpenRun(dir string) (*StoredRun, error) {
-	record, err := ReadRecord(dir)
+	record, err := run.ReadRecord[Record](dir)
 	if err != nil {
 		return nil, err
 	}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
+	"github.com/transdim/vti/internal/budget"
 	"github.com/transdim/vti/internal/integrate"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/verdict"
@@ -40,8 +40,8 @@ type effort struct {
 	// problem is how the proposal of a model is searched for, with draws in a round of the
 	// adaptation for each hyperparameter and one more, and noise the error of a log density
 	problem integrate.Problem
-	// until, if not zero, is when no more draws are begun
-	until time.Time
+	// time is that after which no more draws are begun
+	time budget.Time
 }
 
 // Efforts, chosen by hand.
@@ -85,18 +85,13 @@ func (r *Regression) effort() effort {
 
 // asked is effort for the precision and the time that a run asks for, where it does: effective
 // draws and odds of models that leave a probability of a half the error Precision.
-func (e effort) asked(cfg Run, started time.Time) effort {
+func (e effort) asked(cfg Run) effort {
 	if p := cfg.Precision; p > 0 {
 		e.ess, e.se = math.Max(1/(4*p*p), leastESS), math.Min(e.se, 4*p)
 	}
-	if cfg.MaxTime > 0 {
-		e.until = started.Add(cfg.MaxTime)
-	}
+	e.time = budget.Start(cfg.MaxTime)
 	return e
 }
-
-// late reports whether the time is over.
-func (e effort) late() bool { return !e.until.IsZero() && !time.Now().Before(e.until) }
 
 // How effects are integrated out where nothing is trained: exactly, or by draws from a Laplace
 // approximation that importance weights correct.

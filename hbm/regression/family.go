@@ -14,6 +14,7 @@ import (
 
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/internal/budget"
 	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/run"
@@ -32,18 +33,10 @@ type FamilyRun struct {
 	Certify hbm.CertifyConfig
 	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
-	// MaxTime, if not 0, is when work ends: training at half of it, and draws that certify after
-	// the first of each model.
+	// MaxTime, if not 0, is when work ends, apart from the first draws of each model.
 	MaxTime time.Duration
 	// Status, if not nil, is called with what is about to be done.
 	Status func(text string)
-}
-
-// say reports what is done.
-func (cfg FamilyRun) say(text string) {
-	if cfg.Status != nil {
-		cfg.Status(text)
-	}
 }
 
 // elboDraws is the number of draws that the ELBO of an answer is the mean of.
@@ -55,10 +48,8 @@ func (r *Regression) RunFamily(ctx gocontext.Context, device *gpu.Device, cfg Fa
 	if err := memory.Check(fmt.Sprintf("hbm: Draws %d", cfg.Certify.Draws), 8*float64(cfg.Certify.Draws)*float64(r.Dim())); err != nil {
 		return nil, err
 	}
-	clock, started := run.NewClock(), time.Now()
-	if cfg.MaxTime > 0 {
-		cfg.Fit.Until, cfg.Certify.Until = started.Add(cfg.MaxTime/2), started.Add(cfg.MaxTime)
-	}
+	clock, limit := run.NewClock(), budget.Start(cfg.MaxTime)
+	cfg.Fit.Until, cfg.Certify.Until = limit.End(budget.FamilyTraining), limit.End(budget.Whole)
 	plates, fit, err := r.familyFit(device, cfg)
 	if err != nil {
 		return nil, err
@@ -94,7 +85,7 @@ func (r *Regression) RunFamily(ctx gocontext.Context, device *gpu.Device, cfg Fa
 	}
 	result := r.newResult(device, fit.Seed, fit.Family.String(), cfg.Dir)
 	clock.Trained()
-	cfg.say("draws are weighed")
+	run.Silent(cfg.Status)("draws are weighed")
 	if err := plates.answer(ctx, posterior, cfg.Certify, result, clock); err != nil {
 		return nil, err
 	}

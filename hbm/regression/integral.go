@@ -145,7 +145,7 @@ func (f *integral) improve(ctx gocontext.Context, e effort, progress func(done, 
 			progress(f.Draws, e.most*len(f.list))
 		}
 		more := f.mostUncertain(e.most)
-		if e.late() {
+		if e.time.Over() {
 			more = nil
 		}
 		if len(more) == 0 || f.LogEvidenceSE <= e.se && f.ESS >= e.ess && !(f.KHat > psis.Reliable) && f.Missed <= verdict.DoubtfulMissed {

@@ -146,7 +146,7 @@ func TestOrderedFormulas(t *testing.T) {
 		Frame: frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.CumulativeLogitKind, Levels: []string{"low", "mid", "high"}}}
 	r, err := record.Regression(t.Context())
 	require.NoError(t, err)
-	require.NoError(t, record.Write(dir))
+	require.NoError(t, run.WriteRecord(dir, record))
 	_, err = r.Run(t.Context(), open(t, gpu.CPU), Run{Fit: vti.Config{Seed: 1}, Dir: dir})
 	require.NoError(t, err)
 	stored, err := OpenRun(dir)

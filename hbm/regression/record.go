@@ -55,14 +55,6 @@ type Record struct {
 	AllModels bool `json:"all_models,omitempty"`
 }
 
-// Write stores the record in a run directory.
-func (r *Record) Write(dir string) error {
-	return run.WriteRecord(dir, r)
-}
-
-// ReadRecord reads the record of a run directory.
-func ReadRecord(dir string) (*Record, error) { return run.ReadRecord[Record](dir) }
-
 // Regression reads the table and builds the posterior. If the record has a fingerprint, the table
 // must not have changed since the run began; otherwise the fingerprint and the defaults of the
 // model are filled in.

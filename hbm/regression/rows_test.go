@@ -32,7 +32,7 @@ func finished(t *testing.T, name string, options frame.Options) *StoredRun {
 	record := &Record{Header: run.Header{Command: "hbm", Data: path}, Frame: options, Seed: 1}
 	r, err := record.Regression(t.Context())
 	require.NoError(t, err)
-	require.NoError(t, record.Write(dir))
+	require.NoError(t, run.WriteRecord(dir, record))
 	_, err = r.Run(t.Context(), open(t, gpu.Auto), Run{Fit: vti.Config{Seed: 1}, Dir: dir})
 	require.NoError(t, err)
 	stored, err := OpenRun(dir)
@@ -140,7 +140,7 @@ func TestRowsOfCounts(t *testing.T) {
 		record := &Record{Header: run.Header{Command: "hbm", Data: path}, Seed: 1, Frame: frame.Options{Formula: formula, Response: likelihood.LogisticKind}}
 		r, err := record.Regression(t.Context())
 		require.NoError(t, err)
-		require.NoError(t, record.Write(dir))
+		require.NoError(t, run.WriteRecord(dir, record))
 		_, err = r.Run(t.Context(), open(t, gpu.CPU), Run{Fit: vti.Config{Seed: 1}, Dir: dir})
 		require.NoError(t, err)
 		stored, err := OpenRun(dir)

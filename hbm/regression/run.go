@@ -73,13 +73,6 @@ type Run struct {
 	Again bool
 }
 
-// say reports what is done.
-func (cfg Run) say(text string) {
-	if cfg.Status != nil {
-		cfg.Status(text)
-	}
-}
-
 // Trains reports whether [Regression.Run] trains anything: only then is there a state that a run
 // which was stopped goes on from.
 func (r *Regression) Trains() bool { return !r.integrable() && !r.weighable() }

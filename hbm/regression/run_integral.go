@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -21,13 +20,13 @@ import (
 
 // runIntegral is [Regression.Run] where nothing needs to be trained.
 func (r *Regression) runIntegral(ctx gocontext.Context, device *gpu.Device, cfg Run) (*Result, error) {
-	clock, started := run.NewClock(), time.Now()
+	clock := run.NewClock()
 	if r.integrable() {
-		cfg.say("effects are integrated out: draws of standard deviations around their mode")
+		run.Silent(cfg.Status)("effects are integrated out: draws of standard deviations around their mode")
 	} else {
-		cfg.say("effects have a normal approximation at their mode: looking for that of standard deviations")
+		run.Silent(cfg.Status)("effects have a normal approximation at their mode: looking for that of standard deviations")
 	}
-	found, err := r.integrate(ctx, r.effort().asked(cfg, started), cfg.Fit.Seed, cfg.Certify.Progress)
+	found, err := r.integrate(ctx, r.effort().asked(cfg), cfg.Fit.Seed, cfg.Certify.Progress)
 	if err != nil {
 		return nil, err
 	}

@@ -118,7 +118,7 @@ func TestRunBySlices(t *testing.T) {
 		record := &Record{Header: run.Header{Command: "hbm", Data: path}, Frame: frame.Options{Formula: "y ~ x + f + (1 | g)"}, Model: Options{Select: true}, Slices: slices, Seed: 1}
 		r, err := record.Regression(t.Context())
 		require.NoError(t, err)
-		require.NoError(t, record.Write(dir))
+		require.NoError(t, run.WriteRecord(dir, record))
 		results[k], err = r.Run(t.Context(), open(t, gpu.CPU), Run{Fit: record.FitConfig(r), Dir: dir})
 		require.NoError(t, err)
 		stored, err := OpenRun(dir)

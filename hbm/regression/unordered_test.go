@@ -295,7 +295,7 @@ func TestUnorderedFormulas(t *testing.T) {
 		Frame: frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.CategoricalKind}}
 	r, err := record.Regression(t.Context())
 	require.NoError(t, err)
-	require.NoError(t, record.Write(dir))
+	require.NoError(t, run.WriteRecord(dir, record))
 	result, err := r.Run(t.Context(), open(t, gpu.CPU), Run{Fit: vti.Config{Seed: 1}, Dir: dir})
 	require.NoError(t, err)
 	require.Equal(t, []string{"blue", "green", "red"}, result.Categories)

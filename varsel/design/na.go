@@ -14,11 +14,8 @@ const (
 
 var naPolicies = enum.New[NAPolicy]("policy for missing values", "refuse", "drop")
 
-// String returns the name that [ParseNAPolicy] reads.
+// String returns "refuse" or "drop".
 func (p NAPolicy) String() string { return naPolicies.String(p) }
-
-// ParseNAPolicy reads refuse or drop.
-func ParseNAPolicy(s string) (NAPolicy, error) { return naPolicies.Parse(s) }
 
 // MarshalText writes the name.
 func (p NAPolicy) MarshalText() ([]byte, error) { return naPolicies.Marshal(p) }

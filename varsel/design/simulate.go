@@ -35,8 +35,10 @@ var simulationDesigns = enum.New[SimulationDesign]("design", "ar1", "paper")
 // String returns "ar1" or "paper".
 func (d SimulationDesign) String() string { return simulationDesigns.String(d) }
 
-// ParseSimulationDesign reads ar1 or paper.
-func ParseSimulationDesign(s string) (SimulationDesign, error) { return simulationDesigns.Parse(s) }
+// UnmarshalText reads the name.
+func (d *SimulationDesign) UnmarshalText(text []byte) error {
+	return simulationDesigns.Unmarshal(text, d)
+}
 
 // Misspecification is how far the noise of a [PaperDesign] is from the noise that the robust
 // likelihood takes for granted.
@@ -58,8 +60,10 @@ var misspecifications = enum.New[Misspecification]("misspecification", "none", "
 // String returns "none", "medium" or "high".
 func (m Misspecification) String() string { return misspecifications.String(m) }
 
-// ParseMisspecification reads none, medium or high.
-func ParseMisspecification(s string) (Misspecification, error) { return misspecifications.Parse(s) }
+// UnmarshalText reads the name.
+func (m *Misspecification) UnmarshalText(text []byte) error {
+	return misspecifications.Unmarshal(text, m)
+}
 
 // Simulation says what data set to simulate. Sizes that are zero stand for the defaults given.
 type Simulation struct {

@@ -132,10 +132,8 @@ func TestSimulationRefuses(t *testing.T) {
 		_, err := Simulate(s)
 		require.ErrorContains(t, err, message)
 	}
-	_, err := ParseSimulationDesign("Paper")
-	require.ErrorContains(t, err, "want ar1 or paper")
-	_, err = ParseMisspecification("some")
-	require.ErrorContains(t, err, "want none, medium or high")
+	require.ErrorContains(t, new(SimulationDesign).UnmarshalText([]byte("Paper")), "want ar1 or paper")
+	require.ErrorContains(t, new(Misspecification).UnmarshalText([]byte("some")), "want none, medium or high")
 }
 
 func ExampleSimulate() {

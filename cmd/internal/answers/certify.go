@@ -21,7 +21,6 @@ import (
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/rundir"
-	runs "github.com/transdim/vti/run"
 	"github.com/transdim/vti/shard"
 )
 
@@ -161,7 +160,7 @@ func makePieces(a *shell.App, cmd *cobra.Command, dir string, j *shell.Job, t sh
 		return shell.Failed(err)
 	}
 	defer os.RemoveAll(scratch)
-	for _, name := range []string{runs.RecordFile, rundir.PosteriorFile, rundir.TraceFile} {
+	for _, name := range []string{rundir.RecordFile, rundir.PosteriorFile, rundir.TraceFile} {
 		content, err := os.ReadFile(filepath.Join(dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

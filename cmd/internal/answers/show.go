@@ -57,9 +57,12 @@ func showRun(a *shell.App, ctx context.Context, all application.Registry, dir st
 		return a.PrintAnswer(dir, stored.Page, nil)
 	}
 	return a.PrintAnswer(dir, stored.Page, func() {
-		if err := run.Asked(ctx); err != nil {
+		problem, err := run.Asked(ctx)
+		if err != nil {
 			fmt.Fprintf(a.Text, "What was asked is not shown: %v\n\n", err)
+			return
 		}
+		problem.PrintProblem()
 	})
 }
 

@@ -44,8 +44,9 @@ type Command struct {
 // Run is a finished run, opened.
 type Run struct {
 	Result shell.Judged
-	// Asked prints what was read and asked; nil if that takes more than the run keeps.
-	Asked func(ctx context.Context) error
+	// Asked reads the problem again, which prints what was asked; nil if that takes more than the
+	// run keeps.
+	Asked func(ctx context.Context) (interface{ PrintProblem() }, error)
 }
 
 // Comparison is that of two runs.
@@ -88,12 +89,4 @@ func OpenResult[P interface {
 }, R any](_ *shell.App, dir string) (*Run, error) {
 	result := P(new(R))
 	return &Run{Result: result}, rundir.ReadResult(dir, result)
-}
-
-// Introduce prints what a run was asked.
-func Introduce(problem interface{ PrintProblem() }, err error) error {
-	if err == nil {
-		problem.PrintProblem()
-	}
-	return err
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -20,7 +21,7 @@ type Flow struct {
 // Register adds the flags of a flow and its sizes, whose defaults differ between commands.
 func (f *Flow) Register(cmd *cobra.Command, usage, layers, blocks, hidden string) {
 	flags := cmd.Flags()
-	flags.Var(Parsed[FlowName]{Value: &f.Flow, Parse: ParseFlow}, "flow", usage)
+	flags.Var(Name(&f.Flow), "flow", usage)
 	flags.Var(Count{Value: &f.layers, Least: 1}, "flow-layers", "layers ("+layers+")")
 	flags.Var(Count{Value: &f.blocks, Least: 1}, "flow-blocks", "residual blocks per layer ("+blocks+")")
 	flags.Var(Count{Value: &f.hidden, Least: 2}, "flow-hidden", "units per hidden layer ("+hidden+")")
@@ -56,14 +57,12 @@ func FlowNames() (names []string) {
 	return names
 }
 
-// ParseFlow reads the name of a flow.
-func ParseFlow(s string) (FlowName, error) {
-	for _, flow := range flows {
-		if s == flow.name.String() {
-			return flow.name, nil
-		}
+// UnmarshalText reads the name.
+func (n *FlowName) UnmarshalText(text []byte) error {
+	if *n = FlowName(text); !slices.Contains(FlowNames(), string(text)) {
+		return fmt.Errorf("unknown flow %q; expected one of %q", text, FlowNames())
 	}
-	return "", fmt.Errorf("unknown flow %q; expected one of %q", s, FlowNames())
+	return nil
 }
 
 // Config returns the flow that the flags ask for. Sizes that the family does not have are refused.

@@ -32,9 +32,10 @@ type MissingPolicy string
 // String is the name on the command line.
 func (p MissingPolicy) String() string { return string(p) }
 
-func ParseMissingPolicy(s string) (MissingPolicy, error) {
-	if s != "refuse" && s != "drop" && s != "impute" {
-		return "", fmt.Errorf("expected refuse, drop or impute, found %q", s)
+// UnmarshalText reads the name.
+func (p *MissingPolicy) UnmarshalText(text []byte) error {
+	if *p = MissingPolicy(text); *p != "refuse" && *p != "drop" && *p != "impute" {
+		return fmt.Errorf("expected refuse, drop or impute, found %q", text)
 	}
-	return MissingPolicy(s), nil
+	return nil
 }

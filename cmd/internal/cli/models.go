@@ -17,18 +17,18 @@ func (m modelList) String() string {
 	return "best"
 }
 
-func parseModelList(s string) (modelList, error) {
-	switch s {
-	case "all", "best":
-		return s == "all", nil
+// UnmarshalText reads the name.
+func (m *modelList) UnmarshalText(text []byte) error {
+	if *m = string(text) == "all"; !*m && string(text) != "best" {
+		return fmt.Errorf("got %q, want best or all", text)
 	}
-	return false, fmt.Errorf("got %q, want best or all", s)
+	return nil
 }
 
 // RegisterModels adds the flag that says which models, or graphs, results list.
 func RegisterModels(cmd *cobra.Command, all *bool, usage string) {
 	Group(cmd, OutputGroup, func() {
-		cmd.Flags().Var(Parsed[modelList]{(*modelList)(all), parseModelList}, "models", usage)
+		cmd.Flags().Var(Name((*modelList)(all)), "models", usage)
 	})
 	CompleteWith(cmd, "models", "best", "all")
 }

@@ -29,8 +29,5 @@ func Renamed(cmd *cobra.Command, lists ...map[string]string) {
 	})
 }
 
-// PriorSD is the name that --prior-sd had.
-func PriorSD(before string) map[string]string { return map[string]string{before: "prior-sd"} }
-
 // FlowSizes are the names that the sizes of flows had.
 var FlowSizes = map[string]string{"layers": "flow-layers", "blocks": "flow-blocks", "hidden": "flow-hidden", "bins": "flow-bins"}

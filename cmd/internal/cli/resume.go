@@ -3,9 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -16,6 +14,7 @@ import (
 
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/report"
+	"github.com/transdim/vti/internal/rundir"
 	runs "github.com/transdim/vti/run"
 )
 
@@ -80,7 +79,7 @@ func CheckResume[R Record](cmd *cobra.Command, args []string, record R, output *
 	}
 	if len(list) > 0 {
 		return fmt.Errorf("%s: a resumed run takes everything from %s, which says otherwise than %s: leave out what differs",
-			dir, runs.RecordFile, strings.Join(list, ", "))
+			dir, rundir.RecordFile, strings.Join(list, ", "))
 	}
 	return nil
 }
@@ -192,7 +191,3 @@ func Leaves(record any) (map[string]string, error) {
 	}
 	return report.Leaves(root)
 }
-
-// IsNotExist reports whether there is no state yet: a run killed before its first checkpoint starts
-// again.
-func IsNotExist(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -102,29 +102,6 @@ func (v textual) String() string {
 
 func (v textual) Type() string { return "name" }
 
-// Parsed is a flag whose text a function of another package reads.
-type Parsed[T fmt.Stringer] struct {
-	Value *T
-	Parse func(string) (T, error)
-}
-
-func (v Parsed[T]) Set(s string) (err error) {
-	x, err := v.Parse(s)
-	if err == nil {
-		*v.Value = x
-	}
-	return err
-}
-
-func (v Parsed[T]) String() string {
-	if v.Value == nil {
-		return ""
-	}
-	return (*v.Value).String()
-}
-
-func (v Parsed[T]) Type() string { return "name" }
-
 // SizeLimit is a flag that takes a whole number from 1, or none, which is negative.
 type SizeLimit int
 

@@ -24,8 +24,8 @@ func Application() *application.Application {
 			{Name: "simulate dag", New: simulateDagCommand},
 		},
 		Open: application.Opening(dag.OpenRun, func(a *shell.App, run *dag.StoredRun) *application.Run {
-			return &application.Run{Result: run.Result, Asked: func(context.Context) error {
-				return application.Introduce(newDiscovery(application.Shown(a, run.Dir, run.Record)))
+			return &application.Run{Result: run.Result, Asked: func(context.Context) (interface{ PrintProblem() }, error) {
+				return newDiscovery(application.Shown(a, run.Dir, run.Record))
 			}}
 		}),
 		Formats: dag.GraphFormatNames(),

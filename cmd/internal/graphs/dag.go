@@ -20,11 +20,13 @@ type dagFlags struct {
 	modelFlags
 	flow   cli.Flow
 	launch int
+	time   cli.TimeLimit
 }
 
 // Register adds the flags to the command.
 func (f *dagFlags) Register(cmd *cobra.Command) {
 	f.registerModel(cmd)
+	f.time.Register(cmd, "a sum, the first round of chains, and pilot runs; the answer then depends on the speed of the machine (default none)")
 	f.Output.Register(cmd, true)
 	f.RegisterResume(cmd)
 	cli.Renamed(cmd, map[string]string{"draws": "certify-draws"})
@@ -46,7 +48,10 @@ func (f *dagFlags) Describe(flags *pflag.FlagSet) (*dag.Record, error) {
 	if record.Model.Mechanism == dag.AnyMechanism && (record.Structure == dag.Made || record.Evidence == dag.Flow) {
 		record.Model.Mechanism = dag.Linear // flows know no other closed form
 	}
-	record.Flow, err = f.flow.Config(flags)
+	if record.Flow, err = f.flow.Config(flags); err != nil {
+		return nil, err
+	}
+	record.Limit, err = f.time.Limit()
 	return record, err
 }
 
@@ -96,8 +101,11 @@ func (f *dagFlags) Begin(_ context.Context, run *application.Asked[*dag.Record])
 	if run.Resumed() && !record.Resumable() {
 		return t, fmt.Errorf("%s is a run by sums over graphs, which cannot be resumed: give its command again, with another --out", run.Resume)
 	}
-	if run.Resumed() && run.Flags.Changed("certify-draws") { // no part of training
-		record.Draws = f.record.Draws
+	if run.Resumed() {
+		if run.Flags.Changed("certify-draws") { // no part of training
+			record.Draws = f.record.Draws
+		}
+		f.time.Renew(run.Flags, &record.Limit)
 	}
 	d, err := newDiscovery(run)
 	if err != nil {
@@ -167,12 +175,15 @@ func (d *discovery) training(stepsPerLaunch int) (shell.Task, error) {
 
 // walk is the task of a discovery by chains over graphs.
 func (d *discovery) walk() (shell.Task, error) {
-	config := dag.ChainConfig{Chains: d.Record.Chains, Rounds: d.Record.Rounds, Candidates: d.Record.Candidates, Seed: d.Record.Seed}
+	config := dag.ChainConfig{Chains: d.Record.Chains, Rounds: d.Record.Rounds, Candidates: d.Record.Candidates, Seed: d.Record.Seed, MaxTime: d.Record.MaxTime()}
 	if err := config.Validate(); err != nil {
 		return shell.Task{}, err
 	}
 	t := d.task("dag", func(ctx context.Context, at *shell.Session) (*dag.Result, error) {
 		config.Resume, config.Shard = at.Resume && !at.Again, at.Shard
+		if at.Again { // shards have to agree
+			config.MaxTime = 0
+		}
 		return dag.RunGraphChains(ctx, d.problem, dag.GraphChainsConfig{Chains: config, Truth: d.truth, Dir: at.Dir, Status: at.Status})
 	})
 	t.Resumable = d.Record.Resumable()
@@ -184,6 +195,7 @@ func (d *discovery) particles() shell.Task {
 	return d.task("dag", func(ctx context.Context, at *shell.Session) (*dag.Result, error) {
 		return dag.RunParticles(ctx, d.problem, dag.ParticlesConfig{
 			Islands: d.Record.Islands, Seed: d.Record.Seed, Truth: d.truth, Dir: at.Dir, Status: at.Status, Shard: at.Shard,
+			MaxTime: d.Record.MaxTime(),
 		})
 	})
 }

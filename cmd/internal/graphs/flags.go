@@ -36,11 +36,11 @@ func (f *modelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism) {
 		flags.StringSliceVar(&columns.Discrete, "discrete", nil, "numeric columns that are categories, separated by commas, or all; text columns are always categories")
 		flags.StringSliceVar(&columns.Continuous, "continuous", nil, "columns of few distinct whole numbers that are measurements, not categories, separated by commas, or all")
 		flags.StringArrayVar(&columns.Clamp, "clamp", nil, "`drug=PKA:low`: in rows where column drug is not zero, node PKA was set to its lowest level (or high, or a level by name; drug=PKA: to the measured value); may be repeated")
-		flags.Var(cli.Parsed[tables.Discretization]{Value: &columns.Discretize, Parse: tables.ParseDiscretization}, "discretize", "discretize numeric columns: terciles, quantiles:k, or hartemink:k")
+		flags.Var(cli.Name(&columns.Discretize), "discretize", "discretize numeric columns: terciles, quantiles:k, or hartemink:k")
 		flags.BoolVar(&columns.Log, "log", false, "take logarithms of all columns first")
 		flags.Var(cli.Name(&columns.Scaling), "scale",
 			"standardize: centre and divide each column by its sd; global: centre, and one sd for all; center; or none")
-		flags.Var(cli.Parsed[cli.MissingPolicy]{Value: &f.na, Parse: cli.ParseMissingPolicy}, "na", "rows with missing values: refuse; drop; or impute, by chains that draw missing cells together with graph and parameters (bge and categories), which assumes that cells are missing at random")
+		flags.Var(cli.Name(&f.na), "na", "rows with missing values: refuse; drop; or impute, by chains that draw missing cells together with graph and parameters (bge and categories), which assumes that cells are missing at random")
 	})
 	cli.Group(cmd, "Constraints", func() {
 		flags.StringArrayVar(&constraints.Forbid, "forbid", nil, "forbidden `edge` a->b, or several separated by commas; may be repeated")
@@ -146,9 +146,9 @@ func checkMethod(flags *pflag.FlagSet, record *dag.Record) error {
 		return refuse("--structure chains", append(training, "evidence", "islands")...)
 	case record.Structure == dag.Made:
 		if record.Model.Mechanism == dag.MLP { // evidences by particles
-			return refuse("--structure made --sem mlp", append(walks, "evidence", "anneal", "certify-draws")...)
+			return refuse("--structure made --sem mlp", append(walks, "evidence", "anneal", "certify-draws", "max-time")...)
 		}
-		return refuse("--structure made", append(walks, "evidence", "islands", "anneal")...)
+		return refuse("--structure made", append(walks, "evidence", "islands", "anneal", "max-time")...)
 	case record.Evidence == dag.Particles:
 		return refuse("--evidence particles", append(training, walks...)...)
 	case record.Evidence == dag.ClosedForm:
@@ -156,6 +156,9 @@ func checkMethod(flags *pflag.FlagSet, record *dag.Record) error {
 			return fmt.Errorf("%w; --evidence flow trains a flow", err)
 		}
 		return refuse("--evidence closed", append(walks, "islands")...)
+	}
+	if err := refuse("--evidence flow", "max-time"); err != nil {
+		return err
 	}
 	return refuse("--structure exact", append(walks, "islands")...)
 }

@@ -22,8 +22,8 @@ func Application() *application.Application {
 			{Name: "calibrate hbm", New: calibrateHbmCommand},
 		},
 		Open: application.Opening(regression.OpenRun, func(a *shell.App, run *regression.StoredRun) *application.Run {
-			return &application.Run{Result: run.Result, Asked: func(ctx context.Context) error {
-				return application.Introduce(newHierarchical(ctx, application.Shown(a, run.Dir, run.Record)))
+			return &application.Run{Result: run.Result, Asked: func(ctx context.Context) (interface{ PrintProblem() }, error) {
+				return newHierarchical(ctx, application.Shown(a, run.Dir, run.Record))
 			}}
 		}),
 		Compare: application.Comparing(regression.OpenRun, func(_ context.Context, x, y *regression.StoredRun) (*application.Comparison, error) {

@@ -18,7 +18,6 @@ import (
 	"github.com/transdim/vti/hbm"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/likelihood"
-	"github.com/transdim/vti/space"
 )
 
 // hbmFlags are all flags of vti hbm.
@@ -40,7 +39,7 @@ func (f *hbmFlags) Register(cmd *cobra.Command) {
 	f.Output.Register(cmd, true)
 	cli.RegisterModels(cmd, &f.record.AllModels, "which models of --select results and models.csv list: best, or all that were evaluated")
 	f.RegisterResume(cmd)
-	cli.Renamed(cmd, cli.FlowSizes, cli.PriorSD("coefficient-scale"))
+	cli.Renamed(cmd, cli.FlowSizes, map[string]string{"coefficient-scale": "prior-sd"})
 }
 
 // registerModel adds the flags that say what is fitted and how.
@@ -51,11 +50,11 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 	f.na = "refuse"
 	cli.Group(cmd, "Model", func() {
 		flags.StringVarP(&columns.Formula, "formula", "f", "", "response ~ terms + (terms | group), as in lme4 and brms")
-		flags.VarP(cli.Parsed[likelihood.Kind]{Value: &columns.Response, Parse: frame.ParseResponseKind}, "likelihood", "l", "gaussian, student, logistic, poisson, negbinomial, zero-inflated-poisson, hurdle-poisson, gamma, lognormal, beta, exponential, weibull, cumulative-logit, cumulative-probit or categorical")
+		flags.VarP(cli.Name(response{&columns.Response}), "likelihood", "l", "gaussian, student, logistic, poisson, negbinomial, zero-inflated-poisson, hurdle-poisson, gamma, lognormal, beta, exponential, weibull, cumulative-logit, cumulative-probit or categorical")
 		flags.StringSliceVar(&columns.Levels, "levels", nil, "cumulative-logit, cumulative-probit: `labels` of the response from the lowest to the highest, separated by commas; numbers have an order of their own. categorical: all labels, of which effects are log odds against the first (default as sorted)")
 		flags.StringVar(&columns.SE, "se", "", "gaussian: `column` of known standard deviations of the response, one for each row")
 		flags.BoolVar(&model.Select, "select", false, "select terms: each is absent, pooled, or varies by group")
-		flags.Var(cli.Parsed[cli.MissingPolicy]{Value: &f.na, Parse: cli.ParseMissingPolicy}, "na", "rows with missing values: refuse or drop")
+		flags.Var(cli.Name(&f.na), "na", "rows with missing values: refuse or drop")
 		flags.BoolVar(&record.Slices, "slices", false, "gaussian, marginal: read a Parquet file that does not fit in memory by row groups")
 	})
 	cli.Group(cmd, "Priors", func() {
@@ -65,13 +64,13 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 		flags.Var((*cli.Positive)(&model.SDScale), "sd-scale", "scale of that prior, in the same units (default 1)")
 		flags.Var((*cli.Positive)(&model.Correlation), "lkj", "η of the LKJ prior of the correlations of varying effects (default 2)")
 		flags.StringArrayVar(&f.priors, "prior", nil, "`prior` of one term, in the units of the table, such as b:age=normal(0,1), sd:Subject=exponential(2) (the rate) or sd:Days|Subject=half-normal(10); may be repeated")
-		flags.Var(cli.Parsed[space.Prior]{Value: &model.Models, Parse: space.ParsePrior}, "model-prior", "with --select, over terms that are in and that vary: betabinomial:a,b (common probability), bernoulli:π, or uniform (over models)")
+		flags.Var(cli.Name(&model.Models), "model-prior", "with --select, over terms that are in and that vary: betabinomial:a,b (common probability), bernoulli:π, or uniform (over models)")
 		flags.Var((*cli.Positive)(&model.Degrees), "df", "student: degrees of freedom (default 4)")
 	})
 
 	record.Family = regression.MarginalFamily
 	cli.Group(cmd, "Variational family", func() {
-		flags.Var(cli.Parsed[familyName]{Value: (*familyName)(&record.Family), Parse: parseFamily}, "family",
+		flags.Var(cli.Name((*familyName)(&record.Family)), "family",
 			"marginal, which integrates out the effects of the largest grouping, or over all effects: "+strings.Join(hbm.FamilyNames(), ", "))
 		flags.Var(cli.Count{Value: &record.Encoding, Least: 1}, "encoding", "pavi-f, pavi-e, adavi: size of the encoding of a group (default twice the dimension of the variable, plus four)")
 		flags.Var(cli.Count{Value: &record.Members, Least: 1}, "members", "not marginal: number of groups, or of rows if groupings are crossed, in a training step (default all)")
@@ -141,10 +140,7 @@ func (f *hbmFlags) Describe(flags *pflag.FlagSet) (*regression.Record, error) {
 		return nil, err
 	}
 	if record.Family != regression.MarginalFamily {
-		record.MaxSeconds = f.effort.MaxTime.Seconds()
-		if record.MaxSeconds < 0 {
-			return nil, fmt.Errorf("--max-time: got %v, want a time that is not negative", f.effort.MaxTime)
-		}
+		record.Limit, err = f.effort.Limit()
 	} else {
 		record.Budget, err = f.effort.Budget(flags)
 	}
@@ -204,9 +200,20 @@ type familyName string
 
 func (n familyName) String() string { return string(n) }
 
-func parseFamily(s string) (familyName, error) {
-	if _, err := hbm.ParseFamily(s); err != nil && s != regression.MarginalFamily {
-		return "", fmt.Errorf("unknown family %q; expected one of %q", s, append([]string{regression.MarginalFamily}, hbm.FamilyNames()...))
+// UnmarshalText reads the name.
+func (n *familyName) UnmarshalText(text []byte) error {
+	if names := append([]string{regression.MarginalFamily}, hbm.FamilyNames()...); !slices.Contains(names, string(text)) {
+		return fmt.Errorf("unknown family %q; expected one of %q", text, names)
 	}
-	return familyName(s), nil
+	*n = familyName(text)
+	return nil
+}
+
+// response is a kind of response that regressions have.
+type response struct{ *likelihood.Kind }
+
+// UnmarshalText reads the name.
+func (r response) UnmarshalText(text []byte) (err error) {
+	*r.Kind, err = frame.ParseResponseKind(string(text))
+	return err
 }

@@ -71,7 +71,7 @@ func (f *hbmFlags) Begin(ctx context.Context, run *application.Asked[*regression
 		if run.Flags.Changed("certify-draws") { // no part of training
 			run.Record.CertifyDraws = f.record.CertifyDraws
 		}
-		f.effort.Limit(run.Flags, &run.Record.Budget)
+		f.effort.Renew(run.Flags, &run.Record.Limit)
 	}
 	r, err := newHierarchical(ctx, run)
 	if err != nil {

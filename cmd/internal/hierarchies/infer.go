@@ -14,6 +14,7 @@ import (
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/checkpoint"
 	"github.com/transdim/vti/internal/rundir"
+	runs "github.com/transdim/vti/run"
 )
 
 // hbmInferFlags are all flags of vti hbm infer.
@@ -50,7 +51,7 @@ all responses simulated from the answer, for example because a number separates 
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(cli.Parsed[cli.MissingPolicy]{Value: &f.na, Parse: cli.ParseMissingPolicy}, "na", "rows with missing values: refuse or drop")
+	flags.Var(cli.Name(&f.na), "na", "rows with missing values: refuse or drop")
 	flags.Var(cli.Count{Value: &f.certifyDraws, Least: 1}, "certify-draws", "draws that certify where effects are not integrated out (default 2000, and up to 32000 where these do not show enough)")
 	f.Output.Register(cmd, true)
 	cli.CompleteWith(cmd, "na", "refuse", "drop")
@@ -58,7 +59,7 @@ all responses simulated from the answer, for example because a number separates 
 }
 
 func hbmInfer(a *shell.App, cmd *cobra.Command, model, path string, f *hbmInferFlags) error {
-	trained, err := regression.ReadRecord(model)
+	trained, err := runs.ReadRecord[regression.Record](model)
 	if err != nil {
 		return err
 	}

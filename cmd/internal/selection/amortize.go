@@ -23,7 +23,6 @@ import (
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/likelihood"
-	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/varsel"
 )
 
@@ -56,10 +55,10 @@ func (f *amortizeFlags) register(cmd *cobra.Command) {
 		flags.Var(&f.sigma2, "sigma2", "robust: scale of the outliers over that of the bulk (default 10)")
 		flags.Var(&f.outlier, "outlier", "robust: `proportion` of outliers (default 0.1)")
 		flags.Var(&f.slab, "prior-sd", "prior sd of a coefficient that is in the model (default 1.5)")
-		flags.Var(cli.Parsed[varsel.Prior]{Value: &f.family.Model.Prior, Parse: space.ParsePrior}, "model-prior", "betabinomial:a,b (default betabinomial:1,1), bernoulli:π, expected:s or uniform")
+		flags.Var(cli.Name(&f.family.Model.Prior), "model-prior", "betabinomial:a,b (default betabinomial:1,1), bernoulli:π, expected:s or uniform")
 	})
 	cli.Group(cmd, "Training", func() {
-		flags.Var(cli.Parsed[amortize.Objective]{Value: &f.training.Objective, Parse: amortize.ParseObjective}, "objective", "forward, reverse or both")
+		flags.Var(cli.Name(&f.training.Objective), "objective", "forward, reverse or both")
 		flags.Var(cli.Count{Value: &f.training.Steps, Least: 1}, "steps", "training steps (default 2000)")
 		flags.Var(cli.Count{Value: &f.training.Batch, Least: 1}, "batch", "tables of a step (default 64)")
 		flags.Var(cli.Count{Value: &f.training.Draws, Least: 2}, "draws", "reverse: draws of each table (default 4)")
@@ -116,10 +115,8 @@ func (f *amortizeFlags) prepare(cmd *cobra.Command) (*varsel.Family, error) {
 			return nil, err
 		}
 		f.out = f.resume
-		f.training = amortize.Config{
-			Flow: s.Flow, Hidden: s.Hidden, Steps: s.Steps, Batch: s.Batch, Draws: s.Draws, LearningRate: s.LearningRate, ClipNorm: s.ClipNorm, Seed: s.Seed, Resume: true,
-		}
-		f.training.Objective, err = amortize.ParseObjective(s.Objective)
+		f.training, err = s.Config()
+		f.training.Resume = true
 		return family, err
 	}
 	if f.out == "" {

@@ -24,8 +24,8 @@ func Application() *application.Application {
 			{Name: "simulate varsel", New: simulateVarselCommand},
 		},
 		Open: application.Opening(varsel.OpenRun, func(a *shell.App, run *varsel.StoredRun) *application.Run {
-			return &application.Run{Result: run.Result, Asked: func(context.Context) error {
-				return application.Introduce(newSelection(application.Shown(a, run.Dir, run.Record)))
+			return &application.Run{Result: run.Result, Asked: func(context.Context) (interface{ PrintProblem() }, error) {
+				return newSelection(application.Shown(a, run.Dir, run.Record))
 			}}
 		}),
 		Compare: application.Comparing(varsel.OpenRun, func(ctx context.Context, x, y *varsel.StoredRun) (*application.Comparison, error) {

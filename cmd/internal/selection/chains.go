@@ -27,7 +27,7 @@ func (f *rjmcmcVarselFlags) Register(cmd *cobra.Command) {
 	})
 	f.Output.Register(cmd, true)
 	f.RegisterResume(cmd)
-	cli.Renamed(cmd, cli.PriorSD("slab-scale"))
+	cli.Renamed(cmd, map[string]string{"slab-scale": "prior-sd"})
 }
 
 func rjmcmcVarselCommand(a *shell.App) *cobra.Command {

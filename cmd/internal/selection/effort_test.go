@@ -17,7 +17,7 @@ func TestEffortFlags(t *testing.T) {
 		error string
 	}{
 		{nil, runs.Budget{}, ""},
-		{[]string{"--precision", "0.01", "--max-time", "90s"}, runs.Budget{Precision: 0.01, MaxSeconds: 90}, ""},
+		{[]string{"--precision", "0.01", "--max-time", "90s"}, runs.Budget{Precision: 0.01, Limit: runs.Limit{MaxSeconds: 90}}, ""},
 		{[]string{"--effort", "fixed"}, runs.Budget{Effort: runs.FixedEffort}, ""},
 		{[]string{"--steps", "10"}, runs.Budget{Effort: runs.FixedEffort}, ""},
 		{[]string{"--steps", "10", "--effort", "fixed"}, runs.Budget{Effort: runs.FixedEffort}, ""},

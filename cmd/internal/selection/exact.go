@@ -18,7 +18,7 @@ type exactFlags struct{ dataFlags }
 func (f *exactFlags) Register(cmd *cobra.Command) {
 	f.register(cmd)
 	f.Output.Register(cmd, false)
-	cli.Renamed(cmd, cli.PriorSD("slab-scale"))
+	cli.Renamed(cmd, map[string]string{"slab-scale": "prior-sd"})
 }
 
 func exactCommand(a *shell.App) *cobra.Command {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/likelihood"
-	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/varsel"
 	"github.com/transdim/vti/varsel/design"
 	"github.com/transdim/vti/varsel/exact"
@@ -38,14 +37,14 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 		flags.StringArrayVar(&f.groups, "group", nil, "columns that enter together, as `NAME=COLUMN,COLUMN`; may be repeated")
 		flags.StringSliceVar(&columns.Interactions, "interactions", nil, "products of pairs of numeric predictors, as --interactions=`a:b,c:d`; without a value, of all pairs")
 		flags.Lookup("interactions").NoOptDefVal = design.AllInteractions
-		flags.Var(cli.Parsed[varsel.Heredity]{Value: &model.Heredity, Parse: varsel.ParseHeredity}, "heredity", "parents that an interaction needs in the model: strong (both), weak (one) or none")
+		flags.Var(cli.Name(&model.Heredity), "heredity", "parents that an interaction needs in the model: strong (both), weak (one) or none")
 		flags.StringVar(&columns.Trials, "trials", "", "logistic: `column` with the number of trials; the response is then the number of successes")
 		flags.StringSliceVar(&columns.Levels, "levels", nil, "cumulative-logit, cumulative-probit: `labels` of the response from the lowest to the highest, separated by commas; numbers have an order of their own. categorical: labels or numbers, of which coefficients compare the others with the first")
 		flags.StringVar(&columns.Censored, "censored", "", "exponential, weibull: `column` that is 1 where the time is censored (the response is a lower bound), else 0")
 		flags.StringVar(&columns.Offset, "offset", "", "`column` added to the linear predictor with coefficient 1, such as log exposure")
 		flags.BoolVar(&columns.NoIntercept, "no-intercept", false, "leave out the intercept, for tables that have a column of ones (--always x0)")
 		flags.BoolVar(&columns.NoStandardize, "no-standardize", false, "do not standardize predictors and response; the prior of coefficients is then in the units of the table")
-		flags.Var(cli.Parsed[design.NAPolicy]{Value: &columns.NA, Parse: design.ParseNAPolicy}, "na", "rows with missing values: refuse or drop")
+		flags.Var(cli.Name(&columns.NA), "na", "rows with missing values: refuse or drop")
 		flags.BoolVar(&columns.DropDegenerate, "drop-degenerate", false, "leave out constant and duplicated predictors instead of refusing them")
 	})
 	cli.Group(cmd, "Likelihood and priors", func() {
@@ -56,10 +55,10 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 		flags.Var((*cli.Positive)(&model.Outlier), "outlier", "robust: `proportion` of outliers (default 0.1)")
 		flags.Var((*cli.Positive)(&model.Degrees), "df", "student: degrees of freedom (default 4)")
 		flags.Var((*cli.Positive)(&model.SlabScale), "prior-sd", "prior sd of a coefficient that is in the model, on standardised columns (default 1.5)")
-		flags.Var(cli.Parsed[exact.Slab]{Value: &model.Slab, Parse: exact.ParseSlab}, "slab", "gaussian: `prior` of the coefficients in a model: normal, or N(0, g σ² (X'X)⁻¹) with g given by g:n, g:p^2, g:max(n,p^2), g:NUMBER, unit-information (g:n), zellner-siow, hyper-g or hyper-g/n")
-		flags.Var(cli.Parsed[varsel.Prior]{Value: &model.Prior, Parse: space.ParsePrior}, "model-prior", "betabinomial:a,b (common inclusion probability), uniform (over models), bernoulli:π or expected:s (size)")
+		flags.Var(cli.Name(&model.Slab), "slab", "gaussian: `prior` of the coefficients in a model: normal, or N(0, g σ² (X'X)⁻¹) with g given by g:n, g:p^2, g:max(n,p^2), g:NUMBER, unit-information (g:n), zellner-siow, hyper-g or hyper-g/n")
+		flags.Var(cli.Name(&model.Prior), "model-prior", "betabinomial:a,b (common inclusion probability), uniform (over models), bernoulli:π or expected:s (size)")
 		flags.Var(&f.maxSize, "max-size", "largest `number` of predictors in a model, or none (default none up to 64 predictors, then 20)")
-		flags.Var(cli.Parsed[varsel.CodeKind]{Value: &model.Codes, Parse: varsel.ParseCodes}, "codes", "encoding of models: bits, lists (with a maximum size), or auto")
+		flags.Var(cli.Name(&model.Codes), "codes", "encoding of models: bits, lists (with a maximum size), or auto")
 	})
 
 	cli.CompleteColumns(cmd, "target", "always", "exclude", "factor", "trials", "censored", "offset")

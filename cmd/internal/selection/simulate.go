@@ -50,14 +50,14 @@ ar1 few effects, of absolute size from 1 down to 0.3 and with random signs, at r
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(cli.Parsed[design.SimulationDesign]{Value: &s.Design, Parse: design.ParseSimulationDesign}, "design", "ar1 or paper")
+	flags.Var(cli.Name(&s.Design), "design", "ar1 or paper")
 	flags.Var(cli.Count{Value: &s.Rows, Least: 2}, "rows", "observations (default 300; paper 50)")
 	flags.Var(cli.Count{Value: &s.Predictors, Least: 1}, "predictors", "predictors to select from (default 1000; paper 7)")
 	flags.Var(cli.Count{Value: &s.Effects, Least: 1}, "effects", "ar1: predictors that matter (default 8)")
 	flags.Float64Var(&s.Correlation, "correlation", 0.5, "ar1: correlation of neighbouring predictors, from 0 to below 1")
 	flags.Var(&noise, "noise", "ar1: standard deviation of the noise (default 1), or noise scale of a robust or student response")
 	flags.Var(cli.Name(&s.Likelihood), "likelihood", "ar1: distribution of the response, a likelihood of vti varsel")
-	flags.Var(cli.Parsed[design.Misspecification]{Value: &s.Misspecification, Parse: design.ParseMisspecification}, "misspecification", "paper: none, medium or high")
+	flags.Var(cli.Name(&s.Misspecification), "misspecification", "paper: none, medium or high")
 	flags.Uint64Var(&s.Seed, "seed", 0, "random seed")
 	flags.StringVarP(&out, "out", "o", "", "`file` to write (required); - for standard output")
 	flags.BoolVar(&asJSON, "json", false, "print the effects as JSON")

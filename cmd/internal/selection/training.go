@@ -4,7 +4,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti/cmd/internal/cli"
-	"github.com/transdim/vti/varsel"
 )
 
 // registerTraining adds the flags that say how q(m, θ) is built and trained.
@@ -15,7 +14,7 @@ func (f *varselFlags) registerTraining(cmd *cobra.Command) {
 		f.flow.Register(cmd, "affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper", "default 5; diag 2", "default 2", "default 32")
 	})
 	cli.Group(cmd, "Distribution of models, q(m)", func() {
-		flags.Var(cli.Parsed[varsel.Sampler]{Value: &record.Sampler, Parse: varsel.ParseSampler}, "sampler",
+		flags.Var(cli.Name(&record.Sampler), "sampler",
 			"categorical (a table, up to 20 predictors), surrogate (a Gaussian process, up to 20), autoregressive (a network), or auto: a table up to 16 predictors, a network beyond")
 		flags.Var((*cli.Positive)(&record.Surrogate.Beta), "beta", "surrogate: standard deviations of the upper confidence bound (default 2)")
 		flags.Var(cli.Name(&record.Surrogate.Utility), "utility", "surrogate: ucb, thompson or mean")

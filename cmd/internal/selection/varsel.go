@@ -13,6 +13,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/varsel"
 )
 
@@ -32,7 +33,7 @@ func (f *varselFlags) Register(cmd *cobra.Command) {
 	cli.RegisterCertifyDraws(cmd, &f.record.Draws, "beyond a pilot run over every model (default 262144)")
 	f.Output.Register(cmd, true)
 	f.RegisterResume(cmd)
-	cli.Renamed(cmd, cli.FlowSizes, cli.PriorSD("slab-scale"))
+	cli.Renamed(cmd, cli.FlowSizes, map[string]string{"slab-scale": "prior-sd"})
 }
 
 // registerFrom registers the flags of a run that begins with a network.
@@ -99,7 +100,7 @@ func (f *varselFlags) Begin(_ context.Context, run *application.Asked[*varsel.Re
 		if run.Flags.Changed("certify-draws") { // no part of training
 			run.Record.Draws = f.record.Draws
 		}
-		f.effort.Limit(run.Flags, &run.Record.Budget)
+		f.effort.Renew(run.Flags, &run.Record.Limit)
 	}
 	s, err := newSelection(run)
 	if err != nil {
@@ -133,7 +134,7 @@ func (s *selection) training(stepsPerLaunch int) (shell.Task, error) {
 				}
 				check.Tempering = 0
 			}
-			check.Resume, check.Checkpoint = true, filepath.Join(at.Dir, varsel.PosteriorFile)
+			check.Resume, check.Checkpoint = true, filepath.Join(at.Dir, rundir.PosteriorFile)
 			_, err = vti.Load(at.Device, s.problem.Posterior(), check)
 			return err
 		},

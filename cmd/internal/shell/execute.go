@@ -149,7 +149,7 @@ func (j *Job) Open(resumed bool) (*gpu.Device, error) {
 	if resumed {
 		var err error
 		if kind, err = gpu.ParseKind(j.Header().Device); err != nil {
-			return nil, fmt.Errorf("%s: %w", filepath.Join(j.Resume, runs.RecordFile), err)
+			return nil, fmt.Errorf("%s: %w", filepath.Join(j.Resume, rundir.RecordFile), err)
 		}
 	}
 	device, err := gpu.OpenWith(gpu.Options{Kind: kind, Plugin: j.Output.Plugin})
@@ -172,7 +172,7 @@ func (a *App) begin(ctx context.Context, j *Job, t Task, s *Session) (release fu
 		if t.Check == nil {
 			return release, nil
 		}
-		if err := t.Check(ctx, s); err != nil && !cli.IsNotExist(err) {
+		if err := t.Check(ctx, s); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			release()
 			return nil, err
 		}
@@ -198,7 +198,7 @@ func (a *App) undo(s *Session) {
 	if s.Resume || rundir.Exists(filepath.Join(s.Dir, rundir.PosteriorFile)) || rundir.Exists(filepath.Join(s.Dir, rundir.ChainsFile)) {
 		return
 	}
-	for _, name := range []string{runs.RecordFile, rundir.TraceFile} {
+	for _, name := range []string{rundir.RecordFile, rundir.TraceFile} {
 		_ = os.Remove(filepath.Join(s.Dir, name)) // a leftover does no harm
 	}
 	a.empty = s.Dir

@@ -1,0 +1,57 @@
+package budget
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The parts of a minute end one after the other, and nothing ends without a limit.
+func TestTimeIsDivided(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limited, unlimited := Start(time.Minute), Start(0)
+		collapsed, cancel := limited.Context(context.Background(), Collapsed)
+		defer cancel()
+		whole, cancel := limited.Context(context.Background(), Whole)
+		defer cancel()
+		free, cancel := unlimited.Context(context.Background(), Collapsed)
+		defer cancel()
+		for _, step := range []struct {
+			at                              time.Duration
+			family, collapsed, births, over bool
+		}{
+			{29 * time.Second, false, false, false, false},
+			{31 * time.Second, true, false, false, false},
+			{37 * time.Second, true, true, false, false},
+			{55 * time.Second, true, true, true, false},
+			{61 * time.Second, true, true, true, true},
+		} {
+			time.Sleep(time.Until(limited.Began.Add(step.at)))
+			synctest.Wait()
+			require.Equal(t, step.family, Passed(limited.End(FamilyTraining)), step.at)
+			require.Equal(t, step.collapsed, collapsed.Err() != nil, step.at)
+			require.Equal(t, step.births, Passed(limited.End(Births)), step.at)
+			require.Equal(t, step.over, limited.Over(), step.at)
+			require.Equal(t, step.over, whole.Err() != nil, step.at)
+			require.Equal(t, step.over, unlimited.Or(time.Minute).Over(), step.at)
+		}
+		require.NoError(t, free.Err())
+		require.False(t, unlimited.Over())
+		require.True(t, unlimited.End(Whole).IsZero())
+	})
+}
+
+func TestWorkFits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limited, unlimited := Start(time.Minute), Start(0)
+		require.True(t, limited.Fits(time.Minute))
+		time.Sleep(20 * time.Second)
+		require.True(t, limited.Fits(40*time.Second))
+		require.False(t, limited.Fits(41*time.Second))
+		require.True(t, unlimited.Fits(time.Hour))
+		require.Equal(t, 36*time.Second, limited.Of(Collapsed))
+	})
+}
