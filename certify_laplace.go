@@ -23,9 +23,9 @@ const (
 )
 
 // propose gives those models whose weights are not reliable Laplace proposals in addition to the
-// flow and an upper bound of their evidence, where modes are found. Their weights so far are
-// dropped: they come from other proposals. It returns how many draws each is to have at first, none
-// where nothing new was found.
+// flow and an upper bound of their evidence, where modes are found; nothing bounds the others.
+// Their weights so far are dropped: they come from other proposals. It returns how many draws each
+// is to have at first, none where nothing new was found.
 func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate, unreliable []int, logPrior []float64, earlier map[int][]laplace.Start) (allocation []int, err error) {
 	allocation = make([]int, len(models))
 	masker, ok := s.evaluator.Target.Space().(space.RowMasker)
@@ -76,6 +76,11 @@ func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate,
 	}
 	if err != nil {
 		return nil, err
+	}
+	for _, i := range unreliable {
+		if len(s.modes[i].All()) == 0 {
+			s.tallies[i].logBound = math.Inf(1)
+		}
 	}
 	// What all together come to at most: only what may hold a part of it needs draws.
 	masses := make([]float64, 0, len(models))

@@ -27,7 +27,7 @@ type Sum struct {
 	KHat float64
 	// Missed is the share of the posterior that may lie where weights are larger than any that was
 	// drawn (psis.TailShare): an error of each model's probability, and errors of different models
-	// are independent.
+	// are independent. A model whose evidence nothing bounds counts as if it were the largest.
 	Missed float64
 	// ESS is the effective number of draws (Kish 1965) when each model's draws share its
 	// probability in proportion to their weights: 1 / Σ p_m² / ESS_m. +Inf for closed forms. Draws
@@ -71,12 +71,28 @@ func Combine(logPrior []float64, evidence []Evidence) Sum {
 		if p := s.Probability[i]; p > 0 {
 			s.SE[i] = p * math.Sqrt(math.Max(0, (1-2*p)*own.SE*own.SE+variance))
 		}
-		if kHat[i] = own.KHat; own.unreliable() {
+		if kHat[i] = own.KHat; own.unreliable() && !own.unbounded() {
 			share[i] = math.Max(share[i], math.Exp(logPrior[i]+own.Bound-s.LogEvidence))
 		}
 	}
 	s.KHat = TypicalKHat(kHat, share)
+	s.Missed = math.Hypot(s.Missed, unbounded(logPrior, evidence, s.LogEvidence))
 	return s
+}
+
+// unbounded is the share of models whose evidence nothing bounds, as if it were the largest.
+func unbounded(logPrior []float64, evidence []Evidence, logTotal float64) float64 {
+	largest, priors := math.Inf(-1), 0.0
+	for i, own := range evidence {
+		switch {
+		case own.unbounded():
+			priors += math.Exp(logPrior[i])
+		case !math.IsInf(logPrior[i], -1) && own.Log > largest:
+			largest = own.Log
+		}
+	}
+	share := priors * math.Exp(largest-logTotal)
+	return share / (1 + share)
 }
 
 // TypicalKHat is the Pareto shape that at most a tenth of the probability (verdict.BadMass)

@@ -100,3 +100,23 @@ func TestEffectiveOf(t *testing.T) {
 	require.Equal(t, 50.0, EffectiveOf(100, 100))
 	require.Equal(t, 100.0, EffectiveOf(math.Inf(1), 100))
 }
+
+// What nothing is known of is not zero: a third model of the same prior probability, of which
+// neither draws nor modes were found, may be as probable as the better of the others.
+func TestUnbounded(t *testing.T) {
+	third := math.Log(1.0 / 3)
+	logPrior := []float64{third, third, third}
+	good := Evidence{KHat: 0.1, Draws: 4000, ESS: 2000, Bound: math.Inf(-1)}
+	lost := Evidence{Log: math.Inf(-1), KHat: math.Inf(1), Draws: 100, Bound: math.Inf(-1)}
+	other := good
+	other.Log = math.Log(3)
+	require.Zero(t, Combine(logPrior, []Evidence{good, other, lost}).Missed, "a bound that is zero")
+	lost.Bound = math.Inf(1)
+	got := Combine(logPrior, []Evidence{good, other, lost})
+	require.InDelta(t, 3.0/7, got.Missed, 1e-12)
+	require.InDelta(t, 0.1, got.KHat, 0)
+	lost.KHat = 0.5
+	require.Zero(t, Combine(logPrior, []Evidence{good, other, lost}).Missed, "weights resolve it")
+	logPrior[2], lost.KHat = math.Inf(-1), math.Inf(1)
+	require.Zero(t, Combine(logPrior, []Evidence{good, other, lost}).Missed, "the prior excludes it")
+}

@@ -21,7 +21,8 @@ type Evidence struct {
 	// NonFinite counts the draws whose log density is not finite; they have no weight.
 	NonFinite int
 	// Bound is an upper bound of the log evidence. A model whose weights are not reliable counts by
-	// it when their reliability is judged. −Inf: Log alone counts.
+	// it when their reliability is judged. −Inf: Log alone counts. +Inf: nothing bounds it, as
+	// where no mode is found.
 	Bound float64
 }
 
@@ -61,3 +62,6 @@ func (e Evidence) With(other Evidence) Evidence {
 
 // unreliable reports whether importance weights do not resolve the evidence.
 func (e Evidence) unreliable() bool { return e.KHat > psis.Reliable }
+
+// unbounded reports whether nothing bounds an evidence that is not resolved.
+func (e Evidence) unbounded() bool { return math.IsInf(e.Bound, 1) && !(e.KHat <= psis.Reliable) }

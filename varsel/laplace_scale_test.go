@@ -2,6 +2,7 @@ package varsel
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,6 +38,7 @@ func TestRidges(t *testing.T) {
 		{"s_gamma_6_8_0_1", likelihood.GammaKind, DesignOptions{}, space.Prior{}, map[int]float64{6: 0.061}, -12.092},
 		{"s_weibull_40_3_2_11", likelihood.WeibullKind, DesignOptions{Censored: "cens"}, space.Prior{}, map[int]float64{0: 0.902, 1: 0.544, 2: 0.254}, -10.23},
 		{"s_weibull_6_3_3_2", likelihood.WeibullKind, DesignOptions{Censored: "cens"}, space.Prior{}, map[int]float64{0: 0.378, 1: 0.518, 2: 0.469}, 0},
+		{"s_beta_5_4_0_1", likelihood.BetaKind, DesignOptions{}, space.Prior{}, nil, 0},
 		{"f_negbinomial_9_5_2_off", likelihood.NegativeBinomialKind, DesignOptions{Offset: "off"}, space.Prior{}, nil, 0},
 	} {
 		t.Run(c.file, func(t *testing.T) {
@@ -54,6 +56,11 @@ func TestRidges(t *testing.T) {
 				require.Equal(t, vti.Trusted, result.Certificate.Verdict)
 				for j, want := range c.inclusion {
 					require.InDelta(t, want, float64(result.Inclusion[j].Certified), 0.012, "x%d, seed %d", j+1, seed)
+				}
+				if c.kind == likelihood.BetaKind {
+					i := slices.IndexFunc(result.Models, func(m ModelReport) bool { return m.Code == "1111" })
+					full := float64(result.Models[i].Certified)
+					require.InDelta(t, 0.19, full/(1-full), 0.06)
 				}
 				if c.evidence != 0 {
 					require.InDelta(t, c.evidence, float64(*result.LogEvidence), 0.03, "seed %d", seed)

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/likelihood"
 	engine "github.com/transdim/vti/models"
 	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/varsel/exact"
@@ -72,21 +73,29 @@ func (p *Problem) known() (known engine.Known) {
 	}
 	switch concave := p.Model.Likelihood.LogConcave(); {
 	case concave:
-		proposer := engine.Proposer{Propose: laplaceProposals{of}.propose}
-		if p.UnknownScale() { // posteriors may be ridges
-			proposer.First = firstOfRidge
-		}
-		known.Evidences = proposer
+		known.Evidences = p.aroundModes()
 		fallthrough
 	case p.Model.Likelihood.Conjugate():
 		known.Together, known.Instead = jointSearch{of}.together, jointSearch{of}.instead
 	default:
+		if p.Model.Likelihood == likelihood.BetaKind { // nearly concave given its precision
+			known.Evidences = p.aroundModes()
+		}
 		known.Expand, known.ModeStarts = heavyTailed{of}.expand(), heavyTailed{of}.modeStarts
 		if p.Slots == nil {
 			known.Collapsed = p.Target.collapse()
 		}
 	}
 	return known
+}
+
+// aroundModes estimates evidences by draws around modes.
+func (p *Problem) aroundModes() engine.Proposer {
+	proposer := engine.Proposer{Propose: laplaceProposals{p.models()}.propose}
+	if p.UnknownScale() { // posteriors may be ridges
+		proposer.First = firstOfRidge
+	}
+	return proposer
 }
 
 // forms are evidences and posteriors of models in closed form, or by a quadrature each; nil where
