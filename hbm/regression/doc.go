@@ -28,6 +28,7 @@
 //	hyperparameters.go        standard deviations, correlations and noise from θ, and their prior
 //	response.go               the distribution of a response given its linear predictors
 //	joint_effects.go          all effects of a gaussian regression given the hyperparameters
+//	joint_conditional.go      effects given hyperparameters, and what solves for them
 //	effort.go                 which answers need no training, their draws, and pilots of models
 //	integral.go               the integrals over the hyperparameters of all models
 //	run_integral.go           the answer without training, and comparison of others with it

@@ -1,0 +1,225 @@
+package regression
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/transdim/vti/internal/sparse"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// conditional is the distribution of all effects given hyperparameters of a model.
+type conditional struct {
+	e    *jointEffects
+	mean []float64 // μ of the population
+	sd   []float64 // of the population, 0 where the model does not have it
+	// until: column a of F, of the population, has the entries sd of the rows from a to before
+	// until[a]. That is sd[a] alone, but for monotonic effects: their first column has those of all
+	// steps, and the others have none.
+	until   []int
+	shares  []float64     // of the steps of monotonic effects
+	factors [][][]float64 // Λ of each grouping
+	sigma   float64
+	factor  *sparse.Factor
+	centre  []float64 // v̂
+	// logDensity is log p(y | h, m) of the working response.
+	logDensity float64
+	// rounding is about what rounding may have changed it by.
+	rounding float64
+}
+
+// solve finds v̂ for y − D μ, which it changes, and returns |y − D (μ + F v̂)|² / σ² + |v̂|².
+func (c *conditional) solve(rest []float64) (squares float64) {
+	e, precision := c.e, 1/(c.sigma*c.sigma)
+	right := make([]float64, e.effects)
+	for i, blocks := range e.rows {
+		for k, b := range blocks {
+			first := e.blocks[b].first
+			for a, z := range e.designs[i][k] {
+				right[first+a] += z * rest[i] * precision
+			}
+		}
+	}
+	c.centre = c.factor.Solve(c.transposed(right))
+	effects := c.effectsOf(c.centre)
+	for i, blocks := range e.rows {
+		for k, b := range blocks {
+			rest[i] -= dot(e.designs[i][k], effects[e.blocks[b].first:])
+		}
+		squares += rest[i] * rest[i] * precision
+	}
+	for _, v := range c.centre {
+		squares += v * v
+	}
+	return squares
+}
+
+// leastSquares are the rows whose squares add up to |y − D (μ + F v)|² / σ² + |v|², for y − D μ.
+func (c *conditional) leastSquares(rest []float64) *mat.Dense {
+	e := c.e
+	n := len(e.rows)
+	rows := mat.NewDense(n+e.effects, e.effects+1, nil)
+	design := make([]float64, e.effects)
+	for i, blocks := range e.rows {
+		clear(design)
+		for k, b := range blocks {
+			copy(design[e.blocks[b].first:], e.designs[i][k])
+		}
+		row := rows.RawRowView(i)
+		copy(row, c.transposed(design))
+		row[e.effects] = rest[i]
+		floats.Scale(1/c.sigma, row)
+	}
+	for k := range e.effects {
+		rows.Set(n+k, k, 1)
+	}
+	return rows
+}
+
+// precision writes the values of a block of P, and returns the memory that it worked in.
+func (c *conditional) precision(p gramBlock, precision float64, dst, work []float64) []float64 {
+	i, j := c.e.blocks[p.i], c.e.blocks[p.j]
+	work = slices.Grow(work[:0], i.size*j.size)[:i.size*j.size]
+	for a := range i.size { // DᵀD F
+		for b := range j.size {
+			sum := 0.0
+			if j.group < 0 {
+				for k := b; k < c.until[j.first+b]-j.first; k++ {
+					sum += p.gram[a*j.size+k] * c.sd[j.first+k]
+				}
+				work[a*j.size+b] = sum
+				continue
+			}
+			factor := c.factors[j.group]
+			for k := b; k < j.size; k++ {
+				sum += p.gram[a*j.size+k] * factor[k][b]
+			}
+			work[a*j.size+b] = sum
+		}
+	}
+	at := 0
+	for a := range i.size { // Fᵀ DᵀD F / σ² + I
+		for b := range j.size {
+			if p.i == p.j && b > a {
+				break
+			}
+			sum := 0.0
+			if i.group < 0 {
+				for k := a; k < c.until[i.first+a]-i.first; k++ {
+					sum += c.sd[i.first+k] * work[k*j.size+b]
+				}
+			} else {
+				for k := a; k < i.size; k++ {
+					sum += c.factors[i.group][k][a] * work[k*j.size+b]
+				}
+			}
+			dst[at] = sum * precision
+			if p.i == p.j && a == b {
+				dst[at]++
+			}
+			at++
+		}
+	}
+	return work
+}
+
+// transposed is Fᵀ x.
+func (c *conditional) transposed(x []float64) []float64 {
+	y := make([]float64, len(x))
+	for _, block := range c.e.blocks {
+		for a := range block.size {
+			if block.group < 0 {
+				for k := block.first + a; k < c.until[block.first+a]; k++ {
+					y[block.first+a] += c.sd[k] * x[k]
+				}
+				continue
+			}
+			for k := a; k < block.size; k++ {
+				y[block.first+a] += c.factors[block.group][k][a] * x[block.first+k]
+			}
+		}
+	}
+	return y
+}
+
+// effectsOf is F v: the effects less the prior mean.
+func (c *conditional) effectsOf(v []float64) []float64 {
+	b := make([]float64, len(v))
+	for _, block := range c.e.blocks {
+		for a := range block.size {
+			if block.group < 0 {
+				for k := block.first + a; k < c.until[block.first+a]; k++ {
+					b[k] = c.sd[k] * v[block.first+a]
+				}
+				continue
+			}
+			for k := range a + 1 {
+				b[block.first+a] += c.factors[block.group][a][k] * v[block.first+k]
+			}
+		}
+	}
+	return b
+}
+
+// standard is F⁻¹ b, 0 where the model has no effects: the inverse of effectsOf.
+func (c *conditional) standard(b []float64) []float64 {
+	v := make([]float64, len(b))
+	for _, block := range c.e.blocks {
+		for a := range block.size {
+			rest, scale := b[block.first+a], 0.0
+			if block.group < 0 {
+				for k := block.first + a; k < c.until[block.first+a]; k++ {
+					if c.sd[k] > scale { // any entry tells; the largest has most digits
+						rest, scale = b[k], c.sd[k]
+					}
+				}
+			} else {
+				factor := c.factors[block.group][a]
+				for k := range a {
+					rest -= factor[k] * v[block.first+k]
+				}
+				scale = factor[a]
+			}
+			if scale > 0 {
+				v[block.first+a] = rest / scale
+			}
+		}
+	}
+	return v
+}
+
+// draw draws all effects, less the prior mean.
+func (c *conditional) draw(random *rand.Rand) []float64 {
+	z := make([]float64, c.e.effects)
+	for i := range z {
+		z[i] = random.NormFloat64()
+	}
+	v := c.factor.Spread(z)
+	for i := range v {
+		v[i] += c.centre[i]
+	}
+	return c.effectsOf(v)
+}
+
+// predictor are the linear predictors [M·n] of each row at effects less the prior mean.
+func (c *conditional) predictor(effects []float64) []float64 {
+	r, n := c.e.r, len(c.e.rows)
+	columns := len(r.Frame.Columns)
+	eta := make([]float64, r.planes*n)
+	copy(eta, r.offset)
+	for m := range r.planes {
+		for i, blocks := range c.e.rows {
+			at := m*n + i
+			for j, mean := range c.mean[m*columns:][:columns] {
+				if mean != 0 {
+					eta[at] += r.x.At(i, j) * mean
+				}
+			}
+			for k, b := range blocks {
+				eta[at] += dot(c.e.designs[i][k], effects[c.e.blocks[b+m].first:])
+			}
+		}
+	}
+	return eta
+}
