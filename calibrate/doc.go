@@ -43,6 +43,8 @@
 //	varsel_categories.go
 //	                    responses of categories without an order
 //	varsel_hard.go      nasty tables for it
+//	varsel_hard_responses.go
+//	                    their responses
 //	ordinary.go         tables of the kind that most are
 //	dag.go              replicates of vti dag, from its priors, beside the exact posterior of each
 //	dag_exact.go        that posterior: the sum over all graphs of a few nodes

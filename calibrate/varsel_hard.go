@@ -10,7 +10,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/stream"
@@ -23,7 +22,8 @@ import (
 // rows, factors with nearly as many levels as rows, columns that are nearly copies, scales from
 // 1e−12 to 1e12, heavy tails, outliers, counts up to 1e9, separable and rare events, and noise of
 // almost zero, known and unknown noise scales, many predictors whose models are lists of few
-// members, and orthogonal columns beyond what models are listed of.
+// members, orthogonal columns beyond what models are listed of, and, under likelihoods with a
+// shape, about as many coefficients as rows.
 type HardVarsel struct {
 	// Device computes.
 	Device *gpu.Device
@@ -128,6 +128,9 @@ func hardSizes(kind likelihood.Kind) (rows []int, mostPredictors int) {
 		return []int{3, 4, 5, 6, 8, 10, 12}, 4
 	case likelihood.StudentKind:
 		return []int{2, 3, 4, 6, 9, 14, 25}, mostCellDim - 1
+	}
+	if shapedRows(kind) != nil { // of few rows, posteriors are ridges
+		return []int{2, 3, 3, 4, 4, 5, 6, 8, 12, 20, 40}, mostParameters - 2
 	}
 	return []int{3, 5, 8, 12, 20, 40, 80}, mostParameters - 1
 }
@@ -288,53 +291,6 @@ func drawColumn(n int, before []*hardColumn, factors, lists bool, random *rand.R
 		}
 	}
 	return c
-}
-
-// drawResponse draws responses around a linear predictor, and says how.
-func drawResponse(kind likelihood.Kind, eta []float64, random *rand.Rand) (y []float64, how string) {
-	y = make([]float64, len(eta))
-	switch kind {
-	case likelihood.LogisticKind:
-		level := []float64{0, 0, -3, 4}[random.IntN(4)]
-		steep := math.Pow(10, uniform(random, -0.5, 2))
-		how = fmt.Sprintf("level %g, steep %.1g", level, steep)
-		for i := range y {
-			if random.Float64() < 1/(1+math.Exp(-level-steep*eta[i])) {
-				y[i] = 1
-			}
-		}
-	case likelihood.PoissonKind:
-		level := uniform(random, -3, 20)
-		how = fmt.Sprintf("log rate %.1f", level)
-		for i := range y {
-			y[i] = distuv.Poisson{Lambda: math.Exp(math.Min(level+eta[i], 21)), Src: random}.Rand()
-		}
-	default:
-		noise := math.Pow(10, uniform(random, -3, 1))
-		scale := 1.0
-		if kind == likelihood.GaussianKind {
-			noise = math.Pow(10, uniform(random, -8, 1))
-			if random.Float64() < 0.4 {
-				scale = math.Pow(10, uniform(random, -12, 12))
-			}
-		} else {
-			scale = math.Pow(10, uniform(random, -1, 2)) // its noise has sd 1 in the bulk
-		}
-		how = fmt.Sprintf("noise %.0e", noise)
-		shift := random.NormFloat64() * math.Pow(10, uniform(random, 0, 4))
-		for i := range y {
-			y[i] = eta[i] + noise*random.NormFloat64()
-		}
-		if random.Float64() < 0.25 {
-			how += ", outlier"
-			y[random.IntN(len(y))] += math.Pow(10, uniform(random, 0.5, 4)) * random.NormFloat64()
-		}
-		how += fmt.Sprintf(", scale %.0e", scale)
-		for i := range y {
-			y[i] = scale * (y[i] + shift)
-		}
-	}
-	return y, how
 }
 
 // hardTable is a table of predictors x1, x2, … and a response.

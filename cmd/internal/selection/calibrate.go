@@ -27,7 +27,8 @@ refer to the mean and sd of the response use 0 and 1 instead.
 
 With --ordinary it draws tables of 30 to 200 rows with one to eight predictors, correlations up to
 0.95 and any likelihood. With --hard it draws difficult tables, under gaussian, robust, student,
-logistic and poisson likelihoods unless --likelihood names one.`,
+logistic and poisson likelihoods unless --likelihood names one. Under those with a shape, precision
+or dispersion, many have about as many coefficients as rows.`,
 		Example: `  vti calibrate varsel --likelihood logistic --rows 60 --predictors 4 --out studies/logistic
   vti calibrate varsel testdata/diabetes.csv --target y --out studies/diabetes
   vti calibrate varsel --hard --replicates 500 --out studies/hard`,
