@@ -185,11 +185,15 @@ func (d *Data) NewStructure(c Constraints) (dgraph.Structure, error) {
 	return s, s.Validate()
 }
 
-// applyTiers forbids the edges from later to earlier tiers.
+// applyTiers forbids the edges from later to earlier tiers. A constant column, which is no node,
+// may be in one.
 func (d *Data) applyTiers(s *dgraph.Structure, tiers [][]string, reason map[dgraph.Edge]string) error {
 	tierOf := slices.Repeat([]int{-1}, s.Nodes)
 	for k, tier := range tiers {
 		for _, name := range tier {
+			if _, constant := d.constant(name); constant {
+				continue
+			}
 			j, err := d.Node(name)
 			if err != nil {
 				return fmt.Errorf("tiers: tier %d: %w", k+1, err)

@@ -7,6 +7,7 @@ import (
 	"github.com/transdim/vti/dag/dagtest"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/table"
 )
 
 func TestConstraints(t *testing.T) {
@@ -35,4 +36,15 @@ func TestConstraints(t *testing.T) {
 		_, err := d.NewStructure(c)
 		require.ErrorContains(t, err, want)
 	}
+}
+
+// A file of tiers that names a column which turns out to be constant is still one of the others.
+func TestTiersOfConstantColumns(t *testing.T) {
+	parsed, err := table.Parse("data.csv", []byte("a,b,c\n1,7,2\n2,7,1\n4,7,5\n3,7,3\n"))
+	require.NoError(t, err)
+	d, err := tables.NewData(parsed, tables.DataOptions{})
+	require.NoError(t, err)
+	s, err := d.NewStructure(tables.Constraints{Tiers: [][]string{{"c", "b"}, {"a"}}})
+	require.NoError(t, err)
+	require.Equal(t, []dgraph.Set{dgraph.SetOf(1), {}}, s.Allowed)
 }

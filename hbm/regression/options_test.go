@@ -11,6 +11,7 @@ import (
 	"github.com/transdim/vti/hbm/frame"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/testkit"
+	"github.com/transdim/vti/likelihood"
 )
 
 func termPriors(t *testing.T, texts ...string) (priors []TermPrior) {
@@ -199,4 +200,14 @@ func TestEvidencesOfSubmodelsAreTheirOwn(t *testing.T) {
 			require.InDelta(t, first.logEvidence, other.logEvidence, 4*math.Hypot(first.se, other.se)+1e-9, "%s from %s", name, source)
 		}
 	}
+}
+
+// Exposures where their logarithms are meant are refused, with what to write.
+func TestOffsetsOfExposures(t *testing.T) {
+	const pumps = "failures,hours,pump\n5,94.3,a\n1,15.7,a\n5,62.9,b\n14,125.8,b\n3,5.24,c\n19,31.4,c\n"
+	exposures := frameOf(t, pumps, frame.Options{Formula: "failures ~ offset(hours) + (1 | pump)", Response: likelihood.PoissonKind})
+	_, err := New(exposures, Options{})
+	require.ErrorContains(t, err, "from 5.24 to 125.8")
+	require.ErrorContains(t, err, "write offset(log(hours))")
+	newRegression(t, frameOf(t, pumps, frame.Options{Formula: "failures ~ offset(log(hours)) + (1 | pump)", Response: likelihood.PoissonKind}), Options{})
 }

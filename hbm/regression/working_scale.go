@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 
 	"gonum.org/v1/gonum/mat"
@@ -11,7 +12,30 @@ import (
 	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/hbm/frame"
 	"github.com/transdim/vti/internal/distinct"
+	"github.com/transdim/vti/likelihood"
 )
+
+// widestLogOffset is the largest distance of offsets of log rates: a factor of 2e17 between
+// exposures.
+const widestLogOffset = 40
+
+// checkOffset refuses exposures that stand where their logarithms are meant.
+func (r *Regression) checkOffset() error {
+	f := r.Frame
+	if f.Offset == nil || f.Response.Link() != likelihood.LogLink {
+		return nil
+	}
+	low, high := slices.Min(f.Offset), slices.Max(f.Offset)
+	if high-low <= widestLogOffset {
+		return nil
+	}
+	names := make([]string, len(f.Formula.Offsets))
+	for i, offset := range f.Formula.Offsets {
+		names[i] = offset.String()
+	}
+	name := strings.Join(names, " + ")
+	return fmt.Errorf("%s: the offset %s is added to the logarithm of the mean, and is from %.4g to %.4g: got a factor of e^%.0f between rows, want at most e^%d; for exposures write offset(log(%s))", f.Path, name, low, high, high-low, widestLogOffset, name)
+}
 
 // scale brings the data to the working scale.
 func (r *Regression) scale() error {
@@ -23,6 +47,9 @@ func (r *Regression) scale() error {
 			r.y[i] = math.Log(y)
 			r.logJacobian -= r.y[i]
 		}
+	}
+	if err := r.checkOffset(); err != nil {
+		return err
 	}
 	if f.Response.Continuous() {
 		if f.Offset != nil {

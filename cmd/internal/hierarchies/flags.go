@@ -58,7 +58,7 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 		flags.BoolVar(&record.Slices, "slices", false, "gaussian, marginal: read a Parquet file that does not fit in memory by row groups")
 	})
 	cli.Group(cmd, "Priors", func() {
-		flags.Var((*cli.Positive)(&model.CoefficientScale), "prior-sd", "prior sd of the effect of one sd of a column, in units of sd(y) for gaussian and student, otherwise on the link scale (default 1.5; link scale 1)")
+		flags.Var((*cli.Positive)(&model.CoefficientScale), "prior-sd", "prior sd of the effect of one sd of a column, in units of sd(y) for gaussian and student, otherwise on the link scale (default 1.5)")
 		flags.Var((*cli.Positive)(&model.InterceptScale), "intercept-scale", "prior sd of the intercept at the mean of the columns, in the same units (default 10)")
 		flags.Var(cli.Name(&model.SDPrior), "sd-prior", "prior of standard deviations of varying effects: half-normal, half-cauchy or exponential")
 		flags.Var((*cli.Positive)(&model.SDScale), "sd-scale", "scale of that prior, in the same units (default 1)")
