@@ -77,11 +77,7 @@ func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate,
 	if err != nil {
 		return nil, err
 	}
-	for _, i := range unreliable {
-		if len(s.modes[i].All()) == 0 {
-			s.tallies[i].logBound = math.Inf(1)
-		}
-	}
+	s.leaveUnbounded(unreliable)
 	// What all together come to at most: only what may hold a part of it needs draws.
 	masses := make([]float64, 0, len(models))
 	for i, model := range models {
@@ -107,6 +103,15 @@ func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate,
 		allocation[i] = mostDraws
 	}
 	return allocation, nil
+}
+
+// leaveUnbounded notes the models of which no mode was found.
+func (s *importanceSampler) leaveUnbounded(searched []int) {
+	for _, i := range searched {
+		if len(s.modes[i].All()) == 0 {
+			s.tallies[i].logBound = math.Inf(1)
+		}
+	}
 }
 
 // modeStarts are draws of a model to look for modes from: the one that stands for it, then the
