@@ -283,14 +283,17 @@ func TestExactFallsBack(t *testing.T) {
 }
 
 // laplaceConjugate proposes parameters from the exact conditional with its covariance made wider.
-type laplaceConjugate struct{ *conjugate }
+type laplaceConjugate struct {
+	*conjugate
+	wider float64 // 0: by 1.3
+}
 
 func (c laplaceConjugate) Known() models.Known {
 	return models.Known{Evidences: models.Proposer{Propose: c.propose}}
 }
 
 func (c laplaceConjugate) propose(code []int32, n int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error) {
-	const wider = 1.3
+	wider := cmp.Or(c.wider, 1.3)
 	theta, logConditional, err := exactConjugate{conjugate: c.conjugate}.SampleParameters(code, n, random)
 	logEvidence, mean, _, active := c.exact(code)
 	logJoint, logProposal = make([]float64, n), make([]float64, n)
@@ -313,6 +316,24 @@ func (c laplaceConjugate) logPeak(code []int32) float64 {
 	var factor mat.Cholesky
 	factor.Factorize(covariance)
 	return -factor.LogDet()/2 - float64(len(active))/2*math.Log(2*math.Pi)
+}
+
+// Draws of models stand for their probabilities although these are known better after the draws:
+// where first estimates of few draws were far off, and where evidences were made more precise. Left
+// is the rounding to whole draws, and models with less than one.
+func TestSampleOfModels(t *testing.T) {
+	for _, wider := range []float64{2, 3, 5, 7} {
+		certificate, err := untrained(t, laplaceConjugate{newConjugate(30, 4), wider}, nil).Certify(t.Context(), vti.CertifyConfig{})
+		require.NoError(t, err)
+		require.Equal(t, vti.Weights, certificate.Basis)
+		shares := map[string]float64{}
+		for i, code := range certificate.Sample.Codes {
+			shares[space.Key(code)] += certificate.Sample.Weight[i]
+		}
+		for _, model := range certificate.Models {
+			require.InDelta(t, model.Certified, shares[space.Key(model.Code)], 2e-3, "model %v, %g times as wide", model.Code, wider)
+		}
+	}
 }
 
 // Evidences estimated around modes agree with exact ones, as a sum over all models and by weights
@@ -350,7 +371,7 @@ func TestModelsAlone(t *testing.T) {
 		wantColumn, column := mat.Col(nil, 0, want.Sample.Theta), mat.Col(nil, 0, c.Sample.Theta)
 		require.InDelta(t, stat.Mean(wantColumn, nil), stat.Mean(column, c.Sample.Weight), 6*stat.StdDev(wantColumn, nil)/math.Sqrt(20000), name)
 	}
-	estimated := untrained(t, laplaceConjugate{conjugate}, nil)
+	estimated := untrained(t, laplaceConjugate{conjugate: conjugate}, nil)
 	c, err := estimated.Certify(t.Context(), vti.CertifyConfig{})
 	check("sum of estimates", c, err)
 	require.True(t, c.Complete)
@@ -361,7 +382,7 @@ func TestModelsAlone(t *testing.T) {
 	check("exact, by chains, with a q(m) that never proposes the best models", c, err)
 	again, err := estimated.CertifyModelsByChains(t.Context(), vti.CertifyConfig{})
 	require.NoError(t, err)
-	first, err := untrained(t, laplaceConjugate{conjugate}, nil).CertifyModelsByChains(t.Context(), vti.CertifyConfig{})
+	first, err := untrained(t, laplaceConjugate{conjugate: conjugate}, nil).CertifyModelsByChains(t.Context(), vti.CertifyConfig{})
 	require.NoError(t, err)
 	require.Equal(t, first.LogEvidence, again.LogEvidence, "what was certified before does not matter")
 

@@ -23,10 +23,11 @@ const parameterDraws = 1 << 15
 // nothing to what is known of models: all that is asked of them is how far q is. Chosen by hand.
 const glancedParameters = 1 << 12
 
-// drawnModels are the models that parameters were drawn for, with the log weights of the proposals,
-// less their mean, where draws are not exact.
+// drawnModels are the models that parameters were drawn for, with the shares of the sample that
+// each has, and with the log weights of the proposals, less their mean, where draws are not exact.
 type drawnModels struct {
 	positions  []int
+	shares     []float64
 	logWeights [][]float64
 }
 
@@ -54,6 +55,15 @@ func (d *drawnModels) shape(probability []float64) float64 {
 	return TypicalKHat(kHat, share)
 }
 
+// apart is the largest difference between the probability of a model and the share of its draws.
+func (d *drawnModels) apart(probability []float64) float64 {
+	left := slices.Clone(probability)
+	for k, at := range d.positions {
+		left[at] -= d.shares[k]
+	}
+	return math.Max(slices.Max(left), -slices.Min(left))
+}
+
 // drawParameters fills the sample of a certificate with n draws of parameters given models, which
 // are taken by their weights, spread as evenly as can be. Where evidences are estimates the draws
 // add to what is known of them, and each counts by what that makes of its model.
@@ -77,6 +87,7 @@ func (x *Visited) drawParameters(ctx context.Context, c *Certificate, weights []
 		change := math.Exp(own.Evidence.Log - x.evidence[i].Log)
 		x.evidence[i] = own.Evidence
 		drawn.logWeights = append(drawn.logWeights, own.LogWeights)
+		before := total
 		for row := range counts[i] {
 			sample.Theta.SetRow(len(sample.Codes), own.Theta.RawRowView(row))
 			sample.Codes = append(sample.Codes, x.codes[i])
@@ -85,9 +96,12 @@ func (x *Visited) drawParameters(ctx context.Context, c *Certificate, weights []
 			sample.Weight = append(sample.Weight, weight)
 			total += weight
 		}
+		drawn.shares = append(drawn.shares, total-before)
 	}
-	for i := range sample.Weight {
-		sample.Weight[i] /= total
+	for _, weights := range [][]float64{sample.Weight, drawn.shares} {
+		for i := range weights {
+			weights[i] /= total
+		}
 	}
 	sample.LogQ, err = x.Q.LogProb(sample.Codes, sample.Theta)
 	return &drawn, err

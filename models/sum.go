@@ -39,8 +39,16 @@ func (x *Visited) sum(ctx context.Context, cfg Config) (*Certificate, error) {
 		return nil, err
 	}
 	x.judgeSum(c, drawn)
+	first := drawn
 	for n := 2 * parameterDraws; n <= mostSharpening && !x.precise(c, cfg) && !cfg.overdue(); n *= 2 {
 		if drawn, err = x.sharpen(ctx, drawn, n, fmt.Sprint(sumStream, "/", n)); err != nil {
+			return nil, err
+		}
+		x.judgeSum(c, drawn)
+	}
+	if probability, _ = x.probabilities(); first.apart(probability) > mostApart {
+		c.Sample = WeightedSample{} // its draws were shared out by what was known of models before
+		if _, err := x.drawParameters(ctx, c, probability, parameterDraws, sumStream+"/again"); err != nil {
 			return nil, err
 		}
 		x.judgeSum(c, drawn)
@@ -57,6 +65,10 @@ func (x *Visited) sum(ctx context.Context, cfg Config) (*Certificate, error) {
 // mostSharpening are the most draws of a round for evidences that a sum needs better known. Chosen
 // by hand: beyond, a trained flow proposes better.
 const mostSharpening = 1 << 18
+
+// mostApart is the difference between the probability of a model and the share of its draws from
+// which on draws are made again. Chosen by hand, below what a reader of the answer could care for.
+const mostApart = 1e-3
 
 // judgeSum sets what a sum over all models knows after draws of parameters.
 func (x *Visited) judgeSum(c *Certificate, drawn *drawnModels) {
