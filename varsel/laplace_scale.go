@@ -18,7 +18,7 @@ import (
 // precision or dispersion s, given which the likelihood is log-concave. The density of x = log s is
 // that of Laplace's method for the coefficients given x, on a lattice of nodes and linear in
 // between (a nested approximation, as of Rue, Martino and Chopin 2009); the steps of the
-// coefficients from their mode given x, which is linear between nodes too, are those of the two
+// coefficients from their mode given x, which is linear between nodes too, are steps of the two
 // nodes beside x. One mode of both would not do: where a model has about as many coefficients as
 // rows, or rows that are not censored, its posterior is a ridge from small s to s without limit,
 // which only the prior of x ends. On it the rows are walls of a width in proportion to 1/s, with
@@ -36,8 +36,8 @@ type laplaceLine struct {
 
 // Where the modes of x are looked for, in standard deviations of its prior, how fine, and how well
 // the integral is known: the weights of draws correct the rest. Few rows, which cost little, have
-// the widest ridges. Sides of all nodes have scales where one of those at the highest node is above
-// roundScale. Chosen by hand.
+// the widest ridges. The sides of all nodes have scales where rows are few, or where a scale at the
+// highest node is above roundScale. Chosen by hand.
 const (
 	lineReach, lineStep, lineStepOfFew = 4.0, 0.5, 0.25
 	lineDepth, lineTolerance           = 25, 0.05
@@ -104,7 +104,7 @@ func (l *laplaceLine) share(few bool) {
 	}
 	if l.uneven {
 		for i := range logs {
-			logs[i] += l.fit(i).logSpread()
+			logs[i] += l.fit(i).logSpread
 		}
 	}
 	l.shares = logsum.Shares(logs)

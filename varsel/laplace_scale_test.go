@@ -19,6 +19,19 @@ import (
 	"github.com/transdim/vti/table"
 )
 
+// ridge is a problem of testdata/ridges.
+func ridge(t *testing.T, file string, options DesignOptions, prior space.Prior) *Problem {
+	t.Helper()
+	data, err := table.ReadFile("../testdata/ridges/" + file + ".csv")
+	require.NoError(t, err)
+	options.Target = "y"
+	design, err := NewDesign(data, options)
+	require.NoError(t, err)
+	problem, err := NewProblem(design, ModelOptions{Likelihood: options.Likelihood, Prior: prior})
+	require.NoError(t, err)
+	return problem
+}
+
 // Posteriors that are ridges towards infinite shapes, as of models with about as many coefficients
 // as rows, are answered without training, and as quadrature has it. The numbers of
 // testdata/README.md are known to two or three digits, and the largest standard error is .0035:
@@ -42,13 +55,8 @@ func TestRidges(t *testing.T) {
 		{"f_negbinomial_9_5_2_off", likelihood.NegativeBinomialKind, DesignOptions{Offset: "off"}, space.Prior{}, nil, 0},
 	} {
 		t.Run(c.file, func(t *testing.T) {
-			data, err := table.ReadFile("../testdata/ridges/" + c.file + ".csv")
-			require.NoError(t, err)
-			c.options.Target, c.options.Likelihood = "y", c.kind
-			design, err := NewDesign(data, c.options)
-			require.NoError(t, err)
-			problem, err := NewProblem(design, ModelOptions{Likelihood: c.kind, Prior: c.prior})
-			require.NoError(t, err)
+			c.options.Likelihood = c.kind
+			problem := ridge(t, c.file, c.options, c.prior)
 			for _, seed := range []uint64{2, 7, 12} {
 				result, err := Run(t.Context(), device, problem, RunConfig{Precision: 0.005, Fit: vti.Config{Seed: seed}})
 				require.NoError(t, err)

@@ -21,6 +21,7 @@ type splitFit struct {
 	axes         []float64  // [k·k], an axis in each row, on which the log density has curvature −1
 	along        *mat.Dense // [k,k], from θ − θ̂ to distances along the axes; nil if not needed
 	above, below []float64  // [k]: the scales of the sides
+	logSpread    float64    // log of the product of the mean scales of all axes
 	steps        int        // along each side of an axis at most
 }
 
@@ -79,17 +80,19 @@ func lower(f dense.Factor) *mat.TriDense {
 	return l
 }
 
-// logSpread is the log of the product of the mean scales of all axes.
-func (s *splitFit) logSpread() (sum float64) {
-	for i, above := range s.above {
-		sum += math.Log((above + s.below[i]) / 2)
-	}
-	return sum
-}
-
+// setScales sets the scales of the sides, as they are from the mode.
 func (s *splitFit) setScales() {
 	for axis := range s.mode {
 		s.above, s.below = append(s.above, s.scale(s.mode, axis, 1)), append(s.below, s.scale(s.mode, axis, -1))
+	}
+	s.setSpread()
+}
+
+// setSpread sets logSpread after the scales.
+func (s *splitFit) setSpread() {
+	s.logSpread = 0
+	for i, above := range s.above {
+		s.logSpread += math.Log((above + s.below[i]) / 2)
 	}
 }
 
@@ -141,7 +144,7 @@ func (s *splitFit) drawStep(random *rand.Rand, step []float64) (logDensity float
 		}
 		floats.AddScaled(step, z, s.axes[i*k:i*k+k])
 	}
-	return s.around.LogDensityAt(square) - s.logSpread()
+	return s.around.LogDensityAt(square) - s.logSpread
 }
 
 // logStep is the log density of a step from the mode.
@@ -156,5 +159,5 @@ func (s *splitFit) logStep(step []float64) float64 {
 		}
 		square += z * z
 	}
-	return s.around.LogDensityAt(square) - s.logSpread()
+	return s.around.LogDensityAt(square) - s.logSpread
 }

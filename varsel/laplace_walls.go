@@ -120,4 +120,5 @@ func (s *splitFit) widen() {
 			}
 		}
 	}
+	s.setSpread()
 }
