@@ -1,0 +1,34 @@
+package vti
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/internal/laplace"
+)
+
+// Weights of a flow that miss evidence are not trusted, even where that of draws around modes is
+// not precise enough for an answer.
+func TestWeightsThatMissEvidenceFail(t *testing.T) {
+	e := newEvaluatorOf(t, newNormals(t, 2), 16)
+	e.around = &Certificate{LogEvidence: -2, LogEvidenceSE: 0.1}
+	for _, c := range []struct {
+		logEvidence float64
+		want        Verdict
+	}{{-2.1, Trusted}, {-3, Failed}} {
+		w := &weighing{Certificate: &Certificate{Verdict: Trusted, LogEvidence: c.logEvidence, LogEvidenceSE: 0.01}}
+		require.NoError(t, w.compare(t.Context(), e, CertifyConfig{}))
+		require.Equal(t, c.want, w.Verdict, w.Reasons)
+	}
+}
+
+// A model whose modes were searched for in vain has no bound; others keep theirs.
+func TestModelsWithoutModesHaveNoBound(t *testing.T) {
+	s := &importanceSampler{tallies: []tally{newTally(), newTally()}, modes: make([]laplace.Modes, 2)}
+	s.leaveUnbounded([]int{1})
+	require.True(t, math.IsInf(s.tallies[0].estimate().Bound, -1))
+	s.tallies[1].logWeights = []float64{math.Inf(-1)}
+	require.True(t, math.IsInf(s.tallies[1].estimate().Bound, 1))
+}
