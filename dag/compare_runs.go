@@ -13,26 +13,17 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/query"
 	"github.com/transdim/vti/dag/sem"
-	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/run"
 )
 
 // StoredRun is a finished run as its directory holds it.
-type StoredRun struct {
-	Dir    string
-	Record *Record
-	Result *Result
-}
+type StoredRun struct{ run.Stored[Record, Result] }
 
 // OpenRun reads the record and the result of a run directory.
 func OpenRun(dir string) (*StoredRun, error) {
-	record, err := run.ReadRecord[Record](dir)
-	if err != nil {
-		return nil, err
-	}
-	run := &StoredRun{Dir: dir, Record: record, Result: &Result{}}
-	return run, rundir.ReadResult(dir, run.Result)
+	stored, err := run.ReadStored[Record, Result](dir)
+	return &StoredRun{stored}, err
 }
 
 // Comparison is how far two runs on the same nodes agree. Its models are graphs, whose codes list

@@ -15,6 +15,7 @@ import (
 	"github.com/transdim/vti/dag/query"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/run"
 	"github.com/transdim/vti/table"
 )
 
@@ -84,7 +85,7 @@ func TestExportsOfARun(t *testing.T) {
 	require.Equal(t, GraphML, parsed)
 	_, err = export(p, r, Dagitty, 1e-9)
 	require.ErrorContains(t, err, "make a cycle")
-	_, err = (&StoredRun{Result: r}).Export(DOT, 2)
+	_, err = (&StoredRun{run.Stored[Record, Result]{Result: r}}).Export(DOT, 2)
 	require.ErrorContains(t, err, "got 2 as the least probability")
 	_, err = ParseGraphFormat("gml")
 	require.ErrorContains(t, err, `unknown format of graphs "gml"`)

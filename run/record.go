@@ -74,3 +74,21 @@ func ReadRecord[R any](dir string) (*R, error) {
 	}
 	return record, nil
 }
+
+// Stored is a finished run as its directory holds it, of an application with such records and
+// results.
+type Stored[R, Result any] struct {
+	Dir    string
+	Record *R
+	Result *Result
+}
+
+// ReadStored reads the record and the result of a run directory.
+func ReadStored[R, Result any](dir string) (Stored[R, Result], error) {
+	record, err := ReadRecord[R](dir)
+	stored := Stored[R, Result]{Dir: dir, Record: record, Result: new(Result)}
+	if err == nil {
+		err = rundir.ReadResult(dir, stored.Result)
+	}
+	return stored, err
+}

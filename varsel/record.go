@@ -119,22 +119,15 @@ func (p *Problem) Training(fit vti.Config) vti.Config {
 }
 
 // StoredRun is a finished run as its directory holds it.
-type StoredRun struct {
-	Dir    string
-	Record *Record
-	Result *Result
-}
+type StoredRun struct{ run.Stored[Record, Result] }
 
 // OpenRun reads the record and the result of a run directory.
 func OpenRun(dir string) (*StoredRun, error) {
-	record, err := run.ReadRecord[Record](dir)
+	stored, err := run.ReadStored[Record, Result](dir)
 	if err != nil {
 		return nil, err
 	}
-	run := &StoredRun{Dir: dir, Record: record, Result: &Result{}}
-	if err := rundir.ReadResult(dir, run.Result); err != nil {
-		return nil, err
-	}
+	run := &StoredRun{stored}
 	path := filepath.Join(dir, rundir.ResultFile)
 	groups := len(run.Result.Data.Predictors)
 	if groups == 0 || len(run.Result.Inclusion) != groups {

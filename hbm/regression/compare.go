@@ -9,25 +9,16 @@ import (
 	"github.com/transdim/vti/compare"
 	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/internal/report"
-	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/run"
 )
 
 // StoredRun is a finished run of a regression as its directory holds it.
-type StoredRun struct {
-	Dir    string
-	Record *Record
-	Result *Result
-}
+type StoredRun struct{ run.Stored[Record, Result] }
 
 // OpenRun reads the record and the result of a run directory.
 func OpenRun(dir string) (*StoredRun, error) {
-	record, err := run.ReadRecord[Record](dir)
-	if err != nil {
-		return nil, err
-	}
-	run := &StoredRun{Dir: dir, Record: record, Result: &Result{}}
-	return run, rundir.ReadResult(dir, run.Result)
+	stored, err := run.ReadStored[Record, Result](dir)
+	return &StoredRun{stored}, err
 }
 
 // Comparison is how far two regressions agree. It has models and terms if both are selections from
