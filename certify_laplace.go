@@ -105,7 +105,7 @@ func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate,
 	return allocation, nil
 }
 
-// leaveUnbounded notes the models of which no mode was found.
+// leaveUnbounded notes the models without a mode.
 func (s *importanceSampler) leaveUnbounded(searched []int) {
 	for _, i := range searched {
 		if len(s.modes[i].All()) == 0 {

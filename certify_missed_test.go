@@ -9,8 +9,8 @@ import (
 	"github.com/transdim/vti/internal/laplace"
 )
 
-// Weights of a flow that miss evidence are not trusted, even where that of draws around modes is
-// not precise enough for an answer.
+// Weights of a flow that miss evidence are not trusted, even where the evidence of draws around
+// modes is not precise enough for an answer.
 func TestWeightsThatMissEvidenceFail(t *testing.T) {
 	e := newEvaluatorOf(t, newNormals(t, 2), 16)
 	e.around = &Certificate{LogEvidence: -2, LogEvidenceSE: 0.1}

@@ -47,9 +47,9 @@ func logNormal(x, mean, sd float64) float64 {
 }
 
 // averages are means and variances of k quantities over some points of log weights terms: visit
-// adds those of a point, which need not have all quantities. mass is the share of the points that
-// have one. Weights are normalised to their own rounding, and not to that of large log weights: a
-// mean of millions of its standard deviations needs every digit.
+// adds the moments of a point, which need not have all quantities. mass is the share of the points
+// that have one. Weights are normalised to their own rounding, and not to the rounding of large log
+// weights: a mean of millions of its standard deviations needs every digit.
 func averages(terms []float64, k int, visit func(t int, add func(at int, mean, variance float64))) (mass, mean, variance []float64) {
 	top, sum := floats.Max(terms), 0.0
 	for _, term := range terms {

@@ -32,7 +32,7 @@ func Laplace(location, scale Term) Density {
 }
 
 // Dirichlet is the distribution of shares with the concentration of each, a vector or a number for
-// all. Its density is that of all shares but the last.
+// all. Its density is the density of all shares but the last.
 func Dirichlet(concentration Term) Density {
 	return Density{
 		name: "Dirichlet", support: Simplex, terms: []Term{concentration},

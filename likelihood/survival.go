@@ -11,7 +11,7 @@ import (
 // its log density is log k − log t + u − exp u, and the log probability of a longer time −exp u. A
 // time that is only known to be longer than t is written −t.
 type weibull struct {
-	// constant hazards are those of k = 1, whatever shape a method is called with.
+	// constant hazards have k = 1, whatever shape a method is called with.
 	constant bool
 }
 

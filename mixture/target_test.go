@@ -90,7 +90,7 @@ func TestSampleStops(t *testing.T) {
 	require.ErrorIs(t, err, gocontext.Canceled)
 }
 
-// coordinates are those of a state, [3k].
+// coordinates are the coordinates of a state, [3k].
 func (s *state) coordinates() []float64 {
 	c, k := s.components, s.size()
 	theta := make([]float64, blockSize*k)

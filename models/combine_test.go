@@ -101,8 +101,8 @@ func TestEffectiveOf(t *testing.T) {
 	require.Equal(t, 100.0, EffectiveOf(math.Inf(1), 100))
 }
 
-// What nothing is known of is not zero: a third model of the same prior probability, of which
-// neither draws nor modes were found, may be as probable as the better of the others.
+// What nothing is known of is not zero: a third model of the same prior probability, with
+// neither draws nor modes, may be as probable as the better of the others.
 func TestUnbounded(t *testing.T) {
 	third := math.Log(1.0 / 3)
 	logPrior := []float64{third, third, third}

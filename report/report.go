@@ -82,7 +82,7 @@ func (p Page) read(dir string) (*document.Document, error) {
 
 // Write writes the page of the runs in dirs to a file: of one run its own page, of several that
 // answer the same question about the same table all side by side, as compare compares two. Its
-// errors are those of reading the runs, of runs that cannot be compared, and of writing.
+// errors come from reading the runs, from runs that cannot be compared, and from writing.
 func (p Page) Write(ctx context.Context, path string, compare Comparer, dirs ...string) error {
 	page, err := p.build(ctx, compare, dirs)
 	if err != nil {

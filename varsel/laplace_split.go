@@ -96,8 +96,8 @@ func (s *splitFit) setSpread() {
 	}
 }
 
-// scale is that of the normal distribution which, along one side of an axis through a point, is
-// nowhere below the density relative to that of the point.
+// scale is the scale of the normal distribution which, along one side of an axis through a point,
+// is nowhere below the density relative to the density at the point.
 func (s *splitFit) scale(from []float64, axis int, sign float64) float64 {
 	scale, height, at := 1.0, s.logJoint(from), make([]float64, len(from))
 	for step, n := splitStep, 0; n < s.steps; step, n = step*splitGrowth, n+1 {

@@ -85,7 +85,7 @@ func (s *outlierState) add(i int, weight float64) {
 	s.square += weight * rest * rest
 }
 
-// factor is that of P of the model.
+// factor is the factor of P of the model.
 func (s *outlierState) factor() (f dense.Factor, ok bool) {
 	k, dim := len(s.at), len(s.slope)
 	l := make([]float64, k*k)

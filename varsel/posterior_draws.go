@@ -171,7 +171,7 @@ func (p *Problem) visit(code []int32, values []float64, f func(column int, value
 	}
 }
 
-// levels are those of the quantiles of a coefficient.
+// levels are the levels of the quantiles of a coefficient.
 var levels = []float64{0.025, 0.975}
 
 // summarize returns the posterior of one coefficient from the weighted draws that include it; it is

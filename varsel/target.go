@@ -97,12 +97,12 @@ func (t *Target) active(code []int32) regression.Active {
 // jointSearch finds members of models that matter only together, or that stand in for others.
 type jointSearch struct{ models }
 
-// together are those of [wide.Search.Together] around the model of a code.
+// together are the models of [wide.Search.Together] around the model of a code.
 func (s jointSearch) together(ctx gocontext.Context, code []int32) (with, without [][]int32, err error) {
 	return s.bits().search().Together(ctx, s.members(code), s.code)
 }
 
-// instead are those of [wide.Search.Instead].
+// instead are the models of [wide.Search.Instead].
 func (s jointSearch) instead(ctx gocontext.Context, code []int32) ([][]int32, error) {
 	return s.bits().search().Instead(ctx, s.members(code), s.code)
 }

@@ -60,7 +60,7 @@ func newQuadratic(l sem.Layout, form *score.LinearForm, gram *mat.Dense, parents
 			set(i, l.Weights(), cross[a])
 		}
 	}
-	factor, _ := dense.Factorize(inner, len(of), 0) // at least that of the prior
+	factor, _ := dense.Factorize(inner, len(of), 0) // at least the factor of the prior
 	factor.SolveLower(cross)
 	curvature += floats.Dot(cross, cross) // what the weights take from the curvature in log σ
 	if l.Sigma == 0 {

@@ -116,7 +116,7 @@ type Scores struct {
 	problem *score.Problem
 	seed    uint64
 	Shard   *shard.Shard // the part of this process; nil: all of it
-	// MaxTime is the time after which Estimate begins no further runs but those of small families;
+	// MaxTime is the time after which Estimate begins no further runs but runs of small families;
 	// 0: never.
 	MaxTime  time.Duration
 	time     budget.Time

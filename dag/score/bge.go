@@ -270,8 +270,8 @@ func ResidualMean(means []float64, j int, parents dgraph.Set, theta []float64) f
 	return mean
 }
 
-// triangulate replaces columns [k][m], m ≥ k, by those of R in X = QR, by Householder reflections.
-// Each column keeps its own relative precision, whatever the scales of the others.
+// triangulate replaces columns [k][m], m ≥ k, by the columns of R in X = QR, by Householder
+// reflections. Each column keeps its own relative precision, whatever the scales of the others.
 func triangulate(columns [][]float64) {
 	for k, column := range columns {
 		part := column[k:]

@@ -42,7 +42,7 @@ func (p *Problem) ClosedForm(node int) Form {
 	return p.LinearForm(node)
 }
 
-// LinearForm is that of linear mechanisms, whatever those of the problem.
+// LinearForm is the closed form of linear mechanisms, whatever mechanisms the problem has.
 func (p *Problem) LinearForm(node int) *LinearForm {
 	return NewLinearForm(p.Data, node, p.Layout(), p.Model.PriorSD)
 }

@@ -42,7 +42,7 @@ type countFrame struct {
 	totals []int32
 }
 
-// moreCells stands for all larger numbers of cells, of which none has more than a few rows.
+// moreCells stands for all larger numbers of cells, none with more than a few rows.
 const moreCells = 1 << 40
 
 func (j jointCounts) Stack(base dgraph.Set, items []int) (JointStack, float64) {
@@ -103,7 +103,7 @@ func (s *countStack) Push(place int) {
 
 func (s *countStack) Pop() { s.depth-- }
 
-// combinationsOf are those of a frame.
+// combinationsOf are the combinations of a frame.
 func (s *countStack) combinationsOf(depth int) *countFrame {
 	f := &s.frames[depth]
 	if f.rows {

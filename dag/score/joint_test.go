@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/dag/tables"
 )
 
-// jointProblem has columns of several numbers of levels, or of numbers, of which some depend on
+// jointProblem has columns of several numbers of levels, or of numbers; some columns depend on
 // others.
 func jointProblem(t *testing.T, rows int, levels []int, options ModelOptions) *Problem {
 	random := rand.New(rand.NewPCG(uint64(rows), 2))

@@ -39,7 +39,7 @@ func NewLinearForm(d *tables.Data, node int, layout sem.Layout, priorSD float64)
 	return l
 }
 
-// Family is the posterior of the weights of some parents and of log σ. Its errors are those of
+// Family is the posterior of the weights of some parents and of log σ. It fails for
 // values whose squares overflow.
 func (l *LinearForm) Family(parents dgraph.Set) (*exact.Posterior, error) {
 	m, err := l.model(parents)

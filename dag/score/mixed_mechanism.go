@@ -92,7 +92,7 @@ func (g *groupsForm) Posterior(parents dgraph.Set) func(*rand.Rand) []float64 {
 	}
 }
 
-// Draws of coefficients come in batches from a t distribution, of which some are kept in
+// Draws of coefficients come in batches from a t distribution; some draws are kept in
 // proportion to their weights. Its tails are heavy: a batch of nearly normal draws would not show
 // the long side of a skew posterior (of separated levels, 3% of a standard deviation). Chosen by
 // hand.

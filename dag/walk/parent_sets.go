@@ -23,8 +23,8 @@ const (
 )
 
 // together are sets of parents of a node, added to a base, that matter only together: whose weight,
-// p(pa) p(x_j | x_pa), is more than that of all their subsets. Steps of single edges hardly ever
-// find them.
+// p(pa) p(x_j | x_pa), is more than the weight of all their subsets. Steps of single edges hardly
+// ever find them.
 type together struct {
 	// by how much, in nats, a set with each other node is more than its subsets; 0 for none
 	gains []float64

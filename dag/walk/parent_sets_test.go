@@ -18,7 +18,7 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// parityTable has columns of so many levels, of which the first, but for a share of others, is the
+// parityTable has columns of so many levels. The first, but for a share of other values, is the
 // sum of some by that modulus: any of these is independent of all but one of the rest.
 func parityTable(t *testing.T, nodes, rows, levels, parents int, flips float64, seed uint64) *score.Problem {
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -150,7 +150,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestTogetherOfAllNodes is the same for all nodes at once, some of which were set from outside in
+// TestTogetherOfAllNodes is the same for all nodes at once, where some were set from outside in
 // some rows, have a required parent, or may not be parents of some others.
 func TestTogetherOfAllNodes(t *testing.T) {
 	p := parityTable(t, 9, 120, 2, 3, 0.1, 1)

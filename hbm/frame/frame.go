@@ -106,7 +106,7 @@ type Column struct {
 	Varying int
 }
 
-// Names are those of columns.
+// Names are names of columns.
 func Names(columns []Column) []string {
 	names := make([]string, len(columns))
 	for i, c := range columns {

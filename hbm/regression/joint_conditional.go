@@ -15,8 +15,8 @@ type conditional struct {
 	mean []float64 // μ of the population
 	sd   []float64 // of the population, 0 where the model does not have it
 	// until: column a of F, of the population, has the entries sd of the rows from a to before
-	// until[a]. That is sd[a] alone, but for monotonic effects: their first column has those of all
-	// steps, and the others have none.
+	// until[a]. That is sd[a] alone, but for monotonic effects: their first column has the scales
+	// of all steps, and the others have none.
 	until   []int
 	shares  []float64     // of the steps of monotonic effects
 	factors [][][]float64 // Λ of each grouping

@@ -100,7 +100,7 @@ func width(x *graph.Node) int {
 // sequence is the state of Sequential.
 type sequence struct {
 	net   *Network
-	act0  *graph.Node // that of Bound
+	act0  *graph.Node // the node of Bound
 	batch int
 	x     *known
 	// activations before and inside of each residual block, and the last hidden layer

@@ -3,7 +3,8 @@ package mode
 import "math"
 
 // Peak climbs a log density from a start, by Newton's method on differences with steps of at most
-// 1, and returns where it is largest and the curvature there, which is at least that of the prior.
+// 1, and returns where it is largest and the curvature there, which is at least the curvature of
+// the prior.
 func Peak(density func(x float64) float64, start, prior float64) (at, curvature float64) {
 	const h = 1e-3
 	at = start

@@ -22,8 +22,8 @@ const MaxGroups = 25
 //
 //	y ~ N(X_m θ_m, σ² I),   θ_j ~ N(PriorMean_j, PriorSD_j²),
 //
-// where model m uses the Always coordinates and those of its groups. All of it is on the working
-// scale.
+// where model m uses the Always coordinates and the coordinates of its groups. All of it is on the
+// working scale.
 type Problem struct {
 	// X [n, D] is the design matrix and Y [n] the response.
 	X *mat.Dense

@@ -39,7 +39,8 @@ type Assigned struct {
 // negligibleShare of the posterior adds nothing to moments.
 const negligibleShare = 1e-22
 
-// NewAssignments are those of a share ε of outliers, whose noise scale is κ times that of others.
+// NewAssignments are assignments for a share ε of outliers, whose noise scale is κ times the scale
+// of others.
 func NewAssignments(r *Regression, share, ratio float64) *Assignments {
 	return &Assignments{target: r, outlier: share, ratio: ratio, known: map[string]*Assigned{}}
 }
@@ -70,7 +71,7 @@ func (s *Assignments) Given(a Active, outliers int) (p *exact.Posterior, logShar
 	return p, logShare, err
 }
 
-// Sum is that of one model over all assignments. Models are kept.
+// Sum is the sum of one model over all assignments. Models are kept.
 func (s *Assignments) Sum(a Active) (*Assigned, error) {
 	key := fmt.Sprint(a.Coordinates)
 	s.mutex.Lock()

@@ -7,7 +7,7 @@ import (
 )
 
 // A response of categories has M linear predictors, each with a coefficient for every column of the
-// design, and parameters that are standard normal. Coordinates are the coefficients, those of a
+// design, and parameters that are standard normal. Coordinates are the coefficients, all of one
 // column together, and then the parameters:
 //
 //	θ_{jM+m}: column j, predictor m;   θ_{DM+k}: parameter k.
@@ -36,8 +36,8 @@ func (t *Regression) Parameters() (list []int) {
 	return list
 }
 
-// UseCategories makes the regression one of a response of categories. The columns of X are those of
-// the design, which all predictors share, and a column of zeros for each parameter.
+// UseCategories makes the regression one of a response of categories. The columns of X are columns
+// of the design, which all predictors share, and a column of zeros for each parameter.
 func (t *Regression) UseCategories(c likelihood.Categories, y []float64) {
 	t.Responses = Responses{Categories: c, Y: y}
 	mean, sd := t.Mean, t.SD
@@ -53,8 +53,8 @@ func (t *Regression) UseCategories(c likelihood.Categories, y []float64) {
 	}
 }
 
-// predictors are the linear predictors of all rows [B, M·n], those of a predictor together, of the
-// coordinates in use [B, D], the others zero. Offsets are not in them.
+// predictors are the linear predictors of all rows [B, M·n], all rows of one predictor together, of
+// the coordinates in use [B, D], the others zero. Offsets are not in them.
 func (t *Regression) predictors(active *Node) *Node {
 	rows, columns := t.X.Dims()
 	x := Constant(active, t.X.RawMatrix().Data, rows, columns)

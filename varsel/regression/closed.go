@@ -36,7 +36,7 @@ func (t *Regression) Noise() exact.Noise {
 	return exact.Noise{Mean: t.Mean[t.Scale], SD: t.SD[t.Scale]}
 }
 
-// Posterior is that of a Gaussian model.
+// Posterior is the posterior of a Gaussian model.
 func (t *Regression) Posterior(a Active) (*exact.Posterior, error) {
 	m, err := exact.NewModel(t.Responses.Y, a.Columns, a.Mean, a.SD, t.Responses.More, t.Responses.Residual)
 	if err != nil {

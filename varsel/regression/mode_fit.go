@@ -60,7 +60,7 @@ func (f *ModeFit) logJoint(theta, eta []float64) float64 {
 }
 
 // Find moves to the mode, or to mean and precision by expectation propagation where there are
-// outliers: their posteriors have several modes, one of which says little of the others.
+// outliers: their posteriors have several modes, and one says little of the others.
 func (f *ModeFit) Find() {
 	if t := f.target; t.Outliers != nil && len(f.Columns) > 0 {
 		p := NewPropagation(t.Outliers, t.Responses.Y, f.offset, f.Active)

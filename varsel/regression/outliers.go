@@ -10,14 +10,14 @@ type Outliers struct {
 	LogShare, Variance [2]float64 // of rows that are none, and of outliers
 }
 
-// NewOutliers has a share of outliers, whose noise scale is ratio times that of others.
+// NewOutliers has a share of outliers, whose noise scale is ratio times the scale of others.
 func NewOutliers(share, ratio, logScale float64) *Outliers {
 	inlier := math.Exp(2 * logScale)
 	return &Outliers{[2]float64{math.Log1p(-share), math.Log(share)}, [2]float64{inlier, inlier * ratio * ratio}}
 }
 
-// Tilted are the log of the integral of the density of y times that of a normal linear predictor,
-// and mean and variance of the predictor given both.
+// Tilted are the log of the integral of the density of y times the density of a normal linear
+// predictor, and mean and variance of the predictor given both.
 func (o Outliers) Tilted(y, mean, variance float64) (logIntegral, tiltedMean, tiltedVariance float64) {
 	var logs, means, variances [2]float64
 	for k, noise := range o.Variance {

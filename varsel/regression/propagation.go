@@ -62,7 +62,7 @@ func NewPropagation(responses *Outliers, y, offset []float64, a Active) *Propaga
 	return p
 }
 
-// Means is that of the coefficients. [k]
+// Means are the means of the coefficients. [k]
 func (p *Propagation) Means() []float64 {
 	theta := make([]float64, len(p.linear))
 	for j := range theta {

@@ -10,16 +10,16 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Responses are those of all rows with their likelihood. Every constant of a density is kept, so
-// that the integral over the parameters is the evidence.
+// Responses are all rows of a response with their likelihood. Every constant of a density is kept,
+// so that the integral over the parameters is the evidence.
 type Responses struct {
 	likelihood.Likelihood
 	Y []float64
 	// times are how many rows each stands for; nil for one
 	Times []float64
-	// categories are those of the response; nil for others, which have a Likelihood
+	// categories are the categories of the response; nil for others, which have a Likelihood
 	Categories likelihood.Categories
-	// more is the number of observations beyond those of y, and residual their sum of squares,
+	// more is the number of observations beyond the rows of y, and residual their sum of squares,
 	// which no coefficient can change: both are 0 but for gaussian data compressed by
 	// [exact.Compress].
 	More     int
@@ -59,8 +59,8 @@ func (r Responses) LogKernels(eta []float64, scale float64) float64 {
 }
 
 // Working returns positive weights w and responses ŷ such that −½ Σ w_i (η_i − ŷ_i)² has the
-// gradient of the log density at eta. Its curvature is that of the log density; with cautious it is
-// large enough for iterated maximisation to climb. See [likelihood.Row].
+// gradient of the log density at eta. Its curvature is the curvature of the log density; with
+// cautious it is large enough for iterated maximisation to climb. See [likelihood.Row].
 func (r Responses) Working(eta []float64, scale float64, cautious bool) (weights, response []float64) {
 	weights, response = make([]float64, len(r.Y)), make([]float64, len(r.Y))
 	r.Expand(eta, scale, cautious, response, weights)

@@ -58,12 +58,12 @@ type Lists struct {
 	*regression.Regression // of all predictors
 	Space                  *space.Lists
 	Prior                  space.Prior
-	// Columns are those of the coordinates in every model, log σ among them if it is unknown, and
-	// of the items; Fixed is the number of the former without log σ.
+	// Columns are the columns of the coordinates in every model, log σ among them if it is unknown,
+	// and of the items; Fixed is the number of the former without log σ.
 	Columns [][]float64
 	Fixed   int
 	Sizes   []float64 // log p(m) by size
-	// Means and SDs are those of the priors of the coordinates of a list.
+	// Means and SDs belong to the priors of the coordinates of a list.
 	Means, SDs []float64
 	// Active is the model of a code.
 	Active func(code []int32) regression.Active

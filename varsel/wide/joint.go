@@ -34,7 +34,7 @@ func (s Search) sizes() []float64 { return s.Prior.LogProbs(len(s.Design.Predict
 // Together returns models with two or three more members each than others, which promise most
 // beyond what fewer of these add: on top of a model, of the model without members, and of the model
 // without each of its first members, which they may replace. without are the models before. code is
-// that of a model.
+// the code of a model.
 func (s Search) Together(ctx gocontext.Context, members []int, code func(model []int) []int32) (with, without [][]int32, err error) {
 	if s.Responses.Categories != nil {
 		return nil, nil, nil

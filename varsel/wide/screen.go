@@ -52,8 +52,8 @@ func (s *Screening) Weight(predictor int) float64 {
 // improves the posterior probability of the model and there are slots left, or two or three at a
 // time where they matter only together; then it scans every model that differs from the last by
 // adding, removing or exchanging one. The evidences are those of the quadratic of the log
-// likelihood at the mode of the model so far (exact for Gaussian noise of known scale), the cost
-// of each scan is that of a few products with the design matrix.
+// likelihood at the mode of the model so far (exact for Gaussian noise of known scale), and a
+// scan costs a few products with the design matrix.
 func (s Search) Screen() *Screening {
 	f, count, sizes, slots := s.fit(), len(s.Design.Predictors), s.sizes(), s.limit()
 	found := &Screening{LogOdds: make([]float64, count), Correlation: make([]float64, count)}

@@ -44,7 +44,7 @@ func (s Search) evidence(t *testing.T, model ...int) float64 {
 	return posterior.LogEvidence()
 }
 
-// hiddenPair is a pair of predictors neither of which explains a cause of the response alone: one
+// hiddenPair is a pair of predictors where neither explains a cause of the response alone: one
 // is the cause with a disturbance, the other measures the disturbance. With a third, unless it is
 // 0, there are two disturbances.
 type hiddenPair struct {
@@ -82,7 +82,7 @@ func hiddenPairs(kind likelihood.Kind, seed uint64, n, p int, effects [2]float64
 	return design.OfColumns(x, y, kind)
 }
 
-// correlated has p predictors, each correlated with the one before, every third of which has an
+// correlated has p predictors, each correlated with the one before, and every third has an
 // effect.
 func correlated(n, p int) *design.Design {
 	random := stream.Rand(uint64(p), "correlated")

@@ -23,7 +23,7 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// Flags are those of every study.
+// Flags are the flags of every study.
 type Flags struct {
 	replicates    int
 	Hard          bool

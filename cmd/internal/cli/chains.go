@@ -26,8 +26,8 @@ func RegisterChains(cmd *cobra.Command, sizes *runs.ChainSizes) {
 	})
 }
 
-// ChainProgress reports on chains, whose density is that of the working scale: logJacobian takes it
-// to that of the table.
+// ChainProgress reports on chains, whose density is on the working scale: logJacobian takes it
+// to the scale of the table.
 func ChainProgress(shown *console.Progress, logJacobian float64) func(rjmcmc.Progress) {
 	pace := console.NewPace()
 	return func(p rjmcmc.Progress) {

@@ -13,7 +13,7 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// Comparison is that of two runs whose models are numbers: of components, of changes, or an
+// Comparison is a comparison of two runs whose models are numbers: of components, of changes, or an
 // order. The codes of models are these numbers.
 type Comparison struct {
 	compare.Comparison

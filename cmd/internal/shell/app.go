@@ -37,7 +37,7 @@ type App struct {
 	empty          string          // the directory of a run that was refused, to be removed if empty
 	Stack          bool            // --stack: a defect prints its stack
 	program        Program
-	// Pages are those of the commands that make runs.
+	// Pages are the pages of the commands that make runs.
 	Pages func(command string) report.Page
 }
 
