@@ -24,9 +24,9 @@ const (
 	// response is normal, or that of another likelihood.
 	AR1Design SimulationDesign = iota
 	// PaperDesign is the robust design of section 5.1 and table 2, with a column of ones x0: each
-	// predictor matters with probability 0.4, by 0.5 in the first half of the rows and 1.5 in the
-	// second (as in the published data; the table says data set by data set), and a tenth of the
-	// rows has the noise of an outlier.
+	// predictor matters with probability 0.4 and an effect of 0.5, and a tenth of the rows has the
+	// noise of an outlier. With misspecification the effect is 1.5 in the second half of the rows
+	// (as in the published data; the table says data set by data set).
 	PaperDesign
 )
 
@@ -46,7 +46,7 @@ type Misspecification int
 
 const (
 	// NoMisspecification: the noise scales of bulk and outliers are 1 and 10, as the robust
-	// likelihood has them.
+	// likelihood has them, and effects are the same in all rows.
 	NoMisspecification Misspecification = iota
 	// MediumMisspecification: they are 2 and 5.
 	MediumMisspecification
@@ -128,8 +128,7 @@ func (s Simulation) Validate() error {
 // Effect is a predictor that matters in a simulation.
 type Effect struct {
 	Name string `json:"name"`
-	// Size is the coefficient; in a PaperDesign that of the first half of the rows, a third of that
-	// of the second.
+	// Size is the coefficient; in a PaperDesign that of the first half of the rows.
 	Size float64 `json:"size"`
 	// Category is the one whose log odds against all others the predictor changes, if the response
 	// has categories without an order; nil for other responses.
@@ -264,8 +263,8 @@ func (s Simulation) response() likelihood.Row {
 const (
 	paperInclusion = 0.4
 	paperOutliers  = 0.1
-	paperEffect    = 0.5 // in the first half of the rows
-	paperEffect2   = 1.5 // in the second
+	paperEffect    = 0.5
+	paperEffect2   = 1.5 // in the second half of the rows, with misspecification
 	// share of the predictors that do not matter but are mixed with those that do
 	paperMixed   = 0.4
 	paperMixture = 0.1 // by how much
@@ -296,7 +295,7 @@ func (d *SimulatedData) simulatePaper(s Simulation, random *rand.Rand) {
 	y := make([]float64, s.Rows)
 	for i := range y {
 		effect, scale := paperEffect, scales[0]
-		if i >= s.Rows/2 {
+		if i >= s.Rows/2 && s.Misspecification != NoMisspecification {
 			effect = paperEffect2
 		}
 		if random.Float64() < paperOutliers {

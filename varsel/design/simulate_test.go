@@ -74,7 +74,10 @@ func TestSimulatePaper(t *testing.T) {
 	for _, c := range []struct {
 		kind          Misspecification
 		bulk, outlier float64
-	}{{NoMisspecification, 1, 10}, {MediumMisspecification, 2, 5}, {HighMisspecification, 4, 4}} {
+		effects       [2]float64 // in the halves of the rows
+	}{
+		{NoMisspecification, 1, 10, [2]float64{0.5, 0.5}}, {MediumMisspecification, 2, 5, [2]float64{0.5, 1.5}}, {HighMisspecification, 4, 4, [2]float64{0.5, 1.5}},
+	} {
 		t.Run(c.kind.String(), func(t *testing.T) {
 			data, err := Simulate(Simulation{Design: PaperDesign, Rows: rows, Predictors: 20, Misspecification: c.kind, Seed: 1})
 			require.NoError(t, err)
@@ -85,8 +88,8 @@ func TestSimulatePaper(t *testing.T) {
 			// moment.
 			variance := 0.9*c.bulk*c.bulk + 0.1*c.outlier*c.outlier
 			fourth := 3 * (0.9*math.Pow(c.bulk, 4) + 0.1*math.Pow(c.outlier, 4))
-			for half, multiple := range []float64{1, 3} {
-				noise := data.residuals(multiple, 0.5*multiple, rowsFrom(half*rows/2, (half+1)*rows/2))
+			for half, effect := range c.effects {
+				noise := data.residuals(effect/0.5, effect, rowsFrom(half*rows/2, (half+1)*rows/2))
 				assert.InDelta(t, variance, stat.Variance(noise, nil), 4*math.Sqrt((fourth-variance*variance)*2/rows))
 			}
 			mixed := 0

@@ -38,10 +38,10 @@ ar1 few effects, of absolute size from 1 down to 0.3 and with random signs, at r
          among normal predictors whose neighbours correlate, and a normal response, or that of
          another --likelihood
   paper  the robust design of Davies et al. (2025): a column of ones x0, each predictor in with
-         probability 0.4, effects of 0.5 in the first half of the rows and 1.5 in the second, a
-         tenth of the rows outliers. Noise scales of bulk and outliers are 1 and 10 with
-         --misspecification none, as the robust likelihood assumes; 2 and 5 with medium; 4 and 4
-         with high, where some of the other predictors are correlated with those that are in`,
+         probability 0.4 with an effect of 0.5, a tenth of the rows outliers. Noise scales of bulk
+         and outliers are 1 and 10 with --misspecification none, as the robust likelihood assumes;
+         2 and 5 with medium; 4 and 4 with high, where some of the other predictors are correlated
+         with those that are in. With medium and high, effects are 1.5 in half of the rows`,
 		Example: `  vti simulate varsel --rows 300 --predictors 1000 --effects 8 --correlation 0.5 --out wide.csv
   vti varsel wide.csv --target y
   vti simulate varsel --design paper --predictors 9 --misspecification high --out robust.csv
