@@ -78,7 +78,7 @@ func (r *Record) Problem() (*score.Problem, *dgraph.Graph, error) {
 
 // Resumable reports whether the run keeps a state that it can continue from.
 func (r *Record) Resumable() bool {
-	return r.Trains() || r.Structure == score.Chains
+	return r.Trains() || r.Structure == score.Chains || r.Evidence == score.Particles
 }
 
 // Trains reports whether the run trains a flow.

@@ -49,7 +49,7 @@ func write(p *score.Problem, r *Result, dir string) error {
 		EdgesFile: report.Rows(r.Edges, "from", "to", "prob", "prob_se", "prob_reverse", "prob_reverse_se", "prob_none",
 			"class_forward", "class_reverse", "class_undirected"),
 		MatrixFile: r.matrixRows(), "graphs.csv": r.graphRows(), "classes.csv": r.classRows(), EffectsFile: r.effectRows(),
-		"parameters.csv": report.Rows(r.Parameters, "from", "to", "prob", "mean", "sd", "q025", "q975"),
+		"parameters.csv": report.Rows(r.Parameters, "from", "to", "prob", "mean", "mean_se", "sd", "q025", "q975"),
 		"checks.csv":     report.Rows(r.Checks, "node", "spread", "skewness", "kurtosis"),
 	}); err != nil {
 		return err
@@ -107,15 +107,15 @@ func (r *Result) classRows() [][]string {
 
 // effectRows has a row for each total effect, of categories for each change of one.
 func (r *Result) effectRows() [][]string {
-	rows := [][]string{{"from", "to", "prob", "prob_se", "prob_none", "mean", "sd", "q05", "q95", "from_value", "reference", "to_value"}}
+	rows := [][]string{{"from", "to", "prob", "prob_se", "prob_none", "mean", "mean_se", "sd", "q05", "q95", "from_value", "reference", "to_value"}}
 	for _, e := range r.Effects {
 		changes := e.Changes
 		if changes == nil {
-			changes = []effects.Change{{Mean: e.Mean, SD: e.SD, Q05: e.Q05, Q95: e.Q95}}
+			changes = []effects.Change{{Size: e.Size}}
 		}
 		for _, c := range changes {
 			row := []string{e.From, e.To}
-			for _, n := range []Number{e.Prob, e.ProbSE, e.ProbNone, c.Mean, c.SD, c.Q05, c.Q95} {
+			for _, n := range []Number{e.Prob, e.ProbSE, e.ProbNone, c.Mean, c.MeanSE, c.SD, c.Q05, c.Q95} {
 				row = append(row, n.Text())
 			}
 			rows = append(rows, append(row, c.From, c.Reference, c.To))

@@ -107,15 +107,17 @@ func conclude(p *score.Problem, ctx gocontext.Context, o output, f found) (*Resu
 // describe summarises the mechanisms by edge and by node.
 func describe(p *score.Problem, ctx gocontext.Context, result *Result, f found) (err error) {
 	independent := float64(len(f.sample.Parents))
+	graphs := math.Inf(1)
 	if result.Certificate.ESS > 0 {
-		independent = min(independent, float64(result.Certificate.ESS))
+		graphs = float64(result.Certificate.ESS)
+		independent = min(independent, graphs)
 	}
 	if result.Effects, err = effects.TotalEffects(p, ctx, f.sample, independent, f.random); err != nil {
 		return err
 	}
 	mechanism, complete := p.Model.Mechanism, p.Data.Missing == nil
 	if !mechanism.Integrated() { // else there are no slopes and no residuals
-		if result.Parameters, err = effects.Parameters(p, ctx, f.families, f.source, f.moments, f.random); err != nil {
+		if result.Parameters, err = effects.Parameters(p, ctx, f.families, f.source, f.moments, graphs, f.random); err != nil {
 			return err
 		}
 		if complete { // cells that were drawn fit

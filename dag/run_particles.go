@@ -1,8 +1,11 @@
 package dag
 
 import (
+	"cmp"
 	gocontext "context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	dgraph "github.com/transdim/vti/dag/graph"
@@ -28,16 +31,28 @@ type ParticlesConfig struct {
 	Dir string
 	// Status, if not nil, is called with what RunParticles is doing.
 	Status func(string)
+	// Resume continues a run in Dir that was stopped, with the runs of particles that had ended.
+	Resume bool
 	// Shard, if not nil, is the part of this process among several that estimate the same families.
 	// Each ends with the evidences of one process alone.
 	Shard *shard.Shard
+
+	keepAfter time.Duration // keepAfter, unless it is a test's
 }
+
+// piecesDir holds the runs of particles of a run that has not ended, in its directory, from
+// keepAfter on. Chosen by hand: a file takes milliseconds, as does a run of particles of a few
+// rows.
+const (
+	piecesDir = "particles"
+	keepAfter = 10 * time.Second
+)
 
 // RunParticles finds the posterior over graphs with network mechanisms: the evidences of families
 // come from particles that are tempered from the prior to the posterior of the first layer, the
 // output layer being integrated out, and graphs are summed over. It writes tables and pictures to
 // the run directory.
-func RunParticles(ctx gocontext.Context, problem *score.Problem, cfg ParticlesConfig) (*Result, error) {
+func RunParticles(ctx gocontext.Context, problem *score.Problem, cfg ParticlesConfig) (result *Result, err error) {
 	o := output{command: "dag", seed: cfg.Seed, truth: cfg.Truth, dir: cfg.Dir, status: run.Silent(cfg.Status), clock: run.NewClock()}
 	// the normal equations of the output layer of one particle
 	if err := memory.Check(fmt.Sprintf("dag: Hidden %d", problem.Model.Hidden), 8*float64(problem.Model.Hidden)*float64(problem.Model.Hidden)); err != nil {
@@ -49,8 +64,27 @@ func RunParticles(ctx gocontext.Context, problem *score.Problem, cfg ParticlesCo
 	if err := problem.Listable(score.MaxFamilies); err != nil {
 		return nil, err
 	}
+	var kept *shard.Shard
+	if cfg.Shard == nil && cfg.Dir != "" {
+		pieces := filepath.Join(cfg.Dir, piecesDir)
+		if !cfg.Resume {
+			if err := os.RemoveAll(pieces); err != nil {
+				return nil, err
+			}
+		}
+		kept = &shard.Shard{Dir: pieces, Count: 1}
+		defer func() {
+			if err == nil {
+				err = os.RemoveAll(pieces)
+			}
+		}()
+	}
 	scores := networks.NewScores(problem, cfg.Seed, cfg.Islands, o.status)
 	scores.Shard, scores.MaxTime = cfg.Shard, cfg.MaxTime
+	scores.Kept, scores.KeepAfter = kept, cmp.Or(cfg.keepAfter, keepAfter)
+	if cfg.Resume && cfg.Shard == nil {
+		scores.KeepAfter = 0
+	}
 	posterior, err := scores.Estimate(ctx)
 	if err != nil {
 		return nil, err

@@ -1,7 +1,11 @@
 package dag
 
 import (
+	gocontext "context"
 	"math"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,4 +40,34 @@ func TestRunParticles(t *testing.T) {
 	require.NotEmpty(t, first.Parameters)
 	_, err = RunParticles(t.Context(), &score.Problem{}, ParticlesConfig{})
 	require.ErrorContains(t, err, "not for auto")
+}
+
+// A run that was stopped goes on with the runs of particles that had ended, to the same answer, and
+// leaves none of them behind.
+func TestParticlesResume(t *testing.T) {
+	p, err := score.NewProblem(dagtest.Chain(t, 30, tables.DataOptions{}), score.ModelOptions{Mechanism: sem.MLP, Hidden: 1}, tables.Constraints{})
+	require.NoError(t, err)
+	cfg := ParticlesConfig{Islands: 40, Seed: 1, Dir: t.TempDir()}
+	whole, err := RunParticles(t.Context(), p, cfg)
+	require.NoError(t, err)
+	cfg.Dir, cfg.keepAfter = t.TempDir(), 1
+	ctx, stop := gocontext.WithCancel(t.Context())
+	cfg.Status = func(text string) {
+		if strings.Contains(text, "island") {
+			stop()
+		}
+	}
+	_, err = RunParticles(ctx, p, cfg)
+	require.ErrorIs(t, err, gocontext.Canceled)
+	pieces := filepath.Join(cfg.Dir, piecesDir)
+	found, err := filepath.Glob(filepath.Join(pieces, "*", "*"))
+	require.NoError(t, err)
+	require.NotEmpty(t, found)
+	cfg.Resume, cfg.Status = true, nil
+	resumed, err := RunParticles(t.Context(), p, cfg)
+	require.NoError(t, err)
+	require.Equal(t, whole.Edges, resumed.Edges)
+	require.Equal(t, whole.LogEvidence, resumed.LogEvidence)
+	_, err = os.Stat(pieces)
+	require.ErrorIs(t, err, os.ErrNotExist)
 }

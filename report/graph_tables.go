@@ -126,12 +126,11 @@ func (v *discovery) totals() (t, changes *document.Table) {
 	slices.SortStableFunc(all, func(a, b dag.Effect) int { return cmp.Compare(b.Prob, a.Prob) })
 	for k, pair := range r.Asked {
 		at := slices.IndexFunc(all, func(e dag.Effect) bool { return e.From == pair[0] && e.To == pair[1] })
-		asked := dag.Effect{From: pair[0], To: pair[1], ProbNone: 1}
-		if at >= 0 {
-			asked = all[at]
-			all = slices.Delete(all, at, at+1)
+		if at < 0 {
+			continue // a file of another version
 		}
-		all = slices.Insert(all, k, asked)
+		asked := all[at]
+		all = slices.Insert(slices.Delete(all, at, at+1), k, asked)
 	}
 	// of categories there is no effect in numbers
 	sized := slices.ContainsFunc(all, func(e dag.Effect) bool { return document.Finite(&e.Mean) })

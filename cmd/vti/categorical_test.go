@@ -52,7 +52,8 @@ func TestCategorical(t *testing.T) {
 	require.Less(t, float64(answer.Coefficients[2].Mean), -0.03)
 	require.Equal(t, "new:one", answer.ModelCheck.Predictive[2].Category)
 
-	mustRun(t, "predict", "run", "data.csv")
+	require.Empty(t, mustRun(t, "predict", "run", "data.csv", "-q").stdout)
+	require.Contains(t, readFile(t, "run/predictions.csv"), "new:one")
 	lines, err := csv.NewReader(strings.NewReader(readFile(t, "run/predictions.csv"))).ReadAll()
 	require.NoError(t, err)
 	require.Equal(t, []string{"p[right]", "p[left]", "p[new:one]"}, lines[0][8:11])

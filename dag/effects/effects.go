@@ -24,9 +24,12 @@ type Parameter struct {
 	To   string        `json:"to"`
 	Prob report.Number `json:"prob"`
 	Mean report.Number `json:"mean"`
-	SD   report.Number `json:"sd"`
-	Q025 report.Number `json:"q025"`
-	Q975 report.Number `json:"q975"`
+	// MeanSE is the Monte Carlo error of Mean, 0 of closed forms summed over all graphs. It takes
+	// estimated evidences of families as they are.
+	MeanSE report.Number `json:"mean_se"`
+	SD     report.Number `json:"sd"`
+	Q025   report.Number `json:"q025"`
+	Q975   report.Number `json:"q975"`
 }
 
 // Sizes of summaries by draws.
@@ -49,8 +52,9 @@ func ParameterDraws(p *score.Problem) int {
 
 // Parameters summarises the mechanisms by edge: quantiles by draws, and means and standard
 // deviations too unless their exact values are given. Draws contain nothing of what is improbable
-// and far away, which can make most of a variance.
-func Parameters(p *score.Problem, ctx gocontext.Context, posterior score.Mixture, source score.ParameterSource, exact EdgeMoments, random *rand.Rand) (list []Parameter, err error) {
+// and far away, which can make most of a variance. graphs is the number of independent draws that
+// the graphs behind the posterior are worth, and infinite where it is a sum over all.
+func Parameters(p *score.Problem, ctx gocontext.Context, posterior score.Mixture, source score.ParameterSource, exact EdgeMoments, graphs float64, random *rand.Rand) (list []Parameter, err error) {
 	probabilities, draws := posterior.Edges(p.Data.Nodes()), ParameterDraws(p)
 	for _, e := range dgraph.OrderedPairs(p.Data.Nodes()) {
 		if err := ctx.Err(); err != nil {
@@ -68,12 +72,14 @@ func Parameters(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 		slices.Sort(slopes)
 		own := Parameter{From: p.Data.Names[e.From], To: p.Data.Names[e.To], Prob: report.Number(probabilities[e.From][e.To])}
 		mean, sd := stat.MeanStdDev(slopes, nil)
+		between, drawn := sd, sd/math.Sqrt(float64(draws))
 		if exact != nil {
 			unit := p.Data.Scale[e.To] / p.Data.Scale[e.From]
-			weight, variance := exact(e)
-			mean, sd = weight*unit, math.Sqrt(variance)*unit
+			weight, variance, ofMeans := exact(e)
+			mean, sd, between, drawn = weight*unit, math.Sqrt(variance)*unit, math.Sqrt(ofMeans)*unit, 0
 		}
-		own.Mean, own.SD = report.Number(mean), report.Number(sd)
+		se := math.Hypot(drawn, between/math.Sqrt(graphs*probabilities[e.From][e.To]))
+		own.Mean, own.MeanSE, own.SD = report.Number(mean), report.Number(se), report.Number(sd)
 		own.Q025, own.Q975 = report.Number(slopes[draws*25/1000]), report.Number(slopes[draws*975/1000])
 		list = append(list, own)
 	}
@@ -81,8 +87,8 @@ func Parameters(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 }
 
 // EdgeMoments are the posterior mean and variance of the weight of an edge given that it is there,
-// on the working scale.
-type EdgeMoments func(e dgraph.Edge) (mean, variance float64)
+// on the working scale, and the part of the variance that is between families.
+type EdgeMoments func(e dgraph.Edge) (mean, variance, between float64)
 
 // negligibleShare is the share in the probability of an edge below which a family changes no digit
 // of mean and variance: weights have a prior with a standard deviation of about 1, and variances of
@@ -105,7 +111,7 @@ func ExactMoments(p *score.Problem, posterior score.Mixture) EdgeMoments {
 		}
 		return own
 	}
-	return func(e dgraph.Edge) (mean, variance float64) {
+	return func(e dgraph.Edge) (mean, variance, between float64) {
 		var shares, means, variances []float64
 		for k, f := range posterior.Families {
 			if f.Node == e.To && f.Parents.Has(e.From) && posterior.Shares[k] > negligibleShare {
@@ -114,10 +120,8 @@ func ExactMoments(p *score.Problem, posterior score.Mixture) EdgeMoments {
 			}
 		}
 		mean = stat.Mean(means, shares)
-		for k, share := range shares {
-			variance += share / floats.Sum(shares) * (variances[k] + score.Square(means[k]-mean))
-		}
-		return mean, variance
+		between = stat.MomentAbout(2, means, mean, shares)
+		return mean, stat.Mean(variances, shares) + between, between
 	}
 }
 

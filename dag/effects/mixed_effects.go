@@ -12,7 +12,6 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/internal/pick"
-	"github.com/transdim/vti/internal/report"
 )
 
 // Change is the posterior of how a node changes when a cause is set to a value and not to another,
@@ -20,13 +19,10 @@ import (
 // From and Reference are values of the cause, of a number half a standard deviation above and below
 // its mean.
 type Change struct {
-	From      string        `json:"from_value"`
-	Reference string        `json:"reference"`
-	To        string        `json:"to_value,omitempty"`
-	Mean      report.Number `json:"mean"`
-	SD        report.Number `json:"sd"`
-	Q05       report.Number `json:"q05"`
-	Q95       report.Number `json:"q95"`
+	From      string `json:"from_value"`
+	Reference string `json:"reference"`
+	To        string `json:"to_value,omitempty"`
+	Size
 }
 
 // mostSizedNodes is the largest number of nodes of a mixed table whose effects are all simulated;
@@ -57,9 +53,10 @@ func settings(p *score.Problem, node int) (list []setting) {
 }
 
 // sizeMixedEffects simulates the sizes of effects of a mixed table, over some of the draws.
-func sizeMixedEffects(p *score.Problem, ctx gocontext.Context, list []Effect, d score.Sample, orders [][]int, random *rand.Rand) error {
+func sizeMixedEffects(p *score.Problem, ctx gocontext.Context, list []Effect, d score.Sample, orders [][]int, independent float64, random *rand.Rand) error {
 	every := max(1, len(orders)/networkEffects)
 	d, orders = d.Each(every), score.EachOf(orders, every)
+	independent /= float64(every)
 	place := func(name string) int { return slices.Index(p.Data.Names, name) }
 	for from := range p.Data.Nodes() {
 		if err := ctx.Err(); err != nil {
@@ -80,7 +77,7 @@ func sizeMixedEffects(p *score.Problem, ctx gocontext.Context, list []Effect, d 
 			outcomes[k] = simulateMixed(p, from, settings, parents, d.Thetas[k], orders[k], random)
 		}
 		for _, e := range own {
-			sizeMixedEffect(p, e, from, place(e.To), settings, outcomes)
+			sizeMixedEffect(p, e, from, place(e.To), settings, outcomes, independent)
 		}
 	}
 	return nil
@@ -143,23 +140,17 @@ func simulateMixed(p *score.Problem, from int, settings []setting, parents []dgr
 }
 
 // sizeMixedEffect summarises the changes of a node by draw.
-func sizeMixedEffect(p *score.Problem, e *Effect, from, to int, settings []setting, outcomes [][][][]float64) {
+func sizeMixedEffect(p *score.Problem, e *Effect, from, to int, settings []setting, outcomes [][][][]float64, independent float64) {
 	d := p.Data
 	change := func(s, outcome int, unit float64) Change {
 		values := make([]float64, len(outcomes))
 		for k, means := range outcomes {
 			values[k] = (means[s][to][outcome] - means[0][to][outcome]) * unit
 		}
-		own := Change{From: settings[s].text, Reference: settings[0].text}
-		mean, sd := stat.MeanStdDev(values, nil)
-		slices.Sort(values)
-		own.Mean, own.SD = report.Number(mean), report.Number(sd)
-		own.Q05, own.Q95 = report.Number(values[len(values)*5/100]), report.Number(values[len(values)*95/100])
-		return own
+		return Change{From: settings[s].text, Reference: settings[0].text, Size: sizeOf(values, independent)}
 	}
 	if !d.Category(from) && !d.Category(to) {
-		own := change(1, 0, d.Scale[to]/d.Scale[from]/(settings[1].value-settings[0].value))
-		e.Mean, e.SD, e.Q05, e.Q95 = own.Mean, own.SD, own.Q05, own.Q95
+		e.Size = change(1, 0, d.Scale[to]/d.Scale[from]/(settings[1].value-settings[0].value)).Size
 		return
 	}
 	for s := 1; s < len(settings); s++ {

@@ -26,14 +26,40 @@ type Effect struct {
 	Prob     report.Number `json:"prob"`
 	ProbSE   report.Number `json:"prob_se"`
 	ProbNone report.Number `json:"prob_none"`
-	// Mean, SD and the central interval of 90%, no effect included. Null where one of the two is a
-	// category, and in mixed tables of many nodes where it was not asked for.
-	Mean report.Number `json:"mean"`
-	SD   report.Number `json:"sd"`
-	Q05  report.Number `json:"q05"`
-	Q95  report.Number `json:"q95"`
+	// Size includes no effect. It is null where one of the two is a category, and in mixed tables
+	// of many nodes where it was not asked for.
+	Size
 	// Changes are present in mixed tables if one of the two is a category.
 	Changes []Change `json:"changes,omitempty"`
+}
+
+// Size is the posterior mean of an effect over draws with its Monte Carlo error, their standard
+// deviation, and the central interval of 90%. The error is null where no draw has an effect: its
+// mean is not known to be zero.
+type Size struct {
+	Mean   report.Number `json:"mean"`
+	MeanSE report.Number `json:"mean_se"`
+	SD     report.Number `json:"sd"`
+	Q05    report.Number `json:"q05"`
+	Q95    report.Number `json:"q95"`
+}
+
+// unsized is the size of an effect that is not computed.
+func unsized() Size {
+	none := report.Number(math.NaN())
+	return Size{none, none, none, none, none}
+}
+
+// sizeOf summarises draws, which it sorts, that are worth so many independent ones.
+func sizeOf(values []float64, independent float64) Size {
+	mean, sd := stat.MeanStdDev(values, nil)
+	slices.Sort(values)
+	s := Size{Mean: report.Number(mean), MeanSE: report.Number(sd / math.Sqrt(independent)), SD: report.Number(sd),
+		Q05: report.Number(values[len(values)*5/100]), Q95: report.Number(values[len(values)*95/100])}
+	if values[0] == 0 && values[len(values)-1] == 0 {
+		s.MeanSE = report.Number(math.NaN())
+	}
+	return s
 }
 
 // Limits of the work for total effects of networks; chosen by hand.
@@ -42,8 +68,9 @@ const (
 	effectRows     = 100 // rows that are simulated for each
 )
 
-// TotalEffects summarises the pairs that some draw has a path between, by the name of the cause.
-// independent is the number of independent draws that these are worth.
+// TotalEffects summarises the pairs that some draw has a path between, and those that were asked
+// for, by the name of the cause. independent is the number of independent draws that these are
+// worth.
 func TotalEffects(p *score.Problem, ctx gocontext.Context, d score.Sample, independent float64, random *rand.Rand) (list []Effect, err error) {
 	nodes := p.Data.Nodes()
 	orders := make([][]int, len(d.Parents))
@@ -69,23 +96,19 @@ func TotalEffects(p *score.Problem, ctx gocontext.Context, d score.Sample, indep
 			}
 		}
 		for to, own := range values {
-			if paths[to] == 0 {
+			if paths[to] == 0 && !slices.Contains(p.Asked, dgraph.Edge{From: from, To: to}) {
 				continue
 			}
 			share := paths[to] / float64(len(own))
-			e := Effect{From: p.Data.Names[from], To: p.Data.Names[to], Prob: report.Number(share), ProbSE: report.Number(score.ShareError(share, independent)), ProbNone: report.Number(1 - share)}
-			e.Mean, e.SD, e.Q05, e.Q95 = report.Number(math.NaN()), report.Number(math.NaN()), report.Number(math.NaN()), report.Number(math.NaN())
+			e := Effect{From: p.Data.Names[from], To: p.Data.Names[to], Prob: report.Number(share), ProbSE: report.Number(score.ShareError(share, independent)), ProbNone: report.Number(1 - share), Size: unsized()}
 			if !p.Model.Mechanism.Integrated() {
-				mean, sd := stat.MeanStdDev(own, nil)
-				slices.Sort(own)
-				e.Mean, e.SD = report.Number(mean), report.Number(sd)
-				e.Q05, e.Q95 = report.Number(own[len(own)*5/100]), report.Number(own[len(own)*95/100])
+				e.Size = sizeOf(own, independent)
 			}
 			list = append(list, e)
 		}
 	}
 	if p.Model.Mechanism == sem.Mixed && p.Data.Missing == nil {
-		err = sizeMixedEffects(p, ctx, list, d, orders, random)
+		err = sizeMixedEffects(p, ctx, list, d, orders, independent, random)
 	}
 	return list, err
 }

@@ -116,6 +116,11 @@ type Scores struct {
 	problem *score.Problem
 	seed    uint64
 	Shard   *shard.Shard // the part of this process; nil: all of it
+	// Kept, if not nil, is where runs are kept that begin KeepAfter after the first, for a process
+	// that continues.
+	Kept      *shard.Shard
+	KeepAfter time.Duration
+	began     time.Time
 	// MaxTime is the time after which Estimate begins no further runs but runs of small families;
 	// 0: never.
 	MaxTime  time.Duration
@@ -140,7 +145,7 @@ func NewScores(p *score.Problem, seed uint64, spend int, status func(string)) *S
 		spend = min(max(islandWork/p.Data.Rows(), leastIslands), mostIslands)
 	}
 	s := &Scores{
-		problem: p, seed: seed, status: status, place: map[dgraph.Family]int{}, most: spend,
+		problem: p, seed: seed, status: status, began: time.Now(), place: map[dgraph.Family]int{}, most: spend,
 		exact: make([]bool, len(p.Families)), pilot: make([]float64, len(p.Families)), second: make([]float64, len(p.Families)), repeated: make([]bool, len(p.Families)), islands: make([][]island, len(p.Families)),
 	}
 	for i, f := range p.Families {
@@ -329,7 +334,7 @@ func (s *Scores) runPilotsInto(ctx gocontext.Context, to []float64, name string,
 	pilots, err := s.shareIslands(ctx, name+"s", batch, nil, func(k int) island {
 		f := p.Families[batch[k]]
 		random := stream.Rand(s.seed, name+"/"+strconv.Itoa(batch[k]))
-		return newNetworkFamily(p, f).temper(random, l, f, pilotChains, pilotSweeps)
+		return island{logEvidence: newNetworkFamily(p, f).temper(random, l, f, pilotChains, pilotSweeps).logEvidence}
 	})
 	for k, own := range pilots {
 		to[batch[k]] = own.logEvidence

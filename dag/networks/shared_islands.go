@@ -4,6 +4,7 @@ import (
 	gocontext "context"
 	"io"
 	"runtime"
+	"time"
 
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/shard"
@@ -19,7 +20,11 @@ type islandPiece struct {
 // shareIslands makes an island for every entry of a batch of families by work, or has others do
 // it. places, if not nil, are the numbers of the islands among those of their families.
 func (s *Scores) shareIslands(ctx gocontext.Context, stage string, batch, places []int, work func(k int) island) ([]island, error) {
-	pieces, err := shard.Map(ctx, s.Shard, shard.Stage[int, islandPiece]{
+	own := s.Shard
+	if s.Kept != nil && time.Since(s.began) >= s.KeepAfter {
+		own = s.Kept
+	}
+	pieces, err := shard.Map(ctx, own, shard.Stage[int, islandPiece]{
 		Name: stage, Workers: runtime.GOMAXPROCS(0),
 		Key: func(w io.Writer, k int) {
 			shard.Numbers(w, []int{batch[k]})

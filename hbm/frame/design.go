@@ -226,10 +226,51 @@ func (f *Frame) checkGrouping(g *Grouping) error {
 	case single > 0 && single < len(g.Levels):
 		f.Warnings = append(f.Warnings, fmt.Sprintf("%d of the %s of %s %s one row", single, english.Count(len(g.Levels), "group"), g.Name, english.Form(single, "has", "have")))
 	}
+	f.noteApart(g)
 	if len(g.Columns) > maxVaryingColumns {
 		return fmt.Errorf("%s: %d effects vary by %s; at most %d can", f.Path, len(g.Columns), g.Name, maxVaryingColumns)
 	}
 	return nil
+}
+
+// noteApart warns of correlations between columns that are not both in any one group, as levels of
+// a factor are not that is the grouping too: rows say nothing of how their effects go together.
+func (f *Frame) noteApart(g *Grouping) {
+	in := make([]map[int]bool, len(g.Columns)) // groups in which a column is not zero
+	for c := range in {
+		in[c] = map[int]bool{}
+		for row, level := range g.Index {
+			if g.Z.At(row, c) != 0 {
+				in[c][level] = true
+			}
+		}
+	}
+	var names []string
+	correlations := 0
+	for b := range g.Columns {
+		for a := range b {
+			if !f.Correlated(g, a, b) {
+				continue
+			}
+			correlations++
+			shared := false
+			for level := range in[a] {
+				shared = shared || in[b][level]
+			}
+			if !shared {
+				names = append(names, CorrelationName(g.Columns[a].Name, g.Columns[b].Name, g.Name))
+			}
+		}
+	}
+	if names == nil {
+		return
+	}
+	const listed = 3
+	text := strings.Join(names[:min(listed, len(names))], ", ")
+	if more := len(names) - listed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	f.Warnings = append(f.Warnings, fmt.Sprintf("%d of %s of effects by %s %s no row to learn from, and %s the prior: no group has both columns (%s)", len(names), english.Count(correlations, "correlation"), g.Name, english.Form(len(names), "has", "have"), english.Form(len(names), "keeps", "keep"), text))
 }
 
 // maxVaryingColumns bounds the effects that vary by one grouping: their covariance is factorised

@@ -67,6 +67,10 @@ func TestFrameOfRadon(t *testing.T) {
 func TestFrameWarnings(t *testing.T) {
 	f := builtOf(t, "y,a,b,c\n1,1,2,u\n2,2,4,v\n5,3,6,u\n1,5,10,v\n", Options{Formula: "y ~ a + b"})
 	assert.Equal(t, []string{"b is a combination of the columns before it: only the priors tell their coefficients apart"}, f.Warnings)
+	apart := "y,g,x\n1,a,0\n2,a,0\n3,b,1\n5,b,2\n4,c,0\n7,c,0\n"
+	f = builtOf(t, apart, Options{Formula: "y ~ 1 + (0 + g | g)"})
+	assert.Equal(t, []string{"3 of 3 correlations of effects by g have no row to learn from, and keep the prior: no group has both columns (cor(g=a, g=b | g), cor(g=a, g=c | g), cor(g=b, g=c | g))"}, f.Warnings)
+	assert.Empty(t, builtOf(t, apart, Options{Formula: "y ~ 1 + (x | g)"}).Warnings, "one group has rows of both")
 	dropped := builtOf(t, "y,a\n1,1\nNA,2\n3,3\n1,4\n", Options{Formula: "y ~ a", DropMissing: true})
 	assert.Equal(t, 1, dropped.DroppedRows)
 	assert.Equal(t, 3, dropped.Rows())

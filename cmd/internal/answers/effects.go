@@ -26,7 +26,7 @@ type effectsFlags struct {
 	curve, by, contrast, scale string
 	average, out               string
 	level                      float64
-	noPicture, json            bool
+	noPicture, quiet, json     bool
 }
 
 // Effects makes vti effects.
@@ -68,6 +68,7 @@ next to it.`,
 	flags.Float64Var(&f.level, "level", 0.95, "`probability` of the intervals")
 	flags.StringVarP(&f.out, "out", "o", "", "`file` of the effects as CSV (default "+effectsFile+" in the run directory)")
 	flags.BoolVar(&f.noPicture, "no-picture", false, "do not write a picture")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing: effects are in the file")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object on standard output, and nothing else")
 	cmd.MarkFlagsMutuallyExclusive("of", "conditional")
 	cmd.MarkFlagsMutuallyExclusive("conditional", "contrast")
@@ -173,7 +174,9 @@ func runEffects(a *shell.App, cmd *cobra.Command, all application.Registry, dir 
 	if f.json {
 		return a.PrintJSON(result)
 	}
-	printMarginal(a.Text, result, config.Curve)
+	if !f.quiet {
+		printMarginal(a.Text, result, config.Curve)
+	}
 	return nil
 }
 

@@ -25,7 +25,8 @@ type predictFlags struct {
 	out, draws string
 	level      float64
 	seed       uint64
-	json       bool
+
+	quiet, json bool
 }
 
 // Predict makes vti predict.
@@ -56,6 +57,7 @@ The predictions of all rows are written to ` + predictionsFile + ` in the direct
 	flags.StringVar(&f.draws, "draws", "", "`file` for the draws of every row as Parquet: expected values and new responses")
 	flags.Float64Var(&f.level, "level", 0.95, "`probability` of the intervals")
 	flags.Uint64Var(&f.seed, "seed", 0, "random seed of new responses")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing: predictions are in the file")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object on standard output, and nothing else")
 	return cmd
 }
@@ -105,7 +107,9 @@ func runPredict(a *shell.App, cmd *cobra.Command, all application.Registry, args
 	if f.json {
 		return a.PrintJSON(result)
 	}
-	printPredictions(a.Text, result, rows.Unit)
+	if !f.quiet {
+		printPredictions(a.Text, result, rows.Unit)
+	}
 	return nil
 }
 

@@ -85,8 +85,8 @@ scale of the columns, which --scale sets.
 Everything is kept in a run directory: the settings (run.json), the answer (result.json, CSV
 tables), the graph (graph.dot, .graphml, .dagitty, .bnlearn, .bif), a page with pictures
 (report.html, figures), and the state from which --resume continues a run that was stopped or
-killed: of training (posterior.vti), or of chains at the start of a round (chains.vti). Exact sums
-keep no state; repeat the command.`,
+killed: of training (posterior.vti), of chains at the start of a round (chains.vti), or runs of
+particles that had ended. Exact sums keep no state; repeat the command.`,
 		Example: `  vti dag data.csv
   vti dag sachs.csv --log --scale global --sem mlp --truth adjacency.csv    # takes minutes
   vti dag data.csv --forbid "income->age" --require "dose->response" --max-parents 3
@@ -192,12 +192,14 @@ func (d *discovery) walk() (shell.Task, error) {
 
 // particles is the task of a discovery whose evidences come from particles.
 func (d *discovery) particles() shell.Task {
-	return d.task("dag", func(ctx context.Context, at *shell.Session) (*dag.Result, error) {
+	t := d.task("dag", func(ctx context.Context, at *shell.Session) (*dag.Result, error) {
 		return dag.RunParticles(ctx, d.problem, dag.ParticlesConfig{
 			Islands: d.Record.Islands, Seed: d.Record.Seed, Truth: d.truth, Dir: at.Dir, Status: at.Status, Shard: at.Shard,
-			MaxTime: d.Record.MaxTime(),
+			MaxTime: d.Record.MaxTime(), Resume: at.Resume && !at.Again,
 		})
 	})
+	t.Resumable = true
+	return t
 }
 
 // sum is the task of a discovery that sums closed forms over all graphs.

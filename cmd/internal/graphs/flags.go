@@ -31,7 +31,7 @@ func (f *modelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism) {
 	cli.RegisterModels(cmd, &f.record.AllModels, "which graphs and equivalence classes results list: best, or all that were drawn")
 	cli.Group(cmd, "Table", func() {
 		flags.StringSliceVar(&columns.Exclude, "exclude", nil, "columns that are not used, separated by commas; every other column is a node")
-		flags.StringVar(&columns.Intervened, "intervened", "", "`column` that names the node intervened on in each row (empty or NA: none)")
+		flags.StringVar(&columns.Intervened, "intervened", "", "`column` that names the node intervened on in each row (empty or NA: none); the mechanism of a node is fitted to the other rows, over which columns are centred for it")
 		flags.StringVar(&columns.SoftIntervened, "soft-intervened", "", "`column` that names the node whose mechanism was changed in each row, with the same parents (empty or NA: none)")
 		flags.StringSliceVar(&columns.Discrete, "discrete", nil, "numeric columns that are categories, separated by commas, or all; text columns are always categories")
 		flags.StringSliceVar(&columns.Continuous, "continuous", nil, "columns of few distinct whole numbers that are measurements, not categories, separated by commas, or all")

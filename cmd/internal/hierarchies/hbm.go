@@ -29,7 +29,7 @@ apply to a column; poly(x, 2) gives orthogonal polynomials, I(a / b^2) is arithm
 reference="b"), C(x, sum) and C(x, helmert) set the contrasts of a factor, s(x) is a smooth function,
 and mo(x), or mo(x, "low", "mid", "high"), a monotonic effect. (a + b + c)^2 adds all pairwise interactions, and y ~ . all columns that are not named.
 cbind(successes, failures) ~ and successes | trials(n) ~ are binomial responses, for --likelihood
-logistic. y | weights(w) ~ gives rows the variance σ² / w; for counts and binary responses, w is the
+logistic, each trial a row. y | weights(w) ~ gives rows the variance σ² / w; for counts and binary responses, w is the
 number of identical rows.
 
 By default (--family marginal) effects are integrated out and nothing is trained. With a Gaussian
@@ -37,7 +37,7 @@ response this is exact, for all groupings. Otherwise effects are drawn from a La
 except for those of the largest grouping, which are integrated out by quadrature, and importance
 weights correct the result. If the log density of a row is not concave, a flow learns the remaining
 parameters. The other families approximate the effects of all groupings: pavi-f by a flow shared by
-all groups with free parameters for each, pavi-e and adavi (nested groupings only) by networks that
+all groups with free parameters for each, pavi-e and, of nested groupings only, adavi by networks that
 read the rows of a group, and joint, branch, amortized-branch and meanfield by normal distributions.
 Importance weights correct and judge the answer:
 
