@@ -19,6 +19,7 @@ import (
 
 // reply is what a command says of a table.
 type reply struct {
+	kind    string // see [Replicate]
 	verdict fmt.Stringer
 	reasons []string
 	check   *modelcheck.Report
@@ -60,7 +61,7 @@ func answer(ctx context.Context, about string, content []byte, seed uint64, dir,
 		r.Verdict, r.Error = broken, err.Error()
 		return r, nil
 	}
-	r.Verdict, r.Reasons = said.verdict.String(), strings.Join(said.reasons, "; ")
+	r.Kind, r.Verdict, r.Reasons = said.kind, said.verdict.String(), strings.Join(said.reasons, "; ")
 	r.noteModelCheck(said.check)
 	if said.judge != nil {
 		if err := said.judge(r); err != nil {

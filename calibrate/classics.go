@@ -57,7 +57,7 @@ func answerClassic(ctx context.Context, c *classic, dir string, seed uint64, ran
 		if err != nil {
 			return nil, err
 		}
-		said := &reply{verdict: result.verdict, reasons: result.reasons, check: result.head.ModelCheck}
+		said := &reply{kind: result.head.Command, verdict: result.verdict, reasons: result.reasons, check: result.head.ModelCheck}
 		if result.verdict != vti.Failed {
 			said.judge = func(r *Replicate) error { return c.judge(r, result, work, random) }
 		}

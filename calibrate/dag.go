@@ -90,6 +90,8 @@ type dagProblem struct {
 	csv    []byte
 	record dag.Record
 	flags  []string // that ask for it; nil where the flags of the study do
+	// planted are the columns that depend on each other in a table of more; nil for none.
+	planted []*table.Column
 }
 
 // Replicate implements [Source].
@@ -192,11 +194,18 @@ func answerDag(ctx context.Context, device *gpu.Device, p *dagProblem, seed uint
 		if err != nil {
 			return nil, err
 		}
-		said := &reply{verdict: result.Certificate.Verdict, reasons: result.Certificate.Reasons, check: result.ModelCheck}
+		certificate := result.Certificate
+		said := &reply{
+			kind:    fmt.Sprintf("%v by %v", problem.Model.Mechanism, method),
+			verdict: certificate.Verdict, reasons: certificate.Reasons, check: result.ModelCheck,
+		}
 		if judge != nil {
 			said.judge = func(r *Replicate) error { return judge(r, problem, result, work) }
 		}
 		said.compare = func() ([]Comparison, error) {
+			if p.planted != nil {
+				return p.comparePlanted(result)
+			}
 			if m := problem.Model; m.Mechanism == dag.MLP || data.Nodes() > MostNodes || m.ExpectedDegree != 0 || m.EdgePrior != nil || m.Orders || p.record.Constraints.String() != "" {
 				return nil, fmt.Errorf("there is none for networks, orders, constraints, these priors, and more than %d nodes", MostNodes)
 			}

@@ -14,9 +14,10 @@ import (
 
 // HardDag draws nasty tables for vti dag with linear mechanisms: of three rows and more, near
 // copies, scales from 1e−12 to 1e12, heavy tails, noise of almost zero, and interventions that set
-// nodes far away; and tables of categories, some rare or nearly determined by others. Where the
-// record asks for networks it draws the same, without an exact answer; where it asks for mixed
-// mechanisms, tables of numbers and categories.
+// nodes far away; and tables of categories, some rare or nearly determined by others; and tables of
+// up to 100 columns where parents matter only together. Where the record asks for networks it draws
+// the same, without an exact answer; where it asks for mixed mechanisms, tables of numbers and
+// categories.
 type HardDag struct {
 	// Device computes where flows are trained.
 	Device *gpu.Device
@@ -34,6 +35,9 @@ func (h HardDag) Replicate(ctx context.Context, seed uint64, dir string) (*Repli
 
 // draw draws a table.
 func (h HardDag) draw(random *rand.Rand) *dagProblem {
+	if h.Record.Model.Mechanism != dag.MLP && random.Float64() < 0.1 {
+		return h.drawJoint(random)
+	}
 	if h.Record.Model.Mechanism == dag.Mixed {
 		return h.drawMixed(random)
 	}

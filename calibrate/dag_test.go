@@ -55,15 +55,17 @@ func TestDagStudies(t *testing.T) {
 
 // Nasty tables have interventions, and the same seed gives the same table.
 func TestHardDagTables(t *testing.T) {
-	intervened := 0
+	intervened, together := 0, 0
 	for seed := range uint64(100) {
 		p := HardDag{}.draw(stream.Rand(seed, "hard"))
 		require.Equal(t, string(p.csv), string(HardDag{}.draw(stream.Rand(seed, "hard")).csv))
 		if p.record.Columns.Intervened != "" {
 			intervened++
 		}
+		together += len(p.planted)
 	}
 	require.Greater(t, intervened, 5)
+	require.Greater(t, together, 5)
 }
 
 // The scores of categories sum to one over all columns of a few rows, with and without a parent.

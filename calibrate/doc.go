@@ -30,6 +30,7 @@
 //	bge.go              exact posteriors of nodes under the BGe prior
 //	posterior.go        an exact posterior over models, from those of each
 //	gaussian.go         exact posteriors of Gaussian regressions
+//	gprior.go           exact posteriors of Gaussian regressions with a g-prior
 //	average.go          means and variances of mixtures, by normalised weights
 //	orthogonal.go       exact posteriors of many orthogonal columns
 //	robust.go           exact posteriors of robust regressions of few rows
@@ -49,6 +50,7 @@
 //	dag.go              replicates of vti dag, from its priors, beside the exact posterior of each
 //	dag_exact.go        that posterior: the sum over all graphs of a few nodes
 //	dag_hard.go         nasty tables for it
+//	dag_joint.go        tables of many columns where parents matter only together
 //	hbm.go              replicates of vti hbm
 //	hbm_tables.go       their tables, from the priors and nasty ones
 //	hbm_categories.go   those of categories without an order

@@ -124,7 +124,7 @@ func (h Hbm) answer(ctx context.Context, t *hbmTable, seed uint64, dir string, r
 		if err != nil {
 			return nil, err
 		}
-		said := &reply{verdict: result.Certificate.Verdict, reasons: result.Certificate.Reasons, check: result.ModelCheck}
+		said := &reply{kind: options.Response.String(), verdict: result.Certificate.Verdict, reasons: result.Certificate.Reasons, check: result.ModelCheck}
 		if !h.Hard {
 			said.judge = func(r *Replicate) error { return t.judge(r, work, random) }
 		}

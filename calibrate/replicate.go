@@ -18,6 +18,9 @@ type Replicate struct {
 	Seed   uint64 `json:"seed"`
 	// About describes the problem in a few words.
 	About string `json:"about"`
+	// Kind is what answers are counted by: the likelihood or the mechanism, and the method that
+	// the certificate rests on where there are several.
+	Kind string `json:"kind,omitempty"`
 	// Verdict is that of the answer: trusted, doubtful, failed, or refused where the command did
 	// not accept the table; Error says why there is no answer.
 	Verdict string `json:"verdict"`

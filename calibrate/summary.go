@@ -3,8 +3,10 @@ package calibrate
 import (
 	"cmp"
 	"math"
+	"regexp"
 	"slices"
 	"sort"
+	"strings"
 
 	"gonum.org/v1/gonum/stat"
 )
@@ -25,7 +27,10 @@ type Summary struct {
 	// Uniformity is for each kind of parameter, Reliability for each kind of statement.
 	Uniformity  []*Uniformity  `json:"uniformity,omitempty"`
 	Reliability []*Reliability `json:"reliability,omitempty"`
-	// Scores compare trusted numbers with exact ones, by quantity.
+	// Reasons counts what answers that are not trusted say of it, with # for numbers.
+	Reasons map[string]int `json:"reasons,omitempty"`
+	// Scores compare trusted numbers with exact ones, by quantity: of all answers, then by kind
+	// where there are several.
 	Scores []Score `json:"scores,omitempty"`
 	// Compared counts the trusted answers that were compared with exact ones.
 	Compared int `json:"compared"`
@@ -35,6 +40,8 @@ type Summary struct {
 
 // Score is how far trusted numbers of one quantity are from exact ones.
 type Score struct {
+	// Kind is that of the replicates; empty for all of them.
+	Kind     string   `json:"kind,omitempty"`
 	Quantity Quantity `json:"quantity"`
 	Count    int      `json:"count"`
 	// SD is the standard deviation of (stated − exact)/SE over numbers that are not exact by their
@@ -58,8 +65,8 @@ type Wrong struct {
 
 // Summarize sums replicates up.
 func Summarize(source Source, cfg Config, replicates []*Replicate) *Summary {
-	s := &Summary{Study: source.Name(), Seed: cfg.Seed, Replicates: len(replicates), Verdicts: map[string]int{}, ModelChecks: map[string]int{}, Wrong: []Wrong{}}
-	ranks, events, compared := map[string][]float64{}, map[string][]Event{}, map[Quantity][]Comparison{}
+	s := &Summary{Study: source.Name(), Seed: cfg.Seed, Replicates: len(replicates), Verdicts: map[string]int{}, ModelChecks: map[string]int{}, Reasons: map[string]int{}, Wrong: []Wrong{}}
+	ranks, events := map[string][]float64{}, map[string][]Event{}
 	for _, r := range replicates {
 		s.Verdicts[r.Verdict]++
 		if r.ModelCheck != "" {
@@ -72,15 +79,15 @@ func Summarize(source Source, cfg Config, replicates []*Replicate) *Summary {
 			events[e.Kind] = append(events[e.Kind], e)
 		}
 		if r.Verdict != trusted {
+			for reason := range strings.SplitSeq(r.Reasons, "; ") {
+				if reason != "" {
+					s.Reasons[numbers.ReplaceAllString(reason, "#")]++
+				}
+			}
 			continue
 		}
 		if len(r.Comparisons) > 0 {
 			s.Compared++
-		}
-		for _, c := range r.Comparisons {
-			if !math.IsNaN(c.Error()) {
-				compared[c.Quantity] = append(compared[c.Quantity], c)
-			}
 		}
 		if wrong := r.Wrong(); len(wrong) > 0 {
 			slices.SortStableFunc(wrong, func(a, b Comparison) int { return cmp.Compare(math.Abs(b.Error()), math.Abs(a.Error())) })
@@ -97,20 +104,49 @@ func Summarize(source Source, cfg Config, replicates []*Replicate) *Summary {
 	for _, kind := range sortedKeys(events) {
 		s.Reliability = append(s.Reliability, NewReliability(kind, events[kind]))
 	}
-	for _, quantity := range []Quantity{Inclusion, Mean, SD, Evidence} {
-		if list := compared[quantity]; len(list) > 0 {
-			s.Scores = append(s.Scores, newScore(quantity, list))
+	s.Scores = scores(replicates)
+	return s
+}
+
+// numbers are what two texts of one reason differ by.
+var numbers = regexp.MustCompile(`[0-9]+([.][0-9]+)?(e[-+]?[0-9]+)?`)
+
+// scores are those of all trusted answers, and by kind where there are several.
+func scores(replicates []*Replicate) (list []Score) {
+	compared := map[string]map[Quantity][]Comparison{"": {}}
+	for _, r := range replicates {
+		if r.Verdict != trusted {
+			continue
+		}
+		if compared[r.Kind] == nil {
+			compared[r.Kind] = map[Quantity][]Comparison{}
+		}
+		for _, c := range r.Comparisons {
+			if math.IsNaN(c.Error()) {
+				continue
+			}
+			compared[""][c.Quantity] = append(compared[""][c.Quantity], c)
+			if r.Kind != "" {
+				compared[r.Kind][c.Quantity] = append(compared[r.Kind][c.Quantity], c)
+			}
 		}
 	}
-	return s
+	for _, kind := range sortedKeys(compared) {
+		for _, quantity := range []Quantity{Inclusion, Mean, SD, Evidence} {
+			if some := compared[kind][quantity]; len(some) > 0 && (kind == "" || len(compared) > 2) {
+				list = append(list, newScore(kind, quantity, some))
+			}
+		}
+	}
+	return list
 }
 
 // negligibleSE is the standard error below which a number is exact by its own account, and by that
 // of the exact answers, which are right to about as much where noise is almost zero.
 const negligibleSE = 1e-6
 
-func newScore(quantity Quantity, list []Comparison) Score {
-	score := Score{Quantity: quantity, Count: len(list), SD: Number(math.NaN()), Largest: Number(math.NaN())}
+func newScore(kind string, quantity Quantity, list []Comparison) Score {
+	score := Score{Kind: kind, Quantity: quantity, Count: len(list), SD: Number(math.NaN()), Largest: Number(math.NaN())}
 	var scores []float64
 	for _, c := range list {
 		score.Error = max(score.Error, Number(math.Abs(c.Error())))

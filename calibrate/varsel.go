@@ -14,6 +14,7 @@ import (
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel"
+	"github.com/transdim/vti/varsel/exact"
 )
 
 // The priors of vti varsel that no option sets, written down again so that an error in the program
@@ -75,7 +76,11 @@ func answerVarsel(ctx context.Context, device *gpu.Device, p *problem, seed uint
 		if err != nil {
 			return nil, err
 		}
-		said := &reply{verdict: result.Certificate.Verdict, reasons: result.Certificate.Reasons, check: result.ModelCheck}
+		certificate := result.Certificate
+		said := &reply{
+			kind:    fmt.Sprintf("%v by %v", p.record.Model.Likelihood, certificate.Basis),
+			verdict: certificate.Verdict, reasons: certificate.Reasons, check: result.ModelCheck,
+		}
 		if judge != nil {
 			said.judge = func(r *Replicate) error { return judge(r, target, result, work) }
 		}
@@ -123,6 +128,9 @@ func exactVarsel(p *varsel.Problem) (*exactPosterior, error) {
 	own.logSigmaMean, own.logSigmaSD = math.Log(spread), logScaleSD
 	switch model.Likelihood {
 	case likelihood.GaussianKind:
+		if model.Slab.Kind == exact.FixedG && model.Slab.G != 0 {
+			return own.solve(own.gPrior(model.Slab.G))
+		}
 		own.sigma = model.Sigma / design.Scaling.YSD
 		if own.subsets() == nil && model.Prior.Kind == varsel.BernoulliPrior {
 			return own.orthogonal(model.Prior.Pi)

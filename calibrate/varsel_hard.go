@@ -23,7 +23,7 @@ import (
 // 1e−12 to 1e12, heavy tails, outliers, counts up to 1e9, separable and rare events, and noise of
 // almost zero, known and unknown noise scales, many predictors whose models are lists of few
 // members, orthogonal columns beyond what models are listed of, and, under likelihoods with a
-// shape, about as many coefficients as rows.
+// shape, about as many coefficients as rows; and g-priors of g from 0.001 to 100,000.
 type HardVarsel struct {
 	// Device computes.
 	Device *gpu.Device
@@ -92,6 +92,9 @@ func (h HardVarsel) draw(random *rand.Rand) *problem {
 	y, how := drawResponse(kind, eta, random)
 	p.flags = append(p.flags, "--likelihood "+kind.String())
 	how += p.drawNoise(y, len(columns), lists, random)
+	if !lists {
+		how += p.drawSlab(columns, n, random)
+	}
 	p.drawPrior(random)
 	if lists {
 		kinds = []string{fmt.Sprintf("%d predictors, lists of %d", len(columns), p.record.Model.Prior.MaxSize)}

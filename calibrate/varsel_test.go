@@ -85,10 +85,26 @@ func TestWrongAnswersAreListed(t *testing.T) {
 	require.Equal(t, map[string]int{trusted: 1, refused: 1}, s.Verdicts)
 }
 
+// Answers are scored together and by kind, and reasons counted whatever numbers they name.
+func TestScoresByKind(t *testing.T) {
+	of := func(kind string, stated float64) *Replicate {
+		return &Replicate{Kind: kind, Verdict: trusted, Comparisons: []Comparison{{Mean, "x", Number(stated), 0.5, 0}}}
+	}
+	doubtful := func(reasons string) *Replicate { return &Replicate{Kind: "a", Verdict: "doubtful", Reasons: reasons} }
+	s := Summarize(&counted{name: "a"}, Config{}, []*Replicate{of("a", 1), of("a", -1), of("b", 2), doubtful("R-hat is 1.02; k̂ is 0.9"), doubtful("R-hat is 3")})
+	require.Len(t, s.Scores, 3)
+	for i, want := range []Score{{"", Mean, 3, 0, 4, 2}, {"a", Mean, 2, 0, 2, 1}, {"b", Mean, 1, 0, 0, 2}} {
+		got := s.Scores[i]
+		require.Equal(t, []any{want.Kind, want.Count, want.Error}, []any{got.Kind, got.Count, got.Error})
+	}
+	require.InDelta(t, 2*math.Sqrt2, float64(s.Scores[1].SD), 1e-12)
+	require.Equal(t, map[string]int{"R-hat is #": 2, "k̂ is #": 1}, s.Reasons)
+}
+
 // The generator of nasty tables draws every kind that it promises.
 func TestHardTables(t *testing.T) {
 	h := HardVarsel{Record: quick(likelihood.GaussianKind)}
-	var few, wide, factors, large, constant int
+	var few, wide, factors, large, constant, slabs int
 	for seed := range uint64(300) {
 		p := h.draw(stream.Rand(seed, "hard"))
 		require.Equal(t, string(p.csv), string(h.draw(stream.Rand(seed, "hard")).csv))
@@ -102,13 +118,13 @@ func TestHardTables(t *testing.T) {
 		for _, count := range []struct {
 			what *int
 			word string
-		}{{&wide, "copy"}, {&factors, "factor"}, {&large, "e+"}, {&constant, "rare"}} {
+		}{{&wide, "copy"}, {&factors, "factor"}, {&large, "e+"}, {&constant, "rare"}, {&slabs, "slab g:"}} {
 			if strings.Contains(p.about, count.word) {
 				*count.what++
 			}
 		}
 	}
-	for _, count := range []int{few, wide, factors, large, constant} {
+	for _, count := range []int{few, wide, factors, large, constant, slabs} {
 		require.Greater(t, count, 10)
 	}
 }

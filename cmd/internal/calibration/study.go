@@ -1,6 +1,7 @@
 package calibration
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -182,13 +183,16 @@ func printSummary(w io.Writer, s *calibrate.Summary) {
 	if len(s.Scores) > 0 {
 		fmt.Fprintf(w, "%s against exact ones\n", english.Count(s.Compared, "trusted answer"))
 		table := &document.Grid{}
-		table.Add("<quantity", "numbers", "sd of z", "largest z", "largest error")
+		table.Add("<answers", "<quantity", "numbers", "sd of z", "largest z", "largest error")
 		for _, score := range s.Scores {
-			table.Add(string(score.Quantity), fmt.Sprint(score.Count), document.Short(score.SD), document.Short(score.Largest), fmt.Sprintf("%.2g", float64(score.Error)))
+			table.Add(cmp.Or(score.Kind, "all"), string(score.Quantity), fmt.Sprint(score.Count), document.Short(score.SD), document.Short(score.Largest), fmt.Sprintf("%.2g", float64(score.Error)))
 		}
 		table.Print(w)
 		document.PrintMeanings(w, document.WordZ, document.WordEvidence)
 		fmt.Fprintln(w)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(s.Reasons)) {
+		fmt.Fprintf(w, "not trusted: %d: %s\n", s.Reasons[reason], reason)
 	}
 	if checks := s.ModelChecks; len(checks) > 0 {
 		fmt.Fprintf(w, "model checks: %d good, %d questionable, %d poor\n", checks["good"], checks["questionable"], checks["poor"])
