@@ -71,7 +71,7 @@ func (c exactConjugate) SampleParameters(code []int32, n int, random *rand.Rand)
 // untrained fits too few steps for q to be of any use.
 func untrained(t *testing.T, target vti.Target, models vti.ModelDistribution) *vti.Posterior {
 	cfg := smallConfig()
-	cfg.Steps, cfg.FromPrior, cfg.Models = 1, true, models
+	cfg.Steps, cfg.Start, cfg.Models = 1, vti.AnchorStart, models
 	posterior, err := vti.Fit(t.Context(), openDevice(t, gpu.CPU), target, cfg)
 	require.NoError(t, err)
 	return posterior

@@ -51,12 +51,14 @@ type Config struct {
 	// ControlVariate reduces the variance of the score-function gradient of q(m); the zero value is
 	// LeaveOneOut.
 	ControlVariate ControlVariate
-	// Begin, if not nil, is the starting point of the fit: Flow, Models and FromPrior are then not
+	// Begin, if not nil, is the starting point of the fit: Flow, Models and Start are then not
 	// read.
 	Begin *Beginning
-	// FromPrior leaves q(m) as it starts, instead of giving it a warm start by a pilot run
-	// (pilot.go).
-	FromPrior bool
+	// Start says what the flow and q(m) are before the first step.
+	Start Start
+	// LearnAtOnce lets q(m) learn from the first step. Without, one that begins at the prior is
+	// held there until the losses of models have stopped falling together (hold.go).
+	LearnAtOnce bool
 	// StepsPerLaunch is the number of steps that are compiled into one graph, where no report,
 	// checkpoint or pilot run comes between them; 0 stands for 1. More save the time between
 	// launches, which counts on a GPU when steps are short, and take as many times longer to
@@ -135,6 +137,9 @@ func (c Config) Validate() error {
 	if c.ControlVariate < 0 || int(c.ControlVariate) >= len(controlVariateNames) {
 		return fmt.Errorf("vti.Config: got ControlVariate %d, want one of %v", int(c.ControlVariate), controlVariateNames)
 	}
+	if err := starts.Check(c.Start); err != nil {
+		return fmt.Errorf("vti.Config: %w", err)
+	}
 	if c.Resume && c.Checkpoint == "" {
 		return fmt.Errorf("vti.Config: got Resume without Checkpoint, want the file to continue from")
 	}
@@ -175,13 +180,19 @@ func (c Config) settings(backend string, cards []int) (json.RawMessage, error) {
 		models = described.String()
 	}
 	settings := map[string]any{
-		"control_variate": c.ControlVariate.String(), "from_prior": c.FromPrior,
+		"control_variate": c.ControlVariate.String(), "from_prior": c.Start != PilotStart,
 		"flow": flow, "models": models, "cards": cards, "steps": c.Steps, "batch": c.Batch, "learning_rate": c.LearningRate,
 		"model_step": c.ModelStep, "information_gain": fmt.Sprint(c.InformationGain), "tempering": c.Tempering, "clip_norm": fmt.Sprint(c.ClipNorm), "seed": c.Seed,
 		"dtype": c.DType.String(), "backend": backend,
 	}
 	if c.FirstRound > 0 {
 		settings["first_round"] = c.FirstRound
+	}
+	if c.Start == IdentityStart {
+		settings["identity"] = true
+	}
+	if c.LearnAtOnce {
+		settings["learn_at_once"] = true
 	}
 	return json.Marshal(settings)
 }

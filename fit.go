@@ -124,7 +124,8 @@ func Open(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*
 }
 
 // newTrainer prepares a fit. With anchor a flow without a quadratic of its own starts from the one
-// at a mode of the largest model, and without from the reference.
+// at a mode of the largest model, unless it is to start as the identity; without anchor it starts
+// from the reference.
 func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Config, anchor bool) (*trainer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -147,7 +148,7 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 	if err := sized.checkSize(sp); err != nil {
 		return nil, err
 	}
-	if _, ownQuadratics := target.(QuadraticTarget); anchor && !ownQuadratics {
+	if _, ownQuadratics := target.(QuadraticTarget); anchor && !ownQuadratics && cfg.Start != IdentityStart {
 		if err := t.anchor(ctx, device, target, &cfg); err != nil {
 			return nil, err
 		}
@@ -162,6 +163,7 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 	t.evaluator = newEvaluator(&evaluate.Evaluator{
 		Graphs: evaluate.Graphs{Device: device, Variables: mlcontext.New().Checked(false)},
 		Target: target, Flow: flow, Models: cfg.Models, DType: cfg.DType, Batch: cfg.Batch, Seed: cfg.Seed,
+		NoQuadratics: cfg.Start == IdentityStart,
 	})
 	if t.settings, err = cfg.settings(device.String(), sp.Cards()); err != nil {
 		return nil, err
@@ -190,7 +192,7 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 func (t *trainer) chooseModels(device *gpu.Device, target Target, cfg *Config) (err error) {
 	cards := target.Space().Cards()
 	if cfg.Begin != nil {
-		cfg.Models, cfg.Flow, cfg.FromPrior = nil, cfg.Begin.Flow, true
+		cfg.Models, cfg.Flow, cfg.Start = nil, cfg.Begin.Flow, AnchorStart
 	}
 	if cfg.Models == nil || cfg.ControlVariate == SurrogateMean {
 		if t.tablePrior, err = logPriors(device, target); err != nil {

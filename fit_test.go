@@ -63,7 +63,7 @@ func (f farTarget) LogJoint(codes, mask, theta *Node) *Node {
 // A start where no density is finite is retried from the reference.
 func TestBadStartIsRetried(t *testing.T) {
 	config := smallConfig()
-	config.Steps, config.FromPrior = 2, true
+	config.Steps, config.Start = 2, vti.AnchorStart
 	var reports []vti.Info
 	config.Progress = func(info vti.Info) { reports = append(reports, info) }
 	posterior, err := vti.Fit(t.Context(), openDevice(t, gpu.CPU), farTarget{newConjugate(20, 2)}, config)

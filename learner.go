@@ -37,12 +37,15 @@ func (t *trainer) begin() error {
 	return nil
 }
 
-// learn passes the outputs of a training step, counted from 1, on. Before the target is the whole
-// one, there is nothing to learn of it.
-func (t *trainer) learn(step int, outputs []*tensors.Tensor) error {
+// learn passes the outputs of a training step on. Before the target is the whole one, and while
+// q(m) is held back, there is nothing to learn.
+func (t *trainer) learn(outputs []*tensors.Tensor) error {
 	learners := t.learners()
-	if len(learners) == 0 || step <= t.pilotStep() {
+	if len(learners) == 0 {
 		return nil
+	}
+	if learns, err := tensors.CopyFlatData[float64](outputs[3]); err != nil || learns[0] == 0 {
+		return err
 	}
 	codes, err := tensors.CopyFlatData[int32](outputs[0])
 	if err != nil {

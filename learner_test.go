@@ -88,7 +88,7 @@ func TestControlVariatesAgree(t *testing.T) {
 	_, probability := target.posterior()
 	for _, control := range []vti.ControlVariate{vti.LeaveOneOut, vti.Running, vti.SurrogateMean} {
 		cfg := smallConfig()
-		cfg.ControlVariate, cfg.FromPrior = control, true
+		cfg.ControlVariate, cfg.Start = control, vti.AnchorStart
 		posterior, err := vti.Fit(t.Context(), openDevice(t, gpu.CPU), target, cfg)
 		require.NoError(t, err)
 		certificate, err := posterior.Certify(t.Context(), vti.CertifyConfig{Draws: 1 << 10})

@@ -22,7 +22,7 @@ import (
 // posterior.
 func trainedVariation(t *testing.T, target *conjugate, probability []float64, cfg vti.Config) float64 {
 	t.Helper()
-	cfg.FromPrior, cfg.Batch = true, 256
+	cfg.Start, cfg.Batch = vti.AnchorStart, 256
 	posterior, err := vti.Fit(t.Context(), openDevice(t, gpu.CPU), target, cfg)
 	require.NoError(t, err)
 	certificate, err := posterior.Certify(t.Context(), vti.CertifyConfig{Draws: 1})
@@ -70,7 +70,7 @@ func TestControlVariates(t *testing.T) {
 // first comes within each of the levels of the exact posterior; that of all steps if it never does.
 func stepsToVariation(t *testing.T, target *conjugate, probability, levels []float64, cfg vti.Config) []int {
 	t.Helper()
-	cfg.FromPrior, cfg.Batch, cfg.Checkpoint, cfg.CheckpointEvery, cfg.LogEvery = true, 256, filepath.Join(t.TempDir(), "state"), 20, 20
+	cfg.Start, cfg.Batch, cfg.Checkpoint, cfg.CheckpointEvery, cfg.LogEvery = vti.AnchorStart, 256, filepath.Join(t.TempDir(), "state"), 20, 20
 	device := openDevice(t, gpu.CPU)
 	needed := slices.Repeat([]int{cfg.Steps}, len(levels))
 	looked := cfg
@@ -107,7 +107,7 @@ func TestScoreVariance(t *testing.T) {
 	device := openDevice(t, gpu.CPU)
 	fmt.Println("| steps so far | none | leave-one-out | running | surrogate-mean |\n|---|---|---|---|---|")
 	cfg := vti.Config{
-		Steps: 3000, Batch: 256, FromPrior: true, ControlVariate: vti.SurrogateMean, Checkpoint: filepath.Join(t.TempDir(), "state"), CheckpointEvery: 10, LogEvery: 10,
+		Steps: 3000, Batch: 256, Start: vti.AnchorStart, ControlVariate: vti.SurrogateMean, Checkpoint: filepath.Join(t.TempDir(), "state"), CheckpointEvery: 10, LogEvery: 10,
 	}
 	for _, stop := range []int{10, 100, 300, 1000, 2000} {
 		ctx, cancel := context.WithCancel(t.Context())

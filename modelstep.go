@@ -29,14 +29,12 @@ type modelUpdate struct {
 	codes     *Node               // draws of this step [B,S]
 	logModel  *Node               // their log q(m) [B]
 	step      *Node               // counts from 1
-	rate      *Node               // of the step
+	rate      *Node               // of the step; 0 while q(m) is to stay as it is
 	apply     *Node               // scalar bool: whether q(m) changes
 }
 
 // updateModels takes the step on q(m) and returns the entropy of q(m) before the step, in nats.
-// q(m) stays as it is while the target is tempered, that is while power is below 1.
-func (t *trainer) updateModels(ctx *Context, update modelUpdate, power *Node) *Node {
-	update.rate = Mul(evaluate.Float64(GreaterOrEqual(power, OnesLike(power))), update.rate)
+func (t *trainer) updateModels(ctx *Context, update modelUpdate) *Node {
 	if table, ok := t.config.Models.(*modeldist.Categorical); ok {
 		return t.updateTable(ctx, table, update)
 	}

@@ -143,7 +143,7 @@ func (s *solver) births(ctx context.Context) error {
 // of its draws.
 func (s *solver) needsPilot() bool {
 	_, network := s.t.Models.(*modeldist.Autoregressive)
-	fresh := s.plan.Work == Starting && !s.t.config.FromPrior
+	fresh := s.plan.Work == Starting && s.t.config.Start == PilotStart
 	return network && fresh && (s.plan.ByDraws || s.t.engine.Known.Evidences == nil)
 }
 

@@ -9,11 +9,38 @@ import (
 
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/enum"
 	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/train"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
 )
+
+// Start says what a fit starts from.
+type Start int
+
+const (
+	// PilotStart: the flow is its anchor, a normal approximation, and q(m) what a pilot run with
+	// that flow finds (pilot.go).
+	PilotStart Start = iota
+	// AnchorStart: the flow is its anchor, and q(m) stays at its own start, which is p(m) for a
+	// table.
+	AnchorStart
+	// IdentityStart, as in the paper: the flow is the identity, without any anchor, and q(m) stays
+	// at its own start.
+	IdentityStart
+)
+
+var starts = enum.New[Start]("start", "pilot", "anchor", "identity")
+
+// String returns the name.
+func (s Start) String() string { return starts.String(s) }
+
+// MarshalText writes the name.
+func (s Start) MarshalText() ([]byte, error) { return starts.Marshal(s) }
+
+// UnmarshalText reads what MarshalText wrote.
+func (s *Start) UnmarshalText(text []byte) error { return starts.Unmarshal(text, s) }
 
 // largestModel finds, site by site, the outcome that switches on most coordinates.
 func largestModel(sp space.RowMasker) (code []int32, mask []bool) {

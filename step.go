@@ -19,7 +19,7 @@ import (
 )
 
 // stepGraph is one training step, which changes variables. If a learner needs its draws it
-// returns them: codes [B,S], rewards [B] and movement.
+// returns them: codes [B,S], rewards [B], movement, and whether they are to learn (1 or 0).
 func (t *trainer) stepGraph(ctx *Context, g *Graph) []*Node {
 	cfg, target := &t.config, t.Target
 	sp := target.Space()
@@ -68,7 +68,9 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph) []*Node {
 		flowVariables[i].SetValueGraph(Add(flowVariables[i].ValueGraph(g), increment))
 	}
 	update := modelUpdate{modelVariables, modelGradients, codes, logModel, step, now.rate(cfg.ModelStep), apply}
-	entropy := t.updateModels(ctx.In(evaluate.ModelScope), update, power)
+	learns := LogicalAnd(GreaterOrEqual(power, OnesLike(power)), t.released(ctx, evaluate.Float64(logH), step, now))
+	update.rate = Mul(evaluate.Float64(learns), update.rate)
+	entropy := t.updateModels(ctx.In(evaluate.ModelScope), update)
 
 	sums := ctx.InAbsPath("/"+trainScope).VariableWithValue("sums", make([]float64, numCounters)).SetTrainable(false)
 	total := Add(sums.ValueGraph(g), Stack([]*Node{
@@ -78,7 +80,7 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph) []*Node {
 	if len(t.learners()) == 0 {
 		return nil
 	}
-	return []*Node{codes, Neg(evaluate.Float64(logH)), movement(flowGradients, increments, apply)}
+	return []*Node{codes, Neg(evaluate.Float64(logH)), movement(flowGradients, increments, apply), evaluate.Float64(learns)}
 }
 
 // movement is the first-order change of the flow's loss by increments of its variables, |Σ
@@ -151,7 +153,7 @@ func (t *trainer) launch() error {
 	if err != nil {
 		return t.Explain(err)
 	}
-	if err := t.learn(t.step+steps, outputs); err != nil {
+	if err := t.learn(outputs); err != nil {
 		return err
 	}
 	// at once: the garbage collector does not see the memory of a card
@@ -183,7 +185,7 @@ func (t *trainer) pilot(ctx gocontext.Context) error {
 			return err
 		}
 	}
-	if t.config.FromPrior {
+	if t.config.Start != PilotStart {
 		return nil
 	}
 	return pilotRun(ctx, t.evaluator)

@@ -37,7 +37,7 @@ func TestTrainingStaysOnTheDevice(t *testing.T) {
 		for _, several := range []int{1, 4} {
 			device, watched := watch(t)
 			cfg := smallConfig()
-			cfg.Models, cfg.StepsPerLaunch, cfg.FromPrior = models, several, true
+			cfg.Models, cfg.StepsPerLaunch, cfg.Start = models, several, vti.AnchorStart
 			cfg.Steps, cfg.LogEvery = 101, 20
 			training, reports := 0, 0
 			watched.BeforeLaunch = func(name string) error {
@@ -79,7 +79,7 @@ func TestStepsPerLaunchChangeNothing(t *testing.T) {
 			for _, several := range []int{1, 3, 8} {
 				cfg := vti.Config{
 					Flow: cosmic.Config{Kind: kind, Layers: 2, Blocks: 1, Hidden: 8}, Models: models, DType: dtypes.Float32, ControlVariate: vti.Running,
-					Steps: 30, Batch: 16, Seed: 5, StepsPerLaunch: several, LogEvery: 7, CheckpointEvery: 11, Tempering: 0.4, FromPrior: true,
+					Steps: 30, Batch: 16, Seed: 5, StepsPerLaunch: several, LogEvery: 7, CheckpointEvery: 11, Tempering: 0.4, Start: vti.AnchorStart,
 				}
 				posterior, err := vti.Fit(t.Context(), openDevice(t, gpu.CPU), target, cfg)
 				require.NoError(t, err)

@@ -37,7 +37,7 @@ func TestRunMade(t *testing.T) {
 		exact, err := score.NewPosterior(context.Background(), p.Structure, scores, nil)
 		require.NoError(t, err)
 		config := RunConfig{
-			Fit:   vti.Config{Steps: 60, Batch: 256, Seed: 3, FromPrior: true, Flow: cosmic.Config{Layers: 2, Blocks: 1, Hidden: 8}},
+			Fit:   vti.Config{Steps: 60, Batch: 256, Seed: 3, Start: vti.AnchorStart, Flow: cosmic.Config{Layers: 2, Blocks: 1, Hidden: 8}},
 			Draws: 1 << 14, Dir: t.TempDir(), Truth: dgraph.FromParents([]dgraph.Set{{}, dgraph.SetOf(0), dgraph.SetOf(1)}),
 		}
 		result, err := RunMade(t.Context(), device, p, config)

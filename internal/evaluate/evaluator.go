@@ -29,6 +29,8 @@ type Evaluator struct {
 	Batch     int          // rows of every graph
 	Seed      uint64
 	Untrained bool // the flow is its anchor alone
+	// NoQuadratics leaves the quadratics of the target, if it has them, out of the flow.
+	NoQuadratics bool
 }
 
 // Sizes are the rows of a batch, the sites of a code and the coordinates of theta.
@@ -227,7 +229,7 @@ func (e *Evaluator) FlowOf(codes, mask *Node, dtype dtypes.DType) *cosmic.Flow {
 	}
 	// a flow that is part of a larger one has the anchor that it was trained with
 	placement := flow.Config().Placement
-	if quadratic, ok := e.Target.(quadraticTarget); ok && (placement == nil || placement.Given) {
+	if quadratic, ok := e.Target.(quadraticTarget); ok && !e.NoQuadratics && (placement == nil || placement.Given) {
 		flow = flow.Given(quadratic.Quadratic(codes, mask, dtype))
 	}
 	return flow

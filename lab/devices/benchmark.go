@@ -143,7 +143,7 @@ func (b *stepBenchmark) run(ctx gocontext.Context, every, intervals int) error {
 	var lengths []float64
 	_, err = vti.Fit(ctx, b.device.With(watching), target, vti.Config{
 		Flow: flow, Models: models, Steps: every * intervals, Batch: b.timing.Batch, Seed: seed, DType: b.sizes.DType, StepsPerLaunch: b.sizes.StepsPerLaunch,
-		FromPrior: true, MaxNonFinite: math.Inf(1), LogEvery: every,
+		Start: vti.AnchorStart, MaxNonFinite: math.Inf(1), LogEvery: every,
 		Progress: func(info vti.Info) {
 			if info.Step == 1 {
 				b.timing.Start = time.Since(started).Seconds()

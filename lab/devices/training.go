@@ -81,7 +81,7 @@ func measureTraining(ctx gocontext.Context, device *gpu.Device, dtype dtypes.DTy
 	var course []float64
 	trained, err := vti.Fit(ctx, device, posterior, vti.Config{
 		Flow: cosmic.Config{Kind: run.flow, Layers: 2, Blocks: 1, Hidden: 8, Bins: 4}, Models: models,
-		Steps: steps, Batch: batch, LearningRate: 0.02, Seed: seed, DType: dtype, FromPrior: true, MaxNonFinite: 1, LogEvery: 1,
+		Steps: steps, Batch: batch, LearningRate: 0.02, Seed: seed, DType: dtype, Start: vti.AnchorStart, MaxNonFinite: 1, LogEvery: 1,
 		Progress: func(info vti.Info) { course = append(course, info.Loss, info.Entropy) },
 	})
 	if err != nil {
