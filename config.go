@@ -23,7 +23,8 @@ type Config struct {
 	// all pairs of coordinates up to cosmic.MaxCoupledDim of them, of each coordinate for itself
 	// above.
 	Flow cosmic.Config
-	// Models is q(m); nil stands for a table of logits over all models, which starts at the prior.
+	// Models is q(m); nil stands for a table of logits over all models, which starts at the prior,
+	// and beyond modeldist.DefaultLimit of them for a masked network, which starts uniform.
 	Models ModelDistribution
 	// Steps is the number of training steps; 0 stands for 2,000. This and the other defaults that
 	// name no source were chosen by hand, on tables of some tens of rows and predictors.

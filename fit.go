@@ -188,7 +188,8 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 }
 
 // chooseModels fills in q(m): that of cfg.Begin, else cfg.Models, else a table that starts at the
-// prior. It also prepares the prior of a table and the control variate where they are needed.
+// prior or, where models are too many, a network. It also prepares the prior of a table and the
+// control variate where they are needed.
 func (t *trainer) chooseModels(device *gpu.Device, target Target, cfg *Config) (err error) {
 	cards := target.Space().Cards()
 	if cfg.Begin != nil {
@@ -205,7 +206,12 @@ func (t *trainer) chooseModels(device *gpu.Device, target Target, cfg *Config) (
 		}
 	}
 	if cfg.Models == nil {
-		if cfg.Models, err = modeldist.NewCategorical(cards, modeldist.CategoricalConfig{LogPrior: t.tablePrior}); err != nil {
+		if count, ok := space.CountCodes(cards); ok && count <= modeldist.DefaultLimit {
+			cfg.Models, err = modeldist.NewCategorical(cards, modeldist.CategoricalConfig{LogPrior: t.tablePrior})
+		} else {
+			cfg.Models, err = modeldist.NewAutoregressive(cards, modeldist.AutoregressiveConfig{Seed: cfg.Seed})
+		}
+		if err != nil {
 			return err
 		}
 	}

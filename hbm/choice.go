@@ -85,7 +85,7 @@ func (r *replica) ofModel(values [][]float64, plates int) *Node {
 // [1..., draws or 1, U]; nil if all models have all.
 func (r *replica) presence(v *Variable) *Node {
 	if v.present == nil {
-		return nil
+		return r.present[v]
 	}
 	values := make([][]float64, len(v.present))
 	for m, row := range v.present {
@@ -114,10 +114,14 @@ func withPresence(logProb, present *Node, rank int) *Node {
 	if present == nil {
 		return sumTrailing(logProb, rank)
 	}
-	if logProb.Rank() == rank { // all or none
-		return sumPresent(InsertAxes(logProb, -1), SliceAxis(present, present.Rank()-1, AxisElem(0)))
+	if logProb.Rank() == rank {
+		return wholly(logProb, present)
 	}
-	return sumPresent(Reshape(logProb, append(slices.Clone(logProb.Shape().Dimensions[:rank]), -1)...), present)
+	flat := Reshape(logProb, append(slices.Clone(logProb.Shape().Dimensions[:rank]), -1)...)
+	if flat.Shape().Dim(-1) != present.Shape().Dim(-1) { // not of the numbers one by one
+		return wholly(ReduceSum(flat, -1), present)
+	}
+	return sumPresent(flat, present)
 }
 
 // encoded are the encodings of the members for the model of each draw: from encodings [plates...,

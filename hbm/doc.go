@@ -35,6 +35,11 @@
 // ancestors among them (PAVI eq. 3). The expensive part of a distribution, a flow, is shared by the
 // members of a plate; members differ by an encoding of a few numbers (PAVI eq. 4).
 //
+// Over makes the model one of a space of models, a vti.Target:
+//
+//	target, err := m.Over(models, logPrior, hbm.Values{x: numbers})
+//	solution, err := vti.Solve(ctx, device, target, vti.SolveConfig{})
+//
 // # Notation
 //
 //	here      papers  meaning                                     shape
@@ -50,7 +55,8 @@
 //
 //	model.go, plate.go, term.go
 //	                          variables, repetition, parameters and numbers
-//	choice.go                 one of several models, which share their variables
+//	over.go                   a model over a space of models as a vti.Target
+//	choice.go                 one of a list of models, in one family of approximations
 //	density.go                distributions
 //	link.go                   their values, and real numbers in which to infer them
 //	simulate.go               draws from the model

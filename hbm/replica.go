@@ -30,6 +30,8 @@ type replica struct {
 	// [plates..., 1, width].
 	encodings map[*Variable]*Node
 	levels    map[string]level // what an encoder has computed
+	// which unconstrained numbers of latent variables there are, [plates..., draws, U]; nil: all
+	present map[*Variable]*Node
 	// the model of each draw, [draws or 1] int32, of a choice; nil without one
 	models *Node
 	choice *Choice

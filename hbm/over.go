@@ -1,0 +1,283 @@
+package hbm
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"gonum.org/v1/gonum/mat"
+
+	vti "github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/train"
+	"github.com/transdim/vti/space"
+)
+
+// Target is a Model over a space of models, with its data: a vti.Target like any other, for Fit,
+// Solve and what follows them. Its parameters θ [D] are the unconstrained numbers of all latent
+// variables (Model.Coordinates), of which each model has some.
+//
+// A number that a model lacks has no density and is zero behind its link: an effect is 0, a
+// standard deviation 1. Densities of other variables see these values; what should differ otherwise
+// depends on Present. Numbers of a member that only a link or a density makes one whole, such as
+// shares that sum to one, are in a model together or not at all.
+type Target struct {
+	// LogConcave says that the posterior of the parameters has one mode in every model, as that of
+	// effects with known standard deviations and a log-concave response has. Nothing checks it, and
+	// said wrongly it makes wrong answers trusted. Where it is false, chains have to confirm
+	// weights; see vti.UnimodalTarget.
+	LogConcave bool
+
+	model    *Model
+	data     Values
+	space    space.Space
+	logPrior func(codes *Node) *Node
+}
+
+var _ vti.UnimodalTarget = (*Target)(nil)
+
+// Dim is D, the number of unconstrained numbers of all latent variables.
+func (m *Model) Dim() int {
+	dim := 0
+	for _, l := range latents(m, false) {
+		dim += l.Members() * l.dim
+	}
+	return dim
+}
+
+// Coordinates are the places of the unconstrained numbers of a latent variable in θ, [plates...,
+// U] in row-major order.
+func (m *Model) Coordinates(v *Variable) []int {
+	first := 0
+	for _, l := range latents(m, false) {
+		size := l.Members() * l.dim
+		if l.Variable == v {
+			coordinates := make([]int, size)
+			for i := range coordinates {
+				coordinates[i] = first + i
+			}
+			return coordinates
+		}
+		first += size
+	}
+	panic(fmt.Sprintf("hbm.Model.Coordinates: %q is no latent variable of the model", v.name))
+}
+
+// Over makes the model one of a space of models of Dim coordinates. logPrior is log p(m) of codes
+// [B, S] as a graph, such as the LogProb of a space.Prior; nil gives all codes the same
+// probability.
+func (m *Model) Over(models space.Space, logPrior func(codes *Node) *Node, data Values) (*Target, error) {
+	if err := m.CheckData(data); err != nil {
+		return nil, err
+	}
+	if len(m.Latents()) == 0 {
+		return nil, fmt.Errorf("hbm: the model has no latent variable")
+	}
+	if m.choice != nil {
+		return nil, fmt.Errorf("hbm: the model is one of a list already (Choose)")
+	}
+	if got, want := models.Dim(), m.Dim(); got != want {
+		return nil, fmt.Errorf("hbm: got a space of %d coordinates, want %d, the unconstrained numbers of all latent variables", got, want)
+	}
+	t := &Target{model: m, data: data, space: models, logPrior: logPrior}
+	return t, t.checkWholes()
+}
+
+// checkedCodes is the number of models whose masks are checked, and beside them those that differ
+// from the first by one outcome. Densities of others that have some numbers of what is one whole
+// are NaN.
+const checkedCodes = 1000
+
+// checkWholes reports a model that has only some numbers of a member that is one whole.
+func (t *Target) checkWholes() error {
+	masker, ok := t.space.(space.RowMasker)
+	if !ok {
+		return nil
+	}
+	check := func(code []int32) error {
+		mask := masker.MaskRow(code, nil)
+		first := 0
+		for _, l := range latents(t.model, false) {
+			for member := range l.Members() {
+				own := mask[first+member*l.dim : first+(member+1)*l.dim]
+				if _, partly := l.link.(partialLink); !partly && slices.Contains(own, true) && slices.Contains(own, false) {
+					return fmt.Errorf("hbm: model %v has only some of the numbers of %q, which make one value", code, l.name)
+				}
+			}
+			first += l.Members() * l.dim
+		}
+		return nil
+	}
+	cards := t.space.Cards()
+	code, random := make([]int32, len(cards)), stream.Rand(0, "over/check")
+	for site, card := range cards {
+		for outcome := range int32(card) {
+			code[site] = outcome
+			if err := check(code); err != nil {
+				return err
+			}
+		}
+		code[site] = 0
+	}
+	for range checkedCodes {
+		for site, card := range cards {
+			code[site] = int32(random.IntN(card))
+		}
+		if err := check(code); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Space is the set of models.
+func (t *Target) Space() space.Space { return t.space }
+
+// Unimodal is LogConcave.
+func (t *Target) Unimodal() bool { return t.LogConcave }
+
+// LogPrior is log p(m): [B, S] -> [B].
+func (t *Target) LogPrior(codes *Node) *Node {
+	if t.logPrior != nil {
+		return t.logPrior(codes)
+	}
+	sum := 0.0
+	for _, card := range t.space.Cards() {
+		sum -= math.Log(float64(card))
+	}
+	return AddScalar(Zeros(codes.Graph(), shapes.Make(dtypes.Float64, codes.Shape().Dim(0))), sum)
+}
+
+// LogJoint is log p(data, θ | m) as a density of θ, whose sums over members are Float64: [B, S],
+// [B, D], [B, D] -> [B].
+func (t *Target) LogJoint(_, mask, theta *Node) *Node {
+	r, logLinks := t.at(mask, theta)
+	total := Zeros(theta.Graph(), shapes.Make(dtypes.Float64, theta.Shape().Dim(0)))
+	for _, v := range t.model.variables {
+		if v.role != Constant {
+			total = Add(total, r.weigh(v, r.logProb(v)))
+		}
+		if logLink := logLinks[v]; logLink != nil {
+			total = Add(total, r.weigh(v, logLink))
+		}
+	}
+	return ConvertDType(total, theta.DType())
+}
+
+// at is the whole model at parameters, and the log determinants of the links of the latent
+// variables [plates..., B].
+func (t *Target) at(mask, theta *Node) (r *replica, logLinks map[*Variable]*Node) {
+	g, dtype := theta.Graph(), theta.DType()
+	r = t.model.whole(g, dtype)
+	r.present = map[*Variable]*Node{}
+	for v, values := range t.data {
+		r.values[v] = ConvertDType(Const(g, v.tensorOf(values)), dtype)
+	}
+	active := Transpose(Where(mask, theta, ZerosLike(theta)), 0, 1)
+	present := StopGradient(Transpose(ConvertDType(mask, dtype), 0, 1))
+	logLinks = map[*Variable]*Node{}
+	first := 0
+	for _, l := range latents(t.model, false) {
+		size := l.Members() * l.dim
+		of := func(x *Node) *Node { // rows of x [D, B] as [plates..., B, U]
+			dims := append(r.dims(l.Variable), l.dim, x.Shape().Dim(1))
+			return drawsTo(Reshape(SliceAxis(x, 0, AxisRange(first, first+size)), dims...), len(dims)-1, len(dims)-2)
+		}
+		r.present[l.Variable] = of(present)
+		value, logLink := l.link.ToEvent(of(active), l.event)
+		r.values[l.Variable] = value
+		if _, partly := l.link.(partialLink); !partly {
+			logLink = wholly(logLink, r.present[l.Variable])
+		}
+		logLinks[l.Variable] = logLink
+		first += size
+	}
+	return r, logLinks
+}
+
+// Draws are the values of all latent variables at the draws of a certificate, in their order, which
+// have its weights: those of numbers that a model lacks are as Target says.
+func (t *Target) Draws(device *gpu.Device, sample *vti.WeightedSample) (*Draws, error) {
+	exec, err := NewExecAny(device.Backend(), func(inputs []*Node) []*Node {
+		r, _ := t.at(t.space.Mask(inputs[0]), inputs[1])
+		var outputs []*Node
+		for _, v := range t.model.Latents() {
+			outputs = append(outputs, drawsFirst(r, v))
+		}
+		return outputs
+	})
+	if err != nil {
+		return nil, err
+	}
+	n, dim := sample.Theta.Dims()
+	sites := len(t.space.Cards())
+	draws := &Draws{N: len(sample.Codes), Values: Values{}}
+	chunk := max(1, min(n, largestChunk/dim))
+	codes, theta := make([]int32, chunk*sites), mat.NewDense(chunk, dim, nil)
+	for start := 0; start < draws.N; start += chunk {
+		rows := min(chunk, draws.N-start)
+		for i := range rows {
+			copy(codes[i*sites:], sample.Codes[start+i])
+			theta.SetRow(i, sample.Theta.RawRowView(start+i))
+		}
+		outputs, err := train.Call(func() ([]*tensors.Tensor, error) {
+			return exec.Exec(tensors.FromFlatDataAndDimensions(slices.Clone(codes), chunk, sites), tensors.FromFlatDataAndDimensions(slices.Clone(theta.RawMatrix().Data), chunk, dim))
+		})
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range t.model.Latents() {
+			flat := tensors.MustCopyFlatData[float64](outputs[i])
+			draws.Values[v] = append(draws.Values[v], flat[:rows*len(flat)/chunk]...)
+		}
+	}
+	return draws, nil
+}
+
+// partialLink is a link by which each unconstrained number makes a value of its own, so that some
+// may be missing, and whose log determinant is zero at zero.
+type partialLink interface{ partly() }
+
+func (IdentityLink) partly() {}
+func (ExpLink) partly()      {}
+
+// wholly is x [..., B] where all numbers present [..., B, U] of a member are, 0 where none is, and
+// NaN where some are, which the densities of no model have.
+func wholly(x, present *Node) *Node {
+	most, least := ReduceMax(present, -1), ReduceMin(present, -1)
+	all := GreaterThan(least, ZerosLike(least))
+	some := LogicalAnd(GreaterThan(most, ZerosLike(most)), LogicalNot(all))
+	undefined := MulScalar(OnesLike(most), math.NaN())
+	x, most = broadcast2(x, ConvertDType(most, x.DType()))
+	wide := func(condition *Node) *Node { return BroadcastToDims(condition, x.Shape().Dimensions...) }
+	return Where(wide(some), BroadcastToDims(ConvertDType(undefined, x.DType()), x.Shape().Dimensions...), Where(wide(all), x, ZerosLike(most)))
+}
+
+// presentTerm is Present.
+type presentTerm struct{ variable *Variable }
+
+// Present is 1 where the model of a draw has the numbers of a latent variable and 0 where it lacks
+// them: [event...] if each has its own, a number where they come together. Without a space of
+// models it is 1.
+func Present(v *Variable) Term { return presentTerm{v} }
+
+func (p presentTerm) variables() []*Variable { return []*Variable{p.variable} }
+
+func (p presentTerm) node(r *replica, plates []*Plate) *Node {
+	v := p.variable
+	present := r.presence(v)
+	if present == nil {
+		return OnesLike(v.node(r, plates))
+	}
+	if _, partly := v.link.(partialLink); partly {
+		present = reshapeLast(present, v.event)
+	} else {
+		present = ReduceMax(present, -1)
+	}
+	return r.align(present, v.plates, plates)
+}

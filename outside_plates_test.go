@@ -1,0 +1,80 @@
+package vti_test
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Which hospitals differ, among 2¹² and 2⁴⁰ models: given the common rate μ hospitals are
+// independent, so that probabilities are sums over two models of each and an integral over μ.
+func TestOutsidePlates(t *testing.T) {
+	for _, hospitals := range []int{12, 40} {
+		t.Run(fmt.Sprint(hospitals), func(t *testing.T) {
+			lines := runOutside(t, "./plates", fmt.Sprint(hospitals))
+			require.Len(t, lines, 1+hospitals)
+			require.Equal(t, "trusted", lines[0])
+			uncertain := 0
+			for h, want := range hospitalsThatDiffer(hospitals) {
+				var number int
+				var got, se float64
+				_, err := fmt.Sscanf(lines[1+h], "hospital %d differs with probability %f ± %f", &number, &got, &se)
+				require.NoError(t, err)
+				require.Equal(t, h, number)
+				near(t, lines[1+h], want, got, se)
+				if want > 0.02 && want < 0.98 {
+					uncertain++
+				}
+			}
+			require.Greater(t, uncertain, hospitals/3) // else the comparison could not fail
+		})
+	}
+}
+
+// hospitalsThatDiffer are the probabilities of the program ./plates, by the trapezoidal rule over
+// μ.
+func hospitalsThatDiffer(hospitals int) []float64 {
+	const rows, prior, step = 6, 0.3, 0.002
+	means := make([]float64, hospitals)
+	for i := range hospitals * rows {
+		h := i / rows
+		means[h] += (0.4 + math.Sin(float64(17*i+1))) / rows
+		if h%3 == 0 {
+			means[h] += 1.5 * math.Cos(float64(h)) / rows
+		}
+	}
+	total, differs := 0.0, make([]float64, hospitals)
+	for mu := -3.0; mu < 4; mu += step {
+		density, own := math.Exp(logNormalDensity(mu, 0, 1)), make([]float64, hospitals)
+		for h, mean := range means {
+			same := (1 - prior) * math.Exp(logNormalDensity(mean, mu, math.Sqrt(1./rows)))
+			other := prior * math.Exp(logNormalDensity(mean, mu, math.Sqrt(1+1./rows)))
+			density, own[h] = density*(same+other), other/(same+other)
+		}
+		total += density
+		for h, p := range own {
+			differs[h] += density * p
+		}
+	}
+	for h := range differs {
+		differs[h] /= total
+	}
+	return differs
+}
+
+// What docs/plates.md shows is in the examples of the package.
+func TestPlatesPageShowsExamples(t *testing.T) {
+	page, err := os.ReadFile("docs/plates.md")
+	require.NoError(t, err)
+	examples, err := os.ReadFile("hbm/example_test.go")
+	require.NoError(t, err)
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+	require.NotEmpty(t, blocks)
+	for _, block := range blocks {
+		require.Contains(t, string(examples), block[1])
+	}
+}
