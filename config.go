@@ -2,6 +2,7 @@ package vti
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/internal/checkpoint"
 	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/enum"
 	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/space"
 )
@@ -135,10 +137,7 @@ func (c Config) Validate() error {
 	if c.DType != dtypes.InvalidDType && c.DType != dtypes.Float32 && c.DType != dtypes.Float64 {
 		return fmt.Errorf("vti.Config: got DType %s, want Float32 or Float64", c.DType)
 	}
-	if c.ControlVariate < 0 || int(c.ControlVariate) >= len(controlVariateNames) {
-		return fmt.Errorf("vti.Config: got ControlVariate %d, want one of %v", int(c.ControlVariate), controlVariateNames)
-	}
-	if err := starts.Check(c.Start); err != nil {
+	if err := errors.Join(controlVariates.Check(c.ControlVariate), starts.Check(c.Start)); err != nil {
 		return fmt.Errorf("vti.Config: %w", err)
 	}
 	if c.Resume && c.Checkpoint == "" {
@@ -222,14 +221,19 @@ const (
 	// gradient of that expectation, and subtracts the mean of the others of the batch from what is
 	// left. It needs a table q(m).
 	SurrogateMean
+	// NoControl subtracts nothing.
+	NoControl
 )
 
-var controlVariateNames = [...]string{"leave-one-out", "running", "surrogate-mean"}
+var controlVariates = enum.New[ControlVariate]("control variate", "leave-one-out", "mean", "surrogate", "none")
 
 // String returns the name.
-func (c ControlVariate) String() string {
-	if c < 0 || int(c) >= len(controlVariateNames) {
-		return fmt.Sprintf("ControlVariate(%d)", int(c))
-	}
-	return controlVariateNames[c]
+func (c ControlVariate) String() string { return controlVariates.String(c) }
+
+// MarshalText writes the name.
+func (c ControlVariate) MarshalText() ([]byte, error) { return controlVariates.Marshal(c) }
+
+// UnmarshalText reads what MarshalText wrote.
+func (c *ControlVariate) UnmarshalText(text []byte) error {
+	return controlVariates.Unmarshal(text, c)
 }

@@ -18,8 +18,8 @@ func TestConfigValidate(t *testing.T) {
 		"got Batch -1, want":                         {Batch: -1},
 		"got Tempering 1, want a share of the steps": {Tempering: 1},
 		"want Float32 or Float64":                    {DType: dtypes.Int32},
-		"got ControlVariate 9, want one of":          {ControlVariate: 9},
-		"got Resume without Checkpoint":              {Resume: true},
+		"got the control variate vti.ControlVariate(9), want leave-one-out, mean": {ControlVariate: 9},
+		"got Resume without Checkpoint":                                           {Resume: true},
 	} {
 		require.ErrorContains(t, cfg.Validate(), want)
 	}
@@ -83,7 +83,7 @@ func TestSizesOfCertification(t *testing.T) {
 
 func TestControlVariateNames(t *testing.T) {
 	require.Equal(t, "leave-one-out", ControlVariate(0).String(), "the zero value is the default")
-	require.Equal(t, "surrogate-mean", SurrogateMean.String())
-	require.Equal(t, "ControlVariate(3)", ControlVariate(3).String())
-	require.Equal(t, "ControlVariate(-1)", ControlVariate(-1).String())
+	require.Equal(t, "surrogate", SurrogateMean.String())
+	require.Equal(t, "vti.ControlVariate(4)", ControlVariate(4).String())
+	require.Equal(t, "vti.ControlVariate(-1)", ControlVariate(-1).String())
 }

@@ -105,5 +105,5 @@ func TestControlVariatesAgree(t *testing.T) {
 	require.NoError(t, err)
 	cfg.Models = models
 	_, err = vti.Fit(t.Context(), openDevice(t, gpu.CPU), target, cfg)
-	require.ErrorContains(t, err, "want a table for ControlVariate surrogate-mean")
+	require.ErrorContains(t, err, "want a table for ControlVariate surrogate")
 }

@@ -105,7 +105,7 @@ func stepsToVariation(t *testing.T, target *conjugate, probability, levels []flo
 func TestScoreVariance(t *testing.T) {
 	target := newConjugate(60, 12)
 	device := openDevice(t, gpu.CPU)
-	fmt.Println("| steps so far | none | leave-one-out | running | surrogate-mean |\n|---|---|---|---|---|")
+	fmt.Println("| steps so far | none | leave-one-out | mean | surrogate |\n|---|---|---|---|---|")
 	cfg := vti.Config{
 		Steps: 3000, Batch: 256, Start: vti.AnchorStart, ControlVariate: vti.SurrogateMean, Checkpoint: filepath.Join(t.TempDir(), "state"), CheckpointEvery: 10, LogEvery: 10,
 	}

@@ -11,14 +11,10 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/gpu"
-	"github.com/transdim/vti/gradest"
 	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/modeldist"
 )
-
-// NoControl subtracts nothing from the losses.
-const NoControl ControlVariate = -1
 
 // ScoreVariance is the variance, summed over the logits of a table q(m), of the gradient that a
 // batch estimates with a control variate, from so many batches. All that was trained stays as the
@@ -39,12 +35,7 @@ func ScoreVariance(device *gpu.Device, target Target, cfg Config, control Contro
 		_, logQ, logJoint := t.PushGraph(ctx, codes, sp.Mask(codes), z, t.DType)
 		logModel := table.LogProb(ctx.In(evaluate.ModelScope), codes)
 		loss := Sub(evaluate.Float64(Sub(logQ, logJoint)), Sub(evaluate.Float64(target.LogPrior(codes)), logModel))
-		var scalar *Node
-		if control == NoControl {
-			scalar, _ = gradest.ScoreFunction(loss, ZerosLike(loss), logModel)
-		} else {
-			scalar, _ = t.scoreLoss(ctx, codes, loss, logModel)
-		}
+		scalar, _ := t.scoreLoss(ctx, codes, loss, logModel)
 		return Gradient(scalar, table.Variable(ctx.In(evaluate.ModelScope)).ValueGraph(g))[0]
 	})
 	if err != nil {

@@ -40,6 +40,8 @@ func (t *trainer) scoreLoss(ctx *Context, codes, loss, logModel *Node) (scalar, 
 		baseline := Add(own, gradest.LeaveOneOut(Sub(loss, own)))
 		scalar, nonFinite = gradest.ScoreFunction(loss, baseline, logModel)
 		return Add(scalar, gradest.ExpectedScore(logProbs, expected)), nonFinite
+	case NoControl:
+		return gradest.ScoreFunction(loss, ZerosLike(loss), logModel)
 	}
 	return gradest.ScoreFunction(loss, gradest.LeaveOneOut(loss), logModel)
 }

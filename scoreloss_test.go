@@ -113,7 +113,7 @@ func exactScore() []float64 {
 // The expectation over all batches is the gradient of the expected loss, to rounding, whatever is
 // subtracted.
 func TestControlVariatesAreUnbiased(t *testing.T) {
-	for _, control := range []ControlVariate{LeaveOneOut, Running, SurrogateMean} {
+	for _, control := range []ControlVariate{LeaveOneOut, Running, SurrogateMean, NoControl} {
 		t.Run(control.String(), func(t *testing.T) {
 			got := expectedScore(t, control, func(tr *trainer, ctx *Context, codes, loss, logModel *Node) *Node {
 				scalar, _ := tr.scoreLoss(ctx, codes, loss, logModel)

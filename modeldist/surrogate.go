@@ -8,6 +8,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
+	"github.com/transdim/vti/internal/enum"
 	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/space"
@@ -30,6 +31,17 @@ const (
 	// ProcessBelief is a Gaussian process over codes (surrogate.Process).
 	ProcessBelief
 )
+
+var beliefs = enum.New[Belief]("belief", "auto", "diagonal", "process")
+
+// String returns the name.
+func (b Belief) String() string { return beliefs.String(b) }
+
+// MarshalText writes the name.
+func (b Belief) MarshalText() ([]byte, error) { return beliefs.Marshal(b) }
+
+// UnmarshalText reads what MarshalText wrote.
+func (b *Belief) UnmarshalText(text []byte) error { return beliefs.Unmarshal(text, b) }
 
 // mostDiagonal is the largest number of models that AutoBelief treats separately; chosen by hand,
 // not tuned.
@@ -116,8 +128,7 @@ func newBelief(cards []int, cfg SurrogateConfig) surrogate.Belief {
 
 // String describes the distribution, for the record of a run.
 func (s *Surrogate) String() string {
-	beliefs := [...]string{"auto", "diagonal", "process"}
-	return fmt.Sprintf("surrogate: %s belief, utility %s, β %v, at most %d inducing codes", beliefs[s.cfg.Belief], s.cfg.Utility, s.cfg.Beta, s.cfg.Inducing)
+	return fmt.Sprintf("surrogate: %s belief, utility %s, β %v, at most %d inducing codes", s.cfg.Belief, s.cfg.Utility, s.cfg.Beta, s.cfg.Inducing)
 }
 
 // Cards returns the outcome counts of the sites. Callers must not change it.

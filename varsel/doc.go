@@ -50,6 +50,7 @@
 //	slots_*.go                quadratics and draws of lists
 //	host_density.go           its log density in Go, for a block of chains
 //	sampler.go                q(m)
+//	learning.go               how q(m) learns
 //	anchors.go                normal approximations of all models
 //
 // One network for many tables:

@@ -21,6 +21,7 @@ type Record struct {
 	Flow      cosmic.Config    `json:"flow"`
 	Sampler   Sampler          `json:"sampler"`
 	Surrogate SurrogateOptions `json:"surrogate"`
+	Learning  Learning         `json:"learning"`
 	// of flow, target and networks; absent: Float32
 	DType dtypes.DType `json:"dtype,omitempty"`
 	run.Budget
@@ -64,7 +65,8 @@ func (r *Record) Problem() (*Problem, error) {
 func (r *Record) FitConfig(problem *Problem) (vti.Config, error) {
 	models, err := problem.NewModels(r.Sampler, r.Surrogate, r.Seed, r.DType)
 	fit := vti.Config{Flow: r.Flow, Models: models, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed, DType: r.DType}
-	if r.inRounds() {
+	fit.Start, fit.ControlVariate, fit.InformationGain = r.Learning.Start, r.Learning.ControlVariate, r.Learning.informationGain()
+	if r.InRounds() {
 		return problem.Training(problem.rounds(fit)), err
 	}
 	fit = problem.Training(fit)
@@ -72,9 +74,9 @@ func (r *Record) FitConfig(problem *Problem) (vti.Config, error) {
 	return fit, err
 }
 
-// inRounds reports whether the run takes as many steps as it needs. A surrogate learns at a pace of
+// InRounds reports whether the run takes as many steps as it needs. A surrogate learns at a pace of
 // its own and does not.
-func (r *Record) inRounds() bool {
+func (r *Record) InRounds() bool {
 	return r.Effort == run.AutoEffort && r.Steps == 0 && r.Sampler != SurrogateSampler
 }
 
@@ -98,7 +100,7 @@ const (
 )
 
 // Training fills in what the problem decides where fit leaves it open: how many steps, and how much
-// of them on a tempered target.
+// of them on a tempered target; none from the identity, where q(m) is held back by other means.
 func (p *Problem) Training(fit vti.Config) vti.Config {
 	if fit.Steps == 0 {
 		fit.Steps = fewSteps
@@ -112,7 +114,7 @@ func (p *Problem) Training(fit vti.Config) vti.Config {
 	if p.Slots != nil {
 		p.Slots.embed(&fit.Flow)
 	}
-	if fit.Tempering == 0 && p.Model.Likelihood.HeavyTails() {
+	if fit.Tempering == 0 && p.Model.Likelihood.HeavyTails() && fit.Start != vti.IdentityStart {
 		fit.Tempering = 0.5
 	}
 	return fit

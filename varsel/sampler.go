@@ -65,7 +65,7 @@ func (p *Problem) NewModels(family Sampler, options SurrogateOptions, seed uint6
 	}
 	if family == SurrogateSampler {
 		return modeldist.NewSurrogate(p.Posterior().Space().Cards(), modeldist.SurrogateConfig{
-			LogPrior: p.logPriors(count), Beta: options.Beta, Utility: options.Utility, Seed: seed,
+			LogPrior: p.logPriors(count), Belief: options.Belief, Beta: options.Beta, Utility: options.Utility, Seed: seed,
 		})
 	}
 	table := 1 << mostListed
@@ -96,9 +96,10 @@ func (p *Problem) NewModels(family Sampler, options SurrogateOptions, seed uint6
 	return modeldist.NewAutoregressive(p.Target.Space().Cards(), config)
 }
 
-// SurrogateOptions are what only the surrogate sampler has: β of its upper confidence bound, 0 for
-// the default, and the utility it draws by.
+// SurrogateOptions are what only the surrogate sampler has: the form of its belief, β of its upper
+// confidence bound, 0 for the default, and the utility it draws by.
 type SurrogateOptions struct {
+	Belief  modeldist.Belief  `json:"belief"`
 	Beta    float64           `json:"beta,omitempty"`
 	Utility surrogate.Utility `json:"utility"`
 }

@@ -102,6 +102,29 @@ func (v textual) String() string {
 
 func (v textual) Type() string { return "name" }
 
+// Bound is a flag that takes a positive number, or none, which is negative.
+type Bound float64
+
+func (v *Bound) Set(s string) error {
+	if s == "none" {
+		*v = -1
+		return nil
+	}
+	if err := (*Positive)(v).Set(s); err != nil {
+		return fmt.Errorf("%w, want one or none", err)
+	}
+	return nil
+}
+
+func (v *Bound) String() string {
+	if *v < 0 {
+		return "none"
+	}
+	return (*Positive)(v).String()
+}
+
+func (v *Bound) Type() string { return "number" }
+
 // SizeLimit is a flag that takes a whole number from 1, or none, which is negative.
 type SizeLimit int
 

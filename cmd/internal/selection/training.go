@@ -1,9 +1,15 @@
 package selection
 
 import (
-	"github.com/spf13/cobra"
+	"errors"
+	"fmt"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/varsel"
 )
 
 // registerTraining adds the flags that say how q(m, θ) is built and trained.
@@ -16,16 +22,54 @@ func (f *varselFlags) registerTraining(cmd *cobra.Command) {
 	cli.Group(cmd, "Distribution of models, q(m)", func() {
 		flags.Var(cli.Name(&record.Sampler), "sampler",
 			"categorical (a table, up to 20 predictors), surrogate (a Gaussian process, up to 20), autoregressive (a network), or auto: a table up to 16 predictors, a network beyond")
+		flags.Var(cli.Name(&record.Surrogate.Belief), "belief", "surrogate: diagonal (each model by itself), process (a Gaussian process over models), or auto: diagonal up to 12 predictors")
 		flags.Var((*cli.Positive)(&record.Surrogate.Beta), "beta", "surrogate: standard deviations of the upper confidence bound (default 2)")
 		flags.Var(cli.Name(&record.Surrogate.Utility), "utility", "surrogate: ucb, thompson or mean")
+		flags.Var(cli.Name(&record.Learning.ControlVariate), "control-variate",
+			"subtracted from losses in the gradient of q(m): leave-one-out (the mean of the other draws), mean (of the steps before), surrogate (what one expects of each model; categorical), or none")
+		flags.Var((*cli.Bound)(&record.Learning.InformationGain), "information-gain", "largest change of the entropy of q(m) in a step, in nats, or none (default 0.01)")
 	})
 	f.effort.Register(cmd)
 	cli.Group(cmd, "Training", func() {
 		flags.Var(cli.Count{Value: &record.Steps, Least: 1}, "steps", "training steps with --effort fixed (default 1000; many predictors 300; robust and student 3000)")
+		flags.Var(cli.Name(&record.Learning.Start), "start",
+			"with --effort fixed: pilot (the flow is a normal approximation, and q(m) what a pilot run with it finds), anchor (that approximation, and q(m) at the prior), or identity (as in the paper: the flow is the identity, q(m) at the prior, and no target is tempered)")
 		flags.Var(cli.Count{Value: &record.Batch, Least: 2}, "batch", "draws per training step")
 		cli.RegisterFloatType(cmd, &record.DType)
 		cli.RegisterLaunch(cmd, &f.launch)
 	})
 	cli.CompleteWith(cmd, "sampler", "auto", "categorical", "surrogate", "autoregressive")
 	cli.CompleteWith(cmd, "utility", "ucb", "thompson", "mean")
+	cli.CompleteWith(cmd, "belief", "auto", "diagonal", "process")
+	cli.CompleteWith(cmd, "control-variate", "leave-one-out", "mean", "surrogate", "none")
+	cli.CompleteWith(cmd, "start", "pilot", "anchor", "identity")
+}
+
+// checkLearning refuses flags about q(m) that do not go together, in a record with a budget.
+func checkLearning(flags *pflag.FlagSet, record *varsel.Record) error {
+	surrogate := record.Sampler == varsel.SurrogateSampler
+	for _, name := range []string{"belief", "beta", "utility"} {
+		if flags.Changed(name) && !surrogate {
+			return fmt.Errorf("--%s is for --sampler surrogate; this one is %s", name, record.Sampler)
+		}
+	}
+	for _, name := range []string{"control-variate", "information-gain"} {
+		if flags.Changed(name) && surrogate {
+			return fmt.Errorf("--%s is for a q(m) that follows a gradient; --sampler surrogate has none", name)
+		}
+	}
+	learning := record.Learning
+	switch {
+	case learning.ControlVariate == vti.SurrogateMean && record.Sampler != varsel.CategoricalSampler:
+		return fmt.Errorf("--control-variate %s is for --sampler categorical; this one is %s", learning.ControlVariate, record.Sampler)
+	case !flags.Changed("start"):
+		return nil
+	case record.From != "":
+		return errors.New("--start and --from both say where training begins: want one of them")
+	case record.InRounds():
+		return errors.New("--start is for --effort fixed; --effort auto starts with a pilot run, and sets q(m) anew after each round")
+	case learning.Start == vti.PilotStart && surrogate:
+		return errors.New("--start pilot: --sampler surrogate has no pilot run, and learns from the prior: want anchor or identity")
+	}
+	return nil
 }

@@ -53,16 +53,13 @@ func (f *varselFlags) Describe(flags *pflag.FlagSet) (*varsel.Record, error) {
 	if record.Flow, err = f.flow.Config(flags); err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"beta", "utility"} {
-		if flags.Changed(name) && record.Sampler != varsel.SurrogateSampler {
-			return nil, fmt.Errorf("--%s is for --sampler surrogate; this one is %s", name, record.Sampler)
-		}
-	}
 	if record.FromOnly && record.From == "" {
 		return nil, errors.New("--from-only says how to use a network, and --from is not given")
 	}
-	record.Budget, err = f.effort.Budget(flags)
-	return record, err
+	if record.Budget, err = f.effort.Budget(flags); err != nil {
+		return nil, err
+	}
+	return record, checkLearning(flags, record)
 }
 
 func varselCommand(a *shell.App) *cobra.Command {
