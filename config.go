@@ -25,6 +25,9 @@ type Config struct {
 	// all pairs of coordinates up to cosmic.MaxCoupledDim of them, of each coordinate for itself
 	// above.
 	Flow cosmic.Config
+	// Backbone is q(θ | m) in place of Flow, which is then not read, such as a family of plates of
+	// package hbm. Its String, if it has that method, is part of what checkpoints are held against.
+	Backbone Flow
 	// Models is q(m); nil stands for a table of logits over all models, which starts at the prior,
 	// and beyond modeldist.DefaultLimit of them for a masked network, which starts uniform.
 	Models ModelDistribution
@@ -188,6 +191,9 @@ func (c Config) settings(backend string, cards []int) (json.RawMessage, error) {
 	if c.FirstRound > 0 {
 		settings["first_round"] = c.FirstRound
 	}
+	if c.Backbone != nil {
+		settings["flow"] = fmt.Sprintf("%T %[1]v", c.Backbone)
+	}
 	if c.Start == IdentityStart {
 		settings["identity"] = true
 	}
@@ -202,6 +208,9 @@ func (c Config) settings(backend string, cards []int) (json.RawMessage, error) {
 // of Adam; for each draw of a batch all that its gradient needs.
 func (c Config) checkSize(sp space.Space) error {
 	size := float64(c.DType.Size())
+	if c.Backbone != nil {
+		return nil // which has its own limits
+	}
 	numbers := c.Flow.RowNumbers() + float64(sp.Dim()) // and z
 	rows := float64(c.Batch) * (size*numbers + 8*float64(len(sp.Cards())))
 	what := fmt.Sprintf("vti.Config: Batch %d with a flow of %s of %d hidden units", c.Batch, english.Count(c.Flow.Layers, "layer"), c.Flow.Hidden)

@@ -153,18 +153,22 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 			return nil, err
 		}
 	}
-	flow, err := cosmic.New(cfg.Flow)
-	if err != nil {
-		return nil, err
+	flow := cfg.Backbone
+	if flow == nil {
+		own, err := cosmic.New(cfg.Flow)
+		if err != nil {
+			return nil, err
+		}
+		// sizes filled in: should a default change, an old checkpoint is refused with a reason
+		flow, cfg.Flow = own, own.Config()
 	}
-	// sizes filled in: should a default change, an old checkpoint is refused with a reason
-	cfg.Flow = flow.Config()
 	t.config = cfg
 	t.evaluator = newEvaluator(&evaluate.Evaluator{
 		Graphs: evaluate.Graphs{Device: device, Variables: mlcontext.New().Checked(false)},
 		Target: target, Flow: flow, Models: cfg.Models, DType: cfg.DType, Batch: cfg.Batch, Seed: cfg.Seed,
 		NoQuadratics: cfg.Start == IdentityStart,
 	})
+	var err error
 	if t.settings, err = cfg.settings(device.String(), sp.Cards()); err != nil {
 		return nil, err
 	}
@@ -225,7 +229,7 @@ func (t *trainer) chooseModels(device *gpu.Device, target Target, cfg *Config) (
 // or the flow is given.
 func (t *trainer) anchor(ctx context.Context, device *gpu.Device, target Target, cfg *Config) error {
 	masker, ok := target.Space().(space.RowMasker)
-	if !ok || cfg.Begin != nil || cfg.Resume || cfg.Flow.Precision != nil || cfg.Flow.Linear != nil {
+	if !ok || cfg.Backbone != nil || cfg.Begin != nil || cfg.Resume || cfg.Flow.Precision != nil || cfg.Flow.Linear != nil {
 		return nil
 	}
 	code, mask := largestModel(masker)

@@ -29,6 +29,17 @@ type Target interface {
 	LogJoint(codes, mask, theta *graph.Node) *graph.Node
 }
 
+// Flow is q(θ | m) as a map of standard normal noise z, in place of a flow of package cosmic. Its
+// variables live in the context it is given. All maps are of the type of z or theta.
+type Flow interface {
+	// ToParams maps z [B,D] under models of mask [B,D] with features feats [B,C] (space.Features)
+	// to theta [B,D], which is z where mask is false, and nothing else depends on z there. logDet
+	// [B] is log |det ∂θ/∂z| over the active coordinates.
+	ToParams(ctx *Context, mask, feats, z *graph.Node) (theta, logDet *graph.Node)
+	// ToBase inverts ToParams, with the same logDet, of the map from z to θ.
+	ToBase(ctx *Context, mask, feats, theta *graph.Node) (z, logDet *graph.Node)
+}
+
 // ModelDistribution is q_ψ(m), a distribution over codes. Its variables live in the context it is
 // given; one without variables stays as it is.
 type ModelDistribution interface {

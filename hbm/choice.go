@@ -24,6 +24,7 @@ import (
 //	e(m) = e_0 + Σ_k φ_k(m) e_k,   Σ_k |φ_k(m)| ≤ 1,
 //
 // and numbers that a model lacks stay standard normal: they cancel from every ratio of densities.
+// Densities of other variables see them as zeros behind their link.
 type Choice struct {
 	logPrior []float64   // [models], −Inf for those that cannot be
 	features [][]float64 // [models, 1 + F], the first 1, the others in units of their largest sum
@@ -124,16 +125,20 @@ func withPresence(logProb, present *Node, rank int) *Node {
 	return sumPresent(flat, present)
 }
 
+// features are those of the model of each draw, [draws or 1, 1 + F]; nil if there is one model.
+func (r *replica) features() *Node {
+	if r.models == nil {
+		return r.about
+	}
+	return r.ofModel(r.choice.features, 0)
+}
+
 // encoded are the encodings of the members for the model of each draw: from encodings [plates...,
 // 1, (1+F)·width] to [plates..., draws or 1, width].
-func (r *replica) encoded(encodings *Node, width, plates int) *Node {
-	if r.models == nil {
-		return encodings
-	}
-	features := r.ofModel(r.choice.features, 0) // [draws, 1 + F]
+func (r *replica) encoded(encodings, features *Node, width, plates int) *Node {
 	dims := encodings.Shape().Dimensions[:plates]
 	members := product(dims)
-	table := Reshape(encodings, members, len(r.choice.features[0]), width)
+	table := Reshape(encodings, members, features.Shape().Dim(-1), width)
 	return Reshape(Einsum("dk,mkw->mdw", features, table), append(slices.Clone(dims), features.Shape().Dim(0), width)...)
 }
 

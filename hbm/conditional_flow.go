@@ -59,11 +59,20 @@ func (f *flows) width(l *latent) int {
 	return 2*l.dim + spareEncoding
 }
 
-func (f *flows) push(ctx *context.Context, l *latent, in given) (u, logDet *Node) {
-	z := in.noise
-	leading := z.Shape().Dimensions[:z.Rank()-1]
-	rows := product(leading)
-	width := f.width(l)
+// flowParts are what encodings and the variables before say of draws [plates..., draws].
+type flowParts struct {
+	scale, shift   *Node // u = shift + scale y, [plates..., draws or 1, U]
+	logScale       *Node // what is present of it, summed
+	mask, features *Node // of the flow [rows, U], [rows, C]
+	leading        []int // [plates..., draws]
+	rows           int
+}
+
+// parts are those of so many draws.
+func (f *flows) parts(ctx *context.Context, l *latent, in given, draws int) flowParts {
+	width, encoding := f.width(l), in.encoding
+	p := flowParts{leading: append(slices.Clone(encoding.Shape().Dimensions[:encoding.Rank()-2]), draws)}
+	p.rows = product(p.leading)
 
 	// What the affine block reads starts as the first numbers of the encoding, so that each member
 	// can be fitted on its own from the beginning.
@@ -71,37 +80,52 @@ func (f *flows) push(ctx *context.Context, l *latent, in given) (u, logDet *Node
 	for i := range min(width, 2*l.dim) {
 		start[i*2*l.dim+i] = 1
 	}
-	read := made.Linear(ctx.In("affine"), f.seed, Reshape(in.encoding, -1, width), 2*l.dim, made.Values(start), made.Zeros)
-	read = Reshape(read, append(append([]int{}, in.encoding.Shape().Dimensions[:in.encoding.Rank()-1]...), 2*l.dim)...)
-	features := []*Node{Reshape(BroadcastToDims(in.encoding, append(append([]int{}, leading...), width)...), rows, width)}
+	read := made.Linear(ctx.In("affine"), f.seed, Reshape(encoding, -1, width), 2*l.dim, made.Values(start), made.Zeros)
+	read = Reshape(read, append(slices.Clone(encoding.Shape().Dimensions[:encoding.Rank()-1]), 2*l.dim)...)
+	features := []*Node{Reshape(BroadcastToDims(encoding, append(slices.Clone(p.leading), width)...), p.rows, width)}
 	if in.before != nil {
-		before := Reshape(in.before, rows, l.after)
+		before := Reshape(in.before, p.rows, l.after)
 		features = append(features, before)
 		dims := []int{l.after, 2 * l.dim}
 		if in.features != nil {
 			dims = append([]int{in.features.Shape().Dim(-1)}, dims...)
 		}
-		read = Add(read, in.follow(made.Variable(ctx.In("before"), z.Graph(), f.seed, "weight", z.DType(), made.Zeros, dims...)))
+		read = Add(read, in.follow(made.Variable(ctx.In("before"), encoding.Graph(), f.seed, "weight", encoding.DType(), made.Zeros, dims...)))
 		if f.own {
-			own := made.Linear(ctx.In(networkScope).In("own"), f.seed, Reshape(in.encoding, -1, width), 2*l.dim*l.after, made.Zeros, made.Zeros)
-			read = Add(read, timesVector(Reshape(own, append(slices.Clone(in.encoding.Shape().Dimensions[:in.encoding.Rank()-1]), 2*l.dim, l.after)...), in.before))
+			own := made.Linear(ctx.In(networkScope).In("own"), f.seed, Reshape(encoding, -1, width), 2*l.dim*l.after, made.Zeros, made.Zeros)
+			read = Add(read, timesVector(Reshape(own, append(slices.Clone(encoding.Shape().Dimensions[:encoding.Rank()-1]), 2*l.dim, l.after)...), in.before))
 		}
 	}
-	last := read.Rank() - 1
-	mask := Ones(z.Graph(), shapes.Make(dtypes.Bool, rows, l.dim))
+	p.features = Concatenate(features, -1)
+	p.mask = Ones(encoding.Graph(), shapes.Make(dtypes.Bool, p.rows, l.dim))
 	if in.present != nil {
-		mask = Reshape(BroadcastToDims(GreaterThan(in.present, ZerosLike(in.present)), z.Shape().Dimensions...), rows, l.dim)
+		p.mask = Reshape(BroadcastToDims(GreaterThan(in.present, ZerosLike(in.present)), append(slices.Clone(p.leading), l.dim)...), p.rows, l.dim)
 	}
-	y, logDetFlow := f.flow[l.Variable].ToParams(ctx.In(networkScope).In("flow"), mask, Concatenate(features, -1), Reshape(z, rows, l.dim))
-	y, logDetFlow = Reshape(y, z.Shape().Dimensions...), Reshape(logDetFlow, leading...)
+	last := read.Rank() - 1
 	// in units of the typical sd
 	observed, logPrecision := SliceAxis(read, last, AxisRange(0, l.dim)), SliceAxis(read, last, AxisRange(l.dim))
 	logSD := Log(in.sd)
 	logOdds := Add(logPrecision, MulScalar(Sub(logSD, Log(in.typicalSD)), 2)) // log λs²
 	logScale := Sub(logSD, MulScalar(softplus(logOdds), 0.5))
 	observed = Add(in.typicalMean, Mul(in.typicalSD, observed))
-	u = Add(Add(in.mean, Mul(Logistic(logOdds), Sub(observed, in.mean))), Mul(Exp(logScale), y))
-	return u, Add(logDetFlow, BroadcastToDims(sumPresent(logScale, in.present), leading...))
+	p.shift = Add(in.mean, Mul(Logistic(logOdds), Sub(observed, in.mean)))
+	p.scale, p.logScale = Exp(logScale), sumPresent(logScale, in.present)
+	return p
+}
+
+func (f *flows) push(ctx *context.Context, l *latent, in given) (u, logDet *Node) {
+	z := in.noise
+	p := f.parts(ctx, l, in, z.Shape().Dim(-2))
+	y, logDetFlow := f.flow[l.Variable].ToParams(ctx.In(networkScope).In("flow"), p.mask, p.features, Reshape(z, p.rows, l.dim))
+	u = Add(p.shift, Mul(p.scale, Reshape(y, z.Shape().Dimensions...)))
+	return u, Add(Reshape(logDetFlow, p.leading...), BroadcastToDims(p.logScale, p.leading...))
+}
+
+func (f *flows) pull(ctx *context.Context, l *latent, in given, u *Node) (z, logDet *Node) {
+	p := f.parts(ctx, l, in, u.Shape().Dim(-2))
+	y := Reshape(Div(Sub(u, p.shift), p.scale), p.rows, l.dim)
+	z, logDetFlow := f.flow[l.Variable].ToBase(ctx.In(networkScope).In("flow"), p.mask, p.features, y)
+	return Reshape(z, u.Shape().Dimensions...), Add(Reshape(logDetFlow, p.leading...), BroadcastToDims(p.logScale, p.leading...))
 }
 
 // shapeOf is the shape of a node of the replica's type.

@@ -31,7 +31,15 @@ func (n gaussian) width(l *latent) int {
 	return width
 }
 
-func (n gaussian) push(_ *context.Context, l *latent, in given) (u, logDet *Node) {
+// normalParts are what an encoding says of a normal distribution.
+type normalParts struct {
+	center       *Node // of u: the mean given the variables before, [plates..., draws or 1, U]
+	logSD        *Node // diagonal of the factor, in units of the typical sd
+	lower        *Node // the rest of the factor [..., U, U]; nil: zero
+	unit, logDet *Node // typical sd; and of the whole
+}
+
+func (n gaussian) parts(l *latent, in given) normalParts {
 	last := in.encoding.Rank() - 1
 	at := 0
 	next := func(size int, dims ...int) *Node { // [plates..., draws or 1, dims...]
@@ -39,21 +47,54 @@ func (n gaussian) push(_ *context.Context, l *latent, in given) (u, logDet *Node
 		at += size
 		return reshapeLast(part, dims)
 	}
-	shift, logSD := next(l.dim, l.dim), AddScalar(next(l.dim, l.dim), startLogSD)
+	shift := next(l.dim, l.dim)
+	p := normalParts{logSD: AddScalar(next(l.dim, l.dim), startLogSD), unit: in.typicalSD}
+	if n.dense && l.dim > 1 {
+		p.lower = strictlyLower(next(l.dim*(l.dim-1)/2, l.dim*(l.dim-1)/2), l.dim)
+	}
+	if l.after > 0 {
+		shift = Add(shift, timesVector(next(l.dim*l.after, l.dim, l.after), in.before))
+	}
+	p.center = Add(in.typicalMean, Mul(in.typicalSD, shift))
+	p.logDet = Add(sumPresent(p.logSD, in.present), sumPresent(Log(in.typicalSD), in.present))
+	return p
+}
+
+func (n gaussian) push(_ *context.Context, l *latent, in given) (u, logDet *Node) {
+	p := n.parts(l, in)
 	noise := in.noise
 	if in.present != nil {
 		noise = Mul(noise, in.present)
 	}
-	x := Mul(Exp(logSD), noise)
-	if n.dense && l.dim > 1 {
-		x = Add(x, timesVector(strictlyLower(next(l.dim*(l.dim-1)/2, l.dim*(l.dim-1)/2), l.dim), noise))
+	x := Mul(Exp(p.logSD), noise)
+	if p.lower != nil {
+		x = Add(x, timesVector(p.lower, noise))
 	}
-	if l.after > 0 {
-		x = Add(x, timesVector(next(l.dim*l.after, l.dim, l.after), in.before))
+	return Add(p.center, Mul(p.unit, x)), BroadcastToDims(p.logDet, in.noise.Shape().Dimensions[:in.noise.Rank()-1]...)
+}
+
+// pull solves for the noise, number by number.
+func (n gaussian) pull(_ *context.Context, l *latent, in given, u *Node) (z, logDet *Node) {
+	p := n.parts(l, in)
+	x, last := Div(Sub(u, p.center), p.unit), u.Rank()-1
+	logDet = BroadcastToDims(p.logDet, u.Shape().Dimensions[:last]...)
+	if p.lower == nil {
+		return Div(x, Exp(p.logSD)), logDet
 	}
-	u = Add(in.typicalMean, Mul(in.typicalSD, Add(shift, x)))
-	logDet = Add(sumPresent(logSD, in.present), sumPresent(Log(in.typicalSD), in.present))
-	return u, BroadcastToDims(logDet, in.noise.Shape().Dimensions[:in.noise.Rank()-1]...)
+	column := func(x *Node, i int) *Node { return SliceAxis(x, x.Rank()-1, AxisElem(i)) }
+	var noise []*Node
+	for i := range l.dim {
+		rest := column(x, i)
+		for j, earlier := range noise {
+			if in.present != nil {
+				earlier = Mul(earlier, column(in.present, j))
+			}
+			entry := column(Squeeze(SliceAxis(p.lower, p.lower.Rank()-2, AxisElem(i)), p.lower.Rank()-2), j)
+			rest = Sub(rest, Mul(entry, earlier))
+		}
+		noise = append(noise, Div(rest, Exp(column(p.logSD, i))))
+	}
+	return Concatenate(noise, last), logDet
 }
 
 // timesVector is the product of matrices [..., n, m] and vectors [..., m], whose leading axes

@@ -56,6 +56,7 @@
 //	model.go, plate.go, term.go
 //	                          variables, repetition, parameters and numbers
 //	over.go                   a model over a space of models as a vti.Target
+//	over_family.go            a family over its models as the flow of a vti.Config
 //	choice.go                 one of a list of models, in one family of approximations
 //	density.go                distributions
 //	link.go                   their values, and real numbers in which to infer them

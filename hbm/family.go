@@ -83,6 +83,9 @@ type conditional interface {
 	// push maps standard normal z [plates..., draws, U] to unconstrained values of the same shape,
 	// with the logarithm of the determinant of the derivative, [plates..., draws].
 	push(ctx *context.Context, l *latent, in given) (u, logDet *Node)
+	// pull inverts push: z of u, with the logarithm of the determinant of push. The noise is not
+	// given.
+	pull(ctx *context.Context, l *latent, in given, u *Node) (z, logDet *Node)
 }
 
 // given is what the distribution of the members of a latent variable is conditioned on.
@@ -144,7 +147,9 @@ type cascade struct {
 	meanField   bool // the variables are independent of each other
 	freeGlobals bool // variables without plates have free encodings, whatever the encoder
 	joint       bool // the noise of all variables is mixed first
-	choice      *Choice
+	// copies is how many encodings a member has: one, and one for each feature of a model.
+	copies int
+	spread float64 // the standard deviation of free encodings at the start
 }
 
 // draw sets the values of the latent variables in the replica to draws from the family, made of
@@ -152,55 +157,101 @@ type cascade struct {
 // of its link, which is the log density of its values, [plates..., draws].
 func (c *cascade) draw(ctx *context.Context, r *replica, noise map[*Variable]*Node) map[*Variable]*Node {
 	logQ := map[*Variable]*Node{}
+	at := c.begin(ctx, r)
+	if c.joint {
+		at.mixed = c.mix(ctx.In("joint"), r, noise)
+	}
+	for _, l := range c.latents {
+		z := noise[l.Variable]
+		at.noise[l.Variable] = z
+		in := at.given(l, z.Shape().Dim(-2))
+		in.noise = z
+		if at.mixed != nil {
+			in.noise = at.mixed[l.Variable]
+		}
+		u, logDet := c.conditional.push(at.scope(l), l, in)
+		logLink := at.place(l, in, u)
+		logQ[l.Variable] = Sub(Sub(logStandardNormal(z, in.present), logDet), logLink)
+	}
+	return logQ
+}
+
+// descent goes through the latent variables of a family in a replica, parents first.
+type descent struct {
+	*cascade
+	ctx     *context.Context
+	r       *replica
+	typical *replica            // with typical values of the latent variables
+	noise   map[*Variable]*Node // of the variables so far
+	mixed   map[*Variable]*Node // of all; nil: as it is
+}
+
+func (c *cascade) begin(ctx *context.Context, r *replica) *descent {
 	r.unconstrained = map[*Variable]*Node{}
-	typical := &replica{graph: r.graph, dtype: r.dtype, sizes: r.sizes, index: r.index, models: r.models, choice: r.choice, values: map[*Variable]*Node{}}
+	typical := &replica{graph: r.graph, dtype: r.dtype, sizes: r.sizes, index: r.index, models: r.models, choice: r.choice, present: r.present, values: map[*Variable]*Node{}}
 	for v, value := range r.values {
 		if v.role == Constant {
 			typical.values[v] = value
 		}
 	}
-	mixed := noise
-	if c.joint {
-		mixed = c.mix(ctx.In("joint"), r, noise)
+	return &descent{cascade: c, ctx: ctx, r: r, typical: typical, noise: map[*Variable]*Node{}}
+}
+
+// scope is that of what belongs to a latent variable.
+func (d *descent) scope(l *latent) *context.Context { return d.ctx.In(l.scope()) }
+
+// given is what so many draws of a latent variable are conditioned on.
+func (d *descent) given(l *latent, draws int) given {
+	r := d.r
+	in := given{present: r.presence(l.Variable)}
+	width := d.conditional.width(l)
+	in.encoding = d.encoderOf(l).encode(d.scope(l), r, l.Variable, width*d.copies)
+	if features := r.features(); features != nil {
+		in.encoding, in.features = r.encoded(in.encoding, features, width, len(l.plates)), features
 	}
-	for _, l := range c.latents {
-		scope := ctx.In(l.scope())
-		z := noise[l.Variable]
-		in := given{noise: mixed[l.Variable], present: r.presence(l.Variable)}
-		width := c.conditional.width(l)
-		in.encoding = c.encoderOf(l).encode(scope, r, l.Variable, width*c.copies())
-		if r.models != nil {
-			in.encoding, in.features = r.encoded(in.encoding, width, len(l.plates)), r.ofModel(r.choice.features, 0)
-		}
-		in.mean, in.sd = l.priorNormal(r)
-		in.typicalMean, in.typicalSD = l.priorNormal(typical)
-		if c.meanField {
-			in.mean, in.sd = in.typicalMean, in.typicalSD
-		}
-		var before []*Node
-		for _, earlier := range l.before {
-			own := noise[earlier.Variable]
-			if present := r.presence(earlier.Variable); present != nil {
-				own = Mul(own, present)
-			}
-			aligned := r.align(own, earlier.plates, l.plates)
-			dims := append(r.dims(l.Variable), z.Shape().Dim(-2), earlier.dim)
-			before = append(before, BroadcastToDims(aligned, dims...))
-		}
-		if len(before) > 0 {
-			in.before = Concatenate(before, -1)
-		}
-		u, logDet := c.conditional.push(scope, l, in)
-		r.unconstrained[l.Variable] = u
-		value, logLink := l.link.ToEvent(u, l.event)
-		r.values[l.Variable] = value
-		typical.values[l.Variable], _ = l.link.ToEvent(in.typicalMean, l.event)
-		if in.present != nil {
-			logLink = sumPresent(InsertAxes(logLink, -1), SliceAxis(in.present, in.present.Rank()-1, AxisElem(0)))
-		}
-		logQ[l.Variable] = Sub(Sub(logStandardNormal(z, in.present), logDet), logLink)
+	in.mean, in.sd = l.priorNormal(r)
+	in.typicalMean, in.typicalSD = l.priorNormal(d.typical)
+	if d.meanField {
+		in.mean, in.sd = in.typicalMean, in.typicalSD
 	}
-	return logQ
+	var before []*Node
+	for _, earlier := range l.before {
+		own := d.noise[earlier.Variable]
+		if present := r.presence(earlier.Variable); present != nil {
+			own = Mul(own, present)
+		}
+		aligned := r.align(own, earlier.plates, l.plates)
+		before = append(before, BroadcastToDims(aligned, append(r.dims(l.Variable), draws, earlier.dim)...))
+	}
+	if len(before) > 0 {
+		in.before = Concatenate(before, -1)
+	}
+	return in
+}
+
+// place sets the value of a latent variable to that of unconstrained numbers, and returns the log
+// determinant of its link.
+func (d *descent) place(l *latent, in given, u *Node) (logLink *Node) {
+	d.r.unconstrained[l.Variable] = u
+	if in.present != nil { // models have zeros for what they lack
+		u = Mul(u, in.present)
+	}
+	value, logLink := l.link.ToEvent(u, l.event)
+	d.r.values[l.Variable] = value
+	d.typical.values[l.Variable], _ = l.link.ToEvent(in.typicalMean, l.event)
+	if in.present != nil {
+		logLink = l.presentLink(logLink, in.present)
+	}
+	return logLink
+}
+
+// presentLink is the log determinant of the link of what is present of a latent variable, whose
+// other numbers are zero.
+func (l *latent) presentLink(logLink, present *Node) *Node {
+	if _, partly := l.link.(partialLink); partly {
+		return logLink
+	}
+	return wholly(logLink, present)
 }
 
 // scope names what belongs to a variable in a context. Names of variables may hold anything, scopes
@@ -239,14 +290,6 @@ func (l *latent) priorNormal(r *replica) (mean, sd *Node) {
 // logStandardNormal is the log density of z [..., U], summed over what is present of its last axis.
 func logStandardNormal(z, present *Node) *Node {
 	return sumPresent(AddScalar(MulScalar(Square(z), -0.5), -halfLogTwoPi), present)
-}
-
-// copies is how many encodings a member has: one, and one for each feature of a choice.
-func (c *cascade) copies() int {
-	if c.choice == nil {
-		return 1
-	}
-	return len(c.choice.features[0])
 }
 
 // freeEncodings are trained by themselves: the replica holds those of its members.

@@ -172,32 +172,50 @@ func (t *Target) LogJoint(_, mask, theta *Node) *Node {
 // at is the whole model at parameters, and the log determinants of the links of the latent
 // variables [plates..., B].
 func (t *Target) at(mask, theta *Node) (r *replica, logLinks map[*Variable]*Node) {
-	g, dtype := theta.Graph(), theta.DType()
-	r = t.model.whole(g, dtype)
-	r.present = map[*Variable]*Node{}
-	for v, values := range t.data {
-		r.values[v] = ConvertDType(Const(g, v.tensorOf(values)), dtype)
-	}
-	active := Transpose(Where(mask, theta, ZerosLike(theta)), 0, 1)
-	present := StopGradient(Transpose(ConvertDType(mask, dtype), 0, 1))
+	r = t.replica(mask, theta.DType())
+	values := t.byVariable(r, Where(mask, theta, ZerosLike(theta)))
 	logLinks = map[*Variable]*Node{}
-	first := 0
 	for _, l := range latents(t.model, false) {
-		size := l.Members() * l.dim
-		of := func(x *Node) *Node { // rows of x [D, B] as [plates..., B, U]
-			dims := append(r.dims(l.Variable), l.dim, x.Shape().Dim(1))
-			return drawsTo(Reshape(SliceAxis(x, 0, AxisRange(first, first+size)), dims...), len(dims)-1, len(dims)-2)
-		}
-		r.present[l.Variable] = of(present)
-		value, logLink := l.link.ToEvent(of(active), l.event)
+		value, logLink := l.link.ToEvent(values[l.Variable], l.event)
 		r.values[l.Variable] = value
-		if _, partly := l.link.(partialLink); !partly {
-			logLink = wholly(logLink, r.present[l.Variable])
-		}
-		logLinks[l.Variable] = logLink
-		first += size
+		logLinks[l.Variable] = l.presentLink(logLink, r.present[l.Variable])
 	}
 	return r, logLinks
+}
+
+// replica is the whole model with its data, and what of the latent variables is present by mask [B,
+// D].
+func (t *Target) replica(mask *Node, dtype dtypes.DType) *replica {
+	r := t.model.whole(mask.Graph(), dtype)
+	for v, values := range t.data {
+		r.values[v] = ConvertDType(Const(mask.Graph(), v.tensorOf(values)), dtype)
+	}
+	r.present = t.byVariable(r, StopGradient(ConvertDType(mask, dtype)))
+	return r
+}
+
+// byVariable takes x [B, D] apart: [plates..., B, U] of each latent variable.
+func (t *Target) byVariable(r *replica, x *Node) map[*Variable]*Node {
+	parts, first := map[*Variable]*Node{}, 0
+	x = Transpose(x, 0, 1)
+	for _, l := range latents(t.model, false) {
+		size := l.Members() * l.dim
+		dims := append(r.dims(l.Variable), l.dim, x.Shape().Dim(1))
+		parts[l.Variable] = drawsTo(Reshape(SliceAxis(x, 0, AxisRange(first, first+size)), dims...), len(dims)-1, len(dims)-2)
+		first += size
+	}
+	return parts
+}
+
+// together is what byVariable took apart, [B, D].
+func (t *Target) together(parts map[*Variable]*Node) *Node {
+	var rows []*Node
+	for _, l := range latents(t.model, false) {
+		x := parts[l.Variable]
+		x = drawsTo(x, x.Rank()-2, 0)
+		rows = append(rows, Reshape(x, x.Shape().Dim(0), l.Members()*l.dim))
+	}
+	return Concatenate(rows, -1)
 }
 
 // Draws are the values of all latent variables at the draws of a certificate, in their order, which

@@ -48,43 +48,53 @@ func newPosterior(device *gpu.Device, model *Model, data Values, cfg Config) (*P
 }
 
 // setFamily derives the family from the model.
-func (p *Posterior) setFamily(data Values) error {
-	cfg := p.config
-	if err := cfg.Family.Check(p.model); err != nil {
+func (p *Posterior) setFamily(data Values) (err error) {
+	copies := 1
+	if c := p.model.choice; c != nil {
+		copies = len(c.features[0])
+	}
+	if p.family, err = newCascade(p.model, data, p.config, copies); err != nil {
 		return err
-	}
-	independent := cfg.Family == MeanField || cfg.Family == ADAVI || cfg.Family == Joint
-	p.family = &cascade{latents: latents(p.model, !independent), encoder: freeEncodings{}, meanField: independent, choice: p.model.choice}
-	switch cfg.Family {
-	case PAVIE:
-		p.family.encoder = newSetEncoder(p.model, data, meanPool, cfg)
-	case ADAVI:
-		p.family.encoder = newSetEncoder(p.model, data, attentionPool, cfg)
-	case AmortizedBranch:
-		p.family.encoder = newSetEncoder(p.model, data, squarePool, cfg)
-		p.family.freeGlobals = true
-	case Joint:
-		p.family.joint = true
-	}
-	spread := 0.0
-	switch cfg.Family {
-	case MeanField, Joint:
-		p.family.conditional = gaussian{}
-	case Branch, AmortizedBranch:
-		p.family.conditional = gaussian{dense: true}
-	default:
-		flows, err := newFlows(p.family.latents, cfg.Encoding, cfg.Flow, cfg.Seed, cfg.Thin)
-		if err != nil {
-			return err
-		}
-		p.family.conditional, spread = flows, startSpread
 	}
 	for _, l := range p.family.latents {
 		if p.family.free(l) {
-			p.feed.encodings = append(p.feed.encodings, newEncodings(l.Variable, p.family.conditional.width(l)*p.family.copies(), spread, cfg.Seed))
+			p.feed.encodings = append(p.feed.encodings, newEncodings(l.Variable, p.family.conditional.width(l)*copies, p.family.spread, p.config.Seed))
 		}
 	}
 	return nil
+}
+
+// newCascade derives a family from a model, with so many encodings of a member.
+func newCascade(m *Model, data Values, cfg Config, copies int) (*cascade, error) {
+	if err := cfg.Family.Check(m); err != nil {
+		return nil, err
+	}
+	independent := cfg.Family == MeanField || cfg.Family == ADAVI || cfg.Family == Joint
+	c := &cascade{latents: latents(m, !independent), encoder: freeEncodings{}, meanField: independent, copies: copies}
+	switch cfg.Family {
+	case PAVIE:
+		c.encoder = newSetEncoder(m, data, meanPool, cfg)
+	case ADAVI:
+		c.encoder = newSetEncoder(m, data, attentionPool, cfg)
+	case AmortizedBranch:
+		c.encoder = newSetEncoder(m, data, squarePool, cfg)
+		c.freeGlobals = true
+	case Joint:
+		c.joint = true
+	}
+	switch cfg.Family {
+	case MeanField, Joint:
+		c.conditional = gaussian{}
+	case Branch, AmortizedBranch:
+		c.conditional = gaussian{dense: true}
+	default:
+		flows, err := newFlows(c.latents, cfg.Encoding, cfg.Flow, cfg.Seed, cfg.Thin)
+		if err != nil {
+			return nil, err
+		}
+		c.conditional, c.spread = flows, startSpread
+	}
+	return c, nil
 }
 
 // Model is the model behind the posterior.

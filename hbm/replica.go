@@ -32,6 +32,7 @@ type replica struct {
 	levels    map[string]level // what an encoder has computed
 	// which unconstrained numbers of latent variables there are, [plates..., draws, U]; nil: all
 	present map[*Variable]*Node
+	about   *Node // features of the model of each draw, [draws, 1 + F]; nil: none
 	// the model of each draw, [draws or 1] int32, of a choice; nil without one
 	models *Node
 	choice *Choice

@@ -23,7 +23,7 @@ import (
 type Evaluator struct {
 	Graphs
 	Target    Target
-	Flow      *cosmic.Flow
+	Flow      Flow
 	Models    ModelDistribution
 	DType     dtypes.DType // of the flow and the target
 	Batch     int          // rows of every graph
@@ -212,15 +212,33 @@ func (e *Evaluator) DensityGraph(ctx *context.Context, codes, theta *Node) *Node
 	return Add(e.Models.LogProb(ctx.In(ModelScope), codes), LogConditional(mask, Float64(z), logDet))
 }
 
+// typed is a flow that computes in a type whatever that of the noise.
+type typed struct {
+	Flow
+	dtype dtypes.DType
+}
+
+func (t typed) ToParams(ctx *context.Context, mask, feats, z *Node) (theta, logDet *Node) {
+	return t.Flow.ToParams(ctx, mask, ConvertDType(feats, t.dtype), ConvertDType(z, t.dtype))
+}
+
+func (t typed) ToBase(ctx *context.Context, mask, feats, theta *Node) (z, logDet *Node) {
+	return t.Flow.ToBase(ctx, mask, ConvertDType(feats, t.dtype), ConvertDType(theta, t.dtype))
+}
+
 // Features are those of the models, in the type of the flow. [B,C]
 func (e *Evaluator) Features(codes *Node) *Node {
 	return space.Features(e.Target.Space(), codes, e.DType)
 }
 
-// FlowOf is the flow as it is for the models of one batch: with the quadratics of the target, if it
-// has them, and with an anchor of dtype.
-func (e *Evaluator) FlowOf(codes, mask *Node, dtype dtypes.DType) *cosmic.Flow {
-	flow := e.Flow
+// FlowOf is the flow as it is for the models of one batch: one of package cosmic with the
+// quadratics of the target, if it has them, and with an anchor of dtype; any other computes in
+// dtype.
+func (e *Evaluator) FlowOf(codes, mask *Node, dtype dtypes.DType) Flow {
+	flow, ok := e.Flow.(*cosmic.Flow)
+	if !ok {
+		return typed{e.Flow, dtype}
+	}
 	if e.Untrained {
 		flow = flow.Untrained()
 	}

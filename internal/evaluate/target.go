@@ -23,6 +23,12 @@ type ModelDistribution interface {
 	Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node
 }
 
+// Flow is the map of q(θ | m), as vti.Flow says.
+type Flow interface {
+	ToParams(ctx *context.Context, mask, feats, z *graph.Node) (theta, logDet *graph.Node)
+	ToBase(ctx *context.Context, mask, feats, theta *graph.Node) (z, logDet *graph.Node)
+}
+
 // quadraticTarget is vti.QuadraticTarget.
 type quadraticTarget interface {
 	Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node)

@@ -1,0 +1,96 @@
+package hbm
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+
+	vti "github.com/transdim/vti"
+	"github.com/transdim/vti/internal/made"
+	"github.com/transdim/vti/space"
+)
+
+// targetFamily is a family of plates over the models of a Target, as q(θ | m). Encodings are linear
+// in the features of a model (space.Features).
+type targetFamily struct {
+	*Target
+	family *cascade
+	config Config
+	most   int // features of a model
+}
+
+var _ vti.Flow = (*targetFamily)(nil)
+
+// encodingRate is the step of free encodings in units of that of other weights, as Fit has it.
+const encodingRate = 1 / networkRate
+
+// Family is a family of approximations of the latent variables, as the Backbone of a vti.Config. Of
+// cfg it reads Family, Encoding, Products and Flow. All members take part in all steps.
+func (t *Target) Family(cfg Config) (vti.Flow, error) {
+	cfg = cfg.WithDefaults()
+	if cfg.Family == Joint {
+		return nil, fmt.Errorf("hbm: family %v is a flow of package cosmic over the space: leave vti.Config.Backbone out", Joint)
+	}
+	f := &targetFamily{Target: t, config: cfg, most: space.FeatureDimOf(t.space)}
+	var err error
+	f.family, err = newCascade(t.model, t.data, cfg, 1+f.most)
+	return f, err
+}
+
+// String describes the family for checkpoints.
+func (f *targetFamily) String() string {
+	return fmt.Sprintf("%v, encodings of %d, products %v, %+v", f.config.Family, f.config.Encoding, f.config.Products, f.config.Flow)
+}
+
+// begin starts a descent through the latent variables for the models of mask and feats.
+func (f *targetFamily) begin(ctx *vti.Context, mask, feats *Node, like *Node) *descent {
+	r := f.replica(mask, like.DType())
+	ones := OnesLike(SliceAxis(feats, 1, AxisRange(0, 1)))
+	// their sum is at most 1, see Choose
+	r.about = ConvertDType(Concatenate([]*Node{ones, MulScalar(feats, 1/float64(f.most))}, 1), r.dtype)
+	r.encodings = map[*Variable]*Node{}
+	for _, l := range f.family.latents {
+		if !f.family.free(l) {
+			continue
+		}
+		width := f.family.conditional.width(l) * f.family.copies
+		start := func(random *rand.Rand, values []float64) {
+			for i := range values {
+				values[i] = f.family.spread / encodingRate * random.NormFloat64()
+			}
+		}
+		dims := append(l.shape()[:len(l.plates)], 1, width)
+		encodings := made.Variable(ctx.In(l.scope()), r.graph, f.config.Seed, "encodings", r.dtype, start, l.Members(), width)
+		r.encodings[l.Variable] = Reshape(MulScalar(encodings, encodingRate), dims...)
+	}
+	return f.family.begin(ctx, r)
+}
+
+// ToParams maps noise to the unconstrained numbers of all latent variables: see vti.Flow.
+func (f *targetFamily) ToParams(ctx *vti.Context, mask, feats, z *Node) (theta, logDet *Node) {
+	at := f.begin(ctx, mask, feats, z)
+	at.noise = f.byVariable(at.r, z)
+	for _, l := range f.family.latents {
+		in := at.given(l, z.Shape().Dim(0))
+		in.noise = at.noise[l.Variable]
+		u, own := f.family.conditional.push(at.scope(l), l, in)
+		at.place(l, in, u)
+		logDet = plus(logDet, at.r.weigh(l.Variable, own))
+	}
+	return Where(mask, f.together(at.r.unconstrained), z), ConvertDType(logDet, z.DType())
+}
+
+// ToBase inverts ToParams: see vti.Flow.
+func (f *targetFamily) ToBase(ctx *vti.Context, mask, feats, theta *Node) (z, logDet *Node) {
+	at := f.begin(ctx, mask, feats, theta)
+	values := f.byVariable(at.r, theta)
+	for _, l := range f.family.latents {
+		in := at.given(l, theta.Shape().Dim(0))
+		noise, own := f.family.conditional.pull(at.scope(l), l, in, values[l.Variable])
+		at.noise[l.Variable] = noise
+		at.place(l, in, values[l.Variable])
+		logDet = plus(logDet, at.r.weigh(l.Variable, own))
+	}
+	return Where(mask, f.together(at.noise), theta), ConvertDType(logDet, theta.DType())
+}
