@@ -3,6 +3,7 @@ package likelihood
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/transdim/vti/internal/enum"
 )
@@ -191,6 +192,23 @@ func (k Kind) Survival() bool { return k == ExponentialKind || k == WeibullKind 
 // HasUnit reports whether the response is a positive number in some unit, while η has none: in
 // another unit everything is the same but η, which is shifted.
 func (k Kind) HasUnit() bool { return k == GammaKind || k == ExponentialKind || k == WeibullKind }
+
+// widestLogOffset is the largest distance of offsets of log rates: a factor of 2e17 between
+// exposures.
+const widestLogOffset = 40
+
+// CheckOffset refuses exposures that stand where their logarithms are meant: offsets [n] of this
+// name, nil for none, that are added to the logarithm of the mean and are far apart.
+func (k Kind) CheckOffset(name string, offset []float64) error {
+	if offset == nil || k.Link() != LogLink {
+		return nil
+	}
+	low, high := slices.Min(offset), slices.Max(offset)
+	if high-low <= widestLogOffset {
+		return nil
+	}
+	return fmt.Errorf("the offset %s is added to the logarithm of the mean, and is from %.4g to %.4g: got a factor of e^%.0f between rows, want at most e^%d; for exposures write log(%s)", name, low, high, high-low, widestLogOffset, name)
+}
 
 // Centre is the η about which the prior of an intercept lies where it does not know the unit of the
 // response: the mean of log y, less the offset, where there is a unit, else 0. offset may be nil.

@@ -15,11 +15,12 @@ import (
 // independent of each other with ||; its intercept, too, is there unless taken away. A group is a
 // column, a combination a:b of columns, or nested, a/b, which stands for (terms | a) + (terms |
 // a:b). (a + b + c)^2 stands for the terms and their products of two, "." for all columns that are
-// not named (see [Formula.Expand]). offset(x) adds a column as it is.
+// not named (see [Formula.Expand]). offset(x) adds a column, or a function of columns, as it is.
 //
-// Columns may stand in log, log1p, exp, sqrt; in scale(x), less its mean and in standard
-// deviations; in poly(x, 3), orthogonal polynomials; in factor(x), labels, or C(x, sum),
-// C(x, helmert), C(x, reference="b"), which say how; and I(a / b^2) is arithmetic on columns.
+// Columns, and arithmetic on them, may stand in log, log1p, exp, sqrt; columns in scale(x), less
+// its mean and in standard deviations; in poly(x, 3), orthogonal polynomials; in factor(x), labels,
+// or C(x, sum), C(x, helmert), C(x, reference="b"), which say how; and I(a / b^2) is arithmetic on
+// columns.
 //
 // s(x) is x and a smooth function of it around the line, with 10 knots or as many as s(x, k=20)
 // says. mo(x) is a monotonic effect of an ordered predictor, of whole numbers or of labels in the
@@ -265,18 +266,45 @@ func (p *formulaParser) special(minus bool) (found bool, err error) {
 	}
 	p.next()
 	p.next()
-	v, err := p.variable()
+	v, err := p.offset()
 	if err != nil {
 		return true, err
 	}
-	switch v.Transform {
-	case AsFactor:
-		return true, p.fail(v.Position, "an offset is a number, not a factor")
-	case TakeScale, TakePolynomials:
-		return true, p.fail(v.Position, "%s is for predictors", v)
-	}
 	p.formula.Offsets = append(p.formula.Offsets, v)
 	return true, p.expect(')', `")"`)
+}
+
+// offset reads what stands in offset().
+func (p *formulaParser) offset() (Variable, error) {
+	v, err := p.variable()
+	if err != nil {
+		return v, err
+	}
+	switch v.Transform {
+	case AsFactor:
+		return v, p.fail(v.Position, "an offset is a number, not a factor")
+	case TakeScale, TakePolynomials:
+		return v, p.fail(v.Position, "%s is for predictors", v)
+	}
+	return v, nil
+}
+
+// ParseOffset reads an offset as it stands in offset(): a column, or a function of columns such as
+// log(exposure). Errors are of type *[Error].
+func ParseOffset(text string) (Variable, error) {
+	tokens, err := lex(text)
+	if err != nil {
+		return Variable{}, err
+	}
+	p := &formulaParser{text: text, tokens: tokens, formula: &Formula{}}
+	v, err := p.offset()
+	if err == nil && v.Transform == TakeSteps {
+		err = p.fail(v.Position, "%s is for predictors", v)
+	}
+	if err != nil {
+		return v, err
+	}
+	return v, p.expect(endToken, "the end of the offset")
 }
 
 // barAhead reports whether the parenthesis that comes next has a bar.

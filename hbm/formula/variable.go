@@ -2,6 +2,7 @@ package formula
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -148,6 +149,10 @@ func (p *formulaParser) variable() (Variable, error) {
 	if t.kind != nameToken {
 		return Variable{}, p.fail(t.position, "got %s, want a column", t)
 	}
+	if p.computes() {
+		e, err := p.operand()
+		return Variable{Transform: Compute, Expression: e, Position: t.position}, err
+	}
 	p.next()
 	if p.peek().kind != '(' {
 		return Variable{Column: t.text, Position: t.position}, nil
@@ -199,6 +204,17 @@ func (p *formulaParser) variable() (Variable, error) {
 		}
 	}
 	return v, p.expect(')', `")"`)
+}
+
+// computes reports whether a function of more than a column comes next, such as log(1 + x), which
+// is the same as I(log(1 + x)).
+func (p *formulaParser) computes() bool {
+	if slices.Index(transformNames[:pointwise], p.peek().text) <= 0 || p.tokens[1].kind != '(' {
+		return false
+	}
+	inside := p.tokens[2:]
+	end := slices.IndexFunc(inside, func(t token) bool { return t.kind == ')' || t.kind == endToken })
+	return end > 1 && slices.ContainsFunc(inside[:end], func(t token) bool { return t.kind == nameToken })
 }
 
 // maxDegree bounds polynomials: those of higher degree cannot be told from each other in double

@@ -208,6 +208,6 @@ func TestOffsetsOfExposures(t *testing.T) {
 	exposures := frameOf(t, pumps, frame.Options{Formula: "failures ~ offset(hours) + (1 | pump)", Response: likelihood.PoissonKind})
 	_, err := New(exposures, Options{})
 	require.ErrorContains(t, err, "from 5.24 to 125.8")
-	require.ErrorContains(t, err, "write offset(log(hours))")
+	require.ErrorContains(t, err, "for exposures write log(hours)")
 	newRegression(t, frameOf(t, pumps, frame.Options{Formula: "failures ~ offset(log(hours)) + (1 | pump)", Response: likelihood.PoissonKind}), Options{})
 }

@@ -12,30 +12,7 @@ import (
 	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/hbm/frame"
 	"github.com/transdim/vti/internal/distinct"
-	"github.com/transdim/vti/likelihood"
 )
-
-// widestLogOffset is the largest distance of offsets of log rates: a factor of 2e17 between
-// exposures.
-const widestLogOffset = 40
-
-// checkOffset refuses exposures that stand where their logarithms are meant.
-func (r *Regression) checkOffset() error {
-	f := r.Frame
-	if f.Offset == nil || f.Response.Link() != likelihood.LogLink {
-		return nil
-	}
-	low, high := slices.Min(f.Offset), slices.Max(f.Offset)
-	if high-low <= widestLogOffset {
-		return nil
-	}
-	names := make([]string, len(f.Formula.Offsets))
-	for i, offset := range f.Formula.Offsets {
-		names[i] = offset.String()
-	}
-	name := strings.Join(names, " + ")
-	return fmt.Errorf("%s: the offset %s is added to the logarithm of the mean, and is from %.4g to %.4g: got a factor of e^%.0f between rows, want at most e^%d; for exposures write offset(log(%s))", f.Path, name, low, high, high-low, widestLogOffset, name)
-}
 
 // scale brings the data to the working scale.
 func (r *Regression) scale() error {
@@ -48,8 +25,12 @@ func (r *Regression) scale() error {
 			r.logJacobian -= r.y[i]
 		}
 	}
-	if err := r.checkOffset(); err != nil {
-		return err
+	var names []string
+	for _, offset := range f.Formula.Offsets {
+		names = append(names, offset.String())
+	}
+	if err := f.Response.CheckOffset(strings.Join(names, " + "), f.Offset); err != nil {
+		return fmt.Errorf("%s: %w", f.Path, err)
 	}
 	if f.Response.Continuous() {
 		if f.Offset != nil {

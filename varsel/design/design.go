@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
@@ -47,7 +48,8 @@ type Options struct {
 	// Trials names a column of the number of trials of which the response counts the successes; ""
 	// where each row is one. It is for the logistic likelihood.
 	Trials string `json:"trials,omitempty"`
-	// Offset names a numeric column added to the linear predictor as it is; "" for none.
+	// Offset names a numeric column added to the linear predictor as it is, or a function of
+	// columns such as log(exposure); "" for none.
 	Offset string `json:"offset,omitempty"`
 	// NoStandardize keeps predictors and response as they are in the table.
 	NoStandardize bool `json:"no_standardize,omitempty"`
@@ -196,7 +198,7 @@ func New(t *table.Table, opt Options) (*Design, error) {
 			d.logSum += y[i]
 		}
 	}
-	offset, err := offsetColumn(t, opt.Offset)
+	offset, err := opt.offsets(t)
 	if err != nil {
 		return nil, err
 	}
@@ -375,19 +377,30 @@ func afterDropping(rows int) string {
 	return fmt.Sprintf(" after dropping %d with missing values", rows)
 }
 
-// offsetColumn returns the offset [n]; nil when name is empty.
-func offsetColumn(t *table.Table, name string) ([]float64, error) {
-	if name == "" {
+// offset is what Offset names: a column of the table, or a function of columns. A name that is
+// neither stays a column, for which there is an error that suggests near names.
+func (opt Options) offset(t *table.Table) formula.Variable {
+	if !slices.Contains(t.Names(), opt.Offset) {
+		if v, err := formula.ParseOffset(opt.Offset); err == nil {
+			return v
+		}
+	}
+	return formula.Variable{Column: opt.Offset}
+}
+
+// offsets are the offset of each row; nil for none.
+func (opt Options) offsets(t *table.Table) ([]float64, error) {
+	if opt.Offset == "" {
 		return nil, nil
 	}
-	c, err := t.Lookup(name)
+	values, err := opt.offset(t).Numbers(t)
 	if err != nil {
 		return nil, fmt.Errorf("offset: %w", err)
 	}
-	if c.Kind != table.Numeric {
-		return nil, fmt.Errorf("%s: offset %q: got %s, want numbers", t.Path, name, t.TextFound(c))
+	if err := opt.Likelihood.CheckOffset(opt.Offset, values); err != nil {
+		return nil, fmt.Errorf("%s: %w", t.Path, err)
 	}
-	return c.Values, nil
+	return values, nil
 }
 
 // validateCategories reports options that do not suit a response of categories, or suit only that.

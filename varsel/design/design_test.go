@@ -214,7 +214,7 @@ func TestDesignErrors(t *testing.T) {
 		"empty group":        {content, Options{Target: "y", Groups: []PredictorGroup{{"g", nil}}}, `want a name and at least one column`},
 		"group name taken":   {content, Options{Target: "y", Groups: []PredictorGroup{{"b", []string{"a"}}}}, `two predictors are called "b"`},
 		"factor and target":  {content, Options{Target: "y", Factors: []string{"y"}}, `column "y" is named as factor and as target`},
-		"text offset":        {content, Options{Target: "y", Offset: "c"}, `offset "c": got text ("u" in line 2), want numbers`},
+		"text offset":        {content, Options{Target: "y", Offset: "c"}, `offset: data.csv: column "c": got text ("u" in line 2), want numbers`},
 		"text target":        {content, Options{Target: "c"}, `target "c": got text ("u" in line 2), want numbers for a gaussian likelihood`},
 		"bad cell":           {"a,y\n1,1\nx,2\n", Options{Target: "y"}, `line 3, column "a"`},
 		"no predictors":      {content, Options{Target: "y", Exclude: []string{"a", "b", "c"}}, "no predictor is left to select from (4 columns, 3 excluded, 0 always in, 0 dropped)"},

@@ -35,8 +35,8 @@ func (opt Options) WithFormula(text string) (Options, error) {
 		return fail(f.Weights, "selection has no weights")
 	case f.Response.Transform != formula.AsIs:
 		return fail(f.Response, "the response is a column as it is; for its logarithm there is --likelihood lognormal")
-	case len(f.Offsets) > 1 || len(f.Offsets) == 1 && f.Offsets[0].Transform != formula.AsIs:
-		return fail(f.Offsets[0], "want one offset, a column as it is")
+	case len(f.Offsets) > 1:
+		return fail(f.Offsets[1], "want one offset, which may be a sum in I()")
 	case opt.Target != "" && opt.Target != f.Response.Column:
 		return fail(f.Response, "the response is %q here and --target %q", f.Response.Column, opt.Target)
 	case len(opt.Groups)+len(opt.Interactions)+len(opt.Factors) > 0 || opt.Trials != "" || opt.Censored != "" || opt.Offset != "":
@@ -45,7 +45,9 @@ func (opt Options) WithFormula(text string) (Options, error) {
 	opt.Formula, opt.Target, opt.Trials, opt.Censored = text, f.Response.Column, f.Trials.Column, f.Censored.Column
 	opt.NoIntercept = opt.NoIntercept || !f.HasIntercept()
 	for _, v := range f.Offsets {
-		opt.Offset = v.Column
+		if opt.Offset = v.Column; v.Transform != formula.AsIs {
+			opt.Offset = v.String()
+		}
 	}
 	return opt, nil
 }
@@ -67,7 +69,7 @@ func formulaLayout(t *table.Table, opt Options) (*table.Table, *layout, error) {
 			return nil, nil, err
 		}
 	}
-	l := &layout{factors: make(map[string]bool), terms: f.Terms, standardize: !opt.NoStandardize}
+	l := &layout{factors: make(map[string]bool), terms: f.Terms, standardize: !opt.NoStandardize, offset: opt.offset(t).Columns()}
 	for _, name := range f.Labels() {
 		l.factors[name] = true
 	}

@@ -1,12 +1,14 @@
 package design
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/predict"
 	"github.com/transdim/vti/table"
 )
 
@@ -46,19 +48,52 @@ func TestFormulaRows(t *testing.T) {
 	}
 }
 
+// An offset may be a function of columns, by formula or by name, and of new rows too. Its columns
+// are no predictors unless a formula names them.
+func TestOffsetFunctions(t *testing.T) {
+	data := parseTable(t, formulaTable)
+	z, err := data.Lookup("z")
+	require.NoError(t, err)
+	byFormula, err := Options{Likelihood: likelihood.PoissonKind}.WithFormula("y ~ x + offset(log(1 + z))")
+	require.NoError(t, err)
+	byName := Options{Likelihood: likelihood.PoissonKind, Target: "y", Offset: "log1p(z)", Exclude: []string{"f", "p", "q", "n"}}
+	for _, options := range []Options{byFormula, byName} {
+		d, err := New(data, options)
+		require.NoError(t, err)
+		require.NotContains(t, d.Names, "z")
+		for i, offset := range d.Offset {
+			require.InDelta(t, math.Log1p(z.Values[i]), offset, 1e-12)
+		}
+		fresh, err := table.Parse("new.csv", []byte("x,z\n7.5,0.5\n40,2.5\n"))
+		require.NoError(t, err)
+		rows, err := d.Fresh(options, data, fresh, false)
+		require.NoError(t, err)
+		require.InDeltaSlice(t, []float64{math.Log(1.5), math.Log(3.5)}, rows.Offset, 1e-12)
+		variables, _, err := Variables(data, options)
+		require.NoError(t, err)
+		require.Equal(t, []predict.Variable{{Name: "x"}, {Name: "z"}}, variables)
+	}
+	_, err = New(data, Options{Target: "y", Offset: "log(p)", Likelihood: likelihood.PoissonKind})
+	require.ErrorContains(t, err, "log(p): got -0.44")
+	far := parseTable(t, "y,x,hours\n1,0.5,100\n2,0.7,230\n0,0.1,900\n3,0.2,120\n")
+	_, err = New(far, Options{Target: "y", Offset: "hours", Likelihood: likelihood.PoissonKind})
+	require.ErrorContains(t, err, "the offset hours is added to the logarithm of the mean, and is from 100 to 900")
+	require.ErrorContains(t, err, "for exposures write log(hours)")
+}
+
 func TestFormulaMistakes(t *testing.T) {
 	data := parseTable(t, formulaTable)
 	for text, want := range map[string]string{
-		"y ~ x + (1 | f)":        "(1 | f) varies by group, which is for vti hbm --select",
-		"log(y) ~ x":             "there is --likelihood lognormal",
-		"cbind(y, n) ~ x":        "want successes | trials(n)",
-		"y | weights(n) ~ x":     "selection has no weights",
-		"y ~ x + offset(log(z))": "want one offset, a column as it is",
-		"y ~ x + xx":             `no column "xx"`,
-		"y ~ x + log(y)":         `"y" is part of the response, or excluded`,
-		"y ~ x + q":              `"q" is part of the response, or excluded`,
-		"yy ~ x":                 `no column "yy"`,
-		"y ~ 1":                  "no predictor is left",
+		"y ~ x + (1 | f)":               "(1 | f) varies by group, which is for vti hbm --select",
+		"log(y) ~ x":                    "there is --likelihood lognormal",
+		"cbind(y, n) ~ x":               "want successes | trials(n)",
+		"y | weights(n) ~ x":            "selection has no weights",
+		"y ~ x + offset(z) + offset(w)": "want one offset, which may be a sum in I()",
+		"y ~ x + xx":                    `no column "xx"`,
+		"y ~ x + log(y)":                `"y" is part of the response, or excluded`,
+		"y ~ x + q":                     `"q" is part of the response, or excluded`,
+		"yy ~ x":                        `no column "yy"`,
+		"y ~ 1":                         "no predictor is left",
 	} {
 		options, err := Options{Exclude: []string{"q"}}.WithFormula(text)
 		if err == nil {

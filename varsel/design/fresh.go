@@ -53,7 +53,7 @@ func (d *Design) Fresh(opt Options, seen, fresh *table.Table, trials bool) (*Fre
 			return nil, err
 		}
 	}
-	offset, err := offsetColumn(f.both, opt.Offset)
+	offset, err := opt.offsets(f.both)
 	if err != nil {
 		return nil, err
 	}
@@ -77,9 +77,7 @@ func Variables(t *table.Table, opt Options) (variables []predict.Variable, rows 
 		return nil, nil, err
 	}
 	names := layout.used(opt)[len(opt.response()):]
-	if opt.Offset != "" {
-		names = append(names[1:], opt.Offset)
-	}
+	names = append(names[len(layout.offset):], layout.offset...)
 	for _, name := range names {
 		c, err := t.Lookup(name)
 		if err != nil {

@@ -16,6 +16,7 @@ type layout struct {
 	// terms are those of a formula, and standardize says that numbers in products are
 	terms       []formula.Term
 	standardize bool
+	offset      []string // its columns
 }
 
 // block is a predictor before its columns are expanded: a column, or a named group of them.
@@ -58,7 +59,7 @@ func columnLayout(t *table.Table, opt Options) (*layout, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &layout{factors: make(map[string]bool)}
+	l := &layout{factors: make(map[string]bool), offset: opt.offset(t).Columns()}
 	for _, name := range opt.Factors {
 		l.factors[name] = true
 	}
@@ -104,10 +105,13 @@ func columnUses(t *table.Table, opt Options) (map[string]string, error) {
 		return nil
 	}
 	named := [][2]string{{opt.Target, "target"}}
-	for _, pair := range [][2]string{{opt.Trials, "trials"}, {opt.Censored, "censored"}, {opt.Offset, "offset"}} {
+	for _, pair := range [][2]string{{opt.Trials, "trials"}, {opt.Censored, "censored"}} {
 		if pair[0] != "" {
 			named = append(named, pair)
 		}
+	}
+	for _, name := range opt.offset(t).Columns() {
+		named = append(named, [2]string{name, "offset"})
 	}
 	for _, name := range opt.Always {
 		named = append(named, [2]string{name, "always"})
@@ -165,10 +169,7 @@ func (opt Options) response() []string {
 
 // used returns the columns whose cells matter.
 func (l *layout) used(opt Options) []string {
-	names := opt.response()
-	if opt.Offset != "" {
-		names = append(names, opt.Offset)
-	}
+	names := append(opt.response(), l.offset...)
 	for _, b := range l.blocks {
 		for _, name := range b.columns {
 			if !slices.Contains(names, name) { // as terms may share it

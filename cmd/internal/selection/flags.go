@@ -41,7 +41,7 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 		flags.StringVar(&columns.Trials, "trials", "", "logistic: `column` with the number of trials; the response is then the number of successes. Every trial is a row: predictors have mean 0 and sd 1 over trials, and log evidences those of the counts, with log C(n, k)")
 		flags.StringSliceVar(&columns.Levels, "levels", nil, "cumulative-logit, cumulative-probit: `labels` of the response from the lowest to the highest, separated by commas; numbers have an order of their own. categorical: labels or numbers, of which coefficients compare the others with the first")
 		flags.StringVar(&columns.Censored, "censored", "", "exponential, weibull: `column` that is 1 where the time is censored (the response is a lower bound), else 0")
-		flags.StringVar(&columns.Offset, "offset", "", "`column` added to the linear predictor with coefficient 1, such as log exposure; default priors of continuous responses scale with sd(y - offset)")
+		flags.StringVar(&columns.Offset, "offset", "", "`column`, or log(column), added to the linear predictor with coefficient 1, such as log(exposure); default priors of continuous responses scale with sd(y - offset)")
 		flags.BoolVar(&columns.NoIntercept, "no-intercept", false, "leave out the intercept, for tables that have a column of ones (--always x0)")
 		flags.BoolVar(&columns.NoStandardize, "no-standardize", false, "do not standardize predictors and response; the prior of coefficients is then in the units of the table")
 		flags.Var(cli.Name(&columns.NA), "na", "rows with missing values: refuse or drop")
