@@ -38,6 +38,7 @@ func TestMistakes(t *testing.T) {
 		"dag --sizes a":                         `expected numbers of rows, at least 3, separated by commas, found "a"`,
 		"dag":                                   "expected --out DIRECTORY",
 		"cardinality --samplers none --out new": "--samplers: expected some of",
+		"cold --samplers none absent.csv":       "--samplers: expected some of diagonal",
 		"time --only absent":                    "--only: no table begins with",
 		"time --vti absent":                     "absent",
 		"amortize --only absent":                "no such task",
@@ -66,6 +67,7 @@ func TestMeasurements(t *testing.T) {
 		"cardinality --predictors 2 --misspecification none --samplers categorical --iterations 50 --steps 2 --out cardinality --vti " + program: "rows",
 		"time --only hald --repetitions 1 --data " + data + " --vti " + program:                                                                  "tables",
 		"hbm --only oats --data . --vti " + program:                                                                                              "tables",
+		"cold --samplers categorical --seeds 1 --steps 2 --batch 4 " + filepath.Join(data, "robust_vs", "mid_1000.csv"):                          "fits",
 		"amortize --only gaussian-5 --steps 2 --batch 4 --hidden 8":                                                                              "tasks",
 	} {
 		got := vtilab(t, append(strings.Fields(line), "--json", "--quiet")...)
