@@ -85,6 +85,7 @@
 //	coefficient_priors.go     priors on the scale of the table
 //	names.go                  names of coefficients
 //	posterior_draws.go        draws on the scale of the table, and what they say of coefficients
+//	scale_orbits.go           moments along curves on which σ and coefficients grow together
 //	record.go, files.go       the contents of a run directory
 //	rows.go                   predictions of rows from a finished run, for package predict
 //	compare*.go               comparison of two runs

@@ -113,11 +113,12 @@ func (p *Problem) eachPlane(to, from []float64, move func(dst, src []float64) []
 
 // summarizeDraws returns the posterior of every coefficient and of sigma or cut points, with the
 // given weights of the draws. chain numbers the chain of each draw from 0; nil where draws are
-// independent. Where models are lists, columns that are in no draw are left out.
-func (p *Problem) summarizeDraws(draws *Draws, weights []float64, chain []int) []Coefficient {
+// independent. orbits, if not nil, are those of the draws. Where models are lists, columns that are
+// in no draw are left out.
+func (p *Problem) summarizeDraws(draws *Draws, weights []float64, chain []int, orbits *scaleOrbits) []Coefficient {
 	coefficientNames := p.coefficientNames()
 	names := slices.Concat(coefficientNames, p.extraNames())
-	included, chains := make([][]weighted.Value, len(names)), make([][]int, len(names))
+	included := make([]coefficientDraws, len(names))
 	always := make([]bool, len(names))
 	for _, j := range regression.EachPlane(p.Design.Always, p.Target.Planes()) {
 		always[j] = true
@@ -132,16 +133,25 @@ func (p *Problem) summarizeDraws(draws *Draws, weights []float64, chain []int) [
 		}
 		mass += weights[i]
 		p.visit(code, draws.Values.RawRowView(i), func(column int, value float64) {
-			included[column] = append(included[column], weighted.Value{Value: value, Weight: weights[i]})
+			own := &included[column]
+			own.values = append(own.values, weighted.Value{Value: value, Weight: weights[i]})
 			if chain != nil {
-				chains[column] = append(chains[column], chain[i])
+				own.chain = append(own.chain, chain[i])
+			}
+			if orbits != nil {
+				centre := 0.0 // of σ
+				if column < len(coefficientNames) {
+					centre = draws.Values.At(orbits.centre[i], column)
+				}
+				own.expected = append(own.expected, centre+(value-centre)*orbits.mean[i])
+				own.within = append(own.within, (value-centre)*(value-centre)*orbits.variance[i])
 			}
 		})
 	}
 	var coefficients []Coefficient
 	for j, name := range names {
-		if always[j] || len(included[j]) > 0 || j < len(coefficientNames) && p.Slots == nil {
-			coefficients = append(coefficients, summarize(name, included[j], mass, chains[j]))
+		if always[j] || len(included[j].values) > 0 || j < len(coefficientNames) && p.Slots == nil {
+			coefficients = append(coefficients, included[j].summarize(name, mass))
 		}
 	}
 	return coefficients
@@ -174,28 +184,38 @@ func (p *Problem) visit(code []int32, values []float64, f func(column int, value
 // levels are the levels of the quantiles of a coefficient.
 var levels = []float64{0.025, 0.975}
 
-// summarize returns the posterior of one coefficient from the weighted draws that include it; it is
-// zero in the others. mass is the weight of all draws together, which need not be one. chain
-// numbers the chain of each draw from 0; nil where draws are independent. Means and standard
-// deviations that the draws do not resolve are NaN. The draws are sorted.
-func summarize(name string, draws []weighted.Value, mass float64, chain []int) Coefficient {
-	weight, value := make([]float64, len(draws)), make([]float64, len(draws))
-	for i, d := range draws {
-		weight[i], value[i] = d.Weight, d.Value
+// coefficientDraws are the weighted draws that include a coefficient; it is zero in the others.
+type coefficientDraws struct {
+	values []weighted.Value
+	chain  []int // of each draw, from 0; nil where draws are independent
+	// expectations along the orbits of the draws, and variances about them; nil without orbits
+	expected, within []float64
+}
+
+// summarize returns the posterior of the coefficient. mass is the weight of all draws together,
+// which need not be one. Means and standard deviations that the draws do not resolve are NaN. The
+// draws are sorted.
+func (d *coefficientDraws) summarize(name string, mass float64) Coefficient {
+	weight, value, share := make([]float64, len(d.values)), make([]float64, len(d.values)), 0.0
+	for i, v := range d.values {
+		weight[i], value[i] = v.Weight, v.Value
+		share += v.Weight / mass
 	}
+	share = min(share, 1) // rounding
 	var m weighted.Moments
-	if chain == nil {
+	switch {
+	case d.chain != nil:
+		m = weighted.MomentsOfChains(weight, value, d.chain)
+	case d.expected != nil:
+		m = weighted.MomentsOf(weight, d.expected, d.within, nil)
+	default:
 		m = weighted.MomentsOf(weight, value, nil, nil)
-	} else {
-		m = weighted.MomentsOfChains(weight, value, chain)
 	}
-	all, given := weighted.Summarise(draws, mass, levels)
-	if len(draws) > 0 {
-		if math.IsNaN(m.SD) {
-			all.SD = math.NaN()
-		}
+	all, given := weighted.Summarise(d.values, mass, levels)
+	if len(value) > 0 {
+		// zero elsewhere: the law of total variance
+		all.Mean, all.SD = share*m.Mean, math.Sqrt(share*m.SD*m.SD+share*(1-share)*m.Mean*m.Mean)
 		if math.IsNaN(m.Mean) {
-			all.Mean = math.NaN()
 			given.Quantiles[0], given.Quantiles[1] = math.NaN(), math.NaN()
 		}
 	}

@@ -26,7 +26,7 @@ func TestNoDraws(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, read.Codes)
 	}
-	for _, c := range problem.summarizeDraws(empty, nil, nil) {
+	for _, c := range problem.summarizeDraws(empty, nil, nil, nil) {
 		assert.True(t, math.IsNaN(float64(c.Mean)))
 	}
 }
@@ -37,7 +37,7 @@ func TestSummarize(t *testing.T) {
 	for range 200 {
 		draws = append(draws, weighted.Value{Value: 2, Weight: 2}, weighted.Value{Value: -1, Weight: 1}, weighted.Value{Value: 3, Weight: 3})
 	}
-	c := summarize("x", draws, 2000, nil)
+	c := (&coefficientDraws{values: draws}).summarize("x", 2000)
 	require.Equal(t, "x", c.Name)
 	require.InDelta(t, 1.2, float64(c.Mean), 1e-12)
 	require.InDelta(t, 2, float64(c.MeanGivenIn), 1e-12)
@@ -46,7 +46,7 @@ func TestSummarize(t *testing.T) {
 	require.Greater(t, c.SD, c.SDGivenIn)
 	require.Equal(t, []Number{-1, 3, -1, 3}, []Number{c.Q025, c.Q975, c.Q025GivenIn, c.Q975GivenIn})
 
-	c = summarize("x", nil, 2, nil)
+	c = (&coefficientDraws{}).summarize("x", 2)
 	require.EqualValues(t, 0, c.Q975)
 	encoded, err := json.Marshal(c)
 	require.NoError(t, err)
@@ -62,7 +62,7 @@ func TestSummarize(t *testing.T) {
 	for i := range chain {
 		chain[i] = i % 20
 	}
-	c = summarize("x", draws, 2000, chain)
+	c = (&coefficientDraws{values: draws, chain: chain}).summarize("x", 2000)
 	require.True(t, math.IsNaN(float64(c.SD)) && math.IsNaN(float64(c.SDGivenIn)))
 	require.Positive(t, float64(c.MeanGivenInSE))
 	require.InDelta(t, 1.6/0.6, float64(c.MeanGivenIn), 1)

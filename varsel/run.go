@@ -151,8 +151,9 @@ func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Ce
 			}
 		}
 	}
-	result.Coefficients = p.summarizeDraws(p.toOriginal(c.Sample.Codes, c.Sample.Theta), c.Sample.Weight, c.Sample.Group)
-	return nil
+	orbits, err := p.orbitsOf(c.Sample)
+	result.Coefficients = p.summarizeDraws(p.toOriginal(c.Sample.Codes, c.Sample.Theta), c.Sample.Weight, c.Sample.Group, orbits)
+	return err
 }
 
 // frequenciesUnderQ are the probabilities of n events under q(m), of which events lists those that

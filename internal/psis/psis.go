@@ -71,6 +71,10 @@ type Result struct {
 	// most samples lack that draw: they have too small a mean with too small an error, whether K
 	// says so or not. 0 for a K up to 0, and at most 1.
 	Unreached float64
+	// UnreachedAtMost is the same for a K larger by its standard error, (1 + K) √n / (n + 10) of a
+	// tail of n, where that is beyond FiniteVariance: a sample without its largest draws has too
+	// small a K too.
+	UnreachedAtMost float64
 	// N counts the draws that are weights, Zero those of them with weight zero, NonFinite the NaN
 	// and +Inf.
 	N, Zero, NonFinite int
@@ -149,12 +153,14 @@ func (r *Result) excesses(draws []int, largest, cutoff float64) (list []float64)
 
 // smoothTail replaces the largest weights; order lists the draws of positive weight. beyond is the
 // log of the mean weight past the level that one draw in N exceeds: −Inf without a heavy tail, +Inf
-// where it has no mean. With raise the cutoff is no weight in the bulk.
-func (r *Result) smoothTail(order []int, raise bool) (beyond float64) {
+// where it has no mean; atMost is that of UnreachedAtMost. With raise the cutoff is no weight in
+// the bulk.
+func (r *Result) smoothTail(order []int, raise bool) (beyond, atMost float64) {
+	none := math.Inf(-1)
 	n := float64(r.N)
 	size := int(math.Ceil(min(0.2*n, 3*math.Sqrt(n))))
 	if size < minTail || len(order) == 0 {
-		return math.Inf(-1)
+		return none, none
 	}
 	order = r.largest(order, size+1)
 	largest := r.LogWeights[order[len(order)-1]]
@@ -171,10 +177,10 @@ func (r *Result) smoothTail(order []int, raise bool) (beyond float64) {
 	}
 	if len(excess) == 0 {
 		r.K = 0
-		return math.Inf(-1)
+		return none, none
 	}
 	if len(excess) < minTail {
-		return math.Inf(-1)
+		return none, none
 	}
 	tail = tail[len(tail)-len(excess):]
 	k, sigma := fitGPD(excess)
@@ -184,25 +190,32 @@ func (r *Result) smoothTail(order []int, raise bool) (beyond float64) {
 	r.K = (k*m + 5) / (m + 10)
 	if math.IsNaN(r.K) {
 		r.K = math.Inf(1)
-		return math.Inf(1)
+		return math.Inf(1), math.Inf(1)
 	}
 	r.Tail = len(tail)
 	for rank, i := range tail {
 		q := cutoff + quantileGPD((float64(rank)+0.5)/m, r.K, sigma)
 		r.LogWeights[i] = min(largest+math.Log(q), largest) // never above the largest raw weight
 	}
-	switch {
-	case r.K <= 0: // the variance shows all of such a tail
-		return math.Inf(-1)
-	case r.K >= 1:
-		return math.Inf(1)
+	past := func(k float64) float64 {
+		switch {
+		case k <= 0: // the variance shows all of such a tail
+			return none
+		case k >= 1:
+			return math.Inf(1)
+		}
+		q := quantileGPD(1-1/m, k, sigma)
+		return largest + math.Log(cutoff+q+(sigma+k*q)/(1-k))
 	}
-	q := quantileGPD(1-1/m, r.K, sigma)
-	return largest + math.Log(cutoff+q+(sigma+r.K*q)/(1-r.K))
+	beyond, atMost = past(r.K), past(r.K)
+	if k := r.K + (1+r.K)*math.Sqrt(m)/(m+10); k > FiniteVariance {
+		atMost = past(k)
+	}
+	return beyond, atMost
 }
 
 // summarise takes what smoothTail returns.
-func (r *Result) summarise(beyond float64) {
+func (r *Result) summarise(beyond, atMost float64) {
 	var weights []float64
 	r.LogMean, r.LogMeanSE, weights = logMeanExp(r.LogWeights, r.N)
 	if weights == nil {
@@ -214,7 +227,8 @@ func (r *Result) summarise(beyond float64) {
 		squares += w * w
 	}
 	r.ESS = sum * sum / squares
-	r.Unreached = min(1, max(0, math.Exp(beyond-r.LogMean)-1)/float64(r.N))
+	share := func(beyond float64) float64 { return min(1, max(0, math.Exp(beyond-r.LogMean)-1)/float64(r.N)) }
+	r.Unreached, r.UnreachedAtMost = share(beyond), share(atMost)
 	r.LogMeanSE = math.Hypot(r.LogMeanSE, r.Unreached)
 }
 
