@@ -45,7 +45,7 @@ func (f *Frame) Below(seen, fresh *table.Table, options Options, rows *predict.R
 			fresh = fresh.With(column.Repeated(0, fresh.Rows()))
 		}
 	}
-	both, dropped, err := seen.Below(fresh, used, options.DropMissing)
+	both, dropped, err := f.withGroupLabels(seen, fresh).Below(fresh, used, options.DropMissing)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -73,6 +73,26 @@ func (f *Frame) Below(seen, fresh *table.Table, options Options, rows *predict.R
 		return nil, 0, fmt.Errorf("%s: the rows have combinations of labels that the run has not seen: got the columns %q, want %q", fresh.Path, Names(frame.Columns), Names(f.Columns))
 	}
 	return frame, first, nil
+}
+
+// withGroupLabels returns seen with the numbers of a group as labels where fresh has texts there: a
+// new group may have any name.
+func (f *Frame) withGroupLabels(seen, fresh *table.Table) *table.Table {
+	for _, v := range f.Formula.Varying {
+		for _, group := range v.Group {
+			old, err := seen.Lookup(group.Column)
+			named, absent := fresh.Lookup(group.Column)
+			if err != nil || absent != nil || old.Kind != table.Numeric || named.Kind != table.Factor {
+				continue // other errors are found by who needs the column
+			}
+			texts := make([]string, seen.Rows())
+			for row := range texts {
+				texts[row] = old.Text(row)
+			}
+			seen = seen.With(table.Texts(group.Column, texts))
+		}
+	}
+	return seen
 }
 
 // repeats reports whether a row of the table may stand for several of the frame: its trials, or as

@@ -65,8 +65,14 @@ func TestRowsOfKnownAndNewGroups(t *testing.T) {
 	assert.Nil(t, rows.Y)
 	assert.Equal(t, []string{"Days: 1 of 3 rows is outside the range seen, 0 to 9", "Subject: 999 not seen before: effects drawn with the variance of groups"}, rows.Notes)
 
+	named, err := table.Parse("named.csv", []byte("Days,Subject\n4,308\n4,somebody new\n"))
+	require.NoError(t, err)
+	texts, err := stored.Rows(named)
+	require.NoError(t, err, "groups seen as numbers, and a new one with another name")
 	known, unknown := make([]float64, rows.Draws()), make([]float64, rows.Draws())
+	texts.Predictor(0, unknown)
 	rows.Predictor(0, known)
+	require.Equal(t, known, unknown)
 	rows.Predictor(1, unknown)
 	intercept, slope, u, v := column("(Intercept)"), column("Days"), column("(Intercept) | Subject=308"), column("Days | Subject=308")
 	for s, eta := range known {
