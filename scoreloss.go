@@ -28,7 +28,7 @@ func (t *trainer) scoreLoss(ctx *Context, codes, loss, logModel *Node) (scalar, 
 	cfg := &t.config
 	switch cfg.ControlVariate {
 	case Running:
-		return gradest.ScoreFunction(loss, gradest.RunningMean{}.Next(ctx.InAbsPath("/"+trainScope), loss), logModel)
+		return gradest.ScoreFunction(loss, gradest.RunningMean(ctx.InAbsPath("/"+trainScope), loss), logModel)
 	case SurrogateMean:
 		g := loss.Graph()
 		table := cfg.Models.(*modeldist.Categorical)

@@ -1,8 +1,6 @@
 package gradest
 
 import (
-	"fmt"
-
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/ml/context"
@@ -21,43 +19,23 @@ func LeaveOneOut(loss *graph.Node) *graph.Node {
 	return graph.Div(graph.Sub(graph.ReduceAllSum(kept), kept), graph.MaxScalar(others, 1))
 }
 
-// DefaultDecay is the decay of a [RunningMean] by default: a memory of about ten steps. Chosen by
+// Decay is the decay of a [RunningMean] from step to step: a memory of about ten steps. Chosen by
 // hand, not tuned.
-const DefaultDecay = 0.9
+const Decay = 0.9
 
-// RunningMean is the exponential moving average of past losses as a baseline (appendix D.1). It
-// starts from zero and is corrected for that start, so that after t batches with means l_1 … l_t
+// RunningMean returns the exponential moving average of past losses as a baseline (appendix D.1).
+// It starts from zero and is corrected for that start, so that after t batches with means l_1 … l_t
 //
-//	mean_t = ∑ decay^(t−i) l_i / ∑ decay^(t−i)
+//	mean_t = ∑ Decay^(t−i) l_i / ∑ Decay^(t−i)
 //
 // and the baseline for batch t is mean_(t−1), which does not contain batch t: a mean with the batch
-// in it depends on the draws it is subtracted from and biases the gradient.
-type RunningMean struct {
-	Decay float64 // in (0, 1); 0 means DefaultDecay
-}
-
-// Validate reports a decay outside 0 to 1.
-func (r RunningMean) Validate() error {
-	if !(r.Decay >= 0 && r.Decay < 1) {
-		return fmt.Errorf("gradest: decay of the running mean is %v, want 0 < decay < 1 (or 0 for %v)", r.Decay, DefaultDecay)
-	}
-	return nil
-}
-
-// Next returns the baseline for this batch, a scalar in the dtype of loss, 0 for the first batch,
-// and then takes the mean of the finite losses [B] of the batch into the average, which is kept as
-// a variable below the scope of ctx. A batch without a finite loss leaves the average as it was.
-// Call it once for each step.
-func (r RunningMean) Next(ctx *context.Context, loss *graph.Node) *graph.Node {
-	if err := r.Validate(); err != nil {
-		panic(err)
-	}
-	assertVector("gradest.RunningMean.Next", "loss", loss)
-	decay := r.Decay
-	if decay == 0 {
-		decay = DefaultDecay
-	}
-	// The moment ∑ (1−decay) decay^(t−i) l_i and the weight ∑ (1−decay) decay^(t−i) = 1 − decay^t
+// in it depends on the draws it is subtracted from and biases the gradient. It is a scalar in the
+// dtype of loss, 0 for the first batch. The mean of the finite losses [B] of the batch then enters
+// the average, which is kept as a variable below the scope of ctx; a batch without a finite loss
+// leaves it as it was. Call it once for each step.
+func RunningMean(ctx *context.Context, loss *graph.Node) *graph.Node {
+	assertVector("gradest.RunningMean", "loss", loss)
+	// The moment ∑ (1−Decay) Decay^(t−i) l_i and the weight ∑ (1−Decay) Decay^(t−i) = 1 − Decay^t
 	// decay side by side, so that their ratio is the corrected mean without counting steps.
 	scope := ctx.In("running_mean").Checked(false)
 	moment := scope.VariableWithValue("moment", 0.0).SetTrainable(false)
@@ -71,7 +49,7 @@ func (r RunningMean) Next(ctx *context.Context, loss *graph.Node) *graph.Node {
 	mean := graph.Div(sum, graph.MaxScalar(count, 1))
 	update := func(v *context.Variable, value *graph.Node) (before *graph.Node) {
 		before = v.ValueGraph(g)
-		after := graph.Add(graph.MulScalar(before, decay), graph.MulScalar(value, 1-decay))
+		after := graph.Add(graph.MulScalar(before, Decay), graph.MulScalar(value, 1-Decay))
 		v.SetValueGraph(graph.Where(graph.IsPositive(count), after, before))
 		return before
 	}

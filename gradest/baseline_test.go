@@ -35,25 +35,19 @@ func TestRunningMean(t *testing.T) {
 	nan := math.NaN()
 	batches := [][]float32{{4, 6}, {1, 2}, {nan32(), 3}, {nan32(), nan32()}, {-7, float32(math.Inf(1))}, {0, 0}}
 	means := []float64{5, 1.5, 3, nan, -7, 0}
-	for _, decay := range []float64{0, 0.5, 0.99} {
-		effective := decay
-		if decay == 0 {
-			effective = gradest.DefaultDecay
+	exec, err := context.NewExec(testkit.Backend(t), context.New(), gradest.RunningMean)
+	require.NoError(t, err)
+	moment, weight := 0.0, 0.0
+	for i, batch := range batches {
+		want := 0.0 // of the first batch
+		if weight > 0 {
+			want = moment / weight
 		}
-		exec, err := context.NewExec(testkit.Backend(t), context.New(), gradest.RunningMean{Decay: decay}.Next)
+		got, err := exec.Exec(batch)
 		require.NoError(t, err)
-		moment, weight := 0.0, 0.0
-		for i, batch := range batches {
-			want := 0.0 // of the first batch
-			if weight > 0 {
-				want = moment / weight
-			}
-			got, err := exec.Exec(batch)
-			require.NoError(t, err)
-			require.InDelta(t, want, got[0].Value(), 1e-6, "batch %d", i)
-			if !math.IsNaN(means[i]) {
-				moment, weight = effective*moment+means[i], effective*weight+1
-			}
+		require.InDelta(t, want, got[0].Value(), 1e-6, "batch %d", i)
+		if !math.IsNaN(means[i]) {
+			moment, weight = gradest.Decay*moment+means[i], gradest.Decay*weight+1
 		}
 	}
 }
@@ -71,15 +65,12 @@ func TestRunningMeanIsUnbiased(t *testing.T) {
 	for n := range batches {
 		batches[n] = []int32{draw(rng, q), draw(rng, q)}
 	}
-	honest := worstZ(t, batches, want, func(ctx *context.Context, loss *graph.Node) *graph.Node {
-		return gradest.RunningMean{Decay: 0.5}.Next(ctx, loss)
-	})
+	honest := worstZ(t, batches, want, gradest.RunningMean)
 	require.Less(t, honest, float64(sigmas))
 
 	peeking := worstZ(t, batches, want, func(ctx *context.Context, loss *graph.Node) *graph.Node {
-		past := gradest.RunningMean{Decay: 0.5}.Next(ctx, loss)
-		// the mean after the update
-		return graph.MulScalar(graph.Add(past, graph.ReduceAllMean(loss)), 0.5)
+		past := graph.MulScalar(gradest.RunningMean(ctx, loss), gradest.Decay)
+		return graph.Add(past, graph.MulScalar(graph.ReduceAllMean(loss), 1-gradest.Decay)) // the mean after the update
 	})
 	require.Greater(t, peeking, 2*float64(sigmas))
 }
@@ -124,11 +115,4 @@ func draw(rng *rand.Rand, probs []float64) int32 {
 		u -= p
 	}
 	return int32(len(probs) - 1)
-}
-
-func TestRunningMeanValidate(t *testing.T) {
-	for _, decay := range []float64{-0.1, 1, math.NaN()} {
-		require.ErrorContains(t, gradest.RunningMean{Decay: decay}.Validate(), "decay")
-	}
-	require.NoError(t, gradest.RunningMean{}.Validate())
 }

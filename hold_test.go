@@ -1,0 +1,49 @@
+package vti_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
+)
+
+// Steps after which the entropy of q(m), averaged over ten steps, first differs from that of the
+// prior.
+func firstChange(t *testing.T, cfg vti.Config) int {
+	t.Helper()
+	target := newConjugate(40, 4)
+	changed, before := 0, 0.0
+	cfg.LogEvery = 10
+	cfg.Progress = func(info vti.Info) {
+		if info.Step == 1 {
+			before = info.Entropy
+		} else if changed == 0 && math.Abs(info.Entropy-before) > 1e-9 {
+			changed = info.Step
+		}
+	}
+	_, err := vti.Fit(t.Context(), openDevice(t, gpu.CPU), target, cfg)
+	require.NoError(t, err)
+	return changed
+}
+
+// From the identity q(m) stays at the prior until the flow has settled, and for at most half of the
+// steps; from the anchor, and where it is to learn at once, it moves from the start. How many steps
+// a launch takes changes nothing.
+func TestModelsWaitForTheFlow(t *testing.T) {
+	cfg := smallConfig()
+	cfg.Steps, cfg.Start = 400, vti.IdentityStart
+	waits := firstChange(t, cfg)
+	require.Greater(t, waits, 128, "the first comparison of halves")
+	require.LessOrEqual(t, waits, 210)
+	cfg.StepsPerLaunch = 5
+	require.Equal(t, waits, firstChange(t, cfg))
+	cfg.Steps = 100
+	require.Equal(t, 60, firstChange(t, cfg), "after half of the steps")
+	cfg.LearnAtOnce = true
+	require.Equal(t, 10, firstChange(t, cfg))
+	cfg.LearnAtOnce, cfg.Start = false, vti.AnchorStart
+	require.Equal(t, 10, firstChange(t, cfg))
+}
