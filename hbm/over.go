@@ -99,7 +99,11 @@ func (t *Target) checkWholes() error {
 	if !ok {
 		return nil
 	}
+	validator, some := t.space.(interface{ Valid(code []int32) bool })
 	check := func(code []int32) error {
+		if some && !validator.Valid(code) {
+			return nil // it names no model
+		}
 		mask := masker.MaskRow(code, nil)
 		first := 0
 		for _, l := range latents(t.model, false) {
