@@ -27,6 +27,8 @@ type Config struct {
 	Flow cosmic.Config
 	// Backbone is q(θ | m) in place of Flow, which is then not read, such as a family of plates of
 	// package hbm. Its String, if it has that method, is part of what checkpoints are held against.
+	// Where it begins far from the posterior use Start IdentityStart: a pilot run would choose the
+	// models that it happens to fit.
 	Backbone Flow
 	// Models is q(m); nil stands for a table of logits over all models, which starts at the prior,
 	// and beyond modeldist.DefaultLimit of them for a masked network, which starts uniform.
