@@ -10,7 +10,7 @@ import (
 // certify is what Posterior.Certify says it is.
 func certify(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate, error) {
 	w, visited, err := weigh(ctx, e, cfg)
-	if err == nil && visited == nil && (w.Verdict != Trusted || cfg.Confirm) {
+	if err == nil && visited == nil && !cfg.NoChains && (w.Verdict != Trusted || cfg.Confirm) {
 		w, err = check(ctx, e, w, cfg, func(cfg CertifyConfig) (*weighing, error) {
 			w, _, err := weigh(ctx, e, cfg)
 			return w, err

@@ -28,6 +28,9 @@ type CertifyConfig struct {
 	// right for posteriors that may have several modes, since weights cannot show a mode where no
 	// draw fell. Solve sets it unless the target is a UnimodalTarget.
 	Confirm bool
+	// NoChains makes weights the whole certificate, where chains over models and parameters are out
+	// of the question.
+	NoChains bool
 	// Short lets chains end after some thousand effective draws if the weights are trusted on their
 	// own and agree with the chains; otherwise chains have full length. It is for data sets of a
 	// kind whose posteriors are known from experience: short chains find fewer modes.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"time"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
@@ -56,6 +57,11 @@ type Config struct {
 	// models before their parameters are fitted. 0 means none: right for posteriors with one mode
 	// per model.
 	Tempering float64
+	// Annealing is the share of the steps during which q(m) follows p(m) Z_m to a power that rises
+	// from 0 to 1, Z_m being what the flow says of the evidence of m. It holds q(m) back until the
+	// flow has moved, and from settling on the models that it happens to find first: right for
+	// spaces of models that are not listed, without a warm start. 0 means none.
+	Annealing float64
 	// ControlVariate reduces the variance of the score-function gradient of q(m); the zero value is
 	// LeaveOneOut.
 	ControlVariate ControlVariate
@@ -67,6 +73,10 @@ type Config struct {
 	// LearnAtOnce lets q(m) learn from the first step. Without, one that begins at the prior is
 	// held there until the losses of models have stopped falling together (hold.go).
 	LearnAtOnce bool
+	// Warm, if not nil, draws models that q(m) learns by maximum likelihood before the first step,
+	// in place of a pilot run: those of chains on a simpler posterior, for instance. Those of
+	// GroupedModels are the codes of all rows of one, one after the other.
+	Warm func(random *rand.Rand) []int32
 	// StepsPerLaunch is the number of steps that are compiled into one graph, where no report,
 	// checkpoint or pilot run comes between them; 0 stands for 1. More save the time between
 	// launches, which counts on a GPU when steps are short, and take as many times longer to
@@ -139,6 +149,9 @@ func (c Config) Validate() error {
 	if !(c.Tempering >= 0 && c.Tempering < 1) {
 		return fmt.Errorf("vti.Config: got Tempering %g, want a share of the steps, at least 0 and below 1", c.Tempering)
 	}
+	if !(c.Annealing >= 0 && c.Annealing <= 1) {
+		return fmt.Errorf("vti.Config: got Annealing %g, want a share of the steps", c.Annealing)
+	}
 	if c.DType != dtypes.InvalidDType && c.DType != dtypes.Float32 && c.DType != dtypes.Float64 {
 		return fmt.Errorf("vti.Config: got DType %s, want Float32 or Float64", c.DType)
 	}
@@ -189,6 +202,9 @@ func (c Config) settings(backend string, cards []int) (json.RawMessage, error) {
 		"flow": flow, "models": models, "cards": cards, "steps": c.Steps, "batch": c.Batch, "learning_rate": c.LearningRate,
 		"model_step": c.ModelStep, "information_gain": fmt.Sprint(c.InformationGain), "tempering": c.Tempering, "clip_norm": fmt.Sprint(c.ClipNorm), "seed": c.Seed,
 		"dtype": c.DType.String(), "backend": backend,
+	}
+	if c.Annealing > 0 {
+		settings["annealing"] = c.Annealing
 	}
 	if c.FirstRound > 0 {
 		settings["first_round"] = c.FirstRound

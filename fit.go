@@ -131,6 +131,9 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
+	if cfg.Warm != nil && cfg.Start == PilotStart {
+		cfg.Start = AnchorStart
+	}
 	sp := target.Space()
 	t := &trainer{}
 	if err := t.chooseModels(device, target, &cfg); err != nil {
@@ -187,6 +190,11 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 	}
 	if err := t.begin(); err != nil {
 		return nil, err
+	}
+	if cfg.Warm != nil && !cfg.Resume {
+		if err := fitModels(ctx, t.evaluator, cfg.Warm); err != nil {
+			return nil, err
+		}
 	}
 	return t, t.compile()
 }

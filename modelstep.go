@@ -73,12 +73,21 @@ func (t *trainer) updateNetwork(ctx *Context, update modelUpdate) {
 	increments := train.Adam{}.Increments(ctx, adamScope, update.variables, clipped, MulScalar(update.rate, networkRate), update.step, update.apply)
 	if !math.IsInf(t.config.InformationGain, 1) {
 		control := gradest.InformationGain{Epsilon: t.config.InformationGain, Halvings: networkHalvings}
-		scale = control.Network(update.variables, increments, func() *Node { return evaluate.Float64(t.config.Models.LogProb(ctx, update.codes)) })
+		scale = control.Network(update.variables, increments, func() *Node { return t.logModels(ctx, update.codes) })
 	}
 	for i, variable := range update.variables {
 		value := variable.ValueGraph(g)
 		variable.SetValueGraph(gradest.Advance(value, increments[i], ConvertDType(scale, value.DType())))
 	}
+}
+
+// logModels is log q(m) of models, whatever the rows that each takes.
+func (t *trainer) logModels(ctx *Context, codes *Node) *Node {
+	logProb := evaluate.Float64(t.config.Models.LogProb(ctx, codes))
+	if grouped, ok := t.config.Models.(GroupedModels); ok {
+		return ReduceSum(Reshape(logProb, -1, grouped.Rows()), 1)
+	}
+	return logProb
 }
 
 // tableStep is the step on the logits of a table: against the gradient, divided by q(m) + 1/B.

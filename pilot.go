@@ -157,14 +157,17 @@ func fitModels(ctx context.Context, e *evaluator, draw func(random *rand.Rand) [
 	batch, sites, _ := e.Sizes()
 	cards := e.Target.Space().Cards()
 	codes, random := make([]int32, batch*sites), e.Random(pilotStream+"/fit")
+	grouped, size := false, sites // of a model
+	if models, ok := e.Models.(GroupedModels); ok {
+		grouped, size = true, sites*models.Rows()
+	}
 	for step := range pilotSteps {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("the pilot run stopped after %d of %d steps: %w", step, pilotSteps, err)
 		}
-		for row := range batch {
-			code := codes[row*sites : (row+1)*sites]
+		for code := range slices.Chunk(codes, size) {
 			copy(code, draw(random))
-			if random.Float64() < pilotBlur {
+			if !grouped && random.Float64() < pilotBlur { // sites of rows are not free
 				site := random.IntN(sites)
 				code[site] = int32(random.IntN(cards[site]))
 			}

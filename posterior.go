@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gomlx/gomlx/pkg/core/tensors"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/english"
@@ -73,13 +72,25 @@ func (p *Posterior) Sample(n int, name string) (codes [][]int32, theta *mat.Dens
 	return codes, theta, logQ, nil
 }
 
-// ModelVariable is the value of a variable of q(m) by its name.
-func (p *Posterior) ModelVariable(name string) (*tensors.Tensor, error) {
-	variable := p.evaluator.Variables.GetVariableByScopeAndName("/"+evaluate.ModelScope, name)
-	if variable == nil || !variable.HasValue() {
-		return nil, fmt.Errorf("vti.ModelVariable: q(m) has no variable %q", name)
+// SampleModels draws n rows of models from q(m), as Sample does, and returns what LogProb says of
+// each.
+func (p *Posterior) SampleModels(n int, name string) (codes [][]int32, logQ []float64, err error) {
+	e := p.evaluator
+	batch, sites, _ := e.Sizes()
+	for start := 0; start < n; start += batch {
+		flat, err := e.DrawCodes(e.Random(fmt.Sprintf("models/%s/%d", name, start/batch)))
+		if err != nil {
+			return nil, nil, err
+		}
+		rows := slices.Collect(slices.Chunk(flat, sites))
+		logModel, err := e.LogModel(rows)
+		if err != nil {
+			return nil, nil, err
+		}
+		kept := min(batch, n-start)
+		codes, logQ = append(codes, rows[:kept]...), append(logQ, logModel[:kept]...)
 	}
-	return variable.Value()
+	return codes, logQ, nil
 }
 
 // LogProb is log q(m) + log q(θ | m) of each row: codes[i] is a model and row i of theta [n,D] its

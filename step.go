@@ -34,7 +34,8 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph) []*Node {
 	logH := Sub(logQ, logJoint)
 	logModel := cfg.Models.LogProb(ctx.In(evaluate.ModelScope), codes)
 	logPrior := ConvertDType(evaluate.LogPrior(target, codes), dtypes.Float64)
-	loss := Add(ConvertDType(logH, dtypes.Float64), Sub(logModel, logPrior)) // eq. 10, per draw
+	logH64 := ConvertDType(logH, dtypes.Float64)
+	loss := Add(logH64, Sub(logModel, logPrior)) // eq. 10, per draw
 
 	// Both gradients come from one sweep: the score-function loss takes its rewards as constants,
 	// and the flow's loss does not contain the parameters of q(m).
@@ -44,13 +45,16 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph) []*Node {
 	now := t.scheduleOf(ctx, step)
 	power := now.power(cfg.Tempering)
 	flowLoss := train.FiniteMean(evaluate.Float64(Sub(logQ, Mul(logJoint, ConvertDType(power, logJoint.DType())))))
+	// what q(m) follows counts a part of log h
+	held := Mul(logH64, OneMinus(now.annealed(cfg.Annealing)))
 	var scoreLoss, nonFinite *Node
 	rows := 1 // of a model
 	if grouped, ok := cfg.Models.(GroupedModels); ok {
 		rows = grouped.Rows()
-		scoreLoss, nonFinite, loss = grouped.ScoreLoss(ctx.In(evaluate.ModelScope), codes, ConvertDType(logH, dtypes.Float64))
+		scoreLoss, nonFinite, loss = grouped.ScoreLoss(ctx.In(evaluate.ModelScope), codes, Sub(logH64, held))
+		loss = Add(loss, ReduceSum(Reshape(held, -1, rows), 1))
 	} else {
-		scoreLoss, nonFinite = t.scoreLoss(ctx, codes, loss, logModel)
+		scoreLoss, nonFinite = t.scoreLoss(ctx, codes, Sub(loss, held), logModel)
 	}
 	flowVariables := train.VariablesIn(ctx, evaluate.FlowScope, g)
 	modelVariables := train.VariablesIn(ctx, evaluate.ModelScope, g)

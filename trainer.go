@@ -129,3 +129,12 @@ func (s schedule) power(tempering float64) *Node {
 	rise := Div(MulScalar(s.step, (1-coldestPower)/tempering), s.steps)
 	return MinScalar(AddScalar(rise, coldestPower), 1)
 }
+
+// annealed is the power of the evidences that q(m) follows at the step: it rises as the cube of the
+// share of the round, since evidences differ by hundreds of nats.
+func (s schedule) annealed(share float64) *Node {
+	if share == 0 {
+		return OnesLike(s.step)
+	}
+	return PowScalar(MinScalar(Div(MulScalar(s.step, 1/share), s.steps), 1), 3)
+}

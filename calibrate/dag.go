@@ -241,8 +241,8 @@ func runDag(ctx context.Context, device *gpu.Device, problem *dag.Problem, metho
 	own := *record
 	own.Seed = seed
 	train := dag.RunFlow
-	if method == dag.Made {
-		train = dag.RunMade
+	if method == dag.GraphFlow {
+		train = dag.RunGraphFlow
 	}
 	return train(ctx, device, problem, dag.RunConfig{Fit: own.FitConfig(problem), Draws: own.Draws, Anneal: own.Anneal, Dir: work})
 }

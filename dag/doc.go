@@ -18,10 +18,11 @@
 //
 // Scores are closed forms for all mechanisms but networks, and graphs are summed ([RunExact]); for
 // networks they come from sequential Monte Carlo ([RunParticles]). With closed forms, chains over
-// graphs allow any number of nodes ([RunGraphChains]). Three methods serve for comparison: a flow
-// over the parameters of a family ([RunFlow]), that flow trained together with a learned q(m) over
-// orders and edges, as in the paper ([RunMade]), and reversible-jump chains that use nothing of
-// this structure ([RunReversibleJump]).
+// graphs allow any number of nodes ([RunGraphChains]). The method of the paper, a flow trained
+// together with a learned q(m) over orders and edges, allows any number of nodes with networks too
+// ([RunGraphFlow]). Two methods serve for comparison: a flow over the parameters of all families
+// alike ([RunFlow]), and reversible-jump chains that use nothing of this structure
+// ([RunReversibleJump]).
 //
 // # Packages
 //

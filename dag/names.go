@@ -45,7 +45,7 @@ const (
 	UniformGraphs = score.UniformGraphs
 	Exact         = score.Exact
 	Chains        = score.Chains
-	Made          = score.Made
+	GraphFlow     = score.GraphFlow
 	Flow          = score.Flow
 	Particles     = score.Particles
 	ClosedForm    = score.ClosedForm

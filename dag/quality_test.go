@@ -25,11 +25,11 @@ func TestQualityOfLinearGraphs(t *testing.T) {
 	checkQuality(t, RunFlow)
 }
 
-// TestQualityOfMade does the same for one flow with a learned q(m):
+// TestQualityOfGraphFlow does the same for one flow with a learned q(m):
 //
-//	go test -tags quality -run QualityOfMade -v ./dag
-func TestQualityOfMade(t *testing.T) {
-	checkQuality(t, RunMade)
+//	go test -tags quality -run QualityOfGraphFlow -v ./dag
+func TestQualityOfGraphFlow(t *testing.T) {
+	checkQuality(t, RunGraphFlow)
 }
 
 // checkQuality compares edge probabilities with exact ones on data sets of 3 to 5 nodes and 100

@@ -33,6 +33,8 @@ type Record struct {
 	Batch            int                `json:"batch,omitempty"`
 	Draws            int                `json:"draws,omitempty"`
 	Anneal           int                `json:"anneal,omitempty"`
+	Undivided        bool               `json:"undivided,omitempty"` // with the structure flow
+	Cold             bool               `json:"cold,omitempty"`
 	run.ChainSizes
 	Rounds     int    `json:"rounds,omitempty"`
 	Candidates int    `json:"candidates,omitempty"`
@@ -83,14 +85,14 @@ func (r *Record) Resumable() bool {
 
 // Trains reports whether the run trains a flow.
 func (r *Record) Trains() bool {
-	return r.Structure == score.Made || r.Structure == score.Exact && r.Evidence == score.Flow
+	return r.Structure == score.GraphFlow || r.Structure == score.Exact && r.Evidence == score.Flow
 }
 
 // FitConfig is the training that the record asks for.
 func (r *Record) FitConfig(problem *score.Problem) vti.Config {
 	fit := vti.Config{Flow: r.Flow, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed, DType: r.DType}
-	if r.Structure == score.Made {
-		fit = flows.MadeTraining(problem, fit)
+	if r.Structure == score.GraphFlow {
+		fit = flows.SizesOfGraphs(problem, fit, r.Undivided)
 	} else {
 		fit = flows.Training(problem, fit)
 	}
@@ -98,16 +100,18 @@ func (r *Record) FitConfig(problem *score.Problem) vti.Config {
 	return fit
 }
 
-// CheckCheckpoint fails unless the checkpoint that fit names can be read and continues a run of the
-// problem by that method. A missing checkpoint is an error that wraps fs.ErrNotExist.
-func CheckCheckpoint(device *gpu.Device, problem *score.Problem, method score.Method, fit vti.Config) error {
-	if method == score.Made {
-		// its variables are in the checkpoint
-		models := flows.NewLearnedGraphs(problem, make([]float64, len(problem.Families)))
-		_, err := vti.Load(device, flows.MadeTarget(problem).AsTarget(), flows.TrainingOfGraphs(problem, fit, models))
-		return err
+// CheckCheckpoint fails unless the checkpoint that fit names can be read and continues the run of
+// the record. A missing checkpoint is an error that wraps fs.ErrNotExist.
+func (r *Record) CheckCheckpoint(device *gpu.Device, problem *score.Problem, fit vti.Config) error {
+	target := flows.NewNodeTarget(flows.MechanismOf(problem))
+	if r.Structure == score.GraphFlow {
+		var err error
+		if target, fit, err = flows.TrainingOfGraphs(problem, fit, r.Undivided); err != nil {
+			return err
+		}
+	} else {
+		fit.Models = flows.NewDesign(problem.Families, problem.Structure.Nodes, make([]float64, len(problem.Families)))
 	}
-	fit.Models = flows.NewDesign(problem.Families, make([]float64, len(problem.Families)))
-	_, err := vti.Load(device, flows.FamilyTarget(problem), fit)
+	_, err := vti.Load(device, target, fit)
 	return err
 }

@@ -15,20 +15,24 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// RunConfig says how RunFlow and RunMade work.
+// RunConfig says how RunFlow and RunGraphFlow work.
 type RunConfig struct {
 	// Fit configures training. They set Models and Checkpoint, and what Problem.Training decides.
 	Fit vti.Config
-	// Draws is the number of draws for the families that matter, beyond a pilot of all; 0
-	// stands for 131,072 with linear mechanisms and 16,384 with networks. RunMade with networks has
+	// Draws is the number of draws for the families that matter, beyond a pilot of all; 0 stands
+	// for 131,072 with linear mechanisms and 16,384 with networks. RunGraphFlow with networks has
 	// none.
 	Draws int
 	// Anneal is the number of families whose draws are annealed, for posteriors of networks that
 	// the flow may have missed a part of.
 	Anneal int
-	// Islands bounds the fine islands of particles behind RunMade with networks; 0: as many as take
-	// some minutes.
+	// Islands bounds the fine islands of particles behind RunGraphFlow with networks; 0: as many as
+	// take some minutes.
 	Islands int
+	// Undivided makes RunGraphFlow use one flow for the parameters of all nodes together.
+	Undivided bool
+	// Cold makes q(m) of RunGraphFlow start uniform.
+	Cold bool
 	// Truth, if not nil, is compared with.
 	Truth *dgraph.Graph
 	// Dir is the run directory, which must exist; "" keeps no files.
@@ -57,13 +61,12 @@ func RunFlow(ctx gocontext.Context, device *gpu.Device, problem *score.Problem, 
 		return nil, err
 	}
 	fit = training.Configure(fit, 0)
-	target := flows.NewTarget(problem)
-	trained, err := flows.FitFamilies(problem, ctx, device, target, fit)
+	trained, err := flows.FitFamilies(problem, ctx, device, fit)
 	if err = training.End(err); err != nil {
 		return nil, err
 	}
 	o = o.trained(device, trained, training, cfg)
-	evidences, posterior, err := flows.Estimate(problem, ctx, trained, target, score.NewPosterior, cfg.evidences(problem))
+	evidences, posterior, err := flows.Estimate(problem, ctx, trained, score.NewPosterior, cfg.evidences(problem))
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +83,7 @@ func (o output) trained(device *gpu.Device, fitted *vti.Posterior, training *run
 	return o
 }
 
-// withDefaultDraws fills in what RunFlow and RunMade have in common.
+// withDefaultDraws fills in what RunFlow and RunGraphFlow have in common.
 func withDefaultDraws(p *score.Problem, cfg RunConfig) RunConfig {
 	if cfg.Draws == 0 {
 		cfg.Draws = flows.DefaultDraws

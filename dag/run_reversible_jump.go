@@ -53,7 +53,7 @@ func RunReversibleJump(ctx gocontext.Context, device *gpu.Device, problem *score
 	if err := problem.CheckReversibleJump(); err != nil {
 		return nil, err
 	}
-	target := flows.NewGraphTarget(problem).Lenient()
+	target := flows.NewGraphTarget(problem.Structure, flows.MechanismOf(problem)).Lenient()
 	if cfg.Jumps == 0 { // turning an edge takes several of them
 		cfg.Jumps = 4 * len(target.Codes.Cards())
 	}
@@ -70,11 +70,16 @@ func RunReversibleJump(ctx gocontext.Context, device *gpu.Device, problem *score
 	}
 	nodes := problem.Data.Nodes()
 	edges := walk.Summarise(nodes, chains.LogDensitySummary(), func(e dgraph.Edge) rjmcmc.Summary {
-		return chains.Inclusion(e.To*target.Codes.Layout.Dim() + e.From)
+		return chains.Inclusion(e.To*problem.Layout().Dim() + e.From)
 	})
-	sample, err := target.Gather(chains)
-	if err != nil {
-		return nil, err
+	var sample score.Sample
+	for k := range chains.Draws() {
+		g, thetas, err := target.Decode(chains.Codes(k), chains.Theta(k))
+		if err != nil {
+			return nil, err
+		}
+		sample.Parents, sample.Thetas = append(sample.Parents, g.ParentSets()), append(sample.Thetas, thetas)
+		sample.Chain = append(sample.Chain, int32(k%chains.Chains+1))
 	}
 	return concludeChains(problem, ctx, o, certifyChains(chains.Chains, chains.Draws()/chains.Chains, edges.Worst), edges, sample)
 }

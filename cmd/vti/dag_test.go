@@ -115,14 +115,14 @@ func TestDagWithNetworks(t *testing.T) {
 	require.Less(t, float64(linear.Edges[0].Prob)+float64(linear.Edges[0].ProbReverse), 0.5)
 }
 
-// The undivided flow with a learned q(m) gives the same files, and a run goes on from its
+// The flow with a learned q(m) gives the same files, and a run goes on from its
 // checkpoint.
-func TestDagMade(t *testing.T) {
+func TestDagGraphFlow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a look by chains")
 	}
 	emptyDir(t, "data.csv", "a,b\n"+strings.Repeat("1,2\n2,1\n0,0\n-3,-2\n0.5,0\n-1,-1.5\n", 3))
-	args := append([]string{"dag", "data.csv", "--structure", "made", "--json", "--out", "out"}, quickDag...)
+	args := append([]string{"dag", "data.csv", "--structure", "flow", "--json", "--out", "out"}, quickDag...)
 	args = append(args, "--steps", "150") // 40 leave weights with a heavy tail
 	result := decodeDag(t, mustRun(t, args...).stdout)
 	require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
@@ -184,34 +184,36 @@ func TestDagBadInput(t *testing.T) {
 		args string
 		want string
 	}{
-		"no table":               {"dag", "no table was given"},
-		"unknown node":           {"dag data.csv --forbid aa->b", `forbid: edge "aa->b": no node "aa"; the nearest are ["a"]`},
-		"required cycle":         {"dag data.csv --require a->b --require b->a", "no graph is left: the required edges make a cycle, a -> b -> a"},
-		"contradiction":          {"exact dag data.csv --require a->b --forbid a->b", "no graph is left: a->b is required and forbidden"},
-		"no file of tiers":       {"dag data.csv --tiers none.txt", "--tiers: open none.txt"},
-		"two priors of edges":    {"dag data.csv --edge-penalty 1 --expected-degree 1", "give one"},
-		"too many parents":       {"dag data.csv --expected-degree 3", "want less than 1 in graphs"},
-		"hidden without mlp":     {"dag data.csv --hidden 3", "--hidden and --no-bias are for --sem mlp"},
-		"unknown mechanism":      {"dag data.csv --sem cubic", "want auto, linear, mlp, bge, categorical or mixed"},
-		"unknown scale":          {"dag data.csv --scale zscore", "want standardize, global, center or none"},
-		"no truth":               {"dag data.csv --truth none.csv", "none.csv: no such file"},
-		"chains of networks":     {"dag data.csv --structure chains --sem mlp", "got mlp mechanisms, want those whose evidences have a closed form"},
-		"steps for chains":       {"dag data.csv --structure chains --steps 3", "--steps does not go with --structure chains"},
-		"rounds without chains":  {"dag data.csv --rounds 3", "--rounds does not go with --evidence closed"},
-		"steps without a flow":   {"dag data.csv --steps 3", "--steps does not go with --evidence closed, which this run has; --evidence flow trains a flow"},
-		"one chain":              {"dag data.csv --structure chains --chains 1", "expected a whole number from 2"},
-		"steps for particles":    {"dag data.csv --sem mlp --steps 3", "--steps does not go with --evidence particles"},
-		"particles for lines":    {"dag data.csv --evidence particles", "particles are for mechanisms that are networks, not for bge"},
-		"resume nothing":         {"dag --resume none", "none is not a run directory"},
-		"size of another flow":   {"dag data.csv --flow-bins 4", "--flow-bins is no size of --flow affine"},
-		"chains over graphs":     {"rjmcmc dag data.csv --sem mlp", "unknown flag: --sem"},
-		"missing":                {"dag holes.csv", `"b" 1` + "\n--na drop leaves these rows out and keeps 3 of 4, --na impute draws the cells, --exclude leaves columns out"},
-		"no whole row":           {"dag gaps.csv", "no row has all values\n--na impute draws the cells, --exclude leaves columns out"},
-		"always set":             {"dag set.csv --intervened s", "node \"a\" is set from outside in 4 of 4 rows, want at least 3 in which it is not\nleave it out of --intervened and --clamp; --exogenous a says that it has no causes"},
-		"mixed":                  {"dag mixed.csv", `column "b": got "low", want a finite number or NA, as in the rest of the column ("1" in line 2)` + "\n--discrete takes"},
-		"islands for made":       {"dag data.csv --structure made --islands 3", "--islands does not go with --structure made"},
-		"draws for made":         {"dag data.csv --structure made --sem mlp --certify-draws 3", "--certify-draws does not go with --structure made --sem mlp"},
-		"networks are not exact": {"exact dag data.csv --sem mlp", "got mlp mechanisms, want those whose evidences have a closed form"},
+		"no table":                   {"dag", "no table was given"},
+		"unknown node":               {"dag data.csv --forbid aa->b", `forbid: edge "aa->b": no node "aa"; the nearest are ["a"]`},
+		"required cycle":             {"dag data.csv --require a->b --require b->a", "no graph is left: the required edges make a cycle, a -> b -> a"},
+		"contradiction":              {"exact dag data.csv --require a->b --forbid a->b", "no graph is left: a->b is required and forbidden"},
+		"no file of tiers":           {"dag data.csv --tiers none.txt", "--tiers: open none.txt"},
+		"two priors of edges":        {"dag data.csv --edge-penalty 1 --expected-degree 1", "give one"},
+		"too many parents":           {"dag data.csv --expected-degree 3", "want less than 1 in graphs"},
+		"hidden without mlp":         {"dag data.csv --hidden 3", "--hidden and --no-bias are for --sem mlp"},
+		"unknown mechanism":          {"dag data.csv --sem cubic", "want auto, linear, mlp, bge, categorical or mixed"},
+		"unknown scale":              {"dag data.csv --scale zscore", "want standardize, global, center or none"},
+		"no truth":                   {"dag data.csv --truth none.csv", "none.csv: no such file"},
+		"chains of networks":         {"dag data.csv --structure chains --sem mlp", "got mlp mechanisms, want those whose evidences have a closed form"},
+		"steps for chains":           {"dag data.csv --structure chains --steps 3", "--steps does not go with --structure chains"},
+		"rounds without chains":      {"dag data.csv --rounds 3", "--rounds does not go with --evidence closed"},
+		"steps without a flow":       {"dag data.csv --steps 3", "--steps does not go with --evidence closed, which this run has; --evidence flow trains a flow"},
+		"one chain":                  {"dag data.csv --structure chains --chains 1", "expected a whole number from 2"},
+		"steps for particles":        {"dag data.csv --sem mlp --steps 3", "--steps does not go with --evidence particles"},
+		"particles for lines":        {"dag data.csv --evidence particles", "particles are for mechanisms that are networks, not for bge"},
+		"resume nothing":             {"dag --resume none", "none is not a run directory"},
+		"size of another flow":       {"dag data.csv --flow-bins 4", "--flow-bins is no size of --flow affine"},
+		"chains over graphs":         {"rjmcmc dag data.csv --sem mlp", "unknown flag: --sem"},
+		"missing":                    {"dag holes.csv", `"b" 1` + "\n--na drop leaves these rows out and keeps 3 of 4, --na impute draws the cells, --exclude leaves columns out"},
+		"no whole row":               {"dag gaps.csv", "no row has all values\n--na impute draws the cells, --exclude leaves columns out"},
+		"always set":                 {"dag set.csv --intervened s", "node \"a\" is set from outside in 4 of 4 rows, want at least 3 in which it is not\nleave it out of --intervened and --clamp; --exogenous a says that it has no causes"},
+		"mixed":                      {"dag mixed.csv", `column "b": got "low", want a finite number or NA, as in the rest of the column ("1" in line 2)` + "\n--discrete takes"},
+		"islands for structure flow": {"dag data.csv --structure flow --islands 3", "--islands does not go with --structure flow"},
+		"draws of networks":          {"dag data.csv --structure flow --sem mlp --certify-draws 3", "--certify-draws does not go with --structure flow --sem mlp"},
+		"cold sums":                  {"dag data.csv --cold", "--cold does not go with --structure exact"},
+		"undivided constraints":      {"dag data.csv --sem linear --structure flow --undivided --forbid a->b", "constraints need the flow that works node by node"},
+		"networks are not exact":     {"exact dag data.csv --sem mlp", "got mlp mechanisms, want those whose evidences have a closed form"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			emptyDir(t, "data.csv", collider(20))

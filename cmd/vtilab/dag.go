@@ -24,7 +24,7 @@ import (
 
 func dagCommand(a *shell.App) *cobra.Command {
 	sizes := sizeList{16, 32, 64, 128, 256, 512, 1024}
-	b := graphs.Study{DataSets: 10, Structures: []dag.Method{dag.Exact, dag.Made}, Simulation: sem.Simulation{Mechanism: dag.MLP}}
+	b := graphs.Study{DataSets: 10, Structures: []dag.Method{dag.Exact, dag.GraphFlow}, Simulation: sem.Simulation{Mechanism: dag.MLP}}
 	var output cli.Output
 	var shards cli.Shards
 	var dtype dtypes.DType
@@ -35,7 +35,7 @@ func dagCommand(a *shell.App) *cobra.Command {
 at 7 sizes with known noise and kind of mechanism and a uniform prior over graphs. The four scores
 are computed as in the paper's code, also for greedy BIC and the empty graph. Two methods are
 compared: sums over families, and one flow with a learned distribution over graphs (vti dag
---structure made), which takes two to three times as long; --structure selects one of them.
+--structure flow); --structure selects one of them.
 
 The directory gets a run for each data set, size and method, table.csv, figure.svg and figure.png.
 Repeat the command to resume a study that was stopped. More --data-sets and other --sizes and
@@ -57,7 +57,7 @@ among N processes.`,
 	flags.SortFlags = false
 	flags.Var(cli.Count{Value: &b.DataSets, Least: 1}, "data-sets", "data sets (seeds from --seed on)")
 	flags.Var(parsed[sizeList]{Value: &sizes, Parse: parseSizes("rows", 3)}, "sizes", "`rows` that are analysed of each data set, separated by commas")
-	flags.Var(parsed[structureList]{Value: (*structureList)(&b.Structures), Parse: parseStructures}, "structure", "`ways` that graphs are found, separated by commas: exact, node by node, and made")
+	flags.Var(parsed[structureList]{Value: (*structureList)(&b.Structures), Parse: parseStructures}, "structure", "`ways` that graphs are found, separated by commas: exact, by evidences of families, and flow")
 	flags.Var(cli.Count{Value: &b.Simulation.Nodes, Least: 2}, "nodes", "nodes of the graphs (default 10)")
 	flags.Var(cli.Name(&b.Simulation.Mechanism), "sem", "mechanisms: mlp or linear")
 	flags.Var(cli.Count{Value: &b.Steps, Least: 1}, "steps", "training steps of a run (default that of vti dag)")
@@ -107,8 +107,8 @@ func (s structureList) String() string {
 func parseStructures(text string) (list structureList, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		var m dag.Method
-		if err := m.UnmarshalText([]byte(strings.TrimSpace(part))); err != nil || m != dag.Exact && m != dag.Made || slices.Contains(list, m) {
-			return nil, fmt.Errorf("expected exact, made, or both separated by a comma, found %q", text)
+		if err := m.UnmarshalText([]byte(strings.TrimSpace(part))); err != nil || m != dag.Exact && m != dag.GraphFlow || slices.Contains(list, m) {
+			return nil, fmt.Errorf("expected exact, flow, or both separated by a comma, found %q", text)
 		}
 		list = append(list, m)
 	}

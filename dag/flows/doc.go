@@ -1,7 +1,24 @@
-// Package flows makes Targets for the engine from families of graphs and from graphs as a whole.
+// Package flows makes Targets for the engine of graphs and of the families that they are made of.
 //
-// [Target] is the posterior of the parameters of all families at once, on which one flow is
-// trained; [Evidences] weights its draws. [LearnedGraphs] is q(m), over orders of the nodes and
-// graphs along them, trained together with the flow as in the paper, and [Proposals] weights its
-// draws. [GraphTarget] has codes and parameters of all nodes together, for reversible jump.
+// A [Mechanism] says how nodes depend on their parents: [Additive] ones are linear or networks,
+// [Collapsed] networks have their output layer integrated out, and others can be one's own.
+// [NewGraphTarget] is the posterior over graphs and the parameters of all nodes together, as in the
+// paper, whose q(m) is a modeldist.Autoregressive over its codes. [NewNodeTarget] is that of one
+// node given its parents, for all families at once: a flow on it serves graphs as products over
+// nodes, with [GraphModels] as q(m), or all families alike ([FitFamilies]), weighted by [Estimate].
+// [FoundGraphs] sums over graphs made of the families that were found.
+//
+// # Files
+//
+//	mechanism.go          what a mechanism is
+//	additive.go           linear mechanisms and networks; quadratics of linear ones
+//	collapsed.go          networks with the output layer integrated out
+//	graph_target.go       graphs with the parameters of all nodes
+//	node_target.go        families, node by node
+//	graph_models.go       q(m) over orders and graphs, node by node, and its loss
+//	warm_start.go         graphs for q(m) to start from
+//	training_graphs.go    training of flow and q(m), and draws of q(m)
+//	found_graphs.go       sums over graphs of the families that were found
+//	training_families.go  training on all families alike
+//	flow_evidence.go      evidences of families by weights of a flow
 package flows

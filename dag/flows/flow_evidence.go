@@ -51,7 +51,6 @@ func setByMechanism(p *score.Problem, field *int, linear, mlp int) {
 
 // Evidences are the scores that importance weights gave, and the draws behind them.
 type Evidences struct {
-	target    *Target
 	sum       score.SumOfScores
 	Evidences *vti.Evidences
 	scores    score.Scores
@@ -60,7 +59,7 @@ type Evidences struct {
 }
 
 // FitFamilies trains the flow over families. A context that is cancelled stops it as vti.Fit says.
-func FitFamilies(p *score.Problem, ctx gocontext.Context, device *gpu.Device, target *Target, fit vti.Config) (*vti.Posterior, error) {
+func FitFamilies(p *score.Problem, ctx gocontext.Context, device *gpu.Device, fit vti.Config) (*vti.Posterior, error) {
 	if err := p.Listable(score.MaxFamilies); err != nil {
 		return nil, err
 	}
@@ -68,8 +67,8 @@ func FitFamilies(p *score.Problem, ctx gocontext.Context, device *gpu.Device, ta
 	if err != nil {
 		return nil, err
 	}
-	fit.Models = NewDesign(p.Families, guess)
-	return vti.Fit(ctx, device, target.AsTarget(), fit)
+	fit.Models = NewDesign(p.Families, p.Structure.Nodes, guess)
+	return vti.Fit(ctx, device, NewNodeTarget(MechanismOf(p)), fit)
 }
 
 // guess is the posterior of families under linear mechanisms, flattened: it decides which families
@@ -104,19 +103,19 @@ type EvidenceConfig struct {
 
 // Estimate finds the evidence of every family, with most draws for those whose errors matter to
 // the posterior over graphs, which sum makes of scores.
-func Estimate(p *score.Problem, ctx gocontext.Context, posterior *vti.Posterior, target *Target, sum score.SumOfScores, cfg EvidenceConfig) (*Evidences, *score.Posterior, error) {
+func Estimate(p *score.Problem, ctx gocontext.Context, posterior *vti.Posterior, sum score.SumOfScores, cfg EvidenceConfig) (*Evidences, *score.Posterior, error) {
 	draws, anneal, status := cfg.Draws, cfg.Anneal, cfg.Status
 	codes := make([][]int32, len(p.Families))
 	allocation := make([]int, len(p.Families))
 	for i := range codes {
-		codes[i] = target.Families.code(i)
+		codes[i] = codeOf(p.Structure.Nodes, p.Families[i])
 		allocation[i] = min(max(pilotBudget/len(codes), leastPilot), mostPilot)
 	}
 	evidences, err := posterior.Evidences(codes, "families")
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &Evidences{target: target, sum: sum, Evidences: evidences, kept: make([]int, len(codes))}
+	s := &Evidences{sum: sum, Evidences: evidences, kept: make([]int, len(codes))}
 	status(fmt.Sprintf("evidences of %s", english.Count(len(codes), "family")))
 	if err := evidences.Draw(ctx, allocation, false); err != nil {
 		return nil, nil, err

@@ -2,32 +2,62 @@ package flows
 
 import (
 	"math"
+	"slices"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/cosmic"
 	dgraph "github.com/transdim/vti/dag/graph"
-	"github.com/transdim/vti/dag/score"
-	"github.com/transdim/vti/dag/sem"
-	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/space"
 )
 
-// GraphTarget is the posterior over codes (P, U) and the parameters of all nodes together: what
-// samplers work on that do not use families. It satisfies vti.Target. The coordinates are those of
-// each node in turn, as the layout has them for a family.
+// GraphTarget is the posterior over codes (P, U) and the parameters of all nodes together, as in
+// the paper (5.2). It satisfies vti.Target, for any mechanism and any number of nodes. The
+// coordinates are those of each node in turn. With the prior over graphs the codes of a graph share
+// its probability as random sorts give them ([dgraph.LogSorted]).
 type GraphTarget struct {
-	problem *score.Problem
-	Codes   *graphSpace
-	family  *Target
-	logMass float64 // of the prior before it is normalised
+	Codes     *GraphSpace
+	structure dgraph.Structure
+	mechanism Mechanism
+	logMass   float64 // of the prior before it is normalised; NaN: not known
 }
 
-func NewGraphTarget(p *score.Problem) *GraphTarget {
-	none := make([]float64, len(p.Families))
-	sp := &graphSpace{Ordered: dgraph.NewOrdered(p.Data.Nodes()), Layout: p.Layout()}
-	return &GraphTarget{p, sp, NewTarget(p), p.Structure.Sum(p.Families, none, func(int, int) bool { return true }).LogTotal()}
+// NewGraphTarget is the target of graphs that a structure allows, with their prior.
+func NewGraphTarget(s dgraph.Structure, m Mechanism) *GraphTarget {
+	return &GraphTarget{&GraphSpace{Ordered: dgraph.NewOrdered(s.Nodes), mechanism: m}, s, m, s.LogMass()}
+}
+
+// Normalised reports whether the prior over graphs is normalised, so that evidences are.
+func (t *GraphTarget) Normalised() bool { return !math.IsNaN(t.logMass) }
+
+// AsTarget is the target as the engine is to see it: with the quadratics of the mechanism, if it
+// knows them and the coordinates are few enough for a matrix of them.
+func (t *GraphTarget) AsTarget() vti.Target {
+	own, ok := t.mechanism.(quadratics)
+	if !ok || t.Codes.Dim() > cosmic.MaxCoupledDim {
+		return t
+	}
+	return quadraticGraphs{t, own}
+}
+
+// GraphTargetOf is the target of graphs that AsTarget has made.
+func GraphTargetOf(target vti.Target) *GraphTarget {
+	if own, ok := target.(quadraticGraphs); ok {
+		return own.GraphTarget
+	}
+	return target.(*GraphTarget)
+}
+
+// Decode is the graph of a code, and the parameters of its nodes among those of all.
+func (t *GraphTarget) Decode(code []int32, theta []float64) (*dgraph.Graph, [][]float64, error) {
+	g, err := t.Codes.Graph(code)
+	if err != nil {
+		return nil, nil, err
+	}
+	return g, slices.Collect(slices.Chunk(theta, t.mechanism.Dim())), nil
 }
 
 // Lenient is the same for chains, which change a site at a time: the bits of edges that the
@@ -35,21 +65,21 @@ func NewGraphTarget(p *score.Problem) *GraphTarget {
 // their values share the probability of the rest.
 func (t *GraphTarget) Lenient() *GraphTarget {
 	sp, out := *t.Codes, *t
-	sp.lenient, out.Codes = &t.problem.Structure, &sp
+	sp.lenient, out.Codes = &t.structure, &sp
 	return &out
 }
 
-// graphSpace is the space of codes (P, U).
-type graphSpace struct {
+// GraphSpace is the space of codes (P, U).
+type GraphSpace struct {
 	dgraph.Ordered
-	Layout sem.Layout
+	mechanism Mechanism
 	// whose required edges are there along the order, and whose forbidden ones are not, whatever
 	// the bits; nil: bits decide
 	lenient *dgraph.Structure
 }
 
 // Adjacency decodes codes [B,S] int32 to adjacency matrices [B,N,N] Bool.
-func (s *graphSpace) Adjacency(codes *graph.Node) *graph.Node {
+func (s *GraphSpace) Adjacency(codes *graph.Node) *graph.Node {
 	adjacency := s.Ordered.Adjacency(codes)
 	if s.lenient == nil {
 		return adjacency
@@ -60,14 +90,14 @@ func (s *graphSpace) Adjacency(codes *graph.Node) *graph.Node {
 }
 
 // along has all edges along the orders of codes: [B,S] -> [B,N,N] Bool.
-func (s *graphSpace) along(codes *graph.Node) *graph.Node {
+func (s *GraphSpace) along(codes *graph.Node) *graph.Node {
 	digits := graph.SliceAxis(codes, 1, graph.AxisRange(0, s.Nodes()-1))
 	bits := graph.OnesLike(graph.SliceAxis(codes, 1, graph.AxisRange(s.Nodes()-1)))
 	return s.Ordered.Adjacency(graph.Concatenate([]*graph.Node{digits, bits}, 1))
 }
 
 // Graph decodes a code.
-func (s *graphSpace) Graph(code []int32) (*dgraph.Graph, error) {
+func (s *GraphSpace) Graph(code []int32) (*dgraph.Graph, error) {
 	g, err := s.Ordered.Graph(code)
 	if err != nil || s.lenient == nil {
 		return g, err
@@ -80,99 +110,106 @@ func (s *graphSpace) Graph(code []int32) (*dgraph.Graph, error) {
 	return g, nil
 }
 
-var _ space.Featurer = (*graphSpace)(nil)
+var _ space.Featurer = (*GraphSpace)(nil)
 
 // Dim returns the number of coordinates.
-func (s *graphSpace) Dim() int { return s.Nodes() * s.Layout.Dim() }
+func (s *GraphSpace) Dim() int { return s.Nodes() * s.mechanism.Dim() }
 
 // Mask returns the coordinates that the families of each graph use: codes [B,S] -> [B,D] Bool.
-func (s *graphSpace) Mask(codes *graph.Node) *graph.Node {
-	l, batch := s.Layout, codes.Shape().Dim(0)
-	parents := graph.Transpose(s.Adjacency(codes), 1, 2) // [B, node, parent]
-	parts := []*graph.Node{parents}
-	if l.Mechanism == sem.MLP {
-		parts[0] = graph.Reshape(graph.BroadcastToDims(graph.InsertAxes(parents, -1), batch, s.Nodes(), s.Nodes(), l.Hidden), batch, s.Nodes(), s.Nodes()*l.Hidden)
-		parts = append(parts, graph.BroadcastToDims(graph.InsertAxes(graph.ReduceLogicalOr(parents, -1), -1), batch, s.Nodes(), l.Weights()-s.Nodes()*l.Hidden))
-	}
-	if l.Sigma == 0 {
-		parts = append(parts, graph.BroadcastToDims(graph.Const(codes.Graph(), true), batch, s.Nodes(), 1))
-	}
-	return graph.Reshape(graph.Concatenate(parts, 2), batch, s.Dim())
+func (s *GraphSpace) Mask(codes *graph.Node) *graph.Node {
+	node, parents := s.rows(codes)
+	return graph.Reshape(s.mechanism.Mask(node, parents), codes.Shape().Dim(0), s.Dim())
+}
+
+// rows are the families of codes [B,S], graph by graph: nodes [B·N] and parents [B·N,N].
+func (s *GraphSpace) rows(codes *graph.Node) (node, parents *graph.Node) {
+	batch, nodes := codes.Shape().Dim(0), s.Nodes()
+	parents = graph.Reshape(graph.Transpose(s.Adjacency(codes), 1, 2), batch*nodes, nodes)
+	return graph.Reshape(graph.Iota(codes.Graph(), shapes.Make(dtypes.Int32, batch, nodes), 1), batch*nodes), parents
 }
 
 // FeatureDim returns N².
-func (s *graphSpace) FeatureDim() int { return s.Nodes() * s.Nodes() }
+func (s *GraphSpace) FeatureDim() int { return s.Nodes() * s.Nodes() }
 
 // Features returns the adjacency matrices, row by row: codes [B,S] int32 -> [B,N²].
-func (s *graphSpace) Features(codes *graph.Node, dtype dtypes.DType) *graph.Node {
+func (s *GraphSpace) Features(codes *graph.Node, dtype dtypes.DType) *graph.Node {
 	return graph.ConvertDType(graph.Reshape(s.Adjacency(codes), codes.Shape().Dim(0), s.FeatureDim()), dtype)
 }
 
 // Space is that of codes (P, U).
 func (t *GraphTarget) Space() space.Space { return t.Codes }
 
-// LogPrior is the weight of the graph before the data, normalised over the codes, and −Inf for
-// graphs that the constraints exclude. Where the prior is that over graphs, the codes of a graph
-// share its probability. [B,S] -> [B] float64
+// LogPrior is the weight of the graph before the data, normalised over the codes where that is
+// known, and −Inf for graphs that the constraints exclude. [B,S] -> [B] float64
 func (t *GraphTarget) LogPrior(codes *graph.Node) *graph.Node {
-	g, nodes, s := codes.Graph(), t.Codes.Nodes(), t.problem.Structure
-	adjacency := t.Codes.Adjacency(codes)
-	edges := graph.ConvertDType(adjacency, dtypes.Float64) // [B, N, N]
-	most := float64(nodes)
-	if s.MaxParents >= 0 {
-		most = float64(s.MaxParents)
-	}
-	table := func(sets []dgraph.Set) *graph.Node {
-		return graph.InsertAxes(graph.ConvertDType(graph.Const(g, dgraph.EdgeTable(sets)), dtypes.Float64), 0)
-	}
-	allowed, required := table(s.Allowed), table(s.Required)
-	wrong := graph.ReduceSum(graph.Add(graph.Mul(edges, graph.OneMinus(allowed)), graph.Mul(graph.OneMinus(edges), required)), 1, 2)
-	sizes := graph.ReduceSum(edges, 1) // [B, N]
-	parents := graph.ReduceMax(sizes, -1)
-	possible := graph.LogicalAnd(graph.LessThan(wrong, graph.OnesLike(wrong)), graph.LessThan(parents, graph.MulScalar(graph.OnesLike(parents), most+0.5)))
-	logPrior := graph.AddScalar(graph.ZerosLike(parents), -t.logMass)
-	if s.Prior.BySize != nil {
-		index := graph.Reshape(graph.ConvertDType(sizes, dtypes.Int32), -1, 1)
-		weights := graph.Reshape(graph.Gather(graph.Const(g, s.Prior.BySize), index), -1, nodes)
-		logPrior = graph.Add(logPrior, graph.ReduceSum(weights, -1))
-	}
-	if s.Prior.ByEdge != nil {
-		logPrior = graph.Add(logPrior, graph.ReduceSum(graph.Mul(edges, graph.InsertAxes(graph.Const(g, s.Prior.ByEdge), 0)), 1, 2))
+	g, s, adjacency := codes.Graph(), t.structure, t.Codes.Adjacency(codes)
+	node, parents := t.Codes.rows(codes)
+	logPrior := graph.ReduceSum(graph.Reshape(logPriorOfFamilies(s, node, parents), -1, s.Nodes), 1)
+	if t.Normalised() {
+		logPrior = graph.AddScalar(logPrior, -t.logMass)
 	}
 	if !s.Orders {
-		logPrior = graph.Sub(logPrior, graph.Log(dgraph.CountOrders(adjacency)))
+		logPrior = graph.Add(logPrior, dgraph.LogSorted(adjacency, t.Codes.Positions(codes)))
 	}
 	if t.Codes.lenient != nil {
 		// the diagonal is never along an order
-		decided := graph.Add(graph.OneMinus(allowed), required)
-		mute := graph.ReduceSum(graph.Mul(graph.ConvertDType(t.Codes.along(codes), dtypes.Float64), decided), 1, 2)
+		number := func(x *graph.Node) *graph.Node { return graph.ConvertDType(x, dtypes.Float64) }
+		allowed, required := number(graph.Const(g, dgraph.EdgeTable(s.Allowed))), number(graph.Const(g, dgraph.EdgeTable(s.Required)))
+		decided := graph.InsertAxes(graph.Add(graph.OneMinus(allowed), required), 0)
+		mute := graph.ReduceSum(graph.Mul(number(t.Codes.along(codes)), decided), 1, 2)
 		logPrior = graph.Sub(logPrior, graph.MulScalar(mute, math.Ln2))
 	}
-	return graph.Where(possible, logPrior, graph.MulScalar(graph.OnesLike(wrong), math.Inf(-1)))
+	return logPrior
+}
+
+// logPriorOfFamilies are the log weights of families before the data, −Inf for those that the
+// structure excludes: node [R], parents [R,N] Bool -> [R] float64
+func logPriorOfFamilies(s dgraph.Structure, node, parents *graph.Node) *graph.Node {
+	g := node.Graph()
+	index := graph.InsertAxes(node, -1)
+	edges := graph.ConvertDType(parents, dtypes.Float64)
+	of := func(byEdge any) *graph.Node { // by cause and effect -> [R,N]
+		return graph.Gather(graph.Transpose(graph.ConvertDType(graph.Const(g, byEdge), dtypes.Float64), 0, 1), index)
+	}
+	allowed, required := of(dgraph.EdgeTable(s.Allowed)), of(dgraph.EdgeTable(s.Required))
+	wrong := graph.ReduceSum(graph.Add(graph.Mul(edges, graph.OneMinus(allowed)), graph.Mul(graph.OneMinus(edges), required)), -1)
+	size := graph.ReduceSum(edges, -1)
+	if s.MaxParents >= 0 {
+		wrong = graph.Add(wrong, graph.MaxScalar(graph.AddScalar(size, -float64(s.MaxParents)), 0))
+	}
+	logPrior := graph.ZerosLike(size)
+	if s.Prior.BySize != nil {
+		logPrior = graph.Gather(graph.Const(g, s.Prior.BySize), graph.InsertAxes(graph.ConvertDType(size, dtypes.Int32), -1))
+	}
+	if s.Prior.ByEdge != nil {
+		logPrior = graph.Add(logPrior, graph.ReduceSum(graph.Mul(edges, of(s.Prior.ByEdge)), -1))
+	}
+	none := graph.MulScalar(graph.OnesLike(wrong), math.Inf(-1))
+	return graph.Where(graph.GreaterThan(wrong, graph.MulScalar(graph.OnesLike(wrong), 0.5)), none, logPrior)
 }
 
 // LogJoint is log p(x, θ | A), the sum over nodes. codes [B,S], mask [B,D], theta [B,D] -> [B]
-func (t *GraphTarget) LogJoint(_, mask, theta *graph.Node) *graph.Node {
-	nodes, dim, batch := t.Codes.Nodes(), t.Codes.Layout.Dim(), theta.Shape().Dim(0)
-	node := graph.Reshape(graph.Iota(theta.Graph(), shapes.Make(dtypes.Int32, batch, nodes), 1), batch*nodes)
-	each := t.family.logJointOfNode(node, graph.Reshape(mask, batch*nodes, dim), graph.Reshape(theta, batch*nodes, dim))
-	return graph.ReduceSum(graph.Reshape(each, batch, nodes), -1)
+func (t *GraphTarget) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
+	node, parents := t.Codes.rows(codes)
+	batch, dim := codes.Shape().Dim(0), t.mechanism.Dim()
+	each := t.mechanism.LogJoint(node, parents, graph.Reshape(mask, -1, dim), graph.Reshape(theta, -1, dim))
+	return graph.ReduceSum(graph.Reshape(each, batch, -1), -1)
 }
 
-// Gather is the draws of chains.
-func (t *GraphTarget) Gather(chains *rjmcmc.Result) (d score.Sample, err error) {
-	dim := t.Codes.Layout.Dim()
-	for k := range chains.Draws() {
-		g, err := t.Codes.Graph(chains.Codes(k))
-		if err != nil {
-			return d, err
-		}
-		thetas := make([][]float64, t.Codes.Nodes())
-		for j := range thetas {
-			thetas[j] = chains.Theta(k)[j*dim : (j+1)*dim]
-		}
-		d.Parents, d.Thetas = append(d.Parents, g.ParentSets()), append(d.Thetas, thetas)
-		d.Chain = append(d.Chain, int32(k%chains.Chains+1))
-	}
-	return d, nil
+// quadraticGraphs is a GraphTarget of a mechanism that knows quadratics.
+type quadraticGraphs struct {
+	*GraphTarget
+	own quadratics
+}
+
+var _ vti.QuadraticTarget = quadraticGraphs{}
+
+// Quadratic has those of the nodes along its diagonal: codes [B,S], mask [B,D] -> [B,D,D], [B,D].
+func (t quadraticGraphs) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node) {
+	batch, nodes, dim := codes.Shape().Dim(0), t.Codes.Nodes(), t.mechanism.Dim()
+	node, _ := t.Codes.rows(codes)
+	h, b := t.own.Quadratic(node, graph.Reshape(mask, -1, dim), dtype)
+	blocks := graph.Reshape(graph.ConvertDType(graph.Diagonal(codes.Graph(), nodes), dtype), 1, nodes, 1, nodes, 1)
+	h = graph.Mul(graph.Reshape(h, batch, nodes, dim, 1, dim), blocks)
+	return graph.Reshape(h, batch, nodes*dim, nodes*dim), graph.Reshape(b, batch, nodes*dim)
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/table"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 func logNormal(x, mean, sd float64) float64 {
@@ -27,23 +29,7 @@ func naiveLogJoint(p *score.Problem, f dgraph.Family, theta []float64) (sum floa
 		}
 	}
 	logSigma := l.LogSigma(masked)
-	for row := range p.Data.Rows() {
-		if !p.Data.Counts(row, f.Node) {
-			continue
-		}
-		values := append([]float64(nil), p.Data.X.RawRowView(row)...)
-		for i := range values { // less their means in the rows that count
-			var sum, count float64
-			for other := range p.Data.Rows() {
-				if p.Data.Counted != nil && p.Data.Counted[other][f.Node] {
-					sum += p.Data.X.At(other, i)
-					count++
-				}
-			}
-			if count > 0 && p.Data.Scaling != tables.Unscaled {
-				values[i] -= sum / count
-			}
-		}
+	for _, values := range naiveRows(p, f.Node) {
 		var mean float64
 		switch {
 		case f.Parents.Empty(): // nothing but noise
@@ -78,6 +64,80 @@ func naiveLogJoint(p *score.Problem, f dgraph.Family, theta []float64) (sum floa
 	}
 	if l.Sigma == 0 {
 		sum += logNormal(logSigma, p.Data.LogSD(f.Node), score.LogSigmaSD)
+	}
+	return sum
+}
+
+// naiveRows are the rows that count for a node, less their means where that has an effect.
+func naiveRows(p *score.Problem, j int) (rows [][]float64) {
+	for row := range p.Data.Rows() {
+		if !p.Data.Counts(row, j) {
+			continue
+		}
+		values := append([]float64(nil), p.Data.X.RawRowView(row)...)
+		for i := range values {
+			var sum, count float64
+			for other := range p.Data.Rows() {
+				if p.Data.Counted != nil && p.Data.Counted[other][j] {
+					sum += p.Data.X.At(other, i)
+					count++
+				}
+			}
+			if count > 0 && p.Data.Scaling != tables.Unscaled {
+				values[i] -= sum / count
+			}
+		}
+		rows = append(rows, values)
+	}
+	return rows
+}
+
+// naiveCollapsed is log p(x_j, W1, σ | x_pa) of a network by the covariance of all rows.
+func naiveCollapsed(p *score.Problem, f dgraph.Family, theta []float64) (sum float64) {
+	h, bias, n := p.Model.Hidden, !p.Model.NoBias, p.Data.Nodes()
+	any := !f.Parents.Empty()
+	sigma := p.Model.Sigma
+	if sigma == 0 {
+		logSigma := theta[len(theta)-1]
+		sigma = math.Exp(logSigma)
+		sum += logNormal(logSigma, p.Data.LogSD(f.Node), score.LogSigmaSD)
+	}
+	rows := naiveRows(p, f.Node)
+	covariance, y := mat.NewSymDense(len(rows), nil), mat.NewVecDense(len(rows), nil)
+	units := make([][]float64, len(rows))
+	for r, row := range rows {
+		y.SetVec(r, row[f.Node])
+		for unit := range h {
+			input := 0.0
+			for i := range f.Parents.Nodes() {
+				input += theta[i*h+unit] * row[i]
+			}
+			if bias && any {
+				input += theta[n*h+unit]
+			}
+			units[r] = append(units[r], math.Max(0, input))
+		}
+		if bias && any {
+			units[r] = append(units[r], 1)
+		}
+	}
+	for a := range units {
+		for b := range a + 1 {
+			covariance.SetSym(a, b, p.Model.PriorSD*p.Model.PriorSD*floats.Dot(units[a], units[b])+sigma*sigma*score.Indicator(a == b))
+		}
+	}
+	var factor mat.Cholesky
+	factor.Factorize(covariance)
+	var solved mat.VecDense
+	_ = factor.SolveVecTo(&solved, y)
+	sum -= float64(len(rows))*score.HalfLog2Pi + factor.LogDet()/2 + mat.Dot(y, &solved)/2
+	for unit := range h {
+		for i := range f.Parents.Nodes() {
+			sum += logNormal(theta[i*h+unit], 0, p.Model.PriorSD)
+		}
+		if bias && any {
+			sum += logNormal(theta[n*h+unit], 0, p.Model.PriorSD)
+		}
 	}
 	return sum
 }

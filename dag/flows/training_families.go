@@ -1,8 +1,6 @@
 package flows
 
 import (
-	"math"
-
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/ml/context"
@@ -14,7 +12,7 @@ import (
 // approximation of a posterior: families of one graph stand side by side, and each has to be fitted
 // well whatever its evidence.
 type design struct {
-	logProb []float64 // [F]
+	codes [][]int32 // [F][1+N]
 	// Alias tables: family k stands for itself below its threshold and for alias[k] above.
 	threshold []float64
 	alias     []int32
@@ -23,7 +21,7 @@ type design struct {
 // NewDesign gives half of the draws to all families alike, by node and then by the number of
 // parents, and half to those that matter by guess: the posterior probabilities of families under
 // something cheaper.
-func NewDesign(families []dgraph.Family, guess []float64) *design {
+func NewDesign(families []dgraph.Family, nodes int, guess []float64) *design {
 	type cell struct{ node, size int }
 	counts, sizes := map[cell]float64{}, map[int]float64{}
 	for _, f := range families {
@@ -33,13 +31,15 @@ func NewDesign(families []dgraph.Family, guess []float64) *design {
 		}
 		counts[c]++
 	}
-	nodes := float64(len(sizes))
-	probability := make([]float64, len(families))
+	probability, codes := make([]float64, len(families)), make([][]int32, len(families))
 	for i, f := range families {
-		even := 1 / (nodes * sizes[f.Node] * counts[cell{f.Node, f.Parents.Len()}])
-		probability[i] = even/2 + guess[i]/(2*nodes)
+		even := 1 / (float64(len(sizes)) * sizes[f.Node] * counts[cell{f.Node, f.Parents.Len()}])
+		probability[i] = even/2 + guess[i]/(2*float64(len(sizes)))
+		codes[i] = codeOf(nodes, f)
 	}
-	return newAlias(probability)
+	d := newAlias(probability)
+	d.codes = codes
+	return d
 }
 
 // newAlias prepares draws in constant time (Walker 1977, in Vose's form). Probabilities must be
@@ -52,7 +52,6 @@ func newAlias(probability []float64) *design {
 	d := &design{threshold: make([]float64, len(probability)), alias: make([]int32, len(probability))}
 	var small, large []int
 	for i, p := range probability {
-		d.logProb = append(d.logProb, math.Log(p/total))
 		d.threshold[i], d.alias[i] = p/total*float64(len(probability)), int32(i)
 		if d.threshold[i] < 1 {
 			small = append(small, i)
@@ -75,19 +74,20 @@ func newAlias(probability []float64) *design {
 	return d
 }
 
-// LogProb is the log probability of families: codes [B,1] int32 -> [B] float64.
+// LogProb is zero, as the prior of a NodeTarget is: the loss is then the mean of −ELBO over the
+// families that are drawn. codes [B,1+N] int32 -> [B] float64
 func (d *design) LogProb(_ *context.Context, codes *graph.Node) *graph.Node {
-	return graph.Gather(graph.Const(codes.Graph(), d.logProb), codes)
+	return graph.MulScalar(graph.ConvertDType(nodeOf(codes), dtypes.Float64), 0)
 }
 
-// Sample draws families: uniforms [B,1] float64 -> codes [B,1] int32.
+// Sample draws families by the first of the uniforms [B,1+N] float64 -> codes [B,1+N] int32.
 func (d *design) Sample(_ *context.Context, uniforms *graph.Node) *graph.Node {
-	g := uniforms.Graph()
-	scaled := graph.MulScalar(uniforms, float64(len(d.logProb)))
+	g, families := uniforms.Graph(), len(d.codes)
+	scaled := graph.MulScalar(graph.SliceAxis(uniforms, 1, graph.AxisElem(0)), float64(families))
 	// [B,1]
-	cell := graph.MinScalar(graph.ConvertDType(graph.Floor(scaled), dtypes.Int32), len(d.logProb)-1)
+	cell := graph.MinScalar(graph.ConvertDType(graph.Floor(scaled), dtypes.Int32), families-1)
 	rest := graph.Squeeze(graph.Sub(scaled, graph.ConvertDType(cell, dtypes.Float64)), 1)
 	own := graph.LessThan(rest, graph.Gather(graph.Const(g, d.threshold), cell))
 	drawn := graph.Where(own, graph.Squeeze(cell, 1), graph.Gather(graph.Const(g, d.alias), cell))
-	return graph.StopGradient(graph.InsertAxes(drawn, -1))
+	return graph.StopGradient(graph.Gather(graph.Const(g, d.codes), graph.InsertAxes(drawn, -1)))
 }

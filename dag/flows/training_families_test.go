@@ -1,7 +1,6 @@
 package flows
 
 import (
-	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -10,11 +9,12 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/testkit"
+	"github.com/transdim/vti/space"
 )
 
 // The map from uniforms to families is exact: over an even grid of uniforms each family gets its
 // probability to within the grid's spacing. Every family has some, nodes have equal shares of the
-// even half, and LogProb agrees.
+// even half.
 func TestDesign(t *testing.T) {
 	s := dgraph.FreeStructure(4)
 	s.MaxParents = 2
@@ -31,27 +31,34 @@ func TestDesign(t *testing.T) {
 	for i, f := range families {
 		guess[i] /= byNode[f.Node]
 	}
-	d := NewDesign(families, guess)
-	const count = 100_000
+	d := NewDesign(families, 4, guess)
+	const count = 4_000
 	uniforms := make([][]float64, count)
 	for i := range uniforms {
-		uniforms[i] = []float64{(float64(i) + 0.5) / count}
+		uniforms[i] = []float64{(float64(i) + 0.5) / count, 0, 0, 0, 0}
 	}
 	outputs, err := graph.MustNewExec(testkit.Backend(t), func(u *graph.Node) (*graph.Node, *graph.Node) {
 		codes := d.Sample(nil, u)
 		return codes, d.LogProb(nil, codes)
 	}).Exec(uniforms)
 	require.NoError(t, err)
-	share, nodes := make([]float64, len(families)), make([]float64, 4)
-	logProbs := outputs[1].Value().([]float64)
-	for i, code := range outputs[0].Value().([][]int32) {
-		share[code[0]] += 1.0 / count
-		nodes[families[code[0]].Node] += 1.0 / count
-		require.Equal(t, d.logProb[code[0]], logProbs[i])
+	place := map[string]int{}
+	for i, f := range families {
+		place[space.Key(codeOf(4, f))] = i
 	}
-	for i := range families {
-		require.InDelta(t, math.Exp(d.logProb[i]), share[i], 2*float64(len(families))/count)
-		require.Positive(t, share[i])
+	share, nodes := make([]float64, len(families)), make([]float64, 4)
+	for i, code := range outputs[0].Value().([][]int32) {
+		family, known := place[space.Key(code)]
+		require.True(t, known, code)
+		share[family] += 1.0 / count
+		nodes[code[0]] += 1.0 / count
+		require.Zero(t, outputs[1].Value().([]float64)[i])
+	}
+	// by number of parents half of the draws are even
+	even := map[int]float64{0: 1, 1: 3, 2: 3}
+	for i, f := range families {
+		want := (1/(3*even[f.Parents.Len()]) + guess[i]) / 8
+		require.InDelta(t, want, share[i], 2*float64(len(families))/count)
 	}
 	require.InDeltaSlice(t, []float64{0.25, 0.25, 0.25, 0.25}, nodes, 0.005)
 }

@@ -21,7 +21,8 @@
 //	enumerate.go           every acyclic graph, one by one
 //	lehmer.go              orders of nodes as Lehmer codes
 //	ordered.go             graphs as codes of an order and the edges along it
-//	count_orders.go        topological orders of graphs, counted inside a computation graph
+//	sorted_order.go        probabilities of the topological orders of a graph
+//	log_mass.go            the mass of a prior over graphs
 //	sum_layers.go          sums over graphs, each counted once
 //	sum_orders.go          sums over orders and the graphs along them
 //	equivalence.go         skeletons and equivalence classes

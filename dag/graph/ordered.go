@@ -90,8 +90,7 @@ func (o Ordered) Adjacency(codes *graph.Node) *graph.Node {
 	space.AssertCodes("graph.Ordered.Adjacency", codes, len(o.Cards()))
 	g, batch := codes.Graph(), codes.Shape().Dim(0)
 	const number = dtypes.Float32 // exact for what is counted here
-	rows, _ := o.positions(codes, o.nodes)
-	permutation := graph.Stack(rows, 1) // P [B, N, N]: position, node
+	permutation := o.Positions(codes)
 	// U [B, N, N]: the bits in their places, zeros elsewhere.
 	zero := graph.Zeros(g, shapes.Make(number, batch, 1))
 	var entries []*graph.Node
@@ -110,13 +109,14 @@ func (o Ordered) Adjacency(codes *graph.Node) *graph.Node {
 	return graph.GreaterThan(graph.Einsum("btf,btj->bfj", sorted, permutation), graph.Scalar(g, number, 0.5))
 }
 
-// positions decodes the first digits of codes [B,S]: which node is at each of these positions, and
-// which nodes are left, both as 0 and 1 [B,N] Float32.
-func (o Ordered) positions(codes *graph.Node, count int) (rows []*graph.Node, left *graph.Node) {
+// Positions decodes the orders of codes: which node is at each position, P as 0 and 1: [B,S] int32
+// -> [B,N,N] Float32.
+func (o Ordered) Positions(codes *graph.Node) *graph.Node {
 	g, batch := codes.Graph(), codes.Shape().Dim(0)
 	const number = dtypes.Float32
-	left = graph.Ones(g, shapes.Make(number, batch, o.nodes))
-	for t := range count {
+	var rows []*graph.Node
+	left := graph.Ones(g, shapes.Make(number, batch, o.nodes))
+	for t := range o.nodes {
 		// [B, N]: nodes left before each; the digit picks the one that has as many
 		rank := graph.Dot(left, o.earlier(g))
 		digit := graph.Zeros(g, shapes.Make(number, batch, 1))
@@ -127,7 +127,7 @@ func (o Ordered) positions(codes *graph.Node, count int) (rows []*graph.Node, le
 		rows = append(rows, row)
 		left = graph.Sub(left, row)
 	}
-	return rows, left
+	return graph.Stack(rows, 1)
 }
 
 // earlier is [N,N] Float32, 1 where row < column.

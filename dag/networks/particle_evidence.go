@@ -136,6 +136,7 @@ type Scores struct {
 	fine     int        // fine islands so far
 	spent    int        // their work, in units of the first of a family
 	most     int        // that may be spent
+	sum      score.SumOfScores
 }
 
 // NewScores prepares the estimation; spend is the most fine islands, 0 for what the rows
@@ -145,18 +146,36 @@ func NewScores(p *score.Problem, seed uint64, spend int, status func(string)) *S
 		spend = min(max(islandWork/p.Data.Rows(), leastIslands), mostIslands)
 	}
 	s := &Scores{
-		problem: p, seed: seed, status: status, began: time.Now(), place: map[dgraph.Family]int{}, most: spend,
-		exact: make([]bool, len(p.Families)), pilot: make([]float64, len(p.Families)), second: make([]float64, len(p.Families)), repeated: make([]bool, len(p.Families)), islands: make([][]island, len(p.Families)),
+		problem: p, seed: seed, status: status, began: time.Now(), place: map[dgraph.Family]int{}, most: spend, sum: score.NewPosterior,
 	}
-	for i, f := range p.Families {
-		s.place[f] = i
-		s.pilot[i] = math.NaN()
+	s.extend()
+	return s
+}
+
+// extend makes room for the families of the problem that are new.
+func (s *Scores) extend() {
+	for _, f := range s.problem.Families[len(s.pilot):] {
+		pilot := math.NaN()
 		if f.Parents.Empty() {
-			s.exact[i] = true
-			s.pilot[i] = p.LinearForm(f.Node).LogEvidence(f.Parents)
+			pilot = s.problem.LinearForm(f.Node).LogEvidence(f.Parents)
+		}
+		s.place[f] = len(s.pilot)
+		s.exact, s.pilot = append(s.exact, f.Parents.Empty()), append(s.pilot, pilot)
+		s.second, s.repeated, s.islands = append(s.second, 0), append(s.repeated, false), append(s.islands, nil)
+	}
+}
+
+// Pilots makes pilot runs of the families of the problem that have none, those that were added to
+// it since among them.
+func (s *Scores) Pilots(ctx gocontext.Context) error {
+	s.extend()
+	var batch []int
+	for f, pilot := range s.pilot {
+		if math.IsNaN(pilot) {
+			batch = append(batch, f)
 		}
 	}
-	return s
+	return s.runPilots(ctx, batch)
 }
 
 // Estimate makes pilot runs, and then spends fine islands on the families that matter.
@@ -200,6 +219,7 @@ func (s *Scores) PilotStage(ctx gocontext.Context) error {
 // FineStage spends fine islands on the families that matter to the posterior over graphs, which sum
 // makes of scores.
 func (s *Scores) FineStage(ctx gocontext.Context, sum score.SumOfScores) (*score.Posterior, error) {
+	s.sum = sum
 	graphs, err := sum(ctx, s.problem.Structure, s.Scores(false), s.status)
 	for range fineRounds {
 		if err != nil || s.time.Over() {

@@ -56,7 +56,7 @@ func (s *Scores) unsettled(ctx gocontext.Context, graphs *score.Posterior) (wors
 			scores.LogEvidence[i] += SettlingSteps * rise(f.Parents.Len())
 		}
 	}
-	moved, err := score.NewPosterior(ctx, graphs.Structure, scores, nil)
+	moved, err := s.sum(ctx, graphs.Structure, scores, s.status)
 	if err != nil {
 		return 0, err
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/internal/enum"
 )
@@ -19,12 +18,12 @@ const (
 	Exact
 	// Chains are Markov chains over graphs, for linear mechanisms.
 	Chains
-	// Made is the method of the paper: one flow over the parameters of all nodes, and a learned
-	// q(m) over orders and edges along them.
-	Made
+	// GraphFlow is the method of the paper: one flow over the parameters of all nodes, and a
+	// learned q(m) over orders and edges along them.
+	GraphFlow
 )
 
-var methods = enum.New[Method]("method", "auto", "exact", "chains", "made")
+var methods = enum.New[Method]("method", "auto", "exact", "chains", "flow")
 
 // String is the name of the method.
 func (m Method) String() string { return methods.String(m) }
@@ -32,7 +31,7 @@ func (m Method) String() string { return methods.String(m) }
 // MarshalText writes the name.
 func (m Method) MarshalText() ([]byte, error) { return methods.Marshal(m) }
 
-// UnmarshalText reads auto, exact, chains or made.
+// UnmarshalText reads auto, exact, chains or flow.
 func (m *Method) UnmarshalText(text []byte) error { return methods.Unmarshal(text, m) }
 
 // Evidence is how the evidences of families are estimated when graphs are summed.
@@ -91,8 +90,8 @@ func (p *Problem) Resolve(m Method) (Method, error) {
 		return 0, p.Data.CheckComplete()
 	}
 	switch {
-	case m == Made:
-		return m, p.CheckMade()
+	case m == GraphFlow:
+		return m, p.CheckGraphFlow(false)
 	case m == Chains && !p.Model.Mechanism.Closed(), m == Auto && impossible != nil && !p.Model.Mechanism.Closed():
 		if m == Chains {
 			return 0, p.CheckClosedForm()
@@ -131,34 +130,15 @@ func (p *Problem) CheckExact() error {
 	return p.Listable(math.Inf(1))
 }
 
-// CheckMade fails for problems that RunMade cannot take.
-func (p *Problem) CheckMade() error {
+// CheckGraphFlow fails for problems that RunGraphFlow cannot take, undivided or not.
+func (p *Problem) CheckGraphFlow(undivided bool) error {
+	if undivided && !p.Structure.Free() {
+		return fmt.Errorf("the undivided flow is over all graphs, as published: constraints need the flow that works node by node")
+	}
 	if p.Model.Mechanism != sem.Linear && p.Model.Mechanism != sem.MLP {
-		return fmt.Errorf("a learned q(m) with one flow is for linear mechanisms and networks, not for %s", p.Model.Mechanism)
+		return fmt.Errorf("a flow with a learned q(m) is for linear mechanisms and networks, not for %s", p.Model.Mechanism)
 	}
-	if err := p.CheckOneRegime(); err != nil {
-		return err
-	}
-	if p.Structure.Nodes > MaxMadeNodes {
-		return fmt.Errorf("a learned q(m) has tables of all sets of nodes: got %d nodes, want at most %d", p.Structure.Nodes, MaxMadeNodes)
-	}
-	if err := p.Listable(MaxFamilies); err != nil {
-		return err
-	}
-	return p.countable("a learned q(m)")
-}
-
-// MaxMadeNodes is the largest number of nodes of RunMade: a training step sums over N^2 2^N
-// numbers.
-const MaxMadeNodes = 13
-
-// countable fails where the prior over graphs asks for more topological orders than can be counted.
-func (p *Problem) countable(what string) error {
-	if !p.Structure.Orders && p.Structure.Nodes > dgraph.MostCountedNodes {
-		return fmt.Errorf("%s is over orders and edges along them, and shares the probability of a graph among its orders: got %d nodes, want at most %d, for which orders are counted (with the prior over orders nothing is shared)",
-			what, p.Structure.Nodes, dgraph.MostCountedNodes)
-	}
-	return nil
+	return p.CheckOneRegime()
 }
 
 // CheckReversibleJump fails for problems that RunReversibleJump cannot sample.
@@ -172,5 +152,5 @@ func (p *Problem) CheckReversibleJump() error {
 	case p.Model.Mechanism != sem.Linear:
 		return fmt.Errorf("chains over graphs have linear mechanisms only, not %s", p.Model.Mechanism)
 	}
-	return p.countable("a chain")
+	return nil
 }

@@ -21,7 +21,7 @@ func TestSoftInterventionsAreRefused(t *testing.T) {
 	require.ErrorContains(t, err, "soft interventions are for mechanisms with closed forms")
 	p, err := score.NewProblem(d, score.ModelOptions{Mechanism: sem.Linear}, tables.Constraints{})
 	require.NoError(t, err)
-	require.ErrorContains(t, p.CheckMade(), "soft interventions")
+	require.ErrorContains(t, p.CheckGraphFlow(false), "soft interventions")
 	require.ErrorContains(t, p.CheckReversibleJump(), "soft interventions")
 	_, err = p.ResolveEvidence(score.Flow)
 	require.ErrorContains(t, err, "soft interventions")

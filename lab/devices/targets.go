@@ -111,7 +111,7 @@ func graphs(simulation sem.Simulation) (vti.Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	return flows.FamilyTarget(problem), nil
+	return flows.NewNodeTarget(flows.MechanismOf(problem)), nil
 }
 
 // parse turns what a simulation writes into a table.

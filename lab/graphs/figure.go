@@ -42,7 +42,7 @@ type methodStyle struct {
 // methodStyles are those of the methods of the table.
 var methodStyles = map[string]methodStyle{
 	"vti":        {"vti, node by node", color.NRGBA{R: 0x8c, G: 0xb8, B: 0xe8, A: 0xff}, vg.Points(4), nil, draw.CircleGlyph{}, vg.Points(3)},
-	"vti made":   {"vti, one flow", color.NRGBA{R: 0x0b, G: 0x3c, B: 0x74, A: 0xff}, vg.Points(1.5), []vg.Length{vg.Points(5), vg.Points(4)}, draw.RingGlyph{}, vg.Points(4.5)},
+	"vti flow":   {"vti, one flow", color.NRGBA{R: 0x0b, G: 0x3c, B: 0x74, A: 0xff}, vg.Points(1.5), []vg.Length{vg.Points(5), vg.Points(4)}, draw.RingGlyph{}, vg.Points(4.5)},
 	"greedy BIC": {"greedy BIC", color.NRGBA{R: 0xc0, G: 0x50, B: 0x20, A: 0xff}, vg.Points(1.5), nil, draw.TriangleGlyph{}, vg.Points(3)},
 	"empty":      {"empty graph", color.Gray{Y: 0x90}, vg.Points(1.5), nil, draw.BoxGlyph{}, vg.Points(2.5)},
 }

@@ -17,7 +17,6 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/dag"
-	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/gpu"
@@ -29,7 +28,7 @@ import (
 // analysed at several sizes, with the mechanisms and the noise of the simulation known and a prior
 // uniform over graphs.
 type Study struct {
-	// Structures are the methods to compare, Exact and Made; empty stands for Exact.
+	// Structures are the methods to compare, Exact and GraphFlow; empty stands for Exact.
 	Structures []dag.Method   `json:"structures,omitempty"`
 	DataSets   int            `json:"data_sets"`
 	Sizes      []int          `json:"sizes"` // rows
@@ -55,8 +54,8 @@ type analysis struct {
 // place is the run directory of a run.
 func (b Study) place(dir string, r analysis) string {
 	name := strconv.Itoa(r.rows)
-	if r.structure == dag.Made {
-		name += "-made"
+	if r.structure == dag.GraphFlow {
+		name += "-flow"
 	}
 	return filepath.Join(dir, fmt.Sprintf("data-%d", b.Seed+uint64(r.set)), name)
 }
@@ -66,11 +65,8 @@ func (b Study) validate() error {
 	if b.DataSets < 1 || len(b.Sizes) == 0 {
 		return fmt.Errorf("study: got %d data sets and %d sizes, want at least one of each", b.DataSets, len(b.Sizes))
 	}
-	if other := slices.IndexFunc(b.structures(), func(m dag.Method) bool { return m != dag.Exact && m != dag.Made }); other >= 0 {
-		return fmt.Errorf("study: got the structure %s, want exact or made", b.structures()[other])
-	}
-	if nodes := b.Simulation.WithDefaults().Nodes; nodes > score.MaxMadeNodes && slices.Contains(b.structures(), dag.Made) {
-		return fmt.Errorf("study: got %d nodes, want at most %d with the structure made", nodes, score.MaxMadeNodes)
+	if other := slices.IndexFunc(b.structures(), func(m dag.Method) bool { return m != dag.Exact && m != dag.GraphFlow }); other >= 0 {
+		return fmt.Errorf("study: got the structure %s, want exact or flow", b.structures()[other])
 	}
 	return nil
 }
@@ -142,8 +138,8 @@ func (b Study) structures() []dag.Method {
 
 // vtiMethod names the rows of a way.
 func vtiMethod(structure dag.Method) string {
-	if structure == dag.Made {
-		return "vti made"
+	if structure == dag.GraphFlow {
+		return "vti flow"
 	}
 	return "vti"
 }
@@ -188,8 +184,8 @@ func (b Study) analyse(ctx gocontext.Context, device *gpu.Device, structure dag.
 	}
 	training := dag.RunConfig{Fit: vti.Config{Steps: b.Steps, Seed: s.Seed, DType: b.DType, Resume: true}, Truth: simulated.Truth, Dir: dir}
 	switch {
-	case structure == dag.Made:
-		return dag.RunMade(ctx, device, problem, training)
+	case structure == dag.GraphFlow:
+		return dag.RunGraphFlow(ctx, device, problem, training)
 	case s.Mechanism == dag.MLP:
 		return dag.RunParticles(ctx, problem, dag.ParticlesConfig{Seed: s.Seed, Truth: simulated.Truth, Dir: dir})
 	}

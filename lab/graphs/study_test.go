@@ -60,10 +60,10 @@ func TestStudy(t *testing.T) {
 	require.Equal(t, []int{20, 30, 40}, []int{table[0].Rows, table[3].Rows, table[6].Rows}, "beside those that were there")
 	require.ErrorContains(t, grown.Check(filepath.Join(dir, "data-4")), "is no benchmark")
 	other := filepath.Join(t.TempDir(), "both")
-	both := Study{DataSets: 1, Sizes: []int{40}, Structures: []dag.Method{dag.Exact, dag.Made}, Simulation: b.Simulation, Steps: 10, Seed: 4}
+	both := Study{DataSets: 1, Sizes: []int{40}, Structures: []dag.Method{dag.Exact, dag.GraphFlow}, Simulation: b.Simulation, Steps: 10, Seed: 4}
 	table, err = both.Run(t.Context(), device, other, nil, func(string) {})
 	require.NoError(t, err)
-	require.Equal(t, []string{"vti", "vti made", "greedy BIC", "empty"}, []string{table[0].Method, table[1].Method, table[2].Method, table[3].Method})
+	require.Equal(t, []string{"vti", "vti flow", "greedy BIC", "empty"}, []string{table[0].Method, table[1].Method, table[2].Method, table[3].Method})
 	require.InDelta(t, float64(table[0].F1), float64(table[1].F1), 0.05, "two ways to one posterior")
 	one := both
 	one.Structures = nil
@@ -71,7 +71,7 @@ func TestStudy(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, fmt.Sprint(table), fmt.Sprint(whole))
 	_, err = Study{DataSets: 1, Sizes: []int{20}, Structures: []dag.Method{dag.Chains}}.Run(t.Context(), device, dir, nil, count)
-	require.ErrorContains(t, err, "got the structure chains, want exact or made")
+	require.ErrorContains(t, err, "got the structure chains, want exact or flow")
 	one.Structures, one.Simulation.Nodes = both.Structures, 14
 	_, err = one.Run(t.Context(), device, t.TempDir(), nil, count)
 	require.ErrorContains(t, err, "got 14 nodes, want at most 13")

@@ -18,7 +18,7 @@ import (
 // error, of one method at one size.
 type Row struct {
 	Rows     int        `json:"rows"`
-	Method   string     `json:"method"` // vti, vti made, greedy BIC or empty
+	Method   string     `json:"method"` // vti, vti flow, greedy BIC or empty
 	DataSets int        `json:"data_sets"`
 	F1       dag.Number `json:"f1"`
 	F1SE     dag.Number `json:"f1_se"`
@@ -66,7 +66,7 @@ func summarise(method string, rows int, results []*dag.Result, of func(*dag.Metr
 	row.Brier, row.BrierSE = average(func(r *dag.Result) dag.Number { return of(r.Metrics).Brier })
 	row.AUROC, row.AUROCSE = average(func(r *dag.Result) dag.Number { return of(r.Metrics).AUROC })
 	row.Seconds, _ = average(func(r *dag.Result) dag.Number { return dag.Number(r.Seconds.Total) })
-	if method != vtiMethod(dag.Exact) && method != vtiMethod(dag.Made) {
+	if method != vtiMethod(dag.Exact) && method != vtiMethod(dag.GraphFlow) {
 		row.Seconds = dag.Number(math.NaN())
 		return row
 	}

@@ -45,7 +45,7 @@ func (f *dagFlags) Describe(flags *pflag.FlagSet) (*dag.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	if record.Model.Mechanism == dag.AnyMechanism && (record.Structure == dag.Made || record.Evidence == dag.Flow) {
+	if record.Model.Mechanism == dag.AnyMechanism && (record.Structure == dag.GraphFlow || record.Evidence == dag.Flow) {
 		record.Model.Mechanism = dag.Linear // flows know no other closed form
 	}
 	if record.Flow, err = f.flow.Config(flags); err != nil {
@@ -69,10 +69,11 @@ and graph. A run computes these sums a few times; each takes about 20 seconds of
 columns, and a minute for 14. With linear mechanisms the evidences are closed forms and the answer
 is exact; with networks they come from sequential Monte Carlo. Larger graphs, up to 128 columns with
 linear mechanisms, are sampled by Markov chains (--structure chains), which run until they agree.
-Two methods serve for comparison: --evidence flow obtains evidences from importance weights of one
-flow for the parameters of all families, and --structure made, the method of the paper, trains one
-flow over the parameters of all columns together with a distribution over orders and the edges along
-them. The answer comes with a verdict:
+--structure flow, the method of the paper, trains one flow for the parameters of mechanisms together
+with a distribution q(m) over orders and the edges along them, for any number of columns, linear
+mechanisms and networks (--sem mlp): node by node, or with --undivided for all columns together, as
+published. --evidence flow, for comparison, obtains the evidences of all families from importance
+weights of one flow. The answer comes with a verdict:
 
   trusted    the probabilities hold to within their standard errors
   doubtful   they may hold, but the computation does not show it
@@ -130,6 +131,11 @@ func (d *discovery) resolve() (err error) {
 			return err
 		}
 	}
+	if record.Structure == dag.GraphFlow {
+		if err := d.problem.CheckGraphFlow(record.Undivided); err != nil {
+			return err
+		}
+	}
 	return checkMethod(d.Flags, record)
 }
 
@@ -158,16 +164,16 @@ func (d *discovery) training(stepsPerLaunch int) (shell.Task, error) {
 		Check: func(_ context.Context, at *shell.Session) error {
 			check := config
 			check.Checkpoint = filepath.Join(at.Dir, rundir.PosteriorFile)
-			return dag.CheckCheckpoint(at.Device, d.problem, d.Record.Structure, check)
+			return d.Record.CheckCheckpoint(at.Device, d.problem, check)
 		},
 		Compute: func(ctx context.Context, at *shell.Session) (shell.Judged, error) {
 			compute := dag.RunFlow
-			if d.Record.Structure == dag.Made {
-				compute = dag.RunMade
+			if d.Record.Structure == dag.GraphFlow {
+				compute = dag.RunGraphFlow
 			}
 			return compute(ctx, at.Device, d.problem, dag.RunConfig{
-				Fit: at.Training(config, stepsPerLaunch, false), Draws: d.Record.Draws, Anneal: d.Record.Anneal, Islands: d.Record.Islands, Truth: d.truth, Dir: at.Dir,
-				Status: at.Said,
+				Fit: at.Training(config, stepsPerLaunch, false), Draws: d.Record.Draws, Anneal: d.Record.Anneal, Islands: d.Record.Islands, Undivided: d.Record.Undivided, Cold: d.Record.Cold,
+				Truth: d.truth, Dir: at.Dir, Status: at.Said,
 			})
 		},
 	}, nil

@@ -117,7 +117,9 @@ func (f *modelFlags) registerMethods(cmd *cobra.Command) {
 	flags, record := cmd.Flags(), &f.record
 	cli.Group(cmd, "Methods", func() {
 		flags.Var(cli.Name(&record.Structure), "structure",
-			"method: exact, sums over all graphs; chains, Markov chains over graphs (linear mechanisms); made, a learned q(m) and one flow for all columns; auto: exact where possible, else chains")
+			"method: exact, sums over all graphs; chains, Markov chains over graphs (linear mechanisms); flow, one flow for the parameters of mechanisms with a learned q(m) over graphs; auto: exact where possible, else chains")
+		flags.BoolVar(&record.Undivided, "undivided", false, "structure flow: as published, one flow for the parameters of all columns together and q(m) a masked network over the digits of the order and the bits of edges")
+		flags.BoolVar(&record.Cold, "cold", false, "structure flow: q(m) starts uniform, and not at graphs of short chains with linear mechanisms")
 		flags.Var(cli.Count{Value: &record.Chains, Least: 2}, "chains", "chains: number of chains, from random starts (default 6)")
 		flags.Var(cli.Count{Value: &record.Rounds, Least: 1}, "rounds", "chains: largest number of rounds, each twice as long as the last, until the chains agree (default 6)")
 		flags.Var(cli.Count{Value: &record.Candidates, Least: 1}, "candidates", "chains: number of likely parents of a node whose sets are summed over; affects speed, not the answer (default 12)")
@@ -125,7 +127,7 @@ func (f *modelFlags) registerMethods(cmd *cobra.Command) {
 			"evidences: closed forms (all but mlp); particles, sequential Monte Carlo (mlp); flow, importance weights of a trained flow, for comparison; auto: closed where possible, else particles")
 		flags.Var(cli.Count{Value: &record.Islands, Least: 1}, "islands", "particles: largest number of islands of 64 particles for important families (default by the number of rows)")
 	})
-	cli.CompleteWith(cmd, "structure", "auto", "exact", "chains", "made")
+	cli.CompleteWith(cmd, "structure", "auto", "exact", "chains", "flow")
 	cli.CompleteWith(cmd, "evidence", "auto", "closed", "flow", "particles")
 }
 
@@ -144,11 +146,16 @@ func checkMethod(flags *pflag.FlagSet, record *dag.Record) error {
 	switch {
 	case record.Structure == dag.Chains:
 		return refuse("--structure chains", append(training, "evidence", "islands")...)
-	case record.Structure == dag.Made:
-		if record.Model.Mechanism == dag.MLP { // evidences by particles
-			return refuse("--structure made --sem mlp", append(walks, "evidence", "anneal", "certify-draws", "max-time")...)
+	case record.Structure == dag.GraphFlow:
+		if record.Model.Mechanism == dag.MLP && !record.Undivided { // evidences by particles
+			return refuse("--structure flow --sem mlp", append(walks, "evidence", "anneal", "certify-draws", "max-time")...)
 		}
-		return refuse("--structure made", append(walks, "evidence", "islands", "anneal", "max-time")...)
+		return refuse("--structure flow", append(walks, "evidence", "islands", "anneal", "max-time")...)
+	}
+	if err := refuse("--structure "+record.Structure.String(), "undivided", "cold"); err != nil {
+		return err
+	}
+	switch {
 	case record.Evidence == dag.Particles:
 		return refuse("--evidence particles", append(training, walks...)...)
 	case record.Evidence == dag.ClosedForm:
@@ -167,14 +174,14 @@ func checkMethod(flags *pflag.FlagSet, record *dag.Record) error {
 func (f *dagFlags) registerTraining(cmd *cobra.Command) {
 	flags, record := cmd.Flags(), &f.record
 	f.flow.Flow = "affine"
-	cli.Group(cmd, "Training of a flow (--evidence flow, --structure made)", func() {
-		f.flow.Register(cmd, "affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper", "default 5; diag 2", "default 2", "default 32")
-		flags.Var(cli.Count{Value: &record.Steps, Least: 1}, "steps", "training steps (default 200; mlp 1000; made 300, mlp 1000)")
-		flags.Var(cli.Count{Value: &record.Batch, Least: 2}, "batch", "draws per training step (default 1024; mlp 256), with made graphs (128; mlp 32)")
+	cli.Group(cmd, "Training of a flow (--evidence flow, --structure flow)", func() {
+		f.flow.Register(cmd, "affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper", "default 5; diag 2; structure flow of networks 3", "default 2", "default 32")
+		flags.Var(cli.Count{Value: &record.Steps, Least: 1}, "steps", "training steps (default 200; mlp 1000; structure flow 1000, mlp 600)")
+		flags.Var(cli.Count{Value: &record.Batch, Least: 2}, "batch", "draws per training step (default 1024; mlp 256), with the structure flow graphs (64; mlp 32; undivided 256)")
 		cli.RegisterFloatType(cmd, &record.DType)
 		cli.RegisterLaunch(cmd, &f.launch)
 	})
-	cli.RegisterCertifyDraws(cmd, &record.Draws, "beyond a pilot run over all families (default 131072; mlp 16384, with made none: its evidences are by particles)")
+	cli.RegisterCertifyDraws(cmd, &record.Draws, "beyond a pilot run over all families (default 131072; mlp 16384, with the structure flow none: its evidences are by particles)")
 	cli.Group(cmd, "Certification", func() {
 		flags.Var(cli.Count{Value: &record.Anneal, Least: 0}, "anneal", "number of families with annealed draws: finds what the flow misses, slow with mlp")
 	})

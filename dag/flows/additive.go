@@ -1,0 +1,257 @@
+package flows
+
+import (
+	"math"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/graph"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
+)
+
+// Additive are mechanisms with normal noise that is added to a function of the parents: linear, or
+// a network with one hidden layer. It satisfies [Mechanism].
+type Additive struct {
+	problem *score.Problem
+	layout  sem.Layout
+
+	// The data, by node.
+	values  []float64 // x [N·n]; for MLP
+	counted []float64 // 1 where the row counts [N·n]; nil when all do
+	centers []float64 // of all columns, by node [N·N]; nil for none
+	// R [N·N·N]: |R e|² = Σ (X e)² over the rows that count for the node; for Linear
+	roots  []float64
+	rows   []float64 // rows that count [N]
+	logSDs []float64 // prior means of log σ [N]
+}
+
+// NewAdditive are the mechanisms of a problem.
+func NewAdditive(p *score.Problem) *Additive {
+	t := &Additive{problem: p, layout: p.Layout()}
+	for j := range p.Data.Nodes() {
+		t.logSDs = append(t.logSDs, p.Data.LogSD(j))
+		t.rows = append(t.rows, float64(p.Data.RowsOf(j)))
+		if p.Model.Mechanism == sem.Linear {
+			t.roots = append(t.roots, score.RootOfGram(p.Data, j)...)
+			continue
+		}
+		t.values = append(t.values, mat.Col(nil, j, p.Data.X)...)
+		if p.Data.Centers != nil {
+			t.centers = append(t.centers, p.Data.Centers[j]...)
+		}
+		if p.Data.Counted != nil {
+			for row := range p.Data.Rows() {
+				t.counted = append(t.counted, score.Indicator(p.Data.Counts(row, j)))
+			}
+		}
+	}
+	return t
+}
+
+// MechanismOf are the mechanisms of a problem; linear ones know their quadratics.
+func MechanismOf(p *score.Problem) Mechanism {
+	own := NewAdditive(p)
+	if own.layout.Mechanism == sem.Linear {
+		return linear{own}
+	}
+	return own
+}
+
+// Nodes returns N.
+func (t *Additive) Nodes() int { return t.layout.Nodes }
+
+// Dim returns D.
+func (t *Additive) Dim() int { return t.layout.Dim() }
+
+// Mask marks the coordinates in use, as those of the layout: [B,N] Bool -> [B,D] Bool.
+func (t *Additive) Mask(_, parents *graph.Node) *graph.Node {
+	l, batch := t.layout, parents.Shape().Dim(0)
+	parts := []*graph.Node{parents}
+	if l.Mechanism == sem.MLP {
+		parts[0] = graph.Reshape(graph.BroadcastToDims(graph.InsertAxes(parents, -1), batch, l.Nodes, l.Hidden), batch, l.Nodes*l.Hidden)
+		parts = append(parts, graph.BroadcastToDims(graph.InsertAxes(graph.ReduceLogicalOr(parents, -1), -1), batch, l.Weights()-l.Nodes*l.Hidden))
+	}
+	if l.Sigma == 0 {
+		parts = append(parts, graph.BroadcastToDims(graph.Const(parents.Graph(), true), batch, 1))
+	}
+	return graph.Concatenate(parts, 1)
+}
+
+// LogJoint is log p(x_j, θ_j | x_pa) of nodes whose parents are those that the mask has.
+func (t *Additive) LogJoint(node, _, mask, theta *graph.Node) *graph.Node {
+	theta = graph.Where(mask, theta, graph.ZerosLike(theta))
+	logSigma := t.logSigma(theta)
+	squares := t.squares(node, theta)
+	rows := t.ofNode(theta, node, t.rows)
+	logLikelihood := graph.Sub(
+		graph.MulScalar(graph.Mul(squares, graph.Exp(graph.MulScalar(logSigma, -2))), -0.5),
+		graph.Mul(rows, graph.AddScalar(logSigma, score.HalfLog2Pi)))
+	return graph.Add(logLikelihood, t.logPrior(node, mask, theta, t.layout.Weights(), logSigma))
+}
+
+// logSigma is log σ of each row [B].
+func (t *Additive) logSigma(theta *graph.Node) *graph.Node {
+	if t.layout.Sigma > 0 {
+		return graph.AddScalar(graph.ReduceSum(graph.ZerosLike(theta), -1), math.Log(t.layout.Sigma))
+	}
+	return graph.Squeeze(graph.SliceAxis(theta, 1, graph.AxisElem(t.layout.Weights())), 1)
+}
+
+// ofNode picks the value of the node of each row. node [B] -> [B]
+func (t *Additive) ofNode(like, node *graph.Node, values []float64) *graph.Node {
+	return graph.ConvertDType(graph.Gather(graph.Const(node.Graph(), values), graph.InsertAxes(node, -1)), like.DType())
+}
+
+// squares is Σ (x_j − f(x_pa))² over the rows that count for the node. [B]
+func (t *Additive) squares(node, theta *graph.Node) *graph.Node {
+	if t.layout.Mechanism == sem.Linear {
+		return t.linearSquares(node, theta)
+	}
+	l := t.layout
+	part := func(from, size int) *graph.Node { return graph.SliceAxis(theta, 1, graph.AxisRange(from, from+size)) }
+	hidden, own := t.hidden(node, theta)
+	mean := graph.ReduceSum(graph.Mul(hidden, graph.InsertAxes(part(l.W2(), l.Hidden), -1)), 1)
+	if l.Bias {
+		mean = graph.Add(mean, part(l.B2(), 1))
+	}
+	squares := graph.Square(graph.Sub(own, mean))
+	if t.counted != nil {
+		squares = graph.Mul(squares, t.countedOf(node, theta.DType()))
+	}
+	return graph.ReduceSum(squares, -1)
+}
+
+// hidden are the hidden units of networks [B,H,n], of which theta starts with the first layer, and
+// the values of the nodes [B,n].
+func (t *Additive) hidden(node, theta *graph.Node) (hidden, own *graph.Node) {
+	l, g := t.layout, node.Graph()
+	nodes, rows, batch := l.Nodes, t.problem.Data.Rows(), theta.Shape().Dim(0)
+	values := graph.ConvertDType(graph.Reshape(graph.Const(g, t.values), nodes, rows), theta.DType())
+	first := graph.Reshape(graph.SliceAxis(theta, 1, graph.AxisRange(0, nodes*l.Hidden)), batch, nodes, l.Hidden)
+	// [B, H, n]; with the operands in this order, and the sum over units as one, nothing of this
+	// size is transposed
+	hidden = graph.Einsum("bih,ir->bhr", first, values)
+	index := graph.InsertAxes(node, -1)
+	own = graph.Gather(values, index)
+	if t.centers != nil {
+		// [B, N]
+		centers := graph.Gather(graph.ConvertDType(graph.Reshape(graph.Const(g, t.centers), nodes, nodes), theta.DType()), index)
+		hidden = graph.Sub(hidden, graph.InsertAxes(graph.Einsum("bi,bih->bh", centers, first), -1))
+		own = graph.Sub(own, graph.InsertAxes(graph.ReduceSum(graph.Mul(centers, oneHot(node, nodes, theta.DType())), -1), -1))
+	}
+	if l.Bias {
+		bias := graph.SliceAxis(theta, 1, graph.AxisRange(l.B1(), l.B1()+l.Hidden))
+		hidden = graph.Add(hidden, graph.InsertAxes(bias, -1))
+	}
+	return graph.MaxScalar(hidden, 0), own
+}
+
+// countedOf marks the rows of the data that count for nodes [B] -> [B,n].
+func (t *Additive) countedOf(node *graph.Node, dtype dtypes.DType) *graph.Node {
+	counted := graph.Reshape(graph.Const(node.Graph(), t.counted), t.layout.Nodes, t.problem.Data.Rows())
+	return graph.ConvertDType(graph.Gather(counted, graph.InsertAxes(node, -1)), dtype)
+}
+
+// linearSquares is |R (w − e_j)|². [B]
+func (t *Additive) linearSquares(node, theta *graph.Node) *graph.Node {
+	nodes, g := t.layout.Nodes, node.Graph()
+	weights := graph.SliceAxis(theta, 1, graph.AxisRange(0, nodes))
+	index := graph.InsertAxes(node, -1)
+	residual := graph.Sub(weights, oneHot(node, nodes, theta.DType()))
+	if t.problem.Data.Counted == nil { // one root for all nodes
+		root := graph.ConvertDType(graph.Reshape(graph.Const(g, t.roots[:nodes*nodes]), nodes, nodes), theta.DType())
+		return graph.ReduceSum(graph.Square(graph.Einsum("bi,ri->br", residual, root)), -1)
+	}
+	roots := graph.ConvertDType(graph.Reshape(graph.Const(g, t.roots), nodes, nodes, nodes), theta.DType())
+	product := graph.ReduceSum(graph.Mul(graph.Gather(roots, index), graph.InsertAxes(residual, 1)), -1)
+	return graph.ReduceSum(graph.Square(product), -1)
+}
+
+// logPrior is Σ log N(θ_k; 0, σ0²) over those of the first so many coordinates that are in use,
+// plus that of log σ where the noise is unknown. [B]
+func (t *Additive) logPrior(node, mask, theta *graph.Node, weights int, logSigma *graph.Node) *graph.Node {
+	sd := t.problem.Model.PriorSD
+	columns := graph.AxisRange(0, weights)
+	own, used := graph.SliceAxis(theta, 1, columns), graph.SliceAxis(mask, 1, columns)
+	logDensity := graph.AddScalar(graph.MulScalar(graph.Square(own), -0.5/(sd*sd)), -math.Log(sd)-score.HalfLog2Pi)
+	sum := graph.ReduceSum(graph.Where(used, logDensity, graph.ZerosLike(own)), -1)
+	if t.layout.Sigma > 0 {
+		return sum
+	}
+	standard := graph.MulScalar(graph.Sub(logSigma, t.ofNode(theta, node, t.logSDs)), 1.0/score.LogSigmaSD)
+	return graph.Add(sum, graph.AddScalar(graph.MulScalar(graph.Square(standard), -0.5), -math.Log(score.LogSigmaSD)-score.HalfLog2Pi))
+}
+
+// linear are linear mechanisms, with quadratics.
+type linear struct{ *Additive }
+
+var _ quadratics = linear{}
+
+// Quadratic is that of the log density of each node with the parents that the mask has: exact where
+// the noise is known. Where it is not, weights are as if σ had the value at which its marginal
+// density is largest, and log σ has the curvature of that density, both without what the prior of
+// the weights adds. node [B], mask [B,D] -> H [B,D,D], b [B,D]
+func (t linear) Quadratic(node, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node) {
+	const number = dtypes.Float64
+	nodes, g := t.layout.Nodes, node.Graph()
+	gram := graph.Gather(graph.Const(g, t.grams()), graph.InsertAxes(node, -1)) // [B,N,N]
+	pull := graph.ReduceSum(graph.Mul(gram, graph.InsertAxes(oneHot(node, nodes, number), 1)), -1)
+	shrinkage := 1 / (t.problem.Model.PriorSD * t.problem.Model.PriorSD)
+	identity := graph.InsertAxes(graph.ConvertDType(graph.Diagonal(g, nodes), number), 0)
+	given := func(noise *graph.Node) (precision, linear *graph.Node) { // 1/σ² [B]
+		precision = graph.Add(graph.Mul(gram, graph.InsertAxes(noise, -1, -1)), graph.MulScalar(identity, shrinkage))
+		return precision, graph.Mul(pull, graph.InsertAxes(noise, -1))
+	}
+	convert := func(h, b *graph.Node) (precision, linear *graph.Node) {
+		return graph.ConvertDType(h, dtype), graph.ConvertDType(b, dtype)
+	}
+	rows := t.ofNode(pull, node, t.rows)
+	if t.layout.Sigma > 0 {
+		return convert(given(graph.MulScalar(graph.OnesLike(rows), 1/(t.layout.Sigma*t.layout.Sigma))))
+	}
+	trace := graph.ReduceSum(graph.Mul(gram, identity), 1, 2)
+	most := graph.Div(graph.MulScalar(graph.OnesLike(trace), steepest*shrinkage), graph.MaxScalar(trace, math.SmallestNonzeroFloat32))
+	parents := graph.SliceAxis(mask, 1, graph.AxisRange(0, nodes))
+	used := graph.ReduceSum(graph.ConvertDType(parents, number), -1)
+	free := graph.Max(graph.Sub(rows, used), graph.MulScalar(rows, 0.5)) // rows less weights
+	noise := graph.Min(graph.Exp(graph.MulScalar(t.ofNode(pull, node, t.logSDs), -2)), most)
+	for range noiseSteps {
+		h, b := given(noise)
+		squares := t.linearSquares(node, cosmic.Mode(parents, h, b))
+		noise = graph.Min(graph.Div(free, graph.MaxScalar(squares, math.SmallestNonzeroFloat32)), most)
+	}
+	h, b := given(noise)
+	curvature := graph.AddScalar(graph.MulScalar(free, 2), 1.0/(score.LogSigmaSD*score.LogSigmaSD))
+	column := graph.ZerosLike(graph.InsertAxes(pull, -1)) // [B,N,1]
+	h = graph.Concatenate([]*graph.Node{h, column}, 2)
+	h = graph.Concatenate([]*graph.Node{h, graph.Concatenate([]*graph.Node{graph.Transpose(column, 1, 2), graph.InsertAxes(curvature, -1, -1)}, 2)}, 1)
+	logSigma := graph.MulScalar(graph.Log(noise), -0.5)
+	return convert(h, graph.Concatenate([]*graph.Node{b, graph.InsertAxes(graph.Mul(curvature, logSigma), -1)}, 1))
+}
+
+// steepest is the largest curvature in units of that of the prior: beyond it, rounding would make
+// precisions indefinite. noiseSteps is how often the noise and the weights are found in turn.
+// Chosen by hand.
+const (
+	steepest   = 1e12
+	noiseSteps = 3
+)
+
+// grams are Σ x xᵀ over the rows that count for each node [N][N][N].
+func (t *Additive) grams() (all [][][]float64) {
+	nodes := t.layout.Nodes
+	for j := range nodes {
+		root := mat.NewDense(nodes, nodes, t.roots[j*nodes*nodes:][:nodes*nodes])
+		var gram mat.Dense
+		gram.Mul(root.T(), root)
+		own := make([][]float64, nodes)
+		for i := range own {
+			own[i] = gram.RawRowView(i)
+		}
+		all = append(all, own)
+	}
+	return all
+}

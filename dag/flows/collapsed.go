@@ -1,0 +1,107 @@
+package flows
+
+import (
+	"math"
+
+	"github.com/gomlx/gomlx/pkg/core/graph"
+
+	"github.com/transdim/vti/dag/score"
+)
+
+// Collapsed are mechanisms that are networks whose output layer is integrated out: given the hidden
+// units Φ [H',n], those of the bias among them, x_j is normal with covariance σ² I + σ0² ΦᵀΦ. The
+// coordinates are the first layer, W1 [N,H] and b1 [H], and log σ where the noise is unknown. What
+// is left to a flow has far fewer ridges than all weights together. It satisfies [Mechanism].
+type Collapsed struct{ *Additive }
+
+// Dim returns D.
+func (c Collapsed) Dim() int {
+	dim := c.first()
+	if c.layout.Sigma == 0 {
+		dim++
+	}
+	return dim
+}
+
+// first is the number of coordinates of the first layer.
+func (c Collapsed) first() int {
+	if c.layout.Bias {
+		return (c.layout.Nodes + 1) * c.layout.Hidden
+	}
+	return c.layout.Nodes * c.layout.Hidden
+}
+
+// Mask marks the weights of the parents: [B,N] Bool -> [B,D] Bool.
+func (c Collapsed) Mask(_, parents *graph.Node) *graph.Node {
+	mask, l := c.Additive.Mask(nil, parents), c.layout
+	parts := []*graph.Node{graph.SliceAxis(mask, 1, graph.AxisRange(0, c.first()))}
+	if l.Sigma == 0 {
+		parts = append(parts, graph.SliceAxis(mask, 1, graph.AxisRange(l.Weights())))
+	}
+	return graph.Concatenate(parts, 1)
+}
+
+// LogJoint is log p(x_j, W1, σ | x_pa).
+func (c Collapsed) LogJoint(node, parents, mask, theta *graph.Node) *graph.Node {
+	l, sd := c.layout, c.problem.Model.PriorSD
+	theta = graph.Where(mask, theta, graph.ZerosLike(theta))
+	units, own := c.hidden(node, theta)
+	if l.Bias {
+		any := graph.ConvertDType(graph.ReduceLogicalOr(parents, -1), theta.DType())
+		units = graph.Concatenate([]*graph.Node{units, graph.BroadcastToShape(graph.InsertAxes(any, -1, -1), graph.SliceAxis(units, 1, graph.AxisElem(0)).Shape())}, 1)
+	}
+	if c.counted != nil {
+		counted := c.countedOf(node, theta.DType())
+		units, own = graph.Mul(units, graph.InsertAxes(counted, 1)), graph.Mul(own, counted)
+	}
+	logSigma := graph.MulScalar(graph.ReduceSum(graph.ZerosLike(theta), -1), 0)
+	if l.Sigma > 0 {
+		logSigma = graph.AddScalar(logSigma, math.Log(l.Sigma))
+	} else {
+		logSigma = graph.Squeeze(graph.SliceAxis(theta, 1, graph.AxisElem(c.first())), 1)
+	}
+	noise := graph.Exp(graph.MulScalar(logSigma, -2))
+	ridge := graph.InsertAxes(graph.ConvertDType(graph.Diagonal(node.Graph(), units.Shape().Dim(1)), theta.DType()), 0)
+	gram := graph.Mul(graph.Einsum("bhr,bkr->bhk", units, units), graph.InsertAxes(noise, -1, -1))
+	pull := graph.Mul(graph.Einsum("bhr,br->bh", units, own), graph.InsertAxes(noise, -1))
+	logJoint := graph.Add(
+		graph.Neg(graph.Mul(c.ofNode(theta, node, c.rows), graph.AddScalar(logSigma, score.HalfLog2Pi))),
+		graph.MulScalar(graph.Mul(graph.ReduceSum(graph.Square(own), -1), noise), -0.5))
+	logJoint = graph.Add(logJoint, logNormalIntegral(graph.Add(gram, graph.MulScalar(ridge, 1/(sd*sd))), pull))
+	logJoint = graph.AddScalar(logJoint, -float64(units.Shape().Dim(1))*math.Log(sd))
+	return graph.Add(logJoint, c.logPrior(node, mask, theta, c.first(), logSigma))
+}
+
+// logNormalIntegral is log of ∫ exp(−½ wᵀAw + bᵀw) dw less the constant of the dimension,
+// ½ bᵀA⁻¹b − ½ log |A|: A [B,H,H], b [B,H] -> [B]. A sweep of Gauss and Jordan gives A⁻¹ and
+// μ = A⁻¹b, of which the gradient −½ (A⁻¹ + μμᵀ) by A and μ by b is made.
+func logNormalIntegral(precision, linear *graph.Node) *graph.Node {
+	units := linear.Shape().Dim(1)
+	// A with b to the right; the sweeps turn it into A⁻¹ with μ
+	swept := graph.StopGradient(graph.Concatenate([]*graph.Node{precision, graph.InsertAxes(linear, -1)}, 2))
+	var logDet *graph.Node
+	for k := range units {
+		pivot := graph.SliceAxis(graph.SliceAxis(swept, 1, graph.AxisElem(k)), 2, graph.AxisElem(k)) // [B,1,1]
+		log := graph.Squeeze(graph.Log(pivot), 1, 2)
+		if logDet == nil {
+			logDet = log
+		} else {
+			logDet = graph.Add(logDet, log)
+		}
+		unit := graph.OneHot(graph.Const(swept.Graph(), int32(k)), units+1, swept.DType())
+		column := graph.SliceAxis(swept, 2, graph.AxisElem(k)) // [B,H,1]
+		row := graph.Div(graph.SliceAxis(swept, 1, graph.AxisElem(k)), pivot)
+		across := graph.InsertAxes(unit, 0, 0) // [1,1,H+1]
+		down := graph.InsertAxes(graph.SliceAxis(unit, 0, graph.AxisRange(0, units)), 0, -1)
+		row = graph.Add(graph.Mul(row, graph.OneMinus(across)), graph.Mul(graph.Reciprocal(pivot), across))
+		rest := graph.Mul(swept, graph.OneMinus(across))
+		swept = graph.Add(graph.Mul(graph.Sub(rest, graph.Mul(column, row)), graph.OneMinus(down)), graph.Mul(row, down))
+	}
+	inverse, mean := graph.SliceAxis(swept, 2, graph.AxisRange(0, units)), graph.Squeeze(graph.SliceAxis(swept, 2, graph.AxisElem(units)), 2)
+	value := graph.MulScalar(graph.Sub(graph.ReduceSum(graph.Mul(mean, graph.StopGradient(linear)), -1), logDet), 0.5)
+	inverse, mean = graph.StopGradient(inverse), graph.StopGradient(mean)
+	outer := graph.Add(inverse, graph.Mul(graph.InsertAxes(mean, -1), graph.InsertAxes(mean, 1)))
+	zero := func(x *graph.Node) *graph.Node { return graph.Sub(x, graph.StopGradient(x)) } // with its gradient
+	value = graph.Sub(graph.StopGradient(value), graph.MulScalar(graph.ReduceSum(graph.Mul(outer, zero(precision)), 1, 2), 0.5))
+	return graph.Add(value, graph.ReduceSum(graph.Mul(mean, zero(linear)), -1))
+}

@@ -1,0 +1,270 @@
+package flows
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+
+	"github.com/transdim/vti"
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/made"
+)
+
+// GraphModels is q(m) over orders of the nodes and graphs along them, node by node, for a
+// [NodeTarget]. At every position of the order networks give
+//
+//	the next node v     q(v | S) among those not in S, the nodes so far,
+//	its parents pa ⊂ S  q(pa | v, S), bit by bit, by a masked network with v and S as context.
+//
+// Given the order the parents of nodes are independent, as they are in the posterior, so that the
+// loss of a node is the only one that its edges are credited with. A graph takes N rows of a batch,
+// one for each position.
+type GraphModels struct {
+	structure dgraph.Structure
+	hidden    int
+	seed      uint64
+	parents   *made.Network
+}
+
+var _ vti.GroupedModels = (*GraphModels)(nil)
+
+// NewGraphModels is q(m) with networks of so many hidden units; 0 stands for four for each node, at
+// least 32 and at most 256. It starts uniform: any node is next, and each possible edge has
+// probability one half.
+func NewGraphModels(s dgraph.Structure, hidden int, seed uint64) (*GraphModels, error) {
+	if hidden == 0 {
+		hidden = min(max(4*s.Nodes, 32), 256)
+	}
+	parents, err := made.New(made.Config{Inputs: s.Nodes, Context: 2 * s.Nodes, Hidden: hidden, Blocks: 1, Heads: [][]int{made.Repeat(s.Nodes, 1)}, Seed: seed})
+	if err != nil {
+		return nil, fmt.Errorf("q(m) of graphs: %w", err)
+	}
+	return &GraphModels{s, hidden, seed, parents}, nil
+}
+
+// String says what a checkpoint has to share.
+func (m *GraphModels) String() string { return fmt.Sprintf("graphs node by node, %d units", m.hidden) }
+
+// Rows is N.
+func (m *GraphModels) Rows() int { return m.structure.Nodes }
+
+// copies is the number of graphs along each order in a batch of so many graphs. The mean loss of
+// the others along the order is the baseline of the edges of one. Chosen by hand.
+func copies(graphs int) int {
+	for of := 4; of > 1; of-- {
+		if graphs%of == 0 {
+			return of
+		}
+	}
+	return 1
+}
+
+const network = dtypes.Float32 // of the networks
+
+// next is log q(v | S) for all nodes v: members of S [R,N] of 0 and 1 -> [R,N] float64.
+func (m *GraphModels) next(ctx *vti.Context, members *graph.Node) *graph.Node {
+	g, nodes := members.Graph(), m.structure.Nodes
+	inside := made.Perceptron(ctx.In("order"), m.seed, members, m.hidden)
+	logits := made.Linear(ctx.In("next"), m.seed, made.ReLU.Apply(inside), nodes, made.Zeros, made.Zeros)
+	required := graph.ConvertDType(graph.Const(g, dgraph.EdgeTable(m.structure.Required)), network)
+	missing := graph.Dot(graph.OneMinus(members), required) // required parents that are not in S
+	taken := graph.Add(members, missing)
+	possible := graph.LessThan(taken, graph.MulScalar(graph.OnesLike(taken), 0.5))
+	return logSoftmax(graph.Where(possible, graph.ConvertDType(logits, dtypes.Float64), graph.MulScalar(graph.OnesLike(graph.ConvertDType(taken, dtypes.Float64)), impossible)))
+}
+
+// impossible is the log weight of what cannot be, such that sums and differences of it are finite.
+const impossible = -1e30
+
+func logSoftmax(x *graph.Node) *graph.Node {
+	x = graph.Sub(x, graph.StopGradient(graph.ReduceAndKeep(x, graph.ReduceMax, -1)))
+	return graph.Sub(x, graph.Log(graph.ReduceAndKeep(graph.Exp(x), graph.ReduceSum, -1)))
+}
+
+// edges are the distributions of the parents of rows inside a graph function.
+type edges struct {
+	bound *made.Bound
+	// [R,N]: whether an edge is possible, and whether it must be there
+	possible, required *graph.Node
+	most               float64 // parents of a node
+}
+
+// edges prepares them for nodes [R,N], one-hot, and the members [R,N] of the sets before them.
+func (m *GraphModels) edges(ctx *vti.Context, node, members *graph.Node) *edges {
+	g := node.Graph()
+	of := func(sets []dgraph.Set) *graph.Node { // [R,N]
+		return graph.Dot(node, graph.Transpose(graph.ConvertDType(graph.Const(g, dgraph.EdgeTable(sets)), network), 0, 1))
+	}
+	e := &edges{possible: graph.Mul(members, of(m.structure.Allowed)), required: of(m.structure.Required), most: float64(m.structure.Nodes)}
+	if m.structure.MaxParents >= 0 {
+		e.most = float64(m.structure.MaxParents)
+	}
+	e.bound = m.parents.Bind(ctx.In("parents"), g, network, graph.Concatenate([]*graph.Node{node, members}, 1))
+	return e
+}
+
+// free reports where there is a choice, given the number of parents so far and of those that must
+// come: an edge that must be there is no choice, and neither is one beyond the most. All [R,·].
+func (e *edges) free(possible, required, others *graph.Node) *graph.Node {
+	room := graph.LessThan(others, graph.MulScalar(graph.OnesLike(others), e.most-0.5))
+	open := graph.Sub(possible, required)
+	return graph.LogicalAnd(graph.GreaterThan(open, graph.MulScalar(graph.OnesLike(open), 0.5)), room)
+}
+
+// logProb is log q(pa | v, S) of bits [R,N] of 0 and 1 -> [R] float64.
+func (e *edges) logProb(bits *graph.Node) *graph.Node {
+	nodes := bits.Shape().Dim(1)
+	odds := graph.ConvertDType(e.bound.Outputs(bits)[0], dtypes.Float64)
+	earlier := graph.ConvertDType(graph.LogicalNot(graph.LowerTriangular(bits.Graph(), nodes)), network) // i < k
+	// chosen before, and required after
+	others := graph.Add(graph.Dot(bits, earlier), graph.Dot(e.required, graph.Transpose(earlier, 0, 1)))
+	sign := graph.ConvertDType(graph.AddScalar(graph.MulScalar(bits, 2), -1), dtypes.Float64)
+	logProb := graph.Neg(softplus(graph.Neg(graph.Mul(sign, odds))))
+	return graph.ReduceSum(graph.Where(e.free(e.possible, e.required, others), logProb, graph.ZerosLike(logProb)), -1)
+}
+
+// softplus is log(1 + exp x).
+func softplus(x *graph.Node) *graph.Node {
+	return graph.Add(graph.MaxScalar(x, 0), graph.Log1P(graph.Exp(graph.Neg(graph.Abs(x)))))
+}
+
+// sample draws bits [R,N] of 0 and 1 by uniforms [R,N].
+func (e *edges) sample(uniforms *graph.Node) *graph.Node {
+	var drawn []*graph.Node
+	rows, nodes := uniforms.Shape().Dim(0), uniforms.Shape().Dim(1)
+	column := func(x *graph.Node, i int) *graph.Node { return graph.SliceAxis(x, 1, graph.AxisElem(i)) }
+	chosen := graph.Zeros(uniforms.Graph(), shapes.Make(network, rows, 1))
+	e.bound.Sequential(rows, func(i int, outputs []*graph.Node) *graph.Node {
+		others := chosen
+		if i+1 < nodes {
+			others = graph.Add(others, graph.ReduceAndKeep(graph.SliceAxis(e.required, 1, graph.AxisRange(i+1)), graph.ReduceSum, -1))
+		}
+		must := column(e.required, i)
+		probability := graph.Sigmoid(graph.ConvertDType(outputs[0], dtypes.Float64))
+		taken := graph.ConvertDType(graph.LessThan(column(uniforms, i), probability), network)
+		bit := graph.Where(e.free(column(e.possible, i), must, others), taken, must)
+		chosen = graph.Add(chosen, bit)
+		drawn = append(drawn, bit)
+		return bit
+	})
+	return graph.Concatenate(drawn, 1)
+}
+
+// rowsOf reads codes [G·N,1+N]: positions P [G,N,N] by position and node, the sets before them, and
+// the bits of parents, all of 0 and 1.
+func (m *GraphModels) rowsOf(codes *graph.Node) (positions, before, bits *graph.Node) {
+	nodes := m.structure.Nodes
+	positions = graph.Reshape(oneHot(nodeOf(codes), nodes, network), -1, nodes, nodes)
+	bits = graph.Reshape(graph.ConvertDType(parentsOf(codes), network), -1, nodes, nodes)
+	return positions, dgraph.Before(positions), bits
+}
+
+// logProbs are log q(v | S) and log q(pa | v, S) of rows: codes [G·N,1+N] -> [G,N] each.
+func (m *GraphModels) logProbs(ctx *vti.Context, codes *graph.Node) (next, parents *graph.Node) {
+	ctx = ctx.Checked(false)
+	nodes := m.structure.Nodes
+	positions, before, bits := m.rowsOf(codes)
+	flat := func(x *graph.Node) *graph.Node { return graph.Reshape(x, -1, nodes) }
+	own := graph.ConvertDType(flat(positions), dtypes.Float64)
+	next = graph.ReduceSum(graph.Mul(m.next(ctx, flat(before)), own), -1)
+	parents = m.edges(ctx, flat(positions), flat(before)).logProb(flat(bits))
+	return graph.Reshape(next, -1, nodes), graph.Reshape(parents, -1, nodes)
+}
+
+// LogProb is the part of rows in log q(m): codes [G·N,1+N] int32 -> [G·N] float64.
+func (m *GraphModels) LogProb(ctx *vti.Context, codes *graph.Node) *graph.Node {
+	next, parents := m.logProbs(ctx, codes)
+	return graph.Reshape(graph.Add(next, parents), -1)
+}
+
+// Sample draws graphs, N consecutive rows each, several along each order: uniforms [G·N,1+N] ->
+// codes [G·N,1+N] int32.
+func (m *GraphModels) Sample(ctx *vti.Context, uniforms *graph.Node) *graph.Node {
+	ctx = ctx.Checked(false)
+	g, nodes := uniforms.Graph(), m.structure.Nodes
+	graphs := uniforms.Shape().Dim(0) / nodes
+	of := copies(graphs)
+	orders := graphs / of
+	// of the first graph along each order: [O,N]
+	first := graph.Reshape(graph.SliceAxis(graph.Reshape(graph.SliceAxis(uniforms, 1, graph.AxisElem(0)), orders, of, nodes), 1, graph.AxisElem(0)), orders, nodes)
+	members := graph.Zeros(g, shapes.Make(network, orders, nodes))
+	upTo := graph.ConvertDType(graph.Transpose(graph.LowerTriangular(g, nodes), 0, 1), dtypes.Float64) // i ≤ k
+	var rows []*graph.Node
+	for t := range nodes {
+		sums := graph.Dot(graph.Exp(m.next(ctx, members)), upTo)
+		total := graph.SliceAxis(sums, 1, graph.AxisElem(nodes-1))
+		below := graph.LessOrEqual(sums, graph.Mul(total, graph.SliceAxis(first, 1, graph.AxisElem(t))))
+		row := oneHot(graph.MinScalar(graph.ReduceSum(graph.ConvertDType(below, dtypes.Int32), 1), nodes-1), nodes, network)
+		rows = append(rows, row)
+		members = graph.Add(members, row)
+	}
+	positions := graph.Stack(rows, 1) // [O,N,N]
+	spread := func(x *graph.Node) *graph.Node {
+		return graph.Reshape(graph.BroadcastToDims(graph.InsertAxes(x, 1), orders, of, nodes, nodes), graphs*nodes, nodes)
+	}
+	node, before := spread(positions), spread(dgraph.Before(positions))
+	bits := m.edges(ctx, node, before).sample(graph.SliceAxis(uniforms, 1, graph.AxisRange(1)))
+	index := graph.Dot(node, graph.ConvertDType(graph.Iota(g, shapes.Make(dtypes.Int32, nodes, 1), 0), network))
+	return graph.StopGradient(graph.ConvertDType(graph.Concatenate([]*graph.Node{index, bits}, 1), dtypes.Int32))
+}
+
+// ScoreLoss is a scalar with the gradient of the expected loss
+//
+//	E Σ_j [log h(θ_j | j, pa_j) + log q(v_j | S_j) + log q(pa_j | j, S_j) − log p(pa_j)] − log r
+//
+// with respect to q(m), where h is the density of the flow over that of the target, and r that of
+// the order among those of its graph ([dgraph.LogSorted]) under the prior over graphs. Parents are
+// credited with the loss of their own node, less the mean of the same node in the other graphs
+// along the same order; the next node with the losses of its own position and after, averaged over
+// the graphs along the order, less the mean over the other orders; both with r, which all edges
+// have part in. codes [G·N,1+N], logH [G·N]; losses [G] are those of graphs, nonFinite counts rows
+// that were left out.
+func (m *GraphModels) ScoreLoss(ctx *vti.Context, codes, logH *graph.Node) (scalar, nonFinite, losses *graph.Node) {
+	g, nodes := codes.Graph(), m.structure.Nodes
+	graphs := codes.Shape().Dim(0) / nodes
+	of := copies(graphs)
+	next, parents := m.logProbs(ctx, codes)
+	finite := graph.IsFinite(logH)
+	nonFinite = graph.ReduceAllSum(graph.ConvertDType(graph.LogicalNot(finite), dtypes.Int32))
+	logH = graph.Where(finite, logH, graph.ZerosLike(logH))
+	local := graph.Sub(logH, logPriorOfFamilies(m.structure, nodeOf(codes), parentsOf(codes)))
+	local = graph.StopGradient(graph.Add(graph.Reshape(local, graphs, nodes), parents))
+	sorted := graph.Zeros(g, shapes.Make(dtypes.Float64, graphs, 1))
+	if !m.structure.Orders {
+		positions, _, bits := m.rowsOf(codes)
+		adjacency := graph.GreaterThan(graph.Einsum("gti,gtj->gij", bits, positions), graph.ScalarZero(g, network))
+		sorted = graph.Neg(graph.InsertAxes(dgraph.LogSorted(adjacency, positions), -1))
+	}
+	rows := graph.StopGradient(graph.Add(local, next))
+	losses = graph.Add(graph.ReduceSum(rows, 1), graph.Squeeze(sorted, 1))
+	if mass := m.structure.LogMass(); !math.IsNaN(mass) {
+		losses = graph.AddScalar(losses, mass)
+	}
+
+	after := graph.ConvertDType(graph.LowerTriangular(g, nodes), dtypes.Float64) // [u,t], u ≥ t
+	toNext := graph.Add(graph.Dot(rows, after), sorted)
+	toParents := graph.Add(local, sorted)
+	byOrder := func(x *graph.Node) *graph.Node { return graph.Reshape(x, graphs/of, of, nodes) }
+	orders := graph.ReduceAndKeep(byOrder(toNext), graph.ReduceMean, 1) // [O,1,N]
+	if graphs > of {
+		orders = leaveOneOut(orders, 0)
+	}
+	own := leaveOneOut(byOrder(toParents), 1)
+	if of == 1 {
+		own = leaveOneOut(byOrder(toParents), 0)
+	}
+	scores := graph.Add(graph.Mul(orders, byOrder(next)), graph.Mul(own, byOrder(parents)))
+	return graph.DivScalar(graph.ReduceAllSum(scores), float64(graphs)), nonFinite, losses
+}
+
+// leaveOneOut subtracts the mean of the others along an axis of at least two.
+func leaveOneOut(x *graph.Node, axis int) *graph.Node {
+	count := float64(x.Shape().Dim(axis))
+	if count < 2 {
+		return graph.Sub(x, x)
+	}
+	return graph.MulScalar(graph.Sub(x, graph.ReduceAndKeep(x, graph.ReduceMean, axis)), count/(count-1))
+}

@@ -1,0 +1,109 @@
+package flows
+
+import (
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/graph"
+
+	"github.com/transdim/vti"
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/space"
+)
+
+// NodeTarget is the posterior of the parameters of one node given its parents, for all nodes and
+// all sets of parents at once: LogJoint is log p(x_j, θ_j | x_pa). It satisfies vti.Target. Given
+// the graph the posterior of a graph is a product of these, so that a flow for one node serves
+// graphs as a whole. Codes are the node and a bit for each parent.
+type NodeTarget struct {
+	mechanism Mechanism
+	families  *familySpace
+}
+
+// NewNodeTarget is the target of a mechanism, node by node. A mechanism that knows quadratics gives
+// the flow its anchors.
+func NewNodeTarget(m Mechanism) vti.Target {
+	t := &NodeTarget{m, &familySpace{m}}
+	if own, ok := m.(quadratics); ok {
+		return quadraticNodes{t, own}
+	}
+	return t
+}
+
+// Space is the set of families.
+func (t *NodeTarget) Space() space.Space { return t.families }
+
+// LogPrior is zero: families stand side by side, and which of them matter is a question for the
+// posterior over graphs. [B,S] -> [B]
+func (t *NodeTarget) LogPrior(codes *graph.Node) *graph.Node {
+	return graph.MulScalar(graph.ConvertDType(nodeOf(codes), dtypes.Float64), 0)
+}
+
+// LogJoint is log p(x_j, θ_j | x_pa). codes [B,S], mask [B,D], theta [B,D] -> [B]
+func (t *NodeTarget) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
+	return t.mechanism.LogJoint(nodeOf(codes), parentsOf(codes), mask, theta)
+}
+
+// quadraticNodes is a NodeTarget of a mechanism that knows quadratics.
+type quadraticNodes struct {
+	*NodeTarget
+	quadratics
+}
+
+var _ vti.QuadraticTarget = quadraticNodes{}
+
+// Quadratic is that of the mechanism.
+func (t quadraticNodes) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node) {
+	return t.quadratics.Quadratic(nodeOf(codes), mask, dtype)
+}
+
+// familySpace is the space of families: a site for the node, and one for each parent. The networks
+// of a flow see the node one-hot and the parents as bits.
+type familySpace struct{ mechanism Mechanism }
+
+var _ space.Featurer = (*familySpace)(nil)
+
+// Cards returns the number of nodes, and 2 for each parent.
+func (s *familySpace) Cards() []int {
+	cards := []int{s.mechanism.Nodes()}
+	for range s.mechanism.Nodes() {
+		cards = append(cards, 2)
+	}
+	return cards
+}
+
+// Dim returns D.
+func (s *familySpace) Dim() int { return s.mechanism.Dim() }
+
+// Mask returns the coordinates that each family uses: codes [B,S] int32 -> [B,D] Bool.
+func (s *familySpace) Mask(codes *graph.Node) *graph.Node {
+	return s.mechanism.Mask(nodeOf(codes), parentsOf(codes))
+}
+
+// FeatureDim returns 2N.
+func (s *familySpace) FeatureDim() int { return 2 * s.mechanism.Nodes() }
+
+// Features returns node and parents: codes [B,S] int32 -> [B,2N].
+func (s *familySpace) Features(codes *graph.Node, dtype dtypes.DType) *graph.Node {
+	parents := graph.ConvertDType(parentsOf(codes), dtype)
+	return graph.Concatenate([]*graph.Node{oneHot(nodeOf(codes), s.mechanism.Nodes(), dtype), parents}, 1)
+}
+
+// nodeOf are the nodes of codes [B,S] -> [B].
+func nodeOf(codes *graph.Node) *graph.Node {
+	return graph.Squeeze(graph.SliceAxis(codes, 1, graph.AxisElem(0)), 1)
+}
+
+// parentsOf are the bits of codes [B,S] -> [B,N] Bool.
+func parentsOf(codes *graph.Node) *graph.Node {
+	bits := graph.SliceAxis(codes, 1, graph.AxisRange(1))
+	return graph.GreaterThan(bits, graph.ZerosLike(bits))
+}
+
+// codeOf is the code of a family over so many nodes.
+func codeOf(nodes int, f dgraph.Family) []int32 {
+	code := make([]int32, 1+nodes)
+	code[0] = int32(f.Node)
+	for i := range f.Parents.Nodes() {
+		code[1+i] = 1
+	}
+	return code
+}

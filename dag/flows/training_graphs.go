@@ -1,0 +1,119 @@
+package flows
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/transdim/vti"
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/modeldist"
+)
+
+// How a flow is trained together with q(m). Chosen by hand on the design of the paper: q(m) follows
+// the evidences to a rising power for the first half, over which it would give up all its entropy
+// ten times at the bound of the information gain. Networks need the larger rate; q(m) has the rate
+// of Adam of the engine for networks as it is.
+const (
+	graphAnnealing   = 0.5
+	graphGain        = 10
+	networksRate     = 0.01
+	graphModelStep   = 1
+	networksLayers   = 3
+	undividedGraphs  = 256
+	undividedHidden  = 64 // of the flow over the parameters of all nodes
+	nodewiseGraphs   = 32
+	nodewiseOfLinear = 64
+)
+
+// TrainingOfGraphs is the target of graphs, undivided or node by node, and its training with q(m),
+// filled in where fit leaves it open. Batch is the number of graphs.
+func TrainingOfGraphs(p *score.Problem, fit vti.Config, undivided bool) (vti.Target, vti.Config, error) {
+	fit = SizesOfGraphs(p, fit, undivided)
+	fit.Start, fit.LearnAtOnce = vti.AnchorStart, true // annealing holds q(m) back
+	fit.Annealing, fit.ModelStep = graphAnnealing, graphModelStep
+	fit.InformationGain = graphGain * maxEntropy(p.Structure.Nodes) / float64(fit.Steps)
+	mechanism := MechanismOf(p)
+	if p.Model.Mechanism == sem.MLP {
+		fit.LearningRate = networksRate
+	}
+	if undivided {
+		target := NewGraphTarget(p.Structure, mechanism)
+		models, err := modeldist.NewAutoregressive(target.Codes.Cards(), modeldist.AutoregressiveConfig{Seed: fit.Seed})
+		fit.Models = models
+		return target.AsTarget(), fit, err
+	}
+	if p.Model.Mechanism == sem.MLP {
+		mechanism = Collapsed{NewAdditive(p)}
+		if fit.Flow.Layers == 0 {
+			fit.Flow.Layers = networksLayers
+		}
+	}
+	models, err := NewGraphModels(p.Structure, 0, fit.Seed)
+	fit.Models, fit.Batch = models, max(fit.Batch, 2)*p.Structure.Nodes
+	return NewNodeTarget(mechanism), fit, err
+}
+
+// SizesOfGraphs fills in steps and batch.
+func SizesOfGraphs(p *score.Problem, fit vti.Config, undivided bool) vti.Config {
+	setByMechanism(p, &fit.Steps, 1000, 600)
+	if undivided {
+		setByMechanism(p, &fit.Batch, undividedGraphs, undividedGraphs)
+		return fit
+	}
+	setByMechanism(p, &fit.Batch, nodewiseOfLinear, nodewiseGraphs)
+	return fit
+}
+
+// maxEntropy is the entropy of the uniform distribution over codes.
+func maxEntropy(nodes int) (sum float64) {
+	for _, card := range dgraph.NewOrdered(nodes).Cards() {
+		sum += math.Log(float64(card))
+	}
+	return sum
+}
+
+// DrawGraphs draws graphs from a q(m) that TrainingOfGraphs has made, node by node.
+func DrawGraphs(trained *vti.Posterior, s dgraph.Structure, count int) ([]DrawnGraph, error) {
+	codes, logQ, err := trained.SampleModels(count*s.Nodes, "graphs")
+	if err != nil {
+		return nil, err
+	}
+	drawn := make([]DrawnGraph, count)
+	for k := range drawn {
+		own := DrawnGraph{Parents: make([]dgraph.Set, s.Nodes)}
+		var order []int
+		for t := k * s.Nodes; t < (k+1)*s.Nodes; t++ {
+			node := int(codes[t][0])
+			if node < 0 || node >= s.Nodes {
+				return nil, fmt.Errorf("q(m) of graphs drew node %d of %d", node, s.Nodes)
+			}
+			order, own.LogQ = append(order, node), own.LogQ+logQ[t]
+			for i, bit := range codes[t][1:] {
+				if bit == 1 {
+					own.Parents[node] = own.Parents[node].With(i)
+				}
+			}
+		}
+		own.LogSorted = logSorted(own.Parents, order)
+		drawn[k] = own
+	}
+	return drawn, nil
+}
+
+// logSorted is dgraph.LogSorted of one graph.
+func logSorted(parents []dgraph.Set, order []int) (sum float64) {
+	var placed dgraph.Set
+	for _, next := range order {
+		free := 0
+		for j, own := range parents {
+			if !placed.Has(j) && own.Within(placed) {
+				free++
+			}
+		}
+		sum -= math.Log(float64(free))
+		placed = placed.With(next)
+	}
+	return sum
+}

@@ -1,0 +1,58 @@
+package flows
+
+import (
+	"math/rand/v2"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+)
+
+// WarmCode is the code of a graph for q(m) to learn, along a random one of its orders: rows of
+// [GraphModels], or with undivided one of a [GraphTarget]. Each pair of nodes along the order has
+// its edge turned on or off with probability flip, as far as the structure allows: what the graphs
+// that are learned do not have must not become impossible.
+func WarmCode(s dgraph.Structure, parents []dgraph.Set, flip float64, undivided bool, random *rand.Rand) []int32 {
+	order := randomOrder(parents, random)
+	varied := make([]dgraph.Set, len(parents))
+	var before dgraph.Set
+	for _, j := range order {
+		varied[j] = parents[j]
+		for i := range before.Nodes() {
+			if random.Float64() >= flip {
+				continue
+			}
+			other := varied[j].With(i)
+			if varied[j].Has(i) {
+				other = varied[j].Without(i)
+			}
+			if s.Allows(j, other) {
+				varied[j] = other
+			}
+		}
+		before = before.With(j)
+	}
+	if undivided {
+		return dgraph.NewOrdered(s.Nodes).Code(dgraph.FromParents(varied), order)
+	}
+	var code []int32
+	for _, j := range order {
+		code = append(code, codeOf(s.Nodes, dgraph.Family{Node: j, Parents: varied[j]})...)
+	}
+	return code
+}
+
+// randomOrder sorts the nodes of an acyclic graph: at each position any of those whose parents all
+// stand before is next.
+func randomOrder(parents []dgraph.Set, random *rand.Rand) (order []int) {
+	var placed dgraph.Set
+	for range parents {
+		var free []int
+		for j, own := range parents {
+			if !placed.Has(j) && own.Within(placed) {
+				free = append(free, j)
+			}
+		}
+		next := free[random.IntN(len(free))]
+		order, placed = append(order, next), placed.With(next)
+	}
+	return order
+}

@@ -1,0 +1,92 @@
+package graph
+
+import (
+	"math"
+
+	"github.com/transdim/vti/internal/logsum"
+)
+
+// mostSummedNodes bounds the sums behind the mass of a prior that treats nodes differently. Chosen
+// by hand: over more nodes they take longer than a second.
+const mostSummedNodes = 10
+
+// LogMass is the log of the sum of the weights of all graphs that the structure allows, before the
+// data: with the prior over orders a graph counts as often as it has topological orders. It is NaN
+// where it is not known, for priors and constraints that treat nodes differently with more than 10
+// nodes.
+func (s Structure) LogMass() float64 {
+	if !s.symmetric() {
+		if s.Nodes > mostSummedNodes {
+			return math.NaN()
+		}
+		families := s.Families()
+		return s.Sum(families, make([]float64, len(families)), func(int, int) bool { return true }).LogTotal()
+	}
+	sets := make([]float64, s.Nodes) // log of the weights of all parents of a node among so many
+	for nodes := range sets {
+		sets[nodes] = math.Inf(-1)
+		for size := 0; size <= nodes && (s.MaxParents < 0 || size <= s.MaxParents); size++ {
+			weight := logBinomial(nodes, size)
+			if s.Prior.BySize != nil {
+				weight += s.Prior.BySize[size]
+			}
+			sets[nodes] = logsum.Add(sets[nodes], weight)
+		}
+	}
+	if s.Orders {
+		sum := 0.0
+		for nodes := range sets {
+			sum += sets[nodes] + math.Log(float64(nodes+1))
+		}
+		return sum
+	}
+	return logLayers(s.Nodes, sets)
+}
+
+// logLayers sums over graphs by layers: the nodes of a layer have a parent in the layer before, and
+// none outside of the layers before. sets[m] is the log weight of all sets of parents among m
+// nodes.
+func logLayers(nodes int, sets []float64) float64 {
+	// [n][k]: of the graphs over n nodes whose last layer has k
+	last := make([][]float64, nodes+1)
+	for n := 1; n <= nodes; n++ {
+		last[n] = make([]float64, n+1)
+		for k := 1; k <= n; k++ {
+			last[n][k] = math.Inf(-1)
+			if k == n {
+				last[n][k] = float64(k) * sets[0]
+			}
+			for before := 1; before <= n-k; before++ {
+				// sets with a parent in the layer before
+				touching := sets[n-k] + math.Log(-math.Expm1(sets[n-k-before]-sets[n-k]))
+				last[n][k] = logsum.Add(last[n][k], last[n-k][before]+logBinomial(n, k)+float64(k)*touching)
+			}
+		}
+	}
+	return logsum.Of(last[nodes][1:])
+}
+
+// symmetric reports whether the structure treats all nodes alike.
+func (s Structure) symmetric() bool { return s.Prior.ByEdge == nil && !s.constrained() }
+
+// constrained reports whether edges are required or forbidden.
+func (s Structure) constrained() bool {
+	for j := range s.Nodes {
+		if !s.Required[j].Empty() || s.Allowed[j] != Below(s.Nodes).Without(j) {
+			return true
+		}
+	}
+	return false
+}
+
+// Free reports whether all graphs are possible.
+func (s Structure) Free() bool {
+	return !s.constrained() && (s.MaxParents < 0 || s.MaxParents >= s.Nodes-1)
+}
+
+func logBinomial(n, k int) float64 {
+	all, _ := math.Lgamma(float64(n + 1))
+	in, _ := math.Lgamma(float64(k + 1))
+	out, _ := math.Lgamma(float64(n - k + 1))
+	return all - in - out
+}

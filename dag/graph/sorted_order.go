@@ -1,0 +1,30 @@
+package graph
+
+import (
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/graph"
+)
+
+// LogSorted is the log probability that a random sort of the nodes of an acyclic graph gives an
+// order: at each position the next node is drawn evenly among those whose parents all stand before.
+// Over the topological orders of a graph these probabilities add up to one, so that log p(A) plus
+// this is a density over orders and graphs along them with the marginal p(A), for any number of
+// nodes. adjacency [B,N,N] Bool, positions [B,N,N] of 0 and 1 by position and node -> [B] float64
+func LogSorted(adjacency, positions *graph.Node) *graph.Node {
+	dtype := positions.DType()
+	before := Before(positions)
+	after := graph.OneMinus(before) // and the node itself
+	missing := graph.Einsum("bti,bij->btj", after, graph.ConvertDType(adjacency, dtype))
+	free := graph.LogicalAnd(graph.LessThan(missing, half(missing)), graph.GreaterThan(after, half(after)))
+	count := graph.ReduceSum(graph.ConvertDType(free, dtypes.Float64), -1)
+	return graph.Neg(graph.ReduceSum(graph.Log(graph.MaxScalar(count, 1)), -1))
+}
+
+// Before marks the nodes that stand before each position: positions [B,N,N] -> [B,N,N].
+func Before(positions *graph.Node) *graph.Node {
+	g, nodes := positions.Graph(), positions.Shape().Dim(1)
+	earlier := graph.ConvertDType(graph.LogicalNot(graph.LowerTriangular(g, nodes)), positions.DType()) // [s,t], s < t
+	return graph.Einsum("st,bsj->btj", earlier, positions)
+}
+
+func half(like *graph.Node) *graph.Node { return graph.MulScalar(graph.OnesLike(like), 0.5) }

@@ -1,0 +1,230 @@
+package dag
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/dag/effects"
+	"github.com/transdim/vti/dag/flows"
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/networks"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/dag/walk"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/memory"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/run"
+)
+
+// RunGraphFlow trains one flow over the parameters of mechanisms together with q(m), a distribution
+// over orders of the nodes and the edges along them, by the score function, as the paper does
+// (5.2).
+//
+// With cfg.Undivided it is the published method: q(m) is a masked autoregressive network over the
+// digits of the order and the bits of edges, and the flow is over the parameters of all nodes
+// together. The answer is weighted draws of q(m) q(θ | m), or draws without weights where these are
+// not reliable, which the verdict says.
+//
+// Otherwise it works node by node. Given the graph the posterior is a product over nodes, so that a
+// flow for one node serves all of them, and parents are credited with the loss of their own node.
+// Draws of q(m), small sets of parents and the neighbours of probable families make a list of
+// families, whose evidences come from weights of the flow, and for networks, whose output layer is
+// integrated out of the flow, from particles ([RunParticles]). Graphs made of these families are
+// summed as far as possible ([flows.FoundGraphs]).
+//
+// q(m) starts at graphs of chains with linear mechanisms and the same prior unless cfg.Cold is set.
+// Files are those of [RunFlow].
+func RunGraphFlow(ctx gocontext.Context, device *gpu.Device, problem *score.Problem, cfg RunConfig) (*Result, error) {
+	o := output{clock: run.NewClock()}
+	if err := problem.CheckGraphFlow(cfg.Undivided); err != nil {
+		return nil, err
+	}
+	if err := memory.Check(fmt.Sprintf("dag: Draws %d", cfg.Draws), 8*float64(cfg.Draws)); err != nil {
+		return nil, err
+	}
+	cfg = withDefaultDraws(problem, cfg)
+	training, err := run.StartTraining(cfg.Dir, cfg.Fit.Resume)
+	if err != nil {
+		return nil, err
+	}
+	target, fit, err := flows.TrainingOfGraphs(problem, training.Configure(cfg.Fit, 0), cfg.Undivided)
+	if err == nil && !cfg.Cold && !fit.Resume {
+		cfg.Status("chains over graphs with linear mechanisms")
+		fit.Warm, err = warmStart(ctx, problem, fit.Seed, cfg.Undivided)
+	}
+	var trained *vti.Posterior
+	if err == nil {
+		trained, err = vti.Fit(ctx, device, target, fit)
+	}
+	if err = training.End(err); err != nil {
+		return nil, err
+	}
+	o = o.trained(device, trained, training, cfg)
+	if cfg.Undivided {
+		return concludeUndivided(ctx, problem, o, trained, cfg)
+	}
+	return concludeNodes(ctx, problem, o, trained, cfg)
+}
+
+// warmFlips is the probability that an edge of a graph that q(m) starts from is turned on or off.
+// Chosen by hand.
+const warmFlips = 0.05
+
+// warmStart are graphs of short chains on the closed forms of linear mechanisms, with the same
+// prior over graphs.
+func warmStart(ctx gocontext.Context, p *score.Problem, seed uint64, undivided bool) (func(*rand.Rand) []int32, error) {
+	linear := *p
+	linear.Model.Mechanism, linear.Model.Hidden, linear.Model.NoBias = sem.Linear, 0, false
+	chains, err := walk.SampleGraphs(&linear, ctx, walk.ChainConfig{Seed: seed, Rounds: 1}, run.Silent(nil))
+	if err != nil {
+		return nil, err
+	}
+	var graphs [][]dgraph.Set
+	for _, own := range chains.Graphs {
+		graphs = append(graphs, own...)
+	}
+	return func(random *rand.Rand) []int32 {
+		return flows.WarmCode(p.Structure, graphs[random.IntN(len(graphs))], warmFlips, undivided, random)
+	}, nil
+}
+
+// Draws of a certificate of the undivided flow are fewer than asked for where there are many
+// coordinates: as many as have so many numbers together, but at least so many.
+const (
+	undividedNumbers = 1 << 25
+	undividedLeast   = 1 << 12
+)
+
+// concludeUndivided makes a result of weighted draws.
+func concludeUndivided(ctx gocontext.Context, p *score.Problem, o output, trained *vti.Posterior, cfg RunConfig) (*Result, error) {
+	o.status("weights of draws")
+	target := flows.GraphTargetOf(trained.Target())
+	draws := min(cfg.Draws, max(undividedNumbers/target.Codes.Dim(), undividedLeast))
+	weighed, err := trained.Certify(ctx, vti.CertifyConfig{Draws: draws, NoChains: true})
+	if err != nil {
+		return nil, err
+	}
+	c := &Certificate{Verdict: weighed.Verdict, Reasons: weighed.Reasons, KHat: Number(weighed.KHat), ESS: Number(weighed.ESS), Draws: weighed.Draws, NonFinite: weighed.NonFinite}
+	f := found{certificate: c, logEvidence: weighed.LogEvidence, logEvidenceSE: weighed.LogEvidenceSE, random: stream.Rand(o.seed, "parameters")}
+	resampled := weighed.Sample.Resample(graphDraws, o.seed)
+	codes, theta, independent := resampled.Codes, resampled.Theta, weighed.ESS
+	if weighed.Verdict == vti.Failed {
+		if codes, theta, _, err = trained.Sample(graphDraws, "answer"); err != nil {
+			return nil, err
+		}
+		independent = graphDraws
+		c.Reasons = append(c.Reasons, "the answer is what q(m) draws, without weights")
+	}
+	if !target.Normalised() {
+		f.logEvidence, f.logEvidenceSE = math.NaN(), math.NaN()
+	}
+	var sample score.Sample
+	for k, code := range codes {
+		g, thetas, err := target.Decode(code, theta.RawRowView(k))
+		if err != nil {
+			return nil, err
+		}
+		sample.Parents, sample.Thetas = append(sample.Parents, g.ParentSets()), append(sample.Thetas, thetas)
+	}
+	graphs := sample.Count()
+	f.families, f.source = sample.Split(f.random)
+	probabilities := f.families.Edges(p.Data.Nodes())
+	errors := score.Zeros(p.Data.Nodes())
+	for _, e := range dgraph.OrderedPairs(p.Data.Nodes()) {
+		errors[e.From][e.To] = score.ShareError(probabilities[e.From][e.To], independent)
+	}
+	c.WorstSE = worstError(errors)
+	f.graphs = graphEstimates{probabilities, errors, graphs, walk.ShareOf(graphs, independent)}
+	f.sample = sample.Each(max(1, len(sample.Parents)/effects.FileDraws))
+	return conclude(p, ctx, o, f)
+}
+
+// drawnGraphs is the number of graphs that are drawn from q(m). Chosen by hand.
+const drawnGraphs = 2000
+
+// concludeNodes makes a result of the families that q(m) and their neighbours are.
+func concludeNodes(ctx gocontext.Context, p *score.Problem, o output, trained *vti.Posterior, cfg RunConfig) (*Result, error) {
+	o.status("drawing graphs from q(m)")
+	drawn, err := flows.DrawGraphs(trained, p.Structure, drawnGraphs)
+	if err != nil {
+		return nil, err
+	}
+	sums := flows.NewFoundGraphs(p.Structure, o.seed, drawn)
+	var parents [][]dgraph.Set
+	for _, one := range drawn {
+		parents = append(parents, one.Parents)
+	}
+	families, listed := newFoundFamilies(p.Structure, parents), *p
+	listed.Families = families.list
+	var particles *networks.Scores
+	if p.Model.Mechanism == sem.MLP {
+		particles = networks.NewScores(&listed, o.seed, cfg.Islands, o.status)
+	}
+	grown, err := families.grow(ctx, func(list []dgraph.Family) (*score.Posterior, error) {
+		listed.Families = list
+		scores, err := guessed(ctx, &listed, particles)
+		if err != nil {
+			return nil, err
+		}
+		return sums.Posterior(ctx, p.Structure, scores, o.status)
+	}, o.status)
+	if err != nil {
+		return nil, err
+	}
+	var posterior *score.Posterior
+	var certify func(graphs []score.Draw, edgeErrors [][]float64) (*Certificate, error)
+	var parameters func(*rand.Rand) score.ParameterSource
+	if particles != nil {
+		posterior, err = particles.FineStage(ctx, sums.Posterior)
+		parameters = particles.Parameters
+		certify = func(graphs []score.Draw, edgeErrors [][]float64) (*Certificate, error) {
+			return certifyParticles(ctx, particles, posterior, graphs, edgeErrors)
+		}
+	} else {
+		var evidences *flows.Evidences
+		evidences, posterior, err = flows.Estimate(&listed, ctx, trained, sums.Posterior, cfg.evidences(p))
+		parameters = func(random *rand.Rand) score.ParameterSource { return evidences.Parameters(random) }
+		certify = func(graphs []score.Draw, edgeErrors [][]float64) (*Certificate, error) {
+			return certifyWeights(posterior, graphs, edgeErrors, evidences.Draws, evidences.Evidences.NonFinite()), nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !sums.Normalised() {
+		posterior.LogEvidence = math.NaN()
+	}
+	return concludeSum(&listed, ctx, o, posterior, nil, parameters, func(graphs []score.Draw, edgeErrors [][]float64) (*Certificate, error) {
+		c, err := certify(graphs, edgeErrors)
+		if err != nil {
+			return nil, err
+		}
+		v := &verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
+		v.Limit(grown.grown, mostGrown, math.Inf(1), "q(m) did not draw families that have %.2g of the probability of a node: other graphs may have been missed")
+		v.Limit(grown.left, 2*growthLeft, math.Inf(1), "families that were found last still have a probability of %.2g together")
+		sums.Judge(v)
+		c.judged(v)
+		c.SearchedParents = families.searched
+		return c, nil
+	})
+}
+
+// mostGrown is the largest probability of families that neighbours have added at which an answer is
+// trusted. Chosen by hand.
+const mostGrown = 0.5
+
+// guessed are first scores of the families of a problem: closed forms, or pilot runs of particles.
+func guessed(ctx gocontext.Context, p *score.Problem, particles *networks.Scores) (score.Scores, error) {
+	if particles != nil {
+		if err := particles.Pilots(ctx); err != nil {
+			return score.Scores{}, err
+		}
+		return particles.Scores(false), nil
+	}
+	return p.ExactScores(ctx, nil)
+}

@@ -1,0 +1,131 @@
+package dag
+
+import (
+	"math"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/dag/dagtest"
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/gpu"
+)
+
+// One flow with a learned q(m), node by node and undivided, comes to the edge probabilities of the
+// exact sums, under either prior over graphs and with constraints, and a run goes on from its
+// checkpoint to the same numbers.
+func TestRunGraphFlow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
+	device, err := gpu.Open(gpu.CPU)
+	require.NoError(t, err)
+	defer device.Close()
+	for _, orders := range []bool{false, true} {
+		for _, undivided := range []bool{false, true} {
+			constraints := tables.Constraints{}
+			if !undivided {
+				constraints = tables.Constraints{Forbid: []string{"c->a"}, Require: []string{"b->c"}}
+			}
+			p, err := score.NewProblem(dagtest.Chain(t, 25, tables.DataOptions{}), score.ModelOptions{Mechanism: sem.Linear, Orders: orders, EdgePenalty: 0.5}, constraints)
+			require.NoError(t, err)
+			require.Equal(t, undivided, p.CheckGraphFlow(true) == nil)
+			scores, err := p.ExactScores(t.Context(), nil)
+			require.NoError(t, err)
+			exact, err := score.NewPosterior(t.Context(), p.Structure, scores, nil)
+			require.NoError(t, err)
+			config := RunConfig{
+				Fit:   vti.Config{Steps: 300, Batch: 64, Seed: 3, Flow: cosmic.Config{Layers: 2, Blocks: 1, Hidden: 8}},
+				Draws: 1 << 16, Dir: t.TempDir(), Undivided: undivided, Cold: orders,
+				Truth: dgraph.FromParents([]dgraph.Set{{}, dgraph.SetOf(0), dgraph.SetOf(1)}),
+			}
+			result, err := RunGraphFlow(t.Context(), device, p, config)
+			require.NoError(t, err)
+			require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
+			require.InDelta(t, exact.LogEvidence+p.LogJacobian(), float64(result.LogEvidence), 0.1)
+			want := exact.EdgeProbabilities()
+			for i, row := range result.Matrix() {
+				for j, probability := range row {
+					require.InDelta(t, want[i][j], probability, 0.01+4*float64(result.Certificate.WorstSE), "%d to %d", i, j)
+				}
+			}
+			require.NotEmpty(t, result.Graphs)
+			require.NotEmpty(t, result.Parameters)
+			require.Len(t, result.Checks, 3)
+			require.NotNil(t, result.Metrics)
+			if orders {
+				continue
+			}
+			config.Fit.Resume = true
+			again, err := RunGraphFlow(t.Context(), device, p, config)
+			require.NoError(t, err)
+			require.Equal(t, result.Edges, again.Edges)
+			fit := config.Fit
+			fit.Checkpoint = filepath.Join(config.Dir, "posterior.vti")
+			record := Record{Structure: score.GraphFlow, Undivided: undivided}
+			require.NoError(t, record.CheckCheckpoint(device, p, fit))
+			fit.Batch = 128
+			require.Error(t, record.CheckCheckpoint(device, p, fit))
+		}
+	}
+}
+
+// Of networks the evidences are those of particles, and the answer is that of the sum over graphs.
+func TestRunGraphFlowOfNetworks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
+	device, err := gpu.Open(gpu.CPU)
+	require.NoError(t, err)
+	defer device.Close()
+	p, err := score.NewProblem(dagtest.Chain(t, 25, tables.DataOptions{}), score.ModelOptions{Mechanism: sem.MLP, Hidden: 2}, tables.Constraints{})
+	require.NoError(t, err)
+	exact, err := RunParticles(t.Context(), p, ParticlesConfig{Islands: 300, Seed: 2})
+	require.NoError(t, err)
+	result, err := RunGraphFlow(t.Context(), device, p, RunConfig{
+		Fit:     vti.Config{Steps: 40, Batch: 16, Seed: 3, Flow: cosmic.Config{Layers: 2, Blocks: 1, Hidden: 8}},
+		Islands: 300, Dir: t.TempDir(),
+	})
+	require.NoError(t, err)
+	require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
+	require.Positive(t, result.Certificate.Islands)
+	se := math.Hypot(float64(exact.LogEvidenceSE), float64(result.LogEvidenceSE))
+	require.InDelta(t, float64(exact.LogEvidence), float64(result.LogEvidence), 4*se)
+	errors := math.Hypot(float64(exact.Certificate.WorstSE), float64(result.Certificate.WorstSE))
+	for i, row := range result.Matrix() {
+		for j, probability := range row {
+			require.InDelta(t, exact.Matrix()[i][j], probability, 4*errors, "%d to %d", i, j)
+		}
+	}
+	require.NotEmpty(t, result.Checks)
+}
+
+// From a list without any probable family, neighbours lead to the probable ones, and what they have
+// is said.
+func TestGrowth(t *testing.T) {
+	p, err := score.NewProblem(dagtest.Chain(t, 60, tables.DataOptions{}), score.ModelOptions{Mechanism: sem.Linear}, tables.Constraints{})
+	require.NoError(t, err)
+	f := &foundFamilies{structure: p.Structure, place: map[dgraph.Family]bool{}}
+	for j := range p.Structure.Nodes {
+		f.add(j, dgraph.Set{})
+	}
+	own := *p
+	grown, err := f.grow(t.Context(), func(families []dgraph.Family) (*score.Posterior, error) {
+		own.Families = families
+		scores, err := own.ExactScores(t.Context(), nil)
+		require.NoError(t, err)
+		sum := own.Structure.Sum(families, scores.LogEvidence, func(int, int) bool { return true })
+		return score.EstimatedPosterior(own.Structure, scores, sum, 0, 0, 0), nil
+	}, func(string) {})
+	require.NoError(t, err)
+	require.Greater(t, grown.grown, 0.5)
+	require.Zero(t, grown.left)
+	require.Len(t, f.list, len(p.Families))
+	require.Len(t, newFoundFamilies(p.Structure, nil).list, len(p.Families))
+}
