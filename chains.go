@@ -147,9 +147,6 @@ const (
 	// long. Otherwise training follows, and after it chains anew: some rounds of it, each of which
 	// ends with a certificate, cost as much as chains of this length.
 	longest = 8
-	// R-hat of chains that mix falls as 1 + a/n with their length n, that of chains that do not
-	// move between modes stays where it is: fallsAs is the least power of n that counts as falling.
-	fallsAs = 0.7
 	// beyond is by how much chains are made longer than the expected length, which is known to a
 	// tenth.
 	beyond = 1.1
@@ -220,20 +217,10 @@ func (l chainLength) further(sp space.Space, weights *Certificate, chains *rjmcm
 	if log, se := chains.LogEvidence(); !math.IsNaN(log) && !weights.EvidenceNear(log, se) {
 		return 0
 	}
-	wanted := beyond * lengthUntil(models.EnoughRHat, float64(n), now.RHat, float64(n/4), models.WorstOf(sp, chains.First(n/4)).RHat)
+	wanted := beyond * rjmcmc.LengthUntil(models.EnoughRHat, float64(n), now.RHat, float64(n/4), models.WorstOf(sp, chains.First(n/4)).RHat)
 	if !(wanted <= most) { // NaN too
 		return 0
 	}
 	wanted = math.Max(wanted, math.Min(beyond*float64(n)*l.enough/now.ESS, most))
 	return (int(math.Ceil(wanted)) - n) * chains.Thin
-}
-
-// lengthUntil is the length at which R-hat of chains is expected to have fallen to wanted, given
-// that at length n and at an earlier length: +Inf where it does not fall.
-func lengthUntil(wanted, n, rHat, earlier, earlierRHat float64) float64 {
-	power := math.Log((earlierRHat-1)/(rHat-1)) / math.Log(n/earlier)
-	if !(power >= fallsAs) {
-		return math.Inf(1)
-	}
-	return n * math.Pow((rHat-1)/(wanted-1), 1/math.Min(power, 1))
 }

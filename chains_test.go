@@ -83,7 +83,7 @@ func TestLengthOfChainsIsForetold(t *testing.T) {
 	for range 20 {
 		series := walks(random, 64, 8*n, 0.8, 0)
 		rHat := rHatOf(series, n)
-		foretold := lengthUntil(models.EnoughRHat, n, rHat, n/4, rHatOf(series, n/4))
+		foretold := rjmcmc.LengthUntil(models.EnoughRHat, n, rHat, n/4, rHatOf(series, n/4))
 		assert.Greater(t, rHat, 1.02)
 		if then := rHatOf(series, min(int(foretold), 8*n)); then > 1.006 && then < 1.015 {
 			near++
@@ -99,10 +99,10 @@ func TestChainsThatAreStuckDoNotGoOn(t *testing.T) {
 	for range 20 {
 		series := walks(random, 64, n, 0.9, 1)
 		assert.Greater(t, rHatOf(series, n), 1.1)
-		assert.Greater(t, lengthUntil(models.EnoughRHat, n, rHatOf(series, n), n/4, rHatOf(series, n/4)), float64(longest*n))
+		assert.Greater(t, rjmcmc.LengthUntil(models.EnoughRHat, n, rHatOf(series, n), n/4, rHatOf(series, n/4)), float64(longest*n))
 	}
-	assert.Equal(t, math.Inf(1), lengthUntil(1.01, 704, math.Inf(1), 176, math.Inf(1)))
-	assert.Equal(t, math.Inf(1), lengthUntil(1.01, 704, 1.02, 176, 1.01))
-	assert.InDelta(t, 1408, lengthUntil(1.01, 704, 1.02, 176, 1.08), 1e-9, "as 1 + a/n")
-	assert.InDelta(t, 1408, lengthUntil(1.01, 704, 1.02, 176, 1.5), 1e-9, "faster at first")
+	assert.Equal(t, math.Inf(1), rjmcmc.LengthUntil(1.01, 704, math.Inf(1), 176, math.Inf(1)))
+	assert.Equal(t, math.Inf(1), rjmcmc.LengthUntil(1.01, 704, 1.02, 176, 1.01))
+	assert.InDelta(t, 1408, rjmcmc.LengthUntil(1.01, 704, 1.02, 176, 1.08), 1e-9, "as 1 + a/n")
+	assert.InDelta(t, 1408, rjmcmc.LengthUntil(1.01, 704, 1.02, 176, 1.5), 1e-9, "faster at first")
 }

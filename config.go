@@ -71,7 +71,7 @@ type Config struct {
 	// Start says what the flow and q(m) are before the first step.
 	Start Start
 	// LearnAtOnce lets q(m) learn from the first step. Without, one that begins at the prior is
-	// held there until the losses of models have stopped falling together (hold.go).
+	// held there until the losses of models have stopped falling together (train.Released).
 	LearnAtOnce bool
 	// Warm, if not nil, draws models that q(m) learns by maximum likelihood before the first step,
 	// in place of a pilot run: those of chains on a simpler posterior, for instance. Those of

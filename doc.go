@@ -43,7 +43,6 @@
 //	scoreloss.go  the score-function loss of q(m), with its control variates
 //	learner.go    distributions with a learning rule of their own
 //	pilot.go      fitting q(m): warm starts, and models that are found later
-//	hold.go       when a q(m) that starts cold begins to learn
 //	laplace.go    normal approximations at modes
 //	reporter.go   averages from running sums
 //
@@ -59,7 +58,6 @@
 //
 //	evaluator.go  device, target, flow and q(m), for training and certification
 //	posterior.go  Posterior: draws and densities of the trained approximation
-//	numeric.go    checks for finite numbers
 //
 // Certification:
 //

@@ -1,6 +1,8 @@
 package vti
 
 import (
+	"math"
+
 	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/models"
 )
@@ -19,3 +21,6 @@ func newEvaluator(e *evaluate.Evaluator) *evaluator {
 	own.engine = &models.Engine{Space: e.Target.Space(), LogPrior: e.LogPrior, Known: knownOf(e.Target), Q: own, Seed: e.Seed}
 	return own
 }
+
+// finite reports whether x is neither NaN nor infinite.
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -208,7 +208,7 @@ func (t *trainer) chooseModels(device *gpu.Device, target Target, cfg *Config) (
 		cfg.Models, cfg.Flow, cfg.Start = nil, cfg.Begin.Flow, AnchorStart
 	}
 	if cfg.Models == nil || cfg.ControlVariate == SurrogateMean {
-		if t.tablePrior, err = logPriors(device, target); err != nil {
+		if t.tablePrior, err = evaluate.LogPriors(device, target); err != nil {
 			return err
 		}
 	}
@@ -240,7 +240,7 @@ func (t *trainer) anchor(ctx context.Context, device *gpu.Device, target Target,
 	if !ok || cfg.Backbone != nil || cfg.Begin != nil || cfg.Resume || cfg.Flow.Precision != nil || cfg.Flow.Linear != nil {
 		return nil
 	}
-	code, mask := largestModel(masker)
+	code, mask := evaluate.LargestModel(masker)
 	if dim := len(mask); slices.Contains(mask, true) && dim <= laplace.MaxDim {
 		found, err := Laplace(ctx, device, target, [][]int32{code}, make([]float64, dim))
 		if err != nil {

@@ -74,3 +74,10 @@ func (t *trainer) settle() error {
 	}
 	return nil
 }
+
+// holds reports whether q(m) waits for the flow: where the flow begins as the identity, and where
+// q(m) learns by itself, for which there is no pilot run. On a tempered target it waits anyway.
+func (c *Config) holds() bool {
+	_, learner := c.Models.(Learner)
+	return !c.LearnAtOnce && c.Tempering == 0 && (c.Start == IdentityStart || learner)
+}

@@ -76,21 +76,15 @@ func (p *Posterior) Sample(n int, name string) (codes [][]int32, theta *mat.Dens
 // each.
 func (p *Posterior) SampleModels(n int, name string) (codes [][]int32, logQ []float64, err error) {
 	e := p.evaluator
-	batch, sites, _ := e.Sizes()
-	for start := 0; start < n; start += batch {
-		flat, err := e.DrawCodes(e.Random(fmt.Sprintf("models/%s/%d", name, start/batch)))
+	for start := 0; start < n; start += e.Batch {
+		drawn, err := e.Draw(e.Random(fmt.Sprintf("models/%s/%d", name, start/e.Batch)))
 		if err != nil {
 			return nil, nil, err
 		}
-		rows := slices.Collect(slices.Chunk(flat, sites))
-		logModel, err := e.LogModel(rows)
-		if err != nil {
-			return nil, nil, err
-		}
-		kept := min(batch, n-start)
-		codes, logQ = append(codes, rows[:kept]...), append(logQ, logModel[:kept]...)
+		codes = append(codes, drawn[:min(len(drawn), n-start)]...)
 	}
-	return codes, logQ, nil
+	logQ, err = e.LogModel(codes)
+	return codes, logQ, err
 }
 
 // LogProb is log q(m) + log q(θ | m) of each row: codes[i] is a model and row i of theta [n,D] its

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
-	"github.com/gomlx/gomlx/pkg/ml/context"
 
 	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/logsum"
@@ -97,50 +96,18 @@ func logNormalActive(used, z *Node) *Node {
 	return ReduceSum(Mul(used, AddScalar(MulScalar(Square(z), -0.5), -0.5*math.Log(2*math.Pi))), -1)
 }
 
-// Joint certification draws a part of the models from a flatter version of an autoregressive q(m),
-// each of whose conditionals is taken to a power. What wideProposal does for θ, this does for m:
-// training gives up improbable models, and the few draws that fall there would have large weights.
-// Both numbers were chosen by hand, not tuned.
-const (
-	flatPower = 0.5
-	flatShare = 4 // one draw in four
-)
-
-// wideModels is a mixture of near and flat, in the proportion of their rows in a batch: the first
-// ones come from near.
-type wideModels struct {
-	near, flat          ModelDistribution
-	nearRows, batchRows int
-}
-
 // referenceModels is what joint certification draws models from, and the number of rows of each
-// batch, the first ones, that come from q(m) itself.
+// batch, the first ones, that come from q(m) itself: as wideReference does for θ, a flatter version
+// of a network q(m) finds models that training has given up.
 func referenceModels(e *evaluator) (reference ModelDistribution, nearRows int) {
-	batch := e.Batch
-	network, ok := e.Models.(*modeldist.Autoregressive)
-	if !ok {
-		return e.Models, batch
+	if network, ok := e.Models.(*modeldist.Autoregressive); ok {
+		wide := network.Widened(e.Batch)
+		return wide, wide.NearRows
 	}
-	nearRows = batch - max(batch/flatShare, 1)
-	return wideModels{network, network.Tempered(flatPower), nearRows, batch}, nearRows
+	return e.Models, e.Batch
 }
 
-// LogProb is the log density of the mixture: codes [B,S] -> [B].
-func (w wideModels) LogProb(ctx *context.Context, codes *Node) *Node {
-	share := float64(w.nearRows) / float64(w.batchRows)
-	near := AddScalar(w.near.LogProb(ctx, codes), math.Log(share))
-	flat := AddScalar(w.flat.LogProb(ctx, codes), math.Log1p(-share))
-	return LogAddExp(near, flat)
-}
-
-// Sample draws a batch: uniforms [B,S] -> codes [B,S].
-func (w wideModels) Sample(ctx *context.Context, uniforms *Node) *Node {
-	near := w.near.Sample(ctx, SliceAxis(uniforms, 0, AxisRange(0, w.nearRows)))
-	flat := w.flat.Sample(ctx, SliceAxis(uniforms, 0, AxisRange(w.nearRows)))
-	return Concatenate([]*Node{near, flat}, 0)
-}
-
-// wideProposal draws from wideModels and knows their density.
+// wideProposal draws from referenceModels and knows their density.
 type wideProposal struct {
 	e        *evaluator
 	models   ModelDistribution

@@ -1,19 +1,12 @@
 package vti
 
 import (
-	"fmt"
-
-	. "github.com/gomlx/gomlx/pkg/core/graph"
-	"github.com/gomlx/gomlx/pkg/core/tensors"
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
 	"github.com/transdim/vti/cosmic"
-	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/enum"
 	"github.com/transdim/vti/internal/evaluate"
-	"github.com/transdim/vti/internal/train"
 	"github.com/transdim/vti/modeldist"
-	"github.com/transdim/vti/space"
 )
 
 // Start says what a fit starts from.
@@ -41,58 +34,6 @@ func (s Start) MarshalText() ([]byte, error) { return starts.Marshal(s) }
 
 // UnmarshalText reads what MarshalText wrote.
 func (s *Start) UnmarshalText(text []byte) error { return starts.Unmarshal(text, s) }
-
-// largestModel finds, site by site, the outcome that switches on most coordinates.
-func largestModel(sp space.RowMasker) (code []int32, mask []bool) {
-	cards := sp.Cards()
-	code, mask = make([]int32, len(cards)), make([]bool, sp.Dim())
-	for site, card := range cards {
-		best, most := int32(0), -1
-		for outcome := range int32(card) {
-			code[site] = outcome
-			active := 0
-			for _, on := range sp.MaskRow(code, mask) {
-				if on {
-					active++
-				}
-			}
-			if active > most {
-				best, most = outcome, active
-			}
-		}
-		code[site] = best
-	}
-	return code, sp.MaskRow(code, mask)
-}
-
-// logPriors evaluates log p(m) of every model in the order of its index, in chunks. It returns nil,
-// for a uniform start, if the models cannot be listed.
-func logPriors(device *gpu.Device, target Target) ([]float64, error) {
-	cards := target.Space().Cards()
-	count, ok := space.CountCodes(cards)
-	if !ok || count > modeldist.DefaultLimit {
-		return nil, nil
-	}
-	exec, err := NewExec(device.Backend(), func(index *Node) *Node {
-		return evaluate.Float64(evaluate.LogPrior(target, space.Codes(cards, index)))
-	})
-	if err != nil {
-		return nil, err
-	}
-	chunk := min(count, 1<<14)
-	index, values := make([]int32, chunk), make([]float64, 0, count)
-	for start := 0; start < count; start += chunk {
-		for i := range index {
-			index[i] = int32(min(start+i, count-1))
-		}
-		outputs, err := train.Call(func() ([]*tensors.Tensor, error) { return exec.Exec(index) })
-		if err != nil {
-			return nil, fmt.Errorf("evaluating the prior over models: %w", err)
-		}
-		values = append(values, tensors.MustCopyFlatData[float64](outputs[0])[:min(chunk, count-start)]...)
-	}
-	return values, nil
-}
 
 // Beginning is q(m) q(θ | m) that a fit starts from instead of the prior and its own anchor, as a
 // network for many data sets says it of one (package amortize).

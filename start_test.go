@@ -6,13 +6,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/space"
 )
 
 func TestLargestModel(t *testing.T) {
 	sp, err := space.NewSubsets(4, []int{1}, [][]int{{0}, {2, 3}})
 	require.NoError(t, err)
-	code, mask := largestModel(sp)
+	code, mask := evaluate.LargestModel(sp)
 	require.Equal(t, []int32{1, 1}, code)
 	require.Equal(t, []bool{true, true, true, true}, mask)
 }
@@ -23,7 +24,7 @@ func TestLogPriors(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(device.Close)
 	target := single{newNormals(t, 15)} // 2^15 models, two chunks
-	logPrior, err := logPriors(device, target)
+	logPrior, err := evaluate.LogPriors(device, target)
 	require.NoError(t, err)
 	require.Len(t, logPrior, 1<<15)
 	allowed := 0

@@ -72,7 +72,10 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph) []*Node {
 		flowVariables[i].SetValueGraph(Add(flowVariables[i].ValueGraph(g), increment))
 	}
 	update := modelUpdate{modelVariables, modelGradients, codes, logModel, step, now.rate(cfg.ModelStep), apply}
-	learns := LogicalAnd(GreaterOrEqual(power, OnesLike(power)), t.released(ctx, evaluate.Float64(logH), step, now))
+	learns := GreaterOrEqual(power, OnesLike(power))
+	if cfg.holds() {
+		learns = LogicalAnd(learns, train.Released(ctx.InAbsPath("/"+trainScope), evaluate.Float64(logH), now.step, now.steps))
+	}
 	update.rate = Mul(evaluate.Float64(learns), update.rate)
 	entropy := t.updateModels(ctx.In(evaluate.ModelScope), update)
 

@@ -30,6 +30,7 @@
 //
 //	categorical.go     a logit for each model
 //	autoregressive.go  a masked network over the sites of a code
+//	widened.go         a network beside a flatter version of it
 //	given.go           the same, conditional on a context for each row
 //	constraint.go      outcomes that are impossible given the sites before
 //	list.go            hazards over ascending lists

@@ -214,3 +214,17 @@ func atMostTwoValues(chains [][]float64) bool {
 	}
 	return true
 }
+
+// R-hat of chains that mix falls as 1 + a/n with their length n, that of chains that do not move
+// between modes stays where it is: fallsAs is the least power of n that counts as falling.
+const fallsAs = 0.7
+
+// LengthUntil is the length at which R-hat of chains is expected to have fallen to wanted, given
+// that at length n and at an earlier length: +Inf where it does not fall.
+func LengthUntil(wanted, n, rHat, earlier, earlierRHat float64) float64 {
+	power := math.Log((earlierRHat-1)/(rHat-1)) / math.Log(n/earlier)
+	if !(power >= fallsAs) {
+		return math.Inf(1)
+	}
+	return n * math.Pow((rHat-1)/(wanted-1), 1/math.Min(power, 1))
+}

@@ -1,13 +1,11 @@
-package vti
+package train
 
 import (
 	"math"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
-
-	"github.com/transdim/vti/internal/evaluate"
-	"github.com/transdim/vti/internal/train"
+	"github.com/gomlx/gomlx/pkg/ml/context"
 )
 
 // A flow that has hardly moved says little of the evidences of models. Whichever models are drawn
@@ -28,40 +26,31 @@ const (
 	firstHalf = 64
 )
 
-// holds reports whether q(m) waits for the flow: where the flow begins as the identity, and where
-// q(m) learns by itself, for which there is no pilot run. On a tempered target it waits anyway.
-func (c *Config) holds() bool {
-	_, learner := c.Models.(Learner)
-	return !c.LearnAtOnce && c.Tempering == 0 && (c.Start == IdentityStart || learner)
-}
-
-// released reports whether q(m) may learn from this step, a scalar bool: logH [B] are the losses of
-// its draws. Once it may, it always may.
-func (t *trainer) released(ctx *Context, logH, step *Node, now schedule) *Node {
+// Released reports whether q(m) may learn from this step of so many, a scalar bool: losses [B] are
+// those of its draws, step and steps scalars, and the first step is 1. Once it may, it always may.
+// What it remembers is a variable of ctx.
+func Released(ctx *context.Context, losses, step, steps *Node) *Node {
 	g := step.Graph()
-	if !t.config.holds() {
-		return Const(g, true)
-	}
 	// The step with which the half ends, sum and number of the mean losses in it, the mean of the
 	// half before, and whether q(m) was released.
-	variable := ctx.InAbsPath("/"+trainScope).VariableWithValue("hold", []float64{firstHalf, 0, 0, math.MaxFloat64, 0}).SetTrainable(false)
+	variable := ctx.VariableWithValue("hold", []float64{firstHalf, 0, 0, math.MaxFloat64, 0}).SetTrainable(false)
 	state := variable.ValueGraph(g)
 	at := func(i int) *Node { return Reshape(SliceAxis(state, 0, AxisElem(i))) }
 	end, before, open := at(0), at(3), GreaterThan(at(4), ScalarZero(g, dtypes.Float64))
 
-	loss := train.FiniteMean(logH)
+	loss := FiniteMean(losses)
 	finite := IsFinite(loss)
 	sum := Add(at(1), Where(finite, loss, ZerosLike(loss)))
-	count := Add(at(2), evaluate.Float64(finite))
+	count := Add(at(2), ConvertDType(finite, dtypes.Float64))
 	mean := Div(sum, MaxScalar(count, 1))
 	ended := GreaterOrEqual(step, end)
 	settled := LessThan(Abs(Sub(before, mean)), Scalar(g, dtypes.Float64, settledFall))
-	late := GreaterOrEqual(now.step, MulScalar(now.steps, longestHold))
+	late := GreaterOrEqual(step, MulScalar(steps, longestHold))
 	open = LogicalOr(open, LogicalOr(late, LogicalAnd(ended, settled)))
 
 	zero := ScalarZero(g, dtypes.Float64)
 	variable.SetValueGraph(Stack([]*Node{
-		Where(ended, MulScalar(end, 2), end), Where(ended, zero, sum), Where(ended, zero, count), Where(ended, mean, before), evaluate.Float64(open),
+		Where(ended, MulScalar(end, 2), end), Where(ended, zero, sum), Where(ended, zero, count), Where(ended, mean, before), ConvertDType(open, dtypes.Float64),
 	}, 0))
 	return open
 }
