@@ -45,12 +45,11 @@
 //	problem.go                Problem: a design with likelihood and priors
 //	heredity.go               which models with interactions there are
 //	target.go                 Target: the posterior as a graph, and models by their codes
-//	posterior.go              what is known of models beside densities
+//	posterior.go              what is known of models beside densities, and what finds many modes
 //	slots.go                  models as lists of few among many
 //	slots_*.go                quadratics and draws of lists
 //	host_density.go           its log density in Go, for a block of chains
-//	sampler.go                q(m)
-//	learning.go               how q(m) learns
+//	sampler.go                q(m), and how it learns
 //	anchors.go                normal approximations of all models
 //
 // One network for many tables:
@@ -64,7 +63,6 @@
 //
 //	closed.go                 evidences and draws for the engine
 //	summed.go                 sums over all models, and moments of coefficients
-//	heavy_tails.go            what finds the many modes under heavy tails
 //	collapsed.go              robust regressions of more rows, without coefficients
 //	outlier_state.go          a model with a set of outliers, and its moves
 //
@@ -85,7 +83,6 @@
 //	coefficient_priors.go     priors on the scale of the table
 //	names.go                  names of coefficients
 //	posterior_draws.go        draws on the scale of the table, and what they say of coefficients
-//	scale_orbits.go           moments along curves on which σ and coefficients grow together
 //	record.go, files.go       the contents of a run directory
 //	rows.go                   predictions of rows from a finished run, for package predict
 //	compare*.go               comparison of two runs

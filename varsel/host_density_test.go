@@ -17,7 +17,7 @@ import (
 func TestHostDensity(t *testing.T) {
 	cases := append(likelihoodCases(),
 		likelihoodCase{name: "offset", table: "prostate.csv", design: DesignOptions{Target: "lpsa", Offset: "age"}, model: ModelOptions{Likelihood: likelihood.StudentKind}},
-		likelihoodCase{name: "counts", table: "hald.csv", design: DesignOptions{Target: "x1", Offset: "x2"}, model: ModelOptions{Likelihood: likelihood.PoissonKind}},
+		likelihoodCase{name: "counts", table: "hald.csv", design: DesignOptions{Target: "x1", Offset: "log(x2)"}, model: ModelOptions{Likelihood: likelihood.PoissonKind}},
 		likelihoodCase{name: "no sums over columns", table: "hald.csv", design: DesignOptions{Target: "y"}, model: ModelOptions{Likelihood: likelihood.GammaKind}},
 		likelihoodCase{name: "heredity", table: "prostate.csv", design: DesignOptions{Target: "lpsa", Interactions: []string{"lcavol:age"}}, model: ModelOptions{Likelihood: likelihood.RobustKind}},
 	)

@@ -115,7 +115,7 @@ func (p *Problem) eachPlane(to, from []float64, move func(dst, src []float64) []
 // given weights of the draws. chain numbers the chain of each draw from 0; nil where draws are
 // independent. orbits, if not nil, are those of the draws. Where models are lists, columns that are
 // in no draw are left out.
-func (p *Problem) summarizeDraws(draws *Draws, weights []float64, chain []int, orbits *scaleOrbits) []Coefficient {
+func (p *Problem) summarizeDraws(draws *Draws, weights []float64, chain []int, orbits *regression.ScaleOrbits) []Coefficient {
 	coefficientNames := p.coefficientNames()
 	names := slices.Concat(coefficientNames, p.extraNames())
 	included := make([]coefficientDraws, len(names))
@@ -141,10 +141,10 @@ func (p *Problem) summarizeDraws(draws *Draws, weights []float64, chain []int, o
 			if orbits != nil {
 				centre := 0.0 // of σ
 				if column < len(coefficientNames) {
-					centre = draws.Values.At(orbits.centre[i], column)
+					centre = draws.Values.At(orbits.Centre[i], column)
 				}
-				own.expected = append(own.expected, centre+(value-centre)*orbits.mean[i])
-				own.within = append(own.within, (value-centre)*(value-centre)*orbits.variance[i])
+				own.expected = append(own.expected, centre+(value-centre)*orbits.Mean[i])
+				own.within = append(own.within, (value-centre)*(value-centre)*orbits.Variance[i])
 			}
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/run"
 	"github.com/transdim/vti/varsel/exact"
+	"github.com/transdim/vti/varsel/regression"
 )
 
 // RunConfig says how Run works.
@@ -151,9 +152,16 @@ func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Ce
 			}
 		}
 	}
-	orbits, err := p.orbitsOf(c.Sample)
-	result.Coefficients = p.summarizeDraws(p.toOriginal(c.Sample.Codes, c.Sample.Theta), c.Sample.Weight, c.Sample.Group, orbits)
-	return err
+	s := c.Sample
+	var orbits *regression.ScaleOrbits
+	if s.Group == nil && p.Slots == nil {
+		var err error
+		if orbits, err = p.Target.ScaleOrbits(ctx, s.Codes, p.Target.active, s.Theta); err != nil {
+			return err
+		}
+	}
+	result.Coefficients = p.summarizeDraws(p.toOriginal(s.Codes, s.Theta), s.Weight, s.Group, orbits)
+	return nil
 }
 
 // frequenciesUnderQ are the probabilities of n events under q(m), of which events lists those that

@@ -104,6 +104,25 @@ type SurrogateOptions struct {
 	Utility surrogate.Utility `json:"utility"`
 }
 
+// Learning says how q(m) learns, as records have it; the zero value is the default of vti.Config.
+type Learning struct {
+	// Start is where flow and q(m) begin.
+	Start vti.Start `json:"start"`
+	// ControlVariate is that of the score-function gradient.
+	ControlVariate vti.ControlVariate `json:"control_variate"`
+	// InformationGain bounds the change of the entropy of q(m) in a step, in nats; negative: no
+	// bound.
+	InformationGain float64 `json:"information_gain,omitempty"`
+}
+
+// informationGain is that of vti.Config.
+func (l Learning) informationGain() float64 {
+	if l.InformationGain < 0 {
+		return math.Inf(1)
+	}
+	return l.InformationGain
+}
+
 // logPriors lists log p(m) of every model of bits, in the order of its index.
 func (p *Problem) logPriors(count int) []float64 {
 	sizes, values := p.Model.Prior.LogProbs(len(p.Design.Predictors)), make([]float64, 0, count)

@@ -85,7 +85,7 @@ func TestMomentsAlongOrbits(t *testing.T) {
 	const samples = 40
 	for range samples {
 		s := orbitSample(p, random, 3000)
-		orbits, err := p.orbitsOf(s)
+		orbits, err := p.Target.ScaleOrbits(t.Context(), s.Codes, p.Target.active, s.Theta)
 		require.NoError(t, err)
 		draws := p.toOriginal(s.Codes, s.Theta)
 		found := p.summarizeDraws(draws, s.Weight, nil, orbits)

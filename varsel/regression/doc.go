@@ -16,4 +16,5 @@
 //	mode_fit.go        a normal approximation at the mode of a model, at its own noise scale
 //	curvature.go       gradients and curvatures under heavy tails, to find modes
 //	elemental_sets.go  starts of the search for modes of contradictory rows
+//	scale_orbits.go    moments along curves on which σ and coefficients grow together
 package regression

@@ -1,17 +1,17 @@
-package varsel
+package regression
 
 import (
+	"context"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 
-	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/space"
-	"github.com/transdim/vti/varsel/regression"
 )
 
-// scaleOrbits are what a posterior expects of draws along the curves on which the noise scale and
+// ScaleOrbits are what a posterior expects of draws along the curves on which the noise scale and
 // the distances of the coefficients from a centre grow together: with u = e^t,
 //
 //	σ → u σ,   β → c + u (β − c),
@@ -22,9 +22,9 @@ import (
 // d the number of coefficients (the orbits of a group, on which its invariant measure is dt), and
 // one quadrature integrates over it. Moments by expectations over curves need of draws only that
 // they show all curves (Rao–Blackwell).
-type scaleOrbits struct {
-	centre         []int     // number of the draw at the centre, by draw
-	mean, variance []float64 // of u, by draw
+type ScaleOrbits struct {
+	Centre         []int     // number of the draw at the centre, by draw
+	Mean, Variance []float64 // of u, by draw
 }
 
 // Moments are integrated along orbits up to mostOrbitRows rows, and mostOrbitWork rows times draws.
@@ -34,66 +34,56 @@ const (
 	mostOrbitWork = 1 << 21
 )
 
-// orbitsOf integrates along the orbits of independent draws; nil where the response has no unknown
-// scale, or the rows determine it well.
-func (p *Problem) orbitsOf(s vti.WeightedSample) (*scaleOrbits, error) {
-	t := p.Target
-	rows := len(t.Responses.Y)
-	if s.Group != nil || p.Slots != nil || !t.Kind.HeavyTails() || t.Scale < 0 || rows > mostOrbitRows || rows*len(s.Codes) > mostOrbitWork {
+// ScaleOrbits integrates along the orbits of draws of θ [N, D] in models of these codes; nil where
+// the response has no unknown scale, or the rows determine it well. A centre is the most probable
+// draw of a model.
+func (t *Regression) ScaleOrbits(ctx context.Context, codes [][]int32, active func(code []int32) Active, theta *mat.Dense) (*ScaleOrbits, error) {
+	draws, rows := len(codes), len(t.Responses.Y)
+	if !t.Kind.HeavyTails() || t.Scale < 0 || rows > mostOrbitRows || rows*draws > mostOrbitWork {
 		return nil, nil
 	}
-	draws, theta := len(s.Codes), s.Theta.RawRowView
-	o := &scaleOrbits{make([]int, draws), make([]float64, draws), make([]float64, draws)}
-	models := map[string]*orbitCentre{}
-	of := make([]*orbitCentre, draws)
+	type model struct {
+		Active
+		centre   int
+		logJoint float64
+	}
+	models, of := map[string]*model{}, make([]*model, draws)
 	eta := make([]float64, rows)
-	for i, code := range s.Codes {
+	for i, code := range codes {
 		key := space.Key(code)
-		c := models[key]
-		if c == nil {
-			c = &orbitCentre{active: t.active(code), logJoint: math.Inf(-1)}
-			models[key] = c
+		m := models[key]
+		if m == nil {
+			m = &model{Active: active(code), logJoint: math.Inf(-1)}
+			models[key] = m
 		}
-		of[i] = c
-		if l := t.LogJointAt(c.active, theta(i), eta); l > c.logJoint {
-			c.logJoint, c.draw = l, i
+		of[i] = m
+		if l := t.LogJointAt(m.Active, theta.RawRowView(i), eta); l > m.logJoint {
+			m.logJoint, m.centre = l, i
 		}
 	}
-	const chunk = 64
-	return o, parallel.Do((draws+chunk-1)/chunk, func(k int) error {
-		w := newOrbitWalk(t)
-		for i := k * chunk; i < min((k+1)*chunk, draws); i++ {
-			o.centre[i] = of[i].draw
-			o.mean[i], o.variance[i] = w.moments(of[i].active, theta(of[i].draw), theta(i))
+	o := &ScaleOrbits{make([]int, draws), make([]float64, draws), make([]float64, draws)}
+	return o, parallel.Each(ctx, draws, func(int) func(i int) error {
+		w := orbitWalk{target: t, from: make([]float64, rows), apart: make([]float64, rows), eta: make([]float64, rows)}
+		return func(i int) error {
+			o.Centre[i] = of[i].centre
+			o.Mean[i], o.Variance[i] = w.moments(of[i].Active, theta.RawRowView(of[i].centre), theta.RawRowView(i))
+			return nil
 		}
-		return nil
 	})
-}
-
-// orbitCentre is the most probable draw of a model.
-type orbitCentre struct {
-	active   regression.Active
-	draw     int
-	logJoint float64
 }
 
 // orbitWalk is room for one orbit.
 type orbitWalk struct {
-	target           *Target
+	target           *Regression
 	from, apart, eta []float64 // linear predictors at the centre, of the distance from it, at a point
 	logs, at         []float64
 }
 
-func newOrbitWalk(t *Target) *orbitWalk {
-	rows := len(t.Responses.Y)
-	return &orbitWalk{target: t, from: make([]float64, rows), apart: make([]float64, rows), eta: make([]float64, rows)}
-}
-
 // moments are the mean and variance of u = e^t given the orbit of theta about a centre.
-func (w *orbitWalk) moments(a regression.Active, centre, theta []float64) (mean, variance float64) {
-	copy(w.from, w.target.Offset)
-	clear(w.from[len(w.target.Offset):])
+func (w *orbitWalk) moments(a Active, centre, theta []float64) (mean, variance float64) {
+	clear(w.from)
 	clear(w.apart)
+	copy(w.from, w.target.Offset)
 	for k, j := range a.Coordinates {
 		floats.AddScaled(w.from, centre[j], a.Columns[k])
 		floats.AddScaled(w.apart, theta[j]-centre[j], a.Columns[k])
@@ -130,7 +120,7 @@ func (w *orbitWalk) moments(a regression.Active, centre, theta []float64) (mean,
 }
 
 // logDensity is the log density of t on an orbit, up to a constant.
-func (w *orbitWalk) logDensity(a regression.Active, centre, theta []float64, t float64) float64 {
+func (w *orbitWalk) logDensity(a Active, centre, theta []float64, t float64) float64 {
 	u := math.Exp(t)
 	floats.AddScaledTo(w.eta, w.from, u, w.apart)
 	logScale := theta[a.Scale] + t
