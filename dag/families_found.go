@@ -7,6 +7,7 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/internal/verdict"
 )
 
 // How families are found around those that q(m) draws. Chosen by hand.
@@ -20,6 +21,8 @@ const (
 	// draws, where mostSearched nodes or fewer make them affordable, and one less elsewhere.
 	searchedParents = 2
 	mostSearched    = 20
+	// allFamilies is the number of families up to which all of them are listed: 8 nodes.
+	allFamilies = 1024
 )
 
 // foundFamilies is a list of families that grows.
@@ -33,7 +36,10 @@ type foundFamilies struct {
 // newFoundFamilies has those that q(m) drew, and all small ones.
 func newFoundFamilies(s dgraph.Structure, drawn [][]dgraph.Set) *foundFamilies {
 	f := &foundFamilies{structure: s, place: map[dgraph.Family]bool{}, searched: searchedParents}
-	if s.Nodes > mostSearched {
+	switch {
+	case s.CountFamilies() <= allFamilies:
+		f.searched = s.Nodes - 1
+	case s.Nodes > mostSearched:
 		f.searched--
 	}
 	for j := range s.Nodes {
@@ -57,6 +63,14 @@ func (f *foundFamilies) small(j int, parents dgraph.Set, last, more int) {
 		if i > last {
 			f.small(j, parents.With(i), i, more-1)
 		}
+	}
+}
+
+// judge lowers the verdict where families are missing: none of their neighbours may be probable
+// while they are, as where parents matter only together, and nothing bounds what they have.
+func (f *foundFamilies) judge(v *verdict.Judgement) {
+	if have, all := float64(len(f.list)), f.structure.CountFamilies(); have < all {
+		v.Lower(verdict.Doubtful, "%.0f of %.4g sets of parents were looked at, those that q(m) drew and sets near probable ones: others may have been missed", have, all)
 	}
 }
 

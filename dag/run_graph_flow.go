@@ -207,6 +207,7 @@ func concludeNodes(ctx gocontext.Context, p *score.Problem, o output, trained *v
 		v := &verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
 		v.Limit(grown.grown, mostGrown, math.Inf(1), "q(m) did not draw families that have %.2g of the probability of a node: other graphs may have been missed")
 		v.Limit(grown.left, 2*growthLeft, math.Inf(1), "families that were found last still have a probability of %.2g together")
+		families.judge(v)
 		sums.Judge(v)
 		c.judged(v)
 		c.SearchedParents = families.searched

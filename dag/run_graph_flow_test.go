@@ -15,6 +15,7 @@ import (
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/verdict"
 )
 
 // One flow with a learned q(m), node by node and undivided, comes to the edge probabilities of the
@@ -128,4 +129,22 @@ func TestGrowth(t *testing.T) {
 	require.Zero(t, grown.left)
 	require.Len(t, f.list, len(p.Families))
 	require.Len(t, newFoundFamilies(p.Structure, nil).list, len(p.Families))
+	whole := &verdict.Judgement{Verdict: vti.Trusted}
+	f.judge(whole)
+	require.Equal(t, vti.Trusted, whole.Verdict)
+}
+
+// Beyond the nodes whose families are all listed an answer is doubtful: of a sum of three parents
+// that cancel each other in pairs, neighbours missed families with a share of .07 of the graphs.
+func TestFamiliesThatMayBeMissing(t *testing.T) {
+	free := dgraph.FreeStructure(8)
+	f := newFoundFamilies(free, nil)
+	require.Len(t, f.list, 8*128)
+	v := &verdict.Judgement{Verdict: vti.Trusted}
+	f.judge(v)
+	require.Equal(t, vti.Trusted, v.Verdict)
+	f = newFoundFamilies(dgraph.FreeStructure(9), nil)
+	f.judge(v)
+	require.Equal(t, vti.Doubtful, v.Verdict)
+	require.Equal(t, []string{"333 of 2304 sets of parents were looked at, those that q(m) drew and sets near probable ones: others may have been missed"}, v.Reasons)
 }
