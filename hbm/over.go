@@ -177,9 +177,10 @@ func (t *Target) LogJoint(_, mask, theta *Node) *Node {
 // variables [plates..., B].
 func (t *Target) at(mask, theta *Node) (r *replica, logLinks map[*Variable]*Node) {
 	r = t.replica(mask, theta.DType())
-	values := t.byVariable(r, Where(mask, theta, ZerosLike(theta)))
+	list := latents(t.model, false)
+	values := apart(r, list, Where(mask, theta, ZerosLike(theta)))
 	logLinks = map[*Variable]*Node{}
-	for _, l := range latents(t.model, false) {
+	for _, l := range list {
 		value, logLink := l.link.ToEvent(values[l.Variable], l.event)
 		r.values[l.Variable] = value
 		logLinks[l.Variable] = l.presentLink(logLink, r.present[l.Variable])
@@ -194,15 +195,15 @@ func (t *Target) replica(mask *Node, dtype dtypes.DType) *replica {
 	for v, values := range t.data {
 		r.values[v] = ConvertDType(Const(mask.Graph(), v.tensorOf(values)), dtype)
 	}
-	r.present = t.byVariable(r, StopGradient(ConvertDType(mask, dtype)))
+	r.present = apart(r, latents(t.model, false), StopGradient(ConvertDType(mask, dtype)))
 	return r
 }
 
-// byVariable takes x [B, D] apart: [plates..., B, U] of each latent variable.
-func (t *Target) byVariable(r *replica, x *Node) map[*Variable]*Node {
+// apart takes x [B, D] apart: [plates..., B, U] of each latent variable.
+func apart(r *replica, list []*latent, x *Node) map[*Variable]*Node {
 	parts, first := map[*Variable]*Node{}, 0
 	x = Transpose(x, 0, 1)
-	for _, l := range latents(t.model, false) {
+	for _, l := range list {
 		size := l.Members() * l.dim
 		dims := append(r.dims(l.Variable), l.dim, x.Shape().Dim(1))
 		parts[l.Variable] = drawsTo(Reshape(SliceAxis(x, 0, AxisRange(first, first+size)), dims...), len(dims)-1, len(dims)-2)
@@ -211,10 +212,10 @@ func (t *Target) byVariable(r *replica, x *Node) map[*Variable]*Node {
 	return parts
 }
 
-// together is what byVariable took apart, [B, D].
-func (t *Target) together(parts map[*Variable]*Node) *Node {
+// together is what apart took apart, [B, D].
+func together(list []*latent, parts map[*Variable]*Node) *Node {
 	var rows []*Node
-	for _, l := range latents(t.model, false) {
+	for _, l := range list {
 		x := parts[l.Variable]
 		x = drawsTo(x, x.Rank()-2, 0)
 		rows = append(rows, Reshape(x, x.Shape().Dim(0), l.Members()*l.dim))
@@ -271,13 +272,11 @@ func (ExpLink) partly()      {}
 // wholly is x [..., B] where all numbers present [..., B, U] of a member are, 0 where none is, and
 // NaN where some are, which the densities of no model have.
 func wholly(x, present *Node) *Node {
-	most, least := ReduceMax(present, -1), ReduceMin(present, -1)
-	all := GreaterThan(least, ZerosLike(least))
-	some := LogicalAnd(GreaterThan(most, ZerosLike(most)), LogicalNot(all))
-	undefined := MulScalar(OnesLike(most), math.NaN())
-	x, most = broadcast2(x, ConvertDType(most, x.DType()))
-	wide := func(condition *Node) *Node { return BroadcastToDims(condition, x.Shape().Dimensions...) }
-	return Where(wide(some), BroadcastToDims(ConvertDType(undefined, x.DType()), x.Shape().Dimensions...), Where(wide(all), x, ZerosLike(most)))
+	is := GreaterThan(present, ZerosLike(present))
+	x, all := broadcast2(x, LogicalAll(is, -1))
+	x, some := broadcast2(x, LogicalAny(is, -1))
+	none := ZerosLike(x)
+	return Where(all, x, Where(some, AddScalar(none, math.NaN()), none))
 }
 
 // presentTerm is Present.

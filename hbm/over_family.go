@@ -70,7 +70,7 @@ func (f *targetFamily) begin(ctx *vti.Context, mask, feats *Node, like *Node) *d
 // ToParams maps noise to the unconstrained numbers of all latent variables: see vti.Flow.
 func (f *targetFamily) ToParams(ctx *vti.Context, mask, feats, z *Node) (theta, logDet *Node) {
 	at := f.begin(ctx, mask, feats, z)
-	at.noise = f.byVariable(at.r, z)
+	at.noise = apart(at.r, f.family.latents, z)
 	for _, l := range f.family.latents {
 		in := at.given(l, z.Shape().Dim(0))
 		in.noise = at.noise[l.Variable]
@@ -78,13 +78,13 @@ func (f *targetFamily) ToParams(ctx *vti.Context, mask, feats, z *Node) (theta, 
 		at.place(l, in, u)
 		logDet = plus(logDet, at.r.weigh(l.Variable, own))
 	}
-	return Where(mask, f.together(at.r.unconstrained), z), ConvertDType(logDet, z.DType())
+	return Where(mask, together(f.family.latents, at.r.unconstrained), z), ConvertDType(logDet, z.DType())
 }
 
 // ToBase inverts ToParams: see vti.Flow.
 func (f *targetFamily) ToBase(ctx *vti.Context, mask, feats, theta *Node) (z, logDet *Node) {
 	at := f.begin(ctx, mask, feats, theta)
-	values := f.byVariable(at.r, theta)
+	values := apart(at.r, f.family.latents, theta)
 	for _, l := range f.family.latents {
 		in := at.given(l, theta.Shape().Dim(0))
 		noise, own := f.family.conditional.pull(at.scope(l), l, in, values[l.Variable])
@@ -92,5 +92,5 @@ func (f *targetFamily) ToBase(ctx *vti.Context, mask, feats, theta *Node) (z, lo
 		at.place(l, in, values[l.Variable])
 		logDet = plus(logDet, at.r.weigh(l.Variable, own))
 	}
-	return Where(mask, f.together(at.noise), theta), ConvertDType(logDet, theta.DType())
+	return Where(mask, together(f.family.latents, at.noise), theta), ConvertDType(logDet, theta.DType())
 }

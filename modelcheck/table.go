@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
+
+	"github.com/transdim/vti/internal/english"
 )
 
 // RowNames say how findings name the rows of a table.
@@ -29,18 +30,11 @@ const shownRows = 5
 
 // list names rows by their indices.
 func (r RowNames) list(rows []int) string {
-	names := make([]string, 0, shownRows+1)
-	for _, i := range rows[:min(shownRows, len(rows))] {
+	var names []string
+	for _, i := range rows {
 		names = append(names, fmt.Sprint(r.number(i)))
 	}
-	if more := len(rows) - shownRows; more > 0 {
-		names = append(names, fmt.Sprintf("and %d more", more))
-	}
-	unit := cmp.Or(r.Unit, "row")
-	if len(rows) > 1 {
-		unit += "s"
-	}
-	return unit + " " + strings.Join(names, ", ")
+	return english.Noun(len(rows), cmp.Or(r.Unit, "row")) + " " + english.List(names, shownRows)
 }
 
 // tableFindings are those of columns alone.

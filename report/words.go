@@ -21,7 +21,7 @@ func list(names []string) string {
 	case n == 1:
 		return names[0]
 	case n > mostNamed:
-		return strings.Join(names[:mostNamed-1], ", ") + " and " + fmt.Sprintf("%d more", n-mostNamed+1)
+		return english.List(names, mostNamed-1)
 	}
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }

@@ -122,15 +122,10 @@ func (t *Table) CheckSeen(c *Column, first int, labels bool) (note string, err e
 		if len(unseen) == 0 {
 			return "", nil
 		}
-		const shown = 5
-		var parts []string
-		for i, label := range unseen[:min(shown, len(unseen))] {
-			parts = append(parts, fmt.Sprintf("%q in %s", label, t.Place(rows[i])))
+		for i, row := range rows {
+			unseen[i] = fmt.Sprintf("%q in %s", unseen[i], t.Place(row))
 		}
-		if len(unseen) > shown {
-			parts = append(parts, fmt.Sprintf("and %d more", len(unseen)-shown))
-		}
-		return "", fmt.Errorf("%s: column %q has labels that the run has not seen: %s", t.Path, c.Name, strings.Join(parts, ", "))
+		return "", fmt.Errorf("%s: column %q has labels that the run has not seen: %s", t.Path, c.Name, english.List(unseen, 5))
 	}
 	low, high := slices.Min(c.Values[:first]), slices.Max(c.Values[:first])
 	outside := 0

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/transdim/vti/internal/columnar"
+	"github.com/transdim/vti/internal/english"
 )
 
 // Kind is the type of a column.
@@ -290,7 +291,6 @@ func (t *Table) TextAmongNumbers(name string) string {
 	if at < 0 || t.columns[at].labels == nil {
 		return ""
 	}
-	const shown = 5
 	labels := t.columns[at].labels
 	seen := make(map[int]bool)
 	var parts []string
@@ -303,10 +303,7 @@ func (t *Table) TextAmongNumbers(name string) string {
 			parts = append(parts, fmt.Sprintf("%q in %s", labels.Levels[code], t.Place(row)))
 		}
 	}
-	if len(parts) > shown {
-		parts = append(parts[:shown], fmt.Sprintf("and %d more", len(parts)-shown))
-	}
-	return strings.Join(parts, ", ")
+	return english.List(parts, 5)
 }
 
 // WithLabels returns the table with its cells as labels in those of the named columns that cannot

@@ -29,13 +29,7 @@ type Constraints struct {
 // String describes the constraints: required and forbidden edges, tiers, and the largest number of
 // parents; empty without constraints.
 func (c Constraints) String() string {
-	const listed = 6
-	list := func(items []string) string {
-		if left := len(items) - listed; left > 0 {
-			return strings.Join(items[:listed], ", ") + fmt.Sprintf(" and %d more", left)
-		}
-		return strings.Join(items, ", ")
-	}
+	list := func(items []string) string { return english.List(items, 6) }
 	var parts []string
 	if len(c.Require) > 0 {
 		parts = append(parts, list(c.Require))

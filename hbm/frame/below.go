@@ -85,11 +85,7 @@ func (f *Frame) withGroupLabels(seen, fresh *table.Table) *table.Table {
 			if err != nil || absent != nil || old.Kind != table.Numeric || named.Kind != table.Factor {
 				continue // other errors are found by who needs the column
 			}
-			texts := make([]string, seen.Rows())
-			for row := range texts {
-				texts[row] = old.Text(row)
-			}
-			seen = seen.With(table.Texts(group.Column, texts))
+			seen = seen.With(old.AsFactor())
 		}
 	}
 	return seen

@@ -265,12 +265,7 @@ func (f *Frame) noteApart(g *Grouping) {
 	if names == nil {
 		return
 	}
-	const listed = 3
-	text := strings.Join(names[:min(listed, len(names))], ", ")
-	if more := len(names) - listed; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	f.Warnings = append(f.Warnings, fmt.Sprintf("%d of %s of effects by %s %s no row to learn from, and %s the prior: no group has both columns (%s)", len(names), english.Count(correlations, "correlation"), g.Name, english.Form(len(names), "has", "have"), english.Form(len(names), "keeps", "keep"), text))
+	f.Warnings = append(f.Warnings, fmt.Sprintf("%d of %s of effects by %s %s no row to learn from, and %s the prior: no group has both columns (%s)", len(names), english.Count(correlations, "correlation"), g.Name, english.Form(len(names), "has", "have"), english.Form(len(names), "keeps", "keep"), english.List(names, 3)))
 }
 
 // maxVaryingColumns bounds the effects that vary by one grouping: their covariance is factorised

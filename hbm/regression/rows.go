@@ -5,13 +5,13 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/hbm/frame"
 	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/likelihood"
@@ -186,7 +186,7 @@ func (r *StoredRun) fillGrouping(rows *predict.Rows, n int, column func(name str
 		for i, k := range fresh {
 			unseen[i] = levels[k]
 		}
-		rows.Notes = append(rows.Notes, fmt.Sprintf("%s: %s not seen before: effects drawn with the variance of groups", g.Name, listText(unseen)))
+		rows.Notes = append(rows.Notes, fmt.Sprintf("%s: %s not seen before: effects drawn with the variance of groups", g.Name, english.List(unseen, 4)))
 		spread := newLevelSpread(column, g)
 		for s := range n {
 			factor := spread.factor(s)
@@ -246,15 +246,6 @@ func (l *levelSpread) factor(draw int) [][]float64 {
 		factor[a][a] = math.Sqrt(math.Max(left, 0))
 	}
 	return factor
-}
-
-// listText lists names, the first few of many.
-func listText(names []string) string {
-	const shown = 4
-	if more := len(names) - shown; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), more)
-	}
-	return strings.Join(names, ", ")
 }
 
 var _ predict.Source = (*StoredRun)(nil)

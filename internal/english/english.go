@@ -1,4 +1,5 @@
-// Package english writes numbers of things as English does: 1 row, 2 rows, 0 rows.
+// Package english writes numbers of things as English does: 1 row, 2 rows, 0 rows, rows 1, 2 and 7
+// more.
 package english
 
 import (
@@ -28,6 +29,15 @@ func Form[N integer](n N, one, many string) string {
 		return one
 	}
 	return many
+}
+
+// List joins texts by commas. Beyond the first so many it says how many there are: "a, b and 7
+// more".
+func List(texts []string, most int) string {
+	if more := len(texts) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(texts[:most], ", "), more)
+	}
+	return strings.Join(texts, ", ")
 }
 
 // plural is the regular plural of a noun.

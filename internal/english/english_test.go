@@ -18,6 +18,8 @@ func TestCount(t *testing.T) {
 		"2 branches":      Count(2, "branch"),
 		"5 missing cells": Count(5, "missing cell"),
 		"2 y":             "2 " + Form(2, "x", "y"),
+		"a, b":            List([]string{"a", "b"}, 2),
+		"a and 2 more":    List([]string{"a", "b", "c"}, 1),
 	} {
 		assert.Equal(t, want, got)
 	}

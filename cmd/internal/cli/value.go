@@ -135,22 +135,19 @@ func (v *SizeLimit) Set(s string) error {
 		*v = noLimit
 		return nil
 	}
-	x, err := strconv.Atoi(s)
-	if err != nil || x < 1 {
+	if v.count().Set(s) != nil {
 		return fmt.Errorf("expected a whole number from 1, or none, found %q", s)
 	}
-	*v = SizeLimit(x)
 	return nil
 }
 
+func (v *SizeLimit) count() Count { return Count{(*int)(v), 1} }
+
 func (v *SizeLimit) String() string {
-	switch *v {
-	case 0:
-		return "" // not given
-	case noLimit:
+	if *v == noLimit {
 		return "none"
 	}
-	return strconv.Itoa(int(*v))
+	return v.count().String()
 }
 
 func (v *SizeLimit) Type() string { return "number" }
