@@ -8,6 +8,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/enum"
+	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/surrogate"
@@ -61,7 +62,7 @@ func (p *Problem) NewModels(family Sampler, options SurrogateOptions, seed uint6
 	if listed && !fits {
 		n := len(p.Design.Predictors)
 		return nil, fmt.Errorf("%d predictors make 2^%d models; their table would take %s, and one holds at most 2^%d models: use --sampler autoregressive, which needs no table",
-			n, n, memoryText(8*math.Exp2(float64(n))), int(math.Log2(modeldist.DefaultLimit)))
+			n, n, memory.Text(8*math.Exp2(float64(n))), int(math.Log2(modeldist.DefaultLimit)))
 	}
 	if family == SurrogateSampler {
 		return modeldist.NewSurrogate(p.Posterior().Space().Cards(), modeldist.SurrogateConfig{
@@ -130,16 +131,4 @@ func (p *Problem) logPriors(count int) []float64 {
 		values = append(values, p.Target.logPriorOf(sizes, code))
 	}
 	return values
-}
-
-// memoryText writes a number of bytes in the largest binary unit that leaves at least one of it.
-func memoryText(bytes float64) string {
-	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
-	for i, unit := range units {
-		if bytes < 1024 || i == len(units)-1 {
-			return fmt.Sprintf("%.4g %s", bytes, unit)
-		}
-		bytes /= 1024
-	}
-	return ""
 }
