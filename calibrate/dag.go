@@ -221,30 +221,23 @@ func answerDag(ctx context.Context, device *gpu.Device, p *dagProblem, seed uint
 
 // runDag runs the command by a method.
 func runDag(ctx context.Context, device *gpu.Device, problem *dag.Problem, method dag.Method, record *dag.Record, seed uint64, work string) (*dag.Result, error) {
-	if method == dag.Chains {
+	switch method {
+	case dag.Chains:
 		chains := dag.ChainConfig{Chains: record.Chains, Rounds: record.Rounds, Candidates: record.Candidates, Seed: seed}
 		return dag.RunGraphChains(ctx, problem, dag.GraphChainsConfig{Chains: chains, Dir: work})
+	case dag.GraphFlow:
+		own := *record
+		own.Seed = seed
+		return dag.RunGraphFlow(ctx, device, problem, dag.RunConfig{Fit: own.FitConfig(problem), Draws: own.Draws, Dir: work})
 	}
-	evidence := dag.Flow
-	if method == dag.Exact {
-		var err error
-		if evidence, err = problem.ResolveEvidence(record.Evidence); err != nil {
-			return nil, err
-		}
+	evidence, err := problem.ResolveEvidence(record.Evidence)
+	if err != nil {
+		return nil, err
 	}
-	switch evidence {
-	case dag.ClosedForm:
-		return dag.RunExact(ctx, problem, dag.ExactConfig{Command: "dag", Seed: seed, Dir: work})
-	case dag.Particles:
+	if evidence == dag.Particles {
 		return dag.RunParticles(ctx, problem, dag.ParticlesConfig{Islands: record.Islands, Seed: seed, Dir: work})
 	}
-	own := *record
-	own.Seed = seed
-	train := dag.RunFlow
-	if method == dag.GraphFlow {
-		train = dag.RunGraphFlow
-	}
-	return train(ctx, device, problem, dag.RunConfig{Fit: own.FitConfig(problem), Draws: own.Draws, Anneal: own.Anneal, Dir: work})
+	return dag.RunExact(ctx, problem, dag.ExactConfig{Command: "dag", Seed: seed, Dir: work})
 }
 
 // compareDag compares an answer with the exact posterior, weights in the units of the table.

@@ -20,8 +20,7 @@
 // networks they come from sequential Monte Carlo ([RunParticles]). With closed forms, chains over
 // graphs allow any number of nodes ([RunGraphChains]). The method of the paper, a flow trained
 // together with a learned q(m) over orders and edges, allows any number of nodes with networks too
-// ([RunGraphFlow]). Two methods serve for comparison: a flow over the parameters of all families
-// alike ([RunFlow]), and reversible-jump chains that use nothing of this structure
+// ([RunGraphFlow]). Reversible-jump chains that use nothing of this structure serve for comparison
 // ([RunReversibleJump]).
 //
 // # Packages

@@ -46,7 +46,6 @@ const (
 	Exact         = score.Exact
 	Chains        = score.Chains
 	GraphFlow     = score.GraphFlow
-	Flow          = score.Flow
 	Particles     = score.Particles
 	ClosedForm    = score.ClosedForm
 )

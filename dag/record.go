@@ -32,7 +32,6 @@ type Record struct {
 	Steps            int                `json:"steps,omitempty"`
 	Batch            int                `json:"batch,omitempty"`
 	Draws            int                `json:"draws,omitempty"`
-	Anneal           int                `json:"anneal,omitempty"`
 	Undivided        bool               `json:"undivided,omitempty"` // with the structure flow
 	Cold             bool               `json:"cold,omitempty"`
 	run.ChainSizes
@@ -85,17 +84,13 @@ func (r *Record) Resumable() bool {
 
 // Trains reports whether the run trains a flow.
 func (r *Record) Trains() bool {
-	return r.Structure == score.GraphFlow || r.Structure == score.Exact && r.Evidence == score.Flow
+	return r.Structure == score.GraphFlow
 }
 
 // FitConfig is the training that the record asks for.
 func (r *Record) FitConfig(problem *score.Problem) vti.Config {
 	fit := vti.Config{Flow: r.Flow, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed, DType: r.DType}
-	if r.Structure == score.GraphFlow {
-		fit = flows.SizesOfGraphs(problem, fit, r.Undivided)
-	} else {
-		fit = flows.Training(problem, fit)
-	}
+	fit = flows.SizesOfGraphs(problem, fit, r.Undivided)
 	r.Steps, r.Batch = fit.Steps, fit.Batch
 	return fit
 }
@@ -103,15 +98,9 @@ func (r *Record) FitConfig(problem *score.Problem) vti.Config {
 // CheckCheckpoint fails unless the checkpoint that fit names can be read and continues the run of
 // the record. A missing checkpoint is an error that wraps fs.ErrNotExist.
 func (r *Record) CheckCheckpoint(device *gpu.Device, problem *score.Problem, fit vti.Config) error {
-	target := flows.NewNodeTarget(flows.MechanismOf(problem))
-	if r.Structure == score.GraphFlow {
-		var err error
-		if target, fit, err = flows.TrainingOfGraphs(problem, fit, r.Undivided); err != nil {
-			return err
-		}
-	} else {
-		fit.Models = flows.NewDesign(problem.Families, problem.Structure.Nodes, make([]float64, len(problem.Families)))
+	target, fit, err := flows.TrainingOfGraphs(problem, fit, r.Undivided)
+	if err == nil {
+		_, err = vti.Load(device, target, fit)
 	}
-	_, err := vti.Load(device, target, fit)
 	return err
 }

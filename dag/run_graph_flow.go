@@ -21,6 +21,28 @@ import (
 	"github.com/transdim/vti/run"
 )
 
+// RunConfig says how RunGraphFlow works.
+type RunConfig struct {
+	// Fit configures training. Models, Checkpoint and how q(m) learns are set.
+	Fit vti.Config
+	// Draws is the number of draws for the families that matter, beyond a pilot of all; 0 stands
+	// for 131,072 with linear mechanisms and 16,384 with networks, which have none node by node.
+	Draws int
+	// Islands bounds the fine islands of particles behind networks, node by node; 0: as many as
+	// take some minutes.
+	Islands int
+	// Undivided asks for one flow for the parameters of all nodes together.
+	Undivided bool
+	// Cold makes q(m) start uniform.
+	Cold bool
+	// Truth, if not nil, is compared with.
+	Truth *dgraph.Graph
+	// Dir is the run directory, which must exist; "" keeps no files.
+	Dir string
+	// Status, if not nil, is called with what comes after training.
+	Status func(string)
+}
+
 // RunGraphFlow trains one flow over the parameters of mechanisms together with q(m), a distribution
 // over orders of the nodes and the edges along them, by the score function, as the paper does
 // (5.2).
@@ -38,7 +60,10 @@ import (
 // summed as far as possible ([flows.FoundGraphs]).
 //
 // q(m) starts at graphs of chains with linear mechanisms and the same prior unless cfg.Cold is set.
-// Files are those of [RunFlow].
+//
+// Checkpoint, trace, tables and pictures are written to the run directory. When ctx is cancelled
+// during training the checkpoint is written and the error wraps ctx.Err(); RunGraphFlow with
+// Fit.Resume set continues from there.
 func RunGraphFlow(ctx gocontext.Context, device *gpu.Device, problem *score.Problem, cfg RunConfig) (*Result, error) {
 	o := output{clock: run.NewClock()}
 	if err := problem.CheckGraphFlow(cfg.Undivided); err != nil {
@@ -47,7 +72,7 @@ func RunGraphFlow(ctx gocontext.Context, device *gpu.Device, problem *score.Prob
 	if err := memory.Check(fmt.Sprintf("dag: Draws %d", cfg.Draws), 8*float64(cfg.Draws)); err != nil {
 		return nil, err
 	}
-	cfg = withDefaultDraws(problem, cfg)
+	cfg = cfg.withDefaults(problem)
 	training, err := run.StartTraining(cfg.Dir, cfg.Fit.Resume)
 	if err != nil {
 		return nil, err
@@ -64,11 +89,27 @@ func RunGraphFlow(ctx gocontext.Context, device *gpu.Device, problem *score.Prob
 	if err = training.End(err); err != nil {
 		return nil, err
 	}
-	o = o.trained(device, trained, training, cfg)
+	o.clock.Trained()
+	o.command, o.backend, o.steps, o.loss = "dag", device.String(), trained.Steps(), number(training.Loss())
+	o.seed, o.truth, o.dir, o.status = cfg.Fit.Seed, cfg.Truth, cfg.Dir, cfg.Status
 	if cfg.Undivided {
 		return concludeUndivided(ctx, problem, o, trained, cfg)
 	}
 	return concludeNodes(ctx, problem, o, trained, cfg)
+}
+
+// withDefaults fills in what is left open.
+func (cfg RunConfig) withDefaults(p *score.Problem) RunConfig {
+	if cfg.Draws == 0 {
+		cfg.Draws = flows.DefaultDraws
+		if p.Model.Mechanism == sem.MLP {
+			cfg.Draws = flows.DefaultDraws / 8
+		}
+	}
+	if cfg.Status == nil {
+		cfg.Status = func(string) {}
+	}
+	return cfg
 }
 
 // warmFlips is the probability that an edge of a graph that q(m) starts from is turned on or off.
@@ -187,7 +228,9 @@ func concludeNodes(ctx gocontext.Context, p *score.Problem, o output, trained *v
 		}
 	} else {
 		var evidences *flows.Evidences
-		evidences, posterior, err = flows.Estimate(&listed, ctx, trained, sums.Posterior, cfg.evidences(p))
+		evidences, posterior, err = flows.Estimate(&listed, ctx, trained, sums.Posterior, flows.EvidenceConfig{
+			Draws: cfg.Draws, Parameters: effects.ParameterDraws(p), Status: cfg.Status,
+		})
 		parameters = func(random *rand.Rand) score.ParameterSource { return evidences.Parameters(random) }
 		certify = func(graphs []score.Draw, edgeErrors [][]float64) (*Certificate, error) {
 			return certifyWeights(posterior, graphs, edgeErrors, evidences.Draws, evidences.Evidences.NonFinite()), nil

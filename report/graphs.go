@@ -24,8 +24,8 @@ type discovery struct {
 // What the verdict on graphs means, and what to try.
 var graphMeaning = [...]string{
 	vti.Trusted:  "the probabilities below hold to within their standard errors.",
-	vti.Doubtful: "the answer may be right, but the evidence for it is weak. Try more --steps, more --draws, or --anneal.",
-	vti.Failed:   "do not use these probabilities. Try more --steps, --flow spline, or --anneal.",
+	vti.Doubtful: "the answer may be right, but the evidence for it is weak. Try more --steps or more --certify-draws.",
+	vti.Failed:   "do not use these probabilities. Try more --steps, or --flow spline.",
 }
 
 // GraphPage is the page of discoveries of graphs.

@@ -63,7 +63,7 @@ func TestRunsWriteOnlyTheirFiles(t *testing.T) {
 		"varsel": {tiny("varsel", "data.csv", "--target", "c"), varsel.Files()},
 		"exact":  {[]string{"exact", "data.csv", "--target", "c", "--quiet"}, varsel.Files()},
 		"rjmcmc": {[]string{"rjmcmc", "varsel", "data.csv", "--target", "c", "--chains", "8", "--iterations", "20", "--burn-in", "10", "--thin", "2", "--quiet"}, varsel.Files()},
-		"flow":   {append([]string{"dag", "data.csv", "--evidence", "flow"}, quickDag...), dag.Files()},
+		"flow":   {append([]string{"dag", "data.csv"}, flowDag...), dag.Files()},
 		"sums":   {[]string{"exact", "dag", "data.csv", "--quiet"}, dag.Files()},
 		"hbm":    {[]string{"hbm", "groups.csv", "-f", "y ~ x + (1 | g)", "--select", "--steps", "10", "--batch", "64", "--certify-draws", "200", "--quiet"}, regression.Files()},
 	} {

@@ -309,7 +309,7 @@ func TestResumePolicy(t *testing.T) {
 		want                 string
 	}{
 		"dag": {
-			append([]string{"dag", "data.csv", "--evidence", "flow", "--sigma", "1"}, quickDag...), []string{"data.csv", "--sigma", "1", "--prior-sd", "1", "--seed", "0"},
+			append([]string{"dag", "data.csv", "--sigma", "1"}, flowDag...), []string{"data.csv", "--sigma", "1", "--prior-sd", "1", "--seed", "0"},
 			[]string{"--sigma", "2", "--forbid", "a->b"}, "run.json, which says otherwise than --sigma 2, --forbid [a->b]: leave out what differs",
 		},
 		"hbm": {

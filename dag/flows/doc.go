@@ -5,8 +5,8 @@
 // [NewGraphTarget] is the posterior over graphs and the parameters of all nodes together, as in the
 // paper, whose q(m) is a modeldist.Autoregressive over its codes. [NewNodeTarget] is that of one
 // node given its parents, for all families at once: a flow on it serves graphs as products over
-// nodes, with [GraphModels] as q(m), or all families alike ([FitFamilies]), weighted by [Estimate].
-// [FoundGraphs] sums over graphs made of the families that were found.
+// nodes, with [GraphModels] as q(m). Its weights are evidences of families ([Estimate]), and
+// [FoundGraphs] sums over graphs made of those that were found.
 //
 // # Files
 //
@@ -19,6 +19,5 @@
 //	warm_start.go         graphs for q(m) to start from
 //	training_graphs.go    training of flow and q(m), and draws of q(m)
 //	found_graphs.go       sums over graphs of the families that were found
-//	training_families.go  training on all families alike
 //	flow_evidence.go      evidences of families by weights of a flow
 package flows

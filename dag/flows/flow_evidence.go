@@ -8,8 +8,6 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/dag/score"
-	"github.com/transdim/vti/dag/sem"
-	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/psis"
@@ -28,26 +26,7 @@ const (
 	rounds       = 4
 	roundsLarge  = 1
 	largeNodes   = 12
-	leastAnneal  = 256 // draws of a family that are annealed
 )
-
-// Training fills in what the problem decides where fit leaves it open.
-func Training(p *score.Problem, fit vti.Config) vti.Config {
-	setByMechanism(p, &fit.Steps, 200, 1000) // quadratics leave little to learn
-	setByMechanism(p, &fit.Batch, 1024, 256) // a draw of a network costs a pass over the data
-	return fit
-}
-
-// setByMechanism replaces a zero.
-func setByMechanism(p *score.Problem, field *int, linear, mlp int) {
-	switch {
-	case *field != 0:
-	case p.Model.Mechanism == sem.MLP:
-		*field = mlp
-	default:
-		*field = linear
-	}
-}
 
 // Evidences are the scores that importance weights gave, and the draws behind them.
 type Evidences struct {
@@ -58,53 +37,17 @@ type Evidences struct {
 	kept      []int // draws of each family that are kept for its parameters
 }
 
-// FitFamilies trains the flow over families. A context that is cancelled stops it as vti.Fit says.
-func FitFamilies(p *score.Problem, ctx gocontext.Context, device *gpu.Device, fit vti.Config) (*vti.Posterior, error) {
-	if err := p.Listable(score.MaxFamilies); err != nil {
-		return nil, err
-	}
-	guess, err := guess(p, ctx)
-	if err != nil {
-		return nil, err
-	}
-	fit.Models = NewDesign(p.Families, p.Structure.Nodes, guess)
-	return vti.Fit(ctx, device, NewNodeTarget(MechanismOf(p)), fit)
-}
-
-// guess is the posterior of families under linear mechanisms, flattened: it decides which families
-// training sees most, and not the answer.
-func guess(p *score.Problem, ctx gocontext.Context) ([]float64, error) {
-	linear := *p
-	linear.Model.Mechanism = sem.Linear
-	scores, err := linear.ExactScores(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	for i := range scores.LogEvidence {
-		scores.LogEvidence[i] *= math.Min(1, flatten/float64(p.Data.Rows()))
-	}
-	posterior, err := score.NewPosterior(ctx, p.Structure, scores, nil)
-	if err != nil {
-		return nil, err
-	}
-	return posterior.Marginals, nil
-}
-
-// flatten is the number of rows that the guess counts at most.
-const flatten = 50
-
 // EvidenceConfig sizes the estimation of evidences by a flow.
 type EvidenceConfig struct {
 	Draws      int // for the families that matter, beyond a pilot of all
 	Parameters int // draws of parameters that summaries choose among
-	Anneal     int // families whose draws are annealed
 	Status     func(string)
 }
 
 // Estimate finds the evidence of every family, with most draws for those whose errors matter to
 // the posterior over graphs, which sum makes of scores.
 func Estimate(p *score.Problem, ctx gocontext.Context, posterior *vti.Posterior, sum score.SumOfScores, cfg EvidenceConfig) (*Evidences, *score.Posterior, error) {
-	draws, anneal, status := cfg.Draws, cfg.Anneal, cfg.Status
+	draws, status := cfg.Draws, cfg.Status
 	codes := make([][]int32, len(p.Families))
 	allocation := make([]int, len(p.Families))
 	for i := range codes {
@@ -154,20 +97,6 @@ func Estimate(p *score.Problem, ctx gocontext.Context, posterior *vti.Posterior,
 	s.fillUp(graphs, allocation, cfg.Parameters)
 	if err := s.keep(ctx, allocation); err != nil {
 		return nil, nil, err
-	}
-	if anneal > 0 {
-		status(fmt.Sprintf("annealing draws of %s", english.Count(anneal, "family")))
-		annealed := mostProbable(graphs.Marginals, anneal)
-		clear(allocation)
-		for _, f := range annealed {
-			allocation[f] = leastAnneal
-		}
-		if err := evidences.Anneal(ctx, allocation); err != nil {
-			return nil, nil, err
-		}
-		if graphs, err = s.update(ctx, p, status); err != nil {
-			return nil, nil, err
-		}
 	}
 	return s, graphs, nil
 }
@@ -261,12 +190,6 @@ const (
 	leastDescribed = 1e-3
 	leastKept      = 100
 )
-
-// mostProbable lists the places of the largest values, at most limit.
-func mostProbable(values []float64, limit int) []int {
-	order := score.SortBy(score.UpTo(len(values)), func(i int) float64 { return -values[i] })
-	return order[:min(limit, len(order))]
-}
 
 // Parameters returns a draw from the posterior of a family.
 func (s *Evidences) Parameters(random *rand.Rand) score.ParameterSource {

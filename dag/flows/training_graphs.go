@@ -66,6 +66,17 @@ func SizesOfGraphs(p *score.Problem, fit vti.Config, undivided bool) vti.Config 
 	return fit
 }
 
+// setByMechanism replaces a zero.
+func setByMechanism(p *score.Problem, field *int, linear, mlp int) {
+	switch {
+	case *field != 0:
+	case p.Model.Mechanism == sem.MLP:
+		*field = mlp
+	default:
+		*field = linear
+	}
+}
+
 // maxEntropy is the entropy of the uniform distribution over codes.
 func maxEntropy(nodes int) (sum float64) {
 	for _, card := range dgraph.NewOrdered(nodes).Cards() {

@@ -40,15 +40,13 @@ type Evidence int
 const (
 	// AnyEvidence is ClosedForm where there is one and Particles for networks.
 	AnyEvidence Evidence = iota
-	// Flow weights draws of a flow that is trained on all families.
-	Flow
 	// Particles tempers particles from prior to posterior, for networks.
 	Particles
 	// ClosedForm is exact but for rounding, for all mechanisms but networks.
 	ClosedForm
 )
 
-var evidences = enum.New[Evidence]("kind of evidence", "auto", "flow", "particles", "closed")
+var evidences = enum.New[Evidence]("kind of evidence", "auto", "particles", "closed")
 
 // String is the name of the evidence.
 func (e Evidence) String() string { return evidences.String(e) }
@@ -56,8 +54,13 @@ func (e Evidence) String() string { return evidences.String(e) }
 // MarshalText writes the name.
 func (e Evidence) MarshalText() ([]byte, error) { return evidences.Marshal(e) }
 
-// UnmarshalText reads auto, flow, particles or closed.
-func (e *Evidence) UnmarshalText(text []byte) error { return evidences.Unmarshal(text, e) }
+// UnmarshalText reads auto, particles or closed.
+func (e *Evidence) UnmarshalText(text []byte) error {
+	if string(text) == "flow" {
+		return fmt.Errorf("the evidence \"flow\" is of earlier versions; want %s; the method by flows is --structure flow", evidences.Choice())
+	}
+	return evidences.Unmarshal(text, e)
+}
 
 // ResolveEvidence is what e stands for with this problem, or an error that says why it cannot be
 // used.
@@ -71,8 +74,6 @@ func (p *Problem) ResolveEvidence(e Evidence) (Evidence, error) {
 		return e, p.CheckClosedForm()
 	case p.CheckOneRegime() != nil:
 		return 0, p.CheckOneRegime()
-	case e == Flow && p.Model.Mechanism != sem.Linear && p.Model.Mechanism != sem.MLP:
-		return 0, fmt.Errorf("a flow is for linear mechanisms and networks, not for %s, whose evidences are closed forms", p.Model.Mechanism)
 	case e == Particles && p.Model.Mechanism != sem.MLP:
 		return 0, fmt.Errorf("particles are for mechanisms that are networks, not for %s", p.Model.Mechanism)
 	}

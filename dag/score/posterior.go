@@ -110,7 +110,8 @@ type Draw struct {
 	// Count is how often it was drawn.
 	Count int
 	// Probability is that of the graph in the posterior, and SE its standard error from those of
-	// the scores.
+	// the scores. With the prior over orders and more than mostCounted nodes it is the share of
+	// draws.
 	Probability, SE float64
 }
 
@@ -134,13 +135,34 @@ func (p *Posterior) Sample(ctx gocontext.Context, random *rand.Rand, count int) 
 		}
 		draws[k].Count++
 	}
+	if p.Structure.Orders && p.Structure.Nodes > mostCounted {
+		p.share(draws, count)
+	}
 	slices.SortFunc(draws, func(a, b Draw) int {
 		return cmp.Or(cmp.Compare(b.Probability, a.Probability), slices.Compare(a.Families, b.Families))
 	})
 	return draws, nil
 }
 
-// describe makes the draw of a graph given by its families.
+// mostCounted is the largest number of nodes of graphs whose topological orders are counted, each
+// in some hundredths of a second.
+const mostCounted = 20
+
+// share gives so many draws their shares as probabilities.
+func (p *Posterior) share(draws []Draw, count int) {
+	independent := float64(count)
+	if p.drawn > 0 {
+		independent = math.Min(independent, p.drawn)
+	}
+	for k := range draws {
+		d := &draws[k]
+		d.Probability = float64(d.Count) / float64(count)
+		d.SE = math.Hypot(d.Probability*d.SE, ShareError(d.Probability, independent))
+	}
+}
+
+// describe makes the draw of a graph given by its families. Where orders are not counted it has no
+// probability yet, and the standard error of its logarithm.
 func (p *Posterior) describe(families []int) Draw {
 	d := Draw{Families: slices.Clone(families)}
 	parents := make([]dgraph.Set, len(families))
@@ -153,11 +175,15 @@ func (p *Posterior) describe(families []int) Draw {
 		variance += Square(p.Scores.SE[f]) * (Square(1-p.Marginals[f]) - Square(p.Marginals[f]))
 	}
 	d.Graph = dgraph.FromParents(parents)
+	d.SE = math.Sqrt(math.Max(variance, 0))
 	if p.Structure.Orders {
+		if len(families) > mostCounted {
+			return d
+		}
 		logWeight += math.Log(d.Graph.Orders())
 	}
 	d.Probability = math.Exp(logWeight)
-	d.SE = d.Probability * math.Sqrt(math.Max(variance, 0))
+	d.SE *= d.Probability
 	return d
 }
 

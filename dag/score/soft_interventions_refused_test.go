@@ -23,15 +23,8 @@ func TestSoftInterventionsAreRefused(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorContains(t, p.CheckGraphFlow(false), "soft interventions")
 	require.ErrorContains(t, p.CheckReversibleJump(), "soft interventions")
-	_, err = p.ResolveEvidence(score.Flow)
+	_, err = p.ResolveEvidence(score.Particles)
 	require.ErrorContains(t, err, "soft interventions")
-	for _, mechanism := range []sem.Mechanism{sem.Linear, sem.MLP} {
-		plain, err := score.NewProblem(dagtest.Chain(t, 25, tables.DataOptions{}), score.ModelOptions{Mechanism: mechanism}, tables.Constraints{})
-		require.NoError(t, err)
-		evidence, err := plain.ResolveEvidence(score.Flow)
-		require.NoError(t, err)
-		require.Equal(t, score.Flow, evidence)
-	}
 	parsed, err := table.Parse("few.csv", []byte("a,b,w\n1.5,2,\n2,1,\n3,7,b\n4,1,\n2.5,3,b\n"))
 	require.NoError(t, err)
 	_, err = tables.NewData(parsed, tables.DataOptions{SoftIntervened: "w"})

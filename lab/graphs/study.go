@@ -182,12 +182,12 @@ func (b Study) analyse(ctx gocontext.Context, device *gpu.Device, structure dag.
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	training := dag.RunConfig{Fit: vti.Config{Steps: b.Steps, Seed: s.Seed, DType: b.DType, Resume: true}, Truth: simulated.Truth, Dir: dir}
 	switch {
 	case structure == dag.GraphFlow:
-		return dag.RunGraphFlow(ctx, device, problem, training)
+		fit := vti.Config{Steps: b.Steps, Seed: s.Seed, DType: b.DType, Resume: true}
+		return dag.RunGraphFlow(ctx, device, problem, dag.RunConfig{Fit: fit, Truth: simulated.Truth, Dir: dir})
 	case s.Mechanism == dag.MLP:
 		return dag.RunParticles(ctx, problem, dag.ParticlesConfig{Seed: s.Seed, Truth: simulated.Truth, Dir: dir})
 	}
-	return dag.RunFlow(ctx, device, problem, training)
+	return dag.RunExact(ctx, problem, dag.ExactConfig{Command: "dag", Seed: s.Seed, Truth: simulated.Truth, Dir: dir})
 }

@@ -45,7 +45,7 @@ func (f *dagFlags) Describe(flags *pflag.FlagSet) (*dag.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	if record.Model.Mechanism == dag.AnyMechanism && (record.Structure == dag.GraphFlow || record.Evidence == dag.Flow) {
+	if record.Model.Mechanism == dag.AnyMechanism && record.Structure == dag.GraphFlow {
 		record.Model.Mechanism = dag.Linear // flows know no other closed form
 	}
 	if record.Flow, err = f.flow.Config(flags); err != nil {
@@ -72,8 +72,7 @@ linear mechanisms, are sampled by Markov chains (--structure chains), which run 
 --structure flow, the method of the paper, trains one flow for the parameters of mechanisms together
 with a distribution q(m) over orders and the edges along them, for any number of columns, linear
 mechanisms and networks (--sem mlp): node by node, or with --undivided for all columns together, as
-published. --evidence flow, for comparison, obtains the evidences of all families from importance
-weights of one flow. The answer comes with a verdict:
+published. The answer comes with a verdict:
 
   trusted    the probabilities hold to within their standard errors
   doubtful   they may hold, but the computation does not show it
@@ -167,12 +166,9 @@ func (d *discovery) training(stepsPerLaunch int) (shell.Task, error) {
 			return d.Record.CheckCheckpoint(at.Device, d.problem, check)
 		},
 		Compute: func(ctx context.Context, at *shell.Session) (shell.Judged, error) {
-			compute := dag.RunFlow
-			if d.Record.Structure == dag.GraphFlow {
-				compute = dag.RunGraphFlow
-			}
-			return compute(ctx, at.Device, d.problem, dag.RunConfig{
-				Fit: at.Training(config, stepsPerLaunch, false), Draws: d.Record.Draws, Anneal: d.Record.Anneal, Islands: d.Record.Islands, Undivided: d.Record.Undivided, Cold: d.Record.Cold,
+			return dag.RunGraphFlow(ctx, at.Device, d.problem, dag.RunConfig{
+				Fit: at.Training(config, stepsPerLaunch, false), Draws: d.Record.Draws, Islands: d.Record.Islands,
+				Undivided: d.Record.Undivided, Cold: d.Record.Cold,
 				Truth: d.truth, Dir: at.Dir, Status: at.Said,
 			})
 		},

@@ -124,11 +124,11 @@ func (f *modelFlags) registerMethods(cmd *cobra.Command) {
 		flags.Var(cli.Count{Value: &record.Rounds, Least: 1}, "rounds", "chains: largest number of rounds, each twice as long as the last, until the chains agree (default 6)")
 		flags.Var(cli.Count{Value: &record.Candidates, Least: 1}, "candidates", "chains: number of likely parents of a node whose sets are summed over; affects speed, not the answer (default 12)")
 		flags.Var(cli.Name(&record.Evidence), "evidence",
-			"evidences: closed forms (all but mlp); particles, sequential Monte Carlo (mlp); flow, importance weights of a trained flow, for comparison; auto: closed where possible, else particles")
+			"evidences: closed forms (all but mlp); particles, sequential Monte Carlo (mlp); auto: closed where possible, else particles")
 		flags.Var(cli.Count{Value: &record.Islands, Least: 1}, "islands", "particles: largest number of islands of 64 particles for important families (default by the number of rows)")
 	})
 	cli.CompleteWith(cmd, "structure", "auto", "exact", "chains", "flow")
-	cli.CompleteWith(cmd, "evidence", "auto", "closed", "flow", "particles")
+	cli.CompleteWith(cmd, "evidence", "auto", "closed", "particles")
 }
 
 // checkMethod refuses flags of another method than the one that is used.
@@ -142,47 +142,39 @@ func checkMethod(flags *pflag.FlagSet, record *dag.Record) error {
 		return nil
 	}
 	walks := []string{"chains", "rounds", "candidates"}
-	training := []string{"flow", "flow-layers", "flow-blocks", "flow-hidden", "flow-bins", "steps", "batch", "dtype", "certify-draws", "anneal", "device", "pjrt-plugin"}
+	training := []string{"flow", "flow-layers", "flow-blocks", "flow-hidden", "flow-bins", "steps", "batch", "dtype", "certify-draws", "device", "pjrt-plugin"}
 	switch {
 	case record.Structure == dag.Chains:
 		return refuse("--structure chains", append(training, "evidence", "islands")...)
 	case record.Structure == dag.GraphFlow:
 		if record.Model.Mechanism == dag.MLP && !record.Undivided { // evidences by particles
-			return refuse("--structure flow --sem mlp", append(walks, "evidence", "anneal", "certify-draws", "max-time")...)
+			return refuse("--structure flow --sem mlp", append(walks, "evidence", "certify-draws", "max-time")...)
 		}
-		return refuse("--structure flow", append(walks, "evidence", "islands", "anneal", "max-time")...)
+		return refuse("--structure flow", append(walks, "evidence", "islands", "max-time")...)
 	}
 	if err := refuse("--structure "+record.Structure.String(), "undivided", "cold"); err != nil {
 		return err
 	}
-	switch {
-	case record.Evidence == dag.Particles:
-		return refuse("--evidence particles", append(training, walks...)...)
-	case record.Evidence == dag.ClosedForm:
-		if err := refuse("--evidence closed", training...); err != nil {
-			return fmt.Errorf("%w; --evidence flow trains a flow", err)
-		}
-		return refuse("--evidence closed", append(walks, "islands")...)
+	evidence := "--evidence " + record.Evidence.String()
+	if err := refuse(evidence, training...); err != nil {
+		return fmt.Errorf("%w; --structure flow trains a flow", err)
 	}
-	if err := refuse("--evidence flow", "max-time"); err != nil {
-		return err
+	if record.Evidence == dag.Particles {
+		return refuse(evidence, walks...)
 	}
-	return refuse("--structure exact", append(walks, "islands")...)
+	return refuse(evidence, append(walks, "islands")...)
 }
 
 // registerTraining adds the flags that say how the flow is built and trained.
 func (f *dagFlags) registerTraining(cmd *cobra.Command) {
 	flags, record := cmd.Flags(), &f.record
 	f.flow.Flow = "affine"
-	cli.Group(cmd, "Training of a flow (--evidence flow, --structure flow)", func() {
-		f.flow.Register(cmd, "affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper", "default 5; diag 2; structure flow of networks 3", "default 2", "default 32")
-		flags.Var(cli.Count{Value: &record.Steps, Least: 1}, "steps", "training steps (default 200; mlp 1000; structure flow 1000, mlp 600)")
-		flags.Var(cli.Count{Value: &record.Batch, Least: 2}, "batch", "draws per training step (default 1024; mlp 256), with the structure flow graphs (64; mlp 32; undivided 256)")
+	cli.Group(cmd, "Training of a flow (--structure flow)", func() {
+		f.flow.Register(cmd, "affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper", "default 5; diag 2; mlp node by node 3", "default 2", "default 32")
+		flags.Var(cli.Count{Value: &record.Steps, Least: 1}, "steps", "training steps (default 1000; mlp 600)")
+		flags.Var(cli.Count{Value: &record.Batch, Least: 2}, "batch", "graphs that are drawn per training step (default 64; mlp 32; undivided 256)")
 		cli.RegisterFloatType(cmd, &record.DType)
 		cli.RegisterLaunch(cmd, &f.launch)
 	})
-	cli.RegisterCertifyDraws(cmd, &record.Draws, "beyond a pilot run over all families (default 131072; mlp 16384, with the structure flow none: its evidences are by particles)")
-	cli.Group(cmd, "Certification", func() {
-		flags.Var(cli.Count{Value: &record.Anneal, Least: 0}, "anneal", "number of families with annealed draws: finds what the flow misses, slow with mlp")
-	})
+	cli.RegisterCertifyDraws(cmd, &record.Draws, "beyond a pilot run over all families (default 131072; mlp undivided 16384, and none node by node, where evidences are by particles)")
 }

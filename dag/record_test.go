@@ -1,0 +1,44 @@
+package dag
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/dag/dagtest"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/run"
+)
+
+// The record brings back problem and truth, and notices a table that has changed. That of a run
+// with another kind of evidence, as there once was, says what it is.
+func TestRecord(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "data.csv")
+	require.NoError(t, os.WriteFile(path, []byte(dagtest.CSV([]string{"a", "b"}, [][]float64{{1, 2}, {2, 1}, {4, 4}})), 0o644))
+	record := &Record{Header: run.Header{Command: "dag", Data: path}, Model: score.ModelOptions{PriorSD: 2}, Constraints: tables.Constraints{Forbid: []string{"a->b"}}}
+	first, _, err := record.Problem()
+	require.NoError(t, err)
+	require.NoError(t, run.WriteRecord(filepath.Dir(path), record))
+	read, err := run.ReadRecord[Record](filepath.Dir(path))
+	require.NoError(t, err)
+	second, _, err := read.Problem()
+	require.NoError(t, err)
+	require.Equal(t, first.Families, second.Families)
+	require.NoError(t, os.WriteFile(path, []byte("a,b\n1,2\n2,1\n4,5\n"), 0o644))
+	_, _, err = read.Problem()
+	require.ErrorContains(t, err, "has changed since the run started")
+
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(path), rundir.RecordFile))
+	require.NoError(t, err)
+	old := strings.Replace(string(text), `"evidence": "auto"`, `"evidence": "flow"`, 1)
+	require.NotEqual(t, string(text), old)
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(path), rundir.RecordFile), []byte(old), 0o644))
+	_, err = run.ReadRecord[Record](filepath.Dir(path))
+	require.ErrorContains(t, err, rundir.RecordFile)
+	require.ErrorContains(t, err, `the evidence "flow" is of earlier versions; want auto, particles or closed; the method by flows is --structure flow`)
+}
