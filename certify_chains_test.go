@@ -194,3 +194,42 @@ func TestConclusion(t *testing.T) {
 		})
 	}
 }
+
+// quadratic returns the precision H [D·D] and the linear term b [D] of the log joint density of the
+// largest model.
+func (c *conjugate) quadratic() (precision, linear []float64) {
+	n, dim := c.x.Dims()
+	precision, linear = make([]float64, dim*dim), make([]float64, dim)
+	for j := range dim {
+		for k := range dim {
+			for i := range n {
+				precision[j*dim+k] += c.x.At(i, j) * c.x.At(i, k) / (c.sigma * c.sigma)
+			}
+		}
+		precision[j*dim+j]++
+		for i := range n {
+			linear[j] += c.x.At(i, j) * c.y[i] / (c.sigma * c.sigma)
+		}
+	}
+	return precision, linear
+}
+
+// poorPosterior has a flow that is, for every model, normal with standard deviations smaller than
+// those of the posterior by the factor narrow, and whose mean is off by at least shift posterior
+// standard deviations (at least, because coordinates are dependent).
+func poorPosterior(t *testing.T, target *conjugate, narrow, shift float64) *vti.Posterior {
+	t.Helper()
+	cfg := smallConfig()
+	cfg.Steps, cfg.LearningRate = 1, 1e-12
+	cfg.Flow.Precision, cfg.Flow.Linear = target.quadratic()
+	cfg.Flow.Linear[0] += shift * math.Sqrt(cfg.Flow.Precision[0])
+	for i := range cfg.Flow.Precision {
+		cfg.Flow.Precision[i] *= narrow * narrow
+	}
+	for i := range cfg.Flow.Linear {
+		cfg.Flow.Linear[i] *= narrow * narrow
+	}
+	posterior, err := vti.Fit(t.Context(), openDevice(t, gpu.CPU), target, cfg)
+	require.NoError(t, err)
+	return posterior
+}

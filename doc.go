@@ -70,7 +70,6 @@
 //	chains.go             tempered chains that check weights, and how long they are
 //	witness.go            regions found by earlier certificates and chains, and by the target
 //	importance.go         the importance sampler
-//	anneal.go             annealed draws, if weights have heavy tails
 //	reference.go          wider proposals for θ and for models
 //	evidence.go           evidences of chosen models with given numbers of draws
 //	certificate.go        names of package models: certificates and verdicts

@@ -28,13 +28,6 @@ func (e *Evidences) Draw(ctx context.Context, allocation []int, keep bool) error
 	return e.sampler.draw(ctx, allocation, keep)
 }
 
-// Anneal adds allocation[i] annealed draws of model i, for posteriors that the flow may have missed
-// a part of. They replace the plain draws unless those are reliable and agree with them. Call it
-// once, after all calls of Draw.
-func (e *Evidences) Anneal(ctx context.Context, allocation []int) error {
-	return e.sampler.annealWhereNeeded(ctx, allocation)
-}
-
 // Models returns the estimates from all draws so far, in the order of the codes: log evidence, its
 // error, k̂ and the number of draws. A model without draws has a log evidence of −Inf and a k̂ of
 // +Inf.

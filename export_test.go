@@ -2,34 +2,12 @@ package vti
 
 import (
 	"context"
-	"math/rand/v2"
 	"slices"
 
-	"github.com/transdim/vti/models"
 	"github.com/transdim/vti/space"
 )
 
 // What the tests need of the inside.
-
-// WeighEach weighs draws of every model, plain or annealed, whether it is needed or not. The
-// certificate has evidences, no sample.
-func (p *Posterior) WeighEach(ctx context.Context, draws int, annealed bool) (*Certificate, error) {
-	codes := space.ListModels(p.Target().Space())
-	certificate := &weighing{Certificate: &Certificate{Complete: true, Models: models.EstimatesOf(codes)}}
-	logPrior, err := p.evaluator.LogPrior(codes)
-	if err != nil {
-		return nil, err
-	}
-	sampler := newImportanceSampler(p.evaluator, codes, "test")
-	allocation := slices.Repeat([]int{draws}, len(codes))
-	if annealed {
-		err = sampler.annealInstead(ctx, allocation)
-	} else {
-		err = sampler.draw(ctx, allocation, false)
-	}
-	certificate.update(sampler.tallies, logPrior)
-	return certificate.Certificate, err
-}
 
 // CertifyByWeights certifies without the help of chains.
 func (p *Posterior) CertifyByWeights(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
@@ -41,34 +19,6 @@ func (p *Posterior) CertifyByWeights(ctx context.Context, cfg CertifyConfig) (*C
 func (p *Posterior) CertifyJointlyByWeights(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
 	w, err := certifyJointly(ctx, p.evaluator, cfg.withDefaults())
 	return w.Certificate, err
-}
-
-// MoveReference takes Hamiltonian steps at a fixed power β of the ratio from reference draws z
-// [B*D] of one model, which it changes. name is that of the random streams.
-func (p *Posterior) MoveReference(name string, code []int32, z []float64, beta float64, steps int) error {
-	e := p.evaluator
-	random, codes := e.Random(name), slices.Repeat(code, e.Batch)
-	for range steps {
-		if err := moveReference(e, random, codes, z, make([]float64, e.Batch), beta); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// DrawFar fills every row of z [n*dim] with a draw of the reference that annealing starts from.
-func DrawFar(random *rand.Rand, z []float64, dim int) {
-	for start := 0; start < len(z); start += dim {
-		farReference.draw(random, z[start:start+dim])
-	}
-}
-
-// FarSecondMoment is the mean square of a coordinate of that reference.
-func FarSecondMoment() (second float64) {
-	for k, scale := range farReference.scales {
-		second += farReference.shares[k] * scale * scale
-	}
-	return second
 }
 
 // VariableValues are copies of the values of all variables, by scope and name.

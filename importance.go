@@ -146,12 +146,10 @@ type importanceSampler struct {
 	codes       [][]int32 // of the models
 	tallies     []tally   // by model
 	random      *rand.Rand
-	choices     *rand.Rand // of the models' one draw
-	reference   reference
+	choices     *rand.Rand       // of the models' one draw
 	proposals   []*laplace.Modes // by model, in addition to the flow; nil: none
 	modes       []laplace.Modes  // by model, that were found; nil: none were looked for
 	surface     laplace.Surface  // that modes are found on, with proposals
-	annealed    bool             // move the draws by annealing
 	pending     []pendingBatch   // that are not evaluated yet
 	nonFinite   int
 	done, total int
@@ -161,50 +159,13 @@ type importanceSampler struct {
 // newImportanceSampler starts without any draws; name is that of its random streams.
 func newImportanceSampler(e *evaluator, codes [][]int32, name string) *importanceSampler {
 	s := &importanceSampler{
-		evaluator: e, codes: codes, tallies: make([]tally, len(codes)), reference: wideReference,
+		evaluator: e, codes: codes, tallies: make([]tally, len(codes)),
 		random: e.Random(name), choices: e.Random(name + "/one"),
 	}
 	for i := range s.tallies {
 		s.tallies[i] = newTally()
 	}
 	return s
-}
-
-// annealInstead replaces the draws of the models with an allocation by annealed ones.
-func (s *importanceSampler) annealInstead(ctx context.Context, allocation []int) error {
-	for i, draws := range allocation {
-		s.total += draws
-		if draws > 0 {
-			s.tallies[i] = newTally()
-		}
-	}
-	s.annealed, s.reference = true, farReference
-	return s.draw(ctx, allocation, true)
-}
-
-// annealWhereNeeded anneals the models with an allocation, and goes back to the plain draws, which
-// are many more, of those that annealing confirms: their k̂ is small and both estimates of the
-// evidence agree.
-func (s *importanceSampler) annealWhereNeeded(ctx context.Context, allocation []int) error {
-	plain := slices.Clone(s.tallies)
-	if err := s.annealInstead(ctx, allocation); err != nil {
-		return err
-	}
-	for i, draws := range allocation {
-		if draws > 0 && confirmed(plain[i].logWeights, s.tallies[i].logWeights) {
-			s.tallies[i] = plain[i]
-			s.tallies[i].changed = true
-		}
-	}
-	return nil
-}
-
-// confirmed reports whether plain weights can stand in the light of annealed ones: evidences that
-// differ by more than three standard errors mean that no plain draw fell on a part of the
-// posterior.
-func confirmed(plain, annealed []float64) bool {
-	p, a := psis.Smooth(plain), psis.Smooth(annealed)
-	return p.K <= psis.Reliable && math.Abs(p.LogMean-a.LogMean) <= 3*math.Hypot(p.LogMeanSE, a.LogMeanSE)
 }
 
 // draw adds allocation[i] draws of model i with their log weights log η(θ | m) − log r(θ | m), and
@@ -215,7 +176,7 @@ func (s *importanceSampler) draw(ctx context.Context, allocation []int, store bo
 	fromFlow := s.newRows(store, "flow", s.evaluate)
 	proposed := s.newRows(store, "proposal", func(codes []int32, theta []float64) (evaluate.Pushed, []float64, error) {
 		draws, err := s.evaluator.Pull(codes, theta)
-		return draws, s.reference.logWeights(draws), err
+		return draws, wideReference.logWeights(draws), err
 	})
 	for model, draws := range allocation {
 		if s.proposal(model) != nil {
@@ -231,7 +192,7 @@ func (s *importanceSampler) draw(ctx context.Context, allocation []int, store bo
 			if x := rows.x[row*dim : (row+1)*dim]; rows == proposed {
 				s.proposals[model].Draw(s.random, x)
 			} else {
-				s.reference.draw(s.random, x)
+				wideReference.draw(s.random, x)
 			}
 			if err := rows.add(ctx, model); err != nil {
 				return err
@@ -294,7 +255,7 @@ func (b *batchRows) flush(ctx context.Context) error {
 	b.batch.Codes, b.batch.X = b.codes, b.x
 	s.pending = append(s.pending, pendingBatch{b.batch, b.owner, b.store})
 	b.clear()
-	if !s.annealed && len(s.pending) < s.evaluator.batches() {
+	if len(s.pending) < s.evaluator.batches() {
 		return nil
 	}
 	return s.evaluatePending(ctx)
@@ -314,16 +275,6 @@ func (s *importanceSampler) evaluatePending(ctx context.Context) error {
 	}
 	pending := s.pending
 	s.pending = nil
-	if s.annealed { // by random numbers, one batch after the other
-		for _, batch := range pending {
-			draws, logWeights, err := batch.Evaluate(batch.Codes, batch.X)
-			if err != nil {
-				return err
-			}
-			s.count(batch, draws, logWeights)
-		}
-		return nil
-	}
 	inputs := make([]batchInput, len(pending))
 	for i, batch := range pending {
 		inputs[i] = batch.batchInput
@@ -346,7 +297,7 @@ func (s *importanceSampler) count(batch pendingBatch, draws evaluate.Pushed, log
 			theta: draws.Theta[row*dim : (row+1)*dim : (row+1)*dim],
 			logQ:  draws.LogQ[row], logJoint: draws.LogJoint[row], logWeight: logWeights[row],
 		}
-		if proposal := s.proposal(model); proposal != nil && !s.annealed && finite(draw.logWeight) {
+		if proposal := s.proposal(model); proposal != nil && finite(draw.logWeight) {
 			draw.logWeight = mixtureWeight(draw.logJoint, draw.logJoint-draw.logWeight, proposal.LogDensity(draw.theta))
 		}
 		if math.IsNaN(draw.logWeight) || math.IsInf(draw.logWeight, 1) {
@@ -354,9 +305,9 @@ func (s *importanceSampler) count(batch pendingBatch, draws evaluate.Pushed, log
 			draw.logWeight = math.Inf(-1)
 		}
 		s.tallies[model].add(draw, s.choices.Float64(), batch.store)
-		if s.proposal(model) == nil && !s.annealed {
+		if s.proposal(model) == nil {
 			own := &s.tallies[model]
-			own.components = append(own.components, s.reference.components(draws.Squares[row], int(draws.Active[row]))...)
+			own.components = append(own.components, wideReference.components(draws.Squares[row], int(draws.Active[row]))...)
 		}
 	}
 	s.done += len(batch.owner)
@@ -365,21 +316,12 @@ func (s *importanceSampler) count(batch pendingBatch, draws evaluate.Pushed, log
 	}
 }
 
-// evaluate returns the draws that come from one batch of reference draws z, which annealing
-// changes, and their log weights.
+// evaluate returns the draws that come from one batch of reference draws z, and their log weights.
 func (s *importanceSampler) evaluate(codes []int32, z []float64) (draws evaluate.Pushed, logWeights []float64, err error) {
 	if draws, err = s.evaluator.Push(codes, z); err != nil {
 		return evaluate.Pushed{}, nil, err
 	}
-	logWeights = s.reference.logWeights(draws)
-	if !s.annealed {
-		return draws, logWeights, nil
-	}
-	if logWeights, err = anneal(s.evaluator, s.random, codes, z, logWeights); err != nil {
-		return evaluate.Pushed{}, nil, err
-	}
-	draws, err = s.evaluator.Push(codes, z)
-	return draws, logWeights, err
+	return draws, wideReference.logWeights(draws), nil
 }
 
 // mixtureWeight is the log weight of a draw with log η, log r under the flow's reference and log t

@@ -73,17 +73,3 @@ func TestImportanceSampler(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.ErrorContains(t, err, "stopped after 0 draws")
 }
-
-// Annealed draws replace plain ones that missed a part of the posterior, and only those.
-func TestConfirmed(t *testing.T) {
-	random := stream.Rand(2, "confirmed")
-	weights := func(mean float64) []float64 {
-		logWeights := make([]float64, 2000)
-		for i := range logWeights {
-			logWeights[i] = mean + 0.2*random.NormFloat64()
-		}
-		return logWeights
-	}
-	require.True(t, confirmed(weights(0), weights(0)))
-	require.False(t, confirmed(weights(0), weights(math.Ln2)), "half of the evidence is missing")
-}

@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	. "github.com/gomlx/gomlx/pkg/core/graph"
-
 	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/modeldist"
@@ -23,11 +21,6 @@ type reference struct{ scales, shares []float64 }
 // as the flow, at the price of a fifth of the draws. The density of the mixture is exact, so the
 // weights are. Scales and shares were chosen by hand, not tuned.
 var wideReference = reference{[]float64{1, 1.25, 1.6, 2}, []float64{0.7, 0.15, 0.1, 0.05}}
-
-// Annealed draws start from a mixture that reaches much further, to modes that the flow has missed:
-// annealing moves those that fall where there is no density. Scales and shares were chosen by hand,
-// not tuned.
-var farReference = reference{[]float64{1, 2, 4, 8}, []float64{0.4, 0.2, 0.2, 0.2}}
 
 // draw fills z with one draw.
 func (r reference) draw(random *rand.Rand, z []float64) {
@@ -75,25 +68,6 @@ func (r reference) logWeights(draws evaluate.Pushed) []float64 {
 		logWeights[i] = draws.LogJoint[i] - draws.LogQ[i] - r.logRatio(draws.Squares[i], int(draws.Active[i]))
 	}
 	return logWeights
-}
-
-// logDensity is the log density over active coordinates as a graph: used [B,D] is the mask as
-// numbers, z [B,D]. [B]
-func (r reference) logDensity(used, z *Node) *Node {
-	squares, active := ReduceSum(Mul(used, Square(z)), -1), ReduceSum(used, -1)
-	terms := make([]*Node, len(r.scales))
-	for k, scale := range r.scales {
-		terms[k] = AddScalar(Sub(MulScalar(squares, (1-1/(scale*scale))/2), MulScalar(active, math.Log(scale))), math.Log(r.shares[k]))
-	}
-	stacked := Stack(terms, -1) // [B, K]
-	largest := StopGradient(ReduceAndKeep(stacked, ReduceMax, -1))
-	ratio := Add(Log(ReduceSum(Exp(Sub(stacked, largest)), -1)), Squeeze(largest, -1))
-	return Add(logNormalActive(used, z), ratio)
-}
-
-// logNormalActive is Σ_active log N(z; 0, 1). [B]
-func logNormalActive(used, z *Node) *Node {
-	return ReduceSum(Mul(used, AddScalar(MulScalar(Square(z), -0.5), -0.5*math.Log(2*math.Pi))), -1)
 }
 
 // referenceModels is what joint certification draws models from, and the number of rows of each

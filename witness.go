@@ -162,7 +162,7 @@ func (s *importanceSampler) weightsAt(models []int, theta [][]float64) ([]float6
 		if err != nil {
 			return nil, err
 		}
-		for row, weight := range s.reference.logWeights(draws)[:rows] {
+		for row, weight := range wideReference.logWeights(draws)[:rows] {
 			if proposal := s.proposal(models[start+row]); proposal != nil {
 				weight = mixtureWeight(draws.LogJoint[row], draws.LogJoint[row]-weight, proposal.LogDensity(theta[start+row]))
 			}

@@ -21,8 +21,9 @@ const (
 	// draws, where mostSearched nodes or fewer make them affordable, and one less elsewhere.
 	searchedParents = 2
 	mostSearched    = 20
-	// allFamilies is the number of families up to which all of them are listed: 8 nodes.
-	allFamilies = 1024
+	// The number of families up to which all of them are listed, of networks, whose evidences need
+	// particles, and of linear mechanisms: 8 and 10 nodes.
+	allNetworks, allLinear = 1 << 10, 1 << 13
 )
 
 // foundFamilies is a list of families that grows.
@@ -33,11 +34,12 @@ type foundFamilies struct {
 	searched  int // sets of parents up to this size are all there
 }
 
-// newFoundFamilies has those that q(m) drew, and all small ones.
-func newFoundFamilies(s dgraph.Structure, drawn [][]dgraph.Set) *foundFamilies {
+// newFoundFamilies has those that q(m) drew and all small ones, or all where they are at most so
+// many.
+func newFoundFamilies(s dgraph.Structure, drawn [][]dgraph.Set, most float64) *foundFamilies {
 	f := &foundFamilies{structure: s, place: map[dgraph.Family]bool{}, searched: searchedParents}
 	switch {
-	case s.CountFamilies() <= allFamilies:
+	case s.CountFamilies() <= most:
 		f.searched = s.Nodes - 1
 	case s.Nodes > mostSearched:
 		f.searched--

@@ -200,7 +200,11 @@ func concludeNodes(ctx gocontext.Context, p *score.Problem, o output, trained *v
 	for _, one := range drawn {
 		parents = append(parents, one.Parents)
 	}
-	families, listed := newFoundFamilies(p.Structure, parents), *p
+	most := float64(allLinear)
+	if p.Model.Mechanism == sem.MLP {
+		most = allNetworks
+	}
+	families, listed := newFoundFamilies(p.Structure, parents, most), *p
 	listed.Families = families.list
 	var particles *networks.Scores
 	if p.Model.Mechanism == sem.MLP {

@@ -192,7 +192,7 @@ func TestGrowth(t *testing.T) {
 	require.Greater(t, grown.grown, 0.5)
 	require.Zero(t, grown.left)
 	require.Len(t, f.list, len(p.Families))
-	require.Len(t, newFoundFamilies(p.Structure, nil).list, len(p.Families))
+	require.Len(t, newFoundFamilies(p.Structure, nil, allLinear).list, len(p.Families))
 	whole := &verdict.Judgement{Verdict: vti.Trusted}
 	f.judge(whole)
 	require.Equal(t, vti.Trusted, whole.Verdict)
@@ -202,12 +202,12 @@ func TestGrowth(t *testing.T) {
 // that cancel each other in pairs, neighbours missed families with a share of .07 of the graphs.
 func TestFamiliesThatMayBeMissing(t *testing.T) {
 	free := dgraph.FreeStructure(8)
-	f := newFoundFamilies(free, nil)
+	f := newFoundFamilies(free, nil, allNetworks)
 	require.Len(t, f.list, 8*128)
 	v := &verdict.Judgement{Verdict: vti.Trusted}
 	f.judge(v)
 	require.Equal(t, vti.Trusted, v.Verdict)
-	f = newFoundFamilies(dgraph.FreeStructure(9), nil)
+	f = newFoundFamilies(dgraph.FreeStructure(9), nil, allNetworks)
 	f.judge(v)
 	require.Equal(t, vti.Doubtful, v.Verdict)
 	require.Equal(t, []string{"333 of 2304 sets of parents were looked at, those that q(m) drew and sets near probable ones: others may have been missed"}, v.Reasons)
