@@ -1,6 +1,8 @@
 package flows
 
 import (
+	"math"
+
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
 
@@ -31,10 +33,13 @@ func NewNodeTarget(m Mechanism) vti.Target {
 // Space is the set of families.
 func (t *NodeTarget) Space() space.Space { return t.families }
 
-// LogPrior is zero: families stand side by side, and which of them matter is a question for the
-// posterior over graphs. [B,S] -> [B]
+// LogPrior is zero, and -Inf where a node would be its own parent: families stand side by side, and
+// which of them matter is a question for the posterior over graphs. [B,S] -> [B]
 func (t *NodeTarget) LogPrior(codes *graph.Node) *graph.Node {
-	return graph.MulScalar(graph.ConvertDType(nodeOf(codes), dtypes.Float64), 0)
+	bits := graph.ConvertDType(parentsOf(codes), dtypes.Float64)
+	own := graph.ReduceSum(graph.Mul(bits, oneHot(nodeOf(codes), t.mechanism.Nodes(), dtypes.Float64)), 1)
+	zero := graph.ZerosLike(own)
+	return graph.Where(graph.GreaterThan(own, zero), graph.AddScalar(zero, math.Inf(-1)), zero)
 }
 
 // LogJoint is log p(x_j, θ_j | x_pa). codes [B,S], mask [B,D], theta [B,D] -> [B]
