@@ -215,7 +215,7 @@ func (c *conjugate) quadratic() (precision, linear []float64) {
 }
 
 // poorPosterior has a flow that is, for every model, normal with standard deviations smaller than
-// those of the posterior by the factor narrow, and whose mean is off by at least shift posterior
+// the posterior's by the factor narrow, and whose mean is off by at least shift posterior
 // standard deviations (at least, because coordinates are dependent).
 func poorPosterior(t *testing.T, target *conjugate, narrow, shift float64) *vti.Posterior {
 	t.Helper()

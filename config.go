@@ -74,8 +74,8 @@ type Config struct {
 	// held there until the losses of models have stopped falling together (train.Released).
 	LearnAtOnce bool
 	// Warm, if not nil, draws models that q(m) learns by maximum likelihood before the first step,
-	// in place of a pilot run: those of chains on a simpler posterior, for instance. Those of
-	// GroupedModels are the codes of all rows of one, one after the other.
+	// in place of a pilot run: models that chains on a simpler posterior visit, for instance. Those
+	// of GroupedModels are the codes of all rows of one, one after the other.
 	Warm func(random *rand.Rand) []int32
 	// StepsPerLaunch is the number of steps that are compiled into one graph, where no report,
 	// checkpoint or pilot run comes between them; 0 stands for 1. More save the time between

@@ -40,7 +40,7 @@ type Summary struct {
 
 // Score is how far trusted numbers of one quantity are from exact ones.
 type Score struct {
-	// Kind is that of the replicates; empty for all of them.
+	// Kind is the Kind of the replicates; empty for all of them.
 	Kind     string   `json:"kind,omitempty"`
 	Quantity Quantity `json:"quantity"`
 	Count    int      `json:"count"`
@@ -111,7 +111,7 @@ func Summarize(source Source, cfg Config, replicates []*Replicate) *Summary {
 // numbers are what two texts of one reason differ by.
 var numbers = regexp.MustCompile(`[0-9]+([.][0-9]+)?(e[-+]?[0-9]+)?`)
 
-// scores are those of all trusted answers, and by kind where there are several.
+// scores are the scores of all trusted answers, and by kind where there are several.
 func scores(replicates []*Replicate) (list []Score) {
 	compared := map[string]map[Quantity][]Comparison{"": {}}
 	for _, r := range replicates {

@@ -13,7 +13,7 @@ import (
 // How families are found around those that q(m) draws. Chosen by hand.
 const (
 	// growthShare is the probability from which on the neighbours of a family are looked at, and
-	// growthLeft that of all families of a round at which no more rounds are made.
+	// growthLeft the probability of all families of a round at which no more rounds are made.
 	growthShare  = 0.01
 	growthLeft   = 0.01
 	growthRounds = 20
@@ -103,7 +103,7 @@ func (f *foundFamilies) neighbours(family dgraph.Family) {
 // growth is how the list grew.
 type growth struct {
 	// grown is the probability of the families of a node that q(m) did not draw and that are not
-	// small, of the node that has most; left that of all families of the last round.
+	// small, of the node that has most; left the probability of all families of the last round.
 	grown, left float64
 }
 

@@ -215,7 +215,7 @@ func atMostTwoValues(chains [][]float64) bool {
 	return true
 }
 
-// R-hat of chains that mix falls as 1 + a/n with their length n, that of chains that do not move
+// R-hat of chains that mix falls as 1 + a/n with their length n, R-hat of chains that do not move
 // between modes stays where it is: fallsAs is the least power of n that counts as falling.
 const fallsAs = 0.7
 

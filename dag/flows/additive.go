@@ -66,7 +66,7 @@ func (t *Additive) Nodes() int { return t.layout.Nodes }
 // Dim returns D.
 func (t *Additive) Dim() int { return t.layout.Dim() }
 
-// Mask marks the coordinates in use, as those of the layout: [B,N] Bool -> [B,D] Bool.
+// Mask marks the coordinates in use, as the layout does: [B,N] Bool -> [B,D] Bool.
 func (t *Additive) Mask(_, parents *graph.Node) *graph.Node {
 	l, batch := t.layout, parents.Shape().Dim(0)
 	parts := []*graph.Node{parents}
@@ -124,7 +124,7 @@ func (t *Additive) squares(node, theta *graph.Node) *graph.Node {
 	return graph.ReduceSum(squares, -1)
 }
 
-// hidden are the hidden units of networks [B,H,n], of which theta starts with the first layer, and
+// hidden are the hidden units of networks [B,H,n], whose first layer theta starts with, and
 // the values of the nodes [B,n].
 func (t *Additive) hidden(node, theta *graph.Node) (hidden, own *graph.Node) {
 	l, g := t.layout, node.Graph()
@@ -170,8 +170,8 @@ func (t *Additive) linearSquares(node, theta *graph.Node) *graph.Node {
 	return graph.ReduceSum(graph.Square(product), -1)
 }
 
-// logPrior is Σ log N(θ_k; 0, σ0²) over those of the first so many coordinates that are in use,
-// plus that of log σ where the noise is unknown. [B]
+// logPrior is Σ log N(θ_k; 0, σ0²) over the coordinates in use among the first so many,
+// plus the log prior of log σ where the noise is unknown. [B]
 func (t *Additive) logPrior(node, mask, theta *graph.Node, weights int, logSigma *graph.Node) *graph.Node {
 	sd := t.problem.Model.PriorSD
 	columns := graph.AxisRange(0, weights)
@@ -190,7 +190,7 @@ type linear struct{ *Additive }
 
 var _ quadratics = linear{}
 
-// Quadratic is that of the log density of each node with the parents that the mask has: exact where
+// Quadratic expands the log density of each node with the parents that the mask has: exact where
 // the noise is known. Where it is not, weights are as if σ had the value at which its marginal
 // density is largest, and log σ has the curvature of that density, both without what the prior of
 // the weights adds. node [B], mask [B,D] -> H [B,D,D], b [B,D]
@@ -232,7 +232,7 @@ func (t linear) Quadratic(node, mask *graph.Node, dtype dtypes.DType) (precision
 	return convert(h, graph.Concatenate([]*graph.Node{b, graph.InsertAxes(graph.Mul(curvature, logSigma), -1)}, 1))
 }
 
-// steepest is the largest curvature in units of that of the prior: beyond it, rounding would make
+// steepest is the largest curvature in units of the prior's: beyond it, rounding would make
 // precisions indefinite. noiseSteps is how often the noise and the weights are found in turn.
 // Chosen by hand.
 const (

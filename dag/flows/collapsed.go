@@ -9,7 +9,7 @@ import (
 )
 
 // Collapsed are mechanisms that are networks whose output layer is integrated out: given the hidden
-// units Φ [H',n], those of the bias among them, x_j is normal with covariance σ² I + σ0² ΦᵀΦ. The
+// units Φ [H',n], the bias among them, x_j is normal with covariance σ² I + σ0² ΦᵀΦ. The
 // coordinates are the first layer, W1 [N,H] and b1 [H], and log σ where the noise is unknown. What
 // is left to a flow has far fewer ridges than all weights together. It satisfies [Mechanism].
 type Collapsed struct{ *Additive }

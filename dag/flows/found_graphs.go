@@ -38,7 +38,7 @@ const mostOrdered = 20
 // weightedDraws are the draws of the sum over orders.
 const weightedDraws = 1 << 13
 
-// NewFoundGraphs are those of a structure; drawn are draws of q(m).
+// NewFoundGraphs are the found graphs of a structure; drawn are draws of q(m).
 func NewFoundGraphs(s dgraph.Structure, seed uint64, drawn []DrawnGraph) *FoundGraphs {
 	return &FoundGraphs{structure: s, logMass: s.LogMass(), seed: seed, orders: map[string]float64{}, drawn: drawn}
 }

@@ -215,12 +215,12 @@ func (m *GraphModels) Sample(ctx *vti.Context, uniforms *graph.Node) *graph.Node
 //
 //	E Σ_j [log h(θ_j | j, pa_j) + log q(v_j | S_j) + log q(pa_j | j, S_j) − log p(pa_j)] − log r
 //
-// with respect to q(m), where h is the density of the flow over that of the target, and r that of
+// with respect to q(m), where h is the density of the flow over the target's, and r the share of
 // the order among those of its graph ([dgraph.LogSorted]) under the prior over graphs. Parents are
 // credited with the loss of their own node, less the mean of the same node in the other graphs
 // along the same order; the next node with the losses of its own position and after, averaged over
 // the graphs along the order, less the mean over the other orders; both with r, which all edges
-// have part in. codes [G·N,1+N], logH [G·N]; losses [G] are those of graphs, nonFinite counts rows
+// have part in. codes [G·N,1+N], logH [G·N]; losses [G] are by graph, nonFinite counts rows
 // that were left out.
 func (m *GraphModels) ScoreLoss(ctx *vti.Context, codes, logH *graph.Node) (scalar, nonFinite, losses *graph.Node) {
 	g, nodes := codes.Graph(), m.structure.Nodes

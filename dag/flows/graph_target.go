@@ -16,8 +16,8 @@ import (
 
 // GraphTarget is the posterior over codes (P, U) and the parameters of all nodes together, as in
 // the paper (5.2). It satisfies vti.Target, for any mechanism and any number of nodes. The
-// coordinates are those of each node in turn. With the prior over graphs the codes of a graph share
-// its probability as random sorts give them ([dgraph.LogSorted]).
+// coordinates are the parameters of each node in turn. With the prior over graphs the codes of a
+// graph share its probability as random sorts give them ([dgraph.LogSorted]).
 type GraphTarget struct {
 	Codes     *GraphSpace
 	structure dgraph.Structure
@@ -204,7 +204,8 @@ type quadraticGraphs struct {
 
 var _ vti.QuadraticTarget = quadraticGraphs{}
 
-// Quadratic has those of the nodes along its diagonal: codes [B,S], mask [B,D] -> [B,D,D], [B,D].
+// Quadratic has the nodes' quadratics along its diagonal: codes [B,S], mask [B,D] -> [B,D,D],
+// [B,D].
 func (t quadraticGraphs) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node) {
 	batch, nodes, dim := codes.Shape().Dim(0), t.Codes.Nodes(), t.mechanism.Dim()
 	node, _ := t.Codes.rows(codes)

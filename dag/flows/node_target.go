@@ -55,7 +55,7 @@ type quadraticNodes struct {
 
 var _ vti.QuadraticTarget = quadraticNodes{}
 
-// Quadratic is that of the mechanism.
+// Quadratic is the mechanism's.
 func (t quadraticNodes) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node) {
 	return t.quadratics.Quadratic(nodeOf(codes), mask, dtype)
 }
