@@ -83,7 +83,7 @@ func (t *Additive) Mask(_, parents *graph.Node) *graph.Node {
 // LogJoint is log p(x_j, θ_j | x_pa) of nodes whose parents are those that the mask has.
 func (t *Additive) LogJoint(node, _, mask, theta *graph.Node) *graph.Node {
 	theta = graph.Where(mask, theta, graph.ZerosLike(theta))
-	logSigma := t.logSigma(theta)
+	logSigma := t.logSigma(theta, t.layout.Weights())
 	squares := t.squares(node, theta)
 	rows := t.ofNode(theta, node, t.rows)
 	logLikelihood := graph.Sub(
@@ -92,12 +92,12 @@ func (t *Additive) LogJoint(node, _, mask, theta *graph.Node) *graph.Node {
 	return graph.Add(logLikelihood, t.logPrior(node, mask, theta, t.layout.Weights(), logSigma))
 }
 
-// logSigma is log σ of each row [B].
-func (t *Additive) logSigma(theta *graph.Node) *graph.Node {
+// logSigma is log σ of each row [B], which follows so many weights where it is unknown.
+func (t *Additive) logSigma(theta *graph.Node, weights int) *graph.Node {
 	if t.layout.Sigma > 0 {
 		return graph.AddScalar(graph.ReduceSum(graph.ZerosLike(theta), -1), math.Log(t.layout.Sigma))
 	}
-	return graph.Squeeze(graph.SliceAxis(theta, 1, graph.AxisElem(t.layout.Weights())), 1)
+	return graph.Squeeze(graph.SliceAxis(theta, 1, graph.AxisElem(weights)), 1)
 }
 
 // ofNode picks the value of the node of each row. node [B] -> [B]

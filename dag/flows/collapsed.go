@@ -54,12 +54,7 @@ func (c Collapsed) LogJoint(node, parents, mask, theta *graph.Node) *graph.Node 
 		counted := c.countedOf(node, theta.DType())
 		units, own = graph.Mul(units, graph.InsertAxes(counted, 1)), graph.Mul(own, counted)
 	}
-	logSigma := graph.MulScalar(graph.ReduceSum(graph.ZerosLike(theta), -1), 0)
-	if l.Sigma > 0 {
-		logSigma = graph.AddScalar(logSigma, math.Log(l.Sigma))
-	} else {
-		logSigma = graph.Squeeze(graph.SliceAxis(theta, 1, graph.AxisElem(c.first())), 1)
-	}
+	logSigma := c.logSigma(theta, c.first())
 	noise := graph.Exp(graph.MulScalar(logSigma, -2))
 	ridge := graph.InsertAxes(graph.ConvertDType(graph.Diagonal(node.Graph(), units.Shape().Dim(1)), theta.DType()), 0)
 	gram := graph.Mul(graph.Einsum("bhr,bkr->bhk", units, units), graph.InsertAxes(noise, -1, -1))
