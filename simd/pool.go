@@ -115,24 +115,33 @@ func (j *job) work(worker int) {
 	}
 }
 
-// wait returns when no helper is inside a withdrawn job.
+// wait returns when no helper is inside a withdrawn job. A helper of an earlier run of the job that
+// was the last to leave it, and had not looked yet whether its caller sleeps, wakes the caller of
+// this one: so the caller looks again.
 func (j *job) wait() {
-	if j.helpers.Load() == 0 {
-		return
+	for j.helpers.Load() != 0 {
+		if j.ends(spinTime) {
+			return
+		}
+		j.parked.Store(true)
+		if j.helpers.Load() == 0 && j.parked.CompareAndSwap(true, false) {
+			return
+		}
+		<-j.done
 	}
-	for start := time.Now(); time.Since(start) < spinTime; {
+}
+
+// ends watches for so long whether the last helper leaves.
+func (j *job) ends(within time.Duration) bool {
+	for start := time.Now(); time.Since(start) < within; {
 		for range spinChecks {
 			if j.helpers.Load() == 0 {
-				return
+				return true
 			}
 		}
 		runtime.Gosched()
 	}
-	j.parked.Store(true)
-	if j.helpers.Load() == 0 && j.parked.CompareAndSwap(true, false) {
-		return
-	}
-	<-j.done
+	return false
 }
 
 // leave ends a helper's part in j and wakes the caller if it was the last one.

@@ -79,3 +79,30 @@ func TestPoolClosed(t *testing.T) {
 	p.run(j, 10)
 	require.Equal(t, int32(10), ran.Load())
 }
+
+// TestPoolWaitsForTheHelpersOfThisRun: a helper of an earlier run of a job may wake the caller of
+// this one, who must not go on while another helper still works.
+func TestPoolWaitsForTheHelpersOfThisRun(t *testing.T) {
+	j := newJob()
+	j.helpers.Store(1)
+	returned := make(chan struct{})
+	go func() {
+		j.wait()
+		close(returned)
+	}()
+	for range 3 {
+		require.Eventually(t, func() bool { return j.parked.CompareAndSwap(true, false) }, time.Second, time.Millisecond)
+		j.done <- struct{}{} // what the helper that left late does
+		select {
+		case <-returned:
+			t.Fatal("the caller went on beside a helper")
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	j.leave()
+	select {
+	case <-returned:
+	case <-time.After(time.Second):
+		t.Fatal("the caller sleeps though no helper works")
+	}
+}
