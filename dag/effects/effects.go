@@ -222,9 +222,9 @@ func CheckNodes(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 			}
 			for _, other := range replicated {
 				const share = 1.0 / (checkDraws * checkReplicates)
-				check.Spread += report.Number(share * score.Indicator(other.spread() >= own.spread()))
-				check.Skewness += report.Number(share * score.Indicator(other.standard(3) >= own.standard(3)))
-				check.Kurtosis += report.Number(share * score.Indicator(other.standard(4) >= own.standard(4)))
+				check.Spread += report.Number(share * dgraph.Indicator(other.spread() >= own.spread()))
+				check.Skewness += report.Number(share * dgraph.Indicator(other.standard(3) >= own.standard(3)))
+				check.Kurtosis += report.Number(share * dgraph.Indicator(other.standard(4) >= own.standard(4)))
 			}
 		}
 		checks = append(checks, check)

@@ -97,7 +97,7 @@ func TestExactMoments(t *testing.T) {
 			var weights, squares []float64
 			for range draws {
 				weight := source(families())[e.From]
-				weights, squares = append(weights, weight), append(squares, score.Square(weight-mean))
+				weights, squares = append(weights, weight), append(squares, dgraph.Square(weight-mean))
 			}
 			got, sd := stat.MeanStdDev(weights, nil)
 			require.InDelta(t, mean, got, 4*sd/math.Sqrt(draws), "%s: %v", name, e)

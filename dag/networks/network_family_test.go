@@ -42,7 +42,7 @@ func naiveMarginal(n *networkFamily, weights [][]float64, logSigma float64) floa
 		}
 	}
 	covariance := mat.NewSymDense(rows, nil)
-	covariance.SymOuterK(score.Square(n.priorSD), phi)
+	covariance.SymOuterK(dgraph.Square(n.priorSD), phi)
 	y := mat.NewVecDense(rows, nil)
 	for i := range rows {
 		covariance.SetSym(i, i, covariance.At(i, i)+math.Exp(2*logSigma))
@@ -212,7 +212,7 @@ func TestSwing(t *testing.T) {
 			const step = 0.01
 			for z := -9.0; z < 9; z += step {
 				moved := 1 / (1 + math.Exp(-se*z)*(1-p)/p)
-				squares += step * math.Exp(logNormalOf(z, 0, 1)) * score.Square(moved-p)
+				squares += step * math.Exp(logNormalOf(z, 0, 1)) * dgraph.Square(moved-p)
 			}
 			want := math.Sqrt(squares)
 			require.Greater(t, score.Swing(p, se), want/2, "%v %v", p, se)
@@ -363,7 +363,7 @@ func TestUnluckyPilotsAreRepeated(t *testing.T) {
 }
 
 func logNormalOf(x, mean, sd float64) float64 {
-	return -score.Square((x-mean)/sd)/2 - math.Log(sd) - score.HalfLog2Pi
+	return -dgraph.Square((x-mean)/sd)/2 - math.Log(sd) - score.HalfLog2Pi
 }
 
 // When the time is over only pilot runs of small families are left.

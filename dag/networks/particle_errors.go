@@ -4,7 +4,6 @@ import (
 	"math"
 
 	dgraph "github.com/transdim/vti/dag/graph"
-	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/internal/logsum"
 )
 
@@ -20,7 +19,7 @@ func (s *Scores) islandSpread() func(parents int) float64 {
 		}
 		size := s.problem.Families[f].Parents.Len()
 		for _, own := range islands {
-			squares[size] += score.Square(own.logEvidence - mean)
+			squares[size] += dgraph.Square(own.logEvidence - mean)
 		}
 		degrees[size] += math.Max(0, float64(len(islands)-1))
 	}
@@ -49,12 +48,12 @@ func (s *Scores) combine(islands []island, spread float64) (logMean, se float64)
 	logs := logEvidences(islands)
 	count := float64(len(logs))
 	const prior = 4
-	squares, mean := prior*score.Square(spread), 0.0
+	squares, mean := prior*dgraph.Square(spread), 0.0
 	for _, x := range logs {
 		mean += x / count
 	}
 	for _, x := range logs {
-		squares += score.Square(x - mean)
+		squares += dgraph.Square(x - mean)
 	}
 	// As if evidences were log-normal: exp(variance) − 1 is the relative variance of one, and the
 	// mean of a few is likely too small.

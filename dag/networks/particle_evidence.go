@@ -375,7 +375,7 @@ func (s *Scores) addIslands(ctx gocontext.Context, batch []int) error {
 	for k, f := range batch {
 		levels[k] = s.nextLevel(f)
 		for _, own := range s.islands[f] {
-			place[k] += int(score.Indicator(own.level == levels[k]))
+			place[k] += int(dgraph.Indicator(own.level == levels[k]))
 		}
 		place[k] += count[f]
 		first[k] = len(s.islands[f]) + count[f]

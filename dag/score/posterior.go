@@ -168,11 +168,11 @@ func (p *Posterior) describe(families []int) Draw {
 	parents := make([]dgraph.Set, len(families))
 	logWeight := -p.logTotal
 	// d log p(A) = Σ_f (1[f in A] − p(f)) dℓ_f.
-	variance := Square(p.LogEvidenceSE)
+	variance := dgraph.Square(p.LogEvidenceSE)
 	for j, f := range families {
 		parents[j] = p.Scores.Families[f].Parents
 		logWeight += p.Scores.LogEvidence[f] + p.Structure.Prior.LogWeight(j, parents[j])
-		variance += Square(p.Scores.SE[f]) * (Square(1-p.Marginals[f]) - Square(p.Marginals[f]))
+		variance += dgraph.Square(p.Scores.SE[f]) * (dgraph.Square(1-p.Marginals[f]) - dgraph.Square(p.Marginals[f]))
 	}
 	d.Graph = dgraph.FromParents(parents)
 	d.SE = math.Sqrt(math.Max(variance, 0))
@@ -211,7 +211,7 @@ func (p *Posterior) Probability(draws []Draw, event func(*dgraph.Graph) bool) (p
 func (p *Posterior) scoreVariance(probability float64, joint map[int]float64, total float64) (variance float64) {
 	for f, share := range p.Marginals {
 		if se := p.Scores.SE[f]; se > 0 && (share > 0 || joint[f] > 0) {
-			variance += Square((joint[f]/total - probability*share) * se)
+			variance += dgraph.Square((joint[f]/total - probability*share) * se)
 		}
 	}
 	return variance
@@ -222,14 +222,14 @@ func (p *Posterior) scoreVariance(probability float64, joint map[int]float64, to
 // nats only may change an edge by more than to first order.
 func (p *Posterior) EdgeErrors(draws []Draw) [][]float64 {
 	nodes := p.Structure.Nodes
-	errors, probabilities := Zeros(nodes), p.EdgeProbabilities()
+	errors, probabilities := dgraph.Zeros(nodes), p.EdgeProbabilities()
 	if p.drawn == 0 && slices.Max(p.Scores.SE) == 0 {
 		return errors // of closed forms
 	}
-	beyond := Zeros(nodes) // squares
+	beyond := dgraph.Zeros(nodes) // squares
 	for f, share := range p.Marginals {
 		se, family := p.Scores.SE[f], p.Scores.Families[f]
-		more := Square(Swing(share, se)) - Square(share*(1-share)*se)
+		more := dgraph.Square(Swing(share, se)) - dgraph.Square(share*(1-share)*se)
 		if more <= 0 {
 			continue
 		}
@@ -301,7 +301,7 @@ func Swing(p, se float64) float64 {
 	logOdds, squares := math.Log(p)-math.Log1p(-p), 0.0
 	for _, point := range [...]struct{ at, weight float64 }{{1.355626179974266, 0.2220759220056126}, {2.856970013872806, 0.0112574113277207}} {
 		for _, sign := range [...]float64{-1, 1} {
-			squares += point.weight * Square(1/(1+math.Exp(-logOdds-sign*point.at*se))-p)
+			squares += point.weight * dgraph.Square(1/(1+math.Exp(-logOdds-sign*point.at*se))-p)
 		}
 	}
 	return math.Sqrt(squares)
