@@ -15,11 +15,11 @@ func (s *Scores) islandSpread() func(parents int) float64 {
 		islands := s.settled(f)
 		mean := 0.0
 		for _, own := range islands {
-			mean += own.logEvidence / float64(len(islands))
+			mean += own.LogEvidence / float64(len(islands))
 		}
 		size := s.problem.Families[f].Parents.Len()
 		for _, own := range islands {
-			squares[size] += dgraph.Square(own.logEvidence - mean)
+			squares[size] += dgraph.Square(own.LogEvidence - mean)
 		}
 		degrees[size] += math.Max(0, float64(len(islands)-1))
 	}
@@ -36,7 +36,7 @@ func (s *Scores) islandSpread() func(parents int) float64 {
 // logEvidences are those of islands.
 func logEvidences(islands []island) (logs []float64) {
 	for _, own := range islands {
-		logs = append(logs, own.logEvidence)
+		logs = append(logs, own.LogEvidence)
 	}
 	return logs
 }
@@ -80,7 +80,7 @@ func (s *Scores) differences() (sizes, differences []float64) {
 		}
 		var sums, counts [2]float64
 		for k, own := range islands {
-			sums[k%2] += own.logEvidence
+			sums[k%2] += own.LogEvidence
 			counts[k%2]++
 		}
 		sizes, differences = append(sizes, float64(s.problem.Families[f].Parents.Len())), append(differences, sums[1]/counts[1]-sums[0]/counts[0])
