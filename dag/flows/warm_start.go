@@ -7,10 +7,10 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// WarmCode is the code of a graph to start from, along a random one of its orders: for q(m) to learn,
-// rows of [GraphModels], or with undivided one of a [GraphTarget]. Each pair of nodes along the order has
-// its edge turned on or off with probability flip, as far as the structure allows: what the graphs
-// that are learned do not have must not become impossible.
+// WarmCode is the code of a graph to start from, along a random one of its orders: for q(m) to
+// learn, rows of [GraphModels], or with undivided one of a [GraphTarget]. Each pair of nodes along
+// the order has its edge turned on or off with probability flip, as far as the structure allows:
+// what the graphs that are learned do not have must not become impossible.
 func WarmCode(s dgraph.Structure, parents []dgraph.Set, flip float64, undivided bool, random *rand.Rand) []int32 {
 	order, _ := sortNodes(parents, func(_ int, free []int) int { return free[random.IntN(len(free))] })
 	varied := make([]dgraph.Set, len(parents))
@@ -37,9 +37,9 @@ func WarmCode(s dgraph.Structure, parents []dgraph.Set, flip float64, undivided 
 	return code
 }
 
-// sortNodes sorts the nodes of an acyclic graph: at each place next picks one of those whose parents
-// all stand before. It returns the log of the probability that a random sort picks the same, as
-// dgraph.LogSorted does.
+// sortNodes sorts the nodes of an acyclic graph: at each place next picks one of those whose
+// parents all stand before. It returns the log of the probability that a random sort picks the
+// same, as dgraph.LogSorted does.
 func sortNodes(parents []dgraph.Set, next func(place int, free []int) int) (order []int, logProbability float64) {
 	var placed dgraph.Set
 	for place := range parents {

@@ -140,8 +140,8 @@ func (p *Posterior) Sample(ctx gocontext.Context, random *rand.Rand, count int) 
 // in some hundredths of a second.
 const mostCounted = 20
 
-// describe gives one of so many draws its probability in place of its share, where orders are counted,
-// and the standard error.
+// describe gives one of so many draws its probability in place of its share, where orders are
+// counted, and the standard error.
 func (p *Posterior) describe(d *Draw, count int) {
 	logWeight := -p.logTotal
 	// d log p(A) = Σ_f (1[f in A] − p(f)) dℓ_f.
