@@ -230,7 +230,11 @@ func runDag(ctx context.Context, device *gpu.Device, problem *dag.Problem, metho
 		own.Seed = seed
 		return dag.RunGraphFlow(ctx, device, problem, dag.RunConfig{Fit: own.FitConfig(problem), Draws: own.Draws, Dir: work})
 	}
-	if problem.Model.Mechanism == dag.MLP {
+	evidence, err := problem.ResolveEvidence(record.Evidence)
+	if err != nil {
+		return nil, err
+	}
+	if evidence == dag.Particles {
 		return dag.RunParticles(ctx, problem, dag.ParticlesConfig{Islands: record.Islands, Seed: seed, Dir: work})
 	}
 	return dag.RunExact(ctx, problem, dag.ExactConfig{Command: "dag", Seed: seed, Dir: work})

@@ -63,7 +63,7 @@ one, with the parameters averaged over models, and says whether its own answer c
 	add(useGroup, answers.Runs(a, all), answers.Show(a, all), answers.Report(a, all), answers.Predict(a, all), answers.Effects(a, all), answers.Export(a, all))
 	add(checkGroup, answers.Check(a, all), answers.LeaveOneOut(a, all), answers.Compare(a, all), simulateCommand(a, all), calibrateCommand(a, all))
 	add(checkGroup, answers.Certify(a, all), studies.Command(a, all))
-	add("", devicesCommand(a), versionCommand(a))
+	add("", describeCommand(a), devicesCommand(a), versionCommand(a))
 	cli.SetHelp(root)
 	return root
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/transdim/vti/calibrate"
 	"github.com/transdim/vti/changepoint"
 	"github.com/transdim/vti/cmd/internal/answers"
+	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/graphs"
 	"github.com/transdim/vti/cmd/internal/numbers"
 	"github.com/transdim/vti/cmd/internal/selection"
@@ -61,7 +62,9 @@ var schemaTypes = map[string]reflect.Type{
 	"mixture":             reflect.TypeFor[mixture.Result](),
 	"simulate-selection":  reflect.TypeFor[selection.Simulated](),
 	"simulate-graphs":     reflect.TypeFor[graphs.Simulated](),
+	"describe":            reflect.TypeFor[cli.Description](),
 	"devices":             reflect.TypeFor[devicesAnswer](),
+	"version":             reflect.TypeFor[versionAnswer](),
 	"study-plan":          reflect.TypeFor[studies.Plan](),
 	"study-status":        reflect.TypeFor[study.Status](),
 	"study-collect":       reflect.TypeFor[study.Summary](),
@@ -235,6 +238,8 @@ func schemaCommands(t *testing.T) [][]string {
 		{"simulate", "varsel", "--rows", "20", "--predictors", "3", "--out", "simulated.csv", "--json"},
 		{"simulate", "dag", "--rows", "20", "--nodes", "3", "--out", "graph.csv", "--truth", "truth.csv", "--json"},
 		{"devices", "--json"},
+		{"version", "--json"},
+		{"describe"},
 		{"study", "plan", "plan.toml", "--json"},
 		{"study", "status", "plan.toml", "--json"},
 		{"study", "collect", "plan.toml", "--out", "results.parquet", "--json", "--quiet"},
@@ -298,7 +303,7 @@ func TestOutputsMatchTheirSchemas(t *testing.T) {
 		if at := slices.Index(args, "--out"); at >= 0 && slices.Contains(runCommands, args[0]) {
 			args = []string{"show", args[at+1]}
 		}
-		if args[0] == "simulate" || args[0] == "amortize" || args[1] == "plan" || args[0] == "calibrate" && args[1] != "varsel" {
+		if args[0] == "describe" || args[0] == "simulate" || args[0] == "amortize" || args[1] == "plan" || args[0] == "calibrate" && args[1] != "varsel" {
 			continue // which say little, or take time
 		}
 		if args[0] == "compare" {

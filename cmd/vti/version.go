@@ -7,22 +7,49 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
 )
 
+// versionAnswer is what vti version --json prints.
+type versionAnswer struct {
+	Command string `json:"command"`
+	Version string `json:"version"`
+	Go      string `json:"go"`
+	System  string `json:"system"`
+}
+
 func versionCommand(a *shell.App) *cobra.Command {
-	return &cobra.Command{
+	asJSON := false
+	cmd := &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
 		Example: "  vti version",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if asJSON {
+				return a.Describe("version", versionAnswer{"version", vti.Version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
+			}
 			_, err := fmt.Fprint(a.Stdout, versionText())
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
 }
 
 func versionText() string {
 	return fmt.Sprintf("vti %s (%s, %s/%s)\n", vti.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+func describeCommand(a *shell.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "describe",
+		Short:   "Print all commands and their flags as JSON, for programs that call vti",
+		Example: "  vti describe",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.Describe("describe", cli.Describe(cmd.Root()))
+		},
+	}
 }

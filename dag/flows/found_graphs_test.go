@@ -35,7 +35,7 @@ func TestWeightedGraphs(t *testing.T) {
 				}
 			}
 		}
-		_, own.LogSorted = sortNodes(own.Parents, func(place int, _ []int) int { return order[place] })
+		own.LogSorted = logSorted(own.Parents, order)
 		drawn = append(drawn, own)
 	}
 	f := NewFoundGraphs(s, 1, drawn)

@@ -20,9 +20,10 @@ const (
 
 // island is the result of one run of particles for a family.
 type island struct {
-	LogEvidence float64
-	Level       int         // by which particles move longer than in the first islands of a family
-	Thetas      [][]float64 // draws of the parameters, of equal weight
+	logEvidence float64
+	sweeps      int         // of every step
+	level       int         // by which particles move longer than in the first islands of a family
+	thetas      [][]float64 // draws of the parameters, of equal weight
 }
 
 // temper runs particles from the prior to the posterior of a family through prior · likelihood^β
@@ -34,7 +35,7 @@ type island struct {
 // posterior has H! copies of each mode; particles that start from the prior, which has this
 // symmetry, take each copy as often as any other, where a fit to one copy would miss the others.
 func (n *networkFamily) temper(random *rand.Rand, l sem.Layout, f dgraph.Family, chains, sweeps int) island {
-	var out island
+	out := island{sweeps: sweeps}
 	mover := n.newMover(random)
 	states := make([]*networkState, chains)
 	for i := range states {
@@ -60,7 +61,7 @@ func (n *networkFamily) temper(random *rand.Rand, l sem.Layout, f dgraph.Family,
 			logWeights[i] = rise * x
 		}
 		total := logsum.Of(logWeights)
-		out.LogEvidence += total - math.Log(float64(len(particles)))
+		out.logEvidence += total - math.Log(float64(len(particles)))
 		if beta += rise; 1-beta < 1e-12 {
 			beta = 1
 		}
@@ -79,7 +80,7 @@ func (n *networkFamily) temper(random *rand.Rand, l sem.Layout, f dgraph.Family,
 				mover.sweep(s, beta)
 				particles[i*sweeps+k].record(s)
 				if beta == 1 && (i*sweeps+k+1)%keepEvery == 0 {
-					out.Thetas = append(out.Thetas, mover.parameters(l, f, s))
+					out.thetas = append(out.thetas, mover.parameters(l, f, s))
 				}
 			}
 		}

@@ -3,6 +3,7 @@
 //	value.go     values that flags take: numbers, names, counts
 //	help.go      groups of flags in the help, and what may have been meant
 //	complete.go  completion by the shell, and arguments
+//	describe.go  commands and flags as JSON, for programs that call vti
 //	output.go    where runs compute, and what becomes of their answers
 //	resume.go    the rules of --resume
 //	renamed.go   flags that had another name

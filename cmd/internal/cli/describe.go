@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Description says which commands there are, for programs that call them.
+type Description struct {
+	Version  string             `json:"version"`
+	Commands []DescribedCommand `json:"commands"`
+}
+
+// DescribedCommand is a command that does something by itself.
+type DescribedCommand struct {
+	// Name is as on the command line, such as "rjmcmc varsel".
+	Name string `json:"name"`
+	// Group is the heading of the help under which the first word of the name stands.
+	Group string `json:"group"`
+	Short string `json:"short"`
+	Long  string `json:"long"`
+	// Arguments are those before the flags, as in the help: TABLE, [TABLE] where it may be left
+	// out, RUN... where there may be several.
+	Arguments []string        `json:"arguments"`
+	Flags     []DescribedFlag `json:"flags"`
+}
+
+// DescribedFlag is a flag of a command, without its two hyphens.
+type DescribedFlag struct {
+	Name      string `json:"name"`
+	Shorthand string `json:"shorthand"`
+	// Type is bool, count, number, name, duration, string, stringSlice (several values, separated
+	// by commas) or stringArray (a flag that may be repeated), among others.
+	Type string `json:"type"`
+	// Value is the word that stands for the value in the help, such as file or column.
+	Value string `json:"value"`
+	// Optional reports whether the flag can be given without a value.
+	Optional bool `json:"optional"`
+	// Choices are all values, where they are few names.
+	Choices []string `json:"choices"`
+	Default string   `json:"default"`
+	Group   string   `json:"group"`
+	Usage   string   `json:"usage"`
+}
+
+// Describe describes the commands at root and below that are not hidden.
+func Describe(root *cobra.Command) *Description {
+	d := &Description{Version: root.Version, Commands: []DescribedCommand{}}
+	titles := map[string]string{}
+	for _, group := range root.Groups() {
+		titles[group.ID] = strings.TrimSuffix(group.Title, ":")
+	}
+	for _, cmd := range root.Commands() {
+		d.add(cmd, titles[cmd.GroupID])
+	}
+	return d
+}
+
+func (d *Description) add(cmd *cobra.Command, group string) {
+	if !cmd.IsAvailableCommand() || group == "" {
+		return
+	}
+	name := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
+	one := DescribedCommand{Name: name, Group: group, Short: cmd.Short, Long: cmd.Long, Arguments: arguments(cmd), Flags: []DescribedFlag{}}
+	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
+		if !flag.Hidden && flag.Name != "help" {
+			one.Flags = append(one.Flags, describeFlag(cmd, flag))
+		}
+	})
+	if leaf := !cmd.HasAvailableSubCommands() || len(one.Flags) > 0; leaf {
+		d.Commands = append(d.Commands, one)
+	}
+	for _, sub := range cmd.Commands() {
+		d.add(sub, group)
+	}
+}
+
+// arguments are the words of the usage between the name and the flags.
+func arguments(cmd *cobra.Command) []string {
+	words := []string{}
+	for _, word := range strings.Fields(cmd.Use)[1:] {
+		if strings.HasPrefix(word, "-") || word == "[flags]" {
+			break
+		}
+		words = append(words, word)
+	}
+	return words
+}
+
+func describeFlag(cmd *cobra.Command, flag *pflag.Flag) DescribedFlag {
+	value, usage := pflag.UnquoteUsage(flag)
+	d := DescribedFlag{
+		Name: flag.Name, Shorthand: flag.Shorthand, Type: flag.Value.Type(), Value: value, Optional: flag.NoOptDefVal != "",
+		Choices: []string{}, Default: flag.DefValue, Usage: usage,
+	}
+	if titles := flag.Annotations[groupAnnotation]; len(titles) > 0 {
+		d.Group = titles[0]
+	}
+	if complete, found := cmd.GetFlagCompletionFunc(flag.Name); found {
+		if values, directive := complete(cmd, nil, ""); directive == cobra.ShellCompDirectiveNoFileComp {
+			d.Choices = append(d.Choices, values...)
+		}
+	}
+	return d
+}
