@@ -44,6 +44,8 @@ func twoSums(t testing.TB, kind likelihood.Kind, seed uint64, n, p, k int, sigma
 		y := sum/math.Sqrt(float64(k)) + x[0]/2 + sigma*random.NormFloat64()
 		if kind == likelihood.PoissonKind {
 			y = math.Round(math.Exp(4 + y/2))
+		} else if kind.HasCategories() {
+			y = 2 + math.Round(2*math.Tanh(y))
 		}
 		fmt.Fprintf(&text, "\n%v", y)
 		for _, v := range x {
@@ -94,23 +96,35 @@ func TestModelsWithoutMembersAreFound(t *testing.T) {
 		"known sigma": {Sigma: 0.2},
 		"student":     {Likelihood: likelihood.StudentKind},
 		"poisson":     {Likelihood: likelihood.PoissonKind},
+		"categorical": {Likelihood: likelihood.CategoricalKind},
+		"cumulative":  {Likelihood: likelihood.CumulativeLogitKind},
 	} {
 		t.Run(name, func(t *testing.T) {
-			model.Prior = Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 12}
-			problem := slotProblem(t, twoSums(t, model.Likelihood, 4, 90, 150, 5, 0.1), DesignOptions{}, model)
-			slots := problem.Slots
-			one, other := []int{0, 1, 2, 3, 4, 5}, []int{0, 6, 7, 8, 9, 10}
-			for _, both := range [][2][]int{{one, other}, {other, one}} {
-				found, err := jointSearch{slots}.instead(t.Context(), slots.code(both[0]))
-				require.NoError(t, err)
-				require.Contains(t, found, slots.code(both[1]))
-				found, err = jointSearch{slots.base}.instead(t.Context(), slots.base.code(both[0]))
-				require.NoError(t, err)
-				require.Contains(t, found, slots.base.code(both[1]))
+			rows := 90
+			if model.Likelihood.HasCategories() {
+				rows = 300
 			}
-			found, err := jointSearch{slots}.instead(t.Context(), slots.code(nil))
+			model.Prior = Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 12}
+			data := twoSums(t, model.Likelihood, 4, rows, 150, 5, 0.1)
+			targets := []models{}
+			if !model.Likelihood.HasCategories() { // these have no lists
+				targets = append(targets, slotProblem(t, data, DesignOptions{}, model).Slots)
+			}
+			design, err := NewDesign(data, DesignOptions{Target: "y", Likelihood: model.Likelihood})
 			require.NoError(t, err)
-			require.Empty(t, found)
+			problem, err := NewProblem(design, model)
+			require.NoError(t, err)
+			one, other := []int{0, 1, 2, 3, 4, 5}, []int{0, 6, 7, 8, 9, 10}
+			for _, target := range append(targets, problem.Target) {
+				for _, both := range [][2][]int{{one, other}, {other, one}} {
+					found, err := jointSearch{target}.instead(t.Context(), target.code(both[0]))
+					require.NoError(t, err)
+					require.Contains(t, found, target.code(both[1]))
+				}
+				found, err := jointSearch{target}.instead(t.Context(), target.code(nil))
+				require.NoError(t, err)
+				require.Empty(t, found)
+			}
 		})
 	}
 }

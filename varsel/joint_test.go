@@ -57,6 +57,8 @@ func hiddenPairs(t testing.TB, kind likelihood.Kind, seed uint64, n, p int, effe
 		y := eta + sigma*random.NormFloat64()
 		if kind.Binary() {
 			y = math.Round(0.5 + 0.5*math.Copysign(1, eta+random.NormFloat64()/3))
+		} else if kind.HasCategories() {
+			y = 1 + math.Round(1.5*math.Tanh(y))
 		}
 		fmt.Fprintf(&text, "\n%v", y)
 		for _, v := range x {
@@ -136,8 +138,49 @@ func inclusionBySum(t testing.TB, problem *Problem) []float64 {
 	return inclusion
 }
 
+// Two and three of 40 predictors that matter only together to a response of categories, with an
+// order and without, are in the model: in a table of these alone, with all its models weighed, the
+// model of all is more probable than any other by 20 nats, more than the 12 of being three among
+// 40.
+func TestCategoriesThatMatterOnlyTogether(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
+	device := openDevice(t)
+	for _, kind := range []likelihood.Kind{likelihood.CategoricalKind, likelihood.CumulativeLogitKind} {
+		for _, members := range [][]string{{"x3", "x17"}, {"x3", "x17", "x24"}} {
+			t.Run(fmt.Sprint(kind, members), func(t *testing.T) {
+				pair := hiddenPair{first: 3, second: 17, disturbance: 40}
+				if len(members) == 3 {
+					pair.third = 24
+				}
+				data := hiddenPairs(t, kind, 22, 150, 40, [2]float64{1.2, 0}, 0.5, pair)
+				answer := func(exclude ...string) *Result {
+					design, err := NewDesign(data, DesignOptions{Target: "y", Likelihood: kind, Exclude: exclude})
+					require.NoError(t, err)
+					problem, err := NewProblem(design, ModelOptions{Likelihood: kind, SlabScale: 30, Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 3}})
+					require.NoError(t, err)
+					fit := vti.Config{Flow: cosmic.Config{Layers: 1, Blocks: 1, Hidden: 8}, Seed: 3}
+					result, err := Run(t.Context(), device, problem, RunConfig{Fit: fit})
+					require.NoError(t, err)
+					require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
+					return result
+				}
+				others := slices.DeleteFunc(data.Names(), func(name string) bool { return name == "y" || slices.Contains(members, name) })
+				models := answer(others...).Models
+				require.Equal(t, len(members), models[0].Size)
+				require.Greater(t, float64(*models[0].LogEvidence-*models[1].LogEvidence), 20.0)
+				for _, got := range answer().Inclusion {
+					require.Equal(t, slices.Contains(members, got.Name), got.Certified > 0.99, got.Name)
+				}
+			})
+		}
+	}
+}
+
 // The pairs that a target finds around the model without members have the hidden pair first, in
-// the table and in one whose rows are added up; for a response of two values as well.
+// the table and in one whose rows are added up; for a response of two values, and of categories, as
+// well.
 func TestJointPredictorsAreFound(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind   likelihood.Kind
@@ -149,32 +192,35 @@ func TestJointPredictorsAreFound(t *testing.T) {
 		"known sigma": {rows: 60, model: ModelOptions{Sigma: 0.2}},
 		"logistic":    {kind: likelihood.LogisticKind, rows: 200},
 		"student":     {kind: likelihood.StudentKind, rows: 60},
+		"categorical": {kind: likelihood.CategoricalKind, rows: 200},
+		"cumulative":  {kind: likelihood.CumulativeProbitKind, rows: 200},
 		"groups":      {rows: 60, groups: []PredictorGroup{{Name: "both", Columns: []string{"x17", "x18"}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.model.Likelihood = c.kind
 			c.model.Prior = Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 4}
 			data := hiddenPairs(t, c.kind, 11, c.rows, 150, [2]float64{1, 0}, 0.1, hiddenPair{first: 17, second: 93, disturbance: 5})
-			problem := slotProblem(t, data, DesignOptions{Groups: c.groups}, c.model)
-			slots := problem.Slots
-			with, without, err := jointSearch{slots}.together(t.Context(), slots.space.Code(nil, nil))
-			require.NoError(t, err)
-			require.Equal(t, slots.space.Code(nil, nil), without[0])
-			var names []string
-			for _, member := range slots.members(with[0]) {
-				names = append(names, problem.Design.Predictors[member].Name)
-			}
 			want := []string{"x17", "x93"}
 			if c.groups != nil {
 				want = []string{"both", "x93"}
 			}
-			require.ElementsMatch(t, want, names)
-
-			bits := make([]int32, len(problem.Design.Predictors))
-			with, _, err = jointSearch{slots.base}.together(t.Context(), bits)
+			design, err := NewDesign(data, DesignOptions{Target: "y", Likelihood: c.kind, Groups: c.groups})
 			require.NoError(t, err)
-			for member, in := range with[0] {
-				require.Equal(t, in == 1, slices.Contains(names, problem.Design.Predictors[member].Name))
+			problem, err := NewProblem(design, c.model)
+			require.NoError(t, err)
+			targets := []models{problem.Target}
+			if !c.kind.HasCategories() { // these have no lists
+				targets = append(targets, slotProblem(t, data, DesignOptions{Groups: c.groups}, c.model).Slots)
+			}
+			for _, target := range targets {
+				with, without, err := jointSearch{target}.together(t.Context(), target.code(nil))
+				require.NoError(t, err)
+				require.Equal(t, target.code(nil), without[0])
+				var names []string
+				for _, member := range target.members(with[0]) {
+					names = append(names, design.Predictors[member].Name)
+				}
+				require.ElementsMatch(t, want, names)
 			}
 		})
 	}

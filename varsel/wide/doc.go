@@ -7,6 +7,7 @@
 //	joint_scan.go     all pairs of columns on top of a model
 //	joint_triples.go  the same for triples
 //	joint_instead.go  predictors that stand in for several others
+//	categories.go     responses of categories, searched by their indicators
 //	birth_death.go    birth and death rates of predictors of Gaussian models
 //	birth_updates.go  updates of evidences and odds after a birth or death
 package wide

@@ -31,14 +31,25 @@ type Search struct {
 func (s Search) limit() int       { return s.Prior.Limit(len(s.Design.Predictors)) }
 func (s Search) sizes() []float64 { return s.Prior.LogProbs(len(s.Design.Predictors)) }
 
+// joint are the best pairs and triples on top of a model, whose mode f has found, as far as a model
+// may be so large, with the multiplications that pairs took.
+func (f *screenFit) joint(base []int, limit int) (pairs, triples []jointGain, products int) {
+	if len(base)+2 > limit {
+		return nil, nil, 0
+	}
+	scan := f.jointScan(base)
+	if pairs = scan.best(jointOfModel); len(base)+3 <= limit {
+		triples = scan.bestTriples(jointOfModel)
+	}
+	return pairs, triples, scan.pairs() * scan.lengths
+}
+
 // Together returns models with two or three more members each than others, which promise most
 // beyond what fewer of these add: on top of a model, of the model without members, and of the model
 // without each of its first members, which they may replace. without are the models before. code is
 // the code of a model.
 func (s Search) Together(ctx gocontext.Context, members []int, code func(model []int) []int32) (with, without [][]int32, err error) {
-	if s.Responses.Categories != nil {
-		return nil, nil, nil
-	}
+	parts, _ := s.parts()
 	bases := [][]int{members}
 	if len(members) > 0 {
 		bases = append(bases, nil)
@@ -54,18 +65,14 @@ func (s Search) Together(ctx gocontext.Context, members []int, code func(model [
 		if err := ctx.Err(); err != nil {
 			return nil, nil, fmt.Errorf("the search for predictors that matter only together was stopped: %w", err)
 		}
-		if len(base)+2 > s.limit() {
-			continue
+		var pairs, triples []jointGain
+		for _, part := range parts {
+			f := part.fit()
+			f.find(base)
+			two, three, cost := f.joint(base, s.limit())
+			pairs, triples, products = append(pairs, two...), append(triples, three...), products+cost
 		}
-		f := s.fit()
-		f.find(base)
-		scan := f.jointScan(base)
-		products += scan.pairs() * scan.lengths
-		found := scan.best(jointOfModel)
-		if len(base)+3 <= s.limit() {
-			found = append(found, scan.bestTriples(jointOfModel)...)
-		}
-		for _, joint := range found {
+		for _, joint := range append(bestOf(jointOfModel, pairs), bestOf(jointOfModel, triples)...) {
 			with, without = append(with, code(append(slices.Clone(base), joint.members...))), append(without, code(base))
 		}
 	}

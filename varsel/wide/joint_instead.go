@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Several predictors can stand in for several others: where y is x₁ + x₂ + x₃ + x₄ and x₅ + x₆ + x₇
@@ -26,11 +28,16 @@ const (
 // and what such searches have found, and without each of its members. Each goes on with all
 // predictors where it ends.
 func (s Search) Instead(ctx gocontext.Context, members []int, code func(model []int) []int32) (codes [][]int32, err error) {
-	if s.Responses.Categories != nil || len(members) == 0 {
+	if len(members) == 0 {
 		return nil, nil
 	}
 	sizes := s.sizes()
-	search := &stepwise{screenFit: s.fit(), gain: func(size int) float64 { return sizes[size+1] - sizes[size] }, limit: s.limit()}
+	search := &stepwise{gain: func(size int) float64 { return sizes[size+1] - sizes[size] }, limit: s.limit()}
+	var parts []Search
+	parts, search.share = s.parts()
+	for _, part := range parts {
+		search.fits = append(search.fits, part.fit())
+	}
 	without := slices.Clone(members)
 	for k := range mostUnions + len(members) {
 		if k > 0 && search.products > allInstead || k >= mostUnions && len(members) == 1 {
@@ -52,7 +59,8 @@ func (s Search) Instead(ctx gocontext.Context, members []int, code func(model []
 
 // stepwise is a search for a model, all members of which are open to question.
 type stepwise struct {
-	*screenFit
+	fits     []*screenFit           // of the parts of the response
+	share    float64                // of what they tell, which they tell together
 	gain     func(size int) float64 // what one more member adds to log p(m), by size
 	limit    int                    // of the size
 	products int                    // multiplications so far
@@ -92,6 +100,7 @@ func (s *stepwise) climb(ctx gocontext.Context, model []int) ([]int, error) {
 		highest, next := leastStep, []int(nil)
 		try := func(base []int, before float64, evidence []float64) {
 			if more, ok := s.enters(base, before, evidence, nil, highest); ok {
+				s.find(model)
 				highest, next = before+evidence[more]+s.gain(len(base)), append(slices.Clone(base), more)
 			}
 		}
@@ -101,6 +110,7 @@ func (s *stepwise) climb(ctx gocontext.Context, model []int) ([]int, error) {
 			evidence := s.scan(rest)
 			less := -evidence[member] - s.gain(len(rest))
 			if less > highest {
+				s.find(model)
 				highest, next = less, rest
 			}
 			evidence[member] = math.NaN()
@@ -113,10 +123,24 @@ func (s *stepwise) climb(ctx gocontext.Context, model []int) ([]int, error) {
 	}
 }
 
-// scan is [screenFit.evidences], and counts.
-func (s *stepwise) scan(model []int) []float64 {
-	s.products += len(s.weights) * len(s.squares) * (len(model) + 2)
-	return s.evidences(model)
+// find moves to the modes of a model.
+func (s *stepwise) find(model []int) {
+	for _, f := range s.fits {
+		f.find(model)
+	}
+}
+
+// scan are [screenFit.evidences] of all parts together.
+func (s *stepwise) scan(model []int) (evidence []float64) {
+	for _, f := range s.fits {
+		s.products += len(f.weights) * len(f.squares) * (len(model) + 2)
+		own := f.evidences(model)
+		if evidence == nil {
+			evidence = make([]float64, len(own))
+		}
+		floats.AddScaled(evidence, s.share, own)
+	}
+	return evidence
 }
 
 // enters is the predictor not banned with which a model is most probable, if that is better by more

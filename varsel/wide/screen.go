@@ -137,13 +137,8 @@ func (f *screenFit) improve(base []int, gain func(size int) float64, slots int) 
 	if best >= 0 && size < slots && evidence[best]+gain(size) > 0 {
 		return []int{best}, nil
 	}
-	scan := f.jointScan(base)
-	if size+2 <= slots {
-		joint = scan.best(jointOfModel)
-	}
-	if size+3 <= slots {
-		joint = append(joint, scan.bestTriples(jointOfModel)...)
-	}
+	pairs, triples, _ := f.joint(base, slots)
+	joint = append(pairs, triples...)
 	highest := 0.0
 	for i := range joint {
 		for k := range joint[i].members {

@@ -1,0 +1,55 @@
+package wide
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/varsel/regression"
+)
+
+// levelSD is the prior sd of the intercept of an indicator, on the logit scale. Chosen by hand:
+// wide.
+const levelSD = 10
+
+// parts are the searches that find what matters to the response: this one, and where that has
+// categories those of its indicators, of each category, or of all above each cut point where they
+// have an order, by logistic regression. Predictors that move categories apart move one of these.
+// Gains count share times in a sum over the parts: the indicators of K equally frequent categories
+// tell K/(K−1) times what the categories tell, and those of cut points nearly all tell the same.
+func (s Search) parts() (parts []Search, share float64) {
+	categories := s.Responses.Categories
+	if categories == nil {
+		return []Search{s}, 1
+	}
+	planes, levels := s.Planes(), categories.Levels()
+	one := regression.Regression{X: s.X, Offset: s.Offset, Kind: likelihood.LogisticKind, Scale: -1}
+	for j := 0; j < s.Dim; j += planes {
+		one.Columns, one.Mean, one.SD = append(one.Columns, s.Columns[j]), append(one.Mean, s.Mean[j]), append(one.SD, s.SD[j])
+	}
+	one.Dim = len(one.Mean)
+	design, ordered := *s.Design, s.Parameters() != nil
+	if ordered { // cut points are levels, and have columns of zeros
+		level := s.Parameters()[0]
+		design.Always = append(slices.Clone(design.Always), level)
+		one.X, one.Columns[level], one.SD[level] = mat.DenseCopyOf(s.X), slices.Repeat([]float64{1}, len(s.Responses.Y)), levelSD
+		one.X.SetCol(level, one.Columns[level])
+	}
+	for k := range levels {
+		y, count := make([]float64, len(s.Responses.Y)), 0
+		for i, category := range s.Responses.Y {
+			if category == float64(k) || (ordered || levels == 2) && category > float64(k) {
+				y[i], count = 1, count+1
+			}
+		}
+		if count == 0 || count == len(y) {
+			continue
+		}
+		part := one
+		part.Responses = regression.Responses{Likelihood: likelihood.New(likelihood.LogisticKind, likelihood.Shape{}), Y: y}
+		parts = append(parts, Search{Regression: &part, Design: &design, Prior: s.Prior})
+	}
+	return parts, math.Min(1, float64(planes)/float64(len(parts)))
+}
