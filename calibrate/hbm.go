@@ -171,7 +171,7 @@ func (t *hbmTable) judge(r *Replicate, run string, random *rand.Rand) error {
 	if r.Verdict != trusted {
 		return nil
 	}
-	sample, err := draws.Read(filepath.Join(run, regression.DrawsParquet))
+	sample, err := draws.Read(filepath.Join(run, draws.ParquetFile))
 	if err != nil {
 		return err
 	}

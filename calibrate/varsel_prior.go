@@ -241,7 +241,7 @@ func judgeVarsel(r *Replicate, truth *drawnTruth, p *varsel.Problem, result *var
 	}
 	r.Events = append(r.Events, Event{"most probable model", best.Certified, isTrue})
 
-	sample, err := draws.Read(filepath.Join(run, varsel.DrawsParquet))
+	sample, err := draws.Read(filepath.Join(run, draws.ParquetFile))
 	if err != nil {
 		return err
 	}

@@ -21,8 +21,8 @@ import (
 const (
 	// DrawsParquet and DrawsCSV hold the same equally weighted draws, as Parquet and as CmdStan
 	// writes them.
-	DrawsParquet = "draws.parquet"
-	DrawsCSV     = "draws.csv"
+	DrawsParquet = draws.ParquetFile
+	DrawsCSV     = draws.CSVFile
 	// ModelsCSV has a row for each model.
 	ModelsCSV = "models.csv"
 )
@@ -72,8 +72,7 @@ func (c *Certificate) Save(dir string, cfg SaveConfig) error {
 		file.Theta = append(file.Theta, sample.Theta.RawRowView(i)...)
 	}
 	if err := errors.Join(
-		draws.Write(filepath.Join(dir, DrawsParquet), draws.Parquet, file),
-		draws.Write(filepath.Join(dir, DrawsCSV), draws.CmdStanCSV, file),
+		draws.WriteBoth(dir, file),
 		atomicfile.Write(filepath.Join(dir, ModelsCSV), c.writeModels),
 	); err != nil {
 		return fmt.Errorf("models.Save: %w", err)

@@ -68,7 +68,7 @@ func open(dir string, page Page) (*source, error) {
 
 // readDraws reads the draws of the posterior, if the run keeps any that a page shows.
 func (s *source) readDraws() (err error) {
-	if path := filepath.Join(s.dir, "draws.parquet"); rundir.Exists(path) && !s.page.ownDraws {
+	if path := filepath.Join(s.dir, draws.ParquetFile); rundir.Exists(path) && !s.page.ownDraws {
 		s.draws, err = draws.Read(path)
 	}
 	return err

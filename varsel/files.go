@@ -1,7 +1,6 @@
 package varsel
 
 import (
-	"errors"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -16,7 +15,7 @@ import (
 
 // Files are the names of the files that a run writes in addition to those of every run.
 func Files() []string {
-	return []string{"inclusion.csv", "models.csv", "coefficients.csv", modelcheck.FittedFile, DrawsParquet, DrawsCSV}
+	return []string{"inclusion.csv", "models.csv", "coefficients.csv", modelcheck.FittedFile, draws.ParquetFile, draws.CSVFile}
 }
 
 // finish adds what describes the problem to a result, and writes it to a run directory, if there is
@@ -56,12 +55,6 @@ func (r *Result) writeTables(dir string) error {
 	})
 }
 
-// Draws files in a run directory: the same draws in two formats.
-const (
-	DrawsParquet = "draws.parquet"
-	DrawsCSV     = "draws.csv"
-)
-
 // writeDraws writes posterior draws in both formats, if there is a run directory. header carries
 // the settings of the sampler; what follows from the draws is filled in.
 func (p *Problem) writeDraws(dir string, header draws.Header, d *Draws) error {
@@ -79,10 +72,7 @@ func (p *Problem) writeDraws(dir string, header draws.Header, d *Draws) error {
 		file.Codes = append(file.Codes, code...)
 		file.Theta = append(file.Theta, d.Values.RawRowView(i)...)
 	}
-	return errors.Join(
-		draws.Write(filepath.Join(dir, DrawsParquet), draws.Parquet, file),
-		draws.Write(filepath.Join(dir, DrawsCSV), draws.CmdStanCSV, file),
-	)
+	return draws.WriteBoth(dir, file)
 }
 
 // variables name the columns of files of draws: beta[NAME] for a coefficient, sigma, cut[A|B] for

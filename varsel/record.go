@@ -145,7 +145,7 @@ func OpenRun(dir string) (*StoredRun, error) {
 
 // readDraws reads the draws of the run; nil without error when it has none.
 func (r *StoredRun) readDraws() (*draws.Draws, error) {
-	path := filepath.Join(r.Dir, DrawsParquet)
+	path := filepath.Join(r.Dir, draws.ParquetFile)
 	if !rundir.Exists(path) {
 		return nil, nil
 	}

@@ -28,7 +28,7 @@ func (r *StoredRun) rows(fresh *table.Table, trials bool) (*predict.Rows, error)
 		return nil, err
 	}
 	if stored == nil || stored.Len() == 0 {
-		return nil, fmt.Errorf("%s holds no %s: repeat the run", r.Dir, DrawsParquet)
+		return nil, fmt.Errorf("%s holds no %s: repeat the run", r.Dir, draws.ParquetFile)
 	}
 	problem, err := r.Record.Problem()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // DrawsFile holds draws of graphs and parameters in a run directory.
-const DrawsFile = "draws.parquet"
+const DrawsFile = draws.ParquetFile
 
 // FileDraws is the number of draws that a run writes.
 const FileDraws = 2000
@@ -88,7 +88,7 @@ func WriteDraws(p *score.Problem, dir string, seed uint64, d score.Sample) error
 			file.LogQ = append(file.LogQ, math.NaN())
 		}
 	}
-	return draws.Write(filepath.Join(dir, DrawsFile), draws.Parquet, file)
+	return draws.Write(dir, file)
 }
 
 // ReadDraws reads what writeDraws wrote.

@@ -3,7 +3,6 @@ package regression
 import (
 	"cmp"
 	gocontext "context"
-	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -167,15 +166,9 @@ func (r *Result) writeTables(dir string) error {
 func Files() []string {
 	return []string{
 		"effects.csv", "sds.csv", "cuts.csv", "varying.csv", "checks.csv", "terms.csv", "models.csv",
-		modelcheck.FittedFile, DrawsParquet, DrawsCSV,
+		modelcheck.FittedFile, draws.ParquetFile, draws.CSVFile,
 	}
 }
-
-// Files of draws in a run directory: the same in two formats.
-const (
-	DrawsParquet = "draws.parquet"
-	DrawsCSV     = "draws.csv"
-)
 
 // levelName names the effect of a level among draws.
 func levelName(column, group, level string) string { return column + " | " + group + "=" + level }
@@ -226,8 +219,5 @@ func (r *Regression) writeDraws(dir string, seed uint64, s *posteriorSample) err
 			}
 		}
 	}
-	return errors.Join(
-		draws.Write(filepath.Join(dir, DrawsParquet), draws.Parquet, file),
-		draws.Write(filepath.Join(dir, DrawsCSV), draws.CmdStanCSV, file),
-	)
+	return draws.WriteBoth(dir, file)
 }

@@ -40,9 +40,9 @@ type rowsOptions struct {
 
 // rows are those of Rows and Observed, with or without the effects of groups.
 func (r *StoredRun) rows(fresh *table.Table, opt rowsOptions) (*predict.Rows, error) {
-	path := filepath.Join(r.Dir, DrawsParquet)
+	path := filepath.Join(r.Dir, draws.ParquetFile)
 	if !rundir.Exists(path) {
-		return nil, fmt.Errorf("%s holds no %s: repeat the run", r.Dir, DrawsParquet)
+		return nil, fmt.Errorf("%s holds no %s: repeat the run", r.Dir, draws.ParquetFile)
 	}
 	stored, err := draws.Read(path)
 	if err != nil {

@@ -43,7 +43,7 @@ func finished(t *testing.T, name string, options frame.Options) *StoredRun {
 // TestRowsOfKnownAndNewGroups predicts subjects of the sleep study, and one that it has not seen.
 func TestRowsOfKnownAndNewGroups(t *testing.T) {
 	stored := finished(t, "sleepstudy.csv", frame.Options{Formula: "Reaction ~ Days + (Days | Subject)"})
-	file, err := draws.Read(filepath.Join(stored.Dir, DrawsParquet))
+	file, err := draws.Read(filepath.Join(stored.Dir, draws.ParquetFile))
 	require.NoError(t, err)
 	column := func(name string) []float64 {
 		for j, other := range file.Coordinates {
@@ -117,7 +117,7 @@ func TestRowsOfKnownAndNewGroups(t *testing.T) {
 		_, err = stored.Rows(wrong)
 		require.ErrorContains(t, err, want)
 	}
-	require.NoError(t, os.Remove(filepath.Join(stored.Dir, DrawsParquet)))
+	require.NoError(t, os.Remove(filepath.Join(stored.Dir, draws.ParquetFile)))
 	_, err = stored.Rows(nil)
 	require.ErrorContains(t, err, "holds no draws.parquet")
 }

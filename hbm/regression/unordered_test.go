@@ -315,7 +315,7 @@ func TestUnorderedFormulas(t *testing.T) {
 		require.InDelta(t, 1, float64(p.Probabilities[0]+p.Probabilities[1]+p.Probabilities[2]), 1e-12)
 	}
 	// a new group has the effects of no group, and their variance
-	sample, err := draws.Read(filepath.Join(dir, DrawsParquet))
+	sample, err := draws.Read(filepath.Join(dir, draws.ParquetFile))
 	require.NoError(t, err)
 	sd := slices.Index(sample.Coordinates, "sd((Intercept) | g)")
 	eta, sum, squares := make([]float64, 2*rows.Draws()), 0.0, 0.0

@@ -2,7 +2,6 @@ package draws
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -12,16 +11,9 @@ import (
 // numbers alone.
 const ModelColumn = "model"
 
-// Numbered are the names of the columns that hold numbers: log densities and the number of the
-// model, then those of the sites and of the coordinates.
-func (h Header) Numbered() []string { return h.numbers() }
-
-// ModelNumber is the number of a code in the column model__.
-func (h Header) ModelNumber(code []int32) float64 { return h.model(code) }
-
-// numbers are the names of the columns that hold numbers, in order: log densities or chain, model,
-// sites and coordinates.
-func (h Header) numbers() []string {
+// Numbered are the names of the columns that hold numbers: log densities or chain and the number of
+// the model, then those of the sites and of the coordinates.
+func (h Header) Numbered() []string {
 	names := append(h.densities(), "model__")
 	for s := range h.Cards {
 		names = append(names, h.siteColumn(s))
@@ -37,12 +29,9 @@ func (h Header) numbers() []string {
 	return distinct(names)
 }
 
-// columns are the names of the columns of a file.
-func (h Header) columns(format Format) []string {
-	names := h.numbers()
-	if format == Parquet {
-		return append(names, ModelColumn)
-	}
+// csvColumns are the names of the columns of a CSV file.
+func (h Header) csvColumns() []string {
+	names := h.Numbered()
 	for i, name := range names {
 		names[i] = plain(name)
 	}
@@ -114,18 +103,4 @@ func (h Header) ModelName(code []int32) string {
 		return "(none)"
 	}
 	return strings.Join(members, " + ")
-}
-
-// equalColumns reports how found differs from the columns of a file of the format.
-func (h Header) equalColumns(format Format, found []string) error {
-	want := h.columns(format)
-	if slices.Equal(want, found) {
-		return nil
-	}
-	for i := range min(len(want), len(found)) {
-		if want[i] != found[i] {
-			return fmt.Errorf("column %d: want %q, got %q", i+1, want[i], found[i])
-		}
-	}
-	return fmt.Errorf("want %d columns, got %d", len(want), len(found))
 }

@@ -1,5 +1,5 @@
-// Package draws writes posterior draws to files that other tools read as they are, and reads them
-// back.
+// Package draws writes posterior draws to files that other tools read as they are, Parquet and CSV,
+// and reads the Parquet files back.
 //
 // A draw is a model, the parameters of that model, and log densities. The columns, the same in both
 // formats:
@@ -18,28 +18,25 @@
 // Densities are those of the coordinates in the file, unless the header names another scale under
 // density_scale.
 //
-// [CmdStanCSV] files follow the conventions of CmdStan: lines that begin with # carry the settings,
+// CSV files follow the conventions of CmdStan: lines that begin with # carry the settings,
 // columns of the sampler end in two underscores, numbers are decimal, nan, inf or -inf. IID files
 // declare the layout of CmdStan's laplace method (columns log_p__ and log_q__), files of chains
 // that of its sample method (lp__ first). ArviZ (from_cmdstan) and CmdStanR (read_cmdstan_csv) read
 // both. Both take one file for one chain: to have them compare chains, write one file per chain.
-// [Parquet] files hold the same columns as doubles, integers for gamma and chain__, and the model
+// Parquet files hold the same columns as doubles, integers for gamma and chain__, and the model
 // as text. In names of CSV columns dots, commas and quotes, which its readers would misread, are
 // replaced.
 //
 // The header, with the names of sites and coordinates, travels as one line of JSON in a comment of
 // the CSV and in the key-value metadata of the Parquet file.
 //
-//	header := draws.Header{Cards: []int{2, 2}, Coordinates: names}
-//	w, err := draws.NewWriter("draws.parquet", draws.Parquet, header)
-//	if err != nil {
-//		return err
-//	}
-//	defer w.Abort() // leaves no file behind unless Close succeeded
-//	for batch := range batches {
-//		if err := w.Write(batch); err != nil {
-//			return err
-//		}
-//	}
-//	return w.Close()
+//	d := &draws.Draws{Header: draws.Header{Cards: []int{2, 2}, Coordinates: names}}
+//	// fill in densities, codes and parameters
+//	err := draws.WriteBoth(dir, d)
+//
+//	draws.go    Draws and their header
+//	columns.go  the columns of files
+//	files.go    the files of a directory
+//	parquet.go  Parquet
+//	csv.go      CSV
 package draws

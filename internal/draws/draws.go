@@ -9,20 +9,6 @@ import (
 	"github.com/transdim/vti/internal/enum"
 )
 
-// Format is a file format.
-type Format int
-
-// The formats.
-const (
-	Parquet Format = iota
-	CmdStanCSV
-)
-
-var formatNames = enum.New[Format]("format of draws", "Parquet", "CmdStan CSV")
-
-// String returns the name of the format.
-func (f Format) String() string { return formatNames.String(f) }
-
 // Kind says where draws come from.
 type Kind int
 
@@ -100,9 +86,9 @@ func (h Header) densities() []string {
 	return []string{"log_p__", "log_q__"}
 }
 
-// model is the mixed-radix number of a code, NaN when numbers of that space do not all fit a
-// float64.
-func (h Header) model(code []int32) float64 {
+// ModelNumber is the mixed-radix number of a code, as the column model__ has it: NaN when numbers of
+// that space do not all fit a float64.
+func (h Header) ModelNumber(code []int32) float64 {
 	if !h.countable() {
 		return math.NaN()
 	}
@@ -152,8 +138,9 @@ func unmarshalHeader(text string) (Header, error) {
 	return h.Header, nil
 }
 
-// Batch is a number N of draws.
-type Batch struct {
+// Draws are a number N of draws.
+type Draws struct {
+	Header
 	LogP  []float64 // [N]
 	LogQ  []float64 // [N]; nil for Chains
 	Chain []int32   // [N], from 1; nil for IID
@@ -162,31 +149,25 @@ type Batch struct {
 }
 
 // Len is N.
-func (b Batch) Len() int { return len(b.LogP) }
+func (d *Draws) Len() int { return len(d.LogP) }
 
-// check panics unless the batch has the shapes that the header says; where names the caller.
-func (b Batch) check(where string, h Header) {
-	n := b.Len()
+// check panics unless the draws have the shapes that the header says.
+func (d *Draws) check() {
+	n := d.Len()
 	logQ, chain := n, 0
-	if h.Kind == Chains {
+	if d.Kind == Chains {
 		logQ, chain = 0, n
 	}
-	if len(b.LogQ) != logQ || len(b.Chain) != chain || len(b.Codes) != n*len(h.Cards) || len(b.Theta) != n*len(h.Coordinates) {
-		panic(fmt.Sprintf("%s: %d draws of kind %s with %d sites and %d coordinates want LogQ, Chain, Codes, Theta of lengths %d, %d, %d, %d, got %d, %d, %d, %d",
-			where, n, h.Kind, len(h.Cards), len(h.Coordinates), logQ, chain, n*len(h.Cards), n*len(h.Coordinates),
-			len(b.LogQ), len(b.Chain), len(b.Codes), len(b.Theta)))
+	if len(d.LogQ) != logQ || len(d.Chain) != chain || len(d.Codes) != n*len(d.Cards) || len(d.Theta) != n*len(d.Coordinates) {
+		panic(fmt.Sprintf("draws: %d draws of kind %s with %d sites and %d coordinates want LogQ, Chain, Codes, Theta of lengths %d, %d, %d, %d, got %d, %d, %d, %d",
+			n, d.Kind, len(d.Cards), len(d.Coordinates), logQ, chain, n*len(d.Cards), n*len(d.Coordinates),
+			len(d.LogQ), len(d.Chain), len(d.Codes), len(d.Theta)))
 	}
-	for i, outcome := range b.Codes {
-		if s := i % len(h.Cards); outcome < 0 || int(outcome) >= h.Cards[s] {
-			panic(fmt.Sprintf("%s: site %d has outcome %d, want 0 to %d", where, s+1, outcome, h.Cards[s]-1))
+	for i, outcome := range d.Codes {
+		if s := i % len(d.Cards); outcome < 0 || int(outcome) >= d.Cards[s] {
+			panic(fmt.Sprintf("draws: site %d has outcome %d, want 0 to %d", s+1, outcome, d.Cards[s]-1))
 		}
 	}
-}
-
-// Draws is the content of a file.
-type Draws struct {
-	Header
-	Batch
 }
 
 // Code is the model of draw i, length S.
@@ -218,7 +199,7 @@ func (d *Draws) appendRow(first, second, model float64, cells []float64) error {
 		d.Codes = append(d.Codes, outcome)
 	}
 	d.Theta = append(d.Theta, cells[len(d.Cards):]...)
-	if want := d.model(d.Code(d.Len() - 1)); want != model && !(math.IsNaN(want) && math.IsNaN(model)) {
+	if want := d.ModelNumber(d.Code(d.Len() - 1)); want != model && !(math.IsNaN(want) && math.IsNaN(model)) {
 		return fmt.Errorf("column model__: the outcomes are those of model %v, got those of %v", want, model)
 	}
 	return nil

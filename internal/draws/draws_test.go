@@ -1,6 +1,7 @@
 package draws
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -16,8 +17,6 @@ import (
 
 	"github.com/transdim/vti/internal/columnar"
 )
-
-var formats = []Format{Parquet, CmdStanCSV}
 
 // sample makes n draws; every third coordinate is inactive.
 func sample(kind Kind, cards []int, dim, n int, seed uint64) *Draws {
@@ -53,10 +52,8 @@ func TestRoundTrip(t *testing.T) {
 		kind := rapid.SampledFrom([]Kind{IID, Chains}).Draw(rt, "kind")
 		cards := rapid.SliceOfN(rapid.IntRange(1, 5), 1, 6).Draw(rt, "cards")
 		d := sample(kind, cards, rapid.IntRange(0, 7).Draw(rt, "dim"), rapid.IntRange(1, 50).Draw(rt, "n"), rapid.Uint64().Draw(rt, "seed"))
-		format := rapid.SampledFrom(formats).Draw(rt, "format")
-		path := filepath.Join(dir, "draws")
-		require.NoError(rt, Write(path, format, d))
-		got, err := Read(path)
+		require.NoError(rt, Write(dir, d))
+		got, err := Read(filepath.Join(dir, ParquetFile))
 		require.NoError(rt, err)
 		if d.Theta == nil {
 			got.Theta = nil
@@ -77,28 +74,16 @@ func TestOlderParquet(t *testing.T) {
 	}
 }
 
-func TestManyBatchesAndRowGroups(t *testing.T) {
-	for _, format := range formats {
-		path := filepath.Join(t.TempDir(), "draws")
-		d := sample(IID, []int{2, 3}, 2, columnar.GroupRows+1000, 1)
-		w, err := NewWriter(path, format, d.Header)
-		require.NoError(t, err)
-		const step = 777
-		for from := 0; from < d.Len(); from += step {
-			to := min(d.Len(), from+step)
-			require.NoError(t, w.Write(Batch{LogP: d.LogP[from:to], LogQ: d.LogQ[from:to], Codes: d.Codes[2*from : 2*to], Theta: d.Theta[2*from : 2*to]}))
-		}
-		_, err = os.Stat(path)
-		assert.ErrorIs(t, err, os.ErrNotExist, "nothing under the name before Close")
-		require.NoError(t, w.Close())
-		require.NoError(t, w.Close())
-		got, err := Read(path)
-		require.NoError(t, err, format)
-		assert.Equal(t, d, got, format)
-		info, err := os.Stat(path)
-		require.NoError(t, err)
-		assert.Equal(t, os.FileMode(0o644), info.Mode().Perm())
-	}
+func TestManyRowGroups(t *testing.T) {
+	dir := t.TempDir()
+	d := sample(IID, []int{2, 3}, 2, columnar.GroupRows+1000, 1)
+	require.NoError(t, Write(dir, d))
+	got, err := Read(filepath.Join(dir, ParquetFile))
+	require.NoError(t, err)
+	assert.Equal(t, d, got)
+	info, err := os.Stat(filepath.Join(dir, ParquetFile))
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o644), info.Mode().Perm())
 }
 
 func TestNonFiniteAndUncountable(t *testing.T) {
@@ -109,29 +94,25 @@ func TestNonFiniteAndUncountable(t *testing.T) {
 	d := sample(IID, cards, 1, 3, 1)
 	d.LogP = []float64{math.Inf(-1), math.Inf(1), -0.5}
 	d.Theta = []float64{math.MaxFloat64, math.SmallestNonzeroFloat64, math.Inf(-1)}
-	for _, format := range formats {
-		path := filepath.Join(t.TempDir(), "draws")
-		require.NoError(t, Write(path, format, d))
-		got, err := Read(path)
-		require.NoError(t, err)
-		assert.Equal(t, d, got)
-		if format == CmdStanCSV {
-			text, err := os.ReadFile(path)
-			require.NoError(t, err)
-			assert.Contains(t, string(text), "\n-inf,")
-			assert.Contains(t, string(text), ",nan,")
-		}
-	}
+	dir := t.TempDir()
+	require.NoError(t, WriteBoth(dir, d))
+	got, err := Read(filepath.Join(dir, ParquetFile))
+	require.NoError(t, err)
+	assert.Equal(t, d, got)
+	text, err := os.ReadFile(filepath.Join(dir, CSVFile))
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "\n-inf,")
+	assert.Contains(t, string(text), ",nan,")
 }
 
 func TestCSVText(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "draws.csv")
+	dir := t.TempDir()
 	d := &Draws{
 		Header: Header{Cards: []int{2, 3}, Sites: []string{"a", "b"}, Coordinates: []string{"one", "a"}, Seed: 5},
-		Batch:  Batch{LogP: []float64{-1.5, -2}, LogQ: []float64{-1, -2.25}, Codes: []int32{1, 2, 0, 1}, Theta: []float64{0.1, 1e-30, 3, 0}},
+		LogP:   []float64{-1.5, -2}, LogQ: []float64{-1, -2.25}, Codes: []int32{1, 2, 0, 1}, Theta: []float64{0.1, 1e-30, 3, 0},
 	}
-	require.NoError(t, Write(path, CmdStanCSV, d))
-	text, err := os.ReadFile(path)
+	require.NoError(t, WriteBoth(dir, d))
+	text, err := os.ReadFile(filepath.Join(dir, CSVFile))
 	require.NoError(t, err)
 	assert.Equal(t, `# vti_draws {"version":2,"kind":"iid","cards":[2,3],"sites":["a","b"],"coordinates":["one","a"],"seed":5}
 # model = vti
@@ -189,12 +170,13 @@ func cmdStan(t *testing.T, text string) (settings map[string]string, variables m
 	return settings, variables
 }
 
+// Every number of the draws is in the CSV, to its last bit.
 func TestReadableAsCmdStan(t *testing.T) {
 	for _, kind := range []Kind{IID, Chains} {
-		path := filepath.Join(t.TempDir(), "draws.csv")
+		dir := t.TempDir()
 		d := sample(kind, []int{2, 3, 2}, 4, 9, 3)
-		require.NoError(t, Write(path, CmdStanCSV, d))
-		text, err := os.ReadFile(path)
+		require.NoError(t, WriteBoth(dir, d))
+		text, err := os.ReadFile(filepath.Join(dir, CSVFile))
 		require.NoError(t, err)
 		settings, variables := cmdStan(t, string(text))
 		assert.Equal(t, "1", settings["id"])
@@ -224,61 +206,10 @@ func TestReadableAsCmdStan(t *testing.T) {
 	}
 }
 
-func TestDamagedCSV(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "draws.csv")
-	d := sample(Chains, []int{2, 3}, 2, 4, 3)
-	require.NoError(t, Write(path, CmdStanCSV, d))
-	content, err := os.ReadFile(path)
-	require.NoError(t, err)
-	good := string(content)
-	lines := strings.SplitAfter(good, "\n")
-	names := 0
-	for !strings.HasPrefix(lines[names], "lp__") {
-		names++
-	}
-	change := func(line int, text string) string {
-		changed := append([]string{}, lines...)
-		changed[line] = text
-		return strings.Join(changed, "")
-	}
-	row := names + 1
-	cells := strings.Split(strings.TrimSpace(lines[row]), ",")
-	cell := func(column int, text string) string {
-		changed := append([]string{}, cells...)
-		changed[column] = text
-		return change(row, strings.Join(changed, ",")+"\n")
-	}
-	at := fmt.Sprintf("draws.csv: line %d: ", row+1)
-	for text, want := range map[string]string{
-		"":           "draws.csv: the file is empty",
-		"x,y\n1,2\n": "line 1: not a file of draws",
-		strings.Replace(good, `"version":2`, `"version":9`, 1):     "line 1: layout version is 9",
-		strings.Replace(good, `"kind":"chains"`, `"kind":"ch"`, 1): "line 1: damaged header: unknown kind of draws",
-		strings.Replace(good, `"cards":[2,3]`, `"cards":[2,0]`, 1): "site 2 has 0 outcomes",
-		strings.Replace(good, "gamma[2]", "gamma[3]", 1):           `column 5: want "gamma[2]", got "gamma[3]"`,
-		strings.Replace(good, ",beta[x1; 'naïve' =  1]", "", 1):    "want 7 columns, got 6",
-		change(row, "1,2\n"):            at + "want 7 cells, got 2",
-		cell(5, "abc"):                  at + `column beta[x0; 'naïve' =  0]: want a number, got "abc"`,
-		cell(3, "2"):                    at + "column gamma[1]: want a whole number from 0 to 1, got 2",
-		cell(1, "0"):                    at + "column chain__: want a whole number from 1",
-		cell(2, "77"):                   at + "column model__",
-		strings.Join(lines[:row+2], ""): "it is truncated",
-		change(row, ""):                 "want 4 rows, got 3",
-		good + lines[row]:               "want nothing after",
-		strings.Replace(good, "# rows = 4", "# rows = four", 1): "want a number of rows",
-	} {
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		_, err := Read(path)
-		assert.ErrorContains(t, err, want)
-	}
-	_, err = Read(filepath.Join(t.TempDir(), "absent"))
-	assert.ErrorIs(t, err, os.ErrNotExist)
-}
-
 func TestDamagedParquet(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "draws.parquet")
+	path := filepath.Join(t.TempDir(), ParquetFile)
 	d := sample(Chains, []int{2, 3}, 2, 400, 3)
-	require.NoError(t, Write(path, Parquet, d))
+	require.NoError(t, Write(filepath.Dir(path), d))
 	good, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(path, good[:len(good)/2], 0o600))
@@ -294,61 +225,100 @@ func TestDamagedParquet(t *testing.T) {
 	}
 }
 
-func TestFailedWriteLeavesTheOldFile(t *testing.T) {
+// Columns, metadata and numbers that cannot be of draws are errors that say which.
+func TestWrongParquet(t *testing.T) {
+	path := filepath.Join(t.TempDir(), ParquetFile)
+	d := sample(Chains, []int{2, 3}, 2, 4, 3)
+	write := func(header string, change func(columns []columnar.Column) []columnar.Column, row []float64) error {
+		var out bytes.Buffer
+		columns := d.parquetColumns()
+		if change != nil {
+			columns = change(columns)
+		}
+		metadata := map[string]string{}
+		if header != "" {
+			metadata[headerKey] = header
+		}
+		w, err := columnar.NewWriter(&out, columns, metadata)
+		require.NoError(t, err)
+		for i, v := range row {
+			if columns[i].Kind == columnar.Int32 {
+				w.Int32(int32(v))
+			} else {
+				w.Double(v)
+			}
+		}
+		if row != nil {
+			w.Text("text")
+		}
+		require.NoError(t, w.Close())
+		require.NoError(t, os.WriteFile(path, out.Bytes(), 0o600))
+		_, err = Read(path)
+		return err
+	}
+	good, err := d.marshal()
+	require.NoError(t, err)
+	shorter := func(columns []columnar.Column) []columnar.Column { return columns[1:] }
+	renamed := func(columns []columnar.Column) []columnar.Column {
+		columns[4].Name = "gamma[3]"
+		return columns
+	}
+	replaced := func(from, to string) string { return strings.Replace(good, from, to, 1) }
+	assert.ErrorContains(t, write("", nil, nil), "not a file of draws")
+	assert.ErrorContains(t, write(replaced(`"version":2`, `"version":9`), nil, nil), "layout version is 9")
+	assert.ErrorContains(t, write(replaced(`"kind":"chains"`, `"kind":"ch"`), nil, nil), "damaged header: unknown kind of draws")
+	assert.ErrorContains(t, write(replaced(`"cards":[2,3]`, `"cards":[2,0]`), nil, nil), "site 2 has 0 outcomes")
+	assert.ErrorContains(t, write(good, shorter, nil), "want 8 columns, got 7")
+	assert.ErrorContains(t, write(good, renamed, nil), `column 5: want "gamma[2]", got "gamma[3]"`)
+	assert.ErrorContains(t, write(good, nil, []float64{-1, 1, 3, 2, 0, 0, 0}), "row 1: column gamma[1]: want a whole number from 0 to 1, got 2")
+	assert.ErrorContains(t, write(good, nil, []float64{-1, 0, 3, 1, 0, 0, 0}), "column chain__: want a whole number from 1")
+	assert.ErrorContains(t, write(good, nil, []float64{-1, 1, 77, 1, 0, 0, 0}), "column model__")
+	assert.NoError(t, write(good, nil, []float64{-1, 1, 3, 1, 0, 0, 0}))
+	_, err = Read(filepath.Join(t.TempDir(), "absent"))
+	assert.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestHeadersThatAreNone(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, "draws.csv")
 	d := sample(IID, []int{2}, 1, 5, 3)
-	require.NoError(t, Write(path, CmdStanCSV, d))
-	w, err := NewWriter(path, CmdStanCSV, d.Header)
+	require.NoError(t, WriteBoth(dir, d))
+	for _, wrong := range []struct {
+		header Header
+		want   string
+	}{
+		{Header{}, "at least one site"}, {Header{Kind: 5, Cards: []int{2}}, "unknown kind"},
+		{Header{Cards: []int{2}, Sites: []string{"a", "b"}}, "2 names for 1 sites"},
+	} {
+		assert.ErrorContains(t, WriteBoth(dir, &Draws{Header: wrong.header}), wrong.want)
+	}
+	got, err := Read(filepath.Join(dir, ParquetFile))
 	require.NoError(t, err)
-	require.NoError(t, w.Write(d.Batch))
-	w.Abort()
-	w.Abort()
-	got, err := Read(path)
-	require.NoError(t, err)
-	assert.Equal(t, 5, got.Len())
+	assert.Equal(t, 5, got.Len(), "the older file stays")
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	assert.Len(t, entries, 1)
-
-	_, err = NewWriter(filepath.Join(dir, "no", "such", "draws.csv"), CmdStanCSV, d.Header)
-	assert.ErrorIs(t, err, os.ErrNotExist)
-	_, err = NewWriter(path, CmdStanCSV, Header{})
-	assert.ErrorContains(t, err, "at least one site")
-	_, err = NewWriter(path, Format(7), d.Header)
-	assert.ErrorContains(t, err, "Format(7)")
-	_, err = NewWriter(path, CmdStanCSV, Header{Kind: 5, Cards: []int{2}})
-	assert.ErrorContains(t, err, "unknown kind")
-	_, err = NewWriter(path, CmdStanCSV, Header{Cards: []int{2}, Sites: []string{"a", "b"}})
-	assert.ErrorContains(t, err, "2 names for 1 sites")
+	assert.Len(t, entries, 2)
+	assert.ErrorIs(t, WriteBoth(filepath.Join(dir, "no", "such"), d), os.ErrNotExist)
 }
 
 func TestWrongShapesPanic(t *testing.T) {
-	d := sample(IID, []int{2}, 1, 5, 3)
-	w, err := NewWriter(filepath.Join(t.TempDir(), "x"), Parquet, d.Header)
-	require.NoError(t, err)
-	bad := d.Batch
+	bad := *sample(IID, []int{2}, 1, 5, 3)
 	bad.Theta = bad.Theta[1:]
-	assert.Panics(t, func() { _ = w.Write(bad) })
-	bad = d.Batch
+	assert.Panics(t, func() { _ = WriteBoth(t.TempDir(), &bad) })
+	bad = *sample(IID, []int{2}, 1, 5, 3)
 	bad.Codes = []int32{0, 1, 2, 0, 0}
-	assert.Panics(t, func() { _ = w.Write(bad) })
-	w.Abort()
-	assert.Panics(t, func() { _ = w.Write(d.Batch) })
+	assert.Panics(t, func() { _ = WriteBoth(t.TempDir(), &bad) })
 }
 
 // Whatever a file holds, it is an error or draws, which are the same after they were written and
 // read.
 func FuzzRead(f *testing.F) {
 	dir := f.TempDir()
-	path := filepath.Join(dir, "draws")
-	for _, format := range formats {
-		for _, kind := range []Kind{IID, Chains} {
-			require.NoError(f, Write(path, format, sample(kind, []int{2, 3}, 3, 5, 5)))
-			content, err := os.ReadFile(path)
-			require.NoError(f, err)
-			f.Add(content)
-		}
+	path := filepath.Join(dir, ParquetFile)
+	for _, kind := range []Kind{IID, Chains} {
+		require.NoError(f, Write(dir, sample(kind, []int{2, 3}, 3, 5, 5)))
+		content, err := os.ReadFile(path)
+		require.NoError(f, err)
+		f.Add(content)
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
 		require.NoError(t, os.WriteFile(path, content, 0o644))
@@ -356,13 +326,10 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, format := range formats {
-			again := filepath.Join(dir, "again")
-			require.NoError(t, Write(again, format, d))
-			got, err := Read(again)
-			require.NoError(t, err)
-			require.Equal(t, d.Codes, got.Codes)
-			require.Equal(t, fmt.Sprint(d.LogP, d.LogQ, d.Chain, d.Theta), fmt.Sprint(got.LogP, got.LogQ, got.Chain, got.Theta))
-		}
+		require.NoError(t, WriteBoth(dir, d))
+		got, err := Read(path)
+		require.NoError(t, err)
+		require.Equal(t, d.Codes, got.Codes)
+		require.Equal(t, fmt.Sprint(d.LogP, d.LogQ, d.Chain, d.Theta), fmt.Sprint(got.LogP, got.LogQ, got.Chain, got.Theta))
 	})
 }

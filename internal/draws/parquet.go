@@ -15,7 +15,7 @@ const headerKey = "vti_draws"
 // everything else doubles.
 func (h Header) parquetColumns() (columns []columnar.Column) {
 	first := len(h.densities()) + 1 // column of the first site
-	for i, name := range h.columns(Parquet) {
+	for i, name := range append(h.Numbered(), ModelColumn) {
 		kind := columnar.Double
 		if name == "chain__" || i >= first && i < first+len(h.Cards) {
 			kind = columnar.Int32
@@ -27,45 +27,35 @@ func (h Header) parquetColumns() (columns []columnar.Column) {
 	return columns
 }
 
-type parquetEncoder struct {
-	header Header
-	out    *columnar.Writer
-}
-
-func newParquetEncoder(w io.Writer, h Header) (*parquetEncoder, error) {
-	text, err := h.marshal()
+func writeParquet(w io.Writer, d *Draws) error {
+	text, err := d.marshal()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	out, err := columnar.NewWriter(w, h.parquetColumns(), map[string]string{headerKey: text})
-	return &parquetEncoder{header: h, out: out}, err
-}
-
-func (e *parquetEncoder) write(b Batch) error {
-	sites, dim := len(e.header.Cards), len(e.header.Coordinates)
-	for i := range b.Len() {
-		code := b.Codes[i*sites : (i+1)*sites]
-		e.out.Double(b.LogP[i])
-		if e.header.Kind == Chains {
-			e.out.Int32(b.Chain[i])
+	out, err := columnar.NewWriter(w, d.parquetColumns(), map[string]string{headerKey: text})
+	if err != nil {
+		return err
+	}
+	for i := range d.Len() {
+		out.Double(d.LogP[i])
+		if d.Kind == Chains {
+			out.Int32(d.Chain[i])
 		} else {
-			e.out.Double(b.LogQ[i])
+			out.Double(d.LogQ[i])
 		}
-		e.out.Double(e.header.model(code))
-		for _, outcome := range code {
-			e.out.Int32(outcome)
+		out.Double(d.ModelNumber(d.Code(i)))
+		for _, outcome := range d.Code(i) {
+			out.Int32(outcome)
 		}
-		for _, v := range b.Theta[i*dim : (i+1)*dim] {
-			e.out.Double(v)
+		for _, v := range d.Values(i) {
+			out.Double(v)
 		}
-		e.out.Text(e.header.ModelName(code))
+		out.Text(d.ModelName(d.Code(i)))
 	}
-	return e.out.Err()
+	return out.Close()
 }
 
-func (e *parquetEncoder) close() error { return e.out.Close() }
-
-// readParquet reads what parquetEncoder wrote, one row group in memory beside the result. Errors
+// readParquet reads what writeParquet wrote, one row group in memory beside the result. Errors
 // name the row.
 func readParquet(f *os.File) (*Draws, error) {
 	info, err := f.Stat()
@@ -84,12 +74,14 @@ func readParquet(f *os.File) (*Draws, error) {
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for _, column := range file.Columns {
-		names = append(names, column.Name)
+	want := header.parquetColumns()
+	if len(file.Columns) != len(want) {
+		return nil, fmt.Errorf("want %d columns, got %d", len(want), len(file.Columns))
 	}
-	if err := header.equalColumns(Parquet, names); err != nil {
-		return nil, err
+	for i, column := range file.Columns {
+		if column.Name != want[i].Name {
+			return nil, fmt.Errorf("column %d: want %q, got %q", i+1, want[i].Name, column.Name)
+		}
 	}
 	d := &Draws{Header: header}
 	for group := range file.Groups() {

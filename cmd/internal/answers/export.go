@@ -22,9 +22,6 @@ import (
 	"github.com/transdim/vti/predict"
 )
 
-// drawsFile is the name of the draws in the directory of a run.
-const drawsFile = "draws.parquet"
-
 // Exported is what vti export prints as JSON.
 type Exported struct {
 	Schema string   `json:"schema"`
@@ -89,9 +86,9 @@ func exportRun(a *shell.App, ctx context.Context, all application.Registry, dir,
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, drawsFile)
+	path := filepath.Join(dir, draws.ParquetFile)
 	if !rundir.Exists(path) {
-		return fmt.Errorf("%s holds no %s: there are no draws to export", dir, drawsFile)
+		return fmt.Errorf("%s holds no %s: there are no draws to export", dir, draws.ParquetFile)
 	}
 	stored, err := draws.Read(path)
 	if err != nil {
