@@ -3,12 +3,11 @@ package rjmcmc
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
+	"encoding/gob"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math"
-	"math/rand/v2"
 	"time"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
@@ -18,7 +17,7 @@ import (
 
 // checkpointFormat is that of the files that hold chains. The payload is the fields that
 // [sampler.transcribe] lists, in its order.
-var checkpointFormat = checkpoint.Format{Name: "checkpoint of chains", Magic: "vti.chns", Version: 2}
+var checkpointFormat = checkpoint.Format{Name: "checkpoint of chains", Magic: "vti.chns", Version: 3}
 
 type checkpointHeader struct {
 	Version  int             `json:"version"`
@@ -30,8 +29,6 @@ type checkpointHeader struct {
 	Enough    bool `json:"enough"`
 	// Further iterations were added to those of the settings.
 	Further int `json:"further,omitempty"`
-	// Draws are kept per chain.
-	Draws int `json:"draws"`
 }
 
 // settings are all that the state after a given move depends on, save the target.
@@ -63,11 +60,8 @@ func (s *sampler) save() error {
 		Version: checkpointFormat.Version, Settings: settings,
 		Iteration: s.iteration, Made: s.made, BurnIn: s.result == nil, Enough: s.enough, Further: s.further,
 	}
-	if s.result != nil {
-		header.Draws = s.result.Draws() / s.cfg.Chains
-	}
 	err = checkpointFormat.Write(s.cfg.Checkpoint, header, func(w io.Writer) error {
-		t := transcript{writer: w}
+		t := transcript{encoder: gob.NewEncoder(w)}
 		s.transcribe(&t)
 		return t.err
 	})
@@ -93,18 +87,18 @@ func (s *sampler) restore() error {
 	if err := checkpoint.CheckSettings(path, header.Settings, settings); err != nil {
 		return fmt.Errorf("rjmcmc: %w", err)
 	}
-	if header.Iteration < 1 || header.Made < 0 || header.Further < 0 || header.Draws < 0 || header.Draws > (s.cfg.Iterations+header.Further)/s.cfg.Thin {
-		return fmt.Errorf("rjmcmc: %s: damaged checkpoint: iteration %d, move %d, %d draws", path, header.Iteration, header.Made, header.Draws)
+	if header.Iteration < 1 || header.Made < 0 || header.Further < 0 {
+		return fmt.Errorf("rjmcmc: %s: damaged checkpoint: iteration %d, move %d", path, header.Iteration, header.Made)
 	}
 	s.iteration, s.made, s.enough, s.further = header.Iteration, header.Made, header.Enough, header.Further
 	if !header.BurnIn {
 		s.freeze()
-		s.result.allocate(header.Draws)
 	}
-	t := transcript{reader: bytes.NewReader(payload)}
+	left := bytes.NewReader(payload)
+	t := transcript{decoder: gob.NewDecoder(left)}
 	s.transcribe(&t)
-	if t.err != nil || t.reader.Len() > 0 {
-		return fmt.Errorf("rjmcmc: %s: damaged checkpoint: %d bytes left over, %v", path, t.reader.Len(), t.err)
+	if t.err != nil || left.Len() > 0 {
+		return fmt.Errorf("rjmcmc: %s: damaged checkpoint: %d bytes left over, %v", path, left.Len(), t.err)
 	}
 	if s.weights != nil {
 		if err := s.proposeBy(s.weights); err != nil {
@@ -139,82 +133,55 @@ func (s *sampler) recognise() error {
 
 // transcript writes fields to a file, or reads them from it in the same order.
 type transcript struct {
-	writer io.Writer     // when writing
-	reader *bytes.Reader // when reading
-	err    error         // the first
+	encoder *gob.Encoder // when writing
+	decoder *gob.Decoder // when reading
+	err     error        // the first
 }
 
-// fields transcribes what pointers and slices hold.
+// fields transcribes what pointers point to.
 func (t *transcript) fields(fields ...any) {
 	for _, field := range fields {
-		switch f := field.(type) {
-		case *int:
-			value := int64(*f)
-			t.raw(&value)
-			*f = int(value)
-		case []int:
-			for i := range f {
-				t.fields(&f[i])
-			}
-		case *rand.PCG:
-			state, err := f.MarshalBinary() // always as many bytes
-			t.fail(err)
-			t.raw(state)
-			if t.reader != nil && t.err == nil {
-				t.fail(f.UnmarshalBinary(state))
-			}
+		switch {
+		case t.err != nil:
+		case t.decoder != nil:
+			t.err = t.decoder.Decode(field)
 		default:
-			t.raw(f)
+			t.err = t.encoder.Encode(field)
 		}
 	}
 }
 
-// raw transcribes numbers of fixed size.
-func (t *transcript) raw(data any) {
-	switch {
-	case t.err != nil:
-	case t.reader != nil:
-		t.fail(binary.Read(t.reader, binary.LittleEndian, data))
-	default:
-		t.fail(binary.Write(t.writer, binary.LittleEndian, data))
-	}
-}
-
-func (t *transcript) fail(err error) {
-	if t.err == nil {
-		t.err = err
-	}
-}
-
 // transcribe lists the state of the run. The sampler that reads was built from the same settings,
-// so that all slices have their lengths.
+// so that it has the same parts.
 func (s *sampler) transcribe(t *transcript) {
 	for _, source := range s.sources {
 		t.fields(source)
 	}
-	t.fields(s.atStart)
+	t.fields(&s.atStart)
 	s.state.transcribe(t)
 	s.ladder.transcribe(t)
 	for i := range s.rungs {
 		s.rungs[i].transcribe(t)
 	}
 	weighted := s.weights != nil
-	t.fields(&weighted)
-	if weighted && t.reader != nil {
-		s.weights = make([]float64, s.list.Items())
+	if t.fields(&weighted); weighted {
+		t.fields(&s.weights)
 	}
-	t.fields(s.weights, s.info.Proposed[:], s.info.Accepted[:], &s.info.NonFinite)
-	if r := s.result; r != nil {
-		t.fields(r.ladder, r.codes, r.theta, r.mask, r.LogDensity, r.tilt, r.atStart, &r.discarded)
+	t.fields(&s.info.Proposed, &s.info.Accepted, &s.info.NonFinite)
+	if s.result != nil {
+		t.fields(s.result)
 	}
 }
 
 func (p *population) transcribe(t *transcript) {
-	t.fields(p.codes, p.theta, p.mask, p.base, p.tilt, p.logDensity, p.precision, p.linear)
+	t.fields(&p.codes, &p.theta, &p.mask, &p.base, &p.tilt, &p.logDensity)
+	if p.precision != nil {
+		t.fields(&p.precision, &p.linear)
+	}
 }
 
 func (l *ladder) transcribe(t *transcript) {
-	t.fields(l.source, l.beta, l.flattest.centre, l.flattest.scale, l.flattest.logNorm, l.tried, l.refused, &l.roundTrips)
+	t.fields(l.source, &l.beta, &l.flattest.centre, &l.flattest.scale, &l.flattest.logNorm, &l.tried, &l.refused, &l.roundTrips)
 	for i := range l.replica {
 		t.fields(&l.replica[i].left, &l.replica[i].returning)
 	}
@@ -223,29 +190,28 @@ func (l *ladder) transcribe(t *transcript) {
 func (r *rung) transcribe(t *transcript) {
 	tuning := &r.tuning
 	fitted := tuning.Quadratic != nil
-	t.fields(tuning.BirthMean, tuning.BirthSD, tuning.WalkScale, tuning.JointScale, &fitted)
-	if fitted {
-		if t.reader != nil {
-			tuning.Quadratic = newQuadratic(len(tuning.BirthMean))
+	if t.fields(&tuning.BirthMean, &tuning.BirthSD, &tuning.WalkScale, &tuning.JointScale, &fitted); fitted {
+		if tuning.Quadratic == nil {
+			tuning.Quadratic = &Quadratic{}
 		}
-		t.fields(tuning.Quadratic.Linear, tuning.Quadratic.Precision, tuning.Quadratic.Excess)
+		t.fields(tuning.Quadratic)
 	}
 	a := r.adapter
 	if a == nil {
 		return
 	}
 	t.fields(&a.next)
-	for _, rates := range []rates{a.walks, a.joints} {
-		t.fields(rates.sum, rates.tries, rates.updates)
+	for _, rates := range []*rates{&a.walks, &a.joints} {
+		t.fields(&rates.sum, &rates.tries, &rates.updates)
 	}
-	t.fields(a.count, a.sum, a.square)
+	t.fields(&a.count, &a.sum, &a.square)
 	if a.fit != nil {
 		for i := range a.fit.rows {
 			row := &a.fit.rows[i]
-			t.fields(row.count, row.normal, row.crossed, &row.squared)
+			t.fields(&row.count, &row.normal, &row.crossed, &row.squared)
 		}
 	}
 	if a.items != nil {
-		t.fields(a.items.inclusion, a.items.sum, a.items.count)
+		t.fields(&a.items.inclusion, &a.items.sum, &a.items.count)
 	}
 }

@@ -78,16 +78,6 @@ func newResult(s *sampler) *Result {
 	return &Result{Chains: s.cfg.Chains, Sites: len(s.cards), Dim: s.dim, BurnIn: s.cfg.BurnIn, Thin: s.cfg.Thin, ladder: slices.Clone(s.ladder.beta)}
 }
 
-// allocate makes room for n draws of each chain, all zero.
-func (r *Result) allocate(n int) {
-	draws := n * r.Chains
-	r.codes, r.theta, r.mask = make([]int32, draws*r.Sites), make([]float64, draws*r.Dim), make([]bool, draws*r.Dim)
-	r.LogDensity, r.atStart = make([]float64, draws), make([]int, n)
-	if len(r.ladder) > 1 {
-		r.tilt = make([]float64, draws*len(r.ladder))
-	}
-}
-
 // record keeps the rows of the posterior itself, the first.
 func (r *Result) record(p *population, atStart []bool) {
 	r.codes = append(r.codes, p.codes[:r.Chains*r.Sites]...)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"time"
 
 	"github.com/gomlx/gomlx/backends"
 	"gonum.org/v1/gonum/stat"
@@ -92,16 +90,10 @@ func (s *sampler) freeze() {
 	s.result = newResult(s)
 }
 
-// unhurried is how long moves may take without a look at whether the run is cancelled. Chosen by
-// hand.
-const unhurried = 100 * time.Millisecond
-
-// moves makes the moves of burn-in of the iteration in progress, or after burn-in those that are
-// left up to the next iteration in which chains have to meet, as many at once as do not take long:
-// how many does not change the draws.
+// moves makes the moves of the iteration in progress that are left: in burn-in, which learns from
+// each, one by one, and then all at once.
 func (s *sampler) moves(ctx context.Context, total int) error {
-	schedule, last := s.schedule(s.iteration), s.meeting(total)
-	for s.made < len(schedule) {
+	for schedule := s.schedule(s.iteration); s.made < len(schedule); {
 		if err := ctx.Err(); err != nil {
 			return errors.Join(fmt.Errorf("rjmcmc: stopped in iteration %d of %d: %w", s.iteration, total, err), s.save())
 		}
@@ -110,50 +102,19 @@ func (s *sampler) moves(ctx context.Context, total int) error {
 				return err
 			}
 		}
-		if s.result == nil {
-			if err := s.step(schedule[s.made]); err != nil {
+		if s.result != nil {
+			if err := s.steps(schedule[s.made:]); err != nil {
 				return err
 			}
-			s.made++
+			s.made = len(schedule)
 			continue
 		}
-		some := schedule[s.made:]
-		if s.atOnce < len(some) {
-			some = some[:s.atOnce]
-		} else {
-			more := min(last-s.iteration, s.atOnce/len(schedule)-1)
-			some = append(slices.Clone(some), slices.Repeat(schedule, max(more, 0))...)
-		}
-		started := time.Now()
-		if err := s.steps(some); err != nil {
+		if err := s.step(schedule[s.made]); err != nil {
 			return err
 		}
-		s.made += len(some)
-		for ; s.made > len(schedule); s.made -= len(schedule) {
-			s.iteration++
-		}
-		if s.made == len(schedule) && s.iteration < last {
-			s.iteration, s.made = s.iteration+1, 0
-		}
-		s.atOnce = int(max(1, unhurried*time.Duration(len(some))/max(time.Since(started), 1)))
+		s.made++
 	}
 	return nil
-}
-
-// meeting is the next iteration after which chains have to meet: where copies at several
-// temperatures exchange their states, where draws are kept, and where it is asked whether they are
-// enough.
-func (s *sampler) meeting(total int) int {
-	if s.result == nil || len(s.rungs) > 1 {
-		return s.iteration
-	}
-	n := s.iteration - s.cfg.BurnIn
-	next := n + s.cfg.Thin - 1
-	next -= next % s.cfg.Thin
-	if s.cfg.Enough != nil {
-		next = min(next, n+s.checkedEvery()-1-(n+s.checkedEvery()-1)%s.checkedEvery())
-	}
-	return min(next+s.cfg.BurnIn, total)
 }
 
 // checks is how often a run asks Config.Enough; chosen by hand, not tuned.

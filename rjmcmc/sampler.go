@@ -59,7 +59,6 @@ type sampler struct {
 
 	iteration int                  // in progress, from 1
 	made      int                  // moves of it that are made
-	atOnce    int                  // moves that do not take long
 	further   int                  // iterations that Config.Further has added
 	result    *Result              // nil during burn-in
 	enough    bool                 // whether Config.Enough has ended the run
@@ -100,7 +99,6 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 		scale: make([]int, rows), moved: make([]bool, rows), atStart: make([]bool, rows),
 		logChoice: make([]float64, rows), logRatio: make([]float64, rows), change: make([]float64, rows),
 		finite: make([]bool, rows), accepted: make([]bool, rows),
-		atOnce: 1,
 	}
 	if s.blocks, err = newBlocks(backend, rows, len(cards), dim, cfg.DType); err != nil {
 		return nil, err

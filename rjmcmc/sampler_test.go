@@ -387,35 +387,25 @@ func indicator(b bool) float64 {
 	return 0
 }
 
-// Chains that meet only where draws are kept make the same moves as chains that meet after every
-// move, and ask in the same iterations whether draws are enough.
-func TestMovesBetweenMeetings(t *testing.T) {
-	run := func(atOnce int) (*Result, []int) {
-		s, err := newSampler(testkit.Backend(t), correlatedLinear(t), Config{Chains: 4, BurnIn: 20, Iterations: 64, Thin: 7})
+// Blocks that make several moves before they meet make the moves of blocks that meet after each.
+func TestMovesOfAnIteration(t *testing.T) {
+	run := func(size int) *sampler {
+		s, err := newSampler(testkit.Backend(t), correlatedLinear(t), Config{Chains: 4, BurnIn: 20, Iterations: 5})
 		require.NoError(t, err)
 		defer s.density.close()
-		var asked []int
-		s.cfg.Enough = func(r *Result) bool {
-			asked = append(asked, r.Draws())
-			return false
-		}
-		s.cfg.Progress = func(p Progress) {
-			if !p.BurnIn {
-				s.atOnce = atOnce
-			}
-		}
-		s.atOnce = atOnce
-		r, err := s.run(t.Context())
+		_, err = s.run(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, 64+20+1, s.iteration)
-		return r, asked
+		schedule := slices.Repeat(s.schedule(s.iteration), 20)
+		for part := range slices.Chunk(schedule, size) {
+			require.NoError(t, s.steps(part))
+		}
+		return s
 	}
-	want, asked := run(1)
-	for _, atOnce := range []int{4, 6, 20, 1 << 20} {
-		got, alsoAsked := run(atOnce)
-		require.Equal(t, want.theta, got.theta)
-		require.Equal(t, want.codes, got.codes)
-		require.Equal(t, want.Info.Proposed, got.Info.Proposed)
-		require.Equal(t, asked, alsoAsked)
+	want := run(1)
+	for _, size := range []int{4, 6, 1 << 20} {
+		got := run(size)
+		require.Equal(t, want.state.theta, got.state.theta)
+		require.Equal(t, want.state.codes, got.state.codes)
+		require.Equal(t, want.info.Proposed, got.info.Proposed)
 	}
 }
