@@ -48,7 +48,7 @@ var layers = map[string]float64{
 var allowed = map[string][]string{
 	"hbm/regression":      {"hbm"},
 	"simd":                {"internal/kernel"},
-	"table":               {"internal/columnar", "internal/english"},
+	"table":               {"internal/atomicfile", "internal/columnar", "internal/english"},
 	"internal/made":       {"internal/memory", "internal/stream"},
 	"internal/checkpoint": {"internal/atomicfile"},
 	"internal/integrate":  {"internal/logsum", "internal/parallel"},

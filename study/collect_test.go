@@ -170,6 +170,19 @@ func TestFlatten(t *testing.T) {
 	assert.Equal(t, map[string][][]cell{"p.list": {{{"deep.k", int64(2)}, {"name", "r"}, {"pair", `["a","b"]`}}}}, f.tables)
 }
 
+// writeRows writes the rows that write adds to a Parquet file.
+func writeRows(path string, write func(w *rowWriter) error) error {
+	w, err := newRowWriter(path)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	if err := write(w); err != nil {
+		return err
+	}
+	return w.commit()
+}
+
 // Columns of a file are the union of those of its rows, of a kind that holds all values.
 func TestRows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows.parquet")

@@ -69,42 +69,52 @@ func newColumns(dir, file string, t *Tables) (source, error) {
 	return c, nil
 }
 
-// readPairs reads a CSV file with the columns response and predictor.
+// readPairs reads the predictors of responses.
 func readPairs(path string, names []string, isResponse map[string]bool) (map[string][]string, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	rows := csv.NewReader(file)
-	header, err := rows.Read()
-	if err != nil || !slices.Equal(header, []string{"response", "predictor"}) {
-		return nil, fmt.Errorf("%s: line 1: got %q, want response,predictor", path, header)
-	}
 	known := map[string]bool{}
 	for _, name := range names {
 		known[name] = true
 	}
 	predictors := map[string][]string{}
+	return predictors, eachPair(path, func(response, predictor string) error {
+		switch {
+		case !isResponse[response]:
+			return fmt.Errorf("%q is no response of the plan", response)
+		case !known[predictor]:
+			return fmt.Errorf("no column %q in the table; the nearest are %q", predictor, table.Nearest(predictor, names))
+		case isResponse[predictor]:
+			return fmt.Errorf("predictor %q is a response", predictor)
+		}
+		predictors[response] = append(predictors[response], predictor)
+		return nil
+	})
+}
+
+// eachPair calls each with the pairs of a CSV file with the columns response and predictor, and
+// perhaps others. Errors name the line.
+func eachPair(path string, each func(response, predictor string) error) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	rows := csv.NewReader(file)
+	header, err := rows.Read()
+	if err != nil || len(header) < 2 || !slices.Equal(header[:2], []string{"response", "predictor"}) {
+		return fmt.Errorf("%s: line 1: got %q, want columns that begin with response,predictor", path, header)
+	}
 	for {
 		row, err := rows.Read()
 		if errors.Is(err, io.EOF) {
-			return predictors, nil
+			return nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+			return fmt.Errorf("%s: %w", path, err)
 		}
-		line, _ := rows.FieldPos(0)
-		response, predictor := row[0], row[1]
-		switch {
-		case !isResponse[response]:
-			return nil, fmt.Errorf("%s: line %d: %q is no response of the plan", path, line, response)
-		case !known[predictor]:
-			return nil, fmt.Errorf("%s: line %d: no column %q in the table; the nearest are %q", path, line, predictor, table.Nearest(predictor, names))
-		case isResponse[predictor]:
-			return nil, fmt.Errorf("%s: line %d: predictor %q is a response", path, line, predictor)
+		if err := each(row[0], row[1]); err != nil {
+			line, _ := rows.FieldPos(0)
+			return fmt.Errorf("%s: line %d: %w", path, line, err)
 		}
-		predictors[response] = append(predictors[response], predictor)
 	}
 }
 
@@ -123,33 +133,5 @@ func (c *columnTables) prepare(_ context.Context, i int, dir string, _ launch) (
 	}
 	names := append([]string{c.responses[i]}, c.predictors[c.responses[i]]...)
 	out := prepared{path: filepath.Join(dir, "table.parquet"), flags: []string{"--target=" + c.responses[i]}}
-	err = writeRows(out.path, func(w *rowWriter) error { return writeColumns(w, large, names) })
-	return out, err
-}
-
-// writeColumns writes some columns of a table.
-func writeColumns(w *rowWriter, t *table.Table, names []string) error {
-	columns := make([]*table.Column, len(names))
-	for i, name := range names {
-		var err error
-		if columns[i], err = t.Lookup(name); err != nil {
-			return err
-		}
-	}
-	for row := range t.Rows() {
-		cells := make([]cell, 0, len(columns))
-		for i, column := range columns {
-			switch {
-			case column.IsMissing(row):
-			case column.Kind == table.Factor:
-				cells = append(cells, cell{names[i], column.Text(row)})
-			default:
-				cells = append(cells, cell{names[i], column.Values[row]})
-			}
-		}
-		if err := w.add(cells); err != nil {
-			return err
-		}
-	}
-	return nil
+	return out, large.WriteParquet(out.path, names, nil)
 }

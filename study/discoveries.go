@@ -3,11 +3,9 @@ package study
 import (
 	"cmp"
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 
@@ -42,8 +40,11 @@ func ReadDiscoveries(ctx context.Context, path, truth string) (*Discoveries, err
 	d := &Discoveries{}
 	matters := map[[2]string]bool{}
 	if truth != "" {
-		var err error
-		if matters, err = readTruth(truth); err != nil {
+		err := eachPair(truth, func(response, predictor string) error {
+			matters[[2]string{response, predictor}] = true
+			return nil
+		})
+		if err != nil {
 			return nil, err
 		}
 		d.Known, d.Effects = true, len(matters)
@@ -82,27 +83,6 @@ func (d *Discoveries) False(n int) (count int) {
 		}
 	}
 	return count
-}
-
-// readTruth reads the pairs that matter.
-func readTruth(path string) (map[[2]string]bool, error) {
-	in, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	rows, err := csv.NewReader(in).ReadAll()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if len(rows) == 0 || len(rows[0]) < 2 || rows[0][0] != "response" || rows[0][1] != "predictor" {
-		return nil, fmt.Errorf("%s: line 1: want columns that begin with response,predictor", path)
-	}
-	matters := map[[2]string]bool{}
-	for _, row := range rows[1:] {
-		matters[[2]string{row[0], row[1]}] = true
-	}
-	return matters, nil
 }
 
 // readInclusion calls each with every row.

@@ -89,9 +89,12 @@ func TestExpression(t *testing.T) {
 		}
 		assert.InDelta(t, 0.6, mean, 0.45, "twice a frequency between 0.1 and 0.5, with an error of 0.02")
 	}
-	truth, err := readTruth(filepath.Join(dir, "truth.csv"))
-	require.NoError(t, err)
-	require.NotEmpty(t, truth)
+	matter := 0
+	require.NoError(t, eachPair(filepath.Join(dir, "truth.csv"), func(string, string) error {
+		matter++
+		return nil
+	}))
+	require.NotZero(t, matter)
 	again := t.TempDir()
 	require.NoError(t, e.Write(again))
 	for _, name := range []string{"expression.csv", "nearby.csv", "truth.csv"} {

@@ -20,20 +20,6 @@ func newRowWriter(path string) (*rowWriter, error) {
 	return &rowWriter{s, path}, err
 }
 
-// writeRows writes the rows that write adds to a Parquet file, whole or not at all. The columns are
-// those of any row, in the order in which they appear.
-func writeRows(path string, write func(w *rowWriter) error) error {
-	w, err := newRowWriter(path)
-	if err != nil {
-		return err
-	}
-	defer w.close()
-	if err := write(w); err != nil {
-		return err
-	}
-	return w.commit()
-}
-
 // commit writes the file.
 func (w *rowWriter) commit() error {
 	return atomicfile.Write(w.path, func(out io.Writer) error {

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 
+	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/columnar"
 )
 
@@ -71,4 +73,42 @@ func parquetColumn(f *columnar.File, column int, groups []int) (*Column, error) 
 		}
 	}
 	return c, nil
+}
+
+// WriteParquet writes columns of the table to a Parquet file, in the order of names, with the rows
+// for which keep, unless nil, holds. Whatever rows are left, columns stay what they are.
+func (t *Table) WriteParquet(path string, names []string, keep func(row int) bool) error {
+	columns, kinds := make([]*Column, len(names)), make([]columnar.Column, len(names))
+	for i, name := range names {
+		c, err := t.Lookup(name)
+		if err != nil {
+			return err
+		}
+		columns[i], kinds[i] = c, columnar.Column{Name: name, Kind: columnar.Double, Optional: true}
+		if c.Kind == Factor {
+			kinds[i].Kind = columnar.Text
+		}
+	}
+	return atomicfile.Write(path, func(w io.Writer) error {
+		out, err := columnar.NewWriter(w, kinds, nil)
+		if err != nil {
+			return err
+		}
+		for row := range t.Rows() {
+			if keep != nil && !keep(row) {
+				continue
+			}
+			for _, c := range columns {
+				switch {
+				case c.IsMissing(row):
+					out.Null()
+				case c.Kind == Factor:
+					out.Text(c.Text(row))
+				default:
+					out.Double(c.Values[row])
+				}
+			}
+		}
+		return out.Close()
+	})
 }

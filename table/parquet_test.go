@@ -80,3 +80,30 @@ func TestParseParquetDamaged(t *testing.T) {
 		}
 	}
 }
+
+// Rows that are left out change no column: labels stay labels where only numbers are left, numbers
+// stay numbers where none is, and every digit is kept.
+func TestWriteParquet(t *testing.T) {
+	from, err := Parse("x.csv", []byte("a,b,c\n0.1,\"1\",NA\n3,\"x\",2\nNA,NA,1e300\n"))
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "part.parquet")
+	require.NoError(t, from.WriteParquet(path, []string{"c", "b", "a"}, func(row int) bool { return row != 1 }))
+	read, err := ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, []string{"c", "b", "a"}, read.Names())
+	for name, want := range map[string][]string{"a": {"0.1", "NA"}, "b": {"1", "NA"}, "c": {"NA", "1e+300"}} {
+		before, err := from.Lookup(name)
+		require.NoError(t, err)
+		c, err := read.Lookup(name)
+		require.NoError(t, err)
+		require.Equal(t, before.Kind, c.Kind, name)
+		require.Equal(t, want, []string{c.Text(0), c.Text(1)})
+	}
+	require.NoError(t, from.WriteParquet(path, []string{"c"}, func(row int) bool { return row == 0 }))
+	read, err = ReadFile(path)
+	require.NoError(t, err)
+	c, err := read.Lookup("c")
+	require.NoError(t, err)
+	require.Equal(t, Numeric, c.Kind)
+	require.ErrorContains(t, from.WriteParquet(path, []string{"d"}, nil), `no column "d"`)
+}

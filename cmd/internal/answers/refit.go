@@ -17,7 +17,6 @@ import (
 
 	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/shell"
-	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/predict"
 	runs "github.com/transdim/vti/run"
 	"github.com/transdim/vti/table"
@@ -44,6 +43,7 @@ func newRefitter(a *shell.App, all application.Registry, run *application.Stored
 	if err != nil {
 		return nil, err
 	}
+	data = data.WithLabels(data.Names()...) // what else the columns hold is of no use to the run
 	dir, err := os.MkdirTemp("", "vti-refit-")
 	if err != nil {
 		return nil, shell.Failed(err)
@@ -66,10 +66,10 @@ func newRefitter(a *shell.App, all application.Registry, run *application.Stored
 // without computes the posterior without rows of the table, and returns these under its draws,
 // with the verdict on the computation.
 func (r *refitter) without(ctx context.Context, left func(row int) bool) (*predict.Rows, string, error) {
-	kept, out := filepath.Join(r.dir, "kept.csv"), filepath.Join(r.dir, "left.csv")
+	kept, out := filepath.Join(r.dir, "kept.parquet"), filepath.Join(r.dir, "left.parquet")
 	for path, keep := range map[string]bool{kept: false, out: true} {
-		if err := r.write(path, func(row int) bool { return left(row) == keep }); err != nil {
-			return nil, "", err
+		if err := r.table.WriteParquet(path, r.table.Names(), func(row int) bool { return left(row) == keep }); err != nil {
+			return nil, "", shell.Failed(err)
 		}
 	}
 	dir := filepath.Join(r.dir, "run")
@@ -110,47 +110,6 @@ func (r *refitter) without(ctx context.Context, left func(row int) bool) (*predi
 	}
 	verdict, err := verdictOf(dir)
 	return rows, verdict, err
-}
-
-// write writes some rows of the table as CSV, whose columns have to stay what they are.
-func (r *refitter) write(path string, keep func(row int) bool) error {
-	var cells [][]string
-	columns := make([]*table.Column, 0, len(r.table.Names()))
-	for _, name := range r.table.Names() {
-		column, err := r.table.Lookup(name)
-		if err != nil {
-			return err
-		}
-		columns = append(columns, column)
-	}
-	cells = append(cells, r.table.Names())
-	for row := range r.table.Rows() {
-		if !keep(row) {
-			continue
-		}
-		line := make([]string, len(columns))
-		for j, column := range columns {
-			line[j] = column.Text(row)
-		}
-		cells = append(cells, line)
-	}
-	if err := atomicfile.Write(path, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(cells) }); err != nil {
-		return shell.Failed(err)
-	}
-	part, err := table.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	for _, column := range columns {
-		other, err := part.Lookup(column.Name)
-		if err != nil {
-			return err
-		}
-		if other.Kind != column.Kind {
-			return fmt.Errorf("column %q has labels and numbers, and only numbers without some rows: --factor %s makes them labels, which --refit and --by need", column.Name, column.Name)
-		}
-	}
-	return nil
 }
 
 // refitRows replaces the estimates of rows that cannot be relied on.
