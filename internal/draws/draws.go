@@ -86,8 +86,8 @@ func (h Header) densities() []string {
 	return []string{"log_p__", "log_q__"}
 }
 
-// ModelNumber is the mixed-radix number of a code, as the column model__ has it: NaN when numbers of
-// that space do not all fit a float64.
+// ModelNumber is the mixed-radix number of a code, as the column model__ has it: NaN when numbers
+// of that space do not all fit a float64.
 func (h Header) ModelNumber(code []int32) float64 {
 	if !h.countable() {
 		return math.NaN()
