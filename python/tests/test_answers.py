@@ -37,6 +37,7 @@ def test_varsel_is_the_command(diabetes, testdata, tmp_path):
 def test_the_run_lives_as_long_as_its_result(diabetes, tmp_path):
     found = vti.exact(diabetes, target="y")
     directory = found.directory
+    assert found.verdict == "trusted"
     kept = found.save(tmp_path / "kept")
     del found
     assert not directory.exists()

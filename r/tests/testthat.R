@@ -1,0 +1,4 @@
+library(testthat)
+library(vti)
+
+test_check("vti")
