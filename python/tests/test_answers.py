@@ -58,7 +58,7 @@ def test_predict_effects_check_compare(diabetes, tmp_path):
     compared = first.compare(second)
     assert compared.disagreements in (None, []) and len(compared.inclusion) == 10
     assert first.report().read_text().startswith("<!doctype html>")
-    assert "<svg" in first._repr_html_()
+    assert 'src="data:image/svg+xml;base64,' in first._repr_html_()
 
 
 def test_kinds_of_columns():

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 import os
 import pathlib
-import re
 import shutil
 import tempfile
 import warnings
@@ -193,10 +193,15 @@ class Result(Answer):
         return self.text()
 
     def _repr_html_(self) -> str:
-        page = self.report().read_text(encoding="utf-8")
-        pictures = re.findall(r"<svg.*?</svg>", page, re.DOTALL)[:2]
-        figures = "".join(f'<div style="max-width:45em">{picture}</div>' for picture in pictures)
-        return f"<pre>{html.escape(self.text())}</pre>{figures}"
+        self.report()
+        figures = self.directory / "figures"
+        pictures = [file for name in MAIN_PICTURES if (file := figures / f"{name}.svg").is_file()]
+        shown = "".join(f'<img style="max-width:45em" src="data:image/svg+xml;base64,{base64.b64encode(file.read_bytes()).decode()}">' for file in pictures[:2])
+        return f"<pre>{html.escape(self.text())}</pre>{shown}"
+
+
+# Pictures that a notebook shows of an answer, at most two.
+MAIN_PICTURES = ("inclusion", "graph", "terms", "effects", "counts", "levels", "density", "curve")
 
 
 def resume(directory: str | os.PathLike, *, progress: bool | None = None, on_failed: str = "raise") -> Result:
