@@ -230,11 +230,7 @@ func runDag(ctx context.Context, device *gpu.Device, problem *dag.Problem, metho
 		own.Seed = seed
 		return dag.RunGraphFlow(ctx, device, problem, dag.RunConfig{Fit: own.FitConfig(problem), Draws: own.Draws, Dir: work})
 	}
-	evidence, err := problem.ResolveEvidence(record.Evidence)
-	if err != nil {
-		return nil, err
-	}
-	if evidence == dag.Particles {
+	if problem.Model.Mechanism == dag.MLP {
 		return dag.RunParticles(ctx, problem, dag.ParticlesConfig{Islands: record.Islands, Seed: seed, Dir: work})
 	}
 	return dag.RunExact(ctx, problem, dag.ExactConfig{Command: "dag", Seed: seed, Dir: work})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/transdim/vti/dag/dagtest"
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/modelcheck"
@@ -32,7 +33,7 @@ func TestModelCheckOfMixedTables(t *testing.T) {
 	rows := "x,y,k\n"
 	for range 400 {
 		x := random.NormFloat64()
-		rows += fmt.Sprintf("%.4f,%.4f,%c\n", x, x+x*x+random.NormFloat64()/2, 'a'+int(score.Indicator(math.Abs(x)+random.NormFloat64()/4 < 0.7)))
+		rows += fmt.Sprintf("%.4f,%.4f,%c\n", x, x+x*x+random.NormFloat64()/2, 'a'+int(dgraph.Indicator(math.Abs(x)+random.NormFloat64()/4 < 0.7)))
 	}
 	r, err = RunExact(t.Context(), dagtest.Mixed(t, rows, score.ModelOptions{}), ExactConfig{})
 	require.NoError(t, err)
@@ -40,7 +41,7 @@ func TestModelCheckOfMixedTables(t *testing.T) {
 	require.Contains(t, r.ModelCheck.String(), "along x explains")
 	bends := 0.0
 	for _, f := range r.ModelCheck.Findings {
-		bends += score.Indicator(strings.HasPrefix(f.What, "curvature") && strings.Contains(f.What, "of k=b"))
+		bends += dgraph.Indicator(strings.HasPrefix(f.What, "curvature") && strings.Contains(f.What, "of k=b"))
 	}
 	require.Positive(t, bends, r.ModelCheck.String())
 }

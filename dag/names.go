@@ -21,10 +21,9 @@ type (
 	ModelOptions = score.ModelOptions
 	GraphPrior   = score.GraphPrior
 	Mechanism    = sem.Mechanism
-	// Problem is data with model and constraints; Method and Evidence are how it can be solved.
-	Problem  = score.Problem
-	Method   = score.Method
-	Evidence = score.Evidence
+	// Problem is data with model and constraints; Method is how it can be solved.
+	Problem = score.Problem
+	Method  = score.Method
 	// ChainConfig sizes chains over graphs.
 	ChainConfig = walk.ChainConfig
 	// Parameter and Effect are parts of a result, and Answer is the answer of a query.
@@ -46,8 +45,6 @@ const (
 	Exact         = score.Exact
 	Chains        = score.Chains
 	GraphFlow     = score.GraphFlow
-	Particles     = score.Particles
-	ClosedForm    = score.ClosedForm
 )
 
 // NewData prepares a table. Whatever is wrong with it is an error that names column and place.

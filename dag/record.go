@@ -10,6 +10,7 @@ import (
 	"github.com/transdim/vti/dag/flows"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/run"
@@ -25,7 +26,6 @@ type Record struct {
 	Model            score.ModelOptions `json:"model"`
 	Effects          []string           `json:"effects,omitempty"` // pairs "a->b" of interest
 	Structure        score.Method       `json:"structure"`
-	Evidence         score.Evidence     `json:"evidence"`
 	Islands          int                `json:"islands,omitempty"`
 	Flow             cosmic.Config      `json:"flow"`
 	DType            dtypes.DType       `json:"dtype,omitempty"` // of flow and target; absent: Float32
@@ -79,7 +79,12 @@ func (r *Record) Problem() (*score.Problem, *dgraph.Graph, error) {
 
 // Resumable reports whether the run keeps a state that it can continue from.
 func (r *Record) Resumable() bool {
-	return r.Trains() || r.Structure == score.Chains || r.Evidence == score.Particles
+	return r.Trains() || r.Structure == score.Chains || r.Particles()
+}
+
+// Particles reports whether evidences come from particles, and graphs are summed.
+func (r *Record) Particles() bool {
+	return r.Structure == score.Exact && r.Model.Mechanism == sem.MLP
 }
 
 // Trains reports whether the run trains a flow.

@@ -3,7 +3,6 @@ package dag
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,7 +10,6 @@ import (
 	"github.com/transdim/vti/dag/dagtest"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/tables"
-	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/run"
 )
 
@@ -32,13 +30,4 @@ func TestRecord(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte("a,b\n1,2\n2,1\n4,5\n"), 0o644))
 	_, _, err = read.Problem()
 	require.ErrorContains(t, err, "has changed since the run started")
-
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(path), rundir.RecordFile))
-	require.NoError(t, err)
-	old := strings.Replace(string(text), `"evidence": "auto"`, `"evidence": "flow"`, 1)
-	require.NotEqual(t, string(text), old)
-	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(path), rundir.RecordFile), []byte(old), 0o644))
-	_, err = run.ReadRecord[Record](filepath.Dir(path))
-	require.ErrorContains(t, err, rundir.RecordFile)
-	require.ErrorContains(t, err, `the evidence "flow" is of earlier versions; want auto, particles or closed; the method by flows is --structure flow`)
 }

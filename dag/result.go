@@ -178,8 +178,8 @@ func fillGraphs(p *score.Problem, ctx gocontext.Context, r *Result, found graphE
 // fillEdges reports edges, and returns the equivalence class of each draw.
 func fillEdges(p *score.Problem, r *Result, found graphEstimates) (classes []*dgraph.Graph) {
 	targets, classes := p.Data.Targets(), make([]*dgraph.Graph, len(found.draws))
-	forward := score.Zeros(p.Data.Nodes()) // of classes, directed
-	undirected := score.Zeros(p.Data.Nodes())
+	forward := dgraph.Zeros(p.Data.Nodes()) // of classes, directed
+	undirected := dgraph.Zeros(p.Data.Nodes())
 	total := 0.0
 	for _, d := range found.draws {
 		total += float64(d.Count)

@@ -153,7 +153,7 @@ func (r *Result) Matrix() [][]float64 {
 	for i, name := range r.Data.Nodes {
 		place[name] = i
 	}
-	probabilities := score.Zeros(len(r.Data.Nodes))
+	probabilities := dgraph.Zeros(len(r.Data.Nodes))
 	for _, e := range r.Edges {
 		probabilities[place[e.From]][place[e.To]] = float64(e.Prob)
 		probabilities[place[e.To]][place[e.From]] = float64(e.ProbReverse)

@@ -166,16 +166,14 @@ func concludeUndivided(ctx gocontext.Context, p *score.Problem, o output, traine
 	}
 	var sample score.Sample
 	for k, code := range codes {
-		g, thetas, err := target.Decode(code, theta.RawRowView(k))
-		if err != nil {
+		if err := target.Decode(code, theta.RawRowView(k), &sample); err != nil {
 			return nil, err
 		}
-		sample.Parents, sample.Thetas = append(sample.Parents, g.ParentSets()), append(sample.Thetas, thetas)
 	}
 	graphs := sample.Count()
 	f.families, f.source = sample.Split(f.random)
 	probabilities := f.families.Edges(p.Data.Nodes())
-	errors := score.Zeros(p.Data.Nodes())
+	errors := dgraph.Zeros(p.Data.Nodes())
 	for _, e := range dgraph.OrderedPairs(p.Data.Nodes()) {
 		errors[e.From][e.To] = score.ShareError(probabilities[e.From][e.To], independent)
 	}

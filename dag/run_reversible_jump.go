@@ -17,27 +17,8 @@ import (
 // startCodes are codes of graphs that the structure allows, along random orders, from sparse to
 // dense.
 func startCodes(s dgraph.Structure, random *rand.Rand, count int) (codes [][]int32) {
-	ordered := dgraph.NewOrdered(s.Nodes)
 	for range count {
-		var placed dgraph.Set
-		var order []int
-		parents := make([]dgraph.Set, s.Nodes)
-		share := random.Float64() * 0.5
-		for len(order) < s.Nodes {
-			j := random.IntN(s.Nodes)
-			if placed.Has(j) || !s.Required[j].Within(placed) {
-				continue
-			}
-			parents[j] = s.Required[j]
-			for i := range placed.And(s.Allowed[j]).Nodes() {
-				if random.Float64() < share && (s.MaxParents < 0 || parents[j].Len() < s.MaxParents) {
-					parents[j] = parents[j].With(i)
-				}
-			}
-			placed = placed.With(j)
-			order = append(order, j)
-		}
-		codes = append(codes, ordered.Code(dgraph.FromParents(parents), order))
+		codes = append(codes, flows.WarmCode(s, s.Required, random.Float64()*0.5, true, random))
 	}
 	return codes
 }
@@ -74,11 +55,9 @@ func RunReversibleJump(ctx gocontext.Context, device *gpu.Device, problem *score
 	})
 	var sample score.Sample
 	for k := range chains.Draws() {
-		g, thetas, err := target.Decode(chains.Codes(k), chains.Theta(k))
-		if err != nil {
+		if err := target.Decode(chains.Codes(k), chains.Theta(k), &sample); err != nil {
 			return nil, err
 		}
-		sample.Parents, sample.Thetas = append(sample.Parents, g.ParentSets()), append(sample.Thetas, thetas)
 		sample.Chain = append(sample.Chain, int32(k%chains.Chains+1))
 	}
 	return concludeChains(problem, ctx, o, certifyChains(chains.Chains, chains.Draws()/chains.Chains, edges.Worst), edges, sample)

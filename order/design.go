@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/varsel/exact"
 )
 
 // design is a regression of which every model uses some columns and an intercept.
@@ -65,9 +65,7 @@ type fit struct {
 	// logPrior is log p(model), logEvidence log p(y | model) relative to a constant level.
 	logPrior, logEvidence float64
 
-	estimate []float64  // least squares, [columns]
-	upper    *mat.Dense // the triangle of the columns
-	rest     float64    // twice the rate of the inverse gamma posterior of σ²
+	*exact.GPrior
 }
 
 // leastRest is the share of the variation that a model leaves which counts as none.
@@ -78,56 +76,23 @@ var errExact = errors.New("a model explains the values without any noise: want v
 // newFit finds the closed forms of the model with some columns. scale is the total variation
 // relative to which evidences are: that of the design, but for another response.
 func (d *design) newFit(columns []int, scale float64) (*fit, error) {
-	n, p := len(d.y), len(columns)
-	f := &fit{design: d, columns: columns, rest: d.total, logEvidence: -0.5 * float64(n-1) * math.Log(d.total/scale)}
 	if !(d.total > leastRest*scale) {
 		return nil, errExact
 	}
-	if p == 0 {
-		return f, nil
+	n, reduced := len(d.y), make([][]float64, len(columns))
+	for k, j := range columns {
+		reduced[k] = mat.Col(nil, j, d.reduced)
 	}
 	rows, last := d.reduced.Dims()
-	last--
-	x := mat.NewDense(rows, p, nil)
-	for k, j := range columns {
-		x.SetCol(k, mat.Col(nil, j, d.reduced))
-	}
-	var qr mat.QR
-	qr.Factorize(x)
-	var upper, q mat.Dense
-	qr.RTo(&upper)
-	qr.QTo(&q)
-	f.upper = mat.DenseCopyOf(upper.Slice(0, p, 0, p))
-	projected := make([]float64, p)
-	explained := 0.0
-	for k := range p {
-		for i := range rows {
-			projected[k] += q.At(i, k) * d.reduced.At(i, last)
-		}
-		explained += projected[k] * projected[k]
-		if math.Abs(f.upper.At(k, k)) < 1e-12*mat.Norm(x.ColView(k), 2) {
-			return nil, errExact // columns are combinations of others: the series repeats itself
-		}
-	}
-	if !(explained < d.total*(1-leastRest)) {
+	g, err := exact.NewGPrior(exact.Slab{Kind: exact.FixedG, G: float64(n)}, reduced, make([]bool, len(columns)), mat.Col(nil, last-1, d.reduced), n-1-rows, 0, 0)
+	// of columns that are combinations of others the series repeats itself
+	if err != nil || !(g.Unexplained() > leastRest) {
 		return nil, errExact
 	}
-	f.estimate = solveUpper(f.upper, projected)
-	f.logEvidence += logBeta(explained/d.total, p, n)
-	f.rest = d.total - explained*float64(n)/float64(n+1)
-	return f, nil
-}
-
-// solveUpper solves U x = b.
-func solveUpper(u *mat.Dense, b []float64) []float64 {
-	x := append([]float64(nil), b...)
-	for i := len(b) - 1; i >= 0; i-- {
-		for j := i + 1; j < len(b); j++ {
-			x[i] -= u.At(i, j) * x[j]
-		}
-		x[i] /= u.At(i, i)
-	}
-	return x
+	half := float64(n-1) / 2
+	gamma, _ := math.Lgamma(half)
+	none := gamma - math.Ln2 - half*math.Log(math.Pi*scale) // of the model without columns
+	return &fit{design: d, columns: columns, logEvidence: g.LogEvidence() - none, GPrior: g}, nil
 }
 
 // logBeta is the logarithm of the evidence of a model with p columns relative to that of none,
@@ -139,21 +104,8 @@ func logBeta(explained float64, p, n int) float64 {
 
 // draw draws coefficients, intercept (at the means of the columns) and σ from their posterior.
 func (f *fit) draw(random *rand.Rand) (coefficients []float64, intercept, sigma float64) {
-	n := float64(len(f.design.y))
-	sigma = math.Sqrt(f.rest / 2 / stream.Gamma((n-1)/2, random))
-	intercept = f.design.mean + sigma/math.Sqrt(n)*random.NormFloat64()
-	if len(f.columns) == 0 {
-		return nil, intercept, sigma
-	}
-	shrink := n / (n + 1)
-	noise := make([]float64, len(f.columns))
-	for j := range noise {
-		noise[j] = random.NormFloat64()
-	}
-	// With XᵀX = UᵀU, U⁻¹z has covariance (XᵀX)⁻¹.
-	noise = solveUpper(f.upper, noise)
-	for j, estimate := range f.estimate {
-		coefficients = append(coefficients, shrink*estimate+math.Sqrt(shrink)*sigma*noise[j])
-	}
-	return coefficients, intercept, sigma
+	coefficients = make([]float64, len(f.columns))
+	logSigma, _ := f.Draw(random, coefficients)
+	sigma = math.Exp(logSigma)
+	return coefficients, f.design.mean + sigma/math.Sqrt(float64(len(f.design.y)))*random.NormFloat64(), sigma
 }

@@ -169,7 +169,7 @@ func Joint(d *tables.Data, parents []dgraph.Set, do map[int]float64) (probabilit
 		product := 1.0
 		for j, set := range parents {
 			if x, fixed := do[j]; fixed {
-				product *= score.Indicator(own[j] == int(x))
+				product *= dgraph.Indicator(own[j] == int(x))
 				continue
 			}
 			match, both, possible := 0.0, 0.0, 1.0
@@ -181,8 +181,8 @@ func Joint(d *tables.Data, parents []dgraph.Set, do map[int]float64) (probabilit
 				for i := range set.Nodes() {
 					same = same && int(d.X.At(row, i)) == own[i]
 				}
-				match += score.Indicator(same)
-				both += score.Indicator(same && int(d.X.At(row, j)) == own[j])
+				match += dgraph.Indicator(same)
+				both += dgraph.Indicator(same && int(d.X.At(row, j)) == own[j])
 			}
 			product *= (both + 1/possible/float64(len(d.Levels[j]))) / (match + 1/possible)
 		}

@@ -204,27 +204,29 @@ func CheckNodes(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 		}
 		counted := p.Data.CountedRows(j)
 		fitted := make([]float64, len(counted))
-		replicated := make([]moments, checkReplicates)
+		residuals := make([]float64, len(counted))
+		replicated := make([][3]float64, checkReplicates)
 		for r := range replicated {
-			for range counted {
-				replicated[r].add(random.NormFloat64())
+			for k := range residuals {
+				residuals[k] = random.NormFloat64()
 			}
+			replicated[r] = statistics(residuals)
 		}
 		families := posterior.Draws(random, func(f dgraph.Family) bool { return f.Node == j })
 		check := NodeCheck{Node: name}
 		for range checkDraws {
 			theta := source(families())
 			sigma := math.Exp(l.LogSigma(theta))
-			var own moments
 			means(p, j, counted, theta, fitted)
 			for k, row := range counted {
-				own.add((p.Data.X.At(row, j) - fitted[k]) / sigma)
+				residuals[k] = (p.Data.X.At(row, j) - fitted[k]) / sigma
 			}
+			own := statistics(residuals)
 			for _, other := range replicated {
 				const share = 1.0 / (checkDraws * checkReplicates)
-				check.Spread += report.Number(share * score.Indicator(other.spread() >= own.spread()))
-				check.Skewness += report.Number(share * score.Indicator(other.standard(3) >= own.standard(3)))
-				check.Kurtosis += report.Number(share * score.Indicator(other.standard(4) >= own.standard(4)))
+				for k, to := range []*report.Number{&check.Spread, &check.Skewness, &check.Kurtosis} {
+					*to += report.Number(share * dgraph.Indicator(other[k] >= own[k]))
+				}
 			}
 		}
 		checks = append(checks, check)
@@ -232,28 +234,15 @@ func CheckNodes(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 	return checks, nil
 }
 
-// moments are sums of powers of residuals.
-type moments struct{ n, first, second, third, fourth float64 }
-
-func (m *moments) add(x float64) {
-	m.n++
-	m.first += x
-	m.second += x * x
-	m.third += x * x * x
-	m.fourth += x * x * x * x
-}
-
-func (m *moments) spread() float64 {
-	mean := m.first / m.n
-	return math.Sqrt(math.Max(m.second/m.n-mean*mean, 0))
-}
-
-// standard is the standardised central moment of order 3 or 4.
-func (m *moments) standard(order int) float64 {
-	mean := m.first / m.n
-	spread := m.spread()
-	if order == 3 {
-		return (m.third/m.n - 3*mean*m.second/m.n + 2*mean*mean*mean) / (spread * spread * spread)
+// statistics are the standard deviation of residuals, and their standardised moments of order 3 and
+// 4.
+func statistics(x []float64) (s [3]float64) {
+	mean, sd := stat.PopMeanStdDev(x, nil)
+	s[0] = sd
+	for _, value := range x {
+		z := (value - mean) / sd
+		s[1] += z * z * z / float64(len(x))
+		s[2] += z * z * z * z / float64(len(x))
 	}
-	return (m.fourth/m.n - 4*mean*m.third/m.n + 6*mean*mean*m.second/m.n - 3*mean*mean*mean*mean) / (spread * spread * spread * spread)
+	return s
 }

@@ -64,8 +64,7 @@ func CheckModel(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 		}
 	}
 	repeats := modelcheck.MinDraws / parameters
-	chosen, parents := make([]int, nodes), make([]dgraph.Set, nodes)
-	var descendants []dgraph.Set
+	chosen, parents, descendants := make([]int, nodes), make([]dgraph.Set, nodes), make([]dgraph.Set, nodes)
 	in.Descends = func(_, column, other int) bool { // levels of one category exclude each other
 		return nodeOf[column] == nodeOf[other] || descendants[nodeOf[column]].Has(nodeOf[other])
 	}
@@ -76,7 +75,10 @@ func CheckModel(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 				chosen[j] = families[j]()
 				parents[j] = posterior.Families[chosen[j]].Parents
 			}
-			descendants = descendantsOf(parents)
+			order, _ := dgraph.FromParents(parents).Order()
+			for j := range descendants {
+				descendants[j] = score.Descendants(j, parents, order)
+			}
 		}
 		if d%repeats == 0 && column == fit.first {
 			fit.fit(posterior.Families[chosen[fit.node]], source(chosen[fit.node]))
@@ -97,7 +99,7 @@ func checkedColumns(p *score.Problem, node int) (columns []modelcheck.Column, ki
 	for level, text := range p.Data.Levels[node][1:] {
 		column := modelcheck.Column{Name: name + "=" + text, Indicator: true}
 		for row := range p.Data.Rows() {
-			column.Values = append(column.Values, score.Indicator(int(p.Data.X.At(row, node)) == level+1))
+			column.Values = append(column.Values, dgraph.Indicator(int(p.Data.X.At(row, node)) == level+1))
 		}
 		columns = append(columns, column)
 	}
@@ -165,24 +167,8 @@ func (n *nodeFit) draw(column int, mean, sd, replicate []float64, random *rand.R
 	for k, probabilities := range n.probabilities {
 		mean[k] = probabilities[level]
 		sd[k] = math.Sqrt(mean[k] * (1 - mean[k]))
-		replicate[k] = score.Indicator(n.levels[k] == level)
+		replicate[k] = dgraph.Indicator(n.levels[k] == level)
 	}
-}
-
-// descendantsOf are the descendants of every node of a graph, given the parents of each.
-func descendantsOf(parents []dgraph.Set) []dgraph.Set {
-	descendants := make([]dgraph.Set, len(parents))
-	for changed := true; changed; {
-		changed = false
-		for j, set := range parents {
-			for i := range set.Nodes() {
-				more := descendants[i].Or(descendants[j]).With(j)
-				changed = changed || more != descendants[i]
-				descendants[i] = more
-			}
-		}
-	}
-	return descendants
 }
 
 // inUnits are the values of a node in units of the table (or of its logarithms), to the 12 digits

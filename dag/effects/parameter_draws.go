@@ -78,7 +78,7 @@ func WriteDraws(p *score.Problem, dir string, seed uint64, d score.Sample) error
 	density := newDensity(p)
 	for k, parents := range d.Parents {
 		for _, e := range edges {
-			file.Codes = append(file.Codes, int32(score.Indicator(parents[e.To].Has(e.From))))
+			file.Codes = append(file.Codes, int32(dgraph.Indicator(parents[e.To].Has(e.From))))
 		}
 		for _, c := range columns {
 			file.Theta = append(file.Theta, c.value(d.Thetas[k][c.node]))
@@ -235,18 +235,18 @@ func networkLogJoint(p *score.Problem, f dgraph.Family, theta []float64) (sum fl
 	l, sd := p.Layout(), p.Model.PriorSD
 	for k, on := range l.Mask(f)[:l.Weights()] {
 		if on {
-			sum -= score.Square(theta[k]/sd)/2 + math.Log(sd) + score.HalfLog2Pi
+			sum -= dgraph.Square(theta[k]/sd)/2 + math.Log(sd) + score.HalfLog2Pi
 		}
 	}
 	logSigma := l.LogSigma(theta)
 	if l.Sigma == 0 {
-		sum -= score.Square((logSigma-p.Data.LogSD(f.Node))/score.LogSigmaSD)/2 + math.Log(score.LogSigmaSD) + score.HalfLog2Pi
+		sum -= dgraph.Square((logSigma-p.Data.LogSD(f.Node))/score.LogSigmaSD)/2 + math.Log(score.LogSigmaSD) + score.HalfLog2Pi
 	}
 	counted := p.Data.CountedRows(f.Node)
 	fitted := make([]float64, len(counted))
 	means(p, f.Node, counted, theta, fitted)
 	for k, row := range counted {
-		sum -= score.Square(p.Data.X.At(row, f.Node)-fitted[k])*math.Exp(-2*logSigma)/2 + logSigma + score.HalfLog2Pi
+		sum -= dgraph.Square(p.Data.X.At(row, f.Node)-fitted[k])*math.Exp(-2*logSigma)/2 + logSigma + score.HalfLog2Pi
 	}
 	return sum
 }

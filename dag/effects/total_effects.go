@@ -91,7 +91,7 @@ func TotalEffects(p *score.Problem, ctx gocontext.Context, d score.Sample, indep
 			below := score.Descendants(from, parents, orders[k])
 			effects := effectsOf(p, from, parents, d.Thetas[k], orders[k], below, random)
 			for to := range nodes {
-				paths[to] += score.Indicator(to != from && below.Has(to))
+				paths[to] += dgraph.Indicator(to != from && below.Has(to))
 				values[to] = append(values[to], effects[to]*unit(p, from, to))
 			}
 		}

@@ -75,9 +75,9 @@ func (s *effectStudy) add(t *testing.T, p *score.Problem, truth *dgraph.Graph, t
 			under := score.Descendants(from, parents, own)
 			for to, effect := range effectsOf(p, from, parents, d.Thetas[k], own, under, nil) {
 				effect *= unit(p, from, to)
-				below[to] += score.Indicator(effect < want[to])
-				same[to] += score.Indicator(effect == want[to])
-				paths[to] += score.Indicator(under.Has(to))
+				below[to] += dgraph.Indicator(effect < want[to])
+				same[to] += dgraph.Indicator(effect == want[to])
+				paths[to] += dgraph.Indicator(under.Has(to))
 			}
 		}
 		for to, effect := range want {
@@ -86,8 +86,8 @@ func (s *effectStudy) add(t *testing.T, p *score.Problem, truth *dgraph.Graph, t
 			}
 			u := (below[to] + random.Float64()*same[to]) / FileDraws
 			for group, in := range map[string]bool{"all": true, "true effect": effect != 0, "probable": paths[to] > FileDraws/2} {
-				held[group] += score.Indicator(in && u > 0.05 && u < 0.95)
-				pairs[group] += score.Indicator(in)
+				held[group] += dgraph.Indicator(in && u > 0.05 && u < 0.95)
+				pairs[group] += dgraph.Indicator(in)
 			}
 		}
 	}
@@ -108,7 +108,7 @@ func (s *effectStudy) coverage(group string) (share, se float64) {
 	}
 	share = held / pairs
 	for k := 0; k < len(list); k += 2 {
-		squares += score.Square(list[k] - share*list[k+1])
+		squares += dgraph.Square(list[k] - share*list[k+1])
 	}
 	return share, math.Sqrt(squares) / pairs
 }

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/cosmic"
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
 )
@@ -44,7 +45,7 @@ func NewAdditive(p *score.Problem) *Additive {
 		}
 		if p.Data.Counted != nil {
 			for row := range p.Data.Rows() {
-				t.counted = append(t.counted, score.Indicator(p.Data.Counts(row, j)))
+				t.counted = append(t.counted, dgraph.Indicator(p.Data.Counts(row, j)))
 			}
 		}
 	}

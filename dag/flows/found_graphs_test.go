@@ -35,7 +35,7 @@ func TestWeightedGraphs(t *testing.T) {
 				}
 			}
 		}
-		own.LogSorted = logSorted(own.Parents, order)
+		_, own.LogSorted = sortNodes(own.Parents, func(place int, _ []int) int { return order[place] })
 		drawn = append(drawn, own)
 	}
 	f := NewFoundGraphs(s, 1, drawn)

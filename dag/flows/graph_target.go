@@ -11,6 +11,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/space"
 )
 
@@ -51,13 +52,13 @@ func GraphTargetOf(target vti.Target) *GraphTarget {
 	return target.(*GraphTarget)
 }
 
-// Decode is the graph of a code, and the parameters of its nodes among those of all.
-func (t *GraphTarget) Decode(code []int32, theta []float64) (*dgraph.Graph, [][]float64, error) {
+// Decode adds the graph of a code to a sample, with the parameters of its nodes among those of all.
+func (t *GraphTarget) Decode(code []int32, theta []float64, to *score.Sample) error {
 	g, err := t.Codes.Graph(code)
-	if err != nil {
-		return nil, nil, err
+	if err == nil {
+		to.Parents, to.Thetas = append(to.Parents, g.ParentSets()), append(to.Thetas, slices.Collect(slices.Chunk(theta, t.mechanism.Dim())))
 	}
-	return g, slices.Collect(slices.Chunk(theta, t.mechanism.Dim())), nil
+	return err
 }
 
 // Lenient is the same for chains, which change a site at a time: the bits of edges that the

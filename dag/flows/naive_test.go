@@ -16,7 +16,7 @@ import (
 )
 
 func logNormal(x, mean, sd float64) float64 {
-	return -score.Square((x-mean)/sd)/2 - math.Log(sd) - score.HalfLog2Pi
+	return -dgraph.Square((x-mean)/sd)/2 - math.Log(sd) - score.HalfLog2Pi
 }
 
 // naiveLogJoint is log p(x_j, θ | x_pa) by loops over rows.
@@ -123,7 +123,7 @@ func naiveCollapsed(p *score.Problem, f dgraph.Family, theta []float64) (sum flo
 	}
 	for a := range units {
 		for b := range a + 1 {
-			covariance.SetSym(a, b, p.Model.PriorSD*p.Model.PriorSD*floats.Dot(units[a], units[b])+sigma*sigma*score.Indicator(a == b))
+			covariance.SetSym(a, b, p.Model.PriorSD*p.Model.PriorSD*floats.Dot(units[a], units[b])+sigma*sigma*dgraph.Indicator(a == b))
 		}
 	}
 	var factor mat.Cholesky

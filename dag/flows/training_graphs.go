@@ -107,24 +107,8 @@ func DrawGraphs(trained *vti.Posterior, s dgraph.Structure, count int) ([]DrawnG
 				}
 			}
 		}
-		own.LogSorted = logSorted(own.Parents, order)
+		_, own.LogSorted = sortNodes(own.Parents, func(place int, _ []int) int { return order[place] })
 		drawn[k] = own
 	}
 	return drawn, nil
-}
-
-// logSorted is dgraph.LogSorted of one graph.
-func logSorted(parents []dgraph.Set, order []int) (sum float64) {
-	var placed dgraph.Set
-	for _, next := range order {
-		free := 0
-		for j, own := range parents {
-			if !placed.Has(j) && own.Within(placed) {
-				free++
-			}
-		}
-		sum -= math.Log(float64(free))
-		placed = placed.With(next)
-	}
-	return sum
 }

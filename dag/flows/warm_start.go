@@ -1,17 +1,18 @@
 package flows
 
 import (
+	"math"
 	"math/rand/v2"
 
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// WarmCode is the code of a graph for q(m) to learn, along a random one of its orders: rows of
-// [GraphModels], or with undivided one of a [GraphTarget]. Each pair of nodes along the order has
-// its edge turned on or off with probability flip, as far as the structure allows: what the graphs
-// that are learned do not have must not become impossible.
+// WarmCode is the code of a graph to start from, along a random one of its orders: for q(m) to
+// learn, rows of [GraphModels], or with undivided one of a [GraphTarget]. Each pair of nodes along
+// the order has its edge turned on or off with probability flip, as far as the structure allows:
+// what the graphs that are learned do not have must not become impossible.
 func WarmCode(s dgraph.Structure, parents []dgraph.Set, flip float64, undivided bool, random *rand.Rand) []int32 {
-	order := randomOrder(parents, random)
+	order, _ := sortNodes(parents, func(_ int, free []int) int { return free[random.IntN(len(free))] })
 	varied := make([]dgraph.Set, len(parents))
 	var before dgraph.Set
 	for _, j := range order {
@@ -20,11 +21,7 @@ func WarmCode(s dgraph.Structure, parents []dgraph.Set, flip float64, undivided 
 			if random.Float64() >= flip {
 				continue
 			}
-			other := varied[j].With(i)
-			if varied[j].Has(i) {
-				other = varied[j].Without(i)
-			}
-			if s.Allows(j, other) {
+			if other := varied[j].Toggle(i); s.Allows(j, other) {
 				varied[j] = other
 			}
 		}
@@ -40,19 +37,21 @@ func WarmCode(s dgraph.Structure, parents []dgraph.Set, flip float64, undivided 
 	return code
 }
 
-// randomOrder sorts the nodes of an acyclic graph: at each position any of those whose parents all
-// stand before is next.
-func randomOrder(parents []dgraph.Set, random *rand.Rand) (order []int) {
+// sortNodes sorts the nodes of an acyclic graph: at each place next picks one of those whose
+// parents all stand before. It returns the log of the probability that a random sort picks the
+// same, as dgraph.LogSorted does.
+func sortNodes(parents []dgraph.Set, next func(place int, free []int) int) (order []int, logProbability float64) {
 	var placed dgraph.Set
-	for range parents {
+	for place := range parents {
 		var free []int
 		for j, own := range parents {
 			if !placed.Has(j) && own.Within(placed) {
 				free = append(free, j)
 			}
 		}
-		next := free[random.IntN(len(free))]
-		order, placed = append(order, next), placed.With(next)
+		logProbability -= math.Log(float64(len(free)))
+		node := next(place, free)
+		order, placed = append(order, node), placed.With(node)
 	}
-	return order
+	return order, logProbability
 }

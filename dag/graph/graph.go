@@ -119,7 +119,7 @@ func (g *Graph) Key() string {
 }
 
 // Order returns a topological order, parents first and among equals the smallest node first; ok is
-// false when the graph has a cycle.
+// false when the graph has a cycle, and the order then that of the nodes before any.
 func (g *Graph) Order() (order []int, ok bool) {
 	waiting := make([]int, g.nodes) // parents that are not in order yet
 	for j := range waiting {
@@ -128,7 +128,7 @@ func (g *Graph) Order() (order []int, ok bool) {
 	for len(order) < g.nodes {
 		next := slices.Index(waiting, 0)
 		if next < 0 {
-			return nil, false
+			return order, false
 		}
 		waiting[next] = -1
 		order = append(order, next)
@@ -143,38 +143,23 @@ func (g *Graph) Order() (order []int, ok bool) {
 
 // Cycle returns the nodes of a directed cycle in its order, or nil when the graph is acyclic.
 func (g *Graph) Cycle() []int {
-	const (
-		unseen = iota
-		open
-		closed
-	)
-	state := make([]int, g.nodes)
-	var path []int
-	var visit func(node int) []int
-	visit = func(node int) []int {
-		state[node] = open
-		path = append(path, node)
-		for next := range g.nodes {
-			if !g.Has(node, next) || state[next] == closed {
-				continue
-			}
-			if state[next] == open {
-				return slices.Clone(path[slices.Index(path, next):])
-			}
-			if cycle := visit(next); cycle != nil {
-				return cycle
-			}
-		}
-		state[node] = closed
-		path = path[:len(path)-1]
+	placed, ok := g.Order()
+	if ok {
 		return nil
 	}
-	for node := range g.nodes {
-		if state[node] == unseen {
-			if cycle := visit(node); cycle != nil {
-				return cycle
-			}
-		}
+	// every node that is left has a parent that is left
+	left := func(i int) bool { return !slices.Contains(placed, i) }
+	var path []int
+	node := 0
+	for !left(node) {
+		node++
 	}
-	return nil
+	for {
+		if at := slices.Index(path, node); at >= 0 {
+			slices.Reverse(path[at+1:])
+			return path[at:]
+		}
+		path = append(path, node)
+		node = slices.DeleteFunc(g.Parents(node), func(i int) bool { return !left(i) })[0]
+	}
 }

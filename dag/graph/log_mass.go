@@ -3,6 +3,8 @@ package graph
 import (
 	"math"
 
+	"gonum.org/v1/gonum/stat/combin"
+
 	"github.com/transdim/vti/internal/logsum"
 )
 
@@ -26,7 +28,7 @@ func (s Structure) LogMass() float64 {
 	for nodes := range sets {
 		sets[nodes] = math.Inf(-1)
 		for size := 0; size <= nodes && (s.MaxParents < 0 || size <= s.MaxParents); size++ {
-			weight := logBinomial(nodes, size)
+			weight := combin.LogGeneralizedBinomial(float64(nodes), float64(size))
 			if s.Prior.BySize != nil {
 				weight += s.Prior.BySize[size]
 			}
@@ -59,7 +61,7 @@ func logLayers(nodes int, sets []float64) float64 {
 			for before := 1; before <= n-k; before++ {
 				// sets with a parent in the layer before
 				touching := sets[n-k] + math.Log(-math.Expm1(sets[n-k-before]-sets[n-k]))
-				last[n][k] = logsum.Add(last[n][k], last[n-k][before]+logBinomial(n, k)+float64(k)*touching)
+				last[n][k] = logsum.Add(last[n][k], last[n-k][before]+combin.LogGeneralizedBinomial(float64(n), float64(k))+float64(k)*touching)
 			}
 		}
 	}
@@ -82,11 +84,4 @@ func (s Structure) constrained() bool {
 // Free reports whether all graphs are possible.
 func (s Structure) Free() bool {
 	return !s.constrained() && (s.MaxParents < 0 || s.MaxParents >= s.Nodes-1)
-}
-
-func logBinomial(n, k int) float64 {
-	all, _ := math.Lgamma(float64(n + 1))
-	in, _ := math.Lgamma(float64(k + 1))
-	out, _ := math.Lgamma(float64(n - k + 1))
-	return all - in - out
 }

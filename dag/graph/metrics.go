@@ -1,10 +1,12 @@
 package graph
 
 import (
-	"cmp"
 	"math"
 	"math/bits"
 	"slices"
+
+	"gonum.org/v1/gonum/integrate"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/internal/report"
 )
@@ -152,7 +154,7 @@ func paperMetrics(truth *Graph, posterior []Weighted) (m PaperMetrics) {
 	}
 	probabilities := EdgeProbabilities(n, posterior)
 	for _, p := range pairs {
-		m.Brier += report.Number(square(probabilities[p.From][p.To] - indicator(truth.Has(p.From, p.To))))
+		m.Brier += report.Number(Square(probabilities[p.From][p.To] - Indicator(truth.Has(p.From, p.To))))
 	}
 	return m
 }
@@ -172,7 +174,7 @@ func edgeMetrics(truth *Graph, posterior []Weighted, pairs []Edge) (m EdgeMetric
 	scores, labels := make([]float64, len(pairs)), make([]bool, len(pairs))
 	for i, p := range pairs {
 		scores[i], labels[i] = probabilities[p.From][p.To], truth.Has(p.From, p.To)
-		m.Brier += report.Number(square(scores[i]-indicator(labels[i])) / float64(len(pairs)))
+		m.Brier += report.Number(Square(scores[i]-Indicator(labels[i])) / float64(len(pairs)))
 	}
 	m.AUROC = report.Number(AUROC(scores, labels))
 	return m
@@ -190,7 +192,7 @@ func pairDistance(a, b *Graph) (distance float64) {
 
 // EdgeProbabilities is the probability of each entry of the adjacency matrix, [N][N].
 func EdgeProbabilities(nodes int, posterior []Weighted) [][]float64 {
-	probabilities := zeros(nodes)
+	probabilities := Zeros(nodes)
 	for _, w := range posterior {
 		for i, on := range w.Graph.edge {
 			if on {
@@ -215,28 +217,13 @@ func MedianGraph(probabilities [][]float64) *Graph {
 // AUROC is the probability that a case with a true label scores above one with a false label, ties
 // counting one half. NaN when one kind is missing.
 func AUROC(scores []float64, labels []bool) float64 {
-	order := make([]int, len(scores))
-	for i := range order {
-		order[i] = i
+	if !slices.Contains(labels, true) || !slices.Contains(labels, false) {
+		return math.NaN()
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(scores[a], scores[b]) })
-	var positives, negatives, below, area float64
-	for start := 0; start < len(order); {
-		end := start
-		var truths, falses float64
-		for ; end < len(order) && scores[order[end]] == scores[order[start]]; end++ {
-			if labels[order[end]] {
-				truths++
-			} else {
-				falses++
-			}
-		}
-		area += truths * (below + falses/2)
-		below += falses
-		positives, negatives = positives+truths, negatives+falses
-		start = end
-	}
-	return area / (positives * negatives)
+	scores, labels = slices.Clone(scores), slices.Clone(labels)
+	stat.SortWeightedLabeled(scores, labels, nil)
+	truePositive, falsePositive, _ := stat.ROC(nil, scores, labels, nil)
+	return integrate.Trapezoidal(falsePositive, truePositive)
 }
 
 // FewestReversals is the least number of edges that have to go for a graph to become acyclic: a
@@ -266,10 +253,8 @@ func (g *Graph) FewestReversals() (edges int, ok bool) {
 	return fewest[len(fewest)-1], true
 }
 
-func square(x float64) float64 { return x * x }
-
-// zeros is a matrix of zeros, [n][n].
-func zeros(n int) [][]float64 {
+// Zeros is a matrix of zeros, [n][n].
+func Zeros(n int) [][]float64 {
 	rows := make([][]float64, n)
 	for i := range rows {
 		rows[i] = make([]float64, n)
@@ -277,7 +262,9 @@ func zeros(n int) [][]float64 {
 	return rows
 }
 
-func indicator(on bool) float64 {
+func Square(x float64) float64 { return x * x }
+
+func Indicator(on bool) float64 {
 	if on {
 		return 1
 	}

@@ -90,6 +90,20 @@ func (s Set) List() (list []int) {
 	return list
 }
 
+// Reach is the nodes that paths along links lead to from some nodes, themselves among them: their
+// descendants by the children of each node, and their ancestors by its parents.
+func Reach(from Set, links []Set) Set {
+	for waiting := from; !waiting.Empty(); {
+		next := Set{}
+		for i := range waiting.Nodes() {
+			next = next.Or(links[i])
+		}
+		waiting = next.Minus(from)
+		from = from.Or(next)
+	}
+	return from
+}
+
 // Compare orders sets by size, then as numbers.
 func (s Set) Compare(t Set) int {
 	switch d := s.Len() - t.Len(); {

@@ -41,7 +41,7 @@ func newNetworkFamily(p *score.Problem, f dgraph.Family) *networkFamily {
 	}
 	n.target = column(f.Node)
 	for _, x := range n.target {
-		n.squares += score.Square(float64(x))
+		n.squares += dgraph.Square(float64(x))
 	}
 	n.logSD = p.Data.LogSD(f.Node)
 	if n.bias {

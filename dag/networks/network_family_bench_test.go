@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/transdim/vti/dag/dagtest"
-	"github.com/transdim/vti/dag/score"
+	dgraph "github.com/transdim/vti/dag/graph"
 )
 
 // BenchmarkNetworkSweep moves all ten hidden units and the noise of a family with four parents
@@ -25,7 +25,7 @@ func BenchmarkNetworkSweep(b *testing.B) {
 			}
 			for i := range n.target {
 				n.target[i] = max(n.inputs[0][i], 0) - max(n.inputs[1][i]+n.inputs[2][i], 0) + float32(0.5*random.NormFloat64())
-				n.squares += score.Square(float64(n.target[i]))
+				n.squares += dgraph.Square(float64(n.target[i]))
 			}
 			m := n.newMover(random)
 			s := m.emptyState()

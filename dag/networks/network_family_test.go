@@ -42,7 +42,7 @@ func naiveMarginal(n *networkFamily, weights [][]float64, logSigma float64) floa
 		}
 	}
 	covariance := mat.NewSymDense(rows, nil)
-	covariance.SymOuterK(score.Square(n.priorSD), phi)
+	covariance.SymOuterK(dgraph.Square(n.priorSD), phi)
 	y := mat.NewVecDense(rows, nil)
 	for i := range rows {
 		covariance.SetSym(i, i, covariance.At(i, i)+math.Exp(2*logSigma))
@@ -138,7 +138,7 @@ func TestParticleParameters(t *testing.T) {
 	l := p.Layout()
 	var sum, squares, count float64
 	for k := range 20 {
-		for _, theta := range n.temper(dagtest.Random(uint64(k)), l, f, fineChains, fineSweeps).thetas {
+		for _, theta := range n.temper(dagtest.Random(uint64(k)), l, f, fineChains, fineSweeps).Thetas {
 			product := theta[0] * theta[l.W2()]
 			sum, squares, count = sum+product, squares+product*product, count+1
 		}
@@ -173,7 +173,7 @@ func TestIslandLevels(t *testing.T) {
 	s := &Scores{islands: make([][]island, 1)}
 	add := func(count, level int, spread float64) {
 		for k := range count {
-			s.islands[0] = append(s.islands[0], island{logEvidence: spread * float64(k%2), level: level})
+			s.islands[0] = append(s.islands[0], island{LogEvidence: spread * float64(k%2), Level: level})
 		}
 	}
 	require.Zero(t, s.nextLevel(0))
@@ -212,7 +212,7 @@ func TestSwing(t *testing.T) {
 			const step = 0.01
 			for z := -9.0; z < 9; z += step {
 				moved := 1 / (1 + math.Exp(-se*z)*(1-p)/p)
-				squares += step * math.Exp(logNormalOf(z, 0, 1)) * score.Square(moved-p)
+				squares += step * math.Exp(logNormalOf(z, 0, 1)) * dgraph.Square(moved-p)
 			}
 			want := math.Sqrt(squares)
 			require.Greater(t, score.Swing(p, se), want/2, "%v %v", p, se)
@@ -248,7 +248,7 @@ func TestPilotErrors(t *testing.T) {
 		truth, _ := (&Scores{}).combine(islands, 1)
 		var pilots []float64
 		for k := range 60 {
-			pilots = append(pilots, n.temper(dagtest.Random(uint64(1000+k)), p.Layout(), f, pilotChains, pilotSweeps).logEvidence)
+			pilots = append(pilots, n.temper(dagtest.Random(uint64(1000+k)), p.Layout(), f, pilotChains, pilotSweeps).LogEvidence)
 		}
 		mean, spread := meanAndSpread(pilots, 0)
 		t.Logf("node %d: pilot runs are %.1f too small, and have a standard deviation of %.1f; by the gap %.1f", node, truth-mean, spread, pilotError(truth-mean, 0))
@@ -269,7 +269,7 @@ func TestIslandSpread(t *testing.T) {
 	require.InDelta(t, 1, s.islandSpread()(2), 1e-12)
 	for i, f := range p.Families {
 		if f.Parents.Len() == 2 {
-			s.islands[i] = []island{{logEvidence: -3}, {logEvidence: 3}, {logEvidence: -3}, {logEvidence: 3}}
+			s.islands[i] = []island{{LogEvidence: -3}, {LogEvidence: 3}, {LogEvidence: -3}, {LogEvidence: 3}}
 		}
 	}
 	require.InDelta(t, math.Sqrt(12), s.islandSpread()(2), 0.4)
@@ -300,7 +300,7 @@ func TestUnsettledParticles(t *testing.T) {
 		scores := score.Scores{Families: p.Families, LogEvidence: make([]float64, len(p.Families)), SE: make([]float64, len(p.Families))}
 		for i, f := range p.Families {
 			if !s.exact[i] {
-				s.islands[i] = []island{{logEvidence: -5}, {logEvidence: -5 + test.rise*float64(f.Parents.Len()-1)}}
+				s.islands[i] = []island{{LogEvidence: -5}, {LogEvidence: -5 + test.rise*float64(f.Parents.Len()-1)}}
 			}
 		}
 		graphs, err := score.NewPosterior(context.Background(), p.Structure, scores, nil)
@@ -363,7 +363,7 @@ func TestUnluckyPilotsAreRepeated(t *testing.T) {
 }
 
 func logNormalOf(x, mean, sd float64) float64 {
-	return -score.Square((x-mean)/sd)/2 - math.Log(sd) - score.HalfLog2Pi
+	return -dgraph.Square((x-mean)/sd)/2 - math.Log(sd) - score.HalfLog2Pi
 }
 
 // When the time is over only pilot runs of small families are left.

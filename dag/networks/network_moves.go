@@ -184,7 +184,7 @@ func (m *networkMover) moveUnit(s *networkState, h int, beta float64) {
 func (m *networkMover) moveNoise(s *networkState, beta float64) {
 	logDensity := func(logSigma float64) (total, logLik float64) {
 		logLik = m.likelihood.at(s.gram, s.pull, logSigma)
-		return beta*logLik - score.Square((logSigma-m.logSD)/score.LogSigmaSD)/2, logLik
+		return beta*logLik - dgraph.Square((logSigma-m.logSD)/score.LogSigmaSD)/2, logLik
 	}
 	level, _ := logDensity(s.logSigma)
 	level -= m.random.ExpFloat64()

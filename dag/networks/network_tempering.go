@@ -20,10 +20,9 @@ const (
 
 // island is the result of one run of particles for a family.
 type island struct {
-	logEvidence float64
-	sweeps      int         // of every step
-	level       int         // by which particles move longer than in the first islands of a family
-	thetas      [][]float64 // draws of the parameters, of equal weight
+	LogEvidence float64
+	Level       int         // by which particles move longer than in the first islands of a family
+	Thetas      [][]float64 // draws of the parameters, of equal weight
 }
 
 // temper runs particles from the prior to the posterior of a family through prior · likelihood^β
@@ -35,7 +34,7 @@ type island struct {
 // posterior has H! copies of each mode; particles that start from the prior, which has this
 // symmetry, take each copy as often as any other, where a fit to one copy would miss the others.
 func (n *networkFamily) temper(random *rand.Rand, l sem.Layout, f dgraph.Family, chains, sweeps int) island {
-	out := island{sweeps: sweeps}
+	var out island
 	mover := n.newMover(random)
 	states := make([]*networkState, chains)
 	for i := range states {
@@ -61,7 +60,7 @@ func (n *networkFamily) temper(random *rand.Rand, l sem.Layout, f dgraph.Family,
 			logWeights[i] = rise * x
 		}
 		total := logsum.Of(logWeights)
-		out.logEvidence += total - math.Log(float64(len(particles)))
+		out.LogEvidence += total - math.Log(float64(len(particles)))
 		if beta += rise; 1-beta < 1e-12 {
 			beta = 1
 		}
@@ -80,7 +79,7 @@ func (n *networkFamily) temper(random *rand.Rand, l sem.Layout, f dgraph.Family,
 				mover.sweep(s, beta)
 				particles[i*sweeps+k].record(s)
 				if beta == 1 && (i*sweeps+k+1)%keepEvery == 0 {
-					out.thetas = append(out.thetas, mover.parameters(l, f, s))
+					out.Thetas = append(out.Thetas, mover.parameters(l, f, s))
 				}
 			}
 		}

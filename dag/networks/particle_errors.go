@@ -4,7 +4,6 @@ import (
 	"math"
 
 	dgraph "github.com/transdim/vti/dag/graph"
-	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/internal/logsum"
 )
 
@@ -16,11 +15,11 @@ func (s *Scores) islandSpread() func(parents int) float64 {
 		islands := s.settled(f)
 		mean := 0.0
 		for _, own := range islands {
-			mean += own.logEvidence / float64(len(islands))
+			mean += own.LogEvidence / float64(len(islands))
 		}
 		size := s.problem.Families[f].Parents.Len()
 		for _, own := range islands {
-			squares[size] += score.Square(own.logEvidence - mean)
+			squares[size] += dgraph.Square(own.LogEvidence - mean)
 		}
 		degrees[size] += math.Max(0, float64(len(islands)-1))
 	}
@@ -37,7 +36,7 @@ func (s *Scores) islandSpread() func(parents int) float64 {
 // logEvidences are those of islands.
 func logEvidences(islands []island) (logs []float64) {
 	for _, own := range islands {
-		logs = append(logs, own.logEvidence)
+		logs = append(logs, own.LogEvidence)
 	}
 	return logs
 }
@@ -49,12 +48,12 @@ func (s *Scores) combine(islands []island, spread float64) (logMean, se float64)
 	logs := logEvidences(islands)
 	count := float64(len(logs))
 	const prior = 4
-	squares, mean := prior*score.Square(spread), 0.0
+	squares, mean := prior*dgraph.Square(spread), 0.0
 	for _, x := range logs {
 		mean += x / count
 	}
 	for _, x := range logs {
-		squares += score.Square(x - mean)
+		squares += dgraph.Square(x - mean)
 	}
 	// As if evidences were log-normal: exp(variance) − 1 is the relative variance of one, and the
 	// mean of a few is likely too small.
@@ -81,7 +80,7 @@ func (s *Scores) differences() (sizes, differences []float64) {
 		}
 		var sums, counts [2]float64
 		for k, own := range islands {
-			sums[k%2] += own.logEvidence
+			sums[k%2] += own.LogEvidence
 			counts[k%2]++
 		}
 		sizes, differences = append(sizes, float64(s.problem.Families[f].Parents.Len())), append(differences, sums[1]/counts[1]-sums[0]/counts[0])

@@ -46,15 +46,15 @@ func (s *Scores) settled(f int) []island {
 	if len(islands) == 0 {
 		return nil
 	}
-	from, of := len(islands), islands[len(islands)-1].level
-	for from > 0 && islands[from-1].level == of {
+	from, of := len(islands), islands[len(islands)-1].Level
+	for from > 0 && islands[from-1].Level == of {
 		from--
 	}
 	if len(islands)-from >= levelCounts || from == 0 {
 		return islands[from:]
 	}
 	end := from
-	for from > 0 && islands[from-1].level == of-1 {
+	for from > 0 && islands[from-1].Level == of-1 {
 		from--
 	}
 	return islands[from:end]
@@ -66,8 +66,8 @@ func (s *Scores) nextLevel(f int) int {
 	if len(islands) == 0 {
 		return 0
 	}
-	top, own := islands[len(islands)-1].level, s.settled(f)
-	if top == mostLevel || len(own) < levelIslands || own[0].level < top {
+	top, own := islands[len(islands)-1].Level, s.settled(f)
+	if top == mostLevel || len(own) < levelIslands || own[0].Level < top {
 		return top
 	}
 	if _, spread := meanAndSpread(logEvidences(own), 0); spread > levelSpread {
@@ -299,7 +299,7 @@ func (s *Scores) worst(graphs *score.Posterior) (batch []int) {
 	for _, f := range families[:min(len(families), batchFamilies)] {
 		level := s.nextLevel(f)
 		count := max(len(s.settled(f))/2, firstIslands)
-		if len(s.settled(f)) >= levelIslands && s.settled(f)[0].level < level {
+		if len(s.settled(f)) >= levelIslands && s.settled(f)[0].Level < level {
 			count = levelCounts
 		}
 		for range count {
@@ -354,10 +354,10 @@ func (s *Scores) runPilotsInto(ctx gocontext.Context, to []float64, name string,
 	pilots, err := s.shareIslands(ctx, name+"s", batch, nil, func(k int) island {
 		f := p.Families[batch[k]]
 		random := stream.Rand(s.seed, name+"/"+strconv.Itoa(batch[k]))
-		return island{logEvidence: newNetworkFamily(p, f).temper(random, l, f, pilotChains, pilotSweeps).logEvidence}
+		return island{LogEvidence: newNetworkFamily(p, f).temper(random, l, f, pilotChains, pilotSweeps).LogEvidence}
 	})
 	for k, own := range pilots {
-		to[batch[k]] = own.logEvidence
+		to[batch[k]] = own.LogEvidence
 	}
 	return err
 }
@@ -375,7 +375,7 @@ func (s *Scores) addIslands(ctx gocontext.Context, batch []int) error {
 	for k, f := range batch {
 		levels[k] = s.nextLevel(f)
 		for _, own := range s.islands[f] {
-			place[k] += int(score.Indicator(own.level == levels[k]))
+			place[k] += int(dgraph.Indicator(own.Level == levels[k]))
 		}
 		place[k] += count[f]
 		first[k] = len(s.islands[f]) + count[f]
@@ -390,9 +390,9 @@ func (s *Scores) addIslands(ctx gocontext.Context, batch []int) error {
 		return newNetworkFamily(p, f).temper(random, l, f, fineChains, sweeps*islandCost(levels[k]))
 	})
 	for k, own := range found {
-		own.level = levels[k]
+		own.Level = levels[k]
 		s.islands[batch[k]] = append(s.islands[batch[k]], own)
-		s.spent += islandCost(own.level)
+		s.spent += islandCost(own.Level)
 	}
 	s.fine += len(batch)
 	s.status(fmt.Sprintf("%s of particles", english.Count(s.fine, "fine island")))

@@ -91,7 +91,7 @@ func (s *Scores) Parameters(random *rand.Rand) score.ParameterSource {
 			table = pick.NewTable(logsum.Shares(logEvidences(s.settled(f))))
 			tables[f] = table
 		}
-		thetas := s.settled(f)[table.Index(random.Float64())].thetas
+		thetas := s.settled(f)[table.Index(random.Float64())].Thetas
 		return thetas[random.IntN(len(thetas))]
 	}
 }

@@ -110,7 +110,7 @@ func fitGaps(sizes, gaps []float64) (shift func(parents int) float64, scatter fl
 	products, squares := 0.0, 1.0
 	for k, size := range sizes {
 		products += (size - center) * (gaps[k] - mean)
-		squares += score.Square(size - center)
+		squares += dgraph.Square(size - center)
 	}
 	slope := products / squares
 	rest := make([]float64, len(gaps))
@@ -134,7 +134,7 @@ func meanAndSpread(values []float64, otherwise float64) (mean, spread float64) {
 		return mean, otherwise
 	}
 	for _, x := range values {
-		spread += score.Square(x-mean) / float64(len(values)-1)
+		spread += dgraph.Square(x-mean) / float64(len(values)-1)
 	}
 	return mean, math.Sqrt(spread)
 }

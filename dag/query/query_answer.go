@@ -208,7 +208,7 @@ func weightedMean(x, weights []float64, independent float64) (mean, se report.Nu
 		sum += w * x[k]
 	}
 	for k, w := range weights {
-		squares += score.Square(w * (x[k] - sum))
+		squares += dgraph.Square(w * (x[k] - sum))
 	}
 	return report.Number(sum), report.Number(math.Sqrt(squares * float64(len(x)) / independent))
 }
@@ -224,13 +224,13 @@ func spreadOf(values []float64, graphs []int) (s Spread) {
 	between := 0.0
 	for g, count := range counts {
 		if count > 0 {
-			between += count * score.Square(sums[g]/count-mean) / float64(len(values))
+			between += count * dgraph.Square(sums[g]/count-mean) / float64(len(values))
 		}
 	}
 	// Means of few draws differ by chance, by the variance within graphs.
 	within, degrees, different := 0.0, 0.0, 0.0
 	for k, g := range graphs {
-		within += score.Square(values[k] - sums[g]/counts[g])
+		within += dgraph.Square(values[k] - sums[g]/counts[g])
 	}
 	for _, count := range counts {
 		if count > 0 {

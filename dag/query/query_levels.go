@@ -66,22 +66,14 @@ func (g *givenLevels) under(parents []dgraph.Set, _ [][]float64, random *rand.Ra
 // relevant are the target and what is observed with their ancestors, in the graph in which nodes
 // that are set have no parents: the others sum to one.
 func (q *resolvedQuery) relevant(parents []dgraph.Set) dgraph.Set {
-	found, waiting := dgraph.Set{}, []int{q.target}
+	links, from := slices.Clone(parents), dgraph.SetOf(q.target)
+	for j := range q.do {
+		links[j] = dgraph.Set{}
+	}
 	for j := range q.given {
-		waiting = append(waiting, j)
+		from = from.With(j)
 	}
-	for len(waiting) > 0 {
-		j := waiting[len(waiting)-1]
-		waiting = waiting[:len(waiting)-1]
-		if found.Has(j) {
-			continue
-		}
-		found = found.With(j)
-		if _, set := q.do[j]; !set {
-			waiting = append(waiting, parents[j].List()...)
-		}
-	}
-	return found
+	return dgraph.Reach(from, links)
 }
 
 // factor is a table over the combinations of values of some nodes, ascending, the last of which

@@ -125,7 +125,7 @@ func (c *conditional) summarise() {
 		mean += row.Weight * row.Mean
 	}
 	for _, row := range c.rows {
-		squares += row.Weight * (score.Square(row.SD) + score.Square(row.Mean-mean))
+		squares += row.Weight * (dgraph.Square(row.SD) + dgraph.Square(row.Mean-mean))
 	}
 	c.mean, c.sd = []float64{mean}, math.Sqrt(squares)
 }

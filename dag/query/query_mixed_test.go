@@ -111,7 +111,7 @@ func TestQueriesOfAMixedGraph(t *testing.T) {
 		}
 		squares := 0.0
 		for _, c := range answers {
-			squares += score.Square(math.Exp(c.logEvidence) * (value(&c) - sum/total))
+			squares += dgraph.Square(math.Exp(c.logEvidence) * (value(&c) - sum/total))
 		}
 		se := math.Sqrt(squares) / total
 		require.InDelta(t, want, sum/total, 5*se+1e-9, text)

@@ -140,7 +140,7 @@ func answerNumbers(p *score.Problem, a *Answer, r resolvedQuery, answers []condi
 	}
 	mean, se := weightedMean(own, weights, independent)
 	for k, one := range answers {
-		squares += weights[k] * (score.Square(one.sd) + score.Square(own[k]-float64(mean)))
+		squares += weights[k] * (dgraph.Square(one.sd) + dgraph.Square(own[k]-float64(mean)))
 	}
 	quantile := func(level float64) report.Number {
 		from, to := low, high
@@ -163,7 +163,7 @@ func answerNumbers(p *score.Problem, a *Answer, r resolvedQuery, answers []condi
 // normalBelow is the probability that a normal variable, which may have no variance, is at most x.
 func normalBelow(x, mean, sd float64) float64 {
 	if sd == 0 {
-		return score.Indicator(mean <= x)
+		return dgraph.Indicator(mean <= x)
 	}
 	return distuv.UnitNormal.CDF((x - mean) / sd)
 }

@@ -145,7 +145,7 @@ func TestDrawnTables(t *testing.T) {
 		}
 	}
 	for k := range want {
-		require.InDelta(t, want[k], sums[k], 5*math.Sqrt((squares[k]-score.Square(sums[k]))/count))
+		require.InDelta(t, want[k], sums[k], 5*math.Sqrt((squares[k]-dgraph.Square(sums[k]))/count))
 	}
 }
 
@@ -187,7 +187,7 @@ func TestQueriesOfNumbers(t *testing.T) {
 		slope := covariance.At(0, 2) / covariance.At(2, 2)
 		require.InDelta(t, (means.AtVec(0)+slope*(value(2, 1)-means.AtVec(2)))*scale[0]+shift[0], got.mean[0], 1e-9)
 		require.InDelta(t, math.Sqrt(covariance.At(0, 0)-slope*covariance.At(0, 2))*scale[0], got.sd, 1e-9)
-		require.InDelta(t, -score.Square(value(2, 1)-means.AtVec(2))/covariance.At(2, 2)/2-math.Log(covariance.At(2, 2))/2, got.logEvidence, 1e-9)
+		require.InDelta(t, -dgraph.Square(value(2, 1)-means.AtVec(2))/covariance.At(2, 2)/2-math.Log(covariance.At(2, 2))/2, got.logEvidence, 1e-9)
 
 		got = ask("E(c | do(b=2))", 2)
 		require.InDelta(t, (intercepts[2]-0.4*intercepts[0]+1.5*value(1, 2))*scale[2]+shift[2], got.mean[0], 1e-9)
@@ -235,9 +235,9 @@ func TestAnswersAboutNumbers(t *testing.T) {
 		for range each {
 			y := c.mean[0] + c.sd*random.NormFloat64()
 			simulated += y / float64(each*len(d.Parents))
-			over += score.Indicator(y > 0.5) / float64(each*len(d.Parents))
-			under05 += score.Indicator(y < float64(mean.PredictiveQ05)) / float64(each*len(d.Parents))
-			under95 += score.Indicator(y < float64(mean.PredictiveQ95)) / float64(each*len(d.Parents))
+			over += dgraph.Indicator(y > 0.5) / float64(each*len(d.Parents))
+			under05 += dgraph.Indicator(y < float64(mean.PredictiveQ05)) / float64(each*len(d.Parents))
+			under95 += dgraph.Indicator(y < float64(mean.PredictiveQ95)) / float64(each*len(d.Parents))
 		}
 	}
 	error := 4 * float64(mean.PredictiveSD) / math.Sqrt(float64(each*len(d.Parents)))

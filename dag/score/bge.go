@@ -175,7 +175,7 @@ func (b *BGe) bicOf(of []int) float64 {
 	triangulate(columns)
 	n := float64(b.rows)
 	column := columns[len(columns)-1]
-	squares := math.Max(Square(column[len(columns)-1]), 1e-12*floats.Dot(column, column))
+	squares := math.Max(dgraph.Square(column[len(columns)-1]), 1e-12*floats.Dot(column, column))
 	return -n/2*(math.Log(squares/n)+1+2*HalfLog2Pi) - float64(len(columns)-1)*math.Log(n)/2
 }
 
@@ -215,7 +215,7 @@ func (b *BGe) draws(of []int, s float64) func(random *rand.Rand) (sigma float64,
 func (b *BGe) Moments(parents dgraph.Set) (means, variances []float64) {
 	left, right, rest := b.regression(parents.List())
 	k := len(left)
-	noise := Square(rest) / (float64(b.rows) + b.degrees(k) - 2)
+	noise := dgraph.Square(rest) / (float64(b.rows) + b.degrees(k) - 2)
 	means, variances = make([]float64, k), make([]float64, k)
 	inverse := make([][]float64, k) // rows of R⁻¹
 	for a := k - 1; a >= 0; a-- {
@@ -253,7 +253,7 @@ func (b *BGe) LogJoint(parents dgraph.Set, theta []float64) float64 {
 	sum := math.Log(bgeMeanWeight/(n+bgeMeanWeight))/2 - n*(logSigma+HalfLog2Pi)
 	for i := range parents.Nodes() {
 		floats.AddScaled(residual, -theta[i], mat.Col(nil, i, b.data))
-		sum += math.Log(bgeScale)/2 - logSigma - HalfLog2Pi - bgeScale*precision*Square(theta[i])/2
+		sum += math.Log(bgeScale)/2 - logSigma - HalfLog2Pi - bgeScale*precision*dgraph.Square(theta[i])/2
 	}
 	sum -= floats.Dot(residual, residual) * precision / 2
 	gamma, _ := math.Lgamma(s / 2)

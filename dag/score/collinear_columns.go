@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/tables"
 )
 
@@ -30,20 +31,13 @@ func checkNoise(d *tables.Data) error {
 			}
 		}
 	}
-	var basis [][]float64 // of the columns so far, orthogonal
-	for j, rest := range columns {
-		if len(basis) > d.Rows()-2 {
+	for j, column := range columns { // what the columns before leave of one is on the diagonal
+		if j > d.Rows()-2 {
 			return nil
 		}
-		for range 2 { // once more for what rounding left
-			for _, direction := range basis {
-				rest = without(rest, direction)
-			}
+		if dgraph.Square(column[j]) <= noiseless*floats.Dot(column, column) {
+			return dependence(d, j, involved(columns[:j], column))
 		}
-		if floats.Dot(rest, rest) <= noiseless*floats.Dot(columns[j], columns[j]) {
-			return dependence(d, j, involved(columns[:j], columns[j]))
-		}
-		basis = append(basis, rest)
 	}
 	return nil
 }

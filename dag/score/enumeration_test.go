@@ -305,7 +305,7 @@ func (s enumerationSet) enumerate(p *score.Problem, values [][]float64, counted 
 		}
 		logs, graphs = append(logs, sum), append(graphs, slices.Clone(parents))
 	}
-	total, edges := logsum.Of(logs), score.Zeros(n)
+	total, edges := logsum.Of(logs), dgraph.Zeros(n)
 	for k, parents := range graphs {
 		for j, set := range parents {
 			for i := range dgraph.Members(uint64(set)) {

@@ -64,8 +64,8 @@ func TestExactParametersOfUnknownNoise(t *testing.T) {
 	})
 	overGrid(func(values [2]float64, share float64) {
 		for k, x := range values {
-			squares[k] += Square(x-want[k]/total) * share / total
-			fourths[k] += Square(Square(x-want[k]/total)) * share / total
+			squares[k] += dgraph.Square(x-want[k]/total) * share / total
+			fourths[k] += dgraph.Square(dgraph.Square(x-want[k]/total)) * share / total
 		}
 	})
 	const draws = 40_000
@@ -77,6 +77,6 @@ func TestExactParametersOfUnknownNoise(t *testing.T) {
 	}
 	for k := range values {
 		require.InDelta(t, want[k]/total, stat.Mean(values[k], nil), 5*math.Sqrt(squares[k]/draws))
-		require.InDelta(t, squares[k], stat.Variance(values[k], nil), 5*math.Sqrt((fourths[k]-Square(squares[k]))/draws))
+		require.InDelta(t, squares[k], stat.Variance(values[k], nil), 5*math.Sqrt((fourths[k]-dgraph.Square(squares[k]))/draws))
 	}
 }

@@ -59,7 +59,7 @@ func ReadEdgePrior(path string) (*EdgePrior, error) {
 	if p := len(names) - 1; t.Rows() != p || first.Kind != table.Factor {
 		return nil, fmt.Errorf("%s: got %s and %s, want a column of names of causes, and then as many columns of effects as there are rows", path, english.Count(t.Rows(), "row"), english.Count(len(names), "column"))
 	}
-	prior := &EdgePrior{Nodes: names[1:], Probabilities: Zeros(len(names) - 1)}
+	prior := &EdgePrior{Nodes: names[1:], Probabilities: dgraph.Zeros(len(names) - 1)}
 	for row := range t.Rows() {
 		from := slices.Index(prior.Nodes, first.Text(row))
 		if from < 0 {
@@ -90,7 +90,7 @@ func (e *EdgePrior) logOdds(d *tables.Data) ([][]float64, error) {
 			return nil, fmt.Errorf("edge-prior: no row for node %q", name)
 		}
 	}
-	odds := Zeros(d.Nodes())
+	odds := dgraph.Zeros(d.Nodes())
 	for _, pair := range dgraph.OrderedPairs(d.Nodes()) {
 		share := e.Probabilities[place[pair.From]][place[pair.To]]
 		odds[pair.From][pair.To] = math.Log(share) - math.Log1p(-share)

@@ -28,7 +28,7 @@ func (p *Problem) GreedyBIC(ctx gocontext.Context) (*dgraph.Graph, error) {
 	}
 	parents := slices.Clone(s.Required)
 	// what toggling a parent gains each node, −Inf where that is not allowed [N][N]
-	gains, stale := Zeros(s.Nodes), dgraph.Below(s.Nodes)
+	gains, stale := dgraph.Zeros(s.Nodes), dgraph.Below(s.Nodes)
 	for {
 		for j := range stale.Nodes() {
 			if err := ctx.Err(); err != nil {

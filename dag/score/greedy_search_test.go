@@ -39,7 +39,7 @@ func TestBICAgainstALoop(t *testing.T) {
 	likelihood := func(w []float64) float64 {
 		var squares float64
 		for row := range d.Rows() {
-			squares += Square(d.X.At(row, 2) - w[0]*d.X.At(row, 0) - w[1]*d.X.At(row, 1))
+			squares += dgraph.Square(d.X.At(row, 2) - w[0]*d.X.At(row, 0) - w[1]*d.X.At(row, 1))
 		}
 		variance := squares / float64(d.Rows())
 		return -float64(d.Rows()) / 2 * (math.Log(2*math.Pi*variance) + 1)

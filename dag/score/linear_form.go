@@ -117,12 +117,12 @@ func (l *LinearForm) LogJoint(parents dgraph.Set, theta []float64) float64 {
 	residual := slices.Clone(l.root[l.node]) // not by sums of squares, which would cancel
 	for i := range parents.Nodes() {
 		floats.AddScaled(residual, -theta[i], l.root[i])
-		sum -= Square(theta[i]/l.priorSD)/2 + math.Log(l.priorSD) + HalfLog2Pi
+		sum -= dgraph.Square(theta[i]/l.priorSD)/2 + math.Log(l.priorSD) + HalfLog2Pi
 	}
 	logSigma := l.layout.LogSigma(theta)
 	sum -= floats.Dot(residual, residual)*math.Exp(-2*logSigma)/2 + float64(l.rows)*(logSigma+HalfLog2Pi)
 	if l.layout.Sigma == 0 {
-		sum -= Square((logSigma-l.noise.Mean)/LogSigmaSD)/2 + math.Log(LogSigmaSD) + HalfLog2Pi
+		sum -= dgraph.Square((logSigma-l.noise.Mean)/LogSigmaSD)/2 + math.Log(LogSigmaSD) + HalfLog2Pi
 	}
 	return sum
 }

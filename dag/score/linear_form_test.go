@@ -85,7 +85,7 @@ func TestInterventionsDropTheNodesOwnTerm(t *testing.T) {
 		var want float64
 		for row := range d.Rows() {
 			if d.Counts(row, f.Node) {
-				want -= Square(d.X.At(row, f.Node)-stat.Mean(d.OwnColumn(f.Node), nil))/2 + HalfLog2Pi
+				want -= dgraph.Square(d.X.At(row, f.Node)-stat.Mean(d.OwnColumn(f.Node), nil))/2 + HalfLog2Pi
 			}
 		}
 		require.InDelta(t, want, scores.LogEvidence[i], 1e-9)

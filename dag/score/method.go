@@ -34,52 +34,6 @@ func (m Method) MarshalText() ([]byte, error) { return methods.Marshal(m) }
 // UnmarshalText reads auto, exact, chains or flow.
 func (m *Method) UnmarshalText(text []byte) error { return methods.Unmarshal(text, m) }
 
-// Evidence is how the evidences of families are estimated when graphs are summed.
-type Evidence int
-
-const (
-	// AnyEvidence is ClosedForm where there is one and Particles for networks.
-	AnyEvidence Evidence = iota
-	// Particles tempers particles from prior to posterior, for networks.
-	Particles
-	// ClosedForm is exact but for rounding, for all mechanisms but networks.
-	ClosedForm
-)
-
-var evidences = enum.New[Evidence]("kind of evidence", "auto", "particles", "closed")
-
-// String is the name of the evidence.
-func (e Evidence) String() string { return evidences.String(e) }
-
-// MarshalText writes the name.
-func (e Evidence) MarshalText() ([]byte, error) { return evidences.Marshal(e) }
-
-// UnmarshalText reads auto, particles or closed.
-func (e *Evidence) UnmarshalText(text []byte) error {
-	if string(text) == "flow" {
-		return fmt.Errorf("the evidence \"flow\" is of earlier versions; want %s; the method by flows is --structure flow", evidences.Choice())
-	}
-	return evidences.Unmarshal(text, e)
-}
-
-// ResolveEvidence is what e stands for with this problem, or an error that says why it cannot be
-// used.
-func (p *Problem) ResolveEvidence(e Evidence) (Evidence, error) {
-	switch {
-	case p.Model.Mechanism == sem.MLP && e == AnyEvidence:
-		return Particles, nil
-	case e == AnyEvidence:
-		return ClosedForm, nil
-	case e == ClosedForm:
-		return e, p.CheckClosedForm()
-	case p.CheckOneRegime() != nil:
-		return 0, p.CheckOneRegime()
-	case e == Particles && p.Model.Mechanism != sem.MLP:
-		return 0, fmt.Errorf("particles are for mechanisms that are networks, not for %s", p.Model.Mechanism)
-	}
-	return e, nil
-}
-
 // Resolve is the method that m stands for with this problem, or an error that says why it cannot be
 // used.
 func (p *Problem) Resolve(m Method) (Method, error) {

@@ -37,7 +37,7 @@ func naiveEvidence(p *Problem, f dgraph.Family, draws int) (value, se float64) {
 		values := make([]float64, n)
 		for k, row := range rows {
 			if values[k] = d.X.At(row, i); d.Category(i) {
-				values[k] = Indicator(int(values[k]) == level) - 1/float64(len(d.Levels[i]))
+				values[k] = dgraph.Indicator(int(values[k]) == level) - 1/float64(len(d.Levels[i]))
 			}
 		}
 		return values
@@ -62,7 +62,7 @@ func naiveEvidence(p *Problem, f dgraph.Family, draws int) (value, se float64) {
 		covariance := mat.NewSymDense(n, nil)
 		for a := range n {
 			for b := range a + 1 {
-				value := 1 + Indicator(a == b) // of the intercept with α = 1, and of the noise
+				value := 1 + dgraph.Indicator(a == b) // of the intercept with α = 1, and of the noise
 				for _, e := range effects {
 					value += 2 * e.values[a] * e.values[b]
 				}
@@ -221,7 +221,7 @@ func TestMixedEvidences(t *testing.T) {
 		}
 		posterior, err := NewPosterior(t.Context(), p.Structure, scores, nil)
 		require.NoError(t, err)
-		total, edges := 0.0, Zeros(3)
+		total, edges := 0.0, dgraph.Zeros(3)
 		dgraph.EachGraph(lists, func(parents []dgraph.Set) bool {
 			weight := 0.0
 			for j, set := range parents {
@@ -230,7 +230,7 @@ func TestMixedEvidences(t *testing.T) {
 			weight = math.Exp(weight)
 			total += weight
 			for _, e := range dgraph.OrderedPairs(3) {
-				edges[e.From][e.To] += weight * Indicator(parents[e.To].Has(e.From))
+				edges[e.From][e.To] += weight * dgraph.Indicator(parents[e.To].Has(e.From))
 			}
 			return true
 		})

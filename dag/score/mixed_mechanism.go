@@ -173,7 +173,7 @@ func (m *MixedMechanism) LogDensity(row []float64, x float64) float64 {
 	if own.Levels != nil {
 		return math.Log(own.Levels[int(x)])
 	}
-	return -Square((x-own.Mean)/own.SD)/2 - math.Log(own.SD) - HalfLog2Pi
+	return -dgraph.Square((x-own.Mean)/own.SD)/2 - math.Log(own.SD) - HalfLog2Pi
 }
 
 // Outcome is the distribution of the target in a simulated row: normal, or probabilities of

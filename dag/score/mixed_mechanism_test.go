@@ -95,7 +95,7 @@ func TestGroupsDrawsByRegression(t *testing.T) {
 	table := p.MixedTable()
 	for range draws {
 		own := table.Mechanism(family, draw(random))
-		noise += Square(own.Noise()) / draws
+		noise += dgraph.Square(own.Noise()) / draws
 		for level := range values {
 			row := make([]float64, 4)
 			table.Set(row, 0, 0.7)

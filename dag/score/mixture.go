@@ -45,7 +45,7 @@ func (m Mixture) Draws(random *rand.Rand, condition func(dgraph.Family) bool) fu
 
 // Edges are the edge probabilities, [N][N].
 func (m Mixture) Edges(nodes int) [][]float64 {
-	probabilities := Zeros(nodes)
+	probabilities := dgraph.Zeros(nodes)
 	for f, family := range m.Families {
 		for i := range family.Parents.Nodes() {
 			// shares add up to one but for rounding

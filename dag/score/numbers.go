@@ -8,24 +8,6 @@ import (
 
 var HalfLog2Pi = math.Log(2*math.Pi) / 2
 
-func Square(x float64) float64 { return x * x }
-
-// Zeros is a matrix of zeros, [n][n].
-func Zeros(n int) [][]float64 {
-	rows := make([][]float64, n)
-	for i := range rows {
-		rows[i] = make([]float64, n)
-	}
-	return rows
-}
-
-func Indicator(on bool) float64 {
-	if on {
-		return 1
-	}
-	return 0
-}
-
 // SortBy sorts places by a key, ascending, ties by place, and returns them.
 func SortBy(order []int, key func(int) float64) []int {
 	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(key(a), key(b)), cmp.Compare(a, b)) })

@@ -118,25 +118,17 @@ type Draw struct {
 // Sample draws count graphs and returns the different ones, the most probable first. The error
 // wraps that of ctx when it is cancelled.
 func (p *Posterior) Sample(ctx gocontext.Context, random *rand.Rand, count int) ([]Draw, error) {
-	families := make([]int, p.Structure.Nodes)
-	place := map[string]int{}
-	var draws []Draw
-	for range count {
+	graphs := make([][]int, count)
+	for k := range graphs {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("stopped while drawing graphs: %w", err)
 		}
-		p.sum.Draw(random, families)
-		key := fmt.Sprint(families)
-		k, seen := place[key]
-		if !seen {
-			k = len(draws)
-			place[key] = k
-			draws = append(draws, p.describe(families))
-		}
-		draws[k].Count++
+		graphs[k] = make([]int, p.Structure.Nodes)
+		p.sum.Draw(random, graphs[k])
 	}
-	if p.Structure.Orders && p.Structure.Nodes > mostCounted {
-		p.share(draws, count)
+	draws := CountDraws(p.Mixture(), graphs)
+	for k := range draws {
+		p.describe(&draws[k], count)
 	}
 	slices.SortFunc(draws, func(a, b Draw) int {
 		return cmp.Or(cmp.Compare(b.Probability, a.Probability), slices.Compare(a.Families, b.Families))
@@ -148,43 +140,30 @@ func (p *Posterior) Sample(ctx gocontext.Context, random *rand.Rand, count int) 
 // in some hundredths of a second.
 const mostCounted = 20
 
-// share gives so many draws their shares as probabilities.
-func (p *Posterior) share(draws []Draw, count int) {
-	independent := float64(count)
-	if p.drawn > 0 {
-		independent = math.Min(independent, p.drawn)
-	}
-	for k := range draws {
-		d := &draws[k]
-		d.Probability = float64(d.Count) / float64(count)
-		d.SE = math.Hypot(d.Probability*d.SE, ShareError(d.Probability, independent))
-	}
-}
-
-// describe makes the draw of a graph given by its families. Where orders are not counted it has no
-// probability yet, and the standard error of its logarithm.
-func (p *Posterior) describe(families []int) Draw {
-	d := Draw{Families: slices.Clone(families)}
-	parents := make([]dgraph.Set, len(families))
+// describe gives one of so many draws its probability in place of its share, where orders are
+// counted, and the standard error.
+func (p *Posterior) describe(d *Draw, count int) {
 	logWeight := -p.logTotal
 	// d log p(A) = Σ_f (1[f in A] − p(f)) dℓ_f.
-	variance := Square(p.LogEvidenceSE)
-	for j, f := range families {
-		parents[j] = p.Scores.Families[f].Parents
-		logWeight += p.Scores.LogEvidence[f] + p.Structure.Prior.LogWeight(j, parents[j])
-		variance += Square(p.Scores.SE[f]) * (Square(1-p.Marginals[f]) - Square(p.Marginals[f]))
+	variance := dgraph.Square(p.LogEvidenceSE)
+	for j, f := range d.Families {
+		logWeight += p.Scores.LogEvidence[f] + p.Structure.Prior.LogWeight(j, p.Scores.Families[f].Parents)
+		variance += dgraph.Square(p.Scores.SE[f]) * (dgraph.Square(1-p.Marginals[f]) - dgraph.Square(p.Marginals[f]))
 	}
-	d.Graph = dgraph.FromParents(parents)
 	d.SE = math.Sqrt(math.Max(variance, 0))
-	if p.Structure.Orders {
-		if len(families) > mostCounted {
-			return d
+	if p.Structure.Orders && p.Structure.Nodes > mostCounted {
+		independent := float64(count)
+		if p.drawn > 0 {
+			independent = math.Min(independent, p.drawn)
 		}
+		d.SE = math.Hypot(d.Probability*d.SE, ShareError(d.Probability, independent))
+		return
+	}
+	if p.Structure.Orders {
 		logWeight += math.Log(d.Graph.Orders())
 	}
 	d.Probability = math.Exp(logWeight)
 	d.SE *= d.Probability
-	return d
 }
 
 // Probability is the share of draws whose graph satisfies event, with a standard error that counts
@@ -192,26 +171,29 @@ func (p *Posterior) describe(families []int) Draw {
 // the covariance of the event with each family times the error of the family's score.
 func (p *Posterior) Probability(draws []Draw, event func(*dgraph.Graph) bool) (probability, se float64) {
 	var total float64
-	joint := map[int]float64{}
+	for _, d := range draws {
+		total += float64(d.Count)
+		probability += float64(d.Count) * dgraph.Indicator(event(d.Graph))
+	}
+	probability /= total
+	return probability, math.Hypot(ShareError(probability, total), math.Sqrt(p.scoreVariance(probability, draws, event)))
+}
+
+// scoreVariance is Σ_f Cov(event, f)² SE_f², by draws of which a share has event and family f
+// together.
+func (p *Posterior) scoreVariance(probability float64, draws []Draw, event func(*dgraph.Graph) bool) (variance float64) {
+	total, joint := 0.0, map[int]float64{}
 	for _, d := range draws {
 		total += float64(d.Count)
 		if event(d.Graph) {
-			probability += float64(d.Count)
 			for _, f := range d.Families {
 				joint[f] += float64(d.Count)
 			}
 		}
 	}
-	probability /= total
-	return probability, math.Hypot(ShareError(probability, total), math.Sqrt(p.scoreVariance(probability, joint, total)))
-}
-
-// scoreVariance is Σ_f Cov(event, f)² SE_f², with joint[f]/total the probability of event and
-// family f together.
-func (p *Posterior) scoreVariance(probability float64, joint map[int]float64, total float64) (variance float64) {
 	for f, share := range p.Marginals {
 		if se := p.Scores.SE[f]; se > 0 && (share > 0 || joint[f] > 0) {
-			variance += Square((joint[f]/total - probability*share) * se)
+			variance += dgraph.Square((joint[f]/total - probability*share) * se)
 		}
 	}
 	return variance
@@ -222,14 +204,14 @@ func (p *Posterior) scoreVariance(probability float64, joint map[int]float64, to
 // nats only may change an edge by more than to first order.
 func (p *Posterior) EdgeErrors(draws []Draw) [][]float64 {
 	nodes := p.Structure.Nodes
-	errors, probabilities := Zeros(nodes), p.EdgeProbabilities()
+	errors, probabilities := dgraph.Zeros(nodes), p.EdgeProbabilities()
 	if p.drawn == 0 && slices.Max(p.Scores.SE) == 0 {
 		return errors // of closed forms
 	}
-	beyond := Zeros(nodes) // squares
+	beyond := dgraph.Zeros(nodes) // squares
 	for f, share := range p.Marginals {
 		se, family := p.Scores.SE[f], p.Scores.Families[f]
-		more := Square(Swing(share, se)) - Square(share*(1-share)*se)
+		more := dgraph.Square(Swing(share, se)) - dgraph.Square(share*(1-share)*se)
 		if more <= 0 {
 			continue
 		}
@@ -240,17 +222,8 @@ func (p *Posterior) EdgeErrors(draws []Draw) [][]float64 {
 		}
 	}
 	for _, e := range dgraph.OrderedPairs(nodes) {
-		var total float64
-		joint := map[int]float64{}
-		for _, d := range draws {
-			total += float64(d.Count)
-			if d.Graph.Has(e.From, e.To) {
-				for _, f := range d.Families {
-					joint[f] += float64(d.Count)
-				}
-			}
-		}
-		errors[e.From][e.To] = math.Sqrt(p.scoreVariance(probabilities[e.From][e.To], joint, total) + beyond[e.From][e.To])
+		variance := p.scoreVariance(probabilities[e.From][e.To], draws, func(g *dgraph.Graph) bool { return g.Has(e.From, e.To) })
+		errors[e.From][e.To] = math.Sqrt(variance + beyond[e.From][e.To])
 		if p.drawn > 0 {
 			errors[e.From][e.To] = math.Hypot(errors[e.From][e.To], ShareError(probabilities[e.From][e.To], p.drawn))
 		}
@@ -301,7 +274,7 @@ func Swing(p, se float64) float64 {
 	logOdds, squares := math.Log(p)-math.Log1p(-p), 0.0
 	for _, point := range [...]struct{ at, weight float64 }{{1.355626179974266, 0.2220759220056126}, {2.856970013872806, 0.0112574113277207}} {
 		for _, sign := range [...]float64{-1, 1} {
-			squares += point.weight * Square(1/(1+math.Exp(-logOdds-sign*point.at*se))-p)
+			squares += point.weight * dgraph.Square(1/(1+math.Exp(-logOdds-sign*point.at*se))-p)
 		}
 	}
 	return math.Sqrt(squares)

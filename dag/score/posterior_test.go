@@ -18,7 +18,7 @@ import (
 func randomStructure(random *rand.Rand, nodes int, constrained, orders bool) dgraph.Structure {
 	s := dgraph.FreeStructure(nodes)
 	s.Orders, s.Prior = orders, dgraph.SparsePrior(s.Nodes)
-	s.Prior.ByEdge = Zeros(s.Nodes)
+	s.Prior.ByEdge = dgraph.Zeros(s.Nodes)
 	for _, row := range s.Prior.ByEdge {
 		for i := range row {
 			row[i] = random.NormFloat64()
@@ -93,14 +93,14 @@ func TestDrawsFollowThePosterior(t *testing.T) {
 		chi2, cells, restExpected, restDrawn := 0.0, 0, 0.0, 0.0
 		for key, probability := range graphs {
 			if expected := probability * count; expected >= 10 {
-				chi2 += Square(drawn[key]-expected) / expected
+				chi2 += dgraph.Square(drawn[key]-expected) / expected
 				cells++
 			} else {
 				restExpected, restDrawn = restExpected+expected, restDrawn+drawn[key]
 			}
 		}
 		if restExpected > 1 {
-			chi2 += Square(restDrawn-restExpected) / restExpected
+			chi2 += dgraph.Square(restDrawn-restExpected) / restExpected
 			cells++
 		}
 		require.Less(t, chi2, float64(cells)+5*math.Sqrt(2*float64(cells)))
@@ -142,9 +142,11 @@ func TestErrorsOfProbabilities(t *testing.T) {
 		q, err := NewPosterior(context.Background(), s, moved, nil)
 		require.NoError(t, err)
 		slope := (q.EdgeProbabilities()[0][1] - p.EdgeProbabilities()[0][1]) / step
-		variance += Square(slope * scores.SE[f])
-		graphVariance += Square((q.describe(top.Families).Probability - top.Probability) / step * scores.SE[f])
-		evidenceVariance += Square((q.LogEvidence - p.LogEvidence) / step * scores.SE[f])
+		variance += dgraph.Square(slope * scores.SE[f])
+		other := top
+		q.describe(&other, len(draws))
+		graphVariance += dgraph.Square((other.Probability - top.Probability) / step * scores.SE[f])
+		evidenceVariance += dgraph.Square((q.LogEvidence - p.LogEvidence) / step * scores.SE[f])
 	}
 	// Covariances from 40,000 draws are known to 0.0025 each: of an error of 0.03, a few per cent.
 	require.InEpsilon(t, math.Sqrt(variance), p.EdgeErrors(draws)[0][1], 0.08)
@@ -159,8 +161,8 @@ func TestErrorsOfRareFamilies(t *testing.T) {
 	scores := Scores{Families: s.Families()}
 	for _, f := range scores.Families {
 		rare := f.Node == 1 && !f.Parents.Empty()
-		scores.LogEvidence = append(scores.LogEvidence, -12*Indicator(rare))
-		scores.SE = append(scores.SE, 5*Indicator(f.Node == 1 && f.Parents == dgraph.SetOf(0)))
+		scores.LogEvidence = append(scores.LogEvidence, -12*dgraph.Indicator(rare))
+		scores.SE = append(scores.SE, 5*dgraph.Indicator(f.Node == 1 && f.Parents == dgraph.SetOf(0)))
 	}
 	p, err := NewPosterior(t.Context(), s, scores, nil)
 	require.NoError(t, err)

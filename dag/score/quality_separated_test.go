@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	dgraph "github.com/transdim/vti/dag/graph"
 )
 
 // Evidences of levels that parents separate, in families of 18 to 54 coefficients, leave no edge
@@ -57,7 +59,7 @@ func separatedLevels(seed uint64, kind int) string {
 	text.WriteString("y,a,b,c,g\n")
 	for range 60 {
 		a, b, c, g := random.NormFloat64(), random.NormFloat64(), random.NormFloat64(), random.IntN(3)
-		y := [...]int{int(5 + a*10/4), int(5 + (a+b)*10/6), int((math.Atan2(a, b)/math.Pi + 1) * 5), g*2 + int(Indicator(a > 0))}[kind]
+		y := [...]int{int(5 + a*10/4), int(5 + (a+b)*10/6), int((math.Atan2(a, b)/math.Pi + 1) * 5), g*2 + int(dgraph.Indicator(a > 0))}[kind]
 		fmt.Fprintf(&text, "y%d,%.4f,%.4f,%.4f,g%d\n", min(max(y, 0), 9), a, b, c, g)
 	}
 	return text.String()

@@ -145,15 +145,15 @@ func TestBGePosterior(t *testing.T) {
 		share := math.Exp(x - total)
 		want[0] += share * weights[k]
 		want[1] += share * logSigmas[k]
-		want[2] += share * score.Square(weights[k])
-		want[3] += share * score.Square(logSigmas[k])
+		want[2] += share * dgraph.Square(weights[k])
+		want[3] += share * dgraph.Square(logSigmas[k])
 	}
 	const draws = 40000
 	draw := form.Posterior(parents)
 	var values [4][]float64
 	for range draws {
 		theta := draw(random)
-		for k, x := range []float64{theta[0], theta[2], score.Square(theta[0]), score.Square(theta[2])} {
+		for k, x := range []float64{theta[0], theta[2], dgraph.Square(theta[0]), dgraph.Square(theta[2])} {
 			values[k] = append(values[k], x)
 		}
 	}

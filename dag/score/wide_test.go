@@ -143,7 +143,7 @@ func wideScore(d *tables.Data, f dgraph.Family, priorSD float64) float64 {
 	const step = 0.2
 	var logs []float64
 	for z := -30.0; z < 16; z += step { // of a prior around the log sd, which is 2 wide
-		logs = append(logs, wideLogDensity(d, f, math.Exp(d.LogSD(f.Node)+z), priorSD)-score.Square(z/score.LogSigmaSD)/2-math.Log(score.LogSigmaSD)-score.HalfLog2Pi+math.Log(step))
+		logs = append(logs, wideLogDensity(d, f, math.Exp(d.LogSD(f.Node)+z), priorSD)-dgraph.Square(z/score.LogSigmaSD)/2-math.Log(score.LogSigmaSD)-score.HalfLog2Pi+math.Log(step))
 	}
 	return logsum.Of(logs)
 }

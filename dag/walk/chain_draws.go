@@ -65,7 +65,7 @@ const rareEdge = 0.02
 // changed says nothing of its autocorrelation: it has the error that the least effective number of
 // draws gives it.
 func Summarise(nodes int, density rjmcmc.Summary, of func(e dgraph.Edge) rjmcmc.Summary) Edges {
-	all := Edges{Probabilities: score.Zeros(nodes), Errors: score.Zeros(nodes), Worst: density}
+	all := Edges{Probabilities: dgraph.Zeros(nodes), Errors: dgraph.Zeros(nodes), Worst: density}
 	worst, pairs := &all.Worst, dgraph.OrderedPairs(nodes)
 	worst.MCSE = 0
 	var rare []dgraph.Edge

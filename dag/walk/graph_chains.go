@@ -299,7 +299,7 @@ func (r *chainRun) advance(ctx gocontext.Context, c, sweeps int) error {
 
 // visits is how often each node had each other for a parent [node][parent].
 func (s *Graphs) visits() [][]float64 {
-	shares := score.Zeros(s.nodes)
+	shares := dgraph.Zeros(s.nodes)
 	each := 1 / float64(len(s.Graphs)*KeptGraphs)
 	for _, chain := range s.Graphs {
 		for _, parents := range chain {
@@ -326,7 +326,7 @@ func (s *Graphs) Edges() Edges {
 	return Summarise(s.nodes, density, func(e dgraph.Edge) rjmcmc.Summary {
 		for c, draws := range s.Graphs {
 			for k, parents := range draws {
-				chains[c][k] = score.Indicator(parents[e.To].Has(e.From))
+				chains[c][k] = dgraph.Indicator(parents[e.To].Has(e.From))
 			}
 		}
 		return rjmcmc.Summarise(chains)

@@ -147,7 +147,7 @@ func TestRefinedCandidates(t *testing.T) {
 	require.NoError(t, err)
 	c, err := newCandidates(t.Context(), nil, p, 3, func(int, int) {})
 	require.NoError(t, err)
-	visits := score.Zeros(8)
+	visits := dgraph.Zeros(8)
 	// x1 is required, x2 forbidden, and one candidate more leaves too much out
 	visits[0] = []float64{0, 1, 0, 0.5, 0.4, 0.3, 0.2, 0.15}
 	for _, i := range c.parents[3] {

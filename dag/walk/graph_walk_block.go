@@ -47,16 +47,7 @@ func (w *walk) drawBlock(width int) (before dgraph.Set) {
 		block = block.With(near[k])
 	}
 	w.window.picks = near
-	below, waiting := block, block
-	for !waiting.Empty() {
-		next := dgraph.Set{}
-		for i := range waiting.Nodes() {
-			next = next.Or(w.children[i])
-		}
-		waiting = next.Minus(below)
-		below = below.Or(next)
-	}
-	before = dgraph.Below(len(w.parents)).Minus(below)
+	before = dgraph.Below(len(w.parents)).Minus(dgraph.Reach(block, w.children))
 	w.window.nodes = w.window.nodes[:0]
 	placed := before
 	for found := true; found; {

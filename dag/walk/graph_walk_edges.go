@@ -98,15 +98,7 @@ func (w *walk) candidateBit(j, parent int) int {
 // acyclicMask is the candidates of a node without parents that are none of its descendants;
 // possible is false if it requires one of these.
 func (w *walk) acyclicMask(j int) (mask int, possible bool) {
-	below, waiting := dgraph.SetOf(j), dgraph.SetOf(j)
-	for !waiting.Empty() {
-		next := dgraph.Set{}
-		for i := range waiting.Nodes() {
-			next = next.Or(w.children[i])
-		}
-		waiting = next.Minus(below)
-		below = below.Or(next)
-	}
+	below := dgraph.Reach(dgraph.SetOf(j), w.children)
 	for k, i := range w.tables.parents[j] {
 		if !below.Has(i) {
 			mask |= 1 << k
@@ -181,21 +173,9 @@ func (w *walk) setFamily(j int, parents dgraph.Set) {
 // reaches reports whether there is a path from one node to another; direct: other than the edge
 // between them.
 func (w *walk) reaches(from, to int, direct bool) bool {
-	waiting := w.parents[to]
+	last := w.parents[to]
 	if direct {
-		waiting = waiting.Without(from)
+		last = last.Without(from)
 	}
-	seen := waiting
-	for !waiting.Empty() {
-		if seen.Has(from) {
-			return true
-		}
-		next := dgraph.Set{}
-		for i := range waiting.Nodes() {
-			next = next.Or(w.parents[i])
-		}
-		waiting = next.Minus(seen)
-		seen = seen.Or(next)
-	}
-	return false
+	return dgraph.Reach(last, w.parents).Has(from)
 }

@@ -49,7 +49,7 @@ func farthest(t *testing.T, p *score.Problem, tables *orderTables, steps func(w 
 				steps(w)
 			}
 			for _, e := range dgraph.OrderedPairs(5) {
-				own[e] = append(own[e], score.Indicator(w.parents[e.To].Has(e.From)))
+				own[e] = append(own[e], dgraph.Indicator(w.parents[e.To].Has(e.From)))
 			}
 		}
 		score := w.score

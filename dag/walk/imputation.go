@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
@@ -137,7 +138,7 @@ func (m *imputer) drawNumbers(forms []score.Form) error {
 			}
 			own := drawn[j][place]
 			// weight is the coefficient of node i in the residual
-			weight := func(i int) float64 { return score.Indicator(i == j) - own.theta[i] }
+			weight := func(i int) float64 { return dgraph.Indicator(i == j) - own.theta[i] }
 			residual := -own.intercept
 			for i, x := range values {
 				if !slices.Contains(nodes, i) {

@@ -49,10 +49,10 @@ func enumerated(t *testing.T, p *score.Problem) [][]float64 {
 			own = append(own, f.Parents)
 			covariance := mat.NewSymDense(len(rows), nil)
 			for a := range rows {
-				covariance.SetSym(a, a, score.Square(p.Model.Sigma))
+				covariance.SetSym(a, a, dgraph.Square(p.Model.Sigma))
 			}
 			for i := range f.Parents.Nodes() {
-				covariance.SymRankOne(covariance, score.Square(p.Model.PriorSD), mat.NewVecDense(len(rows), columns[i]))
+				covariance.SymRankOne(covariance, dgraph.Square(p.Model.PriorSD), mat.NewVecDense(len(rows), columns[i]))
 			}
 			normal, ok := distmv.NewNormal(make([]float64, len(rows)), covariance, nil)
 			require.True(t, ok)

@@ -140,7 +140,7 @@ func (c *candidates) screen(ctx gocontext.Context, j int, greedy *dgraph.Graph, 
 		first = first.Or(one.most)
 	}
 	slices.SortStableFunc(free, func(a, b int) int {
-		neighbours := cmp.Compare(score.Indicator(first.Has(b)), score.Indicator(first.Has(a)))
+		neighbours := cmp.Compare(dgraph.Indicator(first.Has(b)), dgraph.Indicator(first.Has(a)))
 		return cmp.Or(neighbours, cmp.Compare(best[b], best[a]))
 	})
 	c.parents[j] = slices.Clone(free[:min(len(free), limit)])

@@ -31,6 +31,7 @@ type GPrior struct {
 	degrees     float64     // N
 	squares     float64     // S
 	share       float64     // r
+	rest        float64     // 1 − r
 	logDetFixed float64     // log |R₀₀|
 	logDet      float64     // log |R|
 
@@ -101,8 +102,8 @@ func NewGPrior(slab Slab, columns [][]float64, always []bool, y []float64, more 
 		return nil, errors.New("nothing of the response is left to explain")
 	}
 	m.share = floats.Dot(m.u[fixed:], m.u[fixed:]) / before
-	unexplained := after / before
-	logBayes, err := m.integrate(slab, rows, selectable, unexplained)
+	m.rest = after / before
+	logBayes, err := m.integrate(slab, rows, selectable)
 	if err != nil {
 		return nil, err
 	}
@@ -115,10 +116,10 @@ func NewGPrior(slab Slab, columns [][]float64, always []bool, y []float64, more 
 }
 
 // integrate finds the posterior of log g, and returns the log Bayes factor against X₀ alone.
-func (m *GPrior) integrate(slab Slab, rows, selectable int, unexplained float64) (logBayes float64, err error) {
+func (m *GPrior) integrate(slab Slab, rows, selectable int) (logBayes float64, err error) {
 	given := func(x float64) float64 {
 		g := math.Exp(x)
-		return (m.degrees-float64(m.size))/2*math.Log1p(g) - m.degrees/2*math.Log1p(g*unexplained)
+		return (m.degrees-float64(m.size))/2*math.Log1p(g) - m.degrees/2*math.Log1p(g*m.rest)
 	}
 	switch {
 	case m.size == 0: // the model without predictors has no g
@@ -143,6 +144,9 @@ func (m *GPrior) integrate(slab Slab, rows, selectable int, unexplained float64)
 // LogEvidence is log p(y | m). The flat priors of the columns in every model, and of log σ, give
 // those of all models a constant in common.
 func (m *GPrior) LogEvidence() float64 { return m.logEvidence }
+
+// Unexplained is the share of S that the columns of X₁ leave.
+func (m *GPrior) Unexplained() float64 { return m.rest }
 
 // rate is b of σ² ~ InvGamma(N/2, b) given g.
 func (m *GPrior) rate(shrink float64) float64 { return m.squares * (1 - shrink*m.share) / 2 }

@@ -57,8 +57,8 @@ func discoveryAgain(_ context.Context, r *application.Recertification) (*shell.J
 		return nil, shell.Task{}, err
 	}
 	record := run.Record
-	switch particles := record.Structure == dag.Exact && record.Evidence == dag.Particles; {
-	case particles:
+	switch {
+	case record.Particles():
 		if err := r.Misplaced("chains", "rounds"); err != nil {
 			return nil, shell.Task{}, err
 		}

@@ -125,11 +125,6 @@ func (d *discovery) resolve() (err error) {
 	if record.Structure, err = d.problem.Resolve(record.Structure); err != nil {
 		return err
 	}
-	if record.Structure == dag.Exact {
-		if record.Evidence, err = d.problem.ResolveEvidence(record.Evidence); err != nil {
-			return err
-		}
-	}
 	if record.Structure == dag.GraphFlow {
 		if err := d.problem.CheckGraphFlow(record.Undivided); err != nil {
 			return err
@@ -143,9 +138,9 @@ func (d *discovery) search(stepsPerLaunch int) (shell.Task, error) {
 	switch record := d.Record; {
 	case record.Structure == dag.Chains:
 		return d.walk()
-	case record.Structure == dag.Exact && record.Evidence == dag.Particles:
+	case record.Particles():
 		return d.particles(), nil
-	case record.Structure == dag.Exact && record.Evidence == dag.ClosedForm:
+	case record.Structure == dag.Exact:
 		return d.sum("dag"), nil
 	}
 	d.Record.Flow = d.Record.Flow.WithDefaults() // what they are may change

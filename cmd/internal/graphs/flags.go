@@ -123,12 +123,9 @@ func (f *modelFlags) registerMethods(cmd *cobra.Command) {
 		flags.Var(cli.Count{Value: &record.Chains, Least: 2}, "chains", "chains: number of chains, from random starts (default 6)")
 		flags.Var(cli.Count{Value: &record.Rounds, Least: 1}, "rounds", "chains: largest number of rounds, each twice as long as the last, until the chains agree (default 6)")
 		flags.Var(cli.Count{Value: &record.Candidates, Least: 1}, "candidates", "chains: number of likely parents of a node whose sets are summed over; affects speed, not the answer (default 12)")
-		flags.Var(cli.Name(&record.Evidence), "evidence",
-			"evidences: closed forms (all but mlp); particles, sequential Monte Carlo (mlp); auto: closed where possible, else particles")
 		flags.Var(cli.Count{Value: &record.Islands, Least: 1}, "islands", "particles: largest number of islands of 64 particles for important families (default by the number of rows)")
 	})
 	cli.CompleteWith(cmd, "structure", "auto", "exact", "chains", "flow")
-	cli.CompleteWith(cmd, "evidence", "auto", "closed", "particles")
 }
 
 // checkMethod refuses flags of another method than the one that is used.
@@ -143,26 +140,25 @@ func checkMethod(flags *pflag.FlagSet, record *dag.Record) error {
 	}
 	walks := []string{"chains", "rounds", "candidates"}
 	training := []string{"flow", "flow-layers", "flow-blocks", "flow-hidden", "flow-bins", "steps", "batch", "dtype", "certify-draws", "device", "pjrt-plugin"}
+	used, networks := "--structure "+record.Structure.String(), record.Model.Mechanism == dag.MLP
+	if networks {
+		used += " --sem mlp"
+	}
 	switch {
 	case record.Structure == dag.Chains:
-		return refuse("--structure chains", append(training, "evidence", "islands")...)
+		return refuse(used, append(training, "islands")...)
+	case record.Structure == dag.GraphFlow && networks && !record.Undivided: // evidences by particles
+		return refuse(used, append(walks, "certify-draws", "max-time")...)
 	case record.Structure == dag.GraphFlow:
-		if record.Model.Mechanism == dag.MLP && !record.Undivided { // evidences by particles
-			return refuse("--structure flow --sem mlp", append(walks, "evidence", "certify-draws", "max-time")...)
-		}
-		return refuse("--structure flow", append(walks, "evidence", "islands", "max-time")...)
+		return refuse(used, append(walks, "islands", "max-time")...)
 	}
-	if err := refuse("--structure "+record.Structure.String(), "undivided", "cold"); err != nil {
-		return err
-	}
-	evidence := "--evidence " + record.Evidence.String()
-	if err := refuse(evidence, training...); err != nil {
+	if err := refuse(used, append(training, "undivided", "cold")...); err != nil {
 		return fmt.Errorf("%w; --structure flow trains a flow", err)
 	}
-	if record.Evidence == dag.Particles {
-		return refuse(evidence, walks...)
+	if networks {
+		return refuse(used, walks...)
 	}
-	return refuse(evidence, append(walks, "islands")...)
+	return refuse(used, append(walks, "islands")...)
 }
 
 // registerTraining adds the flags that say how the flow is built and trained.
