@@ -3,15 +3,17 @@ package score
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/dense"
-	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/mode"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/likelihood"
 )
 
 // Prior variances of the coefficients of orthonormal contrasts of the levels of a node: of the
@@ -31,12 +33,12 @@ const (
 // over the rows that count, a one before them, and independent normal coefficients Θ. The log
 // posterior is strictly concave; evidences are importance weights of draws around its mode.
 type logisticForm struct {
-	columns   *MixedColumns
-	node      int
-	contrasts [][]float64 // H [r][r−1]
-	means     []float64   // of the columns over the rows that count [M]
-	rows      [][]float64 // that count, centred [n][M]
-	levels    []int       // of the node in them
+	columns  *MixedColumns
+	node     int
+	response likelihood.UnorderedCategories // whose predictors are contrastScale Θ x
+	means    []float64                      // of the columns over the rows that count [M]
+	values   [][]float64                    // of the columns in these rows, centred [M][n]
+	levels   []float64                      // of the node in them
 
 	lock  sync.Mutex
 	known map[dgraph.Set]logisticEvidence
@@ -49,19 +51,16 @@ type logisticEvidence struct {
 }
 
 func newLogisticForm(columns *MixedColumns, node int) *logisticForm {
-	l := &logisticForm{columns: columns, node: node, contrasts: columns.Contrasts[node], known: map[dgraph.Set]logisticEvidence{}}
-	for row, values := range columns.Rows {
-		if columns.data.Counts(row, node) {
-			l.rows = append(l.rows, append([]float64(nil), values...))
-			l.levels = append(l.levels, int(columns.data.X.At(row, node)))
+	d := columns.data
+	l := &logisticForm{columns: columns, node: node, response: unordered(len(d.Levels[node])), known: map[dgraph.Set]logisticEvidence{}}
+	l.levels = d.OwnColumn(node)
+	l.means, l.values = make([]float64, columns.Width()), make([][]float64, columns.Width())
+	for k := range l.means {
+		for _, row := range columns.rowsFor(node) {
+			l.values[k] = append(l.values[k], row[k])
 		}
-	}
-	l.means = make([]float64, len(l.rows[0]))
-	for _, row := range l.rows {
-		floats.AddScaled(l.means, 1/float64(len(l.rows)), row)
-	}
-	for _, row := range l.rows {
-		floats.Sub(row, l.means)
+		l.means[k] = stat.Mean(l.values[k], nil)
+		floats.AddConst(-l.means[k], l.values[k])
 	}
 	return l
 }
@@ -86,7 +85,7 @@ func (l *logisticForm) LogEvidence(parents dgraph.Set) float64 { return l.eviden
 func (l *logisticForm) bic(parents dgraph.Set) float64 {
 	f := l.family(parents)
 	theta, _, _ := f.mode()
-	return f.logLikelihood(f.linear(theta)) - float64(len(theta))*math.Log(float64(len(l.rows)))/2
+	return f.logLikelihood(f.linear(theta)) - float64(len(theta))*math.Log(float64(len(l.levels)))/2
 }
 
 // Moments are none.
@@ -101,127 +100,73 @@ func (l *logisticForm) LogJoint(parents dgraph.Set, _ []float64) float64 {
 // columns.
 type logisticFamily struct {
 	form     *logisticForm
-	width    int       // D
-	x        []float64 // [n,D]
-	variance []float64 // prior, by column [D]
+	columns  [][]float64 // x [D][n]
+	variance []float64   // prior, by column [D]
 }
 
 func (l *logisticForm) family(parents dgraph.Set) *logisticFamily {
-	of := l.columns.columns(parents)
-	f := &logisticFamily{form: l, width: 1 + len(of), variance: []float64{interceptVariance}}
+	f := &logisticFamily{form: l, columns: [][]float64{slices.Repeat([]float64{1}, len(l.levels))}, variance: []float64{interceptVariance}}
 	for i := range parents.Nodes() {
-		for range l.columns.Of[i] {
-			if l.columns.data.Category(i) {
-				f.variance = append(f.variance, levelVariance)
-			} else {
-				f.variance = append(f.variance, slopeVariance)
-			}
+		variance := slopeVariance
+		if l.columns.data.Category(i) {
+			variance = levelVariance
 		}
-	}
-	for _, row := range l.rows {
-		f.x = append(f.x, 1)
-		for _, column := range of {
-			f.x = append(f.x, row[column])
+		for _, column := range l.columns.Of[i] {
+			f.columns, f.variance = append(f.columns, l.values[column]), append(f.variance, variance)
 		}
 	}
 	return f
 }
 
-// linear is Θ x by row [n,K].
+// linear are the predictors of the response, by contrast and row [K·n].
 func (f *logisticFamily) linear(theta []float64) []float64 {
-	contrasts := len(theta) / f.width
-	out := make([]float64, 0, len(f.form.levels)*contrasts)
-	for row := range f.form.levels {
-		x := f.x[row*f.width : (row+1)*f.width]
-		for k := range contrasts {
-			out = append(out, floats.Dot(theta[k*f.width:(k+1)*f.width], x))
-		}
+	rows, width := len(f.form.levels), len(f.columns)
+	out := make([]float64, len(theta)/width*rows)
+	for k, t := range theta {
+		floats.AddScaled(out[k/width*rows:][:rows], contrastScale*t, f.columns[k%width])
 	}
 	return out
 }
 
-// predictors fills η [r] of Θ x.
-func (f *logisticFamily) predictors(linear, to []float64) {
-	for level, h := range f.form.contrasts {
-		to[level] = floats.Dot(h, linear)
-	}
-}
-
-func (f *logisticFamily) logLikelihood(linear []float64) (sum float64) {
-	// Σ log of sums of exponentials, each from 1 to the number of levels, as logs of products
-	product := 1.0
-	multiply := func(total float64) {
-		if product *= total; product > 1e280 {
-			sum -= math.Log(product)
-			product = 1
-		}
-	}
-	contrasts := len(f.form.contrasts) - 1
-	if contrasts == 1 { // two levels, whose predictors differ by √2 of one number
-		for row, level := range f.form.levels {
-			margin := math.Sqrt2 * linear[row] * float64(1-2*level)
-			sum += math.Min(margin, 0)
-			multiply(1 + math.Exp(-math.Abs(margin)))
-		}
-		return sum - math.Log(product)
-	}
-	predictors := make([]float64, contrasts+1)
-	for row, level := range f.form.levels {
-		f.predictors(linear[row*contrasts:(row+1)*contrasts], predictors)
-		top, total := floats.Max(predictors), 0.0
-		for _, x := range predictors {
-			total += math.Exp(x - top)
-		}
-		sum += predictors[level] - top
-		multiply(total)
-	}
-	return sum - math.Log(product)
+func (f *logisticFamily) logLikelihood(linear []float64) float64 {
+	var sum [1]float64
+	f.form.response.LogProbSums(f.form.levels, nil, linear, sum[:])
+	return sum[0]
 }
 
 func (f *logisticFamily) logPrior(theta []float64) (sum float64) {
 	for k, t := range theta {
-		v := f.variance[k%f.width]
+		v := f.variance[k%len(f.variance)]
 		sum -= t*t/(2*v) + math.Log(v)/2 + HalfLog2Pi
 	}
 	return sum
 }
 
-// expand adds the gradient of the log posterior [d] and the lower triangle of its negative Hessian
-// [d·d], given Θ x by row.
+// expand sets the gradient of the log posterior [d] and the lower triangle of its negative Hessian
+// [d·d], given the predictors.
 func (f *logisticFamily) expand(theta, linear, gradient, hessian []float64) {
-	dim, contrasts := len(theta), len(theta)/f.width
-	for k, t := range theta {
-		gradient[k] = -t / f.variance[k%f.width]
-		hessian[k*dim+k] = 1 / f.variance[k%f.width]
-	}
-	p, mean := make([]float64, contrasts+1), make([]float64, contrasts)
-	for row, level := range f.form.levels {
-		f.predictors(linear[row*contrasts:(row+1)*contrasts], p)
-		clear(mean)
-		for l, share := range logsum.Shares(p) {
-			floats.AddScaled(mean, share, f.form.contrasts[l])
-		}
-		x := f.x[row*f.width : (row+1)*f.width]
-		for k := range contrasts {
-			floats.AddScaled(gradient[k*f.width:(k+1)*f.width], f.form.contrasts[level][k]-mean[k], x)
-			for m := range k + 1 {
-				weight := -mean[k] * mean[m]
-				for l, h := range f.form.contrasts {
-					weight += p[l] * h[k] * h[m]
-				}
-				for a, xa := range x {
-					at := (k*f.width+a)*dim + m*f.width
-					floats.AddScaled(hessian[at:at+f.width], weight*xa, x)
-				}
+	dim, width, rows := len(theta), len(f.columns), len(f.form.levels)
+	contrasts := dim / width
+	slope, curvature := make([]float64, contrasts*rows), make([]float64, contrasts*(contrasts+1)/2*rows)
+	f.form.response.Newtons(f.form.levels, nil, linear, slope, curvature)
+	weighted := make([]float64, rows)
+	for at, t := range theta {
+		k, a := at/width, at%width
+		gradient[at] = contrastScale*floats.Dot(slope[k*rows:][:rows], f.columns[a]) - t/f.variance[a]
+		for m := range k + 1 {
+			floats.MulTo(weighted, curvature[(k*(k+1)/2+m)*rows:][:rows], f.columns[a])
+			for b, column := range f.columns {
+				hessian[at*dim+m*width+b] = contrastScale * contrastScale * floats.Dot(weighted, column)
 			}
 		}
+		hessian[at*dim+at] += 1 / f.variance[a]
 	}
 }
 
 // mode is where the log posterior is largest, with the factor of its negative Hessian there; found
 // is false where values overflow.
 func (f *logisticFamily) mode() (theta []float64, factor dense.Factor, found bool) {
-	theta = make([]float64, f.width*(len(f.form.contrasts)-1))
+	theta = make([]float64, len(f.columns)*f.form.response.Predictors())
 	var linear []float64
 	at, factor := mode.Find(theta, mode.Density{
 		Value: func(theta []float64) float64 {

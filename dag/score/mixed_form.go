@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/likelihood"
 )
 
 // MixedColumns is a table of numbers and categories as columns of a regression. A category with m
@@ -67,21 +70,20 @@ func (m *MixedColumns) rowsFor(node int) (rows [][]float64) {
 	return rows
 }
 
-// orthonormalContrasts are r levels in r − 1 orthonormal columns that sum to zero (Helmert's)
-// [r][r−1].
-func orthonormalContrasts(r int) [][]float64 {
-	rows := make([][]float64, r)
-	for level := range rows {
-		rows[level] = make([]float64, r-1)
-		for k := range rows[level] {
-			size := math.Sqrt(float64((k + 1) * (k + 2)))
-			switch {
-			case level <= k:
-				rows[level][k] = 1 / size
-			case level == k+1:
-				rows[level][k] = -float64(k+1) / size
-			}
-		}
+// unordered is the distribution of r categories without an order.
+func unordered(r int) likelihood.UnorderedCategories {
+	return likelihood.NewCategories(likelihood.CategoricalKind, r).(likelihood.UnorderedCategories)
+}
+
+// contrastScale makes the contrasts of that distribution orthonormal.
+const contrastScale = -math.Sqrt2
+
+// orthonormalContrasts are r levels in r − 1 orthonormal columns that sum to zero [r][r−1].
+func orthonormalContrasts(r int) (rows [][]float64) {
+	for _, own := range unordered(r).Contrasts() {
+		row := make([]float64, r-1)
+		floats.AddScaled(row, contrastScale, own)
+		rows = append(rows, row)
 	}
 	return rows
 }
