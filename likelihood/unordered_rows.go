@@ -1,6 +1,10 @@
 package likelihood
 
-import "gonum.org/v1/gonum/floats"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // LogProbSums implements [UnorderedCategories]. With the most probable category t of a row,
 //
@@ -16,6 +20,11 @@ func (u *unordered) LogProbSums(y, times, eta, sums []float64) {
 		for set := range sums {
 			own := eta[set*predictors*n:][:predictors*n]
 			for i, v := range y {
+				if others == 1 { // three times as fast
+					margin := (2*v - 1) * (u.contrasts[1][0] - u.contrasts[0][0]) * own[i]
+					odds[set*n+i], against[set*n+i] = -math.Abs(margin), math.Max(-margin, 0)
+					continue
+				}
 				for k := range scores {
 					scores[k] = u.score(k, own, i, n)
 				}
@@ -30,8 +39,12 @@ func (u *unordered) LogProbSums(y, times, eta, sums []float64) {
 			}
 		}
 		vectors.Exp(odds, odds)
-		for at := range log {
-			log[at] = floats.Sum(odds[at*others:][:others])
+		if others == 1 {
+			copy(log, odds)
+		} else {
+			for at := range log {
+				log[at] = floats.Sum(odds[at*others:][:others])
+			}
 		}
 		vectors.Log1p(log, log)
 		for set := range sums {
