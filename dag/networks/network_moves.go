@@ -4,9 +4,12 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/internal/dense"
 	"github.com/transdim/vti/internal/kernel"
 )
 
@@ -222,8 +225,6 @@ func (m *networkMover) moveNoise(s *networkState, beta float64) {
 // them.
 func (m *networkMover) parameters(l sem.Layout, f dgraph.Family, s *networkState) []float64 {
 	theta := make([]float64, l.Dim())
-	m.likelihood.at(s.gram, s.pull, s.logSigma)
-	units, lower := len(s.pull), m.likelihood.lower
 	at := 0
 	for i := range f.Parents.Nodes() {
 		for h := range m.hidden {
@@ -231,25 +232,21 @@ func (m *networkMover) parameters(l sem.Layout, f dgraph.Family, s *networkState
 		}
 		at++
 	}
-	// Precision A/σ0² with A = L Lᵀ and mean σ0²/σ² A⁻¹ Φᵀx: solve Lᵀ w = σ0²/σ² L⁻¹ Φᵀx + σ0 ε.
-	ratio := m.priorSD * m.priorSD * math.Exp(-2*s.logSigma)
-	w := make([]float64, units)
+	// Precision A/σ0² with A = I + σ0²/σ² ΦᵀΦ = L Lᵀ and mean σ0²/σ² A⁻¹ Φᵀx: solve Lᵀ w = σ0²/σ² L⁻¹
+	// Φᵀx + σ0 ε.
+	ratio, units := m.priorSD*m.priorSD*math.Exp(-2*s.logSigma), len(s.pull)
+	precision, w := make([]float64, len(s.gram)), make([]float64, units)
+	floats.AddScaled(precision, ratio, s.gram)
+	floats.AddScaled(w, ratio, s.pull)
 	for i := range units {
-		w[i] = ratio * s.pull[i]
-		for k := range i {
-			w[i] -= lower[i*units+k] * w[k]
-		}
-		w[i] /= lower[i*units+i]
+		precision[i*units+i]++
 	}
-	for i := range units {
+	factor, _ := dense.Factorize(precision, units, 0) // of a state with a likelihood
+	factor.SolveLower(w)
+	for i := range w {
 		w[i] += m.priorSD * m.random.NormFloat64()
 	}
-	for i := units - 1; i >= 0; i-- {
-		for k := i + 1; k < units; k++ {
-			w[i] -= lower[k*units+i] * w[k]
-		}
-		w[i] /= lower[i*units+i]
-	}
+	factor.SolveUpper(w)
 	copy(theta[l.W2():], w)
 	if m.bias {
 		for h := range m.hidden {

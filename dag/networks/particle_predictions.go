@@ -3,6 +3,8 @@ package networks
 import (
 	"math"
 
+	"gonum.org/v1/gonum/stat"
+
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 )
@@ -127,14 +129,8 @@ func meanAndSpread(values []float64, otherwise float64) (mean, spread float64) {
 	if len(values) == 0 {
 		return 0, otherwise
 	}
-	for _, x := range values {
-		mean += x / float64(len(values))
+	if mean, spread = stat.MeanStdDev(values, nil); len(values) < 8 {
+		spread = otherwise
 	}
-	if len(values) < 8 {
-		return mean, otherwise
-	}
-	for _, x := range values {
-		spread += dgraph.Square(x-mean) / float64(len(values)-1)
-	}
-	return mean, math.Sqrt(spread)
+	return mean, spread
 }

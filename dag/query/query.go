@@ -37,7 +37,7 @@ func ParseQuery(text string) (q Query, err error) {
 		return q, fmt.Errorf("query %q: %s", text, want)
 	}
 	q.Expectation = kind == "E"
-	parts, err := splitOutside(inner, '|')
+	parts, err := splitOutside(inner, "|")
 	if err != nil || len(parts) > 2 {
 		return q, fmt.Errorf("query %q: quotes or brackets do not match, or there are two bars; %s", text, want)
 	}
@@ -50,7 +50,7 @@ func ParseQuery(text string) (q Query, err error) {
 	if len(parts) == 1 {
 		return q, nil
 	}
-	conditions, err := splitOutside(parts[1], ',')
+	conditions, err := splitOutside(parts[1], ",")
 	if err != nil {
 		return q, fmt.Errorf("query %q: %w; %s", text, err, want)
 	}
@@ -61,7 +61,7 @@ func ParseQuery(text string) (q Query, err error) {
 		if isDo {
 			trimmed, list = strings.TrimSuffix(inside, ")"), &q.Do
 		}
-		all, err := splitOutside(trimmed, ',')
+		all, err := splitOutside(trimmed, ",")
 		if err != nil {
 			return q, fmt.Errorf("query %q: %w; %s", text, err, want)
 		}
@@ -79,8 +79,8 @@ func ParseQuery(text string) (q Query, err error) {
 	return q, nil
 }
 
-// splitOutside cuts a text at a mark that is in no quotes and no brackets.
-func splitOutside(text string, mark rune) (parts []string, err error) {
+// splitOutside cuts a text at marks that are in no quotes and no brackets.
+func splitOutside(text, marks string) (parts []string, err error) {
 	depth, start, quote := 0, 0, rune(0)
 	for at, c := range text {
 		switch {
@@ -94,7 +94,7 @@ func splitOutside(text string, mark rune) (parts []string, err error) {
 			depth++
 		case c == ')':
 			depth--
-		case c == mark && depth == 0:
+		case depth == 0 && strings.ContainsRune(marks, c):
 			parts, start = append(parts, text[start:at]), at+1
 		}
 		if depth < 0 {
@@ -109,22 +109,13 @@ func splitOutside(text string, mark rune) (parts []string, err error) {
 
 // comparison reads NODE, or NODE, a sign and a value.
 func comparison(text string) (node, sign, value string, err error) {
-	quote, at := rune(0), -1
-	for k, c := range text {
-		switch {
-		case quote != 0:
-			if c == quote {
-				quote = 0
-			}
-		case c == '"' || c == '\'':
-			quote = c
-		case strings.ContainsRune("=<>", c) && at < 0:
-			at = k
-		}
+	parts, err := splitOutside(text, "=<>")
+	if err != nil {
+		return "", "", "", err
 	}
-	node = text
-	if at >= 0 {
-		node, sign, value = text[:at], text[at:at+1], unquote(text[at+1:])
+	node = parts[0]
+	if at := len(node); at < len(text) {
+		sign, value = text[at:at+1], unquote(text[at+1:])
 		if value == "" {
 			return "", "", "", fmt.Errorf("%q has no value", strings.TrimSpace(text))
 		}

@@ -4,10 +4,12 @@ import (
 	gocontext "context"
 	"math"
 	"slices"
-	"sort"
+
+	"gonum.org/v1/gonum/floats"
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/parallel"
+	"github.com/transdim/vti/internal/pick"
 )
 
 // doubtfulPairs are the pairs of nodes with how much in doubt it is whether they are joined, p(1−p)
@@ -16,31 +18,22 @@ import (
 // change while chains run a round, so that a step and its way back have the same probability, and
 // they shape only how fast chains are.
 type doubtfulPairs struct {
-	pairs [][2]int  // i < j, by j and then by i
-	sums  []float64 // running sums of their weights
+	pairs [][2]int // i < j
+	table pick.Table
 }
 
-// newDoubtfulPairs takes the weights of pairs in their order.
+// newDoubtfulPairs takes the weights of pairs by j and then by i; nil where there is none to draw.
 func newDoubtfulPairs(nodes int, weights []float64) *doubtfulPairs {
-	d := &doubtfulPairs{}
-	total := 0.0
+	if floats.Sum(weights) == 0 {
+		return nil
+	}
+	d := &doubtfulPairs{table: pick.NewTable(weights)}
 	for j := range nodes {
 		for i := range j {
-			total += weights[len(d.pairs)]
-			d.pairs, d.sums = append(d.pairs, [2]int{i, j}), append(d.sums, total)
+			d.pairs = append(d.pairs, [2]int{i, j})
 		}
 	}
 	return d
-}
-
-// any reports whether there is a pair to draw.
-func (d *doubtfulPairs) any() bool { return d != nil && len(d.sums) > 0 && d.sums[len(d.sums)-1] > 0 }
-
-// at is the pair at which the running sum of probabilities reaches u.
-func (d *doubtfulPairs) at(u float64) (i, j int) {
-	k := sort.SearchFloat64s(d.sums, u*d.sums[len(d.sums)-1])
-	pair := d.pairs[min(k, len(d.pairs)-1)]
-	return pair[0], pair[1]
 }
 
 // doubt is p(1−p) of an edge whose log odds are known.

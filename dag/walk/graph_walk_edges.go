@@ -119,12 +119,9 @@ func (w *walk) toggle() {
 
 // toggleDoubtful is the same step at a pair picked in proportion to how doubtful it is.
 func (w *walk) toggleDoubtful() {
-	if w.pairs.any() {
-		from, to := w.pairs.at(w.random.Float64())
-		if w.random.IntN(2) == 0 {
-			from, to = to, from
-		}
-		w.togglePair(from, to)
+	if w.pairs != nil {
+		pair, turn := w.pairs.pairs[w.pairs.table.Index(w.random.Float64())], w.random.IntN(2)
+		w.togglePair(pair[1-turn], pair[turn])
 	}
 }
 
