@@ -29,10 +29,8 @@ func newNetworkFamily(p *score.Problem, f dgraph.Family) *networkFamily {
 	n := &networkFamily{hidden: p.Model.Hidden, bias: !p.Model.NoBias, priorSD: p.Model.PriorSD, sigma: p.Model.Sigma}
 	buffer := make([]float64, p.Data.Nodes())
 	column := func(j int) (values []float32) {
-		for row := range p.Data.Rows() {
-			if p.Data.Counts(row, f.Node) {
-				values = append(values, float32(p.Data.RowFor(f.Node, row, buffer)[j]))
-			}
+		for _, row := range p.Data.CountedRows(f.Node) {
+			values = append(values, float32(p.Data.RowFor(f.Node, row, buffer)[j]))
 		}
 		return values
 	}

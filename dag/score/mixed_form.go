@@ -62,10 +62,8 @@ func (m *MixedColumns) columns(nodes dgraph.Set) (list []int) {
 
 // rowsFor are the rows that count for a node.
 func (m *MixedColumns) rowsFor(node int) (rows [][]float64) {
-	for row, values := range m.Rows {
-		if m.data.Counts(row, node) {
-			rows = append(rows, values)
-		}
+	for _, row := range m.data.CountedRows(node) {
+		rows = append(rows, m.Rows[row])
 	}
 	return rows
 }

@@ -68,16 +68,13 @@ func (d *Data) fillColumns(t *table.Table, options DataOptions) error {
 			return fmt.Errorf("%s: classes of logarithms are those of the numbers: take no logarithms", t.Path)
 		}
 		options.Discretize.apply(columns, discrete)
-		return d.fillCategories(columns, t)
+		return d.fill(columns, d.Names, t, false)
 	}
 	d.Unclear = unclear
-	if len(numbers) == 0 {
-		if options.Log {
-			return fmt.Errorf("%s: column %q is discrete: there is no logarithm of it", t.Path, categories[0])
-		}
-		return d.fillCategories(columns, t)
+	if len(numbers) == 0 && options.Log {
+		return fmt.Errorf("%s: column %q is discrete: there is no logarithm of it", t.Path, categories[0])
 	}
-	return d.fillBoth(columns, categories, t, options.Log)
+	return d.fill(columns, categories, t, options.Log)
 }
 
 // withLabels is the table with labels in the columns that are named as categories and mix numbers
@@ -128,29 +125,20 @@ func (d *Data) maybeCodes(j int, c *table.Column) bool {
 	return len(different) < len(c.Values)
 }
 
-// fillCategories reads Levels and the places of the values among them.
-func (d *Data) fillCategories(columns []*table.Column, t *table.Table) error {
+// fill reads numbers, or the logarithms of them, and categories, if any, whose columns are named.
+func (d *Data) fill(columns []*table.Column, categories []string, t *table.Table, log bool) error {
 	d.X = mat.NewDense(t.Rows(), len(columns), nil)
-	d.Scaling, d.Shift, d.Scale = Unscaled, make([]float64, len(columns)), slices.Repeat([]float64{1}, len(columns))
-	d.Levels = make([][]string, len(columns))
-	for j := range columns {
-		if err := d.fillCategory(j, columns[j], t, mostLevels); err != nil {
-			return err
-		}
+	most := mostMixedLevels
+	if len(categories) == len(columns) {
+		most = mostLevels
+		d.Scaling, d.Shift, d.Scale = Unscaled, make([]float64, len(columns)), slices.Repeat([]float64{1}, len(columns))
 	}
-	return nil
-}
-
-// fillBoth reads numbers, or the logarithms of them, and categories, if any, whose columns are
-// named.
-func (d *Data) fillBoth(columns []*table.Column, categories []string, t *table.Table, log bool) error {
-	d.X = mat.NewDense(t.Rows(), len(columns), nil)
 	if len(categories) > 0 {
 		d.Levels = make([][]string, len(columns))
 	}
 	for j, c := range columns {
 		if slices.Contains(categories, c.Name) {
-			if err := d.fillCategory(j, c, t, mostMixedLevels); err != nil {
+			if err := d.fillCategory(j, c, t, most); err != nil {
 				return err
 			}
 			continue

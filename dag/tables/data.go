@@ -287,20 +287,16 @@ func (d *Data) Node(name string) (int, error) {
 
 // RowsFor are the rows that count for a node.
 func (d *Data) RowsFor(j int) (rows [][]float64) {
-	for row := range d.Rows() {
-		if d.Counts(row, j) {
-			rows = append(rows, d.X.RawRowView(row))
-		}
+	for _, row := range d.CountedRows(j) {
+		rows = append(rows, d.X.RawRowView(row))
 	}
 	return rows
 }
 
 // OwnColumn is the column of a node in the rows that count for it.
 func (d *Data) OwnColumn(j int) (values []float64) {
-	for row := range d.Rows() {
-		if d.Counts(row, j) {
-			values = append(values, d.X.At(row, j))
-		}
+	for _, row := range d.CountedRows(j) {
+		values = append(values, d.X.At(row, j))
 	}
 	return values
 }
@@ -358,11 +354,4 @@ func (d *Data) CountedRows(j int) (rows []int) {
 }
 
 // RowsOf is the number of rows that count for node j.
-func (d *Data) RowsOf(j int) (count int) {
-	for row := range d.Rows() {
-		if d.Counts(row, j) {
-			count++
-		}
-	}
-	return count
-}
+func (d *Data) RowsOf(j int) int { return len(d.CountedRows(j)) }

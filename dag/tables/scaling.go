@@ -104,11 +104,9 @@ func (d *Data) Means() [][]float64 {
 	means := make([][]float64, d.Nodes())
 	for j := range means {
 		means[j] = make([]float64, d.Nodes())
-		count := float64(d.RowsOf(j))
-		for row := range d.Rows() {
-			if d.Counts(row, j) {
-				floats.AddScaled(means[j], 1/count, d.X.RawRowView(row))
-			}
+		rows := d.RowsFor(j)
+		for _, row := range rows {
+			floats.AddScaled(means[j], 1/float64(len(rows)), row)
 		}
 	}
 	return means
