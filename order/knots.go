@@ -50,17 +50,11 @@ func (p *Problem) splines(values []float64) error {
 	if sets := k.sets(); sets > mostSets {
 		return fmt.Errorf("up to %d knots at %d places have %.2g sets, more than %.2g: want a smaller --max-order or fewer --candidates", k.most, count, sets, float64(mostSets))
 	}
-	names, rows := make([]string, o.Degree+count), make([][]float64, n)
-	for d := range o.Degree {
-		names[d] = fmt.Sprintf("Legendre %d", d+1)
+	var names []string
+	for _, at := range k.at {
+		names = append(names, fmt.Sprintf("knot at %g", at))
 	}
-	for c, at := range k.at {
-		names[o.Degree+c] = fmt.Sprintf("knot at %g", at)
-	}
-	for i := range rows {
-		rows[i] = p.basis(p.times[i])
-	}
-	p.levels = newDesign(names, values, func(i, j int) float64 { return rows[i][j] })
+	p.overTime(values, o.Degree, names)
 	k.prepare(p.levels, o.MeanKnots)
 	_, err := p.levels.newFit(first(o.Degree), p.levels.total)
 	return err

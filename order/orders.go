@@ -90,17 +90,24 @@ func legendre(u float64, into []float64) {
 	}
 }
 
-// polynomials lists polynomials in time.
-func (p *Problem) polynomials(values []float64) error {
-	most := p.Options.MaxOrder
-	names, rows := make([]string, most), make([][]float64, len(values))
-	for d := range names {
-		names[d] = fmt.Sprintf("Legendre %d", d+1)
+// overTime makes the design of columns that are functions of time: Legendre polynomials up to a
+// degree, and others.
+func (p *Problem) overTime(values []float64, degree int, others []string) {
+	var names []string
+	for d := range degree {
+		names = append(names, fmt.Sprintf("Legendre %d", d+1))
 	}
+	rows := make([][]float64, len(values))
 	for i := range rows {
 		rows[i] = p.basis(p.times[i])
 	}
-	p.levels = newDesign(names, values, func(i, j int) float64 { return rows[i][j] })
+	p.levels = newDesign(append(names, others...), values, func(i, j int) float64 { return rows[i][j] })
+}
+
+// polynomials lists polynomials in time.
+func (p *Problem) polynomials(values []float64) error {
+	most := p.Options.MaxOrder
+	p.overTime(values, most, nil)
 	for order := 0; order <= most; order++ {
 		f, err := p.levels.newFit(first(order), p.levels.total)
 		if err != nil {

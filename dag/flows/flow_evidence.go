@@ -71,21 +71,15 @@ func Estimate(p *score.Problem, ctx gocontext.Context, posterior *vti.Posterior,
 	if p.Data.Nodes() > largeNodes {
 		turns = roundsLarge
 	}
-	for turn := range turns {
-		status(fmt.Sprintf("evidences of the families that matter, round %d of %d", turn+1, turns))
-		s.allocate(graphs, allocation, draws/turns)
-		if err := s.keep(ctx, allocation); err != nil {
-			return nil, nil, err
-		}
-		if graphs, err = s.update(ctx, p, status); err != nil {
-			return nil, nil, err
-		}
-	}
-	for range supplements {
-		if !s.supplement(graphs, allocation, draws) {
+	for turn := range turns + supplements {
+		if turn < turns {
+			status(fmt.Sprintf("evidences of the families that matter, round %d of %d", turn+1, turns))
+			s.allocate(graphs, allocation, draws/turns)
+		} else if s.supplement(graphs, allocation, draws) {
+			status("more draws of the families whose weights have a tail")
+		} else {
 			break
 		}
-		status("more draws of the families whose weights have a tail")
 		if err := s.keep(ctx, allocation); err != nil {
 			return nil, nil, err
 		}

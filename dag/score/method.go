@@ -1,6 +1,7 @@
 package score
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -76,13 +77,7 @@ func (p *Problem) Listable(most float64) error {
 
 // CheckExact fails for problems that RunExact cannot take.
 func (p *Problem) CheckExact() error {
-	if err := p.CheckClosedForm(); err != nil {
-		return err
-	}
-	if err := p.Data.CheckComplete(); err != nil {
-		return err
-	}
-	return p.Listable(math.Inf(1))
+	return cmp.Or(p.CheckClosedForm(), p.Data.CheckComplete(), p.Listable(math.Inf(1)))
 }
 
 // CheckGraphFlow fails for problems that RunGraphFlow cannot take, undivided or not.
@@ -98,14 +93,8 @@ func (p *Problem) CheckGraphFlow(undivided bool) error {
 
 // CheckReversibleJump fails for problems that RunReversibleJump cannot sample.
 func (p *Problem) CheckReversibleJump() error {
-	if err := p.CheckOneRegime(); err != nil {
+	if err := cmp.Or(p.CheckOneRegime(), p.Listable(MaxFamilies)); err != nil || p.Model.Mechanism == sem.Linear {
 		return err
 	}
-	switch {
-	case p.Listable(MaxFamilies) != nil:
-		return p.Listable(MaxFamilies)
-	case p.Model.Mechanism != sem.Linear:
-		return fmt.Errorf("chains over graphs have linear mechanisms only, not %s", p.Model.Mechanism)
-	}
-	return nil
+	return fmt.Errorf("chains over graphs have linear mechanisms only, not %s", p.Model.Mechanism)
 }

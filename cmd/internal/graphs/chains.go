@@ -9,7 +9,6 @@ import (
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/dag"
-	"github.com/transdim/vti/rjmcmc"
 )
 
 // rjmcmcDagFlags are all flags of vti rjmcmc dag.
@@ -46,18 +45,12 @@ func (f *rjmcmcDagFlags) Begin(_ context.Context, run *application.Asked[*dag.Re
 	if err := d.problem.CheckReversibleJump(); err != nil {
 		return t, err
 	}
-	r := d.Record
-	config := r.ChainSizes.Config(r.Seed)
-	return d.sampling(config), config.Validate()
-}
-
-// sampling is the task of a discovery by reversible jumps.
-func (d *discovery) sampling(config rjmcmc.Config) shell.Task {
-	t := d.task("rjmcmc-dag", func(ctx context.Context, at *shell.Session) (*dag.Result, error) {
+	config := d.Record.ChainSizes.Config(d.Record.Seed)
+	t = d.task("rjmcmc-dag", func(ctx context.Context, at *shell.Session) (*dag.Result, error) {
 		config.Resume = at.Resume
 		config.Progress = cli.ChainProgress(at.Shown, d.problem.LogJacobian())
 		return dag.RunReversibleJump(ctx, at.Device, d.problem, config, d.truth, at.Dir)
 	})
 	t.Computes, t.Resumable = true, true
-	return t
+	return t, config.Validate()
 }
