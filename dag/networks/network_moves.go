@@ -232,8 +232,8 @@ func (m *networkMover) parameters(l sem.Layout, f dgraph.Family, s *networkState
 		}
 		at++
 	}
-	// Precision A/σ0² with A = I + σ0²/σ² ΦᵀΦ = L Lᵀ and mean σ0²/σ² A⁻¹ Φᵀx: solve Lᵀ w = σ0²/σ² L⁻¹
-	// Φᵀx + σ0 ε.
+	// Precision A/σ0² with A = I + σ0²/σ² ΦᵀΦ = L Lᵀ and mean σ0²/σ² A⁻¹ Φᵀx: solve Lᵀ w = σ0²/σ²
+	// L⁻¹ Φᵀx + σ0 ε.
 	ratio, units := m.priorSD*m.priorSD*math.Exp(-2*s.logSigma), len(s.pull)
 	precision, w := make([]float64, len(s.gram)), make([]float64, units)
 	floats.AddScaled(precision, ratio, s.gram)
