@@ -261,7 +261,6 @@ def calibrate_dag(
     chains: int | None = None,
     rounds: int | None = None,
     candidates: int | None = None,
-    evidence: Literal['auto', 'closed', 'particles'] | str | None = None,
     islands: int | None = None,
     flow: Literal['affine', 'spline', 'diag', 'affine-paper', 'spline-paper', 'diag-paper'] | str | None = None,
     flow_layers: int | None = None,
@@ -407,9 +406,6 @@ def calibrate_dag(
     candidates
         Chains: number of likely parents of a node whose sets are summed over; affects speed, not
         the answer (default 12).
-    evidence
-        Evidences: closed forms (all but mlp); particles, sequential Monte Carlo (mlp); auto: closed
-        where possible, else particles (default auto).
     islands
         Particles: largest number of islands of 64 particles for important families (default by the
         number of rows).
@@ -488,7 +484,6 @@ def calibrate_dag(
         ("chains", "count", chains),
         ("rounds", "count", rounds),
         ("candidates", "count", candidates),
-        ("evidence", "name", evidence),
         ("islands", "count", islands),
         ("flow", "name", flow),
         ("flow-layers", "count", flow_layers),
@@ -1387,7 +1382,6 @@ def dag(
     chains: int | None = None,
     rounds: int | None = None,
     candidates: int | None = None,
-    evidence: Literal['auto', 'closed', 'particles'] | str | None = None,
     islands: int | None = None,
     flow: Literal['affine', 'spline', 'diag', 'affine-paper', 'spline-paper', 'diag-paper'] | str | None = None,
     flow_layers: int | None = None,
@@ -1542,9 +1536,6 @@ def dag(
     candidates
         Chains: number of likely parents of a node whose sets are summed over; affects speed, not
         the answer (default 12).
-    evidence
-        Evidences: closed forms (all but mlp); particles, sequential Monte Carlo (mlp); auto: closed
-        where possible, else particles (default auto).
     islands
         Particles: largest number of islands of 64 particles for important families (default by the
         number of rows).
@@ -1628,7 +1619,6 @@ def dag(
         ("chains", "count", chains),
         ("rounds", "count", rounds),
         ("candidates", "count", candidates),
-        ("evidence", "name", evidence),
         ("islands", "count", islands),
         ("flow", "name", flow),
         ("flow-layers", "count", flow_layers),
