@@ -1,8 +1,6 @@
 package changepoint
 
 import (
-	"fmt"
-
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/run"
@@ -40,66 +38,26 @@ func (post *Posterior) writeDraws(dir string, list []draw, seed uint64) error {
 		most = max(most, len(d.places))
 	}
 	p := post.problem
-	withSD, withSlope := p.Options.Kind == Variance || p.Options.Kind == Both, p.Options.Kind == Slope
-	withNoise := p.Options.Kind == Mean || p.Options.Kind == Slope
-	header := draws.Header{Kind: draws.IID, Cards: []int{len(post.Probabilities)}, Sites: []string{"changes"}, DensityScale: "working, levels integrated out", Seed: seed}
-	add := func(name string, count int) {
-		for j := range count {
-			header.Coordinates = append(header.Coordinates, fmt.Sprintf("%s %d", name, j+1))
-			header.Variables = append(header.Variables, fmt.Sprintf("%s[%d]", name, j+1))
-		}
-	}
-	add("place", most)
-	add("level", most+1)
-	if withSD {
-		add("sd", most+1)
-	}
-	if withSlope {
-		add("slope", most+1)
-	}
-	if withNoise {
-		header.Coordinates, header.Variables = append(header.Coordinates, "sigma"), append(header.Variables, "sigma")
-	}
-	from, to := p.window()
-	out := &draws.Draws{Header: header}
+	out := &draws.Draws{Header: draws.Header{Kind: draws.IID, Cards: []int{len(post.Probabilities)}, Sites: []string{"changes"}, DensityScale: "working, levels integrated out", Seed: seed}}
 	logEvidence := post.LogEvidence - p.logJacobian()
 	for _, d := range list {
 		out.LogP, out.LogQ = append(out.LogP, d.logP), append(out.LogQ, d.logP-logEvidence)
 		out.Codes = append(out.Codes, int32(len(d.places)))
-		row := make([]float64, 0, len(header.Coordinates))
-		fill := func(count int, value func(j int) float64) {
-			for j := range count {
-				row = append(row, value(j))
-			}
-		}
-		have := func(value func(l level) float64) func(j int) float64 {
-			return func(j int) float64 {
-				if j >= len(d.levels) {
-					return 0
-				}
-				return value(d.levels[j])
-			}
-		}
-		fill(most, func(j int) float64 {
-			if j >= len(d.places) {
-				return 0
-			}
-			if post.moments != nil {
-				return post.moments.times[d.places[j]]
-			}
-			return p.times[d.places[j]] // the first row of the new segment
-		})
-		fill(most+1, have(func(l level) float64 { return p.centre + p.scale*l.mean }))
-		if withSD {
-			fill(most+1, have(func(l level) float64 { return p.scale * l.sd }))
-		}
-		if withSlope {
-			fill(most+1, have(func(l level) float64 { return p.scale * l.slope / (to - from) }))
-		}
-		if withNoise {
-			row = append(row, p.scale*d.levels[0].sd)
-		}
-		out.Theta = append(out.Theta, row...)
 	}
+	parts := []draws.Part[draw]{{Name: "place", Count: most, Of: draws.Each(func(d draw) []int { return d.places }, func(place int) float64 { return float64(post.at(place)) })}}
+	add := func(name string, value func(l level) float64) {
+		parts = append(parts, draws.Part[draw]{Name: name, Count: most + 1, Of: draws.Each(func(d draw) []level { return d.levels }, value)})
+	}
+	add("level", func(l level) float64 { return p.centre + p.scale*l.mean })
+	switch from, to := p.window(); p.Options.Kind {
+	case Variance, Both:
+		add("sd", func(l level) float64 { return p.scale * l.sd })
+	case Slope:
+		add("slope", func(l level) float64 { return p.scale * l.slope / (to - from) })
+	}
+	if p.Options.Kind == Mean || p.Options.Kind == Slope {
+		parts = append(parts, draws.Part[draw]{Name: "sigma", Of: func(d draw, _ int) float64 { return p.scale * d.levels[0].sd }})
+	}
+	draws.Fill(out, list, parts)
 	return draws.WriteBoth(dir, out)
 }

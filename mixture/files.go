@@ -78,14 +78,13 @@ func (s *Sample) writeDraws(dir string, seed uint64) error {
 	for _, d := range list {
 		most = max(most, d.state.size())
 	}
-	header := draws.Header{Kind: draws.Chains, Cards: []int{p.Options.MaxComponents + 1}, Sites: []string{"components"}, DensityScale: "working", Seed: seed}
-	var values []func(c component) float64
+	out := &draws.Draws{Header: draws.Header{Kind: draws.Chains, Cards: []int{p.Options.MaxComponents + 1}, Sites: []string{"components"}, DensityScale: "working", Seed: seed}}
+	for _, d := range list {
+		out.LogP, out.Chain, out.Codes = append(out.LogP, d.logP), append(out.Chain, int32(d.chain+1)), append(out.Codes, int32(d.state.size()))
+	}
+	var parts []draws.Part[kept]
 	add := func(name string, value func(c component) float64) {
-		values = append(values, value)
-		for j := range most {
-			header.Coordinates = append(header.Coordinates, fmt.Sprintf("%s %d", name, j+1))
-			header.Variables = append(header.Variables, fmt.Sprintf("%s[%d]", name, j+1))
-		}
+		parts = append(parts, draws.Part[kept]{Name: name, Count: most, Of: draws.Each(func(d kept) []component { return d.state.components }, value)})
 	}
 	add("weight", func(c component) float64 { return c.weight })
 	for at, column := range p.columns {
@@ -109,16 +108,6 @@ func (s *Sample) writeDraws(dir string, seed uint64) error {
 			}
 		}
 	}
-	out := &draws.Draws{Header: header}
-	for _, d := range list {
-		out.LogP, out.Chain, out.Codes = append(out.LogP, d.logP), append(out.Chain, int32(d.chain+1)), append(out.Codes, int32(d.state.size()))
-		row := make([]float64, len(header.Coordinates))
-		for q, value := range values {
-			for j, c := range d.state.components {
-				row[q*most+j] = value(c)
-			}
-		}
-		out.Theta = append(out.Theta, row...)
-	}
+	draws.Fill(out, list, parts)
 	return draws.WriteBoth(dir, out)
 }
