@@ -1,7 +1,7 @@
 package compare
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -61,38 +61,18 @@ type Interval struct {
 
 // Differences lists the settings that differ between two structs of one type, by the names that
 // JSON gives them.
-func Differences(a, b any) ([]string, error) {
-	settings := make([]map[string]any, 2)
+func Differences(a, b any) (list []string, err error) {
+	var settings [2]map[string]string
+	names := map[string]string{}
 	for k, value := range []any{a, b} {
-		encoded, err := json.Marshal(value)
-		if err != nil {
+		if settings[k], err = report.Leaves(value); err != nil {
 			return nil, err
 		}
-		if err := json.Unmarshal(encoded, &settings[k]); err != nil {
-			return nil, err
-		}
+		maps.Copy(names, settings[k])
 	}
-	names := map[string]bool{}
-	for _, side := range settings {
-		for name := range side {
-			names[name] = true
-		}
-	}
-	var list []string
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		texts := make([]string, 2)
-		for k, side := range settings {
-			texts[k] = "none"
-			if value, ok := side[name]; ok {
-				encoded, err := json.Marshal(value)
-				if err != nil {
-					return nil, err
-				}
-				texts[k] = string(encoded)
-			}
-		}
-		if texts[0] != texts[1] {
-			list = append(list, fmt.Sprintf("%s: %s in A, %s in B", name, texts[0], texts[1]))
+		if first, second := cmp.Or(settings[0][name], "none"), cmp.Or(settings[1][name], "none"); first != second {
+			list = append(list, fmt.Sprintf("%s: %s in A, %s in B", name, first, second))
 		}
 	}
 	return list, nil

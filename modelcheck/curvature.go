@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/transdim/vti/internal/kernel"
+	"github.com/transdim/vti/internal/rank"
 )
 
 // curvatureWork bounds the multiplications of the curvature family, a second or two of one core;
@@ -165,7 +166,7 @@ func (s *shapes) along(r *response, place int, column Column) (list []shape) {
 		}
 		x[k] = column.Values[i]
 	}
-	rank := centredRanks(x)
+	ranks := centredRanks(x)
 	if distinct(x) < 3 {
 		return nil
 	}
@@ -173,8 +174,8 @@ func (s *shapes) along(r *response, place int, column Column) (list []shape) {
 	square, ends, half := make([]float64, len(x)), make([]float64, len(x)), make([]float64, len(x))
 	for i := range x {
 		square[i] = line[i] * line[i]
-		ends[i] = math.Abs(rank[i])
-		half[i] = float64(cmp.Compare(rank[i], 0))
+		ends[i] = math.Abs(ranks[i])
+		half[i] = float64(cmp.Compare(ranks[i], 0))
 	}
 	for _, candidate := range []struct {
 		name   string
@@ -235,22 +236,9 @@ func orthogonalise(values, line []float64) bool {
 
 // centredRanks are mid-ranks from −1 to 1.
 func centredRanks(values []float64) []float64 {
-	n := len(values)
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
-	ranks := make([]float64, n)
-	for from := 0; from < n; {
-		to := from + 1
-		for to < n && values[order[to]] == values[order[from]] {
-			to++
-		}
-		for _, i := range order[from:to] {
-			ranks[i] = (float64(from+to) - float64(n)) / float64(n)
-		}
-		from = to
+	ranks, n := rank.Mid(values), float64(len(values))
+	for i, r := range ranks {
+		ranks[i] = (2*r - 1 - n) / n
 	}
 	return ranks
 }

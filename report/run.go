@@ -53,11 +53,8 @@ func open(dir string, page Page) (*source, error) {
 	if err := rundir.ReadRecord(dir, &s.header); err != nil {
 		return nil, err
 	}
-	for _, known := range []string{"command", "version", "started", "finished", "flags", "data", "fingerprint", "seconds"} {
-		delete(record, known)
-	}
 	var err error
-	if s.settings, err = results.Leaves(record); err != nil {
+	if s.settings, err = results.Leaves(record, "command", "version", "started", "finished", "flags", "data", "fingerprint", "seconds"); err != nil {
 		return nil, err
 	}
 	if s.trace, err = readTrace(filepath.Join(dir, rundir.TraceFile)); err != nil {

@@ -3,9 +3,10 @@ package rjmcmc
 import (
 	"math"
 	"slices"
-	"sort"
 
 	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/internal/rank"
 )
 
 // Summary is the posterior of one quantity, with its convergence diagnostics.
@@ -159,26 +160,9 @@ func rankNormalise(chains [][]float64) [][]float64 {
 	if atMostTwoValues(chains) {
 		return chains
 	}
-	n := len(chains[0])
-	total := n * len(chains)
-	order := make([]int, total)
-	for i := range order {
-		order[i] = i
-	}
-	value := func(i int) float64 { return chains[i/n][i%n] }
-	sort.Slice(order, func(a, b int) bool { return value(order[a]) < value(order[b]) })
-	flat := make([]float64, total)
-	for start := 0; start < total; {
-		end := start + 1
-		for end < total && value(order[end]) == value(order[start]) {
-			end++
-		}
-		rank := float64(start+1+end) / 2
-		z := math.Sqrt2 * math.Erfinv(2*(rank-0.375)/(float64(total)+0.25)-1)
-		for _, i := range order[start:end] {
-			flat[i] = z
-		}
-		start = end
+	n, flat := len(chains[0]), rank.Mid(slices.Concat(chains...))
+	for i, r := range flat {
+		flat[i] = math.Sqrt2 * math.Erfinv(2*(r-0.375)/(float64(len(flat))+0.25)-1)
 	}
 	out := make([][]float64, len(chains))
 	for c := range out {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -45,11 +44,10 @@ type Summary struct {
 	Files map[string]int `json:"files"`
 }
 
-// Tasks of a piece of work for one goroutine, and how often and how far apart a record that cannot
-// be read whole is read: on a shared file system the directory can be seen before the file. Chosen
-// by hand.
+// Tasks that are in memory at a time, and how often and how far apart a record that cannot be read
+// whole is read: on a shared file system the directory can be seen before the file. Chosen by hand.
 const (
-	pieceTasks = 128
+	pieceTasks = 1024
 	readings   = 3
 	pause      = 100 * time.Millisecond
 )
@@ -101,45 +99,27 @@ type gathered struct {
 	verdict string
 }
 
-// read gathers tasks with all cores, and adds them in their order.
+// read gathers tasks with all cores, so many at a time, and adds them in their order.
 func (c *collector) read(ctx context.Context) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	pieces := make(chan chan []gathered, 2*runtime.GOMAXPROCS(0)) // bounds what is in memory
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	go func() {
-		defer close(pieces)
-		for first := 0; first < c.summary.Tasks; first += pieceTasks {
-			piece := make(chan []gathered, 1)
-			select {
-			case pieces <- piece:
-			case <-ctx.Done():
-				return
-			}
-			slots <- struct{}{}
-			go func() {
-				defer func() { <-slots }()
-				var list []gathered
-				for i := first; i < min(first+pieceTasks, c.summary.Tasks); i++ {
-					list = append(list, c.gather(c.plan.Task(i)))
-				}
-				piece <- list
-			}()
+	for first := 0; first < c.summary.Tasks; first += pieceTasks {
+		piece := make([]gathered, min(pieceTasks, c.summary.Tasks-first))
+		err := parallel.For(ctx, len(piece), func(i int) error {
+			piece[i] = c.gather(c.plan.Task(first + i))
+			return nil
+		})
+		if err != nil {
+			return err
 		}
-	}()
-	read := 0
-	for piece := range pieces {
-		for _, g := range <-piece {
+		for _, g := range piece {
 			if err := c.add(g); err != nil {
 				return err
 			}
-			read++
 		}
 		if c.cfg.Report != nil {
-			c.cfg.Report(read)
+			c.cfg.Report(first + len(piece))
 		}
 	}
-	return ctx.Err()
+	return nil
 }
 
 // gather reads one task.

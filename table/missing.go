@@ -95,23 +95,19 @@ func (t *Table) Complete(names []string, drop bool) (*Table, int, error) {
 // DropMissing returns the table without the rows with a missing cell in one of the named columns,
 // and how many rows were dropped. Factor levels that no row has any more are removed.
 func (t *Table) DropMissing(names []string) (*Table, int, error) {
-	keep := make([]bool, t.Rows())
-	for row := range keep {
-		keep[row] = true
-	}
+	times := slices.Repeat([]int{1}, t.Rows())
 	for _, name := range names {
 		c, err := t.Lookup(name)
 		if err != nil {
 			return nil, 0, err
 		}
-		for row := range keep {
-			keep[row] = keep[row] && !c.IsMissing(row)
+		for row := range times {
+			if c.IsMissing(row) {
+				times[row] = 0
+			}
 		}
 	}
-	out := &Table{Path: t.Path, Fingerprint: t.Fingerprint, unit: t.unit, places: pick(t.places, keep)}
-	for _, c := range t.columns {
-		out.columns = append(out.columns, c.rows(keep))
-	}
+	out := t.Repeat(times)
 	return out, t.Rows() - out.Rows(), nil
 }
 

@@ -200,27 +200,29 @@ func (t *Table) TextFound(c *Column) string {
 // numbers belong to the table and must not be changed.
 func (t *Table) Places() (numbers []int, unit string) { return t.places, t.unit }
 
-// rows returns the column with the kept rows only.
-func (c *Column) rows(keep []bool) *Column {
+// repeat returns the column with each row as many times as times says. Levels that no row has any
+// more are removed.
+func (c *Column) repeat(times []int) *Column {
 	if c.defect != nil { // the column holds no cells
 		return c
 	}
-	if c.Kind == Factor {
-		codes := pick(c.Codes, keep)
-		texts := make([]string, len(codes))
-		missing := make([]bool, len(codes))
-		for i, code := range codes {
-			missing[i] = code < 0
-			if !missing[i] {
-				texts[i] = c.Levels[code]
-			}
+	out := &Column{Name: c.Name, Kind: c.Kind, Values: repeat(c.Values, times), Codes: repeat(c.Codes, times)}
+	used, numbers := make([]bool, len(c.Levels)), make([]int, len(c.Levels))
+	for _, code := range out.Codes {
+		if code >= 0 {
+			used[code] = true
 		}
-		return newFactor(c.Name, texts, missing)
 	}
-	out := &Column{Name: c.Name, Kind: Numeric, Values: pick(c.Values, keep)}
-	for row := range out.Values {
+	for code, level := range c.Levels {
+		if numbers[code] = len(out.Levels); used[code] {
+			out.Levels = append(out.Levels, level)
+		}
+	}
+	for row := range max(len(out.Values), len(out.Codes)) {
 		if out.IsMissing(row) {
 			out.Missing++
+		} else if c.Kind == Factor {
+			out.Codes[row] = numbers[out.Codes[row]]
 		}
 	}
 	return out
@@ -263,16 +265,6 @@ func codedFactor(name string, levels []string, codes []int32) *Column {
 		}
 	}
 	return c
-}
-
-func pick[T any](values []T, keep []bool) []T {
-	var out []T
-	for i, v := range values {
-		if keep[i] {
-			out = append(out, v)
-		}
-	}
-	return out
 }
 
 // ErrMixed is wrapped by the error of a column of numbers and other texts, such as 1, 2 and 3+,
@@ -321,25 +313,9 @@ func (t *Table) WithLabels(names ...string) *Table {
 
 // Repeat returns the table with each row as many times as times says, in order.
 func (t *Table) Repeat(times []int) *Table {
-	keep := make([]bool, t.Rows())
-	var kept []int
-	for row, n := range times {
-		if keep[row] = n > 0; n > 0 {
-			kept = append(kept, n)
-		}
-	}
-	out := &Table{Path: t.Path, Fingerprint: t.Fingerprint, unit: t.unit, places: repeat(pick(t.places, keep), kept)}
-	for _, column := range t.columns {
-		c := column.rows(keep) // labels of no row go
-		if c.defect == nil {
-			c = &Column{Name: c.Name, Kind: c.Kind, Levels: c.Levels, Values: repeat(c.Values, kept), Codes: repeat(c.Codes, kept)}
-			for row := range out.places {
-				if c.IsMissing(row) {
-					c.Missing++
-				}
-			}
-		}
-		out.columns = append(out.columns, c)
+	out := &Table{Path: t.Path, Fingerprint: t.Fingerprint, unit: t.unit, places: repeat(t.places, times)}
+	for _, c := range t.columns {
+		out.columns = append(out.columns, c.repeat(times))
 	}
 	return out
 }

@@ -1,7 +1,12 @@
-// Package rank finds values by their rank without sorting all of them.
+// Package rank finds the ranks of values, and values by their rank without sorting all of them.
 //
-//	rank.go  Place
+//	rank.go  Place and Mid
 package rank
+
+import (
+	"cmp"
+	"slices"
+)
 
 // Place reorders values so that the one of rank k, from 0 for the smallest, is at k, none before
 // it is larger and none after it smaller. It parts them around one of them until that holds (Hoare
@@ -33,4 +38,25 @@ func Place(values []float64, k int) {
 			return
 		}
 	}
+}
+
+// Mid are the ranks of values, from 1 for the smallest; equal ones share their average.
+func Mid(values []float64) []float64 {
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+	ranks := make([]float64, len(values))
+	for from := 0; from < len(order); {
+		to := from + 1
+		for to < len(order) && values[order[to]] == values[order[from]] {
+			to++
+		}
+		for _, i := range order[from:to] {
+			ranks[i] = float64(from+1+to) / 2
+		}
+		from = to
+	}
+	return ranks
 }

@@ -32,3 +32,9 @@ func TestPlace(t *testing.T) {
 	}
 	require.Panics(t, func() { Place(nil, 0) })
 }
+
+func TestMid(t *testing.T) {
+	require.Equal(t, []float64{3, 1.5, 5, 1.5, 4}, Mid([]float64{2, -1, 7, -1, 3}))
+	require.Equal(t, []float64{2, 2, 2}, Mid([]float64{1, 1, 1}))
+	require.Empty(t, Mid(nil))
+}

@@ -1,9 +1,26 @@
 package report
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+)
 
-// Leaves are the numbers, texts and lists of a JSON object, by their paths with dots.
-func Leaves(object map[string]any) (map[string]string, error) {
+// Leaves are the numbers, texts and lists of a value that encodes as a JSON object, by their paths
+// there with dots, without those below some names at its top.
+func Leaves(value any, without ...string) (map[string]string, error) {
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	var root map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(encoded))
+	decoder.UseNumber() // seeds have more digits than a float64
+	if err := decoder.Decode(&root); err != nil {
+		return nil, err
+	}
+	for _, name := range without {
+		delete(root, name)
+	}
 	found := map[string]string{}
 	var walk func(prefix string, value any) error
 	walk = func(path string, value any) error {
@@ -26,5 +43,5 @@ func Leaves(object map[string]any) (map[string]string, error) {
 		found[path] = string(text)
 		return err
 	}
-	return found, walk("", object)
+	return found, walk("", root)
 }

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -176,18 +174,5 @@ func setFlags(flags *pflag.FlagSet, values map[string][]string) error {
 // Leaves are the numbers and texts of a record by where they are, as JSON has them. The header says
 // nothing of what is computed.
 func Leaves(record any) (map[string]string, error) {
-	encoded, err := json.Marshal(record)
-	if err != nil {
-		return nil, err
-	}
-	var root map[string]any
-	decoder := json.NewDecoder(bytes.NewReader(encoded))
-	decoder.UseNumber() // seeds have more digits than a float64
-	if err := decoder.Decode(&root); err != nil {
-		return nil, err
-	}
-	for _, name := range []string{"command", "version", "started", "finished", "flags", "data", "fingerprint", "device", "backend", "seconds"} {
-		delete(root, name)
-	}
-	return report.Leaves(root)
+	return report.Leaves(record, "command", "version", "started", "finished", "flags", "data", "fingerprint", "device", "backend", "seconds")
 }
