@@ -3,6 +3,7 @@ package vti
 import (
 	"context"
 
+	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/models"
 	"github.com/transdim/vti/space"
 )
@@ -10,7 +11,7 @@ import (
 // certify is what Posterior.Certify says it is.
 func certify(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate, error) {
 	w, visited, err := weigh(ctx, e, cfg)
-	if err == nil && visited == nil && !cfg.NoChains && (w.Verdict != Trusted || cfg.Confirm) {
+	if err == nil && visited == nil && !cfg.NoChains && (w.Verdict != Trusted && !w.byFlow || cfg.Confirm) {
 		w, err = check(ctx, e, w, cfg, func(cfg CertifyConfig) (*weighing, error) {
 			w, _, err := weigh(ctx, e, cfg)
 			return w, err
@@ -27,6 +28,14 @@ func certify(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate
 func weigh(ctx context.Context, e *evaluator, cfg CertifyConfig) (w *weighing, visited *models.Visited, err error) {
 	count, ok := space.CountModels(e.engine.Space)
 	listed := ok && count <= cfg.MaxModels
+	if flow, ok := e.Flow.(WeighedFlow); ok && listed {
+		engine := &models.Engine{Space: e.engine.Space, LogPrior: e.LogPrior, Known: flow.Weighed(e.Device, e.Variables.In(evaluate.FlowScope)), Q: e, Seed: e.Seed}
+		if engine.Known.Evidences != nil {
+			engine.Known.Draws = min(engine.Known.Draws, cfg.Draws)
+			certificate, _, err := engine.Certify(ctx, listed, cfg.overModels())
+			return &weighing{Certificate: certificate, byFlow: true}, nil, err
+		}
+	}
 	known := e.engine.Known
 	if known.Evidences != nil && (!cfg.byDraws || known.Alone) {
 		certificate, visited, err := e.engine.Certify(ctx, listed, cfg.overModels())

@@ -2,7 +2,9 @@ package vti
 
 import (
 	"fmt"
+	"time"
 
+	"github.com/transdim/vti/internal/budget"
 	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/models"
 	"github.com/transdim/vti/shard"
@@ -35,6 +37,9 @@ type CertifyConfig struct {
 	// own and agree with the chains; otherwise chains have full length. It is for data sets of a
 	// kind whose posteriors are known from experience: short chains find fewer modes.
 	Short bool
+	// Until, if not zero, is when no more draws are begun for a sum over models that is not precise
+	// yet.
+	Until time.Time
 	// Progress, if not nil, is called as draws accumulate, with the number expected in all (an
 	// upper bound).
 	Progress func(done, total int)
@@ -75,6 +80,9 @@ func (c CertifyConfig) withDefaults() CertifyConfig {
 	setDefault(&c.Draws, 1<<18)
 	setDefault(&c.Tolerance, 0.002)
 	setDefault(&c.stream, "certify")
+	if until := c.Until; !until.IsZero() {
+		c.late = func() bool { return budget.Passed(until) }
+	}
 	return c
 }
 

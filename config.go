@@ -28,8 +28,7 @@ type Config struct {
 	Flow cosmic.Config
 	// Backbone is q(θ | m) in place of Flow, which is then not read, such as a family of plates of
 	// package hbm. Its String, if it has that method, is part of what checkpoints are held against.
-	// Where it begins far from the posterior use Start IdentityStart: a pilot run would choose the
-	// models that it happens to fit.
+	// It begins with IdentityStart: a pilot run would choose the models that it happens to fit.
 	Backbone Flow
 	// Models is q(m); nil stands for a table of logits over all models, which starts at the prior,
 	// and beyond modeldist.DefaultLimit of them for a masked network, which starts uniform.
@@ -37,6 +36,9 @@ type Config struct {
 	// Steps is the number of training steps; 0 stands for 2,000. This and the other defaults that
 	// name no source were chosen by hand, on tables of some tens of rows and predictors.
 	Steps int
+	// Until, if not zero, is when Fit ends, with the step in progress, however many there are to
+	// be.
+	Until time.Time
 	// FirstRound, if not 0, is the number of steps of the first of several rounds. Each is twice as
 	// long as the one before, and the learning rate and tempering start anew with it; the last ends
 	// with Steps. 0 stands for a single round.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/budget"
 	"github.com/transdim/vti/internal/checkpoint"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/evaluate"
@@ -47,13 +48,16 @@ func Fit(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*P
 
 // fit takes all steps that are left. The time is that of the start of Fit.
 func (t *trainer) fit(ctx context.Context, started time.Time) (*Posterior, error) {
-	for t.step < t.config.Steps {
+	for t.step < t.config.Steps && !t.late() {
 		if posterior, err := t.train(ctx, t.config.roundAfter(t.step), started, true); err != nil {
 			return posterior, err
 		}
 	}
 	return t.posterior(), nil
 }
+
+// late reports whether training is to end.
+func (t *trainer) late() bool { return t.step > 0 && budget.Passed(t.config.Until) }
 
 // train takes the steps of a round, counted from 0, that are left. With pilot q(m) is given a warm
 // start in the first round.
@@ -79,12 +83,13 @@ func (t *trainer) train(ctx context.Context, round int, started time.Time, pilot
 		if err := t.launch(); err != nil {
 			return nil, fmt.Errorf("training step %d: %w", t.step+1, err)
 		}
-		if t.step == t.round.last {
+		last := t.step == t.round.last || t.late()
+		if last {
 			if err := t.settle(); err != nil {
 				return nil, err
 			}
 		}
-		if t.reportAfter(t.step) {
+		if last || t.reportAfter(t.step) {
 			now, err := t.counters()
 			if err != nil {
 				return nil, err
@@ -93,10 +98,13 @@ func (t *trainer) train(ctx context.Context, round int, started time.Time, pilot
 				return t.posterior(), err
 			}
 		}
-		if t.saveAfter(t.step) || t.schedule.Due() {
+		if last || t.saveAfter(t.step) || t.schedule.Due() {
 			if err := t.save(); err != nil {
 				return t.posterior(), err
 			}
+		}
+		if last {
+			break
 		}
 	}
 	return t.posterior(), nil
@@ -131,7 +139,11 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	if cfg.Warm != nil && cfg.Start == PilotStart {
+	switch {
+	case cfg.Start != PilotStart:
+	case cfg.Backbone != nil:
+		cfg.Start = IdentityStart
+	case cfg.Warm != nil:
 		cfg.Start = AnchorStart
 	}
 	sp := target.Space()

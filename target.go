@@ -5,6 +5,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
+	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/models"
 	"github.com/transdim/vti/space"
 )
@@ -38,6 +39,15 @@ type Flow interface {
 	ToParams(ctx *Context, mask, feats, z *graph.Node) (theta, logDet *graph.Node)
 	// ToBase inverts ToParams, with the same logDet, of the map from z to θ.
 	ToBase(ctx *Context, mask, feats, theta *graph.Node) (z, logDet *graph.Node)
+}
+
+// WeighedFlow is a Flow that estimates evidences of models with less error than one weight for each
+// draw leaves, as a family of plates does, whose members are weighed one by one.
+type WeighedFlow interface {
+	Flow
+	// Weighed is what the flow with the variables of ctx tells of its models, few enough to be
+	// listed: evidences, or nothing where it leaves weights to the engine.
+	Weighed(device *gpu.Device, ctx *Context) models.Known
 }
 
 // ModelDistribution is q_ψ(m), a distribution over codes. Its variables live in the context it is

@@ -236,6 +236,9 @@ type weighing struct {
 	// shares weighs witnesses as what their draws would add to the log evidence, as long as the
 	// sampler is kept; nil where weights are not those of draws of parameters.
 	shares func(witnesses) ([]float64, error)
+	// byFlow reports whether a WeighedFlow estimated evidences. Chains over all that such a flow
+	// integrates out one by one do not mix where it fails: they only confirm.
+	byFlow bool
 }
 
 // Weights cannot show a mode where no draw fell, and a distant mode with a thousandth of the

@@ -51,10 +51,17 @@ type Certificate struct {
 	// sum to one. LogJoint and LogQ are nil.
 	Sample *Draws
 	Weight []float64
+
+	logWeights []float64 // less their mean
+	biased     bool      // by how few draws each member has, or by parts that the family misses
 }
 
-// Evidence is what the certificate knows of the evidence of its model.
-func (c *Certificate) Evidence() models.Evidence {
+// evidence is what the certificate knows of the evidence of its model. Weights that are biased tell
+// nothing of their tail.
+func (c *Certificate) evidence() models.Evidence {
+	if c.biased {
+		c.KHat = math.Inf(1)
+	}
 	return models.Evidence{Log: c.LogEvidence, SE: c.LogEvidenceSE, KHat: c.KHat, Draws: c.Draws, ESS: c.ESS, NonFinite: c.NonFinite, Bound: math.Inf(-1)}
 }
 
@@ -78,9 +85,6 @@ func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certific
 	if cfg.Draws < 0 {
 		return nil, fmt.Errorf("hbm.CertifyConfig: got %d draws, want a number that is not negative", cfg.Draws)
 	}
-	if p.chooser != nil && p.feed.models == nil {
-		return nil, fmt.Errorf("hbm: a certificate is of one of several models: say which with Posterior.In")
-	}
 	draws, most := cfg.Draws, cfg.Draws
 	if draws == 0 {
 		numbers := 0
@@ -94,7 +98,11 @@ func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certific
 		w.plate = nil // its members depend on each other
 	}
 	w.inner = w.innerDraws()
-	w.outer = max(1, min(draws, 4*largestChunk/(w.inner*p.model.largest())))
+	w.outer = draws
+	if p.feed.of != nil { // one of few sizes, which are compiled once for all models
+		w.outer = glances[min(draws/glances[1].draws, 1)].draws
+	}
+	w.outer = max(1, min(w.outer, 4*largestChunk/(w.inner*p.model.largest())))
 	sample := &Draws{Values: Values{}}
 	for {
 		sample.N = draws
@@ -127,15 +135,16 @@ func (w *weighing) certificate(sample *Draws) *Certificate {
 		c.Weight = append(c.Weight, weight)
 		sum += weight
 	}
-	change, se := controlled(c.Weight, w.shares)
-	c.LogEvidence, c.LogEvidenceSE = smoothed.LogMean+change, se
+	c.LogEvidence, c.LogEvidenceSE = psis.Controlled(w.logWeights, smoothed, w.shares)
 	for i := range c.Weight {
 		c.Weight[i] /= sum
+		c.logWeights = append(c.logWeights, w.logWeights[i]-smoothed.LogMean)
 	}
-	j := verdict.Judge(verdict.Measured{
+	own := verdict.Judge(verdict.Measured{
 		Weights: &verdict.Weights{KHat: smoothed.K, Missed: psis.TailShare(smoothed.K, sample.N)},
 		ESS:     smoothed.ESS, Draws: sample.N, EvidenceSE: c.LogEvidenceSE, NonFinite: smoothed.NonFinite,
 	})
+	j := own
 	if share := smoothed.ESS / float64(sample.N); sample.N >= 2*firstDraws && smoothed.K > verdict.DoubtfulKHat && share < hopelessShare {
 		j.Lower(verdict.Failed, "%.1f%% of the draws are effective: the family misses a part of the posterior", 100*share)
 	}
@@ -144,7 +153,7 @@ func (w *weighing) certificate(sample *Draws) *Certificate {
 		j.Limit(math.Abs(half.LogMean-smoothed.LogMean)-4*math.Hypot(half.LogMeanSE, smoothed.LogMeanSE), 0.1, 1,
 			"with half of the draws of each member of "+w.plate.name+" the log evidence differs by %.2g nats more than its errors")
 	}
-	c.Verdict, c.Reasons = j.Verdict, j.Reasons
+	c.Verdict, c.Reasons, c.biased = j.Verdict, j.Reasons, j.Verdict < own.Verdict
 	return c
 }
 

@@ -31,18 +31,18 @@ func TestCertifyEffects(t *testing.T) {
 	require.InDelta(t, exact.logEvidence, c.LogEvidence, 5*c.LogEvidenceSE)
 	require.Less(t, c.LogEvidenceSE, 0.05)
 	for d := range 2 {
-		mean, variance := weighted(c, func(draw int) float64 { return c.Sample.Of(e.mean, draw)[d] })
+		mean, variance := meanOf(c, func(draw int) float64 { return c.Sample.Of(e.mean, draw)[d] })
 		require.InDelta(t, exact.mean[d], mean, 5*exact.meanSD[d]/math.Sqrt(c.ESS))
 		require.InDelta(t, 1, math.Sqrt(variance)/exact.meanSD[d], 5/math.Sqrt(2*c.ESS))
 		for g := range 30 {
-			mean, variance := weighted(c, func(draw int) float64 { return c.Sample.Of(e.groupMean, draw)[2*g+d] })
+			mean, variance := meanOf(c, func(draw int) float64 { return c.Sample.Of(e.groupMean, draw)[2*g+d] })
 			require.InDelta(t, exact.group[2*g+d], mean, 5*exact.groupSD[d]/math.Sqrt(c.ESS))
 			require.InDelta(t, 1, math.Sqrt(variance)/exact.groupSD[d], 5/math.Sqrt(2*c.ESS))
 		}
 	}
 }
 
-func weighted(c *Certificate, f func(draw int) float64) (mean, variance float64) {
+func meanOf(c *Certificate, f func(draw int) float64) (mean, variance float64) {
 	for i, weight := range c.Weight {
 		mean += weight * f(i)
 	}

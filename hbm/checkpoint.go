@@ -45,11 +45,6 @@ func (t *trainer) save() error {
 			return err
 		}
 	}
-	if t.chooser != nil {
-		if err := t.chooser.store(t.variables); err != nil {
-			return err
-		}
-	}
 	settings, err := t.settings()
 	if err != nil {
 		return err
@@ -71,11 +66,6 @@ func (t *trainer) restore() error {
 			return fmt.Errorf("%s: %w", t.config.Checkpoint, err)
 		}
 	}
-	if t.chooser != nil {
-		if err := t.chooser.restore(t.variables); err != nil {
-			return fmt.Errorf("%s: %w", t.config.Checkpoint, err)
-		}
-	}
 	return nil
 }
 
@@ -94,9 +84,6 @@ func (t *trainer) settings() (json.RawMessage, error) {
 	settings := map[string]any{
 		"model": variables, "template": template(t.model), "data": t.fingerprint, "family": c.Family.String(), "encoding": c.Encoding, "products": c.Products, "flow": c.Flow, "batch": batch, "amortize": c.Amortize, "thin": c.Thin, "draws": c.Draws,
 		"steps": c.Steps, "learning_rate": c.LearningRate, "seed": c.Seed, "dtype": c.DType.String(), "backend": t.device.String(),
-	}
-	if c := t.model.choice; c != nil {
-		settings["choice"] = c.features
 	}
 	return json.Marshal(settings)
 }

@@ -57,7 +57,8 @@
 //	                          variables, repetition, parameters and numbers
 //	over.go                   a model over a space of models as a vti.Target
 //	over_family.go            a family over its models as the flow of a vti.Config
-//	choice.go                 one of a list of models, in one family of approximations
+//	over_weighed.go           evidences of its models by weights of that family, member by member
+//	presence.go               densities and encodings of what a model has
 //	density.go                distributions
 //	link.go                   their values, and real numbers in which to infer them
 //	simulate.go               draws from the model

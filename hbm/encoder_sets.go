@@ -80,7 +80,7 @@ type level struct {
 	value  *Node
 }
 
-func (s *setEncoder) encode(ctx *context.Context, r *replica, v *Variable, width int) *Node {
+func (s *setEncoder) encode(ctx, own *context.Context, r *replica, v *Variable, width int) *Node {
 	var parts []*Node
 	for i, x := range v.model.variables {
 		if x.role != Observed {
@@ -91,13 +91,13 @@ func (s *setEncoder) encode(ctx *context.Context, r *replica, v *Variable, width
 		parts = append(parts, BroadcastToDims(aligned, append(r.dims(v), aligned.Shape().Dim(-2), s.hidden)...))
 	}
 	init := made.FanIn(s.hidden * len(parts))
-	return s.linear(ctx.In(networkScope).In("encoding"), Concatenate(parts, -1), width, init)
+	return s.linear(own.In(networkScope).In("encoding"), Concatenate(parts, -1), width, init)
 }
 
 // dataScope holds the networks that encode the data of the variable of number i, for all latent
 // variables.
 func (s *setEncoder) dataScope(ctx *context.Context, i int) *context.Context {
-	return ctx.InAbsPath(fmt.Sprintf("/%s/%s/encoder/data%d", familyScope, networkScope, i)).Checked(false)
+	return ctx.In(networkScope).In("encoder").In(fmt.Sprintf("data%d", i)).Checked(false)
 }
 
 // level encodes the data of x and contracts it, plate by plate, to those of the plates given that

@@ -79,7 +79,7 @@ func (c *classes) encodings(t *testing.T, of func(s *setEncoder) encoder, dtype 
 	variables := context.New()
 	exec, err := context.NewExecAny(testkit.Backend(t), variables, func(ctx *context.Context, inputs []*Node) []*Node {
 		r, _ := f.replica(selector, inputs)
-		return []*Node{ConvertDType(of(s).encode(ctx.In("latent"), r, v, width), dtypes.Float64)}
+		return []*Node{ConvertDType(of(s).encode(ctx, ctx.In("latent"), r, v, width), dtypes.Float64)}
 	})
 	require.NoError(t, err)
 	_, err = exec.Exec(f.inputs(selected)...) // makes the variables

@@ -3,12 +3,14 @@ package hbm
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
 	"github.com/transdim/vti/internal/enum"
+	"github.com/transdim/vti/internal/made"
 )
 
 // Family is a variational family, derived from the graph of the model.
@@ -57,9 +59,6 @@ func (f Family) Check(m *Model) error {
 	if len(m.Latents()) == 0 {
 		return errors.New("hbm: the model has no latent variable")
 	}
-	if m.choice != nil && f != PAVIF && f != PAVIE && f != Branch {
-		return fmt.Errorf("hbm: one of several models is chosen with the families %v, %v and %v, got %v", PAVIF, PAVIE, Branch, f)
-	}
 	switch f {
 	case ADAVI:
 		return checkPyramid(m)
@@ -71,8 +70,9 @@ func (f Family) Check(m *Model) error {
 
 // encoder gives each member of a latent variable the numbers that tell its distribution apart.
 type encoder interface {
-	// encode returns [plates..., draws or 1, width] for the members in the replica.
-	encode(ctx *context.Context, r *replica, v *Variable, width int) *Node
+	// encode returns [plates..., draws or 1, width] for the members in the replica. ctx holds the
+	// family, and own what belongs to the variable.
+	encode(ctx, own *context.Context, r *replica, v *Variable, width int) *Node
 }
 
 // conditional is the distribution of the members of a latent variable given their encodings and the
@@ -93,8 +93,8 @@ type given struct {
 	encoding *Node // [plates..., draws or 1, width]
 	noise    *Node // of the variable: z [plates..., draws, U]
 	before   *Node // noise of the variables before it, [plates..., draws, C]; nil if there are none
-	// of a choice: which numbers there are [1..., draws or 1, U], nil for all, and the features of
-	// the model [draws or 1, 1 + F]
+	// of several models: which numbers there are [1..., draws or 1, U], nil for all, and the
+	// features of the model [draws or 1, 1 + F]
 	present, features *Node
 	// Mean and standard deviation of a normal distribution near the prior of the unconstrained
 	// value, given its parents, [plates..., draws, U]
@@ -106,7 +106,8 @@ type given struct {
 // latent is a latent variable with what a family needs to know of it.
 type latent struct {
 	*Variable
-	dim int // U, unconstrained numbers of a member
+	dim     int   // U, unconstrained numbers of a member
+	numbers []int // 0 … U − 1
 	// the latent variables that each of its members determines one member of: it is conditioned on
 	// these
 	before []*latent
@@ -120,6 +121,9 @@ func latents(m *Model, cascade bool) []*latent {
 	for _, v := range m.Latents() {
 		l := &latent{Variable: v}
 		l.dim, _ = v.link.Dim(v.event) // checked when it was added
+		for u := range l.dim {
+			l.numbers = append(l.numbers, u)
+		}
 		if v.link == v.density.support.link() {
 			l.prior = v.density.normal
 		}
@@ -149,7 +153,7 @@ type cascade struct {
 	joint       bool // the noise of all variables is mixed first
 	// copies is how many encodings a member has: one, and one for each feature of a model.
 	copies int
-	spread float64 // the standard deviation of free encodings at the start
+	free   freeEncodings
 }
 
 // draw sets the values of the latent variables in the replica to draws from the family, made of
@@ -188,7 +192,7 @@ type descent struct {
 
 func (c *cascade) begin(ctx *context.Context, r *replica) *descent {
 	r.unconstrained = map[*Variable]*Node{}
-	typical := &replica{graph: r.graph, dtype: r.dtype, sizes: r.sizes, index: r.index, models: r.models, choice: r.choice, present: r.present, values: map[*Variable]*Node{}}
+	typical := &replica{graph: r.graph, dtype: r.dtype, sizes: r.sizes, index: r.index, present: r.present, values: map[*Variable]*Node{}}
 	for v, value := range r.values {
 		if v.role == Constant {
 			typical.values[v] = value
@@ -203,11 +207,11 @@ func (d *descent) scope(l *latent) *context.Context { return d.ctx.In(l.scope())
 // given is what so many draws of a latent variable are conditioned on.
 func (d *descent) given(l *latent, draws int) given {
 	r := d.r
-	in := given{present: r.presence(l.Variable)}
+	in := given{present: r.present[l.Variable]}
 	width := d.conditional.width(l)
-	in.encoding = d.encoderOf(l).encode(d.scope(l), r, l.Variable, width*d.copies)
-	if features := r.features(); features != nil {
-		in.encoding, in.features = r.encoded(in.encoding, features, width, len(l.plates)), features
+	in.encoding = d.encoderOf(l).encode(d.ctx, d.scope(l), r, l.Variable, width*d.copies)
+	if in.features = r.about; in.features != nil {
+		in.encoding = encoded(in.encoding, in.features, width, len(l.plates))
 	}
 	in.mean, in.sd = l.priorNormal(r)
 	in.typicalMean, in.typicalSD = l.priorNormal(d.typical)
@@ -217,7 +221,7 @@ func (d *descent) given(l *latent, draws int) given {
 	var before []*Node
 	for _, earlier := range l.before {
 		own := d.noise[earlier.Variable]
-		if present := r.presence(earlier.Variable); present != nil {
+		if present := r.present[earlier.Variable]; present != nil {
 			own = Mul(own, present)
 		}
 		aligned := r.align(own, earlier.plates, l.plates)
@@ -292,20 +296,37 @@ func logStandardNormal(z, present *Node) *Node {
 	return sumPresent(AddScalar(MulScalar(Square(z), -0.5), -halfLogTwoPi), present)
 }
 
-// freeEncodings are trained by themselves: the replica holds those of its members.
-type freeEncodings struct{}
+// freeEncodings are trained by themselves: the replica holds those of its members or, where all
+// take part in all steps, variables do.
+type freeEncodings struct {
+	seed   uint64
+	spread float64 // their standard deviation at the start
+}
 
-func (freeEncodings) encode(_ *context.Context, r *replica, v *Variable, width int) *Node {
-	encodings := r.encodings[v]
-	encodings.AssertDims(append(r.dims(v), 1, width)...)
-	return encodings
+// encodingRate is the step of free encodings that are variables in units of that of other weights,
+// as Fit has it.
+const encodingRate = 1 / networkRate
+
+func (e freeEncodings) encode(_, own *context.Context, r *replica, v *Variable, width int) *Node {
+	dims := append(r.dims(v), 1, width)
+	if encodings := r.encodings[v]; encodings != nil {
+		encodings.AssertDims(dims...)
+		return encodings
+	}
+	start := func(random *rand.Rand, values []float64) {
+		for i := range values {
+			values[i] = e.spread / encodingRate * random.NormFloat64()
+		}
+	}
+	encodings := made.Variable(own, r.graph, e.seed, "encodings", r.dtype, start, v.Members(), width)
+	return Reshape(MulScalar(encodings, encodingRate), dims...)
 }
 
 // encoderOf is the encoder of a latent variable: one without plates has no other members to share
 // an amortized branch with.
 func (c *cascade) encoderOf(l *latent) encoder {
 	if c.freeGlobals && len(l.plates) == 0 {
-		return freeEncodings{}
+		return c.free
 	}
 	return c.encoder
 }
@@ -316,8 +337,8 @@ func (c *cascade) reader() *setEncoder {
 	return encoder
 }
 
-// free reports whether the encodings of a latent variable are trained by themselves.
-func (c *cascade) free(l *latent) bool {
+// isFree reports whether the encodings of a latent variable are trained by themselves.
+func (c *cascade) isFree(l *latent) bool {
 	_, free := c.encoderOf(l).(freeEncodings)
 	return free
 }

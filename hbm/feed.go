@@ -1,12 +1,15 @@
 package hbm
 
 import (
+	"slices"
+
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/train"
+	"github.com/transdim/vti/space"
 )
 
 // feed brings selections of members into graphs: the weights and indices of plates, the data and
@@ -18,7 +21,41 @@ type feed struct {
 	data      Values
 	dtype     dtypes.DType
 	encodings []*encodings
-	models    []int32 // of each draw, or of all, of a choice
+	// of is the family over a space of models that it feeds for the model of code; nil: there is
+	// one model, and data are inputs.
+	of   *targetFamily
+	code []int32
+	// present lists the unconstrained numbers of each member of each latent variable that the model
+	// has: what it lacks weighs nothing. nil: it has all.
+	present [][][]int
+}
+
+// numbers are the unconstrained numbers of a member of the i-th latent variable that the model has.
+func (f *feed) numbers(i int, l *latent, member int) []int {
+	if f.present == nil {
+		return l.numbers
+	}
+	return f.present[i][member]
+}
+
+// given is the feed of the model of a code, for a family over a space of models.
+func (f *feed) given(code []int32) *feed {
+	own := *f
+	own.code = code
+	mask := f.of.space.(space.RowMasker).MaskRow(code, nil)
+	for _, l := range f.of.family.latents {
+		members := make([][]int, l.Members())
+		for member := range members {
+			for u := range l.dim {
+				if mask[u] {
+					members[member] = append(members[member], u)
+				}
+			}
+			mask = mask[l.dim:]
+		}
+		own.present = append(own.present, members)
+	}
+	return &own
 }
 
 // known lists the variables whose values are data.
@@ -29,6 +66,9 @@ func (f *feed) known() []*Variable {
 // inputs are the arguments of a graph that calls replica, for one selection.
 func (f *feed) inputs(c *selection) []any {
 	var inputs []any
+	if f.of != nil {
+		return append(inputs, tensors.FromFlatDataAndDimensions(slices.Clone(f.code), 1, len(f.code)))
+	}
 	for _, p := range f.model.plates {
 		inputs = append(inputs, c.weight[p])
 		for _, parent := range p.parents {
@@ -52,20 +92,21 @@ func (f *feed) inputs(c *selection) []any {
 	return append(inputs, f.encodingInputs(c)...)
 }
 
-// encodingInputs are the last of inputs, which change from step to step: encodings, and models.
+// encodingInputs are the last of inputs, the encodings, which change from step to step.
 func (f *feed) encodingInputs(c *selection) []any {
 	var inputs []any
 	for _, e := range f.encodings {
 		inputs = append(inputs, e.gather(c.rows(e.variable), c.dims(e.variable))...)
-	}
-	if f.model.choice != nil {
-		inputs = append(inputs, tensors.FromFlatDataAndDimensions(f.models, len(f.models)))
 	}
 	return inputs
 }
 
 // replica reads inputs in a graph. It also returns the columns of each table of encodings.
 func (f *feed) replica(s *selector, inputs []*Node) (r *replica, columns [][]*Node) {
+	if f.of != nil {
+		models := f.of.space
+		return f.of.given(models.Mask(inputs[0]), space.Features(models, inputs[0], f.dtype), f.dtype), nil
+	}
 	r = &replica{
 		graph: inputs[0].Graph(), dtype: f.dtype, sizes: map[*Plate]int{}, index: map[*membership]*Node{},
 		values: map[*Variable]*Node{}, weights: map[*Plate]*Node{}, encodings: map[*Variable]*Node{},
@@ -91,9 +132,6 @@ func (f *feed) replica(s *selector, inputs []*Node) (r *replica, columns [][]*No
 		}
 		columns = append(columns, own)
 		r.encodings[e.variable] = InsertAxes(ConvertDType(own[encodingValue], f.dtype), -2)
-	}
-	if f.model.choice != nil {
-		r.models, r.choice = next(), f.model.choice
 	}
 	return r, columns
 }

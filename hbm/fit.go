@@ -9,7 +9,6 @@ import (
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
-	"github.com/gomlx/gomlx/pkg/core/shapes"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
@@ -117,9 +116,6 @@ func newTrainer(ctx gocontext.Context, device *gpu.Device, model *Model, data Va
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	if cfg.Amortize > 0 && model.choice != nil {
-		return nil, errors.New("hbm.Config: got Amortize with a choice of models, which is trained on one data set")
-	}
 	t := &trainer{}
 	if cfg.Amortize > 0 {
 		var err error
@@ -183,10 +179,15 @@ func dataSets(device *gpu.Device, model *Model, data Values, cfg Config) (func(c
 	}, nil
 }
 
-// draws is the number of draws if the configuration gives none: enough that a step has manyRows
-// values of its largest latent variable, within bounds.
-func (t *trainer) draws() int {
+// DefaultDraws is the number of draws if a configuration gives none: enough that a step has
+// manyRows values of its largest latent variable, of which it takes so many members, within bounds.
+func DefaultDraws(members int) int {
 	const manyRows, fewest, most = 1024, 8, 64
+	return min(max(manyRows/members, fewest), most)
+}
+
+// draws are those of the steps of training.
+func (t *trainer) draws() int {
 	members := 1
 	for _, l := range t.family.latents {
 		size := 1
@@ -195,23 +196,13 @@ func (t *trainer) draws() int {
 		}
 		members = max(members, size)
 	}
-	draws := min(max(manyRows/members, fewest), most)
-	if t.model.choice != nil {
-		draws *= choiceDraws // each model has a share of them
-	}
-	return draws
+	return DefaultDraws(members)
 }
 
 // advance makes one step.
 func (t *trainer) advance(ctx gocontext.Context) error {
 	chosen := t.fixed
 	var inputs []any
-	var models []int32
-	if t.chooser != nil {
-		models = t.chooser.draw(stream.Rand(t.config.Seed, fmt.Sprintf("models/%d", t.step)), t.config.Draws)
-		t.feed.models = models
-		defer func() { t.feed.models = nil }()
-	}
 	if chosen != nil {
 		inputs = append(t.fixedInputs[:t.fixedCount:t.fixedCount], t.feed.encodingInputs(chosen)...)
 	} else {
@@ -243,14 +234,11 @@ func (t *trainer) advance(ctx gocontext.Context) error {
 	t.sums.gradientNorm += sums[1]
 	t.sums.nonFinite += sums[2]
 	t.sums.skipped += sums[3]
-	if t.chooser != nil {
-		t.chooser.observe(models, tensors.MustCopyFlatData[float64](outputs[1]), sums[4])
-	}
 	return nil
 }
 
-// stepGraph is one step of training. It returns the new columns of the encodings, what counters add
-// up and how far the loss moves, and the objective of each draw.
+// stepGraph is one step of training. It returns the new columns of the encodings, and what counters
+// add up.
 func (t *trainer) stepGraph(ctx *context.Context, inputs []*Node) []*Node {
 	r, columns := t.feed.replica(t.selector, inputs)
 	g := r.graph
@@ -272,30 +260,19 @@ func (t *trainer) stepGraph(ctx *context.Context, inputs []*Node) []*Node {
 
 	rate := train.LearningRate(step, t.config.LearningRate, t.config.Steps)
 	increments := train.Adam{SecondDecay: secondDecay}.Increments(ctx, adamScope, variables, gradients[:len(variables)], rate, step, apply)
-	moved := Zeros(g, shapes.Make(dtypes.Float64)) // the first-order change of the loss
 	for i, increment := range increments {
 		if strings.Contains(variables[i].Scope(), "/"+networkScope+"/") {
 			increment = MulScalar(increment, networkRate)
 		}
-		moved = Add(moved, sumOfProducts(gradients[i], increment))
 		variables[i].SetValueGraph(Add(variables[i].ValueGraph(g), increment))
 	}
 	var outputs []*Node
 	for i, own := range columns {
-		gradient := gradients[len(variables)+i]
-		updated := updateEncodings(own, gradient, rate, apply)
-		outputs = append(outputs, updated...)
-		moved = Add(moved, sumOfProducts(gradient, Sub(updated[encodingValue], own[encodingValue])))
+		outputs = append(outputs, updateEncodings(own, gradients[len(variables)+i], rate, apply)...)
 	}
-	moved = Where(apply, Abs(moved), ZerosLike(moved))
 	nonFinite := ReduceAllSum(ConvertDType(LogicalNot(finite), dtypes.Float64))
 	skipped := OneMinus(ConvertDType(apply, dtypes.Float64))
-	return append(outputs, Stack([]*Node{Neg(loss), Where(apply, norm, ZerosLike(norm)), nonFinite, skipped, moved}, 0), elbo)
-}
-
-// sumOfProducts is Σ a b in Float64.
-func sumOfProducts(a, b *Node) *Node {
-	return ReduceAllSum(Mul(ConvertDType(a, dtypes.Float64), ConvertDType(b, dtypes.Float64)))
+	return append(outputs, Stack([]*Node{Neg(loss), Where(apply, norm, ZerosLike(norm)), nonFinite, skipped}, 0))
 }
 
 // counters are sums over all steps so far.

@@ -13,7 +13,6 @@ import (
 type Model struct {
 	plates    []*Plate
 	variables []*Variable
-	choice    *Choice // nil for a single model
 	errs      []error
 }
 
@@ -45,8 +44,6 @@ type Variable struct {
 	link    Link // of a latent variable
 	// where its inference starts: mean and sd of each unconstrained number, or nil
 	near [2][]float64
-	// by model of a Choice: which unconstrained numbers there are, nil for all
-	present [][]bool
 }
 
 // Option sets a property of a variable.
@@ -148,23 +145,7 @@ func (v *Variable) check() error {
 	if n, m := len(v.near[0]), len(v.near[1]); err == nil && n+m > 0 && (n != dim || m != dim) {
 		return fmt.Errorf("it starts near %d means and %d standard deviations, want %d of each", n, m, dim)
 	}
-	if err == nil {
-		err = v.checkChoice(dim)
-	}
 	return err
-}
-
-// checkChoice reports values by model that are not those of a Choice.
-func (v *Variable) checkChoice(dim int) error {
-	if c, models := v.model.choice, len(v.present); models > 0 && (c == nil || models != len(c.logPrior)) {
-		return fmt.Errorf("it has values by model for %d models, which are not those of the choice", models)
-	}
-	for _, row := range v.present {
-		if len(row) != dim {
-			return fmt.Errorf("it has %d values by model, want %d", len(row), dim)
-		}
-	}
-	return nil
 }
 
 // Err reports all mistakes made in building the model; nil if there are none.

@@ -78,9 +78,6 @@ func (m *Model) Over(models space.Space, logPrior func(codes *Node) *Node, data 
 	if len(m.Latents()) == 0 {
 		return nil, fmt.Errorf("hbm: the model has no latent variable")
 	}
-	if m.choice != nil {
-		return nil, fmt.Errorf("hbm: the model is one of a list already (Choose)")
-	}
 	if got, want := models.Dim(), m.Dim(); got != want {
 		return nil, fmt.Errorf("hbm: got a space of %d coordinates, want %d, the unconstrained numbers of all latent variables", got, want)
 	}
@@ -269,16 +266,6 @@ type partialLink interface{ partly() }
 func (IdentityLink) partly() {}
 func (ExpLink) partly()      {}
 
-// wholly is x [..., B] where all numbers present [..., B, U] of a member are, 0 where none is, and
-// NaN where some are, which the densities of no model have.
-func wholly(x, present *Node) *Node {
-	is := GreaterThan(present, ZerosLike(present))
-	x, all := broadcast2(x, LogicalAll(is, -1))
-	x, some := broadcast2(x, LogicalAny(is, -1))
-	none := ZerosLike(x)
-	return Where(all, x, Where(some, AddScalar(none, math.NaN()), none))
-}
-
 // presentTerm is Present.
 type presentTerm struct{ variable *Variable }
 
@@ -291,7 +278,7 @@ func (p presentTerm) variables() []*Variable { return []*Variable{p.variable} }
 
 func (p presentTerm) node(r *replica, plates []*Plate) *Node {
 	v := p.variable
-	present := r.presence(v)
+	present := r.present[v]
 	if present == nil {
 		return OnesLike(v.node(r, plates))
 	}

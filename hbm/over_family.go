@@ -2,12 +2,11 @@ package hbm
 
 import (
 	"fmt"
-	"math/rand/v2"
 
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 
 	vti "github.com/transdim/vti"
-	"github.com/transdim/vti/internal/made"
 	"github.com/transdim/vti/space"
 )
 
@@ -21,9 +20,6 @@ type targetFamily struct {
 }
 
 var _ vti.Flow = (*targetFamily)(nil)
-
-// encodingRate is the step of free encodings in units of that of other weights, as Fit has it.
-const encodingRate = 1 / networkRate
 
 // Family is a family of approximations of the latent variables, as the Backbone of a vti.Config. Of
 // cfg it reads Family, Encoding, Products and Flow. All members take part in all steps.
@@ -43,28 +39,20 @@ func (f *targetFamily) String() string {
 	return fmt.Sprintf("%v, encodings of %d, products %v, %+v", f.config.Family, f.config.Encoding, f.config.Products, f.config.Flow)
 }
 
+// given is the replica for the models of mask and feats.
+func (f *targetFamily) given(mask, feats *Node, dtype dtypes.DType) *replica {
+	r := f.replica(mask, dtype)
+	ones := OnesLike(SliceAxis(feats, 1, AxisRange(0, 1)))
+	// A step of Adam changes the weight of each feature by about the learning rate: in a model with
+	// twenty features whose gradients agree the encoding would move twenty times as far, which is
+	// enough to lose the starting point. So they sum to at most one.
+	r.about = ConvertDType(Concatenate([]*Node{ones, MulScalar(feats, 1/float64(f.most))}, 1), r.dtype)
+	return r
+}
+
 // begin starts a descent through the latent variables for the models of mask and feats.
 func (f *targetFamily) begin(ctx *vti.Context, mask, feats *Node, like *Node) *descent {
-	r := f.replica(mask, like.DType())
-	ones := OnesLike(SliceAxis(feats, 1, AxisRange(0, 1)))
-	// their sum is at most 1, see Choose
-	r.about = ConvertDType(Concatenate([]*Node{ones, MulScalar(feats, 1/float64(f.most))}, 1), r.dtype)
-	r.encodings = map[*Variable]*Node{}
-	for _, l := range f.family.latents {
-		if !f.family.free(l) {
-			continue
-		}
-		width := f.family.conditional.width(l) * f.family.copies
-		start := func(random *rand.Rand, values []float64) {
-			for i := range values {
-				values[i] = f.family.spread / encodingRate * random.NormFloat64()
-			}
-		}
-		dims := append(l.shape()[:len(l.plates)], 1, width)
-		encodings := made.Variable(ctx.In(l.scope()), r.graph, f.config.Seed, "encodings", r.dtype, start, l.Members(), width)
-		r.encodings[l.Variable] = Reshape(MulScalar(encodings, encodingRate), dims...)
-	}
-	return f.family.begin(ctx, r)
+	return f.family.begin(ctx, f.given(mask, feats, like.DType()))
 }
 
 // ToParams maps noise to the unconstrained numbers of all latent variables: see vti.Flow.

@@ -212,7 +212,7 @@ func TestFamiliesOfTargetsAreRightWhereTrusted(t *testing.T) {
 				total := floats.LogSumExp(logs)
 				for i, model := range c.Models {
 					probabilities = append(probabilities, math.Exp(logs[i]-total))
-					t.Log(model.Code, probabilities[i], model.Certified, model.SE, logs[i]-model.LogEvidence, model.LogEvidenceSE)
+					t.Log(model.Code, probabilities[i], model.Certified, model.SE, logs[i]-model.LogEvidence, model.LogEvidenceSE, model.KHat, model.Draws)
 					require.InDelta(t, probabilities[i], model.Certified, 5*model.SE+0.002, "%v", model.Code)
 				}
 				require.InDelta(t, total-2*math.Ln2, c.LogEvidence, 5*c.LogEvidenceSE+0.002)

@@ -2,7 +2,6 @@ package hbm
 
 import (
 	gocontext "context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -30,7 +29,6 @@ type Posterior struct {
 
 	everything *selector
 	execs      map[string]*context.Exec
-	chooser    *chooser // of a choice; nil without one
 }
 
 func newPosterior(device *gpu.Device, model *Model, data Values, cfg Config) (*Posterior, error) {
@@ -39,9 +37,6 @@ func newPosterior(device *gpu.Device, model *Model, data Values, cfg Config) (*P
 	if err := p.setFamily(data); err != nil {
 		return nil, err
 	}
-	if model.choice != nil {
-		p.chooser = newChooser(model.choice)
-	}
 	var err error
 	p.everything, err = newSelector(model, nil)
 	return p, err
@@ -49,16 +44,12 @@ func newPosterior(device *gpu.Device, model *Model, data Values, cfg Config) (*P
 
 // setFamily derives the family from the model.
 func (p *Posterior) setFamily(data Values) (err error) {
-	copies := 1
-	if c := p.model.choice; c != nil {
-		copies = len(c.features[0])
-	}
-	if p.family, err = newCascade(p.model, data, p.config, copies); err != nil {
+	if p.family, err = newCascade(p.model, data, p.config, 1); err != nil {
 		return err
 	}
 	for _, l := range p.family.latents {
-		if p.family.free(l) {
-			p.feed.encodings = append(p.feed.encodings, newEncodings(l.Variable, p.family.conditional.width(l)*copies, p.family.spread, p.config.Seed))
+		if p.family.isFree(l) {
+			p.feed.encodings = append(p.feed.encodings, newEncodings(l.Variable, p.family.conditional.width(l), p.family.free.spread, p.config.Seed))
 		}
 	}
 	return nil
@@ -70,7 +61,7 @@ func newCascade(m *Model, data Values, cfg Config, copies int) (*cascade, error)
 		return nil, err
 	}
 	independent := cfg.Family == MeanField || cfg.Family == ADAVI || cfg.Family == Joint
-	c := &cascade{latents: latents(m, !independent), encoder: freeEncodings{}, meanField: independent, copies: copies}
+	c := &cascade{latents: latents(m, !independent), free: freeEncodings{seed: cfg.Seed}, meanField: independent, copies: copies}
 	switch cfg.Family {
 	case PAVIE:
 		c.encoder = newSetEncoder(m, data, meanPool, cfg)
@@ -92,7 +83,10 @@ func newCascade(m *Model, data Values, cfg Config, copies int) (*cascade, error)
 		if err != nil {
 			return nil, err
 		}
-		c.conditional, c.spread = flows, startSpread
+		c.conditional, c.free.spread = flows, startSpread
+	}
+	if c.encoder == nil {
+		c.encoder = c.free
 	}
 	return c, nil
 }
@@ -109,7 +103,7 @@ func (p *Posterior) Family() Family { return p.config.Family }
 // sets (Config.Amortize).
 func (p *Posterior) On(model *Model, data Values) (*Posterior, error) {
 	for _, l := range p.family.latents {
-		if p.family.free(l) {
+		if p.family.isFree(l) {
 			return nil, fmt.Errorf("hbm: family %v has free encodings: it must be trained on the data", p.config.Family)
 		}
 	}
@@ -203,9 +197,6 @@ const largestChunk = 1 << 18
 
 func (p *Posterior) sample(ctx gocontext.Context, n int, name string, values bool) (*Draws, error) {
 	s, f := p.everything, p.feed
-	if p.chooser != nil && f.models == nil {
-		return nil, errors.New("hbm: draws are of one of several models: say which with Posterior.In")
-	}
 	if n < 1 {
 		return nil, fmt.Errorf("hbm: a number of draws must be positive, got %d", n)
 	}

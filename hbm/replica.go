@@ -33,9 +33,6 @@ type replica struct {
 	// which unconstrained numbers of latent variables there are, [plates..., draws, U]; nil: all
 	present map[*Variable]*Node
 	about   *Node // features of the model of each draw, [draws, 1 + F]; nil: none
-	// the model of each draw, [draws or 1] int32, of a choice; nil without one
-	models *Node
-	choice *Choice
 }
 
 // dims are the sizes of the plates of a variable in the replica.
@@ -141,7 +138,7 @@ func (r *replica) parameters(v *Variable) []*Node {
 // draws].
 func (r *replica) logProb(v *Variable) *Node {
 	logProb := v.density.logProb(r.values[v], r.parameters(v), len(v.event))
-	return withPresence(logProb, r.presence(v), len(v.plates)+1)
+	return withPresence(logProb, r.present[v], len(v.plates)+1)
 }
 
 // sumTrailing sums x over its axes from rank on.
@@ -204,7 +201,10 @@ func (p *Posterior) termsAt(ctx *context.Context, r *replica, noise []*Node) (lo
 	for i, l := range p.family.latents {
 		z[l.Variable] = ConvertDType(noise[i], r.dtype)
 	}
-	logQ = p.family.draw(ctx.In(familyScope).Checked(false), r, z)
+	if p.feed.of == nil {
+		ctx = ctx.In(familyScope)
+	}
+	logQ = p.family.draw(ctx.Checked(false), r, z)
 	logP = map[*Variable]*Node{}
 	for _, v := range p.model.variables {
 		if v.role != Constant {

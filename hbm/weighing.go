@@ -42,9 +42,11 @@ func (w *weighing) innerDraws() int {
 		return 1
 	}
 	numbers := 0
-	for _, l := range w.family.latents {
-		if l.belongs(w.plate) != nil {
-			numbers += l.Members() * len(w.stretched(l))
+	for i, l := range w.family.latents {
+		for member := range l.Members() {
+			if l.belongs(w.plate) != nil {
+				numbers += len(w.feed.numbers(i, l, member))
+			}
 		}
 	}
 	if numbers <= w.plate.size {
@@ -56,7 +58,8 @@ func (w *weighing) innerDraws() int {
 // graph takes the noise of each latent variable, [plates..., outer·inner, U], or with outer draws
 // if it does not belong to a member of the plate, and the inputs of the feed. It returns the log
 // weights of what belongs to no member [outer], of what belongs to each [members, outer, inner],
-// and the values of all latent variables with draws first.
+// and the values of all latent variables with draws first; over a space of models they are
+// unconstrained numbers.
 func (w *weighing) graph(ctx *context.Context, inputs []*Node) []*Node {
 	noise := make([]*Node, len(w.family.latents))
 	copy(noise, inputs)
@@ -100,7 +103,11 @@ func (w *weighing) graph(ctx *context.Context, inputs []*Node) []*Node {
 	common = ReduceMean(Reshape(common, w.outer, w.inner), -1) // inner draws share it
 	outputs := []*Node{common, Reshape(own, members, w.outer, w.inner)}
 	for _, l := range w.family.latents {
-		outputs = append(outputs, ConvertDType(drawsFirst(r, l.Variable), dtypes.Float64))
+		values := r.values[l.Variable]
+		if w.feed.of != nil {
+			values = r.unconstrained[l.Variable]
+		}
+		outputs = append(outputs, ConvertDType(drawsTo(values, len(l.plates), 0), dtypes.Float64))
 	}
 	return outputs
 }
@@ -180,8 +187,8 @@ func (w *weighing) run(ctx gocontext.Context, sample *Draws) error {
 // picked takes from values [outer·inner, plates..., event...] of a variable the draws that were
 // picked for each member of the plate, [keep, plates..., event...].
 func (w *weighing) picked(v *Variable, values []float64, picks [][]int, keep int) []float64 {
-	size := v.EventSize()
-	rowSize := v.Members() * size
+	rowSize := len(values) / (w.outer * w.inner)
+	size := rowSize / v.Members()
 	out := make([]float64, 0, keep*rowSize)
 	owner := w.owners(v)
 	for s := range keep {

@@ -127,13 +127,14 @@ func (w *weighing) noise(random *rand.Rand, chosen *selection) ([]any, correctio
 	}
 	owners := make([][]int32, latents)
 	for i, l := range w.family.latents {
-		size := len(w.stretched(l))
-		if owners[i] = w.owners(l.Variable); owners[i] == nil {
-			commonSizes[i] = l.Members() * size
-			continue
-		}
-		for _, owner := range owners[i] {
-			ownSizes[owner][i] += size
+		owners[i] = w.owners(l.Variable)
+		for member := range l.Members() {
+			size := len(w.feed.numbers(i, l, member))
+			if owners[i] == nil {
+				commonSizes[i] += size
+			} else {
+				ownSizes[owners[i][member]][i] += size
+			}
 		}
 	}
 	common, own := newBlocks(random, [][]int{commonSizes}, w.outer, 1), newBlocks(random, ownSizes, w.outer, w.inner)
@@ -144,13 +145,12 @@ func (w *weighing) noise(random *rand.Rand, chosen *selection) ([]any, correctio
 			blocks = own
 		}
 		z := make([]float64, 0, l.Members()*blocks.draws*l.dim)
-		stretched := w.stretched(l)
 		for member := range l.Members() {
 			block := 0
 			if owners[i] != nil {
 				block = int(owners[i][member])
 			}
-			strata := newStrata(l.dim, blocks.inner)
+			strata, stretched := newStrata(l.dim, blocks.inner), w.feed.numbers(i, l, member)
 			for draw := range blocks.draws {
 				first := len(z)
 				z = strata.append(random, z)
@@ -186,17 +186,6 @@ func (b *blocks) widen(block, draw, variable int, z float64) float64 {
 	z *= b.factors[at]
 	b.squares[at] += z * z
 	return z
-}
-
-// stretched are the unconstrained numbers of a latent variable that the model has: what it lacks
-// weighs nothing.
-func (w *weighing) stretched(l *latent) (numbers []int) {
-	for u := range l.dim {
-		if l.present == nil || l.present[w.feed.models[0]][u] {
-			numbers = append(numbers, u)
-		}
-	}
-	return numbers
 }
 
 // newBlocks chooses which draws are wider.
@@ -236,37 +225,6 @@ func (b *blocks) corrections() []float64 {
 		}
 	}
 	return terms
-}
-
-// controlled is the logarithm of the mean of weights, which have about mean 1, and its standard
-// error, with shares of mean 1 as control variates (Owen and Zhou 2000): where the family is the
-// posterior the weights are a multiple of the shares, and the error is zero.
-func controlled(weights, shares []float64) (logMean, se float64) {
-	n := float64(len(weights))
-	var weight, share float64
-	for i, w := range weights {
-		weight += w / n
-		share += shares[i] / n
-	}
-	var covariance, variance float64
-	for i, w := range weights {
-		covariance += (w - weight) * (shares[i] - share)
-		variance += (shares[i] - share) * (shares[i] - share)
-	}
-	slope := 0.0
-	if variance > 0 {
-		slope = covariance / variance
-	}
-	mean := weight - slope*(share-1)
-	if !(mean > 0) {
-		slope, mean = 0, weight
-	}
-	var squares float64
-	for i, w := range weights {
-		rest := w - weight - slope*(shares[i]-share)
-		squares += rest * rest
-	}
-	return math.Log(mean), math.Sqrt(squares/math.Max(n-1, 1)/n) / mean
 }
 
 // manyQuantiles is how many quantiles of the mixture of a single number there are: a mean over

@@ -70,15 +70,18 @@ type Config struct {
 	// Glance asks for a certificate of few draws, which sets q(m) to what it finds where that is a
 	// table, unless KeepModels leaves q(m) as it is.
 	Glance, KeepModels bool
-	// Late, if not nil, reports whether the time is over: a certificate of few draws then ends with
-	// what it has.
+	// Late, if not nil, reports whether the time is over: a certificate of few draws, or a sum,
+	// then ends with what it has.
 	Late func() bool
 	// Progress, if not nil, is called as draws accumulate, with the number expected in all.
 	Progress func(done, total int)
 }
 
 // overdue reports whether a certificate of few draws is to end with what it has.
-func (c Config) overdue() bool { return c.Glance && c.Late != nil && c.Late() }
+func (c Config) overdue() bool { return c.Glance && c.late() }
+
+// late reports whether the time is over.
+func (c Config) late() bool { return c.Late != nil && c.Late() }
 
 // report calls Progress.
 func (c Config) report(done, total int) {

@@ -23,6 +23,8 @@ import (
 type Known struct {
 	// Evidences are log p(y | m) of single models, in closed form or estimated.
 	Evidences Evidences
+	// Draws is the number of draws of parameters behind a certificate; 0 stands for 32,768.
+	Draws int
 	// Alone reports whether nothing but Evidences may certify: the density that is a graph is that
 	// of a related problem, which only proposes models.
 	Alone bool

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -14,10 +15,12 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// parameterDraws is the number of draws of parameters behind a certificate over models alone.
-// Chosen by hand: means then have errors of 0.006 posterior standard deviations, and standard
-// deviations of 0.4 percent.
+// parameterDraws is the number of draws of parameters behind a certificate over models alone,
+// unless Known says otherwise. Chosen by hand: means then have errors of 0.006 posterior standard
+// deviations, and standard deviations of 0.4 percent.
 const parameterDraws = 1 << 15
+
+func (e *Engine) parameterDraws() int { return cmp.Or(e.Known.Draws, parameterDraws) }
 
 // glancedParameters is their number at a glance where evidences are exact, so that draws add
 // nothing to what is known of models: all that is asked of them is how far q is. Chosen by hand.

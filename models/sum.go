@@ -34,13 +34,14 @@ func (x *Visited) sum(ctx context.Context, cfg Config) (*Certificate, error) {
 			return nil, err
 		}
 	}
-	drawn, err := x.drawParameters(ctx, c, probability, parameterDraws, sumStream)
+	draws := x.parameterDraws()
+	drawn, err := x.drawParameters(ctx, c, probability, draws, sumStream)
 	if err != nil {
 		return nil, err
 	}
 	x.judgeSum(c, drawn)
 	first := drawn
-	for n := 2 * parameterDraws; n <= mostSharpening && !x.precise(c, cfg) && !cfg.overdue(); n *= 2 {
+	for n := 2 * draws; n <= mostSharpening*draws && !x.precise(c, cfg) && !cfg.late(); n *= 2 {
 		if drawn, err = x.sharpen(ctx, drawn, n, fmt.Sprint(sumStream, "/", n)); err != nil {
 			return nil, err
 		}
@@ -48,7 +49,7 @@ func (x *Visited) sum(ctx context.Context, cfg Config) (*Certificate, error) {
 	}
 	if probability, _ = x.probabilities(); first.apart(probability) > mostApart {
 		c.Sample = WeightedSample{} // its draws were shared out by what was known of models before
-		if _, err := x.drawParameters(ctx, c, probability, parameterDraws, sumStream+"/again"); err != nil {
+		if _, err := x.drawParameters(ctx, c, probability, draws, sumStream+"/again"); err != nil {
 			return nil, err
 		}
 		x.judgeSum(c, drawn)
@@ -62,9 +63,9 @@ func (x *Visited) sum(ctx context.Context, cfg Config) (*Certificate, error) {
 	return c, nil
 }
 
-// mostSharpening are the most draws of a round for evidences that a sum needs better known. Chosen
-// by hand: beyond, a trained flow proposes better.
-const mostSharpening = 1 << 18
+// mostSharpening are the most draws of a round for evidences that a sum needs better known, in
+// units of the first. Chosen by hand: beyond, a trained flow proposes better.
+const mostSharpening = 8
 
 // mostApart is the difference between the probability of a model and the share of its draws from
 // which on draws are made again. Chosen by hand, below what a reader of the answer could care for.
@@ -73,7 +74,8 @@ const mostApart = 1e-3
 // judgeSum sets what a sum over all models knows after draws of parameters.
 func (x *Visited) judgeSum(c *Certificate, drawn *drawnModels) {
 	c.Combine(x.logPrior, x.evidence)
-	c.Draws, c.ESS = parameterDraws, EffectiveOf(c.ESS, parameterDraws)
+	c.Draws = x.parameterDraws()
+	c.ESS = EffectiveOf(c.ESS, c.Draws)
 	if !x.Exact() {
 		probability, _ := x.probabilities()
 		c.Basis, c.KHat = Weights, drawn.shape(probability)
@@ -109,7 +111,7 @@ func (x *Visited) total(ctx context.Context, cfg Config) (*Certificate, error) {
 		}
 	}
 	c := &Certificate{
-		Basis: ExactSum, Models: EstimatesOf(x.codes), KHat: math.NaN(), Draws: parameterDraws, ESS: parameterDraws,
+		Basis: ExactSum, Models: EstimatesOf(x.codes), KHat: math.NaN(), Draws: x.parameterDraws(), ESS: float64(x.parameterDraws()),
 		ModelsChecked: sum.Count, LogEvidence: sum.LogEvidence,
 	}
 	share, listed := make([]float64, len(x.codes)), 0.0
@@ -120,7 +122,7 @@ func (x *Visited) total(ctx context.Context, cfg Config) (*Certificate, error) {
 		listed += share[i]
 	}
 	c.unlisted = math.Max(0, 1-listed)
-	if _, err := x.drawParameters(ctx, c, share, parameterDraws, sumStream); err != nil {
+	if _, err := x.drawParameters(ctx, c, share, x.parameterDraws(), sumStream); err != nil {
 		return nil, err
 	}
 	if c.Proposed, err = x.proposedByQ(fittedBatch, sumStream); err != nil {

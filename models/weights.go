@@ -97,7 +97,7 @@ func (w *modelWeights) certificate(ctx context.Context, glance bool) (*Certifica
 		c.byModel.Codes = append(c.byModel.Codes, w.codes[at])
 	}
 	_, _, weights := w.weigh()
-	n := parameterDraws
+	n := w.parameterDraws()
 	if glance && w.Exact() {
 		n = glancedParameters
 	}

@@ -42,7 +42,8 @@
 //	effects.go                draws of the effects of all levels
 //	moments.go                means and standard deviations over all weighted draws
 //	plates.go, prior_densities.go   the regression as a model with plates
-//	plates_choice.go, family_choice.go   a selection of terms as a choice among models with plates
+//	plates_space.go, family_selection.go
+//	                          a selection of terms as a Target over a model with plates
 //	family.go, amortize.go    families of package hbm, for one table or for many
 //	infer.go                  answers for other tables with effects integrated out
 //	simulated_tables.go       tables from the priors, for training an amortized family

@@ -48,6 +48,9 @@ func (r *Regression) RunFamily(ctx gocontext.Context, device *gpu.Device, cfg Fa
 	if err := memory.Check(fmt.Sprintf("hbm: Draws %d", cfg.Certify.Draws), 8*float64(cfg.Certify.Draws)*float64(r.Dim())); err != nil {
 		return nil, err
 	}
+	if r.Options.Select {
+		return r.runSelection(ctx, device, cfg)
+	}
 	clock, limit := run.NewClock(), budget.Start(cfg.MaxTime)
 	cfg.Fit.Until, cfg.Certify.Until = limit.End(budget.FamilyTraining), limit.End(budget.Whole)
 	plates, fit, err := r.familyFit(device, cfg)
@@ -94,6 +97,9 @@ func (r *Regression) RunFamily(ctx gocontext.Context, device *gpu.Device, cfg Fa
 
 // CheckFamilyCheckpoint is [Regression.CheckCheckpoint] for a run of a family.
 func (r *Regression) CheckFamilyCheckpoint(ctx gocontext.Context, device *gpu.Device, cfg FamilyRun) error {
+	if r.Options.Select {
+		return r.checkSelection(device, cfg)
+	}
 	plates, fit, err := r.familyFit(device, cfg)
 	if err != nil {
 		return err
@@ -115,7 +121,14 @@ func (r *Regression) CheckFamily(family hbm.Family, members int) error {
 	if err != nil {
 		return err
 	}
+	if r.Options.Select && members > 0 {
+		return fmt.Errorf("a selection of terms takes part in the whole table in each step: leave out the number of members")
+	}
 	if err := plates.checkMembers(family, members); err != nil {
+		return err
+	}
+	if r.Options.Select {
+		_, err := plates.selection(family, hbm.Config{})
 		return err
 	}
 	return family.Check(plates.Model)
@@ -125,9 +138,6 @@ func (r *Regression) CheckFamily(family hbm.Family, members int) error {
 func (r *Regression) familyFit(device *gpu.Device, cfg FamilyRun) (*PlateModel, hbm.Config, error) {
 	fit := cfg.Fit
 	fit.Products = true
-	if r.Options.Select && fit.Amortize > 0 {
-		return nil, fit, fmt.Errorf("terms are selected in one table: with --amortize leave out --select")
-	}
 	if cfg.Dir != "" {
 		fit.Checkpoint = filepath.Join(cfg.Dir, rundir.PosteriorFile)
 	}
@@ -192,9 +202,6 @@ func (p *PlateModel) root() *hbm.Plate {
 // answer certifies a posterior, and fills in and writes the result.
 func (p *PlateModel) answer(ctx gocontext.Context, posterior *hbm.Posterior, certify hbm.CertifyConfig, result *Result, clock *run.Clock) error {
 	r := p.regression
-	if p.choice != nil {
-		return p.answerChoice(ctx, posterior, certify, result, clock)
-	}
 	elbo, _, err := posterior.ELBO(ctx, elboDraws, "elbo")
 	if err != nil {
 		return err
@@ -206,7 +213,7 @@ func (p *PlateModel) answer(ctx gocontext.Context, posterior *hbm.Posterior, cer
 	result.ELBO, result.Steps, result.Weights = figure(elbo+r.logJacobian), posterior.Steps(), posterior.Weights()
 	result.LogEvidence, result.LogEvidenceSE = figure(c.LogEvidence+r.logJacobian), figure(c.LogEvidenceSE)
 	result.Certificate = &Certificate{Verdict: c.Verdict, KHat: Figure(c.KHat), ESS: Figure(c.ESS), Draws: c.Draws, ModelsChecked: 1, Reasons: c.Reasons}
-	sample, err := p.sample(ctx, []plateDraws{{make([]int32, len(r.space.cards)), c, 1}}, c.ESS, *result.Seed)
+	sample, err := p.sample(ctx, plateDraws{c.Sample, nil, c.Weight}, c.ESS, *result.Seed)
 	if err != nil {
 		return err
 	}
@@ -229,65 +236,56 @@ func (r *Regression) finishFamily(ctx gocontext.Context, result *Result, sample 
 	return r.writeResult(result, sample)
 }
 
-// plateDraws are the weighted draws of a model, and its probability.
+// plateDraws are weighted draws of all latent variables.
 type plateDraws struct {
-	code        []int32
-	certificate *hbm.Certificate
-	probability float64
+	*hbm.Draws
+	codes  [][]int32 // of the model of each draw; nil: there is one model
+	weight []float64
 }
 
-// drawIn is a draw of one of several models.
-type drawIn struct {
-	*plateDraws
-	at int
-}
-
-func (d drawIn) value(v *hbm.Variable) []float64 { return d.certificate.Sample.Of(v, d.at) }
-
-// together lists the draws of all models, with their weights.
-func together(models []plateDraws) (draws []drawIn, weight []float64) {
-	for k := range models {
-		for at, w := range models[k].certificate.Weight {
-			if w *= models[k].probability; w > 0 {
-				draws, weight = append(draws, drawIn{&models[k], at}), append(weight, w)
-			}
-		}
+// code is the model of a draw.
+func (d plateDraws) code(at, sites int) []int32 {
+	if d.codes == nil {
+		return make([]int32, sites)
 	}
-	return draws, weight
+	return d.codes[at]
 }
 
-// sample takes draws of everything from the certificates of models, in the units of the table. ess
-// is their effective number.
-func (p *PlateModel) sample(ctx gocontext.Context, models []plateDraws, ess float64, seed uint64) (*posteriorSample, error) {
+// value are the values of one draw.
+func (d plateDraws) value(at int) func(v *hbm.Variable) []float64 {
+	return func(v *hbm.Variable) []float64 { return d.Of(v, at) }
+}
+
+// sample takes draws of everything, in the units of the table. ess is their effective number.
+func (p *PlateModel) sample(ctx gocontext.Context, draws plateDraws, ess float64, seed uint64) (*posteriorSample, error) {
 	r := p.regression
-	draws, weight := together(models)
-	rows := r.chooseDraws(weight, seed)
+	rows := r.chooseDraws(draws.weight, seed)
 	s := r.emptySample(len(rows))
 	if len(rows) == 0 {
 		return s, nil
 	}
-	s.moments, s.ess = p.moments(draws, weight, seed), ess
+	s.moments, s.ess = p.moments(draws, seed), ess
 	for _, at := range rows {
-		s.codes = append(s.codes, draws[at].code)
+		s.codes = append(s.codes, draws.code(at, len(r.space.cards)))
 		// what belongs to a level was drawn several times
 		s.logP, s.logQ = append(s.logP, math.NaN()), append(s.logQ, math.NaN())
 	}
 	return s, r.fillDraws(ctx, s, seed, func(k int, mask []bool, theta []float64, _ *rand.Rand) (*conditional, []float64, bool) {
-		given, effects := p.effectsAt(draws[rows[k]].value, mask, theta)
+		given, effects := p.effectsAt(draws.value(rows[k]), mask, theta)
 		return given, effects, true
 	})
 }
 
 // moments are those of everything by all weighted draws.
-func (p *PlateModel) moments(draws []drawIn, weight []float64, seed uint64) *momentDraws {
+func (p *PlateModel) moments(draws plateDraws, seed uint64) *momentDraws {
 	r := p.regression
-	rows, kept := r.momentRows(weight, seed)
+	rows, kept := r.momentRows(draws.weight, seed)
 	m := &momentDraws{weight: kept, known: r.quantities()}
 	m.value = mat.NewDense(len(rows), m.known, nil)
 	theta := make([]float64, r.Dim())
 	for k, at := range rows {
-		mask := r.space.masks[r.index(draws[at].code)]
-		given, effects := p.effectsAt(draws[at].value, mask, theta)
+		mask := r.space.masks[r.index(draws.code(at, len(r.space.cards)))]
+		given, effects := p.effectsAt(draws.value(at), mask, theta)
 		r.quantitiesOf(given, effects, mask, theta, m.value.RawRowView(k))
 	}
 	return m

@@ -37,7 +37,6 @@ type PlateModel struct {
 	globals   map[int]*hbm.Variable
 	y         *hbm.Variable
 	x, offset *hbm.Variable // constants of the rows; nil if there are none
-	choice    *platesChoice // of terms; nil for one model
 }
 
 // plateGroup is a grouping as a plate.
@@ -60,7 +59,7 @@ func HasPlates(response likelihood.Kind) bool {
 }
 
 // Plates writes the regression as a model with plates. Inference starts near moments of the table.
-// With a selection of terms the model is one of several, which draws are of (see platesChoice).
+// It is a model of all terms, of which others lack some (see platesSpace).
 func (r *Regression) Plates() (*PlateModel, error) { return r.plates(r.nesting(), r.start()) }
 
 // plates is Plates with the nesting of the groupings, and the coordinates where inference starts.
@@ -76,7 +75,6 @@ func (r *Regression) plates(above [][]int, start []float64) (*PlateModel, error)
 	}
 	p := &PlateModel{Model: hbm.NewModel(), Data: hbm.Values{}, regression: r, globals: map[int]*hbm.Variable{}}
 	m := p.Model
-	p.choose()
 	for _, g := range r.groups {
 		p.groups = append(p.groups, &plateGroup{varyingGroup: g, plate: m.Plate(g.Name, len(g.Levels))})
 	}
@@ -223,12 +221,10 @@ func (p *PlateModel) addEffects(g *plateGroup) {
 			inputs = append(inputs, b)
 		}
 		if g.a != nil {
-			inputs = append(inputs, p.effectsInModel(), g.a)
+			inputs = append(inputs, p.population, g.a)
 		}
-		inputs, presence := p.withPresence(inputs)
-		row := func(values []*Node) (factor, u []*Node) {
-			in := presence(values)
-			all := p.factorNodes(g.varyingGroup, a, values[:globals], in)
+		row := func(values []*Node) (factor, u []*Node, present *Node) {
+			all, in := p.factorNodes(g.varyingGroup, a, values[:globals])
 			for c, b := range values[globals : globals+a] {
 				rest := b
 				if g.a != nil {
@@ -239,12 +235,12 @@ func (p *PlateModel) addEffects(g *plateGroup) {
 						rest = Sub(rest, Mul(all[c][d], u[d]))
 					}
 				}
-				u = append(u, in.orZero(g.sd[c], Div(rest, in.orOne(g.sd[c], all[c][c]))))
+				u = append(u, Mul(in[c], Div(rest, orOne(all[c][c], in[c]))))
 			}
-			return all[a], u
+			return all[a], u, in[a]
 		}
 		mean := hbm.Of(func(values []*Node) *Node {
-			factor, u := row(values)
+			factor, u, _ := row(values)
 			sum := ZerosLike(factor[a])
 			if g.a != nil {
 				sum = rowTimes(values[globals+a+1], a, values[globals+a])
@@ -257,10 +253,10 @@ func (p *PlateModel) addEffects(g *plateGroup) {
 			return sum
 		}, inputs...)
 		sd := hbm.Of(func(values []*Node) *Node {
-			factor, _ := row(values)
-			return presence(values).orOne(g.sd[a], factor[a])
+			factor, _, present := row(values)
+			return orOne(factor[a], present)
 		}, inputs...)
-		g.effects = append(g.effects, p.Model.Latent(column.Name+" | "+g.Name, hbm.Normal(mean, sd), append(p.presentWith(g.sd[a], 1), hbm.On(g.plate))...))
+		g.effects = append(g.effects, p.Model.Latent(column.Name+" | "+g.Name, hbm.Normal(mean, sd), hbm.On(g.plate)))
 	}
 }
 
@@ -270,11 +266,14 @@ func rowTimes(matrix *Node, row int, vector *Node) *Node {
 	return ReduceSum(Mul(Squeeze(SliceAxis(matrix, axis, AxisElem(row)), axis), vector), -1)
 }
 
+// orOne is x, which is zero where something is not present, and 1 there.
+func orOne(x, present *Node) *Node { return Add(x, OneMinus(present)) }
+
 // factorTerms are the standard deviations and partial correlations that rows 0 … a of Λ depend on,
-// as factorNodes expects them.
+// as factorNodes expects them: each of the former with whether the model has it.
 func (p *PlateModel) factorTerms(g *varyingGroup, a int) (terms []hbm.Term) {
 	for c := range a + 1 {
-		terms = append(terms, p.globals[g.sd[c]])
+		terms = append(terms, p.globals[g.sd[c]], hbm.Present(p.globals[g.sd[c]]))
 		for d := range c {
 			if at := g.partial[c][d]; at >= 0 {
 				terms = append(terms, p.globals[at])
@@ -284,20 +283,22 @@ func (p *PlateModel) factorTerms(g *varyingGroup, a int) (terms []hbm.Term) {
 	return terms
 }
 
-// factorNodes are rows 0 … a of Λ, nil for zeros; see Regression.factor.
-func (p *PlateModel) factorNodes(g *varyingGroup, a int, values []*Node, in presence) [][]*Node {
+// factorNodes are rows 0 … a of Λ, nil for zeros (see Regression.factor), and whether the model has
+// these columns. Coordinates of correlations that it lacks are zero, as these then are.
+func (p *PlateModel) factorNodes(g *varyingGroup, a int, values []*Node) (rows [][]*Node, present []*Node) {
 	next := func() (value *Node) {
 		value, values = values[0], values[1:]
 		return value
 	}
-	rows := make([][]*Node, a+1)
+	rows = make([][]*Node, a+1)
 	for c := range rows {
 		rows[c] = make([]*Node, c+1)
-		rest := in.orZero(g.sd[c], next())
+		sd, in := next(), next()
+		rest := Mul(sd, in)
 		for d := range c {
 			if at := g.partial[c][d]; at >= 0 {
 				z := next()
-				rho := in.orZero(at, newPartialMap(z, OnesLike(z), p.regression.coordinates[at].beta).rho)
+				rho := newPartialMap(z, OnesLike(z), p.regression.coordinates[at].beta).rho
 				rows[c][d] = Mul(rest, rho)
 				rest = Mul(rest, Sqrt(MaxScalar(OneMinus(Square(rho)), 1e-12)))
 			}
@@ -305,11 +306,11 @@ func (p *PlateModel) factorNodes(g *varyingGroup, a int, values []*Node, in pres
 		if len(rows[c]) > 1 {
 			// a standard deviation at its bound times what a correlation of nearly one leaves of it
 			least := leastRatioOf(rest) * p.regression.coordinates[g.sd[c]].unit
-			rest = in.orZero(g.sd[c], MaxScalar(rest, least))
+			rest = Mul(in, MaxScalar(rest, least))
 		}
-		rows[c][c] = rest
+		rows[c][c], present = rest, append(present, in)
 	}
-	return rows
+	return rows, present
 }
 
 // addResponse adds the rows with their constants.
@@ -320,7 +321,7 @@ func (p *PlateModel) addResponse() {
 	if design := p.design(r.x); design != nil && mat.Norm(design, 1) > 0 {
 		p.x = m.Constant("x", hbm.On(p.rows), hbm.Event(len(r.Frame.Columns)))
 		p.Data[p.x] = mat.DenseCopyOf(design).RawMatrix().Data
-		inputs = append(inputs, p.x, p.effectsInModel())
+		inputs = append(inputs, p.x, p.population)
 		add = append(add, func(next func() *Node) *Node { return ReduceSum(Mul(next(), next()), -1) })
 	}
 	for _, g := range p.groups {
@@ -328,7 +329,7 @@ func (p *PlateModel) addResponse() {
 		p.Data[g.z] = mat.DenseCopyOf(g.varyingGroup.z).RawMatrix().Data
 		inputs = append(inputs, g.z)
 		for c := range g.Columns {
-			inputs = append(inputs, p.effectInModel(g, c))
+			inputs = append(inputs, p.effectOf(g, c))
 		}
 		add = append(add, func(next func() *Node) *Node {
 			z := next()

@@ -55,37 +55,25 @@ func leastRatioOf(x *Node) float64 {
 	return leastRatio
 }
 
-// partialCorrelation is the prior of the coordinate z of a partial correlation; see partialMap. Of
-// several models each has its own b, see coordinate.betaOf.
+// partialCorrelation is the prior of the coordinate z of a partial correlation; see partialMap and
+// coordinate.later.
 func (p *PlateModel) partialCorrelation(c coordinate) hbm.Density {
-	if p.choice == nil || len(c.later) == 0 {
-		return partialCorrelation(c.beta)
-	}
-	var less [][]float64 // of b, and of the logarithm of the density
-	for _, mask := range p.regression.space.masks {
-		b := c.betaOf(mask)
-		less = append(less, []float64{b - c.beta, logSymmetricBeta(c.beta) - logSymmetricBeta(b)})
+	var later []hbm.Term
+	for _, sd := range c.later {
+		later = append(later, hbm.Present(p.globals[sd]))
 	}
 	return hbm.Custom(hbm.CustomDensity{
 		Name: "partial correlation", Support: hbm.Reals,
-		LogProb: func(x *Node, terms []*Node) *Node {
+		LogProb: func(x *Node, present []*Node) *Node {
 			m := newPartialMap(x, OnesLike(x), c.beta)
-			of := func(k int) *Node { return Squeeze(SliceAxis(terms[0], -1, AxisElem(k)), -1) }
-			return Add(m.logPrior, Add(Mul(m.logOne, of(0)), of(1)))
+			m.leave(c, present)
+			return m.logPrior
 		},
-	}, hbm.ByModel(less))
-}
-
-// partialCorrelation is that of one b.
-func partialCorrelation(b float64) hbm.Density {
-	return hbm.Custom(hbm.CustomDensity{
-		Name: "partial correlation", Support: hbm.Reals,
-		LogProb: func(x *Node, _ []*Node) *Node { return newPartialMap(x, OnesLike(x), b).logPrior },
 		Draw: func(random *rand.Rand, _ [][]float64, x []float64) {
 			for i := range x {
-				w := math.Atanh(2*distuv.Beta{Alpha: b, Beta: b, Src: random}.Rand() - 1)
-				x[i] = math.Copysign(math.Sqrt(4*b*(math.Sqrt(1+w*w)-1)), w) // z of w
+				w := math.Atanh(2*distuv.Beta{Alpha: c.beta, Beta: c.beta, Src: random}.Rand() - 1)
+				x[i] = math.Copysign(math.Sqrt(4*c.beta*(math.Sqrt(1+w*w)-1)), w) // z of w
 			}
 		},
-	})
+	}, later...)
 }

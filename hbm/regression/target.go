@@ -105,7 +105,11 @@ func (r *Regression) columns(active, used *Node) *parts {
 			for _, at := range g.partial[a] {
 				if at >= 0 {
 					p.partials[at] = newPartialMap(block(active, at, 1), block(used, at, 1), r.coordinates[at].beta)
-					p.partials[at].leave(r.coordinates[at], used)
+					var later []*Node
+					for _, sd := range r.coordinates[at].later {
+						later = append(later, block(used, sd, 1))
+					}
+					p.partials[at].leave(r.coordinates[at], later)
 				}
 			}
 			if g.first >= 0 {
@@ -232,14 +236,14 @@ type partialMap struct {
 }
 
 // leave brings b to that of models which lack some of the columns that the correlation is not
-// given: ½ less for each; see coordinate.later.
-func (m *partialMap) leave(c coordinate, used *Node) {
-	if len(c.later) == 0 {
+// given: ½ less for each; see coordinate.later, of which later says which are there.
+func (m *partialMap) leave(c coordinate, later []*Node) {
+	if len(later) == 0 {
 		return
 	}
-	var present *Node
-	for _, sd := range c.later {
-		present = addTo(present, block(used, sd, 1))
+	present := later[0]
+	for _, other := range later[1:] {
+		present = Add(present, other)
 	}
 	lacking := AddScalar(Neg(present), float64(len(c.later)))
 	for k := 1; k <= len(c.later); k++ {

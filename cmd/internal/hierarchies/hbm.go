@@ -47,8 +47,8 @@ Importance weights correct and judge the answer:
 
 With --select every term of the formula can be absent, shared by all groups (pooled), or vary by
 group, and s(x) can be absent, a line or a curve; each of these states gets a probability. With
---family pavi-f, pavi-e or branch one distribution, conditional on the model, is trained for all
-models (at most 128), and importance weights give the evidence of each.
+other families than marginal, joint excepted, one distribution, conditional on the model, is trained
+for all models (at most 128), and importance weights give the evidence of each.
 
 Everything is kept in a run directory: the settings (run.json), the answer (result.json and CSV
 tables), posterior draws (draws.parquet, draws.csv), a page with pictures (report.html, figures),

@@ -1,0 +1,127 @@
+package hbm
+
+import (
+	gocontext "context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+	"gonum.org/v1/gonum/mat"
+
+	vti "github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/weighted"
+	"github.com/transdim/vti/models"
+	"github.com/transdim/vti/space"
+)
+
+// weighed are evidences of models by draws of a family over them whose members are weighed one by
+// one.
+type weighed struct {
+	posterior *Posterior // whose feed lacks the code of a model
+	one       sync.Mutex // evaluations take turns
+}
+
+// Draws of single models: of all; of those whose evidence is then within some nats of the largest,
+// which it may be below by chance; and where parameters are drawn of models with less than a
+// hundredth of the posterior. Others have as many as a single model. Chosen by hand.
+var glances = []struct {
+	draws  int
+	within float64
+}{{64, math.Inf(1)}, {256, 50}, {1024, 12}}
+
+const (
+	fewWeighed = 1024
+	// mostModels are weighed each by hundreds of draws of all members.
+	mostModels = 128
+)
+
+// Weighed implements [vti.WeighedFlow].
+func (f *targetFamily) Weighed(device *gpu.Device, ctx *vti.Context) models.Known {
+	count, few := space.CountModels(f.space)
+	if _, ok := f.space.(space.RowMasker); !ok || !few || count > mostModels {
+		return models.Known{}
+	}
+	everything, err := newSelector(f.model, nil)
+	if err != nil {
+		return models.Known{}
+	}
+	own := &feed{model: f.model, data: f.data, dtype: dtypes.Float64, of: f}
+	p := &Posterior{device: device, model: f.model, config: f.config, family: f.family, feed: own, variables: ctx, execs: map[string]*context.Exec{}, everything: everything}
+	return models.Known{Evidences: &weighed{posterior: p}, Draws: max(1, min(firstDraws, keptNumbers/f.space.Dim()))}
+}
+
+// Exact reports that evidences are estimates.
+func (*weighed) Exact() bool { return false }
+
+// certify weighs draws of a model.
+func (w *weighed) certify(ctx gocontext.Context, code []int32, draws int, seed uint64) (*Certificate, error) {
+	w.one.Lock()
+	defer w.one.Unlock()
+	p := *w.posterior
+	p.feed, p.config.Seed = p.feed.given(code), seed
+	return p.Certify(ctx, CertifyConfig{Draws: draws})
+}
+
+// Of returns estimates, from few draws of models whose evidences are far below the largest.
+func (w *weighed) Of(ctx gocontext.Context, codes [][]int32, seed uint64) ([]models.Evidence, error) {
+	found, best := make([]models.Evidence, len(codes)), math.Inf(-1)
+	for _, glance := range glances {
+		for i, code := range codes {
+			if found[i].Log < best-glance.within {
+				continue
+			}
+			c, err := w.certify(ctx, code, glance.draws, stream.Rand(seed, "members/"+space.Key(code)).Uint64())
+			if err != nil {
+				return nil, err
+			}
+			found[i] = c.evidence()
+		}
+		for _, own := range found {
+			best = max(best, own.Log)
+		}
+	}
+	return found, nil
+}
+
+// Parameters draws by weight.
+func (w *weighed) Parameters(code []int32, own models.Evidence, n int, random *rand.Rand) (models.Parameters, error) {
+	draws := fewWeighed
+	switch {
+	case n > firstDraws:
+		draws = min(n, mostDraws)
+	case n >= firstDraws/100:
+		draws = 0
+	}
+	c, err := w.certify(gocontext.Background(), code, draws, random.Uint64())
+	if err != nil {
+		return models.Parameters{}, err
+	}
+	if math.IsInf(c.LogEvidence, 0) || math.IsNaN(c.LogEvidence) {
+		return models.Parameters{}, errors.New("hbm: no draw of the family has weight")
+	}
+	found := models.Parameters{Evidence: c.evidence(), LogWeights: c.logWeights, LogJoint: slices.Repeat([]float64{math.NaN()}, n)}
+	if own.Draws > c.Draws {
+		found.Evidence = own
+	}
+	feed, rows := w.posterior.feed.given(code), weighted.Rows(c.Weight, n, random)
+	found.Theta, found.Weights = mat.NewDense(n, w.posterior.model.Dim(), nil), slices.Repeat([]float64{1}, n)
+	for k, row := range rows {
+		theta := found.Theta.RawRowView(k)
+		for at, l := range w.posterior.family.latents {
+			values := c.Sample.Of(l.Variable, row)
+			for member := range l.Members() {
+				for _, u := range feed.numbers(at, l, member) {
+					theta[member*l.dim+u] = values[member*l.dim+u]
+				}
+			}
+			theta = theta[len(values):]
+		}
+	}
+	return found, nil
+}

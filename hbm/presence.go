@@ -1,0 +1,68 @@
+package hbm
+
+import (
+	"math"
+	"slices"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+)
+
+// sumPresent sums the last axis of x over what is present.
+func sumPresent(x, present *Node) *Node {
+	if present != nil {
+		x, present = broadcast2(x, present)
+		x = Where(GreaterThan(present, ZerosLike(present)), x, ZerosLike(x))
+	}
+	return ReduceSum(x, -1)
+}
+
+// withPresence is a log density with the components that are not present left out, [plates...,
+// draws]: of the components, or as a whole.
+func withPresence(logProb, present *Node, rank int) *Node {
+	if present == nil {
+		return sumTrailing(logProb, rank)
+	}
+	if logProb.Rank() == rank {
+		return wholly(logProb, present)
+	}
+	flat := Reshape(logProb, append(slices.Clone(logProb.Shape().Dimensions[:rank]), -1)...)
+	if flat.Shape().Dim(-1) != present.Shape().Dim(-1) { // not of the numbers one by one
+		return wholly(ReduceSum(flat, -1), present)
+	}
+	return sumPresent(flat, present)
+}
+
+// encoded are the encodings of the members for the model of each draw: from encodings [plates...,
+// 1, (1+F)·width] to [plates..., draws or 1, width].
+func encoded(encodings, features *Node, width, plates int) *Node {
+	dims := encodings.Shape().Dimensions[:plates]
+	members := product(dims)
+	table := Reshape(encodings, members, features.Shape().Dim(-1), width)
+	return Reshape(Einsum("dk,mkw->mdw", features, table), append(slices.Clone(dims), features.Shape().Dim(0), width)...)
+}
+
+// follow is before [plates..., draws, C] times weights [C, outputs] that are linear in the features
+// of the model, given as variables [1 + F, C, outputs] where there are several.
+func (in given) follow(weights *Node) *Node {
+	outputs := weights.Shape().Dim(-1)
+	leading := in.before.Shape().Dimensions[:in.before.Rank()-1]
+	before := in.before.Shape().Dim(-1)
+	if in.features == nil {
+		return Reshape(MatMul(Reshape(in.before, -1, before), weights), append(slices.Clone(leading), outputs)...)
+	}
+	draws := leading[len(leading)-1]
+	features := BroadcastToDims(in.features, draws, in.features.Shape().Dim(-1))
+	own := Reshape(MatMul(features, Reshape(weights, features.Shape().Dim(-1), -1)), draws, before, outputs)
+	flat := Reshape(in.before, -1, draws, before)
+	return Reshape(Einsum("mdc,dco->mdo", flat, own), append(slices.Clone(leading), outputs)...)
+}
+
+// wholly is x [..., B] where all numbers present [..., B, U] of a member are, 0 where none is, and
+// NaN where some are, which the densities of no model have.
+func wholly(x, present *Node) *Node {
+	is := GreaterThan(present, ZerosLike(present))
+	x, all := broadcast2(x, LogicalAll(is, -1))
+	x, some := broadcast2(x, LogicalAny(is, -1))
+	none := ZerosLike(x)
+	return Where(all, x, Where(some, AddScalar(none, math.NaN()), none))
+}

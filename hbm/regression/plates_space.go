@@ -1,0 +1,116 @@
+package regression
+
+import (
+	"cmp"
+	"math"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+
+	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/space"
+)
+
+// mostPlateModels bounds the models of a selection with families over all effects: each is weighed
+// by thousands of draws of all effects.
+const mostPlateModels = 128
+
+// platesSpace is the space of a selection in the coordinates of the model with plates. Effects that
+// a model lacks are zero. Where a term does not vary, the members of its plate have the effect of
+// the population, so that plates stay the same for all models.
+type platesSpace struct {
+	*effectSpace
+	owner []int32 // coordinate of the regression by which each is in a model
+	// features are the coordinates of the regression which tell models apart: those of no plate
+	features []int32
+}
+
+var _ space.RowMasker = (*platesSpace)(nil)
+var _ space.Featurer = (*platesSpace)(nil)
+
+func (p *PlateModel) space() *platesSpace {
+	s := &platesSpace{p.regression.space, make([]int32, p.Model.Dim()), nil}
+	own := func(j int, places []int) {
+		for _, place := range places {
+			s.owner[place] = int32(j)
+		}
+	}
+	add := func(j int, places []int) {
+		own(j, places)
+		s.features = append(s.features, int32(j))
+	}
+	if p.population != nil {
+		for j, place := range p.Model.Coordinates(p.population) {
+			add(j, []int{place})
+		}
+	}
+	for j := range p.regression.coordinates {
+		if v := p.globals[j]; v != nil {
+			add(j, p.Model.Coordinates(v))
+		}
+	}
+	for _, g := range p.groups {
+		for a, v := range g.effects {
+			own(g.sd[a], p.Model.Coordinates(v))
+		}
+	}
+	return s
+}
+
+// Dim returns the number of coordinates.
+func (s *platesSpace) Dim() int { return len(s.owner) }
+
+// Mask returns the coordinates in use: codes [B, S] -> [B, D].
+func (s *platesSpace) Mask(codes *Node) *Node {
+	return space.TakeColumns(s.effectSpace.Mask(codes), s.owner)
+}
+
+// MaskRow is the host twin of Mask for one code.
+func (s *platesSpace) MaskRow(code []int32, dst []bool) []bool {
+	mask := s.effectSpace.MaskRow(code, nil)
+	dst = dst[:0]
+	for _, j := range s.owner {
+		dst = append(dst, mask[j])
+	}
+	return dst
+}
+
+// FeatureDim returns the number of features of a model.
+func (s *platesSpace) FeatureDim() int { return len(s.features) }
+
+// Features are 1 for what a model has and 0 for what it lacks: codes [B, S] -> [B, C].
+func (s *platesSpace) Features(codes *Node, dtype dtypes.DType) *Node {
+	return StopGradient(ConvertDType(space.TakeColumns(s.effectSpace.Mask(codes), s.features), dtype))
+}
+
+// startNear says where inference of n coordinates from the first on starts.
+func (p *PlateModel) startNear(start []float64, first, n int) []hbm.Option {
+	var sds []float64
+	for _, c := range p.regression.coordinates[first : first+n] {
+		sds = append(sds, math.Min(cmp.Or(c.sd, 1), widestStart))
+	}
+	return []hbm.Option{hbm.Near(start[first:first+n], sds)}
+}
+
+// effectOf are the effects of a column of a grouping, those of the population where they do not
+// vary.
+func (p *PlateModel) effectOf(g *plateGroup, column int) hbm.Term {
+	own := g.effects[column]
+	if g.a == nil || !p.regression.Options.Select {
+		return own
+	}
+	return hbm.Of(func(v []*Node) *Node {
+		return Add(v[0], Mul(OneMinus(v[1]), rowTimes(v[3], column, v[2])))
+	}, own, hbm.Present(own), p.population, g.a)
+}
+
+// masked is a copy of values with zeros for what a model lacks.
+func masked(values []float64, mask []bool) []float64 {
+	out := make([]float64, len(values))
+	for j, v := range values {
+		if mask[j] {
+			out[j] = v
+		}
+	}
+	return out
+}
