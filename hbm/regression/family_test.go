@@ -289,7 +289,7 @@ func TestSelectionByFamilies(t *testing.T) {
 		}
 		require.GreaterOrEqual(t, checked, 4, "of %d", len(result.Models))
 		// what a model lacks is zero in its draws
-		stored, err := draws.Read(filepath.Join(dir, DrawsParquet))
+		stored, err := draws.Read(filepath.Join(dir, draws.ParquetFile))
 		require.NoError(t, err)
 		at := func(name string) int { return slices.Index(stored.Coordinates, name) }
 		slope, sd := at("x"), at(r.groups[0].SpreadName(r.groups[0].Columns[1]))
