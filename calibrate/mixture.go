@@ -1,6 +1,7 @@
 package calibrate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -31,26 +32,16 @@ func (s Mixture) Name() string { return studyName("mixture", s.Rows, s.Options) 
 func (s Mixture) withDefaults() mixture.Options {
 	o := s.Options
 	o.Columns, o.Range = []string{"y"}, 1
-	set := func(value *float64, otherwise float64) {
-		if *value == 0 {
-			*value = otherwise
-		}
-	}
-	set(&o.Concentration, 1)
+	o.MaxComponents, o.Concentration = cmp.Or(o.MaxComponents, 30), cmp.Or(o.Concentration, 1)
 	if o.Family == mixture.Poisson {
-		set(&o.RateShape, 1)
-		set(&o.RateExposure, o.RateShape/5)
+		o.RateShape = cmp.Or(o.RateShape, 1)
+		o.RateExposure = cmp.Or(o.RateExposure, o.RateShape/5)
 	} else {
-		set(&o.MeanSD, 1)
-		set(&o.PrecisionShape, 2)
-		set(&o.ScaleShape, 0.2)
-		set(&o.ScaleRate, 10)
+		o.MeanSD, o.PrecisionShape = cmp.Or(o.MeanSD, 1), cmp.Or(o.PrecisionShape, 2)
+		o.ScaleShape, o.ScaleRate = cmp.Or(o.ScaleShape, 0.2), cmp.Or(o.ScaleRate, 10)
 	}
 	if o.Family == mixture.Student {
-		set(&o.DF, 4)
-	}
-	if o.MaxComponents == 0 {
-		o.MaxComponents = 30
+		o.DF = cmp.Or(o.DF, 4)
 	}
 	return o
 }

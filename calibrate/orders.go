@@ -1,6 +1,7 @@
 package calibrate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -36,11 +37,6 @@ const (
 func (s Orders) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate, error) {
 	o, n := s.Options, s.Rows
 	o.Value, o.Time = "y", "t"
-	or := func(value *int, otherwise int) {
-		if *value == 0 {
-			*value = otherwise
-		}
-	}
 	random := stream.Rand(seed, "truth")
 	t := make([]float64, n)
 	for i := range t {
@@ -50,16 +46,12 @@ func (s Orders) Replicate(ctx context.Context, seed uint64, dir string) (*Replic
 	var places []float64
 	switch o.Kind {
 	case order.Polynomial:
-		or(&o.MaxOrder, orderMost)
+		o.MaxOrder = cmp.Or(o.MaxOrder, orderMost)
 		number = random.IntN(o.MaxOrder + 1)
 		powers = number
 	case order.Spline:
-		or(&o.MaxOrder, orderKnots)
-		or(&o.Degree, orderDegree)
-		or(&o.Candidates, orderCandidates)
-		if o.MeanKnots == 0 {
-			o.MeanKnots = orderMeanKnots
-		}
+		o.MaxOrder, o.Degree = cmp.Or(o.MaxOrder, orderKnots), cmp.Or(o.Degree, orderDegree)
+		o.Candidates, o.MeanKnots = cmp.Or(o.Candidates, orderCandidates), cmp.Or(o.MeanKnots, orderMeanKnots)
 		number, powers = poissonNumber(o.MeanKnots, o.MaxOrder, random), o.Degree
 		inner := t[o.Degree : n-1]
 		count := min(o.Candidates, len(inner))

@@ -4,35 +4,32 @@ import (
 	"context"
 	"encoding/csv"
 	"io"
-	"strconv"
 
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/columnar"
+	"github.com/transdim/vti/internal/report"
 )
 
 // WriteCSV writes a row for each prediction.
 func (r *Result) WriteCSV(path string) error {
-	cells := [][]string{{"row", "mean", "expected_sd", "expected_low", "expected_high", "sd", "low", "high"}}
+	cells := report.Rows(r.Predictions, "row", "mean", "expected_sd", "expected_low", "expected_high", "sd", "low", "high")
 	for _, category := range r.Categories {
 		cells[0] = append(cells[0], "p["+category+"]")
 	}
 	if r.Observed != nil {
 		cells[0] = append(cells[0], "observed")
 	}
-	for _, p := range r.Predictions {
-		line := []string{
-			strconv.Itoa(p.Row), p.Mean.Text(), p.ExpectedSD.Text(), p.ExpectedLow.Text(), p.ExpectedHigh.Text(), p.SD.Text(), p.Low.Text(), p.High.Text(),
-		}
+	for i, p := range r.Predictions {
+		line := &cells[i+1]
 		for _, probability := range p.Probabilities {
-			line = append(line, probability.Text())
+			*line = append(*line, probability.Text())
 		}
 		switch {
 		case p.Observed != nil:
-			line = append(line, p.Observed.Text())
+			*line = append(*line, p.Observed.Text())
 		case r.Observed != nil:
-			line = append(line, "") // a time of which only a lower bound is known
+			*line = append(*line, "") // a time of which only a lower bound is known
 		}
-		cells = append(cells, line)
 	}
 	return atomicfile.Write(path, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(cells) })
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/predict"
@@ -111,10 +111,7 @@ func leaveOneOut(cmd *cobra.Command, dir string, rows *predict.Rows, seed uint64
 
 // writeLOO writes its rows to the directory of the run.
 func writeLOO(dir string, loo *predict.LOO) error {
-	cells := [][]string{{"row", "elpd", "khat", "mean", "pit", "refit"}}
-	for _, row := range loo.Rows {
-		cells = append(cells, []string{strconv.Itoa(row.Row), row.ELPD.Text(), row.KHat.Text(), row.Mean.Text(), row.PIT.Text(), strconv.FormatBool(row.Refit)})
-	}
+	cells := report.Rows(loo.Rows, "row", "elpd", "khat", "mean", "pit", "refit")
 	if err := rundir.WriteTables(dir, map[string][][]string{looFile: cells}); err != nil {
 		return shell.Failed(err)
 	}
