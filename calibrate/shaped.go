@@ -110,12 +110,15 @@ func gammaRow(shape float64) rowDensity {
 	}
 }
 
-// weibullRow has mean exp η and shape k.
+// weibullRow has mean exp η and shape k; a time below 0 is a lower bound of so much.
 func weibullRow(shape float64) rowDensity {
 	logGamma, _ := math.Lgamma(1 + 1/shape)
 	return func(y, eta float64) (value, slope, curvature float64) {
-		u := shape * (math.Log(y) - eta + logGamma)
+		u := shape * (math.Log(math.Abs(y)) - eta + logGamma)
 		power := math.Exp(math.Min(u, 300))
+		if y < 0 {
+			return -power, shape * power, shape * shape * power
+		}
 		return math.Log(shape) - math.Log(y) + u - power, shape * (power - 1), shape * shape * power
 	}
 }

@@ -17,7 +17,7 @@ import (
 func TestShapedRowsAreTheDensities(t *testing.T) {
 	for kind, responses := range map[likelihood.Kind][]float64{
 		likelihood.NegativeBinomialKind: {0, 1, 7, 40}, likelihood.ZeroInflatedKind: {0, 1, 7}, likelihood.HurdleKind: {0, 1, 7},
-		likelihood.GammaKind: {0.02, 1, 30}, likelihood.WeibullKind: {0.02, 1, 30}, likelihood.ExponentialKind: {0.02, 1, 30}, likelihood.BetaKind: {0.01, 0.5, 0.98},
+		likelihood.GammaKind: {0.02, 1, 30}, likelihood.WeibullKind: {0.02, 1, 30, -0.02, -1, -30}, likelihood.ExponentialKind: {0.02, 1, 30, -2}, likelihood.BetaKind: {0.01, 0.5, 0.98},
 	} {
 		l := likelihood.New(kind, likelihood.Shape{})
 		for _, scale := range []float64{0.05, 1, 12, 1e4} {

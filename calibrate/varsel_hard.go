@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
@@ -23,7 +24,8 @@ import (
 // 1e−12 to 1e12, heavy tails, outliers, counts up to 1e9, separable and rare events, and noise of
 // almost zero, known and unknown noise scales, many predictors whose models are lists of few
 // members, orthogonal columns beyond what models are listed of, and, under likelihoods with a
-// shape, about as many coefficients as rows; and g-priors of g from 0.001 to 100,000.
+// shape, about as many coefficients as rows; times few of which ended; and g-priors of g from 0.001
+// to 100,000.
 type HardVarsel struct {
 	// Device computes.
 	Device *gpu.Device
@@ -92,6 +94,11 @@ func (h HardVarsel) draw(random *rand.Rand) *problem {
 	y, how := drawResponse(kind, eta, random)
 	p.flags = append(p.flags, "--likelihood "+kind.String())
 	how += p.drawNoise(y, len(columns), lists, random)
+	var more []*table.Column
+	if kind.Survival() && random.Float64() < 0.4 {
+		more = []*table.Column{p.censor(y, random)}
+		how += ", few ends"
+	}
 	if !lists {
 		how += p.drawSlab(columns, n, random)
 	}
@@ -100,8 +107,22 @@ func (h HardVarsel) draw(random *rand.Rand) *problem {
 		kinds = []string{fmt.Sprintf("%d predictors, lists of %d", len(columns), p.record.Model.Prior.MaxSize)}
 	}
 	p.about = fmt.Sprintf("%s, %d rows, %s; %s", kind, n, strings.Join(kinds, " "), how)
-	p.csv = hardTable(columns, y)
+	p.csv = hardTable(columns, y, more...)
 	return p
+}
+
+// censor cuts times short but for at most three, and is the column that says which.
+func (p *problem) censor(y []float64, random *rand.Rand) *table.Column {
+	p.record.Design.Censored = "cut"
+	p.flags = append(p.flags, "--censored cut")
+	cut := slices.Repeat([]float64{1}, len(y))
+	for _, i := range random.Perm(len(y))[:min(len(y), 1+random.IntN(3))] {
+		cut[i] = 0
+	}
+	for i, c := range cut {
+		y[i] = math.Max(y[i]*(1-c*random.Float64()), 1e-100)
+	}
+	return table.Numbers("cut", cut)
 }
 
 // drawLikelihood draws one of the likelihoods, unless there is only one.
@@ -296,8 +317,8 @@ func drawColumn(n int, before []*hardColumn, factors, lists bool, random *rand.R
 	return c
 }
 
-// hardTable is a table of predictors x1, x2, … and a response.
-func hardTable(columns []*hardColumn, y []float64) []byte {
+// hardTable is a table of predictors x1, x2, … and a response, and more.
+func hardTable(columns []*hardColumn, y []float64, more ...*table.Column) []byte {
 	var list []*table.Column
 	for j, c := range columns {
 		name := fmt.Sprintf("x%d", j+1)
@@ -307,5 +328,5 @@ func hardTable(columns []*hardColumn, y []float64) []byte {
 			list = append(list, table.Numbers(name, c.values))
 		}
 	}
-	return csvOf(append(list, table.Numbers("y", y))...)
+	return csvOf(append(append(list, table.Numbers("y", y)), more...)...)
 }

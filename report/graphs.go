@@ -251,6 +251,8 @@ func (v *discovery) computation() *computation {
 	found.level, found.reasons, found.text = &c.Verdict, c.Reasons, graphMeaning[c.Verdict]
 	if c.Verdict != vti.Trusted {
 		found.text = v.notTrusted()
+	} else if c.SearchedParents > 0 {
+		found.text = fmt.Sprintf("the probabilities below hold to within their standard errors, for parents that matter only together in sets of up to %d.", c.SearchedParents)
 	}
 	found.basis = []string{graphBasis(c)}
 	if !c.Exact {

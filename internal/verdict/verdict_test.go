@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 func TestText(t *testing.T) {
@@ -81,6 +82,40 @@ func TestLimits(t *testing.T) {
 			require.Equal(t, []string{test.reason}, j.Reasons)
 		})
 	}
+}
+
+// A verdict does not improve when draws are taken away, nor when what is left of them agrees less or
+// says less.
+func TestLessIsNotBetter(t *testing.T) {
+	number := rapid.OneOf(rapid.Float64Range(0, 2), rapid.Just(math.NaN()), rapid.Just(math.Inf(1)))
+	rapid.Check(t, func(t *rapid.T) {
+		worse := func(x float64, name string) float64 { // NaN and infinity stay
+			return x * (1 + rapid.Float64Range(0, 3).Draw(t, name))
+		}
+		draws := rapid.IntRange(100, 100_000).Draw(t, "draws")
+		more := Measured{
+			ESS: rapid.Float64Range(0, 1).Draw(t, "efficiency") * float64(draws), Draws: draws,
+			Event: "a model", EventSE: number.Draw(t, "se of events") / 5, EvidenceSE: number.Draw(t, "se of evidence") / 2,
+			NonFinite: rapid.IntRange(0, draws/30).Draw(t, "not finite"),
+		}
+		share := rapid.Float64Range(0.01, 1).Draw(t, "share that is left")
+		fewer := more
+		fewer.Draws = max(1, int(share*float64(draws)))
+		fewer.ESS = more.ESS * share
+		fewer.EventSE, fewer.EvidenceSE = worse(more.EventSE, "events"), worse(more.EvidenceSE, "evidence")
+		if rapid.Bool().Draw(t, "weights") {
+			kHat, missed := number.Draw(t, "k̂"), rapid.Float64Range(0, 0.02).Draw(t, "missed")
+			more.Weights = &Weights{KHat: kHat, Missed: missed}
+			fewer.Weights = &Weights{KHat: worse(kHat, "heavier"), Missed: worse(missed, "more missed")}
+		}
+		if rapid.Bool().Draw(t, "chains") {
+			rHat := 1 + number.Draw(t, "R-hat")/10
+			more.Chains, fewer.Chains = &Chains{RHat: rHat}, &Chains{RHat: 1 + worse(rHat-1, "apart")}
+		}
+		before, after := Judge(more), Judge(fewer)
+		require.LessOrEqual(t, after.Verdict, before.Verdict, "%v and with fewer draws %v", before.Reasons, after.Reasons)
+		require.GreaterOrEqual(t, len(after.Reasons), len(before.Reasons))
+	})
 }
 
 // The verdict is the worst of all reasons, and no reason is lost.
