@@ -3,6 +3,7 @@ package calibrate
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -21,118 +22,53 @@ const mostAssignedOver = 6
 // normal.
 func (p *regressionProblem) robust(share, ratio float64) func(coordinates []int) (modelMoments, error) {
 	return func(coordinates []int) (modelMoments, error) {
-		n, k := len(p.y), len(coordinates)
+		n := len(p.y)
 		if n > mostAssigned {
 			return modelMoments{}, errors.New("too many rows to sum over outliers")
 		}
-		given := newOutlierGiven(p, coordinates)
-		count := 1 << n
-		terms := make([]float64, count)
-		means, variances := make([]float64, count*k), make([]float64, count*k)
-		for assigned := range count {
-			for i := range n {
+		terms, given, sigmas := make([]float64, 1<<n), make([]modelMoments, 1<<n), make([]float64, n)
+		for assigned := range terms {
+			logShares := 0.0
+			for i := range sigmas {
 				sigma, logShare := p.sigma, math.Log1p(-share)
 				if assigned>>i&1 == 1 {
 					sigma, logShare = sigma*ratio, math.Log(share)
 				}
-				given.weight[i], given.logShare[i] = 1/(sigma*sigma), logShare
+				sigmas[i], logShares = sigma, logShares+logShare
 			}
 			var err error
-			if terms[assigned], err = given.solve(means[assigned*k:][:k], variances[assigned*k:][:k]); err != nil {
+			if given[assigned], err = p.gaussianOf(sigmas, coordinates); err != nil {
 				return modelMoments{}, err
 			}
+			terms[assigned] = logShares + given[assigned].logEvidence
 		}
 		out := modelMoments{logEvidence: floats.LogSumExp(terms)}
-		_, out.mean, out.variance = averages(terms, k, func(assigned int, add func(at int, mean, variance float64)) {
-			for a := range k {
-				add(a, means[assigned*k+a], variances[assigned*k+a])
+		_, out.mean, out.variance = averages(terms, len(coordinates), func(assigned int, add func(at int, mean, variance float64)) {
+			for a, mean := range given[assigned].mean {
+				add(a, mean, given[assigned].variance[a])
 			}
 		})
 		return out, nil
 	}
 }
 
-// outlierGiven is a model given which rows are outliers: a regression with normal noise of a known
-// precision in each row.
-type outlierGiven struct {
-	problem     *regressionProblem
-	coordinates []int
-	weight      []float64 // precision of the noise of each row
-	logShare    []float64 // log prior probability that the row is what it is
-	precision   *mat.SymDense
-	right       *mat.VecDense
-	factor      mat.Cholesky
-	covariance  mat.SymDense
-	mode        mat.VecDense
-}
-
-func newOutlierGiven(p *regressionProblem, coordinates []int) *outlierGiven {
-	k := max(len(coordinates), 1)
-	return &outlierGiven{problem: p, coordinates: coordinates,
-		weight: make([]float64, len(p.y)), logShare: make([]float64, len(p.y)),
-		precision: mat.NewSymDense(k, nil), right: mat.NewVecDense(k, nil)}
-}
-
-// target is the response of a row less its offset.
-func (p *regressionProblem) target(i int) float64 {
-	if p.offset == nil {
-		return p.y[i]
+// gaussianOf is the exact posterior of a model with normal noise of a known scale in each row: that
+// of rows in units of their noise.
+func (p *regressionProblem) gaussianOf(sigmas []float64, coordinates []int) (modelMoments, error) {
+	own := *p
+	own.x, own.y, own.offset, own.sigma = mat.DenseCopyOf(p.x), slices.Clone(p.y), slices.Clone(p.offset), 1
+	logUnits := 0.0
+	for i, sigma := range sigmas {
+		floats.Scale(1/sigma, own.x.RawRowView(i))
+		own.y[i] /= sigma
+		if own.offset != nil {
+			own.offset[i] /= sigma
+		}
+		logUnits += math.Log(sigma)
 	}
-	return p.y[i] - p.offset[i]
-}
-
-// solve returns log p(y, outliers), by the density of y at the posterior mean of θ times prior over
-// posterior there, and writes the posterior means and variances [k].
-func (g *outlierGiven) solve(mean, variance []float64) (logJoint float64, err error) {
-	p := g.problem
-	if len(g.coordinates) > 0 {
-		g.normalEquations()
-		if !g.factor.Factorize(g.precision) {
-			return 0, errors.New("the posterior precision is not positive definite")
-		}
-		if err := g.factor.SolveVecTo(&g.mode, g.right); err != nil {
-			return 0, err
-		}
-		if err := g.factor.InverseTo(&g.covariance); err != nil {
-			return 0, err
-		}
-		logJoint -= g.factor.LogDet() / 2
-		for a, j := range g.coordinates {
-			z := (g.mode.AtVec(a) - p.priorMean[j]) / p.priorSD[j]
-			logJoint -= z*z/2 + math.Log(p.priorSD[j])
-			mean[a], variance[a] = g.mode.AtVec(a), g.covariance.At(a, a)
-		}
-	}
-	for i, w := range g.weight {
-		r := p.target(i)
-		for a, j := range g.coordinates {
-			r -= p.x.At(i, j) * g.mode.AtVec(a)
-		}
-		logJoint += math.Log(w)/2 - r*r*w/2 - halfLog2Pi
-		logJoint += g.logShare[i]
-	}
-	return logJoint, nil
-}
-
-// normalEquations fills in the posterior precision of the coefficients and its product with their
-// posterior mean.
-func (g *outlierGiven) normalEquations() {
-	p := g.problem
-	g.precision.Zero()
-	g.right.Zero()
-	for a, j := range g.coordinates {
-		g.precision.SetSym(a, a, 1/(p.priorSD[j]*p.priorSD[j]))
-		g.right.SetVec(a, p.priorMean[j]/(p.priorSD[j]*p.priorSD[j]))
-	}
-	for i, w := range g.weight {
-		target := p.target(i)
-		for a, j := range g.coordinates {
-			g.right.SetVec(a, g.right.AtVec(a)+w*p.x.At(i, j)*target)
-			for b := range a + 1 {
-				g.precision.SetSym(a, b, g.precision.At(a, b)+w*p.x.At(i, j)*p.x.At(i, g.coordinates[b]))
-			}
-		}
-	}
+	m, err := own.gaussian(coordinates)
+	m.logEvidence -= logUnits
+	return m, err
 }
 
 // overSigma integrates the posterior of models given σ over log σ. Its moments have σ last. A σ so
