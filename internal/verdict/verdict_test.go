@@ -84,8 +84,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A verdict does not improve when draws are taken away, nor when what is left of them agrees less or
-// says less.
+// A verdict does not improve when draws are taken away, nor when what is left of them agrees less
+// or says less.
 func TestLessIsNotBetter(t *testing.T) {
 	number := rapid.OneOf(rapid.Float64Range(0, 2), rapid.Just(math.NaN()), rapid.Just(math.Inf(1)))
 	rapid.Check(t, func(t *rapid.T) {
