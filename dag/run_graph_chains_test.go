@@ -40,6 +40,11 @@ func TestRunGraphChains(t *testing.T) {
 	require.Len(t, result.Checks, 16)
 	require.Equal(t, result.Edges, run().Edges)
 	p.Model.Mechanism = sem.MLP
+	method, err = p.Resolve(score.Auto)
+	require.NoError(t, err)
+	require.Equal(t, score.GraphFlow, method)
+	_, err = p.Resolve(score.Exact)
+	require.ErrorContains(t, err, "exact for up to 14")
 	_, err = p.Resolve(score.Chains)
 	require.ErrorContains(t, err, "got mlp mechanisms, want those whose evidences have a closed form")
 }

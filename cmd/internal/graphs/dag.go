@@ -71,8 +71,8 @@ is exact; with networks they come from sequential Monte Carlo. Larger graphs, up
 linear mechanisms, are sampled by Markov chains (--structure chains), which run until they agree.
 --structure flow, the method of the paper, trains one flow for the parameters of mechanisms together
 with a distribution q(m) over orders and the edges along them, for any number of columns, linear
-mechanisms and networks (--sem mlp): node by node, or with --undivided for all columns together, as
-published. The answer comes with a verdict:
+mechanisms and networks (--sem mlp, of more than 12 columns unless another method is asked for): node
+by node, or with --undivided for all columns together, as published. The answer comes with a verdict:
 
   trusted    the probabilities hold to within their standard errors
   doubtful   they may hold, but the computation does not show it

@@ -391,7 +391,7 @@ def calibrate_dag(
     structure
         Method: exact, sums over all graphs; chains, Markov chains over graphs (linear mechanisms);
         flow, one flow for the parameters of mechanisms with a learned q(m) over graphs; auto: exact
-        where possible, else chains (default auto).
+        where possible, else chains, or flow for networks of more than 12 columns (default auto).
     undivided
         Structure flow: as published, one flow for the parameters of all columns together and q(m) a
         masked network over the digits of the order and the bits of edges.
@@ -1416,8 +1416,9 @@ def dag(
     to 128 columns with linear mechanisms, are sampled by Markov chains (``structure`` chains),
     which run until they agree. ``structure`` flow, the method of the paper, trains one flow for the
     parameters of mechanisms together with a distribution q(m) over orders and the edges along them,
-    for any number of columns, linear mechanisms and networks (``sem`` mlp): node by node, or with
-    ``undivided`` for all columns together, as published. The answer comes with a verdict:
+    for any number of columns, linear mechanisms and networks (``sem`` mlp, of more than 12 columns
+    unless another method is asked for): node by node, or with ``undivided`` for all columns
+    together, as published. The answer comes with a verdict:
 
       trusted    the probabilities hold to within their standard errors
       doubtful   they may hold, but the computation does not show it
@@ -1521,7 +1522,7 @@ def dag(
     structure
         Method: exact, sums over all graphs; chains, Markov chains over graphs (linear mechanisms);
         flow, one flow for the parameters of mechanisms with a learned q(m) over graphs; auto: exact
-        where possible, else chains (default auto).
+        where possible, else chains, or flow for networks of more than 12 columns (default auto).
     undivided
         Structure flow: as published, one flow for the parameters of all columns together and q(m) a
         masked network over the digits of the order and the bits of edges.
