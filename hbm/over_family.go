@@ -22,7 +22,8 @@ type targetFamily struct {
 var _ vti.Flow = (*targetFamily)(nil)
 
 // Family is a family of approximations of the latent variables, as the Backbone of a vti.Config. Of
-// cfg it reads Family, Encoding, Products and Flow. All members take part in all steps.
+// cfg it reads Family, Encoding, Products and Flow, and Until, after which single models are
+// weighed by a batch of draws. All members take part in all steps.
 func (t *Target) Family(cfg Config) (vti.Flow, error) {
 	cfg = cfg.WithDefaults()
 	if cfg.Family == Joint {

@@ -65,7 +65,7 @@ func (w *weighed) certify(ctx gocontext.Context, code []int32, draws int, seed u
 	defer w.one.Unlock()
 	p := *w.posterior
 	p.feed, p.config.Seed = p.feed.given(code), seed
-	return p.Certify(ctx, CertifyConfig{Draws: draws})
+	return p.Certify(ctx, CertifyConfig{Draws: draws, Until: w.posterior.config.Until})
 }
 
 // Of returns estimates, from few draws of models whose evidences are far below the largest.

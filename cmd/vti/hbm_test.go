@@ -312,7 +312,7 @@ func TestHbmBadInput(t *testing.T) {
 		"resume nothing":      {[]string{"--resume", "none"}, "none is not a run directory"},
 		"unknown family":      {[]string{"data.csv", "-f", "y ~ x", "--family", "vae"}, `unknown family "vae"; expected one of ["marginal" "pavi-f"`},
 		"crossed for adavi":   {[]string{"schools.csv", "-f", "y ~ (1 | g) + (1 | h)", "--family", "adavi"}, "--family adavi: hbm: family adavi needs nested plates"},
-		"select a family":     {[]string{"data.csv", "-f", "y ~ x", "--family", "joint", "--select"}, "one of several models is chosen with the families pavi-f, pavi-e and branch, got joint"},
+		"select a family":     {[]string{"data.csv", "-f", "y ~ x", "--family", "joint", "--select"}, "family joint is of one model: to select terms use pavi-f or branch"},
 		"encoding of branch":  {[]string{"data.csv", "-f", "y ~ x", "--family", "branch", "--encoding", "4"}, "--encoding does not go with --family branch"},
 		"launch of a family":  {[]string{"data.csv", "-f", "y ~ x", "--family", "pavi-f", "--steps-per-launch", "4"}, "--steps-per-launch does not go with --family pavi-f"},
 		"amortize branch":     {[]string{"data.csv", "-f", "y ~ x", "--family", "branch", "--amortize"}, "--amortize does not go with --family branch"},

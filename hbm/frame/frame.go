@@ -133,6 +133,15 @@ type Grouping struct {
 	Smooth bool
 }
 
+// Rows lists the rows of each level.
+func (g *Grouping) Rows() [][]int {
+	rows := make([][]int, len(g.Levels))
+	for i, level := range g.Index {
+		rows[level] = append(rows[level], i)
+	}
+	return rows
+}
+
 // Spreads are the columns whose effects have a standard deviation of their own.
 func (g *Grouping) Spreads() []Column {
 	if g.Smooth {

@@ -117,12 +117,10 @@ func (r *Regression) fillUnpooled(result *Result, s *posteriorSample) {
 	}
 	for k, g := range r.groups {
 		own := make([]float64, len(rest))
-		members := make([][]int, len(g.Levels))
 		for i := range own {
 			own[i] = rest[i] + explained(k, i)
-			members[g.Index[i]] = append(members[g.Index[i]], i)
 		}
-		for level, rows := range members {
+		for level, rows := range g.Rows() {
 			for c, estimate := range leastSquares(g.Z, own, rows) {
 				result.Varying[starts[k]+c*len(g.Levels)+level].Unpooled = figure(estimate)
 			}

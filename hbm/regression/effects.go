@@ -215,9 +215,14 @@ func (r *Regression) innerRows() [][]int {
 	if r.inner == nil {
 		return nil
 	}
-	members := make([][]int, len(r.inner.Levels))
-	for i, level := range r.inner.Index {
-		members[level] = append(members[level], i)
+	return r.inner.Rows()
+}
+
+// everyRow lists the numbers of n rows.
+func everyRow(n int) []int {
+	rows := make([]int, n)
+	for i := range rows {
+		rows[i] = i
 	}
-	return members
+	return rows
 }

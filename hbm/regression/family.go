@@ -128,7 +128,7 @@ func (r *Regression) CheckFamily(family hbm.Family, members int) error {
 		return err
 	}
 	if r.Options.Select {
-		_, err := plates.selection(family, hbm.Config{})
+		_, err := plates.selection(family, hbm.Config{}, time.Time{})
 		return err
 	}
 	return family.Check(plates.Model)

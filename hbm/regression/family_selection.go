@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
@@ -28,8 +29,8 @@ type selected struct {
 	fit    vti.Config
 }
 
-// selection is that of a family.
-func (p *PlateModel) selection(family hbm.Family, cfg hbm.Config) (*selected, error) {
+// selection is that of a family, whose draws end at until unless that is zero.
+func (p *PlateModel) selection(family hbm.Family, cfg hbm.Config, until time.Time) (*selected, error) {
 	if family == hbm.Joint {
 		return nil, fmt.Errorf("family %v is of one model: to select terms use %v or %v", family, hbm.PAVIF, hbm.Branch)
 	}
@@ -40,6 +41,8 @@ func (p *PlateModel) selection(family hbm.Family, cfg hbm.Config) (*selected, er
 		return nil, err
 	}
 	target.LogConcave = true // or nearly, as Target.Unimodal says
+	train := cfg.Until
+	cfg.Until = until
 	flow, err := target.Family(cfg)
 	if err != nil {
 		return nil, err
@@ -49,7 +52,7 @@ func (p *PlateModel) selection(family hbm.Family, cfg hbm.Config) (*selected, er
 		most = max(most, len(g.Levels))
 	}
 	return &selected{p, target, vti.Config{
-		Backbone: flow, Until: cfg.Until, Steps: cfg.Steps, Seed: cfg.Seed, DType: cfg.DType, Resume: cfg.Resume, LogEvery: cfg.LogEvery,
+		Backbone: flow, Until: train, Steps: cfg.Steps, Seed: cfg.Seed, DType: cfg.DType, Resume: cfg.Resume, LogEvery: cfg.LogEvery,
 		Batch: selectionDraws * cmp.Or(cfg.Draws, hbm.DefaultDraws(most)),
 	}}, nil
 }
@@ -66,14 +69,14 @@ func (r *Regression) selection(cfg FamilyRun) (*selected, error) {
 	if err != nil {
 		return nil, err
 	}
-	return plates.selection(cfg.Fit.Family, cfg.Fit)
+	return plates.selection(cfg.Fit.Family, cfg.Fit, cfg.Certify.Until)
 }
 
 // runSelection is RunFamily for a selection of terms: the models are those of a Target, which the
 // engine answers for.
 func (r *Regression) runSelection(ctx gocontext.Context, device *gpu.Device, cfg FamilyRun) (*Result, error) {
 	clock, limit := run.NewClock(), budget.Start(cfg.MaxTime)
-	cfg.Fit.Until = limit.End(budget.FamilyTraining)
+	cfg.Fit.Until, cfg.Certify.Until = limit.End(budget.FamilyTraining), limit.End(budget.Whole)
 	s, err := r.selection(cfg)
 	if err != nil {
 		return nil, err
@@ -91,7 +94,7 @@ func (r *Regression) runSelection(ctx gocontext.Context, device *gpu.Device, cfg
 		}
 	}
 	answer, err := training.Ask(ctx, device, s.target, clock, run.Question{
-		Fit: training.Configure(s.fit, r.logJacobian), Certify: vti.CertifyConfig{Draws: cfg.Certify.Draws, Until: limit.End(budget.Whole), NoChains: true}, Status: cfg.Status,
+		Fit: training.Configure(s.fit, r.logJacobian), Certify: vti.CertifyConfig{Draws: cfg.Certify.Draws, Until: cfg.Certify.Until, NoChains: true}, Status: cfg.Status,
 	})
 	if err != nil {
 		return nil, err

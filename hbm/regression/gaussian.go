@@ -34,16 +34,11 @@ func newGrouped(y []float64, v *mat.Dense, g *varyingGroup) *grouped {
 		_, width = v.Dims()
 	}
 	d := &grouped{width: width, rows: n}
-	members := [][]int{make([]int, n)}
-	for i := range n {
-		members[0][i] = i
-	}
-	if g != nil {
-		d.levels, d.q = len(g.Levels), len(g.Columns)
-		members = make([][]int, d.levels)
-		for i, level := range g.Index {
-			members[level] = append(members[level], i)
-		}
+	var members [][]int
+	if g == nil {
+		members = [][]int{everyRow(n)}
+	} else {
+		d.levels, d.q, members = len(g.Levels), len(g.Columns), g.Rows()
 		d.rows -= d.levels * d.q
 		for range d.q {
 			d.v = append(d.v, mat.NewDense(d.levels, max(width, 1), nil))

@@ -182,7 +182,7 @@ func (p *innerPoint) start(level int) []float64 {
 	}
 	hessian := identityBlock(q)
 	for k, i := range p.members[level] {
-		at, times := r.linearisedOf(r.y[i]), 1.0
+		at, times := r.linearised(r.y[i]), 1.0
 		if p.times[level] != nil {
 			times = p.times[level][k]
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/models"
+	"gonum.org/v1/gonum/floats"
 )
 
 // integrator integrates all effects out given the hyperparameters h of a model: in closed form
@@ -117,23 +118,13 @@ func (f *integral) begin(ctx gocontext.Context, m *modelIntegral, e effort, draw
 		if err := m.proposal.Draw(ctx, some, glanceDraws, random); err != nil {
 			return err
 		}
-		m.at(some.Points[highest(some.LogDensity)], theta)
+		m.at(some.Points[floats.MaxIdx(some.LogDensity)], theta)
 	}
 	m.by = m.by.near(m.mask, theta, f.random(m, "near"))
 	if err := f.extend(ctx, m, draws, "first"); err != nil {
 		return fmt.Errorf("%s: %w", f.r.FormulaOf(m.code), err)
 	}
 	return nil
-}
-
-// highest is the place of the largest of some log densities.
-func highest(logDensity []float64) (best int) {
-	for i, value := range logDensity {
-		if value > logDensity[best] {
-			best = i
-		}
-	}
-	return best
 }
 
 // improve adds draws until evidences and moments are known well, or there are as many as may be, or

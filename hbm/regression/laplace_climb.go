@@ -18,9 +18,10 @@ func (p *outerProposal) leastSquares() []float64 {
 	right, weight := make([]float64, len(l.r.y)), make([]float64, len(l.r.y))
 	none := make([]float64, l.effects)
 	eta := p.eta(none)
-	for i, at := range l.r.linearised(l.r.y, nil) {
+	for i, y := range l.r.y {
+		at := l.r.linearised(y)
 		var slope float64
-		slope, weight[i] = p.given.NewtonAt(l.r.y[i], at, p.given.sigma)
+		slope, weight[i] = p.given.NewtonAt(y, at, p.given.sigma)
 		right[i] = slope + weight[i]*(at-eta[i])
 	}
 	for i, t := range l.r.times {

@@ -104,20 +104,8 @@ func (g response) shares(eta, dst []float64) {
 	}
 }
 
-// linearised is a response about on the scale of the linear predictor, less its offset.
-func (r *Regression) linearised(y, offset []float64) []float64 {
-	out := make([]float64, len(y))
-	for i := range y {
-		out[i] = r.linearisedOf(y[i])
-		if offset != nil {
-			out[i] -= offset[i]
-		}
-	}
-	return out
-}
-
-// linearisedOf is linearised for one response.
-func (r *Regression) linearisedOf(y float64) float64 {
+// linearised is a response about on the scale of the linear predictor.
+func (r *Regression) linearised(y float64) float64 {
 	if r.categories != nil { // as if categories were shares
 		y /= float64(r.categories.Levels() - 1)
 	}

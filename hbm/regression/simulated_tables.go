@@ -110,13 +110,10 @@ func (r *Regression) usableResponse(y []float64, kept []int, sigma float64) bool
 // predictors are those of a table at random, on the working scale of the rows kept.
 func (p *PlateModel) predictors(kept []int, random *rand.Rand) *simulatedTable {
 	r := p.regression
-	source := make([]int, len(r.y))
-	for i := range source {
-		source[i] = i
-	}
+	source := everyRow(len(r.y))
 	groups := r.innerRows()
 	if groups == nil {
-		groups = [][]int{slices.Clone(source)}
+		groups = [][]int{everyRow(len(r.y))}
 	}
 	if random.IntN(2) == 0 {
 		for _, rows := range groups {
@@ -128,9 +125,7 @@ func (p *PlateModel) predictors(kept []int, random *rand.Rand) *simulatedTable {
 		if t := p.predictorsOf(source, kept); t != nil {
 			return t
 		}
-		for i := range source {
-			source[i] = i
-		}
+		source = everyRow(len(r.y))
 	}
 	if t := p.predictorsOf(source, kept); t != nil {
 		return t

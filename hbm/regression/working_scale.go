@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/hbm/formula"
@@ -114,10 +115,7 @@ func (r *Regression) scaleRow(i int, by float64) {
 }
 
 func scaleRow(m *mat.Dense, i int, by float64) {
-	row := m.RawRowView(i)
-	for j := range row {
-		row[j] *= by
-	}
+	floats.Scale(by, m.RawRowView(i))
 }
 
 // scaleColumn takes the mean from a column and divides by the standard deviation.
