@@ -110,29 +110,6 @@ func TestDidYouMean(t *testing.T) {
 	}
 }
 
-// Flags work by the names that they had before, and say their new ones on standard error.
-func TestRenamedFlags(t *testing.T) {
-	emptyDir(t, "data.csv", good)
-	got := mustRun(t, "exact", "data.csv", "--target", "y", "--exclude", "c", "--slab-scale", "2", "--json", "--quiet", "--out", "old")
-	assert.Equal(t, "vti: --slab-scale is now called --prior-sd; the old name goes with the next version\n", got.stderr)
-	assert.Contains(t, readFile(t, "old/run.json"), `"slab_scale": 2`)
-	now := mustRun(t, "exact", "data.csv", "--target", "y", "--exclude", "c", "--prior-sd", "2", "--json", "--quiet", "--out", "new")
-	assert.Empty(t, now.stderr)
-	assert.Equal(t, readFile(t, "old/models.csv"), readFile(t, "new/models.csv"))
-	for args, want := range map[string]string{
-		"varsel data.csv --target y --layers 0":                    "--layers is now called --flow-layers",
-		"varsel data.csv --target y --hidden 0":                    "--hidden is now called --flow-hidden",
-		"dag data.csv --draws 0":                                   "--draws is now called --certify-draws",
-		"hbm data.csv --coefficient-scale 0":                       "--coefficient-scale is now called --prior-sd",
-		"rjmcmc varsel data.csv --target y --slab-scale 0":         "--slab-scale is now called --prior-sd",
-		"hbm data.csv --formula y~a --bins 0 --likelihood student": "--bins is now called --flow-bins",
-	} {
-		got := vtiCommand(t, strings.Fields(args)...)
-		assert.Equal(t, shell.StatusUsage, got.status)
-		assert.Contains(t, got.stderr, want)
-	}
-}
-
 // The shell completes the columns of the table, and of lists the last one.
 func TestColumnsComplete(t *testing.T) {
 	emptyDir(t, "data.csv", good)

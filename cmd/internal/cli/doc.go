@@ -6,7 +6,6 @@
 //	describe.go  commands and flags as JSON, for programs that call vti
 //	output.go    where runs compute, and what becomes of their answers
 //	resume.go    the rules of --resume
-//	renamed.go   flags that had another name
 //	effort.go    how much work a run may do
 //	training.go  flows and their training
 //	chains.go    chains of reversible jumps

@@ -29,7 +29,6 @@ func (f *dagFlags) Register(cmd *cobra.Command) {
 	f.time.Register(cmd, "a sum, the first round of chains, and pilot runs; the answer then depends on the speed of the machine (default none)")
 	f.Output.Register(cmd, true)
 	f.RegisterResume(cmd)
-	cli.Renamed(cmd, map[string]string{"draws": "certify-draws"})
 }
 
 // registerModel adds the flags that say what is discovered and how.

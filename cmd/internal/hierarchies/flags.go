@@ -39,7 +39,6 @@ func (f *hbmFlags) Register(cmd *cobra.Command) {
 	f.Output.Register(cmd, true)
 	cli.RegisterModels(cmd, &f.record.AllModels, "which models of --select results and models.csv list: best, or all that were evaluated")
 	f.RegisterResume(cmd)
-	cli.Renamed(cmd, cli.FlowSizes, map[string]string{"coefficient-scale": "prior-sd"})
 }
 
 // registerModel adds the flags that say what is fitted and how.

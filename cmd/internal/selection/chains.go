@@ -27,7 +27,6 @@ func (f *rjmcmcVarselFlags) Register(cmd *cobra.Command) {
 	})
 	f.Output.Register(cmd, true)
 	f.RegisterResume(cmd)
-	cli.Renamed(cmd, map[string]string{"slab-scale": "prior-sd"})
 }
 
 func rjmcmcVarselCommand(a *shell.App) *cobra.Command {

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti/cmd/internal/application"
-	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/varsel"
 )
@@ -18,7 +17,6 @@ type exactFlags struct{ dataFlags }
 func (f *exactFlags) Register(cmd *cobra.Command) {
 	f.register(cmd)
 	f.Output.Register(cmd, false)
-	cli.Renamed(cmd, map[string]string{"slab-scale": "prior-sd"})
 }
 
 func exactCommand(a *shell.App) *cobra.Command {

@@ -33,7 +33,6 @@ func (f *varselFlags) Register(cmd *cobra.Command) {
 	cli.RegisterCertifyDraws(cmd, &f.record.Draws, "beyond a pilot run over every model (default 262144)")
 	f.Output.Register(cmd, true)
 	f.RegisterResume(cmd)
-	cli.Renamed(cmd, cli.FlowSizes, map[string]string{"slab-scale": "prior-sd"})
 }
 
 // registerFrom registers the flags of a run that begins with a network.

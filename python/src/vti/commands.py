@@ -625,8 +625,8 @@ def calibrate_hbm(
         Pavi-f, pavi-e, adavi: size of the encoding of a group (default twice the dimension of the
         variable, plus four).
     members
-        Not marginal: number of groups, or of rows if groupings are crossed, in a training step
-        (default all).
+        Not marginal, nor with ``select``: number of groups, or of rows if groupings are crossed, in
+        a training step (default all).
     amortize
         Pavi-e, adavi: train on tables simulated from the priors, for vti hbm infer on other tables.
     flow
@@ -2201,8 +2201,8 @@ def hbm(
 
     With ``select`` every term of the formula can be absent, shared by all groups (pooled), or vary
     by group, and s(x) can be absent, a line or a curve; each of these states gets a probability.
-    With ``family`` pavi-f, pavi-e or branch one distribution, conditional on the model, is trained
-    for all models (at most 128), and importance weights give the evidence of each.
+    With other families than marginal, joint excepted, one distribution, conditional on the model,
+    is trained for all models (at most 128), and importance weights give the evidence of each.
 
     Everything is kept in a run directory: the settings (run.json), the answer (result.json and CSV
     tables), posterior draws (draws.parquet, draws.csv), a page with pictures (report.html,
@@ -2259,8 +2259,8 @@ def hbm(
         Pavi-f, pavi-e, adavi: size of the encoding of a group (default twice the dimension of the
         variable, plus four).
     members
-        Not marginal: number of groups, or of rows if groupings are crossed, in a training step
-        (default all).
+        Not marginal, nor with ``select``: number of groups, or of rows if groupings are crossed, in
+        a training step (default all).
     amortize
         Pavi-e, adavi: train on tables simulated from the priors, for vti hbm infer on other tables.
     flow
