@@ -63,31 +63,19 @@ func drawResponse(kind likelihood.Kind, eta []float64, random *rand.Rand) (y []f
 	return y, how
 }
 
-// drawShaped draws a response of a shape, precision, dispersion or odds of zero.
+// drawShaped draws a response of a shape, precision, dispersion or odds of zero, within what the
+// command accepts.
 func drawShaped(kind likelihood.Kind, eta, shape float64, random *rand.Rand) float64 {
-	rate := math.Exp(eta)
-	gamma := func(shape float64) float64 { return distuv.Gamma{Alpha: shape, Beta: shape, Src: random}.Rand() }
-	count := func(rate float64) float64 { return distuv.Poisson{Lambda: math.Max(rate, 1e-12), Src: random}.Rand() }
 	switch kind {
-	case likelihood.GammaKind:
-		return math.Max(rate*gamma(shape), 1e-100)
-	case likelihood.WeibullKind:
-		return math.Max(rate*math.Pow(random.ExpFloat64(), 1/shape), 1e-100)
-	case likelihood.ExponentialKind:
-		return rate * random.ExpFloat64()
-	case likelihood.BetaKind:
-		mean := 1 / (1 + math.Exp(-eta))
-		a, b := gamma(shape*mean)*mean, gamma(shape*(1-mean))*(1-mean)
-		if a+b == 0 { // both beyond the smallest number
-			return 0.5
-		}
-		return math.Min(math.Max(a/(a+b), 1e-9), 1-1e-9)
-	case likelihood.NegativeBinomialKind:
-		return count(rate * gamma(shape))
-	case likelihood.ZeroInflatedKind:
-		if random.Float64() < shape/(1+shape)/2 {
-			return 0
-		}
+	case likelihood.ZeroInflatedKind, likelihood.HurdleKind: // of zeros only nothing is asked
+		shape /= 1 + shape
 	}
-	return count(rate)
+	switch y := likelihood.New(kind, likelihood.Shape{}).Draw(eta, shape, random); {
+	case kind.Discrete():
+		return y
+	case kind == likelihood.BetaKind:
+		return math.Min(math.Max(y, 1e-9), 1-1e-9)
+	default:
+		return math.Max(y, 1e-100)
+	}
 }
