@@ -1,7 +1,6 @@
 package regression
 
 import (
-	"cmp"
 	gocontext "context"
 	"fmt"
 	"math"
@@ -65,15 +64,10 @@ func (f *integral) fill(ctx gocontext.Context, result *Result) (*posteriorSample
 		}
 		defer func() { r.noteLoss(loss, result) }()
 	}
-	sortModels(c)
+	c.Sort()
 	r.fill(result, c, sample)
 	result.ModelCheck, err = r.checkModel(ctx, sample, f.seed)
 	return sample, err
-}
-
-// sortModels puts the most probable models first.
-func sortModels(c *vti.Certificate) {
-	slices.SortStableFunc(c.Models, func(a, b vti.ModelEstimate) int { return cmp.Compare(b.Certified, a.Certified) })
 }
 
 // sample draws everything: a model and its hyperparameters by their weights, and all effects given
