@@ -25,10 +25,7 @@ type groupEffects struct {
 func (h Hbm) drawUnordered(t *hbmTable, mean, xSD float64, random *rand.Rand) {
 	options := h.Record.Model
 	half := func(sd float64) float64 { return sd / math.Sqrt2 * random.NormFloat64() }
-	best := make([]float64, len(t.y))
-	for i := range best {
-		best[i] = math.Inf(-1)
-	}
+	scores := make([][]float64, len(drawnLevels))
 	var firstLevel, firstSlope float64
 	var first []float64 // effects of the groups on the first category
 	for k, label := range drawnLevels {
@@ -38,10 +35,8 @@ func (h Hbm) drawUnordered(t *hbmTable, mean, xSD float64, random *rand.Rand) {
 		for g := range groups {
 			groups[g] = half(t.spread)
 		}
-		for i, x := range t.x { // the category with the largest score and Gumbel noise
-			if value := level + slope*x + groups[t.group[i]] - math.Log(random.ExpFloat64()); value > best[i] {
-				best[i], t.y[i] = value, float64(k)
-			}
+		for i, x := range t.x {
+			scores[k] = append(scores[k], level+slope*x+groups[t.group[i]])
 		}
 		if k == 0 {
 			firstLevel, firstSlope, first = level, slope, groups
@@ -53,4 +48,5 @@ func (h Hbm) drawUnordered(t *hbmTable, mean, xSD float64, random *rand.Rand) {
 		t.slopes = append(t.slopes, hbmParameter{"slope", label + ":x", slope - firstSlope}, hbmParameter{"intercept", label + ":(Intercept)", level - firstLevel})
 		t.byGroup = append(t.byGroup, groupEffects{label + ":(Intercept)", groups})
 	}
+	drawCategories(scores, t.y, random)
 }

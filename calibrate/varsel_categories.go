@@ -43,12 +43,13 @@ func (s *drawnScores) use(j int, sd float64, truth *drawnTruth, random *rand.Ran
 	}
 }
 
-// draw draws a category for each row: the one whose score and Gumbel noise are the largest.
-func (s *drawnScores) draw(y []float64, random *rand.Rand) {
+// drawCategories draws a category for each row: the one whose score [K][n] and Gumbel noise are the
+// largest.
+func drawCategories(scores [][]float64, y []float64, random *rand.Rand) {
 	for i := range y {
 		best := math.Inf(-1)
-		for k, scores := range s.scores {
-			if value := scores[i] - math.Log(random.ExpFloat64()); value > best {
+		for k, own := range scores {
+			if value := own[i] - math.Log(random.ExpFloat64()); value > best {
 				best, y[i] = value, float64(k)
 			}
 		}

@@ -239,23 +239,17 @@ func (h HardVarsel) drawOrthogonal(random *rand.Rand) *problem {
 	return p
 }
 
-// orthogonalColumns are random columns that are orthogonal, each of mean square 1 and the first
-// constant.
+// orthogonalColumns are a constant and cosines of random frequencies: orthogonal, and each of mean
+// square 1.
 func orthogonalColumns(rows, columns int, random *rand.Rand) *mat.Dense {
-	x := mat.NewDense(rows, columns, nil)
-	for i := range rows {
-		x.Set(i, 0, 1)
-		for j := 1; j < columns; j++ {
-			x.Set(i, j, random.NormFloat64())
+	x, frequencies := mat.NewDense(rows, columns, nil), random.Perm(rows-1)
+	x.Apply(func(i, j int, _ float64) float64 {
+		if j == 0 {
+			return 1
 		}
-	}
-	var qr mat.QR
-	qr.Factorize(x)
-	var q mat.Dense
-	qr.QTo(&q)
-	out := mat.DenseCopyOf(q.Slice(0, rows, 0, columns))
-	out.Scale(math.Copysign(math.Sqrt(float64(rows)), out.At(0, 0)), out)
-	return out
+		return math.Sqrt2 * math.Cos(math.Pi*float64(1+frequencies[j-1])*(float64(i)+0.5)/float64(rows))
+	}, x)
+	return x
 }
 
 func uniform(random *rand.Rand, low, high float64) float64 {

@@ -151,7 +151,7 @@ func (v Varsel) draw(random *rand.Rand) (*problem, *drawnTruth, error) {
 	}
 	y := make([]float64, len(eta))
 	if kind.HasCategories() {
-		scores.draw(y, random)
+		drawCategories(scores.scores, y, random)
 	} else if truth.sigma = drawnScale(model, random); !drawResponses(y, eta, truth.sigma, model, random) {
 		return nil, nil, nil
 	}
