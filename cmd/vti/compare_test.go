@@ -150,7 +150,7 @@ func TestCompareRegressions(t *testing.T) {
 	assert.InDelta(t, 0, float64(c.Estimates[1].Shift), 0.3)
 	assert.InDelta(t, 1.68/0.81, float64(c.Estimates[1].Ratio), 0.4)
 	text := mustRun(t, "compare", "slopes", "intercepts", "--out", "b").stdout
-	assert.Contains(t, text, `note: formula: "Reaction ~ Days + (Days | Subject)" in A, "Reaction ~ Days + (1 | Subject)" in B`)
+	assert.Contains(t, text, "note: formula: Reaction ~ Days + (Days | Subject) in A, Reaction ~ Days + (1 | Subject) in B")
 	assert.Contains(t, text, "Log evidence: ")
 	assert.NoFileExists(t, "b/models.csv")
 	other := vtiCommand(t, "compare", "slopes", "logs")
