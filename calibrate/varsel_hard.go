@@ -24,7 +24,7 @@ import (
 // 1e−12 to 1e12, heavy tails, outliers, counts up to 1e9, separable and rare events, and noise of
 // almost zero, known and unknown noise scales, many predictors whose models are lists of few
 // members, orthogonal columns beyond what models are listed of, and, under likelihoods with a
-// shape, about as many coefficients as rows; times few of which ended; and g-priors of g from 0.001
+// shape, about as many coefficients as rows; mostly censored times; and g-priors of g from 0.001
 // to 100,000.
 type HardVarsel struct {
 	// Device computes.

@@ -214,8 +214,9 @@ func TestFamiliesThatMayBeMissing(t *testing.T) {
 	require.Equal(t, []string{"333 of 2304 sets of parents were looked at, those that q(m) drew and sets near probable ones: others may have been missed"}, v.Reasons)
 }
 
-// cancelling has eight columns, of which the first has no effects: x3 is nearly x1 + x2, and x0 is
-// what that leaves of it. Any two of the three say next to nothing of x0, which all together give.
+// cancelling has eight columns. x0 has no effects: x3 is nearly x1 + x2, and x0 is the small
+// difference. Any two of the three predict next to nothing of x0, and all three together predict
+// it.
 func cancelling(t *testing.T, model score.ModelOptions, rows int) *score.Problem {
 	const nodes = 8
 	random := dagtest.Random(5)

@@ -296,15 +296,15 @@ func logStandardNormal(z, present *Node) *Node {
 	return sumPresent(AddScalar(MulScalar(Square(z), -0.5), -halfLogTwoPi), present)
 }
 
-// freeEncodings are trained by themselves: the replica holds those of its members or, where all
-// take part in all steps, variables do.
+// freeEncodings are trained by themselves: the replica holds the encodings of its members or,
+// where all members take part in all steps, variables hold them.
 type freeEncodings struct {
 	seed   uint64
 	spread float64 // their standard deviation at the start
 }
 
-// encodingRate is the step of free encodings that are variables in units of that of other weights,
-// as Fit has it.
+// encodingRate is the learning rate of free encodings that are variables, divided by the rate of
+// other weights. Fit has the same ratio.
 const encodingRate = 1 / networkRate
 
 func (e freeEncodings) encode(_, own *context.Context, r *replica, v *Variable, width int) *Node {

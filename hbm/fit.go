@@ -180,13 +180,13 @@ func dataSets(device *gpu.Device, model *Model, data Values, cfg Config) (func(c
 }
 
 // DefaultDraws is the number of draws if a configuration gives none: enough that a step has
-// manyRows values of its largest latent variable, of which it takes so many members, within bounds.
+// manyRows values of its largest latent variable, members of which take part, within bounds.
 func DefaultDraws(members int) int {
 	const manyRows, fewest, most = 1024, 8, 64
 	return min(max(manyRows/members, fewest), most)
 }
 
-// draws are those of the steps of training.
+// draws is the number of draws in a step of training.
 func (t *trainer) draws() int {
 	members := 1
 	for _, l := range t.family.latents {

@@ -13,8 +13,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// chosenRegression is y ~ N(a + b_g + c x, 1) with a, c ~ N(0, 1) and b_g ~ N(0, 1/4), of which
-// models lack c, the effects of groups, or both. All is normal, so that evidences are known.
+// chosenRegression is y ~ N(a + b_g + c x, 1) with a, c ~ N(0, 1) and b_g ~ N(0, 1/4). Models lack
+// c, the effects b_g of groups, both, or neither. All is normal, so that evidences are known.
 type chosenRegression struct {
 	target *Target
 	y, x   []float64
@@ -85,7 +85,7 @@ func (c *chosenRegression) logEvidence(slope, varies bool) float64 {
 	return sum
 }
 
-// One family for four models, each of which is weighed group by group: evidences are the exact
+// One family for four models. Each model is weighed group by group: evidences are the exact
 // ones, and q(m) is near the posterior. Encoders are trained like everything else.
 func TestFamiliesWeighModelsMemberByMember(t *testing.T) {
 	if testing.Short() {
@@ -130,7 +130,7 @@ func TestFamiliesWeighModelsMemberByMember(t *testing.T) {
 // A model that has twenty features is trained no faster than one that has none: of the posterior of
 // log rates, which is not normal, Adam's steps leave a normal distribution half as near at least.
 // With features that are not scaled the log evidence was 4 nats too small and 3 of 2,000 draws were
-// effective. The evidence is that of a naive sum.
+// effective. The evidence is compared with a naive sum.
 func TestFamiliesOfManyFeatures(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

@@ -28,7 +28,7 @@ func (r *Result) WriteCSV(path string) error {
 		case p.Observed != nil:
 			*line = append(*line, p.Observed.Text())
 		case r.Observed != nil:
-			*line = append(*line, "") // a time of which only a lower bound is known
+			*line = append(*line, "") // a censored time: only a lower bound is known
 		}
 	}
 	return atomicfile.Write(path, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(cells) })

@@ -176,7 +176,7 @@ func TestFilesOfARun(t *testing.T) {
 	require.Equal(t, "200", trace[len(trace)-1][0])
 	require.InDelta(t, float64(*result.Loss), cell(trace[len(trace)-1][1]), 0)
 
-	// The means of the draws are those of the coefficients.
+	// The means of the draws are the means of the coefficients.
 	require.FileExists(t, filepath.Join(dir, draws.CSVFile))
 	parquet, err := draws.Read(filepath.Join(dir, draws.ParquetFile))
 	require.NoError(t, err)

@@ -52,7 +52,7 @@ func GraphTargetOf(target vti.Target) *GraphTarget {
 	return target.(*GraphTarget)
 }
 
-// Decode adds the graph of a code to a sample, with the parameters of its nodes among those of all.
+// Decode adds the graph of a code to a sample, with the parameters of its nodes picked from theta.
 func (t *GraphTarget) Decode(code []int32, theta []float64, to *score.Sample) error {
 	g, err := t.Codes.Graph(code)
 	if err == nil {

@@ -119,7 +119,8 @@ func (g *Graph) Key() string {
 }
 
 // Order returns a topological order, parents first and among equals the smallest node first; ok is
-// false when the graph has a cycle, and the order then that of the nodes before any.
+// false when the graph has a cycle, and the order then has only the nodes that come before any
+// cycle.
 func (g *Graph) Order() (order []int, ok bool) {
 	waiting := make([]int, g.nodes) // parents that are not in order yet
 	for j := range waiting {

@@ -179,8 +179,8 @@ func (p *Posterior) Probability(draws []Draw, event func(*dgraph.Graph) bool) (p
 	return probability, math.Hypot(ShareError(probability, total), math.Sqrt(p.scoreVariance(probability, draws, event)))
 }
 
-// scoreVariance is Σ_f Cov(event, f)² SE_f², by draws of which a share has event and family f
-// together.
+// scoreVariance is Σ_f Cov(event, f)² SE_f², with covariances from the share of draws that have the
+// event and family f together.
 func (p *Posterior) scoreVariance(probability float64, draws []Draw, event func(*dgraph.Graph) bool) (variance float64) {
 	total, joint := 0.0, map[int]float64{}
 	for _, d := range draws {

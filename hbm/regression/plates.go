@@ -59,7 +59,7 @@ func HasPlates(response likelihood.Kind) bool {
 }
 
 // Plates writes the regression as a model with plates. Inference starts near moments of the table.
-// It is a model of all terms, of which others lack some (see platesSpace).
+// It is the model with all terms; other models lack some of them (see platesSpace).
 func (r *Regression) Plates() (*PlateModel, error) { return r.plates(r.nesting(), r.start()) }
 
 // plates is Plates with the nesting of the groupings, and the coordinates where inference starts.

@@ -21,7 +21,7 @@ const mostPlateModels = 128
 type platesSpace struct {
 	*effectSpace
 	owner []int32 // coordinate of the regression by which each is in a model
-	// features are the coordinates of the regression which tell models apart: those of no plate
+	// features are the coordinates of the regression which tell models apart and are in no plate
 	features []int32
 }
 
@@ -92,8 +92,8 @@ func (p *PlateModel) startNear(start []float64, first, n int) []hbm.Option {
 	return []hbm.Option{hbm.Near(start[first:first+n], sds)}
 }
 
-// effectOf are the effects of a column of a grouping, those of the population where they do not
-// vary.
+// effectOf returns the effects of a column of a grouping, or the effect of the population in models
+// where they do not vary.
 func (p *PlateModel) effectOf(g *plateGroup, column int) hbm.Term {
 	own := g.effects[column]
 	if g.a == nil || !p.regression.Options.Select {

@@ -236,7 +236,7 @@ type partialMap struct {
 }
 
 // leave brings b to that of models which lack some of the columns that the correlation is not
-// given: ½ less for each; see coordinate.later, of which later says which are there.
+// given: ½ less for each; later says which columns of coordinate.later are there.
 func (m *partialMap) leave(c coordinate, later []*Node) {
 	if len(later) == 0 {
 		return

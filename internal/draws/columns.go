@@ -12,7 +12,7 @@ import (
 const ModelColumn = "model"
 
 // Numbered are the names of the columns that hold numbers: log densities or chain and the number of
-// the model, then those of the sites and of the coordinates.
+// the model, then the columns of sites and of coordinates.
 func (h Header) Numbered() []string {
 	names := append(h.densities(), "model__")
 	for s := range h.Cards {

@@ -2,8 +2,8 @@ package draws
 
 import "fmt"
 
-// Part is a parameter of draws of type T or, with a Count, so many of one name with numbers from 1,
-// of which a draw may have fewer: the others are 0.
+// Part is a parameter of draws of type T. With a Count it is as many parameters of one name,
+// numbered from 1; those that a draw lacks are 0.
 type Part[T any] struct {
 	Name  string
 	Count int
@@ -29,7 +29,8 @@ func Fill[T any](d *Draws, list []T, parts []Part[T]) {
 	}
 }
 
-// Each is the Of of numbers that draws have lists of: value is that of an element.
+// Each returns the function Of of a Part with a Count: value picks the number from an element of
+// the list that a draw has.
 func Each[T, E any](list func(draw T) []E, value func(element E) float64) func(draw T, number int) float64 {
 	return func(draw T, number int) float64 {
 		if elements := list(draw); number < len(elements) {

@@ -14,11 +14,14 @@ import (
 // wide.
 const levelSD = 10
 
-// parts are the searches that find what matters to the response: this one, and where that has
-// categories those of its indicators, of each category, or of all above each cut point where they
-// have an order, by logistic regression. Predictors that move categories apart move one of these.
-// Gains count share times in a sum over the parts: the indicators of K equally frequent categories
-// tell K/(K−1) times what the categories tell, and those of cut points nearly all tell the same.
+// parts returns the searches for predictors that matter to the response. A response without
+// categories has one, s itself. For categories without an order there is a logistic regression of
+// the indicator of each category, and for ordered categories one of the indicator above each cut
+// point: a predictor that moves categories apart moves at least one indicator.
+//
+// share is the factor of gains in a sum over the parts, as indicators repeat each other: the
+// indicators of K equally frequent categories together tell K/(K−1) times as much as the categories
+// do, and the indicators above cut points all tell nearly the same.
 func (s Search) parts() (parts []Search, share float64) {
 	categories := s.Responses.Categories
 	if categories == nil {
