@@ -52,7 +52,8 @@ func GraphTargetOf(target vti.Target) *GraphTarget {
 	return target.(*GraphTarget)
 }
 
-// Decode adds the graph of a code to a sample, with the parameters of its nodes picked from theta.
+// Decode adds the graph of a code to a sample, with theta cut into the parameters of each
+// node.
 func (t *GraphTarget) Decode(code []int32, theta []float64, to *score.Sample) error {
 	g, err := t.Codes.Graph(code)
 	if err == nil {
