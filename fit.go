@@ -80,7 +80,14 @@ func (t *trainer) train(ctx context.Context, round int, started time.Time, pilot
 				return t.posterior(), err
 			}
 		}
-		if err := t.launch(); err != nil {
+		inputs, err := t.batch(ctx)
+		if err != nil && ctx.Err() != nil {
+			continue // the step was given up before it changed anything
+		}
+		if err == nil {
+			err = t.launch(inputs)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("training step %d: %w", t.step+1, err)
 		}
 		last := t.step == t.round.last || t.late()

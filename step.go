@@ -18,19 +18,16 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// stepGraph is one training step, which changes variables. If a learner needs its draws it
-// returns them: codes [B,S], rewards [B], movement, and whether they are to learn (1 or 0).
-func (t *trainer) stepGraph(ctx *Context, g *Graph) []*Node {
+// stepGraph is one training step, which changes variables, on the batch of a BatchedFlow if it has
+// inputs. If a learner needs its draws it returns them: codes [B,S], rewards [B], movement, and
+// whether they are to learn (1 or 0).
+func (t *trainer) stepGraph(ctx *Context, g *Graph, inputs []*Node) []*Node {
 	cfg, target := &t.config, t.Target
 	sp := target.Space()
-	sites, dim := len(sp.Cards()), sp.Dim()
 
-	uniforms := stream.Uniform(ctx, g, cfg.Seed, "codes", shapes.Make(dtypes.Float64, cfg.Batch, sites))
+	uniforms := stream.Uniform(ctx, g, cfg.Seed, "codes", shapes.Make(dtypes.Float64, cfg.Batch, len(sp.Cards())))
 	codes := cfg.Models.Sample(ctx.In(evaluate.ModelScope), uniforms)
-	z := stream.Normal(ctx, g, cfg.Seed, "noise", shapes.Make(cfg.DType, cfg.Batch, dim))
-	mask := sp.Mask(codes)
-
-	_, logQ, logJoint := t.PushGraph(ctx, codes, mask, z, t.DType)
+	logQ, logJoint := t.densities(ctx, codes, inputs)
 	logH := Sub(logQ, logJoint)
 	logModel := cfg.Models.LogProb(ctx.In(evaluate.ModelScope), codes)
 	logPrior := ConvertDType(evaluate.LogPrior(target, codes), dtypes.Float64)
@@ -90,6 +87,17 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph) []*Node {
 	return []*Node{codes, Neg(evaluate.Float64(logH)), movement(flowGradients, increments, apply), evaluate.Float64(learns)}
 }
 
+// densities draws parameters of models: log q(θ | m) and log η(θ | m), [B].
+func (t *trainer) densities(ctx *Context, codes *Node, inputs []*Node) (logQ, logJoint *Node) {
+	if len(inputs) > 0 {
+		return t.Flow.(BatchedFlow).Densities(ctx.In(evaluate.FlowScope), codes, inputs)
+	}
+	sp := t.Target.Space()
+	z := stream.Normal(ctx, codes.Graph(), t.config.Seed, "noise", shapes.Make(t.config.DType, t.config.Batch, sp.Dim()))
+	_, logQ, logJoint = t.PushGraph(ctx, codes, sp.Mask(codes), z, t.DType)
+	return logQ, logJoint
+}
+
 // movement is the first-order change of the flow's loss by increments of its variables, |Σ
 // gradient·increment|, in nats.
 func movement(gradients, increments []*Node, apply *Node) *Node {
@@ -132,7 +140,15 @@ func (t *trainer) counters() (counters, error) {
 
 // compile prepares the graphs of training, which are built when they are first run.
 func (t *trainer) compile() (err error) {
-	if t.exec, err = context.NewExec(t.Device.Backend(), t.Variables, t.stepGraph); err != nil {
+	backend := t.Device.Backend()
+	if _, batched := t.Flow.(BatchedFlow); batched {
+		t.exec, err = context.NewExecAny(backend, t.Variables, func(ctx *Context, inputs []*Node) []*Node {
+			return t.stepGraph(ctx, inputs[0].Graph(), inputs)
+		})
+		return err
+	}
+	step := func(ctx *Context, g *Graph) []*Node { return t.stepGraph(ctx, g, nil) }
+	if t.exec, err = context.NewExec(backend, t.Variables, step); err != nil {
 		return err
 	}
 	// learners are called with every step before the next
@@ -141,22 +157,30 @@ func (t *trainer) compile() (err error) {
 	}
 	// There are no loops in graphs, so that several steps are as many copies of one. Each finds the
 	// variables as the one before leaves them.
-	t.several, err = context.NewExec(t.Device.Backend(), t.Variables, func(ctx *Context, g *Graph) []*Node {
+	t.several, err = context.NewExec(backend, t.Variables, func(ctx *Context, g *Graph) []*Node {
 		for range t.config.StepsPerLaunch {
-			t.stepGraph(ctx, g)
+			step(ctx, g)
 		}
 		return nil
 	})
 	return err
 }
 
+// batch is what the next step takes from the host.
+func (t *trainer) batch(ctx gocontext.Context) ([]any, error) {
+	if batched, ok := t.Flow.(BatchedFlow); ok {
+		return batched.Batch(ctx, t.step)
+	}
+	return nil, nil
+}
+
 // launch takes the next step, or the next few if nothing is due between them.
-func (t *trainer) launch() error {
+func (t *trainer) launch(inputs []any) error {
 	exec, steps := t.exec, 1
 	if t.several != nil && t.undisturbed(t.config.StepsPerLaunch) {
 		exec, steps = t.several, t.config.StepsPerLaunch
 	}
-	outputs, err := train.Call(func() ([]*tensors.Tensor, error) { return exec.Exec() })
+	outputs, err := train.Call(func() ([]*tensors.Tensor, error) { return exec.Exec(inputs...) })
 	if err != nil {
 		return t.Explain(err)
 	}

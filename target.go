@@ -1,6 +1,8 @@
 package vti
 
 import (
+	gocontext "context"
+
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/ml/context"
@@ -48,6 +50,19 @@ type WeighedFlow interface {
 	// Weighed is what the flow with the variables of ctx tells of its models, few enough to be
 	// listed: evidences, or nothing where it leaves weights to the engine.
 	Weighed(device *gpu.Device, ctx *Context) models.Known
+}
+
+// BatchedFlow is a Flow that a step of training fits to a part of the target, such as some members
+// of each plate, or to one of many data sets. Whatever else takes the flow takes the whole target.
+type BatchedFlow interface {
+	Flow
+	// Batch returns what a training step, counted from 0, takes from the host: tensors of the same
+	// shapes in every step.
+	Batch(ctx gocontext.Context, step int) (inputs []any, err error)
+	// Densities draws parameters of models, codes [B,S] -> log q(θ | m) and log p(y, θ | m) of the
+	// part that inputs say, [B] Float64. Over parts, their difference has the expectation of that
+	// of the whole target.
+	Densities(ctx *Context, codes *graph.Node, inputs []*graph.Node) (logQ, logJoint *graph.Node)
 }
 
 // ModelDistribution is q_ψ(m), a distribution over codes. Its variables live in the context it is

@@ -57,6 +57,7 @@
 //	                          variables, repetition, parameters and numbers
 //	over.go                   a model over a space of models as a vti.Target
 //	over_family.go            a family over its models as the flow of a vti.Config
+//	over_batch.go             steps of its training on some members of each plate
 //	over_weighed.go           evidences of its models by weights of that family, member by member
 //	presence.go               densities and encodings of what a model has
 //	density.go                distributions

@@ -319,7 +319,7 @@ func (e freeEncodings) encode(_, own *context.Context, r *replica, v *Variable, 
 		}
 	}
 	encodings := made.Variable(own, r.graph, e.seed, "encodings", r.dtype, start, v.Members(), width)
-	return Reshape(MulScalar(encodings, encodingRate), dims...)
+	return Reshape(MulScalar(r.some(v, encodings), encodingRate), dims...)
 }
 
 // encoderOf is the encoder of a latent variable: one without plates has no other members to share

@@ -21,8 +21,8 @@ type feed struct {
 	data      Values
 	dtype     dtypes.DType
 	encodings []*encodings
-	// of is the family over a space of models that it feeds for the model of code; nil: there is
-	// one model, and data are inputs.
+	// of is the family over a space of models that it feeds; nil: there is one model. Of the model
+	// of code, if it is not nil, the whole is fed, and data are no inputs.
 	of   *targetFamily
 	code []int32
 	// present lists the unconstrained numbers of each member of each latent variable that the model
@@ -66,7 +66,7 @@ func (f *feed) known() []*Variable {
 // inputs are the arguments of a graph that calls replica, for one selection.
 func (f *feed) inputs(c *selection) []any {
 	var inputs []any
-	if f.of != nil {
+	if f.code != nil {
 		return append(inputs, tensors.FromFlatDataAndDimensions(slices.Clone(f.code), 1, len(f.code)))
 	}
 	for _, p := range f.model.plates {
@@ -103,7 +103,7 @@ func (f *feed) encodingInputs(c *selection) []any {
 
 // replica reads inputs in a graph. It also returns the columns of each table of encodings.
 func (f *feed) replica(s *selector, inputs []*Node) (r *replica, columns [][]*Node) {
-	if f.of != nil {
+	if f.code != nil {
 		models := f.of.space
 		return f.of.given(models.Mask(inputs[0]), space.Features(models, inputs[0], f.dtype), f.dtype), nil
 	}

@@ -173,8 +173,9 @@ func (t *Target) LogJoint(_, mask, theta *Node) *Node {
 // at is the whole model at parameters, and the log determinants of the links of the latent
 // variables [plates..., B].
 func (t *Target) at(mask, theta *Node) (r *replica, logLinks map[*Variable]*Node) {
-	r = t.replica(mask, theta.DType())
+	r = t.replica(theta.Graph(), theta.DType())
 	list := latents(t.model, false)
+	r.present = apart(r, list, StopGradient(ConvertDType(mask, r.dtype)))
 	values := apart(r, list, Where(mask, theta, ZerosLike(theta)))
 	logLinks = map[*Variable]*Node{}
 	for _, l := range list {
@@ -185,25 +186,25 @@ func (t *Target) at(mask, theta *Node) (r *replica, logLinks map[*Variable]*Node
 	return r, logLinks
 }
 
-// replica is the whole model with its data, and what of the latent variables is present by mask [B,
-// D].
-func (t *Target) replica(mask *Node, dtype dtypes.DType) *replica {
-	r := t.model.whole(mask.Graph(), dtype)
+// replica is the whole model with its data.
+func (t *Target) replica(g *Graph, dtype dtypes.DType) *replica {
+	r := t.model.whole(g, dtype)
 	for v, values := range t.data {
-		r.values[v] = ConvertDType(Const(mask.Graph(), v.tensorOf(values)), dtype)
+		r.values[v] = ConvertDType(Const(g, v.tensorOf(values)), dtype)
 	}
-	r.present = apart(r, latents(t.model, false), StopGradient(ConvertDType(mask, dtype)))
 	return r
 }
 
-// apart takes x [B, D] apart: [plates..., B, U] of each latent variable.
+// apart takes x [B, D] apart: [plates..., B, U] of each latent variable, at the members that the
+// replica has.
 func apart(r *replica, list []*latent, x *Node) map[*Variable]*Node {
 	parts, first := map[*Variable]*Node{}, 0
 	x = Transpose(x, 0, 1)
 	for _, l := range list {
 		size := l.Members() * l.dim
 		dims := append(r.dims(l.Variable), l.dim, x.Shape().Dim(1))
-		parts[l.Variable] = drawsTo(Reshape(SliceAxis(x, 0, AxisRange(first, first+size)), dims...), len(dims)-1, len(dims)-2)
+		own := r.some(l.Variable, Reshape(SliceAxis(x, 0, AxisRange(first, first+size)), l.Members(), l.dim, -1))
+		parts[l.Variable] = drawsTo(Reshape(own, dims...), len(dims)-1, len(dims)-2)
 		first += size
 	}
 	return parts

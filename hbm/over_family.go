@@ -22,8 +22,8 @@ type targetFamily struct {
 var _ vti.Flow = (*targetFamily)(nil)
 
 // Family is a family of approximations of the latent variables, as the Backbone of a vti.Config. Of
-// cfg it reads Family, Encoding, Products and Flow, and Until, after which single models are
-// weighed by a batch of draws. All members take part in all steps.
+// cfg it reads Family, Encoding, Products, Flow, Batch and DType, and Until, after which single
+// models are weighed by a batch of draws.
 func (t *Target) Family(cfg Config) (vti.Flow, error) {
 	cfg = cfg.WithDefaults()
 	if cfg.Family == Joint {
@@ -31,8 +31,14 @@ func (t *Target) Family(cfg Config) (vti.Flow, error) {
 	}
 	f := &targetFamily{Target: t, config: cfg, most: space.FeatureDimOf(t.space)}
 	var err error
-	f.family, err = newCascade(t.model, t.data, cfg, 1+f.most)
-	return f, err
+	if f.family, err = newCascade(t.model, t.data, cfg, 1+f.most); err != nil {
+		return nil, err
+	}
+	members, err := newSelector(t.model, cfg.Batch)
+	if err != nil || members.whole() {
+		return f, err
+	}
+	return newBatchedFamily(f, members), nil
 }
 
 // String describes the family for checkpoints.
@@ -42,13 +48,19 @@ func (f *targetFamily) String() string {
 
 // given is the replica for the models of mask and feats.
 func (f *targetFamily) given(mask, feats *Node, dtype dtypes.DType) *replica {
-	r := f.replica(mask, dtype)
+	r := f.replica(mask.Graph(), dtype)
+	f.tell(r, mask, feats)
+	return r
+}
+
+// tell lets a replica know the models of mask and feats.
+func (f *targetFamily) tell(r *replica, mask, feats *Node) {
+	r.present = apart(r, f.family.latents, StopGradient(ConvertDType(mask, r.dtype)))
 	ones := OnesLike(SliceAxis(feats, 1, AxisRange(0, 1)))
 	// A step of Adam changes the weight of each feature by about the learning rate: in a model with
 	// twenty features whose gradients agree the encoding would move twenty times as far, which is
 	// enough to lose the starting point. So they sum to at most one.
 	r.about = ConvertDType(Concatenate([]*Node{ones, MulScalar(feats, 1/float64(f.most))}, 1), r.dtype)
-	return r
 }
 
 // begin starts a descent through the latent variables for the models of mask and feats.

@@ -1,6 +1,7 @@
 package hbm
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -97,9 +98,13 @@ func TestFamiliesWeighModelsMemberByMember(t *testing.T) {
 		exact[k] = c.logEvidence(k&1 == 1, k&2 == 2)
 		total[0] += math.Exp(exact[k])
 	}
-	for _, family := range []Family{PAVIF, Branch, PAVIE} {
-		t.Run(family.String(), func(t *testing.T) {
-			flow, err := c.target.Family(Config{Family: family, Seed: 1})
+	group, whole := c.target.model.plates[0], map[*Plate]int(nil)
+	for _, k := range []struct {
+		family Family
+		batch  map[*Plate]int
+	}{{PAVIF, whole}, {Branch, whole}, {PAVIE, whole}, {PAVIF, map[*Plate]int{group: 2}}, {Branch, map[*Plate]int{group: 3}}, {PAVIE, map[*Plate]int{group: 3}}} {
+		t.Run(fmt.Sprint(k.family, len(k.batch)), func(t *testing.T) {
+			flow, err := c.target.Family(Config{Family: k.family, Batch: k.batch, DType: dtypes.Float64, Seed: 1})
 			require.NoError(t, err)
 			require.Implements(t, (*vti.WeighedFlow)(nil), flow)
 			p, err := vti.Fit(t.Context(), openCPU(t), c.target, vti.Config{Backbone: flow, Steps: 600, Batch: 256, Seed: 1, DType: dtypes.Float64})

@@ -30,6 +30,8 @@ type replica struct {
 	// [plates..., 1, width].
 	encodings map[*Variable]*Node
 	levels    map[string]level // what an encoder has computed
+	// rows are which of all members of a latent variable there are, [members, 1] int32; nil: all
+	rows map[*Variable]*Node
 	// which unconstrained numbers of latent variables there are, [plates..., draws, U]; nil: all
 	present map[*Variable]*Node
 	about   *Node // features of the model of each draw, [draws, 1 + F]; nil: none
@@ -37,6 +39,14 @@ type replica struct {
 
 // dims are the sizes of the plates of a variable in the replica.
 func (r *replica) dims(v *Variable) []int { return r.sizesOf(v.plates) }
+
+// some takes what there is of all members of a variable, [members, rest...].
+func (r *replica) some(v *Variable, x *Node) *Node {
+	if rows := r.rows[v]; rows != nil {
+		return Gather(x, rows)
+	}
+	return x
+}
 
 // weigh is the weighted sum over members of x [plates..., draws], as [draws] Float64.
 func (r *replica) weigh(v *Variable, x *Node) *Node {

@@ -121,9 +121,6 @@ func (r *Regression) CheckFamily(family hbm.Family, members int) error {
 	if err != nil {
 		return err
 	}
-	if r.Options.Select && members > 0 {
-		return fmt.Errorf("a selection of terms takes part in the whole table in each step: leave out the number of members")
-	}
 	if err := plates.checkMembers(family, members); err != nil {
 		return err
 	}
@@ -161,10 +158,16 @@ func (r *Regression) familyFit(device *gpu.Device, cfg FamilyRun) (*PlateModel, 
 	if err != nil {
 		return nil, fit, err
 	}
-	if cfg.Members > 0 {
-		fit.Batch = map[*hbm.Plate]int{plates.root(): cfg.Members}
-	}
+	fit.Batch = plates.batch(cfg.Members)
 	return plates, fit, nil
+}
+
+// batch is how many members of each plate a step takes part in; nil: of all.
+func (p *PlateModel) batch(members int) map[*hbm.Plate]int {
+	if members == 0 {
+		return nil
+	}
+	return map[*hbm.Plate]int{p.root(): members}
 }
 
 // checkMembers refuses steps that take part in more members than there are, in some with a family

@@ -70,6 +70,7 @@ func (r *Regression) selection(cfg FamilyRun) (*selected, error) {
 	if err != nil {
 		return nil, err
 	}
+	cfg.Fit.Batch = plates.batch(cfg.Members)
 	return plates.selection(cfg.Fit.Family, cfg.Fit, cfg.Certify.Until)
 }
 

@@ -242,7 +242,8 @@ func TestFamilyMistakes(t *testing.T) {
 	selection := newRegression(t, frameOf(t, schools, frame.Options{Formula: "y ~ x + (1 | class)"}), Options{Select: true})
 	require.NoError(t, selection.CheckFamily(hbm.PAVIF, 0))
 	require.ErrorContains(t, selection.CheckFamily(hbm.Joint, 0), "to select terms use pavi-f or branch")
-	require.ErrorContains(t, selection.CheckFamily(hbm.PAVIF, 2), "leave out the number of members")
+	require.NoError(t, selection.CheckFamily(hbm.PAVIF, 2))
+	require.ErrorContains(t, selection.CheckFamily(hbm.PAVIF, 1000), "a step cannot take part in 1000 members of class")
 }
 
 // A selection of terms by families of plates: evidences of every model are those of integrals that
@@ -270,10 +271,11 @@ func TestSelectionByFamilies(t *testing.T) {
 	found, err := exact.integrate(t.Context(), exact.effort(), 1, nil)
 	require.NoError(t, err)
 	for _, family := range []hbm.Family{hbm.PAVIF, hbm.Branch} {
+		members := map[hbm.Family]int{hbm.PAVIF: 4}[family] // in a step of training; 0: all
 		r, err := New(frameOf(t, text.String(), frame.Options{Formula: "y ~ x + (x | g)"}), options)
 		require.NoError(t, err)
 		dir := t.TempDir()
-		result, err := r.RunFamily(t.Context(), device, FamilyRun{Fit: hbm.Config{Family: family, Steps: 600, Seed: 1, DType: dtypes.Float64}, Dir: dir})
+		result, err := r.RunFamily(t.Context(), device, FamilyRun{Fit: hbm.Config{Family: family, Steps: 600, Seed: 1, DType: dtypes.Float64}, Members: members, Dir: dir})
 		require.NoError(t, err)
 		require.NotEqual(t, verdict.Failed, result.Certificate.Verdict, "%v: %v", family, result.Certificate.Reasons)
 		require.Len(t, result.Models, len(found.list))

@@ -1,0 +1,66 @@
+package hbm
+
+import (
+	gocontext "context"
+	"fmt"
+	"strings"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+
+	vti "github.com/transdim/vti"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/space"
+)
+
+// batchedFamily is a family over a space of models that some members of each plate train at a time
+// (Config.Batch). Free encodings are variables of all members, of which a step takes some.
+type batchedFamily struct {
+	*targetFamily
+	selector *selector
+	part     *Posterior // of the members in a step
+}
+
+var _ vti.BatchedFlow = (*batchedFamily)(nil)
+
+func newBatchedFamily(f *targetFamily, s *selector) *batchedFamily {
+	part := &feed{model: f.model, data: f.data, dtype: f.config.DType, of: f}
+	return &batchedFamily{f, s, &Posterior{model: f.model, config: f.config, family: f.family, feed: part}}
+}
+
+// String describes the family for checkpoints.
+func (f *batchedFamily) String() string {
+	var sizes []string
+	for _, p := range f.model.plates {
+		sizes = append(sizes, fmt.Sprint(f.selector.size(p)))
+	}
+	return fmt.Sprintf("%v, %s members in a step", f.targetFamily, strings.Join(sizes, "/"))
+}
+
+// Batch implements [vti.BatchedFlow]: members, data, and for each latent variable which of its
+// members there are.
+func (f *batchedFamily) Batch(_ gocontext.Context, step int) ([]any, error) {
+	chosen := f.selector.draw(stream.Rand(f.config.Seed, fmt.Sprintf("plates/%d", step)))
+	inputs := f.part.feed.inputs(chosen)
+	for _, l := range f.family.latents {
+		var rows []int32
+		for _, row := range chosen.rows(l.Variable) {
+			rows = append(rows, int32(row))
+		}
+		inputs = append(inputs, tensors.FromFlatDataAndDimensions(rows, len(rows), 1))
+	}
+	return inputs, nil
+}
+
+// Densities implements [vti.BatchedFlow].
+func (f *batchedFamily) Densities(ctx *vti.Context, codes *Node, inputs []*Node) (logQ, logJoint *Node) {
+	last := len(inputs) - len(f.family.latents)
+	r, _ := f.part.feed.replica(f.selector, inputs[:last])
+	r.rows = map[*Variable]*Node{}
+	for i, l := range f.family.latents {
+		r.rows[l.Variable] = inputs[last+i]
+	}
+	f.tell(r, f.space.Mask(codes), space.Features(f.space, codes, r.dtype))
+	logJoint, logQ = f.part.densities(ctx, r, codes.Shape().Dim(0))
+	return logQ, logJoint
+}
