@@ -26,6 +26,10 @@ type SolveConfig struct {
 	MaxTime time.Duration
 	// Untrained leaves out all training and keeps q(m): the starting point of Fit is certified.
 	Untrained bool
+	// Lacks, if not nil, says of a trusted certificate what it leaves open that training could
+	// tell, such as a moment that its draws do not resolve; "" stands for nothing. Solve then
+	// trains, a few rounds at most.
+	Lacks func(*Certificate) string
 	// AnswerOnly leaves out the training that q alone would need after a sum over all models.
 	AnswerOnly bool
 	// Status, if not nil, is called with the next piece of work and the reason for it.

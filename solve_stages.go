@@ -290,12 +290,18 @@ func (s *solver) certify(ctx context.Context) error {
 	if s.best = c; collapse {
 		return s.begin(collapsing, Weighing, c.Reasons[0], "no parameters")
 	}
-	if c.Verdict == Trusted && now.Shortage <= 1 || s.plan.Last || s.exhausted() || s.late() {
+	lacks := ""
+	if s.cfg.Lacks != nil && c.Verdict == Trusted && s.plan.Trained < patience {
+		lacks = s.cfg.Lacks(c.Certificate)
+	}
+	if c.Verdict == Trusted && now.Shortage <= 1 && lacks == "" || s.plan.Last || s.exhausted() || s.late() {
 		return s.begin(finished, Weighing, "done", c.Verdict.String())
 	}
 	why := fmt.Sprintf("%.2g times as many draws would be needed", now.Shortage)
 	if c.Verdict != Trusted {
 		why = c.Reasons[0]
+	} else if lacks != "" {
+		why = lacks
 	} else if now.Shortage <= mostMore && !s.enlarged(1) && s.fits(s.draws()) {
 		return s.begin(certifying, Weighing, why, "a certificate of so many")
 	}

@@ -79,6 +79,35 @@ func TestSolveTrainsNothingWhereNothingIsMissing(t *testing.T) {
 	requirePrecise(t, solution.Certificate, target.inclusion(), 0.005)
 }
 
+// Solve trains for what a trusted answer lacks, three rounds at most.
+func TestSolveTrainsForWhatIsLacking(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
+	target, cfg := newConjugate(30, 3), hardConfig(t)
+	cfg.Fit.Checkpoint = ""
+	for lacking, rounds := range map[int]int{1: 1, 100: 3} {
+		asked, trained := 0, 0
+		cfg.Lacks = func(c *vti.Certificate) string {
+			require.Equal(t, vti.Trusted, c.Verdict)
+			if asked++; asked > lacking {
+				return ""
+			}
+			return "a moment"
+		}
+		solution, err := vti.Solve(t.Context(), openDevice(t, gpu.CPU), target, cfg)
+		require.NoError(t, err)
+		for _, round := range solution.Rounds {
+			if round.Work == vti.Training {
+				require.Equal(t, "a moment", round.Why)
+				trained++
+			}
+		}
+		require.Equal(t, rounds, trained)
+		requirePrecise(t, solution.Certificate, target.inclusion(), 0.005)
+	}
+}
+
 // hardConfig makes Solve train on a bent target.
 func hardConfig(t *testing.T) vti.SolveConfig {
 	fit := smallConfig()

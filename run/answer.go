@@ -25,6 +25,8 @@ type Question struct {
 	Precision float64
 	MaxTime   time.Duration
 	Status    func(text string)
+	// Lacks is that of [vti.SolveConfig].
+	Lacks func(*vti.Certificate) string
 	// Again certifies what an earlier run has trained, which is in its checkpoint, and trains
 	// nothing ([vti.Recertify]).
 	Again bool
@@ -70,7 +72,7 @@ func (t *Training) Ask(ctx context.Context, device *gpu.Device, target vti.Targe
 		return &Answer{Posterior: posterior, Certificate: certificate}, err
 	}
 	solution, err := vti.Solve(ctx, device, target, vti.SolveConfig{
-		Fit: q.Fit, Certify: q.Certify, Precision: q.Precision, MaxTime: q.MaxTime, Status: q.Status, Untrained: q.Untrained, AnswerOnly: true,
+		Fit: q.Fit, Certify: q.Certify, Precision: q.Precision, MaxTime: q.MaxTime, Status: q.Status, Lacks: q.Lacks, Untrained: q.Untrained, AnswerOnly: true,
 	})
 	if err = t.End(err); err != nil {
 		return nil, err

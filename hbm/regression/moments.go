@@ -174,6 +174,24 @@ func (m *momentDraws) sharp(quantities int) bool {
 	return true
 }
 
+// unresolved says which standard deviation weighted draws do not resolve though its prior has one;
+// "" where there is none. Draws of flows that nothing has trained have lighter tails than the
+// standard deviations of groups: weights can be good, and their products with squares are not.
+func (r *Regression) unresolved(sample vti.WeightedSample, seed uint64) string {
+	heavy := func(c coordinate) bool { return c.kind == sdCoordinate && c.prior == HalfCauchySD }
+	m := r.momentsOfSample(sample, seed)
+	if m == nil || slices.ContainsFunc(r.coordinates, heavy) {
+		return ""
+	}
+	names := slices.Concat(r.Frame.CoefficientNames(), r.sdNames)
+	for k, name := range names[:min(len(names), m.known)] {
+		if math.IsNaN(m.of(k).SD) {
+			return "draws do not resolve the standard deviation of " + name
+		}
+	}
+	return ""
+}
+
 // momentsOf are the moments of a quantity, which the place of its draws in a matrix tells too: by
 // all weighted draws where they know it, else by equally weighted ones.
 func (s *posteriorSample) momentsOf(quantity int, draws *mat.Dense, column int) weighted.Moments {

@@ -107,6 +107,7 @@ func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Run) (*R
 	}
 	answer, err := training.Ask(ctx, device, r.Target(), clock, run.Question{
 		Fit: fit, Certify: cfg.Certify, Precision: cfg.Precision, MaxTime: cfg.MaxTime, Status: cfg.Status, Again: cfg.Again,
+		Lacks: func(c *vti.Certificate) string { return r.unresolved(c.Sample, fit.Seed) },
 	})
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -199,4 +200,29 @@ func TestRegressionRun(t *testing.T) {
 	column, err := written.Lookup("mean")
 	require.NoError(t, err)
 	assert.Equal(t, strconv.FormatFloat(float64(days.Mean), 'g', 6, 64), strconv.FormatFloat(column.Values[1], 'g', 6, 64))
+}
+
+// Weights of a flow that nothing has trained are good on ten rows of six groups, three of one row,
+// while draws reach too little of the tail of the standard deviation of groups.
+func TestStandardDeviationsOfTrustedAnswersAreResolved(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
+	f := frameOf(t, `y,x,g
+0.43,0.965,g2
+-0.819,-0.436,g1
+-0.26,-0.301,g2
+-0.478,0.269,g4
+0.546,-1.533,g3
+-1.858,-1.413,g1
+-0.199,-0.793,g0
+-0.666,-0.922,g5
+-0.615,-1.846,g1
+-0.747,0.979,g5
+`, frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.StudentKind})
+	result, _ := runRegression(t, f, Options{}, vti.Config{})
+	require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
+	for _, s := range slices.Concat(result.Effects, result.SDs) {
+		require.InDelta(t, 0.02, float64(s.SDSE/s.SD), 0.02, "%s: %v ± %v", s.Name, s.SD, s.SDSE)
+	}
 }
