@@ -34,16 +34,20 @@ func TestMistakes(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("other", nil, 0o644))
 	for line, want := range map[string]string{
-		"dag --out .":                           "is no benchmark",
-		"dag --sizes a":                         `expected numbers of rows, at least 3, separated by commas, found "a"`,
-		"dag":                                   "expected --out DIRECTORY",
-		"cardinality --samplers none --out new": "--samplers: expected some of",
-		"cold --samplers none absent.csv":       "--samplers: expected some of diagonal",
-		"time --only absent":                    "--only: no table begins with",
-		"time --vti absent":                     "absent",
-		"amortize --only absent":                "no such task",
-		"devices":                               "expected --check, --benchmark or both",
-		"absent":                                `unknown command "absent"`,
+		"dag --out .":                   "is no benchmark",
+		"dag --sizes a":                 `expected numbers of rows, at least 3, separated by commas, found "a"`,
+		"dag":                           "expected --out DIRECTORY",
+		"paper absent":                  `unknown paper "absent"`,
+		"paper vti absent":              "expected one of the figures fig2",
+		"paper vti fig4":                "expected --out DIRECTORY or --quick",
+		"paper all":                     "expected --out DIRECTORY",
+		"paper vti fig4 --only [":       "--only: error parsing regexp",
+		"paper vti fig4 --quick -o new": "expected no --out",
+		"time --only absent":            "--only: no table begins with",
+		"time --vti absent":             "absent",
+		"amortize --only absent":        "no such task",
+		"devices":                       "expected --check, --benchmark or both",
+		"absent":                        `unknown command "absent"`,
 	} {
 		got := vtilab(t, strings.Fields(line)...)
 		require.Equal(t, shell.StatusUsage, got.status, line)
@@ -63,12 +67,10 @@ func TestMeasurements(t *testing.T) {
 	require.NoError(t, err)
 	t.Chdir(t.TempDir())
 	for line, want := range map[string]string{
-		"dag --data-sets 1 --sizes 16 --nodes 2 --sem linear --out graphs":                                                                       "rows",
-		"cardinality --predictors 2 --misspecification none --samplers categorical --iterations 50 --steps 2 --out cardinality --vti " + program: "rows",
-		"time --only hald --repetitions 1 --data " + data + " --vti " + program:                                                                  "tables",
-		"hbm --only oats --data . --vti " + program:                                                                                              "tables",
-		"cold --samplers categorical --seeds 1 --steps 2 --batch 4 " + filepath.Join(data, "robust_vs", "mid_1000.csv"):                          "fits",
-		"amortize --only gaussian-5 --steps 2 --batch 4 --hidden 8":                                                                              "tasks",
+		"dag --data-sets 1 --sizes 16 --nodes 2 --sem linear --out graphs":      "rows",
+		"time --only hald --repetitions 1 --data " + data + " --vti " + program: "tables",
+		"hbm --only oats --data . --vti " + program:                             "tables",
+		"amortize --only gaussian-5 --steps 2 --batch 4 --hidden 8":             "tasks",
 	} {
 		got := vtilab(t, append(strings.Fields(line), "--json", "--quiet")...)
 		require.Equal(t, shell.StatusOK, got.status, got.stderr)

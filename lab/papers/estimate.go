@@ -1,0 +1,49 @@
+package papers
+
+import (
+	"cmp"
+	"math"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// estimate is a mean with its standard error.
+type estimate struct{ mean, se float64 }
+
+// meanOf is the mean of values, whose standard error is that of the means of groups: draws of one
+// chain are not independent, but chains are. groups is nil for independent values.
+func meanOf(values []float64, groups []int) estimate {
+	mean := stat.Mean(values, nil)
+	sums := map[int]float64{}
+	for i, v := range values {
+		group := i
+		if groups != nil {
+			group = groups[i]
+		}
+		sums[group] += v - mean
+	}
+	squares, n := 0.0, float64(len(sums))
+	for _, sum := range sums {
+		squares += sum * sum
+	}
+	return estimate{mean, math.Sqrt(squares*n/(n-1)) / float64(len(values))}
+}
+
+func negated(values []float64) []float64 {
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i] = -v
+	}
+	return out
+}
+
+// slopeOf is the slope of the least squares line; NaN of less than three points.
+func slopeOf(x, y []float64) float64 {
+	if len(x) < 3 {
+		return nan
+	}
+	_, slope := stat.LinearRegression(x, y, nil, false)
+	return slope
+}
+
+func compareNumbers(a, b float64) int { return cmp.Compare(a, b) }

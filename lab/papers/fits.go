@@ -1,0 +1,326 @@
+package papers
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/transdim/vti/internal/picture"
+)
+
+// Columns of fits of the robust design, which figures 2 and 4 to 10 share.
+var (
+	fitKeys   = []string{"level", "prior", "predictors", "data_set", "sampler", "flow", "steps", "batch"}
+	fitValues = []string{
+		"reference_verdict", "variation", "variation_default", "cross_entropy", "cross_entropy_se", "entropy", "within", "within_se",
+		"gain", "gain_se", "model_gain", "model_gain_se", "slope", "models",
+	}
+)
+
+// fitCell is a cell of a fit.
+func (l *Lab) fitCell(f fit) Cell {
+	return Cell{
+		Key: []string{f.level, f.prior, strconv.Itoa(f.predictors), strconv.Itoa(f.number), f.sampler, f.flow, strconv.Itoa(f.steps), strconv.Itoa(f.batch)},
+		Measure: func(ctx context.Context) ([]string, error) {
+			c, found, err := l.compare(ctx, f)
+			if err != nil {
+				return nil, err
+			}
+			return []string{
+				found.Verdict, text(c.variation, 4), text(c.variationDefault, 4), text(c.crossEntropy.mean, 4), text(c.crossEntropy.se, 4), text(c.entropy.mean, 4),
+				text(c.within.mean, 4), text(c.within.se, 4), text(c.gain.mean, 4), text(c.gain.se, 4), text(c.modelGain.mean, 4), text(c.modelGain.se, 4),
+				text(c.slope, 4), modelsText(c.models),
+			}, nil
+		},
+	}
+}
+
+// shownModels is the number of models of a row, the most probable ones, which pictures show.
+const shownModels = 24
+
+// modelsText are models as "bits probability q nats", separated by semicolons.
+func modelsText(models []modelFit) string {
+	var parts []string
+	for _, m := range models[:min(len(models), shownModels)] {
+		parts = append(parts, fmt.Sprintf("%s %.4g %.4g %.3f", m.bits, m.reference, m.q, m.nats))
+	}
+	return strings.Join(parts, ";")
+}
+
+// modelsOf reads modelsText.
+func modelsOf(row Row) (models []modelFit) {
+	for part := range strings.SplitSeq(row["models"], ";") {
+		var m modelFit
+		if _, err := fmt.Sscanf(part, "%s %g %g %g", &m.bits, &m.reference, &m.q, &m.nats); err == nil {
+			models = append(models, m)
+		}
+	}
+	return models
+}
+
+// fits are the cells of a grid.
+func (l *Lab) fits(levels, priors []string, predictors []int, g fitSettings) (cells []Cell) {
+	if l.Quick {
+		g = settingsOf[vtiSettings]("vti").Quick
+		levels, priors, predictors = levels[:1], priors[:1], g.Predictors
+	}
+	steps, sets := cmp.Or(l.Steps, g.Steps), cmp.Or(l.DataSets, g.DataSets)
+	for _, level := range levels {
+		for _, prior := range priors {
+			for _, p := range predictors {
+				for number := 1; number <= sets; number++ {
+					for _, flow := range g.Flows {
+						for _, sampler := range g.Samplers {
+							cells = append(cells, l.fitCell(fit{robust{level, prior, p, number}, sampler, flow, steps, g.Batch, g.Draws}))
+						}
+					}
+				}
+			}
+		}
+	}
+	return cells
+}
+
+// fitClaims are that training taught q(m) and the flow something, at draws of the reference.
+func fitClaims(rows []Row) (claims []Claim) {
+	for _, row := range rows {
+		name := strings.Join([]string{row["level"], row["sampler"], row["flow"]}, " ")
+		claims = append(claims,
+			Claim{Text: name + ": q(m, θ) of draws of the posterior rises by training", Z: row.number("gain") / row.number("gain_se")},
+			Claim{Text: name + ": q(m) of draws of the posterior rises by training", Z: row.number("model_gain") / row.number("model_gain_se")})
+	}
+	return claims
+}
+
+// longest are the rows of the longest training of each cell.
+func longest(rows []Row) []Row {
+	best := map[string]int{}
+	var order []string
+	for i, row := range rows {
+		name := strings.Join([]string{row["level"], row["prior"], row["predictors"], row["data_set"], row["sampler"], row["flow"]}, " ")
+		at, ok := best[name]
+		if !ok {
+			order = append(order, name)
+		}
+		if !ok || row.number("steps") > rows[at].number("steps") {
+			best[name] = i
+		}
+	}
+	var out []Row
+	for _, name := range order {
+		out = append(out, rows[best[name]])
+	}
+	return out
+}
+
+// modelsFigure is figure 2, or one of 5 to 10.
+func modelsFigure(name, title string, levels, priors []string) *Study {
+	s := settingsOf[vtiSettings]("vti")
+	return &Study{
+		Paper: "vti", Name: name, Title: title, Store: "vti-fits", Keys: fitKeys, Values: fitValues,
+		Cells:  func(l *Lab) ([]Cell, error) { return l.fits(levels, priors, []int{s.Predictors}, s.Fits), nil },
+		Claims: fitClaims,
+		header: []string{
+			"misspecification", "flow", "sampler", "steps", "paper", "q(m): total variation", "θ given m: KL(posterior ‖ q), nats", "its slope along log10 π(m)",
+			"by default: total variation",
+		},
+		lines: func(rows []Row) (lines [][]string) {
+			rows = longest(rows)
+			for _, level := range levels {
+				for _, flow := range s.Fits.Flows {
+					for _, sampler := range s.Fits.Samplers {
+						line := []string{level, flow, sampler}
+						of := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool {
+							return r["level"] != level || !slices.Contains(priors, r["prior"]) || r["flow"] != flow || r["sampler"] != sampler ||
+								r["predictors"] != strconv.Itoa(s.Predictors)
+						})
+						if len(of) == 0 {
+							lines = append(lines, append(line, "not run", "plotted", "", "", "", ""))
+							continue
+						}
+						lines = append(lines, append(line, span(of, "steps"), "plotted", average(of, "variation", 3), average(of, "within", 2), average(of, "slope", 2), average(of, "variation_default", 3)))
+					}
+				}
+			}
+			return lines
+		},
+		pictures: func(rows []Row) []*picture.Picture {
+			rows = slices.DeleteFunc(longest(rows), func(r Row) bool {
+				return !slices.Contains(levels, r["level"]) || !slices.Contains(priors, r["prior"]) || r["predictors"] != strconv.Itoa(s.Predictors)
+			})
+			if len(rows) == 0 {
+				return nil
+			}
+			return []*picture.Picture{modelsPicture("vti-"+name, title, rows, s)}
+		},
+		Note: "The paper prints no numbers. Its upper row is π(m) against q(m), its lower row the cross-entropy of coefficients given the model, which should fall with π(m). " +
+			"Columns are means over the data sets that were run. By default vti integrates coefficients out: its column is the distance of two answers of different seeds.",
+	}
+}
+
+// average is the mean of a column over rows, with the number of rows where they are several.
+func average(rows []Row, column string, decimals int) string {
+	sum, n := 0.0, 0
+	for _, row := range rows {
+		if v := row.number(column); !math.IsNaN(v) {
+			sum, n = sum+v, n+1
+		}
+	}
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return text(sum, decimals)
+	}
+	return fmt.Sprintf("%s (%d)", text(sum/float64(n), decimals), n)
+}
+
+// span is the range of a column of whole numbers.
+func span(rows []Row, column string) string {
+	least, most := math.Inf(1), math.Inf(-1)
+	for _, row := range rows {
+		least, most = math.Min(least, row.number(column)), math.Max(most, row.number(column))
+	}
+	if least == most {
+		return text(least, 0)
+	}
+	return text(least, 0) + " to " + text(most, 0)
+}
+
+// samplerInks are the colours of samplers.
+var samplerInks = map[string]picture.Ink{"diagonal": picture.First, "categorical": picture.Second, "autoregressive": picture.Third}
+
+// samplerLegend says which dots are of which sampler, above the panels.
+func samplerLegend(whole *picture.Picture, samplers []string) {
+	left := 4.0
+	for _, sampler := range samplers {
+		whole.Dots([]picture.Point{{X: left + 3, Y: 7}}, 5, samplerInks[sampler])
+		whole.Label(picture.Point{X: left + 9, Y: 7}, sampler, picture.Start, picture.SmallSize, picture.Strong)
+		left += picture.TextWidth(sampler, picture.SmallSize) + 24
+	}
+}
+
+// modelsPicture has a column of two panels for each flow: probabilities above, cross-entropies
+// below, both against the probability of the reference.
+func modelsPicture(name, title string, rows []Row, s vtiSettings) *picture.Picture {
+	const width, height, least = picture.Page / 3, 150, 1e-5
+	whole := picture.New(name, title, picture.Page, 2*height+14)
+	for column, flow := range s.Fits.Flows {
+		var x, q, nats []float64
+		inks := map[picture.Ink][]int{}
+		for _, row := range rows {
+			if row["flow"] != flow {
+				continue
+			}
+			for _, m := range modelsOf(row) {
+				ink := samplerInks[row["sampler"]]
+				inks[ink] = append(inks[ink], len(x))
+				x, q, nats = append(x, math.Log10(m.reference)), append(q, math.Log10(math.Max(m.q, least))), append(nats, m.nats)
+			}
+		}
+		for line, y := range [][]float64{q, nats} {
+			panel := picture.New("", "", width, height)
+			names := [2]string{"log10 q(m)", "cross-entropy, nats"}
+			frame := picture.NewFrame(panel, picture.Around(x...), picture.Around(y...), "log10 π(m)", names[line])
+			if line == 0 {
+				frame.Title(flow)
+				low, high := math.Max(frame.X.Min, frame.Y.Min), math.Min(frame.X.Max, frame.Y.Max)
+				frame.Line([]picture.Point{frame.At(low, low), frame.At(high, high)}, 1, picture.Muted, picture.Style{Dashed: true})
+			}
+			for _, sampler := range s.Fits.Samplers {
+				var points []picture.Point
+				for _, i := range inks[samplerInks[sampler]] {
+					points = append(points, frame.At(x[i], y[i]))
+				}
+				frame.Dots(points, 2.6, samplerInks[sampler])
+			}
+			whole.Place(panel, picture.Point{X: float64(column) * width, Y: float64(line)*height + 14})
+		}
+	}
+	samplerLegend(whole, s.Fits.Samplers)
+	whole.Text = title + ": " + "probabilities of models under q and cross-entropies of coefficients against probabilities of the reference."
+	return whole
+}
+
+// cardinalityFigure is figure 4.
+func cardinalityFigure() *Study {
+	s := settingsOf[vtiSettings]("vti")
+	g := s.Cardinality
+	title := "Cross-entropy of draws of the posterior in growing spaces of models"
+	return &Study{
+		Paper: "vti", Name: "fig4", Title: title, Store: "vti-fits", Keys: fitKeys, Values: fitValues,
+		Cells: func(l *Lab) ([]Cell, error) {
+			return l.fits(g.Levels, []string{"focused"}, g.Predictors, g), nil
+		},
+		Claims: fitClaims,
+		header: []string{"misspecification", "predictors", "sampler", "flow", "steps", "paper", "H(π, q), nats", "H(π), nats", "q(m): total variation"},
+		lines: func(rows []Row) (lines [][]string) {
+			rows = longest(rows)
+			for _, level := range g.Levels {
+				for _, p := range g.Predictors {
+					for _, sampler := range g.Samplers {
+						line := []string{level, strconv.Itoa(p), sampler}
+						ran := false
+						for _, flow := range s.Fits.Flows {
+							of := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool {
+								return r["level"] != level || r["prior"] != "focused" || r["predictors"] != strconv.Itoa(p) || r["sampler"] != sampler || r["flow"] != flow
+							})
+							if len(of) > 0 {
+								ran = true
+								lines = append(lines, append(slices.Clone(line), flow, span(of, "steps"), "plotted", average(of, "cross_entropy", 2), average(of, "entropy", 2), average(of, "variation", 3)))
+							}
+						}
+						if !ran {
+							lines = append(lines, append(line, g.Flows[0], "not run", "plotted", "", "", ""))
+						}
+					}
+				}
+			}
+			return lines
+		},
+		pictures: func(rows []Row) []*picture.Picture {
+			rows = slices.DeleteFunc(longest(rows), func(r Row) bool {
+				return r["prior"] != "focused" || !slices.Contains(g.Predictors, int(r.number("predictors")))
+			})
+			if len(rows) == 0 {
+				return nil
+			}
+			return []*picture.Picture{cardinalityPicture(rows, g)}
+		},
+		Note: "The paper plots H(π, q) and prints no numbers; its ends are 2⁹ and 2²⁴ models, and the numbers of predictors between are ours. H(π) is the entropy of the posterior, which no q is below, " +
+			"and what vti reaches by default, whose draws the reference are.",
+	}
+}
+
+// cardinalityPicture has a panel for each level: excess of the cross-entropy over the entropy.
+func cardinalityPicture(rows []Row, g fitSettings) *picture.Picture {
+	const width, height = picture.Page / 2, 180
+	whole := picture.New("vti-fig4", "Cross-entropy less entropy of the posterior, nats", picture.Page, height+14)
+	for column, level := range g.Levels {
+		var x, y []float64
+		var inks []picture.Ink
+		for _, row := range rows {
+			if row["level"] != level {
+				continue
+			}
+			x, y = append(x, row.number("predictors")), append(y, row.number("cross_entropy")-row.number("entropy"))
+			inks = append(inks, samplerInks[row["sampler"]])
+		}
+		panel := picture.New("", "", width, height)
+		scale := picture.Around(append(x, float64(slices.Min(g.Predictors)), float64(slices.Max(g.Predictors)))...)
+		scale.Whole = true
+		frame := picture.NewFrame(panel, scale, picture.Around(append(y, 0)...), "predictors", "H(π, q) − H(π), nats")
+		frame.Title(level + " misspecification")
+		for i := range x {
+			frame.Dots([]picture.Point{frame.At(x[i], y[i])}, 4, inks[i])
+		}
+		whole.Place(panel, picture.Point{X: float64(column) * width, Y: 14})
+	}
+	samplerLegend(whole, g.Samplers)
+	whole.Text = "Excess of the cross-entropy over the entropy of the posterior against the number of predictors, for each sampler of models."
+	return whole
+}

@@ -1,0 +1,46 @@
+// Package papers repeats figures and tables of the five papers that vti follows, each as cells that
+// are measured one by one, and writes pages with the paper's numbers beside its own.
+//
+//	papers.go         the studies
+//	study.go          what a study is; its cells, measured once for all processes
+//	settings.go       settings of the papers, from files that are part of the program
+//	estimate.go       means with standard errors, slopes
+//	page.go           pages of the results
+//	cpu_*.go          processor time
+//
+// Davies et al. (2025), variational transdimensional inference:
+//
+//	robust.go         the robust design: references, fits, and comparisons of the two
+//	fits.go           figures 2 and 4 to 10
+//	design.go         table 2
+package papers
+
+// Papers are the names of the papers.
+var Papers = []string{"vti", "exchangeable", "pavi", "adavi", "branch"}
+
+// All are the studies, in the order of the pages.
+func All() []*Study {
+	both, misspecified := []string{"focused", "wide"}, []string{"medium", "high"}
+	focused, wide := both[:1], both[1:]
+	return []*Study{
+		modelsFigure("fig2", "Models and coefficients of the robust design, focused prior", misspecified, focused),
+		cardinalityFigure(),
+		modelsFigure("fig5", "No misspecification, focused prior", []string{"none"}, focused),
+		modelsFigure("fig6", "No misspecification, wide prior", []string{"none"}, wide),
+		modelsFigure("fig7", "Medium misspecification, focused prior", misspecified[:1], focused),
+		modelsFigure("fig8", "Medium misspecification, wide prior", misspecified[:1], wide),
+		modelsFigure("fig9", "High misspecification, focused prior", misspecified[1:], focused),
+		modelsFigure("fig10", "High misspecification, wide prior", misspecified[1:], wide),
+		designTable(),
+	}
+}
+
+// Of are the studies of a paper.
+func Of(paper string) (list []*Study) {
+	for _, s := range All() {
+		if s.Paper == paper {
+			list = append(list, s)
+		}
+	}
+	return list
+}

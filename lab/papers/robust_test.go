@@ -1,0 +1,59 @@
+package papers
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Models of a comparison: cross-entropies of coefficients, their excess over the entropy, and gains
+// over equal probabilities, by hand for two models of one predictor.
+func TestFillModels(t *testing.T) {
+	found := &reference{Models: map[string]float64{"0": 0.75, "1": 0.25}}
+	q := map[string]float64{"0": 0.5, "1": 0.5}
+	var logQ []float64
+	for range 3 * fewestDraws {
+		found.Codes, found.LogP = append(found.Codes, []int32{0}), append(found.LogP, math.Log(0.75)-1)
+		logQ = append(logQ, math.Log(0.5)-1.5)
+	}
+	for range fewestDraws {
+		found.Codes, found.LogP = append(found.Codes, []int32{1}), append(found.LogP, math.Log(0.25)-2)
+		logQ = append(logQ, math.Log(0.5)-4)
+	}
+	c := &comparison{}
+	c.fillModels(found, q, logQ)
+	require.InDelta(t, 0.5*0.75+2*0.25, c.within.mean, 1e-12)
+	require.InDelta(t, 0, c.modelGain.mean, 1e-12)
+	require.Len(t, c.models, 2)
+	require.Equal(t, "0", c.models[0].bits)
+	require.InDelta(t, 1.5, c.models[0].nats, 1e-12)
+	require.InDelta(t, 4, c.models[1].nats, 1e-12)
+	require.InDelta(t, 2, c.models[1].excess, 1e-12)
+	require.InDelta(t, 0.25, variation(q, found.Models), 1e-12)
+
+	rows := []Row{{"models": modelsText(c.models)}}
+	read := modelsOf(rows[0])
+	require.Len(t, read, 2)
+	require.Equal(t, modelFit{bits: "1", reference: 0.25, q: 0.5, nats: 4}, read[1])
+}
+
+// Training starts at models of equal probability and standard normal active coefficients.
+func TestStartDensity(t *testing.T) {
+	want := -math.Ln2 - 0.5 - math.Log(2*math.Pi)/2
+	require.InDelta(t, want, startDensity([]int32{0}, []float64{1, 0}), 1e-12)
+	require.InDelta(t, want-2-math.Log(2*math.Pi)/2, startDensity([]int32{1}, []float64{1, 2}), 1e-12)
+}
+
+// Of several trainings of a cell the longest is on the page.
+func TestLongest(t *testing.T) {
+	rows := []Row{
+		{"level": "none", "flow": "diag", "steps": "100", "variation": "0.5"}, {"level": "none", "flow": "diag", "steps": "2000", "variation": "0.25"},
+		{"level": "none", "flow": "affine", "steps": "100", "variation": "0.125"},
+	}
+	best := longest(rows)
+	require.Len(t, best, 2)
+	require.Equal(t, "0.25", best[0]["variation"])
+	require.Equal(t, "0.188 (2)", average(best, "variation", 3))
+	require.Equal(t, "100 to 2000", span(best, "steps"))
+}
