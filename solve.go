@@ -8,6 +8,7 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/budget"
 	"github.com/transdim/vti/internal/checkpoint"
+	"gonum.org/v1/gonum/mat"
 )
 
 // Solve finds the posterior of the target with as much work as it needs. It starts with the
@@ -77,6 +78,12 @@ func (s *solver) solve(ctx context.Context) (*Solution, error) {
 // finish stores the posterior, with the plan as it was before the last round: a run that is resumed
 // makes its certificate again.
 func (s *solver) finish(before plan) (*Solution, error) {
+	if s.best.Sample.LogQ == nil { // no graph has made the variables of the flow yet
+		space := s.target.Space()
+		if _, err := s.t.LogProb([][]int32{make([]int32, len(space.Cards()))}, mat.NewDense(1, space.Dim(), nil)); err != nil {
+			return nil, err
+		}
+	}
 	done := s.plan
 	s.plan = before
 	if err := s.t.save(); err != nil {

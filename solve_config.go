@@ -30,7 +30,8 @@ type SolveConfig struct {
 	// tell, such as a moment that its draws do not resolve; "" stands for nothing. Solve then
 	// trains, a few rounds at most.
 	Lacks func(*Certificate) string
-	// AnswerOnly leaves out the training that q alone would need after a sum over all models.
+	// AnswerOnly leaves out the training that q alone would need after a sum over all models, and
+	// the densities of draws under q where the answer does not come from them.
 	AnswerOnly bool
 	// Status, if not nil, is called with the next piece of work and the reason for it.
 	Status func(text string)
@@ -98,7 +99,7 @@ type SolveRound struct {
 	// Shortage is the factor by which the number of draws would have to grow to reach the required
 	// precision.
 	Shortage float64
-	// Divergence is that of Solution.
+	// Divergence is that of Solution; 0 where it is not known.
 	Divergence float64
 	// Seconds is the time of the round; 0 of those before a run was resumed.
 	Seconds float64 `json:"-"`
@@ -133,7 +134,8 @@ type Solution struct {
 	// Rounds are what was done, in order.
 	Rounds []SolveRound
 	// Divergence is the Kullback-Leibler divergence KL(p ‖ q) of q(m) q(θ | m) from the certified
-	// posterior, in nats: how well q alone would do.
+	// posterior, in nats: how well q alone would do. NaN where only the answer was asked for, and
+	// it needs no draws of q.
 	Divergence float64
 	// Training is the time that training took; 0 for what was done before a run was resumed.
 	Training time.Duration

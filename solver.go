@@ -31,6 +31,7 @@ type solver struct {
 // open makes the trainer, at the place of the plan that a checkpoint holds.
 func (s *solver) open(ctx context.Context, anchor bool) (err error) {
 	if s.t, err = newTrainer(ctx, s.device, s.target, s.cfg.Fit, anchor); err == nil {
+		s.t.engine.AnswerOnly = s.cfg.AnswerOnly
 		s.t.Untrained = s.t.step == 0 && s.cfg.Fit.Begin == nil
 		s.t.plan, err = &s.plan, s.plan.restore(s.firstStage(), &s.t.config)
 	}

@@ -157,10 +157,12 @@ func CodesOf(models []Estimate) [][]int32 {
 
 // WeightedSample are draws (m, θ) with weights that sum to one.
 type WeightedSample struct {
-	Codes  [][]int32
-	Theta  *mat.Dense // [N, D], 0 where inactive; a row of zeros if there are no draws
-	LogQ   []float64  // log density of the draw under q(m) q(θ | m)
-	LogP   []float64  // log p(m) + log η(θ | m): unnormalised posterior density
+	Codes [][]int32
+	Theta *mat.Dense // [N, D], 0 where inactive; a row of zeros if there are no draws
+	// LogQ is the log density of the draw under q(m) q(θ | m); nil where only the answer was asked
+	// for, and it does not come from draws of q.
+	LogQ   []float64
+	LogP   []float64 // log p(m) + log η(θ | m): unnormalised posterior density
 	Weight []float64
 	// Group numbers the group of each draw from 0: only draws of different groups are independent.
 	// nil if all are.

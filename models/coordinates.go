@@ -2,7 +2,9 @@ package models
 
 import (
 	"fmt"
+	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/stream"
@@ -20,11 +22,25 @@ func (s WeightedSample) Resample(n int, seed uint64) WeightedSample {
 	for k, i := range rows {
 		sample.Theta.SetRow(k, s.Theta.RawRowView(i))
 		sample.Codes = append(sample.Codes, s.Codes[i])
-		sample.LogP, sample.LogQ = append(sample.LogP, s.LogP[i]), append(sample.LogQ, s.LogQ[i])
+		sample.LogP = append(sample.LogP, s.LogP[i])
+		if s.LogQ != nil {
+			sample.LogQ = append(sample.LogQ, s.LogQ[i])
+		}
 		sample.Weight = append(sample.Weight, 1/float64(len(rows)))
 		if s.Group != nil {
 			sample.Group = append(sample.Group, s.Group[i])
 		}
+	}
+	return sample
+}
+
+// Resample are n equally weighted draws of the certified posterior, those of its sample. Where q
+// was not asked, their LogQ is the density of the posterior itself, which they come from.
+func (c *Certificate) Resample(n int, seed uint64) WeightedSample {
+	sample := c.Sample.Resample(n, seed)
+	if sample.LogQ == nil {
+		sample.LogQ = slices.Clone(sample.LogP)
+		floats.AddConst(-c.LogEvidence, sample.LogQ)
 	}
 	return sample
 }

@@ -26,6 +26,9 @@ type Engine struct {
 	Q Proposal
 	// Seed is the root of every random stream.
 	Seed uint64
+	// AnswerOnly leaves out the density of draws under Q, which costs a pass of the flow each,
+	// where the answer does not come from it.
+	AnswerOnly bool
 	// Shard is the part of this process in a certificate; nil: all of it.
 	Shard *shard.Shard
 

@@ -106,7 +106,9 @@ func (x *Visited) drawParameters(ctx context.Context, c *Certificate, weights []
 			weights[i] /= total
 		}
 	}
-	sample.LogQ, err = x.Q.LogProb(sample.Codes, sample.Theta)
+	if !x.AnswerOnly {
+		sample.LogQ, err = x.Q.LogProb(sample.Codes, sample.Theta)
+	}
 	return &drawn, err
 }
 

@@ -42,8 +42,11 @@ func (c *Certificate) tailShortage() float64 {
 }
 
 // Divergence is KL(p ‖ q) in nats: the mean of log p(m, θ | y) − log q(m, θ) over the weighted
-// sample.
+// sample, and NaN where that has no densities under q.
 func (c *Certificate) Divergence() float64 {
+	if c.Sample.LogQ == nil {
+		return math.NaN()
+	}
 	total := 0.0
 	for i, weight := range c.Sample.Weight {
 		if weight > 0 {

@@ -64,7 +64,7 @@ func (c *Certificate) Save(dir string, cfg SaveConfig) error {
 			return fmt.Errorf("models.Save: %s: %w", filepath.Join(dir, name), errors.Join(fs.ErrExist, err))
 		}
 	}
-	sample := c.Sample.Resample(cfg.Draws, cfg.Seed)
+	sample := c.Resample(cfg.Draws, cfg.Seed)
 	file := &draws.Draws{Header: header}
 	file.LogP, file.LogQ = sample.LogP, sample.LogQ
 	for i, code := range sample.Codes {

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"math"
 	"path/filepath"
 	"time"
 
@@ -44,7 +45,7 @@ type Answer struct {
 type Work struct {
 	// what was done, in order
 	Rounds []Round `json:"rounds,omitempty"`
-	// KL(p ‖ q) in nats: how well q alone would do
+	// KL(p ‖ q) in nats: how well q alone would do; absent where the answer needs no draws of q
 	Divergence *report.Number `json:"divergence,omitempty"`
 	// what would help where the answer is not as good as was asked for
 	Advice string `json:"advice,omitempty"`
@@ -79,8 +80,9 @@ func (t *Training) Ask(ctx context.Context, device *gpu.Device, target vti.Targe
 	}
 	clock.Solved(solution.Training)
 	work := Work{Advice: solution.Advice}
-	divergence := report.Number(solution.Divergence)
-	work.Divergence = &divergence
+	if divergence := report.Number(solution.Divergence); !math.IsNaN(solution.Divergence) {
+		work.Divergence = &divergence
+	}
 	for _, r := range solution.Rounds {
 		work.Rounds = append(work.Rounds, roundOf(r))
 	}

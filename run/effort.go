@@ -1,6 +1,7 @@
 package run
 
 import (
+	"math"
 	"time"
 
 	"github.com/transdim/vti"
@@ -65,13 +66,17 @@ type Round struct {
 	Draws   int           `json:"draws"`
 	// factor by which the draws would have to be more for the precision
 	Shortage report.Number `json:"shortage"`
-	// KL(p ‖ q) in nats
+	// KL(p ‖ q) in nats; null where the answer needs no draws of q
 	Divergence report.Number `json:"divergence"`
 }
 
 // roundOf is a round as results show it.
 func roundOf(r vti.SolveRound) Round {
+	divergence := r.Divergence
+	if divergence == 0 {
+		divergence = math.NaN()
+	}
 	return Round{
-		r.Work.String(), r.Why, r.Steps, r.Full, r.Verdict, report.Number(r.KHat), report.Number(r.ESS), r.Draws, report.Number(r.Shortage), report.Number(r.Divergence),
+		r.Work.String(), r.Why, r.Steps, r.Full, r.Verdict, report.Number(r.KHat), report.Number(r.ESS), r.Draws, report.Number(r.Shortage), report.Number(divergence),
 	}
 }

@@ -25,7 +25,8 @@ type CrossEntropy struct {
 	// Mean is in nats and SE its standard error, for chains from the spread between them.
 	Mean Number `json:"mean"`
 	SE   Number `json:"se"`
-	// OwnDraws is the same for B's own draws, for comparison: about the entropy of its posterior.
+	// OwnDraws is the same for B's own draws and the density that these come from, for comparison:
+	// about the entropy of its posterior.
 	OwnDraws Number `json:"own_draws"`
 	// Draws is the number of draws used, and NonFinite how many of them had no finite density and
 	// are left out.

@@ -79,7 +79,7 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 	if err := problem.fillCertified(ctx, result, certificate); err != nil {
 		return nil, err
 	}
-	sample := certificate.Sample.Resample(resampled, fit.Seed)
+	sample := certificate.Resample(resampled, fit.Seed)
 	posteriorDraws := problem.toOriginal(sample.Codes, sample.Theta)
 	posteriorDraws.LogP, posteriorDraws.LogQ = sample.LogP, sample.LogQ
 	if certificate.Verdict != vti.Failed {

@@ -6,7 +6,7 @@
 //
 //	column              of      meaning
 //	log_p__             IID     log p(m) + log p(y, θ | m), natural logarithm
-//	log_q__             IID     log q(m, θ), density of the approximation drawn from
+//	log_q__             IID     log q(m, θ), density of what was drawn from
 //	lp__                Chains  what log_p__ is for IID
 //	chain__             Chains  number of the chain, from 1
 //	model__             both    number of the model: its outcomes in mixed radix, first
