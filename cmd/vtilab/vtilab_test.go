@@ -45,7 +45,6 @@ func TestMistakes(t *testing.T) {
 		"paper vti fig4 --quick -o new": "expected no --out",
 		"time --only absent":            "--only: no table begins with",
 		"time --vti absent":             "absent",
-		"amortize --only absent":        "no such task",
 		"devices":                       "expected --check, --benchmark or both",
 		"absent":                        `unknown command "absent"`,
 	} {
@@ -70,7 +69,6 @@ func TestMeasurements(t *testing.T) {
 		"dag --data-sets 1 --sizes 16 --nodes 2 --sem linear --out graphs":      "rows",
 		"time --only hald --repetitions 1 --data " + data + " --vti " + program: "tables",
 		"hbm --only oats --data . --vti " + program:                             "tables",
-		"amortize --only gaussian-5 --steps 2 --batch 4 --hidden 8":             "tasks",
 	} {
 		got := vtilab(t, append(strings.Fields(line), "--json", "--quiet")...)
 		require.Equal(t, shell.StatusOK, got.status, got.stderr)

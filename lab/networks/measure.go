@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"time"
+	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
@@ -17,38 +18,29 @@ import (
 // Result is how good a network is on a task. Figures are the expected squared distance, or the
 // accuracy in percent, of fresh rows under draws, in the mean over data sets.
 type Result struct {
-	Task      string  `json:"task"`
-	Accuracy  bool    `json:"accuracy,omitempty"`
-	Encoder   string  `json:"encoder"`
-	Flow      string  `json:"flow"`
-	Objective string  `json:"objective"`
-	Computed  bool    `json:"computed"` // whether the network starts from what is computed for a data set
-	Source    string  `json:"source"`
-	Steps     int     `json:"steps"`
-	Seconds   float64 `json:"seconds"` // of training
 	// Prior, Start and Network are the figures under the prior, under the normal approximation that
 	// is computed for each data set, and under the network; SE is the standard error of the last.
 	// Optimum is that of a mode of each data set. Where the posterior has a closed form, Start is
 	// its figure.
-	Prior   float64 `json:"prior"`
-	Optimum float64 `json:"optimum"`
-	Start   float64 `json:"start"`
-	Network float64 `json:"network"`
-	SE      float64 `json:"se"`
-	// Exact reports whether Start is the posterior, and Divergence is KL(network ‖ posterior) in
-	// nats there.
-	Exact      bool     `json:"exact,omitempty"`
-	Divergence *float64 `json:"divergence,omitempty"`
+	Prior, Optimum, Start, Network, SE float64
+	// Gain is by how much the network is better than the prior, in the mean over data sets.
+	Gain, GainSE float64
+	// Divergence is KL(network ‖ posterior) in nats where the posterior is known, else NaN.
+	Divergence float64
 	// Share is the effective share of draws.
-	Share     float64    `json:"effective_share"`
-	Published [3]float64 `json:"published"` // prior, optimum, best network of the paper
-	Curve     []Point    `json:"curve"`
+	Share float64
+	// Swapped is, of a mixture, the share of draws in the less frequent order of the two means, in
+	// the mean over data sets, and Modes are draws of the first data set, a row each.
+	Swapped, SwappedSE float64
+	Modes              [][]float64
+	// Curve is the mean objective in the course of training.
+	Curve []Point
 }
 
 // Point is the mean objective of the steps before one.
 type Point struct {
-	Step int     `json:"step"`
-	Loss float64 `json:"loss"`
+	Step int
+	Loss float64
 }
 
 // freshRows is the number of fresh rows of a data set by which draws are judged.
@@ -57,10 +49,7 @@ const freshRows = 50
 // Measure trains a network on a task and measures it on so many fresh data sets. By the objective
 // forward it is trained on data of the model, wherever those of the task come from.
 func Measure(ctx context.Context, device *gpu.Device, t *Task, cfg amortize.Config, dataSets int, progress func(text string)) (*Result, error) {
-	r := &Result{
-		Task: t.Name, Accuracy: t.Accuracy, Encoder: t.encoder.Config().Kind.String(), Flow: cfg.Flow.Kind.String(), Objective: cfg.Objective.String(),
-		Computed: t.options.Computed, Source: t.options.Source.String(), Published: t.Published,
-	}
+	r := &Result{Divergence: math.NaN(), Swapped: math.NaN(), SwappedSE: math.NaN()}
 	if err := t.check(cfg.Objective); err != nil {
 		return nil, err
 	}
@@ -72,13 +61,11 @@ func Measure(ctx context.Context, device *gpu.Device, t *Task, cfg amortize.Conf
 	if cfg.Objective == amortize.ForwardKL {
 		trained.options.Source = FromModel
 	}
-	started := time.Now()
 	network, err := amortize.Fit(ctx, device, &trained, cfg)
 	if err != nil {
 		return nil, err
 	}
-	r.Steps, r.Seconds = network.Steps(), time.Since(started).Seconds()
-	var prior, optimum, start, figure, divergence, share []float64
+	var prior, optimum, start, figure, gain, divergence, share, swapped []float64
 	for i := range dataSets {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -111,6 +98,16 @@ func Measure(ctx context.Context, device *gpu.Device, t *Task, cfg amortize.Conf
 		fill(z, random.NormFloat64)
 		prior, start, figure = append(prior, t.expected(rows, z)), append(start, t.expected(rows, a.toParams(z))), append(figure, t.expected(rows, theta))
 		optimum = append(optimum, t.expected(rows, mat.NewDense(1, dim, a.mode)))
+		gain = append(gain, prior[i]-figure[i])
+		if t.Accuracy {
+			gain[i] = -gain[i]
+		}
+		if t.kind == mixtureMeans {
+			swapped = append(swapped, t.swappedShare(theta, a.mode))
+			if i == 0 {
+				r.Modes = rowsOf(theta)
+			}
+		}
 		if t.isExact() {
 			kl := 0.0
 			for k, q := range logQ {
@@ -120,12 +117,45 @@ func Measure(ctx context.Context, device *gpu.Device, t *Task, cfg amortize.Conf
 		}
 	}
 	r.Prior, r.Optimum, r.Start, r.Share = stat.Mean(prior, nil), stat.Mean(optimum, nil), stat.Mean(start, nil), stat.Mean(share, nil)
-	r.Network, r.SE = stat.Mean(figure, nil), stat.StdDev(figure, nil)/math.Sqrt(float64(dataSets))
-	if r.Exact = t.isExact(); r.Exact {
-		kl := stat.Mean(divergence, nil)
-		r.Divergence = &kl
+	r.Network, r.SE = meanSE(figure)
+	r.Gain, r.GainSE = meanSE(gain)
+	if t.isExact() {
+		r.Divergence = stat.Mean(divergence, nil)
+	}
+	if t.kind == mixtureMeans {
+		r.Swapped, r.SwappedSE = meanSE(swapped)
 	}
 	return r, nil
+}
+
+// meanSE is the mean with its standard error.
+func meanSE(values []float64) (mean, se float64) {
+	mean, sd := stat.MeanStdDev(values, nil)
+	return mean, sd / math.Sqrt(float64(len(values)))
+}
+
+// swappedShare is the share of draws of the less frequent order of the two means, where the order
+// of a draw is that in which it is closer to a mode. A posterior that does not know the labels has
+// a half.
+func (t *Task) swappedShare(theta *mat.Dense, mode []float64) float64 {
+	other := append(slices.Clone(mode[t.dim:]), mode[:t.dim]...)
+	n, _ := theta.Dims()
+	count := 0.0
+	for k := range n {
+		if row := theta.RawRowView(k); floats.Distance(row, other, 2) < floats.Distance(row, mode, 2) {
+			count++
+		}
+	}
+	share := count / float64(n)
+	return math.Min(share, 1-share)
+}
+
+func rowsOf(m *mat.Dense) (rows [][]float64) {
+	n, _ := m.Dims()
+	for k := range n {
+		rows = append(rows, m.RawRowView(k))
+	}
+	return rows
 }
 
 // expected is the mean figure of rows under draws.

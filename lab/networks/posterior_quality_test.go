@@ -24,13 +24,13 @@ const (
 	measuredSets    = 50
 )
 
-// TestQualityOfPosteriorOfNetworks prints the figures of vtilab amortize under the posterior
-// itself, of tasks of networks and of classes, on the same data sets: by Hamiltonian Monte Carlo
-// from the weights that a data set was made from, which are a draw from its posterior. Quarters of
-// the chains show whether they are long enough to forget that draw. With 25 predictors it takes
-// minutes of a quiet machine.
+// TestQualityOfPosteriorOfNetworks prints the figures of vtilab paper exchangeable table1 under the
+// posterior itself, of tasks of networks and of classes, on the same data sets: by Hamiltonian
+// Monte Carlo from the weights that a data set was made from, which are a draw from its posterior.
+// Quarters of the chains show whether they are long enough to forget that draw. With 25 predictors
+// it takes minutes of a quiet machine.
 //
-//	go test -tags quality -v -run PosteriorOfNetworks/nonlinear-5 ./cmd/vti/internal/amortize
+//	go test -tags quality -v -run PosteriorOfNetworks/nonlinear-5 ./lab/networks
 func TestQualityOfPosteriorOfNetworks(t *testing.T) {
 	tasks, err := Tasks(Options{Computed: true})
 	require.NoError(t, err)

@@ -82,11 +82,9 @@ type Task struct {
 	dim     int // of rows without the response
 	// Accuracy reports whether the figure is the accuracy in percent, and not a squared distance.
 	Accuracy bool
-	// Published are the figures of the paper: of the prior, of an optimum for each data set, and
-	// of its best network.
-	Published [3]float64
 
 	encoder    *encode.Encoder
+	trace      float64       // of Σ
 	covariance *mat.SymDense // Σ of gaussianMean
 	root       mat.Cholesky
 	precision  mat.SymDense // Σ⁻¹
@@ -100,17 +98,17 @@ func Tasks(o Options) ([]*Task, error) {
 		return nil, err
 	}
 	tasks := []*Task{
-		{Name: "gaussian-5", kind: gaussianMean, dim: 5, Published: [3]float64{11.7, 1.6, 1.6}},
-		{Name: "gaussian-25", kind: gaussianMean, dim: 25, Published: [3]float64{54.3, 4.6, 4.4}},
-		{Name: "mixture", kind: mixtureMeans, dim: 2, Published: [3]float64{1.8, 0.1, 0.1}},
-		{Name: "regression-5", kind: regression, dim: 5, Published: [3]float64{5.4, 0.3, 0.3}},
-		{Name: "regression-100", kind: regression, dim: 100, Published: [3]float64{69.6, 8.6, 10.6}},
-		{Name: "classes-5", kind: classes, dim: 5, Published: [3]float64{50, 95.6, 92.4}},
-		{Name: "classes-100", kind: classes, dim: 100, Published: [3]float64{50, 69.1, 66.8}},
-		{Name: "nonlinear-5", kind: nonlinear, dim: 5, Published: [3]float64{85.1, 1, 1.7}},
-		{Name: "nonlinear-25", kind: nonlinear, dim: 25, Published: [3]float64{286.4, 30.1, 31.3}},
-		{Name: "nonlinear-classes-5", kind: nonlinearClasses, dim: 5, Published: [3]float64{50, 92.1, 83.3}},
-		{Name: "nonlinear-classes-25", kind: nonlinearClasses, dim: 25, Published: [3]float64{50, 79.3, 75}},
+		{Name: "gaussian-5", kind: gaussianMean, dim: 5, trace: 1.6},
+		{Name: "gaussian-25", kind: gaussianMean, dim: 25, trace: 4.4},
+		{Name: "mixture", kind: mixtureMeans, dim: 2},
+		{Name: "regression-5", kind: regression, dim: 5},
+		{Name: "regression-100", kind: regression, dim: 100},
+		{Name: "classes-5", kind: classes, dim: 5},
+		{Name: "classes-100", kind: classes, dim: 100},
+		{Name: "nonlinear-5", kind: nonlinear, dim: 5},
+		{Name: "nonlinear-25", kind: nonlinear, dim: 25},
+		{Name: "nonlinear-classes-5", kind: nonlinearClasses, dim: 5},
+		{Name: "nonlinear-classes-25", kind: nonlinearClasses, dim: 25},
 	}
 	for _, t := range tasks {
 		t.options, t.encoder, t.Accuracy = o, encoder, t.kind.hasClasses()
@@ -124,7 +122,7 @@ func Tasks(o Options) ([]*Task, error) {
 	return tasks, nil
 }
 
-// drawCovariance makes a full covariance whose trace is the paper's optimum.
+// drawCovariance makes a full covariance whose trace is the figure of the paper's networks.
 func (t *Task) drawCovariance() {
 	random := stream.Rand(1, "covariance")
 	a := mat.NewDense(t.dim, t.dim, nil)
@@ -134,7 +132,7 @@ func (t *Task) drawCovariance() {
 	for i := range t.dim {
 		s.SetSym(i, i, s.At(i, i)+0.5)
 	}
-	s.ScaleSym(t.Published[2]/mat.Trace(&s), &s)
+	s.ScaleSym(t.trace/mat.Trace(&s), &s)
 	t.covariance = &s
 	if !t.root.Factorize(&s) || t.root.InverseTo(&t.precision) != nil {
 		panic("amortize: the covariance is singular")

@@ -1,6 +1,7 @@
 package papers
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,7 +26,7 @@ func TestSettingsOfVTI(t *testing.T) {
 	require.Equal(t, 10, s.Fits.DataSets)
 	require.Equal(t, 10, s.Cardinality.DataSets)
 	require.Equal(t, 30000, s.Cardinality.Steps)
-	require.Equal(t, []string{"spline"}, s.Cardinality.Flows)
+	require.Equal(t, []string{"spline", "affine"}, s.Cardinality.Flows) // the second is ours
 	require.Equal(t, 1000, s.Cardinality.Draws)
 	require.Equal(t, []string{"medium", "high"}, s.Cardinality.Levels)
 	require.Equal(t, []int{9, 24}, []int{s.Cardinality.Predictors[0], s.Cardinality.Predictors[len(s.Cardinality.Predictors)-1]})
@@ -33,4 +34,38 @@ func TestSettingsOfVTI(t *testing.T) {
 	for name, size := range s.Flows {
 		require.Equal(t, size, flowSize{flowOf(name).Layers, flowOf(name).Blocks}, name)
 	}
+}
+
+// The settings of exchangeable data sets are those of table 1 (its corners, and the best network of
+// each task) and of appendices B and C.
+func TestSettingsOfExchangeable(t *testing.T) {
+	s := settingsOf[exchangeableSettings]("exchangeable")
+	require.Len(t, s.Tasks, 11)
+	require.Equal(t, []float64{11.7, 49.8}, []float64{s.Prior[0], s.Prior[10]})
+	require.Equal(t, []float64{1.6, 79.3}, []float64{s.Optimum[0], s.Optimum[10]})
+	require.Len(t, s.Networks, 8)
+	require.Equal(t, 238.8, s.Networks["deepsets gaussian forward"][6])
+	require.Equal(t, 57.7, s.Networks["transformer gaussian forward"][10])
+	require.Equal(t, 25.2, s.Networks["deepsets gaussian reverse"][4])
+	require.Equal(t, 91.2, s.Networks["transformer gaussian reverse"][7])
+	require.Equal(t, 4.5, s.Networks["deepsets flow forward"][1])
+	require.Equal(t, 200.2, s.Networks["transformer flow forward"][6])
+	require.Equal(t, 64.7, s.Networks["deepsets flow reverse"][9])
+	require.Equal(t, 74.5, s.Networks["transformer flow reverse"][10])
+	for at, want := range []float64{1.6, 4.4, 0.1, 0.3, 10.6, 1.7, 31.3, 92.4, 66.8, 83.3, 75} {
+		var figures []float64
+		for _, row := range s.Networks {
+			require.Len(t, row, 11)
+			figures = append(figures, row[at])
+		}
+		if at >= 7 { // accuracies
+			require.Equal(t, want, slices.Max(figures), s.Tasks[at])
+		} else {
+			require.Equal(t, want, slices.Min(figures), s.Tasks[at])
+		}
+	}
+	require.Equal(t, [2]int{64, 128}, s.Rows)
+	require.Equal(t, 100, s.DataSets)
+	require.Equal(t, map[string]int{"deepsets": 627, "transformer": 256}, s.Widths)
+	require.Equal(t, []int{4, 4, 4, 256}, []int{s.EncoderLayers, s.Heads, s.FlowLayers, s.FlowWidth})
 }

@@ -79,6 +79,8 @@ type Lab struct {
 	Quick bool
 	// Steps and DataSets, if not 0, replace those of the paper.
 	Steps, DataSets int
+	// Width, if not 0, replaces the width of the networks of exchangeable data sets.
+	Width int
 	// Only, if not nil, matches the keys of the cells to measure, joined by spaces.
 	Only *regexp.Regexp
 	// Status is called with the cell that is begun.
