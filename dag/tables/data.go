@@ -213,7 +213,7 @@ func (d *Data) readInterventions(t *table.Table, column string) error {
 		return err
 	}
 	for row := range t.Rows() {
-		if c.IsMissing(row) {
+		if c.IsMissing(row) || c.Text(row) == "" { // text of Parquet can be empty
 			continue
 		}
 		targets, err := d.targets(c.Text(row))

@@ -28,7 +28,7 @@ func (d *Data) readSoftInterventions(t *table.Table, column string) error {
 	rows := map[string][]int{}
 	var texts []string // in the order of their first rows
 	for row := range t.Rows() {
-		if c.IsMissing(row) {
+		if c.IsMissing(row) || c.Text(row) == "" {
 			continue
 		}
 		text := c.Text(row)

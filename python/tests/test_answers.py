@@ -187,3 +187,10 @@ except KeyboardInterrupt:
 def test_functions_are_those_of_the_program():
     generator = pathlib.Path(__file__).resolve().parents[1] / "generate.py"
     subprocess.run([sys.executable, str(generator), "--check"], check=True)
+
+
+def test_no_intervention_is_empty_text_or_none(diabetes):
+    frame = diabetes[["age", "bmi", "map"]].copy()
+    frame["set"] = ["bmi" if row % 4 == 0 else None for row in range(len(frame))]
+    found = [vti.dag(table, intervened="set").json["edges"] for table in (frame, frame.fillna({"set": ""}))]
+    assert found[0] == found[1]

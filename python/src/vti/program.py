@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import pathlib
@@ -37,12 +38,18 @@ def find() -> str:
     own = pathlib.Path(__file__).parent / "program" / ("vti.exe" if sys.platform == "win32" else "vti")
     if own.is_file():
         return str(own)
-    if found := shutil.which("vti"):
+    if (found := shutil.which("vti")) and not _script(found):
         return found
     raise ProgramNotFound(
         "the program vti is neither in this package, nor on PATH, nor named by VTI_PROGRAM: "
         "install a wheel for this platform, or build it with 'go build ./cmd/vti'"
     )
+
+
+def _script(path: str) -> bool:
+    """Reports whether a file is the command of this package, which would call itself."""
+    with open(path, "rb") as file:
+        return file.read(2) == b"#!"
 
 
 def run(arguments: Sequence[str], progress: bool | None = None) -> tuple[dict[str, Any], int]:
@@ -110,14 +117,23 @@ def _follow(lines, messages: list[str], shown: bool) -> None:
         if not shown or not line.strip() or line.startswith("vti: "):
             continue
         if bar is None:
-            from tqdm.auto import tqdm
-
-            bar = tqdm(desc="vti", leave=False, bar_format="{desc} {bar}{postfix} [{elapsed}]", total=1)
+            bar = _bar()(desc="vti", leave=False, bar_format="{desc} {bar}{postfix} [{elapsed}]", total=1)
         if counted := _STEP.search(line):
             bar.total, bar.n = int(counted[2]), min(int(counted[1]), int(counted[2]))
         bar.set_postfix_str(line.strip())
     if bar is not None:
         bar.close()
+
+
+def _bar():
+    """A bar for a notebook if it can show one, else one of text."""
+    import tqdm
+
+    if importlib.util.find_spec("ipywidgets") is None:
+        return tqdm.tqdm
+    import tqdm.auto
+
+    return tqdm.auto.tqdm
 
 
 def plain(arguments: Sequence[str]) -> str:
