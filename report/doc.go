@@ -14,6 +14,7 @@
 //	selection.go               a selection of variables: its answer
 //	selection_computation.go   how it was computed
 //	selection_tables.go        its tables
+//	selection_sets.go          credible sets
 //	selection_pictures.go      its pictures
 //	pairs.go                   predictors that go together or replace each other
 //	graphs.go                  a discovery of graphs: its answer

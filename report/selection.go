@@ -40,7 +40,7 @@ func selectionDocument(s *source, r *varsel.Result) *document.Document {
 		Title:    fmt.Sprintf("What explains %s?", v.target),
 		Subtitle: fmt.Sprintf("%s, %s; %s to select from; %s likelihood, prior over models %s", s.table(), counted(r.Data.Rows, "row"), counted(len(r.Data.Predictors), "predictor"), s.settings["model.likelihood"], s.settings["model.prior"]),
 		Answer:   v.sentences(),
-		Sections: []*document.Section{v.predictors(), v.coefficients(), v.models(), v.pairs(), s.checked(v.target, r.ModelCheck), s.predictions(v.target)},
+		Sections: []*document.Section{v.predictors(), v.sets(), v.coefficients(), v.models(), v.pairs(), s.checked(v.target, r.ModelCheck), s.predictions(v.target)},
 	}
 	return s.answer(d, v.computation(), r.ModelCheck, v.otherwise())
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -35,8 +36,8 @@ func TestOrderOfPredictors(t *testing.T) {
 			r.Inclusion = append(r.Inclusion, varsel.Inclusion{Name: name, Certified: p})
 			r.Coefficients = append(r.Coefficients, varsel.Coefficient{Name: name})
 		}
-		d := selectionDocument(&source{}, r)
-		return d.Sections[1].Tables[0]
+		sections := selectionDocument(&source{}, r).Sections
+		return sections[slices.IndexFunc(sections, func(s *document.Section) bool { return s.ID == "coefficients" })].Tables[0]
 	}
 	first := func(t *document.Table) (names []string) {
 		for _, row := range t.Rows[1:4] {

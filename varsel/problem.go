@@ -37,6 +37,8 @@ type Problem struct {
 	Slots *SlotTarget
 	// AllModels makes results list every model that was evaluated, however many these are.
 	AllModels bool
+	// Credible is the level of credible sets; 0 stands for DefaultCredible.
+	Credible float64
 
 	// anchors are approximations of all models, found when they are first needed; nil where flows
 	// begin well without: see startsAtModes.

@@ -37,8 +37,10 @@ type Record struct {
 	From     string `json:"from,omitempty"`
 	FromOnly bool   `json:"from_only,omitempty"`
 	// AllModels is that of Problem.
-	AllModels bool   `json:"all_models,omitempty"`
-	Seed      uint64 `json:"seed"`
+	AllModels bool `json:"all_models,omitempty"`
+	// Credible is that of Problem.
+	Credible float64 `json:"credible,omitempty"`
+	Seed     uint64  `json:"seed"`
 }
 
 // Problem reads the data of the run again and rebuilds its posterior. A table that has changed
@@ -56,7 +58,7 @@ func (r *Record) Problem() (*Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	problem.AllModels = r.AllModels
+	problem.AllModels, problem.Credible = r.AllModels, r.Credible
 	return problem, nil
 }
 

@@ -36,9 +36,11 @@ type Result struct {
 	// ModelCheck says how well the model describes the table.
 	ModelCheck *modelcheck.Report `json:"model_check,omitempty"`
 	// of all models together, in nats
-	LogEvidence  *Number       `json:"log_evidence,omitempty"`
-	LogEvidSE    *Number       `json:"log_evidence_se,omitempty"`
-	Inclusion    []Inclusion   `json:"inclusion"`
+	LogEvidence *Number     `json:"log_evidence,omitempty"`
+	LogEvidSE   *Number     `json:"log_evidence_se,omitempty"`
+	Inclusion   []Inclusion `json:"inclusion"`
+	// CredibleSets are those of more than a few predictors, disjoint.
+	CredibleSets []CredibleSet `json:"credible_sets,omitempty"`
 	Models       []ModelReport `json:"models"`
 	Coefficients []Coefficient `json:"coefficients"`
 	// SizePrior are the prior probabilities of models with 0, 1, 2, … predictors; absent where they

@@ -124,6 +124,9 @@ func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Ce
 	if answer != nil { // of the models that are not listed too
 		certified, se = answer.Inclusion, make([]float64, len(certified))
 	}
+	result.CredibleSets = p.credibleSets(len(c.Models), func(k int) ([]int, float64) {
+		return p.members(c.Models[k].Code), c.Models[k].Certified
+	})
 	q := frequenciesUnderQ(c, len(p.Design.Predictors), p.members)
 	for s, predictor := range p.Design.Predictors {
 		result.Inclusion = append(result.Inclusion, Inclusion{Name: predictor.Name, Q: number(q[s]), Certified: Number(certified[s]), SE: Number(se[s])})

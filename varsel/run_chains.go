@@ -71,6 +71,8 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	result.Diagnostics.RHat, result.Diagnostics.ESS = Number(worst.RHat), Number(worst.ESS)
 	j := verdict.Judge(verdict.Measured{Chains: &verdict.Chains{RHat: worst.RHat}, ESS: worst.ESS, Draws: chains.Draws()})
 	result.Diagnostics.Verdict, result.Diagnostics.Reasons = j.Verdict, j.Reasons
+	n := chains.Draws()
+	result.CredibleSets = problem.credibleSets(n, func(k int) ([]int, float64) { return problem.members(chains.Codes(k)), 1 / float64(n) })
 	for _, model := range chains.Models(problem.listed(chains.Visited())) {
 		members := problem.members(model.Codes)
 		result.Models = append(result.Models, ModelReport{
@@ -78,7 +80,6 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 		})
 	}
 
-	n := chains.Draws()
 	codes, theta := make([][]int32, n), mat.NewDense(n, chains.Dim, nil)
 	for i := range n {
 		codes[i] = chains.Codes(i)

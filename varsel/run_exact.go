@@ -61,6 +61,9 @@ func (p *Problem) fillExact(result *Result, answer *exact.Answer, dir string) {
 	for s, predictor := range p.Design.Predictors {
 		result.Inclusion = append(result.Inclusion, Inclusion{Name: predictor.Name, Certified: Number(answer.Inclusion[s])})
 	}
+	result.CredibleSets = p.credibleSets(len(answer.Models), func(k int) ([]int, float64) {
+		return bitMembers(answer.Models[k].Code), answer.Models[k].Probability
+	})
 	for _, model := range answer.Models[:min(len(answer.Models), p.listed(1<<len(p.Design.Predictors)))] {
 		result.Models = append(result.Models, ModelReport{
 			Code: modelText(bitMembers(model.Code), len(model.Code)), Size: model.Size, Certified: Number(model.Probability),

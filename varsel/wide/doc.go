@@ -8,6 +8,7 @@
 //	joint_triples.go  the same for triples
 //	joint_instead.go  predictors that stand in for several others
 //	categories.go     responses of categories, searched by their indicators
+//	credible.go       sets of correlated predictors that stand in for each other
 //	birth_death.go    birth and death rates of predictors of Gaussian models
 //	birth_updates.go  updates of evidences and odds after a birth or death
 package wide

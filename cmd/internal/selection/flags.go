@@ -63,6 +63,9 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 
 	cli.CompleteColumns(cmd, "target", "always", "exclude", "factor", "trials", "censored", "offset")
 	cli.RegisterModels(cmd, &f.record.AllModels, "which models results and models.csv list: best, or all that were evaluated")
+	cli.Group(cmd, cli.OutputGroup, func() {
+		flags.Var((*cli.Positive)(&f.record.Credible), "credible", "`probability` with which a credible set of correlated predictors holds one of the model (default 0.95)")
+	})
 	cli.CompleteWith(cmd, "heredity", "strong", "weak", "none")
 	cli.CompleteWith(cmd, "na", "refuse", "drop")
 	cli.CompleteLikelihoods(cmd, likelihood.Kinds())
@@ -117,6 +120,9 @@ func (f *dataFlags) Describe(flags *pflag.FlagSet) (*varsel.Record, error) {
 	record.Seed, design.Likelihood = f.Seed, model.Likelihood
 	model.Sigma, model.Sigma1, model.UnknownSigma1 = f.sigma.Value, f.sigma1.Value, f.sigma1.Unknown
 	model.Prior.MaxSize = max(int(f.maxSize), 0)
+	if err := varsel.CheckCredible(record.Credible); err != nil {
+		return nil, fmt.Errorf("--credible: %w", err)
+	}
 	return &record, model.Validate()
 }
 

@@ -47,7 +47,7 @@ func newSelection(run *application.Asked[*varsel.Record]) (*selection, error) {
 	if err != nil {
 		return nil, err
 	}
-	problem.AllModels = record.AllModels
+	problem.AllModels, problem.Credible = record.AllModels, record.Credible
 	record.Model = problem.Model // with its defaults: what they are may change
 	return &selection{run, problem}, nil
 }

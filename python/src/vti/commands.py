@@ -625,8 +625,8 @@ def calibrate_hbm(
         Pavi-f, pavi-e, adavi: size of the encoding of a group (default twice the dimension of the
         variable, plus four).
     members
-        Not marginal, nor with ``select``: number of groups, or of rows if groupings are crossed, in
-        a training step (default all).
+        Not marginal: number of groups, or of rows if groupings are crossed, in a training step
+        (default all).
     amortize
         Pavi-e, adavi: train on tables simulated from the priors, for vti hbm infer on other tables.
     flow
@@ -919,6 +919,7 @@ def calibrate_varsel(
     max_size: float | str | None = None,
     codes: Literal['auto', 'bits', 'lists'] | str | None = None,
     models: Literal['best', 'all'] | str | None = None,
+    credible: float | str | None = None,
     flow: Literal['affine', 'spline', 'diag', 'affine-paper', 'spline-paper', 'diag-paper'] | str | None = None,
     flow_layers: int | None = None,
     flow_blocks: int | None = None,
@@ -1052,6 +1053,9 @@ def calibrate_varsel(
         Encoding of models: bits, lists (with a maximum size), or auto (default auto).
     models
         Which models results and models.csv list: best, or all that were evaluated (default best).
+    credible
+        Probability with which a credible set of correlated predictors holds one of the model
+        (default 0.95).
     flow
         Affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper (default
         affine).
@@ -1157,6 +1161,7 @@ def calibrate_varsel(
         ("max-size", "number", max_size),
         ("codes", "name", codes),
         ("models", "name", models),
+        ("credible", "number", credible),
         ("flow", "name", flow),
         ("flow-layers", "count", flow_layers),
         ("flow-blocks", "count", flow_blocks),
@@ -1784,6 +1789,7 @@ def exact(
     max_size: float | str | None = None,
     codes: Literal['auto', 'bits', 'lists'] | str | None = None,
     models: Literal['best', 'all'] | str | None = None,
+    credible: float | str | None = None,
     out: str | os.PathLike | None = None,
     on_failed: Literal["raise", "warn", "ignore"] = "raise",
     progress: bool | None = None,
@@ -1872,6 +1878,9 @@ def exact(
         Encoding of models: bits, lists (with a maximum size), or auto (default auto).
     models
         Which models results and models.csv list: best, or all that were evaluated (default best).
+    credible
+        Probability with which a credible set of correlated predictors holds one of the model
+        (default 0.95).
     out
         Directory to keep the run in, which must not exist; a data frame is kept beside it. By
         default a temporary one, which lives as long as the result.
@@ -1910,6 +1919,7 @@ def exact(
         ("max-size", "number", max_size),
         ("codes", "name", codes),
         ("models", "name", models),
+        ("credible", "number", credible),
     ]
     return answer("exact", table, given, out=out, progress=progress, on_failed=on_failed)
 
@@ -2259,8 +2269,8 @@ def hbm(
         Pavi-f, pavi-e, adavi: size of the encoding of a group (default twice the dimension of the
         variable, plus four).
     members
-        Not marginal, nor with ``select``: number of groups, or of rows if groupings are crossed, in
-        a training step (default all).
+        Not marginal: number of groups, or of rows if groupings are crossed, in a training step
+        (default all).
     amortize
         Pavi-e, adavi: train on tables simulated from the priors, for vti hbm infer on other tables.
     flow
@@ -3008,6 +3018,7 @@ def rjmcmc_varsel(
     max_size: float | str | None = None,
     codes: Literal['auto', 'bits', 'lists'] | str | None = None,
     models: Literal['best', 'all'] | str | None = None,
+    credible: float | str | None = None,
     chains: int | None = None,
     iterations: int | None = None,
     burn_in: int | None = None,
@@ -3109,6 +3120,9 @@ def rjmcmc_varsel(
         Encoding of models: bits, lists (with a maximum size), or auto (default auto).
     models
         Which models results and models.csv list: best, or all that were evaluated (default best).
+    credible
+        Probability with which a credible set of correlated predictors holds one of the model
+        (default 0.95).
     chains
         Number of chains (default 128).
     iterations
@@ -3168,6 +3182,7 @@ def rjmcmc_varsel(
         ("max-size", "number", max_size),
         ("codes", "name", codes),
         ("models", "name", models),
+        ("credible", "number", credible),
         ("chains", "count", chains),
         ("iterations", "count", iterations),
         ("burn-in", "count", burn_in),
@@ -3394,6 +3409,7 @@ def varsel(
     max_size: float | str | None = None,
     codes: Literal['auto', 'bits', 'lists'] | str | None = None,
     models: Literal['best', 'all'] | str | None = None,
+    credible: float | str | None = None,
     flow: Literal['affine', 'spline', 'diag', 'affine-paper', 'spline-paper', 'diag-paper'] | str | None = None,
     flow_layers: int | None = None,
     flow_blocks: int | None = None,
@@ -3519,6 +3535,9 @@ def varsel(
         Encoding of models: bits, lists (with a maximum size), or auto (default auto).
     models
         Which models results and models.csv list: best, or all that were evaluated (default best).
+    credible
+        Probability with which a credible set of correlated predictors holds one of the model
+        (default 0.95).
     flow
         Affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper (default
         affine).
@@ -3624,6 +3643,7 @@ def varsel(
         ("max-size", "number", max_size),
         ("codes", "name", codes),
         ("models", "name", models),
+        ("credible", "number", credible),
         ("flow", "name", flow),
         ("flow-layers", "count", flow_layers),
         ("flow-blocks", "count", flow_blocks),

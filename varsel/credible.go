@@ -1,0 +1,86 @@
+package varsel
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/varsel/wide"
+)
+
+// CredibleSet is a set of correlated predictors of which the model has one or more with a
+// probability of at least the level that was asked for.
+type CredibleSet struct {
+	// Predictors are its members, the most probable one first.
+	Predictors []string `json:"predictors"`
+	// Probability is that of models with a member, and ExactlyOne that of models with one alone.
+	Probability Number `json:"probability"`
+	ExactlyOne  Number `json:"exactly_one"`
+	// Purity is the smallest absolute correlation between two members.
+	Purity Number `json:"purity"`
+}
+
+// DefaultCredible is the level of credible sets where none is asked for.
+const DefaultCredible = 0.95
+
+const (
+	// Up to fewForSets predictors a table of inclusion probabilities says the same.
+	fewForSets = 5
+	// pure is the least absolute correlation between members of a set, as susieR has it.
+	pure = 0.5
+)
+
+// CheckCredible refuses levels of credible sets that are no probability above a half. 0 stands for
+// the default.
+func CheckCredible(level float64) error {
+	if level != 0 && !(level > 0.5 && level < 1) {
+		return fmt.Errorf("level of credible sets: got %g, want a probability between 0.5 and 1", level)
+	}
+	return nil
+}
+
+// credibleSets are the ones of so many models, or draws of models, by members and probabilities.
+func (p *Problem) credibleSets(models int, of func(k int) (members []int, probability float64)) (sets []CredibleSet) {
+	predictors := p.Design.Predictors
+	if len(predictors) <= fewForSets {
+		return nil
+	}
+	members, probability := make([][]int, models), make([]float64, models)
+	for k := range models {
+		members[k], probability[k] = of(k)
+	}
+	columns := map[int][][]float64{}
+	columnsOf := func(predictor int) [][]float64 {
+		list, ok := columns[predictor]
+		if !ok {
+			for _, j := range predictors[predictor].Coordinates {
+				list = append(list, mat.Col(nil, j, p.Design.X))
+			}
+			columns[predictor] = list
+		}
+		return list
+	}
+	// the largest of any two columns of theirs
+	correlation := func(a, b int) (largest float64) {
+		for _, x := range columnsOf(a) {
+			for _, y := range columnsOf(b) {
+				if r := math.Abs(stat.Correlation(x, y, nil)); r > largest {
+					largest = r
+				}
+			}
+		}
+		return largest
+	}
+	level := cmp.Or(p.Credible, DefaultCredible)
+	for _, set := range wide.CredibleSets(members, probability, len(predictors), level, pure, correlation) {
+		own := CredibleSet{Probability: Number(set.Probability), ExactlyOne: Number(set.One), Purity: Number(set.Purity)}
+		for _, predictor := range set.Members {
+			own.Predictors = append(own.Predictors, predictors[predictor].Name)
+		}
+		sets = append(sets, own)
+	}
+	return sets
+}

@@ -1,0 +1,121 @@
+package wide
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// CredibleSet is a set of correlated predictors that stand in for each other: a model has one of
+// them or more with at least the probability that was asked for (Wang et al. 2020, of the posterior
+// over models itself).
+type CredibleSet struct {
+	// Members are the predictors, the most probable one first.
+	Members []int
+	// Probability is that of models with a member of the set, One that of models with exactly one.
+	Probability, One float64
+	// Purity is the smallest absolute correlation between two members; 1 for a single one.
+	Purity float64
+}
+
+// leastLead is the least inclusion probability of the most probable member of a credible set.
+// Chosen by hand: a larger set, of a hundred predictors, points at none.
+const leastLead = 0.01
+
+// CredibleSets returns disjoint credible sets, the one with the most probable member first, of
+// models that are lists of predictors and have probabilities: models that are left out count as
+// ones without any member. Each set begins with the most probable predictor that is in no set yet,
+// and takes in the predictor that most models need which the set does not meet, among those whose
+// absolute correlation with all of its members is at least purity, until the models it meets have
+// the probability level.
+func CredibleSets(models [][]int, probability []float64, predictors int, level, purity float64, correlation func(a, b int) float64) (sets []CredibleSet) {
+	s := &credible{models, probability, make([]float64, predictors), make([][]int, predictors)}
+	for m, members := range models {
+		for _, j := range members {
+			s.inclusion[j] += probability[m]
+			s.with[j] = append(s.with[j], m)
+		}
+	}
+	var open []int // predictors in no set, the most probable one first
+	for j, models := range s.with {
+		if len(models) > 0 {
+			open = append(open, j)
+		}
+	}
+	slices.SortStableFunc(open, s.byInclusion)
+	taken := make([]bool, predictors)
+	for _, lead := range open {
+		if s.inclusion[lead] < leastLead {
+			break
+		}
+		if taken[lead] {
+			continue
+		}
+		candidates, reach := []int{}, s.inclusion[lead]
+		for _, j := range open {
+			if j != lead && !taken[j] && correlation(lead, j) >= purity {
+				candidates = append(candidates, j)
+				reach += s.inclusion[j]
+			}
+		}
+		if reach < level {
+			continue
+		}
+		set := s.grow(lead, candidates, level, purity, correlation)
+		if set.Probability < level {
+			continue
+		}
+		for _, j := range set.Members {
+			taken[j] = true
+		}
+		sets = append(sets, set)
+	}
+	return sets
+}
+
+// credible is a posterior over models by their members.
+type credible struct {
+	models      [][]int
+	probability []float64
+	inclusion   []float64
+	with        [][]int // the models that have each predictor
+}
+
+func (s *credible) byInclusion(a, b int) int { return cmp.Compare(s.inclusion[b], s.inclusion[a]) }
+
+// grow makes the set of a predictor.
+func (s *credible) grow(lead int, candidates []int, level, purity float64, correlation func(a, b int) float64) CredibleSet {
+	set := CredibleSet{Purity: 1}
+	met := make([]int, len(s.models)) // how many members each model has
+	gain := slices.Clone(s.inclusion) // probability of the models with a predictor that are not met yet
+	join := func(j int) {
+		for _, k := range set.Members {
+			set.Purity = math.Min(set.Purity, correlation(j, k))
+		}
+		set.Members = append(set.Members, j)
+		for _, m := range s.with[j] {
+			if met[m]++; met[m] == 1 {
+				set.Probability += s.probability[m]
+				for _, k := range s.models[m] {
+					gain[k] -= s.probability[m]
+				}
+			}
+		}
+	}
+	join(lead)
+	for set.Probability < level && len(candidates) > 0 {
+		next := slices.MaxFunc(candidates, func(a, b int) int { return cmp.Compare(gain[a], gain[b]) })
+		if gain[next] <= 0 {
+			break
+		}
+		join(next)
+		candidates = slices.DeleteFunc(candidates, func(j int) bool { return j == next || correlation(j, next) < purity })
+	}
+	for m, members := range met {
+		if members == 1 {
+			set.One += s.probability[m]
+		}
+	}
+	slices.SortStableFunc(set.Members, s.byInclusion)
+	return set
+}
