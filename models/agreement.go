@@ -96,14 +96,14 @@ func Disagreement(sp space.Space, a, b *Certificate) string {
 	all := b.Sample.moments(masker)
 	for j, momentsA := range a.Sample.moments(masker) {
 		momentsB := all[j]
-		if math.Min(momentsA.inclusion, momentsB.inclusion) < comparedInclusion || momentsB.sd == 0 {
+		if math.Min(momentsA.inclusion, momentsB.inclusion) < comparedInclusion || momentsB.SD == 0 {
 			continue
 		}
-		if difference := math.Abs(momentsA.mean-momentsB.mean) / momentsB.sd; !(difference <= agreeingMean+agreeingErrors*math.Hypot(momentsA.meanSE, momentsB.meanSE)/momentsB.sd) {
+		if difference := math.Abs(momentsA.Mean-momentsB.Mean) / momentsB.SD; !(difference <= agreeingMean+agreeingErrors*math.Hypot(momentsA.MeanSE, momentsB.MeanSE)/momentsB.SD) {
 			return fmt.Sprintf("the means of coordinate %d differ by %.2g standard deviations", j, difference)
 		}
-		ratio := momentsA.sd / momentsB.sd
-		if !(math.Abs(ratio-1) <= agreeingSD+agreeingErrors*math.Hypot(momentsA.sdSE, momentsB.sdSE)/momentsB.sd) {
+		ratio := momentsA.SD / momentsB.SD
+		if !(math.Abs(ratio-1) <= agreeingSD+agreeingErrors*math.Hypot(momentsA.SDSE, momentsB.SDSE)/momentsB.SD) {
 			return fmt.Sprintf("the standard deviations of coordinate %d have ratio %.2g", j, ratio)
 		}
 	}

@@ -6,47 +6,23 @@ import (
 )
 
 // Probability is the certified probability that the model satisfies event, with its standard error.
-// In a complete certificate the error comes from those of the evidences (delta method over
-// independent models), in an exact sum it is the probability of the models that are not listed;
-// otherwise it comes from the weights.
 func (c *Certificate) Probability(event func(code []int32) bool) (probability, se float64) {
-	if !c.Listed() {
-		probability, se = c.weighted().probability(event)
-		if c.byModel != nil {
-			se = math.Hypot(se, c.evidenceError(event, probability))
+	p, errors := c.Frequencies(1, func(code []int32) []int {
+		if event(code) {
+			return []int{0}
 		}
-		return probability, math.Max(se, c.leastSE())
-	}
-	for _, model := range c.Models {
-		if event(model.Code) {
-			probability += model.Certified
-		}
-	}
-	return probability, math.Max(c.evidenceError(event, probability), c.leastSE())
+		return nil
+	})
+	return p[0], errors[0]
 }
 
 // Listed reports whether probabilities come from those of Models.
 func (c *Certificate) Listed() bool { return c.Complete || c.Basis == ExactSum }
 
-// evidenceError is what the errors of the evidences of models add to that of the probability of an
-// event.
-func (c *Certificate) evidenceError(event func(code []int32) bool, probability float64) float64 {
-	var variance float64
-	for _, model := range c.Models {
-		indicator := 0.0
-		if event(model.Code) {
-			indicator = 1
-		}
-		if term := model.Certified * (indicator - probability) * model.LogEvidenceSE; !math.IsNaN(term) {
-			variance += term * term
-		}
-	}
-	return math.Sqrt(variance)
-}
-
-// Frequencies are the certified probabilities of n events, with their standard errors as of
-// Probability: events lists those that a model satisfies. It takes one sweep where n calls of
-// Probability would take n.
+// Frequencies are the certified probabilities of n events, with their standard errors: events lists
+// those that a model satisfies. In a complete certificate the errors come from those of the
+// evidences (delta method over independent models), in an exact sum they are the probability of the
+// models that are not listed; otherwise they come from the weights.
 func (c *Certificate) Frequencies(n int, events func(code []int32) []int) (probability, se []float64) {
 	probability, se = make([]float64, n), make([]float64, n)
 	// Σ w² over what satisfies the event; all is the sum over everything
@@ -136,32 +112,4 @@ func (s *WeightedSample) groupedFrequencies(n int, events func(code []int32) []i
 		se[event] = math.Sqrt(variance * float64(groups) / float64(groups-1))
 	}
 	return probability, se
-}
-
-// probability is the self-normalised importance estimate of an event and its standard error.
-func (s *WeightedSample) probability(event func(code []int32) bool) (probability, se float64) {
-	if s.Group != nil {
-		p, errors := s.groupedFrequencies(1, func(code []int32) []int {
-			if event(code) {
-				return []int{0}
-			}
-			return nil
-		})
-		return p[0], errors[0]
-	}
-	inside := make([]bool, len(s.Codes))
-	for i, code := range s.Codes {
-		if inside[i] = event(code); inside[i] {
-			probability += s.Weight[i]
-		}
-	}
-	var variance float64
-	for i, weight := range s.Weight {
-		indicator := 0.0
-		if inside[i] {
-			indicator = 1
-		}
-		variance += weight * weight * (indicator - probability) * (indicator - probability)
-	}
-	return probability, math.Sqrt(variance)
 }

@@ -1,78 +1,46 @@
 package models
 
 import (
-	"math"
-
+	"github.com/transdim/vti/internal/weighted"
 	"github.com/transdim/vti/space"
 )
 
-// moments are what a weighted sample says of one coordinate given that it is in the model: with
-// standard errors, which come from the differences between groups of draws.
+// moments are what a weighted sample says of one coordinate given that it is in the model, with
+// standard errors.
 type moments struct {
-	inclusion              float64
-	mean, meanSE, sd, sdSE float64
+	inclusion float64
+	weighted.Moments
 }
 
 // moments are those of every coordinate. An estimate without draws is NaN.
 func (s *WeightedSample) moments(masker space.RowMasker) []moments {
-	_, dim := s.Theta.Dims()
-	all := make([]moments, dim)
-	group := func(i int) int { return i }
-	groups := len(s.Codes)
-	if s.Group != nil {
-		group = func(i int) int { return s.Group[i] }
-		groups = 0
-		for _, g := range s.Group {
-			groups = max(groups, g+1)
-		}
-	}
-	masks := make([][]bool, len(s.Codes))
-	known := map[string][]bool{}
+	known, in := map[string][]int{}, make([][]int, masker.Dim()) // draws that use each coordinate
 	for i, code := range s.Codes {
 		key := space.Key(code)
-		if known[key] == nil {
-			known[key] = masker.MaskRow(code, nil)
+		used, seen := known[key]
+		if !seen {
+			for j, on := range masker.MaskRow(code, nil) {
+				if on {
+					used = append(used, j)
+				}
+			}
+			known[key] = used
 		}
-		masks[i] = known[key]
+		for _, j := range used {
+			in[j] = append(in[j], i)
+		}
 	}
-	deviation, square := make([]float64, groups), make([]float64, groups)
-	for j := range all {
-		m := &all[j]
-		clear(deviation)
-		clear(square)
-		var sum float64
-		for i, weight := range s.Weight {
-			if masks[i][j] {
-				m.inclusion += weight
-				sum += weight * s.Theta.At(i, j)
+	all := make([]moments, len(in))
+	for j, draws := range in {
+		weight, value, group := make([]float64, len(draws)), make([]float64, len(draws)), []int(nil)
+		for k, i := range draws {
+			weight[k], value[k] = s.Weight[i], s.Theta.At(i, j)
+			all[j].inclusion += weight[k]
+			if s.Group != nil {
+				group = append(group, s.Group[i])
 			}
 		}
-		m.mean = sum / m.inclusion
-		var variance float64
-		for i, weight := range s.Weight {
-			if masks[i][j] {
-				d := s.Theta.At(i, j) - m.mean
-				variance += weight * d * d
-			}
-		}
-		variance /= m.inclusion
-		m.sd = math.Sqrt(variance)
-		for i, weight := range s.Weight {
-			if masks[i][j] {
-				d := s.Theta.At(i, j) - m.mean
-				deviation[group(i)] += weight * d
-				square[group(i)] += weight * (d*d - variance)
-			}
-		}
-		var ofMean, ofVariance float64
-		for g := range deviation {
-			ofMean += deviation[g] * deviation[g]
-			ofVariance += square[g] * square[g]
-		}
-		// as of a variance between so many groups
-		few := math.Sqrt(float64(groups)/float64(max(groups-1, 1))) / m.inclusion
-		m.meanSE = math.Sqrt(ofMean) * few
-		m.sdSE = math.Sqrt(ofVariance) * few / (2 * m.sd)
+		all[j].Moments = weighted.Plain(weight, value, group)
 	}
 	return all
 }

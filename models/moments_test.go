@@ -47,7 +47,7 @@ func TestMomentsHaveTheirErrors(t *testing.T) {
 				sample.Weight[i] /= total
 			}
 			m := sample.moments(sp)[1]
-			zMean, zSD = append(zMean, m.mean/m.meanSE), append(zSD, (m.sd-1)/m.sdSE)
+			zMean, zSD = append(zMean, m.Mean/m.MeanSE), append(zSD, (m.SD-1)/m.SDSE)
 		}
 		require.InDelta(t, 1, stat.StdDev(zMean, nil), 0.16)
 		require.InDelta(t, 1, stat.StdDev(zSD, nil), 0.16)

@@ -86,16 +86,24 @@ func MomentsOfChains(weight, value []float64, chain []int) Moments {
 	return momentsOf(weight, value, nil, chain, math.Inf(1))
 }
 
-// momentsOf estimates moments, which are resolved up to a k̂ of most. Draws of different groups are
-// independent; without groups all are.
-func momentsOf(weight, value, within []float64, group []int, most float64) Moments {
-	var mass, mean float64
+// Plain estimates moments from draws with weights, by groups as MomentsOf. Nothing says whether the
+// draws resolve them.
+func Plain(weight, value []float64, group []int) Moments {
+	m, _, _ := plain(weight, value, nil, group)
+	return m
+}
+
+// plain are moments, whatever the draws resolve, with the squared distance from the mean in each
+// draw and the sum of the weights. Draws of different groups are independent; without groups all
+// are.
+func plain(weight, value, within []float64, group []int) (m Moments, square []float64, mass float64) {
+	mean := 0.0
 	for i, w := range weight {
 		mass += w
 		mean += w * value[i]
 	}
 	mean /= mass
-	square := make([]float64, len(weight)) // of the distance from the mean, in each draw
+	square = make([]float64, len(weight))
 	deviation := newGroupedSum(group)
 	var variance float64
 	for i, w := range weight {
@@ -112,10 +120,16 @@ func momentsOf(weight, value, within []float64, group []int, most float64) Momen
 	for i, w := range weight {
 		excess.add(i, w*(square[i]-variance))
 	}
-	m := Moments{Mean: mean, MeanSE: deviation.se() / mass, SD: math.Sqrt(variance)}
+	m = Moments{Mean: mean, MeanSE: deviation.se() / mass, SD: math.Sqrt(variance)}
 	if m.SD > 0 {
 		m.SDSE = excess.se() / mass / (2 * m.SD)
 	}
+	return m, square, mass
+}
+
+// momentsOf estimates moments, which are resolved up to a k̂ of most.
+func momentsOf(weight, value, within []float64, group []int, most float64) Moments {
+	m, square, mass := plain(weight, value, within, group)
 	// smoothed are the weights times a power of the squared distance, of each group
 	smoothed := func(power float64) psis.Result {
 		products := make([]float64, len(weight))
