@@ -55,7 +55,7 @@ func (p *Problem) BeginFrom(device *gpu.Device, path string) (*vti.Beginning, er
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if family.each {
-		p.startAtModes()
+		p.anchors = newModelAnchors(p.Target)
 	}
 	network, err := amortize.Load(device, family, data, path)
 	if err != nil {

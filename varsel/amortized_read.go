@@ -50,7 +50,7 @@ func (f *Family) Problem(p *Problem) (*amortize.Problem, amortize.Place, error) 
 	logPrior := p.Model.Prior.LogProbs(len(p.Design.Predictors))
 	masses := s.masses(logPrior)
 	inclusion := inclusionOf(masses)
-	for _, v := range append(slices.Clone(inclusion), s.fit.Theta...) {
+	for _, v := range append(slices.Clone(inclusion), s.fit.theta...) {
 		if math.IsNaN(v) {
 			return nil, amortize.Place{}, fmt.Errorf("the mode of the largest model was not found")
 		}
@@ -105,11 +105,11 @@ func (r *reading) rows() []amortize.Array {
 		present[i] = 1
 		for j := range len(r.inclusion) + 1 {
 			x[i*dim+r.place.Coordinates[j]] = p.Design.X.At(i, j)
-			eta[i] += r.sketch.fit.Theta[j] * p.Design.X.At(i, j)
+			eta[i] += r.sketch.fit.theta[j] * p.Design.X.At(i, j)
 		}
 		y[2*i], y[2*i+1] = p.Design.Y[i], p.Target.Responses.LogConstant(p.Design.Y[i])
 	}
-	r.scale = math.Exp(r.sketch.fit.LogScale)
+	r.scale = math.Exp(r.sketch.fit.logScale)
 	newton := regression.Responses{Likelihood: p.Target.Responses.Likelihood, Y: p.Design.Y}
 	weights, working := newton.Working(eta, r.scale, true)
 	r.weights, r.average = weights, stat.Mean(weights, nil)
@@ -131,7 +131,7 @@ func (r *reading) predictors() []amortize.Array {
 		columns[at] = 1
 		prior := s.fit.SD[1+j]
 		copy(predictors[at*predictorNumbers:], []float64{
-			1, bounded(logit(r.inclusion[j])), bounded(math.Abs(s.fit.Theta[1+j]) / sds[1+j]), math.Log(prior / sds[1+j]), r.inclusion[j],
+			1, bounded(logit(r.inclusion[j])), bounded(math.Abs(s.fit.theta[1+j]) / sds[1+j]), math.Log(prior / sds[1+j]), r.inclusion[j],
 		})
 	}
 	return []amortize.Array{array(columns, f.most), array(predictors, f.most, predictorNumbers)}

@@ -17,7 +17,7 @@ import (
 // largest model. That is exact for a normal response, up to the integral over σ.
 type sketch struct {
 	target    *Target
-	fit       *regression.ModeFit // of the largest model
+	fit       *approximation // of the largest model
 	anchors   *modelAnchors       // nil: none
 	precision []float64           // X'WX of all coefficients, without the prior [k·k]
 	linear    []float64           // X'Wŷ [k]
@@ -32,8 +32,7 @@ func newSketch(p *Problem, each bool) *sketch {
 	for i := range full {
 		full[i] = 1
 	}
-	s := &sketch{target: t, fit: t.ModeFit(t.active(full)), rows: float64(p.Design.Rows())}
-	s.fit.Find()
+	s := &sketch{target: t, fit: t.approximate(t.active(full)), rows: float64(p.Design.Rows())}
 	if each {
 		s.anchors = newModelAnchors(t)
 		return s
@@ -42,14 +41,14 @@ func newSketch(p *Problem, each bool) *sketch {
 	s.precision, s.linear = make([]float64, k*k), make([]float64, k)
 	for a := range k {
 		prior := 1 / (s.fit.SD[a] * s.fit.SD[a])
-		s.linear[a] = s.fit.Linear.AtVec(a) - prior*s.fit.Mean[a]
+		s.linear[a] = s.fit.linear.AtVec(a) - prior*s.fit.Mean[a]
 		for b := range k {
-			s.precision[a*k+b] = s.fit.Precision.At(a, b)
+			s.precision[a*k+b] = s.fit.precision.At(a, b)
 		}
 		s.precision[a*k+a] -= prior
 	}
 	if t.Scale >= 0 { // at scale one
-		variance := math.Exp(2 * s.fit.LogScale)
+		variance := math.Exp(2 * s.fit.logScale)
 		floats.Scale(variance, s.precision)
 		floats.Scale(variance, s.linear)
 		s.square = floats.Dot(p.Design.Y, p.Design.Y)
@@ -83,7 +82,7 @@ func (s *sketch) logMass(members []int) float64 {
 		value, _ := s.given(members, 0)
 		return value
 	}
-	logScale := s.fit.LogScale
+	logScale := s.fit.logScale
 	for range scaleRounds {
 		_, left := s.given(members, logScale)
 		// the mode of σ given the residual sum of squares, and its normal prior
@@ -180,17 +179,17 @@ func inclusionOf(masses []float64) []float64 {
 // quadratic is that of the largest model over all coordinates of the table.
 func (s *sketch) quadratic(dim int) (precision, linear []float64) {
 	precision, linear = make([]float64, dim*dim), make([]float64, dim)
-	s.fit.Store(precision, linear)
+	s.fit.store(precision, linear)
 	return precision, linear
 }
 
 // deviations are the sds of the coefficients under that quadratic.
 func (s *sketch) deviations() []float64 {
-	k := len(s.fit.Theta)
+	k := len(s.fit.theta)
 	sds := make([]float64, k)
 	var factor mat.Cholesky
 	var inverse mat.SymDense
-	if !factor.Factorize(s.fit.Precision) || factor.InverseTo(&inverse) != nil {
+	if !factor.Factorize(s.fit.precision) || factor.InverseTo(&inverse) != nil {
 		return s.fit.SD
 	}
 	for a := range sds {

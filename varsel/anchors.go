@@ -1,8 +1,6 @@
 package varsel
 
 import (
-	"sync"
-
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 
@@ -11,12 +9,10 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// modelAnchors are the normal approximations of all models of a [Target], each at its own mode and
-// at its own noise scale (under outliers by expectation propagation, which is wide enough for
-// several modes), from which flow and chains start. One approximation for all, that of the largest
-// model restricted to the coordinates of the others, is hopeless for the others where the largest
-// explains a few rows almost without noise, or counts of millions. [SlotTarget] has such
-// approximations by other means.
+// modelAnchors are the approximations of all models of a [Target], each of its own, from which
+// amortized networks start. One approximation for all, that of the largest model restricted to the
+// coordinates of the others, is hopeless for the others where the largest explains a few rows
+// almost without noise, or counts of millions. [SlotTarget] has such approximations by other means.
 type modelAnchors struct {
 	cards             []int
 	dim               int
@@ -30,18 +26,6 @@ const (
 	anchorNumbers  = 1 << 22 // in the precisions of all models
 	anchorWork     = 4e8     // models times rows times squared coordinates
 )
-
-// startsAtModes reports whether a flow has to begin at the modes of models: under responses with a
-// shape or precision of their own, which grows without limit where the largest model explains a few
-// rows almost without noise. Under heavy tails starts at modes were no faster.
-func (t *Target) startsAtModes() bool {
-	return t.Scale >= 0 && !t.Kind.Conjugate() && !t.Kind.HeavyTails()
-}
-
-// startAtModes lets flows begin at the modes of models.
-func (p *Problem) startAtModes() {
-	p.anchors = sync.OnceValue(func() *modelAnchors { return newModelAnchors(p.Target) })
-}
 
 // anchorable reports whether so many models are few enough for an approximation of each.
 func anchorable(count, rows, dim int, outliers bool) bool {
@@ -67,10 +51,9 @@ func newModelAnchors(t *Target) *modelAnchors {
 		codes = append(codes, append([]int32(nil), code...))
 	}
 	parallel.Run(count, func(i int) {
-		fit := t.ModeFit(t.active(codes[i]))
-		fit.Find()
-		fit.Store(a.precision[i*dim*dim:(i+1)*dim*dim], a.linear[i*dim:(i+1)*dim])
-		a.logEvidence[i] = fit.LogEvidence
+		own := t.approximate(t.active(codes[i]))
+		own.store(a.precision[i*dim*dim:(i+1)*dim*dim], a.linear[i*dim:(i+1)*dim])
+		a.logEvidence[i] = own.logEvidence
 	})
 	return a
 }

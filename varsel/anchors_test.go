@@ -14,6 +14,7 @@ import (
 	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel/design"
+	"github.com/transdim/vti/varsel/exact"
 )
 
 // smallProblem has few rows, strong effects, and a response that suits the likelihood; counts are
@@ -103,28 +104,34 @@ func TestAnchorsAreTheModesOfCounts(t *testing.T) {
 
 // Small tables have approximations of all models, and many models have none.
 func TestAnchorsOfFewModels(t *testing.T) {
-	many := simulatedProblem(t, design.Simulation{Rows: 30, Predictors: 13, Effects: 2, Likelihood: likelihood.GammaKind, Seed: 1}, ModelOptions{Likelihood: likelihood.GammaKind})
+	many := simulatedProblem(t, design.Simulation{Rows: 30, Predictors: 13, Effects: 2, Likelihood: likelihood.LogisticKind, Seed: 1}, ModelOptions{Likelihood: likelihood.LogisticKind})
 	require.Nil(t, newModelAnchors(many.Target))
 	require.NotNil(t, newModelAnchors(smallProblem(t, likelihood.RobustKind, 10, ModelOptions{}).Target))
-	require.NotNil(t, newModelAnchors(smallProblem(t, likelihood.RobustKind, 10, ModelOptions{UnknownSigma1: true}).Target))
-	require.NotNil(t, newModelAnchors(smallProblem(t, likelihood.StudentKind, 10, ModelOptions{}).Target))
 }
 
-// Small tables, strong effects: evidences by weights of draws from the anchors, hardly trained,
-// have errors of a few thousandths, for every likelihood that is not closed.
-func TestAnchorsMakeWeightsReliable(t *testing.T) {
-	if testing.Short() {
-		t.Skip("trains")
+// The approximation of a model of a normal response is at the mode of log σ, coefficients
+// integrated out, and exact in these.
+func TestApproximationOfNormalResponses(t *testing.T) {
+	p := smallProblem(t, likelihood.GaussianKind, 12, ModelOptions{})
+	a := p.Target.active([]int32{1, 0, 0})
+	f := p.Target.approximate(a)
+	m, err := exact.NewModel(p.Target.Responses.Y, a.Columns, a.Mean, a.SD, p.Target.Responses.More, p.Target.Responses.Residual)
+	require.NoError(t, err)
+	noise := p.Target.Noise()
+	density := func(x float64) float64 {
+		z := (x - noise.Mean) / noise.SD
+		return m.LogEvidence(x) - z*z/2
 	}
-	for _, kind := range []likelihood.Kind{likelihood.PoissonKind, likelihood.LogisticKind, likelihood.StudentKind} {
-		problem := smallProblem(t, kind, 8, ModelOptions{})
-		fit := smallFit()
-		fit.Steps = 60
-		posterior, err := vti.Fit(t.Context(), openDevice(t), problem.Posterior(), fit)
-		require.NoError(t, err)
-		certificate, err := posterior.Certify(t.Context(), vti.CertifyConfig{Draws: 1 << 14})
-		require.NoError(t, err)
-		require.Equal(t, vti.Trusted, certificate.Verdict, "%v: %v", kind, certificate.Reasons)
-		require.Less(t, certificate.LogEvidenceSE, 0.02, "%v", kind)
+	const apart = 1e-3
+	low, middle, high := density(f.logScale-apart), density(f.logScale), density(f.logScale+apart)
+	require.InDelta(t, 0, (high-low)/(2*apart), 1e-5)
+	require.InEpsilon(t, f.curvature, (2*middle-low-high)/(apart*apart), 1e-3)
+	mode := make([]float64, len(a.Columns))
+	m.Mode(f.logScale, mode)
+	var solved mat.VecDense
+	require.NoError(t, solved.SolveVec(f.precision, f.linear))
+	for j, v := range mode {
+		require.InDelta(t, v, f.theta[j], 1e-9)
+		require.InDelta(t, v, solved.AtVec(j), 1e-9)
 	}
 }

@@ -50,7 +50,6 @@
 //	slots_*.go                quadratics and draws of lists
 //	host_density.go           its log density in Go, for a block of chains
 //	sampler.go                q(m), and how it learns
-//	anchors.go                normal approximations of all models
 //
 // One network for many tables:
 //
@@ -58,6 +57,8 @@
 //	amortized_sketch.go       approximate evidences of all models, where a network starts
 //	amortized_read.go         the input of a network, and the densities of a family
 //	amortized_open.go         a network from a file, for one table
+//	approximation.go          a normal approximation of one model
+//	anchors.go                those of all models, where a flow begins as a network
 //
 // Closed forms (package exact has those of one model, and sums over all):
 //

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/dense"
 	"github.com/transdim/vti/internal/mode"
@@ -79,6 +80,13 @@ func newLaplaceFit(t *Target, a regression.Active, scale float64, start []float6
 
 // logIntegral is the log integral of the joint density over the coefficients by Laplace's method.
 func (f *laplaceFit) logIntegral() float64 { return f.around.LogIntegral(f.height) }
+
+// information is H, the curvature at the mode.
+func (f *laplaceFit) information() *mat.SymDense {
+	curvature := mat.NewSymDense(len(f.mode), nil)
+	curvature.SymOuterK(1, lower(f.factor))
+	return curvature
+}
 
 // predict sets the linear predictors of coefficients.
 func (f *laplaceFit) predict(theta []float64) {

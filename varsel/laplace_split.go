@@ -43,8 +43,7 @@ func (f *laplaceFit) split() (s *splitFit, ok bool) {
 	if k == 0 {
 		return nil, false
 	}
-	curvature := mat.NewSymDense(k, nil)
-	curvature.SymOuterK(1, lower(f.factor))
+	curvature := f.information()
 	for i := range k {
 		for j := range i + 1 {
 			curvature.SetSym(i, j, f.SD[i]*f.SD[j]*curvature.At(i, j))

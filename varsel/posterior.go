@@ -50,10 +50,8 @@ func (p *Problem) Posterior() vti.Target {
 		return slotsPosterior{p.Slots, of}
 	}
 	bits := bitsPosterior{p.Target, of}
-	if p.forms() == nil {
-		if anchors := p.anchors(); anchors != nil {
-			return anchoredPosterior{bits, anchors}
-		}
+	if p.anchors != nil && p.forms() == nil {
+		return anchoredPosterior{bits, p.anchors}
 	}
 	return bits
 }

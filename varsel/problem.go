@@ -40,9 +40,9 @@ type Problem struct {
 	// Credible is the level of credible sets; 0 stands for DefaultCredible.
 	Credible float64
 
-	// anchors are approximations of all models, found when they are first needed; nil where flows
-	// begin well without: see startsAtModes.
-	anchors func() *modelAnchors
+	// anchors are approximations of all models, for a flow that begins as a network; nil for
+	// others.
+	anchors *modelAnchors
 	// assigned sums the posterior over which rows are outliers; nil where it does not.
 	assigned func() *regression.Assignments
 	// answered keeps the sum over all models.
@@ -129,9 +129,6 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	}
 	problem := &Problem{Design: design, Model: model, Target: t,
 		assigned: sync.OnceValue(func() *regression.Assignments { return newAssignments(t, model) }), answered: &exactAnswer{}}
-	if problem.anchors = func() *modelAnchors { return nil }; t.startsAtModes() {
-		problem.startAtModes()
-	}
 	if err := problem.useLists(); err != nil {
 		return nil, err
 	}

@@ -13,7 +13,8 @@
 //	closed.go          posteriors of Gaussian models, and draws of closed forms
 //	assignments.go     robust regressions of few rows: sums over which rows are outliers
 //	propagation.go     expectation propagation: a model with outliers among its rows
-//	mode_fit.go        a normal approximation at the mode of a model, at its own noise scale
+//	normal_equations.go
+//	                   least squares under normal priors
 //	curvature.go       gradients and curvatures under heavy tails, to find modes
 //	elemental_sets.go  starts of the search for modes of contradictory rows
 //	scale_orbits.go    moments along curves on which σ and coefficients grow together

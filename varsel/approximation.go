@@ -1,0 +1,98 @@
+package varsel
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/varsel/regression"
+)
+
+// approximation is a normal approximation of the posterior of one model: at the mode of its
+// coefficients, or under outliers by expectation propagation, which is wide enough for several
+// modes. The log of a noise scale that is not known is independent of the coefficients in it.
+type approximation struct {
+	regression.Active
+	theta       []float64     // the mean of the coefficients; NaN where rounding hides it
+	precision   *mat.SymDense // of the coefficients
+	linear      *mat.VecDense // precision times mean
+	logScale    float64
+	curvature   float64 // of the log density of an unknown log σ
+	logEvidence float64 // approximately, where σ is known
+}
+
+// approximate approximates a model under likelihoods whose scale, but for normal responses, is
+// known.
+func (t *Target) approximate(a regression.Active) *approximation {
+	k := len(a.Columns)
+	f := &approximation{Active: a, theta: make([]float64, k), precision: mat.NewSymDense(k, nil), linear: mat.NewVecDense(k, nil), logScale: t.LogScale}
+	if t.Outliers != nil {
+		p := regression.NewPropagation(t.Outliers, t.Responses.Y, t.Offset, a)
+		if f.logEvidence = p.Run(); p.Finite() {
+			copy(f.theta, p.Means())
+			f.precision = p.Precision()
+			f.linear.MulVec(f.precision, mat.NewVecDense(k, f.theta))
+			return f
+		}
+	}
+	var err error
+	if t.Kind.Conjugate() {
+		err = f.atPeak(t)
+	} else {
+		err = f.atMode(t)
+	}
+	if err != nil {
+		f.logEvidence = math.NaN()
+		for j := range f.theta {
+			f.theta[j] = math.NaN()
+			f.precision.SetSym(j, j, 1)
+		}
+	}
+	return f
+}
+
+// atPeak is the approximation of a model of a normal response at the mode of log σ, coefficients
+// integrated out.
+func (f *approximation) atPeak(t *Target) error {
+	posterior, err := t.Posterior(f.Active)
+	if err != nil {
+		return err
+	}
+	f.logScale, f.curvature = posterior.Peak()
+	posterior.Mode(f.logScale, f.theta)
+	weights := make([]float64, len(t.Responses.Y))
+	for i := range weights {
+		weights[i] = math.Exp(-2 * f.logScale)
+	}
+	f.precision, f.linear = f.NormalEquations(weights, t.Responses.Y)
+	return nil
+}
+
+// atMode is the Laplace approximation.
+func (f *approximation) atMode(t *Target) error {
+	fit, err := newLaplaceFit(t, f.Active, math.Exp(t.LogScale), f.Mean)
+	if err != nil {
+		return err
+	}
+	f.theta, f.precision, f.logEvidence = fit.mode, fit.information(), fit.logIntegral()
+	f.linear.MulVec(f.precision, mat.NewVecDense(len(f.theta), f.theta))
+	return nil
+}
+
+// store writes the approximation to precision [D·D] and linear [D] of all coordinates. A coordinate
+// that is not in use has precision 1.
+func (f *approximation) store(precision, linear []float64) {
+	dim := len(linear)
+	for j := range dim {
+		precision[j*dim+j] = 1
+	}
+	for a, j := range f.Coordinates {
+		linear[j] = f.linear.AtVec(a)
+		for b, k := range f.Coordinates {
+			precision[j*dim+k] = f.precision.At(a, b)
+		}
+	}
+	if f.Scale >= 0 {
+		precision[f.Scale*dim+f.Scale], linear[f.Scale] = f.curvature, f.curvature*f.logScale
+	}
+}

@@ -1,0 +1,41 @@
+package regression
+
+import (
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// NormalEquations are X'WX + Λ and X'Wŷ + Λμ of the columns of a model, with the priors N(μ, Λ⁻¹).
+func (a Active) NormalEquations(weights, response []float64) (precision *mat.SymDense, linear *mat.VecDense) {
+	k := max(len(a.Columns), 1)
+	precision, linear = mat.NewSymDense(k, nil), mat.NewVecDense(k, nil)
+	if len(a.Columns) == 0 {
+		precision.SetSym(0, 0, 1) // a coordinate that is always zero stands for none
+	}
+	weighted := make([]float64, len(weights))
+	for i, column := range a.Columns {
+		floats.MulTo(weighted, column, weights)
+		prior := 1 / (a.SD[i] * a.SD[i])
+		linear.SetVec(i, floats.Dot(weighted, response)+prior*a.Mean[i])
+		for j := range i + 1 {
+			sum := floats.Dot(weighted, a.Columns[j])
+			if i == j {
+				sum += prior
+			}
+			precision.SetSym(i, j, sum)
+		}
+	}
+	return precision, linear
+}
+
+// Solve returns the solution of normal equations; it is not ok where rounding makes them
+// indefinite.
+func Solve(precision *mat.SymDense, linear *mat.VecDense) (theta []float64, ok bool) {
+	var cholesky mat.Cholesky
+	if !cholesky.Factorize(precision) {
+		return nil, false
+	}
+	var to mat.VecDense
+	_ = cholesky.SolveVecTo(&to, linear) // a warning of bad condition: the prior keeps the result usable
+	return to.RawVector().Data, true
+}
