@@ -18,10 +18,10 @@ import (
 type sketch struct {
 	target    *Target
 	fit       *approximation // of the largest model
-	anchors   *modelAnchors       // nil: none
-	precision []float64           // X'WX of all coefficients, without the prior [k·k]
-	linear    []float64           // X'Wŷ [k]
-	square    float64             // ŷ'Wŷ of all rows, for a noise scale that is inferred
+	anchors   *modelAnchors  // nil: none
+	precision []float64      // X'WX of all coefficients, without the prior [k·k]
+	linear    []float64      // X'Wŷ [k]
+	square    float64        // ŷ'Wŷ of all rows, for a noise scale that is inferred
 	rows      float64
 }
 
