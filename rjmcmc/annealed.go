@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/internal/weighted"
 )
 
-// AnnealConfig says how many states are annealed from the prior to the posterior.
+// AnnealConfig sets how states are annealed from the prior to the posterior.
 type AnnealConfig struct {
 	// Groups is the number of independent populations of Particles states each.
 	Groups, Particles int
@@ -39,14 +39,14 @@ type AnnealedGroup struct {
 	Weights []float64
 }
 
-// How populations are annealed. Chosen by hand, not tuned.
+// The settings of the annealing are chosen by hand, not tuned.
 const (
-	// annealedShare of the states are effective after a step of the power.
+	// annealedShare is the share of the states that are effective after a step of the power.
 	annealedShare = 0.9
-	// annealedSweeps follow each.
+	// annealedSweeps is the number of sweeps of each state after a step.
 	annealedSweeps = 2
-	// mostPowers bounds the steps: more say that the evidence changes by orders of magnitude
-	// between states at any power.
+	// mostPowers bounds the number of steps. A run reaches it where the evidence differs by orders
+	// of magnitude between states at any power.
 	mostPowers = 2000
 )
 
@@ -86,14 +86,14 @@ func Anneal(ctx context.Context, c Collapsed, cfg AnnealConfig) (*Annealed, erro
 	return a, nil
 }
 
-// annealing is a population on its way.
+// annealing is a population at an intermediate power.
 type annealing struct {
 	random      *rand.Rand
 	states      []CollapsedState
-	logEvidence []float64 // of the states
+	logEvidence []float64 // [Particles] by state
 	logWeight   []float64
 	power       float64
-	logMean     float64 // of weights up to the last resampling
+	logMean     float64 // log mean weight up to the last resampling
 }
 
 func (p *annealing) start(c Collapsed, particles int) error {
@@ -111,7 +111,7 @@ func (p *annealing) start(c Collapsed, particles int) error {
 	return nil
 }
 
-// effective is the share of the states that would be effective after a step to a power.
+// effective is the share of the states that would be effective after a step to power.
 func (p *annealing) effective(power float64) float64 {
 	ones, squares := make([]float64, len(p.states)), make([]float64, len(p.states))
 	for i, e := range p.logEvidence {
@@ -121,7 +121,7 @@ func (p *annealing) effective(power float64) float64 {
 	return math.Exp(2*logsum.Of(ones)-logsum.Of(squares)) / float64(len(p.states))
 }
 
-// next is the power at which annealedShare of the states are effective.
+// next is the power after which annealedShare of the states are effective.
 func (p *annealing) next() float64 {
 	if p.effective(1) >= annealedShare {
 		return 1
@@ -137,7 +137,7 @@ func (p *annealing) next() float64 {
 	return high
 }
 
-// step weighs the states for a power, draws them anew where a smaller share than given is
+// step reweights the states to power, resamples them where a smaller share than resampled is
 // effective, and moves them.
 func (p *annealing) step(ctx context.Context, power, resampled float64) error {
 	share := p.effective(power)
@@ -159,7 +159,8 @@ func (p *annealing) step(ctx context.Context, power, resampled float64) error {
 	return nil
 }
 
-// resample draws the states anew by their weights (systematically, Kitagawa 1996).
+// resample draws the states again in proportion to their weights (systematic resampling, Kitagawa
+// 1996).
 func (p *annealing) resample() {
 	n := len(p.states)
 	total, weights := p.normalised()
@@ -178,13 +179,13 @@ func (p *annealing) resample() {
 	clear(p.logWeight)
 }
 
-// group is the population at the end of its way.
+// group is the population at power 1.
 func (p *annealing) group() AnnealedGroup {
 	total, weights := p.normalised()
 	return AnnealedGroup{p.logMean + total - math.Log(float64(len(p.states))), p.states, weights}
 }
 
-// normalised are the weights of the states, with the logarithm of their sum.
+// normalised returns the normalised weights of the states and the logarithm of their sum.
 func (p *annealing) normalised() (total float64, weights []float64) {
 	total, weights = logsum.Of(p.logWeight), make([]float64, len(p.states))
 	for i, weight := range p.logWeight {
@@ -193,7 +194,7 @@ func (p *annealing) normalised() (total float64, weights []float64) {
 	return total, weights
 }
 
-// Ladder are powers for tempered chains, from 1 to 0: about every step-th of the way.
+// Ladder returns powers for tempered chains, from 1 to 0: every step-th of the powers used.
 func (a *Annealed) Ladder(step int) []float64 {
 	ladder := []float64{1}
 	for i := len(a.Powers) - 1 - step; i > 0; i -= step {

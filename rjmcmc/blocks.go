@@ -12,31 +12,30 @@ import (
 	"github.com/transdim/vti/internal/parallel"
 )
 
-// Rows are moved in blocks, each by one goroutine through a whole move or several: chains meet only
-// where they exchange their states, so that goroutines need not wait for each other before, and
-// what a block needs stays in the caches of a core. Blocks are the same whatever the number of
-// goroutines, and so are all numbers.
+// Rows are moved in blocks. One goroutine moves a block through one or more whole moves, and
+// goroutines wait for each other only where chains exchange states. The data of a block stay in the
+// caches of a core. Blocks do not depend on the number of goroutines, and so no number does.
 
-// blockRows is the number of rows of a block: enough that a graph takes several times as long as
-// its launch, and few enough that two cores share the 128 chains of a run by default. On an
+// blockRows is the number of rows of a block: large enough that a graph takes several times as long
+// as its launch, and small enough that two cores share the 128 chains of a run by default. On an
 // accelerator, where a launch costs far more than a row, all rows are one block. Chosen by hand,
 // not tuned.
 const blockRows = 64
 
-// block is the rows from first to last-1, and the inputs of graphs for them, [rows,S] int32,
+// block holds the rows from first to last-1 and the inputs of their graphs: [rows,S] int32,
 // [rows,D] Bool and [rows,D].
 type block struct {
 	first, last        int
 	codes, mask, theta *tensors.Tensor
-	// host is the density of a HostTarget; nil where a graph gives it.
+	// host is the density of a HostTarget; nil where a graph computes the density.
 	host func(codes []int32, mask []bool, theta, logPrior, logJoint []float64)
 }
 
-// accelerated reports whether a launch on a backend costs far more than a row.
+// accelerated reports whether a launch on backend costs far more than a row.
 func accelerated(backend backends.Backend) bool { return strings.HasPrefix(backend.Name(), "xla") }
 
-// newBlocks divides rows among blocks. Inputs are in memory that graphs read directly, where the
-// backend has such: to hand over others takes as long as the graph of a small table.
+// newBlocks divides rows among blocks. Inputs use memory that graphs read directly, where the
+// backend has such memory: a copy takes as long as the graph of a small table.
 func newBlocks(backend backends.Backend, rows, sites, dim int, dtype dtypes.DType) ([]block, error) {
 	size := min(blockRows, rows)
 	accelerator := accelerated(backend)
@@ -64,15 +63,15 @@ func newBlocks(backend backends.Backend, rows, sites, dim int, dtype dtypes.DTyp
 }
 
 // eachBlock calls f for every block, from several goroutines, and returns the error of the first
-// block that has one. What f does with a block must touch no row of another.
+// block that fails. f must touch only the rows of its block.
 func (s *sampler) eachBlock(f func(w *workspace, b *block) error) error {
 	return parallel.Each(context.Background(), len(s.blocks), func(w int) func(i int) error {
 		return func(i int) error { return f(&s.workspaces[w], &s.blocks[i]) }
 	})
 }
 
-// oneByOne calls f for every block in turn: for the first time, when graphs are built, and where
-// little is to be done.
+// oneByOne calls f for every block in turn. It serves the first call, which builds graphs, and
+// short work.
 func (s *sampler) oneByOne(f func(w *workspace, b *block) error) error {
 	for i := range s.blocks {
 		if err := f(&s.workspaces[0], &s.blocks[i]); err != nil {

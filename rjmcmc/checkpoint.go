@@ -15,27 +15,29 @@ import (
 	"github.com/transdim/vti/internal/checkpoint"
 )
 
-// checkpointFormat is that of the files that hold chains. The payload is the fields that
+// checkpointFormat is the format of files that hold chains. The payload is the fields that
 // [sampler.transcribe] lists, in its order.
 var checkpointFormat = checkpoint.Format{Name: "checkpoint of chains", Magic: "vti.chns", Version: 3}
 
 type checkpointHeader struct {
 	Version  int             `json:"version"`
 	Settings json.RawMessage `json:"settings"`
-	// Iteration is the one in progress, from 1, and Made its moves that are made.
+	// Iteration is the iteration in progress, from 1, and Made the number of its moves already
+	// made.
 	Iteration int  `json:"iteration"`
 	Made      int  `json:"made"`
 	BurnIn    bool `json:"burn_in"`
 	Enough    bool `json:"enough"`
-	// Further iterations were added to those of the settings.
+	// Further is the number of iterations added by Config.Further.
 	Further int `json:"further,omitempty"`
 }
 
-// settings are all that the state after a given move depends on, save the target.
+// settings encodes everything that the state after any number of moves depends on, except the
+// target.
 func (s *sampler) settings() (json.RawMessage, error) {
 	c := s.cfg
 	digest := func(value any) string {
-		encoded, _ := json.Marshal(value) // slices of numbers, finite as Validate has seen
+		encoded, _ := json.Marshal(value) // the slices hold finite numbers: Validate has checked them
 		return fmt.Sprintf("%x", sha256.Sum256(encoded))[:16]
 	}
 	return json.Marshal(map[string]any{
@@ -108,8 +110,8 @@ func (s *sampler) restore() error {
 	return s.recognise()
 }
 
-// recognise fails unless the target gives the states that were read the log densities that were
-// stored with them: otherwise it is another target, of other data.
+// recognise fails unless the target assigns the log densities in the checkpoint to the states in
+// it. A mismatch means another target or other data.
 func (s *sampler) recognise() error {
 	for row := range s.rows {
 		s.state.copyRow(s.proposal, row)
@@ -117,7 +119,7 @@ func (s *sampler) recognise() error {
 	if err := s.oneByOne(func(_ *workspace, b *block) error { return s.evaluate(s.proposal, b) }); err != nil {
 		return err
 	}
-	// rounding errors of sums, which may depend on the place of a row in the batch
+	// rounding errors of sums may depend on the position of a row in the batch
 	tolerance := 1e-6
 	if s.cfg.DType == dtypes.Float32 {
 		tolerance = 1e-2
@@ -131,14 +133,14 @@ func (s *sampler) recognise() error {
 	return nil
 }
 
-// transcript writes fields to a file, or reads them from it in the same order.
+// transcript writes fields to a file, or reads them in the same order.
 type transcript struct {
 	encoder *gob.Encoder // when writing
 	decoder *gob.Decoder // when reading
-	err     error        // the first
+	err     error        // the first error
 }
 
-// fields transcribes what pointers point to.
+// fields transcribes the values that the pointers point to.
 func (t *transcript) fields(fields ...any) {
 	for _, field := range fields {
 		switch {
@@ -151,8 +153,7 @@ func (t *transcript) fields(fields ...any) {
 	}
 }
 
-// transcribe lists the state of the run. The sampler that reads was built from the same settings,
-// so that it has the same parts.
+// transcribe lists the state of the run. A sampler that reads must be built from the same settings.
 func (s *sampler) transcribe(t *transcript) {
 	for _, source := range s.sources {
 		t.fields(source)

@@ -16,8 +16,8 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 )
 
-// stopping is a context that is cancelled once it has been asked a number of times: after that many
-// moves.
+// stopping is a context that is cancelled after its error has been requested a number of times:
+// after that number of moves.
 type stopping struct {
 	context.Context
 	left *int
@@ -30,8 +30,8 @@ func (s stopping) Err() error {
 	return nil
 }
 
-// A run that is stopped after any moves, in burn-in and after it, again and again, ends with the
-// draws of one that was not, bit by bit.
+// A run that is stopped again and again, after any moves of burn-in or later, ends with the draws
+// of an uninterrupted run, bit by bit.
 func TestResumedRunsAreTheSameRun(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 1))
 	base := Config{Chains: 6, BurnIn: 60, Iterations: 60, Thin: 3, Seed: 5}

@@ -11,15 +11,15 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Collapsed is a posterior over models m and discrete latent variables a given which parameters are
-// integrated out in closed form: which rows are outliers, say. Where parameters have a mode for
-// every likely a, chains and populations of (m, a) move between them in steps that parameters
-// cannot take. Its methods may be called from several goroutines.
+// Collapsed is a posterior over models m and discrete latent variables a, with parameters
+// integrated out in closed form. An example of a is the set of rows that are outliers. Where
+// parameters have a mode for every likely a, chains and populations of (m, a) move between modes in
+// steps that parameters cannot take. Its methods may be called from several goroutines.
 type Collapsed interface {
 	// Prior draws a state from p(m, a).
 	Prior(random *rand.Rand) (CollapsedState, error)
-	// Far draws a state from a distribution that covers possible modes: a start for chains that
-	// should find modes which annealing from the prior misses.
+	// Far draws a state from a distribution that covers all possible modes, as a start for chains
+	// that find modes missed by annealing from the prior.
 	Far(random *rand.Rand) (CollapsedState, error)
 }
 
@@ -30,7 +30,7 @@ type CollapsedState interface {
 	Sweep(power float64, random *rand.Rand) (logEvidence float64)
 	// Clone returns a copy that shares no state that Sweep changes.
 	Clone() CollapsedState
-	// Draw writes the model to code [S] and draws θ from p(θ | y, m, a) to theta [D], inactive
+	// Draw writes the model to code [S] and a draw of θ from p(θ | y, m, a) to theta [D], inactive
 	// coordinates 0. It returns log p(m) + log p(y, θ | m), which does not depend on a, and an
 	// error if rounding errors are too large.
 	Draw(random *rand.Rand, code []int32, theta []float64) (logDensity float64, err error)
@@ -38,12 +38,12 @@ type CollapsedState interface {
 
 // CollapsedConfig sets the number and length of tempered chains over a Collapsed posterior.
 type CollapsedConfig struct {
-	// Every Thin-th of at most Iterations iterations after BurnIn is kept.
+	// BurnIn iterations are dropped; then every Thin-th of at most Iterations iterations is kept.
 	Chains, BurnIn, Iterations, Thin int
-	// Powers are those of the evidences of the copies of each chain, from 1 to 0.
+	// Powers are the powers of the evidence for the copies of each chain, from 1 to 0.
 	Powers []float64
-	// Enough, when not nil, is called after First iterations and whenever there are twice as many;
-	// true ends the run. 0 stands for Iterations.
+	// Enough, when not nil, is called after First iterations and whenever their number has doubled;
+	// true ends the run. First 0 stands for Iterations.
 	First  int
 	Enough func(*Result) bool
 	// Progress, when not nil, is called before Enough with the number of iterations so far.
@@ -51,10 +51,10 @@ type CollapsedConfig struct {
 	Seed     uint64
 }
 
-// RunCollapsed runs tempered chains: in each iteration every copy of a chain makes a sweep, and
-// neighbours exchange their states. Chains are independent, each with its own random stream. All
-// copies of the even chains start from the prior, and those of the odd chains from states that are
-// far from it. sites and mask are those of the models' space.
+// RunCollapsed runs tempered chains. In each iteration every copy of a chain makes a sweep, and
+// neighbouring copies exchange their states. Chains are independent, each with its own random
+// stream. All copies of the even chains start from the prior, all copies of the odd chains from
+// Collapsed.Far. sites and mask describe the space of models.
 func RunCollapsed(ctx context.Context, c Collapsed, sites int, mask func(code []int32, mask []bool) []bool, cfg CollapsedConfig) (*Result, error) {
 	dim := len(mask(make([]int32, sites), nil))
 	r := &Result{Chains: cfg.Chains, Sites: sites, Dim: dim, BurnIn: cfg.BurnIn, Thin: cfg.Thin, ladder: cfg.Powers}
@@ -99,7 +99,7 @@ func RunCollapsed(ctx context.Context, c Collapsed, sites int, mask func(code []
 	return r, nil
 }
 
-// once is the error of chains or populations that were all stopped at a place, or another error.
+// once returns one error for chains or populations that ctx stopped at place, and err otherwise.
 func once(ctx context.Context, place string, err error) error {
 	if stopped := ctx.Err(); stopped != nil {
 		return fmt.Errorf("rjmcmc: stopped in %s: %w", place, stopped)
@@ -107,7 +107,7 @@ func once(ctx context.Context, place string, err error) error {
 	return err
 }
 
-// collapsedChain is one of them, with what it has kept since it was asked last.
+// collapsedChain is one chain with the draws kept since the last call of run.
 type collapsedChain struct {
 	random           *rand.Rand
 	powers           []float64
@@ -142,7 +142,7 @@ func newCollapsedChain(ctx context.Context, c Collapsed, k int, cfg CollapsedCon
 	return chain, nil
 }
 
-// iterate moves all copies, and lets the even or the odd pairs of neighbours exchange their states.
+// iterate moves all copies and exchanges states between the even or the odd pairs of neighbours.
 func (chain *collapsedChain) iterate(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -162,7 +162,7 @@ func (chain *collapsedChain) iterate(ctx context.Context) error {
 	return nil
 }
 
-// run keeps n iterations, every thin-th that it makes.
+// run keeps n states, one after every thin iterations.
 func (chain *collapsedChain) run(ctx context.Context, n, thin, sites, dim int) error {
 	chain.codes, chain.theta = slices.Grow(chain.codes[:0], n*sites)[:n*sites], slices.Grow(chain.theta[:0], n*dim)[:n*dim]
 	chain.logDensity, chain.tilt = chain.logDensity[:0], chain.tilt[:0]

@@ -12,14 +12,14 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Defaults of Config, chosen by hand, not tuned.
+// Config has these defaults, chosen by hand, not tuned.
 const (
 	DefaultChains     = 128
 	DefaultBurnIn     = 1000
 	DefaultIterations = 2000
 	DefaultThin       = 5
 	DefaultJumps      = 2
-	// where models are short lists among many items: most new members are refused
+	// for spaces of short lists among many items, where most new members are refused
 	DefaultListJumps = 10
 	DefaultSwaps     = 2
 	DefaultWalks     = 1
@@ -30,11 +30,11 @@ const (
 
 // Config configures sampling. The zero value is ready for small problems.
 type Config struct {
-	// Chains is the number of chains, C; 0 means DefaultChains. More chains cost little each: they
+	// Chains is the number of chains, C; 0 means DefaultChains. Further chains cost little: all
 	// share one graph call.
 	Chains int
-	// BurnIn iterations adapt the proposals and are discarded; 0 means DefaultBurnIn, negative none
-	// (and then nothing adapts).
+	// BurnIn is the number of iterations that adapt the proposals and are discarded; 0 means
+	// DefaultBurnIn, negative none (and then nothing adapts).
 	BurnIn int
 	// Iterations is the number of iterations after burn-in; 0 means DefaultIterations.
 	Iterations int
@@ -48,25 +48,24 @@ type Config struct {
 	// coordinates.
 	Jumps, Swaps, Walks, Joints int
 
-	// Starts are models (codes of length S) in which the chains start in turn: chain c in Starts[c
-	// mod len(Starts)]. Empty means models drawn from sparse to dense.
+	// Starts are the models (codes of length S) in which chains start: chain c in Starts[c mod
+	// len(Starts)]. Empty means models drawn from sparse to dense.
 	Starts [][]int32
-	// Weights, one positive number per item of a space of lists, say in what proportion new members
-	// are proposed at first: one-predictor evidence, say. Burn-in replaces them. nil leaves that to
-	// the space. They do not change the posterior.
+	// Weights holds one positive number per item of a space of lists, such as its one-predictor
+	// evidence: new members are first proposed in proportion to it. Burn-in replaces the weights.
+	// nil means the weights of the space. The posterior does not depend on them.
 	Weights []float64
 
-	// Temperatures is the number of copies of each chain, of which the first samples the posterior
-	// and the others flatter densities, down to the prior of models (tempering.go): neighbours
-	// exchange their states, so that chains move between modes. 0 means 1, no
-	// tempering. Time and memory grow in proportion.
+	// Temperatures is the number of copies of each chain. The first copy samples the posterior, the
+	// others sample flatter densities, down to the prior of models (tempering.go). Neighbouring
+	// copies exchange states, so that chains move between modes. 0 means 1, no tempering. Time and
+	// memory grow in proportion.
 	Temperatures int
 
 	// InitScale is the standard deviation, in units of θ, of the starting values and of the first
 	// birth proposals and steps; 0 means 1. Adaptation replaces it.
 	InitScale float64
-	// DType is the float type the densities are computed in, Float32 or Float64; the zero value
-	// means Float64.
+	// DType is the float type of the densities, Float32 or Float64; the zero value means Float64.
 	DType dtypes.DType
 	// Seed selects the random streams.
 	Seed uint64
@@ -74,26 +73,28 @@ type Config struct {
 	// before Run reports an error; 0 means 0.01. Such proposals are rejected and counted in any
 	// case.
 	MaxNonFinite float64
-	// Enough, when not nil, is called with the draws so far each time another sixteenth of
-	// Iterations is done; true ends the run.
+	// Enough, when not nil, is called with the draws so far after each sixteenth of Iterations;
+	// true ends the run.
 	Enough func(*Result) bool
-	// Further, when not nil, is called with all draws when Iterations are done and Enough has not
-	// ended the run: so many more iterations follow, and then it is called again. 0 ends the run.
+	// Further, when not nil, is called with all draws after Iterations, unless Enough has ended the
+	// run. It returns a number of further iterations, after which it is called again; 0 ends the
+	// run.
 	Further func(*Result) int
-	// Progress, when not nil, is called from the goroutine of Run, after every iteration of burn-in
-	// and then whenever chains meet: where draws are kept, and with Temperatures every iteration.
+	// Progress, when not nil, is called from the goroutine of Run: after every iteration of
+	// burn-in, then whenever chains meet. Chains meet where draws are kept, and with Temperatures
+	// after every iteration.
 	Progress func(Progress)
 
-	// Checkpoint names the file that holds the state of the run; "" writes none. It is written at
+	// Checkpoint names the file for the state of the run; "" writes none. The file is written at
 	// intervals that grow from two seconds to CheckpointEvery, when the run is cancelled and when
 	// it ends.
 	Checkpoint string
-	// CheckpointEvery is the longest time between checkpoints; 0 means DefaultCheckpointEvery.
-	// Where a file takes long to write, the time between them is longer.
+	// CheckpointEvery is the longest time between checkpoints; 0 means DefaultCheckpointEvery. The
+	// time is longer where a file takes long to write.
 	CheckpointEvery time.Duration
-	// Resume continues from the state in Checkpoint instead of starting anew, to the same draws,
-	// bit by bit, as a run that was not interrupted. The settings, target and backend must be those
-	// of the run that wrote the file. After a run that had ended it returns its result.
+	// Resume continues from the state in Checkpoint. The draws equal the draws of an uninterrupted
+	// run, bit by bit. Settings, target and backend must be the same as in the run that wrote the
+	// file. A run that had ended returns its result.
 	Resume bool
 }
 
@@ -101,14 +102,14 @@ type Config struct {
 type Progress struct {
 	// Iteration counts from 1 to Total, burn-in included.
 	Iteration, Total int
-	// BurnIn says that the iteration is part of burn-in.
+	// BurnIn reports whether the iteration is part of burn-in.
 	BurnIn bool
 	// LogDensity is the mean over the chains of log p(m) + log η(θ | m).
 	LogDensity float64
 }
 
-// Validate reports the first setting that is invalid, or that needs more memory than the machine
-// has for any target.
+// Validate returns an error for the first invalid setting, or if any target would need more memory
+// than the machine has.
 func (c Config) Validate() error {
 	switch {
 	case c.Chains < 0:
@@ -139,7 +140,7 @@ func (c Config) Validate() error {
 	return r.checkSize(1, 1, false) // Run checks again with the space
 }
 
-// fits reports a start that is no model of the space, and weights that are not those of its items.
+// fits returns an error if a start is not a model of the space or the weights do not fit its items.
 func (c Config) fits(sp space.Space) error {
 	cards := sp.Cards()
 	lists, isList := sp.(list)
@@ -173,7 +174,7 @@ func (c Config) fits(sp space.Space) error {
 	return nil
 }
 
-// withDefaults resolves the zero values for a target of dim coordinates.
+// withDefaults fills in defaults for a target of dim coordinates.
 func (c Config) withDefaults(dim int) Config {
 	pick := func(value *int, byDefault int) {
 		switch {

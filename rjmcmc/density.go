@@ -11,37 +11,37 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Target is a posterior over models and their parameters, up to a constant. Its methods are graph
-// functions over a batch of B pairs.
+// Target is a posterior over models and their parameters, up to a constant. Its methods build
+// graphs for a batch of B pairs.
 type Target interface {
-	// Space is the set of models and the coordinates each of them uses.
+	// Space is the set of models and the coordinates that each model uses.
 	Space() space.Space
 	// LogPrior is log p(m), up to a constant: codes [B,S] int32 -> [B]. −Inf forbids a model.
 	LogPrior(codes *graph.Node) *graph.Node
-	// LogJoint is log η(θ | m) = log p(y, θ | m), constants that depend on m kept, over active
-	// coordinates only: codes [B,S] int32, mask [B,D] Bool, theta [B,D] -> [B]. Inactive entries of
+	// LogJoint is log η(θ | m) = log p(y, θ | m) over active coordinates only, with constants that
+	// depend on m: codes [B,S] int32, mask [B,D] Bool, theta [B,D] -> [B]. Inactive entries of
 	// theta are 0.
 	LogJoint(codes, mask, theta *graph.Node) *graph.Node
 }
 
-// HostTarget is a Target that can compute the densities of a block of rows on the host, faster than
-// a graph can be launched and run.
+// HostTarget is a Target that computes the densities of a block of rows on the host faster than a
+// graph does.
 type HostTarget interface {
 	Target
-	// HostDensity returns a function that writes what LogPrior and LogJoint return, in float64 and
-	// to rounding, for that many rows: codes [R*S], mask [R*D] and theta [R*D] to logPrior [R] and
-	// logJoint [R]. One goroutine at a time calls it. It is nil where the graph is to be used.
+	// HostDensity returns a function that computes LogPrior and LogJoint for R = rows rows in
+	// float64, equal up to rounding: codes [R*S], mask [R*D] and theta [R*D] to logPrior [R] and
+	// logJoint [R]. One goroutine at a time calls the function. nil means that the graph is used.
 	HostDensity(rows int) func(codes []int32, mask []bool, theta, logPrior, logJoint []float64)
 }
 
 // density evaluates a target for the rows of a block at once.
 type density struct {
-	masker          space.RowMasker // the space if it can do without maskExec; else nil
+	masker          space.RowMasker // the space if it computes masks on the host; else nil
 	maskExec        *graph.Exec
-	exec, quadratic *graph.Exec // quadratic is that of a QuadraticTarget; else nil
-	host            HostTarget  // nil where graphs give all densities
+	exec, quadratic *graph.Exec // quadratic serves a QuadraticTarget; else nil
+	host            HostTarget  // nil where graphs compute all densities
 	dtype           dtypes.DType
-	backend         string // its name
+	backend         string // name of the backend
 }
 
 func newDensity(backend backends.Backend, target Target, dtype dtypes.DType) (*density, error) {
@@ -84,7 +84,7 @@ func newDensity(backend backends.Backend, target Target, dtype dtypes.DType) (*d
 	return d, nil
 }
 
-// masks fills in the coordinates that the models of the rows of p use.
+// masks sets the masks of the rows of p from their models.
 func (d *density) masks(p *population, b *block) error {
 	if d.masker != nil {
 		for c := b.first; c < b.last; c++ {
@@ -100,7 +100,7 @@ func (d *density) masks(p *population, b *block) error {
 	return run("the mask of the space", d.maskExec, [][]bool{mask}, b.codes)
 }
 
-// quadratics fills in the approximations of the models of p. It does nothing without a
+// quadratics computes the approximations of the models of p. It does nothing without a
 // QuadraticTarget.
 func (d *density) quadratics(p *population, b *block) error {
 	if d.quadratic == nil {
@@ -119,7 +119,7 @@ func (d *density) quadratics(p *population, b *block) error {
 	return run("the target's approximation", d.quadratic, out, b.codes, b.mask)
 }
 
-// eval fills in logPrior [R] and logJoint [R] of the rows of p, whose values are 0 where inactive.
+// eval computes logPrior [R] and logJoint [R] of the rows of p, whose inactive values are 0.
 func (d *density) eval(p *population, b *block, logPrior, logJoint []float64) error {
 	codes, mask, theta := p.rows(b)
 	if b.host != nil {
@@ -148,9 +148,9 @@ func (d *density) eval(p *population, b *block, logPrior, logJoint []float64) er
 	return run("the target", d.exec, [][]float64{logPrior[b.first:b.last], logJoint[b.first:b.last]}, b.codes, b.mask, b.theta)
 }
 
-// run evaluates a graph and copies its outputs to out; what names it in errors.
+// run evaluates a graph and copies its outputs to out. Errors name the graph by the first argument.
 func run[T dtypes.Supported](what string, exec *graph.Exec, out [][]T, inputs ...any) (err error) {
-	defer func() { // a target's graph functions are code from outside, and may panic with anything
+	defer func() { // a target's graph functions may panic with any value
 		if r := recover(); r != nil {
 			err = fmt.Errorf("rjmcmc: building the graph of %s: %v", what, r)
 		}
@@ -171,7 +171,7 @@ func run[T dtypes.Supported](what string, exec *graph.Exec, out [][]T, inputs ..
 	return nil
 }
 
-// close releases what the compiled graphs hold.
+// close releases the compiled graphs.
 func (d *density) close() {
 	d.maskExec.Finalize()
 	d.exec.Finalize()
@@ -180,8 +180,8 @@ func (d *density) close() {
 	}
 }
 
-// round returns v as the density's float type holds it, so that the host's state is the one
-// evaluated.
+// round returns v rounded to the float type of the density, so that the state on the host is the
+// state evaluated.
 func (d *density) round(v float64) float64 {
 	if d.dtype == dtypes.Float32 {
 		return float64(float32(v))

@@ -12,26 +12,25 @@ import (
 // Summary is the posterior of one quantity, with its convergence diagnostics.
 type Summary struct {
 	Mean, SD float64
-	// MCSE is the Monte Carlo standard error of Mean, SD/√ESS of the mean. For an indicator it is
-	// bounded below: with n effective draws, as if both outcomes had been seen once more; and one
-	// that never changed, whose autocorrelation is unknown, gets √(p(1−p)/C) with p =
+	// MCSE is the Monte Carlo standard error of Mean, SD/√ESS of the mean. For an indicator it has
+	// a lower bound: the error for n effective draws as if each outcome had been seen once more. An
+	// indicator that never changed has unknown autocorrelation, and gets √(p(1−p)/C) with p =
 	// ½/(C+1), as if each of the C chains were one draw. Any other quantity that never changed gets
 	// 0.
 	MCSE float64
 	// RHat is the rank-normalised split R-hat, the larger of its bulk and folded forms (Vehtari,
-	// Gelman, Simpson, Carpenter and Bürkner 2021); values above 1.01 say that the chains have not
-	// mixed. NaN when the quantity never changed or a chain has fewer than four draws, +Inf when
-	// every half-chain is constant but they differ.
+	// Gelman, Simpson, Carpenter and Bürkner 2021). Values above 1.01 mean that the chains have not
+	// mixed. RHat is NaN when the quantity never changed or a chain has fewer than four draws, +Inf
+	// when every half-chain is constant but they differ.
 	RHat float64
-	// ESS is the bulk effective number of draws over all chains; NaN as RHat.
+	// ESS is the bulk effective number of draws over all chains; NaN where RHat is NaN.
 	ESS float64
 }
 
-// fewestDraws of a chain can be compared.
+// fewestDraws is the least number of draws of a chain for which chains are compared.
 const fewestDraws = 4
 
-// Summarise describes a quantity of which there are as many draws from each of several chains,
-// [chains][draws].
+// Summarise describes a quantity from draws of equally long chains, [chains][draws].
 func Summarise(chains [][]float64) Summary {
 	var s Summary
 	s.Mean, s.SD = stat.MeanStdDev(slices.Concat(chains...), nil)
@@ -75,7 +74,7 @@ func rHat(chains [][]float64) float64 {
 		}
 	}
 	bulk := plainRHat(rankNormalise(chains))
-	if constant(folded) { // an indicator with median ½: folding says nothing
+	if constant(folded) { // for an indicator with median ½ folding has no information
 		return bulk
 	}
 	return max(bulk, plainRHat(rankNormalise(folded)))
@@ -95,8 +94,8 @@ func plainRHat(chains [][]float64) float64 {
 	return math.Sqrt((n-1)/n + between/within)
 }
 
-// variances is the mean over chains of the unbiased variance within, and the unbiased variance of
-// the chain means.
+// variances returns the mean over chains of the unbiased variance within a chain, and the unbiased
+// variance of the chain means.
 func variances(chains [][]float64) (within, between float64) {
 	means := make([]float64, len(chains))
 	for c, chain := range chains {
@@ -107,9 +106,10 @@ func variances(chains [][]float64) (within, between float64) {
 	return within, stat.Variance(means, nil)
 }
 
-// effectiveSize is the number of independent draws whose mean is as precise as that of the chains:
-// N / τ with τ = 1 + 2 Σ ρ_t, the autocorrelations ρ_t combined over chains and summed over Geyer's
-// initial monotone sequence of pairs (Vehtari et al. 2021, section 3). At most N log10 N.
+// effectiveSize is the number of independent draws whose mean is as precise as the mean of the
+// chains: N / τ with τ = 1 + 2 Σ ρ_t. The autocorrelations ρ_t are combined over chains and summed
+// over Geyer's initial monotone sequence of pairs (Vehtari et al. 2021, section 3). It is at most N
+// log10 N.
 func effectiveSize(chains [][]float64) float64 {
 	n, total := len(chains[0]), float64(len(chains)*len(chains[0]))
 	if n < 2 {
@@ -134,8 +134,8 @@ func effectiveSize(chains [][]float64) float64 {
 		}
 		return 1 - (within-sum/total)/pooled
 	}
-	// Pairs ρ_2k + ρ_2k+1 of a reversible chain are positive and decreasing: stop at noise, and cap
-	// rises.
+	// Pairs ρ_2k + ρ_2k+1 of a reversible chain are positive and decreasing: stop at the first
+	// negative pair, and cap rises.
 	tau, previous := -1.0, math.Inf(1)
 	for lag := 0; lag+1 < n; lag += 2 {
 		even := 1.0
@@ -153,9 +153,9 @@ func effectiveSize(chains [][]float64) float64 {
 	return total / max(tau, 1/math.Log10(total))
 }
 
-// rankNormalise replaces values by the normal quantiles of their ranks over all chains, ties
-// sharing their average rank. Up to two distinct values stay as they are: the map would be affine,
-// and nothing computed from the result sees one.
+// rankNormalise replaces values by the normal quantiles of their ranks over all chains; ties share
+// their average rank. Up to two distinct values stay as they are, because the map would be affine
+// and would change no result.
 func rankNormalise(chains [][]float64) [][]float64 {
 	if atMostTwoValues(chains) {
 		return chains
@@ -199,12 +199,12 @@ func atMostTwoValues(chains [][]float64) bool {
 	return true
 }
 
-// R-hat of chains that mix falls as 1 + a/n with their length n, R-hat of chains that do not move
-// between modes stays where it is: fallsAs is the least power of n that counts as falling.
+// fallsAs is the least power of the length n at which R-hat − 1 counts as falling. For chains that
+// mix, R-hat falls as 1 + a/n; for chains that do not move between modes, it stays constant.
 const fallsAs = 0.7
 
-// LengthUntil is the length at which R-hat of chains is expected to have fallen to wanted, given
-// that at length n and at an earlier length: +Inf where it does not fall.
+// LengthUntil returns the length at which R-hat is expected to have fallen to wanted, from its
+// values at length n and at an earlier length: +Inf where it does not fall.
 func LengthUntil(wanted, n, rHat, earlier, earlierRHat float64) float64 {
 	power := math.Log((earlierRHat-1)/(rHat-1)) / math.Log(n/earlier)
 	if !(power >= fallsAs) {

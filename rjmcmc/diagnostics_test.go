@@ -41,7 +41,7 @@ func TestEffectiveSizeOfAutoregression(t *testing.T) {
 		}
 		m, sd := stat.MeanStdDev(bulk, nil)
 		se := stat.StdErr(sd, repeats)
-		// The truncated sum of autocorrelations is itself biased by a few per cent.
+		// The truncated sum of autocorrelations has a bias of a few per cent.
 		assert.InDelta(t, want, m, sigmas*se+0.05*want, "φ = %g", phi)
 		assert.InDelta(t, 1/math.Sqrt(want), stat.Mean(mcse, nil), 0.05/math.Sqrt(want), "φ = %g", phi)
 	}
@@ -82,14 +82,14 @@ func TestRHatSeesDisagreement(t *testing.T) {
 	}
 	assert.Greater(t, Summarise(shifted).RHat, 1.05)
 
-	wide := autoregressive(4, 500, 0, 2) // the same place, another spread: only folding sees it
+	wide := autoregressive(4, 500, 0, 2) // same location, another spread: only folding detects it
 	for i := range wide[0] {
 		wide[0][i] *= 4
 	}
 	assert.Less(t, plainRHat(rankNormalise(split(wide))), 1.02)
 	assert.Greater(t, Summarise(wide).RHat, 1.05)
 
-	drift := autoregressive(4, 500, 0, 3) // all chains drift together: only splitting sees it
+	drift := autoregressive(4, 500, 0, 3) // all chains drift together: only splitting detects it
 	for c := range drift {
 		for i := range drift[c] {
 			drift[c][i] += float64(i) / 200

@@ -10,22 +10,22 @@ import (
 )
 
 // evidenceGroups is the largest number of groups of chains whose evidences are compared for the
-// error: 16 know it to 18%.
+// error: 16 groups estimate the error to 18%.
 const evidenceGroups = 16
 
-// maxLadderRHat is the largest R-hat at any temperature at which an evidence is reported. Of 96
-// regressions with known evidences (TestEvidenceErrors with more tables) 77 were below it, with
-// z-scores of standard deviation 0.98 and mean 0.14. Above 1.3, evidences came out too small by 6
-// to 45 standard errors: chains that start outside of a narrow mode have then not filled it, at
-// temperatures between, and all groups of chains err on the same side.
+// maxLadderRHat is the largest R-hat at any temperature for which an evidence is reported. In 77 of
+// 96 regressions with known evidences (TestEvidenceErrors with more tables) R-hat was below it, and
+// the z-scores had standard deviation 0.98 and mean 0.14. Above 1.3, evidences were too small by 6
+// to 45 standard errors: at intermediate temperatures, chains that started outside a narrow mode
+// had not filled it, and all groups of chains erred on the same side.
 const maxLadderRHat = 1.05
 
 // LogEvidence estimates log Σ_m p(m) Z_m, and its standard error from the differences between
-// groups of chains. It takes a run with Temperatures, and a target whose prior over models is
-// normalised. Both numbers are NaN, not resolved, without tempering, with fewer than four chains,
-// and where the chains have not mixed at every temperature ([Result.LadderRHat]). Each pair of
-// neighbouring temperatures gives the ratio of their normalising constants by the acceptance ratio
-// of Bennett (1976), which uses the draws of both; the flattest density is normalised.
+// groups of chains. It needs a run with Temperatures, and a target with a normalised prior over
+// models. Both numbers are NaN, not resolved, without tempering, with fewer than four chains, and
+// where the chains have not mixed at every temperature ([Result.LadderRHat]). The acceptance ratio
+// of Bennett (1976) estimates the ratio of normalising constants of each pair of neighbouring
+// temperatures from the draws of both; the flattest density is normalised.
 func (r *Result) LogEvidence() (value, se float64) {
 	if r.runs != nil {
 		return r.joinedEvidence()
@@ -54,8 +54,8 @@ func (r *Result) bridge() (value, se float64) {
 	return r.logEvidence(0, r.Chains), stat.StdDev(each, nil) / math.Sqrt(float64(groups))
 }
 
-// LadderRHat is the largest R-hat over the temperatures of what β multiplies, log η(θ | m) − log
-// g(θ) (tempering.go); NaN without tempering or with few draws.
+// LadderRHat is the largest R-hat over the temperatures of log η(θ | m) − log g(θ), the term that β
+// multiplies (tempering.go); NaN without tempering or with few draws.
 func (r *Result) LadderRHat() float64 {
 	if r.runs != nil {
 		worst := math.Inf(-1)
@@ -75,7 +75,7 @@ func (r *Result) LadderRHat() float64 {
 	return slices.Max(rHats) // NaN stays
 }
 
-// logEvidence is that of the chains from first to last-1.
+// logEvidence is the log evidence from the chains first to last-1.
 func (r *Result) logEvidence(first, last int) (sum float64) {
 	rows := r.Chains * len(r.ladder)
 	ratios := make([]float64, len(r.ladder)-1)
@@ -96,13 +96,13 @@ func (r *Result) logEvidence(first, last int) (sum float64) {
 	return sum
 }
 
-// resolution of the bisection, of the larger of a nat and the ratio. Draws far out make it begin
-// with an interval of many digits.
+// resolution is the tolerance of the bisection, relative to the larger of 1 and the ratio. Draws
+// far out give it a first interval of many digits.
 const resolution = 1e-10
 
-// logRatio solves Σ_hot 1/(1 + exp(f − w)) = Σ_cold 1/(1 + exp(w − f)) for f, the log ratio of the
-// normalising constants of the colder to the hotter density, by bisection; w is the log ratio of
-// the densities at as many draws of each.
+// logRatio solves Σ_hot 1/(1 + exp(f − w)) = Σ_cold 1/(1 + exp(w − f)) for f by bisection. f is the
+// log ratio of the normalising constants of the colder to the hotter density, and w the log ratio
+// of the densities at draws of each, equal in number.
 func logRatio(cold, hot []float64) float64 {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, values := range [][]float64{cold, hot} {

@@ -14,8 +14,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// mean asks whether a sample of ten with mean 1 and known variance 1 has mean zero (model 0) or not
-// (model 1, mean θ ~ N(0, 1)).
+// mean is the question whether a sample of ten with mean 1 and known variance 1 has mean zero
+// (model 0) or not (model 1, mean θ ~ N(0, 1)).
 type mean struct{ space *space.Table }
 
 func (m mean) Space() space.Space { return m.space }

@@ -7,11 +7,11 @@ import (
 )
 
 // flattest is the density g of the flattest copy of a chain (tempering.go): active coordinates are
-// independent, each with a Cauchy density. A normal density as wide as what the chains have seen
-// has no draw at modes further away, and chains that all start at one mode would agree on it.
+// independent, each with a Cauchy density. A normal density as wide as the draws so far would have
+// no draw at modes further away, and chains that all start at one mode would agree on it.
 type flattest struct {
-	centre, scale []float64 // by coordinate [D]
-	logNorm       []float64 // log of its normalising constants, π scale [D]
+	centre, scale []float64 // [D] by coordinate
+	logNorm       []float64 // [D] log π scale, the log normalising constant
 }
 
 func newFlattest(dim int, scale float64) flattest {
@@ -20,7 +20,7 @@ func newFlattest(dim int, scale float64) flattest {
 	return g
 }
 
-// normalise follows a change of scale.
+// normalise recomputes logNorm after a change of scale.
 func (g *flattest) normalise() {
 	g.logNorm = make([]float64, len(g.scale))
 	for j, scale := range g.scale {
@@ -31,7 +31,7 @@ func (g *flattest) normalise() {
 // logDensity is log g of the active coordinates of a row.
 func (g *flattest) logDensity(theta []float64, mask []bool) float64 {
 	var sum float64
-	product := 1.0 // of 1 + u², so that most rows need one logarithm
+	product := 1.0 // the product of 1 + u², so that most rows need one logarithm
 	for j, on := range mask {
 		if !on {
 			continue
@@ -51,7 +51,7 @@ func (g *flattest) logDensityOf(j int, x float64) float64 {
 	return -g.logNorm[j] - math.Log1p(u*u)
 }
 
-// precision is that of the normal density with the quartiles of g, for approximations.
+// precision is the precision of the normal density with the quartiles of g, for approximations.
 func (g *flattest) precision(j int) float64 {
 	sd := g.scale[j] / normalQuartile
 	return 1 / (sd * sd)
@@ -60,14 +60,13 @@ func (g *flattest) precision(j int) float64 {
 // normalQuartile is the upper quartile of the standard normal.
 const normalQuartile = 0.67448975
 
-// draw is a draw of coordinate j, by the quantile.
+// draw draws coordinate j by the quantile function.
 func (g *flattest) draw(random *rand.Rand, j int) float64 {
 	return g.centre[j] + g.scale[j]*math.Tan(math.Pi*(random.Float64()-0.5))
 }
 
-// stepFlattest draws one of the active coordinates of a row of the flattest copy, or in a Joint
-// step all of them, from g. Their joint density there is g, so that the proposal is always
-// accepted.
+// stepFlattest draws one active coordinate of a row of the flattest copy from g, or all of them in
+// a Joint step. g is their density there, so that the proposal is always accepted.
 func (s *sampler) stepFlattest(c int, move Move, theta []float64, active []int) {
 	if move == Walk {
 		k := s.rngs[c].IntN(len(active))
@@ -80,7 +79,8 @@ func (s *sampler) stepFlattest(c int, move Move, theta []float64, active []int) 
 	}
 }
 
-// propagateFlattest is propagate in a row of the flattest copy: births are draws from g.
+// propagateFlattest does the work of propagate in a row of the flattest copy: births are draws from
+// g.
 func (s *sampler) propagateFlattest(w *workspace, c int) (logRatio float64) {
 	_, theta, _ := s.proposal.row(c)
 	_, from, _ := s.state.row(c)

@@ -9,8 +9,8 @@ import (
 )
 
 // Join combines the chains of several runs of one target, which have different seeds and separate
-// burn-in, into one result. Chains are numbered run by run, and all keep as many draws as the run
-// with the fewest, the last ones. Tuning is that of the first run.
+// burn-in, into one result. Chains are numbered run by run. Each keeps its last draws, as many as
+// the shortest run has. Tuning is copied from the first run.
 func Join(runs ...*Result) (*Result, error) {
 	switch {
 	case len(runs) == 0:
@@ -46,7 +46,7 @@ func Join(runs ...*Result) (*Result, error) {
 	return joined, nil
 }
 
-// joinInfo adds up what happened in all runs; exchanges are those of the first.
+// joinInfo adds up the counts of all runs; exchanges are copied from the first.
 func joinInfo(runs []*Result) Info {
 	sum := runs[0].Info
 	for _, r := range runs[1:] {
@@ -57,8 +57,8 @@ func joinInfo(runs []*Result) Info {
 	return sum
 }
 
-// joinedEvidence is the mean of the evidences of the runs that were joined. Its error is the
-// larger of what their own errors say and of what their differences say.
+// joinedEvidence is the mean of the evidences of the joined runs. Its error is the larger of two:
+// from the errors of the runs, and from the differences between the runs.
 func (r *Result) joinedEvidence() (value, se float64) {
 	n := float64(len(r.runs))
 	var sum, own, squares float64
@@ -71,7 +71,7 @@ func (r *Result) joinedEvidence() (value, se float64) {
 	return value, math.Sqrt(math.Max(own/n, between) / n)
 }
 
-// storedResult is a Result in a file, but for what was joined and for Tuning.
+// storedResult is the form of a Result in a file, without joined runs and Tuning.
 type storedResult struct {
 	Chains, Sites, Dim, BurnIn, Thin int
 	LogDensity, Ladder, Tilt, Theta  []float64
@@ -82,7 +82,7 @@ type storedResult struct {
 	Info                             Info
 }
 
-// GobEncode is that of package gob. Joined results have no such form, and Tuning is left out.
+// GobEncode implements [gob.GobEncoder]. It fails for joined results, and leaves Tuning out.
 func (r *Result) GobEncode() ([]byte, error) {
 	if r.runs != nil {
 		return nil, errors.New("rjmcmc: joined runs cannot be encoded")
@@ -94,7 +94,7 @@ func (r *Result) GobEncode() ([]byte, error) {
 	return encoded.Bytes(), err
 }
 
-// GobDecode is that of package gob.
+// GobDecode implements [gob.GobDecoder].
 func (r *Result) GobDecode(encoded []byte) error {
 	var s storedResult
 	if err := gob.NewDecoder(bytes.NewReader(encoded)).Decode(&s); err != nil {

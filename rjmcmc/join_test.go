@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 )
 
-// Runs that are joined are the chains of all of them, also after a way through files, and their
-// evidence is that of the target to within its error.
+// Joined runs hold the chains of all runs, also after storage in files, and their evidence agrees
+// with the evidence of the target within its error.
 func TestJoin(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

@@ -7,9 +7,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// list is a space of short ascending lists of items, [space.Lists] or one that embeds it. Its
-// coordinates belong to places in the list, so that the coefficient of an item has another
-// coordinate when a smaller item comes or goes.
+// list is a space of short ascending lists of items: [space.Lists] or a type that embeds it. Its
+// coordinates belong to places in the list, so that the coefficient of an item changes coordinate
+// when a smaller item comes or goes.
 type list interface {
 	space.Mover
 	Items() int
@@ -24,9 +24,9 @@ type list interface {
 
 var _ list = (*space.Lists)(nil)
 
-// label says what coordinate j of a model stands for: the same coefficient has the same label in
-// every model. Labels ascend with the coordinates in use. In spaces other than lists a coordinate
-// is its own label.
+// label returns the identity of coordinate j of a model: a coefficient has the same label in every
+// model. Labels ascend with the coordinates in use. In spaces other than lists a coordinate is its
+// own label.
 func (s *sampler) label(code []int32, j int) int {
 	if s.list == nil || j < s.list.Fixed() {
 		return j
@@ -35,26 +35,26 @@ func (s *sampler) label(code []int32, j int) int {
 	return s.list.Fixed() + int(code[slot])*s.list.Width() + place
 }
 
-// Settings of the weights of items.
+// The settings of the weights of items.
 const (
-	// uniformShare of new items is proposed uniformly, so that none is out of reach whatever the
-	// weights say. This and guessWeight are chosen by hand, not tuned.
+	// uniformShare is the share of new items proposed uniformly, so that every item is proposed
+	// whatever the weights. uniformShare and guessWeight are chosen by hand, not tuned.
 	uniformShare = 0.25
-	// guessWeight is the weight of the previous estimate when the weight of an item is renewed, in
-	// proposals.
+	// guessWeight is the weight, in proposals, of the previous estimate when the weight of an item
+	// is renewed.
 	guessWeight = 1
 )
 
 // itemWeights learns during burn-in how often to propose each item. A proposal to add or remove an
-// item compares the model with and without it, at the rest of the chain's state: odds o of being
-// in, whether or not it is accepted. The mean of o/(1+o) estimates the item's inclusion
-// probability, and an item is proposed in proportion to that.
+// item compares the model with and without it, at the rest of the chain's state. It has odds o of
+// the item being in, whether or not it is accepted. The mean of o/(1+o) estimates the inclusion
+// probability of the item, and the item is proposed in proportion to the estimate.
 type itemWeights struct {
 	inclusion  []float64 // [p] estimates so far
-	sum, count []float64 // [p] of the window
+	sum, count []float64 // [p] sums over the window
 }
 
-// newItemWeights starts from given weights, nil for none: an expected two members, shared out by
+// newItemWeights starts from weights, nil for equal weights: an expected two members, divided by
 // weight.
 func newItemWeights(items int, weights []float64) *itemWeights {
 	const members = 2
@@ -74,8 +74,8 @@ func newItemWeights(items int, weights []float64) *itemWeights {
 	return w
 }
 
-// observe takes in a proposal from one list to another whose log posterior odds are logOdds.
-// Exchanges carry no information about one item alone.
+// observe adds a proposal from one list to another with log posterior odds logOdds. Exchanges have
+// no information about one item alone.
 func (w *itemWeights) observe(from, to []int32, logOdds float64) {
 	longer, shorter := to, from
 	if len(from) > len(to) {
@@ -93,7 +93,7 @@ func (w *itemWeights) observe(from, to []int32, logOdds float64) {
 	w.count[item]++
 }
 
-// renew closes the window and returns the weights to propose items by.
+// renew closes the window and returns the weights for proposals of items.
 func (w *itemWeights) renew() []float64 {
 	var total float64
 	for i, n := range w.count {

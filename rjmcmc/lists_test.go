@@ -17,7 +17,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// listTarget is a linearTarget over the subsets of at most k of its groups, as lists: the intercept
+// listTarget is a linearTarget over the subsets of at most k of its groups, as lists. The intercept
 // is fixed, and a slot gathers its columns.
 type listTarget struct {
 	linearTarget
@@ -108,8 +108,8 @@ func (l listTarget) exactLists() map[string]exactModel {
 	return models
 }
 
-// worst is the largest error of model probabilities, inclusion and moments of coefficients in their
-// standard errors, and the chi-square of the model probabilities above 0.002 per degree of freedom.
+// worst is the largest error of model probabilities, inclusions and moments of coefficients in
+// standard errors, and the chi-square per degree of freedom of the model probabilities above 0.002.
 func (l listTarget) worst(t testing.TB, r *Result) (z, chi2 float64, where string) {
 	see := func(got Summary, want float64, format string, args ...any) float64 {
 		e := math.Abs(got.Mean-want) / got.MCSE
@@ -163,7 +163,7 @@ func (l listTarget) worst(t testing.TB, r *Result) (z, chi2 float64, where strin
 	return z, chi2 / count, where
 }
 
-// approximated is a listTarget that knows its own quadratic.
+// approximated is a listTarget with its exact quadratic.
 type approximated struct{ listTarget }
 
 func (a approximated) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node) {
@@ -175,7 +175,7 @@ func (a approximated) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (pr
 	return precision, graph.MulScalar(graph.Einsum("bdn,n->bd", x, graph.Const(codes.Graph(), a.y)), scale)
 }
 
-// tilted is an approximated whose quadratic is wrong in a way of its own in every model.
+// tilted is an approximated whose quadratic is wrong by a different amount in every model.
 type tilted struct{ approximated }
 
 func (a tilted) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node) {

@@ -11,39 +11,39 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// ModelsConfig configures chains over sets of items, models alone, whose masses p(m) Z_m are known
-// or estimated once and kept (Andrieu and Roberts 2009). Zeros stand for defaults.
+// ModelsConfig configures chains over sets of items (models alone), whose masses p(m) Z_m are
+// known, or estimated once and kept (Andrieu and Roberts 2009). Zeros stand for defaults.
 type ModelsConfig struct {
 	// Items is the number of items, and Slots the largest number of members of a set; 0 stands for
 	// Items.
 	Items, Slots int
 	// LogMasses returns log p(m) and log Z_m of sets, each ascending, up to constants. Where the
-	// first is −Inf the second does not count.
+	// first is −Inf the second is ignored.
 	LogMasses func(ctx context.Context, sets [][]int32) (logPriors, logEvidences []float64, err error)
-	// Weights say how promising items are: new members are proposed in proportion to them at first,
-	// and during burn-in to what proposals find. nil stands for equal ones.
+	// Weights are the first proposal weights of items. Burn-in replaces them by estimates from
+	// proposals. nil stands for equal weights.
 	Weights []float64
-	// Together are sets of items, ascending, that matter only together: some proposals add or
-	// remove a whole set, or exchange one for another.
+	// Together are sets of items, ascending, that have an effect only together: some proposals add
+	// or remove a whole set, or exchange one set for another.
 	Together [][]int32
 	// Starts are the sets in which chains start, one for each chain.
 	Starts [][]int32
-	// Powers of the evidences are the temperatures, the posterior first; nil stands for 1, 0.65 and
-	// 0.4. The prior is not tempered: with thousands of items it keeps sets small, and without it
-	// hot copies would hardly ever have a set to exchange with colder copies.
+	// Powers are the powers of the evidence at each temperature, the posterior first; nil stands
+	// for 1, 0.65 and 0.4. The prior is not tempered: with thousands of items it keeps sets small,
+	// and without it hot copies would hardly ever have a set to exchange with colder copies.
 	Powers []float64
-	// BurnIn iterations are dropped; 0 stands for DefaultModelBurnIn.
+	// BurnIn is the number of iterations dropped; 0 stands for DefaultModelBurnIn.
 	BurnIn int
 	Seed   uint64
 }
 
-// defaultPowers are the powers of Z_m that each chain has a copy of. Chosen by hand.
+// defaultPowers are the powers of Z_m in the copies of each chain. Chosen by hand.
 func defaultPowers() []float64 { return []float64{1, 0.65, 0.4} }
 
-// DefaultModelBurnIn is the number of iterations that are dropped by default. Chosen by hand.
+// DefaultModelBurnIn is the default number of dropped iterations. Chosen by hand.
 const DefaultModelBurnIn = 200
 
-// renewals is how often the weights of items are learned anew during burn-in. Chosen by hand.
+// renewals is the number of times that burn-in renews the weights of items. Chosen by hand.
 const renewals = 6
 
 // Models are tempered chains over sets of items.
@@ -53,11 +53,11 @@ type Models struct {
 	chains int
 	rows   []modelRow // chains by temperature, the posterior first
 	items  *itemWeights
-	random *rand.Rand // of exchanges
-	done   int        // iterations
+	random *rand.Rand // for exchanges
+	done   int        // iterations so far
 
-	// Sets are those of the posterior after burn-in, iteration by iteration and in each chain by
-	// chain.
+	// Sets are the sets of the posterior's chains after burn-in: iteration by iteration, and chain
+	// by chain within each.
 	Sets [][]int32
 }
 
@@ -113,15 +113,14 @@ func NewModels(ctx context.Context, cfg ModelsConfig) (*Models, error) {
 	return m, nil
 }
 
-// Chains is their number.
+// Chains is the number of chains.
 func (m *Models) Chains() int { return m.chains }
 
-// Weights are those by which items are proposed: about their inclusion probabilities, up to a
-// constant.
+// Weights are the proposal weights of items: about their inclusion probabilities, up to a constant.
 func (m *Models) Weights() []float64 { return m.items.inclusion }
 
-// Run continues for some iterations: in each every copy of every chain proposes to add, remove or
-// exchange a member, and neighbouring temperatures to exchange their states.
+// Run makes further iterations. In each, every copy of every chain proposes to add, remove or
+// exchange a member, and neighbouring temperatures propose to exchange their states.
 func (m *Models) Run(ctx context.Context, iterations int) error {
 	unused := make([]float64, m.lists.Dim())
 	proposals, logRatio, together := make([][]int32, len(m.rows)), make([]float64, len(m.rows)), make([]bool, len(m.rows))
@@ -165,11 +164,12 @@ func (m *Models) Run(ctx context.Context, iterations int) error {
 	return nil
 }
 
-// togetherShare of the proposals change sets of items, where there are any. Chosen by hand.
+// togetherShare is the share of proposals that change sets of items, where there are any. Chosen by
+// hand.
 const togetherShare = 0.25
 
-// moveTogether proposes to add or remove a set of items, or to exchange one for another. A proposal
-// that is not possible is the model itself.
+// moveTogether proposes to add or remove a set of items, or to exchange one set for another. It
+// returns the present model where the move is impossible.
 func (m *Models) moveTogether(row *modelRow) (code []int32, logRatio float64) {
 	set := slices.Clone(m.lists.Set(row.code))
 	has := func(items []int32) (all, none bool) {
@@ -205,7 +205,7 @@ func (m *Models) moveTogether(row *modelRow) (code []int32, logRatio float64) {
 	return m.lists.Code(set, nil), 0
 }
 
-// exchange proposes to neighbouring temperatures of each chain to exchange their states, the even
+// exchange proposes exchanges of states between neighbouring temperatures of each chain, the even
 // and the odd pairs in turn.
 func (m *Models) exchange() {
 	for t := m.done % 2; t+1 < len(m.cfg.Powers); t += 2 {
@@ -220,7 +220,7 @@ func (m *Models) exchange() {
 	}
 }
 
-// endIteration learns during burn-in and keeps draws after it.
+// endIteration renews weights during burn-in and keeps draws after it.
 func (m *Models) endIteration() error {
 	m.done++
 	if m.done > m.cfg.BurnIn {

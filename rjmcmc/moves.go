@@ -25,8 +25,8 @@ var moves = enum.New[Move]("move", "jump", "swap", "walk", "joint")
 // String returns the name of the move in lower case.
 func (m Move) String() string { return moves.String(m) }
 
-// proposeCodes changes the model in row c of the proposal, a copy of the state. false means that
-// the move does not exist from here and the chain stays.
+// proposeCodes changes the model in row c of the proposal, a copy of the state. It returns false if
+// the move does not exist from this state, and then the chain stays.
 func (s *sampler) proposeCodes(w *workspace, move Move, c int) bool {
 	code, _, _ := s.proposal.row(c)
 	switch {
@@ -42,9 +42,9 @@ func (s *sampler) proposeCodes(w *workspace, move Move, c int) bool {
 	return s.proposeSwap(s.rngs[c], code)
 }
 
-// compare fills w with the coordinates that stay, die and are born between the model of row c and
-// the proposed one, and carries the values of those that stay to their new coordinates. All other
-// values of the proposal are 0.
+// compare sets w to the coordinates that stay, die and are born between the model of row c and the
+// proposed model, and copies the values that stay to their new coordinates. All other values of the
+// proposal are 0.
 func (s *sampler) compare(w *workspace, c int) {
 	code, theta, mask := s.proposal.row(c)
 	old, values, was := s.state.row(c)
@@ -83,8 +83,8 @@ func (s *sampler) compare(w *workspace, c int) {
 	}
 }
 
-// propagate proposes the values of row c under the model and mask that the proposal already has. It
-// returns log g(θ_K | R) − log g(θ_J' | R) of the coordinates that died and were born.
+// propagate proposes the values of row c under the model and mask of the proposal. It returns log
+// g(θ_K | R) − log g(θ_J' | R) for the coordinates that died and were born.
 func (s *sampler) propagate(w *workspace, c int) float64 {
 	w.reset()
 	_, theta, _ := s.proposal.row(c)
@@ -127,8 +127,8 @@ func (s *sampler) propagate(w *workspace, c int) float64 {
 	return logRatio
 }
 
-// proposeStep moves the values of row c within its model. false as for proposeCodes; scale is the
-// index of the step size used.
+// proposeStep moves the values of row c within its model. moved is false if no step exists; scale
+// is the index of the step size used.
 func (s *sampler) proposeStep(w *workspace, move Move, c int) (scale int, moved bool) {
 	w.reset()
 	_, theta, mask := s.proposal.row(c)
@@ -208,11 +208,11 @@ func (s *sampler) proposeJump(rng *rand.Rand, code []int32) bool {
 	return true
 }
 
-// proposeSwap exchanges the outcomes of two sites with equally many outcomes that differ. The first
-// site a is uniform among all that have a like, the second b uniform among its likes of another
-// outcome: d_a of them. The pair is so chosen with probability ∝ 1/d_a + 1/d_b, and the exchange,
-// which keeps the number of sites at each outcome, turns d_a into d_b and back: the reverse has the
-// same probability.
+// proposeSwap exchanges differing outcomes of two sites with the same number of outcomes. The first
+// site a is uniform among all sites that have a like, the second b uniform among the d_a likes of a
+// with another outcome. The pair has probability ∝ 1/d_a + 1/d_b. The exchange keeps the number of
+// sites at each outcome and turns d_a into d_b and back, so that the reverse has the same
+// probability.
 func (s *sampler) proposeSwap(rng *rand.Rand, code []int32) bool {
 	if len(s.paired) == 0 {
 		return false

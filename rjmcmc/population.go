@@ -1,7 +1,6 @@
 package rjmcmc
 
-// population is one state per row, R of them, row-major: the chains, and behind them their copies
-// at each temperature.
+// population holds R states in rows, row-major: the chains, then their copies at each temperature.
 type population struct {
 	sites, dim int
 	codes      []int32   // [R*S]
@@ -11,7 +10,7 @@ type population struct {
 	base, tilt []float64
 	logDensity []float64 // base + β tilt [R]
 	// precision [R*D*D] and linear [R*D] are the approximation of each row's model by a
-	// QuadraticTarget; nil without one, and where models holds those of all models.
+	// QuadraticTarget; nil without one, and where models holds the approximations of all models.
 	precision, linear []float64
 	models            *approximations
 	ladder            *ladder
@@ -29,7 +28,7 @@ func (p *population) row(c int) (code []int32, theta []float64, mask []bool) {
 	return p.codes[c*p.sites : (c+1)*p.sites], p.theta[c*p.dim : (c+1)*p.dim], p.mask[c*p.dim : (c+1)*p.dim]
 }
 
-// rows are those of a block.
+// rows returns the rows of a block.
 func (p *population) rows(b *block) (codes []int32, mask []bool, theta []float64) {
 	return p.codes[b.first*p.sites : b.last*p.sites], p.mask[b.first*p.dim : b.last*p.dim], p.theta[b.first*p.dim : b.last*p.dim]
 }
@@ -44,7 +43,7 @@ func (p *population) copyRow(dst *population, c int) {
 	dst.base[c], dst.tilt[c], dst.logDensity[c] = p.base[c], p.tilt[c], p.logDensity[c]
 }
 
-// approximation of row c's model by a QuadraticTarget.
+// approximation returns the approximation of row c's model by a QuadraticTarget.
 func (p *population) approximation(c int) (precision, linear []float64) {
 	d, row, all, each := p.dim, c, p.precision, p.linear
 	if p.models != nil {
@@ -54,7 +53,7 @@ func (p *population) approximation(c int) (precision, linear []float64) {
 	return all[row*d*d : (row+1)*d*d], each[row*d : (row+1)*d]
 }
 
-// copyApproximation copies that of a row's model, if there is one.
+// copyApproximation copies the approximation of a row's model, if there is one.
 func (p *population) copyApproximation(dst *population, c int) {
 	if d := p.dim; p.precision != nil {
 		copy(dst.linear[c*d:(c+1)*d], p.linear[c*d:])
@@ -85,8 +84,9 @@ func exchange[T any](a, b []T) {
 	}
 }
 
-// curvature is entry i, i of the precision of row c's approximation at its temperature, slope entry
-// i of its linear part: those of a normal density like g and of η, weighted by 1 − β and β.
+// curvature is entry (i, i) of the precision of row c's approximation at its temperature, slope
+// entry i of its linear part. Each is the sum of two entries with weights 1 − β and β: for a normal
+// density like g, and for η.
 func (p *population) curvature(c, i int) float64 {
 	beta := p.ladder.of(c)
 	precision, _ := p.approximation(c)

@@ -11,12 +11,12 @@ const MaxQuadraticDim = 128
 //	log η(θ | m) ≈ c(m) + b_A'θ_A − ½ θ_A' Λ_AA θ_A,
 //
 // A the active coordinates. It is exact for linear regression with known variance, and close
-// wherever leaving a coordinate out is the same as setting it to 0. Proposals built on it are right
-// for every target; a poor fit only makes them less often accepted.
+// wherever leaving a coordinate out equals setting it to 0. Proposals from it are valid for every
+// target; a poor fit only lowers acceptance.
 type Quadratic struct {
 	Linear    []float64 // b, [D]
 	Precision []float64 // Λ, symmetric, [D*D]
-	// Excess is the variance of ∂ log η/∂θ_j about its linear fit b_j − (Λθ)_j: 0 when the
+	// Excess is the variance of ∂ log η/∂θ_j about its linear fit b_j − (Λθ)_j, 0 when the
 	// approximation is exact. [D]
 	Excess []float64
 }
@@ -51,11 +51,12 @@ func newFit(dim int) *fit {
 	return f
 }
 
-// implausible is the change of log density above which a step is about the tails and not about the
+// implausible is the change of log density above which a step belongs to the tails and not to the
 // bulk of the posterior; chosen by hand.
 const implausible = 50
 
-// observe adds a step of coordinate i from theta by delta that changed the log density by change.
+// observe adds a step of coordinate i from theta by delta, with the given change of the log
+// density.
 func (f *fit) observe(i int, mask []bool, theta []float64, delta, change float64) {
 	if !(change > -implausible && change < implausible) {
 		return
@@ -125,9 +126,9 @@ func (f *fit) solve(t *Tuning) *Quadratic {
 	return q
 }
 
-// solve returns the coefficients of x, nil when there are too few steps. A ridge worth 1/n of a
-// step, n the number of steps with information about a coefficient, holds coefficients without such
-// steps near 0 and hardly changes the others.
+// solve returns the coefficients of x, nil when there are too few steps. A ridge of 1/n of a step,
+// n the number of steps with information about a coefficient, holds coefficients without steps near
+// 0 and hardly changes the others.
 func (r *regression) solve() []float64 {
 	const fewest = 10
 	if r.count[0] < fewest {
@@ -151,13 +152,12 @@ func (r *regression) solve() []float64 {
 	}
 	var coefficients mat.VecDense
 	if err := cholesky.SolveVecTo(&coefficients, mat.NewVecDense(n, r.crossed)); err != nil {
-		return nil // hopelessly conditioned
+		return nil // too badly conditioned
 	}
 	return coefficients.RawVector().Data
 }
 
-// recentre returns the constant that suits a given row of Λ, and the mean square of what it leaves
-// unexplained.
+// recentre returns the best constant for a row of Λ, and the mean square of the residuals.
 func (r *regression) recentre(precision []float64) (constant, excess float64) {
 	n := len(r.crossed)
 	coefficients := make([]float64, n)

@@ -10,25 +10,25 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Chains over few models propose the same changes again and again. What a proposal needs of a model
-// is then computed once, whichever goroutine comes first: it depends on nothing else, so that draws
-// are the same to the bit.
+// Chains over few models propose the same changes repeatedly. The numbers that a proposal needs
+// about a model are computed once, by the first goroutine that needs them. They depend on nothing
+// else, so that draws are the same to the bit.
 
-// mostRemembered bounds the numbers that are kept for all models and temperatures, 32 MiB. Chosen
+// mostRemembered bounds the number of values kept for all models and temperatures, 32 MiB. Chosen
 // by hand.
 const mostRemembered = 1 << 22
 
-// approximations are those of a QuadraticTarget for all models of a small space.
+// approximations holds the approximations by a QuadraticTarget of all models of a small space.
 type approximations struct {
 	cards             []int
 	precision, linear []float64 // [models*D*D], [models*D]
 }
 
-// remembers reports whether a space of codes with given outcomes is small enough. Only codes whose
-// coordinates are their own labels are remembered.
+// remembers reports whether a space of codes is small enough for its models to be remembered. Only
+// codes whose coordinates are their own labels are remembered.
 func remembers(cards []int, dim, temperatures int, lists bool) bool {
 	models, ok := space.CountCodes(cards)
-	half := dim/2 + 1 // of the coordinates are in a typical model
+	half := dim/2 + 1 // coordinates in a typical model
 	return ok && !lists && models <= mostRemembered && models*(dim+1) <= mostRemembered/(temperatures*half*half)
 }
 
@@ -60,8 +60,8 @@ func newApproximations(backend backends.Backend, d *density, cards []int, dim in
 	return a, nil
 }
 
-// remembered is what proposals at one temperature have needed, by model and the coordinate that
-// comes behind the others, D for none.
+// remembered holds results needed by proposals at one temperature, by model and by the coordinate
+// placed last, D for none.
 type remembered struct {
 	cards     []int
 	dim       int
@@ -69,7 +69,7 @@ type remembered struct {
 	marginals []atomic.Pointer[marginal]
 }
 
-// rememberedStandard is what [sampler.standardOf] returns.
+// rememberedStandard is a result of [sampler.standardOf].
 type rememberedStandard struct {
 	standard
 	ok bool
@@ -81,8 +81,8 @@ func newRemembered(cards []int, dim int) *remembered {
 	return &remembered{cards, dim, make([]atomic.Pointer[rememberedStandard], entries), make([]atomic.Pointer[marginal], entries)}
 }
 
-// place is the entry of a model and what comes behind its other coordinates; -1 where that is more
-// than one, or nothing is remembered.
+// place is the index of a model with the coordinates placed last; -1 for more than one such
+// coordinate, or without a store.
 func (r *remembered) place(code []int32, behind []int) int {
 	if r == nil || len(behind) > 1 {
 		return -1
@@ -94,7 +94,7 @@ func (r *remembered) place(code []int32, behind []int) int {
 	return indexOf(r.cards, code)*(r.dim+1) + last
 }
 
-// indexOf is [space.Encode] of a code that is known to be one.
+// indexOf is [space.Encode] for a valid code.
 func indexOf(cards []int, code []int32) (index int) {
 	for site, card := range cards {
 		index = index*card + int(code[site])
@@ -102,7 +102,7 @@ func indexOf(cards []int, code []int32) (index int) {
 	return index
 }
 
-// forget empties all that is remembered: proposals have changed.
+// forget empties the store after a change of the proposals.
 func (s *sampler) forget() {
 	for i := range s.rungs {
 		if s.rungs[i].remembered != nil {
@@ -111,8 +111,8 @@ func (s *sampler) forget() {
 	}
 }
 
-// standardOf is the approximation of the model in row c of a population over its coordinates, the
-// given ones behind the others; ok is false where its precision is not positive definite.
+// standardOf is the approximation of the model in row c of a population over its coordinates, with
+// the coordinates in behind last; ok is false where its precision is not positive definite.
 func (s *sampler) standardOf(w *workspace, p *population, c int, coordinates, behind []int) (st standard, ok bool) {
 	r := s.rung(c).remembered
 	code, _, _ := p.row(c)
@@ -128,8 +128,8 @@ func (s *sampler) standardOf(w *workspace, p *population, c int, coordinates, be
 	return st, ok
 }
 
-// factorOf is the factor of the fitted approximation of the model of row c, whose coordinates are
-// given; ok is false where it is not positive definite.
+// factorOf is the factor of the fitted approximation of the model of row c over its active
+// coordinates; ok is false where the approximation is not positive definite.
 func (s *sampler) factorOf(w *workspace, c int, active []int) (f dense.Factor, ok bool) {
 	rung := s.rung(c)
 	code, _, _ := s.state.row(c)
@@ -146,9 +146,9 @@ func (s *sampler) factorOf(w *workspace, c int, active []int) (f dense.Factor, o
 	return f, ok
 }
 
-// marginalOf is the marginal of coordinates x of the model in row c of a population, beside the
-// others, which are kept. lower is the factor of Λ_RR of [Quadratic.factorise], of no rows where it
-// is not known yet, or is none.
+// marginalOf is the marginal of coordinates x of the model in row c of a population, given the kept
+// coordinates. lower is the factor of Λ_RR from [Quadratic.factorise]; it has no rows where it is
+// not known yet or does not exist.
 func (s *sampler) marginalOf(w *workspace, p *population, c int, kept, x []int, lower *dense.Factor) marginal {
 	rung := s.rung(c)
 	code, _, _ := p.row(c)

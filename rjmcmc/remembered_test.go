@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 )
 
-// knownLinear is a linearTarget that knows its own quadratic, wrong in a way of its own in every
+// knownLinear is a linearTarget with a quadratic that is wrong by a different amount in every
 // model.
 type knownLinear struct{ linearTarget }
 
@@ -26,8 +26,8 @@ func (k knownLinear) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (pre
 	return precision, graph.Add(constant(q.Linear, 1, dim), graph.InsertAxes(tilt, -1))
 }
 
-// What is remembered of models changes no draw, burn-in and its renewals of proposals included,
-// with a fitted quadratic and with that of the target.
+// The store of models changes no draw, burn-in and its renewals of proposals included, with a
+// fitted quadratic and with the quadratic of the target.
 func TestRememberedModelsChangeNoDraw(t *testing.T) {
 	l := correlatedLinear(t)
 	for name, target := range map[string]Target{"fitted": l, "given": knownLinear{l}} {

@@ -14,16 +14,17 @@ type Info struct {
 	// NonFinite counts proposals whose log density was NaN or +Inf. They were rejected.
 	NonFinite int
 	// Exchanges are the shares of accepted exchanges between neighbouring temperatures, the
-	// posterior first, and RoundTrips counts how often a state went from the posterior to the
-	// flattest density and back. Nil and 0 without tempering. All other counts are of the
-	// posterior's own chains.
+	// posterior first. RoundTrips is the number of times that a state went from the posterior to
+	// the flattest density and back. Nil and 0 without tempering. All other counts are over the
+	// posterior's chains only.
 	Exchanges  []float64
 	RoundTrips int
-	// Discarded is the number of first draws dropped from each chain because some chain had not yet
+	// Discarded is the number of first draws dropped from each chain because a chain had not yet
 	// reached the posterior from its starting point.
 	Discarded int
-	// AtStart counts the remaining draws that are still starting points: of chains that accepted no
-	// move for more than half of the run. [Result.LogDensitySummary] then has an RHat of +Inf.
+	// AtStart is the number of remaining draws that are still starting points, from chains that
+	// accepted no move for more than half of the run. [Result.LogDensitySummary] then has an RHat
+	// of +Inf.
 	AtStart int
 }
 
@@ -57,17 +58,18 @@ type Result struct {
 	BurnIn, Thin int
 	// LogDensity is log p(m) + log η(θ | m) of each draw. [N]
 	LogDensity []float64
-	// Info counts proposals after burn-in, Tuning are the proposals used for all of them.
+	// Info counts proposals after burn-in; Tuning holds the proposals used for all of them.
 	Info   Info
 	Tuning Tuning
 
 	ladder []float64 // β of the temperatures [T]
-	// what β multiplies, of all rows at each kept iteration [N/C*R]; nil without tempering
+	// the term that β multiplies, for all rows at each kept iteration [N/C*R]; nil without
+	// tempering
 	tilt []float64
-	// how many chains have not left their starting points, at each kept iteration [N/C]
+	// number of chains that have not left their starting points, at each kept iteration [N/C]
 	atStart   []int
 	discarded int       // Info.Discarded
-	runs      []*Result // that were joined; nil for one run
+	runs      []*Result // the joined runs; nil for one run
 
 	codes []int32   // [N*S]
 	theta []float64 // [N*D]
@@ -78,7 +80,7 @@ func newResult(s *sampler) *Result {
 	return &Result{Chains: s.cfg.Chains, Sites: len(s.cards), Dim: s.dim, BurnIn: s.cfg.BurnIn, Thin: s.cfg.Thin, ladder: slices.Clone(s.ladder.beta)}
 }
 
-// record keeps the rows of the posterior itself, the first.
+// record keeps the rows of the posterior, which come first.
 func (r *Result) record(p *population, atStart []bool) {
 	r.codes = append(r.codes, p.codes[:r.Chains*r.Sites]...)
 	r.theta = append(r.theta, p.theta[:r.Chains*r.Dim]...)
@@ -101,7 +103,7 @@ func (r *Result) record(p *population, atStart []bool) {
 	r.atStart = append(r.atStart, unmoved)
 }
 
-// First is the result of the first n draws of each chain, which share memory with all.
+// First returns the result of the first n draws of each chain. The draws share memory with r.
 func (r *Result) First(n int) *Result {
 	first := *r
 	draws := n * r.Chains
@@ -119,10 +121,10 @@ func (r *Result) Draws() int { return len(r.LogDensity) }
 // Codes is the model of a draw, length S. Read only.
 func (r *Result) Codes(draw int) []int32 { return r.codes[draw*r.Sites : (draw+1)*r.Sites] }
 
-// Theta is the parameters of a draw, length D, 0 where inactive. Read only.
+// Theta returns the parameters of a draw, length D, 0 where inactive. Read only.
 func (r *Result) Theta(draw int) []float64 { return r.theta[draw*r.Dim : (draw+1)*r.Dim] }
 
-// Mask says which coordinates are active in a draw, length D. Read only.
+// Mask returns the mask of active coordinates of a draw, length D. Read only.
 func (r *Result) Mask(draw int) []bool { return r.mask[draw*r.Dim : (draw+1)*r.Dim] }
 
 // Summarise describes the posterior of any function of a draw, with its convergence diagnostics.
@@ -163,8 +165,7 @@ func (r *Result) Contains(item int32) Summary {
 	})
 }
 
-// Counts is how many draws have each of the given number of items as a member, for a space of
-// lists.
+// Counts returns, for each item of a space of lists, the number of draws that have it as a member.
 func (r *Result) Counts(items int) []int {
 	counts := make([]int, items)
 	for _, item := range r.codes {
@@ -188,8 +189,8 @@ func (r *Result) LogDensitySummary() Summary {
 // Model is a model that the chains visited.
 type Model struct {
 	Codes []int32 // [S]
-	Draws int     // how many draws have it
-	// Summary is that of its indicator: Mean is its posterior probability, MCSE its Monte Carlo
+	Draws int     // number of draws of the model
+	// Summary describes its indicator: Mean is its posterior probability, MCSE the Monte Carlo
 	// error.
 	Summary
 }
@@ -225,8 +226,8 @@ func (r *Result) Visited() int {
 	return len(models)
 }
 
-// visited lists the models in order of appearance, and the position there of the model of each
-// draw.
+// visited lists the models in order of appearance, and for each draw the position of its model in
+// the list.
 func (r *Result) visited() (models []Model, numbers []int32) {
 	numbers = make([]int32, r.Draws())
 	known := map[string]int32{}

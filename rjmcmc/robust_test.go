@@ -62,9 +62,9 @@ func readNumbers(t *testing.T, path string) [][]float64 {
 	return rows
 }
 
-// The evidence of all 128 models is known from tempered sequential Monte Carlo
-// (testdata/README.md). The chains must reproduce the model probabilities, where a sampler that
-// keeps stale coefficients is 0.16 off in total variation.
+// The evidences of all 128 models are known from tempered sequential Monte Carlo
+// (testdata/README.md). The chains must reproduce the model probabilities; a sampler that keeps
+// stale coefficients is off by 0.16 in total variation.
 func TestRobustRegressionAgainstTemperedSMC(t *testing.T) {
 	if testing.Short() {
 		t.Skip("10 s of sampling")
@@ -82,7 +82,7 @@ func TestRobustRegressionAgainstTemperedSMC(t *testing.T) {
 			oracle := make([]float64, 128)
 			var total, oracleError float64
 			for _, row := range readNumbers(t, "../testdata/robust_vs/"+name+"_logz.csv") {
-				// leading zeros of the bits are lost as a number
+				// leading zeros of the bits are lost in numbers
 				index, err := strconv.ParseInt(strconv.Itoa(int(row[0])), 2, 32)
 				require.NoError(t, err)
 				oracle[index] = math.Exp(row[1])
@@ -101,8 +101,8 @@ func TestRobustRegressionAgainstTemperedSMC(t *testing.T) {
 			for i := range oracle {
 				distance += math.Abs(got[i]-oracle[i]/total) / 2
 			}
-			// Half the sum of absolute errors: at most three times what the standard errors of both
-			// make likely.
+			// Half the sum of absolute errors is at most three times the size expected from both
+			// standard errors.
 			assert.Less(t, distance, 3*(samplerError+oracleError/total)/2)
 			assert.Less(t, distance, 0.03)
 			for j := 1; j < r.Dim; j++ {

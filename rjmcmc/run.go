@@ -14,9 +14,9 @@ import (
 // Run samples the target. The backend evaluates its graphs.
 //
 // When ctx is cancelled, Run stops after the move in progress, writes the checkpoint if the
-// configuration names one, and returns the error of ctx (wrapped) with the draws so far, nil if
-// burn-in had not ended. It also returns the draws along with an error when more than MaxNonFinite
-// of the proposals after burn-in had no finite log density.
+// configuration names one, and returns the wrapped error of ctx with the draws so far, nil during
+// burn-in. Run also returns the draws along with an error when more than MaxNonFinite of the
+// proposals after burn-in had no finite log density.
 func Run(ctx context.Context, backend backends.Backend, target Target, cfg Config) (*Result, error) {
 	s, err := newSampler(backend, target, cfg)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *sampler) run(ctx context.Context) (*Result, error) {
 // total is the number of iterations.
 func (s *sampler) total() int { return s.cfg.BurnIn + s.cfg.Iterations + s.further }
 
-// begin takes the state from a checkpoint or draws starting points.
+// begin reads the state from a checkpoint or draws starting points.
 func (s *sampler) begin() error {
 	if s.cfg.Checkpoint != "" {
 		s.saver = checkpoint.NewSchedule(s.cfg.CheckpointEvery)
@@ -80,7 +80,7 @@ func (s *sampler) begin() error {
 	return s.initialise()
 }
 
-// freeze ends burn-in: nothing adapts from now on, and draws are kept.
+// freeze ends burn-in: adaptation stops, and draws are kept.
 func (s *sampler) freeze() {
 	for i := range s.rungs {
 		s.rungs[i].adapter = nil
@@ -90,8 +90,8 @@ func (s *sampler) freeze() {
 	s.result = newResult(s)
 }
 
-// moves makes the moves of the iteration in progress that are left: in burn-in, which learns from
-// each, one by one, and then all at once.
+// moves makes the remaining moves of the iteration in progress: one by one in burn-in, which learns
+// from each, and all at once after it.
 func (s *sampler) moves(ctx context.Context, total int) error {
 	for schedule := s.schedule(s.iteration); s.made < len(schedule); {
 		if err := ctx.Err(); err != nil {
@@ -117,13 +117,13 @@ func (s *sampler) moves(ctx context.Context, total int) error {
 	return nil
 }
 
-// checks is how often a run asks Config.Enough; chosen by hand, not tuned.
+// checks is the number of calls of Config.Enough in a run; chosen by hand, not tuned.
 const checks = 16
 
-// checkedEvery is the number of iterations between two such questions.
+// checkedEvery is the number of iterations between two calls.
 func (s *sampler) checkedEvery() int { return max(s.cfg.Iterations/checks, 1) }
 
-// keep records the state after the n-th iteration since burn-in when it is one of those kept.
+// keep records the state after the n-th iteration since burn-in if thinning keeps it.
 func (s *sampler) keep(n int) {
 	if n%s.cfg.Thin == 0 {
 		s.result.record(s.state, s.atStart)
@@ -134,7 +134,7 @@ func (s *sampler) keep(n int) {
 	}
 }
 
-// endBurnIn lets every rung learn from a burn-in iteration, and the ladder from all of them.
+// endBurnIn updates every rung after a burn-in iteration, and the ladder from all of them.
 func (s *sampler) endBurnIn() error {
 	renewed := false
 	for i := range s.rungs {
@@ -158,14 +158,14 @@ func (s *sampler) endBurnIn() error {
 	return nil
 }
 
-// settling is the share of burn-in without changes of model, in which the chains, spread over
-// models, find the place and width of their coordinates. Were they free to leave, they would
-// abandon any coordinate whose posterior lies far from its first guess before learning where that
-// is. Chosen by hand, not tuned.
+// settling is the share of burn-in without changes of model. In it the chains, spread over models,
+// find the location and width of their coordinates. With changes of model they would drop any
+// coordinate whose posterior lies far from its first guess before they find it. Chosen by hand, not
+// tuned.
 const settling = 0.25
 
-// schedule is the moves of iteration t, in their order. Settling chains walk instead of changing
-// model: walks are what the quadratic approximation is fitted to.
+// schedule returns the moves of iteration t in order. Settling chains walk instead of changing
+// model, because the quadratic approximation is fitted to walks.
 func (s *sampler) schedule(t int) (moves []Move) {
 	times := [numMoves]int{Jump: s.cfg.Jumps, Swap: s.cfg.Swaps, Walk: s.cfg.Walks, Joint: s.cfg.Joints}
 	if times[Walk] > 0 && float64(t) <= settling*float64(s.cfg.BurnIn) {

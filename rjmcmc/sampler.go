@@ -19,18 +19,18 @@ type sampler struct {
 	cards   []int
 	dim     int
 	density *density
-	// transfer proposes the values of a chain whose model changes; propagate, but for tests of
+	// transfer proposes the values of a chain whose model changes: propagate, except in tests of
 	// broken samplers.
 	transfer func(w *workspace, c int) float64
-	// logExchange is the log acceptance ratio of an exchange; tiltRatio, but for such tests.
+	// logExchange is the log acceptance ratio of an exchange: tiltRatio, except in such tests.
 	logExchange func(cold, hot int) float64
 
-	list  list        // the space if its coordinates are those of places in a list; else nil
-	mover space.Mover // what proposes other models; nil for jumps and swaps of sites
-	free  []int       // sites with at least two outcomes
-	// sites by number of outcomes, where there are at least two of two outcomes or more
+	list  list        // the space if its coordinates are places in a list; else nil
+	mover space.Mover // proposes other models; nil for jumps and swaps of sites
+	free  []int       // sites with two or more outcomes
+	// sites with two or more outcomes, by number of outcomes
 	likes  map[int][]int
-	paired []int // sites in likes, ascending
+	paired []int // sites whose number of outcomes another site shares, ascending
 
 	rows            int          // R, chains times temperatures
 	sources         []*rand.PCG  // the state of rngs
@@ -38,11 +38,11 @@ type sampler struct {
 	state, proposal *population
 	scale           []int  // step size used by the move in progress, per row
 	moved           []bool // whether the move in progress exists, per row
-	// whether the state is a starting point with values that no move has changed yet, per row
+	// whether the state is a starting point whose values no move has changed yet, per row
 	atStart []bool
-	// log probability of choosing the reverse change of model over that of this one, per row
+	// log ratio of the probabilities of choosing the reverse and this change of model, per row
 	logChoice []float64
-	// what the proposal densities add to the log acceptance ratio, per row
+	// term of the proposal densities in the log acceptance ratio, per row
 	logRatio []float64
 	// the change of the log density, −Inf where it is not finite, and whether the proposal is
 	// accepted, per row
@@ -50,11 +50,11 @@ type sampler struct {
 	finite, accepted []bool
 
 	blocks     []block
-	workspaces []workspace // of each goroutine, at most one for a block
+	workspaces []workspace // one per goroutine, at most one per block
 
 	rungs []rung // by temperature, the posterior first
 	*ladder
-	weights []float64 // by which items are proposed; nil for those of the space
+	weights []float64 // proposal weights of items; nil for the weights of the space
 	info    Info
 
 	iteration int                  // in progress, from 1
@@ -135,8 +135,8 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 	return s, nil
 }
 
-// sortSites finds the sites that moves may change: those with more than one value, and of these the
-// ones that another has as many values as.
+// sortSites finds the sites that jumps may change (more than one outcome), and among these the
+// sites for swaps: another site has the same number of outcomes.
 func (s *sampler) sortSites() {
 	for site, card := range s.cards {
 		if card > 1 {
@@ -151,8 +151,8 @@ func (s *sampler) sortSites() {
 	}
 }
 
-// prepareModels makes room for what is known of models: what rungs remember of few, and the
-// quadratic approximations of a target that has them, of every model where these are few.
+// prepareModels allocates the store of models if they are few. With a QuadraticTarget it also
+// computes the approximations of all models, or allocates memory for the approximation of each row.
 func (s *sampler) prepareModels(backend backends.Backend) error {
 	small := remembers(s.cards, s.dim, s.cfg.Temperatures, s.list != nil)
 	for i := range s.rungs {
@@ -175,7 +175,7 @@ func (s *sampler) prepareModels(backend backends.Backend) error {
 	return nil
 }
 
-// beginAdapting gives every rung what it learns from during burn-in.
+// beginAdapting gives every rung its adapter for burn-in.
 func (s *sampler) beginAdapting() {
 	for i := range s.rungs {
 		r := &s.rungs[i]
@@ -189,7 +189,7 @@ func (s *sampler) beginAdapting() {
 	}
 }
 
-// proposeBy sets the weights by which new members of lists are proposed.
+// proposeBy sets the proposal weights of new members of lists.
 func (s *sampler) proposeBy(weights []float64) error {
 	mover, err := s.list.WithWeights(weights)
 	if err != nil {
@@ -199,18 +199,18 @@ func (s *sampler) proposeBy(weights []float64) error {
 	return nil
 }
 
-// rung is what is special to one temperature.
+// rung holds the proposals of one temperature.
 type rung struct {
 	tuning  Tuning
 	adapter *adapter // nil after burn-in
-	// remembered is what the tuning says about each model; nil where there are too many.
+	// remembered stores results by model; nil for too many models.
 	remembered *remembered
 }
 
-// rung of a row.
+// rung returns the rung of a row.
 func (s *sampler) rung(row int) *rung { return &s.rungs[row/s.cfg.Chains] }
 
-// propose fills the proposals of a block with a move from its states.
+// propose writes proposals of a move from the states of a block.
 func (s *sampler) propose(w *workspace, b *block, move Move) error {
 	changesModel := move == Jump || move == Swap
 	for c := b.first; c < b.last; c++ {
@@ -241,7 +241,7 @@ func (s *sampler) propose(w *workspace, b *block, move Move) error {
 	return nil
 }
 
-// step makes one move in every row, and lets burn-in learn from it.
+// step makes one move in every row, with adaptation during burn-in.
 func (s *sampler) step(move Move) error {
 	if err := s.eachBlock(func(w *workspace, b *block) error { return s.try(w, b, move) }); err != nil {
 		return err
@@ -280,7 +280,7 @@ func (s *sampler) steps(moves []Move) error {
 	return err
 }
 
-// try proposes a move in every row of a block, and decides.
+// try proposes a move in every row of a block and decides on acceptance.
 func (s *sampler) try(w *workspace, b *block, move Move) error {
 	if err := s.propose(w, b, move); err != nil {
 		return err
@@ -300,7 +300,7 @@ func (s *sampler) try(w *workspace, b *block, move Move) error {
 	return nil
 }
 
-// accept makes the accepted proposals of a block its states.
+// accept copies the accepted proposals of a block to its states.
 func (s *sampler) accept(b *block, move Move) {
 	for c := b.first; c < b.last; c++ {
 		if !s.accepted[c] {
@@ -334,10 +334,10 @@ func (s *sampler) size(p *population, c int) int {
 	return len(s.list.Set(code))
 }
 
-// adapt lets burn-in learn from a step within a model.
+// adapt updates the adapter by a proposal.
 func (s *sampler) adapt(adapter *adapter, move Move, c int, change float64) {
 	if move != Jump && s.ladder.of(c) == 0 {
-		return // no step, but a draw
+		return // a draw, not a step
 	}
 	switch move {
 	case Jump:

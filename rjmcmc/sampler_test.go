@@ -18,8 +18,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// sigmas bounds |estimate − exact| / MCSE. With normal errors a check exceeds it by chance once in
-// 150,000, were the seeds not fixed.
+// sigmas bounds |estimate − exact| / MCSE. With normal errors a check exceeds it once in 150,000,
+// were the seeds not fixed.
 const sigmas = 4.5
 
 // correlatedLinear has an intercept and four predictors, the second nearly a copy of the first.
@@ -38,7 +38,7 @@ func correlatedLinear(t testing.TB) linearTarget {
 }
 
 // worst is the largest error of model probabilities and of first and second moments of the
-// coefficients, in their own Monte Carlo standard errors.
+// coefficients, in Monte Carlo standard errors.
 func (l linearTarget) worst(r *Result) (float64, string) {
 	var z float64
 	var where string
@@ -104,7 +104,7 @@ func TestFactorsEnterTogether(t *testing.T) {
 	assert.Less(t, z, sigmas, where)
 }
 
-// Above MaxQuadraticDim coordinates the sampler does without its approximation.
+// Above MaxQuadraticDim coordinates the sampler works without its approximation.
 func TestManyCoordinates(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	var groups [][]int
@@ -158,7 +158,7 @@ func TestBrokenTransfersAreCaught(t *testing.T) {
 				return logRatio
 			}
 		},
-		// A sampler on all coordinates at once that forgets to refresh the inactive ones.
+		// This sampler on all coordinates at once does not refresh the inactive ones.
 		"stale coefficients": func(s *sampler) {
 			last := make([]float64, len(s.state.theta))
 			s.transfer = func(w *workspace, c int) float64 {
@@ -222,8 +222,8 @@ func TestTwoModelsOfDifferentDimension(t *testing.T) {
 	}
 }
 
-// Sites with three and two outcomes, one with a single outcome, masks in no relation to them: jumps
-// and swaps must be reversible whatever the space.
+// Sites have three, two and one outcomes, and masks are unrelated to them: jumps and swaps must be
+// reversible in every space.
 func TestAnyCards(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -266,7 +266,8 @@ func TestAnyCards(t *testing.T) {
 				assert.Less(t, math.Abs(z), sigmas, "P(%v) = %g, want %g", m.Codes, m.Mean, want)
 			}
 			assert.Greater(t, count, 80.0)
-			// The squared errors sum to about their number: neither bias nor MCSEs that flatter.
+			// The squared errors sum to about their number: the estimates have no bias and the
+			// MCSEs are not too small.
 			assert.InDelta(t, 1, chi2/count, sigmas*math.Sqrt(2/count))
 		})
 	}
@@ -283,7 +284,7 @@ func TestAdaptationStopsAfterBurnIn(t *testing.T) {
 	assert.Equal(t, tunings[0], tunings[1])
 	assert.NotEqual(t, newTuning(5, 1), tunings[0])
 
-	// Without burn-in nothing adapts at all.
+	// Without burn-in nothing adapts.
 	r, err := Run(context.Background(), testkit.Backend(t), l, Config{Chains: 8, BurnIn: -1, Iterations: 50, Seed: 3})
 	require.NoError(t, err)
 	assert.Equal(t, newTuning(5, 1), r.Tuning)
@@ -344,7 +345,7 @@ func TestCancel(t *testing.T) {
 	assert.Len(t, r.Models(0)[0].Codes, 4)
 }
 
-// brokenTarget computes something else where a LogJoint should be.
+// brokenTarget replaces the LogJoint of a linearTarget.
 type brokenTarget struct {
 	linearTarget
 	logJoint func(theta *graph.Node) *graph.Node
@@ -387,7 +388,8 @@ func indicator(b bool) float64 {
 	return 0
 }
 
-// Blocks that make several moves before they meet make the moves of blocks that meet after each.
+// Blocks that make several moves before they meet make the same moves as blocks that meet after
+// each move.
 func TestMovesOfAnIteration(t *testing.T) {
 	run := func(size int) *sampler {
 		s, err := newSampler(testkit.Backend(t), correlatedLinear(t), Config{Chains: 4, BurnIn: 20, Iterations: 5})

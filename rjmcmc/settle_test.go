@@ -14,8 +14,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// densities is a result of the given chains and draws whose log densities are those of a normal
-// distribution in two dimensions.
+// densities returns a result whose log densities are from a normal distribution in two dimensions.
 func densities(chains, draws int, seed uint64) *Result {
 	random := rand.New(rand.NewPCG(seed, 3))
 	r := &Result{Chains: chains, ladder: []float64{1}, atStart: make([]int, draws)}
@@ -25,9 +24,9 @@ func densities(chains, draws int, seed uint64) *Result {
 	return r
 }
 
-// A thousand runs that are stationary from the start keep their draws; one whose first draws are on
-// their way loses these. The rule cuts two stationary runs in a thousand here; nine or more come up
-// once in 4,000 choices of seeds.
+// A thousand stationary runs keep their draws; a run whose first draws are on their way loses
+// these. The rule cuts two stationary runs in a thousand here; nine or more are cut for one in
+// 4,000 choices of seeds.
 func TestSettle(t *testing.T) {
 	cut := 0
 	for seed := range uint64(1000) {
@@ -55,8 +54,8 @@ func TestSettle(t *testing.T) {
 	assert.Zero(t, few.discarded, "too few draws to say")
 }
 
-// Chains that start far away and get no burn-in to speak of do not spoil moments: without settle
-// the posterior's standard deviations would be many times too large.
+// Chains that start far away with hardly any burn-in do not spoil moments: without settle the
+// standard deviations would be many times too large.
 func TestStartsDoNotLeakIntoDraws(t *testing.T) {
 	l := correlatedLinear(t)
 	r, err := Run(context.Background(), testkit.Backend(t), l, Config{Chains: 32, BurnIn: 8, Iterations: 4000, Thin: 2, InitScale: 30, Seed: 2})
@@ -68,7 +67,7 @@ func TestStartsDoNotLeakIntoDraws(t *testing.T) {
 	assert.Less(t, z, sigmas, where)
 }
 
-// oneModel all but excludes the second of two models a priori; the one coordinate of both is
+// oneModel has two models, the second almost excluded a priori; the one coordinate of both is
 // standard normal.
 type oneModel struct{ *space.Table }
 
@@ -83,8 +82,8 @@ func (oneModel) LogJoint(_, _, theta *graph.Node) *graph.Node {
 	return graph.MulScalar(graph.ReduceSum(graph.Square(theta), 1), -0.5)
 }
 
-// Chains without any move but to the other model stay at their starting points: all draws are
-// counted, and diagnostics see them. With walks none are.
+// Chains whose only move is to the other model stay at their starting points: all draws are
+// counted, and diagnostics show them. With walks none are counted.
 func TestChainsThatNeverMoveAreSeen(t *testing.T) {
 	sp, err := space.NewTable([][]bool{{true}, {true}})
 	require.NoError(t, err)
@@ -103,8 +102,8 @@ func TestChainsThatNeverMoveAreSeen(t *testing.T) {
 	assert.Less(t, r.LogDensitySummary().RHat, 1.1)
 }
 
-// An event that is seen once gets an error of at least 1/n of n effective draws, and one that is
-// not seen an error that does not vanish.
+// An event seen once gets an error of at least 1/n for n effective draws, and an event never seen
+// gets a positive error.
 func TestErrorsOfRareEvents(t *testing.T) {
 	seen := func(times int) Summary {
 		r := densities(10, 400, 1)

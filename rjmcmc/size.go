@@ -6,9 +6,9 @@ import (
 	"github.com/transdim/vti/internal/memory"
 )
 
-// checkSize refuses a run, defaults filled in, that needs more memory than the machine has, on a
-// space of so many sites and coordinates. quadratics says whether each row holds the approximation
-// of its model.
+// checkSize returns an error for a run, defaults filled in, that needs more memory than the machine
+// has on a space of that size. quadratics reports whether each row holds the approximation of its
+// model.
 func (c Config) checkSize(sites, dim int, quadratics bool) error {
 	const stream = 64 // bytes of a random stream, its source and the pointers to both
 	state := 4*float64(sites) + 9*float64(dim)

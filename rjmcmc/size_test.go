@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 )
 
-// Sizes that cannot be are refused before anything is made, and what they need is said. Sizes of
-// large runs are not.
+// Impossible sizes are refused before any allocation, with the memory that they need in the error.
+// Sizes of large runs are accepted.
 func TestSizesThatCannotBe(t *testing.T) {
 	for _, c := range []struct {
 		cfg  Config
@@ -25,7 +25,7 @@ func TestSizesThatCannotBe(t *testing.T) {
 	}
 	assert.NoError(t, Config{Chains: 4096, Iterations: 20000, Temperatures: 8}.Validate())
 
-	// What one coordinate would leave room for, five do not.
+	// A size that fits with one coordinate does not fit with five.
 	l := correlatedLinear(t)
 	draws := int(memory.Total() / 30)
 	cfg := Config{Chains: 1, Iterations: draws, Thin: 1}

@@ -9,18 +9,18 @@ import (
 	"github.com/transdim/vti/internal/english"
 )
 
-// Settings of starting points, chosen by hand, not tuned.
+// The settings of starting points are chosen by hand, not tuned.
 const (
 	startTries = 100
 	// startSites is the number of sites up to which starts range from sparse to dense. In larger
-	// spaces they thin out, to at most startSites²/S sites: a start with many wrong predictors
-	// explains the data by accident, and no step that keeps most of them leads out.
+	// spaces starts are sparser, with at most startSites²/S sites: a start with many wrong
+	// predictors explains the data by accident, and no step that keeps most of them leads out.
 	startSites = 16
 )
 
-// initialise draws starting points until every chain has a finite log density. The chains start
-// spread from sparse to dense: each moves its sites off outcome 0 with a probability of its own.
-// Retries shrink the values towards 0 and the models towards outcome 0.
+// initialise draws starting points until every chain has a finite log density. Chains start from
+// sparse to dense: each moves its sites off outcome 0 with its own probability. Retries shrink the
+// values towards 0 and the models towards outcome 0.
 func (s *sampler) initialise() error {
 	sparsity := min(1, startSites/float64(len(s.cards)))
 	pending := make([]int, s.rows)
@@ -49,7 +49,7 @@ func (s *sampler) initialise() error {
 				s.proposal.copyRow(s.state, c)
 				s.proposal.copyApproximation(s.state, c)
 				_, _, mask := s.state.row(c)
-				// a model without values may be right to stay in
+				// a model without values may rightly keep its state
 				s.atStart[c] = slices.Contains(mask, true)
 			}
 			return nil
@@ -62,7 +62,7 @@ func (s *sampler) initialise() error {
 		len(pending), english.Count(s.rows, "chain"), startTries, c, s.proposal.logDensity[c], code)
 }
 
-// startBlock evaluates proposed starting points, the first of which have values drawn from the
+// startBlock evaluates proposed starting points. On the first try their values come from the
 // approximations of a QuadraticTarget.
 func (s *sampler) startBlock(w *workspace, b *block, first bool) error {
 	if err := s.density.masks(s.proposal, b); err != nil {
@@ -87,8 +87,8 @@ func (s *sampler) startBlock(w *workspace, b *block, first bool) error {
 	return s.evaluate(s.proposal, b)
 }
 
-// startModel writes the model in which chain c starts: that of Config.Starts, or one drawn with up
-// to the given share of sites off outcome 0.
+// startModel writes the first model of chain c: from Config.Starts, or drawn with up to the given
+// share of sites off outcome 0.
 func (s *sampler) startModel(rng *rand.Rand, c int, share float64, code []int32) {
 	if len(s.cfg.Starts) > 0 {
 		copy(code, s.cfg.Starts[c%len(s.cfg.Starts)])
@@ -113,8 +113,8 @@ func (s *sampler) startModel(rng *rand.Rand, c int, share float64, code []int32)
 	}
 }
 
-// startValues draws the values of row c from the approximation of a QuadraticTarget, where there is
-// one: three times as wide.
+// startValues draws the values of row c from the approximation of a QuadraticTarget, where it
+// exists, three times as wide.
 func (s *sampler) startValues(w *workspace, c int) {
 	w.reset()
 	_, theta, mask := s.proposal.row(c)

@@ -9,9 +9,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// linearTarget is y ~ N(X β, σ²) with β_j ~ N(0, τ²) for the active columns and each optional
-// column in with probability inclusion, a priori independent. Everything about it is known in
-// closed form.
+// linearTarget is y ~ N(X β, σ²) with β_j ~ N(0, τ²) for the active columns. Each optional column
+// is in with probability inclusion, independently a priori. Its posterior is known in closed form.
 type linearTarget struct {
 	space     *space.Subsets
 	x         [][]float64 // [n][D]

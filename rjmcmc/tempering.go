@@ -11,13 +11,12 @@ import (
 //
 //	π_β(m, θ) ∝ p(m) g(θ)^(1−β) η(θ | m)^β,  1 = β_0 > … > β_{T−1} = 0,
 //
-// with g a wide density of the active coordinates, whose tails reach modes that no chain has seen
-// (flattest.go). At β = 0 models follow their prior, nothing separates modes, and moves draw
-// coordinates from g. After each iteration, the even and the odd pairs of neighbours in turn
+// where g is a wide density of the active coordinates, whose tails reach modes that no chain has
+// visited (flattest.go). At β = 0 models follow their prior, nothing separates modes, and moves
+// draw coordinates from g. After each iteration, the even and the odd pairs of neighbours in turn
 // exchange their states with probability min(1, exp((β_t − β_{t+1}) (x_{t+1} − x_t))), x = log η −
-// log g: pairs that take turns let states travel straight through the ladder (Okabe et al. 2001).
-// The β are placed in burn-in so that exchanges are refused equally often everywhere (Syed et al.
-// 2022).
+// log g. Pairs in turn let states travel straight through the ladder (Okabe et al. 2001). Burn-in
+// places the β so that all pairs refuse exchanges equally often (Syed et al. 2022).
 
 // ladder holds the temperatures of a run and counts of their exchanges.
 type ladder struct {
@@ -27,23 +26,23 @@ type ladder struct {
 	source   *rand.PCG // the state of random
 	random   *rand.Rand
 
-	tried, refused []float64 // exchanges of each pair of neighbours, refusals in expectation [T-1]
-	replica        []replica // of each row
+	tried, refused []float64 // attempted exchanges of each pair of neighbours, and expected refusals [T-1]
+	replica        []replica // one per row
 	roundTrips     int
 }
 
 // replica follows a state through the ladder for the count of round trips.
 type replica struct {
-	left      bool // it has been at the posterior
-	returning bool // and then at the flattest density, from which it has not come back yet
+	left      bool // the state has been at the posterior
+	returning bool // and then at the flattest density, and has not come back yet
 }
 
-// Settings of the ladder, chosen by hand, not tuned.
+// The settings of the ladder are chosen by hand, not tuned.
 const (
-	// firstPower of evenly spaced numbers are the first β; refusals are interpolated over β to the
-	// power of 1/firstPower.
+	// firstPower is the power of evenly spaced numbers that gives the first β; refusals are
+	// interpolated over β to the power of 1/firstPower.
 	firstPower = 3
-	// leastRefused keeps temperatures apart that never refuse.
+	// leastRefused separates temperatures whose exchanges are never refused.
 	leastRefused = 1e-3
 )
 
@@ -95,14 +94,14 @@ func (s *sampler) evaluate(p *population, b *block) error {
 		reference := s.logReference(theta, mask)
 		p.base[row], p.tilt[row] = logPrior[row]+reference, logJoint[row]-reference
 		if s.of(row) == 0 && !(p.tilt[row] < math.Inf(1)) {
-			p.tilt[row] = math.Inf(-1) // far out, where no density is as good as none
+			p.tilt[row] = math.Inf(-1) // far out, where the density vanishes
 		}
 		p.logDensity[row] = s.temper(row, p.base[row], p.tilt[row])
 	}
 	return nil
 }
 
-// exchange lets half of the pairs of neighbours exchange their states, the other half in the next
+// exchange proposes exchanges between half of the pairs of neighbours, the other half in the next
 // iteration.
 func (s *sampler) exchange(iteration int) {
 	l := s.ladder
@@ -126,8 +125,7 @@ func (s *sampler) exchange(iteration int) {
 	l.follow()
 }
 
-// tiltRatio is the log of the acceptance ratio of an exchange of two rows of neighbouring
-// temperatures.
+// tiltRatio is the log acceptance ratio of an exchange of two rows of neighbouring temperatures.
 func (s *sampler) tiltRatio(cold, hot int) float64 {
 	return (s.ladder.of(cold) - s.ladder.of(hot)) * (s.state.tilt[hot] - s.state.tilt[cold])
 }
@@ -144,9 +142,9 @@ func (l *ladder) follow() {
 	}
 }
 
-// renew sets g to the moments of the posterior's chains and places the temperatures so
-// that each pair of neighbours has the same share of the refusals since the last time. All
-// densities change.
+// renew sets g to the moments of the posterior's chains. It places the temperatures so that each
+// pair of neighbours has the same share of the refusals since the last renewal. All densities
+// change.
 func (l *ladder) renew(posterior *Tuning) {
 	for j := range l.flattest.scale {
 		l.flattest.centre[j], l.flattest.scale[j] = posterior.BirthMean[j], posterior.BirthSD[j]
@@ -181,8 +179,8 @@ func (l *ladder) restart() {
 	l.roundTrips = 0
 }
 
-// report is the share of accepted exchanges of each pair and the number of round trips since the
-// last restart; nil and 0 without tempering.
+// report returns the share of accepted exchanges of each pair and the number of round trips since
+// the last restart; nil and 0 without tempering.
 func (l *ladder) report() (accepted []float64, roundTrips int) {
 	for t, tried := range l.tried {
 		accepted = append(accepted, 1-l.refused[t]/tried)

@@ -43,9 +43,9 @@ func (separated) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
 	return graph.Where(second, both, graph.AddScalar(normal(0, 4, 1), -6))
 }
 
-// With temperatures chains find the weights of modes that they cannot walk between, and the
-// evidence, in a posterior where plain chains stay where they began. Bounds of 5 standard errors on
-// four quantities: a false alarm in 1e5 runs.
+// Tempered chains find the evidence, and the weights of modes that they cannot walk between, in a
+// posterior where plain chains stay at their start. Bounds of 5 standard errors on four quantities:
+// one false alarm in 1e5 runs.
 func TestTemperedChainsCrossBetweenModes(t *testing.T) {
 	target := newSeparated(t)
 	cfg := Config{Chains: 32, BurnIn: 300, Iterations: 3000, Seed: 3, Starts: [][]int32{{1}}}
@@ -72,7 +72,7 @@ func TestTemperedChainsCrossBetweenModes(t *testing.T) {
 	assert.Greater(t, r.Info.RoundTrips, 50)
 }
 
-// Tempered chains sample the posterior of the linear model too, with and without its approximation;
+// Tempered chains sample the posterior of the linear model, with and without its approximation;
 // exchanges without their ratio do not.
 func TestTemperedLinearModel(t *testing.T) {
 	if testing.Short() {
@@ -111,7 +111,7 @@ func TestTemperedLists(t *testing.T) {
 	assert.Less(t, r.LogDensitySummary().RHat, 1.02)
 }
 
-// Bennett's ratio of two normal densities that are not normalised, from exact quantiles.
+// Bennett's ratio of two unnormalised normal densities, from exact quantiles.
 func TestLogRatio(t *testing.T) {
 	const n = 20001
 	var cold, hot []float64

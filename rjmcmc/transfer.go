@@ -10,39 +10,39 @@ import (
 )
 
 // A change of model keeps the coordinates R active, switches off K and switches on J. Under the
-// quadratic approximation the kept ones have, given the others active with them,
+// quadratic approximation the kept coordinates have, given the others active with them,
 //
 //	θ_R | θ_X ~ N(Λ_RR⁻¹ (b_R − Λ_RX θ_X), Λ_RR⁻¹),  X = K before, J after,
 //
-// so that the move θ_R' = θ_R + W_K θ_K − W_J θ_J', W_X = Λ_RR⁻¹ Λ_RX, carries one conditional
-// distribution into the other. Its Jacobian is 1, it undoes itself when K and J change places, and
-// θ_J' drawn from the approximate marginal of θ_J in the new model makes the acceptance ratio the
-// ratio of the two models' evidences, up to the error of the approximation. Where predictors are
-// collinear nothing less moves between models.
+// so that the move θ_R' = θ_R + W_K θ_K − W_J θ_J', W_X = Λ_RR⁻¹ Λ_RX, maps one conditional
+// distribution to the other. Its Jacobian is 1, and it is its own inverse when K and J change
+// places. With θ_J' drawn from its approximate marginal in the new model, the acceptance ratio is
+// the ratio of the two models' evidences, up to the error of the approximation. Where predictors
+// are collinear no simpler proposal moves between models.
 
-// marginal is the normal distribution of coordinates X switched on given kept coordinates R, and
-// how R is shifted by them. It depends on R and X alone.
+// marginal is the normal distribution of new coordinates X given kept coordinates R, and the shift
+// of R by X. It depends on R and X alone.
 type marginal struct {
-	shift  []float64    // W_X, [R*X] row-major; nil when R stays put
+	shift  []float64    // W_X, [R*X] row-major; nil for no shift
 	mean   []float64    // [X]
-	factor dense.Factor // of the covariance, [X*X]
-	logDet float64      // of the factor: half of that of the covariance
+	factor dense.Factor // of the covariance [X*X]
+	logDet float64      // log determinant of the factor: half the log determinant of the covariance
 }
 
-// workspace is what one goroutine needs to work on one chain after another: lists of coordinates,
-// and memory for vectors and matrices that lasts until the next chain.
+// workspace holds the scratch memory of one goroutine: lists of coordinates, and vectors and
+// matrices that last until the next chain.
 type workspace struct {
 	kept, died, born []int // kept and born in the new model, died in the old
-	from             []int // the kept ones in the old model
+	from             []int // kept in the old model
 	before, after    []int
 	place            []float64
 	memory           []float64
 	used             int
-	info             Info // counts of its own
+	info             Info // counts by this goroutine
 }
 
-// divide sorts coordinates into those that stay, die and are born between two masks. Which is which
-// is a coin toss that no branch predictor guesses, so that there is no branch.
+// divide sorts coordinates into lists that stay, die and are born between two masks. It has no
+// branches, because the masks are unpredictable.
 func (w *workspace) divide(before, after []bool) {
 	n := len(before)
 	kept, died, born := slices.Grow(w.kept[:0], n)[:n], slices.Grow(w.died[:0], n)[:n], slices.Grow(w.born[:0], n)[:n]
@@ -64,7 +64,7 @@ func bit(b bool) int {
 	return 0
 }
 
-// reset gives back all memory.
+// reset frees all memory for reuse.
 func (w *workspace) reset() { w.used = 0 }
 
 // take returns n zeros.
@@ -82,8 +82,8 @@ func (w *workspace) take(n int) []float64 {
 // smallestPivot is the share of a diagonal entry below which a pivot counts as zero.
 const smallestPivot = 1e-10
 
-// marginal returns that of coordinates X given R, with the factor of Λ_RR from factorise; one of
-// fewer rows is none.
+// marginal returns the marginal of coordinates X given R, with the factor of Λ_RR from factorise; a
+// factor of fewer rows means that Λ_RR has none.
 func (t *Tuning) marginal(w *workspace, kept, x []int, factor dense.Factor) marginal {
 	if t.Quadratic != nil && factor.Order() == len(kept) {
 		if m, ok := t.Quadratic.marginal(w, kept, x, factor); ok {
@@ -99,8 +99,8 @@ func (t *Tuning) marginal(w *workspace, kept, x []int, factor dense.Factor) marg
 	return m
 }
 
-// factorise returns the factor of Λ over the given coordinates; ok is false where Λ is not positive
-// definite there.
+// factorise returns the factor of Λ over coordinates; ok is false where Λ is not positive definite
+// there.
 func (q *Quadratic) factorise(w *workspace, coordinates []int) (f dense.Factor, ok bool) {
 	d, n := len(q.Linear), len(coordinates)
 	a := w.take(n * n)
@@ -112,8 +112,9 @@ func (q *Quadratic) factorise(w *workspace, coordinates []int) (f dense.Factor, 
 	return dense.Factorize(a, n, smallestPivot)
 }
 
-// marginal works through the Schur complement S = Λ_XX − Λ_XR Λ_RR⁻¹ Λ_RX: mean S⁻¹(b_X − W'b_R),
-// covariance S⁻¹, widened by what the gradient's excess variance E adds to the mean, S⁻¹ E S⁻¹.
+// marginal uses the Schur complement S = Λ_XX − Λ_XR Λ_RR⁻¹ Λ_RX: mean S⁻¹(b_X − W'b_R), covariance
+// S⁻¹. The covariance is widened by S⁻¹ E S⁻¹, the variance that the gradient's excess variance E
+// adds to the mean.
 func (q *Quadratic) marginal(w *workspace, kept, x []int, lower dense.Factor) (m marginal, ok bool) {
 	d, n, k := len(q.Linear), len(x), len(kept)
 	m = marginal{mean: w.take(n), shift: w.take(k * n)}
@@ -162,7 +163,7 @@ func (q *Quadratic) marginal(w *workspace, kept, x []int, lower dense.Factor) (m
 	return m, ok
 }
 
-// draw fills values with a draw of X.
+// draw writes a draw of X to values.
 func (m marginal) draw(rng *rand.Rand, values []float64) {
 	for a := range values {
 		values[a] = rng.NormFloat64()
@@ -176,7 +177,7 @@ func (m marginal) draw(rng *rand.Rand, values []float64) {
 // log2Pi is computed once.
 var log2Pi = math.Log(2 * math.Pi)
 
-// logDensity is that of values of X.
+// logDensity is the log density of X at values.
 func (m marginal) logDensity(w *workspace, values []float64) float64 {
 	n := len(m.mean)
 	u := w.take(n)

@@ -165,7 +165,7 @@ func TestTransferUndoesItself(t *testing.T) {
 		assert.NotEqual(t, before[j], s.proposal.theta[j], "coordinate %d", j)
 	}
 
-	// Going back with the value that died returns the kept ones to where they were.
+	// The way back with the value that died restores the kept values.
 	kept := []int{0, 3}
 	factor := factorised(s.rungs[0].tuning.Quadratic, &w, kept)
 	theta := append([]float64{}, s.proposal.theta...)
@@ -194,7 +194,7 @@ func TestIndefiniteApproximationFallsBack(t *testing.T) {
 	assert.InDelta(t, birthInflation, m.factor.At(0, 0), 1e-12)
 }
 
-// factorised is the factor of Λ over coordinates where it has one.
+// factorised is the factor of Λ over coordinates, where it exists.
 func factorised(q *Quadratic, w *workspace, coordinates []int) dense.Factor {
 	factor, _ := q.factorise(w, coordinates)
 	return factor

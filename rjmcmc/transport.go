@@ -8,27 +8,26 @@ import (
 	"github.com/transdim/vti/internal/dense"
 )
 
-// QuadraticTarget is a Target with a quadratic approximation of its log density in every
-// model,
+// QuadraticTarget is a Target with a quadratic approximation of its log density in every model,
 //
 //	log η(θ | m) ≈ c(m) + b(m)'θ_A − ½ θ_A' Λ(m) θ_A,
 //
-// A the active coordinates. A run then fits none of its own, and its births and exchanges are as
-// good as this one is: exact for a linear regression of known variance.
+// A the active coordinates. A run then fits no approximation, and the quality of births and
+// exchanges depends on this one: exact for a linear regression of known variance.
 type QuadraticTarget interface {
 	Target
-	// Quadratic returns Λ(m) [B,D,D] and b(m) [B,D] of each model: codes [B,S] int32, mask [B,D]
-	// Bool. Only entries of active coordinates are read, computed in dtype. Births do not use Λ
+	// Quadratic returns Λ(m) [B,D,D] and b(m) [B,D] of each model, computed in dtype: codes [B,S]
+	// int32, mask [B,D] Bool. Only entries of active coordinates are read. Births do not use Λ
 	// where it is not positive definite.
 	Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node)
 }
 
-// A change of model under a QuadraticTarget goes through standard coordinates. With Λ = L L' over
-// the active coordinates in an order that puts the kept ones R first, u = L'(θ − Λ⁻¹b) is standard
-// normal under the approximation, and the last entries of u are a function of the last coordinates
-// alone. The move keeps u_R, drops u_K of those that die, draws u_J' of those that are born, and
-// maps back by the L' and b of the new model. Its Jacobian is |L|/|L'|. Where Λ_RR and b_R are the
-// same in both models this is the map of propagate.
+// A change of model under a QuadraticTarget uses standard coordinates. With Λ = L L' over the
+// active coordinates in an order that puts the kept coordinates R first, u = L'(θ − Λ⁻¹b) is
+// standard normal under the approximation, and the last entries of u are a function of the last
+// coordinates alone. The move keeps u_R, drops u_K of coordinates that die, draws u_J' of
+// coordinates that are born, and maps back by L' and b of the new model. Its Jacobian is |L|/|L'|.
+// Where Λ_RR and b_R are the same in both models the map equals the map of propagate.
 
 // standard is the approximation of one model over some of its coordinates, in their order.
 type standard struct {
@@ -37,7 +36,8 @@ type standard struct {
 	logDet float64      // of the factor
 }
 
-// standard of row c of a population; ok is false where Λ is not positive definite.
+// standard returns the approximation of row c of a population; ok is false where Λ is not positive
+// definite.
 func (p *population) standard(w *workspace, c int, coordinates []int) (st standard, ok bool) {
 	n, d := len(coordinates), p.dim
 	lower := w.take(n * n)
@@ -76,10 +76,10 @@ func (st standard) fromStandard(x []float64) {
 	}
 }
 
-// transport proposes the values of row c under the model and mask that the proposal already has,
-// given the coordinates of the change in w. It returns what it adds to the log acceptance ratio; ok
-// is false, with nothing done, where one of the two models has no approximation: and so it is for
-// the reverse move.
+// transport proposes the values of row c under the model and mask of the proposal, given the
+// coordinates of the change in w. It returns its term of the log acceptance ratio. ok is false,
+// with nothing done, where one of the two models has no approximation; the reverse move then has
+// none either.
 func (s *sampler) transport(w *workspace, c int) (logRatio float64, ok bool) {
 	_, from, _ := s.state.row(c)
 	_, theta, _ := s.proposal.row(c)
@@ -114,7 +114,7 @@ func (s *sampler) transport(w *workspace, c int) (logRatio float64, ok bool) {
 	return logRatio, true
 }
 
-// logBirth is the log density of a standard coordinate that is born: N(0, birthInflation²).
+// logBirth is the log density of a new standard coordinate: N(0, birthInflation²).
 func logBirth(u float64) float64 {
 	u /= birthInflation
 	return -0.5*(u*u+log2Pi) - logInflation

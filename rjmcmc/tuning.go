@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// Tuning holds the proposals of a run. It changes during burn-in only.
+// Tuning holds the proposals of a run. Only burn-in changes it.
 type Tuning struct {
-	// BirthMean and BirthSD are normal densities g_j of each coordinate, from the values it had in
-	// the population: births use them where Quadratic has no answer. [D]
+	// BirthMean and BirthSD are normal densities g_j of each coordinate, from its values in the
+	// population: births use them where Quadratic has no answer. [D]
 	BirthMean, BirthSD []float64
-	// WalkScale is the standard deviation of a Walk step of each coordinate, under a
-	// QuadraticTarget in units of Λ_jj^−½. [D]
+	// WalkScale is the standard deviation of a Walk step of each coordinate, in units of Λ_jj^−½
+	// under a QuadraticTarget. [D]
 	WalkScale []float64
 	// JointScale multiplies a Joint step in a model of k active coordinates, k = 0 … D. [D+1]
 	JointScale []float64
@@ -20,20 +20,20 @@ type Tuning struct {
 	Quadratic *Quadratic
 }
 
-// Settings of the adaptation, but for walkTarget chosen by hand, not tuned.
+// The settings of the adaptation are chosen by hand, not tuned, except walkTarget.
 const (
 	// optimal acceptance of a one-dimensional random walk (Roberts and Rosenthal 2001)
 	walkTarget = 0.44
-	// birthInflation widens births beyond the spread that was estimated: values outside their bulk
+	// birthInflation widens births beyond the estimated spread: values outside the bulk of births
 	// are slow to die.
 	birthInflation = 1.2
-	priorDraws     = 5   // weight, in draws, of the previous value when a variance is renewed
+	priorDraws     = 5   // weight, in draws, of the previous variance in a renewal
 	momentEvery    = 4   // iterations between updates of the population's moments
 	firstWindow    = 24  // iteration of the first renewal; windows double from there
 	lastWindow     = .75 // share of burn-in after which only step sizes adapt
 )
 
-// jointTarget is the acceptance aimed at by Joint steps in k dimensions: 0.44 at 1, 0.234 in the
+// jointTarget is the target acceptance of Joint steps in k dimensions: 0.44 at 1, 0.234 in the
 // limit.
 func jointTarget(k int) float64 { return 0.234 + (walkTarget-0.234)/float64(max(k, 1)) }
 
@@ -64,7 +64,7 @@ type adapter struct {
 	count, sum, square []float64
 	// nil above MaxQuadraticDim, on lists, and under a QuadraticTarget
 	fit   *fit
-	items *itemWeights // nil unless the space is one of lists
+	items *itemWeights // nil unless the space is a space of lists
 }
 
 func newAdapter(t *Tuning, dim, burnIn int) *adapter {
@@ -94,7 +94,7 @@ func (r *rates) add(index int, probability float64) {
 	r.tries[index]++
 }
 
-// adjust moves each scale that was tried towards its target and starts afresh.
+// adjust moves each scale with trials towards its target and clears the trials.
 func (r *rates) adjust(scale []float64, target func(index int) float64) {
 	for i, tries := range r.tries {
 		if tries == 0 {
@@ -106,11 +106,11 @@ func (r *rates) adjust(scale []float64, target func(index int) float64) {
 	}
 }
 
-// renews reports whether burn-in iteration t renews what is estimated.
+// renews reports whether burn-in iteration t renews the estimates.
 func (a *adapter) renews(t int) bool { return t == a.next && t <= a.last }
 
-// endIteration learns from the chains after burn-in iteration t = 1, 2, …. It returns new weights
-// of the items of a list, or nil for no change.
+// endIteration updates the tuning after burn-in iteration t = 1, 2, …. It returns new weights of
+// the items of a list, or nil for no change.
 func (a *adapter) endIteration(t int, mask []bool, theta []float64) (weights []float64) {
 	a.walks.adjust(a.tuning.WalkScale, func(int) float64 { return walkTarget })
 	a.joints.adjust(a.tuning.JointScale, jointTarget)
@@ -125,7 +125,7 @@ func (a *adapter) endIteration(t int, mask []bool, theta []float64) (weights []f
 		weights = a.items.renew()
 	}
 	a.next = 2 * t
-	if 2*a.next > a.last { // the rest is too short for two windows
+	if 2*a.next > a.last { // the rest is shorter than two windows
 		a.next = a.last
 	}
 	return weights
@@ -144,7 +144,7 @@ func (a *adapter) observe(mask []bool, theta []float64) {
 	}
 }
 
-// renew replaces what was estimated by the estimates of the window, and empties it.
+// renew replaces the estimates by the estimates of the window, and empties the window.
 func (a *adapter) renew() {
 	t := a.tuning
 	for j, n := range a.count {
