@@ -1,12 +1,12 @@
 package mixture
 
-// component is one component of a mixture, or a cluster of rows, whose weight does not count. The
-// parameters are those of its family, on the working scale.
+// component is one component of a mixture, or a cluster of rows, whose weight is ignored. Its
+// parameters belong to its family, on the working scale.
 type component struct {
 	weight float64
-	// mean is the location; of several columns that of the first, of counts the rate.
+	// mean is the location: the rate of counts, and the location in the first of several columns.
 	mean float64
-	// variance is the square of the scale, where there is one.
+	// variance is the square of the scale, for families with a scale.
 	variance float64
 	// vector holds the parameters of several columns, which are never changed in place.
 	vector *vector

@@ -5,16 +5,16 @@ import "math"
 // Coordinates of a mixture of k components, unbounded and nested: a model uses the first k blocks.
 //
 //	block 1      log β, mean, log variance
-//	block j > 1  stick j−1, log increment of the mean over that of component j−1, log variance
+//	block j > 1  stick j−1, log increment of the mean over the mean of component j−1, log variance
 //
-// The sticks divide the weights: component j takes the share expit(s_j − log(k−j)) of what
-// components before it leave, so that all sticks at 0 are equal weights for every k.
+// The sticks divide the weights: component j takes the share expit(s_j − log(k−j)) of the weight
+// left by the components before it, so that all sticks at 0 are equal weights for every k.
 const blockSize = 3
 
 // Dim is the number of coordinates of all blocks.
 func (p *Problem) Dim() int { return blockSize * p.Options.MaxComponents }
 
-// stateOf is the state at coordinates [3k], with the logarithm of the Jacobian determinant of the
+// stateOf returns the state at coordinates [3k] and the logarithm of a Jacobian determinant: of the
 // weights but the last, means, variances and β with respect to the coordinates.
 func stateOf(theta []float64) (s state, logJacobian float64) {
 	k := len(theta) / blockSize

@@ -12,16 +12,16 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Probabilities of numbers of components by a sum over all assignments of the rows, with which
-// samplers are compared. Given β, an assignment has the product over components of the integral of
-// their rows over mean and variance, and a Dirichlet-multinomial probability: what is left are
-// integrals in one dimension, by the trapezoidal rule. Nothing of it is random, and nothing is
-// shared with the samplers.
+// Probabilities of numbers of components by a sum over all assignments of the rows serve as a
+// reference for the samplers. Given β, an assignment has the product over components of the
+// integral of their rows over mean and variance, and a Dirichlet-multinomial probability. The
+// trapezoidal rule computes the remaining integrals in one dimension. The sum is not random, and
+// shares no code with the samplers.
 
 // lanes is the number of values of β that are summed at a time.
 const lanes = 8
 
-// byNode has a number for each of some values of β.
+// byNode holds a number for each of several values of β.
 type byNode [lanes]float64
 
 // grid is a rule for integrals over the logarithm of a positive number.
@@ -34,7 +34,7 @@ func (g grid) nodes() (list []float64) {
 	return list
 }
 
-// Below and above these values the integrands are less than 1e-9 of their largest.
+// Outside these ranges the integrands are less than 1e-9 of their maximum.
 func betaGrid() grid     { return grid{-14, 2, 0.4} }
 func varianceGrid() grid { return grid{-19, 8, 0.25} }
 
@@ -76,7 +76,7 @@ func (p *Problem) enumerate(betas, variances grid) (probability [3]float64) {
 	return probability
 }
 
-// overTwo is Σ of[S] of[rest of all rows] over all sets: over those with the first row, twice.
+// overTwo is Σ of[S] of[all rows but S] over all sets S: twice the sum over S with the first row.
 func overTwo(of []byNode) (sum byNode) {
 	all := len(of) - 1
 	for set := 1; set < len(of); set += 2 {
@@ -88,11 +88,11 @@ func overTwo(of []byNode) (sum byNode) {
 	return sum
 }
 
-// overThree is Σ of[S] of[T] of[U] over all ways to divide the rows: three times those where S has
-// the first row, and of the rest twice those where T has the first of it.
+// overThree is Σ of[S] of[T] of[U] over all ways to divide the rows: three times the sum over S
+// with the first row, and of the remaining rows twice the sum over T with the first of them.
 func overThree(of []byNode) (sum byNode) {
 	all := len(of) - 1
-	for left := 0; left < len(of); left += 2 { // the rows that S has not
+	for left := 0; left < len(of); left += 2 { // rows outside S
 		var pairs byNode
 		if left == 0 {
 			for l, x := range of[0] {
@@ -118,7 +118,7 @@ func overThree(of []byNode) (sum byNode) {
 	return sum
 }
 
-// countMarginals are the marginal likelihoods of the counts of every set of rows.
+// countMarginals returns the marginal likelihoods of the counts of every set of rows.
 func (p *Problem) countMarginals() []byNode {
 	o, y := p.Options, p.columns[0].y
 	of := make([]byNode, 1<<len(y))
@@ -135,7 +135,7 @@ func (p *Problem) countMarginals() []byNode {
 	return of
 }
 
-// marginals are the marginal likelihoods of every set of rows in one component, by value of β.
+// marginals returns the marginal likelihoods of every set of rows in one component, by value of β.
 func (p *Problem) marginals(betas []float64, variances grid) []byNode {
 	of, a := make([]byNode, 1<<p.Rows()), p.Options.PrecisionShape
 	for _, v := range variances.nodes() {
@@ -172,8 +172,8 @@ func (p *Problem) overNormalMeans(v float64) []float64 {
 	return of
 }
 
-// overMeans is the same integral for any density, by Gauss's rule of three points between places
-// that are dense where the density of a row is: it takes few rows.
+// overMeans is the same integral for any density, by Gauss's rule of three points between nodes
+// that are dense where the density of a row is large. It suits few rows.
 func (p *Problem) overMeans(v float64) []float64 {
 	y, sd := p.columns[0].y, p.Options.MeanSD
 	var places []float64
@@ -208,7 +208,7 @@ func (p *Problem) overMeans(v float64) []float64 {
 	return of
 }
 
-// The sums over pairs and triples of sets are those over all assignments of rows.
+// The sums over pairs and triples of sets equal the sums over all assignments of rows.
 func TestSumsOverSets(t *testing.T) {
 	of := make([]byNode, 1<<5)
 	random := stream.Rand(1, "sets")
@@ -232,7 +232,7 @@ func TestSumsOverSets(t *testing.T) {
 	}
 }
 
-// Integrals over means by quadrature are the closed form where there is one, from narrow to wide
+// Integrals over means by quadrature equal the closed form where one exists, from narrow to wide
 // components, and p(k) does not depend on the steps of the rules.
 func TestIntegralsAreExact(t *testing.T) {
 	p := problemOf(t, Options{MaxComponents: 3}, small(3, 8))
@@ -247,7 +247,7 @@ func TestIntegralsAreExact(t *testing.T) {
 	require.InDeltaSlice(t, fine[:], got[:], 1e-6)
 }
 
-// small is a table of n values from a mixture of up to three components.
+// small returns n values from a mixture of up to three components.
 func small(seed uint64, n int) []float64 {
 	random := stream.Rand(seed, "small")
 	k := 1 + random.IntN(3)
@@ -265,7 +265,7 @@ func small(seed uint64, n int) []float64 {
 
 // checkSums compares p(k) of small tables by both samplers with sums over all assignments, to 4.5
 // standard errors and 0.01: one comparison in 10⁵ fails by chance. The errors of probabilities
-// below 10⁻⁴ are not known.
+// below 10⁻⁴ are unknown.
 func checkSums(t *testing.T, family Family, tables, n int, config SampleConfig) {
 	worst, sigmas := 0.0, 0.0
 	for seed := range tables {
@@ -291,8 +291,8 @@ func checkSums(t *testing.T, family Family, tables, n int, config SampleConfig) 
 	t.Logf("%s: largest difference %.4f, in standard errors %.1f", family, worst, sigmas)
 }
 
-// p(k) of small mixtures is that of the sum over all assignments. The quality test has ten tables
-// of each family, of 20 rows.
+// p(k) of small mixtures equals the sum over all assignments. The quality test has ten tables of
+// each family, of 20 rows.
 func TestSmallMixturesAgreeWithSums(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

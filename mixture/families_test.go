@@ -25,11 +25,11 @@ func several(t *testing.T, options Options, x, y []float64) *Problem {
 	return p
 }
 
-// Steps of every family keep the joint distribution of parameters and data: parameters drawn from
-// the prior, data given these, and then a step of the parameters given the data are distributed
-// like the prior again (Geweke 2004). Means of functions of the parameters before and after differ
-// by no more than 4.5 standard errors, which happens in about 1 of 7,000 comparisons, of which
-// there are 16.
+// Steps of every family keep the joint distribution of parameters and data: parameters from the
+// prior, data given the parameters, and then a step of the parameters given the data leave
+// parameters distributed like the prior (Geweke 2004). Means of functions of the parameters before
+// and after differ by no more than 4.5 standard errors, which about 1 of 7,000 comparisons exceeds.
+// There are 16.
 func TestUpdatesKeepThePosterior(t *testing.T) {
 	const draws, n = 20_000, 6
 	values := []float64{-1, 0, 0.5, 1, 2, 3}
@@ -93,8 +93,7 @@ func TestUpdatesKeepThePosterior(t *testing.T) {
 	}
 }
 
-// Densities of several columns, and of one of them, are those of a multivariate normal
-// distribution.
+// Densities of several columns, and of one of them, agree with a multivariate normal distribution.
 func TestVectorDensity(t *testing.T) {
 	p := several(t, Options{}, []float64{0, 1, 2, 4, 5}, []float64{3, 1, 0, 2, 8})
 	f := p.family.(vectors)
@@ -116,8 +115,8 @@ func TestVectorDensity(t *testing.T) {
 	require.InDelta(t, math.Sqrt(covariance.At(1, 1)), sd, 1e-12)
 }
 
-// Two clusters in two columns, of the same means in the first, are found and told apart:
-// relabelled draws agree on the rows though the order of the first column says nothing.
+// Two clusters in two columns, with equal means in the first, are found and separated: relabelled
+// draws agree on the rows though the order of the first column has no information.
 func TestSeveralColumnsAreRelabelled(t *testing.T) {
 	random := stream.Rand(2, "clusters")
 	x, y := make([]float64, 40), make([]float64, 40)
@@ -138,7 +137,7 @@ func TestSeveralColumnsAreRelabelled(t *testing.T) {
 	require.InDelta(t, 20, float64(high.Columns[1].Mean.Median), 1)
 }
 
-// Assignments are those of the least cost over all permutations.
+// assign finds the least cost over all permutations.
 func TestAssign(t *testing.T) {
 	random := stream.Rand(5, "costs")
 	for range 50 {

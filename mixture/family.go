@@ -7,18 +7,18 @@ import (
 	"github.com/transdim/vti/internal/enum"
 )
 
-// Family is how the rows of a component are distributed.
+// Family is the distribution of the rows of a component.
 type Family int
 
 // The families.
 const (
-	// Normal distributions of one column; of several it stands for Multivariate.
+	// Normal is the normal distribution of one column; with several columns Multivariate.
 	Normal Family = iota
-	// Student distributions with known degrees of freedom.
+	// Student is the t distribution with known degrees of freedom.
 	Student
-	// Poisson distributions of counts.
+	// Poisson is the Poisson distribution of counts.
 	Poisson
-	// Multivariate normal distributions of several columns.
+	// Multivariate is the normal distribution of several columns.
 	Multivariate
 )
 
@@ -33,41 +33,41 @@ func (f Family) String() string { return families.String(f) }
 // MarshalText writes the name.
 func (f Family) MarshalText() ([]byte, error) { return families.Marshal(f) }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads the output of MarshalText.
 func (f *Family) UnmarshalText(text []byte) error { return families.Unmarshal(text, f) }
 
 // family is the distribution of the rows of a component, and the prior of its parameters.
 type family interface {
 	splitting
-	// logHyper is the log prior density of β, and logPrior that of a component given β.
+	// logHyper is the log prior density of β, logPrior the log prior density of a component.
 	logHyper(beta []float64) float64
 	logPrior(c component, beta []float64) float64
 	// draw draws a component from its prior.
 	draw(beta []float64, random *rand.Rand) component
 	// update draws the parameters of a component by steps that keep their distribution given its
-	// rows, which may be none.
+	// rows. There may be no rows.
 	update(c component, rows []int, beta []float64, random *rand.Rand) component
 	// updateHyper draws β given all components.
 	updateHyper(components []component, random *rand.Rand) []float64
-	// start is a component for rows, and β to start with.
+	// start returns a first component for rows, and startHyper a first β.
 	start(rows []int) component
 	startHyper() []float64
 
-	// fill writes the density of a component at every row, times its weight.
+	// fill writes weight times density of a component at every row.
 	fill(density []float64, c component)
 	// logDensity is the log density of a component at a row, without its weight.
 	logDensity(row int, c component) float64
-	// marginal is the density of a component in a column, and its distribution function.
+	// marginal returns density and distribution function of a component in a column.
 	marginal(column int, y float64, c component) (density, cumulative float64)
 	// simulate draws a row.
 	simulate(c component, row []float64, random *rand.Rand)
-	// summary are the numbers that describe a component in a column, in the units of the table.
+	// summary returns location and scale of a component in a column, in the units of the table.
 	summary(column int, c component) (location, scale float64)
 }
 
-// splitting divides a component into two and joins two, one to one, with numbers u. The first of u
-// is the share of the left component in the weight; the mean of the left is smaller, of several
-// columns that of the first.
+// splitting divides a component into two, and merges two into one, one to one with numbers u. u[0]
+// is the share of the left component in the weight. The left component has the smaller mean, in the
+// first of several columns.
 type splitting interface {
 	split(one component, u []float64) (left, right component)
 	merge(left, right component) (one component, u []float64)
@@ -77,14 +77,14 @@ type splitting interface {
 	proposal() proposal
 }
 
-// proposal is the distribution of the numbers of a split.
+// proposal is the distribution of the numbers u of a split.
 type proposal interface {
 	draw(random *rand.Rand) []float64
-	// log is the log density, −Inf for numbers that are never drawn: rounding can make such.
+	// log is the log density, −Inf for numbers that are never drawn, which rounding can produce.
 	log(u []float64) float64
 }
 
-// unitNumbers are three in (0, 1): Beta(2, 2), Beta(2, 2) and uniform, of which a family may not
+// unitNumbers draws three numbers in (0, 1): Beta(2, 2), Beta(2, 2) and uniform. A family may not
 // use the last.
 type unitNumbers struct{}
 
@@ -101,11 +101,11 @@ func (unitNumbers) log(u []float64) float64 {
 	return logBeta2(u[0]) + logBeta2(u[1])
 }
 
-// neighbours reports whether only components that are neighbours by their means merge. Of several
-// columns any two do: the first column says little of how near they are.
+// neighbours reports whether only components with neighbouring means merge. With several columns
+// any two merge, because the first column shows little of their distance.
 func (p *Problem) neighbours() bool { return p.Options.Family != Multivariate }
 
-// pair draws two of several components, or clusters, with means; without neighbours.
+// pair draws two of several components, or clusters, in the order of their means.
 func pair(count int, mean func(j int) float64, random *rand.Rand) (left, right int) {
 	left, right = random.IntN(count), random.IntN(count-1)
 	if right >= left {
@@ -117,8 +117,8 @@ func pair(count int, mean func(j int) float64, random *rand.Rand) (left, right i
 	return left, right
 }
 
-// logPrior is log p(k, weights, components, β), in the coordinates of the state, the Dirichlet
-// with respect to all weights but the last.
+// logPrior is log p(k, weights, components, β) in the coordinates of the state. The Dirichlet
+// density is with respect to all weights but the last.
 func (p *Problem) logPrior(s *state) float64 {
 	k, d := float64(s.size()), p.Options.Concentration
 	total := -math.Log(float64(p.Options.MaxComponents)) + logGamma(k+1) + logGamma(k*d) - k*logGamma(d) + p.family.logHyper(s.beta)

@@ -9,7 +9,7 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// The files that a run writes in addition to those of every run.
+// These files are written by a run in addition to the files of every run.
 const (
 	CountsFile     = "counts.csv"
 	DensityFile    = "density.csv"
@@ -17,7 +17,7 @@ const (
 	RowsFile       = "rows.csv"
 )
 
-// Files are the names of the files that a run writes in addition to those of every run.
+// Files returns the names of the files that a run writes in addition to the files of every run.
 func Files() []string {
 	return []string{CountsFile, DensityFile, ComponentsFile, RowsFile, draws.ParquetFile, draws.CSVFile}
 }
@@ -63,12 +63,11 @@ func (r *Result) write(dir string) error {
 	})
 }
 
-// storedDraws is how many draws the files hold.
+// storedDraws is the largest number of draws in the files.
 const storedDraws = 10_000
 
 // writeDraws writes draws of the chains in both formats, if there is a run directory. A model with
-// k components uses the first k of them. Those of several columns are in the order of the means of
-// the first.
+// k components uses the first k of them, in the order of the means of the first column.
 func (s *Sample) writeDraws(dir string, seed uint64) error {
 	if dir == "" {
 		return nil

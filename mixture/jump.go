@@ -9,10 +9,9 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// chain is a reversible-jump sampler of states. Its moves between numbers of components are those
-// of Richardson and Green (1997, section 3.2), with rows summed over components in the acceptance
-// ratio, so that no allocation has to be proposed; within a number allocations are drawn for the
-// Gibbs steps and forgotten.
+// chain is a reversible-jump sampler of states. Its moves between numbers of components follow
+// Richardson and Green (1997, section 3.2). The acceptance ratio sums rows over components, so that
+// no allocation is proposed. The Gibbs steps within a number draw allocations and drop them.
 type chain struct {
 	p      *Problem
 	random *rand.Rand
@@ -23,7 +22,7 @@ type chain struct {
 	logLik  float64
 	// rows of each component: a buffer of the Gibbs steps
 	rows [][]int
-	// proposed is a buffer of densities
+	// proposed is a buffer for densities
 	proposed []float64
 }
 
@@ -34,7 +33,7 @@ func (p *Problem) newChain(s state, random *rand.Rand) *chain {
 	return c
 }
 
-// refresh computes all densities of the state anew.
+// refresh recomputes all densities of the state.
 func (c *chain) refresh() {
 	clear(c.density)
 	for len(c.part) < c.state.size() {
@@ -50,7 +49,7 @@ func (c *chain) refresh() {
 	c.logLik = logSum(c.density)
 }
 
-// logSum is Σ log x, multiplied up as far as float64 allows: logarithms cost more than products.
+// logSum is Σ log x, from products within the range of float64, which cost less than logarithms.
 func logSum(x []float64) float64 {
 	total, product := 0.0, 1.0
 	for _, v := range x {
@@ -64,8 +63,7 @@ func logSum(x []float64) float64 {
 	return total + math.Log(product)
 }
 
-// logTiny is log x, also of subnormal numbers, of which math.Log is imprecise on some
-// processors.
+// logTiny is log x, also for subnormal x, where math.Log is imprecise on some processors.
 func logTiny(x float64) float64 {
 	if x < 1e-300 {
 		return math.Log(x*0x1p200) - 200*math.Ln2
@@ -84,11 +82,11 @@ func beta(a, b float64, random *rand.Rand) float64 {
 // logBeta2 is the log density of Beta(2, 2).
 func logBeta2(u float64) float64 { return math.Log(6 * u * (1 - u)) }
 
-// jumps is how many moves of each kind between numbers of components a sweep has: each costs about
-// a k-th of the Gibbs steps. Chosen by hand.
+// jumps is the number of moves of each kind between numbers of components in a sweep. A move costs
+// about a k-th of the Gibbs steps. Chosen by hand.
 const jumps = 3
 
-// sweep is one pass over everything.
+// sweep updates the whole state once.
 func (c *chain) sweep() {
 	c.gibbs()
 	c.refresh()
@@ -98,9 +96,9 @@ func (c *chain) sweep() {
 	}
 }
 
-// gibbs draws allocations and then weights, parameters and β from their conditionals. The
-// posterior of a set of components does not depend on their order, so that they are sorted
-// afterwards.
+// gibbs draws allocations and then weights, parameters and β from their conditionals. It sorts the
+// components afterwards, because the posterior of a set of components does not depend on their
+// order.
 func (c *chain) gibbs() {
 	s, k := &c.state, c.state.size()
 	for len(c.rows) < k {
@@ -113,7 +111,7 @@ func (c *chain) gibbs() {
 		at := 0
 		if density > 0 {
 			at = pick.Func(k, c.random.Float64()*density, func(j int) float64 { return c.part[j][i] })
-		} else { // too far from everything for float64
+		} else { // all densities are 0 in float64
 			at = c.far(i)
 		}
 		c.rows[at] = append(c.rows[at], i)
@@ -132,7 +130,7 @@ func (c *chain) gibbs() {
 	s.sort()
 }
 
-// leastGamma keeps weights of components without rows from being 0, which has no logarithm.
+// leastGamma keeps weights of components without rows above 0.
 const leastGamma = 1e-290
 
 // far draws the component of a row by the logarithms of densities.
@@ -145,8 +143,9 @@ func (c *chain) far(row int) int {
 }
 
 // logSplitRatio is the log acceptance ratio of a split of one of k components, without the
-// likelihood. Choosing one of k components to split, and one of k neighbouring pairs of k+1 to
-// merge, have the same probability; of any two of k+1 it is 2/(k+1) of that.
+// likelihood. The choice of one of k components to split has the same probability as the choice of
+// one of k neighbouring pairs of k+1 to merge. The choice of any two of k+1 has 2/(k+1) of this
+// probability.
 func (c *chain) logSplitRatio(one, left, right component, u []float64, k int) float64 {
 	p, d, b := c.p, c.p.Options.Concentration, c.state.beta
 	size := float64(k)
@@ -159,7 +158,7 @@ func (c *chain) logSplitRatio(one, left, right component, u []float64, k int) fl
 	return choice + dirichlet + prior - p.family.proposal().log(u) + p.family.logJacobian(one, left, right, u)
 }
 
-// splitOrMerge proposes either with probability one half.
+// splitOrMerge proposes a split or a merge, each with probability one half.
 func (c *chain) splitOrMerge() {
 	k := c.state.size()
 	if c.random.IntN(2) == 0 {
@@ -180,7 +179,7 @@ func (c *chain) trySplit(k int) {
 		return // rounding
 	}
 	if c.p.neighbours() && (j > 0 && left.mean <= s.components[j-1].mean || j+1 < k && right.mean >= s.components[j+1].mean) {
-		return // the two must be neighbours, or no merge leads back
+		return // no merge leads back unless the two are neighbours
 	}
 	first, second := make([]float64, len(c.density)), make([]float64, len(c.density))
 	c.p.family.fill(first, left)
@@ -225,16 +224,15 @@ func (c *chain) tryMerge(k int) {
 	c.take(logLik)
 }
 
-// take makes the proposed densities those of the state.
+// take accepts the proposed densities.
 func (c *chain) take(logLik float64) {
 	c.density, c.proposed, c.logLik = c.proposed, c.density, logLik
 }
 
-// birthOrDeath proposes a component from the prior, or the end of one, with probability one half
-// each. All priors and proposals cancel but the likelihood: a birth draws from the prior given k,
-// the k+1 orders of the larger mixture make up for the choice of one of k+1 to die, and the
-// weights of a Dirichlet are those of one with a component less, scaled to the rest of a Beta(δ,
-// kδ) weight.
+// birthOrDeath proposes a component from the prior, or the removal of one, with probability one
+// half each. All factors but the likelihood cancel. A birth draws from the prior given k, the k+1
+// orders of the larger mixture cancel the choice of one of k+1 to die, and the Dirichlet weights
+// are Dirichlet weights of one component less, scaled to the rest of a Beta(δ, kδ) weight.
 func (c *chain) birthOrDeath() {
 	k, s, o := c.state.size(), &c.state, c.p.Options
 	if c.random.IntN(2) == 0 {
@@ -289,7 +287,7 @@ func (c *chain) birthOrDeath() {
 	c.take(logLik)
 }
 
-// scaleWeights multiplies all weights, and the densities that have them as factors.
+// scaleWeights multiplies all weights, and the densities that contain them.
 func (c *chain) scaleWeights(by float64) {
 	for j := range c.state.components {
 		c.state.components[j].weight *= by

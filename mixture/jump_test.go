@@ -30,8 +30,8 @@ func logDeterminant(f func(x []float64) []float64, x []float64) float64 {
 	return log
 }
 
-// autodiff is the log absolute determinant of the derivative of f at x by automatic
-// differentiation, and f there.
+// autodiff returns the log absolute determinant of the derivative of f at x by automatic
+// differentiation, and f(x).
 func autodiff(t *testing.T, f func(x []*Node) []*Node, x []float64) (log float64, values []float64) {
 	t.Helper()
 	jacobian := mat.NewDense(len(x), len(x), nil)
@@ -67,15 +67,15 @@ func normalSplit(x []*Node) []*Node {
 	}
 }
 
-// poissonSplit is that of counts: weight, rate, u₁, u₂.
+// poissonSplit is the split of counts as a graph: weight, rate, u₁, u₂.
 func poissonSplit(x []*Node) []*Node {
 	w, m, u1, u2 := x[0], x[1], x[2], x[3]
 	rest := OneMinus(u1)
 	return []*Node{Mul(w, u1), Mul(w, rest), Mul(m, u2), Div(Mul(m, OneMinus(Mul(u1, u2))), rest)}
 }
 
-// The Jacobian of a split is that of automatic differentiation, merging leads back, and both keep
-// weight, mean and, of normal components, variance.
+// The Jacobian of a split agrees with automatic differentiation, merge inverts split, and both keep
+// weight, mean and, for normal components, variance.
 func TestSplit(t *testing.T) {
 	random := stream.Rand(1, "splits")
 	for range 5 {
@@ -102,7 +102,7 @@ func TestSplit(t *testing.T) {
 			}
 			require.InDeltaSlice(t, want, values, 1e-9)
 			require.InDelta(t, log, family.logJacobian(one, left, right, u), 1e-8, name)
-			// Clusters have no weights: at a given u₁ the rest has the Jacobian of weight 1.
+			// Clusters have no weights: at a given u₁ the rest of the Jacobian is as at weight 1.
 			alone := one
 			alone.weight = 1
 			left, right = family.split(alone, u)
@@ -123,9 +123,9 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// A birth divides the weights of a mixture: (w₁ … w_{k−1}, w) → ((1−w)w₁ …), whose Jacobian
-// (1−w)^(k−1) makes a Dirichlet of k of the product of a Dirichlet and a Beta(δ, kδ), so that
-// births and deaths are accepted by the likelihood alone.
+// A birth divides the weights of a mixture: (w₁ … w_{k−1}, w) → ((1−w)w₁ …). Its Jacobian
+// (1−w)^(k−1) turns the product of a Dirichlet and a Beta(δ, kδ) into a Dirichlet of k, so that the
+// likelihood alone decides births and deaths.
 func TestBirthRatio(t *testing.T) {
 	const d, k = 1.7, 3
 	w := []float64{0.2, 0.5, 0.3}
@@ -145,8 +145,8 @@ func TestBirthRatio(t *testing.T) {
 	require.InDelta(t, proposal-log, dirichlet(after), 1e-9)
 }
 
-// The acceptance ratio of a split is made of the density of the states, the choices of the moves
-// and the densities of the numbers drawn.
+// The acceptance ratio of a split is the product of the ratios of the densities of the states, the
+// choices of the moves and the densities of the numbers drawn.
 func TestSplitRatioIsThatOfDensities(t *testing.T) {
 	values := map[string][]float64{"normal": {1, 2.5, 2.7, 4, 9, 9.3}, "student": {1, 2.5, 2.7, 4, 9, 9.3}, "poisson": {1, 2, 2, 4, 9, 7}}
 	for name, options := range map[string]Options{
@@ -166,7 +166,7 @@ func TestSplitRatioIsThatOfDensities(t *testing.T) {
 	}
 }
 
-// Products instead of logarithms lose nothing, also where they leave the range of float64.
+// Products instead of logarithms keep the precision, also beyond the range of float64.
 func TestLogSum(t *testing.T) {
 	x := []float64{1e-120, 1e-130, 1e-90, 3, 1e250, 1e-310, 7}
 	want := -400*math.Ln10 + math.Log(21)

@@ -11,9 +11,8 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// checkModel compares the distribution of the values of each column with that of each draw,
-// together with values simulated from the draw, by the largest difference of distribution
-// functions.
+// checkModel compares the values of each column with each draw, by the largest difference of
+// distribution functions, and values simulated from the draw likewise.
 func (s *Sample) checkModel(seed uint64) *modelcheck.Report {
 	p, random := s.problem, stream.Rand(seed, "model check")
 	report := &modelcheck.Report{Findings: []modelcheck.Finding{}}
@@ -62,8 +61,8 @@ func (p *Problem) simulate(s *state, row []float64, random *rand.Rand) {
 	p.family.simulate(s.components[j], row, random)
 }
 
-// distance is the Kolmogorov–Smirnov distance of sorted values of a column to the mixture. Of
-// equal values, as counts have them, the last is compared.
+// distance is the Kolmogorov–Smirnov distance between sorted values of a column and the mixture. Of
+// equal values, as in counts, the last is compared.
 func (p *Problem) distance(column int, sorted []float64, s *state) float64 {
 	largest, n, below := 0.0, float64(len(sorted)), 0.0
 	for i, y := range sorted {

@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Clusters a million of their widths apart are found, with their rows: densities of rows in the
-// components of the other cluster are 0 in float64.
+// Clusters a million of their widths apart are found, with their rows: the density of a row in the
+// components of the other cluster is 0 in float64.
 func TestClustersFarApart(t *testing.T) {
 	random := stream.Rand(1, "far")
 	y := make([]float64, 40)
@@ -31,8 +31,8 @@ func TestClustersFarApart(t *testing.T) {
 	require.NotEqual(t, r.Rows[0].Component, r.Rows[1].Component)
 }
 
-// A quarter of the values stand for something else, such as a limit of detection: both samplers
-// agree on a component of no width there. That is not trusted.
+// A quarter of the values are a code, such as a limit of detection: both samplers agree on a
+// component of no width there. The answer is not trusted.
 func TestTiesAreNotTrusted(t *testing.T) {
 	random := stream.Rand(2, "ties")
 	y := make([]float64, 80)
@@ -49,7 +49,7 @@ func TestTiesAreNotTrusted(t *testing.T) {
 	require.Contains(t, r.Certificate.Reasons[len(r.Certificate.Reasons)-1], "a component describes nothing else: narrower ones have ever more density")
 }
 
-// Where nearly all values are equal to others sampling finds nothing else, and ends at once.
+// Where nearly all values are tied, sampling finds only components of ties, and ends early.
 func TestTiesEndSampling(t *testing.T) {
 	random := stream.Rand(3, "ties")
 	y := make([]float64, 120)
@@ -67,7 +67,7 @@ func TestTiesEndSampling(t *testing.T) {
 	require.Less(t, r.Certificate.Jumps.Sweeps, 10_000)
 }
 
-// Rounding that is finer than the components is no trouble: a few equal values lower no verdict.
+// Rounding finer than the components is harmless: a few equal values lower no verdict.
 func TestRoundingIsNoSpike(t *testing.T) {
 	values := newTies([]float64{0, 0.1, 0.1, 0.2, 0.5})
 	require.False(t, values.spike(0.1, 0.2), "wide")
@@ -76,14 +76,14 @@ func TestRoundingIsNoSpike(t *testing.T) {
 	require.False(t, values.spike(0.16, 0.01), "between values")
 }
 
-// Where the sum over assignments grows without end as β goes to 0 the posterior has no finite mass,
-// and infinite says so: equal values and a few others, at the number of rows where it begins.
+// As β goes to 0, the sum over assignments grows without bound exactly where infinite reports a
+// posterior without finite mass: equal values and a few others, at the smallest number of rows.
 func TestInfinitePosteriors(t *testing.T) {
 	for _, c := range []struct {
 		equal, others, components int
 		shape                     float64 // of precisions
 	}{
-		{2, 1, 2, 2}, {1, 3, 2, 2}, // one component for the others that is a single row
+		{2, 1, 2, 2}, {1, 3, 2, 2}, // one component for the others, a single row
 		{4, 3, 2, 2}, {5, 3, 2, 2}, {6, 3, 2, 2}, {7, 3, 2, 2},
 		{3, 3, 2, 1}, {4, 3, 2, 1}, {6, 3, 1, 2}, {6, 3, 3, 2}, {2, 2, 3, 2}, {4, 4, 3, 1},
 	} {

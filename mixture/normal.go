@@ -44,8 +44,8 @@ func (f normals) update(c component, rows []int, beta []float64, random *rand.Ra
 	return f.updateSums(c, float64(len(rows)), float64(len(rows)), sum, square, beta, random)
 }
 
-// updateSums draws mean and variance from their conditionals given the sums over rows that count n
-// together and weigh more or less.
+// updateSums draws mean and variance from their conditionals given weighted sums over the rows,
+// with total weight n.
 func (f normals) updateSums(c component, rows, n, sum, square float64, beta []float64, random *rand.Rand) component {
 	v := 1 / (n/c.variance + 1/(f.o.MeanSD*f.o.MeanSD))
 	c.mean = sum/c.variance*v + math.Sqrt(v)*random.NormFloat64()
@@ -103,8 +103,8 @@ func (f normals) summary(_ int, c component) (location, scale float64) {
 
 func (normals) proposal() proposal { return unitNumbers{} }
 
-// split divides a component into two of the same weight, mean and variance together (Richardson
-// and Green 1997, section 3.2).
+// split divides a component into two of the same total weight, mean and variance (Richardson and
+// Green 1997, section 3.2).
 func (normals) split(one component, u []float64) (left, right component) {
 	sd, u1, u2, u3 := math.Sqrt(one.variance), u[0], u[1], u[2]
 	left.weight, right.weight = one.weight*u1, one.weight*(1-u1)
@@ -124,7 +124,7 @@ func (normals) merge(left, right component) (one component, u []float64) {
 	return one, []float64{u1, u2, u1 * left.variance / (u1*left.variance + (1-u1)*right.variance)}
 }
 
-// logJacobian is that of equation 11 of Richardson and Green (1997).
+// logJacobian is the Jacobian of equation 11 of Richardson and Green (1997).
 func (normals) logJacobian(one, left, right component, u []float64) float64 {
 	return math.Log(one.weight) + math.Log(right.mean-left.mean) + math.Log(left.variance) + math.Log(right.variance) -
 		math.Log(u[1]*(1-u[1]*u[1])*u[2]*(1-u[2])) - math.Log(one.variance)

@@ -7,36 +7,36 @@ import (
 	"slices"
 )
 
-// Options say which columns are used and how, and set the priors: those of Richardson and Green
-// (1997, section 2.4). The zero value of every number is its default. R is the range of a column.
+// Options sets the columns and the priors, which are the priors of Richardson and Green (1997,
+// section 2.4). The zero value of every number is its default. R is the range of a column.
 type Options struct {
 	// Columns are the columns of values: one, or several for Multivariate.
 	Columns []string `json:"columns"`
-	// Family is how the rows of a component are distributed.
+	// Family is the distribution of the rows of a component.
 	Family Family `json:"family"`
-	// MaxComponents is the largest number k of components, which is uniform (default 30).
+	// MaxComponents is the largest number k of components (default 30). The prior of k is uniform.
 	MaxComponents int `json:"max_components,omitempty"`
-	// Weights are Dirichlet(Concentration) (default 1).
+	// Concentration is the Dirichlet parameter of the weights (default 1).
 	Concentration float64 `json:"concentration,omitempty"`
-	// Means are N(midrange, (MeanSD R)²), ordered (default 1).
+	// MeanSD sets the prior of the means, N(midrange, (MeanSD R)²), ordered (default 1).
 	MeanSD float64 `json:"mean_sd,omitempty"`
-	// Precisions 1/σ² are Gamma(PrecisionShape, β), and β is Gamma(ScaleShape, ScaleRate/R²)
-	// (defaults 2, 0.2 and 10).
+	// PrecisionShape, ScaleShape and ScaleRate set the prior of precisions: 1/σ² ~
+	// Gamma(PrecisionShape, β), β ~ Gamma(ScaleShape, ScaleRate/R²) (defaults 2, 0.2 and 10).
 	PrecisionShape float64 `json:"precision_shape,omitempty"`
 	ScaleShape     float64 `json:"scale_shape,omitempty"`
 	ScaleRate      float64 `json:"scale_rate,omitempty"`
 	// DF are the degrees of freedom of Student components (default 4).
 	DF float64 `json:"df,omitempty"`
-	// Rates of Poisson components are Gamma(RateShape, RateExposure) (defaults 1, and RateShape
-	// over the mean count).
+	// RateShape and RateExposure set the prior of Poisson rates, Gamma(RateShape, RateExposure)
+	// (defaults 1, and RateShape over the mean count).
 	RateShape    float64 `json:"rate_shape,omitempty"`
 	RateExposure float64 `json:"rate_exposure,omitempty"`
-	// Midrange and Range, where Range is not 0, stand for those of the columns in the priors.
+	// Midrange and Range, where Range is not 0, replace the values of the columns in the priors.
 	Midrange float64 `json:"midrange,omitempty"`
 	Range    float64 `json:"range,omitempty"`
 }
 
-// Limits, chosen by hand.
+// These limits are chosen by hand.
 const (
 	// MostComponents is the largest MaxComponents.
 	MostComponents = 100
@@ -44,7 +44,7 @@ const (
 	MostColumns = 10
 )
 
-// withDefaults fills in what was left open, and says what does not go together.
+// withDefaults fills in defaults, and returns an error for options that contradict each other.
 func (o Options) withDefaults() (Options, error) {
 	if len(o.Columns) == 0 || slices.Contains(o.Columns, "") {
 		return o, errors.New("want the column of values: --column")

@@ -8,8 +8,8 @@ import (
 	"github.com/transdim/vti/internal/pick"
 )
 
-// partition is a sampler of the same posterior without weights and jumps: its state divides the
-// rows into clusters, and the number of components is summed over (Miller and Harrison 2018;
+// partition is a sampler of the same posterior without weights and jumps. Its state divides the
+// rows into clusters, and it sums over the number of components (Miller and Harrison 2018;
 // algorithm 8 of Neal 2000). Given t occupied clusters, p(k) is a closed form.
 type partition struct {
 	p        *Problem
@@ -18,14 +18,14 @@ type partition struct {
 	counts   []int
 	clusters []component // their weights are 1
 	beta     []float64
-	// density[c][i] is that of cluster c at row i
+	// density[c][i] is the density of cluster c at row i
 	density [][]float64
 	// fresh are clusters from the prior without rows, with their densities
 	fresh        [auxiliary]component
 	freshDensity [auxiliary][]float64
 	spare        [][]float64 // buffers
-	// given[t][k-1] is p(k | t clusters), novelty[t] the weight of a new cluster beside t others,
-	// relative to one row in a cluster with concentration added.
+	// given[t][k-1] is p(k | t clusters); novelty[t] is the weight of a new cluster beside t
+	// others, in units where a cluster of n rows has weight n plus concentration.
 	given   [][]float64
 	novelty []float64
 }
@@ -33,7 +33,7 @@ type partition struct {
 // auxiliary is the number of clusters from the prior that a row may open; chosen by hand.
 const auxiliary = 3
 
-// newPartition starts with the rows cut by their order into clusters of equal size.
+// newPartition starts with clusters of equal size, cut from the rows in order.
 func (p *Problem) newPartition(order []int, clusters int, random *rand.Rand) *partition {
 	s := &partition{p: p, random: random, of: make([]int, p.Rows()), beta: p.family.startHyper()}
 	s.given, s.novelty = p.sizes()
@@ -51,8 +51,8 @@ func (p *Problem) newPartition(order []int, clusters int, random *rand.Rand) *pa
 	return s
 }
 
-// sizes are p(k | t) and the weights of new clusters: of k components t are occupied in k!/(k−t)!
-// ways, and the Dirichlet integrates to 1/(kδ)(kδ+1)⋯(kδ+n−1) beside factors of clusters.
+// sizes returns p(k | t) and the weights of new clusters: t of k components are occupied in
+// k!/(k−t)! ways, and the Dirichlet integrates to 1/(kδ)(kδ+1)⋯(kδ+n−1) times factors of clusters.
 func (p *Problem) sizes() (given [][]float64, novelty []float64) {
 	most, d, n := p.Options.MaxComponents, p.Options.Concentration, float64(p.Rows())
 	logV := make([]float64, most+2)
@@ -80,7 +80,7 @@ func (p *Problem) sizes() (given [][]float64, novelty []float64) {
 	return given, novelty
 }
 
-// buffer is room for the densities of a cluster.
+// buffer returns memory for the densities of a cluster.
 func (s *partition) buffer() []float64 {
 	if last := len(s.spare) - 1; last >= 0 {
 		b := s.spare[last]
@@ -108,9 +108,9 @@ func (s *partition) refill(a int) {
 	s.p.family.fill(s.freshDensity[a], s.fresh[a])
 }
 
-// sweep draws the cluster of every row, and then the parameters of the clusters. The clusters from
-// the prior that a row may open stay until one is opened, and a cluster without rows takes the
-// place of one of them (Favaro and Teh 2013, section 4): few have to be drawn.
+// sweep draws the cluster of every row, and then the parameters of the clusters. The auxiliary
+// clusters stay until a row opens one, and a cluster that loses its last row replaces one of them
+// (Favaro and Teh 2013, section 4), so that few have to be drawn.
 func (s *partition) sweep() {
 	weights := make([]float64, 0, len(s.clusters)+auxiliary+4)
 	s.fill()
@@ -140,7 +140,7 @@ func (s *partition) sweep() {
 		at := 0
 		if total > 0 {
 			at = pick.Func(len(weights), s.random.Float64()*total, func(k int) float64 { return weights[k] })
-		} else { // the row is too far from everything for float64
+		} else { // all densities of the row are 0 in float64
 			at = s.far(i)
 		}
 		if a := at - len(s.counts); a >= 0 {
@@ -170,7 +170,7 @@ func (s *partition) far(row int) int {
 	return pick.Log(logs, s.random.Float64())
 }
 
-// remove takes an empty cluster out; the last takes its number.
+// remove removes an empty cluster; the last cluster takes its number.
 func (s *partition) remove(c int) {
 	last := len(s.counts) - 1
 	if len(s.density) > last { // none after a merge

@@ -2,10 +2,10 @@ package mixture
 
 import "math"
 
-// splitOrMerge divides a cluster or joins two that are neighbours by their means, with probability
-// one half each. Single rows alone take long to do so. Parameters move as in the jumps of chains,
-// with a weight that is drawn for the move: from Beta(2, 2) for a split, and for a merge from
-// Beta(1+n₁, 1+n₂).
+// splitOrMerge splits a cluster or merges two clusters with neighbouring means, with probability
+// one half each. Moves of single rows take long to do so. Parameters move as in the jumps of
+// chains, with a weight drawn for the move: from Beta(2, 2) for a split, and from Beta(1+n₁, 1+n₂)
+// for a merge.
 func (s *partition) splitOrMerge() {
 	t := len(s.counts)
 	if s.random.IntN(2) == 0 {
@@ -33,15 +33,15 @@ func (s *partition) next(c int) int {
 	return at
 }
 
-// share is the probability that a row of one goes to left when it splits.
+// share is the probability that a row of one goes to left in a split.
 func (s *partition) share(u1 float64, row int, left, right component) float64 {
 	a := math.Log(u1) + s.p.family.logDensity(row, left)
 	b := math.Log(1-u1) + s.p.family.logDensity(row, right)
 	return 1 / (1 + math.Exp(b-a))
 }
 
-// logRatio is the log acceptance ratio of a split of one of t clusters. inLeft reports, for rows
-// of the cluster, on which side they are.
+// logRatio is the log acceptance ratio of a split of one of t clusters. inLeft reports whether a
+// row of the cluster is on the left side.
 func (s *partition) logRatio(one, left, right component, u []float64, t int, member func(i int) bool, inLeft func(i int) bool) float64 {
 	o, f, log := s.p.Options, s.p.family, 0.0
 	n1, n2 := 0.0, 0.0
@@ -67,8 +67,8 @@ func (s *partition) logRatio(one, left, right component, u []float64, t int, mem
 	log += math.Log(s.novelty[t]/d) + logGamma(n1+d) + logGamma(n2+d) - logGamma(n1+n2+d) - logGamma(d)
 	log += f.logPrior(left, s.beta) + f.logPrior(right, s.beta) - f.logPrior(one, s.beta)
 	logMerge := logGamma(n1+n2+2) - logGamma(n1+1) - logGamma(n2+1) + n1*math.Log(u[0]) + n2*math.Log(1-u[0])
-	// A split chooses one of t clusters and a merge one of t+1, of which the last has no
-	// neighbour; clusters have no order, so that t of t+1 choices are pairs.
+	// A split chooses one of t clusters and a merge one of t+1, the last without a neighbour.
+	// Clusters have no order, so that t of t+1 choices are pairs.
 	choice := math.Log(float64(t) / float64(t+1))
 	if !s.p.neighbours() { // any two of t+1
 		choice = math.Log(2 / float64(t+1))
@@ -129,6 +129,6 @@ func (s *partition) tryMerge(c, other int) {
 			s.counts[c]++
 		}
 	}
-	s.spare, s.density = append(s.spare, s.density...), s.density[:0] // of other parameters: the next sweep fills them
+	s.spare, s.density = append(s.spare, s.density...), s.density[:0] // of old parameters: the next sweep fills them
 	s.remove(other)
 }

@@ -37,8 +37,7 @@ func (f counts) draw(_ []float64, random *rand.Rand) component {
 	return component{mean: positiveGamma(f.o.RateShape, f.o.RateExposure, random)}
 }
 
-// positiveGamma draws from a Gamma distribution; numbers too small for float64 become the smallest
-// that have an inverse.
+// positiveGamma draws from a Gamma distribution, with a lower bound that keeps the inverse finite.
 func positiveGamma(shape, rate float64, random *rand.Rand) float64 {
 	return math.Max(stream.Gamma(shape, random)/rate, 1e-300)
 }
@@ -75,7 +74,7 @@ func (f counts) logDensity(row int, c component) float64 {
 	return f.y[row]*math.Log(c.mean) - c.mean - f.logFactorial[row]
 }
 
-// marginal is the probability of the count below y, or at it, and of all up to it.
+// marginal returns the probability of the count ⌊y⌋ and of all counts up to it.
 func (f counts) marginal(_ int, y float64, c component) (density, cumulative float64) {
 	count := math.Floor(y)
 	if count < 0 {
@@ -92,8 +91,8 @@ func (f counts) summary(_ int, c component) (location, scale float64) { return c
 
 func (counts) proposal() proposal { return unitNumbers{} }
 
-// split divides a component into two of the same weight and rate together: the left has the rate
-// u₂ of the whole (Viallefont, Richardson and Green 2002).
+// split divides a component into two of the same total weight and rate. The left component has the
+// rate u₂ times the whole (Viallefont, Richardson and Green 2002).
 func (counts) split(one component, u []float64) (left, right component) {
 	left = component{weight: one.weight * u[0], mean: one.mean * u[1]}
 	right = component{weight: one.weight * (1 - u[0]), mean: one.mean * (1 - u[0]*u[1]) / (1 - u[0])}

@@ -11,14 +11,14 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Problem is a column of values with the priors of its mixture, or several columns. On the working
-// scale midranges are 0 and ranges 1; counts stay what they are.
+// Problem is one or several columns of values with the priors of their mixture. On the working
+// scale midranges are 0 and ranges 1; counts stay unchanged.
 type Problem struct {
-	// Options are the caller's, with defaults filled in.
+	// Options holds the caller's options, with defaults filled in.
 	Options Options
 	// Path is the file of the table.
 	Path string
-	// Notes are what a reader should know of the table, in sentences.
+	// Notes are remarks on the table for the reader, in sentences.
 	Notes []string
 
 	family  family
@@ -34,10 +34,10 @@ type column struct {
 	centre, scale float64   // a value of the table is centre + scale · y
 }
 
-// value is a working value in the units of the table.
+// value converts a working value to the units of the table.
 func (c column) value(y float64) float64 { return c.centre + c.scale*y }
 
-// Rows: fewer say nothing of components, of more a sweep takes too long; chosen by hand.
+// The limits on rows are chosen by hand: few rows do not inform, and many take too long.
 const (
 	fewestRows = 3
 	// MostRows is the largest number of rows.
@@ -45,7 +45,7 @@ const (
 )
 
 // fewestValues is the number of different values below which ties look like categories; chosen by
-// hand. Of other ties the certificate says whether components describe them.
+// hand. For other ties the certificate reports whether components describe them.
 const fewestValues = 10
 
 // NewProblem reads columns and checks them. Its errors name the cell.
@@ -142,7 +142,7 @@ func (p *Problem) read(t *table.Table, name string) error {
 	return nil
 }
 
-// checkRank fails where columns are combinations of others: no covariance describes them.
+// checkRank fails where columns are linear combinations of others, for which no covariance exists.
 func (p *Problem) checkRank() error {
 	n, d := p.Rows(), len(p.columns)
 	if n < d+2 {
@@ -170,7 +170,7 @@ func (p *Problem) checkRank() error {
 // Rows is the number of rows.
 func (p *Problem) Rows() int { return len(p.columns[0].y) }
 
-// LogJacobian takes a log density of the working scale to that of the table.
+// LogJacobian is the log density in the units of the table less the log density of working values.
 func (p *Problem) LogJacobian() float64 {
 	total := 0.0
 	for _, c := range p.columns {
@@ -179,7 +179,7 @@ func (p *Problem) LogJacobian() float64 {
 	return total
 }
 
-// Priors says the model and the priors in words, a line each.
+// Priors describes the model and the priors, a line each.
 func (p *Problem) Priors() []string {
 	o := p.Options
 	lines := []string{fmt.Sprintf("%s components; their number k: uniform on 1 to %d; weights: Dirichlet(%g)", o.Family, o.MaxComponents, o.Concentration)}

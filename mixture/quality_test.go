@@ -15,8 +15,8 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// Sums over all assignments of 20 rows to up to three components; of Student components, whose
-// means have to be integrated over by quadrature, of 12 rows.
+// Sums run over all assignments of 20 rows to up to three components, and of 12 rows for Student
+// components, whose means need quadrature.
 //
 //	go test -tags quality -v -run QualityOfSmallMixtures -timeout 60m ./mixture
 func TestQualityOfSmallMixtures(t *testing.T) {
@@ -27,15 +27,15 @@ func TestQualityOfSmallMixtures(t *testing.T) {
 	}
 }
 
-// cpuSeconds is the processor time that this process has taken.
+// cpuSeconds is the processor time used by this process.
 func cpuSeconds(t *testing.T) float64 {
 	var usage syscall.Rusage
 	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
 	return float64(usage.Utime.Sec+usage.Stime.Sec) + float64(usage.Utime.Usec+usage.Stime.Usec)*1e-6
 }
 
-// The engine, chains on the same Target and the samplers of vti mixture, beside the exact sum: how
-// far off each is and what it took. It prints, and judges the last only.
+// This test compares the engine, chains on the same Target and the samplers of vti mixture with the
+// exact sum, in error and time. It prints all, and judges only the last.
 //
 //	go test -tags quality -v -run QualityOfMethods -timeout 60m ./mixture
 func TestQualityOfMethods(t *testing.T) {

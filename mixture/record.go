@@ -7,6 +7,6 @@ type Record struct {
 	run.Asked[Options]
 	Sweeps int     `json:"sweeps,omitempty"`
 	Error  float64 `json:"error,omitempty"`
-	// Chains and what follows are those of RunChains.
+	// ChainSizes belongs to RunChains.
 	run.ChainSizes
 }

@@ -8,10 +8,10 @@ import (
 // relabelRounds is the largest number of passes over the draws; a few are enough.
 const relabelRounds = 50
 
-// relabel puts the components of every draw into the order in which the draws agree best on which
-// rows belong to which component: the algorithm of Stephens (2000), which alternates between the
-// mean of the probabilities of the rows and the order of each draw that is nearest to it. Several
-// columns have no order of their own.
+// relabel orders the components of every draw so that the draws agree best on the rows of each
+// component. It is the algorithm of Stephens (2000), which alternates between the mean of the
+// probabilities of the rows and the nearest order of each draw to this mean. Several columns have
+// no natural order.
 func (p *Problem) relabel(draws []kept) []kept {
 	if len(draws) == 0 {
 		return draws
@@ -53,7 +53,7 @@ func (p *Problem) relabel(draws []kept) []kept {
 		}
 		moved := false
 		for d := range shares {
-			cost := make([][]float64, k) // of label j for component c
+			cost := make([][]float64, k) // cost of label j for component c
 			for j := range cost {
 				cost[j] = make([]float64, k)
 				for c, own := range shares[d] {
@@ -80,8 +80,8 @@ func (p *Problem) relabel(draws []kept) []kept {
 	return list
 }
 
-// assign gives every row of a square table of costs a column of its own at the least total cost:
-// the Hungarian algorithm, by shortest augmenting paths (Jonker and Volgenant 1987).
+// assign gives every row of a square table of costs a different column at the least total cost: the
+// Hungarian algorithm, by shortest augmenting paths (Jonker and Volgenant 1987).
 func assign(cost [][]float64) []int {
 	n := len(cost)
 	rowOf, from := make([]int, n+1), make([]int, n+1) // of columns, counted from 1; 0 is the root

@@ -23,16 +23,16 @@ type Result struct {
 	// Expected is the posterior mean of the number of components.
 	Expected Number `json:"expected_components"`
 	// Given describes the components given the most probable number, in the order of their means;
-	// of several columns, in the order in which relabelled draws have them.
+	// with several columns, in the order of relabelled draws.
 	Given Given `json:"given_most_probable"`
 	// Density is the density of a new value in each column, averaged over numbers of components;
-	// of counts the probability.
+	// for counts the probability.
 	Density []DensityPoint `json:"density"`
-	// Rows are the probabilities of rows to belong to the components of Given.
+	// Rows holds the probabilities that rows belong to the components of Given.
 	Rows []Row `json:"rows"`
 }
 
-// DataSummary says what was analysed.
+// DataSummary describes the data.
 type DataSummary struct {
 	Rows    int      `json:"rows"`
 	Columns []string `json:"columns"`
@@ -41,14 +41,14 @@ type DataSummary struct {
 
 // CertificateReport is the verdict on the computation. Jumps are reversible-jump chains over
 // mixtures, Partitions samplers of clusters of rows that sum over numbers of components. The chains
-// of RunChains are judged by themselves: there are no Partitions, whose Samplers are 0 and whose
-// numbers, as all that compares the two, are missing.
+// of RunChains are judged alone: Partitions then has 0 Samplers, and its numbers and all
+// comparisons are missing.
 type CertificateReport struct {
 	Verdict    vti.Verdict  `json:"verdict"`
 	Basis      vti.Basis    `json:"basis"`
 	Jumps      MethodReport `json:"jumps"`
 	Partitions MethodReport `json:"partitions"`
-	// Difference is the largest difference of a probability between the two in standard errors.
+	// Difference is the largest difference of a probability, in standard errors.
 	Difference Number   `json:"largest_difference_in_standard_errors"`
 	LargestSE  Number   `json:"largest_se"`
 	Reasons    []string `json:"reasons,omitempty"`
@@ -57,13 +57,13 @@ type CertificateReport struct {
 // TwoMethods reports whether partitions check the chains.
 func (c *CertificateReport) TwoMethods() bool { return c.Partitions.Samplers > 0 }
 
-// MethodReport is how well one method mixed.
+// MethodReport describes the mixing of one method.
 type MethodReport struct {
 	Samplers int    `json:"samplers"`
-	Sweeps   int    `json:"sweeps"` // of each, or iterations of RunChains
+	Sweeps   int    `json:"sweeps"` // per sampler; iterations for RunChains
 	RHat     Number `json:"rhat"`
 	ESS      Number `json:"ess"`
-	SE       Number `json:"se"` // the largest of a probability of a number of components
+	SE       Number `json:"se"` // the largest SE of a probability of a number of components
 }
 
 // Count is a number of components with its probability.
@@ -74,16 +74,16 @@ type Count struct {
 	// Jumps and Partitions are the probabilities by the two methods.
 	Jumps      Number `json:"jumps"`
 	Partitions Number `json:"partitions"`
-	// Occupied is the probability that the rows belong to so many components.
+	// Occupied is the probability that the rows belong to this number of components.
 	Occupied Number `json:"occupied"`
 }
 
-// Given is what is known given a number of components.
+// Given describes the components given their number.
 type Given struct {
 	Components int         `json:"components"`
 	Draws      int         `json:"draws"`
 	List       []Component `json:"list"`
-	// Empty is the expected number of components to which no row belongs.
+	// Empty is the expected number of components without rows.
 	Empty Number `json:"expected_empty"`
 }
 
@@ -92,19 +92,19 @@ type Component struct {
 	Weight Summary `json:"weight"`
 	// Columns has an entry for each column.
 	Columns []ColumnSummary `json:"columns"`
-	// Correlations are those of pairs of columns within the component.
+	// Correlations holds the correlations of pairs of columns within the component.
 	Correlations []Correlation `json:"correlations,omitempty"`
 }
 
-// ColumnSummary describes a component in one column. Mean is its location, of counts the rate, and
-// SD its scale: of Student components that is not the sd, and counts have none.
+// ColumnSummary describes a component in one column. Mean is the location, or the rate of counts.
+// SD is the scale, which is not the sd for Student components, and nil for counts.
 type ColumnSummary struct {
 	Column string   `json:"column"`
 	Mean   Summary  `json:"mean"`
 	SD     *Summary `json:"sd,omitempty"`
 }
 
-// Correlation is that of two columns within a component.
+// Correlation is the correlation of two columns within a component.
 type Correlation struct {
 	A     string  `json:"a"`
 	B     string  `json:"b"`
@@ -118,7 +118,7 @@ type Summary struct {
 	Q975   Number `json:"q975"`
 }
 
-// DensityPoint is the density of a new value at one place.
+// DensityPoint is the density of a new value at one point.
 type DensityPoint struct {
 	Column string `json:"column"`
 	At     Number `json:"at"`
@@ -139,7 +139,7 @@ type Row struct {
 // used, else 0.
 func (r *Result) ExitStatus() int { return r.Certificate.Verdict.ExitStatus() }
 
-// summarize is the summary of draws, which it sorts.
+// summarize returns the summary of values, which it sorts.
 func summarize(values []float64) Summary {
 	if len(values) == 0 {
 		nan := Number(math.NaN())

@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// RunConfig says how Run works. The zero value is usable.
+// RunConfig configures Run. The zero value is usable.
 type RunConfig struct {
 	Sample SampleConfig
 	// Dir is the run directory, which must exist; "" keeps no files.
@@ -32,8 +32,8 @@ func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error
 	return s.conclude(result, probability, se, clock)
 }
 
-// conclude completes a result that has its head and verdict: with the probabilities of numbers of
-// components and their standard errors, what the draws say, the model check and the files.
+// conclude completes a result that has its head and verdict. It adds the probabilities of numbers
+// of components with their standard errors, summaries of the draws, the model check and the files.
 func (s *Sample) conclude(result *Result, probability, se []float64, clock *run.Clock) (*Result, error) {
 	o := s.problem.Options
 	result.Data = DataSummary{s.problem.Rows(), o.Columns, o.Family.String()}
@@ -61,12 +61,12 @@ func (s *Sample) conclude(result *Result, probability, se []float64, clock *run.
 	return result, result.write(result.RunDir)
 }
 
-// farApart is the difference of the two methods, in standard errors, from which on they disagree.
-// The largest of a dozen differences of normal numbers exceeds it in about 1 of 1,000 runs, and
-// errors from batches of rounds are themselves known to a tenth only.
+// farApart is the difference of the two methods, in standard errors, above which they disagree. The
+// largest of a dozen differences of normal numbers exceeds it in about 1 of 1,000 runs, and errors
+// from batches of rounds are only accurate to a tenth.
 const farApart = 4.5
 
-// certificate judges the computation: two methods that work in different spaces have to agree.
+// certificate judges the computation: two methods in different spaces have to agree.
 func (s *Sample) certificate() CertificateReport {
 	_, se := s.combined()
 	largest := slices.Max(se)
@@ -85,8 +85,8 @@ func (s *Sample) certificate() CertificateReport {
 	}
 }
 
-// judgeQuestion doubts answers, however precise, where the table or the limit on components makes
-// the question a doubtful one.
+// judgeQuestion lowers the verdict, at any precision, where the table or the limit on components
+// makes the answer doubtful.
 func (s *Sample) judgeQuestion(j *verdict.Judgement) {
 	if last := len(s.jumping.probability) - 1; s.jumping.probability[last] > 0.01 {
 		j.Lower(vti.Doubtful, "the largest number of components, %d, has probability %.2g: more are likely, allow them with --max-components", last+1, s.jumping.probability[last])
@@ -107,12 +107,12 @@ func (s *Sample) judgeQuestion(j *verdict.Judgement) {
 		spikes.column.name, spikes.column.value(value), english.Count(rows, "row"), spikes.share, bound)
 }
 
-// report says how well a method mixed that ran so many samplers for so many sweeps each.
+// report describes the mixing of a method with the given numbers of samplers and sweeps.
 func (e *estimate) report(samplers, sweeps int) MethodReport {
 	return MethodReport{samplers, sweeps, Number(e.rHat), Number(e.ess), Number(e.largest())}
 }
 
-// answer is the first line: how many components.
+// answer is the first line of the output: the number of components.
 func (r *Result) answer() string {
 	most := r.Counts[r.Given.Components-1]
 	// the smallest set of neighbouring numbers around the most probable with 95 percent

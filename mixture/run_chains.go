@@ -17,9 +17,9 @@ import (
 )
 
 // RunChains samples the Target of the problem by the reversible-jump chains of package rjmcmc,
-// which have no moves specific to mixtures, and writes the tables and draws of Run to dir ("" keeps
-// no files). It is what the engine is compared with on the same Target, and a check of Run that
-// shares no sampler with it. It fails for families that have no Target.
+// without moves specific to mixtures, and writes the tables and draws of Run to dir ("" keeps no
+// files). It is a reference for the engine on the same Target, and a check of Run that shares no
+// sampler with it. It fails for families without a Target.
 func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg rjmcmc.Config, dir string) (*Result, error) {
 	clock := run.NewClock()
 	target, err := problem.Target()
@@ -48,8 +48,8 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	return s.conclude(result, s.jumping.probability, s.jumping.se, clock)
 }
 
-// sampleOf is what chains on the Target found. R-hat and effective draws are the worst of the log
-// density, of the number of components, and of whether it is any of those that are not rare.
+// sampleOf returns the sample of chains on the Target. R-hat and effective draws are the worst over
+// the log density, the number of components, and the indicators of numbers that are not rare.
 func (p *Problem) sampleOf(chains *rjmcmc.Result) *Sample {
 	most, each := p.Options.MaxComponents, chains.Draws()/chains.Chains
 	missing := slices.Repeat([]float64{math.NaN()}, most)
@@ -57,7 +57,7 @@ func (p *Problem) sampleOf(chains *rjmcmc.Result) *Sample {
 	e := &s.jumping
 	worst := chains.LogDensitySummary()
 	judge := func(one rjmcmc.Summary) {
-		// An indicator that never changed has no R-hat: every chain says the same.
+		// An indicator that never changed has no R-hat: all chains agree.
 		if one.RHat > worst.RHat {
 			worst.RHat = one.RHat
 		}
@@ -75,7 +75,7 @@ func (p *Problem) sampleOf(chains *rjmcmc.Result) *Sample {
 		}
 	}
 	e.rHat, e.ess = worst.RHat, worst.ESS
-	for c := range chains.Chains { // chain by chain, so that thinning takes as much of each
+	for c := range chains.Chains { // chain by chain, so that thinning takes the same share of each
 		for i := range each {
 			draw := i*chains.Chains + c
 			mixture, logJacobian := stateOf(chains.Theta(draw)[:blockSize*size(draw)])
@@ -85,9 +85,9 @@ func (p *Problem) sampleOf(chains *rjmcmc.Result) *Sample {
 	return s
 }
 
-// changesOf counts the draws with another number of components than the one before in their chain.
-// R-hat and effective draws do not see that a number is rarely left or entered: chains that all
-// stay where burn-in has put them agree, and a visit that is over by the next draw looks
+// changesOf counts the draws whose number of components differs from the previous draw of their
+// chain. R-hat and effective draws do not show that a number is rarely left or entered: chains that
+// all stay where burn-in has put them agree, and a visit that ends by the next draw looks
 // independent.
 func changesOf(chains *rjmcmc.Result) (changes int) {
 	for draw := chains.Chains; draw < chains.Draws(); draw++ {
@@ -98,8 +98,8 @@ func changesOf(chains *rjmcmc.Result) (changes int) {
 	return changes
 }
 
-// occupy finds the probabilities of numbers of components with rows, by drawing the component of
-// every row for some of the draws.
+// occupy estimates the probabilities of numbers of components with rows, by drawing the component
+// of every row for a subset of the draws.
 func (s *Sample) occupy(random *rand.Rand) {
 	p := s.problem
 	s.occupied = make([]float64, p.Options.MaxComponents)

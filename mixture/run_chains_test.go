@@ -16,7 +16,7 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// cpu is where chains compute.
+// cpu returns the device of the chains.
 func cpu(t *testing.T) *gpu.Device {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
@@ -24,16 +24,16 @@ func cpu(t *testing.T) *gpu.Device {
 	return device
 }
 
-// Where chains on the Target have mixed, their probabilities are sums over all assignments to 4.5
-// standard errors: one comparison in 10⁵ fails by chance. Elsewhere the verdict says so: of chains
-// that have not mixed, and of those that agree because they hardly change their number of
-// components, which R-hat does not see: off by dozens of their standard errors.
+// Where chains on the Target have mixed, their probabilities equal sums over all assignments to 4.5
+// standard errors: one comparison in 10⁵ fails by chance. Elsewhere the verdict gives the reason.
+// Either chains have not mixed, or they agree because they hardly change their number of
+// components: R-hat does not show it, and they are off by dozens of their standard errors.
 func TestChainsAgreeWithSumsOrAreNotTrusted(t *testing.T) {
 	for name, test := range map[string]struct {
 		options    Options
 		seed       uint64
 		iterations int
-		reason     string // of the chains; none where they have mixed
+		reason     string // about the chains; empty where they have mixed
 	}{
 		"mixed": {Options{MaxComponents: 2, ScaleShape: 2, ScaleRate: 20}, 0, 6000, ""},
 		"slow":  {Options{MaxComponents: 3}, 1, 2000, "R-hat of the chains is"},
@@ -67,7 +67,7 @@ func TestChainsAgreeWithSumsOrAreNotTrusted(t *testing.T) {
 	}
 }
 
-// The result says that there is one method, and has the files and the quantities of Run.
+// The result states that there is one method, and has the files and the quantities of Run.
 func TestRunChainsIsComplete(t *testing.T) {
 	device := cpu(t)
 	y := small(2, 12)
@@ -96,8 +96,8 @@ func TestRunChainsIsComplete(t *testing.T) {
 	require.ErrorContains(t, err, "not of the family student")
 }
 
-// Draws of chains have the density of draws of the samplers: that of weights, means, variances and
-// β, without the Jacobian of the coordinates.
+// Draws of chains have the density of draws of the samplers: the density of weights, means,
+// variances and β, without the Jacobian of the coordinates.
 func TestDrawsOfChainsHaveTheDensityOfMixtures(t *testing.T) {
 	device := cpu(t)
 	p := problemOf(t, Options{MaxComponents: 3}, small(2, 12))

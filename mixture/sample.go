@@ -12,44 +12,43 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// SampleConfig says how long sampling continues. The zero value is usable.
+// SampleConfig sets the length of sampling. The zero value is usable.
 type SampleConfig struct {
 	// Seed is the random seed.
 	Seed uint64
 	// Sweeps is the largest number of sweeps of each sampler (default 400,000).
 	Sweeps int
-	// Error is the standard error of a probability of a number of components that ends sampling
+	// Error is the standard error of a probability of a number of components at which sampling ends
 	// (default 0.002).
 	Error float64
 	// Progress, if not nil, is called with the sweeps done and the largest standard error.
 	Progress func(sweeps int, se float64)
 }
 
-// Constants of sampling, chosen by hand.
+// The constants of sampling are chosen by hand.
 const (
-	samplers = 4 // of each of the two methods
-	// roundSweeps is the length of a round, less where few sweeps are asked for. Means of rounds
-	// are the batches of which standard errors are made, so that it is long against the memory of
-	// a sampler.
+	samplers = 4 // per method
+	// roundSweeps is the length of a round, less where few sweeps are requested. Standard errors
+	// come from batches, the means of rounds, so that a round is long compared with the
+	// autocorrelation time of a sampler.
 	roundSweeps  = 4000
 	roundShare   = 20 // of all sweeps
 	burnInRounds = 1
 	fewestRounds = 6
-	tiesRounds   = 2  // after which components of equal values end sampling
+	tiesRounds   = 2  // rounds after which components of equal values end sampling
 	traceEvery   = 20 // sweeps
 
-	// rare is the probability of a number of components below which it does not count for the
-	// verdict.
+	// rare is the probability of a number of components below which the verdict ignores it.
 	rare = 0.001
 )
 
-// estimate is what one method says of p(k).
+// estimate is p(k) by one method.
 type estimate struct {
-	// probability[k-1] with standard error se[k-1], by means of rounds.
+	// probability[k-1] has standard error se[k-1], from means of rounds.
 	probability, se []float64
 	rHat, ess       float64
 	batches         [][]float64
-	trace           [][]float64 // of the number of components or clusters, a row for each sampler
+	trace           [][]float64 // number of components or clusters, a row for each sampler
 }
 
 // largest is the largest standard error.
@@ -82,9 +81,9 @@ type kept struct {
 	chain int
 }
 
-// Sample is what both methods found.
+// Sample holds the results of both methods.
 type Sample struct {
-	// Sweeps is how many each sampler made after burn-in.
+	// Sweeps is the number of sweeps of each sampler after burn-in.
 	Sweeps int
 
 	problem          *Problem
@@ -94,7 +93,7 @@ type Sample struct {
 	occupied []float64
 }
 
-// Sample draws by two methods until both know p(k) to within the error asked for.
+// Sample draws by two methods until both estimate p(k) to within the requested error.
 func (p *Problem) Sample(ctx gocontext.Context, cfg SampleConfig) (*Sample, error) {
 	if cfg.Sweeps == 0 {
 		cfg.Sweeps = 400_000
@@ -107,7 +106,7 @@ func (p *Problem) Sample(ctx gocontext.Context, cfg SampleConfig) (*Sample, erro
 	s := &Sample{problem: p, occupied: make([]float64, p.Options.MaxComponents)}
 	chains, partitions := make([]*chain, samplers), make([]*partition, samplers)
 	for c := range samplers {
-		// Starts differ: from one component to as many as there may be.
+		// Starts differ: from one component to the largest number.
 		size := min(p.Rows()/2+1, 1+c*(p.Options.MaxComponents-1)/(samplers-1))
 		chains[c] = p.newChain(p.start(order, size), stream.Rand(cfg.Seed, "chain/"+string(rune('a'+c))))
 		partitions[c] = p.newPartition(order, size, stream.Rand(cfg.Seed, "partition/"+string(rune('a'+c))))
@@ -160,7 +159,7 @@ func (p *Problem) Sample(ctx gocontext.Context, cfg SampleConfig) (*Sample, erro
 	return s, nil
 }
 
-// order is that of the rows by the first column.
+// order returns the rows in the order of the first column.
 func (p *Problem) order() []int {
 	order := make([]int, p.Rows())
 	floats.ArgsortStable(slices.Clone(p.columns[0].y), order)
@@ -176,7 +175,7 @@ func cut(order []int, parts int) [][]int {
 	return list
 }
 
-// start is a state of so many components with equal numbers of rows.
+// start is a state of size components with equal numbers of rows.
 func (p *Problem) start(order []int, size int) state {
 	s := state{beta: p.family.startHyper()}
 	for _, rows := range cut(order, size) {
@@ -188,7 +187,7 @@ func (p *Problem) start(order []int, size int) state {
 	return s
 }
 
-// roundResult is what one sampler found in a round.
+// roundResult is the result of one sampler in a round.
 type roundResult struct {
 	probability, trace, occupied []float64
 	draws                        []kept
@@ -222,7 +221,7 @@ func (s *partition) round(length int) roundResult {
 	return r
 }
 
-// combined is p(k) by both methods together, weighted by their precision, with standard errors.
+// combined returns p(k) of both methods, weighted by precision, with standard errors.
 func (s *Sample) combined() (probability, se []float64) {
 	precision := func(e *estimate) float64 {
 		total := 1e-12
@@ -239,8 +238,8 @@ func (s *Sample) combined() (probability, se []float64) {
 	return probability, se
 }
 
-// disagreement is the largest difference between the methods in standard errors, and the number of
-// components where it is. Numbers that are rare by both do not count.
+// disagreement returns the largest difference between the methods in standard errors, and its
+// number of components. It ignores numbers that are rare by both methods.
 func (s *Sample) disagreement() (sigmas float64, components int) {
 	for k, p := range s.jumping.probability {
 		q := s.cluster.probability[k]

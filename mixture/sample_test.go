@@ -15,7 +15,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Given the clusters of the rows, p(k) is proportional to the number of ways in which they can be
+// Given the clusters of the rows, p(k) is proportional to the number of ways in which they are
 // components, and sums to one; no more clusters than components are opened.
 func TestSizes(t *testing.T) {
 	p := problemOf(t, Options{MaxComponents: 4}, []float64{1, 2.5, 2.7, 4, 9, 9.3})
@@ -42,7 +42,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// What cannot be analysed is said, with the column.
+// Errors about invalid tables name the column.
 func TestBadInput(t *testing.T) {
 	for name, test := range map[string]struct {
 		csv     string
@@ -71,7 +71,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// A run answers in its first line, writes its files, and the same seed gives the same numbers.
+// A run answers in its first line and writes its files, and the same seed gives the same numbers.
 func TestRunIsComplete(t *testing.T) {
 	y := make([]float64, 60)
 	random := stream.Rand(5, "two")

@@ -13,9 +13,9 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// Weights of a flow over mixtures have heavy tails: at a k̂ of 0.62 to 0.66 of some ten thousand
-// draws p(k) was off by 0.018 to 0.036, 3.5 to 8 stated standard errors. What vti.Solve trusts is
-// compared with the sampler over partitions, to 0.01 or four standard errors.
+// Weights of a flow over mixtures have heavy tails: at a k̂ of 0.62 to 0.66 for some ten thousand
+// draws p(k) was off by 0.018 to 0.036, 3.5 to 8 stated standard errors. Answers that vti.Solve
+// trusts are compared with the sampler over partitions, to 0.01 or four standard errors.
 //
 //	go test -tags quality -v -run SolveTrustsNoWrongMixture ./mixture
 func TestSolveTrustsNoWrongMixture(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Splits of normal components of several columns keep weight, mean and covariance together, as
-// those of one column do (Richardson and Green 1997, section 3.2). With Σ = L Lᵀ the numbers are
+// Splits of normal components of several columns keep total weight, mean and covariance, like
+// splits in one column (Richardson and Green 1997, section 3.2). With Σ = L Lᵀ the numbers are
 //
 //	u₁   the share of the left component in the weight
 //	a    [d], in the unit ball, a₁ > 0: the means lie at m ∓ √((1−u₁)/u₁)^{±1} L a
@@ -19,15 +19,15 @@ import (
 //
 // and are stored as u₁, a, and the lower triangle of B by rows.
 
-// vectorNumbers draw the numbers of a split in so many columns: u₁ ~ Beta(2, 2), |a| ~ Beta(2, 2)
-// in a direction that is uniform, and B from a matrix beta distribution with mean u₁ I.
+// vectorNumbers is the number of columns d. It draws the numbers of a split: u₁ ~ Beta(2, 2), |a| ~
+// Beta(2, 2) in a uniform direction, and B from a matrix beta distribution with mean u₁ I.
 type vectorNumbers int
 
-// betaDegrees is how far B is concentrated about u₁ I beside the least that a density without
-// poles has, in units of d + 1. Chosen by hand.
+// betaDegrees sets the concentration of B about u₁ I: degrees above the least for a density without
+// poles, in units of d + 1. Chosen by hand.
 const betaDegrees = 2
 
-// degrees are the parameters of the distribution of B.
+// degrees returns the parameters of the distribution of B.
 func (d vectorNumbers) degrees(share float64) (p, q float64) {
 	least := float64(d+1) / 2
 	return least * (1 + 2*betaDegrees*share), least * (1 + 2*betaDegrees*(1-share))
@@ -88,8 +88,8 @@ func (d vectorNumbers) logGamma(x float64) float64 {
 	return total
 }
 
-// roots are the Cholesky factors of B and I − B with their log determinants; ok is false where
-// there are none.
+// roots returns the Cholesky factors of B and I − B with their log determinants; ok is false where
+// they do not exist.
 func (d vectorNumbers) roots(u []float64) (b, rest *mat.TriDense, logB, logRest float64, ok bool) {
 	size := int(d)
 	matrices := [2]*mat.SymDense{mat.NewSymDense(size, nil), mat.NewSymDense(size, nil)}
@@ -168,7 +168,7 @@ func (f vectors) merge(left, right component) (one component, u []float64) {
 	u1 := left.weight / w
 	mean := make([]float64, d)
 	first, second := math.Sqrt(u1), math.Sqrt(1-u1)
-	columns := mat.NewDense(d, 2*d+1, nil) // of which the squares add up to the covariance
+	columns := mat.NewDense(d, 2*d+1, nil) // their squares add up to the covariance
 	for i := range d {
 		mean[i] = u1*left.vector.mean[i] + (1-u1)*right.vector.mean[i]
 		for j := range i + 1 {
@@ -194,8 +194,9 @@ func (f vectors) merge(left, right component) (one component, u []float64) {
 	return one, appendLower(u, &b)
 }
 
-// logJacobian: the weights have w, the means |L| / √(u₁(1−u₁))^d, S for Σ at a given difference of
-// the means 1, and the two covariances |S|^{(d+1)/2} / (u₁(1−u₁))^{d(d+1)/2}.
+// logJacobian is the sum of the logs of four factors: w for the weights, |L| / √(u₁(1−u₁))^d for
+// the means, 1 for S instead of Σ at a given difference of the means, and |S|^{(d+1)/2} /
+// (u₁(1−u₁))^{d(d+1)/2} for the two covariances.
 func (f vectors) logJacobian(one, _, _ component, u []float64) float64 {
 	d := float64(f.dim())
 	logS := 2*one.vector.log + math.Log1p(-squared(u[1:1+f.dim()]))
@@ -213,7 +214,7 @@ func squared(x []float64) (total float64) {
 // solveLower is L⁻¹ M.
 func solveLower(lower *mat.TriDense, m mat.Matrix) *mat.Dense {
 	var out mat.Dense
-	_ = out.Solve(lower, m) // an ill-conditioned solution has no density, or one that is as small
+	_ = out.Solve(lower, m) // an ill-conditioned solution has zero density, or nearly zero
 	return &out
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// students are Student t components of known degrees of freedom. Locations and squared scales have
-// the priors of means and variances of normal components, and split like them.
+// students are Student t components with known degrees of freedom. Locations and squared scales
+// have the priors of means and variances of normal components, and split like them.
 type students struct {
 	normals
 	constant float64 // of the log density
@@ -21,7 +21,7 @@ func newStudents(y []float64, o Options) students {
 	return students{newNormals(y, o), logGamma((df+1)/2) - logGamma(df/2) - 0.5*math.Log(math.Pi*df)}
 }
 
-// update draws the weights of the rows, given which they are normal, and then the parameters.
+// update draws the weights of the rows, given which the rows are normal, and then the parameters.
 func (f students) update(c component, rows []int, beta []float64, random *rand.Rand) component {
 	n, sum, square, df := 0.0, 0.0, 0.0, f.o.DF
 	for _, i := range rows {

@@ -8,14 +8,14 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Sizes of summaries; chosen by hand.
+// The sizes of summaries are chosen by hand.
 const (
-	summaryDraws  = 2000 // at most, of those kept
+	summaryDraws  = 2000 // the largest number of kept draws used
 	densityPoints = 240
 	densityMargin = 0.08 // of the range, on both sides
 )
 
-// thinned are at most so many draws, evenly spaced.
+// thinned returns at most most draws, evenly spaced.
 func thinned(draws []kept, most int) []kept {
 	if len(draws) <= most {
 		return draws
@@ -27,8 +27,8 @@ func thinned(draws []kept, most int) []kept {
 	return list
 }
 
-// grid are the places at which the density in a column is computed: of counts, all numbers, or as
-// many as there are places.
+// grid returns the points at which the density in a column is computed: for counts, all numbers or
+// about densityPoints of them.
 func (p *Problem) grid(c int) []float64 {
 	low, high := slices.Min(p.columns[c].y), slices.Max(p.columns[c].y)
 	margin := densityMargin * (high - low)
@@ -46,7 +46,7 @@ func (p *Problem) grid(c int) []float64 {
 	return grid
 }
 
-// densities is the density of a new value in each column with bands, in the units of the table.
+// densities returns the density of a new value in each column with bands, in table units.
 func (s *Sample) densities() (points []DensityPoint) {
 	p := s.problem
 	draws := thinned(s.draws, summaryDraws)
@@ -66,8 +66,7 @@ func (s *Sample) densities() (points []DensityPoint) {
 	return points
 }
 
-// mixed is the density of a mixture in a column, on the working scale, and its distribution
-// function.
+// mixed returns density and distribution function of a mixture in a column, on the working scale.
 func (p *Problem) mixed(column int, y float64, s *state) (density, cumulative float64) {
 	for _, c := range s.components {
 		d, below := p.family.marginal(column, y, c)
@@ -88,7 +87,7 @@ func (p *Problem) shares(row int, s *state, into []float64) {
 	}
 }
 
-// given describes the components of the draws with k of them, and the rows.
+// given describes the components of the draws with k components, and the rows.
 func (s *Sample) given(k int) (Given, []Row) {
 	p := s.problem
 	var draws []kept

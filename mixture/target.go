@@ -22,7 +22,7 @@ type Target struct {
 
 var _ vti.Target = (*Target)(nil)
 
-// Target returns the posterior for the engine. It is that of normal components of one column.
+// Target returns the posterior for the engine. It fails except for normal components of one column.
 func (p *Problem) Target() (*Target, error) {
 	if p.Options.Family != Normal {
 		return nil, fmt.Errorf("there is a Target of normal components of one column, not of the family %s", p.Options.Family)
@@ -63,11 +63,11 @@ func (t *Target) LogJoint(codes, mask, theta *Node) *Node {
 		}
 		return constant(rows)
 	}
-	// [B,K], one for components in use
+	// [B,K], 1 for components in use
 	active := space.TakeColumns(ConvertDType(mask, dtype), t.means)
 	first := make([]float64, most)
 	first[0] = 1
-	later := Mul(active, Sub(OnesLike(active), constant([][]float64{first}))) // but the first
+	later := Mul(active, Sub(OnesLike(active), constant([][]float64{first}))) // all but the first
 	only := func(x, by *Node) *Node { return Where(GreaterThan(by, ZerosLike(by)), x, ZerosLike(x)) }
 
 	// Weights: stick b divides component b from those after it.
@@ -95,7 +95,7 @@ func (t *Target) LogJoint(codes, mask, theta *Node) *Node {
 	deviation := Sub(y, InsertAxes(mean, -1))
 	logDensity := Sub(InsertAxes(Sub(logWeight, MulScalar(AddScalar(logVariance, math.Log(2*math.Pi)), 0.5)), -1),
 		MulScalar(Mul(Square(deviation), InsertAxes(Exp(Neg(logVariance)), -1)), 0.5))
-	// far below what float32 still sees beside another
+	// far below the resolution of float32
 	off := MulScalar(Sub(OnesLike(active), active), -1e4)
 	logDensity = Add(logDensity, InsertAxes(off, -1))
 	largest := StopGradient(ReduceAndKeep(logDensity, ReduceMax, 1))
@@ -106,7 +106,7 @@ func (t *Target) LogJoint(codes, mask, theta *Node) *Node {
 	meanPrior := only(AddScalar(MulScalar(Square(MulScalar(mean, 1/sd)), -0.5), -0.5*math.Log(2*math.Pi*sd*sd)), active)
 	a := o.PrecisionShape
 	scale := InsertAxes(logBeta, -1)
-	// of the log variance: its Jacobian is the variance
+	// density of the log variance: its Jacobian is the variance
 	variancePrior := Sub(AddScalar(MulScalar(Sub(scale, logVariance), a), -logGamma(a)), Exp(Sub(scale, logVariance)))
 	variancePrior = only(variancePrior, active)
 	h, r := o.ScaleShape, o.ScaleRate

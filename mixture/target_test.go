@@ -25,8 +25,8 @@ func problemOf(t *testing.T, options Options, y []float64) *Problem {
 	return p
 }
 
-// The graph is the density of the host for every number of components, and noise in coordinates
-// that a model does not use changes nothing.
+// The graph equals the density of the host for every number of components, and noise in unused
+// coordinates has no effect.
 func TestTargetIsTheDensityOfTheHost(t *testing.T) {
 	p := problemOf(t, Options{MaxComponents: 4, Concentration: 1.5}, []float64{1, 2.5, 2.7, 4, 9, 9.3})
 	target, err := p.Target()
@@ -58,7 +58,7 @@ func TestTargetIsTheDensityOfTheHost(t *testing.T) {
 	}
 }
 
-// Coordinates lead back to the state, and their Jacobian is that of finite differences.
+// Coordinates lead back to the state, and their Jacobian agrees with finite differences.
 func TestCoordinates(t *testing.T) {
 	s := state{[]component{{0.2, -0.3, 0.01, nil}, {0.5, 0.1, 0.2, nil}, {0.3, 0.4, 0.05, nil}}, []float64{0.7}}
 	theta := s.coordinates()
@@ -82,7 +82,7 @@ func TestCoordinates(t *testing.T) {
 	}
 }
 
-// A sampler that is cancelled says so.
+// A cancelled sampler returns an error.
 func TestSampleStops(t *testing.T) {
 	ctx, cancel := gocontext.WithCancel(gocontext.Background())
 	cancel()
@@ -90,7 +90,7 @@ func TestSampleStops(t *testing.T) {
 	require.ErrorIs(t, err, gocontext.Canceled)
 }
 
-// coordinates are the coordinates of a state, [3k].
+// coordinates returns the coordinates of a state, [3k].
 func (s *state) coordinates() []float64 {
 	c, k := s.components, s.size()
 	theta := make([]float64, blockSize*k)

@@ -6,7 +6,7 @@ import (
 	"sort"
 )
 
-// ties are the values of a column that rows share.
+// ties are the different values of a column with the numbers of rows that share them.
 type ties struct {
 	values []float64 // all different values, increasing
 	counts []int
@@ -24,7 +24,7 @@ func newTies(y []float64) *ties {
 	return t
 }
 
-// most is the value that the most rows share, and their number.
+// most returns the value that the most rows share, and their number.
 func (t *ties) most() (value float64, rows int) {
 	for at, count := range t.counts {
 		if count > rows {
@@ -34,14 +34,14 @@ func (t *ties) most() (value float64, rows int) {
 	return value, rows
 }
 
-// infinite reports whether the posterior of a column with these values has no finite mass. A
-// component of one value that m rows share, integrated over its mean and variance, is proportional
-// to β^(−(m−1)/2) where β is small, one of different values to β^α, and the prior of β to β^(g−1).
-// The sum over components diverges at β = 0 where the exponents add up to −1 or less.
+// infinite reports whether the posterior of a column with these values has no finite mass. For
+// small β, a component of one value that m rows share, integrated over its mean and variance, is
+// proportional to β^(−(m−1)/2), a component of different values to β^α, and the prior of β to
+// β^(g−1). The sum over components diverges at β = 0 where the exponents add up to −1 or less.
 func (t *ties) infinite(o Options) bool {
 	largest := slices.Sorted(slices.Values(t.counts))
 	exponent := o.ScaleShape
-	if len(largest) > o.MaxComponents { // one component is left for the other values
+	if len(largest) > o.MaxComponents { // one component for the other values
 		largest = largest[len(largest)-o.MaxComponents+1:]
 		exponent += o.PrecisionShape
 	}
@@ -51,8 +51,8 @@ func (t *ties) infinite(o Options) bool {
 	return exponent <= 0
 }
 
-// spike reports whether a component at a place with a scale describes one shared value: it is
-// narrower than the distance of that value to the next.
+// spike reports whether a component describes one shared value: it is narrower than the distance
+// from that value to the next.
 func (t *ties) spike(mean, scale float64) bool {
 	at := sort.SearchFloat64s(t.values, mean)
 	if at == len(t.values) || at > 0 && mean-t.values[at-1] < t.values[at]-mean {
@@ -68,8 +68,8 @@ func (t *ties) spike(mean, scale float64) bool {
 	return t.counts[at] > 1 && scale < gap/2 && math.Abs(mean-t.values[at]) < 3*scale
 }
 
-// Spikes: how probable one may be before it is said and before more draws say nothing else, and how
-// many rows it has; chosen by hand.
+// The limits on spikes are chosen by hand: the probability at which a spike is reported, the
+// probability at which more draws are useless, and the number of rows of a spike.
 const (
 	spikeShare    = 0.02
 	spikeDominant = 0.5
@@ -79,13 +79,13 @@ const (
 // spikes are components that describe ties.
 type spikes struct {
 	share  float64 // of the draws
-	column column  // where that is
-	ties   *ties   // of the column
-	// infinite: the posterior has no finite mass, and draws are as narrow as rounding lets them be
+	column column  // column of the spike
+	ties   *ties   // ties of the column
+	// infinite: the posterior has no finite mass, and only rounding limits the width of draws
 	infinite bool
 }
 
-// hopeless reports whether sampling can find nothing but components of equal values.
+// hopeless reports whether sampling can find only components of equal values.
 func (s spikes) hopeless() bool { return s.infinite && s.share > spikeDominant }
 
 // spiked finds the column with the largest share of draws that have a component of ties.

@@ -10,14 +10,15 @@ import (
 )
 
 // vectors are normal components of several columns, each with working values of range 1: means ~
-// N(0, MeanSD² I), covariances inverse Wishart with scale 2 diag β and degrees 2 PrecisionShape +
-// d − 1, so that each column alone has the prior of one; every β ~ Gamma(ScaleShape, ScaleRate).
+// N(0, MeanSD² I), covariances inverse Wishart with scale 2 diag β and degrees 2 PrecisionShape + d
+// − 1, so that each column alone has the prior of a single column; every β ~ Gamma(ScaleShape,
+// ScaleRate).
 type vectors struct {
 	rows [][]float64 // [n][d]
 	o    Options
 }
 
-// vector are the parameters of a component of several columns.
+// vector holds the parameters of a component of several columns.
 type vector struct {
 	mean  []float64
 	lower *mat.TriDense // L with covariance L Lᵀ
@@ -28,7 +29,7 @@ func (f vectors) dim() int { return len(f.rows[0]) }
 
 func (f vectors) degrees() float64 { return 2*f.o.PrecisionShape + float64(f.dim()) - 1 }
 
-// componentOf makes a component of a mean and a factor of its covariance.
+// componentOf returns the component of a mean and a factor of its covariance.
 func componentOf(mean []float64, lower *mat.TriDense) component {
 	v := &vector{mean: mean, lower: lower}
 	for i := range mean {
@@ -79,7 +80,7 @@ func (f vectors) logPrior(c component, beta []float64) float64 {
 	return total
 }
 
-// inverseWishart draws L of a covariance from the distribution with the scale matrix C Cᵀ.
+// inverseWishart draws the factor L of an inverse Wishart matrix with the scale matrix C Cᵀ.
 func inverseWishart(scale *mat.TriDense, degrees float64, random *rand.Rand) *mat.TriDense {
 	d, _ := scale.Dims()
 	// With A Aᵀ a standard Wishart matrix, the covariance is M Mᵀ for M = C A⁻ᵀ.
@@ -110,7 +111,7 @@ func factor(m *mat.Dense) *mat.TriDense {
 	return lower
 }
 
-// scaleOf is C of a scale matrix 2 diag β + Σ (y − m)(y − m)ᵀ over rows.
+// scaleOf is the factor C of the scale matrix 2 diag β + Σ (y − m)(y − m)ᵀ over rows.
 func (f vectors) scaleOf(beta, mean []float64, rows []int) *mat.TriDense {
 	d := f.dim()
 	m := mat.NewDense(d, d+len(rows), nil)
@@ -226,7 +227,7 @@ func (f vectors) log(y []float64, c component, z []float64) float64 {
 	return total
 }
 
-// alone is a component as one of a column.
+// alone returns a component in a single column.
 func (f vectors) alone(column int, c component) component {
 	variance := 0.0
 	for j := range column + 1 {
@@ -254,7 +255,7 @@ func (f vectors) summary(column int, c component) (location, scale float64) {
 	return normals{}.summary(0, f.alone(column, c))
 }
 
-// correlation is that of two columns within a component.
+// correlation is the correlation of two columns within a component.
 func (f vectors) correlation(a, b int, c component) float64 {
 	product := 0.0
 	for j := range min(a, b) + 1 {
