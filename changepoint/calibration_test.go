@@ -10,7 +10,7 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Fifty series drawn from the prior of the model mean: the number of changes, as a randomised
+// Fifty series are drawn from the prior of the model mean. The number of changes, as a randomised
 // quantile of its posterior, is uniform, and central 90 percent intervals of the noise hold it. The
 // Kolmogorov–Smirnov statistic of 50 uniform numbers exceeds 0.27 in 1 of 1,000 sets, and fewer
 // than 39 of 50 intervals hold in 1 of 1,000.
@@ -20,7 +20,7 @@ func TestCalibrationOnSeriesFromThePrior(t *testing.T) {
 	quantiles := make([]float64, series)
 	held := 0
 	for s := range series {
-		// A problem on the working scale, as priors are there.
+		// The problem is on the working scale, like the priors.
 		p := &Problem{Options: Options{Kind: Mean, MeanChanges: 3, MaxChanges: 8, Shortest: 1, LevelSD: 1, Places: Uniform, Value: "y", Time: "t"}, scale: 1}
 		k := 0
 		u := random.Float64()

@@ -20,7 +20,7 @@
 //
 // # Files
 //
-//	kind.go         what changes
+//	kind.go         the quantity that changes
 //	options.go      the columns to use, and priors
 //	problem.go      a table becomes a Problem
 //	levels.go       evidences and draws of segments of a series

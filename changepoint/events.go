@@ -10,21 +10,21 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// moments are the segments of a Poisson process in a window. Given the number of changes, the
-// density is a product over segments that is smooth in every place between two events; so the
-// integral over places is a sum over the nodes of Gauss–Legendre rules between events.
+// moments are the candidate segments of a Poisson process in a window. Given the number of changes,
+// the density is a product over segments that is smooth in every place between two events, so that
+// the integral over places is a sum over the nodes of Gauss–Legendre rules between events.
 type moments struct {
-	times      []float64 // of the nodes: boundary i at times[i], with both ends of the window
-	logWeights []float64 // of the boundaries, those of the ends unused
+	times      []float64 // boundary i is at times[i], the ends of the window included
+	logWeights []float64 // by boundary; the weights of the ends are unused
 	counts     []int     // events up to each boundary
-	// cells are the ends of the intervals that nodes stand for: node i for cells[i-1] to cells[i]
+	// node i stands for the interval from cells[i-1] to cells[i]
 	cells []float64
 	// the rate of a segment is Gamma(shape, exposure), exposure in the units of time
 	shape, exposure float64
 	even            bool
 }
 
-// newMoments puts nodes between events, which are sorted and lie in the window.
+// newMoments places nodes between events, which are sorted and lie in the window.
 func newMoments(events []float64, from, to float64, nodes int, shape, exposure float64, even bool) *moments {
 	m := &moments{times: []float64{from}, logWeights: []float64{0}, counts: []int{0}, cells: []float64{from}, shape: shape, exposure: exposure, even: even}
 	x, w := make([]float64, nodes), make([]float64, nodes)
@@ -68,8 +68,8 @@ func (m *moments) logSegment(from, to int) float64 {
 	return density
 }
 
-// logConstant is that of the even-numbered order statistics of 2k+1 uniform moments (Green 1995,
-// section 4), or of k uniform moments.
+// logConstant is the log constant of the prior density of k places: the even-numbered order
+// statistics of 2k+1 uniform moments (Green 1995, section 4), or k uniform moments.
 func (m *moments) logConstant(k int) float64 {
 	window := math.Log(m.length(0, len(m.times)-1))
 	if m.even {

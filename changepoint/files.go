@@ -6,14 +6,14 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// The files that a run writes in addition to those of every run.
+// These files are written by a run in addition to the files of every run.
 const (
 	CountsFile = "counts.csv"
 	CurveFile  = "curve.csv"
 	LevelsFile = "levels.csv"
 )
 
-// Files are the names of the files that a run writes in addition to those of every run.
+// Files returns the names of the files that a run writes in addition to the files of every run.
 func Files() []string {
 	return []string{CountsFile, CurveFile, LevelsFile, draws.ParquetFile, draws.CSVFile}
 }

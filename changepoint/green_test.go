@@ -16,11 +16,11 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// greenChain is the sampler of Green (1995, section 4): heights and places are its state, and
-// births and deaths of places keep the logarithm of the weighted mean height.
+// greenChain is the sampler of Green (1995, section 4). Its state is heights and places, and births
+// and deaths of places keep the logarithm of the weighted mean height.
 type greenChain struct {
 	p       *Problem
-	places  []float64 // with both ends
+	places  []float64 // with both ends of the window
 	heights []float64
 	random  *rand.Rand
 	// power tempers the likelihood.
@@ -40,7 +40,7 @@ func (c *greenChain) prior(height float64) float64 {
 	return a*math.Log(b) - logGamma(a) + (a-1)*math.Log(height) - b*height
 }
 
-// step is one move: of a height, a place, a birth or a death.
+// step makes one move: of a height, a place, a birth or a death.
 func (c *greenChain) step() {
 	k := len(c.heights) - 1
 	low, high := c.places[0], c.places[k+1]
@@ -106,8 +106,8 @@ func split(h, share, u float64) (left, right float64) {
 	return h * math.Pow(ratio, share-1), h * math.Pow(ratio, share)
 }
 
-// birth is the log acceptance ratio of a birth from k changes: posteriors, proposals (a place in
-// the window against one of k+1) and the Jacobian (left+right)²/h.
+// birth is the log acceptance ratio of a birth from k changes. It is made of posteriors, proposals
+// (a place in the window against one of k+1) and the Jacobian (left+right)²/h.
 func (c *greenChain) birth(from, at, to, h, left, right float64, k int, window float64) float64 {
 	return c.segment(from, at, left) + c.segment(at, to, right) - c.segment(from, to, h) +
 		c.prior(left) + c.prior(right) - c.prior(h) +
@@ -115,7 +115,7 @@ func (c *greenChain) birth(from, at, to, h, left, right float64, k int, window f
 		math.Log(window/float64(k+1)) + 2*math.Log(left+right) - math.Log(h)
 }
 
-// The Jacobian of a split is that of its finite differences.
+// The Jacobian of a split agrees with finite differences.
 func TestJacobianOfTheSplit(t *testing.T) {
 	const h, share, u, d = 1.7, 0.3, 0.62, 1e-6
 	l0, r0 := split(h-d, share, u)
@@ -127,9 +127,9 @@ func TestJacobianOfTheSplit(t *testing.T) {
 	require.InDelta(t, square(left+right)/h, numeric, 1e-6)
 }
 
-// The exact posterior of coal agrees with a tempered reversible-jump sampler that shares nothing
-// with it: p(k) and rates within 0.01, and with the recursion on counts by year. The most probable
-// first change is around 1890.
+// The exact posterior of coal agrees with a tempered reversible-jump sampler that shares no code
+// with it: p(k) and rates within 0.01. It also agrees with the recursion on counts by year. The
+// most probable first change is around 1890.
 func TestCoalAgreesWithReversibleJump(t *testing.T) {
 	p := coal(t)
 	post, err := p.Posterior(gocontext.Background())
@@ -203,7 +203,7 @@ func TestCoalAgreesWithReversibleJump(t *testing.T) {
 	t.Logf("p(k) by chains  %.4f", mean[:9])
 	require.Less(t, floats.Distance(post.Probabilities, mean, math.Inf(1)), 0.01)
 
-	// The error of a mean over so many exact draws is about 0.002.
+	// The error of a mean over this number of exact draws is about 0.002.
 	draws := post.sample(40_000, stream.Rand(1, "draws"))
 	for m, at := range moments {
 		exact, chain := 0.0, 0.0
@@ -222,7 +222,7 @@ func TestCoalAgreesWithReversibleJump(t *testing.T) {
 	}
 }
 
-// logLikelihood is that of the state, not tempered.
+// logLikelihood is the log likelihood of the state, not tempered.
 func (c *greenChain) logLikelihood() float64 {
 	total := 0.0
 	for j, h := range c.heights {

@@ -2,7 +2,7 @@ package changepoint
 
 import "github.com/transdim/vti/internal/enum"
 
-// Kind is what changes.
+// Kind is the quantity that changes.
 type Kind int
 
 // The kinds.
@@ -13,19 +13,19 @@ const (
 	Mean
 	// Variance is the variance of a series about a common mean.
 	Variance
-	// Both is the level and the variance together.
+	// Both is the level and the variance, which change together.
 	Both
-	// Slope is a line of a level and a slope; rows scatter with a common standard deviation.
+	// Slope is a line with a level and a slope; rows scatter with a common standard deviation.
 	Slope
 	// Rate is the rate of counts.
 	Rate
-	// Events is the rate of a Poisson process, of which the moments are given.
+	// Events is the rate of a Poisson process with known event times.
 	Events
 )
 
 var kinds = enum.New[Kind]("model", "auto", "mean", "variance", "both", "slope", "rate", "events")
 
-// KindNames lists the names of the kinds but AnyKind.
+// KindNames lists the names of the kinds except AnyKind.
 func KindNames() []string { return kinds.List()[1:] }
 
 // String returns the name of the kind.
@@ -34,5 +34,5 @@ func (k Kind) String() string { return kinds.String(k) }
 // MarshalText writes the name.
 func (k Kind) MarshalText() ([]byte, error) { return kinds.Marshal(k) }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads the output of MarshalText.
 func (k *Kind) UnmarshalText(text []byte) error { return kinds.Unmarshal(text, k) }

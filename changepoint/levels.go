@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// family is how rows of one segment are distributed, with the parameters of the segment integrated
-// out. Rows are on the working scale.
+// family is the distribution of the rows of one segment, with the parameters of the segment
+// integrated out. Rows are on the working scale.
 type family interface {
 	// logEvidence is log p(rows from+1 … to) in closed form; from and to count rows.
 	logEvidence(from, to int) float64
@@ -21,13 +21,13 @@ type family interface {
 
 // level is the state of a series within one segment, on the working scale.
 type level struct {
-	mean  float64 // of a row, at the middle of the segment where there is a slope
-	sd    float64 // of a row about its mean
+	mean  float64 // mean of a row, at the middle of the segment where there is a slope
+	sd    float64 // sd of a row about its mean
 	slope float64 // per length of the series
 }
 
-// cumulated are cumulated sums, entry i over the first i rows, with what rounding takes from them:
-// beside a row that is larger than others by many powers of ten these would have no digits left.
+// cumulated holds cumulated sums, entry i over the first i rows, and their rounding errors. Without
+// the errors, a row larger than the others by many powers of ten would leave them no digits.
 type cumulated struct{ high, low []float64 }
 
 func cumulate(count int, of func(i int) float64) cumulated {
@@ -46,7 +46,7 @@ func (c cumulated) between(from, to int) float64 {
 	return c.high[to] - c.high[from] + (c.low[to] - c.low[from])
 }
 
-// sums are those of rows y less their median, near which most rows are, and of their times u.
+// sums holds sums over rows y less their median, near which most rows are, and over their times u.
 type sums struct {
 	middle           float64
 	y, yy, u, uu, uy cumulated
@@ -64,7 +64,7 @@ func newSums(y, u []float64) *sums {
 	return s
 }
 
-// segment is the sum of some rows, and their squares about their mean.
+// segment returns the sum of the rows from+1 … to, and their sum of squares about their mean.
 func (s *sums) segment(from, to int) (sum, squares float64) {
 	n, rest := float64(to-from), s.y.between(from, to)
 	return rest + n*s.middle, math.Max(0, s.yy.between(from, to)-rest*rest/n)
@@ -81,7 +81,7 @@ func (f means) logEvidence(from, to int) float64 {
 	return f.logEvidenceOf(float64(to-from), sum, squares)
 }
 
-// logEvidenceOf is that of n rows by their sum and their squares about what they have in common.
+// logEvidenceOf is the log evidence of n rows from their sum and squares about their mean or line.
 func (f means) logEvidenceOf(n, sum, squares float64) float64 {
 	s2, t2 := f.sigma*f.sigma, f.levelSD*f.levelSD
 	return -0.5*n*math.Log(2*math.Pi*s2) - 0.5*math.Log1p(n*t2/s2) - 0.5*squares/s2 - 0.5*sum*sum/n/(s2+n*t2)
@@ -95,14 +95,14 @@ func (f means) draw(from, to int, random *rand.Rand) level {
 }
 
 // slopes are lines: the level at the middle of the segment ~ N(0, levelSD²) and the slope ~ N(0,
-// slopeSD²), with noise of a common known σ. About the mean of the times of the segment the two are
-// orthogonal, so that each has its own factor.
+// slopeSD²), with noise of a common known σ. About the mean time of the segment the two are
+// orthogonal, so that each has a separate factor.
 type slopes struct {
 	means
 	slopeSD float64
 }
 
-// moments are Σ(u−ū)² and Σ(u−ū)y of a segment.
+// moments returns Σ(u−ū)² and Σ(u−ū)y of a segment.
 func (f slopes) moments(from, to int) (spread, product float64) {
 	n := float64(to - from)
 	u, y := f.u.between(from, to), f.y.between(from, to)
@@ -151,8 +151,8 @@ func (f variances) draw(from, to int, random *rand.Rand) level {
 	return level{mean: f.mean, sd: math.Sqrt(b / stream.Gamma(a, random))}
 }
 
-// normals have a mean and a variance of their own in each segment: σ² ~ InverseGamma(shape, scale)
-// and μ given σ ~ N(0, σ²/κ).
+// normals have a separate mean and variance in each segment: σ² ~ InverseGamma(shape, scale) and μ
+// given σ ~ N(0, σ²/κ).
 type normals struct {
 	*sums
 	kappa, shape, scale float64

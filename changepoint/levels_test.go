@@ -13,12 +13,12 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// smallSeries are rows and times of a series of eight rows.
+// smallSeries returns rows and times of a series of eight rows.
 func smallSeries() (y, u []float64) {
 	return []float64{-0.9, -0.4, -1.2, 0.1, 1.1, 0.8, 1.4, -0.7}, []float64{0, 0.1, 0.3, 0.4, 0.55, 0.7, 0.9, 1}
 }
 
-// integral is that of a function by the trapezoidal rule, exp of logs.
+// integral is the integral of exp(logf) by the trapezoidal rule.
 func integral(low, high float64, steps int, logf func(x float64) float64) float64 {
 	total, h := 0.0, (high-low)/float64(steps)
 	for i := range steps {

@@ -64,8 +64,8 @@ func (post *Posterior) checkModel(ctx gocontext.Context, draws []draw, seed uint
 	return &report, err
 }
 
-// checkEvents compares the times between events, in units of their expected number, with those of
-// the process: they are exponential and independent (the time-rescaling theorem).
+// checkEvents compares the times between events, in units of their expected number, with the
+// process: they are exponential and independent (the time-rescaling theorem).
 func (post *Posterior) checkEvents(draws []draw, random *rand.Rand) *modelcheck.Report {
 	const replicated = modelcheck.MinDraws
 	n := len(post.problem.times)
@@ -103,10 +103,10 @@ func (post *Posterior) checkEvents(draws []draw, random *rand.Rand) *modelcheck.
 	return report
 }
 
-// rescale writes the expected numbers of events between neighbouring events under a draw.
+// rescale computes the expected numbers of events between neighbouring events under a draw.
 func (post *Posterior) rescale(d draw, gaps []float64) {
 	bounds := post.bounds(d.places)
-	// cumulated is the expected number up to a time
+	// cumulated is the expected number of events up to a time
 	cumulated := func(time float64) float64 {
 		total := 0.0
 		for j, l := range d.levels {
@@ -125,13 +125,13 @@ func (post *Posterior) rescale(d draw, gaps []float64) {
 	}
 }
 
-// variation is the log of the coefficient of variation, 0 for exponential gaps in the mean.
+// variation is the log of the coefficient of variation, about 0 for exponential gaps.
 func variation(gaps []float64) float64 {
 	mean, variance := stat.PopMeanVariance(gaps, nil)
 	return 0.5 * math.Log(variance/(mean*mean))
 }
 
-// dependence is the correlation of neighbouring gaps, of their logarithms made bounded.
+// dependence is the correlation of neighbouring gaps, transformed to bounded values.
 func dependence(gaps []float64) float64 {
 	u := make([]float64, len(gaps))
 	for i, g := range gaps {

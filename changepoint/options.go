@@ -8,19 +8,19 @@ import (
 	"github.com/transdim/vti/internal/enum"
 )
 
-// Options say which columns are used and how, and set the priors. The zero value of every number is
-// its default.
+// Options sets the columns, the model and the priors. The zero value of every number is its
+// default.
 type Options struct {
-	// Time is the column of times, Value that of values; without values the rows are events.
+	// Time is the column of times, Value the column of values; without values the rows are events.
 	Time  string `json:"time"`
 	Value string `json:"value,omitempty"`
-	// Kind is what changes.
+	// Kind is the quantity that changes.
 	Kind Kind `json:"model"`
-	// The number of changes is Poisson with mean MeanChanges (default 3), cut at MaxChanges (30),
-	// as Green (1995, section 4) has it.
+	// MeanChanges is the mean of the Poisson prior of the number of changes (default 3), cut at
+	// MaxChanges (default 30), as in Green (1995, section 4).
 	MeanChanges float64 `json:"mean_changes,omitempty"`
 	MaxChanges  int     `json:"max_changes,omitempty"`
-	// Places is the prior of the places given their number.
+	// Places is the prior of the places of changes given their number.
 	Places Places `json:"places,omitempty"`
 	// Shortest is the smallest number of rows of a segment of a series (default 1, and 2 where a
 	// variance changes).
@@ -30,30 +30,30 @@ type Options struct {
 	To   *float64 `json:"to,omitempty"`
 	// LevelSD is the prior sd of the levels of a series, in units of its sd (default 1).
 	LevelSD float64 `json:"level_sd,omitempty"`
-	// Rates of counts and events are Gamma(RateShape, RateExposure): the prior knows RateShape
-	// events in RateExposure rows or units of time. The defaults are 1 and what the whole table has
-	// for each event.
+	// RateShape and RateExposure set the prior of rates of counts and events, Gamma(RateShape,
+	// RateExposure): RateShape events in RateExposure rows or units of time. The defaults are 1 and
+	// the mean exposure per event of the whole table.
 	RateShape    float64 `json:"rate_shape,omitempty"`
 	RateExposure float64 `json:"rate_exposure,omitempty"`
-	// Centre and Spread, where Spread is not 0, stand for mean and sd of the values in the priors.
+	// Centre and Spread, where Spread is not 0, replace mean and sd of the values in the priors.
 	Centre float64 `json:"centre,omitempty"`
 	Spread float64 `json:"spread,omitempty"`
-	// Uneven takes a series whose times are not evenly spaced. Places of changes are between rows
-	// all the same.
+	// Uneven accepts a series whose times are not evenly spaced. Places of changes are still
+	// between rows.
 	Uneven bool `json:"uneven,omitempty"`
 }
 
-// Places is a prior of places given their number.
+// Places is a prior of the places of changes given their number.
 type Places int
 
-// The priors.
+// These are the priors of places.
 const (
 	// DefaultPlaces is Spaced for events, Uniform for a series.
 	DefaultPlaces Places = iota
 	// Uniform gives all sets of places the same density.
 	Uniform
-	// Spaced prefers sets without short segments: the even-numbered ones of 2k+1 uniform places
-	// (Green 1995).
+	// Spaced prefers sets without short segments: the even-numbered order statistics of 2k+1
+	// uniform places (Green 1995).
 	Spaced
 )
 
@@ -65,13 +65,13 @@ func (p Places) String() string { return placesNames.String(p) }
 // MarshalText writes the name.
 func (p Places) MarshalText() ([]byte, error) { return placesNames.Marshal(p) }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads the output of MarshalText.
 func (p *Places) UnmarshalText(text []byte) error { return placesNames.Unmarshal(text, p) }
 
 // MostChanges is the largest MaxChanges.
 const MostChanges = 200
 
-// withDefaults fills in what was left open, as far as it does not depend on the table.
+// withDefaults fills in the defaults that do not depend on the table.
 func (o Options) withDefaults() (Options, error) {
 	if o.Kind == AnyKind {
 		o.Kind = Mean
@@ -110,7 +110,7 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	least := 1
 	if o.Kind == Variance || o.Kind == Both {
-		least = 2 // one row says nothing of a variance
+		least = 2 // one row has no information about a variance
 	}
 	if o.Shortest == 0 {
 		o.Shortest = least

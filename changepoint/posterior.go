@@ -18,32 +18,31 @@ import (
 
 // Posterior is the exact posterior of a problem.
 type Posterior struct {
-	// LogEvidence is log p(data) in nats, in the units of the table, of all numbers of changes
-	// together.
+	// LogEvidence is log p(data) in nats, in the units of the table, over all numbers of changes.
 	LogEvidence float64
 	// LogEvidences[k] is log p(data | k), and Probabilities[k] is p(k | data).
 	LogEvidences  []float64
 	Probabilities []float64
-	// Error bounds what quadrature can have changed in a probability of a number of changes: the
-	// difference to half as many nodes.
+	// Error bounds the effect of quadrature on a probability of a number of changes, from the
+	// difference to half the nodes.
 	Error float64
 
 	problem *Problem
 	nodes   []*node
 	places  segments
-	moments *moments  // of events
+	moments *moments  // for events
 	prior   []float64 // log p(k)
 	// shares[q][k] is the posterior probability of node q and k changes.
 	shares [][]float64
 }
 
-// negligibleShare is the probability of a node and a number of changes that is left out of sums
-// over places.
+// negligibleShare is the probability of a node and a number of changes below which sums over places
+// leave it out.
 const negligibleShare = 1e-10
 
 // Posterior sums over all numbers and places of changes. It takes O(n² MaxChanges) operations for
-// each node of the quadrature over a parameter that segments share, and memory for a few hundred
-// numbers a row.
+// each node of the quadrature over a shared parameter, and memory for a few hundred numbers per
+// row.
 func (p *Problem) Posterior(ctx gocontext.Context) (*Posterior, error) {
 	if p.Options.Kind == Events {
 		return p.eventPosterior(ctx)
@@ -59,7 +58,7 @@ func (p *Problem) Posterior(ctx gocontext.Context) (*Posterior, error) {
 		for i := 0; i < len(nodes); i += 2 {
 			half = append(half, nodes[i])
 		}
-		// The error of the trapezoidal rule is about the square of that of half as many nodes.
+		// The error of the trapezoidal rule is about the square of the error with half the nodes.
 		post.Error = square(floats.Distance(post.Probabilities, p.newPosterior(half).Probabilities, math.Inf(1)))
 	}
 	return post, post.both(ctx)
@@ -67,8 +66,8 @@ func (p *Problem) Posterior(ctx gocontext.Context) (*Posterior, error) {
 
 func square(x float64) float64 { return x * x }
 
-// seriesNodes are the nodes of the quadrature over what segments share: one where they share
-// nothing.
+// seriesNodes returns the nodes of the quadrature over the shared parameter: one node where there
+// is none.
 func (p *Problem) seriesNodes(ctx gocontext.Context) ([]*node, error) {
 	s := newSums(p.y, p.unitTimes())
 	switch p.Options.Kind {
@@ -86,24 +85,24 @@ func (p *Problem) seriesNodes(ctx gocontext.Context) ([]*node, error) {
 	return p.alone(ctx, rates{s, logs, p.Options.RateShape, p.Options.RateExposure})
 }
 
-// alone is the one node of a family without a shared parameter.
+// alone returns the one node of a family without a shared parameter.
 func (p *Problem) alone(ctx gocontext.Context, f family) ([]*node, error) {
 	r, err := newRecursion(ctx, p.rows(f), p.Options.MaxChanges)
 	return []*node{{family: f, recursion: r}}, err
 }
 
-// Nodes between events: so many to begin with, and never more in all; chosen by hand.
+// firstNodes is the first number of nodes between events, mostPlaces the most in all; by hand.
 const (
 	firstNodes = 2
 	mostPlaces = 6000
 )
 
-// placeError is the difference of a probability between two quadratures that is good enough;
-// chosen by hand.
+// placeError is the difference of a probability between two quadratures that is accepted; chosen by
+// hand.
 const placeError = 1e-4
 
-// eventPosterior doubles the nodes between events until no probability of a number of changes
-// moves.
+// eventPosterior doubles the nodes between events until all probabilities of numbers of changes are
+// stable.
 func (p *Problem) eventPosterior(ctx gocontext.Context) (*Posterior, error) {
 	from, to := p.window()
 	var last *Posterior
@@ -125,7 +124,7 @@ func (p *Problem) eventPosterior(ctx gocontext.Context) (*Posterior, error) {
 	}
 }
 
-// newPosterior weighs nodes and numbers of changes.
+// newPosterior computes the probabilities of nodes and numbers of changes.
 func (p *Problem) newPosterior(nodes []*node) *Posterior {
 	post := &Posterior{problem: p, nodes: nodes, prior: p.logPriorCount()}
 	evidence, logs := make([]models.Evidence, len(post.prior)), make([]float64, len(nodes))
@@ -150,10 +149,10 @@ func (p *Problem) newPosterior(nodes []*node) *Posterior {
 	return post
 }
 
-// logJacobian turns log densities of working values into those of the table.
+// logJacobian is the log density in the units of the table less the log density of working values.
 func (p *Problem) logJacobian() float64 { return -float64(len(p.y)) * math.Log(p.scale) }
 
-// both completes the sums of the nodes that matter.
+// both completes the sums of the nodes with probability above negligibleShare.
 func (post *Posterior) both(ctx gocontext.Context) error {
 	if math.IsNaN(post.LogEvidence) || math.IsInf(post.LogEvidence, 0) {
 		return &run.Unanswerable{Err: fmt.Errorf("the log evidence is %g: the values are out of range", post.LogEvidence)}
@@ -183,7 +182,7 @@ func (post *Posterior) Expected() (mean float64) {
 // Most is the most probable number of changes.
 func (post *Posterior) Most() int { return floats.MaxIdx(post.Probabilities) }
 
-// Anywhere is, for each candidate place, the probability that a change is there, averaged over
+// Anywhere returns, for each candidate place, the probability of a change there, averaged over
 // numbers of changes.
 func (post *Posterior) Anywhere() []float64 {
 	curve := make([]float64, post.places.places())
@@ -202,7 +201,7 @@ func (post *Posterior) Anywhere() []float64 {
 	return curve
 }
 
-// Place is the distribution of the j-th of k changes over candidate places, given k, 1 ≤ j ≤ k.
+// Place returns the distribution of the j-th of k changes over candidate places, 1 ≤ j ≤ k.
 func (post *Posterior) Place(k, j int) []float64 {
 	given := make([]float64, post.places.places())
 	total := 0.0
@@ -226,7 +225,7 @@ type draw struct {
 	logP float64
 }
 
-// sample draws from the joint posterior of everything.
+// sample draws from the joint posterior of all unknowns.
 func (post *Posterior) sample(count int, random *rand.Rand) []draw {
 	draws, counts := make([]draw, count), len(post.Probabilities)
 	shares := pick.NewTable(slices.Concat(post.shares...))
@@ -254,7 +253,7 @@ func (post *Posterior) sampleGiven(q, k int, random *rand.Rand) draw {
 	return d
 }
 
-// bounds are places with both ends.
+// bounds returns places with both ends.
 func (post *Posterior) bounds(places []int) []int {
 	return append(append([]int{0}, places...), post.places.places()+1)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// problemOf is a problem of columns in memory.
+// problemOf returns a problem of columns in memory.
 func problemOf(t *testing.T, options Options, y []float64) *Problem {
 	t.Helper()
 	times := make([]float64, len(y))
@@ -48,8 +48,8 @@ func subsets(n, k int, visit func(places []int)) {
 	choose(0, 1)
 }
 
-// The recursions agree with going through all sets of places, for numbers, places and evidences,
-// and so does the quadrature over what segments share with a fine one.
+// The recursions agree with the sum over all sets of places, for numbers, places and evidences, and
+// the quadrature over the shared parameter agrees with a fine one.
 func TestPosteriorIsThatOfAllPartitions(t *testing.T) {
 	y, _ := smallSeries()
 	counts := []float64{2, 0, 1, 5, 7, 4, 0, 1}
@@ -159,7 +159,7 @@ func TestPriorOfPlacesIsNormalised(t *testing.T) {
 }
 
 // coal is the problem of Green (1995, section 4): explosions in British coal mines, with times in
-// years. It is skipped where the data of the repository's tests are not there.
+// years. The test is skipped without the data of the repository's tests.
 func coal(t *testing.T) *Problem {
 	t.Helper()
 	data, err := table.ReadFile(filepath.Join("..", "testdata", "coal.csv"))
@@ -184,7 +184,7 @@ func TestNodesBetweenEvents(t *testing.T) {
 	require.InDelta(t, 6, m.cells[9], 1e-12)
 }
 
-// What cannot be analysed is said, with the cell or the column.
+// Errors about invalid tables name the cell or the column.
 func TestBadInput(t *testing.T) {
 	for name, test := range map[string]struct {
 		csv     string
@@ -221,12 +221,12 @@ func TestBadInput(t *testing.T) {
 
 func pointer(x float64) *float64 { return &x }
 
-// Every file of a run is there, and the first line answers.
+// A run writes all its files, and the first line answers the question.
 func TestRunWritesItsFiles(t *testing.T) {
 	dir := t.TempDir()
 	y := make([]float64, 40)
 	for i := range y {
-		y[i] = math.Sin(float64(7 * i)) // noise of a kind
+		y[i] = math.Sin(float64(7 * i)) // a stand-in for noise
 		if i >= 25 {
 			y[i] += 6
 		}

@@ -14,30 +14,30 @@ import (
 
 // Problem is a series or a set of events with its priors.
 type Problem struct {
-	// Options are the caller's, with defaults filled in.
+	// Options holds the caller's options, with defaults filled in.
 	Options Options
 	// Path is the file of the table.
 	Path string
-	// Notes are what a reader should know of the table, in sentences.
+	// Notes are remarks on the table for the reader, in sentences.
 	Notes []string
 
 	times []float64 // of the rows or events, increasing
 	y     []float64 // values on the working scale; nil for events
-	// a value of the table is centre + scale · y
+	// the value in the table is centre + scale · y
 	centre, scale float64
-	numbers       []int // of the rows in the file
+	numbers       []int // row numbers in the file
 	unit          string
-	resolution    float64 // the smallest difference of two different values, on the working scale
+	resolution    float64 // the smallest nonzero difference of two values, on the working scale
 }
 
-// fewestRows is the smallest number of rows or events that are taken; chosen by hand.
+// fewestRows is the smallest accepted number of rows or events; chosen by hand.
 const fewestRows = 4
 
-// MostRows is the largest number of rows of a series, and of events: the sums take a time that
-// grows with its square.
+// MostRows is the largest number of rows of a series, and of events: the time of the sums grows
+// with its square.
 const MostRows = 20_000
 
-// wanted is what columns hold.
+// wanted describes the content of columns.
 const wanted = "numbers (times as decimal years, or days)"
 
 // NewProblem reads times and values from a table and checks them. Its errors name the cell.
@@ -52,7 +52,7 @@ func NewProblem(t *table.Table, options Options) (*Problem, error) {
 	if n := t.Rows(); n < fewestRows || n > MostRows {
 		return nil, fmt.Errorf("%s: got %s, want %d to %d", t.Path, english.Count(n, "row"), fewestRows, MostRows)
 	}
-	if options.Time == "" { // rows in the order of the file
+	if options.Time == "" { // times are row numbers of the file
 		for i := range t.Rows() {
 			p.times = append(p.times, float64(i+1))
 		}
@@ -129,7 +129,7 @@ func (p *Problem) readSeries(t *table.Table, values []float64) error {
 	return nil
 }
 
-// limit checks that the rows can hold the changes asked about; 0 stands for the default.
+// limit checks that the rows can hold the requested changes; asked 0 stands for the default.
 func (p *Problem) limit(t *table.Table, asked int) error {
 	n := len(p.y)
 	if most := n/p.Options.Shortest - 1; p.Options.MaxChanges > most {
@@ -145,11 +145,11 @@ func (p *Problem) limit(t *table.Table, asked int) error {
 	return nil
 }
 
-// tiedShare is the share of events at the moment of another from which on moments look rounded;
-// chosen by hand.
+// tiedShare is the share of events tied with another event at which times count as rounded; chosen
+// by hand.
 const tiedShare = 0.1
 
-// readEvents checks moments and window.
+// readEvents checks event times and window.
 func (p *Problem) readEvents(t *table.Table) error {
 	order := make([]int, len(p.times))
 	floats.ArgsortStable(p.times, order)
@@ -194,7 +194,7 @@ func (p *Problem) readEvents(t *table.Table) error {
 // Rows is the number of rows or events.
 func (p *Problem) Rows() int { return len(p.times) }
 
-// window is the time from the first boundary to the last.
+// window returns the times of the first and the last boundary.
 func (p *Problem) window() (from, to float64) {
 	if p.Options.Kind == Events {
 		return *p.Options.From, *p.Options.To
@@ -202,7 +202,7 @@ func (p *Problem) window() (from, to float64) {
 	return p.times[0], p.times[len(p.times)-1]
 }
 
-// Priors says the model and the priors in words, a line each.
+// Priors describes the model and the priors, a line each.
 func (p *Problem) Priors() []string {
 	o := p.Options
 	places := "uniform between rows"

@@ -14,19 +14,19 @@ import (
 type segments interface {
 	// places is N.
 	places() int
-	// logWeight is the logarithm of the weight of a place, 1 ≤ i ≤ N: 0 where places are rows, of
-	// the quadrature where they are moments.
+	// logWeight is the log weight of a place, 1 ≤ i ≤ N: 0 where places are rows, the log
+	// quadrature weight where they are times.
 	logWeight(i int) float64
-	// logSegment is the log density of the data between boundaries from < to, with the prior of the
-	// places as far as it depends on this segment; −Inf where no segment may be.
+	// logSegment is the log density of the data between boundaries from < to, with the factor of
+	// this segment in the prior of the places; −Inf where no segment is allowed.
 	logSegment(from, to int) float64
-	// logConstant is the logarithm of what the prior density of k places has beside its factors of
-	// segments.
+	// logConstant is the log of the factor of the prior density of k places that does not depend on
+	// the segments.
 	logConstant(k int) float64
 }
 
 // recursion holds the sums over all sets of at most K places (Fearnhead 2006, section 2, with the
-// number of changes as a second index, so that any prior of it can be used).
+// number of changes as a second index, so that it may have any prior).
 type recursion struct {
 	data segments
 	// forward[k][i] is the log sum over the k places before boundary i ≥ 1 of the densities of the
@@ -39,7 +39,7 @@ type recursion struct {
 	logEvidence []float64
 }
 
-// newRecursion sums over up to most changes, forward. It takes O(N² most) operations.
+// newRecursion computes the forward sums for up to most changes. It takes O(N² most) operations.
 func newRecursion(ctx gocontext.Context, data segments, most int) (*recursion, error) {
 	n := data.places()
 	r := &recursion{data: data, forward: matrix(most+1, n+2), logEvidence: make([]float64, most+1)}
@@ -66,7 +66,7 @@ func newRecursion(ctx gocontext.Context, data segments, most int) (*recursion, e
 	return r, nil
 }
 
-// both adds the sums from the other end.
+// both adds the backward sums.
 func (r *recursion) both(ctx gocontext.Context) error {
 	n, most := r.data.places(), len(r.forward)-1
 	r.backward = matrix(most+1, n+2)
@@ -106,8 +106,8 @@ func (r *recursion) sample(k int, random *rand.Rand) []int {
 	return places
 }
 
-// best returns the k places that are most probable together given k: of moments, those of the
-// largest density. It takes O(N² k) operations.
+// best returns the k places with the largest joint probability given k, or the largest density
+// where places are times. It takes O(N² k) operations.
 func (r *recursion) best(k int) []int {
 	last := r.data.places() + 1
 	value, from := matrix(k+1, last+1), make([][]int, k+1)
@@ -135,7 +135,7 @@ func (r *recursion) best(k int) []int {
 	return places
 }
 
-// logDot is log Σ exp(a + b), −Inf for nothing.
+// logDot is log Σ exp(a + b), −Inf for empty a.
 func logDot(a, b []float64) float64 {
 	largest := math.Inf(-1)
 	for i, x := range a {
@@ -155,7 +155,7 @@ func logDot(a, b []float64) float64 {
 	return largest + math.Log(sum)
 }
 
-// matrix is a table filled with −Inf.
+// matrix returns a table filled with −Inf.
 func matrix(rows, columns int) [][]float64 {
 	m := make([][]float64, rows)
 	for i := range m {

@@ -18,27 +18,27 @@ type Result struct {
 	run.Head
 	Data        DataSummary       `json:"data"`
 	Certificate CertificateReport `json:"certificate"`
-	// of all numbers of changes together, in nats
+	// over all numbers of changes, in nats
 	LogEvidence Number `json:"log_evidence"`
 	// Counts has an entry for each number of changes, from 0.
 	Counts []Count `json:"changes"`
 	// Expected is the posterior mean of the number of changes.
 	Expected Number `json:"expected_changes"`
-	// Given are places and levels given the most probable number of changes.
+	// Given holds places and levels given the most probable number of changes.
 	Given Given `json:"given_most_probable"`
-	// Curve says where changes are, averaged over their number.
+	// Curve holds the probability of a change at each place, averaged over the number of changes.
 	Curve []CurvePoint `json:"curve"`
 	// Levels is the level along time, averaged over numbers and places of changes.
 	Levels []LevelPoint `json:"levels"`
 }
 
-// DataSummary says what was analysed.
+// DataSummary describes the data.
 type DataSummary struct {
 	Rows  int    `json:"rows"`
 	Time  string `json:"time"`
 	Value string `json:"value,omitempty"`
 	Model string `json:"model"`
-	// From and To are the first and the last moment.
+	// From and To are the first and the last time.
 	From Number `json:"from"`
 	To   Number `json:"to"`
 }
@@ -47,7 +47,7 @@ type DataSummary struct {
 type CertificateReport struct {
 	Verdict vti.Verdict `json:"verdict"`
 	Basis   vti.Basis   `json:"basis"`
-	// Error bounds what quadrature can have changed in a probability of a number of changes.
+	// Error bounds the effect of quadrature on a probability of a number of changes.
 	Error   Number   `json:"quadrature_error"`
 	Reasons []string `json:"reasons,omitempty"`
 }
@@ -59,19 +59,19 @@ type Count struct {
 	LogEvidence Number `json:"log_evidence"` // log p(data | this number)
 }
 
-// Given is what is known given a number of changes.
+// Given describes places and segments given a number of changes.
 type Given struct {
 	Changes  int       `json:"changes"`
 	Places   []Place   `json:"places"`
 	Segments []Segment `json:"segments"`
 }
 
-// Place is where one change is.
+// Place is the distribution of the place of one change.
 type Place struct {
-	// Joint is its place where all changes together are most probable.
+	// Joint is its place in the jointly most probable set of places.
 	Joint Number `json:"joint"`
-	// Mode is the most probable place of this change alone; of a series, between the row at Before
-	// and the row at Mode.
+	// Mode is the most probable place of this change alone. In a series the change lies between the
+	// row at Before and the row at Mode.
 	Mode   Number `json:"mode"`
 	Before Number `json:"before"`
 	Median Number `json:"median"`
@@ -86,7 +86,7 @@ type Place struct {
 
 // Segment is the state of a series between two changes.
 type Segment struct {
-	Mean Summary  `json:"mean"` // of a row, or events per unit of time
+	Mean Summary  `json:"mean"` // mean of a row, or events per unit of time
 	SD   *Summary `json:"sd,omitempty"`
 	// Slope is per unit of time.
 	Slope *Summary `json:"slope,omitempty"`
@@ -100,7 +100,7 @@ type Summary struct {
 	Q975 Number `json:"q975"`
 }
 
-// CurvePoint is a candidate place. Of a series it lies between two rows; of events it is an
+// CurvePoint is a candidate place. In a series it lies between two rows; for events it is an
 // interval.
 type CurvePoint struct {
 	From        Number `json:"from"`
@@ -108,8 +108,8 @@ type CurvePoint struct {
 	Probability Number `json:"probability"`
 }
 
-// LevelPoint is the level at one time: the mean of a row, for the model variance the sd of a row,
-// and the rate of events.
+// LevelPoint is the level at one time: the mean of a row, the sd of a row for the model variance,
+// or the rate of events.
 type LevelPoint struct {
 	Time Number `json:"time"`
 	Mean Number `json:"mean"`
@@ -126,7 +126,7 @@ func (r *Result) ExitStatus() int { return r.Certificate.Verdict.ExitStatus() }
 // CredibleMass is the probability of credible sets.
 const CredibleMass = 0.95
 
-// summarize is the summary of draws, which it sorts.
+// summarize returns the summary of values, which it sorts.
 func summarize(values []float64) Summary {
 	slices.Sort(values)
 	mean, sd := stat.PopMeanStdDev(values, nil)
@@ -134,7 +134,7 @@ func summarize(values []float64) Summary {
 	return Summary{Number(mean), Number(sd), at(0.025), at(0.975)}
 }
 
-// interval is the part of time that boundary i stands for, 1 ≤ i ≤ N.
+// interval returns the interval of time of boundary i, 1 ≤ i ≤ N.
 func (post *Posterior) interval(i int) (from, to float64) {
 	if post.moments != nil {
 		return post.moments.cells[i-1], post.moments.cells[i]
@@ -142,7 +142,7 @@ func (post *Posterior) interval(i int) (from, to float64) {
 	return post.problem.times[i-1], post.problem.times[i]
 }
 
-// at is the place of boundary i: a moment, or the first row of the new segment.
+// at is the place of boundary i: a time, for rows the time of the first row of the new segment.
 func (post *Posterior) at(i int) Number {
 	if post.moments != nil {
 		return Number(post.moments.times[i])
@@ -150,7 +150,7 @@ func (post *Posterior) at(i int) Number {
 	return Number(post.problem.times[i])
 }
 
-// describe is what is known of a change by its distribution over candidate places.
+// describe summarises the distribution of a change over candidate places.
 func (post *Posterior) describe(given []float64) Place {
 	density := make([]float64, len(given))
 	order := make([]int, len(given))

@@ -2,12 +2,12 @@ package changepoint
 
 import "math"
 
-// rows are the segments of a series: a change may lie between any two rows, boundary i being after
-// row i.
+// rows holds the segments of a series: a change may lie between any two rows, boundary i after row
+// i.
 type rows struct {
 	family   family
 	count    int // rows of the series
-	shortest int // rows of a segment, at least
+	shortest int // smallest number of rows of a segment
 	even     bool
 }
 
@@ -25,15 +25,15 @@ func (s rows) logSegment(from, to int) float64 {
 	return s.family.logEvidence(from, to)
 }
 
-// logConstant is minus the logarithm of the number of partitions into k+1 segments, or of the sum
-// over them of the product of the lengths, which is C(n+k, 2k+1).
+// logConstant is minus the logarithm of the number of partitions into k+1 segments, or of C(n+k,
+// 2k+1), the sum over partitions of the product of the lengths.
 func (s rows) logConstant(k int) float64 {
 	if s.even {
 		return -logChoose(s.count+k, 2*k+1)
 	}
 	partitions := logChoose(s.count-(k+1)*(s.shortest-1)-1, k)
 	if math.IsInf(partitions, -1) {
-		return partitions // there are none, and no evidence
+		return partitions // no partitions, and no evidence
 	}
 	return -partitions
 }

@@ -12,26 +12,26 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// RunConfig says how Run works. The zero value is usable.
+// RunConfig configures Run. The zero value is usable.
 type RunConfig struct {
-	// Seed is the random seed of the draws. Probabilities of numbers and places are sums and do not
-	// depend on it.
+	// Seed is the random seed of the draws. Probabilities of numbers and places are exact sums and
+	// do not depend on it.
 	Seed uint64
 	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
-	// Status, if not nil, is called with what is being done.
+	// Status, if not nil, is called with a description of the present step.
 	Status func(string)
 }
 
-// Draws: at most so many, and no more than take so many operations; chosen by hand. There are
-// always enough for the model check.
+// These limits on the number of draws and the operations for them are chosen by hand. fewestDraws
+// suffices for the model check.
 const (
 	mostDraws      = 10_000
 	fewestDraws    = 1000
 	drawOperations = 400_000_000
 )
 
-// levelPoints is how many moments the level of events is computed at; chosen by hand.
+// levelPoints is the number of times at which the level of events is computed; chosen by hand.
 const levelPoints = 400
 
 // Run finds the exact posterior, draws from it, checks the model and writes tables and draws to the
@@ -76,8 +76,8 @@ func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error
 	return result, result.write(cfg.Dir)
 }
 
-// edgeMass is the probability of the largest number of changes from which on the cut of the prior
-// is said; chosen by hand.
+// edgeMass is the probability of the largest number of changes above which the verdict reports the
+// cut of the prior; chosen by hand.
 const edgeMass = 0.01
 
 // certificate judges the computation.
@@ -90,7 +90,7 @@ func (post *Posterior) certificate() CertificateReport {
 	return CertificateReport{Verdict: j.Verdict, Basis: vti.ExactSum, Error: Number(post.Error), Reasons: j.Reasons}
 }
 
-// answer is the first line: how many changes, and where.
+// answer is the first line: the number of changes, and their places.
 func (r *Result) answer() string {
 	none := float64(r.Counts[0].Probability)
 	most := r.Counts[r.Given.Changes]
@@ -108,7 +108,7 @@ func (r *Result) answer() string {
 	return text + "."
 }
 
-// small writes a probability that may be tiny.
+// small formats a probability that may be tiny.
 func small(p float64) string {
 	switch {
 	case p < 1e-300:
@@ -119,7 +119,7 @@ func small(p float64) string {
 	return fmt.Sprintf("%.3f", p)
 }
 
-// subject is what may change.
+// subject names the quantity that may change.
 func (r *Result) subject() string {
 	switch r.Data.Model {
 	case Events.String():

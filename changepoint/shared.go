@@ -16,26 +16,27 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// Priors on the working scale, where a series has mean 0 and sd 1; all chosen by hand.
+// Priors are on the working scale, where a series has mean 0 and sd 1; all are chosen by hand.
 const (
-	// The common noise of levels and lines: log σ ~ N(log noiseMedian, noiseSD²), so that with 95
-	// percent it is between a fortieth of the sd of the series and ten of them.
+	// noiseMedian and noiseSD set the prior of the common noise, log σ ~ N(log noiseMedian,
+	// noiseSD²): with 95 percent from a fortieth of the sd of the series to ten times the sd.
 	noiseMedian, noiseSD = 0.5, 1.5
-	// Variances have the prior of one earlier observation of a tenth of the variance.
+	// varianceShape and varianceScale stand for one earlier observation with a tenth of the
+	// variance.
 	varianceShape, varianceScale = 0.5, 0.05
-	// levelWeight is κ: a level with a variance of its own has a prior sd of ten of its sds.
+	// levelWeight is κ: a level with a separate variance has a prior sd of ten times its sd.
 	levelWeight = 0.01
 	// slopeSD is the prior sd of a slope per length of the series. A line through the whole series
-	// has at most √12.
+	// has a slope of at most √12.
 	slopeSD = 10
 )
 
-// node is a value of the parameter that all segments share, with the sums given it.
+// node is a value of the shared parameter, with the sums given this value.
 type node struct {
 	shared    float64
-	family    family // of rows; nil for events
+	family    family // family of the rows; nil for events
 	recursion *recursion
-	logPrior  float64 // density of the shared parameter; 0 where there is none
+	logPrior  float64 // log prior density of the shared parameter; 0 without one
 	// logWeight is logPrior with the weight of the quadrature.
 	logWeight float64
 }
@@ -53,7 +54,7 @@ func (p *Problem) logPriorCount() []float64 {
 	return logs
 }
 
-// unitTimes are the times of the rows in units of the length of the series.
+// unitTimes returns the times of the rows in units of the length of the series.
 func (p *Problem) unitTimes() []float64 {
 	from, to := p.window()
 	u := make([]float64, len(p.times))
@@ -63,30 +64,30 @@ func (p *Problem) unitTimes() []float64 {
 	return u
 }
 
-// shared is a parameter that all segments share: its prior, the families given it, and where its
-// integral is.
+// shared is a parameter that all segments share: its prior, the family given its value, and the
+// settings of its integral.
 type shared struct {
 	logPrior func(x float64) float64
 	family   func(x float64) family
 	where    line.Options
 }
 
-// Constants of the quadrature, chosen by hand.
+// The constants of the quadrature are chosen by hand.
 const (
-	// tailNats is how far below the maximum densities are negligible.
+	// tailNats is the distance below the maximum at which log densities are negligible.
 	tailNats = 25
-	// quadratureError is the difference of the log integral to that of every second node that is
-	// good enough; the error of all nodes is about its square.
+	// quadratureError is the accepted difference between the log integrals over all nodes and over
+	// every second node; the error of all nodes is about its square.
 	quadratureError = 0.003
 	// mostNodes stops a quadrature that does not converge.
 	mostNodes = 400
-	// scanDistance is the distance of the first nodes, of which there are scanPoints where the
-	// range is short: either nearly all rows of a series may be noise or every few of them a
-	// segment, and each has a mode.
+	// scanDistance is the distance of the first nodes; in a short range there are scanPoints of
+	// them. The density may have two modes, with nearly all variation as noise, or with every few
+	// rows as a segment.
 	scanDistance, scanPoints = 0.3, 12
 )
 
-// between looks for modes in a range.
+// between sets a search for modes in a range.
 func between(from, to float64) line.Options {
 	return line.Options{
 		From: from, To: to, Step: math.Min(scanDistance, (to-from)/scanPoints), Low: math.Inf(-1), High: math.Inf(1),
@@ -94,11 +95,11 @@ func between(from, to float64) line.Options {
 	}
 }
 
-// errNoNoise says that rows within segments do not differ.
+// errNoNoise means that rows within segments do not differ.
 var errNoNoise = errors.New("the rows of each segment are equal up to rounding, so that there is no noise to speak of: want values with noise, or counts with --model rate")
 
 // integrate returns the nodes of the integral over a shared parameter, in order. It fails where the
-// density is largest at the lower end, closer than the usual distance of nodes.
+// density is largest at the lower end, within the usual distance of nodes.
 func (p *Problem) integrate(ctx gocontext.Context, s shared) ([]*node, error) {
 	var lock sync.Mutex
 	counts, top, at := p.logPriorCount(), math.Inf(-1), 0.0
@@ -134,10 +135,10 @@ func (p *Problem) rows(f family) rows {
 	return rows{family: f, count: len(p.y), shortest: p.Options.Shortest, even: p.Options.Places == Spaced}
 }
 
-// noise is log σ of levels and lines.
+// noise is the shared parameter log σ of levels and lines.
 func (p *Problem) noise(s *sums) shared {
 	prior := distuv.Normal{Mu: math.Log(noiseMedian), Sigma: noiseSD}
-	// values that are rounded cannot show less noise than that of rounding
+	// rounded values cannot show less noise than the rounding errors
 	lowest := math.Log(p.resolution / math.Sqrt(12))
 	logNorm := math.Log(prior.Survival(lowest))
 	differences := make([]float64, len(p.y)-1)
@@ -163,9 +164,9 @@ func (p *Problem) noise(s *sums) shared {
 	return out
 }
 
-// leastNoise is a bound of the log noise of levels and lines at a mode: beside the most changes,
-// second differences of rows are noise alone, √6 σ. Where changes may leave none it is six prior
-// standard deviations below the prior median.
+// leastNoise is a lower bound of the log noise of levels and lines at a mode. Away from the largest
+// number of changes, second differences of rows are noise alone, √6 σ. Where changes may leave no
+// differences it is six prior standard deviations below the prior median.
 func (p *Problem) leastNoise() float64 {
 	var squares []float64
 	for i := 2; i < len(p.y); i++ {
@@ -180,7 +181,7 @@ func (p *Problem) leastNoise() float64 {
 	return least
 }
 
-// commonMean is the common mean of variances.
+// commonMean is the shared mean of variances.
 func (p *Problem) commonMean(s *sums) shared {
 	const farthest = 4 // prior standard deviations
 	return shared{

@@ -12,10 +12,10 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// TestTwoModesOfWhatSegmentsShare compares with sums over a fine grid of all of the range: of
-// noise, where rows in pairs are either noise about one level or thirty segments, and of a mean
-// that either of two parts of the series may have. What was missed was trusted: no change at all
-// had probability 0.28 and was said to have none.
+// TestTwoModesOfWhatSegmentsShare compares with sums over a fine grid of the whole range. In the
+// first case rows in pairs are either noise about one level or thirty segments; in the second two
+// parts of a series may each have the shared mean. A missed mode was once trusted: no change had
+// probability 0.28 and was reported with none.
 func TestTwoModesOfWhatSegmentsShare(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -78,9 +78,9 @@ func TestTwoModesOfWhatSegmentsShare(t *testing.T) {
 	}
 }
 
-// TestFarRow: a row that is larger than others by many powers of ten takes no digits from them, so
-// that a series has the answer of itself backwards. By plain cumulated sums one such series failed,
-// and backwards was trusted with probabilities that rounding had made.
+// TestFarRow checks that a row larger than the others by many powers of ten takes no digits from
+// them: the series reversed must give the same answer. With plain cumulated sums one such series
+// failed, and its reverse was trusted with probabilities made of rounding errors.
 func TestFarRow(t *testing.T) {
 	for _, kind := range []Kind{Mean, Slope} {
 		random := rand.New(rand.NewPCG(1, 5))

@@ -8,11 +8,11 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// givenDraws is how many draws the levels given the most probable number of changes come from;
+// givenDraws is the number of draws for the levels given the most probable number of changes;
 // chosen by hand.
 const givenDraws = 1000
 
-// given says places and levels given k changes.
+// given summarises places and levels given k changes.
 func (post *Posterior) given(k int, random *rand.Rand) Given {
 	g := Given{Changes: k, Places: []Place{}}
 	for j := 1; j <= k; j++ {
@@ -51,8 +51,7 @@ func (post *Posterior) given(k int, random *rand.Rand) Given {
 	return g
 }
 
-// moment is the time of point t of n evenly spaced ones, and the last boundary that is not after
-// it.
+// moment returns the time of point t of n evenly spaced points, and the last boundary not after it.
 func (post *Posterior) moment(t, n int) (time float64, boundary int) {
 	p := post.problem
 	if post.moments != nil {
@@ -65,7 +64,7 @@ func (post *Posterior) moment(t, n int) (time float64, boundary int) {
 	return p.times[row], row // boundary i is after the first i rows
 }
 
-// levels is the level along time by draws.
+// levels summarises the level along time over draws.
 func (post *Posterior) levels(draws []draw) []LevelPoint {
 	p, n := post.problem, levelPoints
 	if post.moments == nil {
@@ -97,7 +96,7 @@ func (post *Posterior) levels(draws []draw) []LevelPoint {
 	return points
 }
 
-// levelAt is what Levels shows of a segment at a time, in the units of the table.
+// levelAt is the level of a segment at a time as in Result.Levels, in the units of the table.
 func (post *Posterior) levelAt(l level, from, to int, time float64) float64 {
 	p := post.problem
 	if p.Options.Kind == Variance {
@@ -106,7 +105,7 @@ func (post *Posterior) levelAt(l level, from, to int, time float64) float64 {
 	return p.centre + p.scale*(l.mean+l.slope*post.along(from, to, time))
 }
 
-// along is how far a time is from the middle of a segment of a series, in lengths of the series.
+// along is the distance of a time from the middle of a segment, in lengths of the series.
 func (post *Posterior) along(from, to int, time float64) float64 {
 	if post.problem.Options.Kind != Slope {
 		return 0
