@@ -10,16 +10,16 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// design is a regression of which every model uses some columns and an intercept.
+// design is a regression: every model uses an intercept and a subset of its columns.
 type design struct {
-	names   []string   // of the columns
+	names   []string   // column names
 	y       []float64  // [n]
 	x       *mat.Dense // [n,P], columns centred
 	centres []float64  // [P]
-	mean    float64    // of y
+	mean    float64    // mean of y
 	total   float64    // Σ (y − mean)²
-	// reduced [min(n, P+1), P+1] is the triangle of the columns and the centred response: products
-	// of its columns are those of the columns.
+	// reduced [min(n, P+1), P+1] is the triangular factor of the columns and the centred response:
+	// products of its columns equal products of the originals.
 	reduced *mat.Dense
 }
 
@@ -59,7 +59,7 @@ func newDesign(names []string, y []float64, cell func(row, column int) float64) 
 type fit struct {
 	design  *design
 	columns []int
-	// order is what the model counts as; unitRoot reports that its design is that of differences.
+	// order is the order of the model; unitRoot reports whether it is a model of differences.
 	order    int
 	unitRoot bool
 	// logPrior is log p(model), logEvidence log p(y | model) relative to a constant level.
@@ -68,13 +68,13 @@ type fit struct {
 	*exact.GPrior
 }
 
-// leastRest is the share of the variation that a model leaves which counts as none.
+// leastRest is the share of unexplained variation below which a model counts as exact.
 const leastRest = 1e-14
 
 var errExact = errors.New("a model explains the values without any noise: want values with noise")
 
-// newFit finds the closed forms of the model with some columns. scale is the total variation
-// relative to which evidences are: that of the design, but for another response.
+// newFit computes the closed forms of the model with some columns. Evidences are relative to a
+// total variation of scale: the variation of the design, except for another response.
 func (d *design) newFit(columns []int, scale float64) (*fit, error) {
 	if !(d.total > leastRest*scale) {
 		return nil, errExact
@@ -85,17 +85,17 @@ func (d *design) newFit(columns []int, scale float64) (*fit, error) {
 	}
 	rows, last := d.reduced.Dims()
 	g, err := exact.NewGPrior(exact.Slab{Kind: exact.FixedG, G: float64(n)}, reduced, make([]bool, len(columns)), mat.Col(nil, last-1, d.reduced), n-1-rows, 0, 0)
-	// of columns that are combinations of others the series repeats itself
+	// columns are combinations of others where the series repeats itself
 	if err != nil || !(g.Unexplained() > leastRest) {
 		return nil, errExact
 	}
 	half := float64(n-1) / 2
 	gamma, _ := math.Lgamma(half)
-	none := gamma - math.Ln2 - half*math.Log(math.Pi*scale) // of the model without columns
+	none := gamma - math.Ln2 - half*math.Log(math.Pi*scale) // for the model without columns
 	return &fit{design: d, columns: columns, logEvidence: g.LogEvidence() - none, GPrior: g}, nil
 }
 
-// logBeta is the logarithm of the evidence of a model with p columns relative to that of none,
+// logBeta is the log ratio of the evidence of a model with p columns to the evidence of no columns,
 // from its share of explained variation (Liang et al. 2008, equation 6, with g = n).
 func logBeta(explained float64, p, n int) float64 {
 	g, size := float64(n), float64(n)

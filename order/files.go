@@ -9,14 +9,14 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// The files that a run writes in addition to those of every run.
+// These files are written by a run in addition to the files of every run.
 const (
 	OrdersFile = "orders.csv"
 	CurveFile  = "curve.csv"
 	KnotsFile  = "knots.csv"
 )
 
-// Files are the names of the files that a run writes in addition to those of every run.
+// Files returns the names of the files that a run writes in addition to the files of every run.
 func Files() []string {
 	return []string{OrdersFile, CurveFile, KnotsFile, draws.ParquetFile, draws.CSVFile}
 }
@@ -34,8 +34,8 @@ func (r *Result) write(dir string) error {
 }
 
 // writeDraws writes draws in both formats, if there is a run directory. Parameters are integrated
-// out of the densities. A spline with k knots uses the first k places, and as many coefficients of
-// truncated powers of the time, which goes from −1 to 1.
+// out of the densities. A spline with k knots uses the first k places, and the first k coefficients
+// of truncated powers of the time, which goes from −1 to 1.
 func (post *posterior) writeDraws(cfg RunConfig) error {
 	if cfg.Dir == "" {
 		return nil

@@ -14,23 +14,23 @@ import (
 	"github.com/transdim/vti/internal/pick"
 )
 
-// knots are the candidate places of the knots of a spline (Denison, Mallick and Smith 1998), and
+// knots holds the candidate places of the knots of a spline (Denison, Mallick and Smith 1998) for
 // the sum over all sets of up to MaxOrder of them.
 //
 // The sum walks the tree of sets: the children of a set add one candidate beyond its last. Columns
-// are kept orthogonal to those of the set, so that a set costs a few products of columns of the
-// triangle to which the rows are reduced.
+// are kept orthogonal to the columns of the set, so that a set costs a few products of columns of
+// the reduced triangle.
 type knots struct {
 	at []float64 // increasing
 
 	degree, most, rows int
 	response           []float64   // reduced, orthogonal to the polynomial part
-	columns            [][]float64 // likewise
-	explained, total   float64     // by the polynomial part alone; of all
+	columns            [][]float64 // reduced and orthogonal likewise
+	explained, total   float64     // variation explained by the polynomial part alone; total variation
 	logCount           []float64   // log p(k) less the log number of sets of k knots
 }
 
-// splines places the candidates at times of rows, evenly among them.
+// splines places the candidates at the times of evenly spaced rows.
 func (p *Problem) splines(values []float64) error {
 	o, n := p.Options, len(values)
 	k := &knots{degree: o.Degree, most: o.MaxOrder, rows: n}
@@ -60,7 +60,7 @@ func (p *Problem) splines(values []float64) error {
 	return err
 }
 
-// sets is how many sets there are.
+// sets is the number of sets.
 func (k *knots) sets() float64 {
 	total, ways := 0.0, 1.0
 	for size := 0; size <= k.most; size++ {
@@ -70,8 +70,8 @@ func (k *knots) sets() float64 {
 	return total
 }
 
-// prepare takes columns and response from the triangle of a design. Its first rows are the
-// polynomial part, to which the others are orthogonal.
+// prepare reads columns and response from the triangle of a design. Its first rows belong to the
+// polynomial part, and the other rows are orthogonal to it.
 func (k *knots) prepare(d *design, mean float64) {
 	rows, last := d.reduced.Dims()
 	last--
@@ -107,21 +107,21 @@ func (k *knots) logJoint(size int, explained float64) float64 {
 	return k.logCount[size] + logBeta(explained/k.total, k.degree+size, k.rows)
 }
 
-// walk is one pass over the sets whose first knot is given.
+// walk is one pass over the sets with a common first knot.
 type walk struct {
 	*knots
 	ctx gocontext.Context
-	// visit is called with every set, as indices of candidates that it must not keep, and its log
-	// joint density.
+	// visit is called with every set, as indices of candidates, and its log joint density. It must
+	// not keep the indices.
 	visit func(set []int, log float64)
 	set   []int
-	// a level of the tree: columns orthogonal to the set so far, and their squares
+	// per level of the tree: columns orthogonal to the set so far, and their squares
 	columns [][][]float64
 	squares [][]float64
 	exact   bool
 }
 
-// from walks over the sets that begin with a candidate.
+// from walks over the sets whose first knot is candidate.
 func (k *knots) from(ctx gocontext.Context, candidate int, visit func(set []int, log float64)) error {
 	w := &walk{knots: k, ctx: ctx, visit: visit}
 	for range k.most + 1 {
@@ -176,8 +176,8 @@ func (w *walk) add(level, candidate int, explained float64) {
 	w.set = w.set[:level]
 }
 
-// leaves visits the largest sets, for which products of columns are enough. slope is the product
-// of the response with the last column, over the square of that.
+// leaves visits the largest sets, for which products of columns suffice. slope is the product of
+// the response with the last column, over the square of the last column.
 func (w *walk) leaves(level, candidate int, explained, slope float64) {
 	own, square := w.columns[level][candidate], w.squares[level][candidate]
 	for j := candidate + 1; j < len(w.at); j++ {
@@ -203,15 +203,15 @@ func (w *walk) leaves(level, candidate int, explained, slope float64) {
 
 // knotSum is the exact posterior over sets of knots.
 type knotSum struct {
-	logEvidence float64   // of all, relative to a constant level
+	logEvidence float64   // log evidence of all sets, relative to a constant level
 	count       []float64 // p(k)
 	logCount    []float64 // log p(y | k), likewise
-	inclusion   []float64 // of each candidate
-	best        [][]int   // the most probable set of each number of knots
+	inclusion   []float64 // inclusion probability of each candidate
+	best        [][]int   // the most probable set for each number of knots
 	sets        [][]int   // draws of sets, in random order
 }
 
-// branch is what one first knot adds. Sums are relative to exp(top).
+// branch holds the sums over sets with one first knot, relative to exp(top).
 type branch struct {
 	top         float64
 	count, best []float64
@@ -219,7 +219,7 @@ type branch struct {
 	sets        [][]int
 }
 
-// add takes in a set.
+// add adds a set.
 func (b *branch) add(set []int, log float64) {
 	if log > b.top {
 		by := math.Exp(b.top - log)
@@ -237,7 +237,7 @@ func (b *branch) add(set []int, log float64) {
 	}
 }
 
-// sum walks over all sets twice: to add them up, and to draw from them.
+// sum walks over all sets twice: to sum, and to draw.
 func (k *knots) sum(ctx gocontext.Context, draws int, random *rand.Rand) (*knotSum, error) {
 	branches := make([]*branch, len(k.at)+1)
 	for b := range branches {
@@ -278,7 +278,7 @@ func (k *knots) sum(ctx gocontext.Context, draws int, random *rand.Rand) (*knotS
 	return s, err
 }
 
-// draw draws sets: a branch by its mass, and then the set at a uniform place of its sum.
+// draw draws sets: a branch by its mass, then the set at a uniform position in its sum.
 func (k *knots) draw(ctx gocontext.Context, masses []float64, logEvidence float64, draws int, random *rand.Rand) ([][]int, error) {
 	wanted := make([][]float64, len(masses))
 	for range draws {

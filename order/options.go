@@ -9,17 +9,17 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// Kind is what has an order.
+// Kind is a kind of model with an order.
 type Kind int
 
 // The kinds.
 const (
-	// Autoregression regresses a row on those before it.
+	// Autoregression regresses a row on earlier rows.
 	Autoregression Kind = iota
 	// Polynomial is a polynomial in time.
 	Polynomial
-	// Spline is a polynomial spline in time; its order is the number of its knots, whose places
-	// are unknown too.
+	// Spline is a polynomial spline in time; its order is the number of its knots, whose places are
+	// unknown.
 	Spline
 )
 
@@ -34,39 +34,39 @@ func (k Kind) String() string { return kinds.String(k) }
 // MarshalText writes the name.
 func (k Kind) MarshalText() ([]byte, error) { return kinds.Marshal(k) }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads the output of MarshalText.
 func (k *Kind) UnmarshalText(text []byte) error { return kinds.Unmarshal(text, k) }
 
-// Options say which columns are used and how. The zero value of every number is its default.
+// Options sets columns, model and priors. The zero value of every number is its default.
 type Options struct {
-	// Value is the column of values; Time that of times, "" for rows in their order.
+	// Value is the column of values; Time the column of times, "" for rows in their order.
 	Value string `json:"value"`
 	Time  string `json:"time,omitempty"`
 	Kind  Kind   `json:"model"`
-	// MaxOrder is the largest order: 10 for autoregressions, 8 for polynomials, 6 knots. Orders of
-	// the first two have the same prior probability.
+	// MaxOrder is the largest order (defaults: 10 for autoregressions, 8 for polynomials, 6 knots).
+	// The prior of the first two orders is uniform.
 	MaxOrder int `json:"max_order,omitempty"`
-	// UnitRoot is the prior probability that an autoregression of order 1 or more has a unit root:
-	// that it is one of its differences, of an order less. 0 leaves unit roots out.
+	// UnitRoot is the prior probability that an autoregression of order p ≥ 1 has a unit root: its
+	// differences are then an autoregression of order p−1. 0 leaves unit roots out.
 	UnitRoot float64 `json:"unit_root,omitempty"`
-	// Degree is that of the pieces of a spline, with one derivative less at knots (default 3).
+	// Degree is the degree of a spline (default 3), with one derivative less at knots.
 	Degree int `json:"degree,omitempty"`
-	// Candidates is the number of places at which knots may be (default 40).
+	// Candidates is the number of candidate places of knots (default 40).
 	Candidates int `json:"candidates,omitempty"`
 	// MeanKnots is the mean of the Poisson prior of the number of knots, cut at MaxOrder (default
-	// 3). Sets of as many knots have the same prior probability.
+	// 3). Sets with the same number of knots have the same prior probability.
 	MeanKnots float64 `json:"mean_knots,omitempty"`
 }
 
-// Limits, chosen by hand.
+// The limits are chosen by hand.
 const (
 	mostDegree     = 5
 	mostCandidates = 200
-	// mostSets is the largest number of sets of knots that are summed over, in about two minutes.
+	// mostSets bounds the number of sets of knots in the sum, which then takes about two minutes.
 	mostSets = 100_000_000
 )
 
-// withDefaults fills in what was left open, and says what does not go together.
+// withDefaults fills in defaults, and returns an error for options that contradict each other.
 func (o Options) withDefaults() (Options, error) {
 	spline := o.Kind == Spline
 	switch {

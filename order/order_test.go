@@ -30,10 +30,10 @@ func problemOf(t *testing.T, options Options, y []float64) *Problem {
 	return p
 }
 
-// The log evidence of every model is that of numerical integration over σ² of normal densities:
-// with the intercept integrated out, y has covariance σ²(I + g X(XᵀX)⁻¹Xᵀ) within the space
-// orthogonal to constants, and columns that span it have eigenvalues 1+g. Models of differences
-// are those of another response.
+// The log evidence of every model equals a numerical integral over σ² of normal densities. With the
+// intercept integrated out, y has covariance σ²(I + g X(XᵀX)⁻¹Xᵀ) within the space orthogonal to
+// constants, with eigenvalue 1+g in the span of the columns. Models of differences have another
+// response.
 func TestEvidencesAreIntegrals(t *testing.T) {
 	y := []float64{1, 0.2, 1.4, -0.3, 2, 0.7, 1.1, 3, 2.2, 2.9, 4.1, 3.3, 4, 5.2, 4.1, 4.4}
 	logIntegral := func(d *design, columns []int) float64 {
@@ -78,8 +78,8 @@ func TestEvidencesAreIntegrals(t *testing.T) {
 	}
 }
 
-// A random walk has a unit root, and an autoregression far from one has not. Coefficients of the
-// differences are those of the levels of the same expectation.
+// A random walk has a unit root, and an autoregression far from one has none. Coefficients of the
+// differences and of the levels give the same expectation.
 func TestUnitRoot(t *testing.T) {
 	random := stream.Rand(4, "walk")
 	walk, around := make([]float64, 300), make([]float64, 300)
@@ -120,7 +120,7 @@ func TestUnitRoot(t *testing.T) {
 	}
 }
 
-// The sum over sets of knots is that over a list of all sets, each with its own decomposition.
+// The sum over sets of knots equals the sum over a list of sets with separate decompositions.
 func TestSumOverKnotsIsThatOverAList(t *testing.T) {
 	random := stream.Rand(9, "line")
 	y := make([]float64, 60)
@@ -160,7 +160,7 @@ func TestSumOverKnotsIsThatOverAList(t *testing.T) {
 			for _, j := range set {
 				inclusion[j] += w
 			}
-			// of a few hundred sets one is off by 4.5 standard errors in 1 of 500 runs
+			// among a few hundred sets one is off by 4.5 standard errors in 1 of 500 runs
 			require.InDelta(t, w, drawn[fmt.Sprint(set)], 4.5*math.Sqrt(w*(1-w)/4000)+1e-3, "%v", set)
 		}
 		require.InDeltaSlice(t, count, sum.count, 1e-9)
@@ -173,7 +173,7 @@ func TestSumOverKnotsIsThatOverAList(t *testing.T) {
 	}
 }
 
-// The knot of a broken line is found, and its curve holds the line.
+// A run finds the knot of a broken line, and the band of its curve contains the line.
 func TestRunFindsKnots(t *testing.T) {
 	random := stream.Rand(3, "broken")
 	y, truth := make([]float64, 120), make([]float64, 120)
@@ -195,8 +195,8 @@ func TestRunFindsKnots(t *testing.T) {
 	}
 }
 
-// The order of a simulated autoregression and the degree of a simulated polynomial are found, with
-// their coefficients, and all files are there.
+// A run finds the order of a simulated autoregression and the degree of a simulated polynomial,
+// with their coefficients, and writes all files.
 func TestRunFindsTheOrder(t *testing.T) {
 	random := stream.Rand(2, "series")
 	y := make([]float64, 600)
@@ -226,7 +226,7 @@ func TestRunFindsTheOrder(t *testing.T) {
 	require.Contains(t, r.Answer, "a polynomial of degree 3")
 }
 
-// What cannot be analysed is said.
+// Errors describe invalid input.
 func TestBadInput(t *testing.T) {
 	head, body := "t,y\n", ""
 	for i, row := range []string{"1,2", "2,4", "3,1", "4,3", "5,5", "6,1", "7,0"} {

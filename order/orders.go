@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// first are the columns 0 to p−1.
+// first returns the columns 0 to p−1.
 func first(p int) []int {
 	columns := make([]int, p)
 	for j := range columns {
@@ -15,8 +15,8 @@ func first(p int) []int {
 }
 
 // autoregressions lists the models of an autoregression: of the levels and, with a prior
-// probability of unit roots, of the differences. All explain the same rows, those that have
-// MaxOrder rows before them. Given these, levels and differences have the same density.
+// probability of unit roots, of the differences. All explain the same rows: rows with MaxOrder rows
+// before them. Given the earlier rows, levels and differences have the same density.
 func (p *Problem) autoregressions(values []float64) error {
 	most, unit := p.Options.MaxOrder, p.Options.UnitRoot
 	y := values[most:]
@@ -60,8 +60,8 @@ func (p *Problem) autoregressions(values []float64) error {
 	return nil
 }
 
-// ofLevels are the coefficients and the intercept, at the means of the columns, that a draw of a
-// model of differences has as one of levels.
+// ofLevels converts a draw of a model of differences to coefficients and intercept (at the means of
+// the columns) of a model of levels.
 func (p *Problem) ofLevels(d draw) draw {
 	if !d.fit.unitRoot {
 		return d
@@ -73,14 +73,14 @@ func (p *Problem) ofLevels(d draw) draw {
 		levels[j+1] -= c
 	}
 	d.coefficients = levels
-	d.intercept += p.levels.centres[0] // the difference is from the row before
+	d.intercept += p.levels.centres[0] // the difference is taken from the previous row
 	return d
 }
 
 // unitTime is a time scaled to [−1, 1].
 func (p *Problem) unitTime(t float64) float64 { return 2*(t-p.first)/(p.last-p.first) - 1 }
 
-// legendre are the Legendre polynomials of degree 1 to len(into) at u. They span the same models
+// legendre writes the Legendre polynomials of degree 1 to len(into) at u. They span the same models
 // as powers, and their columns are nearly orthogonal.
 func legendre(u float64, into []float64) {
 	before, now := 1.0, u
@@ -90,8 +90,8 @@ func legendre(u float64, into []float64) {
 	}
 }
 
-// overTime makes the design of columns that are functions of time: Legendre polynomials up to a
-// degree, and others.
+// overTime makes a design whose columns are functions of time: Legendre polynomials up to a degree,
+// and others.
 func (p *Problem) overTime(values []float64, degree int, others []string) {
 	var names []string
 	for d := range degree {
@@ -104,7 +104,7 @@ func (p *Problem) overTime(values []float64, degree int, others []string) {
 	p.levels = newDesign(append(names, others...), values, func(i, j int) float64 { return rows[i][j] })
 }
 
-// polynomials lists polynomials in time.
+// polynomials lists the polynomials in time.
 func (p *Problem) polynomials(values []float64) error {
 	most := p.Options.MaxOrder
 	p.overTime(values, most, nil)

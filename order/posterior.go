@@ -29,7 +29,7 @@ type posterior struct {
 	orders  []Order
 	// unitRoot is the probability of a unit root.
 	unitRoot float64
-	knots    *knotSum // of splines
+	knots    *knotSum // for splines
 	draws    []draw
 }
 
@@ -74,7 +74,7 @@ func (p *Problem) posterior(ctx gocontext.Context, draws int, random *rand.Rand)
 	return post, nil
 }
 
-// splinePosterior is that of sets of knots.
+// splinePosterior is the posterior over sets of knots.
 func (p *Problem) splinePosterior(ctx gocontext.Context, draws int, random *rand.Rand) (*posterior, error) {
 	sum, err := p.knots.sum(ctx, draws, random)
 	if err != nil {
@@ -124,7 +124,7 @@ func (post *posterior) most() int {
 // curvePoints is the number of times at which a curve is computed; chosen by hand.
 const curvePoints = 200
 
-// curve is the expected value along time, by draws.
+// curve summarises the expected value along time over draws.
 func (post *posterior) curve() []CurvePoint {
 	p := post.problem
 	points := make([]CurvePoint, curvePoints)

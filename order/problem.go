@@ -11,26 +11,26 @@ import (
 
 // Problem is a response with the columns of the largest model, and the evidence of every model.
 type Problem struct {
-	// Options are the caller's, with defaults filled in.
+	// Options holds the caller's options, with defaults filled in.
 	Options Options
 	// Path is the file of the table.
 	Path string
-	// Notes are what a reader should know of the table, in sentences.
+	// Notes are remarks on the table for the reader, in sentences.
 	Notes []string
 
 	levels *design
-	// models are those that are listed: all but the splines.
+	// models lists all models except splines.
 	models []*fit
-	knots  *knots // of splines
+	knots  *knots // for splines
 
 	times       []float64 // of the rows
-	first, last float64   // of all times
-	numbers     []int     // of the rows in the file
+	first, last float64   // first and last of all times
+	numbers     []int     // row numbers in the file
 	unit        string
 }
 
-// NewProblem reads values and times from a table, checks them, and finds the evidences of orders;
-// those of splines are found by Run. Its errors name the cell.
+// NewProblem reads values and times from a table, checks them, and computes the evidences of
+// orders, except for splines, whose evidences Run computes. Its errors name the cell.
 func NewProblem(t *table.Table, options Options) (*Problem, error) {
 	options, err := options.withDefaults()
 	if err != nil {
@@ -42,7 +42,7 @@ func NewProblem(t *table.Table, options Options) (*Problem, error) {
 	}
 	n := len(values)
 	fitted := options.MaxOrder + options.Degree
-	// Twice as many rows as numbers that are fitted, at least.
+	// The explained rows must be at least twice the fitted numbers.
 	if n < 3*fitted+4 {
 		return nil, fmt.Errorf("%s: got %s for orders up to %d, want at least %s, or a smaller --max-order", t.Path, english.Count(n, "row"), options.MaxOrder, english.Count(3*fitted+4, "row"))
 	}
@@ -85,7 +85,7 @@ func NewProblem(t *table.Table, options Options) (*Problem, error) {
 	return p, nil
 }
 
-// checkSpread fails where values do not differ, or by no more than rounding.
+// checkSpread fails where values are equal, or equal up to rounding.
 func (p *Problem) checkSpread(values []float64) error {
 	low, high := slices.Min(values), slices.Max(values)
 	if low == high {
@@ -97,10 +97,10 @@ func (p *Problem) checkSpread(values []float64) error {
 	return nil
 }
 
-// Rows is the number of rows that are explained.
+// Rows is the number of explained rows.
 func (p *Problem) Rows() int { return len(p.levels.y) }
 
-// Priors says the model and the priors in words, a line each.
+// Priors describes the model and the priors, a line each.
 func (p *Problem) Priors() []string {
 	o := p.Options
 	var first string

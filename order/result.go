@@ -22,18 +22,18 @@ type Result struct {
 	Orders []Order `json:"orders"`
 	// UnitRoot is the probability of a unit root, where the prior has one.
 	UnitRoot *Number `json:"unit_root,omitempty"`
-	// Coefficients are averaged over orders, a larger order's being 0, and given the most
-	// probable. Of a spline they are the level and σ.
+	// Coefficients holds the coefficients averaged over orders, 0 in models of smaller order, and
+	// given the most probable order. For a spline it holds the level and σ.
 	Coefficients []Coefficient `json:"coefficients"`
 	// Knots are the candidate places of the knots of a spline.
 	Knots []Knot `json:"knots,omitempty"`
-	// Curve is the expected value along time, averaged over orders: of polynomials and splines.
+	// Curve is the expected value along time, averaged over orders; for polynomials and splines.
 	Curve []CurvePoint `json:"curve,omitempty"`
 }
 
-// DataSummary says what was analysed.
+// DataSummary describes the data.
 type DataSummary struct {
-	Rows  int    `json:"rows"` // that are explained
+	Rows  int    `json:"rows"` // explained rows
 	Value string `json:"value"`
 	Time  string `json:"time,omitempty"`
 	Model string `json:"model"`
@@ -50,11 +50,11 @@ type CertificateReport struct {
 type Order struct {
 	Order       int    `json:"order"`
 	Probability Number `json:"probability"`
-	// LogBayesFactor is that against order 0, in nats.
+	// LogBayesFactor is the log Bayes factor against order 0, in nats.
 	LogBayesFactor Number `json:"log_bayes_factor"`
 	// UnitRoot is the probability of a unit root given this order.
 	UnitRoot *Number `json:"unit_root,omitempty"`
-	// Knots are the places of the knots that are most probable together, given so many.
+	// Knots holds the jointly most probable places of knots, given their number.
 	Knots []Number `json:"knots,omitempty"`
 }
 
@@ -75,8 +75,8 @@ type CurvePoint struct {
 // Coefficient is the marginal distribution of a coefficient, of the intercept or of σ.
 type Coefficient struct {
 	Name string `json:"name"`
-	// Mean, SD, Q025 and Q975 are averaged over orders; MeanGiven and SDGiven are those given the
-	// most probable order, null where it does not have the coefficient.
+	// Mean, SD, Q025 and Q975 are averaged over orders. MeanGiven and SDGiven are given the most
+	// probable order, null where it lacks the coefficient.
 	Mean      Number `json:"mean"`
 	SD        Number `json:"sd"`
 	Q025      Number `json:"q025"`
@@ -89,7 +89,7 @@ type Coefficient struct {
 // used, else 0.
 func (r *Result) ExitStatus() int { return r.Certificate.Verdict.ExitStatus() }
 
-// moments are mean and sd of draws, not a number for none.
+// moments returns mean and sd of draws, NaN without draws.
 func moments(values []float64) (mean, sd Number) {
 	if len(values) == 0 {
 		return Number(math.NaN()), Number(math.NaN())
@@ -98,13 +98,13 @@ func moments(values []float64) (mean, sd Number) {
 	return Number(m), Number(s)
 }
 
-// central are the ends of the central 95 percent of draws, which it sorts.
+// central returns the ends of the central 95 percent of values, which it sorts.
 func central(values []float64) (low, high Number) {
 	slices.Sort(values)
 	return Number(stat.Quantile(0.025, stat.Empirical, values, nil)), Number(stat.Quantile(0.975, stat.Empirical, values, nil))
 }
 
-// coefficient summarises draws over all orders and those given the most probable.
+// coefficient summarises draws over all orders and draws given the most probable order.
 func coefficient(name string, all, given []float64) Coefficient {
 	c := Coefficient{Name: name}
 	c.Mean, c.SD = moments(all)

@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// RunConfig says how Run works. The zero value is usable.
+// RunConfig configures Run. The zero value is usable.
 type RunConfig struct {
 	// Seed is the random seed of the draws. Probabilities of orders do not depend on it.
 	Seed uint64
@@ -22,11 +22,11 @@ type RunConfig struct {
 	Dir string
 }
 
-// drawn is how many draws there are; chosen by hand.
+// drawn is the number of draws; chosen by hand.
 const drawn = 10_000
 
-// largestShare is the probability of the largest order from which on the cut of the prior is said;
-// chosen by hand.
+// largestShare is the probability of the largest order above which the verdict reports the cut of
+// the prior; chosen by hand.
 const largestShare = 0.1
 
 // Run sums over all models, draws from the posterior, checks the model and writes the run
@@ -75,7 +75,7 @@ func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error
 	return r, r.write(cfg.Dir)
 }
 
-// answer is the first line.
+// answer is the first line of the output.
 func (post *posterior) answer() string {
 	most := post.orders[post.most()]
 	share, none := float64(most.Probability), float64(post.orders[0].Probability)
@@ -141,7 +141,7 @@ func (post *posterior) coefficients() (rows []Coefficient) {
 	return rows
 }
 
-// checkModel compares the values with those replicated from draws.
+// checkModel compares the values with values replicated from draws.
 func (post *posterior) checkModel(ctx gocontext.Context, seed uint64) (*modelcheck.Report, error) {
 	p, random := post.problem, stream.Rand(seed, "model check")
 	in := modelcheck.RegressionInput{
@@ -161,7 +161,7 @@ func (post *posterior) checkModel(ctx gocontext.Context, seed uint64) (*modelche
 			for c, j := range one.fit.columns {
 				mean[k] += one.coefficients[c] * one.fit.design.x.At(i, j)
 			}
-			if one.fit.unitRoot { // of the difference
+			if one.fit.unitRoot { // mean of the difference
 				mean[k] += p.levels.y[i] - one.fit.design.y[i]
 			}
 			sd[k] = one.sigma
