@@ -8,47 +8,46 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// CheckFile is the name of the file that vti check leaves in the directory of a run.
+// CheckFile is the name of the file that vti check writes to the directory of a run.
 const CheckFile = "check.json"
 
-// Calibration says whether leave-one-out predictions are as sure as they should be.
+// Calibration measures whether leave-one-out predictions have the right spread.
 type Calibration struct {
-	// Intervals are the shares of responses in the central predictive intervals.
+	// Intervals holds the shares of responses in the central predictive intervals.
 	Intervals []Interval `json:"intervals"`
 	// Distance is the largest difference between the distribution of the probability integral
-	// transforms and the uniform one, and P the probability of a larger one if predictions are
-	// calibrated (Kolmogorov's limit; ties of discrete responses are broken at random).
+	// transforms and the uniform distribution. P is the probability of a larger distance for
+	// calibrated predictions (Kolmogorov's limit; ties of discrete responses are broken at random).
 	Distance Number `json:"distance"`
 	P        Number `json:"p"`
 	// Histogram counts the transforms in intervals of equal width between 0 and 1.
 	Histogram []int `json:"histogram"`
-	// Verdict puts it into words.
+	// Verdict states the result in words.
 	Verdict string `json:"verdict"`
 }
 
-// Interval is the share of responses in intervals of a probability.
+// Interval is the share of responses in intervals with a given probability.
 type Interval struct {
 	Level Number `json:"level"`
 	Share Number `json:"share"`
-	// SE is the standard error of the share of calibrated predictions.
+	// SE is the standard error of Share for calibrated predictions.
 	SE Number `json:"se"`
 }
 
-// calibrationLevels are those of the intervals.
+// calibrationLevels are the probabilities of the intervals.
 var calibrationLevels = []float64{0.5, 0.8, 0.95}
 
-// histogramBins is in how many intervals transforms are counted: a bin is as wide as the part of
-// the predictions that a 90% interval leaves out on both sides.
+// histogramBins is the number of bins of the transforms: a bin is as wide as the two tails of a 90%
+// interval together.
 const histogramBins = 10
 
-// notable is the probability below which a distance is called one: a false alarm in a hundred
-// tables. Chosen by hand.
+// notable is the probability below which a distance is reported: a false alarm in a hundred tables.
+// Chosen by hand.
 const notable = 0.01
 
 // Calibrate compares the probability integral transforms of leave-one-out predictions with the
-// uniform distribution that they have if predictions are calibrated. spike is the probability that
-// each row's predictive distribution gives to its response itself, as discrete ones do: nil for
-// none.
+// uniform distribution of calibrated predictions. spike holds, for discrete distributions, the
+// predictive probability of each row's observed response; nil for none.
 func Calibrate(loo *LOO, spike []float64, seed uint64) *Calibration {
 	n := float64(len(loo.Rows))
 	pit := make([]float64, len(loo.Rows))
@@ -92,8 +91,8 @@ func Calibrate(loo *LOO, spike []float64, seed uint64) *Calibration {
 	return c
 }
 
-// kolmogorov is the probability that Kolmogorov's limit distribution exceeds x: the argument is
-// √n + 0.12 + 0.11/√n times the distance, which makes it good for few rows too (Stephens 1970).
+// kolmogorov is the probability that Kolmogorov's limit distribution exceeds x. With the distance
+// times √n + 0.12 + 0.11/√n as argument it is accurate for few rows too (Stephens 1970).
 func kolmogorov(x float64) float64 {
 	if x < 0.2 {
 		return 1
@@ -105,9 +104,8 @@ func kolmogorov(x float64) float64 {
 	return min(1, max(0, sum))
 }
 
-// Spikes returns the leave-one-out probability of each response itself, e to its ELPD, if the
-// responses are discrete, whole numbers whose densities are probabilities, and where they are only
-// known to be longer than a time.
+// Spikes returns the leave-one-out probability of each observed response, exp(ELPD), for discrete
+// responses (whole numbers, whose densities are probabilities) and for censored times.
 func (l *LOO) Spikes(rows *Rows) []float64 {
 	if !rows.Discrete && !rows.anyCensored() {
 		return nil

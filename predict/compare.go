@@ -9,19 +9,20 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Ranked is a run among others on the same rows.
+// Ranked is a run in a comparison of runs on the same rows.
 type Ranked struct {
 	RunDir string `json:"run_dir"`
 	LOO    *LOO   `json:"loo"`
-	// ByGroup is how well groups are predicted, if that was asked for.
+	// ByGroup holds the predictions of groups, if requested.
 	ByGroup *ByGroup `json:"by_group,omitempty"`
-	// Difference is its ELPD less that of the best, and DifferenceSE its standard error over rows.
+	// Difference is its ELPD less the ELPD of the best run, and DifferenceSE its standard error
+	// over rows.
 	Difference   Number `json:"difference"`
 	DifferenceSE Number `json:"difference_se"`
 }
 
-// Compare orders runs on the same rows by their ELPD, the best first. It is an error when their
-// rows differ.
+// Compare orders runs on the same rows by their ELPD, the best first. It fails when their rows
+// differ.
 func Compare(runs []Ranked) ([]Ranked, error) {
 	if len(runs) == 0 {
 		return nil, fmt.Errorf("predict: got no runs to compare, want at least one")

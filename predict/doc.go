@@ -1,15 +1,15 @@
-// Package predict says what a posterior over models and parameters expects of rows of a table, and
-// how well it would have predicted the rows it was fitted to.
+// Package predict predicts rows of a table from a posterior over models and parameters, and
+// estimates how well the posterior would have predicted the rows of its own data.
 //
-// Every application with a linear predictor hands over the same thing, [Rows]: rows of a table
-// under equally weighted draws of the posterior, each draw with its own model. From it follow
+// Every application with a linear predictor provides the same input, [Rows]: rows of a table under
+// equally weighted draws of the posterior, each draw with its own model. It is the input of
 //
 //   - [Summarise]: the expected value and a new response of each row, averaged over models;
 //   - [EffectsOf]: marginal means, their differences, and the response along a predictor, of a run
 //     ([Source]);
 //   - [LeaveOneOut]: how well each row is predicted from all others, by Pareto-smoothed importance
 //     sampling (PSIS-LOO; Vehtari, Gelman and Gabry 2017), without a refit;
-//   - [Calibrate]: whether these predictions are as sure as they should be: the probability
+//   - [Calibrate]: whether these predictions have the right spread: the probability
 //     integral transform of each row, uniform where they are (Dawid 1984);
 //   - [Compare]: which of several models predicts better.
 //
@@ -18,7 +18,7 @@
 //	rows.go        Rows: linear predictors, noise scales and densities of rows
 //	summary.go     predictions of rows
 //	effects.go     marginal means, differences and curves; effects_files.go writes them
-//	grid.go        the rows that they are averages over
+//	grid.go        the rows of these averages
 //	files.go       predictions as CSV, their draws as Parquet
 //	loo.go         leave-one-out
 //	heldout.go     rows and groups predicted by posteriors that were computed without them

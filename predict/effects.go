@@ -13,46 +13,47 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Source is a finished run whose effects can be asked for.
+// Source is a finished run for which effects can be computed.
 type Source interface {
-	// Predictors are the name of the response, the predictors of the model, offsets with them, and
-	// the table that it was fitted to, without rows that were left out.
+	// Predictors returns the name of the response, the predictors of the model including offsets,
+	// and the table of the fitted rows.
 	Predictors() (response string, predictors []Variable, seen *table.Table, err error)
-	// Population are the rows of a new table under the draws of the run, without the effects of
+	// Population returns the rows of a new table under the draws of the run, without the effects of
 	// groups.
 	Population(fresh *table.Table) (*Rows, error)
 }
 
-// Contrast says which marginal means are compared.
+// Contrast selects the comparisons of marginal means.
 type Contrast int
 
 const (
 	// NoContrast compares none.
 	NoContrast Contrast = iota
-	// Pairwise takes every difference of two, the earlier minus the later.
+	// Pairwise takes the difference of every pair, the earlier minus the later.
 	Pairwise
-	// ToReference takes the difference of each from the first.
+	// ToReference takes the difference of each mean from the first.
 	ToReference
 )
 
-// EffectsConfig says what is asked.
+// EffectsConfig configures EffectsOf.
 type EffectsConfig struct {
-	// Of are the predictors whose values are crossed; By divides what is said of them.
+	// Of are the predictors whose values are crossed; By repeats the means and contrasts for each
+	// of its values.
 	Of []Focus
 	By *Focus
-	// Curve takes Of, a single predictor of numbers without values, from its least to its largest
+	// Curve evaluates Of, a single numeric predictor without values, from its least to its largest
 	// value.
 	Curve bool
-	// Fixed are other predictors with the one value that they have.
+	// Fixed are other predictors, each with one fixed value.
 	Fixed []Focus
-	// OverData averages over the rows of the table, each with the values asked for in place of its
-	// own. Otherwise other numbers are at their means, and other labels are averaged over with one
-	// weight each.
+	// OverData averages over the rows of the table, with the chosen values in place of the observed
+	// values. Otherwise numbers of other predictors are at their means, and labels are averaged
+	// with equal weights.
 	OverData bool
-	// Link takes averages of the linear predictor; otherwise of expected responses, or the
+	// Link averages the linear predictor. Otherwise averages are over expected responses, or over
 	// probabilities of categories without an order.
 	Link bool
-	// Contrast says which means are compared, within each value of By.
+	// Contrast selects the comparisons of means, within each value of By.
 	Contrast Contrast
 	// Level is the probability of the intervals; 0 stands for 0.95.
 	Level float64
@@ -68,16 +69,15 @@ type Effects struct {
 	Of       []string `json:"of"`
 	By       string   `json:"by,omitempty"`
 	Scale    string   `json:"scale"`
-	// Held says what the other predictors are.
+	// Held lists the values of the other predictors.
 	Held []Held `json:"held,omitempty"`
 	// Level is the probability of the intervals, Draws the number of posterior draws.
 	Level Number `json:"level"`
 	Draws int    `json:"draws"`
-	// Labels are the two texts that the responses 0 and 1 stand for: means are probabilities of
-	// the second.
+	// Labels are the two texts for the responses 0 and 1: means are probabilities of the second.
 	Labels []string `json:"labels,omitempty"`
-	// Categories are those of a response without an order, each of which has its own means: of its
-	// probability, or on the scale of the link of its log odds against the first.
+	// Categories are the categories of a response without an order. Each has separate means: of its
+	// probability or, on the link scale, of its log odds against the first category.
 	Categories []string         `json:"categories,omitempty"`
 	Means      []MarginalMean   `json:"means"`
 	Contrasts  []MarginalChange `json:"contrasts,omitempty"`
@@ -85,7 +85,7 @@ type Effects struct {
 	Files      []string         `json:"files,omitempty"`
 }
 
-// Held says at which value a predictor is that was not asked for, or what is averaged over.
+// Held is a predictor that is not in focus, with its value or the values averaged over.
 type Held struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
@@ -93,12 +93,12 @@ type Held struct {
 
 // MarginalMean is the mean at values of the predictors.
 type MarginalMean struct {
-	// Category is the one that it is of, if the response has categories without an order.
+	// Category is the category of the mean, for a response with categories without an order.
 	Category string `json:"category,omitempty"`
-	// Values are those of Of; By is that of By.
+	// Values are the values of Of; By is the value of By.
 	Values []string `json:"values"`
 	By     string   `json:"by,omitempty"`
-	// Mean and SD are those of the posterior, Low and High the ends of the interval.
+	// Mean and SD are posterior moments, Low and High the ends of the interval.
 	Mean Number `json:"mean"`
 	SD   Number `json:"sd"`
 	Low  Number `json:"low"`
@@ -107,9 +107,10 @@ type MarginalMean struct {
 
 // MarginalChange is the difference of two marginal means.
 type MarginalChange struct {
-	// Category is that of the two means.
+	// Category is the category of both means.
 	Category string `json:"category,omitempty"`
-	// First and Second are the values of Of: the difference is that of First minus Second.
+	// First and Second are values of Of: the difference is the mean at First minus the mean at
+	// Second.
 	First  []string `json:"first"`
 	Second []string `json:"second"`
 	By     string   `json:"by,omitempty"`
@@ -127,11 +128,11 @@ type MarginalChange struct {
 const CurvePoints = 41
 
 // EffectsOf computes marginal means of the population of a run, averaged over its models. Under
-// every draw the mean of a combination of values is the average over its rows, and a difference
-// that of two such means; what is reported summarises the draws. Intervals are each for one
-// number, not for all together. With a link other than the identity means of responses are means
-// of expected responses, not responses of means, and those of hierarchical models are of a group
-// whose effects are zero, not averages over groups.
+// every draw the mean of a combination of values is the average over its rows, and a difference is
+// the difference of two such means; the results summarise the draws. Intervals are pointwise, not
+// simultaneous. With a link other than the identity, means of responses are means of expected
+// responses, not responses of means. For hierarchical models they describe a group whose effects
+// are zero, not averages over groups.
 func EffectsOf(ctx context.Context, source Source, cfg EffectsConfig) (*Effects, error) {
 	if cfg.Level == 0 {
 		cfg.Level = 0.95
@@ -200,7 +201,7 @@ func EffectsOf(ctx context.Context, source Source, cfg EffectsConfig) (*Effects,
 	return e, nil
 }
 
-// grid makes the rows, the values of By slowest.
+// grid makes the rows, with By as the slowest index.
 func (c EffectsConfig) grid(variables []Variable, seen *table.Table) (*grid, []*axis, error) {
 	if len(c.Of) == 0 {
 		return nil, nil, errors.New("effects: got no predictor, want at least one")
@@ -242,9 +243,9 @@ func (c EffectsConfig) grid(variables []Variable, seen *table.Table) (*grid, []*
 	return g, axes, err
 }
 
-// averages are the means of each cell under each draw [outcomes, cells, S], of linear predictors,
-// expected responses or the probabilities of categories without an order. Rows of a cell are added
-// in their order, so that the number of cores does not matter.
+// averages returns the means of each cell under each draw [outcomes, cells, S], of linear
+// predictors, expected responses or the probabilities of categories without an order. Rows of a
+// cell are added in order, so that the number of cores does not change the sums.
 func (r *Rows) averages(ctx context.Context, outcomes, cells, each int, link bool) ([][][]float64, error) {
 	means := make([][][]float64, outcomes)
 	for o := range means {
@@ -274,7 +275,7 @@ func (r *Rows) averages(ctx context.Context, outcomes, cells, each int, link boo
 	return means, nil
 }
 
-// outcomes writes what is averaged of a row under a draw to dst.
+// outcomes writes the quantities to average for a row under a draw to dst.
 func (r *Rows) outcomes(row, draw int, eta []float64, link bool, dst []float64) {
 	switch {
 	case link:
@@ -286,7 +287,7 @@ func (r *Rows) outcomes(row, draw int, eta []float64, link bool, dst []float64) 
 	}
 }
 
-// compare takes the differences of the means of one category and value of By.
+// compare computes the contrasts for one category and one value of By.
 func (e *Effects) compare(category string, cells [][]string, means [][]float64, contrast Contrast) {
 	add := func(first, second int) {
 		draws := make([]float64, len(means[first]))
@@ -323,10 +324,10 @@ func (e *Effects) compare(category string, cells [][]string, means [][]float64, 
 	}
 }
 
-// name writes values of Of.
+// name joins values of Of.
 func name(values []string) string { return strings.Join(values, ", ") }
 
-// ReadContrast reads "pairwise" and "reference"; "" is none.
+// ReadContrast reads "pairwise" and "reference"; "" is NoContrast.
 func ReadContrast(text string) (Contrast, error) {
 	at := slices.Index([]string{"", "pairwise", "reference"}, text)
 	if at < 0 {

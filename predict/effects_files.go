@@ -13,8 +13,8 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// WriteCSV writes a row for each mean and then for each difference. Where the response has
-// categories without an order the last column names them.
+// WriteCSV writes a row for each mean and then for each difference. For a response with categories
+// without an order the last column names the category.
 func (e *Effects) WriteCSV(path string) error {
 	var cells [][]string
 	add := func(category string, line ...string) {
@@ -33,10 +33,10 @@ func (e *Effects) WriteCSV(path string) error {
 	return atomicfile.Write(path, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(cells) })
 }
 
-// mostCurves is how many lines a picture has: as many as can be distinguished.
+// mostCurves is the largest number of lines in a picture, limited by the inks.
 const mostCurves = 3
 
-// Axis names what the means are of.
+// Axis names the scale of the means.
 func (e *Effects) Axis() string {
 	switch {
 	case e.Categories != nil && e.Scale == "link":
@@ -51,8 +51,8 @@ func (e *Effects) Axis() string {
 	return "expected " + e.Response
 }
 
-// WritePicture writes the curve or the means with their intervals to a directory, as NAME.svg and
-// NAME.png. What it leaves out is noted.
+// WritePicture writes the curve, or the means with their intervals, to a directory as NAME.svg and
+// NAME.png. Notes list the parts left out.
 func (e *Effects) WritePicture(dir, name string, curve bool) error {
 	if curve {
 		if n := len(e.lines()); n > mostCurves {
@@ -66,7 +66,7 @@ func (e *Effects) WritePicture(dir, name string, curve bool) error {
 	return e.forest(name).Write(dir)
 }
 
-// line is what a line of means has in common: a category and a value of By, each empty where there
+// line is the common label of the means of a line: category and value of By, each empty where there
 // is none.
 func (e *Effects) line(m MarginalMean) string {
 	text := m.Category
@@ -76,7 +76,7 @@ func (e *Effects) line(m MarginalMean) string {
 	return text
 }
 
-// lines lists them in their order.
+// lines lists the labels of lines in order.
 func (e *Effects) lines() (list []string) {
 	for _, m := range e.Means {
 		if text := e.line(m); !slices.Contains(list, text) {
@@ -110,7 +110,7 @@ func (e *Effects) curve(name string) *picture.Picture {
 				area.X, area.Y = append(area.X, line.X[i]), append(area.Y, upper.Y[i])
 			}
 			areas = append(areas, area)
-		} else { // areas on top of each other would hide one another
+		} else { // areas on top of each other hide one another
 			lines = append(lines, lower, upper)
 			legend = append(legend, picture.Entry{Text: text, Ink: ink})
 		}
@@ -130,7 +130,7 @@ func (e *Effects) curve(name string) *picture.Picture {
 	return p
 }
 
-// mostForest is how many means a picture has.
+// mostForest is the largest number of means in a picture.
 const mostForest = 60
 
 // forest draws means as a list of intervals.

@@ -29,7 +29,7 @@ b,m,3.0,6
 `
 
 // countsRun is glm(y ~ g*x + s, poisson) of R 4.2 as a posterior of two draws: its estimates, and
-// the same without g.
+// the estimates without g.
 type countsRun struct{ seen *table.Table }
 
 func (r countsRun) Predictors() (string, []Variable, *table.Table, error) {
@@ -124,8 +124,8 @@ func TestEffectsAreThoseOfEmmeans(t *testing.T) {
 	assert.InDelta(t, 3.981879709, first(data.Means[0], float64(data.Means[0].Mean)), 1e-8, "both draws are the same at a")
 }
 
-// TestUnsupportedEffectsAreNoted asks for combinations that the table does not have: the answer
-// comes from the model alone.
+// TestUnsupportedEffectsAreNoted asks for combinations that are not in the table: their results
+// depend on the model alone.
 func TestUnsupportedEffectsAreNoted(t *testing.T) {
 	curve := effectsOf(t, EffectsConfig{Of: []Focus{{Name: "x"}}, By: &Focus{Name: "g"}, Curve: true})
 	require.Len(t, curve.Means, 3*CurvePoints)
@@ -158,8 +158,8 @@ func TestUnsupportedEffectsAreNoted(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// A run is opened with varsel.OpenRun or regression.OpenRun; here it has two draws, in one of which
-// g has no effect.
+// A run is opened with varsel.OpenRun or regression.OpenRun. Here it has two draws, and in one of
+// them g has no effect.
 func ExampleEffectsOf() {
 	seen, err := table.Parse("counts.csv", []byte(countsTable))
 	if err != nil {
@@ -183,7 +183,7 @@ func ExampleEffectsOf() {
 	// c − a 0.92, zero with probability 0.5
 }
 
-// The mean of a column that was centred is 0, not what rounding has left of it.
+// The mean of a centred column is 0, not its rounding error.
 func TestCentreOfCentredColumn(t *testing.T) {
 	mean, sd := centre([]float64{0.1, 0.2, -0.3 - 1e-16})
 	assert.Zero(t, mean)

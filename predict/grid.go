@@ -15,39 +15,38 @@ import (
 
 // Variable is a predictor of a model as a column of its table.
 type Variable struct {
-	// Name is that of the column.
+	// Name is the name of the column.
 	Name string
 	// Labels reports whether the values are labels; else they are numbers.
 	Labels bool
 }
 
-// Focus is a predictor whose values are chosen. Values are written as in the table; without any
-// they are all labels, or of numbers the distinct values if there are at most six, else the mean
-// and the mean plus or minus the standard deviation.
+// Focus is a predictor whose values are chosen. Values are written as in the table. Without values,
+// labels take all levels, and numbers take the distinct values if there are at most six, else the
+// mean and the mean plus or minus the standard deviation.
 type Focus struct {
 	Name   string
 	Values []string
 }
 
-// mostDistinct is the largest number of different numbers that are all taken as values.
+// mostDistinct is the largest number of distinct numbers for which all are used as values.
 const mostDistinct = 6
 
-// mostGridRows bounds the rows that combinations of labels may take, and those of a table under
-// every combination of values.
+// mostGridRows bounds the rows of the grid.
 const mostGridRows = 200_000
 
-// grid is a table of the rows that are averaged over.
+// grid is a table of the rows to average over.
 type grid struct {
 	table *table.Table
-	cells [][]string // the values of the focus of each cell
-	each  int        // rows of a cell: rows of cell c begin at c times this
+	cells [][]string // values of the focus in each cell
+	each  int        // rows of a cell: cell c begins at row c*each
 	held  []Held     // the other predictors
 	notes []string
 }
 
-// axis is a predictor with the values that it takes in turn.
+// axis is a predictor with its chosen values.
 type axis struct {
-	column  *table.Column // of the table
+	column  *table.Column // column of the table
 	factor  *table.Column // the same as labels; nil for numbers
 	texts   []string
 	codes   []int     // of labels
@@ -96,7 +95,8 @@ func newAxis(seen *table.Table, variables []Variable, f Focus) (*axis, error) {
 	return a, nil
 }
 
-// usualValues are the values of a column of numbers, or three of many.
+// usualValues returns the default values of a numeric column: all distinct values, or three if
+// there are many.
 func usualValues(c *table.Column) []string {
 	if levels := c.AsFactor().Levels; len(levels) <= mostDistinct {
 		return levels
@@ -105,8 +105,8 @@ func usualValues(c *table.Column) []string {
 	return []string{text(mean - sd), text(mean), text(mean + sd)}
 }
 
-// centre is the mean of values with their standard deviation: 0 where it is nothing but rounding,
-// as of columns that were centred.
+// centre returns mean and standard deviation of values. A mean at the level of rounding errors, as
+// of centred columns, is returned as 0.
 func centre(values []float64) (mean, sd float64) {
 	if mean, sd = stat.MeanStdDev(values, nil); math.Abs(mean) < 1e-12*sd {
 		mean = 0
@@ -114,17 +114,17 @@ func centre(values []float64) (mean, sd float64) {
 	return mean, sd
 }
 
-// text writes a number that was computed as a value of a predictor.
+// text formats a computed number as a value of a predictor.
 func text(v float64) string { return strconv.FormatFloat(v, 'g', 5, 64) }
 
-// along are so many values from the least to the largest of a column.
+// along returns n values from the least to the largest of a column.
 func along(c *table.Column, n int) []string {
 	low, high := slices.Min(c.Values), slices.Max(c.Values)
 	texts := make([]string, n)
 	for k := range texts {
 		texts[k] = strconv.FormatFloat(low+(high-low)*float64(k)/float64(n-1), 'g', 6, 64)
 	}
-	// not rounded, which might leave the range
+	// exact, because a rounded end may leave the range
 	texts[0], texts[n-1] = strconv.FormatFloat(low, 'g', -1, 64), strconv.FormatFloat(high, 'g', -1, 64)
 	return texts
 }
@@ -133,7 +133,7 @@ func along(c *table.Column, n int) []string {
 func (a *axis) put(to *table.Column, k, from, n int) {
 	for row := from; row < from+n; row++ {
 		switch {
-		case to.Kind == table.Numeric && a.factor != nil: // numbers as labels
+		case to.Kind == table.Numeric && a.factor != nil: // numbers treated as labels
 			to.Values[row], _ = strconv.ParseFloat(a.texts[k], 64)
 		case a.factor != nil:
 			to.Codes[row] = a.codes[k]
@@ -151,9 +151,9 @@ func (a *axis) has(row, k int) bool {
 	return a.column.Values[row] == a.numbers[k]
 }
 
-// newGrid makes the rows of every combination of the values of the axes: with the other predictors
-// as in each row of the table in turn (overData), or with numbers at their means and every
-// combination of labels, all of one weight. fixed are others that have one value.
+// newGrid makes the rows of every combination of the values of the axes. The other predictors are
+// as in each row of the table in turn (overData). Otherwise numbers are at their means, with every
+// combination of labels at equal weight. fixed are other predictors with one value.
 func newGrid(seen *table.Table, variables []Variable, axes, fixed []*axis, overData bool) (*grid, error) {
 	chosen := map[string]bool{}
 	for _, a := range slices.Concat(axes, fixed) {
@@ -172,7 +172,7 @@ func newGrid(seen *table.Table, variables []Variable, axes, fixed []*axis, overD
 		}
 		g.cells = cells
 	}
-	var others []*axis // labels of all combinations
+	var others []*axis // labels whose levels are combined
 	means := map[string]float64{}
 	for _, a := range fixed {
 		g.held = append(g.held, Held{a.column.Name, a.texts[0]})
@@ -207,7 +207,7 @@ func newGrid(seen *table.Table, variables []Variable, axes, fixed []*axis, overD
 	for _, name := range seen.Names() {
 		c, err := seen.Lookup(name)
 		if err != nil {
-			continue // of no use to the run either
+			continue // the run does not use it either
 		}
 		columns = append(columns, g.column(c, axes, fixed, others, means, overData))
 	}
@@ -261,9 +261,8 @@ func (g *grid) column(c *table.Column, axes, fixed, others []*axis, means map[st
 	return out
 }
 
-// noteEmpty says which combinations of labels no row of the table has, and where the values of
-// numbers are outside of those that rows with the same labels have: what is said of them rests on
-// the model alone.
+// noteEmpty adds notes about combinations of labels that no row has, and about numeric values
+// outside the range of the rows with the same labels: results for them depend on the model alone.
 func (g *grid) noteEmpty(seen *table.Table, axes []*axis) {
 	var labels, numbers []*axis
 	for _, a := range axes {

@@ -9,17 +9,17 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// HeldOut is how well the rows of one group were predicted by a posterior that did not know them.
+// HeldOut is the prediction of the rows of one group by a posterior fitted without them.
 type HeldOut struct {
 	Group string `json:"group"`
 	Rows  int    `json:"rows"`
 	// ELPD is the log of their joint predictive density given all other groups.
 	ELPD Number `json:"elpd"`
-	// Verdict is that of the computation without the group.
+	// Verdict is the verdict on the computation without the group.
 	Verdict string `json:"verdict"`
 }
 
-// ByGroup is how well groups are predicted, each from all others.
+// ByGroup holds the predictions of groups, each from all other groups.
 type ByGroup struct {
 	Column string    `json:"column"`
 	ELPD   Number    `json:"elpd"`
@@ -37,7 +37,8 @@ func (b *ByGroup) Summarise() {
 	b.ELPD, b.SE = Number(floats.Sum(elpd)), Number(math.Sqrt(float64(len(elpd))*variance))
 }
 
-// Joint is the log of the joint predictive density of all rows, whose draws must not know them.
+// Joint is the log of the joint predictive density of all rows. The draws must come from a
+// posterior without these rows.
 func (r *Rows) Joint() (float64, error) {
 	if r.Y == nil {
 		return 0, ErrNoResponse
@@ -53,8 +54,8 @@ func (r *Rows) Joint() (float64, error) {
 	return logMean(total), nil
 }
 
-// Replace puts what a posterior without a row says of it in the place of the estimate by weights.
-// fresh has this row alone, under draws that do not know it.
+// Replace replaces the importance sampling estimate of a row by the prediction of a posterior
+// without it. fresh holds this row alone, under draws of that posterior.
 func (l *LOO) Replace(fresh *Rows, place int, seed uint64) error {
 	at := slices.IndexFunc(l.Rows, func(row LOORow) bool { return row.Row == place })
 	elpd, err := fresh.Joint()

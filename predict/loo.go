@@ -13,22 +13,22 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// LOO is how well rows are predicted from all others.
+// LOO holds leave-one-out predictions: each row is predicted from all others.
 type LOO struct {
-	// ELPD is the sum of the log predictive densities of the rows, each given all others, with its
-	// standard error over rows; P the effective number of parameters.
+	// ELPD is the sum of the log predictive densities of the rows, each given all others, and SE
+	// its standard error over rows. P is the effective number of parameters.
 	ELPD Number `json:"elpd"`
 	SE   Number `json:"se"`
 	P    Number `json:"p"`
-	// R2 is the share of the variance of the response that the predictions explain; null for
+	// R2 is the share of the variance of the response explained by the predictions; null for
 	// responses of 0 and 1, and where some times are only lower bounds.
 	R2 *Number `json:"r2,omitempty"`
-	// KHat is the largest of the rows, and Unreliable counts the rows whose k̂ is above Limit.
+	// KHat is the largest k̂ of the rows, and Unreliable counts the rows whose k̂ is above Limit.
 	KHat       Number `json:"khat"`
 	Limit      Number `json:"limit"`
 	Unreliable int    `json:"unreliable"`
 	Draws      int    `json:"draws"`
-	// Refits counts the rows whose posterior was computed without them.
+	// Refits is the number of rows predicted by a posterior refitted without them.
 	Refits int `json:"refits,omitempty"`
 	// Rows are in the order of the table.
 	Rows []LOORow `json:"rows"`
@@ -37,24 +37,24 @@ type LOO struct {
 // LOORow is one row.
 type LOORow struct {
 	Row int `json:"row"`
-	// ELPD is its log predictive density given all other rows, KHat says how far it can be relied
-	// on: up to 0.7.
+	// ELPD is its log predictive density given all other rows. KHat measures reliability: values up
+	// to 0.7 are reliable.
 	ELPD Number `json:"elpd"`
 	KHat Number `json:"khat"`
-	// Mean is the response expected from all other rows, null for categories without an order, and
-	// PIT the probability of a response below the observed one, or of an earlier category, with
-	// half of what is equal to it.
+	// Mean is the expected response given all other rows, null for categories without an order. PIT
+	// is the probability of a smaller response or an earlier category, plus half the probability of
+	// an equal one.
 	Mean Number `json:"mean"`
 	PIT  Number `json:"pit"`
-	// Refit says that these are of a posterior without the row, not of weights.
+	// Refit reports whether the numbers come from a posterior without the row, not from weights.
 	Refit bool `json:"refit,omitempty"`
 }
 
-// ErrNoResponse is that of rows whose responses are not known.
+// ErrNoResponse is the error for rows without responses.
 var ErrNoResponse = errors.New("predict: leave-one-out needs the responses of the rows")
 
-// LeaveOneOut predicts every row from all others by importance sampling: a draw counts by the
-// inverse of the density it gives the row, smoothed.
+// LeaveOneOut predicts every row from all others by importance sampling: the weight of a draw is
+// the smoothed inverse of its density of the row.
 func LeaveOneOut(ctx context.Context, rows *Rows, seed uint64) (*LOO, error) {
 	if rows.Y == nil {
 		return nil, ErrNoResponse
@@ -72,7 +72,7 @@ func LeaveOneOut(ctx context.Context, rows *Rows, seed uint64) (*LOO, error) {
 		random := stream.Rand(seed, "loo/"+strconv.Itoa(row))
 		var total, density, mean, below float64
 		largest, shift := slices.Max(smoothed.LogWeights), slices.Max(logDensity)
-		unsmoothed := math.Exp(-largest - shift) // a weight times its density, but for those of the tail
+		unsmoothed := math.Exp(-largest - shift) // weight times density, for draws outside the tail
 		for s, l := range smoothed.LogWeights {
 			w := math.Exp(l - largest)
 			total += w
@@ -99,7 +99,7 @@ func LeaveOneOut(ctx context.Context, rows *Rows, seed uint64) (*LOO, error) {
 	return loo, nil
 }
 
-// Summarise computes everything but P from the rows.
+// Summarise computes all fields except P from the rows.
 func (l *LOO) Summarise(rows *Rows) {
 	elpd, residuals := make([]float64, rows.Len()), make([]float64, rows.Len())
 	l.ELPD, l.KHat, l.Unreliable, l.Refits = 0, Number(math.Inf(-1)), 0, 0

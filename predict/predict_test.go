@@ -17,7 +17,7 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// normalMean are rows of y ~ N(μ, 1) under draws of μ from its posterior with a flat prior.
+// normalMean returns rows of y ~ N(μ, 1) under draws of μ from its posterior with a flat prior.
 func normalMean(y []float64, draws int) *Rows {
 	random := rand.New(rand.NewPCG(5, 5))
 	mean := stat.Mean(y, nil)
@@ -57,7 +57,7 @@ func TestLeaveOneOutOfAMean(t *testing.T) {
 		rest := distuv.Normal{Mu: (stat.Mean(y, nil)*n - v) / (n - 1), Sigma: math.Sqrt(1 + 1/(n-1))}
 		sum += rest.LogProb(v)
 		assert.InDelta(t, rest.LogProb(v), float64(loo.Rows[i].ELPD), 0.02)
-		// Simulated responses: 8,000 draws; false alarms of all rows: 1 in 500.
+		// Tolerances are for 8,000 draws; false alarms over all rows: 1 in 500.
 		assert.InDelta(t, rest.CDF(v), float64(loo.Rows[i].PIT), 4*0.5/math.Sqrt(8000)*1.1)
 		sumPIT += float64(loo.Rows[i].PIT)
 	}
@@ -80,7 +80,7 @@ func TestLeaveOneOutOfAMean(t *testing.T) {
 	require.ErrorIs(t, err, ErrNoResponse)
 }
 
-// TestCalibrationFindsWrongSpread: predictions of sd 1 for responses of sd 1, 2 and ½.
+// TestCalibrationFindsWrongSpread checks predictions of sd 1 for responses of sd 1, 2 and ½.
 func TestCalibrationFindsWrongSpread(t *testing.T) {
 	for sd, want := range map[float64]string{1: "calibrated, as far as these rows tell", 2: "too sure", 0.5: "less sure than they could be"} {
 		loo, err := LeaveOneOut(t.Context(), normalMean(someResponses(200, sd), 2000), 1)
@@ -89,12 +89,12 @@ func TestCalibrationFindsWrongSpread(t *testing.T) {
 		assert.Contains(t, c.Verdict, want)
 		assert.Equal(t, sd == 1, c.P >= notable, "%v", c.P)
 	}
-	// The limit distribution at its tabulated quantiles.
+	// The tabulated quantiles of the limit distribution are the reference.
 	assert.InDelta(t, 0.05, kolmogorov(1.3581), 1e-4)
 	assert.InDelta(t, 0.01, kolmogorov(1.6276), 1e-4)
 }
 
-// Discrete responses: ties are broken at random, so that calibrated counts are uniform.
+// Ties of discrete responses are broken at random, so that calibrated counts are uniform.
 func TestCalibrationOfCounts(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 3))
 	poisson := likelihood.New(likelihood.PoissonKind, likelihood.Shape{})
@@ -139,7 +139,7 @@ func TestCompareRanksRuns(t *testing.T) {
 	require.Error(t, err)
 }
 
-// The draws in the file are those that the predictions summarise.
+// The file holds the draws that the predictions summarise.
 func TestFilesHoldPredictions(t *testing.T) {
 	rows := normalMean(someResponses(5, 1), 100)
 	result, err := Summarise(t.Context(), rows, Config{Seed: 3})
@@ -159,8 +159,8 @@ func TestFilesHoldPredictions(t *testing.T) {
 	require.NoError(t, result.WriteCSV(filepath.Join(t.TempDir(), "predictions.csv")))
 }
 
-// Of censored times the probability of a longer one counts, and predictions are not compared with
-// them.
+// The score of a censored time is the log probability of a longer time, and predictions are not
+// compared with it.
 func TestCensoredTimesArePredicted(t *testing.T) {
 	exponential := likelihood.New(likelihood.ExponentialKind, likelihood.Shape{})
 	rows := &Rows{Response: exponential, Survival: true, Unit: "row", Places: []int{1, 2, 3}, Y: []float64{1, -2, 0.5}}

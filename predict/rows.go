@@ -22,67 +22,67 @@ type Response interface {
 	// LogKernelAt and LogConstant sum to the log density of y.
 	LogKernelAt(y, eta, scale float64) float64
 	LogConstant(y float64) float64
-	// Mean is that of the response; NaN when there is none.
+	// Mean is the mean of the response; NaN where it does not exist.
 	Mean(eta, scale float64) float64
 	// Draw draws a response.
 	Draw(eta, scale float64, random *rand.Rand) float64
 }
 
-// Categorical is the distribution of a response that is one of K categories given the M linear
+// Categorical is the distribution of a response in one of K categories given the M linear
 // predictors eta of a row.
 type Categorical interface {
 	// LogProbs is the log probability of y, a list of one category.
 	LogProbs(y, eta []float64) float64
-	// Probabilities writes those of the categories to dst [K].
+	// Probabilities writes the probabilities of the categories to dst [K].
 	Probabilities(eta, dst []float64)
 }
 
 // Rows are N rows of a table under S equally weighted posterior draws, in the units of the table.
 type Rows struct {
-	// Places [N] are the numbers of the rows in their file, which count what Unit says: "line" or
-	// "row".
+	// Places [N] are the numbers of the rows in their file, in the unit Unit: "line" or "row".
 	Places []int
 	Unit   string
-	// Y [N] are the responses that were observed; nil if they are not known.
+	// Y [N] are the observed responses; nil if unknown.
 	Y []float64
 	// Offset [N] is added to the linear predictor; nil for none.
 	Offset []float64
-	// Terms are what else the linear predictor is the sum of.
+	// Terms are the other terms of the linear predictor.
 	Terms []Term
-	// Scale [S] is the noise scale of each draw; RowScale [N], if not nil, is what it is multiplied
-	// by in each row.
+	// Scale [S] is the noise scale of each draw; RowScale [N], if not nil, holds a factor of it for
+	// each row.
 	Scale, RowScale []float64
-	// Response is the distribution of a response; Given [S], if not nil, are those of each draw.
+	// Response is the distribution of a response; Given [S], if not nil, holds one distribution per
+	// draw.
 	Response Response
 	Given    []Response
-	// Unordered is the distribution of Categories without an order, which have the linear
-	// predictors that are log odds of all but the first against the first; nil of other responses.
+	// Unordered is the distribution of Categories without an order; nil for other responses. The
+	// linear predictors are the log odds of each category but the first against the first.
 	Unordered Categorical
 	// Chain [S] numbers the chain of each draw from 1; nil for independent draws.
 	Chain []int32
 	// Discrete reports whether responses are whole numbers whose densities are probabilities.
 	Discrete bool
-	// Survival reports whether responses are times, of which negative ones are lower bounds.
+	// Survival reports whether responses are times; negative times are lower bounds.
 	Survival bool
-	// Labels are the two texts that the responses 0 and 1 stand for; nil otherwise.
+	// Labels are the two texts for the responses 0 and 1; nil otherwise.
 	Labels []string
-	// Categories are the texts of responses 0, 1, 2, … that are categories; nil otherwise.
+	// Categories are the texts of the categories 0, 1, 2, …; nil for other responses.
 	Categories []string
-	// Notes say what a reader must know of these rows, such as values out of the range seen.
+	// Notes are remarks on these rows for the reader, such as values out of the observed range.
 	Notes []string
 }
 
 // Term adds x β to a linear predictor.
 type Term struct {
-	// Name is that of the coefficient: for files.
+	// Name is the name of the coefficient in files.
 	Name string
-	// Plane is the linear predictor that it adds to, 0 where a row has one.
+	// Plane is the index of the linear predictor of the term, 0 where a row has only one.
 	Plane int
 	// X [N] is the column of the design.
 	X []float64
-	// Level [N] is the place in Draws of the coefficient of each row; nil: all rows have the first.
+	// Level [N] is the index in Draws of the coefficient of each row; nil means index 0 for all.
 	Level []int
-	// Draws are the draws [S] of each coefficient, 0 where the model of the draw is without it.
+	// Draws holds the draws [S] of each coefficient, 0 where the model of the draw excludes it.
 	Draws [][]float64
 }
 
@@ -100,7 +100,8 @@ func (r *Rows) Planes() int {
 	return 1
 }
 
-// Part is every k-th row under every l-th draw, with the least k and l that leave at most so many.
+// Part returns every k-th row under every l-th draw, with the least k and l that satisfy both
+// limits.
 func (r *Rows) Part(mostRows, mostDraws int) *Rows {
 	part := *r
 	if k := (r.Len() + mostRows - 1) / mostRows; k > 1 {
@@ -125,7 +126,7 @@ func (r *Rows) Part(mostRows, mostDraws int) *Rows {
 	return &part
 }
 
-// every is the first of each k values; nil of nil.
+// every returns every k-th value from the first; nil for nil.
 func every[T any](values []T, k int) []T {
 	if values == nil {
 		return nil
@@ -137,8 +138,7 @@ func every[T any](values []T, k int) []T {
 	return kept
 }
 
-// Predictor writes the linear predictors of a row under each draw to eta [S·M], those of a draw
-// together.
+// Predictor writes the linear predictors of a row under each draw to eta [S·M], draw by draw.
 func (r *Rows) Predictor(row int, eta []float64) {
 	planes := r.Planes()
 	if len(eta) != r.Draws()*planes {
@@ -174,7 +174,7 @@ func (r *Rows) NoiseScale(row, draw int) float64 {
 }
 
 // LogDensities writes log p(y | draw) of the observed response of a row to dst [S], given its
-// linear predictors. dst may be those where a row has one.
+// linear predictors. dst may be eta where a row has one linear predictor.
 func (r *Rows) LogDensities(row int, eta, dst []float64) {
 	y := r.Y[row]
 	if r.Unordered != nil {
@@ -189,7 +189,7 @@ func (r *Rows) LogDensities(row int, eta, dst []float64) {
 	}
 }
 
-// of are the linear predictors of a draw among those of a row.
+// of returns the linear predictors of a draw from those of a row.
 func (r *Rows) of(draw int, eta []float64) []float64 {
 	planes := r.Planes()
 	return eta[draw*planes : (draw+1)*planes]
@@ -214,7 +214,7 @@ func (r *Rows) Draw(row, draw int, eta []float64, random *rand.Rand) float64 {
 	return float64(pick.Func(len(p), random.Float64(), func(k int) float64 { return p[k] }))
 }
 
-// Under is the distribution of a response that has one linear predictor, under a draw.
+// Under returns the distribution of a response with one linear predictor, under a draw.
 func (r *Rows) Under(draw int) Response {
 	if r.Given != nil {
 		return r.Given[draw]
@@ -222,11 +222,11 @@ func (r *Rows) Under(draw int) Response {
 	return r.Response
 }
 
-// censored reports whether only a lower bound of the response of a row is known.
+// censored reports whether the response of a row is only a lower bound.
 func (r *Rows) censored(row int) bool { return r.Survival && r.Y[row] < 0 }
 
-// below is the share of a drawn response that counts as less than the observed one: half where they
-// are equal, and where all that is known is that the observed one is longer.
+// below is 1 if a drawn response is less than the observed response, 0 if it is greater, and ½ if
+// they are equal or the observed response is a shorter lower bound.
 func (r *Rows) below(row int, drawn float64) float64 {
 	observed := math.Abs(r.Y[row])
 	if !r.Survival {
@@ -241,8 +241,8 @@ func (r *Rows) below(row int, drawn float64) float64 {
 	return 0
 }
 
-// each calls f for every row on all cores, with room for the linear predictors of its draws. The
-// order of rows does not matter to the results.
+// each calls f for every row on all cores, with the linear predictors of its draws. The order of
+// rows does not change the results.
 func (r *Rows) each(ctx context.Context, what string, f func(row int, eta []float64)) error {
 	var done atomic.Int64
 	err := parallel.Each(ctx, r.Len(), func(int) func(row int) error {

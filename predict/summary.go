@@ -13,38 +13,38 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Prediction is what the posterior expects of one row.
+// Prediction is the posterior prediction of one row.
 type Prediction struct {
-	// Row is its number in the file.
+	// Row is the number of the row in the file.
 	Row int `json:"row"`
 	// Mean is the expected response; for a response of 0 or 1 the probability of 1.
 	Mean Number `json:"mean"`
-	// ExpectedSD, ExpectedLow and ExpectedHigh say how well the expected value is known.
+	// ExpectedSD, ExpectedLow and ExpectedHigh describe the uncertainty of the expected value.
 	ExpectedSD   Number `json:"expected_sd"`
 	ExpectedLow  Number `json:"expected_low"`
 	ExpectedHigh Number `json:"expected_high"`
-	// SD, Low and High say where a new response falls.
+	// SD, Low and High describe a new response.
 	SD   Number `json:"sd"`
 	Low  Number `json:"low"`
 	High Number `json:"high"`
-	// Probabilities are those of the categories of the response; absent where it has none. Mean and
-	// what follows are then of the number of the category, from 0, or null where these have no
-	// order.
+	// Probabilities are the probabilities of the categories of the response; absent without
+	// categories. Mean and the following fields then describe the number of the category, from 0;
+	// they are null for categories without an order.
 	Probabilities []Number `json:"probabilities,omitempty"`
-	// Observed is the response that the table has, if it has one that is not only a lower bound.
+	// Observed is the response in the table, if present and not only a lower bound.
 	Observed *Number `json:"observed,omitempty"`
 }
 
-// Config says how predictions are made.
+// Config configures predictions.
 type Config struct {
 	// Level is the probability of the intervals, between the quantiles (1 ∓ Level)/2; 0 stands for
 	// 0.95.
 	Level float64
-	// Seed is that of new responses.
+	// Seed is the random seed of new responses.
 	Seed uint64
 }
 
-// Result are the predictions of rows: the object that vti predict prints as JSON.
+// Result holds the predictions of rows: the object that vti predict prints as JSON.
 type Result struct {
 	Schema string `json:"schema"`
 	RunDir string `json:"run_dir"`
@@ -52,18 +52,18 @@ type Result struct {
 	// Level is the probability of the intervals, Draws the number of posterior draws.
 	Level Number `json:"level"`
 	Draws int    `json:"draws"`
-	// Labels are the two texts that the responses 0 and 1 stand for.
+	// Labels are the two texts for the responses 0 and 1.
 	Labels []string `json:"labels,omitempty"`
-	// Categories are those of the response, in the order of Probabilities.
+	// Categories are the categories of the response, in the order of Probabilities.
 	Categories  []string     `json:"categories,omitempty"`
 	Predictions []Prediction `json:"predictions"`
-	// Observed compares predictions with the responses that the table has.
+	// Observed compares predictions with the responses in the table.
 	Observed *Observed `json:"observed,omitempty"`
 	Notes    []string  `json:"notes,omitempty"`
 	Files    []string  `json:"files,omitempty"`
 }
 
-// Observed says how far predictions are from responses.
+// Observed measures the errors of predictions.
 type Observed struct {
 	Rows int `json:"rows"`
 	// RMSE is the root mean square of response − Mean, and Covered the share of responses within
@@ -74,7 +74,7 @@ type Observed struct {
 	LogScore Number `json:"log_score"`
 }
 
-// Validate reports a level that is no probability of an interval.
+// Validate returns an error unless Level is 0 or a probability between 0 and 1.
 func (c Config) Validate() error {
 	if c.Level != 0 && !(c.Level > 0 && c.Level < 1) {
 		return fmt.Errorf("probability of intervals: got %v, want a number between 0 and 1", c.Level)
@@ -82,10 +82,9 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Summarise predicts every row: averages over draws, each of which has its own model, are averages
-// over models. Means come from expected values rather than from new responses, whose noise they
-// need not have. The error of a mean is its ExpectedSD over the root of the number of effective
-// draws.
+// Summarise predicts every row. Each draw has a model, so that averages over draws are averages
+// over models. Means are averages of expected values, which have no noise, unlike new responses.
+// The error of a mean is its ExpectedSD over the root of the number of effective draws.
 func Summarise(ctx context.Context, rows *Rows, cfg Config) (*Result, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -110,7 +109,7 @@ func Summarise(ctx context.Context, rows *Rows, cfg Config) (*Result, error) {
 		p.Mean = Number(stat.Mean(expected, nil))
 		p.ExpectedSD, p.ExpectedLow, p.ExpectedHigh = spread(expected, cfg.Level)
 		if p.SD, p.Low, p.High = spread(drawn, cfg.Level); rows.Unordered != nil {
-			p.SD, p.Low, p.High = p.Mean, p.Mean, p.Mean // none
+			p.SD, p.Low, p.High = p.Mean, p.Mean, p.Mean // no interval
 		}
 		result.Predictions[row] = p
 	})
@@ -132,7 +131,8 @@ func (r *Rows) draw(row int, seed uint64, eta, expected, drawn []float64) {
 	}
 }
 
-// probabilities are those of categories, averaged over draws; nil where there are none.
+// probabilities returns the probabilities of categories, averaged over draws; nil without
+// categories.
 func (r *Rows) probabilities(eta []float64) (mean []Number) {
 	if r.Categories == nil {
 		return nil
@@ -147,7 +147,7 @@ func (r *Rows) probabilities(eta []float64) (mean []Number) {
 	return mean
 }
 
-// categorical is the distribution of a category under a draw.
+// categorical returns the distribution of a category under a draw.
 func (r *Rows) categorical(draw int) Categorical {
 	if r.Unordered != nil {
 		return r.Unordered
@@ -163,7 +163,7 @@ func spread(draws []float64, level float64) (sd, low, high Number) {
 	return Number(math.Sqrt(variance)), at((1 - level) / 2), at((1 + level) / 2)
 }
 
-// observe compares predictions with the responses that are known, of which there may be none.
+// observe compares predictions with the known responses, if any.
 func observe(predictions []Prediction, scores []float64) *Observed {
 	n, squares, covered := 0.0, 0.0, 0.0
 	for _, p := range predictions {
