@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// unordered checks a response of categories without an order: each of them as a response of its own
-// that is 1 in the rows of the category, and how many rows each has.
+// unordered checks a response of categories without an order. Each category is a separate response
+// that is 1 in the rows of the category. It also counts the rows of each category.
 func (in *RegressionInput) unordered(ctx context.Context, y []float64) (findings []Finding, counted []PredictiveBin, err error) {
 	responses := in.indicators(y)
 	checks := newChecks(responses, in.Predictors, in.Draws, in.Remedies)
@@ -44,7 +44,7 @@ func (in *RegressionInput) unordered(ctx context.Context, y []float64) (findings
 	return findings, counted, nil
 }
 
-// indicators are the responses of the categories; of two categories one says all.
+// indicators returns the responses of the categories: only one for two categories.
 func (in *RegressionInput) indicators(y []float64) (list []*response) {
 	order := byAppearance(y)
 	for k, name := range in.Unordered {
@@ -68,8 +68,8 @@ func indicator(y float64, k int) float64 {
 	return 0
 }
 
-// byAppearance numbers categories in the order in which they appear: rows that stand together by
-// category are then in order.
+// byAppearance numbers categories in the order of their first rows: rows grouped by category are
+// then in order.
 func byAppearance(y []float64) []float64 {
 	var seen []float64
 	order := make([]float64, len(y))

@@ -10,7 +10,7 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// choicesInput are rows of three categories whose probabilities do not depend on x, drawn and
+// choicesInput returns rows of three categories whose probabilities do not depend on x, drawn and
 // replicated from the same probabilities.
 func choicesInput(n int) RegressionInput {
 	random := stream.Rand(1, "choices")
@@ -39,9 +39,9 @@ func choicesInput(n int) RegressionInput {
 	return in
 }
 
-// Tables that are as the model says are good, also sorted by category; a category that has its rows
-// where x is far from zero is found, and so is a table with copies of rows. Numbers of rows are
-// those of the categories.
+// Tables drawn from the model are good, also sorted by category. A category whose rows have x far
+// from zero is found, and so is a table with copies of rows. The bins count the rows of the
+// categories.
 func TestUnorderedCategories(t *testing.T) {
 	in := choicesInput(200)
 	report, err := Regression(t.Context(), in)
@@ -58,7 +58,7 @@ func TestUnorderedCategories(t *testing.T) {
 	require.InDelta(t, 100, report.Predictive[1].Median, 3)
 
 	sorted := choicesInput(200)
-	places := map[float64]int{1: 0, 0: 1, 2: 2} // an order that is not that of the numbers
+	places := map[float64]int{1: 0, 0: 1, 2: 2} // an order different from the numeric order
 	slices.SortStableFunc(sorted.Response.Values, func(a, b float64) int { return places[a] - places[b] })
 	report, err = Regression(t.Context(), sorted)
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func TestUnorderedCategories(t *testing.T) {
 	require.NotEqual(t, Good, report.Verdict)
 }
 
-// A category whose rows have higher probabilities of it than all others is separated.
+// A category is separated if its rows have a higher probability of it than all other rows.
 func TestSeparatedCategory(t *testing.T) {
 	in := choicesInput(60)
 	n := len(in.Response.Values)

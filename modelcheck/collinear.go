@@ -7,13 +7,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Columns whose squared multiple correlation with others is above nearlyCollinear are reported:
-// beyond it their effects have standard errors 30 times those of unrelated columns (chosen by
-// hand).
+// nearlyCollinear is the squared multiple correlation with other columns above which a column is
+// reported: the standard errors of effects are then 30 times the standard errors for unrelated
+// columns (chosen by hand).
 const nearlyCollinear = 0.999
 
-// Limits of the work: of the columns for multiple correlations, and of the columns compared in
-// pairs, which takes a second for 1,000 rows.
+// multipleColumns and pairedColumns limit the number of columns for multiple correlations and for
+// comparison in pairs, which takes a second for 1,000 rows.
 const (
 	multipleColumns = 300
 	pairedColumns   = 1000
@@ -52,14 +52,14 @@ func collinear(columns []Column) (found []Finding) {
 			}
 		}
 	}
-	// With nearly as many columns as rows every column is a combination of the others by chance.
+	// With nearly as many columns as rows every column is a linear combination of others by chance.
 	if len(lines) > multipleColumns || n < 2*len(lines)+10 {
 		return found
 	}
 	var basis [][]float64
 	for j, line := range lines {
 		rest := append([]float64(nil), line...)
-		for range 2 { // twice for the digits lost (Gram and Schmidt with reorthogonalisation)
+		for range 2 { // twice, to restore lost digits (Gram and Schmidt with reorthogonalisation)
 			for _, b := range basis {
 				r, v := mat.NewVecDense(n, rest), mat.NewVecDense(n, b)
 				r.AddScaledVec(r, -mat.Dot(r, v), v)

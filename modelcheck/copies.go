@@ -9,7 +9,7 @@ import (
 )
 
 // rowKeys numbers the distinct rows of columns: equal rows have equal numbers. Rows are compared by
-// a hash of 64 bits, which takes different rows for equal once in 10⁷ tables of a million rows.
+// a hash of 64 bits, which confuses different rows once in 10⁷ tables of a million rows.
 func rowKeys(columns []Column) (keys []int, count int) {
 	n := len(columns[0].Values)
 	seen := make(map[uint64]int, n)
@@ -31,12 +31,12 @@ func rowKeys(columns []Column) (keys []int, count int) {
 	return keys, len(seen)
 }
 
-// surprise is the information in bits that every distinct row occurs a multiple of g times by
-// chance, above which the table was copied: one table in a million (chosen by hand).
+// surprise is the information in bits of the event that every distinct row occurs a multiple of g
+// times by chance, above which the table counts as copied: one in a million (chosen by hand).
 const surprise = 20
 
-// repeatedTable finds that every distinct row of the columns occurs a multiple of some number of
-// times, as when a table was written several times into one file.
+// repeatedTable reports whether every distinct row of the columns occurs a multiple of some number
+// of times, as when a table was written several times into one file.
 func repeatedTable(columns []Column) (Finding, bool) {
 	keys, count := rowKeys(columns)
 	times := make([]int, count)
@@ -64,10 +64,11 @@ func gcd(a, b int) int {
 	return a
 }
 
-// addCopies appends the share of rows that equal another in the response and in every column. Only
-// rows that share the columns with another can. Replicates are rounded to the values that the
-// response takes, which may be few for good reasons: a scale with few digits, a logarithm of such,
-// a limit of detection. Of categories without an order each has its own share.
+// addCopies appends a family for the share of rows that equal another row in the response and in
+// every column. Only rows that share all columns with another row can be copies. Replicates are
+// rounded to the observed values of the response. These may be few for good reasons: a scale with
+// few digits, the logarithm of such a scale, a limit of detection. Each category without an order
+// has a separate share.
 func (c *checks) addCopies(columns []Column) {
 	r := c.responses[0]
 	if len(columns) == 0 {
@@ -117,8 +118,8 @@ func (c *checks) addCopies(columns []Column) {
 	})
 }
 
-// copied lists the rows that equal an earlier one in response and columns, those of the category
-// alone where there is one.
+// copied lists the rows that equal an earlier row in response and columns; for the response of one
+// category only the rows of the category.
 func (r *response) copied(columns []Column) []int {
 	if r.order == nil {
 		return copiedRows(append([]Column{{Values: r.y}}, columns...))
@@ -126,7 +127,7 @@ func (r *response) copied(columns []Column) []int {
 	return slices.DeleteFunc(copiedRows(append([]Column{{Values: r.y}}, columns...)), func(i int) bool { return r.y[i] == 0 })
 }
 
-// copiedRows lists the rows that equal an earlier one.
+// copiedRows lists the rows that equal an earlier row.
 func copiedRows(columns []Column) (rows []int) {
 	keys, count := rowKeys(columns)
 	seen := make([]bool, count)
@@ -139,7 +140,7 @@ func copiedRows(columns []Column) (rows []int) {
 	return rows
 }
 
-// nearest is the value of an increasing list that is closest to v, the lower of two.
+// nearest returns the value of an increasing list closest to v, the lower one in a tie.
 func nearest(sorted []float64, v float64) float64 {
 	at, _ := slices.BinarySearch(sorted, v)
 	switch {

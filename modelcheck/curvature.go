@@ -10,38 +10,38 @@ import (
 	"github.com/transdim/vti/internal/rank"
 )
 
-// curvatureWork bounds the multiplications of the curvature family, a second or two of one core;
-// beyond it only evenly spaced rows enter, but at least shapeRows of them (chosen by hand).
+// curvatureWork bounds the multiplications for curvature, a second or two of one core. Beyond it
+// only evenly spaced rows enter, but at least shapeRows of them (chosen by hand).
 const (
 	curvatureWork = 2e9
 	shapeRows     = 100
 )
 
 // shape is a pattern of residuals along a column, orthogonal to a constant and to the column, with
-// unit length: the correlation of residuals with it does not respond to the linear effect.
+// unit length: the linear effect does not change the correlation of residuals with it.
 type shape struct {
 	response *response
-	place    int // of the column
+	place    int // index of the column
 	column   string
 	name     string
-	values   []float64 // one for each row that enters
+	values   []float64 // one for each row used
 }
 
-// shapes are those of one response, by rows of a matrix: the sums over all of them and some samples
-// at once are a product of matrices.
+// shapes holds the shapes of one response as rows of a matrix: one matrix product computes the sums
+// over all of them and several samples.
 type shapes struct {
 	list    []shape
-	rows    []int     // of the response, that enter
+	rows    []int     // indices of the rows used
 	values  []float64 // [len(list)][len(rows)]
 	clipped []float64 // residuals of each sample [2·drawsAtOnce][len(rows)]
 	unit    []float64 // √n over their length [2·drawsAtOnce]
-	ignored []bool    // [drawsAtOnce][columns]: what is not compared
+	ignored []bool    // [drawsAtOnce][columns]: columns not compared
 	plan    *kernel.ProductPlan[float64]
 }
 
 // addCurvature appends a family with three shapes for each pair of response and column: the square,
 // the middle against both ends in ranks, and one half against the other. Columns of two values have
-// none. A response is not compared with itself.
+// no shapes. A response is not compared with itself.
 func (c *checks) addCurvature(columns []Column, draws int) {
 	work := 0.0
 	for _, r := range c.responses {
@@ -91,21 +91,21 @@ func (c *checks) addCurvature(columns []Column, draws int) {
 	})
 }
 
-// take keeps the residuals of a sample.
+// take stores the residuals of a sample.
 func (s *shapes) take(place int, from *sample) {
 	clipped, squares := s.clipped[place*len(s.rows):(place+1)*len(s.rows)], 0.0
 	for k, i := range s.rows {
 		clipped[k] = from.clipped[i]
 		squares += clipped[k] * clipped[k]
 	}
-	s.unit[place] = 0 // residuals that are all zero correlate with nothing
+	s.unit[place] = 0 // residuals that are all zero have zero correlations
 	if squares > 0 {
 		s.unit[place] = math.Sqrt(float64(len(s.rows)) / squares)
 	}
 }
 
-// correlate writes the absolute correlations of the shapes with the residuals kept, times √n [draws
-// of a block][len(list)]; NaN for what is not compared.
+// correlate writes the absolute correlations of the shapes with the stored residuals, times √n
+// [draws of a block][len(list)]; NaN for ignored columns.
 func (s *shapes) correlate(columns int, observed, replicated [][]float64) {
 	samples := 2 * drawsAtOnce
 	sums := make([]float64, samples*len(s.list))
@@ -157,7 +157,7 @@ func newShapes(r *response, columns []Column, stride int) *shapes {
 	return s
 }
 
-// along builds the shapes of a response along a column, at some place.
+// along builds the shapes of a response along the column at index place.
 func (s *shapes) along(r *response, place int, column Column) (list []shape) {
 	x := make([]float64, len(s.rows))
 	for k, i := range s.rows {
@@ -209,11 +209,11 @@ func standardised(values []float64) []float64 {
 }
 
 // orthogonalise subtracts from values their regression on a constant and a standardised line, and
-// gives them unit length. It reports whether enough was left to distinguish it from rounding.
+// scales them to unit length. It reports whether the rest exceeds rounding errors.
 func orthogonalise(values, line []float64) bool {
 	n := float64(len(values))
 	before := meanSquare(values) * n
-	for range 2 { // once more for the digits lost
+	for range 2 { // again, to restore lost digits
 		var mean, slope float64
 		for i, v := range values {
 			mean += v / n
@@ -224,7 +224,7 @@ func orthogonalise(values, line []float64) bool {
 		}
 	}
 	after := meanSquare(values) * n
-	const rounding = 1e-6 // relative, of squares
+	const rounding = 1e-6 // relative rounding error of squares
 	if !(after > rounding*before) {
 		return false
 	}
@@ -234,7 +234,7 @@ func orthogonalise(values, line []float64) bool {
 	return true
 }
 
-// centredRanks are mid-ranks from −1 to 1.
+// centredRanks returns mid-ranks scaled to [−1, 1].
 func centredRanks(values []float64) []float64 {
 	ranks, n := rank.Mid(values), float64(len(values))
 	for i, r := range ranks {

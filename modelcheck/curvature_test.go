@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Correlations of residuals with shapes, for a block of draws at once, against loops over rows:
-// with rows left out by a stride and by interventions, columns that are not compared in some draws,
-// and a last block that is not full.
+// Correlations of residuals with shapes, for a block of draws at once, equal loops over rows. The
+// cases have rows left out by a stride and by interventions, columns ignored in some draws, and a
+// last block that is not full.
 func TestCurvatureAgainstLoops(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const rows, draws = 250, drawsAtOnce + 5
@@ -32,7 +32,7 @@ func TestCurvatureAgainstLoops(t *testing.T) {
 	r := &response{name: "b", y: y, rows: counted}
 	ignored := func(d, column int) bool { return (d+column)%3 == 0 }
 	c := &checks{responses: []*response{r}, ignored: func(d, _, column int) bool { return ignored(d, column) }}
-	c.addCurvature(columns, int(curvatureWork)) // so that a stride comes
+	c.addCurvature(columns, int(curvatureWork)) // so that rows are strided
 	found := c.list[0]
 	require.Equal(t, []int{0, 6}, found.first)
 	sd := make([]float64, len(y))

@@ -1,10 +1,10 @@
 // Package modelcheck judges a statistical model against the table it was fitted to.
 //
-// A verdict on a computation says that posterior probabilities are those of the model. It does not
-// say that the model describes the data. This package does, in two ways:
+// A verdict on a computation concerns the posterior probabilities given the model, not how well the
+// model describes the data. This package checks the model, in two ways:
 //
 //   - Posterior predictive checks compare statistics of the residuals with the same statistics of
-//     responses drawn anew from the posterior: dispersion, tails, curvature against each predictor,
+//     responses replicated from the posterior: dispersion, tails, curvature against each predictor,
 //     spread against the fitted value, zero counts, serial dependence in the order of the rows, and
 //     copied rows.
 //   - Checks of the table need no model: codes that stand for missing values, nearly constant and
@@ -13,9 +13,9 @@
 // # Error rates
 //
 // Statistics are realised discrepancies (Gelman, Meng and Stern 1996): for each posterior draw θ
-// the statistic of the observed response is compared with that of a response replicated under the
-// same θ. A p-value is the share of draws in which the replicate is at least as extreme. For a
-// table drawn from the model and its prior, Pr(p ≤ α) ≤ 2α (Meng 1994), and usually far less.
+// the statistic of the observed response is compared with the statistic of a response replicated
+// under the same θ. A p-value is the share of draws in which the replicate is at least as extreme.
+// For a table drawn from the model and its prior, Pr(p ≤ α) ≤ 2α (Meng 1994), and usually far less.
 // Statistics of one kind share the largest of their replicates (Westfall and Young 1993), and
 // Holm's method combines the kinds. A finding needs an adjusted p-value of at most [Level], so that
 // at most 4 percent of the tables drawn from the model are called anything but good for these
@@ -26,7 +26,7 @@
 //	report.go       verdicts, findings, their JSON and text
 //	pvalue.go       p-values of families of statistics
 //	regression.go   posterior predictive checks of one response
-//	categories.go   those of categories without an order
+//	categories.go   checks of categories without an order
 //	fitted.go       fitted rows and histograms, for pictures
 //	graph.go        posterior predictive checks of every column of a table
 //	statistics.go   the statistics of residuals

@@ -15,19 +15,19 @@ import (
 	"github.com/transdim/vti/internal/atomicfile"
 )
 
-// FittedRow is what a model says about the response of one row, with the response.
+// FittedRow is the response of one row with its posterior predictive distribution.
 type FittedRow struct {
-	// Row is the number of the row as [RowNames] has it.
+	// Row is the number of the row in [RowNames].
 	Row int
-	// Observed is the response and Mean its posterior expectation; of Q025 to Q975 hold 95% of the
-	// responses that the model would draw anew for this row.
+	// Observed is the response and Mean its posterior expectation; 95% of the replicated responses
+	// of this row lie from Q025 to Q975.
 	Observed, Mean, Q025, Q975 float64
 }
 
-// PredictiveBin is one bin of a histogram of the response: how many rows are in it, and how many
-// would be in tables drawn anew from the posterior.
+// PredictiveBin is one bin of a histogram of the response: the observed number of rows, and
+// quantiles of the number in replicated tables.
 type PredictiveBin struct {
-	// Category is the one that the bin is of, if the response has categories without an order.
+	// Category is the category of the bin, for a response with categories without an order.
 	Category string  `json:"category,omitempty"`
 	From     float64 `json:"from"`
 	To       float64 `json:"to"`
@@ -37,22 +37,22 @@ type PredictiveBin struct {
 	Q975     float64 `json:"q975"`
 }
 
-// Numbers of rows and bins that are kept. Chosen by hand: as many as a picture can show apart.
+// These limits on rows and bins are the numbers that a picture can show, chosen by hand.
 const (
 	mostFitted = 1000
 	mostBins   = 24
-	mostCounts = 40 // of whole numbers, each of which is a bin
+	mostCounts = 40 // bins of whole numbers, one for each number
 )
 
 // fitting collects fitted rows and histograms draw by draw.
 type fitting struct {
 	kind       Kind
 	y          []float64
-	kept       []int       // places in y
+	kept       []int       // indices in y
 	mean       []float64   // of the kept rows
 	replicates [][]float64 // of the kept rows, by row
 	edges      []float64
-	counts     [][]float64 // of replicated tables, by bin
+	counts     [][]float64 // in replicated tables, by bin
 }
 
 func newFitting(kind Kind, y []float64, draws int) *fitting {
@@ -70,9 +70,8 @@ func newFitting(kind Kind, y []float64, draws int) *fitting {
 	return f
 }
 
-// binEdges divide the range of a response, with a tenth of it on both sides, or its whole numbers;
-// nil for a response with two values. Those of categories are
-// what there is.
+// binEdges divides the range of a response with a margin of a tenth on both sides, or returns bins
+// of whole numbers for counts and categories; nil for a response with two values.
 func binEdges(kind Kind, y []float64) (edges []float64) {
 	if kind == Binary || len(y) == 0 {
 		return nil
@@ -98,7 +97,7 @@ func binEdges(kind Kind, y []float64) (edges []float64) {
 	return edges
 }
 
-// wholeNumbers are the edges of the bins of these numbers.
+// wholeNumbers returns the edges of bins of the whole numbers from low to high.
 func wholeNumbers(low, high float64) (edges []float64) {
 	for at := low; at <= high+1; at++ {
 		edges = append(edges, at-0.5)
@@ -106,7 +105,7 @@ func wholeNumbers(low, high float64) (edges []float64) {
 	return edges
 }
 
-// add takes a draw.
+// add adds a draw.
 func (f *fitting) add(mean, replicate []float64) {
 	for k, i := range f.kept {
 		f.mean[k] += mean[i]
@@ -131,7 +130,7 @@ func (f *fitting) histogram(y []float64) []float64 {
 	return counts
 }
 
-// rows are the fitted rows; number gives the number of a row by its place in y.
+// rows returns the fitted rows; number maps an index in y to the number of the row.
 func (f *fitting) rows(number func(i int) int) (list []FittedRow) {
 	for k, i := range f.kept {
 		values := f.replicates[k]
@@ -144,7 +143,7 @@ func (f *fitting) rows(number func(i int) int) (list []FittedRow) {
 	return list
 }
 
-// predictive is the histogram.
+// predictive returns the histogram.
 func (f *fitting) predictive() (list []PredictiveBin) {
 	for b, observed := range f.histogram(f.y) {
 		values := f.counts[b]
@@ -173,7 +172,7 @@ func WriteFitted(path string, rows []FittedRow) error {
 	return atomicfile.Write(path, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(records) })
 }
 
-// ReadFitted reads what WriteFitted wrote.
+// ReadFitted reads the output of WriteFitted.
 func ReadFitted(path string) ([]FittedRow, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {

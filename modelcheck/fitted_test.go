@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Fitted rows and bins of a model that is true: 95% of the rows lie in their intervals, and bins
-// hold what is expected.
+// For a true model, 95% of the rows lie in their intervals, and bins agree with their expectation.
 func TestFitted(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const n = 2000
@@ -48,7 +47,7 @@ func TestFitted(t *testing.T) {
 		}
 	}
 	require.InDelta(t, n, rows, 1)
-	// of 24 bins 1.2 are expected outside; 7 or more happen once in 5000 tables
+	// 1.2 of 24 bins are expected outside; 7 or more happen once in 5000 tables
 	require.Less(t, outside, 7)
 
 	path := filepath.Join(t.TempDir(), FittedFile)

@@ -9,34 +9,34 @@ import (
 // GraphInput is a fitted graph: each column is a response given its parents.
 type GraphInput struct {
 	Columns []Column
-	// Kinds say which values the columns take, Continuous or Binary; nil: all are continuous. A
-	// category with more than two levels has a binary column for each level but the first.
+	// Kinds are the kinds of the columns, Continuous or Binary; nil: all are continuous. A category
+	// with more than two levels has a binary column for each level but the first.
 	Kinds []Kind
-	// Rows name the rows.
+	// Rows gives the names of the rows.
 	Rows RowNames
 	// Counted lists for each column the rows in which it was not set by an intervention; nil: all.
 	Counted [][]int
-	// Draws is the number of posterior draws, at least [MinDraws], and Draw writes the mean, the
-	// standard deviation (up to a constant factor) and a replicate of the counted rows of a node
-	// given its parents as observed and the parameters of draw d.
+	// Draws is the number of posterior draws, at least [MinDraws]. Draw writes the mean, the
+	// standard deviation (up to a constant factor) and a replicate of the counted rows of a node,
+	// given its observed parents and the parameters of draw d.
 	Draws int
 	Draw  func(d, node int, mean, sd, replicate []float64)
-	// Descends reports whether a column is a descendant of a node in the graph of draw d, whose
-	// residuals are then not compared with it: what is far out in a node can be so in its
-	// descendants, whatever the mechanisms are, and replicates of the node alone cannot show that.
-	// nil: none is.
+	// Descends reports whether a column is a descendant of a node in the graph of draw d. Residuals
+	// of the node are then not compared with the column: an outlier of a node can appear in its
+	// descendants, whatever the mechanisms are, and replicates of the node alone do not reproduce
+	// it. nil means that no column descends from another.
 	Descends func(d, node, column int) bool
-	// Remedies are the caller's.
+	// Remedies are the caller's texts.
 	Remedies Remedies
 }
 
-// Graph checks a fitted graph. It panics when there are too few draws; its error is that of ctx.
+// Graph checks a fitted graph. It panics when there are too few draws; it returns the error of ctx.
 func Graph(ctx context.Context, in GraphInput) (Report, error) {
 	if in.Draws < MinDraws {
 		panic(fmt.Sprintf("modelcheck.Graph: got %d draws, want at least %d", in.Draws, MinDraws))
 	}
 	rows := in.Rows
-	var numbers []Column // a rare level is no defect
+	var numbers []Column // rare levels are not defects
 	for j, c := range in.Columns {
 		if in.Kinds == nil || in.Kinds[j] == Continuous {
 			numbers = append(numbers, c)

@@ -13,15 +13,15 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// chainGraph checks columns as a graph in which each has the one before it as its parent, with
-// draws of intercept, slope and noise scale from their posterior under a flat prior. The slope is
-// that of the centred parent, which makes the two independent.
+// chainGraph checks columns as a graph in which the parent of each column is the column before it,
+// with draws of intercept, slope and noise scale from their posterior under a flat prior. The
+// parent is centred, so that intercept and slope are independent.
 func chainGraph(t *testing.T, columns []modelcheck.Column, random *rand.Rand) modelcheck.Report {
 	return chainGraphOf(t, columns, nil, func(_, node, column int) bool { return column > node }, random)
 }
 
-// chainGraphOf is chainGraph where rows count for each column, nil for all, and descends says which
-// columns descend from which.
+// chainGraphOf is chainGraph with the counted rows of each column, nil for all, and the descendants
+// given by descends.
 func chainGraphOf(t *testing.T, columns []modelcheck.Column, counted [][]int, descends func(d, node, column int) bool, random *rand.Rand) modelcheck.Report {
 	report, err := modelcheck.Graph(t.Context(), modelcheck.GraphInput{
 		Columns: columns, Draws: modelcheck.MinDraws, Counted: counted, Descends: descends,
@@ -82,8 +82,8 @@ func nodes(n int, random *rand.Rand) []modelcheck.Column {
 	return columns
 }
 
-// Linear graphs are good at least 95 times in 100, and each way to spoil one of their columns is
-// found. With the true rate of 4 percent the first part fails with probability 2 percent at most.
+// Linear graphs are good at least 95 times in 100, and each kind of spoiled column is found. At the
+// true rate of 4 percent the first part fails with probability 2 percent at most.
 func TestGraph(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	good := 0
@@ -143,7 +143,7 @@ func TestGraph(t *testing.T) {
 	require.True(t, mentions(chainGraph(t, columns, random), "duplicated rows"))
 }
 
-// Rows in which a node was set do not count for it.
+// Rows in which a node was set are not counted for the node.
 func TestGraphCountsOnlyRowsThatWereNotSet(t *testing.T) {
 	columns := []modelcheck.Column{{Name: "a", Values: each(40, func(i int) float64 { return math.Sin(float64(i * i)) })}}
 	var rows []int
@@ -171,8 +171,8 @@ func TestGraphCountsOnlyRowsThatWereNotSet(t *testing.T) {
 }
 
 // Interventions that set a node far away bend the regression of a node on its descendants, although
-// every mechanism is linear. Such graphs are good, as others are; comparing nodes with their
-// descendants finds curvature in most of them.
+// every mechanism is linear. Such graphs are good at the usual rate; a comparison of nodes with
+// their descendants finds curvature in most of them.
 func TestGraphWithInterventions(t *testing.T) {
 	random := rand.New(rand.NewPCG(13, 14))
 	tables := 40

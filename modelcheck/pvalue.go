@@ -6,18 +6,18 @@ import (
 	"slices"
 )
 
-// Level is the largest adjusted p-value of a finding. By Meng (1994) twice of it bounds the share
-// of tables drawn from the model that get a finding.
+// Level is the largest adjusted p-value of a finding. By Meng (1994) 2 Level bounds the share of
+// tables drawn from the model with a finding.
 const Level = 0.02
 
 // family accumulates the p-values of statistics of one kind, one for each member (a response, or a
 // response and a column). A member is compared with the most extreme member of each replicate,
-// which adjusts for their number (Westfall and Young 1993).
+// which adjusts for the number of members (Westfall and Young 1993).
 type family struct {
 	twoSided     bool
-	draws        []int     // draws in which the member was compared
-	upper, lower []int     // and those in which a replicate is at least, or at most, the member
-	sum          []float64 // of the observed statistic over draws
+	draws        []int     // draws that compared the member
+	upper, lower []int     // draws in which a replicate is at least, or at most, the member
+	sum          []float64 // sum of the observed statistic over draws
 }
 
 func newFamily(members int, twoSided bool) *family {
@@ -27,8 +27,8 @@ func newFamily(members int, twoSided bool) *family {
 	}
 }
 
-// add counts one posterior draw. observed and replicated hold the statistic of each member, both of
-// them NaN if it is not compared in this draw.
+// add counts one posterior draw. observed and replicated hold the statistic of each member, both
+// NaN for members not compared in this draw.
 func (f *family) add(observed, replicated []float64) {
 	high, low := math.Inf(-1), math.Inf(1)
 	for k, value := range replicated {
@@ -54,8 +54,8 @@ func (f *family) add(observed, replicated []float64) {
 // mean is the posterior mean of the observed statistic of a member, NaN if it was never compared.
 func (f *family) mean(member int) float64 { return f.sum[member] / float64(f.draws[member]) }
 
-// p is the p-value of a member, never below one or two divided by the number of draws it was
-// compared in, and so 1 if there are none.
+// p is the p-value of a member. It is at least one or two divided by one more than the number of
+// draws that compared the member, and so 1 without such draws.
 func (f *family) p(member int) float64 {
 	share := func(count int) float64 { return float64(1+count) / float64(1+f.draws[member]) }
 	if !f.twoSided {
@@ -73,8 +73,8 @@ func (f *family) smallest() float64 {
 	return p
 }
 
-// holm returns the factor by which the p-values of each family are multiplied so that the chance of
-// any false finding is that of one (Holm 1979).
+// holm returns the factor by which the p-values of each family are multiplied, so that the
+// probability of any false finding is bounded as for one family (Holm 1979).
 func holm(families []*family) []float64 {
 	order := make([]int, len(families))
 	for i := range order {

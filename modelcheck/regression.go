@@ -10,7 +10,7 @@ import (
 	"github.com/transdim/vti/internal/parallel"
 )
 
-// Kind says which values a response takes.
+// Kind is the kind of values of a response.
 type Kind int
 
 const (
@@ -27,14 +27,14 @@ const (
 // Column is a named column of a table, in the units of the table.
 type Column struct {
 	Name string
-	// Values has one entry a row, none of them missing.
+	// Values has one entry per row, none missing.
 	Values []float64
-	// Indicator marks a column of a factor: a 0/1 column that another column was turned into.
+	// Indicator marks a 0/1 column that stands for a level of a factor.
 	Indicator bool
 }
 
-// Remedies are what the program that calls offers against a finding, such as "--likelihood robust".
-// An empty text stands for general advice.
+// Remedies are texts about the options of the calling program for each finding, such as
+// "--likelihood robust". An empty text stands for general advice.
 type Remedies struct {
 	HeavyTails, Overdispersion, Counts, TwoValues, Categories, Curvature, Dependence string
 }
@@ -44,21 +44,21 @@ type RegressionInput struct {
 	Kind       Kind
 	Response   Column
 	Predictors []Column
-	// Unordered are the names of the categories 0, 1, … of a Category response where these have no
-	// order: each is then checked by itself. nil: they have one, or are none.
+	// Unordered are the names of the categories 0, 1, … of a Category response without an order:
+	// each category is then checked separately. nil: ordered or no categories.
 	Unordered []string
-	// Rows name the rows.
+	// Rows gives the names of the rows.
 	Rows RowNames
 	// Checked lists the rows whose residuals are checked, increasing; nil: all. See [CheckedRows].
 	Checked []int
-	// Draws is the number of posterior draws, at least [MinDraws], and Draw writes those of draw d:
-	// the mean and the standard deviation (up to a constant factor) of the response of each row
-	// given the parameters, and a response replicated from them. All have one entry a checked row;
-	// mean and sd of Unordered categories have one for each category and row, those of a category
-	// together, of a response that is 1 in the rows of the category.
+	// Draws is the number of posterior draws, at least [MinDraws]. Draw writes draw d: the mean and
+	// the standard deviation (up to a constant factor) of the response of each row given the
+	// parameters, and a response replicated from them. All have one entry per checked row. For
+	// Unordered categories mean and sd have one entry per category and row, category by category,
+	// for a response that is 1 in the rows of the category.
 	Draws int
 	Draw  func(d int, mean, sd, replicate []float64)
-	// Remedies are the caller's.
+	// Remedies are the caller's texts.
 	Remedies Remedies
 }
 
@@ -66,18 +66,18 @@ type RegressionInput struct {
 // adjustment. Draws may repeat parameters with new replicates.
 const MinDraws = 1000
 
-// fewestRows is the smallest number of rows whose residuals are checked for shape: below, no
-// pattern can be told from noise (chosen by hand).
+// fewestRows is the smallest number of rows whose residuals are checked for shape: fewer rows show
+// no pattern (chosen by hand).
 const fewestRows = 8
 
-// MostChecked is how many rows are worth checking the residuals of: a discrepancy that needs more
-// of them to be seen is too small to matter (chosen by hand).
+// MostChecked is the number of rows whose residuals are worth checking: a discrepancy that only
+// more rows show is too small to be important (chosen by hand).
 const MostChecked = 10000
 
 // checkedBlock is the number of neighbouring rows that are checked together, for serial dependence.
 const checkedBlock = 500
 
-// CheckedRows returns at most about most rows of n, spread in blocks of neighbours; nil for all.
+// CheckedRows returns about most rows of n, spread in blocks of neighbours; nil for all.
 func CheckedRows(n, most int) []int {
 	if n <= most {
 		return nil
@@ -96,7 +96,7 @@ func CheckedRows(n, most int) []int {
 	return rows
 }
 
-// checked are the rows of columns; nil: all.
+// checked returns columns with only the listed rows; nil: all.
 func checked(columns []Column, rows []int) []Column {
 	if rows == nil {
 		return columns
@@ -111,8 +111,8 @@ func checked(columns []Column, rows []int) []Column {
 	return part
 }
 
-// Regression checks a fitted regression. It panics when lengths do not agree; its error is that of
-// ctx.
+// Regression checks a fitted regression. It panics when lengths do not agree; it returns the error
+// of ctx.
 func Regression(ctx context.Context, in RegressionInput) (Report, error) {
 	n := len(in.Response.Values)
 	for _, c := range in.Predictors {
@@ -171,13 +171,13 @@ func Regression(ctx context.Context, in RegressionInput) (Report, error) {
 // response is a column whose residuals are checked.
 type response struct {
 	name string
-	noun string // how findings call it: response or node
+	noun string // noun in findings: response or node
 	y    []float64
 	kind Kind
 	at   RowNames
-	rows []int // of the table, that y holds; nil: all
-	// category is the one that y is 1 of, where order [n] has the numbers of categories without an
-	// order; nil: y is the response itself.
+	rows []int // table rows of y; nil: all
+	// category is the category whose indicator is y, and order [n] numbers the categories of the
+	// rows, for categories without an order; nil: y is the response itself.
 	category int
 	order    []float64
 	// residual is the posterior mean of the centred residual of each row.
@@ -199,7 +199,7 @@ func (r *response) outliers() string {
 	return r.names(order[:count])
 }
 
-// place names it.
+// place names the response in findings.
 func (r *response) place() string { return r.noun + " " + r.name }
 
 // names names rows by their indices in y.
@@ -216,8 +216,8 @@ func (r *response) names(rows []int) string {
 // sample is a response, observed or replicated, under one posterior draw.
 type sample struct {
 	y, mean []float64
-	// r are residuals divided by the standard deviation, centred the same less their median, and
-	// clipped the same divided by their spread and limited to ±3, with mean square 1.
+	// r holds residuals divided by the standard deviation, centred holds r less its median, and
+	// clipped holds centred divided by its spread and limited to ±3, with mean square 1.
 	r, centred, clipped []float64
 	scale               float64 // the spread of r
 	scratch             []float64
@@ -228,7 +228,7 @@ func newSample(n int) *sample {
 	return &sample{y: column(), mean: column(), r: column(), centred: column(), clipped: column(), scratch: column()}
 }
 
-// set fills in a response and its residuals.
+// set computes the residuals of a response.
 func (s *sample) set(kind Kind, y, mean, sd []float64) {
 	if len(y) == 0 {
 		return
@@ -238,7 +238,7 @@ func (s *sample) set(kind Kind, y, mean, sd []float64) {
 	for i := range y {
 		r := (y[i] - mean[i]) / sd[i]
 		if math.IsNaN(r) || math.IsInf(r, 0) {
-			r = 0 // no noise, or a mean beyond floating point: nothing can be said of this row
+			r = 0 // no noise, or a mean beyond floating point: this row has no information
 		}
 		s.r[i] = r
 	}
@@ -263,46 +263,46 @@ func (s *sample) set(kind Kind, y, mean, sd []float64) {
 	}
 }
 
-// check is one family of statistics with what it means when they are extreme.
+// check is one family of statistics with the findings for extreme values.
 type check struct {
 	*family
-	// compare writes the members of response j in the draw at a place of a block, or keeps what
-	// finish needs to write them for the block. Responses are compared side by side.
+	// compare writes the members of response j for the draw at a place of a block, or stores the
+	// input of finish. Responses are compared in parallel.
 	compare func(j, place int, seen, drawn *sample, observed, replicated []float64)
-	// begin, if not nil, is told of a draw before it is compared.
+	// begin, if not nil, is called before a draw is compared.
 	begin func(d, place int)
 	// finish, if not nil, writes the members of response j for all draws of a block.
 	finish func(j int, observed, replicated [][]float64)
 	// members of response j are [first[j], first[j+1]).
 	first []int
-	// finding words one; its P is filled in later.
+	// finding describes one member; its P is set later.
 	finding func(member int, mean float64) Finding
-	// bestOf groups members of which only the most extreme is reported; nil: each on its own.
+	// bestOf groups members, each group with one finding; nil: each member is a group.
 	bestOf func(member int) int
 }
 
-// checks are the families for one table.
+// checks holds the families for one table.
 type checks struct {
 	responses []*response
 	list      []*check
 	remedies  Remedies
 	// ignored reports whether residuals of response j are not compared with a column in draw d;
-	// nil: none are
+	// nil: all are compared
 	ignored func(d, j, column int) bool
 }
 
-// drawsAtOnce make a block, whose statistics are computed side by side. Chosen by hand: a block
-// of 100 responses takes some tens of megabytes.
+// drawsAtOnce is the number of draws in a block, whose statistics are computed together. Chosen by
+// hand: a block of 100 responses takes some tens of megabytes.
 const drawsAtOnce = 16
 
-// responseBlock is what is drawn of a response in a block of draws, and scratch.
+// responseBlock holds the draws of a response in a block, and scratch memory.
 type responseBlock struct {
 	mean, sd, replicate [drawsAtOnce][]float64
 	seen, drawn         *sample
 }
 
 // run draws from the posterior and compares. draw writes mean, standard deviation and replicate of
-// the rows of response j. The error is that of ctx.
+// the rows of response j. It returns the error of ctx.
 func (c *checks) run(ctx context.Context, draws int, draw func(d, j int, mean, sd, replicate []float64)) error {
 	observed, replicated := make([][][]float64, len(c.list)), make([][][]float64, len(c.list)) // [checks][block][members]
 	for k, check := range c.list {
@@ -376,7 +376,7 @@ func (c *checks) compare(j int, b *responseBlock, block, draws int, observed, re
 	}
 }
 
-// findings are those whose adjusted p-value reaches Level.
+// findings returns the findings with adjusted p-values of at most Level.
 func (c *checks) findings() []Finding {
 	families := make([]*family, len(c.list))
 	for k, check := range c.list {

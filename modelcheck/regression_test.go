@@ -43,7 +43,7 @@ func TestGoodTablesAreGood(t *testing.T) {
 }
 
 // Each kind of table that a model does not describe is found in nearly all of 20 fresh tables of
-// 100 rows, by the finding that names it.
+// 100 rows, by the finding of its kind.
 func TestBadTablesAreFound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -60,7 +60,7 @@ func TestBadTablesAreFound(t *testing.T) {
 	for _, kind := range []struct {
 		name, term string
 		noise      noise
-		least      int // found, of 20
+		least      int // tables found, of 20
 		make       func(x, z []float64, random *rand.Rand) (y []float64)
 	}{
 		{"overdispersed counts", "overdispersion", poisson, 19, func(x, z []float64, random *rand.Rand) []float64 {
@@ -153,8 +153,8 @@ func TestBadTablesAreFound(t *testing.T) {
 	}
 }
 
-// Tables of which every row was written 50 times, and tables of which a third of the rows were, are
-// found under every kind of response; replicated designs with their own responses are not.
+// Tables with every row written 50 times, and tables with a third of the rows written again, are
+// found under every kind of response. Replicated designs with separate responses are not.
 func TestCopiedRows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -164,7 +164,7 @@ func TestCopiedRows(t *testing.T) {
 		for _, scheme := range []string{"all", "part", "design"} {
 			t.Run(l.name+" "+scheme, func(t *testing.T) {
 				table, theta := priorTable(l, 60, 2, random)
-				for i := range 60 { // columns that do not repeat by themselves
+				for i := range 60 { // columns without natural repeats
 					table.x[1][i], table.x[2][i] = random.NormFloat64(), random.NormFloat64()
 					table.y[i] = l.draw(table.eta(theta, i), math.Exp(theta[3]), random)
 				}

@@ -12,15 +12,15 @@ import (
 	"github.com/transdim/vti/internal/report"
 )
 
-// Verdict says how well a model describes a table.
+// Verdict grades how well a model describes a table.
 type Verdict int
 
 const (
-	// Good means that nothing was found that the model does not describe.
+	// Good means that the model describes everything found in the table.
 	Good Verdict = iota
-	// Questionable means that something in the table contradicts the model.
+	// Questionable means that a finding contradicts the model.
 	Questionable
-	// Poor means that it contradicts the model so much that conclusions are likely to be wrong.
+	// Poor means that a finding makes conclusions likely to be wrong.
 	Poor
 )
 
@@ -32,26 +32,26 @@ func (v Verdict) String() string { return verdicts.String(v) }
 // MarshalText writes the name.
 func (v Verdict) MarshalText() ([]byte, error) { return verdicts.Marshal(v) }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads the output of MarshalText.
 func (v *Verdict) UnmarshalText(text []byte) error { return verdicts.Unmarshal(text, v) }
 
-// Finding is one thing in the table that the model does not describe, or that a reader should know.
+// Finding is a feature of the table that the model does not describe, or a note for the reader.
 type Finding struct {
-	// What says what was seen: a term such as "overdispersion", a colon, and a sentence.
+	// What describes the finding: a term such as "overdispersion", a colon, and a sentence.
 	What string
 	// Where names the column and the rows.
 	Where string
-	// Statistic measures it; What says in which units.
+	// Statistic is the size of the discrepancy, in units named in What.
 	Statistic float64
-	// P is the adjusted posterior predictive p-value; NaN where there is none.
+	// P is the adjusted posterior predictive p-value; NaN without one.
 	P float64
-	// Advice says what to try.
+	// Advice suggests a remedy.
 	Advice string
-	// Verdict is what this finding alone makes of the model. A finding that is Good is a note.
+	// Verdict is the verdict on the model from this finding alone; Good marks a note.
 	Verdict Verdict
 }
 
-// findingJSON is how JSON shows a finding: numbers that are not finite are null.
+// findingJSON is the JSON form of a finding: numbers that are not finite are null.
 type findingJSON struct {
 	What      string        `json:"what"`
 	Where     string        `json:"where"`
@@ -78,13 +78,12 @@ func (f *Finding) UnmarshalJSON(data []byte) error {
 
 // Report is the result of a model check.
 type Report struct {
-	// Verdict is the worst of those of the findings.
+	// Verdict is the worst verdict of the findings.
 	Verdict Verdict `json:"verdict"`
 	// Findings are listed worst first.
 	Findings []Finding `json:"findings"`
-	// Predictive is a histogram of the response with those of tables drawn anew from the posterior,
-	// and Fitted what the model says of single rows, at most 1000 of them, evenly spaced. Both are
-	// there for responses of regressions.
+	// Predictive is a histogram of the response with quantiles over replicated tables. Fitted holds
+	// predictions of at most 1000 evenly spaced rows. Both are set for responses of regressions.
 	Predictive []PredictiveBin `json:"predictive,omitempty"`
 	Fitted     []FittedRow     `json:"-"`
 }
@@ -101,10 +100,10 @@ func newReport(findings []Finding) Report {
 	return r
 }
 
-// shownFindings is how many findings String shows; JSON has all.
+// shownFindings is the number of findings that String shows; JSON has all.
 const shownFindings = 8
 
-// String is the verdict in one line and the findings under it, each with what to try.
+// String returns the verdict in one line and the findings under it, each with its advice.
 func (r Report) String() string {
 	meaning := map[Verdict]string{
 		Good:         "nothing in the table contradicts the model.",

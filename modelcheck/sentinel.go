@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// codes are what tables hold instead of a missing value.
+// codes are usual codes for missing values.
 var codes = []float64{-9, -99, -999, -9999, -99999, -999999, 9, 99, 999, 9999, 99999, 999999, -1, -88, -888, -8888, 88, 888, 8888, -77, -777, 77, 777, 1e30, -1e30, 1e20, -1e20}
 
 // sentinel finds a smallest or largest value that lies further from all others than they lie from
-// each other, and that is a usual code for a missing value or is repeated.
+// each other, and that is a usual code for a missing value or occurs several times.
 func sentinel(c Column, kind Kind, rows RowNames) (Finding, bool) {
 	if c.Indicator || kind == Binary || kind == Category {
 		return Finding{}, false
@@ -35,7 +35,7 @@ func sentinel(c Column, kind Kind, rows RowNames) (Finding, bool) {
 				at = append(at, i)
 			}
 		}
-		// A few integers can lie like this by chance; a code of one digit among counts too.
+		// A few integers can lie like this by chance, and so can a short code among counts.
 		code := slices.Contains(codes, end.value) && !(kind == Count && math.Abs(end.value) < 50)
 		repeated := len(at) > 1 && len(values) > 10 && gap > 2*others
 		if !code && !repeated {

@@ -11,7 +11,7 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// noise is a likelihood of the tests: y given the linear predictor and the noise scale.
+// noise is a likelihood for tests: y given the linear predictor and the noise scale.
 type noise struct {
 	name       string
 	kind       modelcheck.Kind
@@ -55,7 +55,7 @@ var noises = []noise{
 
 func probability(eta float64) float64 { return 1 / (1 + math.Exp(-eta)) }
 
-// moments are the mean and the standard deviation, up to a factor, of a response.
+// moments returns the mean and the standard deviation, up to a factor, of a response.
 func (l noise) moments(eta, sigma float64) (mean, sd float64) {
 	switch l.kind {
 	case modelcheck.Binary:
@@ -67,7 +67,7 @@ func (l noise) moments(eta, sigma float64) (mean, sd float64) {
 	return eta, sigma
 }
 
-// regressionTable is a table of the tests: columns of a design with a constant first.
+// regressionTable is a table for tests: columns of a design with a constant first.
 type regressionTable struct {
 	noise noise
 	x     [][]float64 // columns
@@ -119,7 +119,7 @@ func priorTable(l noise, n, predictors int, random *rand.Rand) (*regressionTable
 	return t, theta
 }
 
-// input checks the table with draws of theta, which next advances.
+// input checks the table with draws of theta from next.
 func (t *regressionTable) input(random *rand.Rand, next func() []float64) modelcheck.RegressionInput {
 	in := modelcheck.RegressionInput{
 		Kind: t.noise.kind, Response: modelcheck.Column{Name: "y", Values: t.y}, Draws: modelcheck.MinDraws,
@@ -139,8 +139,8 @@ func (t *regressionTable) input(random *rand.Rand, next func() []float64) modelc
 	return in
 }
 
-// chain is a random walk on the posterior of priorTable. From parameters that were drawn together
-// with the table, which are a draw of the posterior, it is stationary from the first step.
+// chain is a random walk on the posterior of priorTable. The parameters drawn together with the
+// table are a draw from the posterior, so that a chain from them is stationary from the first step.
 func (t *regressionTable) chain(theta []float64, random *rand.Rand) func() []float64 {
 	logPosterior := func(theta []float64) float64 {
 		value := 0.0
@@ -156,7 +156,7 @@ func (t *regressionTable) chain(theta []float64, random *rand.Rand) func() []flo
 	now := logPosterior(theta)
 	return func() []float64 {
 		for range 3 {
-			// of several sizes: posteriors are narrow and wide
+			// several sizes, for narrow and wide posteriors
 			step := math.Exp(-3 * random.Float64())
 			proposal := make([]float64, len(theta))
 			for j := range proposal {
@@ -199,7 +199,7 @@ func (t *regressionTable) fitted(random *rand.Rand) func() []float64 {
 		if err := factor.SolveVecTo(solution, right); err != nil {
 			panic(err)
 		}
-		for j := range dim { // at most 1 a step, so that counts do not overflow
+		for j := range dim { // at most 1 a step, to avoid overflow of counts
 			theta[j] += max(-1, min(1, solution.AtVec(j)-theta[j]))
 			if t.noise.kind == modelcheck.Continuous {
 				theta[j] = solution.AtVec(j)

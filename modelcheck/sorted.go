@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// leastChance is the chance below which rows were sorted by the response and did not come so.
-// Chosen by hand.
+// leastChance is the probability of an order by chance below which rows count as sorted by the
+// response. Chosen by hand.
 const leastChance = 1e-4
 
-// sorted reports whether the rows of a table were sorted by the response, of all rows or of
-// neighbouring rows with the same values of columns, as where counts of yes and no were written as
-// a row each. The order of the rows then says nothing of dependence.
+// sorted reports whether the rows of a table were sorted by the response: all rows, or neighbouring
+// rows with the same values of columns, as where counts of yes and no were written as a row each.
+// The order of the rows then has no information about dependence.
 func sorted(r *response, columns []Column) bool {
 	y := r.y
 	if r.order != nil {
@@ -41,9 +41,9 @@ func inOrder(y []float64, keys []int) bool {
 	return up || down
 }
 
-// logChanceOfOrder is the logarithm of the probability that a permutation of the values of each run
-// of neighbours with the same key does not fall: of n values, the product of the factorials of how
-// often each is there, over n!.
+// logChanceOfOrder is the log probability that a random permutation of the values of each run of
+// neighbours with the same key does not fall: for n values, the product of the factorials of the
+// multiplicities over n!.
 func logChanceOfOrder(y []float64, keys []int) float64 {
 	factorial := func(n int) float64 {
 		log, _ := math.Lgamma(float64(n + 1))

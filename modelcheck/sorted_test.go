@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Rows that were sorted by the response, all of them or those with equal predictors, are told from
-// rows that happen to be in order and from rows that are not.
+// Rows sorted by the response, all of them or rows with equal predictors, are distinguished from
+// rows that happen to be in order and from unsorted rows.
 func TestSorted(t *testing.T) {
 	column := func(values ...float64) Column { return Column{Name: "x", Values: values} }
 	for _, c := range []struct {

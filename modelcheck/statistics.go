@@ -9,8 +9,8 @@ import (
 	"github.com/transdim/vti/internal/rank"
 )
 
-// Beyond these a finding makes the model poor, not only questionable. All were chosen by hand as
-// what changes conclusions; none was tuned.
+// These are the limits above which a finding makes the model poor, not only questionable: sizes
+// that change conclusions, chosen by hand, not tuned.
 const (
 	poorDispersion = 2.0  // ratio of variances, or its inverse
 	poorOutlier    = 10.0 // residual in robust standard deviations
@@ -19,7 +19,7 @@ const (
 	poorCurvature  = 0.1  // share of the residual variance
 )
 
-// newChecks lists the families for responses of a table.
+// newChecks returns the families for the responses of a table.
 func newChecks(responses []*response, columns []Column, draws int, remedies Remedies) *checks {
 	c := &checks{responses: responses, remedies: remedies}
 	kinds := func(allowed ...Kind) func(*response) bool {
@@ -38,7 +38,7 @@ func newChecks(responses []*response, columns []Column, draws int, remedies Reme
 	return c
 }
 
-// add appends a family with one member for each response that it applies to, unless there is none.
+// add appends a family with a member for each response to which it applies, if any.
 func (c *checks) add(applies func(*response) bool, twoSided bool, statistic func(*sample) float64, finding func(r *response, mean float64) Finding) {
 	var owners []*response
 	first := []int{0}
@@ -187,7 +187,7 @@ func (c *checks) serialFinding(r *response, mean float64) Finding {
 	}
 }
 
-// verdictIf is Poor or Questionable.
+// verdictIf returns Poor or Questionable.
 func verdictIf(poor bool) Verdict {
 	if poor {
 		return Poor
@@ -195,8 +195,8 @@ func verdictIf(poor bool) Verdict {
 	return Questionable
 }
 
-// outlyingness is the largest absolute value in units of their scale, 1.4826 times the median of
-// the absolute values, or of the root mean square where more than half of them are 0.
+// outlyingness is the largest absolute value in units of scale, 1.4826 times the median of the
+// absolute values, or in units of the root mean square where scale is 0.
 func outlyingness(centred []float64, scale float64) float64 {
 	if scale == 0 {
 		scale = math.Sqrt(meanSquare(centred))
@@ -207,11 +207,11 @@ func outlyingness(centred []float64, scale float64) float64 {
 	return max(slices.Max(centred), -slices.Min(centred)) / scale
 }
 
-// madFactor makes the median absolute deviation of a normal distribution its standard deviation.
+// madFactor is the standard deviation over the median absolute deviation of a normal variable.
 const madFactor = 1.4826022185056018
 
-// medianRows bounds the rows from which a median is taken: its error is then 3 percent of a
-// standard deviation, and the check of many rows does not sort them all.
+// medianRows bounds the number of rows for a median. Its error is then 3 percent of a standard
+// deviation, and checks of many rows do not sort all of them.
 const medianRows = 2000
 
 // medianAndSpread returns the median and the scaled median absolute deviation. scratch [n] is
@@ -229,7 +229,7 @@ func medianAndSpread(values, scratch []float64) (centre, scale float64) {
 	return centre, madFactor * median(part)
 }
 
-// median reorders values.
+// median returns the median of values, which it reorders.
 func median(values []float64) float64 {
 	middle := len(values) / 2
 	rank.Place(values, middle)
@@ -254,7 +254,7 @@ func logOrZero(x float64) float64 {
 	return math.Log(x)
 }
 
-// correlation is Pearson's, and 0 where one side does not vary beyond rounding.
+// correlation is Pearson's correlation, 0 where one side is constant up to rounding.
 func correlation(a, b []float64) float64 {
 	n := float64(len(a))
 	var meanA, meanB float64
@@ -269,7 +269,7 @@ func correlation(a, b []float64) float64 {
 		bb += y * y
 		ab += x * y
 	}
-	const rounding = 1e-20 // relative, of squares
+	const rounding = 1e-20 // relative rounding error of squares
 	if !(aa > rounding*n*meanA*meanA) || !(bb > rounding*n*meanB*meanB) || aa == 0 || bb == 0 {
 		return 0
 	}

@@ -9,15 +9,15 @@ import (
 	"github.com/transdim/vti/internal/english"
 )
 
-// RowNames say how findings name the rows of a table.
+// RowNames sets the names of the rows of a table in findings.
 type RowNames struct {
-	// Numbers are those of the rows in the file; nil numbers them from 1.
+	// Numbers are the numbers of the rows in the file; nil numbers them from 1.
 	Numbers []int
-	// Unit is what Numbers count, "line" or "row"; "" stands for "row".
+	// Unit is the unit of Numbers, "line" or "row"; "" stands for "row".
 	Unit string
 }
 
-// number is that of a row by its index.
+// number is the number of the row at an index.
 func (r RowNames) number(row int) int {
 	if r.Numbers == nil {
 		return row + 1
@@ -25,10 +25,10 @@ func (r RowNames) number(row int) int {
 	return r.Numbers[row]
 }
 
-// shownRows is how many rows a finding names.
+// shownRows is the number of rows named in a finding.
 const shownRows = 5
 
-// list names rows by their indices.
+// list returns the names of rows given by index.
 func (r RowNames) list(rows []int) string {
 	var names []string
 	for _, i := range rows {
@@ -37,12 +37,12 @@ func (r RowNames) list(rows []int) string {
 	return english.Noun(len(rows), cmp.Or(r.Unit, "row")) + " " + english.List(names, shownRows)
 }
 
-// tableFindings are those of columns alone.
+// tableFindings returns findings from columns without a model.
 func tableFindings(columns []Column, rows RowNames) (found []Finding) {
 	return append(columnFindings(columns, rows), collinearFindings(columns)...)
 }
 
-// columnFindings are those of single columns.
+// columnFindings returns findings about single columns.
 func columnFindings(columns []Column, rows RowNames) (found []Finding) {
 	for _, c := range columns {
 		if f, ok := nearConstant(c, rows); ok {
@@ -55,7 +55,7 @@ func columnFindings(columns []Column, rows RowNames) (found []Finding) {
 	return found
 }
 
-// collinearFindings are those of columns together.
+// collinearFindings returns findings about combinations of columns.
 func collinearFindings(columns []Column) []Finding {
 	if len(columns) == 0 {
 		return nil
@@ -63,7 +63,7 @@ func collinearFindings(columns []Column) []Finding {
 	return collinear(checked(columns, CheckedRows(len(columns[0].Values), MostChecked)))
 }
 
-// responseFindings are those of the response alone.
+// responseFindings returns findings about the response alone.
 func responseFindings(in RegressionInput, rows RowNames) (found []Finding) {
 	if f, ok := sentinel(in.Response, in.Kind, rows); ok {
 		found = append(found, f)
@@ -76,7 +76,7 @@ func responseFindings(in RegressionInput, rows RowNames) (found []Finding) {
 	return found
 }
 
-// fewestForValues is the smallest number of rows in which few distinct values say something.
+// fewestForValues is the smallest number of rows for checks of distinct values.
 const fewestForValues = 10
 
 // fewValues finds a continuous response of two values, or of at most five integers.
@@ -143,14 +143,15 @@ func nearConstant(c Column, rows RowNames) (Finding, bool) {
 	}, true
 }
 
-// Separation is called out from so many rows of the rarer outcome and so many rows in all on: with
-// fewer it is common under the model itself (measured: see TestGoodTablesAreGood).
+// separationRows and separationRarer are the least numbers of rows, and of rows of the rarer
+// outcome, for a finding of separation: with fewer it is common under the model
+// (TestGoodTablesAreGood).
 const (
 	separationRows  = 30
 	separationRarer = 5
 )
 
-// separation finds fitted probabilities that order all zeros below all ones.
+// separation finds fitted probabilities that are lower for all zeros than for all ones.
 func separation(r *response, fitted []float64) []Finding {
 	highest, lowest := math.Inf(-1), math.Inf(1)
 	ones := 0
@@ -164,7 +165,7 @@ func separation(r *response, fitted []float64) []Finding {
 	}
 	n := len(fitted)
 	rarer := min(ones, n-ones)
-	if rarer == 0 || highest >= lowest { // equal where no predictor is in a model
+	if rarer == 0 || highest >= lowest { // equal where no model has a predictor
 		return nil
 	}
 	f := Finding{
