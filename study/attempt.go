@@ -13,26 +13,26 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// retries is how often a task is started again after it has crashed or was killed.
+// retries is the number of further attempts of a task after crashes or kills.
 const retries = 2
 
-// worker runs tasks one after the other.
+// worker runs tasks in turn.
 type worker struct {
 	plan     *Plan
 	store    store
 	launcher Launcher
-	dir      string // where it works
+	dir      string // working directory
 	cores    int    // of each task
 }
 
-// do runs a task and publishes what it leaves. An error means that the task could not be brought to
-// an end, and is as it was.
+// do runs a task and publishes its files. It returns an error if the task could not be completed;
+// the task is then unchanged.
 func (w *worker) do(ctx context.Context, t Task) (State, *Record, Cost, error) {
 	dir := filepath.Join(w.dir, t.Name)
 	if err := os.MkdirAll(filepath.Join(dir, "out"), 0o755); err != nil {
 		return Missing, nil, Cost{}, err
 	}
-	defer os.RemoveAll(dir) // what is left is swept later
+	defer os.RemoveAll(dir) // a process that sweeps removes leftovers
 	r := &Record{Name: t.Name, Command: w.plan.Command, Settings: named(t.Settings)}
 	cost, err := w.answer(ctx, t, dir, r)
 	if ctx.Err() != nil {
@@ -57,7 +57,8 @@ func (w *worker) do(ctx context.Context, t Task) (State, *Record, Cost, error) {
 	return state, r, cost, nil
 }
 
-// answer prepares the table and runs the command until there is an answer, or no hope of one.
+// answer prepares the table and runs the command until it has an answer or further attempts are
+// useless.
 func (w *worker) answer(ctx context.Context, t Task, dir string, r *Record) (cost Cost, err error) {
 	made, err := w.plan.source.prepare(ctx, t.table, dir, w.simulate)
 	if err != nil {
@@ -76,7 +77,7 @@ func (w *worker) answer(ctx context.Context, t Task, dir string, r *Record) (cos
 		r.Exit = e.status
 		again := (e.crashed() || e.killed()) && !isFault(errors.New(e.stderr))
 		if again && try < retries {
-			// One that was killed starts from the same seed: it has done nothing wrong.
+			// A killed process starts from the same seed, because the task did not cause the kill.
 			if e.crashed() {
 				attempt++
 				r.Crashes = append(r.Crashes, w.portable(e.text(), dir))
@@ -90,7 +91,7 @@ func (w *worker) answer(ctx context.Context, t Task, dir string, r *Record) (cos
 	}
 }
 
-// arguments are those of the command of a task.
+// arguments returns the arguments of the command of a task.
 func (w *worker) arguments(t Task, made prepared, run string, attempt int, r *Record) []string {
 	args := append(strings.Fields(w.plan.Command), made.path)
 	args = append(args, arguments(w.plan.flags)...)
@@ -102,7 +103,7 @@ func (w *worker) arguments(t Task, made prepared, run string, attempt int, r *Re
 		args = append(args, fmt.Sprintf("--seed=%d", seed))
 	}
 	if !slices.ContainsFunc(w.plan.Keep, func(pattern string) bool { return pattern == "report.html" || strings.HasPrefix(pattern, "figures") }) {
-		args = append(args, "--no-report") // it would take longer than many an answer
+		args = append(args, "--no-report") // a report can take longer than the answer
 	}
 	return append(args, "--out="+run, "--json", "--quiet")
 }
@@ -116,7 +117,7 @@ func (w *worker) simulate(ctx context.Context, args ...string) ([]byte, error) {
 	return e.stdout, err
 }
 
-// take reads the answer of a run, and moves the files that stay into out.
+// take reads the answer of a run, and moves the kept files into out.
 func (w *worker) take(run, out string, r *Record) error {
 	result, err := os.ReadFile(filepath.Join(run, rundir.ResultFile))
 	if err != nil {
@@ -148,7 +149,7 @@ func (w *worker) take(run, out string, r *Record) error {
 	return nil
 }
 
-// portable is a message without the folders of this machine.
+// portable removes folders of this machine from a message.
 func (w *worker) portable(text, dir string) string {
 	text = strings.ReplaceAll(text, dir+string(filepath.Separator), "")
 	return strings.ReplaceAll(text, filepath.Dir(w.plan.path)+string(filepath.Separator), "")

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Clocks that jump change nothing: half of a study is done, every file of it gets a time between
-// 1970 and 2100, and the rest is done on that, as on machines whose clocks differ by years.
+// Clocks that jump change nothing. Half of a study is done, every file of it gets a time between
+// 1970 and 2100, and then the rest is done, as on machines whose clocks differ by years.
 func TestClocksDecideNothing(t *testing.T) {
 	const plan = "command = \"fake\"\nseed = 4\nsimulate = {problem = \"varsel\", seeds = 12}"
 	quiet, jumping := newPlan(t, plan, nil), newPlan(t, plan, nil)

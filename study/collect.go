@@ -12,49 +12,50 @@ import (
 	"github.com/transdim/vti/internal/parallel"
 )
 
-// CollectConfig says where answers go.
+// CollectConfig sets the output of Collect.
 type CollectConfig struct {
-	// Out is the Parquet file with one row a task. Others are next to it: results.costs.parquet,
-	// and results.TABLE.parquet for each long table that has a row.
+	// Out is the Parquet file with one row a task. Others are beside it: results.costs.parquet, and
+	// results.TABLE.parquet for each long table that has a row.
 	Out string
-	// Tables are the lists of an answer that become long tables; nil is [LongTables].
+	// Tables are the lists of an answer that become long tables; nil means [LongTables].
 	Tables []string
-	// Report, if not nil, is called now and then with the number of tasks that were read.
+	// Report, if not nil, is called at intervals with the number of tasks read.
 	Report func(read int)
 
-	each func(t Task, g *gathered) // if not nil, is called with every task instead of writing tables
+	each func(t Task, g *gathered) // if not nil, called with every task in place of writing tables
 }
 
-// LongTables are those that are made unless others are asked for.
+// LongTables are the default long tables.
 var LongTables = []string{"inclusion", "models", "graphs", "edges", "effects", "coefficients", "truth.effects"}
 
-// Summary says what was collected.
+// Summary describes the collected tasks.
 type Summary struct {
 	Tasks    int            `json:"tasks"`
 	Done     int            `json:"done"`
 	Failed   int            `json:"failed"`
 	Missing  int            `json:"missing"`
-	Damaged  int            `json:"damaged"` // of those that are missing
+	Damaged  int            `json:"damaged"` // included in Missing
 	Verdicts map[string]int `json:"verdicts"`
-	// CPUSeconds of all tasks, and Seconds of the longest.
+	// CPUSeconds is the sum over tasks, and Longest the largest time of a task.
 	CPUSeconds float64 `json:"cpu_seconds"`
 	Longest    float64 `json:"longest_seconds"`
 	PeakBytes  float64 `json:"peak_bytes"`
-	// Rows of each file.
+	// Files holds the number of rows of each file.
 	Files map[string]int `json:"files"`
 }
 
-// Tasks that are in memory at a time, and how often and how far apart a record that cannot be read
-// whole is read: on a shared file system the directory can be seen before the file. Chosen by hand.
+// pieceTasks is the number of tasks in memory at a time. A record that is incomplete is read
+// several times at intervals, because a shared file system can show the directory before the file.
+// Chosen by hand.
 const (
 	pieceTasks = 1024
 	readings   = 3
 	pause      = 100 * time.Millisecond
 )
 
-// Collect reads all tasks, in the order of the plan, and writes tables. It takes constant memory,
-// works while tasks run, and gives the same bytes for the same answers, whoever computed them and
-// in whatever order; only the costs differ.
+// Collect reads all tasks, in the order of the plan, and writes tables. It takes constant memory
+// and works while tasks run. The same answers give the same bytes, whatever their order and
+// machine; only the costs differ.
 func (p *Plan) Collect(ctx context.Context, cfg CollectConfig) (*Summary, error) {
 	if cfg.Tables == nil {
 		cfg.Tables = LongTables
@@ -87,19 +88,19 @@ func (c *collector) close() {
 	}
 }
 
-// gathered is what there is of one task.
+// gathered holds the results of one task.
 type gathered struct {
 	task    Task
 	state   State
 	damaged bool
 	row     []cell
-	key     []cell // begins the rows of the long tables
+	key     []cell // first cells of rows of the long tables
 	flat    flat
 	cost    *Cost
 	verdict string
 }
 
-// read gathers tasks with all cores, so many at a time, and adds them in their order.
+// read gathers tasks in pieces on all cores, and adds them in order.
 func (c *collector) read(ctx context.Context) error {
 	for first := 0; first < c.summary.Tasks; first += pieceTasks {
 		piece := make([]gathered, min(pieceTasks, c.summary.Tasks-first))
@@ -157,7 +158,7 @@ func (c *collector) gather(t Task) (g gathered) {
 	return g
 }
 
-// complete adds what the record says to the row.
+// complete adds the fields of the record to the row.
 func (g *gathered) complete(record *Record, names map[string]bool) {
 	if record.Seed != nil {
 		g.row = append(g.row, cell{"seed", *record.Seed})
@@ -179,7 +180,7 @@ func (g *gathered) complete(record *Record, names map[string]bool) {
 	}
 	for _, c := range g.flat.scalars {
 		switch {
-		case c.column == "seed": // it is that of the record
+		case c.column == "seed": // the record has the seed
 		case names[c.column]:
 			g.row = append(g.row, cell{"answer." + c.column, c.value})
 		default:
@@ -197,7 +198,7 @@ func (g *gathered) complete(record *Record, names map[string]bool) {
 	}
 }
 
-// settingValue is a setting as a cell; a list is text.
+// settingValue converts a setting to a cell; a list becomes text.
 func settingValue(s Setting) any {
 	if _, list := s.Value.([]any); list {
 		return s.Text()
@@ -256,7 +257,7 @@ func (c *collector) count(g gathered) {
 	}
 }
 
-// write adds a row to a table, which the first row makes.
+// write adds a row to a table, which it creates for the first row.
 func (c *collector) write(name string, row []cell) error {
 	w := c.writers[name]
 	if w == nil {
@@ -272,8 +273,8 @@ func (c *collector) write(name string, row []cell) error {
 	return w.add(row)
 }
 
-// declare makes the columns of the settings, of the same kinds in every table: those of all values,
-// whether or not they have rows there.
+// declare makes the columns of the settings, of the same kinds in every table: the kinds of all
+// values, including values without rows there.
 func (p *Plan) declare(w *rowWriter) {
 	w.declare("task", columnar.Int64)
 	for _, s := range p.Task(0).Settings {
@@ -292,7 +293,7 @@ func (p *Plan) declare(w *rowWriter) {
 	}
 }
 
-// path is that of a table next to the one of tasks.
+// path is the path of a long table, next to the table of tasks.
 func (c *collector) path(name string) string {
 	if name == "" {
 		return c.cfg.Out

@@ -15,10 +15,10 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// columnTables are made of one large table: for each response a table of it and its predictors.
-// Small tables let thousands of tasks run without each of them reading the large one.
+// columnTables are made from one large table: for each response a table of it and its predictors.
+// Small tables let thousands of tasks run without reading the large one.
 type columnTables struct {
-	name       string // of the file, as the study names it
+	name       string // of the file in the study
 	large      func() (*table.Table, error)
 	responses  []string
 	predictors map[string][]string // of each response

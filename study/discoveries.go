@@ -14,28 +14,27 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// Discovery is a predictor of a response, with the probability that it matters.
+// Discovery is a predictor of a response, with the probability of an effect.
 type Discovery struct {
 	Response, Predictor string
 	Probability         float64
-	// FDR is the expected share of false discoveries among this one and those that are at least as
+	// FDR is the expected share of false discoveries among this and all discoveries at least as
 	// probable: the mean of one minus the probability (Newton et al. 2004; Müller et al. 2004).
 	FDR float64
-	// True reports whether the truth names the pair, if that is known.
+	// True reports whether the known truth contains the pair.
 	True bool
 }
 
-// Discoveries are all pairs of a study of responses, the most probable first.
+// Discoveries holds all pairs of a study of responses, the most probable first.
 type Discoveries struct {
 	List []Discovery
-	// Known reports whether the truth is; Effects is the number of pairs that it names.
+	// Known reports whether the truth is known; Effects is its number of pairs.
 	Known   bool
 	Effects int
 }
 
-// ReadDiscoveries reads the file of inclusion probabilities that Collect has written of a plan with
-// responses. truth, unless it is empty, is a CSV file with the columns response and predictor, and
-// perhaps others.
+// ReadDiscoveries reads the inclusion probabilities that Collect has written for a plan with
+// responses. truth, unless empty, is a CSV file whose first columns are response and predictor.
 func ReadDiscoveries(ctx context.Context, path, truth string) (*Discoveries, error) {
 	d := &Discoveries{}
 	matters := map[[2]string]bool{}
@@ -55,7 +54,7 @@ func ReadDiscoveries(ctx context.Context, path, truth string) (*Discoveries, err
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	// the order of the file decides between equal ones
+	// ties stay in the order of the file
 	slices.SortStableFunc(d.List, func(a, b Discovery) int { return cmp.Compare(b.Probability, a.Probability) })
 	sum := 0.0
 	for i := range d.List {
@@ -65,7 +64,7 @@ func ReadDiscoveries(ctx context.Context, path, truth string) (*Discoveries, err
 	return d, nil
 }
 
-// At is the number of discoveries with the largest expected share of false ones that is at most
+// At returns the largest number of discoveries with an expected share of false ones of at most
 // level.
 func (d *Discoveries) At(level float64) int {
 	n := 0
@@ -75,7 +74,7 @@ func (d *Discoveries) At(level float64) int {
 	return n
 }
 
-// False counts those of the first n that the truth does not name.
+// False counts the false discoveries among the first n.
 func (d *Discoveries) False(n int) (count int) {
 	for _, discovery := range d.List[:n] {
 		if !discovery.True {
@@ -147,15 +146,15 @@ func (d *Discoveries) Write(path string, n int) error {
 
 func short(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
 
-// shownDiscoveries are drawn; chosen by hand.
+// shownDiscoveries is the number of discoveries in the picture; chosen by hand.
 const shownDiscoveries = 25
 
-// leastDoubt bounds the probability that a discovery is false from below in a picture: what double
-// precision can tell from zero beside one.
+// leastDoubt is a lower bound, in a picture, of the probability that a discovery is false: about
+// the double precision of numbers near one.
 const leastDoubt = 1e-16
 
-// pictures are the strongest discoveries, by the odds that they matter, and the expected share of
-// false ones by their number, and the observed share where the truth is known.
+// pictures draws the strongest discoveries, by the odds of an effect, and the expected share of
+// false discoveries by their number, with the observed share where the truth is known.
 func (d *Discoveries) pictures() []*picture.Picture {
 	var rows []picture.Row
 	largest := 1.0
@@ -176,7 +175,7 @@ func (d *Discoveries) pictures() []*picture.Picture {
 	return []*picture.Picture{strongest, d.ratePicture()}
 }
 
-// drawnRate is the largest expected share of false discoveries that is drawn; chosen by hand.
+// drawnRate is the largest expected share of false discoveries in the picture; chosen by hand.
 const drawnRate = 0.3
 
 // ratePicture draws the shares of false discoveries by the number of discoveries.

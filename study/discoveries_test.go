@@ -62,8 +62,8 @@ func TestDiscoveries(t *testing.T) {
 	require.ErrorContains(t, err, "no column response: want the inclusion probabilities")
 }
 
-// The files fit each other, markers are alleles of the stated frequencies that correlate with their
-// neighbours, and a gene differs between alleles of a marker that matters by about its effect.
+// The files agree with each other, markers are alleles of the stated frequencies that correlate
+// with their neighbours, and a gene differs between alleles of a marker by about its effect.
 func TestExpression(t *testing.T) {
 	dir := t.TempDir()
 	e := Expression{People: 2000, Genes: 20, Nearby: 4, Seed: 3}
@@ -106,7 +106,7 @@ func TestExpression(t *testing.T) {
 	}
 	require.ErrorContains(t, Expression{Nearby: 3}.Write(dir), "an even number from 2")
 
-	// genes with one marker: the regression on it has its effect, within 5 standard errors
+	// for genes with one marker, the regression on it has its effect, within 5 standard errors
 	content, err := os.ReadFile(filepath.Join(dir, "truth.csv"))
 	require.NoError(t, err)
 	effects := map[string][]string{}

@@ -16,18 +16,17 @@ import (
 )
 
 // Expression is a simulated study of expression: genotypes of markers (SNPs) along a chromosome,
-// and genes whose expression some of the nearby markers change. Sizes that are zero stand for the
-// defaults given.
+// and genes whose expression depends on some nearby markers. Zero sizes stand for the defaults.
 type Expression struct {
-	// People is the number of rows, 150; Genes that of responses, 2,000; Nearby that of the markers
-	// around a gene, 8, half of which it shares with the next gene.
+	// People is the number of rows (150), Genes the number of responses (2,000), and Nearby the
+	// number of markers around a gene (8), half of them shared with the next gene.
 	People, Genes, Nearby int
 	Seed                  uint64
 }
 
-// The design, chosen by hand after the sizes of published studies: neighbouring markers correlate,
-// and two genes in five have one or two markers that matter, as often as not in correlation with
-// others that do not.
+// The design is chosen by hand after the sizes of published studies. Neighbouring markers
+// correlate, and two genes in five have one or two markers with an effect, about half of them in
+// correlation with markers without one.
 const (
 	markerCorrelation = 0.8 // of the normal variables behind neighbouring markers
 	regulatedShare    = 0.4
@@ -36,7 +35,7 @@ const (
 	largestEffect     = 0.9
 )
 
-// expressionEffect is a marker that changes a gene.
+// expressionEffect is the effect of a marker on a gene.
 type expressionEffect struct {
 	gene, marker int
 	size         float64
@@ -54,9 +53,9 @@ func (e Expression) withDefaults() Expression {
 	return e
 }
 
-// Write writes expression.csv, a row a person with a column for every gene and marker; nearby.csv,
-// the pairs of genes and markers; and truth.csv, the markers that matter and by how much. The same
-// seed gives the same files.
+// Write writes three files: expression.csv, a row a person with a column for every gene and marker;
+// nearby.csv, the pairs of genes and markers; and truth.csv, the markers with effects and the
+// effects. The same seed gives the same files.
 func (e Expression) Write(dir string) error {
 	e = e.withDefaults()
 	if e.People < 3 || e.Genes < 1 || e.Nearby < 2 || e.Nearby%2 != 0 {
@@ -93,9 +92,8 @@ func markerName(marker int) string { return fmt.Sprintf("snp%06d", marker+1) }
 // first is the first marker near a gene.
 func (e Expression) first(gene int) int { return gene * e.Nearby / 2 }
 
-// genotypes counts alleles, 0 to 2, by marker and person: two chromosomes each, where an allele is
-// there if a normal variable, which correlates along the chromosome, exceeds the quantile of its
-// frequency.
+// genotypes counts alleles, 0 to 2, by marker and person. Each of two chromosomes has an allele if
+// a normal variable, correlated along the chromosome, exceeds the quantile of its frequency.
 func (e Expression) genotypes(random *rand.Rand, markers int) [][]int8 {
 	counts := make([][]int8, markers)
 	thresholds := make([]float64, markers)
@@ -138,7 +136,7 @@ func (e Expression) effects(random *rand.Rand) (effects []expressionEffect) {
 	return effects
 }
 
-// expression is that of every gene, by person.
+// expression returns the expression of every gene, by person.
 func (e Expression) expression(random *rand.Rand, genotypes [][]int8, effects []expressionEffect) [][]float64 {
 	values := make([][]float64, e.Genes)
 	for gene := range values {
@@ -184,6 +182,6 @@ func writeLines(path, header string, each func(line func(cells ...string))) erro
 		out := bufio.NewWriter(w)
 		fmt.Fprintln(out, header)
 		each(func(cells ...string) { fmt.Fprintln(out, strings.Join(cells, ",")) })
-		return out.Flush() // which has the first error
+		return out.Flush() // returns the first error
 	})
 }

@@ -9,29 +9,28 @@ import (
 	"slices"
 )
 
-// Estimate is what a study will cost, by pilot tasks: the first, the middle and the last one of the
-// plan. They are tasks like the others, and their answers stay.
+// Estimate is the expected cost of a study, from pilot tasks: the first, the middle and the last of
+// the plan. They are ordinary tasks, and their answers stay.
 type Estimate struct {
-	// Pilots are the tasks that were measured, Costs what they used; Failed counts those without an
-	// answer.
+	// Pilots are the measured tasks and Costs their costs; Failed counts tasks without an answer.
 	Pilots []Task
 	Costs  []Cost
 	Failed int
-	// Seconds are those of one task on one core: mean, least and largest of the pilots.
+	// Seconds is the mean time of a pilot on one core, Least and Largest the extremes.
 	Seconds, Least, Largest float64
 	// PeakBytes is the largest memory of a pilot.
 	PeakBytes float64
-	// Remaining tasks have not ended.
+	// Remaining is the number of tasks that have not ended.
 	Remaining int
 }
 
-// pilots are the indices of the pilot tasks.
+// pilots returns the indices of the pilot tasks.
 func pilots(tasks int) []int {
 	return slices.Compact([]int{0, (tasks - 1) / 2, tasks - 1})
 }
 
-// Estimate runs the pilot tasks that have not ended, one at a time with all cores, and reads what
-// they used.
+// Estimate runs the pilot tasks that have not ended, one at a time with all cores, and reads their
+// costs.
 func (p *Plan) Estimate(ctx context.Context, launcher Launcher) (*Estimate, error) {
 	s := store{p.Dir()}
 	if err := os.MkdirAll(s.dir, 0o755); err != nil {
@@ -84,8 +83,8 @@ func (p *Plan) remaining(s store) (n int) {
 	return n
 }
 
-// Jobs is how many tasks run at a time: one for each core, where the memory of the machine, in
-// bytes, is enough for so many of the largest pilot.
+// Jobs returns the number of tasks to run at a time: one for each core, or fewer if total bytes of
+// memory do not suffice for tasks of the size of the largest pilot.
 func (e *Estimate) Jobs(cores int, total float64) int {
 	if e.PeakBytes > 0 {
 		cores = min(cores, int(memoryShare*total/e.PeakBytes))

@@ -28,9 +28,9 @@ exit 1
 `
 
 // TestFaults runs tiny tasks in four processes that are killed at random moments and started again,
-// on a file system that is full for some moments, with one table that cannot be read, while two
-// processes at a time collect. The results must be those of a quiet run, byte for byte. It needs
-// root, for a small tmpfs. VTI_TEST_TASKS is a number of tasks other than 10,000.
+// on a file system that is full at times, with one unreadable table, while two processes collect.
+// The results must equal the results of a quiet run, byte for byte. It needs root, for a small
+// tmpfs. VTI_TEST_TASKS replaces the number of tasks, 10,000.
 func TestFaults(t *testing.T) {
 	tasks := 10_000
 	if text := os.Getenv("VTI_TEST_TASKS"); text != "" {

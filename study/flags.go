@@ -9,7 +9,7 @@ import (
 )
 
 // Setting is a value that distinguishes a task from others: a flag, a table, a seed. The value is a
-// string, int64, float64, bool, or a list of such.
+// string, int64, float64, bool, or a list of these.
 type Setting struct {
 	Name  string
 	Value any
@@ -18,8 +18,8 @@ type Setting struct {
 // Text is the value as text; the elements of a list are separated by commas.
 func (s Setting) Text() string { return strings.Join(texts(s.Value), ",") }
 
-// arguments are settings as flags of a command line. The elements of a list become flags that are
-// repeated.
+// arguments returns settings as flags of a command line. Each element of a list becomes a repeated
+// flag.
 func arguments(settings []Setting) (args []string) {
 	for _, s := range settings {
 		for _, text := range texts(s.Value) {
@@ -29,7 +29,7 @@ func arguments(settings []Setting) (args []string) {
 	return args
 }
 
-// texts are a value, or the elements of a list, as the command line takes them.
+// texts returns the command line texts of a value or of the elements of a list.
 func texts(value any) []string {
 	switch v := value.(type) {
 	case string:
@@ -47,10 +47,10 @@ func texts(value any) []string {
 		}
 		return all
 	}
-	panic(fmt.Sprintf("study.texts: a value of type %T", value)) // checkValue lets no other pass
+	panic(fmt.Sprintf("study.texts: a value of type %T", value)) // checkValue refuses other types
 }
 
-// checkValue refuses what is not a value of a flag, such as a date.
+// checkValue refuses values that no flag can have, such as a date.
 func checkValue(value any) error {
 	switch v := value.(type) {
 	case string, bool, int64, float64:
@@ -66,7 +66,7 @@ func checkValue(value any) error {
 	return fmt.Errorf("got a value of type %T, want text, a number, true, false, or a list of these", value)
 }
 
-// fixed are flags with one value each, by name.
+// fixed returns flags with one value each, by name.
 func fixed(flags map[string]any) (settings []Setting) {
 	for _, name := range slices.Sorted(maps.Keys(flags)) {
 		settings = append(settings, Setting{name, flags[name]})
@@ -83,7 +83,7 @@ type axis struct {
 	values []any
 }
 
-// newGrid orders flags by name, so that a grid is the same for any order in the file.
+// newGrid orders flags by name, so that the grid does not depend on the order in the file.
 func newGrid(values map[string][]any) (g grid) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		g = append(g, axis{name, values[name]})

@@ -15,8 +15,7 @@ type flat struct {
 	tables  map[string][][]cell
 }
 
-// walk adds a value that was decoded from JSON, its numbers as json.Number. Null is a cell that is
-// not there.
+// walk adds a value decoded from JSON, with numbers as json.Number. Null gives no cell.
 func (f *flat) walk(name string, value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -32,8 +31,8 @@ func (f *flat) walk(name string, value any) {
 	}
 }
 
-// list makes a table of a list of objects. A list of texts is one text where it explains something,
-// as reasons do; other lists, such as the names of all columns, say nothing about the answer.
+// list makes a table of a list of objects. A list of texts becomes one text if it is an
+// explanation, as reasons are; other lists, such as the names of all columns, are left out.
 func (f *flat) list(name string, elements []any) {
 	var reasons []string
 	for _, element := range elements {
@@ -56,7 +55,7 @@ func (f *flat) list(name string, elements []any) {
 	}
 }
 
-// field adds a field of a row; lists, such as the edges of a graph, are kept as JSON.
+// field adds a field of a row; it keeps lists, such as the edges of a graph, as JSON.
 func (f *flat) field(name string, value any) {
 	if list, ok := value.([]any); ok {
 		if encoded, err := json.Marshal(list); err == nil { // it was decoded from JSON

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fakeVariable makes the test binary behave as a tiny vti, whose answers depend on table, flags and
-// seed, and which misbehaves as --do says.
+// fakeVariable makes the test binary a tiny vti, whose answers depend on table, flags and seed, and
+// whose faults are set by --do.
 const fakeVariable = "VTI_TEST_FAKE"
 
 // workerVariable makes the test binary run a shard of a plan, "I/N PLAN PROGRAM", with the program
@@ -151,7 +151,7 @@ func readNew(t testing.TB, text string, files map[string]string) (*Plan, error) 
 	return Read(path)
 }
 
-// tree are the contents of the files of the tasks of a study without their costs, by path.
+// tree returns the contents of the files of the tasks of a study without their costs, by path.
 func tree(t testing.TB, p *Plan) map[string]string {
 	t.Helper()
 	files := map[string]string{}

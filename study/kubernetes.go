@@ -2,7 +2,7 @@ package study
 
 import "strconv"
 
-// Containerfile is that of an image with nothing but the program, a static binary.
+// Containerfile describes an image that holds only the program, a static binary.
 const Containerfile = `# CGO_ENABLED=0 go build -trimpath -o vti ./cmd/vti, then build this beside the binary.
 FROM scratch
 COPY vti /vti
@@ -64,9 +64,9 @@ spec:
             claimName: {{.Claim}}
 `
 
-// Kubernetes writes the manifest of an Indexed Job. The volume claim holds the folder of the plan,
-// and all tables that the plan names by paths relative to it. e may be nil if the submission needs
-// no pilot.
+// Kubernetes returns the manifest of an Indexed Job. The volume claim holds the folder of the plan,
+// with all tables that the plan names by relative paths. e may be nil if the submission needs no
+// pilot.
 func (p *Plan) Kubernetes(s Submission, e *Estimate) string {
 	s = s.complete(p.Tasks(), e)
 	if s.Running == 0 {

@@ -41,7 +41,7 @@ func (w *rowWriter) commit() error {
 	})
 }
 
-// schema are the columns of the spool; one that was declared and never seen is of text.
+// schema returns the columns of the spool; declared columns without values become text.
 func (w *rowWriter) schema() []columnar.Column {
 	for i := range w.columns {
 		if w.columns[i].Kind == unknown {
@@ -51,7 +51,7 @@ func (w *rowWriter) schema() []columnar.Column {
 	return w.columns
 }
 
-// writeValue writes a value of a column whose kind is that of all its values joined.
+// writeValue writes a value of a column whose kind joins the kinds of all its values.
 func writeValue(file *columnar.Writer, kind columnar.Kind, value any) {
 	if value == nil {
 		file.Null()

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// peakVariable tells a task the file descriptor to which it reports its largest memory.
+// peakVariable holds the file descriptor to which a task reports its peak memory.
 const peakVariable = "VTI_PEAK_FD"
 
-// ReportPeak lets a process that runs a task report its largest resident memory, when it ends.
-// What the system counts for a child begins with that of its parent, which it shares until it
-// begins to run a program of its own; only the process itself can see what came after.
+// ReportPeak makes a task report its largest resident memory at its end. The count of the system
+// for a child starts at the memory of its parent, which it shares until it runs another program;
+// only the process itself can measure the later peak.
 func ReportPeak() {
 	descriptor, err := strconv.Atoi(os.Getenv(peakVariable))
 	if err != nil || descriptor < 3 {
@@ -26,12 +26,12 @@ func ReportPeak() {
 		if peak, found := strings.CutPrefix(line, "VmHWM:"); found {
 			out := os.NewFile(uintptr(descriptor), "peak")
 			_, _ = io.WriteString(out, strings.TrimSuffix(strings.TrimSpace(peak), " kB"))
-			_ = out.Close() // without it the count of the system is taken
+			_ = out.Close() // on an error the count of the system is used
 		}
 	}
 }
 
-// reportedPeak is what ReportPeak has written, in bytes; 0 if nothing.
+// reportedPeak reads the output of ReportPeak, in bytes; 0 if there is none.
 func reportedPeak(in io.Reader) float64 {
 	text, err := io.ReadAll(in)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The memory of a task is its own, however large the process is that started it.
+// The memory of a task does not include its parent, however large.
 func TestPeakIsThatOfTheTask(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("reported on Linux only")

@@ -11,17 +11,17 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// Plan says what a study runs. Paths in it are relative to its file.
+// Plan describes a study. Paths in it are relative to its file.
 //
 //	command = "varsel"            # or exact, rjmcmc varsel, dag, exact dag, rjmcmc dag, hbm
 //	seed = 1                      # root of all randomness
-//	replicates = 2                # each task from so many seeds; 1 if absent
+//	replicates = 2                # number of seeds for each task; 1 if absent
 //	keep = ["draws.parquet"]      # files of a run that stay; none if absent
 //
 //	[tables]
 //	files = ["tables/*.csv"]      # patterns: a task for each file
 //	responses = ["gene*"]         # patterns: a task for each column of the one file
-//	pairs = "nearby.csv"          # response,predictor: those of each; all others if absent
+//	pairs = "nearby.csv"          # response,predictor: predictors of each; all others if absent
 //
 //	[simulate]                    # instead of [tables]: a task for each simulated table
 //	problem = "varsel"            # vti simulate varsel
@@ -35,8 +35,8 @@ import (
 //	[grid]                        # every combination of these
 //	prior-sd = [0.5, 1.5]
 //
-// Folders named key=value on the path of a file, as partitioned Parquet data has them, become
-// settings of its tasks.
+// Folders named key=value on the path of a file, as in partitioned Parquet data, become settings of
+// its tasks.
 type Plan struct {
 	Command    string           `toml:"command"`
 	Seed       uint64           `toml:"seed"`
@@ -47,13 +47,13 @@ type Plan struct {
 	Flags      map[string]any   `toml:"flags"`
 	Grid       map[string][]any `toml:"grid"`
 
-	path   string // of the file, absolute
+	path   string // absolute path of the file
 	source source
 	flags  []Setting
 	grid   grid
 }
 
-// Tables are tables of files.
+// Tables are tables in files.
 type Tables struct {
 	Files     []string `toml:"files"`
 	Responses []string `toml:"responses"`
@@ -135,7 +135,7 @@ func (p *Plan) complete(replicated bool) (err error) {
 	return err
 }
 
-// checkFlags refuses values that no flag takes, and flags that are both fixed and varied.
+// checkFlags refuses invalid values, and flags that are both fixed and varied.
 func checkFlags(flags map[string]any, varied map[string][]any) error {
 	for name, value := range flags {
 		if err := checkValue(value); err != nil {
@@ -159,7 +159,7 @@ func checkFlags(flags map[string]any, varied map[string][]any) error {
 // Path is the absolute path of the plan.
 func (p *Plan) Path() string { return p.path }
 
-// Name is that of the file, without its extension.
+// Name is the name of the file without its extension.
 func (p *Plan) Name() string {
 	base := filepath.Base(p.path)
 	return strings.TrimSuffix(base, filepath.Ext(base))
@@ -168,10 +168,10 @@ func (p *Plan) Name() string {
 // Dir is the directory of the study, next to the plan.
 func (p *Plan) Dir() string { return filepath.Join(filepath.Dir(p.path), p.Name()+".study") }
 
-// Reserved are the flags that a plan cannot set, because every task sets them itself.
+// Reserved lists the flags that a plan cannot set, because every task sets them.
 var Reserved = []string{"out", "json", "quiet", "seed", "resume", "no-report"}
 
-// EachFlag calls check with every value of every flag that the plan gives to its command, and to
+// EachFlag calls check with every value of every flag that the plan passes to its command and to
 // vti simulate.
 func (p *Plan) EachFlag(check func(command, flag, value string) error) error {
 	each := func(command string, settings []Setting, g grid) error {

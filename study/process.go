@@ -16,36 +16,36 @@ import (
 
 // Launcher starts vti.
 type Launcher struct {
-	// Program is the path of the program, Env what is added to the environment of its processes.
+	// Program is the path of the program, and Env is added to the environment of its processes.
 	Program string
 	Env     []string
 	// Seeded reports whether a command takes --seed.
 	Seeded func(command string) bool
 }
 
-// Exit statuses of vti that come with an answer: it can be believed, or it says that it cannot.
+// answered are the exit statuses of vti with an answer: trusted, and not trusted.
 var answered = []int{0, 3}
 
-// longestError bounds what is kept of standard error, in bytes; chosen by hand.
+// longestError bounds the kept part of standard error, in bytes; chosen by hand.
 const longestError = 2000
 
-// ending is how a process ended.
+// ending describes how a process ended.
 type ending struct {
 	status int            // -1 after a signal
 	signal syscall.Signal // 0 if none
 	stdout []byte
-	stderr string // the end of it
+	stderr string // first and last part
 	cost   Cost
 }
 
-// fault is an error of the machine, not of a task: the task can succeed when the machine is well,
-// and is not recorded as failed.
+// fault is an error of the machine, not of a task. The task can succeed on a working machine, and
+// is not recorded as failed.
 type fault struct{ error }
 
 func (f fault) Unwrap() error { return f.error }
 
-// launch runs a process to its end. It ends with this process, however this one ends. A fault means
-// that it could not be started; the only other error is that of ctx.
+// launch runs a process to its end. The child ends with this process, however this one ends. A
+// fault means that it could not be started; the only other error is the error of ctx.
 func (l Launcher) launch(ctx context.Context, cores int, args ...string) (ending, error) {
 	// Linux kills the child when the thread that started it ends: keep the thread until then.
 	runtime.LockOSThread()
@@ -86,7 +86,7 @@ func (l Launcher) launch(ctx context.Context, cores int, args ...string) (ending
 	if peak := reportedPeak(reported); peak > 0 {
 		e.cost.PeakBytes = peak
 	}
-	e.cost.Machine, _ = os.Hostname() // only to be looked at
+	e.cost.Machine, _ = os.Hostname() // for information only
 	return e, nil
 }
 
@@ -96,12 +96,12 @@ func (e ending) killed() bool {
 	return slices.Contains([]syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP}, e.signal)
 }
 
-// crashMarks begin lines that a Go program prints when it crashes, or vti when it finds a defect of
-// its own.
+// crashMarks begin lines that a Go program prints in a crash, or vti when it finds an internal
+// defect.
 var crashMarks = []string{"panic: ", "fatal error: ", "SIGABRT: ", "vti: a defect of vti"}
 
-// crashed reports whether the process has crashed: not where it has refused its input or found that
-// it has no answer.
+// crashed reports whether the process crashed, as opposed to refusing its input or finding no
+// answer.
 func (e ending) crashed() bool {
 	if e.signal != 0 {
 		return !e.killed()
@@ -111,7 +111,7 @@ func (e ending) crashed() bool {
 	})
 }
 
-// text says how the process ended.
+// text describes how the process ended.
 func (e ending) text() string {
 	said := strings.TrimPrefix(e.stderr, "vti: ")
 	if e.signal != 0 {
@@ -123,7 +123,7 @@ func (e ending) text() string {
 	return said
 }
 
-// tail keeps the first and the last bytes that are written to it: a crash says first what it is.
+// tail keeps the first and the last bytes written to it, because a crash states its kind first.
 type tail struct{ kept []byte }
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -135,10 +135,10 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// machineFaults are conditions that a process can only report in words.
+// machineFaults are conditions that a child process can report only in words.
 var machineFaults = []syscall.Errno{syscall.ENOSPC, syscall.EIO, syscall.EROFS, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EDQUOT}
 
-// isFault reports whether an error is that of the machine, by its type or by what it says.
+// isFault reports whether an error is a fault of the machine, by its type or its text.
 func isFault(err error) bool {
 	return errors.As(err, new(fault)) || slices.ContainsFunc(machineFaults, func(f syscall.Errno) bool { return strings.Contains(err.Error(), f.Error()) })
 }

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// endsWithParent makes a child end when its parent does, even by kill -9.
+// endsWithParent makes a child end when its parent ends, even by kill -9.
 func endsWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
 // peakBytes is the largest resident memory of a process that has ended.

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// endsWithParent: here a child of a parent that is killed continues to its end, and its work is
-// lost.
+// endsWithParent does nothing here: the child of a killed parent continues to its end, and its work
+// is lost.
 func endsWithParent() *syscall.SysProcAttr { return nil }
 
-// peakBytes is not known here.
+// peakBytes is unknown here.
 func peakBytes(*os.ProcessState) float64 { return 0 }

@@ -18,23 +18,23 @@ const (
 	costFile   = "cost.json"
 )
 
-// Record is what a task leaves. It has no times, paths or names of machines: every run of the task
-// writes the same bytes on the same kind of machine.
+// Record is the result of a task. It has no times, paths or names of machines: every run of the
+// task writes the same bytes on the same kind of machine.
 type Record struct {
 	Name     string         `json:"name"`
 	Command  string         `json:"command"`
 	Settings map[string]any `json:"settings"`
-	// Seed is that of the attempt that counts; absent for commands without one.
+	// Seed is the seed of the last attempt; absent for commands without seed.
 	Seed *uint64 `json:"seed,omitempty"`
-	// Crashes say how attempts before the last ended.
+	// Crashes describe how earlier attempts ended.
 	Crashes []string `json:"crashes,omitempty"`
-	// Exit is the exit status, -1 if there is none.
+	// Exit is the exit status, -1 without one.
 	Exit int `json:"exit"`
-	// Error says why there is no answer.
+	// Error is the reason for a missing answer.
 	Error string `json:"error,omitempty"`
 	// Fingerprint is the SHA-256 of the table.
 	Fingerprint string `json:"fingerprint,omitempty"`
-	// Truth is what is known about a simulated table, a JSON object.
+	// Truth is the truth of a simulated table, a JSON object.
 	Truth any `json:"truth,omitempty"`
 	// Answer is the result of the run, without its times and its directory, a JSON object.
 	Answer any `json:"answer,omitempty"`
@@ -43,15 +43,15 @@ type Record struct {
 // Done reports whether the task has an answer, whatever the verdict.
 func (r *Record) Done() bool { return r.Answer != nil }
 
-// Cost is what a task used. It differs from run to run.
+// Cost is the resource use of a task. It differs from run to run.
 type Cost struct {
-	Seconds    float64 `json:"seconds"`     // of the last attempt, from start to end
+	Seconds    float64 `json:"seconds"`     // of the last attempt, wall clock
 	CPUSeconds float64 `json:"cpu_seconds"` // of all its threads
-	// PeakBytes is the largest resident memory, as the process itself reports when it ends; of one
-	// that was killed what the system says, which on Linux is at least that of the process which
-	// started it, and 0 where it is unknown.
+	// PeakBytes is the largest resident memory, reported by the process at its end. For a killed
+	// process it is the count of the system, which on Linux is at least the memory of its parent; 0
+	// where unknown.
 	PeakBytes float64 `json:"peak_bytes"`
-	Cores     int     `json:"cores"` // that it could use
+	Cores     int     `json:"cores"` // available to the task
 	Machine   string  `json:"machine"`
 }
 
@@ -64,7 +64,7 @@ func writeJSON(path string, value any) error {
 	})
 }
 
-// readJSON reads a file of the directory of a task. Numbers in places of any type keep their
+// readJSON reads a file of the directory of a task. Numbers in fields of type any keep their
 // digits.
 func readJSON(dir, name string, value any) error {
 	content, err := os.ReadFile(filepath.Join(dir, name))

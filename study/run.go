@@ -13,15 +13,15 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// RunConfig says which tasks to run and how.
+// RunConfig configures Run.
 type RunConfig struct {
 	Launcher Launcher
-	// Selection are the tasks; the zero value is all of them.
+	// Selection selects the tasks; the zero value selects all.
 	Selection Selection
-	// Jobs is the number of processes at a time; 0 is as many as there are cores and memory for, by
-	// what pilot tasks have used.
+	// Jobs is the number of processes at a time; 0 means the number that cores and memory allow,
+	// given the costs of pilot tasks.
 	Jobs int
-	// Again runs tasks that have failed once more.
+	// Again repeats failed tasks.
 	Again bool
 	// Report, if not nil, is called after every task, by one goroutine at a time.
 	Report func(Progress)
@@ -29,31 +29,31 @@ type RunConfig struct {
 
 // Progress is the state of a run after a task.
 type Progress struct {
-	// Total tasks are selected. Done and Failed count those that ended now or before, Found those
-	// among them that had ended before.
+	// Total is the number of selected tasks. Done and Failed count ended tasks, and Found counts
+	// tasks that had ended before this run.
 	Total, Done, Failed, Found int
-	// Unrecorded tasks could not be brought to an end: they are missing still.
+	// Unrecorded counts the tasks that could not be completed: they are still missing.
 	Unrecorded int
 	Jobs       int
-	// Task is the one that has ended, with its error, if any.
+	// Task is the task that has just ended, with its error, if any.
 	Task  Task
 	Error string
 }
 
-// consecutiveFaults ends a run: when so many tasks in a row cannot be brought to an end, the next
-// one cannot either. Chosen by hand.
+// consecutiveFaults is the number of faults in a row that ends a run, because the next task would
+// probably fail too. Chosen by hand.
 const consecutiveFaults = 3
 
-// memoryShare is how much of the memory tasks may use together by what the pilot used. Chosen by
-// hand: the rest is for the system, and for tasks that need more than the pilot.
+// memoryShare is the share of memory for tasks, by the use of the pilot. Chosen by hand: the rest
+// is for the system, and for tasks larger than the pilot.
 const memoryShare = 0.7
 
-// Run runs the selected tasks that have not ended yet. It returns how far it came, with the error
-// of ctx if that was cancelled, and an error that names the last fault of the machine if tasks
-// could not be brought to an end. Failed tasks are no error of Run: they are counted and reported.
+// Run runs the selected tasks that have not ended yet. It returns its progress, with the error of
+// ctx after cancellation, or an error with the last fault of the machine if tasks could not be
+// completed. Failed tasks are no error of Run: they are counted and reported.
 //
-// Only one process at a time runs all tasks; processes that run shards or single tasks may run
-// beside it and each other, on any machine: the first to publish a task has done it.
+// Only one process at a time may run all tasks. Processes that run shards or single tasks may run
+// beside it and each other, on any machine: the first to publish a task wins.
 func (p *Plan) Run(ctx context.Context, cfg RunConfig) (Progress, error) {
 	state := Progress{Total: cfg.Selection.count(p.Tasks())}
 	s := store{p.Dir()}
@@ -99,7 +99,7 @@ func (p *Plan) Run(ctx context.Context, cfg RunConfig) (Progress, error) {
 	return r.state, r.failure(ctx)
 }
 
-// fit is the number of processes that the machine has cores and memory for.
+// fit returns the number of processes for which the machine has cores and memory.
 func (p *Plan) fit(ctx context.Context, cfg RunConfig, cores int) (int, error) {
 	if cfg.Selection.count(p.Tasks()) == 1 {
 		return 1, nil
@@ -111,7 +111,7 @@ func (p *Plan) fit(ctx context.Context, cfg RunConfig, cores int) (int, error) {
 	return e.Jobs(cores, memory.Total()), nil
 }
 
-// runner counts.
+// runner counts the tasks of a run.
 type runner struct {
 	plan *Plan
 	cfg  RunConfig
@@ -149,7 +149,7 @@ func (r *runner) found(counter *int) {
 	r.state.Found++
 }
 
-// end is what became of a task.
+// end describes how a task ended.
 type end struct {
 	state     State
 	message   string
@@ -196,7 +196,7 @@ func (r *runner) ended(t Task, e end) {
 	}
 }
 
-// failure is the error of the run.
+// failure returns the error of the run.
 func (r *runner) failure(ctx context.Context) error {
 	if r.state.Unrecorded > 0 {
 		return fmt.Errorf("%s could not be brought to an end and %s missing still; the last: %w", english.Count(r.state.Unrecorded, "task"), english.Form(r.state.Unrecorded, "is", "are"), r.fault)

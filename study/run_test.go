@@ -27,8 +27,7 @@ func runAll(t testing.TB, p *Plan, cfg RunConfig) Progress {
 	return state
 }
 
-// Whatever the number of processes and the shards, and in whatever order these run, the tasks leave
-// the same bytes.
+// The tasks write the same bytes for any number of processes and shards in any order.
 func TestSameBytesHoweverItRuns(t *testing.T) {
 	text := fmt.Sprintf(simulatedPlan, 12, "seed = 5\nkeep = [\"draws*\"]")
 	one := newPlan(t, text, nil)
@@ -58,8 +57,8 @@ func TestSameBytesHoweverItRuns(t *testing.T) {
 	require.Empty(t, left, "nothing is left of the work")
 }
 
-// What ends without an answer is kept with its reason; a crash is tried again from other seeds, a
-// kill from the same.
+// A task without an answer is kept with the reason. A crash is retried with other seeds, a kill
+// with the same seed.
 func TestFailures(t *testing.T) {
 	run := func(do string, once bool) *Record {
 		t.Helper()
@@ -106,7 +105,7 @@ func TestFailures(t *testing.T) {
 	assert.Contains(t, r.Error, "ended by a signal (killed)")
 }
 
-// A failed task is left alone until it is asked for, and an answer takes its place.
+// A failed task is skipped until its repetition is requested, and an answer replaces it.
 func TestFailedTasksRunAgainWhenAsked(t *testing.T) {
 	p := newPlan(t, "command = \"fake\"\ntables = {files = [\"t?.csv\"]}\nseed = 3", map[string]string{"t1.csv": "1", "t2.csv": "2"})
 	unreadable := filepath.Join(filepath.Dir(p.Path()), "t2.csv")
@@ -130,7 +129,7 @@ func TestFailedTasksRunAgainWhenAsked(t *testing.T) {
 	assert.NoDirExists(t, store{p.Dir()}.path(p.Task(1).Name, Failed))
 }
 
-// A full disk is no failure of the task: it stays missing, and the run says so and stops.
+// A full disk is no failure of the task: it stays missing, and the run reports it and stops.
 func TestFaultsOfTheMachine(t *testing.T) {
 	marker := filepath.Join(t.TempDir(), "marker")
 	p := newPlan(t, fmt.Sprintf(simulatedPlan, 8, "flags = {do = \"full\"}"), nil)
@@ -144,7 +143,7 @@ func TestFaultsOfTheMachine(t *testing.T) {
 	assert.Equal(t, 8, runAll(t, p, RunConfig{Jobs: 1}).Done)
 }
 
-// Cancelling ends the processes, and loses only what was in flight.
+// Cancelling ends the processes, and loses only the tasks in progress.
 func TestCancel(t *testing.T) {
 	p := newPlan(t, fmt.Sprintf(simulatedPlan, 4, "flags = {do = \"wait\"}"), nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
@@ -156,7 +155,7 @@ func TestCancel(t *testing.T) {
 	assert.Equal(t, Progress{Total: 4, Jobs: 2}, state)
 }
 
-// Two processes do not run all tasks of one study at a time.
+// Two processes cannot run all tasks of one study at the same time.
 func TestOneRunAtATime(t *testing.T) {
 	p := newPlan(t, fmt.Sprintf(simulatedPlan, 2, "flags = {do = \"wait\"}"), nil)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -175,7 +174,7 @@ func TestOneRunAtATime(t *testing.T) {
 	require.ErrorIs(t, <-first, context.Canceled)
 }
 
-// Of processes that publish the same task one wins, and the others change nothing.
+// If several processes publish the same task, one wins, and the others change nothing.
 func TestPublishOnce(t *testing.T) {
 	s := store{t.TempDir()}
 	const name = "0123456789abcdef"
@@ -206,7 +205,7 @@ func TestPublishOnce(t *testing.T) {
 	require.NoError(t, s.publish(finished(failed), name, Failed))
 	require.Equal(t, "1", read())
 
-	// what cannot be read whole gives way
+	// an unreadable record is replaced
 	require.NoError(t, os.WriteFile(filepath.Join(s.path(name, Done), recordFile), []byte(`{"name": "01`), 0o644))
 	_, state, err := s.record(name)
 	require.Error(t, err)
@@ -215,7 +214,7 @@ func TestPublishOnce(t *testing.T) {
 	require.Equal(t, "3", read())
 }
 
-// A process that is killed takes its child with it, and the next one sweeps what it has left.
+// A killed process takes its child with it, and the next process removes its leftovers.
 func TestKilledWorkersLeaveNothing(t *testing.T) {
 	if os.Getenv("VTI_TEST_STUDY") != "" { // the worker
 		p, err := Read(os.Getenv("VTI_TEST_STUDY"))

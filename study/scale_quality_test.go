@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMillion collects the simulated results of a million tasks and prints what that takes. It
-// needs 12 GB of disk and three million inodes, under TMPDIR. VTI_TEST_TASKS is another number.
+// TestMillion collects the simulated results of a million tasks and prints its costs. It needs 12
+// GB of disk and three million inodes, under TMPDIR. VTI_TEST_TASKS replaces the number.
 func TestMillion(t *testing.T) {
 	tasks := 1_000_000
 	if text := os.Getenv("VTI_TEST_TASKS"); text != "" {
@@ -65,7 +65,7 @@ func TestMillion(t *testing.T) {
 	}
 }
 
-// processorTime is what the process has used, in seconds.
+// processorTime is the processor time of the process, in seconds.
 func processorTime() float64 {
 	var usage syscall.Rusage
 	must(syscall.Getrusage(syscall.RUSAGE_SELF, &usage))

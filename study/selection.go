@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// Selection says which tasks of a plan a process takes: those with index Index, Index + Step,
-// Index + 2 Step, …, or only the first of these. The zero value is all tasks.
+// Selection selects tasks of a plan for a process: tasks with index Index, Index + Step, Index + 2
+// Step, …, or only the first of these. The zero value selects all tasks.
 type Selection struct {
 	Index int
-	Step  int  // 0 is 1
+	Step  int  // 0 means 1
 	One   bool // only task Index
 }
 
-// Shard takes every n-th task from task i on: tasks of neighbouring settings, which take about the
-// same time, go to different machines.
+// Shard selects every n-th task from task i on: tasks of neighbouring settings, with about equal
+// times, go to different machines.
 func Shard(i, n int) Selection { return Selection{Index: i, Step: n} }
 
-// One takes task i.
+// One selects task i.
 func One(i int) Selection { return Selection{Index: i, One: true} }
 
 // ParseShard reads "I/N", with I from 0 to N − 1.
@@ -38,8 +38,8 @@ func ParseShard(text string) (Selection, error) {
 // of Kubernetes.
 var schedulerVariables = []string{"SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"}
 
-// FromScheduler returns the index that a scheduler has given this process, and the variable that
-// holds it; found is false outside of array jobs.
+// FromScheduler returns the index of this process in an array job, and the variable that holds it;
+// found is false outside of array jobs.
 func FromScheduler() (index int, variable string, found bool, err error) {
 	for _, variable := range schedulerVariables {
 		text, set := os.LookupEnv(variable)
@@ -62,7 +62,7 @@ func (s Selection) Check(tasks int) error {
 	return nil
 }
 
-// indices are those of the tasks, in increasing order.
+// indices yields the indices of the tasks, in increasing order.
 func (s Selection) indices(tasks int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for i := s.Index; i < tasks; i += max(s.Step, 1) {

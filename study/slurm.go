@@ -24,8 +24,8 @@ const slurmScript = `#!/bin/sh
 exec {{.Program}} study run {{.Plan}} --shards {{.Chunks}} --jobs {{.Cores}} --quiet
 `
 
-// Slurm writes the script of an array job for sbatch, which runs the program on every shard that is
-// not done. It is empty where everything is. e may be nil if the submission needs no pilot.
+// Slurm returns the script of an array job for sbatch, which runs the program on every shard with
+// missing tasks. It is empty if none are missing. e may be nil if the submission needs no pilot.
 func (p *Plan) Slurm(s Submission, program string, e *Estimate) string {
 	s = s.complete(p.Tasks(), e)
 	shards := p.open(s.Chunks)
@@ -43,17 +43,17 @@ func (p *Plan) Slurm(s Submission, program string, e *Estimate) string {
 	})
 }
 
-// slurmTime is a duration as days-hours:minutes:seconds.
+// slurmTime formats a duration as days-hours:minutes:seconds.
 func slurmTime(d time.Duration) string {
 	seconds := int(d.Seconds())
 	return fmt.Sprintf("%d-%02d:%02d:%02d", seconds/86400, seconds/3600%24, seconds/60%60, seconds%60)
 }
 
-// shellQuoted is a text as one word of a shell.
+// shellQuoted quotes a text as one word of a shell.
 func shellQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// jobName is a name of small letters, digits and hyphens that begins with a letter, at most 50
-// characters long, as a label of a domain name has to be: Kubernetes adds to it.
+// jobName makes a name of small letters, digits and hyphens that begins with a letter, of at most
+// 50 characters, because Kubernetes appends to it and uses it as a label of a domain name.
 func jobName(text string) string {
 	name := strings.Map(func(r rune) rune {
 		switch {

@@ -13,14 +13,14 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// source is where the tables of a study come from.
+// source provides the tables of a study.
 type source interface {
 	count() int
-	// item describes table i: what distinguishes it from the others.
+	// item returns the settings that distinguish table i from the others.
 	item(i int) []Setting
-	// content is what else table i is made of, for the name of its tasks.
+	// content returns the other inputs of table i, for the names of its tasks.
 	content(i int) any
-	// prepare provides table i. Files that it makes go into dir.
+	// prepare provides table i. It writes new files to dir.
 	prepare(ctx context.Context, i int, dir string, run launch) (prepared, error)
 }
 
@@ -30,8 +30,8 @@ type launch func(ctx context.Context, args ...string) ([]byte, error)
 // prepared is a table to run on.
 type prepared struct {
 	path  string
-	flags []string // of the command, for this table
-	// truth is what vti simulate says about a simulated table.
+	flags []string // of the command for this table
+	// truth is the output of vti simulate about a simulated table.
 	truth any
 }
 
@@ -64,7 +64,7 @@ func newTables(dir string, t *Tables) (source, error) {
 	return &fileTables{dir, files}, nil
 }
 
-// absolute is a path of a plan in folder dir.
+// absolute resolves a path of a plan in folder dir.
 func absolute(dir, name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -72,7 +72,7 @@ func absolute(dir, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// fileTables are files as they are.
+// fileTables are unchanged files.
 type fileTables struct {
 	dir   string // the folder of the plan
 	paths []string
@@ -90,8 +90,8 @@ func (f *fileTables) prepare(_ context.Context, i int, _ string, _ launch) (prep
 	return prepared{path: f.paths[i]}, nil
 }
 
-// relative is the path of a table as the study names it: that from the plan, so that a folder with
-// plan and tables can move.
+// relative is the path of a table relative to the plan, so that a folder with plan and tables can
+// move.
 func relative(dir, table string) string {
 	if rel, err := filepath.Rel(dir, table); err == nil {
 		return filepath.ToSlash(rel)
@@ -99,7 +99,8 @@ func relative(dir, table string) string {
 	return filepath.ToSlash(table)
 }
 
-// partition are the folders named key=value on the path of a table, as Hive writes them.
+// partition returns the settings in folders named key=value on the path of a table, as Hive writes
+// them.
 func partition(table string) (settings []Setting) {
 	for folder := range strings.SplitSeq(path.Dir(table), "/") {
 		if key, value, found := strings.Cut(folder, "="); found && key != "" {
@@ -109,7 +110,7 @@ func partition(table string) (settings []Setting) {
 	return settings
 }
 
-// simulated are tables that vti simulate makes, each in the directory of the task that needs it.
+// simulated are tables from vti simulate, each in the directory of its task.
 type simulated struct {
 	problem string
 	seeds   int
@@ -129,7 +130,7 @@ func newSimulated(s *Simulation) (source, error) {
 
 func (s *simulated) count() int { return s.seeds * s.grid.count() }
 
-// item: the design changes slower than the seed.
+// item returns the settings of the design and the seed; the seed changes fastest.
 func (s *simulated) item(i int) (settings []Setting) {
 	for _, setting := range s.grid.at(i / s.seeds) {
 		settings = append(settings, Setting{"simulate." + setting.Name, setting.Value})
@@ -161,7 +162,7 @@ func (s *simulated) prepare(ctx context.Context, i int, dir string, run launch) 
 	return made, nil
 }
 
-// seedOf is the seed of a task. Each further attempt after a crash has a stream of its own.
+// seedOf returns the seed of a task. Each attempt after a crash has a separate stream.
 func seedOf(root uint64, name string, attempt int) uint64 {
 	if attempt > 0 {
 		name = fmt.Sprintf("%s/retry-%d", name, attempt)

@@ -34,10 +34,10 @@ func kindOf(value any) columnar.Kind {
 	panic(fmt.Sprintf("study.kindOf: a value of type %T", value))
 }
 
-// unknown is the kind of a column that was declared and not seen yet.
+// unknown is the kind of a declared column without values.
 const unknown = columnar.Other
 
-// join is the kind of a column that holds values of both.
+// join is the kind of a column that holds values of both kinds.
 func join(a, b columnar.Kind) columnar.Kind {
 	number := func(k columnar.Kind) bool { return k == columnar.Int64 || k == columnar.Uint64 || k == columnar.Double }
 	switch {
@@ -51,9 +51,9 @@ func join(a, b columnar.Kind) columnar.Kind {
 	return columnar.Text
 }
 
-// spool keeps rows in a temporary file while it is not known yet which columns there are. That
-// takes constant memory, and the answers of tasks are read once: while others write, a second look
-// could see more of them.
+// spool keeps rows in a temporary file until all columns are known. It takes constant memory, and
+// reads the answers of tasks only once: a second pass could see more answers, while other processes
+// write.
 type spool struct {
 	file    *atomicfile.File
 	buffer  *bufio.Writer
@@ -63,7 +63,7 @@ type spool struct {
 	scratch []byte
 }
 
-// newSpool makes a spool for the file that is going to be at path.
+// newSpool makes a spool for the future file at path.
 func newSpool(path string) (*spool, error) {
 	file, err := atomicfile.Create(path)
 	if err != nil {
@@ -75,7 +75,7 @@ func newSpool(path string) (*spool, error) {
 // close removes the file.
 func (s *spool) close() { s.file.Abort() }
 
-// declare makes a column of a kind, which may be unknown, even if no row has it.
+// declare makes a column of a kind, which may be unknown, even without rows.
 func (s *spool) declare(name string, k columnar.Kind) int {
 	id, known := s.ids[name]
 	if !known {
@@ -87,7 +87,7 @@ func (s *spool) declare(name string, k columnar.Kind) int {
 	return id
 }
 
-// add appends a row; columns that it lacks are null. Of cells of one column the last counts.
+// add appends a row; missing columns are null. Of several cells of one column the last counts.
 func (s *spool) add(row []cell) error {
 	b := binary.AppendUvarint(s.scratch[:0], uint64(len(row)))
 	for _, c := range row {
@@ -118,8 +118,8 @@ func (s *spool) add(row []cell) error {
 	return err
 }
 
-// each calls row with the values of every row, by column; nil where it has none. The slice is that
-// of the call before, overwritten.
+// each calls row with the values of every row, by column; nil where it has none. The slice is
+// reused by the next call.
 func (s *spool) each(row func(values []any) error) error {
 	if err := s.buffer.Flush(); err != nil {
 		return err
@@ -151,7 +151,7 @@ func (s *spool) each(row func(values []any) error) error {
 	return nil
 }
 
-// readValue reads what add wrote of one cell after the number of its column.
+// readValue reads a cell as written by add, after its column number.
 func readValue(in *bufio.Reader) (any, error) {
 	k, err := in.ReadByte()
 	if err != nil {

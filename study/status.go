@@ -2,26 +2,27 @@ package study
 
 import "path/filepath"
 
-// Status is how far a study is.
+// Status is the progress of a study.
 type Status struct {
 	Tasks   int `json:"tasks"`
 	Done    int `json:"done"`
 	Failed  int `json:"failed"`
 	Missing int `json:"missing"`
-	// Working tasks have a directory of work: a process is at them, or was when it was killed.
+	// Working counts the tasks with a directory of work: a process works on them, or was killed at
+	// them.
 	Working int `json:"working"`
-	// Failures are some of the failed tasks.
+	// Failures lists some of the failed tasks.
 	Failures []Failure `json:"failures,omitempty"`
 }
 
-// Failure is a failed task and why it failed.
+// Failure is a failed task with its error.
 type Failure struct {
 	Index int    `json:"index"`
 	Name  string `json:"name"`
 	Error string `json:"error"`
 }
 
-// Status counts tasks. It names up to so many failures; negative names all.
+// Status counts tasks. It lists at most the given number of failures, all if negative.
 func (p *Plan) Status(failures int) (*Status, error) {
 	s := store{p.Dir()}
 	status := &Status{Tasks: p.Tasks()}
@@ -40,7 +41,7 @@ func (p *Plan) Status(failures int) (*Status, error) {
 			failure := Failure{Index: i, Name: t.Name}
 			if record, _, err := s.record(t.Name); err != nil {
 				failure.Error = err.Error()
-			} else if record != nil { // else it has succeeded meanwhile
+			} else if record != nil { // else it has succeeded in the meantime
 				failure.Error = record.Error
 			}
 			status.Failures = append(status.Failures, failure)

@@ -12,24 +12,24 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// State is how far a task is.
+// State is the state of a task.
 type State int
 
 const (
-	// Missing tasks have not ended, or not been started.
+	// Missing means that the task has not ended, or not started.
 	Missing State = iota
-	// Done tasks have an answer.
+	// Done means that the task has an answer.
 	Done
-	// Failed tasks ended without one.
+	// Failed means that the task ended without an answer.
 	Failed
 )
 
 // String returns "missing", "done" or "failed".
 func (s State) String() string { return [...]string{"missing", "done", "failed"}[s] }
 
-// fanOut is the number of digits of a name that are those of its folder. Three make 4,096 folders:
-// of a million tasks 244 in each, so that no directory gets long, and few folders for small
-// studies.
+// fanOut is the number of digits of a name in the name of its folder. Three digits make 4,096
+// folders, each with 244 of a million tasks, so that directories stay short, and small studies have
+// few folders.
 const fanOut = 3
 
 const failedSuffix = ".failed"
@@ -39,7 +39,7 @@ type store struct{ dir string }
 
 func (s store) folder(name string) string { return filepath.Join(s.dir, "tasks", name[:fanOut]) }
 
-// path is the directory of a task in one of the two states in which it has one.
+// path is the directory of a done or failed task.
 func (s store) path(name string, state State) string {
 	path := filepath.Join(s.folder(name), name)
 	if state == Failed {
@@ -48,8 +48,8 @@ func (s store) path(name string, state State) string {
 	return path
 }
 
-// state looks for the directory of a task. An answer counts more than a failure: it came later, or
-// from another machine.
+// state looks for the directory of a task. An answer takes precedence over a failure: it came
+// later, or from another machine.
 func (s store) state(name string) State {
 	for _, state := range []State{Done, Failed} {
 		if rundir.Exists(s.path(name, state)) {
@@ -59,7 +59,7 @@ func (s store) state(name string) State {
 	return Missing
 }
 
-// record reads what a task has left. A directory that cannot be read whole, as after a loss of
+// record reads the record of a task. A directory that cannot be read completely, as after a loss of
 // power or while a shared file system catches up, is an error, and the task counts as missing.
 func (s store) record(name string) (*Record, State, error) {
 	r := &Record{}
@@ -80,14 +80,13 @@ func (s store) record(name string) (*Record, State, error) {
 	return r, state, nil
 }
 
-// cost reads what a task in a state has used.
+// cost reads the cost of a task in a state.
 func (s store) cost(name string, state State) (c Cost, err error) {
 	return c, readJSON(s.path(name, state), costFile, &c)
 }
 
-// publish gives the finished directory of a task its place. Where another process was faster, dir
-// stays where it is, and the task is as it was. A failed task, and a directory that cannot be read
-// whole, gives way.
+// publish moves the finished directory of a task to its place. If another process was faster, dir
+// stays and the task is unchanged. A failed task, or an unreadable directory, is replaced.
 func (s store) publish(dir, name string, state State) error {
 	if err := os.MkdirAll(s.folder(name), 0o755); err != nil {
 		return err
@@ -121,8 +120,8 @@ func (s store) publish(dir, name string, state State) error {
 	return syncDir(s.folder(name))
 }
 
-// discard removes the directory of a task at once, by a rename to a place beside a directory of
-// work, and then its files.
+// discard removes the directory of a task atomically: a rename to a place beside a directory of
+// work, and then the removal of its files.
 func (s store) discard(path, work string) error {
 	aside := work + ".old"
 	if err := os.Rename(path, aside); err != nil {
@@ -134,22 +133,22 @@ func (s store) discard(path, work string) error {
 	return os.RemoveAll(aside)
 }
 
-// syncDir makes the names in a directory last.
+// syncDir makes the names in a directory durable.
 func syncDir(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	// Some file systems cannot sync a directory, and say so.
+	// Some file systems cannot sync a directory, and return an error.
 	if err := dir.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) {
 		return err
 	}
 	return nil
 }
 
-// workplace makes a directory for the work of this process, locked until release is called, which
-// removes it. Directories that killed processes of this machine have left are removed first.
+// workplace makes a locked directory for the work of this process; release removes it. First it
+// removes directories of killed processes of this machine.
 func (s store) workplace() (dir string, release func(), err error) {
 	machine, err := os.Hostname()
 	if err != nil {
@@ -160,7 +159,7 @@ func (s store) workplace() (dir string, release func(), err error) {
 		return "", nil, err
 	}
 	s.sweep(root, machine)
-	// It takes the name that sweep looks for only when it is locked.
+	// The directory gets the name that sweep looks for only after it is locked.
 	fresh, err := os.MkdirTemp(root, fmt.Sprintf("new-%s-%d-", machine, os.Getpid()))
 	if err != nil {
 		return "", nil, err
@@ -171,7 +170,7 @@ func (s store) workplace() (dir string, release func(), err error) {
 	}
 	dir = filepath.Join(root, strings.TrimPrefix(filepath.Base(fresh), "new-"))
 	release = func() {
-		_ = os.RemoveAll(dir) // a leftover does no harm, and the next process sweeps it
+		_ = os.RemoveAll(dir) // a leftover is harmless, and the next process sweeps it
 		unlock()
 	}
 	if err := os.Rename(fresh, dir); err != nil {
@@ -181,8 +180,8 @@ func (s store) workplace() (dir string, release func(), err error) {
 	return dir, release, nil
 }
 
-// sweep removes directories of work that no process of this machine holds. Locks of other machines
-// need not be visible here, so their directories stay.
+// sweep removes directories of work without a process on this machine. Locks of other machines may
+// be invisible here, so that their directories stay.
 func (s store) sweep(root, machine string) {
 	left, err := filepath.Glob(filepath.Join(root, machine+"-*"))
 	if err != nil {

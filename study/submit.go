@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// Submission is a study as an array job: a shard of its tasks for each element. The zero value of a
-// field is what the pilot tasks suggest.
+// Submission is a study as an array job: a shard of its tasks for each element. Zero fields take
+// values from the pilot tasks.
 type Submission struct {
 	// Chunks is the number of elements; 0 is one for about half an hour of work, at most a
 	// thousand.
 	Chunks int
-	// Cores of an element, each for one task at a time; 0 is 1.
+	// Cores is the number of cores of an element, each for one task at a time; 0 is 1.
 	Cores int
-	// Memory of an element in bytes; 0 is half as much again as the largest pilot used, for each
-	// core.
+	// Memory is the memory of an element in bytes; 0 is 1.5 times the largest pilot for each core.
 	Memory float64
-	// Time that an element may take; 0 is twice what the slowest pilot suggests, and ten minutes.
+	// Time is the time limit of an element; 0 is twice the estimate from the slowest pilot, and ten
+	// minutes.
 	Time time.Duration
 	// Running bounds the elements that run at a time; 0 is no bound.
 	Running int
@@ -32,7 +32,7 @@ type Submission struct {
 	Claim, Image string
 }
 
-// What the pilot tasks suggest, chosen by hand.
+// The defaults from pilot tasks are chosen by hand.
 const (
 	chunkSeconds = 30 * 60.0
 	mostChunks   = 1000 // Slurm takes arrays of up to 1,001 elements unless told otherwise
@@ -42,10 +42,10 @@ const (
 	timeLeast    = 10 * time.Minute
 )
 
-// NeedsPilot reports whether the pilot tasks have to say something.
+// NeedsPilot reports whether a default needs the pilot tasks.
 func (s Submission) NeedsPilot() bool { return s.Chunks == 0 || s.Memory == 0 || s.Time == 0 }
 
-// complete fills in what the caller left open. Without an estimate everything has been given.
+// complete fills in zero fields. Without an estimate there are none.
 func (s Submission) complete(tasks int, e *Estimate) Submission {
 	s.Cores = max(1, s.Cores)
 	if e == nil {
@@ -65,8 +65,8 @@ func (s Submission) complete(tasks int, e *Estimate) Submission {
 	return s
 }
 
-// open lists the shards, of n, that have tasks which are not done: a study that is submitted again
-// asks the scheduler only for these.
+// open lists the shards, of n, with missing tasks: a study that is submitted again needs only
+// these.
 func (p *Plan) open(n int) (shards []int) {
 	s := store{p.Dir()}
 	left := make([]bool, n)
@@ -83,7 +83,7 @@ func (p *Plan) open(n int) (shards []int) {
 	return shards
 }
 
-// ranges writes increasing numbers as "0-3,7".
+// ranges formats increasing numbers as "0-3,7".
 func ranges(numbers []int) string {
 	var parts []string
 	for i := 0; i < len(numbers); {

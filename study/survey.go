@@ -6,19 +6,18 @@ import (
 	"slices"
 )
 
-// Survey is what a study looks like from afar: how its tasks ended, what they took, and how the
-// probabilities of its answers are spread. It takes the memory of its bins, however many tasks.
+// Survey is an overview of a study: how its tasks ended, their costs, and the distribution of the
+// probabilities in its answers. Its memory does not depend on the number of tasks.
 type Survey struct {
 	*Summary
-	// Seconds and Bytes are those of processor time and memory, by powers of the tenth root of
+	// Seconds and Bytes are histograms of processor time and memory, by powers of the tenth root of
 	// ten.
 	Seconds, Bytes Histogram
 	// Probabilities are the inclusion probabilities of all answers, in twentieths.
 	Probabilities Histogram
-	// Verdicts by setting: how many tasks with each value of each varied setting ended in each
-	// way.
+	// BySetting counts tasks by ending, for each value of each varied setting.
 	BySetting []SettingCount
-	// Failures are the first tasks that failed, at most [MostFailures].
+	// Failures are the first failed tasks, at most [MostFailures].
 	Failures []Failure
 }
 
@@ -39,11 +38,11 @@ type SettingCount struct {
 // to 10^((k+1)/10).
 func LogBin(x float64) int { return int(math.Floor(10 * math.Log10(x))) }
 
-// repeating are the settings that distinguish repetitions, which nobody compares.
+// repeating are the settings of repetitions, which are not compared.
 var repeating = []string{"data_seed", "replicate"}
 
-// mostValues is the number of values beyond which a setting is one of tables or seeds rather than
-// one to compare by. Chosen by hand.
+// mostValues is the number of values above which a setting counts as tables or seeds and is not
+// compared. Chosen by hand.
 const mostValues = 20
 
 // Survey reads all tasks, as Collect does, and writes nothing.
@@ -96,7 +95,7 @@ func (p *Plan) Survey(ctx context.Context, report func(read int)) (*Survey, erro
 	return s, err
 }
 
-// probabilities are those of the inclusion of predictors, or of edges, where the answer has them.
+// probabilities returns the inclusion probabilities of predictors or edges in the answer, if any.
 func (g *gathered) probabilities() (list []float64) {
 	for _, table := range []string{"inclusion", "edges"} {
 		for _, row := range g.flat.tables[table] {
@@ -112,7 +111,7 @@ func (g *gathered) probabilities() (list []float64) {
 	return list
 }
 
-// text is a column of the row, if it has that.
+// text returns a text column of the row, "" if absent.
 func (g *gathered) text(column string) string {
 	for _, c := range g.row {
 		if text, is := c.value.(string); is && c.column == column {

@@ -8,10 +8,10 @@ import (
 
 // Task is one run of the study.
 type Task struct {
-	// Index is its place in the plan, from 0.
+	// Index is the index of the task in the plan, from 0.
 	Index int
-	// Name is made of what the task does: 16 hexadecimal digits. A plan that grows keeps the names
-	// of the tasks it had.
+	// Name is a hash of the input of the task, 16 hexadecimal digits. A growing plan keeps the
+	// names of its tasks.
 	Name string
 	// Settings distinguish the task from the others of the study: table, flags of the grid,
 	// replicate.
@@ -35,18 +35,18 @@ func (p *Plan) Task(i int) Task {
 	return t
 }
 
-// nameOf hashes all that decides the answer of a task but the bytes of tables in files: command,
-// seed, flags, settings, and how its table is made.
+// nameOf hashes the inputs that decide the answer of a task, except the bytes of tables in files:
+// command, seed, flags, settings, and the recipe of its table.
 func (p *Plan) nameOf(t Task) string {
 	encoded, err := json.Marshal([]any{p.Command, p.Seed, named(p.flags), named(t.Settings), p.source.content(t.table)})
 	if err != nil {
-		panic("study.Plan.Task: " + err.Error()) // values of a plan are checked when it is read
+		panic("study.Plan.Task: " + err.Error()) // values of a plan are checked by Read
 	}
 	sum := sha256.Sum256(encoded)
 	return hex.EncodeToString(sum[:8])
 }
 
-// named are settings by name, which JSON sorts.
+// named returns settings by name, which JSON sorts.
 func named(settings []Setting) map[string]any {
 	values := map[string]any{}
 	for _, s := range settings {
