@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// beat is how often a process that works on a piece lets its file grow, and silence how long that
-// file may stay as it is before the process counts as dead, by the clock of the one that looks.
-// Chosen by hand: a shared file system may show the size of a file some seconds late.
+// beat is the interval at which a process that works on a piece appends to its file. silence is the
+// time without growth, by the clock of the observer, after which the process counts as dead. Chosen
+// by hand: a shared file system may show the size of a file some seconds late.
 const (
 	beat    = time.Second
 	silence = 15 * time.Second
 )
 
-// claim is what a process knows of another one that works on a piece.
+// claim is the observed state of another process's work on a piece.
 type claim struct {
 	size  int64
-	since time.Time // when it was last seen to change; zero: never looked
+	since time.Time // time of the last observed change; zero: never observed
 }
 
-// take claims the piece at path, until release is called, unless a living process has.
+// take claims the piece at path until release is called, unless a living process holds it.
 func (c *claim) take(path string) (release func(), mine bool, err error) {
 	path += ".busy"
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -47,10 +47,10 @@ func (c *claim) take(path string) (release func(), mine bool, err error) {
 	return keepAlive(file, path), true, nil
 }
 
-// alive reports whether the file of a claim has changed lately, or was not looked at before.
+// alive reports whether the file of a claim has changed lately, or was not observed before.
 func (c *claim) alive(path string) bool {
 	info, err := os.Stat(path)
-	if err != nil { // it has just ended
+	if err != nil { // the process has just ended
 		*c = claim{}
 		return true
 	}
@@ -60,7 +60,7 @@ func (c *claim) alive(path string) bool {
 	return time.Since(c.since) < silence
 }
 
-// keepAlive lets the file of a claim grow until release is called, which removes it.
+// keepAlive appends to the file of a claim until release is called, which removes it.
 func keepAlive(file *os.File, path string) (release func()) {
 	done := make(chan struct{})
 	var ended sync.WaitGroup
@@ -72,7 +72,7 @@ func keepAlive(file *os.File, path string) (release func()) {
 			case <-done:
 				return
 			case <-tick.C:
-				_, _ = file.Write([]byte{'.'}) // without it another process computes the piece too
+				_, _ = file.Write([]byte{'.'}) // on an error another process computes the piece too
 			}
 		}
 	})

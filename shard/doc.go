@@ -1,17 +1,17 @@
-// Package shard splits a computation among processes, on one machine or on many, that share a
-// directory and nothing else.
+// Package shard splits a computation among processes, on one machine or on many, that share only a
+// directory.
 //
-// The computation is a program that is the same everywhere and takes the same decisions from the
-// same numbers. What is expensive in it goes through [Map]: pieces that depend on their input
-// alone. A process computes the pieces that are its own, stores each in the directory, and reads
-// those of the others; the rest of the program every process goes through by itself. So each of
-// them ends with the result of one process that computed everything, to the bit.
+// All processes run the same program, which makes the same decisions from the same numbers. Its
+// expensive steps go through [Map]: pieces that depend only on their input. A process computes its
+// share of the pieces, stores each in the directory, and reads the pieces of the others; every
+// process runs the rest of the program. So each ends with the result of one process that computed
+// everything, to the bit.
 //
-// Nothing has to run at the same time as anything else. A process does its own pieces first and
-// then those that are missing and that no process works on: if no other ever starts, or one is
-// killed, it ends all the same. Who works on a piece says so by a file that grows; nothing is
-// decided by clocks of different machines, and a piece that two have computed has the same bytes. A
-// directory of pieces is a checkpoint too: what was stopped continues where it was.
+// The processes need not run at the same time. A process computes the pieces of its share first and
+// then missing pieces that no process works on: it ends even if no other ever starts, or one is
+// killed. A process claims a piece by a file that grows. Clocks of different machines are never
+// compared, and a piece computed twice has the same bytes. A directory of pieces is also a
+// checkpoint: a stopped computation continues from it.
 //
 //	own := &shard.Shard{Dir: "pieces", Index: 2, Count: 8}
 //	squares, err := shard.Map(ctx, own, shard.Stage[int, float64]{
@@ -24,6 +24,6 @@
 //
 //	shard.go  shards, and Map
 //	piece.go  pieces in files
-//	claim.go  who works on a piece
+//	claim.go  claims of pieces by processes
 //	keys.go   keys of numbers
 package shard

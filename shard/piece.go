@@ -14,14 +14,14 @@ import (
 
 var pieceFormat = checkpoint.Format{Name: "piece of a computation", Magic: "vti.piec", Version: 1}
 
-// pieceHeader begins the file of a piece.
+// pieceHeader is the header of the file of a piece.
 type pieceHeader struct {
 	Version int    `json:"version"`
 	Stage   string `json:"stage"`
 }
 
-// piecePath is the file of a piece. Its name is made of the stage and of the input: a piece cannot
-// be taken for one of another stage, or of other numbers.
+// piecePath is the file of a piece. Its name is a hash of stage and input, so that a piece is never
+// confused with a piece of another stage or other numbers.
 func (s *Shard) piecePath(stage string, key func(w io.Writer)) string {
 	digest := sha256.New()
 	fmt.Fprintf(digest, "%q", stage)
@@ -30,7 +30,7 @@ func (s *Shard) piecePath(stage string, key func(w io.Writer)) string {
 	return filepath.Join(s.Dir, name[:2], name+".piece")
 }
 
-// readPiece reads a piece; false if it is not there, or not whole, as after a loss of power.
+// readPiece reads a piece; false if it is missing or incomplete, as after a loss of power.
 func readPiece(path string, value any) bool {
 	var header pieceHeader
 	content, err := pieceFormat.Read(path, &header)

@@ -11,46 +11,46 @@ import (
 	"github.com/transdim/vti/internal/english"
 )
 
-// Shard is the part of one process in a computation. nil is all of it, without any files.
+// Shard is the part of one process in a computation. nil is the whole computation, without files.
 type Shard struct {
-	// Dir is the directory of the pieces, which all processes see. It belongs to one computation:
+	// Dir is the directory of the pieces, shared by all processes. It belongs to one computation:
 	// same program, same settings, same data.
 	Dir string
-	// Index is the number of this process among Count, from 0. A Count of 1 reads what is there and
-	// computes the rest.
+	// Index is the number of this process among Count, from 0. A Count of 1 reads the stored pieces
+	// and computes the rest.
 	Index, Count int
-	// Status, if not nil, is called with what Map waits for.
+	// Status, if not nil, is called with a description of the pieces that Map waits for.
 	Status func(text string)
 
 	computed, read atomic.Int64
 }
 
-// Computed is the number of pieces that this process has computed, and Read that of those it found.
+// Computed is the number of pieces that this process has computed.
 func (s *Shard) Computed() int { return int(s.computed.Load()) }
 
 // Read is the number of pieces that this process found in the directory.
 func (s *Shard) Read() int { return int(s.read.Load()) }
 
-// Stage is a step of a computation that consists of pieces.
+// Stage is a step of a computation, divided into pieces.
 type Stage[In, Out any] struct {
-	// Name says what the pieces are; all stages of a computation of the same name do the same.
+	// Name describes the pieces; all stages with the same name in a computation do the same.
 	Name string
-	// Key writes all of the input that decides the output; package gob encodes the output.
+	// Key writes all input that determines the output; package gob encodes the output.
 	Key func(w io.Writer, in In)
 	// Do computes a piece. It must not depend on other pieces, nor on the order of calls.
 	Do func(ctx context.Context, in In) (Out, error)
-	// Workers are the goroutines that call Do; 0 stands for 1.
+	// Workers is the number of goroutines that call Do; 0 stands for 1.
 	Workers int
 }
 
-// How long Map waits between two looks for pieces of others. Chosen by hand.
+// The pauses of Map between checks for pieces of others are chosen by hand.
 const (
 	shortestPause = 10 * time.Millisecond
 	longestPause  = time.Second
 )
 
-// Map returns the outputs of all inputs, in their order. When ctx is cancelled its error is
-// returned; pieces that are done stay.
+// Map returns the outputs of all inputs, in order. It returns the error of ctx after cancellation;
+// finished pieces stay.
 func Map[In, Out any](ctx context.Context, s *Shard, stage Stage[In, Out], inputs []In) ([]Out, error) {
 	outputs := make([]Out, len(inputs))
 	if s == nil {
@@ -103,8 +103,8 @@ type mapping[In, Out any] struct {
 	claims  []claim
 }
 
-// missing lists the pieces that are not known yet, those of this shard first. What it does for
-// others each shard begins at another place.
+// missing lists the unknown pieces, the pieces of this shard first. For the pieces of others each
+// shard starts at another index.
 func (m *mapping[In, Out]) missing() (list []int) {
 	n := len(m.inputs)
 	for i := m.Index; i < n; i += m.Count {
@@ -130,7 +130,7 @@ func (m *mapping[In, Out]) try(ctx context.Context, i int) error {
 		return err
 	}
 	defer release()
-	if m.readPiece(i) { // another process ended it between these two
+	if m.readPiece(i) { // another process has just finished it
 		return nil
 	}
 	if m.outputs[i], err = m.Do(ctx, m.inputs[i]); err != nil {
@@ -141,7 +141,7 @@ func (m *mapping[In, Out]) try(ctx context.Context, i int) error {
 	return writePiece(m.paths[i], m.Name, m.outputs[i])
 }
 
-// readPiece reports whether a piece is there, and keeps it.
+// readPiece reads a piece, and reports whether it exists.
 func (m *mapping[In, Out]) readPiece(i int) bool {
 	var found Out
 	if !readPiece(m.paths[i], &found) {
@@ -152,7 +152,7 @@ func (m *mapping[In, Out]) readPiece(i int) bool {
 	return true
 }
 
-// each calls work with 0 to n-1 from some goroutines, and returns the first error.
+// each calls work with 0 to n-1 from workers goroutines, and returns the first error.
 func each(ctx context.Context, workers, n int, work func(i int) error) error {
 	var next atomic.Int64
 	var wait sync.WaitGroup

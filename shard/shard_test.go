@@ -50,7 +50,7 @@ func requireSame(t *testing.T, want, got [][]float64) {
 	}
 }
 
-// Shards that run at the same time each compute their own pieces, and all end with everything.
+// Concurrent shards compute their own pieces, and all end with all pieces.
 func TestShardsMakeTheSame(t *testing.T) {
 	var alone atomic.Int64
 	want, err := shard.Map(t.Context(), nil, squares(&alone), inputs(30))
@@ -80,7 +80,7 @@ func TestShardsMakeTheSame(t *testing.T) {
 	require.Equal(t, 0, merge.Computed())
 }
 
-// A shard whose others never start does their pieces too: nothing waits for ever.
+// A shard whose others never start computes their pieces too, and does not wait for ever.
 func TestOneShardAloneEnds(t *testing.T) {
 	var calls atomic.Int64
 	s := &shard.Shard{Dir: t.TempDir(), Index: 1, Count: 3}
@@ -90,7 +90,7 @@ func TestOneShardAloneEnds(t *testing.T) {
 	require.EqualValues(t, 7, calls.Load())
 }
 
-// Pieces are those of their stage and input only, and a damaged one is computed again.
+// A piece belongs to one stage and input, and a damaged one is computed again.
 func TestPiecesAreNotConfused(t *testing.T) {
 	dir := t.TempDir()
 	s := &shard.Shard{Dir: dir, Count: 1}
@@ -121,7 +121,7 @@ func TestPiecesAreNotConfused(t *testing.T) {
 	require.EqualValues(t, 10, calls.Load())
 }
 
-// What fails, or is stopped, leaves the pieces that are done, and the rest goes on from them.
+// A failed or stopped Map leaves the finished pieces, and continues from them.
 func TestStoppedMapGoesOn(t *testing.T) {
 	s := &shard.Shard{Dir: t.TempDir(), Count: 1}
 	var calls atomic.Int64
@@ -142,7 +142,7 @@ func TestStoppedMapGoesOn(t *testing.T) {
 	require.EqualValues(t, 5, calls.Load())
 }
 
-// A shard waits for a piece that another works on, as long as that one lives.
+// A shard waits for a piece in progress while its process lives.
 func TestShardWaitsForOneThatWorks(t *testing.T) {
 	dir := t.TempDir()
 	var calls atomic.Int64
@@ -177,8 +177,7 @@ func TestShardWaitsForOneThatWorks(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// The claim of a process that was killed counts for nothing after a while: what is seen of it does
-// not change.
+// The claim of a killed process expires, because its file does not change.
 func TestDeadClaimsEnd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for the silence of a claim, 15 s")
