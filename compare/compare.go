@@ -14,8 +14,8 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// Comparison is what comparisons of all kinds have in common; the applications embed it in theirs.
-// A and B are the runs in the order given.
+// Comparison holds the common fields of all comparisons; the applications embed it. A and B are the
+// runs in the order given.
 type Comparison struct {
 	// Schema names the schema of the object, with its version; docs/schema has the file.
 	Schema  string `json:"schema"`
@@ -23,20 +23,21 @@ type Comparison struct {
 	Version string `json:"version"`
 	A       Run    `json:"a"`
 	B       Run    `json:"b"`
-	// Notes are the settings that differ and change the posterior, and what could not be compared.
+	// Notes list the settings that differ and change the posterior, and parts that could not be
+	// compared.
 	Notes []string `json:"notes,omitempty"`
-	// LogEvidence are the log evidences of all models together, in nats: the difference is the log
-	// Bayes factor of A against B.
+	// LogEvidence are the log evidences over all models, in nats: the difference is the log Bayes
+	// factor of A against B.
 	LogEvidence *Pair `json:"log_evidence,omitempty"`
-	// TotalVariation is ½ Σ_m |p_A(m) − p_B(m)|. A run that lists only its best models leaves an
-	// interval. Nil for runs with a single model.
+	// TotalVariation is ½ Σ_m |p_A(m) − p_B(m)|. It is an interval if a run lists only its best
+	// models, and nil for runs with a single model.
 	TotalVariation *Interval `json:"total_variation,omitempty"`
 	// KLAB is Σ_m p_A(m) log (p_A(m) / p_B(m)) and KLBA the reverse, in nats. They are null unless
-	// both runs give the probability of every model, and where a model of one has no probability in
-	// the other.
+	// both runs give the probability of every model, and where a model of one run has no
+	// probability in the other.
 	KLAB report.Number `json:"kl_a_b"`
 	KLBA report.Number `json:"kl_b_a"`
-	// Models are the models that either run lists, the most probable (in either) first.
+	// Models are the models in the list of either run, the most probable (in either) first.
 	Models []Pair `json:"models,omitempty"`
 	// Disagreements are the largest differences of probabilities in units of their combined
 	// standard error.
@@ -44,23 +45,22 @@ type Comparison struct {
 	RunDir        string `json:"run_dir,omitempty"`
 }
 
-// Run says what a compared run is.
+// Run describes a compared run.
 type Run struct {
 	RunDir  string `json:"run_dir"`
 	Command string `json:"command"`
 	Seed    uint64 `json:"seed"`
-	// Verdict is that of the certificate or of the chains; nil for an exact answer.
+	// Verdict is the verdict of the certificate or of the chains; nil for an exact answer.
 	Verdict *verdict.Verdict `json:"verdict,omitempty"`
 }
 
-// Interval is what is known of a number; Low equals High when it is known.
+// Interval bounds a number; Low equals High when it is known.
 type Interval struct {
 	Low  report.Number `json:"low"`
 	High report.Number `json:"high"`
 }
 
-// Differences lists the settings that differ between two structs of one type, by the names that
-// JSON gives them.
+// Differences lists the settings that differ between two structs of one type, by their JSON names.
 func Differences(a, b any) (list []string, err error) {
 	var settings [2]map[string]string
 	names := map[string]string{}
@@ -78,14 +78,14 @@ func Differences(a, b any) (list []string, err error) {
 	return list, nil
 }
 
-// Names of the files that [Comparison.Write] makes.
+// These are the names of the files that [Comparison.Write] makes.
 const (
 	File       = "comparison.json"
 	ModelsFile = "models.csv"
 	figureName = "models" // .svg and .png
 )
 
-// ErrHoldsComparison says that a directory is taken: results are never overwritten.
+// ErrHoldsComparison means that a directory holds a comparison: results are never overwritten.
 var ErrHoldsComparison = errors.New("already holds a comparison")
 
 // Refuse fails for a directory that already holds a comparison.
@@ -96,7 +96,7 @@ func Refuse(dir string) error {
 	return nil
 }
 
-// Files are the names of the files of a comparison, in addition to File and the tables of the
+// Files returns the names of the files of a comparison other than File and the tables of the
 // application.
 func Files() []string { return []string{ModelsFile, figureName + ".svg", figureName + ".png"} }
 
@@ -106,9 +106,9 @@ type Table struct {
 	Rows [][]string // the names of the columns first
 }
 
-// Write stores a comparison in a directory, which is made: whole, the value that holds c, as JSON,
-// the tables and one of the models as CSV, and the probabilities of the models against each other
-// as SVG and PNG. A directory that already holds a comparison is refused.
+// Write stores a comparison in a directory, which it creates: whole, the value that holds c, as
+// JSON, the tables and a table of the models as CSV, and the probabilities of the models against
+// each other as SVG and PNG. It fails if the directory already holds a comparison.
 func (c *Comparison) Write(dir string, whole any, tables ...Table) error {
 	if err := Refuse(dir); err != nil {
 		return err

@@ -1,7 +1,7 @@
-// Package compare sets the answers of two runs on the same table side by side, whatever kind of
-// models they are about. The applications embed [Comparison] in theirs.
+// Package compare compares the answers of two runs on the same table, for models of any kind. The
+// applications embed [Comparison].
 //
-//	compare.go  Comparison: what two runs have in common, and its files
+//	compare.go  Comparison: the common part of two runs, and its files
 //	models.go   total variation and divergences between the probabilities of models
 //	pair.go     two estimates of one number, and their difference in standard errors
 //	figure.go   the probabilities of models against each other

@@ -10,8 +10,7 @@ import (
 // figureSide is the width and the height of the figure, in points.
 const figureSide = 340
 
-// figureFloor is where smaller probabilities, and those of models that a run does not give, are
-// drawn: at the edge.
+// figureFloor is the edge of the figure: smaller or missing probabilities are drawn there.
 const figureFloor = 1e-6
 
 // figure draws the model probabilities of A and B against each other on logarithmic axes, with the
@@ -29,7 +28,7 @@ func (c *Comparison) figure() *picture.Picture {
 	return p
 }
 
-// figurePoints are the models with a probability above the floor in either run, by the powers of
+// figurePoints returns the models with a probability above the floor in either run, in powers of
 // ten of their probabilities, and the power where the axes begin.
 func figurePoints(models []Pair) (points []picture.Point, low float64) {
 	low = -1
@@ -41,10 +40,10 @@ func figurePoints(models []Pair) (points []picture.Point, low float64) {
 		points = append(points, at)
 		low = min(low, at.X, at.Y)
 	}
-	return points, math.Floor(low + 1e-9) // a power of ten itself stays
+	return points, math.Floor(low + 1e-9) // an exact power of ten stays
 }
 
-// power is the power of ten of a probability; of one that is not known, that of the floor.
+// power is the base 10 logarithm of a probability, at least the logarithm of the floor.
 func power(probability report.Number) float64 {
 	if p := float64(probability); p > figureFloor {
 		return math.Log10(p)

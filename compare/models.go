@@ -8,24 +8,25 @@ import (
 	"github.com/transdim/vti/internal/report"
 )
 
-// A list of models whose probabilities sum to one within this is complete.
+// completeTol is the distance of the sum of probabilities from one within which a list of models is
+// complete.
 const completeTol = 1e-6
 
-// Model is a model that a run lists, with its probability.
+// Model is a model in the list of a run, with its probability.
 type Model struct {
 	Code            string
 	Probability, SE report.Number
 }
 
-// matched are the models that two runs list.
+// matched holds the models in the lists of two runs.
 type matched struct {
 	pairs []Pair
-	// completeA and completeB report whether a run's list holds all its probability: then a model
-	// that it does not list has none.
+	// completeA and completeB report whether a run's list holds all its probability: then an
+	// unlisted model has none.
 	completeA, completeB bool
 }
 
-// CompareModels fills in what c says of models, from the lists of both runs.
+// CompareModels sets the fields of c about models, from the lists of both runs.
 func (c *Comparison) CompareModels(a, b []Model) {
 	m := matchModels(a, b)
 	total := m.totalVariation()
@@ -78,8 +79,8 @@ func isComplete(models []Model) bool {
 	return sum > 1-completeTol
 }
 
-// totalVariation bounds ½ Σ_m |p_A(m) − p_B(m)|. The models of which only one probability or none
-// is known have, in each run, what the known ones leave of one: at least the difference of the two
+// totalVariation bounds ½ Σ_m |p_A(m) − p_B(m)|. Models without two known probabilities have, in
+// each run, the remaining probability: their distance is at least the difference of the two
 // remainders, at most their sum.
 func (m matched) totalVariation() Interval {
 	var sum, massA, massB float64
@@ -98,8 +99,8 @@ func (m matched) totalVariation() Interval {
 }
 
 // divergence is the Kullback-Leibler divergence Σ_m p_A(m) log (p_A(m) / p_B(m)), or with A and B
-// exchanged: NaN when a list is not complete, +Inf when a model has probability in the first and
-// none in the second.
+// exchanged: NaN when a list is not complete, +Inf when a model has probability in the first run
+// and none in the second.
 func (m matched) divergence(reversed bool) report.Number {
 	if !m.completeA || !m.completeB {
 		return report.Number(math.NaN())
@@ -114,5 +115,5 @@ func (m matched) divergence(reversed bool) report.Number {
 			sum += p * math.Log(p/q)
 		}
 	}
-	return report.Number(max(sum, 0)) // rounding can leave it below zero
+	return report.Number(max(sum, 0)) // rounding errors can make it negative
 }

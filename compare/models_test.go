@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/internal/report"
 )
 
-// reports lists the best top of the given model probabilities.
+// reports lists the top most probable models.
 func reports(probabilities []float64, se float64, top int) []Model {
 	var list []Model
 	for i, p := range probabilities {
@@ -36,8 +36,8 @@ func simplex(random *rand.Rand, n int) []float64 {
 	return p
 }
 
-// TestTotalVariationBounds checks that the interval always holds the truth, and is a point when
-// both lists are whole.
+// TestTotalVariationBounds checks that the interval always holds the true value, and is a point
+// when both lists are complete.
 func TestTotalVariationBounds(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(r, "seed"), 0))
@@ -76,7 +76,7 @@ func TestMatchModels(t *testing.T) {
 	assert.False(t, m.pairs[0].known(), "B may hold 11 among the models it does not list")
 	assert.InDelta(t, -2, float64(m.pairs[1].Z), 1e-12)
 	assert.Zero(t, float64(m.pairs[2].A), "A lists every model that it gives probability")
-	// Known: 01 (0.4, 0.5) and 10 (0, 0.3); what is left is 0.6 and 0.2.
+	// The known models are 01 (0.4, 0.5) and 10 (0, 0.3); the rest is 0.6 and 0.2.
 	tv := m.totalVariation()
 	assert.InDelta(t, (0.1+0.3+0.4)/2, float64(tv.Low), 1e-12)
 	assert.InDelta(t, (0.1+0.3+0.8)/2, float64(tv.High), 1e-12)
@@ -96,7 +96,6 @@ func TestLargestDisagreements(t *testing.T) {
 	for _, pair := range Disagreements(pairs) {
 		found = append(found, float64(pair.A))
 	}
-	// Exact numbers that differ are infinitely many standard errors apart; without a standard error
-	// nothing can be said.
+	// Exact numbers that differ have infinite Z; without a standard error Z is unknown.
 	assert.Equal(t, []float64{0.2, 0.3, 0.5, 0.1}, found)
 }

@@ -8,24 +8,23 @@ import (
 	"github.com/transdim/vti/internal/report"
 )
 
-// Pair is a number, nearly always a probability, in both runs. One that a run does not give is
-// null.
+// Pair is a number, nearly always a probability, in both runs. A missing number is null.
 type Pair struct {
-	// Name is that of a predictor, an edge or a term, or empty for a model; Code a model's code, or
-	// empty for all else.
+	// Name is the name of a predictor, an edge or a term, empty for a model; Code is the code of a
+	// model, else empty.
 	Name string        `json:"name,omitempty"`
 	Code string        `json:"code,omitempty"`
 	A    report.Number `json:"a"`
 	SEA  report.Number `json:"se_a"`
 	B    report.Number `json:"b"`
 	SEB  report.Number `json:"se_b"`
-	// Difference is A − B, and Z that over the root of the summed squares of the standard errors:
-	// null when both are zero, or one is not known.
+	// Difference is A − B, and Z is Difference over the root of the summed squares of the standard
+	// errors: null when both are zero, or one is unknown.
 	Difference report.Number `json:"difference"`
 	Z          report.Number `json:"z"`
 }
 
-// NewPair compares two numbers. NaN stands for a number or a standard error that is not known.
+// NewPair compares two numbers. NaN stands for an unknown number or standard error.
 func NewPair(a, seA, b, seB report.Number) Pair {
 	z := float64(a-b) / math.Hypot(float64(seA), float64(seB))
 	return Pair{A: a, SEA: seA, B: b, SEB: seB, Difference: a - b, Z: report.Number(z)}
@@ -39,11 +38,11 @@ func (p Pair) largest() float64 {
 	return float64(p.A)
 }
 
-// known reports whether both probabilities are.
+// known reports whether both probabilities are known.
 func (p Pair) known() bool { return !math.IsNaN(float64(p.Difference)) }
 
-// Disagreements smaller than this are not worth a reader's time however small their standard error,
-// and this many are listed.
+// leastDifference is the least difference worth reporting, whatever its standard error, and
+// mostDisagreements the length of the list.
 const (
 	leastDifference   = 1e-4
 	mostDisagreements = 10
