@@ -73,7 +73,7 @@ func runPaper(a *shell.App, ctx context.Context, f *paperFlags, args []string) e
 		if f.lab.Dir == "" {
 			return errors.New("no directory was given: expected --out DIRECTORY")
 		}
-		if err := papers.Gather(f.lab.Dir); err != nil {
+		if err := papers.WritePages(f.lab.Dir); err != nil {
 			return shell.Failed(err)
 		}
 		fmt.Fprintf(a.Text, "%s holds %s and the pictures\n", f.lab.Dir, english.Count(len(papers.Papers), "page"))

@@ -22,8 +22,8 @@ var titles = map[string]string{
 const introduction = "Numbers of the paper beside ours. `vtilab paper PAPER FIGURE` measures the cells that are not here yet, and " +
 	"`vtilab paper all` writes this page from their CSV files, which have processor seconds and standard errors too. A cell that was not measured is *not run*."
 
-// Gather writes a page for each paper into dir, with the pictures, of the rows that are there.
-func Gather(dir string) error {
+// WritePages writes a page for each paper into dir, with the pictures, of the rows that are there.
+func WritePages(dir string) error {
 	for _, paper := range Papers {
 		var page strings.Builder
 		fmt.Fprintf(&page, "# %s\n\n%s\n", titles[paper], wrap(strings.ReplaceAll(introduction, "PAPER", paper)))
@@ -56,6 +56,11 @@ func (s *Study) section(page *strings.Builder, dir string) error {
 	if s.Note != "" {
 		fmt.Fprintf(page, "\n%s\n", wrap(s.Note))
 	}
+	cells, err := s.Cells(&Lab{})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(page, "\nCells measured, with any number of steps: %d of %d.\n", s.measured(cells, rows), len(cells))
 	writeTable(page, s.header, s.lines(rows))
 	if len(rows) == 0 || s.pictures == nil {
 		return nil
@@ -67,6 +72,29 @@ func (s *Study) section(page *strings.Builder, dir string) error {
 		fmt.Fprintf(page, "\n![%s](%s.svg)\n", p.Text, p.Name)
 	}
 	return nil
+}
+
+// measured counts the cells that have a row, whatever its effort.
+func (s *Study) measured(cells []Cell, rows []Row) (count int) {
+	name := func(key []string) string {
+		var parts []string
+		for i, column := range s.Keys {
+			if !slices.Contains([]string{"steps", "batch", "width"}, column) {
+				parts = append(parts, key[i])
+			}
+		}
+		return strings.Join(parts, " ")
+	}
+	there := map[string]bool{}
+	for _, row := range rows {
+		there[name(s.key(row))] = true
+	}
+	for _, cell := range cells {
+		if there[name(cell.Key)] {
+			count++
+		}
+	}
+	return count
 }
 
 // longestCell is the length from which a cell of the file is not shown on a terminal.

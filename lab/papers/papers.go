@@ -17,7 +17,14 @@
 // Mittal et al. (2023), exchangeable data sets:
 //
 //	exchangeable.go   table 1, figure 2, and data of other kinds
+//
+// PAVI, ADAVI, and the branch paper of Agrawal and Domke (2021):
+//
+//	plates.go         families of approximations and their gaps to the evidence
+//	plates_models.go  models of groups whose evidence is known
 package papers
+
+import "slices"
 
 // Papers are the names of the papers.
 var Papers = []string{"vti", "exchangeable", "pavi", "adavi", "branch"}
@@ -27,7 +34,7 @@ func All() []*Study {
 	both, misspecified := []string{"focused", "wide"}, []string{"medium", "high"}
 	focused, wide := both[:1], both[1:]
 	exchangeable := settingsOf[exchangeableSettings]("exchangeable")
-	return []*Study{
+	return slices.Concat([]*Study{
 		modelsFigure("fig2", "Models and coefficients of the robust design, focused prior", misspecified, focused),
 		cardinalityFigure(),
 		modelsFigure("fig5", "No misspecification, focused prior", []string{"none"}, focused),
@@ -40,7 +47,7 @@ func All() []*Study {
 		networkTable("table1", "Networks on the tasks (table 1)", tableNote, exchangeable.Tasks, []string{"model"}),
 		modesFigure(),
 		networkTable("misspecified", "Networks on data that the model does not make", misspecifiedNote, []string{"regression-5", "nonlinear-5"}, []string{"process", "network"}),
-	}
+	}, paviStudies(), adaviStudies(), branchStudies())
 }
 
 // Notes of the studies of networks.

@@ -227,7 +227,7 @@ func (l *Lab) compare(ctx context.Context, f fit) (*comparison, *reference, erro
 		}
 		c.variationDefault = variation(second.Models, found.Models)
 	}
-	q, err := modelsUnder(ctx, posterior)
+	q, err := modelsUnder(posterior, allModels(f.predictors))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -236,17 +236,39 @@ func (l *Lab) compare(ctx context.Context, f fit) (*comparison, *reference, erro
 	return c, found, nil
 }
 
-// modelsUnder are the probabilities of all models under q, which a certificate lists.
-func modelsUnder(ctx context.Context, posterior *vti.Posterior) (map[string]float64, error) {
-	certificate, err := posterior.Certify(ctx, vti.CertifyConfig{Draws: 1, NoChains: true})
+// drawnModels is the number of draws that find the models of q(m).
+const drawnModels = 1 << 16
+
+// modelsUnder are the probabilities of models under q: exact ones of all that are drawn, and equal
+// parts of what is left for the others, each of which has about 1/drawnModels at most.
+func modelsUnder(posterior *vti.Posterior, all []string) (map[string]float64, error) {
+	codes, logQ, err := posterior.SampleModels(drawnModels, "models")
 	if err != nil {
 		return nil, err
 	}
-	q := map[string]float64{}
-	for _, m := range certificate.Models {
-		q[bitsOf(m.Code)] = m.Q
+	q, left := map[string]float64{}, 1.0
+	for i, code := range codes {
+		bits := bitsOf(code)
+		if _, ok := q[bits]; !ok {
+			q[bits] = math.Exp(logQ[i])
+			left -= q[bits]
+		}
+	}
+	undrawn := len(all) - len(q)
+	for _, bits := range all {
+		if _, ok := q[bits]; !ok {
+			q[bits] = math.Max(left, math.SmallestNonzeroFloat64) / float64(undrawn)
+		}
 	}
 	return q, nil
+}
+
+// allModels are the models of so many predictors.
+func allModels(predictors int) (all []string) {
+	for m := range 1 << predictors {
+		all = append(all, fmt.Sprintf("%0*b", predictors, m))
+	}
+	return all
 }
 
 // variation is the total variation of two distributions over models.

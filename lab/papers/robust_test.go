@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
 )
 
 // Models of a comparison: cross-entropies of coefficients, their excess over the entropy, and gains
@@ -36,6 +39,31 @@ func TestFillModels(t *testing.T) {
 	read := modelsOf(rows[0])
 	require.Len(t, read, 2)
 	require.Equal(t, modelFit{bits: "1", reference: 0.25, q: 0.5, nats: 4}, read[1])
+}
+
+// Probabilities of models by draws are those that a certificate lists, to the mass of a model that
+// no draw finds.
+func TestModelsUnder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains a flow")
+	}
+	device, err := gpu.Open(gpu.CPU)
+	require.NoError(t, err)
+	defer device.Close()
+	l := &Lab{Device: device}
+	_, posterior, err := l.train(t.Context(), fit{robust{"none", "focused", 3, 1}, "categorical", "affine", 30, 16, 0})
+	require.NoError(t, err)
+	q, err := modelsUnder(posterior, allModels(3))
+	require.NoError(t, err)
+	require.Len(t, q, 8)
+	certificate, err := posterior.Certify(t.Context(), vti.CertifyConfig{Draws: 1, NoChains: true})
+	require.NoError(t, err)
+	sum := 0.0
+	for _, m := range certificate.Models {
+		require.InDelta(t, m.Q, q[bitsOf(m.Code)], 1e-5)
+		sum += q[bitsOf(m.Code)]
+	}
+	require.InDelta(t, 1, sum, 1e-5)
 }
 
 // Training starts at models of equal probability and standard normal active coefficients.

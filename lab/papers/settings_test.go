@@ -69,3 +69,35 @@ func TestSettingsOfExchangeable(t *testing.T) {
 	require.Equal(t, map[string]int{"deepsets": 627, "transformer": 256}, s.Widths)
 	require.Equal(t, []int{4, 4, 4, 256}, []int{s.EncoderLayers, s.Heads, s.FlowLayers, s.FlowWidth})
 }
+
+// The settings of families of plates are those of table B.1 and section 5 of PAVI, eq. 6 and table
+// 2 of ADAVI, and appendix F.2 of the branch paper.
+func TestSettingsOfPlates(t *testing.T) {
+	pavi := settingsOf[paviSettings]("pavi")
+	require.Equal(t, []int{2, 20, 200}, pavi.Groups)
+	require.Equal(t, []int{1, 5, 20}, pavi.Reduced)
+	require.Equal(t, []float64{22, 241, 2434}, pavi.Asymptotic)
+	require.Equal(t, []float64{21.4, 238, 2377}, pavi.ELBO["pavi-f"])
+	require.Equal(t, []float64{17.4, 184, 2242}, pavi.ELBO["pavi-e"])
+	require.Equal(t, []float64{18.8, 216, 2217}, pavi.ELBO["adavi"])
+	require.Equal(t, []int{4058, 4202, 5642}, pavi.Weights["pavi-f"])
+	require.Equal(t, 27394, pavi.Weights["pavi-e"][2])
+	require.Equal(t, []int{8, 100, 2}, []int{pavi.Convergence.Dim, pavi.Convergence.Groups, pavi.Convergence.Reduced})
+	require.Equal(t, []int{8, 20, 2}, []int{pavi.Encodings.Dim, pavi.Encodings.Groups, pavi.Encodings.Reduced})
+	require.Equal(t, []int{2, 16}, []int{slices.Min(pavi.Encodings.Sizes), slices.Max(pavi.Encodings.Sizes)})
+	require.Equal(t, 20, pavi.DataSets)
+
+	adavi := settingsOf[adaviSettings]("adavi")
+	require.Equal(t, []int{3, 30, 300}, adavi.Groups)
+	require.Equal(t, []int{2, 50, 20}, []int{adavi.Dim, adavi.Samples, adavi.DataSets})
+	require.Equal(t, [3]float64{1, 0.2, 0.05}, adavi.SD)
+	require.Equal(t, adavi.SD, pavi.OurSD)
+	require.Equal(t, adavi.Samples, pavi.OurSamples)
+	require.Equal(t, []float64{245, 2440, 24400}, adavi.Truth)
+	require.Equal(t, []float64{225, 2320, 22400}, adavi.ELBO["adavi"])
+	require.Equal(t, 12000, adavi.Weights["adavi"])
+
+	branch := settingsOf[branchSettings]("branch")
+	require.Equal(t, []int{10, 1000, 100000}, branch.Groups)
+	require.Equal(t, []int{10, 100}, []int{branch.Dim, branch.Rows})
+}
