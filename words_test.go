@@ -1,8 +1,14 @@
 package vti_test
 
 import (
+	"flag"
+	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,4 +40,106 @@ func TestWordsAreThoseOfTheField(t *testing.T) {
 			}
 		}
 	}
+}
+
+var updateWords = flag.Bool("update-words", false, "lower the counts of testdata/words.txt to the present ones")
+
+// pronouns are the patterns of comments in which a reader looks for the noun. goal is the number
+// in a thousand words of comments that is always allowed.
+var pronouns = [3]struct {
+	name    string
+	pattern *regexp.Regexp
+	goal    float64
+}{
+	{"that of, those of", regexp.MustCompile(`(?i)\b(that|those) of\b`), 0.5},
+	{"what", regexp.MustCompile(`(?i)\bwhat\b`), 1},
+	{"so many, as many", regexp.MustCompile(`(?i)\b(so|as) many\b`), 0.5},
+}
+
+// wordCount is the number of words and of each of the pronouns in the comments of a folder.
+type wordCount struct {
+	words    int
+	pronouns [len(pronouns)]int
+}
+
+// countWords counts the lines of source that are comments and not directives.
+func countWords(source string) wordCount {
+	var text strings.Builder
+	for line := range strings.Lines(source) {
+		comment, ok := strings.CutPrefix(strings.TrimSpace(line), "//")
+		if ok && !strings.HasPrefix(comment, "go:") {
+			text.WriteString(comment + " ")
+		}
+	}
+	count := wordCount{words: len(strings.Fields(text.String()))}
+	for i, pronoun := range pronouns {
+		count.pronouns[i] = len(pronoun.pattern.FindAllString(text.String(), -1))
+	}
+	return count
+}
+
+// allowed returns the number of each of the pronouns that a folder of c's words may have, where
+// listed is its line of testdata/words.txt: the larger of that line and the goal.
+func (c wordCount) allowed(listed [len(pronouns)]int) [len(pronouns)]int {
+	for i, pronoun := range pronouns {
+		listed[i] = max(listed[i], int(pronoun.goal*float64(c.words)/1000+1))
+	}
+	return listed
+}
+
+// readWords reads testdata/words.txt: a folder and the three numbers allowed on each line.
+func readWords(t *testing.T) map[string][len(pronouns)]int {
+	content, err := os.ReadFile("testdata/words.txt")
+	require.NoError(t, err)
+	listed := map[string][len(pronouns)]int{}
+	for line := range strings.Lines(string(content)) {
+		var folder string
+		var numbers [len(pronouns)]int
+		_, err := fmt.Sscan(line, &folder, &numbers[0], &numbers[1], &numbers[2])
+		require.NoErrorf(t, err, "testdata/words.txt: %q", line)
+		listed[folder] = numbers
+	}
+	return listed
+}
+
+// TestWordsRatchet lets the pronouns in the comments of a folder only become fewer.
+func TestWordsRatchet(t *testing.T) {
+	counts := map[string]wordCount{}
+	for _, path := range goFiles(t) {
+		source, err := os.ReadFile(path)
+		require.NoError(t, err)
+		folder, count := filepath.Dir(path), countWords(string(source))
+		sum := counts[folder]
+		sum.words += count.words
+		for i, n := range count.pronouns {
+			sum.pronouns[i] += n
+		}
+		counts[folder] = sum
+	}
+	listed := readWords(t)
+	var lowered strings.Builder
+	for _, folder := range slices.Sorted(maps.Keys(counts)) {
+		count := counts[folder]
+		allowed := count.allowed(listed[folder])
+		over := false
+		for i, n := range count.pronouns {
+			if n > allowed[i] {
+				t.Errorf("comments of %s: %d times %q, %d allowed: write the noun", folder, n, pronouns[i].name, allowed[i])
+			}
+			over = over || n > count.allowed([len(pronouns)]int{})[i]
+			allowed[i] = min(n, allowed[i])
+		}
+		if over {
+			fmt.Fprintln(&lowered, folder, allowed[0], allowed[1], allowed[2])
+		}
+	}
+	if *updateWords && !t.Failed() {
+		require.NoError(t, os.WriteFile("testdata/words.txt", []byte(lowered.String()), 0o644))
+	}
+}
+
+func TestCountWords(t *testing.T) {
+	got := countWords("package p\n\n// Sum is that of what\n\t// THOSE of as many; somewhat so.\n//go:build what\nx := 1 // what\n")
+	require.Equal(t, wordCount{words: 11, pronouns: [3]int{2, 1, 1}}, got)
+	require.Equal(t, [3]int{5, 3, 1}, wordCount{words: 2000}.allowed([3]int{5, 2, 0}))
 }
