@@ -4,18 +4,18 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// maxLogScale bounds the log-scale of one layer. Layers compose and the map that ends the flow is
-// unbounded, so this limits no target; it keeps exp and its gradient finite for any input. Chosen
-// by hand: exp(4) is a factor of 55.
+// maxLogScale bounds the log-scale of one layer. It limits no target, since layers compose and the
+// last map of the flow is unbounded. It keeps exp and its gradient finite for any input. Chosen by
+// hand: exp(4) is a factor of 55.
 const maxLogScale = 4
 
-// softClamp maps the real line to (-maxLogScale, maxLogScale) with slope 1 at 0, where it is 0.
+// softClamp maps the real line to (-maxLogScale, maxLogScale), with value 0 and slope 1 at 0.
 func softClamp(x *graph.Node) *graph.Node {
 	return graph.MulScalar(graph.Tanh(graph.MulScalar(x, 1./maxLogScale)), maxLogScale)
 }
 
-// affine is the map θ = ρ0 + exp(softClamp(ρ1))·z; its static point is ρ = (0, 0). The logarithm
-// of its slope is at hand without taking one.
+// affine is the map θ = ρ0 + exp(softClamp(ρ1))·z; its static point is ρ = (0, 0). The log-slope
+// softClamp(ρ1) needs no logarithm.
 type affine struct{}
 
 func (affine) outputs() []int { return []int{1, 1} }

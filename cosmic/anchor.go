@@ -11,18 +11,17 @@ import (
 )
 
 // anchor is the fixed map that ends a flow with a Precision H and a Linear term b. For a model with
-// active coordinates A it sends N(0, I) to N(μ_A, H_AA⁻¹) with H_AA μ_A = b_A. That is the
-// posterior of every submodel at once where the log density of the saturated model is -½ θᵀHθ + bᵀθ
-// and a model sets the other coordinates to zero, so the layers before it only learn what is not
-// quadratic.
+// active coordinates A it sends N(0, I) to N(μ_A, H_AA⁻¹) with H_AA μ_A = b_A. If the log density
+// of the saturated model is -½ θᵀHθ + bᵀθ, and a model sets the other coordinates to zero, that
+// distribution is the posterior of every submodel. The layers before the anchor then learn only the
+// deviation from the quadratic.
 //
 //	θ_A = U L⁻ᵀ (x_A + h)   with  U = diag(H_AA)^-½,  L Lᵀ = U H_AA U,  L h = U b_A
 //
 // It has no trainable variables. Nodes hold the batch last, [D, B], so that each step of the
 // factorisation is one pass along contiguous memory.
 //
-// H and b are the same for all rows of a batch, from the Config, or each row has its own, from
-// [Flow.Given].
+// All rows of a batch share the H and b of the Config, or each row has its own from [Flow.Given].
 type anchor struct {
 	mask    *graph.Node // [B, D] Bool
 	logUnit *graph.Node // log U [D, 1], or [D, B] if each row has its own
@@ -33,12 +32,12 @@ type anchor struct {
 // quadratic is -½ θᵀHθ + bᵀθ of each row of a batch.
 type quadratic struct{ precision, linear *graph.Node } // [B, D, D], [B, D]
 
-// Given returns the flow with an anchor of its own for each row of a batch: a new flow is then
-// N(H_AA⁻¹b_A, H_AA⁻¹) with the row's precision H and linear term b in place of those of the
-// Config. precision is [B, D, D], linear [B, D]; only the entries of active coordinates count.
-// Where a Hessian is not positive definite the anchor is some other normal distribution, and still
-// a valid flow. No gradient passes through either. The flow belongs to the graph of the nodes; its
-// variables are those of f.
+// Given returns the flow with an anchor for each row of a batch: a new flow is then N(H_AA⁻¹b_A,
+// H_AA⁻¹) with the row's precision H and linear term b in place of the Config's. precision is [B,
+// D, D], linear [B, D]; only the entries of active coordinates count. Where a Hessian is not
+// positive definite the anchor is some other normal distribution, and still a valid flow. No
+// gradient passes through precision or linear. The flow belongs to the graph of the nodes; it
+// shares the variables of f.
 func (f *Flow) Given(precision, linear *graph.Node) *Flow {
 	dim := f.cfg.Dim
 	if precision.Rank() != 3 || precision.Shape().Dim(1) != dim || precision.Shape().Dim(2) != dim || linear.Rank() != 2 || linear.Shape().Dim(1) != dim {
@@ -49,9 +48,9 @@ func (f *Flow) Given(precision, linear *graph.Node) *Flow {
 	return &given
 }
 
-// Mode returns where each row's quadratic -½ θᵀHθ + bᵀθ is largest over the coordinates A in use,
-// θ_A = H_AA⁻¹ b_A, and zeros elsewhere: mask [B, D] Bool, precision H [B, D, D] and linear b [B,
-// D] are as for [Flow.Given]. -> [B, D]
+// Mode returns the maximum of each row's quadratic -½ θᵀHθ + bᵀθ over the active coordinates A, θ_A
+// = H_AA⁻¹ b_A, with zeros elsewhere: mask [B, D] Bool, precision H [B, D, D] and linear b [B, D]
+// are as for [Flow.Given]. -> [B, D]
 func Mode(mask, precision, linear *graph.Node) *graph.Node {
 	zeros := graph.ZerosLike(linear)
 	q := quadratic{graph.StopGradient(precision), graph.StopGradient(linear)}
@@ -59,7 +58,7 @@ func Mode(mask, precision, linear *graph.Node) *graph.Node {
 	return theta
 }
 
-// anchor is that of the flow for rows with their own quadratics.
+// anchor returns the anchor of a flow whose rows have the quadratics q.
 func (q *quadratic) anchor(mask *graph.Node, dtype dtypes.DType) *anchor {
 	dim := q.linear.Shape().Dim(1)
 	// [D, D, B]
@@ -80,8 +79,9 @@ func (q *quadratic) anchor(mask *graph.Node, dtype dtypes.DType) *anchor {
 	return a
 }
 
-// anchor returns the anchor of the flow for mask [B, D], or nil if it has none. Its constants are
-// variables, so that they are part of a checkpoint; those in ctx take precedence over the Config.
+// anchor returns the anchor of the flow for mask [B, D], or nil if it has none. The constants of
+// the anchor are variables, so that a checkpoint contains them; variables already in ctx take
+// precedence over the Config.
 func (f *Flow) anchor(ctx *context.Context, mask *graph.Node, dtype dtypes.DType) *anchor {
 	if f.quadratic != nil {
 		return f.quadratic.anchor(mask, dtype)
@@ -92,7 +92,7 @@ func (f *Flow) anchor(ctx *context.Context, mask *graph.Node, dtype dtypes.DType
 		if values == nil && ctx.GetVariable(name) == nil {
 			return nil
 		}
-		// with all their digits, whatever the graph computes in
+		// Float64 keeps all digits of the constants, whatever the dtype of the graph.
 		node := made.Variable(ctx, mask.Graph(), f.cfg.Seed, name, dtypes.Float64, made.Values(values), dims...)
 		ctx.GetVariable(name).SetTrainable(false)
 		return graph.ConvertDType(node, dtype)
@@ -140,8 +140,9 @@ func turned(x *graph.Node) *graph.Node { return graph.TransposeAllAxes(x, 1, 0) 
 
 func stacked(rows []*graph.Node) *graph.Node { return graph.Concatenate(rows, 0) }
 
-// linearMap returns M x, given functions that apply M and Mᵀ. It does not differentiate the former,
-// which would repeat its steps at length, but takes the gradient from the latter.
+// linearMap returns M x, where apply computes the product with M and transposed the product with
+// Mᵀ. The gradient comes from transposed, because differentiating apply would repeat its steps at
+// length.
 func linearMap(x *graph.Node, apply, transposed func(*graph.Node) *graph.Node) *graph.Node {
 	value := graph.StopGradient(x)
 	carrier := graph.IdentityWithCustomGradient(x, func(_, gradient *graph.Node) *graph.Node { return transposed(gradient) })

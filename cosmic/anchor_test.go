@@ -148,8 +148,8 @@ func TestAnchorIsExactForGaussians(t *testing.T) {
 	}
 }
 
-// TestDiagonalPrecision builds the anchor without couplings, in more coordinates than one with
-// couplings may have.
+// TestDiagonalPrecision builds an anchor with a diagonal precision in more than MaxCoupledDim
+// coordinates.
 func TestDiagonalPrecision(t *testing.T) {
 	const dim = MaxCoupledDim + 1
 	cfg := Config{Dim: dim, Kind: Diagonal, Precision: identity(dim), Linear: randomLinear(dim)}
@@ -170,8 +170,8 @@ func TestDiagonalPrecision(t *testing.T) {
 }
 
 // TestNearlySingularPrecision has two coordinates that almost repeat a third (variance inflation
-// 1e4), and two that do to within rounding: Float32 must agree with the oracle on the first and be
-// finite and invertible on the second.
+// 1e4), and two that do to within rounding. Float32 must agree with the oracle on the first pair
+// and be finite and invertible on the second.
 func TestNearlySingularPrecision(t *testing.T) {
 	const dim, rows = 12, 30
 	for _, c := range []struct {
@@ -218,7 +218,8 @@ func TestNearlySingularPrecision(t *testing.T) {
 }
 
 // TestAnchorStaysInItsContext restores an anchor from the context, as a run that continues from a
-// checkpoint does: a flow that was configured without one, or with another one, must use it.
+// checkpoint does. A flow configured without an anchor, or with another one, must use the restored
+// anchor.
 func TestAnchorStaysInItsContext(t *testing.T) {
 	cfg := Config{Dim: 5, Kind: Diagonal, Precision: randomPrecision(5), Linear: randomLinear(5)}
 	s := newSubject(t, cfg)
@@ -237,7 +238,7 @@ func TestAnchorStaysInItsContext(t *testing.T) {
 }
 
 // TestUnmaskedFactorIsWrong shows that the tests above can fail: with the factor of the saturated
-// model for all, the draws of a submodel have the wrong mean and scale.
+// model for all models, the draws of a submodel have the wrong mean and scale.
 func TestUnmaskedFactorIsWrong(t *testing.T) {
 	cfg := Config{Dim: 5, Kind: Diagonal, Precision: randomPrecision(5), Linear: randomLinear(5)}
 	s := newSubject(t, cfg)

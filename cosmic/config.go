@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// Config describes a flow. Dim is required; every other zero value stands for the default given.
+// Config describes a flow. Dim is required; the zero value of any other field stands for the
+// default named there.
 type Config struct {
 	Dim int `json:"dim,omitempty"` // D, coordinates of the saturated parameter vector
 	// C, columns of feats; 0: the networks see no features and feats is nil
@@ -22,19 +23,19 @@ type Config struct {
 	// share; nil: the layers read feats itself.
 	Encoder []int `json:"encoder,omitempty"`
 
-	// Embedding says which features are indices, to be looked up in a learned table.
+	// Embedding selects the features that are indices into a learned table.
 	Embedding Embedding `json:"embedding,omitzero"`
 
 	// Precision H, row-major [Dim, Dim], symmetric and positive definite, and Linear b, of length
-	// Dim (nil: zeros), give the flow an anchor: a last, fixed map after which a new flow is, for a
-	// model with active coordinates A, the normal distribution N(μ_A, H_AA⁻¹) with H_AA μ_A = b_A,
-	// in the original order and units of theta. Take them from the quadratic -½ θᵀHθ + bᵀθ that
-	// approximates the log density of the saturated model. nil: no anchor, and a new flow is the
-	// identity. A diagonal H, which takes location and scale from here but no dependence, costs
-	// nothing; any other needs Dim ≤ MaxCoupledDim.
+	// Dim (nil: zeros), give the flow an anchor. The anchor is a last, fixed map after which a new
+	// flow is, for a model with active coordinates A, the normal distribution N(μ_A, H_AA⁻¹) with
+	// H_AA μ_A = b_A, in the original order and units of theta. Take H and b from the quadratic -½
+	// θᵀHθ + bᵀθ that approximates the log density of the saturated model. nil: no anchor, and a
+	// new flow is the identity. A diagonal H sets location and scale but no dependence, and costs
+	// nothing; any other H needs Dim ≤ MaxCoupledDim.
 	//
-	// They are stored as variables that are not trained. A context that already has them, such as
-	// one restored from a checkpoint, keeps its own.
+	// H and b are stored as variables that are not trained. A context that already has them, such
+	// as one restored from a checkpoint, keeps its own.
 	Precision []float64 `json:"precision,omitempty"`
 	Linear    []float64 `json:"linear,omitempty"`
 
@@ -62,7 +63,7 @@ func Spline46(dim, features int) Config {
 // maxBins keeps the smallest bin below the size of an even share.
 const maxBins = 256
 
-// Validate returns an error that names the first field which cannot be used.
+// Validate returns an error that names the first invalid field.
 func (c Config) Validate() error {
 	c = c.WithDefaults()
 	switch {
@@ -111,7 +112,7 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// context returns the width of what the layers are conditioned on.
+// context returns the width of the layers' context: the encoded or embedded features.
 func (c Config) context() int {
 	if n := len(c.Encoder); n > 0 {
 		return c.Encoder[n-1]

@@ -13,9 +13,9 @@ import (
 )
 
 // TestNamedSizes builds the paper's flows on its problem (8 coordinates, one-hot of 128 models) and
-// counts parameters. The MLP has those of the published network, 300,304; the autoregressive flows
-// have the same layers but learned end maps of 2·8 and, in the spline, a share of the outputs used
-// for shift and scale.
+// counts parameters. The MLP has 300,304 like the published network. The autoregressive flows have
+// the published layers, with learned end maps of 2·8 and, in the spline, a share of the outputs
+// used for shift and scale.
 func TestNamedSizes(t *testing.T) {
 	const features, end = 128, 2 * 8
 	for _, c := range []struct {
@@ -39,7 +39,7 @@ func TestNamedSizes(t *testing.T) {
 	}
 }
 
-// TestConfig lists what New refuses.
+// TestConfig lists invalid configurations that New refuses.
 func TestConfig(t *testing.T) {
 	for _, cfg := range []Config{{Dim: 2}, {Dim: 65, Precision: identity(65)}} {
 		_, err := New(cfg)
@@ -85,7 +85,8 @@ func identity(dim int) []float64 {
 	return m
 }
 
-// TestWrongShapes checks that a graph built on wrong inputs is an error of Exec that says which.
+// TestWrongShapes checks that a graph built on inputs of wrong shape makes Exec return an error
+// that names the input.
 func TestWrongShapes(t *testing.T) {
 	flow, err := New(Config{Dim: 3, Features: 2})
 	require.NoError(t, err)

@@ -1,6 +1,6 @@
 // Package cosmic builds CoSMIC flows: normalizing flows whose dimension depends on the model. One
-// set of weights transports standard normal draws z [B, D] to parameters θ [B, D] of many models,
-// each of which uses some of the D coordinates; the others pass through untouched.
+// set of weights transports standard normal draws z [B, D] to parameters θ [B, D] of many models.
+// Each model uses some of the D coordinates; the others pass through untouched.
 //
 // # Map
 //
@@ -8,22 +8,22 @@
 //
 //	T(z | m) = Q_m ∘ E ∘ P_m⁻¹ ∘ T_L ∘ R_m ∘ … ∘ R_m ∘ T_1 ∘ P_m
 //
-// P_m puts the active coordinates first, in order (proposition 2.2). T_l is autoregressive: slot s
-// is moved by a monotone map τ_ρ whose parameters ρ come from the slots before it and from the
-// features of m (eq. 7), and where the mask is 0 a selection replaces the convex combination of eq.
-// 8. R_m reverses the first d_m slots; where L is even a last R_m restores their order. E shifts
-// and scales each active coordinate by two parameters that do not depend on m. The Diagonal kind
-// has one layer without permutation, whose ρ depends on m alone.
+// P_m puts the active coordinates first, in order (proposition 2.2). T_l is autoregressive: a
+// monotone map τ_ρ moves slot s, and its parameters ρ come from the slots before s and from the
+// features of m (eq. 7). Where the mask is 0, a selection replaces the convex combination of eq. 8.
+// R_m reverses the first d_m slots; if L is even a last R_m restores their order. E shifts and
+// scales each active coordinate by two parameters that do not depend on m. The Diagonal kind has
+// one layer without permutation, whose ρ depends on m alone.
 //
 // Q_m, the anchor, is present if the Config has a Precision H and a Linear term b. It is a fixed
 // affine map, which sends N(0, I) to N(μ_A, H_AA⁻¹), H_AA μ_A = b_A, on the active coordinates A.
 // If the log density of the saturated parameters is about -½ θᵀHθ + bᵀθ, and a model is the same
-// density with its inactive coordinates at zero, this approximates the posterior of every model,
-// however the predictors correlate. An untrained flow equals this approximation, and training
-// learns only the difference.
+// density with its inactive coordinates at zero, the anchor approximates the posterior of every
+// model, however the predictors correlate. An untrained flow equals this approximation, and
+// training learns only the difference.
 //
-// Because inactive coordinates are last and are the identity, they are unchanged to the bit,
-// nothing depends on them, and log q(θ | m) = Σ_active log N(z_i; 0, 1) - logDet.
+// Inactive coordinates are last and map to themselves. They are therefore unchanged to the bit, no
+// other coordinate depends on them, and log q(θ | m) = Σ_active log N(z_i; 0, 1) - logDet.
 //
 // # Notation
 //
@@ -37,10 +37,10 @@
 //
 // # Conventions
 //
-// ToParams goes from z to θ in one pass and is what training uses; ToBase is sequential. Both
-// return the logDet of the map from z to θ. The dtype follows z or theta; weights are created in
-// the dtype of the first use and converted elsewhere, so a flow trained in Float32 can be
-// evaluated in Float64. Initial weights depend on Config.Seed and on variable names only.
+// ToParams maps z to θ in one pass, and training uses it; ToBase is sequential. Both return the
+// logDet of the map from z to θ. The dtype follows z or theta. Weights are created in the dtype of
+// the first use and converted elsewhere, so a flow trained in Float32 can be evaluated in Float64.
+// Initial weights depend on Config.Seed and on variable names only.
 //
 //	flow, err := cosmic.New(cosmic.Config{Dim: 8, Features: 7})
 //	...

@@ -10,16 +10,15 @@ import (
 	"github.com/transdim/vti/internal/made"
 )
 
-// Embedding replaces the first Columns features, each an index, by rows of a learned table [Rows,
-// Width] that they share. All indices of Rows−1 or more share the last row. The zero value replaces
-// nothing.
+// Embedding replaces the first Columns features, each an index, by rows of one learned table [Rows,
+// Width]. All indices of Rows−1 or more share the last row. The zero value replaces nothing.
 type Embedding struct {
 	Columns int `json:"columns"`
 	Rows    int `json:"rows"`
 	Width   int `json:"width"`
 }
 
-// maxExact is the first integer after which Float32 does not hold all of them.
+// maxExact is 2^24, the largest integer up to which Float32 represents every integer.
 const maxExact = 1 << 24
 
 func (e Embedding) validate(features int) error {
@@ -36,10 +35,10 @@ func (e Embedding) validate(features int) error {
 	return nil
 }
 
-// context returns how many features there are after the look-up.
+// context returns the number of features after the look-up.
 func (e Embedding) context(features int) int { return features + e.Columns*(e.Width-1) }
 
-// embed returns feats [B, C] with its numbers looked up.
+// embed returns feats [B, C] with its indices replaced by rows of the table.
 func (f *Flow) embed(ctx *context.Context, feats *graph.Node) *graph.Node {
 	e := f.cfg.Embedding
 	if e.Columns == 0 {

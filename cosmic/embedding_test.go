@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEmbedding looks rows up in the table, the last one for all numbers beyond it, and leaves the
-// other features as they are.
+// TestEmbedding checks that indices select rows of the table, indices beyond it the last row, and
+// that the other features are unchanged.
 func TestEmbedding(t *testing.T) {
 	s := newSubject(t, Config{Dim: 2, Features: 3, Embedding: Embedding{Columns: 2, Rows: 4, Width: 3}})
 	require.Equal(t, 7, s.flow.cfg.context())

@@ -13,8 +13,8 @@ import (
 
 // Two models of three coordinates go through one flow, which starts as the normal approximation
 // that Precision and Linear give for each model. Coordinates 0 and 1 share an effect of 2. The
-// second model does not use coordinate 1, so its value passes through and counts for nothing, and
-// coordinate 0 takes over its part.
+// second model does not use coordinate 1: the value of that coordinate passes through without
+// effect on logDet, and coordinate 0 takes the whole effect.
 func Example() {
 	flow, err := cosmic.New(cosmic.Config{
 		Dim:       3,

@@ -5,27 +5,27 @@ import (
 )
 
 // minPivot bounds the squares of the diagonal of a factor from below. Exact squares are at most 1:
-// they are one over the variance inflation factor of a coordinate given those before it. Below the
-// bound, rounding in Float32 would decide about them. Any positive value gives a valid flow: map
-// and density share the factor.
+// each is one over the variance inflation factor of a coordinate given the coordinates before it.
+// Below the bound, rounding in Float32 would decide their values. Any positive value gives a valid
+// flow, because map and density share the factor.
 const minPivot = 1e-6
 
 // factor is the Cholesky factor L of the matrix R∘(m mᵀ) + diag(1-m) of each row m of a batch of
-// masks, where R, the same for all rows or one for each, has unit diagonal: the factor of R
-// restricted to the active coordinates, and of the identity on the others. It comes with h, the
-// solution of L h = m∘b. No gradient passes through any of them.
+// masks. R has unit diagonal, and is the same for all rows or one matrix for each row. L is the
+// factor of R restricted to the active coordinates, and of the identity on the others. It comes
+// with h, the solution of L h = m∘b. No gradient passes through any of them.
 //
-// GoMLX differentiates slices by padding, which not every backend can do, and fusing a few long
-// steps costs less than many short ones: so the methods work on columns of L, and none is meant to
-// be differentiated.
+// The methods work on columns of L, and none is meant to be differentiated. GoMLX differentiates
+// slices by padding, which not every backend can do, and fusing a few long steps costs less than
+// many short ones.
 type factor struct {
 	columns  []*graph.Node // [D-1-j, B]: L[i, j] for i > j
 	diagonal []*graph.Node // L[j, j] [1, B]
 	shift    *graph.Node   // h [D, B]
 }
 
-// newFactor factorises for mask [B, D], couplings [D, D, n], which holds R off the diagonal, and
-// linear, b [D, n], with n = 1 or B.
+// newFactor factorises the matrices of mask [B, D], with the off-diagonal entries of R in couplings
+// [D, D, n] and b in linear [D, n], n = 1 or B.
 func newFactor(mask, couplings, linear *graph.Node) *factor {
 	dim := couplings.Shape().Dim(0)
 	m := graph.ConvertDType(turned(mask), couplings.DType()) // [D, B]

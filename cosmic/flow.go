@@ -12,7 +12,7 @@ import (
 )
 
 // Flow is the conditional transport θ = T_φ(z | m). It holds the architecture; its trainable
-// variables live in the context given to ToParams and ToBase, in that context's scope.
+// variables live in the context passed to ToParams and ToBase, in the scope of that context.
 type Flow struct {
 	cfg Config
 	tau univariate    // of each layer
@@ -24,18 +24,18 @@ type Flow struct {
 	larger    *Flow        // that it is a part of; nil: none
 }
 
-// Untrained returns the flow as it is before any training, when its layers are the identity: the
-// anchor alone, at the cost of that.
+// Untrained returns the flow as it is before any training, when its layers are the identity. It
+// evaluates the anchor alone and no layers.
 func (f *Flow) Untrained() *Flow {
 	anchor := *f
 	anchor.untrained = true
 	return &anchor
 }
 
-// EndingIn returns the flow with an anchor that computes in a wider type than the layers before it,
-// which turn normal draws into nearly normal ones: theta, logDet and the anchor have type dtype, z
-// and the layers keep theirs. If parameters are determined to many digits, as with counts in the
-// millions, Float32 is too imprecise for theta but not for z. Its variables are those of f.
+// EndingIn returns the flow with an anchor that computes in a wider type than the layers, which
+// turn normal draws into nearly normal ones: theta, logDet and the anchor have type dtype, z and
+// the layers keep their type. If parameters are determined to many digits, as with counts in the
+// millions, Float32 is too imprecise for theta but not for z. The result shares the variables of f.
 func (f *Flow) EndingIn(dtype dtypes.DType) *Flow {
 	wide := *f
 	wide.end = dtype
@@ -87,21 +87,23 @@ func New(cfg Config) (*Flow, error) {
 func (f *Flow) Config() Config { return f.cfg }
 
 // ToParams maps reference draws to parameters in one pass. mask [B, D] Bool marks the coordinates
-// the model of each row uses, feats [B, C] are its features (nil where Config.Features is 0), z [B,
-// D] is Float32 or Float64 and sets the dtype of the results, unless EndingIn does: theta [B, D],
-// equal to z to the bit where mask is false, and logDet [B] = log |det ∂θ/∂z| over the active
+// that the model of each row uses, feats [B, C] are its features (nil where Config.Features is 0).
+// z [B, D] is Float32 or Float64 and sets the dtype of the results, unless EndingIn does. theta [B,
+// D] equals z to the bit where mask is false, and logDet [B] = log |det ∂θ/∂z| over the active
 // coordinates.
 //
-// Like every graph function it panics with an error value on inputs of a wrong shape or dtype.
+// Like every graph function, ToParams panics with an error value on inputs of a wrong shape or
+// dtype.
 func (f *Flow) ToParams(ctx *context.Context, mask, feats, z *graph.Node) (theta, logDet *graph.Node) {
 	f.check("ToParams", mask, feats, z)
 	theta, logDet = f.stages(ctx.Checked(false), newPacking(mask), mask, feats, z).toParams(z)
 	return theta, graph.ConvertDType(logDet, theta.DType())
 }
 
-// ToBase inverts ToParams: it maps theta [B, D] to z [B, D] and returns the same logDet [B], of the
-// map from z to θ. z has the dtype of theta, or with EndingIn is Float32. The layers are sequential
-// in this direction: each takes Dim passes of its network, unrolled in the graph.
+// ToBase inverts ToParams: it maps theta [B, D] to z [B, D] and returns the same logDet [B], the
+// log determinant of the map from z to θ. z has the dtype of theta, or with EndingIn is Float32.
+// The layers are sequential in this direction: each takes Dim passes of its network, unrolled in
+// the graph.
 func (f *Flow) ToBase(ctx *context.Context, mask, feats, theta *graph.Node) (z, logDet *graph.Node) {
 	f.check("ToBase", mask, feats, theta)
 	like := theta // of the type of z
@@ -132,7 +134,7 @@ func (f *Flow) stages(ctx *context.Context, p packing, mask, feats, x *graph.Nod
 	return s
 }
 
-// trained lists the stages that training moves. Before it they are the identity.
+// trained lists the stages that training changes. Before training they are the identity.
 func (f *Flow) trained(ctx *context.Context, p packing, mask, feats, x *graph.Node) (s stages) {
 	if f.larger != nil {
 		return f.placed(ctx, mask, x)
@@ -162,8 +164,7 @@ func (f *Flow) layer(ctx *context.Context, i int, active, x, cond *graph.Node) l
 	return layer{tau: f.tau, net: f.net.Bind(ctx.In(fmt.Sprintf("layer%d", i)), x.Graph(), x.DType(), cond), active: active}
 }
 
-// condition returns what the layers are conditioned on: feats, encoded if the flow has an encoder;
-// or nil.
+// condition returns the context of the layers: feats, encoded if the flow has an encoder, or nil.
 func (f *Flow) condition(ctx *context.Context, feats *graph.Node, dtype dtypes.DType) *graph.Node {
 	if f.cfg.Features == 0 {
 		return nil
@@ -174,8 +175,8 @@ func (f *Flow) condition(ctx *context.Context, feats *graph.Node, dtype dtypes.D
 	return f.perceptron(ctx.In("encoder"), f.embed(ctx.In("embedding"), feats), f.cfg.Encoder)
 }
 
-// endMap is the affine map after the layers, one pair of numbers per coordinate in original order,
-// free of the model. Both start at zero.
+// endMap is the affine map after the layers, with one pair of parameters per coordinate in original
+// order that does not depend on the model. Both parameters start at zero.
 func (f *Flow) endMap(ctx *context.Context, x *graph.Node) shiftAndScale {
 	ctx = ctx.In("coordinates")
 	vector := func(name string) *graph.Node {
@@ -185,7 +186,7 @@ func (f *Flow) endMap(ctx *context.Context, x *graph.Node) shiftAndScale {
 	return shiftAndScale{vector("shift"), vector("logscale")}
 }
 
-// check panics unless the inputs of a graph function called name have the promised shapes.
+// check panics unless the inputs of the graph function called name have the documented shapes.
 func (f *Flow) check(name string, mask, feats, x *graph.Node) {
 	fail := func(what string, got *graph.Node, want string) {
 		found := "nil"

@@ -13,8 +13,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// TestJacobian holds DESIGN-level promises about the derivative of the whole map: inactive
-// coordinates pass through, nothing leaks from them, and logDet is what autodiff says.
+// TestJacobian checks the derivative of the whole map: inactive coordinates pass through, no active
+// coordinate depends on them, and logDet agrees with automatic differentiation.
 func TestJacobian(t *testing.T) {
 	eachFlow(t, func(t *testing.T, cfg Config) {
 		s := newSubject(t, cfg).randomise(0.5)
@@ -82,8 +82,8 @@ func logAbsDet(jacobian [][]float64, rows []int) float64 {
 	return det
 }
 
-// TestBrokenPermutationLeaks shows that the test above can fail: without the left permutation,
-// an active coordinate reads the inactive ones before it.
+// TestBrokenPermutationLeaks shows that the test above can fail: without the left permutation, an
+// active coordinate depends on the inactive ones before it.
 func TestBrokenPermutationLeaks(t *testing.T) {
 	for _, kind := range []Kind{Affine, Spline} {
 		s := newSubject(t, Config{Dim: 5, Features: 3, Kind: kind, Layers: 2, Blocks: 1, Hidden: 10, Bins: 4}).randomise(0.5)
@@ -102,8 +102,8 @@ func TestBrokenPermutationLeaks(t *testing.T) {
 	}
 }
 
-// TestInactiveInputsDoNotMatter changes inactive inputs and asks for the same density of the
-// active ones, in both directions, to the bit.
+// TestInactiveInputsDoNotMatter changes inactive inputs and requires the same density of the active
+// ones, in both directions, to the bit.
 func TestInactiveInputsDoNotMatter(t *testing.T) {
 	eachFlow(t, func(t *testing.T, cfg Config) {
 		s := newSubject(t, cfg).randomise(0.5)
@@ -124,7 +124,7 @@ func TestInactiveInputsDoNotMatter(t *testing.T) {
 	})
 }
 
-// TestRoundTrip inverts both ways.
+// TestRoundTrip inverts each direction by the other.
 func TestRoundTrip(t *testing.T) {
 	eachFlow(t, func(t *testing.T, cfg Config) {
 		s := newSubject(t, cfg).randomise(0.5)
@@ -145,7 +145,7 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// TestStart checks that a new flow is the identity, but for its anchor.
+// TestStart checks that a new flow is the identity, except for its anchor.
 func TestStart(t *testing.T) {
 	eachFlow(t, func(t *testing.T, cfg Config) {
 		b := newBatch(5, 6, cfg.Dim, cfg.Features)
@@ -161,7 +161,7 @@ func TestStart(t *testing.T) {
 				require.InDelta(t, wantDet, logDet[n], 1e-11)
 			}
 		}
-		// and stays so where the layers have been moved
+		// The untrained flow stays the identity after the layers have changed.
 		moved := newSubject(t, cfg).randomise(0.5)
 		want, wantDet := s.eval(s.flow.ToBase, dtypes.Float64, b)
 		got, gotDet := moved.eval(moved.flow.Untrained().ToBase, dtypes.Float64, b)
@@ -190,8 +190,8 @@ func TestFloat32(t *testing.T) {
 	})
 }
 
-// TestAllFinite feeds extreme inputs and inputs on the knots of a spline that has just started, in
-// both precisions, and asks for finite values and gradients in both directions.
+// TestAllFinite feeds extreme inputs and inputs on the knots of an untrained spline, in both
+// precisions, and requires finite values and gradients in both directions.
 func TestAllFinite(t *testing.T) {
 	extremes := []float64{0, 1e4, -1e4, 5, -5, 2.5, -2.5, math.Nextafter(5, 0), math.Nextafter(-5, 0), 1e-30, 17, -17}
 	for _, cfg := range kinds(5, 3) {
@@ -226,7 +226,7 @@ func TestAllFinite(t *testing.T) {
 	}
 }
 
-// TestGradientReachesEveryVariable differentiates a generic loss.
+// TestGradientReachesEveryVariable requires a nonzero gradient of a generic loss in every variable.
 func TestGradientReachesEveryVariable(t *testing.T) {
 	eachFlow(t, func(t *testing.T, cfg Config) {
 		s := newSubject(t, cfg).randomise(0.5)
@@ -256,8 +256,8 @@ func TestGradientReachesEveryVariable(t *testing.T) {
 	})
 }
 
-// TestInitialisation asks for the same weights from the same seed whatever is called first, and
-// for others from another seed.
+// TestInitialisation requires the same weights from the same seed whichever function is called
+// first, and other weights from another seed.
 func TestInitialisation(t *testing.T) {
 	weights := func(cfg Config, first func(*Flow) graphFn) map[string]any {
 		s := newSubject(t, cfg)

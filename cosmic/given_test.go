@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGivenQuadratics gives every row of a batch another quadratic: one per mask, in turn of two.
+// TestGivenQuadratics gives the rows of a batch two different quadratics in turn.
 func TestGivenQuadratics(t *testing.T) {
 	const dim = 5
 	configs := []Config{

@@ -44,13 +44,13 @@ func newBatch(seed uint64, n, dim, features int) batch {
 	return b
 }
 
-// with returns b with other inputs.
+// with returns b with x as its inputs.
 func (b batch) with(x [][]float64) batch {
 	b.x = x
 	return b
 }
 
-// graphFn is the body of ToParams, of ToBase, or of a variant of them.
+// graphFn is the signature of ToParams, ToBase and variants of them.
 type graphFn func(ctx *context.Context, mask, feats, x *graph.Node) (y, logDet *graph.Node)
 
 // subject is a flow with its weights.
@@ -68,9 +68,9 @@ func newSubject(t testing.TB, cfg Config) subject {
 	return subject{t, flow, context.New(), testkit.Backend(t)}
 }
 
-// randomise replaces every trainable variable by normal draws: the zeros that make the flow start
-// as the identity would hide most mistakes. Draws have standard deviation scale, over √n for a
-// matrix of n rows, which keeps Jacobians well enough conditioned for the tolerances here.
+// randomise replaces every trainable variable by normal draws, because the zeros that make a new
+// flow the identity would hide most mistakes. Draws have standard deviation scale, divided by √n
+// for a matrix of n rows, which keeps Jacobians well enough conditioned for the tolerances here.
 func (s subject) randomise(scale float64) subject {
 	s.t.Helper()
 	// creates them
@@ -93,8 +93,8 @@ func (s subject) randomise(scale float64) subject {
 	return s
 }
 
-// run executes a graph of b's three inputs, feats and x converted to dtype, and returns its
-// outputs in Float64.
+// run executes a graph on the three inputs of b, with feats and x converted to dtype, and returns
+// its outputs in Float64.
 func (s subject) run(dtype dtypes.DType, b batch, fn func(ctx *context.Context, mask, feats, x *graph.Node) []*graph.Node) []*tensors.Tensor {
 	s.t.Helper()
 	exec, err := context.NewExec(s.backend, s.ctx, func(ctx *context.Context, in []*graph.Node) []*graph.Node {
@@ -181,7 +181,7 @@ func jitter(x [][]float64, mask [][]bool, rng *rand.Rand) [][]float64 {
 	return out
 }
 
-// kinds lists one small configuration per way of building a flow of dim coordinates.
+// kinds lists one small configuration of dim coordinates for each kind of flow and option.
 func kinds(dim, features int) []Config {
 	list := []Config{
 		{Kind: Affine, Layers: 3, Blocks: 1, Hidden: 8},
@@ -204,7 +204,7 @@ func kinds(dim, features int) []Config {
 	return list
 }
 
-// randomPlacement puts so many coordinates among two more, in another order.
+// randomPlacement puts dim coordinates among dim+2, in another order.
 func randomPlacement(dim int) *Placement {
 	at := stream.Rand(1, "placement").Perm(dim + 2)[:dim]
 	return &Placement{Dim: dim + 2, At: at, Context: []float64{0.3, -1}}

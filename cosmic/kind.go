@@ -14,8 +14,8 @@ const (
 	// Spline composes autoregressive layers that bend each coordinate by a monotone
 	// rational-quadratic spline, then shift and scale it.
 	Spline
-	// Diagonal shifts and scales each coordinate by amounts that depend on the model alone: a
-	// diagonal Gaussian for each model.
+	// Diagonal shifts and scales each coordinate by amounts that depend on the model alone, which
+	// gives a diagonal Gaussian for each model.
 	Diagonal
 )
 
@@ -29,8 +29,8 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// MarshalText writes the name in lower case: what is stored stays readable, and safe from a change
-// of order.
+// MarshalText writes the name in lower case, so that stored values are readable and do not depend
+// on the order of the constants.
 func (k Kind) MarshalText() ([]byte, error) {
 	if k < 0 || int(k) >= len(kindNames) {
 		return nil, fmt.Errorf("cosmic: got %v, want one of the kinds %v", k, kindNames)
@@ -38,7 +38,7 @@ func (k Kind) MarshalText() ([]byte, error) {
 	return []byte(strings.ToLower(kindNames[k])), nil
 }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads a name written by MarshalText.
 func (k *Kind) UnmarshalText(text []byte) error {
 	for i, name := range kindNames {
 		if strings.ToLower(name) == string(text) {

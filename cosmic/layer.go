@@ -8,14 +8,14 @@ import (
 	"github.com/transdim/vti/internal/made"
 )
 
-// univariate is the coordinate-wise map τ_ρ of section 2: a monotone bijection of the real line
-// that is the identity at ρ = 0.
+// univariate is the coordinate-wise map τ_ρ of section 2: a monotone bijection of the real line,
+// and the identity at ρ = 0.
 type univariate interface {
-	// outputs lists how many parameters per coordinate each head of the network gives.
+	// outputs lists the number of parameters per coordinate from each head of the network.
 	outputs() []int
 	// toParams returns θ = τ_ρ(z) and log dθ/dz, both [B, D], for rho[h] of shape [B,
-	// D·outputs()[h]] and z [B, D]. Neither the results nor their gradients are ever NaN for finite
-	// inputs, whatever coordinate they belong to: selection cannot hide a NaN from a gradient.
+	// D·outputs()[h]] and z [B, D]. Neither the results nor their gradients are NaN for finite
+	// inputs, in active and in inactive coordinates: selection cannot hide a NaN from a gradient.
 	toParams(rho []*graph.Node, z *graph.Node) (theta, logSlope *graph.Node)
 	// toBase returns z with τ_ρ(z) = θ and the same log dθ/dz.
 	toBase(rho []*graph.Node, theta *graph.Node) (z, logSlope *graph.Node)
@@ -34,9 +34,9 @@ func (l layer) toParams(z *graph.Node) (theta, logSlope *graph.Node) {
 	return selected{l.active, elementwise{l.tau, l.net.Outputs(z)}}.toParams(z)
 }
 
-// toBase inverts toParams. ρ of slot s needs the z of the slots before it, so it takes D passes,
-// each of which settles one slot. Slots not yet settled hold 0 rather than a guess, which might
-// grow without bound from pass to pass and reach others as 0·∞.
+// toBase inverts toParams. ρ of slot s needs the z of the slots before it, so the inverse takes D
+// passes, each of which settles one slot. Unsettled slots hold 0: a guess might grow without bound
+// from pass to pass and reach other slots as 0·∞.
 func (l layer) toBase(theta *graph.Node) (z, logSlope *graph.Node) {
 	slot := graph.Iota(theta.Graph(), shapes.Make(dtypes.Int32, theta.Shape().Dimensions...), 1)
 	z = graph.Where(l.active, graph.ZerosLike(theta), theta)

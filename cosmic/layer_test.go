@@ -20,8 +20,8 @@ func packedBatch() batch {
 	return b
 }
 
-// alone returns a single layer as a graphFn whose logDet is the sum of its log slopes; mask means
-// slots.
+// alone returns a single layer as a graphFn whose logDet is the sum of its log slopes and whose
+// mask marks slots.
 func alone(f *Flow, invert bool) graphFn {
 	return func(ctx *context.Context, mask, feats, x *graph.Node) (y, logDet *graph.Node) {
 		ctx = ctx.Checked(false)
@@ -33,9 +33,9 @@ func alone(f *Flow, invert bool) graphFn {
 	}
 }
 
-// TestLayer checks one layer in packed coordinates: autoregressive among the active slots, whose
-// Jacobian is lower triangular with every entry below the diagonal in use; identity on the rest;
-// logDet and inverse.
+// TestLayer checks one layer in packed coordinates. Among the active slots it is autoregressive:
+// its Jacobian is lower triangular and no entry below the diagonal is zero. On the other slots it
+// is the identity. logDet and inverse agree with the Jacobian and the map.
 func TestLayer(t *testing.T) {
 	for _, cfg := range kinds(5, 3) {
 		if cfg.Kind == Diagonal {
@@ -71,8 +71,8 @@ func TestLayer(t *testing.T) {
 	}
 }
 
-// TestFirstSlotSeesFeatures guards what conditions models of one coordinate: the first slot has no
-// slot before it, so its parameters must come from the features, in every layer.
+// TestFirstSlotSeesFeatures checks the conditioning of models with one coordinate: no slot comes
+// before the first, so its parameters must come from the features, in every layer.
 func TestFirstSlotSeesFeatures(t *testing.T) {
 	for _, cfg := range kinds(5, 3) {
 		cfg.Hidden = 20

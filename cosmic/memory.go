@@ -1,7 +1,7 @@
 package cosmic
 
-// Weights is the approximate number of weights of the flow, as a float64 because it is used to
-// refuse impossible sizes.
+// Weights is the approximate number of weights of the flow. It is a float64 because sizes too large
+// for an integer must be refused.
 func (c Config) Weights() float64 {
 	if c = c.WithDefaults(); c.Placement != nil {
 		c = c.larger()
@@ -24,8 +24,8 @@ func (c Config) Weights() float64 {
 	return total + layers*(first+float64(c.Blocks)*block+heads)
 }
 
-// RowNumbers is the approximate number of values that a pass of the networks computes for each row,
-// all of which training keeps for the gradient.
+// RowNumbers is the approximate number of values that a pass of the networks computes for each row.
+// Training keeps all of them for the gradient.
 func (c Config) RowNumbers() float64 {
 	if c = c.WithDefaults(); c.Placement != nil {
 		c = c.larger()

@@ -18,7 +18,7 @@ type packing struct {
 
 // newPacking computes the permutations of mask [B, D] Bool.
 //
-// There is no sort: a stable partition only needs the number of active coordinates up to each
+// It needs no sort: a stable partition follows from the number of active coordinates up to each
 // one, which is a product with a triangular matrix of ones (exact in float32 for D < 2^24).
 func newPacking(mask *graph.Node) packing {
 	g, batch, dim := mask.Graph(), mask.Shape().Dim(0), mask.Shape().Dim(1)
@@ -60,8 +60,8 @@ func (p packing) unpack() permutation { return permutation{p.slots, p.order} }
 // reverse puts the first d_m slots of x [B, D] in reverse order.
 func (p packing) reverse() permutation { return permutation{p.reversal, p.reversal} }
 
-// permutation is a stage that gathers the elements of x [B, D] from flat positions [B·D, 1]; those
-// of back undo those of forth.
+// permutation is a stage that gathers the elements of x [B, D] from flat positions [B·D, 1]; the
+// positions of back undo the positions of forth.
 type permutation struct{ forth, back *graph.Node }
 
 func (p permutation) toParams(x *graph.Node) (y, logSlope *graph.Node) {

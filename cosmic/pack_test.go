@@ -12,7 +12,8 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 )
 
-// TestPacking compares the permutations with a loop, on values that are hard to carry to the bit.
+// TestPacking compares the permutations with a loop, on values that arithmetic other than copying
+// would change.
 func TestPacking(t *testing.T) {
 	backend := testkit.Backend(t)
 	exec, err := graph.NewExec(backend, func(mask, x *graph.Node) []*graph.Node {

@@ -10,23 +10,23 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 )
 
-// Placement makes a flow a part of one with more coordinates, such as one that was trained on many
-// problems, of which this is a smaller one. The layers are those of the larger flow, with its
-// variables, at a model that uses the coordinates at the places given; the anchor is the flow's
-// own. The features of the larger flow are its mask, as numbers, and Context.
+// Placement makes a flow a part of a larger one, for example of one that was trained on many
+// problems, each no larger than its own. The layers are the layers of the larger flow, with its
+// variables, at a model that uses the coordinates At; the anchor belongs to the smaller flow. The
+// features of the larger flow are its mask, as numbers, and Context.
 type Placement struct {
 	// Dim is the number of coordinates of the larger flow.
 	Dim int `json:"dim"`
-	// At says where each coordinate is in the larger flow; no two are at one place.
+	// At lists the place of each coordinate in the larger flow; the places are distinct.
 	At []int `json:"at"`
-	// Context is what all rows are conditioned on in addition to their masks.
+	// Context is the conditioning of all rows in addition to their masks.
 	Context []float64 `json:"context,omitempty"`
-	// Given reports whether the larger flow was trained with an anchor of its own for each row, as
-	// [Flow.Given] takes it: this one wants the same.
+	// Given reports whether the larger flow was trained with an anchor for each row from
+	// [Flow.Given]; this one then needs one too.
 	Given bool `json:"given,omitempty"`
 }
 
-// validate checks the placement of a flow of so many coordinates.
+// validate checks the placement of a flow of dim coordinates.
 func (p *Placement) validate(dim int) error {
 	if p == nil {
 		return nil
@@ -42,8 +42,8 @@ func (p *Placement) validate(dim int) error {
 	return validateVector("Placement.Context", "", p.Context, len(p.Context))
 }
 
-// MaskFeatures are the features of a flow that placements refer to: mask [B, D] as numbers followed
-// by context [B, C], or alone if that is nil. [B, D + C]
+// MaskFeatures returns the features of a flow that placements refer to: mask [B, D] as numbers,
+// followed by context [B, C] unless that is nil. [B, D + C]
 func MaskFeatures(mask, context *graph.Node, dtype dtypes.DType) *graph.Node {
 	features := graph.ConvertDType(mask, dtype)
 	if context == nil {
@@ -52,14 +52,14 @@ func MaskFeatures(mask, context *graph.Node, dtype dtypes.DType) *graph.Node {
 	return graph.Concatenate([]*graph.Node{features, graph.ConvertDType(context, dtype)}, 1)
 }
 
-// larger is the configuration of the flow that a placement is a part of.
+// larger returns the configuration of the flow that the placement refers to.
 func (c Config) larger() Config {
 	c.Features, c.Dim = c.Placement.Dim+len(c.Placement.Context), c.Placement.Dim
 	c.Placement, c.Precision, c.Linear = nil, nil, nil
 	return c
 }
 
-// placed lists the trained stages of the larger flow as one stage of this.
+// placed returns the trained stages of the larger flow as one stage of this flow.
 func (f *Flow) placed(ctx *context.Context, mask, x *graph.Node) stages {
 	p, g := f.cfg.Placement, x.Graph()
 	matrix := make([]float64, len(p.At)*p.Dim)
@@ -77,8 +77,8 @@ func (f *Flow) placed(ctx *context.Context, mask, x *graph.Node) stages {
 	return stages{placed{spread, f.larger.trained(ctx, newPacking(wide), wide, MaskFeatures(wide, about, x.DType()), like)}}
 }
 
-// placed is a stage over more coordinates, which puts those of x where spread [D, larger D] says.
-// Its log-determinant, a sum over coordinates, is all that of the first.
+// placed is a stage over more coordinates: spread [D, larger D] gives the place of each coordinate
+// of x. Its log-determinant, a sum over coordinates, is reported whole at the first coordinate.
 type placed struct {
 	spread *graph.Node
 	stages stages

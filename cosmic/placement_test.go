@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A placed flow is the larger one at the models that use its places, to the bit, with the
-// variables of the larger one; in both directions.
+// TestPlacedFlowsAreTheLarger compares a placed flow, in both directions and to the bit, with the
+// larger flow at models that use its places, with the variables of the larger flow.
 func TestPlacedFlowsAreTheLarger(t *testing.T) {
 	for _, kind := range []Kind{Affine, Spline, Diagonal} {
 		p := &Placement{Dim: 6, At: []int{4, 0, 5, 1}, Context: []float64{0.3, -1}}

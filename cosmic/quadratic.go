@@ -8,7 +8,7 @@ import (
 )
 
 // MaxCoupledDim is the largest Dim for which a Precision may have entries off its diagonal: the
-// anchor factorises a matrix of that size for every row of a batch, at D³/3 operations. Chosen by
+// anchor factorises a matrix of Dim rows for every row of a batch, at D³/3 operations. Chosen by
 // hand, not tuned.
 const MaxCoupledDim = 64
 
@@ -19,7 +19,7 @@ type standardised struct {
 	couplings []float64 // U H U without its diagonal [D·D]; nil: all zero
 }
 
-// standardised returns the quadratic that the configuration gives; zero if it gives none.
+// standardised returns the quadratic of the configuration; zero if it has none.
 func (c Config) standardised() (s standardised) {
 	if c.Precision == nil {
 		return s

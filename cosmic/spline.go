@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// bound is the half-width of the square that the spline bends; beyond it is the identity. A
+	// bound is the half-width of the square in which the spline differs from the identity. A
 	// standard normal draw falls outside once in 1.7 million. Chosen by hand, not tuned.
 	bound = 5
 	// minBin is the smallest width or height of a bin, as a share of the square, as in the code
@@ -20,10 +20,10 @@ const (
 // beyond its square. Its static point is ρ = 0: equal bins and unit slopes, then no shift and no
 // scale.
 //
-// Identity tails rather than a spline on [0, 1] between a sigmoid and a logit: in float32 the
-// sigmoid rounds to 1 at 17 and keeps less than half its digits from 8 on, so the sandwich
-// must clamp and its round trip degrades in the tails, where importance weights are decided; the
-// tails here are exact at any distance.
+// The alternative, a spline on [0, 1] between a sigmoid and a logit, loses precision: in float32
+// the sigmoid rounds to 1 at 17 and keeps less than half its digits from 8 on. It must clamp, and
+// its round trip degrades in the tails, which decide importance weights. Identity tails are exact
+// at any distance.
 type spline struct{ bins int }
 
 // outputs are widths, heights, slopes at the inner knots, shift, log-scale.
@@ -64,7 +64,7 @@ func (s spline) toBase(rho []*graph.Node, theta *graph.Node) (z, logSlope *graph
 	return z, graph.Add(graph.Where(inside, log, graph.ZerosLike(v)), logScale)
 }
 
-// insideSquare returns where x is in (-bound, bound).
+// insideSquare returns a mask of the x in (-bound, bound).
 func insideSquare(x *graph.Node) *graph.Node {
 	return graph.LessThan(graph.Abs(x), graph.MulScalar(graph.OnesLike(x), bound))
 }
@@ -76,7 +76,7 @@ func (s spline) bars(rho, x *graph.Node) *graph.Node {
 	return graph.MulScalar(share, 2*bound)
 }
 
-// slopes returns the slopes at the inner knots, [B, D, K-1]; those at the ends are 1.
+// slopes returns the slopes at the inner knots, [B, D, K-1]; the slopes at the ends are 1.
 func (s spline) slopes(rho, x *graph.Node) *graph.Node {
 	return graph.Exp(softClamp(graph.Reshape(rho, x.Shape().Dim(0), x.Shape().Dim(1), s.bins-1)))
 }
@@ -87,10 +87,10 @@ type bin struct {
 	x0, y0, width, height, secant, d0, d1 *graph.Node
 }
 
-// find returns the bin of each value of x [B, D] among bins whose sides on x's axis are steps.
+// find returns the bin of each value of x [B, D]; steps are the sides of the bins on x's axis.
 //
-// The search is by comparison with all knots, and what it finds enters as 0/1 factors without a
-// gradient: sums over the bins before the one found give its corner, so no knot is looked up.
+// The search compares x with all knots, and its result enters as 0/1 factors without a gradient.
+// Sums over the bins left of the bin give its corner, so no knot is looked up.
 func (s spline) find(steps, widths, heights, slopes, x *graph.Node) bin {
 	g, dtype, batch, dim := x.Graph(), x.DType(), x.Shape().Dim(0), x.Shape().Dim(1)
 	grid := shapes.Make(dtypes.Int32, s.bins, s.bins-1)
@@ -125,7 +125,7 @@ func (s spline) find(steps, widths, heights, slopes, x *graph.Node) bin {
 	return b
 }
 
-// fraction keeps ξ in [0, 1], which rounding at a knot may leave.
+// fraction clamps ξ to [0, 1], which rounding at a knot may leave.
 func (b bin) fraction(xi *graph.Node) *graph.Node {
 	return graph.Min(graph.OnesLike(xi), graph.Max(xi, graph.ZerosLike(xi)))
 }

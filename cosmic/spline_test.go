@@ -42,8 +42,8 @@ func naiveSpline(widths, heights, slopes []float64, x float64) (y, slope float64
 	return y, s * s * (d[k+1]*xi*xi + 2*s*xi*(1-xi) + d[k]*(1-xi)*(1-xi)) / (den * den)
 }
 
-// splineCase is one spline per row, applied to its own x: raw parameters and inputs as the graph
-// wants them.
+// splineCase is one spline per row, applied to its own x: the raw parameters and inputs of the
+// graph.
 type splineCase struct{ widths, heights, slopes, shift, scale, x [][]float64 }
 
 func newSplineCase(rows, bins int, scale float64) splineCase {
@@ -103,8 +103,8 @@ func TestSplineAgainstLoop(t *testing.T) {
 	}
 }
 
-// TestSplineAtKnots puts inputs on and beside the knots of equal bins, where the search is
-// undecided by rounding: the value, its slope and the autodiff slope must still agree.
+// TestSplineAtKnots puts inputs on and beside the knots of equal bins, where rounding decides the
+// search. Value, slope and autodiff slope must still agree.
 func TestSplineAtKnots(t *testing.T) {
 	const bins = 4
 	c := newSplineCase(21, bins, 1)

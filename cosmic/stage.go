@@ -10,15 +10,15 @@ import (
 // stage is one invertible map of a flow, bound to a graph and to the models of a batch. A flow is a
 // list of stages: [stages.toParams] walks it forwards and [stages.toBase] backwards.
 type stage interface {
-	// toParams maps x [B, D] towards the parameters and returns the image [B, D] and, for every
-	// coordinate or slot, what it adds to log |det| [B, D], zero where inactive; nil stands for
-	// zero everywhere.
+	// toParams maps x [B, D] towards the parameters. It returns the image [B, D] and the
+	// contribution of each coordinate or slot to log |det| [B, D], zero where inactive; nil stands
+	// for zero everywhere.
 	toParams(x *graph.Node) (y, logSlope *graph.Node)
 	// toBase inverts toParams and returns the same logSlope.
 	toBase(y *graph.Node) (x, logSlope *graph.Node)
 }
 
-// stages are those of a flow, the one that is applied to z first.
+// stages lists the maps of a flow; the first is applied to z.
 type stages []stage
 
 // toParams maps z [B, D] through all stages; logDet is [B].
@@ -60,7 +60,7 @@ func total(terms []*graph.Node) (sum *graph.Node) {
 	return graph.ReduceSum(sum, 1)
 }
 
-// converted continues in another type.
+// converted is a stage that converts x to another dtype.
 type converted struct{ from, to dtypes.DType }
 
 func (c converted) toParams(x *graph.Node) (y, logSlope *graph.Node) {
@@ -91,7 +91,7 @@ func (s selected) toBase(y *graph.Node) (x, logSlope *graph.Node) {
 // active returns x with zeros where mask is false. Multiplying by zero would not hide an infinity.
 func active(mask, x *graph.Node) *graph.Node { return graph.Where(mask, x, graph.ZerosLike(x)) }
 
-// elementwise moves each coordinate by τ_ρ with the parameters rho, as of univariate.
+// elementwise moves each coordinate by τ_ρ with the parameters rho, in the shapes of univariate.
 type elementwise struct {
 	tau univariate
 	rho []*graph.Node

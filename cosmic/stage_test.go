@@ -14,7 +14,7 @@ import (
 )
 
 // TestStages walks a list of stages both ways and compares with the same maps by hand. No two of
-// them commute, so that a walk in the wrong order is found.
+// them commute, so a walk in the wrong order fails.
 func TestStages(t *testing.T) {
 	mask := [][]bool{{true, false, true, true}, {false, false, false, false}}
 	x := [][]float64{{0.5, -1, 2, -3}, {1, math.Inf(1), 3, 4}}
@@ -48,7 +48,8 @@ func TestStages(t *testing.T) {
 	require.InDeltaSlice(t, logDet, sameDet, 1e-12)
 }
 
-// A flow that ends in Float64 is the same map, with the digits of its anchor.
+// TestEndingInFloat64 checks that a flow that ends in Float64 is the same map, with an anchor exact
+// to the digits of Float64.
 func TestEndingInFloat64(t *testing.T) {
 	f, err := New(Config{Dim: 2, Layers: 1, Hidden: 8, Precision: []float64{1e10, 0, 0, 1}, Linear: []float64{1e10 * 20.7, 0}, Seed: 1})
 	require.NoError(t, err)
