@@ -7,8 +7,8 @@ import (
 )
 
 // LeaveOneOut returns for each row the mean loss of the other rows: [B] -> [B]. Rows that are not
-// finite count in no mean; a row without any other has baseline 0. Since the draws are independent,
-// so are a row and its baseline, which needs no memory and no warm-up.
+// finite count in no mean; a row without any other has baseline 0. The draws are independent, so a
+// row and its baseline are too, and the baseline needs no memory and no warm-up.
 func LeaveOneOut(loss *graph.Node) *graph.Node {
 	assertVector("gradest.LeaveOneOut", "loss", loss)
 	loss = graph.StopGradient(loss)
@@ -31,8 +31,8 @@ const Decay = 0.9
 // and the baseline for batch t is mean_(t−1), which does not contain batch t: a mean with the batch
 // in it depends on the draws it is subtracted from and biases the gradient. It is a scalar in the
 // dtype of loss, 0 for the first batch. The mean of the finite losses [B] of the batch then enters
-// the average, which is kept as a variable below the scope of ctx; a batch without a finite loss
-// leaves it as it was. Call it once for each step.
+// the average, which is a variable below the scope of ctx; a batch without a finite loss does not
+// change it. Call RunningMean once for each step.
 func RunningMean(ctx *context.Context, loss *graph.Node) *graph.Node {
 	assertVector("gradest.RunningMean", "loss", loss)
 	// The moment ∑ (1−Decay) Decay^(t−i) l_i and the weight ∑ (1−Decay) Decay^(t−i) = 1 − Decay^t

@@ -54,9 +54,10 @@ func TestRunningMean(t *testing.T) {
 
 func nan32() float32 { return float32(math.NaN()) }
 
-// Over a run of batches from a fixed q, estimates with the running baseline average to the exact
-// gradient within their own standard errors; each is uncorrelated with the others given the past. A
-// running mean that already contains the batch fails the same test.
+// TestRunningMeanIsUnbiased averages estimates with the running baseline over batches from a fixed
+// q. The average must equal the exact gradient within its standard errors; each estimate is
+// uncorrelated with the others given the past. A running mean that already contains the batch fails
+// the same test.
 func TestRunningMeanIsUnbiased(t *testing.T) {
 	_, want := toyGradient()
 	rng := rand.New(rand.NewPCG(3, 3))
@@ -76,7 +77,7 @@ func TestRunningMeanIsUnbiased(t *testing.T) {
 }
 
 // worstZ returns the largest error of the average gradient over the batches, in standard errors;
-// the baseline is carried from batch to batch by its context.
+// the context carries the baseline from batch to batch.
 func worstZ(t testing.TB, batches [][]int32, want []float64, control func(*context.Context, *graph.Node) *graph.Node) float64 {
 	t.Helper()
 	ctx := context.New()

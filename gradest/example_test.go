@@ -11,7 +11,7 @@ import (
 )
 
 // One step of gradient descent on the logits of three models, from four drawn models and their
-// losses, no larger than changes the entropy by 0.05 nats.
+// losses, is shortened until it changes the entropy by at most 0.05 nats.
 func ExampleInformationGain() {
 	backend, err := backends.NewWithConfig("go:ops_sequential")
 	if err != nil {

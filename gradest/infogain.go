@@ -9,14 +9,14 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 )
 
-// DefaultHalvings is the number of halvings of an [InformationGain] with none: the smallest step is
-// then a millionth of the first. Chosen by hand, not tuned.
+// DefaultHalvings is the number of halvings of an [InformationGain] that sets none: the smallest
+// step is then a millionth of the first. Chosen by hand, not tuned.
 const DefaultHalvings = 20
 
-// InformationGain bounds how fast q(m) may gain or lose information (appendix D.2): of the steps
-// ψ + scale·step with scale 1, 1/2, …, 2^-Halvings it takes the largest that changes the entropy of
-// q by at most Epsilon, and no step when none does. Without such a bound q can settle on the models
-// whose parameters happen to be fitted first.
+// InformationGain bounds the gain or loss of information of q(m) in one step (appendix D.2). Of the
+// steps ψ + scale·step with scale 1, 1/2, …, 2^-Halvings it takes the largest that changes the
+// entropy of q by at most Epsilon, and no step when none does. Without such a bound q can settle on
+// the models whose parameters happen to be fitted first.
 type InformationGain struct {
 	Epsilon  float64 // ε of eq. 57 in nats, positive
 	Halvings int     // the most halvings K to try; 0 means DefaultHalvings
@@ -51,13 +51,13 @@ func powersOfHalf(n int) []float64 {
 	return powers
 }
 
-// maxBlock is how many candidate logits Categorical holds at once: 8 MiB in float64.
+// maxBlock is the number of candidate logits that Categorical holds at once: 8 MiB in float64.
 const maxBlock = 1 << 20
 
 // Categorical returns the fraction of step to take for the distribution with the given logits, from
 // exact entropies: logits and step [M] of the same dtype -> scalar of that dtype. A logit may be
-// -Inf where the step is finite. The candidates are computed together, as rows [K+1, M], or in as
-// many rows at a time as keep memory near that of 2^20 numbers.
+// -Inf where the step is finite. The candidates are the rows of [K+1, M], computed together, or in
+// blocks of rows of about 2^20 numbers.
 func (c InformationGain) Categorical(logits, step *graph.Node) *graph.Node {
 	const where = "gradest.InformationGain.Categorical"
 	c.mustBeValid()
@@ -84,7 +84,7 @@ func (c InformationGain) Categorical(logits, step *graph.Node) *graph.Node {
 //
 // Entropies are estimated from that batch by importance weights ([ImportanceEntropy]). Each
 // candidate costs one evaluation of logProb, so keep Halvings small here: 6 already reaches 1/64 of
-// the step. The graph values of the variables are the same after the call as before.
+// the step. The call leaves the graph values of the variables unchanged.
 func (c InformationGain) Network(variables []*context.Variable, steps []*graph.Node, logProb func() *graph.Node) *graph.Node {
 	c.mustBeValid()
 	if len(variables) != len(steps) {
@@ -100,7 +100,7 @@ func (c InformationGain) Network(variables []*context.Variable, steps []*graph.N
 	return c.largest(current, graph.Stack(entropies, 0))
 }
 
-// moveVariables returns what fn computes with the variables moved by scale·steps.
+// moveVariables returns the result of fn with the variables moved by scale·steps.
 func moveVariables(variables []*context.Variable, steps []*graph.Node, scale float64, fn func() *graph.Node) *graph.Node {
 	before := make([]*graph.Node, len(variables))
 	for i, v := range variables {
@@ -146,8 +146,9 @@ const mostUnseen = 1.05
 // 56): logQ and logQNew [N], log q and log q' of each drawn model -> scalar.
 //
 // The weights q'/q are formed from joint log probabilities, whatever the outcome counts of the
-// sites, and divided by their sum. So the error is proportional to the spread of log q' and not to
-// its size, which eq. 56 with weights divided by N does not have; at q' = q both are the same.
+// sites, and divided by their sum. The error is then proportional to the spread of log q' and not
+// to its size, unlike the error of eq. 56, where the weights are divided by N; at q' = q both are
+// the same.
 //
 // The result is NaN when the mean weight, whose expectation is 1, is off by more than a factor
 // 1.05: then q' puts mass outside of the sample, and no estimate from the sample can know the
@@ -169,8 +170,8 @@ func ImportanceEntropy(logQ, logQNew *graph.Node) *graph.Node {
 	return graph.Where(trusted, entropy, graph.Scalar(logQ.Graph(), logQ.DType(), math.NaN()))
 }
 
-// Advance returns value + scale·step, or value itself to the bit, whatever the step holds, when
-// scale is 0: value and step of one shape, scale a scalar.
+// Advance returns value + scale·step; when scale is 0 it returns value itself to the bit, for any
+// step. value and step have one shape, scale is a scalar.
 func Advance(value, step, scale *graph.Node) *graph.Node {
 	assertScalar("gradest.Advance", "scale", scale)
 	moved := graph.Add(value, graph.Mul(graph.ConvertDType(scale, value.DType()), step))

@@ -86,7 +86,8 @@ func TestCategoricalStepIsTheLargest(t *testing.T) {
 	}
 }
 
-// In blocks of rows, as for large tables, the answer is the same.
+// TestCategoricalStepInBlocks checks that blocks of rows, as for large tables, give the same
+// answer.
 func TestCategoricalStepInBlocks(t *testing.T) {
 	const models = 600_000 // one candidate row in each block
 	rng := rand.New(rand.NewPCG(5, 5))
@@ -132,8 +133,8 @@ func TestLargestStep(t *testing.T) {
 	}
 }
 
-// A small network in the eyes of Network: independent bits whose logits are a float32 variable. The
-// entropy of a product is the sum of those of its bits.
+// bitsLogProb is a small network for Network: independent bits whose logits are a float32 variable.
+// The entropy of a product is the sum of the entropies of its bits.
 func bitsLogProb(ctx *context.Context, bits *graph.Node) *graph.Node {
 	logits := bitsVariable(ctx).ValueGraph(bits.Graph())
 	sign := graph.AddScalar(graph.MulScalar(bits, -2), 1)
@@ -168,7 +169,7 @@ func drawBits(seed uint64, n int) [][]float32 {
 }
 
 // The estimate agrees with the exact entropy of the moved distribution within its standard error,
-// that of a ratio of means: the spread of w (log q' + H').
+// the standard error of a ratio of means: the spread of w (log q' + H').
 func TestImportanceEntropy(t *testing.T) {
 	const n = 20_000
 	logits := make([]float64, len(bitLogits))
@@ -215,7 +216,8 @@ func TestImportanceEntropyOverAllModels(t *testing.T) {
 	require.InDelta(t, entropyOf(logits), got.Value(), 1e-14)
 }
 
-// A distribution that has left the sample behind is not judged by it.
+// TestImportanceEntropyRefuses checks that a distribution with mass outside of the sample gives
+// NaN.
 func TestImportanceEntropyRefuses(t *testing.T) {
 	for _, logQNew := range [][]float64{{-5, -5.1}, {-0.01, -0.01}, {math.Inf(-1), math.Inf(-1)}, {math.NaN(), -1}} {
 		got, err := graph.ExecOnce(testkit.Backend(t), gradest.ImportanceEntropy, []float64{-1, -1}, logQNew)
@@ -224,8 +226,8 @@ func TestImportanceEntropyRefuses(t *testing.T) {
 	}
 }
 
-// With a sample this large the step is the one that exact entropies give, and the variables are as
-// they were, in the graph and after it.
+// TestNetworkStep checks that with a sample this large the step is the step of exact entropies, and
+// that the variables are unchanged, in the graph and after it.
 func TestNetworkStep(t *testing.T) {
 	step := []float32{-1, -1, 1, 1, 1}
 	gain := gradest.InformationGain{Epsilon: 0.3, Halvings: 6}

@@ -13,13 +13,14 @@ import (
 //
 // of the gradient of the expected loss (eq. 18). loss is [B], logQ is [B] and carries the gradient,
 // baseline is [B] or a scalar; the result has the dtype of logQ. No gradient flows into loss or
-// baseline: what the loss owes to the parameters of q(θ|m) is a separate, pathwise, gradient.
+// baseline: the dependence of the loss on the parameters of q(θ|m) has a separate, pathwise,
+// gradient.
 //
 // A row in which any of the three is not finite is left out of the value and of the gradient, and
 // nonFinite, an int32 scalar, counts such rows. When no row is left the value is NaN and the
 // gradient zero. A row is only left out cleanly if the gradient of its log q is finite too.
 //
-// The gradient is unbiased if baseline_b is independent of the draw b, given what is left out.
+// The gradient is unbiased if baseline_b is independent of the draw b, given the omitted rows.
 func ScoreFunction(loss, baseline, logQ *graph.Node) (surrogate, nonFinite *graph.Node) {
 	const where = "gradest.ScoreFunction"
 	assertVector(where, "loss", loss)

@@ -106,7 +106,8 @@ func TestScoreFunctionIsUnbiased(t *testing.T) {
 	}
 }
 
-// Baselines that contain the draw they are subtracted from are found out by the same comparison.
+// TestBiasedBaselinesAreDetected checks that baselines containing the draw they are subtracted from
+// fail the same comparison.
 func TestBiasedBaselinesAreDetected(t *testing.T) {
 	_, wantGradient := toyGradient()
 	for name, control := range map[string]baseline{
@@ -126,7 +127,7 @@ func TestBiasedBaselinesAreDetected(t *testing.T) {
 	}
 }
 
-// What a baseline is for: less variance, here by far.
+// TestLeaveOneOutReducesVariance checks that the baseline reduces the variance by a large factor.
 func TestLeaveOneOutReducesVariance(t *testing.T) {
 	batches, probs := allBatches()
 	variance := func(control baseline) (total float64) {

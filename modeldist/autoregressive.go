@@ -23,20 +23,20 @@ type AutoregressiveConfig struct {
 	// one row for each site, with a value for each outcome. They need not be normalised; -Inf
 	// excludes an outcome permanently. Nil means all equal.
 	SiteLogPrior [][]float64
-	// Constraint forbids outcomes that depend on earlier sites: a code that it forbids has
-	// probability zero. Nil: none.
+	// Constraint forbids outcomes that depend on earlier sites: a forbidden code has probability
+	// zero. Nil: none.
 	Constraint Constraint
-	// Context is the dimension of the context that the network is conditioned on, which
-	// [Autoregressive.Given] sets; 0: none.
+	// Context is the dimension of the network's context, which [Autoregressive.Given] sets; 0:
+	// none.
 	Context int
 	Seed    uint64       // root seed of the initial weights
 	DType   dtypes.DType // of the network, Float32 or Float64; the zero value means Float32
 }
 
-// Autoregressive is the distribution q(m) = ∏ q(m_s | m_1 … m_{s−1}) over the sites of a code, with
-// all conditionals from one residual masked network that has as many outputs for a site as the site
-// has outcomes (MADE+; paper section 3.2 and appendix F.8). Its memory grows with the number of
-// sites and not with that of models.
+// Autoregressive is the distribution q(m) = ∏ q(m_s | m_1 … m_{s−1}) over the sites of a code. One
+// residual masked network gives all conditionals, with an output for each outcome of a site (MADE+;
+// paper section 3.2 and appendix F.8). Its memory grows with the number of sites and not with the
+// number of models.
 //
 // The network reads the outcomes of earlier sites as [space.Features]. From its outputs on,
 // arithmetic is in float64.
@@ -62,7 +62,7 @@ type siteGroup struct {
 	initial [][]float64 // log weights [len(sites), card]; nil when all equal
 }
 
-// place says where a site's outputs are.
+// place locates the outputs of a site.
 type place struct{ group, slot int }
 
 // NewAutoregressive returns the autoregressive distribution over codes with the given outcome
@@ -162,8 +162,8 @@ func (c AutoregressiveConfig) check(cards []int) error {
 // Cards returns the outcome counts of the sites. Callers must not change it.
 func (a *Autoregressive) Cards() []int { return a.cards }
 
-// Tempered returns the distribution whose conditionals are those of a to a power, normalised again:
-// flatter for a power below one. It has no variables of its own, but those of a. Probabilities of
+// Tempered returns the distribution whose conditionals are the conditionals of a to a power,
+// normalised again: flatter for a power below one. It shares the variables of a. Probabilities of
 // zero stay zero.
 func (a *Autoregressive) Tempered(power float64) *Autoregressive {
 	tempered := *a
@@ -265,13 +265,13 @@ func (a *Autoregressive) bind(ctx *context.Context, g *graph.Graph) *made.Bound 
 	return a.net.Bind(ctx.In("autoregressive"), g, a.dtype, about)
 }
 
-// features is what the network reads: codes [B, S] -> [B, inputs].
+// features returns the inputs of the network: codes [B, S] -> [B, inputs].
 func (a *Autoregressive) features(codes *graph.Node) *graph.Node {
 	return space.FeaturesOf(a.inputs, codes, a.dtype)
 }
 
-// outputs is how many outputs of the network a site has: the log odds for two outcomes, otherwise a
-// logit for each outcome.
+// outputs returns the number of network outputs of a site: one log odds for two outcomes, otherwise
+// a logit for each outcome.
 func (s siteGroup) outputs() int {
 	if s.card == 2 {
 		return 1

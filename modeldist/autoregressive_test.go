@@ -20,7 +20,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// shapesOfCodes are the spaces that every property is tested on.
+// shapesOfCodes are the spaces that the tests of all properties use.
 var shapesOfCodes = map[string][]int{
 	"bits":       {2, 2, 2, 2, 2},
 	"one bit":    {2},
@@ -41,7 +41,7 @@ func newAutoregressive(t testing.TB, cards []int, cfg modeldist.AutoregressiveCo
 	return q
 }
 
-// randomised returns a context that holds random weights of q, so that its conditionals differ.
+// randomised returns a context with random weights of q, so that its conditionals differ.
 func randomised(t testing.TB, q *modeldist.Autoregressive, scale float64) *context.Context {
 	t.Helper()
 	ctx := context.New()
@@ -84,7 +84,7 @@ func TestAutoregressiveSumsToOne(t *testing.T) {
 	}
 }
 
-// Whatever the seed, q starts from the product of the site priors.
+// TestAutoregressiveStart checks that q starts from the product of the site priors for every seed.
 func TestAutoregressiveStart(t *testing.T) {
 	cards := []int{2, 3, 1, 2}
 	uniform := newAutoregressive(t, cards, modeldist.AutoregressiveConfig{Seed: 4})
@@ -108,7 +108,8 @@ func TestAutoregressiveStart(t *testing.T) {
 	}
 }
 
-// Codes are drawn with the frequencies that LogProb says, impossible ones never.
+// TestAutoregressiveSamples compares the frequencies of drawn codes with LogProb; impossible codes
+// never occur.
 func TestAutoregressiveSamples(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -135,8 +136,8 @@ func TestAutoregressiveSamples(t *testing.T) {
 	}
 }
 
-// The test above would notice draws that ignore what was drawn before: against the product of the
-// sites' marginals it fails.
+// TestDependenceIsChecked shows that the test above detects draws that ignore earlier sites:
+// against the product of the sites' marginals it fails.
 func TestDependenceIsChecked(t *testing.T) {
 	cards := shapesOfCodes["bits"]
 	q := newAutoregressive(t, cards, modeldist.AutoregressiveConfig{})
@@ -224,8 +225,8 @@ func TestAutoregressiveGradient(t *testing.T) {
 	}
 }
 
-// The conditionals of a tempered network are those of the network to a power, found here by sums
-// over all codes, and it draws what its log q says.
+// TestTempered compares the conditionals of a tempered network with powers of the network's
+// conditionals, by sums over all codes, and its draws with its log q.
 func TestTempered(t *testing.T) {
 	const power = 0.5
 	cards := []int{3, 2, 3}
@@ -265,7 +266,7 @@ func TestTempered(t *testing.T) {
 	requireFrequencies(t, cards, probs, run(t, ctx, tempered.Sample, uniforms(22, 10_000, len(cards)))[0].([][]int32))
 }
 
-// The two distributions under one name, as users see them.
+// distribution is the interface of the two distributions.
 type distribution interface {
 	LogProb(ctx *context.Context, codes *graph.Node) *graph.Node
 	Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node
@@ -317,7 +318,7 @@ func TestLearnsTarget(t *testing.T) {
 			}
 			require.Less(t, variation, 0.05)
 
-			// What was learnt is in the context alone: in another one the distribution starts
+			// The context alone holds the trained state: in another context the distribution starts
 			// afresh.
 			fresh := run(t, context.New(), c.q.LogProb, allCodes(cards))[0].([]float64)
 			require.InDelta(t, -math.Log(12), slices.Min(fresh), 1e-12)

@@ -95,7 +95,7 @@ func NewCategorical(cards []int, cfg CategoricalConfig) (*Categorical, error) {
 	return c, nil
 }
 
-// tooLarge says what a table of all models would cost, and what to use instead.
+// tooLarge returns an error with the cost of a table of all models and an alternative.
 func tooLarge(count int, ok bool, limit int) error {
 	models, memory := "more than 2^62", "more memory than any machine has"
 	if ok {
@@ -162,7 +162,7 @@ func (c *Categorical) Sample(ctx *context.Context, uniforms *graph.Node) *graph.
 	return graph.StopGradient(space.Codes(c.cards, index))
 }
 
-// logSumExp returns log ∑ exp x over all of x, of which some may be -Inf but not all.
+// logSumExp returns log ∑ exp x over all of x, in which some entries, but not all, may be -Inf.
 func logSumExp(x *graph.Node) *graph.Node {
 	peak := graph.StopGradient(graph.ReduceAllMax(x))
 	return graph.Add(peak, graph.Log(graph.ReduceAllSum(graph.Exp(graph.Sub(x, peak)))))

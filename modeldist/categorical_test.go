@@ -234,7 +234,8 @@ func TestCategoricalSamples(t *testing.T) {
 	}
 }
 
-// The test above can fail: draws that ignore the logits are found out.
+// TestFrequenciesAreChecked shows that the test above can fail: it detects draws that ignore the
+// logits.
 func TestFrequenciesAreChecked(t *testing.T) {
 	q, err := modeldist.NewCategorical([]int{3, 2}, modeldist.CategoricalConfig{})
 	require.NoError(t, err)
@@ -243,7 +244,8 @@ func TestFrequenciesAreChecked(t *testing.T) {
 	require.True(t, fails(t, func(t testing.TB) { requireFrequencies(t, []int{3, 2}, probs, draws) }))
 }
 
-// fails says whether the check, which needs no more of t than require does, fails.
+// fails reports whether the check fails; the check uses only the methods of testing.TB that require
+// uses.
 func fails(t testing.TB, check func(testing.TB)) bool {
 	spy := &recorder{TB: t}
 	func() {

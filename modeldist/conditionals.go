@@ -10,9 +10,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Conditionals is a distribution over sets of items on the host: item after item, a logistic
-// regression on the items before it (Schäfer and Chopin 2013), for the items that draws show often
-// enough, and independent coins for the others.
+// Conditionals is a distribution over sets of items on the host (Schäfer and Chopin 2013). An item
+// that enough draws contain has a logistic regression on the items before it; any other item is an
+// independent coin.
 type Conditionals struct {
 	items    []int32 // with a regression, in order
 	place    map[int32]int
@@ -32,25 +32,25 @@ type conditional struct {
 }
 
 const (
-	// mostRegressed bounds the items with a regression, and leastShown is the share of the draws
-	// from which on an item has one.
+	// mostRegressed bounds the number of items with a regression. leastShown is the smallest share
+	// of draws with an item for which the item has one.
 	mostRegressed = 200
 	leastShown    = 0.003
-	// mostRegressors bounds the regressors of one, which are those of the largest correlations in
-	// absolute value, and of at least leastCorrelation.
+	// mostRegressors bounds the number of regressors of an item: the items of largest absolute
+	// correlation, at least leastCorrelation.
 	mostRegressors   = 24
 	leastCorrelation = 0.02
 	// ridge is the prior precision of slopes, in draws.
 	ridge = 2
 	// leastOdds and mostOdds keep every set possible.
 	leastOdds, mostOdds = -12, 7
-	// leastCoins is the expected number of members, among all items, that is shared out equally, so
-	// that nothing is out of reach of coins.
+	// leastCoins is the expected number of members that all items share equally, so that coins can
+	// reach every item.
 	leastCoins = 0.02
 ) // All chosen by hand, not tuned.
 
 // FitConditionals fits the distribution to draws of sets, ascending, of a number of items. guess
-// are inclusion probabilities for items that draws hardly show.
+// are inclusion probabilities for items in few draws.
 func FitConditionals(draws [][]int32, guess []float64) *Conditionals {
 	if len(draws) == 0 {
 		panic("modeldist.FitConditionals: got no draws")
@@ -79,8 +79,8 @@ func FitConditionals(draws [][]int32, guess []float64) *Conditionals {
 	return c
 }
 
-// setCoins sets the probabilities of items without a regression: the share of draws that show them,
-// as if half a draw more had what was guessed.
+// setCoins sets the probabilities of items without a regression: the share of draws that contain an
+// item, with half a draw more at the guessed probability.
 func (c *Conditionals) setCoins(counts, guess []float64, n float64) {
 	c.skip = make([]float64, len(counts)+1)
 	for item, count := range counts {
@@ -134,7 +134,7 @@ func (c *Conditionals) fit(draws [][]int32, counts []float64) {
 	}
 }
 
-// tally counts equal rows together, in the order in which they first came.
+// tally counts equal rows together, in order of first occurrence.
 type tally struct {
 	rows  [][]int
 	times []float64
@@ -237,7 +237,7 @@ func (t *conditional) regress(rows *tally, position []int, a int, share float64)
 	t.bias, t.slopes = theta[0], theta[1:]
 }
 
-// logOddsOf are the log odds of a place given which earlier ones are present.
+// logOddsOf returns the log odds of a place given the earlier places present.
 func (t *conditional) logOddsOf(present []bool) float64 {
 	eta := t.bias
 	for j, regressor := range t.regressors {
@@ -266,7 +266,8 @@ func (c *Conditionals) Draw(random *rand.Rand) (set []int32) {
 	return set
 }
 
-// LogProb is the log probability of a set. It must not be called from several goroutines at once.
+// LogProb returns the log probability of a set. It must not be called from several goroutines at
+// once.
 func (c *Conditionals) LogProb(set []int32) float64 {
 	clear(c.presence)
 	logProb := c.base

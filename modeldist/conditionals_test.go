@@ -33,7 +33,8 @@ func pairedDraws(n int) (draws [][]int32) {
 	return draws
 }
 
-// Probabilities of all sets sum to one, draws have them, and dependences are learned.
+// TestConditionals checks that probabilities of all sets sum to one, that draws have them, and that
+// the fit contains dependences.
 func TestConditionals(t *testing.T) {
 	guess := []float64{0.5, 0.5, 0.5, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01}
 	c := FitConditionals(pairedDraws(5000), guess)
@@ -71,7 +72,8 @@ func TestConditionals(t *testing.T) {
 	}
 }
 
-// Probabilities of all sets around centres sum to one, and draws have them.
+// TestNeighbours checks that probabilities of all sets around centres sum to one, and that draws
+// have them.
 func TestNeighbours(t *testing.T) {
 	weights := []float64{1, 2, 0.5, 0.1, 3, 0.2, 1}
 	n := NewNeighbours([][]int32{{}, {0, 3}, {0, 3}, {1, 2, 4, 6}}, weights)

@@ -7,11 +7,11 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Constraint says which outcomes of a site are possible given the outcomes of the sites before it.
+// Constraint restricts the outcomes of a site given the outcomes of the sites before it.
 type Constraint interface {
-	// Allowed returns, for codes [B, S] int32, which of the K outcomes of a site are possible: [B,
-	// K] Bool. It depends on the columns of codes before the site only, and for every code that it
-	// allows so far at least one outcome is possible.
+	// Allowed returns, for codes [B, S] int32, a mask [B, K] Bool of the possible outcomes of a
+	// site. It depends on the columns of codes before the site only. If the outcomes before the
+	// site are allowed, at least one outcome of the site must be possible.
 	Allowed(codes *graph.Node, site int) *graph.Node
 }
 
@@ -52,8 +52,8 @@ func (c Parents) Allowed(codes *graph.Node, site int) *graph.Node {
 	return zeroAndIf(graph.GreaterOrEqual(active(space.TakeColumns(codes, columns)), graph.Const(codes.Graph(), int32(needed))))
 }
 
-// Both allows what all of several constraints allow. It needs constraints that always allow outcome
-// 0, as those of this package do: others may leave nothing.
+// Both allows the outcomes that all of several constraints allow. Each constraint must always allow
+// outcome 0, as the constraints of this package do; otherwise no outcome may be left.
 type Both []Constraint
 
 // Allowed implements [Constraint].

@@ -32,7 +32,7 @@ func (d different) Allowed(codes *graph.Node, site int) *graph.Node {
 	return graph.NotEqual(graph.BroadcastToDims(before, batch, d.cards[site]), graph.BroadcastToDims(graph.Const(g, outcome), batch, d.cards[site]))
 }
 
-// Every constraint with the codes that it is meant to leave.
+// constrained lists every constraint with the codes that it must leave.
 var constrained = map[string]struct {
 	cards      []int
 	constraint modeldist.Constraint
@@ -71,7 +71,7 @@ func TestConstraints(t *testing.T) {
 	}
 }
 
-// Forbidden outcomes must not spoil gradients.
+// TestConstrainedGradientIsFinite checks that forbidden outcomes leave gradients finite.
 func TestConstrainedGradientIsFinite(t *testing.T) {
 	for name, c := range constrained {
 		t.Run(name, func(t *testing.T) {

@@ -1,9 +1,9 @@
 // Package modeldist holds distributions q_ψ(m) over models, trained by gradient.
 //
-// All forms have the same two graph methods, LogProb and Sample: [Categorical] keeps one logit per
-// model and is exact in everything, for spaces that can be listed; [Autoregressive] is a masked
-// network over the sites of a code, for spaces that cannot; [List] is one over the ascending lists
-// of space.Lists, for few members among thousands of items.
+// All forms have the graph methods LogProb and Sample. [Categorical] keeps one logit per model and
+// is exact, for spaces that can be listed. [Autoregressive] is a masked network over the sites of a
+// code, for larger spaces. [List] is a network over the ascending lists of space.Lists, for few
+// members among thousands of items.
 //
 // Notation (paper section 3.2):
 //
@@ -13,9 +13,9 @@
 //	logQ      log q   log probability of each model, in nats         [B] float
 //	uniforms          independent numbers in [0, 1) to sample from   [B, S] float64
 //
-// Sampling is a deterministic function of the uniforms: the caller chooses where they come from,
-// and so what is reproducible. Distributions keep their parameters as variables below the
-// scope of the context they are given, so the same context must be used throughout.
+// Sampling is a deterministic function of the uniforms: the caller chooses their source, and with
+// it reproducibility. Distributions keep their parameters as variables below the scope of the
+// context passed to them, so all calls must use the same context.
 //
 //	q, err := modeldist.NewCategorical(s.Cards(), modeldist.CategoricalConfig{LogPrior: logPrior})
 //	if err != nil {

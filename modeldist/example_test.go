@@ -34,8 +34,8 @@ func ExampleCategorical() {
 	// Output: [[0 1] [1 0] [1 1]] [0.5 0.25 0.25]
 }
 
-// Sixty predictors make 2^60 models, too many to list. The start says that each predictor is out
-// nine times in ten.
+// Sixty predictors make 2^60 models, too many to list. At the start each predictor is absent with
+// probability 0.9.
 func ExampleAutoregressive() {
 	cards, prior := make([]int, 60), make([][]float64, 60)
 	for site := range cards {

@@ -7,11 +7,12 @@ import (
 )
 
 // Given returns the distribution conditional on a context for each row of a batch: q(m | D).
-// context [B, C] is what the network reads, for a configuration with a Context of C numbers and nil
-// otherwise. logMass [R, M] float64, nil for none, are log weights of all models in the order of
-// their index, not normalised: the distribution that a new network starts from, whose conditionals
-// are added to its outputs. R divides B: the first B/R rows of the batch have the first row of it,
-// and so on. The result belongs to the graph of the nodes; its variables are those of a.
+// context [B, C] is the input of the network, for a configuration with a Context of C numbers, and
+// nil otherwise. logMass [R, M] float64, nil for none, are log weights of all models in the order
+// of their index, not normalised. They are the distribution of a new network: the outputs of the
+// network are added to their conditionals. R divides B: the first B/R rows of the batch have the
+// first row of logMass, and so on. The result belongs to the graph of the nodes; it shares the
+// variables of a.
 func (a *Autoregressive) Given(context, logMass *graph.Node) *Autoregressive {
 	given := *a
 	given.context, given.logMass = context, logMass

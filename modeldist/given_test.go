@@ -15,7 +15,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// repeated gives every row of a batch the same numbers.
+// repeated returns a batch whose rows all have the same numbers.
 func repeated(row []float64, batch int) [][]float64 {
 	rows := make([][]float64, batch)
 	for i := range rows {
@@ -24,9 +24,9 @@ func repeated(row []float64, batch int) [][]float64 {
 	return rows
 }
 
-// A new network is the distribution of the log weights it is given, and one with other weights is
-// still a distribution, whose draws have the frequencies that its density says; both depend on the
-// context.
+// TestGiven checks that a new network is the distribution of its log weights. A network with other
+// weights must still be a distribution, whose draws have the frequencies of its density; both
+// depend on the context.
 func TestGiven(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

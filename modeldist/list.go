@@ -16,12 +16,12 @@ import (
 
 // ListConfig sizes a [List]. The zero value is ready for use.
 type ListConfig struct {
-	// LogOdds are the log odds of each item to be a member, which items have independently at the
-	// start, but for the limit on their number; nil means 0 for all. They must be finite.
+	// LogOdds are the initial log odds of each item to be a member, independently except for the
+	// limit on their number; nil means 0 for all. They must be finite.
 	LogOdds []float64
 	// Active is the number of leading items whose log odds depend on the members before them; the
-	// log odds of other items do not depend on them. 0 means all, up to 512. So put the items that
-	// matter first.
+	// log odds of other items do not depend on them. 0 means all, up to 512. Put the most important
+	// items first.
 	Active int
 	// Embedding is the number of coordinates of an item in the network, 16 by default, and Hidden
 	// its number of units, 64 by default.
@@ -31,23 +31,23 @@ type ListConfig struct {
 	DType dtypes.DType
 }
 
-// List is a distribution over the ascending lists of [space.Lists]. Given the members so far, the
-// last of them item i, every later item j has a hazard π_j, its probability to be the next member
-// if none between is:
+// List is a distribution over the ascending lists of [space.Lists]. If item i is the last member so
+// far, every later item j has a hazard π_j, the probability to be the next member if no item
+// between i and j is:
 //
 //	q(next = j) = π_j ∏_{i<l<j} (1 − π_l),  q(no more) = ∏_{l>i} (1 − π_l),
 //	logit π_j = a_j + e_j·h(members so far)
 //
-// and after k members there are no more. With e = 0, where it starts, items are members
-// independently. So it is the same family as an autoregressive network over p bits, in which bits
-// between two members depend on the members alone; drawing a code takes k passes and not p.
+// and no members come after the k-th. With e = 0, the start, items are members independently. The
+// family is an autoregressive network over p bits in which the bits between two members depend on
+// the members alone; drawing a code takes k passes instead of p.
 type List struct {
 	items, slots int
 	active       int
 	cfg          ListConfig
 }
 
-// NewList returns the distribution over lists of at most slots of so many items.
+// NewList returns the distribution over lists of at most slots of the items.
 func NewList(items, slots int, cfg ListConfig) (*List, error) {
 	switch {
 	case items < 1 || slots < 1 || slots > items:
@@ -112,8 +112,8 @@ func (l *List) bind(ctx *context.Context, g *graph.Graph) *hazards {
 	return h
 }
 
-// summary is what the hazards depend on: members [R, E], the summed embeddings of the members so
-// far, count [R, 1] their number -> h [R, E].
+// summary returns the state that the hazards depend on: members [R, E], the summed embeddings of
+// the members so far, count [R, 1] their number -> h [R, E].
 func (h *hazards) summary(members, count *graph.Node) *graph.Node {
 	cfg := &h.list.cfg
 	layer := func(name string, x *graph.Node, outputs int) *graph.Node {
@@ -158,8 +158,8 @@ func (l *List) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	h := l.bind(ctx, g)
 	none := graph.Const(g, int32(l.items))
 
-	// Every row is a place of a list, the first places of all lists first: what is drawn there, and
-	// the member before it.
+	// Each row is a place of a list, the first places of all lists first: the drawn item, and the
+	// member before it.
 	drawn := graph.Transpose(codes, 0, 1) // [k, B]
 	last := graph.BroadcastToDims(graph.Const(g, int32(-1)), 1, batch)
 	if l.slots > 1 {
@@ -175,16 +175,16 @@ func (l *List) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	members := graph.Reshape(graph.MatMul(later, embedded), l.slots*batch, l.cfg.Embedding)
 	count := graph.Reshape(graph.MatMul(later, member), l.slots*batch, 1)
 
-	// The active items that a place passes, from behind the last member up to what was drawn, have
-	// the log odds that hold there. No two places of a list pass the same item, so the log odds of
-	// all places shrink to one row.
+	// A place passes the active items after the last member up to the drawn item, and each of them
+	// has the log odds at that place. No two places of a list pass the same item, so the log odds
+	// of all places shrink to one row.
 	summary := h.summary(members, count)
 	odds := graph.Reshape(h.odds(summary), l.slots, batch, l.active)
 	item := graph.Iota(g, shapes.Make(dtypes.Int32, odds.Shape().Dimensions...), 2)
 	column := func(x *graph.Node) *graph.Node { return graph.BroadcastToShape(graph.InsertAxes(x, -1), item.Shape()) }
 	passed := graph.LogicalAnd(graph.GreaterThan(item, column(last)), graph.LessOrEqual(item, column(drawn)))
 	odds = graph.ReduceSum(graph.Where(passed, odds, graph.ZerosLike(odds)), 0)
-	// of a full list, which says nothing of what comes behind it
+	// a full list has no hazard after its end
 	end := graph.SliceAxis(drawn, 0, graph.AxisElem(l.slots-1))
 	item = graph.Iota(g, shapes.Make(dtypes.Int32, batch, l.active), 1)
 	reached := graph.LessOrEqual(item, graph.BroadcastToShape(graph.Transpose(end, 0, 1), item.Shape()))
@@ -199,7 +199,7 @@ func (l *List) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	return graph.Where(graph.Equal(allValid, graph.Const(g, int32(1))), total, graph.BroadcastToShape(graph.Const(g, math.Inf(-1)), total.Shape()))
 }
 
-// tailLogProb is what the items that are not active contribute: drawn and last [R] -> [R].
+// tailLogProb returns the contribution of the items that are not active: drawn and last [R] -> [R].
 func (h *hazards) tailLogProb(drawn, last *graph.Node) *graph.Node {
 	l := h.list
 	g := drawn.Graph()
@@ -215,8 +215,8 @@ func (h *hazards) tailLogProb(drawn, last *graph.Node) *graph.Node {
 	return graph.Sub(graph.Where(inside, odds, graph.ZerosLike(odds)), passed)
 }
 
-// Sample maps uniforms [B, k] float64 in [0, 1) to codes [B, k] int32, place after place: the next
-// member is the first item at which the sum of −log(1 − π) over the items behind the last member
+// Sample maps uniforms [B, k] float64 in [0, 1) to codes [B, k] int32, place after place. The next
+// member is the first item at which the sum of −log(1 − π) over the items after the last member
 // exceeds −log(1 − u).
 func (l *List) Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node {
 	assertUniforms("modeldist.List.Sample", uniforms, l.slots)
@@ -248,7 +248,7 @@ func (l *List) Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node {
 	return graph.StopGradient(graph.Concatenate(columns, 1))
 }
 
-// tailDraw returns the first item that is not active, behind last, at which the running sum exceeds
+// tailDraw returns the first item that is not active, after last, at which the running sum exceeds
 // target, or none: last [B] int32, target [B] -> [B].
 func (h *hazards) tailDraw(last, target, none *graph.Node) *graph.Node {
 	if h.tail == nil {
@@ -273,8 +273,8 @@ func softplus(x *graph.Node) *graph.Node {
 	return graph.Add(graph.MaxScalar(x, 0), graph.Log1P(graph.Exp(graph.Neg(graph.Abs(x)))))
 }
 
-// runningSums returns 0 and the sums of the first 1, 2, … entries: x [N] -> [N+1]. The entries are
-// laid out in a square whose rows are summed by products with a triangle.
+// runningSums returns 0 and the sums of the first 1, 2, … entries: x [N] -> [N+1]. Products with a
+// triangular matrix sum the rows of a square that holds the entries.
 func runningSums(x *graph.Node) *graph.Node {
 	g := x.Graph()
 	n := x.Shape().Dim(0)

@@ -38,7 +38,7 @@ func newList(t testing.TB, items, slots int, cfg modeldist.ListConfig) listCase 
 	return listCase{q, s}
 }
 
-// perturbed returns a context in which every variable of q was moved away from its start.
+// perturbed returns a context in which every variable of q differs from its start.
 func (c listCase) perturbed(t testing.TB, scale float64) *context.Context {
 	t.Helper()
 	ctx := context.New()
@@ -62,7 +62,7 @@ func (c listCase) perturbed(t testing.TB, scale float64) *context.Context {
 	return ctx
 }
 
-// logProbs are those of all codes of the product of the cards, most of which are no lists.
+// logProbs returns log q of all codes of the product of the cards, most of which are no lists.
 func (c listCase) logProbs(t testing.TB, ctx *context.Context) []float64 {
 	t.Helper()
 	logProbs := run(t, ctx, c.q.LogProb, allCodes(c.s.Cards()))[0].([]float64)
@@ -72,7 +72,7 @@ func (c listCase) logProbs(t testing.TB, ctx *context.Context) []float64 {
 	return logProbs
 }
 
-// Sizes with every item active, with some, and with the smallest possible lists.
+// listShapes are sizes with every item active, with some, and with the smallest possible lists.
 var listShapes = []struct{ items, slots, active int }{{5, 3, 0}, {5, 3, 2}, {6, 2, 1}, {4, 4, 3}, {3, 1, 2}, {1, 1, 0}}
 
 func TestListSumsToOneAndSamples(t *testing.T) {
@@ -92,8 +92,8 @@ func TestListSumsToOneAndSamples(t *testing.T) {
 	}
 }
 
-// At the start members are independent, but for the limit: the last place takes whichever comes
-// first.
+// At the start members are independent except for the limit: the last place takes the first item
+// that comes.
 func TestListStartsAtItsLogOdds(t *testing.T) {
 	odds := []float64{0.4, -1.2, 2, -0.3, 0.8}
 	for _, active := range []int{5, 2} {
@@ -108,7 +108,7 @@ func TestListStartsAtItsLogOdds(t *testing.T) {
 				switch {
 				case slices.Contains(members, int32(item)):
 					want -= math.Log1p(math.Exp(-x))
-				// a full list says nothing of what comes behind it
+				// a full list has no hazard after its end
 				case len(members) < 3 || item < int(members[2]):
 					want -= math.Log1p(math.Exp(x))
 				}
@@ -118,7 +118,7 @@ func TestListStartsAtItsLogOdds(t *testing.T) {
 	}
 }
 
-// Uniforms at the ends of their range still give lists.
+// TestListSampleEnds checks that uniforms at the ends of their range give lists.
 func TestListSampleEnds(t *testing.T) {
 	below1 := math.Nextafter(1, 0)
 	c := newList(t, 40, 3, modeldist.ListConfig{Active: 7})
@@ -171,7 +171,7 @@ func TestListGradient(t *testing.T) {
 }
 
 // learn trains q on log weights of lists by the score function, and returns its total variation
-// from them. Each test of what q can learn takes the same 200 steps of 256 draws.
+// from them. Every test of learning takes the same 200 steps of 256 draws.
 func (c listCase) learn(t testing.TB, logWeight func(members []int32) float64) (variation float64) {
 	t.Helper()
 	target := make([]float64, len(allCodes(c.s.Cards())))
@@ -202,8 +202,8 @@ func (c listCase) learn(t testing.TB, logWeight func(members []int32) float64) (
 	return variation
 }
 
-// Two items that exclude each other: what independent hazards cannot say, the network learns from
-// rewards.
+// TestListLearnsDependence learns from rewards that two items exclude each other, which independent
+// hazards cannot represent.
 func TestListLearnsDependence(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -220,7 +220,7 @@ func TestListLearnsDependence(t *testing.T) {
 	require.Greater(t, newList(t, 6, 3, cfg).learn(t, exclusive), 0.12)
 }
 
-// Items that are not active learn log odds of their own.
+// TestListLearnsItsTail checks that items that are not active learn their log odds.
 func TestListLearnsItsTail(t *testing.T) {
 	independent := func(members []int32) (sum float64) {
 		for _, item := range members {
@@ -246,7 +246,7 @@ func TestNewListErrors(t *testing.T) {
 	}
 }
 
-// BenchmarkList times the draws, log q of given codes, and log q with its gradient, at thousands of
+// BenchmarkList times the draws, log q of fixed codes, and log q with its gradient, at thousands of
 // items.
 func BenchmarkList(b *testing.B) {
 	device, err := gpu.Open(gpu.CPU)

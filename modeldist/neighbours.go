@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// Neighbours is a distribution over sets of items on the host: one of some sets at random, of which
-// each member is left out with some probability and other items are added, each by itself, in
+// Neighbours is a distribution over sets of items on the host: one of several sets at random, each
+// member of which is left out with some probability, plus other items, each added independently in
 // proportion to weights. It complements a distribution fitted to draws, which smooths away detail.
 type Neighbours struct {
 	centres [][]int32
 	with    map[int32][]int // which of the different centres have an item
 	logOdds []float64       // of additions, by item
 	base    float64         // log probability of no addition
-	// of each different centre: its share, and what its members change in base, all of them left
+	// for each different centre: its share, and the change of base if all of its members are left
 	// out
 	constant []float64
 	skip     []float64 // as in Conditionals
@@ -86,7 +86,8 @@ func (n *Neighbours) Draw(random *rand.Rand) (set []int32) {
 	return set
 }
 
-// LogProb is the log probability of a set. It must not be called from several goroutines at once.
+// LogProb returns the log probability of a set. It must not be called from several goroutines at
+// once.
 func (n *Neighbours) LogProb(set []int32) float64 {
 	copy(n.terms, n.constant)
 	logProb := n.base

@@ -16,12 +16,12 @@ const maxFan = 32
 // weights, otherwise R = B and each u has its own.
 //
 // The weights of a row are the leaves of a tree in which every node holds the sum of its children.
-// Each u walks down from the root, so the cost is O(R·M + B·fan·levels) and with one row nothing of
-// size B·M exists; sums over a tree are also accurate to a few rounding errors whatever M is.
+// Each u walks down from the root, so the cost is O(R·M + B·fan·levels) and with one row no array
+// of size B·M exists. Sums over a tree are also accurate to a few rounding errors for any M.
 //
-// An outcome of weight zero is never returned, however sums are rounded and whatever u is: at each
-// node only children of positive weight are eligible, and when rounding leaves u beyond the last
-// running sum the last of them is taken.
+// An outcome of weight zero is never returned, for any rounding of sums and any u. At each node
+// only children of positive weight are eligible; if rounding leaves u beyond the last running sum,
+// the last eligible child is taken.
 func invertCDF(weights, u *graph.Node) *graph.Node {
 	g := weights.Graph()
 	rows, outcomes := weights.Shape().Dim(0), weights.Shape().Dim(1)
@@ -35,7 +35,7 @@ func invertCDF(weights, u *graph.Node) *graph.Node {
 		padding := graph.Zeros(g, shapes.Make(weights.DType(), rows, leaves-outcomes))
 		weights = graph.Concatenate([]*graph.Node{weights, padding}, 1)
 	}
-	// children[l] is [R·fan^l, fan], a row for each node of level l; those of a tree are
+	// children[l] is [R·fan^l, fan], a row for each node of level l; the nodes of one tree are
 	// consecutive.
 	children := make([]*graph.Node, levels)
 	sums := weights
@@ -63,7 +63,7 @@ func invertCDF(weights, u *graph.Node) *graph.Node {
 }
 
 // firstBeyond returns the first column with positive weight whose running sum exceeds the target,
-// or the last one with positive weight when there is none: row and running [B, F], target [B] ->
+// or the last column with positive weight when no sum does: row and running [B, F], target [B] ->
 // [B] int32. Rows without a positive weight, or with NaN, give column 0.
 func firstBeyond(row, running, target *graph.Node) *graph.Node {
 	g := row.Graph()

@@ -18,7 +18,7 @@ func invert(t testing.TB, weights, u []float64) []int32 {
 	return out.Value().([]int32)
 }
 
-// A row of weights for each u gives what each row gives alone.
+// TestInvertCDFRows checks that a row of weights for each u gives the results of single rows.
 func TestInvertCDFRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	for _, m := range []int{1, 2, 10, 45, 1030} {
@@ -40,8 +40,8 @@ func TestInvertCDFRows(t *testing.T) {
 	}
 }
 
-// The oracle: a linear scan. Where rounding decides, that is within 1e-12 of a boundary between two
-// outcomes, either is right.
+// The oracle is a linear scan. Within 1e-12 of a boundary between two outcomes rounding decides,
+// and either is right.
 func TestInvertCDFAgainstScan(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, m := range []int{1, 2, 3, 31, 32, 33, 64, 1023, 1024, 1025, 40_000} {
@@ -73,7 +73,7 @@ func TestInvertCDFAgainstScan(t *testing.T) {
 }
 
 // At and beyond the ends, and when rounding leaves the running sum short of u, the answer is still
-// an outcome that can happen.
+// a possible outcome.
 func TestInvertCDFEnds(t *testing.T) {
 	below1 := math.Nextafter(1, 0)
 	tenth := make([]float64, 12) // sums to 0.9999999999999999, and the last two are impossible
@@ -97,7 +97,7 @@ func TestInvertCDFEnds(t *testing.T) {
 			require.Equal(t, c.want, invert(t, c.weights, c.u))
 		})
 	}
-	// Weights that are not numbers are a lost cause, but the index must stay in range.
+	// Weights that are NaN have no right answer, but the index must stay in range.
 	for _, got := range invert(t, []float64{math.NaN(), 1, math.NaN()}, []float64{0, 0.5, below1}) {
 		require.GreaterOrEqual(t, got, int32(0))
 		require.Less(t, got, int32(3))

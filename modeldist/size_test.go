@@ -9,7 +9,7 @@ import (
 	"github.com/transdim/vti/modeldist"
 )
 
-// Sizes that cannot be are refused before anything is made, and what they need is said.
+// Impossible sizes are refused before allocation, with an error that names the sizes required.
 func TestSizesThatCannotBe(t *testing.T) {
 	_, err := modeldist.NewList(1000, 5, modeldist.ListConfig{Hidden: 1 << 30})
 	require.ErrorContains(t, err, "a network of 1073741824 hidden units that embeds 1000 items in 16 coordinates needs at least")

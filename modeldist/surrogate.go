@@ -15,16 +15,16 @@ import (
 	"github.com/transdim/vti/surrogate"
 )
 
-// DefaultBeta is the default weight β of the standard deviation in the upper confidence bound, that
-// of the paper's experiments.
+// DefaultBeta is the default weight β of the standard deviation in the upper confidence bound, from
+// the paper's experiments.
 const DefaultBeta = 2
 
-// Belief says which belief about the models a [Surrogate] holds.
+// Belief is the kind of belief about the models in a [Surrogate].
 type Belief int
 
 const (
-	// AutoBelief is the diagonal belief up to 4,096 models, all of which a few batches draw, and
-	// the process beyond.
+	// AutoBelief is the diagonal belief up to 4,096 models, where a few batches draw every model,
+	// and the process beyond.
 	AutoBelief Belief = iota
 	// DiagonalBelief treats every model separately (surrogate.Diagonal).
 	DiagonalBelief
@@ -40,7 +40,7 @@ func (b Belief) String() string { return beliefs.String(b) }
 // MarshalText writes the name.
 func (b Belief) MarshalText() ([]byte, error) { return beliefs.Marshal(b) }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads a name written by MarshalText.
 func (b *Belief) UnmarshalText(text []byte) error { return beliefs.Unmarshal(text, b) }
 
 // mostDiagonal is the largest number of models that AutoBelief treats separately; chosen by hand,
@@ -49,16 +49,16 @@ const mostDiagonal = 1 << 12
 
 // SurrogateConfig configures [NewSurrogate]. The zero value starts from the uniform distribution.
 type SurrogateConfig struct {
-	// LogPrior and Limit are those of CategoricalConfig; LogPrior is p(m) of eq. 14.
+	// LogPrior and Limit are as in CategoricalConfig; LogPrior is p(m) of eq. 14.
 	LogPrior []float64
 	Limit    int
-	// Belief is the form of the belief, Utility the rule by which models are chosen in training.
+	// Belief is the form of the belief, Utility the rule for choosing models in training.
 	Belief  Belief
 	Utility surrogate.Utility
 	// Beta is β of the upper confidence bound, positive; 0 stands for DefaultBeta.
 	Beta float64
 	// Inducing bounds the inducing codes of a process; 0 stands for surrogate.DefaultInducing up to
-	// 65,536 models and half as many beyond.
+	// 65,536 models and for half of it beyond.
 	Inducing int
 	// Seed is the root of the random stream of Thompson draws.
 	Seed uint64
@@ -66,12 +66,12 @@ type SurrogateConfig struct {
 
 // Surrogate is q(m) ∝ p(m) exp u(m) (eq. 14) over a space that can be listed: u is the utility of
 // model m by a Gaussian belief about its expected reward, learned from the rewards of draws and not
-// along a gradient. The table of log p + u is a variable, so that sampling and densities are those
-// of a [Categorical]; the belief itself lives on the host between two calls of Store.
+// along a gradient. The table of log p + u is a variable, so sampling and densities are as in a
+// [Categorical]; the belief itself lives on the host between two calls of Store.
 //
-// Reading u of all models is the cost that grows with the space: for the diagonal belief it happens
-// after every batch, for a process after 1, 2, 4, … batches and then every M/(4B), so that at most
-// four times as many models are read as are drawn.
+// Reading u of all models is the cost that grows with the space. The diagonal belief reads u after
+// every batch. A process reads it after 1, 2, 4, … batches and then every M/(4B), so that at most
+// four times the number of drawn models are read.
 type Surrogate struct {
 	table   *Categorical
 	cfg     SurrogateConfig
@@ -80,8 +80,8 @@ type Surrogate struct {
 	scratch []float64
 }
 
-// NewSurrogate returns the distribution over all codes with the given outcome counts. It refuses
-// what NewCategorical refuses, and a negative β.
+// NewSurrogate returns the distribution over all codes with the given outcome counts. It returns
+// the errors of NewCategorical, and an error for a negative β.
 func NewSurrogate(cards []int, cfg SurrogateConfig) (*Surrogate, error) {
 	if !(cfg.Beta >= 0) || math.IsInf(cfg.Beta, 0) {
 		return nil, fmt.Errorf("modeldist: β of a surrogate is %v, want a positive number (or 0 for %v)", cfg.Beta, DefaultBeta)
@@ -166,9 +166,10 @@ func (s *Surrogate) variable(ctx *context.Context) *context.Variable {
 	return s.table.Variable(ctx).SetTrainable(false)
 }
 
-// Learn updates with a batch: codes [B*S] drawn from q and their rewards −log h [B], of which those
-// that are not finite are left out; movement is how far the flow has moved expected rewards since
-// the previous batch, in nats. q(m) then follows the utilities, if they are due to be read.
+// Learn updates the belief with a batch: codes [B*S] drawn from q and their rewards −log h [B]. It
+// leaves out rewards that are not finite. movement is the distance by which the flow has moved
+// expected rewards since the previous batch, in nats. q(m) then follows the utilities, if they are
+// due to be read.
 func (s *Surrogate) Learn(ctx *context.Context, codes []int32, rewards []float64, movement float64) error {
 	sites := len(s.Cards())
 	if len(codes) != sites*len(rewards) {
@@ -212,9 +213,9 @@ func (s *Surrogate) write(ctx *context.Context, utilities []float64) error {
 	return s.variable(ctx).SetValue(tensors.FromFlatDataAndDimensions(logits, len(logits)))
 }
 
-// Settle sets q(m) ∝ p(m) exp μ(m), the expected utility without the bonus for exploring. It is the
-// distribution to report; the next Learn continues as if it had not been called. Before anything
-// was learned it changes nothing.
+// Settle sets q(m) ∝ p(m) exp μ(m), the expected utility without the bonus for exploring. Report
+// this distribution; the next Learn continues as if Settle had not been called. Before the first
+// observation it changes nothing.
 func (s *Surrogate) Settle(ctx *context.Context) error {
 	if s.batches == 0 {
 		return nil
@@ -222,7 +223,7 @@ func (s *Surrogate) Settle(ctx *context.Context) error {
 	return s.write(ctx, surrogate.Utilities(s.belief, surrogate.Mean, 0, nil, s.scratch))
 }
 
-// stateScope and stateName are where Store puts the belief.
+// stateScope and stateName locate the belief that Store writes.
 const (
 	stateScope = "surrogate"
 	stateName  = "state"
@@ -236,8 +237,8 @@ func (s *Surrogate) Store(ctx *context.Context) error {
 	return variable.SetValue(tensors.FromFlatDataAndDimensions(state, len(state)))
 }
 
-// Begin discards what was learned, and takes from ctx what Store wrote there, if anything. Call it
-// before the first Learn.
+// Begin discards the belief, and restores the one that Store wrote into ctx, if any. Call it before
+// the first Learn.
 func (s *Surrogate) Begin(ctx *context.Context) error {
 	s.belief, s.batches = newBelief(s.Cards(), s.cfg), 0
 	variable := ctx.GetVariableByScopeAndName(ctx.In(stateScope).Scope(), stateName)

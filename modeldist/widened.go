@@ -7,9 +7,9 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 )
 
-// A network gives up improbable models while it is trained, and the few draws that fall there would
-// have large weights. A flatter version of it, each of whose conditionals is taken to a power,
-// draws them. Both numbers were chosen by hand, not tuned.
+// Training gives up improbable models, and the few draws among them would have large weights. A
+// flatter version of the network, with each conditional taken to a power, draws these models. Both
+// numbers were chosen by hand, not tuned.
 const (
 	flatPower = 0.5
 	flatShare = 4 // one draw in four
@@ -22,12 +22,12 @@ type Widened struct {
 	NearRows, BatchRows int
 }
 
-// Widened returns the mixture for batches of so many rows.
+// Widened returns the mixture for batches of the given number of rows.
 func (a *Autoregressive) Widened(batch int) Widened {
 	return Widened{a, a.Tempered(flatPower), batch - max(batch/flatShare, 1), batch}
 }
 
-// LogProb is the log density of the mixture: codes [B,S] -> [B].
+// LogProb returns the log density of the mixture: codes [B,S] -> [B].
 func (w Widened) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	share := float64(w.NearRows) / float64(w.BatchRows)
 	near := graph.AddScalar(w.near.LogProb(ctx, codes), math.Log(share))

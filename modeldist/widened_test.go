@@ -15,7 +15,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// The mixture of models has the probabilities with which it draws them, whose sum is one.
+// TestWidenedDrawsWhatItsDensitySays checks that the probabilities of models sum to one and that
+// draws have them.
 func TestWidenedDrawsWhatItsDensitySays(t *testing.T) {
 	const batch = 20_000
 	cards := []int{2, 3}

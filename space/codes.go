@@ -8,8 +8,8 @@ import (
 	"github.com/transdim/vti/internal/english"
 )
 
-// ListModels lists every model of a countable space in the order of its index: all codes, but for
-// those that name no model where only some do (Lists).
+// ListModels lists every model of a countable space in the order of its index: the codes that name
+// a model, which for Lists are not all codes.
 func ListModels(sp Space) (codes [][]int32) {
 	for code := range Models(sp) {
 		codes = append(codes, slices.Clone(code))
@@ -17,7 +17,7 @@ func ListModels(sp Space) (codes [][]int32) {
 	return codes
 }
 
-// Key is a code as the key of a map.
+// Key converts a code to a key for maps.
 func Key(code []int32) string {
 	key := make([]byte, 0, 4*len(code))
 	for _, outcome := range code {
@@ -26,7 +26,7 @@ func Key(code []int32) string {
 	return string(key)
 }
 
-// CheckCode fails unless code names a model of the space.
+// CheckCode returns an error unless code names a model of the space.
 func CheckCode(sp Space, code []int32) error {
 	cards := sp.Cards()
 	if len(code) != len(cards) {
@@ -46,8 +46,8 @@ type lister interface {
 	Set(code []int32) []int32
 }
 
-// Outcomes numbers what a model can have in common with others: the members of a list, or the
-// outcomes of sites other than the first. members lists those of a code.
+// Outcomes numbers the features that models can have in common: the members of a list, or the
+// outcomes of sites other than the first. members lists the numbers of a code.
 func Outcomes(sp Space) (n int, members func(code []int32) []int) {
 	if lists, ok := sp.(lister); ok {
 		return lists.Items(), func(code []int32) (members []int) {

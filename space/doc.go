@@ -1,10 +1,10 @@
-// Package space defines which models exist and which coordinates of the parameters each uses.
+// Package space defines the models and the coordinates of the parameters that each model uses.
 //
 // A model is a row of S categorical sites; site s has Cards()[s] outcomes, numbered from 0. Every
-// model draws its parameters from the same D saturated coordinates and switches some of them on.
-// One layout serves every family: a single K-way site is a plain list of K models ([Table]), sites
-// with two outcomes are subsets ([Subsets]), and other packages describe richer families by
-// implementing [Space].
+// model draws its parameters from the same D saturated coordinates and uses some of them. One
+// layout serves every family: a single K-way site is a plain list of K models ([Table]), sites with
+// two outcomes are subsets ([Subsets]), and other packages describe richer families by implementing
+// [Space].
 //
 // Notation:
 //

@@ -5,12 +5,12 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// Featurer is a Space that has its own features of a model as input of networks.
+// Featurer is a Space that defines the features of a model for networks.
 type Featurer interface {
 	Space
 	// FeatureDim returns C, the number of features.
 	FeatureDim() int
-	// Features returns the models as input of a network: codes [B, S] int32 -> [B, C] of the given
+	// Features returns the models as inputs of a network: codes [B, S] int32 -> [B, C] of the given
 	// float dtype.
 	Features(codes *graph.Node, dtype dtypes.DType) *graph.Node
 }
@@ -23,8 +23,8 @@ func FeatureDimOf(s Space) int {
 	return FeatureDim(s.Cards())
 }
 
-// FeatureDim returns C, the width of [FeaturesOf]: a site with two outcomes is one feature, a site
-// with any other number K of outcomes is K.
+// FeatureDim returns C, the width of [FeaturesOf]: a site with two outcomes has one feature, a site
+// with any other number K of outcomes has K.
 func FeatureDim(cards []int) int {
 	dim := 0
 	for _, card := range cards {
@@ -37,7 +37,7 @@ func FeatureDim(cards []int) int {
 	return dim
 }
 
-// Features returns the models as input of a network: codes [B, S] int32 -> [B, C] of the given
+// Features returns the models as inputs of a network: codes [B, S] int32 -> [B, C] of the given
 // float dtype. Unless the space is a [Featurer], a site with two outcomes is its outcome, 0 or 1,
 // and any other site is one-hot.
 func Features(s Space, codes *graph.Node, dtype dtypes.DType) *graph.Node {
@@ -50,7 +50,7 @@ func Features(s Space, codes *graph.Node, dtype dtypes.DType) *graph.Node {
 // FeaturesOf is [Features] for a space given by its outcome counts alone.
 func FeaturesOf(cards []int, codes *graph.Node, dtype dtypes.DType) *graph.Node {
 	AssertCodes("space.Features", codes, len(cards))
-	// Feature c asks whether site sites[c] has outcome outcomes[c].
+	// Feature c is 1 if site sites[c] has outcome outcomes[c], and 0 otherwise.
 	var sites, outcomes []int32
 	for site, card := range cards {
 		for outcome := range card {

@@ -35,8 +35,8 @@ type partial interface {
 	Models() iter.Seq[[]int32]
 }
 
-// CountModels returns the number of models of s, the codes that name one; ok is false when it is
-// larger than 2^62.
+// CountModels returns the number of models of s, the number of codes that name one; ok is false
+// when it is larger than 2^62.
 func CountModels(s Space) (n int, ok bool) {
 	if some, is := s.(partial); is {
 		return some.CountModels()
@@ -44,8 +44,8 @@ func CountModels(s Space) (n int, ok bool) {
 	return Count(s)
 }
 
-// Models enumerates the codes of s that name models, in the order of their index. The slice it
-// yields is one buffer, overwritten at each step: copy it to keep it.
+// Models enumerates the codes of s that name models, in the order of their index. Every step yields
+// the same slice, overwritten: copy it to keep it.
 func Models(s Space) iter.Seq[[]int32] {
 	if some, is := s.(partial); is {
 		return some.Models()
@@ -59,8 +59,8 @@ func Models(s Space) iter.Seq[[]int32] {
 	}
 }
 
-// All enumerates the codes of a space in the order of their index. The slice it yields is one
-// buffer, overwritten at each step: copy it to keep it. It panics when CheckCards(cards) fails.
+// All enumerates the codes of a space in the order of their index. Every step yields the same
+// slice, overwritten: copy it to keep it. It panics when CheckCards(cards) fails.
 func All(cards []int) iter.Seq2[int, []int32] {
 	mustCards("space.All", cards)
 	return func(yield func(int, []int32) bool) {
@@ -97,7 +97,7 @@ func Encode(cards []int, code []int32) int {
 }
 
 // Decode writes the code with the given index into dst (length S) and returns it; a nil dst is
-// allocated. It panics when dst has another length or index is not that of a code.
+// allocated. It panics when dst has another length or when no code has the index.
 func Decode(cards []int, index int, dst []int32) []int32 {
 	count := mustCount("space.Decode", cards)
 	if index < 0 || index >= count {
@@ -136,7 +136,7 @@ func Codes(cards []int, index *graph.Node) *graph.Node {
 	return graph.Rem(quotient, graph.Const(g, [][]int32{outcomes}))
 }
 
-// mustStrides returns how far apart in index two neighbouring outcomes of each site are.
+// mustStrides returns the difference in index between neighbouring outcomes of each site.
 func mustStrides(where string, cards []int) []int32 {
 	if count := mustCount(where, cards); count > math.MaxInt32 {
 		panic(fmt.Errorf("%s: the space has %d codes, more than an int32 can number", where, count))

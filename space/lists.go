@@ -11,12 +11,12 @@ import (
 )
 
 // Lists is the space of subsets of at most k of p items, for k far below p. A model is the
-// ascending list of its members: site t holds the t-th smallest of them, from 0 to p−1, or p where
-// there is no more. Other codes name no model; see [Lists.Valid].
+// ascending list of its members: site t holds the t-th smallest of them, from 0 to p−1, or p if
+// there are fewer members. Other codes name no model; see [Lists.Valid].
 //
-// Coordinates are not one for each item but one block for each place in the list: the fixed ones,
-// in every model, come first, then k blocks of Width coordinates. Block t belongs to the t-th
-// member, which uses as many of its first coordinates as it is wide.
+// Coordinates belong to places in the list, not to items: the fixed ones, in every model, come
+// first, then k blocks of Width coordinates. Block t belongs to the t-th member, and a member of
+// width w uses the first w coordinates of its block.
 type Lists struct {
 	cards  []int
 	widths []int32 // of each item, and 0 for "no more"
@@ -30,8 +30,8 @@ var (
 	_ Mover     = (*Lists)(nil)
 )
 
-// NewLists returns the space of lists of at most slots items, item j using widths[j] ≥ 1
-// coordinates, and fixed coordinates that every model uses.
+// NewLists returns the space of lists of at most slots items, in which item j uses widths[j] ≥ 1
+// coordinates, with fixed coordinates that every model uses.
 func NewLists(widths []int, slots, fixed int) (*Lists, error) {
 	p := len(widths)
 	switch {
@@ -57,8 +57,8 @@ func NewLists(widths []int, slots, fixed int) (*Lists, error) {
 }
 
 // WithWeights returns the same space whose [Lists.Move] proposes a new member j in proportion to
-// weights[j] > 0. It refuses weights below 1e-9 of their sum, which rounding would spoil; mix them
-// with equal ones.
+// weights[j] > 0. It refuses weights below 1e-9 of their sum, where rounding errors dominate; mix
+// small weights with equal ones.
 func (l *Lists) WithWeights(itemWeights []float64) (*Lists, error) {
 	if len(itemWeights) != l.Items() {
 		return nil, fmt.Errorf("space.Lists.WithWeights: %d weights for %d items", len(itemWeights), l.Items())
@@ -72,7 +72,7 @@ func (l *Lists) WithWeights(itemWeights []float64) (*Lists, error) {
 	return &weighted, nil
 }
 
-// Weights returns those by which [Lists.Move] proposes new members.
+// Weights returns the weights by which [Lists.Move] proposes new members.
 func (l *Lists) Weights() []float64 { return slices.Clone(l.birth.each) }
 
 // Cards returns k times p+1.
@@ -90,14 +90,14 @@ func (l *Lists) Slots() int { return len(l.cards) }
 // Fixed returns the number of coordinates in every model, which come first.
 func (l *Lists) Fixed() int { return l.fixed }
 
-// Width returns the number of coordinates of a slot, that of the widest item.
+// Width returns the number of coordinates of a slot, the width of the widest item.
 func (l *Lists) Width() int { return l.width }
 
 // Mask returns the coordinates in use: codes [B, k] int32 -> [B, D] Bool.
 func (l *Lists) Mask(codes *graph.Node) *graph.Node {
 	AssertCodes("space.Lists.Mask", codes, l.Slots())
 	g := codes.Graph()
-	// of each coordinate; that of a fixed one is before all others
+	// of each coordinate; the place of a fixed one is before all others
 	slots, places := make([]int32, l.Dim()), make([]int32, l.Dim())
 	for j := range places {
 		places[j] = -1
@@ -120,7 +120,7 @@ func (l *Lists) MaskRow(code []int32, dst []bool) []bool {
 	return dst
 }
 
-// Valid reports whether code names a model: its members ascend, and nothing follows the first "no
+// Valid reports whether code names a model: its members ascend, and no member follows the first "no
 // more".
 func (l *Lists) Valid(code []int32) bool {
 	mustCode("space.Lists.Valid", l.cards, code)
@@ -138,7 +138,7 @@ func (l *Lists) Size(code []int32) int {
 	return size
 }
 
-// Set returns the members of a valid code in ascending order, as a part of it.
+// Set returns the members of a valid code in ascending order, as a subslice of it.
 func (l *Lists) Set(code []int32) []int32 { return code[:l.Size(code)] }
 
 // Code writes the code of a set of at most k different items, in any order, to dst (length k) and
@@ -180,8 +180,8 @@ func (l *Lists) CountModels() (n int, ok bool) {
 	return n, true
 }
 
-// Models enumerates the valid codes in lexicographic order. The slice it yields is one buffer,
-// overwritten at each step: copy it to keep it.
+// Models enumerates the valid codes in lexicographic order. Every step yields the same slice,
+// overwritten: copy it to keep it.
 func (l *Lists) Models() iter.Seq[[]int32] {
 	return func(yield func([]int32) bool) {
 		items, code := int32(l.Items()), make([]int32, l.Slots())
@@ -205,14 +205,14 @@ func (l *Lists) Models() iter.Seq[[]int32] {
 	}
 }
 
-// weights are positive numbers with their running sums, to draw items from.
+// weights are positive numbers with their running sums, for drawing items.
 type weights struct {
 	each []float64
 	upTo []float64 // upTo[j] = Σ_{i<j} each[i]; one longer than each
 }
 
-// leastShare is the smallest share of the sum that a weight may have: what members leave over is
-// the sum less their weights, which rounding must not spoil.
+// leastShare is the smallest share of the sum that a weight may have. The weight outside a set is
+// the sum minus the weights of its members, and rounding must not dominate that difference.
 const leastShare = 1e-9
 
 func newWeights(each []float64) (*weights, error) {
@@ -230,7 +230,7 @@ func newWeights(each []float64) (*weights, error) {
 	return w, nil
 }
 
-// outside is the sum of the weights of the items that are not in set.
+// outside returns the sum of the weights of the items that are not in set.
 func (w *weights) outside(set []int32) float64 {
 	total := w.upTo[len(w.each)]
 	for _, item := range set {
@@ -239,8 +239,8 @@ func (w *weights) outside(set []int32) float64 {
 	return total
 }
 
-// draw returns an item that is not in set (ascending, not all items) in proportion to its weight: u
-// is uniform in [0, 1).
+// draw returns an item that is not in set (ascending, not all items) with probability in proportion
+// to its weight: u is uniform in [0, 1).
 func (w *weights) draw(set []int32, u float64) int32 {
 	at := u * w.outside(set)
 	for _, item := range set { // skip the weights of members that lie before

@@ -9,17 +9,18 @@ import (
 // Mover is a Space with small reversible changes of its models.
 type Mover interface {
 	Space
-	// Move proposes another model in place of code (length S), and moves the reference draw z
-	// (length D) along: members that stay keep their coordinates of z, so that the map of z is a
-	// permutation. Coordinates that a model does not use hold draws too. It returns the log of the
-	// probability of proposing the reverse change over that of this one; −Inf, with code and z
-	// unchanged, when the kind of move it picked is impossible here.
+	// Move proposes another model in place of code (length S), and permutes the reference draw z
+	// (length D): members that stay keep their coordinates of z. Coordinates that a model does not
+	// use hold draws too. It returns the log ratio of the probabilities of the reverse and of this
+	// proposal, or −Inf, with code and z unchanged, when the chosen kind of move is impossible
+	// here.
 	Move(random *rand.Rand, code []int32, z []float64) (logRatio float64)
 }
 
-// Move is that of s if it is a Mover. Otherwise a site, chosen uniformly, gets another outcome,
-// chosen uniformly; where all sites have two outcomes half of the moves exchange one that is on
-// with one that is off. z stays as it is: coordinates belong to the same outcome in every model.
+// Move calls the Move of s if s is a Mover. Otherwise a uniformly chosen site gets another outcome,
+// chosen uniformly; if all sites have two outcomes, half of the moves exchange a site that is on
+// with a site that is off. z does not change, because coordinates belong to the same outcome in
+// every model.
 func Move(s Space, random *rand.Rand, code []int32, z []float64) (logRatio float64) {
 	if mover, ok := s.(Mover); ok {
 		return mover.Move(random, code, z)
@@ -40,7 +41,7 @@ func Move(s Space, random *rand.Rand, code []int32, z []float64) (logRatio float
 	return 0
 }
 
-// exchange switches off a site that is on and on one that is off, both chosen uniformly. The
+// exchange switches off a site that is on and on a site that is off, both chosen uniformly. The
 // reverse has the same probability.
 func exchange(random *rand.Rand, code []int32) (logRatio float64) {
 	var on, off []int
@@ -59,8 +60,8 @@ func exchange(random *rand.Rand, code []int32) (logRatio float64) {
 	return 0
 }
 
-// Move adds a member, drawn by the weights of the items, removes one, or exchanges one, each a
-// third of the time. The coordinates of a new member are those of the first unused place.
+// Move adds a member drawn by the weights of the items, removes one, or exchanges one, each with
+// probability 1/3. A new member gets the coordinates of the first unused place.
 func (l *Lists) Move(random *rand.Rand, code []int32, z []float64) (logRatio float64) {
 	size, kind := l.Size(code), random.IntN(3)
 	switch {
@@ -82,7 +83,7 @@ func (l *Lists) Move(random *rand.Rand, code []int32, z []float64) (logRatio flo
 	return math.Inf(-1)
 }
 
-// insert puts item in its place in a list of size members; its coordinates are those of place size.
+// insert puts item in its place in a list of size members, with the coordinates of place size.
 func (l *Lists) insert(code []int32, z []float64, size int, item int32) {
 	place, _ := slices.BinarySearch(code[:size], item)
 	copy(code[place+1:size+1], code[place:size])
@@ -90,8 +91,8 @@ func (l *Lists) insert(code []int32, z []float64, size int, item int32) {
 	rotate(l.blocks(z, place, size+1), -l.width)
 }
 
-// remove takes the member at place out of a list of size members; its coordinates go to the place
-// that becomes free.
+// remove takes the member at place out of a list of size members; its coordinates move to the free
+// place.
 func (l *Lists) remove(code []int32, z []float64, size, place int) (item int32) {
 	item = code[place]
 	copy(code[place:size-1], code[place+1:size])
@@ -100,7 +101,7 @@ func (l *Lists) remove(code []int32, z []float64, size, place int) (item int32) 
 	return item
 }
 
-// blocks are the coordinates of the places from first to last−1.
+// blocks returns the coordinates of the places from first to last−1.
 func (l *Lists) blocks(z []float64, first, last int) []float64 {
 	return z[l.fixed+first*l.width : l.fixed+last*l.width]
 }

@@ -15,7 +15,7 @@ import (
 func newRandom(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 7)) }
 
 // frequencies runs a Metropolis chain with Move on a target over models and returns the share of
-// its time in each. scale multiplies the log ratio of the proposals: 1 is right.
+// its time in each. scale multiplies the log ratio of the proposals; only 1 is correct.
 func frequencies(s space.Space, start []int32, steps int, scale float64, logTarget func(code []int32) float64) map[string]float64 {
 	random := newRandom(3)
 	code, z := slices.Clone(start), make([]float64, s.Dim())
@@ -31,7 +31,7 @@ func frequencies(s space.Space, start []int32, steps int, scale float64, logTarg
 	return share
 }
 
-// worst is the largest difference between shares and the normalised target over valid codes.
+// worst returns the largest difference between shares and the normalised target over valid codes.
 func worst(share map[string]float64, codes [][]int32, logTarget func(code []int32) float64) float64 {
 	var total, largest float64
 	for _, code := range codes {

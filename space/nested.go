@@ -2,9 +2,9 @@ package space
 
 import "fmt"
 
-// NewNested returns the space of models that grow: model k, counted from 0, uses the coordinates of
-// the first k+1 blocks, whose sizes are given. A block of size 0 makes a model with the coordinates
-// of the one before. Numbers of components, orders and degrees are such spaces.
+// NewNested returns the space of nested models: model k, counted from 0, uses the coordinates of
+// the first k+1 blocks of the given sizes. A block of size 0 gives a model with the coordinates of
+// the previous model. Numbers of components, orders and degrees form such spaces.
 func NewNested(sizes []int) (*Table, error) {
 	dim := 0
 	for k, size := range sizes {

@@ -21,17 +21,16 @@ type PriorKind int
 
 const (
 	// BetaBinomialPrior includes each predictor independently with a common probability that is
-	// Beta(A, B). With A = B = 1 every size of a model has the same probability, so that the
-	// number of predictors that are noise does not raise the probability of each (Scott and Berger
-	// 2010).
+	// Beta(A, B). With A = B = 1 every model size has the same probability, so that noise
+	// predictors do not raise the inclusion probability of each predictor (Scott and Berger 2010).
 	BetaBinomialPrior PriorKind = iota
 	// UniformPrior gives every model the same probability, 2^−G: half of all predictors are
 	// expected.
 	UniformPrior
 	// BernoulliPrior includes each predictor independently with probability Pi.
 	BernoulliPrior
-	// ExpectedSizePrior includes each independently with the probability that makes Size the
-	// expected size of a model.
+	// ExpectedSizePrior includes each predictor independently, with the probability for which Size
+	// is the expected size of a model.
 	ExpectedSizePrior
 )
 
@@ -46,7 +45,7 @@ type Prior struct {
 	// Size is the expected size of an ExpectedSizePrior, positive and below the number of
 	// predictors, and below MaxSize.
 	Size float64
-	// MaxSize is the largest size a model may have: larger ones have probability zero, the others
+	// MaxSize is the largest size of a model: larger models have probability zero, and the others
 	// are normalised again. 0 means no limit.
 	MaxSize int
 }
@@ -164,7 +163,7 @@ func (p Prior) Validate() error {
 	return fmt.Errorf("model prior: unknown kind %d", int(p.Kind))
 }
 
-// ValidateFor reports why the prior is invalid for that number of selectable predictors.
+// ValidateFor returns an error if the prior is invalid for groups selectable predictors.
 func (p Prior) ValidateFor(groups int) error {
 	if err := p.Validate(); err != nil {
 		return err
@@ -175,7 +174,7 @@ func (p Prior) ValidateFor(groups int) error {
 	return nil
 }
 
-// Limit is the largest size of a model with that number of selectable predictors.
+// Limit returns the largest size of a model with the given number of selectable predictors.
 func (p Prior) Limit(groups int) int {
 	if p.MaxSize > 0 {
 		return min(p.MaxSize, groups)
@@ -221,8 +220,8 @@ func (p Prior) LogProbs(groups int) []float64 {
 	return table
 }
 
-// inclusion is the probability π with which an ExpectedSizePrior includes each predictor: s/G
-// without a limit, else the root of the mean size, which rises with π.
+// inclusion returns the probability π with which an ExpectedSizePrior includes each predictor: s/G
+// without a limit, otherwise the root of the mean size, which increases with π.
 func (p Prior) inclusion(groups int) float64 {
 	if p.Limit(groups) == groups {
 		return p.Size / float64(groups)
@@ -239,7 +238,7 @@ func (p Prior) inclusion(groups int) float64 {
 	return 1 / (1 + math.Exp(-low))
 }
 
-// MeanSize is the prior mean of the size of a model.
+// MeanSize returns the prior mean of the size of a model.
 func (p Prior) MeanSize(groups int) (mean float64) {
 	for k, logProb := range p.LogProbs(groups) {
 		if k > 0 && !math.IsInf(logProb, -1) {
@@ -249,15 +248,15 @@ func (p Prior) MeanSize(groups int) (mean float64) {
 	return mean
 }
 
-// LogBinomial is log C(n, k).
+// LogBinomial returns log C(n, k).
 func LogBinomial(n, k int) float64 {
 	return -math.Log(float64(n+1)) - mathext.Lbeta(float64(n-k+1), float64(k+1))
 }
 
-// LogDecisions is log p of a sequence of decisions with the given numbers of yes and no, each yes
-// with the probability that includes a predictor. It serves models whose decisions depend on the
-// answers before, so that not all take the same number; a uniform prior gives 0, to be normalised
-// over models. It fails for priors that depend on the number of predictors.
+// LogDecisions returns log p of a sequence of decisions with the given numbers of yes and no, each
+// yes with the inclusion probability of a predictor. It serves models whose decisions depend on
+// earlier answers, so that their numbers of decisions differ; a uniform prior gives 0, to be
+// normalised over models. It fails for priors that depend on the number of predictors.
 func (p Prior) LogDecisions(yes, no int) (float64, error) {
 	if err := p.Validate(); err != nil {
 		return 0, err
@@ -274,10 +273,10 @@ func (p Prior) LogDecisions(yes, no int) (float64, error) {
 	return 0, fmt.Errorf("model prior %s: want betabinomial:a,b, bernoulli:π or uniform, where terms may vary by groups", p)
 }
 
-// MarshalText writes what ParsePrior reads.
+// MarshalText writes the text that ParsePrior reads.
 func (p Prior) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads text written by MarshalText.
 func (p *Prior) UnmarshalText(text []byte) (err error) {
 	*p, err = ParsePrior(string(text))
 	return err

@@ -38,7 +38,7 @@ func TestPriorValues(t *testing.T) {
 	assert.InDelta(t, math.Log(1./6/10), Prior{Kind: BetaBinomialPrior, A: 1, B: 1}.LogProbs(5)[2], 1e-13)
 }
 
-// TestExpectedSize sums sizes over all subsets: the mean is what was asked for, with and without a
+// TestExpectedSize sums sizes over all subsets: the mean is the requested size, with and without a
 // limit.
 func TestExpectedSize(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
@@ -57,10 +57,11 @@ func TestExpectedSize(t *testing.T) {
 	})
 }
 
-// TestLimitedPriorOfManyPredictors checks the sums over sizes where no subset can be visited.
+// TestLimitedPriorOfManyPredictors checks the sums over sizes where there are too many subsets to
+// visit.
 func TestLimitedPriorOfManyPredictors(t *testing.T) {
 	const groups = 10_000
-	// Two sizes only: p(one predictor) / p(none) = π/(1−π), and there are 10,000 of the former.
+	// Two sizes only: p(one predictor) / p(none) = π/(1−π), and 10,000 models have one predictor.
 	table := Prior{Kind: BernoulliPrior, Pi: 0.001, MaxSize: 1}.LogProbs(groups)
 	odds := 0.001 / 0.999
 	assert.InDelta(t, -math.Log1p(groups*odds), table[0], 1e-10)
@@ -105,14 +106,14 @@ func TestParsePrior(t *testing.T) {
 		_, err := ParsePrior(text)
 		require.ErrorContains(t, err, want, text)
 	}
-	// what is not said is betabinomial:1,1
+	// fields left out are betabinomial:1,1
 	assert.Equal(t, "betabinomial:1,1 max:3", Prior{MaxSize: 3}.String())
 	assert.Equal(t, Prior{A: 1, B: 1}.LogProbs(5), Prior{}.LogProbs(5))
 	require.Error(t, Prior{Kind: 7}.Validate())
 	assert.Panics(t, func() { Prior{Kind: BernoulliPrior}.LogProbs(3) })
 }
 
-// TestLogDecisions sums over sequences of decisions, the second of which is asked only after a yes.
+// TestLogDecisions sums over sequences of decisions; the second decision occurs only after a yes.
 func TestLogDecisions(t *testing.T) {
 	for _, p := range []Prior{{}, {A: 2, B: 0.7}, {Kind: BernoulliPrior, Pi: 0.3}} {
 		sum := 0.0

@@ -13,8 +13,8 @@ type Space interface {
 	Cards() []int
 	// Dim returns D, the number of saturated coordinates.
 	Dim() int
-	// Mask returns the coordinates each model uses: codes [B, S] int32 -> [B, D] Bool. It is a
-	// graph function: it panics with an error when codes has another shape or dtype.
+	// Mask returns the coordinates of each model: codes [B, S] int32 -> [B, D] Bool. As a graph
+	// function it panics with an error when codes has another shape or dtype.
 	Mask(codes *graph.Node) *graph.Node
 }
 
@@ -26,8 +26,8 @@ type RowMasker interface {
 	MaskRow(code []int32, dst []bool) []bool
 }
 
-// CheckCards reports what is wrong with the outcome counts of a space: there must be at least one
-// site, and each must have at least one outcome.
+// CheckCards returns an error if the outcome counts of a space are invalid: there must be at least
+// one site, and each must have at least one outcome.
 func CheckCards(cards []int) error {
 	if len(cards) == 0 {
 		return fmt.Errorf("space: want at least one site, got none")

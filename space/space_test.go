@@ -44,7 +44,7 @@ func someTable(t testing.TB) *space.Table {
 	return table
 }
 
-// Each space goes through the same checks: the graph and the host agree on every model.
+// TestMaskTwins checks for each space that the graph and the host agree on every model.
 func TestMaskTwins(t *testing.T) {
 	single, err := space.NewSubsets(3, nil, [][]int{{0}, {1}, {2}})
 	require.NoError(t, err)

@@ -8,7 +8,7 @@ import (
 )
 
 // Subsets is the space of all subsets of S groups of coordinates: site s has outcome 1 when the
-// coordinates of group s are in use and 0 when they are not. Some coordinates may be in use always.
+// model uses the coordinates of group s and 0 otherwise. Some coordinates may be in every model.
 type Subsets struct {
 	cards  []int
 	owner  []int32 // the site that switches each coordinate; for one always in use, any site
@@ -18,9 +18,9 @@ type Subsets struct {
 
 var _ RowMasker = (*Subsets)(nil)
 
-// NewSubsets returns the space with dim coordinates in which those listed in always are in every
-// model and site s switches those in groups[s]. Each coordinate must be listed exactly once, and
-// there must be at least one group, none of them empty.
+// NewSubsets returns the space with dim coordinates in which the coordinates listed in always are
+// in every model and site s switches the coordinates in groups[s]. Each coordinate must be listed
+// exactly once, and there must be at least one group, none of them empty.
 func NewSubsets(dim int, always []int, groups [][]int) (*Subsets, error) {
 	if dim < 1 {
 		return nil, fmt.Errorf("space.NewSubsets: dim is %d, want at least 1", dim)

@@ -10,23 +10,23 @@ import (
 
 // Belief is a Gaussian belief about the expected reward of each of a number of models.
 type Belief interface {
-	// Models returns how many models there are.
+	// Models returns the number of models.
 	Models() int
-	// Observe updates with a batch: rewards[i], finite, is that of a draw of models[i]. movement is
-	// how far the flow has moved expected rewards since the previous batch, in nats: a belief about
-	// them grows less certain by its square. It panics when lengths differ or a model does not
-	// exist.
+	// Observe updates with a batch: rewards[i], finite, is the reward of a draw of models[i].
+	// movement is the distance by which the flow has moved expected rewards since the previous
+	// batch, in nats; its square is added to the variance of the belief. Observe panics when
+	// lengths differ or a model does not exist.
 	Observe(models []int, rewards []float64, movement float64)
 	// Predict writes mean and standard deviation of the models first, first+1, … into mean and sd,
-	// which have one length; a nil sd is left out, which is cheaper. Several goroutines may predict
+	// which have one length. A nil sd is left out, which is cheaper. Several goroutines may predict
 	// at once.
 	Predict(first int, mean, sd []float64)
 	// Draw writes a draw of the rewards of all models from the belief into dst.
 	Draw(random *rand.Rand, dst []float64)
 	// Noise returns the variance of the reward of a single draw of a model, as learned so far.
 	Noise() float64
-	// State returns all that the belief has learned, as numbers of a count that never changes, and
-	// SetState takes it back; it refuses numbers that are not a state of such a belief.
+	// State returns all that the belief has learned, as a fixed number of numbers, and SetState
+	// restores it. SetState refuses numbers that are not a state of such a belief.
 	State() []float64
 	SetState(state []float64) error
 }
@@ -66,8 +66,8 @@ func grouped(where string, count int, models []int, rewards []float64) []group {
 	return groups
 }
 
-// meanAndVariance are those of the groups' means, each model counted once; the variance is at least
-// 1.
+// meanAndVariance returns the mean and variance of the groups' means, with each model counted once;
+// the variance is at least 1.
 func meanAndVariance(groups []group) (mean, variance float64) {
 	for _, own := range groups {
 		mean += own.mean / float64(len(groups))

@@ -12,17 +12,17 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// regret is what sampling by upper confidence bounds loses after t batches: E_q[u − f], KL(q ‖ q*),
-// and the bound 2β max σ of the theorem (eq. 48).
+// regret is the loss of sampling by upper confidence bounds after t batches: E_q[u − f], KL(q ‖
+// q*), and the bound 2β max σ of the theorem (eq. 48).
 type regret struct{ excess, divergence, bound float64 }
 
-// boundBeta makes the theorem say something of 16 models: its bound fails with probability at most
-// 2·16·exp(−β²/2) = 0.011 (eq. 45). At β = 2 that number is above 1.
+// boundBeta makes the theorem informative for 16 models: its bound fails with probability at most
+// 2·16·exp(−β²/2) = 0.011 (eq. 45). At β = 2 that probability bound is above 1.
 const boundBeta = 4
 
 // sampleByBounds runs algorithm 1 on 2⁴ models whose expected rewards f are a draw of a Gaussian
-// process and then move by normal steps of standard deviation movement(t), as a flow moves them.
-// Noise is uniform, which is sub-Gaussian, and the prior over models is too. It returns the regrets
+// process. f then moves by normal steps of standard deviation movement(t), as a flow moves it.
+// Noise is uniform, which is sub-Gaussian, and so is the prior over models. It returns the regrets
 // after 64, 128, …, 4,096 batches of 16 draws.
 func sampleByBounds(random *rand.Rand, belief Belief, movement func(t int) float64) []regret {
 	const batch, noise = 16, 1.5
@@ -87,12 +87,12 @@ func pick(q []float64, u float64) int {
 	return len(q) - 1
 }
 
-// firstOfRate leaves the regrets before 512 batches out of the rate: what a process believes of
-// models a priori then counts as many batches do.
+// firstOfRate leaves the regrets before 512 batches out of the rate: the prior of a process then
+// counts as much as many batches.
 const firstOfRate = 3
 
-// slopes are the exponents with which excess and divergence fall over so many runs, with their
-// standard errors, and the share of the times at which the bound fails.
+// slopes returns the exponents with which excess and divergence fall over a number of runs, with
+// their standard errors, and the share of the times at which the bound fails.
 func slopes(t *testing.T, newBelief func() Belief, movement func(t int) float64) (excess, excessSE, divergence, divergenceSE, failed float64) {
 	t.Helper()
 	const runs = 24
@@ -122,12 +122,13 @@ func slopes(t *testing.T, newBelief func() Belief, movement func(t int) float64)
 	return excess, excessSE / math.Sqrt(runs), divergence, divergenceSE / math.Sqrt(runs), failed / checked
 }
 
-// Corollary 3.2 and theorem B.3 on 2⁴ models: where the flow converges, as with steps that fall as
-// 1/t, E_q[u − f], which bounds the divergence of q from the best distribution, falls as t^−1/2,
-// and the divergence at least as fast. Errors of exponents are those between 24 runs, of which four
-// are allowed: one seed in 1,800 fails an assertion. A process has an exponent of −0.47 from 512 to
-// 4,096 batches and −0.44 from 64, as its prior counts less and less. Where steps fall as t^−1/4
-// the exponent is another: the theorem needs what it assumes, and the test can fail.
+// TestRegretOfUpperConfidenceBounds checks corollary 3.2 and theorem B.3 on 2⁴ models. Where the
+// flow converges, as with steps that fall as 1/t, E_q[u − f], which bounds the divergence of q from
+// the best distribution, falls as t^−1/2, and the divergence at least as fast. Errors of exponents
+// are errors between 24 runs, and four are allowed: one seed in 1,800 fails an assertion. A process
+// has an exponent of −0.47 from 512 to 4,096 batches and −0.44 from 64, as its prior counts less
+// and less. Where steps fall as t^−1/4 the exponent differs: the theorem needs its assumption, and
+// the test can fail.
 func TestRegretOfUpperConfidenceBounds(t *testing.T) {
 	diagonal := func() Belief { return NewDiagonal(16) }
 	process := func() Belief { return NewProcess([]int{2, 2, 2, 2}, 0) }

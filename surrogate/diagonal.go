@@ -9,8 +9,8 @@ import (
 
 // Diagonal is the belief that expected rewards are independent normal variables, one for each
 // model: a Kalman filter per model, with the flow's movement as process noise. A batch costs O(M +
-// B log B). The first batch, whose models are drawn from p(m), gives the mean and the variance that
-// unseen models have.
+// B log B). The first batch, whose models are drawn from p(m), sets the mean and the variance of
+// unseen models.
 type Diagonal struct {
 	mean, variance []float64
 	noise          noise
@@ -28,14 +28,14 @@ func NewDiagonal(models int) *Diagonal {
 	return &Diagonal{mean: make([]float64, models), variance: slices.Repeat([]float64{1}, models), noise: noise{value: 1}}
 }
 
-// Models returns how many models there are.
+// Models returns the number of models.
 func (d *Diagonal) Models() int { return len(d.mean) }
 
 // Noise returns the variance of the reward of a single draw.
 func (d *Diagonal) Noise() float64 { return d.noise.value }
 
 // Observe updates with a batch: for a model drawn n times with mean reward ȳ, 1/v' = 1/v + n/σ_ε²
-// and μ' = v'(μ/v + nȳ/σ_ε²), the same numbers as one draw after the other.
+// and μ' = v'(μ/v + nȳ/σ_ε²), which equals the update by one draw after the other.
 func (d *Diagonal) Observe(models []int, rewards []float64, movement float64) {
 	groups := grouped("Diagonal", len(d.mean), models, rewards)
 	if len(groups) == 0 {
@@ -81,7 +81,7 @@ func (d *Diagonal) State() []float64 {
 	return slices.Concat(d.mean, d.variance, []float64{d.noise.value, d.noise.moment, d.noise.weight, d.batches})
 }
 
-// SetState takes back what State returned.
+// SetState restores the numbers from State.
 func (d *Diagonal) SetState(state []float64) error {
 	count := len(d.mean)
 	if len(state) != 2*count+4 {

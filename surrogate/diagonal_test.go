@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// A batch gives what a Kalman filter gives that takes one draw after the other; averaging
-// precisions and variances does not.
+// A batch equals one draw after the other in a Kalman filter; averaging precisions and variances
+// does not.
 func TestDiagonalIsAKalmanFilter(t *testing.T) {
 	d := NewDiagonal(3)
 	d.Observe([]int{0, 1}, []float64{-3, -5}, 0)
@@ -37,9 +37,9 @@ func TestDiagonalIsAKalmanFilter(t *testing.T) {
 	}
 }
 
-// The noise is found from draws of the same model, and from models drawn once a batch: the last
-// fifty batches count, 3,200 draws, so 4 is known to ±0.1 (one standard error); a belief's errors
-// add to it.
+// TestNoiseIsLearned estimates the noise from draws of the same model, and from models drawn once a
+// batch. The last fifty batches count, 3,200 draws, so the variance 4 is known to ±0.1 (one
+// standard error); the errors of a belief add to it.
 func TestNoiseIsLearned(t *testing.T) {
 	for name, models := range map[string]int{"repeated": 4, "once": 256} {
 		t.Run(name, func(t *testing.T) {
@@ -58,7 +58,8 @@ func TestNoiseIsLearned(t *testing.T) {
 	}
 }
 
-// When the flow moves, a belief that knows it follows, and one that does not lags behind.
+// TestDiagonalFollowsTheFlow checks that a belief with the flow's movement follows it, and that a
+// belief without it lags behind.
 func TestDiagonalFollowsTheFlow(t *testing.T) {
 	miss := func(movement float64) float64 {
 		d := NewDiagonal(1)
@@ -103,8 +104,8 @@ func TestUtilityNames(t *testing.T) {
 	require.ErrorContains(t, new(Utility).UnmarshalText([]byte("greedy")), "want ucb, thompson or mean")
 }
 
-// A million batches leave beliefs of the size they had: the heap does not grow by more than a tenth
-// of a megabyte, a hundredth of what keeping one number for each batch would take, and the state
+// TestMemoryStaysFlat checks that a million batches leave beliefs at their size: the heap grows by
+// at most a tenth of a megabyte, a hundredth of the memory for one number per batch, and the state
 // keeps its length.
 func TestMemoryStaysFlat(t *testing.T) {
 	d, p := NewDiagonal(8), NewProcess([]int{2, 2}, 0)

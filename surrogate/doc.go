@@ -5,8 +5,8 @@
 // [Diagonal] has an independent belief about each model, for spaces whose models are all drawn many
 // times. [Process] is a Gaussian process over codes, in which models share strength, for spaces
 // where most models are never drawn. Both learn their observation noise from their errors, and
-// discount old rewards as fast as the flow moves. [Utilities] turns a belief into the utilities by
-// which the next models are chosen.
+// discount old rewards at the rate at which the flow moves. [Utilities] turns a belief into the
+// utilities that choose the next models.
 //
 // Notation:
 //

@@ -11,8 +11,8 @@ import (
 //	k(c, c') = s² ∏_s exp(−r_s [c_s ≠ c'_s])
 //
 // For two outcomes exp(−r) = (1 − ρ)/(1 + ρ) makes each factor ∝ 1 + ρ x x' with x = ±1: the
-// product contains every interaction between sites, each with the product of its sites' ρ as
-// weight. Small relevances r_s with a large s² stand for a function that is nearly additive.
+// product contains every interaction between sites, each weighted by the product of its sites' ρ.
+// Small relevances r_s with a large s² represent a nearly additive function.
 type kernel struct {
 	scale     float64   // s², in nats²
 	relevance []float64 // r_s > 0
@@ -40,8 +40,8 @@ func (k kernel) matrix(a, b [][]int32) *mat.Dense {
 	return out
 }
 
-// jitter is added to the diagonal of covariances between inducing codes, in units of s²:
-// the square root of the precision of float64, with which they can be factored.
+// jitter is added to the diagonal of covariances between inducing codes, in units of s²: the square
+// root of the precision of float64, which makes the factorisation possible.
 const jitter = 1e-8
 
 // factor returns the lower Cholesky factor of the covariance of distinct codes.

@@ -14,17 +14,17 @@ const (
 	surprise = 5
 )
 
-// noise is the learned variance of a reward given its model, by expectation and maximisation: what
-// a batch adds is the expected squared distance of its draws from f(m), given the draws. Where a
-// model was drawn n times and v is the variance of f(m) before, that is Σ(y − ȳ)² + n((1 − g)²(ȳ −
-// μ)² + (1 − g)v) with the gain g = v/(v + σ_ε²/n): never negative, and σ_ε² itself where nothing
-// was known of f(m).
+// noise is the learned variance of a reward given its model, by expectation and maximisation: a
+// batch adds the expected squared distance of its draws from f(m), given the draws. For a model
+// drawn n times, with v the prior variance of f(m), this is Σ(y − ȳ)² + n((1 − g)²(ȳ − μ)² + (1 −
+// g)v) with the gain g = v/(v + σ_ε²/n). It is never negative, and σ_ε² itself where nothing was
+// known of f(m).
 type noise struct {
 	value          float64
 	moment, weight float64 // decaying sums; weight is in draws
 }
 
-// learn takes in a batch: predict gives mean and variance of the prediction of each group.
+// learn takes in a batch: predict returns mean and variance of the prediction of each group.
 func (n *noise) learn(groups []group, predict func(i int) (mean, variance float64)) {
 	n.moment *= noiseMemory
 	n.weight *= noiseMemory

@@ -9,9 +9,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// lookup holds what predictions for many codes in a row share. The covariance of a code with the
-// inducing codes is a product of one over its first sites, which neighbours in index have in
-// common, and one over its last sites, which are few enough to tabulate.
+// lookup holds the tables shared by predictions for consecutive codes. The covariance of a code
+// with the inducing codes is the product of one factor over its first sites, which consecutive
+// codes have in common, and one over its last sites, which are few enough to tabulate.
 type lookup struct {
 	split   int        // number of first sites
 	tail    *mat.Dense // [T, M_u]: covariances over the last sites by their index, s² included
@@ -24,7 +24,8 @@ type lookup struct {
 // mostTail bounds the table of the last sites; chosen by hand, not tuned.
 const mostTail = 1 << 10
 
-// lookup returns the tables of the belief as it is, with those for standard deviations if wanted.
+// lookup returns the tables of the present belief, with the tables for standard deviations if
+// wanted.
 func (p *Process) lookup(wanted bool) *lookup {
 	p.lock.Lock()
 	defer p.lock.Unlock()
@@ -59,7 +60,7 @@ func (p *Process) lookup(wanted bool) *lookup {
 	return p.cached
 }
 
-// root returns R with R Rᵀ = a, whose eigenvalues are not negative but for rounding.
+// root returns R with R Rᵀ = a, whose eigenvalues are not negative except for rounding.
 func root(a *mat.SymDense) *mat.Dense {
 	var cholesky mat.Cholesky
 	size := a.SymmetricDim()
@@ -78,7 +79,8 @@ func (p *Process) unwhiten(w mat.Vector) []float64 {
 	return mat.Col(nil, 0, solve(p.lower.TTri(), w))
 }
 
-// covariances returns those of the models first, first+1, … with the inducing codes: [count, M_u].
+// covariances returns the covariances of the models first, first+1, … with the inducing codes:
+// [count, M_u].
 func (l *lookup) covariances(p *Process, first, count int) *mat.Dense {
 	size, inducing := l.tail.Dims()
 	out := mat.NewDense(count, inducing, nil)
@@ -118,7 +120,7 @@ func squares(a, b *mat.Dense) []float64 {
 }
 
 // Predict writes mean and standard deviation of the models from first on. Before any observation
-// both are those of a standard normal variable.
+// both are the moments of a standard normal variable.
 func (p *Process) Predict(first int, mean, sd []float64) {
 	if p.lower == nil {
 		for i := range mean {
@@ -149,8 +151,8 @@ func dot(a, b []float64) (sum float64) {
 	return sum
 }
 
-// Draw draws the rewards of the inducing codes jointly, and those of all other codes given these,
-// independently of each other.
+// Draw draws the rewards of the inducing codes jointly, and the rewards of all other codes given
+// these, independently of each other.
 func (p *Process) Draw(random *rand.Rand, dst []float64) {
 	// a stream for each chunk, whichever thread works on it
 	seeds := make([]uint64, (len(dst)+chunk-1)/chunk)
@@ -189,7 +191,7 @@ func (p *Process) Draw(random *rand.Rand, dst []float64) {
 	})
 }
 
-// stateHeader counts the numbers of a state before those that belong to sites and inducing codes.
+// stateHeader is the count of numbers of a state before the numbers of sites and inducing codes.
 const stateHeader = 8
 
 // State returns the kernel, the belief at the inducing codes, and the estimate of the noise.
@@ -215,7 +217,7 @@ func (p *Process) stateSize() int {
 	return stateHeader + len(p.cards) + 4*p.capacity + p.capacity*(p.capacity+1)/2
 }
 
-// SetState takes back what State returned.
+// SetState restores the numbers from State.
 func (p *Process) SetState(state []float64) error {
 	if len(state) != p.stateSize() || !(state[7] >= 0 && int(state[7]) <= p.capacity) {
 		return fmt.Errorf("surrogate: a process over %d sites with up to %d inducing codes has a state of %d numbers, got %d", len(p.cards), p.capacity, p.stateSize(), len(state))

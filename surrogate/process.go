@@ -19,20 +19,20 @@ const DefaultInducing = 256
 // chosen by hand, not tuned.
 const relearnEvery = 128
 
-// block is how many observations enter the posterior at once; chosen by hand, not tuned.
+// block is the number of observations that enter the posterior at once; chosen by hand, not tuned.
 const block = 64
 
 // Process is a Gaussian process over codes, f ~ GP(μ_0, (1 + W) k), with a product kernel over
-// sites whose relevances are learned (kernel.go), made sparse by inducing codes chosen among those
-// seen. W grows by movement²/s² with each batch, so that old observations fade: f is a random walk
-// in the space of functions.
+// sites whose relevances are learned (kernel.go). Inducing codes chosen among the seen codes make
+// it sparse. W grows by movement²/s² with each batch, so that old observations fade: f is a random
+// walk in the space of functions.
 //
-// With L Lᵀ the covariance of the inducing codes it keeps the mean and covariance of w = L⁻¹(f −
-// μ_0) there, which a priori are 0 and (1 + W) I; another code c with a = L⁻¹ k(c) then has the
-// mean μ_0 + a·E[w] and the variance (1 + W)(s² − a·a) + aᵀ Cov[w] a. This is exact when every
-// model is an inducing code. A batch of B costs O(B M_u²) for M_u inducing codes, however many came
-// before. After 1, 2, 4, … batches, and every 128, kernel and inducing codes are chosen anew and
-// the belief rebuilt from what was seen at the inducing codes and in the batch.
+// With L Lᵀ the covariance of the inducing codes, it keeps the mean and covariance of w = L⁻¹(f −
+// μ_0) at them, a priori 0 and (1 + W) I. Another code c with a = L⁻¹ k(c) has the mean μ_0 +
+// a·E[w] and the variance (1 + W)(s² − a·a) + aᵀ Cov[w] a. This is exact when every model is an
+// inducing code. A batch of B costs O(B M_u²) for M_u inducing codes, independent of the number of
+// earlier batches. After 1, 2, 4, … batches, and every 128, kernel and inducing codes are chosen
+// anew and the belief rebuilt from the observations of the inducing codes and the batch.
 type Process struct {
 	cards    []int
 	count    int
@@ -53,7 +53,8 @@ type Process struct {
 	cached *lookup // of the belief as it is; nil: none made yet
 }
 
-// summary is what was seen of one inducing code by itself: a Kalman filter without a prior.
+// summary is the observation history of one inducing code by itself: a Kalman filter without a
+// prior.
 type summary struct {
 	model          int
 	mean, variance float64
@@ -63,7 +64,8 @@ var _ Belief = (*Process)(nil)
 
 // NewProcess returns the belief about all codes with the given outcome counts before any
 // observation. inducing bounds the number of inducing codes, 0 stands for DefaultInducing. It
-// panics when a count is below 1, there are none, or all codes together do not fit an int.
+// panics when a count is below 1, when there are no counts, or when the number of codes does not
+// fit an int.
 func NewProcess(cards []int, inducing int) *Process {
 	p := &Process{cards: slices.Clone(cards), count: 1, capacity: inducing, noise: noise{value: 1}}
 	for _, card := range cards {
@@ -135,7 +137,7 @@ func (p *Process) fade(movement float64) {
 	}
 }
 
-// learnNoise compares a batch with what is predicted for it.
+// learnNoise compares a batch with the predictions for it.
 func (p *Process) learnNoise(groups []group) {
 	mean, variance := make([]float64, len(groups)), make([]float64, len(groups))
 	for first := 0; first < len(groups); first += block {
@@ -152,7 +154,7 @@ func (p *Process) learnNoise(groups []group) {
 	p.noise.learn(groups, func(i int) (float64, float64) { return mean[i], variance[i] })
 }
 
-// summarize takes a batch into the summaries of inducing codes.
+// summarize adds a batch to the summaries of inducing codes.
 func (p *Process) summarize(groups []group) {
 	position := p.positions()
 	for _, own := range groups {
@@ -172,7 +174,7 @@ func (p *Process) positions() map[int]int {
 	return position
 }
 
-// observations turns groups into what condition takes.
+// observations converts groups to the arguments of condition.
 func (p *Process) observations(groups []group) []summary {
 	observed := make([]summary, len(groups))
 	for i, own := range groups {
@@ -214,8 +216,8 @@ func (p *Process) restart() {
 	}
 }
 
-// choose keeps at most so many of the candidates, ordered by model: half of them the best, which
-// get most of q(m), the other half spread over the others, by rank.
+// choose keeps at most the given number of candidates, ordered by model. Half of them are the best,
+// which get most of q(m); the other half are spread over the others, by rank.
 func choose(candidates []summary, most int) (chosen, left []summary) {
 	if len(candidates) > most {
 		slices.SortFunc(candidates, func(a, b summary) int {
@@ -297,8 +299,8 @@ func solve(triangle mat.Triangular, b mat.Matrix) *mat.Dense {
 	return x
 }
 
-// whiten returns a = L⁻¹ k(c) of each code as a column, and its variance that the inducing codes
-// leave open, (1 + W)(s² − a·a).
+// whiten returns a = L⁻¹ k(c) of each code as a column, and its variance given the inducing codes,
+// (1 + W)(s² − a·a).
 func (p *Process) whiten(codes [][]int32) (whitened *mat.Dense, rest []float64) {
 	whitened = solve(p.lower, p.kernel.matrix(p.codes, codes))
 	rest = make([]float64, len(codes))

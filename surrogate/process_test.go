@@ -54,8 +54,9 @@ func dense(p *Process, observed []summary, walks []float64, now float64) (mean, 
 	return mean, variance
 }
 
-// With every code an inducing code the belief is exact regression, batch after batch, movement in
-// between; a belief that ignores the movement is not.
+// TestProcessIsExactRegression has every code as an inducing code: the belief must equal exact
+// regression, batch after batch, with movement in between; a belief that ignores the movement does
+// not.
 func TestProcessIsExactRegression(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -135,7 +136,8 @@ func additive(model int) float64 {
 	return -100 + 8*x(9) - 5*x(4) + 3*x(4)*x(0)
 }
 
-// From a few dozen of 1,024 codes the process learns which sites matter, and predicts the others.
+// TestProcessSharesStrength observes a few dozen of 1,024 codes: the process must find the relevant
+// sites and predict the other codes.
 func TestProcessSharesStrength(t *testing.T) {
 	p := NewProcess([]int{2, 2, 2, 2, 2, 2, 2, 2, 2, 2}, 100)
 	random := stream.Rand(3, "additive")
@@ -182,8 +184,8 @@ func TestProcessFarAway(t *testing.T) {
 	require.InDeltaSlice(t, []float64{3, 3}, sd, 1e-6)
 }
 
-// Over a long run whose models and movement change the covariance stays positive definite and the
-// state of one size; a belief restored on the way ends with the same bits.
+// TestProcessLongRun changes models and movement over a long run: the covariance must stay positive
+// definite and the state of one size. A belief restored on the way must end with the same bits.
 func TestProcessLongRun(t *testing.T) {
 	cards := []int{2, 3, 2, 2, 2, 2}
 	whole, first := NewProcess(cards, 24), NewProcess(cards, 24)
@@ -213,8 +215,8 @@ func TestProcessLongRun(t *testing.T) {
 	require.Equal(t, a, b)
 }
 
-// Draws have the mean and the variance that are predicted: 4,000 draws, 5 standard errors of each
-// of 8 models, a false alarm in 1e5.
+// TestProcessDraw compares draws with the predicted mean and variance: 4,000 draws, 5 standard
+// errors of each of 8 models, a false alarm in 1e5.
 func TestProcessDraw(t *testing.T) {
 	p := NewProcess([]int{2, 2, 2}, 5)
 	random := stream.Rand(4, "draw")

@@ -19,9 +19,9 @@ const (
 	scaleSpread = 2.0
 )
 
-// fitKernel returns the kernel, started from the one given, under which observations of distinct
-// codes, of known variances, are most probable a posteriori, and the constant mean that goes with
-// it (generalised least squares).
+// fitKernel returns the kernel of largest posterior probability for observations of distinct codes
+// with known variances, by a search from an initial kernel, and its constant mean (generalised
+// least squares).
 func fitKernel(start kernel, codes [][]int32, values, variances []float64) (best kernel, mean float64) {
 	f := &marginal{codes: codes, values: values, variances: variances, scaleCentre: math.Log(10 * start.spread(values))}
 	x := append([]float64{math.Log(start.scale)}, make([]float64, len(start.relevance))...)
@@ -70,7 +70,7 @@ type marginal struct {
 	gradient    []float64
 }
 
-// at works out value, mean and gradient at x.
+// at computes value, mean and gradient at x.
 func (f *marginal) at(x []float64) {
 	if f.x != nil && mat.Equal(mat.NewVecDense(len(x), f.x), mat.NewVecDense(len(x), x)) {
 		return

@@ -28,15 +28,15 @@ func (u Utility) String() string { return utilities.String(u) }
 // MarshalText writes the name.
 func (u Utility) MarshalText() ([]byte, error) { return utilities.Marshal(u) }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads a name written by MarshalText.
 func (u *Utility) UnmarshalText(text []byte) error { return utilities.Unmarshal(text, u) }
 
-// chunk is how many models one thread predicts at a time; chosen by hand, not tuned.
+// chunk is the number of models that one thread predicts at a time; chosen by hand, not tuned.
 const chunk = 1 << 10
 
 // Utilities writes u(m) of every model into dst, in the order of their index, and returns it; a nil
-// dst is allocated. Only UCB uses beta, and only Thompson random. The work is shared by all
-// processors; each number is computed by one of them, the same whichever it is.
+// dst is allocated. Only UCB uses beta, and only Thompson random. All processors share the work;
+// the numbers do not depend on the division of the work.
 func Utilities(b Belief, u Utility, beta float64, random *rand.Rand, dst []float64) []float64 {
 	if dst == nil {
 		dst = make([]float64, b.Models())

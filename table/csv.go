@@ -57,7 +57,7 @@ func (t *Table) parseCSV(content []byte) error {
 		for i, record := range records[1:] {
 			cells[i] = record[j]
 		}
-		// a program that puts every cell in quotes says nothing by them
+		// if every cell is in quotes, the quotes carry no information
 		t.columns = append(t.columns, typedColumn(name, cells, t.places, len(bare) > 0 && !bare[j], commas))
 	}
 	return nil
@@ -101,7 +101,7 @@ func cleanText(content []byte) ([]byte, error) {
 
 func lineAt(content []byte, offset int) int { return 1 + bytes.Count(content[:offset], []byte("\n")) }
 
-// skipPreamble drops the blank and '#' lines before the header and says how many.
+// skipPreamble drops the blank and '#' lines before the header and returns their number.
 func skipPreamble(content []byte) ([]byte, int) {
 	for skipped := 0; ; skipped++ {
 		line, rest, _ := bytes.Cut(content, []byte("\n"))
@@ -113,7 +113,7 @@ func skipPreamble(content []byte) ([]byte, int) {
 	}
 }
 
-// readRecords splits the text into records, header first, and gives the file line where each
+// readRecords splits the text into records, header first. It returns the file line at which each
 // begins, and the columns that have a cell below the header that is neither quoted nor missing.
 func readRecords(content []byte, skipped int) (records [][]string, lines []int, bare map[int]bool, err error) {
 	starts := lineStarts(content)
@@ -151,7 +151,7 @@ func readRecords(content []byte, skipped int) (records [][]string, lines []int, 
 	}
 }
 
-// lineStarts are the places where the lines of a text begin.
+// lineStarts returns the offsets at which the lines of a text begin.
 func lineStarts(content []byte) []int {
 	starts := []int{0}
 	for i, b := range content {
@@ -187,8 +187,9 @@ func separator(content []byte) rune {
 	return rune(best)
 }
 
-// oneLine is a name without line breaks and other control characters, which spreadsheets put into
-// cells and which would break every table that shows the name: runs of them become a space.
+// oneLine returns a name without line breaks and other control characters, which some spreadsheets
+// put into cells and which would break every table that shows the name: runs of them become a
+// space.
 func oneLine(name string) string {
 	if strings.IndexFunc(name, unicode.IsControl) < 0 {
 		return name
@@ -212,7 +213,7 @@ func checkHeader(header []string, line int) error {
 	return checkNames(header, fmt.Sprintf("line %d: ", line))
 }
 
-// checkNames refuses column names that are empty or used twice; where begins the error.
+// checkNames refuses column names that are empty or used twice; the error begins with where.
 func checkNames(names []string, where string) error {
 	first := make(map[string]int)
 	for i, name := range names {
@@ -240,8 +241,8 @@ func checkSpaceSeparated(records [][]string) error {
 	return nil
 }
 
-// decimalCommas reports whether a table whose cells no comma separates writes its numbers with a
-// decimal comma: no number has a point, and a comma of some cannot be one between thousands.
+// decimalCommas reports whether a table without comma separators writes its numbers with a decimal
+// comma: no number has a point, and the comma of some number cannot separate thousands.
 func decimalCommas(records [][]string) (found bool) {
 	for _, record := range records {
 		for _, cell := range record {
@@ -259,7 +260,7 @@ func decimalCommas(records [][]string) (found bool) {
 }
 
 // typedColumn infers the type of a column from its cells; a cell that does not fit becomes the
-// column's defect. Where all of them are quoted numbers are labels, but for those with a comma,
+// column's defect. Where all cells are quoted, numbers are labels, except numbers with a comma,
 // which must be quoted. With commas the numbers may have a decimal comma.
 func typedColumn(name string, cells []string, lines []int, quoted, commas bool) *Column {
 	values := make([]float64, len(cells))
@@ -327,7 +328,7 @@ func firstIndex(first, i int) int {
 	return first
 }
 
-// parseNumber reads a decimal number; one too large for float64 reads as infinite.
+// parseNumber reads a decimal number; a number too large for float64 reads as infinite.
 func parseNumber(cell string) (v float64, ok bool) {
 	if strings.ContainsAny(cell, "xX_") { // Go's hexadecimal and grouped spellings
 		return 0, false

@@ -63,8 +63,8 @@ func TestParseCSVQuotedCells(t *testing.T) {
 	assert.Equal(t, "line 4", table.Place(1))
 }
 
-// Numbers in quotes are labels where the quotes say so: all cells of the column have them, and some
-// cell of another has none.
+// Numbers in quotes are labels if all cells of the column have quotes and some cell of another
+// column has none.
 func TestParseCSVQuotedNumbers(t *testing.T) {
 	for name, c := range map[string]struct {
 		content string

@@ -1,8 +1,8 @@
 // Package table holds a data table as typed columns: read from a file (CSV or Parquet) by
 // [ReadFile], or made from columns in memory by [New].
 //
-// Everything that can be wrong with a file is an error that names the file, the line (of a CSV;
-// the row of a Parquet file), the column, what was found and what was expected.
+// Every defect of a file is an error that names the file, the line (of a CSV; the row of a Parquet
+// file), the column, the text found and the text expected.
 //
 // # Conventions
 //
@@ -21,8 +21,8 @@
 // they have: integers, floats, decimals and booleans are Numeric (true is 1), texts are Factors,
 // nulls and NaN are missing.
 //
-// A file whose shape is wrong is refused by [ReadFile]. A column with a bad cell is refused when
-// it is looked up, so that a bad column that is not used does no harm.
+// [ReadFile] refuses a file of invalid shape. A column with a bad cell is refused when it is looked
+// up, so that a bad column does no harm if it is not used.
 //
 //	t, err := table.ReadFile("diabetes.csv")
 //	if err != nil {

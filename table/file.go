@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// maxFileBytes is the largest file that is read into memory. A table in memory takes about ten
-	// times the bytes of its CSV while it is parsed (a string header and two numbers a cell), so
-	// 4 GiB is what a machine of 64 GiB can parse; chosen by that arithmetic, not measured.
+	// maxFileBytes is the largest file that is read into memory. Parsing a CSV takes about ten
+	// times its bytes in memory (a string header and two numbers a cell), so a machine of 64 GiB
+	// can parse 4 GiB; chosen by that arithmetic, not measured.
 	maxFileBytes = 4 << 30
-	// headBytes is how much of a file is read and checked before the rest: enough to see that it
-	// is no text.
+	// headBytes is the size of the part of a file that is read and checked first: enough to detect
+	// a file that is not text.
 	headBytes = 1 << 16
 )
 
@@ -55,7 +55,7 @@ func readContent(path string) ([]byte, error) {
 	return content, nil
 }
 
-// readBounded reads at most limit bytes, and no more than the head of what is no table.
+// readBounded reads at most limit bytes, and only the head of a file that is no table.
 func readBounded(path string, source io.Reader, limit int64) ([]byte, error) {
 	var content bytes.Buffer
 	if _, err := io.CopyN(&content, source, min(headBytes, limit)); err != nil && err != io.EOF {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// endless is a device without an end; it counts what is read.
+// endless is a device without an end; it counts the bytes read.
 type endless struct {
 	value byte
 	read  int

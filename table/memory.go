@@ -37,9 +37,9 @@ func Texts(name string, values []string) *Column {
 	return newFactor(name, values, missing)
 }
 
-// New returns a table of columns in memory, which [Numbers] and [Texts] make. The name stands where
-// the path of a file stands in errors and results. It is an error when there are no columns or no
-// rows, columns differ in length, a name is empty or given twice, or a value is infinite.
+// New returns a table of columns in memory, which [Numbers] and [Texts] make. The name replaces the
+// path of a file in errors and results. It is an error when there are no columns or no rows,
+// columns differ in length, a name is empty or occurs twice, or a value is infinite.
 func New(name string, columns ...*Column) (*Table, error) {
 	if len(columns) == 0 {
 		return nil, fmt.Errorf("%s: got no columns, want at least one", name)
@@ -72,7 +72,7 @@ func New(name string, columns ...*Column) (*Table, error) {
 	return t, nil
 }
 
-// length is the number of rows of the column.
+// length returns the number of rows of the column.
 func (c *Column) length() int {
 	if c.Kind == Factor {
 		return len(c.Codes)

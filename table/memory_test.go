@@ -23,7 +23,8 @@ func ExampleNew() {
 	// Output: 3 [height species] [ash oak] [1 0 1]
 }
 
-// A table in memory is the table that the same cells in a file give.
+// TestNewIsTheTableOfTheFile compares a table in memory with the table of a file with the same
+// cells.
 func TestNewIsTheTableOfTheFile(t *testing.T) {
 	values, texts := []float64{1, math.NaN(), 2.5}, []string{"b", "NA", "a"}
 	made, err := table.New("memory", table.Numbers("x", values), table.Texts("g", texts))

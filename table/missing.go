@@ -14,14 +14,15 @@ type MissingCount struct {
 	Count  int
 }
 
-// MissingError is the error of a table that lacks cells where all are wanted.
+// MissingError is the error of a table with missing cells where all cells are required.
 type MissingError struct {
 	// Path is the file of the table.
 	Path string
-	// Columns are those of the columns in use that miss cells; Used is the number of all in use.
+	// Columns are the columns in use that have missing cells; Used is the number of all columns in
+	// use.
 	Columns []MissingCount
 	Used    int
-	// Rows is the number of rows, and Complete that of those that miss nothing.
+	// Rows is the number of rows, and Complete the number of rows without missing cells.
 	Rows, Complete int
 }
 
@@ -41,8 +42,8 @@ func (e *MissingError) Empty() bool {
 	return slices.ContainsFunc(e.Columns, func(c MissingCount) bool { return c.Count == e.Rows })
 }
 
-// describeMissing lists counts of missing cells as words of an error: `"dose" 9, "age" 1`. A column
-// without any value is said to be one.
+// describeMissing lists counts of missing cells as words of an error: `"dose" 9, "age" 1`. It marks
+// a column without any value.
 func describeMissing(counts []MissingCount, rows int) string {
 	const shown = 10
 	var parts []string
@@ -75,7 +76,7 @@ func (t *Table) Missing(names []string) ([]MissingCount, error) {
 }
 
 // Complete returns the table without the rows with a missing cell in one of the named columns, and
-// how many rows were left out. Without drop, and where no row would be left, missing cells are a
+// the number of rows left out. Without drop, and where no row would be left, missing cells are a
 // [MissingError].
 func (t *Table) Complete(names []string, drop bool) (*Table, int, error) {
 	missing, err := t.Missing(names)
@@ -93,7 +94,7 @@ func (t *Table) Complete(names []string, drop bool) (*Table, int, error) {
 }
 
 // DropMissing returns the table without the rows with a missing cell in one of the named columns,
-// and how many rows were dropped. Factor levels that no row has any more are removed.
+// and the number of dropped rows. Factor levels without a row are removed.
 func (t *Table) DropMissing(names []string) (*Table, int, error) {
 	times := slices.Repeat([]int{1}, t.Rows())
 	for _, name := range names {
@@ -111,8 +112,8 @@ func (t *Table) DropMissing(names []string) (*Table, int, error) {
 	return out, t.Rows() - out.Rows(), nil
 }
 
-// NumbersOf returns the values of a column of numbers of which none is missing, in a slice of their
-// own. want says what is wanted, for the error where there is text.
+// NumbersOf returns a copy of the values of a Numeric column without missing cells. want names the
+// required content, for the error where there is text.
 func (t *Table) NumbersOf(name, want string) ([]float64, error) {
 	c, err := t.Lookup(name)
 	if err != nil {

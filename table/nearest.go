@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// maxSuggestions is how many near names an error lists.
+// maxSuggestions is the number of near names in an error.
 const maxSuggestions = 3
 
-// suggest ends an error about an unknown column: the nearest names, or the first names there are.
+// suggest ends an error about an unknown column: the nearest names, or else the first names.
 func suggest(name string, names []string) string {
 	switch near := Nearest(name, names); len(near) {
 	case 0:
@@ -25,8 +25,8 @@ func suggest(name string, names []string) string {
 	}
 }
 
-// Nearest returns up to three of the names that look like name, best first: those equal but for
-// case or, when there are none, those within an edit distance of a third of its length (one for a
+// Nearest returns up to three of the names that resemble name, best first: names equal except for
+// case or, when there are none, names within an edit distance of a third of its length (one for a
 // short name, nothing for a single character).
 func Nearest(name string, names []string) []string {
 	type candidate struct {
@@ -54,8 +54,7 @@ func Nearest(name string, names []string) []string {
 	return near
 }
 
-// editDistance counts the characters that differ, where two neighbours that are exchanged are one
-// difference.
+// editDistance counts the characters that differ; an exchange of two neighbours counts once.
 func editDistance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	row, before := make([]int, len(y)+1), make([]int, len(y)+1)

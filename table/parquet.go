@@ -11,7 +11,7 @@ import (
 	"github.com/transdim/vti/internal/columnar"
 )
 
-// maxParquetRows bounds what a damaged header can make the reader allocate.
+// maxParquetRows bounds the allocation for a damaged header.
 const maxParquetRows = 1 << 28
 
 // parseParquet fills the table from the bytes of a Parquet file.
@@ -49,7 +49,7 @@ func (t *Table) parseParquet(content []byte) error {
 	return checkNames(names, "")
 }
 
-// parquetColumn reads a column in some row groups. A column that can't be in a table, because of
+// parquetColumn reads a column in some row groups. A column that cannot be in a table, because of
 // its type or of an infinite number, has a defect.
 func parquetColumn(f *columnar.File, column int, groups []int) (*Column, error) {
 	name := oneLine(f.Columns[column].Name)
@@ -76,7 +76,7 @@ func parquetColumn(f *columnar.File, column int, groups []int) (*Column, error) 
 }
 
 // WriteParquet writes columns of the table to a Parquet file, in the order of names, with the rows
-// for which keep, unless nil, holds. Whatever rows are left, columns stay what they are.
+// for which keep, unless nil, is true. Columns keep their type whatever rows are left.
 func (t *Table) WriteParquet(path string, names []string, keep func(row int) bool) error {
 	columns, kinds := make([]*Column, len(names)), make([]columnar.Column, len(names))
 	for i, name := range names {

@@ -21,7 +21,7 @@ func parquetFile(t testing.TB) []byte {
 	return content
 }
 
-// Files of five writers, with the encodings and compressions that these choose.
+// TestParseParquet reads files of five writers, with their choices of encoding and compression.
 func TestParseParquet(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "*.parquet"))
 	require.NoError(t, err)
@@ -81,8 +81,8 @@ func TestParseParquetDamaged(t *testing.T) {
 	}
 }
 
-// Rows that are left out change no column: labels stay labels where only numbers are left, numbers
-// stay numbers where none is, and every digit is kept.
+// TestWriteParquet checks that leaving out rows changes no column: labels stay labels where only
+// numbers are left, numbers stay numbers where none is, and every digit is kept.
 func TestWriteParquet(t *testing.T) {
 	from, err := Parse("x.csv", []byte("a,b,c\n0.1,\"1\",NA\n3,\"x\",2\nNA,NA,1e300\n"))
 	require.NoError(t, err)

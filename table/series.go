@@ -15,8 +15,8 @@ type Series struct {
 	Places []int
 }
 
-// Series puts values into the order of the times in a column. It fails where times repeat and,
-// unless even is "", where they are not evenly spaced; wants and even end these errors.
+// Series sorts values by the times in a column. It fails where times repeat and, unless even is "",
+// where they are not evenly spaced; wants and even end these errors.
 func (t *Table) Series(column string, times, values []float64, wants, even string) (*Series, error) {
 	places, unit := t.Places()
 	s, order := &Series{Times: slices.Clone(times)}, make([]int, len(times))
@@ -35,7 +35,7 @@ func (t *Table) Series(column string, times, values []float64, wants, even strin
 	}
 	usual := stat.Quantile(0.5, stat.Empirical, slices.Sorted(slices.Values(gaps)), nil)
 	for i, gap := range gaps {
-		// Months and years of days differ by less.
+		// Gaps of months and years counted in days differ by less.
 		if gap > 1.5*usual || gap < usual/1.5 {
 			return nil, fmt.Errorf("%s: %s goes from %g (%s %d) to %g (%s %d), where rows are usually %.6g apart: %s",
 				t.Path, column, s.Times[i], unit, s.Places[i], s.Times[i+1], unit, s.Places[i+1], usual, even)

@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/internal/columnar"
 )
 
-// ParquetFile is an open Parquet file, of which one row group at a time is read. Its methods are
-// not safe for use by several goroutines at once.
+// ParquetFile is an open Parquet file, read one row group at a time. Its methods are not safe for
+// use by several goroutines at once.
 type ParquetFile struct {
 	path string
 	file *columnar.File
@@ -34,13 +34,13 @@ func OpenParquet(path string) (*ParquetFile, error) {
 // Close closes the file.
 func (f *ParquetFile) Close() error { return f.file.Close() }
 
-// RowGroups is the number of row groups, and Rows the number of rows of one.
+// RowGroups returns the number of row groups.
 func (f *ParquetFile) RowGroups() int { return f.file.Groups() }
 
-// Rows is the number of rows of a row group.
+// Rows returns the number of rows of a row group.
 func (f *ParquetFile) Rows(group int) int { return f.file.Rows(group) }
 
-// names are the names of the columns, each in one line.
+// names returns the names of the columns, each in one line.
 func (f *ParquetFile) names() (names []string) {
 	for _, c := range f.file.Columns {
 		names = append(names, oneLine(c.Name))
@@ -48,7 +48,7 @@ func (f *ParquetFile) names() (names []string) {
 	return names
 }
 
-// columns are the places of columns in the file.
+// columns returns the indices of columns in the file.
 func (f *ParquetFile) columns(names []string) ([]int, error) {
 	all := f.names()
 	places := make([]int, len(names))
@@ -60,14 +60,14 @@ func (f *ParquetFile) columns(names []string) ([]int, error) {
 	return places, nil
 }
 
-// Names are the names of the columns.
+// Names returns the names of the columns.
 func (f *ParquetFile) Names() ([]string, error) {
 	names := f.names()
 	return names, checkNames(names, "")
 }
 
 // Table returns columns of one row group as a table, in the order of names. The levels of a factor
-// are those of the row group, and places are those in the file.
+// are the levels in the row group, and places are row numbers in the file.
 func (f *ParquetFile) Table(group int, names []string) (t *Table, err error) {
 	columns, err := f.columns(names)
 	if err != nil {
@@ -94,7 +94,7 @@ func (f *ParquetFile) Table(group int, names []string) (t *Table, err error) {
 	return t, nil
 }
 
-// Fingerprint is the SHA-256 of the file's bytes, in hexadecimal. It reads the file once.
+// Fingerprint returns the SHA-256 of the file's bytes, in hexadecimal. It reads the file once.
 func (f *ParquetFile) Fingerprint() (string, error) {
 	content, err := os.Open(f.path)
 	if err != nil {

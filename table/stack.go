@@ -8,10 +8,10 @@ import (
 	"github.com/transdim/vti/internal/english"
 )
 
-// Stack returns the named columns with the rows of first and below them those of second, as columns
-// of one type: the labels of first decide whether a column holds numbers. It is an error when
-// second lacks columns, all of which it names, or has text where first has numbers. Places are
-// those of each row in its own table.
+// Stack returns the named columns with the rows of second below the rows of first, as columns of
+// one type: the labels of first decide whether a column holds numbers. It is an error when second
+// lacks columns, all of which the error names, or has text where first has numbers. The places of
+// the rows are their places in their own tables.
 func Stack(first, second *Table, names []string) (*Table, error) {
 	var missing []string
 	for _, name := range names {
@@ -57,7 +57,8 @@ func Stack(first, second *Table, names []string) (*Table, error) {
 	return out, nil
 }
 
-// With returns the table with a column in place of that of its name, or after the others.
+// With returns the table with a column in place of the column of the same name, or after the
+// others.
 func (t *Table) With(c *Column) *Table {
 	out := *t
 	out.columns = slices.Clone(t.columns)
@@ -74,8 +75,8 @@ func (t *Table) With(c *Column) *Table {
 	return &out
 }
 
-// Unseen lists the labels of a column that rows from first on have and the rows before do not, each
-// with the first such row.
+// Unseen lists the labels of a column that occur in rows from first on and not in the rows before,
+// each with the first such row.
 func (c *Column) Unseen(first int) (labels []string, rows []int) {
 	labelled := c.AsFactor()
 	seen := make([]bool, len(labelled.Levels))
@@ -113,9 +114,9 @@ func (t *Table) Below(second *Table, names []string, drop bool) (both *Table, dr
 	return both, dropped, err
 }
 
-// CheckSeen compares the rows of a column from first on with those before. A label that these do
-// not have is an error, which says where it stands; note says how many numbers are out of their
-// range. With labels the numbers of the column are labels.
+// CheckSeen compares the rows of a column from first on with the rows before. A label that is not
+// in the rows before is an error, which gives its place; note counts the numbers outside of the
+// earlier range. With labels the numbers of the column are labels.
 func (t *Table) CheckSeen(c *Column, first int, labels bool) (note string, err error) {
 	if labels || c.Kind == Factor {
 		unseen, rows := c.Unseen(first)
@@ -140,7 +141,7 @@ func (t *Table) CheckSeen(c *Column, first int, labels bool) (note string, err e
 	return fmt.Sprintf("%s: %d of %s %s outside the range seen, %.4g to %.4g", c.Name, outside, english.Count(len(c.Values)-first, "row"), english.Form(outside, "is", "are"), low, high), nil
 }
 
-// Repeated is a column of n rows with the cell of one row of this.
+// Repeated returns a column of n rows, each with the cell of one row of c.
 func (c *Column) Repeated(row, n int) *Column {
 	out := &Column{Name: c.Name, Kind: c.Kind, Levels: c.Levels}
 	if c.Kind == Factor {

@@ -41,7 +41,7 @@ func (k Kind) String() string {
 type Column struct {
 	// Name is the column's header.
 	Name string
-	// Kind says which of Values and Codes is set.
+	// Kind determines which of Values and Codes is set.
 	Kind Kind
 	// Values holds one number per row of a Numeric column, NaN where missing.
 	Values []float64
@@ -52,8 +52,8 @@ type Column struct {
 	// Missing counts the missing cells.
 	Missing int
 
-	// defect says why the column cannot be used; Lookup returns it. labels is the column as
-	// labels, where numbers mixed with other texts are the defect.
+	// defect is the reason why the column cannot be used; Lookup returns it. labels is the column
+	// as labels, where numbers mixed with other texts are the defect.
 	defect error
 	labels *Column
 }
@@ -100,8 +100,8 @@ func (c *Column) AsFactor() *Column {
 	return out
 }
 
-// numbers are the cells of a Factor whose labels are all finite numbers, NaN where missing; nil for
-// any other column.
+// numbers returns the cells of a Factor whose labels are all finite numbers, NaN where missing; nil
+// for any other column.
 func (c *Column) numbers() []float64 {
 	if c.Kind != Factor || len(c.Levels) == 0 {
 		return nil
@@ -136,7 +136,7 @@ type Table struct {
 	columns []*Column
 	// places holds the source line (CSV) or row number from 1 (Parquet, memory) of every row.
 	places []int
-	// unit is what places count: "line" or "row".
+	// unit is the unit of places: "line" or "row".
 	unit string
 }
 
@@ -168,11 +168,11 @@ func (t *Table) Names() []string {
 	return names
 }
 
-// Place says where a row stands in the file: "line 12" of a CSV, "row 12" of any other table.
+// Place returns the place of a row in the file: "line 12" of a CSV, "row 12" of any other table.
 func (t *Table) Place(row int) string { return fmt.Sprintf("%s %d", t.unit, t.places[row]) }
 
-// Lookup returns the column called name. It is an error, which says the nearest names, when there
-// is none, and an error that says which cell when the column holds a cell that is not of its type.
+// Lookup returns the column called name. An unknown name is an error with the nearest names. A cell
+// that does not fit the column's type is an error that names the cell.
 func (t *Table) Lookup(name string) (*Column, error) {
 	for _, c := range t.columns {
 		if c.Name == name {
@@ -185,8 +185,8 @@ func (t *Table) Lookup(name string) (*Column, error) {
 	return nil, fmt.Errorf("%s: no column %q; %s", t.Path, name, suggest(name, t.Names()))
 }
 
-// TextFound says which text a Factor column of the table has, for errors where numbers are wanted:
-// `text ("a" in line 2)`.
+// TextFound describes a text of a Factor column of the table, for errors where numbers are
+// required: `text ("a" in line 2)`.
 func (t *Table) TextFound(c *Column) string {
 	row := max(0, slices.IndexFunc(c.Codes, func(code int) bool { return code >= 0 }))
 	note := ""
@@ -196,12 +196,11 @@ func (t *Table) TextFound(c *Column) string {
 	return fmt.Sprintf("text (%q in %s%s)", c.Text(row), t.Place(row), note)
 }
 
-// Places returns the number of each row in the file, and what is counted: "line" or "row". The
-// numbers belong to the table and must not be changed.
+// Places returns the number of each row in the file, and its unit: "line" or "row". The numbers
+// belong to the table and must not be changed.
 func (t *Table) Places() (numbers []int, unit string) { return t.places, t.unit }
 
-// repeat returns the column with each row as many times as times says. Levels that no row has any
-// more are removed.
+// repeat returns the column with row i repeated times[i] times. Levels without a row are removed.
 func (c *Column) repeat(times []int) *Column {
 	if c.defect != nil { // the column holds no cells
 		return c
@@ -249,7 +248,7 @@ func newFactor(name string, texts []string, missing []bool) *Column {
 	return codedFactor(name, levels, codes)
 }
 
-// codedFactor makes a column of the places of its cells among the levels, −1 where missing.
+// codedFactor makes a column from the indices of its cells among the levels, −1 where missing.
 func codedFactor(name string, levels []string, codes []int32) *Column {
 	c := &Column{Name: name, Kind: Factor, Levels: slices.Sorted(slices.Values(levels)), Codes: make([]int, len(codes))}
 	ranks := make([]int, len(levels))
@@ -271,13 +270,13 @@ func codedFactor(name string, levels []string, codes []int32) *Column {
 // which [Table.WithLabels] can use.
 var ErrMixed = errors.New("numbers mixed with text")
 
-// mixedColumn is the error of such a column, in the words of any other cell of the wrong type.
+// mixedColumn returns the error of such a column, in the words of any other cell of the wrong type.
 type mixedColumn struct{ error }
 
 func (mixedColumn) Is(target error) bool { return target == ErrMixed }
 
-// TextAmongNumbers lists the cells of a column that are texts among numbers, each text where it
-// stands first: `"low" in line 7, "n/k" in line 19`; "" for a column of one type.
+// TextAmongNumbers lists the cells of a column that are texts among numbers, each text at its first
+// place: `"low" in line 7, "n/k" in line 19`; "" for a column of one type.
 func (t *Table) TextAmongNumbers(name string) string {
 	at := slices.IndexFunc(t.columns, func(c *Column) bool { return c.Name == name })
 	if at < 0 || t.columns[at].labels == nil {
@@ -298,8 +297,8 @@ func (t *Table) TextAmongNumbers(name string) string {
 	return english.List(parts, 5)
 }
 
-// WithLabels returns the table with its cells as labels in those of the named columns that cannot
-// be used because numbers mix with other texts, as 1, 2 and 3+ do.
+// WithLabels returns the table with cells as labels in the named columns that mix numbers with
+// other texts, such as 1, 2 and 3+.
 func (t *Table) WithLabels(names ...string) *Table {
 	out := *t
 	out.columns = slices.Clone(t.columns)
@@ -311,7 +310,7 @@ func (t *Table) WithLabels(names ...string) *Table {
 	return &out
 }
 
-// Repeat returns the table with each row as many times as times says, in order.
+// Repeat returns the table with row i repeated times[i] times, in order.
 func (t *Table) Repeat(times []int) *Table {
 	out := &Table{Path: t.Path, Fingerprint: t.Fingerprint, unit: t.unit, places: repeat(t.places, times)}
 	for _, c := range t.columns {
