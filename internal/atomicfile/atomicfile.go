@@ -34,8 +34,8 @@ func Create(path string) (*File, error) {
 	return &File{file, path}, nil
 }
 
-// Commit puts the content at the file's path with permissions 0644, replacing what was there. After
-// an error nothing is left behind, and what was there is untouched.
+// Commit puts the content at the file's path with permissions 0644, replacing any older file. After
+// an error no new file is left behind, and an older one is untouched.
 func (f *File) Commit() error {
 	for _, step := range []func() error{
 		func() error { return f.Chmod(0o644) }, // CreateTemp keeps files private
@@ -53,7 +53,7 @@ func (f *File) Commit() error {
 
 // Abort removes an unfinished file. After Commit it does nothing.
 func (f *File) Abort() {
-	// Errors have no one to tell: the file is temporary, or already closed and renamed.
+	// Errors are ignored: the file is temporary, or already closed and renamed.
 	_ = f.Close()
 	_ = os.Remove(f.Name())
 }

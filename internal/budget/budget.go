@@ -1,5 +1,4 @@
-// Package budget divides the time that a run may take among its parts. What --max-time means is
-// decided here, for all commands.
+// Package budget divides the time limit of a run, --max-time, among its parts, for all commands.
 package budget
 
 import (
@@ -7,8 +6,8 @@ import (
 	"time"
 )
 
-// Part is a part of a run, as the share of its time after which the part ends: what comes after
-// needs the rest. All are chosen by hand.
+// Part is a part of a run, as the share of its time after which the part ends; the later parts need
+// the rest. All are chosen by hand.
 type Part float64
 
 const (
@@ -23,8 +22,8 @@ const (
 	Whole Part = 1
 )
 
-// Time is the time that a run may take from when it began, without end if Limit is 0. What every
-// answer needs may take longer.
+// Time is the time limit of a run from its start, without end if Limit is 0. Work that every answer
+// needs may take longer.
 type Time struct {
 	Began time.Time
 	Limit time.Duration
@@ -41,7 +40,7 @@ func (t Time) Or(limit time.Duration) Time {
 	return t
 }
 
-// Of is how long a part may take, with all before it; 0 without a limit.
+// Of returns the time of a part and all parts before it; 0 without a limit.
 func (t Time) Of(p Part) time.Duration { return time.Duration(float64(p) * float64(t.Limit)) }
 
 // End is when a part ends; the zero time without a limit.
@@ -55,12 +54,12 @@ func (t Time) End(p Part) (end time.Time) {
 // Over reports whether the time is over.
 func (t Time) Over() bool { return Passed(t.End(Whole)) }
 
-// Fits reports whether there is time for work of some length.
+// Fits reports whether there is time for work of the given length.
 func (t Time) Fits(work time.Duration) bool {
 	return t.Limit == 0 || time.Since(t.Began)+work <= t.Limit
 }
 
-// Context is one that ends with a part.
+// Context returns a context that ends with a part.
 func (t Time) Context(ctx context.Context, p Part) (context.Context, context.CancelFunc) {
 	if t.Limit == 0 {
 		return context.WithCancel(ctx)

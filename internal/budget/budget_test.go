@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The parts of a minute end one after the other, and nothing ends without a limit.
+// TestTimeIsDivided checks that the parts of a minute end one after the other, and that none ends
+// without a limit.
 func TestTimeIsDivided(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limited, unlimited := Start(time.Minute), Start(0)

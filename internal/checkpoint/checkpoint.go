@@ -1,5 +1,5 @@
 // Package checkpoint reads and writes the files that hold the state of a run: whole or absent,
-// versioned, and protected by a checksum. What the state is, the callers say: package rjmcmc stores
+// versioned, and protected by a checksum. The callers define the state: package rjmcmc stores
 // chains, and variables.go the trained variables of everything else.
 //
 // A file holds, in this order: the magic bytes of its format, the length of the header (uint32),
@@ -24,7 +24,7 @@ import (
 
 // Format is a kind of checkpoint file.
 type Format struct {
-	// Name says in errors what the file is: "vti checkpoint".
+	// Name is the name of the file in errors: "vti checkpoint".
 	Name string
 	// Magic are the first bytes of each file.
 	Magic string
@@ -32,8 +32,8 @@ type Format struct {
 	Version int
 }
 
-// Write stores a header, which must encode as a JSON object, and what payload writes, in the file
-// at path.
+// Write stores a header, which must encode as a JSON object, and the payload that the function
+// writes, in the file at path.
 func (f Format) Write(path string, header any, payload func(w io.Writer) error) error {
 	encoded, err := json.Marshal(header)
 	if err != nil {
@@ -92,8 +92,8 @@ func (f Format) Read(path string, header any) (payload []byte, err error) {
 	return body[preamble+length:], nil
 }
 
-// CheckSettings fails unless two JSON objects, the settings stored in the file at path and those of
-// the current run, are equal: a checkpoint continues only the run that it was written by.
+// CheckSettings fails unless two JSON objects, the settings stored in the file at path and the
+// settings of the current run, are equal: a checkpoint continues only the run that wrote it.
 func CheckSettings(path string, stored, current json.RawMessage) error {
 	var a, b map[string]json.RawMessage
 	if json.Unmarshal(stored, &a) != nil || json.Unmarshal(current, &b) != nil {

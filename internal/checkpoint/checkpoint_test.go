@@ -37,7 +37,7 @@ func TestRoundTrip(t *testing.T) {
 	assert.Equal(t, "payload", string(payload))
 }
 
-// Every single damaged byte, every truncation, and files of another kind are refused.
+// Every damaged byte, every truncation, and files of another kind are refused.
 func TestDamageIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
 	require.NoError(t, format.Write(path, header{3, "a note"}, bytesOf("payload")))
@@ -80,8 +80,9 @@ func TestCheckSettings(t *testing.T) {
 	assert.ErrorContains(t, CheckSettings("file", json.RawMessage(`[]`), json.RawMessage(`{}`)), "cannot be read")
 }
 
-// Whatever the bytes, they are an error or the header and the payload of a file, which are the same
-// after they were written and read. The sum is repaired: otherwise no damage would get further.
+// FuzzRead checks that any bytes are an error, or the header and the payload of a file, which are
+// the same after writing and reading. The checksum is repaired, because otherwise no damage would
+// get further.
 func FuzzRead(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "state")
 	require.NoError(f, format.Write(path, header{3, "a note"}, bytesOf("payload")))

@@ -9,7 +9,7 @@ const (
 	// first checkpoint after the start, so that a short run that is killed loses little; the time
 	// between checkpoints doubles from there.
 	first = 2 * time.Second
-	// share bounds the share of the time that writing takes.
+	// share bounds the share of the time for writing.
 	share = 0.05
 )
 
@@ -29,7 +29,7 @@ func NewSchedule(longest time.Duration) *Schedule {
 // Due reports whether a checkpoint is to be written now.
 func (s *Schedule) Due() bool { return s != nil && !time.Now().Before(s.next) }
 
-// Wrote is called after a checkpoint with the time that writing has taken.
+// Wrote is called after a checkpoint with the time of the writing.
 func (s *Schedule) Wrote(took time.Duration) {
 	if s == nil {
 		return

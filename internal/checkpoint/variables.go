@@ -12,10 +12,10 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 )
 
-// variablesFormat is that of the files that hold trained variables. The payload is the values of
-// the variables in the header's order. The step number and every random state are variables or
-// header fields, so a run that starts from a checkpoint takes exactly the steps that the
-// interrupted one would have taken.
+// variablesFormat is the format of the files that hold trained variables. The payload is the values
+// of the variables in the header's order. The step number and every random state are variables or
+// header fields, so a run that starts from a checkpoint takes exactly the steps of the interrupted
+// run.
 var variablesFormat = Format{Name: "vti checkpoint", Magic: "vti.post", Version: 1}
 
 // variablesHeader describes the content of a file of variables.
@@ -41,7 +41,7 @@ type Info struct {
 	Step int
 	// Settings are the settings of the run that wrote the file, as JSON.
 	Settings json.RawMessage
-	// Plan is how far vti.Solve has come; nil without it.
+	// Plan is the progress of vti.Solve; nil without it.
 	Plan json.RawMessage
 }
 
@@ -80,8 +80,8 @@ func WriteVariables(path string, ctx *context.Context, info Info) error {
 }
 
 // RestoreVariables creates the variables of the file in ctx, which must be empty, and returns the
-// step. The settings of the file must equal those given: a checkpoint continues only the run that
-// it was written by.
+// step. The settings of the file must equal the given settings: a checkpoint continues only the run
+// that wrote it.
 func RestoreVariables(path string, ctx *context.Context, settings json.RawMessage) (step int, err error) {
 	var header variablesHeader
 	payload, err := variablesFormat.Read(path, &header)

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whatever header and payload a file has, restoring is an error or as many bytes of variables as
-// there are.
+// FuzzRestoreVariables checks that restoring any header and payload is an error, or gives variables
+// with the bytes of the payload.
 func FuzzRestoreVariables(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "state.vti")
 	variables := mlcontext.New()

@@ -79,7 +79,7 @@ func (c Column) node() (node parquet.Node) {
 	return node
 }
 
-// table is a schema whose columns keep their order; those of a parquet.Group are sorted by name.
+// table is a schema whose columns keep their order; parquet.Group sorts columns by name.
 type table struct {
 	parquet.Group
 	order []string

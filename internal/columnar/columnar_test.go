@@ -16,7 +16,7 @@ import (
 )
 
 // The same rows are the same bytes, also where the texts of a column are long and all different, so
-// that its dictionary is given up.
+// that the writer gives up its dictionary.
 func TestSameRowsAreTheSameBytes(t *testing.T) {
 	columns := []Column{{Name: "text", Kind: Text}, {Name: "number", Kind: Double}}
 	const rows = 5000
@@ -46,7 +46,7 @@ func TestSameRowsAreTheSameBytes(t *testing.T) {
 	}
 }
 
-// What is written is read, in the order of the columns, with missing values and over row groups.
+// TestRoundTrip reads written columns, in order, with missing values and over row groups.
 func TestRoundTrip(t *testing.T) {
 	columns := []Column{
 		{Name: "z, \"odd\"\n", Kind: Double}, {Name: "a", Kind: Double, Optional: true}, {Name: "i", Kind: Int32}, {Name: "j", Kind: Int64, Optional: true},
@@ -128,7 +128,7 @@ type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
-// Whatever the bytes, they are an error or columns with a value for each row.
+// FuzzRead checks that any bytes are an error or columns with a value for each row.
 func FuzzRead(f *testing.F) {
 	var content bytes.Buffer
 	w, err := NewWriter(&content, []Column{{Name: "t", Kind: Text, Optional: true}, {Name: "x", Kind: Double}, {Name: "b", Kind: Bool}}, nil)

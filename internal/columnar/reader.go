@@ -56,7 +56,7 @@ func Open(path string) (*File, error) {
 // NewFile reads from the first size bytes of source, which stays open.
 func NewFile(source io.ReaderAt, size int64) (f *File, err error) {
 	defer recoverDamage(&err)
-	// the library makes room for as much metadata as the last bytes say
+	// the library allocates the size of metadata that the last bytes give
 	var length [4]byte
 	if _, err := source.ReadAt(length[:], max(0, size-8)); err == nil && int64(binary.LittleEndian.Uint32(length[:])) > size {
 		return nil, damaged(errors.New("it ends before its metadata do"))
@@ -76,7 +76,7 @@ func NewFile(source io.ReaderAt, size int64) (f *File, err error) {
 	return f, nil
 }
 
-// nodes counts a column and what is below.
+// nodes counts a column and its descendants.
 func nodes(column *parquet.Column) int {
 	count := 1
 	for _, child := range column.Columns() {
@@ -213,7 +213,7 @@ func (d *decoder) readPlaces(page parquet.Page, dictionary parquet.Dictionary) {
 	}
 }
 
-// code is the place of a text among those that appeared.
+// code is the index of a text among the texts so far.
 func (d *decoder) code(text []byte) int32 {
 	code, known := d.codes[string(text)]
 	if !known {

@@ -35,7 +35,7 @@ type Edge struct {
 	LabelWidth, LabelHeight float64
 }
 
-// Drawing is where everything is.
+// Drawing is the places of all parts of a drawing.
 type Drawing struct {
 	Width, Height float64
 	// Nodes are the middles of the boxes.
@@ -55,7 +55,7 @@ const (
 	margin   = 6
 )
 
-// graph is what the script below is called with, and what it returns.
+// graph is the input and output of the script below.
 type graph struct {
 	Nodes []graphNode `json:"nodes"`
 	Edges []graphEdge `json:"edges"`
@@ -83,8 +83,8 @@ type graphEdge struct {
 	Y      float64 `json:"y"`
 }
 
-// missing is what dagre needs of a browser and goja lacks. The values that it copies are plain
-// objects of numbers and texts.
+// missing defines the functions of a browser that dagre needs and goja lacks. The values that it
+// copies are plain objects of numbers and texts.
 const missing = `globalThis.structuredClone = value => value === undefined ? undefined : JSON.parse(JSON.stringify(value));`
 
 // script calls dagre.

@@ -27,7 +27,7 @@ func (d *Drawing) bands(nodes []Node) (list []band) {
 	return list
 }
 
-// clearance is how far above and below a layer edges run straight.
+// clearance is the distance above and below a layer over which edges run straight.
 const clearance = 4
 
 // port is where an edge meets a box.
@@ -91,8 +91,8 @@ func (d *Drawing) route(nodes []Node, edges []Edge, found []graphEdge) {
 	}
 }
 
-// through are the two points between which a route runs straight through the layer of nodes that a
-// point of it lies in; nil if it lies in none.
+// through returns the two points between which a route runs straight through the layer of nodes
+// around one of its points; nil if the point lies in no layer.
 func through(bands []band, at Point, down bool) []Point {
 	for _, b := range bands {
 		if at.Y > b.top-clearance && at.Y < b.bottom+clearance {
@@ -136,7 +136,7 @@ func rounded(points []Point) []Point {
 	return append(out, points[len(points)-1])
 }
 
-// toward is the point some way from a to b, at most half of it.
+// toward returns the point at a distance from a toward b, at most half of the way.
 func toward(a, b Point, way float64) Point {
 	length := math.Hypot(b.X-a.X, b.Y-a.Y)
 	if length == 0 {

@@ -1,6 +1,6 @@
-// Package dense has Cholesky factors of small dense matrices, in slices that callers keep: gonum's
-// mat.Cholesky, which bounds the condition too and allocates, takes fifty times as long for five
-// rows and three times as long for fifty. Sparse and large matrices are those of internal/sparse.
+// Package dense has Cholesky factors of small dense matrices, in slices that callers keep. gonum's
+// mat.Cholesky also bounds the condition and allocates: it takes fifty times as long for five rows
+// and three times as long for fifty. internal/sparse factorises sparse and large matrices.
 package dense
 
 import (
@@ -13,8 +13,8 @@ import (
 // Factor is the lower triangle L of a positive definite matrix A = L Lᵀ.
 //
 // It lies row by row in a slice [n·n] with the reciprocals 1/L_ii on its diagonal: systems multiply
-// by them one after the other, where each would wait for a division. What lies above the diagonal
-// is not read. Copies share the slice.
+// by them one after the other, where each would wait for a division. Entries above the diagonal are
+// not read. Copies share the slice.
 type Factor struct {
 	n int
 	l []float64
@@ -134,7 +134,7 @@ func (f Factor) MulLower(x []float64) {
 	}
 }
 
-// Inverse writes A⁻¹ to a slice [n·n], which may not be that of the factor.
+// Inverse writes A⁻¹ to a slice [n·n], which may not be the slice of the factor.
 func (f Factor) Inverse(to []float64) {
 	clear(to)
 	for i := range f.n {

@@ -34,7 +34,7 @@ func matrix(n int, random *rand.Rand) (whole *mat.SymDense, lower []float64) {
 	return whole, lower
 }
 
-// All functions agree with those of gonum, for orders on both sides of the short loop.
+// TestFactor compares all functions with gonum's, for orders on both sides of the short loop.
 func TestFactor(t *testing.T) {
 	random := stream.Rand(1, "dense")
 	for _, n := range []int{1, 2, 5, 8, 17, 40} {

@@ -1,5 +1,5 @@
-// Package distinct finds rows of a table that are the same in all that a density depends on, so
-// that each is computed once and counted.
+// Package distinct finds rows of a table that agree in everything that a density depends on, so
+// that the density of each distinct row is computed once and counted.
 package distinct
 
 import (
@@ -7,13 +7,13 @@ import (
 	"math"
 )
 
-// Share is the largest share of distinct rows for which these are worth counting: sums over counted
+// Share is the largest share of distinct rows for which counting them saves time: sums over counted
 // rows take somewhat longer for each. Chosen by hand.
 const Share = 0.75
 
 // Rows are the distinct rows of a table.
 type Rows struct {
-	// First [k] is the place of the first of each, and Times [k] how many there are.
+	// First [k] is the place of the first of each, and Times [k] the number of its repeats.
 	First []int
 	Times []float64
 	// Of [n] is the place of every row of the table among them.

@@ -1,5 +1,5 @@
-// Package document is an answer as readers get it: sentences, verdicts, tables and pictures. It is
-// made once, and shown as text on a terminal and as a page of HTML, which has the pictures too.
+// Package document is an answer for readers: sentences, verdicts, tables and pictures. It is made
+// once, and shown as text on a terminal and as a page of HTML, which has the pictures too.
 //
 //	document.go   documents, their sections, and verdicts
 //	table.go      tables

@@ -9,12 +9,12 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// Document is what is said of a run, or of several together.
+// Document describes a run, or several together.
 type Document struct {
 	ID, Title, Subtitle string
 	// Answer is the answer in sentences, of which a terminal shows the first.
 	Answer []string
-	// Marks are the verdicts on computation and model, and Next says what to do next.
+	// Marks are the verdicts on computation and model, and Next recommends the next step.
 	Marks []Mark
 	Next  []string
 	// Sections without anything to show are left out.
@@ -23,7 +23,7 @@ type Document struct {
 	Folded bool
 }
 
-// Mark is a verdict: its word, what it means, and reasons for it.
+// Mark is a verdict: its word, its meaning, and reasons for it.
 type Mark struct {
 	Kind    string // good, fair or bad
 	Name    string
@@ -41,13 +41,14 @@ type Section struct {
 	// Said are sentences below the tables.
 	Said []string
 
-	// What follows is for pages alone. Wide pictures take the whole width; the others share rows.
+	// The fields below are for pages alone. Wide pictures take the whole width; the others share
+	// rows.
 	Lead           string
 	Code           string
 	Graph          *Graph
 	Wide, Pictures []*picture.Picture
 	Notes          []string
-	// Draw, if not nil, adds what takes time, as pictures of draws do.
+	// Draw, if not nil, adds slow content, such as pictures of draws.
 	Draw func(ctx context.Context, s *Section) error
 }
 
@@ -72,7 +73,7 @@ func (s *Section) Place(p *picture.Picture) {
 	}
 }
 
-// Draw makes what only a page shows. Elements get their names from id.
+// Draw makes the content that only a page shows. Elements get their names from id.
 func (d *Document) Draw(ctx context.Context, id string) error {
 	d.ID = id
 	for _, s := range d.Sections {
@@ -93,7 +94,7 @@ func (d *Document) Draw(ctx context.Context, id string) error {
 	return nil
 }
 
-// Pictures are all pictures of a document, those that are drawn on.
+// Pictures are all pictures of a document, already drawn.
 func (d *Document) Pictures() (list []*picture.Picture) {
 	for _, s := range d.Sections {
 		if s.Graph != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// example has what a document can have, without pictures.
+// example has every part of a document except pictures.
 func example() *Document {
 	t := NewTable("Models", "<~model", "probability", "<interval", "^size").Opened()
 	t.Add("a", "0.9000", "[-1, 2]", "3")
@@ -56,8 +56,8 @@ It is -3.5.
 `, out.String())
 }
 
-// A page shows everything else too, with true minus signs, numbers to sort by, and no section that
-// is empty.
+// TestPage checks that a page shows everything else too, with true minus signs, numbers to sort by,
+// and no empty section.
 func TestPage(t *testing.T) {
 	d := example()
 	require.NoError(t, d.Draw(context.Background(), "run-1"))
@@ -77,7 +77,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// Where the ends are shown, what is between is counted.
+// TestEnds checks that a table of its ends counts the rows between.
 func TestEnds(t *testing.T) {
 	table := NewTable("Levels", "<level")
 	for _, name := range strings.Split("abcdef", "") {

@@ -46,8 +46,8 @@ func Finite[F ~float64](n *F) bool {
 	return n != nil && !math.IsNaN(float64(*n)) && !math.IsInf(float64(*n), 0)
 }
 
-// Probability writes a probability with four decimals and its standard error where that shows: one
-// below or beyond what they show is not written as 0 or 1.
+// Probability writes a probability with four decimals and its standard error where the decimals
+// show it. A probability nearer to 0 or 1 than the decimals show is not written as 0 or 1.
 func Probability[F ~float64](p, se F) string {
 	const least = 1e-4
 	switch {
@@ -67,7 +67,7 @@ func Probability[F ~float64](p, se F) string {
 	return fmt.Sprintf("%.4f", float64(p))
 }
 
-// InThree is probability with three decimals, for tables of many.
+// InThree is Probability with three decimals, for long tables.
 func InThree(p, se report.Number) string {
 	if p > 0 && p < 0.0005 && !(se >= 0.0005) {
 		if p < 1e-4 {
@@ -84,8 +84,8 @@ func InThree(p, se report.Number) string {
 	return PlusMinus(&p, &se, 3)
 }
 
-// AveragedInterval is an interval of a number that is zero with a probability: that probability
-// where the interval is nothing but zero.
+// AveragedInterval is an interval of a number that is zero with a probability: it shows that
+// probability where the interval is only zero.
 func AveragedInterval(low, high, zero report.Number) string {
 	if low == 0 && high == 0 && Finite(&zero) {
 		return "0 (" + strings.TrimPrefix(Probability(zero, report.Number(math.NaN())), ">") + ")"
@@ -93,7 +93,7 @@ func AveragedInterval(low, high, zero report.Number) string {
 	return Interval(low, high)
 }
 
-// TimeText rounds a time to what is worth reading.
+// TimeText rounds a time to a readable precision.
 func TimeText(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
 	switch {

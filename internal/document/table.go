@@ -36,7 +36,7 @@ type Table struct {
 	More    []string
 }
 
-// NewTable makes a table without rows, whose columns have names as those of a [Grid].
+// NewTable makes a table without rows, whose columns have names in the notation of a [Grid].
 func NewTable(caption string, names ...string) *Table {
 	return &Table{Caption: caption, Grid: Grid{Rows: [][]string{names}}}
 }

@@ -49,8 +49,8 @@ func (h Header) siteColumn(s int) string {
 	return "gamma[" + strconv.Itoa(s+1) + "]"
 }
 
-// plain is a name without what readers of CmdStan files take for its end, for an index, or for a
-// quoted cell.
+// plain is a name without characters that readers of CmdStan files take for its end, for an index,
+// or for a quoted cell.
 func plain(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

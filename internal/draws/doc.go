@@ -15,16 +15,16 @@
 //	beta[NAME] …        both    parameters, 0 where the model does not use the coordinate
 //	model               both    the model in words; Parquet only
 //
-// Densities are those of the coordinates in the file, unless the header names another scale under
+// Densities refer to the coordinates in the file, unless the header names another scale under
 // density_scale.
 //
-// CSV files follow the conventions of CmdStan: lines that begin with # carry the settings,
-// columns of the sampler end in two underscores, numbers are decimal, nan, inf or -inf. IID files
-// declare the layout of CmdStan's laplace method (columns log_p__ and log_q__), files of chains
-// that of its sample method (lp__ first). ArviZ (from_cmdstan) and CmdStanR (read_cmdstan_csv) read
+// CSV files follow the conventions of CmdStan: lines that begin with # carry the settings, columns
+// of the sampler end in two underscores, numbers are decimal, nan, inf or -inf. IID files declare
+// the layout of CmdStan's laplace method (columns log_p__ and log_q__), files of chains the layout
+// of its sample method (lp__ first). ArviZ (from_cmdstan) and CmdStanR (read_cmdstan_csv) read
 // both. Both take one file for one chain: to have them compare chains, write one file per chain.
-// Parquet files hold the same columns as doubles, integers for gamma and chain__, and the model
-// as text. In names of CSV columns dots, commas and quotes, which its readers would misread, are
+// Parquet files hold the same columns as doubles, integers for gamma and chain__, and the model as
+// text. In names of CSV columns dots, commas and quotes, which its readers would misread, are
 // replaced.
 //
 // The header, with the names of sites and coordinates, travels as one line of JSON in a comment of

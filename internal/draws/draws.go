@@ -9,7 +9,7 @@ import (
 	"github.com/transdim/vti/internal/enum"
 )
 
-// Kind says where draws come from.
+// Kind is the source of draws.
 type Kind int
 
 // The kinds.
@@ -26,7 +26,7 @@ func (k Kind) String() string { return kinds.String(k) }
 // MarshalText spells the kind as String does; an unknown kind is an error.
 func (k Kind) MarshalText() ([]byte, error) { return kinds.Marshal(k) }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads text written by MarshalText.
 func (k *Kind) UnmarshalText(text []byte) error { return kinds.Unmarshal(text, k) }
 
 // Header describes the draws of a file.
@@ -37,17 +37,17 @@ type Header struct {
 	Cards []int `json:"cards"`
 	// Sites names the sites; nil or S names.
 	Sites []string `json:"sites,omitempty"`
-	// Items, where models are lists, names what the outcomes 1, 2, … of a site stand for: the
-	// members of a model are those of its outcomes but 0.
+	// Items, where models are lists, names the items that the outcomes 1, 2, … of a site stand for:
+	// the members of a model are its outcomes other than 0.
 	Items []string `json:"items,omitempty"`
 	// Coordinates names the D coordinates.
 	Coordinates []string `json:"coordinates"`
 	// Variables names their columns; nil stands for beta[coordinate].
 	Variables []string `json:"variables,omitempty"`
-	// DensityScale says of which coordinates the log densities are, where these are not those of
-	// the file: "standardised".
+	// DensityScale names the coordinates of the log densities where these differ from the
+	// coordinates of the file: "standardised".
 	DensityScale string `json:"density_scale,omitempty"`
-	// Covered is the probability of the models that were drawn from, where others were left out; 0:
+	// Covered is the total probability of the models in the sample, where others were left out; 0:
 	// all.
 	Covered float64 `json:"covered,omitempty"`
 	// Seed, BurnIn and Thin are settings of the run, for the reader's information.
@@ -86,8 +86,8 @@ func (h Header) densities() []string {
 	return []string{"log_p__", "log_q__"}
 }
 
-// ModelNumber is the mixed-radix number of a code, as the column model__ has it: NaN when numbers
-// of that space do not all fit a float64.
+// ModelNumber is the mixed-radix number of a code, as in the column model__: NaN when numbers of
+// that space do not all fit a float64.
 func (h Header) ModelNumber(code []int32) float64 {
 	if !h.countable() {
 		return math.NaN()
@@ -116,7 +116,7 @@ type fileHeader struct {
 	Header
 }
 
-// version is that of the file layout.
+// version is the version of the file layout.
 const version = 2
 
 func (h Header) marshal() (string, error) {
@@ -138,7 +138,7 @@ func unmarshalHeader(text string) (Header, error) {
 	return h.Header, nil
 }
 
-// Draws are a number N of draws.
+// Draws are N draws.
 type Draws struct {
 	Header
 	LogP  []float64 // [N]
@@ -151,7 +151,7 @@ type Draws struct {
 // Len is N.
 func (d *Draws) Len() int { return len(d.LogP) }
 
-// check panics unless the draws have the shapes that the header says.
+// check panics unless the draws have the shapes of the header.
 func (d *Draws) check() {
 	n := d.Len()
 	logQ, chain := n, 0

@@ -65,7 +65,7 @@ func TestRoundTrip(t *testing.T) {
 	assert.Len(t, entries, 1, "no temporary file is left")
 }
 
-// Files of the library that this project once wrote with are read.
+// TestOlderParquet reads files of the library that this project once wrote with.
 func TestOlderParquet(t *testing.T) {
 	for _, kind := range []Kind{IID, Chains} {
 		got, err := Read(filepath.Join("testdata", kind.String()+"-arrow-go.parquet"))
@@ -170,7 +170,7 @@ func cmdStan(t *testing.T, text string) (settings map[string]string, variables m
 	return settings, variables
 }
 
-// Every number of the draws is in the CSV, to its last bit.
+// TestReadableAsCmdStan checks that every number of the draws is in the CSV, to its last bit.
 func TestReadableAsCmdStan(t *testing.T) {
 	for _, kind := range []Kind{IID, Chains} {
 		dir := t.TempDir()
@@ -225,7 +225,8 @@ func TestDamagedParquet(t *testing.T) {
 	}
 }
 
-// Columns, metadata and numbers that cannot be of draws are errors that say which.
+// TestWrongParquet checks that columns, metadata and numbers that cannot belong to draws are errors
+// that name them.
 func TestWrongParquet(t *testing.T) {
 	path := filepath.Join(t.TempDir(), ParquetFile)
 	d := sample(Chains, []int{2, 3}, 2, 4, 3)
@@ -309,8 +310,7 @@ func TestWrongShapesPanic(t *testing.T) {
 	assert.Panics(t, func() { _ = WriteBoth(t.TempDir(), &bad) })
 }
 
-// Whatever a file holds, it is an error or draws, which are the same after they were written and
-// read.
+// FuzzRead checks that any file is an error or draws, which are the same after writing and reading.
 func FuzzRead(f *testing.F) {
 	dir := f.TempDir()
 	path := filepath.Join(dir, ParquetFile)

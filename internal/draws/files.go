@@ -16,9 +16,9 @@ const (
 	CSVFile     = "draws.csv"
 )
 
-// Write writes draws to a directory as Parquet. The file appears under its name, complete, or an
-// older one of that name is untouched. It panics when the draws do not have the shapes of the
-// header, or an outcome does not exist.
+// Write writes draws to a directory as Parquet. The file appears under its name when it is
+// complete; until then an older file of that name is untouched. It panics when the draws do not
+// have the shapes of the header, or an outcome does not exist.
 func Write(dir string, d *Draws) error { return d.write(filepath.Join(dir, ParquetFile), writeParquet) }
 
 // WriteBoth writes draws to a directory in both formats, each as [Write] does.

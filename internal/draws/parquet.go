@@ -55,8 +55,8 @@ func writeParquet(w io.Writer, d *Draws) error {
 	return out.Close()
 }
 
-// readParquet reads what writeParquet wrote, one row group in memory beside the result. Errors
-// name the row.
+// readParquet reads a file written by writeParquet, with one row group in memory beside the result.
+// Errors name the row.
 func readParquet(f *os.File) (*Draws, error) {
 	info, err := f.Stat()
 	if err != nil {

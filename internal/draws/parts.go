@@ -2,8 +2,8 @@ package draws
 
 import "fmt"
 
-// Part is a parameter of draws of type T. With a Count it is as many parameters of one name,
-// numbered from 1; those that a draw lacks are 0.
+// Part is a parameter of draws of type T. With a Count it is Count parameters of one name, numbered
+// from 1; parameters that a draw lacks are 0.
 type Part[T any] struct {
 	Name  string
 	Count int
@@ -30,7 +30,7 @@ func Fill[T any](d *Draws, list []T, parts []Part[T]) {
 }
 
 // Each returns the function Of of a Part with a Count: value picks the number from an element of
-// the list that a draw has.
+// the draw's list.
 func Each[T, E any](list func(draw T) []E, value func(element E) float64) func(draw T, number int) float64 {
 	return func(draw T, number int) float64 {
 		if elements := list(draw); number < len(elements) {

@@ -1,5 +1,4 @@
-// Package english writes numbers of things as English does: 1 row, 2 rows, 0 rows, rows 1, 2 and 7
-// more.
+// Package english writes counts of things in English: 1 row, 2 rows, 0 rows, rows 1, 2 and 7 more.
 package english
 
 import (
@@ -17,8 +16,8 @@ func Count[N integer](n N, one string) string {
 	return fmt.Sprintf("%d %s", n, Noun(n, one))
 }
 
-// Noun is the form of a noun for so many things. Its plural has to be regular, as those of "row",
-// "class" and "family" are.
+// Noun is the form of a noun for n things. Its plural has to be regular, as for "row", "class" and
+// "family".
 func Noun[N integer](n N, one string) string {
 	return Form(n, one, plural(one))
 }
@@ -31,7 +30,7 @@ func Form[N integer](n N, one, many string) string {
 	return many
 }
 
-// List joins texts by commas. Beyond the first so many it says how many there are: "a, b and 7
+// List joins texts by commas. It shows the first most of them and counts the rest: "a, b and 7
 // more".
 func List(texts []string, most int) string {
 	if more := len(texts) - most; more > 0 {

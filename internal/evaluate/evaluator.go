@@ -39,7 +39,7 @@ func (e *Evaluator) Sizes() (batch, sites, dim int) {
 	return e.Batch, len(sp.Cards()), sp.Dim()
 }
 
-// Random is a stream of random numbers of its own for every name.
+// Random is an independent stream of random numbers for every name.
 func (e *Evaluator) Random(name string) *rand.Rand { return stream.Rand(e.Seed, name) }
 
 // Run executes a graph over the variables.
@@ -131,8 +131,8 @@ type Pushed struct {
 }
 
 // Push maps one batch of reference draws z [B*D] under codes [B*S] through the flow and evaluates
-// both densities, in float64 from the last stage of the flow on: sums over rows of a table in
-// float32 have errors that weights would take for evidence.
+// both densities. The last stage of the flow and the densities are in float64: sums over rows of a
+// table in float32 have errors that would distort the weights.
 func (e *Evaluator) Push(codes []int32, z []float64) (Pushed, error) {
 	batch, sites, dim := e.Sizes()
 	outputs, err := e.Run("push", func(ctx *context.Context, codes, z *Node) []*Node {
@@ -154,8 +154,8 @@ func (e *Evaluator) Push(codes []int32, z []float64) (Pushed, error) {
 	}, nil
 }
 
-// Pull is push for given parameters theta [B*D]: it maps them back to the reference. Both densities
-// and the squares are those at theta.
+// Pull is Push for parameters theta [B*D]: it maps them back to the reference. Both densities and
+// the squares are evaluated at theta.
 func (e *Evaluator) Pull(codes []int32, theta []float64) (Pushed, error) {
 	batch, sites, dim := e.Sizes()
 	outputs, err := e.Run("pull", func(ctx *context.Context, codes, theta *Node) []*Node {
@@ -178,7 +178,7 @@ func (e *Evaluator) Pull(codes []int32, theta []float64) (Pushed, error) {
 }
 
 // PushGraph maps z [B,D] through the flow: θ [B,D], log q(θ | m) [B] and log η(θ | m) [B], all of
-// dtype: that of z in training, Float64 where densities certify.
+// dtype: the dtype of z in training, Float64 for certification.
 func (e *Evaluator) PushGraph(ctx *context.Context, codes, mask, z *Node, dtype dtypes.DType) (theta, logQ, logJoint *Node) {
 	theta, logDet := e.FlowOf(codes, mask, dtype).ToParams(ctx.In(FlowScope), mask, e.Features(codes), z)
 	return theta, LogConditional(mask, ConvertDType(z, dtype), logDet), LogJoint(e.Target, codes, mask, theta)
@@ -212,7 +212,7 @@ func (e *Evaluator) DensityGraph(ctx *context.Context, codes, theta *Node) *Node
 	return Add(e.Models.LogProb(ctx.In(ModelScope), codes), LogConditional(mask, Float64(z), logDet))
 }
 
-// typed is a flow that computes in a type whatever that of the noise.
+// typed is a flow that computes in a fixed type for any type of the noise.
 type typed struct {
 	Flow
 	dtype dtypes.DType
@@ -226,14 +226,13 @@ func (t typed) ToBase(ctx *context.Context, mask, feats, theta *Node) (z, logDet
 	return t.Flow.ToBase(ctx, mask, ConvertDType(feats, t.dtype), ConvertDType(theta, t.dtype))
 }
 
-// Features are those of the models, in the type of the flow. [B,C]
+// Features returns the features of the models, in the type of the flow. [B,C]
 func (e *Evaluator) Features(codes *Node) *Node {
 	return space.Features(e.Target.Space(), codes, e.DType)
 }
 
-// FlowOf is the flow as it is for the models of one batch: one of package cosmic with the
-// quadratics of the target, if it has them, and with an anchor of dtype; any other computes in
-// dtype.
+// FlowOf returns the flow for the models of one batch: a flow of package cosmic with the quadratics
+// of the target, if it has them, and with an anchor of dtype; any other flow computes in dtype.
 func (e *Evaluator) FlowOf(codes, mask *Node, dtype dtypes.DType) Flow {
 	flow, ok := e.Flow.(*cosmic.Flow)
 	if !ok {
@@ -245,7 +244,7 @@ func (e *Evaluator) FlowOf(codes, mask *Node, dtype dtypes.DType) Flow {
 	if dtype != e.DType {
 		flow = flow.EndingIn(dtype)
 	}
-	// a flow that is part of a larger one has the anchor that it was trained with
+	// a flow that is part of a larger one has the anchor of its training
 	placement := flow.Config().Placement
 	if quadratic, ok := e.Target.(quadraticTarget); ok && !e.NoQuadratics && (placement == nil || placement.Given) {
 		flow = flow.Given(quadratic.Quadratic(codes, mask, dtype))

@@ -9,7 +9,7 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// Only errors about memory name a batch that would fit.
+// TestExplain checks that only errors about memory name a batch that would fit.
 func TestExplain(t *testing.T) {
 	e := &Evaluator{Batch: 1000}
 	require.NoError(t, e.Explain(nil))

@@ -10,20 +10,20 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Target is the density that is evaluated, as vti.Target says.
+// Target is the density to evaluate, as in vti.Target.
 type Target interface {
 	Space() space.Space
 	LogPrior(codes *graph.Node) *graph.Node
 	LogJoint(codes, mask, theta *graph.Node) *graph.Node
 }
 
-// ModelDistribution is q(m), as vti.ModelDistribution says.
+// ModelDistribution is q(m), as in vti.ModelDistribution.
 type ModelDistribution interface {
 	LogProb(ctx *context.Context, codes *graph.Node) *graph.Node
 	Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node
 }
 
-// Flow is the map of q(θ | m), as vti.Flow says.
+// Flow is the map of q(θ | m), as in vti.Flow.
 type Flow interface {
 	ToParams(ctx *context.Context, mask, feats, z *graph.Node) (theta, logDet *graph.Node)
 	ToBase(ctx *context.Context, mask, feats, theta *graph.Node) (z, logDet *graph.Node)
@@ -44,8 +44,8 @@ func LogJoint(target Target, codes, mask, theta *graph.Node) *graph.Node {
 	return perRow(target, "LogJoint", codes, target.LogJoint(codes, mask, theta))
 }
 
-// perRow is what a method of a target has built. Anything but a number for each row of codes is a
-// panic with an error that says what it is.
+// perRow checks the result of a method of a target. Anything other than a number for each row of
+// codes is a panic with an error that describes it.
 func perRow(target Target, method string, codes, got *graph.Node) *graph.Node {
 	if rows := codes.Shape().Dim(0); got.Rank() != 1 || got.Shape().Dim(0) != rows {
 		panic(fmt.Errorf("%s of %T: got a result of shape %v, want [%d], a number for each row of codes", method, target, got.Shape().Dimensions, rows))

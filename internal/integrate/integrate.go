@@ -3,7 +3,7 @@
 //
 // The mixture starts from the modes and a wide distribution, and follows weighted draws from itself
 // (adaptive multiple importance sampling; Cornuet et al. 2012, Cappé et al. 2008). Then it is
-// frozen: the draws that estimate are independent of each other and of the adaptation, so that
+// frozen: the draws of the estimate are independent of each other and of the adaptation, so that
 // their standard error is right, and Pareto's k̂ judges them. The wide distribution keeps a share
 // of the mixture, which bounds the weights wherever the density has no heavier tail.
 //
@@ -28,8 +28,8 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// Constants of the adaptation, chosen by hand and checked on the densities of the tests: what is
-// given up by other choices is a share of the effective draws, never the rightness of the estimate.
+// Constants of the adaptation, chosen by hand and checked on the densities of the tests: other
+// choices cost a share of the effective draws, never the correctness of the estimate.
 const (
 	starts        = 3   // modes that are searched for
 	rounds        = 5   // of adaptation
@@ -57,15 +57,15 @@ type Problem struct {
 	// LogDensity is the log density at a point [D], unnormalised; −Inf where there is none. It is
 	// called by several goroutines at once.
 	LogDensity func(x []float64) float64
-	// LogScales, if not nil, are logarithms of functions whose squares under the density are wanted
-	// too, such as standard deviations. The proposal then covers where the density times each
-	// square lies, which can be far from the density itself.
+	// LogScales, if not nil, are logarithms of functions whose mean squares under the density are
+	// wanted too, such as standard deviations. The proposal then covers the region where the
+	// density times each square lies, which can be far from the density itself.
 	LogScales func(x []float64) []float64
-	// Noise is about the error of LogDensity: modes are searched for no closer than it tells, and
-	// their curvature is found by differences that rise above it. 0 stands for that of rounding.
+	// Noise is the approximate error of LogDensity. Searches for modes stop at this accuracy, and
+	// curvature comes from differences that rise above it. 0 stands for rounding error.
 	Noise float64
-	// Dear says that a density costs so much that one search for a mode, from the best of the first
-	// draws, is enough, and that it ends where it gains little: draws find what it has missed.
+	// Dear marks a density that is expensive: one search for a mode, from the best of the first
+	// draws, is enough, and it ends where it gains little. Draws find the modes it has missed.
 	Dear bool
 	// PerRound is the number of draws in each round of the adaptation; 0 stands for 400 and 200
 	// more for each coordinate.
@@ -112,7 +112,8 @@ func Adapt(ctx context.Context, problem Problem, random *rand.Rand) (*Proposal, 
 	return p, p.adapt(ctx, all, parts, mixture{widest}, rounds, draws, random)
 }
 
-// wide is the scale of the wide distribution, and widest that as a component of a mixture.
+// wide is the scale of the wide distribution, and widest the wide distribution as a component of a
+// mixture.
 func (p *Problem) wide() *mat.SymDense {
 	wide := mat.NewSymDense(len(p.Width), nil)
 	for i, width := range p.Width {
@@ -129,8 +130,9 @@ func (p *Problem) widest() (*component, error) {
 	return widest, nil
 }
 
-// adapt draws from parts and their defence, and fits them to all draws, in so many rounds, and sets
-// the mixture; all are draws from the mixture as it was, as many as each round makes.
+// adapt draws from parts and their defence and fits both to all draws, in the given number of
+// rounds, and sets the mixture. At the start all holds the draws of one round from the present
+// mixture.
 func (p *Proposal) adapt(ctx context.Context, all *Sample, parts, defence mixture, rounds, draws int, random *rand.Rand) error {
 	proposals := []mixture{p.mixture}
 	for round := range rounds {
@@ -168,7 +170,7 @@ func (m mixture) fitted(points [][]float64, weights []float64, widest *component
 	return m, defence
 }
 
-// defended is a mixture of parts in their proportions, with what the shares of the defence leave.
+// defended is a mixture of parts in their proportions, with the share that the defence leaves.
 func defended(parts, defence mixture) mixture {
 	total, left := 0.0, 1.0
 	for _, c := range parts {
@@ -186,12 +188,13 @@ func defended(parts, defence mixture) mixture {
 	return m
 }
 
-// balanced are the weights of points drawn in equal numbers from several proposals in turn, each by
-// the density of their mixture, and tempered where few points have all the weight; nil if none has.
-// What they weight is the mean of the normalised density, of its normalised products with each
-// square of LogScales and, where missed is asked for, of that with its ratio to the last proposal:
-// that is where a wall, or a ridge that no component follows, leaves weights with a heavy tail,
-// since the mean of their squares is the integral of this product.
+// balanced returns weights of points drawn in equal numbers from several proposals in turn, each
+// weight by the density of their mixture, and tempered where few points have all the weight; nil if
+// no point has weight. The weighted density is the mean of the normalised density, of its
+// normalised products with each square of LogScales and, where missed is set, of its product with
+// its ratio to the last proposal. The integral of this last product is the mean square of the
+// weights: it is large at a wall, or at a ridge that no component follows, where weights have a
+// heavy tail.
 func (p *Proposal) balanced(all *Sample, proposals []mixture, draws int, missed bool) []float64 {
 	logWeights, ratio := make([]float64, len(all.Points)), make([]float64, len(all.Points))
 	for i, x := range all.Points {
@@ -291,10 +294,10 @@ func finiteOr(x, fallback float64) float64 {
 	return x
 }
 
-// Mended is a proposal with one more component, where the weights of a sample from this one are
-// largest: about its heaviest point, as wide as the nearestShare of its points that are nearest
-// (incremental mixture importance sampling; Raftery and Bao 2010). Nil where the sample has no such
-// component. A sample that is to estimate must be drawn anew.
+// Mended returns a proposal with one more component, where the weights of a sample from this one
+// are largest: about its heaviest point, as wide as the nearestShare of its points that are nearest
+// (incremental mixture importance sampling; Raftery and Bao 2010). It returns nil where the sample
+// has no such component. An estimate needs a new sample.
 func (p *Proposal) Mended(s *Sample) *Proposal {
 	weights := s.LogWeights()
 	total := logsum.Of(weights)

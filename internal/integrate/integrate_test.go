@@ -60,8 +60,8 @@ var problems = map[string]struct {
 func lgamma(x float64) float64 { value, _ := math.Lgamma(x); return value }
 
 // Integrals and means are right within five standard errors, one in two million by chance, on
-// densities that are narrow, correlated, skewed, of two modes, with a long tail and with a wall;
-// and draws are not wasted.
+// densities that are narrow, correlated, skewed, of two modes, with a long tail and with a wall; a
+// share of the draws is effective.
 func TestIntegrals(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -128,8 +128,9 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// A standard deviation whose square lies far out in the tail of the density, here 4 of its standard
-// deviations away, is known as well as the density itself when it is asked for, and not otherwise.
+// TestLogScales has a standard deviation whose square lies far out in the tail of the density, here
+// 4 of its standard deviations away. It is known to the accuracy of the density itself when it is
+// asked for, and not otherwise.
 func TestLogScales(t *testing.T) {
 	const sd, n = 2.0, 20_000
 	problem := Problem{Centre: []float64{0, 0}, Width: []float64{2, 1}, LogDensity: func(x []float64) float64 {
@@ -157,9 +158,9 @@ func TestLogScales(t *testing.T) {
 	require.Less(t, share(nil), 0.05)
 }
 
-// Two standard deviations that may be zero, here by their logarithms, and a correlation that is as
-// wide as its prior where one of them is: each leaves a ridge that falls off slowly on one side.
-// Weights along both ridges have a light tail.
+// TestRidges has two standard deviations that may be zero, here by their logarithms, and a
+// correlation that is as wide as its prior where one of them is zero: each leaves a ridge that
+// falls off slowly on one side. Weights along both ridges have a light tail.
 func TestRidges(t *testing.T) {
 	problem := Problem{Centre: make([]float64, 4), Width: []float64{2, 2, 2, 2}, LogDensity: func(x []float64) float64 {
 		a, b := math.Exp(x[0]), math.Exp(x[1])
@@ -178,8 +179,8 @@ func TestRidges(t *testing.T) {
 	}
 }
 
-// A proposal that lacks a corner of a density has weights with a heavy tail there. Mended some
-// times, it has not, and its estimate, from draws of its own, is right.
+// TestMended has a proposal that lacks a corner of a density, so that weights have a heavy tail
+// there. After some mending they have none, and the estimate, from new draws, is right.
 func TestMended(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	unit := mat.NewSymDense(2, []float64{1, 0, 0, 1})

@@ -74,8 +74,8 @@ func (c *component) draw(random *rand.Rand) []float64 {
 // mixture is a mixture of components.
 type mixture []*component
 
-// logDensity is that of the mixture at x, with the densities of its components times their shares
-// in terms, which has a place for each.
+// logDensity is the log density of the mixture at x; terms receives the densities of its components
+// times their shares.
 func (m mixture) logDensity(x, work, terms []float64) float64 {
 	for i, c := range m {
 		terms[i] = math.Log(c.share) + c.logDensity(x, work)

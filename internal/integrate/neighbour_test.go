@@ -37,7 +37,7 @@ func TestMarginalProposal(t *testing.T) {
 		for x := -60.0; x < 60; x += step {
 			sum += step * math.Exp(p.mixture.logDensity([]float64{at[1], x, at[0]}, work, terms))
 		}
-		// what lies beyond the grid is the tail of t distributions with 3 degrees of freedom
+		// the tail of t distributions with 3 degrees of freedom beyond the grid
 		require.InEpsilon(t, sum, math.Exp(marginal.mixture.logDensity(at, work[:2], terms)), 2e-3)
 	}
 	s := &Sample{}
@@ -46,8 +46,8 @@ func TestMarginalProposal(t *testing.T) {
 	require.InDelta(t, math.Log(2*math.Pi), weights.LogMean, 5*weights.LogMeanSE)
 }
 
-// A proposal for a density far from its own, in its standard deviations, is refined from few draws
-// of which hardly any is effective; estimates by it are right within five errors.
+// TestRefined refines a proposal for a density far from its own, in its standard deviations, from
+// few draws, of which hardly any is effective; estimates by it are right within five errors.
 func TestRefined(t *testing.T) {
 	first, err := Adapt(t.Context(), Problem{Centre: make([]float64, 3), Width: []float64{3, 3, 3}, LogDensity: apart(0, 0.2)}, rand.New(rand.NewPCG(1, 1)))
 	require.NoError(t, err)

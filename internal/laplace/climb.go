@@ -24,17 +24,17 @@ func Active(mask []bool) (active []int) {
 }
 
 // Climb finds a mode of log p(y, θ | m) of the model given by code, which uses the active
-// coordinates, from a start [D] that it changes into the mode, where the log density is top. It
+// coordinates, from a start [D] that it changes into the mode; top is the log density there. It
 // returns the second-order expansion there, the quadratic −½ θᵀHθ + bᵀθ: precision is H, row-major
 // [D·D], and linear is b = Hθ* [D]. A coordinate that the model does not use has H_jj = 1, b_j = 0
-// and no couplings. Only the diagonal is kept, with the b_j that leaves the mode in place, when H
-// is not positive definite or too large for a flow. Both are nil when no mode with negative
+// and no couplings. When H is not positive definite or too large for a flow, only the diagonal is
+// kept, with the b_j that leaves the mode in place. Both are nil when no mode with negative
 // curvature was found.
 //
 // It is a damped Newton iteration (Levenberg) in float64.
 func (on Surface) Climb(ctx gocontext.Context, code []int32, active []int, mode []float64) (precision, linear []float64, top float64, err error) {
 	hessian := mat.NewSymDense(len(active), nil)
-	// where the Hessian was taken, and the gradient
+	// the point of the Hessian, and the gradient
 	center, slope := make([]float64, len(mode)), make([]float64, len(active))
 	damping := 1e-3
 	for range 100 {
@@ -70,8 +70,8 @@ func (on Surface) Climb(ctx gocontext.Context, code []int32, active []int, mode 
 	return precision, linear, top, nil
 }
 
-// quadratic returns what Climb does, for −½ (θ−c)ᵀH(θ−c) + gᵀ(θ−c) over the active coordinates:
-// center is c [D], slope is g.
+// quadratic returns the expansion of Climb for −½ (θ−c)ᵀH(θ−c) + gᵀ(θ−c) over the active
+// coordinates: center is c [D], slope is g.
 func quadratic(hessian *mat.SymDense, center, slope []float64, active []int) (precision, linear []float64) {
 	dim := len(center)
 	for _, coupled := range []bool{true, false} {

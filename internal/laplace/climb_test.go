@@ -17,7 +17,8 @@ func TestQuadratic(t *testing.T) {
 	require.Equal(t, []float64{4, 0, 1, 0, 1, 0, 1, 0, 2}, precision)
 	require.Equal(t, []float64{3 + 0.5, 0, -1 + 0.25}, linear)
 
-	// Not positive definite: each coordinate for itself. A negative curvature: nothing.
+	// If H is not positive definite, each coordinate stands alone; with a negative curvature there
+	// is no expansion.
 	hessian.SetSym(0, 1, 3)
 	precision, linear = quadratic(hessian, center, slope, []int{0, 2})
 	require.Equal(t, []float64{4, 0, 0, 0, 1, 0, 0, 0, 2}, precision)
@@ -28,7 +29,7 @@ func TestQuadratic(t *testing.T) {
 	require.Nil(t, linear)
 }
 
-// A search for modes that is cancelled evaluates the target no more.
+// TestLaplaceCancelled checks that a cancelled search for modes evaluates the target no more.
 func TestLaplaceCancelled(t *testing.T) {
 	ctx, cancel := gocontext.WithCancel(t.Context())
 	calls := 0

@@ -13,24 +13,24 @@ import (
 )
 
 const (
-	// Error is what a Laplace evidence is allowed to be too small by, in nats, where it is taken
-	// for an upper bound. Chosen by hand; TestLaplaceIsABound says how often a skewed or
-	// heavy-tailed posterior exceeds it.
+	// Error is the allowance, in nats, by which a Laplace evidence may be too small where it is
+	// taken for an upper bound. Chosen by hand; TestLaplaceIsABound counts the skewed and
+	// heavy-tailed posteriors that exceed it.
 	Error = 1.0
-	// degrees are those of the t distribution at a mode: few enough that its tails are heavier than
-	// those of any posterior with a proper normal prior, and enough that little is lost in some
-	// tens of dimensions. Chosen by hand, not tuned.
+	// degrees are the degrees of freedom of the t distribution at a mode: few enough that its tails
+	// are heavier than the tails of any posterior with a proper normal prior, and enough that
+	// little is lost in some tens of dimensions. Chosen by hand, not tuned.
 	degrees = 5
 	// mostModes bounds the modes of a model's proposal. Chosen by hand.
 	mostModes = 32
-	// thinlyProposed is how many times larger than the mean the weight of a draw has to be for
-	// there to be another mode to look for where it is. Chosen by hand.
+	// thinlyProposed is the ratio of the weight of a draw to the mean weight above which a search
+	// for another mode starts at the draw. Chosen by hand.
 	thinlyProposed = 5.0
-	// leastModeShare is the part of the draws, divided evenly, that goes to all modes whatever
-	// their Laplace evidence: that of a skewed mode can be far too small. Chosen by hand.
+	// leastModeShare is the share of the draws that is divided evenly among all modes whatever
+	// their Laplace evidence, which can be far too small for a skewed mode. Chosen by hand.
 	leastModeShare = 0.25
-	// vainClimbs is the number of climbs to modes that are known, or to none, after which no more
-	// are tried. Chosen by hand.
+	// vainClimbs is the number of climbs that end in known modes, or in none, after which the
+	// search stops. Chosen by hand.
 	vainClimbs = 16
 )
 
@@ -43,8 +43,8 @@ type Modes struct {
 
 // Mode is a mode of a model.
 type Mode struct {
-	// Theta [D] is where it is, AtMode log η there, and LogEvidence the Laplace approximation of
-	// log Z_m.
+	// Theta [D] is its place, AtMode log η there, and LogEvidence the Laplace approximation of log
+	// Z_m.
 	Theta               []float64
 	AtMode, LogEvidence float64
 
@@ -107,7 +107,7 @@ func (m *Mode) logDensity(theta []float64) float64 {
 }
 
 // near reports whether another mode is this one, found again: a climb ends well within a hundredth
-// of a standard deviation, two maxima are never that close.
+// of a standard deviation, and two maxima are never that close.
 func (m *Mode) near(other *Mode) bool {
 	const closeTo = 0.05
 	x := m.of(other.Theta)
@@ -117,7 +117,7 @@ func (m *Mode) near(other *Mode) bool {
 // All are the modes so far.
 func (m *Modes) All() []*Mode { return m.modes }
 
-// Find climbs from those starts, in order, that the modes so far do not cover, and adds the modes
+// Find climbs from the starts, in order, that the modes so far do not cover, and adds the modes
 // that are new. It reports whether there was one.
 func (m *Modes) Find(ctx context.Context, on Surface, code []int32, active []int, starts []Start) (found bool, err error) {
 	vain := 0
@@ -169,7 +169,7 @@ func (m *Modes) Draw(random *rand.Rand, theta []float64) {
 	m.modes[chosen].draw(random, theta)
 }
 
-// LogDensity is that of the mixture at theta [D].
+// LogDensity returns the log density of the mixture at theta [D].
 func (m *Modes) LogDensity(theta []float64) float64 {
 	terms := make([]float64, len(m.modes))
 	for k, mode := range m.modes {

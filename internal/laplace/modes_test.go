@@ -26,8 +26,9 @@ func byDifferences(logDensity func(x float64) float64) gradients {
 	}
 }
 
-// The draws have the density that the proposal says: weights of a normal density with the same mode
-// and curvature have mean one. 4.5 standard errors in three sizes: a false alarm in 50,000.
+// TestModeKnowsItsDensity checks that draws have the density of the proposal: weights of a normal
+// density with the same mode and curvature have mean one. 4.5 standard errors in three sizes: a
+// false alarm in 50,000.
 func TestModeKnowsItsDensity(t *testing.T) {
 	for _, k := range []int{1, 3, 8} {
 		random := stream.Rand(1, "proposal")
@@ -85,8 +86,9 @@ func TestModeKnowsItsDensity(t *testing.T) {
 	}
 }
 
-// How often a Laplace evidence plus its allowance is below the evidence: logistic and Student
-// likelihoods of 3 to 30 rows with a normal prior, by quadrature. It is below in none of 400.
+// TestLaplaceIsABound counts how often a Laplace evidence plus its allowance is below the evidence:
+// logistic and Student likelihoods of 3 to 30 rows with a normal prior, by quadrature. It is below
+// in none of 400.
 func TestLaplaceIsABound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

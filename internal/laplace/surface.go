@@ -26,8 +26,8 @@ type Surface struct {
 // [k] and minus its second derivatives [k·k] along the k coordinates that the model uses, in order.
 type Expansion = func(code []int32, theta, slope, curvature []float64) (logJoint float64)
 
-// On is the surface of a target: its own expansion, or graphs, for models of at most dim
-// coordinates, where that is nil.
+// On is the surface of a target: its own expansion, or, where that is nil, graphs for models of at
+// most dim coordinates.
 func On(device *gpu.Device, target evaluate.Target, expand Expansion, dim int) (Surface, error) {
 	if expand != nil {
 		return Surface{expansion(expand), true}, nil
@@ -62,7 +62,7 @@ func (e expansion) expand(ctx gocontext.Context, code []int32, active []int, at,
 	return value, stopped(ctx)
 }
 
-// along stops at the first length that is better than the one after it.
+// along stops at the first length that is better than the length after it.
 func (e expansion) along(ctx gocontext.Context, code []int32, active []int, at, step []float64, best float64) (rise float64, err error) {
 	next := slices.Clone(at)
 	from := slices.Clone(at)
@@ -152,13 +152,13 @@ func hessianEntry(points, gradients *mat.Dense, active []int, a, b int) float64 
 	return (gradients.At(above, active[b]) - gradients.At(below, active[b])) / width
 }
 
-// evaluatedRows is how many rows a graph of newGradientEvaluator takes at once: few enough that a
-// density of some thousand rows of data takes well below a second, after which it notices that it
-// was cancelled. Chosen by hand, not tuned.
+// evaluatedRows is the number of rows that a graph of newGradientEvaluator takes at once: few
+// enough that a density of some thousand rows of data takes well below a second, after which it
+// checks for cancellation. Chosen by hand, not tuned.
 const evaluatedRows = 8
 
-// newGradientEvaluator compiles the log density of a target and its gradient, for at most so many
-// rows.
+// newGradientEvaluator compiles the log density of a target and its gradient, for at most the given
+// number of rows.
 func newGradientEvaluator(device *gpu.Device, target evaluate.Target, most int) (gradients, error) {
 	exec, err := NewExec(device.Backend(), func(codes, theta *Node) (*Node, *Node) {
 		value := evaluate.LogJoint(target, codes, target.Space().Mask(codes), theta)

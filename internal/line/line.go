@@ -1,7 +1,7 @@
 // Package line integrates densities of one parameter by the trapezoidal rule, on a lattice that is
 // found and refined until it is fine enough. For functions that are smooth and vanish at both ends
 // the rule converges faster than any power of the distance of its nodes (Trefethen and Weideman
-// 2014): halving that squares the error.
+// 2014): half the distance squares the error.
 package line
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/internal/parallel"
 )
 
-// Options say where a density is and how well its integral has to be known.
+// Options locate a density and set the accuracy of its integral.
 type Options struct {
 	// From and To are where modes may be; they are looked for with nodes there a Step apart, which
 	// no mode may hide between: the log density has to rise towards each from the nodes beside it.
@@ -28,8 +28,8 @@ type Options struct {
 	// Depth is how far below the largest, in nats, log densities are negligible. Default 36, which
 	// is rounding.
 	Depth float64
-	// Tolerance is the largest difference of the log integral from that of every second node. The
-	// error of all nodes is about its square. Default 1e-6.
+	// Tolerance is the largest difference between the log integral of all nodes and the log
+	// integral of every second node. The error of all nodes is about its square. Default 1e-6.
 	Tolerance float64
 	// Most is the largest number of nodes. Default 65,536.
 	Most int
@@ -44,22 +44,23 @@ type Node[T any] struct {
 	// LogWeight is the log density times the distance of nodes: the share of a node in the integral
 	// is exp(LogWeight − Integral.Log).
 	LogWeight float64
-	// Given is what else is known there.
+	// Given is further knowledge about the node.
 	Given T
 }
 
 // Integral is a log integral with its nodes, in order of x; negligible ones are left out.
 type Integral[T any] struct {
 	Log float64
-	// Difference is that of Log from the rule of every second node.
+	// Difference is the difference of Log from the rule of every second node.
 	Difference float64
 	Step       float64
 	Nodes      []Node[T]
 }
 
-// A lattice is too coarse, whatever every second node says, where a mode falls by more than
-// mostFall nats to the next node, or has fewer nodes than fewestNodes: the sums of two nodes beside
-// a peak are equal. Nodes of a normal density are then at most 1.2 standard deviations apart.
+// Even where the rule of every second node agrees, a lattice is too coarse if a mode falls by more
+// than mostFall nats to the next node, or has fewer nodes than fewestNodes: the sums of two nodes
+// beside a peak are equal. Nodes of a normal density are then at most 1.2 standard deviations
+// apart.
 const (
 	mostFall    = 1.5
 	fewestNodes = 4
@@ -91,7 +92,7 @@ func Integrate[T any](o Options, logDensity func(x float64) (value float64, give
 	}
 }
 
-// Of is Integrate for a density of which nothing else is known.
+// Of is Integrate for a density without Given.
 func Of(o Options, logDensity func(x float64) float64) (*Integral[struct{}], error) {
 	return Integrate(o, func(x float64) (float64, struct{}, error) { return logDensity(x), struct{}{}, nil })
 }
@@ -225,7 +226,7 @@ func (l *lattice[T]) extend() error {
 // matters reports whether a node is not negligible.
 func (l *lattice[T]) matters(node Node[T]) bool { return node.LogDensity > l.top-l.Depth }
 
-// hides reports whether more may lie beside the k-th node than it shows: no node beside it is
+// hides reports whether more mass may lie beside the k-th node than it shows: no node beside it is
 // higher, it falls far to one of them, and a concave log density, which can rise as far as it has
 // fallen, is not negligible then.
 func (l *lattice[T]) hides(k int) bool {
@@ -242,7 +243,7 @@ func (l *lattice[T]) hides(k int) bool {
 	return most > mostFall && own+most > l.top-l.Depth
 }
 
-// resolved reports whether sums of every second node tell.
+// resolved reports whether sums of every second node are informative.
 func (l *lattice[T]) resolved() bool {
 	for k := range l.nodes {
 		if l.hides(k) {
@@ -294,7 +295,7 @@ func (l *lattice[T]) refine() error {
 	return nil
 }
 
-// integral is what is left of the lattice.
+// integral returns the rest of the lattice as an Integral.
 func (l *lattice[T]) integral(log, difference float64) *Integral[T] {
 	out := &Integral[T]{Log: log, Difference: math.Abs(difference), Step: l.Step, Nodes: make([]Node[T], 0, len(l.nodes))}
 	for _, node := range l.nodes {

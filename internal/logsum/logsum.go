@@ -34,8 +34,7 @@ func Of(values []float64) float64 {
 	return largest + math.Log(sum)
 }
 
-// Shares replaces logarithms by what they are the logarithms of, as shares of their sum, and
-// returns them.
+// Shares replaces logarithms by the shares of their exponentials in the sum, and returns them.
 func Shares(logs []float64) []float64 {
 	total := Of(logs)
 	for i, x := range logs {

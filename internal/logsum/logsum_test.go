@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Sums agree with those of the numbers themselves, in either order, far from 1 and with zeros.
+// TestSums compares sums with sums of the numbers themselves, in either order, far from 1 and with
+// zeros.
 func TestSums(t *testing.T) {
 	require.InDelta(t, math.Log(5), Add(math.Log(2), math.Log(3)), 1e-15)
 	require.InDelta(t, 1000+math.Log(5), Add(1000+math.Log(3), 1000+math.Log(2)), 1e-12)

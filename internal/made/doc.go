@@ -14,10 +14,10 @@
 //	unit k  -> unit l    where m_k ≤ m_l
 //	unit k  -> output i  where m_k ≤ i
 //
-// Degrees are sorted, so the masked weight matrices are block triangular and about half of their
-// work can be skipped by a backend that detects zeros; and they are spread evenly over 0 … D-1, so
-// that every layer carries every input even where there are fewer hidden units than inputs.
-// Units of degree 0 see only cond: they are what conditions the first output.
+// Degrees are sorted, so the masked weight matrices are block triangular and a backend that detects
+// zeros can skip about half of their work. They are spread evenly over 0 … D-1, so that every layer
+// carries every input even where there are fewer hidden units than inputs. Units of degree 0 see
+// only cond, and the first output depends on them.
 //
 // # Notation
 //

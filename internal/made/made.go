@@ -28,7 +28,7 @@ func (a Activation) String() string {
 	return fmt.Sprintf("Activation(%d)", int(a))
 }
 
-// leak is the slope of LeakyReLU below zero, that of the published networks.
+// leak is the slope of LeakyReLU below zero, as in the published networks.
 const leak = 0.01
 
 // Apply returns the activation of x, elementwise.
@@ -47,12 +47,12 @@ type Config struct {
 	Blocks     int        // residual blocks after the first layer; 0: none
 	Activation Activation // ReLU by default
 	// Heads gives, for each head, the number of outputs of each input: head h has the columns of
-	// input 0, then those of input 1, and so on, Heads[h][i] of them for input i. See Repeat.
+	// input 0, then the columns of input 1, and so on, Heads[h][i] of them for input i. See Repeat.
 	Heads [][]int
 	Seed  uint64 // root seed of the initial values
 }
 
-// Validate returns an error that names the first field which cannot be used.
+// Validate returns an error that names the first invalid field.
 func (c Config) Validate() error {
 	switch {
 	case c.Inputs < 1:

@@ -14,9 +14,9 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 )
 
-// dependence says which outputs of a network change with which inputs: D rows over the outputs of
-// all heads, then C rows for the columns of cond. It is read off gradients at random weights and a
-// random point.
+// dependence returns which outputs of a network change with which inputs: D rows over the outputs
+// of all heads, then C rows for the columns of cond. It is read off gradients at random weights and
+// a random point.
 func dependence(t *testing.T, n *Network) (onInput, onCond [][]bool) {
 	t.Helper()
 	cfg := n.cfg
@@ -181,7 +181,7 @@ func TestVariable(t *testing.T) {
 	require.ErrorContains(t, err, "/here/a has shape (Float64)[2 3], want dimensions [3 3]")
 }
 
-// TestConfig lists what New refuses.
+// TestConfig lists invalid configurations that New refuses.
 func TestConfig(t *testing.T) {
 	good := Config{Inputs: 2, Hidden: 3, Heads: [][]int{{1, 1}}}
 	_, err := New(good)

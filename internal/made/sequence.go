@@ -6,13 +6,13 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// Sequential evaluates the network for inputs that are only known one after the other, each given
-// the outputs of those before it: draw is called for input 0, 1, …, D-1 with the outputs that
+// Sequential evaluates the network for inputs that become known one after the other, each given the
+// outputs of the inputs before it. draw is called for input 0, 1, …, D-1 with the outputs that
 // belong to it, [B, Heads[h][input]] for each head h and nil where there are none, and returns the
-// value of the input, [B, 1]. The outputs are those of [Bound.Outputs], up to rounding, but all
-// inputs together cost about as much as a single call of it: a hidden unit is computed once, as
+// value of the input, [B, 1]. The outputs equal the outputs of [Bound.Outputs], up to rounding, but
+// all inputs together cost about as much as a single call of it: a hidden unit is computed once, as
 // soon as the inputs that it sees are known. Products are taken by blocks of about √D inputs, first
-// with all that is known before the block and then, input by input, with the little that is known
+// with all columns known before the block and then, input by input, with the few columns known
 // since.
 //
 // No gradient may be taken through it.
@@ -35,8 +35,8 @@ func (b *Bound) Sequential(batch int, draw func(input int, outputs []*graph.Node
 	}
 }
 
-// known are the columns of one operand of a product that are final: those before the present block,
-// and those since.
+// known are the final columns of one operand of a product: the columns before the present block,
+// and the columns since.
 type known struct{ old, recent *graph.Node } // nil: none
 
 func (k *known) add(x *graph.Node) { k.recent = joined(k.recent, x) }
@@ -54,8 +54,8 @@ func joined(left, right *graph.Node) *graph.Node {
 	return graph.Concatenate([]*graph.Node{left, right}, 1)
 }
 
-// stage is a product with a masked weight, of which the part that the operand's old columns
-// contribute to the outputs of the present block is known.
+// stage is a product with a masked weight, with the contribution of the operand's old columns to
+// the outputs of the present block.
 type stage struct {
 	affine
 	operand *known

@@ -15,7 +15,7 @@ import (
 )
 
 // TestSequentialAgreesWithOutputs draws every input from the outputs of the earlier ones and
-// compares what it was given with one evaluation at the result.
+// compares the arguments of draw with one evaluation at the result.
 func TestSequentialAgreesWithOutputs(t *testing.T) {
 	const batch = 3
 	for _, cfg := range []Config{

@@ -28,7 +28,7 @@ func Uniform(half float64) Init {
 	}
 }
 
-// FanIn is Uniform(1/√inputs), for a layer with so many inputs.
+// FanIn is Uniform(1/√inputs), for a layer with the given number of inputs.
 func FanIn(inputs int) Init { return Uniform(1 / math.Sqrt(float64(inputs))) }
 
 // Values starts a variable at the given values.
@@ -64,9 +64,9 @@ func Variable(ctx *context.Context, g *graph.Graph, seed uint64, name string, dt
 	return node
 }
 
-// Linear returns x·W + b over the last axis of x, of n > 0 numbers: an unmasked layer with so many
-// outputs, whose variables "weight" [n, outputs] and "bias" [outputs] live in ctx's scope and start
-// as weight and bias say.
+// Linear returns x·W + b over the last axis of x, of n > 0 numbers: an unmasked layer, whose
+// variables "weight" [n, outputs] and "bias" [outputs] live in ctx's scope and start as weight and
+// bias say.
 func Linear(ctx *context.Context, seed uint64, x *graph.Node, outputs int, weight, bias Init) *graph.Node {
 	last := x.Rank() - 1
 	n := x.Shape().Dim(last)
@@ -79,8 +79,8 @@ func Linear(ctx *context.Context, seed uint64, x *graph.Node, outputs int, weigh
 	return graph.Reshape(y, append(slices.Clone(x.Shape().Dimensions[:last]), outputs)...)
 }
 
-// Perceptron is W x + V ReLU(U x) over the last axis of x, with as many outputs as hidden units:
-// what is linear in x can be kept exactly.
+// Perceptron is W x + V ReLU(U x) over the last axis of x, with the same number of outputs and
+// hidden units: a linear function of x can be kept exactly.
 func Perceptron(ctx *context.Context, seed uint64, x *graph.Node, hidden int) *graph.Node {
 	inputs := x.Shape().Dim(-1)
 	inside := ReLU.Apply(Linear(ctx.In("hidden"), seed, x, hidden, FanIn(inputs), Zeros))

@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// Total is the memory of the machine in bytes, or less where the process may not use all of it:
-// what Linux says, and 1 TiB on systems that this package does not know, which refuses nothing that
+// Total is the memory of the machine in bytes, or less where the process may not use all of it: the
+// limits of Linux, and 1 TiB on systems that this package does not know, which refuses nothing that
 // is possible today.
 var Total = sync.OnceValue(func() float64 { return total(os.ReadFile) })
 
@@ -60,9 +60,9 @@ func total(readFile func(name string) ([]byte, error)) float64 {
 
 // TooLarge is the error of work that needs more memory than there is.
 type TooLarge struct {
-	// What names the sizes that ask for it.
+	// What names the sizes that need it.
 	What string
-	// Bytes are needed at least, of Total.
+	// Bytes are the bytes needed at least, of Total.
 	Bytes, Total float64
 }
 
@@ -70,9 +70,9 @@ func (e *TooLarge) Error() string {
 	return fmt.Sprintf("%s needs at least %s of memory, and there are %s: choose a smaller size", e.What, Text(e.Bytes), Text(e.Total))
 }
 
-// Check fails with a *TooLarge when work needs more bytes than there are. what names the sizes that
-// ask for them: "Batch 1000000". bytes should be a lower bound, so that nothing that fits is
-// refused.
+// Check fails with a *TooLarge when work needs more bytes than there are. Its first argument names
+// the sizes that need them: "Batch 1000000". bytes should be a lower bound, so that nothing that
+// fits is refused.
 func Check(what string, bytes float64) error {
 	if bytes <= Total() {
 		return nil

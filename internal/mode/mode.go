@@ -1,8 +1,8 @@
 // Package mode finds modes of smooth log densities by Newton's method with a line search.
 //
-// [Find] is for densities with a dense Hessian, [Climb] for any that can solve for their step.
-// Neither needs a concave density. gonum's optimize.Newton stops on a gradient in the units of the
-// parameters and keeps no factor, which is what a Laplace approximation is made of.
+// [Find] is for densities with a dense Hessian, [Climb] for any density that can solve for its
+// step. Neither needs a concave density. gonum's optimize.Newton stops on a gradient in the units
+// of the parameters and keeps no factor, which a Laplace approximation needs.
 package mode
 
 import (
@@ -23,7 +23,7 @@ type Options struct {
 	Share func(x, step []float64) float64
 }
 
-// Result is where a search ended.
+// Result is the end of a search.
 type Result struct {
 	Value     float64 // log density
 	Decrement float64 // gᵀH⁻¹g there
@@ -37,9 +37,9 @@ type Result struct {
 // Hidden is the largest decrement at which a search that no step improves has arrived.
 const Hidden = 1e-3
 
-// leastShare of a step is the last that a line search tries: Newton's steps of a count of a billion
-// from a predicted one are that much too long. rise is the part of the gain to first order that it
-// asks for (Armijo's rule).
+// leastShare is the smallest share of a step in a line search: Newton's steps of a count of a
+// billion from a predicted one are that much too long. rise is the part of the gain to first order
+// that it requires (Armijo's rule).
 const (
 	leastShare = 1e-12
 	rise       = 1e-4
@@ -49,8 +49,8 @@ const (
 // −Inf or NaN where there is none. newton writes the step H⁻¹g from x, where H is the curvature or
 // stands for it, and returns gᵀH⁻¹g; it is not ok where it finds none.
 //
-// Both may keep what they find at a point: newton is only called where value was called last, and
-// the last calls of both are at the x that Climb leaves, so that a factor of H is that of the mode.
+// Both may keep their results at a point: newton is only called where value was called last, and
+// the last calls of both are at the x that Climb leaves, so that a factor of H belongs to the mode.
 func Climb(x []float64, value func(x []float64) float64, newton func(x, step []float64) (decrement float64, ok bool), o Options) (r Result) {
 	if o.Enough == 0 {
 		o.Enough = 1e-10
@@ -104,9 +104,10 @@ type Density struct {
 	Expand func(x, gradient, curvature []float64)
 }
 
-// Find is Climb for a density with a dense Hessian. The factor is that of minus the Hessian at x.
-// Where that is not positive definite steps take it with a larger diagonal (Levenberg and
-// Marquardt); if it is not at the end, the search has not converged and the factor is no factor.
+// Find is Climb for a density with a dense Hessian. It returns the factor of minus the Hessian at
+// x. Where minus the Hessian is not positive definite, steps take it with a larger diagonal
+// (Levenberg and Marquardt); if it is not at the end, the search has not converged and the factor
+// is no factor.
 func Find(x []float64, density Density, o Options) (Result, dense.Factor) {
 	d := len(x)
 	curvature, damped := make([]float64, d*d), make([]float64, d*d)

@@ -66,7 +66,7 @@ func TestFind(t *testing.T) {
 			if c.want != nil {
 				require.InDeltaSlice(t, c.want, x, 1e-4)
 			}
-			// the factor is that of the curvature, and the decrement the gradient in its metric
+			// the factor belongs to the curvature, and the decrement is the gradient in its metric
 			gradient := fd.Gradient(nil, c.density.Value, x, &fd.Settings{Formula: fd.Central})
 			for a := range d {
 				require.InDelta(t, 0, gradient[a]*factorInverse(factor, a), 1e-4)
@@ -98,7 +98,7 @@ func gradientOf(d Density) func(x, to []float64) {
 	return func(x, to []float64) { d.Expand(x, to, make([]float64, len(x)*len(x))) }
 }
 
-// What is no mode is not reported as one.
+// TestNotConverged checks that a point that is no mode is not reported as one.
 func TestNotConverged(t *testing.T) {
 	r, _ := Find([]float64{-1.2, 1}, banana, Options{Steps: 3})
 	require.False(t, r.Converged)

@@ -1,5 +1,5 @@
-// Package parallel runs independent pieces of work on all processors. What a piece of work does
-// must not depend on the others; then results do not depend on the number of processors.
+// Package parallel runs independent pieces of work on all processors. A piece of work must not
+// depend on the others; then results do not depend on the number of processors.
 package parallel
 
 import (
@@ -29,8 +29,8 @@ func For(ctx context.Context, n int, work func(i int) error) error {
 	return Each(ctx, n, func(int) func(i int) error { return work })
 }
 
-// Each is For with something of its own for each worker, such as scratch: worker(0) to
-// worker(Workers(n)−1) return the functions that do the work, each one piece at a time.
+// Each is For with a state for each worker, such as scratch: worker(0) to worker(Workers(n)−1)
+// return the functions that do the work, each one piece at a time.
 func Each(ctx context.Context, n int, worker func(w int) func(i int) error) error {
 	var next atomic.Int64
 	var failed atomic.Bool

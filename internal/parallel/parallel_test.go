@@ -30,7 +30,8 @@ func TestDo(t *testing.T) {
 	require.NoError(t, Do(0, nil))
 }
 
-// The error is that of the lowest piece that fails, and little is begun after it.
+// TestForFails checks that the error belongs to the lowest piece that fails, and that little begins
+// after it.
 func TestForFails(t *testing.T) {
 	for range 50 {
 		var begun atomic.Int64

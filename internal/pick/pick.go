@@ -1,6 +1,6 @@
 // Package pick chooses indices in proportion to weights. Uniform numbers u in [0, 1) come from the
-// caller. Several rows at once, with the least noise, are those of weighted.Counts and
-// weighted.Rows; for sets without replacement there is sampleuv.WithoutReplacement.
+// caller. weighted.Counts and weighted.Rows choose several rows at once with the least noise;
+// sampleuv.WithoutReplacement chooses sets without replacement.
 package pick
 
 import (

@@ -160,7 +160,7 @@ func (f Frame) Band(x, lower, upper []float64) {
 	f.Area(around, Soft)
 }
 
-// Legend writes what inks mean, in a row above the frame's upper edge, from the right.
+// Legend writes the meanings of inks, in a row above the frame's upper edge, from the right.
 func (f Frame) Legend(entries ...Entry) {
 	x := f.X.To
 	for k := len(entries) - 1; k >= 0; k-- {

@@ -3,7 +3,7 @@ package picture
 import "math"
 
 // Opacities of cells leave out a range in which neither dark nor light text has enough contrast:
-// values up to inverted have at most halfDeep, and dark text; those above at least deep, and text
+// values up to inverted have at most halfDeep, and dark text; larger values at least deep, and text
 // in the colour of the page. Found from the inks of light and dark pages, for a contrast of 4.5.
 const (
 	inverted = 0.7
@@ -27,8 +27,8 @@ type Cell struct {
 	Hint  string
 }
 
-// Cells draws a matrix with names of rows and columns. widths, if not nil, are those of the columns
-// in proportion.
+// Cells draws a matrix with names of rows and columns. widths, if not nil, are the relative widths
+// of the columns.
 func Cells(name, title string, width float64, rows, columns []string, widths []float64, cell func(row, column int) Cell) *Picture {
 	labels, heads := 0.0, 0.0
 	for _, s := range rows {

@@ -73,19 +73,19 @@ func (f Frame) curve(c Curve) {
 	f.Line(points, 1.4, c.Ink, Style{Dashed: c.Dashed})
 }
 
-// Bar is one of a bar chart: a share with what it is compared with.
+// Bar is a bar of a chart: a share with a value to compare it with.
 type Bar struct {
 	From, To float64 // on the axis
 	Value    float64
-	// Low and High, if not both zero, are the ends of an interval around the value or around what
-	// it is compared with.
+	// Low and High, if not both zero, are the ends of an interval around the value or around the
+	// value to compare it with.
 	Low, High float64
 	Compared  float64 // NaN: with nothing
 	Hint      string
 }
 
-// Bars draws a histogram, or shares of whole numbers, as areas; what they are compared with is a
-// short line with its interval.
+// Bars draws a histogram, or shares of whole numbers, as areas; the values to compare them with are
+// short lines with their intervals.
 func Bars(name, title string, width, height float64, bars []Bar, xName, yName string, legend ...Entry) *Picture {
 	p := New(name, title, width, height)
 	var ys, xs []float64

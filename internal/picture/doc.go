@@ -3,8 +3,8 @@
 // as SVG and PNG files for print.
 //
 // A [Picture] is a list of lines, areas, dots and texts in points (1/72 inch), the origin at the
-// upper left. Colours are roles ([Ink]), so that each of the two ways has its own palette. Every
-// picture carries a text that says what is to be seen, which screen readers read.
+// upper left. Colours are roles ([Ink]), so that each format has its own palette. Every picture
+// carries a text that describes it, for screen readers.
 //
 //	picture.go  marks and inks
 //	fonts.go    the fonts, and the widths of texts

@@ -19,7 +19,8 @@ import (
 	"github.com/transdim/vti/internal/atomicfile"
 )
 
-// resolution of PNG files, in dots an inch: what journals ask of drawings with text.
+// resolution is the resolution of PNG files in dots an inch, as journals require for drawings with
+// text.
 const resolution = 300
 
 // printed are the inks on white paper.
@@ -59,7 +60,7 @@ func (p *Picture) Write(dir string) error {
 	return atomicfile.Write(filepath.Join(dir, p.Name+".png"), func(w io.Writer) error { return encode(w, pixels) })
 }
 
-// svg is the picture as a file, with what is seen at first.
+// svg is the picture as a file, as it first appears in a page.
 func (p *Picture) svg() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]s %[2]s" width="%[1]spt" height="%[2]spt" font-family="%[3]s">`+"\n",
@@ -103,7 +104,7 @@ var used = sync.Pool{New: func() any { return new(image.RGBA) }}
 // pixel is a length in points, in pixels.
 func pixel(points float64) float64 { return points * resolution / 72 }
 
-// newPixels is an image of the size of the picture, whatever is in it.
+// newPixels is an image of the size of the picture, with arbitrary content.
 func (p *Picture) newPixels() *image.RGBA {
 	pixels := used.Get().(*image.RGBA)
 	columns, rows := int(pixel(p.Width)+0.5), int(pixel(p.Height)+0.5)

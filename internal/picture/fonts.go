@@ -11,8 +11,8 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// fonts are those that pictures are measured and written with, regular and bold: their metrics are
-// those of Arial and Helvetica.
+// fonts are the fonts that measure and write pictures, regular and bold: their metrics are the
+// metrics of Arial and Helvetica.
 var fonts = sync.OnceValue(func() (list [2]*opentype.Font) {
 	for k, content := range [][]byte{liberationsansregular.TTF, liberationsansbold.TTF} {
 		var err error
@@ -57,7 +57,7 @@ func textWidth(s string, size float64, bold bool) float64 {
 	return float64(width) * size / float64(unit)
 }
 
-// Fit shortens a text to a width in points, with … for what is left out.
+// Fit shortens a text to a width in points, with … for the part left out.
 func Fit(s string, size, width float64) string {
 	if TextWidth(s, size) <= width {
 		return s

@@ -21,12 +21,12 @@ func (p *Picture) Inline() string {
 	return out.String()
 }
 
-// short writes a length with as many digits as can be seen.
+// short writes a length with the digits that can be seen.
 func short(x float64) string {
 	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(x, 'f', 2, 64), "0"), ".")
 }
 
-// place writes a coordinate with as many digits as can be seen.
+// place writes a coordinate with the digits that can be seen.
 func place(x float64) string { return strings.TrimSuffix(strconv.FormatFloat(x, 'f', 1, 64), ".0") }
 
 // inline writes a mark for a page.
@@ -56,7 +56,7 @@ func (m mark) inline(out *strings.Builder, hidden bool) {
 	m.write(out, `class="`+classes+`"`+more)
 }
 
-// write writes a mark as SVG. The attributes say what colours it has.
+// write writes a mark as SVG. The attributes give its colours.
 func (m mark) write(out *strings.Builder, attributes string) {
 	if m.style.Opacity > 0 && m.style.Opacity < 1 {
 		attributes += fmt.Sprintf(` opacity="%.3g"`, m.style.Opacity)
@@ -91,7 +91,7 @@ func (m mark) write(out *strings.Builder, attributes string) {
 			turn = fmt.Sprintf(` transform="rotate(-90 %s %s)"`, place(m.points[0].X), place(m.points[0].Y))
 		}
 		// the middle of letters without descenders is 0.35 of the size above the base line; a font
-		// wider than the one that was measured is squeezed into the room that labels have
+		// wider than the measured one is squeezed into the room of labels
 		fmt.Fprintf(out, `<text %s x="%s" y="%s" font-size="%s" text-anchor="%s" textLength="%s" lengthAdjust="spacingAndGlyphs"%s>%s%s</text>`,
 			attributes, place(m.points[0].X), place(m.points[0].Y+baseline*m.size), short(m.size), anchor, short(textWidth(m.text, m.size, m.style.Bold)), turn, html.EscapeString(m.text), tip)
 	}

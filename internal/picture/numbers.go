@@ -10,7 +10,7 @@ import (
 // Number writes a number with three significant digits as text shows it, with a true minus sign.
 func Number(x float64) string { return Digits(x, 3) }
 
-// Digits writes a number with so many significant digits.
+// Digits writes a number with n significant digits.
 func Digits(x float64, digits int) string {
 	if math.IsNaN(x) {
 		return "unknown"
@@ -35,8 +35,8 @@ func Digits(x float64, digits int) string {
 	return strings.ReplaceAll(s, "-", "−")
 }
 
-// Probability writes a probability: two or three decimals, and how close to 0 or 1 where these do
-// not tell.
+// Probability writes a probability: two or three decimals, or its distance from 0 or 1 where these
+// do not show it.
 func Probability(p float64) string {
 	switch {
 	case math.IsNaN(p):

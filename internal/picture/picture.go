@@ -37,10 +37,10 @@ const (
 // Point is a place in points, y downward.
 type Point struct{ X, Y float64 }
 
-// Picture is what is drawn. Make one with New.
+// Picture is a drawing. Make one with New.
 type Picture struct {
 	// Name is the stem of its file names, and its id in a page; Title is a short heading, and Text
-	// what a screen reader says instead of the picture.
+	// the description that a screen reader reads.
 	Name, Title, Text string
 	// Width and Height are in points.
 	Width, Height float64
@@ -58,7 +58,7 @@ func New(name, title string, width, height float64) *Picture {
 // Empty reports whether nothing is drawn.
 func (p *Picture) Empty() bool { return len(p.marks) == 0 }
 
-// shape says what a mark is.
+// shape is the kind of a mark.
 type shape int
 
 const (
@@ -68,7 +68,7 @@ const (
 	label
 )
 
-// Anchor says which part of a text is at its place.
+// Anchor is the part of a text that is at its place.
 type Anchor int
 
 // The anchors.
@@ -90,7 +90,7 @@ type mark struct {
 	size   float64
 }
 
-// Style is what marks of a kind can differ in. The zero value is plain.
+// Style is the attributes of a mark. The zero value is plain.
 type Style struct {
 	// Hint is shown when the pointer rests on the mark.
 	Hint string
@@ -154,7 +154,7 @@ func (p *Picture) Place(other *Picture, at Point) {
 	}
 }
 
-// Arrow draws a line with a head at its end, of so many points of length.
+// Arrow draws a line with a head at its end; the head has the given length in points.
 func (p *Picture) Arrow(points []Point, width, head float64, ink Ink, style ...Style) {
 	tip, before := points[len(points)-1], points[len(points)-2]
 	for k := len(points) - 2; k > 0 && math.Hypot(tip.X-points[k].X, tip.Y-points[k].Y) < head; k-- {

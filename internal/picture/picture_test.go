@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// examples are pictures of every kind, with what is awkward: long names, numbers that are unknown
+// examples are pictures of every kind, with awkward content: long names, numbers that are unknown
 // and equal, nothing at all.
 func examples() []*Picture {
 	long := "a name that is much too long to be written beside a picture <&> \"quoted\""
@@ -36,7 +36,8 @@ func examples() []*Picture {
 	}
 }
 
-// Every picture is well-formed, draws something, says what it is, and keeps its texts inside.
+// TestInline checks that every picture is well-formed, draws something, describes itself, and keeps
+// its texts inside.
 func TestInline(t *testing.T) {
 	for _, p := range examples() {
 		p.Text = "What is to be seen."

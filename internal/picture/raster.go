@@ -18,7 +18,7 @@ func encode(w io.Writer, from *image.RGBA) error {
 	return encoder.Encode(w, indexed(from))
 }
 
-// mostColours is how many colours a palette has.
+// mostColours is the number of colours of a palette.
 const mostColours = 256
 
 // shade is one of the colours of an image: its bytes as a number, how many pixels have it, and its
@@ -36,11 +36,11 @@ type run struct {
 	end   int
 }
 
-// indexed gives an opaque image a palette of its most frequent colours. Those of areas and texts
-// are among these; of the many shades at the edges of marks, which a few pixels have, the rarest
-// become the nearest one of the palette.
+// indexed gives an opaque image a palette of its most frequent colours. The colours of areas and
+// texts are among these; of the many shades at the edges of marks, which a few pixels have, the
+// rarest become the nearest one of the palette.
 func indexed(from *image.RGBA) *image.Paletted {
-	// Pictures are flat: what is counted and written is runs of equal pixels.
+	// Pictures are flat: runs of equal pixels are counted and written.
 	shades := map[uint32]*shade{}
 	var recent [1 << 8]*shade // by a hash of their bytes: most runs have one of few colours
 	var runs []run

@@ -2,11 +2,11 @@ package picture
 
 import "math"
 
-// Interval is what is known of one number.
+// Interval is an estimate of one number.
 type Interval struct {
 	Mid, Low, High float64
 	Ink            Ink
-	// Hint is what a page shows at the interval.
+	// Hint is the text that a page shows at the interval.
 	Hint string
 }
 
@@ -14,7 +14,7 @@ type Interval struct {
 type Row struct {
 	Label     string
 	Intervals []Interval
-	// From, if it is a number, is where an arrow to the first interval begins.
+	// From, if it is a number, is the start of an arrow to the first interval.
 	From float64
 	// Note is written at the right.
 	Note string
@@ -28,7 +28,7 @@ type RowsOptions struct {
 	Bars bool
 	// Scale, unless both are zero, are the ends of the axis.
 	Min, Max float64
-	// Reference is where a line is drawn: NaN for none.
+	// Reference is the place of a line: NaN for none.
 	Reference float64
 	// Panels is how many columns the rows are put into, one after the other; 0 stands for 1.
 	Panels int

@@ -9,8 +9,8 @@ import (
 	"github.com/transdim/vti/internal/dense"
 )
 
-// T is a multivariate Student t distribution, or a normal one: mode and curvature are those of a
-// log density. gonum's distmv.StudentsT is made of a covariance rather than a precision, and takes
+// T is a multivariate Student t distribution, or a normal one, with the mode and curvature of a log
+// density. gonum's distmv.StudentsT is made of a covariance rather than a precision, and takes
 // seven times as long for a draw with its density in three dimensions.
 type T struct {
 	mode        []float64
@@ -44,8 +44,8 @@ func (t T) LogIntegral(logDensity float64) float64 {
 	return logDensity + float64(len(t.mode))/2*math.Log(2*math.Pi) - t.factor.LogDet()/2
 }
 
-// Draw writes a draw to x [d] and returns its log density. It takes as many normal numbers as there
-// are degrees of freedom, and then d.
+// Draw writes a draw to x [d] and returns its log density. It uses one normal number for each
+// degree of freedom, and then d.
 func (t T) Draw(random *rand.Rand, x []float64) (logDensity float64) {
 	root := 1.0
 	if t.degrees != Normal {

@@ -32,7 +32,8 @@ func proposal(t testing.TB, degrees int) T {
 	return New(mode, factor, degrees)
 }
 
-// Densities are those of gonum, at draws and anywhere, and draws have mean and covariance.
+// TestAgainstGonum compares densities with gonum's, at draws and anywhere, and the mean and
+// covariance of draws.
 func TestAgainstGonum(t *testing.T) {
 	student, ok := distmv.NewStudentsT(mode, covariance, 7, nil)
 	require.True(t, ok)

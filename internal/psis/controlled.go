@@ -6,17 +6,17 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// ControlledDraws is the number of draws from which on the regression on the components is worth
-// it: its bias is then below a fifth of its standard error (TestControlledErrorsAreRight in package
-// vti).
+// ControlledDraws is the number of draws from which on the regression on the components reduces the
+// error: its bias is then below a fifth of its standard error (TestControlledErrorsAreRight in
+// package vti).
 const ControlledDraws = 1024
 
-// Controlled is the log of the mean of weights with its standard error, the components of the
-// mixture that their draws come from being control variates (Owen and Zhou 2000): their means are
-// known, so what they explain of the weights is no error. Weights of a flow that is exact are a
-// multiple of its component, and have none. smoothed is what Pareto smoothing makes of the weights,
-// whose mean stays where they have no variance or are too few for a regression; components are
-// those of each draw, one after the other.
+// Controlled returns the log of the mean of weights with its standard error. The components of the
+// mixture that the draws come from are control variates (Owen and Zhou 2000): their means are
+// known, so the part of the weights that they explain is no error. Weights of an exact flow are a
+// multiple of its component, and have no error. smoothed is the result of Pareto smoothing for the
+// weights; its mean stays where the weights have no variance or are too few for a regression.
+// components are the components of each draw, one draw after the other.
 func Controlled(logWeights []float64, smoothed Result, components []float64) (logMean, se float64) {
 	n := len(logWeights)
 	if n < ControlledDraws || len(components) == 0 || smoothed.K > FiniteVariance || !(math.Abs(smoothed.LogMean) <= math.MaxFloat64) {

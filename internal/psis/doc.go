@@ -13,8 +13,8 @@
 //	| ESS        | S_eff | 1 / Σ w̃², w̃ normalised smoothed weights               |
 //
 // A weight of zero (log weight −Inf) is an ordinary draw that missed the target. NaN and +Inf are
-// not weights: they are left out and counted in NonFinite, and the caller decides how many are
-// too many.
+// not weights: they are left out and counted in NonFinite, and the caller decides how many are too
+// many.
 //
 //	r := psis.Smooth(logWeights)
 //	if r.NonFinite > 0 || r.K > psis.Reliable {

@@ -36,7 +36,7 @@ func fitGPD(x []float64) (k, sigma float64) {
 
 // meanLog1p is the mean of log(1 − t x), for x sorted ascending and t below 1/max x.
 func meanLog1p(t float64, x []float64) float64 {
-	// below that size of t x the products would lose digits of so small a mean
+	// below that size of t x the products would lose digits of the mean
 	const small = 1e-3
 	var sum float64
 	if math.Abs(t)*x[len(x)-1] < small {

@@ -13,20 +13,20 @@ import (
 const Reliable = 0.7
 
 // FiniteVariance is the largest k̂ at which weights have a variance (Vehtari et al. 2024): beyond
-// it standard errors are too small, and averages most often lie below what they estimate.
+// it standard errors are too small, and averages most often lie below their expectations.
 const FiniteVariance = 0.5
 
-// ReliableFor is the largest k̂ at which an estimate from so many draws deserves trust: with fewer
-// than about 2,000, k̂ itself is known too badly to accept as much as [Reliable] (Vehtari et al.
-// 2024, section 3.2.4). It is negative below ten draws.
+// ReliableFor is the largest k̂ at which an estimate from n draws deserves trust: with fewer than
+// about 2,000, the error of k̂ is too large to accept [Reliable] (Vehtari et al. 2024, section
+// 3.2.4). It is negative below ten draws.
 func ReliableFor(draws int) float64 {
 	return min(Reliable, 1-1/math.Log10(float64(max(draws, 2))))
 }
 
-// TailShare is about the share of a mean of weights that lies beyond the largest of so many draws,
-// where their tail has the shape k: n^−(1−k), since of n draws from a Pareto tail the largest is
-// about n^k times its scale, and w^(1−1/k) of the mean lies beyond w. Smoothing cannot restore it.
-// At the limit of [ReliableFor] it is a tenth. It is 1 for a k from 1 on, where there is no mean.
+// TailShare is about the share of a mean of weights that lies beyond the largest of n draws, where
+// their tail has the shape k: n^−(1−k), since of n draws from a Pareto tail the largest is about
+// n^k times its scale, and w^(1−1/k) of the mean lies beyond w. Smoothing cannot restore it. At the
+// limit of [ReliableFor] it is a tenth. It is 1 for a k from 1 on, where there is no mean.
 func TailShare(k float64, draws int) float64 {
 	if !(k < 1) {
 		return 1
@@ -34,23 +34,23 @@ func TailShare(k float64, draws int) float64 {
 	return math.Pow(float64(max(draws, 1)), max(k, 0)-1)
 }
 
-// minTail is the smallest tail a shape is fitted to.
+// minTail is the smallest tail that a shape is fitted to.
 const minTail = 5
 
 // tieTolerance is the relative excess over the cutoff below which tail weights count as equal:
 // differences that small are rounding of the log densities.
 const tieTolerance = 1e-10
 
-// A cutoff lies in the bulk of the weights if more than bulkShare of those above it exceed it by
-// less than bulkWidth of it: of a Pareto tail of shape k about bulkWidth/k do. The excesses there
-// span many orders of magnitude, and a fit to them takes that for a heavy tail, although no weight
-// is much larger than the mean. The cutoff is then raised by that width.
+// A cutoff lies in the bulk of the weights if more than bulkShare of the weights above it exceed it
+// by less than bulkWidth of it: of a Pareto tail of shape k about bulkWidth/k do. The excesses
+// there span many orders of magnitude, and a fit takes them for a heavy tail, although no weight is
+// much larger than the mean. The cutoff is then raised by that width.
 const (
 	bulkWidth = 0.01
 	bulkShare = 0.25
 )
 
-// Result is what Smooth finds. Sums run over the N draws that are weights.
+// Result is the result of Smooth. Sums run over the N draws that are weights.
 type Result struct {
 	// LogWeights are the smoothed log weights in the order of the input, on its scale (not
 	// normalised). −Inf for a zero weight, and for a draw counted in NonFinite.
@@ -64,12 +64,12 @@ type Result struct {
 	// ESS is the effective number of draws, between 1 and N; 0 when every weight is zero.
 	ESS float64
 	// LogMean is log mean exp of the smoothed log weights (natural logarithm), zero weights
-	// included, and LogMeanSE its standard error, which Unreached is a part of.
+	// included. LogMeanSE is its standard error, which includes Unreached.
 	LogMean, LogMeanSE float64
 	// Unreached is the share of the mean that the fitted tail expects of the one draw in N that
 	// lies beyond all others, less the share of an average draw. Where weights have no variance
-	// most samples lack that draw: they have too small a mean with too small an error, whether K
-	// says so or not. 0 for a K up to 0, and at most 1.
+	// most samples lack that draw: their mean is too small, and its error too, for small and large
+	// K. It is 0 for a K up to 0, and at most 1.
 	Unreached float64
 	// UnreachedAtMost is the same for a K larger by its standard error, (1 + K) √n / (n + 10) of a
 	// tail of n, where that is beyond FiniteVariance: a sample without its largest draws has too
@@ -84,8 +84,8 @@ type Result struct {
 // The input is not changed. Without a single positive weight LogMean is −Inf and ESS 0.
 func Smooth(logWeights []float64) Result { return smooth(logWeights, true) }
 
-// SmoothAsPublished leaves the cutoff where the paper puts it, as the packages loo and ArviZ do:
-// for numbers that are compared with theirs.
+// SmoothAsPublished leaves the cutoff at the place of the paper, as the packages loo and ArviZ do,
+// for comparison with their numbers.
 func SmoothAsPublished(logWeights []float64) Result { return smooth(logWeights, false) }
 
 func smooth(logWeights []float64, raise bool) Result {
@@ -107,8 +107,8 @@ func smooth(logWeights []float64, raise bool) Result {
 	return r
 }
 
-// largest lists at most so many of the draws of positive weight, those of the largest weights, from
-// low to high. Of equal weights later draws count as larger.
+// largest lists at most n draws of positive weight, the draws of the largest weights, from low to
+// high. Of equal weights later draws count as larger.
 func (r *Result) largest(draws []int, most int) []int {
 	list := draws
 	if len(draws) > most {
@@ -140,8 +140,8 @@ func (r *Result) largest(draws []int, most int) []int {
 	return list
 }
 
-// excesses are by how much draws are above a cutoff, all relative to the largest weight; those that
-// equal it are left out.
+// excesses are the differences of draws from a cutoff, all relative to the largest weight; draws
+// equal to the cutoff are left out.
 func (r *Result) excesses(draws []int, largest, cutoff float64) (list []float64) {
 	for _, i := range draws {
 		if e := math.Exp(r.LogWeights[i]-largest) - cutoff; e > tieTolerance*cutoff {
@@ -153,8 +153,8 @@ func (r *Result) excesses(draws []int, largest, cutoff float64) (list []float64)
 
 // smoothTail replaces the largest weights; order lists the draws of positive weight. beyond is the
 // log of the mean weight past the level that one draw in N exceeds: −Inf without a heavy tail, +Inf
-// where it has no mean; atMost is that of UnreachedAtMost. With raise the cutoff is no weight in
-// the bulk.
+// where it has no mean; atMost is the same for UnreachedAtMost. With raise the cutoff is no weight
+// in the bulk.
 func (r *Result) smoothTail(order []int, raise bool) (beyond, atMost float64) {
 	none := math.Inf(-1)
 	n := float64(r.N)
@@ -214,7 +214,7 @@ func (r *Result) smoothTail(order []int, raise bool) (beyond, atMost float64) {
 	return beyond, atMost
 }
 
-// summarise takes what smoothTail returns.
+// summarise makes a Result from the output of smoothTail.
 func (r *Result) summarise(beyond, atMost float64) {
 	var weights []float64
 	r.LogMean, r.LogMeanSE, weights = logMeanExp(r.LogWeights, r.N)

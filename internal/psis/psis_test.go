@@ -248,7 +248,7 @@ func TestReliableFor(t *testing.T) {
 	require.Negative(t, ReliableFor(0))
 }
 
-// The largest weights are those at the end of a stable sort, with ties.
+// TestLargestOfASort compares the largest weights with the end of a stable sort, with ties.
 func TestLargestOfASort(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 3))
 	for _, kinds := range []int{1, 3, 40, 1 << 30} {
@@ -270,8 +270,9 @@ func TestLargestOfASort(t *testing.T) {
 	}
 }
 
-// The share of the mean of a Pareto distribution that lies beyond the largest of n draws, in the
-// mean over tables, is that of TailShare but for a factor Γ(2−k) of 0.89 to 1.
+// TestTailShare compares TailShare with the share of the mean of a Pareto distribution that lies
+// beyond the largest of n draws, in the mean over tables: they differ by a factor Γ(2−k) of 0.89 to
+// 1.
 func TestTailShare(t *testing.T) {
 	const n, repeats = 2000, 400
 	random := rand.New(rand.NewPCG(3, 9))
@@ -336,8 +337,8 @@ func TestErrorsOfHeavyTails(t *testing.T) {
 	}
 }
 
-// Weights that hardly differ, but for a short tail: the cutoff falls among the equal ones. Their
-// tail is bounded, and k̂ says so; it was above 2.
+// Weights hardly differ, except for a short tail: the cutoff falls among the equal ones. Their tail
+// is bounded, and k̂ must be small; it was above 2.
 func TestCutoffInTheBulk(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for range 20 {

@@ -6,7 +6,7 @@ import (
 )
 
 // Leaves are the numbers, texts and lists of a value that encodes as a JSON object, by their paths
-// there with dots, without those below some names at its top.
+// there with dots, without the leaves below some names at its top.
 func Leaves(value any, without ...string) (map[string]string, error) {
 	encoded, err := json.Marshal(value)
 	if err != nil {

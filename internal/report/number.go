@@ -1,4 +1,4 @@
-// Package report holds what the answers of all applications share.
+// Package report holds the types that the answers of all applications share.
 package report
 
 import (

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Fields are found by their names in JSON, those of embedded structs too.
+// TestRows checks that fields are found by their names in JSON, including fields of embedded
+// structs.
 func TestRows(t *testing.T) {
 	type inner struct {
 		Count int `json:"count"`

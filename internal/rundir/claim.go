@@ -11,9 +11,9 @@ import (
 )
 
 // Claim makes the directory of a new run, and locks it until release is called. An empty name
-// stands for a new folder runs/COMMAND-DATE-TIME. Nothing that is there is ever overwritten: a
-// folder that already holds a run is refused, and one that holds a file with the name of one that
-// the run writes. files are the names of those, which may be patterns of [filepath.Match].
+// stands for a new folder runs/COMMAND-DATE-TIME. Existing files are never overwritten: Claim
+// refuses a folder that already holds a run or a file with the name of one that the run writes.
+// files are these names, which may be patterns of [filepath.Match].
 func Claim(name, command string, now time.Time, files []string) (dir string, release func(), err error) {
 	if name == "" {
 		base := filepath.Join("runs", command+"-"+now.Format("20060102-150405"))
@@ -39,7 +39,7 @@ func Claim(name, command string, now time.Time, files []string) (dir string, rel
 	return name, release, nil
 }
 
-// unwritable says that a run has no place to be.
+// unwritable returns the error of a run without a place for its files.
 func unwritable(name string, err error) error {
 	return fmt.Errorf("%s cannot be the directory of the run: %w; choose another --out, in a folder that you can write", name, err)
 }

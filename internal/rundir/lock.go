@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// lockFile is in a run directory while a process works there. The lock is that of the operating
-// system on the open file, which ends with the process, however that ends: a file that a killed
-// process has left behind locks nothing.
+// lockFile is in a run directory while a process works there. The lock is the lock of the operating
+// system on the open file, which ends with the process: a file left behind by a killed process
+// locks nothing.
 const lockFile = ".vti-lock"
 
 // errLocked: another process holds the lock.
@@ -25,7 +25,7 @@ func Lock(dir string) (release func(), err error) { return lockWith(filepath.Joi
 // LockFile is Lock for one file, which need not exist yet: its lock is next to it.
 func LockFile(path string) (release func(), err error) { return lockWith(path+lockFile, path) }
 
-// lockWith locks what, a directory or a file, with the lock file at path.
+// lockWith locks a directory or a file, named in errors, with the lock file at path.
 func lockWith(path, what string) (release func(), err error) {
 	for {
 		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)

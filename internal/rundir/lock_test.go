@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// One process at a time: the second is told which is the first, and the lock of a process that was
-// killed counts for nothing.
+// TestLock checks that one process at a time holds the lock: the second learns the process of the
+// first, and the lock of a killed process counts for nothing.
 func TestLock(t *testing.T) {
 	dir := t.TempDir()
 	self, err := os.Executable()

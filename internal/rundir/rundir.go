@@ -1,4 +1,4 @@
-// Package rundir holds what all applications keep in the directory of a run.
+// Package rundir holds the files that all applications keep in the directory of a run.
 package rundir
 
 import (
@@ -43,8 +43,8 @@ func WriteJSON(path string, value any) error {
 }
 
 // ReadRecord reads the record of the run in dir into record, a pointer to the struct of its
-// application. It fails where dir holds none, where it is damaged, and where it lacks what every
-// record has: command, data and fingerprint.
+// application. It fails where dir has no record, where the record is damaged, and where it lacks a
+// required field: command, data or fingerprint.
 func ReadRecord(dir string, record any) error {
 	path := filepath.Join(dir, RecordFile)
 	content, err := os.ReadFile(path)

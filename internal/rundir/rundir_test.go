@@ -28,7 +28,8 @@ func TestReadRecord(t *testing.T) {
 	require.Equal(t, 7, record.Steps)
 }
 
-// A run that has not finished says how it goes on, where it can.
+// TestUnfinishedRunSaysHowToContinue checks that an unfinished run names the command that continues
+// it, if there is one.
 func TestUnfinishedRunSaysHowToContinue(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, RecordFile), []byte(`{"command": "varsel", "data": "x.csv", "fingerprint": "ab"}`), 0o644))

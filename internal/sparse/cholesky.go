@@ -86,10 +86,10 @@ func (s *Symbolic) Factorize(values []float64) (*Factor, bool) {
 // LogDet returns the log determinant of the matrix.
 func (f *Factor) LogDet() float64 { return f.logDet }
 
-// Rounding is about what rounding may have changed the log determinant by: what is left of each
-// place of the diagonal after elimination is as uncertain as the last digit of what was there
-// before. Below 1e-3 all digits that matter are there. Of a factor by [LeastSquares] it is about
-// what the last digits of the rows may have changed half the squares by.
+// Rounding is about the error of the log determinant by rounding: the remainder of each place of
+// the diagonal after elimination is as uncertain as the last digit of the entry before. Below 1e-3
+// all digits that matter are right. For a factor by [LeastSquares] it is about the effect of the
+// last digits of the rows on half the squares.
 func (f *Factor) Rounding() float64 { return f.rounding }
 
 // Solve returns A⁻¹ b.

@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// random is a positive definite matrix of n rows with about so many entries in each, and its
-// values.
+// random is a positive definite matrix of n rows with a given mean number of entries in each, and
+// its values.
 func random(source *rand.Rand, n, each int) (entries []Entry, values []float64, dense *mat.SymDense) {
 	dense = mat.NewSymDense(n, nil)
 	add := func(i, j int, value float64) {
@@ -35,7 +35,7 @@ func random(source *rand.Rand, n, each int) (entries []Entry, values []float64, 
 	return entries, values, dense
 }
 
-// crossed is the precision of effects of two crossed groupings with so many rows.
+// crossed is the precision of effects of two crossed groupings with the given number of rows.
 func crossed(source *rand.Rand, a, b, rows int) (entries []Entry, values []float64, dense *mat.SymDense) {
 	dense = mat.NewSymDense(a+b, nil)
 	add := func(i, j int, value float64) {
@@ -54,8 +54,8 @@ func crossed(source *rand.Rand, a, b, rows int) (entries []Entry, values []float
 	return entries, values, dense
 }
 
-// Solutions, determinants and the covariance of draws are those of a dense factor, of matrices that
-// stay sparse, become dense, and are neither.
+// TestFactorize compares solutions, determinants and the covariance of draws with a dense factor,
+// for matrices that stay sparse, become dense, and are neither.
 func TestFactorize(t *testing.T) {
 	source := rand.New(rand.NewPCG(1, 2))
 	for name, build := range map[string]func() ([]Entry, []float64, *mat.SymDense){
@@ -129,8 +129,7 @@ func TestNotPositiveDefinite(t *testing.T) {
 	}
 }
 
-// Levels of a nested grouping are eliminated first: the factor has no entries that the matrix has
-// not.
+// Levels of a nested grouping are eliminated first: the factor has only the entries of the matrix.
 func TestOrderKeepsNestedLevelsApart(t *testing.T) {
 	var entries []Entry
 	const groups, each = 40, 25
@@ -148,8 +147,8 @@ func TestOrderKeepsNestedLevelsApart(t *testing.T) {
 	require.Equal(t, len(entries), s.Entries(), fmt.Sprint("head ", s.head))
 }
 
-// The dense part begins where a factor takes least time: columns of few entries stay apart from it,
-// however many there are, and those of many are in it.
+// TestCheapestHead checks that the dense part begins where a factor takes least time: columns of
+// few entries stay apart from it, whatever their number, and columns of many are in it.
 func TestCheapestHead(t *testing.T) {
 	for name, c := range map[string]struct{ sparse, entries, dense int }{
 		"nested":  {2000, 1, 0},

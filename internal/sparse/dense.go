@@ -8,8 +8,8 @@ import (
 	"github.com/transdim/vti/internal/kernel"
 )
 
-// denseColumns is the number of columns of the dense part that are factorised at once: of more,
-// more work is left to the slow factor of their corner. By hand, on 1,171 columns.
+// denseColumns is the number of columns of the dense part that are factorised at once: with more
+// columns the slow factor of their corner does more of the work. By hand, on 1,171 columns.
 const denseColumns = 32
 
 // densePanel are the products for a panel of columns.
@@ -18,7 +18,7 @@ type densePanel struct {
 	divide *kernel.ProductPlan[float64] // by the factor of the corner; nil if nothing is below that
 }
 
-// densePanels are those of n columns.
+// densePanels are the products for the panels of n columns.
 func densePanels(n int) (panels []densePanel) {
 	for j := 0; j < n; j += denseColumns {
 		width := min(denseColumns, n-j)
@@ -35,9 +35,9 @@ func densePanels(n int) (panels []densePanel) {
 }
 
 // factorizeDense overwrites the lower triangle of a symmetric matrix [n, n] by its Cholesky factor,
-// panel by panel, each after what the columns before take from it; false if it is not positive
+// panel by panel, after subtracting the products of the columns before; false if it is not positive
 // definite. Rows below the corner of a panel are multiplied by the inverse of its factor, a product
-// that takes a quarter of the time of a solution by that.
+// that takes a quarter of the time of a solution.
 func (s *Symbolic) factorizeDense(a []float64, n int) (blas64.Triangular, bool) {
 	whole := blas64.Triangular{N: n, Stride: max(n, 1), Data: a, Uplo: blas.Lower, Diag: blas.NonUnit}
 	work := make([]float64, denseColumns*n)

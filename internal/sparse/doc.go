@@ -3,11 +3,11 @@
 //
 //	A P = P L Lᵀ        (of the matrix with rows and columns in a fill-reducing order P)
 //
-// [Analyse] looks at the pattern once; [Symbolic.Factorize] then factorises one matrix after
-// another, which may be done by several goroutines at once. Columns are eliminated in the order of
-// minimum degree (Tinney and Walker 1967, on the quotient graph of George and Liu 1989). The first
-// of them are computed row by row through the elimination tree (Davis 2006, chapter 4); what is
-// left when the factor has become nearly dense is factorised as a dense matrix.
+// [Analyse] analyses the pattern once; [Symbolic.Factorize] then factorises one matrix after
+// another, also from several goroutines at once. Columns are eliminated in the order of minimum
+// degree (Tinney and Walker 1967, on the quotient graph of George and Liu 1989). The first columns
+// are computed row by row through the elimination tree (Davis 2006, chapter 4); from the column at
+// which the factor is nearly dense, the rest is factorised as a dense matrix.
 //
 //	order.go       the order of elimination
 //	symbolic.go    the pattern of the factor, and where its dense part begins

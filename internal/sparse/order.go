@@ -6,8 +6,8 @@ import (
 )
 
 // minimumDegree is an order of elimination, new to old, of a graph given by the neighbours of each
-// node: always a node next that would fill in least, by a bound on its degree; ties by number.
-// Nodes that last says follow all others; nil says none.
+// node: the next node is always the one that would fill in least, by a bound on its degree; ties by
+// number. Nodes in last follow all others; nil stands for none.
 func minimumDegree(neighbours [][]int, last []bool) []int {
 	n := len(neighbours)
 	g := &quotient{
@@ -38,9 +38,9 @@ func minimumDegree(neighbours [][]int, last []bool) []int {
 	return order
 }
 
-// quotient is the graph of what is left after some eliminations. A node is next to the nodes in its
+// quotient is the rest of the graph after some eliminations. A node is next to the nodes in its
 // list, and to all members of the elements in its list: an element is an eliminated node, and its
-// members are what the elimination made neighbours of each other.
+// members are the nodes that the elimination made neighbours of each other.
 type quotient struct {
 	nodes, elements, members [][]int
 	degree                   []int // a bound
@@ -50,7 +50,7 @@ type quotient struct {
 	step                     int
 }
 
-// rank is by which nodes are chosen: the smallest first.
+// rank orders the candidates: the smallest is chosen first.
 func (g *quotient) rank(i int) int { return g.degree[i] + g.later[i] }
 
 // eliminate turns a node into an element, and returns its members, whose degrees are known anew.

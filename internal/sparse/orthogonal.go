@@ -13,11 +13,11 @@ import (
 )
 
 // LeastSquares minimises |M x − b|² for the rows [M b] of a matrix [rows, n+1] by reflections, and
-// returns the factor of MᵀM, the minimum x and the squares that are left. Rows may differ by many
-// orders of magnitude: none loses more than its own last digits where those with the largest
-// entries come first, and the column of which most is left is always next (Powell and Reid 1969;
+// returns the factor of MᵀM, the minimum x and the residual sum of squares. Rows may differ by many
+// orders of magnitude: each loses only its last digits if the rows with the largest entries come
+// first, and the next column is always the one with the largest remainder (Powell and Reid 1969;
 // Cox and Higham 1998). In another order two columns that depend on each other in the large rows
-// carry rounding of these into the small ones, which alone tell them apart. False where M does not
+// carry their rounding into the small rows, which alone distinguish them. False where M does not
 // have full rank in double precision.
 func LeastSquares(rows *mat.Dense) (f *Factor, x []float64, squares float64, ok bool) {
 	count, columns := rows.Dims()
@@ -99,7 +99,8 @@ func reflect(r [][]float64, k int) bool {
 	return true
 }
 
-// roundingOf is about what the last digits of all rows may change half the squares left at x by.
+// roundingOf is about the effect of the last digits of all rows on half the residual sum of squares
+// at x.
 func roundingOf(rows *mat.Dense, x []float64, squares float64) float64 {
 	count, _ := rows.Dims()
 	var last float64 // squares of what the last digits of each row are

@@ -33,10 +33,10 @@ func intercepts(y []float64, group []int, groups int, s, t float64) (rows *mat.D
 	return rows, entries, values
 }
 
-// Of an intercept and groups everything is known in closed form: |P| = (1 + s² w) Π (1 + n_g t²)
-// with w = Σ n_g / (1 + n_g t²), and the squares are those within groups, and those between them
-// with weights n_g / (1 + n_g t²). Group effects 1e8 times the noise leave products no digit of it,
-// which is said; orthogonal transformations keep eight.
+// TestLeastSquares uses the closed forms of an intercept and groups: |P| = (1 + s² w) Π (1 + n_g
+// t²) with w = Σ n_g / (1 + n_g t²), and the squares are the squares within groups, and between
+// them with weights n_g / (1 + n_g t²). Group effects 1e8 times the noise leave products no digit
+// of it, which Rounding reports; orthogonal transformations keep eight.
 func TestLeastSquares(t *testing.T) {
 	source := rand.New(rand.NewPCG(5, 6))
 	for _, groups := range []int{3, 12, 40} {
@@ -118,17 +118,18 @@ func TestLeastSquaresOfDependentColumns(t *testing.T) {
 	require.False(t, ok)
 }
 
-// Levels u and v of two groupings that have the same rows, of standard deviations s and t, are told
-// apart by their priors alone: y = s u + t v + noise has u = s c and v = t c with c = n m / (σ² + n
-// (s² + t²)), and m the mean of y, beside two groups more. With noise of 1e-10 of them, u was 2,222
-// where it is below 2, and with less any number.
+// Levels u and v of two groupings that have the same rows, of standard deviations s and t, are
+// distinguished by their priors alone: y = s u + t v + noise has u = s c and v = t c with c = n m /
+// (σ² + n (s² + t²)), and m the mean of y, beside two groups more. With noise of 1e-10 of them, u
+// was 2,222 where it is below 2, and with less any number.
 func TestLeastSquaresOfLevelsWithTheSameRows(t *testing.T) {
 	y := []float64{0.7, 0.7, 0.7, -1.3, 0.2, 0.2}
 	group := []int{0, 0, 0, 1, 2, 2}
 	const first, second = 0.8, 2.3
 	for _, sigma := range []float64{1e-2, 1e-6, 1e-8, 1e-10, 1e-12} {
-		// effects: the levels of the first grouping, then those of the second; the last two groups
-		// are of one level of the second grouping, so that the first has a level for each of them
+		// effects: the levels of the first grouping, then the levels of the second; the last two
+		// groups are of one level of the second grouping, so that the first has a level for each of
+		// them
 		const levels = 5
 		rows := mat.NewDense(len(y)+levels, levels+1, nil)
 		for i, g := range group {

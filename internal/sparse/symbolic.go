@@ -8,18 +8,18 @@ import (
 // Entry is a place of a symmetric matrix: an entry and its mirror image are one.
 type Entry struct{ Row, Column int }
 
-// Symbolic is what all factors of matrices with one pattern have in common.
+// Symbolic is the common part of all factors of matrices with one pattern.
 type Symbolic struct {
 	n     int
 	order []int // new to old
 	// head is the number of columns that are sparse; the rest is factorised as a dense matrix.
 	head int
 	// columns lists for each row, in the new order, the columns before it in which the factor has
-	// an entry, ascending; of rows in the dense part only those of the head.
+	// an entry, ascending; for rows in the dense part only the columns of the head.
 	columns [][]int32
 	first   []int // of each column of the head: where its entries below the diagonal begin
-	// entries of the matrix by rows of the new order, with their places among the values: of a row
-	// k those in columns up to k.
+	// entries of the matrix by rows of the new order, with their places among the values: for a row
+	// k the entries in columns up to k.
 	rows   [][]placed
 	panels []densePanel // of the dense part
 }
@@ -38,11 +38,10 @@ const (
 	leastDense = 16
 )
 
-// Analyse prepares factors of matrices of n rows with the entries given; entries outside the list
-// are zero, but for the diagonal, which every matrix has: an entry for each place of the diagonal
-// must be in the list. An entry may be there several times; its values add up. Rows that last says
-// are eliminated after all others, so that what Spread draws of them depends on numbers for them
-// alone; nil says none.
+// Analyse prepares factors of matrices of n rows with the given entries. Entries outside the list
+// are zero; the list must have an entry for each place of the diagonal. An entry may be there
+// several times; its values add up. Rows in last are eliminated after all others, so that their
+// draws by Spread depend on the numbers for them alone; nil stands for none.
 func Analyse(n int, entries []Entry, last []bool) *Symbolic {
 	neighbours := make([][]int, n)
 	diagonal := make([]bool, n)

@@ -1,8 +1,8 @@
 // Package stream derives independent, named random streams from one seed.
 //
-// Every source of randomness in vti has a name ("init", "codes", "noise", "certify", …). A
-// stream depends only on the seed and its own name, so adding a stream, or drawing more from
-// one, never changes what another yields.
+// Every source of randomness in vti has a name ("init", "codes", "noise", "certify", …). A stream
+// depends only on the seed and its own name, so adding a stream, or drawing more from one, never
+// changes the numbers of another.
 package stream
 
 import (
@@ -39,7 +39,7 @@ func Source(root uint64, name string) *rand.PCG {
 
 // Uniform draws values in [0, 1) of the given shape inside graph g and advances the stream's state
 // variable. The state starts from (root, name) the first time the context sees the stream; later it
-// is whatever the context holds, so a restored context continues where it stopped.
+// is the state in the context, so a restored context continues where it stopped.
 func Uniform(ctx *context.Context, g *graph.Graph, root uint64, name string, shape shapes.Shape) *graph.Node {
 	return draw(ctx, g, root, name, shape, graph.RandomUniform)
 }

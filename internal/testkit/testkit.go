@@ -1,4 +1,4 @@
-// Package testkit holds what the tests of several packages share.
+// Package testkit holds the helpers that tests of several packages share.
 package testkit
 
 import (

@@ -7,19 +7,19 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 )
 
-// Watched is a backend that wraps another, counts what passes, and can be made to
-// fail. It keeps its buffers to itself, as a card does, even where the backend behind shares memory
-// with the host. Not for use by several goroutines.
+// Watched is a backend that wraps another, counts launches and transfers, and can be made to fail.
+// It keeps its buffers to itself, as a card does, even where the backend behind shares memory with
+// the host. Not for use by several goroutines.
 type Watched struct {
 	backends.Backend
-	// BeforeLaunch, if not nil, is called with the name of every computation before it runs; its
-	// error is that of the launch.
+	// BeforeLaunch, if not nil, is called with the name of every computation before it runs; the
+	// launch returns its error.
 	BeforeLaunch func(name string) error
 	// Launches counts executions, ToHost and ToDevice transfers, and BytesToHost the bytes of the
 	// former.
 	Launches, ToHost, ToDevice int
 	BytesToHost                int
-	// Compiled lists the names of what was compiled.
+	// Compiled lists the names of the compiled computations.
 	Compiled []string
 	// Donated counts the inputs handed over in the last launch, and Kept the others.
 	Donated, Kept int
@@ -50,7 +50,7 @@ func (w *Watched) BufferFromFlatData(device backends.DeviceNum, flat any, shape 
 	return w.Backend.BufferFromFlatData(device, flat, shape)
 }
 
-// Builder watches what is compiled.
+// Builder records the compiled computations.
 func (w *Watched) Builder(name string) backends.Builder {
 	return &watchedBuilder{w.Backend.Builder(name), w}
 }

@@ -15,7 +15,7 @@ const (
 	epsilon = 1e-8
 )
 
-// Adam is the method of Kingma and Ba (2015, algorithm 1). The zero value is theirs.
+// Adam is the method of Kingma and Ba (2015, algorithm 1). The zero value has their settings.
 //
 // The library's own Adam is not used because it cannot leave out a step, and because its ε and
 // decay are read back from string-keyed settings.
@@ -26,9 +26,9 @@ type Adam struct {
 	SecondDecay float64
 }
 
-// Step is one step on values of the given gradient: what it adds to them, and the moments first and
-// second after the step. step, counted from 1, and learningRate are Float64, scalars or of a shape
-// that broadcasts to that of the gradient: rows may be of different age.
+// Step is one step on values with the given gradient: it returns the increment, and the moments
+// first and second after the step. step, counted from 1, and learningRate are Float64, scalars or
+// of a shape that broadcasts to the shape of the gradient: rows may be of different age.
 func (a Adam) Step(gradient, first, second, learningRate, step *Node) (increment, newFirst, newSecond *Node) {
 	beta2 := a.SecondDecay
 	if beta2 == 0 {
@@ -43,9 +43,9 @@ func (a Adam) Step(gradient, first, second, learningRate, step *Node) (increment
 	return Neg(Div(Mul(newFirst, firstScale), AddScalar(Div(Sqrt(newSecond), secondScale), epsilon))), newFirst, newSecond
 }
 
-// Increments returns what a step adds to each variable, and updates its moments, which are stored
-// next to the variable under the scope given. learningRate and step (counted from 1) are scalars.
-// Where apply (a scalar bool) is false the increments are zero and the moments stay.
+// Increments returns the increments of all variables by a step, and updates their moments, which
+// are stored next to the variable under the given scope. learningRate and step (counted from 1) are
+// scalars. Where apply (a scalar bool) is false the increments are zero and the moments stay.
 func (a Adam) Increments(ctx *context.Context, scope string, variables []*context.Variable, gradients []*Node, learningRate, step, apply *Node) []*Node {
 	increments := make([]*Node, len(variables))
 	for i, variable := range variables {
@@ -85,7 +85,7 @@ func GlobalNorm(gradients []*Node) *Node {
 	return Sqrt(ReduceAllSum(Stack(squares, 0)))
 }
 
-// ClipByNorm scales gradients so that their joint norm, which is given, becomes at most limit.
+// ClipByNorm scales gradients, whose joint norm is given, so that the norm becomes at most limit.
 func ClipByNorm(gradients []*Node, norm *Node, limit float64) []*Node {
 	scale := Reciprocal(MaxScalar(DivScalar(norm, limit), 1))
 	clipped := make([]*Node, len(gradients))

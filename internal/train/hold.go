@@ -8,8 +8,8 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 )
 
-// A flow that has hardly moved says little of the evidences of models. Whichever models are drawn
-// more often by then are fitted first, their losses fall below those of the others, and q(m) draws
+// A flow after little training is a poor estimate of the evidences of models. The models drawn most
+// often by then are fitted first, their losses fall below the losses of the others, and q(m) draws
 // them more often still, until it draws nothing else. So a q(m) that begins at the prior is held
 // there until the losses of models have stopped falling together: until their mean over the latest
 // half of the training so far is within settledFall of the mean over the half before. While q(m)
@@ -21,14 +21,14 @@ const (
 	// longestHold is the share of the steps after which q(m) learns in any case, so that half of
 	// them are left. Chosen by hand, not tuned.
 	longestHold = 0.5
-	// firstHalf is the number of steps to which the first comparison refers: few more than those
-	// over which the learning rate rises. Chosen by hand, not tuned.
+	// firstHalf is the number of steps to which the first comparison refers: little more than the
+	// steps over which the learning rate rises. Chosen by hand, not tuned.
 	firstHalf = 64
 )
 
-// Released reports whether q(m) may learn from this step of so many, a scalar bool: losses [B] are
-// those of its draws, step and steps scalars, and the first step is 1. Once it may, it always may.
-// What it remembers is a variable of ctx.
+// Released reports whether q(m) may learn from this step on, a scalar bool: losses [B] are the
+// losses of its draws, step and steps scalars, and the first step is 1. Once it may, it always may.
+// Its state is a variable of ctx.
 func Released(ctx *context.Context, losses, step, steps *Node) *Node {
 	g := step.Graph()
 	// The step with which the half ends, sum and number of the mean losses in it, the mean of the

@@ -1,6 +1,6 @@
-// Package train holds what every training loop of the module shares: Adam, the schedule of its
-// steps, the handling of gradients and losses that are not finite, and calls of graphs that contain
-// code from outside.
+// Package train holds the parts that the training loops of the module share: Adam, the schedule of
+// its steps, the handling of gradients and losses that are not finite, and calls of graphs that
+// contain code from outside.
 package train
 
 import (

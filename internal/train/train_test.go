@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 )
 
-// Adam against a loop written from the paper, with steps left out on the way.
+// TestAdam compares Adam with a loop written from the paper, with steps left out on the way.
 func TestAdamAgainstLoop(t *testing.T) {
 	const rate, steps = 0.01, 40
 	ctx := context.New()

@@ -25,8 +25,8 @@ const (
 	DoubtfulRHat = 1.01
 	FailedRHat   = 1.1
 
-	// Standard error of a probability; chosen by hand: the second decimal is still right, and the
-	// first still says something.
+	// Standard error of a probability; chosen by hand: the second decimal is still right at the
+	// first limit, and the first is still informative at the second.
 	DoubtfulEventSE = 0.02
 	FailedEventSE   = 0.1
 
@@ -35,8 +35,8 @@ const (
 	DoubtfulEvidenceSE = 0.2
 	FailedEvidenceSE   = 0.5
 
-	// DoubtfulMissed is the share of the posterior above which what draws have missed makes the
-	// answer doubtful; chosen by hand, half of what a probability may be off by before it is wrong.
+	// DoubtfulMissed is the share of the posterior in the missed tail above which the answer is
+	// doubtful; chosen by hand, half of the error at which a probability is wrong.
 	DoubtfulMissed = 0.005
 
 	// FailedNonFinite is the share of draws without a finite log density above which an answer
@@ -48,18 +48,18 @@ const (
 // their k̂ counts. Chosen by hand, not tuned.
 const BadMass = 0.1
 
-// Measured is what a computation says of its own precision. Parts that it does not have are zero.
+// Measured is the precision of a computation. Parts that it does not have are zero.
 type Measured struct {
-	// Weights are what its importance weights show; nil without weights.
+	// Weights are measured from its importance weights; nil without weights.
 	Weights *Weights
-	// Chains are what its Markov chains show; nil without chains.
+	// Chains are measured from its Markov chains; nil without chains.
 	Chains *Chains
 	// ESS is the effective number of the Draws. It is judged with draws, weights or chains; +Inf
 	// where it does not apply.
 	ESS   float64
 	Draws int
-	// EventSE is the largest standard error of a probability, and Event names whose: "a model", "an
-	// edge".
+	// EventSE is the largest standard error of a probability, and Event names the kind of event: "a
+	// model", "an edge".
 	Event   string
 	EventSE float64
 	// EvidenceSE is the standard error of the log evidence of all models, in nats.
@@ -68,16 +68,16 @@ type Measured struct {
 	NonFinite int
 }
 
-// Weights are what importance weights show.
+// Weights are the measurements of importance weights.
 type Weights struct {
 	// KHat is their Pareto shape.
 	KHat float64
-	// Missed is the share of the posterior that may lie where weights are larger than any of those
-	// drawn (psis.TailShare).
+	// Missed is the share of the posterior that may lie where weights are larger than every drawn
+	// weight (psis.TailShare).
 	Missed float64
 }
 
-// Chains are what Markov chains show.
+// Chains are the measurements of Markov chains.
 type Chains struct {
 	// RHat is the largest of all quantities.
 	RHat float64
@@ -86,7 +86,8 @@ type Chains struct {
 	Limit float64
 }
 
-// Judge is the one judge of computations: it holds what is measured against the limits.
+// Judge compares the measurements of a computation with the limits; all computations are judged by
+// it.
 func Judge(m Measured) *Judgement {
 	j := &Judgement{Verdict: Trusted}
 	if m.Chains != nil {
@@ -107,7 +108,7 @@ func Judge(m Measured) *Judgement {
 	return j
 }
 
-// Lower makes a verdict at most what is given, and adds the reason.
+// Lower makes a verdict at most the given one, and adds the reason.
 func Lower(verdict *Verdict, reasons *[]string, to Verdict, format string, args ...any) {
 	*verdict = min(*verdict, to)
 	*reasons = append(*reasons, fmt.Sprintf(format, args...))
@@ -117,16 +118,16 @@ func Lower(verdict *Verdict, reasons *[]string, to Verdict, format string, args 
 type Judgement struct {
 	// Verdict is the worst level of all reasons.
 	Verdict Verdict
-	// Reasons say what kept the verdict from being Trusted, in the order in which they were found.
+	// Reasons are why the verdict is not Trusted, in the order in which they were found.
 	Reasons []string
 }
 
-// Lower makes the verdict at most what is given, for a reason.
+// Lower makes the verdict at most the given one, for a reason.
 func (j *Judgement) Lower(to Verdict, format string, args ...any) {
 	Lower(&j.Verdict, &j.Reasons, to, format, args...)
 }
 
-// Add takes over the reasons of another judgement.
+// Add adds the reasons of another judgement.
 func (j *Judgement) Add(other *Judgement) {
 	j.Verdict, j.Reasons = min(j.Verdict, other.Verdict), append(j.Reasons, other.Reasons...)
 }
@@ -162,8 +163,8 @@ func (j *Judgement) weights(kHat float64) {
 	}
 }
 
-// missed judges by the share of the posterior that may lie where weights are larger than any of
-// those drawn (psis.TailShare).
+// missed judges by the share of the posterior that may lie where weights are larger than every
+// drawn weight (psis.TailShare).
 func (j *Judgement) missed(share, kHat float64, draws int) {
 	if share <= DoubtfulMissed {
 		return
@@ -178,7 +179,7 @@ func (j *Judgement) missed(share, kHat float64, draws int) {
 	j.Lower(Doubtful, "%s of the posterior may lie where none of %d draws fell (Pareto k̂ %.2f)", part, draws, kHat)
 }
 
-// size judges by the effective number of so many draws.
+// size judges by the effective number of draws.
 func (j *Judgement) size(ess float64, draws int) {
 	switch {
 	case !(ess >= FailedESS):

@@ -1,5 +1,5 @@
-// Package verdict says how far an answer can be believed: the three verdicts, the limits that
-// separate them, and the reasons that lower one. All commands judge by it.
+// Package verdict grades answers: the three verdicts, the limits that separate them, and the
+// reasons that lower one. All commands judge by it.
 //
 //	verdict.go    the verdicts as text and as exit status
 //	judgement.go  limits, and the collection of reasons
@@ -7,7 +7,7 @@ package verdict
 
 import "github.com/transdim/vti/internal/enum"
 
-// Verdict says how far an answer can be believed.
+// Verdict is the grade of an answer.
 type Verdict int
 
 const (
@@ -24,10 +24,10 @@ var names = enum.New[Verdict]("verdict", "failed", "doubtful", "trusted")
 // String returns "trusted", "doubtful" or "failed".
 func (v Verdict) String() string { return names.String(v) }
 
-// MarshalText writes what String returns. It fails for what is none of the three verdicts.
+// MarshalText writes the text of String. It fails for a value that is none of the three verdicts.
 func (v Verdict) MarshalText() ([]byte, error) { return names.Marshal(v) }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads text written by MarshalText.
 func (v *Verdict) UnmarshalText(text []byte) error { return names.Unmarshal(text, v) }
 
 // ExitFailed is the exit status of a process whose answer must not be used.

@@ -32,7 +32,7 @@ func TestExitStatus(t *testing.T) {
 	require.Equal(t, []int{3, 0, 0}, []int{Failed.ExitStatus(), Doubtful.ExitStatus(), Trusted.ExitStatus()})
 }
 
-// Every limit, at its edge and just beyond, and what is no number.
+// TestLimits checks every limit, at its edge and just beyond, and values that are no number.
 func TestLimits(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, test := range []struct {
@@ -84,8 +84,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A verdict does not improve when draws are taken away, nor when what is left of them agrees less
-// or says less.
+// TestLessIsNotBetter checks that a verdict does not improve when draws are taken away, nor when
+// the remaining draws agree less or are less informative.
 func TestLessIsNotBetter(t *testing.T) {
 	number := rapid.OneOf(rapid.Float64Range(0, 2), rapid.Just(math.NaN()), rapid.Just(math.Inf(1)))
 	rapid.Check(t, func(t *rapid.T) {
@@ -118,7 +118,8 @@ func TestLessIsNotBetter(t *testing.T) {
 	})
 }
 
-// The verdict is the worst of all reasons, and no reason is lost.
+// TestJudgementCollects checks that the verdict is the worst of all reasons, and that no reason is
+// lost.
 func TestJudgementCollects(t *testing.T) {
 	j := Judge(Measured{Weights: &Weights{KHat: 0.8}, ESS: 10, Draws: 100, EvidenceSE: 0.3})
 	require.Equal(t, Failed, j.Verdict)

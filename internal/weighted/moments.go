@@ -8,42 +8,42 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
-// Moments are mean and standard deviation of a quantity over weighted draws, with their standard
-// errors, and NaN where the draws do not resolve them.
+// Moments are the mean and standard deviation of a quantity over weighted draws, with their
+// standard errors, and NaN where the draws do not resolve them.
 type Moments struct{ Mean, MeanSE, SD, SDSE float64 }
 
 const (
 	// mostRelativeError is the standard error of a standard deviation, relative to it, above which
 	// it is not resolved. Chosen by hand: not even its first digit is known then.
 	mostRelativeError = 0.2
-	// heavier is by how much k̂ of a moment may exceed that of the weights alone, where these are
-	// not reliable themselves, which is for a verdict to say. Chosen by hand, as the noise of k̂ of
-	// some thousand draws.
+	// heavier is the excess of the k̂ of a moment over the k̂ of the weights that is allowed where
+	// the weights are not reliable themselves, which is for a verdict to report. Chosen by hand, as
+	// the noise of k̂ of some thousand draws.
 	heavier = 0.1
 	// fewestEffective is the number of effective draws below which they resolve nothing: their own
-	// spread does not say how far they are from the mean. Chosen by hand: of 10 normal draws the
+	// spread is no measure of their distance from the mean. Chosen by hand: of 10 normal draws the
 	// mean is more than 4 standard errors off once in 300 times, and hardly ever of 20.
 	fewestEffective = 10
 )
 
 // MomentsOf estimates moments from draws with weights, which need not sum to one. value is the
-// quantity in each draw, or its expectation given what was drawn; then within is an unbiased
-// estimate of its variance given that, and else nil (Rao–Blackwell). group numbers that of each
+// quantity in each draw, or its expectation given the draw; then within is an unbiased estimate of
+// its variance given the draw, and otherwise nil (Rao–Blackwell). group numbers the group of each
 // draw from 0, where only draws of different groups are independent, and is nil where all are.
 //
 // A moment can lie in a tail that few draws or none have reached, although the weights themselves
-// are reliable, and then its standard error is too small too. Each moment is therefore judged by
-// Pareto's k̂ of the weights times what it is the mean of (Vehtari et al. 2024, section 3.2.4).
-// Standard errors have a part for what the draws have not reached (psis.Result), which is most of
-// them where there is no variance. Squares often have none, and a sample without the draws that
-// make most of their mean has too small a k̂ too: a low limit of k̂ would choose such samples. So
-// the part in the error of a standard deviation is that of a k̂ larger by its own error where it
-// can be above ½, and the limit is that of means. Of 4,000 draws of a t distribution with three
+// are reliable. Its standard error is then too small too. Each moment is therefore judged by
+// Pareto's k̂ of the weights times the values that it averages (Vehtari et al. 2024, section
+// 3.2.4). Standard errors have a part for the tail beyond the draws (psis.Result), which is most of
+// them where there is no variance. Squares often have none. A sample without the draws that make
+// most of their mean has too small a k̂ too, and a low limit of k̂ would choose such samples. So
+// the error of a standard deviation has the part of a k̂ larger by its own error where it can be
+// above ½, and the limit is the limit for means. Of 4,000 draws of a t distribution with three
 // degrees of freedom, 60 percent are resolved, with errors of the stated size; with a limit of ½
 // and the part of k̂ itself, 7 percent were, and a fifteenth of these was more than four errors
-// off. The fourth moment, which the standard error of a standard deviation rests on, is too small
-// in most samples of some tens of independent draws: it is taken to be at least that of a normal
-// one.
+// off. The standard error of a standard deviation rests on the fourth moment, which is too small in
+// most samples of some tens of independent draws: it is taken to be at least the fourth moment of a
+// normal distribution.
 func MomentsOf(weight, value, within []float64, group []int) Moments {
 	if !(effective(weight, group) >= fewestEffective) {
 		return Moments{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
@@ -66,7 +66,7 @@ func effective(weight []float64, group []int) float64 {
 	return mass * mass / squares
 }
 
-// sums are those of each group, or the terms themselves where group is nil.
+// sums are the sums of each group, or the terms themselves where group is nil.
 func sums(terms []float64, group []int) []float64 {
 	if group == nil {
 		return terms
@@ -78,10 +78,10 @@ func sums(terms []float64, group []int) []float64 {
 	return of
 }
 
-// MomentsOfChains estimates moments from draws of several chains; chain numbers that of each draw
-// from 0. Standard errors come from the differences between chains, and are NaN for a single one.
-// R̂ and effective draws judge chains: k̂ would take a small mode far out, which some of them have
-// met, for a heavy tail. Its share in errors is that of sums over chains, from 25 chains on.
+// MomentsOfChains estimates moments from draws of several chains; chain numbers the chain of each
+// draw from 0. Standard errors come from the differences between chains, and are NaN for a single
+// one. R̂ and effective draws judge chains: k̂ would take a small mode far out, which some of them
+// have met, for a heavy tail. From 25 chains on, k̂ of sums over chains has its part in the errors.
 func MomentsOfChains(weight, value []float64, chain []int) Moments {
 	return momentsOf(weight, value, nil, chain, math.Inf(1))
 }
@@ -158,8 +158,8 @@ func momentsOf(weight, value, within []float64, group []int, most float64) Momen
 	return m
 }
 
-// unreached is what the largest of weights times values may lack of their mean under the weights,
-// whose sum is mass, if it is a share of the mean.
+// unreached is the part of the mean of weights times values, under weights with sum mass, that the
+// largest may lack, if it is a share of the mean.
 func unreached(products psis.Result, share, mass float64) float64 {
 	if share == 0 {
 		return 0 // also where all are zero
@@ -167,7 +167,7 @@ func unreached(products psis.Result, share, mass float64) float64 {
 	return share * math.Exp(products.LogMean) * float64(products.N) / mass
 }
 
-// groupedSum is a sum of terms of mean zero, of which those of different groups are independent.
+// groupedSum is a sum of terms of mean zero; terms of different groups are independent.
 type groupedSum struct {
 	group   []int // of each term, from 0; nil where all are independent
 	sums    map[int]float64

@@ -12,9 +12,9 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Standard errors are right: over many samples from a wider normal distribution with weights, the
-// errors of mean and sd divided by them have an sd of one. With the expectation given what was
-// drawn and a variance about it, they are right too, and smaller.
+// TestMomentsErrors checks standard errors: over many samples from a wider normal distribution with
+// weights, the errors of mean and sd divided by them have an sd of one. With the expectation given
+// the draw and a variance about it, they are right too, and smaller.
 func TestMomentsErrors(t *testing.T) {
 	const samples, draws = 400, 1000
 	for name, given := range map[string]float64{"draws": 0, "expectations": 0.8} {
@@ -59,10 +59,9 @@ func TestStandardDeviationsOfFewDraws(t *testing.T) {
 	require.LessOrEqual(t, off, 10)
 }
 
-// Squares without a variance: their mean is too small in most samples. The error counts what such
-// samples lack: most are resolved, errors have a size of about one stated error, and at most one in
-// 100 is more than four off. Of those with a k̂ below one half, with the part of k̂ itself, one in
-// 15 is.
+// Squares have no variance: their mean is too small in most samples. The error counts the missing
+// tail: most are resolved, errors have a size of about one stated error, and at most one in 100 is
+// more than four off. Of those with a k̂ below one half, with the part of k̂ itself, one in 15 is.
 func TestStandardDeviationsOfHeavyTails(t *testing.T) {
 	random := stream.Rand(1, "heavy")
 	const samples, draws = 500, 4000
@@ -89,7 +88,8 @@ func TestStandardDeviationsOfHeavyTails(t *testing.T) {
 	require.InDelta(t, 1, math.Sqrt(squares/float64(resolved)), 0.2)
 }
 
-// Draws that are repeated in groups of four have the moments and standard errors of one of each.
+// TestMomentsOfGroups checks that draws repeated in groups of four have the moments and standard
+// errors of one of each.
 func TestMomentsOfGroups(t *testing.T) {
 	random := stream.Rand(4, "groups")
 	var weight, value, weights, values []float64
@@ -109,9 +109,9 @@ func TestMomentsOfGroups(t *testing.T) {
 	require.True(t, math.IsNaN(few.Mean), "36 draws, but of 9 groups")
 }
 
-// What lies in a tail that draws do not reach is not resolved: the sd, or the mean too, of
-// quantities without such moments, and the sd of a log-normal quantity drawn without weights of its
-// own. Log-normal and normal quantities with light enough tails are.
+// TestMomentsResolved checks that quantities in a tail beyond the draws are not resolved: the sd,
+// or the mean too, of quantities without such moments, and the sd of a log-normal quantity drawn
+// without weights of its own. Log-normal and normal quantities with light enough tails are.
 func TestMomentsResolved(t *testing.T) {
 	const draws = 4000
 	for name, want := range map[string]struct {
@@ -137,10 +137,10 @@ func TestMomentsResolved(t *testing.T) {
 	}
 }
 
-// Standard errors of chains are those of their differences: over 300 studies of 16 autocorrelated
+// Standard errors of chains come from their differences: over 300 studies of 16 autocorrelated
 // chains z-scores of mean and sd have Student's t distribution with 15 degrees of freedom, whose sd
-// is 1.07. That of 300 has an error of 0.05: four of them, a false alarm in some thousand runs. As
-// errors of independent draws they would be three times larger.
+// is 1.07. The sd of 300 has an error of 0.05: four of them, a false alarm in some thousand runs.
+// As errors of independent draws they would be three times larger.
 func TestMomentsOfChainsHaveTheirErrors(t *testing.T) {
 	const studies, chains, length, keep = 300, 16, 200, 0.8
 	random := stream.Rand(3, "chains")
@@ -171,7 +171,7 @@ func TestMomentsOfOneChain(t *testing.T) {
 	require.False(t, math.IsNaN(m.SD))
 }
 
-// Means of distances without a variance keep an error that covers what no draw has reached: of 500
+// Means of distances without a variance keep an error that covers the tail beyond the draws: of 500
 // samples at most one in a hundred of the resolved is more than four of them off.
 func TestMeansOfHeavyTails(t *testing.T) {
 	random := stream.Rand(2, "heavy")

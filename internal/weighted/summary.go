@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Value is what a quantity is in one draw, and the weight of the draw.
+// Value is the value of a quantity in one draw, and the weight of the draw.
 type Value struct{ Value, Weight float64 }
 
 // Summary describes a quantity over weighted draws.
@@ -17,7 +17,7 @@ type Summary struct {
 
 // Summarise describes a quantity that is in some draws only and zero in the others: over all draws,
 // and given that it is in. in are the draws that have it, which are sorted by value; mass is the
-// weight of all draws together. What is not known, of no draws at all, is NaN.
+// weight of all draws together. Unknown numbers, such as the mean of no draws, are NaN.
 func Summarise(in []Value, mass float64, levels []float64) (all, given Summary) {
 	var inMass, first, second float64
 	for _, v := range in {

@@ -101,7 +101,7 @@ func (w *Writer) put(key string, value any) error {
 	return os.WriteFile(path, content, 0o644)
 }
 
-// begin stores what readers must know of an array.
+// begin stores the description of an array for readers.
 func (w *Writer) begin(group, name, kind string, fill any, shape Shape, chunks []int) (folder string, err error) {
 	if strings.ContainsAny(name, `/\`) || name == "" || name[0] == '.' {
 		return "", fmt.Errorf("zarr: %q cannot be the name of an array", name)
@@ -261,7 +261,7 @@ func (w *Writer) Close() error {
 	return nil
 }
 
-// Abort removes what was written, unless Close succeeded.
+// Abort removes all written files, unless Close succeeded.
 func (w *Writer) Abort() {
 	if w.part != "" {
 		_ = os.RemoveAll(w.part) // a leftover does no harm
