@@ -93,7 +93,7 @@ func segmentsTable(r *changepoint.Result) *document.Table {
 // shownIntervals is the most intervals of a credible set that are shown.
 const shownIntervals = 2
 
-// placeText is where a change is with 95 percent: the smallest set where it is simple, else the
+// placeText is the place of a change with 95 percent: the smallest set where it is simple, else the
 // central interval.
 func placeText(place changepoint.Place) string {
 	set := place.Set
@@ -111,7 +111,7 @@ func placeText(place changepoint.Place) string {
 	return strings.Join(parts, ", ")
 }
 
-// shownCurve is how many places are shown; the files have all.
+// shownCurve is the number of places shown; the files have all.
 const shownCurve = 8
 
 // placesTable has the most probable places of a series, averaged over the number of changes; single
@@ -148,7 +148,7 @@ func levelsPicture(what string, result *changepoint.Result) *picture.Picture {
 	return p
 }
 
-// curvePicture is where changes are.
+// curvePicture shows the places of changes.
 func curvePicture(result *changepoint.Result) *picture.Picture {
 	const most = 240 // bars that a picture can show apart
 	var bars []picture.Bar

@@ -15,8 +15,8 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// checked is the section of the model check: what the model predicts for the rows compared with
-// their responses, where the run has kept both.
+// checked is the section of the model check: predictions of the model for the rows beside their
+// responses, where the run has kept both.
 func (s *source) checked(response string, check *modelcheck.Report) *document.Section {
 	m := model(check)
 	return &document.Section{ID: "check", Title: "Does the model describe the table", Tables: []*document.Table{findings(check)},
@@ -34,7 +34,7 @@ func (s *source) checked(response string, check *modelcheck.Report) *document.Se
 		}}
 }
 
-// drawFitted shows rows beside what is expected of them.
+// drawFitted shows rows beside their expectations.
 func drawFitted(part *document.Section, response string, rows []modelcheck.FittedRow, check *modelcheck.Report) {
 	part.Tables = append(part.Tables, worstRows(rows))
 	if two(rows) {
@@ -73,7 +73,7 @@ func fittedPicture(response string, rows []modelcheck.FittedRow) *picture.Pictur
 	return p
 }
 
-// residualPicture is what is left of the response against what was expected.
+// residualPicture shows residuals against expectations.
 func residualPicture(response string, rows []modelcheck.FittedRow) *picture.Picture {
 	var points []picture.Point
 	low, high := math.Inf(1), math.Inf(-1)
@@ -89,7 +89,7 @@ func residualPicture(response string, rows []modelcheck.FittedRow) *picture.Pict
 	return p
 }
 
-// predictivePicture is the histogram of the response with those of replicated tables.
+// predictivePicture is the histogram of the response with the histograms of replicated tables.
 func predictivePicture(response string, list []modelcheck.PredictiveBin) *picture.Picture {
 	var bars []picture.Bar
 	outside := 0
@@ -105,7 +105,8 @@ func predictivePicture(response string, list []modelcheck.PredictiveBin) *pictur
 	return p
 }
 
-// categoriesPicture is how many rows each category has, with what replicated tables have.
+// categoriesPicture shows the number of rows of each category, with the numbers in replicated
+// tables.
 func categoriesPicture(list []modelcheck.PredictiveBin) *picture.Picture {
 	var rows []picture.Row
 	outside := 0
@@ -154,7 +155,7 @@ func calibrationPicture(response string, rows []modelcheck.FittedRow) *picture.P
 	return p
 }
 
-// worstRows is the table of the rows that the model expects least.
+// worstRows is the table of the least expected rows.
 func worstRows(rows []modelcheck.FittedRow) *document.Table {
 	sorted := slices.Clone(rows)
 	slices.SortStableFunc(sorted, func(a, b modelcheck.FittedRow) int {
@@ -168,7 +169,7 @@ func worstRows(rows []modelcheck.FittedRow) *document.Table {
 	return t
 }
 
-// correlation is that of the two places of points.
+// correlation is the correlation of the two coordinates of points.
 func correlation(points []picture.Point) float64 {
 	var x, y []float64
 	for _, at := range points {

@@ -18,13 +18,14 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// Compared is what is known of two runs side by side.
+// Compared is a comparison of two runs.
 type Compared struct {
 	common *comparing.Comparison
-	// pairs are the probabilities of predictors, edges or terms, of which a terminal shows so many.
+	// pairs are the probabilities of predictors, edges or terms; a terminal shows the first of
+	// them.
 	pairs   []comparing.Pair
 	printed int
-	// title is that of their table, what names one of them, and model a model.
+	// title is the title of their table, what names one of them, and model a model.
 	title, what, model string
 	name               func(comparing.Pair) string
 	// estimates are posteriors of numbers, the largest shifts first.
@@ -33,14 +34,14 @@ type Compared struct {
 	files     []string
 }
 
-// Lengths of what a terminal shows of a comparison; pages and files have more.
+// Lengths of a comparison on a terminal; pages and files have more.
 const (
 	leastEdge        = 0.01
 	printedEdges     = 40
 	printedEstimates = 20
 )
 
-// mostCompared is how many runs a picture can distinguish by their inks.
+// mostCompared is the number of runs that a picture can distinguish by their inks.
 const mostCompared = 4
 
 // ownName is the name or the code of a pair as it is.
@@ -95,7 +96,7 @@ func (c *Compared) sort() {
 	slices.SortStableFunc(c.pairs, func(x, y comparing.Pair) int { return cmp.Compare(max(y.A, y.B), max(x.A, x.B)) })
 }
 
-// Numbers is a comparison of runs whose models are numbers; about says of what.
+// Numbers is a comparison of runs whose models are numbers of the things that about names.
 func Numbers(c *comparing.Comparison, about string) *Compared {
 	return &Compared{common: c, model: about, name: ownName}
 }
@@ -162,8 +163,7 @@ func (c *Compared) tables(name string) (list []*document.Table) {
 			if document.Finite(&p.Difference) {
 				difference = difference4(p.Difference)
 			}
-			// a difference that is not even shown is not worth counting in errors, which may be as
-			// small
+			// a difference too small to show is not worth counting in errors, which may be as small
 			if document.Finite(&p.Z) && math.Abs(float64(p.Difference)) >= 5e-5 {
 				z = fmt.Sprintf("%+.1f", float64(p.Z))
 			}
@@ -288,12 +288,12 @@ func (c *Compared) sentence(name string) string {
 	return text + "."
 }
 
-// inks are those of the runs, in their order.
+// inks are the inks of the runs, in their order.
 func inks() []picture.Ink {
 	return []picture.Ink{picture.First, picture.Second, picture.Third, picture.Muted}
 }
 
-// legend names the inks of so many runs.
+// legend names the inks of n runs.
 func legend(runs int) (list []picture.Entry) {
 	for k, ink := range inks()[:runs] {
 		list = append(list, picture.Entry{Text: letter(k), Ink: ink})

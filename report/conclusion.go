@@ -12,20 +12,20 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// computation is what is said of the computation of an answer.
+// computation describes the computation of an answer.
 type computation struct {
 	// level is nil where nothing was judged, as every model was counted.
 	level *verdict.Verdict
-	// text is what the verdict means, a sentence that follows a colon, and then what to try, from
+	// text is the meaning of the verdict, a sentence that follows a colon, and then advice, from
 	// "Try" on.
 	text string
-	// help is what would help, where that is known: the words after "What would help:".
+	// help is the remedy, where one is known: the words after "What would help:".
 	help    string
 	reasons []string
 	// basis are lines on the methods behind the verdict.
 	basis []string
-	// facts are sentences on evidences and on the work that was done, and words those that they
-	// and the tables use.
+	// facts are sentences on evidences and on the work done, and words the words of a list that
+	// they and the tables use.
 	facts, words []string
 	// draw adds pictures.
 	draw func(part *document.Section)
@@ -34,7 +34,7 @@ type computation struct {
 func (c *computation) trusted() bool { return c.level == nil || *c.level == verdict.Trusted }
 func (c *computation) failed() bool  { return c.level != nil && *c.level == verdict.Failed }
 
-// meaning is the text without what to try, which is the second result.
+// meaning is the text without the advice, which is the second result.
 func (c *computation) meaning() (meaning, try string) {
 	meaning, try, found := strings.Cut(c.text, " Try ")
 	if found {
@@ -59,7 +59,7 @@ func (c *computation) mark() document.Mark {
 	return m
 }
 
-// lines are the reasons and the basis of the verdict, and what would help.
+// lines are the reasons and the basis of the verdict, and the remedy.
 func (c *computation) lines() []string {
 	lines := append(append([]string(nil), c.reasons...), c.basis...)
 	if c.help != "" {
@@ -68,7 +68,7 @@ func (c *computation) lines() []string {
 	return lines
 }
 
-// next says what to do next: about the computation, about the model, and otherwise, unless
+// next recommends the next steps: about the computation, about the model, and otherwise, unless
 // computation or model is so wrong that it comes first.
 func (c *computation) next(check *modelcheck.Report, otherwise string) (list []string) {
 	if !c.trusted() {
@@ -100,7 +100,7 @@ func (c *computation) next(check *modelcheck.Report, otherwise string) (list []s
 	return list
 }
 
-// earned is the section that says how the verdict was earned.
+// earned is the section on the basis of the verdict.
 func (s *source) earned(c *computation) *document.Section {
 	m := c.mark()
 	return &document.Section{ID: "verdict", Title: "How the verdict was earned", Lead: m.Name + ": " + m.Word + ". " + m.Text,
@@ -115,7 +115,7 @@ func (s *source) earned(c *computation) *document.Section {
 		}}
 }
 
-// took says how long a run took, and how long its parts if it trained.
+// took is a sentence on the time of a run, and on its parts if it trained.
 func took(t run.Seconds, steps int) string {
 	text := document.TimeText(t.Total)
 	if t.Train > 0 {
@@ -124,7 +124,7 @@ func took(t run.Seconds, steps int) string {
 	return text
 }
 
-// model is the verdict of the model check; nil says that there was none.
+// model is the verdict of the model check; nil if there was none.
 func model(check *modelcheck.Report) document.Mark {
 	m := document.Mark{Name: "Model", Kind: "fair", Word: "not checked", Text: "Nothing was compared with the table."}
 	if check == nil {

@@ -23,8 +23,8 @@ func TestFailedAnswersBeginWithThat(t *testing.T) {
 	assert.Empty(t, (&source{}).answer(&document.Document{}, &computation{level: &failed}, nil, "").Answer)
 }
 
-// A terminal shows what a verdict means and what to try in one line; a page has the first beside
-// the verdict and the second among what to do next.
+// A terminal shows the meaning of a verdict and the advice in one line; a page has the first beside
+// the verdict and the second among the next steps.
 func TestMeaningAndAdvice(t *testing.T) {
 	doubtful := verdict.Doubtful
 	c := &computation{level: &doubtful, text: "it may be right. Try more --steps.", reasons: []string{"few draws"}, basis: []string{"by weights"}}

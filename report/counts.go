@@ -7,7 +7,7 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// probabilityOf is that of a whole number.
+// probabilityOf is the probability of a whole number.
 type probabilityOf struct {
 	number      int
 	probability float64
@@ -65,7 +65,7 @@ func probabilityRow[F ~float64](label string, probability, se F) picture.Row {
 		Hint: fmt.Sprintf("%s: probability %s, standard error %s", label, picture.Probability(p), picture.Number(error))}}}
 }
 
-// widthFor is the width of a matrix of so many rows and columns.
+// widthFor is the width of a matrix with the given numbers of rows and columns.
 func widthFor(n int) float64 {
 	const mostInColumn = 9
 	if n > mostInColumn {

@@ -8,12 +8,12 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// densityPoints is how many places a density is found at: more cannot be seen at the width of a
-// picture.
+// densityPoints is the number of places at which a density is evaluated: more cannot be seen at the
+// width of a picture.
 const densityPoints = 120
 
-// density is a kernel estimate from equally weighted draws, with normal kernels as wide as
-// Silverman (1986, equation 3.31) says. It is empty for fewer than 20 draws, or equal ones.
+// density is a kernel estimate from equally weighted draws, with normal kernels of the width of
+// Silverman (1986, equation 3.31). It is empty for fewer than 20 draws, or equal ones.
 func density(values []float64) (x, y []float64) {
 	const fewest = 20
 	values = finite(values)
@@ -29,7 +29,7 @@ func density(values []float64) (x, y []float64) {
 		return nil, nil
 	}
 	width := 0.9 * spread * math.Pow(float64(len(values)), -0.2)
-	// tails of a thousandth say nothing in a picture
+	// tails of a thousandth are not informative in a picture
 	low := stat.Quantile(0.001, stat.Empirical, values, nil) - 2*width
 	high := stat.Quantile(0.999, stat.Empirical, values, nil) + 2*width
 	x, y = make([]float64, densityPoints), make([]float64, densityPoints)
@@ -67,7 +67,7 @@ func together(sorted []float64, apart float64) (means, counts []float64) {
 }
 
 // densities are the curves of a posterior, as high as its parameter is probable, and of its prior,
-// within what can be seen; none where draws are too few. The posterior is nothing below least.
+// within the visible range; none where draws are too few. The posterior is nothing below least.
 func densities(values []float64, probability, least float64, logPrior func(x float64) float64) []picture.Curve {
 	x, y := density(values)
 	if len(x) == 0 {

@@ -5,7 +5,8 @@
 //	err := report.SelectionPage.Finish(ctx, "runs/one") // report.html and figures/
 //	err = report.SelectionPage.Print(os.Stdout, "runs/one")
 //
-// It reads run directories only; what it shows of the rows of the table, the run has kept there.
+// It reads run directories only; rows of the table are shown from the copies that the run has kept
+// there.
 //
 //	report.go                  run directories in, documents and files out
 //	run.go                     what all runs keep: record, settings, trace, draws

@@ -10,7 +10,7 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// link is a pair of nodes with what is to be drawn of it.
+// link is a pair of nodes with its label and style in a drawing.
 type link struct {
 	from, to int
 	// joined is the probability of an edge in either direction, and forward that of from → to.
@@ -20,7 +20,7 @@ type link struct {
 	text     string
 }
 
-// Limits of what is drawn of a graph, chosen by hand.
+// Limits of the drawing of a graph, chosen by hand.
 const (
 	// shownLinks is the probability from which a pair is drawn at first: it is then more likely
 	// joined than not.
@@ -35,7 +35,7 @@ const (
 )
 
 // links are the pairs of a result that are joined with at least some probability, the most probable
-// first. byClass says that equivalence classes know which directions are determined.
+// first. byClass means that equivalence classes determine directions.
 func links(result *dag.Result, least float64, byClass bool) (list []link) {
 	place := map[string]int{}
 	for k, name := range result.Data.Nodes {
@@ -153,7 +153,7 @@ func drawGraph(name, title string, nodes []string, list []link) (*picture.Pictur
 	return p, nil
 }
 
-// legendEntry says what is meant by a line with or without a head, or by numbers.
+// legendEntry is the meaning of a line with or without a head, or of numbers.
 type legendEntry struct {
 	kind int
 	text string
@@ -165,7 +165,7 @@ const (
 	numberEntry
 )
 
-// legendOf explains what a drawing of links has.
+// legendOf explains the marks of a drawing of links.
 func legendOf(list []link) (legend []legendEntry) {
 	if slices.ContainsFunc(list, func(l link) bool { return l.directed }) {
 		legend = append(legend, legendEntry{arrowEntry, "direction determined, and its probability"})
@@ -179,7 +179,7 @@ func legendOf(list []link) (legend []legendEntry) {
 	return legend
 }
 
-// probability is that of an arrow's direction, or that the two are joined.
+// probability is the probability of an arrow's direction, or of a link in either direction.
 func (l link) probability() float64 {
 	if l.directed {
 		return l.forward
@@ -187,7 +187,7 @@ func (l link) probability() float64 {
 	return l.joined
 }
 
-// certain reports whether the number of a link says no more than that there is hardly a doubt.
+// certain reports whether the number of a link only shows that there is hardly a doubt.
 func (l link) certain() bool { return l.probability() > 0.995 }
 
 // linkLabel is the probability of a link in words.

@@ -15,7 +15,7 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// Lengths of what a terminal shows; pages and files have more.
+// Lengths of tables on a terminal; pages and files have more.
 const (
 	printedEdge    = 0.05 // least probability of a pair of nodes to be joined
 	printedGraphs  = 3
@@ -118,8 +118,8 @@ func effectsPicture(name, title, what string, rows []picture.Row) *picture.Pictu
 	return p
 }
 
-// totals are the total effects, those that were asked for or the most probable ones first, and how
-// effects of or on categories change them.
+// totals are the total effects, the requested ones or the most probable ones first, and their
+// changes by or on categories.
 func (v *discovery) totals() (t, changes *document.Table) {
 	r := v.result
 	all := slices.Clone(r.Effects)

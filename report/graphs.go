@@ -12,16 +12,16 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// discovery is the result of a run about graphs, with what its page needs.
+// discovery is the result of a run about graphs, with the data of its page.
 type discovery struct {
 	*source
 	result *dag.Result
-	// byClass says that graphs of an equivalence class cannot be distinguished by the table.
+	// byClass means that the table cannot distinguish graphs of an equivalence class.
 	byClass bool
 	links   []link // that are more probable than not
 }
 
-// What the verdict on graphs means, and what to try.
+// Meanings of the verdict on graphs, and advice.
 var graphMeaning = [...]string{
 	vti.Trusted:  "the probabilities below hold to within their standard errors.",
 	vti.Doubtful: "the answer may be right, but the evidence for it is weak. Try more --steps or more --certify-draws.",
@@ -57,7 +57,7 @@ func (v *discovery) pairName(l link) string {
 	return v.result.Data.Nodes[l.from] + arrow + v.result.Data.Nodes[l.to]
 }
 
-// sentences are the answer: what is joined, in which direction, and how far one graph stands out.
+// sentences are the answer: the links, their directions, and how far one graph stands out.
 func (v *discovery) sentences() []string {
 	n := len(v.result.Data.Nodes)
 	var sure, likely, directed, open []string
@@ -158,7 +158,7 @@ func (v *discovery) graph() *document.Section {
 		}}
 }
 
-// legend says what the lines of the drawing mean.
+// legend is the meaning of the lines of the drawing.
 func (v *discovery) legend() []string {
 	rule := fmt.Sprintf("An arrow (blue): its direction has at least %g of the probability of the pair. The number is the probability of the arrow.", clearDirection)
 	undirected := "A line (orange): both directions are probable. The number is the probability that the two are joined."
@@ -231,7 +231,7 @@ func (v *discovery) checks() *document.Section {
 	return part
 }
 
-// computation is what is said of the computation.
+// computation describes the computation.
 func (v *discovery) computation() *computation {
 	r := v.result
 	found := &computation{}
@@ -264,7 +264,7 @@ func (v *discovery) computation() *computation {
 	return found
 }
 
-// notTrusted says what the verdict means where it is not good, and what to try with each method.
+// notTrusted is the meaning of a verdict that is not good, and advice for each method.
 func (v *discovery) notTrusted() string {
 	switch c := v.result.Certificate; {
 	case len(c.Unclear) > 0 && len(c.Reasons) == 1:
@@ -285,7 +285,7 @@ func (v *discovery) notTrusted() string {
 	}
 }
 
-// graphBasis says what a verdict rests on.
+// graphBasis is the basis of a verdict.
 func graphBasis(c *dag.Certificate) string {
 	const weights = "Pareto k̂ %.2f (good up to 0.5, of many draws 0.7), edge probabilities to ± %.2g"
 	khat, se := float64(c.KHat), float64(c.WorstSE)

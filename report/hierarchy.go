@@ -15,14 +15,14 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// hierarchy is the result of a hierarchical regression, with what its page needs.
+// hierarchy is the result of a hierarchical regression, with the data of its page.
 type hierarchy struct {
 	*source
 	result *regression.Result
 }
 
-// What the verdict on a regression means, and what to try; of families that learn the effects, and
-// of answers of networks that were trained before.
+// Meanings of the verdict on a regression, and advice; for families that learn the effects, and for
+// answers of networks that were trained before.
 var (
 	regressionMeaning = [...]string{
 		vti.Trusted:  "the numbers below hold to within their Monte Carlo errors.",
@@ -38,7 +38,7 @@ var (
 
 const failedInference = "do not use these numbers. Try vti hbm: the table may be unlike those of the training."
 
-// regressionText says what the verdict on an answer means.
+// regressionText is the meaning of the verdict on an answer.
 func regressionText(r *regression.Result) string {
 	verdict := r.Certificate.Verdict
 	switch {
@@ -76,7 +76,7 @@ func regressionDocument(s *source, r *regression.Result) *document.Document {
 	return s.answer(d, v.computation(), r.ModelCheck, v.otherwise())
 }
 
-// computation is what is said of the computation.
+// computation describes the computation.
 func (v *hierarchy) computation() *computation {
 	r, c := v.result, v.result.Certificate
 	found := &computation{level: &c.Verdict, reasons: c.Reasons, text: regressionText(r), help: r.Advice, words: []string{document.WordDraws, document.WordEvidence}}
@@ -124,7 +124,7 @@ func (v *hierarchy) computation() *computation {
 	return found
 }
 
-// response is the name of what is explained.
+// response is the name of the response.
 func (v *hierarchy) response() string {
 	if v.result.Data.Response != "" {
 		return v.result.Data.Response
@@ -144,14 +144,13 @@ func (v *hierarchy) title() string {
 	return fmt.Sprintf("What explains %s, and how does it vary by %s?", v.response(), list(groups))
 }
 
-// isSlope reports whether a summary is of an effect of a column, or of one on the log odds of a
+// isSlope reports whether a summary is the effect of a column, or an effect on the log odds of a
 // category.
 func isSlope(name string) bool {
 	return name != "(Intercept)" && !strings.HasSuffix(name, ":(Intercept)")
 }
 
-// columnOf is the column that an effect is of: the name without the category whose log odds it is
-// on.
+// columnOf is the column of an effect: the name without the category whose log odds it changes.
 func (v *hierarchy) columnOf(effect string) string {
 	for _, category := range v.result.Categories {
 		if column, ok := strings.CutPrefix(effect, category+":"); ok {
@@ -161,7 +160,7 @@ func (v *hierarchy) columnOf(effect string) string {
 	return effect
 }
 
-// sentences say what population effects are, how much varies by groups, and which terms there are.
+// sentences describe the population effects, the variation by groups, and the terms.
 func (v *hierarchy) sentences() []string {
 	first := strings.TrimSpace(v.populationAnswer() + " " + v.curvesAnswer())
 	var parts []string
@@ -239,7 +238,7 @@ func (v *hierarchy) populationAnswer() string {
 	return "The formula has no effects of columns on the whole population."
 }
 
-// readable is the name of a standard deviation in words: that of a term by a grouping.
+// readable is the name of a standard deviation in words: a term by a grouping.
 func readable(name string) string {
 	inner := strings.TrimSuffix(strings.TrimPrefix(name, "sd("), ")")
 	term, group, _ := strings.Cut(inner, " | ")

@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/predict"
 )
 
-// groupings are those of the formula, without smooth functions.
+// groupings are the groupings of the formula, without smooth functions.
 func (v *hierarchy) groupings() (list []regression.GroupSummary) {
 	for _, g := range v.result.Data.Groups {
 		if g.Line == "" {
@@ -34,7 +34,7 @@ func (v *hierarchy) curves() (list []regression.GroupSummary) {
 	return list
 }
 
-// isBend reports whether a standard deviation is that of a smooth function.
+// isBend reports whether a standard deviation belongs to a smooth function.
 func (v *hierarchy) isBend(sd string) bool {
 	for _, g := range v.curves() {
 		if sd == bendName(g) {
@@ -67,7 +67,7 @@ func (v *hierarchy) curveOf(column string) *regression.GroupSummary {
 	return g
 }
 
-// curvedProbability is that of a smooth function being more than a line.
+// curvedProbability is the probability that a smooth function is more than a line.
 func (v *hierarchy) curvedProbability(name string) (sum float64) {
 	for _, t := range v.result.Terms {
 		if t.Term == name && strings.HasPrefix(t.State, "curved") {
@@ -98,8 +98,8 @@ func (v *hierarchy) hasSteps(effect string) bool {
 	return slices.ContainsFunc(v.result.Shares, func(s regression.Summary) bool { return strings.HasPrefix(s.Name, effect+": ") })
 }
 
-// alongPredictors draws what is expected along each predictor of the table, its curve or its steps
-// included, the other numbers at their means. Notes say what could not be drawn.
+// alongPredictors draws the expectation along each predictor of the table, its curve or its steps
+// included, the other numbers at their means. Notes explain missing pictures.
 func (v *hierarchy) alongPredictors(ctx context.Context, part *document.Section) {
 	if v.draws == nil || v.kind().HasCategories() {
 		return
@@ -122,7 +122,7 @@ func (v *hierarchy) alongPredictors(ctx context.Context, part *document.Section)
 	}
 }
 
-// along draws what is expected along a predictor: a line for a number, and a row for each label.
+// along draws the expectation along a predictor: a line for a number, and a row for each label.
 func (v *hierarchy) along(ctx context.Context, run *regression.StoredRun, of predict.Variable) (*picture.Picture, error) {
 	effects, err := predict.EffectsOf(ctx, run, predict.EffectsConfig{Of: []predict.Focus{{Name: of.Name}}, Curve: !of.Labels})
 	if err != nil {

@@ -22,7 +22,7 @@ const (
 	tableLevels = 1500
 )
 
-// printedLevels is how many levels of a grouping a terminal shows.
+// printedLevels is the number of levels of a grouping that a terminal shows.
 const printedLevels = 8
 
 // groups is the section of the levels of groupings.
@@ -57,7 +57,7 @@ func (v *hierarchy) groups() *document.Section {
 
 // caterpillar draws the effects of levels.
 func (v *hierarchy) caterpillar(name string, one byTerm, shown []regression.LevelSummary) *picture.Picture {
-	// the axis is that of the posteriors: estimates from single rows can be far outside
+	// the axis is the axis of the posteriors: estimates from single rows can be far outside
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, level := range shown {
 		low, high = math.Min(low, float64(level.Q025)), math.Max(high, float64(level.Q975))
@@ -89,7 +89,7 @@ func (v *hierarchy) caterpillar(name string, one byTerm, shown []regression.Leve
 	return p
 }
 
-// unit is that of the effects of a term.
+// unit is the unit of the effects of a term.
 func (b byTerm) unit(response string) string {
 	if !isSlope(b.term) {
 		return response
@@ -112,7 +112,7 @@ func (v *hierarchy) kind() likelihood.Kind {
 	return kind
 }
 
-// predicted is what effects of columns change.
+// predicted is the quantity that effects of columns change.
 func (v *hierarchy) predicted() string {
 	kind := v.kind()
 	switch {

@@ -11,7 +11,8 @@ import (
 	"github.com/transdim/vti/hbm/regression"
 )
 
-// The answer tells effects of numbers from those of levels of a factor.
+// TestPopulationAnswer checks that the answer distinguishes effects of numbers from effects of
+// levels of a factor.
 func TestPopulationAnswer(t *testing.T) {
 	result := &regression.Result{
 		Data: regression.FrameSummary{Response: "y", Columns: []frame.ColumnSummary{
@@ -54,7 +55,8 @@ func TestCurvesInAnswers(t *testing.T) {
 	require.Equal(t, "Across the population, y changes with one more unit of age (0.500, 95% interval 0.250 to 0.750).", v.sentences()[0])
 }
 
-// A family of which an answer is not trusted is followed by the one that integrates effects out.
+// TestRegressionText checks that a family without a trusted answer is followed by the one that
+// integrates effects out.
 func TestRegressionText(t *testing.T) {
 	text := func(command, family string, verdict vti.Verdict) string {
 		return regressionText(&regression.Result{Command: command, Family: family, Certificate: &regression.Certificate{Verdict: verdict}})

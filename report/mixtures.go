@@ -20,7 +20,7 @@ func mixtureTitle(columns []string) string {
 	return fmt.Sprintf("How many components do %s have?", list(columns))
 }
 
-// What the verdict on a mixture means, of two methods and of chains alone, and what to try.
+// Meanings of the verdict on a mixture, for two methods and for chains alone, and advice.
 var (
 	mixtureMeaning = [...]string{
 		vti.Trusted:  "two methods agree; the probabilities below hold to within their standard errors.",
@@ -209,7 +209,7 @@ func mixturePicture(result *mixture.Result, at int) *picture.Picture {
 			list = append(list, banded{float64(d.At), float64(d.Mean), float64(d.Q025), float64(d.Q975)})
 		}
 	}
-	// three times as many bins as the cube root of the rows, and no more than can be seen
+	// three times the cube root of the number of rows, and no more bins than can be seen
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, row := range result.Rows {
 		low, high = math.Min(low, float64(row.Values[at])), math.Max(high, float64(row.Values[at]))

@@ -96,8 +96,9 @@ func orderCoefficients(r *order.Result) *document.Table {
 	return t
 }
 
-// probabilityOfZero is that of the orders that have not the coefficient at a place of the list: the
-// first belongs to all orders, the last is σ, and those between are of the orders 1, 2, ….
+// probabilityOfZero is the probability of the orders without the coefficient at a place of the
+// list: the first belongs to all orders, the last is σ, and the others belong to the orders 1, 2,
+// ….
 func probabilityOfZero(r *order.Result, place int) (zero order.Number) {
 	if place == 0 || len(r.Coefficients) != len(r.Orders)+1 || place > len(r.Orders)-1 {
 		return 0
@@ -110,8 +111,8 @@ func probabilityOfZero(r *order.Result, place int) (zero order.Number) {
 	return zero
 }
 
-// drawOrders draws what there is of orders, a curve, knots and coefficients, of which σ and the
-// level, which have other units, are left out.
+// drawOrders draws a curve, knots and coefficients, where there are any, without σ and the level,
+// which have other units.
 func drawOrders(part *document.Section, r *order.Result, one, which string) {
 	var list []probabilityOf
 	for _, o := range r.Orders {
@@ -143,7 +144,7 @@ func drawOrders(part *document.Section, r *order.Result, one, which string) {
 	}
 }
 
-// knotsPicture is where knots are.
+// knotsPicture shows the places of knots.
 func knotsPicture(result *order.Result) *picture.Picture {
 	var bars []picture.Bar
 	best := order.Knot{}

@@ -11,11 +11,11 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// pair is what draws say about two predictors together.
+// pair is the joint distribution of two predictors among draws.
 type pair struct {
 	a, b int
-	// both, first and second are the probabilities of both, of a and of b; correlation that of
-	// their indicators.
+	// both, first and second are the probabilities of both, of a and of b; correlation is the
+	// correlation of their indicators.
 	both, first, second, correlation float64
 }
 
@@ -48,7 +48,7 @@ func (v *selection) pairsOf(predictors []int) [][]pair {
 		for b := range n {
 			p := pair{a: predictors[a], b: predictors[b], both: together[a][b], first: together[a][a], second: together[b][b]}
 			spread := math.Sqrt(p.first * (1 - p.first) * p.second * (1 - p.second))
-			// the correlation of what is nearly always the same is not seen in draws
+			// draws do not determine the correlation of an indicator that is nearly constant
 			if spread > 0.005 {
 				p.correlation = (p.both - p.first*p.second) / spread
 			}
@@ -122,9 +122,9 @@ func (v *selection) drawPairs(part *document.Section, open []int) {
 	part.Tables = []*document.Table{t}
 }
 
-// notable is the size of a correlation of indicators from which two predictors are said to go
-// together or to replace each other. Chosen by hand: ten times the error that 10,000 draws leave,
-// and large enough to be seen in the list of models.
+// notable is the size of a correlation of indicators from which the page says that two predictors
+// go together or replace each other. Chosen by hand: ten times the error with 10,000 draws, and
+// large enough to be seen in the list of models.
 const notable = 0.2
 
 // signed is a correlation with its sign.

@@ -31,14 +31,15 @@ const (
 	looWorstRows = 30
 )
 
-// leftOut is how well rows are predicted from all others, of a run that predicts a response.
+// leftOut is the accuracy of predictions of rows from all others, for a run that predicts a
+// response.
 type leftOut struct {
 	LOO         *predict.LOO         `json:"loo"`
 	Calibration *predict.Calibration `json:"calibration"`
 	all         int                  // rows of the table
 }
 
-// leaveOneOut reads what vti check has left, or computes it from some of the draws.
+// leaveOneOut reads the file of vti check, or computes the same from some of the draws.
 func (s *source) leaveOneOut(ctx context.Context) (*leftOut, error) {
 	if stored, err := s.storedCheck(); err != nil || stored != nil {
 		return stored, err
@@ -93,8 +94,8 @@ func (s *source) storedCheck() (*leftOut, error) {
 	return stored, nil
 }
 
-// predictions is the section of leave-one-out. Where it cannot be computed, as when the table of
-// the run is no longer there, the section says why.
+// predictions is the section of leave-one-out. Where it cannot be computed, for example because the
+// table of the run is missing, the section gives the reason.
 func (s *source) predictions(response string) *document.Section {
 	return &document.Section{ID: "predictions", Title: "How well it predicts rows that it has not seen", Draw: func(ctx context.Context, part *document.Section) error {
 		found, err := s.leaveOneOut(ctx)
@@ -110,7 +111,7 @@ func (s *source) predictions(response string) *document.Section {
 	}}
 }
 
-// drawPredictions shows how well rows are predicted.
+// drawPredictions shows the accuracy of predictions of rows.
 func (s *source) drawPredictions(part *document.Section, response string, found *leftOut) {
 	part.Lead = "Each row is predicted from all others, by weighing the draws of the posterior as if the row were not in the table (Pareto-smoothed importance sampling)."
 	l, c := found.LOO, found.Calibration

@@ -13,8 +13,8 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// provenance is the last section of a document: what repeats the run, and everything that it was
-// asked for.
+// provenance is the last section of a document: the command that repeats the run, and all its
+// settings.
 func (s *source) provenance() *document.Section {
 	h := s.header
 	facts := document.NewTable("The run", "<what", "<value").Opened()

@@ -21,23 +21,24 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// File is the name of the page in a run directory, and FiguresDir that of the folder of pictures.
+// File is the name of the page in a run directory, and FiguresDir the name of the folder of
+// pictures.
 const (
 	File       = "report.html"
 	FiguresDir = "figures"
 )
 
-// Page makes the pages of the runs of an application. Its zero value knows only what all results
-// begin with.
+// Page makes the pages of the runs of an application. Its zero value knows only the fields that all
+// results begin with.
 type Page struct {
 	of func(*source) (*document.Document, error)
 	// Predictor opens a run that predicts a response; nil if none does.
 	Predictor func(dir string) (Predictor, error)
-	// ownDraws says that draws have a format of their own, which pages do not show.
+	// ownDraws means that draws have a format of their own, which pages do not show.
 	ownDraws bool
 }
 
-// Predictor is a finished run that says what it expects of rows: of its own, or of a new table.
+// Predictor is a finished run that predicts rows: its own, or the rows of a new table.
 type Predictor interface {
 	Rows(fresh *table.Table) (*predict.Rows, error)
 }
@@ -71,7 +72,7 @@ func (p Page) Print(w io.Writer, dir string) error {
 	return err
 }
 
-// read makes the document of a finished run. What only a page shows is not there yet.
+// read makes the document of a finished run, without the content that only a page shows.
 func (p Page) read(dir string) (*document.Document, error) {
 	s, err := open(dir, p)
 	if err != nil {
@@ -91,7 +92,7 @@ func (p Page) Write(ctx context.Context, path string, compare Comparer, dirs ...
 	return atomicfile.Write(path, page.Write)
 }
 
-// Finish writes what every finished run keeps for readers: its page as [File], and the pictures of
+// Finish writes the files for readers of a finished run: its page as [File], and the pictures of
 // the page as SVG and PNG in [FiguresDir].
 func (p Page) Finish(ctx context.Context, dir string) error {
 	page, err := p.build(ctx, nil, []string{dir})
@@ -157,14 +158,14 @@ func (p Page) build(ctx context.Context, compare Comparer, dirs []string) (*docu
 	return page, nil
 }
 
-// plainDocument is that of a run of which nothing is known but what all results begin with.
+// plainDocument is the document of a run with only the fields that all results begin with.
 func plainDocument(s *source, r *run.Head) *document.Document {
 	title := fmt.Sprintf("What vti %s says of %s", s.header.Command, s.table())
 	return &document.Document{Title: title, Answer: []string{r.Answer}, Sections: []*document.Section{s.provenance()}}
 }
 
-// answer completes the document of a run, whose title and answer are given: the verdicts, what to
-// do next, and after the sections those on the model, on the computation, and on how to repeat it.
+// answer completes the document of a run from its title and answer: the verdicts, the next steps,
+// and after the sections the sections on the model, on the computation, and on repeating it.
 // otherwise is the advice that concerns neither the computation nor the model.
 func (s *source) answer(d *document.Document, c *computation, check *modelcheck.Report, otherwise string) *document.Document {
 	d.Marks = []document.Mark{c.mark(), model(check)}

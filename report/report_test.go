@@ -37,8 +37,8 @@ func exactRun(t *testing.T, table string) string {
 	return dir
 }
 
-// A page has the answer of its run, every picture as a file too, and says nothing of the folders
-// that the run was made in.
+// A page has the answer of its run, every picture also as a file, and no folder that the run was
+// made in.
 func TestFinish(t *testing.T) {
 	table, err := filepath.Abs(filepath.Join("..", "testdata", "hald.csv"))
 	require.NoError(t, err)
@@ -111,8 +111,8 @@ func TestSideBySide(t *testing.T) {
 	require.ErrorContains(t, SelectionPage.Write(context.Background(), out, compareSelections, t.TempDir()), "is not a run directory")
 }
 
-// A density has the mass 1 and is that of the normal distribution that its draws come from; too few
-// draws have none.
+// A density has the mass 1 and agrees with the normal distribution that its draws come from; too
+// few draws have none.
 func TestDensity(t *testing.T) {
 	random := stream.Rand(1, "density")
 	values := make([]float64, 4000)
@@ -138,8 +138,9 @@ func TestDensity(t *testing.T) {
 	require.Empty(t, x)
 }
 
-// Directions come from equivalence classes where graphs of one cannot be told apart, and from
-// probabilities else; pairs that are joined in either direction are there.
+// TestLinks checks that directions come from equivalence classes where their graphs cannot be
+// distinguished, and otherwise from probabilities; pairs that are joined in either direction are
+// there.
 func TestLinks(t *testing.T) {
 	result := &dag.Result{Data: dag.DataSummary{Nodes: []string{"a", "b", "c"}}, Edges: []dag.Edge{
 		{From: "a", To: "b", Prob: 0.9, ProbReverse: 0.1, ClassForward: 0.1, ClassUndirected: 0.9},
@@ -167,7 +168,7 @@ func TestLinks(t *testing.T) {
 	require.NotContains(t, p.Inline(), "direction determined")
 }
 
-// Of many links those that are all but certain have no number.
+// Of many links the all but certain ones have no number.
 func TestNumbersOfManyLinks(t *testing.T) {
 	result := &dag.Result{}
 	for k := range manyLinks + 2 {

@@ -19,7 +19,7 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// source is what the directories of all runs keep.
+// source is the content of the directories of all runs.
 type source struct {
 	dir      string
 	page     Page
@@ -29,7 +29,7 @@ type source struct {
 	draws    *draws.Draws      // nil: not read, or the run keeps none
 }
 
-// trace is what training logged: a column of numbers for each name.
+// trace is the log of training: a column of numbers for each name.
 type trace struct {
 	names   []string
 	columns [][]float64
@@ -43,7 +43,7 @@ func (t *trace) column(name string) []float64 {
 	return nil
 }
 
-// open reads what there is.
+// open reads the files of a run directory.
 func open(dir string, page Page) (*source, error) {
 	s := &source{dir: dir, page: page}
 	var record map[string]any
@@ -116,7 +116,7 @@ func (s *source) command() string {
 	return strings.ReplaceAll(strings.Join(words, " "), "=true", "")
 }
 
-// withoutFolder is a path without its folder: a page that is sent says nothing of the sender's.
+// withoutFolder is a path without its folder: a page for others does not show the sender's folders.
 func withoutFolder(value string) string {
 	if filepath.IsAbs(value) {
 		return filepath.Base(value)

@@ -13,7 +13,8 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// selection is the result of a run of varsel, exact or rjmcmc varsel, with what its pictures need.
+// selection is the result of a run of varsel, exact or rjmcmc varsel, with the data of its
+// pictures.
 type selection struct {
 	*source
 	result *varsel.Result
@@ -47,9 +48,9 @@ func selectionDocument(s *source, r *varsel.Result) *document.Document {
 
 func (v *selection) probability(k int) float64 { return float64(v.result.Inclusion[k].Certified) }
 
-// Limits of the words for inclusion probabilities: those of Kass and Raftery (1995) for posterior
-// odds of two hypotheses with even prior odds, 0.95 strong and 0.99 decisive; between the last two
-// the table does not decide.
+// Limits of the words for inclusion probabilities, from Kass and Raftery (1995) for posterior odds
+// of two hypotheses with even prior odds, 0.95 strong and 0.99 decisive; between the last two the
+// table does not decide.
 const (
 	certain  = 0.99
 	probable = 0.9
@@ -106,7 +107,7 @@ func capitalUnlessName(s string, names ...[]string) string {
 	return capital(s)
 }
 
-// modelSentence says how far one model stands out.
+// modelSentence is a sentence on how far one model stands out.
 func (v *selection) modelSentence() string {
 	if len(v.result.Models) == 0 {
 		return ""
@@ -129,9 +130,9 @@ func (v *selection) modelSentence() string {
 	return fmt.Sprintf("No single model stands out: the most probable one, %s, has probability %s, and models of %s hold 90%% of the probability.", text, picture.Probability(p), sizes)
 }
 
-// effectSentence says what the largest certain effect is: the one farthest from zero in its
-// posterior standard deviations, or where draws do not tell these in widths of its interval.
-// Nothing is said where predictors matter whose coefficients draws do not tell.
+// effectSentence describes the largest certain effect: the one farthest from zero in its posterior
+// standard deviations, or in widths of its interval where draws do not resolve these. There is no
+// sentence where draws do not resolve the coefficients of predictors that matter.
 func (v *selection) effectSentence() []string {
 	best, size, matters := -1, 0.0, false
 	for k, c := range v.result.Coefficients {
@@ -192,9 +193,8 @@ func (v *selection) memberNames(code string) []string {
 	return names
 }
 
-// predictorOf is the predictor that a coefficient belongs to, −1 for none: the one that the result
-// names, or in a result of an earlier version the one of its name, or the longest one that it is a
-// level of.
+// predictorOf is the predictor of a coefficient, −1 for none: the one that the result names, or in
+// a result of an earlier version the one of its name, or the longest one that it is a level of.
 func (v *selection) predictorOf(c varsel.Coefficient) int {
 	coefficient := cmp.Or(c.Predictor, c.Name)
 	if k, ok := v.places[coefficient]; ok {

@@ -11,14 +11,14 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// selectionMeaning is what the verdict on a selection means.
+// selectionMeaning is the meaning of the verdict on a selection.
 var selectionMeaning = [...]string{
 	vti.Trusted:  "the probabilities below hold to within their standard errors.",
 	vti.Doubtful: "the answer may be right, but the evidence for it is weak.",
 	vti.Failed:   "do not use these numbers.",
 }
 
-// computation is what is said of the computation.
+// computation describes the computation.
 func (v *selection) computation() *computation {
 	r := v.result
 	found := &computation{help: r.Advice}
@@ -66,8 +66,8 @@ func (v *selection) computation() *computation {
 	return found
 }
 
-// certificateText says what the verdict of a certificate means, and what to try where nothing is
-// known that would help.
+// certificateText is the meaning of the verdict of a certificate, with advice where no remedy is
+// known.
 func certificateText(c *varsel.CertificateReport, advice string) string {
 	switch {
 	case c.Verdict == vti.Trusted:
@@ -84,7 +84,7 @@ func certificateText(c *varsel.CertificateReport, advice string) string {
 	return selectionMeaning[c.Verdict]
 }
 
-// certificateBasis says what a certificate rests on.
+// certificateBasis is the basis of a certificate.
 func certificateBasis(c *varsel.CertificateReport) (lines []string) {
 	second := "Tempered chains, which are independent of the weights, agree within their errors."
 	switch {

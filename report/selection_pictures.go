@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// Numbers of things in pictures, chosen by hand so that each can be told from the others.
+// Numbers of things in pictures, chosen by hand so that each can be distinguished from the others.
 const (
 	mostBars      = 40
 	mostModels    = 20
@@ -129,7 +129,7 @@ func (v *selection) drawModels(part *document.Section) {
 	part.Notes = append(part.Notes, fmt.Sprintf("Shown: %s, of probability %s in all.", counted(len(shown), "model"), picture.Probability(covered)))
 }
 
-// coefficients is the section of coefficients: densities with what is at zero.
+// coefficients is the section of coefficients: densities with the probability of zero.
 func (v *selection) coefficients() *document.Section {
 	return &document.Section{ID: "coefficients", Title: "How large the effects are", Tables: []*document.Table{v.coefficientsTable()},
 		Lead: fmt.Sprintf("On the scale of the table: how much %s changes with one more unit of the predictor (on the scale of the link for counts and yes/no; of categories without an order the log odds of the one that is named against the first). The vertical line is the probability that the predictor is out, so that its coefficient is zero; the curve is the posterior if it is in, as high as that is probable; the dashed curve is the prior.", v.target),
@@ -144,7 +144,7 @@ func (v *selection) coefficients() *document.Section {
 		}}
 }
 
-// coefficientOrder is that of the probabilities of their predictors.
+// coefficientOrder is the order of the probabilities of their predictors.
 func (v *selection) coefficientOrder() (order []int) {
 	of := make([][]int, len(v.result.Data.Predictors))
 	for k, c := range v.result.Coefficients {

@@ -16,7 +16,7 @@ import (
 const namedMembers = 8
 
 // sets is the section of credible sets: predictors that stand in for each other. Where every set is
-// a single predictor, the probabilities of predictors say it all.
+// a single predictor, the probabilities of predictors are enough.
 func (v *selection) sets() *document.Section {
 	section := &document.Section{ID: "sets", Title: "Which predictors stand in for each other",
 		Lead: "Each credible set holds a predictor of the model with the probability that is given; its members are correlated, and the table does not tell which of them it is."}

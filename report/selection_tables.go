@@ -11,7 +11,7 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// Lengths of what a terminal shows; pages and files have more.
+// Lengths of tables on a terminal; pages and files have more.
 const (
 	printedModels = 10
 	// leastModel is the probability below which models are not printed.
@@ -33,8 +33,8 @@ func (v *selection) withQ() bool {
 }
 
 // coefficientsTable has a row for each coefficient: the probability that its predictor is in the
-// model, and its value on the scale of the table. Few predictors are in the order of the table,
-// many in that of their probabilities, after what is always in.
+// model, and its value on the scale of the table. Few predictors are in the order of the table;
+// many in the order of their probabilities, after the predictors that are always in.
 func (v *selection) coefficientsTable() *document.Table {
 	r, withQ := v.result, v.withQ()
 	caption := "Predictors: probability to be in the model; coefficient on the scale of the table, averaged over models"

@@ -11,8 +11,9 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// Coefficients belong to the predictor of their name, or to the longest name that they are a level
-// of, and are in the order of the predictors, those that are always in first.
+// TestCoefficientOrder checks that coefficients belong to the predictor of their name, or to the
+// longest name that they are a level of, and are in the order of the predictors, with the
+// coefficients that are always in first.
 func TestCoefficientOrder(t *testing.T) {
 	v := &selection{
 		result: &varsel.Result{Data: varsel.DataSummary{Predictors: []string{"a", "a=b", "c"}}},

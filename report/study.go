@@ -16,14 +16,14 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// Study is what the page of a study shows.
+// Study is the content of the page of a study.
 type Study struct {
 	Name, Command string
-	// Tasks are how many there are, and Done, Failed and Missing how they ended.
+	// Tasks is the number of tasks; Done, Failed and Missing count their ends.
 	Tasks, Done, Failed, Missing int
 	// Verdicts counts answers.
 	Verdicts map[string]int
-	// CPUSeconds are those of all tasks, and Longest the seconds of the longest.
+	// CPUSeconds is the CPU time of all tasks, and Longest the seconds of the longest.
 	CPUSeconds, Longest float64
 	// Seconds, MiB and Probabilities are distributions over tasks, and over all probabilities of
 	// all answers.

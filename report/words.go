@@ -10,10 +10,10 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// mostNamed is how many things a sentence names. Chosen by hand.
+// mostNamed is the number of things that a sentence names. Chosen by hand.
 const mostNamed = 6
 
-// list joins names as a sentence does: a, b and c; of many it names some.
+// list joins names in a sentence: a, b and c; of many it names some.
 func list(names []string) string {
 	switch n := len(names); {
 	case n == 0:

@@ -1,4 +1,4 @@
-// Package kernel holds the numeric kernels of the CPU backend, and of what else computes on slices:
+// Package kernel holds the numeric kernels of the CPU backend and of other code on slices:
 // element-wise functions on slices ([Vectors]) and matrix products ([ProductPlan]), for float32 and
 // float64.
 //

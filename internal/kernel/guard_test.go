@@ -63,12 +63,12 @@ func TestGuardedMemoryFaults(t *testing.T) {
 	require.Panics(t, func() { VectorsOf[float32](Portable).Sum(unsafe.Slice(before, 4)) })
 }
 
-// canary is what memory holds where nothing has been written.
+// canary is the content of memory where nothing has been written.
 const canary = 0xa5
 
 // TestVectorsStayInside runs all kernels on slices of all short lengths at both ends of guarded
-// memory, in different alignments, next to canaries. Results must be those of a call for each
-// element alone, to the bit: neither position nor alignment nor the other elements matter.
+// memory, in different alignments, next to canaries. Results must equal a call for each element
+// alone, to the bit: neither position nor alignment nor the other elements matter.
 func TestVectorsStayInside(t *testing.T) {
 	forEachISA(t, func(t *testing.T, isa ISA) {
 		t.Run("float32", func(t *testing.T) { testVectorsStayInside[float32](t, isa) })

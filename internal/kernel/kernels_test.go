@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// operands are those of any kernel.
+// operands are the operands of any kernel.
 type operands[T Float] struct {
 	dst, a, b, c []T
 	bools, cond  []bool

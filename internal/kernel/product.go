@@ -37,13 +37,13 @@ func (x *Matrix[T]) check(name string, rows, cols int) {
 	}
 }
 
-// Epilogue is what happens to a finished part of C while it is in a cache.
+// Epilogue is applied to a finished part of C while it is in a cache.
 type Epilogue[T Float] struct {
 	// Bias [n] is added to every row; nil adds nothing.
 	Bias []T
 	// Then, unless nil, is called with finished pieces of C, to be changed in place element by
 	// element. A piece starts at element (row, col), belongs to that row, and continues through the
-	// rows below when it is longer than what is left of the row. Pieces do not overlap and cover C,
+	// rows below when it is longer than the rest of the row. Pieces do not overlap and cover C,
 	// parts that outMask excluded included. Tasks call it concurrently.
 	Then func(row, col int, piece []T)
 }
@@ -63,7 +63,7 @@ type ProductPlan[T Float] struct {
 	panels  []panel
 	needed  []bool // [row tiles × len(panels)]: which tiles of C outMask asks for; nil means all
 
-	// phase 0 packs B for all tasks, because it is large; otherwise a task packs what it needs
+	// phase 0 packs B for all tasks, because it is large; otherwise each task packs its part
 	shareB           bool
 	packA            bool // tasks copy their blocks of A, because they read them often
 	rowsPerTask      int  // multiple of the height of a tile

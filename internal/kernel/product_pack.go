@@ -58,8 +58,8 @@ func (p *ProductPlan[T]) packPanel(dst []T, b *Matrix[T], q *panel, s span) {
 }
 
 // packBlock copies rows row <= i < rowEnd and columns lo <= p < hi of A to dst and returns the view
-// of it. Packing keeps the orientation, so it copies contiguous pieces; what counts is that the
-// block gets a small extent.
+// of it. Packing keeps the orientation, so it copies contiguous pieces; its purpose is the small
+// extent of the block.
 func (p *ProductPlan[T]) packBlock(dst []T, a *Matrix[T], row, rowEnd, lo, hi int) Matrix[T] {
 	rows, cols := rowEnd-row, hi-lo
 	if cols == 0 {

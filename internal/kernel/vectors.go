@@ -65,8 +65,8 @@ type Vectors[T Float] struct {
 	// dst[i] = Sum, MaxOf or MinOf of row i of a, which holds len(dst) rows of equal length.
 	SumRows, MaxRows, MinRows func(dst, a []T)
 
-	// dst[i] = Σ_j a[i*stride+j]·x[j] for 0 <= j < len(x), the products rounded as those of MulAdd
-	// and added in the order of Sum. dst must overlap neither.
+	// dst[i] = Σ_j a[i*stride+j]·x[j] for 0 <= j < len(x), the products rounded as in MulAdd and
+	// added in the order of Sum. dst must overlap neither.
 	DotRows func(dst, a []T, stride int, x []T)
 
 	// dst[j] += Σ a[i*len(dst)+j] over the rows i of a. The rows go to four partial sums in turn,

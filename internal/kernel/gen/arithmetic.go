@@ -186,7 +186,7 @@ func (m *machine) fractionBits() int {
 	return 52
 }
 
-// exponentBias is what is added to the exponent of a number in its bits.
+// exponentBias is added to the exponent of a number in its bits.
 func (m *machine) exponentBias() int {
 	if m.single() {
 		return 127

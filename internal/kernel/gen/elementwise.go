@@ -135,8 +135,8 @@ func (k elementwise) signature() (names []string, parameters string) {
 }
 
 // elementwise generates a kernel: a loop over whole vectors, and one that uses only some lanes for
-// what is left. With opmask registers the second one is as fast for formulas of many instructions;
-// then it does everything.
+// the rest. With opmask registers the second one is as fast for formulas of many instructions; then
+// it does everything.
 func (m *machine) elementwise(k elementwise) {
 	names, signature := k.signature()
 	m.function(lowerFirst(k.field), "computes "+k.doc+".", signature+")")

@@ -99,8 +99,8 @@ func (m *machine) logCases(x, y vec) vec {
 }
 
 // logSum returns log(x) + c for a number x > 0 and a small c. With x = 2ⁿ·(1 + f) and 1/√2 <= 1 + f
-// < √2, s = f/(2 + f), h = f²/2, log(1 + f) = f - (h - s·(h + R)), where R = s²·Q(s²) is what the
-// series of log((1 + s)/(1 - s))/s has behind 2.
+// < √2, s = f/(2 + f), h = f²/2, log(1 + f) = f - (h - s·(h + R)), where R = s²·Q(s²) is the series
+// of log((1 + s)/(1 - s))/s without its first term 2.
 func (m *machine) logSum(x, c vec) vec {
 	// A denormal number is scaled to a normal one.
 	denormal := m.compare(x, less, num(math.Ldexp(1, 1-m.exponentBias())))

@@ -175,7 +175,7 @@ func (m *machine) firstLanes(n gp) mask {
 	return m.op(m.VMOVUPS, m.VMOVUPD, mem{Base: table, Index: index, Scale: uint8(m.size), Disp: m.bytes})
 }
 
-// laneTable is as many bytes of ones as a vector has, and then as many of zeros.
+// laneTable is a vector of bytes of ones, and then a vector of zeros.
 func (m *machine) laneTable() mem {
 	return m.global("lanes", func() {
 		for i := range 2 * m.bytes / 8 {

@@ -33,7 +33,8 @@ func generate(dir string) {
 	writeTables(dir)
 }
 
-// write compiles what add puts into a context, and writes the assembly and its declarations.
+// write compiles the functions that add puts into a context, and writes the assembly and its
+// declarations.
 func write(dir, name string, add func(*build.Context)) {
 	ctx := build.NewContext()
 	ctx.ConstraintExpr("!noasm")

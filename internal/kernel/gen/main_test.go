@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGeneratedFilesAreCurrent generates all files anew and compares them with those of the
+// TestGeneratedFilesAreCurrent generates all files anew and compares them with the files of the
 // package.
 func TestGeneratedFilesAreCurrent(t *testing.T) {
 	dir := t.TempDir()

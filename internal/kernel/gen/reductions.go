@@ -85,9 +85,9 @@ func (m *machine) dot(a, b, n gp) reg.Register {
 	})
 }
 
-// partialSums adds terms of the n elements at each base in the order that Vectors.Sum states, whole
-// adding those of a vector to a partial sum, and rest those of lanes of which some are zero. The
-// partial sums fill whole registers.
+// partialSums adds terms of the n elements at each base in the order that Vectors.Sum states: whole
+// adds the terms of a vector to a partial sum, and rest the terms of lanes, some of which are zero.
+// The partial sums fill whole registers.
 func (m *machine) partialSums(n gp, bases []gp, whole func([]mem, vec), rest func([]vec, vec)) reg.Register {
 	partial := make([]vec, partialBytes/m.bytes)
 	for i := range partial {

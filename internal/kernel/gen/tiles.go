@@ -10,8 +10,8 @@ import (
 const tileVectors = 2
 
 // tileHeights are the heights of tiles. The first is as large as the registers allow: besides the
-// sums, tileVectors registers hold a row of B, and one or two elements of A. The others are for
-// what is left of a matrix.
+// sums, tileVectors registers hold a row of B, and one or two elements of A. The others are for the
+// rest of a matrix.
 func tileHeights(isa isa) []int {
 	if isa == avx512 {
 		return []int{12, 8, 4, 3, 2, 1}
@@ -32,7 +32,7 @@ func tiles(isa isa) func(*build.Context) {
 	}
 }
 
-// tileName is the name of a kernel without what says the instruction set and the type.
+// tileName is the name of a kernel without the instruction set and the type.
 func tileName(rows, vectors int) string { return fmt.Sprintf("tile%dx%d", rows, vectors) }
 
 // tile generates one kernel. A tile of C stays in registers while the loop over k adds a column of
