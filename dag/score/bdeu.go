@@ -10,12 +10,12 @@ import (
 	"github.com/transdim/vti/dag/tables"
 )
 
-// BDeu is the closed form of categories with conditional probability tables: given each
-// combination of values of the parents, the node has a probability for each of its levels, with an
-// independent Dirichlet prior. With α the imaginary sample size, q the number of combinations and r
-// of levels, its parameters are all α/(q r): the BDeu score (Heckerman, Geiger and Chickering 1995,
-// equation 35), which is the same for all graphs of an equivalence class. Rows in which the node
-// was set from outside do not count (Cooper and Yoo 1999).
+// BDeu is the closed form of categories with conditional probability tables: given each combination
+// of values of the parents, the node has a probability for each of its levels, with an independent
+// Dirichlet prior. With α the imaginary sample size, q the number of combinations and r of levels,
+// its parameters are all α/(q r): the BDeu score (Heckerman, Geiger and Chickering 1995, equation
+// 35), which is the same for all graphs of an equivalence class. Rows in which the node was set
+// from outside do not count (Cooper and Yoo 1999).
 type BDeu struct {
 	node   int
 	Size   float64   // α
@@ -35,8 +35,9 @@ func NewBDeuForm(d *tables.Data, node int, size float64) *BDeu {
 	return b
 }
 
-// combinations numbers the combinations of values of the parents that rows have, in the order of
-// their first rows, and returns that of each row, how many there are, and how many there can be.
+// combinations numbers the combinations of values of the parents in the rows, in the order of their
+// first rows, and returns the combination of each row, their number, and the number of possible
+// combinations.
 func (b *BDeu) combinations(parents dgraph.Set) (of []int32, seen int, possible float64) {
 	of, seen, possible = make([]int32, len(b.codes[b.node])), 1, 1
 	for i := range parents.Nodes() {
@@ -56,7 +57,7 @@ func (b *BDeu) combinations(parents dgraph.Set) (of []int32, seen int, possible 
 	return of, seen, possible
 }
 
-// count is how often each combination has each level of the node [seen][r].
+// count is the number of rows with each combination and each level of the node [seen][r].
 func (b *BDeu) count(parents dgraph.Set) (counts [][]int, possible float64) {
 	of, seen, possible := b.combinations(parents)
 	counts = make([][]int, seen)
@@ -70,11 +71,11 @@ func (b *BDeu) count(parents dgraph.Set) (counts [][]int, possible float64) {
 	return counts, possible
 }
 
-// ErrTooManyCells is that of a table of probabilities that is too large to hold.
+// ErrTooManyCells is the error of a table of probabilities that is too large to hold.
 var ErrTooManyCells = fmt.Errorf("with its parents it has more than %d combinations of values", MostCells)
 
-// Table is how often every possible combination of values of the parents, in their order with the
-// last changing fastest, has each level of the node [q·r].
+// Table is the number of rows with every possible combination of values of the parents, in their
+// order with the last changing fastest, and each level of the node [q·r].
 func (b *BDeu) Table(parents dgraph.Set) ([]float64, error) {
 	cells, of := b.levels[b.node], parents.List()
 	for _, i := range of {
@@ -93,7 +94,7 @@ func (b *BDeu) Table(parents dgraph.Set) ([]float64, error) {
 	return counts, nil
 }
 
-// mostDense bounds the tables that are counted cell by cell, those without any row too. Chosen by
+// mostDense bounds the tables that are counted cell by cell, cells without rows included. Chosen by
 // hand: beyond it, rows are fewer than cells.
 const mostDense = 1 << 12
 
@@ -129,7 +130,7 @@ func (b *BDeu) LogEvidence(parents dgraph.Set) (sum float64) {
 	return sum
 }
 
-// rising is logRising(a, n) for every n up to the number of rows, which is found once and kept.
+// rising is logRising(a, n) for every n up to the number of rows, computed once.
 func (b *BDeu) rising(a float64) []float64 {
 	if known, ok := b.risen.Load(a); ok {
 		return known.([]float64)
@@ -195,7 +196,7 @@ func (b *BDeu) Posterior(dgraph.Set) func(*rand.Rand) []float64 {
 	return func(*rand.Rand) []float64 { return nil }
 }
 
-// Moments are none.
+// Moments returns nil: tables have no moments.
 func (b *BDeu) Moments(dgraph.Set) (means, variances []float64) { return nil, nil }
 
 // LogJoint has the tables integrated out.

@@ -33,7 +33,7 @@ type BGe struct {
 	data *mat.Dense
 	// gram is RᵀR [N·N]
 	gram []float64
-	// means are those of all columns over the rows [N]
+	// means are the means of all columns over the rows [N]
 	means []float64
 }
 
@@ -78,7 +78,7 @@ func bgeFormOf(rows [][]float64, node int) *BGe {
 	return b
 }
 
-// of is the form of another node for which the same rows count.
+// of returns the form of another node for which the same rows count.
 func (b *BGe) of(node int) *BGe {
 	own := *b
 	own.node = node
@@ -100,8 +100,8 @@ func rootOf(columns [][]float64, rows int) *mat.Dense {
 	return root
 }
 
-// regression is the triangular root of the parents by columns [k][k], the node along it [k], and
-// the root of the squares that it leaves.
+// regression returns the triangular root of the parents by columns [k][k], the node along it [k],
+// and the root of the residual sum of squares.
 func (b *BGe) regression(of []int) (left [][]float64, right []float64, rest float64) {
 	columns := make([][]float64, 0, len(of)+1)
 	for _, i := range append(append([]int(nil), of...), b.node) {
@@ -138,12 +138,12 @@ func (b *BGe) evidenceOf(of []int, s float64) float64 {
 }
 
 // leastOutside is the least share of the squares of a node outside its parents for which the Gram
-// matrix has the digits that the table has: of 1,000 rows less than 1e-9 nats are lost.
+// matrix has the digits of the table: of 1,000 rows less than 1e-9 nats are lost.
 const leastOutside = 1e-3
 
-// fromGram is the log determinant of the root of the parents and the root of the squares that they
-// leave, by a Cholesky factor of entries of RᵀR, which takes a fifth of the time of columns of R.
-// It reports whether the entries have the digits for it.
+// fromGram returns the log determinant of the root of the parents and the root of the residual sum
+// of squares, by a Cholesky factor of entries of RᵀR, which takes a fifth of the time of columns of
+// R. It reports whether the entries have enough digits.
 func (b *BGe) fromGram(of []int) (logRoot, rest float64, ok bool) {
 	nodes, size := len(b.means), len(of)+1
 	gram := make([]float64, 0, size*size)
@@ -164,7 +164,7 @@ func (b *BGe) fromGram(of []int) (logRoot, rest float64, ok bool) {
 	return factor.LogDet()/2 - math.Log(rest), rest, true
 }
 
-// bic is that of a least-squares regression with intercept.
+// bic is the BIC of a least-squares regression with intercept.
 func (b *BGe) bic(parents dgraph.Set) float64 { return b.bicOf(parents.List()) }
 
 func (b *BGe) bicOf(of []int) float64 {
@@ -211,7 +211,7 @@ func (b *BGe) draws(of []int, s float64) func(random *rand.Rand) (sigma float64,
 	}
 }
 
-// Moments are those of a multivariate t distribution: the variances are E[σ²] (RᵀR)⁻¹.
+// Moments are the moments of a multivariate t distribution: the variances are E[σ²] (RᵀR)⁻¹.
 func (b *BGe) Moments(parents dgraph.Set) (means, variances []float64) {
 	left, right, rest := b.regression(parents.List())
 	k := len(left)
@@ -233,13 +233,13 @@ func (b *BGe) Moments(parents dgraph.Set) (means, variances []float64) {
 	return means, variances
 }
 
-// Intercept draws that of a family given its other parameters: normal around that of least squares,
-// drawn towards zero by the weight of the prior.
+// Intercept draws the intercept of a family given its other parameters: normal around the
+// least-squares intercept, drawn towards zero by the weight of the prior.
 func (b *BGe) Intercept(parents dgraph.Set, theta []float64, random *rand.Rand) float64 {
 	return b.interceptGiven(ResidualMean(b.means, b.node, parents, theta), math.Exp(theta[b.layout.Weights()]), random)
 }
 
-// interceptGiven draws it given that of least squares and σ.
+// interceptGiven draws the intercept given the least-squares intercept and σ.
 func (b *BGe) interceptGiven(mean, sigma float64, random *rand.Rand) float64 {
 	n := float64(b.rows)
 	return mean*n/(n+bgeMeanWeight) + sigma/math.Sqrt(n+bgeMeanWeight)*random.NormFloat64()
@@ -261,7 +261,7 @@ func (b *BGe) LogJoint(parents dgraph.Set, theta []float64) float64 {
 	return sum + math.Ln2 + s/2*math.Log(bgeScale/2) - gamma - s*logSigma - bgeScale*precision/2
 }
 
-// ResidualMean is the mean of a node less what its parents explain of it.
+// ResidualMean is the mean of a node less the part that its parents explain.
 func ResidualMean(means []float64, j int, parents dgraph.Set, theta []float64) float64 {
 	mean := means[j]
 	for i := range parents.Nodes() {

@@ -2,8 +2,8 @@ package score
 
 import dgraph "github.com/transdim/vti/dag/graph"
 
-// changedForm is the closed form of a node with several mechanisms that have the same parents: that
-// of the rows without soft interventions, whose parameters are the answer, and others, whose
+// changedForm is the closed form of a node with several mechanisms that have the same parents: the
+// form of the rows without soft interventions, whose parameters are the answer, and others, whose
 // parameters are integrated out.
 type changedForm struct {
 	Form

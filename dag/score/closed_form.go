@@ -12,14 +12,14 @@ import (
 	"github.com/transdim/vti/internal/parallel"
 )
 
-// Form is what is known of the families of one node without any approximation.
+// Form is the exact evidence and posterior of the families of one node.
 type Form interface {
 	// LogEvidence is log p(x_j | x_pa), in nats; NaN where squares of the table overflow.
 	LogEvidence(parents dgraph.Set) float64
 	// bic is the log likelihood at its maximum less ½ log n for each parameter, in nats.
 	bic(parents dgraph.Set) float64
-	// Posterior returns a function that draws the parameters of a family, θ [D] as the layout of
-	// the problem has them and zero where not in use.
+	// Posterior returns a function that draws the parameters of a family, θ [D] in the layout of
+	// the problem, zero where not in use.
 	Posterior(parents dgraph.Set) func(random *rand.Rand) []float64
 	// Moments are the posterior means and variances of the weights of the parents, in their order;
 	// nil for categories, which have none.
@@ -28,8 +28,8 @@ type Form interface {
 	LogJoint(parents dgraph.Set, theta []float64) float64
 }
 
-// ClosedForm prepares the families of a node, without soft interventions. Those of networks are
-// those of linear mechanisms in their place, which are a first guess.
+// ClosedForm prepares the families of a node, without soft interventions. Networks get linear
+// mechanisms in their place, as a first guess.
 func (p *Problem) ClosedForm(node int) Form {
 	switch p.Model.Mechanism {
 	case sem.BGe:

@@ -13,13 +13,13 @@ import (
 	"github.com/transdim/vti/dag/tables"
 )
 
-// noiseless is the share of the squares of a column below which what other columns leave of it is
+// noiseless is the share of the squares of a column below which its residual given other columns is
 // rounding and not noise.
 const noiseless = 1e-20
 
-// checkNoise fails for a column that others give without noise: a copy, another unit, a sum. An
-// unknown noise scale would then be that of rounding. Combinations of so many columns that any
-// column is one, as of few rows, are no reason.
+// checkNoise fails for a column that others determine without noise: a copy, another unit, a sum.
+// An unknown noise scale would then be the scale of rounding. With few rows, combinations of many
+// columns give any column; they are no reason.
 func checkNoise(d *tables.Data) error {
 	root := mat.NewDense(d.Nodes(), d.Nodes(), RootOfGram(d, -1))
 	columns := make([][]float64, d.Nodes())
@@ -42,8 +42,8 @@ func checkNoise(d *tables.Data) error {
 	return nil
 }
 
-// checkNumbers is checkNoise of the numbers of a table. Beside categories, one that is the same in
-// all rows of each level is given without noise too.
+// checkNumbers is checkNoise of the numbers of a table. Beside categories, a number that is the
+// same in all rows of each level is determined without noise too.
 func checkNumbers(d *tables.Data) error {
 	if d.Levels == nil {
 		return checkNoise(d)
@@ -72,7 +72,7 @@ func checkNumbers(d *tables.Data) error {
 	return checkNoise(numbers)
 }
 
-// withinLevels is the mean square of what the levels of a category leave of some values.
+// withinLevels is the mean square of some values within the levels of a category.
 func withinLevels(d *tables.Data, values []float64, category int) (variance float64) {
 	of := make([][]float64, len(d.Levels[category]))
 	for row, x := range values {
@@ -94,7 +94,7 @@ func without(x, direction []float64) []float64 {
 	return rest
 }
 
-// involved lists the columns that a combination of them which gives x needs.
+// involved lists the columns in a combination that gives x.
 func involved(columns [][]float64, x []float64) (list []int) {
 	left := mat.NewDense(len(x), len(columns), nil)
 	for k, column := range columns {
@@ -111,7 +111,7 @@ func involved(columns [][]float64, x []float64) (list []int) {
 	return list
 }
 
-// dependence is the error that names a column and those that give it.
+// dependence is the error that names a column and the columns that determine it.
 func dependence(d *tables.Data, of int, given []int) error {
 	var names []string
 	for _, i := range given {

@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/dag/tables"
 )
 
-// Columns that others give without noise are named, with what gives them; noise of a millionth, few
-// rows and a known noise scale are no reason to refuse.
+// Columns that others determine without noise are named, with these others; noise of a millionth,
+// few rows and a known noise scale are no reason to refuse.
 func TestColumnsWithoutNoise(t *testing.T) {
 	random := randomOf(3)
 	problem := func(rows int, options ModelOptions, make func() []float64) error {

@@ -8,6 +8,6 @@
 //
 // A [Problem] is a table with mechanisms, priors and constraints. Its closed forms ([Form]) are
 // linear regressions with independent weights, the BGe score, the BDeu score of categories, and
-// tables of numbers and categories, where logistic regressions have importance weights that are as
-// good as a closed form. [Joint] has evidences by sets of columns, for searches through many sets.
+// tables of numbers and categories, where logistic regressions have importance weights as accurate
+// as a closed form. [Joint] has evidences by sets of columns, for searches through many sets.
 package score

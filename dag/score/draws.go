@@ -22,8 +22,8 @@ func (d Sample) Count() []Draw {
 	return CountDraws(m, families)
 }
 
-// Thin keeps about so many draws of chains, evenly spread: they are in order of time, the chains
-// side by side.
+// Thin keeps about most draws of chains, evenly spread: they are in order of time, the chains side
+// by side.
 func (d Sample) Thin(most int) (kept Sample) {
 	every := max(1, len(d.Parents)/most)
 	for chains := int(slices.Max(d.Chain)); divisor(every, chains) > 1; {
@@ -40,7 +40,7 @@ func (d Sample) Each(every int) Sample {
 	return Sample{Parents: EachOf(d.Parents, every), Thetas: EachOf(d.Thetas, every), Chain: EachOf(d.Chain, every)}
 }
 
-// Split is the draws by node: the families that they have, with their shares, and a source of the
+// Split divides the draws by node: the families in them, with their shares, and a source of the
 // parameters drawn with each.
 func (d Sample) Split(random *rand.Rand) (Mixture, ParameterSource) {
 	m, families := FamiliesOf(d.Parents)
@@ -83,7 +83,7 @@ func divisor(a, b int) int {
 	return a
 }
 
-// SampleFrom draws the parameters of graphs that are given by their families, node by node.
+// SampleFrom draws the parameters of graphs that are lists of families, node by node.
 func SampleFrom(graphs [][]int, families []dgraph.Family, source ParameterSource) (d Sample) {
 	for _, own := range graphs {
 		parents, thetas := make([]dgraph.Set, len(own)), make([][]float64, len(own))
@@ -95,8 +95,8 @@ func SampleFrom(graphs [][]int, families []dgraph.Family, source ParameterSource
 	return d
 }
 
-// CountDraws lists the different ones of some graphs, each given by its families among those of a
-// mixture, the most frequent first.
+// CountDraws lists the different graphs among some, each a list of families of a mixture, the most
+// frequent first.
 func CountDraws(m Mixture, graphs [][]int) []Draw {
 	place := map[string]int{}
 	var draws []Draw
@@ -126,7 +126,7 @@ func EachOf[T any](list []T, every int) (kept []T) {
 	return kept
 }
 
-// Descendants are those of a node, itself among them.
+// Descendants are the descendants of a node, itself among them.
 func Descendants(from int, parents []dgraph.Set, order []int) dgraph.Set {
 	below := dgraph.SetOf(from)
 	for _, j := range order {

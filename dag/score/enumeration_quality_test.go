@@ -17,7 +17,7 @@ import (
 var enumerationSeed = flag.Uint64("enumeration.seed", 0, "of the tables of TestChainsAgainstEnumeration and of chains")
 
 // harderSets are further tables: nodes that are set from outside in all rows but three or eight,
-// levels that only such rows have, near copies of 3 to 8 rows, and categories in as few.
+// levels that only such rows have, near copies of 3 to 8 rows, and categories in 3 to 8 rows.
 func harderSets() (sets []enumerationSet) {
 	allBut := func(count int) func(row int) int {
 		return func(row int) int {

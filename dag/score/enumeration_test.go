@@ -46,8 +46,8 @@ func chainOf(j int, before, noise []float64) float64 {
 	return 0.5*before[j-1] + noise[j]
 }
 
-// copiesOf makes the second node a copy of the first and the last the sum of two others, but for so
-// much noise.
+// copiesOf makes the second node a copy of the first and the last the sum of two others, up to
+// noise of the given size.
 func copiesOf(size float64) func(j int, before, noise []float64) float64 {
 	return func(j int, before, noise []float64) float64 {
 		switch {
@@ -333,8 +333,8 @@ func acyclicBits(parents []int) bool {
 	return true
 }
 
-// worstZ compares the edges of an answer with those wanted: the largest difference, and the largest
-// in standard errors.
+// worstZ compares the edges of an answer with the wanted ones: the largest difference, and the
+// largest in standard errors.
 func worstZ(want [][]float64, r *dag.Result) (difference, z float64) {
 	for _, e := range r.Edges {
 		from, to := slices.Index(r.Data.Nodes, e.From), slices.Index(r.Data.Nodes, e.To)

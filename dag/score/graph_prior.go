@@ -82,7 +82,7 @@ func ReadEdgePrior(path string) (*EdgePrior, error) {
 	return prior, nil
 }
 
-// logOdds are those of the edges between the nodes of the data [N][N].
+// logOdds are the log odds of the edges between the nodes of the data [N][N].
 func (e *EdgePrior) logOdds(d *tables.Data) ([][]float64, error) {
 	place := make([]int, d.Nodes())
 	for j, name := range d.Names {
@@ -111,7 +111,7 @@ func (o ModelOptions) familyPrior(d *tables.Data) (dgraph.FamilyPrior, error) {
 	return dgraph.PenaltyPrior(d.Nodes(), lambda), err
 }
 
-// describeGraphs says the prior over graphs in words.
+// describeGraphs describes the prior over graphs in words.
 func (o ModelOptions) describeGraphs(prior dgraph.FamilyPrior) string {
 	switch {
 	case o.EdgePrior != nil:

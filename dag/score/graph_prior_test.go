@@ -30,8 +30,8 @@ func TestSparsePrior(t *testing.T) {
 	require.Contains(t, p.Priors()[len(p.Priors())-1], "sparse")
 }
 
-// Without data an edge that every graph may have or not has the probability that the file says; the
-// order of rows and columns is free.
+// Without data an edge that every graph may have or not has the probability in the file; the order
+// of rows and columns is free.
 func TestEdgePrior(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "prior.csv")
 	require.NoError(t, os.WriteFile(path, []byte("node,c,a,b\nb,0.9,0.3,NA\nc,,.2,.4\na,0.25,0,0.6\n"), 0o644))
@@ -59,7 +59,7 @@ func TestEdgePrior(t *testing.T) {
 	}
 }
 
-// Constraints are part of what is told of the priors.
+// Constraints are part of the description of the priors.
 func TestPriorsTellConstraints(t *testing.T) {
 	p, err := NewProblem(chainData(t, 10, tables.DataOptions{}), ModelOptions{EdgePenalty: -5}, tables.Constraints{Forbid: []string{"a->b"}, Tiers: [][]string{{"a", "b"}, {"c"}}, MaxParents: 1})
 	require.NoError(t, err)

@@ -9,11 +9,11 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// GreedyBIC climbs from the empty graph to the best neighbour, by adding, taking away or turning an
-// edge, until none is better, and returns where it ends. The score is the log likelihood at its
-// maximum less ½ log n for each parameter: with linear mechanisms in the place of networks, and a
-// variance of its own for each node. It keeps to the constraints and starts from the required
-// edges. The error is that of ctx.
+// GreedyBIC climbs from the empty graph to the best neighbour, by adding, removing or turning an
+// edge, until none is better, and returns the last graph. The score is the log likelihood at its
+// maximum less ½ log n for each parameter, with linear mechanisms in the place of networks and a
+// separate variance for each node. It keeps to the constraints and starts from the required edges.
+// The error is the error of ctx.
 func (p *Problem) GreedyBIC(ctx gocontext.Context) (*dgraph.Graph, error) {
 	s, forms, pairs := p.Structure, p.Forms(), dgraph.OrderedPairs(p.Structure.Nodes)
 	known := map[dgraph.Family]float64{}
@@ -27,7 +27,7 @@ func (p *Problem) GreedyBIC(ctx gocontext.Context) (*dgraph.Graph, error) {
 		return value
 	}
 	parents := slices.Clone(s.Required)
-	// what toggling a parent gains each node, −Inf where that is not allowed [N][N]
+	// the gain of each node by toggling a parent, −Inf where that is not allowed [N][N]
 	gains, stale := dgraph.Zeros(s.Nodes), dgraph.Below(s.Nodes)
 	for {
 		for j := range stale.Nodes() {

@@ -14,10 +14,10 @@ import (
 // of a set S of columns, up to a constant, log p(x_j | x_pa) = L(pa ∪ j) − L(pa): one number serves
 // all nodes of a set, and sets that differ in one column are evaluated side by side. It is exact
 // for BDeu and BGe. Linear mechanisms with independent weights and mixed tables have no such
-// distribution, and BGe of standardised columns and contrasts in its place: it shows where to look.
+// distribution, and use BGe of standardised columns and contrasts in its place, to guide a search.
 type Joint interface {
-	// Stack begins with some columns. The others are known by their places among items. It returns
-	// L of the columns that it begins with too.
+	// Stack begins with some columns; the others are numbered by their places among items. It also
+	// returns L of the first columns.
 	Stack(base dgraph.Set, items []int) (stack JointStack, evidence float64)
 }
 
@@ -67,8 +67,8 @@ func standardized(rows [][]float64) [][]float64 {
 	return out
 }
 
-// JointCost is about how many nanoseconds L of a set of so many columns takes, a base besides.
-// Measured on one machine: it only decides how far a search goes.
+// JointCost is about the time in nanoseconds for L of a set with the given number of columns
+// besides a base. Measured on one machine: it only decides how far a search goes.
 func (p *Problem) JointCost(node, size int, base dgraph.Set) float64 {
 	if p.Model.Mechanism != sem.Categorical {
 		return 25 + 2*float64(size+base.Len())

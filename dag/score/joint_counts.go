@@ -11,10 +11,10 @@ import (
 // table, each of weight α over their number. L(S) = Σ over cells of log Γ(a + n) − log Γ(a).
 type jointCounts struct{ form *BDeu }
 
-// countStack counts the rows of cells. Those of the first two columns, with the base, are found row
-// by row, and the rows sorted by them, so that the rows of a cell are bits of words of their own.
-// Of every other column each level is a word there too, and cells of more columns are counted 64
-// rows at a time, as long as that takes fewer steps than there are rows.
+// countStack counts the rows of cells. The cells of the first two columns, with the base, are found
+// row by row, and the rows sorted by them, so that the rows of each cell are bits of separate
+// words. Each level of every other column is a word there too, and cells of more columns are
+// counted 64 rows at a time, as long as that takes fewer steps than there are rows.
 type countStack struct {
 	*BDeu
 	items  []int
@@ -71,7 +71,8 @@ func (s *countStack) sum(counts []int32, cells int) (sum float64) {
 	return sum
 }
 
-// table is rising of the cells of a table with so many; nil for too many.
+// table is rising of the cells of a table with the given number of cells; nil if there are too
+// many.
 func (s *countStack) table(cells int) []float64 {
 	if cells > mostDense {
 		return nil
@@ -125,7 +126,7 @@ func (s *countStack) combinationsOf(depth int) *countFrame {
 	return f
 }
 
-// cleared are so many zeros.
+// cleared returns size zeros.
 func (s *countStack) cleared(size int) []int32 {
 	if len(s.counts) < size {
 		s.counts = make([]int32, size)
@@ -263,7 +264,7 @@ func (s *countStack) sumWords(f *countFrame, place, own int, table []float64) (s
 	return sum
 }
 
-// sumPairs is the same for two levels, which most of the time goes into.
+// sumPairs is the same for two levels, which take most of the time.
 func sumPairs(mask, plane []uint64, totals []int32, ends []int, table []float64) (sum float64) {
 	w := 0
 	plane, ends = plane[:len(mask)], ends[:len(totals)]

@@ -14,7 +14,7 @@ type jointNormal struct {
 	of   [][]int // columns of nodes; nil: one each
 }
 
-// normalStack is a Cholesky factor that grows by columns, and what it leaves of the others.
+// normalStack is a Cholesky factor that grows by columns, and the residuals of the others.
 type normalStack struct {
 	*jointNormal
 	gram   []float64 // of the columns of items, and then of the base [M·M]
@@ -28,7 +28,7 @@ type normalStack struct {
 	level  []float64   // c by the number of columns
 }
 
-// leastRest is the share of the squares of a column below which what is left is rounding.
+// leastRest is the share of the squares of a column below which the residual is rounding.
 const leastRest = 1e-12
 
 func (j *jointNormal) Stack(base dgraph.Set, items []int) (JointStack, float64) {
@@ -68,7 +68,7 @@ func (j *jointNormal) Stack(base dgraph.Set, items []int) (JointStack, float64) 
 	return s, s.evidence(len(s.pushed), s.logDet[len(s.pushed)])
 }
 
-// evidence is L of so many columns.
+// evidence is L of a number of columns.
 func (s *normalStack) evidence(columns int, logDet float64) float64 {
 	return s.level[columns] - (float64(s.form.rows)+bgeExcess+float64(columns))/2*logDet
 }
@@ -85,7 +85,7 @@ func (s *normalStack) Pop() {
 	s.places = s.places[:len(s.places)-1]
 }
 
-// pushColumn adds a column to the factor; only those before it are looked at until it goes.
+// pushColumn adds a column to the factor; only columns before it are used until it is removed.
 func (s *normalStack) pushColumn(c int) {
 	depth := len(s.pushed)
 	if len(s.along) == depth {
@@ -110,7 +110,7 @@ func (s *normalStack) pushColumn(c int) {
 	s.pushed = append(s.pushed, c)
 }
 
-// left are the squares that so many columns leave of one.
+// left is the residual sum of squares of one column given a number of columns.
 func (s *normalStack) left(depth, c int) float64 {
 	return math.Max(s.rest[depth][c], leastRest*math.Max(s.gram[c*s.width+c], math.SmallestNonzeroFloat64/leastRest))
 }

@@ -103,8 +103,8 @@ func TestJointGivesFamilies(t *testing.T) {
 	}
 }
 
-// TestJointOfMixedTables: L of a set is the same in any order, and what explains a category or a
-// number is worth more than what does not.
+// TestJointOfMixedTables checks that L of a set is the same in any order, and that predictors of a
+// category or a number raise it more than other columns.
 func TestJointOfMixedTables(t *testing.T) {
 	p := jointProblem(t, 200, []int{0, 3, 0, 2, 0, 4}, ModelOptions{Mechanism: sem.Mixed})
 	values := map[dgraph.Set]float64{}

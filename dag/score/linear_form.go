@@ -49,7 +49,7 @@ func (l *LinearForm) Family(parents dgraph.Set) (*exact.Posterior, error) {
 	return m.Posterior(l.noise)
 }
 
-// model is that given σ.
+// model is the model given σ.
 func (l *LinearForm) model(parents dgraph.Set) (*exact.Model, error) {
 	var columns [][]float64
 	for i := range parents.Nodes() {
@@ -129,7 +129,7 @@ func (l *LinearForm) LogJoint(parents dgraph.Set, theta []float64) float64 {
 
 // RootOfGram returns R [N·N] with RᵀR = Σ x xᵀ over the rows that count for a node, as its
 // mechanism sees them, or over all if it is −1, from a QR decomposition: sums of squares of
-// residuals keep their digits, as differences of entries of the Gram matrix would not.
+// residuals keep their digits, unlike differences of entries of the Gram matrix.
 func RootOfGram(d *tables.Data, node int) []float64 {
 	nodes := d.Nodes()
 	x := mat.NewDense(max(d.Rows(), nodes), nodes, nil) // rows of zeros change nothing

@@ -17,11 +17,11 @@ import (
 )
 
 // Prior variances of the coefficients of orthonormal contrasts of the levels of a node: of the
-// intercept, the slope of a number, and a contrast of the levels of a category. Two levels of the
-// node differ by twice as much. So a difference has the standard deviation 2 per noise (or
+// intercept, the slope of a number, and a contrast of the levels of a category. The difference of
+// two levels of the node has twice the variance, and so the standard deviation 2 per noise (or
 // standard) deviation of a number, the same as in [groupsForm], whichever of the two is the parent:
-// a weak dependence of a number and a category, and any of two categories, says little of its
-// direction. Intercepts have 4: levels of one percent are no surprise.
+// a weak dependence of a number and a category, and any of two categories, gives little evidence of
+// its direction. Intercepts have 4: levels of one percent are no surprise.
 const (
 	interceptVariance = 8.0
 	slopeVariance     = 1 / bgeScale
@@ -65,7 +65,7 @@ func newLogisticForm(columns *MixedColumns, node int) *logisticForm {
 	return l
 }
 
-// evidence is that of a family, found once.
+// evidence is the evidence of a family, computed once.
 func (l *logisticForm) evidence(parents dgraph.Set) logisticEvidence {
 	l.lock.Lock()
 	own, ok := l.known[parents]
@@ -88,7 +88,7 @@ func (l *logisticForm) bic(parents dgraph.Set) float64 {
 	return f.logLikelihood(f.linear(theta)) - float64(len(theta))*math.Log(float64(len(l.levels)))/2
 }
 
-// Moments are none.
+// Moments returns nil: the coefficients of categories have none here.
 func (l *logisticForm) Moments(dgraph.Set) (means, variances []float64) { return nil, nil }
 
 // LogJoint has the coefficients integrated out.
@@ -163,8 +163,8 @@ func (f *logisticFamily) expand(theta, linear, gradient, hessian []float64) {
 	}
 }
 
-// mode is where the log posterior is largest, with the factor of its negative Hessian there; found
-// is false where values overflow.
+// mode is the place where the log posterior is largest, with the factor of its negative Hessian
+// there; found is false where values overflow.
 func (f *logisticFamily) mode() (theta []float64, factor dense.Factor, found bool) {
 	theta = make([]float64, len(f.columns)*f.form.response.Predictors())
 	var linear []float64

@@ -13,9 +13,9 @@ import (
 
 // logisticRays integrates the posterior of a family along random rays from a center, in coordinates
 // z in which the posterior is about round: its evidence is the surface of the sphere times the mean
-// over directions u of ∫ r^(d−1) f(z = r u) dr. What is far from the center, where weights of draws
-// have their tail, lies within the integral: weights of rays are bounded, whatever the posterior,
-// since it is concave in its logarithm and has the tails of its prior.
+// over directions u of ∫ r^(d−1) f(z = r u) dr. Regions far from the center, where weights of draws
+// have their tail, lie within the integral. Weights of rays are bounded for any posterior, since it
+// is log-concave and has the tails of its prior.
 type logisticRays struct {
 	family *logisticFamily
 	center []float64
@@ -31,8 +31,8 @@ func (f *logisticFamily) rays(center []float64, precision dense.Factor) *logisti
 	return &logisticRays{f, center, f.linear(center), precision, math.Ln2 + half*math.Log(math.Pi) - gamma - precision.LogDet()/2}
 }
 
-// pair adds the integrals along a random direction and along the opposite one, whose mean is
-// without what is skew.
+// pair adds the integrals along a random direction and along the opposite one; their mean cancels
+// the skewness.
 func (q *logisticRays) pair(random *rand.Rand, logs []float64) []float64 {
 	step := make([]float64, len(q.center))
 	for k := range step {
@@ -49,9 +49,9 @@ func (q *logisticRays) pair(random *rand.Rand, logs []float64) []float64 {
 	return logs
 }
 
-// Accuracy of the integral along a ray over log r: where the integrand is so many nats below its
-// largest value it ends, and sums over every second node differ by so much at most, so that the
-// error is about the square of it.
+// Accuracy of the integral along a ray over log r: it ends where the integrand is that many nats
+// below its largest value, and sums over every second node differ by at most the tolerance, so that
+// the error is about the square of it.
 const (
 	rayDepth     = 16.0
 	rayAgreement = 0.02

@@ -13,8 +13,8 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
-// Limits of the work for an evidence, in pairs of draws: those to start with, so many that they
-// pass startRows rows but between two limits, and the most; and of rays.
+// Limits of the work for an evidence, in pairs of draws: the first pairs, for at least startRows
+// rows within two limits, and the most; and of rays.
 const (
 	startRows   = 1 << 14
 	fewestPairs = 32
@@ -24,25 +24,25 @@ const (
 	mostRays    = 256
 )
 
-// What is enough.
+// Sufficient accuracy.
 const (
-	// what is added to a standard error, since few draws do not know their own: those of one
-	// coefficient have had errors 2.7 times as large as stated, of 0.006
+	// added to a standard error, since few draws do not know their error: errors of one coefficient
+	// have been 2.7 times the stated error, of 0.006
 	leastError = 0.004
 	// standard error: of ten such families an edge gets 0.01 at most
 	enoughError = 0.015
-	// share of the evidence that draws may have missed: a family moves an edge by a quarter of
-	// it at most. The fewest draws earn it where weights are bounded
+	// share of the evidence that draws may have missed: a family moves an edge by a quarter of it
+	// at most. The fewest draws reach it where weights are bounded
 	enoughMissed = 0.016
 )
 
-// moreDegrees is by how many degrees of freedom of the t distribution of draws exceed the number of
-// coefficients. Their tails bound the weights, whose target has those of its normal prior. Chosen
-// by hand.
+// moreDegrees is the excess of the degrees of freedom of the t distribution of draws over the
+// number of coefficients. Their tails bound the weights, whose target has the tails of its normal
+// prior. Chosen by hand.
 const moreDegrees = 20
 
-// rowsPerDegree is how many rows add a degree of freedom: the more rows, the more normal the
-// posterior is. Chosen by hand.
+// rowsPerDegree is the number of rows that add a degree of freedom: the more rows, the more normal
+// the posterior is. Chosen by hand.
 const rowsPerDegree = 12
 
 // logisticProposal draws coefficients from a t distribution about the mode.
@@ -62,8 +62,7 @@ type logisticDraws struct {
 	logs, pairs []float64 // log weights, and those of the means of two neighbours
 }
 
-// pair draws coefficients, and weighs them and their mirror image at the mode: what is skew
-// cancels.
+// pair draws coefficients, and weighs them and their mirror image at the mode: skewness cancels.
 func (q *logisticProposal) pair(random *rand.Rand, to *logisticDraws) {
 	theta := make([]float64, len(q.Mode()))
 	logQ := q.Draw(random, theta)

@@ -9,7 +9,7 @@ import (
 	"github.com/transdim/vti/internal/enum"
 )
 
-// Method is how a posterior over graphs is computed.
+// Method is the way to compute a posterior over graphs.
 type Method int
 
 const (
@@ -36,7 +36,8 @@ func (m Method) MarshalText() ([]byte, error) { return methods.Marshal(m) }
 func (m *Method) UnmarshalText(text []byte) error { return methods.Unmarshal(text, m) }
 
 // mostNetworks is the largest number of families of networks whose graphs are summed unless that is
-// asked for: of 12 nodes. Chosen by hand: beyond, sums are made again and again for minutes.
+// asked for: the families of 12 nodes. Chosen by hand: beyond, sums are made again and again for
+// minutes.
 const mostNetworks = 1 << 15
 
 // Resolve is the method that m stands for with this problem, or an error that says why it cannot be

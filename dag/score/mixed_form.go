@@ -13,8 +13,9 @@ import (
 )
 
 // MixedColumns is a table of numbers and categories as columns of a regression. A category with m
-// levels has m − 1 of them, contrasts that are orthonormal: coefficients that are independent with
-// variance v stand for an effect of every level that is, so that no level is the reference.
+// levels has m − 1 columns, orthonormal contrasts: independent coefficients of variance v are
+// equivalent to independent effects of all levels with variance v, so that no level is the
+// reference.
 type MixedColumns struct {
 	data      *tables.Data
 	Of        [][]int       // columns of each node
@@ -52,7 +53,7 @@ func newMixedColumns(d *tables.Data) *MixedColumns {
 // Width is M.
 func (m *MixedColumns) Width() int { return len(m.Rows[0]) }
 
-// columns are those of some nodes.
+// columns are the columns of some nodes.
 func (m *MixedColumns) columns(nodes dgraph.Set) (list []int) {
 	for i := range nodes.Nodes() {
 		list = append(list, m.Of[i]...)
@@ -128,7 +129,7 @@ func (g *groupsForm) Moments(dgraph.Set) (means, variances []float64) { return n
 // LogJoint has the parameters integrated out.
 func (g *groupsForm) LogJoint(parents dgraph.Set, _ []float64) float64 { return g.LogEvidence(parents) }
 
-// ScoreErrors are those of the families of a mixture, which graphs that were drawn have.
+// ScoreErrors are the errors of the families of a mixture that drawn graphs have.
 func (p *Problem) ScoreErrors(posterior Mixture) *Posterior {
 	count := len(posterior.Families)
 	scores := Scores{Families: posterior.Families, SE: make([]float64, count), KHat: make([]float64, count), Missed: make([]float64, count)}
@@ -139,11 +140,11 @@ func (p *Problem) ScoreErrors(posterior Mixture) *Posterior {
 	return &Posterior{Structure: p.Structure, Scores: scores, Marginals: posterior.Shares}
 }
 
-// weightsError is how well importance weights know a log evidence: its standard error, k̂, and
-// about the share of the evidence that no draw showed. Of what is exact 0, −Inf and 0.
+// weightsError is the accuracy of a log evidence from importance weights: its standard error, k̂,
+// and about the share of the evidence that no draw showed. For exact evidences 0, −Inf and 0.
 type weightsError struct{ se, kHat, missed float64 }
 
-// scoreError is that of the score of a family.
+// scoreError is the error of the score of a family.
 func scoreError(form Form, parents dgraph.Set) weightsError {
 	switch form := form.(type) {
 	case *logisticForm:
@@ -159,12 +160,12 @@ func scoreError(form Form, parents dgraph.Set) weightsError {
 	return weightsError{kHat: math.Inf(-1)}
 }
 
-// setError notes that of a family.
+// setError stores the error of a family.
 func (s *Scores) setError(family int, of weightsError) {
 	s.SE[family], s.KHat[family], s.Missed[family] = of.se, of.kHat, of.missed
 }
 
-// mixedPriors says mechanisms and priors in words.
+// mixedPriors describes mechanisms and priors in words.
 func (p *Problem) mixedPriors() []string {
 	numbers := "none"
 	if p.Data.Categories() < p.Data.Nodes() {

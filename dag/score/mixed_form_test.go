@@ -178,7 +178,8 @@ func TestLogisticEvidenceByQuadrature(t *testing.T) {
 // softplus is log(1 + exp(x)).
 func softplus(x float64) float64 { return math.Max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
-// What a mixed table cannot have is an error that says so.
+// TestMixedTableErrors checks that mixed tables with unsupported settings give errors that name
+// them.
 func TestMixedTableErrors(t *testing.T) {
 	parse := func(text string, options tables.DataOptions, model ModelOptions) error {
 		parsed, err := table.Parse("mixed.csv", []byte(text))

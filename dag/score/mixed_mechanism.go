@@ -23,7 +23,7 @@ type MixedMechanism struct {
 	Levels  [][]float64
 }
 
-// Mechanism is that of a family with parameters.
+// Mechanism is the mechanism of a family with parameters.
 func (m *MixedColumns) Mechanism(f dgraph.Family, theta []float64) *MixedMechanism {
 	own := &MixedMechanism{columns: m, Node: f.Node, of: m.columns(f.Parents), theta: theta}
 	if m.data.Category(f.Node) {
@@ -32,7 +32,7 @@ func (m *MixedColumns) Mechanism(f dgraph.Family, theta []float64) *MixedMechani
 	return own
 }
 
-// Predictor is that of an outcome given a row of columns [M].
+// Predictor is the linear predictor of an outcome given a row of columns [M].
 func (m *MixedMechanism) Predictor(outcome int, row []float64) float64 {
 	own := m.theta[outcome*(1+len(m.of)):]
 	sum := own[0]
@@ -45,7 +45,7 @@ func (m *MixedMechanism) Predictor(outcome int, row []float64) float64 {
 // Noise is σ of a number.
 func (m *MixedMechanism) Noise() float64 { return math.Exp(m.theta[len(m.theta)-1]) }
 
-// Probabilities fills those of the levels of a category, [r].
+// Probabilities fills the probabilities of the levels of a category, [r].
 func (m *MixedMechanism) Probabilities(row, p []float64) {
 	clear(p)
 	for k := range len(p) - 1 {
@@ -92,10 +92,9 @@ func (g *groupsForm) Posterior(parents dgraph.Set) func(*rand.Rand) []float64 {
 	}
 }
 
-// Draws of coefficients come in batches from a t distribution; some draws are kept in
-// proportion to their weights. Its tails are heavy: a batch of nearly normal draws would not show
-// the long side of a skew posterior (of separated levels, 3% of a standard deviation). Chosen by
-// hand.
+// Draws of coefficients come in batches from a t distribution; some draws are kept in proportion to
+// their weights. Its tails are heavy: a batch of nearly normal draws would not show the long side
+// of a skew posterior (of separated levels, 3% of a standard deviation). Chosen by hand.
 const (
 	batchPairs   = 64
 	batchKept    = 16
@@ -167,7 +166,7 @@ func (m *MixedMechanism) Draw(row []float64, random *rand.Rand) float64 {
 	return own.Mean + own.SD*random.NormFloat64()
 }
 
-// LogDensity is that of a value of the node given a row of columns.
+// LogDensity is the log density of a value of the node given a row of columns.
 func (m *MixedMechanism) LogDensity(row []float64, x float64) float64 {
 	own := m.Outcome(row)
 	if own.Levels != nil {

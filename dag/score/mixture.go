@@ -11,13 +11,13 @@ import (
 // ParameterSource draws the parameters of a family from their posterior, zero where not in use.
 type ParameterSource func(family int) []float64
 
-// Mixture is a list of families with the probability of each: what is known of single nodes.
+// Mixture is a list of families with the probability of each: the posterior of single nodes.
 type Mixture struct {
 	Families []dgraph.Family
 	Shares   []float64
 }
 
-// Graph is that of some of the families, by node.
+// Graph is the graph of some of the families, by node.
 func (m Mixture) Graph(families []int) *dgraph.Graph {
 	parents := make([]dgraph.Set, len(families))
 	for j, f := range families {
@@ -26,8 +26,8 @@ func (m Mixture) Graph(families []int) *dgraph.Graph {
 	return dgraph.FromParents(parents)
 }
 
-// Draws returns a source of families among those that a condition holds for, in proportion to their
-// shares; nil if there are none.
+// Draws returns a source of families among the families that satisfy a condition, in proportion to
+// their shares; nil if there are none.
 func (m Mixture) Draws(random *rand.Rand, condition func(dgraph.Family) bool) func() int {
 	var places []int
 	var shares []float64

@@ -55,7 +55,7 @@ func (o ModelOptions) withDefaults() ModelOptions {
 	return o
 }
 
-// checkKind fails for mechanisms that do not go with the columns.
+// checkKind fails for mechanisms that do not fit the columns.
 func (o ModelOptions) checkKind(d *tables.Data) error {
 	kind, want := "continuous", "bge, linear, mlp or mixed"
 	switch {
@@ -105,7 +105,7 @@ func (o ModelOptions) Validate() error {
 	return nil
 }
 
-// resolve is what the mechanism stands for with data of a kind.
+// resolve returns the mechanism for data of a kind.
 func (o ModelOptions) resolve(d *tables.Data) sem.Mechanism {
 	switch {
 	case o.Mechanism != sem.AnyMechanism:

@@ -17,13 +17,13 @@ type Scores struct {
 	Families []dgraph.Family
 	// LogEvidence is ℓ_j(pa) = log p(x_j | x_pa), and SE its standard error; zero for exact scores.
 	LogEvidence, SE []float64
-	// KHat is the Pareto shape of the weights behind it, and Missed about the share of the evidence
-	// that lies where none of the draws fell (psis.TailShare); nil for exact scores.
+	// KHat is the Pareto shape of the weights of the estimate, and Missed about the share of the
+	// evidence that lies where none of the draws fell (psis.TailShare); nil for exact scores.
 	KHat, Missed []float64
 }
 
-// Posterior is the distribution over graphs that scores and prior give. It is exact but for the
-// errors of the scores.
+// Posterior is the distribution over graphs from scores and prior. It is exact up to the errors of
+// the scores.
 type Posterior struct {
 	Structure dgraph.Structure
 	Scores    Scores
@@ -38,9 +38,9 @@ type Posterior struct {
 }
 
 // NewPosterior sums over all graphs that the structure allows. Scores must have the families of the
-// structure, in its order. The prior over graphs can be summed for up to 14 nodes, that over orders
-// for up to 20. status, if not nil, is called with how far the sum is; the error wraps that of ctx
-// when it is cancelled.
+// structure, in its order. The prior over graphs can be summed for up to 14 nodes, the prior over
+// orders for up to 20. status, if not nil, is called with the progress of the sum; the error wraps
+// the error of ctx when it is cancelled.
 func NewPosterior(ctx gocontext.Context, structure dgraph.Structure, scores Scores, status func(string)) (*Posterior, error) {
 	if err := structure.Validate(); err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func NewPosterior(ctx gocontext.Context, structure dgraph.Structure, scores Scor
 	return p, nil
 }
 
-// posteriorOf is what a sum over graphs amounts to, whose prior has the log mass logMass.
+// posteriorOf is the result of a sum over graphs whose prior has the log mass logMass.
 func posteriorOf(structure dgraph.Structure, scores Scores, sum dgraph.Sum, logMass float64, on func(done, total int) bool) *Posterior {
 	p := &Posterior{Structure: structure, Scores: scores, sum: sum, logTotal: sum.LogTotal()}
 	p.LogEvidence, p.Marginals = p.logTotal-logMass, sum.Marginals(len(scores.Families), on)
@@ -85,8 +85,8 @@ func posteriorOf(structure dgraph.Structure, scores Scores, sum dgraph.Sum, logM
 	return p
 }
 
-// EstimatedPosterior is the posterior by a sum over graphs that is an estimate: its logarithm has a
-// standard error, and it is worth so many independent draws.
+// EstimatedPosterior is the posterior by an estimated sum over graphs: its logarithm has a standard
+// error, and it is worth a number of independent draws.
 func EstimatedPosterior(structure dgraph.Structure, scores Scores, sum dgraph.Sum, logMass, logSE, drawn float64) *Posterior {
 	p := posteriorOf(structure, scores, sum, logMass, func(int, int) bool { return true })
 	p.LogEvidenceSE, p.drawn = math.Hypot(p.LogEvidenceSE, logSE), drawn
@@ -96,10 +96,10 @@ func EstimatedPosterior(structure dgraph.Structure, scores Scores, sum dgraph.Su
 // sumPause is the time between two reports of a sum.
 const sumPause = 2 * time.Second
 
-// EdgeProbabilities are those of all entries of the adjacency matrix, [N][N].
+// EdgeProbabilities are the probabilities of all entries of the adjacency matrix, [N][N].
 func (p *Posterior) EdgeProbabilities() [][]float64 { return p.Mixture().Edges(p.Structure.Nodes) }
 
-// Mixture is what is known of single nodes.
+// Mixture is the posterior of single nodes.
 func (p *Posterior) Mixture() Mixture { return Mixture{p.Scores.Families, p.Marginals} }
 
 // Draw is a graph that was drawn from the posterior.
@@ -109,14 +109,14 @@ type Draw struct {
 	Families []int
 	// Count is how often it was drawn.
 	Count int
-	// Probability is that of the graph in the posterior, and SE its standard error from those of
-	// the scores. With the prior over orders and more than mostCounted nodes it is the share of
-	// draws.
+	// Probability is the probability of the graph in the posterior, and SE its standard error from
+	// the errors of the scores. With the prior over orders and more than mostCounted nodes it is
+	// the share of draws.
 	Probability, SE float64
 }
 
 // Sample draws count graphs and returns the different ones, the most probable first. The error
-// wraps that of ctx when it is cancelled.
+// wraps the error of ctx when it is cancelled.
 func (p *Posterior) Sample(ctx gocontext.Context, random *rand.Rand, count int) ([]Draw, error) {
 	graphs := make([][]int, count)
 	for k := range graphs {
@@ -140,7 +140,7 @@ func (p *Posterior) Sample(ctx gocontext.Context, random *rand.Rand, count int) 
 // in some hundredths of a second.
 const mostCounted = 20
 
-// describe gives one of so many draws its probability in place of its share, where orders are
+// describe gives a draw its probability in place of its share among draws, where orders are
 // counted, and the standard error.
 func (p *Posterior) describe(d *Draw, count int) {
 	logWeight := -p.logTotal
@@ -199,9 +199,9 @@ func (p *Posterior) scoreVariance(probability float64, draws []Draw, event func(
 	return variance
 }
 
-// EdgeErrors are the standard errors of the edge probabilities, [N][N]: those that come from the
-// errors of the scores, and of a sum that is an estimate. A rare family whose score is known to
-// nats only may change an edge by more than to first order.
+// EdgeErrors are the standard errors of the edge probabilities, [N][N], from the errors of the
+// scores, and of an estimated sum. A rare family whose score is known to nats only may change an
+// edge by more than to first order.
 func (p *Posterior) EdgeErrors(draws []Draw) [][]float64 {
 	nodes := p.Structure.Nodes
 	errors, probabilities := dgraph.Zeros(nodes), p.EdgeProbabilities()
@@ -242,8 +242,8 @@ func (p *Posterior) Missed() (share float64) {
 	return share
 }
 
-// MissedEdges are by how much edge probabilities may be off by these shares: what errors of the
-// scores of that size make of them.
+// MissedEdges are the possible errors of edge probabilities by these shares: the effect of errors
+// of the scores of that size.
 func (p *Posterior) MissedEdges(draws []Draw) [][]float64 {
 	own := *p
 	own.Scores.SE, own.drawn = p.Scores.Missed, 0
@@ -263,10 +263,9 @@ func Weighted(draws []Draw) []dgraph.Weighted {
 	return out
 }
 
-// Swing is the root mean square of how far a probability moves when its logarithm of the odds is
-// off by a normal error, by a rule of Gauss and Hermite with five points. Where the error is small
-// it is p (1 − p) se; but a family of probability 0.0005 by a pilot run, which is off by nats, may
-// have 0.05.
+// Swing is the root mean square of the change of a probability when its log odds have a normal
+// error, by a rule of Gauss and Hermite with five points. Where the error is small it is p (1 − p)
+// se; but a family of probability 0.0005 by a pilot run, which is off by nats, may have 0.05.
 func Swing(p, se float64) float64 {
 	if p <= 0 || p >= 1 {
 		return 0
@@ -280,9 +279,9 @@ func Swing(p, se float64) float64 {
 	return math.Sqrt(squares)
 }
 
-// ShareError is the standard error of a share of so many independent draws. A share nearer to 0 or
-// 1 than half a draw has the error of half a draw: that no draw contradicts an event does not make
-// it certain.
+// ShareError is the standard error of a share of n independent draws. A share nearer to 0 or 1 than
+// half a draw has the error of half a draw: the absence of contradicting draws does not make an
+// event certain.
 func ShareError(share, draws float64) float64 {
 	draws = math.Max(draws, 1)
 	half := 0.5 / (draws + 1)

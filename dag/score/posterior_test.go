@@ -32,7 +32,7 @@ func randomStructure(random *rand.Rand, nodes int, constrained, orders bool) dgr
 	return s
 }
 
-// randomScores spread over hundreds of nats, as those of data do.
+// randomScores spread over hundreds of nats, as scores of data do.
 func randomScores(random *rand.Rand, s dgraph.Structure, spread float64) Scores {
 	scores := Scores{Families: s.Families()}
 	for range scores.Families {
@@ -207,7 +207,8 @@ func BenchmarkSumOverGraphs(b *testing.B) {
 	}
 }
 
-// A sum over graphs of which there are too many for the time stops when it is told to, and says so.
+// TestSumsStop checks that a sum over too many graphs stops when it is cancelled, and returns the
+// error.
 func TestSumsStop(t *testing.T) {
 	layers, orders := dgraph.FreeStructure(14), dgraph.FreeStructure(20)
 	orders.Orders = true

@@ -15,18 +15,18 @@ type Problem struct {
 	Data      *tables.Data
 	Model     ModelOptions
 	Structure dgraph.Structure
-	// Constraints are what Structure was made of.
+	// Constraints are the constraints behind Structure.
 	Constraints tables.Constraints
-	// Centers of all columns, by node: what an intercept takes off; nil for none [N][N]
+	// Centers of all columns, by node, which an intercept subtracts; nil for none [N][N]
 	Centers [][]float64
-	// Mixed are the families of mixed mechanisms by node, which keep the evidences that they find
+	// Mixed are the families of mixed mechanisms by node, which keep their evidences
 	Mixed []Form
 	// AllModels makes results list every graph and equivalence class that was drawn.
 	AllModels bool
 	// Asked are pairs whose total effects are of interest.
 	Asked []dgraph.Edge
-	// Families are those that the structure allows, in the order of its scores; nil when they are
-	// too many to list.
+	// Families are the families that the structure allows, in the order of its scores; nil when
+	// they are too many to list.
 	Families []dgraph.Family
 }
 
@@ -77,8 +77,8 @@ func NewProblem(data *tables.Data, model ModelOptions, constraints tables.Constr
 	return p, nil
 }
 
-// LogJacobian turns log evidences of the working columns into those of the table's (or of their
-// logarithms): Σ_j −n_j log scale_j, over the rows that count.
+// LogJacobian turns log evidences of the working columns into log evidences of the table's columns
+// (or of their logarithms): Σ_j −n_j log scale_j, over the rows that count.
 func (p *Problem) LogJacobian() (sum float64) {
 	for j, scale := range p.Data.Scale {
 		sum -= float64(p.Data.RowsOf(j)) * math.Log(scale)
@@ -146,7 +146,7 @@ func (p *Problem) withGraphPrior(lines []string) []string {
 	return lines
 }
 
-// CheckOneRegime fails for data with soft interventions, which only closed forms know.
+// CheckOneRegime fails for data with soft interventions, which only closed forms support.
 func (p *Problem) CheckOneRegime() error {
 	if len(p.Data.Regimes) > 0 {
 		return fmt.Errorf("%s: soft interventions are for mechanisms with closed forms: linear ones and categories, without flows", p.Data.Path)

@@ -13,8 +13,8 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// Evidences of levels that parents separate, in families of 18 to 54 coefficients, leave no edge
-// farther than 0.02 from where 4,000 pairs of lines put it, beyond what their errors say.
+// Evidences of levels that parents separate, in families of 18 to 54 coefficients, move no edge
+// farther than 0.02 from its value by 4,000 pairs of lines, beyond their stated errors.
 func TestQualityOfSeparatedLevels(t *testing.T) {
 	const lines, near = 4000, 9.0
 	for kind := range 4 {

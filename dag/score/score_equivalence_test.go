@@ -34,7 +34,8 @@ func TestBDeuByHand(t *testing.T) {
 	require.InDelta(t, given, score.NewBDeuForm(d, 1, 1).LogEvidence(dgraph.SetOf(0)), 1e-12)
 }
 
-// logRising against sums of logarithms, for arguments down to those of a thousand combinations.
+// logRising against sums of logarithms, for arguments down to the arguments of a thousand
+// combinations.
 func TestLogRising(t *testing.T) {
 	for _, a := range []float64{1e-12, 1e-3, 0.25, 7} {
 		for _, n := range []int{0, 1, 16, 17, 1000, 1_000_000} {

@@ -16,11 +16,11 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// bnlearnFolder is what benchmarks/scores_bnlearn.R wrote. testdata has eight seeds (9 to 16), by
-// bnlearn 4.8.3 and BiDAG 2.1.4.
+// bnlearnFolder has the output of benchmarks/scores_bnlearn.R. testdata has eight seeds (9 to 16),
+// by bnlearn 4.8.3 and BiDAG 2.1.4.
 var bnlearnFolder = flag.String("bnlearn", "testdata/bnlearn", "`folder` of benchmarks/scores_bnlearn.R")
 
-// Scores of families are those of bnlearn, and those of graphs those of BiDAG.
+// Scores of families equal bnlearn's, and scores of graphs BiDAG's.
 func TestScoresAgainstBnlearn(t *testing.T) {
 	t.Parallel()
 	read := func(name string) *table.Table {

@@ -12,8 +12,8 @@ import (
 )
 
 // Every edge of the truth is in use, and no other: regressions in the order of the graph have unit
-// residuals, and the coefficient of a parent is within [0.3, 0.7] in size up to 6 standard errors,
-// that of any other node before it zero.
+// residuals, and the coefficient of a parent is within [0.3, 0.7] in size up to 6 standard errors;
+// the coefficient of any other node before it is zero.
 func TestSimulatedLinearDataHaveTheirGraph(t *testing.T) {
 	s, err := sem.Simulate(sem.Simulation{Nodes: 6, Rows: 4000, Mechanism: sem.Linear, Seed: 3})
 	require.NoError(t, err)

@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Soft interventions are refused where only closed forms know them, and with too few rows.
+// Soft interventions are refused for methods without closed forms, and with too few rows.
 func TestSoftInterventionsAreRefused(t *testing.T) {
 	d := softData(t, 60, false, tables.DataOptions{SoftIntervened: "changed"})
 	_, err := score.NewProblem(d, score.ModelOptions{Mechanism: sem.MLP}, tables.Constraints{})

@@ -14,8 +14,8 @@ import (
 	"github.com/transdim/vti/dag/walk"
 )
 
-// Scores are those of the rows of each mechanism, computed apart. Data without interventions cannot
-// tell v0 → v1 from v1 → v0, these can.
+// Scores equal the scores of the rows of each mechanism, computed apart. Data without interventions
+// cannot distinguish v0 → v1 from v1 → v0, these can.
 func TestSoftInterventions(t *testing.T) {
 	for _, discrete := range []bool{false, true} {
 		d := softData(t, 150, discrete, tables.DataOptions{SoftIntervened: "changed"})

@@ -64,7 +64,7 @@ func wideLogDensity(d *tables.Data, f dgraph.Family, sigma, priorSD float64) flo
 
 // Columns that are copies of each other but for 1e-8, columns whose scales differ by 1e18, and both
 // together with 1e-6, keep the digits of their scores: against arithmetic with 300 bits, at noise
-// scales from far below to far above that of the residuals.
+// scales from far below to far above the scale of the residuals.
 func TestExactScoresKeepDigits(t *testing.T) {
 	for name, test := range map[string]struct {
 		rows  int
@@ -100,8 +100,8 @@ func TestExactScoresKeepDigits(t *testing.T) {
 	}
 }
 
-// Where rows are no more than parents, which then leave no residual at all, scores are those of
-// arithmetic that has digits to spare.
+// Where rows are no more than parents, so that there are no residuals, scores agree with arithmetic
+// that has digits to spare.
 func TestExactScoresOfFewRows(t *testing.T) {
 	for _, size := range []struct{ rows, columns int }{{3, 3}, {3, 5}, {4, 4}, {5, 6}, {6, 6}} {
 		d := noiseData(t, size.rows, size.columns)
@@ -118,7 +118,7 @@ func TestExactScoresOfFewRows(t *testing.T) {
 }
 
 // A parent that explains a node to the tenth digit leaves a residual that sums of squares cannot
-// tell from rounding.
+// distinguish from rounding.
 func TestExactScoresOfLittleNoise(t *testing.T) {
 	for _, noise := range []float64{1e-3, 1e-6, 1e-9} {
 		random := dagtest.Random(5)
