@@ -18,8 +18,8 @@ type attention struct {
 // lowest stands for the score of a member that is absent.
 const lowest = -1e30
 
-// attend adds to queries [T, M, H] what they see of members [T, N, H] where present [T, N] is
-// true, and then a perceptron of that: a block of a transformer. A set without members adds
+// attend adds to queries [T, M, H] their attention to members [T, N, H] where present [T, N] is
+// true, and then a perceptron of the sum: a block of a transformer. A set without members adds
 // nothing.
 func (a attention) attend(ctx *context.Context, queries, members, present *Node) *Node {
 	x, own := queries, normalised(queries)
@@ -48,7 +48,7 @@ func (a attention) seen(ctx *context.Context, queries, members, present *Node) *
 	return Reshape(mean, queries.Shape().Dim(0), queries.Shape().Dim(1), a.hidden)
 }
 
-// points are learned members that every one of so many sets has: [T, count, H].
+// points are learned members of every set, the same for all sets: [T, count, H].
 func (a attention) points(ctx *context.Context, like *Node, sets, count int) *Node {
 	start := made.Variable(ctx, like.Graph(), a.seed, "points", like.DType(), made.Uniform(1), count, a.hidden)
 	return BroadcastToDims(InsertAxes(start, 0), sets, count, a.hidden)

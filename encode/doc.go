@@ -1,6 +1,6 @@
 // Package encode turns data sets of any size into contexts of a fixed width: networks whose output
-// does not depend on the order of rows, nor on what stands in rows that a mask marks as absent.
-// They are what a posterior that is amortized over data sets is conditioned on.
+// does not depend on the order of rows, nor on the content of rows that a mask marks as absent.
+// Posteriors that are amortized over data sets are conditioned on these contexts.
 //
 // # Encoders
 //

@@ -71,8 +71,8 @@ func presence(size int, counts ...int) numbers {
 	return n
 }
 
-// evaluate runs a graph with weights that are not those of the start: some of these are zero. A
-// first execution makes them. Outputs are float64.
+// evaluate runs a graph with weights other than the initial ones, some of which are zero. A first
+// execution makes them. Outputs are float64.
 func evaluate(t *testing.T, build func(ctx *context.Context, in []*Node) []*Node, dtype dtypes.DType, inputs ...numbers) [][]float64 {
 	t.Helper()
 	variables := context.New()
@@ -125,8 +125,8 @@ var all = []Kind{DeepSets, Transformer, InducedSets}
 // types are the float types with the tolerance of sums in another order.
 var types = map[dtypes.DType]float64{dtypes.Float64: 1e-12, dtypes.Float32: 2e-4}
 
-// Encodings do not depend on the order of rows, nor, to the bit, on what stands in absent ones;
-// they do depend on what is present, and on how much.
+// Encodings do not depend on the order of rows, nor, to the bit, on the content of absent ones;
+// they do depend on the content and the number of present ones.
 func TestEncodersAreInvariant(t *testing.T) {
 	const n, r = 6, 3
 	for _, kind := range all {
@@ -208,8 +208,8 @@ func TestGradientsReachAllWeights(t *testing.T) {
 	}
 }
 
-// What the encoder of tables says of a column moves with the column, and does not depend on the
-// order of rows; what it says of the table depends on neither. What stands in absent rows and
+// The encoding of a column by the encoder of tables moves with the column, and does not depend on
+// the order of rows; the encoding of the table depends on neither. The content of absent rows and
 // columns changes no bit.
 func TestTablesAreEquivariant(t *testing.T) {
 	const n, p, f, h = 5, 4, 2, 8

@@ -29,7 +29,7 @@ var kinds = enum.New[Kind]("encoder", "deepsets", "transformer", "induced")
 // String returns "deepsets", "transformer" or "induced".
 func (k Kind) String() string { return kinds.String(k) }
 
-// ParseKind reads what String writes.
+// ParseKind reads the text of String.
 func ParseKind(s string) (Kind, error) { return kinds.Parse(s) }
 
 // Config describes an encoder. Zero sizes stand for the defaults given.
@@ -48,7 +48,7 @@ type Config struct {
 	Seed uint64 `json:"seed,omitempty"`
 }
 
-// WithDefaults returns the configuration with its zero sizes replaced by what they stand for.
+// WithDefaults returns the configuration with its zero sizes replaced by their defaults.
 func (c Config) WithDefaults() Config {
 	for _, field := range []struct {
 		size     *int

@@ -9,7 +9,7 @@ import (
 	"github.com/transdim/vti/internal/made"
 )
 
-// layers are so many perceptrons one after the other, the first of which has any number of inputs.
+// layers are n perceptrons one after the other, the first of which has any number of inputs.
 func layers(ctx *context.Context, seed uint64, x *Node, hidden, count int) *Node {
 	for i := range count {
 		scope := ctx.In(fmt.Sprintf("layer%d", i))
@@ -22,8 +22,8 @@ func layers(ctx *context.Context, seed uint64, x *Node, hidden, count int) *Node
 	return x
 }
 
-// normalised has mean 0 and variance 1 over the last axis (layer normalisation; scale and offset
-// are those of the linear layer that follows).
+// normalised has mean 0 and variance 1 over the last axis (layer normalisation; the linear layer
+// that follows has scale and offset).
 func normalised(x *Node) *Node {
 	centred := Sub(x, ReduceAndKeep(x, ReduceMean, -1))
 	variance := ReduceAndKeep(Square(centred), ReduceMean, -1)

@@ -10,7 +10,7 @@ import (
 )
 
 // Table encodes tables over both axes: each column by attention over its rows, then all columns by
-// attention to each other. What it says of a column moves with the column, so that one network
+// attention to each other. The encoding of a column moves with the column, so that one network
 // serves tables with any number of columns up to its largest.
 type Table struct{ cfg Config }
 
@@ -26,10 +26,11 @@ func NewTable(cfg Config) (*Table, error) {
 // Config returns the configuration, defaults filled in.
 func (t *Table) Config() Config { return t.cfg }
 
-// Encode returns an encoding of each column [T, P, Hidden], zero where it is absent, and one of
-// the whole table [T, Hidden]. cells [T, N, P, F] are numbers of each cell, such as its value and
-// that of the response in its row; rows [T, N] Bool and columns [T, P] Bool are those present;
-// about [T, P, G], nil for none, are numbers of each column that are known beforehand.
+// Encode returns an encoding of each column [T, P, Hidden], zero where it is absent, and an
+// encoding of the whole table [T, Hidden]. cells [T, N, P, F] are numbers of each cell, such as its
+// value and the value of the response in its row; rows [T, N] Bool and columns [T, P] Bool mark the
+// present ones; about [T, P, G], nil for none, are numbers of each column that are known
+// beforehand.
 func (t *Table) Encode(ctx *context.Context, cells, rows, columns, about *Node) (each, whole *Node) {
 	check("Table.Encode", "cells", cells, 4)
 	check("Table.Encode", "rows", rows, 2)

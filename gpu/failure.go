@@ -18,13 +18,14 @@ type Failure struct {
 	// OutOfMemory reports whether the device has too little memory.
 	OutOfMemory bool
 	// Held are the bytes of data and variables that the computation needs however small its batch
-	// is, Asked those that could not be had, and Memory those of the card. 0 where not known.
+	// is, Asked the bytes that could not be had, and Memory the bytes of the card. 0 where not
+	// known.
 	Held, Asked, Memory uint64
 	// Err is the backend's own error; nil if the computation was refused because of its size.
 	Err error
 }
 
-// Error says what did not fit, with sizes.
+// Error names the allocation that did not fit, with sizes.
 func (f *Failure) Error() string {
 	if !f.OutOfMemory {
 		return fmt.Sprintf("device %s: %v", f.Device, f.Err)
@@ -77,8 +78,8 @@ func (f *Failure) Fits(batch int) int {
 	return 1 << (bits.Len(fits) - 1)
 }
 
-// noMemory matches what XLA, its allocators and the driver say when memory runs out; asked finds
-// the number of bytes.
+// noMemory matches the messages of XLA, its allocators and the driver when memory runs out; asked
+// finds the number of bytes.
 var (
 	noMemory = regexp.MustCompile(`(?i)RESOURCE_EXHAUSTED|out[ _]of[ _]memory`)
 	asked    = regexp.MustCompile(`(?i)allocat(?:e|ing) ([0-9.]+) ?([KMGT]i?B|bytes|B)`)

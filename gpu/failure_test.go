@@ -55,8 +55,7 @@ func TestFits(t *testing.T) {
 	}
 }
 
-// small is a device with a memory of its own of so many bytes, which is the processor behind a
-// guard.
+// small is a device with a memory of its own of a given size: the processor behind a guard.
 func small(t *testing.T, memory uint64, behind func(backends.Backend) backends.Backend) backends.Backend {
 	device, err := Open(CPU)
 	require.NoError(t, err)

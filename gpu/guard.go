@@ -25,7 +25,7 @@ func (g *guard) failure(err error, held uint64) error {
 	return asFailure(err, g.device, held, g.memory)
 }
 
-// room refuses what is larger than the card.
+// room refuses allocations larger than the card.
 func (g *guard) room(held uint64) error {
 	if f := (&Failure{Device: g.device, OutOfMemory: true, Held: held, Memory: g.memory}); f.tooLarge() {
 		return f
@@ -48,7 +48,7 @@ func (g *guard) BufferToFlatData(buffer backends.Buffer, flat any) error {
 	return g.failure(g.Backend.BufferToFlatData(buffer, flat), 0)
 }
 
-// Builder counts what a computation holds.
+// Builder counts the memory of a computation.
 func (g *guard) Builder(name string) backends.Builder {
 	return &guardedBuilder{Builder: g.Backend.Builder(name), guard: g}
 }

@@ -23,13 +23,13 @@ var kinds = enum.New[Kind]("device", "auto", "cpu", "cuda", "xla-cpu", "go")
 // String returns the name that ParseKind takes.
 func (k Kind) String() string { return kinds.String(k) }
 
-// KindNames lists what ParseKind takes.
+// KindNames lists the names that ParseKind takes.
 func KindNames() []string { return kinds.List() }
 
 // ParseKind reads the name of a device kind: auto, cpu, cuda, xla-cpu or go.
 func ParseKind(name string) (Kind, error) { return kinds.Parse(name) }
 
-// UnmarshalText reads what ParseKind does.
+// UnmarshalText reads a name that ParseKind takes.
 func (k *Kind) UnmarshalText(text []byte) error { return kinds.Unmarshal(text, k) }
 
 // platform is the PJRT name of the platform behind an XLA kind, "" for the others.

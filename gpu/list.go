@@ -9,7 +9,7 @@ import (
 	"github.com/gomlx/gomlx/backends"
 )
 
-// Listing is what is known of a kind of device on this machine.
+// Listing describes a kind of device on this machine.
 type Listing struct {
 	Kind Kind
 	// Available reports whether Open succeeds.

@@ -8,7 +8,7 @@ import (
 )
 
 // foldersVariable lists, separated like PATH, the folders to search for plugins instead of the
-// usual ones. The name is that of go-xla.
+// usual ones. go-xla uses the same name.
 const foldersVariable = "PJRT_PLUGIN_LIBRARY_PATH"
 
 // cardPattern matches the device files of NVIDIA cards.
@@ -58,7 +58,7 @@ func pluginsIn(folders []string, platform string) (found []string) {
 	return found
 }
 
-// findPlugin is the absolute path of the plugin of an XLA kind: the given file, that of
+// findPlugin is the absolute path of the plugin of an XLA kind: the given file, the file of
 // VTI_PJRT_PLUGIN, or the first in the folders.
 func findPlugin(kind Kind, file string) (string, error) {
 	origin := "--pjrt-plugin"

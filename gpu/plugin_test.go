@@ -51,7 +51,7 @@ func TestFindPluginSaysWhereItLooked(t *testing.T) {
 	require.ErrorContains(t, err, PluginVariable+": "+folder+" is not a file")
 }
 
-// A second is what a user waits for an answer; nothing may go looking on the network.
+// A user waits for an answer within a second; the search must not use the network.
 func TestMissingPluginFailsAtOnce(t *testing.T) {
 	t.Setenv(foldersVariable, t.TempDir())
 	for _, kind := range []Kind{CUDA, XLACPU} {

@@ -15,8 +15,8 @@ typedef struct {
 	struct { size_t struct_size; void *extension_start; int major; int minor; } version;
 } pjrt_head;
 
-// plugin_version reads the version of the interface that a plugin implements. It returns NULL, or what
-// went wrong.
+// plugin_version reads the version of the interface that a plugin implements. It returns NULL, or
+// an error message.
 static const char *plugin_version(const char *path, int *major, int *minor) {
 	void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
 	if (!library) return dlerror();

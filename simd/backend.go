@@ -20,8 +20,8 @@ const BackendName = "simd"
 
 func init() { backends.Register(BackendName, New) }
 
-// Backend runs GoMLX graphs on the CPU. Its methods, and those of what it creates, may be called
-// from many goroutines.
+// Backend runs GoMLX graphs on the CPU. Its methods, and the methods of the objects it creates, may
+// be called from many goroutines.
 type Backend struct {
 	config    config
 	kernels   *kernels
@@ -117,7 +117,7 @@ var capabilities = func() backends.Capabilities {
 	return c
 }()
 
-// config is what the text after "simd:" selects. The zero value of each field but isa and threads
+// config is the choice in the text after "simd:". The zero value of each field but isa and threads
 // is the default.
 type config struct {
 	isa     kernel.ISA // instruction set of the kernels

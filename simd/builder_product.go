@@ -23,7 +23,7 @@ func (b *Builder) Dot(lhs, rhs backends.Op) (backends.Op, error) {
 }
 
 // DotGeneral sums products over the contracting axes, aligns the batch axes and crosses the others.
-// Its dimensions are batch, then the other axes of lhs, then those of rhs.
+// Its dimensions are batch, then the other axes of lhs, then the other axes of rhs.
 func (b *Builder) DotGeneral(lhs backends.Op, lhsContractingAxes, lhsBatchAxes []int,
 	rhs backends.Op, rhsContractingAxes, rhsBatchAxes []int) (backends.Op, error) {
 	in, err := b.check("DotGeneral", lhs, rhs)

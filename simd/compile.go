@@ -6,7 +6,7 @@ import (
 	"github.com/pkg/errors"
 )
 
-// compile turns what a builder recorded into an executable: it translates the nodes that outputs
+// compile turns the record of a builder into an executable: it translates the nodes that outputs
 // need into a graph of views, element-wise operations and the rest (graph.go, simplify.go,
 // contract.go, fold.go), groups them into units (fuse.go), and lowers those to the steps of a
 // program (lower.go).

@@ -113,7 +113,7 @@ func (m *maker) indexing() {
 						}
 					}
 					m.add(operation{name: describe(fmt.Sprint(s.name, c), x, i, u), in: []typed{x, i, u}, want: want,
-						// the Go backend does not skip what is outside
+						// the Go backend does not skip indices outside
 						tolerance: 100 * rounding(dtype), notInGo: true,
 						build: func(b backends.Builder, in []backends.Op) (backends.Op, error) {
 							return s.build(b, in[0], in[1], in[2])

@@ -22,8 +22,8 @@ type typed struct {
 	dtype dtypes.DType
 }
 
-// operation is a case of the conformance table: what to build and what a naive interpreter says it
-// is.
+// operation is a case of the conformance table: the graph to build and the result of a naive
+// interpreter.
 type operation struct {
 	name  string
 	in    []typed

@@ -21,8 +21,8 @@ type copyStep struct {
 	moves  *moves
 }
 
-// copyPart copies the elements of a view of src to those of a view of dst of the same dimensions,
-// collapsed together.
+// copyPart copies the elements of a view of src to the elements of a view of dst of the same
+// dimensions, collapsed together.
 type copyPart struct {
 	src      int // value
 	from, to view
@@ -48,7 +48,7 @@ func (m *movingOffset) at(f *frame) int {
 }
 
 // copyWork is the number of elements that a task copies: some microseconds, many times the cost of
-// handing out a task. Chosen by hand, as are those of the other steps.
+// handing out a task. Chosen by hand, like the work of the other steps.
 const copyWork = 1 << 15
 
 func (s *copyStep) run(f *frame) {

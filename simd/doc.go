@@ -19,8 +19,8 @@
 // It runs on every CPU that Go supports. On amd64, assembly for AVX2 with FMA or for AVX-512 is
 // chosen at start-up; the environment variable VTI_SIMD=portable, avx2 or avx512 lowers the choice.
 // The last bits of results depend on the instruction set. They do not depend on the number of
-// threads, nor on what else runs: two executions of a graph on the same instruction set agree bit
-// for bit.
+// threads, nor on other work: two executions of a graph on the same instruction set agree bit for
+// bit.
 //
 // Execute may be called from many goroutines at once. Buffers are ordinary Go memory, shared with
 // the caller at no cost; donated buffers are overwritten by outputs where that is possible. An

@@ -64,7 +64,7 @@ func nonZeroTile[S number](dst, a, _, _ unsafe.Pointer, n int) {
 	}
 }
 
-// truncate rounds towards 0; NaN becomes 0 and what is out of range the nearest integer.
+// truncate rounds towards 0; NaN becomes 0 and a value out of range the nearest integer.
 func truncate[S float, T integer](x S) T {
 	bits := 8 * unsafe.Sizeof(T(0))
 	var low, limit float64

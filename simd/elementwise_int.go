@@ -132,7 +132,7 @@ func swapped(f tileFunc) tileFunc {
 	return func(dst, a, b, c unsafe.Pointer, n int) { f(dst, b, a, c, n) }
 }
 
-// addIntegers registers what all integer types have.
+// addIntegers registers the functions of all integer types.
 func addIntegers[T integer](k *kernels, dtype dtypes.DType) {
 	set := func(op backends.OpType, f tileFunc) { k.vectors[opType{op, dtype}] = f }
 	set(backends.OpTypeIdentity, copyTile[T])
@@ -181,7 +181,7 @@ func addIntegers[T integer](k *kernels, dtype dtypes.DType) {
 	addRows(k, dtype, backends.OpTypeReduceBitwiseXor, func(x, y T) T { return x ^ y })
 }
 
-// addSigned registers what signed integers have.
+// addSigned registers the functions of signed integers.
 func addSigned[T signed](k *kernels, dtype dtypes.DType) {
 	addIntegers[T](k, dtype)
 	k.vectors[opType{backends.OpTypeNeg, dtype}] = map1(func(x T) T { return -x })

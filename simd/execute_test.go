@@ -244,7 +244,7 @@ func TestDonation(t *testing.T) {
 	require.Equal(t, float32(7), flat.([]float32)[5], "shared memory is never overwritten")
 }
 
-// TestArena checks that the arena holds little more than what is alive at once.
+// TestArena checks that the arena holds little more than the temporaries alive at once.
 func TestArena(t *testing.T) {
 	b := newBackend(t, "threads=1")
 	var p *program

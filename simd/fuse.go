@@ -8,9 +8,8 @@ import (
 	"github.com/pkg/errors"
 )
 
-// unit is what one pass over memory computes: a group of element-wise operations and reductions
-// over the same elements in the same order, or one operation of another kind. Views belong to no
-// unit.
+// unit is the work of one pass over memory: a group of element-wise operations and reductions over
+// the same elements in the same order, or one operation of another kind. Views belong to no unit.
 type unit struct {
 	nodes []*node // in topological order
 	fused bool    // a group
@@ -27,8 +26,8 @@ type unit struct {
 const maxGroup = 160
 
 // maxGap bounds the difference of levels of groups that are joined, unless one feeds nothing but
-// the other. A group that spans many levels would delay what others need of it, and searches for
-// paths between groups would take long. Chosen by hand, not tuned.
+// the other. A group that spans many levels would delay its readers, and searches for paths between
+// groups would take long. Chosen by hand, not tuned.
 const maxGap = 16
 
 // fuser distributes the nodes of a graph over units. A node joins the groups of its operands
@@ -68,7 +67,7 @@ func (f *fuser) newUnit(u *unit) *unit {
 	return u
 }
 
-// raise lifts u to a level at least, and what must run after it above it.
+// raise lifts u to a level at least, and the units that must run after it above it.
 func (f *fuser) raise(u *unit, level int) {
 	if u.level >= level {
 		return
@@ -166,8 +165,8 @@ func compatible(a, b *unit) bool {
 	return kinds != 1<<alongRows|1<<downColumns || max(a.cols, b.cols) <= maxTile
 }
 
-// adjacent reports whether what one group reads of the other are results in the same order. A
-// broadcast or a reduction needs all of a group before the other can start.
+// adjacent reports whether one group reads only results of the other in the same order. A broadcast
+// or a reduction needs all of a group before the other can start.
 func (f *fuser) adjacent(a, b *unit) bool {
 	for _, pair := range [2][2]*unit{{a, b}, {b, a}} {
 		from, to := pair[0], pair[1]

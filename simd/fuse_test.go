@@ -36,7 +36,7 @@ func TestFusedUpdate(t *testing.T) {
 }
 
 // TestFusedReductions checks that sums along both axes of a computed matrix are part of its pass,
-// and that what needs the sums is another one.
+// and that operations on the sums are another one.
 func TestFusedReductions(t *testing.T) {
 	ok := must(t)
 	p := programOf(t, [][]int{{100, 30}}, func(b *Builder, in []backends.Op) []backends.Op {

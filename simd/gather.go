@@ -30,9 +30,9 @@ func loadIndex(dtype dtypes.DType, p unsafe.Pointer, i int) int {
 	}
 }
 
-// indexed describes what Gather and Scatter share: a batch of windows of one shape into an array
-// (the operand), each at a position read from an array of indices, and matched with a window of a
-// second array (the batch of slices).
+// indexed describes the common part of Gather and Scatter: a batch of windows of one shape into an
+// array (the operand), each at a position read from an array of indices, and matched with a window
+// of a second array (the batch of slices).
 type indexed struct {
 	array, indices, slices int // values
 	dtype                  dtypes.DType

@@ -127,7 +127,7 @@ func (g *graph) broadcastTo(n *node, dims []int) *node {
 	return g.seen(base, v.broadcastTo(dims))
 }
 
-// translate adds what the builder recorded as n, whose inputs have become inputs.
+// translate adds n, a node that the builder recorded, whose inputs have become inputs.
 func (g *graph) translate(n *node, inputs []*node) *node {
 	first := func() (*node, view) { return viewOf(inputs[0]) }
 	switch n.op {

@@ -20,7 +20,7 @@ type lowering struct {
 	plans    map[any]any       // plans of products by planKey
 }
 
-// lower compiles nodes, which are what outputs need in topological order. Outputs are distinct
+// lower compiles nodes, the nodes that outputs need in topological order. Outputs are distinct
 // nodes that are computed: no parameters, constants or views. parameters lists all parameters of
 // the computation in order.
 func lower(b *Backend, nodes, outputs, parameters []*node) *program {
@@ -81,7 +81,8 @@ func (l *lowering) newValue(dtype dtypes.DType, size int, kind valueKind) *value
 	return v
 }
 
-// storeResults gives memory to what another unit reads: all but the intermediate results of groups.
+// storeResults gives memory to the results that another unit reads: all but the intermediate
+// results of groups.
 func (l *lowering) storeResults(nodes []*node) {
 	store := func(n *node) {
 		if l.of[n.id] == nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // constantMask returns which elements of n, a product of an array with a constant of zeros and
-// ones, may be other than 0, or nil when n is no such product or nothing is 0. Element i is that of
+// ones, may be other than 0, or nil when n is no such product or nothing is 0. Element i stands for
 // row-major position i of n after its axes are rearranged by permutation.
 func (l *lowering) constantMask(n *node, permutation []int) []bool {
 	base, v := viewOf(n)

@@ -6,7 +6,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 )
 
-// Operations that exist only inside this backend, numbered after those of GoMLX.
+// Operations that exist only inside this backend, numbered after GoMLX's.
 const (
 	// opView is its input seen through the view in attr; it replaces reshapes, transposes,
 	// broadcasts, slices, reverses.

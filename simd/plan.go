@@ -29,8 +29,8 @@ func (l *lowering) planMemory() {
 	l.place(l.blocks())
 }
 
-// blocks gives every temporary a block, that of an operand which ends where the temporary begins if
-// the step allows.
+// blocks gives every temporary a block: the block of an operand which ends where the temporary
+// begins if the step allows.
 func (l *lowering) blocks() []*arenaBlock {
 	var blocks []*arenaBlock
 	for i, s := range l.steps {

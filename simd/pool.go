@@ -78,7 +78,7 @@ func (p *pool) run(j *job, tasks int) {
 	j.wait()
 }
 
-// publish lets up to so many helpers join j.
+// publish lets up to the given number of helpers join j.
 func (p *pool) publish(j *job, helpers int) {
 	p.mu.Lock()
 	j.room = int64(helpers)

@@ -9,7 +9,7 @@ import (
 // dotGeneral adds a DotGeneral. Its operands become views with axes (batch, free, contracting) that
 // a matrix product can read with one stride each for rows and columns. Products that are not worth
 // a matrix kernel — of integers, with a vector, without a sum — become multiplications and sums
-// that fuse with what is around them.
+// that fuse with their neighbours.
 func (g *graph) dotGeneral(dims []int, attr productAttr, lhs, rhs *node) *node {
 	lhsFree := freeAxes(len(lhs.dims), attr.lhsContract, attr.lhsBatch)
 	rhsFree := freeAxes(len(rhs.dims), attr.rhsContract, attr.rhsBatch)

@@ -49,7 +49,7 @@ const (
 	output
 )
 
-// scheduled is a step with what the planner of memory needs to know about it.
+// scheduled is a step with the data for the planner of memory.
 type scheduled struct {
 	step
 	reads, writes []*value

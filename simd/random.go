@@ -31,10 +31,10 @@ func philox(key, counterLow, counterHigh uint64) (x0, x1, x2, x3 uint32) {
 	return x0, x1, x2, x3
 }
 
-// randomBlocks is the number of blocks in so many bytes.
+// randomBlocks is the number of blocks in a number of bytes.
 func randomBlocks(size int) int { return (size + philoxBytes - 1) / philoxBytes }
 
-// randomStep fills a result with random bits, or writes the state after so many blocks.
+// randomStep fills a result with random bits, or writes the state after a number of blocks.
 type randomStep struct {
 	state, dst int // values
 	bytes      int

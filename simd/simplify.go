@@ -9,7 +9,7 @@ import (
 )
 
 // elementwise adds an element-wise operation after broadcasting its inputs. It applies only rules
-// that give the same bits, −0 and NaN included, and computes what repeats along an axis once.
+// that give the same bits, −0 and NaN included, and computes values that repeat along an axis once.
 func (g *graph) elementwise(op backends.OpType, dtype dtypes.DType, dims []int, inputs ...*node) *node {
 	in := make([]*node, len(inputs))
 	for i, n := range inputs {
@@ -52,7 +52,7 @@ func commonDims(dims []int, inputs []*node) []int {
 	return small
 }
 
-// identityRule returns what an operation reduces to without computing, or nil.
+// identityRule returns the node that equals the result of an operation without computing, or nil.
 func (g *graph) identityRule(op backends.OpType, dtype dtypes.DType, in []*node) *node {
 	is := func(i int, value float64) bool {
 		c, ok := uniformConstant(in[i])

@@ -17,8 +17,8 @@ type strided struct {
 type moves struct {
 	// spread repeats each of n elements times times.
 	spread func(dst, src unsafe.Pointer, n, times int)
-	// copyRows and transpose move a matrix of rows × cols elements to dst; the strides are those of
-	// rows, in elements.
+	// copyRows and transpose move a matrix of rows × cols elements to dst; the strides are the
+	// strides of rows, in elements.
 	copyRows, transpose func(dst unsafe.Pointer, dstStride int, src unsafe.Pointer, srcStride, rows, cols int)
 }
 

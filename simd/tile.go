@@ -5,9 +5,9 @@ import (
 )
 
 // tileProgram is the step of a group. It takes the elements of the group in row-major order, a tile
-// at a time: fills registers (scratch memory in the L1 cache) with what cannot be read in place,
-// runs each instruction over the whole tile, and reduces. Its tasks are runs of tiles; where they
-// start depends on shapes alone.
+// at a time: fills registers (scratch memory in the L1 cache) with operands that cannot be read in
+// place, runs each instruction over the whole tile, and reduces. Its tasks are runs of tiles; where
+// they start depends on shapes alone.
 type tileProgram struct {
 	order      tileOrder
 	size, cols int // elements, and the length of rows for reductions

@@ -82,7 +82,7 @@ func (v view) transpose(permutation []int) view {
 }
 
 // broadcast maps axis a of v to axis axes[a] of an array of shape dims; other axes repeat, and so
-// do those of size 1.
+// do axes of size 1.
 func (v view) broadcast(dims, axes []int) view {
 	out := view{offset: v.offset, dims: slices.Clone(dims), strides: make([]int, len(dims))}
 	for from, to := range axes {

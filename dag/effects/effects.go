@@ -51,9 +51,9 @@ func ParameterDraws(p *score.Problem) int {
 }
 
 // Parameters summarises the mechanisms by edge: quantiles by draws, and means and standard
-// deviations too unless their exact values are given. Draws contain nothing of what is improbable
-// and far away, which can make most of a variance. graphs is the number of independent draws that
-// the graphs behind the posterior are worth, and infinite where it is a sum over all.
+// deviations too unless their exact values are given. Draws miss the improbable and far, which can
+// make most of a variance. graphs is the number of independent draws that the graphs behind the
+// posterior are worth, and infinite where it is a sum over all.
 func Parameters(p *score.Problem, ctx gocontext.Context, posterior score.Mixture, source score.ParameterSource, exact EdgeMoments, graphs float64, random *rand.Rand) (list []Parameter, err error) {
 	probabilities, draws := posterior.Edges(p.Data.Nodes()), ParameterDraws(p)
 	for _, e := range dgraph.OrderedPairs(p.Data.Nodes()) {
@@ -185,9 +185,9 @@ func means(p *score.Problem, node int, rows []int, theta, dst []float64) {
 	}
 }
 
-// NodeCheck compares the residuals of a node, (x − f)/σ, with what the model says of them:
+// NodeCheck compares the residuals of a node, (x − f)/σ, with their distribution in the model:
 // independent standard normals. Each number is the posterior predictive probability of a statistic
-// at least as large as that of the data; near 0 or 1 the model does not fit.
+// at least as large as the statistic of the data; near 0 or 1 the model does not fit.
 type NodeCheck struct {
 	Node     string        `json:"node"`
 	Spread   report.Number `json:"spread"`   // standard deviation

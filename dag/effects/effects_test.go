@@ -17,7 +17,7 @@ import (
 )
 
 // The slope of a network is the difference quotient of its mean where no unit changes sides, and
-// moments are those of their definitions.
+// moments agree with their definitions.
 func TestSlopeAndMoments(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Chain(t, 50, tables.DataOptions{}), score.ModelOptions{Mechanism: sem.MLP, Hidden: 4}, tables.Constraints{})
 	require.NoError(t, err)
@@ -75,8 +75,8 @@ func TestChecksFindHeavyTails(t *testing.T) {
 	require.InDelta(t, 0.5, float64(checks[0].Skewness), 0.48)
 }
 
-// Exact means and variances of weights are those of draws, within 4 standard errors of 60,000: of
-// 18 comparisons, a false alarm in 1 of 900.
+// Exact means and variances of weights against draws, within 4 standard errors of 60,000: of 18
+// comparisons, a false alarm in 1 of 900.
 func TestExactMoments(t *testing.T) {
 	random := dagtest.Random(77)
 	for name, model := range map[string]score.ModelOptions{"unknown": {PriorSD: 1.2}, "known": {Sigma: 0.8}, "bge": {Mechanism: sem.BGe}} {

@@ -12,8 +12,7 @@ import (
 	"github.com/transdim/vti/dag/sem"
 )
 
-// In one graph x → k → y, x → y with known parameters, simulated changes are what the mechanisms
-// say.
+// In one graph x → k → y, x → y with known parameters, simulated changes agree with the mechanisms.
 func TestMixedEffectsOfAGraph(t *testing.T) {
 	p := dagtest.Mixed(t, "x,k,y\n-1,a,0\n1,b,2\n0.25,a,1\n0,b,4\n-0.5,b,3.5\n", score.ModelOptions{Mechanism: sem.Mixed})
 	parents := []dgraph.Set{{}, dgraph.SetOf(0), dgraph.SetOf(0, 1)}

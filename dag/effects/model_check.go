@@ -89,8 +89,8 @@ func CheckModel(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 	return &report, err
 }
 
-// checkedColumns are those of a node: a number, or indicators of the levels of a category but the
-// first.
+// checkedColumns are the columns of a node: a number, or indicators of the levels of a category but
+// the first.
 func checkedColumns(p *score.Problem, node int) (columns []modelcheck.Column, kind modelcheck.Kind) {
 	name := p.Data.Names[node]
 	if !p.Data.Category(node) {
@@ -106,7 +106,7 @@ func checkedColumns(p *score.Problem, node int) (columns []modelcheck.Column, ki
 	return columns, modelcheck.Binary
 }
 
-// nodeFit is what a draw of the parameters says of a node in some rows.
+// nodeFit is the prediction of a node by a draw of the parameters in some rows.
 type nodeFit struct {
 	problem *score.Problem
 	node    int

@@ -14,8 +14,8 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// The model check passes a linear graph, and names the node and the row of a value that was spoiled
-// and the node that is a square of its parent.
+// TestCheckModel checks that a linear graph passes, and that the check names the node and the row
+// of a spoiled value and the node that is a square of its parent.
 func TestCheckModel(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 12))
 	rows := make([][]float64, 200)

@@ -36,11 +36,12 @@ func Spread(list []score.Draw, random *rand.Rand) (graphs [][]int) {
 }
 
 // WriteDraws writes draws to a run directory. Sites are the edges that some draw has, named a->b,
-// with outcomes 0 and 1. Coordinates are the parameters of their mechanisms: of linear ones the
-// coefficients, named as the edges are, and sigma.NODE, in units of the table (or of its
-// logarithms); of networks those of F.1 on the working scale, W1.a->b.h, b1.b.h, W2.b.h and b2.b.
-// log_p__ is log p(A) + log p(x, θ | A) on the working scale, with p(A) up to its constant, and
-// with the prior over orders that of A along one of them; log_q__ is not known.
+// with outcomes 0 and 1. Coordinates are the parameters of their mechanisms: for linear ones the
+// coefficients, with the names of the edges, and sigma.NODE, in units of the table (or of its
+// logarithms); for networks the parameters of F.1 on the working scale, W1.a->b.h, b1.b.h, W2.b.h
+// and b2.b. log_p__ is log p(A) + log p(x, θ | A) on the working scale, with p(A) up to its
+// constant; with the prior over orders it is the prior of A along one of them. log_q__ is not
+// known.
 func WriteDraws(p *score.Problem, dir string, seed uint64, d score.Sample) error {
 	if dir == "" {
 		return nil
@@ -91,7 +92,7 @@ func WriteDraws(p *score.Problem, dir string, seed uint64, d score.Sample) error
 	return draws.Write(dir, file)
 }
 
-// ReadDraws reads what writeDraws wrote.
+// ReadDraws reads a file written by WriteDraws.
 func ReadDraws(p *score.Problem, dir string) (d score.Sample, err error) {
 	path := filepath.Join(dir, DrawsFile)
 	file, err := draws.Read(path)

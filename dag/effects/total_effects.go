@@ -21,13 +21,13 @@ import (
 type Effect struct {
 	From string `json:"from"`
 	To   string `json:"to"`
-	// Prob is the probability of a directed path, with its standard error; ProbNone that of no
-	// effect.
+	// Prob is the probability of a directed path, with its standard error; ProbNone the probability
+	// of no effect.
 	Prob     report.Number `json:"prob"`
 	ProbSE   report.Number `json:"prob_se"`
 	ProbNone report.Number `json:"prob_none"`
 	// Size includes no effect. It is null where one of the two is a category, and in mixed tables
-	// of many nodes where it was not asked for.
+	// of many nodes where it was not requested.
 	Size
 	// Changes are present in mixed tables if one of the two is a category.
 	Changes []Change `json:"changes,omitempty"`
@@ -50,7 +50,7 @@ func unsized() Size {
 	return Size{none, none, none, none, none}
 }
 
-// sizeOf summarises draws, which it sorts, that are worth so many independent ones.
+// sizeOf summarises draws, which it sorts, that are worth the given number of independent ones.
 func sizeOf(values []float64, independent float64) Size {
 	mean, sd := stat.MeanStdDev(values, nil)
 	slices.Sort(values)
@@ -68,9 +68,8 @@ const (
 	effectRows     = 100 // rows that are simulated for each
 )
 
-// TotalEffects summarises the pairs that some draw has a path between, and those that were asked
-// for, by the name of the cause. independent is the number of independent draws that these are
-// worth.
+// TotalEffects summarises the pairs that some draw has a path between, and the requested pairs, by
+// the name of the cause. independent is the number of independent draws that these are worth.
 func TotalEffects(p *score.Problem, ctx gocontext.Context, d score.Sample, independent float64, random *rand.Rand) (list []Effect, err error) {
 	nodes := p.Data.Nodes()
 	orders := make([][]int, len(d.Parents))
@@ -113,7 +112,7 @@ func TotalEffects(p *score.Problem, ctx gocontext.Context, d score.Sample, indep
 	return list, err
 }
 
-// unit is the unit of an effect, of those on the working scale.
+// unit converts effects from the working scale.
 func unit(p *score.Problem, from, to int) float64 {
 	if p.Model.Mechanism.Integrated() {
 		return 1

@@ -18,8 +18,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Total effects of linear mechanisms are (I − B)⁻¹, with B the weights by effect and cause; those
-// of networks in their linear part are products of their weights.
+// Total effects of linear mechanisms are (I − B)⁻¹, with B the weights by effect and cause; total
+// effects of networks in their linear part are products of their weights.
 func TestTotalEffectsOfAGraph(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Chain(t, 30, tables.DataOptions{}), score.ModelOptions{}, tables.Constraints{})
 	require.NoError(t, err)
@@ -114,9 +114,9 @@ func (s *effectStudy) coverage(group string) (share, se float64) {
 }
 
 // Where graphs and parameters are drawn from the prior, intervals of 90% hold 90% of the true total
-// effects, of all pairs and of those whose effect the posterior says to be probable: within 4
-// standard errors. Of pairs that have an effect in truth they hold fewer, because nobody who has
-// only the table could choose these: what is lost there is won where there is none.
+// effects, of all pairs and of pairs whose effect is probable in the posterior: within 4 standard
+// errors. Of pairs that have an effect in truth they hold fewer, because the table alone cannot
+// select these: the loss there is balanced where there is no effect.
 func TestEffectIntervalsCoverUnderThePrior(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes ten seconds")
@@ -202,9 +202,9 @@ func TestEffectIntervalsCover(t *testing.T) {
 	}
 }
 
-// Stated errors of mean total effects are those between samples: z against the mean over all 60
-// samples has a standard deviation of about 1. Its own relative error is 9 percent: of 6 pairs, a
-// false alarm at 4 of these once in 2,000 runs. Errors without the root of the number of draws
+// Stated errors of mean total effects against errors between samples: z against the mean over all
+// 60 samples has a standard deviation of about 1. Its own relative error is 9 percent: of 6 pairs,
+// a false alarm at 4 of these once in 2,000 runs. Errors without the root of the number of draws
 // fail.
 func TestErrorsOfTotalEffects(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Chain(t, 12, tables.DataOptions{}), score.ModelOptions{}, tables.Constraints{})
@@ -242,8 +242,8 @@ func TestErrorsOfTotalEffects(t *testing.T) {
 	}
 }
 
-// A pair that was asked for is in the answer although no draw has a path, and no error says that
-// its effect is zero.
+// A requested pair is in the answer although no draw has a path, and no error states that its
+// effect is zero.
 func TestEffectsThatWereAskedFor(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Chain(t, 30, tables.DataOptions{}), score.ModelOptions{}, tables.Constraints{})
 	require.NoError(t, err)

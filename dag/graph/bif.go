@@ -340,8 +340,8 @@ func (r *bifReader) numbers() (numbers []float64, err error) {
 	return numbers, nil
 }
 
-// BIF writes a network in the interchange format. What programs that read it do not take becomes
-// an underscore: in names of nodes all but letters and digits, in levels spaces and marks of the
+// BIF writes a network in the interchange format. Characters that other programs do not read become
+// underscores: in names of nodes all but letters and digits, in levels spaces and marks of the
 // format.
 func (n *Network) BIF() string {
 	var text strings.Builder

@@ -1,5 +1,5 @@
-// Package graph holds directed acyclic graphs: which there are, how they are coded, how many there
-// are, sums and draws over all of them, and how two of them compare. It does not depend on data.
+// Package graph holds directed acyclic graphs: their codes, their number, sums and draws over all
+// of them, and comparisons of two of them. It does not depend on data.
 //
 // # Notation
 //

@@ -13,19 +13,19 @@ func (g *Graph) Skeleton() *Graph {
 	return s
 }
 
-// CPDAG returns the completed partially directed graph that stands for all graphs that
-// observational data cannot tell from g, which must be acyclic: an edge is directed if it has the
-// same direction in all of them, and otherwise there in both directions.
+// CPDAG returns the completed partially directed graph of all graphs that observational data cannot
+// distinguish from g, which must be acyclic: an edge is directed if it has the same direction in
+// all of them, and otherwise has both directions.
 //
-// These are the edges of unshielded colliders a → c ← b and what follows from them by Meek's rules
+// These are the edges of unshielded colliders a → c ← b and their consequences by Meek's rules
 // (1995).
 func (g *Graph) CPDAG() *Graph { return g.Essential(nil) }
 
 // Essential returns the essential graph of g given data in which the nodes of each of some sets
 // were set from outside, beside data without interventions (Hauser and Bühlmann 2012): it stands
-// for all graphs that such data cannot tell from g, as [Graph.CPDAG] does without interventions. An
-// edge with exactly one of its nodes in a set of targets is directed besides: the data show whether
-// it is cut off there. It panics above 128 nodes.
+// for all graphs that such data cannot distinguish from g, as [Graph.CPDAG] does without
+// interventions. An edge with exactly one of its nodes in a set of targets is directed too: the
+// data show whether it is cut off there. It panics above 128 nodes.
 func (g *Graph) Essential(targets []Set) *Graph {
 	m := newMixedGraph(g)
 	for to, parents := range g.ParentSets() {
@@ -76,7 +76,7 @@ func newMixedGraph(g *Graph) *mixedGraph {
 // adjacent are the nodes that share an edge with one.
 func (m *mixedGraph) adjacent(a int) Set { return m.in[a].Or(m.out[a]).Or(m.open[a]) }
 
-// direct makes the edge between two nodes one from a to b.
+// direct turns the edge between two nodes into an edge from a to b.
 func (m *mixedGraph) direct(a, b int) {
 	m.open[a], m.open[b] = m.open[a].Without(b), m.open[b].Without(a)
 	m.out[a], m.in[b] = m.out[a].With(b), m.in[b].With(a)

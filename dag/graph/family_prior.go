@@ -2,8 +2,8 @@ package graph
 
 import "math"
 
-// FamilyPrior is the prior weight of a graph as far as it is a product over nodes: p(A) ∝ Π_j
-// exp(BySize[|pa_j|] + Σ_{i ∈ pa_j} ByEdge[i][j]). The zero value is uniform.
+// FamilyPrior is the prior weight of a graph as a product over nodes: p(A) ∝ Π_j exp(BySize[|pa_j|]
+// + Σ_{i ∈ pa_j} ByEdge[i][j]). The zero value is uniform.
 type FamilyPrior struct {
 	// BySize is the log weight of a family by its number of parents [N]; nil for zeros.
 	BySize []float64
@@ -23,9 +23,9 @@ func PenaltyPrior(nodes int, lambda float64) FamilyPrior {
 	return p
 }
 
-// SparsePrior is uniform over the number of parents of a node, and then over the sets of so many
-// parents: 1/C(N−1, k) for k of them (Friedman and Koller 2003, section 3.2). All graphs of an
-// equivalence class have the same numbers of parents, in another order, and so the same weight.
+// SparsePrior is uniform over the number of parents of a node, and then over the sets of that size:
+// 1/C(N−1, k) for k parents (Friedman and Koller 2003, section 3.2). All graphs of an equivalence
+// class have the same numbers of parents, in another order, and so the same weight.
 func SparsePrior(nodes int) FamilyPrior {
 	p := FamilyPrior{BySize: make([]float64, nodes)}
 	for k := 1; k < nodes; k++ { // C(N−1, k) = C(N−1, k−1) (N−k)/k
@@ -34,7 +34,7 @@ func SparsePrior(nodes int) FamilyPrior {
 	return p
 }
 
-// LogWeight is that of a family.
+// LogWeight is the log weight of a family.
 func (p FamilyPrior) LogWeight(j int, parents Set) (sum float64) {
 	if p.BySize != nil {
 		sum = p.BySize[parents.Len()]

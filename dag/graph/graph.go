@@ -6,7 +6,7 @@ import (
 )
 
 // Graph is a directed graph without loops over nodes 0 … N−1. An edge in both directions stands for
-// an undirected one, as in skeletons and in what [Graph.CPDAG] returns.
+// an undirected one, as in skeletons and in the result of [Graph.CPDAG].
 type Graph struct {
 	nodes int
 	edge  []bool // from·N + to
@@ -105,8 +105,8 @@ func (g *Graph) Equal(other *Graph) bool {
 	return g.nodes == other.nodes && slices.Equal(g.edge, other.edge)
 }
 
-// Key is a text that two graphs with as many nodes share if and only if they are equal: the rows of
-// the adjacency matrix as 0 and 1.
+// Key is a text that two graphs of equal size share if and only if they are equal: the rows of the
+// adjacency matrix as 0 and 1.
 func (g *Graph) Key() string {
 	text := make([]byte, len(g.edge))
 	for i, on := range g.edge {

@@ -58,8 +58,8 @@ func TestAcyclicityByPowers(t *testing.T) {
 }
 
 // Two graphs are equivalent if they have the same skeleton and unshielded colliders (Verma and
-// Pearl 1990). A directed edge of the CPDAG is one on whose direction a whole class agrees: checked
-// over all graphs of 4 nodes, and of 5.
+// Pearl 1990). An edge of the CPDAG is directed if all graphs of the class have its direction:
+// checked over all graphs of 4 nodes, and of 5.
 func TestCPDAGIsTheUnionOfItsClass(t *testing.T) {
 	for n := 2; n <= 5; n++ {
 		if n == 5 && testing.Short() {

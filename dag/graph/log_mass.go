@@ -13,9 +13,8 @@ import (
 const mostSummedNodes = 10
 
 // LogMass is the log of the sum of the weights of all graphs that the structure allows, before the
-// data: with the prior over orders a graph counts as often as it has topological orders. It is NaN
-// where it is not known, for priors and constraints that treat nodes differently with more than 10
-// nodes.
+// data: with the prior over orders a graph counts once for each topological order. It is NaN where
+// it is not known, for priors and constraints that treat nodes differently with more than 10 nodes.
 func (s Structure) LogMass() float64 {
 	if !s.symmetric() {
 		if s.Nodes > mostSummedNodes {

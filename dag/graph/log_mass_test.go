@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// The mass of a prior by layers of nodes is that of the sum over all graphs, and the number of
-// graphs for the uniform one.
+// TestLogMass compares the mass of a prior by layers of nodes with the sum over all graphs, and
+// with the number of graphs for the uniform prior.
 func TestLogMass(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 3))
 	for nodes := 2; nodes <= 6; nodes++ {

@@ -34,7 +34,7 @@ type PaperMetrics struct {
 
 // EdgeMetrics are the usual scores of directed graphs, skeletons or equivalence classes.
 type EdgeMetrics struct {
-	// ExpectedF1 is the mean over graphs, MedianF1 that of the graph of all edges with a
+	// ExpectedF1 is the mean over graphs, MedianF1 the F1 score of the graph of all edges with a
 	// probability of at least one half.
 	ExpectedF1 report.Number `json:"expected_f1"`
 	MedianF1   report.Number `json:"median_f1"`
@@ -48,8 +48,8 @@ type EdgeMetrics struct {
 	// Brier is the mean of (probability − truth)² over the entries off the diagonal.
 	Brier report.Number `json:"brier"`
 	// AUROC is the area under the curve of the edge probabilities, over the entries off the
-	// diagonal; AUROCGraphs is the mean over graphs of that of a single graph. Null where the truth
-	// has no edges, or all.
+	// diagonal; AUROCGraphs is the mean of the areas of single graphs. Null where the truth has no
+	// edges, or all.
 	AUROC       report.Number `json:"auroc"`
 	AUROCGraphs report.Number `json:"auroc_over_graphs"`
 }
@@ -104,7 +104,7 @@ func UnorderedPairs(n int) []Edge {
 	return slices.DeleteFunc(OrderedPairs(n), func(p Edge) bool { return p.From > p.To })
 }
 
-// counts are the entries of a graph against those of the truth.
+// counts are the entries of a graph against the entries of the truth.
 type counts struct{ truePositive, falsePositive, falseNegative, trueNegative float64 }
 
 func countEntries(truth, g *Graph, pairs []Edge) (c counts) {
@@ -226,9 +226,9 @@ func AUROC(scores []float64, labels []bool) float64 {
 	return integrate.Trapezoidal(falsePositive, truePositive)
 }
 
-// FewestReversals is the least number of edges that have to go for a graph to become acyclic: a
-// truth with cycles cannot be met better than with this structural distance. ok is false above 20
-// nodes, where it is not computed.
+// FewestReversals is the least number of edges to remove for a graph to become acyclic: no acyclic
+// graph has a smaller structural distance from it. ok is false above 20 nodes, where it is not
+// computed.
 func (g *Graph) FewestReversals() (edges int, ok bool) {
 	if g.nodes > 20 {
 		return 0, false

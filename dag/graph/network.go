@@ -21,11 +21,11 @@ type Network struct {
 	Tables [][][]float64
 }
 
-// leastTotal is how near to one the probabilities of a row must add up: files round them.
+// leastTotal is the tolerance for the sum of the probabilities of a row: files round them.
 const leastTotal = 0.005
 
-// Validate reports what is missing or wrong of a network: it wants levels and a table of every
-// node, probabilities that add up to one but for rounding, and no cycle.
+// Validate reports the first defect of a network: every node needs levels and a table,
+// probabilities must add up to one up to rounding, and there must be no cycle.
 func (n *Network) Validate() error {
 	if cycle := n.Graph.Cycle(); cycle != nil {
 		return fmt.Errorf("the network has a cycle through %s", n.Names[cycle[0]])
@@ -57,7 +57,7 @@ func (n *Network) Validate() error {
 	return nil
 }
 
-// combinations is how many there are of levels of the parents of a node.
+// combinations is the number of combinations of levels of the parents of a node.
 func (n *Network) combinations(j int) int {
 	count := 1
 	for _, i := range n.Graph.Parents(j) {

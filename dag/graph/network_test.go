@@ -27,8 +27,8 @@ two lines */
 probability ( "b b" ) { table 0.1 0.2 0.7; }
 `
 
-// Tables are by the combination of levels of the parents in the order of the nodes, whatever order
-// a file has them in, and however it is written.
+// TestReadBIF checks that tables are by the combination of levels of the parents in the order of
+// the nodes, for any order and notation in the file.
 func TestReadBIF(t *testing.T) {
 	want := [][]float64{{0.1, 0.9}, {0.2, 0.8}, {0.3, 0.7}, {0.4, 0.6}, {0.5, 0.5}, {0.25, 0.75}}
 	for _, text := range []string{
@@ -54,7 +54,7 @@ func TestReadBIF(t *testing.T) {
 	require.Equal(t, []string{"_", "a", "a_", "b_c", "<b.c%"}, PlainNames([]string{"", "a", "a", "b,c", "<b.c%"}, bifLevel))
 }
 
-// What is wrong with a file or a network is said, with the place.
+// TestBadNetworks checks that the error of a bad file or network names the defect and its place.
 func TestBadNetworks(t *testing.T) {
 	for text, message := range map[string]string{
 		variables + "probability ( c | a ) { (maybe) 0.1, 0.9; }":   `line 9: "a" has no value "maybe"`,
@@ -84,8 +84,8 @@ func TestBadNetworks(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, it is an error or a network, and one that is whole is the same after it
-// was written and read.
+// FuzzReadBIF checks that any file is an error or a network, and that a whole network is the same
+// after writing and reading.
 func FuzzReadBIF(f *testing.F) {
 	for _, seed := range []string{
 		variables + "probability ( c | a, \"b b\" ) { default 0.25 0.75; (yes, <5) 0.1, 0.9; }",

@@ -12,9 +12,9 @@ import (
 
 // Ordered is the code of a graph as an order of its nodes and edges along it (F.7): N−1 sites with
 // N, N−1, …, 2 outcomes are the Lehmer code of the order, and a site with 2 outcomes for each pair
-// of positions s < t, by rows of U, reports whether the node at position s is a parent of that at
+// of positions s < t, by rows of U, marks whether the node at position s is a parent of the node at
 // t. So A = PᵀUP with P_tj = 1 where node j is at position t, and every code is acyclic. A graph
-// has as many codes as it has topological orders ([Graph.Orders]).
+// has one code for each of its topological orders ([Graph.Orders]).
 type Ordered struct{ nodes int }
 
 // NewOrdered returns the code of graphs over at least two nodes; it panics on fewer.
@@ -40,7 +40,7 @@ func (o Ordered) Cards() []int {
 	return cards
 }
 
-// site is that of the edge between positions s < t.
+// site is the site of the edge between positions s < t.
 func (o Ordered) site(s, t int) int {
 	return o.nodes - 1 + s*(2*o.nodes-s-1)/2 + t - s - 1
 }
@@ -109,15 +109,15 @@ func (o Ordered) Adjacency(codes *graph.Node) *graph.Node {
 	return graph.GreaterThan(graph.Einsum("btf,btj->bfj", sorted, permutation), graph.Scalar(g, number, 0.5))
 }
 
-// Positions decodes the orders of codes: which node is at each position, P as 0 and 1: [B,S] int32
-// -> [B,N,N] Float32.
+// Positions decodes the orders of codes, the node at each position, P as 0 and 1: [B,S] int32 ->
+// [B,N,N] Float32.
 func (o Ordered) Positions(codes *graph.Node) *graph.Node {
 	g, batch := codes.Graph(), codes.Shape().Dim(0)
 	const number = dtypes.Float32
 	var rows []*graph.Node
 	left := graph.Ones(g, shapes.Make(number, batch, o.nodes))
 	for t := range o.nodes {
-		// [B, N]: nodes left before each; the digit picks the one that has as many
+		// [B, N]: the number of nodes left before each; the digit picks the node with its number
 		rank := graph.Dot(left, o.earlier(g))
 		digit := graph.Zeros(g, shapes.Make(number, batch, 1))
 		if t < o.nodes-1 {

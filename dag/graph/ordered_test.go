@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Over all codes of small graphs: A = PᵀUP as a product of matrices, acyclic, every graph reached,
-// and as often as it has topological orders.
+// Over all codes of small graphs: A = PᵀUP as a product of matrices, acyclic, and every graph
+// reached once for each topological order.
 func TestOrderedExhaustively(t *testing.T) {
 	for nodes := 2; nodes <= 5; nodes++ {
 		o := NewOrdered(nodes)
@@ -144,8 +144,8 @@ func TestCountGraphs(t *testing.T) {
 	}
 }
 
-// Whatever a code says, its graph has no cycle, and encoding the graph along the order of the code
-// takes it back; what is no code is refused.
+// FuzzOrdered checks that the graph of any code has no cycle, that encoding it along the order of
+// the code restores the code, and that an invalid code is refused.
 func FuzzOrdered(f *testing.F) {
 	f.Add(uint8(3), []byte{2, 1, 1, 0, 1})
 	f.Add(uint8(6), []byte{5, 0, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1})

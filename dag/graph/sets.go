@@ -90,7 +90,7 @@ func (s Set) List() (list []int) {
 	return list
 }
 
-// Reach is the nodes that paths along links lead to from some nodes, themselves among them: their
+// Reach is the nodes at the ends of paths along links from some nodes, themselves among them: their
 // descendants by the children of each node, and their ancestors by its parents.
 func Reach(from Set, links []Set) Set {
 	for waiting := from; !waiting.Empty(); {

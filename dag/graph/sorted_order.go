@@ -6,10 +6,11 @@ import (
 )
 
 // LogSorted is the log probability that a random sort of the nodes of an acyclic graph gives an
-// order: at each position the next node is drawn evenly among those whose parents all stand before.
-// Over the topological orders of a graph these probabilities add up to one, so that log p(A) plus
-// this is a density over orders and graphs along them with the marginal p(A), for any number of
-// nodes. adjacency [B,N,N] Bool, positions [B,N,N] of 0 and 1 by position and node -> [B] float64
+// order: at each position the next node is drawn evenly among the nodes whose parents all stand
+// before. Over the topological orders of a graph these probabilities add up to one, so that log
+// p(A) plus this is a density over orders and graphs along them with the marginal p(A), for any
+// number of nodes. adjacency [B,N,N] Bool, positions [B,N,N] of 0 and 1 by position and node -> [B]
+// float64
 func LogSorted(adjacency, positions *graph.Node) *graph.Node {
 	dtype := positions.DType()
 	before := Before(positions)

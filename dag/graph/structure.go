@@ -17,7 +17,7 @@ type Family struct {
 	Parents Set
 }
 
-// Structure says which graphs are possible and how probable they are before the data.
+// Structure is the set of possible graphs with their prior weights.
 type Structure struct {
 	Nodes int
 	// Required and Allowed are, for each node, the parents that it must and may have.
@@ -27,7 +27,7 @@ type Structure struct {
 	// Prior is the weight of a graph before the data.
 	Prior FamilyPrior
 	// Orders makes the prior one over codes (P, U) instead of graphs, as in the paper: a graph then
-	// counts as often as it has topological orders.
+	// counts once for each topological order.
 	Orders bool
 }
 
@@ -75,8 +75,8 @@ func (s Structure) CountFamilies() (count float64) {
 	return count
 }
 
-// Validate fails if no graph is left or a field is out of its range. What it says names nodes by
-// number: constraints given by names are checked by NewStructure.
+// Validate fails if no graph is left or a field is out of its range. Its errors name nodes by
+// number: NewStructure checks constraints given by names.
 func (s Structure) Validate() error {
 	if s.Nodes < 2 || s.Nodes > MaxNodes {
 		return fmt.Errorf("got %s, want 2 to %d", english.Count(s.Nodes, "node"), MaxNodes)
@@ -127,10 +127,10 @@ func (s Structure) PriorName() string {
 	return "graphs"
 }
 
-// Sum sums over all graphs of the structure, with the weight of a graph the product of those of its
-// families: its score and its weight by the prior. families are those of the structure in its
-// order, with their scores [F]. goOn is called with how far the sum is, and reports whether to
-// continue; a sum that was stopped is of no use. It panics above [Structure.ExactLimit] nodes.
+// Sum sums over all graphs of the structure, with the weight of a graph the product of the weights
+// of its families: score and prior. families are the families of the structure in its order, with
+// their scores [F]. goOn is called with the progress of the sum, and reports whether to continue; a
+// stopped sum is of no use. It panics above [Structure.ExactLimit] nodes.
 func (s Structure) Sum(families []Family, scores []float64, goOn func(done, total int) bool) Sum {
 	if s.Nodes > s.ExactLimit() {
 		panic(fmt.Sprintf("graph.Structure.Sum: got %d nodes, want at most %d", s.Nodes, s.ExactLimit()))

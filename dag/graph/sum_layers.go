@@ -76,12 +76,12 @@ func newLayerSum(sets [][]weightedSet, on func(done, total int) bool) *layerSum 
 	return l
 }
 
-// scratch allocates what nextLayer and sumSubsets write to.
+// scratch allocates the buffers of nextLayer and sumSubsets.
 func (l *layerSum) scratch() (below, sums []float64) {
 	return make([]float64, l.nodes), make([]float64, 1<<l.nodes)
 }
 
-// at is where the sum for nodes U with last layer S is.
+// at is the place of the sum for nodes U with last layer S.
 func (l *layerSum) at(nodes, layer uint64) int { return l.place[nodes] + l.place[layer] }
 
 // roots is the log weight of a set of nodes without parents.
@@ -206,10 +206,10 @@ func (l *layerSum) Marginals(families int, on func(done, total int) bool) []floa
 	return shares
 }
 
-// surroundings sums over what lies around families. after[at(U, S)] is the log of the sum over what
-// can follow the nodes U with last layer S. around[j][t][W] is the log share of all else when node
-// j has its parents in W, t among them, and t is the first of them in the layer right above. It is
-// not finished where on ended the sum.
+// surroundings sums over the surroundings of families. after[at(U, S)] is the log of the sum over
+// the continuations of the nodes U with last layer S. around[j][t][W] is the log share of all else
+// when node j has its parents in W, t among them, and t is the first of them in the layer right
+// above. It is not finished where on ended the sum.
 func (l *layerSum) surroundings(on func(done, total int) bool) (after []float64, around [][][]float64, finished bool) {
 	total, all := l.LogTotal(), uint64(1)<<l.nodes-1
 	after, around = make([]float64, len(l.upTo)), l.newAround()
@@ -273,7 +273,7 @@ func (l *layerSum) newAround() [][][]float64 {
 	return around
 }
 
-// shares writes the probabilities of families, given what surroundings returns; around is
+// shares writes the probabilities of families from the output of surroundings; around is
 // overwritten.
 func (l *layerSum) shares(after []float64, around [][][]float64, shares []float64) {
 	total, all := l.LogTotal(), uint64(1)<<l.nodes-1

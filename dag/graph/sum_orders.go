@@ -7,8 +7,7 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// Sum sums over all graphs, with the weight of a graph the product of those of its
-// families.
+// Sum sums over all graphs, with the weight of a graph the product of the weights of its families.
 type Sum interface {
 	// LogTotal is the logarithm of the sum.
 	LogTotal() float64
@@ -19,9 +18,9 @@ type Sum interface {
 	Marginals(families int, on func(done, total int) bool) []float64
 }
 
-// orderSum is the sum over pairs of an order and a graph along it: a graph counts as often as it
-// has topological orders. Sums are over sets of nodes that come first in an order (Koivisto and
-// Sood 2004).
+// orderSum is the sum over pairs of an order and a graph along it: a graph counts once for each
+// topological order. Sums are over sets of nodes that come first in an order (Koivisto and Sood
+// 2004).
 type orderSum struct {
 	nodes  int
 	sets   [][]weightedSet

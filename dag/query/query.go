@@ -10,7 +10,7 @@ import (
 )
 
 // Query asks for the distribution of a node given observations of, and interventions on, other
-// nodes. The text P(sick=yes | region=1, do(drug=yes)) is that of [ParseQuery].
+// nodes. [ParseQuery] reads its text: P(sick=yes | region=1, do(drug=yes)).
 type Query struct {
 	// Expectation asks for the mean of the node and not for probabilities.
 	Expectation bool

@@ -23,15 +23,15 @@ type Answer struct {
 	RunDir string `json:"run_dir"`
 	Query  string `json:"query"`
 	Target string `json:"target"`
-	// Verdict is that of the run.
+	// Verdict is the verdict of the run.
 	Verdict string `json:"verdict"`
 	// Draws is the number of draws of graphs with parameters, and Graphs the number of distinct
-	// graphs among them. They are weighted by the probability of what is observed, and count as
+	// graphs among them. They are weighted by the probability of the observations, and count as
 	// Effective independent draws.
 	Draws     int           `json:"draws"`
 	Graphs    int           `json:"graphs"`
 	Effective report.Number `json:"effective_draws"`
-	// Probabilities are those of the values that were asked about.
+	// Probabilities are the probabilities of the values in the query.
 	Probabilities []ProbabilityAnswer `json:"probabilities,omitempty"`
 	// Expectation is present for numbers.
 	Expectation *ExpectationAnswer `json:"expectation,omitempty"`
@@ -42,7 +42,7 @@ type Answer struct {
 type ProbabilityAnswer struct {
 	Value string `json:"value"`
 	// Prob is the probability for a new row: graphs and parameters are weighted by their posterior
-	// probability given the table and what is observed of this row. SE is its Monte Carlo standard
+	// probability given the table and the observations of this row. SE is its Monte Carlo standard
 	// error.
 	Prob report.Number `json:"prob"`
 	SE   report.Number `json:"prob_se"`
@@ -51,8 +51,8 @@ type ProbabilityAnswer struct {
 
 // ExpectationAnswer is the mean of a node.
 type ExpectationAnswer struct {
-	// Mean is that of a new row, as for probabilities, with its Monte Carlo standard error;
-	// PredictiveSD and the interval of 90% are those of its value.
+	// Mean is the mean of a new row, as for probabilities, with its Monte Carlo standard error;
+	// PredictiveSD and the interval of 90% belong to its value.
 	Mean          report.Number `json:"expected"`
 	SE            report.Number `json:"expected_se"`
 	PredictiveSD  report.Number `json:"predictive_sd"`
@@ -62,8 +62,8 @@ type ExpectationAnswer struct {
 }
 
 // Spread is the uncertainty of a probability or a mean: its posterior over graphs and parameters
-// given the table. SDGraphs is the part of the standard deviation that is between graphs; null
-// where no graph was drawn twice.
+// given the table. SDGraphs is the part of the standard deviation between graphs; null where no
+// graph was drawn twice.
 type Spread struct {
 	PosteriorMean report.Number `json:"posterior_mean"`
 	SD            report.Number `json:"posterior_sd"`
@@ -76,7 +76,8 @@ type Spread struct {
 // Chosen by hand.
 const rareEvidence = 100
 
-// Ask answers a query from draws of graphs with parameters that are worth so many independent ones.
+// Ask answers a query from draws of graphs with parameters; independent is the number of
+// independent draws that they are worth.
 func Ask(p *score.Problem, ctx gocontext.Context, text string, d score.Sample, independent float64, random *rand.Rand) (*Answer, error) {
 	q, err := ParseQuery(text)
 	if err != nil {
@@ -96,8 +97,7 @@ func Ask(p *score.Problem, ctx gocontext.Context, text string, d score.Sample, i
 	return a, nil
 }
 
-// answerQuery fills an answer from draws of graphs with parameters that are worth so many
-// independent ones.
+// answerQuery fills an answer from the draws of Ask.
 func answerQuery(p *score.Problem, ctx gocontext.Context, a *Answer, r resolvedQuery, d score.Sample, independent float64, random *rand.Rand) error {
 	given := newGiven(p, r)
 	answers := make([]conditional, len(d.Parents))
@@ -138,7 +138,8 @@ func answerQuery(p *score.Problem, ctx gocontext.Context, a *Answer, r resolvedQ
 	return nil
 }
 
-// conditional is what one graph says of the target given what is observed and set.
+// conditional is the distribution of the target under one graph given the observations and
+// interventions.
 type conditional struct {
 	logEvidence float64 // of what is observed
 	// Of categories, by level: probabilities with posterior mean tables, and with tables drawn from
@@ -200,8 +201,8 @@ func graphNumbers(p *score.Problem, d score.Sample) (numbers []int) {
 	return numbers
 }
 
-// weightedMean is Σ w x with w that add up to one, and its standard error if the draws are worth so
-// many independent ones.
+// weightedMean is Σ w x with w that add up to one, and its standard error if the draws are worth
+// the given number of independent ones.
 func weightedMean(x, weights []float64, independent float64) (mean, se report.Number) {
 	sum, squares := 0.0, 0.0
 	for k, w := range weights {

@@ -15,7 +15,7 @@ import (
 )
 
 // givenLevels answers queries about categories: for each graph a sum over all values of the nodes
-// that are not asked about, one node after the other (variable elimination).
+// outside the query, one node after the other (variable elimination).
 type givenLevels struct {
 	problem *score.Problem
 	query   resolvedQuery
@@ -63,7 +63,7 @@ func (g *givenLevels) under(parents []dgraph.Set, _ [][]float64, random *rand.Ra
 	return c, nil
 }
 
-// relevant are the target and what is observed with their ancestors, in the graph in which nodes
+// relevant are the target and the observed nodes with their ancestors, in the graph in which nodes
 // that are set have no parents: the others sum to one.
 func (q *resolvedQuery) relevant(parents []dgraph.Set) dgraph.Set {
 	links, from := slices.Clone(parents), dgraph.SetOf(q.target)
@@ -129,8 +129,8 @@ func (g *givenLevels) factors(f dgraph.Family, random *rand.Rand) (mean, drawn f
 	return mean, drawn, nil
 }
 
-// table is how often each combination of values of the parents has each level of the node, and the
-// weight of the prior in rows.
+// table is the number of rows with each combination of values of the parents and each level of the
+// node, and the weight of the prior in rows.
 func (g *givenLevels) table(f dgraph.Family) (counts []float64, size float64, err error) {
 	form := score.Usual(g.forms[f.Node]).(*score.BDeu)
 	if counts, known := g.counts[f]; known {
@@ -163,8 +163,8 @@ func (g *givenLevels) place(nodes []int, codes map[int]int) (place int) {
 	return place
 }
 
-// marginal is the product of factors, summed over all nodes but the target [levels of it]. Of the
-// nodes left the one is summed over first whose table is smallest.
+// marginal is the product of factors, summed over all nodes but the target [levels of it]. The next
+// node to sum over is always the one whose table is smallest.
 func (g *givenLevels) marginal(factors []factor) ([]float64, error) {
 	for {
 		best, least := -1, 0

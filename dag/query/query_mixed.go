@@ -15,8 +15,8 @@ import (
 const mixedRows = 50
 
 // givenMixed answers queries about mixed tables by simulation: nodes are drawn after their parents,
-// those that are observed or set have their values, and a row counts by the density of what is
-// observed in it (likelihood weighting).
+// observed or set nodes have their values, and a row counts by the density of the observations in
+// it (likelihood weighting).
 type givenMixed struct {
 	problem *score.Problem
 	query   resolvedQuery
@@ -60,7 +60,7 @@ func (g *givenMixed) under(parents []dgraph.Set, _ [][]float64, random *rand.Ran
 		}
 	}
 	d, target := g.problem.Data, g.query.target
-	// what is observed below the target weighs its values, not its distribution
+	// an observation below the target weighs its values, not its distribution
 	weighed := false
 	below := score.Descendants(target, parents, order)
 	for j := range g.query.given {

@@ -71,8 +71,8 @@ func (g *givenNumbers) under(parents []dgraph.Set, thetas [][]float64, random *r
 	return c, nil
 }
 
-// joint are the means and covariances of all nodes on the working scale, where those that are set
-// have their values whatever their parents are.
+// joint are the means and covariances of all nodes on the working scale, where set nodes have their
+// values whatever their parents are.
 func (g *givenNumbers) joint(parents []dgraph.Set, thetas [][]float64, random *rand.Rand) ([]float64, *mat.SymDense) {
 	l, nodes := g.problem.Layout(), len(parents)
 	order, _ := dgraph.FromParents(parents).Order()
@@ -103,8 +103,8 @@ func (g *givenNumbers) joint(parents []dgraph.Set, thetas [][]float64, random *r
 	return means, covariance
 }
 
-// intercept draws that of a mechanism given its other parameters. With independent weights it is
-// that of least squares where columns are centred, and none else.
+// intercept draws the intercept of a mechanism given its other parameters. With independent weights
+// it is the least-squares intercept where columns are centred, and zero otherwise.
 func (g *givenNumbers) intercept(j int, parents dgraph.Set, theta []float64, random *rand.Rand) float64 {
 	d := g.problem.Data
 	form, normalWishart := score.Usual(g.forms[j]).(*score.BGe)

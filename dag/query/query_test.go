@@ -149,8 +149,8 @@ func TestDrawnTables(t *testing.T) {
 	}
 }
 
-// Given graph and parameters, numbers are normal with the covariance (I − B)⁻¹ D (I − B)⁻ᵀ, from
-// which what is observed and set is taken by matrices here, in units of the table.
+// Given graph and parameters, numbers are normal with the covariance (I − B)⁻¹ D (I − B)⁻ᵀ; here
+// matrices condition it on observations and interventions, in units of the table.
 func TestQueriesOfNumbers(t *testing.T) {
 	for _, model := range []score.ModelOptions{{}, {Mechanism: sem.Linear}} {
 		p, err := score.NewProblem(dagtest.Chain(t, 30, tables.DataOptions{}), model, tables.Constraints{})
@@ -203,7 +203,7 @@ func TestQueriesOfNumbers(t *testing.T) {
 }
 
 // A new row of a normal regression has a t distribution: probabilities, means and quantiles of the
-// answer against those of rows that the same draws give, within 4 standard errors.
+// answer against rows from the same draws, within 4 standard errors.
 func TestAnswersAboutNumbers(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Chain(t, 12, tables.DataOptions{}), score.ModelOptions{}, tables.Constraints{})
 	require.NoError(t, err)
@@ -246,7 +246,7 @@ func TestAnswersAboutNumbers(t *testing.T) {
 	require.InDelta(t, 0.05, under05, 0.01)
 	require.InDelta(t, 0.95, under95, 0.01)
 	require.Greater(t, float64(mean.PredictiveSD), float64(mean.SD))
-	// An observation far from all draws rests on few of them, and that is said.
+	// An observation far from all draws rests on few of them, which the answer reports.
 	require.Less(t, float64(asked("E(b | a=60)").Effective), 50.0)
 }
 
@@ -277,8 +277,8 @@ func TestBadQueries(t *testing.T) {
 	}
 }
 
-// Whatever the text, it is an error that says what is wanted or a query, which is the same after it
-// was spelled with quotes.
+// FuzzParseQuery checks that any text is an error that names the expected form, or a query, which
+// is the same after it was spelled with quotes.
 func FuzzParseQuery(f *testing.F) {
 	for _, seed := range []string{
 		"P(sick)", " P ( sick | region=1 ) ", "P(sick=yes | do(region = 1))", "E(y | do(a=1, b=-2), c=1e3)", "P(y > 2.5 | a=1)",

@@ -8,13 +8,13 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// clamp is an intervention that a column tells of: in the rows where the column is not zero, a node
-// was set from outside, to a value that the table may not have.
+// clamp is an intervention marked by a column: in the rows where the column is not zero, a node was
+// set from outside, to a value that the table may not have.
 type clamp struct {
 	column string
 	node   string
-	// level is where the node is taken to have been: "low" or "high" for the end of its range or
-	// the first or last of its levels, the name of a level, or empty for what the table has.
+	// level is the assumed value of the node: "low" or "high" for the end of its range or the first
+	// or last of its levels, the name of a level, or empty for the value in the table.
 	level string
 }
 
@@ -48,8 +48,8 @@ func clampColumns(t *table.Table, texts []string) (names []string, err error) {
 	return names, nil
 }
 
-// applyClamps sets the nodes of clamps and takes their rows out of what counts for them. Values are
-// those before scaling.
+// applyClamps sets the nodes of clamps and takes their rows out of the rows that count for them.
+// Values are on the scale before scaling.
 func (d *Data) applyClamps(t *table.Table, texts []string) error {
 	for _, text := range texts {
 		c, err := parseClamp(text, t)

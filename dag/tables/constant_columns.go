@@ -18,8 +18,8 @@ func (c constantColumn) String() string {
 	return fmt.Sprintf("column %q is constant (%s)", c.name, c.value)
 }
 
-// leaveOutConstants divides columns into those that vary and those that do not, which it adds to
-// what was left out.
+// leaveOutConstants divides columns into varying and constant ones, which it adds to the columns
+// left out.
 func (d *Data) leaveOutConstants(t *table.Table, names []string) (varying []string, err error) {
 	for _, name := range names {
 		c, err := t.Lookup(name)
@@ -35,7 +35,8 @@ func (d *Data) leaveOutConstants(t *table.Table, names []string) (varying []stri
 	return varying, nil
 }
 
-// onlyValue is what all rows of a column have that miss no cell; there must be two of them.
+// onlyValue is the common value of all rows of a column without missing cells; there must be two of
+// them.
 func onlyValue(c *table.Column, rows int) (value string, constant bool) {
 	first, count := -1, 0
 	for row := range rows {

@@ -104,7 +104,7 @@ func (d *Data) Edge(text string) (e dgraph.Edge, err error) {
 	return e, fmt.Errorf("edge %q: %w", text, last)
 }
 
-// SplitEdges cuts what is no edge at its commas, which a name may hold too.
+// SplitEdges cuts text that is no edge at its commas, which a name may hold too.
 func (d *Data) SplitEdges(texts []string) (list []string) {
 	for _, text := range texts {
 		if _, err := d.Edge(text); err == nil || strings.Count(text, "->") < 2 {
@@ -117,7 +117,7 @@ func (d *Data) SplitEdges(texts []string) (list []string) {
 }
 
 // NewStructure applies constraints to the graphs over the nodes of the data. Constraints that no
-// acyclic graph meets are an error that says why.
+// acyclic graph meets are an error that gives the reason.
 func (d *Data) NewStructure(c Constraints) (dgraph.Structure, error) {
 	s := dgraph.Structure{Nodes: d.Nodes(), MaxParents: -1}
 	if s.Nodes > dgraph.MaxNodes {

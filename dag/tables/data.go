@@ -15,7 +15,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// DataOptions say how a table is used. Every column that is not named here is a node.
+// DataOptions are the choices for the use of a table. Every column that is not named here is a
+// node.
 type DataOptions struct {
 	// Exclude names columns that are not used.
 	Exclude []string `json:"exclude,omitempty"`
@@ -32,9 +33,9 @@ type DataOptions struct {
 	Continuous []string `json:"continuous,omitempty"`
 	// Discretize cuts the other columns of numbers into classes.
 	Discretize Discretization `json:"discretize,omitzero"`
-	// Clamp says that a node was set from outside in the rows in which another column is not zero,
-	// and to which value: "column=node:low", "column=node:high", with the name of a level, or
-	// "column=node" for the value that the table has. The other column is not a node.
+	// Clamp sets a node in the rows in which another column is not zero to a value:
+	// "column=node:low", "column=node:high", with the name of a level, or "column=node" for the
+	// value that the table has. The other column is not a node.
 	Clamp []string `json:"clamp,omitempty"`
 	// Log takes the natural logarithm of every node first.
 	Log     bool    `json:"log,omitempty"`
@@ -58,14 +59,14 @@ type Data struct {
 	// Unclear names columns that were taken as numbers and may be codes of categories: few distinct
 	// whole numbers, named in neither Discrete nor Continuous.
 	Unclear []string
-	// Counted says whether row r counts for node j: rows in which the node was set from outside do
-	// not [n][N]; nil when all count.
+	// Counted reports whether row r counts for node j: rows in which the node was set from outside
+	// do not [n][N]; nil when all count.
 	Counted [][]bool
 	// Regimes are soft interventions, whose rows do not count for their nodes.
 	Regimes []regime
 	// Centers are the means of all columns over the rows that count for a node, on the working
-	// scale [N][N] by node: its mechanism has an intercept for these rows, in the form that its own
-	// column and those of its parents are centred. nil when nothing is left to centre: without
+	// scale [N][N] by node: its mechanism has an intercept for these rows, because its own column
+	// and its parents' columns are centred. nil when nothing is left to centre: without
 	// interventions, and when the columns are used as they are.
 	Centers [][]float64
 	// Scaling is the scaling of the columns. x·Scale + Shift, by node, recovers the values of the
@@ -75,8 +76,7 @@ type Data struct {
 	// Missing are the nodes that a row of the table misses, whose cells in X are stand-ins [n]; nil
 	// for none.
 	Missing [][]int
-	// Places [n] are the numbers of the rows in the file, which count what PlaceUnit says: "line"
-	// or "row".
+	// Places [n] are the numbers of the rows in the file, in units of PlaceUnit: "line" or "row".
 	Places    []int
 	PlaceUnit string
 	// DroppedRows counts rows left out for missing cells.
@@ -85,11 +85,11 @@ type Data struct {
 	mixed       []string         // notes of categories with numbers and other texts
 }
 
-// leastRows is the least number of rows: a standard deviation needs two, and says something from
+// leastRows is the least number of rows: a standard deviation needs two, and is informative from
 // three.
 const leastRows = 3
 
-// NewData prepares a table. Whatever is wrong with it is an error that names column and place.
+// NewData prepares a table. The error for an invalid table names column and place.
 func NewData(t *table.Table, options DataOptions) (*Data, error) {
 	names, err := options.nodes(t)
 	if err != nil {
@@ -127,7 +127,7 @@ func NewData(t *table.Table, options DataOptions) (*Data, error) {
 }
 
 // nodes are the columns that are nodes, in the order of the table. The other columns are excluded
-// or tell what was done to rows.
+// or describe interventions.
 func (o DataOptions) nodes(t *table.Table) (names []string, err error) {
 	notesOfRows := []string{o.Intervened, o.SoftIntervened}
 	for _, name := range notesOfRows {
@@ -159,7 +159,7 @@ func (o DataOptions) nodes(t *table.Table) (names []string, err error) {
 }
 
 // chooseCells leaves out the nodes among names that do not vary, and the rows with missing cells
-// where that is asked for; those left are the nodes and rows of d.
+// where that is asked for; the others are the nodes and rows of d.
 func (d *Data) chooseCells(t *table.Table, names []string, options DataOptions) (*table.Table, error) {
 	t = d.withLabels(t, names, options.Discrete)
 	names, err := d.leaveOutConstants(t, names)
@@ -227,14 +227,14 @@ func (d *Data) readInterventions(t *table.Table, column string) error {
 	return nil
 }
 
-// AlwaysSetError is the error of a node that was set from outside in so many rows that too few are
-// left to learn its mechanism.
+// AlwaysSetError is the error of a node that was set from outside in nearly all rows, so that too
+// few are left to learn its mechanism.
 type AlwaysSetError struct {
 	Path, Node    string
 	Rows, Counted int // all rows, and those that count for the node
 }
 
-// Error says how many rows count.
+// Error gives the number of rows that count.
 func (e *AlwaysSetError) Error() string {
 	return fmt.Sprintf("%s: node %q is set from outside in %d of %d rows, want at least %d in which it is not", e.Path, e.Node, e.Rows-e.Counted, e.Rows, leastRows)
 }

@@ -52,7 +52,7 @@ func ParseDiscretization(text string) (d Discretization, err error) {
 // MarshalText writes the text.
 func (d Discretization) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads text written by MarshalText.
 func (d *Discretization) UnmarshalText(text []byte) (err error) {
 	*d, err = ParseDiscretization(string(text))
 	return err
@@ -92,8 +92,8 @@ func (d Discretization) apply(columns []*table.Column, discrete []bool) {
 	}
 }
 
-// quantileCuts are the values at which a column is cut into so many classes of about the same size,
-// each different and below the largest; equal values are in one class.
+// quantileCuts are the values at which a column is cut into a number of classes of about the same
+// size, each different and below the largest; equal values are in one class.
 func quantileCuts(values []float64, count int) (cuts []float64) {
 	sorted := slices.Sorted(slices.Values(values))
 	for k := 1; k < count; k++ {
@@ -132,9 +132,9 @@ func classNames(cuts []float64) (names []string) {
 	return names
 }
 
-// joinClasses joins neighbouring classes of a column, each time those that lose the least of the
-// sum of mutual informations with the other columns, until there are so many, and returns the cuts
-// that are left. Ties go to the lower classes.
+// joinClasses joins neighbouring classes of a column, each time the pair that loses the least of
+// the sum of mutual informations with the other columns, down to the given number, and returns the
+// remaining cuts. Ties go to the lower classes.
 func joinClasses(j int, cuts []float64, codes [][]int, count int) []float64 {
 	cuts = slices.Clone(cuts)
 	var tables [][][]float64 // of each other column: counts by class and code
@@ -169,8 +169,9 @@ func joinClasses(j int, cuts []float64, codes [][]int, count int) []float64 {
 	return cuts
 }
 
-// lostInformation is what joining classes k and k + 1 takes off the sum of mutual informations,
-// times the number of rows, in nats: Σ n log n of cells less that of classes, before and after.
+// lostInformation is the loss of the sum of mutual informations by joining classes k and k + 1,
+// times the number of rows, in nats: Σ n log n of cells less Σ n log n of classes, before and
+// after.
 func lostInformation(tables [][][]float64, k int) (loss float64) {
 	term := func(n float64) float64 {
 		if n == 0 {

@@ -48,7 +48,7 @@ func information(a, b []int) (sum float64) {
 }
 
 // Where one column depends on another by a step, Hartemink's classes cut there, which quantiles do
-// not; each join loses what the mutual information falls by.
+// not; each join loses the fall of the mutual information.
 func TestHarteminkClasses(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 0))
 	x, y := make([]float64, 500), make([]float64, 500)
@@ -84,8 +84,8 @@ func TestHarteminkClasses(t *testing.T) {
 	require.InDelta(t, information(a, b)-information(joined, b), lostInformation([][][]float64{counts}, 2), 1e-9)
 }
 
-// Clamped rows do not count for their node, which has there the level that the clamp says; the
-// column that tells of them is no node. An exogenous node has no parents.
+// Clamped rows do not count for their node, which has the level of the clamp there; the marking
+// column is no node. An exogenous node has no parents.
 func TestClamp(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("a,b,drug\n")

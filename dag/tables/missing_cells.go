@@ -10,8 +10,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// checkImputable fails for options that do not go with missing cells that are drawn, where a node
-// misses some.
+// checkImputable fails for options that exclude drawing of missing cells, where a node misses some.
 func (o DataOptions) checkImputable(t *table.Table, nodes []string) error {
 	missing, err := t.Missing(nodes)
 	if err != nil {
@@ -23,8 +22,8 @@ func (o DataOptions) checkImputable(t *table.Table, nodes []string) error {
 	return nil
 }
 
-// completed is a column without missing cells, which get the mean or the most frequent level: what
-// is known of them by themselves. Nodes in rows that miss them are in missing.
+// completed is a column without missing cells, which get the column's mean or most frequent level.
+// Nodes in rows that miss them are in missing.
 func (d *Data) completed(c *table.Column, j, rows int) (*table.Column, error) {
 	var observed []float64
 	counts := make([]int, len(c.Levels))

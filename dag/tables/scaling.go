@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/internal/enum"
 )
 
-// Scaling says what is done to the columns.
+// Scaling is the transformation of the columns.
 type Scaling int
 
 const (
@@ -99,7 +99,7 @@ func (d *Data) center() error {
 	return nil
 }
 
-// Means are those of all columns over the rows that count for a node, by node [N][N].
+// Means are the means of all columns over the rows that count for a node, by node [N][N].
 func (d *Data) Means() [][]float64 {
 	means := make([][]float64, d.Nodes())
 	for j := range means {

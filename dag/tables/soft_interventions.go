@@ -15,8 +15,8 @@ type regime struct {
 	rows []int
 }
 
-// readSoftInterventions fills regimes from a column that names nodes as that of interventions does.
-// Rows with the same text in it have the same mechanisms.
+// readSoftInterventions fills regimes from a column that names nodes in the format of
+// interventions. Rows with the same text in it have the same mechanisms.
 func (d *Data) readSoftInterventions(t *table.Table, column string) error {
 	if column == "" {
 		return nil
@@ -66,8 +66,8 @@ func (d *Data) readSoftInterventions(t *table.Table, column string) error {
 // NoMechanism is the place of the mechanism of a node in a row in which it was set.
 const NoMechanism = -1
 
-// Mechanisms are the places of the mechanisms that rows show of each node: 0 for the usual one, 1
-// and more for those of its soft interventions, in the order of regimes, and noMechanism [n][N].
+// Mechanisms are the places of the mechanisms of each node in the rows: 0 for the usual one, 1 and
+// more for its soft interventions, in the order of regimes, and noMechanism [n][N].
 func (d *Data) Mechanisms() [][]int {
 	places, seen := make([][]int, d.Rows()), make([]int, d.Nodes())
 	for row := range places {
@@ -87,7 +87,7 @@ func (d *Data) Mechanisms() [][]int {
 	return places
 }
 
-// RegimeRows is how many rows have a soft intervention.
+// RegimeRows is the number of rows that have a soft intervention.
 func (d *Data) RegimeRows() int {
 	var rows []int
 	for _, r := range d.Regimes {
