@@ -143,7 +143,7 @@ func piecesOf(dir string, j *shell.Job) (string, error) {
 	return filepath.Join(dir, piecesDir, hex.EncodeToString(digest.Sum(nil)[:8])), nil
 }
 
-// shardReport is what a shard ends with.
+// shardReport is the last output of a shard.
 type shardReport struct {
 	Shard    int    `json:"shard"`
 	Shards   int    `json:"shards"`
@@ -152,8 +152,8 @@ type shardReport struct {
 	Pieces   string `json:"pieces"`
 }
 
-// makePieces runs a certification in a copy of what a run has trained: shards do not wait for the
-// lock of the run, and only the one that merges writes to it.
+// makePieces runs a certification in a copy of a trained run: shards do not wait for the lock of
+// the run, and only the one that merges writes to it.
 func makePieces(a *shell.App, cmd *cobra.Command, dir string, j *shell.Job, t shell.Task, own *shard.Shard) error {
 	scratch, err := os.MkdirTemp("", "vti-shard-")
 	if err != nil {

@@ -23,20 +23,20 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// looFile is what vti check and vti loo leave in the directory of a run.
+// looFile is the file that vti check and vti loo leave in the directory of a run.
 const looFile = "loo.csv"
 
-// Checked is what vti check prints as JSON.
+// Checked is the JSON of vti check.
 type Checked struct {
 	Schema string `json:"schema"`
 	RunDir string `json:"run_dir"`
-	// ModelCheck is that of the run, by data simulated from its posterior.
+	// ModelCheck is the model check of the run, by data simulated from its posterior.
 	ModelCheck  *modelcheck.Report   `json:"model_check,omitempty"`
 	LOO         *predict.LOO         `json:"loo"`
 	Calibration *predict.Calibration `json:"calibration"`
 }
 
-// Ranking is what vti loo prints as JSON.
+// Ranking is the JSON of vti loo.
 type Ranking struct {
 	Schema string           `json:"schema"`
 	Runs   []predict.Ranked `json:"runs"`
@@ -141,12 +141,12 @@ func printChecked(w io.Writer, c *Checked) {
 	fmt.Fprint(w, "\n"+looWords)
 }
 
-// looWords explains what the numbers of leave-one-out are.
+// looWords explains the numbers of leave-one-out.
 const looWords = `The log predictive density is the sum over rows of the log density of each response given all other rows; ` +
 	`only differences between models of the same rows say anything. k̂ says how far the estimate of a row can be relied on.
 `
 
-// looText says in words how well rows are predicted.
+// looText describes in words how well rows are predicted.
 func looText(l *predict.LOO) string {
 	text := fmt.Sprintf("%s, each predicted from all others", english.Count(len(l.Rows), "row"))
 	if l.R2 != nil {
@@ -201,7 +201,7 @@ type looFlags struct {
 	seed               uint64
 }
 
-// refitRanked computes what needs posteriors without some rows.
+// refitRanked computes the numbers that need posteriors without some rows.
 func refitRanked(a *shell.App, cmd *cobra.Command, all application.Registry, run *application.Stored, rows *predict.Rows, one *predict.Ranked, f *looFlags) error {
 	if !f.refit && f.by == "" {
 		return nil
@@ -311,7 +311,7 @@ func printByGroup(w io.Writer, r predict.Ranked) {
 // standard error (Sivula, Magnusson and Vehtari 2020).
 const clearDifference = 4
 
-// rankingText says which run predicts best, if one does.
+// rankingText names the run that predicts best, if one does.
 func rankingText(list []predict.Ranked) string {
 	best := list[0]
 	if len(list) == 1 {

@@ -20,7 +20,7 @@ import (
 // same stem.
 const effectsFile = "effects.csv"
 
-// effectsFlags are those of vti effects.
+// effectsFlags are the flags of vti effects.
 type effectsFlags struct {
 	of, at                     []string
 	curve, by, contrast, scale string
@@ -88,7 +88,7 @@ func readFocus(flag, text string) (predict.Focus, error) {
 	return focus, nil
 }
 
-// config reads what is asked.
+// config reads the flags.
 func (f *effectsFlags) config() (config predict.EffectsConfig, err error) {
 	config = predict.EffectsConfig{Level: f.level, Curve: f.curve != "", OverData: f.average == "data", Link: f.scale == "link"}
 	if err := (predict.Config{Level: f.level}).Validate(); err != nil || f.level == 0 {
@@ -180,7 +180,7 @@ func runEffects(a *shell.App, cmd *cobra.Command, all application.Registry, dir 
 	return nil
 }
 
-// printEvery is how many of the points of a curve are printed: every so many.
+// printEvery is the step between the printed points of a curve.
 const printEvery = 5
 
 func printMarginal(w io.Writer, e *predict.Effects, curve bool) {

@@ -22,7 +22,7 @@ import (
 	"github.com/transdim/vti/predict"
 )
 
-// Exported is what vti export prints as JSON.
+// Exported is the JSON of vti export.
 type Exported struct {
 	Schema string   `json:"schema"`
 	RunDir string   `json:"run_dir"`
@@ -247,7 +247,7 @@ type variable struct {
 	at     []int    // of sites, then of coordinates
 }
 
-// variablesOf groups columns such as beta[bmi] and sd(Days | Subject) by what stands before the
+// variablesOf groups columns such as beta[bmi] and sd(Days | Subject) by the text before the
 // bracket.
 func variablesOf(columns []string) (list []*variable) {
 	byName := map[string]*variable{}
@@ -299,7 +299,7 @@ func (e *exporter) variable(v *variable) error {
 	return e.w.Floats("posterior", v.name, append(slices.Clone(e.shape), zarr.Dim{Name: dim, Length: len(v.labels)}), values)
 }
 
-// rows writes what the run expects of its own rows.
+// rows writes the predictions of the run for its own rows.
 func (e *exporter) rows(ctx context.Context, rows *predict.Rows) error {
 	places := make([]int64, rows.Len())
 	for i, place := range rows.Places {

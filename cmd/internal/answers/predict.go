@@ -20,7 +20,7 @@ import (
 // predictionsFile is where vti predict puts its table, in the directory of the run.
 const predictionsFile = "predictions.csv"
 
-// predictFlags are those of vti predict.
+// predictFlags are the flags of vti predict.
 type predictFlags struct {
 	out, draws string
 	level      float64

@@ -32,8 +32,8 @@ type refitter struct {
 	levels []string // flags that the run was not given
 }
 
-// newRefitter reads the table of a run, whose response has these categories, if any: what is left
-// of the table may have fewer. The caller removes the directory.
+// newRefitter reads the table of a run, whose response has these categories, if any: the rest of
+// the table may have fewer. The caller removes the directory.
 func newRefitter(a *shell.App, all application.Registry, run *application.Stored, categories []string) (*refitter, error) {
 	header := run.Header
 	if why := run.Command.Unrepeatable; why != "" {

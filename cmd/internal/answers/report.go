@@ -79,7 +79,7 @@ func writeReport(a *shell.App, ctx context.Context, all application.Registry, di
 	return shown(a, ctx, out, open)
 }
 
-// shown says where a page is, and opens it if that is asked for.
+// shown prints the place of a page, and opens it if that is asked for.
 func shown(a *shell.App, ctx context.Context, out string, open bool) error {
 	fmt.Fprintln(a.Text, out)
 	if open {

@@ -66,7 +66,7 @@ func showRun(a *shell.App, ctx context.Context, all application.Registry, dir st
 	})
 }
 
-// listedRun is what vti runs says of one.
+// listedRun is a run in the list of vti runs.
 type listedRun struct {
 	RunDir   string        `json:"run_dir"`
 	Command  string        `json:"command"`
@@ -74,12 +74,12 @@ type listedRun struct {
 	Started  time.Time     `json:"started"`
 	Finished bool          `json:"finished"`
 	Seconds  *runs.Seconds `json:"seconds,omitempty"`
-	// Verdict is that of the computation; "exact" where nothing is approximated, and absent while a
-	// run has not finished.
+	// Verdict is the verdict on the computation; "exact" where nothing is approximated, and absent
+	// while a run has not finished.
 	Verdict string `json:"verdict,omitempty"`
 }
 
-// Listing is what vti runs prints as JSON.
+// Listing is the JSON of vti runs.
 type Listing struct {
 	Schema string      `json:"schema"`
 	Runs   []listedRun `json:"runs"`

@@ -12,7 +12,7 @@ import (
 
 // Application is a kind of question that the engine answers.
 type Application struct {
-	// About is what its runs are about, in messages: "graphs".
+	// About is the subject of its runs, in messages: "graphs".
 	About string
 	// Commands are all commands that belong to it.
 	Commands []Command
@@ -20,8 +20,8 @@ type Application struct {
 	Open func(a *shell.App, dir string) (*Run, error)
 	// Page shows their answers, and opens those that predict a response.
 	Page report.Page
-	// Formats are those that Export writes a finished run in, beside ArviZ; least is the smallest
-	// probability of what it writes.
+	// Formats are the formats of Export for a finished run, beside ArviZ; least is the smallest
+	// probability written.
 	Formats []string
 	Export  func(dir, format string, least float64) (text string, err error)
 	// Compare compares two finished runs; nil if nothing does.
@@ -35,7 +35,7 @@ type Command struct {
 	New  func(a *shell.App) *cobra.Command
 	// Studied reports whether a study can repeat it.
 	Studied bool
-	// Again says how a run of it is certified again; nil if it cannot be.
+	// Again returns how a run of it is certified again; nil if it cannot be.
 	Again func(ctx context.Context, r *Recertification) (*shell.Job, shell.Task, error)
 	// Unrepeatable is why it cannot be repeated on a part of its table, if it cannot.
 	Unrepeatable string
@@ -44,14 +44,14 @@ type Command struct {
 // Run is a finished run, opened.
 type Run struct {
 	Result shell.Judged
-	// Asked reads the problem again, which prints what was asked; nil if that takes more than the
-	// run keeps.
+	// Asked reads the problem again, and prints the question; nil if that takes more than the run
+	// keeps.
 	Asked func(ctx context.Context) (interface{ PrintProblem() }, error)
 }
 
-// Comparison is that of two runs.
+// Comparison is the comparison of two runs.
 type Comparison struct {
-	// Result is what --json prints.
+	// Result is the value that --json prints.
 	Result interface{ Write(dir string) error }
 	*report.Compared
 }
@@ -71,7 +71,7 @@ func Comparing[R any](open func(dir string) (R, error), compare func(ctx context
 	}
 }
 
-// Opening opens a run, of which tell makes what is said of it.
+// Opening returns a function that opens a run and makes it a Run by tell.
 func Opening[R any](open func(dir string) (R, error), tell func(a *shell.App, run R) *Run) func(a *shell.App, dir string) (*Run, error) {
 	return func(a *shell.App, dir string) (*Run, error) {
 		run, err := open(dir)

@@ -1,6 +1,6 @@
-// Package application says what an application of the engine is to the command line. Each is one
-// value of [Application], and all that works on the runs of any of them looks it up in a
-// [Registry]; nothing else names one.
+// Package application describes an application of the engine to the command line. Each is one value
+// of [Application], and all code that works on the runs of any of them looks it up in a [Registry];
+// nothing else names one.
 //
 //	application.go    an application: its commands, and what its finished runs can be asked
 //	registry.go       all applications: the tree of their commands, and the application of a run

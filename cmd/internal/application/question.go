@@ -14,11 +14,11 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// Question is what the flags of a command ask that makes runs with records of type R.
+// Question is the question in the flags of a command that makes runs with records of type R.
 type Question[R cli.Record] interface {
 	cli.Flags[R]
-	// Begin reads the table, checks everything about a run and says what it does. Nothing is
-	// written yet: its errors are of the input.
+	// Begin reads the table, checks everything about a run and describes it. Nothing is written
+	// yet: its errors are of the input.
 	Begin(ctx context.Context, run *Asked[R]) (shell.Task, error)
 }
 
@@ -63,7 +63,7 @@ func Answering[R interface {
 	return cmd
 }
 
-// recordOf is the record of a new run, or that of the run to resume.
+// recordOf is the record of a new run, or the record of the run to resume.
 func recordOf[R interface {
 	*T
 	cli.Record
@@ -83,12 +83,12 @@ func recordOf[R interface {
 	return record, cli.CheckResume(cmd, args, R(record), output, func() cli.Flags[R] { return fresh() })
 }
 
-// NewHeader is what the record of a new run of a command on a table begins with.
+// NewHeader is the header of the record of a new run of a command on a table.
 func NewHeader(cmd *cobra.Command, path string) runs.Header {
 	return runs.Header{Command: cli.CommandName(cmd), Version: vti.Version, Data: path, Flags: cli.GivenFlags(cmd.Flags())}
 }
 
-// Introduce prints a title and what follows from it, line by line, unless the answer is JSON.
+// Introduce prints a title and the lines below it, unless the answer is JSON.
 func (r *Asked[R]) Introduce(title string, lines ...[]string) {
 	if r.Output.Json {
 		return

@@ -11,14 +11,14 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// Recertification is a finished run that is certified again, with what the flags ask for.
+// Recertification is a finished run that is certified again, with the settings of the flags.
 type Recertification struct {
 	App    *shell.App
 	Run    *Stored
 	Output cli.Output
 	Flags  *pflag.FlagSet
-	// Draws are those of a certificate, Groups those of tempered chains; Chains and Rounds are of
-	// chains over models. Each is 0 where its flag was not given.
+	// Draws are the draws of a certificate, Groups the groups of tempered chains; Chains and Rounds
+	// are of chains over models. Each is 0 where its flag was not given.
 	Draws, Groups, Chains, Rounds int
 }
 

@@ -34,7 +34,7 @@ func (r Registry) Below(a *shell.App, words string) (made []*cobra.Command) {
 	return made
 }
 
-// Choice makes a command that only leads to those of applications below it.
+// Choice makes a command that only leads to the commands of applications below it.
 func (r Registry) Choice(a *shell.App, cmd *cobra.Command, others ...*cobra.Command) *cobra.Command {
 	return cli.Choice(cmd, append(r.Below(a, cmd.Name()), others...)...)
 }
@@ -57,7 +57,7 @@ func (r Registry) Studied() (names []string) {
 	return names
 }
 
-// Stored is a run in a directory: what its record begins with, and the command that made it.
+// Stored is a run in a directory: the header of its record, and the command that made it.
 type Stored struct {
 	Dir    string
 	Header runs.Header
@@ -103,7 +103,7 @@ func (r Registry) Page(command string) report.Page {
 	return application.Page
 }
 
-// Read reads what the record of a run begins with, and finds its application.
+// Read reads the header of the record of a run, and finds its application.
 func (r Registry) Read(dir string) (*Stored, error) {
 	s := &Stored{Dir: dir}
 	if err := rundir.ReadRecord(dir, &s.Header); err != nil {
@@ -176,7 +176,7 @@ func (r Registry) Exporter(format string) *Application {
 	return nil
 }
 
-// Formats are the formats that runs of some application are written in, beside those of all.
+// Formats are the formats that runs of some application are written in, beside the formats for all.
 func (r Registry) Formats() (names []string) {
 	for _, application := range r {
 		names = append(names, application.Formats...)

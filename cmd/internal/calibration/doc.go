@@ -1,3 +1,3 @@
-// Package calibration runs the studies of vti calibrate, and prints them. The applications say what
-// is drawn.
+// Package calibration runs the studies of vti calibrate, and prints them. The applications define
+// the draws.
 package calibration

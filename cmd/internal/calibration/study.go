@@ -53,7 +53,7 @@ func (f *Flags) Register(cmd *cobra.Command) {
 // defaultReplicates is enough for bands of a tenth.
 const defaultReplicates = 200
 
-// Refuse refuses flags that were given, and says why.
+// Refuse refuses flags that were given, with the reason.
 func Refuse(flags *pflag.FlagSet, why string, names ...string) error {
 	for _, name := range names {
 		if flags.Changed(name) {

@@ -54,7 +54,7 @@ func columnsOf(_ *cobra.Command, args []string, begun string) ([]string, cobra.S
 	return suggestions, cobra.ShellCompDirectiveNoFileComp
 }
 
-// Arguments accepts from least to most arguments, which are what; with most 0 any number.
+// Arguments accepts from least to most arguments, with a name for errors; with most 0 any number.
 func Arguments(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Description says which commands there are, for programs that call them.
+// Description lists the commands, for programs that call them.
 type Description struct {
 	Version  string             `json:"version"`
 	Commands []DescribedCommand `json:"commands"`

@@ -1,4 +1,4 @@
-// Package cli holds what the flags of several commands have in common.
+// Package cli holds the flags that several commands have in common.
 //
 //	value.go     values that flags take: numbers, names, counts
 //	help.go      groups of flags in the help, and what may have been meant

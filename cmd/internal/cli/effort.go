@@ -14,14 +14,14 @@ import (
 // TimeLimit is a limit of time.
 type TimeLimit struct{ maxTime time.Duration }
 
-// Register adds the flag. What every answer needs is not limited: needs says what that is.
+// Register adds the flag. Work that every answer needs is not limited: needs names it.
 func (f *TimeLimit) Register(cmd *cobra.Command, needs string) {
 	Group(cmd, "Effort", func() {
 		cmd.Flags().DurationVar(&f.maxTime, "max-time", 0, "`time` after which no new work starts, such as 90s or 10m, except for "+needs)
 	})
 }
 
-// Limit is what the flag asks for.
+// Limit is the time limit of the flag.
 func (f *TimeLimit) Limit() (runs.Limit, error) {
 	if f.maxTime < 0 {
 		return runs.Limit{}, fmt.Errorf("--max-time: got %v, want a time that is not negative", f.maxTime)
@@ -53,7 +53,7 @@ func (f *Effort) Register(cmd *cobra.Command) {
 	CompleteWith(cmd, "effort", "auto", "fixed")
 }
 
-// Budget returns what the flags ask for; --steps means fixed effort.
+// Budget returns the budget of the flags; --steps means fixed effort.
 func (f *Effort) Budget(flags *pflag.FlagSet) (runs.Budget, error) {
 	b := f.budget
 	if flags.Changed("steps") {

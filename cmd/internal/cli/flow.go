@@ -12,7 +12,7 @@ import (
 // DefaultBatch is the number of draws in a training step.
 const DefaultBatch = 1024
 
-// Flow says how a flow q(θ | m) is built.
+// Flow is the construction of a flow q(θ | m).
 type Flow struct {
 	Flow                         FlowName
 	layers, blocks, hidden, bins int

@@ -172,8 +172,7 @@ func UnknownCommand(cmd *cobra.Command, name string) error {
 	return fmt.Errorf("unknown command %q%s (see %s --help)", name, didYouMean(cmd.SuggestionsFor(name)), cmd.CommandPath())
 }
 
-// Choice makes a command that has nothing to do but to lead to others: without one of them it says
-// which there are.
+// Choice makes a command that only leads to others: without one of them it lists them.
 func Choice(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	var names []string
 	for _, one := range commands {
@@ -197,8 +196,8 @@ func Choice(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// FlagError says which flag may have been meant, and where the flags are explained. On a command
-// line whose command does not exist that is the mistake.
+// FlagError names the flag that may have been meant, and the place where the flags are explained.
+// On a command line whose command does not exist that is the mistake.
 func FlagError(cmd *cobra.Command, args []string, err error) error {
 	if !cmd.HasParent() && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		return UnknownCommand(cmd, args[0])

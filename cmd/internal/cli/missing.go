@@ -8,9 +8,9 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// AdviseMissing adds to the error of a table with missing cells what can be done about it: to leave
-// rows out where some would be left, and otherwise what a command has besides. others do not help
-// against a column without any value.
+// AdviseMissing adds advice to the error of a table with missing cells: to leave rows out where
+// some would be left, and otherwise the other options of a command. others do not help against a
+// column without any value.
 func AdviseMissing(err error, others ...string) error {
 	var missing *table.MissingError
 	if !errors.As(err, &missing) || missing.Empty() {
@@ -26,7 +26,7 @@ func AdviseMissing(err error, others ...string) error {
 	return fmt.Errorf("%w\n%s", err, strings.Join(others, ", "))
 }
 
-// MissingPolicy is what to do with rows with a missing cell.
+// MissingPolicy is the treatment of rows with a missing cell.
 type MissingPolicy string
 
 // String is the name on the command line.

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// modelList says which models results list: the best, or all.
+// modelList is the selection of models that results list: the best, or all.
 type modelList bool
 
 // String is the name on the command line.
@@ -25,7 +25,7 @@ func (m *modelList) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// RegisterModels adds the flag that says which models, or graphs, results list.
+// RegisterModels adds the flag that selects the models, or graphs, that results list.
 func RegisterModels(cmd *cobra.Command, all *bool, usage string) {
 	Group(cmd, OutputGroup, func() {
 		cmd.Flags().Var(Name((*modelList)(all)), "models", usage)

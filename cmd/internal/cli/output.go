@@ -10,7 +10,7 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// Output are those of every command that makes a run.
+// Output are the flags of every command that makes a run.
 type Output struct {
 	Seed   uint64
 	Device gpu.Kind
@@ -24,7 +24,7 @@ type Output struct {
 	Resume string
 }
 
-// Common are the flags themselves, as those of commands that embed them have them.
+// Common are the flags themselves, in the form of commands that embed them.
 func (f *Output) Common() *Output { return f }
 
 // Register adds them to a command; one that computes takes a seed and a device.
@@ -44,8 +44,8 @@ func (f *Output) Register(cmd *cobra.Command, computes bool) {
 	})
 }
 
-// RegisterSampler registers the flags of a command that needs no device, with a seed of what is
-// said.
+// RegisterSampler registers the flags of a command that needs no device; the seed has the given
+// description.
 func (f *Output) RegisterSampler(cmd *cobra.Command, of string) {
 	f.Register(cmd, false)
 	Group(cmd, OutputGroup, func() {
@@ -53,7 +53,7 @@ func (f *Output) RegisterSampler(cmd *cobra.Command, of string) {
 	})
 }
 
-// OutputGroup is the group of flags that say where a run computes, and what becomes of its answer.
+// OutputGroup is the group of flags for the place of a run and the form of its answer.
 const OutputGroup = "Run and output"
 
 // RegisterPlugin adds the flag that names a PJRT plugin.

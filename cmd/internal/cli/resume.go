@@ -18,7 +18,7 @@ import (
 
 // One policy for --resume: a resumed run takes everything from its record. The table and flags may
 // be given again, as when --resume is added to the command that began the run, but must not ask for
-// anything else. A few flags say nothing of what is computed and may be given freely.
+// anything else. A few flags do not change the computation and may be given freely.
 
 // RegisterResume adds --resume to a command.
 func (f *Output) RegisterResume(cmd *cobra.Command) {
@@ -37,10 +37,10 @@ func RegisterCertifyDraws(cmd *cobra.Command, value *int, usage string) {
 	})
 }
 
-// free are the flags that a resumed run may be given whatever its record says.
+// free are the flags that a resumed run may be given whatever its record contains.
 var free = []string{"resume", "json", "quiet", "pjrt-plugin", "steps-per-launch", "certify-draws", "max-time", "stack"}
 
-// Record is what a run is described by, which begins with a header.
+// Record is the description of a run, which begins with a header.
 type Record interface{ Head() *runs.Header }
 
 // Flags are the flags of a command that makes runs with records of type R.
@@ -89,8 +89,8 @@ func CommandName(cmd *cobra.Command) string {
 }
 
 // contradictions adds to list the flags given with which the record would be another: it compares
-// the record that the flags of the run ask for with that of the same flags and one more, and where
-// they differ, that one with what the run has.
+// the record of the flags of the run with the record of the same flags and one more, and where they
+// differ, the latter with the record of the run.
 func contradictions[R Record](given *pflag.FlagSet, record R, fresh func() Flags[R], list *[]string) error {
 	header := record.Head()
 	stored, err := Leaves(record)
@@ -150,7 +150,7 @@ func flagValues(flag *pflag.Flag) []string {
 	return []string{flag.Value.String()}
 }
 
-// setFlags sets what givenFlags returned.
+// setFlags sets the flags that givenFlags returned.
 func setFlags(flags *pflag.FlagSet, values map[string][]string) error {
 	for name, value := range values {
 		flag := flags.Lookup(name)
@@ -171,8 +171,8 @@ func setFlags(flags *pflag.FlagSet, values map[string][]string) error {
 	return nil
 }
 
-// Leaves are the numbers and texts of a record by where they are, as JSON has them. The header says
-// nothing of what is computed.
+// Leaves are the numbers and texts of a record by their places, as JSON has them. The header does
+// not describe the computation.
 func Leaves(record any) (map[string]string, error) {
 	return report.Leaves(record, "command", "version", "started", "finished", "flags", "data", "fingerprint", "device", "backend", "seconds")
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/transdim/vti/study"
 )
 
-// Shards are those of commands whose work can be split among processes that share a directory.
+// Shards are the flags of commands whose work can be split among processes that share a directory.
 type Shards struct {
 	one   string // "I/N"
 	count int    // N, where the scheduler has the index
@@ -26,8 +26,8 @@ func (f *Shards) Register(cmd *cobra.Command) {
 // Given reports whether this process is one of several.
 func (f *Shards) Given() bool { return f.one != "" || f.count > 0 }
 
-// Own is the part of this process: that of the flags, or that of the scheduler. Without either it
-// is everything.
+// Own is the part of this process: the part in the flags, or the part that the scheduler assigns.
+// Without either it is everything.
 func (f *Shards) Own() (*shard.Shard, error) {
 	text, from := f.one, "--shard"
 	if f.count > 0 {

@@ -80,7 +80,7 @@ func (v Count) String() string {
 
 func (v Count) Type() string { return "count" }
 
-// named is what names on the command line stand for.
+// named is the values of names on the command line.
 type named interface {
 	fmt.Stringer
 	encoding.TextUnmarshaler

@@ -17,7 +17,7 @@ const (
 	plainPause    = 5 * time.Second
 )
 
-// Progress shows what a long computation is doing. The zero value is silent.
+// Progress shows the progress of a long computation. The zero value is silent.
 type Progress struct {
 	W        io.Writer
 	Terminal bool
@@ -80,7 +80,7 @@ func TrainingLine(info vti.Info, single bool) string {
 	return TrainingPace(line, info.Step, info.Steps, info.NonFinite, info.StepsPerSecond)
 }
 
-// TrainingPace adds to a line how fast training is, and what is left.
+// TrainingPace adds the speed of training, and the remaining time, to a line.
 func TrainingPace(line string, step, steps, nonFinite int, stepsPerSecond float64) string {
 	line += "  " + rateText(stepsPerSecond) + " steps/s"
 	if stepsPerSecond > 0 && step > 1 { // the first step includes compilation
@@ -101,7 +101,7 @@ func rateText(rate float64) string {
 	return fmt.Sprintf("%.0f", math.Round(rate/unit)*unit)
 }
 
-// pace tells the speed of work whose steps take about the same time each.
+// pace measures the speed of work whose steps take about the same time each.
 type pace struct{ started time.Time }
 
 func NewPace() pace { return pace{time.Now()} }

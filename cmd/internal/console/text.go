@@ -10,15 +10,15 @@ import (
 	"github.com/transdim/vti/internal/document"
 )
 
-// Writer folds lines that are too long at spaces, with what follows indented by two columns
-// more. Words longer than a line stay whole.
+// Writer folds lines that are too long at spaces, with the rest indented by two columns more. Words
+// longer than a line stay whole.
 type Writer struct {
 	W      io.Writer
 	rest   []byte // of a line that has not ended
 	Colour bool   // verdicts are coloured
 }
 
-// NewWriter colours what a terminal shows, unless NO_COLOR is set (https://no-color.org).
+// NewWriter colours the output of a terminal, unless NO_COLOR is set (https://no-color.org).
 func NewWriter(w, terminal io.Writer) *Writer {
 	return &Writer{W: w, Colour: isTerminal(terminal) && os.Getenv("NO_COLOR") == ""}
 }
@@ -58,7 +58,7 @@ func (t *Writer) Write(p []byte) (int, error) {
 	}
 }
 
-// End writes what is left of a line that has not ended.
+// End writes the rest of a line that has not ended.
 func (t *Writer) End() error {
 	if len(t.rest) == 0 {
 		return nil

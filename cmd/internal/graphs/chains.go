@@ -35,8 +35,7 @@ sample size show whether they have mixed.`,
 	}, func() application.Question[*dag.Record] { return &rjmcmcDagFlags{} })
 }
 
-// Begin checks everything about a discovery by chains over graphs and parameters, and says what it
-// does.
+// Begin checks everything about a discovery by chains over graphs and parameters, and describes it.
 func (f *rjmcmcDagFlags) Begin(_ context.Context, run *application.Asked[*dag.Record]) (t shell.Task, err error) {
 	d, err := newDiscovery(run)
 	if err != nil {

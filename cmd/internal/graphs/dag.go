@@ -31,7 +31,7 @@ func (f *dagFlags) Register(cmd *cobra.Command) {
 	f.RegisterResume(cmd)
 }
 
-// registerModel adds the flags that say what is discovered and how.
+// registerModel adds the flags for the model and the method of a discovery.
 func (f *dagFlags) registerModel(cmd *cobra.Command) {
 	f.register(cmd, dag.BGe, dag.Linear, dag.MLP, dag.Mixed)
 	f.registerMethods(cmd)
@@ -94,7 +94,7 @@ particles that had ended. Exact sums keep no state; repeat the command.`,
 	}, func() application.Question[*dag.Record] { return &dagFlags{} })
 }
 
-// Begin checks everything about a discovery, and says what it does.
+// Begin checks everything about a discovery, and describes it.
 func (f *dagFlags) Begin(_ context.Context, run *application.Asked[*dag.Record]) (t shell.Task, err error) {
 	record := run.Record
 	if run.Resumed() && !record.Resumable() {
@@ -208,7 +208,7 @@ func (d *discovery) sum(name string) shell.Task {
 	})
 }
 
-// task is that of a discovery that neither needs a device nor can be resumed.
+// task is the task of a discovery that neither needs a device nor can be resumed.
 func (d *discovery) task(name string, compute func(ctx context.Context, at *shell.Session) (*dag.Result, error)) shell.Task {
 	return shell.Task{Name: name, Files: dag.Files(), Intro: d.PrintProblem, Compute: func(ctx context.Context, at *shell.Session) (shell.Judged, error) {
 		return compute(ctx, at)

@@ -32,7 +32,7 @@ unknown noise scale is integrated numerically. The sums over graphs are exact, f
 	}, func() application.Question[*dag.Record] { return &exactDagFlags{} })
 }
 
-// Begin checks everything about a discovery by sums, and says what it does.
+// Begin checks everything about a discovery by sums, and describes it.
 func (f *exactDagFlags) Begin(_ context.Context, run *application.Asked[*dag.Record]) (t shell.Task, err error) {
 	d, err := newDiscovery(run)
 	if err != nil {

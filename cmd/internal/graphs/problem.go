@@ -41,7 +41,7 @@ func newDiscovery(run *application.Asked[*dag.Record]) (*discovery, error) {
 	return &discovery{run, problem, truth}, nil
 }
 
-// PrintProblem says what was read, and the priors in words.
+// PrintProblem prints the table's summary, and the priors in words.
 func (d *discovery) PrintProblem() {
 	if d.Output.Json {
 		return

@@ -16,7 +16,7 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// Simulated is what vti simulate dag prints with --json.
+// Simulated is the JSON of vti simulate dag.
 type Simulated struct {
 	Data  string `json:"data"`
 	Truth string `json:"truth"`

@@ -41,7 +41,7 @@ func (f *hbmFlags) Register(cmd *cobra.Command) {
 	f.RegisterResume(cmd)
 }
 
-// registerModel adds the flags that say what is fitted and how.
+// registerModel adds the flags for the model and its fit.
 func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 	flags, record := cmd.Flags(), &f.record
 	flags.SortFlags = false

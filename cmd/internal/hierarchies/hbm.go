@@ -65,7 +65,7 @@ killed. A run that trains nothing starts again.`,
 	}, func() application.Question[*regression.Record] { return &hbmFlags{} })
 }
 
-// Begin checks everything about a regression, and says what it does.
+// Begin checks everything about a regression, and describes it.
 func (f *hbmFlags) Begin(ctx context.Context, run *application.Asked[*regression.Record]) (t shell.Task, err error) {
 	if run.Resumed() {
 		if run.Flags.Changed("certify-draws") { // no part of training
@@ -111,7 +111,7 @@ func (r *hierarchical) trains() bool {
 	return plates || err != nil || r.regression.Trains()
 }
 
-// checkCheckpoint reports what keeps training from continuing from the checkpoint.
+// checkCheckpoint returns the reason why training cannot continue from the checkpoint.
 func (r *hierarchical) checkCheckpoint(ctx context.Context, at *shell.Session) error {
 	family, ok, err := r.Record.PlateFamily()
 	if err != nil {

@@ -33,7 +33,7 @@ func newHierarchical(ctx context.Context, run *application.Asked[*regression.Rec
 	return &hierarchical{run, r}, nil
 }
 
-// check reports what is wrong with the settings. Those that were left open are known afterwards.
+// check reports invalid settings. Open settings are known afterwards.
 func (r *hierarchical) check() error {
 	family, ok, err := r.Record.PlateFamily()
 	if err != nil {
@@ -51,8 +51,8 @@ func (r *hierarchical) check() error {
 	return r.Record.FamilyRun(family).Fit.Validate()
 }
 
-// PrintProblem says what was read, and the priors in words. With --json only warnings are printed,
-// to standard error.
+// PrintProblem prints the table's summary, and the priors in words. With --json only warnings are
+// printed, to standard error.
 func (r *hierarchical) PrintProblem() {
 	frame := r.regression.Frame
 	if r.Output.Json {

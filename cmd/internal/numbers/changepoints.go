@@ -71,7 +71,7 @@ events the prior is that of Green (1995).`,
 	}, func() application.Question[*changepoint.Record] { return &changepointFlags{} })
 }
 
-// Begin reads the table of a search for changes, and says what is done.
+// Begin reads the table of a search for changes, and describes the search.
 func (f *changepointFlags) Begin(_ context.Context, run *application.Asked[*changepoint.Record]) (t shell.Task, err error) {
 	problem, err := runs.Read(run.Record, changepoint.NewProblem)
 	if err != nil {
@@ -88,7 +88,7 @@ func (f *changepointFlags) Begin(_ context.Context, run *application.Asked[*chan
 	}, nil
 }
 
-// changesTitle says what was read.
+// changesTitle summarises the table.
 func changesTitle(p *changepoint.Problem) string {
 	o := p.Options
 	what := fmt.Sprintf("events, by %s", o.Time)

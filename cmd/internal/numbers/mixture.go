@@ -94,7 +94,7 @@ and draws are relabelled so that they agree best on the rows (Stephens 2000).`,
 	}, func() application.Question[*mixture.Record] { return &mixtureFlags{} })
 }
 
-// Begin reads the table of a mixture, and says what is done.
+// Begin reads the table of a mixture, and describes the analysis.
 func (f *mixtureFlags) Begin(_ context.Context, run *application.Asked[*mixture.Record]) (t shell.Task, err error) {
 	record := run.Record
 	problem, err := readMixture(run)
@@ -124,7 +124,7 @@ func readMixture(run *application.Asked[*mixture.Record]) (*mixture.Problem, err
 	return problem, err
 }
 
-// mixtureIntro says what was read, and the priors in words.
+// mixtureIntro prints the table's summary, and the priors in words.
 func mixtureIntro(run *application.Asked[*mixture.Record], problem *mixture.Problem) func() {
 	return func() {
 		title := fmt.Sprintf("%s: %d rows of %s", problem.Path, problem.Rows(), strings.Join(problem.Options.Columns, ", "))

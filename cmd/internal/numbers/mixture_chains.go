@@ -46,7 +46,7 @@ spend time.`,
 	}, func() application.Question[*mixture.Record] { return &rjmcmcMixtureFlags{} })
 }
 
-// Begin checks everything about a mixture by chains on its Target, and says what is done.
+// Begin checks everything about a mixture by chains on its Target, and describes it.
 func (f *rjmcmcMixtureFlags) Begin(_ context.Context, run *application.Asked[*mixture.Record]) (t shell.Task, err error) {
 	r := run.Record
 	problem, err := readMixture(run)

@@ -59,7 +59,7 @@ all orders, or over all sets of knots at the candidate positions.`,
 	}, func() application.Question[*order.Record] { return &orderFlags{} })
 }
 
-// Begin reads the table of a search for an order, and says what is done.
+// Begin reads the table of a search for an order, and describes the search.
 func (f *orderFlags) Begin(_ context.Context, run *application.Asked[*order.Record]) (t shell.Task, err error) {
 	problem, err := runs.Read(run.Record, order.NewProblem)
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// amortizeFlags are those of vti amortize varsel.
+// amortizeFlags are the flags of vti amortize varsel.
 type amortizeFlags struct {
 	family         varsel.FamilyConfig
 	slab           cli.Positive
@@ -142,7 +142,7 @@ func (f *amortizeFlags) prepare(cmd *cobra.Command) (*varsel.Family, error) {
 	return varsel.NewFamily(f.family)
 }
 
-// Amortized is what --json prints.
+// Amortized is the JSON output.
 type Amortized struct {
 	File     string              `json:"file"`
 	Family   varsel.FamilyConfig `json:"family"`

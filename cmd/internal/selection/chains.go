@@ -47,7 +47,7 @@ failed the chains do not agree on one posterior (exit status 3)`,
 	}, func() application.Question[*varsel.Record] { return &rjmcmcVarselFlags{} })
 }
 
-// Begin checks everything about a run by chains, and says what it does.
+// Begin checks everything about a run by chains, and describes it.
 func (f *rjmcmcVarselFlags) Begin(_ context.Context, run *application.Asked[*varsel.Record]) (t shell.Task, err error) {
 	r := run.Record
 	if slab := r.Model.Slab; !run.Resumed() && slab != (exact.Slab{}) {

@@ -31,7 +31,7 @@ scale each subset has a closed form, and an unknown noise scale is integrated nu
 	}, func() application.Question[*varsel.Record] { return &exactFlags{} })
 }
 
-// Begin checks everything about a run that enumerates, and says what it does.
+// Begin checks everything about a run that enumerates, and describes it.
 func (f *exactFlags) Begin(_ context.Context, run *application.Asked[*varsel.Record]) (t shell.Task, err error) {
 	s, err := newSelection(run)
 	if err != nil {

@@ -52,8 +52,8 @@ func newSelection(run *application.Asked[*varsel.Record]) (*selection, error) {
 	return &selection{run, problem}, nil
 }
 
-// PrintProblem says what was read, what was left out, and the likelihood and priors in words. With
-// --json the part about what was left out goes to standard error.
+// PrintProblem prints the table's summary, the parts left out, and the likelihood and priors in
+// words. With --json the parts left out go to standard error.
 func (s *selection) PrintProblem() {
 	if s.Output.Json {
 		if !s.Output.Quiet {

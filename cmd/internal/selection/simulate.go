@@ -16,7 +16,7 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// Simulated is what vti simulate prints with --json.
+// Simulated is the JSON of vti simulate.
 type Simulated struct {
 	Data    string          `json:"data"`
 	Rows    int             `json:"rows"`

@@ -90,7 +90,7 @@ which --resume continues a run that was stopped or killed.`,
 	}, func() application.Question[*varsel.Record] { return &varselFlags{} })
 }
 
-// Begin checks everything about a run that trains, and says what it does.
+// Begin checks everything about a run that trains, and describes it.
 func (f *varselFlags) Begin(_ context.Context, run *application.Asked[*varsel.Record]) (t shell.Task, err error) {
 	if run.Resumed() {
 		if run.Flags.Changed("certify-draws") { // no part of training

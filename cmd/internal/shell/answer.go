@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/report"
 )
 
-// PrintAnswer prints the answer of a run for a reader: the answer in a sentence, what it rests on,
-// what was asked, if asked prints that, and where everything is.
+// PrintAnswer prints the answer of a run for a reader: the answer in a sentence, its basis, the
+// question, if asked prints it, and the places of the files.
 func (a *App) PrintAnswer(dir string, page report.Page, asked func()) error {
 	if err := page.Print(a.Text, dir); err != nil {
 		return err
@@ -24,7 +24,7 @@ func (a *App) PrintAnswer(dir string, page report.Page, asked func()) error {
 	return nil
 }
 
-// printFiles says where everything is.
+// printFiles prints the places of the files.
 func printFiles(w io.Writer, dir string) {
 	fmt.Fprintf(w, "%s holds\n", dir)
 	files := &document.Grid{}

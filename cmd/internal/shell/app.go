@@ -28,7 +28,7 @@ const (
 	StatusInterrupted = 130 // Ctrl-C
 )
 
-// App is what the commands share.
+// App is the state that the commands share.
 type App struct {
 	Stdout, Stderr io.Writer
 	Text           *console.Writer // standard output, for readers

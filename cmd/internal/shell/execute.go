@@ -36,41 +36,42 @@ type Job struct {
 	Groups int
 }
 
-// Header is what the record of the run begins with.
+// Header is the beginning of the record of the run.
 func (j *Job) Header() *runs.Header { return j.Stored.Head() }
 
-// Task is what one command does in its run.
+// Task is the work of one command in its run.
 type Task struct {
 	// Name begins the name of the directory of a new run.
 	Name string
-	// Files are the patterns of the files that the run writes in addition to those of every run.
+	// Files are the patterns of the files that the run writes in addition to the files of every
+	// run.
 	Files []string
 	// Computes reports whether it needs a device; resumable, whether it can be resumed.
 	Computes, Resumable bool
 	// Check, if not nil, fails where the state of a resumed run cannot be continued; an error that
 	// wraps fs.ErrNotExist means that there is none yet, and the run starts again.
 	Check func(ctx context.Context, s *Session) error
-	// Intro, if not nil, prints what was read and asked.
+	// Intro, if not nil, prints the summary of the input.
 	Intro func()
 	// Compute finds the answer.
 	Compute func(ctx context.Context, s *Session) (Judged, error)
 }
 
-// Session is what the compute function of a task works with.
+// Session is the surroundings of the compute function of a task.
 type Session struct {
 	Device *gpu.Device // nil unless the task computes on one
 	Dir    string
 	Resume bool
-	// Again asks for a certificate of what the run in the directory has trained, made by shard.
+	// Again asks for a certificate of the trained run in the directory, made by shard.
 	Again bool
 	Shard *shard.Shard // nil: by this process alone
 	Shown *console.Progress
 }
 
-// Status shows what a run is doing.
+// Status shows the present step of a run.
 func (s *Session) Status(text string) { s.Shown.Line(text, false) }
 
-// Said shows what a run has done, and keeps it.
+// Said shows a finished step of a run, and keeps it.
 func (s *Session) Said(text string) { s.Shown.Line(text, true) }
 
 // Counting shows how many of a number of things are done.
@@ -142,8 +143,8 @@ func (a *App) Execute(ctx context.Context, j *Job, t Task) error {
 	return a.finish(ctx, j, t, s, found)
 }
 
-// Open opens the device: that of the record of a resumed run, else the one that the user names.
-// Only a device that is named wrongly is the user's mistake.
+// Open opens the device: the device in the record of a resumed run, else the one that the user
+// names. Only a device that is named wrongly is the user's mistake.
 func (j *Job) Open(resumed bool) (*gpu.Device, error) {
 	kind := j.Output.Device
 	if resumed {
@@ -192,8 +193,8 @@ func (a *App) begin(ctx context.Context, j *Job, t Task, s *Session) (release fu
 	return release, nil
 }
 
-// undo removes what a new run has left of itself when its sizes or its table turn out to be
-// impossible; with --resume, and where there is more, it removes nothing.
+// undo removes the files of a new run when its sizes or its table turn out to be impossible; with
+// --resume, and where there is more, it removes nothing.
 func (a *App) undo(s *Session) {
 	if s.Resume || rundir.Exists(filepath.Join(s.Dir, rundir.PosteriorFile)) || rundir.Exists(filepath.Join(s.Dir, rundir.ChainsFile)) {
 		return
@@ -243,12 +244,12 @@ func (a *App) finish(ctx context.Context, j *Job, t Task, s *Session, found Judg
 	return nil
 }
 
-// Progress is where the job reports what it is doing.
+// Progress receives the progress of the job.
 func (j *Job) Progress(a *App) *console.Progress {
 	return console.NewProgress(a.Stderr, j.Output.Quiet)
 }
 
-// Stopped says how a run continues after Ctrl-C, or after a device or a disk has failed.
+// Stopped explains how a run continues after Ctrl-C, or after a device or a disk has failed.
 func (j *Job) Stopped(err error, dir string, resumable bool) error {
 	resume := fmt.Sprintf("to continue: vti %s --resume %s", j.Header().Command, rundir.Quoted(dir))
 	if errors.Is(err, context.Canceled) {

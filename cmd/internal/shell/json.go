@@ -10,7 +10,7 @@ import (
 // SchemaOf names the schema of the JSON of a command, with its version: docs/schema has the file.
 func SchemaOf(name string) string { return "vti/" + name + "/1" }
 
-// Described is an object that says first by which schema it is made.
+// Described is an object whose first field names its schema.
 type Described struct {
 	Schema string
 	Object any

@@ -26,8 +26,9 @@ const (
 	spareShare = 1.0 / 64
 )
 
-// watchMemory calls exhausted, once, when the process has used up the memory of the machine; what
-// it returns ends the watch. Sizes that cannot be are refused before: this is for the rest.
+// watchMemory calls exhausted, once, when the process has used up the memory of the machine; the
+// function that it returns ends the watch. Impossible sizes are refused before: this is for the
+// rest.
 func watchMemory(total float64, exhausted func()) (stop func()) {
 	debug.SetMemoryLimit(int64(softShare * total))
 	// counts as in use, which the collector lets double; the system gives no memory for it
@@ -53,7 +54,7 @@ func watchMemory(total float64, exhausted func()) (stop func()) {
 	}
 }
 
-// HeldMemory is what the Go runtime holds of the system's memory, in bytes.
+// HeldMemory is the system memory held by the Go runtime, in bytes.
 func HeldMemory() float64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The watch tells when the process holds more than there is, and is silent below.
+// TestWatchMemory checks that the watch calls when the process holds more than there is, and is
+// silent below.
 func TestWatchMemory(t *testing.T) {
 	before := HeldMemory()
 	calls := make(chan bool, 2)

@@ -60,7 +60,7 @@ In an array job SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX is the index of the 
 	return cmd
 }
 
-// selection is that of the flags, or that of the scheduler.
+// selection is the part in the flags, or the part that the scheduler assigns.
 func (f *studyRunFlags) selection(cmd *cobra.Command, plan *study.Plan) (study.Selection, error) {
 	if cmd.Flags().Changed("index") {
 		s := study.One(f.index)

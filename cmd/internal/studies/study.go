@@ -59,7 +59,7 @@ var planArgument = cli.Arguments(1, 1, "one PLAN")
 // planFunc reads the plan in a file.
 type planFunc func(path string) (*study.Plan, error)
 
-// run is what a command does that works on a plan.
+// run is the work of a command on a plan.
 func (read planFunc) run(work func(cmd *cobra.Command, plan *study.Plan) error) func(cmd *cobra.Command, args []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		plan, err := read(args[0])
@@ -114,7 +114,7 @@ func launcher(a *shell.App) (study.Launcher, error) {
 	}}, nil
 }
 
-// Plan is what vti study plan prints with --json.
+// Plan is the JSON of vti study plan.
 type Plan struct {
 	Plan      string  `json:"plan"`
 	Directory string  `json:"directory"`
