@@ -44,7 +44,6 @@ func (c Config) standardised() (s standardised) {
 	return s
 }
 
-// validateQuadratic checks Precision and Linear.
 func (c Config) validateQuadratic() error {
 	if c.Precision == nil {
 		if c.Linear != nil {

@@ -104,7 +104,6 @@ func Numbers(c *comparing.Comparison, about string) *Compared {
 // Print prints the comparison for a terminal.
 func (c *Compared) Print(w io.Writer) { c.document().Print(w) }
 
-// document is the comparison for a terminal.
 func (c *Compared) document() *document.Document {
 	var runs []string
 	for _, side := range []struct {

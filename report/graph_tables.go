@@ -171,7 +171,6 @@ func (v *discovery) totals() (t, changes *document.Table) {
 	return t, changes
 }
 
-// metricsTable is the comparison with a truth.
 func metricsTable(m *dag.Metrics) *document.Table {
 	t := document.NewTable("Against the truth of "+english.Count(m.TruthEdges, "edge"), "<~metric", "this answer", "greedy BIC", "empty graph").Opened()
 	if len(m.TruthCycle) > 0 {

@@ -31,7 +31,6 @@ var graphMeaning = [...]string{
 // GraphPage is the page of discoveries of graphs.
 var GraphPage = Page{of: of(graphDocument), ownDraws: true}
 
-// graphDocument is about graphs.
 func graphDocument(s *source, r *dag.Result) *document.Document {
 	v := &discovery{source: s, result: r}
 	v.byClass = r.Constraints == "" && s.settings["model.mechanism"] != dag.MLP.String() && s.settings["model.sigma"] == "0"
@@ -219,7 +218,6 @@ func (v *discovery) classes() *document.Section {
 		Lead: "Graphs of an equivalence class have the same independences; where the table has no interventions, linear and categorical mechanisms cannot tell them apart."}
 }
 
-// checks is the section of the model check.
 func (v *discovery) checks() *document.Section {
 	part := v.checked("", v.result.ModelCheck)
 	t := document.NewTable("Residuals of each column: probabilities of statistics at least as large (near 0 or 1 the model does not fit)", "<column", "spread", "skewness", "kurtosis").Opened()
@@ -285,7 +283,6 @@ func (v *discovery) notTrusted() string {
 	}
 }
 
-// graphBasis is the basis of a verdict.
 func graphBasis(c *dag.Certificate) string {
 	const weights = "Pareto k̂ %.2f (good up to 0.5, of many draws 0.7), edge probabilities to ± %.2g"
 	khat, se := float64(c.KHat), float64(c.WorstSE)

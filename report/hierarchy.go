@@ -53,7 +53,6 @@ func regressionText(r *regression.Result) string {
 // RegressionPage is the page of hierarchical regressions.
 var RegressionPage = Page{of: of(regressionDocument), Predictor: func(dir string) (Predictor, error) { return regression.OpenRun(dir) }}
 
-// regressionDocument is about a hierarchical regression.
 func regressionDocument(s *source, r *regression.Result) *document.Document {
 	v := &hierarchy{s, r}
 	var groups []string
@@ -124,7 +123,6 @@ func (v *hierarchy) computation() *computation {
 	return found
 }
 
-// response is the name of the response.
 func (v *hierarchy) response() string {
 	if v.result.Data.Response != "" {
 		return v.result.Data.Response

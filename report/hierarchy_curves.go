@@ -24,7 +24,6 @@ func (v *hierarchy) groupings() (list []regression.GroupSummary) {
 	return list
 }
 
-// curves are the smooth functions of the formula.
 func (v *hierarchy) curves() (list []regression.GroupSummary) {
 	for _, g := range v.result.Data.Groups {
 		if g.Line != "" {

@@ -127,7 +127,6 @@ func (v *selection) drawPairs(part *document.Section, open []int) {
 // large enough to be seen in the list of models.
 const notable = 0.2
 
-// signed is a correlation with its sign.
 func signed(x float64) string {
 	if math.Abs(x) < 0.005 {
 		return "0"

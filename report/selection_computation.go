@@ -84,7 +84,6 @@ func certificateText(c *varsel.CertificateReport, advice string) string {
 	return selectionMeaning[c.Verdict]
 }
 
-// certificateBasis is the basis of a certificate.
 func certificateBasis(c *varsel.CertificateReport) (lines []string) {
 	second := "Tempered chains, which are independent of the weights, agree within their errors."
 	switch {

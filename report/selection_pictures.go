@@ -81,7 +81,6 @@ func (v *selection) sizePicture() *picture.Picture {
 	return p
 }
 
-// models is the section of models.
 func (v *selection) models() *document.Section {
 	return &document.Section{ID: "models", Title: "Which models are probable", Tables: []*document.Table{v.modelsTable()},
 		Lead: "Each column is a model, as wide as it is probable; coloured predictors are in it.",

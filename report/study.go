@@ -115,7 +115,6 @@ func (s Study) settings() *document.Table {
 	return t
 }
 
-// binsPicture draws a distribution.
 func binsPicture(name, title, x, y string, bins []Bin) *picture.Picture {
 	var bars []picture.Bar
 	total := 0

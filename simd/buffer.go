@@ -26,7 +26,6 @@ type Buffer struct {
 // flat returns the elements as a slice of the Go type of the shape's dtype.
 func (b *Buffer) flat() any { return flatSlice(b.shape.DType, b.block.pointer(), b.shape.Size()) }
 
-// bytes returns the memory of the elements.
 func (b *Buffer) bytes() []byte {
 	return unsafe.Slice((*byte)(b.block.pointer()), b.shape.Size()*b.shape.DType.Size())
 }

@@ -19,7 +19,6 @@ type opType struct {
 	dtype dtypes.DType
 }
 
-// conversion is a pair of element types.
 type conversion struct{ from, to dtypes.DType }
 
 // kernels holds the functions of all element-wise operations on one instruction set. To add an

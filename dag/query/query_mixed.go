@@ -37,7 +37,6 @@ func newGivenMixed(p *score.Problem, r resolvedQuery) *givenMixed {
 	return g
 }
 
-// mechanism draws the parameters of a family.
 func (g *givenMixed) mechanism(f dgraph.Family, random *rand.Rand) *score.MixedMechanism {
 	draw, known := g.draws[f]
 	if !known {

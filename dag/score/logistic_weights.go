@@ -56,7 +56,6 @@ func (f *logisticFamily) proposal(center []float64, precision dense.Factor, degr
 	return &logisticProposal{proposal.New(center, precision, degrees), f, f.linear(center)}
 }
 
-// logisticDraws are weighted draws.
 type logisticDraws struct {
 	thetas      [][]float64
 	logs, pairs []float64 // log weights, and those of the means of two neighbours

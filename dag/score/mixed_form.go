@@ -53,7 +53,6 @@ func newMixedColumns(d *tables.Data) *MixedColumns {
 // Width is M.
 func (m *MixedColumns) Width() int { return len(m.Rows[0]) }
 
-// columns are the columns of some nodes.
 func (m *MixedColumns) columns(nodes dgraph.Set) (list []int) {
 	for i := range nodes.Nodes() {
 		list = append(list, m.Of[i]...)

@@ -116,7 +116,6 @@ type fileHeader struct {
 	Header
 }
 
-// version is the version of the file layout.
 const version = 2
 
 func (h Header) marshal() (string, error) {

@@ -39,7 +39,6 @@ func List(texts []string, most int) string {
 	return strings.Join(texts, ", ")
 }
 
-// plural is the regular plural of a noun.
 func plural(noun string) string {
 	before, isY := strings.CutSuffix(noun, "y")
 	switch {

@@ -71,7 +71,6 @@ func (c *component) draw(random *rand.Rand) []float64 {
 	return x
 }
 
-// mixture is a mixture of components.
 type mixture []*component
 
 // logDensity is the log density of the mixture at x; terms receives the densities of its components

@@ -125,7 +125,6 @@ func NewFrame(p *Picture, x, y Scale, xName, yName string) Frame {
 	return f
 }
 
-// bottomAxis draws the lower axis.
 func (f Frame) bottomAxis(name string) {
 	base := f.Y.From
 	f.Line([]Point{{f.X.From, base}, {f.X.To, base}}, 0.7, Muted)

@@ -51,7 +51,6 @@ func Curves(name, title string, width, height float64, curves []Curve, spike flo
 // leastSpike is the least probability of zero that is drawn: a lower line could not be seen.
 const leastSpike = 0.005
 
-// curve draws a function inside the frame.
 func (f Frame) curve(c Curve) {
 	var points []Point
 	for k, x := range c.X {

@@ -58,7 +58,6 @@ func New(name, title string, width, height float64) *Picture {
 // Empty reports whether nothing is drawn.
 func (p *Picture) Empty() bool { return len(p.marks) == 0 }
 
-// shape is the kind of a mark.
 type shape int
 
 const (

@@ -32,7 +32,6 @@ func Rows[T any](list []T, names ...string) [][]string {
 	return rows
 }
 
-// cell is the text of a field.
 func cell(field reflect.Value) string {
 	if field.Kind() == reflect.Pointer {
 		if field.IsNil() {

@@ -194,7 +194,6 @@ column, and predicts the rows of that level. With hbm these are rows of a new gr
 	return cmd
 }
 
-// looFlags are all flags of vti loo.
 type looFlags struct {
 	refit, json, quiet bool
 	by                 string

@@ -20,7 +20,6 @@ import (
 // same stem.
 const effectsFile = "effects.csv"
 
-// effectsFlags are the flags of vti effects.
 type effectsFlags struct {
 	of, at                     []string
 	curve, by, contrast, scale string
@@ -88,7 +87,6 @@ func readFocus(flag, text string) (predict.Focus, error) {
 	return focus, nil
 }
 
-// config reads the flags.
 func (f *effectsFlags) config() (config predict.EffectsConfig, err error) {
 	config = predict.EffectsConfig{Level: f.level, Curve: f.curve != "", OverData: f.average == "data", Link: f.scale == "link"}
 	if err := (predict.Config{Level: f.level}).Validate(); err != nil || f.level == 0 {

@@ -20,7 +20,6 @@ import (
 // predictionsFile is where vti predict puts its table, in the directory of the run.
 const predictionsFile = "predictions.csv"
 
-// predictFlags are the flags of vti predict.
 type predictFlags struct {
 	out, draws string
 	level      float64

@@ -44,7 +44,6 @@ study, it shows how tasks ended, their cost, and the distribution of probabiliti
 	return cmd
 }
 
-// writeReport writes the page of runs.
 func writeReport(a *shell.App, ctx context.Context, all application.Registry, dirs []string, out string, open bool) error {
 	if len(dirs) == 1 && filepath.Ext(dirs[0]) == ".toml" {
 		out, err := studies.WriteReport(ctx, a, all, dirs[0], out)

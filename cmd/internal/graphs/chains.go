@@ -11,7 +11,6 @@ import (
 	"github.com/transdim/vti/dag"
 )
 
-// rjmcmcDagFlags are all flags of vti rjmcmc dag.
 type rjmcmcDagFlags struct{ modelFlags }
 
 // Register adds the flags to the command.

@@ -15,7 +15,6 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// dagFlags are all flags of vti dag.
 type dagFlags struct {
 	modelFlags
 	flow   cli.Flow

@@ -10,7 +10,6 @@ import (
 	"github.com/transdim/vti/dag"
 )
 
-// exactDagFlags are all flags of vti exact dag.
 type exactDagFlags struct{ modelFlags }
 
 // Register adds the flags to the command.

@@ -20,7 +20,6 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// hbmFlags are all flags of vti hbm.
 type hbmFlags struct {
 	record regression.Record // as they ask for it
 	na     cli.MissingPolicy

@@ -17,7 +17,6 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// hbmInferFlags are all flags of vti hbm infer.
 type hbmInferFlags struct {
 	na           cli.MissingPolicy
 	certifyDraws int

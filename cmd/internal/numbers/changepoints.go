@@ -15,7 +15,6 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// changepointFlags are all flags of vti changepoints.
 type changepointFlags struct {
 	record changepoint.Record
 	cli.Output

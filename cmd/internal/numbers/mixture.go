@@ -47,7 +47,6 @@ func (f *normalsFlags) Describe(*pflag.FlagSet) (*mixture.Record, error) {
 	return &record, nil
 }
 
-// mixtureFlags are all flags of vti mixture.
 type mixtureFlags struct{ normalsFlags }
 
 // Register adds the flags to the command.
@@ -115,7 +114,6 @@ func (f *mixtureFlags) Begin(_ context.Context, run *application.Asked[*mixture.
 	}, nil
 }
 
-// readMixture reads the table of a mixture.
 func readMixture(run *application.Asked[*mixture.Record]) (*mixture.Problem, error) {
 	problem, err := runs.Read(&run.Record.Asked, mixture.NewProblem)
 	if err == nil {

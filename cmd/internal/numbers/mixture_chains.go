@@ -11,7 +11,6 @@ import (
 	"github.com/transdim/vti/mixture"
 )
 
-// rjmcmcMixtureFlags are all flags of vti rjmcmc mixture.
 type rjmcmcMixtureFlags struct{ normalsFlags }
 
 // Register adds the flags to the command.

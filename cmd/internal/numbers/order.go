@@ -14,7 +14,6 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// orderFlags are all flags of vti order.
 type orderFlags struct {
 	record order.Record
 	cli.Output

@@ -26,7 +26,6 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// amortizeFlags are the flags of vti amortize varsel.
 type amortizeFlags struct {
 	family         varsel.FamilyConfig
 	slab           cli.Positive

@@ -14,7 +14,6 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// rjmcmcVarselFlags are all flags of vti rjmcmc varsel.
 type rjmcmcVarselFlags struct{ dataFlags }
 
 // Register adds the flags to the command.

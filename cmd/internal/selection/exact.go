@@ -10,7 +10,6 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// exactFlags are all flags of vti exact.
 type exactFlags struct{ dataFlags }
 
 // Register adds the flags to the command.
