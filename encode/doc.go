@@ -7,8 +7,8 @@
 //	DeepSets     features of each row, their mean, features of that (Zaheer et al. 2017)
 //	Transformer  attention without positions; the output of a class token (Vaswani et al. 2017)
 //	InducedSets  attention through a few learned points, linear in the rows (Lee et al. 2019)
-//	Table        columns as sets of cells, then attention over columns: what it says of a column
-//	             moves with the column
+//	Table        columns as sets of cells, then attention over columns: the encoding of a
+//	             column moves with the column
 //
 // # Notation
 //

@@ -10,10 +10,10 @@
 //
 //	device.go   Open: a kind of device to a backend
 //	kind.go     the kinds of devices and their names
-//	list.go     what is there on this machine
+//	list.go     the devices of this machine
 //	plugin.go   where PJRT plugins are looked for
 //	xla_cgo.go  XLA through a plugin, in builds with cgo on Linux
 //	xla_off.go  and its absence in others
-//	guard.go    memory of a card: what cannot fit is refused before it is sent
-//	failure.go  what goes wrong with an open device
+//	guard.go    memory of a card: data that cannot fit are refused before transfer
+//	failure.go  failures of an open device
 package gpu

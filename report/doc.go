@@ -9,9 +9,9 @@
 // there.
 //
 //	report.go                  run directories in, documents and files out
-//	run.go                     what all runs keep: record, settings, trace, draws
+//	run.go                     the files of all runs: record, settings, trace, draws
 //	words.go                   lists and quantities in plain language
-//	conclusion.go              verdict, model check and what to do next
+//	conclusion.go              verdict, model check and next steps
 //	selection.go               a selection of variables: its answer
 //	selection_computation.go   how it was computed
 //	selection_tables.go        its tables
@@ -30,8 +30,8 @@
 //	counts.go                  pictures that these share
 //	comparison.go              several runs side by side
 //	study.go                   the page of a study
-//	checks.go                  the table beside what the model expects of it
+//	checks.go                  the table beside the expectations of the model
 //	predictions.go             rows predicted from all others
 //	density.go                 densities from draws
-//	provenance.go              what repeats the run, and pictures of its training and weights
+//	provenance.go              the command of the run, and pictures of its training and weights
 package report

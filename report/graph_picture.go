@@ -13,7 +13,8 @@ import (
 // link is a pair of nodes with its label and style in a drawing.
 type link struct {
 	from, to int
-	// joined is the probability of an edge in either direction, and forward that of from → to.
+	// joined is the probability of an edge in either direction, and forward the probability of from
+	// → to.
 	joined, forward float64
 	// directed links have an arrow.
 	directed bool

@@ -9,7 +9,7 @@
 // Setting the environment variable GOMLX_BACKEND=simd makes it the default of a program that
 // imports it. Options follow a colon, for instance "simd:threads=4,isa=avx2"; see [New].
 //
-// # What it supports
+// # Supported operations
 //
 // All operations that the graph package of GoMLX v0.26 and its gradients emit, on bool, int8 to
 // int64, uint8 to uint64, float32 and float64. Convolutions, FFT, complex numbers, batch
@@ -47,8 +47,8 @@
 // A [Builder] records nodes. Compile turns them into a program, in these passes, each in a file of
 // its own:
 //
-//   - graph.go: the compiler's copy of the graph. What only rearranges elements — reshapes,
-//     transposes, broadcasts, slices, reverses, iota — becomes a view (view.go): an offset and one
+//   - graph.go: the compiler's copy of the graph. Rearrangements of elements — reshapes,
+//     transposes, broadcasts, slices, reverses, iota — become a view (view.go): an offset and one
 //     stride per axis, which costs nothing. Equal nodes are merged, and nodes that no output needs
 //     are never copied.
 //   - simplify.go: operations such as multiplication by one are removed; values that repeat along

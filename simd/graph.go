@@ -12,9 +12,9 @@ import (
 )
 
 // graph is the compiler's own copy of a computation, in which
-//   - what only rearranges elements is an opView of a node that is not a view itself;
+//   - an operation that only rearranges elements is an opView of a node that is not a view itself;
 //   - element-wise operations have inputs of exactly their dimensions, broadcasts being views;
-//   - equal nodes are one node, and what depends on constants only is a constant.
+//   - equal nodes are one node, and a node that depends on constants only is a constant.
 //
 // Nodes are made in topological order by add, which looks for an equal node first.
 type graph struct {

@@ -26,7 +26,7 @@ import (
 // Magic begins every Parquet file.
 const Magic = "PAR1"
 
-// GroupRows are the rows of a row group, which bounds what a writer or a reader has in memory.
+// GroupRows is the number of rows of a row group, which bounds the memory of a writer or reader.
 // Chosen by hand.
 const GroupRows = 1 << 16
 
@@ -98,7 +98,7 @@ func (t table) Fields() []parquet.Field {
 
 const (
 	// pageBytes are the bytes of the pages of all columns that a writer has open, and mostPageBytes
-	// and leastPageBytes bound those of one column. Chosen by hand.
+	// and leastPageBytes bound the pages of one column. Chosen by hand.
 	pageBytes, mostPageBytes, leastPageBytes = 64 << 20, 256 << 10, 4 << 10
 	// dictionaryBytes bound a dictionary; a column with a larger one goes on without. Chosen by
 	// hand.

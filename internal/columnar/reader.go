@@ -117,7 +117,7 @@ func (f *File) TypeName(column int) string { return f.cells[column].typeName() }
 const (
 	// readValues are the values that are read at once. Chosen by hand.
 	readValues = 1024
-	// reservedRows bound what a damaged number of rows can make a reader allocate.
+	// reservedRows bounds the allocation for a damaged number of rows.
 	reservedRows = 1 << 20
 )
 

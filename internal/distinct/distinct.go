@@ -20,8 +20,8 @@ type Rows struct {
 	Of []int
 }
 
-// Of finds them among n rows by what appendKey appends for a row. It is nil where they are more
-// than Share of all.
+// Of finds them among n rows by the key that appendKey appends for a row. It is nil where they are
+// more than Share of all.
 func Of(n int, appendKey func(key []byte, row int) []byte) *Rows {
 	places, d := map[string]int{}, &Rows{Of: make([]int, n)}
 	var key []byte

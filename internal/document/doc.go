@@ -7,5 +7,5 @@
 //	text.go       documents as text
 //	page.go       documents as HTML (page.html, page.css, page.js)
 //	numbers.go    numbers with their errors, intervals and times
-//	words.go      what technical words mean
+//	words.go      meanings of technical words
 package document

@@ -54,8 +54,8 @@ type Section struct {
 
 // Graph is a picture of a graph whose edges a slider shows from a probability on.
 type Graph struct {
-	// Picture has the edges that are shown at first; All has those of less probability too, which
-	// takes the place of Picture when the slider asks for them.
+	// Picture has the edges that are shown at first; All, with the edges of less probability too,
+	// replaces Picture when the slider asks for them.
 	Picture, All *picture.Picture
 	// Lowest is the least probability of an edge in it, Shown where the slider begins.
 	Lowest, Shown float64

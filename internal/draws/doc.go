@@ -6,8 +6,8 @@
 //
 //	column              of      meaning
 //	log_p__             IID     log p(m) + log p(y, θ | m), natural logarithm
-//	log_q__             IID     log q(m, θ), density of what was drawn from
-//	lp__                Chains  what log_p__ is for IID
+//	log_q__             IID     log q(m, θ), density of the proposal
+//	lp__                Chains  as log_p__ for IID
 //	chain__             Chains  number of the chain, from 1
 //	model__             both    number of the model: its outcomes in mixed radix, first
 //	                            site most significant; NaN beyond 2^53 models

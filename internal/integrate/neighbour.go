@@ -8,7 +8,7 @@ import (
 )
 
 // refinements are the rounds of draws and fits that take a proposal to a density nearby. Chosen by
-// hand: a third of what the search from nothing takes.
+// hand: a third of the rounds of a search from nothing.
 const refinements = 2
 
 // Of is the marginal proposal of some coordinates, for a density of these that is much like that

@@ -25,7 +25,7 @@ func apart(at, spread float64) func(x []float64) float64 {
 }
 
 // The marginal proposal of some coordinates has the integral of the density of all over the others,
-// in any order, and draws from it estimate what its own density integrates to.
+// in any order, and draws from it estimate the integral of its own density.
 func TestMarginalProposal(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 1))
 	p, err := Adapt(t.Context(), Problem{Centre: make([]float64, 3), Width: []float64{3, 3, 3}, LogDensity: apart(1, 0.5)}, random)

@@ -148,7 +148,7 @@ func requireResults[T Float](t *testing.T, x, want operands[T], where func() str
 	}
 }
 
-// requireCanaries checks that all bytes are canaries but for as many as the cleared ones.
+// requireCanaries checks that all bytes except the cleared ones are canaries.
 func requireCanaries(t *testing.T, window []byte, cleared int, where func() string) {
 	t.Helper()
 	changed := 0

@@ -141,7 +141,7 @@ var oracle64 = map[string]func(x *big.Float) *big.Float{
 	"Cos":   func(x *big.Float) *big.Float { return bigSin(x, 1) },
 }
 
-// oracle32 are the functions in float64, whose errors are far below those of float32.
+// oracle32 are the functions in float64, whose errors are far below the errors of float32.
 var oracle32 = map[string]func(x float64) float64{
 	"Exp": math.Exp, "Expm1": math.Expm1, "Log": math.Log, "Log1p": math.Log1p, "Tanh": math.Tanh,
 	"Logistic": logistic, "Rsqrt": func(x float64) float64 { return 1 / math.Sqrt(x) }, "Sqrt": math.Sqrt,

@@ -104,7 +104,7 @@ func checkLength(want, found int) {
 	}
 }
 
-// rowLength returns the length of each of a number of rows with so many elements together.
+// rowLength returns the length of each of a number of rows with the given elements in all.
 func rowLength(rows, elements int) int {
 	if rows == 0 && elements == 0 {
 		return 0
@@ -115,7 +115,8 @@ func rowLength(rows, elements int) int {
 	return elements / rows
 }
 
-// checkStride panics unless rows of n elements, stride apart, lie within so many elements.
+// checkStride panics unless rows of n elements, stride apart, lie within the given number of
+// elements.
 func checkStride(rows, elements, stride, n int) {
 	if stride < 0 || rows > 0 && (rows-1)*stride+n > elements {
 		panic(fmt.Sprintf("kernel.Vectors: %d rows of %d elements at a stride of %d do not lie within %d elements", rows, n, stride, elements))

@@ -114,7 +114,7 @@ func (s *Symbolic) fill() {
 // Size returns the number of rows.
 func (s *Symbolic) Size() int { return s.n }
 
-// Entries returns the number of entries of a factor, those of its dense part included.
+// Entries returns the number of entries of a factor, its dense part included.
 func (s *Symbolic) Entries() int {
 	rest := s.n - s.head
 	return s.first[s.head] + s.head + rest*(rest+1)/2

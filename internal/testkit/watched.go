@@ -94,7 +94,7 @@ func (e *watchedExecutable) Execute(inputs []backends.Buffer, donate []bool, dev
 	return e.Executable.Execute(inputs, donate, device)
 }
 
-// IsTraining reports whether a name of Compiled or BeforeLaunch is that of training steps of
+// IsTraining reports whether a name of Compiled or BeforeLaunch belongs to training steps of
 // package vti.
 func IsTraining(name string) bool {
 	return strings.Contains(name, "stepGraph") || strings.Contains(name, "(*trainer).compile")

@@ -1,15 +1,15 @@
 // Package cli holds the flags that several commands have in common.
 //
 //	value.go     values that flags take: numbers, names, counts
-//	help.go      groups of flags in the help, and what may have been meant
+//	help.go      groups of flags in the help, and suggestions for mistyped ones
 //	complete.go  completion by the shell, and arguments
 //	describe.go  commands and flags as JSON, for programs that call vti
-//	output.go    where runs compute, and what becomes of their answers
+//	output.go    the place of runs, and the form of their answers
 //	resume.go    the rules of --resume
 //	effort.go    how much work a run may do
 //	training.go  flows and their training
 //	chains.go    chains of reversible jumps
 //	models.go    which models results list
-//	missing.go   what becomes of rows with missing cells
+//	missing.go   the treatment of rows with missing cells
 //	shard.go     work split among processes
 package cli
