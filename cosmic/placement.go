@@ -11,7 +11,7 @@ import (
 )
 
 // Placement makes a flow a part of a larger one, for example of one that was trained on many
-// problems, each no larger than its own. The layers are the layers of the larger flow, with its
+// problems of which this is a smaller one. The layers are the layers of the larger flow, with its
 // variables, at a model that uses the coordinates At; the anchor belongs to the smaller flow. The
 // features of the larger flow are its mask, as numbers, and Context.
 type Placement struct {
