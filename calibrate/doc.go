@@ -53,9 +53,9 @@
 //	dag_joint.go        tables of many columns where parents matter only together
 //	hbm.go              replicates of vti hbm
 //	hbm_tables.go       their tables, from the priors and nasty ones
-//	hbm_categories.go   those of categories without an order
+//	hbm_categories.go   those of categories, and exact rows of three in order
 //	hbm_exact.go        the exact posterior of each, of a gaussian response
-//	hbm_linked.go       that posterior where the response has no noise scale
+//	hbm_linked.go       that posterior of other responses but Student ones
 //	classics.go         commands that answer without training: the table, and the comparison
 //	mixture.go          mixtures drawn from the priors of vti mixture
 //	changes.go          series drawn from those of vti changepoints

@@ -40,11 +40,6 @@ type Hbm struct {
 	Responses []likelihood.Kind
 }
 
-// ExactHbm reports whether there are exact answers to compare with for a response.
-func ExactHbm(kind likelihood.Kind) bool {
-	return kind == likelihood.GaussianKind || kind == likelihood.LogisticKind || kind == likelihood.PoissonKind
-}
-
 // Name implements [Source].
 func (h Hbm) Name() string {
 	if h.Hard {
@@ -91,12 +86,9 @@ func (h Hbm) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate
 func (h Hbm) answer(ctx context.Context, t *hbmTable, seed uint64, dir string, random *rand.Rand) (*Replicate, error) {
 	options := h.Record.Frame
 	options.Formula = HbmFormula
-	switch kind := options.Response; {
-	case kind == likelihood.CategoricalKind:
-		options.Levels = drawnLevels
-	case kind.Ordered():
+	if options.Response.HasCategories() {
 		options.Levels = nil
-		for k := range drawnCategories {
+		for k := range h.categories() {
 			options.Levels = append(options.Levels, strconv.Itoa(k))
 		}
 	}
@@ -128,14 +120,10 @@ func (h Hbm) answer(ctx context.Context, t *hbmTable, seed uint64, dir string, r
 		if !h.Hard {
 			said.judge = func(r *Replicate) error { return t.judge(r, work, random) }
 		}
-		exact := map[likelihood.Kind]func() (*exactHbm, error){
-			likelihood.GaussianKind: func() (*exactHbm, error) { return t.exact(model) },
-			likelihood.LogisticKind: func() (*exactHbm, error) { return t.exactLinked(ctx, model, logisticRow) },
-			likelihood.PoissonKind:  func() (*exactHbm, error) { return t.exactLinked(ctx, model, poissonRow) },
-		}[options.Response]
-		if exact != nil {
+		kind := options.Response
+		if h.Hard || kind == likelihood.GaussianKind || kind == likelihood.LogisticKind || kind == likelihood.PoissonKind {
 			said.compare = func() ([]Comparison, error) {
-				found, err := exact()
+				found, err := t.exactly(ctx, model, kind)
 				if err != nil {
 					return nil, err
 				}
@@ -144,6 +132,17 @@ func (h Hbm) answer(ctx context.Context, t *hbmTable, seed uint64, dir string, r
 		}
 		return said, nil
 	})
+}
+
+// categories is the number of categories of a response that has some: one exact answer takes few.
+func (h Hbm) categories() int {
+	switch kind := h.Record.Frame.Response; {
+	case h.Hard && kind == likelihood.CategoricalKind:
+		return 2
+	case h.Hard || kind == likelihood.CategoricalKind:
+		return len(drawnLevels)
+	}
+	return drawnCategories
 }
 
 // run answers a problem as the command does.

@@ -2,6 +2,7 @@ package calibrate
 
 import (
 	"cmp"
+	"context"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
@@ -9,12 +10,36 @@ import (
 
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/line"
+	"github.com/transdim/vti/likelihood"
 )
 
 // exactHbm is the exact posterior of a table, in its units.
 type exactHbm struct {
 	logEvidence                float64
 	slope, spread, sigma, sets [2]float64 // mean and sd; sets of the first group, 0 where not known
+}
+
+// exactly is the exact posterior for a response.
+func (t *hbmTable) exactly(ctx context.Context, model regression.Options, kind likelihood.Kind) (*exactHbm, error) {
+	switch kind {
+	case likelihood.GaussianKind:
+		return t.exact(model)
+	case likelihood.LogNormalKind:
+		own, jacobian := *t, 0.0
+		own.y = make([]float64, len(t.y))
+		for i, y := range t.y {
+			own.y[i] = math.Log(y)
+			jacobian += own.y[i]
+		}
+		found, err := own.exact(model)
+		if err == nil {
+			found.logEvidence -= jacobian
+		}
+		return found, err
+	case likelihood.CategoricalKind: // of two categories
+		return t.exactLinked(ctx, model, likelihood.LogisticKind)
+	}
+	return t.exactLinked(ctx, model, kind)
 }
 
 // exact integrates over the logarithm of the sd of groups. Given the sd, the rest is a Gaussian

@@ -103,7 +103,11 @@ func logRatio(prior regression.SDPrior, z float64) float64 {
 
 // drawHard draws a nasty table.
 func (h Hbm) drawHard(random *rand.Rand) *hbmTable {
-	n := []int{4, 5, 6, 8, 12, 20, 40, 80}[random.IntN(8)]
+	kind, sizes := h.Record.Frame.Response, []int{4, 5, 6, 8, 12, 20, 40, 80}
+	if exact := kind.Conjugate() || kind == likelihood.LogisticKind || kind == likelihood.PoissonKind; !exact {
+		sizes = sizes[:5] // one integral more
+	}
+	n := sizes[random.IntN(len(sizes))]
 	groups := 2 + random.IntN(n-2)
 	t := &hbmTable{group: make([]int, n), x: make([]float64, n), y: make([]float64, n), levels: make([]float64, groups), refersToResponseSD: true}
 	t.slope, t.spread, t.sd = random.NormFloat64(), math.Pow(10, uniform(random, -4, 1)), math.Pow(10, uniform(random, -6, 1))
@@ -128,7 +132,7 @@ func (h Hbm) drawHard(random *rand.Rand) *hbmTable {
 		t.x[i] = centres[g] + within*random.NormFloat64()
 		t.y[i] = t.slope*t.x[i] + t.levels[g] + t.sd*random.NormFloat64()
 	}
-	if kind := h.Record.Frame.Response; !kind.Continuous() {
+	if !kind.Continuous() {
 		var how string
 		t.y, how = drawResponse(kind, t.y, random)
 		t.about = fmt.Sprintf("hbm, %v, %d rows, %d groups; spread %.0e, %s", kind, n, groups, t.spread, how)
@@ -145,6 +149,11 @@ func (h Hbm) drawHard(random *rand.Rand) *hbmTable {
 	if random.Float64() < 0.2 {
 		t.about += ", outlier"
 		t.y[random.IntN(n)] += math.Pow(10, uniform(random, 0.5, 4))
+	}
+	if kind == likelihood.LogNormalKind {
+		for i, y := range t.y {
+			t.y[i] = math.Exp(math.Max(-300, math.Min(y, 300)))
+		}
 	}
 	return t
 }

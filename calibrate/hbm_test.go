@@ -12,6 +12,7 @@ import (
 
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/line"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/likelihood"
 )
@@ -81,7 +82,7 @@ func TestExactLinked(t *testing.T) {
 	for i := range table.y {
 		table.y[i] = float64(i / 2 % 2)
 	}
-	got, err := table.exactLinked(t.Context(), regression.Options{SDScale: 1e-6}, logisticRow)
+	got, err := table.exactLinked(t.Context(), regression.Options{SDScale: 1e-6}, likelihood.LogisticKind)
 	require.NoError(t, err)
 	mean, sd := stat.MeanStdDev(table.x, nil)
 	alone := &regressionProblem{x: mat.NewDense(9, 2, nil), y: table.y, priorMean: make([]float64, 2), priorSD: []float64{interceptSD, 1.5}}
@@ -97,7 +98,7 @@ func TestExactLinked(t *testing.T) {
 	for i := range table.y {
 		table.y[i] = []float64{0, 1e6}[table.group[i]%2]
 	}
-	_, err = table.exactLinked(t.Context(), regression.Options{SDScale: 1e-3}, poissonRow)
+	_, err = table.exactLinked(t.Context(), regression.Options{SDScale: 1e-3}, likelihood.PoissonKind)
 	require.ErrorContains(t, err, "far beyond its prior")
 
 	const noise = 0.7
@@ -116,7 +117,94 @@ func TestExactLinked(t *testing.T) {
 	y := []float64{0.3, -1, 2}
 	joint, ok := distmv.NewNormal(make([]float64, 3), covariance, nil)
 	require.True(t, ok)
-	require.InDelta(t, joint.LogProb(y), logEffects(normal, y, make([]float64, 3), []int{0, 1, 2}, []float64{0, 0}, spread), 1e-9)
+	require.InDelta(t, joint.LogProb(y), (&linked{row: normal, y: y, x: make([]float64, 3)}).logEffects([]int{0, 1, 2}, []float64{0, 0}, spread, nil, nil), 1e-6)
+}
+
+// Rows of one more parameter, with effects of almost zero, give the quadrature without groups;
+// normal rows give the closed form; and effects have the
+// gradient that differences show.
+func TestExactShapedGroups(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
+	random := rand.New(rand.NewPCG(5, 6))
+	source := Hbm{Rows: 7, Groups: 2}
+	table := source.drawPrior(random)
+	alone := &regressionProblem{x: mat.NewDense(7, 2, nil), y: table.y, priorMean: make([]float64, 2), priorSD: []float64{interceptSD, 1.5}}
+	mean, sd := stat.MeanStdDev(table.x, nil)
+	for i, x := range table.x {
+		alone.x.SetRow(i, []float64{1, (x - mean) / sd})
+	}
+	for _, kind := range []likelihood.Kind{likelihood.BetaKind, likelihood.NegativeBinomialKind, likelihood.ZeroInflatedKind} {
+		for i := range table.y {
+			table.y[i] = drawShaped(kind, 0.5+table.x[i]/2, 5, random)
+		}
+		alone.logSigmaSD = logShapeSD(kind)
+		got, err := table.exactLinked(t.Context(), regression.Options{SDScale: 1e-6}, kind)
+		require.NoError(t, err)
+		want, err := alone.shaped(shapedRows(kind), true)([]int{0, 1})
+		require.NoError(t, err)
+		require.InDelta(t, want.logEvidence, got.logEvidence, 3e-3, "%v", kind)
+		require.InDelta(t, want.mean[1]/sd, got.slope[0], 5e-3*got.slope[1])
+		require.InEpsilon(t, math.Sqrt(want.variance[1])/sd, got.slope[1], 5e-3)
+	}
+
+	table = source.drawPrior(random)
+	want, err := table.exact(regression.Options{})
+	require.NoError(t, err)
+	l := &linked{y: table.y, rows: make([][]int, 2), level: normalAround(0, interceptSD), slopeSD: 1.5, unit: 1}
+	mean, sd = stat.MeanStdDev(table.x, nil)
+	for i, g := range table.group {
+		l.rows[g], l.x = append(l.rows[g], i), append(l.x, (table.x[i]-mean)/sd)
+	}
+	got, err := l.overScale(t.Context(), func(sigma float64) (rowDensity, float64) {
+		return func(y, eta float64) (value, slope, curvature float64) {
+			return normalAround(y, sigma)(0, eta)
+		}, logNormal(math.Log(sigma), 0, logScaleSD)
+	})
+	require.NoError(t, err)
+	require.InDelta(t, want.logEvidence, got.logEvidence, 3e-3)
+	require.InDelta(t, want.slope[0]*sd, got.mean[1], 5e-3*want.slope[1]*sd)
+	require.InEpsilon(t, want.slope[1]*sd, math.Sqrt(got.variance[1]), 5e-3)
+	require.InEpsilon(t, want.spread[0], got.mean[2], 5e-3)
+	require.InEpsilon(t, want.spread[1], math.Sqrt(got.variance[2]), 5e-3)
+
+	one := &linked{row: betaRow(3), y: []float64{0.2, 0.9, 0.4}, x: []float64{1, -0.5, 2}}
+	of := func(beta []float64) float64 { return one.logEffects([]int{0, 1, 2}, beta, 1.3, nil, nil) }
+	gradient := make([]float64, 2)
+	one.logEffects([]int{0, 1, 2}, []float64{0.3, -0.2}, 1.3, gradient, make([]float64, 4))
+	const step = 1e-3
+	require.InDelta(t, (of([]float64{0.3 + step, -0.2})-of([]float64{0.3 - step, -0.2}))/(2*step), gradient[0], 1e-4)
+	require.InDelta(t, (of([]float64{0.3, -0.2 + step})-of([]float64{0.3, -0.2 - step}))/(2*step), gradient[1], 1e-4)
+}
+
+// Categories in order have the probabilities that package likelihood has, and the prior of cut
+// points integrates to one.
+func TestExactOrderedRows(t *testing.T) {
+	for _, kind := range []likelihood.Kind{likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind} {
+		of := likelihood.NewCategories(kind, 3).(likelihood.OrderedCategories)
+		for _, at := range []struct{ level, gap, x float64 }{{0.3, 1.2, -0.7}, {-6, 0.01, 2}, {4, 9, 1}} {
+			cuts := of.Cut([]float64{-at.level, at.gap - at.level})
+			for y := range 3 {
+				value, slope, _ := gapRow(kind)(at.gap)(float64(y), at.level+at.x)
+				require.InDelta(t, cuts.LogKernelAt(float64(y), at.x, 0), value, 1e-8)
+				const step = 1e-4
+				above, _, _ := gapRow(kind)(at.gap)(float64(y), at.level+at.x+step)
+				below, _, _ := gapRow(kind)(at.gap)(float64(y), at.level+at.x-step)
+				require.InDelta(t, (above-below)/(2*step), slope, 1e-5)
+			}
+		}
+		whole, err := line.Integrate(line.Options{Step: 0.5}, func(log float64) (float64, struct{}, error) {
+			level := levelOf(kind, math.Exp(log))
+			found, err := line.Of(line.Options{From: math.Exp(log) / 2, To: math.Exp(log) / 2, Step: 0.5}, func(b float64) float64 { v, _, _ := level(0, b); return v })
+			if err != nil {
+				return 0, struct{}{}, err
+			}
+			return found.Log + log, struct{}{}, nil
+		})
+		require.NoError(t, err)
+		require.InDelta(t, 0, whole.Log, 1e-5)
+	}
 }
 
 // The same seed gives the same nasty table, and every group has a row.

@@ -2,6 +2,7 @@ package calibrate
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"flag"
 	"fmt"
@@ -312,33 +313,36 @@ func TestGraphsAreInvariant(t *testing.T) {
 	})
 }
 
+// askHbm is the answer of vti hbm to a table.
+func askHbm(t require.TestingT, h Hbm, text []byte, dir string) *regression.Result {
+	data, err := table.Parse("table", text)
+	require.NoError(t, err)
+	options := h.Record.Frame
+	options.Formula = HbmFormula
+	design, err := frame.New(data, options)
+	require.NoError(t, err)
+	model, err := regression.New(design, regression.Options{})
+	require.NoError(t, err)
+	result, err := h.run(context.Background(), model, 1, dir)
+	require.NoError(t, err)
+	return result
+}
+
 // Hierarchies do not depend on the order of rows and columns, on the units of predictors or on
 // names of groups: evidences and standard deviations are the same within 4.5 standard errors.
 func TestHierarchiesAreInvariant(t *testing.T) {
 	fixedChecks(t, 3, func(t *rapid.T, device *gpu.Device, dir string) {
 		h := Hbm{Device: device, Hard: true}
-		h.Record.Frame.Response = rapid.SampledFrom([]likelihood.Kind{likelihood.GaussianKind, likelihood.PoissonKind, likelihood.LogisticKind}).Draw(t, "response")
+		h.Record.Frame.Response = rapid.SampledFrom([]likelihood.Kind{likelihood.GaussianKind, likelihood.PoissonKind, likelihood.LogisticKind, likelihood.ExponentialKind, likelihood.LogNormalKind}).Draw(t, "response")
 		drawn := h.drawHard(stream.Rand(rapid.Uint64Range(0, 1<<20).Draw(t, "table"), "hierarchies"))
-		ask := func(text []byte) *regression.Result {
-			data, err := table.Parse("table", text)
-			require.NoError(t, err)
-			options := h.Record.Frame
-			options.Formula = HbmFormula
-			design, err := frame.New(data, options)
-			require.NoError(t, err)
-			model, err := regression.New(design, regression.Options{})
-			require.NoError(t, err)
-			result, err := h.run(t.Context(), model, 1, dir)
-			require.NoError(t, err)
-			return result
-		}
-		first := ask(drawn.csv())
+		first := askHbm(t, h, drawn.csv(), dir)
 		s := sheetOf(t, drawn.csv())
 		random := stream.Rand(1, "changes")
 		s.shuffle(random)
 		s.rescale("y", random)
 		s.relabel(random)
-		second := ask(s.csv())
+		s.addConstant()
+		second := askHbm(t, h, s.csv(), dir)
 		if first.Certificate.Verdict != vti.Trusted || second.Certificate.Verdict != vti.Trusted {
 			t.Skip("not trusted")
 		}
@@ -351,4 +355,34 @@ func TestHierarchiesAreInvariant(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Whole runs that make few draws are not trusted where those of many are not, and some are not
+// where those of many are.
+func TestFewerDrawsAreNotTrustedMore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of a processor")
+	}
+	device, err := gpu.OpenWith(gpu.Options{})
+	require.NoError(t, err)
+	defer device.Close()
+	worse := 0
+	for _, table := range []uint64{0, 2} {
+		random := stream.Rand(table, "fewer draws")
+		p := &problem{record: quick(likelihood.StudentKind), csv: ordinaryTable(likelihood.StudentKind, 5+random.IntN(20), random)}
+		p.record.Design.DropDegenerate = true
+		ask := func(draws int) string {
+			p.record.Draws = draws
+			r, err := answerVarsel(t.Context(), device, p, 1, t.TempDir(), nil)
+			require.NoError(t, err)
+			return r.Verdict
+		}
+		switch few, many := ask(1<<4), ask(1<<13); {
+		case few == trusted:
+			require.Equal(t, trusted, many)
+		case many == trusted:
+			worse++
+		}
+	}
+	require.Positive(t, worse)
 }

@@ -231,7 +231,7 @@ func mixedEvidence(own mixedColumn, parents []mixedColumn) (modelMoments, error)
 	if err != nil {
 		return modelMoments{}, err
 	}
-	return integrateAlong(func(theta []float64) float64 { return p.logPosterior(coordinates, logisticRow, theta, nil, nil) }, mode, axes, 1e-4)
+	return integrateAlong(func(theta []float64) float64 { return p.logPosterior(coordinates, logisticRow, theta, nil, nil) }, mode, axes, alongAxes)
 }
 
 // mixedOf is mixedEvidence of the rows that count for a node.

@@ -56,22 +56,17 @@ func (p *regressionProblem) quadrature(row rowDensity) func(coordinates []int) (
 		if err != nil {
 			return modelMoments{}, err
 		}
-		return integrateAlong(func(theta []float64) float64 { return p.logPosterior(coordinates, row, theta, nil, nil) }, mode, axes, 1e-5)
+		return integrateAlong(func(theta []float64) float64 { return p.logPosterior(coordinates, row, theta, nil, nil) }, mode, axes, alongAxes)
 	}
 }
 
-// alongStep is the first distance of nodes, in standard deviations of the Laplace approximation,
-// and alongDepth how far below the largest log densities are negligible, in nats.
-const (
-	alongStep  = 0.5
-	alongDepth = 25.0
-)
+// alongAxes are rules in standard deviations of the Laplace approximation.
+var alongAxes = line.Options{Step: 0.5, Depth: 25, Tolerance: 1e-5}
 
 // integrateAlong integrates a log density of a few coordinates along axes [k, k] that cross at its
-// mode, until log integrals are known to a tolerance.
-func integrateAlong(logDensity func(theta []float64) float64, mode []float64, axes *mat.Dense, tolerance float64) (modelMoments, error) {
+// mode, by the rules o along each.
+func integrateAlong(logDensity func(theta []float64) float64, mode []float64, axes *mat.Dense, o line.Options) (modelMoments, error) {
 	k := len(mode)
-	o := line.Options{Step: alongStep, Depth: alongDepth, Tolerance: tolerance}
 	var from func(axis int, theta []float64) (modelMoments, error)
 	from = func(axis int, theta []float64) (modelMoments, error) {
 		if axis == k {
@@ -139,7 +134,7 @@ func (p *regressionProblem) laplace(coordinates []int, row rowDensity) (at []flo
 		Value:  func(x []float64) float64 { return p.logPosterior(coordinates, row, x, nil, nil) },
 		Expand: func(x, gradient, curvature []float64) { p.logPosterior(coordinates, row, x, gradient, curvature) },
 	}, mode.Options{Enough: 1e-12, Steps: 500})
-	if !found.Converged {
+	if !(found.Decrement <= mode.Hidden) { // curvatures that stand for others only come near
 		return nil, nil, fmt.Errorf("quadrature: no mode was found in %d steps", found.Steps)
 	}
 	return at, axesOf(curvature), nil

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mathext"
 
 	"github.com/transdim/vti/internal/line"
 	"github.com/transdim/vti/likelihood"
@@ -39,9 +40,9 @@ func shapedRows(kind likelihood.Kind) shapedRow {
 // negativeBinomialRow is a count of mean μ = exp η and variance μ + μ²/φ.
 func negativeBinomialRow(shape float64) rowDensity {
 	return func(y, eta float64) (value, slope, curvature float64) {
-		rate := math.Exp(math.Min(eta, 300))
-		odds := rate / shape
-		value = y*(eta-math.Log(shape)-math.Log1p(odds)) - shape*math.Log1p(odds)
+		u := eta - math.Log(shape)
+		soft := math.Max(u, 0) + math.Log1p(math.Exp(-math.Abs(u))) // log(1 + μ/φ)
+		value = y*(u-soft) - shape*soft
 		factorial, _ := math.Lgamma(y + 1)
 		value -= factorial
 		if y < 1000 { // log Γ(y + φ) − log Γ(φ) without the loss of digits
@@ -53,7 +54,7 @@ func negativeBinomialRow(shape float64) rowDensity {
 			below, _ := math.Lgamma(shape)
 			value += above - below
 		}
-		share := odds / (1 + odds)
+		share := 1 / (1 + math.Exp(-u))
 		return value, y - (y+shape)*share, (y + shape) * share * (1 - share)
 	}
 }
@@ -123,28 +124,22 @@ func weibullRow(shape float64) rowDensity {
 	}
 }
 
-// betaRow is a share of mean μ = 1/(1 + exp −η) and precision φ. Slope and curvature only choose
-// the axes of the integral: they are those of a normal logit.
+// betaRow is a share of mean μ = 1/(1 + exp −η) and precision φ. The curvature is that of a normal
+// logit.
 func betaRow(precision float64) rowDensity {
-	logBeta := func(a, b float64) float64 {
-		x, _ := math.Lgamma(a)
-		y, _ := math.Lgamma(b)
-		z, _ := math.Lgamma(a + b)
-		return x + y - z
-	}
-	value := func(y, eta float64) float64 {
-		a, b := precision/(1+math.Exp(-eta)), precision/(1+math.Exp(eta))
+	whole, _ := math.Lgamma(precision)
+	return func(y, eta float64) (value, slope, curvature float64) {
+		mean, rest := 1/(1+math.Exp(-eta)), 1/(1+math.Exp(eta))
+		a, b := precision*mean, precision*rest
 		if !(a > 0 && b > 0) {
-			return math.Inf(-1)
+			return math.Inf(-1), 0, 1
 		}
-		return (a-1)*math.Log(y) + (b-1)*math.Log1p(-y) - logBeta(a, b)
-	}
-	return func(y, eta float64) (v, slope, curvature float64) {
-		const step = 1e-4
-		v = value(y, eta)
-		slope = (value(y, eta+step) - value(y, eta-step)) / (2 * step)
-		mean := 1 / (1 + math.Exp(-eta))
-		return v, slope, (1 + precision) * mean * (1 - mean)
+		logA, _ := math.Lgamma(a)
+		logB, _ := math.Lgamma(b)
+		log, logRest := math.Log(y), math.Log1p(-y)
+		value = (a-1)*log + (b-1)*logRest + whole - logA - logB
+		slope = precision * mean * rest * (log - logRest - mathext.Digamma(a) + mathext.Digamma(b))
+		return value, slope, (1 + precision) * mean * rest
 	}
 }
 
@@ -172,7 +167,7 @@ func (p *regressionProblem) shaped(of shapedRow, free bool) func(coordinates []i
 				return modelMoments{}, err
 			}
 			logs, modes = append(logs, log), append(modes, mode)
-			return integrateAlong(func(theta []float64) float64 { return p.logPosterior(coordinates, row, theta, nil, nil) }, mode, axes, 1e-5)
+			return integrateAlong(func(theta []float64) float64 { return p.logPosterior(coordinates, row, theta, nil, nil) }, mode, axes, alongAxes)
 		}
 		if !free {
 			return given(0)

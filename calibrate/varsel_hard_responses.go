@@ -35,6 +35,21 @@ func drawResponse(kind likelihood.Kind, eta []float64, random *rand.Rand) (y []f
 		for i := range y {
 			y[i] = drawShaped(kind, math.Min(level+eta[i], 20), shape, random)
 		}
+	case likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind, likelihood.CategoricalKind: // of three, or two
+		level, gap := uniform(random, -2, 2), math.Pow(10, uniform(random, -1, 1))
+		if kind == likelihood.CategoricalKind {
+			gap = math.Inf(1)
+		}
+		how = fmt.Sprintf("level %.1f, gap %.1g", level, gap)
+		for i := range y {
+			u := random.Float64()
+			switch score := level + eta[i] + math.Log(u/(1-u)); {
+			case score > gap:
+				y[i] = 2
+			case score > 0:
+				y[i] = 1
+			}
+		}
 	default:
 		noise := math.Pow(10, uniform(random, -3, 1))
 		scale := 1.0

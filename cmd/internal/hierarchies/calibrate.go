@@ -1,6 +1,7 @@
 package hierarchies
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -38,8 +39,8 @@ With --hard it draws difficult tables, with gaussian, logistic and poisson respo
 			if err != nil {
 				return err
 			}
-			if kind := record.Frame.Response; study.Hard && !calibrate.ExactHbm(kind) {
-				return fmt.Errorf("--hard compares with exact answers, which there are for --likelihood gaussian, logistic and poisson: got %s; leave out --hard for ranks of what tables are drawn from", kind)
+			if study.Hard && record.Frame.Response == likelihood.StudentKind {
+				return errors.New("--hard compares with exact answers, which there are none for --likelihood student; leave out --hard for ranks of what tables are drawn from")
 			}
 			// of few coordinates
 			if err := f.chooseFlow(cmd.Flags(), record, cosmic.Spline); err != nil {
