@@ -21,7 +21,10 @@ const levelSD = 10
 //
 // share is the factor of gains in a sum over the parts, as indicators repeat each other: the
 // indicators of K equally frequent categories together tell K/(K−1) times as much as the categories
-// do, and the indicators above cut points all tell nearly the same.
+// do, and the indicators above cut points all tell nearly the same. Of 48 members of 12 tables,
+// with a pair that matters together, searches find 38 without and 39 with an order, and one other
+// predictor; with half of the factor 31 and 18, with twice as much 42 and 41, with eight times 45
+// and 42, and five others.
 func (s Search) parts() (parts []Search, share float64) {
 	categories := s.Responses.Categories
 	if categories == nil {
