@@ -8,10 +8,12 @@ import (
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/evaluate"
+	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -90,24 +92,16 @@ func (a *Network) Sample(problem *Problem, name string) (codes [][]int32, theta 
 
 // effectiveShare is (Σw)² / (n Σw²); weights that are not numbers count as zero.
 func effectiveShare(logWeights []float64) float64 {
-	largest := math.Inf(-1)
-	for _, w := range logWeights {
-		if finite(w) {
-			largest = math.Max(largest, w)
+	for k, w := range logWeights {
+		if !finite(w) {
+			logWeights[k] = math.Inf(-1)
 		}
 	}
-	var sum, squares float64
-	for _, w := range logWeights {
-		if finite(w) {
-			x := math.Exp(w - largest)
-			sum += x
-			squares += x * x
-		}
+	shares := logsum.Shares(logWeights)
+	if squares := floats.Dot(shares, shares); squares > 0 {
+		return 1 / squares / float64(len(shares))
 	}
-	if squares == 0 {
-		return 0
-	}
-	return sum * sum / squares / float64(len(logWeights))
+	return 0
 }
 
 // finite reports whether x is neither NaN nor infinite.

@@ -38,11 +38,6 @@ func (post *Posterior) checkModel(ctx gocontext.Context, draws []draw, seed uint
 		in.Response.Values[i] = p.centre + p.scale*y
 	}
 	rows := in.Checked
-	if rows == nil {
-		for i := range p.y {
-			rows = append(rows, i)
-		}
-	}
 	in.Draw = func(d int, mean, sd, replicate []float64) {
 		one := draws[d*len(draws)/in.Draws]
 		bounds := post.bounds(one.places)

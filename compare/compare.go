@@ -60,19 +60,22 @@ type Interval struct {
 	High report.Number `json:"high"`
 }
 
-// Differences lists the settings that differ between two structs of one type, by their JSON names.
-func Differences(a, b any) (list []string, err error) {
-	var settings [2]map[string]string
-	names := map[string]string{}
-	for k, value := range []any{a, b} {
-		if settings[k], err = report.Leaves(value); err != nil {
-			return nil, err
+// Differences lists the settings that differ between structs of one type in A and B, by their JSON
+// names.
+func Differences(pairs ...[2]any) (list []string, err error) {
+	for _, pair := range pairs {
+		var settings [2]map[string]string
+		names := map[string]string{}
+		for k, value := range pair {
+			if settings[k], err = report.Leaves(value); err != nil {
+				return nil, err
+			}
+			maps.Copy(names, settings[k])
 		}
-		maps.Copy(names, settings[k])
-	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if first, second := cmp.Or(settings[0][name], "none"), cmp.Or(settings[1][name], "none"); first != second {
-			list = append(list, fmt.Sprintf("%s: %s in A, %s in B", name, first, second))
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			if first, second := cmp.Or(settings[0][name], "none"), cmp.Or(settings[1][name], "none"); first != second {
+				list = append(list, fmt.Sprintf("%s: %s in A, %s in B", name, first, second))
+			}
 		}
 	}
 	return list, nil

@@ -48,14 +48,11 @@ func Compare(a, b *StoredRun) (*Comparison, error) {
 		return nil, fmt.Errorf("different nodes: %q in %s, %q in %s", x.Nodes, a.Dir, y.Nodes, b.Dir)
 	}
 	c := &Comparison{Comparison: compare.Comparison{Schema: "vti/compare-graphs/1", Command: "compare", Version: vti.Version, A: a.summary(), B: b.summary()}}
-	for _, settings := range [][2]any{
-		{a.Record.Columns, b.Record.Columns}, {a.Record.Constraints, b.Record.Constraints}, {a.Record.Model, b.Record.Model},
-	} {
-		notes, err := compare.Differences(settings[0], settings[1])
-		if err != nil {
-			return nil, err
-		}
-		c.Notes = append(c.Notes, notes...)
+	var err error
+	if c.Notes, err = compare.Differences(
+		[2]any{a.Record.Columns, b.Record.Columns}, [2]any{a.Record.Constraints, b.Record.Constraints}, [2]any{a.Record.Model, b.Record.Model},
+	); err != nil {
+		return nil, err
 	}
 	evidence := compare.NewPair(a.Result.LogEvidence, a.Result.LogEvidenceSE, b.Result.LogEvidence, b.Result.LogEvidenceSE)
 	c.LogEvidence = &evidence

@@ -77,14 +77,13 @@ const MostChecked = 10000
 // checkedBlock is the number of neighbouring rows that are checked together, for serial dependence.
 const checkedBlock = 500
 
-// CheckedRows returns about most rows of n, spread in blocks of neighbours; nil for all.
-func CheckedRows(n, most int) []int {
-	if n <= most {
-		return nil
-	}
+// CheckedRows returns about most rows of n, spread in blocks of neighbours, or all.
+func CheckedRows(n, most int) (rows []int) {
 	blocks := max(2, most/checkedBlock)
 	size := most / blocks
-	var rows []int
+	if n <= most {
+		size = n
+	}
 	for b := range blocks {
 		first := b * (n - size) / (blocks - 1)
 		for i := range size {

@@ -82,18 +82,11 @@ func (x *Visited) Births(ctx context.Context, cfg Config) (*Certificate, error) 
 
 // birthChains are chains as long as it takes.
 func (e *Engine) birthChains(ctx context.Context, cfg Config, name string, powers []float64, rHat, enough float64) (*rjmcmc.Result, error) {
-	sp := e.Space
-	enough = cfg.enoughOf(enough)
-	settings := rjmcmc.CollapsedConfig{
+	return e.chainsUntil(ctx, e.Known.BirthDeath, cfg, name, rjmcmc.CollapsedConfig{
 		Chains: birthChains, BurnIn: birthBurnIn, Iterations: birthLongest, Thin: birthThin, First: birthFirst, Powers: powers,
-		Enough: func(chains *rjmcmc.Result) bool {
-			worst := WorstOf(sp, chains)
-			return worst.RHat <= rHat && worst.ESS >= enough
-		},
-		Seed: e.random(cfg.Stream + "/" + name).Uint64(),
-	}
-	settings.Progress = func(done, total int) { cfg.report(done/birthThin*birthChains, total/birthThin*birthChains) }
-	return rjmcmc.RunCollapsed(ctx, e.Known.BirthDeath, len(sp.Cards()), sp.(space.RowMasker).MaskRow, settings)
+	}, func(_ *rjmcmc.Result, worst rjmcmc.Summary) bool {
+		return worst.RHat <= rHat && worst.ESS >= cfg.enoughOf(enough)
+	})
 }
 
 // birthCertificate is what chains show, with the evidence from the models of other chains.

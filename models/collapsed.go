@@ -65,7 +65,11 @@ func (e *Engine) Collapsed(ctx context.Context, cfg Config) (*Certificate, error
 		}
 		annealing.Particles *= morePopulations
 	}
-	chains, err := e.collapsedChains(ctx, ladder, cfg)
+	chains, err := e.chainsUntil(ctx, e.Known.Collapsed, cfg, "chains", rjmcmc.CollapsedConfig{
+		Chains: collapsedChains, BurnIn: collapsedBurnIn, Iterations: collapsedLongest, Thin: collapsedThin, First: collapsedFirst, Powers: ladder,
+	}, func(chains *rjmcmc.Result, worst rjmcmc.Summary) bool {
+		return worst.RHat <= EnoughRHat && worst.ESS >= cfg.enoughOf(EnoughESS) && chains.EvidenceResolved()
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -83,22 +87,15 @@ func (e *Engine) Collapsed(ctx context.Context, cfg Config) (*Certificate, error
 	return certificate, nil
 }
 
-// collapsedChains are chains that are as long as it takes.
-func (e *Engine) collapsedChains(ctx context.Context, ladder []float64, cfg Config) (*rjmcmc.Result, error) {
-	sp := e.Space
-	enough := cfg.enoughOf(EnoughESS)
-	settings := rjmcmc.CollapsedConfig{
-		Chains: collapsedChains, BurnIn: collapsedBurnIn, Iterations: collapsedLongest, Thin: collapsedThin, First: collapsedFirst, Powers: ladder,
-		Enough: func(chains *rjmcmc.Result) bool {
-			worst := WorstOf(sp, chains)
-			return worst.RHat <= EnoughRHat && worst.ESS >= enough && chains.EvidenceResolved()
-		},
-		Seed: e.random(cfg.Stream + "/chains").Uint64(),
-	}
+// chainsUntil are chains over models, without parameters, that run until enough says so of them, and
+// of the worst of their quantities.
+func (e *Engine) chainsUntil(ctx context.Context, of rjmcmc.Collapsed, cfg Config, name string, settings rjmcmc.CollapsedConfig, enough func(chains *rjmcmc.Result, worst rjmcmc.Summary) bool) (*rjmcmc.Result, error) {
+	settings.Seed = e.random(cfg.Stream + "/" + name).Uint64()
+	settings.Enough = func(chains *rjmcmc.Result) bool { return enough(chains, WorstOf(e.Space, chains)) }
 	settings.Progress = func(done, total int) {
-		cfg.report(done/collapsedThin*collapsedChains, total/collapsedThin*collapsedChains)
+		cfg.report(done/settings.Thin*settings.Chains, total/settings.Thin*settings.Chains)
 	}
-	return rjmcmc.RunCollapsed(ctx, e.Known.Collapsed, len(sp.Cards()), sp.(space.RowMasker).MaskRow, settings)
+	return rjmcmc.RunCollapsed(ctx, of, len(e.Space.Cards()), e.Space.(space.RowMasker).MaskRow, settings)
 }
 
 // populationsCertificate is what annealed populations show, with errors from the differences

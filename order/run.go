@@ -150,13 +150,9 @@ func (post *posterior) checkModel(ctx gocontext.Context, seed uint64) (*modelche
 		Checked: modelcheck.CheckedRows(p.Rows(), modelcheck.MostChecked), Draws: modelcheck.MinDraws,
 		Remedies: modelcheck.Remedies{Dependence: "a larger --max-order, or vti changepoints", Curvature: "--model spline"},
 	}
-	rows := in.Checked
-	if rows == nil {
-		rows = first(p.Rows())
-	}
 	in.Draw = func(d int, mean, sd, replicate []float64) {
 		one := post.draws[d*len(post.draws)/in.Draws]
-		for k, i := range rows {
+		for k, i := range in.Checked {
 			mean[k] = one.intercept
 			for c, j := range one.fit.columns {
 				mean[k] += one.coefficients[c] * one.fit.design.x.At(i, j)

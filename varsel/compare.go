@@ -7,7 +7,6 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/compare"
-	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/run"
 )
 
@@ -29,7 +28,11 @@ func Compare(ctx gocontext.Context, a, b *StoredRun) (*Comparison, error) {
 	if err := comparable(a, b); err != nil {
 		return nil, err
 	}
-	c := &Comparison{Comparison: compare.Comparison{Schema: "vti/compare-selections/1", Command: "compare", Version: vti.Version, A: summary(a), B: summary(b), Notes: differences(a, b)}}
+	c := &Comparison{Comparison: compare.Comparison{Schema: "vti/compare-selections/1", Command: "compare", Version: vti.Version, A: summary(a), B: summary(b)}}
+	var err error
+	if c.Notes, err = compare.Differences([2]any{a.Record.Design, b.Record.Design}, [2]any{a.Record.Model.withDefaults(), b.Record.Model.withDefaults()}); err != nil {
+		return nil, err
+	}
 	c.CompareModels(a.Result.listed(), b.Result.listed())
 	for s, x := range a.Result.Inclusion {
 		y := b.Result.Inclusion[s]
@@ -39,7 +42,6 @@ func Compare(ctx gocontext.Context, a, b *StoredRun) (*Comparison, error) {
 	}
 	c.Disagreements = compare.Disagreements(c.Inclusion, c.Models)
 	var note string
-	var err error
 	if c.CrossEntropy, note, err = crossEntropy(ctx, a, b); err != nil {
 		return nil, err
 	}
@@ -101,37 +103,4 @@ func comparable(a, b *StoredRun) error {
 // without returns the names in x that are not in y.
 func without(x, y []string) []string {
 	return slices.DeleteFunc(slices.Clone(x), func(name string) bool { return slices.Contains(y, name) })
-}
-
-// differences lists, in words, the settings of two comparable runs that change the posterior.
-func differences(a, b *StoredRun) []string {
-	x, y := a.Record.Model.withDefaults(), b.Record.Model.withDefaults()
-	var list []string
-	note := func(what string, x, y any) {
-		if x != y {
-			list = append(list, fmt.Sprintf("%s: %v in A, %v in B", what, x, y))
-		}
-	}
-	note("likelihood", x.Likelihood, y.Likelihood)
-	note("sigma (0: unknown)", x.Sigma, y.Sigma)
-	if x.Likelihood == likelihood.RobustKind && y.Likelihood == likelihood.RobustKind {
-		note("sigma1", x.Sigma1, y.Sigma1)
-		note("sigma2", x.Sigma2, y.Sigma2)
-		note("share of outliers", x.Outlier, y.Outlier)
-		note("sigma1 unknown", x.UnknownSigma1, y.UnknownSigma1)
-	}
-	if x.Likelihood == likelihood.StudentKind && y.Likelihood == likelihood.StudentKind {
-		note("degrees of freedom", x.Degrees, y.Degrees)
-	}
-	if x.Likelihood.HasCategories() && y.Likelihood.HasCategories() {
-		note("levels of the response", fmt.Sprint(a.Record.Design.Levels), fmt.Sprint(b.Record.Design.Levels))
-	}
-	note("slab", x.Slab.String(), y.Slab.String())
-	note("slab scale", x.SlabScale, y.SlabScale)
-	note("prior over models", x.Prior.String(), y.Prior.String())
-	note("not standardised", a.Record.Design.NoStandardize, b.Record.Design.NoStandardize)
-	note("no intercept", a.Record.Design.NoIntercept, b.Record.Design.NoIntercept)
-	note("offset", a.Record.Design.Offset, b.Record.Design.Offset)
-	note("always in", fmt.Sprint(a.Record.Design.Always), fmt.Sprint(b.Record.Design.Always))
-	return list
 }

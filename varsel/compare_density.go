@@ -14,6 +14,7 @@ import (
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/internal/weighted"
 )
 
 // CrossEntropy is −mean log q_B(m, θ) over the draws of A: how well B's density covers what A
@@ -131,31 +132,19 @@ func (p *Problem) fromFile(d *draws.Draws) (codes [][]int32, theta *mat.Dense, c
 // independent, but chains are.
 func negativeMean(values []float64, chains []int32) *CrossEntropy {
 	result := &CrossEntropy{Draws: len(values)}
-	groups := len(values)
-	group := func(i int) int { return i }
-	if chains != nil {
-		groups = int(slices.Max(chains)) + 1 // chains count from 1; the empty group adds nothing
-		group = func(i int) int { return int(chains[i]) }
-	}
-	sums, counts := make([]float64, groups), make([]float64, groups)
-	var sum, count float64
+	var kept []float64
+	var group []int
 	for i, v := range values {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			result.NonFinite++
 			continue
 		}
-		sum, count = sum+v, count+1
-		sums[group(i)] += v
-		counts[group(i)]++
-	}
-	mean := sum / count
-	var squares, n float64
-	for g, total := range sums { // residuals of totals, so that groups of any size count right
-		if counts[g] > 0 {
-			residual := (total - counts[g]*mean) / count
-			squares, n = squares+residual*residual, n+1
+		if chains != nil {
+			i = int(chains[i])
 		}
+		kept, group = append(kept, v), append(group, i)
 	}
-	result.Mean, result.SE = Number(-mean), Number(math.Sqrt(squares*n/(n-1)))
+	m := weighted.Plain(slices.Repeat([]float64{1}, len(kept)), kept, group)
+	result.Mean, result.SE = Number(-m.Mean), Number(m.MeanSE)
 	return result
 }

@@ -32,13 +32,7 @@ func (p *Problem) checkModel(ctx gocontext.Context, draws *Draws, seed uint64) (
 		}
 		in.Predictors = append(in.Predictors, modelcheck.Column{Name: name, Values: design.Column(j), Indicator: strings.Contains(name, "=")})
 	}
-	rows := in.Checked
-	if rows == nil {
-		for i := range design.Rows() {
-			rows = append(rows, i)
-		}
-	}
-	random := stream.Rand(seed, "model check")
+	rows, random := in.Checked, stream.Rand(seed, "model check")
 	if _, ok := p.Target.Unordered(); ok {
 		in.Unordered = design.Levels
 	}

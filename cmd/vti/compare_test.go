@@ -93,7 +93,7 @@ func TestCompareRefuses(t *testing.T) {
 		assert.Equal(t, before, entries(t))
 	}
 	got := mustRun(t, "compare", "base", "slab")
-	assert.Contains(t, got.stdout, "note: slab scale: 1.5 in A, 1 in B")
+	assert.Contains(t, got.stdout, "note: slab_scale: 1.5 in A, 1 in B")
 	assert.Contains(t, got.stdout, "no cross-entropy: B has no density (exact)")
 }
 

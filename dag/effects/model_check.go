@@ -37,11 +37,6 @@ func CheckModel(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 	}
 	most := int(checkWork / (cost * float64(nodes*parameters)))
 	rows := modelcheck.CheckedRows(p.Data.Rows(), max(fewestChecked, min(most, modelcheck.MostChecked)))
-	if rows == nil {
-		for row := range p.Data.Rows() {
-			rows = append(rows, row)
-		}
-	}
 	in := modelcheck.GraphInput{
 		Rows:     modelcheck.RowNames{Numbers: p.Data.Places, Unit: p.Data.PlaceUnit},
 		Draws:    modelcheck.MinDraws,

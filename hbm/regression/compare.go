@@ -68,12 +68,9 @@ func Compare(a, b *StoredRun) (*Comparison, error) {
 	c := &Comparison{Comparison: compare.Comparison{
 		Schema: "vti/compare-regressions/1", Command: "compare", Version: vti.Version, A: a.summary(), B: b.summary(), KLAB: Figure(math.NaN()), KLBA: Figure(math.NaN()), Disagreements: []compare.Pair{},
 	}}
-	for _, settings := range [][2]any{{a.Record.Frame, b.Record.Frame}, {a.Record.Model, b.Record.Model}} {
-		notes, err := compare.Differences(settings[0], settings[1])
-		if err != nil {
-			return nil, err
-		}
-		c.Notes = append(c.Notes, notes...)
+	var err error
+	if c.Notes, err = compare.Differences([2]any{a.Record.Frame, b.Record.Frame}, [2]any{a.Record.Model, b.Record.Model}); err != nil {
+		return nil, err
 	}
 	if x, y := a.Result, b.Result; x.LogEvidence != nil && y.LogEvidence != nil {
 		pair := compare.NewPair(*x.LogEvidence, known(x.LogEvidenceSE), *y.LogEvidence, known(y.LogEvidenceSE))

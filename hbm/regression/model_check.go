@@ -29,9 +29,6 @@ type keptPredictors struct {
 // newKept prepares for n draws.
 func (r *Regression) newKept(n int) *keptPredictors {
 	k := &keptPredictors{planes: r.planes, every: max(1, n/modelcheck.MinDraws), rows: modelcheck.CheckedRows(len(r.y), modelcheck.MostChecked)}
-	if k.rows == nil {
-		k.rows = everyRow(len(r.y))
-	}
 	kept := (n + k.every - 1) / k.every
 	k.eta, k.given = make([][]float64, kept), make([]response, kept)
 	return k

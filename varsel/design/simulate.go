@@ -1,7 +1,8 @@
 package design
 
 import (
-	"bufio"
+	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -345,29 +346,14 @@ func Normals(random *rand.Rand, n int) []float64 {
 
 // WriteCSV writes the columns with a header row.
 func (d *SimulatedData) WriteCSV(w io.Writer) error {
-	buffered := bufio.NewWriterSize(w, 1<<20)
-	var line []byte
-	for j, name := range d.Names {
-		if j > 0 {
-			line = append(line, ',')
-		}
-		line = append(line, name...)
-	}
-	for i := range d.Columns[0] {
-		line = append(line, '\n')
-		if _, err := buffered.Write(line); err != nil {
-			return err
-		}
-		line = line[:0]
+	writer, cells := csv.NewWriter(w), slices.Clone(d.Names)
+	err := writer.Write(cells)
+	for i := 0; i < len(d.Columns[0]) && err == nil; i++ {
 		for j, column := range d.Columns {
-			if j > 0 {
-				line = append(line, ',')
-			}
-			line = strconv.AppendFloat(line, column[i], 'g', -1, 64)
+			cells[j] = strconv.FormatFloat(column[i], 'g', -1, 64)
 		}
+		err = writer.Write(cells)
 	}
-	if _, err := buffered.Write(append(line, '\n')); err != nil {
-		return err
-	}
-	return buffered.Flush()
+	writer.Flush()
+	return errors.Join(err, writer.Error())
 }

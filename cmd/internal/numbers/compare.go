@@ -61,7 +61,7 @@ func comparer(about string) func(_ context.Context, x, y *numbered) (*applicatio
 		c.A = compare.Run{RunDir: x.dir, Command: x.Command, Seed: x.Seed, Verdict: &x.verdict}
 		c.B = compare.Run{RunDir: y.dir, Command: y.Command, Seed: y.Seed, Verdict: &y.verdict}
 		var err error
-		if c.Notes, err = compare.Differences(x.Options, y.Options); err != nil {
+		if c.Notes, err = compare.Differences([2]any{x.Options, y.Options}); err != nil {
 			return nil, err
 		}
 		c.CompareModels(x.models, y.models)
