@@ -87,8 +87,8 @@ func (e *Engine) Collapsed(ctx context.Context, cfg Config) (*Certificate, error
 	return certificate, nil
 }
 
-// chainsUntil are chains over models, without parameters, that run until enough says so of them, and
-// of the worst of their quantities.
+// chainsUntil are chains over models, without parameters, that run until enough says so of them,
+// and of the worst of their quantities.
 func (e *Engine) chainsUntil(ctx context.Context, of rjmcmc.Collapsed, cfg Config, name string, settings rjmcmc.CollapsedConfig, enough func(chains *rjmcmc.Result, worst rjmcmc.Summary) bool) (*rjmcmc.Result, error) {
 	settings.Seed = e.random(cfg.Stream + "/" + name).Uint64()
 	settings.Enough = func(chains *rjmcmc.Result) bool { return enough(chains, WorstOf(e.Space, chains)) }
