@@ -59,6 +59,7 @@
 //	over_family.go            a family over its models as the flow of a vti.Config
 //	over_batch.go             steps of its training on some members of each plate
 //	over_weighed.go           evidences of its models by weights of that family, member by member
+//	over_ceiling.go           the largest likelihood of a model, which bounds its evidence
 //	presence.go               densities and encodings of what a model has
 //	density.go                distributions
 //	link.go                   their values, and real numbers in which to infer them

@@ -10,10 +10,12 @@ import (
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/ml/context"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	vti "github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/weighted"
 	"github.com/transdim/vti/models"
@@ -24,21 +26,29 @@ import (
 // one.
 type weighed struct {
 	posterior *Posterior // whose feed lacks the code of a model
+	ceilings  *ceilings
 	one       sync.Mutex // evaluations take turns
 }
 
 // Draws of single models: of all; of those whose evidence is then within some nats of the largest,
-// which it may be below by chance; and where parameters are drawn of models with less than a
-// hundredth of the posterior. Others have as many as a single model. Chosen by hand.
+// which it may be below by chance, or not known to be below; and where parameters are drawn of
+// models with less than a hundredth of the posterior. Others have as many as a single model. Chosen
+// by hand.
 var glances = []struct {
 	draws  int
 	within float64
-}{{64, math.Inf(1)}, {256, 50}, {1024, 12}}
+}{{64, math.Inf(1)}, {256, 50}, {1024, negligibleNats}}
 
 const (
 	fewWeighed = 1024
 	// mostModels are weighed each by hundreds of draws of all members.
 	mostModels = 128
+	// negligibleNats below the best model another has no part in the answer. Chosen by hand: 128 of
+	// them hold less than a thousandth.
+	negligibleNats = 12
+	// Within drawnNats of the best model parameters are drawn, and weights that have no mean make
+	// an answer doubtful by themselves.
+	drawnNats = 5
 )
 
 // Weighed implements [vti.WeighedFlow].
@@ -53,7 +63,11 @@ func (f *targetFamily) Weighed(device *gpu.Device, ctx *vti.Context) models.Know
 	}
 	own := &feed{model: f.model, data: f.data, dtype: dtypes.Float64, of: f}
 	p := &Posterior{device: device, model: f.model, config: f.config, family: f.family, feed: own, variables: ctx, execs: map[string]*context.Exec{}, everything: everything}
-	return models.Known{Evidences: &weighed{posterior: p}, Draws: max(1, min(firstDraws, keptNumbers/f.space.Dim()))}
+	ceilings, err := newCeilings(device, f.Target)
+	if err != nil {
+		return models.Known{}
+	}
+	return models.Known{Evidences: &weighed{posterior: p, ceilings: ceilings}, Draws: max(1, min(firstDraws, keptNumbers/f.space.Dim()))}
 }
 
 // Exact reports that evidences are estimates.
@@ -68,25 +82,62 @@ func (w *weighed) certify(ctx gocontext.Context, code []int32, draws int, seed u
 	return p.Certify(ctx, CertifyConfig{Draws: draws, Until: w.posterior.config.Until})
 }
 
-// Of returns estimates, from few draws of models whose evidences are far below the largest.
+// Of returns estimates, from few draws of models whose evidences are far below the largest. A
+// family may be far from the posterior of a model that training hardly drew. Weights then say too
+// little of its evidence, by any number of nats and however many they are. Such a model is left out
+// only if its largest likelihood is too small as well, and counts as if nothing bounded it
+// otherwise.
 func (w *weighed) Of(ctx gocontext.Context, codes [][]int32, seed uint64) ([]models.Evidence, error) {
 	found, best := make([]models.Evidence, len(codes)), math.Inf(-1)
+	ceiling, theta := slices.Repeat([]float64{math.NaN()}, len(codes)), make([][]float64, len(codes))
+	below := func(i int) bool { // whatever weights say
+		if math.IsNaN(ceiling[i]) {
+			ceiling[i] = w.ceilings.of(codes[i], theta[i])
+		}
+		return ceiling[i] < best-negligibleNats
+	}
 	for _, glance := range glances {
 		for i, code := range codes {
-			if found[i].Log < best-glance.within {
+			if own := found[i]; own.Log < best-glance.within && (own.KHat <= psis.ReliableFor(own.Draws) || below(i)) {
 				continue
 			}
 			c, err := w.certify(ctx, code, glance.draws, stream.Rand(seed, "members/"+space.Key(code)).Uint64())
 			if err != nil {
 				return nil, err
 			}
-			found[i] = c.evidence()
+			found[i], theta[i] = c.evidence(), make([]float64, w.posterior.model.Dim())
+			w.parameters(w.posterior.feed.given(code), c.Sample, floats.MaxIdx(c.Weight), theta[i])
 		}
 		for _, own := range found {
 			best = max(best, own.Log)
 		}
 	}
+	for i, code := range codes {
+		if found[i].KHat < 1 || found[i].Log > best-drawnNats || below(i) {
+			continue
+		}
+		c, err := w.certify(ctx, code, firstDraws, stream.Rand(seed, "members/"+space.Key(code)).Uint64())
+		if err != nil {
+			return nil, err
+		}
+		if found[i] = c.evidence(); !(found[i].KHat < 1) {
+			found[i].Bound = math.Inf(1)
+		}
+	}
 	return found, nil
+}
+
+// parameters writes θ [D] of a draw of the model of a feed.
+func (w *weighed) parameters(of *feed, sample *Draws, draw int, theta []float64) {
+	for at, l := range w.posterior.family.latents {
+		values := sample.Of(l.Variable, draw)
+		for member := range l.Members() {
+			for _, u := range of.numbers(at, l, member) {
+				theta[member*l.dim+u] = values[member*l.dim+u]
+			}
+		}
+		theta = theta[len(values):]
+	}
 }
 
 // Parameters draws by weight.
@@ -108,20 +159,13 @@ func (w *weighed) Parameters(code []int32, own models.Evidence, n int, random *r
 	found := models.Parameters{Evidence: c.evidence(), LogWeights: c.logWeights, LogJoint: slices.Repeat([]float64{math.NaN()}, n)}
 	if own.Draws > c.Draws {
 		found.Evidence = own
+	} else if !(found.Evidence.KHat < 1) {
+		found.Evidence.Bound = own.Bound
 	}
 	feed, rows := w.posterior.feed.given(code), weighted.Rows(c.Weight, n, random)
 	found.Theta, found.Weights = mat.NewDense(n, w.posterior.model.Dim(), nil), slices.Repeat([]float64{1}, n)
 	for k, row := range rows {
-		theta := found.Theta.RawRowView(k)
-		for at, l := range w.posterior.family.latents {
-			values := c.Sample.Of(l.Variable, row)
-			for member := range l.Members() {
-				for _, u := range feed.numbers(at, l, member) {
-					theta[member*l.dim+u] = values[member*l.dim+u]
-				}
-			}
-			theta = theta[len(values):]
-		}
+		w.parameters(feed, c.Sample, row, found.Theta.RawRowView(k))
 	}
 	return found, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/space"
 )
 
@@ -83,9 +84,11 @@ func (x *Visited) judgeSum(c *Certificate, drawn *drawnModels) {
 	c.Judge()
 }
 
-// precise reports whether more draws are of no use to a sum over all models.
+// precise reports whether more draws are of no use to a sum over all models, such as where nothing
+// bounds models that are hardly drawn.
 func (x *Visited) precise(c *Certificate, cfg Config) bool {
-	return x.Exact() || c.Verdict == Trusted && c.Shortage(x.Space, cfg.Precision) <= 1
+	return x.Exact() || unbounded(x.logPrior, x.evidence, c.LogEvidence) > verdict.DoubtfulMissed ||
+		c.Verdict == Trusted && c.Shortage(x.Space, cfg.Precision) <= 1
 }
 
 // total certifies by the sum that the application itself makes; nil where it makes none. Models

@@ -1,0 +1,81 @@
+package hbm
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"gonum.org/v1/gonum/optimize"
+
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/train"
+)
+
+// logLikelihood is log p(data | θ, m), the density of the observed variables alone, with shapes as
+// in LogJoint.
+func (t *Target) logLikelihood(mask, theta *Node) *Node {
+	r, _ := t.at(mask, theta)
+	total := Zeros(theta.Graph(), shapes.Make(dtypes.Float64, theta.Shape().Dim(0)))
+	for _, v := range t.model.withRole(Observed) {
+		total = Add(total, r.weigh(v, r.logProb(v)))
+	}
+	return total
+}
+
+// ceilings finds the largest likelihoods of models. No evidence is above that of its model, which
+// is a mean of likelihoods.
+type ceilings struct {
+	target *Target
+	slope  *Exec // of log likelihood and gradient
+}
+
+func newCeilings(device *gpu.Device, t *Target) (*ceilings, error) {
+	slope, err := NewExec(device.Backend(), func(codes, theta *Node) (value, gradient *Node) {
+		value = t.logLikelihood(t.space.Mask(codes), theta)
+		return value, ConvertDType(Gradient(ReduceAllSum(value), theta)[0], dtypes.Float64)
+	})
+	return &ceilings{t, slope}, err
+}
+
+// A climb ends where no slope is larger than climbSlope, where climbRest steps together gain less
+// than climbGain, in nats, or after climbSteps. Chosen by hand.
+const (
+	climbSteps = 300
+	climbSlope = 1e-3
+	climbRest  = 10
+	climbGain  = 0.01
+)
+
+// of is the largest log likelihood of the model of code near theta [D]: of all parameters where the
+// likelihood has one mode. +Inf where the climb has not ended there.
+func (c *ceilings) of(code []int32, theta []float64) float64 {
+	var failed error
+	at := func(theta []float64) (value float64, gradient []float64) {
+		outputs, err := train.Call(func() ([]*tensors.Tensor, error) {
+			return c.slope.Exec(tensors.FromFlatDataAndDimensions(slices.Clone(code), 1, len(code)), tensors.FromFlatDataAndDimensions(slices.Clone(theta), 1, len(theta)))
+		})
+		if failed = errors.Join(failed, err); err != nil {
+			return math.Inf(1), make([]float64, len(theta))
+		}
+		return -tensors.MustCopyFlatData[float64](outputs[0])[0], tensors.MustCopyFlatData[float64](outputs[1])
+	}
+	problem := optimize.Problem{
+		Func: func(x []float64) float64 { value, _ := at(x); return value },
+		Grad: func(grad, x []float64) {
+			_, slope := at(x)
+			for i := range grad {
+				grad[i] = -slope[i]
+			}
+		},
+	}
+	settings := &optimize.Settings{MajorIterations: climbSteps, GradientThreshold: climbSlope, Converger: &optimize.FunctionConverge{Absolute: climbGain, Iterations: climbRest}}
+	found, err := optimize.Minimize(problem, theta, settings, &optimize.LBFGS{})
+	if err != nil || failed != nil || found.Status == optimize.IterationLimit || math.IsNaN(found.F) {
+		return math.Inf(1)
+	}
+	return -found.F
+}
