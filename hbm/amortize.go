@@ -5,8 +5,6 @@ import (
 	"fmt"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
-	"github.com/gomlx/gomlx/pkg/core/tensors"
-	"github.com/gomlx/gomlx/pkg/ml/context"
 
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
@@ -83,11 +81,10 @@ func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*
 	if p.step, err = checkpoint.RestoreVariables(cfg.Checkpoint, p.variables, info.Settings); err != nil {
 		return nil, err
 	}
-	encoder := p.family.reader()
-	if encoder == nil {
+	if p.family.reader() == nil {
 		return nil, fmt.Errorf("%s: family %v does not encode data", cfg.Checkpoint, cfg.Family)
 	}
-	return p, encoder.restore(model, p.variables)
+	return p, nil
 }
 
 // sameTemplate reports the first difference of a model from a template. Densities cannot be
@@ -103,39 +100,6 @@ func sameTemplate(want []string, m *Model) error {
 		}
 		if is, was := line(got), line(want); is != was {
 			return fmt.Errorf("got %s, want %s", is, was)
-		}
-	}
-	return nil
-}
-
-// unitsScope holds the units of data in a checkpoint.
-const unitsScope = "units"
-
-func (v *Variable) unitsScope(ctx *context.Context) *context.Context {
-	return ctx.InAbsPath("/" + unitsScope + "/" + v.scope()).Checked(false)
-}
-
-// store puts the units of data into variables.
-func (s *setEncoder) store(m *Model, ctx *context.Context) error {
-	for _, v := range m.variables {
-		if u, ok := s.units[v]; ok {
-			if err := keep(v.unitsScope(ctx), "values", tensors.FromValue([][]float64{u.mean, u.sd})); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// restore takes the units of data from variables.
-func (s *setEncoder) restore(m *Model, ctx *context.Context) error {
-	for _, v := range m.variables {
-		if _, ok := s.units[v]; ok {
-			values, err := kept[float64](v.unitsScope(ctx), "values")
-			if err != nil {
-				return fmt.Errorf("hbm: the units of %q: %w", v.name, err)
-			}
-			s.units[v] = units{values[:len(values)/2], values[len(values)/2:]}
 		}
 	}
 	return nil

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	vti "github.com/transdim/vti"
 )
 
 // A family trained on simulated data sets infers from new ones, and from models with more groups,
@@ -100,7 +102,7 @@ func TestResume(t *testing.T) {
 			stopped, stop := gocontext.WithCancel(gocontext.Background())
 			interrupted := cfg
 			interrupted.LogEvery, interrupted.Checkpoint = 1, filepath.Join(t.TempDir(), "stopped.vti")
-			interrupted.Progress = func(info Info) {
+			interrupted.Progress = func(info vti.Info) {
 				if info.Step == 5 {
 					stop()
 				}

@@ -40,11 +40,6 @@ func (t *trainer) save() error {
 			return err
 		}
 	}
-	if encoder := t.family.reader(); encoder != nil {
-		if err := encoder.store(t.model, t.variables); err != nil {
-			return err
-		}
-	}
 	settings, err := t.settings()
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 
+	vti "github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
 )
 
@@ -72,27 +73,12 @@ type Config struct {
 	// LogEvery is the number of steps between calls of Progress; 0 stands for 100.
 	LogEvery int
 	// Progress, if not nil, is called after the first step, every LogEvery steps and after the
-	// last.
-	Progress func(Info)
+	// last. The loss is minus the reduced ELBO (PAVI eq. 6), and there is no entropy (NaN).
+	Progress func(vti.Info)
 }
 
 // ThinnestShare is the smallest share of the members of a plate with Config.Thin.
 const ThinnestShare = 0.25
-
-// Info is a report of training. Averages are over the steps since the report before.
-type Info struct {
-	Step, Steps int
-	// ELBO is the average of the reduced ELBO, in nats (PAVI eq. 6).
-	ELBO float64
-	// GradientNorm is the average joint norm of the gradients.
-	GradientNorm float64
-	// NonFinite counts draws whose density was not finite; they are left out of every average.
-	NonFinite int
-	// SkippedSteps counts steps whose gradient was not finite; they change nothing.
-	SkippedSteps   int
-	Elapsed        time.Duration
-	StepsPerSecond float64
-}
 
 // Validate reports the first field that is out of its range.
 func (c Config) Validate() error {

@@ -39,6 +39,19 @@ const (
 // units standardise data.
 type units struct{ mean, sd []float64 } // of each number of an event
 
+// unitsScope holds the units of data, which are variables: a family that answers for other data
+// reads these in the units that it was trained with.
+const unitsScope = "units"
+
+// unitsOf are mean and standard deviation of the numbers of a variable, [n].
+func (s *setEncoder) unitsOf(ctx *context.Context, r *replica, v *Variable) (mean, sd *Node) {
+	u := s.units[v]
+	own := ctx.InAbsPath("/" + unitsScope + "/" + v.scope()).Checked(false)
+	both := ConvertDType(own.VariableWithValue("values", [][]float64{u.mean, u.sd}).SetTrainable(false).ValueGraph(r.graph), r.dtype)
+	row := func(i int) *Node { return Squeeze(SliceAxis(both, 0, AxisElem(i)), 0) }
+	return row(0), row(1)
+}
+
 // hiddenUnits is the width of encoders.
 const hiddenUnits = 32
 
@@ -116,7 +129,7 @@ func (s *setEncoder) level(ctx *context.Context, r *replica, x *Variable, plates
 // datum is the first level of the data of x.
 func (s *setEncoder) datum(ctx *context.Context, r *replica, x *Variable) level {
 	return r.remembered(x.name, func() level {
-		numbers := s.standard(r, x, append([]*Variable{x}, x.constants()...))
+		numbers := s.standard(ctx, r, x, append([]*Variable{x}, x.constants()...))
 		if s.products {
 			numbers = withProducts(numbers)
 		}
@@ -178,19 +191,17 @@ func (p *Plate) scope() string { return fmt.Sprint(slices.Index(p.model.plates, 
 
 // standard are the numbers of variables for each datum of x, in units of their spread, [plates...,
 // draws, numbers].
-func (s *setEncoder) standard(r *replica, x *Variable, variables []*Variable) *Node {
+func (s *setEncoder) standard(ctx *context.Context, r *replica, x *Variable, variables []*Variable) *Node {
 	flat := func(v *Variable) *Node {
 		value := r.align(r.values[v], v.plates, x.plates)
 		if v.isCount() {
 			value = Log1p(value)
 		}
 		lead := value.Shape().Dimensions[:len(x.plates)+1]
-		u := s.units[v]
-		n := len(u.mean)
-		vector := func(values []float64) *Node {
-			return Reshape(ConvertDType(Const(r.graph, values), r.dtype), ones(len(lead), n)...)
-		}
-		return Div(Sub(Reshape(value, append(slices.Clone(lead), n)...), vector(u.mean)), vector(u.sd))
+		mean, sd := s.unitsOf(ctx, r, v)
+		n := mean.Shape().Dim(0)
+		vector := func(values *Node) *Node { return Reshape(values, ones(len(lead), n)...) }
+		return Div(Sub(Reshape(value, append(slices.Clone(lead), n)...), vector(mean)), vector(sd))
 	}
 	draws, parts := 1, make([]*Node, len(variables))
 	for i, v := range variables {

@@ -4,6 +4,7 @@ import (
 	gocontext "context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
+	vti "github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/budget"
 	"github.com/transdim/vti/internal/checkpoint"
@@ -292,8 +294,8 @@ func (r *reporter) next(step int, now counters) error {
 	steps, clock := float64(step-r.step), time.Now()
 	nonFinite := now.nonFinite - r.before.nonFinite
 	if r.config.Progress != nil {
-		r.config.Progress(Info{
-			Step: step, Steps: r.config.Steps, ELBO: (now.elbo - r.before.elbo) / steps, GradientNorm: (now.gradientNorm - r.before.gradientNorm) / steps,
+		r.config.Progress(vti.Info{
+			Step: step, Steps: r.config.Steps, Loss: (r.before.elbo - now.elbo) / steps, Entropy: math.NaN(), GradientNorm: (now.gradientNorm - r.before.gradientNorm) / steps,
 			NonFinite: int(nonFinite), SkippedSteps: int(now.skipped - r.before.skipped),
 			Elapsed: clock.Sub(r.started), StepsPerSecond: steps / clock.Sub(r.since).Seconds(),
 		})

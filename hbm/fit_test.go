@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat"
 
+	vti "github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/stream"
@@ -193,7 +194,7 @@ func TestFitMistakes(t *testing.T) {
 	require.ErrorContains(t, err, "no latent variable")
 
 	cancelled, cancel := gocontext.WithCancel(gocontext.Background())
-	p, err := Fit(cancelled, device, e.model, data, Config{LogEvery: 1, Progress: func(info Info) {
+	p, err := Fit(cancelled, device, e.model, data, Config{LogEvery: 1, Progress: func(info vti.Info) {
 		if info.Step == 2 {
 			cancel()
 		}

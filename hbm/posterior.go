@@ -122,12 +122,6 @@ func (p *Posterior) On(model *Model, data Values) (*Posterior, error) {
 	if err := other.setFamily(data); err != nil {
 		return nil, err
 	}
-	if encoder := p.family.reader(); encoder != nil {
-		own := other.family.reader()
-		for i, v := range model.variables {
-			own.units[v] = encoder.units[p.model.variables[i]]
-		}
-	}
 	var err error
 	other.everything, err = newSelector(model, nil)
 	return &other, err

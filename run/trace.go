@@ -8,17 +8,11 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/transdim/vti"
 )
 
 const traceHeader = "step,loss,entropy,gradient_norm,non_finite,skipped,steps_per_second\n"
-
-// Row is a row of a trace: what training reports, averaged since the row before.
-type Row struct {
-	Step                        int
-	Loss, Entropy, GradientNorm float64
-	NonFinite, SkippedSteps     int
-	StepsPerSecond              float64
-}
 
 // trace appends one row per report of a training run to a CSV file.
 type trace struct {
@@ -78,7 +72,7 @@ func keptRows(content string, lastStep int) (length int, loss float64) {
 }
 
 // add writes one row.
-func (t *trace) add(info Row) error {
+func (t *trace) add(info vti.Info) error {
 	t.loss = info.Loss
 	if t.file == nil {
 		return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/rundir"
 )
 
@@ -46,7 +47,7 @@ func TestTraceContinues(t *testing.T) {
 			} else {
 				assert.InDelta(t, test.loss, rows.loss, 0)
 			}
-			require.NoError(t, rows.add(Row{Step: 400, Loss: 1.0 / 3, Entropy: 2, GradientNorm: 4, NonFinite: 5, SkippedSteps: 6, StepsPerSecond: 7.00001}))
+			require.NoError(t, rows.add(vti.Info{Step: 400, Loss: 1.0 / 3, Entropy: 2, GradientNorm: 4, NonFinite: 5, SkippedSteps: 6, StepsPerSecond: 7.00001}))
 			assert.InDelta(t, 1.0/3, rows.loss, 0)
 			require.NoError(t, rows.close())
 			content, err := os.ReadFile(path)

@@ -51,9 +51,6 @@ func StartTraining(dir string, resume bool) (*Training, error) {
 	return t, err
 }
 
-// Report adds a row to the trace. End returns what goes wrong here.
-func (t *Training) Report(row Row) { t.failed = errors.Join(t.failed, t.rows.add(row)) }
-
 // Loss is that of the last row of the trace; NaN when there is none.
 func (t *Training) Loss() float64 { return t.rows.loss }
 
@@ -61,19 +58,20 @@ func (t *Training) Loss() float64 { return t.rows.loss }
 // before fit.Progress. The loss of a report becomes that of the response in its own units: its log
 // density there is larger by logJacobian.
 func (t *Training) Configure(fit vti.Config, logJacobian float64) vti.Config {
-	shown := fit.Progress
-	fit.Checkpoint, fit.Resume = t.Checkpoint, t.Resume
-	fit.Progress = func(info vti.Info) {
+	fit.Checkpoint, fit.Resume, fit.Progress = t.Checkpoint, t.Resume, t.Reports(fit.Progress, logJacobian)
+	return fit
+}
+
+// Reports returns what takes the reports of training: they go to the trace, and then to shown,
+// unless that is nil, in the units that Configure says.
+func (t *Training) Reports(shown func(vti.Info), logJacobian float64) func(vti.Info) {
+	return func(info vti.Info) {
 		info.Loss -= logJacobian
-		t.Report(Row{
-			Step: info.Step, Loss: info.Loss, Entropy: info.Entropy, GradientNorm: info.GradientNorm,
-			NonFinite: info.NonFinite, SkippedSteps: info.SkippedSteps, StepsPerSecond: info.StepsPerSecond,
-		})
+		t.failed = errors.Join(t.failed, t.rows.add(info))
 		if shown != nil {
 			shown(info)
 		}
 	}
-	return fit
 }
 
 // End closes the trace, and returns the error of training together with those of the trace.

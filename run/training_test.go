@@ -42,7 +42,7 @@ func TestTrainingEndsWithErrors(t *testing.T) {
 	training, err := StartTraining(t.TempDir(), false)
 	require.NoError(t, err)
 	require.NoError(t, training.rows.close())
-	training.Report(Row{Step: 1})
+	training.Configure(vti.Config{}, 0).Progress(vti.Info{Step: 1})
 	own := errors.New("own")
 	err = training.End(own)
 	require.ErrorIs(t, err, own)

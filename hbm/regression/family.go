@@ -22,7 +22,7 @@ import (
 
 // FamilyRun says how [Regression.RunFamily] works.
 type FamilyRun struct {
-	// Fit configures the family and its training. RunFamily sets Checkpoint and Batch. The ELBO
+	// Fit configures the family and its training. RunFamily sets Checkpoint and Batch. The loss
 	// that Progress is called with is that of the response in its own units; with Amortize it is
 	// the mean over simulated tables.
 	Fit hbm.Config
@@ -62,18 +62,11 @@ func (r *Regression) RunFamily(ctx gocontext.Context, device *gpu.Device, cfg Fa
 		return nil, err
 	}
 	fit.Resume = training.Resume
-	fit.Progress = func(info hbm.Info) {
-		if fit.Amortize == 0 {
-			info.ELBO += r.logJacobian
-		}
-		training.Report(run.Row{
-			Step: info.Step, Loss: -info.ELBO, Entropy: math.NaN(), GradientNorm: info.GradientNorm,
-			NonFinite: info.NonFinite, SkippedSteps: info.SkippedSteps, StepsPerSecond: info.StepsPerSecond,
-		})
-		if cfg.Fit.Progress != nil {
-			cfg.Fit.Progress(info)
-		}
+	logJacobian := r.logJacobian
+	if fit.Amortize > 0 {
+		logJacobian = 0
 	}
+	fit.Progress = training.Reports(fit.Progress, logJacobian)
 	posterior, err := hbm.Fit(ctx, device, plates.Model, plates.Data, fit)
 	if err = training.End(err); err != nil {
 		return nil, err

@@ -53,7 +53,7 @@ func (p *PlateModel) selection(family hbm.Family, cfg hbm.Config, until time.Tim
 		most = max(most, len(g.Levels))
 	}
 	return &selected{p, target, vti.Config{
-		Backbone: flow, Until: train, Steps: cfg.Steps, Seed: cfg.Seed, DType: cfg.DType, Resume: cfg.Resume, LogEvery: cfg.LogEvery,
+		Backbone: flow, Until: train, Steps: cfg.Steps, Seed: cfg.Seed, DType: cfg.DType, Resume: cfg.Resume, LogEvery: cfg.LogEvery, Progress: cfg.Progress,
 		Batch: selectionDraws * cmp.Or(cfg.Draws, hbm.DefaultDraws(most)),
 	}}, nil
 }
@@ -86,14 +86,6 @@ func (r *Regression) runSelection(ctx gocontext.Context, device *gpu.Device, cfg
 	training, err := run.StartTraining(cfg.Dir, cfg.Fit.Resume)
 	if err != nil {
 		return nil, err
-	}
-	s.fit.Progress = func(info vti.Info) {
-		if cfg.Fit.Progress != nil {
-			cfg.Fit.Progress(hbm.Info{
-				Step: info.Step, Steps: info.Steps, ELBO: -info.Loss, GradientNorm: info.GradientNorm,
-				NonFinite: info.NonFinite, SkippedSteps: info.SkippedSteps, Elapsed: info.Elapsed, StepsPerSecond: info.StepsPerSecond,
-			})
-		}
 	}
 	answer, err := training.Ask(ctx, device, s.target, clock, run.Question{
 		Fit: training.Configure(s.fit, r.logJacobian), Certify: vti.CertifyConfig{Draws: cfg.Certify.Draws, Until: cfg.Certify.Until, NoChains: true}, Status: cfg.Status,

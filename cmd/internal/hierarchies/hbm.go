@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/cmd/internal/shell"
@@ -142,8 +143,8 @@ func (r *hierarchical) trainFamily(ctx context.Context, at *shell.Session, famil
 	config := r.Record.FamilyRun(family)
 	config.Dir, config.Fit.Resume, config.Fit.LogEvery = at.Dir, at.Resume, console.ReportEvery(config.Fit.WithDefaults().Steps)
 	config.Status = at.Said
-	config.Fit.Progress = func(info hbm.Info) {
-		line := fmt.Sprintf("step %d/%d  ELBO %.3f", info.Step, info.Steps, info.ELBO)
+	config.Fit.Progress = func(info vti.Info) {
+		line := fmt.Sprintf("step %d/%d  ELBO %.3f", info.Step, info.Steps, -info.Loss)
 		at.Shown.Line(console.TrainingPace(line, info.Step, info.Steps, info.NonFinite, info.StepsPerSecond), info.Step == info.Steps)
 	}
 	return r.regression.RunFamily(ctx, at.Device, config)
