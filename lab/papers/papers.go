@@ -44,6 +44,8 @@ func All() []*Study {
 		modelsFigure("fig9", "High misspecification, focused prior", misspecified[1:], focused),
 		modelsFigure("fig10", "High misspecification, wide prior", misspecified[1:], wide),
 		designTable(),
+		{Paper: "vti", Name: "fig3", Title: "Graphs of ten nodes", Missing: "vtilab dag measures it, and docs/benchmarks/graphs.md has its numbers"},
+		{Paper: "vti", Name: "fig11", Title: "Bivariate posteriors of one model", Missing: "not built"},
 		networkTable("table1", "Networks on the tasks (table 1)", tableNote, exchangeable.Tasks, []string{"model"}),
 		modesFigure(),
 		networkTable("misspecified", "Networks on data that the model does not make", misspecifiedNote, []string{"regression-5", "nonlinear-5"}, []string{"process", "network"}),

@@ -84,4 +84,5 @@ func TestLongest(t *testing.T) {
 	require.Equal(t, "0.25", best[0]["variation"])
 	require.Equal(t, "0.188 (2)", average(best, "variation", 3))
 	require.Equal(t, "100 to 2000", span(best, "steps"))
+	require.Equal(t, "7.1e+07", short(70832769.4, 2))
 }
