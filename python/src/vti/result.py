@@ -197,7 +197,7 @@ class Result(Answer):
         figures = self.directory / "figures"
         pictures = [file for name in MAIN_PICTURES if (file := figures / f"{name}.svg").is_file()]
         shown = "".join(f'<img style="max-width:45em" src="data:image/svg+xml;base64,{base64.b64encode(file.read_bytes()).decode()}">' for file in pictures[:2])
-        return f'<pre style="font-family: monospace">{html.escape(self.text())}</pre>{shown}'
+        return f'<pre style="font-family: monospace; white-space: pre; overflow-x: auto">{html.escape(self.text())}</pre>{shown}'
 
 
 # Pictures that a notebook shows of an answer, at most two.
