@@ -221,17 +221,16 @@ func answerDag(ctx context.Context, device *gpu.Device, p *dagProblem, seed uint
 
 // runDag runs the command by a method.
 func runDag(ctx context.Context, device *gpu.Device, problem *dag.Problem, method dag.Method, record *dag.Record, seed uint64, work string) (*dag.Result, error) {
-	switch method {
-	case dag.Chains:
+	switch {
+	case problem.Model.Mechanism == dag.MLP && method != dag.GraphFlow:
+		return dag.RunParticles(ctx, problem, dag.ParticlesConfig{Chains: method == dag.Chains, Islands: record.Islands, Seed: seed, Dir: work})
+	case method == dag.Chains:
 		chains := dag.ChainConfig{Chains: record.Chains, Rounds: record.Rounds, Candidates: record.Candidates, Seed: seed}
 		return dag.RunGraphChains(ctx, problem, dag.GraphChainsConfig{Chains: chains, Dir: work})
-	case dag.GraphFlow:
+	case method == dag.GraphFlow:
 		own := *record
 		own.Seed = seed
 		return dag.RunGraphFlow(ctx, device, problem, dag.RunConfig{Fit: own.FitConfig(problem), Draws: own.Draws, Dir: work})
-	}
-	if problem.Model.Mechanism == dag.MLP {
-		return dag.RunParticles(ctx, problem, dag.ParticlesConfig{Islands: record.Islands, Seed: seed, Dir: work})
 	}
 	return dag.RunExact(ctx, problem, dag.ExactConfig{Command: "dag", Seed: seed, Dir: work})
 }

@@ -134,6 +134,22 @@ func (c *Certificate) addWeights(v *verdict.Judgement, scores *score.Posterior, 
 	c.judged(v)
 }
 
+// addFound adds what lists of families leave open: families that may be missing, among them those
+// found last, with the probability left, and differences of the chains. At most is the probability
+// up to which families of a node may have been found beside those that the list began with.
+func (c *Certificate) addFound(families *foundFamilies, sums *walk.ListedGraphs, posterior *score.Posterior, left, most float64) {
+	v := &verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
+	v.Limit(families.grown(posterior), most, math.Inf(1), "q(m) did not draw families that have %.2g of the probability of a node: other graphs may have been missed")
+	v.Limit(left, growthLeft, math.Inf(1), "families that were found last still have a probability of %.2g together")
+	families.judge(v)
+	sums.Judge(v)
+	c.judged(v)
+	c.SearchedParents = families.searched
+	if chains, worst := sums.Walked(); chains > 0 {
+		c.Chains, c.RHat, c.ESS = chains, Number(worst.RHat), Number(worst.ESS)
+	}
+}
+
 // worstError is the largest of all edges.
 func worstError(edgeErrors [][]float64) (worst Number) {
 	for _, row := range edgeErrors {

@@ -17,11 +17,11 @@
 // # Methods
 //
 // Scores are closed forms for all mechanisms but networks, and graphs are summed ([RunExact]); for
-// networks they come from sequential Monte Carlo ([RunParticles]). With closed forms, chains over
-// graphs allow any number of nodes ([RunGraphChains]). The method of the paper, a flow trained
-// together with a learned q(m) over orders and edges, allows any number of nodes with networks too
-// ([RunGraphFlow]). Reversible-jump chains that use nothing of this structure serve for comparison
-// ([RunReversibleJump]).
+// networks they come from sequential Monte Carlo ([RunParticles]). Chains over graphs allow any
+// number of nodes ([RunGraphChains], and RunParticles for networks). The method of the paper, a
+// flow trained together with a learned q(m) over orders and edges, allows any number of nodes with
+// networks too ([RunGraphFlow]). Reversible-jump chains that use nothing of this structure serve
+// for comparison ([RunReversibleJump]).
 //
 // # Packages
 //

@@ -3,20 +3,26 @@ package dag
 import (
 	gocontext "context"
 	"fmt"
+	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// How families are found around those that q(m) draws. Chosen by hand.
+// How families are found around probable ones. Chosen by hand.
 const (
 	// growthShare is the probability from which on the neighbours of a family are looked at, and
-	// growthLeft the probability of all families of a round at which no more rounds are made.
+	// growthLeft the probability of all families of the last round at which an answer is trusted.
 	growthShare  = 0.01
-	growthLeft   = 0.01
-	growthRounds = 20
+	growthLeft   = 0.02
+	growthRounds = 40
+	// A parent in place of another is looked at if it alone takes less than harmless nats from the
+	// weight of a family, or both changes together less than promising nats.
+	harmless, promising = 4, 8
 	// searchedParents is the size up to which all sets of parents are looked at whatever q(m)
 	// draws, where mostSearched nodes or fewer make them affordable, and one less elsewhere.
 	searchedParents = 2
@@ -30,14 +36,25 @@ const (
 type foundFamilies struct {
 	structure dgraph.Structure
 	list      []dgraph.Family
-	place     map[dgraph.Family]bool
-	searched  int // sets of parents up to this size are all there
+	place     map[dgraph.Family]int
+	expanded  []expansion // [F]
+	first     int         // families that were there before the list grew
+	searched  int         // sets of parents up to this size are all there
 }
 
-// newFoundFamilies has those that q(m) drew and all small ones, or all where they are at most so
+// expansion is which neighbours of a family are on the list.
+type expansion int
+
+const (
+	unexpanded expansion = iota
+	toggled              // those with one parent more or less
+	swapped              // and those with another parent in place of one
+)
+
+// newFoundFamilies has those of some graphs and all small ones, or all where they are at most so
 // many.
 func newFoundFamilies(s dgraph.Structure, drawn [][]dgraph.Set, most float64) *foundFamilies {
-	f := &foundFamilies{structure: s, place: map[dgraph.Family]bool{}, searched: searchedParents}
+	f := &foundFamilies{structure: s, place: map[dgraph.Family]int{}, searched: searchedParents}
 	switch {
 	case s.CountFamilies() <= most:
 		f.searched = s.Nodes - 1
@@ -52,6 +69,7 @@ func newFoundFamilies(s dgraph.Structure, drawn [][]dgraph.Set, most float64) *f
 			f.add(j, own)
 		}
 	}
+	f.first = len(f.list)
 	return f
 }
 
@@ -72,80 +90,89 @@ func (f *foundFamilies) small(j int, parents dgraph.Set, last, more int) {
 // while they are, as where parents matter only together, and nothing bounds what they have.
 func (f *foundFamilies) judge(v *verdict.Judgement) {
 	if have, all := float64(len(f.list)), f.structure.CountFamilies(); have < all {
-		v.Lower(verdict.Doubtful, "%.0f of %.4g sets of parents were looked at, those that q(m) drew and sets near probable ones: others may have been missed", have, all)
+		v.Lower(verdict.Doubtful, "%.0f of %.4g sets of parents were looked at, small ones and sets near probable ones: others may have been missed", have, all)
 	}
 }
 
 // add adds a family unless it is there, or the structure excludes it.
 func (f *foundFamilies) add(j int, parents dgraph.Set) {
 	family := dgraph.Family{Node: j, Parents: parents}
-	if !f.place[family] && f.structure.Allows(j, parents) {
-		f.place[family] = true
-		f.list = append(f.list, family)
+	if _, known := f.place[family]; !known && f.structure.Allows(j, parents) {
+		f.place[family] = len(f.list)
+		f.list, f.expanded = append(f.list, family), append(f.expanded, unexpanded)
 	}
 }
 
-// neighbours adds the families with one parent more, one less, or another in place of one.
-func (f *foundFamilies) neighbours(family dgraph.Family) {
-	j, parents := family.Node, family.Parents
-	outside := f.structure.Allowed[j].Minus(parents)
-	for i := range outside.Nodes() {
-		f.add(j, parents.With(i))
+// toggle adds the families with one parent more or less.
+func (f *foundFamilies) toggle(family dgraph.Family) {
+	for i := range f.structure.Allowed[family.Node].Nodes() {
+		f.add(family.Node, family.Parents.Toggle(i))
 	}
-	for k := range parents.Nodes() {
-		f.add(j, parents.Without(k))
-		for i := range outside.Nodes() {
-			f.add(j, parents.Without(k).With(i))
+}
+
+// swap adds the families with another parent in place of one, but for those that are hardly
+// probable by what both changes alone do to the weights of the family.
+func (f *foundFamilies) swap(family dgraph.Family, logEvidence []float64) {
+	j, parents := family.Node, family.Parents
+	weight := func(parents dgraph.Set) float64 {
+		place, known := f.place[dgraph.Family{Node: j, Parents: parents}]
+		if !known || place >= len(logEvidence) {
+			return math.Inf(1)
+		}
+		return logEvidence[place] + f.structure.Prior.LogWeight(j, parents)
+	}
+	own := weight(parents)
+	for i := range f.structure.Allowed[j].Minus(parents).Nodes() {
+		more := weight(parents.With(i)) - own
+		for k := range parents.Nodes() {
+			if more > -harmless || more+weight(parents.Without(k))-own > -promising {
+				f.add(j, parents.Without(k).With(i))
+			}
 		}
 	}
 }
 
-// growth is how the list grew.
-type growth struct {
-	// grown is the probability of the families of a node that q(m) did not draw and that are not
-	// small, of the node that has most; left the probability of all families of the last round.
-	grown, left float64
-}
-
-// grow adds neighbours of probable families until they have hardly any probability. posterior is
-// that over the graphs whose families are on the list so far.
-func (f *foundFamilies) grow(ctx gocontext.Context, posterior func(families []dgraph.Family) (*score.Posterior, error), status func(string)) (g growth, err error) {
-	expanded, first := map[dgraph.Family]bool{}, len(f.list)
-	before := 0
-	for round := range growthRounds {
-		grown := make([]float64, f.structure.Nodes)
+// grow adds neighbours of probable families until they have hardly any probability, or until it is
+// over, and returns the probability of the families of the last round. posterior is that over the
+// graphs whose families are on the list so far.
+func (f *foundFamilies) grow(ctx gocontext.Context, posterior func(families []dgraph.Family) (*score.Posterior, error), over func() bool, status func(string)) (left float64, err error) {
+	before := len(f.list)
+	for range growthRounds {
 		graphs, err := posterior(f.list)
 		if err != nil {
-			return g, err
+			return 0, err
 		}
 		if err := ctx.Err(); err != nil {
-			return g, fmt.Errorf("stopped while families were found: %w", err)
+			return 0, fmt.Errorf("stopped while families were found: %w", err)
 		}
-		g = growth{}
-		for i, probability := range graphs.Marginals {
-			if i >= first {
-				grown[f.list[i].Node] += probability
-			}
-			if i >= before {
-				g.left += probability
-			}
-		}
-		g.grown = slices.Max(grown)
-		if round > 0 && g.left < growthLeft {
+		if left = floats.Sum(graphs.Marginals[before:]); over() {
 			break
 		}
 		before = len(f.list)
 		for i, family := range f.list[:before] {
-			if graphs.Marginals[i] > growthShare && !expanded[family] {
-				expanded[family] = true
-				f.neighbours(family)
+			if graphs.Marginals[i] <= growthShare || f.expanded[i] == swapped {
+				continue
+			}
+			if f.expanded[i]++; f.expanded[i] == toggled {
+				f.toggle(family)
+			} else {
+				f.swap(family, graphs.Scores.LogEvidence)
 			}
 		}
 		status(fmt.Sprintf("families found: %d", len(f.list)))
 		if len(f.list) == before {
-			g.left = 0
-			break
+			return 0, nil
 		}
 	}
-	return g, nil
+	return left, nil
+}
+
+// grown is the probability of the families of a node that were not there before the list grew, of
+// the node that has most.
+func (f *foundFamilies) grown(graphs *score.Posterior) float64 {
+	shares := make([]float64, f.structure.Nodes)
+	for i, share := range graphs.Marginals[f.first:] {
+		shares[f.list[f.first+i].Node] += share
+	}
+	return slices.Max(shares)
 }

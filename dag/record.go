@@ -79,12 +79,12 @@ func (r *Record) Problem() (*score.Problem, *dgraph.Graph, error) {
 
 // Resumable reports whether the run keeps a state that it can continue from.
 func (r *Record) Resumable() bool {
-	return r.Trains() || r.Structure == score.Chains || r.Particles()
+	return r.Structure != score.Exact || r.Particles()
 }
 
-// Particles reports whether evidences come from particles, and graphs are summed.
+// Particles reports whether evidences come from particles, without a flow.
 func (r *Record) Particles() bool {
-	return r.Structure == score.Exact && r.Model.Mechanism == sem.MLP
+	return r.Structure != score.GraphFlow && r.Model.Mechanism == sem.MLP
 }
 
 // Trains reports whether the run trains a flow.

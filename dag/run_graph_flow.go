@@ -10,14 +10,12 @@ import (
 	"github.com/transdim/vti/dag/effects"
 	"github.com/transdim/vti/dag/flows"
 	dgraph "github.com/transdim/vti/dag/graph"
-	"github.com/transdim/vti/dag/networks"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/walk"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/internal/stream"
-	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/run"
 )
 
@@ -57,7 +55,7 @@ type RunConfig struct {
 // Draws of q(m), small sets of parents and the neighbours of probable families make a list of
 // families, whose evidences come from weights of the flow, and for networks, whose output layer is
 // integrated out of the flow, from particles ([RunParticles]). Graphs made of these families are
-// summed as far as possible ([flows.FoundGraphs]).
+// summed, or sampled by chains ([walk.ListedGraphs]).
 //
 // q(m) starts at graphs of chains with linear mechanisms and the same prior unless cfg.Cold is set.
 //
@@ -193,84 +191,41 @@ func concludeNodes(ctx gocontext.Context, p *score.Problem, o output, trained *v
 	if err != nil {
 		return nil, err
 	}
-	sums := flows.NewFoundGraphs(p.Structure, o.seed, drawn)
-	var parents [][]dgraph.Set
-	for _, one := range drawn {
-		parents = append(parents, one.Parents)
-	}
-	most := float64(allLinear)
 	if p.Model.Mechanism == sem.MLP {
-		most = allNetworks
+		return concludeParticles(p, ctx, o, newFoundFamilies(p.Structure, drawn, allNetworks), ParticlesConfig{Islands: cfg.Islands, Seed: o.seed}, nil, mostGrown)
 	}
-	families, listed := newFoundFamilies(p.Structure, parents, most), *p
-	listed.Families = families.list
-	var particles *networks.Scores
-	if p.Model.Mechanism == sem.MLP {
-		particles = networks.NewScores(&listed, o.seed, cfg.Islands, o.status)
-	}
-	grown, err := families.grow(ctx, func(list []dgraph.Family) (*score.Posterior, error) {
+	families, sums, listed := newFoundFamilies(p.Structure, drawn, allLinear), walk.NewListedGraphs(p.Structure, o.seed, walk.MostSummed), *p
+	left, err := families.grow(ctx, func(list []dgraph.Family) (*score.Posterior, error) {
 		listed.Families = list
-		scores, err := guessed(ctx, &listed, particles)
+		scores, err := listed.ExactScores(ctx, nil)
 		if err != nil {
 			return nil, err
 		}
 		return sums.Posterior(ctx, p.Structure, scores, o.status)
-	}, o.status)
+	}, never, o.status)
 	if err != nil {
 		return nil, err
 	}
-	var posterior *score.Posterior
-	var certify func(graphs []score.Draw, edgeErrors [][]float64) (*Certificate, error)
-	var parameters func(*rand.Rand) score.ParameterSource
-	if particles != nil {
-		posterior, err = particles.FineStage(ctx, sums.Posterior)
-		parameters = particles.Parameters
-		certify = func(graphs []score.Draw, edgeErrors [][]float64) (*Certificate, error) {
-			return certifyParticles(ctx, particles, posterior, graphs, edgeErrors)
-		}
-	} else {
-		var evidences *flows.Evidences
-		evidences, posterior, err = flows.Estimate(&listed, ctx, trained, sums.Posterior, flows.EvidenceConfig{
-			Draws: cfg.Draws, Parameters: effects.ParameterDraws(p), Status: cfg.Status,
-		})
-		parameters = func(random *rand.Rand) score.ParameterSource { return evidences.Parameters(random) }
-		certify = func(graphs []score.Draw, edgeErrors [][]float64) (*Certificate, error) {
-			return certifyWeights(posterior, graphs, edgeErrors, evidences.Draws, evidences.Evidences.NonFinite()), nil
-		}
+	evidences, posterior, err := flows.Estimate(&listed, ctx, trained, sums.Posterior, flows.EvidenceConfig{
+		Draws: cfg.Draws, Parameters: effects.ParameterDraws(p), Status: cfg.Status,
+	})
+	if err == nil {
+		posterior, err = sums.Settle(ctx, posterior.Scores, o.status)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if !sums.Normalised() {
-		posterior.LogEvidence = math.NaN()
-	}
+	parameters := func(random *rand.Rand) score.ParameterSource { return evidences.Parameters(random) }
 	return concludeSum(&listed, ctx, o, posterior, nil, parameters, func(graphs []score.Draw, edgeErrors [][]float64) (*Certificate, error) {
-		c, err := certify(graphs, edgeErrors)
-		if err != nil {
-			return nil, err
-		}
-		v := &verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
-		v.Limit(grown.grown, mostGrown, math.Inf(1), "q(m) did not draw families that have %.2g of the probability of a node: other graphs may have been missed")
-		v.Limit(grown.left, 2*growthLeft, math.Inf(1), "families that were found last still have a probability of %.2g together")
-		families.judge(v)
-		sums.Judge(v)
-		c.judged(v)
-		c.SearchedParents = families.searched
+		c := certifyWeights(posterior, graphs, edgeErrors, evidences.Draws, evidences.Evidences.NonFinite())
+		c.addFound(families, sums, posterior, left, mostGrown)
 		return c, nil
 	})
 }
 
+// never is what is never over.
+func never() bool { return false }
+
 // mostGrown is the largest probability of families that neighbours have added at which an answer is
 // trusted. Chosen by hand.
 const mostGrown = 0.5
-
-// guessed are first scores of the families of a problem: closed forms, or pilot runs of particles.
-func guessed(ctx gocontext.Context, p *score.Problem, particles *networks.Scores) (score.Scores, error) {
-	if particles != nil {
-		if err := particles.Pilots(ctx); err != nil {
-			return score.Scores{}, err
-		}
-		return particles.Scores(false), nil
-	}
-	return p.ExactScores(ctx, nil)
-}

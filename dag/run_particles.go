@@ -4,6 +4,7 @@ import (
 	"cmp"
 	gocontext "context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/transdim/vti/dag/networks"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/dag/walk"
 	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/run"
 	"github.com/transdim/vti/shard"
@@ -23,6 +25,9 @@ type ParticlesConfig struct {
 	Islands int
 	// Seed is the random seed.
 	Seed uint64
+	// Chains asks for chains over graphs whose families are on a list that grows where the
+	// posterior asks, in place of sums over all graphs.
+	Chains bool
 	// Truth, if not nil, is compared with.
 	Truth *dgraph.Graph
 	// MaxTime, if not 0, is the time after which no further families and islands are begun.
@@ -61,7 +66,7 @@ func RunParticles(ctx gocontext.Context, problem *score.Problem, cfg ParticlesCo
 	if problem.Model.Mechanism != sem.MLP {
 		return nil, fmt.Errorf("particles are for mechanisms that are networks, not for %s", problem.Model.Mechanism)
 	}
-	if err := problem.Listable(score.MaxFamilies); err != nil {
+	if err := problem.Listable(score.MaxFamilies); err != nil && !cfg.Chains {
 		return nil, err
 	}
 	var kept *shard.Shard
@@ -79,17 +84,77 @@ func RunParticles(ctx gocontext.Context, problem *score.Problem, cfg ParticlesCo
 			}
 		}()
 	}
-	scores := networks.NewScores(problem, cfg.Seed, cfg.Islands, o.status)
-	scores.Shard, scores.MaxTime = cfg.Shard, cfg.MaxTime
-	scores.Kept, scores.KeepAfter = kept, cmp.Or(cfg.keepAfter, keepAfter)
-	if cfg.Resume && cfg.Shard == nil {
-		scores.KeepAfter = 0
+	if cfg.Chains {
+		return concludeParticles(problem, ctx, o, newFoundFamilies(problem.Structure, nil, allNetworks), cfg, kept, math.Inf(1))
 	}
+	scores := cfg.scores(problem, kept, o.status)
 	posterior, err := scores.Estimate(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return concludeSum(problem, ctx, o, posterior, nil, scores.Parameters, func(graphs []score.Draw, edgeErrors [][]float64) (*Certificate, error) {
 		return certifyParticles(ctx, scores, posterior, graphs, edgeErrors)
+	})
+}
+
+// scores prepares the evidences of families.
+func (cfg ParticlesConfig) scores(p *score.Problem, kept *shard.Shard, status func(string)) *networks.Scores {
+	s := networks.NewScores(p, cfg.Seed, cfg.Islands, status)
+	s.Shard, s.MaxTime = cfg.Shard, cfg.MaxTime
+	s.Kept, s.KeepAfter = kept, cmp.Or(cfg.keepAfter, keepAfter)
+	if cfg.Resume && cfg.Shard == nil {
+		s.KeepAfter = 0
+	}
+	return s
+}
+
+// listRounds is how often a list of families grows at most, each time by evidences that are finer.
+// Chosen by hand.
+const listRounds = 4
+
+// concludeParticles makes a result of graphs whose families are on a list that grows, with
+// evidences by particles: pilot runs say which families are probable, whose neighbours get pilot
+// runs too, and fine islands change what is probable. mostFound is as for [Certificate.addFound].
+func concludeParticles(p *score.Problem, ctx gocontext.Context, o output, families *foundFamilies, cfg ParticlesConfig, kept *shard.Shard, mostFound float64) (*Result, error) {
+	mostSummed := walk.MostSummed
+	if cfg.Chains {
+		mostSummed = 0
+	}
+	listed, sums := *p, walk.NewListedGraphs(p.Structure, o.seed, mostSummed)
+	listed.Families = families.list
+	scores := cfg.scores(&listed, kept, o.status)
+	scores.Listed = true
+	var posterior *score.Posterior
+	var left float64
+	for range listRounds {
+		before := len(families.list)
+		var err error
+		left, err = families.grow(ctx, func(list []dgraph.Family) (*score.Posterior, error) {
+			listed.Families = list
+			if err := scores.Pilots(ctx); err != nil {
+				return nil, err
+			}
+			return sums.Posterior(ctx, p.Structure, scores.Scores(false), o.status)
+		}, scores.Over, o.status)
+		if err != nil {
+			return nil, err
+		}
+		if posterior != nil && len(families.list) == before {
+			break
+		}
+		if posterior, err = scores.FineStage(ctx, sums.Posterior); err != nil {
+			return nil, err
+		}
+	}
+	posterior, err := sums.Settle(ctx, posterior.Scores, o.status)
+	if err != nil {
+		return nil, err
+	}
+	return concludeSum(&listed, ctx, o, posterior, nil, scores.Parameters, func(graphs []score.Draw, edgeErrors [][]float64) (*Certificate, error) {
+		c, err := certifyParticles(ctx, scores, posterior, graphs, edgeErrors)
+		if err == nil {
+			c.addFound(families, sums, posterior, left, mostFound)
+		}
+		return c, err
 	})
 }

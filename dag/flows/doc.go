@@ -5,8 +5,7 @@
 // [NewGraphTarget] is the posterior over graphs and the parameters of all nodes together, as in the
 // paper, whose q(m) is a modeldist.Autoregressive over its codes. [NewNodeTarget] is that of one
 // node given its parents, for all families at once: a flow on it serves graphs as products over
-// nodes, with [GraphModels] as q(m). Its weights are evidences of families ([Estimate]), and
-// [FoundGraphs] sums over graphs made of those that were found.
+// nodes, with [GraphModels] as q(m). Its weights are evidences of families ([Estimate]).
 //
 // # Files
 //
@@ -18,6 +17,5 @@
 //	graph_models.go       q(m) over orders and graphs, node by node, and its loss
 //	warm_start.go         graphs for q(m) to start from
 //	training_graphs.go    training of flow and q(m), and draws of q(m)
-//	found_graphs.go       sums over graphs of the families that were found
 //	flow_evidence.go      evidences of families by weights of a flow
 package flows

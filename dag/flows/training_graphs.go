@@ -85,30 +85,27 @@ func maxEntropy(nodes int) (sum float64) {
 	return sum
 }
 
-// DrawGraphs draws graphs from a q(m) that TrainingOfGraphs has made, node by node.
-func DrawGraphs(trained *vti.Posterior, s dgraph.Structure, count int) ([]DrawnGraph, error) {
-	codes, logQ, err := trained.SampleModels(count*s.Nodes, "graphs")
+// DrawGraphs draws graphs from a q(m) that TrainingOfGraphs has made, node by node: the parents of
+// the nodes of each.
+func DrawGraphs(trained *vti.Posterior, s dgraph.Structure, count int) ([][]dgraph.Set, error) {
+	codes, _, err := trained.SampleModels(count*s.Nodes, "graphs")
 	if err != nil {
 		return nil, err
 	}
-	drawn := make([]DrawnGraph, count)
+	drawn := make([][]dgraph.Set, count)
 	for k := range drawn {
-		own := DrawnGraph{Parents: make([]dgraph.Set, s.Nodes)}
-		var order []int
-		for t := k * s.Nodes; t < (k+1)*s.Nodes; t++ {
-			node := int(codes[t][0])
+		drawn[k] = make([]dgraph.Set, s.Nodes)
+		for _, code := range codes[k*s.Nodes : (k+1)*s.Nodes] {
+			node := int(code[0])
 			if node < 0 || node >= s.Nodes {
 				return nil, fmt.Errorf("q(m) of graphs drew node %d of %d", node, s.Nodes)
 			}
-			order, own.LogQ = append(order, node), own.LogQ+logQ[t]
-			for i, bit := range codes[t][1:] {
+			for i, bit := range code[1:] {
 				if bit == 1 {
-					own.Parents[node] = own.Parents[node].With(i)
+					drawn[k][node] = drawn[k][node].With(i)
 				}
 			}
 		}
-		_, own.LogSorted = sortNodes(own.Parents, func(place int, _ []int) int { return order[place] })
-		drawn[k] = own
 	}
 	return drawn, nil
 }

@@ -1,7 +1,6 @@
 package flows
 
 import (
-	"math"
 	"math/rand/v2"
 
 	dgraph "github.com/transdim/vti/dag/graph"
@@ -12,7 +11,7 @@ import (
 // the order has its edge turned on or off with probability flip, as far as the structure allows:
 // what the graphs that are learned do not have must not become impossible.
 func WarmCode(s dgraph.Structure, parents []dgraph.Set, flip float64, undivided bool, random *rand.Rand) []int32 {
-	order, _ := sortNodes(parents, func(_ int, free []int) int { return free[random.IntN(len(free))] })
+	order := randomOrder(parents, random)
 	varied := make([]dgraph.Set, len(parents))
 	var before dgraph.Set
 	for _, j := range order {
@@ -37,21 +36,19 @@ func WarmCode(s dgraph.Structure, parents []dgraph.Set, flip float64, undivided 
 	return code
 }
 
-// sortNodes sorts the nodes of an acyclic graph: at each place next picks one of those whose
-// parents all stand before. It returns the log of the probability that a random sort picks the
-// same, as dgraph.LogSorted does.
-func sortNodes(parents []dgraph.Set, next func(place int, free []int) int) (order []int, logProbability float64) {
+// randomOrder sorts the nodes of an acyclic graph: at each place comes one of those whose parents
+// all stand before.
+func randomOrder(parents []dgraph.Set, random *rand.Rand) (order []int) {
 	var placed dgraph.Set
-	for place := range parents {
+	for range parents {
 		var free []int
 		for j, own := range parents {
 			if !placed.Has(j) && own.Within(placed) {
 				free = append(free, j)
 			}
 		}
-		logProbability -= math.Log(float64(len(free)))
-		node := next(place, free)
+		node := free[random.IntN(len(free))]
 		order, placed = append(order, node), placed.With(node)
 	}
-	return order, logProbability
+	return order
 }

@@ -22,8 +22,12 @@ import (
 // chosen by hand, for answers within minutes: they decide about speed, and what they leave open
 // shows in the verdict.
 const (
-	pilotChains  = 1
-	pilotSweeps  = 12
+	pilotChains = 1
+	pilotSweeps = 12
+	// moreSweeps are those of pilot runs for each parent beyond pilotSize where not all families
+	// are known: chains over graphs and the list that grows follow pilot runs, which else miss one
+	// or two nats with five parents and twenty with twelve.
+	moreSweeps   = 4
 	fineChains   = 2
 	fineSweeps   = 32
 	firstIslands = 2 // fine islands of a family before its error is known
@@ -116,15 +120,16 @@ type Scores struct {
 	problem *score.Problem
 	seed    uint64
 	Shard   *shard.Shard // the part of this process; nil: all of it
+	// Listed says that the families are those of a list that grows.
+	Listed bool
 	// Kept, if not nil, is where runs are kept that begin KeepAfter after the first, for a process
 	// that continues.
 	Kept      *shard.Shard
 	KeepAfter time.Duration
 	began     time.Time
-	// MaxTime is the time after which Estimate begins no further runs but runs of small families;
+	// MaxTime is the time after which no further runs begin but runs of small families;
 	// 0: never.
 	MaxTime  time.Duration
-	time     budget.Time
 	status   func(string)
 	place    map[dgraph.Family]int
 	exact    []bool     // families without parents, which have a closed form [F]
@@ -143,7 +148,7 @@ type Scores struct {
 // make of it.
 func NewScores(p *score.Problem, seed uint64, spend int, status func(string)) *Scores {
 	if spend == 0 {
-		spend = min(max(islandWork/p.Data.Rows(), leastIslands), mostIslands)
+		spend = min(max(islandWork/p.Data.Rows(), leastIslands), mostIslands) * max(1, p.Data.Nodes()/islandNodes)
 	}
 	s := &Scores{
 		problem: p, seed: seed, status: status, began: time.Now(), place: map[dgraph.Family]int{}, most: spend, sum: score.NewPosterior,
@@ -151,6 +156,9 @@ func NewScores(p *score.Problem, seed uint64, spend int, status func(string)) *S
 	s.extend()
 	return s
 }
+
+// Over reports whether no further runs are to begin.
+func (s *Scores) Over() bool { return budget.Time{Began: s.began, Limit: s.MaxTime}.Over() }
 
 // extend makes room for the families of the problem that are new.
 func (s *Scores) extend() {
@@ -180,7 +188,6 @@ func (s *Scores) Pilots(ctx gocontext.Context) error {
 
 // Estimate makes pilot runs, and then spends fine islands on the families that matter.
 func (s *Scores) Estimate(ctx gocontext.Context) (*score.Posterior, error) {
-	s.time = budget.Start(s.MaxTime)
 	if err := s.PilotStage(ctx); err != nil {
 		return nil, err
 	}
@@ -200,7 +207,7 @@ func (s *Scores) PilotStage(ctx gocontext.Context) error {
 	if err := s.runPilots(ctx, small); err != nil {
 		return err
 	}
-	for round := 0; round < mostPilots && !s.time.Over(); round++ {
+	for round := 0; round < mostPilots && !s.Over(); round++ {
 		graphs, err := s.flattened(ctx)
 		if err != nil {
 			return err
@@ -222,7 +229,7 @@ func (s *Scores) FineStage(ctx gocontext.Context, sum score.SumOfScores) (*score
 	s.sum = sum
 	graphs, err := sum(ctx, s.problem.Structure, s.Scores(false), s.status)
 	for range fineRounds {
-		if err != nil || s.time.Over() {
+		if err != nil || s.Over() {
 			return graphs, err
 		}
 		batch := s.worst(graphs)
@@ -354,7 +361,11 @@ func (s *Scores) runPilotsInto(ctx gocontext.Context, to []float64, name string,
 	pilots, err := s.shareIslands(ctx, name+"s", batch, nil, func(k int) island {
 		f := p.Families[batch[k]]
 		random := stream.Rand(s.seed, name+"/"+strconv.Itoa(batch[k]))
-		return island{LogEvidence: newNetworkFamily(p, f).temper(random, l, f, pilotChains, pilotSweeps).LogEvidence}
+		sweeps := pilotSweeps
+		if s.Listed {
+			sweeps += moreSweeps * max(f.Parents.Len()-pilotSize, 0)
+		}
+		return island{LogEvidence: newNetworkFamily(p, f).temper(random, l, f, pilotChains, sweeps).LogEvidence}
 	})
 	for k, own := range pilots {
 		to[batch[k]] = own.LogEvidence
@@ -399,8 +410,9 @@ func (s *Scores) addIslands(ctx gocontext.Context, batch []int) error {
 	return err
 }
 
-// Islands by default: their work grows with the rows.
+// Islands by default: their work grows with the rows, and families that matter with the nodes.
 const (
+	islandNodes  = 10
 	islandWork   = 1_600_000
 	leastIslands = 300
 	mostIslands  = 6_000

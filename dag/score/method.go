@@ -13,11 +13,11 @@ import (
 type Method int
 
 const (
-	// Auto is Exact where it is possible, else Chains, or GraphFlow for networks.
+	// Auto is Exact where it is possible, else Chains.
 	Auto Method = iota
 	// Exact estimates the evidence of every family and sums over all graphs.
 	Exact
-	// Chains are Markov chains over graphs, for all mechanisms but networks.
+	// Chains are Markov chains over graphs.
 	Chains
 	// GraphFlow is the method of the paper: one flow over the parameters of all nodes, and a
 	// learned q(m) over orders and edges along them.
@@ -50,12 +50,11 @@ func (p *Problem) Resolve(m Method) (Method, error) {
 		return 0, p.Data.CheckComplete()
 	}
 	if m == Auto {
-		switch {
-		case p.Model.Mechanism == sem.MLP && p.Listable(mostNetworks) != nil:
-			m = GraphFlow
-		case p.Listable(MaxFamilies) == nil:
-			m = Exact
-		default:
+		most := float64(MaxFamilies)
+		if p.Model.Mechanism == sem.MLP {
+			most = mostNetworks
+		}
+		if m = Exact; p.Listable(most) != nil {
 			m = Chains
 		}
 	}
@@ -64,6 +63,9 @@ func (p *Problem) Resolve(m Method) (Method, error) {
 		return m, p.CheckGraphFlow(false)
 	case Exact:
 		return m, p.Listable(MaxFamilies)
+	}
+	if p.Model.Mechanism == sem.MLP {
+		return m, nil
 	}
 	return m, p.CheckClosedForm()
 }

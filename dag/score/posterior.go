@@ -85,11 +85,11 @@ func posteriorOf(structure dgraph.Structure, scores Scores, sum dgraph.Sum, logM
 	return p
 }
 
-// EstimatedPosterior is the posterior by an estimated sum over graphs: its logarithm has a standard
-// error, and it is worth a number of independent draws.
-func EstimatedPosterior(structure dgraph.Structure, scores Scores, sum dgraph.Sum, logMass, logSE, drawn float64) *Posterior {
+// EstimatedPosterior is the posterior by a sum over some graphs, or by draws in its place, which are
+// worth a number of independent draws and have no evidence.
+func EstimatedPosterior(structure dgraph.Structure, scores Scores, sum dgraph.Sum, logMass, drawn float64) *Posterior {
 	p := posteriorOf(structure, scores, sum, logMass, func(int, int) bool { return true })
-	p.LogEvidenceSE, p.drawn = math.Hypot(p.LogEvidenceSE, logSE), drawn
+	p.drawn = drawn
 	return p
 }
 
@@ -110,8 +110,8 @@ type Draw struct {
 	// Count is how often it was drawn.
 	Count int
 	// Probability is the probability of the graph in the posterior, and SE its standard error from
-	// the errors of the scores. With the prior over orders and more than mostCounted nodes it is
-	// the share of draws.
+	// the errors of the scores. Where draws are in place of a sum, and with the prior over orders
+	// and more than mostCounted nodes, it is the share of draws.
 	Probability, SE float64
 }
 
@@ -151,7 +151,7 @@ func (p *Posterior) describe(d *Draw, count int) {
 		variance += dgraph.Square(p.Scores.SE[f]) * (dgraph.Square(1-p.Marginals[f]) - dgraph.Square(p.Marginals[f]))
 	}
 	d.SE = math.Sqrt(math.Max(variance, 0))
-	if p.Structure.Orders && p.Structure.Nodes > mostCounted {
+	if math.IsNaN(p.logTotal) || p.Structure.Orders && p.Structure.Nodes > mostCounted {
 		independent := float64(count)
 		if p.drawn > 0 {
 			independent = math.Min(independent, p.drawn)

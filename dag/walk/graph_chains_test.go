@@ -114,12 +114,7 @@ func TestSortsCountOrders(t *testing.T) {
 	for _, e := range []dgraph.Edge{{From: 0, To: 1}, {From: 0, To: 2}, {From: 3, To: 2}, {From: 2, To: 5}} {
 		g.Set(e.From, e.To, true)
 	}
-	w := &walk{
-		random: dagtest.Random(3), parents: make([]dgraph.Set, 6), children: make([]dgraph.Set, 6), order: make([]int, 6), position: make([]int, 6), counts: make([]int, 7),
-	}
-	for j, set := range g.ParentSets() {
-		w.setParents(j, set)
-	}
+	w := newOrderedGraph(g.ParentSets(), dagtest.Random(3))
 	const sorts = 20000
 	var sum, squares float64
 	for range sorts {

@@ -26,23 +26,16 @@ const outside = -1
 //
 // Steps of single edges are in graph_walk_edges.go.
 type walk struct {
-	tables   *orderTables
-	random   *rand.Rand
-	parents  []dgraph.Set
-	local    []int // the family of each node as a mask of candidates, or outside
-	order    []int
-	position []int
-	score    float64 // Σ_j log p(pa_j) + ℓ_j(pa_j)
-	known    map[dgraph.Family]float64
-	children []dgraph.Set
-	edges    int
-	changed  []change // scratch of step
-	old      []change // scratch of reverse
-	counts   []int    // scratch of sort and logSort
-	ready    []int    // scratch of sort
-	wide     bool     // whether a sweep has windows
-	pairs    *doubtfulPairs
-	window   window
+	orderedGraph
+	tables  *orderTables
+	local   []int   // the family of each node as a mask of candidates, or outside
+	score   float64 // Σ_j log p(pa_j) + ℓ_j(pa_j)
+	known   map[dgraph.Family]float64
+	changed []change // scratch of step
+	old     []change // scratch of reverse
+	wide    bool     // whether a sweep has windows
+	pairs   *doubtfulPairs
+	window  window
 }
 
 // change is what a large step does to a node.
@@ -55,15 +48,7 @@ type change struct {
 // newWalk starts from a random order that the required edges allow, and families drawn along it.
 func newWalk(tables *orderTables, random *rand.Rand) *walk {
 	nodes := len(tables.parents)
-	w := &walk{
-		tables: tables, random: random, parents: make([]dgraph.Set, nodes), local: make([]int, nodes), order: make([]int, nodes), position: make([]int, nodes),
-		known: map[dgraph.Family]float64{}, children: make([]dgraph.Set, nodes),
-		counts: make([]int, nodes+1), ready: make([]int, 0, nodes),
-	}
-	for j, required := range tables.problem.Structure.Required {
-		w.setParents(j, required)
-	}
-	w.sort()
+	w := &walk{orderedGraph: newOrderedGraph(tables.problem.Structure.Required, random), tables: tables, local: make([]int, nodes), known: map[dgraph.Family]float64{}}
 	for j := range nodes {
 		w.draw(j, w.maskBefore(j))
 	}
@@ -118,59 +103,6 @@ func (c *candidates) localMask(j int, parents dgraph.Set) int {
 	return mask
 }
 
-// sort draws an order of the graph: every time one of the nodes whose parents are all placed, each
-// with the same probability. It returns log u(≺ | A).
-func (w *walk) sort() (logProbability float64) {
-	ready, waiting := w.ready[:0], w.counts
-	for j, set := range w.parents {
-		if waiting[j] = set.Len(); waiting[j] == 0 {
-			ready = append(ready, j)
-		}
-	}
-	product := 1.0
-	for t := range w.parents {
-		product *= float64(len(ready))
-		if product > 1e250 {
-			logProbability -= math.Log(product)
-			product = 1
-		}
-		k := w.random.IntN(len(ready))
-		j := ready[k]
-		ready[k] = ready[len(ready)-1]
-		ready = ready[:len(ready)-1]
-		w.order[t], w.position[j] = j, t
-		for i := range w.children[j].Nodes() {
-			if waiting[i]--; waiting[i] == 0 {
-				ready = append(ready, i)
-			}
-		}
-	}
-	return logProbability - math.Log(product)
-}
-
-// logSort is log u(≺ | A) of the present order and graph.
-func (w *walk) logSort() (logProbability float64) {
-	counts := w.counts // nodes that become ready at each time
-	clear(counts)
-	for _, set := range w.parents {
-		last := -1
-		for i := range set.Nodes() {
-			last = max(last, w.position[i])
-		}
-		counts[last+1]++
-	}
-	ready, product := 0, 1.0
-	for t := range w.parents {
-		ready += counts[t]
-		product *= float64(ready - t)
-		if product > 1e250 {
-			logProbability -= math.Log(product)
-			product = 1
-		}
-	}
-	return logProbability - math.Log(product)
-}
-
 // maskBefore is the candidates of a node that come before it.
 func (w *walk) maskBefore(j int) (mask int) {
 	own := w.position[j]
@@ -191,18 +123,6 @@ func (w *walk) draw(j, mask int) {
 func (w *walk) setLocal(j, mask int) {
 	w.local[j] = mask
 	w.setParents(j, w.tables.set(j, mask))
-}
-
-// setParents changes the parents of a node.
-func (w *walk) setParents(j int, parents dgraph.Set) {
-	w.edges += parents.Len() - w.parents[j].Len()
-	for i := range w.parents[j].Minus(parents).Nodes() {
-		w.children[i] = w.children[i].Without(j)
-	}
-	for i := range parents.Minus(w.parents[j]).Nodes() {
-		w.children[i] = w.children[i].With(j)
-	}
-	w.parents[j] = parents
 }
 
 // step is a large step: a node moves by up to reach places.
@@ -285,18 +205,4 @@ func (w *walk) fixed(j int) dgraph.Set {
 // listed is log p(pa_j) + ℓ_j(pa_j) of a node whose parents are candidates.
 func (w *walk) listed(j int) float64 {
 	return w.tables.scores[j][w.local[j]] + w.tables.priors[j][w.local[j]]
-}
-
-// shift moves the node at one place of the order to another.
-func (w *walk) shift(from, to int) {
-	j := w.order[from]
-	if from < to {
-		copy(w.order[from:to], w.order[from+1:to+1])
-	} else {
-		copy(w.order[to+1:from+1], w.order[to:from])
-	}
-	w.order[to] = j
-	for t := min(from, to); t <= max(from, to); t++ {
-		w.position[w.order[t]] = t
-	}
 }

@@ -65,11 +65,11 @@ Up to 13 columns (at most 14 with --max-parents or constraints), the log evidenc
 given every set of parents is computed, and sums over all graphs give the probability of every edge
 and graph. A run computes these sums a few times; each takes about 20 seconds of one core for 13
 columns, and a minute for 14. With linear mechanisms the evidences are closed forms and the answer
-is exact; with networks they come from sequential Monte Carlo. Larger graphs, up to 128 columns with
-linear mechanisms, are sampled by Markov chains (--structure chains), which run until they agree.
---structure flow, the method of the paper, trains one flow for the parameters of mechanisms together
-with a distribution q(m) over orders and the edges along them, for any number of columns, linear
-mechanisms and networks (--sem mlp, of more than 12 columns unless another method is asked for): node
+is exact; with networks they come from sequential Monte Carlo. Larger graphs, up to 128 columns, are
+sampled by Markov chains (--structure chains), which run until they agree; with networks, of more than
+12 columns, from a list of sets of parents that grows where they are probable. --structure flow, the
+method of the paper, trains one flow for the parameters of mechanisms together with a distribution q(m)
+over orders and the edges along them, for any number of columns, linear mechanisms and networks: node
 by node, or with --undivided for all columns together, as published. The answer comes with a verdict:
 
   trusted    the probabilities hold to within their standard errors
@@ -134,10 +134,10 @@ func (d *discovery) resolve() (err error) {
 // search is the task of a discovery by the methods of its record.
 func (d *discovery) search(stepsPerLaunch int) (shell.Task, error) {
 	switch record := d.Record; {
-	case record.Structure == dag.Chains:
-		return d.walk()
 	case record.Particles():
 		return d.particles(), nil
+	case record.Structure == dag.Chains:
+		return d.walk()
 	case record.Structure == dag.Exact:
 		return d.sum("dag"), nil
 	}
@@ -189,7 +189,7 @@ func (d *discovery) walk() (shell.Task, error) {
 func (d *discovery) particles() shell.Task {
 	t := d.task("dag", func(ctx context.Context, at *shell.Session) (*dag.Result, error) {
 		return dag.RunParticles(ctx, d.problem, dag.ParticlesConfig{
-			Islands: d.Record.Islands, Seed: d.Record.Seed, Truth: d.truth, Dir: at.Dir, Status: at.Status, Shard: at.Shard,
+			Chains: d.Record.Structure == dag.Chains, Islands: d.Record.Islands, Seed: d.Record.Seed, Truth: d.truth, Dir: at.Dir, Status: at.Status, Shard: at.Shard,
 			MaxTime: d.Record.MaxTime(), Resume: at.Resume && !at.Again,
 		})
 	})

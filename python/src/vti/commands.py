@@ -389,9 +389,9 @@ def calibrate_dag(
         Print the total causal effect of the pair a->b, or of several separated by commas; may be
         repeated (default the most probable).
     structure
-        Method: exact, sums over all graphs; chains, Markov chains over graphs (linear mechanisms);
-        flow, one flow for the parameters of mechanisms with a learned q(m) over graphs; auto: exact
-        where possible, else chains, or flow for networks of more than 12 columns (default auto).
+        Method: exact, sums over all graphs; chains, Markov chains over graphs; flow, one flow for
+        the parameters of mechanisms with a learned q(m) over graphs; auto: exact where possible,
+        for networks up to 12 columns, else chains (default auto).
     undivided
         Structure flow: as published, one flow for the parameters of all columns together and q(m) a
         masked network over the digits of the order and the bits of edges.
@@ -1418,12 +1418,12 @@ def dag(
     every edge and graph. A run computes these sums a few times; each takes about 20 seconds of one
     core for 13 columns, and a minute for 14. With linear mechanisms the evidences are closed forms
     and the answer is exact; with networks they come from sequential Monte Carlo. Larger graphs, up
-    to 128 columns with linear mechanisms, are sampled by Markov chains (``structure`` chains),
-    which run until they agree. ``structure`` flow, the method of the paper, trains one flow for the
-    parameters of mechanisms together with a distribution q(m) over orders and the edges along them,
-    for any number of columns, linear mechanisms and networks (``sem`` mlp, of more than 12 columns
-    unless another method is asked for): node by node, or with ``undivided`` for all columns
-    together, as published. The answer comes with a verdict:
+    to 128 columns, are sampled by Markov chains (``structure`` chains), which run until they agree;
+    with networks, of more than 12 columns, from a list of sets of parents that grows where they are
+    probable. ``structure`` flow, the method of the paper, trains one flow for the parameters of
+    mechanisms together with a distribution q(m) over orders and the edges along them, for any
+    number of columns, linear mechanisms and networks: node by node, or with ``undivided`` for all
+    columns together, as published. The answer comes with a verdict:
 
       trusted    the probabilities hold to within their standard errors
       doubtful   they may hold, but the computation does not show it
@@ -1525,9 +1525,9 @@ def dag(
         Print the total causal effect of the pair a->b, or of several separated by commas; may be
         repeated (default the most probable).
     structure
-        Method: exact, sums over all graphs; chains, Markov chains over graphs (linear mechanisms);
-        flow, one flow for the parameters of mechanisms with a learned q(m) over graphs; auto: exact
-        where possible, else chains, or flow for networks of more than 12 columns (default auto).
+        Method: exact, sums over all graphs; chains, Markov chains over graphs; flow, one flow for
+        the parameters of mechanisms with a learned q(m) over graphs; auto: exact where possible,
+        for networks up to 12 columns, else chains (default auto).
     undivided
         Structure flow: as published, one flow for the parameters of all columns together and q(m) a
         masked network over the digits of the order and the bits of edges.

@@ -1,0 +1,201 @@
+package walk
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
+)
+
+// listedFamilies are families with their log weights by node, the largest first: what chains over
+// graphs made of them need to know. Others have none.
+type listedFamilies struct {
+	structure dgraph.Structure
+	of        [][]listedFamily // [N]
+}
+
+// listedFamily is a family of a node; share is its weight as a share of the largest one, and place
+// where its score is.
+type listedFamily struct {
+	parents          dgraph.Set
+	logWeight, share float64
+	place            int
+}
+
+// newListedFamilies has the weights p(pa) exp(β ℓ(pa)).
+func newListedFamilies(s dgraph.Structure, scores score.Scores, beta float64) *listedFamilies {
+	l := &listedFamilies{s, make([][]listedFamily, s.Nodes)}
+	for i, f := range scores.Families {
+		l.of[f.Node] = append(l.of[f.Node], listedFamily{parents: f.Parents, logWeight: s.Prior.LogWeight(f.Node, f.Parents) + beta*scores.LogEvidence[i], place: i})
+	}
+	for _, own := range l.of {
+		slices.SortFunc(own, func(a, b listedFamily) int {
+			return cmp.Or(cmp.Compare(b.logWeight, a.logWeight), cmp.Compare(a.place, b.place))
+		})
+		for k := range own {
+			own[k].share = math.Exp(own[k].logWeight - own[0].logWeight)
+		}
+	}
+	return l
+}
+
+// leastOfList is the share of a sum so far that all families that are left may have: their errors
+// are larger by far.
+const leastOfList = 1e-6
+
+// sum is the log of the sum of the weights of the families of a node whose parents are in a set,
+// −Inf if there are none; visit, if not nil, is called with each that matters and its weight up to
+// a factor.
+func (l *listedFamilies) sum(j int, from dgraph.Set, visit func(f *listedFamily, weight float64)) float64 {
+	own, largest, total := l.of[j], 0.0, 0.0
+	far := false // shares have few digits left, or none
+	for k := range own {
+		f := &own[k]
+		if !f.parents.Within(from) {
+			continue
+		}
+		if total == 0 {
+			largest = own[0].logWeight
+			if far = largest-f.logWeight > farBelow; far {
+				largest = f.logWeight
+			}
+		}
+		weight := f.share
+		if far {
+			weight = math.Exp(f.logWeight - largest)
+		}
+		total += weight
+		if visit != nil {
+			visit(f, weight)
+		}
+		if weight*float64(len(own)-k) < leastOfList*total {
+			break
+		}
+	}
+	if total == 0 {
+		return math.Inf(-1)
+	}
+	return largest + math.Log(total)
+}
+
+// pick is the family at which the sum of probabilities reaches u, among those of a node whose
+// parents are in a set; logTotal is the log of the sum of their weights.
+func (l *listedFamilies) pick(j int, from dgraph.Set, logTotal, u float64) (chosen *listedFamily) {
+	own := l.of[j]
+	for k := range own {
+		if f := &own[k]; f.parents.Within(from) {
+			chosen = f
+			if u -= math.Exp(f.logWeight - logTotal); u <= 0 {
+				break
+			}
+		}
+	}
+	return chosen
+}
+
+// listedWalk is a Markov chain over the graphs whose families are on a list. Its large steps are
+// the same as those of [walk]: a node moves in an order, and the families between are drawn anew.
+// Its small steps draw the family of a node given all others.
+type listedWalk struct {
+	orderedGraph
+	families *listedFamilies
+	graph    []*listedFamily // by node
+	old      []*listedFamily // scratch of step
+	sums     []float64       // scratch of step
+}
+
+// use changes the families, which must have those of the graph of the walk.
+func (w *listedWalk) use(families *listedFamilies) {
+	w.families = families
+	for j, parents := range w.parents {
+		own := families.of[j]
+		w.graph[j] = &own[slices.IndexFunc(own, func(f listedFamily) bool { return f.parents == parents })]
+	}
+}
+
+// set gives a node a family.
+func (w *listedWalk) set(j int, f *listedFamily) {
+	w.graph[j] = f
+	w.setParents(j, f.parents)
+}
+
+// score is the log weight of the graph.
+func (w *listedWalk) score() (sum float64) {
+	for _, f := range w.graph {
+		sum += f.logWeight
+	}
+	return sum
+}
+
+// sweep is as many steps as the number of nodes calls for.
+func (w *listedWalk) sweep() {
+	nodes := len(w.parents)
+	reaches := [...]int{1, 1, 4, 16, nodes - 1}
+	for range nodes {
+		w.step(min(reaches[w.random.IntN(len(reaches))], nodes-1))
+		j := w.random.IntN(nodes)
+		from := w.possible(j)
+		w.set(j, w.families.pick(j, from, w.families.sum(j, from, nil), w.random.Float64()))
+	}
+}
+
+// possible are the nodes that may be parents of a node given the families of all others: those
+// before it with the prior over orders, and else all but its descendants.
+func (w *listedWalk) possible(j int) dgraph.Set {
+	if w.families.structure.Orders {
+		return dgraph.SetOf(w.order[:w.position[j]]...)
+	}
+	return dgraph.Below(len(w.parents)).Minus(dgraph.Reach(dgraph.SetOf(j), w.children))
+}
+
+// step moves a node by up to reach places, as that of a walk does.
+func (w *listedWalk) step(reach int) {
+	nodes, orders := len(w.parents), w.families.structure.Orders
+	logRatio := 0.0
+	if !orders {
+		logRatio -= w.sort()
+	}
+	from, by := w.random.IntN(nodes), 1+w.random.IntN(reach)
+	if w.random.IntN(2) == 0 {
+		by = -by
+	}
+	to := from + by
+	if to < 0 || to >= nodes {
+		return
+	}
+	first, last := min(from, to), max(from, to)
+	logRatio -= w.sumBetween(first, last)
+	w.shift(from, to)
+	logRatio += w.sumBetween(first, last)
+	limit := math.Log(w.random.Float64())
+	if math.IsInf(logRatio, -1) || orders && logRatio < limit {
+		w.shift(to, from)
+		return
+	}
+	w.old = append(w.old[:0], w.graph...)
+	before := dgraph.SetOf(w.order[:first]...)
+	for k, j := range w.order[first : last+1] {
+		w.set(j, w.families.pick(j, before, w.sums[k], w.random.Float64()))
+		before = before.With(j)
+	}
+	if !orders && logRatio+w.logSort() < limit {
+		for j, f := range w.old {
+			w.set(j, f)
+		}
+	}
+}
+
+// sumBetween is the log of the product of the sums over the families of nodes at some places of the
+// order, whose logs it leaves in sums.
+func (w *listedWalk) sumBetween(first, last int) (product float64) {
+	before := dgraph.SetOf(w.order[:first]...)
+	w.sums = w.sums[:0]
+	for _, j := range w.order[first : last+1] {
+		sum := w.families.sum(j, before, nil)
+		w.sums, product = append(w.sums, sum), product+sum
+		before = before.With(j)
+	}
+	return product
+}

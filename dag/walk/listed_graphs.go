@@ -1,0 +1,202 @@
+package walk
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/internal/parallel"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/rjmcmc"
+)
+
+// ListedGraphs finds the posterior over the graphs whose families are on a list that may grow: by
+// sums over all of them, or by chains, which go on from where they were when scores change.
+type ListedGraphs struct {
+	structure dgraph.Structure
+	sums      bool
+	logMass   float64 // of the prior
+	seed      uint64
+	chains    []*listedWalk
+	sweeps    int             // between two draws
+	worst     *rjmcmc.Summary // of the last round that was judged; nil for sums
+}
+
+// MostSummed is the largest number of nodes whose graphs are summed in each round. Chosen by hand:
+// it takes a second or less.
+const MostSummed = 10
+
+// How graphs of listed families are found. Chosen by hand.
+const (
+	listedChains = 6
+	mostSweeps   = 64  // between two draws
+	fewDraws     = 100 // of each chain while evidences change
+)
+
+// NewListedGraphs sums over graphs of at most so many nodes, and has no chains yet.
+func NewListedGraphs(s dgraph.Structure, seed uint64, mostSummed int) *ListedGraphs {
+	l := &ListedGraphs{structure: s, sums: s.Nodes <= mostSummed, seed: seed, sweeps: 1}
+	if l.sums {
+		l.logMass = s.LogMass()
+	}
+	return l
+}
+
+// Posterior is that over the graphs whose families have scores, by a sum or one round of chains: a
+// score.SumOfScores. The families without parents but those required must be on the list.
+func (l *ListedGraphs) Posterior(ctx gocontext.Context, s dgraph.Structure, scores score.Scores, _ func(string)) (*score.Posterior, error) {
+	if !l.sums {
+		_, sum, err := l.round(ctx, scores, fewDraws)
+		if err != nil {
+			return nil, err
+		}
+		return l.estimate(scores, sum, listedChains*fewDraws), nil
+	}
+	sum := s.Sum(scores.Families, scores.LogEvidence, func(int, int) bool { return ctx.Err() == nil })
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("stopped while summing over graphs: %w", err)
+	}
+	return l.estimate(scores, sum, 0), nil
+}
+
+// Settle is the posterior by rounds of chains that take twice as many sweeps each until they agree.
+func (l *ListedGraphs) Settle(ctx gocontext.Context, scores score.Scores, status func(string)) (*score.Posterior, error) {
+	if l.sums {
+		return l.Posterior(ctx, l.structure, scores, status)
+	}
+	for ; ; l.sweeps *= 2 {
+		graphs, sum, err := l.round(ctx, scores, KeptGraphs)
+		if err != nil {
+			return nil, err
+		}
+		edges := graphs.Edges()
+		l.worst = &edges.Worst
+		status(fmt.Sprintf("chains over graphs: R-hat %.3f", l.worst.RHat))
+		if l.judged().Verdict == verdict.Trusted || l.sweeps >= mostSweeps {
+			return l.estimate(scores, sum, l.worst.ESS), nil
+		}
+	}
+}
+
+// estimate is the posterior of a sum that is worth so many draws, 0 for one over all graphs.
+func (l *ListedGraphs) estimate(scores score.Scores, sum dgraph.Sum, drawn float64) *score.Posterior {
+	return score.EstimatedPosterior(l.structure, scores, sum, l.logMass, drawn)
+}
+
+// judged is the judgement of the last round.
+func (l *ListedGraphs) judged() *verdict.Judgement {
+	return verdict.Judge(Measured(listedChains, KeptGraphs, *l.worst))
+}
+
+// Judge lowers the verdict where chains do not agree.
+func (l *ListedGraphs) Judge(v *verdict.Judgement) {
+	if l.worst != nil {
+		v.Add(l.judged())
+	}
+}
+
+// Walked are the number of chains and the worst that the last of Settle's rounds said; zero of
+// sums.
+func (l *ListedGraphs) Walked() (chains int, worst rjmcmc.Summary) {
+	if l.worst == nil {
+		return 0, worst
+	}
+	return listedChains, *l.worst
+}
+
+// round has every chain keep so many graphs.
+func (l *ListedGraphs) round(ctx gocontext.Context, scores score.Scores, draws int) (*Graphs, dgraph.Sum, error) {
+	s := l.structure
+	families := newListedFamilies(s, scores, 1)
+	if l.chains == nil {
+		if err := l.start(ctx, scores); err != nil {
+			return nil, nil, err
+		}
+	}
+	graphs := &Graphs{nodes: s.Nodes, Graphs: make([][][]dgraph.Set, listedChains), scores: make([][]float64, listedChains)}
+	drawn, shares := make([]drawnGraphs, listedChains), make([]float64, len(scores.Families))
+	if err := parallel.For(ctx, listedChains, func(c int) error {
+		w, d := l.chains[c], &drawn[c]
+		w.use(families)
+		d.shares = make([]float64, len(scores.Families))
+		for range draws {
+			for range l.sweeps {
+				if err := ctx.Err(); err != nil {
+					return fmt.Errorf("stopped: %w", err)
+				}
+				w.sweep()
+			}
+			d.add(w)
+			graphs.Graphs[c], graphs.scores[c] = append(graphs.Graphs[c], slices.Clone(w.parents)), append(graphs.scores[c], w.score())
+		}
+		return nil
+	}); err != nil {
+		return nil, nil, err
+	}
+	all := drawnGraphs{shares: shares}
+	for _, d := range drawn {
+		all.families = append(all.families, d.families...)
+		for f, share := range d.shares {
+			all.shares[f] += share / float64(listedChains*draws)
+		}
+	}
+	return graphs, &all, nil
+}
+
+// start brings chains from the prior to the posterior by and by.
+func (l *ListedGraphs) start(ctx gocontext.Context, scores score.Scores) error {
+	s := l.structure
+	for c := range listedChains {
+		random := stream.Rand(l.seed, "chain over listed graphs/"+strconv.Itoa(c))
+		l.chains = append(l.chains, &listedWalk{orderedGraph: newOrderedGraph(s.Required, random), graph: make([]*listedFamily, s.Nodes)})
+	}
+	for k := range annealBetas {
+		families := newListedFamilies(s, scores, math.Pow(annealFirst, 1-float64(k)/(annealBetas-1)))
+		if err := parallel.For(ctx, listedChains, func(c int) error {
+			l.chains[c].use(families)
+			for range annealSweeps {
+				l.chains[c].sweep()
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drawnGraphs are graphs that chains visited, given by their families, with the mean probabilities
+// of these given the rest of each graph: a sum over graphs, all but its size.
+type drawnGraphs struct {
+	families [][]int
+	shares   []float64
+}
+
+// add takes over the graph of a chain.
+func (d *drawnGraphs) add(w *listedWalk) {
+	own := make([]int, len(w.graph))
+	for j, f := range w.graph {
+		own[j] = f.place
+		from, total := w.possible(j), 0.0
+		w.families.sum(j, from, func(_ *listedFamily, weight float64) { total += weight })
+		w.families.sum(j, from, func(f *listedFamily, weight float64) { d.shares[f.place] += weight / total })
+	}
+	d.families = append(d.families, own)
+}
+
+// LogTotal implements dgraph.Sum: chains do not know it.
+func (d *drawnGraphs) LogTotal() float64 { return math.NaN() }
+
+// Draw implements dgraph.Sum.
+func (d *drawnGraphs) Draw(random *rand.Rand, families []int) {
+	copy(families, d.families[random.IntN(len(d.families))])
+}
+
+// Marginals implements dgraph.Sum.
+func (d *drawnGraphs) Marginals(int, func(done, total int) bool) []float64 { return d.shares }

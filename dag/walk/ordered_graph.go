@@ -1,0 +1,113 @@
+package walk
+
+import (
+	"math"
+	"math/rand/v2"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+)
+
+// orderedGraph is an acyclic graph with one of its orders.
+type orderedGraph struct {
+	random   *rand.Rand
+	parents  []dgraph.Set
+	children []dgraph.Set
+	edges    int
+	order    []int
+	position []int // of each node in the order
+	counts   []int // scratch of sort and logSort
+	ready    []int // scratch of sort
+}
+
+// newOrderedGraph has a random order.
+func newOrderedGraph(parents []dgraph.Set, random *rand.Rand) orderedGraph {
+	nodes := len(parents)
+	w := orderedGraph{
+		random: random, parents: make([]dgraph.Set, nodes), children: make([]dgraph.Set, nodes), order: make([]int, nodes), position: make([]int, nodes),
+		counts: make([]int, nodes+1), ready: make([]int, 0, nodes),
+	}
+	for j, set := range parents {
+		w.setParents(j, set)
+	}
+	w.sort()
+	return w
+}
+
+// sort draws an order of the graph: every time one of the nodes whose parents are all placed, each
+// with the same probability. It returns log u(≺ | A).
+func (w *orderedGraph) sort() (logProbability float64) {
+	ready, waiting := w.ready[:0], w.counts
+	for j, set := range w.parents {
+		if waiting[j] = set.Len(); waiting[j] == 0 {
+			ready = append(ready, j)
+		}
+	}
+	product := 1.0
+	for t := range w.parents {
+		product *= float64(len(ready))
+		if product > 1e250 {
+			logProbability -= math.Log(product)
+			product = 1
+		}
+		k := w.random.IntN(len(ready))
+		j := ready[k]
+		ready[k] = ready[len(ready)-1]
+		ready = ready[:len(ready)-1]
+		w.order[t], w.position[j] = j, t
+		for i := range w.children[j].Nodes() {
+			if waiting[i]--; waiting[i] == 0 {
+				ready = append(ready, i)
+			}
+		}
+	}
+	return logProbability - math.Log(product)
+}
+
+// logSort is log u(≺ | A) of the present order and graph.
+func (w *orderedGraph) logSort() (logProbability float64) {
+	counts := w.counts // nodes that become ready at each time
+	clear(counts)
+	for _, set := range w.parents {
+		last := -1
+		for i := range set.Nodes() {
+			last = max(last, w.position[i])
+		}
+		counts[last+1]++
+	}
+	ready, product := 0, 1.0
+	for t := range w.parents {
+		ready += counts[t]
+		product *= float64(ready - t)
+		if product > 1e250 {
+			logProbability -= math.Log(product)
+			product = 1
+		}
+	}
+	return logProbability - math.Log(product)
+}
+
+// setParents changes the parents of a node.
+func (w *orderedGraph) setParents(j int, parents dgraph.Set) {
+	w.edges += parents.Len() - w.parents[j].Len()
+	for i := range w.parents[j].Minus(parents).Nodes() {
+		w.children[i] = w.children[i].Without(j)
+	}
+	for i := range parents.Minus(w.parents[j]).Nodes() {
+		w.children[i] = w.children[i].With(j)
+	}
+	w.parents[j] = parents
+}
+
+// shift moves the node at one place of the order to another.
+func (w *orderedGraph) shift(from, to int) {
+	j := w.order[from]
+	if from < to {
+		copy(w.order[from:to], w.order[from+1:to+1])
+	} else {
+		copy(w.order[to+1:from+1], w.order[to:from])
+	}
+	w.order[to] = j
+	for t := min(from, to); t <= max(from, to); t++ {
+		w.position[w.order[t]] = t
+	}
+}
