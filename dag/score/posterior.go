@@ -85,8 +85,8 @@ func posteriorOf(structure dgraph.Structure, scores Scores, sum dgraph.Sum, logM
 	return p
 }
 
-// EstimatedPosterior is the posterior by a sum over some graphs, or by draws in its place, which are
-// worth a number of independent draws and have no evidence.
+// EstimatedPosterior is the posterior by a sum over some graphs, or by draws in its place, which
+// are worth a number of independent draws and have no evidence.
 func EstimatedPosterior(structure dgraph.Structure, scores Scores, sum dgraph.Sum, logMass, drawn float64) *Posterior {
 	p := posteriorOf(structure, scores, sum, logMass, func(int, int) bool { return true })
 	p.drawn = drawn
