@@ -38,10 +38,10 @@ const (
 )
 
 // lines is the family of regressions of 4 to 12 rows on two columns that may be left out, with
-// known noise and coefficients N(0, spread²): everything about it is known exactly.
+// known noise and coefficients N(0, spread²). Its posteriors are known exactly.
 type lines struct {
 	spread  float64
-	hints   bool // give the exact masses and quadratics
+	hints   bool // provide the exact masses and quadratics
 	encoder *encode.Encoder
 }
 
@@ -63,7 +63,7 @@ func (*lines) Width() int { return 32 }
 
 func (f *lines) Settings() any { return map[string]any{"spread": f.spread, "hints": f.hints} }
 
-// Encode reads rows (y, x1, x2, and their products), whose means are all that matters.
+// Encode reads rows (y, x1, x2, and their products), whose means are sufficient.
 func (f *lines) Encode(ctx *vti.Context, data []*Node) *Node {
 	rows, present := data[0], data[1]
 	pairs := Mul(InsertAxes(rows, -1), InsertAxes(rows, -2))
@@ -94,7 +94,7 @@ func (f *lines) LogJoint(data []*Node, _, mask, theta *Node) *Node {
 	return Add(ReduceSum(Mul(like, present), -1), ReduceSum(Mul(prior, used), -1))
 }
 
-// problem makes the arrays of a table of columns y, x1, x2.
+// problem returns the arrays of a table of columns y, x1, x2.
 func (f *lines) problem(table [][]float64) *amortize.Problem {
 	rows, present := make([]float64, lineRows*3), make([]float64, lineRows)
 	for i, row := range table {
@@ -127,7 +127,7 @@ func (f *lines) Simulate(random *rand.Rand) (*amortize.Problem, error) {
 	return p, nil
 }
 
-// quadratic is that of the log density of both coefficients.
+// quadratic is the quadratic of the log density of both coefficients.
 func (f *lines) quadratic(table [][]float64) (precision *mat.Dense, linear *mat.VecDense) {
 	precision, linear = mat.NewDense(2, 2, nil), mat.NewVecDense(2, nil)
 	for j := range 2 {
@@ -144,7 +144,7 @@ func (f *lines) quadratic(table [][]float64) (precision *mat.Dense, linear *mat.
 	return precision, linear
 }
 
-// exact are the log masses of all four models, up to a constant.
+// exact returns the log masses of all four models, up to a constant.
 func (f *lines) exact(table [][]float64) (logMass []float64) {
 	precision, linear := f.quadratic(table)
 	for _, code := range space.All([]int{2, 2}) {
@@ -174,7 +174,7 @@ func (f *lines) exact(table [][]float64) (logMass []float64) {
 	return logMass
 }
 
-// line is the problem of one table, as a Target of its own.
+// line is the problem of one table, as a Target.
 type line struct {
 	*lines
 	table [][]float64
@@ -208,7 +208,7 @@ func freshLine(t testing.TB, f *lines, seed uint64) line {
 	return line{f, table, f.problem(table)}
 }
 
-// probabilities of all models of a table.
+// probabilities returns the probabilities of all models of a table.
 func (l line) probabilities() []float64 {
 	p := l.exact(l.table)
 	total := logsum.Of(p)
@@ -240,8 +240,8 @@ func rawDistance(t testing.TB, a *amortize.Network, f *lines, tables int) (mean 
 	return mean
 }
 
-// A network that is given the exact masses and quadratics is exact before it has learned anything,
-// on every data set, and opens as an ordinary posterior.
+// A network with the exact masses and quadratics is exact before any training, on every data set,
+// and opens as an ordinary posterior.
 func TestAmortizedBeginsWithWhatIsKnown(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -268,12 +268,12 @@ func TestAmortizedBeginsWithWhatIsKnown(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, vti.Trusted, solution.Certificate.Verdict)
 	require.Zero(t, solution.Posterior.Steps())
-	require.Less(t, solution.Divergence, 0.01) // of a table of estimates from few draws
+	require.Less(t, solution.Divergence, 0.01) // a table of estimates from few draws
 }
 
 // Both objectives, and their mean, find the posterior over models and parameters from simulations
-// alone, and parameters from a flow as well as from a diagonal map. Bounds are twice what these
-// seeds reach (0.04 to 0.09, and 68 to 79% effective draws).
+// alone, with a flow and with a diagonal map for parameters. Bounds are twice the values for these
+// seeds (0.04 to 0.09, and 68 to 79% effective draws).
 func TestAmortizedLearns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -297,8 +297,8 @@ func TestAmortizedLearns(t *testing.T) {
 	}
 }
 
-// A network whose training was stopped and resumed is the one that was not, to the bit; the file
-// says what it is, and is refused for another family.
+// A network whose training was stopped and resumed equals an uninterrupted one, to the bit. Its
+// file describes it, and is refused for another family.
 func TestAmortizedResumes(t *testing.T) {
 	f := newLines(t, 1, false)
 	cfg := amortize.Config{Steps: 20, Batch: 8, Seed: 3, LogEvery: 1, Objective: amortize.BothKL}
@@ -343,9 +343,9 @@ func TestAmortizedResumes(t *testing.T) {
 	require.ErrorContains(t, err, "spread")
 }
 
-// A network that was trained on another family of tables than the one it is opened on is found
-// out: what is certified weighs with the table's own density, and agrees with the exact answer
-// wherever it is trusted. Coefficients of 25 noise levels are far from what the network has seen.
+// A network trained on another family of tables is detected: certification weights with the density
+// of the table, and agrees with the exact answer wherever it is trusted. Coefficients of 25 noise
+// levels are far from the training tables.
 func TestWrongNetworksAreFoundOut(t *testing.T) {
 	f := newLines(t, 0.2, false)
 	a, err := amortize.Fit(t.Context(), openDevice(t, gpu.CPU), f, amortize.Config{Steps: 200, Batch: 32, Seed: 1})

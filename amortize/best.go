@@ -11,14 +11,14 @@ import (
 	"github.com/transdim/vti"
 )
 
-// A network may begin nearly right, so that its gradients are noise. Adam makes steps of full size
-// of them, which leave the network worse for as long as the learning rate is large. Training
-// therefore measures the objective on problems that it does not train on, always the same with the
-// same noise, and keeps the best weights: a network is never worse than its start.
+// A network may be nearly right at its start, so that its gradients are noise. Adam turns them into
+// steps of full size, which make the network worse while the learning rate is large. Training
+// therefore measures the objective on held-out problems, always the same with the same noise, and
+// keeps the best weights: a network is never worse than its start.
 
 const (
-	// heldOutBatches of problems are measured, measurements times in a training. Chosen by hand:
-	// together as much work as a tenth of the steps of a short one.
+	// heldOutBatches is the number of batches measured, and measurements the number of times in a
+	// training. Chosen by hand: together a tenth of the work of the steps of a short training.
 	heldOutBatches = 4
 	measurements   = 20
 )
@@ -50,8 +50,8 @@ func (a *Network) measure() (losses []float64, err error) {
 	return losses, nil
 }
 
-// consider keeps the weights there are where they are better than the best so far: than the start
-// by more than a standard error of the difference.
+// consider keeps the present weights if they are better than the best so far, or than the start by
+// more than a standard error of the difference.
 func (a *Network) consider() error {
 	losses, err := a.measure()
 	if err != nil {
@@ -80,7 +80,7 @@ func (a *Network) consider() error {
 	return a.copyWeights("", "/"+bestScope)
 }
 
-// beginBest measures the start, or what a network whose training continues had as its best.
+// beginBest measures the start, or reads the stored best of a training that continues.
 func (a *Network) beginBest() error {
 	scope := a.graphs.Variables.InAbsPath("/" + bestScope)
 	kept := scope.GetVariable("losses")
@@ -105,7 +105,7 @@ func (a *Network) beginBest() error {
 	return err
 }
 
-// finiteMean is the mean of those values that are finite.
+// finiteMean is the mean of the finite values.
 func finiteMean(values []float64) float64 {
 	var those []float64
 	for _, v := range values {

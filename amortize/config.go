@@ -13,13 +13,13 @@ import (
 type Objective int
 
 const (
-	// ForwardKL is KL(p ‖ q), by the models and parameters that data were made from: robust, and
+	// ForwardKL is KL(p ‖ q), from the models and parameters behind simulated data: robust, and
 	// needs no density.
 	ForwardKL Objective = iota
-	// ReverseKL is KL(q ‖ p), by draws of q: eq. 6 of the paper on exchangeable data sets, with
-	// the score function for models. Data may come from anywhere.
+	// ReverseKL is KL(q ‖ p), by draws of q: eq. 6 of the paper on exchangeable data sets, with the
+	// score function for models. Data may come from anywhere.
 	ReverseKL
-	// BothKL is the mean of these.
+	// BothKL is the mean of ForwardKL and ReverseKL.
 	BothKL
 )
 
@@ -31,11 +31,10 @@ func (o Objective) String() string { return objectives.String(o) }
 // UnmarshalText reads the name.
 func (o *Objective) UnmarshalText(text []byte) error { return objectives.Unmarshal(text, o) }
 
-// Config says how Fit trains. The zero value is a good default for problems of
-// up to ten parameters.
+// Config configures Fit. The zero value is a good default for problems of up to ten parameters.
 type Config struct {
-	// Flow is the family of q(θ | m, D); Dim and Features are filled in. Zero stands for a
-	// diagonal map of two layers of 64 before the problem's own anchor.
+	// Flow is the family of q(θ | m, D); Fit sets Dim and Features. Zero stands for a diagonal map
+	// of two layers of 64 before the anchor of the problem.
 	Flow cosmic.Config
 	// Hidden is the width of the network of q(m | D); 0 stands for 64.
 	Hidden    int
@@ -45,8 +44,8 @@ type Config struct {
 	// Batch is the number of data sets of a step; 0 stands for 64.
 	Batch int
 	// Draws is the number of draws of q for each data set of a step, unless the objective is
-	// ForwardKL; 0 stands for 4. With several models it must be at least 2: those of the same data
-	// set are each other's control variate.
+	// ForwardKL; 0 stands for 4. With several models it must be at least 2, because draws of the
+	// same data set are control variates for each other.
 	Draws int
 	// LearningRate is the largest step of Adam; 0 stands for 0.002.
 	LearningRate float64
@@ -60,7 +59,7 @@ type Config struct {
 	// Progress, if not nil, is called after the first step, every LogEvery steps and after the
 	// last.
 	Progress func(Info)
-	// Checkpoint names the file that holds the network, finished or not; "" writes none.
+	// Checkpoint names the file of the network, finished or not; "" writes none.
 	Checkpoint string
 	// CheckpointInterval is the longest time between checkpoints; 0 stands for 30 s.
 	CheckpointInterval time.Duration
@@ -68,25 +67,25 @@ type Config struct {
 	Resume bool
 }
 
-// Info is a report of Fit. Averages are over the steps since the one before.
+// Info is a report of Fit. Averages are over the steps since the previous report.
 type Info struct {
 	Step, Steps int
 	// Loss is the mean objective, up to a constant of the family, in nats.
 	Loss float64
-	// GradientNorm is the mean norm of gradients before clipping, Skipped the number of steps
-	// whose gradient was not finite.
+	// GradientNorm is the mean norm of gradients before clipping, Skipped the number of steps with
+	// a gradient that was not finite.
 	GradientNorm float64
 	Skipped      int
-	// Start, HeldOut and Best are the mean objective on problems that are not trained on: before
-	// training, when it was measured last, a twentieth of all steps ago at most, and under the best
-	// weights so far, those after BestStep steps. Training ends with these.
+	// Start, HeldOut and Best are mean objectives on held-out problems: before training, at the
+	// last measurement (at most a twentieth of all steps ago), and under the best weights so far,
+	// from BestStep steps. Training ends with the best weights.
 	Start, HeldOut, Best float64
 	BestStep             int
 	// Elapsed is the time since Fit was called.
 	Elapsed time.Duration
 }
 
-// Validate reports the first field that is out of its range.
+// Validate returns an error for the first field out of range.
 func (c Config) Validate() error {
 	for _, field := range []struct {
 		name  string

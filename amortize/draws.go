@@ -44,14 +44,14 @@ func (a *Network) Efficiency(ctx context.Context, problems int, name string) (fl
 	return total / float64(problems), nil
 }
 
-// drawn are draws of q(m, θ | D), with their densities.
+// drawn holds draws of q(m, θ | D) with their densities.
 type drawn struct {
 	codes      []int32
 	theta      []float64
 	logQ, logP []float64 // log q(m, θ | D) and log p(m, θ, y)
 }
 
-// draws are efficiencyDraws draws from a stream with a name of its own.
+// draws makes efficiencyDraws draws from a named random stream.
 func (a *Network) draws(problem *Problem, name string) (drawn, error) {
 	sp := a.family.Space()
 	inputs := append(a.batchOf([]*Problem{problem}), noise(stream.Rand(a.config.Seed, name), efficiencyDraws, len(sp.Cards()), sp.Dim())...)
@@ -75,9 +75,9 @@ func (a *Network) draws(problem *Problem, name string) (drawn, error) {
 	}, nil
 }
 
-// Sample draws 256 models with their parameters from q(m, θ | D) of a problem, from a stream with
-// a name of its own: rows of codes [S] and theta [D], at the family's sites and coordinates. logQ
-// is log q(m, θ | D), logP log p(m, θ, y).
+// Sample draws 256 models with their parameters from q(m, θ | D) of a problem, from a named random
+// stream: rows of codes [S] and theta [D], at the family's sites and coordinates. logQ is log q(m,
+// θ | D), logP log p(m, θ, y).
 func (a *Network) Sample(problem *Problem, name string) (codes [][]int32, theta *mat.Dense, logQ, logP []float64, err error) {
 	if err := problem.check(a.like, a.family.Space(), false); err != nil {
 		return nil, nil, nil, nil, fmt.Errorf("data set: %w", err)

@@ -12,10 +12,10 @@ import (
 )
 
 // Family is a set of problems of one kind that differ in their data: a Target whose densities take
-// a data set, which simulates data sets, and which says how a network reads them. All problems have
-// arrays of the same shapes, in which masks mark the valid entries.
+// a data set. It also simulates data sets and encodes them for a network. All problems have arrays
+// of the same shapes, in which masks mark the valid entries.
 type Family interface {
-	// Space is that of the largest problem: smaller ones have models that never use the rest.
+	// Space is the space of the largest problem: smaller ones have models that never use the rest.
 	Space() space.Space
 	// Simulate draws a problem: a model and parameters from the prior, and data given these.
 	// Problems that were not drawn from the prior train by ReverseKL only.
@@ -25,8 +25,8 @@ type Family interface {
 	Encode(ctx *vti.Context, data []*graph.Node) *graph.Node
 	// Width is the dimension of a context.
 	Width() int
-	// LogPrior and LogJoint are those of a Target; row b is of the data in row b of the arrays. An
-	// inactive coordinate of theta may hold anything finite.
+	// LogPrior and LogJoint are as in a Target; row b belongs to the data in row b of the arrays.
+	// An inactive coordinate of theta may have any finite value.
 	LogPrior(data []*graph.Node, codes *graph.Node) *graph.Node
 	LogJoint(data []*graph.Node, codes, mask, theta *graph.Node) *graph.Node
 	// Settings describe the family, as a value that encodes as JSON: networks are opened for
@@ -44,23 +44,23 @@ type Array struct {
 type Problem struct {
 	// Data are the arrays of the data set, without the axis of a batch.
 	Data []Array
-	// Code [S] and Theta [D] are the model and parameters that the data was made from; nil where
-	// that is not known. Inactive coordinates of Theta are 0.
+	// Code [S] and Theta [D] are the model and parameters from which the data were simulated; nil
+	// if unknown. Inactive coordinates of Theta are 0.
 	Code  []int32
 	Theta []float64
 	// LogMass [M], nil for none, are cheap approximations of log p(m | D) of all models of the
-	// family's space, in the order of their index, up to a constant: what q(m | D) is before any
-	// training. All problems of a family have them, or none has.
+	// family's space, in the order of their index, up to a constant: q(m | D) before any training.
+	// All problems of a family have them, or none.
 	LogMass []float64
 	// Precision [D·D] and Linear [D], nil for none, are the quadratic −½ θᵀHθ + bᵀθ of an
-	// approximation of the log density of the largest model: what q(θ | m, D) is before any
-	// training. With [M·D·D] and [M·D] each model has one of its own, in the order of their index.
-	// The data set's own Target must then be a [QuadraticTarget] with the same quadratics. All
-	// problems of a family have as many, or none has.
+	// approximation of the log density of the largest model: q(θ | m, D) before any training. With
+	// [M·D·D] and [M·D] each model has a separate quadratic, in the order of their index. The data
+	// set's Target must then be a [QuadraticTarget] with the same quadratics. All problems of a
+	// family have the same number of them.
 	Precision, Linear []float64
 }
 
-// check reports what a problem of a family lacks compared with another one.
+// check returns an error if a problem of a family differs in shape from another one.
 func (p *Problem) check(like *Problem, sp space.Space, truth bool) error {
 	sites, dim := len(sp.Cards()), sp.Dim()
 	switch {

@@ -15,12 +15,12 @@ import (
 	"github.com/transdim/vti/internal/evaluate"
 )
 
-// Settings are the description in the file of a network: settings of the family, as JSON,
-// and the steps taken and asked for.
+// Settings describes a network in its file: settings of the family, as JSON, and the steps taken
+// and requested.
 type Settings struct {
 	Family json.RawMessage `json:"family"`
 	Flow   cosmic.Config   `json:"flow"`
-	// Hidden, Objective, Steps, Batch, Draws, LearningRate, ClipNorm and Seed are those of
+	// Hidden, Objective, Steps, Batch, Draws, LearningRate, ClipNorm and Seed are the fields of
 	// Config.
 	Hidden       int     `json:"hidden"`
 	Objective    string  `json:"objective"`
@@ -34,7 +34,7 @@ type Settings struct {
 	Taken int `json:"-"`
 }
 
-// Config is what the network was trained with.
+// Config is the configuration of the training.
 func (s *Settings) Config() (Config, error) {
 	cfg := Config{Flow: s.Flow, Hidden: s.Hidden, Steps: s.Steps, Batch: s.Batch, Draws: s.Draws, LearningRate: s.LearningRate, ClipNorm: s.ClipNorm, Seed: s.Seed}
 	return cfg, cfg.Objective.UnmarshalText([]byte(s.Objective))
@@ -55,8 +55,8 @@ func Read(path string) (*Settings, error) {
 	return s, nil
 }
 
-// Load opens the network in a file, for the family that it was trained on. like is any
-// problem of the family: it says what problems look like.
+// Load opens the network in a file, for the family on which it was trained. like is any problem of
+// the family, and sets the shapes.
 func Load(device *gpu.Device, family Family, like *Problem, path string) (*Network, error) {
 	s, err := Read(path)
 	if err != nil {
@@ -68,7 +68,7 @@ func Load(device *gpu.Device, family Family, like *Problem, path string) (*Netwo
 	}
 	known := *like
 	sp := family.Space()
-	if known.Code == nil { // of a table whose model is not known
+	if known.Code == nil { // for a table whose model is unknown
 		known.Code, known.Theta = make([]int32, len(sp.Cards())), make([]float64, sp.Dim())
 	}
 	a, err := newNetwork(device, family, cfg.withDefaults(), &known)
@@ -92,7 +92,7 @@ func (a *Network) save() error {
 	return checkpoint.WriteVariables(a.config.Checkpoint, a.graphs.Variables, checkpoint.Info{Step: a.step, Settings: a.settings})
 }
 
-// storeBest writes what is known of the best weights beside them.
+// storeBest writes the record of the best weights beside them.
 func (a *Network) storeBest() error {
 	err := a.setVariable("/"+bestScope, "losses", tensors.FromFlatDataAndDimensions(a.best.losses, len(a.best.losses)))
 	if err != nil {
@@ -117,7 +117,7 @@ func (a *Network) copyWeights(from, to string) error {
 	return nil
 }
 
-// setVariable sets a variable, which is made where it is not there yet and then is not trained.
+// setVariable sets a variable. A new variable is not trained.
 func (a *Network) setVariable(scope, name string, value *tensors.Tensor) error {
 	ctx := a.graphs.Variables.InAbsPath(scope).Checked(false)
 	if variable := ctx.GetVariable(name); variable != nil {
@@ -127,5 +127,5 @@ func (a *Network) setVariable(scope, name string, value *tensors.Tensor) error {
 	return nil
 }
 
-// adoptBest goes back to the best weights, where there are any.
+// adoptBest restores the best weights, if there are any.
 func (a *Network) adoptBest() error { return a.copyWeights("/"+bestScope, "") }

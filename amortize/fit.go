@@ -19,11 +19,11 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// adamScope holds the moments of Adam, below the scopes of what it moves.
+// adamScope holds the moments of Adam, below the scopes of the variables.
 const adamScope = "adam"
 
-// Fit trains q(m | D) q(θ | m, D) on problems that it simulates, fresh ones in every
-// step. A network is the same for a seed, whatever the number of processors.
+// Fit trains q(m | D) q(θ | m, D) on simulated problems, new ones in every step. A network depends
+// on the seed, not on the number of processors.
 //
 // When ctx is cancelled it finishes the step in progress, writes the file of the network if the
 // configuration names one, and returns the network so far together with an error that wraps
@@ -49,7 +49,7 @@ func Fit(ctx gocontext.Context, device *gpu.Device, family Family, cfg Config) (
 	return a, a.fit(ctx)
 }
 
-// fit takes all steps that are left.
+// fit takes all remaining steps.
 func (a *Network) fit(ctx gocontext.Context) error {
 	cfg := &a.config
 	schedule, started := checkpoint.NewSchedule(cfg.CheckpointInterval), time.Now()
@@ -109,8 +109,8 @@ func (a *Network) fit(ctx gocontext.Context) error {
 	return nil
 }
 
-// stepGraph is one training step, which changes variables: loss, norm of the gradient, and 1 where
-// it was skipped. [3]
+// stepGraph is one training step, which changes variables. It returns loss, norm of the gradient,
+// and 1 for a skipped step. [3]
 func (a *Network) stepGraph(ctx *vti.Context, inputs []*Node) []*Node {
 	cfg := &a.config
 	each, surrogate, step := a.objective(ctx, inputs)

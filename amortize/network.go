@@ -18,12 +18,11 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// encoderScope is that of the network that reads data.
+// encoderScope is the scope of the network that reads data.
 const encoderScope = "encoder"
 
-// Network is a network that was trained on a Family: q(m, θ | D) of any of its data sets in one
-// pass. [Network.Beginning] opens it on one. Its methods are not safe for use by several goroutines
-// at once.
+// Network is a network trained on a Family: q(m, θ | D) of any of its data sets in one pass.
+// [Network.Beginning] opens it on one. Its methods are not safe for concurrent use.
 type Network struct {
 	graphs   evaluate.Graphs
 	family   Family
@@ -32,19 +31,19 @@ type Network struct {
 	models   *modeldist.Autoregressive // nil where there is one model
 	settings json.RawMessage
 	step     int
-	like     *Problem // what problems look like
+	like     *Problem // sets the shapes of problems
 	best     best
 }
 
-// bestScope is that of the best weights of a training so far.
+// bestScope is the scope of the best weights of a training so far.
 const bestScope = "best"
 
-// best is what is known of the best weights so far.
+// best is the record of the best weights so far.
 type best struct {
 	inputs [][]any   // of the held-out batches
-	losses []float64 // of each problem, under the best weights
+	losses []float64 // by problem, under the best weights
 	start  float64   // mean loss of the network before any training
-	step   int       // after which the best weights were there
+	step   int       // number of steps of the best weights
 	last   float64   // mean loss of the last weights measured
 }
 
@@ -82,15 +81,16 @@ func newNetwork(device *gpu.Device, family Family, cfg Config, like *Problem) (*
 // Steps is the number of training steps taken.
 func (a *Network) Steps() int { return a.step }
 
-// known is what graphs know of a batch of problems.
+// known holds the inputs of graphs about a batch of problems.
 type known struct {
 	data                       []*Node // [B, ...] in float32
 	logMass, precision, linear *Node   // [R, M], [R, Q, D, D], [R, Q, D] in float64; nil: none
-	// times is B/R: rows of a batch of draws for each problem. Q is 1, or the number of models.
+	// times is the number of rows per problem in a batch of draws, B/R. Q is 1, or the number of
+	// models.
 	times int
 }
 
-// batchOf are the arrays of problems, for known to read.
+// batchOf returns the arrays of problems as inputs of known.
 func (a *Network) batchOf(problems []*Problem) (inputs []any) {
 	for i, array := range a.like.Data {
 		values := make([]float32, 0, len(problems)*len(array.Values))
@@ -119,7 +119,7 @@ func (a *Network) batchOf(problems []*Problem) (inputs []any) {
 	return inputs
 }
 
-// known reads what batchOf wrote, and returns the inputs that follow.
+// known reads the inputs of batchOf, and returns the inputs that follow.
 func (a *Network) known(inputs []*Node) (k known, rest []*Node) {
 	k.times = 1
 	next := func() (input *Node) {
@@ -138,7 +138,7 @@ func (a *Network) known(inputs []*Node) (k known, rest []*Node) {
 	return k, inputs
 }
 
-// repeated is x [B, ...] with every row so many times in a row.
+// repeated returns x [B, ...] with every row repeated in place.
 func repeated(x *Node, times int) *Node {
 	dims := x.Shape().Dimensions
 	wide := BroadcastToDims(InsertAxes(x, 1), append([]int{dims[0], times}, dims[1:]...)...)
@@ -153,7 +153,7 @@ type conditional struct {
 	context *Node // [B, C]
 }
 
-// repeated has every problem so many times in a row.
+// repeated returns c with every problem repeated in place.
 func (c conditional) repeated(times int) conditional {
 	c.context, c.times = repeated(c.context, times), times
 	data := c.data
@@ -168,7 +168,7 @@ func (a *Network) conditional(ctx *vti.Context, k known) conditional {
 	return conditional{a, k, ctx, a.family.Encode(ctx.In(encoderScope).Checked(false), k.data)}
 }
 
-// logModel is log q(m | D), [B] float64; zero where there is one model.
+// logModel is log q(m | D), [B] float64; zero for a single model.
 func (c conditional) logModel(codes *Node) *Node {
 	if c.models == nil {
 		return Zeros(codes.Graph(), shapes.Make(dtypes.Float64, codes.Shape().Dim(0)))
@@ -176,7 +176,7 @@ func (c conditional) logModel(codes *Node) *Node {
 	return c.models.Given(c.context, c.logMass).LogProb(c.ctx.In(evaluate.ModelScope), codes)
 }
 
-// flowGiven is the flow with the anchors of the problems, or of their models.
+// flowGiven returns the flow with the anchors of the problems, or of their models.
 func (c conditional) flowGiven(codes *Node) *cosmic.Flow {
 	if c.precision == nil {
 		return c.flow

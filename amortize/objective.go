@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// simulate draws problems, each from a random stream of its own, on all processors.
+// simulate draws problems, each from a separate random stream, on all processors.
 func (a *Network) simulate(name string, count int, truth bool) ([]*Problem, error) {
 	problems := make([]*Problem, count)
 	sp := a.family.Space()
@@ -30,7 +30,7 @@ func (a *Network) simulate(name string, count int, truth bool) ([]*Problem, erro
 	return problems, nil
 }
 
-// draw are the inputs of a step, counted from 0, from random streams of a name.
+// draw returns the inputs of a step, counted from 0, from random streams of a name.
 func (a *Network) draw(name string, step int) ([]any, error) {
 	cfg, sp := &a.config, a.family.Space()
 	problems, err := a.simulate(name, cfg.Batch, cfg.Objective != ReverseKL)
@@ -56,7 +56,7 @@ func (a *Network) draw(name string, step int) ([]any, error) {
 	return inputs, nil
 }
 
-// noise are uniforms [B, S] and normals [B, D].
+// noise returns uniforms [B, S] and normals [B, D].
 func noise(random *rand.Rand, rows, sites, dim int) []any {
 	uniforms, normals := make([]float64, rows*sites), make([]float32, rows*dim)
 	for i := range uniforms {
@@ -68,8 +68,8 @@ func noise(random *rand.Rand, rows, sites, dim int) []any {
 	return []any{tensors.FromFlatDataAndDimensions(uniforms, rows, sites), tensors.FromFlatDataAndDimensions(normals, rows, dim)}
 }
 
-// objective is that of each problem of a batch [B], what is differentiated, and the number of the
-// step, from its inputs.
+// objective returns the objective of each problem of a batch [B], the node to differentiate, and
+// the number of the step, from its inputs.
 func (a *Network) objective(ctx *vti.Context, inputs []*Node) (each, surrogate, step *Node) {
 	cfg := &a.config
 	k, inputs := a.known(inputs)
@@ -93,9 +93,9 @@ func (a *Network) objective(ctx *vti.Context, inputs []*Node) (each, surrogate, 
 	return each, surrogate, step
 }
 
-// reverse is log q(m, θ | D) − log p(m, θ, y) of each draw of q, and a node with the gradient of
-// its mean: along θ for the flow, and by the score function for q(m | D), each draw less the mean
-// of the others of its data set.
+// reverse returns log q(m, θ | D) − log p(m, θ, y) of each draw of q, and a node with the gradient
+// of its mean: along θ for the flow, and by the score function for q(m | D), each draw less the
+// mean of the other draws of its data set.
 func (c conditional) reverse(uniforms, z *Node) (each, surrogate *Node) {
 	draws := c.config.Draws
 	c = c.repeated(draws)

@@ -16,13 +16,13 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Place maps the space of a problem into that of its family: site s of its codes at Sites[s],
-// coordinate d of its parameters at Coordinates[d]. Sites of the family that are not named have
-// outcome 0. The zero value says that both spaces are one.
+// Place maps the space of a problem to the space of its family: site s of its codes at Sites[s],
+// coordinate d of its parameters at Coordinates[d]. Other sites of the family have outcome 0. The
+// zero value means that both spaces are equal.
 type Place struct{ Sites, Coordinates []int }
 
 // Beginning is the network's answer for a data set, computed in one pass: the starting point of a
-// fit with [vti.Config], or of [vti.Open]. sp is the space of the data set's own Target.
+// fit with [vti.Config], or of [vti.Open]. sp is the space of the Target of the data set.
 func (a *Network) Beginning(problem *Problem, sp space.Space, place Place) (*vti.Beginning, error) {
 	if err := problem.check(a.like, a.family.Space(), false); err != nil {
 		return nil, fmt.Errorf("data set: %w", err)
@@ -96,12 +96,12 @@ func (a *Network) contextOf(problem *Problem) ([]float64, error) {
 	return tensors.CopyFlatData[float64](outputs[0])
 }
 
-// modelsBatch is the largest number of codes whose density is evaluated at once: each batch goes
-// over all approximate masses.
+// modelsBatch is the largest number of codes evaluated at once: each batch reads all approximate
+// masses.
 const modelsBatch = 4096
 
 // logModels is log q(m | D) of all codes with outcomes cards at sites of the family, normalised
-// over these.
+// over these codes.
 func (a *Network) logModels(problem *Problem, about []float64, cards, sites []int) ([]float64, error) {
 	count, _ := space.CountCodes(cards)
 	if a.models == nil || count == 1 {
