@@ -1,10 +1,10 @@
 // Package study runs one command of vti many times: on many tables, with every combination of some
 // flags, from several seeds; on this machine, or as the elements of an array job of a cluster.
 //
-// A [Plan] is a TOML file. It stands for a list of tasks, each of which has a name and a seed that
-// depend only on what the task is. A task works in a directory of its own and ends by an atomic
-// rename, so that it can be killed anywhere, run twice, or run on another machine: whoever renames
-// first has done it, and the bytes are the same.
+// A [Plan] is a TOML file. It defines a list of tasks, each with a name and a seed that depend only
+// on the input of the task. A task works in a separate directory and ends by an atomic rename, so
+// that it can be killed anywhere, run twice, or run on another machine. The first process to rename
+// wins, and the bytes are the same.
 //
 //	plan, err := study.Read("eqtl.toml")
 //	plan.Run(ctx, study.RunConfig{Launcher: launcher, Jobs: 4})
@@ -18,8 +18,8 @@
 //	tasks/3f9/3f9a1c0b2d4e5f60.failed  one that failed, in the same form
 //	work/HOST-PID-NUMBER/              where a process works; removed when it ends
 //
-// The first three of the sixteen hexadecimal digits of a name fan tasks out over 4,096 directories:
-// a million tasks are about 244 in each.
+// The first three of the sixteen hexadecimal digits of a name spread tasks over 4,096 directories:
+// of a million tasks each has about 244.
 //
 // # Files
 //
@@ -30,12 +30,12 @@
 //	task.go        the list of tasks: names, seeds, settings
 //	selection.go   which tasks a process takes: all, one, or a shard
 //	store.go       directories of tasks: looking, publishing, reading
-//	record.go      what a task leaves: its answer, and what it cost
+//	record.go      the answer of a task, and its cost
 //	attempt.go     one task in a child process, tried again after a crash
-//	process*.go    child processes that end with their parent, and what they used
+//	process*.go    child processes that end with their parent, and their costs
 //	peak.go        the largest memory of a task, as it reports it
 //	run.go         many tasks at once
-//	estimate.go    pilot tasks, and what the rest will cost
+//	estimate.go    pilot tasks, and the expected cost of the rest
 //	status.go      how many are done, failed and missing
 //	collect.go     all answers into tables
 //	survey.go      a study from afar: endings, times, distributions
