@@ -6,15 +6,15 @@ import (
 )
 
 // networkFamily is the posterior of the first layer of a family of networks and of its noise. Given
-// these, the node is a linear function of the outputs of the hidden units, Φ [n,H'], whose weights
-// have a normal prior: they are integrated out,
+// these, the node is a linear function of the outputs of the hidden units, Φ [n,H'], with normal
+// weights that are integrated out,
 //
 //	p(x_j | W1, b1, σ) = N(x_j; 0, σ² I + σ0² ΦΦᵀ),
 //
 // which depends on the data through ΦᵀΦ and Φᵀx_j. With biases the inputs and Φ have a column of
 // ones each: H' = H + 1.
 type networkFamily struct {
-	inputs  [][]float32 // of the parents, over the rows that count [k][n]
+	inputs  [][]float32 // values of the parents in the counted rows [k][n]
 	target  []float32   // x_j [n]
 	squares float64     // |x_j|²
 	hidden  int
@@ -24,7 +24,7 @@ type networkFamily struct {
 	logSD   float64
 }
 
-// newNetworkFamily collects the data of a family that has parents.
+// newNetworkFamily collects the data of a family with parents.
 func newNetworkFamily(p *score.Problem, f dgraph.Family) *networkFamily {
 	n := &networkFamily{hidden: p.Model.Hidden, bias: !p.Model.NoBias, priorSD: p.Model.PriorSD, sigma: p.Model.Sigma}
 	buffer := make([]float64, p.Data.Nodes())
@@ -60,7 +60,7 @@ func (n *networkFamily) units() int {
 	return n.hidden
 }
 
-// networkState is a first layer with what the likelihood needs of it.
+// networkState is a first layer with the quantities of its likelihood.
 type networkState struct {
 	weights  [][]float64 // W1, and b1 at the end of each row [H][k]
 	before   []float32   // the inputs of the hidden units [H·n]
@@ -71,13 +71,13 @@ type networkState struct {
 	logLik   float64
 }
 
-// networkPoint is what there is to keep of a state: all else follows from it.
+// networkPoint holds the independent part of a state.
 type networkPoint struct {
-	weights          []float64 // of all units, one after the other [H·k]
+	weights          []float64 // of all units in turn [H·k]
 	logSigma, logLik float64
 }
 
-// record takes what a state has.
+// record copies from a state.
 func (p *networkPoint) record(s *networkState) {
 	p.weights = p.weights[:0]
 	for _, own := range s.weights {
@@ -86,7 +86,7 @@ func (p *networkPoint) record(s *networkState) {
 	p.logSigma, p.logLik = s.logSigma, s.logLik
 }
 
-// restore gives a state weights and noise, of which the rest is to be filled.
+// restore sets weights and noise of a state, whose other fields are then filled.
 func (p *networkPoint) restore(s *networkState) {
 	at := 0
 	for _, own := range s.weights {

@@ -57,8 +57,8 @@ func naiveMarginal(n *networkFamily, weights [][]float64, logSigma float64) floa
 	return -mat.Dot(y, &solved)/2 - cholesky.LogDet()/2 - float64(rows)*score.HalfLog2Pi
 }
 
-// The output layer is integrated out right, and moves keep what they know of a state in step with
-// its weights.
+// The output layer is integrated out correctly, and moves keep the derived quantities of a state
+// consistent with its weights.
 func TestNetworkLikelihood(t *testing.T) {
 	for _, model := range []score.ModelOptions{{Hidden: 3}, {Hidden: 2, NoBias: true, Sigma: 0.7, PriorSD: 2}} {
 		p := networkProblem(t, 14, model)
@@ -117,8 +117,8 @@ func TestParticlesAgainstQuadrature(t *testing.T) {
 	}
 }
 
-// Draws of the parameters have the moments of the posterior, for one hidden unit: of the slope of
-// the mechanism, by quadrature over W1 with W2 given it normal.
+// Draws of the parameters have the moments of the posterior for one hidden unit: moments of the
+// slope of the mechanism, by quadrature over W1 with W2 normal given W1.
 func TestParticleParameters(t *testing.T) {
 	p := networkProblem(t, 20, score.ModelOptions{Hidden: 1, NoBias: true, Sigma: 0.6})
 	f := dgraph.Family{Node: 1, Parents: dgraph.SetOf(0)}
@@ -144,12 +144,12 @@ func TestParticleParameters(t *testing.T) {
 		}
 	}
 	sum /= count
-	// Particles of an island share ancestors: as if a quarter were independent. Islands are weighed
-	// alike here, which their small spread allows.
+	// Particles of an island share ancestors, as if a quarter were independent. Islands have equal
+	// weights here, which their small spread allows.
 	require.InDelta(t, mean, sum, 5*math.Sqrt((squares/count-sum*sum)/(count/4)))
 }
 
-// Families that no look was taken at are predicted from smaller ones: exactly, where gains add up.
+// Families without a pilot run are predicted from smaller ones: exactly, where gains add up.
 func TestPredictedScores(t *testing.T) {
 	p := networkProblem(t, 10, score.ModelOptions{})
 	s := NewScores(p, 1, 0, func(string) {})
@@ -167,8 +167,8 @@ func TestPredictedScores(t *testing.T) {
 	}
 }
 
-// Islands that differ by nats are followed by those of a level above, which count alone as soon as
-// there are enough of them; others are not.
+// Islands that differ by nats are followed by islands of the next level, which replace them as soon
+// as there are enough; other islands are not.
 func TestIslandLevels(t *testing.T) {
 	s := &Scores{islands: make([][]island, 1)}
 	add := func(count, level int, spread float64) {
@@ -201,9 +201,9 @@ func TestIslandLevels(t *testing.T) {
 	require.Len(t, s.worst(graphs), 2, "two of four units each fit into ten")
 }
 
-// How far a probability moves with an error of its odds is that of an integral over the error;
-// where the error is small it is linear in it. A family that is improbable by a pilot run alone
-// gets islands, one whose evidence is known to a tenth does not.
+// The change of a probability with an error of its log odds is an integral over the error; for
+// small errors it is linear. A family with a pilot run only, and a small probability, gets islands;
+// a family whose evidence is known to a tenth gets none.
 func TestSwing(t *testing.T) {
 	for _, p := range []float64{5e-4, 0.1, 0.5, 0.97} {
 		require.InEpsilon(t, p*(1-p)*1e-3, score.Swing(p, 1e-3), 1e-4)
@@ -226,8 +226,8 @@ func TestSwing(t *testing.T) {
 	require.Equal(t, []int{0, 0}, s.worst(graphs))
 }
 
-// Logarithms of pilot runs have the standard deviation that follows from how much they are too
-// small, in families where that is two nats and more.
+// Logarithms of pilot runs have the standard deviation that follows from their bias, in families
+// with a bias of two nats or more.
 func TestPilotErrors(t *testing.T) {
 	s := sem.Simulation{Mechanism: sem.MLP, Nodes: 6, Rows: 300, Seed: 3}.WithDefaults()
 	simulated, err := sem.Simulate(s)
@@ -256,13 +256,13 @@ func TestPilotErrors(t *testing.T) {
 		require.Less(t, pilotError(truth-mean, 0), spread*1.5)
 	}
 	require.Equal(t, 0.3, pilotError(-1, 0.3))
-	// One of data set 4 of the simulation: its pilot run was 20.6 nats too small where 12 are
-	// expected, so that it seemed to have a probability of 1e-6, where it has ½. It gets islands.
+	// This family is from data set 4 of the simulation. Its pilot run was 20.6 nats too small, with
+	// 12 expected, so that its probability seemed 1e-6 instead of ½. It gets islands.
 	require.Greater(t, score.Swing(1e-6, pilotError(12, 3)), wantedSpread)
 	require.Less(t, score.Swing(1e-6, 3), wantedSpread)
 }
 
-// The spread of islands is that of families with about as many parents.
+// The spread of islands is estimated from families with about the same number of parents.
 func TestIslandSpread(t *testing.T) {
 	p := networkProblem(t, 10, score.ModelOptions{})
 	s := NewScores(p, 1, 0, func(string) {})
@@ -276,8 +276,7 @@ func TestIslandSpread(t *testing.T) {
 	require.InDelta(t, 1, s.islandSpread()(4), 1e-12)
 }
 
-// A line is fitted to gaps and goes through them where they are one, even if they are for one size
-// only.
+// A line is fitted to gaps and goes through them where they are equal, even for one size only.
 func TestFitGaps(t *testing.T) {
 	shift, scatter := fitGaps([]float64{1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4}, []float64{0, 5, 10, 15, 0, 5, 10, 15, 0, 5, 10, 15})
 	require.InDelta(t, 20, shift(5), 1.5)
@@ -288,8 +287,8 @@ func TestFitGaps(t *testing.T) {
 	require.Equal(t, 3.0, scatter)
 }
 
-// What longer moves add lowers the verdict as far as it moves edges: not when all families of a
-// node gain alike, as they do where two parents add nothing to one.
+// The gain from longer moves lowers the verdict in proportion to the change of edges: not when all
+// families of a node gain alike, as where a second parent adds nothing to one.
 func TestUnsettledParticles(t *testing.T) {
 	p := networkProblem(t, 10, score.ModelOptions{})
 	for _, test := range []struct {
@@ -311,14 +310,14 @@ func TestUnsettledParticles(t *testing.T) {
 	}
 }
 
-// Units that give a node exactly, but for what rounding adds, leave a likelihood that falls again
-// as σ goes to zero.
+// Units that reproduce a node exactly, up to rounding errors, give a likelihood that falls again as
+// σ goes to zero.
 func TestNetworksThatInterpolate(t *testing.T) {
 	l := newNetworkLikelihood(1, 3, 1, 1)
 	for _, pull := range []float64{1 - 1e-8, 1, 1 + 1e-8} {
 		small, tiny := l.at([]float64{1}, []float64{pull}, -6), l.at([]float64{1}, []float64{pull}, -16)
 		require.Less(t, tiny, small, "pull %v", pull)
-		// Nothing is lost where there is noise: y and the unit with the angle whose cosine is pull.
+		// With noise nothing is lost: y, and the unit at the angle whose cosine is pull.
 		sigma := 0.3
 		variance := 1 + sigma*sigma
 		exact := -3*score.HalfLog2Pi - 2*math.Log(sigma) - math.Log(variance)/2 - (1-pull*pull)/(2*sigma*sigma) - pull*pull/(2*variance)
@@ -326,8 +325,8 @@ func TestNetworksThatInterpolate(t *testing.T) {
 	}
 }
 
-// The logarithm of the mean of two evidences is larger than that of one by as much as is
-// subtracted.
+// liftOfTwo is the mean difference between the logarithm of the mean of two evidences and the
+// logarithm of one.
 func TestLiftOfTwo(t *testing.T) {
 	random := dagtest.Random(1)
 	for _, sd := range []float64{0.3, 1, 2, 3, 4.5, 6} {
@@ -340,8 +339,8 @@ func TestLiftOfTwo(t *testing.T) {
 	}
 }
 
-// A family whose one pilot run may hide that it matters gets another, once; one that is far behind
-// does not.
+// A family whose single pilot run may hide a substantial probability gets another, once; a family
+// far behind does not.
 func TestUnluckyPilotsAreRepeated(t *testing.T) {
 	p := networkProblem(t, 10, score.ModelOptions{})
 	s := NewScores(p, 1, 0, func(string) {})
@@ -366,7 +365,7 @@ func logNormalOf(x, mean, sd float64) float64 {
 	return -dgraph.Square((x-mean)/sd)/2 - math.Log(sd) - score.HalfLog2Pi
 }
 
-// When the time is over only pilot runs of small families are left.
+// After the time limit only pilot runs of small families are made.
 func TestParticlesEndInTime(t *testing.T) {
 	s := NewScores(networkProblem(t, 10, score.ModelOptions{}), 1, 0, func(string) {})
 	s.MaxTime = time.Nanosecond

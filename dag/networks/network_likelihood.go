@@ -6,13 +6,13 @@ import (
 	"github.com/transdim/vti/dag/score"
 )
 
-// unresolved is the share of the squares of a node that products of float32 cannot tell from none.
-// Units that interpolate few rows leave less, or by rounding less than nothing, which a small
-// enough σ would turn into any likelihood: it counts as this much.
+// unresolved is the share of the squares of a node below which products of float32 are rounding
+// errors. Units that interpolate few rows leave less, or even a negative rest, which a small enough
+// σ would turn into any likelihood: the rest counts as at least this share.
 const unresolved = 1e-7
 
 // networkLikelihood is log N(x_j; 0, σ² I + σ0² ΦΦᵀ) as a function of ΦᵀΦ, Φᵀx_j and σ, −Inf where
-// rounding leaves nothing of it. It keeps what a likelihood with another unit in one place needs.
+// rounding errors dominate. It keeps the parts that do not change when one unit is replaced.
 type networkLikelihood struct {
 	rows    float64
 	squares float64 // |x_j|²
@@ -21,7 +21,7 @@ type networkLikelihood struct {
 	units     int       // H'
 	lower     []float64 // a Cholesky factor of A = I + σ0²/σ² ΦᵀΦ, by rows [H'·H']
 	solution  []float64 // its inverse times Φᵀx_j [H']
-	inverse   []float64 // of the diagonal of the factor [H']
+	inverse   []float64 // inverses of the diagonal of the factor [H']
 	order     []int     // the units of the factor
 	ratio     float64   // σ0²/σ²
 	precision float64   // 1/σ²
@@ -37,7 +37,7 @@ func newNetworkLikelihood(units, rows int, squares, priorSD float64) *networkLik
 	}
 }
 
-// at is the logarithm of the likelihood; it leaves the factor in lower.
+// at returns the log likelihood, and leaves the factor in lower.
 func (l *networkLikelihood) at(gram, pull []float64, logSigma float64) float64 {
 	l.order = l.order[:0]
 	for i := range l.units {
@@ -49,8 +49,8 @@ func (l *networkLikelihood) at(gram, pull []float64, logSigma float64) float64 {
 	return l.total(l.quadratic, l.logDet)
 }
 
-// without prepares likelihoods that differ in one unit only, and reports whether rounding left
-// anything of the others.
+// without prepares likelihoods that differ in one unit only. It reports whether the likelihood of
+// the other units is finite.
 func (l *networkLikelihood) without(unit int, gram, pull []float64, logSigma float64) bool {
 	l.order = l.order[:0]
 	for i := range l.units {
@@ -61,7 +61,7 @@ func (l *networkLikelihood) without(unit int, gram, pull []float64, logSigma flo
 	return l.factor(gram, pull, logSigma)
 }
 
-// factor finds the factor of A for the units in order.
+// factor computes the factor of A for the units in order.
 func (l *networkLikelihood) factor(gram, pull []float64, logSigma float64) bool {
 	l.precision = math.Exp(-2 * logSigma)
 	l.ratio = l.priorSD * l.priorSD * l.precision
@@ -85,8 +85,8 @@ func (l *networkLikelihood) factor(gram, pull []float64, logSigma float64) bool 
 	return true
 }
 
-// extend finds row a of the factor but for its diagonal, which it returns beside the solution: of a
-// unit with these products with the others, with itself and with x_j.
+// extend computes row a of the factor except its diagonal, which it returns beside the solution.
+// The row belongs to a unit with these products with the others, with itself and with x_j.
 func (l *networkLikelihood) extend(a int, products []float64, own, pull float64) (value, diagonal float64, ok bool) {
 	row := l.lower[a*l.units : a*l.units+a]
 	left := 1 + l.ratio*own
@@ -109,7 +109,7 @@ func (l *networkLikelihood) extend(a int, products []float64, own, pull float64)
 	return value / diagonal, diagonal, true
 }
 
-// with is the logarithm of the likelihood with the unit that without left out: with these products
+// with returns the log likelihood with a unit in place of the unit excluded by without: products
 // with the other units, with itself and with x_j.
 func (l *networkLikelihood) with(products []float64, own, pull float64) float64 {
 	value, diagonal, ok := l.extend(len(l.order), products, own, pull)

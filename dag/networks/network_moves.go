@@ -13,20 +13,20 @@ import (
 	"github.com/transdim/vti/internal/kernel"
 )
 
-// networkMover draws and moves states of a family. It is for one goroutine.
+// networkMover draws and moves states of a family. It must be used by one goroutine.
 type networkMover struct {
 	*networkFamily
 	random     *rand.Rand
 	vectors    *kernel.Vectors[float32]
 	likelihood *networkLikelihood
 	direction  []float64 // [k]
-	along      []float32 // what the direction adds to the inputs of a unit [n]
-	before     []float32 // those inputs after a move [n]
-	output     []float32 // and what becomes of them [n]
+	along      []float32 // inputs of a unit from the direction [n]
+	before     []float32 // inputs of the unit after a move [n]
+	output     []float32 // outputs of the unit after a move [n]
 	scratch    []float32 // [n]
 	part       []float32 // [H']
-	row        []float64 // products of the output with all others and with itself [H']
-	pull       float64   // and with x_j
+	row        []float64 // products of output with all units and with itself [H']
+	pull       float64   // product of output with x_j
 }
 
 func (n *networkFamily) newMover(random *rand.Rand) *networkMover {
@@ -42,7 +42,7 @@ func (n *networkFamily) newMover(random *rand.Rand) *networkMover {
 // float64. A block of outputs stays in the nearest cache.
 const rowBlock = 512
 
-// emptyState is one to be filled.
+// emptyState returns a state to be filled.
 func (m *networkMover) emptyState() *networkState {
 	units, rows := m.units(), len(m.target)
 	s := &networkState{
@@ -68,7 +68,7 @@ func (m *networkMover) drawPrior(s *networkState) {
 	m.fill(s)
 }
 
-// fill finds what follows from the weights and the noise of a state.
+// fill computes the derived quantities of a state from its weights and noise.
 func (m *networkMover) fill(s *networkState) {
 	units, rows := m.units(), len(m.target)
 	for h, own := range s.weights {
@@ -92,7 +92,7 @@ func (m *networkMover) fill(s *networkState) {
 	s.logLik = m.likelihood.at(s.gram, s.pull, s.logSigma)
 }
 
-// combine is Σ_k w_k x_k.
+// combine writes Σ_k w_k x_k.
 func (m *networkMover) combine(out []float32, weights []float64) {
 	clear(out)
 	for k, w := range weights {
@@ -101,7 +101,8 @@ func (m *networkMover) combine(out []float32, weights []float64) {
 	}
 }
 
-// addProducts adds to sums the products of an output from row start on with those of all units.
+// addProducts adds to sums the products of an output with the outputs of all units, from row start
+// on.
 func (m *networkMover) addProducts(sums []float64, outputs []float32, start int, output []float32) {
 	m.vectors.DotRows(m.part, outputs[start:], len(m.target), output)
 	for g, x := range m.part {
@@ -115,8 +116,8 @@ func (m *networkMover) product(a, b []float32) float64 {
 	return float64(m.part[0])
 }
 
-// turn moves unit h of a state by an angle towards the direction: its inputs and outputs and their
-// products, all in m.
+// turn moves unit h of a state by an angle towards the direction. The inputs, outputs and products
+// after the move are in m.
 func (m *networkMover) turn(s *networkState, h int, sin, cos float32) {
 	rows := len(m.target)
 	clear(m.row)
@@ -221,8 +222,7 @@ func (m *networkMover) moveNoise(s *networkState, beta float64) {
 	}
 }
 
-// parameters draws the output layer given the first one, and returns all parameters as a layout has
-// them.
+// parameters draws the output layer given the first layer, and returns all parameters in a layout.
 func (m *networkMover) parameters(l sem.Layout, f dgraph.Family, s *networkState) []float64 {
 	theta := make([]float64, l.Dim())
 	at := 0
@@ -241,7 +241,7 @@ func (m *networkMover) parameters(l sem.Layout, f dgraph.Family, s *networkState
 	for i := range units {
 		precision[i*units+i]++
 	}
-	factor, _ := dense.Factorize(precision, units, 0) // of a state with a likelihood
+	factor, _ := dense.Factorize(precision, units, 0) // exists for a state with a likelihood
 	factor.SolveLower(w)
 	for i := range w {
 		w[i] += m.priorSD * m.random.NormFloat64()

@@ -9,30 +9,30 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// How an island of particles goes from the prior to the posterior.
+// These are the settings of the path of an island of particles from the prior to the posterior.
 const (
-	// of the particles that are effectively left after a step: it sets how far β rises
+	// share of the particles that is effective after a step, which determines the rise of β
 	keptShare     = 0.5
-	mostTempering = 300 // steps; beyond, β rises to 1 at once
-	// keptParameters is of how many particles the parameters are kept, for draws of them.
+	mostTempering = 300 // steps; after them β rises to 1 at once
+	// keptParameters is the number of particles with stored parameters, for draws.
 	keptParameters = 32
 )
 
 // island is the result of one run of particles for a family.
 type island struct {
 	LogEvidence float64
-	Level       int         // by which particles move longer than in the first islands of a family
-	Thetas      [][]float64 // draws of the parameters, of equal weight
+	Level       int         // length of the moves relative to the first islands of a family
+	Thetas      [][]float64 // equally weighted draws of the parameters
 }
 
-// temper runs particles from the prior to the posterior of a family through prior · likelihood^β
-// (a sequential Monte Carlo sampler, Del Moral, Doucet and Jasra 2006). Every step raises β so far
-// that half of the particles are effectively left, draws the starts of so many chains from them,
-// and moves each chain by some sweeps; the states after all sweeps of all chains are the particles
-// of the next step, so that no sweep is wasted (Dau and Chopin 2022). The mean of exp(logEvidence)
-// is the evidence, up to what the choice of β adds. Hidden units can be exchanged, and so the
-// posterior has H! copies of each mode; particles that start from the prior, which has this
-// symmetry, take each copy as often as any other, where a fit to one copy would miss the others.
+// temper runs particles from the prior to the posterior of a family through prior · likelihood^β (a
+// sequential Monte Carlo sampler, Del Moral, Doucet and Jasra 2006). Every step raises β until half
+// of the particles are effective, draws the starts of the chains from them, and moves each chain by
+// several sweeps. The states after all sweeps of all chains are the particles of the next step, so
+// that no sweep is wasted (Dau and Chopin 2022). The mean of exp(logEvidence) is the evidence, up
+// to the effect of the choice of β. Hidden units can be exchanged, so that the posterior has H!
+// copies of each mode. Particles that start from the prior, which has this symmetry, visit all
+// copies equally often; a fit to one copy would miss the others.
 func (n *networkFamily) temper(random *rand.Rand, l sem.Layout, f dgraph.Family, chains, sweeps int) island {
 	var out island
 	mover := n.newMover(random)
@@ -87,7 +87,7 @@ func (n *networkFamily) temper(random *rand.Rand, l sem.Layout, f dgraph.Family,
 	return out
 }
 
-// riseOf is the rise of β, up to most, that leaves a share of the particles effective.
+// riseOf returns the rise of β, up to most, after which keptShare of the particles are effective.
 func riseOf(logLik []float64, most float64) float64 {
 	effective := func(rise float64) float64 {
 		weights, doubled := make([]float64, len(logLik)), make([]float64, len(logLik))
@@ -103,7 +103,7 @@ func riseOf(logLik []float64, most float64) float64 {
 	low, high := 0.0, most
 	for high-low > 1e-3*high {
 		middle := (low + high) / 2
-		if low == 0 && high > 1e-9 { // over orders of magnitude first
+		if low == 0 && high > 1e-9 { // orders of magnitude first
 			middle = high / 4
 		}
 		if effective(middle) >= wanted {

@@ -7,8 +7,9 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// islandSpread is the standard deviation of the log evidence of one fine island of a family with so
-// many parents, over families with about as many: more parents, more of it.
+// islandSpread returns the standard deviation of the log evidence of one fine island as a function
+// of the number of parents, from families with about as many parents. It grows with the number of
+// parents.
 func (s *Scores) islandSpread() func(parents int) float64 {
 	var squares, degrees [dgraph.MaxNodes + 1]float64
 	for f := range s.islands {
@@ -24,7 +25,7 @@ func (s *Scores) islandSpread() func(parents int) float64 {
 		degrees[size] += math.Max(0, float64(len(islands)-1))
 	}
 	return func(parents int) float64 {
-		// as if one more island had shown a standard deviation of one
+		// as if an additional island had a standard deviation of one
 		sum, count := 1.0, 1.0
 		for size := max(parents-1, 0); size <= min(parents+1, dgraph.MaxNodes); size++ {
 			sum, count = sum+squares[size], count+degrees[size]
@@ -33,7 +34,7 @@ func (s *Scores) islandSpread() func(parents int) float64 {
 	}
 }
 
-// logEvidences are those of islands.
+// logEvidences returns the log evidences of islands.
 func logEvidences(islands []island) (logs []float64) {
 	for _, own := range islands {
 		logs = append(logs, own.LogEvidence)
@@ -41,9 +42,9 @@ func logEvidences(islands []island) (logs []float64) {
 	return logs
 }
 
-// combine is the log mean evidence of islands and its standard error, from the spread of their
-// logarithms. Few islands say little of their spread: it is taken as if there were four more with
-// that of all families.
+// combine returns the log mean evidence of islands and its standard error, from the spread of their
+// logarithms. Few islands estimate their spread poorly: four more islands with the spread of all
+// families are added to the estimate.
 func (s *Scores) combine(islands []island, spread float64) (logMean, se float64) {
 	logs := logEvidences(islands)
 	count := float64(len(logs))
@@ -55,23 +56,23 @@ func (s *Scores) combine(islands []island, spread float64) (logMean, se float64)
 	for _, x := range logs {
 		squares += dgraph.Square(x - mean)
 	}
-	// As if evidences were log-normal: exp(variance) − 1 is the relative variance of one, and the
-	// mean of a few is likely too small.
+	// For log-normal evidences exp(variance) − 1 is the relative variance of one, and the mean of a
+	// few is probably too small.
 	relative := math.Expm1(math.Min(squares/(prior+count-1), 4)) / count
 	return logsum.Of(logs) - math.Log(count) + math.Log1p(relative)/2, math.Sqrt(math.Log1p(relative))
 }
 
 // settling is the mean over families of the difference between the log evidences of islands that
-// move twice as long and of the others, with its standard error: particles that cannot keep up with
-// β give too little, all alike, which their spread does not show.
+// move twice as long and of the others, with its standard error. Particles that lag behind β give
+// too small evidences, all alike, which their spread does not show.
 func (s *Scores) settling() (mean, se float64) {
 	_, differences := s.differences()
 	mean, spread := meanAndSpread(differences, math.Inf(1))
 	return mean, spread / math.Sqrt(float64(len(differences)))
 }
 
-// differences are those of families with islands of both kinds, beside the numbers of their
-// parents.
+// differences returns these differences for families with islands of both kinds, with the numbers
+// of their parents.
 func (s *Scores) differences() (sizes, differences []float64) {
 	for f := range s.islands {
 		islands := s.settled(f)

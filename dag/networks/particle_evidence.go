@@ -17,10 +17,10 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// The evidences of networks come in two stages: a pilot run of a family is cheap and off by some
-// nats; islands of particles that follow are finer, and their spread gives an error. All sizes are
-// chosen by hand, for answers within minutes: they decide about speed, and what they leave open
-// shows in the verdict.
+// Evidences of networks are estimated in two stages. A pilot run of a family is cheap, with an
+// error of some nats. Islands of particles are finer, and their spread gives an error. All sizes
+// are chosen by hand, for answers within minutes: they determine speed, and the verdict shows the
+// remaining errors.
 const (
 	pilotChains = 1
 	pilotSweeps = 12
@@ -31,20 +31,20 @@ const (
 	fineChains   = 2
 	fineSweeps   = 32
 	firstIslands = 2 // fine islands of a family before its error is known
-	// levelIslands is after how many islands of a family the next are of a level above, whose
-	// particles move levelSweeps times as long, where logs of the islands have a standard
-	// deviation of more than levelSpread nats: the mean of many is that of a few lucky ones then,
-	// and fewer that settle know it better. Four times the moves halve the standard deviation s,
-	// and exp(s²) − 1, the variance of the evidence of one, falls by more than four from 0.5 on.
+	// levelIslands is the number of islands of a family after which the next belong to the next
+	// level, with moves levelSweeps times as long, if logs of the islands have a standard deviation
+	// of more than levelSpread nats. The mean of many such islands is dominated by a few, and fewer
+	// that settle are more precise. Four times the moves halve the standard deviation s, and
+	// exp(s²) − 1, the variance of the evidence of one, falls by more than four for s above 0.5.
 	levelIslands = 12
 	levelSpread  = 0.6
 	levelSweeps  = 4
 	mostLevel    = 2
-	// levelCounts is how many islands of a level replace those of the levels below.
+	// levelCounts is the number of islands of a level that replace the islands of lower levels.
 	levelCounts = 4
 )
 
-// settled are the islands of a family of the highest level that has enough of them.
+// settled returns the islands of a family of the highest level that has enough of them.
 func (s *Scores) settled(f int) []island {
 	islands := s.islands[f]
 	if len(islands) == 0 {
@@ -64,7 +64,7 @@ func (s *Scores) settled(f int) []island {
 	return islands[from:end]
 }
 
-// nextLevel is the level of the next islands of a family.
+// nextLevel returns the level of the next islands of a family.
 func (s *Scores) nextLevel(f int) int {
 	islands := s.islands[f]
 	if len(islands) == 0 {
@@ -80,42 +80,41 @@ func (s *Scores) nextLevel(f int) int {
 	return top
 }
 
-// islandCost is the work of an island of a level in units of the first.
+// islandCost is the work of an island of a level in units of the first level.
 func islandCost(level int) int { return int(math.Pow(levelSweeps, float64(level))) }
 
-// Which families get a pilot run: all of them where families times rows are at most pilotWork;
-// else those with at most pilotSize parents beside the required ones, and then, in rounds of
-// batchFamilies, those that are probable by what is known so far, until fewer than unseenShare of
-// the families of a graph are left without.
+// Pilot runs are made for all families where families times rows are at most pilotWork. Otherwise
+// they are made for families with at most pilotSize parents beside the required ones, and then, in
+// rounds of batchFamilies, for probable families, until fewer than unseenShare of the families of a
+// graph have none.
 const (
 	pilotWork     = 6_000_000
 	pilotSize     = 2
 	batchFamilies = 96
 	mostPilots    = 300 // rounds
 	unseenShare   = 0.05
-	// pilotRows is the number of rows from which on scores of pilot runs are flattened, in
-	// proportion to 1/rows, before families are chosen by them: what they are off by grows with the
-	// rows.
+	// pilotRows is the number of rows above which scores of pilot runs are flattened, in proportion
+	// to 1/rows, to choose families by them, because their errors grow with the rows.
 	pilotRows = 1000
-	// optimism is by how many nats a prediction is raised when it decides whether a family gets a
-	// pilot run: one too many costs little.
+	// optimism is the number of nats added to a prediction when it decides on a pilot run: an
+	// unnecessary run costs little.
 	optimism = 2
 )
 
-// Which families get fine islands: those whose errors move the probability of a family by more than
-// wantedSpread, for at most fineRounds rounds. Edges then have errors of 0.01 to 0.018.
+// Fine islands are added for families whose errors move their probability by more than
+// wantedSpread, in at most fineRounds rounds. Edges then have errors of 0.01 to 0.018.
 const (
 	wantedSpread = 0.01
 	fineRounds   = 150
-	// repeatSpread is how many errors a pilot run is thought to be off by before it is relied on
+	// repeatSpread is the assumed error of a pilot run, in standard errors, before it is trusted
 	// alone: of some thousands of families one was 13 nats too small, 3 errors.
 	repeatSpread = 2
-	// certainShare is the weight of the error of a family that is certain: it moves no probability,
-	// but the evidence of all graphs.
+	// certainShare is the weight of the error of a certain family: it moves no probability, but the
+	// evidence over all graphs.
 	certainShare = 0.01
 )
 
-// Scores are the evidences of families of networks as far as they are known.
+// Scores holds the evidences of families of networks estimated so far.
 type Scores struct {
 	problem *score.Problem
 	seed    uint64
@@ -134,18 +133,18 @@ type Scores struct {
 	place    map[dgraph.Family]int
 	exact    []bool     // families without parents, which have a closed form [F]
 	pilot    []float64  // log evidence of the pilot run; NaN without [F]
-	second   []float64  // that of a second one, of families with fine islands [F]
-	repeated []bool     // whether pilot is of two runs [F]
+	second   []float64  // log evidence of a second pilot run, for families with fine islands [F]
+	repeated []bool     // whether pilot is the mean of two runs [F]
 	islands  [][]island // fine islands [F]
-	pilots   int        // runs so far
+	pilots   int        // pilot runs so far
 	fine     int        // fine islands so far
-	spent    int        // their work, in units of the first of a family
-	most     int        // that may be spent
+	spent    int        // work of islands, in units of the first of a family
+	most     int        // limit of spent
 	sum      score.SumOfScores
 }
 
-// NewScores prepares the estimation; spend is the most fine islands, 0 for what the rows
-// make of it.
+// NewScores prepares the estimation; spend is the largest number of fine islands, 0 for a number
+// that depends on the rows.
 func NewScores(p *score.Problem, seed uint64, spend int, status func(string)) *Scores {
 	if spend == 0 {
 		spend = min(max(islandWork/p.Data.Rows(), leastIslands), mostIslands) * max(1, p.Data.Nodes()/islandNodes)
@@ -173,8 +172,8 @@ func (s *Scores) extend() {
 	}
 }
 
-// Pilots makes pilot runs of the families of the problem that have none, those that were added to
-// it since among them.
+// Pilots makes pilot runs of the families of the problem without one, including families added
+// since.
 func (s *Scores) Pilots(ctx gocontext.Context) error {
 	s.extend()
 	var batch []int
@@ -186,7 +185,7 @@ func (s *Scores) Pilots(ctx gocontext.Context) error {
 	return s.runPilots(ctx, batch)
 }
 
-// Estimate makes pilot runs, and then spends fine islands on the families that matter.
+// Estimate makes pilot runs, and then adds fine islands to families with influential errors.
 func (s *Scores) Estimate(ctx gocontext.Context) (*score.Posterior, error) {
 	if err := s.PilotStage(ctx); err != nil {
 		return nil, err
@@ -194,7 +193,7 @@ func (s *Scores) Estimate(ctx gocontext.Context) (*score.Posterior, error) {
 	return s.FineStage(ctx, score.NewPosterior)
 }
 
-// PilotStage makes pilot runs of all small families and of those larger ones that may matter.
+// PilotStage makes pilot runs of all small families and of probable larger ones.
 func (s *Scores) PilotStage(ctx gocontext.Context) error {
 	all := len(s.problem.Families)*s.problem.Data.Rows() <= pilotWork
 	var small []int
@@ -223,8 +222,8 @@ func (s *Scores) PilotStage(ctx gocontext.Context) error {
 	return nil
 }
 
-// FineStage spends fine islands on the families that matter to the posterior over graphs, which sum
-// makes of scores.
+// FineStage adds fine islands to families whose errors change the posterior over graphs, which sum
+// computes from scores.
 func (s *Scores) FineStage(ctx gocontext.Context, sum score.SumOfScores) (*score.Posterior, error) {
 	s.sum = sum
 	graphs, err := sum(ctx, s.problem.Structure, s.Scores(false), s.status)
@@ -240,7 +239,7 @@ func (s *Scores) FineStage(ctx gocontext.Context, sum score.SumOfScores) (*score
 		if len(doubts) > 0 {
 			err = s.repeatPilots(ctx, doubts)
 		} else if unseen := slices.DeleteFunc(slices.Compact(slices.Clone(batch)), func(f int) bool { return !math.IsNaN(s.pilot[f]) }); len(unseen) > 0 {
-			err = s.runPilots(ctx, unseen) // which may show that it does not matter
+			err = s.runPilots(ctx, unseen) // which may show that the family is improbable
 		} else {
 			err = s.addIslands(ctx, batch)
 		}
@@ -252,9 +251,9 @@ func (s *Scores) FineStage(ctx gocontext.Context, sum score.SumOfScores) (*score
 	return graphs, err
 }
 
-// flattened is the posterior over graphs by the scores so far, raised to a power for which what
-// these are off by is some nats: else only the families of the best graph would get pilot runs, and
-// then those of the next.
+// flattened returns the posterior over graphs by the scores so far, raised to a power at which
+// their errors are some nats. Otherwise only the families of the best graph would get pilot runs,
+// and then only the families of the next.
 func (s *Scores) flattened(ctx gocontext.Context) (*score.Posterior, error) {
 	power := math.Min(1, pilotRows/float64(s.problem.Data.Rows()))
 	structure, scores := s.problem.Structure, s.Scores(true)
@@ -268,8 +267,8 @@ func (s *Scores) flattened(ctx gocontext.Context) (*score.Posterior, error) {
 // known reports whether a family has fine islands or a closed form.
 func (s *Scores) known(f int) bool { return s.exact[f] || len(s.islands[f]) > 0 }
 
-// pick lists the most probable families of a kind, at most so many; nil when together they have
-// less than a share left.
+// pick lists the most probable families of a kind, at most limit, until their rest has less than
+// half of left; nil when together they have less than left.
 func (s *Scores) pick(graphs *score.Posterior, limit int, left float64, kind func(f int) bool) (batch []int) {
 	total := 0.0
 	for f, share := range graphs.Marginals {
@@ -290,8 +289,8 @@ func (s *Scores) pick(graphs *score.Posterior, limit int, left float64, kind fun
 	return batch[:min(limit, len(batch))]
 }
 
-// worst lists families whose errors move their own probabilities most, each as often as it is to
-// get a further island; nil when no error is large.
+// worst lists families whose errors move their probabilities most, each repeated by its number of
+// further islands; nil when no error is large.
 func (s *Scores) worst(graphs *score.Posterior) (batch []int) {
 	spread := make([]float64, len(graphs.Marginals))
 	var families []int
@@ -319,8 +318,9 @@ func (s *Scores) worst(graphs *score.Posterior) (batch []int) {
 	return batch
 }
 
-// doubts lists families that matter if their one pilot run was unlucky by repeatSpread times what
-// is believed of its error: chains that stay in a poor mode make the error's lower tail heavy.
+// doubts lists families whose probability could be substantial if their one pilot run was too small
+// by repeatSpread standard errors: chains that stay in a poor mode make the lower tail of the error
+// heavy.
 func (s *Scores) doubts(graphs *score.Posterior) (families []int) {
 	for f, share := range graphs.Marginals {
 		single := !s.known(f) && !s.repeated[f] && !math.IsNaN(s.pilot[f])
@@ -332,7 +332,7 @@ func (s *Scores) doubts(graphs *score.Posterior) (families []int) {
 }
 
 // repeatPilots makes another pilot run of families and keeps the mean of both evidences, which one
-// unlucky run hardly lowers.
+// poor run hardly lowers.
 func (s *Scores) repeatPilots(ctx gocontext.Context, batch []int) error {
 	again := make([]float64, len(s.pilot))
 	if err := s.runPilotsInto(ctx, again, "repeated pilot", batch); err != nil {
@@ -355,7 +355,7 @@ func (s *Scores) runPilots(ctx gocontext.Context, batch []int) error {
 	return nil
 }
 
-// runPilotsInto keeps the log evidences of pilot runs, whose randomness has a name.
+// runPilotsInto stores the log evidences of pilot runs with a named random stream.
 func (s *Scores) runPilotsInto(ctx gocontext.Context, to []float64, name string, batch []int) error {
 	p, l := s.problem, s.problem.Layout()
 	pilots, err := s.shareIslands(ctx, name+"s", batch, nil, func(k int) island {
@@ -380,8 +380,8 @@ func (s *Scores) addIslands(ctx gocontext.Context, batch []int) error {
 		return err
 	}
 	p, l := s.problem, s.problem.Layout()
-	first := make([]int, len(batch))                                  // the number of the island among those of its family
-	levels, place := make([]int, len(batch)), make([]int, len(batch)) // place: among those of the level
+	first := make([]int, len(batch))                                  // index of the island in its family
+	levels, place := make([]int, len(batch)), make([]int, len(batch)) // place: index in its level
 	count := map[int]int{}
 	for k, f := range batch {
 		levels[k] = s.nextLevel(f)
@@ -395,7 +395,7 @@ func (s *Scores) addIslands(ctx gocontext.Context, batch []int) error {
 	found, err := s.shareIslands(ctx, "islands", batch, first, func(k int) island {
 		f := p.Families[batch[k]]
 		random := stream.Rand(s.seed, fmt.Sprintf("island/%d/%d", batch[k], first[k]))
-		// every other one moves twice as long: what that changes shows whether particles had
+		// every second island moves twice as long: the difference shows whether particles had
 		// settled
 		sweeps := fineSweeps << (place[k] % 2)
 		return newNetworkFamily(p, f).temper(random, l, f, fineChains, sweeps*islandCost(levels[k]))

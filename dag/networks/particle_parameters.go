@@ -14,15 +14,15 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// Precision says how evidences by particles are known.
+// Precision describes the precision of evidences by particles.
 type Precision struct {
 	Draws, Islands int
-	Rough          float64 // share of graphs with a family that has no fine islands
+	Rough          float64 // share of graphs with a family without fine islands
 	Settling       float64 // mean rise of log evidences when particles move twice as long
 }
 
-// Judge holds against the limits how many of the families of the graphs that were drawn are fine,
-// and whether particles had settled.
+// Judge limits the verdict by the share of drawn graphs with rough families, and by the settling of
+// particles.
 func (s *Scores) Judge(ctx gocontext.Context, v *verdict.Judgement, graphs *score.Posterior, draws []score.Draw) (Precision, error) {
 	own, total := Precision{Draws: s.pilots*pilotChains*pilotSweeps + s.fine*fineChains*fineSweeps, Islands: s.fine}, 0.0
 	for _, d := range draws {
@@ -45,8 +45,9 @@ func (s *Scores) Judge(ctx gocontext.Context, v *verdict.Judgement, graphs *scor
 	return own, nil
 }
 
-// unsettled is how far edge probabilities change when every log evidence rises by what moving ever
-// longer would add, extrapolated from moving twice as long: more the more parents.
+// unsettled is the change of edge probabilities when every log evidence rises by the expected gain
+// from ever longer moves, extrapolated from moves twice as long. The gain grows with the number of
+// parents.
 func (s *Scores) unsettled(ctx gocontext.Context, graphs *score.Posterior) (worst float64, err error) {
 	rise, _ := fitGaps(s.differences())
 	scores := graphs.Scores
@@ -67,7 +68,7 @@ func (s *Scores) unsettled(ctx gocontext.Context, graphs *score.Posterior) (wors
 	return worst, nil
 }
 
-// Parameters returns a source of draws from the posterior of families. Families that have no fine
+// Parameters returns a source of draws from the posterior of families. Families without fine
 // islands get one.
 func (s *Scores) Parameters(random *rand.Rand) score.ParameterSource {
 	p, l := s.problem, s.problem.Layout()
@@ -96,15 +97,14 @@ func (s *Scores) Parameters(random *rand.Rand) score.ParameterSource {
 	}
 }
 
-// Limits of the verdict on particles.
+// These are limits of the verdict on particles.
 const (
-	doubtfulRough = 0.5 // share of graphs with a family that has no fine islands
+	doubtfulRough = 0.5 // share of graphs with a family without fine islands
 	failedRough   = 1
-	// what moving twice as long may add to a log evidence, beyond which it is asked what that does
-	// to edges
+	// gain of log evidences from moves twice as long above which its effect on edges is computed
 	settledNats = 0.5
-	// SettlingSteps is how much moving ever longer would add, in units of what moving twice as long
-	// does: what is missing falls about as the inverse of the number of moves, so that it is one
-	// such unit in the islands that move twice as long, and two in the other half.
+	// SettlingSteps is the expected gain from ever longer moves in units of the gain from moves
+	// twice as long. The missing part falls about as the inverse of the number of moves, so that it
+	// is one unit for islands that move twice as long, and two for the other half.
 	SettlingSteps = 1.5
 )

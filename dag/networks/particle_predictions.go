@@ -9,10 +9,10 @@ import (
 	"github.com/transdim/vti/dag/score"
 )
 
-// Scores are what is known of all families: from fine islands where there are any, else from the
-// pilot run, else predicted from smaller families. Pilot runs are corrected by how far fine
-// islands are from second pilot runs of sets of their size: first ones are those of lucky
-// families, which is why these got islands. optimistic: with predictions raised.
+// Scores returns the estimates for all families: from fine islands where they exist, else from the
+// pilot run, else predicted from smaller families. Pilot runs are corrected by the distance of fine
+// islands from second pilot runs for sets of the same size; first pilot runs are selected, because
+// lucky families got islands. optimistic raises predictions.
 func (s *Scores) Scores(optimistic bool) score.Scores {
 	families := s.problem.Families
 	out := score.Scores{Families: families, LogEvidence: make([]float64, len(families)), SE: make([]float64, len(families))}
@@ -25,7 +25,7 @@ func (s *Scores) Scores(optimistic bool) score.Scores {
 		}
 	}
 	shift, scatter := fitGaps(sizes, gaps)
-	for i, f := range families { // smaller sets first, within a node
+	for i, f := range families { // smaller sets come first within a node
 		switch {
 		case s.known(i):
 			if s.exact[i] {
@@ -49,21 +49,21 @@ func (s *Scores) Scores(optimistic bool) score.Scores {
 	return out
 }
 
-// pilotError is the standard error of pilot runs whose logarithms are too small by a gap: estimates
-// whose mean is right and whose logarithms are normal with a standard deviation s have a mean
-// logarithm that is s²/2 too small. It is at least the scatter of the gaps.
+// pilotError is the standard error of pilot runs whose logarithms are too small by a gap: unbiased
+// estimates with normal logarithms of standard deviation s have a mean logarithm that is s²/2 too
+// small. It is at least the scatter of the gaps.
 func pilotError(gap, scatter float64) float64 {
 	return math.Max(scatter, math.Sqrt(2*math.Max(gap, 0)))
 }
 
-// liftOfTwo is by how much the logarithm of the mean of two evidences is larger on average than
-// that of one, where logarithms are normal with a standard deviation: s²/4 where it is small,
-// 0.56 s − log 2 where it is large, and within 0.2 nats in between, up to 6 (TestLiftOfTwo).
+// liftOfTwo is the mean difference between the logarithm of the mean of two evidences and the
+// logarithm of one, for normal logarithms with a standard deviation s: s²/4 for small s, 0.56 s −
+// log 2 for large s, and within 0.2 nats in between, up to 6 (TestLiftOfTwo).
 func liftOfTwo(sd float64) float64 { return sd * sd / (4 + 1.45*sd) }
 
-// predict is what a family can be expected to have: that of the family without a parent and the
-// gain which this parent brings, its mean over the sets with one more node left out. optimistic:
-// the most that it brings there, and the best parent to leave out.
+// predict is the expected log evidence of a family: the evidence of the family without a parent
+// plus the gain from this parent, its mean over the sets with another node left out. optimistic
+// takes the largest gain, and the best parent to leave out.
 func (s *Scores) predict(f dgraph.Family, known []float64, optimistic bool) float64 {
 	best, sum, counted := math.Inf(-1), 0.0, 0.0
 	value := func(parents dgraph.Set) (float64, bool) {
@@ -101,14 +101,14 @@ func (s *Scores) predict(f dgraph.Family, known []float64, optimistic bool) floa
 	return sum / counted
 }
 
-// fitGaps fits a line to how far fine islands are from pilot runs, by the number of parents, and
-// returns it with the standard deviation around it. A pilot run with one parent finds nearly all of
-// the evidence, and with many parents misses the more the more rows there are: one shift for all
-// would favour families that had a pilot run only.
+// fitGaps fits a line to the differences between fine islands and pilot runs, by the number of
+// parents, and returns it with the standard deviation around it. A pilot run with one parent finds
+// nearly all of the evidence, and with many parents it misses more for more rows: one shift for all
+// would favour families with only a pilot run.
 func fitGaps(sizes, gaps []float64) (shift func(parents int) float64, scatter float64) {
 	center, _ := meanAndSpread(sizes, 0)
 	mean, _ := meanAndSpread(gaps, 0)
-	// as if there were one more family, off by one parent and by no gap
+	// as if there were an additional family, with one parent more or less and no gap
 	products, squares := 0.0, 1.0
 	for k, size := range sizes {
 		products += (size - center) * (gaps[k] - mean)
@@ -123,8 +123,8 @@ func fitGaps(sizes, gaps []float64) (shift func(parents int) float64, scatter fl
 	return func(parents int) float64 { return mean + slope*(float64(parents)-center) }, scatter
 }
 
-// meanAndSpread are the mean and the standard deviation of values; of fewer than 8, otherwise
-// stands for the latter.
+// meanAndSpread returns the mean and the standard deviation of values; for fewer than 8 the latter
+// is otherwise.
 func meanAndSpread(values []float64, otherwise float64) (mean, spread float64) {
 	if len(values) == 0 {
 		return 0, otherwise

@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// shareIslands makes an island for every entry of a batch of families by work, or has others do
-// it. places, if not nil, are the numbers of the islands among those of their families.
+// shareIslands makes an island for every entry of a batch of families by work, shared among
+// processes. places, if not nil, are the indices of the islands in their families.
 func (s *Scores) shareIslands(ctx gocontext.Context, stage string, batch, places []int, work func(k int) island) ([]island, error) {
 	own := s.Shard
 	if s.Kept != nil && time.Since(s.began) >= s.KeepAfter {
