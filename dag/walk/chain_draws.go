@@ -8,8 +8,8 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// ShareOf is the share of draws for which an event holds, with the standard error that so many
-// independent draws have.
+// ShareOf returns a function that gives the share of draws with an event, and the standard error
+// for that number of independent draws.
 func ShareOf(draws []score.Draw, independent float64) func(event func(*dgraph.Graph) bool) (probability, se float64) {
 	return func(event func(*dgraph.Graph) bool) (probability, se float64) {
 		for _, d := range draws {
@@ -21,11 +21,12 @@ func ShareOf(draws []score.Draw, independent float64) func(event func(*dgraph.Gr
 	}
 }
 
-// comparedGraphs bounds the graphs that are described one by one, evenly spread over all draws:
-// equivalence classes take long.
+// comparedGraphs bounds the number of graphs compared one by one, evenly spread over all draws,
+// because equivalence classes take long.
 const comparedGraphs = 3000
 
-// Some are some of the draws with the families that all have and their shares.
+// Some returns the draws as a mixture of families, the families of evenly spaced draws, and their
+// chains.
 func (s *Graphs) Some() (posterior score.Mixture, families [][]int, chain []int32) {
 	var all [][]dgraph.Set
 	for _, draws := range s.Graphs {
@@ -39,8 +40,7 @@ func (s *Graphs) Some() (posterior score.Mixture, families [][]int, chain []int3
 	return posterior, score.EachOf(families, every), chain
 }
 
-// Sample is all draws with the parameters that came with them, in order of time, the chains side by
-// side.
+// Sample returns all draws with their parameters, in order of time, the chains side by side.
 func (s *Graphs) Sample() (d score.Sample) {
 	for k := range KeptGraphs {
 		for c := range s.Graphs {
@@ -50,20 +50,21 @@ func (s *Graphs) Sample() (d score.Sample) {
 	return d
 }
 
-// Edges are the probabilities of edges and their standard errors [N][N].
+// Edges holds the probabilities of edges and their standard errors [N][N].
 type Edges struct {
 	Probabilities, Errors [][]float64
-	// Worst has the largest standard error, and of edges whose probability is not close to 0 or 1
-	// and of the density the largest R-hat and the least effective number of draws.
+	// Worst has the largest standard error, and the largest R-hat and the least effective number of
+	// draws over the density and edges whose probability is not close to 0 or 1.
 	Worst rjmcmc.Summary
 }
 
-// rareEdge is the probability from which on an edge has a say in the diagnostics; chosen by hand.
+// rareEdge is the distance of a probability from 0 or 1 below which diagnostics ignore the edge;
+// chosen by hand.
 const rareEdge = 0.02
 
-// Summarise takes what chains say of the log density and of every edge. An edge that hardly ever
-// changed says nothing of its autocorrelation: it has the error that the least effective number of
-// draws gives it.
+// Summarise combines summaries of the log density and of every edge. An edge that hardly ever
+// changed has unknown autocorrelation: its error is at least the error for the least effective
+// number of draws.
 func Summarise(nodes int, density rjmcmc.Summary, of func(e dgraph.Edge) rjmcmc.Summary) Edges {
 	all := Edges{Probabilities: dgraph.Zeros(nodes), Errors: dgraph.Zeros(nodes), Worst: density}
 	worst, pairs := &all.Worst, dgraph.OrderedPairs(nodes)

@@ -17,9 +17,9 @@ import (
 	"github.com/transdim/vti/dag/tables"
 )
 
-// TestQualityOfChainErrors compares the edges that chains give, in units of their standard errors,
-// with exact sums over graphs of 10 nodes: 8 simulated tables of 40 to 300 rows. Of 720 standard
-// normals the largest is above 4.5 in one of 200.
+// TestQualityOfChainErrors compares edges of chains, in units of their standard errors, with exact
+// sums over graphs of 10 nodes: 8 simulated tables of 40 to 300 rows. Of 720 standard normals the
+// largest is above 4.5 in one of 200.
 //
 //	go test -tags quality -run QualityOfChainErrors -v ./dag
 func TestQualityOfChainErrors(t *testing.T) {

@@ -12,17 +12,17 @@ import (
 	"github.com/transdim/vti/internal/pick"
 )
 
-// doubtfulPairs are the pairs of nodes with how much in doubt it is whether they are joined, p(1−p)
-// for a probability p. In large sparse graphs nearly all pairs are surely joined or surely not, and
-// steps of single edges that take all pairs alike hardly ever come to the others. Weights do not
-// change while chains run a round, so that a step and its way back have the same probability, and
-// they shape only how fast chains are.
+// doubtfulPairs holds the pairs of nodes with the doubt whether they are joined, p(1−p) for a
+// probability p. In large sparse graphs nearly all pairs are certainly joined or certainly not, and
+// steps of single edges that take all pairs alike hardly ever reach the others. Weights do not
+// change while chains run a round, so that a step and its reverse have the same probability. They
+// affect only the speed of chains.
 type doubtfulPairs struct {
 	pairs [][2]int // i < j
 	table pick.Table
 }
 
-// newDoubtfulPairs takes the weights of pairs by j and then by i; nil where there is none to draw.
+// newDoubtfulPairs takes the weights of pairs by j and then by i; it returns nil if all are zero.
 func newDoubtfulPairs(nodes int, weights []float64) *doubtfulPairs {
 	if floats.Sum(weights) == 0 {
 		return nil
@@ -36,14 +36,14 @@ func newDoubtfulPairs(nodes int, weights []float64) *doubtfulPairs {
 	return d
 }
 
-// doubt is p(1−p) of an edge whose log odds are known.
+// doubt is p(1−p) of an edge with known log odds.
 func doubt(logOdds float64) float64 {
 	p := 1 / (1 + math.Exp(-math.Abs(logOdds)))
 	return p * (1 - p)
 }
 
-// doubtsOf is the doubt about each other node as a parent of j in addition to its parents in some
-// graphs, on average over these.
+// doubtsOf returns the doubt about each other node as an additional parent of j, averaged over
+// graphs.
 func (c *candidates) doubtsOf(j int, graphs [][]dgraph.Set) []float64 {
 	s, doubts := c.problem.Structure, make([]float64, c.problem.Data.Nodes())
 	weight := func(set dgraph.Set) float64 { return c.score(j, set) + s.Prior.LogWeight(j, set) }
@@ -60,8 +60,7 @@ func (c *candidates) doubtsOf(j int, graphs [][]dgraph.Set) []float64 {
 	return doubts
 }
 
-// findDoubts gives the walks the doubts about pairs beside the graphs that they are at when a round
-// begins.
+// findDoubts sets the doubts about pairs of the walks, given their graphs at the start of a round.
 func (r *chainRun) findDoubts(ctx gocontext.Context) error {
 	nodes := r.problem.Data.Nodes()
 	var graphs [][]dgraph.Set
@@ -75,7 +74,7 @@ func (r *chainRun) findDoubts(ctx gocontext.Context) error {
 	}); err != nil {
 		return err
 	}
-	var weights []float64 // the larger one of the doubts about the two directions
+	var weights []float64 // the larger doubt of the two directions
 	for j := range doubts {
 		for i := range j {
 			weights = append(weights, math.Max(doubts[j][i], doubts[i][j]))

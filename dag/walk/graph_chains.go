@@ -20,29 +20,29 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// ChainConfig sizes chains over graphs. The zero value is usable.
+// ChainConfig configures chains over graphs. The zero value is usable.
 type ChainConfig struct {
-	// Chains are independent, each from a random start; 0 stands for 6.
+	// Chains is the number of independent chains, each from a random start; 0 stands for 6.
 	Chains int
 	// Rounds is the largest number of rounds. The first keeps 500 graphs of each chain with a sweep
-	// between them; each further one, until the chains agree, takes twice as many sweeps and leaves
-	// the earlier ones behind. 0 stands for 6.
+	// between them. Each further round, until the chains agree, takes twice as many sweeps and
+	// drops the earlier rounds. 0 stands for 6.
 	Rounds int
-	// MaxTime, if not 0, is a time: no round is begun that would take longer.
+	// MaxTime, if not 0, limits the time: no round begins that would take longer.
 	MaxTime time.Duration
 	// Candidates is the number of likely parents of each node whose sets are summed over, in
-	// addition to those required; 0 stands for 12. Nodes whose parents turn out to be others get
-	// them and up to two more. It changes how fast the chains are, and not what they converge to.
+	// addition to required parents; 0 stands for 12. Nodes with other parents in the draws get
+	// these and up to two more. It affects the speed of the chains, not their limit.
 	Candidates int
 	// Seed is the random seed.
 	Seed uint64
-	// Checkpoint is the file that holds the state of the chains at the start of a round; "" for
-	// none. With Resume chains continue from it, if it is there.
+	// Checkpoint is the file for the state of the chains at the start of a round; "" for none. With
+	// Resume chains continue from it, if it exists.
 	Checkpoint string
 	Resume     bool
 	// Shard, if not nil, is the part of this process among several that run the same chains: scores
-	// of sets of parents are shared by node, and rounds by chain. Each ends with the graphs of one
-	// process alone.
+	// of sets of parents are shared by node, and rounds by chain. Each ends with the graphs of a
+	// single process.
 	Shard *shard.Shard
 }
 
@@ -59,7 +59,7 @@ func (c ChainConfig) withDefaults() ChainConfig {
 	return c
 }
 
-// Validate reports the first field that is out of its range.
+// Validate returns an error for the first field out of range.
 func (c ChainConfig) Validate() error {
 	c = c.withDefaults()
 	switch {
@@ -75,30 +75,30 @@ func (c ChainConfig) Validate() error {
 
 const (
 	maxCandidates = 18
-	KeptGraphs    = 500 // of each chain, in a round
-	annealBetas   = 40  // temperatures on the way from the prior, each for annealSweeps sweeps
+	KeptGraphs    = 500 // per chain and round
+	annealBetas   = 40  // temperatures from the prior to the posterior, each for annealSweeps sweeps
 	annealFirst   = 0.003
 	annealSweeps  = 10
-	// Of a sweep, for each node.
+	// Steps of a sweep, for each node.
 	largeSteps = 1
 	blocks     = 1
 	reversals  = 1
 	smallSteps = 10
-	windows    = 10 // of a sweep of a wide walk besides
+	windows    = 10 // additional steps of a sweep of a wide walk
 )
 
-// Graphs are the graphs that chains visited.
+// Graphs holds the graphs visited by chains.
 type Graphs struct {
 	nodes  int
 	Graphs [][][]dgraph.Set // [chains][draws][N]
-	scores [][]float64      // of each [chains][draws]
-	// parameters by node, where missing cells were drawn with them [chains][draws][N][D]
+	scores [][]float64      // of the graphs [chains][draws]
+	// parameters by node, for draws with missing cells [chains][draws][N][D]
 	thetas [][][][]float64
-	sweeps int // between two draws
+	sweeps int // sweeps between two draws
 }
 
-// SampleGraphs runs chains over graphs, and over the missing cells of the table if it has some.
-// Mechanisms must have a closed form.
+// SampleGraphs runs chains over graphs, and over the missing cells of the table, if any. Mechanisms
+// must have a closed form.
 func SampleGraphs(p *score.Problem, ctx gocontext.Context, cfg ChainConfig, status func(string)) (*Graphs, error) {
 	imputes := p.Data.Missing != nil
 	if imputes && cfg.Candidates == 0 {
@@ -149,7 +149,7 @@ func SampleGraphs(p *score.Problem, ctx gocontext.Context, cfg ChainConfig, stat
 			return s, nil
 		}
 		r.before = fmt.Sprintf(", R-hat %.3f in the round before", worst.RHat)
-		if imputes { // sets of candidates are scored in every step: they stay
+		if imputes { // the candidates stay, because their sets are scored in every step
 			continue
 		}
 		if err := r.refine(ctx, s.visits(), worst.RHat > verdict.FailedRHat); err != nil {
@@ -158,16 +158,16 @@ func SampleGraphs(p *score.Problem, ctx gocontext.Context, cfg ChainConfig, stat
 	}
 }
 
-// Measured is what the judge asks of chains with so many draws each, by the worst of all that
-// they were asked for.
+// Measured returns the diagnostics of chains for package verdict: numbers of chains and of draws of
+// each, and the worst summary.
 func Measured(chains, draws int, worst rjmcmc.Summary) verdict.Measured {
 	return verdict.Measured{
 		Chains: &verdict.Chains{RHat: worst.RHat}, ESS: worst.ESS, Draws: chains * draws, Event: "an edge", EventSE: worst.MCSE,
 	}
 }
 
-// start chooses candidates and brings chains from the prior to the posterior by and by, so that
-// they do not start in the nearest of many modes.
+// start chooses candidates and anneals chains from the prior to the posterior, so that they do not
+// start in the nearest of many modes.
 func (r *chainRun) start(ctx gocontext.Context, status func(string)) (err error) {
 	r.candidates, err = newCandidates(ctx, r.cfg.Shard, r.problem, r.cfg.Candidates, func(done, total int) {
 		status(fmt.Sprintf("scores of sets of parents: node %d/%d", done, total))
@@ -200,8 +200,8 @@ func (r *chainRun) start(ctx gocontext.Context, status func(string)) (err error)
 	return nil
 }
 
-// refine chooses candidates anew after a round, whose graphs are left behind and may shape how
-// chains continue. Wide walks take longer, so that they come only where chains differ much.
+// refine chooses new candidates after a round. The graphs of the round are dropped, so that they
+// may affect how chains continue. Wide walks are slow, and are used only where chains differ much.
 func (r *chainRun) refine(ctx gocontext.Context, visits [][]float64, wide bool) (err error) {
 	if r.candidates, err = r.candidates.refined(ctx, r.cfg.Shard, visits, r.cfg.Candidates); err != nil {
 		return err
@@ -217,7 +217,7 @@ func (r *chainRun) refine(ctx gocontext.Context, visits [][]float64, wide bool) 
 	return nil
 }
 
-// sweep is as many steps as the number of nodes calls for.
+// sweep makes a number of steps in proportion to the number of nodes.
 func (w *walk) sweep() {
 	w.largeSteps()
 	if w.wide {
@@ -233,8 +233,8 @@ func (w *walk) sweep() {
 	w.rescore()
 }
 
-// wideStep draws the order of many nodes at once: of neighbours in the order where that is part of
-// the state, and else of a block.
+// wideStep draws the order of many nodes at once: of neighbours in the order where the order is
+// part of the state, else of a block.
 func (w *walk) wideStep(width int) {
 	if w.tables.problem.Structure.Orders {
 		w.orderWindow(width)
@@ -243,7 +243,7 @@ func (w *walk) wideStep(width int) {
 	}
 }
 
-// largeSteps are those of a sweep, near and far.
+// largeSteps makes the large steps of a sweep, near and far.
 func (w *walk) largeSteps() {
 	nodes := len(w.parents)
 	reaches := [...]int{1, 4, 16, nodes - 1}
@@ -258,7 +258,7 @@ func (w *walk) largeSteps() {
 	}
 }
 
-// round keeps keptGraphs graphs of every chain.
+// round keeps KeptGraphs graphs of every chain.
 func (s *Graphs) round(ctx gocontext.Context, r *chainRun, progress func(done int)) error {
 	pieces, err := r.shareRound(ctx, func(c int, piece *roundPiece) error {
 		for k := range KeptGraphs {
@@ -282,7 +282,7 @@ func (s *Graphs) round(ctx gocontext.Context, r *chainRun, progress func(done in
 	return err
 }
 
-// advance takes so many sweeps of a chain.
+// advance makes sweeps of a chain.
 func (r *chainRun) advance(ctx gocontext.Context, c, sweeps int) error {
 	for range sweeps {
 		if err := ctx.Err(); err != nil {
@@ -297,7 +297,7 @@ func (r *chainRun) advance(ctx gocontext.Context, c, sweeps int) error {
 	return nil
 }
 
-// visits is how often each node had each other for a parent [node][parent].
+// visits returns the share of draws in which each node had each other as a parent [node][parent].
 func (s *Graphs) visits() [][]float64 {
 	shares := dgraph.Zeros(s.nodes)
 	each := 1 / float64(len(s.Graphs)*KeptGraphs)
@@ -333,9 +333,9 @@ func (s *Graphs) Edges() Edges {
 	})
 }
 
-// oneScore reports whether all but a few draws have the same score: those of one graph, or of one
-// equivalence class where all its members have the same. A few other visits say nothing of
-// autocorrelation, nor does the rounding of equal scores.
+// oneScore reports whether all but a few draws have the same score: the score of one graph, or of
+// an equivalence class with equal scores. A few other visits have no information about
+// autocorrelation, nor have rounding errors of equal scores.
 func (s *Graphs) oneScore() bool {
 	const digits = 1e-8
 	counts, most, total := map[float64]int{}, 0, 0

@@ -19,8 +19,8 @@ import (
 
 var chainsFormat = checkpoint.Format{Name: "checkpoint of chains over graphs", Magic: "vti.grph", Version: 1}
 
-// chainsState is what chains over graphs are at the start of a round: a run that continues from it
-// ends with the bits of one that was never stopped.
+// chainsState is the state of chains over graphs at the start of a round. A run that continues from
+// it ends with the bits of an uninterrupted run.
 type chainsState struct {
 	Version    int             `json:"version"`
 	Settings   json.RawMessage `json:"settings"`
@@ -28,13 +28,13 @@ type chainsState struct {
 	Before     string          `json:"before"`
 	Candidates [][]int         `json:"candidates"`
 	Walks      []walkState     `json:"walks"`
-	Cells      [][]float64     `json:"cells,omitempty"` // that the table misses, by chain
+	Cells      [][]float64     `json:"cells,omitempty"` // missing cells, by chain
 }
 
-// walkState is a chain.
+// walkState is the state of a chain.
 type walkState struct {
 	Parents []dgraph.Set `json:"parents"`
-	Order   []int        `json:"order"` // with the prior over orders part of the state
+	Order   []int        `json:"order"` // part of the state with the prior over orders
 	Random  []byte       `json:"random"`
 	Wide    bool         `json:"wide"`
 }
@@ -46,12 +46,12 @@ type chainRun struct {
 	candidates *candidates
 	walks      []*walk
 	sources    []*rand.PCG // of the walks
-	imputers   []*imputer  // that have the walks, if the table has missing cells
-	round      int         // that comes next, from 0
-	before     string      // what is reported of the round before
+	imputers   []*imputer  // own the walks, if the table has missing cells
+	round      int         // next round, from 0
+	before     string      // report of the round before
 }
 
-// settings are what a checkpoint must have been written with. A run may be given more rounds.
+// settings returns the settings that must match the checkpoint. A run may have more rounds.
 func (r *chainRun) settings() (json.RawMessage, error) {
 	p := r.problem
 	return json.Marshal(map[string]any{
@@ -118,7 +118,7 @@ func (r *chainRun) read(ctx gocontext.Context) (found bool, err error) {
 	return true, r.restoreCells(state.Cells)
 }
 
-// restoreCells makes the chains over missing cells that have the walks.
+// restoreCells makes the chains over missing cells for the walks.
 func (r *chainRun) restoreCells(cells [][]float64) error {
 	if r.problem.Data.Missing == nil {
 		return nil
@@ -136,14 +136,14 @@ func (r *chainRun) restoreCells(cells [][]float64) error {
 	return nil
 }
 
-// state is that of a chain.
+// state returns the state of a chain.
 func (r *chainRun) state(c int) (walkState, error) {
 	w := r.walks[c]
 	random, err := r.sources[c].MarshalBinary()
 	return walkState{w.parents, w.order, random, w.wide}, err
 }
 
-// restore makes a chain of a state.
+// restore makes a chain from a state.
 func (r *chainRun) restore(c int, state walkState, tables *orderTables) error {
 	source := new(rand.PCG)
 	if err := source.UnmarshalBinary(state.Random); err != nil {
@@ -163,7 +163,7 @@ func (r *chainRun) restore(c int, state walkState, tables *orderTables) error {
 	return nil
 }
 
-// candidatesOf scores the sets of candidates that are given.
+// candidatesOf scores the sets of given candidates.
 func candidatesOf(ctx gocontext.Context, p *score.Problem, parents [][]int) (*candidates, error) {
 	nodes := len(parents)
 	c := &candidates{problem: p, forms: p.Forms(), failed: new(atomic.Pointer[error]), parents: slices.Clone(parents), scores: make([][]float64, nodes), priors: make([][]float64, nodes)}

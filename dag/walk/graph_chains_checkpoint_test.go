@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// Chains that were stopped in a round go on to the bits of chains that were not, under
-// either prior, and refuse the state of other ones.
+// Chains stopped in a round continue to the bits of uninterrupted chains, under either prior, and
+// refuse the state of other chains.
 func TestChainsGoOn(t *testing.T) {
 	for _, orders := range []bool{false, true} {
 		p, _ := windowProblem(t, orders)
@@ -40,8 +40,8 @@ func TestChainsGoOn(t *testing.T) {
 	}
 }
 
-// Two processes that share chains, and the one that puts their pieces together, end with the graphs
-// of one alone.
+// Two processes that share chains, and the process that combines their pieces, end with the graphs
+// of a single process.
 func TestSharedChains(t *testing.T) {
 	for _, orders := range []bool{false, true} {
 		p, _ := windowProblem(t, orders)

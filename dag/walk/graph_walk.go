@@ -8,21 +8,21 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// outside marks a node whose parents are not all candidates.
+// outside marks a node with parents outside the candidates.
 const outside = -1
 
 // walk is a Markov chain over acyclic graphs whose distribution converges to π(A) ∝ Π_j p(pa_j)
-// exp(β ℓ_j(pa_j)), or with the prior over orders to that over pairs of an order and a graph along
-// it.
+// exp(β ℓ_j(pa_j)), or with the prior over orders to the distribution over pairs of an order and a
+// graph along it.
 //
-// Its large step moves a node in an order and draws all families that this concerns at once. Given
-// an order ≺ the families are independent, p(A | ≺) = Π_j w(pa_j) / α_j(≺), with α_j the sum over
-// the sets of candidates that come before j. So with the prior over orders, a new order is accepted
-// with Π_j α_j(≺') / α_j(≺). With the prior over graphs the order is no part of the state: it is
-// drawn first, by a random sort of A with a known probability u(≺ | A), and the acceptance is Π_j
-// α_j(≺') u(≺' | A') / Π_j α_j(≺) u(≺ | A), which undoes that a graph is found from each of its
-// orders. A node whose parents are not all candidates keeps them in such a step. A wide walk draws
-// the order of several neighbours at once besides, see orderWindow.
+// Its large step moves a node in an order and draws all affected families at once. Given an order ≺
+// the families are independent, p(A | ≺) = Π_j w(pa_j) / α_j(≺), with α_j the sum over the sets of
+// candidates that come before j. So with the prior over orders, a new order is accepted with Π_j
+// α_j(≺') / α_j(≺). With the prior over graphs the order is not part of the state: it is drawn
+// first, by a random sort of A with a known probability u(≺ | A), and the acceptance is Π_j α_j(≺')
+// u(≺' | A') / Π_j α_j(≺) u(≺ | A), which corrects for the number of orders of a graph. A node with
+// parents outside the candidates keeps them in such a step. A wide walk also draws the order of
+// several neighbours at once, see orderWindow.
 //
 // Steps of single edges are in graph_walk_edges.go.
 type walk struct {
@@ -38,14 +38,14 @@ type walk struct {
 	window  window
 }
 
-// change is what a large step does to a node.
+// change is the change of a node in a large step.
 type change struct {
-	node, mask int        // mask: the candidates that come before it
-	parents    dgraph.Set // those it had, and
-	local      int        // the same as a mask
+	node, mask int        // mask: candidates that come before it
+	parents    dgraph.Set // its old parents
+	local      int        // its old parents as a mask
 }
 
-// newWalk starts from a random order that the required edges allow, and families drawn along it.
+// newWalk starts from a random order allowed by the required edges, and families drawn along it.
 func newWalk(tables *orderTables, random *rand.Rand) *walk {
 	nodes := len(tables.parents)
 	w := &walk{orderedGraph: newOrderedGraph(tables.problem.Structure.Required, random), tables: tables, local: make([]int, nodes), known: map[dgraph.Family]float64{}}
@@ -56,7 +56,7 @@ func newWalk(tables *orderTables, random *rand.Rand) *walk {
 	return w
 }
 
-// use changes the tables, whose candidates may be others.
+// use replaces the tables, which may have other candidates.
 func (w *walk) use(tables *orderTables) {
 	if w.tables.candidates != tables.candidates {
 		for j, set := range w.parents {
@@ -66,7 +66,7 @@ func (w *walk) use(tables *orderTables) {
 	w.tables = tables
 }
 
-// rescore computes the score afresh, which sums of differences drift from.
+// rescore recomputes the score, because sums of differences drift.
 func (w *walk) rescore() {
 	w.score = 0
 	for j := range w.parents {
@@ -74,7 +74,7 @@ func (w *walk) rescore() {
 	}
 }
 
-// rememberedScores bounds the scores that a walk keeps.
+// rememberedScores bounds the number of scores kept by a walk.
 const rememberedScores = 1 << 17
 
 // scoreOf is log p(pa) + ℓ_j(pa).
@@ -94,7 +94,7 @@ func (w *walk) scoreOf(j int, parents dgraph.Set) float64 {
 	return value
 }
 
-// localMask is a family as a mask of candidates, or outside.
+// localMask returns a family as a mask of candidates, or outside.
 func (c *candidates) localMask(j int, parents dgraph.Set) int {
 	mask := c.mask(j, parents)
 	if bits.OnesCount64(uint64(mask))+c.problem.Structure.Required[j].Len() != parents.Len() {
@@ -114,12 +114,12 @@ func (w *walk) maskBefore(j int) (mask int) {
 	return mask
 }
 
-// draw draws the family of a node from those within a mask.
+// draw draws the family of a node among the sets within a mask.
 func (w *walk) draw(j, mask int) {
 	w.setLocal(j, w.tables.pick(j, mask, 0, w.tables.within[j][mask], w.random.Float64()))
 }
 
-// setLocal gives a node some of its candidates as parents, besides those required.
+// setLocal sets the parents of a node to the candidates in mask and the required parents.
 func (w *walk) setLocal(j, mask int) {
 	w.local[j] = mask
 	w.setParents(j, w.tables.set(j, mask))
@@ -180,12 +180,12 @@ func (w *walk) step(reach int) {
 	}
 	if !orders && logRatio+w.logSort() < limit {
 		w.restore(w.changed)
-		return // the order is drawn afresh next time
+		return // the order is drawn again next time
 	}
 	w.score += difference
 }
 
-// restore takes changes back.
+// restore reverts changes.
 func (w *walk) restore(changes []change) {
 	for _, c := range changes {
 		w.setParents(c.node, c.parents)
@@ -193,8 +193,8 @@ func (w *walk) restore(changes []change) {
 	}
 }
 
-// fixed are the parents that a node has whatever comes before it: those required, or all where some
-// are no candidates.
+// fixed returns the parents of a node that do not depend on the order: the required parents, or all
+// if some are outside the candidates.
 func (w *walk) fixed(j int) dgraph.Set {
 	if w.local[j] == outside {
 		return w.parents[j]

@@ -6,17 +6,17 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// blockWidth is the largest number of nodes of a block of a walk that is not wide. Chosen by hand:
+// blockWidth is the largest number of nodes in a block of a walk that is not wide. Chosen by hand:
 // twice the time of a step of a single node.
 const blockWidth = 6
 
-// block is a large step that draws the families of a node and of some of its candidates afresh,
-// with their order, wherever they are in the graph. The nodes B are drawn without regard to the
-// graph. P are the other nodes that have no ancestor in B, and W those of B whose ancestors are all
-// in P and W. Sorts of the graph that put P first, then W, and then the rest are orders of it, and
-// so they are of every graph that differs in the families of W within P and W: P and W are the same
-// for these. So the order of W is drawn as that of a window (orderWindow), and all that is left to
-// accept is u(≺′ | A′) / u(≺ | A) of the order within W, which is drawn by a random sort.
+// block is a large step that draws the families of a node and of some of its candidates with their
+// order, anywhere in the graph. The nodes B are drawn independently of the graph. P are the other
+// nodes without ancestors in B, and W the nodes of B whose ancestors are all in P and W. Sorts of
+// the graph that put P first, then W, and then the rest are orders of the graph, and also of every
+// graph that differs in the families of W within P and W: P and W are the same for these. So the
+// order of W is drawn like the order of a window (orderWindow), and the acceptance ratio is u(≺′ |
+// A′) / u(≺ | A) of the order within W, which is drawn by a random sort.
 func (w *walk) block(width int) {
 	if w.tables.problem.Structure.Orders { // the order is part of the state
 		return
@@ -37,7 +37,7 @@ func (w *walk) block(width int) {
 	w.score += difference
 }
 
-// drawBlock makes W the window, of at most so many nodes, and returns P.
+// drawBlock sets the window to W, from at most width nodes, and returns P.
 func (w *walk) drawBlock(width int) (before dgraph.Set) {
 	seed := w.random.IntN(len(w.parents))
 	block, near := dgraph.SetOf(seed), append(w.window.picks[:0], w.tables.parents[seed]...)
@@ -61,8 +61,8 @@ func (w *walk) drawBlock(width int) (before dgraph.Set) {
 	return before
 }
 
-// sortBlock goes through an order of the window, given by next among the nodes that are ready, and
-// returns the log of the probability that a random sort has it.
+// sortBlock goes through an order of the window, given by next among the ready nodes, and returns
+// the log probability of the order in a random sort.
 func (w *walk) sortBlock(before dgraph.Set, next func(ready []int, place int) int) float64 {
 	placed, product := before, 1.0
 	for place := range w.window.nodes {

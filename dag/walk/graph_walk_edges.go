@@ -6,7 +6,7 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// edge picks one of the edges, all with the same probability; there must be one.
+// edge picks an edge uniformly; there must be one.
 func (w *walk) edge() dgraph.Edge {
 	k := w.random.IntN(w.edges)
 	for to, set := range w.parents {
@@ -24,12 +24,12 @@ func (w *walk) edge() dgraph.Edge {
 	panic("dag.walk.edge: the number of edges is wrong")
 }
 
-// turn is a small step: an edge, picked at random, is turned. The number of edges stays, so that
-// the way back is as probable. Between graphs of an equivalence class that have the same weight,
-// every turn is accepted. Tables must be those of β = 1.
+// turn is a small step that turns an edge picked at random. The number of edges stays, so that the
+// reverse has the same probability. Between graphs of an equivalence class with equal weights,
+// every turn is accepted. Tables must have β = 1.
 func (w *walk) turn() {
 	s := w.tables.problem.Structure
-	if s.Orders || w.edges == 0 { // along a fixed order no edge can be turned
+	if s.Orders || w.edges == 0 { // along a fixed order no edge can turn
 		return
 	}
 	e := w.edge()
@@ -46,11 +46,11 @@ func (w *walk) turn() {
 	w.score += difference
 }
 
-// reverse turns an edge i → j and draws the other parents of both nodes afresh (Grzegorczyk and
-// Husmeier 2008). With G0 the graph in which neither has parents, first the parents of i are drawn
-// from the sets with j that close no cycle in G0, whose weights sum to Z*_i, then those of j from
-// all sets that close no cycle then, with the sum Z_j. With E edges before and E′ after it is
-// accepted with E Z*_i Z_j / (E′ Z*_j Z_i), where Z*_j and Z_i are the sums of the way back.
+// reverse turns an edge i → j and draws the other parents of both nodes (Grzegorczyk and Husmeier
+// 2008). With G0 the graph in which neither has parents, first the parents of i are drawn from the
+// sets with j that close no cycle in G0, with sum of weights Z*_i. Then the parents of j are drawn
+// from all sets that close no cycle then, with sum Z_j. With E edges before and E′ after it is
+// accepted with E Z*_i Z_j / (E′ Z*_j Z_i), where Z*_j and Z_i are the sums of the reverse.
 func (w *walk) reverse() {
 	if w.tables.problem.Structure.Orders || w.edges == 0 {
 		return
@@ -85,7 +85,7 @@ func (w *walk) reverse() {
 	w.restore(w.old)
 }
 
-// candidateBit is the bit of a node among the candidates of another, or zero.
+// candidateBit returns the bit of a node among the candidates of another, or zero.
 func (w *walk) candidateBit(j, parent int) int {
 	for k, i := range w.tables.parents[j] {
 		if i == parent {
@@ -95,8 +95,8 @@ func (w *walk) candidateBit(j, parent int) int {
 	return 0
 }
 
-// acyclicMask is the candidates of a node without parents that are none of its descendants;
-// possible is false if it requires one of these.
+// acyclicMask returns the candidates of a node without parents that are not its descendants;
+// possible is false if a descendant is required.
 func (w *walk) acyclicMask(j int) (mask int, possible bool) {
 	below := dgraph.Reach(dgraph.SetOf(j), w.children)
 	for k, i := range w.tables.parents[j] {
@@ -107,7 +107,7 @@ func (w *walk) acyclicMask(j int) (mask int, possible bool) {
 	return mask, w.tables.problem.Structure.Required[j].And(below).Empty()
 }
 
-// toggle is a small step at a pair of nodes picked at random. Tables must be those of β = 1.
+// toggle is a small step at a uniform pair of nodes. Tables must have β = 1.
 func (w *walk) toggle() {
 	nodes := len(w.parents)
 	from, to := w.random.IntN(nodes), w.random.IntN(nodes-1)
@@ -117,7 +117,7 @@ func (w *walk) toggle() {
 	w.togglePair(from, to)
 }
 
-// toggleDoubtful is the same step at a pair picked in proportion to how doubtful it is.
+// toggleDoubtful is the same step at a pair picked in proportion to its doubt.
 func (w *walk) toggleDoubtful() {
 	if w.pairs != nil {
 		pair, turn := w.pairs.pairs[w.pairs.table.Index(w.random.Float64())], w.random.IntN(2)
@@ -125,7 +125,7 @@ func (w *walk) toggleDoubtful() {
 	}
 }
 
-// togglePair takes an edge away, turns it so that it goes from one node to the other, or adds it.
+// togglePair removes an edge, turns it so that it goes from one node to the other, or adds it.
 func (w *walk) togglePair(from, to int) {
 	s := w.tables.problem.Structure
 	changed := w.parents[to].Toggle(from)
@@ -137,7 +137,7 @@ func (w *walk) togglePair(from, to int) {
 	difference := w.scoreOf(to, changed) - w.scoreOf(to, w.parents[to])
 	if turn {
 		turned = w.parents[from].Without(to)
-		if s.Orders || !s.Allows(from, turned) { // along a fixed order no edge can be turned
+		if s.Orders || !s.Allows(from, turned) { // along a fixed order no edge can turn
 			return
 		}
 		difference += w.scoreOf(from, turned) - w.scoreOf(from, w.parents[from])
@@ -167,8 +167,8 @@ func (w *walk) setFamily(j int, parents dgraph.Set) {
 	w.local[j] = w.tables.localMask(j, parents)
 }
 
-// reaches reports whether there is a path from one node to another; direct: other than the edge
-// between them.
+// reaches reports whether there is a path from one node to another; with direct, a path other than
+// the edge between them.
 func (w *walk) reaches(from, to int, direct bool) bool {
 	last := w.parents[to]
 	if direct {

@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// Steps that turn edges leave the posterior as it is, beside a few of those that add and take away
-// edges: no edge is off by 5 standard errors, and from those of another prior some are by 8.
+// Steps that turn edges, mixed with a few steps that add and remove edges, keep the posterior: no
+// edge is off by 5 standard errors, and under another prior some are by 8.
 func TestTurnsAgainstExactSums(t *testing.T) {
 	p, tables := windowProblem(t, false)
 	for name, steps := range map[string]func(w *walk){
@@ -33,8 +33,8 @@ func TestTurnsAgainstExactSums(t *testing.T) {
 	require.Greater(t, farthest(t, &other, tables, func(w *walk) { w.reverse(); w.toggle() }), 8.0)
 }
 
-// Sums over sets with a certain candidate, by differences or one by one, and draws that reach each
-// set with its probability, however far the sets that are left are behind others.
+// Sums over sets with a certain candidate are right, by differences or one by one, and draws reach
+// each set with its probability, however far the remaining sets are behind others.
 func TestContaining(t *testing.T) {
 	_, tables := windowProblem(t, false)
 	checkContaining(t, tables)

@@ -9,28 +9,28 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// windowWidth is the largest number of neighbours in an order whose order is drawn afresh at once.
+// windowWidth is the largest number of neighbours in an order whose order is drawn at once.
 const windowWidth = 10
 
-// window is the scratch of a step that draws the order of some neighbours afresh. What is known of
-// each by the subset of the window that comes before it is in rows of 2^width.
+// window is the scratch memory of a step that draws the order of several neighbours. Arrays with
+// rows of 2^width hold values of each node by the subset of the window that comes before it.
 type window struct {
 	nodes []int
-	masks []int // candidates that come before [width][2^width]
-	// sum over the families of a node then, as a share of that with the whole window before it, and
-	// zero where it must come later [width][2^width]; logs are theirs, where shares are too small
+	masks []int // candidates before the node [width][2^width]
+	// sum over the families of the node, relative to the sum with the whole window before it, and
+	// zero where it must come later [width][2^width]; logs are the logarithms, for tiny shares
 	sums, logs []float64
 	total      []float64 // sum over the orders of a subset of the window [2^width], or its logarithm
-	old        []change  // what the nodes were, in the order drawn, the last first
+	old        []change  // old families of the nodes, in the order drawn, the last first
 	picks      []int     // scratch of block
 }
 
-// orderWindow is a large step that draws the order of some neighbours in it, from all their orders
-// at once, where the order is part of the state. Given an order families are independent, so that
-// with the nodes before the window fixed the sum over all orders of a subset S of it is Z(S) =
-// Σ_{j∈S} Z(S − j) α_j(S − j). An order that is drawn backwards from these, with families drawn
-// along it, has the probability Π_j w(pa_j) / Z, where Z is that of the reverse step as well: there
-// is nothing left to accept.
+// orderWindow is a large step that draws the order of several neighbours from all their orders at
+// once, where the order is part of the state. Given an order families are independent. With the
+// nodes before the window fixed, the sum over all orders of a subset S of it is therefore Z(S) =
+// Σ_{j∈S} Z(S − j) α_j(S − j). An order drawn backwards from these sums, with families drawn along
+// it, has the probability Π_j w(pa_j) / Z. The reverse step has the same Z, so that every step is
+// accepted.
 func (w *walk) orderWindow(width int) {
 	start := w.random.IntN(len(w.parents) - width + 1)
 	w.window.nodes = append(w.window.nodes[:0], w.order[start:start+width]...)
@@ -42,8 +42,8 @@ func (w *walk) orderWindow(width int) {
 	w.score += w.drawFamilies()
 }
 
-// drawFamilies draws the families of the nodes of a window along its order, and returns by how much
-// the score rises.
+// drawFamilies draws the families of the nodes of a window along its order, and returns the change
+// of the score.
 func (w *walk) drawFamilies() (difference float64) {
 	for _, c := range w.window.old {
 		if c.local != outside {
@@ -56,7 +56,7 @@ func (w *walk) drawFamilies() (difference float64) {
 }
 
 // drawWindow draws the order of the nodes of the window, from its last place to its first, given
-// the set of nodes before it, and notes what the nodes were.
+// the set of nodes before it, and stores the old families.
 func (w *walk) drawWindow(before dgraph.Set) {
 	win := &w.window
 	size := 1 << len(win.nodes)
@@ -98,7 +98,7 @@ func (w *walk) sumFamilies(before dgraph.Set) {
 	}
 	for k, j := range win.nodes {
 		masks, sums, logs := win.masks[k*size:(k+1)*size], win.sums[k*size:(k+1)*size], win.logs[k*size:(k+1)*size]
-		var candidates [windowWidth]int // the bit of each node of the window among them
+		var candidates [windowWidth]int // bits of the nodes of the window among the candidates
 		masks[0] = 0
 		matters, needed := 0, 0 // nodes of the window
 		for c, i := range w.tables.parents[j] {
@@ -128,7 +128,7 @@ func (w *walk) sumFamilies(before dgraph.Set) {
 				sums[set], logs[set] = sums[set&matters], logs[set&matters]
 			case needed&^set != 0:
 				sums[set], logs[set] = 0, math.Inf(-1)
-			case w.local[j] == outside: // keeps its family
+			case w.local[j] == outside: // it keeps its family
 				sums[set], logs[set] = 1, 0
 			default:
 				within := w.tables.within[j]
@@ -139,11 +139,11 @@ func (w *walk) sumFamilies(before dgraph.Set) {
 	}
 }
 
-// leastTotal is the least sum over orders whose digits are all there: what is lost of it is below
-// the smallest number.
+// leastTotal is the least sum over orders with full precision: its lost terms are below the
+// smallest number.
 const leastTotal = 1e-200
 
-// addOrders fills total with sums over orders, and reports whether they have all digits.
+// addOrders fills total with sums over orders, and reports whether they have full precision.
 func (win *window) addOrders() bool {
 	size := 1 << len(win.nodes)
 	win.total[0] = 1

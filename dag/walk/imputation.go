@@ -20,27 +20,28 @@ import (
 )
 
 // imputer is a chain over graphs, parameters and the missing cells of a table, whose distribution
-// converges to their posterior given the others: steps of [walk] given a completed table, then
-// draws of the cells given the graph. Numbers are drawn row by row given parameters drawn for that
-// graph; categories cell by cell with tables of probabilities integrated out. That cells are
-// missing must tell nothing of their values beyond what the others tell (missing at random).
+// converges to their posterior given the observed cells. It alternates steps of [walk] given a
+// completed table with draws of the cells given the graph. Numbers are drawn row by row given
+// parameters drawn for the graph; categories cell by cell with tables of probabilities integrated
+// out. Cells must be missing at random: that they are missing must have no information about their
+// values beyond the observed cells.
 type imputer struct {
-	problem *score.Problem // with a table of its own
+	problem *score.Problem // with a separate table
 	random  *rand.Rand
 	walk    *walk
-	thetas  [][]float64 // parameters of the graph, by node, of usual mechanisms
-	// places of the mechanisms of nodes in rows, as [Data.mechanisms] has them
+	thetas  [][]float64 // parameters of the graph, by node, for usual mechanisms
+	// indices of the mechanisms of nodes in rows, as in [Data.mechanisms]
 	mechanisms [][]int
 }
 
 // imputeBurnIn is the number of steps before the first round; chosen by hand.
 const imputeBurnIn = 200
 
-// imputeCandidates is the default number of candidates of a node: all their sets are scored anew
+// imputeCandidates is the default number of candidates of a node: all their sets are scored again
 // in every step.
 const imputeCandidates = 7
 
-// newImputer completes the table with values that its columns have elsewhere.
+// newImputer completes the table with values from other rows of the column.
 func newImputer(p *score.Problem, random *rand.Rand) *imputer {
 	data, own := *p.Data, *p
 	data.X, own.Data = mat.DenseCopyOf(p.Data.X), &data
@@ -57,7 +58,7 @@ func newImputer(p *score.Problem, random *rand.Rand) *imputer {
 	return &imputer{problem: &own, random: random, mechanisms: data.Mechanisms()}
 }
 
-// cells are the values of the missing cells, row by row.
+// cells returns the values of the missing cells, row by row.
 func (m *imputer) cells() (values []float64) {
 	for row, nodes := range m.problem.Data.Missing {
 		for _, j := range nodes {
@@ -67,7 +68,7 @@ func (m *imputer) cells() (values []float64) {
 	return values
 }
 
-// setCells takes over what cells returned.
+// setCells sets the missing cells from values returned by cells.
 func (m *imputer) setCells(values []float64) {
 	for row, nodes := range m.problem.Data.Missing {
 		for _, j := range nodes {
@@ -91,7 +92,7 @@ func (m *imputer) step(ctx gocontext.Context, candidates [][]int) error {
 		m.walk = newWalk(tables, m.random)
 	}
 	m.walk.use(tables)
-	clear(m.walk.known) // scores of the table before
+	clear(m.walk.known) // scores of the previous table
 	m.walk.rescore()
 	m.walk.sweep()
 	if err := own.err(); err != nil {
@@ -105,15 +106,15 @@ func (m *imputer) step(ctx gocontext.Context, candidates [][]int) error {
 	return m.drawNumbers(own.forms)
 }
 
-// numberMechanism is a mechanism of a number with its parameters.
+// numberMechanism is a mechanism of a numeric node with its parameters.
 type numberMechanism struct {
 	theta     []float64
 	intercept float64
 }
 
 // drawNumbers draws parameters, and then the missing cells of each row from their normal
-// distribution given its other cells, by the mechanisms that the row has. Mechanisms of nodes that
-// were set have no part in it.
+// distribution given its other cells, by the mechanisms of the row. Mechanisms of nodes set by an
+// intervention are left out.
 func (m *imputer) drawNumbers(forms []score.Form) error {
 	d, l := m.problem.Data, m.problem.Layout()
 	drawn := make([][]numberMechanism, len(forms))
@@ -167,7 +168,7 @@ func (m *imputer) drawNumbers(forms []score.Form) error {
 		if err := factor.SolveVecTo(&mean, right); err != nil {
 			return fmt.Errorf("%s: missing cells of %s %d: %w", d.Path, d.PlaceUnit, d.Places[row], err)
 		}
-		_ = noise.SolveVec(&upper, standard) // of a positive definite matrix
+		_ = noise.SolveVec(&upper, standard) // the matrix is positive definite
 		for a, i := range nodes {
 			d.X.Set(row, i, mean.AtVec(a)+noise.AtVec(a))
 		}
@@ -175,8 +176,8 @@ func (m *imputer) drawNumbers(forms []score.Form) error {
 	return nil
 }
 
-// cellCounts are how often each combination of values of the parents of a node has each of its
-// levels, by the number of the combination, in the rows with one of its mechanisms.
+// cellCounts holds the counts of the levels of a node for each combination of values of its
+// parents, by the number of the combination, in the rows with one of its mechanisms.
 type cellCounts struct {
 	node    int
 	parents []int
@@ -184,7 +185,7 @@ type cellCounts struct {
 	counts  map[uint64][]float64
 }
 
-// levels are the counts of the combination that a row has.
+// levels returns the counts for the combination in a row.
 func (c *cellCounts) levels(d *tables.Data, row []float64) []float64 {
 	combination := uint64(0)
 	for _, i := range c.parents {
@@ -246,7 +247,7 @@ func (m *imputer) drawCategories() {
 	}
 }
 
-// startImputed chooses candidates and makes chains that have burnt in.
+// startImputed chooses candidates and makes chains after burn-in.
 func (r *chainRun) startImputed(ctx gocontext.Context, status func(string)) (err error) {
 	status("burn-in of the chains")
 	if r.candidates, err = newCandidates(ctx, nil, r.problem, r.cfg.Candidates, func(int, int) {}); err != nil {

@@ -18,7 +18,7 @@ import (
 )
 
 // enumerated is the posterior of edges by a loop over all graphs, from the density of each node in
-// the rows that count for it, with means of its own: independent of [Data.Centers].
+// its counted rows, with separate means: independent of [Data.Centers].
 func enumerated(t *testing.T, p *score.Problem) [][]float64 {
 	t.Helper()
 	d := p.Data
@@ -78,9 +78,9 @@ func enumerated(t *testing.T, p *score.Problem) [][]float64 {
 	return dgraph.EdgeProbabilities(d.Nodes(), posterior)
 }
 
-// A node that is set far from where it is by itself moves its children and no others: exact sums
-// agree with a loop over all 543 graphs, and so do chains within 4 of their standard errors.
-// Without an intercept for the rows that count, shifts of the means would look like edges.
+// A node that is set far from its natural values moves its children and no others: exact sums agree
+// with a loop over all 543 graphs, and so do chains within 4 of their standard errors. Without an
+// intercept for the counted rows, shifts of the means would look like edges.
 func TestInterventionsFarAway(t *testing.T) {
 	truth := dgraph.FromEdges(4, [2]int{0, 1}, [2]int{1, 2})
 	wrong := func(edges [][]float64) (sum float64) {

@@ -10,16 +10,16 @@ import (
 	"github.com/transdim/vti/internal/parallel"
 )
 
-// orderTables are sums over sets of candidates that come before a node in an order, at one inverse
-// temperature of the likelihood.
+// orderTables holds sums over sets of candidates that come before a node in an order, at one
+// inverse temperature of the likelihood.
 type orderTables struct {
 	*candidates
 	beta   float64
 	within [][]float64 // log of the sum over the subsets of a mask [N][2^K]
-	// the masks of each node with their weights, the largest first; forbidden ones are left out
+	// masks of each node with their weights, the largest first, without forbidden masks
 	sorted [][]weightedMask
-	first  [][]int32 // place in sorted of the first subset of a mask, len(sorted) for none [N][2^K]
-	top    []float64 // log of the largest weight of each node [N]
+	first  [][]int32 // index in sorted of the first subset of a mask, len(sorted) for none [N][2^K]
+	top    []float64 // log of the largest weight [N]
 }
 
 // weightedMask is a set of candidates with its weight as a share of the largest one.
@@ -73,15 +73,15 @@ func (t *orderTables) weight(j, mask int) float64 {
 	return t.beta*t.scores[j][mask] + t.priors[j][mask]
 }
 
-// farBelow is how far below the largest weight shares have few digits left, or none.
+// farBelow is the log distance below the largest weight at which shares lose precision.
 const farBelow = 600
 
-// pick is the set of candidates of a node at which the sum of probabilities reaches u, among those
-// within a mask that have all bits of must; logTotal is the log of the sum of their weights.
+// pick returns the set of candidates of a node at which the cumulative probability reaches u, among
+// sets within a mask that have all bits of must; logTotal is the log of the sum of their weights.
 func (t *orderTables) pick(j, mask, must int, logTotal, u float64) (chosen int) {
 	far, unit := t.top[j]-logTotal > farBelow, math.Exp(t.top[j]-logTotal)
 	chosen = -1
-	for _, set := range t.sorted[j][t.first[j][mask]:] { // sets before are of others
+	for _, set := range t.sorted[j][t.first[j][mask]:] { // earlier sets are not subsets
 		if m := int(set.mask); m&^mask == 0 && m&must == must {
 			chosen = m
 			if far {
@@ -97,17 +97,17 @@ func (t *orderTables) pick(j, mask, must int, logTotal, u float64) (chosen int) 
 	return chosen
 }
 
-// Limits of the sum over sets with a certain candidate. Both leave relative errors below 1e-9,
+// These limits of the sum over sets with a certain candidate leave relative errors below 1e-9,
 // which no number of steps shows.
 const (
-	// least share of these sets in all where the sum is a difference of two
+	// least share of these sets for which the sum is a difference of two
 	leastDifference = 1e-4
-	// share of the sum so far that all sets that are left may have
+	// largest share of the sum so far for the remaining sets together
 	leastAddition = 1e-10
 )
 
-// containing is the log of the sum of the weights of the sets of candidates within a mask that have
-// a bit of it.
+// containing returns the log of the sum of the weights of the sets of candidates within a mask that
+// have a bit of it.
 func (t *orderTables) containing(j, mask, bit int) float64 {
 	all, without := t.within[j][mask], t.within[j][mask&^bit]
 	if share := -math.Expm1(without - all); share > leastDifference {

@@ -13,26 +13,26 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// candidates are, for each node, the parents that a graph is likely to give it, with the scores of
-// all sets of them, and do not change once made. They shape what chains over graphs propose, and
-// not what they converge to: sets of other parents are reached edge by edge.
+// candidates holds, for each node, its likely parents with the scores of all their sets. They do
+// not change after construction. They affect the proposals of chains over graphs, not their limit:
+// sets of other parents are reached edge by edge.
 type candidates struct {
 	problem *score.Problem
 	forms   []score.Form           // by node
-	failed  *atomic.Pointer[error] // the first one of scores
+	failed  *atomic.Pointer[error] // first error of a score
 	parents [][]int                // candidates of each node, by rank
-	// ℓ_j(required and the candidates of a mask) [N][2^K]; −Inf where the constraints forbid it
+	// ℓ_j(required parents and the candidates of a mask) [N][2^K]; −Inf where forbidden
 	scores [][]float64
-	priors [][]float64   // log weights of the same before the data
-	joints []score.Joint // of the rows that count for a node
-	// sets of parents of each node that matter only together, besides those required
+	priors [][]float64   // prior log weights of the same sets
+	joints []score.Joint // for the counted rows of a node
+	// sets of parents of each node that have an effect only together, besides required parents
 	together []*together
 }
 
-// newCandidates screens parents and scores their sets. A parent of node j ranks by the largest gain
-// in ℓ_j that it brings to one of a few sets: the empty one, single parents that are good by
-// themselves, and the parents that greedy search gives j; or that it brings together with others.
-// Neighbours in greedy search come first, and the parents that give most together.
+// newCandidates screens parents and scores their sets. A parent of node j ranks by its largest gain
+// in ℓ_j when added to one of a few sets: the empty set, good single parents, and the parents of j
+// in greedy search. It also ranks by its gain together with others. Neighbours in greedy search
+// come first, and the parents with the largest joint gain.
 func newCandidates(ctx gocontext.Context, own *shard.Shard, p *score.Problem, limit int, progress func(done, total int)) (*candidates, error) {
 	nodes := p.Data.Nodes()
 	c := &candidates{problem: p, forms: p.Forms(), failed: new(atomic.Pointer[error]), parents: make([][]int, nodes), scores: make([][]float64, nodes), priors: make([][]float64, nodes)}
@@ -55,8 +55,8 @@ func newCandidates(ctx gocontext.Context, own *shard.Shard, p *score.Problem, li
 	return c, err
 }
 
-// findTogether looks for sets of parents of all nodes that matter only together, beside those
-// required.
+// findTogether looks for sets of parents of all nodes that have an effect only together, beside
+// required parents.
 func (c *candidates) findTogether(ctx gocontext.Context) error {
 	c.joints, c.together = make([]score.Joint, len(c.parents)), make([]*together, len(c.parents))
 	for _, group := range sameRows(c.problem) {
@@ -72,7 +72,7 @@ func (c *candidates) findTogether(ctx gocontext.Context) error {
 	return nil
 }
 
-// score is ℓ_j(pa). One that is not finite counts as −Inf and ends the run with an error.
+// score returns ℓ_j(pa). A value that is not finite counts as −Inf and ends the run with an error.
 func (c *candidates) score(j int, parents dgraph.Set) float64 {
 	value := c.forms[j].LogEvidence(parents)
 	if err := c.problem.CheckScore(dgraph.Family{Node: j, Parents: parents}, value); err != nil {
@@ -147,16 +147,16 @@ func (c *candidates) screen(ctx gocontext.Context, j int, greedy *dgraph.Graph, 
 }
 
 const (
-	// share of graphs in which a node has a parent that is no candidate, beyond which it gets
+	// share of graphs in which a node has a parent outside its candidates, above which it gets
 	// others
 	missedVisits = 0.05
-	moreRefined  = 2 // candidates that it gets in addition
+	moreRefined  = 2 // additional candidates
 )
 
-// refined chooses candidates anew for nodes that often have a parent that is none: by how often
-// each has been their parent, and more of them where that would leave such a one out. A parent that
-// only helps beside some others is found by this, and not by screening. That many others are rarely
-// parents, as in large sparse graphs, is no reason: single edges find those.
+// refined chooses new candidates for nodes that often have a parent outside them: the most frequent
+// parents, and more of them where a frequent one would be left out. It finds parents that help only
+// beside certain others, which screening misses. Many rare other parents, as in large sparse
+// graphs, are no reason for it, because steps of single edges find them.
 func (c *candidates) refined(ctx gocontext.Context, own *shard.Shard, visits [][]float64, limit int) (*candidates, error) {
 	r := &candidates{problem: c.problem, forms: c.forms, failed: c.failed, parents: slices.Clone(c.parents), scores: slices.Clone(c.scores), priors: slices.Clone(c.priors)}
 	err := r.scoreNodes(ctx, own, "refined", visits, func(j int) {
@@ -180,7 +180,7 @@ func (c *candidates) refined(ctx gocontext.Context, own *shard.Shard, visits [][
 	return r, err
 }
 
-// set is the family of a node that a mask of its candidates stands for.
+// set returns the family of a node for a mask of its candidates.
 func (c *candidates) set(j int, mask int) dgraph.Set {
 	parents := c.problem.Structure.Required[j]
 	for k, i := range c.parents[j] {
@@ -191,7 +191,7 @@ func (c *candidates) set(j int, mask int) dgraph.Set {
 	return parents
 }
 
-// mask is the candidates of a node within a set.
+// mask returns the candidates of a node within a set.
 func (c *candidates) mask(j int, parents dgraph.Set) (mask int) {
 	for k, i := range c.parents[j] {
 		if parents.Has(i) {
@@ -201,7 +201,7 @@ func (c *candidates) mask(j int, parents dgraph.Set) (mask int) {
 	return mask
 }
 
-// scoreSets scores all sets of candidates. It leaves off when ctx is cancelled.
+// scoreSets scores all sets of candidates. It stops when ctx is cancelled.
 func (c *candidates) scoreSets(ctx gocontext.Context, j int) {
 	c.scores[j], c.priors[j] = make([]float64, 1<<len(c.parents[j])), make([]float64, 1<<len(c.parents[j]))
 	for mask := range c.scores[j] {

@@ -12,28 +12,29 @@ import (
 	"github.com/transdim/vti/internal/parallel"
 )
 
-// How far sets of parents are looked at. Chosen by hand: the nanoseconds of a search may be the
-// cube of the number of nodes times the first, and for each row as often the second, a twentieth of
-// what chains take. That is five parents of 30 nodes with two levels and four of 100.
+// These limit the search for sets of parents, chosen by hand. A search may take the cube of the
+// number of nodes times searchTime nanoseconds, and per row searchTimeForRow nanoseconds more, a
+// twentieth of the time of chains. It reaches five parents of 30 nodes with two levels and four of
+// 100.
 const (
 	searchTime       = 5000
 	searchTimeForRow = 5
 	mostTogether     = 8       // parents in a set
-	mostKept         = 1 << 24 // sets of one size whose evidences are kept
+	mostKept         = 1 << 24 // sets of one size with stored evidences
 )
 
-// together are sets of parents of a node, added to a base, that matter only together: whose weight,
-// p(pa) p(x_j | x_pa), is more than the weight of all their subsets. Steps of single edges hardly
-// ever find them.
+// together holds sets of parents of a node, added to a base, that have an effect only together:
+// their weight, p(pa) p(x_j | x_pa), is more than the weight of all their subsets. Steps of single
+// edges hardly ever find them.
 type together struct {
-	// by how much, in nats, a set with each other node is more than its subsets; 0 for none
+	// largest gain in nats of a set with each other node over its subsets; 0 for none
 	gains []float64
-	// the set that is so by most
+	// the set with the largest gain
 	highest float64
 	most    dgraph.Set
 }
 
-// add takes over a set.
+// add adds a set.
 func (t *together) add(parents dgraph.Set, gain float64) {
 	if gain > t.highest || gain == t.highest && parents.Compare(t.most) < 0 {
 		t.highest, t.most = gain, parents
@@ -43,21 +44,20 @@ func (t *together) add(parents dgraph.Set, gain float64) {
 	}
 }
 
-// setSearch looks for sets of parents of some nodes, for which the same rows count. All sets of
-// columns, items, are looked at by size: L of the joint distribution of a set, and of all its
-// subsets, gives the weight of the set less a node as parents of that node, and of all subsets of
-// those.
+// setSearch looks for sets of parents of some nodes with the same counted rows. It goes through all
+// sets of columns, items, by size. L of the joint distribution of a set and of its subsets gives
+// the weight of the set less a node as parents of that node, and of all its subsets.
 type setSearch struct {
 	problem *score.Problem
 	base    dgraph.Set
-	items   []int // at last the nodes
+	items   []int // the last items are the nodes
 	nodes   int
 	sizes   int                     // of the largest sets
-	ranks   [][mostTogether + 3]int // of a place as the k-th of a set: place over k
-	values  [][]float64             // L by size and by colexicographic rank; of the largest sets they are not kept
+	ranks   [][mostTogether + 3]int // binomial coefficients: place over k
+	values  [][]float64             // L by size and colexicographic rank; not stored for the largest sets
 }
 
-// searchItems are the columns of a search: those that may only be parents, and then its nodes.
+// searchItems returns the columns of a search: columns that are parents only, then its nodes.
 func searchItems(p *score.Problem, nodes []int, base dgraph.Set) []int {
 	possible := dgraph.Set{}
 	for _, j := range nodes {
@@ -66,8 +66,8 @@ func searchItems(p *score.Problem, nodes []int, base dgraph.Set) []int {
 	return append(possible.Minus(base).Minus(dgraph.SetOf(nodes...)).List(), nodes...)
 }
 
-// searchSize is the largest number of parents, a base besides, whose sets are all looked at as far
-// as there is time for it: pairs always.
+// searchSize returns the largest number of parents beside a base for which there is time to search
+// all sets: at least pairs.
 func searchSize(p *score.Problem, nodes []int, base dgraph.Set) (size int) {
 	items, n := len(searchItems(p, nodes, base)), float64(p.Data.Nodes())
 	most := min(mostTogether, items-1)
@@ -86,8 +86,7 @@ func searchSize(p *score.Problem, nodes []int, base dgraph.Set) (size int) {
 	return size
 }
 
-// findTogether looks for sets of parents of nodes, added to a base. It leaves off when ctx is
-// cancelled.
+// findTogether looks for sets of parents of nodes, added to a base. It stops when ctx is cancelled.
 func findTogether(ctx gocontext.Context, p *score.Problem, joint score.Joint, nodes []int, base dgraph.Set) (map[int]*together, error) {
 	s := &setSearch{problem: p, base: base, items: searchItems(p, nodes, base), nodes: len(nodes), sizes: searchSize(p, nodes, base) + 1}
 	s.ranks = make([][mostTogether + 3]int, len(s.items))
@@ -144,11 +143,11 @@ func findTogether(ctx gocontext.Context, p *score.Problem, joint score.Joint, no
 	return found[0], nil
 }
 
-// noPlace is none of those that are left out of a set.
+// noPlace means that no member is left out of a set.
 const noPlace = -1
 
-// without is the colexicographic rank of a set of places, ascending, less two of them, with so many
-// more, which are the least: 0, 1 and so on.
+// without returns the colexicographic rank of a set of ascending places, less two of them, with
+// more additional places that are the least: 0, 1 and so on.
 func (s *setSearch) without(places []int, first, second, more int) (rank int) {
 	for t, place := range places {
 		if t == first || t == second {
@@ -160,7 +159,7 @@ func (s *setSearch) without(places []int, first, second, more int) (rank int) {
 	return rank
 }
 
-// with are L of a set of places, less two of them, with each other place that is less than all.
+// with returns L of a set of places, less two of them, with each other place below all.
 func (s *setSearch) with(places []int, first, second int) []float64 {
 	size := len(places) + 1
 	for _, out := range [...]int{first, second} {
@@ -189,7 +188,7 @@ type searcher struct {
 	found  map[int]*together
 }
 
-// from looks at the sets with the last places, a lower one, and so many more that are lower still.
+// from goes through the sets with the last places, a lower one, and more that are lower still.
 func (s *searcher) from(size, place, more int) {
 	s.stack.Push(place)
 	defer s.stack.Pop()
@@ -211,9 +210,9 @@ func (s *searcher) from(size, place, more int) {
 	}
 }
 
-// look looks at sets of places with one more that is less than all, given their L. What j and i add
-// to each other beside the rest, L(S) + L(S − i − j) − L(S − i) − L(S − j), has to be more than the
-// prior takes for one parent more, for all i, before all subsets are looked at.
+// look compares sets of places with one more below all, given their L. The joint gain of j and i
+// beside the rest, L(S) + L(S − i − j) − L(S − i) − L(S − j), must exceed the prior's price of an
+// additional parent, for all i, before all subsets are compared.
 func (s *searcher) look(places []int, out []float64) {
 	count := len(places)
 	whole := s.values[count][s.without(places, noPlace, noPlace, 0)]
@@ -227,7 +226,7 @@ func (s *searcher) look(places []int, out []float64) {
 		}
 	}
 	price, first := s.price(count), len(s.items)-s.nodes
-	nodes := uint(0) // of the members 0, the one more, and the places
+	nodes := uint(0) // bits: 0 the additional place, then the places
 	for k, place := range places {
 		if place >= first {
 			nodes |= 2 << k
@@ -264,7 +263,7 @@ func (s *searcher) look(places []int, out []float64) {
 	}
 }
 
-// price is the least that the prior takes for the last of so many parents.
+// price returns the least cost in the prior of the last of a number of parents.
 func (s *searcher) price(parents int) (price float64) {
 	prior := s.problem.Structure.Prior
 	if prior.BySize != nil {
@@ -281,7 +280,7 @@ func (s *searcher) price(parents int) (price float64) {
 	return price
 }
 
-// weigh compares the weight of a set less some members, as their parents, with all its subsets.
+// weigh compares the weight of a set less a member, as parents of the member, with all its subsets.
 func (s *searcher) weigh(places []int, members uint, value float64) {
 	values, sets := make([]float64, 1<<len(places)), make([]dgraph.Set, 1<<len(places))
 	all := len(values) - 1
@@ -319,8 +318,8 @@ func (s *searcher) weigh(places []int, members uint, value float64) {
 	}
 }
 
-// SearchedParents is the number of columns up to which all sets of them were looked at as parents
-// of a node that matter only together; 0 where constraints allow no larger ones.
+// SearchedParents returns the number of parents up to which all sets were searched for effects only
+// together; 0 where constraints allow no larger ones.
 func SearchedParents(p *score.Problem) (least int) {
 	for _, group := range sameRows(p) {
 		base := p.Structure.Required[group[0]]
@@ -333,8 +332,8 @@ func SearchedParents(p *score.Problem) (least int) {
 	return least
 }
 
-// sameRows are the nodes in groups for which the same rows count, without required parents; others
-// are alone.
+// sameRows returns the nodes in groups with the same counted rows, without required parents; other
+// nodes are alone.
 func sameRows(p *score.Problem) (groups [][]int) {
 	place := map[string]int{}
 	for j, required := range p.Structure.Required {

@@ -18,8 +18,9 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// parityTable has columns of so many levels. The first, but for a share of other values, is the
-// sum of some by that modulus: any of these is independent of all but one of the rest.
+// parityTable has columns with the given number of levels. The first is, up to a share of other
+// values, the sum of some columns modulo that number: each of these is independent of all but one
+// of the rest.
 func parityTable(t *testing.T, nodes, rows, levels, parents int, flips float64, seed uint64) *score.Problem {
 	random := rand.New(rand.NewPCG(seed, 1))
 	names, values := make([]string, nodes), make([][]float64, rows)
@@ -48,8 +49,8 @@ func parityTable(t *testing.T, nodes, rows, levels, parents int, flips float64, 
 	return p
 }
 
-// TestParentsAreFoundTogether: in tables of many columns all members of a parity are found, each
-// with the others as its parents, whatever their number of levels.
+// TestParentsAreFoundTogether finds, in tables of many columns, all members of a parity, each with
+// the others as its parents, for any number of levels.
 func TestParentsAreFoundTogether(t *testing.T) {
 	for k, test := range []struct{ nodes, rows, levels, parents int }{
 		{30, 500, 2, 4}, {60, 500, 2, 3}, {100, 500, 2, 3}, {100, 300, 2, 2}, {27, 800, 2, 5},
@@ -71,8 +72,8 @@ func TestParentsAreFoundTogether(t *testing.T) {
 	}
 }
 
-// TestNumbersAreFoundTogether: where s is nearly a + b, and y what is left of it, a last node y
-// depends on all three or on none, and in a mixed table as well.
+// TestNumbersAreFoundTogether has s nearly a + b, and y the rest of s: the last node y depends on
+// all three or on none. A mixed table is tested too.
 func TestNumbersAreFoundTogether(t *testing.T) {
 	const rows = 300
 	for _, mechanism := range []sem.Mechanism{sem.BGe, sem.Linear, sem.Mixed} {
@@ -108,9 +109,9 @@ func TestNumbersAreFoundTogether(t *testing.T) {
 	}
 }
 
-// TestParentsThatMatterOnlyTogether: columns whose parity is nearly constant and that are
-// independent but for that are found among others. Chains had never had all of three as
-// candidates: the answer without them, 60 to 110 nats worse, was trusted.
+// TestParentsThatMatterOnlyTogether finds, among others, columns whose parity is nearly constant
+// and that are otherwise independent. Chains once never had all three as candidates: the answer
+// without them, 60 to 110 nats worse, was trusted.
 func TestParentsThatMatterOnlyTogether(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -133,7 +134,7 @@ func TestParentsThatMatterOnlyTogether(t *testing.T) {
 }
 
 // TestTogether compares with a sum over all subsets, with and without a base, required and
-// forbidden parents and a largest number of them.
+// forbidden parents and a limit on parents.
 func TestTogether(t *testing.T) {
 	s, err := sem.Simulate(sem.Simulation{Nodes: 7, Rows: 40, EdgeProbability: 0.5, Mechanism: sem.Linear, Seed: 4})
 	require.NoError(t, err)
@@ -150,7 +151,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestTogetherOfAllNodes is the same for all nodes at once, where some were set from outside in
+// TestTogetherOfAllNodes is the same for all nodes at once, where some were set by interventions in
 // some rows, have a required parent, or may not be parents of some others.
 func TestTogetherOfAllNodes(t *testing.T) {
 	p := parityTable(t, 9, 120, 2, 3, 0.1, 1)
@@ -173,7 +174,7 @@ func TestTogetherOfAllNodes(t *testing.T) {
 	require.Equal(t, dgraph.SetOf(0, 1, 3), c.together[2].most)
 }
 
-// requireTogether compares what was found for a node with what all its families say.
+// requireTogether compares the result for a node with all its families.
 func requireTogether(t *testing.T, p *score.Problem, j int, base dgraph.Set, found *together) {
 	form := p.Forms()[j]
 	weight := func(set dgraph.Set) float64 {

@@ -11,17 +11,17 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// What several processes share in the search for graphs: the scores of sets of parents by node,
-// the rounds of chains by chain, and the islands of particles by family.
+// Several processes share these parts of the search for graphs: the scores of sets of parents by
+// node, the rounds of chains by chain, and the islands of particles by family.
 
-// nodePiece are the candidates of a node with the scores of all sets of them.
+// nodePiece holds the candidates of a node with the scores of all their sets.
 type nodePiece struct {
 	Parents        []int
 	Scores, Priors []float64
 }
 
-// scoreNodes calls fill, which fills in its candidates and their scores, for every node, or has
-// others do it. visits, if not nil, has what decides beside the data [N][N].
+// scoreNodes calls fill, which sets the candidates of a node and their scores, for every node,
+// shared among processes. visits, if not nil, holds the other input of fill [N][N].
 func (c *candidates) scoreNodes(ctx gocontext.Context, own *shard.Shard, stage string, visits [][]float64, fill func(j int)) error {
 	before := make([][]int, len(c.parents))
 	copy(before, c.parents)
@@ -47,15 +47,15 @@ func (c *candidates) scoreNodes(ctx gocontext.Context, own *shard.Shard, stage s
 	return err
 }
 
-// roundPiece is a round of one chain: its graphs with their scores, and its state in the end.
+// roundPiece is a round of one chain: its graphs with their scores, and its state at the end.
 type roundPiece struct {
 	Graphs [][]dgraph.Set
 	Scores []float64
-	Thetas [][][]float64 // where missing cells are drawn
+	Thetas [][][]float64 // for tables with missing cells
 	End    walkState
 }
 
-// shareRound lets every chain take a round by work, or has others do it.
+// shareRound makes a round of every chain by work, shared among processes.
 func (r *chainRun) shareRound(ctx gocontext.Context, work func(c int, piece *roundPiece) error) ([]roundPiece, error) {
 	pieces, err := shard.Map(ctx, r.cfg.Shard, shard.Stage[int, roundPiece]{
 		Name: "round", Workers: runtime.GOMAXPROCS(0),
