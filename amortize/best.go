@@ -50,8 +50,8 @@ func (a *Network) measure() (losses []float64, err error) {
 	return losses, nil
 }
 
-// consider keeps the present weights if they are better than the best so far, or than the start by
-// more than a standard error of the difference.
+// consider keeps the present weights if they are better than the best so far. If the best so far is
+// the start, they must be better by more than a standard error of the difference.
 func (a *Network) consider() error {
 	losses, err := a.measure()
 	if err != nil {

@@ -164,9 +164,9 @@ func (p *Problem) noise(s *sums) shared {
 	return out
 }
 
-// leastNoise is a lower bound of the log noise of levels and lines at a mode. Away from the largest
-// number of changes, second differences of rows are noise alone, √6 σ. Where changes may leave no
-// differences it is six prior standard deviations below the prior median.
+// leastNoise is a lower bound of the log noise of levels and lines at a mode. Except at changes,
+// second differences of rows are noise alone, √6 σ. Where changes may leave none it is six prior
+// standard deviations below the prior median.
 func (p *Problem) leastNoise() float64 {
 	var squares []float64
 	for i := 2; i < len(p.y); i++ {

@@ -44,7 +44,7 @@ type Options struct {
 	Time  string `json:"time,omitempty"`
 	Kind  Kind   `json:"model"`
 	// MaxOrder is the largest order (defaults: 10 for autoregressions, 8 for polynomials, 6 knots).
-	// The prior of the first two orders is uniform.
+	// Autoregressions and polynomials have a uniform prior of the order.
 	MaxOrder int `json:"max_order,omitempty"`
 	// UnitRoot is the prior probability that an autoregression of order p ≥ 1 has a unit root: its
 	// differences are then an autoregression of order p−1. 0 leaves unit roots out.

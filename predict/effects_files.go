@@ -33,7 +33,7 @@ func (e *Effects) WriteCSV(path string) error {
 	return atomicfile.Write(path, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(cells) })
 }
 
-// mostCurves is the largest number of lines in a picture, limited by the inks.
+// mostCurves is the largest number of lines in a picture that can be distinguished.
 const mostCurves = 3
 
 // Axis names the scale of the means.
