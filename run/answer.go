@@ -12,46 +12,44 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// Question is what a run asks of the engine.
+// Question is the question of a run to the engine.
 type Question struct {
-	// Fit configures training, as [Training.Configure] returns it. With FirstRound the engine does
-	// as much work as the answer needs ([vti.Solve]); without it trains for Steps and certifies
-	// once.
+	// Fit configures training, as returned by [Training.Configure]. With FirstRound the engine
+	// chooses the work ([vti.Solve]); without it trains for Steps and certifies once.
 	Fit vti.Config
-	// Untrained asks for a certificate of what Fit begins with, without training.
+	// Untrained requests a certificate of the start of Fit, without training.
 	Untrained bool
 	// Certify configures certification.
 	Certify vti.CertifyConfig
-	// Precision, MaxTime and Status are those of [vti.SolveConfig].
+	// Precision, MaxTime and Status are the fields of [vti.SolveConfig].
 	Precision float64
 	MaxTime   time.Duration
 	Status    func(text string)
-	// Lacks is that of [vti.SolveConfig].
+	// Lacks is the field of [vti.SolveConfig].
 	Lacks func(*vti.Certificate) string
-	// Again certifies what an earlier run has trained, which is in its checkpoint, and trains
-	// nothing ([vti.Recertify]).
+	// Again certifies the checkpoint of an earlier run without training ([vti.Recertify]).
 	Again bool
 }
 
-// Answer is what the engine found.
+// Answer is the answer of the engine.
 type Answer struct {
 	Posterior   *vti.Posterior
 	Certificate *vti.Certificate
-	// Work is how it was found; its zero value where work was fixed.
+	// Work is the work behind the answer; zero for a fixed amount of work.
 	Work Work
 }
 
-// Work is how much was done for an answer, as results show it.
+// Work describes the work behind an answer, as in results.
 type Work struct {
-	// what was done, in order
+	// in order
 	Rounds []Round `json:"rounds,omitempty"`
-	// KL(p ‖ q) in nats: how well q alone would do; absent where the answer needs no draws of q
+	// KL(p ‖ q) in nats, the distance of q alone; absent where the answer needs no draws of q
 	Divergence *report.Number `json:"divergence,omitempty"`
-	// what would help where the answer is not as good as was asked for
+	// how to improve an answer that misses the requested precision
 	Advice string `json:"advice,omitempty"`
 }
 
-// Ask finds the answer, ends the training and marks the times on the clock.
+// Ask computes the answer, ends the training and marks the times on the clock.
 func (t *Training) Ask(ctx context.Context, device *gpu.Device, target vti.Target, clock *Clock, q Question) (*Answer, error) {
 	if q.Again {
 		posterior, certificate, err := vti.Recertify(ctx, device, target, vti.SolveConfig{Fit: q.Fit, Certify: q.Certify, Precision: q.Precision})

@@ -8,10 +8,9 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// StartChains returns the configuration of chains with the checkpoint of the run in dir, which
-// must exist, and removes what a process killed in the middle of writing has left there. With
-// cfg.Resume a run that was stopped before its first checkpoint starts again. A run without a
-// directory ("") keeps no checkpoint.
+// StartChains returns the configuration of chains with the checkpoint of the run in dir, which must
+// exist, and removes partial files of a killed process. With cfg.Resume a run that was stopped
+// before its first checkpoint starts again. A run without a directory ("") keeps no checkpoint.
 func StartChains(dir string, cfg rjmcmc.Config) (rjmcmc.Config, error) {
 	if dir == "" {
 		cfg.Checkpoint, cfg.Resume = "", false
@@ -22,7 +21,7 @@ func StartChains(dir string, cfg rjmcmc.Config) (rjmcmc.Config, error) {
 	return cfg, atomicfile.Sweep(dir)
 }
 
-// ChainSizes say how many Markov chains a run has and how long they are, as its record keeps it.
+// ChainSizes sets the number and length of Markov chains, as in the record of a run.
 type ChainSizes struct {
 	Chains       int `json:"chains,omitempty"`
 	Iterations   int `json:"iterations,omitempty"` // of every chain, after burn-in
@@ -31,10 +30,10 @@ type ChainSizes struct {
 	Temperatures int `json:"temperatures,omitempty"`
 }
 
-// Config is the configuration of these chains.
+// Config returns the configuration of these chains.
 func (c ChainSizes) Config(seed uint64) rjmcmc.Config {
 	if c.BurnIn == 0 {
-		c.BurnIn = -1 // none; zero would stand for the default
+		c.BurnIn = -1 // no burn-in; zero would mean the default
 	}
 	return rjmcmc.Config{Chains: c.Chains, Iterations: c.Iterations, BurnIn: c.BurnIn, Thin: c.Thin, Temperatures: c.Temperatures, Seed: seed}
 }

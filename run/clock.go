@@ -4,11 +4,11 @@ import "time"
 
 // Seconds are the wall-clock times of a run.
 type Seconds struct {
-	// Train is the time until the model was trained; 0 for runs that train nothing.
+	// Train is the time until the end of training; 0 for runs without training.
 	Train float64 `json:"train"`
-	// Certify is the time from there until the answer was certified.
+	// Certify is the time from there to the end of certification.
 	Certify float64 `json:"certify"`
-	// Total is the time of the whole run, with what was read and written.
+	// Total is the time of the whole run, with input and output.
 	Total float64 `json:"total"`
 }
 
@@ -21,11 +21,11 @@ func NewClock() *Clock { return &Clock{started: time.Now()} }
 // Trained marks the end of training.
 func (c *Clock) Trained() { c.trained = time.Now() }
 
-// Certified marks the end of certification. A run that trains and does not call it certifies until
-// the end; one that does not train certifies from the start.
+// Certified marks the end of certification. Without this call a run with training certifies until
+// the end; a run without training certifies from the start.
 func (c *Clock) Certified() { c.certified = time.Now() }
 
-// Solved marks the end of both, of which training took a part.
+// Solved marks the end of both. training is the time of the training.
 func (c *Clock) Solved(training time.Duration) {
 	c.trained = c.started.Add(training)
 	c.certified = time.Now()

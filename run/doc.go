@@ -1,15 +1,15 @@
-// Package run is the skeleton of a run: what the runs of all applications have in common, between
-// the engine and the user's words.
+// Package run is the skeleton of a run: the common part of the runs of all applications, between
+// the engine and the user's terms.
 //
-//	clock.go     how long its parts take
-//	training.go  its checkpoint, from which it goes on, and its trace
-//	trace.go     trace.csv: what training reports
+//	clock.go     times of its parts
+//	training.go  its checkpoint, for resuming, and its trace
+//	trace.go     trace.csv: reports of training
 //	chains.go    the checkpoint of Markov chains
-//	record.go    run.json: what was asked for
-//	head.go      what the answers of runs begin with, and the record of those without training
+//	record.go    run.json: the settings
+//	head.go      common fields of answers, and the record of runs without training
 //	tables.go    the answer and its tables in the run directory
-//	answer.go    training and certification, with as much work as it takes
-//	effort.go    how much work it does, and what each round of it found
+//	answer.go    training and certification, with the necessary work
+//	effort.go    the amount of work, and the result of each round
 //
 // A run of an application trains like this:
 //

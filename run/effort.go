@@ -9,11 +9,11 @@ import (
 	"github.com/transdim/vti/internal/report"
 )
 
-// Effort is how a run decides how much work to do.
+// Effort is the rule by which a run chooses the amount of work.
 type Effort int
 
 const (
-	// AutoEffort does what the question needs: [vti.Solve].
+	// AutoEffort does the necessary work: [vti.Solve].
 	AutoEffort Effort = iota
 	// FixedEffort trains for a number of steps and certifies once: [vti.Fit], then
 	// [vti.Posterior.Certify].
@@ -28,49 +28,48 @@ func (e Effort) String() string { return efforts.String(e) }
 // MarshalText writes the name.
 func (e Effort) MarshalText() ([]byte, error) { return efforts.Marshal(e) }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads the output of MarshalText.
 func (e *Effort) UnmarshalText(text []byte) error { return efforts.Unmarshal(text, e) }
 
-// Budget is how good an answer a run is asked for, and how much work it may be, as records have
-// it.
+// Budget is the requested quality of an answer and the limit of work, as in records.
 type Budget struct {
-	// Effort is how the run decides how much work to do. Where the record has a number of steps
-	// these are taken, as with FixedEffort.
+	// Effort is the rule for the amount of work. A number of steps in the record takes precedence,
+	// as with FixedEffort.
 	Effort Effort `json:"effort"`
-	// Precision is the standard error wanted of every probability; absent: the default of
+	// Precision is the requested standard error of every probability; absent: the default of
 	// vti.SolveConfig.
 	Precision float64 `json:"precision,omitempty"`
 	Limit
 }
 
-// Limit is the time that a run may take, as records have it.
+// Limit is the time limit of a run, as in records.
 type Limit struct {
 	// absent: none, or as of vti.SolveConfig
 	MaxSeconds float64 `json:"max_seconds,omitempty"`
 }
 
-// MaxTime is the limit of time; 0 where there is none.
+// MaxTime is the time limit; 0 for none.
 func (l Limit) MaxTime() time.Duration { return time.Duration(l.MaxSeconds * float64(time.Second)) }
 
-// Round is a round of [vti.Solve] as results show it.
+// Round is a round of [vti.Solve], as in results.
 type Round struct {
 	Work string `json:"work"`
 	Why  string `json:"why"`
 	// training steps so far
 	Steps int `json:"steps"`
-	// the certificate is one that the run may end with, not one of few draws
+	// whether the run may end with this certificate, as opposed to one of few draws
 	Full    bool          `json:"full"`
 	Verdict vti.Verdict   `json:"verdict"`
 	KHat    report.Number `json:"khat"`
 	ESS     report.Number `json:"ess"`
 	Draws   int           `json:"draws"`
-	// factor by which the draws would have to be more for the precision
+	// factor by which the number of draws must grow for the precision
 	Shortage report.Number `json:"shortage"`
 	// KL(p ‖ q) in nats; null where the answer needs no draws of q
 	Divergence report.Number `json:"divergence"`
 }
 
-// roundOf is a round as results show it.
+// roundOf converts a round for results.
 func roundOf(r vti.SolveRound) Round {
 	divergence := r.Divergence
 	if divergence == 0 {

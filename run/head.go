@@ -6,7 +6,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Head is what the answer of a run begins with, in JSON. Applications embed it in theirs.
+// Head holds the first fields of the answer of a run, in JSON. Applications embed it.
 type Head struct {
 	// Schema names the schema of the object, with its version; docs/schema has the file.
 	Schema  string  `json:"schema"`
@@ -16,17 +16,17 @@ type Head struct {
 	Seconds Seconds `json:"seconds"`
 	// Answer is the answer in a sentence.
 	Answer string `json:"answer"`
-	// ModelCheck says how well the model describes the table.
+	// ModelCheck reports how well the model describes the table.
 	ModelCheck *modelcheck.Report `json:"model_check,omitempty"`
 	RunDir     string             `json:"run_dir,omitempty"`
 }
 
-// NewHead is the head of the answer of a command whose schema has its name.
+// NewHead returns the head of the answer of a command, whose schema has the name of the command.
 func NewHead(command string, seed uint64, dir string) Head {
 	return Head{Schema: "vti/" + command + "/1", Command: command, Version: vti.Version, Seed: &seed, RunDir: dir}
 }
 
-// Silent is a status that is called whether or not anybody asked for one.
+// Silent returns status, or a function that does nothing if status is nil.
 func Silent(status func(string)) func(string) {
 	if status == nil {
 		return func(string) {}
@@ -37,18 +37,18 @@ func Silent(status func(string)) func(string) {
 // Took returns the times of the run.
 func (h *Head) Took() Seconds { return h.Seconds }
 
-// Asked is everything that a run was asked for which answers without training.
+// Asked holds all settings of a run without training.
 type Asked[O any] struct {
 	Header
 	Options O      `json:"options"`
 	Seed    uint64 `json:"seed"`
 }
 
-// Unanswerable is what is wrong with a table that shows only while it is analysed. Nothing is left
-// of such a run.
+// Unanswerable is an error about a table that appears only during the analysis. Such a run leaves
+// no files.
 type Unanswerable struct{ Err error }
 
-// Error is that of the error within.
+// Error returns the text of the error within.
 func (u *Unanswerable) Error() string { return u.Err.Error() }
 
 // Unwrap returns the error within.

@@ -9,30 +9,30 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Header is what the record of every run begins with. The applications embed it in theirs.
+// Header holds the first fields of the record of every run. Applications embed it.
 type Header struct {
 	Command  string     `json:"command"`
 	Version  string     `json:"version"`
 	Started  time.Time  `json:"started"`
 	Finished *time.Time `json:"finished,omitempty"`
-	// Flags are those that the command line gave, by name, with the elements of lists one by one.
+	// Flags are the flags of the command line, by name, with the elements of lists one by one.
 	Flags       map[string][]string `json:"flags,omitempty"`
 	Data        string              `json:"data"`        // absolute path of the table
 	Fingerprint string              `json:"fingerprint"` // SHA-256 of the table
-	// cpu, cuda, xla-cpu or go; absent for runs that use none
+	// cpu, cuda, xla-cpu or go; absent for runs without a device
 	Device  string   `json:"device,omitempty"`
 	Backend string   `json:"backend,omitempty"` // the name of its backend
 	Seconds *Seconds `json:"seconds,omitempty"`
 }
 
-// Head is the header itself, as records that embed it have it.
+// Head returns the header, for records that embed it.
 func (h *Header) Head() *Header { return h }
 
-// Table reads the table. A header with a fingerprint insists on it: the table must not have
-// changed since the run began. One without gets it.
+// Table reads the table. If the header has a fingerprint, the table must have the same: it must not
+// have changed since the run began. Otherwise the header gets the fingerprint.
 func (h *Header) Table() (*table.Table, error) { return ReadTable(h.Data, &h.Fingerprint) }
 
-// ReadTable reads a table whose fingerprint is recorded, or is to be.
+// ReadTable reads a table and checks its fingerprint, or records it if there is none.
 func ReadTable(path string, fingerprint *string) (*table.Table, error) {
 	t, err := table.ReadFile(path)
 	if err != nil {
@@ -41,8 +41,8 @@ func ReadTable(path string, fingerprint *string) (*table.Table, error) {
 	return t, SameFingerprint(path, t.Fingerprint, fingerprint)
 }
 
-// SameFingerprint fails if the table at a path has another fingerprint than the one recorded, which
-// it sets if there is none.
+// SameFingerprint fails if the table at a path has a different fingerprint from the recorded one,
+// which it sets if it is empty.
 func SameFingerprint(path, found string, recorded *string) error {
 	if *recorded != "" && found != *recorded {
 		return fmt.Errorf("%s has changed since the run started: its SHA-256 is %.12s…, the run has %.12s…", path, found, *recorded)
@@ -65,8 +65,8 @@ func WriteRecord(dir string, record any) error {
 	return rundir.WriteJSON(filepath.Join(dir, rundir.RecordFile), record)
 }
 
-// ReadRecord reads the record of the run in dir, R being the record of an application. It fails
-// where dir holds none, where it is damaged, and where it lacks what every record has.
+// ReadRecord reads the record of the run in dir; R is the record type of an application. It fails
+// if the record is missing or damaged, or lacks a field common to all records.
 func ReadRecord[R any](dir string) (*R, error) {
 	record := new(R)
 	if err := rundir.ReadRecord(dir, record); err != nil {
@@ -75,8 +75,7 @@ func ReadRecord[R any](dir string) (*R, error) {
 	return record, nil
 }
 
-// Stored is a finished run as its directory holds it, of an application with such records and
-// results.
+// Stored is a finished run in a directory, with the record and result types of an application.
 type Stored[R, Result any] struct {
 	Dir    string
 	Record *R

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The first reading of a table takes its fingerprint, later ones insist on it.
+// The first reading of a table records its fingerprint, and later readings require it.
 func TestHeaderInsistsOnItsTable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data.csv")
 	require.NoError(t, os.WriteFile(path, []byte("x,y\n1,2\n3,4\n"), 0o644))

@@ -16,13 +16,13 @@ const traceHeader = "step,loss,entropy,gradient_norm,non_finite,skipped,steps_pe
 
 // trace appends one row per report of a training run to a CSV file.
 type trace struct {
-	// loss is that of the last row; NaN when there is none.
+	// loss is the loss of the last row; NaN without rows.
 	loss float64
 	file *os.File // nil in a run without a directory
 }
 
-// openTrace starts a trace, or continues one: rows of steps after lastStep, and a last row cut
-// short by a crash, are dropped. What remains is not written again, so that it cannot be lost.
+// openTrace starts a trace, or continues one: it drops rows of steps after lastStep, and a last row
+// cut short by a crash. The kept rows are not written again, so that they cannot be lost.
 func openTrace(path string, lastStep int) (*trace, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -49,8 +49,8 @@ func openTrace(path string, lastStep int) (*trace, error) {
 	return &trace{loss, file}, nil
 }
 
-// keptRows is the length of the part of a trace that ends with the last whole row of a step up to
-// lastStep, and the loss of that row. It is 0 for what is not a trace.
+// keptRows returns the length of the part of a trace that ends with the last whole row of a step up
+// to lastStep, and the loss of that row. The length is 0 if content is not a trace.
 func keptRows(content string, lastStep int) (length int, loss float64) {
 	loss = math.NaN()
 	if !strings.HasPrefix(content, traceHeader) {
@@ -82,7 +82,7 @@ func (t *trace) add(info vti.Info) error {
 	return err
 }
 
-// close ends the file.
+// close closes the file.
 func (t *trace) close() error {
 	if t.file == nil {
 		return nil

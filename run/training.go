@@ -12,22 +12,22 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// Training is the part of a run that trains, as its directory keeps it: a checkpoint to continue
-// from, and a trace with a row for every report.
+// Training is the training part of a run in its directory: a checkpoint for resuming, and a trace
+// with a row for every report.
 type Training struct {
 	// Checkpoint is the file that holds the state of training.
 	Checkpoint string
-	// Resume reports whether it holds a state to continue from.
+	// Resume reports whether Checkpoint holds a state to continue from.
 	Resume bool
 
 	rows   *trace
-	failed error // the first row that could not be written
+	failed error // errors of rows that could not be written
 }
 
-// StartTraining opens the trace in the directory of a run, which must exist, and removes what a
-// process killed in the middle of writing has left there. With resume the trace continues from the
-// step of the checkpoint; a run that was stopped before its first checkpoint starts again. A run
-// without a directory ("") keeps neither checkpoint nor trace.
+// StartTraining opens the trace in the directory of a run, which must exist, and removes partial
+// files of a killed process. With resume the trace continues from the step of the checkpoint; a run
+// that was stopped before its first checkpoint starts again. A run without a directory ("") keeps
+// neither checkpoint nor trace.
 func StartTraining(dir string, resume bool) (*Training, error) {
 	if dir == "" {
 		return &Training{rows: &trace{loss: math.NaN()}}, nil
@@ -51,12 +51,12 @@ func StartTraining(dir string, resume bool) (*Training, error) {
 	return t, err
 }
 
-// Loss is that of the last row of the trace; NaN when there is none.
+// Loss is the loss of the last row of the trace; NaN without rows.
 func (t *Training) Loss() float64 { return t.rows.loss }
 
-// Configure returns the training with the checkpoint of the run, whose reports go to the trace
-// before fit.Progress. The loss of a report becomes that of the response in its own units: its log
-// density there is larger by logJacobian.
+// Configure returns fit with the checkpoint of the run and with reports to the trace before
+// fit.Progress. The loss of a report is converted to the units of the response, where the log
+// density is larger by logJacobian.
 func (t *Training) Configure(fit vti.Config, logJacobian float64) vti.Config {
 	fit.Checkpoint, fit.Resume, fit.Progress = t.Checkpoint, t.Resume, t.Reports(fit.Progress, logJacobian)
 	return fit
@@ -74,5 +74,5 @@ func (t *Training) Reports(shown func(vti.Info), logJacobian float64) func(vti.I
 	}
 }
 
-// End closes the trace, and returns the error of training together with those of the trace.
+// End closes the trace, and returns the error of training together with the errors of the trace.
 func (t *Training) End(err error) error { return errors.Join(err, t.failed, t.rows.close()) }
