@@ -8,21 +8,21 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Agreement of two certificates beside agreement of their evidences. Chosen by hand.
+// These limits, chosen by hand, are for agreement of two certificates beyond their evidences.
 const (
 	agreeingOutcome = 0.01
 	agreeingMean    = 0.05 // posterior standard deviations
-	agreeingSD      = 0.1  // of a standard deviation
-	// comparedInclusion is the probability of being in the model from which on the mean and
-	// standard deviation of a coordinate are compared.
+	agreeingSD      = 0.1  // in standard deviations
+	// comparedInclusion is the probability of being in the model above which the mean and standard
+	// deviation of a coordinate are compared.
 	comparedInclusion = 0.05
-	// favoured is the probability from which on chains that never visit a model have missed it.
+	// favoured is the probability above which chains that never visit a model have missed it.
 	favoured = 0.02
 )
 
-// Agreement of two estimates: differences of up to agreeingErrors of their standard errors, and a
-// little for what these leave out. Chosen by hand: the first makes a false alarm in one of 16,000
-// comparisons, the other is below what a reader of the answer could care for.
+// Two estimates agree if they differ by up to agreeingErrors of their standard errors, and a margin
+// for errors not included in these. Chosen by hand: the first gives a false alarm in one of 16,000
+// comparisons, and the margin is too small to be of interest.
 const (
 	agreeingErrors   = 4
 	agreeingEvidence = 0.03 // nats
@@ -33,7 +33,7 @@ func (c *Certificate) EvidenceNear(log, se float64) bool {
 	return math.Abs(c.LogEvidence-log) <= agreeingEvidence+agreeingErrors*math.Hypot(c.LogEvidenceSE, se)
 }
 
-// EvidenceText is the log evidence with its error, for a reason of a verdict.
+// EvidenceText returns the log evidence with its error, for a reason of a verdict.
 func (c *Certificate) EvidenceText() string {
 	if !finite(c.LogEvidence) {
 		return "not resolved"
@@ -41,9 +41,9 @@ func (c *Certificate) EvidenceText() string {
 	return fmt.Sprintf("%.2f ± %.2g", c.LogEvidence, c.LogEvidenceSE)
 }
 
-// MissedByWeights says what weights of a flow have missed of the evidence that draws around modes
-// found, or is empty. Estimates from weights are too small where they lack the largest ones, and
-// rarely too large: more evidence is what the flow does not reach.
+// MissedByWeights describes evidence found by draws around modes and missed by weights of a flow,
+// or is empty. Estimates from weights are too small where the largest weights are missing, and
+// rarely too large: additional evidence lies where the flow does not reach.
 func MissedByWeights(modes, weights *Certificate) string {
 	margin := agreeingEvidence + agreeingErrors*math.Hypot(modes.LogEvidenceSE, weights.LogEvidenceSE)
 	if less := modes.LogEvidence - weights.LogEvidence; less > margin {
@@ -52,9 +52,9 @@ func MissedByWeights(modes, weights *Certificate) string {
 	return ""
 }
 
-// MissedByChains says what chains have missed of what weights found, or is empty. Weights that are
-// not reliable find too little evidence, rarely too much: more of it than the chains have is
-// theirs.
+// MissedByChains describes evidence found by weights and missed by chains, or is empty. Unreliable
+// weights find too little evidence, rarely too much: additional evidence is evidence that the
+// chains missed.
 func MissedByChains(weights, chains *Certificate) string {
 	margin := agreeingEvidence + agreeingErrors*math.Hypot(weights.LogEvidenceSE, chains.LogEvidenceSE)
 	if less := weights.LogEvidence - chains.LogEvidence; less > margin {
@@ -66,7 +66,7 @@ func MissedByChains(weights, chains *Certificate) string {
 	}
 	for _, model := range weights.Models {
 		byWeights := model.Certified > favoured+agreeingErrors*model.SE
-		byQ := model.Q > favoured && model.KHat > psis.Reliable // weights do not know better
+		byQ := model.Q > favoured && model.KHat > psis.Reliable // weights are no better
 		if (byWeights || byQ && weights.Complete) && !visited[space.Key(model.Code)] {
 			return fmt.Sprintf("they never visited model %v, of probability %.2g by weights and %.2g by q", model.Code, model.Certified, model.Q)
 		}
@@ -74,9 +74,9 @@ func MissedByChains(weights, chains *Certificate) string {
 	return ""
 }
 
-// Disagreement says in what two certificates differ beyond their errors, or is empty: log
-// evidences, the probabilities of all outcomes, and the mean and standard deviation of every
-// coordinate given that it is in the model.
+// Disagreement describes the first difference of two certificates beyond their errors, or is empty.
+// It compares log evidences, the probabilities of all outcomes, and the mean and standard deviation
+// of every coordinate given that it is in the model.
 func Disagreement(sp space.Space, a, b *Certificate) string {
 	if !a.EvidenceNear(b.LogEvidence, b.LogEvidenceSE) {
 		return fmt.Sprintf("log evidences differ by %.2g", math.Abs(a.LogEvidence-b.LogEvidence))

@@ -12,36 +12,36 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// How births and deaths certify. All chosen by hand, not tuned.
+// The settings of certification by births and deaths are chosen by hand, not tuned.
 const (
-	// birthChains run for birthFirst sweeps at first after birthBurnIn, and for birthLongest at
-	// most: few and long, because how long a chain is says whether it has been everywhere.
+	// birthChains chains run for birthFirst sweeps at first after birthBurnIn, and for birthLongest
+	// at most: few and long, because longer chains give more evidence that all modes were visited.
 	birthChains  = 8
 	birthBurnIn  = 512
 	birthFirst   = 2048
 	birthLongest = 1 << 17
 	birthThin    = 4
-	// birthESS effective draws are enough.
+	// birthESS is a sufficient number of effective draws.
 	birthESS = 2000
-	// Chains that check them are tempered and agree among themselves to within checkingRHat, with
-	// checkingESS effective draws.
+	// checkingRHat and checkingESS are the R-hat and effective draws at which the tempered chains
+	// that check the others end.
 	checkingRHat, checkingESS = 1.03, 400
 )
 
-// birthPowers are those of the copies of each chain that checks: the flattest, of which sets of
-// items have next to nothing in common, still has the sizes of models that the posterior has.
+// birthPowers are the powers for the copies of each checking chain. The flattest copy visits sets
+// of items with almost nothing in common, but models of the sizes of the posterior.
 func birthPowers() []float64 { return []float64{1, 0.8, 0.6} }
 
-// MayBear reports whether there is a birth-death process over the models.
+// MayBear reports whether a birth-death process over the models exists.
 func (e *Engine) MayBear() bool {
 	_, masks := e.Space.(space.RowMasker)
 	return e.Known.BirthDeath != nil && masks
 }
 
-// Births certifies by chains of births and deaths, which other chains, tempered and from
-// random numbers of their own, confirm where both agree. Half of each start from the prior and half
-// from models of the largest size. The evidence is that of the models of the other chains over how
-// often these are there.
+// Births certifies by chains of births and deaths. Other chains, tempered and with independent
+// random numbers, confirm them where both agree. Half of each start from the prior and half from
+// models of the largest size. The evidence is the mass of the models of the other chains over their
+// share of the draws.
 func (x *Visited) Births(ctx context.Context, cfg Config) (*Certificate, error) {
 	long, err := x.birthChains(ctx, cfg, "births", []float64{1}, EnoughRHat, birthESS)
 	if err != nil {
@@ -80,7 +80,7 @@ func (x *Visited) Births(ctx context.Context, cfg Config) (*Certificate, error) 
 	return c, nil
 }
 
-// birthChains are chains as long as it takes.
+// birthChains runs chains until they suffice.
 func (e *Engine) birthChains(ctx context.Context, cfg Config, name string, powers []float64, rHat, enough float64) (*rjmcmc.Result, error) {
 	return e.chainsUntil(ctx, e.Known.BirthDeath, cfg, name, rjmcmc.CollapsedConfig{
 		Chains: birthChains, BurnIn: birthBurnIn, Iterations: birthLongest, Thin: birthThin, First: birthFirst, Powers: powers,
@@ -89,7 +89,7 @@ func (e *Engine) birthChains(ctx context.Context, cfg Config, name string, power
 	})
 }
 
-// birthCertificate is what chains show, with the evidence from the models of other chains.
+// birthCertificate is the certificate of chains, with the evidence from the models of other chains.
 func (x *Visited) birthCertificate(ctx context.Context, chains, other *rjmcmc.Result, mixed float64, stream string) (*Certificate, error) {
 	log, se, err := x.evidenceByVisits(ctx, chains, other)
 	if err != nil {
@@ -109,13 +109,13 @@ func (x *Visited) birthCertificate(ctx context.Context, chains, other *rjmcmc.Re
 	return c, nil
 }
 
-// resolvedEvidence is the standard error of a log evidence by visits up to which it says something.
-// Chosen by hand.
+// resolvedEvidence is the largest standard error of a log evidence by visits that counts as
+// resolved. Chosen by hand.
 const resolvedEvidence = 0.2
 
-// evidenceByVisits is the log of the mass that models of other chains have, known in closed form,
-// over the share of the draws of chains that are there. Chains that had a part in choosing the
-// models would be there too often. Its error is that between chains.
+// evidenceByVisits is the log of the mass of the models of other chains, known in closed form, over
+// their share of the draws of chains. Chains that took part in the choice of the models would visit
+// them too often. Its error comes from the differences between chains.
 func (x *Visited) evidenceByVisits(ctx context.Context, chains, other *rjmcmc.Result) (log, se float64, err error) {
 	chosen := map[string]bool{}
 	var codes [][]int32

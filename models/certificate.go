@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Verdict says how far a certified answer can be trusted. Its text is "trusted", "doubtful" or
+// Verdict grades how far a certified answer can be trusted. Its text is "trusted", "doubtful" or
 // "failed".
 type Verdict = verdict.Verdict
 
@@ -31,58 +31,57 @@ const (
 type Basis int
 
 const (
-	// Weights: importance weights of draws of q.
+	// Weights is importance weights of draws of q.
 	Weights Basis = iota
-	// ExactSum: the sum over all models, whose evidences are known (Known.Evidences).
+	// ExactSum is the sum over all models, whose evidences are known (Known.Evidences).
 	ExactSum
-	// Chains: tempered chains, where weights were not reliable.
+	// Chains is tempered chains, where weights were not reliable.
 	Chains
-	// CollapsedChains: tempered chains over models and latent variables, parameters integrated out
-	// (Known.Collapsed), which annealed populations check instead of weights.
+	// CollapsedChains is tempered chains over models and latent variables, parameters integrated
+	// out (Known.Collapsed). Annealed populations check them instead of weights.
 	CollapsedChains
-	// BirthsAndDeaths: chains over models that add and remove members by birth and death
-	// (Known.BirthDeath), which tempered chains check.
+	// BirthsAndDeaths is chains over models that add and remove members by birth and death
+	// (Known.BirthDeath), checked by tempered chains.
 	BirthsAndDeaths
 )
 
 var bases = enum.New[Basis]("basis of a certificate", "weights", "exact sum", "chains", "chains without parameters", "births and deaths")
 
-// String is the basis in words: "weights", "exact sum", "chains", "chains without parameters" or
-// "births and deaths".
+// String returns "weights", "exact sum", "chains", "chains without parameters" or "births and
+// deaths".
 func (b Basis) String() string { return bases.String(b) }
 
-// MarshalText writes what String returns.
+// MarshalText writes the name.
 func (b Basis) MarshalText() ([]byte, error) { return bases.Marshal(b) }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads the output of MarshalText.
 func (b *Basis) UnmarshalText(text []byte) error { return bases.Unmarshal(text, b) }
 
 // Certificate is the certified posterior: corrected model probabilities, evidences with their
 // errors, and a verdict.
 type Certificate struct {
 	Verdict Verdict
-	// Reasons say why the verdict is not Trusted; empty if it is.
+	// Reasons explain a verdict other than Trusted; empty otherwise.
 	Reasons []string
 	// Basis is the method behind the numbers. An exact sum has no errors and no k̂: KHat is NaN.
 	Basis Basis
-	// Confirmed reports that two methods which are independent of each other, weights and tempered
-	// chains, agree within their errors on evidences, probabilities, means and standard deviations.
+	// Confirmed reports whether two independent methods, weights and tempered chains, agree within
+	// their errors on evidences, probabilities, means and standard deviations.
 	Confirmed bool
-	// RHat is the largest R-hat of tempered chains if the certificate rests on them, and 0 if it
-	// rests on weights. KHat is then NaN, and ESS that of the quantity with the fewest effective
-	// draws.
+	// RHat is the largest R-hat of the tempered chains behind the certificate, and 0 for weights.
+	// With chains KHat is NaN, and ESS is the smallest effective number of draws of a quantity.
 	RHat float64
-	// KHat is the Pareto shape that the weights of the models do not exceed, but for models that
-	// together hold a tenth of the probability; in an incomplete certificate that of all weights
+	// KHat is the Pareto shape that the weights of the models do not exceed, except for models with
+	// a tenth of the probability together; in an incomplete certificate the shape of all weights
 	// together. ESS is the effective number of the Draws.
 	KHat, ESS float64
 	Draws     int
-	// ModelsChecked is the number of models that were weighted: all that the prior does not
-	// exclude, or in an incomplete certificate all that were drawn.
+	// ModelsChecked is the number of weighted models: all models allowed by the prior, or in an
+	// incomplete certificate all drawn models.
 	ModelsChecked int
-	// Complete reports whether Models are all of the space, each weighted on its own. Otherwise
-	// models were drawn from q(m) and weighted jointly, or Basis is ExactSum and Models are the
-	// most probable ones.
+	// Complete reports whether Models are all models of the space, each weighted separately.
+	// Otherwise models were drawn from q(m) and weighted jointly, or Basis is ExactSum and Models
+	// are the most probable models.
 	Complete bool
 	// LogEvidence is log Σ_m p(m) Z_m with its standard error, in nats.
 	LogEvidence, LogEvidenceSE float64
@@ -92,28 +91,28 @@ type Certificate struct {
 	Models []Estimate
 	// Sample is a weighted sample from the certified posterior.
 	Sample WeightedSample
-	// Proposed are draws of models from q(m); nil in a complete certificate, where Models have
-	// their probabilities under it.
+	// Proposed are draws of models from q(m); nil in a complete certificate, whose Models have
+	// their probabilities under q(m).
 	Proposed [][]int32
 
 	// Space is the set of the models; nil unless vti.Posterior.Certify made the certificate.
 	Space space.Space
-	// Missed is the share of the posterior that may lie where weights are larger than any that was
-	// drawn (psis.TailShare).
+	// Missed is the share of the posterior that may lie where weights exceed all drawn weights
+	// (psis.TailShare).
 	Missed float64
 
 	// mixedRHat is the largest R-hat at which chains agree; 0 stands for verdict.DoubtfulRHat.
 	mixedRHat float64
 	// unlisted is the probability of the models that an exact sum does not list.
 	unlisted float64
-	// byModel are weighted draws of models without parameters, for probabilities, where Sample was
-	// resampled from them; nil where Sample itself has the weights.
+	// byModel holds weighted draws of models without parameters, for probabilities, where Sample
+	// was resampled from them; nil where Sample has the weights.
 	byModel *WeightedSample
-	// others are the probabilities of single sites given all others; nil where they are not known.
+	// others holds the probabilities of single sites given all others; nil where they are unknown.
 	others *conditionals
 }
 
-// Estimate is the estimates of one model.
+// Estimate holds the estimates of one model.
 type Estimate struct {
 	// Code is the model.
 	Code []int32
@@ -123,8 +122,8 @@ type Estimate struct {
 	// LogEvidence is log Z_m = log p(y | m) and LogEvidenceSE its standard error, in nats; NaN
 	// where no draw has weight.
 	LogEvidence, LogEvidenceSE float64
-	// KHat is the Pareto shape of the weights of its draws; +Inf when there are too few of them to
-	// tell, NaN where the evidence does not come from weights of its own.
+	// KHat is the Pareto shape of the weights of its draws; +Inf when there are too few, NaN where
+	// the evidence has no separate weights.
 	KHat float64
 	// Draws is the number of draws behind the estimate.
 	Draws int
@@ -137,7 +136,7 @@ func (m Estimate) Resolved() bool {
 	return finite(m.LogEvidence) && m.LogEvidenceSE <= 1 && !(m.KHat > psis.ReliableFor(m.Draws))
 }
 
-// EstimatesOf starts an estimate of every model, of which nothing is known but the code.
+// EstimatesOf returns an estimate of every model with only its code.
 func EstimatesOf(codes [][]int32) []Estimate {
 	models := make([]Estimate, len(codes))
 	for i, code := range codes {
@@ -146,7 +145,7 @@ func EstimatesOf(codes [][]int32) []Estimate {
 	return models
 }
 
-// CodesOf are the codes of models.
+// CodesOf returns the codes of models.
 func CodesOf(models []Estimate) [][]int32 {
 	codes := make([][]int32, len(models))
 	for i, model := range models {
@@ -155,21 +154,21 @@ func CodesOf(models []Estimate) [][]int32 {
 	return codes
 }
 
-// WeightedSample are draws (m, θ) with weights that sum to one.
+// WeightedSample holds draws (m, θ) with weights that sum to one.
 type WeightedSample struct {
 	Codes [][]int32
 	Theta *mat.Dense // [N, D], 0 where inactive; a row of zeros if there are no draws
-	// LogQ is the log density of the draw under q(m) q(θ | m); nil where only the answer was asked
-	// for, and it does not come from draws of q.
+	// LogQ is the log density of the draw under q(m) q(θ | m); nil if only the answer was requested
+	// and it does not come from draws of q.
 	LogQ   []float64
 	LogP   []float64 // log p(m) + log η(θ | m): unnormalised posterior density
 	Weight []float64
-	// Group numbers the group of each draw from 0: only draws of different groups are independent.
-	// nil if all are.
+	// Group numbers the group of each draw from 0; only draws of different groups are independent.
+	// nil: all are independent.
 	Group []int
 }
 
-// Lower makes the verdict at most what is given, for a reason.
+// Lower lowers the verdict to at most to, with a reason.
 func (c *Certificate) Lower(to Verdict, format string, args ...any) {
 	verdict.Lower(&c.Verdict, &c.Reasons, to, format, args...)
 }
@@ -199,24 +198,23 @@ func (c *Certificate) measured() verdict.Measured {
 	return m
 }
 
-// SetQ fills in q(m) of the models.
+// SetQ sets Q of the models from log q(m).
 func (c *Certificate) SetQ(logModel []float64) {
 	for i, value := range logModel {
 		c.Models[i].Q = math.Exp(value)
 	}
 }
 
-// Sort orders by certified probability, the largest first; ties by code, so that the order is
-// always the same.
+// Sort orders models by certified probability, the largest first, and ties by code.
 func (c *Certificate) Sort() {
 	slices.SortFunc(c.Models, func(a, b Estimate) int {
 		return cmp.Or(cmp.Compare(b.Certified, a.Certified), slices.Compare(a.Code, b.Code))
 	})
 }
 
-// CertificateOf is what the evidences of all models of a space amount to, with its verdict: models
-// in the order of codes, and no sample. logPrior has log p(m) of each, and all three have the same
-// length.
+// CertificateOf returns the certificate that follows from the evidences of all models of a space,
+// with its verdict: models in the order of codes, and no sample. logPrior has log p(m) of each, and
+// all three have the same length.
 func CertificateOf(codes [][]int32, logPrior []float64, evidence []Evidence) *Certificate {
 	c := &Certificate{Complete: true, Models: EstimatesOf(codes)}
 	c.Combine(logPrior, evidence)
@@ -262,7 +260,7 @@ func (c *Certificate) Gather() {
 	c.setErrors()
 }
 
-// setErrors fills in the standard errors of the models of an incomplete certificate.
+// setErrors sets the standard errors of the models of an incomplete certificate.
 func (c *Certificate) setErrors() {
 	position := make(map[string]int, len(c.Models))
 	for k, model := range c.Models {

@@ -44,7 +44,7 @@ func TestJudge(t *testing.T) {
 	require.Len(t, both.Reasons, 2)
 }
 
-// Frequencies must say what Probability says event by event, for both kinds of certificate.
+// Frequencies must equal Probability event by event, for both kinds of certificate.
 func TestFrequencies(t *testing.T) {
 	complete := &Certificate{Complete: true, Models: []Estimate{
 		{Code: []int32{0, 1}, Certified: 0.5, LogEvidenceSE: 0.1}, {Code: []int32{1, 1}, Certified: 0.3, LogEvidenceSE: 0.2}, {Code: []int32{1, 0}, Certified: 0.2, LogEvidenceSE: math.NaN()},
@@ -67,8 +67,8 @@ func TestFrequencies(t *testing.T) {
 	}
 }
 
-// An evidence is resolved where its k̂ is small enough for its draws, or needs none, and its error
-// is.
+// An evidence is resolved where its k̂ is absent or small enough for its draws, and its error is
+// small enough.
 func TestResolved(t *testing.T) {
 	for _, test := range []struct {
 		model Estimate

@@ -11,16 +11,16 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Chains end early when they agree to within EnoughRHat and have EnoughESS effective draws of
-// everything. Chosen by hand: not tuned.
+// EnoughRHat and EnoughESS are the R-hat and the effective draws of all quantities at which chains
+// end early. Chosen by hand, not tuned.
 const (
 	EnoughRHat = 1.01
 	EnoughESS  = 20000
 )
 
-// enoughOf is the number of effective draws at which the error of a probability of a half is the
-// precision asked for, and a third more: errors come from the differences between chains, which few
-// chains know only roughly. It is most at most.
+// enoughOf is the number of effective draws for a requested precision of the probability ½, and a
+// third more: errors come from the differences between chains, which few chains estimate only
+// roughly. It is at most most.
 func (c Config) enoughOf(most float64) float64 {
 	if c.Precision == 0 {
 		return most
@@ -28,7 +28,7 @@ func (c Config) enoughOf(most float64) float64 {
 	return math.Min(most, 1/(3*c.Precision*c.Precision))
 }
 
-// codesOfChains are the models of all draws.
+// codesOfChains returns the models of all draws.
 func codesOfChains(chains *rjmcmc.Result) [][]int32 {
 	codes := make([][]int32, chains.Draws())
 	for draw := range codes {
@@ -37,8 +37,8 @@ func codesOfChains(chains *rjmcmc.Result) [][]int32 {
 	return codes
 }
 
-// Outcomes that are rarer than rareOutcome do not count for agreement of chains, nor do those that
-// hardly ever fail: on the scale of probabilities their error is small. Chosen by hand.
+// rareOutcome is the probability below which an outcome, or its complement, is ignored for
+// agreement of chains: on the scale of probabilities its error is small. Chosen by hand.
 const rareOutcome = 0.01
 
 // WorstOf is the largest R-hat and the smallest effective number of draws, of the log density and
@@ -77,7 +77,7 @@ func WorstOf(sp space.Space, chains *rjmcmc.Result) rjmcmc.Summary {
 	return worst
 }
 
-// Tempered is what tempered chains show, which agree at an R-hat of at most mixed.
+// Tempered returns the certificate of tempered chains, which agree at an R-hat of at most mixed.
 func (e *Engine) Tempered(chains *rjmcmc.Result, mixed float64, stream string) (*Certificate, error) {
 	log, se := chains.LogEvidence()
 	c, err := e.certificateOfChains(chains, mixed, stream, log, se)
@@ -87,13 +87,13 @@ func (e *Engine) Tempered(chains *rjmcmc.Result, mixed float64, stream string) (
 	return c, err
 }
 
-// certificateOfChains is what chains show, whose log evidence is given.
+// certificateOfChains returns the certificate of chains with a log evidence from elsewhere.
 func (e *Engine) certificateOfChains(chains *rjmcmc.Result, mixed float64, stream string, logEvidence, se float64) (*Certificate, error) {
 	worst := WorstOf(e.Space, chains)
 	if math.IsNaN(worst.RHat) {
 		worst.RHat, worst.ESS = math.Inf(1), 0
 	}
-	// antithetic draws may count for more than they are
+	// antithetic draws may have more effective draws than draws
 	c := &Certificate{Basis: Chains, KHat: math.NaN(), RHat: worst.RHat, mixedRHat: mixed, ESS: min(worst.ESS, float64(chains.Draws())), Draws: chains.Draws()}
 	c.LogEvidence, c.LogEvidenceSE = logEvidence, se
 	sample := &c.Sample
@@ -116,7 +116,7 @@ func (e *Engine) certificateOfChains(chains *rjmcmc.Result, mixed float64, strea
 	return c, e.Conclude(c)
 }
 
-// fillQ fills in q(m) of the models.
+// fillQ sets q(m) of the models.
 func (c *Certificate) fillQ(q Proposal) error {
 	logModel, err := q.LogModel(CodesOf(c.Models))
 	if err == nil {
@@ -125,9 +125,9 @@ func (c *Certificate) fillQ(q Proposal) error {
 	return err
 }
 
-// Conclude fills in q(m) and the evidences of the models, orders them and sets the verdict. As p(m)
-// Z_m is the certified probability times the evidence of all models together, log Z_m follows; its
-// error takes those two for independent.
+// Conclude sets q(m) and the evidences of the models, orders them and sets the verdict. p(m) Z_m is
+// the certified probability times the evidence of all models, which gives log Z_m; its error treats
+// the two factors as independent.
 func (e *Engine) Conclude(c *Certificate) error {
 	if err := c.fillQ(e.Q); err != nil {
 		return err
@@ -147,8 +147,8 @@ func (e *Engine) Conclude(c *Certificate) error {
 	return nil
 }
 
-// Adopt lists models that only the other certificate has, as far as it has evidences for them, with
-// no probability.
+// Adopt adds models that only the other certificate has, if it has evidences for them, with
+// probability 0.
 func (c *Certificate) Adopt(other *Certificate) {
 	known := map[string]bool{}
 	for _, model := range c.Models {

@@ -14,20 +14,20 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// How a collapsed posterior is certified. All chosen by hand, not tuned.
+// The settings of certification of a collapsed posterior are chosen by hand, not tuned.
 const (
-	// collapsedGroups populations of collapsedParticles states are annealed, and morePopulations
-	// times as many states, at most collapsedRounds times, where they say too little.
+	// collapsedGroups populations of collapsedParticles states are annealed. If too imprecise,
+	// morePopulations times as many states follow, in at most collapsedRounds rounds.
 	collapsedGroups    = 16
 	collapsedParticles = 256
 	morePopulations    = 4
 	collapsedRounds    = 3
-	// ladderStep of the powers on the way are one step of the ladder of chains: at nine tenths
-	// effective draws each, half of their exchanges are accepted.
+	// ladderStep is the number of steps of the annealing in one step of the ladder of chains: at
+	// nine tenths effective draws per step, half of the exchanges are accepted.
 	ladderStep = 3
-	// collapsedChains run for collapsedFirst iterations at first, and for collapsedLongest at most.
-	// Every collapsedThin-th is kept: a sweep leaves more behind than an iteration of chains over
-	// parameters does.
+	// collapsedChains chains run for collapsedFirst iterations at first, and for collapsedLongest
+	// at most. Every collapsedThin-th is kept: a sweep decorrelates more than an iteration of
+	// chains over parameters.
 	collapsedChains  = 32
 	collapsedBurnIn  = 256
 	collapsedFirst   = 512
@@ -36,16 +36,16 @@ const (
 )
 
 // MayCollapse reports whether parameters integrate out given latent variables, and evidences of
-// models are not known.
+// models are unknown.
 func (e *Engine) MayCollapse() bool {
 	_, masks := e.Space.(space.RowMasker)
 	return e.Known.Collapsed != nil && masks && e.Known.Evidences == nil
 }
 
 // Collapsed certifies by tempered chains over models and latent variables, which annealed
-// populations confirm where both agree. Chains mix in equilibrium and start in two ways,
-// populations come from the prior and never do: a mode that one of them misses shows as a
-// difference. q(m) is fitted to the chains, unless it is to stay.
+// populations confirm where both agree. Chains mix in equilibrium from two kinds of starts,
+// populations start from the prior: a mode that one of them misses shows as a difference. q(m) is
+// fitted to the chains, unless cfg.KeepModels is set.
 func (e *Engine) Collapsed(ctx context.Context, cfg Config) (*Certificate, error) {
 	annealing := rjmcmc.AnnealConfig{Groups: collapsedGroups, Particles: collapsedParticles}
 	var populations *Certificate
@@ -98,8 +98,8 @@ func (e *Engine) chainsUntil(ctx context.Context, of rjmcmc.Collapsed, cfg Confi
 	return rjmcmc.RunCollapsed(ctx, of, len(e.Space.Cards()), e.Space.(space.RowMasker).MaskRow, settings)
 }
 
-// populationsCertificate is what annealed populations show, with errors from the differences
-// between them. Effective draws are those of the quantity with fewest, the log evidence among them.
+// populationsCertificate is the certificate of annealed populations, with errors from the
+// differences between them. Effective draws are the least over quantities and the log evidence.
 func (e *Engine) populationsCertificate(annealed *rjmcmc.Annealed, stream string) (*Certificate, error) {
 	sites, dim := len(e.Space.Cards()), e.Space.Dim()
 	random := e.random(stream + "/populations")

@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Chains that mix are not believed where populations find another evidence, more or less of it, or
-// too few effective draws to tell; both evidences are told.
+// Chains that mix are not trusted where populations find a different evidence, larger or smaller,
+// or too few effective draws; the reason has both evidences.
 func TestPopulationsMustAgree(t *testing.T) {
 	sp, err := space.NewSubsets(1, nil, [][]int{{0}})
 	require.NoError(t, err)

@@ -10,36 +10,36 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// Sum is the posterior over models that prior probabilities and evidences make.
+// Sum is the posterior over models from prior probabilities and evidences.
 type Sum struct {
-	// Probability is that of each model, and SE its standard error by the delta method over
-	// independent evidences: with w_m = p(m) Z_m and p_m = w_m / Σ w,
-	// Var p_m = p_m² ((1 − 2 p_m) s_m² + Σ_k p_k² s_k²), where s_m is the error of log Z_m.
+	// Probability is the probability of each model, and SE its standard error by the delta method
+	// over independent evidences: with w_m = p(m) Z_m and p_m = w_m / Σ w, Var p_m = p_m² ((1 − 2
+	// p_m) s_m² + Σ_k p_k² s_k²), where s_m is the error of log Z_m.
 	Probability, SE []float64
 	// LogEvidence is log Σ_m p(m) Z_m in nats, and LogEvidenceSE its standard error,
 	// √(Σ p_m² s_m²).
 	LogEvidence, LogEvidenceSE float64
-	// KHat is the Pareto shape that models of a tenth of the probability (verdict.BadMass) exceed
-	// at most; NaN if the others have no weights. It is not the shape of all weights together: a
-	// mixture of many well-behaved tails looks like a heavy one. A model whose weights are not
-	// reliable counts by the bound of its evidence, if that is larger: its estimate may have missed
-	// most of it.
+	// KHat is the Pareto shape that models of at most a tenth of the probability (verdict.BadMass)
+	// exceed; NaN if the others have no weights. It differs from the shape of all weights together:
+	// a mixture of many well-behaved tails looks like a heavy one. An unreliable model counts by
+	// the bound of its evidence, if that is larger, because its estimate may have missed most of
+	// it.
 	KHat float64
-	// Missed is the share of the posterior that may lie where weights are larger than any that was
-	// drawn (psis.TailShare): an error of each model's probability, and errors of different models
-	// are independent. A model whose evidence nothing bounds counts as if it were the largest.
+	// Missed is the share of the posterior that may lie where weights exceed all drawn weights
+	// (psis.TailShare). It is an error of each model's probability, independent between models. A
+	// model without a bound of its evidence counts with the largest evidence.
 	Missed float64
 	// ESS is the effective number of draws (Kish 1965) when each model's draws share its
-	// probability in proportion to their weights: 1 / Σ p_m² / ESS_m. +Inf for closed forms. Draws
-	// is their number.
+	// probability in proportion to their weights: 1 / Σ p_m² / ESS_m. It is +Inf for closed forms.
+	// Draws is the number of draws.
 	ESS   float64
 	Draws int
 	// NonFinite counts the draws whose log density is not finite.
 	NonFinite int
 }
 
-// Combine makes probabilities of log p(m) and the evidences of all models, which must have the same
-// length. A model with logPrior −Inf has probability 0, whatever its evidence is. Without a model
+// Combine computes probabilities from log p(m) and the evidences of all models, which must have the
+// same length. A model with logPrior −Inf has probability 0, whatever its evidence. Without a model
 // of positive mass LogEvidence is −Inf and probabilities are NaN.
 func Combine(logPrior []float64, evidence []Evidence) Sum {
 	s := Sum{Probability: make([]float64, len(evidence)), SE: make([]float64, len(evidence))}
@@ -80,7 +80,7 @@ func Combine(logPrior []float64, evidence []Evidence) Sum {
 	return s
 }
 
-// unbounded is the share of models whose evidence nothing bounds, as if it were the largest.
+// unbounded is the share of models without a bound, each taken with the largest evidence.
 func unbounded(logPrior []float64, evidence []Evidence, logTotal float64) float64 {
 	largest, priors := math.Inf(-1), 0.0
 	for i, own := range evidence {
@@ -96,7 +96,7 @@ func unbounded(logPrior []float64, evidence []Evidence, logTotal float64) float6
 }
 
 // TypicalKHat is the Pareto shape that at most a tenth of the probability (verdict.BadMass)
-// exceeds: kHat are the shapes of parts of the posterior and share their probabilities, which need
+// exceeds. kHat are the shapes of parts of the posterior and share their probabilities, which need
 // not sum to one. A NaN is a part without weights and lies below every shape. +Inf if all parts
 // together have no more than a tenth.
 func TypicalKHat(kHat, share []float64) float64 {
@@ -114,23 +114,23 @@ func TypicalKHat(kHat, share []float64) float64 {
 	return math.Inf(1)
 }
 
-// EffectiveOf is the effective number of draws of an answer that holds n draws of its own from a
-// posterior known to the precision of ess effective draws: 1 / (1/ess + 1/n).
+// EffectiveOf is the effective number of draws of an answer with n draws from a posterior known to
+// the precision of ess effective draws: 1 / (1/ess + 1/n).
 func EffectiveOf(ess float64, n int) float64 { return 1 / (1/ess + 1/float64(n)) }
 
-// What the judge asks of an answer, by names that other modules can use.
+// These are the inputs of package verdict, by names that other modules can use.
 type (
-	// Measured is what a computation says of its own precision.
+	// Measured is the precision of a computation.
 	Measured = verdict.Measured
-	// MeasuredWeights are what its importance weights show.
+	// MeasuredWeights are the diagnostics of its importance weights.
 	MeasuredWeights = verdict.Weights
-	// MeasuredChains are what its Markov chains show.
+	// MeasuredChains are the diagnostics of its Markov chains.
 	MeasuredChains = verdict.Chains
 	// Judgement is a verdict with the reasons for it.
 	Judgement = verdict.Judgement
 )
 
-// Measured is what the judge asks of a sum over models.
+// Measured returns the precision of a sum over models.
 func (s *Sum) Measured() Measured {
 	m := Measured{ESS: s.ESS, Draws: s.Draws, Event: "a model", EventSE: slices.Max(append(slices.Clone(s.SE), 0)), EvidenceSE: s.LogEvidenceSE, NonFinite: s.NonFinite}
 	if !math.IsNaN(s.KHat) {

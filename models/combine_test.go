@@ -26,7 +26,8 @@ func TestClosedForms(t *testing.T) {
 }
 
 // Over repeated estimates of three evidences, probabilities and the log evidence scatter by their
-// standard errors, and the effective draws are those of the joint sample (Kish 1965).
+// standard errors, and the effective draws equal the effective draws of the joint sample (Kish
+// 1965).
 func TestErrorsOfWeights(t *testing.T) {
 	const studies, draws = 400, 2000
 	random := rand.New(rand.NewPCG(1, 2))
@@ -62,14 +63,14 @@ func TestErrorsOfWeights(t *testing.T) {
 		require.InEpsilon(t, 1/squares, got.ESS, 1e-9)
 		require.Equal(t, 3*draws, got.Draws)
 	}
-	// the sd of 400 numbers has an error of .035: four of them, a false alarm in 16,000; of 1,200
-	// correlated ones it is smaller
+	// the sd of 400 numbers has an error of .035: four errors, one false alarm in 16,000; for 1,200
+	// correlated numbers it is smaller
 	require.InDelta(t, 1, stat.StdDev(z, nil), 0.14)
 	require.InDelta(t, 1, stat.StdDev(zEvidence, nil), 0.14)
 }
 
-// The k̂ of all is the one that a tenth of the probability exceeds at most; a model that is not
-// reliable counts by its bound.
+// The k̂ of the sum is the one that at most a tenth of the probability exceeds; an unreliable model
+// counts by its bound.
 func TestTypicalKHat(t *testing.T) {
 	require.Equal(t, 0.3, TypicalKHat([]float64{0.3, 0.9, -0.1}, []float64{0.6, 0.09, 0.31}))
 	require.Equal(t, 0.9, TypicalKHat([]float64{0.3, 0.9, -0.1}, []float64{0.6, 0.11, 0.29}))
@@ -84,8 +85,8 @@ func TestTypicalKHat(t *testing.T) {
 	require.Equal(t, 0.9, Combine([]float64{half, half}, []Evidence{good, bad}).KHat)
 }
 
-// A model without any weight has probability 0 and leaves the errors of the others as they are; an
-// unknown error of a model that counts is an unknown error of the answer.
+// A model without any weight has probability 0 and does not change the errors of the others; an
+// unknown error of a model with probability is an unknown error of the answer.
 func TestUnknownEvidences(t *testing.T) {
 	half := math.Log(0.5)
 	none := Evidence{Log: math.Inf(-1), SE: math.NaN(), KHat: math.Inf(1), Draws: 10, Bound: math.Inf(-1)}
@@ -101,8 +102,8 @@ func TestEffectiveOf(t *testing.T) {
 	require.Equal(t, 100.0, EffectiveOf(math.Inf(1), 100))
 }
 
-// What nothing is known of is not zero: a third model of the same prior probability, with
-// neither draws nor modes, may be as probable as the better of the others.
+// An unknown evidence is not zero: a third model of the same prior probability, with neither draws
+// nor modes, may be as probable as the better of the others.
 func TestUnbounded(t *testing.T) {
 	third := math.Log(1.0 / 3)
 	logPrior := []float64{third, third, third}

@@ -9,38 +9,38 @@ import (
 )
 
 const (
-	// conditionalDraws is the number of weighted models whose conditionals are found, and
-	// mostConditionals and fewestConditionals bound it: evidences of so many models in all, and
-	// fewer draws than that say too little of their own error. Chosen by hand: a second of work.
+	// conditionalDraws is the number of weighted models with conditionals. mostConditionals bounds
+	// the number of evidences, and fewestConditionals the number of draws from below, which would
+	// estimate their error too poorly. Chosen by hand: a second of work.
 	conditionalDraws   = 512
 	mostConditionals   = 1 << 15
 	fewestConditionals = 128
 )
 
-// conditionalGain is the part of the error of a count below which an average of conditionals takes
-// its place. Chosen by hand: the smaller of two errors that are both estimated is too small itself.
+// conditionalGain is the share of the error of a count below which an average of conditionals
+// replaces it. Chosen by hand: the smaller of two estimated errors is itself too small.
 const conditionalGain = 0.5
 
-// conditionals are the probabilities of each site given all others, at models [S, sites] that were
-// drawn by their weights: the average of p(m_i = 1 | m_−i, y) has the mean of m_i, and hardly any
-// variance where predictors have little to do with each other (Rao–Blackwell). A count of rare
-// outcomes is skewed, and its standard error too small where it is low.
+// conditionals holds the probabilities of each site given all others, at models [S, sites] drawn by
+// their weights. The average of p(m_i = 1 | m_−i, y) has the mean of m_i, and hardly any variance
+// where predictors are nearly independent (Rao–Blackwell). A count of rare outcomes is skewed, and
+// its standard error too small where it is low.
 type conditionals struct {
 	codes [][]int32
 	one   [][]float64
 }
 
-// flipped is a code with the other outcome of a site.
+// flipped returns a code with the other outcome of a site.
 func flipped(code []int32, site int) []int32 {
 	other := slices.Clone(code)
 	other[site] = 1 - other[site]
 	return other
 }
 
-// sharpen replaces probabilities of events, and their standard errors, of so many effective draws,
-// by averages of conditionals where these are known much better: of events that one site decides,
-// whatever the others are. No standard error is below least: draws may not have shown when an event
-// happens.
+// sharpen replaces probabilities of events from ess effective draws, and their standard errors, by
+// averages of conditionals where these are much more precise: for events that one site decides,
+// whatever the others are. No standard error is below least, because draws may not have shown when
+// an event happens.
 func (c *conditionals) sharpen(ess, least float64, events func(code []int32) []int, probability, se []float64) {
 	n := len(probability)
 	site, decided := slices.Repeat([]int{-1}, n), make([]int, n)
@@ -87,8 +87,8 @@ func (c *conditionals) sharpen(ess, least float64, events func(code []int32) []i
 	}
 }
 
-// conditionals finds those of models drawn by these weights of all draws; nil where evidences are
-// estimates, sites have more than two outcomes, or there are too many of them.
+// conditionals computes the conditionals of models drawn by the weights of all draws; nil where
+// evidences are estimates, sites have more than two outcomes, or there are too many.
 func (w *modelWeights) conditionals(ctx context.Context, ofDraws []float64) (*conditionals, error) {
 	cards := w.Space.Cards()
 	draws := min(conditionalDraws, mostConditionals/max(len(cards), 1))
@@ -102,17 +102,17 @@ func (w *modelWeights) conditionals(ctx context.Context, ofDraws []float64) (*co
 	return w.conditionalsAt(ctx, codes)
 }
 
-// conditionalsAt are the probabilities of every site of some models given all their other sites,
-// from the masses of each model and of those that differ from it in one site.
+// conditionalsAt returns the probabilities of every site of some models given all other sites, from
+// the masses of each model and of the models that differ in one site.
 func (x *Visited) conditionalsAt(ctx context.Context, codes [][]int32) (*conditionals, error) {
-	var looked [][]int32 // each code, then with each of its sites flipped
+	var looked [][]int32 // each code, followed by the code with each site flipped
 	for _, code := range codes {
 		looked = append(looked, code)
 		for site := range code {
 			looked = append(looked, flipped(code, site))
 		}
 	}
-	// of their own: what is looked at here is no sign of models that draws have missed
+	// a separate Visited: models evaluated here are no sign of models missed by draws
 	masses := x.Visit()
 	at, err := masses.Add(ctx, looked, nil)
 	if err != nil {

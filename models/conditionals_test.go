@@ -7,11 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Of two sites of which the second is in with probability 0.2 or 0.6, as the first is out or in,
-// averages of conditionals have the probabilities of both; an event that needs both sites keeps its
-// count, as does one whose count is known as well.
+// The second of two sites is in with probability 0.2 or 0.6, as the first is out or in. Averages of
+// conditionals have the probabilities of both. An event that needs both sites keeps its count, and
+// so does an event whose count is as precise.
 func TestConditionalsSharpenCounts(t *testing.T) {
-	// P(first) = 0.5: of 10 models the numbers of each are in proportion to their probability
+	// P(first) = 0.5: the counts of 10 models are in proportion to their probability
 	c := &conditionals{}
 	for code, times := range map[[2]int32]int{{0, 0}: 4, {0, 1}: 1, {1, 0}: 2, {1, 1}: 3} {
 		first := map[int32]float64{0: 2. / 6, 1: 3. / 4}[code[1]] // P(first | second)

@@ -12,9 +12,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Resample draws n equally weighted rows by systematic resampling: each row is taken either the
-// floor or the ceiling of its expected number of times. They come in random order, which seed
-// decides, so that any part of them is a sample too. A sample without any weight gives none.
+// Resample draws n equally weighted rows by systematic resampling: each row is taken the floor or
+// the ceiling of its expected number of times. The order is random, given by seed, so that any part
+// of them is a sample too. A sample without weight gives no rows.
 func (s WeightedSample) Resample(n int, seed uint64) WeightedSample {
 	_, dim := s.Theta.Dims()
 	rows := weighted.Rows(s.Weight, n, stream.Rand(seed, "resample"))
@@ -34,8 +34,8 @@ func (s WeightedSample) Resample(n int, seed uint64) WeightedSample {
 	return sample
 }
 
-// Resample are n equally weighted draws of the certified posterior, those of its sample. Where q
-// was not asked, their LogQ is the density of the posterior itself, which they come from.
+// Resample returns n equally weighted draws of the certified posterior from its sample. Where LogQ
+// of the sample is nil, their LogQ is the density of the posterior, their source.
 func (c *Certificate) Resample(n int, seed uint64) WeightedSample {
 	sample := c.Sample.Resample(n, seed)
 	if sample.LogQ == nil {
@@ -52,9 +52,9 @@ type Summary = weighted.Summary
 type Coordinate struct {
 	// Inclusion is the probability of models that use the coordinate, and SE its standard error.
 	Inclusion, SE float64
-	// Averaged is over all models, in some of which the coordinate is 0 for not being used.
+	// Averaged is over all models; the coordinate is 0 in models without it.
 	Averaged Summary
-	// Included is over the models that use it; NaN where there are none.
+	// Included is over the models that use it; NaN without such models.
 	Included Summary
 }
 

@@ -13,27 +13,27 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Engine certifies a posterior over models by what is known of single ones. Its methods are not
-// safe for use by several goroutines at once.
+// Engine certifies a posterior over models from the evidences of single models. Its methods are not
+// safe for concurrent use.
 type Engine struct {
 	// Space is the set of the models.
 	Space space.Space
 	// LogPrior is log p(m) of codes.
 	LogPrior func(codes [][]int32) ([]float64, error)
-	// Known is what the application knows of them.
+	// Known holds the functions of the application.
 	Known Known
-	// Q proposes models, and is what answers are compared with.
+	// Q proposes models, and answers are compared with it.
 	Q Proposal
 	// Seed is the root of every random stream.
 	Seed uint64
 	// AnswerOnly leaves out the density of draws under Q, which costs a pass of the flow each,
-	// where the answer does not come from it.
+	// where the answer does not come from Q.
 	AnswerOnly bool
-	// Shard is the part of this process in a certificate; nil: all of it.
+	// Shard is the part of this process in a certificate; nil: the whole.
 	Shard *shard.Shard
 
-	found  map[string]Evidence // of models, which are found once
-	chains *keptChains         // over models; nil before the first certificate that has them
+	found  map[string]Evidence // evidences found so far, by model
+	chains *keptChains         // chains over models; nil before the first certificate with chains
 	joint  foundJoint
 }
 
@@ -44,43 +44,43 @@ type Proposal interface {
 	// LogModel is log q(m), and LogProb log q(m) + log q(θ | m) of rows of theta.
 	LogModel(codes [][]int32) ([]float64, error)
 	LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error)
-	// Wide is a wider version of q(m), to weight models by.
+	// Wide is a wider version of q(m), for weighting models.
 	Wide() Reference
-	// Fit fits q(m) to models with weights; nil: equal ones.
+	// Fit fits q(m) to models with weights; nil: equal weights.
 	Fit(ctx context.Context, codes [][]int32, weights []float64) error
-	// Set sets q(m), if it is a table, to estimates of log p(m) Z_m of every model: −Inf, or NaN,
-	// where there is none.
+	// Set sets q(m), if it is a table, to estimates of log p(m) Z_m of every model: −Inf or NaN
+	// without an estimate.
 	Set(logPrior, logMass []float64) error
 }
 
-// Reference is r(m), which models to be weighted are drawn from.
+// Reference is r(m), the distribution from which models are drawn to be weighted.
 type Reference interface {
-	// Draw draws some models, of which the first near ones come from q(m) itself. A code that is
-	// nil is a draw of none, and has weight 0.
+	// Draw draws some models; the first near of them come from q(m). A nil code is a draw of no
+	// model, and has weight 0.
 	Draw(random *rand.Rand) (codes [][]int32, near int, err error)
 	// LogProb is log r(m).
 	LogProb(codes [][]int32) ([]float64, error)
 }
 
-// Config says how much work a certificate over models may do.
+// Config sets the work of a certificate over models.
 type Config struct {
-	// Stream begins the names of the random streams.
+	// Stream is the prefix of the names of the random streams.
 	Stream string
-	// Draws is the largest number of models that are drawn.
+	// Draws is the largest number of models drawn.
 	Draws int
-	// Precision, if not 0, is the standard error of every probability at which draws are enough.
+	// Precision, if not 0, is the standard error of every probability at which drawing ends.
 	Precision float64
-	// Glance asks for a certificate of few draws, which sets q(m) to what it finds where that is a
-	// table, unless KeepModels leaves q(m) as it is.
+	// Glance requests a certificate of few draws, which sets q(m) to its result where q(m) is a
+	// table, unless KeepModels keeps q(m) unchanged.
 	Glance, KeepModels bool
 	// Late, if not nil, reports whether the time is over: a certificate of few draws, or a sum,
-	// then ends with what it has.
+	// then ends with its results so far.
 	Late func() bool
 	// Progress, if not nil, is called as draws accumulate, with the number expected in all.
 	Progress func(done, total int)
 }
 
-// overdue reports whether a certificate of few draws is to end with what it has.
+// overdue reports whether a certificate of few draws must end.
 func (c Config) overdue() bool { return c.Glance && c.late() }
 
 // late reports whether the time is over.
@@ -93,21 +93,21 @@ func (c Config) report(done, total int) {
 	}
 }
 
-// random is a stream of random numbers of its own for every name.
+// random returns a separate random stream for every name.
 func (e *Engine) random(name string) *rand.Rand { return stream.Rand(e.Seed, name) }
 
 const (
-	// evidenceChunk is the number of evidences between two reports of progress, and in a piece that
-	// another process may do. Chosen by hand.
+	// evidenceChunk is the number of evidences between two reports of progress, and in a piece for
+	// another process. Chosen by hand.
 	evidenceChunk = 1 << 8
-	// sharedChunks are found at a time where several processes share them. Chosen by hand: enough
-	// for some tens of processes.
+	// sharedChunks is the number of chunks at a time when several processes share them. Chosen by
+	// hand: enough for some tens of processes.
 	sharedChunks = 64
 )
 
-// evidences are those of models. What is not known yet is found in chunks, of which others may do a
-// part. A few are found here: chains ask for those of a step at a time, which take less than a file
-// does.
+// evidences returns the evidences of models. Unknown evidences are computed in chunks, which
+// processes may share. A few are computed here: chains need the evidences of one step at a time,
+// which take less time than a file.
 func (e *Engine) evidences(ctx context.Context, codes [][]int32, progress func(done int)) ([]Evidence, error) {
 	var fresh [][]int32
 	for _, code := range codes {
@@ -155,9 +155,9 @@ func (e *Engine) evidences(ctx context.Context, codes [][]int32, progress func(d
 // Exact reports whether evidences are known in closed form.
 func (e *Engine) Exact() bool { return e.Known.Evidences != nil && e.Known.Evidences.Exact() }
 
-// Certify certifies by the sum over all models where they are listed or the application makes it,
-// else by weights over models alone, which have no variance from parameters. It returns the models
-// that it looked at together with the certificate.
+// Certify certifies by the sum over all models where they are listed or the application computes
+// it, else by weights over models alone, which have no variance from parameters. It returns the
+// visited models together with the certificate.
 func (e *Engine) Certify(ctx context.Context, listed bool, cfg Config) (*Certificate, *Visited, error) {
 	x := e.Visit()
 	if listed {

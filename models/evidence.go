@@ -6,13 +6,12 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
-// Evidence is what is known of log p(y | m), the log evidence of one model, in nats.
+// Evidence is an estimate of log p(y | m), the log evidence of one model, in nats.
 type Evidence struct {
 	// Log is the log evidence and SE its standard error; 0 for a closed form. Log is −Inf where no
 	// draw has weight.
 	Log, SE float64
-	// KHat is the Pareto shape of the weights behind Log; NaN where it does not come from weights
-	// of its own.
+	// KHat is the Pareto shape of the weights behind Log; NaN without separate weights.
 	KHat float64
 	// Draws is the number of draws behind Log, and ESS their effective number: 0 and +Inf for a
 	// closed form.
@@ -20,13 +19,13 @@ type Evidence struct {
 	ESS   float64
 	// NonFinite counts the draws whose log density is not finite; they have no weight.
 	NonFinite int
-	// Bound is an upper bound of the log evidence. A model whose weights are not reliable counts by
-	// it when their reliability is judged. −Inf: Log alone counts. +Inf: nothing bounds it, as
-	// where no mode is found.
+	// Bound is an upper bound of the log evidence. A model with unreliable weights counts by it
+	// when their reliability is judged. −Inf: Log alone counts. +Inf: there is no bound, as where
+	// no mode is found.
 	Bound float64
 }
 
-// Closed is the evidence of a model in closed form.
+// Closed returns the evidence of a model in closed form.
 func Closed(log float64) Evidence {
 	return Evidence{Log: log, KHat: math.NaN(), ESS: math.Inf(1), Bound: log}
 }
@@ -34,7 +33,7 @@ func Closed(log float64) Evidence {
 // Smoothed are importance weights after Pareto smoothing (Vehtari et al. 2024).
 type Smoothed = psis.Result
 
-// FromWeights is the evidence that smoothed importance weights estimate: the logarithm of their
+// FromWeights returns the evidence estimated by smoothed importance weights: the logarithm of their
 // mean.
 func FromWeights(smoothed Smoothed) Evidence {
 	return Evidence{
@@ -43,14 +42,14 @@ func FromWeights(smoothed Smoothed) Evidence {
 	}
 }
 
-// Estimated is an evidence with a standard error, from so many draws, that k̂ does not judge. Its
-// effective draws are as many as would give the error if they were independent.
+// Estimated returns an evidence with a standard error, from a number of draws, without k̂. Its
+// effective draws are the number of independent draws with this error.
 func Estimated(log, se float64, draws int) Evidence {
 	return Evidence{Log: log, SE: se, KHat: math.NaN(), Draws: draws, ESS: 1 / (se * se), Bound: math.Inf(-1)}
 }
 
-// With is the mean of two estimates of one evidence from weights, by the number of their draws. A
-// closed form is not to be averaged.
+// With returns the mean of two estimates of one evidence from weights, weighted by their numbers of
+// draws. It must not be used for a closed form.
 func (e Evidence) With(other Evidence) Evidence {
 	draws := e.Draws + other.Draws
 	top := math.Max(e.Log, other.Log)
@@ -63,5 +62,5 @@ func (e Evidence) With(other Evidence) Evidence {
 // unreliable reports whether importance weights do not resolve the evidence.
 func (e Evidence) unreliable() bool { return e.KHat > psis.Reliable }
 
-// unbounded reports whether nothing bounds an evidence that is not resolved.
+// unbounded reports whether an unresolved evidence has no bound.
 func (e Evidence) unbounded() bool { return math.IsInf(e.Bound, 1) && !(e.KHat <= psis.Reliable) }

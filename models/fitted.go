@@ -16,24 +16,23 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// How models are weighted by a distribution that is fitted to chains over models. All chosen by
-// hand.
+// The settings of weights by a distribution fitted to chains over models are chosen by hand.
 const (
-	// fittedIterations are run after burn-in at first and as many as before in every further round,
-	// of which there are fittedRounds at most.
+	// fittedIterations is the number of iterations after burn-in in the first round. It doubles in
+	// total with every further round, of at most fittedRounds.
 	fittedIterations = 300
 	fittedRounds     = 4
-	// fittedBatch models are drawn at a time, and fittedDraws at most, until fittedESS of them are
-	// effective.
+	// fittedBatch is the number of models drawn at a time, and fittedDraws the most, until
+	// fittedESS are effective.
 	fittedBatch = 1 << 12
 	fittedDraws = 1 << 16
 	fittedESS   = 10000
-	// refittedDraws are weighted to fit it again.
+	// refittedDraws is the number of draws weighted to fit it again.
 	refittedDraws = 1 << 13
-	// fittedCentres of the models of chains have draws around them, which are nearShare of all.
+	// fittedCentres is the number of models of chains with draws around them, nearShare of all.
 	fittedCentres = 1 << 10
 	nearShare     = 0.4
-	// chainsError is the standard error of a probability by chains up to which they can confirm it.
+	// chainsError is the largest standard error of a probability by chains that can confirm.
 	chainsError = 0.05
 )
 
@@ -46,8 +45,8 @@ type fittedModels struct {
 	near  *modeldist.Neighbours
 }
 
-// Draw draws from the mixture. Sets that are too large have no code: to draw again would change
-// r(m).
+// Draw draws from the mixture. Sets that are too large have no code, because another draw would
+// change r(m).
 func (f fittedModels) Draw(random *rand.Rand) (codes [][]int32, near int, err error) {
 	for len(codes) < fittedBatch {
 		var set []int32
@@ -74,10 +73,10 @@ func (f fittedModels) LogProb(codes [][]int32) ([]float64, error) {
 	return logProb, nil
 }
 
-// WeighFitted certifies by weights of models drawn from a distribution that is fitted to half of
-// some tempered chains over models. It is trusted where the other half, which started elsewhere
-// and has no part in that distribution, agrees. Neither needs q. At a glance the other half is not
-// asked. It is for spaces whose models are sets of items.
+// WeighFitted certifies by weights of models drawn from a distribution fitted to half of some
+// tempered chains over models. The result is trusted where the other half agrees, which started
+// elsewhere and was not used in the fit. Neither half needs q. With Glance the other half is not
+// compared. It is for spaces whose models are sets of items.
 func (x *Visited) WeighFitted(ctx context.Context, cfg Config) (c *Certificate, err error) {
 	of, _ := itemsOf(x.Space)
 	cfg.report(0, cfg.Draws)
@@ -113,8 +112,8 @@ func (x *Visited) WeighFitted(ctx context.Context, cfg Config) (c *Certificate, 
 	return c, nil
 }
 
-// certificateTo draws until a certificate is as precise as asked for, or it is plain that it will
-// not be trusted.
+// certificateTo draws until a certificate has the requested precision, or certainly will not be
+// trusted.
 func (w *modelWeights) certificateTo(ctx context.Context, cfg Config) (*Certificate, error) {
 	effective := float64(fittedESS)
 	if cfg.Precision > 0 {
@@ -130,7 +129,7 @@ func (w *modelWeights) certificateTo(ctx context.Context, cfg Config) (*Certific
 				break
 			}
 		}
-		found := slices.Clone(w.evidence) // what draws of parameters add is not to outlast this
+		found := slices.Clone(w.evidence) // gains from draws of parameters must not outlast this
 		c, err := w.certificate(ctx, cfg.Glance)
 		if err != nil {
 			return nil, err
@@ -148,8 +147,8 @@ func (w *modelWeights) certificateTo(ctx context.Context, cfg Config) (*Certific
 	}
 }
 
-// enough reports whether there is no need to look for a better certificate of the same kind: at a
-// glance, of few draws, their weights must be reliable.
+// enough reports whether a certificate is good enough not to be improved by the same method: with
+// Glance, at few draws, its weights must be reliable.
 func (c Config) enough(of *Certificate) bool {
 	if c.Glance {
 		return of.KHat <= psis.Reliable || c.overdue()
@@ -157,7 +156,7 @@ func (c Config) enough(of *Certificate) bool {
 	return of.Verdict == Trusted
 }
 
-// proposedByQ are some draws of q(m).
+// proposedByQ returns n or more draws of q(m).
 func (e *Engine) proposedByQ(n int, stream string) (codes [][]int32, err error) {
 	random := e.random(stream + "/proposed")
 	for len(codes) < n {
@@ -171,8 +170,8 @@ func (e *Engine) proposedByQ(n int, stream string) (codes [][]int32, err error) 
 }
 
 // fitTo fits r(m) to the even chains, weights some draws from it, and fits it again to these draws,
-// taken by weight, and the chains together: draws that are independent show the share of each item
-// better than chains do (Cappé et al. 2004).
+// taken by weight, and the chains together. Independent draws show the share of each item better
+// than chains (Cappé et al. 2004).
 func (x *Visited) fitTo(ctx context.Context, of items, chains *rjmcmc.Models, sets [][]int32, stream string) (fittedModels, error) {
 	var even [][]int32
 	for i, set := range sets {
@@ -205,7 +204,7 @@ func (x *Visited) fitTo(ctx context.Context, of items, chains *rjmcmc.Models, se
 	return fit(), nil
 }
 
-// againstChains says in what the odd chains differ from weights beyond errors, or is empty.
+// againstChains describes a difference of the odd chains from weights beyond errors, or is empty.
 func (x *Visited) againstChains(of items, weights *Certificate, chains *rjmcmc.Models, sets [][]int32) string {
 	sample := &WeightedSample{}
 	for i, set := range sets {

@@ -16,16 +16,16 @@ func (c *Certificate) Probability(event func(code []int32) bool) (probability, s
 	return p[0], errors[0]
 }
 
-// Listed reports whether probabilities come from those of Models.
+// Listed reports whether probabilities are sums over Models.
 func (c *Certificate) Listed() bool { return c.Complete || c.Basis == ExactSum }
 
-// Frequencies are the certified probabilities of n events, with their standard errors: events lists
-// those that a model satisfies. In a complete certificate the errors come from those of the
-// evidences (delta method over independent models), in an exact sum they are the probability of the
-// models that are not listed; otherwise they come from the weights.
+// Frequencies returns the certified probabilities of n events, with their standard errors: events
+// lists the events that a model satisfies. In a complete certificate the errors come from the errors
+// of the evidences (delta method over independent models), in an exact sum they are the probability
+// of unlisted models; otherwise they come from the weights.
 func (c *Certificate) Frequencies(n int, events func(code []int32) []int) (probability, se []float64) {
 	probability, se = make([]float64, n), make([]float64, n)
-	// Σ w² over what satisfies the event; all is the sum over everything
+	// Σ w² over draws or models that satisfy the event; all is the sum over all
 	spread := make([]float64, n)
 	var all float64
 	count := func(code []int32, weight, square float64) {
@@ -70,7 +70,7 @@ func (c *Certificate) Frequencies(n int, events func(code []int32) []int) (proba
 	return probability, se
 }
 
-// weighted are the draws that probabilities come from in an incomplete certificate.
+// weighted returns the draws behind probabilities in an incomplete certificate.
 func (c *Certificate) weighted() *WeightedSample {
 	if c.byModel != nil {
 		return c.byModel
@@ -78,10 +78,10 @@ func (c *Certificate) weighted() *WeightedSample {
 	return &c.Sample
 }
 
-// leastSE is the standard error that a probability has even if no draw, or every draw, satisfies
-// the event: the posterior standard deviation, under a uniform prior, of a probability after as
-// many failures as there are effective draws. It is 0 where every model was weighted on its own,
-// and in other exact sums what models that are not listed can add.
+// leastSE is the standard error of a probability if no draw, or every draw, satisfies the event:
+// the posterior standard deviation, under a uniform prior, of a probability after ESS failures. It
+// is 0 where every model was weighted separately, and in other exact sums the probability of
+// unlisted models.
 func (c *Certificate) leastSE() float64 {
 	if c.Listed() {
 		return c.unlisted
@@ -90,8 +90,8 @@ func (c *Certificate) leastSE() float64 {
 }
 
 // groupedFrequencies is Frequencies for draws in groups: the error comes from the differences
-// between groups. With A_g the weight of group g and E_g that of the event in it, Var p = Σ_g (E_g
-// − p A_g)² G / (G − 1).
+// between groups. With A_g the weight of group g and E_g the weight of the event in it, Var p = Σ_g
+// (E_g − p A_g)² G / (G − 1).
 func (s *WeightedSample) groupedFrequencies(n int, events func(code []int32) []int) (probability, se []float64) {
 	groups := slices.Max(s.Group) + 1
 	probability, se = make([]float64, n), make([]float64, n)

@@ -7,11 +7,11 @@ import (
 // items is a space whose models are sets of items.
 type items struct {
 	count, slots int
-	weights      []float64 // how promising they are; nil: not known
+	weights      []float64 // promise of each item; nil: unknown
 	code         func(set []int32) []int32
 }
 
-// itemsOf is the space as sets of items: a space of lists, or sites with two outcomes each.
+// itemsOf returns the space as sets of items: a space of lists, or sites with two outcomes each.
 func itemsOf(sp space.Space) (items, bool) {
 	type weightedLists interface {
 		Items() int
@@ -37,7 +37,7 @@ func itemsOf(sp space.Space) (items, bool) {
 	}}, true
 }
 
-// codesOfSets are the codes of sets.
+// codesOfSets returns the codes of sets.
 func codesOfSets(of items, sets [][]int32) [][]int32 {
 	codes := make([][]int32, len(sets))
 	for i, set := range sets {

@@ -9,39 +9,40 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Settings of the search for members that matter only together, chosen by hand, not tuned.
+// The settings of the search for sets of members with a joint effect are chosen by hand.
 const (
-	// mostAround bounds the models that such members are looked for around, each more probable than
+	// mostAround bounds the number of models around which the search looks, each more probable than
 	// the one before.
 	mostAround = 8
-	// jointRange is how far below the most probable model, in nats, one with such members may be:
-	// what is near it may be better.
+	// jointRange is the distance in nats below the most probable model within which a model with
+	// such members is kept: a model near it may be better.
 	jointRange = 7
-	// uphill is how much more probable, in nats, a model must be than one with fewer members for
-	// chains to go there: less leaves them to chance.
+	// uphill is the least gain in nats by which chains reliably move from a model with fewer
+	// members.
 	uphill = 2
-	// mostMoved bounds the sets that chains move together.
+	// mostMoved bounds the number of sets that chains move together.
 	mostMoved = 32
-	// mostOwn members of a model are looked at three at a time.
+	// mostOwn bounds the members of a model that are considered three at a time.
 	mostOwn = 8
 )
 
-// jointSet are members that matter only together, with a model that has all.
+// jointSet holds members that have an effect only together, with a model that has all of them.
 type jointSet struct {
 	code    []int32
 	members []int32 // ascending
 }
 
-// foundJoint are the joint sets that are known.
+// foundJoint holds the joint sets found so far.
 type foundJoint struct {
-	around  map[string][]jointSet // models that were looked around, by their keys
-	instead map[string][][]int32  // those that do without members of them
-	moved   []jointSet            // which chains over models move together
+	around  map[string][]jointSet // by the key of the model searched around
+	instead map[string][][]int32  // models without some of its members, by key
+	moved   []jointSet            // moved together by chains over models
 }
 
-// searchJoint looks at members that matter only together on top of the most probable model, and at
-// members that stand in for its own. It continues from models with what it finds, and adds what it
-// looks at to the masses. It returns the sets that count, those of the most probable models first.
+// searchJoint looks for members that have an effect only together, added to the most probable
+// model, and for members that replace its members. It continues from the models found, and adds all
+// evaluated models to the masses. It returns the sets with sufficient mass, the sets of the most
+// probable models first.
 func (x *Visited) searchJoint(ctx context.Context) (joint []jointSet, err error) {
 	if x.Known.Together == nil || len(x.codes) == 0 {
 		return nil, nil
@@ -81,8 +82,8 @@ func (x *Visited) searchJoint(ctx context.Context) (joint []jointSet, err error)
 	}), nil
 }
 
-// jointAround adds the models that the application finds around one. It returns what these have
-// beyond others, and sets of two and three of the members of the model itself.
+// jointAround adds the models that the application finds around one. It returns their additional
+// members, and sets of two and three of the members of the model.
 func (x *Visited) jointAround(ctx context.Context, code []int32) (sets []jointSet, err error) {
 	key, members := space.Key(code), x.members()
 	sets, known := x.joint.around[key]
@@ -118,8 +119,8 @@ func (x *Visited) jointAround(ctx context.Context, code []int32) (sets []jointSe
 	return sets, err
 }
 
-// exchanges are members of a model and what other models have in their place, several for several,
-// where both are near the most probable model.
+// exchanges returns sets of members of a model and of their replacements in other models, several
+// for several, where both models are near the most probable one.
 func (x *Visited) exchanges(ctx context.Context, code []int32) (sets []jointSet, err error) {
 	key, members := space.Key(code), x.members()
 	others, known := x.joint.instead[key]
@@ -149,13 +150,13 @@ func (x *Visited) exchanges(ctx context.Context, code []int32) (sets []jointSet,
 	return sets, nil
 }
 
-// lacking are the members of a set that another lacks.
+// lacking returns the members of set that are not in other.
 func lacking(set, other []int32) []int32 {
 	return slices.DeleteFunc(slices.Clone(set), func(member int32) bool { return slices.Contains(other, member) })
 }
 
-// apart are the sets that chains would not come upon one member at a time: of which no part is
-// worth having without the others. Those of the most probable models are first.
+// apart returns the sets that chains would not find one member at a time, because no part of the
+// set has enough mass without the rest. Sets of the most probable models come first.
 func (x *Visited) apart(ctx context.Context, sets []jointSet) (joint []jointSet, err error) {
 	of, ok := itemsOf(x.Space)
 	if !ok {

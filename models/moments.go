@@ -5,14 +5,13 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// moments are what a weighted sample says of one coordinate given that it is in the model, with
-// standard errors.
+// moments holds estimates for one coordinate given that it is in the model, with standard errors.
 type moments struct {
 	inclusion float64
 	weighted.Moments
 }
 
-// moments are those of every coordinate. An estimate without draws is NaN.
+// moments returns the moments of every coordinate. An estimate without draws is NaN.
 func (s *WeightedSample) moments(masker space.RowMasker) []moments {
 	known, in := map[string][]int{}, make([][]int, masker.Dim()) // draws that use each coordinate
 	for i, code := range s.Codes {

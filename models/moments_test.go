@@ -12,9 +12,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Standard errors of moments are as large as the estimates scatter, for weighted draws and for
-// dependent draws in groups. A standard deviation of 400 z-scores has an error of 0.035: 4.5 of
-// them.
+// Standard errors of moments equal the scatter of the estimates, for weighted draws and for
+// dependent draws in groups. A standard deviation of 400 z-scores has an error of 0.035; the bound
+// is 4.5 errors.
 func TestMomentsHaveTheirErrors(t *testing.T) {
 	sp, err := space.NewSubsets(2, []int{0}, [][]int{{1}})
 	require.NoError(t, err)

@@ -16,30 +16,30 @@ import (
 )
 
 // parameterDraws is the number of draws of parameters behind a certificate over models alone,
-// unless Known says otherwise. Chosen by hand: means then have errors of 0.006 posterior standard
+// unless Known sets it. Chosen by hand: means then have errors of 0.006 posterior standard
 // deviations, and standard deviations of 0.4 percent.
 const parameterDraws = 1 << 15
 
 func (e *Engine) parameterDraws() int { return cmp.Or(e.Known.Draws, parameterDraws) }
 
-// glancedParameters is their number at a glance where evidences are exact, so that draws add
-// nothing to what is known of models: all that is asked of them is how far q is. Chosen by hand.
+// glancedParameters is the number with Glance where evidences are exact. The draws then add nothing
+// to the evidences, and only measure the distance of q. Chosen by hand.
 const glancedParameters = 1 << 12
 
-// drawnModels are the models that parameters were drawn for, with the shares of the sample that
-// each has, and with the log weights of the proposals, less their mean, where draws are not exact.
+// drawnModels holds the models with draws of parameters, the share of the sample of each, and the
+// log weights of the proposals, less their mean, where draws are not exact.
 type drawnModels struct {
 	positions  []int
 	shares     []float64
 	logWeights [][]float64
 }
 
-// fewWeights is the number of weights below which a model's k̂ is not known well enough to judge it
-// alone (Vehtari et al. 2024, section 3.2.4).
+// fewWeights is the number of weights below which a model's k̂ is too uncertain to judge it alone
+// (Vehtari et al. 2024, section 3.2.4).
 const fewWeights = 2000
 
-// shape is the k̂ of the weights of parameters that models of a tenth of the probability exceed at
-// most. Weights of models with few of them are taken together.
+// shape is the k̂ of the weights of parameters that models of at most a tenth of the probability
+// exceed. Weights of models with few weights are combined.
 func (d *drawnModels) shape(probability []float64) float64 {
 	var kHat, share []float64
 	var few []float64
@@ -67,9 +67,9 @@ func (d *drawnModels) apart(probability []float64) float64 {
 	return math.Max(slices.Max(left), -slices.Min(left))
 }
 
-// drawParameters fills the sample of a certificate with n draws of parameters given models, which
-// are taken by their weights, spread as evenly as can be. Where evidences are estimates the draws
-// add to what is known of them, and each counts by what that makes of its model.
+// drawParameters fills the sample of a certificate with n draws of parameters given models, taken
+// by their weights, as evenly as possible. Where evidences are estimates the draws improve them,
+// and each draw counts by the improved probability of its model.
 func (x *Visited) drawParameters(ctx context.Context, c *Certificate, weights []float64, n int, stream string) (*drawnModels, error) {
 	counts := weighted.Counts(weights, n, x.random(stream+"/parameters"))
 	drawn := drawnModels{}
@@ -112,7 +112,7 @@ func (x *Visited) drawParameters(ctx context.Context, c *Certificate, weights []
 	return &drawn, err
 }
 
-// parametersOf draws parameters of the models at positions, as many as counts has for each.
+// parametersOf draws parameters of the models at positions, counts of each.
 func (x *Visited) parametersOf(ctx context.Context, positions, counts []int, stream string) ([]Parameters, error) {
 	draws := make([]Parameters, len(positions))
 	return draws, parallel.Do(len(positions), func(k int) (err error) {
@@ -128,9 +128,9 @@ func (x *Visited) parametersOf(ctx context.Context, positions, counts []int, str
 	})
 }
 
-// sharpen spends n draws on evidences that are estimates, where they lower the errors of
-// probabilities most: in proportion to the error of a model's mass times the root of the draws
-// behind it (Neyman's allocation). It returns the weights of all of a model's draws.
+// sharpen spends n draws on estimated evidences where they lower the errors of probabilities most:
+// in proportion to the error of a model's mass times the root of the draws behind it (Neyman's
+// allocation). It returns the weights of all of a model's draws.
 func (x *Visited) sharpen(ctx context.Context, before *drawnModels, n int, stream string) (*drawnModels, error) {
 	probability, _ := x.probabilities()
 	for i, own := range x.evidence {
@@ -153,7 +153,7 @@ func (x *Visited) sharpen(ctx context.Context, before *drawnModels, n int, strea
 		return nil, err
 	}
 	for k, i := range fresh {
-		// both are relative to the mean of their own
+		// each is relative to its mean
 		known[i] = append(slices.Clip(known[i]), draws[k].LogWeights...)
 		x.evidence[i] = draws[k].Evidence
 	}

@@ -7,14 +7,13 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// meansPrecision is the error of a mean, in posterior standard deviations, that goes with a
-// standard error of one of a probability: 0.02 with the default of 0.005. Chosen by hand.
+// meansPrecision is the error of a mean, in posterior standard deviations, over the corresponding
+// standard error of a probability: 0.02 for the default of 0.005. Chosen by hand.
 const meansPrecision = 4
 
-// Shortage is the factor by which draws would have to be more for the precision asked for: standard
-// errors of the probabilities of all models and outcomes, and four times it, in standard
-// deviations, of means. It is at most 1 where they are enough, and 0 if no precision is asked for
-// or nothing comes from draws.
+// Shortage is the factor by which the number of draws must grow for the requested precision: of the
+// probabilities of all models and outcomes, and four times it, in standard deviations, of means. It
+// is at most 1 where they suffice, and 0 without a precision or without draws.
 func (c *Certificate) Shortage(sp space.Space, precision float64) float64 {
 	if precision == 0 || c.Basis == ExactSum {
 		return 0
@@ -32,8 +31,8 @@ func (c *Certificate) Shortage(sp space.Space, precision float64) float64 {
 	return max(needed*needed, 1/(meansPrecision*precision*meansPrecision*precision)/c.ESS, c.tailShortage())
 }
 
-// tailShortage is the factor by which draws would have to be more for their largest weights not to
-// miss too much.
+// tailShortage is the factor by which the number of draws must grow until the largest weights miss
+// little enough.
 func (c *Certificate) tailShortage() float64 {
 	if c.Missed == 0 || !(c.KHat < 1) {
 		return 0
@@ -42,7 +41,7 @@ func (c *Certificate) tailShortage() float64 {
 }
 
 // Divergence is KL(p ‖ q) in nats: the mean of log p(m, θ | y) − log q(m, θ) over the weighted
-// sample, and NaN where that has no densities under q.
+// sample, NaN without densities under q.
 func (c *Certificate) Divergence() float64 {
 	if c.Sample.LogQ == nil {
 		return math.NaN()

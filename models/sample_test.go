@@ -24,8 +24,7 @@ func numbered(n int, weight func(i int) float64) WeightedSample {
 	return sample
 }
 
-// Every row is taken the floor or the ceiling of its expected number of times, with everything that
-// belongs to it.
+// Every row is taken the floor or the ceiling of its expected number of times, with all its fields.
 func TestResample(t *testing.T) {
 	const resampled = 10_000
 	random := stream.Rand(1, "weights")
@@ -33,7 +32,7 @@ func TestResample(t *testing.T) {
 	sample := source.Resample(resampled, 7)
 	require.Len(t, sample.Codes, resampled)
 	counts := make([]float64, 3000)
-	var early float64 // rows among the first half of the resampled draws, to see their order
+	var early float64 // mean row among the first half of the resampled draws, to test their order
 	for k := range sample.Codes {
 		i := int(sample.Theta.At(k, 0))
 		counts[i]++

@@ -17,7 +17,7 @@ import (
 	"github.com/transdim/vti/internal/english"
 )
 
-// Files that Save writes.
+// These are the files that Save writes.
 const (
 	// DrawsParquet and DrawsCSV hold the same equally weighted draws, as Parquet and as CmdStan
 	// writes them.
@@ -27,23 +27,22 @@ const (
 	ModelsCSV = "models.csv"
 )
 
-// SaveConfig says how Save names and draws.
+// SaveConfig configures Save.
 type SaveConfig struct {
 	// Sites names the sites of codes, and Coordinates those of theta; nil stands for "site.1", …
 	// and "theta.1", ….
 	Sites, Coordinates []string
 	// Draws is the number of equally weighted draws; 0 stands for 10,000.
 	Draws int
-	// Seed is the random seed of their choice.
+	// Seed is the random seed of the resampling.
 	Seed uint64
 	// Replace allows Save to replace files of these names; otherwise Save fails if one exists.
 	Replace bool
 }
 
 // Save writes the certified posterior to a directory, which it creates if need be: equally weighted
-// draws in two formats (DrawsParquet, DrawsCSV; ArviZ and posterior read the latter as it is) and
-// the models with their probabilities and evidences (ModelsCSV). Each file is either whole or
-// absent.
+// draws in two formats (DrawsParquet, DrawsCSV; ArviZ and posterior read the latter) and the models
+// with their probabilities and evidences (ModelsCSV). Each file is either whole or absent.
 func (c *Certificate) Save(dir string, cfg SaveConfig) error {
 	if c.Space == nil {
 		return errors.New("models.Save: got a certificate that does not come from Certify")
@@ -102,7 +101,7 @@ func (c *Certificate) writeModels(w io.Writer) error {
 	return csv.NewWriter(w).WriteAll(rows)
 }
 
-// orNumbered is names, or n numbered ones if that is nil.
+// orNumbered returns names, or n numbered names if names is nil.
 func orNumbered(names []string, prefix string, n int) []string {
 	if names != nil {
 		return names

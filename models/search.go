@@ -11,14 +11,15 @@ import (
 
 const (
 	// searchChains and searchSteps bound the search for models that r(m) does not propose. Chosen
-	// by hand: it costs no more evidences than a space has that is listed.
+	// by hand: it needs no more evidences than a listed space has.
 	searchChains = 64
 	searchSteps  = 400
 )
 
-// search looks for models that q(m) does not propose: members that matter only together, and
-// Metropolis-Hastings chains over models, from the most probable ones, draws of q(m), the smallest
-// and largest of both, and those with such members. What they visit is added to the masses.
+// search looks for models that q(m) does not propose. It looks for members that have an effect only
+// together, and runs Metropolis-Hastings chains over models from the most probable models, draws of
+// q(m), the smallest and largest of both, and models with such members. It adds the visited models
+// to the masses.
 func (x *Visited) search(ctx context.Context, c *Certificate, stream string) error {
 	random := x.random(stream + "/search")
 	sp := x.Space
@@ -55,7 +56,7 @@ func (x *Visited) search(ctx context.Context, c *Certificate, stream string) err
 	return nil
 }
 
-// searchStarts are the starts of the search.
+// searchStarts returns the starts of the search.
 func (x *Visited) searchStarts(c *Certificate, random *rand.Rand) [][]int32 {
 	var starts [][]int32
 	for _, model := range c.Models[:min(len(c.Models), searchChains/4)] {

@@ -9,12 +9,12 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// sumStream names the random numbers of sums over all models. They are the same whenever one is
-// made: its proposals do not depend on q, so that a sum after training is the one before it. With
-// fresh ones an answer that was there could be lost to a round of training that only q needed.
+// sumStream names the random stream of sums over all models. Proposals do not depend on q, so that
+// a sum after training equals the sum before it. With other random numbers a sufficient answer
+// could be lost in a round of training that only q needed.
 const sumStream = "certify/sum"
 
-// sum certifies by going through every model.
+// sum certifies by a sum over every model.
 func (x *Visited) sum(ctx context.Context, cfg Config) (*Certificate, error) {
 	all := space.ListModels(x.Space)
 	_, err := x.Add(ctx, all, func(done int) {
@@ -49,7 +49,7 @@ func (x *Visited) sum(ctx context.Context, cfg Config) (*Certificate, error) {
 		x.judgeSum(c, drawn)
 	}
 	if probability, _ = x.probabilities(); first.apart(probability) > mostApart {
-		c.Sample = WeightedSample{} // its draws were shared out by what was known of models before
+		c.Sample = WeightedSample{} // the models of its draws were allocated by the estimates before
 		if _, err := x.drawParameters(ctx, c, probability, draws, sumStream+"/again"); err != nil {
 			return nil, err
 		}
@@ -64,15 +64,15 @@ func (x *Visited) sum(ctx context.Context, cfg Config) (*Certificate, error) {
 	return c, nil
 }
 
-// mostSharpening are the most draws of a round for evidences that a sum needs better known, in
-// units of the first. Chosen by hand: beyond, a trained flow proposes better.
+// mostSharpening is the largest number of draws of a round for evidences that a sum needs more
+// precisely, in units of the first. Chosen by hand: beyond it, a trained flow proposes better.
 const mostSharpening = 8
 
-// mostApart is the difference between the probability of a model and the share of its draws from
-// which on draws are made again. Chosen by hand, below what a reader of the answer could care for.
+// mostApart is the difference between the probability of a model and the share of its draws above
+// which draws are repeated. Chosen by hand, too small to be of interest.
 const mostApart = 1e-3
 
-// judgeSum sets what a sum over all models knows after draws of parameters.
+// judgeSum sets the estimates of a sum over all models after draws of parameters, and judges them.
 func (x *Visited) judgeSum(c *Certificate, drawn *drawnModels) {
 	c.Combine(x.logPrior, x.evidence)
 	c.Draws = x.parameterDraws()
@@ -91,9 +91,9 @@ func (x *Visited) precise(c *Certificate, cfg Config) bool {
 		c.Verdict == Trusted && c.Shortage(x.Space, cfg.Precision) <= 1
 }
 
-// total certifies by the sum that the application itself makes; nil where it makes none. Models
-// have their probabilities in all of it, and those that it does not list are left out of draws. At
-// a glance it fits q(m), which no table of so many models can be.
+// total certifies by the sum of the application; nil where there is none. Models have their
+// probabilities in the whole sum, and unlisted models are left out of draws. With Glance it fits
+// q(m), which cannot be a table for this number of models.
 func (x *Visited) total(ctx context.Context, cfg Config) (*Certificate, error) {
 	sum, ok, err := x.Known.Sum(ctx, cfg.Progress)
 	if err != nil || !ok {

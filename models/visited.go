@@ -11,24 +11,24 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Visited are the models that a certificate has looked at so far, each with log p(m) and its
+// Visited holds the models that a certificate has evaluated so far, each with log p(m) and its
 // evidence.
 type Visited struct {
 	*Engine
 
-	position map[string]int // of a code in what follows
+	position map[string]int // index of a code in the fields below
 	codes    [][]int32
 	logPrior []float64
 	evidence []Evidence
 }
 
-// Visit starts without a model.
+// Visit returns a Visited without models.
 func (e *Engine) Visit() *Visited { return &Visited{Engine: e, position: map[string]int{}} }
 
 // Len is the number of models.
 func (x *Visited) Len() int { return len(x.codes) }
 
-// Add looks at the models that are new among codes and returns where each code is.
+// Add evaluates the new models among codes and returns the position of each code.
 func (x *Visited) Add(ctx context.Context, codes [][]int32, progress func(done int)) (positions []int, err error) {
 	first := len(x.codes)
 	for _, code := range codes {
@@ -77,7 +77,7 @@ func (x *Visited) logMass(at int) float64 {
 	return x.logPrior[at] + x.evidence[at].Log
 }
 
-// describe gives models their evidences.
+// describe sets the evidences of models.
 func (x *Visited) describe(ctx context.Context, list []Estimate) error {
 	positions, err := x.Add(ctx, CodesOf(list), nil)
 	if err != nil {
@@ -90,18 +90,17 @@ func (x *Visited) describe(ctx context.Context, list []Estimate) error {
 	return nil
 }
 
-// missedMass is the probability that models which draws have missed may hold before the verdict is
-// lowered.
+// missedMass is the probability of models missed by draws above which the verdict is lowered.
 const missedMass = verdict.DoubtfulEventSE
 
-// above is by how many nats the masses of all models looked at, which are a lower bound of the
-// evidence, are more than what a certificate has, and whether that is beyond its errors.
+// above returns the log mass of all visited models, a lower bound of the log evidence, less the log
+// evidence of a certificate in nats, and whether the difference exceeds its errors.
 func (x *Visited) above(c *Certificate) (nats float64, certain bool) {
 	nats = logsum.Of(x.logMasses()) - c.LogEvidence
 	return nats, nats > missedMass+4*c.LogEvidenceSE
 }
 
-// logMasses are those of all models looked at.
+// logMasses returns the log masses of all visited models.
 func (x *Visited) logMasses() []float64 {
 	masses := make([]float64, len(x.codes))
 	for i := range masses {
@@ -110,7 +109,7 @@ func (x *Visited) logMasses() []float64 {
 	return masses
 }
 
-// probabilities are the masses as shares of their sum, whose logarithm comes with them.
+// probabilities returns the masses as shares of their sum, and the log of the sum.
 func (x *Visited) probabilities() (probability []float64, logTotal float64) {
 	probability = x.logMasses()
 	logTotal = logsum.Of(probability)
@@ -120,7 +119,7 @@ func (x *Visited) probabilities() (probability []float64, logTotal float64) {
 	return probability, logTotal
 }
 
-// Fit fits q(m) to the models looked at, each with its posterior probability among them.
+// Fit fits q(m) to the visited models, each with its posterior probability among them.
 func (x *Visited) Fit(ctx context.Context) error {
 	probability, _ := x.probabilities()
 	return x.Q.Fit(ctx, x.codes, probability)

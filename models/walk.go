@@ -9,17 +9,17 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// keptChains are chains over models, of which any number of first iterations can be asked for.
+// keptChains are chains over models whose first iterations can be reused.
 type keptChains struct{ *rjmcmc.Models }
 
 // modelChains is the number of chains over models. Chosen by hand.
 const modelChains = 32
 
-// hurriedIterations is how often chains ask whether the time is over. Chosen by hand.
+// hurriedIterations is the number of iterations between calls of late. Chosen by hand.
 const hurriedIterations = 30
 
-// first are the sets of the first iterations after burn-in, or of fewer, at least some tens, when
-// late reports that the time is over.
+// first returns the sets of the first iterations after burn-in, or of fewer, at least some tens,
+// when late reports that the time is over.
 func (k *keptChains) first(ctx context.Context, iterations int, late func() bool) ([][]int32, error) {
 	done := len(k.Sets) / k.Chains()
 	for done < iterations && (done == 0 || !late()) {
@@ -35,8 +35,8 @@ func (k *keptChains) first(ctx context.Context, iterations int, late func() bool
 	return k.Sets[:min(done, iterations)*k.Chains()], nil
 }
 
-// runChains runs chains over models, and looks at their sets. Where members that matter only
-// together are found on top of these it begins anew, with chains that move them together.
+// runChains runs chains over models, and evaluates their sets. If it finds members that have an
+// effect only together it starts again, with chains that move them together.
 func (x *Visited) runChains(ctx context.Context, of items, iterations int, late func() bool) (chains *keptChains, sets [][]int32, err error) {
 	for {
 		if chains, err = x.modelChains(ctx, of); err != nil {
@@ -66,10 +66,10 @@ func (x *Visited) runChains(ctx context.Context, of items, iterations int, late 
 	}
 }
 
-// modelChains are the chains over models of an evaluator, which are the same whenever they are run:
-// they do not depend on q. They start in turn from no item, from one or a few promising items at
-// random, and from many of the most promising ones; half of them from models with members that
-// matter only together, if there are any.
+// modelChains returns the chains over models, which do not depend on q, so that every run is the
+// same. They start in turn from no item, from one or a few promising items at random, and from many
+// of the most promising ones. Half of them start from models with members that have an effect only
+// together, if there are any.
 func (x *Visited) modelChains(ctx context.Context, of items) (*keptChains, error) {
 	if x.chains != nil {
 		return x.chains, nil
@@ -88,7 +88,7 @@ func (x *Visited) modelChains(ctx context.Context, of items) (*keptChains, error
 	for chain := range modelChains {
 		var set []int32
 		most := 6
-		switch chain / 2 % 4 { // both halves, the even and the odd chains, have all kinds
+		switch chain / 2 % 4 { // both the even and the odd chains have all kinds
 		case 0:
 			most = 0
 		case 1:

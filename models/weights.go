@@ -12,8 +12,9 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
-// missedRatio is how many times rarer than the posterior r(m) must be to have missed a model.
-// Chosen by hand: a model of a hundredth would have been seen in ten thousand draws.
+// missedRatio is the ratio of posterior probability to r(m) above which r(m) counts as having
+// missed a model. Chosen by hand: a model of a hundredth would have been drawn in ten thousand
+// draws.
 const missedRatio = 100
 
 // WeighProposed certifies by weights p(m) Z_m / r(m) of models drawn from a wider version of q(m).
@@ -35,14 +36,14 @@ func (x *Visited) WeighProposed(ctx context.Context, cfg Config) (*Certificate, 
 	return c, w.judgeMissed(c)
 }
 
-// modelWeights are weighted draws of models.
+// modelWeights holds weighted draws of models.
 type modelWeights struct {
 	*Visited
 	reference    Reference
 	stream       string
 	source       *rand.Rand
 	draws        int
-	positions    []int // of the models that were drawn: as many as draws, less those of none
+	positions    []int // of the drawn models, without draws of no model
 	logReference []float64
 	proposed     [][]int32 // by q(m)
 }
@@ -90,7 +91,7 @@ func (w *modelWeights) weigh() (smoothed psis.Result, ofDraws, ofModels []float6
 	return smoothed, ofDraws, ofModels
 }
 
-// certificate is what the draws so far show.
+// certificate is the certificate of the draws so far.
 func (w *modelWeights) certificate(ctx context.Context, glance bool) (*Certificate, error) {
 	c := &Certificate{Basis: Weights, byModel: &WeightedSample{}, Proposed: w.proposed}
 	for _, at := range w.positions {
@@ -105,7 +106,7 @@ func (w *modelWeights) certificate(ctx context.Context, glance bool) (*Certifica
 	if err != nil {
 		return nil, err
 	}
-	smoothed, ofDraws, weights := w.weigh() // better known now
+	smoothed, ofDraws, weights := w.weigh() // with improved evidences
 	c.byModel.Weight = ofDraws
 	if !glance {
 		if c.others, err = w.conditionals(ctx, ofDraws); err != nil {
@@ -136,8 +137,8 @@ func (w *modelWeights) certificate(ctx context.Context, glance bool) (*Certifica
 	return c, nil
 }
 
-// judgeMissed lowers the verdict where models that were found otherwise show that r(m) has missed
-// some. The masses of different models are known, so their sum is a lower bound of the evidence.
+// judgeMissed lowers the verdict where models found otherwise show that r(m) has missed some. The
+// masses of different models are known, so that their sum is a lower bound of the evidence.
 func (w *modelWeights) judgeMissed(c *Certificate) error {
 	if nats, certain := w.above(c); certain {
 		c.Lower(Doubtful, "%s %s %.3g times the evidence estimated by weights of draws of q(m)", english.Count(len(w.codes), "model"), english.Form(len(w.codes), "holds", "hold"), math.Exp(nats))
