@@ -20,9 +20,9 @@ func (c *Certificate) Probability(event func(code []int32) bool) (probability, s
 func (c *Certificate) Listed() bool { return c.Complete || c.Basis == ExactSum }
 
 // Frequencies returns the certified probabilities of n events, with their standard errors: events
-// lists the events that a model satisfies. In a complete certificate the errors come from the errors
-// of the evidences (delta method over independent models), in an exact sum they are the probability
-// of unlisted models; otherwise they come from the weights.
+// lists the events that a model satisfies. In a complete certificate the errors come from the
+// errors of the evidences (delta method over independent models), in an exact sum they are the
+// probability of unlisted models; otherwise they come from the weights.
 func (c *Certificate) Frequencies(n int, events func(code []int32) []int) (probability, se []float64) {
 	probability, se = make([]float64, n), make([]float64, n)
 	// Σ w² over draws or models that satisfy the event; all is the sum over all
