@@ -23,19 +23,19 @@ const (
 // errors, and a verdict.
 type Certificate = models.Certificate
 
-// ModelEstimate is the estimates of one model.
+// ModelEstimate holds the estimates of one model.
 type ModelEstimate = models.Estimate
 
-// WeightedSample are draws (m, θ) with weights that sum to one.
+// WeightedSample holds draws (m, θ) with weights that sum to one.
 type WeightedSample = models.WeightedSample
 
-// SaveConfig says how Certificate.Save names and draws.
+// SaveConfig sets the names and the draws that Certificate.Save writes.
 type SaveConfig = models.SaveConfig
 
 // Basis is the method behind a certificate.
 type Basis = models.Basis
 
-// The methods; package models says what each is.
+// The methods are documented in package models.
 const (
 	Weights         = models.Weights
 	ExactSum        = models.ExactSum

@@ -8,7 +8,6 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// certify is what Posterior.Certify says it is.
 func certify(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate, error) {
 	w, visited, err := weigh(ctx, e, cfg)
 	if err == nil && visited == nil && !cfg.NoChains && (w.Verdict != Trusted && !w.byFlow || cfg.Confirm) {
@@ -23,8 +22,8 @@ func certify(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate
 	return w.Certificate, nil
 }
 
-// weigh certifies without chains. Where it goes over models alone it returns those that it visited
-// too: chains could not make them more certain.
+// weigh certifies without chains. If it sums over models alone, it also returns the visited models:
+// chains could not make them more certain.
 func weigh(ctx context.Context, e *evaluator, cfg CertifyConfig) (w *weighing, visited *models.Visited, err error) {
 	count, ok := space.CountModels(e.engine.Space)
 	listed := ok && count <= cfg.MaxModels
@@ -42,11 +41,11 @@ func weigh(ctx context.Context, e *evaluator, cfg CertifyConfig) (w *weighing, v
 		if err != nil && (ctx.Err() != nil || known.Alone) {
 			return nil, nil, err
 		}
-		// At a glance q(m) may be what is missing.
+		// A glance may be poor because q(m) is.
 		if err == nil && (e.engine.Exact() || cfg.glance && !listed || certificate.Verdict == Trusted && !cfg.Confirm) {
 			return &weighing{Certificate: certificate}, visited, nil
 		}
-		// Closed forms or approximations failed numerically, or are no good: weights of q do not
+		// Closed forms or approximations failed numerically or are too poor. Weights of q do not
 		// need them.
 		e.around = certificate
 	}
@@ -60,8 +59,8 @@ func weigh(ctx context.Context, e *evaluator, cfg CertifyConfig) (w *weighing, v
 	return w, nil, err
 }
 
-// compare lowers the verdict of weights of a flow that miss what weights around modes have found,
-// even where these are not precise enough for an answer.
+// compare lowers the verdict of a flow's weights if they miss a mode that weights around modes have
+// found, even if the latter are not precise enough for an answer.
 func (w *weighing) compare(ctx context.Context, e *evaluator, cfg CertifyConfig) error {
 	if e.around == nil { // in a resumed run: its draws are the same again
 		var err error

@@ -10,12 +10,11 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// check compares a certificate by weights, which again makes once more, with tempered chains, which
-// do not depend on q, and returns the one to believe. Agreement of two methods justifies trust in
-// the more precise of them. Chains alone never do: that they mix shows only that they mix among the
-// models that they have found. Agreement of probabilities and moments leaves room for a small mode
-// that weights have missed; draws of the chains themselves do not. Where there is one, weights are
-// made once more with proposals there.
+// check compares the certificate weights with tempered chains, which do not depend on q, and
+// returns the one to believe. Agreement of two methods justifies trust in the more precise one.
+// Chains alone never do: mixing shows only that they mix among the models they have found. Equal
+// probabilities and moments leave room for a small mode that the weights have missed; the draws of
+// the chains show it. If there is one, again makes the weights once more with proposals there.
 func check(ctx context.Context, e *evaluator, weights *weighing, cfg CertifyConfig, again func(CertifyConfig) (*weighing, error)) (*weighing, error) {
 	c := &confirmation{e: e, weights: weights, cfg: cfg, again: again}
 	if cfg.Short && weights.Verdict == Trusted {
@@ -47,8 +46,8 @@ type confirmation struct {
 	again   func(CertifyConfig) (*weighing, error)
 }
 
-// short confirms weights where short chains agree with them. What else those show is for longer
-// ones to say, but what they have found where weights had no draws stays found.
+// short confirms the weights if short chains agree with them. Any other verdict is left to longer
+// chains, but regions that short chains found and the weights missed stay found.
 func (c *confirmation) short(ctx context.Context) error {
 	sp := c.e.Target.Space()
 	for _, length := range []chainLength{shortChains, warmChains()} {
@@ -70,7 +69,7 @@ func (c *confirmation) short(ctx context.Context) error {
 	return nil
 }
 
-// cover makes weights once more, with proposals where chains have draws and these have none.
+// cover makes the weights once more, with proposals where only the chains have draws.
 func (c *confirmation) cover(chains *Certificate) error {
 	unseen, share, err := c.weights.unseenOf(chains)
 	if err != nil || !(share > verdict.DoubtfulMissed) {
@@ -92,8 +91,8 @@ func (c *confirmation) cover(chains *Certificate) error {
 	return nil
 }
 
-// conclusion is what weights and chains together show. Weights that have not seen what other draws
-// found are not confirmed by chains that agree with them: these have not seen it either.
+// conclusion is the common result of weights and chains. Weights that have missed a region found by
+// other draws are not confirmed by chains that agree with them: those chains missed it too.
 func conclusion(sp space.Space, w *weighing, chains *Certificate) *Certificate {
 	weights := w.Certificate
 	if missed := models.MissedByChains(weights, chains); missed != "" {

@@ -12,63 +12,62 @@ import (
 )
 
 // maxListed is the largest space whose models are evaluated one by one, in pilot runs and by
-// default in certification. Chosen by hand: at leastDraws of each, two million draws.
+// default in certification. Chosen by hand: leastDraws of each model make two million draws.
 const maxListed = 1 << 16
 
-// CertifyConfig says how much work certification may do. The zero value is a good default.
+// CertifyConfig limits the work of a certification. The zero value is a good default.
 type CertifyConfig struct {
 	// MaxModels is the largest space whose models are weighted one by one; 0 stands for 65,536.
 	// Larger spaces are weighted jointly, with models drawn from q(m).
 	MaxModels int
-	// Draws is the number of draws spent beyond the first few of every model; 0 stands for
-	// 262,144. Chains, if it comes to them, take at most one iteration for 32 draws.
+	// Draws is the number of draws beyond the first few of every model; 0 stands for 262,144.
+	// Chains, if needed, take at most one iteration for 32 draws.
 	Draws int
-	// Tolerance stops early when the standard errors of the ten best models' log evidences and of
-	// every model's probability are below it; 0 stands for 0.002.
+	// Tolerance stops early: the standard errors of every probability and of the log evidences of
+	// the ten best models are then below it. 0 stands for 0.002.
 	Tolerance float64
-	// Confirm checks weights by tempered chains (chains.go) even if they look reliable:
-	// right for posteriors that may have several modes, since weights cannot show a mode where no
-	// draw fell. Solve sets it unless the target is a UnimodalTarget.
+	// Confirm checks weights by tempered chains (chains.go) even if they look reliable. It is right
+	// for posteriors that may have several modes: weights cannot show a mode where no draw fell.
+	// Solve sets it unless the target is a UnimodalTarget.
 	Confirm bool
-	// NoChains makes weights the whole certificate, where chains over models and parameters are out
-	// of the question.
+	// NoChains certifies by weights alone, for targets on which chains over models and parameters
+	// cannot work.
 	NoChains bool
-	// Short lets chains end after some thousand effective draws if the weights are trusted on their
-	// own and agree with the chains; otherwise chains have full length. It is for data sets of a
-	// kind whose posteriors are known from experience: short chains find fewer modes.
+	// Short lets chains end after some thousand effective draws if the weights are trusted by
+	// themselves and agree with the chains; otherwise chains have full length. It suits data sets
+	// whose kind of posterior is known from experience: short chains find fewer modes.
 	Short bool
-	// Until, if not zero, is when no more draws are begun for a sum over models that is not precise
-	// yet.
+	// Until, if not zero, is the time after which a sum over models that is not precise yet begins
+	// no more draws.
 	Until time.Time
-	// Progress, if not nil, is called as draws accumulate, with the number expected in all (an
-	// upper bound).
+	// Progress, if not nil, is called as draws accumulate, with an upper bound of their total.
 	Progress func(done, total int)
-	// Shard, if not nil, is the part of this process among several that make one certificate: each
-	// of them ends with that of one process alone, to the bit.
+	// Shard, if not nil, is the part of this process among several that make one certificate. Each
+	// ends with the certificate of a single process, to the bit.
 	Shard *shard.Shard
-	// ChainGroups is the number of groups of tempered chains, if it comes to them; 0 stands for 1.
-	// Each group burns in by itself, so that more of them can run at the same time.
+	// ChainGroups is the number of groups of tempered chains; 0 stands for 1. Each group burns in
+	// by itself, so that several can run at the same time.
 	ChainGroups int
 
-	// What Solve asks for. stream begins the names of the random streams; "" stands for "certify".
+	// The following fields are set by Solve. stream begins the names of the random streams; ""
+	// stands for "certify".
 	stream string
-	// precision, if not 0, is the standard error of every probability at which draws are enough.
+	// precision, if not 0, is the standard error of every probability at which draws end.
 	precision float64
-	// glance asks for a certificate of few draws, and sets q(m) to what it finds where that is a
-	// table.
+	// glance asks for a certificate of few draws. It sets a table q(m) to the resulting estimates.
 	glance bool
-	// late, if not nil, reports whether the time is over: a certificate of few draws then ends with
-	// what it has.
+	// late, if not nil, reports whether the time is over: a certificate of few draws then ends
+	// early.
 	late func() bool
-	// keepModels leaves q(m) as it is even so, and where parameters integrate out.
+	// keepModels leaves q(m) unchanged, even at a glance and where parameters integrate out.
 	keepModels bool
-	// byDraws asks for weights of q even where evidences are known or estimated without it.
+	// byDraws asks for weights of q even if evidences are known or estimated without it.
 	byDraws bool
-	// witnesses are what earlier certificates of the same target have found.
+	// witnesses come from earlier certificates of the same target.
 	witnesses witnesses
 }
 
-// overModels is what it asks of a certificate over models alone.
+// overModels returns the settings of a certificate over models alone.
 func (c CertifyConfig) overModels() models.Config {
 	return models.Config{
 		Stream: c.stream, Draws: c.Draws, Precision: c.precision, Glance: c.glance, KeepModels: c.keepModels, Late: c.late, Progress: c.Progress,
@@ -86,8 +85,8 @@ func (c CertifyConfig) withDefaults() CertifyConfig {
 	return c
 }
 
-// CheckSize refuses numbers of draws and models that do not fit in the memory of this machine, for
-// the posterior of a target. Certify calls it; callers that train first can call it before.
+// CheckSize returns an error if the draws and models do not fit in the memory of this machine.
+// Certify calls it; a caller that trains first can call it before.
 func (c CertifyConfig) CheckSize(target Target) error {
 	c = c.withDefaults()
 	if c.Draws < 0 || c.MaxModels < 0 {

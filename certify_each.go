@@ -13,13 +13,13 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// rounds is the number of times that the draws beyond the first few are shared out anew. Chosen by
+// rounds is the number of times that the draws beyond the first few are allocated anew. Chosen by
 // hand, not tuned.
 const rounds = 8
 
-// certifyEach estimates the evidence of every model: as many draws of all of them, then rounds that
-// give each model draws in proportion to its probability times the relative spread of its weights
-// (Neyman allocation), which minimises the error of the probabilities.
+// certifyEach estimates the evidence of every model. The first draws are shared equally. Each later
+// round gives a model draws in proportion to its probability times the relative spread of its
+// weights (Neyman allocation), which minimises the error of the probabilities.
 func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*weighing, error) {
 	codes := space.ListModels(e.Target.Space())
 	certificate := &weighing{Certificate: &Certificate{Complete: true, Models: models.EstimatesOf(codes)}}
@@ -95,11 +95,11 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*weighin
 	return certificate, certificate.judgeUnseen(cfg.witnesses)
 }
 
-// modeRounds is the number of times that modes are looked for, each from the draws of the proposals
-// before. Chosen by hand.
+// modeRounds is the number of searches for modes, each from the draws of the previous proposals.
+// Chosen by hand.
 const modeRounds = 3
 
-// proposeModes gives models proposals at their modes where they need them, and draws from these.
+// proposeModes gives models proposals at their modes where they need them, and draws from them.
 func (s *importanceSampler) proposeModes(ctx context.Context, c *weighing, logPrior []float64, cfg CertifyConfig) error {
 	earlier := s.place(cfg.witnesses, logPrior)
 	if err := s.addModeStarts(&earlier, logPrior); err != nil {
@@ -143,9 +143,8 @@ func (s *importanceSampler) proposeModes(ctx context.Context, c *weighing, logPr
 	return nil
 }
 
-// proposeAgain gives probable models proposals whose weights, of the many draws that there are
-// now, turn out to have no variance: their errors could not be trusted. It reports whether there
-// was one.
+// proposeAgain gives proposals to probable models whose weights turn out to have infinite variance
+// once there are many draws: their errors could not be trusted. It reports whether it added one.
 func (s *importanceSampler) proposeAgain(ctx context.Context, c *weighing, logPrior []float64) (bool, error) {
 	var unreliable []int
 	for i, model := range c.Models {
@@ -160,8 +159,8 @@ func (s *importanceSampler) proposeAgain(ctx context.Context, c *weighing, logPr
 	return true, s.draw(ctx, allocation, false)
 }
 
-// update recomputes evidences, probabilities and diagnostics from all weights so far. It returns
-// the relative spread of the weights of each model.
+// update recomputes evidences, probabilities and diagnostics from all weights. It returns the
+// relative spread of the weights of each model.
 func (c *weighing) update(tallies []tally, logPrior []float64) (spread []float64) {
 	evidence := make([]models.Evidence, len(tallies))
 	spread = make([]float64, len(tallies))
@@ -194,8 +193,8 @@ func (c *weighing) allocate(spread []float64, allocation []int, budget int) {
 	}
 }
 
-// precise reports whether the errors are below tolerance: of every model's probability, and five
-// times it for the log evidences of the ten most probable models.
+// precise reports whether the error of every model's probability is below tolerance, and the error
+// of the log evidences of the ten most probable models below five times tolerance.
 func (c *weighing) precise(tolerance float64) bool {
 	best := make([]ModelEstimate, 0, 11)
 	for _, model := range c.Models {
@@ -221,8 +220,8 @@ func insertBest(best []ModelEstimate, model ModelEstimate, limit int) []ModelEst
 	return best[:min(len(best), limit)]
 }
 
-// collect makes the weighted sample: in it every model has its certified probability, shared among
-// its draws in proportion to their smoothed weights.
+// collect makes the weighted sample, in which every model has its certified probability, divided
+// among its draws in proportion to their smoothed weights.
 func (c *weighing) collect(tallies []tally, dim int, logPrior, logModel []float64) WeightedSample {
 	var sample WeightedSample
 	var theta []float64

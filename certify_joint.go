@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
-// jointDraws are weighted draws (m, θ) of a joint certificate, in the making.
+// jointDraws collects the weighted draws (m, θ) of a joint certificate.
 type jointDraws struct {
 	evaluator   *evaluator
 	certificate *weighing
@@ -25,7 +25,7 @@ type jointDraws struct {
 	theta       []float64 // [draws, D]
 }
 
-// input draws models from r(m) and the noise of a batch.
+// input draws the models of a batch from r(m), and its noise.
 func (d *jointDraws) input() (batchInput, error) {
 	batch, _, dim := d.evaluator.Sizes()
 	flat, err := d.evaluator.DrawCodesFrom("draw wide", d.reference, d.random)
@@ -39,7 +39,7 @@ func (d *jointDraws) input() (batchInput, error) {
 	return batchInput{flat, z, "joint", d.push}, nil
 }
 
-// push takes noise through the flow and returns the log weights that θ has in r(θ | m).
+// push maps noise through the flow and returns the log weights of θ under r(θ | m).
 func (d *jointDraws) push(codes []int32, z []float64) (evaluate.Pushed, []float64, error) {
 	draws, err := d.evaluator.Push(codes, z)
 	if err != nil {
@@ -108,8 +108,8 @@ func (d *jointDraws) conclude(earlier witnesses) (*weighing, error) {
 }
 
 // certifyJointly weights draws (m, θ) from r(m) r(θ | m), wider versions of q(m) and q(θ | m), by
-// p(m) η(θ | m). A model's probability is the weight of its draws; a model that r(m) never proposes
-// has none, which k̂ can only hint at.
+// p(m) η(θ | m). The probability of a model is the weight of its draws. A model that r(m) never
+// proposes has none, which k̂ can only hint at.
 func certifyJointly(ctx context.Context, e *evaluator, cfg CertifyConfig) (*weighing, error) {
 	batch, sites, dim := e.Sizes()
 	total := (cfg.Draws + batch - 1) / batch * batch
@@ -141,8 +141,8 @@ func certifyJointly(ctx context.Context, e *evaluator, cfg CertifyConfig) (*weig
 	return draws.conclude(cfg.witnesses)
 }
 
-// jointShares are the log weights that draws at witnesses would add to the evidence among so many
-// draws.
+// jointShares returns the log weights that draws at the witnesses would add to the evidence, among
+// the given number of draws.
 func jointShares(e *evaluator, w witnesses, reference ModelDistribution, draws int) ([]float64, error) {
 	var codes [][]int32
 	var theta [][]float64

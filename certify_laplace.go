@@ -13,19 +13,20 @@ import (
 )
 
 const (
-	// mostProposals bounds the models that get one, each of which takes a dozen Hessians.
+	// mostProposals bounds the number of models with a proposal, each of which takes a dozen
+	// Hessians.
 	mostProposals = 512
-	// proposalMass is the probability above which a model gets a proposal for a k̂ that is small
-	// enough for many draws, and not for the few it has. Chosen by hand.
+	// proposalMass is the probability above which a model gets a proposal if its k̂ is small enough
+	// for many draws, but too large for its few. Chosen by hand.
 	proposalMass = 1e-4
 	// negligible is the share of the evidence below which a model needs no draws.
 	negligible = 1e-6
 )
 
-// propose gives those models whose weights are not reliable Laplace proposals in addition to the
-// flow and an upper bound of their evidence, where modes are found; nothing bounds the others.
-// Their weights so far are dropped: they come from other proposals. It returns how many draws each
-// is to have at first, none where nothing new was found.
+// propose adds a Laplace proposal to the flow for each model whose weights are not reliable, and
+// bounds its evidence from above, where modes are found; other models stay without bound. Their
+// earlier weights are dropped, since they come from other proposals. It returns the first number of
+// draws of each model, or nothing if it found nothing new.
 func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate, unreliable []int, logPrior []float64, earlier map[int][]laplace.Start) (allocation []int, err error) {
 	allocation = make([]int, len(models))
 	masker, ok := s.evaluator.Target.Space().(space.RowMasker)
@@ -78,7 +79,7 @@ func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate,
 		return nil, err
 	}
 	s.leaveUnbounded(unreliable)
-	// What all together come to at most: only what may hold a part of it needs draws.
+	// Only models that may hold a share of the bounded total need draws.
 	masses := make([]float64, 0, len(models))
 	for i, model := range models {
 		mass := math.Inf(-1)
@@ -105,7 +106,7 @@ func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate,
 	return allocation, nil
 }
 
-// leaveUnbounded notes the models without a mode.
+// leaveUnbounded marks the models without a mode.
 func (s *importanceSampler) leaveUnbounded(searched []int) {
 	for _, i := range searched {
 		if len(s.modes[i].All()) == 0 {
@@ -114,8 +115,8 @@ func (s *importanceSampler) leaveUnbounded(searched []int) {
 	}
 }
 
-// modeStarts are draws of a model to look for modes from: the one that stands for it, then the
-// heaviest of this certificate and of earlier ones.
+// modeStarts returns the starts of a model's mode search: its representative draw, then the
+// heaviest draws of this certificate and of earlier ones.
 func (t *tally) modeStarts(earlier []laplace.Start) (starts []laplace.Start) {
 	if t.one.theta != nil {
 		starts = append(starts, laplace.Start{Theta: t.one.theta, LogJoint: t.one.logJoint})

@@ -11,16 +11,15 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// Certificates are shared among processes at three places: evidences of models (package models),
-// batches of draws, and groups of chains. All else every process does by itself, so that each has
-// the whole certificate in the end.
+// Processes share a certificate at three places: evidences of models (package models), batches of
+// draws, and groups of chains. Each process does all other work by itself, so that each ends with
+// the whole certificate.
 
-// sharedBatches are evaluated at a time where several processes share them; one at a time
-// otherwise. Chosen by hand: their draws fit into memory, and there are enough for some tens of
-// processes.
+// sharedBatches is the number of batches evaluated at a time if several processes share them;
+// otherwise it is one. Chosen by hand: their draws fit into memory, and they suffice for some tens
+// of processes.
 const sharedBatches = 64
 
-// batches is the number of batches that are evaluated at a time.
 func (e *evaluator) batches() int {
 	if e.engine.Shard == nil {
 		return 1
@@ -28,12 +27,11 @@ func (e *evaluator) batches() int {
 	return sharedBatches
 }
 
-// batchInput is a batch to be evaluated: codes [B*S] and, by row, reference draws or parameters
-// [B*D].
+// batchInput is a batch to evaluate: codes [B*S] and, by row, reference draws or parameters [B*D].
 type batchInput struct {
 	Codes []int32
 	X     []float64
-	// Evaluate says how; Kind names it.
+	// Evaluate evaluates the batch; Kind names it.
 	Kind     string
 	Evaluate func(codes []int32, x []float64) (evaluate.Pushed, []float64, error)
 }
@@ -44,8 +42,8 @@ type batchPiece struct {
 	LogWeights []float64
 }
 
-// evaluateBatches evaluates batches, of which others may do a part. Batches must not depend on
-// random numbers.
+// evaluateBatches evaluates batches, some of them perhaps in other processes. Evaluation must not
+// depend on random numbers.
 func (e *evaluator) evaluateBatches(ctx context.Context, batches []batchInput) ([]batchPiece, error) {
 	return shard.Map(ctx, e.engine.Shard, shard.Stage[batchInput, batchPiece]{
 		Name: "draws",
@@ -64,8 +62,8 @@ func (e *evaluator) evaluateBatches(ctx context.Context, batches []batchInput) (
 	}, batches)
 }
 
-// runChains runs groups of chains, of which others may do a part. The first has the seed of the
-// settings, and the others seeds that derive from it.
+// runChains runs groups of chains, some of them perhaps in other processes. The first group has the
+// seed of the settings; the seeds of the others derive from it.
 func (e *evaluator) runChains(ctx context.Context, settings rjmcmc.Config, groups int) (*rjmcmc.Result, error) {
 	seeds := []uint64{settings.Seed}
 	for group := 1; group < groups; group++ {

@@ -10,9 +10,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Tempered reversible-jump chains on the target itself (package rjmcmc) do not depend on q and find
-// the modes that no draw of q reaches. Pilot runs learn from short ones, certificates are checked
-// by longer ones. The numbers were chosen by hand, not tuned: R-hat needs many chains, and each
+// Tempered reversible-jump chains run on the target itself (package rjmcmc). They do not depend on
+// q and find modes that no draw of q reaches. Pilot runs learn from short chains, and longer ones
+// check certificates. The numbers were chosen by hand, not tuned: R-hat needs many chains, and each
 // temperature is another copy of all of them.
 const (
 	chainCount        = 64
@@ -20,8 +20,8 @@ const (
 	chainThin         = 4
 )
 
-// chainConfig is what all chains have in common; name is that of their random streams. The seed
-// derives from that of the configuration: chains that the caller runs with the latter are
+// chainConfig returns the settings that all chains share; name is the name of their random streams.
+// The seed derives from the configured one, so that chains that the caller runs with the latter are
 // independent of these.
 func chainConfig(e *evaluator, name string) (rjmcmc.Config, error) {
 	starts, err := startsOfChains(e)
@@ -30,9 +30,9 @@ func chainConfig(e *evaluator, name string) (rjmcmc.Config, error) {
 	}, err
 }
 
-// startsOfChains are models in which chains start: nil for those that package rjmcmc draws, from
-// sparse to dense, and draws from q(m) if the prior excludes most of such models (as heredity
-// does). Chains that all start nearly empty learn too little of the posterior in burn-in.
+// startsOfChains returns the models in which chains start. It returns nil for the draws of package
+// rjmcmc, from sparse to dense, and draws from q(m) if the prior excludes most of those (as
+// heredity does). Chains that all start nearly empty learn too little of the posterior in burn-in.
 func startsOfChains(e *evaluator) ([][]int32, error) {
 	cards, random := e.Target.Space().Cards(), e.Random("certify/starts")
 	if space.AreLists(e.Target.Space()) {
@@ -62,8 +62,8 @@ func startsOfChains(e *evaluator) ([][]int32, error) {
 	return slices.Collect(slices.Chunk(codes, len(cards))), err
 }
 
-// certifyByChains certifies by tempered chains. Their errors are those between chains, their
-// evidence comes from the ladder of temperatures.
+// certifyByChains certifies by tempered chains. Standard errors come from the differences between
+// chains, and the evidence from the ladder of temperatures.
 func certifyByChains(ctx context.Context, e *evaluator, weights *Certificate, cfg CertifyConfig, length chainLength) (*Certificate, error) {
 	settings, err := chainConfig(e, cfg.stream+"/chains")
 	if err != nil {
@@ -86,10 +86,10 @@ func certifyByChains(ctx context.Context, e *evaluator, weights *Certificate, cf
 	return e.engine.Tempered(chains, length.rHat, cfg.stream)
 }
 
-// checkingStarts are models of four kinds in which the chains that check a certificate start, in
-// equal parts: the most probable ones by weights, draws of q(m), the smallest and largest of all
-// that the prior allows among these and among uniform draws, and models from small to large. Chains
-// that start in one way can agree on one mode and miss all others.
+// checkingStarts returns the models in which the chains that check a certificate start. There are
+// four kinds in equal parts: the most probable models by weights; draws of q(m); the smallest and
+// largest allowed models among these and among uniform draws; and models from small to large.
+// Chains with one kind of start can agree on one mode and miss all others.
 func checkingStarts(e *evaluator, stream string, weights *Certificate) ([][]int32, error) {
 	random := e.Random(stream + "/starts")
 	drawn, err := e.DrawCodes(random)
@@ -134,60 +134,59 @@ func checkingStarts(e *evaluator, stream string, weights *Certificate) ([][]int3
 	return starts, nil
 }
 
-// How long chains check a certificate, or take its place. Chosen by hand: not tuned.
+// The lengths of chains that check or replace a certificate were chosen by hand, not tuned.
 const (
 	checkBurnIn = 600
-	// One iteration of the chains stands for so many plain draws: more beyond fewDraws, as an
-	// iteration moves every copy of every chain and costs more than these draws do.
+	// drawsPerIteration is the number of draws that allow one iteration of the chains. Beyond
+	// fewDraws it is moreDrawsPerIteration: an iteration moves every copy of every chain and costs
+	// more than drawsPerIteration draws.
 	drawsPerIteration     = 32
 	moreDrawsPerIteration = 128
 	fewDraws              = 1 << 15
-	// Chains that do not agree after all their iterations continue where R-hat falls as they grow
-	// longer, if it can be expected to reach models.EnoughRHat before they are longest times as
-	// long. Otherwise training follows, and after it chains anew: some rounds of it, each of which
-	// ends with a certificate, cost as much as chains of this length.
+	// longest bounds how many times as long chains that do not agree may become. They continue if
+	// R-hat falls with their length and is expected to reach models.EnoughRHat by then. Otherwise
+	// training follows, and new chains: some rounds of training, each with a certificate, cost
+	// about the same as chains of this length.
 	longest = 8
-	// beyond is by how much chains are made longer than the expected length, which is known to a
-	// tenth.
+	// beyond is the factor on the expected length, which is known to a tenth.
 	beyond = 1.1
 )
 
-// chainLength is how many chains there are and how long: at most so many iterations, of which draws
-// are enough where so many are effective, R-hat is no larger than rHat, and the evidence is
-// resolved.
+// chainLength sets the number of chains and their length. They end after iterations, or earlier
+// when enough draws are effective, R-hat is at most rHat, and the evidence is resolved.
 type chainLength struct {
 	chains, burnIn, iterations int
 	enough, rHat               float64
-	// longest is the number of iterations up to which they may continue; 0 means iterations.
+	// longest is the number of iterations up to which chains may continue; 0 stands for iterations.
 	longest int
-	// patience is the number of iterations after which they end if they are hopeless; 0: never.
+	// patience is the number of iterations after which hopeless chains end; 0 means never.
 	patience int
 }
 
-// shortChains are those of CertifyConfig.Short. Chosen by hand: of a thousand effective draws a
-// mode of a hundredth of the posterior has ten, and DoubtfulMissed asks for five. After 64
-// iterations of burn-in every third run had not mixed, after 96 one of 15. R-hat of chains that mix
-// is about 1 + 1/(2e) where a half of a chain has e effective draws, of many: of sixteen, 1.03.
+// shortChains is the length for CertifyConfig.Short. Chosen by hand: of a thousand effective draws
+// a mode of a hundredth of the posterior has ten, and DoubtfulMissed asks for five. After 64
+// iterations of burn-in every third run had not mixed, after 96 one of 15. R-hat of many chains
+// that mix is about 1 + 1/(2e) if half a chain has e effective draws: 1.03 for sixteen.
 var shortChains = chainLength{chains: 32, burnIn: 128, iterations: 768, enough: 1000, rHat: 1.03, patience: 96}
 
-// warmChains are those that follow where short ones have not mixed, which says nothing of the
-// weights: more burn-in is what they lack.
+// warmChains returns the length of chains that follow short ones that have not mixed. Such short
+// chains show nothing about the weights: they lack burn-in.
 func warmChains() chainLength {
 	l := shortChains
 	l.burnIn *= 2
 	return l
 }
 
-// hopelessRHat is the R-hat above which chains are not waited for. Chosen by hand: some chain is
-// then still far from all others.
+// hopelessRHat is the R-hat above which chains end early. Chosen by hand: some chain is then still
+// far from all others.
 const hopelessRHat = 1.5
 
-// longChains are the others.
+// longChains returns the length of all other chains.
 func longChains(cfg CertifyConfig) chainLength {
 	iterations := max(min(cfg.Draws, fewDraws)/drawsPerIteration+max(cfg.Draws-fewDraws, 0)/moreDrawsPerIteration, 4*chainThin)
 	l := chainLength{chains: chainCount, burnIn: min(checkBurnIn, iterations), iterations: iterations, enough: models.EnoughESS, rHat: models.EnoughRHat, longest: longest * iterations}
-	// Effective draws at which the error of a probability of a half is precision, and a third
-	// more: errors come from the differences between chains, which few chains know only roughly.
+	// At the effective draws for this precision of a probability of a half, and a third more:
+	// errors come from the differences between chains, which few chains know only roughly.
 	if cfg.precision > 0 {
 		l.enough = math.Min(l.enough, 1/(3*cfg.precision*cfg.precision))
 	}
@@ -203,10 +202,10 @@ func (l chainLength) reached(sp space.Space, chains *rjmcmc.Result) bool {
 	return worst.RHat <= l.rHat && worst.ESS >= l.enough && chains.EvidenceResolved()
 }
 
-// further is by how many iterations chains continue, if they are expected to agree then. Those that
-// continue are as precise as is wanted, if they may be so long: to begin anew would cost more.
-// Where they find another evidence than the weights they are to check, longer ones would not
-// confirm these.
+// further returns the number of additional iterations, if the chains are expected to agree after
+// them. Chains that continue also run to the wanted precision, within the longest length, since a
+// new start would cost more. Chains whose evidence differs from the weights' do not continue:
+// longer ones would not confirm the weights.
 func (l chainLength) further(sp space.Space, weights *Certificate, chains *rjmcmc.Result) int {
 	n, most := chains.Draws()/chains.Chains, float64(l.longest/chains.Thin)
 	now := models.WorstOf(sp, chains)

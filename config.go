@@ -21,32 +21,33 @@ import (
 // Config says how Fit trains. The zero value is a good default for a few dozen coordinates and up
 // to a million models.
 type Config struct {
-	// Flow is the family of q(θ | m). Fit fills in Dim and Features and, when Precision is nil,
-	// Precision and Linear from the curvature of the log density at a mode of the largest model: of
-	// all pairs of coordinates up to cosmic.MaxCoupledDim of them, of each coordinate for itself
-	// above.
+	// Flow is the family of q(θ | m). Fit fills in Dim and Features. If Precision is nil, it fills
+	// in Precision and Linear from the curvature of the log density at a mode of the largest model:
+	// over all pairs of coordinates up to cosmic.MaxCoupledDim of them, for each coordinate by
+	// itself above.
 	Flow cosmic.Config
-	// Backbone is q(θ | m) in place of Flow, which is then not read, such as a family of plates of
-	// package hbm. Its String, if it has that method, is part of what checkpoints are held against.
-	// It begins with IdentityStart: a pilot run would choose the models that it happens to fit.
+	// Backbone is q(θ | m) in place of Flow, which is then ignored: a family of plates of package
+	// hbm, for instance. Its String method, if any, is part of the settings that a checkpoint must
+	// match. It begins with IdentityStart: a pilot run would choose the models that it happens to
+	// fit.
 	Backbone Flow
-	// Models is q(m); nil stands for a table of logits over all models, which starts at the prior,
-	// and beyond modeldist.DefaultLimit of them for a masked network, which starts uniform.
+	// Models is q(m). nil stands for a table of logits over all models, which starts at the prior,
+	// or beyond modeldist.DefaultLimit models for a masked network, which starts uniform.
 	Models ModelDistribution
-	// Steps is the number of training steps; 0 stands for 2,000. This and the other defaults that
-	// name no source were chosen by hand, on tables of some tens of rows and predictors.
+	// Steps is the number of training steps; 0 stands for 2,000. Defaults without a source were
+	// chosen by hand, on tables of some tens of rows and predictors.
 	Steps int
-	// Until, if not zero, is when Fit ends, with the step in progress, however many there are to
-	// be.
+	// Until, if not zero, is the time at which Fit ends after the step in progress, whatever Steps
+	// is.
 	Until time.Time
-	// FirstRound, if not 0, is the number of steps of the first of several rounds. Each is twice as
-	// long as the one before, and the learning rate and tempering start anew with it; the last ends
-	// with Steps. 0 stands for a single round.
+	// FirstRound, if not 0, is the number of steps of the first of several rounds. Each round is
+	// twice as long as the one before and starts the learning rate and the tempering anew; the last
+	// ends with Steps. 0 stands for a single round.
 	FirstRound int
 	// Batch is the number of (m, z) pairs in a step; 0 stands for 1,024.
 	Batch int
-	// LearningRate is the largest step of Adam on the flow, reached after a short warm-up and then
-	// lowered to zero along a cosine; 0 stands for 0.003.
+	// LearningRate is the largest step of Adam on the flow. It follows a short warm-up and falls to
+	// zero along a cosine. 0 stands for 0.003.
 	LearningRate float64
 	// ModelStep scales the step on q(m); 0 stands for 0.1.
 	ModelStep float64
@@ -54,35 +55,33 @@ type Config struct {
 	// for 0.01. +Inf turns the control off.
 	InformationGain float64
 	// Tempering is the share of the steps during which the flow is trained on a flattened target,
-	// log η times a power that rises from 0.1 to 1, while q(m) stays as it is. A flow that starts
-	// wide finds modes that one fitted to a single mode never draws, and q(m) does not choose
+	// log η times a power that rises from 0.1 to 1, while q(m) stays unchanged. A flow that starts
+	// wide finds modes that a flow fitted to a single mode never draws, and q(m) does not choose
 	// models before their parameters are fitted. 0 means none: right for posteriors with one mode
 	// per model.
 	Tempering float64
 	// Annealing is the share of the steps during which q(m) follows p(m) Z_m to a power that rises
-	// from 0 to 1, Z_m being what the flow says of the evidence of m. It holds q(m) back until the
-	// flow has moved, and from settling on the models that it happens to find first: right for
-	// spaces of models that are not listed, without a warm start. 0 means none.
+	// from 0 to 1, where Z_m is the flow's estimate of the evidence of m. It keeps q(m) from
+	// settling on the models that it happens to find before the flow has moved: right for large
+	// spaces without a warm start. 0 means none.
 	Annealing float64
 	// ControlVariate reduces the variance of the score-function gradient of q(m); the zero value is
 	// LeaveOneOut.
 	ControlVariate ControlVariate
-	// Begin, if not nil, is the starting point of the fit: Flow, Models and Start are then not
-	// read.
+	// Begin, if not nil, is the starting point of the fit; Flow, Models and Start are then ignored.
 	Begin *Beginning
-	// Start says what the flow and q(m) are before the first step.
+	// Start selects the flow and q(m) before the first step.
 	Start Start
-	// LearnAtOnce lets q(m) learn from the first step. Without, one that begins at the prior is
-	// held there until the losses of models have stopped falling together (train.Released).
+	// LearnAtOnce lets q(m) learn from the first step. Without it, a q(m) that begins at the prior
+	// stays there until the losses of the models have stopped falling together (train.Released).
 	LearnAtOnce bool
-	// Warm, if not nil, draws models that q(m) learns by maximum likelihood before the first step,
-	// in place of a pilot run: models that chains on a simpler posterior visit, for instance. Those
-	// of GroupedModels are the codes of all rows of one, one after the other.
+	// Warm, if not nil, replaces the pilot run: it draws models that q(m) learns by maximum
+	// likelihood before the first step, such as models of chains on a simpler posterior. A model of
+	// GroupedModels is the codes of all its rows in order.
 	Warm func(random *rand.Rand) []int32
-	// StepsPerLaunch is the number of steps that are compiled into one graph, where no report,
-	// checkpoint or pilot run comes between them; 0 stands for 1. More save the time between
-	// launches, which counts on a GPU when steps are short, and take as many times longer to
-	// compile.
+	// StepsPerLaunch is the number of steps compiled into one graph, used where no report,
+	// checkpoint or pilot run comes between them; 0 stands for 1. More steps save launches, which
+	// matters on a GPU with short steps, and compile for proportionally longer.
 	StepsPerLaunch int
 	// ClipNorm bounds the joint norm of the flow's gradient; 0 stands for 50.
 	ClipNorm float64
@@ -91,9 +90,9 @@ type Config struct {
 	// DType is the float type of the flow and the target: Float32 (the zero value stands for it) or
 	// Float64.
 	DType dtypes.DType
-	// MaxNonFinite is the largest share of draws with a non-finite log density that is tolerated
-	// between two log points; above it Fit returns an error. 0 stands for 0.01. In the first 100
-	// steps up to half may be so.
+	// MaxNonFinite is the largest tolerated share of draws with a non-finite log density between
+	// two reports; above it Fit returns an error. 0 stands for 0.01. In the first 100 steps the
+	// limit is a half.
 	MaxNonFinite float64
 
 	// LogEvery is the number of steps between calls of Progress; 0 stands for 100.
@@ -106,21 +105,20 @@ type Config struct {
 	// CheckpointEvery is the number of steps between checkpoints; 0 stands for 500. The last step
 	// is always stored.
 	CheckpointEvery int
-	// CheckpointInterval is the longest time between checkpoints, whatever the steps: they are due
-	// after two seconds and then at intervals that double up to it. It changes no number. 0 stands
-	// for 30 s; a negative one leaves it at CheckpointEvery.
+	// CheckpointInterval is the longest time between checkpoints, whatever the steps. They are due
+	// after two seconds and then at intervals that double up to it. It changes no result. 0 stands
+	// for 30 s; with a negative value only CheckpointEvery counts.
 	CheckpointInterval time.Duration
 	// Resume continues from the state in Checkpoint instead of starting anew.
 	Resume bool
 }
 
-// Info is a report of a training run. Averages are over the steps since the previous
-// report.
+// Info is a report of a training run. Averages are over the steps since the previous report.
 type Info struct {
 	Step, Steps int
 	// Loss is the average of log h + log q(m) − log p(m): an estimate of −ELBO, in nats (eq. 10).
 	Loss float64
-	// Entropy is that of q(m), in nats.
+	// Entropy is the entropy of q(m), in nats.
 	Entropy float64
 	// GradientNorm is the average norm of the flow's gradient before clipping.
 	GradientNorm float64
@@ -134,7 +132,7 @@ type Info struct {
 	StepsPerSecond float64
 }
 
-// Validate reports the first field that is out of its range.
+// Validate reports the first field out of its range.
 func (c Config) Validate() error {
 	for _, field := range []struct {
 		name  string
@@ -166,7 +164,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// withDefaults returns the configuration with every zero replaced by its default.
+// withDefaults replaces every zero by its default.
 func (c Config) withDefaults() Config {
 	setDefault(&c.Steps, 2000)
 	setDefault(&c.Batch, 1024)
@@ -190,8 +188,8 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// settings are the fields that a resumed run must share with the interrupted one: all that the
-// state after a given step depends on.
+// settings returns the fields that a resumed run must share with the interrupted one, on which the
+// state after a given step depends.
 func (c Config) settings(backend string, cards []int) (json.RawMessage, error) {
 	flow := c.Flow
 	flow.Precision, flow.Linear = nil, nil // variables of the checkpoint
@@ -223,9 +221,9 @@ func (c Config) settings(backend string, cards []int) (json.RawMessage, error) {
 	return json.Marshal(settings)
 }
 
-// checkSize refuses a configuration, defaults and the sizes of the flow filled in, whose training
-// needs more memory than the machine has: for each weight its value, its gradient and two moments
-// of Adam; for each draw of a batch all that its gradient needs.
+// checkSize returns an error if training needs more memory than the machine has: four numbers for
+// each weight (value, gradient and two moments of Adam), and the gradient's needs for each draw of
+// a batch. The configuration has its defaults and the sizes of the flow filled in.
 func (c Config) checkSize(sp space.Space) error {
 	size := float64(c.DType.Size())
 	if c.Backbone != nil {
@@ -237,18 +235,18 @@ func (c Config) checkSize(sp space.Space) error {
 	return memory.Check(what, 4*size*c.Flow.Weights()+rows)
 }
 
-// ControlVariate says what is subtracted from the losses in the score-function gradient of q(m)
-// (eq. 18, 19). None of them biases it.
+// ControlVariate is the term subtracted from the losses in the score-function gradient of q(m) (eq.
+// 18, 19). None biases the gradient.
 type ControlVariate int
 
 const (
-	// LeaveOneOut subtracts from each loss the mean of the others of its batch.
+	// LeaveOneOut subtracts from each loss the mean of the other losses of its batch.
 	LeaveOneOut ControlVariate = iota
-	// Running subtracts the moving average of the batches before (D.1).
+	// Running subtracts the moving average of the previous batches (D.1).
 	Running
-	// SurrogateMean subtracts what a diagonal surrogate expects of each model, adds the exact
-	// gradient of that expectation, and subtracts the mean of the others of the batch from what is
-	// left. It needs a table q(m).
+	// SurrogateMean subtracts the expectation of a diagonal surrogate for each model, adds the
+	// exact gradient of that expectation, and applies LeaveOneOut to the rest. It needs a table
+	// q(m).
 	SurrogateMean
 	// NoControl subtracts nothing.
 	NoControl
@@ -262,7 +260,7 @@ func (c ControlVariate) String() string { return controlVariates.String(c) }
 // MarshalText writes the name.
 func (c ControlVariate) MarshalText() ([]byte, error) { return controlVariates.Marshal(c) }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads the text of MarshalText.
 func (c *ControlVariate) UnmarshalText(text []byte) error {
 	return controlVariates.Unmarshal(text, c)
 }

@@ -22,16 +22,16 @@
 //	z          z ~ ν     reference draw, standard normal                      [D]
 //	logH       log h     log q(θ | m) − log η(θ | m) (eq. 9)
 //
-// Equation numbers are those of Davies, Mackinlay, Oliveira and Sisson, "Amortized Variational
-// Transdimensional Inference" (2025). docs/method.md says where this implementation differs from
-// it, and why.
+// Equation numbers refer to Davies, Mackinlay, Oliveira and Sisson, "Amortized Variational
+// Transdimensional Inference" (2025). docs/method.md lists the differences of this implementation
+// and their reasons.
 //
 // # Files
 //
 // Describing a problem:
 //
 //	target.go     Target, and the interfaces by which it tells the engine more
-//	config.go     Config: how Fit trains; Info: what it reports
+//	config.go     Config: the settings of Fit; Info: its reports
 //
 // Training:
 //
@@ -41,7 +41,7 @@
 //	start.go      the model, the prior and the approximation that a fit starts from
 //	modelstep.go  the step on q(m), bounded by the information gain
 //	scoreloss.go  the score-function loss of q(m), with its control variates
-//	learner.go    distributions with a learning rule of their own
+//	learner.go    distributions q(m) with their own learning rule
 //	pilot.go      fitting q(m): warm starts, and models that are found later
 //	laplace.go    normal approximations at modes
 //	reporter.go   averages from running sums
@@ -49,10 +49,10 @@
 // Doing as much work as the answer needs:
 //
 //	solve.go         Solve: a loop that works until its certificate is good enough; Recertify
-//	solve_config.go  SolveConfig, and what Solve returns
+//	solve_config.go  SolveConfig, and Solution: the result of Solve
 //	solver.go        state shared by its stages, and the plan that checkpoints store
 //	solve_stages.go  the stages, and the decision of each
-//	solve_advice.go  what would help if the answer is not good enough
+//	solve_advice.go  advice if the answer is not good enough
 //
 // Evaluating and drawing:
 //

@@ -7,12 +7,12 @@ import (
 	"github.com/transdim/vti/models"
 )
 
-// evaluator evaluates a target and an approximation of it, which is what the engine of models asks
-// for proposals.
+// evaluator evaluates a target and its approximation. It is the proposal of the engine of package
+// models.
 type evaluator struct {
 	*evaluate.Evaluator
 	engine *models.Engine
-	// around is the latest certificate by draws around modes that was not good enough.
+	// around is the latest certificate by draws around modes, if it was not good enough.
 	around *models.Certificate
 }
 
@@ -22,5 +22,4 @@ func newEvaluator(e *evaluate.Evaluator) *evaluator {
 	return own
 }
 
-// finite reports whether x is neither NaN nor infinite.
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -10,9 +10,9 @@ import (
 	"github.com/transdim/vti/models"
 )
 
-// Evidences estimates the evidences of chosen models by weights, like Certify but with numbers of
-// draws that the caller chooses: for applications whose answer is not the posterior over the models
-// themselves. Neither q(m) nor the prior over models plays a part.
+// Evidences estimates the evidences of chosen models by weights, like Certify, but with the
+// caller's numbers of draws: for applications whose answer is not the posterior over models. It
+// uses neither q(m) nor the prior over models.
 type Evidences struct {
 	sampler *importanceSampler
 	models  []ModelEstimate
@@ -22,15 +22,14 @@ func newEvidences(e *evaluator, codes [][]int32, name string) *Evidences {
 	return &Evidences{sampler: newImportanceSampler(e, codes, name), models: models.EstimatesOf(codes)}
 }
 
-// Draw adds allocation[i] draws of model i. keep stores them for Sample; otherwise, of all such
-// draws of a model, one is kept that stands for its posterior.
+// Draw adds allocation[i] draws of model i. keep stores them for Sample; otherwise one draw of each
+// model is kept, which stands for its posterior.
 func (e *Evidences) Draw(ctx context.Context, allocation []int, keep bool) error {
 	return e.sampler.draw(ctx, allocation, keep)
 }
 
-// Models returns the estimates from all draws so far, in the order of the codes: log evidence, its
-// error, k̂ and the number of draws. A model without draws has a log evidence of −Inf and a k̂ of
-// +Inf.
+// Models returns the estimates from all draws, in the order of the codes: log evidence, its error,
+// k̂ and the number of draws. Without draws the log evidence is −Inf and k̂ is +Inf.
 func (e *Evidences) Models() []ModelEstimate {
 	for i := range e.models {
 		own, model := e.sampler.tallies[i].estimate(), &e.models[i]
@@ -39,11 +38,11 @@ func (e *Evidences) Models() []ModelEstimate {
 	return e.models
 }
 
-// NonFinite counts draws whose density was not finite.
+// NonFinite returns the number of draws with a non-finite density.
 func (e *Evidences) NonFinite() int { return e.sampler.nonFinite }
 
-// Sample returns weighted draws of the parameters of one model, inactive coordinates 0, with
-// weights that sum to one; none if no draw has weight.
+// Sample returns weighted draws of the parameters of one model, with inactive coordinates 0 and
+// weights that sum to one, or none if no draw has weight.
 func (e *Evidences) Sample(model int) (theta *mat.Dense, weights []float64) {
 	draws, logWeights := e.sampler.tallies[model].representatives()
 	norm := logsum.Of(logWeights)

@@ -24,10 +24,10 @@ import (
 // score-function for q(m).
 //
 // When ctx is cancelled Fit finishes the step in progress, writes a checkpoint if the configuration
-// names one, and returns the posterior trained so far together with an error that wraps ctx.Err().
-// Any other error comes with a nil posterior, except too many non-finite densities, where the
-// posterior is returned for inspection. Whatever goes wrong, a device that is lost in the middle of
-// a step included, the file of the last checkpoint stays as it was written.
+// names one, and returns the current posterior with an error that wraps ctx.Err(). Too many
+// non-finite densities also return an error with the posterior, for inspection; any other error
+// comes with a nil posterior. No error changes the file of the last checkpoint, not even a device
+// lost in the middle of a step.
 func Fit(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*Posterior, error) {
 	started := time.Now()
 	t, err := newTrainer(ctx, device, target, cfg, true)
@@ -38,15 +38,15 @@ func Fit(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*P
 	if !errors.Is(err, errBadStart) || !t.anchored {
 		return posterior, err
 	}
-	// The mode of the largest model, from which the flow started, is no place for the others, or is
-	// too narrow for the type of training: start from the reference.
+	// The flow started from the mode of the largest model, which does not suit the others or is too
+	// narrow for the float type: start from the reference.
 	if t, err = newTrainer(ctx, device, target, cfg, false); err != nil {
 		return nil, err
 	}
 	return t.fit(ctx, started)
 }
 
-// fit takes all steps that are left. The time is that of the start of Fit.
+// fit takes all remaining steps. started is the start of Fit.
 func (t *trainer) fit(ctx context.Context, started time.Time) (*Posterior, error) {
 	for t.step < t.config.Steps && !t.late() {
 		if posterior, err := t.train(ctx, t.config.roundAfter(t.step), started, true); err != nil {
@@ -56,11 +56,11 @@ func (t *trainer) fit(ctx context.Context, started time.Time) (*Posterior, error
 	return t.posterior(), nil
 }
 
-// late reports whether training is to end.
+// late reports whether the time for training is over.
 func (t *trainer) late() bool { return t.step > 0 && budget.Passed(t.config.Until) }
 
-// train takes the steps of a round, counted from 0, that are left. With pilot q(m) is given a warm
-// start in the first round.
+// train takes the remaining steps of a round, counted from 0. With pilot q(m) gets a warm start in
+// the first round.
 func (t *trainer) train(ctx context.Context, round int, started time.Time, pilot bool) (*Posterior, error) {
 	if err := t.beginRound(round); err != nil {
 		return nil, err
@@ -117,8 +117,7 @@ func (t *trainer) train(ctx context.Context, round int, started time.Time, pilot
 	return t.posterior(), nil
 }
 
-// Load opens the posterior stored in cfg.Checkpoint by a Fit with the same target and
-// configuration.
+// Load opens the posterior that Fit stored in cfg.Checkpoint for the same target and configuration.
 func Load(device *gpu.Device, target Target, cfg Config) (*Posterior, error) {
 	cfg.Resume = true
 	t, err := newTrainer(context.Background(), device, target, cfg, true)
@@ -128,8 +127,8 @@ func Load(device *gpu.Device, target Target, cfg Config) (*Posterior, error) {
 	return t.posterior(), t.settle()
 }
 
-// Open returns the posterior that cfg starts from, without training: with cfg.Begin, the answer of
-// an amortized network for the target's data set, in the form that Fit returns.
+// Open returns the starting point of cfg without training. With cfg.Begin it is the answer of an
+// amortized network for the target's data set.
 func Open(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*Posterior, error) {
 	t, err := newTrainer(ctx, device, target, cfg, true)
 	if err != nil {
@@ -138,9 +137,9 @@ func Open(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*
 	return t.posterior(), nil
 }
 
-// newTrainer prepares a fit. With anchor a flow without a quadratic of its own starts from the one
-// at a mode of the largest model, unless it is to start as the identity; without anchor it starts
-// from the reference.
+// newTrainer prepares a fit. With anchor a flow without a quadratic starts from the one at a mode
+// of the largest model, unless it starts as the identity. Without anchor it starts from the
+// reference.
 func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Config, anchor bool) (*trainer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -181,7 +180,8 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 		if err != nil {
 			return nil, err
 		}
-		// sizes filled in: should a default change, an old checkpoint is refused with a reason
+		// with the sizes filled in: if a default changes, an old checkpoint is refused with a
+		// reason
 		flow, cfg.Flow = own, own.Config()
 	}
 	t.config = cfg
@@ -218,9 +218,9 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 	return t, t.compile()
 }
 
-// chooseModels fills in q(m): that of cfg.Begin, else cfg.Models, else a table that starts at the
-// prior or, where models are too many, a network. It also prepares the prior of a table and the
-// control variate where they are needed.
+// chooseModels fills in q(m): from cfg.Begin, else cfg.Models, else a table that starts at the
+// prior or, for too many models, a network. It also prepares the prior of a table and the control
+// variate if needed.
 func (t *trainer) chooseModels(device *gpu.Device, target Target, cfg *Config) (err error) {
 	cards := target.Space().Cards()
 	if cfg.Begin != nil {
@@ -252,8 +252,8 @@ func (t *trainer) chooseModels(device *gpu.Device, target Target, cfg *Config) (
 	return err
 }
 
-// anchor gives the flow the quadratic at a mode of the largest model, unless there is no such model
-// or the flow is given.
+// anchor gives the flow the quadratic at a mode of the largest model, if there is such a model and
+// the flow is not given.
 func (t *trainer) anchor(ctx context.Context, device *gpu.Device, target Target, cfg *Config) error {
 	masker, ok := target.Space().(space.RowMasker)
 	if !ok || cfg.Backbone != nil || cfg.Begin != nil || cfg.Resume || cfg.Flow.Precision != nil || cfg.Flow.Linear != nil {
@@ -271,5 +271,5 @@ func (t *trainer) anchor(ctx context.Context, device *gpu.Device, target Target,
 	return nil
 }
 
-// posterior is what is trained so far.
+// posterior returns the current state of training.
 func (t *trainer) posterior() *Posterior { return &Posterior{evaluator: t.evaluator, steps: t.step} }

@@ -14,22 +14,21 @@ import (
 	"github.com/transdim/vti/models"
 )
 
-// Before any weight is known every model gets as many draws: between leastDraws and mostDraws,
-// evenBudget in all where that lies between. Chosen by hand, not tuned: Pareto's k̂ needs some tens
-// of draws to be estimated at all.
+// Before any weight is known every model gets the same number of draws: evenBudget in all, within
+// leastDraws and mostDraws of each. Chosen by hand, not tuned: an estimate of Pareto's k̂ needs
+// some tens of draws.
 const (
 	leastDraws = 32
 	mostDraws  = 256
 	evenBudget = 1 << 18
-	// glanceDraws is the largest number for a certificate that is only to be glanced at.
+	// glanceDraws is the largest number for a glance.
 	glanceDraws = 128
-	// proposalShare is the part of a model's draws that come from its Laplace proposal. Neither
-	// part can make the weights more than twice as large as the other alone would.
+	// proposalShare is the denominator of the share of a model's draws from its Laplace proposal.
+	// Neither part can make the weights more than twice as large as the other alone would.
 	proposalShare = 2
 )
 
-// evenAllocation gives every model the same number of draws, and none to those that the prior
-// excludes.
+// evenAllocation gives every model the same number of draws, and none to excluded models.
 func evenAllocation(logPrior []float64) []int {
 	allocation := make([]int, len(logPrior))
 	for i, prior := range logPrior {
@@ -40,37 +39,35 @@ func evenAllocation(logPrior []float64) []int {
 	return allocation
 }
 
-// tally is what an importance sampler knows of one model.
+// tally is the state of an importance sampler for one model.
 type tally struct {
 	logWeights []float64
-	// components are the control variates of each draw, one after the other; none where a draw did
-	// not come from the reference alone.
+	// components holds the control variates of each draw in order; none where a draw did not come
+	// from the reference alone.
 	components []float64
 	changed    bool // since estimated
 	estimated  models.Evidence
 	stored     []storedDraw // the draws that were kept, all of a call of draw or none
 	// one is a draw chosen among all of the model in proportion to weight, and logTotal the log of
-	// their sum: the model's posterior in a single draw, for models of which no others, or too few,
-	// were kept.
+	// the sum of weights. It represents the posterior of a model without enough stored draws.
 	one      storedDraw
 	logTotal float64
-	// heaviest are the draws of the largest weights, in no order.
+	// heaviest holds the draws of largest weight, unordered.
 	heaviest []storedDraw
-	// logBound is an upper bound of the log evidence that does not come from weights; −Inf for
+	// logBound is an upper bound of the log evidence from another source than weights; −Inf for
 	// none.
 	logBound float64
 }
 
-// newTally starts without draws.
 func newTally() tally { return tally{logTotal: math.Inf(-1), logBound: math.Inf(-1)} }
 
-// storedDraw is a draw that is kept for the weighted sample.
+// storedDraw is a draw kept for the weighted sample.
 type storedDraw struct {
 	theta                     []float64
 	logQ, logJoint, logWeight float64
 }
 
-// add counts a draw, which u, uniform on [0, 1), may make the model's one.
+// add counts a draw, which may replace one: u is uniform on [0, 1).
 func (t *tally) add(draw storedDraw, u float64, store bool) {
 	t.logWeights, t.changed = append(t.logWeights, draw.logWeight), true
 	if store {
@@ -87,7 +84,7 @@ func (t *tally) add(draw storedDraw, u float64, store bool) {
 	}
 }
 
-// mostHeavy is the number of draws of each model that are kept for their weights. Chosen by hand.
+// mostHeavy is the number of heaviest draws kept of each model. Chosen by hand.
 const mostHeavy = 8
 
 // keepHeavy keeps a draw if it is one of the heaviest.
@@ -110,7 +107,7 @@ func (t *tally) keepHeavy(draw storedDraw) {
 	t.heaviest[at] = draw
 }
 
-// estimate is what the weights so far say of the evidence of a model.
+// estimate returns the evidence of a model from its weights.
 func (t *tally) estimate() models.Evidence {
 	if len(t.logWeights) == 0 {
 		return models.Evidence{Log: math.Inf(-1), SE: math.NaN(), KHat: math.Inf(1), Bound: math.Inf(-1)}
@@ -124,9 +121,9 @@ func (t *tally) estimate() models.Evidence {
 	return t.estimated
 }
 
-// representatives are the draws that stand for the model in the weighted sample, with their
-// smoothed log weights. Weights of few draws, once normalised, would be those of the proposal
-// rather than of the posterior.
+// representatives returns the draws that represent the model in the weighted sample, and their
+// smoothed log weights. Few draws with normalised weights would represent the proposal rather than
+// the posterior.
 func (t *tally) representatives() (draws []storedDraw, logWeights []float64) {
 	if len(t.stored) < leastDraws {
 		if t.one.theta == nil {
@@ -156,7 +153,7 @@ type importanceSampler struct {
 	progress    func(done, total int)
 }
 
-// newImportanceSampler starts without any draws; name is that of its random streams.
+// newImportanceSampler returns a sampler without draws; name is the name of its random streams.
 func newImportanceSampler(e *evaluator, codes [][]int32, name string) *importanceSampler {
 	s := &importanceSampler{
 		evaluator: e, codes: codes, tallies: make([]tally, len(codes)),
@@ -169,8 +166,8 @@ func newImportanceSampler(e *evaluator, codes [][]int32, name string) *importanc
 }
 
 // draw adds allocation[i] draws of model i with their log weights log η(θ | m) − log r(θ | m), and
-// keeps the draws if store is set. Where a model has a proposal in addition to the flow, half of
-// its draws come from that, and r is the mixture of both.
+// stores the draws if store is set. If a model has a Laplace proposal, half of its draws come from
+// it, and r is the mixture of both.
 func (s *importanceSampler) draw(ctx context.Context, allocation []int, store bool) error {
 	_, sites, dim := s.evaluator.Sizes()
 	fromFlow := s.newRows(store, "flow", s.evaluate)
@@ -208,7 +205,7 @@ func (s *importanceSampler) draw(ctx context.Context, allocation []int, store bo
 	return s.evaluatePending(ctx)
 }
 
-// proposal is that of a model in addition to the flow, or nil.
+// proposal returns the model's Laplace proposal, or nil.
 func (s *importanceSampler) proposal(model int) *laplace.Modes {
 	if s.proposals == nil {
 		return nil
@@ -232,13 +229,12 @@ func (s *importanceSampler) newRows(store bool, kind string, evaluate func([]int
 	return b
 }
 
-// clear makes room for another batch.
 func (b *batchRows) clear() {
 	batch, sites, dim := b.sampler.evaluator.Sizes()
 	b.codes, b.x, b.owner = make([]int32, batch*sites), make([]float64, batch*dim), make([]int, 0, batch)
 }
 
-// add counts the row that was written for model.
+// add counts a row written for model.
 func (b *batchRows) add(ctx context.Context, model int) error {
 	if b.owner = append(b.owner, model); len(b.owner) < cap(b.owner) {
 		return nil
@@ -246,7 +242,7 @@ func (b *batchRows) add(ctx context.Context, model int) error {
 	return b.flush(ctx)
 }
 
-// flush hands the rows so far to the sampler.
+// flush hands the collected rows to the sampler.
 func (b *batchRows) flush(ctx context.Context) error {
 	if len(b.owner) == 0 {
 		return nil
@@ -261,14 +257,14 @@ func (b *batchRows) flush(ctx context.Context) error {
 	return s.evaluatePending(ctx)
 }
 
-// pendingBatch is a batch that is not evaluated yet, with the models of its rows.
+// pendingBatch is a batch yet to be evaluated, with the models of its rows.
 type pendingBatch struct {
 	batchInput
 	owner []int
 	store bool
 }
 
-// evaluatePending evaluates the batches so far and gives their rows to the tallies, in order.
+// evaluatePending evaluates the pending batches and gives their rows to the tallies, in order.
 func (s *importanceSampler) evaluatePending(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("certification stopped after %d draws: %w", s.done, err)
@@ -316,7 +312,7 @@ func (s *importanceSampler) count(batch pendingBatch, draws evaluate.Pushed, log
 	}
 }
 
-// evaluate returns the draws that come from one batch of reference draws z, and their log weights.
+// evaluate maps one batch of reference draws z to draws and their log weights.
 func (s *importanceSampler) evaluate(codes []int32, z []float64) (draws evaluate.Pushed, logWeights []float64, err error) {
 	if draws, err = s.evaluator.Push(codes, z); err != nil {
 		return evaluate.Pushed{}, nil, err
@@ -324,8 +320,8 @@ func (s *importanceSampler) evaluate(codes []int32, z []float64) (draws evaluate
 	return draws, wideReference.logWeights(draws), nil
 }
 
-// mixtureWeight is the log weight of a draw with log η, log r under the flow's reference and log t
-// under the proposal, among draws of which half come from each.
+// mixtureWeight returns the log weight of a draw from the equal mixture of flow and proposal: log
+// η, log r under the flow's reference and log t under the proposal.
 func mixtureWeight(logJoint, logR, logT float64) float64 {
 	return logJoint - logsum.Of([]float64{logR, logT}) + math.Log(proposalShare)
 }

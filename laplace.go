@@ -11,10 +11,10 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Laplace finds, for each of the models given by their codes, a mode of log p(y, θ | m) near start
-// [D] and the second-order expansion of the log density there, for a [QuadraticTarget] that gives
-// every model its own. Precision and Linear are nil for a model where no mode with negative
-// curvature was found. Cancelling ctx stops it with an error that wraps ctx.Err().
+// Laplace finds, for each model of codes, a mode of log p(y, θ | m) near start [D] and the
+// second-order expansion of the log density there. A [QuadraticTarget] can give every model its own
+// expansion. Precision and Linear are nil for a model without a mode of negative curvature.
+// Cancelling ctx stops it with an error that wraps ctx.Err().
 func Laplace(ctx gocontext.Context, device *gpu.Device, target Target, codes [][]int32, start []float64) ([]LaplaceApproximation, error) {
 	masker, ok := target.Space().(space.RowMasker)
 	if !ok || len(start) != target.Space().Dim() {
@@ -34,7 +34,7 @@ func Laplace(ctx gocontext.Context, device *gpu.Device, target Target, codes [][
 	return found, nil
 }
 
-// LaplaceApproximation is the normal distribution proportional to exp(−½ θᵀHθ + bᵀθ), whose mode
-// and curvature there are those of a log density: H [D·D] row-major, with H_jj = 1 and no couplings
-// where a model does not use coordinate j, and b [D].
+// LaplaceApproximation is the normal distribution proportional to exp(−½ θᵀHθ + bᵀθ), with the mode
+// of a log density and its curvature there: H [D·D] row-major, with H_jj = 1 and no couplings for
+// an inactive coordinate j, and b [D].
 type LaplaceApproximation struct{ Precision, Linear []float64 }

@@ -14,8 +14,7 @@ type learning struct {
 	ctx *Context
 }
 
-// learners are those of the fit: q(m), if it learns by itself, and the surrogate of the control
-// variate.
+// learners returns q(m), if it learns by itself, and the surrogate of the control variate.
 func (t *trainer) learners() (all []learning) {
 	variables := t.Variables
 	if learner, ok := t.config.Models.(Learner); ok {
@@ -27,7 +26,7 @@ func (t *trainer) learners() (all []learning) {
 	return all
 }
 
-// begin prepares the learners, at a state of the variables that a checkpoint may have set.
+// begin prepares the learners, at the variables that a checkpoint may have set.
 func (t *trainer) begin() error {
 	for _, l := range t.learners() {
 		if err := l.Begin(l.ctx); err != nil {
@@ -37,8 +36,8 @@ func (t *trainer) begin() error {
 	return nil
 }
 
-// learn passes the outputs of a training step on. Before the target is the whole one, and while
-// q(m) is held back, there is nothing to learn.
+// learn passes the outputs of a training step on. While the target is tempered or q(m) is held
+// back, there is nothing to learn.
 func (t *trainer) learn(outputs []*tensors.Tensor) error {
 	learners := t.learners()
 	if len(learners) == 0 {
@@ -67,7 +66,7 @@ func (t *trainer) learn(outputs []*tensors.Tensor) error {
 	return nil
 }
 
-// settle sets q(m) to its estimate of the posterior over models, for a q(m) that learns by itself.
+// settle sets a q(m) that learns by itself to its estimate of the posterior over models.
 func (t *trainer) settle() error {
 	if learner, ok := t.config.Models.(Learner); ok {
 		return learner.Settle(t.Variables.In(evaluate.ModelScope))
@@ -75,8 +74,8 @@ func (t *trainer) settle() error {
 	return nil
 }
 
-// holds reports whether q(m) waits for the flow: where the flow begins as the identity, and where
-// q(m) learns by itself, for which there is no pilot run. On a tempered target it waits anyway.
+// holds reports whether q(m) waits for the flow: if the flow begins as the identity, or if q(m)
+// learns by itself and has no pilot run. On a tempered target q(m) waits anyway.
 func (c *Config) holds() bool {
 	_, learner := c.Models.(Learner)
 	return !c.LearnAtOnce && c.Tempering == 0 && (c.Start == IdentityStart || learner)

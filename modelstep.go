@@ -13,16 +13,16 @@ import (
 	"github.com/transdim/vti/modeldist"
 )
 
-// networkRate turns the step of q(m) into Adam's on the weights of a network. At a tenth, which
-// suits the logits of a table, every candidate changes the entropy by more than the control allows,
-// and q(m) stands still until the rate has decayed. Chosen by hand, not tuned.
+// networkRate scales the step of q(m) to Adam's on the weights of a network. At a tenth, which
+// suits the logits of a table, every candidate changes the entropy by more than the limit, and q(m)
+// stands still until the rate has decayed. Chosen by hand, not tuned.
 const networkRate = 0.005
 
 // networkHalvings bounds the candidates for the step of a network q(m), each of which costs an
-// evaluation of it: the last is a 64th of the first. Chosen by hand, not tuned.
+// evaluation of it. The last is a 64th of the first. Chosen by hand, not tuned.
 const networkHalvings = 6
 
-// modelUpdate is what a step on q(m) takes.
+// modelUpdate is the input of a step on q(m).
 type modelUpdate struct {
 	variables []*context.Variable // of q(m)
 	gradients []*Node             // of the loss by the variables
@@ -65,7 +65,7 @@ func (t *trainer) updateTable(ctx *Context, table *modeldist.Categorical, update
 }
 
 // updateNetwork takes the step on the weights of a network. Adam's moments gather while the rate is
-// still zero, so that the first step that counts is of the right size.
+// still zero, so that the first effective step has the right size.
 func (t *trainer) updateNetwork(ctx *Context, update modelUpdate) {
 	g := update.step.Graph()
 	scale := ScalarOne(g, dtypes.Float64)
@@ -81,7 +81,7 @@ func (t *trainer) updateNetwork(ctx *Context, update modelUpdate) {
 	}
 }
 
-// logModels is log q(m) of models, whatever the rows that each takes.
+// logModels returns log q(m) of models, whatever their number of rows.
 func (t *trainer) logModels(ctx *Context, codes *Node) *Node {
 	logProb := evaluate.Float64(t.config.Models.LogProb(ctx, codes))
 	if grouped, ok := t.config.Models.(GroupedModels); ok {
@@ -90,11 +90,11 @@ func (t *trainer) logModels(ctx *Context, codes *Node) *Node {
 	return logProb
 }
 
-// tableStep is the step on the logits of a table: against the gradient, divided by q(m) + 1/B.
-// Dividing by q(m) alone would give the natural gradient, under which every logit approaches its
-// optimum at the same rate, however improbable its model; the 1/B bounds what a single draw of a
-// rare model can do. logProbs and gradient [M]. The scaling does not depend on the draws, so the
-// fixed points are those of the plain gradient.
+// tableStep returns the step on the logits of a table: against the gradient, divided by q(m) + 1/B.
+// Division by q(m) alone would give the natural gradient, under which every logit approaches its
+// optimum at the same rate, however improbable its model. The 1/B bounds the effect of a single
+// draw of a rare model. logProbs and gradient are [M]. The scaling does not depend on the draws, so
+// the fixed points equal those of the plain gradient.
 func tableStep(logProbs, gradient, rate *Node, batch int) *Node {
 	return Neg(Mul(rate, Div(gradient, AddScalar(Exp(logProbs), 1/float64(batch)))))
 }

@@ -21,18 +21,18 @@ import (
 )
 
 // pilotStream starts the names of the random streams of pilot runs. It is not "pilot", so that a
-// seed gives the numbers that it gave in earlier versions.
+// seed gives the same numbers as in earlier versions.
 const pilotStream = "look"
 
 // pilotScope holds the moments of Adam while a network q(m) is fitted; it is deleted afterwards.
 const pilotScope = "pilot"
 
 // pilotRun gives q(m) a warm start. It sets a table to p(m) times the evidences that importance
-// sampling finds with the flow as it is now. Score-function gradients only move the logits of
-// models that are drawn; from the prior over thousands of models they settle on whichever good
-// models came first. From here they only have to follow the flow. A network instead learns the
-// models of short tempered chains (fitToChains). Tables of more than maxListed models, and lists,
-// which start from what is known of their items, keep q(m) as it is.
+// sampling finds with the current flow. Score-function gradients only move the logits of drawn
+// models: from the prior over thousands of models they settle on the first good models. After this
+// start they only have to follow the flow. A network instead learns the models of short tempered
+// chains (fitToChains). Tables of more than maxListed models, and lists, which start from knowledge
+// of their items, stay unchanged.
 func pilotRun(ctx context.Context, e *evaluator) error {
 	switch q := e.Models.(type) {
 	case *modeldist.Autoregressive:
@@ -45,8 +45,8 @@ func pilotRun(ctx context.Context, e *evaluator) error {
 	return nil
 }
 
-// pilotRange bounds how far below the best model, in nats, a pilot run can put a model: exp(−50) is
-// never drawn, and its logit can still rise. Chosen by hand, not tuned.
+// pilotRange is the largest distance below the best model, in nats, at which a pilot run puts a
+// model: exp(−50) is never drawn, and its logit can still rise. Chosen by hand, not tuned.
 const pilotRange = 50
 
 // setToEvidences sets a table q(m) to p(m) times estimated evidences.
@@ -73,8 +73,8 @@ func setToEvidences(ctx context.Context, e *evaluator, table *modeldist.Categori
 	return e.Set(logPrior, logMass)
 }
 
-// Set sets q(m), if it is a table, to estimates of log p(m) Z_m of every model: −Inf, or NaN,
-// where there is none.
+// Set sets q(m), if it is a table, to estimates of log p(m) Z_m of every model; −Inf or NaN stands
+// for a missing estimate.
 func (e *evaluator) Set(logPrior, logMass []float64) error {
 	table, ok := e.Models.(*modeldist.Categorical)
 	if !ok || table.Count() != len(logMass) {
@@ -103,10 +103,10 @@ func (e *evaluator) Set(logPrior, logMass []float64) error {
 	return table.Variable(e.Variables.In(evaluate.ModelScope)).SetValue(tensors.FromFlatDataAndDimensions(logits, len(logits)))
 }
 
-// How a network q(m) is fitted to the models of chains. The share pilotBlur of them have one random
-// site drawn anew: what short chains did not visit must not become improbable, because training
-// takes probability away much faster than it gives it back. All chosen by hand, not tuned: enough
-// for a start.
+// Settings of a network's fit to the models of chains. A share pilotBlur of them have one random
+// site drawn anew: a model that short chains missed must not become improbable, because training
+// removes probability much faster than it restores it. All chosen by hand, not tuned: enough for a
+// start.
 const (
 	pilotBurnIn     = 400
 	pilotIterations = 800
@@ -119,8 +119,8 @@ const (
 )
 
 // fitToChains fits a network q(m) by maximum likelihood to the models of short tempered chains.
-// Where score-function gradients settle on the models they happen to draw, this covers all that the
-// chains found. It is a start: training continues from here, and certification corrects. When late
+// Score-function gradients settle on the models they happen to draw; this start covers all models
+// that the chains found. Training continues from here, and certification corrects. When late
 // reports that the time is over the chains end after burn-in.
 func fitToChains(ctx context.Context, e *evaluator, late func() bool) error {
 	settings, err := chainConfig(e, pilotStream+"/chains")
@@ -139,7 +139,7 @@ func fitToChains(ctx context.Context, e *evaluator, late func() bool) error {
 	return fitModels(ctx, e, func(random *rand.Rand) []int32 { return chains.Codes(random.IntN(chains.Draws())) })
 }
 
-// fitModels fits q(m) by maximum likelihood to models that draw draws.
+// fitModels fits q(m) by maximum likelihood to the models that draw returns.
 func fitModels(ctx context.Context, e *evaluator, draw func(random *rand.Rand) []int32) error {
 	exec, err := mlcontext.NewExec(e.Device.Backend(), e.Variables, func(ctx *Context, codes, step *Node) *Node {
 		loss := Neg(train.FiniteMean(e.Models.LogProb(ctx.In(evaluate.ModelScope), codes)))
@@ -181,8 +181,8 @@ func fitModels(ctx context.Context, e *evaluator, draw func(random *rand.Rand) [
 	return e.Variables.InAbsPath("/" + pilotScope).DeleteVariablesInScope()
 }
 
-// Fit fits q(m) to models with weights: a table to how often models without weights are there, all
-// else by maximum likelihood.
+// Fit fits q(m) to models with weights: a table to the frequencies of unweighted models, all else
+// by maximum likelihood.
 func (e *evaluator) Fit(ctx context.Context, codes [][]int32, weights []float64) error {
 	table, ok := e.Models.(*modeldist.Categorical)
 	if ok && weights == nil {
@@ -205,7 +205,7 @@ func (e *evaluator) Fit(ctx context.Context, codes [][]int32, weights []float64)
 	})
 }
 
-// setToCounts sets a table to how often models are there.
+// setToCounts sets a table to the frequencies of drawn models.
 func (e *evaluator) setToCounts(drawn [][]int32) error {
 	codes := space.ListModels(e.Target.Space())
 	logPrior, err := e.LogPrior(codes)

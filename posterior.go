@@ -13,17 +13,17 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Posterior is a trained q(m) q(θ | m) together with the target it approximates. Its methods are
-// not safe for use by several goroutines at once.
+// Posterior is a trained q(m) q(θ | m) with the target it approximates. Its methods are not safe
+// for concurrent use.
 type Posterior struct {
 	evaluator *evaluator
 	steps     int
 }
 
-// Steps is the number of training steps behind the posterior.
+// Steps returns the number of training steps behind the posterior.
 func (p *Posterior) Steps() int { return p.steps }
 
-// Weights is the number of weights that training moves.
+// Weights returns the number of trainable weights.
 func (p *Posterior) Weights() int {
 	count := 0
 	for variable := range p.evaluator.Variables.IterVariables() {
@@ -34,12 +34,12 @@ func (p *Posterior) Weights() int {
 	return count
 }
 
-// Target is the posterior density that was approximated.
+// Target returns the approximated posterior density.
 func (p *Posterior) Target() Target { return p.evaluator.Target }
 
-// Sample draws n models and their parameters from q, with the seed of the configuration and the
-// stream name given: another name gives independent draws. An inactive coordinate of theta [n,D] is
-// 0. logQ[i] = log q(m_i) + log q(θ_i | m_i).
+// Sample draws n models and their parameters from q, with the configured seed and the stream name:
+// another name gives independent draws. Inactive coordinates of theta [n,D] are 0. logQ[i] = log
+// q(m_i) + log q(θ_i | m_i).
 func (p *Posterior) Sample(n int, name string) (codes [][]int32, theta *mat.Dense, logQ []float64, err error) {
 	e := p.evaluator
 	batch, sites, dim := e.Sizes()
@@ -72,8 +72,7 @@ func (p *Posterior) Sample(n int, name string) (codes [][]int32, theta *mat.Dens
 	return codes, theta, logQ, nil
 }
 
-// SampleModels draws n rows of models from q(m), as Sample does, and returns what LogProb says of
-// each.
+// SampleModels draws n rows of models from q(m), as Sample does, and returns log q(m) of each.
 func (p *Posterior) SampleModels(n int, name string) (codes [][]int32, logQ []float64, err error) {
 	e := p.evaluator
 	for start := 0; start < n; start += e.Batch {
@@ -87,8 +86,8 @@ func (p *Posterior) SampleModels(n int, name string) (codes [][]int32, logQ []fl
 	return codes, logQ, err
 }
 
-// LogProb is log q(m) + log q(θ | m) of each row: codes[i] is a model and row i of theta [n,D] its
-// saturated parameters, of which the inactive ones are ignored.
+// LogProb returns log q(m) + log q(θ | m) of each row: codes[i] is a model and row i of theta [n,D]
+// its saturated parameters. Inactive ones are ignored.
 func (p *Posterior) LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error) {
 	dim := p.evaluator.Target.Space().Dim()
 	rows, columns := theta.Dims()
@@ -107,11 +106,11 @@ func (p *Posterior) LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error
 // evidences and a verdict.
 //
 // q alone favours models whose posterior the flow fits well. Weights w = η(θ | m) / r(θ | m) do
-// not, with r the flow's density when its reference is widened (reference.go): their mean is the
-// evidence Z_m whatever r is, as long as the weights' tail is light, which Pareto's k̂ shows. If
-// the space has at most MaxModels models, each is weighted on its own and the result does not
-// depend on q(m) at all. Where weights alone are not trusted, tempered chains (chains.go)
-// give the result if they have mixed.
+// not, where r is the density of the flow with a wider reference (reference.go). Their mean is the
+// evidence Z_m for every r whose weights have a light tail, which Pareto's k̂ shows. If the space
+// has at most MaxModels models, each is weighted by itself and the result does not depend on q(m).
+// If weights alone are not trusted, tempered chains (chains.go) give the result, provided they
+// mixed.
 func (p *Posterior) Certify(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
 	if err := cfg.CheckSize(p.evaluator.Target); err != nil {
 		return nil, err
@@ -124,8 +123,8 @@ func (p *Posterior) Certify(ctx context.Context, cfg CertifyConfig) (*Certificat
 	return certificate, err
 }
 
-// Evidences starts estimates of the evidences of the models given by codes, without a draw. name is
-// that of the random streams: another name gives independent draws.
+// Evidences starts estimates of the evidences of the models in codes, without a draw. name is the
+// name of the random streams: another name gives independent draws.
 func (p *Posterior) Evidences(codes [][]int32, name string) (*Evidences, error) {
 	for i, code := range codes {
 		if err := space.CheckCode(p.evaluator.Target.Space(), code); err != nil {

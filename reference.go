@@ -11,18 +11,16 @@ import (
 	"github.com/transdim/vti/models"
 )
 
-// reference is a mixture of normals with mean zero and these scales, one scale for all coordinates
-// of a draw.
+// reference is a mixture of normals with mean zero. One scale holds for all coordinates of a draw.
 type reference struct{ scales, shares []float64 }
 
-// Certification draws z not from the standard normal that the flow was trained on but from a wider
-// mixture. A flow trained by reverse KL is, if anything, too narrow, and weights then have a heavy
-// right tail; the wide components bound them wherever the posterior is no more than twice as wide
-// as the flow, at the price of a fifth of the draws. The density of the mixture is exact, so the
-// weights are. Scales and shares were chosen by hand, not tuned.
+// wideReference replaces the standard normal of training in certification. A flow trained by
+// reverse KL is, if anything, too narrow, and weights then have a heavy right tail. The wide
+// components bound the weights wherever the posterior is at most twice as wide as the flow, at the
+// price of a fifth of the draws. The density of the mixture is exact, and so are the weights.
+// Scales and shares were chosen by hand, not tuned.
 var wideReference = reference{[]float64{1, 1.25, 1.6, 2}, []float64{0.7, 0.15, 0.1, 0.05}}
 
-// draw fills z with one draw.
 func (r reference) draw(random *rand.Rand, z []float64) {
 	u, scale := random.Float64(), r.scales[len(r.scales)-1]
 	for k, share := range r.shares {
@@ -37,8 +35,8 @@ func (r reference) draw(random *rand.Rand, z []float64) {
 	}
 }
 
-// logRatio is the log density of the mixture over that of the standard normal, for active
-// coordinates with the given sum of squares.
+// logRatio returns the log density of the mixture over the standard normal, for the given number of
+// active coordinates and their sum of squares.
 func (r reference) logRatio(squares float64, active int) float64 {
 	terms := make([]float64, len(r.scales))
 	for k, scale := range r.scales {
@@ -47,9 +45,9 @@ func (r reference) logRatio(squares float64, active int) float64 {
 	return logsum.Of(terms)
 }
 
-// components are the densities of the components of the reference over that of the mixture at a
-// draw with the given sum of squares over its active coordinates: numbers with mean one under the
-// mixture. The last is left out, as all together, weighted by their shares, are one.
+// components returns the density of each component over the mixture's at a draw with the given sum
+// of squares over its active coordinates. Their mean under the mixture is one. The last is left
+// out, since their sum, weighted by their shares, is one.
 func (r reference) components(squares float64, active int) []float64 {
 	mixture := r.logRatio(squares, active)
 	ratios := make([]float64, len(r.scales)-1)
@@ -60,7 +58,7 @@ func (r reference) components(squares float64, active int) []float64 {
 	return ratios
 }
 
-// logWeights are log η(θ | m) − log r(θ | m) of draws, r being the density of θ when its z comes
+// logWeights returns log η(θ | m) − log r(θ | m) of draws, where r is the density of θ if z comes
 // from this reference.
 func (r reference) logWeights(draws evaluate.Pushed) []float64 {
 	logWeights := make([]float64, len(draws.LogQ))
@@ -70,9 +68,9 @@ func (r reference) logWeights(draws evaluate.Pushed) []float64 {
 	return logWeights
 }
 
-// referenceModels is what joint certification draws models from, and the number of rows of each
-// batch, the first ones, that come from q(m) itself: as wideReference does for θ, a flatter version
-// of a network q(m) finds models that training has given up.
+// referenceModels returns the distribution of models for joint certification, and nearRows, the
+// number of leading rows of each batch that come from q(m) itself. A flatter version of a network
+// q(m) finds models that training has given up, as wideReference does for θ.
 func referenceModels(e *evaluator) (reference ModelDistribution, nearRows int) {
 	if network, ok := e.Models.(*modeldist.Autoregressive); ok {
 		wide := network.Widened(e.Batch)
@@ -81,14 +79,14 @@ func referenceModels(e *evaluator) (reference ModelDistribution, nearRows int) {
 	return e.Models, e.Batch
 }
 
-// wideProposal draws from referenceModels and knows their density.
+// wideProposal draws from referenceModels and evaluates their density.
 type wideProposal struct {
 	e        *evaluator
 	models   ModelDistribution
 	nearRows int
 }
 
-// Draw draws a batch, of which the first rows come from q(m).
+// Draw draws a batch whose first rows come from q(m).
 func (w wideProposal) Draw(random *rand.Rand) ([][]int32, int, error) {
 	flat, err := w.e.DrawCodesFrom("draw wide", w.models, random)
 	if err != nil {
@@ -98,7 +96,7 @@ func (w wideProposal) Draw(random *rand.Rand) ([][]int32, int, error) {
 	return slices.Collect(slices.Chunk(flat, sites)), w.nearRows, nil
 }
 
-// LogProb is the log density of the mixture.
+// LogProb returns the log density of the mixture.
 func (w wideProposal) LogProb(codes [][]int32) ([]float64, error) {
 	return w.e.LogModelOf("wide models", w.models, codes)
 }
@@ -110,7 +108,7 @@ func (e *evaluator) Draw(random *rand.Rand) ([][]int32, error) {
 	return slices.Collect(slices.Chunk(flat, sites)), err
 }
 
-// Wide is the wider version of q(m).
+// Wide returns the wider version of q(m).
 func (e *evaluator) Wide() models.Reference {
 	reference, nearRows := referenceModels(e)
 	return wideProposal{e, reference, nearRows}

@@ -8,11 +8,10 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// errBadStart is what the error of the first report is: the flow draws nothing usable where it
-// starts.
+// errBadStart matches the error of the first report: the flow draws nothing usable at its start.
 var errBadStart = errors.New("bad start")
 
-// badStart is an error with its own text that is errBadStart.
+// badStart is an error with its own text that matches errBadStart.
 type badStart struct{ error }
 
 // Is reports whether other is errBadStart.
@@ -27,7 +26,7 @@ type reporter struct {
 	before         counters
 }
 
-// next reports the interval that ends at step with sums now, and fails when too many draws of the
+// next reports the interval that ends at step with sums now. It fails when too many draws of the
 // interval were not finite.
 func (r *reporter) next(step int, now counters) error {
 	steps := float64(step - r.step)

@@ -12,8 +12,7 @@ import (
 	"github.com/transdim/vti/surrogate"
 )
 
-// newControl returns the surrogate whose mean is the control variate. Its table holds the means
-// themselves.
+// newControl returns the surrogate whose mean is the control variate. Its table holds the means.
 func newControl(models ModelDistribution) (*modeldist.Surrogate, error) {
 	table, ok := models.(*modeldist.Categorical)
 	if !ok {
@@ -22,8 +21,8 @@ func newControl(models ModelDistribution) (*modeldist.Surrogate, error) {
 	return modeldist.NewSurrogate(table.Cards(), modeldist.SurrogateConfig{Limit: table.Count(), Belief: modeldist.DiagonalBelief, Utility: surrogate.Mean})
 }
 
-// scoreLoss is a scalar with the gradient of the expected loss with respect to q(m), and the number
-// of draws that it leaves out: loss and logModel [B], codes [B,S].
+// scoreLoss returns a scalar with the gradient of the expected loss with respect to q(m), and the
+// number of draws that it leaves out: loss and logModel [B], codes [B,S].
 func (t *trainer) scoreLoss(ctx *Context, codes, loss, logModel *Node) (scalar, nonFinite *Node) {
 	cfg := &t.config
 	switch cfg.ControlVariate {
@@ -33,7 +32,7 @@ func (t *trainer) scoreLoss(ctx *Context, codes, loss, logModel *Node) (scalar, 
 		g := loss.Graph()
 		table := cfg.Models.(*modeldist.Categorical)
 		logProbs := table.LogProbs(ctx.In(evaluate.ModelScope), g)
-		// Of the loss log h + log q − log p only log h is not known; its expectation is −μ.
+		// In the loss log h + log q − log p only log h is unknown; its expectation is −μ.
 		expected := Sub(Sub(logProbs, Const(g, t.tablePrior)), t.control.Logits(ctx.InAbsPath(controlScope), g))
 		expected = StopGradient(Where(IsFinite(expected), expected, ZerosLike(expected)))
 		own := Gather(expected, InsertAxes(space.Index(table.Cards(), codes), -1))

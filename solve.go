@@ -11,14 +11,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Solve finds the posterior of the target with as much work as it needs. It starts with the
-// cheapest method, the evidences that a KnownTarget has or weights of an untrained flow at its
-// anchor. While the certificate is not trusted or not precise enough, it trains in rounds, each
-// twice as long as the one before. A certificate of few draws decides whether to continue; the
-// answer is a certificate of fresh draws from separate random streams, so that stopping at the
-// first good certificate does not select a lucky one (package calibrate measures this). Unless the
-// target is a UnimodalTarget, or evidences are known or estimated model by model, tempered chains
-// have to confirm the weights.
+// Solve finds the posterior of the target with the least work that suffices. It starts with the
+// cheapest method: the evidences of a KnownTarget, or weights of an untrained flow at its anchor.
+// While the certificate is not trusted or not precise enough, it trains in rounds, each twice as
+// long as the one before. A certificate of few draws decides whether to continue. The answer is a
+// certificate of fresh draws from separate random streams, so that stopping at the first good
+// certificate does not select a lucky one (package calibrate measures this). Tempered chains have
+// to confirm the weights, unless the target is a UnimodalTarget or evidences are known or estimated
+// model by model.
 //
 // When ctx is cancelled Solve writes a checkpoint, if the configuration names one, and returns an
 // error that wraps ctx.Err(). With Fit.Resume it continues at the same place of the same plan, to
@@ -38,7 +38,7 @@ func Solve(ctx context.Context, device *gpu.Device, target Target, cfg SolveConf
 	}
 	solution, err := s.solve(ctx)
 	if errors.Is(err, errBadStart) && s.t.anchored {
-		// as in Fit: the anchor is no place for the other models
+		// as in Fit: the anchor does not suit the other models
 		s.plan = plan{}
 		if err := s.open(ctx, false); err != nil {
 			return nil, err
@@ -48,7 +48,7 @@ func Solve(ctx context.Context, device *gpu.Device, target Target, cfg SolveConf
 	return solution, err
 }
 
-// solve does what is next until there is nothing left to do.
+// solve runs the stages of the plan until none is left.
 func (s *solver) solve(ctx context.Context) (*Solution, error) {
 	s.since = time.Now()
 	for {
@@ -75,8 +75,8 @@ func (s *solver) solve(ctx context.Context) (*Solution, error) {
 	}
 }
 
-// finish stores the posterior, with the plan as it was before the last round: a run that is resumed
-// makes its certificate again.
+// finish stores the posterior, with the plan before the last round: a resumed run makes its
+// certificate again.
 func (s *solver) finish(before plan) (*Solution, error) {
 	if s.best.Sample.LogQ == nil { // no graph has made the variables of the flow yet
 		space := s.target.Space()
@@ -95,9 +95,9 @@ func (s *solver) finish(before plan) (*Solution, error) {
 }
 
 // Recertify certifies again the posterior that Fit or Solve left in cfg.Fit.Checkpoint, for the
-// same target and configuration: with more draws or chains, and alone or as one of several
-// processes (CertifyConfig.Shard). It trains nothing and writes nothing. With the CertifyConfig
-// that Fit was followed by, the certificate is the same to the bit.
+// same target and configuration: with more draws or chains, or as one of several processes
+// (CertifyConfig.Shard). It neither trains nor writes. With the CertifyConfig that followed Fit,
+// the certificate is the same to the bit.
 func Recertify(ctx context.Context, device *gpu.Device, target Target, cfg SolveConfig) (*Posterior, *Certificate, error) {
 	cfg.Fit.Resume = true
 	s := &solver{cfg: cfg, device: device, target: target, time: budget.Start(cfg.MaxTime)}

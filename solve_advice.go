@@ -9,8 +9,8 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// advice says what would help where the answer is not what was asked for, and about how long it
-// would take at the speed of the rounds so far.
+// advice says how to reach a precise and trusted answer, and estimates the time at the speed of the
+// rounds so far.
 func (s *solver) advice() string {
 	last := s.plan.Rounds[len(s.plan.Rounds)-1]
 	if s.best.Verdict == Trusted && last.Shortage <= 1 {
@@ -24,7 +24,7 @@ func (s *solver) advice() string {
 	return s.tooMany() + s.nextWork(last, perStep, perDraw)
 }
 
-// nextWork is what Solve would do next, had it more time or steps.
+// nextWork names the next work of Solve, given more time or steps.
 func (s *solver) nextWork(last SolveRound, perStep, perDraw float64) string {
 	steps := s.t.config.Steps
 	switch {
@@ -43,8 +43,8 @@ func (s *solver) nextWork(last SolveRound, perStep, perDraw float64) string {
 	return "training does not help any more: a richer flow may, or four times as many draws, for longer chains" + about(4*last.Seconds)
 }
 
-// lacking says how far weights are from being reliable, to go behind what one more round of
-// training takes; "" where that is not what is wrong.
+// lacking says how far weights are from being reliable, to follow the cost of one more round of
+// training; "" if that is not the fault.
 func (s *solver) lacking() string {
 	if !(s.best.KHat > psis.Reliable) { // chains have none
 		return ""
@@ -52,9 +52,9 @@ func (s *solver) lacking() string {
 	return fmt.Sprintf("; k̂ must fall from %.2f to %.1f, and the number of rounds that this takes is unknown", s.best.KHat, psis.Reliable)
 }
 
-// tooMany says where the posterior is spread over more models than draws can show, to go before
-// what more work takes, which helps less; "" where it is not. Chosen by hand: half of the draws are
-// models of their own.
+// tooMany says that the posterior is spread over more models than draws can show, or is "". It
+// precedes the cost of more work, which helps less. Chosen by hand: half of the draws have
+// different models.
 func (s *solver) tooMany() string {
 	if c := s.best; c.Complete || 2*c.ModelsChecked < c.Draws || c.ESS >= verdict.DoubtfulESS {
 		return ""
@@ -62,7 +62,7 @@ func (s *solver) tooMany() string {
 	return fmt.Sprintf("fewer predictors (or other items) to choose from, or a prior of smaller models: %d draws were of %d different models, which the table does not distinguish; ", s.best.Draws, s.best.ModelsChecked)
 }
 
-// longest is the time of the longest round of weights: the last one may have been cut short.
+// longest returns the time of the longest round of weights: the last one may have been cut short.
 func (s *solver) longest() (seconds float64) {
 	for _, round := range s.plan.Rounds {
 		if round.Work != Training {
@@ -72,8 +72,8 @@ func (s *solver) longest() (seconds float64) {
 	return seconds
 }
 
-// costs are the seconds of a training step and of a draw of a certificate, from the rounds of this
-// process; 0 where there were none.
+// costs returns the seconds of a training step and of a draw of a certificate, from the rounds of
+// this process, or 0 without any.
 func (s *solver) costs() (perStep, perDraw float64) {
 	var steps, draws, training, weighing float64
 	before := 0
@@ -96,7 +96,7 @@ func (s *solver) costs() (perStep, perDraw float64) {
 	return perStep, perDraw
 }
 
-// about is a time in words, to go behind what takes it; "" for one that is not known.
+// about returns a time in words, to follow the work it belongs to; "" if unknown.
 func about(seconds float64) string {
 	if seconds <= 0 {
 		return ""

@@ -5,33 +5,31 @@ import (
 	"time"
 )
 
-// SolveConfig sets the precision that Solve aims for and the work that it may do. The zero value is
-// a good default.
+// SolveConfig sets the precision and the limits of work of Solve. The zero value is a good default.
 type SolveConfig struct {
-	// Fit says how to train. Its Steps are the largest number in all rounds together, 0 for 3,150;
+	// Fit configures training. Its Steps is the largest total of all rounds, 0 for 3,150; its
 	// FirstRound 0 stands for 50. That is six rounds. Both were chosen by hand, not tuned.
 	Fit Config
-	// Certify says how certificates are made. Its Draws are the largest number for each, its
-	// Tolerance 0 stands for Precision, and Confirm is set unless the target is a UnimodalTarget.
+	// Certify configures certificates. Its Draws is the largest number for each, its Tolerance 0
+	// stands for Precision, and Confirm is set unless the target is a UnimodalTarget.
 	Certify CertifyConfig
-	// Precision is the standard error to reach for every probability of a model or outcome; that of
-	// means of parameters is four times as large, in posterior standard deviations. 0 stands for
-	// 0.005.
+	// Precision is the wanted standard error of every probability of a model or outcome. Means of
+	// parameters need four times this, in posterior standard deviations. 0 stands for 0.005.
 	Precision float64
-	// MaxTime, if not 0, is the time after which no new work starts and training stops. What every
-	// answer needs, modes and a first certificate of few draws, is still computed. Everything else
-	// that Solve decides depends on draws and counts alone: without a limit of time the same seed
-	// gives the same bits on a slow machine and a fast one. 0 stands for no limit while work helps,
-	// and DefaultMaxTime where the last round did not.
+	// MaxTime, if not 0, is the time after which no new work starts and training stops. Modes and a
+	// first certificate of few draws are still computed, since every answer needs them. All other
+	// decisions depend on draws and counts alone: without a time limit the same seed gives the same
+	// bits on any machine. 0 stands for no limit while work helps, and DefaultMaxTime if the last
+	// round did not.
 	MaxTime time.Duration
-	// Untrained leaves out all training and keeps q(m): the starting point of Fit is certified.
+	// Untrained leaves out all training and keeps q(m): Solve certifies the starting point of Fit.
 	Untrained bool
-	// Lacks, if not nil, says of a trusted certificate what it leaves open that training could
-	// tell, such as a moment that its draws do not resolve; "" stands for nothing. Solve then
-	// trains, a few rounds at most.
+	// Lacks, if not nil, names a quantity that a trusted certificate leaves open and training could
+	// resolve, such as an imprecise moment; "" stands for none. Solve then trains, a few rounds at
+	// most.
 	Lacks func(*Certificate) string
-	// AnswerOnly leaves out the training that q alone would need after a sum over all models, and
-	// the densities of draws under q where the answer does not come from them.
+	// AnswerOnly leaves out the training that only q needs after a sum over all models, and the
+	// densities of draws under q if the answer does not come from them.
 	AnswerOnly bool
 	// Status, if not nil, is called with the next piece of work and the reason for it.
 	Status func(text string)
@@ -65,81 +63,79 @@ func (c SolveConfig) withDefaults() SolveConfig {
 	return c
 }
 
-// forTarget asks for the check by chains that the target needs.
+// forTarget sets Confirm if the target needs it.
 func (c SolveConfig) forTarget(target Target) SolveConfig {
 	c.Certify.Confirm = c.Certify.Confirm || !unimodal(target)
 	return c
 }
 
-// InRounds returns the configuration with the rounds of Solve where it leaves them open: what opens
-// the checkpoint of Solve by Load.
+// InRounds returns the configuration with the rounds of Solve where it leaves them open. Load opens
+// a checkpoint of Solve with it.
 func (c Config) InRounds() Config {
 	setDefault(&c.FirstRound, 50)
 	setDefault(&c.Steps, 3150)
 	return c
 }
 
-// SolveRound is one round of Solve: what was done, and what its certificate found.
+// SolveRound is one round of Solve: its work, and the findings of its certificate.
 type SolveRound struct {
-	// Work is what was done before the certificate.
+	// Work is the work before the certificate.
 	Work Work
 	// Why is the reason for it, in words.
 	Why string
 	// Steps is the number of training steps so far.
 	Steps int
-	// Full reports whether the certificate is one that Solve may end with: of fresh draws, as many
-	// as the precision needs. Others have few draws and only decide what is done next.
+	// Full reports whether Solve may end with the certificate: it has fresh draws, enough for the
+	// precision. Other certificates have few draws and only decide the next work.
 	Full bool
-	// Verdict, KHat, ESS and Draws are those of the certificate. KHat is 0 where it rests on no
-	// weights, and 10 where they are too few to tell.
+	// Verdict, KHat, ESS and Draws belong to the certificate. KHat is 0 if it rests on no weights,
+	// and 10 if they are too few to tell.
 	Verdict Verdict
 	KHat    float64
 	ESS     float64
 	Draws   int
-	// Shortage is the factor by which the number of draws would have to grow to reach the required
-	// precision.
+	// Shortage is the factor by which draws would have to increase for the required precision.
 	Shortage float64
-	// Divergence is that of Solution; 0 where it is not known.
+	// Divergence is Solution.Divergence of this round; 0 if unknown.
 	Divergence float64
-	// Seconds is the time of the round; 0 of those before a run was resumed.
+	// Seconds is the time of the round; 0 for rounds before a resumption.
 	Seconds float64 `json:"-"`
 }
 
-// Work is what a round of Solve does before its certificate.
+// Work is the work of a round of Solve before its certificate.
 type Work int
 
 const (
-	// Starting: q is what is known before any training, flows at their anchors and q(m) by a pilot
-	// run.
+	// Starting: the state before training, flows at their anchors and q(m) by a pilot run.
 	Starting Work = iota
 	// Training: steps of Fit.
 	Training
 	// Refining: q(m) is fitted to the models found, whose evidences are known.
 	Refining
-	// Weighing: no change, only a certificate of more draws.
+	// Weighing: nothing changes; the certificate has more draws.
 	Weighing
 )
 
 var workNames = [...]string{Starting: "start", Training: "training", Refining: "refining", Weighing: "certificate"}
 
-// String is the work in a word: "start", "training", "refining" or "certificate".
+// String returns the work in a word: "start", "training", "refining" or "certificate".
 func (w Work) String() string { return workNames[w] }
 
 // Solution is the answer of Solve.
 type Solution struct {
-	// Posterior is q(m) q(θ | m), trained as far as was needed.
+	// Posterior is q(m) q(θ | m), with the training that was needed.
 	Posterior *Posterior
 	// Certificate is the answer with its verdict.
 	Certificate *Certificate
-	// Rounds are what was done, in order.
+	// Rounds are the rounds in order.
 	Rounds []SolveRound
 	// Divergence is the Kullback-Leibler divergence KL(p ‖ q) of q(m) q(θ | m) from the certified
-	// posterior, in nats: how well q alone would do. NaN where only the answer was asked for, and
-	// it needs no draws of q.
+	// posterior, in nats. It measures q without weights. NaN with AnswerOnly if the answer needs no
+	// draws of q.
 	Divergence float64
-	// Training is the time that training took; 0 for what was done before a run was resumed.
+	// Training is the time of training; 0 for work before a resumption.
 	Training time.Duration
-	// Advice says what would help, and about how long it would take, if the answer is not trusted
-	// or not precise enough; otherwise it is "".
+	// Advice says how to get a better answer, and about how long it would take, if the answer is
+	// not trusted or not precise enough; otherwise it is "".
 	Advice string
 }

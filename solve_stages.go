@@ -19,16 +19,16 @@ const (
 	// glanceBudget is the number of draws of a cheap certificate, beyond the first few of every
 	// model. Chosen by hand: the errors of ESS and shortage are then a few percent, and of k̂ 0.1.
 	glanceBudget = 1 << 14
-	// fewestDraws is the least number of draws of a full certificate, if it may have so many.
-	// Chosen by hand: k̂ is then known to 0.05.
+	// fewestDraws is the least number of draws of a full certificate, within its limit. Chosen by
+	// hand: k̂ is then known to 0.05.
 	fewestDraws = 1 << 15
 	// closeDivergence is the divergence, in nats, at which q is good enough if the answer is exact:
-	// a draw of q is then 0.6 times as probable as one of the posterior, in the geometric mean.
+	// a draw of q is then 0.6 times as probable as a draw of the posterior, in the geometric mean.
 	// Chosen by hand.
 	closeDivergence = 0.5
 )
 
-// glance makes a cheap certificate of what there is, and decides by it what is next.
+// glance makes a cheap certificate of the current state and decides the next stage by it.
 func (s *solver) glance(ctx context.Context) error {
 	if s.needsPilot() {
 		s.say(s.plan.Why, "short chains, which q(m) learns from")
@@ -58,15 +58,15 @@ func (s *solver) look(ctx context.Context, round int) (*weighing, *models.Visite
 	return weigh(ctx, s.t.evaluator, cfg)
 }
 
-// mayCollapse reports whether the collapsed posterior is next where the first certificate of a run
-// that began with what a network says is not trusted: it takes less than the chains and the
-// training that would have to be trusted.
+// mayCollapse reports whether the collapsed posterior is next: the first certificate of a run that
+// began with a network's answer is not trusted. It takes less time than the chains and the training
+// that trust would need.
 func (s *solver) mayCollapse() bool {
 	return s.cfg.Fit.Begin != nil && s.plan.Full == 0 && s.t.engine.MayCollapse()
 }
 
-// collapse certifies by the collapsed posterior, which needs no training. Where that is not
-// trusted, weights and training are next, which have to see what it found.
+// collapse certifies by the collapsed posterior, which needs no training. If the result is not
+// trusted, weights and training follow, which have to see its findings.
 func (s *solver) collapse(ctx context.Context) error {
 	s.say(s.plan.Why, "populations and tempered chains over models and latent variables, without parameters")
 	cfg := s.cfg.Certify
@@ -94,13 +94,14 @@ func (s *solver) collapse(ctx context.Context) error {
 	return s.begin(glancing, Starting, c.Reasons[0], "weights of q")
 }
 
-// mayBear reports whether births and deaths are next where weights over models are not good enough,
-// and q(m) has been fitted to the models found.
+// mayBear reports whether births and deaths are next: weights over models are not good enough, and
+// q(m) has been fitted to the models found.
 func (s *solver) mayBear() bool {
 	return !s.plan.Born && !s.cfg.Untrained && s.t.engine.MayBear()
 }
 
-// births certifies by births and deaths. Where that is not trusted, what was next without them is.
+// births certifies by births and deaths. If the result is not trusted, the plan continues as
+// without them.
 func (s *solver) births(ctx context.Context) error {
 	if s.last == nil { // in a resumed run: weights check what they find
 		var err error
@@ -139,18 +140,17 @@ func (s *solver) births(ctx context.Context) error {
 	return s.begin(glancing, Refining, c.Reasons[0], "weights over models")
 }
 
-// needsPilot reports whether q(m) is a network that has learned nothing yet, and weights are those
-// of its draws.
+// needsPilot reports whether q(m) is an untrained network, and the weights belong to its draws.
 func (s *solver) needsPilot() bool {
 	_, network := s.t.Models.(*modeldist.Autoregressive)
 	fresh := s.plan.Work == Starting && s.t.config.Start == PilotStart
 	return network && fresh && (s.plan.ByDraws || s.t.engine.Known.Evidences == nil)
 }
 
-// afterSum decides what is next after a sum over all models, which needs no q: training where q
-// itself is far from it, and helps. Nothing follows one that the target made, where models are so
-// many that q(m) is a network, which weights do without too, nor one of a run that began with what
-// a network says: what is asked for is the answer.
+// afterSum decides the next stage after a sum over all models, which needs no q: training, if q is
+// far from the sum and training helps. Nothing follows a sum by the target if q(m) is a network,
+// which weights do without too. Nothing follows in a run that began with a network's answer either:
+// it asks for the answer alone.
 func (s *solver) afterSum(now SolveRound) error {
 	switch {
 	case now.Shortage > 1:
@@ -162,13 +162,13 @@ func (s *solver) afterSum(now SolveRound) error {
 	return s.trainNext(fmt.Sprintf("the answer is known, and q differs from it by %.1f nats", now.Divergence))
 }
 
-// next decides what is next after a glance, with the models that it visited if it went over models
+// next decides the next stage after a glance. visited holds its models if it went over models
 // alone.
 func (s *solver) next(ctx context.Context, now SolveRound, visited *models.Visited) error {
 	why := s.shortcoming(now)
 	switch {
 	case why == "" && visited != nil && s.plan.Work == Starting && now.Divergence > closeDivergence:
-		// weights have shown what q(m) lacks, and their models are at hand
+		// weights have shown the deficit of q(m), and their models are at hand
 		if err := visited.Fit(ctx); err != nil {
 			return s.stopped(err)
 		}
@@ -201,18 +201,16 @@ func (s *solver) next(ctx context.Context, now SolveRound, visited *models.Visit
 	return s.trainNext(why)
 }
 
-// exhausted reports whether all steps are taken.
 func (s *solver) exhausted() bool { return s.cfg.Untrained || s.t.step >= s.t.config.Steps }
 
-// trainNext begins a round of training.
 func (s *solver) trainNext(why string) error {
 	r := s.t.config.roundAt(s.plan.Trained)
 	s.plan.Trained++
 	return s.begin(training, Training, why, fmt.Sprintf("training %d more steps", r.last-r.first))
 }
 
-// shortcoming says what keeps a certificate of few draws from promising a trusted and precise one
-// of many, or is empty.
+// shortcoming names the reason why a certificate of few draws does not promise a trusted and
+// precise one of many, or is empty.
 func (s *solver) shortcoming(now SolveRound) string {
 	switch {
 	case now.KHat > psis.Reliable && s.last.Complete:
@@ -227,14 +225,14 @@ func (s *solver) shortcoming(now SolveRound) string {
 	return ""
 }
 
-// affordable reports whether a full certificate has draws enough for the precision and the verdict.
+// affordable reports whether a full certificate may have enough draws for precision and verdict.
 func (s *solver) affordable(now SolveRound) bool {
 	full := float64(s.cfg.Certify.Draws)
 	least := verdict.DoubtfulESS / now.ESS * float64(now.Draws)
 	return math.Max(now.needed(), least) <= full
 }
 
-// unreliable is the number of models that matter and whose weights are not reliable.
+// unreliable returns the number of models that matter and have unreliable weights.
 func (c *weighing) unreliable() (count int) {
 	for _, model := range c.Models {
 		if model.Certified > proposalMass && model.KHat > psis.Reliable {
@@ -261,7 +259,7 @@ func (s *solver) train(ctx context.Context) error {
 	return s.t.save()
 }
 
-// certify makes a certificate of fresh draws, with chains where weights are not trusted.
+// certify makes a certificate of fresh draws, with chains if the weights are not trusted.
 func (s *solver) certify(ctx context.Context) error {
 	cfg := s.cfg.Certify
 	cfg.stream, cfg.byDraws, cfg.witnesses = "certify", s.plan.ByDraws, s.plan.Witnesses
@@ -308,19 +306,19 @@ func (s *solver) certify(ctx context.Context) error {
 	return s.trainNext(why)
 }
 
-// mostMore is by which factor a trusted certificate may be enlarged where its draws fall short of
-// the precision; where they would have to be even more, training is cheaper. Chosen by hand.
+// mostMore is the largest factor by which a trusted certificate may be enlarged if its draws fall
+// short of the precision; beyond it training is cheaper. Chosen by hand.
 const mostMore = 4
 
-// enlarged reports whether the certificate so many rounds before the last one was one that Solve
-// may end with, so that the one after it is, or would be, a larger one.
+// enlarged reports whether the certificate the given number of rounds before the last was full. The
+// certificate after it is then a larger one.
 func (s *solver) enlarged(before int) bool {
 	at := len(s.plan.Rounds) - 1 - before
 	return at >= 0 && s.plan.Rounds[at].Full
 }
 
-// fresh makes the certificate. Chains check it where they are asked for and weights are not out of
-// the question, and as a last resort; where weights are not trusted training comes first.
+// fresh makes the certificate. Chains check it if Confirm is set and the weights are acceptable,
+// and as a last resort; if the weights are not trusted, training comes first.
 func (s *solver) fresh(ctx context.Context, cfg CertifyConfig) (*weighing, error) {
 	few := cfg
 	few.Draws = s.draws()
@@ -340,15 +338,15 @@ func (s *solver) fresh(ctx context.Context, cfg CertifyConfig) (*weighing, error
 	return c, nil
 }
 
-// fits reports whether there is memory for a certificate of so many draws.
+// fits reports whether there is memory for a certificate of the given number of draws.
 func (s *solver) fits(draws int) bool {
 	cfg := s.cfg.Certify
 	cfg.Draws = draws
 	return cfg.CheckSize(s.target) == nil
 }
 
-// draws is the number of draws of a full certificate: twice as many as the last round says that the
-// precision needs, within bounds.
+// draws returns the number of draws of a full certificate: twice the need for the precision by the
+// last round, within bounds.
 func (s *solver) draws() int {
 	most := s.cfg.Certify.Draws
 	if len(s.plan.Rounds) == 0 {
@@ -361,5 +359,4 @@ func (s *solver) draws() int {
 	return int(math.Min(math.Max(2*last.needed(), fewestDraws), float64(most)))
 }
 
-// stopped saves the state of a run that is stopped.
 func (s *solver) stopped(err error) error { return errors.Join(err, s.t.save()) }

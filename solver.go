@@ -13,22 +13,21 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
-// solver is a Solve in progress.
+// solver is the state of a Solve.
 type solver struct {
-	cfg    SolveConfig
-	device *gpu.Device
-	target Target
-	t      *trainer
-	plan   plan
-	time   budget.Time
-	since  time.Time // the beginning of the round
-	// training is the time that training took
+	cfg      SolveConfig
+	device   *gpu.Device
+	target   Target
+	t        *trainer
+	plan     plan
+	time     budget.Time
+	since    time.Time // the beginning of the round
 	training time.Duration
-	// last is the last certificate, glanced at or full, and best the answer so far.
+	// last is the last certificate, full or not, and best the best answer.
 	last, best *weighing
 }
 
-// open makes the trainer, at the place of the plan that a checkpoint holds.
+// open makes the trainer, at the stage of the plan in the checkpoint.
 func (s *solver) open(ctx context.Context, anchor bool) (err error) {
 	if s.t, err = newTrainer(ctx, s.device, s.target, s.cfg.Fit, anchor); err == nil {
 		s.t.engine.AnswerOnly = s.cfg.AnswerOnly
@@ -38,7 +37,7 @@ func (s *solver) open(ctx context.Context, anchor bool) (err error) {
 	return err
 }
 
-// firstStage is what a plan begins with.
+// firstStage returns the first stage of a plan.
 func (s *solver) firstStage() stage {
 	switch {
 	case s.cfg.Fit.Begin != nil && s.cfg.Certify.Confirm: // which is good where it serves, and chains are needed anyway
@@ -49,7 +48,7 @@ func (s *solver) firstStage() stage {
 	return glancing
 }
 
-// late reports whether the time is over: there is a limit, and the clock has passed it.
+// late reports whether the time limit, if any, has passed.
 func (s *solver) late() bool {
 	if s.plan.Unhelpful > 0 {
 		return s.time.Or(DefaultMaxTime).Over()
@@ -57,14 +56,14 @@ func (s *solver) late() bool {
 	return s.time.Over()
 }
 
-// report ends a round with what its certificate found, and counts rounds that did not help.
+// report ends a round with the findings of its certificate, and counts rounds that did not help.
 func (s *solver) report(c *weighing, full bool) SolveRound {
 	now := time.Now()
 	round := SolveRound{
 		Work: s.plan.Work, Why: s.plan.Why, Steps: s.t.step, Full: full, Verdict: c.Verdict, Draws: c.Draws,
 		Shortage: math.MaxFloat64, Seconds: now.Sub(s.since).Seconds(),
 	}
-	// A checkpoint holds numbers only, and draws that all have no weight leave none.
+	// A checkpoint holds finite numbers only, and weights that are all zero give none.
 	if finite(c.ESS) {
 		round.ESS = c.ESS
 	}
@@ -94,14 +93,14 @@ func (s *solver) report(c *weighing, full bool) SolveRound {
 	return round
 }
 
-// say reports what is done next, and why.
+// say reports the next work, and the reason for it.
 func (s *solver) say(why, what string) {
 	if s.cfg.Status != nil {
 		s.cfg.Status(why + ": " + what)
 	}
 }
 
-// begin says what is done next, and why.
+// begin sets the next stage and reports it.
 func (s *solver) begin(next stage, work Work, why, what string) error {
 	s.plan.Next, s.plan.Work, s.plan.Why = next, work, why
 	s.say(why, what)
@@ -111,7 +110,7 @@ func (s *solver) begin(next stage, work Work, why, what string) error {
 	return s.t.save()
 }
 
-// stage is what Solve does next.
+// stage is a stage of Solve.
 type stage string
 
 const (
@@ -123,35 +122,35 @@ const (
 	finished   stage = "finished"
 )
 
-// plan is how far Solve has come. It is part of its checkpoints; all decisions follow from it, the
-// variables and the certificate in hand.
+// plan is the progress of Solve. It is part of its checkpoints. All decisions follow from it, the
+// variables and the current certificate.
 type plan struct {
-	// Next is what is done next, Work and Why of the round it belongs to.
+	// Next is the next stage; Work and Why belong to its round.
 	Next stage
 	Work Work
 	Why  string
-	// Trained is the number of rounds of training that are done or have begun, Full that of
+	// Trained is the number of rounds of training, including a current one, and Full the number of
 	// certificates of fresh draws.
 	Trained, Full int
-	// Unhelpful is the number of rounds of training in a row that did not help.
+	// Unhelpful is the number of consecutive rounds of training that did not help.
 	Unhelpful int
-	// ByDraws reports whether weights are those of draws of q even where evidences are known or
-	// estimated without it.
+	// ByDraws reports whether weights come from draws of q even if evidences are known or estimated
+	// without it.
 	ByDraws bool
 	// Born reports whether births and deaths have been tried.
 	Born bool `json:",omitempty"`
-	// CutShort reports whether the collapsed posterior was given up for want of time.
+	// CutShort reports whether the collapsed posterior was given up for lack of time.
 	CutShort bool `json:",omitempty"`
-	// Last reports whether the next full certificate is the last: there is nothing left to try.
+	// Last reports whether the next full certificate is the last, since nothing is left to try.
 	Last bool
-	// Witnesses are what earlier certificates found.
+	// Witnesses come from earlier certificates.
 	Witnesses witnesses `json:",omitempty"`
-	// Rounds are those that are done.
+	// Rounds are the finished rounds.
 	Rounds []SolveRound
 }
 
-// restore reads the plan of the checkpoint that training continues from, if it does, and the
-// beginning of a plan with a stage otherwise.
+// restore reads the plan of the checkpoint from which training resumes, or else begins a plan with
+// stage first.
 func (p *plan) restore(first stage, fit *Config) error {
 	*p = plan{Next: first, Why: "before any training"}
 	if !fit.Resume {
@@ -174,21 +173,20 @@ func (p *plan) restore(first stage, fit *Config) error {
 }
 
 const (
-	// unknownKHat stands for a k̂ of too few draws to tell.
+	// unknownKHat is the k̂ of too few draws to tell.
 	unknownKHat = 10
-	// helpfulKHat and helpfulDraws are what a round of training has to gain to be called helpful:
-	// so much of k̂ where that is too large, or such a share of the draws that the precision needs.
-	// Estimates of k̂ from the 4,096 draws of a glance have a standard error of about 0.1. Chosen
-	// by hand.
+	// helpfulKHat and helpfulDraws are the least gains of a helpful round of training: a decrease
+	// of k̂ if it is too large, or a share of the draws needed for the precision. Estimates of k̂
+	// from the 4,096 draws of a glance have a standard error of about 0.1. Chosen by hand.
 	helpfulKHat  = 0.05
 	helpfulDraws = 0.1
-	// patience is the number of rounds in a row that may not help before a full certificate is
-	// made, with chains, in spite of what is wrong. Chosen by hand: first rounds are so short that
-	// tempered ones do not show yet what they are worth.
+	// patience is the number of consecutive rounds that may not help before a full certificate is
+	// made, with chains, whatever is wrong. Chosen by hand: first rounds are so short that tempered
+	// ones do not show their effect yet.
 	patience = 3
 )
 
-// helped reports whether a round left the certificate better than the best one before it did.
+// helped reports whether a round left the certificate better than the best one before it.
 func helped(before []SolveRound, now SolveRound) bool {
 	bestKHat, bestDraws := math.Inf(1), math.Inf(1)
 	for _, round := range before {
@@ -201,5 +199,5 @@ func helped(before []SolveRound, now SolveRound) bool {
 	return now.needed() < (1-helpfulDraws)*bestDraws
 }
 
-// needed is the number of draws that the precision asked for needs.
+// needed returns the number of draws needed for the precision.
 func (r SolveRound) needed() float64 { return r.Shortage * float64(r.Draws) }

@@ -9,18 +9,17 @@ import (
 	"github.com/transdim/vti/modeldist"
 )
 
-// Start says what a fit starts from.
+// Start selects the starting point of a fit.
 type Start int
 
 const (
-	// PilotStart: the flow is its anchor, a normal approximation, and q(m) what a pilot run with
-	// that flow finds (pilot.go).
+	// PilotStart: the flow is its anchor, a normal approximation, and q(m) the result of a pilot
+	// run with that flow (pilot.go).
 	PilotStart Start = iota
-	// AnchorStart: the flow is its anchor, and q(m) stays at its own start, which is p(m) for a
-	// table.
+	// AnchorStart: the flow is its anchor, and q(m) stays at its start, which is p(m) for a table.
 	AnchorStart
 	// IdentityStart, as in the paper: the flow is the identity, without any anchor, and q(m) stays
-	// at its own start.
+	// at its start.
 	IdentityStart
 )
 
@@ -32,11 +31,11 @@ func (s Start) String() string { return starts.String(s) }
 // MarshalText writes the name.
 func (s Start) MarshalText() ([]byte, error) { return starts.Marshal(s) }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads the text of MarshalText.
 func (s *Start) UnmarshalText(text []byte) error { return starts.Unmarshal(text, s) }
 
-// Beginning is q(m) q(θ | m) that a fit starts from instead of the prior and its own anchor, as a
-// network for many data sets says it of one (package amortize).
+// Beginning is a q(m) q(θ | m) from which a fit starts instead of the prior and the anchor, such as
+// the answer of a network for many data sets (package amortize).
 type Beginning struct {
 	// LogModels is log q(m) of all models, in the order of their index.
 	LogModels []float64
@@ -45,7 +44,7 @@ type Beginning struct {
 	Weights *context.Context
 }
 
-// models is q(m), as a table, where log p(m) of the same models does not exclude them.
+// models returns q(m) as a table, without the models that log p(m) excludes.
 func (b *Beginning) models(cards []int, logPrior []float64) (ModelDistribution, error) {
 	logits := make([]float64, len(b.LogModels))
 	for i, value := range b.LogModels {
@@ -57,7 +56,7 @@ func (b *Beginning) models(cards []int, logPrior []float64) (ModelDistribution, 
 	return modeldist.NewCategorical(cards, modeldist.CategoricalConfig{LogPrior: logits})
 }
 
-// copyWeights puts the weights of the flow into the variables of a fit that has none.
+// copyWeights copies the weights of the flow into the variables of a fit that has none.
 func (b *Beginning) copyWeights(into *context.Context) error {
 	for variable := range b.Weights.InAbsPath("/" + evaluate.FlowScope).IterVariablesInScope() {
 		clone, err := evaluate.Clone(variable)

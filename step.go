@@ -18,9 +18,9 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// stepGraph is one training step, which changes variables, on the batch of a BatchedFlow if it has
-// inputs. If a learner needs its draws it returns them: codes [B,S], rewards [B], movement, and
-// whether they are to learn (1 or 0).
+// stepGraph is one training step, which changes variables. inputs is the batch of a BatchedFlow, if
+// any. If a learner needs its draws it returns them: codes [B,S], rewards [B], movement, and
+// whether to learn (1 or 0).
 func (t *trainer) stepGraph(ctx *Context, g *Graph, inputs []*Node) []*Node {
 	cfg, target := &t.config, t.Target
 	sp := target.Space()
@@ -42,7 +42,7 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph, inputs []*Node) []*Node {
 	now := t.scheduleOf(ctx, step)
 	power := now.power(cfg.Tempering)
 	flowLoss := train.FiniteMean(evaluate.Float64(Sub(logQ, Mul(logJoint, ConvertDType(power, logJoint.DType())))))
-	// what q(m) follows counts a part of log h
+	// the loss of q(m) counts a part of log h
 	held := Mul(logH64, OneMinus(now.annealed(cfg.Annealing)))
 	var scoreLoss, nonFinite *Node
 	rows := 1 // of a model
@@ -87,7 +87,7 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph, inputs []*Node) []*Node {
 	return []*Node{codes, Neg(evaluate.Float64(logH)), movement(flowGradients, increments, apply), evaluate.Float64(learns)}
 }
 
-// densities draws parameters of models: log q(θ | m) and log η(θ | m), [B].
+// densities draws parameters of models and returns log q(θ | m) and log η(θ | m), [B].
 func (t *trainer) densities(ctx *Context, codes *Node, inputs []*Node) (logQ, logJoint *Node) {
 	if len(inputs) > 0 {
 		return t.Flow.(BatchedFlow).Densities(ctx.In(evaluate.FlowScope), codes, inputs)
@@ -98,7 +98,7 @@ func (t *trainer) densities(ctx *Context, codes *Node, inputs []*Node) (logQ, lo
 	return logQ, logJoint
 }
 
-// movement is the first-order change of the flow's loss by increments of its variables, |Σ
+// movement returns the first-order change of the flow's loss by increments of its variables, |Σ
 // gradient·increment|, in nats.
 func movement(gradients, increments []*Node, apply *Node) *Node {
 	change := ScalarZero(apply.Graph(), dtypes.Float64)
@@ -108,8 +108,7 @@ func movement(gradients, increments []*Node, apply *Node) *Node {
 	return Where(apply, Abs(change), ZerosLike(change))
 }
 
-// counters are sums over all steps so far. Sums, not averages, so that they need no reset and
-// survive a restart.
+// counters holds sums over all steps. Unlike averages they need no reset and survive a restart.
 type counters struct {
 	loss, gradientNorm, nonFinite, skipped, entropy float64
 }
@@ -133,12 +132,12 @@ func (t *trainer) counters() (counters, error) {
 	return counters{sums[0], sums[1], sums[2], sums[3], sums[4]}, nil
 }
 
-// Everything that changes from step to step is a variable: weights, moments of Adam, random states,
-// the number of the step, running sums. A launch hands their buffers to the device, which may write
-// the new values over the old ones, and nothing comes back but what learners on the host ask for.
-// Reports and checkpoints read variables when they are due.
+// All changing state of a step is in variables: weights, moments of Adam, random states, the number
+// of the step, running sums. A launch hands their buffers to the device, which may overwrite them
+// in place. Only the outputs for learners on the host come back. Reports and checkpoints read
+// variables when they are due.
 
-// compile prepares the graphs of training, which are built when they are first run.
+// compile prepares the graphs of training, which are built on their first run.
 func (t *trainer) compile() (err error) {
 	backend := t.Device.Backend()
 	if _, batched := t.Flow.(BatchedFlow); batched {
@@ -151,12 +150,12 @@ func (t *trainer) compile() (err error) {
 	if t.exec, err = context.NewExec(backend, t.Variables, step); err != nil {
 		return err
 	}
-	// learners are called with every step before the next
+	// learners are called after every step
 	if t.config.StepsPerLaunch == 1 || len(t.learners()) > 0 {
 		return nil
 	}
-	// There are no loops in graphs, so that several steps are as many copies of one. Each finds the
-	// variables as the one before leaves them.
+	// Graphs have no loops, so several steps are several copies of one. Each reads the variables
+	// that the one before leaves.
 	t.several, err = context.NewExec(backend, t.Variables, func(ctx *Context, g *Graph) []*Node {
 		for range t.config.StepsPerLaunch {
 			step(ctx, g)
@@ -166,7 +165,7 @@ func (t *trainer) compile() (err error) {
 	return err
 }
 
-// batch is what the next step takes from the host.
+// batch returns the next step's inputs from the host.
 func (t *trainer) batch(ctx gocontext.Context) ([]any, error) {
 	if batched, ok := t.Flow.(BatchedFlow); ok {
 		return batched.Batch(ctx, t.step)
@@ -174,7 +173,7 @@ func (t *trainer) batch(ctx gocontext.Context) ([]any, error) {
 	return nil, nil
 }
 
-// launch takes the next step, or the next few if nothing is due between them.
+// launch takes the next step, or several if nothing is due between them.
 func (t *trainer) launch(inputs []any) error {
 	exec, steps := t.exec, 1
 	if t.several != nil && t.undisturbed(t.config.StepsPerLaunch) {
@@ -197,8 +196,7 @@ func (t *trainer) launch(inputs []any) error {
 	return nil
 }
 
-// undisturbed reports whether so many steps can be taken without anything being due before the last
-// of them is done.
+// undisturbed reports whether nothing is due before the last of the given number of steps.
 func (t *trainer) undisturbed(steps int) bool {
 	for step := t.step + 1; step < t.step+steps; step++ {
 		if t.reportAfter(step) || t.saveAfter(step) || step == t.pilotStep() {
@@ -208,8 +206,8 @@ func (t *trainer) undisturbed(steps int) bool {
 	return t.step+steps <= t.round.last
 }
 
-// pilot takes the pilot run that is due now. One that is stopped, or fails, leaves q(m) in between:
-// the state to continue from is that before it.
+// pilot takes the pilot run that is due. A run that is stopped or fails leaves q(m) half fitted:
+// the state to continue from is the one before it.
 func (t *trainer) pilot(ctx gocontext.Context) error {
 	if t.step > 0 {
 		if err := t.save(); err != nil {

@@ -21,7 +21,7 @@ const (
 	controlScope = "/" + trainScope + "/control"
 )
 
-// trainer takes the steps of a fit.
+// trainer is the state of a fit.
 type trainer struct {
 	*evaluator
 	config   Config               // defaults filled in
@@ -39,8 +39,8 @@ type trainer struct {
 	anchored   bool                 // the flow starts at a mode that newTrainer found
 }
 
-// beginRound makes it the round in which the next steps are taken. Where a round begins and how
-// long it is are a variable of the graph of a step, so that one graph serves all rounds.
+// beginRound sets the round of the next steps. The start and the length of a round are variables of
+// the step's graph, so that one graph serves all rounds.
 func (t *trainer) beginRound(k int) error {
 	t.round = t.config.roundAt(k)
 	values := []float64{float64(t.round.first), float64(t.round.last - t.round.first), float64(t.round.warmUp)}
@@ -52,14 +52,13 @@ func (t *trainer) roundVariable(ctx *Context) *context.Variable {
 	return ctx.InAbsPath("/"+trainScope).VariableWithValue("round", make([]float64, 3)).SetTrainable(false)
 }
 
-// scheduleOf is that of a step, counted from 1 over all rounds.
+// scheduleOf returns the schedule of a step, counted from 1 over all rounds.
 func (t *trainer) scheduleOf(ctx *Context, step *Node) schedule {
 	values := t.roundVariable(ctx).ValueGraph(step.Graph())
 	at := func(i int) *Node { return Reshape(SliceAxis(values, 0, AxisElem(i))) }
 	return schedule{Sub(step, at(0)), at(1), at(2)}
 }
 
-// pilotStep is that of the round.
 func (t *trainer) pilotStep() int { return t.round.pilotStep(t.config.Tempering) }
 
 // reportAfter reports whether a report is due after a step.
@@ -67,7 +66,7 @@ func (t *trainer) reportAfter(step int) bool {
 	return step == 1 || step == t.round.last || step%t.config.LogEvery == 0
 }
 
-// saveAfter reports whether a checkpoint is due after a step, whatever the time.
+// saveAfter reports whether a checkpoint is due after a step, apart from the time.
 func (t *trainer) saveAfter(step int) bool {
 	return step == t.round.last || step%t.config.CheckpointEvery == 0
 }
@@ -75,15 +74,15 @@ func (t *trainer) saveAfter(step int) bool {
 // round is a part of training over which the learning rate rises and falls once, and with tempering
 // the target is flattened once.
 type round struct {
-	// first is the number of steps before it, last the one with which it ends.
+	// first is the number of steps before the round, last the number at its end.
 	first, last int
 	// warmUp is the number of steps over which the learning rate rises.
 	warmUp int
 }
 
-// roundAt is the round, counted from 0, of a configuration: a single one of all steps, or with
-// FirstRound one of many, each twice as long as the one before (warm restarts, Loshchilov and
-// Hutter 2017). The warm-up is a fifth of a short round; chosen by hand.
+// roundAt returns round k, counted from 0: the only one, of all steps, or with FirstRound one of
+// many, each twice as long as the one before (warm restarts, Loshchilov and Hutter 2017). The
+// warm-up is a fifth of a short round; chosen by hand.
 func (c *Config) roundAt(k int) round {
 	if c.FirstRound == 0 {
 		return round{0, c.Steps, train.WarmUpSteps}
@@ -93,7 +92,7 @@ func (c *Config) roundAt(k int) round {
 	return round{first, min(first+length, c.Steps), max(1, min(train.WarmUpSteps, length/5))}
 }
 
-// roundAfter is the number of the round in which the step after so many is taken.
+// roundAfter returns the number of the round after the given number of steps.
 func (c *Config) roundAfter(steps int) int {
 	k := 0
 	for c.roundAt(k).last <= steps && c.roundAt(k).last < c.Steps {
@@ -102,16 +101,15 @@ func (c *Config) roundAfter(steps int) int {
 	return k
 }
 
-// pilotStep is the step after which q(m) is given a warm start: when tempering ends, or at the
-// start.
+// pilotStep returns the step before the warm start of q(m): the end of tempering, or the start.
 func (r round) pilotStep(tempering float64) int {
 	return r.first + int(math.Ceil(tempering*float64(r.last-r.first)))
 }
 
-// schedule is what a step needs to know of its round, as scalars of the graph.
+// schedule is the round of a step as scalars of the graph.
 type schedule struct{ step, steps, warmUp *Node }
 
-// rate is the learning rate of the step.
+// rate returns the learning rate of the step.
 func (s schedule) rate(largest float64) *Node {
 	return train.RoundRate(s.step, largest, s.steps, s.warmUp)
 }
@@ -120,8 +118,8 @@ func (s schedule) rate(largest float64) *Node {
 // threefold. Chosen by hand, not tuned.
 const coldestPower = 0.1
 
-// power is that to which the target is raised at the step: it rises linearly to 1 over the share of
-// the round that is tempered.
+// power returns the exponent of the target at the step. It rises linearly to 1 over the tempered
+// share of the round.
 func (s schedule) power(tempering float64) *Node {
 	if tempering == 0 {
 		return OnesLike(s.step)
@@ -130,7 +128,7 @@ func (s schedule) power(tempering float64) *Node {
 	return MinScalar(AddScalar(rise, coldestPower), 1)
 }
 
-// annealed is the power of the evidences that q(m) follows at the step: it rises as the cube of the
+// annealed returns the exponent of the evidences for q(m) at the step. It rises as the cube of the
 // share of the round, since evidences differ by hundreds of nats.
 func (s schedule) annealed(share float64) *Node {
 	if share == 0 {

@@ -11,32 +11,31 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// A flow that is trained until its weights look good can lose a mode that it proposed before: where
-// no draw falls weights show nothing. Solve therefore keeps witnesses of what earlier certificates
-// have found, and weights them under the proposal of each certificate. Where one such draw would
-// dominate, although witnesses show that there is a part of the posterior, the certificate has not
-// seen that part.
+// A flow trained until its weights look good can lose a mode that it proposed before: weights show
+// nothing where no draw falls. Solve therefore keeps witnesses, draws of earlier certificates, and
+// weights them under the proposal of each certificate. If one such draw would dominate where
+// witnesses show posterior mass, the certificate has not seen that region.
 
-// witness is a point that an earlier certificate has found.
+// witness is a point found by an earlier certificate.
 type witness struct {
 	Code  []int32
 	Theta []float64
-	// LogP is log p(m) + log η(θ | m), LogMass the log of the unnormalised posterior mass that the
-	// certificate gave to what the witness stands for.
+	// LogP is log p(m) + log η(θ | m). LogMass is the log of the unnormalised posterior mass that
+	// the certificate gave to the region of the witness.
 	LogP, LogMass float64
 }
 
-// witnesses are those of all earlier certificates, in groups of which each is an estimate of its
-// own: the mean of Σ exp LogMass over those of a region is no more than the mass of the region.
+// witnesses holds the witnesses of all earlier certificates, in groups that are separate estimates:
+// the mean of Σ exp LogMass over the witnesses of a region is at most the mass of the region.
 type witnesses [][]witness
 
 const (
-	// mostWitnesses and mostGroups bound what is kept: the heaviest of each group, of the last
-	// groups. Chosen by hand.
+	// mostWitnesses bounds each group to its heaviest, and mostGroups keeps the last groups. Chosen
+	// by hand.
 	mostWitnesses = 32
 	mostGroups    = 32
-	// thinShare is the share of a certificate that a single draw would have where it has not seen
-	// the region of that draw. Chosen by hand, half of what a probability may be off by.
+	// thinShare is the largest share of a single draw in a certificate that has seen its region.
+	// Chosen by hand: half of the tolerated error of a probability.
 	thinShare = 0.005
 )
 
@@ -47,7 +46,7 @@ func heaviestOf(group []witness) []witness {
 	return slices.Clone(group[:min(len(group), mostWitnesses)])
 }
 
-// add adds the groups of a certificate, in place of the oldest where there are too many.
+// add adds the groups of a certificate, and drops the oldest beyond mostGroups.
 func (w *witnesses) add(groups ...[]witness) {
 	for _, group := range groups {
 		if len(group) > 0 {
@@ -59,12 +58,12 @@ func (w *witnesses) add(groups ...[]witness) {
 	}
 }
 
-// flat are all witnesses, one group after the other.
+// flat returns all witnesses in the order of the groups.
 func (w witnesses) flat() []witness { return slices.Concat(w...) }
 
-// unseen is the largest share of the posterior that a group gives to regions which a certificate
-// with a log evidence has not seen. logWeight are the log weights that draws at the witnesses, in
-// the order of flat, would have in it, over the number of its draws.
+// unseen returns the largest share of the posterior that a group gives to regions which a
+// certificate with this log evidence has not seen. logWeight holds the log weights of draws at the
+// witnesses, in the order of flat, over the number of its draws.
 func (w witnesses) unseen(logWeight []float64, logEvidence float64) (most float64) {
 	at := 0
 	for _, group := range w {
@@ -80,7 +79,7 @@ func (w witnesses) unseen(logWeight []float64, logEvidence float64) (most float6
 	return most
 }
 
-// judgeUnseen lowers the verdict where witnesses show what a certificate has not seen.
+// judgeUnseen lowers the verdict if witnesses show a region that the certificate has not seen.
 func (c *weighing) judgeUnseen(w witnesses) error {
 	if len(w) == 0 {
 		return nil
@@ -96,12 +95,13 @@ func (c *weighing) judgeUnseen(w witnesses) error {
 	return nil
 }
 
-// mostCompared is the number of draws of chains that are weighted. Chosen by hand: a share of
-// DoubtfulMissed is then 20 of them.
+// mostCompared is the number of weighted draws of chains. Chosen by hand: a share of DoubtfulMissed
+// is then 20 of them.
 const mostCompared = 4096
 
-// unseenOf are draws of chains, as witnesses, where a certificate by weights has seen nothing, and
-// their share of all; none where it does not come from draws of parameters.
+// unseenOf returns draws of chains, as witnesses, in regions that the certificate by weights has
+// not seen, and their share of all draws. It returns none if weights do not come from draws of
+// parameters.
 func (c *weighing) unseenOf(chains *Certificate) (unseen []witness, share float64, err error) {
 	sample := &chains.Sample
 	if c.shares == nil {
@@ -121,13 +121,13 @@ func (c *weighing) unseenOf(chains *Certificate) (unseen []witness, share float6
 	return evenly(unseen, c.LogEvidence+math.Log(share)), share, nil
 }
 
-// testimony are witnesses of what chains have found, all of the posterior; none where their
+// testimony returns witnesses from the draws of chains, for the whole posterior, or none if their
 // evidence is not resolved.
 func testimony(c *Certificate) []witness {
 	return heaviestOf(evenly(witnessesOf(&c.Sample, mostCompared), c.LogEvidence))
 }
 
-// witnessesOf are at most so many of the draws of a sample.
+// witnessesOf returns at most most draws of a sample.
 func witnessesOf(s *WeightedSample, most int) (group []witness) {
 	for i := 0; i < len(s.Codes); i += (len(s.Codes) + most - 1) / most {
 		group = append(group, witness{Code: s.Codes[i], Theta: s.Theta.RawRowView(i), LogP: s.LogP[i]})
@@ -135,8 +135,7 @@ func witnessesOf(s *WeightedSample, most int) (group []witness) {
 	return group
 }
 
-// evenly keeps some witnesses, spread over the chains that they come from, which together stand for
-// a mass.
+// evenly keeps some witnesses, spread over their chains, which together stand for a mass.
 func evenly(group []witness, logMass float64) []witness {
 	kept := make([]witness, min(len(group), mostWitnesses))
 	for k := range kept {
@@ -147,7 +146,7 @@ func evenly(group []witness, logMass float64) []witness {
 	return kept
 }
 
-// weightsAt are log η(θ | m) − log r(θ | m) of points of models under the sampler's proposals.
+// weightsAt returns log η(θ | m) − log r(θ | m) of points of models under the sampler's proposals.
 func (s *importanceSampler) weightsAt(models []int, theta [][]float64) ([]float64, error) {
 	batch, sites, dim := s.evaluator.Sizes()
 	weights := make([]float64, 0, len(models))
@@ -172,8 +171,8 @@ func (s *importanceSampler) weightsAt(models []int, theta [][]float64) ([]float6
 	return weights, nil
 }
 
-// witnessed are the witnesses of earlier certificates by the sampler's models: where each is, as
-// indices of models in the order of flat, the points, and where to climb from.
+// witnessed holds the witnesses of earlier certificates for the sampler's models: their models, as
+// indices in the order of flat, their points, and the starts of mode searches.
 type witnessed struct {
 	models  []int
 	theta   [][]float64
@@ -198,8 +197,8 @@ func (s *importanceSampler) place(w witnesses, logPrior []float64) witnessed {
 	return placed
 }
 
-// shares are the log weights p(m) w / n that draws at the witnesses would add to the evidence,
-// where draws are those of each model.
+// shares returns the log weights p(m) w / n that draws at the witnesses would add to the evidence,
+// where draws holds the number n of each model.
 func (s *importanceSampler) shares(at witnessed, draws []float64, logPrior []float64) ([]float64, error) {
 	weights, err := s.weightsAt(at.models, at.theta)
 	for k := range weights {
@@ -209,7 +208,7 @@ func (s *importanceSampler) shares(at witnessed, draws []float64, logPrior []flo
 	return weights, err
 }
 
-// testify are the witnesses that a sampler leaves: its heaviest draws, and the modes that it found.
+// testify returns the witnesses of a sampler: its heaviest draws, and the modes that it found.
 func (s *importanceSampler) testify(logPrior []float64) (drawn, modes []witness) {
 	for i := range s.tallies {
 		own := &s.tallies[i]
@@ -226,34 +225,34 @@ func (s *importanceSampler) testify(logPrior []float64) (drawn, modes []witness)
 	return heaviestOf(drawn), heaviestOf(modes)
 }
 
-// weighing is a certificate in the making, with what it tells those after it.
+// weighing is a certificate in progress, with information for later ones.
 type weighing struct {
 	*Certificate
 	// unseen reports whether other draws lie where this certificate has hardly any.
 	unseen bool
-	// witnesses are what it found, for later certificates.
+	// witnesses are for later certificates.
 	witnesses witnesses
-	// shares weighs witnesses as what their draws would add to the log evidence, as long as the
-	// sampler is kept; nil where weights are not those of draws of parameters.
+	// shares returns the amounts that draws at the witnesses would add to the log evidence, as long
+	// as the sampler is kept; nil if weights do not belong to draws of parameters.
 	shares func(witnesses) ([]float64, error)
-	// byFlow reports whether a WeighedFlow estimated evidences. Chains over all that such a flow
-	// integrates out one by one do not mix where it fails: they only confirm.
+	// byFlow reports whether a WeighedFlow estimated evidences. Such a flow integrates members out
+	// one by one; chains over all of them do not mix where it fails, and only confirm.
 	byFlow bool
 }
 
 // Weights cannot show a mode where no draw fell, and a distant mode with a thousandth of the
-// probability of a model changes a standard deviation by a tenth. Where a draw at a point that the
-// target names (models.Known.ModeStarts) would have a weight that contradicts the draws of a
-// certificate, a search for a mode starts there.
+// probability of a model changes a standard deviation by a tenth. If a draw at a point named by the
+// target (models.Known.ModeStarts) would have a weight that contradicts the certificate's draws, a
+// search for a mode starts there.
 
-// Bounds of the points that are looked at: of one model, and of all. Chosen by hand: a batch or two
-// of densities for a model.
+// Bounds of the points to weight, of one model and of all. Chosen by hand: a batch or two of
+// densities for a model.
 const (
 	mostStarts    = 512
 	mostAllStarts = 1 << 14
 )
 
-// addModeStarts adds what the target knows to the points that are looked at.
+// addModeStarts adds the points that the target names.
 func (s *importanceSampler) addModeStarts(at *witnessed, logPrior []float64) error {
 	starts := s.evaluator.engine.Known.ModeStarts
 	if starts == nil {
