@@ -6,12 +6,11 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// The table of a selection is made ready by package design, whose names are also those of this
-// package.
+// Names of package design that are also names of this package.
 type (
 	// Design is a data set ready for inference; see [design.Design].
 	Design = design.Design
-	// DesignOptions says how the columns of a table are used; see [design.Options].
+	// DesignOptions sets the use of the columns of a table; see [design.Options].
 	DesignOptions = design.Options
 	// PredictorGroup names columns that enter and leave a model together.
 	PredictorGroup = design.PredictorGroup

@@ -28,24 +28,27 @@ func (r Range) has(x float64) bool { return r.Low <= x && x <= r.High }
 
 func (r Range) draw(random *rand.Rand) float64 { return r.Low + (r.High-r.Low)*random.Float64() }
 
-// FamilyConfig says what tables a network is trained for. Ranges of zeros stand for the defaults
-// given.
+// FamilyConfig describes the tables that a network is trained for. A zero range stands for its
+// default.
 type FamilyConfig struct {
 	// Model has the likelihood and the priors: Gaussian with unknown σ, robust with known scales,
 	// logistic or Poisson.
 	Model ModelOptions `json:"model"`
-	// Predictors is the number of selectable predictors, 2 to 8, and Rows that of rows, 20 to 150.
+	// Predictors is the number of selectable predictors, 2 to 8. Rows is the number of rows, 20 to
+	// 150.
 	Predictors Range `json:"predictors"`
 	Rows       Range `json:"rows"`
-	// Correlation is that of neighbouring predictors, or of all, in simulated tables: 0 to 0.9.
+	// Correlation is the correlation of neighbouring predictors, or of all, in simulated tables: 0
+	// to 0.9.
 	Correlation Range `json:"correlation"`
 	// Noise is σ1 of the robust likelihood in units of the response's sd; 0.02 to 0.9.
 	Noise Range `json:"noise"`
-	// Start numbers the approximations that networks of this version start from.
+	// Start is the version of the approximations that networks start from.
 	Start int `json:"start"`
 }
 
-// startOfNetworks is raised whenever these change: a network has learned what its own lack.
+// startOfNetworks is raised whenever the approximations change: a network has learned to correct
+// the old ones.
 const startOfNetworks = 2
 
 // WithDefaults returns the configuration with zeros replaced by their defaults.
@@ -64,7 +67,7 @@ func (c FamilyConfig) WithDefaults() FamilyConfig {
 }
 
 // mostPredictors is the largest number of predictors: a network starts from approximations of all
-// models, which cost least under the Gaussian likelihood.
+// models, which are cheapest under the Gaussian likelihood.
 func (c FamilyConfig) mostPredictors() float64 {
 	if c.Model.Likelihood == likelihood.GaussianKind {
 		return 16
@@ -93,17 +96,17 @@ func (c FamilyConfig) Validate() error {
 	return c.Model.Prior.ValidateFor(int(c.Predictors.Low))
 }
 
-// Family is the family of the tables that a network is trained for. Predictors are numbered by how
-// probable an approximation finds them, so that the answer for a table moves with its columns: the
-// family has coordinates for the intercept, the largest number of predictors and log σ, if that is
-// unknown.
+// Family is the family of the tables that a network is trained for. Predictors are numbered by
+// their probability under an approximation, so that the answer for a table moves with its columns.
+// The family has coordinates for the intercept, the largest number of predictors and, if it is
+// unknown, log σ.
 type Family struct {
 	cfg   FamilyConfig
 	space *space.Subsets
 	table *encode.Table
 	rows  int // N
 	most  int // P
-	// each reports whether every model starts from an approximation of its own.
+	// each reports whether every model starts from a separate approximation.
 	each bool
 }
 
@@ -143,7 +146,6 @@ func (f *Family) Space() space.Space { return f.space }
 
 func (f *Family) unknownScale() bool { return f.cfg.Model.Likelihood == likelihood.GaussianKind }
 
-// dim is the number of coordinates.
 func (f *Family) dim() int {
 	if f.unknownScale() {
 		return f.most + 2
@@ -151,7 +153,8 @@ func (f *Family) dim() int {
 	return f.most + 1
 }
 
-// Fits reports why a problem is not one of the family, and what would fit; nil if it is one.
+// Fits returns an error that names the difference between a problem and the family; nil if the
+// problem belongs to it.
 func (f *Family) Fits(p *Problem) error {
 	design, want := p.Design, f.cfg
 	groups := len(design.Predictors)
@@ -195,9 +198,9 @@ func (f *Family) Fits(p *Problem) error {
 	return nil
 }
 
-// beginsWithOnes reports whether the first coordinate, and no other, is in every model, and is an
-// intercept or a predictor that is one in every row: only the prior differs, which is part of the
-// data that a network reads.
+// beginsWithOnes reports whether the first coordinate, and no other, is in every model, and has
+// ones in all rows. It may be an intercept or a predictor: only the prior differs, which a network
+// reads with the data.
 func beginsWithOnes(d *Design) bool {
 	if len(d.Always) != 1 || d.Always[0] != 0 {
 		return false
@@ -205,7 +208,7 @@ func beginsWithOnes(d *Design) bool {
 	return d.Intercept == 0 || d.Intercept < 0 && floats.Count(func(v float64) bool { return v == 1 }, mat.Col(nil, 0, d.X)) == d.Rows()
 }
 
-// describe is what Fits compares, in words.
+// describe writes the options that Fits compares.
 func describe(o ModelOptions) string {
 	text := fmt.Sprintf("prior over models %s, slab %g", o.Prior, o.SlabScale)
 	if o.Likelihood == likelihood.RobustKind {
@@ -214,13 +217,13 @@ func describe(o ModelOptions) string {
 	return text
 }
 
-// mostTries is far more than the draws that a table which is not refused takes.
+// mostTries is far above the number of draws that an accepted table takes.
 const mostTries = 100_000
 
-// Simulate implements [amortize.Family]: predictors with a correlation drawn from the range,
-// normal, heavy-tailed and binary; a model, its parameters and a response from the priors. Tables
-// whose response varies hardly, or far more than its priors say, are drawn again, which leaves the
-// posterior given a table as it is.
+// Simulate implements [amortize.Family]. Predictors are normal, heavy-tailed and binary, with a
+// correlation drawn from the range; a model, its parameters and a response come from the priors. A
+// table is drawn again if its response hardly varies, or varies far more than its priors say; the
+// posterior given a table does not depend on this.
 func (f *Family) Simulate(random *rand.Rand) (*amortize.Problem, error) {
 	for range mostTries {
 		p, theta := f.drawTable(random)
@@ -245,7 +248,7 @@ func (f *Family) Simulate(random *rand.Rand) (*amortize.Problem, error) {
 	return nil, errors.New("no simulated table is accepted: are the priors very wide?")
 }
 
-// drawTable draws a problem with the parameters it was made from; nil if it is refused.
+// drawTable draws a problem and its parameters; nil if the table is refused.
 func (f *Family) drawTable(random *rand.Rand) (*Problem, []float64) {
 	n := int(f.cfg.Rows.Low) + random.IntN(int(f.cfg.Rows.High-f.cfg.Rows.Low)+1)
 	p := int(f.cfg.Predictors.Low) + random.IntN(int(f.cfg.Predictors.High-f.cfg.Predictors.Low)+1)
@@ -294,9 +297,9 @@ func (f *Family) drawResponse(x *mat.Dense, random *rand.Rand) (*Problem, []floa
 	return problem, theta
 }
 
-// Bounds of what simulated responses are accepted: a table's own is standardised, so that those
-// far from unit variance teach little. Counts are of a size that a likelihood in float32 sums
-// without loss. Chosen by hand, not tuned.
+// Bounds of accepted responses. The response of a real table is standardised, so that simulated
+// ones far from unit variance teach little. Counts are small enough for a float32 sum of the log
+// likelihood without loss. Chosen by hand, not tuned.
 const (
 	leastSpread, mostSpread = 0.4, 6
 	leastShare              = 0.04 // of the rarer of 0 and 1

@@ -49,9 +49,9 @@ func related(correlation float64, j int, before []float64, random *rand.Rand) fl
 }
 
 // TestQualityOfNetworkOnStrangeDesigns runs a robust network for tables of 13 rows on designs that
-// its training does not draw, four predictors each, and compares what it says, and what the
-// certificate makes of that, with the sum over which rows are outliers. A trusted answer must not
-// be wrong: beyond five of its standard errors and 0.005.
+// its training does not draw, four predictors each. It compares the network's answer, and the
+// certified answer, with the sum over the sets of outliers. A trusted answer must not be wrong:
+// beyond five of its standard errors and 0.005.
 //
 //	go test -tags quality -v -run StrangeDesigns ./varsel -args -quality.network robust.vti
 //	go test -tags quality -v -run StrangeDesigns/steps ./varsel -args -quality.network robust.vti

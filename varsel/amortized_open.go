@@ -10,7 +10,7 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// ReadFamily reads from the file of a network which tables it is for.
+// ReadFamily reads the family of tables from the file of a network.
 func ReadFamily(path string) (*Family, *amortize.Settings, error) {
 	settings, err := amortize.Read(path)
 	if err != nil {
@@ -32,8 +32,8 @@ func ReadFamily(path string) (*Family, *amortize.Settings, error) {
 	return family, settings, nil
 }
 
-// CheckFrom reports why the network in a file does not serve the problem, and what it is for; nil
-// if it does.
+// CheckFrom returns an error with the family of the network in a file if the network does not serve
+// the problem.
 func (p *Problem) CheckFrom(path string) error {
 	family, _, err := ReadFamily(path)
 	if err == nil {
@@ -44,7 +44,7 @@ func (p *Problem) CheckFrom(path string) error {
 	return err
 }
 
-// BeginFrom is what the network in a file says of the problem.
+// BeginFrom returns the answer of the network in a file for the problem.
 func (p *Problem) BeginFrom(device *gpu.Device, path string) (*vti.Beginning, error) {
 	family, _, err := ReadFamily(path)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 )
 
 // A network for the prior of the paper's robust selection problem, which has learned nothing from
-// tables such as these, begins with at most 0.10 of total variation from the oracle, and its
-// certificate ends with at most 0.02, without any training. The oracle's own errors come to about
+// tables such as these, begins with at most 0.10 of total variation from the oracle. Its
+// certificate ends with at most 0.02, without any training. The oracle's errors come to about
 // 0.010.
 //
 //	go test -tags quality -v -run ThePaperProblem ./varsel

@@ -25,10 +25,10 @@ var (
 	networkOnly   = flag.Bool("quality.from-only", false, "no training beside the network")
 )
 
-// TestQualityOfNetwork measures a network on fresh tables. Raw: q(m | D) against the exact
-// posterior over models where that is known (Gaussian, or robust of 10 rows), beside the
-// sketch that it starts from. Certified: verdicts and CPU seconds of vti varsel --from, on tables
-// of all sizes, and what the network says beside the certified answer.
+// TestQualityOfNetwork measures a network on fresh tables. Raw: q(m | D) and the sketch that it
+// starts from against the exact posterior over models, where this is known (Gaussian, or robust of
+// 10 rows). Certified: verdicts and CPU seconds of vti varsel --from on tables of all sizes, and
+// the network's answer beside the certified one.
 //
 //	go test -tags quality -v -run QualityOfNetwork ./varsel -args -quality.network robust.vti
 func TestQualityOfNetwork(t *testing.T) {
@@ -44,7 +44,7 @@ func TestQualityOfNetwork(t *testing.T) {
 	t.Run("certified", func(t *testing.T) { certifiedQuality(t, device, f) })
 }
 
-// rawQuality compares with exact answers.
+// rawQuality compares q(m | D) with exact answers.
 func rawQuality(t *testing.T, device *gpu.Device, f *Family) {
 	small := *f
 	exact := exactProbabilities
@@ -77,7 +77,6 @@ func rawQuality(t *testing.T, device *gpu.Device, f *Family) {
 		len(kl), mean(kl), median(kl), slices.Max(kl), mean(sketchKL), mean(inclusionError), slices.Max(inclusionError))
 }
 
-// certifiedQuality runs tables of all sizes.
 func certifiedQuality(t *testing.T, device *gpu.Device, f *Family) {
 	verdicts := map[vti.Verdict]int{}
 	quick, prompt, trained := 0, 0, 0
@@ -116,8 +115,8 @@ func certifiedQuality(t *testing.T, device *gpu.Device, f *Family) {
 		len(seconds), verdicts, trained, quick, prompt, median(seconds), quantile(seconds, 0.9), slices.Max(seconds), median(clock), quantile(clock, 0.9), mean(inclusionError), slices.Max(inclusionError))
 }
 
-// compareWithout runs a table without a network, by methods that need no parameters, and compares
-// inclusion with what was trusted: within five standard errors of both, and 0.002.
+// compareWithout runs a table without a network, by methods that need no parameters. It compares
+// inclusion with the trusted answer: within five standard errors of both, and 0.002.
 func compareWithout(t *testing.T, device *gpu.Device, p *Problem, result *Result, seed uint64) {
 	t.Helper()
 	other, err := Run(t.Context(), device, p, RunConfig{Precision: 0.005, Fit: vti.Config{Seed: 1_000_000 + seed}})
@@ -134,7 +133,7 @@ func compareWithout(t *testing.T, device *gpu.Device, p *Problem, result *Result
 	t.Logf("without a network: %v, inclusion off by at most %.4f, log evidence by %.3f (errors %.3f, %.3f)", other.Certificate.Verdict, worst, evidence, *result.LogEvidSE, *other.LogEvidSE)
 }
 
-// cpuSeconds are those that the process has used: other work on the machine does not count.
+// cpuSeconds are the CPU seconds of the process, without other work on the machine.
 func cpuSeconds(t *testing.T) float64 {
 	t.Helper()
 	var usage syscall.Rusage

@@ -18,16 +18,16 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// The arrays of a table, in the order of amortize.Problem.Data, at the numbers of the family: N
+// The arrays of amortize.Problem.Data, in order. Their shapes have the numbers of the family: N
 // rows, P predictors, D coordinates.
 const (
 	designArray    = iota // X, its intercept first and zeros for log σ [N, D]
 	responseArray         // y, and the constant of its log density [N, 2]
-	rowArray              // what a network reads of a row [N, rowNumbers]
+	rowArray              // input of a network for each row [N, rowNumbers]
 	presentArray          // 1 where there is a row [N]
 	columnArray           // 1 where there is a predictor [P]
-	predictorArray        // what a network reads of a predictor [P, predictorNumbers]
-	tableArray            // what it reads of the table [tableNumbers]
+	predictorArray        // input for each predictor [P, predictorNumbers]
+	tableArray            // input for the table [tableNumbers]
 	priorArray            // means and sds of the coefficients' priors, and log σ where known [2D+1]
 	sizeArray             // log p(m) by size [P+1]
 )
@@ -40,8 +40,8 @@ const (
 	predictorContext = 8 // numbers of a context for each predictor, in addition to predictorNumbers
 )
 
-// Problem returns a table as a problem of the family, and where its predictors and coordinates are
-// in that. It fails where the table is not one of the family.
+// Problem returns a table as a problem of the family, and the places of its predictors and
+// coordinates in the family. It fails if the family does not include the table.
 func (f *Family) Problem(p *Problem) (*amortize.Problem, amortize.Place, error) {
 	if err := f.Fits(p); err != nil {
 		return nil, amortize.Place{}, err
@@ -64,7 +64,7 @@ func (f *Family) Problem(p *Problem) (*amortize.Problem, amortize.Place, error) 
 	return out, place, nil
 }
 
-// place numbers predictors from the most probable one on.
+// place numbers predictors by falling probability.
 func (f *Family) place(p *Problem, inclusion []float64) amortize.Place {
 	order := make([]int, len(inclusion))
 	for j := range order {
@@ -81,22 +81,22 @@ func (f *Family) place(p *Problem, inclusion []float64) amortize.Place {
 	return place
 }
 
-// reading is a table that becomes what the network reads.
+// reading computes the input of a network from a table.
 type reading struct {
 	family    *Family
 	p         *Problem
 	sketch    *sketch
 	place     amortize.Place
-	inclusion []float64 // of each predictor, by the sketch
+	inclusion []float64 // inclusion probabilities of predictors by the sketch
 
-	// of the mode of the largest model: scale of the noise, weights of the rows and their mean
+	// at the mode of the largest model: scale of the noise, weights of the rows and their mean
 	scale   float64
 	weights []float64
 	average float64
 }
 
-// rows are the arrays of the rows: predictors, response, what the mode says of them, and which of
-// the rows of the family there are.
+// rows are the arrays of the rows: predictors, response, numbers of the row at the mode, and
+// presence.
 func (r *reading) rows() []amortize.Array {
 	f, p, n, dim := r.family, r.p, r.p.Design.Rows(), r.family.dim()
 	x, y, present, rows := make([]float64, f.rows*dim), make([]float64, f.rows*2), make([]float64, f.rows), make([]float64, f.rows*rowNumbers)
@@ -114,7 +114,8 @@ func (r *reading) rows() []amortize.Array {
 	weights, working := newton.Working(eta, r.scale, true)
 	r.weights, r.average = weights, stat.Mean(weights, nil)
 	for i := range n {
-		// residuals in units of the noise, what the response says by itself, and the weight
+		// residual in units of the noise, standardised response, and log weight relative to the
+		// mean
 		rows[i*rowNumbers] = bounded((working[i] - eta[i]) * math.Sqrt(weights[i]))
 		rows[i*rowNumbers+1] = bounded((p.Design.Y[i] - stat.Mean(p.Design.Y, nil)) / math.Max(stat.StdDev(p.Design.Y, nil), 1e-9))
 		rows[i*rowNumbers+2] = bounded(math.Log(weights[i] / r.average))
@@ -122,8 +123,7 @@ func (r *reading) rows() []amortize.Array {
 	return []amortize.Array{array(x, f.rows, dim), array(y, f.rows, 2), array(rows, f.rows, rowNumbers), array(present, f.rows)}
 }
 
-// predictors says which of the predictors of the family there are, and what the sketch says of
-// each.
+// predictors are the arrays of the predictors: presence, and numbers from the sketch.
 func (r *reading) predictors() []amortize.Array {
 	f, s := r.family, r.sketch
 	columns, predictors, sds := make([]float64, f.most), make([]float64, f.most*predictorNumbers), s.deviations()
@@ -137,7 +137,7 @@ func (r *reading) predictors() []amortize.Array {
 	return []amortize.Array{array(columns, f.most), array(predictors, f.most, predictorNumbers)}
 }
 
-// table are the numbers of the table as a whole, once its rows are read.
+// table is the array of the table as a whole, once its rows are read.
 func (r *reading) table() amortize.Array {
 	p, groups := r.p, len(r.inclusion)
 	spread := 1.0
@@ -150,7 +150,8 @@ func (r *reading) table() amortize.Array {
 	}, tableNumbers)
 }
 
-// prior is that of the coordinates: their means, standard deviations, and the log of the scale.
+// prior is the array of the prior of the coordinates: means, standard deviations, and the log of
+// the scale.
 func (r *reading) prior() amortize.Array {
 	dim := r.family.dim()
 	prior := make([]float64, 2*dim+1)
@@ -164,7 +165,6 @@ func (r *reading) prior() amortize.Array {
 	return array(prior, 2*dim+1)
 }
 
-// sizes are the log priors of the sizes of a model.
 func (r *reading) sizes(logPrior []float64) amortize.Array {
 	sizes := make([]float64, r.family.most+1)
 	for k := range sizes {
@@ -183,7 +183,7 @@ func array(values []float64, dims ...int) amortize.Array {
 // absent stands for the log of zero.
 const absent = -1e30
 
-// bounded keeps a number that a network reads within reason.
+// bounded clips a number that a network reads.
 func bounded(x float64) float64 {
 	const largest = 8
 	return math.Max(-largest, math.Min(largest, x))
@@ -191,8 +191,8 @@ func bounded(x float64) float64 {
 
 func logit(p float64) float64 { return math.Log(math.Max(p, 1e-9)) - math.Log(math.Max(1-p, 1e-9)) }
 
-// spread are masses of a table's models, the first predictor lowest, at the indices of the
-// family's codes, of which the first site is highest.
+// spread moves the masses of a table's models (the first predictor is the lowest bit) to the
+// indices of the family's codes (the first site is the highest bit).
 func (f *Family) spread(masses []float64, sites []int) []float64 {
 	wide := slices.Repeat([]float64{absent}, 1<<f.most)
 	for m, v := range masses {
@@ -201,7 +201,8 @@ func (f *Family) spread(masses []float64, sites []int) []float64 {
 	return wide
 }
 
-// index is that of the family's code of a table's model m, the first predictor lowest.
+// index is the index of the family's code of a table's model m, whose lowest bit is the first
+// predictor.
 func (f *Family) index(m int, sites []int) (index int) {
 	for j, at := range sites {
 		index |= (m >> j & 1) << (f.most - 1 - at)
@@ -209,8 +210,8 @@ func (f *Family) index(m int, sites []int) (index int) {
 	return index
 }
 
-// widen is the quadratic of the largest model, or are those of all, at the coordinates of the
-// family.
+// widen returns the quadratic of the largest model, or the quadratics of all models, at the
+// coordinates of the family.
 func (f *Family) widen(s *sketch, place amortize.Place) (precision, linear []float64) {
 	own, dim, count := len(place.Coordinates), f.dim(), 1
 	if f.each {
@@ -246,9 +247,8 @@ func (f *Family) Width() int {
 	return f.most*(predictorContext+predictorNumbers) + tableHidden + tableNumbers
 }
 
-// Encode implements [amortize.Family]: each predictor is read as the set of its cells, together
-// with the response, residual and weight of their rows, and then all predictors attend to each
-// other.
+// Encode implements [amortize.Family]. Each predictor is the set of its cells, with the response,
+// residual and weight of their rows; then all predictors attend to each other.
 func (f *Family) Encode(ctx *vti.Context, data []*Node) *Node {
 	rows, about := data[rowArray], data[predictorArray]
 	batch := rows.Shape().Dim(0)

@@ -11,10 +11,10 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// sketch approximates the evidences of all models of a table: by those of their own approximations
-// where they have these (modelAnchors), and else by sufficient statistics, when each row is read as
-// a normal observation of its linear predictor, with the weight that it has at the mode of the
-// largest model. That is exact for a normal response, up to the integral over σ.
+// sketch approximates the evidences of all models of a table. Where each model has an approximation
+// (modelAnchors), its evidence is used. Otherwise evidences come from sufficient statistics: each
+// row is a normal observation of its linear predictor, with its weight at the mode of the largest
+// model. This is exact for a normal response, up to the integral over σ.
 type sketch struct {
 	target    *Target
 	fit       *approximation // of the largest model
@@ -25,7 +25,7 @@ type sketch struct {
 	rows      float64
 }
 
-// newSketch approximates the largest model, and with each all of them.
+// newSketch approximates the largest model, and with each every model.
 func newSketch(p *Problem, each bool) *sketch {
 	t := p.Target
 	full := make([]int32, len(t.space.Cards()))
@@ -56,8 +56,7 @@ func newSketch(p *Problem, each bool) *sketch {
 	return s
 }
 
-// scaleRounds is the number of rounds in which σ of a model and its coefficients are found in
-// turn.
+// scaleRounds is the number of rounds that find σ and the coefficients of a model in turn.
 const scaleRounds = 3
 
 // logMass is the approximate log evidence of the model of the coefficients listed, up to a
@@ -96,7 +95,7 @@ func (s *sketch) logMass(members []int) float64 {
 	return value - s.rows*logScale - s.square/2*math.Exp(-2*logScale) - z*z/2
 }
 
-// given is logMass given σ, without what is the same for all models, and the residual sum of
+// given is logMass given σ, less terms that are the same for all models, and the residual sum of
 // squares at the mode.
 func (s *sketch) given(members []int, logScale float64) (value, left float64) {
 	k, all := len(members), len(s.linear)
@@ -128,12 +127,12 @@ func (s *sketch) given(members []int, logScale float64) (value, left float64) {
 	return value, math.Max(left, 0)
 }
 
-// sketchFloor is how many nats below the best a model may start: a network mends no more. Chosen
-// by hand.
+// sketchFloor is the largest gap in nats between a model and the best one at the start: a network
+// does not mend more. Chosen by hand.
 const sketchFloor = 40
 
-// masses are log p(m) plus logMass of all models of p predictors, in the order of the bits of
-// their index, the first predictor lowest, less the largest.
+// masses are log p(m) plus logMass of all models of p predictors, less the largest. The lowest bit
+// of an index is the first predictor.
 func (s *sketch) masses(logPrior []float64) []float64 {
 	p := len(logPrior) - 1
 	values := make([]float64, 1<<p)
@@ -159,7 +158,7 @@ func (s *sketch) masses(logPrior []float64) []float64 {
 	return values
 }
 
-// inclusion are the probabilities of predictors under masses.
+// inclusionOf returns the inclusion probabilities of predictors under masses.
 func inclusionOf(masses []float64) []float64 {
 	p := bits.Len(uint(len(masses))) - 1
 	in, total := make([]float64, p), 0.0
@@ -176,14 +175,14 @@ func inclusionOf(masses []float64) []float64 {
 	return in
 }
 
-// quadratic is that of the largest model over all coordinates of the table.
+// quadratic is the quadratic of the largest model over all coordinates of the table.
 func (s *sketch) quadratic(dim int) (precision, linear []float64) {
 	precision, linear = make([]float64, dim*dim), make([]float64, dim)
 	s.fit.store(precision, linear)
 	return precision, linear
 }
 
-// deviations are the sds of the coefficients under that quadratic.
+// deviations are the standard deviations of the coefficients under the quadratic.
 func (s *sketch) deviations() []float64 {
 	k := len(s.fit.theta)
 	sds := make([]float64, k)

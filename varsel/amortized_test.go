@@ -27,7 +27,6 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// amortizedKinds are the likelihoods of networks.
 var amortizedKinds = []likelihood.Kind{likelihood.GaussianKind, likelihood.RobustKind, likelihood.LogisticKind, likelihood.PoissonKind}
 
 func smallFamily(t testing.TB, kind likelihood.Kind) *Family {
@@ -37,7 +36,6 @@ func smallFamily(t testing.TB, kind likelihood.Kind) *Family {
 	return f
 }
 
-// drawnTable is a table of a family, as a problem of its own.
 func drawnTable(t testing.TB, f *Family, seed uint64) *Problem {
 	t.Helper()
 	random := stream.Rand(seed, "table")
@@ -50,7 +48,7 @@ func drawnTable(t testing.TB, f *Family, seed uint64) *Problem {
 	return nil
 }
 
-// run evaluates a graph of numbers in float64.
+// numbersOf evaluates a graph of numbers in float64.
 func numbersOf(t testing.TB, build func(in []*Node) *Node, inputs ...any) []float64 {
 	t.Helper()
 	exec, err := NewExec(testkit.Backend(t), build)
@@ -60,8 +58,8 @@ func numbersOf(t testing.TB, build func(in []*Node) *Node, inputs ...any) []floa
 	return tensors.MustCopyFlatData[float64](outputs[0])
 }
 
-// The densities of a family are those of the table's own Target, model by model, with the table's
-// coordinates at their places.
+// The densities of a family equal the densities of the table's Target, model by model, with the
+// table's coordinates at their places.
 func TestFamiliesHaveTheDensitiesOfTheirTables(t *testing.T) {
 	for _, kind := range amortizedKinds {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -144,8 +142,8 @@ func TestFamiliesFollowTheColumns(t *testing.T) {
 	}
 }
 
-// exactProbabilities are those of all models of a Gaussian table in closed form, the first
-// predictor lowest in the index.
+// exactProbabilities are the probabilities of all models of a Gaussian table in closed form; the
+// first predictor is the lowest bit of the index.
 func exactProbabilities(t testing.TB, p *Problem) []float64 {
 	t.Helper()
 	logPrior := p.Model.Prior.LogProbs(len(p.Design.Predictors))
@@ -169,7 +167,7 @@ func exactProbabilities(t testing.TB, p *Problem) []float64 {
 	return logMass
 }
 
-// What a network starts from is near the exact posterior where rows are normal.
+// The start of a network is near the exact posterior where rows are normal.
 func TestSketchesAreNearTheExactPosterior(t *testing.T) {
 	f, err := NewFamily(FamilyConfig{Predictors: Range{2, 6}, Rows: Range{30, 80}})
 	require.NoError(t, err)
@@ -218,8 +216,8 @@ func TestFamiliesRefuseOtherTables(t *testing.T) {
 	}
 }
 
-// A column of ones of the table's own stands for the intercept, with its own prior, and another
-// column that is always in does not.
+// A column of ones in the table stands for the intercept, with the column's prior; another column
+// that is always in does not.
 func TestNetworksTakeColumnsOfOnes(t *testing.T) {
 	f, err := NewFamily(FamilyConfig{Model: ModelOptions{Likelihood: likelihood.RobustKind, Prior: Prior{Kind: UniformPrior}}, Predictors: Range{2, 8}, Rows: Range{20, 150}})
 	require.NoError(t, err)
@@ -234,7 +232,7 @@ func TestNetworksTakeColumnsOfOnes(t *testing.T) {
 }
 
 // exactRobust are the probabilities of all models of a robust table with few rows, by the sum over
-// which of them are outliers, the first predictor lowest in the index.
+// the sets of outliers; the first predictor is the lowest bit of the index.
 func exactRobust(p *Problem) []float64 {
 	n, groups := p.Design.Rows(), len(p.Design.Predictors)
 	logPrior := p.Model.Prior.LogProbs(groups)
@@ -318,8 +316,8 @@ func memberships(p []float64) []float64 {
 	return inclusionOf(logs)
 }
 
-// Where weights of what a network says are not trusted, the posterior over models and outliers is
-// what follows, and nothing is trained: 12 rows and 5 predictors, of which weights have a k̂ of 1.
+// Where the weights of a network's answer are not trusted, the answer comes from the posterior over
+// models and outliers, without training: 12 rows and 5 predictors, whose weights have a k̂ of 1.
 func TestNetworksLeaveOutliersToTheCollapsedPosterior(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -348,7 +346,7 @@ func TestNetworksLeaveOutliersToTheCollapsedPosterior(t *testing.T) {
 		require.Equal(t, vti.CollapsedChains, result.Certificate.Basis, "the table is one where weights do not serve")
 		for j, one := range result.Inclusion {
 			require.InDelta(t, want[j], float64(one.Certified), 5*float64(one.SE)+0.001) // a false alarm in 300,000
-			if only {                                                                    // q(m) is still what the network says
+			if only {                                                                    // q(m) is still the network's
 				require.InDelta(t, said[j], float64(*one.Q), 0.015) // five standard errors of draws of q
 			}
 		}
@@ -378,8 +376,8 @@ func spoil(t *testing.T, path string) {
 	require.NoError(t, checkpoint.WriteVariables(path, ctx, checkpoint.Info{Step: step, Settings: info.Settings}))
 }
 
-// Steps that are much too large do not spoil a network: its weights are the best ones on problems
-// that it does not train on, here those that it began with.
+// Far too large steps do not spoil a network: it keeps the weights that are best on problems held
+// out from training, here the initial ones.
 func TestTrainingLeavesNoNetworkWorse(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
@@ -399,8 +397,8 @@ func TestTrainingLeavesNoNetworkWorse(t *testing.T) {
 	require.Equal(t, last.Start, last.Best)
 }
 
-// A network that is wrong about a table is never trusted and wrong: here one whose weights have
-// noise, on tables like those it was trained for and on tables whose rows contradict each other.
+// A wrong network is never trusted and wrong. This one has weights with noise; the tables are like
+// its training tables, or have rows that contradict each other.
 func TestWrongNetworksAreNotTrustedAndWrong(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)

@@ -9,10 +9,10 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// modelAnchors are the approximations of all models of a [Target], each of its own, from which
-// amortized networks start. One approximation for all, that of the largest model restricted to the
-// coordinates of the others, is hopeless for the others where the largest explains a few rows
-// almost without noise, or counts of millions. [SlotTarget] has such approximations by other means.
+// modelAnchors holds a separate approximation of every model of a [Target]; amortized networks
+// start from them. The approximation of the largest model, restricted to the coordinates of another
+// model, is hopeless where the largest explains a few rows almost without noise, or counts of
+// millions. [SlotTarget] has its approximations by other means.
 type modelAnchors struct {
 	cards             []int
 	dim               int
@@ -27,7 +27,7 @@ const (
 	anchorWork     = 4e8     // models times rows times squared coordinates
 )
 
-// anchorable reports whether so many models are few enough for an approximation of each.
+// anchorable reports whether an approximation of each of count models is affordable.
 func anchorable(count, rows, dim int, outliers bool) bool {
 	work := float64(count) * float64(rows*dim*dim)
 	if outliers {
@@ -36,8 +36,7 @@ func anchorable(count, rows, dim int, outliers bool) bool {
 	return count <= anchoredModels && count*dim*dim <= anchorNumbers && work <= anchorWork && dim <= cosmic.MaxCoupledDim
 }
 
-// newModelAnchors finds the approximations of all models, on all cores; nil where they are too
-// many.
+// newModelAnchors finds the approximations of all models, on all cores; nil if there are too many.
 func newModelAnchors(t *Target) *modelAnchors {
 	cards, dim := t.space.Cards(), t.space.Dim()
 	rows, _ := t.X.Dims()

@@ -70,7 +70,7 @@ func (a *modelAnchors) approximation(t *testing.T, target *Target, index int, co
 	return mode, precision, active
 }
 
-// Without a noise scale the approximation of every model is the quadratic at its mode, as found by
+// Without a noise scale the approximation of every model is the quadratic at its mode, found by
 // differences of the density.
 func TestAnchorsAreTheModesOfCounts(t *testing.T) {
 	for _, kind := range []likelihood.Kind{likelihood.PoissonKind, likelihood.LogisticKind} {
@@ -109,7 +109,7 @@ func TestAnchorsOfFewModels(t *testing.T) {
 	require.NotNil(t, newModelAnchors(smallProblem(t, likelihood.RobustKind, 10, ModelOptions{}).Target))
 }
 
-// The approximation of a model of a normal response is at the mode of log σ, coefficients
+// The approximation of a model of a normal response is at the mode of log σ, with the coefficients
 // integrated out, and exact in these.
 func TestApproximationOfNormalResponses(t *testing.T) {
 	p := smallProblem(t, likelihood.GaussianKind, 12, ModelOptions{})

@@ -8,9 +8,9 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// approximation is a normal approximation of the posterior of one model: at the mode of its
-// coefficients, or under outliers by expectation propagation, which is wide enough for several
-// modes. The log of a noise scale that is not known is independent of the coefficients in it.
+// approximation is a normal approximation of the posterior of one model. It is centred at the mode
+// of the coefficients; under outliers it comes from expectation propagation, which is wide enough
+// for several modes. An unknown log σ is independent of the coefficients.
 type approximation struct {
 	regression.Active
 	theta       []float64     // the mean of the coefficients; NaN where rounding hides it
@@ -21,8 +21,7 @@ type approximation struct {
 	logEvidence float64 // approximately, where σ is known
 }
 
-// approximate approximates a model under likelihoods whose scale, but for normal responses, is
-// known.
+// approximate approximates a model. Likelihoods other than the normal one have a known scale.
 func (t *Target) approximate(a regression.Active) *approximation {
 	k := len(a.Columns)
 	f := &approximation{Active: a, theta: make([]float64, k), precision: mat.NewSymDense(k, nil), linear: mat.NewVecDense(k, nil), logScale: t.LogScale}
@@ -51,8 +50,8 @@ func (t *Target) approximate(a regression.Active) *approximation {
 	return f
 }
 
-// atPeak is the approximation of a model of a normal response at the mode of log σ, coefficients
-// integrated out.
+// atPeak is the approximation of a model of a normal response at the mode of log σ, with the
+// coefficients integrated out.
 func (f *approximation) atPeak(t *Target) error {
 	posterior, err := t.Posterior(f.Active)
 	if err != nil {
@@ -79,8 +78,8 @@ func (f *approximation) atMode(t *Target) error {
 	return nil
 }
 
-// store writes the approximation to precision [D·D] and linear [D] of all coordinates. A coordinate
-// that is not in use has precision 1.
+// store writes the approximation to precision [D·D] and linear [D] of all coordinates. An unused
+// coordinate has precision 1.
 func (f *approximation) store(precision, linear []float64) {
 	dim := len(linear)
 	for j := range dim {

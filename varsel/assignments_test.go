@@ -65,7 +65,7 @@ func TestAssignmentsSumToTheIntegral(t *testing.T) {
 	}
 }
 
-// Outliers as noisy as other rows are none, whatever their share.
+// Outliers with the noise of other rows change nothing, whatever their share.
 func TestAssignmentsWithoutOutliersAreGaussian(t *testing.T) {
 	for name, problem := range fewRows(t, ModelOptions{Sigma1: 0.8, Sigma2: 0.8, Outlier: 0.3}) {
 		for _, code := range space.All(problem.Target.Space().Cards()) {
@@ -81,8 +81,8 @@ func TestAssignmentsWithoutOutliersAreGaussian(t *testing.T) {
 	}
 }
 
-// Draws have the density of the graph, and the moments that the sum states: four standard errors on
-// some thirty numbers, a false alarm in 500 choices of the seed.
+// Draws have the density of the graph, and the moments of the sum: four standard errors on some
+// thirty numbers, a false alarm in 500 choices of the seed.
 func TestDrawsOverAssignments(t *testing.T) {
 	for name, problem := range fewRows(t, ModelOptions{}) {
 		target := withForms{problem.Posterior(), problem.forms()}

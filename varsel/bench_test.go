@@ -40,8 +40,8 @@ func BenchmarkTrainingStep(b *testing.B) {
 	}
 }
 
-// BenchmarkChains reports iterations per second, of six moves each, of 128 tempered or plain chains
-// over models and coefficients of the paper's design, after burn-in.
+// BenchmarkChains reports iterations per second, with six moves each, of 128 tempered or plain
+// chains over models and coefficients of the paper's design, after burn-in.
 func BenchmarkChains(b *testing.B) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(b, err)

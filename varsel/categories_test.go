@@ -36,7 +36,6 @@ type orderedTable struct {
 	x      []float64
 }
 
-// orderedTables are tables that are easy to get wrong.
 func orderedTables() []orderedTable {
 	random := stream.Rand(1, "ordered tables")
 	few := orderedTable{name: "10 categories, 12 rows", levels: 10}
@@ -89,7 +88,7 @@ func cumulativeEvidence(o orderedTable, kind likelihood.Kind, x []float64, sd fl
 	const points = 150
 	log := func(p float64) float64 { return math.Log(math.Max(p, 1e-300)) }
 	grid, weight := make([]float64, points), make([]float64, points)
-	for i := range grid { // midpoints of v, u = v²(3−2v), which brings ends to rest
+	for i := range grid { // midpoints of v, u = v²(3−2v), which flattens both ends
 		v := (float64(i) + 0.5) / points
 		grid[i], weight[i] = quantile(v*v*(3-2*v)), log(6*v*(1-v)/points)
 	}
@@ -140,7 +139,8 @@ func cumulativeEvidence(o orderedTable, kind likelihood.Kind, x []float64, sd fl
 	return floats.LogSumExp(terms)
 }
 
-// nullEvidence is that of the model without predictors in closed form: Γ(K) Π n_k! / Γ(n+K).
+// nullEvidence is the evidence of the model without predictors in closed form: Γ(K) Π n_k! /
+// Γ(n+K).
 func nullEvidence(o orderedTable) float64 {
 	logGamma := func(x float64) float64 {
 		value, _ := math.Lgamma(x)
@@ -159,8 +159,8 @@ func nullEvidence(o orderedTable) float64 {
 	return sum
 }
 
-// Evidences of both models are those of the integral by definition, and of the one without
-// predictors its closed form. A false alarm in 150,000 comparisons, of which there are 32.
+// Evidences of both models agree with the integral by definition, and the evidence without
+// predictors with its closed form. A false alarm in 150,000 comparisons; there are 32.
 func TestOrderedEvidences(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -185,8 +185,8 @@ func TestOrderedEvidences(t *testing.T) {
 	}
 }
 
-// Graphs compute what the host does; values on the scale of the table give coordinates back, and
-// the same probabilities there.
+// Graphs agree with the host. Values on the scale of the table give the coordinates back, and the
+// same probabilities.
 func TestOrderedCoordinates(t *testing.T) {
 	for _, kind := range []likelihood.Kind{likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind} {
 		o := orderedTables()[0]
@@ -222,8 +222,8 @@ func TestOrderedCoordinates(t *testing.T) {
 	}
 }
 
-// A run is trusted and agrees with the integral by definition, with chains, and with what a stored
-// run predicts: also where a category was never seen.
+// A run is trusted and agrees with the integral by definition, with chains, and with the
+// predictions of a stored run, even where a category was never seen.
 func TestOrderedRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -265,7 +265,7 @@ func TestOrderedPredictions(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte(text.String()), 0o600))
 	design := DesignOptions{Target: "y", Likelihood: likelihood.CumulativeProbitKind, Levels: labels}
 	record := &Record{Header: run.Header{Command: "varsel", Data: path}, Design: design, Model: ModelOptions{Likelihood: design.Likelihood}}
-	_, err := record.Table() // which notes its fingerprint
+	_, err := record.Table() // Table notes its fingerprint
 	require.NoError(t, err)
 	require.NoError(t, run.WriteRecord(dir, record))
 	problem, err := record.Problem()
@@ -303,7 +303,7 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// What is wrong with a response of categories is said.
+// Each fault of a response of categories has a message.
 func TestOrderedRefusals(t *testing.T) {
 	logit := likelihood.CumulativeLogitKind
 	for want, opt := range map[string]DesignOptions{

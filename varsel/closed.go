@@ -14,8 +14,8 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// closedForms are the evidences of models and the posteriors of their parameters. of is that of a
-// model.
+// closedForms are the evidences of models and the posteriors of their parameters. of returns the
+// closed form of one model.
 type closedForms struct {
 	models
 	of func(a regression.Active) (regression.Closed, error)
@@ -48,14 +48,14 @@ func (f closedForms) SampleParameters(code []int32, n int, random *rand.Rand) (*
 	return theta, logDensity, nil
 }
 
-// normalForms are those of the normal slab.
+// normalForms are the closed forms of the normal slab.
 func normalForms(of models) closedForms {
 	return closedForms{of, func(a regression.Active) (regression.Closed, error) { return of.bits().Posterior(a) }}
 }
 
-// slabForms are those of a mixture of g-priors: one quadrature over g each. There is no density of
-// the coefficients as a graph, and that of the normal slab stands in where q(m) is trained. always
-// says which coordinates are in every model.
+// slabForms are the closed forms of a mixture of g-priors, each with a quadrature over g. The graph
+// has no density of the coefficients under it; where q(m) is trained the density of the normal slab
+// stands in. always reports whether a coordinate is in every model.
 func slabForms(of models, slab exact.Slab, always func(coordinate int) bool) closedForms {
 	t := of.bits()
 	selectable := t.design.Dim() - len(t.design.Always)
@@ -73,13 +73,13 @@ const (
 	// mostAssignments the largest number for all models together. Chosen by hand: a second or two.
 	mostAssignedRows = 12
 	mostAssignments  = 1 << 16
-	// mostAssignedDim bounds the coordinates of a model, whose cube is the work of each. Chosen by
+	// mostAssignedDim bounds the coordinates k of a model, whose work is of order k³. Chosen by
 	// hand.
 	mostAssignedDim = 8
 )
 
-// newAssignments sums over which rows are outliers; it is nil where there are too many, or the
-// likelihood is another.
+// newAssignments sums over the sets of outliers; nil if there are too many, or for another
+// likelihood.
 func newAssignments(t *Target, model ModelOptions) *regression.Assignments {
 	count, ok := space.Count(t.space)
 	rows := len(t.Responses.Y)

@@ -21,7 +21,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// exactProblems are Gaussian problems with all that a design can have.
+// exactProblems are Gaussian problems with every part that a design can have.
 func exactProblems(t *testing.T) map[string]*Problem {
 	t.Helper()
 	problems := map[string]*Problem{}
@@ -58,7 +58,6 @@ func exactProblems(t *testing.T) map[string]*Problem {
 	return problems
 }
 
-// withForms is a posterior with its closed forms.
 type withForms struct {
 	vti.Target
 	engine.Exact
@@ -80,7 +79,7 @@ func possible(t *testing.T, target vti.Target) (codes [][]int32) {
 	return kept
 }
 
-// Evidences are those of the enumeration, to 1e-9 nats.
+// Evidences agree with the enumeration to 1e-9 nats.
 func TestLogEvidencesAgreeWithEnumeration(t *testing.T) {
 	for name, problem := range exactProblems(t) {
 		target := withForms{problem.Posterior(), problem.forms()}
@@ -135,7 +134,7 @@ func TestSampledParametersHaveTheirDensity(t *testing.T) {
 	}
 }
 
-// Only Gaussian responses have closed forms, and a target that has none does not claim to.
+// Only Gaussian responses have closed forms, and other targets claim none.
 func TestOnlyGaussianTargetsAreExact(t *testing.T) {
 	for _, kind := range likelihood.Kinds() {
 		for _, model := range []ModelOptions{{Likelihood: kind}, {Likelihood: kind, Prior: Prior{MaxSize: 2}, Codes: ListCodes}} {
@@ -167,9 +166,9 @@ func TestLogEvidencesCanBeCancelled(t *testing.T) {
 	require.ErrorIs(t, err, gocontext.Canceled)
 }
 
-// What flows do without closed forms, they do where closed forms can check them: weights of draws
-// agree with enumeration for models as bits and as lists. Four standard errors on about twenty
-// numbers, a false alarm in 800 choices of seeds.
+// Flows that ignore closed forms agree with them: the answer from weights of draws is the
+// enumeration's, for models as bits and as lists. Four standard errors on about twenty numbers, a
+// false alarm in 800 choices of seeds.
 func TestWeightsAgreeWithClosedForms(t *testing.T) {
 	device := openDevice(t)
 	for _, model := range []ModelOptions{{}, {Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 2}, Codes: ListCodes}} {

@@ -8,8 +8,7 @@ import (
 )
 
 // CoefficientPrior is the prior of a coefficient given that it is in the model, on the scale of the
-// table: normal, or for a noise scale log-normal, whose Mean and SD are then those of the
-// logarithm.
+// table. It is normal. For a noise scale it is log-normal, and Mean and SD refer to the logarithm.
 type CoefficientPrior struct {
 	LogNormal bool   `json:"log_normal,omitempty"`
 	Mean      Number `json:"mean"`
@@ -30,9 +29,9 @@ func (p CoefficientPrior) LogDensity(x float64) float64 {
 	return jacobian - z*z/2 - math.Log(float64(p.SD)) - math.Log(2*math.Pi)/2
 }
 
-// fillPriors puts the priors into a result: of the sizes of models, where they depend on nothing
-// else, and of the coefficients that it has. The intercept has none here: on the scale of the table
-// it depends on the other coefficients.
+// fillPriors adds priors to a result: the prior of the size of a model, unless it depends on
+// heredity, and the priors of the coefficients. The intercept has none, since on the scale of the
+// table it depends on the other coefficients.
 func (p *Problem) fillPriors(r *Result) {
 	groups := len(p.Design.Predictors)
 	if p.Target.heredity == nil {
@@ -55,7 +54,7 @@ func (p *Problem) fillPriors(r *Result) {
 		c := &r.Coefficients[k]
 		if j, ok := column[c.Name]; ok && j != p.Design.Scaling.Level {
 			slope := p.Design.Scaling.Slope(j)
-			// of categories without an order all log odds have the sd of a coordinate
+			// for categories without an order all log odds have the sd of a coordinate
 			c.Prior = &CoefficientPrior{Mean: Number(slope * p.Target.Mean[j*planes]), SD: Number(slope * p.Target.SD[j*planes])}
 		} else if c.Name == p.Design.ScaleName() && p.UnknownScale() {
 			at := p.Target.Scale

@@ -38,8 +38,8 @@ func coldVariation(t *testing.T, device *gpu.Device, problem *Problem, oracle ma
 	return variation
 }
 
-// From the paper's start q(m) comes close to the oracle with either belief. Where it learns from
-// the first step it settles on models that were fitted first: the mechanism is needed.
+// From the paper's start q(m) comes close to the oracle with either belief. If it learns from the
+// first step, it settles on the models that were fitted first: the delay is needed.
 func TestColdStartOfTheSurrogate(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)

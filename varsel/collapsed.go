@@ -9,11 +9,11 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// collapsed is the posterior of a robust Target with known scales over models m and which rows are
-// outliers, a: given both it is Gaussian and the coefficients integrate out. With many rows that
-// contradict each other the coefficients have a mode for every likely set of outliers, hundreds of
-// them in a single model, and a change of one row leads from one to the next. [assignments] sums
-// over all a where rows are few.
+// collapsed is the posterior of a robust Target with known scales over models m and sets of
+// outliers a: given both, the model is Gaussian and the coefficients integrate out. With many rows
+// that contradict each other a single model can have hundreds of modes, one for every likely set of
+// outliers; a change of one row leads from one mode to the next. [assignments] sums over all a
+// where rows are few.
 type collapsed struct {
 	target   *Target
 	fixed    []int       // coordinates of every model
@@ -24,16 +24,15 @@ type collapsed struct {
 }
 
 // mostCollapsedWork bounds the multiplications of a sweep through rows and sites, a millisecond of
-// work, and mostPriorDraws how often a model is drawn from the prior until heredity allows it.
-// Chosen by hand.
+// work. mostPriorDraws bounds the draws of a model from the prior until heredity allows one. Chosen
+// by hand.
 const (
 	mostCollapsedWork = 2e6
 	mostPriorDraws    = 10000
 )
 
-// collapse is the posterior over models and outliers; nil where the likelihood is not robust with
-// known scales, the prior over models is not normalised, or a sweep through rows and predictors
-// takes too long.
+// collapse is the posterior over models and outliers. It is nil if the likelihood is not robust
+// with known scales, the prior over models is not normalised, or a sweep takes too long.
 func (t *Target) collapse() rjmcmc.Collapsed {
 	n, dim := len(t.Responses.Y), t.space.Dim()
 	size := float64(min(dim, n))
@@ -75,7 +74,7 @@ func (t *Target) collapse() rjmcmc.Collapsed {
 	return c
 }
 
-// Prior draws a model, and every row as an outlier or not.
+// Prior draws a model and a set of outliers.
 func (c *collapsed) Prior(random *rand.Rand) (rjmcmc.CollapsedState, error) {
 	code, err := c.drawModel(random)
 	if err != nil {
@@ -88,8 +87,8 @@ func (c *collapsed) Prior(random *rand.Rand) (rjmcmc.CollapsedState, error) {
 	return c.state(code, outlier)
 }
 
-// Far draws a model, and as many rows as it has coefficients that are none of the outliers, which
-// all others are: what these rows have in common (elemental sets, as in [heavyTailed.ModeStarts]).
+// Far draws a model with k coefficients, and k rows; all other rows are outliers (elemental sets,
+// as in [heavyTailed.ModeStarts]).
 func (c *collapsed) Far(random *rand.Rand) (rjmcmc.CollapsedState, error) {
 	code, err := c.drawModel(random)
 	if err != nil {
@@ -102,7 +101,6 @@ func (c *collapsed) Far(random *rand.Rand) (rjmcmc.CollapsedState, error) {
 	return c.state(code, outlier)
 }
 
-// drawModel draws from the prior.
 func (c *collapsed) drawModel(random *rand.Rand) ([]int32, error) {
 	code := make([]int32, len(c.of))
 	for range mostPriorDraws {
@@ -119,12 +117,10 @@ func (c *collapsed) drawModel(random *rand.Rand) ([]int32, error) {
 	return nil, fmt.Errorf("heredity allowed none of %d models drawn from the prior", mostPriorDraws)
 }
 
-// allowed reports whether heredity allows a model.
 func (c *collapsed) allowed(code []int32) bool {
 	return c.target.heredity == nil || c.target.heredity.allows(code)
 }
 
-// coordinates are those of a model, ascending.
 func (c *collapsed) coordinates(code []int32) []int {
 	at := slices.Clone(c.fixed)
 	for site, in := range code {

@@ -22,8 +22,8 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// contradicting is a robust problem of rows on two planes, with noise so small beside them that
-// each set of rows on one plane is a mode of its own.
+// contradicting is a robust problem of rows on two planes. Its noise is so small that each set of
+// rows on one plane is a separate mode.
 func contradicting(t *testing.T, rows int, seed uint64, prior Prior, sigma float64) *Problem {
 	t.Helper()
 	random := stream.Rand(seed, "contradicting")
@@ -40,8 +40,8 @@ func contradicting(t *testing.T, rows int, seed uint64, prior Prior, sigma float
 	return problem
 }
 
-// structured is such a problem with an offset, two predictors that enter together, a product of two
-// others that needs both, and models of at most three predictors.
+// structured is a contradicting problem with an offset, two predictors that enter together, a
+// product of two others that needs both, and models of at most three predictors.
 func structured(t *testing.T) *Problem {
 	t.Helper()
 	data := correlated(t, likelihood.RobustKind, 10, 4, 1)
@@ -60,7 +60,7 @@ func structured(t *testing.T) *Problem {
 	return problem
 }
 
-// sumsOf are exact sums over outliers, of more rows than a user waits for.
+// sumsOf are exact sums over outliers, of more rows than a run sums over.
 func sumsOf(problem *Problem) *regression.Assignments {
 	return regression.NewAssignments(&problem.Target.Regression, 0.1, 10)
 }
@@ -173,8 +173,7 @@ func exactPosterior(t *testing.T, problem *Problem) (logEvidence float64, inclus
 }
 
 // Populations and tempered chains agree with sums over all models and outliers, on tables whose
-// modes neither can leave at full power: within 4.5 of their errors, which all comparisons together
-// exceed in one of 2,000 seeds.
+// modes neither can leave at full power: within 4.5 of their errors, a false alarm in 2,000 seeds.
 func TestCollapsedAgreesWithSums(t *testing.T) {
 	for seed, problem := range []*Problem{
 		contradicting(t, 10, 0, Prior{}, 0.1), contradicting(t, 10, 1, Prior{Kind: UniformPrior}, 0.1), structured(t),
@@ -207,7 +206,7 @@ func TestCollapsedAgreesWithSums(t *testing.T) {
 	}
 }
 
-// What is trusted holds, on tables of 13 rows whose planes a few rows have to themselves and whose
+// Trusted answers hold on tables of 13 rows, where a few rows have a plane of their own and the
 // noise is down to a thousandth of the response: within 5 errors and the 0.03 nats, or hundredth,
 // that two methods may differ by without notice.
 func TestCollapsedTrustIsEarned(t *testing.T) {

@@ -10,20 +10,20 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// Comparison is how far two runs on the same table agree.
+// Comparison is the comparison of two runs on the same table.
 type Comparison struct {
 	compare.Comparison
-	// CrossEntropy is there when A has draws and B a density.
+	// CrossEntropy is set when A has draws and B a density.
 	CrossEntropy *CrossEntropy `json:"cross_entropy,omitempty"`
 	// Inclusion compares the predictors in table order.
 	Inclusion []compare.Pair `json:"inclusion"`
 }
 
-// Compare sets two finished runs on the same table side by side. Runs on different tables, rows,
-// targets or predictors are refused.
+// Compare compares two finished runs on the same table. Runs on different tables, rows, targets or
+// predictors are refused.
 //
-// The cross-entropy needs the table of B where its record says, unchanged; without it a note says
-// so.
+// The cross-entropy needs the table of B, unchanged, at the path in its record; otherwise it is
+// left out with a note.
 func Compare(ctx gocontext.Context, a, b *StoredRun) (*Comparison, error) {
 	if err := comparable(a, b); err != nil {
 		return nil, err
@@ -51,7 +51,6 @@ func Compare(ctx gocontext.Context, a, b *StoredRun) (*Comparison, error) {
 	return c, nil
 }
 
-// listed are the models of the result.
 func (r *Result) listed() (list []compare.Model) {
 	for _, m := range r.Models {
 		list = append(list, compare.Model{Code: m.Code, Probability: m.Certified, SE: m.SE})
@@ -70,15 +69,14 @@ func summary(run *StoredRun) compare.Run {
 	return s
 }
 
-// Write stores the comparison in a directory, which is made: the object as JSON, its two tables as
-// CSV, and the probabilities of the models against each other as SVG and PNG. A directory that
-// already holds a comparison is refused.
+// Write stores the comparison in a new directory: the object as JSON, its two tables as CSV, and a
+// plot of the models' probabilities as SVG and PNG. A directory that already holds a comparison is
+// refused.
 func (c *Comparison) Write(dir string) error {
 	return c.Comparison.Write(dir, c, compare.Pairs("inclusion.csv", "name", c.Inclusion))
 }
 
-// comparable says why two runs cannot be compared: they answer different questions about the models
-// of different tables.
+// comparable returns an error if two runs differ in the table, target, rows or predictors.
 func comparable(a, b *StoredRun) error {
 	if err := run.SameTable(a.Dir, &a.Record.Header, b.Dir, &b.Record.Header); err != nil {
 		return err
@@ -100,7 +98,6 @@ func comparable(a, b *StoredRun) error {
 	return fmt.Errorf("different predictors to select from: only in %s: %q; only in %s: %q", a.Dir, onlyA, b.Dir, onlyB)
 }
 
-// without returns the names in x that are not in y.
 func without(x, y []string) []string {
 	return slices.DeleteFunc(slices.Clone(x), func(name string) bool { return slices.Contains(y, name) })
 }

@@ -17,29 +17,29 @@ import (
 	"github.com/transdim/vti/internal/weighted"
 )
 
-// CrossEntropy is −mean log q_B(m, θ) over the draws of A: how well B's density covers what A
-// found. It exceeds the entropy of A's posterior by the divergence of B from it, so of two
-// densities the better one has the smaller cross-entropy. The densities are of the coordinates on
-// B's working scale, where predictors and response are standardised (unless the run says otherwise)
-// and the noise is log σ; a change of units adds the same constant to every density.
+// CrossEntropy is −mean log q_B(m, θ) over the draws of A: it measures the coverage of A's draws by
+// B's density. It exceeds the entropy of A's posterior by the divergence of B from it, so the
+// better of two densities has the smaller cross-entropy. Densities are on B's working scale, where
+// predictors and response are standardised (unless the run says otherwise) and the noise is log σ;
+// a change of units adds the same constant to every density.
 type CrossEntropy struct {
-	// Mean is in nats and SE its standard error, for chains from the spread between them.
+	// Mean is in nats. SE is its standard error, for chains from the spread between them.
 	Mean Number `json:"mean"`
 	SE   Number `json:"se"`
-	// OwnDraws is the same for B's own draws and the density that these come from, for comparison:
-	// about the entropy of its posterior.
+	// OwnDraws is the same mean over B's draws under the density that they come from: about the
+	// entropy of its posterior.
 	OwnDraws Number `json:"own_draws"`
-	// Draws is the number of draws used, and NonFinite how many of them had no finite density and
-	// are left out.
+	// Draws is the number of draws used. NonFinite is the number of them without a finite density,
+	// which are left out.
 	Draws     int `json:"draws"`
 	NonFinite int `json:"non_finite"`
 }
 
-// mostDraws bounds the work of a cross-entropy: one density costs a pass of the flow for each
+// mostDraws bounds the work of a cross-entropy: one density takes a pass of the flow for each
 // coordinate.
 const mostDraws = 10000
 
-// crossEntropy returns nil and a note when the runs do not have what it takes.
+// crossEntropy returns nil and a note when A has no draws or B no density to evaluate.
 func crossEntropy(ctx gocontext.Context, a, b *StoredRun) (result *CrossEntropy, note string, err error) {
 	if !rundir.Exists(filepath.Join(b.Dir, rundir.PosteriorFile)) {
 		return nil, "no cross-entropy: B has no density (" + b.Record.Command + ")", nil
@@ -103,7 +103,7 @@ func crossEntropy(ctx gocontext.Context, a, b *StoredRun) (result *CrossEntropy,
 	return result, "", nil
 }
 
-// differentParameters says which of two lists of names differ; long lists are not shown.
+// differentParameters describes the difference of two lists of names; long lists are not shown.
 func differentParameters(a, b []string) string {
 	const most = 64
 	if len(a) > most || len(b) > most {
@@ -112,9 +112,9 @@ func differentParameters(a, b []string) string {
 	return fmt.Sprintf("the parameters of A are %q, those of B %q", a, b)
 }
 
-// fromFile takes at most mostDraws draws, evenly spread, to the coordinates of the target: the
-// inverse of what files of draws are written with. chains numbers the chain of each draw; nil for
-// independent draws.
+// fromFile takes at most mostDraws draws, evenly spread, and maps them to the coordinates of the
+// target: the inverse of the map that writes files of draws. chains numbers the chain of each draw;
+// nil for independent draws.
 func (p *Problem) fromFile(d *draws.Draws) (codes [][]int32, theta *mat.Dense, chains []int32) {
 	n := min(d.Len(), mostDraws)
 	theta = mat.NewDense(n, p.Posterior().Space().Dim(), nil)
@@ -128,8 +128,8 @@ func (p *Problem) fromFile(d *draws.Draws) (codes [][]int32, theta *mat.Dense, c
 	return codes, theta, chains
 }
 
-// negativeMean is −mean of the finite values with its standard error. Draws of one chain are not
-// independent, but chains are.
+// negativeMean is −mean of the finite values with its standard error. Chains are independent; draws
+// of one chain are not.
 func negativeMean(values []float64, chains []int32) *CrossEntropy {
 	result := &CrossEntropy{Draws: len(values)}
 	var kept []float64

@@ -39,8 +39,8 @@ func TestFromOriginalInvertsToOriginal(t *testing.T) {
 	}
 }
 
-// TestDrawsComeBack writes draws as files hold them and takes them back to the target's
-// coordinates, log σ included.
+// TestDrawsComeBack converts draws to the form in files and back to the target's coordinates, log σ
+// included.
 func TestDrawsComeBack(t *testing.T) {
 	data, err := table.Parse("data.csv", []byte("a,b,y\n1,2,3\n2,50,4.5\n4,30,1\n5,10,7\n9,-7,6\n"))
 	require.NoError(t, err)

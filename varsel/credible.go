@@ -11,30 +11,31 @@ import (
 	"github.com/transdim/vti/varsel/wide"
 )
 
-// CredibleSet is a set of correlated predictors of which the model has one or more with a
-// probability of at least the level that was asked for.
+// CredibleSet is a set of correlated predictors. With at least the requested probability one or
+// more of them are in the model.
 type CredibleSet struct {
-	// Predictors are its members, the most probable one first.
+	// Predictors are the members, the most probable one first.
 	Predictors []string `json:"predictors"`
-	// Probability is that of models with a member, and ExactlyOne that of models with one alone.
+	// Probability is the probability of models with a member. ExactlyOne is the probability of
+	// models with one alone.
 	Probability Number `json:"probability"`
 	ExactlyOne  Number `json:"exactly_one"`
 	// Purity is the smallest absolute correlation between two members.
 	Purity Number `json:"purity"`
 }
 
-// DefaultCredible is the level of credible sets where none is asked for.
+// DefaultCredible is the default level of credible sets.
 const DefaultCredible = 0.95
 
 const (
-	// Up to fewForSets predictors a table of inclusion probabilities says the same.
+	// fewForSets is the largest number of predictors for which a table of inclusion probabilities
+	// suffices.
 	fewForSets = 5
-	// pure is the least absolute correlation between members of a set, as susieR has it.
+	// pure is the least absolute correlation between members of a set, as in susieR.
 	pure = 0.5
 )
 
-// CheckCredible refuses levels of credible sets that are no probability above a half. 0 stands for
-// the default.
+// CheckCredible refuses a level outside (½, 1). 0 stands for the default.
 func CheckCredible(level float64) error {
 	if level != 0 && !(level > 0.5 && level < 1) {
 		return fmt.Errorf("level of credible sets: got %g, want a probability between 0.5 and 1", level)
@@ -42,7 +43,8 @@ func CheckCredible(level float64) error {
 	return nil
 }
 
-// credibleSets are the ones of so many models, or draws of models, by members and probabilities.
+// credibleSets returns the credible sets of models, or draws of models, given by their members and
+// probabilities.
 func (p *Problem) credibleSets(models int, of func(k int) (members []int, probability float64)) (sets []CredibleSet) {
 	predictors := p.Design.Predictors
 	if len(predictors) <= fewForSets {
@@ -63,7 +65,7 @@ func (p *Problem) credibleSets(models int, of func(k int) (members []int, probab
 		}
 		return list
 	}
-	// the largest of any two columns of theirs
+	// the largest correlation of any two of their columns
 	correlation := func(a, b int) (largest float64) {
 		for _, x := range columnsOf(a) {
 			for _, y := range columnsOf(b) {

@@ -12,8 +12,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// twins is a table of seven predictors of which twin is hardly different from x1, and both z1 and
-// x1 matter.
+// twins is a table of seven predictors. twin hardly differs from x1, and both z1 and x1 matter.
 func twins(t *testing.T) *Problem {
 	random := rand.New(rand.NewPCG(3, 4))
 	var text strings.Builder
@@ -35,7 +34,7 @@ func twins(t *testing.T) *Problem {
 	return must(NewProblem(design, ModelOptions{}))
 }
 
-// Twins are one set, whichever way the models are found.
+// Twins are one set, for every way of finding models.
 func TestCredibleSetsOfTwins(t *testing.T) {
 	problem := twins(t)
 	result, err := RunExact(t.Context(), problem, nil, "")

@@ -45,10 +45,10 @@
 //	problem.go                Problem: a design with likelihood and priors
 //	heredity.go               which models with interactions there are
 //	target.go                 Target: the posterior as a graph, and models by their codes
-//	posterior.go              what is known of models beside densities, and what finds many modes
+//	posterior.go              known facts of models beside densities, and searches for modes
 //	slots.go                  models as lists of few among many
 //	slots_*.go                quadratics and draws of lists
-//	host_density.go           its log density in Go, for a block of chains
+//	host_density.go           the log density of a Target in Go, for a block of chains
 //	sampler.go                q(m), and how it learns
 //
 // One network for many tables:
@@ -58,9 +58,9 @@
 //	amortized_read.go         the input of a network, and the densities of a family
 //	amortized_open.go         a network from a file, for one table
 //	approximation.go          a normal approximation of one model
-//	anchors.go                those of all models, where a flow begins as a network
+//	anchors.go                approximations of all models, where a flow begins as a network
 //
-// Closed forms (package exact has those of one model, and sums over all):
+// Closed forms (package exact has the closed forms of one model, and sums over all):
 //
 //	closed.go                 evidences and draws for the engine
 //	summed.go                 sums over all models, and moments of coefficients
@@ -84,7 +84,7 @@
 //	model_check.go            comparison of simulated data with the table
 //	coefficient_priors.go     priors on the scale of the table
 //	names.go                  names of coefficients
-//	posterior_draws.go        draws on the scale of the table, and what they say of coefficients
+//	posterior_draws.go        draws on the scale of the table, and their summaries of coefficients
 //	record.go, files.go       the contents of a run directory
 //	rows.go                   predictions of rows from a finished run, for package predict
 //	compare*.go               comparison of two runs

@@ -16,7 +16,7 @@ import (
 )
 
 // TestContrastsAreThoseOfTheMixture compares the difference of two marginal means with the closed
-// form: given σ every model has a normal one, zero where the factor is out.
+// form: given σ it is normal in every model, and zero where the factor is out.
 func TestContrastsAreThoseOfTheMixture(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 2))
 	var text strings.Builder

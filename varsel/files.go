@@ -13,13 +13,13 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// Files are the names of the files that a run writes in addition to those of every run.
+// Files returns the names of the files of a run beyond the files of every run.
 func Files() []string {
 	return []string{"inclusion.csv", "models.csv", "coefficients.csv", modelcheck.FittedFile, draws.ParquetFile, draws.CSVFile}
 }
 
-// finish adds what describes the problem to a result, and writes it to a run directory, if there is
-// one.
+// finish adds the description of the problem to a result, and writes it to a run directory, if
+// there is one.
 func (p *Problem) finish(r *Result, dir string) error {
 	p.fillPriors(r)
 	names := p.coefficientNames()
@@ -55,8 +55,8 @@ func (r *Result) writeTables(dir string) error {
 	})
 }
 
-// writeDraws writes posterior draws in both formats, if there is a run directory. header carries
-// the settings of the sampler; what follows from the draws is filled in.
+// writeDraws writes posterior draws in both formats, if there is a run directory. header has the
+// settings of the sampler; the other fields are filled in.
 func (p *Problem) writeDraws(dir string, header draws.Header, d *Draws) error {
 	if dir == "" {
 		return nil
@@ -102,7 +102,6 @@ func (p *Problem) variables() []string {
 	return names
 }
 
-// siteNames name the sites of the codes of draws.
 func (p *Problem) siteNames() []string {
 	if p.Slots == nil {
 		return p.Design.PredictorNames()

@@ -25,7 +25,7 @@ const formulaTable = `y,x,z,f,p,q,n
 1,6,5,c,0.209946584002,-0.328808496332,2
 `
 
-// evidences are those of all models of a table, with the predictors' names.
+// evidences are the log evidences of all models of a table, with the predictors' names.
 func evidences(t *testing.T, data *table.Table, options DesignOptions, model ModelOptions) (names []string, logs []float64) {
 	t.Helper()
 	design, err := NewDesign(data, options)
@@ -41,8 +41,8 @@ func evidences(t *testing.T, data *table.Table, options DesignOptions, model Mod
 	return design.PredictorNames(), logs
 }
 
-// The terms of a formula are the predictors that columns, groups and interactions make: each model
-// has the same evidence.
+// The terms of a formula equal predictors from columns, groups and interactions: each model has the
+// same evidence.
 func TestFormulasAreColumnsGroupsAndInteractions(t *testing.T) {
 	data := parseTable(t, formulaTable)
 	for text, by := range map[string]DesignOptions{
@@ -65,8 +65,8 @@ func TestFormulasAreColumnsGroupsAndInteractions(t *testing.T) {
 	}
 }
 
-// Whatever the reference or the contrasts, a factor spans the same space: under a g-prior all
-// models have the same evidence, which a coding with a wrong column would not have.
+// A factor spans the same space under any reference or contrasts: under a g-prior all models have
+// the same evidence, which a coding with a wrong column would change.
 func TestCodingsSpanTheSameSpace(t *testing.T) {
 	data, model := parseTable(t, formulaTable), ModelOptions{Slab: exact.Slab{Kind: exact.FixedG, Rows: true}}
 	var first []float64

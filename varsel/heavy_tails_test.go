@@ -14,8 +14,8 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Expansions are those of the graph: its value, its gradient, and central differences of the
-// gradient, for models as bits and as lists, with the scale of noise known and unknown.
+// Expansions agree with the graph, its gradient, and central differences of the gradient, for
+// models as bits and as lists, with the scale of noise known and unknown.
 func TestExpandIsTheGraph(t *testing.T) {
 	for _, model := range []ModelOptions{
 		{Likelihood: likelihood.RobustKind}, {Likelihood: likelihood.RobustKind, UnknownSigma1: true}, {Likelihood: likelihood.StudentKind},
@@ -82,8 +82,8 @@ func checkExpansion(t *testing.T, target heavyTailed, codes [][]int32) {
 	}
 }
 
-// With hardly any noise each set of as many rows as there are coefficients is fitted, and all sets
-// are there.
+// With hardly any noise, each start fits k rows exactly, for k coefficients, and all sets of k rows
+// occur.
 func TestModeStartsFitTheirRows(t *testing.T) {
 	for name, sigma := range map[string]float64{"known": 1e-6, "unknown": 0} {
 		design, err := NewDesign(correlated(t, likelihood.StudentKind, 6, 2, 1), DesignOptions{Target: "y", Exclude: []string{"o"}, Likelihood: likelihood.StudentKind})
@@ -117,7 +117,7 @@ func TestModeStartsFitTheirRows(t *testing.T) {
 	}
 }
 
-// Likelihoods that have one mode have no such points.
+// Likelihoods with one mode have no starts.
 func TestOnlyHeavyTailsHaveModeStarts(t *testing.T) {
 	for _, kind := range likelihood.Kinds() {
 		problem := slotlessOrNot(t, kind, ModelOptions{Likelihood: kind})

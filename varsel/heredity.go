@@ -13,15 +13,15 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Heredity says which models with interactions there are.
+// Heredity is the rule for the parents of an interaction in a model.
 type Heredity int
 
 const (
 	// StrongHeredity: an interaction needs both of its parents.
 	StrongHeredity Heredity = iota
-	// WeakHeredity: it needs at least one.
+	// WeakHeredity: an interaction needs at least one of its parents.
 	WeakHeredity
-	// NoHeredity: it needs none.
+	// NoHeredity: an interaction needs no parent.
 	NoHeredity
 )
 
@@ -38,13 +38,13 @@ func (h *Heredity) UnmarshalText(text []byte) error { return heredities.Unmarsha
 
 // heredity is the set of models that heredity allows: predictor g may be in a model only if all of
 // parents[g] are, or with any at least one of them. Parents have smaller numbers than their
-// children and no parents of their own. nil: all models.
+// children, and have no parents themselves. nil: all models.
 type heredity struct {
 	parents [][]int
 	any     bool
-	// logMass is the log of the prior probability, by size alone, of the models that are allowed;
-	// it is what normalises the prior over them. It is 0, and known false, where there are too many
-	// parents to sum over their subsets.
+	// logMass is the log of the prior probability, by size alone, of the allowed models; it
+	// normalises the prior over them. It is 0, and known false, where there are too many parents to
+	// sum over their subsets.
 	logMass float64
 	known   bool
 }
@@ -85,7 +85,6 @@ func (h *heredity) allowed(g int, in func(parent int) bool) bool {
 	return count == len(h.parents[g]) || h.any && count > 0
 }
 
-// allows reports whether a model is allowed.
 func (h *heredity) allows(code []int32) bool {
 	for g, in := range code {
 		if in == 1 && !h.allowed(g, func(parent int) bool { return code[parent] == 1 }) {
@@ -95,13 +94,13 @@ func (h *heredity) allows(code []int32) bool {
 	return true
 }
 
-// constraint is the same for an autoregressive q(m).
+// constraint is the set of allowed models for an autoregressive q(m).
 func (h *heredity) constraint() modeldist.Constraint {
 	return modeldist.Parents{Of: h.parents, Any: h.any}
 }
 
-// violations counts, for codes [B,G], the predictors that are in a model without the parents they
-// need. [B] int32
+// violations counts, for codes [B,G], the predictors in a model without the parents they need: [B]
+// int32.
 func (h *heredity) violations(codes *Node) *Node {
 	g := codes.Graph()
 	n := len(h.parents)
@@ -123,9 +122,9 @@ func (h *heredity) violations(codes *Node) *Node {
 	return ReduceSum(Mul(codes, ConvertDType(missing, dtypes.Int32)), -1)
 }
 
-// mass sums the prior by size over the allowed models: for every set A of parents, the children
-// that A allows and the predictors that are neither are free, so that the sizes follow a binomial
-// coefficient. Sets are counted by their size and the number of children they allow.
+// mass sums the prior by size over the allowed models. Given a set A of parents, the children that
+// A allows and the predictors that are neither parent nor child are free, so that the sizes follow
+// a binomial coefficient. Sets are counted by their size and their number of allowed children.
 func (h *heredity) mass(prior Prior) (logMass float64, known bool) {
 	total := len(h.parents)
 	place := map[int]int{} // of each parent among the parents

@@ -28,8 +28,8 @@ func interactionProblem(t testing.TB, options DesignOptions, model ModelOptions)
 	return problem
 }
 
-// The prior over models with heredity is the prior by size, restricted and normalised: it sums to
-// one, and the exact answer has the probabilities of the unrestricted one on what is left.
+// The prior over models with heredity is the prior by size, restricted and normalised. It sums to
+// one, and the exact answer has the unrestricted probabilities on the allowed models.
 func TestHeredity(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -101,8 +101,8 @@ func TestHeredity(t *testing.T) {
 	}
 }
 
-// A product column is that of the standardised factors, and coefficients on the scale of the table
-// predict what the working ones do.
+// A product column is the product of the standardised factors, and coefficients on the scale of the
+// table give the predictions of the working ones.
 func TestInteractionColumns(t *testing.T) {
 	problem := interactionProblem(t, DesignOptions{Exclude: []string{"o"}, Interactions: []string{design.AllInteractions}}, ModelOptions{})
 	design := problem.Design

@@ -10,8 +10,8 @@ import (
 
 var _ rjmcmc.HostTarget = (*Target)(nil)
 
-// hostDensity is the log density of a Target for the rows of a block of chains, on the host: linear
-// predictors are one product, and responses are summed over all chains at once.
+// hostDensity is the log density of a Target for a block of chains, on the host. The linear
+// predictors of all chains are one product, and responses are summed over all chains at once.
 type hostDensity struct {
 	target  *Target
 	columns likelihood.Columns
@@ -21,16 +21,16 @@ type hostDensity struct {
 	logPrior          []float64 // of models by size
 	// precision and logNorm are 1/sd and log sd + ½ log 2π of the normal priors of parameters [D]
 	precision, logNorm []float64
-	// lines [n, D+1] make z of the parameters over σ [D+1, R], the last of them 1: a_i x_i, and b_i
-	// behind, to which the offset of the row has been added.
+	// lines [n, D+1] times the parameters over σ [D+1, R] is z. Line i is a_i x_i and then b_i plus
+	// the offset of the row; the last parameter is 1.
 	lines  []float64
 	theta  []float64
 	z      []float64   // [piece, R]
 	pieces []hostPiece // of the responses
-	sums   []float64   // of what is beside them [R]
+	sums   []float64   // terms of the log joint density without the responses [R]
 }
 
-// hostPiece is some of the responses, whose densities stay in a cache.
+// hostPiece is a part of the responses whose densities stay in a cache.
 type hostPiece struct {
 	first, last   int
 	plan          *kernel.ProductPlan[float64]
@@ -42,8 +42,8 @@ var halfLog2Pi = math.Log(2*math.Pi) / 2
 // pieceElements bounds the numbers of a piece to half of an L1 cache. Chosen by hand.
 const pieceElements = 4096
 
-// HostDensity is that of [rjmcmc.HostTarget]: nil for responses of categories, responses that stand
-// for several rows, and likelihoods whose sums over rows are no faster than a graph.
+// HostDensity implements [rjmcmc.HostTarget]. It is nil for responses of categories, responses that
+// stand for several rows, and likelihoods whose sums over rows are no faster than a graph.
 func (t *Target) HostDensity(rows int) func(codes []int32, mask []bool, theta, logPrior, logJoint []float64) {
 	columns, ok := t.Responses.Likelihood.(likelihood.Columns)
 	if !ok || t.Responses.Times != nil {
@@ -102,8 +102,8 @@ func (h *hostDensity) eval(codes []int32, mask []bool, theta, logPrior, logJoint
 	}
 }
 
-// setParameters puts the parameters of a row over σ into its column, and returns what the log joint
-// density has in addition to the sum over responses.
+// setParameters writes the parameters of a row over σ to its column, and returns the terms of the
+// log joint density without the responses.
 func (h *hostDensity) setParameters(r int, mask []bool, theta []float64) (sum float64) {
 	t, inverse, logScale := h.target, h.inverse, h.logScale
 	if t.Scale >= 0 {
@@ -123,7 +123,7 @@ func (h *hostDensity) setParameters(r int, mask []bool, theta []float64) (sum fl
 	return sum
 }
 
-// logPriorOf is log p(m) of one model, where sizes are those of models by size.
+// logPriorOf is log p(m) of one model; sizes are the log priors of models by size.
 func (t *Target) logPriorOf(sizes []float64, code []int32) float64 {
 	size := int32(0)
 	for _, in := range code {
@@ -141,7 +141,6 @@ func (t *Target) logPriorOf(sizes []float64, code []int32) float64 {
 // zeroOne is 0 and 1 as numbers.
 var zeroOne = [2]float64{0, 1}
 
-// bit is 1 for true.
 func bit(b bool) int {
 	if b {
 		return 1

@@ -18,8 +18,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// twoSums is a table of n rows whose response is the sum of k predictors, and of k others: the last
-// of these is what makes their sum the same but for a little. x0 is in both.
+// twoSums is a table of n rows. Its response is the sum of k predictors, and nearly the sum of k
+// others, the last of which makes up the difference. x0 is in both.
 func twoSums(t testing.TB, kind likelihood.Kind, seed uint64, n, p, k int, sigma float64) *table.Table {
 	t.Helper()
 	random := stream.Rand(seed, "sums")
@@ -59,9 +59,9 @@ func twoSums(t testing.TB, kind likelihood.Kind, seed uint64, n, p, k int, sigma
 	return data
 }
 
-// Where four predictors can stand in for four others, and a fifth is needed beside either,
-// inclusion probabilities agree with the sum over all models of at most five. Models between are
-// less probable by tens of nats, and screening ends with one of the two: the other was missed, and
+// Four predictors can replace four others, and a fifth is needed beside either: inclusion
+// probabilities agree with the sum over all models of at most five. Models in between are less
+// probable by tens of nats, and screening ends with one of the two. The other was once missed, and
 // the answer trusted.
 func TestPredictorsThatStandInForOthers(t *testing.T) {
 	if testing.Short() {
@@ -88,8 +88,8 @@ func TestPredictorsThatStandInForOthers(t *testing.T) {
 	}
 }
 
-// Beside the model of one sum and x0, which is in both, a search finds that of the other and x0
-// among 150 predictors, whatever the response.
+// Beside the model of one sum and x0, a search finds the model of the other sum and x0 among 150
+// predictors, for every response.
 func TestModelsWithoutMembersAreFound(t *testing.T) {
 	for name, model := range map[string]ModelOptions{
 		"gaussian":    {},
@@ -107,7 +107,7 @@ func TestModelsWithoutMembersAreFound(t *testing.T) {
 			model.Prior = Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 12}
 			data := twoSums(t, model.Likelihood, 4, rows, 150, 5, 0.1)
 			targets := []models{}
-			if !model.Likelihood.HasCategories() { // these have no lists
+			if !model.Likelihood.HasCategories() { // categories have no lists
 				targets = append(targets, slotProblem(t, data, DesignOptions{}, model).Slots)
 			}
 			design, err := NewDesign(data, DesignOptions{Target: "y", Likelihood: model.Likelihood})

@@ -21,8 +21,8 @@ import (
 )
 
 // hiddenPair is a pair of predictors neither of which explains a cause of the response alone: one
-// is the cause with a disturbance, the other measures the disturbance. With a third, unless it is
-// 0, there are two disturbances.
+// is the cause with a disturbance, the other measures the disturbance. A third, unless it is 0,
+// measures a second disturbance.
 type hiddenPair struct {
 	first, second, third int
 	cause                int     // which of two causes
@@ -73,9 +73,8 @@ func hiddenPairs(t testing.TB, kind likelihood.Kind, seed uint64, n, p int, effe
 }
 
 // Inclusion probabilities of tables with predictors that matter only together agree with the sum
-// over all models of three among 50: where such a pair decides, where it may
-// or may not be there, where one of two pairs is, and on top of what another predictor explains;
-// and three predictors.
+// over all models of three among 50: a pair that is certainly in, or perhaps; one of two pairs; a
+// pair beside another predictor; and three predictors.
 func TestPredictorsThatMatterOnlyTogether(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -139,9 +138,9 @@ func inclusionBySum(t testing.TB, problem *Problem) []float64 {
 }
 
 // Two and three of 40 predictors that matter only together to a response of categories, with an
-// order and without, are in the model: in a table of these alone, with all its models weighed, the
-// model of all is more probable than any other by 20 nats, more than the 12 of being three among
-// 40.
+// order and without, are in the model. In a table of these alone, by the evidences of all models,
+// the full model is more probable than any other by 20 nats, more than the 12 nats for being three
+// among 40.
 func TestCategoriesThatMatterOnlyTogether(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -178,9 +177,8 @@ func TestCategoriesThatMatterOnlyTogether(t *testing.T) {
 	}
 }
 
-// The pairs that a target finds around the model without members have the hidden pair first, in
-// the table and in one whose rows are added up; for a response of two values, and of categories, as
-// well.
+// Among the pairs found around the empty model the hidden pair is first, in the table and in one
+// with rows added up, also for a response of two values, and of categories.
 func TestJointPredictorsAreFound(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind   likelihood.Kind
@@ -209,7 +207,7 @@ func TestJointPredictorsAreFound(t *testing.T) {
 			problem, err := NewProblem(design, c.model)
 			require.NoError(t, err)
 			targets := []models{problem.Target}
-			if !c.kind.HasCategories() { // these have no lists
+			if !c.kind.HasCategories() { // categories have no lists
 				targets = append(targets, slotProblem(t, data, DesignOptions{Groups: c.groups}, c.model).Slots)
 			}
 			for _, target := range targets {

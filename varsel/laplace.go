@@ -9,12 +9,12 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// laplaceProposals draw around the modes of models with a log-concave likelihood: the posterior of
-// every model has one mode given the other parameter of the response, where it has one, and lighter
-// tails than a t distribution around it.
+// laplaceProposals draw around the modes of models with a log-concave likelihood. Given the other
+// parameter of the response, if any, the posterior of a model has one mode, and its tails are
+// lighter than the tails of a t distribution around it.
 type laplaceProposals struct{ models }
 
-// propose draws n times from the approximation of a model: coordinates of θ [n, D] at their places.
+// propose draws n times from the approximation of a model. theta [n, D] has all coordinates.
 func (p laplaceProposals) propose(code []int32, n int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error) {
 	t, a := p.bits(), p.active(code)
 	if a.Scale < 0 {
@@ -40,8 +40,8 @@ func (p laplaceProposals) propose(code []int32, n int, random *rand.Rand) (theta
 	return theta, logJoint, logProposal, nil
 }
 
-// proposal draws from an approximation of the posterior of a model: of its coordinates, the other
-// parameter of the response last where it has one. It returns the log joint density and that of the
+// proposal draws from an approximation of the posterior of a model: its coordinates, then the other
+// parameter of the response if any. It returns the log joint density and the log density of the
 // approximation.
 func (t *Target) proposal(a regression.Active) (draw func(random *rand.Rand, theta []float64) (logJoint, logProposal float64), err error) {
 	if a.Scale >= 0 {

@@ -25,22 +25,22 @@ type laplaceFit struct {
 	height    float64               // the log joint density there
 	curvature []float64             // H there [k·k], lower, which factor overwrites
 	factor    dense.Factor          // of H
-	around    proposal.T            // what is drawn from
+	around    proposal.T            // distribution of draws
 	constant  float64               // of the log joint density
 	eta, step []float64             // scratch [n], [k]
 	expansion *likelihood.Expansion // of a response of categories
 }
 
 const (
-	// newtonDecrement is the squared distance to the mode in standard deviations at which a search
-	// ends, and newtonLost the one at which it has failed: the weights correct what is left. Chosen
-	// by hand.
+	// newtonDecrement is the squared distance to the mode, in standard deviations, at which a
+	// search ends; a search that ends above newtonLost has failed. Importance weights correct the
+	// rest. Chosen by hand.
 	newtonDecrement, newtonLost = 1e-7, 1e-2
-	// cautiousSteps are the first steps, which climb from anywhere; see [likelihood.Row]. Chosen by
-	// hand.
+	// cautiousSteps is the number of first steps that climb from anywhere; see [likelihood.Row].
+	// Chosen by hand.
 	cautiousSteps = 1
-	// laplaceDegrees are those of the t distribution: tails heavier than those of the normal priors
-	// bound the weights. Chosen by hand, as few lose more in many dimensions.
+	// laplaceDegrees is the degrees of freedom of the t distribution: tails heavier than the tails
+	// of the normal priors bound the weights. Chosen by hand; fewer lose more in many dimensions.
 	laplaceDegrees = 8
 )
 
@@ -88,7 +88,7 @@ func (f *laplaceFit) information() *mat.SymDense {
 	return curvature
 }
 
-// predict sets the linear predictors of coefficients.
+// predict sets the linear predictors from coefficients.
 func (f *laplaceFit) predict(theta []float64) {
 	if f.target.Offset != nil {
 		copy(f.eta, f.target.Offset)
@@ -100,14 +100,14 @@ func (f *laplaceFit) predict(theta []float64) {
 	}
 }
 
-// plane is what values of all rows and linear predictors have of the predictor that coefficient j
-// belongs to.
+// plane is the part of values [rows of each linear predictor] for the linear predictor of
+// coefficient j.
 func (f *laplaceFit) plane(j int, values []float64) []float64 {
 	n, m := len(f.target.Responses.Y), f.Coordinates[j]%f.target.Planes()
 	return values[m*n : (m+1)*n]
 }
 
-// logJoint is log p(y, θ | m), every constant kept. It leaves the linear predictors in eta.
+// logJoint is log p(y, θ | m) with every constant. It leaves the linear predictors in eta.
 func (f *laplaceFit) logJoint(theta []float64) float64 {
 	f.predict(theta)
 	sum := f.constant
@@ -126,9 +126,9 @@ func (f *laplaceFit) logJoint(theta []float64) float64 {
 // newtonScratch are buffers of a number for each row.
 type newtonScratch struct{ slope, curvature, weighted []float64 }
 
-// newtonStep factors the curvature at the mode so far, whose linear predictors eta holds, and sets
-// the step to the mode of the quadratic, which gains half the decrement there. It reports whether
-// the curvature is positive definite.
+// newtonStep factors the curvature at the linear predictors in eta, and sets step to the mode of
+// the quadratic, where the gain is half the decrement. It reports whether the curvature is positive
+// definite.
 func (f *laplaceFit) newtonStep(s newtonScratch, cautious bool) (decrement float64, ok bool) {
 	if f.expansion == nil {
 		f.expandRows(s, cautious)
@@ -144,7 +144,7 @@ func (f *laplaceFit) newtonStep(s newtonScratch, cautious bool) (decrement float
 	return decrement, true
 }
 
-// expandRows sets the gradient in step, and the curvature.
+// expandRows sets step to the gradient, and sets the curvature.
 func (f *laplaceFit) expandRows(s newtonScratch, cautious bool) {
 	k := len(f.mode)
 	f.target.Responses.Expand(f.eta, f.scale, cautious, s.slope, s.curvature)
@@ -165,8 +165,8 @@ func (f *laplaceFit) given(theta []float64) likelihood.CategoriesAt {
 }
 
 // expandCategories is expandRows for a response of categories. Where the log density is not concave
-// in the parameters, as far from the mode, the curvature is one without what makes it so. weighted
-// has room for a number for each row and predictor.
+// in the parameters, as far from the mode, the curvature leaves out the terms that make it
+// indefinite. weighted has room for a number for each row and predictor.
 func (f *laplaceFit) expandCategories(weighted []float64) {
 	k, coefficients, e := len(f.mode), len(f.Columns), f.expansion
 	planes, n := len(e.Slope), len(f.target.Responses.Y)

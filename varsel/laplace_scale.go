@@ -14,15 +14,15 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// laplaceLine approximates the posterior of a model whose response has another parameter, a shape,
-// precision or dispersion s, given which the likelihood is log-concave. The density of x = log s is
-// that of Laplace's method for the coefficients given x, on a lattice of nodes and linear in
-// between (a nested approximation, as of Rue, Martino and Chopin 2009); the steps of the
-// coefficients from their mode given x, which is linear between nodes too, are steps of the two
-// nodes beside x. One mode of both would not do: where a model has about as many coefficients as
-// rows, or rows that are not censored, its posterior is a ridge from small s to s without limit,
-// which only the prior of x ends. On it the rows are walls of a width in proportion to 1/s, with
-// the prior between them.
+// laplaceLine approximates the posterior of a model whose response has another parameter s, a
+// shape, precision or dispersion, given which the likelihood is log-concave. The density of x = log
+// s comes from Laplace's method for the coefficients given x, on a lattice of nodes and linear in
+// between (a nested approximation, as of Rue, Martino and Chopin 2009). Steps of the coefficients
+// from their mode given x, which is also linear between nodes, are steps of the two nodes beside x.
+//
+// A joint mode would not do. If a model has about as many coefficients as rows, or as uncensored
+// rows, its posterior is a ridge from small s to s without limit, which only the prior of x ends.
+// There the rows are walls of a width in proportion to 1/s, with the prior between them.
 type laplaceLine struct {
 	*line.Integral[*laplaceFit]
 	shares   []float64 // of the nodes
@@ -34,10 +34,10 @@ type laplaceLine struct {
 	mean, sd float64     // of the prior of x
 }
 
-// Where the modes of x are looked for, in standard deviations of its prior, how fine, and how well
-// the integral is known: the weights of draws correct the rest. Few rows, which cost little, have
-// the widest ridges. The sides of all nodes have scales where rows are few, or where a scale at the
-// highest node is above roundScale. Chosen by hand.
+// The range of the search for modes of x, in standard deviations of its prior, its resolution, and
+// the precision of the integral; the weights of draws correct the rest. Few rows, which are cheap,
+// have the widest ridges. The sides of all nodes have scales where rows are few, or where a scale
+// at the highest node is above roundScale. Chosen by hand.
 const (
 	lineReach, lineStep, lineStepOfFew = 4.0, 0.5, 0.25
 	lineDepth, lineTolerance           = 25, 0.05
@@ -46,12 +46,12 @@ const (
 	roundScale                         = 1.15
 )
 
-// firstOfRidge are the draws behind the first estimate of an evidence. Of the narrowest ridges seen
-// a third of the draws is effective, by few large weights: of 8 draws hardly any may be. Chosen by
-// hand.
+// firstOfRidge is the number of draws for the first estimate of an evidence. On the narrowest
+// ridges seen a third of the draws is effective, by few large weights: of 8 draws hardly any may
+// be. Chosen by hand.
 const firstOfRidge = 64
 
-// newLaplaceLine follows the mode of the coefficients along x. The coordinates of a are those of
+// newLaplaceLine follows the mode of the coefficients along x. a has the coordinates of the
 // coefficients alone.
 func newLaplaceLine(t *Target, a regression.Active) (*laplaceLine, error) {
 	l := &laplaceLine{mean: t.Mean[t.Scale], sd: t.SD[t.Scale]}
@@ -89,8 +89,7 @@ func newLaplaceLine(t *Target, a regression.Active) (*laplaceLine, error) {
 	return l, nil
 }
 
-// share sets the probabilities of the nodes, with what the sides of modes add to their integrals
-// where these are uneven.
+// share sets the probabilities of the nodes, with corrections of their integrals for uneven sides.
 func (l *laplaceLine) share(few bool) {
 	logs := make([]float64, len(l.Nodes))
 	for i, node := range l.Nodes {
@@ -111,14 +110,13 @@ func (l *laplaceLine) share(few bool) {
 	l.table = pick.NewTable(l.shares)
 }
 
-// logPrior is the log prior density of x.
 func (l *laplaceLine) logPrior(x float64) float64 {
 	z := (x - l.mean) / l.sd
 	return -z*z/2 - math.Log(l.sd) - halfLog2Pi
 }
 
-// draw writes a draw of the coefficients, and x last, to theta, and returns its log joint density
-// and that of the approximation.
+// draw writes a draw of the coefficients, and x last, to theta. It returns the log joint density
+// and the log density of the approximation.
 func (l *laplaceLine) draw(random *rand.Rand, theta []float64) (logJoint, logProposal float64) {
 	last := len(theta) - 1
 	node := l.table.Index(random.Float64())
@@ -146,8 +144,8 @@ func (l *laplaceLine) draw(random *rand.Rand, theta []float64) (logJoint, logPro
 	return l.given.logJoint(theta[:last]) + l.logPrior(x), logDensity + math.Log(share/(near+far)/l.Step)
 }
 
-// beside returns the nodes on both sides of x; twice the same where there is one, or where those in
-// between are negligible.
+// beside returns the nodes on both sides of x. They are the same if there is only one, or if those
+// in between are negligible.
 func (l *laplaceLine) beside(x float64) (first, second int) {
 	above := sort.Search(len(l.Nodes), func(i int) bool { return l.Nodes[i].X > x })
 	first, second = max(above-1, 0), min(above, len(l.Nodes)-1)
@@ -165,7 +163,6 @@ func (l *laplaceLine) nearness(node int, x float64) float64 {
 	return 1 - math.Abs(x-l.Nodes[node].X)/l.Step
 }
 
-// fit is the approximation at a node.
 func (l *laplaceLine) fit(node int) *splitFit {
 	if l.fits[node] == nil {
 		l.fits[node] = l.Nodes[node].Given.splitAlong(l.uneven)

@@ -19,7 +19,6 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// ridge is a problem of testdata/ridges.
 func ridge(t *testing.T, file string, options DesignOptions, prior space.Prior) *Problem {
 	t.Helper()
 	data, err := table.ReadFile("../testdata/ridges/" + file + ".csv")
@@ -32,8 +31,8 @@ func ridge(t *testing.T, file string, options DesignOptions, prior space.Prior) 
 	return problem
 }
 
-// Posteriors that are ridges towards infinite shapes, as of models with about as many coefficients
-// as rows, are answered without training, and as quadrature has it. The numbers of
+// Posteriors that are ridges towards infinite shapes, as for models with about as many coefficients
+// as rows, are answered without training, and agree with quadrature. The numbers of
 // testdata/README.md are known to two or three digits, and the largest standard error is .0035:
 // with .012 one seed in a thousand would fail.
 func TestRidges(t *testing.T) {
@@ -78,8 +77,8 @@ func TestRidges(t *testing.T) {
 	}
 }
 
-// A model without coefficients has a shape all the same: its evidence is an integral over one line,
-// to four standard errors of weights of 1,000 draws.
+// A model without coefficients still has a shape: its evidence is an integral over one line, to
+// four standard errors of weights of 1,000 draws.
 func TestRidgeOfNoCoefficients(t *testing.T) {
 	y := []float64{0.4, 1.2, 2.1, 0.9}
 	data, err := table.New("few", table.Numbers("x", []float64{1, -1, 0.5, 2}), table.Numbers("y", y))

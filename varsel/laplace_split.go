@@ -10,12 +10,12 @@ import (
 	"github.com/transdim/vti/internal/dense"
 )
 
-// splitFit draws from the posterior of a model whose tails differ from one side of the mode to the
-// other, as those of categories with few rows or none do: on one side the rows stop a log odds, on
-// the other the prior alone does. It is a t distribution on axes through the mode, with a scale for
-// each side of each (Geweke 1989, "Bayesian inference in econometric models using Monte Carlo
-// integration"); sides have probabilities in proportion to their scales, so that the density has
-// no step at the mode.
+// splitFit draws from the posterior of a model whose tails differ between the two sides of the
+// mode, as for categories with few rows or none: the rows bound a log odds on one side, the prior
+// alone on the other. It is a t distribution on axes through the mode, with a scale for each side
+// of each axis (Geweke 1989, "Bayesian inference in econometric models using Monte Carlo
+// integration"). Sides have probabilities in proportion to their scales, so that the density has no
+// step at the mode.
 type splitFit struct {
 	*laplaceFit
 	axes         []float64  // [k·k], an axis in each row, on which the log density has curvature −1
@@ -25,9 +25,9 @@ type splitFit struct {
 	steps        int        // along each side of an axis at most
 }
 
-// The log density is followed along an axis in steps that grow by the factor splitGrowth from
-// splitStep standard deviations, until it has fallen by splitDrop: beyond, there is less of the
-// posterior than the tails of the t distribution cover. Chosen by hand.
+// Steps along an axis. They start at splitStep standard deviations and grow by the factor
+// splitGrowth, until the log density has fallen by splitDrop: beyond, the tails of the t
+// distribution cover the posterior. Chosen by hand.
 const (
 	splitStep   = 1.0
 	splitGrowth = 2.0
@@ -35,9 +35,9 @@ const (
 	splitSteps  = 6
 )
 
-// split finds the axes and scales of an approximation. The axes are those of the curvature in units
-// of the prior, which are those of single categories where rows leave these open. It fails where
-// rounding hides them, or there are none.
+// split finds the axes and scales of an approximation. The axes are axes of the curvature in units
+// of the prior: axes of single categories where the rows leave these open. It fails where rounding
+// hides them, or there are none.
 func (f *laplaceFit) split() (s *splitFit, ok bool) {
 	k := len(f.mode)
 	if k == 0 {
@@ -68,7 +68,7 @@ func (f *laplaceFit) split() (s *splitFit, ok bool) {
 	return s, true
 }
 
-// lower is the triangle of a factor.
+// lower returns the lower triangle of a factor.
 func lower(f dense.Factor) *mat.TriDense {
 	l := mat.NewTriDense(f.Order(), mat.Lower, nil)
 	for i := range f.Order() {
@@ -79,7 +79,7 @@ func lower(f dense.Factor) *mat.TriDense {
 	return l
 }
 
-// setScales sets the scales of the sides, as they are from the mode.
+// setScales sets the scales of the sides, seen from the mode.
 func (s *splitFit) setScales() {
 	for axis := range s.mode {
 		s.above, s.below = append(s.above, s.scale(s.mode, axis, 1)), append(s.below, s.scale(s.mode, axis, -1))
@@ -87,7 +87,6 @@ func (s *splitFit) setScales() {
 	s.setSpread()
 }
 
-// setSpread sets logSpread after the scales.
 func (s *splitFit) setSpread() {
 	s.logSpread = 0
 	for i, above := range s.above {
@@ -95,8 +94,8 @@ func (s *splitFit) setSpread() {
 	}
 }
 
-// scale is the scale of the normal distribution which, along one side of an axis through a point,
-// is nowhere below the density relative to the density at the point.
+// scale is the scale of a normal distribution along one side of an axis through a point. Relative
+// to its value at the point, its density is nowhere below the posterior density.
 func (s *splitFit) scale(from []float64, axis int, sign float64) float64 {
 	scale, height, at := 1.0, s.logJoint(from), make([]float64, len(from))
 	for step, n := splitStep, 0; n < s.steps; step, n = step*splitGrowth, n+1 {
@@ -119,7 +118,7 @@ func (s *splitFit) draw(random *rand.Rand, theta []float64) (logDensity float64)
 	return logDensity
 }
 
-// laplaceChi draws a χ² of laplaceDegrees over their number.
+// laplaceChi draws a χ² of laplaceDegrees, divided by laplaceDegrees.
 func laplaceChi(random *rand.Rand) (chi float64) {
 	for range laplaceDegrees {
 		x := random.NormFloat64()
@@ -146,7 +145,6 @@ func (s *splitFit) drawStep(random *rand.Rand, step []float64) (logDensity float
 	return s.around.LogDensityAt(square) - s.logSpread
 }
 
-// logStep is the log density of a step from the mode.
 func (s *splitFit) logStep(step []float64) float64 {
 	square := 0.0
 	for i, above := range s.above {

@@ -13,7 +13,8 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// A split proposal is a density: the mean of another one's ratio to it over its draws is one.
+// A split proposal is a density: over its draws the mean ratio of another proposal's density to it
+// is one.
 func TestSplitProposalIsADensity(t *testing.T) {
 	o := unorderedTables()[1]
 	problem := o.problem(t, likelihood.CategoricalKind)

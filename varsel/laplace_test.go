@@ -16,7 +16,6 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// simulatedProblem is a problem on a table that is made up.
 func simulatedProblem(t testing.TB, s design.Simulation, model ModelOptions) *Problem {
 	t.Helper()
 	made, err := design.Simulate(s)
@@ -34,7 +33,7 @@ func simulatedProblem(t testing.TB, s design.Simulation, model ModelOptions) *Pr
 	return problem
 }
 
-// fitOf is the approximation of a model whose response has no other parameter, or where that is 1.
+// fitOf is the approximation of a model whose response has no other parameter, or has it at 1.
 func fitOf(t *Target, a regression.Active) (*laplaceFit, error) {
 	if a.Scale < 0 {
 		a = t.WithParameters(a)
@@ -77,8 +76,8 @@ func naiveEvidence(t *Target, a regression.Active) float64 {
 	return largest + math.Log(sum*widths[0]*widths[1])
 }
 
-// Weights of draws around the mode estimate the evidence that a sum over a grid finds: a false
-// alarm in 150,000 comparisons, of which there are 12.
+// Weights of draws around the mode agree with the evidence from a sum over a grid: a false alarm in
+// 150,000 comparisons; there are 12.
 func TestProposalsEstimateEvidences(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -104,9 +103,8 @@ func TestProposalsEstimateEvidences(t *testing.T) {
 	}
 }
 
-// With another parameter of the response the same holds: an intercept and the logarithm of that
-// parameter on a grid, which knows of all modes. A false alarm in 150,000 comparisons, of which
-// there are 8.
+// The same with another parameter of the response: a grid over an intercept and the logarithm of
+// the parameter, which covers all modes. A false alarm in 150,000 comparisons; there are 8.
 func TestProposalsOfShapesEstimateEvidences(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

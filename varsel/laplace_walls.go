@@ -10,16 +10,16 @@ import (
 	"github.com/transdim/vti/internal/dense"
 )
 
-// Sides between walls are followed for up to wallSteps, from a wall as wide as one over a shape to
-// where the prior ends, and where they are longer than longSide other axes are followed at their
-// ends too. Chosen by hand.
+// wallSteps bounds the steps along sides between walls, from a wall as wide as one over a shape to
+// the end of the prior. At the ends of sides longer than longSide other axes are followed too.
+// Chosen by hand.
 const (
 	wallSteps = 40
 	longSide  = 2.0
 )
 
-// splitAlong has conjugate axes. Where sides may differ each goes along all walls but one, as far
-// as the curvature lets it (see steepest); all scales are 1 otherwise.
+// splitAlong has conjugate axes. If uneven, each goes along all walls but one, as far as the
+// curvature lets it (see steepest); otherwise all scales are 1.
 func (f *laplaceFit) splitAlong(uneven bool) *splitFit {
 	k := len(f.mode)
 	s := &splitFit{laplaceFit: f, axes: make([]float64, k*k), steps: wallSteps}
@@ -42,8 +42,8 @@ func (f *laplaceFit) splitAlong(uneven bool) *splitFit {
 	return s
 }
 
-// alongWalls sets the axes to those which are triangular in the heights u = W θ over the k steepest
-// walls; it reports whether digits suffice.
+// alongWalls makes the axes triangular in the heights u = W θ over the k steepest walls. It reports
+// whether digits suffice.
 func (s *splitFit) alongWalls() bool {
 	k := len(s.mode)
 	walls := s.steepest()
@@ -69,7 +69,7 @@ func (s *splitFit) alongWalls() bool {
 }
 
 // steepest returns k rows [k,k] of the table, in units of their curvature, or directions of the
-// prior: each in turn the one that is steepest beside those before.
+// prior. Each is in turn the steepest one beside those before.
 func (f *laplaceFit) steepest() *mat.Dense {
 	k, n := len(f.mode), len(f.target.Responses.Y)
 	slope, curvature := make([]float64, n), make([]float64, n)
@@ -100,8 +100,8 @@ func (f *laplaceFit) steepest() *mat.Dense {
 	return chosen
 }
 
-// widen makes the scales as large as they are from points on long sides of other axes: the corner
-// of walls that the mode is in can hide how much room there is between them.
+// widen raises the scales to the scales seen from points on long sides of other axes: the corner of
+// walls around the mode can hide the room between them.
 func (s *splitFit) widen() {
 	k := len(s.mode)
 	above, below := slices.Clone(s.above), slices.Clone(s.below)

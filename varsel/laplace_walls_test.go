@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// A step between walls has the density that the draw of it had: distances along axes are the
-// inverse of the axes, at every node of a ridge, and with sides or without.
+// A step between walls has the density of its draw: distances along axes are the inverse of the
+// axes, at every node of a ridge, with sides or without.
 func TestStepsBetweenWalls(t *testing.T) {
 	problem := ridge(t, "s_weibull_40_3_2_11", DesignOptions{Likelihood: likelihood.WeibullKind, Censored: "cens"}, space.Prior{})
 	line, err := newLaplaceLine(problem.Target, problem.Target.active([]int32{1, 1, 1}))

@@ -12,7 +12,7 @@ import (
 )
 
 // checkModel compares the table with responses replicated from equally weighted posterior draws on
-// the scale of the table. It returns nil where there are no draws.
+// the scale of the table; nil without draws.
 func (p *Problem) checkModel(ctx gocontext.Context, draws *Draws, seed uint64) (*modelcheck.Report, error) {
 	if len(draws.Codes) == 0 || p.Design.Censored() {
 		return nil, nil // responses drawn anew have no censoring
@@ -56,8 +56,8 @@ func (p *Problem) checkModel(ctx gocontext.Context, draws *Draws, seed uint64) (
 	return &report, err
 }
 
-// linearPredictor writes η of the rows for a draw on the scale of the table, those of a predictor
-// together where rows have several, and returns the noise scale.
+// linearPredictor writes η of the rows for a draw on the scale of the table, and returns the noise
+// scale. If rows have several linear predictors, η has all rows of the first, then of the next.
 func (p *Problem) linearPredictor(code []int32, values []float64, rows []int, eta []float64) (scale float64) {
 	design, planes := p.Design, p.Target.Planes()
 	scale = p.knownScale()
@@ -84,8 +84,8 @@ func (p *Problem) linearPredictor(code []int32, values []float64, rows []int, et
 }
 
 // drawCategories writes the probabilities of categories without an order and the standard
-// deviations of their indicators, [K·n] both, and draws a category for each of n rows, whose log
-// odds are eta.
+// deviations of their indicators, [K·n] both, and draws a category for each of n rows with log odds
+// eta.
 func (p *Problem) drawCategories(eta, mean, sd, replicate []float64, random *rand.Rand) {
 	levels, n := len(p.Design.Levels), len(replicate)
 	given, own, shares := likelihood.AgainstFirst(levels), make([]float64, levels-1), make([]float64, levels)
@@ -106,8 +106,7 @@ func (p *Problem) drawCategories(eta, mean, sd, replicate []float64, random *ran
 	}
 }
 
-// knownScale is the noise scale that is not inferred, in the units of the response; 1 where there
-// is none.
+// knownScale is the known noise scale in the units of the response; 1 where there is none.
 func (p *Problem) knownScale() float64 {
 	switch {
 	case p.UnknownScale():
@@ -120,7 +119,7 @@ func (p *Problem) knownScale() float64 {
 	return 1
 }
 
-// moments are the mean and the standard deviation of a response; where it has none, η and its noise
+// moments are the mean and the standard deviation of a response; if it has none, η and its noise
 // scale.
 func moments(response likelihood.Row, eta, scale float64) (mean, sd float64) {
 	mean, sd = response.Mean(eta, scale), math.Sqrt(response.Variance(eta, scale))
@@ -133,7 +132,7 @@ func moments(response likelihood.Row, eta, scale float64) (mean, sd float64) {
 	return mean, sd
 }
 
-// checkedKind says which values a response takes.
+// checkedKind is the kind of the values of a response.
 func checkedKind(kind likelihood.Kind) modelcheck.Kind {
 	switch {
 	case kind.Binary():
@@ -146,7 +145,7 @@ func checkedKind(kind likelihood.Kind) modelcheck.Kind {
 	return modelcheck.Continuous
 }
 
-// remedies are the flags that answer what a check finds.
+// remedies are the flags that remedy a finding of the check.
 func (p *Problem) remedies() modelcheck.Remedies {
 	remedies := modelcheck.Remedies{
 		HeavyTails:     "--likelihood robust or student",

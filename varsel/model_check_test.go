@@ -15,8 +15,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// The linear predictor of a draw on the scale of the table is the one on the working scale in the
-// units of the response, whether models are bits or lists.
+// The linear predictor of a draw on the scale of the table equals the one on the working scale in
+// the units of the response, for models as bits and as lists.
 func TestLinearPredictorOfDraws(t *testing.T) {
 	packed := packedProblem(t)
 	codes, theta := packedDraws(packed)
@@ -42,8 +42,8 @@ func TestLinearPredictorOfDraws(t *testing.T) {
 	}
 }
 
-// Draws of the parameters that made the table leave nothing to find, whatever the likelihood; the
-// same draws find what was done to the table, and where.
+// Draws of the true parameters leave nothing to find, for every likelihood. The same draws find a
+// change of the table, and its place.
 func TestCheckModel(t *testing.T) {
 	const n = 80
 	random := stream.Rand(3, "test")
@@ -96,7 +96,7 @@ func TestCheckModel(t *testing.T) {
 	}), "%v", report)
 }
 
-// The exact answer of a table that curves says so.
+// The check of an exact answer finds a curve in the table.
 func TestExactAnswersAreChecked(t *testing.T) {
 	random := stream.Rand(4, "test")
 	x, z, y := make([]float64, 60), make([]float64, 60), make([]float64, 60)

@@ -10,7 +10,7 @@ import (
 )
 
 // ModelOptions are the likelihood and the priors. The zero value is the Gaussian likelihood with
-// unknown noise and everything else at its default.
+// unknown noise and defaults everywhere.
 type ModelOptions struct {
 	Likelihood likelihood.Kind `json:"likelihood"`
 	// Sigma is the known noise scale of the Gaussian and Student likelihoods, in the units of the
@@ -28,33 +28,33 @@ type ModelOptions struct {
 	// SlabScale is the prior standard deviation of a coefficient on the working scale; 0 stands for
 	// 1.5.
 	SlabScale float64 `json:"slab_scale"`
-	// Slab is the prior of the coefficients in a model; SlabScale is that of the normal one. Others
-	// are for the Gaussian likelihood with unknown noise.
+	// Slab is the prior of the coefficients in a model. SlabScale applies to the normal one; the
+	// others need the Gaussian likelihood with unknown noise.
 	Slab exact.Slab `json:"slab,omitzero"`
 	// ResponseMean and ResponseSD are the mean and the standard deviation of a continuous response
-	// that its priors refer to, or ResponseMean is the centre of the prior of the intercept of a
-	// positive one; ResponseSD 0 stands for those of the table. A response that is drawn from the
-	// priors needs them to be fixed before.
+	// that its priors refer to. For a positive response ResponseMean is the centre of the prior of
+	// the intercept. ResponseSD 0 stands for the values of the table. Responses drawn from the
+	// priors need them fixed beforehand.
 	ResponseMean float64 `json:"response_mean,omitempty"`
 	ResponseSD   float64 `json:"response_sd,omitempty"`
 	// Prior is the distribution over models.
 	Prior Prior `json:"prior"`
-	// Heredity says which parents an interaction needs.
+	// Heredity is the rule for the parents of an interaction.
 	Heredity Heredity `json:"heredity"`
-	// Codes says how models are written.
+	// Codes is the way models are written.
 	Codes CodeKind `json:"codes"`
 }
 
-// What the largest size of a model is for more predictors than manyPredictors, unless the user says
-// otherwise. The limit is there for the work, which grows with it; the posterior should have little
-// mass there. Both chosen by hand, not tuned.
+// manyMaxSize is the default largest size of a model among more than manyPredictors predictors. It
+// bounds the work, which grows with it; the posterior should have little mass there. Both chosen by
+// hand, not tuned.
 const (
 	manyPredictors = 64
 	manyMaxSize    = 20
 )
 
-// ForMany limits models to 20 predictors where there are more than 64 of them, unless chosen says
-// that the limit, or that there is none, was asked for.
+// ForMany limits models to 20 predictors where there are more than 64 of them, unless chosen: the
+// user has set the limit, or asked for none.
 func (o ModelOptions) ForMany(predictors int, chosen bool) ModelOptions {
 	if predictors > manyPredictors && !chosen {
 		o.Prior.MaxSize = manyMaxSize
@@ -62,7 +62,7 @@ func (o ModelOptions) ForMany(predictors int, chosen bool) ModelOptions {
 	return o
 }
 
-// withDefaults fills in what zeros stand for.
+// withDefaults replaces zeros by their defaults.
 func (o ModelOptions) withDefaults() ModelOptions {
 	for _, field := range []struct {
 		value    *float64
@@ -76,7 +76,7 @@ func (o ModelOptions) withDefaults() ModelOptions {
 	return o
 }
 
-// shape are the parameters of the likelihood that are not inferred.
+// shape are the known parameters of the likelihood.
 func (o ModelOptions) shape() likelihood.Shape {
 	return likelihood.Shape{Degrees: o.Degrees, Outlier: o.Outlier, Ratio: o.Sigma2 / o.Sigma1}
 }
@@ -114,7 +114,7 @@ func (o ModelOptions) Validate() error {
 type CodeKind int
 
 const (
-	// AutoCodes are lists where the size of models is limited and there are more than can be listed
+	// AutoCodes are lists where the size of models is limited and there are too many models to list
 	// one by one, and bits otherwise.
 	AutoCodes CodeKind = iota
 	// BitCodes have one bit for each predictor, and the flow a coordinate for each column.
@@ -135,11 +135,11 @@ func (k CodeKind) MarshalText() ([]byte, error) { return codeKinds.Marshal(k) }
 // UnmarshalText reads what MarshalText wrote.
 func (k *CodeKind) UnmarshalText(text []byte) error { return codeKinds.Unmarshal(text, k) }
 
-// mostListed is the number of predictors whose models the engine lists one by one: 2^16 models, the
-// default of vti.CertifyConfig.
+// mostListed is the largest number of predictors whose models the engine lists one by one: 2^16
+// models, the default of vti.CertifyConfig.
 const mostListed = 16
 
-// lists reports whether models of so many predictors are written as lists.
+// lists reports whether models of the predictors are written as lists.
 func (k CodeKind) lists(prior Prior, predictors int) bool {
 	limited := prior.MaxSize > 0 && prior.MaxSize < predictors
 	return limited && (k == ListCodes || k == AutoCodes && predictors > mostListed)

@@ -9,8 +9,8 @@ import (
 
 var errCategoryLists = errors.New("a response of categories has no lists of predictors: want --codes bits")
 
-// coefficientNames are those of the coefficients: of the columns of the design, or for categories
-// without an order LEVEL:COLUMN, of all levels but the first for each column.
+// coefficientNames are the names of the columns of the design. For categories without an order they
+// are LEVEL:COLUMN, for each column all levels but the first.
 func (p *Problem) coefficientNames() (names []string) {
 	if _, ok := p.Target.Unordered(); !ok {
 		return p.Design.Names
@@ -23,8 +23,8 @@ func (p *Problem) coefficientNames() (names []string) {
 	return names
 }
 
-// eachColumn maps the coefficients of each column in place, those of all linear predictors at once:
-// move has another slice to write to.
+// eachColumn maps the coefficients of each column in place, with all linear predictors at once:
+// move writes to a second slice.
 func (p *Problem) eachColumn(values []float64, move func(from, to []float64)) {
 	planes := p.Target.Planes()
 	from := make([]float64, planes)
@@ -35,8 +35,8 @@ func (p *Problem) eachColumn(values []float64, move func(from, to []float64)) {
 	}
 }
 
-// extraNames are the names of what a response has beside coefficients: its noise scale or other
-// parameter if that is unknown, or cut points.
+// extraNames are the names of the parameters of a response beside coefficients: its unknown noise
+// scale or other parameter, or cut points.
 func (p *Problem) extraNames() (names []string) {
 	switch {
 	case p.Design.Likelihood.Ordered():
@@ -60,7 +60,7 @@ func (p *Problem) responseGiven(values []float64) likelihood.Row {
 	return likelihood.New(p.Model.Likelihood.Working(), p.Model.shape())
 }
 
-// cuts are the cut points of the parameters z on the scale of the table, where coefficients are
+// cuts are the cut points of the parameters z on the scale of the table, where the coefficients are
 // beta.
 func (p *Problem) cuts(z, beta []float64) []float64 {
 	points := p.Target.Responses.Categories.At(z).(*likelihood.Cuts).Points

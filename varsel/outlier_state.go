@@ -12,9 +12,10 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// outlierState is a model and a set of outliers, with the normal equations of all coordinates given
-// the outliers, P = A'WA + I and b = A'Wr, and the inverse of P for those of the model: what a
-// change of one row or one coordinate does to the evidence takes a product of that with a vector.
+// outlierState is a model and a set of outliers. It keeps the normal equations of all coordinates
+// given the outliers, P = A'WA + I and b = A'Wr, and the inverse of P for the coordinates of the
+// model. The change of the evidence by one row or one coordinate takes a product of the inverse
+// with a vector.
 type outlierState struct {
 	*collapsed
 	code        []int32
@@ -50,7 +51,7 @@ func (c *collapsed) state(code []int32, outlier []bool) (*outlierState, error) {
 	return s, nil
 }
 
-// kind is the position of a row in what an outlierModel says.
+// kind is the index of a row in the arrays of regression.Outliers: 1 for an outlier.
 func kind(outlier bool) int {
 	if outlier {
 		return 1
@@ -58,7 +59,7 @@ func kind(outlier bool) int {
 	return 0
 }
 
-// renew finds everything anew from model and outliers: changes lose digits.
+// renew computes everything anew from model and outliers, since changes lose digits.
 func (s *outlierState) renew() bool {
 	clear(s.precision)
 	clear(s.slope)
@@ -85,7 +86,7 @@ func (s *outlierState) add(i int, weight float64) {
 	s.square += weight * rest * rest
 }
 
-// factor is the factor of P of the model.
+// factor is the factor of P for the model.
 func (s *outlierState) factor() (f dense.Factor, ok bool) {
 	k, dim := len(s.at), len(s.slope)
 	l := make([]float64, k*k)
@@ -98,7 +99,8 @@ func (s *outlierState) factor() (f dense.Factor, ok bool) {
 	return dense.Factorize(l, k, 0)
 }
 
-// invert finds inverse and mean, and completes logEvidence from that of no coefficients.
+// invert finds inverse and mean, and adds their terms to logEvidence, which has the evidence
+// without coefficients.
 func (s *outlierState) invert() bool {
 	k, dim := len(s.at), len(s.slope)
 	f, ok := s.factor()
@@ -157,7 +159,7 @@ func (s *outlierState) update(factor, shift float64) {
 	}
 }
 
-// renewedEvery is the number of sweeps after which everything is found anew. Chosen by hand.
+// renewedEvery is the number of sweeps between two renewals. Chosen by hand.
 const renewedEvery = 16
 
 // Sweep proposes to change every row and every predictor in turn.
@@ -182,7 +184,7 @@ func (s *outlierState) Sweep(power float64, random *rand.Rand) float64 {
 	return s.logEvidence
 }
 
-// proposeRow proposes to make a row an outlier, or none.
+// proposeRow proposes to make a row an outlier, or to end that.
 func (s *outlierState) proposeRow(i int, power float64, random *rand.Rand) {
 	o, row := s.target.Outliers, s.rows[i]
 	from, to := kind(s.outlier[i]), kind(!s.outlier[i])
@@ -202,8 +204,8 @@ func (s *outlierState) proposeRow(i int, power float64, random *rand.Rand) {
 	s.logEvidence += gain
 }
 
-// proposeSite proposes to add a predictor to the model, or to take it out: its coordinates one
-// after the other.
+// proposeSite proposes to add a predictor to the model, or to take it out, one coordinate after the
+// other.
 func (s *outlierState) proposeSite(site int, power float64, random *rand.Rand) {
 	size := s.size + 1 - 2*int(s.code[site])
 	threshold := s.logPrior[s.size] - s.logPrior[size] - random.ExpFloat64()
@@ -230,8 +232,8 @@ func (s *outlierState) proposeSite(site int, power float64, random *rand.Rand) {
 	}
 }
 
-// change returns what adding a coordinate to the model, or taking it out, does to the evidence, and
-// does so if it is to stay.
+// change returns the gain of the evidence from adding a coordinate to the model, or taking it out.
+// If stay, it makes the change.
 func (s *outlierState) change(j int, adding, stay bool) (gain float64) {
 	k, dim := len(s.at), len(s.slope)
 	if adding {
@@ -267,7 +269,7 @@ func (s *outlierState) change(j int, adding, stay bool) (gain float64) {
 	return -math.Log(variance)/2 - mean*mean/variance/2
 }
 
-// Clone copies what sweeps change.
+// Clone copies the fields that sweeps change.
 func (s *outlierState) Clone() rjmcmc.CollapsedState {
 	t := *s
 	t.code, t.at, t.outlier = slices.Clone(s.code), slices.Clone(s.at), slices.Clone(s.outlier)
@@ -276,12 +278,12 @@ func (s *outlierState) Clone() rjmcmc.CollapsedState {
 	return &t
 }
 
-// collapsedError is the largest error of an evidence, in nats, that its updates may have made: a
-// thirtieth of what evidences are compared by. Chosen by hand.
+// collapsedError is the largest accepted error of an evidence from its updates, in nats: a
+// thirtieth of the precision of comparisons. Chosen by hand.
 const collapsedError = 1e-3
 
-// Draw draws the coefficients. The evidence from the residuals of their mean shows how many digits
-// are left.
+// Draw draws the coefficients. The evidence from the residuals of their mean shows the number of
+// correct digits.
 func (s *outlierState) Draw(random *rand.Rand, code []int32, theta []float64) (logDensity float64, err error) {
 	copy(code, s.code)
 	clear(theta)

@@ -15,8 +15,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// paperDesign is that of the paper's section 5.1: a column of ones of its own, nothing
-// standardised.
+// paperDesign is the design of the paper's section 5.1: the table has a column of ones, and nothing
+// is standardised.
 var paperDesign = DesignOptions{Target: "y", NoStandardize: true, NoIntercept: true, Always: []string{"x0"}, Likelihood: likelihood.RobustKind}
 
 // paperProblem is the paper's robust selection problem, "high" or "mid" misspecified.
@@ -48,7 +48,6 @@ func readEvidences(t testing.TB, path string) map[string]float64 {
 	return evidences
 }
 
-// softmax turns log evidences under a uniform prior into probabilities.
 func softmax(evidences map[string]float64) map[string]float64 {
 	best, total := math.Inf(-1), 0.0
 	for _, value := range evidences {
@@ -65,8 +64,8 @@ func softmax(evidences map[string]float64) map[string]float64 {
 }
 
 // Certified model probabilities agree with a tempered sequential Monte Carlo oracle that shares no
-// code with this module, on the paper's own problem, after a short training: total variation at
-// most 0.03 on 128 models.
+// code with this module, on the paper's problem, after a short training: total variation at most
+// 0.03 on 128 models.
 func TestCertifiedProbabilitiesOfThePaperProblem(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains for several seconds")
@@ -97,9 +96,9 @@ func TestCertifiedProbabilitiesOfThePaperProblem(t *testing.T) {
 }
 
 // The eight published log evidences of the block problem, whose posteriors have several modes:
-// after a short training within 0.1, or three of the estimate's own standard errors. Where weights
-// do not resolve the evidence of an improbable model, as is said of at most one, its probability
-// has to be right all the same. docs/benchmarks.md has the full training.
+// after a short training within 0.1, or three standard errors of the estimate. Where the result
+// says that weights do not resolve the evidence of an improbable model, of at most one, its
+// probability must be right all the same. docs/benchmarks.md has the full training.
 func TestPublishedEvidencesOfTheBlockProblem(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains for several seconds")

@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// The posteriors of a problem: models as bits or as lists, with what is known of them beside
-// densities, and with the approximations that a flow begins with.
+// The posteriors of a problem, with models as bits or as lists. They add knowledge beyond
+// densities, and the approximations that a flow starts from.
 type (
 	bitsPosterior struct {
 		*Target
@@ -36,14 +36,14 @@ var (
 	_ vti.QuadraticTarget = anchoredPosterior{}
 )
 
-// knowledge is what is known of the models, found when it is first asked for.
+// knowledge finds the known facts of the models when they are first asked for.
 type knowledge struct{ find func() engine.Known }
 
-// Known is that of vti.KnownTarget.
+// Known implements vti.KnownTarget.
 func (k knowledge) Known() engine.Known { return k.find() }
 
-// Posterior is the target to work on: Slots if there is one, else Target, with all that is known of
-// its models.
+// Posterior is the target to work on, with all known facts of its models: Slots if there is one,
+// else Target.
 func (p *Problem) Posterior() vti.Target {
 	of := knowledge{sync.OnceValue(p.known)}
 	if p.Slots != nil {
@@ -56,8 +56,8 @@ func (p *Problem) Posterior() vti.Target {
 	return bits
 }
 
-// known is what is known of the models: closed forms or proposals around modes, and members that
-// matter only together; for other likelihoods what helps to find their many modes.
+// known has closed forms or proposals around modes, and members that matter only together; for
+// other likelihoods help to find their many modes.
 func (p *Problem) known() (known engine.Known) {
 	of, forms := p.models(), p.forms()
 	if forms != nil {
@@ -97,7 +97,7 @@ func (p *Problem) aroundModes() engine.Proposer {
 	return proposer
 }
 
-// forms are evidences and posteriors of models in closed form, or by a quadrature each; nil where
+// forms are evidences and posteriors of models in closed form, or by a quadrature each; nil if
 // there are none.
 func (p *Problem) forms() engine.Exact {
 	switch {
@@ -117,7 +117,7 @@ func (p *Problem) forms() engine.Exact {
 	return nil
 }
 
-// heavyTailed are models under likelihoods with heavy tails, whose modes are many.
+// heavyTailed are models under likelihoods with heavy tails, which have many modes.
 type heavyTailed struct{ models }
 
 // expand is the expansion of the log density of a model; nil for likelihoods without one.
@@ -132,7 +132,8 @@ func (h heavyTailed) expand() func(code []int32, theta, slope, curvature []float
 	}
 }
 
-// modeStarts are where searches for the modes of a model begin, coordinates at their places.
+// modeStarts are the starts of searches for the modes of a model. Their coordinates are at their
+// places among all.
 func (h heavyTailed) modeStarts(code []int32, most int) (theta [][]float64, logJoint []float64) {
 	return h.bits().ElementalSets(h.active(code), h.Space().Dim(), most, fmt.Sprint("modes/", code))
 }

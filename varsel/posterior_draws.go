@@ -16,13 +16,13 @@ const resampled = 10000
 
 // Draws are posterior draws on the scale of the table.
 //
-// Where models are bits, codes have a bit for each predictor, and values a column for each of the
-// design. Where they are lists, site t holds the number, from 1 in table order, of the t-th
-// predictor in the model, or 0 for no more, and the columns are those of the design that are in
-// every model and then one, or as many as the widest predictor has, for each site.
+// Where models are bits, codes have a bit for each predictor, and values a column for each column
+// of the design. Where they are lists, site t holds the number, from 1 in table order, of the t-th
+// predictor in the model, or 0 for no more. The columns are then the columns of the design that are
+// in every model, followed for each site by the largest number of columns of a predictor.
 type Draws struct {
-	// Names are those of the columns of Values; "sigma", if it is unknown, or cut points come after
-	// the coefficients.
+	// Names are the names of the columns of Values; "sigma", if it is unknown, or cut points come
+	// after the coefficients.
 	Names []string
 	// Codes are the models [N][S].
 	Codes [][]int32
@@ -30,7 +30,7 @@ type Draws struct {
 	Values *mat.Dense
 	// Chain numbers the chain of each draw from 1; nil for independent draws.
 	Chain []int32
-	// LogP is the unnormalised log posterior density on the working scale, and LogQ the log density
+	// LogP is the unnormalised log posterior density on the working scale. LogQ is the log density
 	// under the approximation that the draw came from (nil when there is none).
 	LogP, LogQ []float64
 }
@@ -111,10 +111,10 @@ func (p *Problem) eachPlane(to, from []float64, move func(dst, src []float64) []
 	}
 }
 
-// summarizeDraws returns the posterior of every coefficient and of sigma or cut points, with the
-// given weights of the draws. chain numbers the chain of each draw from 0; nil where draws are
-// independent. orbits, if not nil, are those of the draws. Where models are lists, columns that are
-// in no draw are left out.
+// summarizeDraws returns the posterior of every coefficient and of sigma or cut points, from
+// weighted draws. chain numbers the chain of each draw from 0; nil for independent draws. orbits,
+// if not nil, are the orbits of the draws. Where models are lists, columns without a draw are left
+// out.
 func (p *Problem) summarizeDraws(draws *Draws, weights []float64, chain []int, orbits *regression.ScaleOrbits) []Coefficient {
 	coefficientNames := p.coefficientNames()
 	names := slices.Concat(coefficientNames, p.extraNames())
@@ -157,8 +157,8 @@ func (p *Problem) summarizeDraws(draws *Draws, weights []float64, chain []int, o
 	return coefficients
 }
 
-// visit calls f with every coefficient that the model of a draw has, numbered as its coordinate,
-// and with sigma or cut points, which come after them.
+// visit calls f with every coefficient in the model of a draw, numbered as its coordinate, and with
+// sigma or cut points, which come after them.
 func (p *Problem) visit(code []int32, values []float64, f func(column int, value float64)) {
 	if p.Slots != nil {
 		p.Slots.visit(code, values, f)
@@ -192,9 +192,9 @@ type coefficientDraws struct {
 	expected, within []float64
 }
 
-// summarize returns the posterior of the coefficient. mass is the weight of all draws together,
-// which need not be one. Means and standard deviations that the draws do not resolve are NaN. The
-// draws are sorted.
+// summarize sorts the draws and returns the posterior of the coefficient. mass is the weight of all
+// draws together, which need not be one. Means and standard deviations that the draws do not
+// resolve are NaN.
 func (d *coefficientDraws) summarize(name string, mass float64) Coefficient {
 	weight, value, share := make([]float64, len(d.values)), make([]float64, len(d.values)), 0.0
 	for i, v := range d.values {

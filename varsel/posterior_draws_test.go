@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/internal/weighted"
 )
 
-// No draws are files that say so.
+// Without draws the files say so.
 func TestNoDraws(t *testing.T) {
 	problem := haldProblem(t, ModelOptions{Sigma: 2.5})
 	dim := problem.Target.space.Dim()

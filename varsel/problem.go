@@ -16,40 +16,38 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// Scales of the priors that are not the user's to choose, in units that follow the data: of sd(y)
-// for a continuous response, of the link otherwise. Chosen by hand, to say little: log σ within a
-// factor of 50 of sd(y).
+// Scales of the priors that the user does not choose, in units that follow the data: sd(y) for a
+// continuous response, the link otherwise. Chosen by hand to be vague: log σ within a factor of 50
+// of sd(y).
 const (
 	interceptSD = 10 // the intercept is N(mean(y), (10 sd(y))²), or N(centre, 10²) on the link scale
 	logScaleSD  = 2  // log σ is N(log sd(y), 2²)
 )
 
-// Problem is a data set with a likelihood and priors: what every command of variable selection
-// works on.
+// Problem is a data set with a likelihood and priors. Every command of variable selection works on
+// one.
 type Problem struct {
 	Design *Design
 	Model  ModelOptions
 	// Target is the posterior on the working scale. Its log densities are those of the working
 	// response: add Design.LogJacobian for the response's own units.
 	Target *Target
-	// Slots is the same posterior with models as lists of members; nil where they are written as
-	// bits.
+	// Slots is the same posterior with models as lists of members; nil where they are bits.
 	Slots *SlotTarget
-	// AllModels makes results list every model that was evaluated, however many these are.
+	// AllModels makes results list every evaluated model.
 	AllModels bool
 	// Credible is the level of credible sets; 0 stands for DefaultCredible.
 	Credible float64
 
-	// anchors are approximations of all models, for a flow that begins as a network; nil for
-	// others.
+	// anchors are approximations of all models, for a flow that begins as a network; else nil.
 	anchors *modelAnchors
-	// assigned sums the posterior over which rows are outliers; nil where it does not.
+	// assigned sums the posterior over the sets of outliers; nil where it does not.
 	assigned func() *regression.Assignments
 	// answered keeps the sum over all models.
 	answered *exactAnswer
 }
 
-// validateFor checks what the priors over models say of the predictors.
+// validateFor checks the priors over models against the predictors.
 func (o ModelOptions) validateFor(design *Design) error {
 	for _, p := range design.Predictors {
 		for _, parent := range p.Parents {
@@ -170,7 +168,7 @@ func coefficientPrior(design *Design, model ModelOptions) (mean, sd []float64) {
 }
 
 // responseUnit is the mean and the standard deviation that the priors refer to, on the working
-// scale: for responses on a link scale its centre (see likelihood.Kind) and 1.
+// scale. For responses on a link scale they are its centre (see likelihood.Kind) and 1.
 func responseUnit(design *Design, model ModelOptions) (mean, sd float64) {
 	switch {
 	case design.Likelihood.HasUnit() && model.ResponseSD > 0:
@@ -191,7 +189,6 @@ func responseSpread(design *Design) float64 {
 	return 1 // a constant response says nothing of its unit
 }
 
-// models are those of Posterior.
 func (p *Problem) models() models {
 	if p.Slots != nil {
 		return p.Slots
@@ -199,7 +196,7 @@ func (p *Problem) models() models {
 	return p.Target
 }
 
-// members lists the predictors of a model, ascending, however its code is written.
+// members lists the predictors of a model, ascending, for bits and lists.
 func (p *Problem) members(code []int32) []int { return p.models().members(code) }
 
 // UnknownScale reports whether log σ is inferred.
@@ -244,7 +241,6 @@ func (p *Problem) Priors() []string {
 	return append(lines, p.modelsText())
 }
 
-// modelsText describes the prior over models.
 func (p *Problem) modelsText() string {
 	unlimited := p.Model.Prior
 	unlimited.MaxSize = 0 // said in words below
@@ -261,7 +257,6 @@ func (p *Problem) modelsText() string {
 	return models
 }
 
-// likelihoodText names the likelihood with its scales.
 func (p *Problem) likelihoodText() string {
 	unit := p.Design.Scaling.YSD
 	unknown := fmt.Sprintf("log σ ~ N(log %.4g, %g²)", responseSpread(p.Design)*unit, float64(logScaleSD))

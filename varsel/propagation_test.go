@@ -31,7 +31,7 @@ func TestPropagationIsExactForNormalRows(t *testing.T) {
 }
 
 // Probabilities of models of tables of nine rows, most of which the mode of the largest model would
-// fit without noise, against the sum over which rows are outliers.
+// fit without noise, against the sum over the sets of outliers.
 func TestPropagationNearlyFindsRobustProbabilities(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -51,8 +51,8 @@ func TestPropagationNearlyFindsRobustProbabilities(t *testing.T) {
 	require.Less(t, stat.Mean(divergences, nil), 0.05)
 }
 
-// Tables far from their noise scale, with near copies of columns, have approximations that are
-// finite and have a Cholesky factor.
+// Tables far from their noise scale, with near copies of columns, have finite approximations with a
+// Cholesky factor.
 func TestPropagationOfNastyTablesIsFinite(t *testing.T) {
 	for _, sigma := range []float64{1e-12, 1e-6, 1, 1e6} {
 		p := simulatedProblem(t, design.Simulation{Rows: 12, Predictors: 4, Effects: 2, Correlation: 0.999999, Likelihood: likelihood.RobustKind, Seed: 2},

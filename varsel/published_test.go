@@ -23,7 +23,7 @@ import (
 
 // Published inclusion probabilities rest on priors that vti does not have: BIC, or coefficients ~
 // N(0, g σ² (X'X)⁻¹) with a flat intercept and 1/σ². The tests here enumerate with those priors,
-// find what was published, and so leave the priors as the only difference from `vti exact`.
+// reproduce the published figures, and so leave the priors as the only difference from `vti exact`.
 
 // leastSquares is a table's columns and response, centred, for least squares with an intercept.
 type leastSquares struct {
@@ -63,7 +63,6 @@ func newLeastSquares(t *testing.T, data *table.Table, target string, exclude ...
 	return r
 }
 
-// squared is R² of the model of some columns.
 func (r leastSquares) squared(members []int) float64 {
 	if len(members) == 0 {
 		return 0
@@ -91,8 +90,8 @@ func columnsOf(model uint64) (members []int) {
 	return members
 }
 
-// fits are R² and size of every model of a regression, in the order of their bits, the first
-// column's lowest.
+// fits are R² and size of every model of a regression, in the order of their bits, the first column
+// lowest.
 type fits struct {
 	leastSquares
 	all  []float64
@@ -225,10 +224,10 @@ func TestPublishedCrime(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) { requireInclusion(t, known[test.name], f.inclusion(test.logBayes), 1e-6) })
 	}
 
-	// vti on the same columns. Where a g-prior with g = n has coefficients as wide as the noise,
-	// which here is half of the response's sd, its slab is three times as wide: each predictor
-	// costs a nat more, and most lose probability. A narrower slab halves the difference; what is
-	// left is that independent coefficients do not know how predictors correlate.
+	// vti on the same columns. A g-prior with g = n has coefficients as wide as the noise, here
+	// half of the response's sd. The slab is three times as wide: each predictor costs a nat more,
+	// and most lose probability. A narrower slab halves the difference; the rest comes from
+	// independent coefficients, which ignore the correlation of predictors.
 	unitInformation := f.inclusion(f.zellner(n))
 	distance := func(slab float64) float64 {
 		design, err := NewDesign(data, DesignOptions{Target: "y"})
@@ -285,9 +284,8 @@ func TestPublishedOzone(t *testing.T) {
 }
 
 // The figures for fls: g = p² (Fernandez, Ley and Steel 2001) and a uniform prior over 2^41 models,
-// by chains over models that add, remove and swap columns and need no coefficients. The published
-// figures come from such a chain too. Eight chains of 40,000 steps know an inclusion probability to
-// about 0.01.
+// by chains over models without coefficients that add, remove and swap columns, as for the
+// published figures. Eight chains of 40,000 steps give an inclusion probability to about 0.01.
 func TestPublishedGrowth(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

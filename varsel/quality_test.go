@@ -53,13 +53,12 @@ var qualityCases = []qualityCase{
 		ModelOptions{Likelihood: likelihood.RobustKind, Outlier: 0.5, SlabScale: 10}, "trjp_block/logz.csv", []string{"affine", "spline"}},
 }
 
-// qualityFlows are flows by the name they have in the table.
 var qualityFlows = map[string]cosmic.Config{
 	"diag": {Kind: cosmic.Diagonal}, "affine": {}, "spline": {Kind: cosmic.Spline}, "affine55": cosmic.Affine55(1, 1),
 }
 
-// TestQuality prints a table of how close trained and certified answers come to the truth. It fails
-// where a certified answer misses what docs/benchmarks.md promises.
+// TestQuality prints a table of the errors of trained and certified answers. It fails where a
+// certified answer misses the promise of docs/benchmarks.md.
 //
 //	go test -tags quality -run TestQuality -timeout 3h ./varsel
 func TestQuality(t *testing.T) {
@@ -82,7 +81,7 @@ func (c qualityCase) run(t *testing.T, device *gpu.Device, flow string) {
 	data, err := table.ReadFile("../testdata/" + c.table)
 	require.NoError(t, err)
 	c.design.Likelihood = c.model.Likelihood
-	c.model.Prior = Prior{Kind: UniformPrior} // as those of the oracles
+	c.model.Prior = Prior{Kind: UniformPrior} // the prior of the oracles
 	design, err := NewDesign(data, c.design)
 	require.NoError(t, err)
 	problem, err := NewProblem(design, c.model)

@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// Record holds all settings of a run, with what is needed to repeat or continue it.
+// Record holds all settings of a run, enough to repeat or continue it.
 type Record struct {
 	run.Header
 	Design    DesignOptions    `json:"design"`
@@ -32,19 +32,18 @@ type Record struct {
 	run.ChainSizes
 	// models in which the chains start, in turn; see Problem.Start
 	Start []string `json:"start,omitempty"`
-	// From is the file of an amortized network that the run begins with, and FromOnly says that it
-	// does not continue training.
+	// From is the file of an amortized network that the run begins with. With FromOnly it is not
+	// trained further.
 	From     string `json:"from,omitempty"`
 	FromOnly bool   `json:"from_only,omitempty"`
-	// AllModels is that of Problem.
+	// AllModels is Problem.AllModels.
 	AllModels bool `json:"all_models,omitempty"`
-	// Credible is that of Problem.
+	// Credible is Problem.Credible.
 	Credible float64 `json:"credible,omitempty"`
 	Seed     uint64  `json:"seed"`
 }
 
-// Problem reads the data of the run again and rebuilds its posterior. A table that has changed
-// since is an error.
+// Problem reads the data of the run again and rebuilds its posterior. A changed table is an error.
 func (r *Record) Problem() (*Problem, error) {
 	data, err := r.Table()
 	if err != nil {
@@ -62,8 +61,8 @@ func (r *Record) Problem() (*Problem, error) {
 	return problem, nil
 }
 
-// FitConfig is the training that the record asks for, without what only concerns its progress and
-// files. A record without a number of steps gets the one that suits the problem.
+// FitConfig is the training in the record, without its progress and files. If the record has no
+// number of steps, the problem sets it.
 func (r *Record) FitConfig(problem *Problem) (vti.Config, error) {
 	models, err := problem.NewModels(r.Sampler, r.Surrogate, r.Seed, r.DType)
 	fit := vti.Config{Flow: r.Flow, Models: models, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed, DType: r.DType}
@@ -76,13 +75,13 @@ func (r *Record) FitConfig(problem *Problem) (vti.Config, error) {
 	return fit, err
 }
 
-// InRounds reports whether the run takes as many steps as it needs. A surrogate learns at a pace of
-// its own and does not.
+// InRounds reports whether training goes on until the answer is precise enough. A surrogate learns
+// at another pace and does not.
 func (r *Record) InRounds() bool {
 	return r.Effort == run.AutoEffort && r.Steps == 0 && r.Sampler != SurrogateSampler
 }
 
-// rounds fills in the rounds of vti.Solve.
+// rounds sets the rounds of vti.Solve.
 func (p *Problem) rounds(fit vti.Config) vti.Config {
 	if p.Slots != nil && fit.Steps == 0 {
 		fit.Steps = mostListSteps
@@ -95,14 +94,16 @@ func (p *Problem) rounds(fit vti.Config) vti.Config {
 const (
 	fewSteps  = 1000
 	manySteps = 3000
-	// Lists start at what screening finds, and each model at its own least squares.
+	// listSteps is shorter: q(m) starts at the odds of screening, and each model at its least
+	// squares.
 	listSteps = 300
 	// mostListSteps are four rounds of vti.Solve.
 	mostListSteps = 750
 )
 
-// Training fills in what the problem decides where fit leaves it open: how many steps, and how much
-// of them on a tempered target; none from the identity, where q(m) is held back by other means.
+// Training sets the unset number of steps of fit, its embedding of lists and, under heavy tails,
+// its share of steps on a tempered target. From the identity it sets no share, since q(m) is held
+// back by other means.
 func (p *Problem) Training(fit vti.Config) vti.Config {
 	if fit.Steps == 0 {
 		fit.Steps = fewSteps
@@ -122,7 +123,7 @@ func (p *Problem) Training(fit vti.Config) vti.Config {
 	return fit
 }
 
-// StoredRun is a finished run as its directory holds it.
+// StoredRun is a finished run in its directory.
 type StoredRun struct{ run.Stored[Record, Result] }
 
 // OpenRun reads the record and the result of a run directory.

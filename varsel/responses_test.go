@@ -17,7 +17,6 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// designOf is a design on columns.
 func designOf(t *testing.T, opt DesignOptions, columns ...*table.Column) *Design {
 	t.Helper()
 	data, err := table.New("t", columns...)
@@ -51,7 +50,7 @@ func TestTrialsAreRows(t *testing.T) {
 	}
 }
 
-// A log-normal response is a gaussian one of the logarithm, in other units.
+// A log-normal response is a Gaussian logarithm in other units.
 func TestLogNormalIsGaussianOfLogarithm(t *testing.T) {
 	y, logs, sum := []float64{0.5, 2, 7, 3, 11}, []float64{}, 0.0
 	for _, v := range y {
@@ -71,7 +70,7 @@ func TestLogNormalIsGaussianOfLogarithm(t *testing.T) {
 	require.NotNil(t, problem.forms())
 }
 
-// A time of which only a lower bound is known counts by the probability of a longer one.
+// A time with only a lower bound has the probability of a longer time.
 func TestCensoredTimes(t *testing.T) {
 	columns := []*table.Column{table.Numbers("y", []float64{1, 2, 3, 5}), table.Numbers("c", []float64{0, 1, 0, 1}), table.Numbers("x", []float64{1, 0, 2, 1})}
 	design := designOf(t, DesignOptions{Target: "y", Censored: "c", Likelihood: likelihood.ExponentialKind}, columns...)
@@ -98,8 +97,8 @@ func TestCensoredTimes(t *testing.T) {
 	}
 }
 
-// Times in another unit have another intercept, and an evidence that differs by the Jacobian: that
-// of their densities, not of the probabilities of bounds.
+// Times in another unit have another intercept, and an evidence that differs by the Jacobian of
+// their densities, without the probabilities of bounds.
 func TestUnitsOfPositiveResponses(t *testing.T) {
 	const unit = 1000
 	y, columns := []float64{0.3, 2, 7, 3, 11, 0.9}, []*table.Column{
@@ -137,7 +136,7 @@ func TestUnitsOfPositiveResponses(t *testing.T) {
 	}
 }
 
-// Identical rows are counted: densities, modes and curvatures are those of all rows, one by one.
+// Identical rows are counted: densities, modes and curvatures equal the results row by row.
 func TestIdenticalRowsAreCounted(t *testing.T) {
 	random := stream.Rand(4, "rows")
 	const n = 150

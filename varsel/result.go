@@ -33,13 +33,13 @@ type Result struct {
 	Loss        *Number            `json:"loss,omitempty"`
 	Certificate *CertificateReport `json:"certificate,omitempty"`
 	Diagnostics *ChainReport       `json:"diagnostics,omitempty"`
-	// ModelCheck says how well the model describes the table.
+	// ModelCheck is the comparison of the model with the table.
 	ModelCheck *modelcheck.Report `json:"model_check,omitempty"`
 	// of all models together, in nats
 	LogEvidence *Number     `json:"log_evidence,omitempty"`
 	LogEvidSE   *Number     `json:"log_evidence_se,omitempty"`
 	Inclusion   []Inclusion `json:"inclusion"`
-	// CredibleSets are those of more than a few predictors, disjoint.
+	// CredibleSets are disjoint, and found among more than a few predictors.
 	CredibleSets []CredibleSet `json:"credible_sets,omitempty"`
 	Models       []ModelReport `json:"models"`
 	Coefficients []Coefficient `json:"coefficients"`
@@ -49,7 +49,7 @@ type Result struct {
 	RunDir    string   `json:"run_dir,omitempty"`
 }
 
-// DataSummary says what was analysed.
+// DataSummary describes the data of a run.
 type DataSummary struct {
 	Rows int `json:"rows"`
 	// Predictors are the selectable predictors, in the order of the bits or numbers of a model's
@@ -63,40 +63,41 @@ type Seconds = run.Seconds
 // CertificateReport is the verdict of importance weighting.
 type CertificateReport struct {
 	Verdict vti.Verdict `json:"verdict"`
-	Basis   vti.Basis   `json:"basis"` // what the numbers rest on
-	// weights and tempered chains, which are independent of each other, agree within their errors
+	Basis   vti.Basis   `json:"basis"` // source of the numbers
+	// weights and tempered chains, which are independent, agree within their errors
 	Confirmed     bool    `json:"confirmed"`
 	KHat          *Number `json:"khat"`           // of weights; null if there are none
 	RHat          *Number `json:"rhat,omitempty"` // of the chains, if they gave the answer
 	ESS           Number  `json:"ess"`
 	Draws         int     `json:"draws"`
 	ModelsChecked int     `json:"models_checked"`
-	// every model was checked; else those that q(m) proposed, and others can have been missed
+	// every model was checked; otherwise only models that q(m) proposed, and others can have been
+	// missed
 	Complete bool     `json:"complete"`
 	Reasons  []string `json:"reasons,omitempty"`
 }
 
-// ChainReport is how well the chains of a sampler mixed: the worst value over all inclusion
+// ChainReport has the mixing of the chains of a sampler: the worst value over all inclusion
 // indicators and the log density.
 type ChainReport struct {
 	Verdict vti.Verdict `json:"verdict"`
 	Chains  int         `json:"chains"`
-	// Exchanges are the shares of exchanges accepted between neighbouring temperatures, and
-	// RoundTrips counts states that went all the way and back.
+	// Exchanges are the shares of exchanges accepted between neighbouring temperatures. RoundTrips
+	// counts states that went all the way and back.
 	Exchanges  []Number `json:"exchanges,omitempty"`
 	RoundTrips int      `json:"round_trips,omitempty"`
 	Draws      int      `json:"draws"` // kept, of each chain
 	RHat       Number   `json:"rhat"`
 	ESS        Number   `json:"ess"`
-	// Reasons say what kept the verdict from being trusted.
+	// Reasons are the reasons against a trusted verdict.
 	Reasons []string `json:"reasons,omitempty"`
 }
 
 // Inclusion is the posterior probability that a predictor is in the model.
 type Inclusion struct {
 	Name string `json:"name"`
-	// Q is the probability under q(m), Certified after importance weighting (or by enumeration or
-	// sampling), SE its standard error.
+	// Q is the probability under q(m). Certified is the probability after importance weighting (or
+	// by enumeration or sampling), SE its standard error.
 	Q         *Number `json:"q,omitempty"`
 	Certified Number  `json:"certified"`
 	SE        Number  `json:"se"`
@@ -114,7 +115,7 @@ type ModelReport struct {
 	Q         *Number `json:"q,omitempty"`
 	Certified Number  `json:"certified"`
 	SE        Number  `json:"se"`
-	// null where draws do not resolve it, as for models that are hardly ever drawn
+	// null where draws do not resolve it, as for models that are rarely drawn
 	LogEvidence   *Number `json:"log_evidence"`
 	LogEvidenceSE *Number `json:"log_evidence_se"`
 	KHat          *Number `json:"khat,omitempty"`
@@ -122,10 +123,10 @@ type ModelReport struct {
 
 // Coefficient is the posterior of one coefficient on the original scale: averaged over models (zero
 // where it is out) and given that it is in. Means and sds are null where draws do not resolve them,
-// as of a quantity whose tail is too heavy to have them. Their Monte Carlo standard errors are 0
-// for an exact answer, and null for draws of chains.
+// as for a quantity whose tail is too heavy. Their Monte Carlo standard errors are 0 for an exact
+// answer, and null for draws of chains.
 type Coefficient struct {
-	// Predictor is the one that the coefficient belongs to; absent for what is in every model.
+	// Predictor is the predictor of the coefficient; absent for a coefficient in every model.
 	Predictor     string `json:"predictor,omitempty"`
 	Name          string `json:"name"`
 	Mean          Number `json:"mean"`
@@ -138,12 +139,11 @@ type Coefficient struct {
 	SDGivenInSE   Number `json:"sd_given_in_se"`
 	Q025GivenIn   Number `json:"q025_given_in"`
 	Q975GivenIn   Number `json:"q975_given_in"`
-	// Prior is that of the coefficient given that it is in.
+	// Prior is the prior of the coefficient given that it is in.
 	Prior *CoefficientPrior `json:"prior,omitempty"`
 }
 
-// Limits of the list of models: all of them up to maxListedModels, else the best topModels.
-// Chosen by hand.
+// Limits of the list of models: all up to maxListedModels, else the best topModels. Chosen by hand.
 const (
 	maxListedModels = 4096
 	topModels       = 100
@@ -180,12 +180,11 @@ func known(x float64) *Number {
 // mostBits is the largest number of predictors for which the text of a model has a bit for each.
 const mostBits = 64
 
-// emptyModel is the text of the empty model among many predictors.
 const emptyModel = "none"
 
-// modelText names the model that has the given predictors, ascending, of so many: one bit for each
-// predictor in table order, "0110", or with more than 64 of them the numbers of the members from 1,
-// "3,17,250", and emptyModel for the model without any.
+// modelText is the text of a model with the given members, ascending: one bit for each predictor in
+// table order, "0110", or with more than 64 of them the numbers of the members from 1, "3,17,250".
+// emptyModel stands for no member.
 func modelText(members []int, predictors int) string {
 	switch {
 	case predictors > mostBits && len(members) == 0:
@@ -204,8 +203,8 @@ func modelText(members []int, predictors int) string {
 	return string(text)
 }
 
-// ModelMembers reads the code of a [ModelReport]: it lists the predictors of the model, from 0, of
-// so many in all.
+// ModelMembers reads the code of a [ModelReport] among the given number of predictors. It lists the
+// predictors of the model, from 0.
 func ModelMembers(code string, predictors int) (members []int, err error) {
 	if predictors <= mostBits {
 		if len(code) != predictors || strings.Trim(code, "01") != "" {

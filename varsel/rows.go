@@ -12,16 +12,15 @@ import (
 
 var _ predict.Source = (*StoredRun)(nil)
 
-// Rows are rows under the draws of the run: those it was fitted to if fresh is nil, else those of a
-// new table, which needs the columns of all predictors. Its factors may have no labels that the run
-// has not seen. Of a run whose response counts successes a new row is one trial, without a
-// response.
+// Rows are rows under the draws of the run: its own if fresh is nil, else the rows of a new table,
+// which needs the columns of all predictors. Factors of the new table may have no labels unknown to
+// the run. If the response counts successes, a new row is one trial, without a response.
 func (r *StoredRun) Rows(fresh *table.Table) (*predict.Rows, error) { return r.rows(fresh, false) }
 
 // Observed are Rows of a new table whose responses are known, with a row for each of its trials.
 func (r *StoredRun) Observed(fresh *table.Table) (*predict.Rows, error) { return r.rows(fresh, true) }
 
-// rows are those of Rows and, with trials, of Observed.
+// rows implements Rows and, with trials, Observed.
 func (r *StoredRun) rows(fresh *table.Table, trials bool) (*predict.Rows, error) {
 	stored, err := r.readDraws()
 	if err != nil {
@@ -58,7 +57,7 @@ func (r *StoredRun) rows(fresh *table.Table, trials bool) (*predict.Rows, error)
 // prediction. Chosen by hand.
 const wellCovered = 0.999
 
-// fillTerms puts the draws of coefficients beside their columns, in the units of the table.
+// fillTerms pairs the draws of coefficients with their columns, in the units of the table.
 func (p *Problem) fillTerms(rows *predict.Rows, stored *draws.Draws, columns [][]float64) {
 	rows.Scale = make([]float64, stored.Len())
 	names, planes := p.coefficientNames(), p.Target.Planes()
@@ -88,8 +87,8 @@ func (p *Problem) fillTerms(rows *predict.Rows, stored *draws.Draws, columns [][
 	}
 }
 
-// columns returns the columns of the design in the units of the table, for its own rows or for the
-// rows of a new table, and fills in the rows' places, responses and offset.
+// columns returns the columns of the design in the units of the table, for its rows or for the rows
+// of a new table. It sets the places, responses and offset of rows.
 func (r *StoredRun) columns(d *Design, fresh *table.Table, trials bool, rows *predict.Rows) (columns [][]float64, err error) {
 	if fresh != nil {
 		seen, err := r.Record.Table()
@@ -110,7 +109,7 @@ func (r *StoredRun) columns(d *Design, fresh *table.Table, trials bool, rows *pr
 	for _, y := range d.Y {
 		rows.Y = append(rows.Y, d.InTable(y))
 	}
-	rows.Offset = d.Offset // that of a continuous response is taken off Y
+	rows.Offset = d.Offset // the offset of a continuous response is taken off Y
 	return columns, nil
 }
 

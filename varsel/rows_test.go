@@ -64,7 +64,7 @@ func linearTable(random *rand.Rand, n int, coefficients []float64, sigma float64
 }
 
 // normalPosterior is the posterior of the coefficients of a model given σ, in working units: their
-// columns, and its mean as a solution of factor and right, the factor that of its precision.
+// columns, and its mean as a solution of factor and right. factor is the factor of its precision.
 func normalPosterior(t *testing.T, p *Problem, asked exact.Problem, code []int32) (columns []int, right *mat.VecDense, factor mat.Cholesky) {
 	t.Helper()
 	columns = []int{0}
@@ -146,8 +146,8 @@ func TestPredictionsAreThoseOfTheMixture(t *testing.T) {
 }
 
 // TestLeaveOneOutIsThatOfRefits compares PSIS with exact leave-one-out: the evidence of all rows
-// over that of all but one, for the same priors. Four standard errors on 51 numbers, a false alarm
-// in 300 choices of the seed, and what smoothing does to a row.
+// over the evidence of all but one, for the same priors. Four standard errors on 51 numbers, a
+// false alarm in 300 choices of the seed, and a margin for smoothing.
 func TestLeaveOneOutIsThatOfRefits(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	stored, problem := finishedExact(t, linearTable(random, 50, []float64{1, 0.3, 0, 0}, 1), DesignOptions{Target: "y"}, ModelOptions{})
@@ -208,8 +208,8 @@ func TestLeaveOneOutIsThatOfRefits(t *testing.T) {
 	assert.Equal(t, "calibrated, as far as these rows tell", calibration.Verdict)
 }
 
-// TestCoverageOfNewResponses draws tables from the priors: then intervals hold a new response with
-// their probability, averaged over tables. False alarms: 1 in 15,000.
+// TestCoverageOfNewResponses draws tables from the priors: averaged over tables, intervals cover a
+// new response with their probability. False alarms: 1 in 15,000.
 func TestCoverageOfNewResponses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("30 tables take ten seconds")

@@ -13,11 +13,11 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// RunConfig says how Run works.
+// RunConfig configures Run.
 type RunConfig struct {
-	// Fit configures training. Run sets Checkpoint, and what Problem.Training decides. The loss
-	// that Progress is called with is that of the response in its own units. With Steps, and no
-	// FirstRound, training takes so many steps; otherwise as many as the answer needs (vti.Solve).
+	// Fit configures training. Run sets Checkpoint, and the fields that Problem.Training sets. The
+	// loss passed to Progress is the loss of the response in its own units. If Steps is set, and no
+	// FirstRound, training takes Steps steps; otherwise it goes on as the answer needs (vti.Solve).
 	Fit vti.Config
 	// Certify configures certification.
 	Certify vti.CertifyConfig
@@ -27,11 +27,11 @@ type RunConfig struct {
 	FromOnly bool
 	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
-	// Precision, MaxTime and Status are those of vti.SolveConfig.
+	// Precision, MaxTime and Status are fields of vti.SolveConfig.
 	Precision float64
 	MaxTime   time.Duration
 	Status    func(text string)
-	// Again certifies what an earlier run in Dir has trained, and trains nothing.
+	// Again certifies the trained flow of an earlier run in Dir, and trains nothing.
 	Again bool
 }
 
@@ -94,7 +94,7 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 	return result, problem.finish(result, cfg.Dir)
 }
 
-// newResult starts a result with what does not depend on the method.
+// newResult starts a result with the parts that do not depend on the method.
 func (p *Problem) newResult(command string) *Result {
 	return &Result{
 		Schema: "vti/selection/1", Command: command, Version: vti.Version,
@@ -102,7 +102,6 @@ func (p *Problem) newResult(command string) *Result {
 	}
 }
 
-// fillCertified puts a certificate into the user's words.
 func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Certificate) error {
 	jacobian := p.Design.LogJacobian()
 	result.Certificate = &CertificateReport{
@@ -143,8 +142,8 @@ func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Ce
 		}
 	}
 	if c.Basis == vti.ExactSum {
-		// Moments of parameters with heavy tails, such as σ of a few rows, take more draws than
-		// there are; where evidences are closed forms they are too.
+		// Moments of parameters with heavy tails, such as σ of a few rows, need too many draws;
+		// where evidences are closed forms, so are they.
 		if answer != nil {
 			result.Coefficients = p.coefficients(answer.Coefficients)
 			return nil
@@ -167,9 +166,9 @@ func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Ce
 	return nil
 }
 
-// frequenciesUnderQ are the probabilities of n events under q(m), of which events lists those that
-// a model satisfies: sums over all models, or shares of the draws from q(m) where they are not all
-// there.
+// frequenciesUnderQ are the probabilities of n events under q(m); events lists the events that a
+// model satisfies. They are sums over all models, or shares of the draws from q(m) if not all
+// models are there.
 func frequenciesUnderQ(c *vti.Certificate, n int, events func(code []int32) []int) []float64 {
 	q := make([]float64, n)
 	if c.Complete {
@@ -188,7 +187,7 @@ func frequenciesUnderQ(c *vti.Certificate, n int, events func(code []int32) []in
 	return q
 }
 
-// listed is how many of count models a result shows.
+// listed is the number of models that a result shows of count.
 func (p *Problem) listed(count int) int {
 	if count > maxListedModels && !p.AllModels {
 		return topModels

@@ -17,14 +17,14 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// rareInclusion is the least probability of predictors that count for the verdict where models are
-// lists: thousands of rarer ones are in a draw or two, which says nothing about convergence. Chosen
-// by hand, not tuned.
+// rareInclusion is the least inclusion probability of predictors that count for the verdict where
+// models are lists. Thousands of rarer ones are in a draw or two, too few to judge convergence.
+// Chosen by hand, not tuned.
 const rareInclusion = 0.01
 
 // RunChains samples the problem by reversible-jump MCMC and writes tables and draws to dir. Chains
-// start spread over models, under heredity over models without interactions, unless cfg.Starts says
-// where.
+// start spread over models, under heredity over models without interactions, unless cfg.Starts is
+// set.
 //
 // When ctx is cancelled the state of the chains is stored there too; RunChains with cfg.Resume set
 // continues from it.
@@ -60,7 +60,7 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 		if problem.Slots != nil && in.Mean < rareInclusion {
 			continue
 		}
-		// An indicator that never changed has no R-hat: every chain says the same.
+		// An indicator that never changed in any chain has no R-hat.
 		if in.RHat > worst.RHat {
 			worst.RHat = in.RHat
 		}
@@ -108,7 +108,7 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	return result, problem.finish(result, dir)
 }
 
-// chainInclusion summarises, for every predictor, whether it is in the model.
+// chainInclusion summarises the inclusion of every predictor.
 func (p *Problem) chainInclusion(chains *rjmcmc.Result) []rjmcmc.Summary {
 	summaries := make([]rjmcmc.Summary, len(p.Design.Predictors))
 	if p.Slots == nil {
@@ -117,7 +117,7 @@ func (p *Problem) chainInclusion(chains *rjmcmc.Result) []rjmcmc.Summary {
 		}
 		return summaries
 	}
-	var never *rjmcmc.Summary // the same for all that no draw has
+	var never *rjmcmc.Summary // the same for all predictors without a draw
 	for item, count := range chains.Counts(len(summaries)) {
 		predictor := p.Slots.order[item]
 		if count == 0 && never != nil {
@@ -132,7 +132,7 @@ func (p *Problem) chainInclusion(chains *rjmcmc.Result) []rjmcmc.Summary {
 	return summaries
 }
 
-// Names of starts of chains that are not lists of predictors.
+// Starts of chains that have names.
 const (
 	nullStart = "null"
 	fullStart = "full"
@@ -172,15 +172,15 @@ func (p *Problem) Start(text string) ([]int32, error) {
 	return p.models().code(members), nil
 }
 
-// startSites is the number of predictors up to which spread starts range from none to all of them;
-// more thin out as (startSites/n)², because a start with many wrong predictors explains the data by
+// startSites is the number of predictors up to which spread starts range from none to all of them.
+// More thin out as (startSites/n)², because a start with many wrong predictors explains the data by
 // accident. Chosen by hand, not tuned.
 const startSites = 16
 
 // spreadStarts draws for every chain a model of predictors without parents, sparse in some chains
 // and dense in others. A model drawn regardless of heredity is hardly ever allowed unless it is
-// nearly empty, and chains that all start nearly empty never see two predictors together: what they
-// learn of the posterior in burn-in is then wrong about most models, and they get stuck.
+// nearly empty. Chains that all start nearly empty never see two predictors together: they learn a
+// posterior in burn-in that is wrong for most models, and get stuck.
 func (p *Problem) spreadStarts(chains int, seed uint64) [][]int32 {
 	var roots []int
 	for g, predictor := range p.Design.Predictors {

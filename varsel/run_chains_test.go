@@ -68,7 +68,7 @@ func TestStartUnderHeredity(t *testing.T) {
 	require.ErrorContains(t, err, "weak heredity")
 }
 
-// Starts are allowed, hold no more than a model may, and range from nothing to nearly all
+// Starts are allowed models of at most the largest size, and range from none to nearly all
 // predictors without parents.
 func TestSpreadStarts(t *testing.T) {
 	problem := productsProblem(t, ModelOptions{})
@@ -88,8 +88,8 @@ func TestSpreadStarts(t *testing.T) {
 	require.Equal(t, problem.spreadStarts(8, 3), problem.spreadStarts(16, 3)[:8])
 }
 
-// Chains over 2^45 models with strong heredity find the predictors that matter; those that start
-// wherever the sampler finds a model get stuck without them.
+// Chains over 2^45 models with strong heredity find the predictors that matter. Chains that start
+// at a model of the sampler's choice get stuck without them.
 func TestChainsUnderHeredity(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

@@ -18,7 +18,7 @@ import (
 )
 
 // RunExact enumerates every subset of a Gaussian problem. progress, if not nil, is called with the
-// number of models done. If dir is not empty the tables are written there.
+// number of models done. If dir is not empty, tables are written there.
 func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total int), dir string) (*Result, error) {
 	clock := run.NewClock()
 	asked, err := problem.ExactProblem()
@@ -54,7 +54,6 @@ func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total
 	return result, bits.finishExact(ctx, clock, result, answer, sample, dir)
 }
 
-// fillExact puts evidences and probabilities into a result.
 func (p *Problem) fillExact(result *Result, answer *exact.Answer, dir string) {
 	result.RunDir = dir
 	result.LogEvidence, result.LogEvidSE = number(answer.LogEvidence), number(0)
@@ -90,16 +89,16 @@ func (p *Problem) finishExact(ctx gocontext.Context, clock *run.Clock, result *R
 	return p.finish(result, dir)
 }
 
-// drawnModels is the number of most probable models that draws of an exact answer come from: all of
-// those of 14 predictors. Chosen by hand: beyond, the others hardly matter.
+// drawnModels is the number of most probable models that draws of an exact answer come from: all
+// models of 14 predictors. Chosen by hand: beyond, the others hardly matter.
 const drawnModels = 1 << 14
 
 // mostListedGroups is the largest number of predictors all models of which are listed: a million
 // models. Chosen by hand.
 const mostListedGroups = 20
 
-// drawExact draws models from those that an exact answer lists, and their parameters from closed
-// forms. It returns nil where the parameters of one cannot be drawn.
+// drawExact draws from the models that an exact answer lists, and their parameters from closed
+// forms; nil if the parameters of a model cannot be drawn.
 func (p *Problem) drawExact(target engine.Exact, answer *exact.Answer, n int) *Draws {
 	random := stream.Rand(0, "exact/draws")
 	probabilities, times := make([]float64, len(answer.Models)), make([]int, len(answer.Models))

@@ -21,7 +21,6 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// haldProblem is a selection among the four predictors of hald.csv.
 func haldProblem(t testing.TB, model ModelOptions) *Problem {
 	t.Helper()
 	design, err := NewDesign(readTable(t, "hald.csv"), DesignOptions{Target: "y", Likelihood: model.Likelihood})
@@ -68,7 +67,7 @@ func TestThreeWaysAgree(t *testing.T) {
 	requireCoefficients(t, exact, sampled)
 }
 
-// With unknown noise, too, certified answers agree with enumeration, that of σ included.
+// With unknown noise, too, certified answers agree with enumeration, σ included.
 func TestCertifiedAgreesWithUnknownNoise(t *testing.T) {
 	problem := haldProblem(t, ModelOptions{})
 	exact, err := RunExact(t.Context(), problem, nil, "")
@@ -80,8 +79,8 @@ func TestCertifiedAgreesWithUnknownNoise(t *testing.T) {
 	require.Equal(t, exact.Coefficients, certified.Coefficients, "closed forms, not moments of draws")
 }
 
-// requireCertified compares a certified answer with the exact one, within 5 of its own standard
-// errors: on some 40 numbers a false alarm in 4e4 runs.
+// requireCertified compares a certified answer with the exact one, within 5 standard errors: on
+// some 40 numbers a false alarm in 4e4 runs.
 func requireCertified(t *testing.T, exact, certified *Result) {
 	t.Helper()
 	require.True(t, certified.Certificate.Complete)
@@ -96,7 +95,7 @@ func requireCertified(t *testing.T, exact, certified *Result) {
 		want := models[m.Code]
 		assert.Equal(t, want.Size, m.Size)
 		assert.InDelta(t, float64(want.Certified), float64(m.Certified), 5*float64(m.SE)+1e-5, "model %s", m.Code)
-		// a model whose weights say that they cannot be trusted makes no claim
+		// a model with untrusted weights makes no claim
 		if m.KHat == nil || float64(*m.KHat) < 0.7 {
 			assert.InDelta(t, float64(*want.LogEvidence), float64(*m.LogEvidence), 5*float64(*m.LogEvidenceSE)+1e-3, "model %s", m.Code)
 		}
@@ -123,7 +122,7 @@ func requireCoefficients(t *testing.T, exact, estimated *Result) {
 	}
 }
 
-// What a run leaves in its directory says the same as its result.
+// The files of a run agree with its result.
 func TestFilesOfARun(t *testing.T) {
 	problem, dir := haldProblem(t, ModelOptions{}), t.TempDir()
 	leftover := filepath.Join(dir, ".draws.csv.1.vti-part")
@@ -221,8 +220,8 @@ func TestExitStatus(t *testing.T) {
 	require.Zero(t, (&Result{}).ExitStatus())
 }
 
-// A run that is cancelled can be resumed, and ends where one left in peace ends; one cancelled
-// before its first checkpoint starts again.
+// A cancelled run can be resumed, and ends as an uninterrupted one does. If it was cancelled before
+// its first checkpoint, it starts again.
 func TestRunResumes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

@@ -18,23 +18,22 @@ import (
 type Sampler int
 
 const (
-	// AutoSampler is a table while pilot runs take in every model, which leaves little to learn,
+	// AutoSampler is a table while pilot runs evaluate every model, which leaves little to learn,
 	// and a network beyond: a large table that starts from the prior settles on the models that
-	// came first. Under likelihoods with heavy tails the network, which starts from chains, comes
-	// earlier: a pilot run sees no mode that the flow has missed.
+	// came first. Under likelihoods with heavy tails the network, which starts from chains, is used
+	// for fewer models: a pilot run sees no mode that the flow has missed.
 	AutoSampler Sampler = iota
 	// CategoricalSampler has one logit per model.
 	CategoricalSampler
-	// SurrogateSampler draws models by what a Gaussian process believes of their evidence (GP-UCB),
-	// in a table.
+	// SurrogateSampler draws models by a Gaussian process for their evidence (GP-UCB), in a table.
 	SurrogateSampler
-	// AutoregressiveSampler decides predictor by predictor, with all conditional probabilities from
-	// one network.
+	// AutoregressiveSampler decides predictor by predictor; one network gives all conditional
+	// probabilities.
 	AutoregressiveSampler
 )
 
-// heavyTailsTable is the number of models up to which AutoSampler is a table under likelihoods with
-// heavy tails. Chosen by hand, not tuned.
+// heavyTailsTable is the largest number of models for which AutoSampler is a table under
+// likelihoods with heavy tails. Chosen by hand, not tuned.
 const heavyTailsTable = 1 << 10
 
 var samplers = enum.New[Sampler]("sampler", "auto", "categorical", "surrogate", "autoregressive")
@@ -50,8 +49,8 @@ func (f *Sampler) UnmarshalText(text []byte) error { return samplers.Unmarshal(t
 
 // NewModels returns q(m) of the family, started at the prior over models (for a betabinomial prior
 // and a network, at independent inclusions with the prior's mean). Nil stands for the table, which
-// the engine makes. A space that the family cannot hold is an error that says which can. dtype is
-// that of networks; the zero value stands for Float32.
+// the engine makes. If the family cannot hold the space, the error names a family that can. dtype
+// is the type of networks; the zero value stands for Float32.
 func (p *Problem) NewModels(family Sampler, options SurrogateOptions, seed uint64, dtype dtypes.DType) (vti.ModelDistribution, error) {
 	listed := family == CategoricalSampler || family == SurrogateSampler
 	if p.Slots != nil && !listed {
@@ -97,26 +96,27 @@ func (p *Problem) NewModels(family Sampler, options SurrogateOptions, seed uint6
 	return modeldist.NewAutoregressive(p.Target.Space().Cards(), config)
 }
 
-// SurrogateOptions are what only the surrogate sampler has: the form of its belief, β of its upper
-// confidence bound, 0 for the default, and the utility it draws by.
+// SurrogateOptions are the options of the surrogate sampler: the form of its belief, β of its upper
+// confidence bound (0 for the default), and the utility it draws by.
 type SurrogateOptions struct {
 	Belief  modeldist.Belief  `json:"belief"`
 	Beta    float64           `json:"beta,omitempty"`
 	Utility surrogate.Utility `json:"utility"`
 }
 
-// Learning says how q(m) learns, as records have it; the zero value is the default of vti.Config.
+// Learning has the options of the learning of q(m), as in records; the zero value is the default of
+// vti.Config.
 type Learning struct {
-	// Start is where flow and q(m) begin.
+	// Start is the start of flow and q(m).
 	Start vti.Start `json:"start"`
-	// ControlVariate is that of the score-function gradient.
+	// ControlVariate is the control variate of the score-function gradient.
 	ControlVariate vti.ControlVariate `json:"control_variate"`
 	// InformationGain bounds the change of the entropy of q(m) in a step, in nats; negative: no
 	// bound.
 	InformationGain float64 `json:"information_gain,omitempty"`
 }
 
-// informationGain is that of vti.Config.
+// informationGain is the bound for vti.Config.
 func (l Learning) informationGain() float64 {
 	if l.InformationGain < 0 {
 		return math.Inf(1)

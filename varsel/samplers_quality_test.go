@@ -19,8 +19,8 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// TestSamplers prints how close each family of q(m) comes to exact inclusion probabilities,
-// certified and by itself, and the time it takes: what AutoSampler rests on.
+// TestSamplers prints the errors of each family of q(m) against exact inclusion probabilities,
+// certified and without a certificate, and the time it takes: the basis of AutoSampler.
 //
 //	go test -v -tags quality -run TestSamplers -timeout 2h ./varsel
 func TestSamplers(t *testing.T) {

@@ -69,9 +69,9 @@ func gridMoments(p *Problem) (sigma, slope [2]float64) {
 	return finish(ofSigma, mass, scaling.YSD), finish(ofSlope, in, scaling.Slope(1))
 }
 
-// Moments of σ and of coefficients along orbits agree with sums over a grid, with errors that are
-// right: over 40 samples of 3,000 draws each is within four of its errors, the mean is within three
-// of its own, and the worst sd of σ is off by less than 3 percent. Draws alone leave more than a
+// Moments of σ and of coefficients along orbits agree with sums over a grid, with correct errors:
+// over 40 samples of 3,000 draws each is within four of its errors, the mean is within three of its
+// errors, and the worst sd of σ is off by less than 3 percent. Draws alone leave more than a
 // quarter of the sds unresolved, or off by more.
 func TestMomentsAlongOrbits(t *testing.T) {
 	if testing.Short() {

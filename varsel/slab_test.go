@@ -25,7 +25,6 @@ func slabProblem(t *testing.T, data *table.Table, target string, slab exact.Slab
 	return problem
 }
 
-// slabInclusion sums the evidences of all models.
 func slabInclusion(t *testing.T, problem *Problem) []float64 {
 	t.Helper()
 	var codes [][]int32
@@ -44,9 +43,10 @@ func slabInclusion(t *testing.T, problem *Problem) []float64 {
 	return inclusion
 }
 
-// The published figures of uscrime under hyper-g and hyper-g/n with a = 3, and those of ozone
-// under g = n, come out of the command line's slabs; Zellner and Siow's is compared with the
-// formula of Liang et al. (2008) on the R² of every model, which shares no code with the slabs.
+// The slabs of the command line reproduce the published figures of uscrime under hyper-g and
+// hyper-g/n with a = 3, and the figures of ozone under g = n. Zellner and Siow's slab is compared
+// with the formula of Liang et al. (2008) on the R² of every model, which shares no code with the
+// slabs.
 func TestSlabsFindPublishedFigures(t *testing.T) {
 	data, err := table.ReadFile("../testdata/ozone.csv")
 	require.NoError(t, err)
@@ -62,7 +62,7 @@ func TestSlabsFindPublishedFigures(t *testing.T) {
 	require.InDeltaSlice(t, []float64{0.109893, 0.0758884, 0.999958, 0.999999, 0.252609, 0.0741779, 0.869138, 0.423591, 0.940725}, siow, 1e-6)
 	wide := f.inclusion(f.zellner(20 * 20))
 	require.InDeltaSlice(t, wide, slabInclusion(t, slabProblem(t, data, "O3", exact.Slab{Kind: exact.FixedG, G: 400, Rows: true, Columns: true})), 1e-9)
-	// a g below 1 is the one that was asked for
+	// a requested g below 1
 	require.InDeltaSlice(t, f.inclusion(f.zellner(0.25)), slabInclusion(t, slabProblem(t, data, "O3", exact.Slab{Kind: exact.FixedG, G: 0.25})), 1e-9)
 	if testing.Short() {
 		t.Skip("32768 models take seconds")
@@ -73,7 +73,7 @@ func TestSlabsFindPublishedFigures(t *testing.T) {
 	}
 }
 
-// Where evidences fail the answer is an error: weights would be those of the normal slab.
+// Where evidences fail the answer is an error, since weights would be under the normal slab.
 func TestSlabsAreNotCertifiedByTheNormalSlab(t *testing.T) {
 	data, err := table.Parse("sum.csv", []byte("y,a,b,c\n1,0.1,1,1.1\n2.2,0.7,1.4,2.1\n2.9,2,0,2\n3,1,-1,0\n5.5,3.5,2,5.5\n4,-1,0.3,-0.7\n"))
 	require.NoError(t, err)

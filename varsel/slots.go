@@ -17,13 +17,12 @@ import (
 )
 
 // SlotTarget is the posterior of a [Target] for models of few among many predictors. A model is the
-// list of its members (space.Lists) and its parameters are packed: first the coordinates that every
-// model has, columns of the design and then log σ if it is unknown, then a block for each place in
-// the list. The likelihood gathers the columns of the members, so that a density costs as much as
-// the largest model and not as all predictors. It satisfies vti.QuadraticTarget and rjmcmc.Target.
+// list of its members (space.Lists) and its parameters are packed: first the coordinates in every
+// model, columns of the design and then log σ if it is unknown, then a block for each place in the
+// list. The likelihood gathers the columns of the members, so that a density takes as long as the
+// largest model, not as all predictors. It satisfies vti.QuadraticTarget and rjmcmc.Target.
 //
-// Items of the lists are the predictors in order of promise, by the evidence that screening finds
-// for each (screening).
+// Items of the lists are the predictors by falling evidence from screening.
 type SlotTarget struct {
 	base  *Target // likelihood and priors
 	space *slotSpace
@@ -31,14 +30,14 @@ type SlotTarget struct {
 	item  []int // item of each predictor
 
 	fixed   []int       // columns of the design in every model, in order; log σ follows
-	columns [][]float64 // [C][n]: those of the fixed coordinates, of every item, and one of zeros
+	columns [][]float64 // [C][n]: columns of the fixed coordinates, of every item, and one of zeros
 	mean    []float64   // prior means and standard deviations of the D packed coordinates
 	sd      []float64
 	sizes   []float64 // log p(m) by size
 	start   *wide.Screening
 }
 
-// slotSpace describes lists to networks by what is known of the predictors in them.
+// slotSpace describes lists to networks by known features of their predictors.
 type slotSpace struct {
 	*space.Lists
 	target *SlotTarget
@@ -50,7 +49,7 @@ var (
 	_ models              = (*SlotTarget)(nil)
 )
 
-// Unimodal is that of the likelihood.
+// Unimodal reports whether the likelihood is unimodal.
 func (t *SlotTarget) Unimodal() bool { return t.base.Unimodal() }
 
 // newSlotTarget packs the models of a limited size.
@@ -110,7 +109,7 @@ func newSlotTarget(bits *Target) (*SlotTarget, error) {
 // Space is the set of lists of predictors.
 func (t *SlotTarget) Space() space.Space { return t.space }
 
-// LogPrior is log p(m), −Inf for a code that is no list: whose members do not ascend. [B,k] -> [B]
+// LogPrior is log p(m); −Inf for a code whose members do not ascend. [B,k] -> [B]
 func (t *SlotTarget) LogPrior(codes *Node) *Node {
 	g, k := codes.Graph(), t.space.Slots()
 	none := Const(g, int32(t.space.Items()))
@@ -136,12 +135,12 @@ func (t *SlotTarget) LogJoint(codes, mask, theta *Node) *Node {
 	return Add(t.base.Responses.LogDensity(eta, t.logScaleOf(active)), regression.LogNormalPrior(mask, theta, t.mean, t.sd))
 }
 
-// gather returns the columns of the coordinates of each model: codes [B,k] -> [B,D,n], zeros where
-// a coordinate is not in use.
+// gather returns the columns of the coordinates of each model, zeros for an unused coordinate:
+// codes [B,k] -> [B,D,n].
 func (t *SlotTarget) gather(codes *Node, dtype dtypes.DType) *Node {
 	g := codes.Graph()
 	batch, dim, width, fixed := codes.Shape().Dim(0), t.space.Dim(), t.space.Width(), t.space.Fixed()
-	// a coordinate's column is slot's item × width + place
+	// the column of a coordinate is the slot's item × width + place
 	slots, places := make([]int32, dim), make([]int32, dim)
 	ofSlot := make([]int32, dim)
 	for j := range dim {
@@ -185,7 +184,7 @@ func (t *SlotTarget) newModels(seed uint64, dtype dtypes.DType) (vti.ModelDistri
 
 func (t *SlotTarget) bits() *Target { return t.base }
 
-// active returns the model of a code.
+// active returns the coordinates of the model of a code.
 func (t *SlotTarget) active(code []int32) regression.Active {
 	fixed, width := t.space.Fixed(), t.space.Width()
 	a := regression.Active{Scale: t.scale()}
@@ -201,7 +200,6 @@ func (t *SlotTarget) active(code []int32) regression.Active {
 	return a
 }
 
-// code is the code of a model with these predictors.
 func (t *SlotTarget) code(members []int) []int32 {
 	items := make([]int32, len(members))
 	for k, predictor := range members {
@@ -210,7 +208,6 @@ func (t *SlotTarget) code(members []int) []int32 {
 	return t.space.Code(items, nil)
 }
 
-// members lists the predictors of a model, ascending.
 func (t *SlotTarget) members(code []int32) []int {
 	items := t.space.Set(code)
 	members := make([]int, len(items))
@@ -221,9 +218,9 @@ func (t *SlotTarget) members(code []int32) []int {
 	return members
 }
 
-// featuresPerSlot are the number of the item, whether the slot is used, and the correlation with
-// the response and the log odds of its predictor. Each pair of slots adds the correlation of their
-// predictors.
+// featuresPerSlot counts the number of the item, the use of the slot, and two features of its
+// predictor: the correlation with the response, and the log odds. Each pair of slots adds the
+// correlation of their predictors.
 const featuresPerSlot = 4
 
 // FeatureDim returns the number of features of a list.
@@ -232,9 +229,9 @@ func (s *slotSpace) FeatureDim() int {
 	return 1 + k*featuresPerSlot + k*(k-1)/2
 }
 
-// Features describes lists by what screening knows of their members: codes [B,k] -> [B,C]. The
-// first k columns are the numbers of the items, for the flow's embedding; correlations are under
-// the working weights.
+// Features describes lists by the features of their members from screening: codes [B,k] -> [B,C].
+// The first k columns are the numbers of the items, for the flow's embedding. Correlations are
+// under the working weights.
 func (s *slotSpace) Features(codes *Node, dtype dtypes.DType) *Node {
 	g := codes.Graph()
 	t, k := s.target, s.Slots()
@@ -265,13 +262,12 @@ func (s *slotSpace) Features(codes *Node, dtype dtypes.DType) *Node {
 	return Concatenate(features, 1)
 }
 
-// embeddedItems is the number of items, the most promising ones, that have a row of their own in
-// the flow's embedding; the others share the last. Row 0 is for "no more". Chosen by hand, not
-// tuned.
+// embeddedItems is the number of items, the most promising ones, with a separate row in the flow's
+// embedding; the others share the last. Row 0 is for "no more". Chosen by hand, not tuned.
 const embeddedItems = 512
 
-// embed gives a flow on lists its embedding of items, and a small network that all layers share
-// between the features and themselves.
+// embed gives a flow on lists its embedding of items, and a small network, shared by all layers,
+// between the features and the layers.
 func (t *SlotTarget) embed(flow *cosmic.Config) {
 	const width, context = 8, 64 // chosen by hand, not tuned
 	if flow.Embedding == (cosmic.Embedding{}) {

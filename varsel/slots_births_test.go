@@ -10,8 +10,8 @@ import (
 )
 
 // TestBirthDeath compares the share of every model in chains of births and deaths with its exact
-// probability, σ known and unknown, and at a power of the evidences where σ is known: with σ
-// unknown the power is inside of the integral over it.
+// probability, σ known and unknown. Where σ is known it does so at a power of the evidences, too;
+// with σ unknown the power is inside the integral over it.
 func TestBirthDeath(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -63,7 +63,6 @@ func TestBirthDeath(t *testing.T) {
 	}
 }
 
-// keyOf is a code as a key.
 func keyOf(code []int32) (key string) {
 	for _, item := range code {
 		key += string(rune('a' + item))

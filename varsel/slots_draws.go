@@ -24,9 +24,9 @@ func (t *SlotTarget) byTable(code []int32) []placed {
 	return members
 }
 
-// coordinateNames are the columns of [Draws]: those of the design that are in every model, sigma,
-// and coef.t, or coef.t.1, coef.t.2, … where predictors can have several columns, for the t-th
-// predictor in table order.
+// coordinateNames are the names of the columns of [Draws]: columns of the design in every model,
+// sigma, and for the t-th predictor in table order coef.t, or coef.t.1, coef.t.2, … where
+// predictors can have several columns.
 func (t *SlotTarget) coordinateNames() (names []string) {
 	for _, j := range t.fixed {
 		names = append(names, t.base.design.Names[j])
@@ -46,7 +46,7 @@ func (t *SlotTarget) coordinateNames() (names []string) {
 	return names
 }
 
-// each calls f with every coefficient of a model: its coordinate, where it is when members are in
+// each calls f with every coefficient of a model: its coordinate, its place when members are in
 // table order, and its column.
 func (t *SlotTarget) each(code []int32, f func(packed, byTable, column int)) {
 	for i, column := range t.fixed {
@@ -59,8 +59,8 @@ func (t *SlotTarget) each(code []int32, f func(packed, byTable, column int)) {
 	}
 }
 
-// toOriginal is Problem.toOriginal for one draw: theta [D] to values [D], and the model's code to
-// one by predictors.
+// toOriginal is Problem.toOriginal for one draw: it maps theta [D] to values [D], and returns the
+// model's code by predictors.
 func (t *SlotTarget) toOriginal(code []int32, theta, values []float64) []int32 {
 	scaling := &t.base.design.Scaling
 	clear(values)

@@ -22,7 +22,7 @@ func packedProblem(t *testing.T) *Problem {
 		DesignOptions{Always: []string{"x4"}, Groups: []PredictorGroup{{Name: "pair", Columns: []string{"x1", "x3"}}}}, ModelOptions{Prior: Prior{MaxSize: 3}})
 }
 
-// packedDraws are a draw of every model.
+// packedDraws are one draw of every model.
 func packedDraws(problem *Problem) (codes [][]int32, theta *mat.Dense) {
 	lists := problem.Slots.space
 	random := stream.Rand(1, "packed")
@@ -98,7 +98,7 @@ func TestPackedDrawsAreThoseOfBits(t *testing.T) {
 		require.InDelta(t, float64(expected[j].Mean), float64(got[j].Mean), 1e-12)
 		require.InDelta(t, float64(expected[j].Q975GivenIn), float64(got[j].Q975GivenIn), 1e-12)
 	}
-	// Columns in no draw are not listed, others are.
+	// Columns without a draw are not listed.
 	require.Less(t, len(problem.summarizeDraws(problem.toOriginal(codes[len(codes)-1:], theta.Slice(len(codes)-1, len(codes), 0, theta.RawMatrix().Cols).(*mat.Dense)), []float64{1}, nil, nil)), len(got))
 
 	dir := t.TempDir()

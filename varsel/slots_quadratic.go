@@ -8,10 +8,10 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// Quadratic is that of the likelihood where screening left off, restricted to the columns of each
-// model: −½ Σ w_i (η_i − ŷ_i)² with working weights w and responses ŷ, and the prior. It is exact
-// for Gaussian noise of known scale. An unknown log σ is independent of the coefficients in it; its
-// mean and precision, and with them the weights, are those of each model (noise).
+// Quadratic is the quadratic of the likelihood at the end of screening, restricted to the columns
+// of each model: −½ Σ w_i (η_i − ŷ_i)² with working weights w and responses ŷ, and the prior. It is
+// exact for Gaussian noise of known scale. An unknown log σ is independent of the coefficients;
+// each model has another mean and precision of it, and so other weights (noise).
 func (t *SlotTarget) Quadratic(codes, mask *Node, dtype dtypes.DType) (precision, linear *Node) {
 	x, weighted, information := t.information(codes, dtype)
 	rows, dim := x.Shape().Dim(2), t.space.Dim()
@@ -30,7 +30,7 @@ func (t *SlotTarget) Quadratic(codes, mask *Node, dtype dtypes.DType) (precision
 		return precision, linear
 	}
 
-	// Row and column of log σ are still zero: to Mode that is a coordinate by itself.
+	// Row and column of log σ are still zero: Mode takes it as an independent coordinate.
 	theta := cosmic.Mode(mask, precision, linear)
 	eta := Einsum("bd,bdn->bn", theta, x)
 	if t.base.Offset != nil {
@@ -58,16 +58,16 @@ func (t *SlotTarget) information(codes *Node, dtype dtypes.DType) (x, weighted, 
 	return x, weighted, StopGradient(Einsum("bdn,ben->bde", weighted, x))
 }
 
-// Newton's method for log σ: steps of at most 1 from where screening left off, slopes by
-// differences of gradients. Chosen by hand, not tuned: training corrects what is left.
+// Newton's method for log σ: steps of at most 1 from the end of screening, slopes by differences of
+// gradients. Chosen by hand, not tuned: training corrects the rest.
 const (
 	noiseSteps      = 4
 	noiseDifference = 0.05
 )
 
-// noise returns where the marginal density of log σ is largest, and its curvature there, both
-// [B,1]: given linear predictors eta [B,n] at the mode of so many coefficients [B,1]. Integrating
-// those out adds log σ for each to the log density, the volume of what is left of them.
+// noise returns the maximum of the marginal density of log σ and the curvature there, both [B,1],
+// given linear predictors eta [B,n] at the mode of a number of coefficients [B,1]. The integral
+// over each coefficient adds log σ to the log density.
 func (t *SlotTarget) noise(eta, coefficients *Node) (logScale, curvature *Node) {
 	mean, sd := t.mean[t.scale()], t.sd[t.scale()]
 	eta = StopGradient(eta)

@@ -15,9 +15,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// TestListsAgreeWithEnumeration certifies models as lists, from the start that screening gives and
-// from one that favours no predictor, against enumeration: where q(m) starts does not bias the
-// answer.
+// TestListsAgreeWithEnumeration certifies models as lists against enumeration, from the start of
+// screening and from one that favours no predictor: the start of q(m) does not bias the answer.
 func TestListsAgreeWithEnumeration(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -65,8 +64,8 @@ func TestListsAgreeWithEnumeration(t *testing.T) {
 	}
 }
 
-// TestListsThatCanBeEnumerated certifies lists of at most two of 21 predictors, few enough that
-// every code is evaluated: those that are no list have no prior, and are no models.
+// TestListsThatCanBeEnumerated certifies lists of at most two of 21 predictors, few enough to
+// evaluate every code. Codes that are no list have no prior, and are no models.
 func TestListsThatCanBeEnumerated(t *testing.T) {
 	problem := slotProblem(t, correlated(t, likelihood.GaussianKind, 40, 20, 2), DesignOptions{},
 		ModelOptions{Sigma: 1, Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 2}})

@@ -22,9 +22,9 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// correlated is a table of n rows with p predictors, AR(1) with correlation 0.5, of which the first
-// few in steps of three have effects, and an offset column "o". The response is continuous, binary
-// or a count.
+// correlated is a table of n rows with p predictors, AR(1) with correlation 0.5, and an offset
+// column "o". The first few predictors in steps of three have effects. The response is continuous,
+// binary or a count.
 func correlated(t testing.TB, kind likelihood.Kind, n, p, effects int) *table.Table {
 	t.Helper()
 	random := stream.Rand(uint64(p), "correlated")
@@ -177,8 +177,8 @@ func TestSlotQuadraticIsExactForGaussians(t *testing.T) {
 	}
 }
 
-// TestSlotQuadraticOfUnknownNoise compares, for several models, log σ and its precision with those
-// of the marginal density that a search on the host finds, and the precision of the coefficients
+// TestSlotQuadraticOfUnknownNoise compares, for several models, log σ and its precision with the
+// maximum of the marginal density by a search on the host, and the precision of the coefficients
 // with least squares at that noise.
 func TestSlotQuadraticOfUnknownNoise(t *testing.T) {
 	for _, model := range []ModelOptions{{}, {Likelihood: likelihood.StudentKind}, {Likelihood: likelihood.RobustKind, UnknownSigma1: true}} {

@@ -31,15 +31,16 @@ func (p *Problem) ExactProblem() (exact.Problem, error) {
 	return problem, nil
 }
 
-// Bounds of the sums over all models that a run makes. Chosen by hand: the second is about half a
+// Bounds of the sums over all models that a run makes. Chosen by hand: summedWork is about half a
 // minute of one core.
 const (
 	mostSummed = 1 << mostListedGroups
 	summedWork = 1.5e9 // models times the cube of their mean number of coordinates
-	// summedModels of the most probable ones may come with a sum: draws of parameters are of these.
+	// summedModels is the largest number of models listed with a sum, the most probable ones. Draws
+	// of parameters come from them.
 	summedModels = 1 << 16
-	// unlistedModels is the probability that models which do not come with it have at most,
-	// if there are not as many of them.
+	// unlistedModels bounds the probability of the models that are not listed, where fewer are
+	// listed.
 	unlistedModels = 1e-9
 )
 
@@ -50,8 +51,7 @@ type exactAnswer struct {
 	err    error
 }
 
-// sumAll is the sum over all models; nil where a run makes none. It fails where ctx is cancelled
-// only.
+// sumAll is the sum over all models; nil if a run makes none. It fails only if ctx is cancelled.
 func (p *Problem) sumAll(ctx gocontext.Context, progress func(done, total int)) (*exact.Answer, error) {
 	x := p.answered
 	x.lock.Lock()
@@ -104,8 +104,8 @@ func (p *Problem) sumModels(ctx gocontext.Context, progress func(done, total int
 }
 
 // knownMoments are the posteriors of the coefficients on the scale of the table, and of σ last
-// where it is unknown, averaged over models, which are all that have a probability. nil says that
-// there is no closed form, or that one of them cannot be decomposed.
+// where it is unknown, averaged over all models with a probability. It is nil if there is no closed
+// form, or one of them cannot be decomposed.
 func (p *Problem) knownMoments(ctx gocontext.Context, models []engine.Estimate) []Coefficient {
 	if p.Model.Slab != (exact.Slab{}) || !p.Model.Likelihood.Conjugate() && p.assigned() == nil {
 		return nil
@@ -132,7 +132,7 @@ func (p *Problem) knownMoments(ctx gocontext.Context, models []engine.Estimate) 
 	return p.coefficients(all)
 }
 
-// coefficients are the rows of posteriors, that of σ last where it is unknown.
+// coefficients are the rows of posteriors, σ last where it is unknown.
 func (p *Problem) coefficients(all []exact.Coefficient) (rows []Coefficient) {
 	for j, c := range all {
 		name := p.Design.ScaleName()

@@ -20,7 +20,7 @@ func manyModels(t *testing.T, prior Prior) *Problem {
 	return simulatedProblem(t, design.Simulation{Rows: 60, Predictors: 17, Effects: 3, Correlation: 0.4, Seed: 5}, ModelOptions{Prior: prior})
 }
 
-// A run over more models than are listed rests on the sum of Exact, and gives its numbers.
+// A run over more models than are listed uses the sum of Exact, and gives its numbers.
 func TestRunsSumOverManyModels(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -49,7 +49,7 @@ func TestRunsSumOverManyModels(t *testing.T) {
 	}
 }
 
-// Evidences that come with a sum are those of single models; models that are not in it have hardly
+// Evidences in a sum equal the evidences of single models; models that it does not list have hardly
 // any probability.
 func TestSumModels(t *testing.T) {
 	problem := manyModels(t, Prior{})
@@ -68,9 +68,8 @@ func TestSumModels(t *testing.T) {
 	require.InDelta(t, 1, covered, 1e-8)
 }
 
-// No sum is made where draws of the models that come with it would be draws of a part of the
-// posterior, where it would be too much work, and where the run is cancelled: the last may be made
-// later.
+// No sum is made where draws of the listed models would cover only a part of the posterior, where
+// it would be too much work, or where the run is cancelled. A cancelled sum may be made later.
 func TestSumsThatAreNotMade(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

@@ -26,7 +26,7 @@ type Target struct {
 // Space is the set of subsets: one site per selectable predictor, in table order.
 func (t *Target) Space() space.Space { return t.space }
 
-// Unimodal reports whether the posterior given a model has one mode, as it has unless rows can take
+// Unimodal reports whether the posterior given a model has one mode: it has, unless rows can take
 // turns in being outliers.
 func (t *Target) Unimodal() bool { return !t.Kind.HeavyTails() }
 
@@ -44,14 +44,13 @@ func (t *Target) LogPrior(codes *Node) *Node {
 // LogJoint is log p(y, θ | m). codes [B,S], mask [B,D], theta [B,D] -> [B]
 func (t *Target) LogJoint(_, mask, theta *Node) *Node { return t.Regression.LogJoint(mask, theta) }
 
-// models is a posterior over models that are written as bits ([Target]) or as lists of few among
-// many.
+// models is a posterior over models written as bits ([Target]) or as lists of few among many.
 type models interface {
 	vti.Target
 	// bits has the likelihood and the priors.
 	bits() *Target
-	// active is the model of a code, members lists its predictors, ascending, and code is the code
-	// of a model with these.
+	// active is the model of a code, members lists its predictors, ascending, and code is the
+	// inverse of members.
 	active(code []int32) regression.Active
 	members(code []int32) []int
 	code(members []int) []int32
@@ -61,7 +60,6 @@ var _ models = (*Target)(nil)
 
 func (t *Target) bits() *Target { return t }
 
-// members lists the predictors of a model.
 func (t *Target) members(code []int32) []int { return bitMembers(code) }
 
 // bitMembers lists the predictors whose bits are set.
@@ -74,7 +72,6 @@ func bitMembers(code []int32) (members []int) {
 	return members
 }
 
-// code is the code of a model with these predictors.
 func (t *Target) code(members []int) []int32 {
 	code := make([]int32, len(t.design.Predictors))
 	for _, predictor := range members {
@@ -83,7 +80,6 @@ func (t *Target) code(members []int) []int32 {
 	return code
 }
 
-// active returns the model of a code.
 func (t *Target) active(code []int32) regression.Active {
 	a, parameters := regression.Active{Scale: t.Scale}, t.Parameters()
 	for j, on := range t.space.MaskRow(code, nil) {
@@ -94,7 +90,7 @@ func (t *Target) active(code []int32) regression.Active {
 	return a
 }
 
-// jointSearch finds members of models that matter only together, or that stand in for others.
+// jointSearch finds members of models that matter only together, or that replace others.
 type jointSearch struct{ models }
 
 // together are the models of [wide.Search.Together] around the model of a code.

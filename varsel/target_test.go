@@ -17,7 +17,7 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// likelihoodCase is a likelihood with the density of one response computed in the plainest way.
+// likelihoodCase is a likelihood with the density of one response in its plainest form.
 type likelihoodCase struct {
 	name   string
 	table  string
@@ -123,8 +123,7 @@ func (c likelihoodCase) loops(p *Problem, code []int32, theta []float64) (total 
 	return total
 }
 
-// In float32, the type of training, densities agree with float64 to the precision that single
-// rounding errors allow.
+// In float32, the type of training, densities agree with float64 up to single rounding errors.
 func TestLogJointInFloat32(t *testing.T) {
 	for _, c := range likelihoodCases() {
 		p := c.problem(t)

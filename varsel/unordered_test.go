@@ -28,7 +28,7 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// unorderedTables are made-up categories, numbered from 1, that are easy to get wrong.
+// unorderedTables are difficult made-up categories, numbered from 1.
 func unorderedTables() []orderedTable {
 	random := stream.Rand(2, "unordered tables")
 	few := orderedTable{name: "10 categories, 12 rows", levels: 10}
@@ -87,8 +87,8 @@ func nullCategories(o orderedTable, s float64) float64 {
 }
 
 // threeCategories is log p(y) by definition of three categories with intercepts and a slope on x,
-// log odds against the first with standard deviations 10 and 1.5 and correlation ½: a sum over an
-// even grid in four dimensions, whose step is small against a posterior of few rows; these need no
+// log odds against the first with standard deviations 10 and 1.5 and correlation ½. It is a sum
+// over an even grid in four dimensions, whose step is small against the posterior; few rows need no
 // logarithms.
 func threeCategories(o orderedTable, x []float64) float64 {
 	const step = 0.7
@@ -139,7 +139,6 @@ func threeCategories(o orderedTable, x []float64) float64 {
 	return math.Log(total)
 }
 
-// isLevel is 1 for that level.
 func isLevel(y, level float64) float64 {
 	if y == level {
 		return 1
@@ -147,10 +146,10 @@ func isLevel(y, level float64) float64 {
 	return 0
 }
 
-// Evidences are those of integrals by definition, of ten categories with a predictor that of
+// Evidences agree with integrals by definition. For ten categories with a predictor they agree with
 // importance sampling by NumPy with log odds against the first as coordinates (400,000 draws from a
-// t distribution around the mode that SciPy finds), which has an error of its own. 4.5 standard
-// errors: a false alarm in 150,000 comparisons, of which there are 16.
+// t distribution around the mode that SciPy finds), which has errors too. 4.5 standard errors: a
+// false alarm in 150,000 comparisons; there are 16.
 func TestUnorderedEvidences(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -210,7 +209,7 @@ func TestTwoCategoriesAreLogistic(t *testing.T) {
 	}
 }
 
-// The order of levels says which log odds results have, and changes neither densities nor
+// The order of levels sets the log odds in results, and changes neither densities nor
 // probabilities.
 func TestOrderOfLevels(t *testing.T) {
 	random := stream.Rand(4, "order of levels")
@@ -241,8 +240,8 @@ func TestOrderOfLevels(t *testing.T) {
 	}
 }
 
-// Graphs compute what the host does; values on the scale of the table give coordinates back, and
-// the same probabilities there.
+// Graphs agree with the host. Values on the scale of the table give the coordinates back, and the
+// same probabilities.
 func TestUnorderedCoordinates(t *testing.T) {
 	o := unorderedTables()[0]
 	for i := range o.x {
@@ -405,12 +404,12 @@ func TestUnorderedPredictions(t *testing.T) {
 	require.ErrorContains(t, err, `got "lower", want one of the levels cat, dog, a:b`)
 	comparison, err := Compare(t.Context(), stored, stored)
 	require.NoError(t, err)
-	// beside the entropy of the answer, the flow is as far off as an untrained one is
+	// the excess over the entropy of the answer is the error of an untrained flow
 	require.InDelta(t, float64(comparison.CrossEntropy.OwnDraws)+0.15, float64(comparison.CrossEntropy.Mean), 0.15)
 }
 
-// Categories whose probabilities bend with a predictor, which the model says they do not, are
-// found, and where; with the square of the predictor there is nothing to find.
+// Categories whose probabilities bend with a predictor, against the model, are found, with their
+// place; with the square of the predictor there is nothing to find.
 func TestUnorderedModelCheck(t *testing.T) {
 	random := stream.Rand(6, "bend")
 	const n = 300
@@ -451,7 +450,7 @@ func TestUnorderedModelCheck(t *testing.T) {
 	}
 }
 
-// Simulated tables have effects on single categories, which selection finds.
+// Simulated tables have effects on single categories; selection finds them.
 func TestUnorderedSimulation(t *testing.T) {
 	data, err := design.Simulate(design.Simulation{Likelihood: likelihood.CategoricalKind, Rows: 3000, Predictors: 4, Effects: 4, Seed: 3})
 	require.NoError(t, err)
@@ -474,7 +473,7 @@ func TestUnorderedSimulation(t *testing.T) {
 	}
 }
 
-// What is wrong with categories without an order is said.
+// Each fault of categories without an order has a message.
 func TestUnorderedRefusals(t *testing.T) {
 	kind := likelihood.CategoricalKind
 	for want, opt := range map[string]DesignOptions{
