@@ -15,15 +15,14 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// Shape is what a table must have in common with the one that an amortized family was
-// trained on.
+// Shape is the structure that a table must share with the table of an amortized family.
 type Shape struct {
 	Columns []string        `json:"columns"`
 	Groups  []GroupingShape `json:"groups,omitempty"`
 }
 
-// GroupingShape is what is fixed of a grouping: by name, what varies by it, and the groupings that
-// it is nested in.
+// GroupingShape is the fixed structure of a grouping: its name, the columns that vary by it, and
+// the groupings in which it is nested.
 type GroupingShape struct {
 	Name    string   `json:"name"`
 	Columns []string `json:"columns"`
@@ -43,7 +42,7 @@ func (r *Regression) Shape() *Shape {
 	return s
 }
 
-// fit returns the nesting that the shape asks for, or what keeps the table from having it.
+// fit returns the nesting that the shape asks for, or an error if the table does not have it.
 func (s *Shape) fit(r *Regression) (above [][]int, err error) {
 	differ := func(what string, was, is []string) error {
 		return fmt.Errorf("%s: a table of another shape: %s were %q in training, and here are %q", r.Frame.Path, what, was, is)
@@ -71,7 +70,7 @@ func (s *Shape) fit(r *Regression) (above [][]int, err error) {
 	return above, nil
 }
 
-// amortized is the model with plates for inference from any table, which starts at the prior.
+// amortized returns the model with plates for inference from any table. It starts at the prior.
 func (r *Regression) amortized(above [][]int) (*PlateModel, error) {
 	if r.Frame.SE != nil || r.Options.Intercept != nil {
 		return nil, fmt.Errorf("a family for many tables cannot have known standard errors, nor a prior in the units of one response")
@@ -82,9 +81,9 @@ func (r *Regression) amortized(above [][]int) (*PlateModel, error) {
 // InferCommand is the command of a result of [Regression.Infer].
 const InferCommand = "hbm infer"
 
-// InferRun says how [Regression.Infer] works.
+// InferRun configures [Regression.Infer].
 type InferRun struct {
-	// Model is the run directory of a RunFamily with Fit.Amortize, and Shape that of its
+	// Model is the run directory of a RunFamily with Fit.Amortize, and Shape the shape of its
 	// regression.
 	Model string
 	Shape *Shape
@@ -95,7 +94,7 @@ type InferRun struct {
 	Dir string
 }
 
-// CheckInfer reports what keeps Infer from the table: a shape that the model was not trained for.
+// CheckInfer returns an error if the model was not trained for tables of this shape.
 func (r *Regression) CheckInfer(shape *Shape) error {
 	above, err := shape.fit(r)
 	if err == nil {
@@ -104,9 +103,9 @@ func (r *Regression) CheckInfer(shape *Shape) error {
 	return err
 }
 
-// Infer answers for a table in one pass of a family that was trained on simulated tables,
-// certifies the answer, and writes what [Regression.RunFamily] writes, without training.
-// Cancelling ctx stops it with an error that wraps ctx.Err().
+// Infer answers for a table in one pass of a family that was trained on simulated tables. It
+// certifies the answer and writes the files of [Regression.RunFamily], without training. If ctx is
+// cancelled, its error wraps ctx.Err().
 func (r *Regression) Infer(ctx gocontext.Context, device *gpu.Device, cfg InferRun) (*Result, error) {
 	clock := run.NewClock()
 	above, err := cfg.Shape.fit(r)

@@ -25,8 +25,8 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// The test of this build tag measures rather than checks, and logs rows of Markdown for
-// docs/benchmarks/hierarchical.md.
+// The test of this build tag measures and logs rows of Markdown for
+// docs/benchmarks/hierarchical.md. It checks nothing.
 var (
 	qualityLikelihood = flag.String("quality.likelihood", "poisson", "poisson or logistic")
 	qualityFormula    = flag.String("quality.formula", "y ~ x + (1 | g)", "regression of y on x, with effects by g")
@@ -38,7 +38,7 @@ var (
 	qualityModel      = flag.String("quality.model", "", "a folder with a trained family, which is kept there")
 )
 
-// tableKind is what tables have that those simulated for training hardly have.
+// tableKind is a property that tables simulated for training hardly have.
 type tableKind struct {
 	name   string
 	tables int
@@ -52,8 +52,8 @@ type madeTable struct {
 	label []string // of the groups
 }
 
-// makeTable draws a table of so many groups of 2 to 14 rows, with standard deviations, correlation
-// and coefficients of its own, and x on a scale of its own.
+// makeTable draws a table of groups of 2 to 14 rows, with its own standard deviations, correlation,
+// coefficients, and scale of x.
 func makeTable(random *rand.Rand, kind likelihood.Kind, groups int) *madeTable {
 	between := func(low, high float64) float64 { return low + (high-low)*random.Float64() }
 	row := likelihood.New(kind, likelihood.Shape{})
@@ -82,7 +82,6 @@ func makeTable(random *rand.Rand, kind likelihood.Kind, groups int) *madeTable {
 	return t
 }
 
-// csv writes a table.
 func (t *madeTable) csv() string {
 	var text strings.Builder
 	text.WriteString("y,x,g\n")
@@ -92,7 +91,7 @@ func (t *madeTable) csv() string {
 	return text.String()
 }
 
-// kinds are the tables of a response that are asked: like those of training, and of other kinds.
+// kinds are the tables for a response: like the training tables, and of other kinds.
 func kinds(response likelihood.Kind) []tableKind {
 	new := tableKind{"new", 10, func(*rand.Rand, *madeTable) {}}
 	if response == likelihood.PoissonKind {
@@ -138,8 +137,8 @@ func processorSeconds(t testing.TB) float64 {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds()
 }
 
-// TestQualityOfInference trains pavi-e on one table, and asks it for tables that were not seen,
-// beside the marginal family, whose log evidences are known to 0.01:
+// TestQualityOfInference trains pavi-e on one table and infers from unseen tables. The marginal
+// family, whose log evidences are known to 0.01, is beside it:
 //
 //	go test -tags quality -run TestQualityOfInference -v -timeout 60m ./hbm/regression \
 //	    -quality.likelihood logistic

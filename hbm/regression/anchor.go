@@ -22,17 +22,17 @@ type anchors struct {
 	precision, linear []float64 // [K·D·D], [K·D]
 }
 
-// anchorBudget bounds the numbers of all precisions together, and quickModels is the number of
-// models whose approximations are found one by one.
+// anchorBudget bounds the number of entries of all precisions together, and quickModels the number
+// of models whose approximations are found one by one.
 const (
 	anchorBudget = 1 << 22
 	quickModels  = 1024
 )
 
-// Prepare finds the mode of each model and the curvature there, from which the flow starts. Models
-// with more coordinates than a flow can couple, and more models than can be visited one by one, go
-// without: then the engine starts from the largest model. It must come before [Regression.Target];
-// another time it does nothing.
+// Prepare finds the mode and the curvature of each model, from which the flow starts. It skips
+// models with more coordinates than a flow can couple, and selections of too many models to visit:
+// then the engine starts from the largest model. It must come before [Regression.Target]; a second
+// call does nothing.
 func (r *Regression) Prepare(ctx gocontext.Context, device *gpu.Device) error {
 	dim, count := r.Dim(), len(r.space.masks)
 	if r.prepared {
@@ -68,17 +68,17 @@ func (r *Regression) Prepare(ctx gocontext.Context, device *gpu.Device) error {
 	return nil
 }
 
-// unitShare is the unit of a standard deviation as a share of the width of its posterior: small
-// enough that what is left of the posterior at zero ends sharply, for weights to be bounded there.
-// unitRounds is how often widths are searched for, each time in the coordinates that those before
-// give; narrowestUnit bounds units, in those of the scale of the prior.
+// unitShare is the unit of a standard deviation as a share of the width of its posterior. It is so
+// small that the posterior ends sharply at zero, and weights are bounded there. unitRounds is the
+// number of searches for widths, each in the coordinates of the previous one. narrowestUnit is the
+// least unit, relative to the scale of the prior.
 const (
 	unitShare     = 1.0 / 3
 	unitRounds    = 3
 	narrowestUnit = 1e-3
 )
 
-// fitUnits sets the unit of each standard deviation from the width of its posterior at the mode of
+// fitUnits sets the unit of each standard deviation from the width of its posterior, at the mode of
 // the model of all terms.
 func (r *Regression) fitUnits(ctx gocontext.Context, device *gpu.Device) error {
 	full := make([]int32, len(r.space.cards))
@@ -134,7 +134,7 @@ func (r *Regression) start() []float64 {
 	return start
 }
 
-// quadratic are precision [B, D, D] and linear term [B, D] of the models of codes.
+// quadratic returns the precision [B, D, D] and the linear term [B, D] of the models of codes.
 func (a *anchors) quadratic(s *effectSpace, codes *Node, dtype dtypes.DType) (precision, linear *Node) {
 	index := InsertAxes(space.Index(s.cards, codes), -1)
 	count := len(s.masks)

@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// StoredRun is a finished run of a regression as its directory holds it.
+// StoredRun is a finished run of a regression, read from its directory.
 type StoredRun struct{ run.Stored[Record, Result] }
 
 // OpenRun reads the record and the result of a run directory.
@@ -21,14 +21,14 @@ func OpenRun(dir string) (*StoredRun, error) {
 	return &StoredRun{stored}, err
 }
 
-// Comparison is how far two regressions agree. It has models and terms if both are selections from
-// the same formula.
+// Comparison is the agreement of two regressions. It has models and terms if both are selections
+// from the same formula.
 type Comparison struct {
 	compare.Comparison
 	// Terms compares the probabilities of the states of each term.
 	Terms []compare.Pair `json:"terms,omitempty"`
-	// Estimates compares the posteriors of what both have: effects, standard deviations, and
-	// effects of levels.
+	// Estimates compares the posteriors of the numbers in both runs: effects, standard deviations,
+	// and effects of levels.
 	Estimates []Estimates `json:"estimates"`
 }
 
@@ -40,14 +40,14 @@ type Estimates struct {
 	MeanB Figure `json:"mean_b"`
 	SDB   Figure `json:"sd_b"`
 	// Shift is the difference of the means, A − B, over the root mean square of the standard
-	// deviations; Ratio is that of the standard deviations, A to B.
+	// deviations. Ratio is the standard deviation in A over the one in B.
 	Shift Figure `json:"shift"`
 	Ratio Figure `json:"ratio"`
 }
 
-// Compare sets two finished regressions on the same rows of the same table side by side. Their
-// formulas may differ: then the log evidences compare the formulas. Runs on different tables, rows
-// or responses are refused.
+// Compare sets two finished regressions on the same rows of the same table side by side. If their
+// formulas differ, the log evidences compare the formulas. It refuses runs on different tables,
+// rows or responses.
 func Compare(a, b *StoredRun) (*Comparison, error) {
 	if err := run.SameTable(a.Dir, &a.Record.Header, b.Dir, &b.Record.Header); err != nil {
 		return nil, err
@@ -90,9 +90,9 @@ func Compare(a, b *StoredRun) (*Comparison, error) {
 	return c, nil
 }
 
-// Write stores the comparison in a directory, which is made: the object as JSON, estimates, terms
-// and models as CSV, and the probabilities of the models against each other as SVG and PNG. A
-// directory that already holds a comparison is refused.
+// Write makes a directory for the comparison: the object as JSON, estimates, terms and models as
+// CSV, and the probabilities of the models against each other as SVG and PNG. It refuses a
+// directory that already holds a comparison.
 func (c *Comparison) Write(dir string) error {
 	estimates := report.Rows(c.Estimates, "name", "mean_a", "sd_a", "mean_b", "sd_b", "shift", "ratio")
 	tables := []compare.Table{{Name: "estimates.csv", Rows: estimates}}
@@ -110,7 +110,7 @@ func (r *StoredRun) summary() compare.Run {
 	return s
 }
 
-// known is the number, or NaN if there is none.
+// known is the number, or NaN for nil.
 func known(x *Figure) Figure {
 	if x == nil {
 		return Figure(math.NaN())
@@ -118,7 +118,6 @@ func known(x *Figure) Figure {
 	return *x
 }
 
-// listed are the models of the result.
 func (r *Result) listed() (list []compare.Model) {
 	for _, m := range r.Models {
 		list = append(list, compare.Model{Code: m.Code, Probability: m.Certified, SE: m.SE})
@@ -137,7 +136,7 @@ func pairTerms(a, b []TermState) (pairs []compare.Pair) {
 	return pairs
 }
 
-// reference is the category that log odds are against; "" where there are none.
+// reference is the category in the denominator of log odds; "" if there is none.
 func (r *Result) reference() string {
 	if len(r.Categories) == 0 {
 		return ""
@@ -145,7 +144,7 @@ func (r *Result) reference() string {
 	return r.Categories[0]
 }
 
-// estimates are all posteriors of single numbers, by names that differ.
+// estimates returns the posteriors of all single numbers, under distinct names.
 func (r *Result) estimates() []Summary {
 	list := slices.Concat(r.Effects, r.SDs, r.Cuts, r.Shares)
 	for _, v := range r.Varying {

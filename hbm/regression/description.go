@@ -12,18 +12,18 @@ import (
 	"github.com/transdim/vti/hbm/formula"
 )
 
-// PriorSummary is the prior of a number of the answer, given that it is in the model, in the units
-// of the table.
+// PriorSummary is the prior of a number of the answer in the models that have it, in the units of
+// the table.
 type PriorSummary struct {
 	Name string `json:"name"`
-	// Family is "normal" with a mean and a standard deviation Scale, "log-normal" with those of
-	// the logarithm, or the name of an [SDPrior] with its scale.
+	// Family is "normal" with a mean and a standard deviation Scale, "log-normal" with the mean and
+	// standard deviation of the logarithm, or the name of an [SDPrior] with its scale.
 	Family string `json:"family"`
 	Mean   Figure `json:"mean"`
 	Scale  Figure `json:"scale"`
 }
 
-// LogDensity is the logarithm of the density at x; −Inf where there is none.
+// LogDensity is the log density at x; −Inf outside the support.
 func (p PriorSummary) LogDensity(x float64) float64 {
 	scale := float64(p.Scale)
 	normal := func(x float64) float64 {
@@ -47,8 +47,7 @@ func (p PriorSummary) LogDensity(x float64) float64 {
 	return math.Ln2 + normal(x)
 }
 
-// describe adds to a result what its report shows of table and priors: columns, priors, and the
-// estimates of single levels.
+// describe adds columns, priors, and estimates of single levels to a result, for its report.
 func (r *Regression) describe(result *Result, s *posteriorSample) {
 	f, unit := r.Frame, r.ySD
 	result.Data.Response = f.Formula.Response.String()
@@ -79,9 +78,9 @@ func (r *Regression) describe(result *Result, s *posteriorSample) {
 	r.fillUnpooled(result, s)
 }
 
-// fillUnpooled estimates the effects of each level from its own rows alone, by least squares on
-// what the population and the other groupings leave: where shrinkage begins. Responses that are
-// not continuous, and levels of too few rows, have no such estimate.
+// fillUnpooled estimates the effects of each level from its own rows alone: by least squares on the
+// residual of the population and the other groupings. Shrinkage begins at these estimates.
+// Responses that are not continuous, and levels of too few rows, have none.
 func (r *Regression) fillUnpooled(result *Result, s *posteriorSample) {
 	if !r.Frame.Response.Continuous() || len(result.Varying) == 0 {
 		return
@@ -102,7 +101,7 @@ func (r *Regression) fillUnpooled(result *Result, s *posteriorSample) {
 		starts[k] = first
 		first += r.effects(g)
 	}
-	// what all groupings explain together, and each by itself
+	// the sum of the effects of all groupings, and each by itself
 	explained := func(k, i int) (sum float64) {
 		g := r.groups[k]
 		for c := range g.Columns {
@@ -128,7 +127,7 @@ func (r *Regression) fillUnpooled(result *Result, s *posteriorSample) {
 	}
 }
 
-// leastSquares are the coefficients of some rows alone; nil where these do not determine them.
+// leastSquares returns the coefficients fitted to some rows; nil if the rows do not determine them.
 func leastSquares(z *mat.Dense, y []float64, rows []int) []float64 {
 	_, columns := z.Dims()
 	if len(rows) < columns {

@@ -18,14 +18,14 @@ import (
 const (
 	mostDraws    = 4000
 	fewestDraws  = 500     // with many levels
-	drawnEffects = 2 << 20 // about so many effects are drawn in all
+	drawnEffects = 2 << 20 // about this number of effects is drawn in all
 	drawChunk    = 64      // draws that one stream of random numbers serves
 )
 
-// posteriorSample are equally weighted draws of everything, in the units of the table. Absent
+// posteriorSample holds equally weighted draws of all quantities, in the units of the table. Absent
 // effects are zero.
 type posteriorSample struct {
-	// what means and standard deviations rest on where it knows them, or nil
+	// weighted draws for the means and standard deviations of their quantities, or nil
 	moments    *momentDraws
 	ess        float64 // effective draws that these were taken from
 	codes      [][]int32
@@ -38,8 +38,8 @@ type posteriorSample struct {
 	rough      float64 // the share of draws whose density rounding has changed by roughRounding
 }
 
-// chooseDraws picks the draws of a weighted sample that summaries rest on: the fewer the more
-// effects each has.
+// chooseDraws picks the draws of a weighted sample for summaries: the more effects there are, the
+// fewer draws.
 func (r *Regression) chooseDraws(weight []float64, seed uint64) []int {
 	count := 1
 	for _, g := range r.groups {
@@ -48,7 +48,7 @@ func (r *Regression) chooseDraws(weight []float64, seed uint64) []int {
 	return weighted.Rows(weight, min(max(drawnEffects/count, fewestDraws), mostDraws), stream.Rand(seed, "hbm/resample"))
 }
 
-// emptySample has room for n draws; it is nothing but its groupings for none.
+// emptySample has room for n draws; for none it has only its groupings.
 func (r *Regression) emptySample(n int) *posteriorSample {
 	s := &posteriorSample{}
 	if n == 0 {
@@ -70,8 +70,8 @@ func (r *Regression) emptySample(n int) *posteriorSample {
 	return s
 }
 
-// sample draws the effects of all levels, given weighted draws of the other coordinates of which
-// ess are effective.
+// sample draws the effects of all levels given weighted draws of the other coordinates. ess is the
+// effective number of these draws.
 func (r *Regression) sample(ctx gocontext.Context, weighted vti.WeightedSample, ess float64, seed uint64) (*posteriorSample, error) {
 	rows := r.chooseDraws(weighted.Weight, seed)
 	s := r.emptySample(len(rows))
@@ -87,9 +87,9 @@ func (r *Regression) sample(ctx gocontext.Context, weighted vti.WeightedSample, 
 	})
 }
 
-// completion draws the effects of the inner grouping given all other coordinates in θ, and returns
-// all effects, less their prior mean, with their distribution. The normal distribution of all
-// effects of a gaussian response, given hyperparameters, needs no others.
+// completion returns a function that draws the effects of the inner grouping given all other
+// coordinates in θ. The function returns all effects, less their prior mean, with their
+// distribution. For a gaussian response it needs only the hyperparameters in θ.
 func (r *Regression) completion() func(mask []bool, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {
 	if r.Frame.Response.Conjugate() {
 		return func(mask []bool, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {
@@ -118,8 +118,8 @@ func (r *Regression) completion() func(mask []bool, theta []float64, random *ran
 	}
 }
 
-// fillDraws fills a sample in by draws of all effects, less their prior mean, given hyperparameters
-// which draw puts into θ.
+// fillDraws fills a sample in by draws of all effects, less their prior mean, given the
+// hyperparameters that draw puts into θ.
 func (r *Regression) fillDraws(ctx gocontext.Context, s *posteriorSample, seed uint64, draw func(k int, mask []bool, theta []float64, random *rand.Rand) (*conditional, []float64, bool)) error {
 	n := len(s.codes)
 	rough := make([]int, (n+drawChunk-1)/drawChunk)
@@ -148,7 +148,7 @@ func (r *Regression) fillDraws(ctx gocontext.Context, s *posteriorSample, seed u
 }
 
 // writeDraw writes effects, less their prior mean, given the hyperparameters in θ, as the k-th draw
-// of a sample. The coefficients in θ are overwritten.
+// of a sample. It overwrites the coefficients in θ.
 func (r *Regression) writeDraw(s *posteriorSample, k int, given *conditional, effects []float64, mask []bool, theta []float64, check *predictiveCheck, random *rand.Rand) {
 	for j, mean := range given.mean {
 		theta[j] = mean + effects[j]
@@ -182,7 +182,7 @@ func (r *Regression) tableLevels(group int, e *jointEffects, effects, dst []floa
 	r.inOdds(dst)
 }
 
-// tableEffects writes the population effects in the units of the table, those of effectColumns.
+// tableEffects writes the population effects of effectColumns in the units of the table.
 func (r *Regression) tableEffects(mask []bool, theta, dst []float64) {
 	effects, columns := r.Frame.EffectColumns(), len(r.Frame.Columns)
 	for m := range r.planes {
@@ -210,7 +210,6 @@ func (r *Regression) tableEffects(mask []bool, theta, dst []float64) {
 	r.inOdds(dst)
 }
 
-// innerRows lists the rows of each level of the inner grouping.
 func (r *Regression) innerRows() [][]int {
 	if r.inner == nil {
 		return nil
@@ -218,7 +217,6 @@ func (r *Regression) innerRows() [][]int {
 	return r.inner.Rows()
 }
 
-// everyRow lists the numbers of n rows.
 func everyRow(n int) []int {
 	rows := make([]int, n)
 	for i := range rows {

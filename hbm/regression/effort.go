@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// Limits of what is integrated without training: beyond them a flow is trained. Chosen by hand, so
-// that an answer within them takes at most a few minutes on two processors.
+// Limits of the integration without training: beyond them a flow is trained. Chosen by hand: an
+// answer within them takes at most a few minutes on two processors.
 const (
 	exactModels          = 128
 	pilotModels          = 1024
@@ -22,40 +22,40 @@ const (
 	dearWork             = 1e9 // of one model alone, from fewer draws
 )
 
-// leastESS is what every answer is to have: a verdict asks for a little less.
+// leastESS is the effective size that every answer aims at. A verdict asks for a little less.
 const leastESS = 1.1 * verdict.DoubtfulESS
 
-// effort says how many draws of the hyperparameters of a model are made: first, and at most. They
-// double until the log evidence of all models has the standard error se, and the sample the
+// effort is the number of draws of the hyperparameters of a model: first, and at most. The number
+// doubles until the log evidence of all models has the standard error se, and the sample the
 // effective size ess.
 type effort struct {
 	first, most int
 	se, ess     float64
-	// pilots says that a model takes seconds, so that of several those that do not matter have only
-	// pilots
+	// pilots says that a model takes seconds: of several, models that do not matter get a pilot
+	// only
 	pilots bool
-	// sharp says that densities cost little: moments are to be known as well as draws can tell
-	// them, and proposals whose weights have a tail are mended
+	// sharp says that densities cost little: draws are added until the moments are known well, and
+	// proposals whose weights have a heavy tail are mended
 	sharp bool
-	// problem is how the proposal of a model is searched for, with draws in a round of the
-	// adaptation for each hyperparameter and one more, and noise the error of a log density
+	// problem configures the search for the proposal of a model: its draws are the draws in a round
+	// of the adaptation for each hyperparameter and one more, its noise the error of a log density
 	problem integrate.Problem
-	// time is that after which no more draws are begun
+	// time is the time after which no more draws begin
 	time budget.Time
 }
 
 // Efforts, chosen by hand.
 //
-// Of exact evidences: Bayes factors to half a percent, a fifth of what a comparison of models can
-// use. With pilotEffects effects a model takes seconds, and of more than exactModels models most do
-// not matter.
+// Exact evidences: Bayes factors to half a percent, a fifth of the precision that a comparison of
+// models can use. With pilotEffects effects a model takes seconds, and of more than exactModels
+// models most do not matter.
 //
-// Where a factor of more than exactWork multiplications takes a tenth of a second, answers are what
-// a thousand of them can tell, which grow by half: means to 5 percent of a standard deviation,
-// within a minute on two processors for the 4,100 effects of InstEval.
+// If a factor of more than exactWork multiplications takes a tenth of a second, an answer starts
+// from a thousand draws, which grow by half: means to 5 percent of a standard deviation, within a
+// minute on two processors for the 4,100 effects of InstEval.
 //
-// Of other responses, each density of which finds modes: evidences to a thirtieth of a nat,
-// standard deviations to 2.5 percent.
+// Other responses, each density of which finds modes: evidences to a thirtieth of a nat, standard
+// deviations to 2.5 percent.
 var (
 	exactEffort   = effort{first: 1 << 12, most: 1 << 17, se: 0.005, ess: 1 << 13, sharp: true}
 	dearEffort    = effort{first: 3 << 8, most: 3 << 11, se: laplaceSE, ess: leastESS, problem: integrate.Problem{Dear: true, PerRound: 10}}
@@ -68,7 +68,7 @@ const (
 	laplaceNumbers = 1 << 26 // kept, of all draws of a model
 )
 
-// effort is by what a density costs.
+// effort returns the effort for the cost of a density.
 func (r *Regression) effort() effort {
 	e := exactEffort
 	switch {
@@ -83,8 +83,8 @@ func (r *Regression) effort() effort {
 	return e
 }
 
-// asked is effort for the precision and the time that a run asks for, where it does: effective
-// draws and odds of models that leave a probability of a half the error Precision.
+// asked returns the effort for the precision and the time of a run, if it sets them: effective
+// draws and odds of models for which a probability of a half has the error Precision.
 func (e effort) asked(cfg Run) effort {
 	if p := cfg.Precision; p > 0 {
 		e.ess, e.se = math.Max(1/(4*p*p), leastESS), math.Min(e.se, 4*p)
@@ -93,16 +93,16 @@ func (e effort) asked(cfg Run) effort {
 	return e
 }
 
-// How effects are integrated out where nothing is trained: exactly, or by draws from a Laplace
+// Methods that integrate effects out without training: exactly, or by draws from a Laplace
 // approximation that importance weights correct.
 const (
 	ClosedForm = "closed form"
 	Laplace    = "laplace"
 )
 
-// integrable reports whether [Regression.Run] needs no training as effects are normal given
-// standard deviations, correlations and noise of a gaussian regression, and there are few enough of
-// these to integrate over.
+// integrable reports whether [Regression.Run] needs no training: given the standard deviations,
+// correlations and noise of a gaussian regression its effects are normal, and these hyperparameters
+// are few enough to integrate over.
 func (r *Regression) integrable() bool {
 	models := len(r.space.masks)
 	if !r.Frame.Response.Conjugate() || models > pilotModels || !r.fewHyperparameters(0) {
@@ -115,8 +115,8 @@ func (r *Regression) integrable() bool {
 }
 
 // weighable reports whether the effects of a response that is not gaussian are drawn from a Laplace
-// approximation without training. Where the density of a row is not log-concave the effects of the
-// population may have several modes; with one grouping a flow is trained then.
+// approximation without training. If the density of a row is not log-concave, the population
+// effects may have several modes; with one grouping a flow is trained then.
 func (r *Regression) weighable() bool {
 	kind := r.Frame.Response
 	if kind.Conjugate() || len(r.groups) == 0 || len(r.groups) == 1 && !kind.LogConcave() || len(r.space.masks) > exactModels {
@@ -125,8 +125,8 @@ func (r *Regression) weighable() bool {
 	return r.fewHyperparameters(len(r.Frame.CutNames())) && r.joint().symbolic.Work() <= exactWork
 }
 
-// fewHyperparameters reports whether no model has too many hyperparameters beside shares of steps
-// and so many others.
+// fewHyperparameters reports whether every model has at most exactHyperparameters hyperparameters,
+// apart from shares of steps and others more.
 func (r *Regression) fewHyperparameters(others int) bool {
 	for _, mask := range r.space.masks {
 		if len(r.hyperparameters(mask))-others-r.sticks(mask) > exactHyperparameters {
@@ -136,14 +136,13 @@ func (r *Regression) fewHyperparameters(others int) bool {
 	return true
 }
 
-// Draws of the hyperparameters of each of several models before it is known which matter: of all;
-// of those that are then less than hopelessNats below the best; and, once those that have a part in
-// the answer have a proposal that suits them, of these. A proposal suits if it leaves pilotESS of
-// the draws; evidences by one that does not may be too small by missedNats more than mayMatter
-// allows for. Weights of a model with a notable part in the answer whose tail is heavier than
-// mendedK cost many draws later, so that its proposal is refined once more. Chosen by hand: on
-// verbagg the proposal of the largest model, which suits few others, left evidences up to 7 nats
-// too small.
+// Draws of the hyperparameters of each of several models, in three stages: of all models; then of
+// models less than hopelessNats below the best; then of models with a part in the answer and a
+// proposal that suits them. A proposal suits if pilotESS of its draws are effective. An evidence by
+// one that does not suit may be too small by missedNats more than mayMatter allows for. If a model
+// with a notable part in the answer has weights whose tail is heavier than mendedK, it would cost
+// many draws later: its proposal is refined once more. Chosen by hand: on verbagg the proposal of
+// the largest model, which suits few others, left evidences up to 7 nats too small.
 const (
 	glanceDraws  = 1 << 4
 	pilotDraws   = 1 << 6
@@ -154,10 +153,10 @@ const (
 	mostRefined  = 2 // times
 )
 
-// pilots makes draws of every model, of those that cannot matter a few, from the proposal of the
-// largest or, where it does not suit a model that may matter, from one that was refined for it.
-// Models with monotonic effects have proposals of their own. The last of the models has all
-// hyperparameters: those of others are about as far from zero, and their modes not far.
+// pilots makes draws of every model, a few of models that cannot matter. It takes the proposal of
+// the largest model. If that does not suit a model that may matter, it refines the proposal for it.
+// Models with monotonic effects have their own proposals. The last model has all hyperparameters:
+// in other models they are about as far from zero, with similar modes.
 func (f *integral) pilots(ctx gocontext.Context, e effort) error {
 	last := f.list[len(f.list)-1]
 	if err := f.begin(ctx, last, e, pilotDraws); err != nil {
@@ -213,8 +212,8 @@ func (f *integral) pilots(ctx gocontext.Context, e effort) error {
 	return nil
 }
 
-// follow gives a model the proposal, and the searches for modes, of one that has its
-// hyperparameters and others.
+// follow gives m the proposal and the starts of searches for modes of a model with a superset of
+// its hyperparameters.
 func (f *integral) follow(of, m *modelIntegral, e effort) {
 	m.by = of.by
 	if len(m.free) == 0 {
@@ -227,12 +226,12 @@ func (f *integral) follow(of, m *modelIntegral, e effort) {
 	m.proposal = of.proposal.Of(places, f.problem(m, e).LogDensity)
 }
 
-// suited reports whether enough of the draws of a pilot are effective.
+// suited reports whether enough draws of a pilot are effective.
 func (m *modelIntegral) suited() bool {
 	return len(m.free) == 0 || m.weights.K <= psis.Reliable && m.weights.ESS >= pilotESS*float64(len(m.sample.Points))
 }
 
-// refine takes the proposal of a pilot to where the weights of its draws are, and draws anew.
+// refine moves the proposal of a pilot to the draws with large weights, and draws anew.
 func (f *integral) refine(ctx gocontext.Context, m *modelIntegral, what string) error {
 	better, err := m.proposal.Refined(ctx, m.sample, f.random(m, what))
 	if err != nil || better == nil {

@@ -40,8 +40,8 @@ func TestPrecisionAndTimeWithoutTraining(t *testing.T) {
 	}
 }
 
-// Models that do not matter have a pilot alone, whose evidences are right as well, and those that
-// do have the draws that they have without one.
+// Models that do not matter get a pilot alone, with the right evidences. Models that matter get the
+// same draws as without a pilot.
 func TestPilotsOfModels(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -79,10 +79,10 @@ func TestPilotsOfModels(t *testing.T) {
 	require.Greater(t, pilots, 2)
 }
 
-// What the model with all terms says of standard deviations misleads those without: items differ by
-// a factor alone, so that their standard deviation is next to nothing beside it, and a large one
-// without. Evidences of all submodels, of which several matter, are those of the submodels by
-// themselves, and none that matters is left with draws from a proposal that does not suit it.
+// The standard deviations in the model with all terms mislead submodels: items differ by a factor
+// alone, so that their standard deviation is next to nothing beside the factor, and large without
+// it. Evidences of all submodels, of which several matter, agree with runs of each submodel alone.
+// No model that matters keeps draws from a proposal that does not suit it.
 func TestPilotsOfMisleadingNeighbours(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

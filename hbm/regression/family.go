@@ -20,30 +20,30 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// FamilyRun says how [Regression.RunFamily] works.
+// FamilyRun configures [Regression.RunFamily].
 type FamilyRun struct {
-	// Fit configures the family and its training. RunFamily sets Checkpoint and Batch. The loss
-	// that Progress is called with is that of the response in its own units; with Amortize it is
-	// the mean over simulated tables.
+	// Fit configures the family and its training. RunFamily sets Checkpoint and Batch. Progress is
+	// called with the loss of the response in its own units; with Amortize, with the mean over
+	// simulated tables.
 	Fit hbm.Config
-	// Members is how many groups a step uses, of the grouping that all others are nested in, or how
-	// many rows if there is none; 0 stands for all. With Fit.Amortize a step uses whole tables.
+	// Members is the number of groups in a step, of the grouping in which all others are nested. If
+	// there is none it is the number of rows; 0 stands for all. With Fit.Amortize a step uses whole
+	// tables.
 	Members int
-	// Certify configures certification.
 	Certify hbm.CertifyConfig
 	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
 	// MaxTime, if not 0, is when work ends, apart from the first draws of each model.
 	MaxTime time.Duration
-	// Status, if not nil, is called with what is about to be done.
+	// Status, if not nil, is called with a description of the next step.
 	Status func(text string)
 }
 
-// elboDraws is the number of draws that the ELBO of an answer is the mean of.
+// elboDraws is the number of draws behind the ELBO of an answer.
 const elboDraws = 500
 
 // RunFamily fits a family of plates to the regression, see [Regression.Plates], certifies it, and
-// writes what [Regression.Run] writes. Resuming and stopping are as there.
+// writes the files of [Regression.Run]. It resumes and stops as Run does.
 func (r *Regression) RunFamily(ctx gocontext.Context, device *gpu.Device, cfg FamilyRun) (*Result, error) {
 	if err := memory.Check(fmt.Sprintf("hbm: Draws %d", cfg.Certify.Draws), 8*float64(cfg.Certify.Draws)*float64(r.Dim())); err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (r *Regression) RunFamily(ctx gocontext.Context, device *gpu.Device, cfg Fa
 	if err = training.End(err); err != nil {
 		return nil, err
 	}
-	if fit.Amortize > 0 { // what was trained on is larger
+	if fit.Amortize > 0 { // training was on larger tables
 		if plates, err = r.amortized(r.nesting()); err != nil {
 			return nil, err
 		}
@@ -104,8 +104,8 @@ func (r *Regression) CheckFamilyCheckpoint(ctx gocontext.Context, device *gpu.De
 	return err
 }
 
-// CheckFamily reports what keeps a family from being fitted to the regression with so many Members
-// in a step.
+// CheckFamily returns an error if a family cannot be fitted to the regression with this number of
+// members in a step.
 func (r *Regression) CheckFamily(family hbm.Family, members int) error {
 	if r.Options.Select && len(r.space.masks) > mostPlateModels {
 		return fmt.Errorf("the terms of the formula make %d models to select from: with family %v at most %d, leave terms out or use --family %s", len(r.space.masks), family, mostPlateModels, MarginalFamily)
@@ -124,7 +124,7 @@ func (r *Regression) CheckFamily(family hbm.Family, members int) error {
 	return family.Check(plates.Model)
 }
 
-// familyFit is the model and the training that a run asks for.
+// familyFit returns the model and the training of a run.
 func (r *Regression) familyFit(device *gpu.Device, cfg FamilyRun) (*PlateModel, hbm.Config, error) {
 	fit := cfg.Fit
 	fit.Products = true
@@ -155,7 +155,7 @@ func (r *Regression) familyFit(device *gpu.Device, cfg FamilyRun) (*PlateModel, 
 	return plates, fit, nil
 }
 
-// batch is how many members of each plate a step takes part in; nil: of all.
+// batch returns the number of members of each plate in a step; nil stands for all.
 func (p *PlateModel) batch(members int) map[*hbm.Plate]int {
 	if members == 0 {
 		return nil
@@ -163,8 +163,8 @@ func (p *PlateModel) batch(members int) map[*hbm.Plate]int {
 	return map[*hbm.Plate]int{p.root(): members}
 }
 
-// checkMembers refuses steps that take part in more members than there are, in some with a family
-// that needs all, and those in which an encoder would see only some rows of a group.
+// checkMembers refuses steps with more members than there are, steps of some members with a family
+// that needs all, and steps in which an encoder would see only some rows of a group.
 func (p *PlateModel) checkMembers(family hbm.Family, members int) error {
 	if members == 0 {
 		return nil
@@ -181,7 +181,7 @@ func (p *PlateModel) checkMembers(family hbm.Family, members int) error {
 	return nil
 }
 
-// root is the plate that all others are nested in, or the rows if there is none.
+// root is the plate in which all others are nested, or the rows if there is none.
 func (p *PlateModel) root() *hbm.Plate {
 	for _, candidate := range p.Model.Plates() {
 		all := true
@@ -217,7 +217,7 @@ func (p *PlateModel) answer(ctx gocontext.Context, posterior *hbm.Posterior, cer
 	return r.finishFamily(ctx, result, sample, c.ESS, clock)
 }
 
-// finishFamily compares an answer of so many effective draws with the exact one where there is one,
+// finishFamily compares an answer of ess effective draws with the exact one, if there is one,
 // checks the model, and writes the result.
 func (r *Regression) finishFamily(ctx gocontext.Context, result *Result, sample *posteriorSample, ess float64, clock *run.Clock) error {
 	if err := r.compareExact(ctx, ess, result); err != nil {
@@ -232,14 +232,12 @@ func (r *Regression) finishFamily(ctx gocontext.Context, result *Result, sample 
 	return r.writeResult(result, sample)
 }
 
-// plateDraws are weighted draws of all latent variables.
 type plateDraws struct {
 	*hbm.Draws
 	codes  [][]int32 // of the model of each draw; nil: there is one model
 	weight []float64
 }
 
-// code is the model of a draw.
 func (d plateDraws) code(at, sites int) []int32 {
 	if d.codes == nil {
 		return make([]int32, sites)
@@ -247,12 +245,11 @@ func (d plateDraws) code(at, sites int) []int32 {
 	return d.codes[at]
 }
 
-// value are the values of one draw.
 func (d plateDraws) value(at int) func(v *hbm.Variable) []float64 {
 	return func(v *hbm.Variable) []float64 { return d.Of(v, at) }
 }
 
-// sample takes draws of everything, in the units of the table. ess is their effective number.
+// sample draws all quantities in the units of the table. ess is the effective number of draws.
 func (p *PlateModel) sample(ctx gocontext.Context, draws plateDraws, ess float64, seed uint64) (*posteriorSample, error) {
 	r := p.regression
 	rows := r.chooseDraws(draws.weight, seed)
@@ -263,7 +260,7 @@ func (p *PlateModel) sample(ctx gocontext.Context, draws plateDraws, ess float64
 	s.moments, s.ess = p.moments(draws, seed), ess
 	for _, at := range rows {
 		s.codes = append(s.codes, draws.code(at, len(r.space.cards)))
-		// what belongs to a level was drawn several times
+		// the effects of a level were drawn several times
 		s.logP, s.logQ = append(s.logP, math.NaN()), append(s.logQ, math.NaN())
 	}
 	return s, r.fillDraws(ctx, s, seed, func(k int, mask []bool, theta []float64, _ *rand.Rand) (*conditional, []float64, bool) {
@@ -272,7 +269,7 @@ func (p *PlateModel) sample(ctx gocontext.Context, draws plateDraws, ess float64
 	})
 }
 
-// moments are those of everything by all weighted draws.
+// moments returns the moments of all quantities by all weighted draws.
 func (p *PlateModel) moments(draws plateDraws, seed uint64) *momentDraws {
 	r := p.regression
 	rows, kept := r.momentRows(draws.weight, seed)
@@ -287,8 +284,8 @@ func (p *PlateModel) moments(draws plateDraws, seed uint64) *momentDraws {
 	return m
 }
 
-// effectsAt are the effects, less their prior mean, at values of the latent variables of a model,
-// with their prior given the hyperparameters, which θ becomes.
+// effectsAt returns the effects, less their prior mean, at values of the latent variables of a
+// model, with their prior given the hyperparameters. It writes the hyperparameters to θ.
 func (p *PlateModel) effectsAt(value func(v *hbm.Variable) []float64, mask []bool, theta []float64) (*conditional, []float64) {
 	r := p.regression
 	for j, v := range p.globals {
@@ -315,7 +312,6 @@ func (p *PlateModel) effectsAt(value func(v *hbm.Variable) []float64, mask []boo
 	return given, effects
 }
 
-// meanOf is the mean of the effects of a column.
 func (g *plateGroup) meanOf(column int, population []float64) float64 {
 	if g.means == nil {
 		return 0

@@ -17,9 +17,9 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// selectionDraws is how many times as many draws a step has as for a single model, as each model
-// has a share of them. Chosen by hand: of two of twelve models 0.3 and 0.5 percent of the draws
-// were effective with as many, 0.9 and 1.0 with seven times as many.
+// selectionDraws is the number of draws in a step relative to a single model, as each model has a
+// share of them. Chosen by hand: in two of twelve models 0.3 and 0.5 percent of the draws were
+// effective with the draws of a single model, 0.9 and 1.0 with seven times their number.
 const selectionDraws = 4
 
 // selected is a selection of terms as a Target, with a family of plates as its flow.
@@ -58,7 +58,7 @@ func (p *PlateModel) selection(family hbm.Family, cfg hbm.Config, until time.Tim
 	}}, nil
 }
 
-// selection is what a run asks for.
+// selection returns the selection of a run.
 func (r *Regression) selection(cfg FamilyRun) (*selected, error) {
 	if cfg.Fit.Amortize > 0 {
 		return nil, fmt.Errorf("terms are selected in one table: with --amortize leave out --select")

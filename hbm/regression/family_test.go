@@ -121,8 +121,8 @@ func naiveJoint(t *testing.T, p *PlateModel, value func(v *hbm.Variable) []float
 	return sum
 }
 
-// The model with plates has the density of the regression; and its plates are nested where the
-// data are.
+// The model with plates has the density of the regression, and its plates are nested as in the
+// data.
 func TestPlatesHaveTheDensityOfTheRegression(t *testing.T) {
 	for name, opt := range map[string]frame.Options{
 		"correlated": {Formula: "y ~ x + (1 + x | school)"},
@@ -152,7 +152,6 @@ func TestPlatesHaveTheDensityOfTheRegression(t *testing.T) {
 	require.True(t, nested.rows.Determines(teacher) && nested.rows.Determines(school))
 }
 
-// runFamily runs a family on a regression.
 func runFamily(t testing.TB, r *Regression, cfg FamilyRun) *Result {
 	t.Helper()
 	cfg.Dir = t.TempDir()
@@ -197,8 +196,8 @@ func TestFamiliesAgreeWithTheMarginalAnswer(t *testing.T) {
 	}
 }
 
-// Where the noise is 34 and three groups show no spread at all, their sd comes close to zero, and
-// the distances of the groups with it. Every draw still has a density.
+// The noise is 34 and three groups show no spread at all: their sd comes close to zero, and so do
+// the distances of the groups. Every draw still has a density.
 func TestFamiliesOfGroupsWithoutSpread(t *testing.T) {
 	f := frameOf(t, "y,x,g\n26.12,-0.1246,a\n-24.89,-0.4277,b\n15.36,0.6804,c\n8.537,0.8917,a\n-25.67,-2.171,b\n13.11,-2.614,c\n"+
 		"-8.349,0.4758,a\n41.16,-0.05394,b\n51.52,-0.983,c\n-20.28,-0.1671,a\n6.124,0.7757,b\n-5.509,-0.5501,c\n", frame.Options{Formula: "y ~ x + (1 | g)"})
@@ -215,9 +214,9 @@ func TestFamiliesOfGroupsWithoutSpread(t *testing.T) {
 	}
 }
 
-// However small a standard deviation comes out, effects of that size beside a coefficient of a few
-// units keep their distance from it: rounded away they would have too large a density, and families
-// would be drawn to where that is. Tolerances are two units of the last place of the coefficient.
+// Effects keep their distance from a coefficient of a few units at any standard deviation. Rounded
+// away, they would have too large a density, and families would be drawn there. Tolerances are two
+// units of the last place of the coefficient.
 func TestSmallestSDsKeepDistances(t *testing.T) {
 	far := []float64{-60, -20, -12, -8, -5}
 	for _, dtype := range []dtypes.DType{dtypes.Float32, dtypes.Float64} {
@@ -246,8 +245,8 @@ func TestFamilyMistakes(t *testing.T) {
 	require.ErrorContains(t, selection.CheckFamily(hbm.PAVIF, 1000), "a step cannot take part in 1000 members of class")
 }
 
-// A selection of terms by families of plates: evidences of every model are those of integrals that
-// know nothing of them, in a table where a slope may be absent, pooled or vary with the intercept.
+// Evidences of every model, in a selection of terms by families of plates, agree with independent
+// integrals, in a table where a slope may be absent, pooled or vary with the intercept.
 func TestSelectionByFamilies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -290,7 +289,7 @@ func TestSelectionByFamilies(t *testing.T) {
 			require.InDelta(t, want.Log+r.logJacobian, float64(*m.LogEvidence), 4*math.Hypot(float64(*m.LogEvidenceSE), want.SE)+0.02, "%v: %s", family, m.Formula)
 		}
 		require.GreaterOrEqual(t, checked, 4, "of %d", len(result.Models))
-		// what a model lacks is zero in its draws
+		// coefficients that a model lacks are zero in its draws
 		stored, err := draws.Read(filepath.Join(dir, draws.ParquetFile))
 		require.NoError(t, err)
 		at := func(name string) int { return slices.Index(stored.Coordinates, name) }
@@ -303,9 +302,9 @@ func TestSelectionByFamilies(t *testing.T) {
 	}
 }
 
-// A standard deviation at its bound, of which a correlation of nearly one leaves a millionth, is
-// above what a sum with a coefficient of one rounds away: distances of effects from their mean in
-// standard deviations would be zero there, and a draw have a weight of its own for each group.
+// A standard deviation at its bound, times the millionth that a correlation of nearly one leaves,
+// does not round away in a sum with a coefficient of one. Otherwise distances of effects from their
+// mean in standard deviations would be zero, and a draw would have another weight for each group.
 // On radon the log evidence by pavi-e was 16 nats too large for it.
 func TestCorrelatedEffectsDoNotRoundAway(t *testing.T) {
 	r := newRegression(t, frameOf(t, heights(1, 6, 4), frame.Options{Formula: "y ~ x + (x | g)"}), Options{})

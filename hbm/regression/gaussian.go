@@ -7,9 +7,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// grouped are rows with normal noise as far as they matter. With the QR decomposition of [Z_j V_j
-// y_j] for the rows of each group, V the columns of [Regression.wide], the first q rows hold all
-// that is known of the effects of the group,
+// grouped is a sufficient statistic of rows with normal noise. Take the QR decomposition of [Z_j
+// V_j y_j] for the rows of each group, with V the columns of [Regression.wide]. Its first q rows
+// depend on the effects of the group,
 //
 //	e_j = R^y_j − R^v_j w = R^z_j b_j + noise,   so that e_j ~ N(0, σ² I + R^z_j Σ R^z_jᵀ),
 //
@@ -20,14 +20,14 @@ type grouped struct {
 	z                [][]float64 // R^z: entry [a*q+c] has one number for each level
 	v                []*mat.Dense
 	y                [][]float64
-	// The rest: rest − restV w, and squares that w does not change, of so many rows.
+	// The rest: rest − restV w, the squares that w does not change, and the number of its rows.
 	restV    *mat.Dense
 	rest     []float64
 	residual float64
 	rows     int
 }
 
-// newGrouped compresses y, the wide columns v and what varies by a grouping, nil for nothing.
+// newGrouped compresses y, the wide columns v, and the varying columns of a grouping; nil for none.
 func newGrouped(y []float64, v *mat.Dense, g *varyingGroup) *grouped {
 	n, width := len(y), 0
 	if v != nil {
@@ -71,7 +71,7 @@ func newGrouped(y []float64, v *mat.Dense, g *varyingGroup) *grouped {
 	return d
 }
 
-// triangle is R of the QR decomposition of the rows [Z V y], of so many rows as there are.
+// triangle is R of the QR decomposition of some rows of [Z V y].
 func (d *grouped) triangle(rows []int, y []float64, v *mat.Dense, g *varyingGroup) *mat.Dense {
 	columns := d.q + d.width + 1
 	block := mat.NewDense(max(len(rows), columns), columns, nil) // rows of zeros change nothing
@@ -92,7 +92,7 @@ func (d *grouped) triangle(rows []int, y []float64, v *mat.Dense, g *varyingGrou
 	return mat.DenseCopyOf(r.Slice(0, columns, 0, columns))
 }
 
-// compressRest brings rows of [V y] to at most as many as there are columns.
+// compressRest reduces rows of [V y] to at most the number of columns.
 func (d *grouped) compressRest(rest []float64) {
 	columns := d.width + 1
 	count := len(rest) / columns
@@ -112,7 +112,6 @@ func (d *grouped) compressRest(rest []float64) {
 	d.residual = r.At(d.width, d.width) * r.At(d.width, d.width)
 }
 
-// gaussianRows is the gaussian likelihood.
 type gaussianRows struct{ *grouped }
 
 func (l gaussianRows) logDensity(w *Node, factor [][]*Node, logNoise *Node) *Node {
@@ -196,8 +195,8 @@ func whiten(covariance [][]*Node, x []*Node) (logDiagonal *Node, white []*Node, 
 	return logDiagonal, white, l
 }
 
-// wide are the columns that multiply w: those of the population, and for each outer grouping and
-// what varies by it one for each level. nil if there are none.
+// wide returns the columns that multiply w: the columns of the population, and one for each level
+// of each varying column of the outer groupings; nil if there are none.
 func (r *Regression) wide() *mat.Dense {
 	width := 0
 	if r.x != nil {

@@ -37,7 +37,7 @@ func logJoints(t testing.TB, target vti.Target, codes [][]int32, theta *mat.Dens
 	return tensors.MustCopyFlatData[float64](out[0])
 }
 
-// naiveLogJoint is log p(y, θ | m) of a gaussian response with the covariance of all rows written
+// naiveLogJoint is log p(y, θ | m) of a gaussian response, with the covariance of all rows written
 // out.
 func naiveLogJoint(t testing.TB, r *Regression, code []int32, theta []float64) float64 {
 	mask := r.space.MaskRow(code, nil)
@@ -124,7 +124,7 @@ const grouped18 = `y,x,z,g,h,s
 0.3,1.5,0.1,e,v,1.1
 `
 
-// The density agrees with that of all rows written out, in every model, and the marginal density
+// The density agrees with the normal density of all rows in every model, and the marginal density
 // with a sum over a grid of effects.
 func TestGaussianLogJoint(t *testing.T) {
 	for name, opt := range gaussianCases {

@@ -13,7 +13,6 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// frameOf uses the text of a table.
 func frameOf(t *testing.T, content string, opt frame.Options) *frame.Frame {
 	t.Helper()
 	f, err := frame.New(tableOf(t, content), opt)
@@ -28,7 +27,6 @@ func tableOf(t *testing.T, content string) *table.Table {
 	return parsed
 }
 
-// frameOfFile uses a table of the repository's testdata.
 func frameOfFile(t testing.TB, name string, opt frame.Options) *frame.Frame {
 	t.Helper()
 	parsed, err := table.ReadFile(filepath.Join("..", "..", "testdata", name))

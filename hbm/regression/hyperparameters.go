@@ -4,7 +4,7 @@ import (
 	"math"
 )
 
-// scaleRatio is log r(τ) and log d log r / dτ of scaleMap on the host.
+// scaleRatio returns log r(τ) and log d log r / dτ of scaleMap on the host.
 func scaleRatio(tau float64) (logRatio, logSlope float64) {
 	up, down := math.Max(softplusAt(tau), leastSoftplus), softplusAt(-tau)
 	return math.Log(up) - down*down/2, math.Log(math.Exp(-down)/up + down*math.Exp(-softplusAt(tau)))
@@ -12,7 +12,7 @@ func scaleRatio(tau float64) (logRatio, logSlope float64) {
 
 func softplusAt(x float64) float64 { return math.Max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
-// partialAt is arctanh ρ of partialMap on the host, and the logarithm of its slope in z.
+// partialAt returns arctanh ρ of partialMap on the host, and the logarithm of its slope in z.
 func partialAt(z, b float64) (w, logSlope float64) {
 	root := math.Sqrt(1 + z*z/(8*b))
 	return z * root / math.Sqrt(2*b), math.Log((1+z*z/(4*b))/root) - math.Log(2*b)/2
@@ -29,7 +29,7 @@ func logPriorOfSD(prior SDPrior, ratio float64) float64 {
 	return -ratio
 }
 
-// factorAt is Λ of a grouping at θ, row by row; columns that the model does not use are zero.
+// factorAt returns Λ of a grouping at θ, row by row. Columns that the model does not use are zero.
 func (r *Regression) factorAt(g *varyingGroup, mask []bool, theta []float64) [][]float64 {
 	rows := make([][]float64, len(g.Columns))
 	for a := range rows {
@@ -60,8 +60,7 @@ func (r *Regression) noiseAt(theta []float64) float64 {
 	return math.Exp(theta[r.noise])
 }
 
-// coordinateOf is the coordinate of a standard deviation, a correlation or the noise that a family
-// has drawn.
+// coordinateOf is the coordinate of a standard deviation, correlation or noise drawn by a family.
 func (r *Regression) coordinateOf(j int, value float64) float64 {
 	switch c := r.coordinates[j]; c.kind {
 	case noiseCoordinate:
@@ -86,7 +85,7 @@ func ratioAt(logRatio float64) float64 {
 	return (low + high) / 2
 }
 
-// hyperparameters are the active coordinates that no normal prior and likelihood can integrate
+// hyperparameters lists the active coordinates that no normal prior and likelihood can integrate
 // out: standard deviations, correlations, noise, cut points and shares of steps.
 func (r *Regression) hyperparameters(mask []bool) (list []int) {
 	for j, c := range r.coordinates {
@@ -100,7 +99,6 @@ func (r *Regression) hyperparameters(mask []bool) (list []int) {
 	return list
 }
 
-// logPriorOfHyperparameters is the log prior density of the active ones.
 func (r *Regression) logPriorOfHyperparameters(mask []bool, theta []float64) (sum float64) {
 	for _, j := range r.hyperparameters(mask) {
 		switch c := r.coordinates[j]; c.kind {

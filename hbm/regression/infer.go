@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// answerIntegral is answer by integrals where there are any: what the family has learned has no
-// part in it but the ELBO.
+// answerIntegral answers by integrals if the regression has any. The family then only contributes
+// the ELBO.
 func (p *PlateModel) answerIntegral(ctx gocontext.Context, posterior *hbm.Posterior, result *Result, clock *run.Clock) error {
 	r := p.regression
 	elbo, _, err := posterior.ELBO(ctx, elboDraws, "elbo")
@@ -35,8 +35,8 @@ func (p *PlateModel) answerIntegral(ctx gocontext.Context, posterior *hbm.Poster
 	return r.writeResult(result, sample)
 }
 
-// lowerUnlike makes an answer of a family for many tables doubtful at most where its table is
-// unlike those that the family was trained on.
+// lowerUnlike makes an answer of an amortized family doubtful at most if its table is unlike the
+// training tables.
 func (r *Regression) lowerUnlike(result *Result, s *posteriorSample) {
 	j := verdict.Judgement{Verdict: result.Certificate.Verdict, Reasons: result.Certificate.Reasons}
 	const unlike = "the table is unlike those that were simulated for training: "
@@ -49,10 +49,10 @@ func (r *Regression) lowerUnlike(result *Result, s *posteriorSample) {
 	result.Certificate.Verdict, result.Certificate.Reasons = j.Verdict, j.Reasons
 }
 
-// improbable reports whether the log density of the table, given draws, lies on one side of that of
-// a response drawn anew from each of them (the deviance as a discrepancy; Gelman, Meng and Stern
-// 1996). Labels that a number separates are fitted better than any that are drawn. Of tables drawn
-// from the model a share of 4 / MinDraws is, at most (Meng 1994).
+// improbable reports whether, over the draws, the log density of the table lies on one side of the
+// log density of a response drawn anew from each of them (the deviance as a discrepancy; Gelman,
+// Meng and Stern 1996). Labels that a number separates are fitted better than any drawn labels. At
+// most a share 4 / MinDraws of tables drawn from the model is improbable (Meng 1994).
 func (r *Regression) improbable(s *posteriorSample, seed uint64) bool {
 	kept := s.predictors
 	if kept == nil || len(kept.eta) == 0 {

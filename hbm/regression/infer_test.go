@@ -22,7 +22,7 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// heights is a table of groups of rows, each group of its own height.
+// heights is a table of groups of rows, each group with its own height.
 func heights(seed uint64, groups, rows int) string {
 	random := rand.New(rand.NewPCG(seed, 10))
 	text := "y,x,g\n"
@@ -35,9 +35,9 @@ func heights(seed uint64, groups, rows int) string {
 	return text
 }
 
-// A family trained over tables simulated from the priors answers for a table that it has not seen,
-// of another size, as the regression does that is fitted to it: means within half a standard
-// deviation after this short training, and log evidences within five standard errors.
+// A family trained over tables simulated from the priors agrees, on an unseen table of another
+// size, with the regression fitted to that table: means within half a standard deviation after this
+// short training, and log evidences within five standard errors.
 func TestInferFromAnotherTable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -92,7 +92,7 @@ func TestShapeOfGroupings(t *testing.T) {
 	require.ErrorContains(t, crossed.CheckInfer(shape), "in training each group of class lay in one of school, and here they are crossed")
 }
 
-// Simulated tables are on the working scale, as every table is; and the largest of them is thinned
+// Simulated tables are on the working scale, like every table, and the largest of them is thinned
 // to all sizes.
 func TestSimulatedTables(t *testing.T) {
 	r := newRegression(t, frameOf(t, schools, frame.Options{Formula: "y ~ x + (1 + x | school) + (1 | class)"}), Options{})
@@ -122,7 +122,7 @@ func TestSimulatedTables(t *testing.T) {
 }
 
 // A family that is hardly trained has no part in an answer by integrals, which is trusted. A table
-// with a gross outlier is unlike all that were simulated, and is not trusted.
+// with a gross outlier is unlike all simulated tables, and is not trusted.
 func TestInferFromHardlyTrained(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -152,8 +152,8 @@ func TestInferFromHardlyTrained(t *testing.T) {
 	require.Contains(t, outlier.Certificate.Reasons[len(outlier.Certificate.Reasons)-1], "unlike those that were simulated")
 }
 
-// So it is with counts and with 0 and 1, whose effects are integrated out by quadrature. Log
-// evidences agree within four of their errors, one in 16,000 by chance; means of a thousand
+// The same holds for counts and for 0 and 1, whose effects are integrated out by quadrature. Log
+// evidences agree within four of their errors, one in 16,000 by chance. Means of a thousand
 // effective draws or more on both sides have errors of 0.04 standard deviations, and standard
 // deviations of 3 percent. A count that is a hundred times too large, and labels that x separates,
 // are not trusted.

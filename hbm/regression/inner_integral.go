@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// innerRule integrates the effects of the inner grouping out on the host, level by level, by the
-// adaptive Gauss-Hermite rules that quadratureRows has in graphs.
+// innerRule integrates the effects of the inner grouping out on the host, level by level. It uses
+// the adaptive Gauss-Hermite rules of quadratureRows.
 type innerRule struct {
 	r       *Regression
 	members [][]int     // rows of each level
@@ -33,8 +33,8 @@ func newInnerRule(r *Regression, nodes [mostPerLevel + 1]int) *innerRule {
 	return l
 }
 
-// innerPoint is where levels are integrated: what the rows have beside the inner effects, and what
-// a unit of each of these adds.
+// innerPoint is the point at which levels are integrated: the predictors of the rows without the
+// inner effects, and the change of a predictor by a unit of each inner effect.
 type innerPoint struct {
 	*innerRule
 	eta    []float64 // [M·n] without the inner effects
@@ -47,8 +47,8 @@ type innerPoint struct {
 	u      [][]float64 // and for its nodes
 }
 
-// point begins at Λ of the inner grouping and the distribution of a response; eta is still to be
-// set.
+// point returns a point with Λ of the inner grouping and the distribution of a response. The caller
+// sets eta.
 func (l *innerRule) point(factor [][]float64, given response) *innerPoint {
 	q, n := len(factor), len(l.r.y)
 	p := &innerPoint{innerRule: l, unit: make([]float64, n*q), given: given, memory: make([]float64, l.r.planes*l.largest*len(l.nodes)), terms: make([]float64, len(l.nodes))}
@@ -67,7 +67,8 @@ func (l *innerRule) point(factor [][]float64, given response) *innerPoint {
 	return p
 }
 
-// at begins at effects less their prior mean, those of other groupings and of the population.
+// at returns the point of the effects, less their prior mean, of the population and the outer
+// groupings.
 func (l *innerRule) at(given *conditional, effects []float64, response response) *innerPoint {
 	p := l.point(given.factors[slices.Index(l.r.groups, l.r.inner)], response)
 	p.eta = given.predictor(effects)
@@ -100,19 +101,17 @@ func (p *innerPoint) newtons(level int, eta, slope, curvature []float64) {
 	}
 }
 
-// mostPerLevel bounds the effects of a level: the nodes of a rule are a power of their number.
+// mostPerLevel bounds the effects of a level: the number of nodes of a rule is exponential in it.
 const mostPerLevel = 4
 
-// smallBlock is a symmetric matrix of at most a few rows, and then its Cholesky factor, row by row
-// on and below the diagonal.
+// smallBlock is a small symmetric matrix, later its Cholesky factor, row by row on and below the
+// diagonal.
 type smallBlock [mostPerLevel * (mostPerLevel + 1) / 2]float64
 
 func (b *smallBlock) at(i, j int) *float64 { return &b[i*(i+1)/2+j] }
 
-// row is the i-th row, up to the diagonal.
 func (b *smallBlock) row(i int) []float64 { return b[i*(i+1)/2:][:i+1] }
 
-// identityBlock is the identity of q rows.
 func identityBlock(q int) (b smallBlock) {
 	for c := range q {
 		*b.at(c, c) = 1
@@ -120,8 +119,8 @@ func identityBlock(q int) (b smallBlock) {
 	return b
 }
 
-// factorize overwrites the matrix of q rows by its factor L, and returns log |L|; false if it is
-// not positive definite.
+// factorize overwrites the matrix of q rows by its factor L, and returns log |L|. It returns false
+// if the matrix is not positive definite.
 func (b *smallBlock) factorize(q int) (logDiagonal float64, ok bool) {
 	for i := range q {
 		for j := range i + 1 {
@@ -162,17 +161,17 @@ func (b *smallBlock) backward(x []float64) {
 	}
 }
 
-// closeMode is how near a mode, in posterior standard deviations, nodes are laid around it, and
-// mostModeSteps bounds the steps there. Chosen by hand: the rule is as good around any point that
-// near.
+// closeMode is the distance from a mode, in posterior standard deviations, at which nodes are laid
+// around it. mostModeSteps bounds the steps there. Chosen by hand: the rule is as good around any
+// point at that distance.
 const (
 	closeMode     = 0.02
 	mostModeSteps = 300
 )
 
-// start is where the search for the mode of the effects u of a level starts: at none or, where rows
-// ask for effects many standard deviations from that, at their least squares on the scale of the
-// predictor. From none a count that is expected e³⁰⁰ times too large is approached by one unit of
+// start returns the start of the search for the mode of the effects u of a level: zero, or the
+// least squares on the scale of the predictor if the rows ask for effects many standard deviations
+// from zero. From zero, a count that is expected e³⁰⁰ times too large is approached by one unit of
 // the predictor a step.
 func (p *innerPoint) start(level int) []float64 {
 	r, q := p.r, len(p.r.inner.Columns)
@@ -206,7 +205,7 @@ func (p *innerPoint) start(level int) []float64 {
 	return start
 }
 
-// predictors are those of the rows of a level at effects u, written to at.
+// predictors writes the linear predictors of the rows of a level at effects u to at.
 func (p *innerPoint) predictors(rows []int, u, at []float64) []float64 {
 	n, planes := len(p.r.y), p.r.planes
 	q := len(u) / planes
@@ -225,7 +224,7 @@ func (p *innerPoint) predictors(rows []int, u, at []float64) []float64 {
 }
 
 // climb takes effects [q] of a level to their mode, and returns the factor L of the precision there
-// and log |L|; false where there is none.
+// and log |L|; false if there is no mode.
 func (p *innerPoint) climb(level int, mode []float64) (hessian smallBlock, logDiagonal float64, ok bool) {
 	rows, q, planes := p.members[level], len(mode), p.r.planes
 	columns := q / planes
@@ -279,7 +278,7 @@ func (p *innerPoint) climb(level int, mode []float64) (hessian smallBlock, logDi
 }
 
 // integral is log ∫ Π_i p(y_i | η_i + a_i u) N(u; 0, I) du over the rows of a level, without the
-// constants of the response. mode [q] is where its mode is searched for from, and becomes that.
+// constants of the response. The search for the mode starts at mode [q], which it overwrites.
 func (p *innerPoint) integral(level int, mode []float64) float64 {
 	rows, q, planes := p.members[level], len(mode), p.r.planes
 	hessian, logDiagonal, ok := p.climb(level, mode)
@@ -306,8 +305,8 @@ func (p *innerPoint) integral(level int, mode []float64) float64 {
 	return logsum.Of(p.terms) - logDiagonal + float64(q)*(math.Ln2/2-halfLog2Pi)
 }
 
-// expected adds to slope and curvature [n], for the rows of a level, those of log p expected over
-// the effects, and returns the integral.
+// expected adds, for the rows of a level, the slope and curvature [n] of log p expected over the
+// effects, and returns the integral.
 func (p *innerPoint) expected(level int, mode, slope, curvature []float64) float64 {
 	integral := p.integral(level, mode)
 	total := logsum.Of(p.terms)
@@ -330,15 +329,15 @@ func (p *innerPoint) expected(level int, mode, slope, curvature []float64) float
 	return integral
 }
 
-// Candidates for the effects of a level, and how much wider than the normal approximation at their
-// mode their distribution is, so that weights are bounded in its tails.
+// The number of candidates for the effects of a level, and the width of their distribution relative
+// to the normal approximation at their mode. The width bounds weights in the tails.
 const (
 	effectCandidates = 24
 	effectStretch    = 1.2
 )
 
-// draw draws the effects of a level given everything else, by weight among candidates from a normal
-// distribution around their mode.
+// draw draws the effects of a level given all other quantities: by weight among candidates from a
+// normal distribution around their mode.
 func (p *innerPoint) draw(level int, random *rand.Rand) (u []float64) {
 	mode := p.start(level)
 	factor, _, ok := p.climb(level, mode)

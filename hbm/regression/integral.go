@@ -20,19 +20,19 @@ import (
 // integrator integrates all effects out given the hyperparameters h of a model: in closed form
 // (jointEffects), or by a Laplace approximation and weights of draws from it (laplaceEffects).
 type integrator interface {
-	// logMarginal is about log p(y, h | m) for the hyperparameters h in θ, a smooth function of
-	// these; −Inf where it cannot be computed.
+	// logMarginal approximates log p(y, h | m) for the hyperparameters h in θ, as a smooth function
+	// of h; −Inf if it cannot be computed.
 	logMarginal(mask []bool, theta []float64) float64
-	// estimate is an unbiased estimate of p(y, h | m), as a logarithm, and what draws of the
-	// effects need of it.
+	// estimate returns the logarithm of an unbiased estimate of p(y, h | m), and the results that
+	// draws of the effects need.
 	estimate(mask []bool, theta []float64, random func() *rand.Rand) (float64, keptEffects)
-	// near is the integrator of a model whose searches for modes start at those given the
+	// near returns the integrator of a model whose searches for modes start at the modes given the
 	// hyperparameters in θ.
 	near(mask []bool, theta []float64, random *rand.Rand) integrator
 }
 
-// keptEffects is what is known of the effects at a point: where a density is dear their
-// distribution, without its factor, and a draw of them; or draws of outer effects.
+// keptEffects are the stored effects at a point. If a density is dear they are the distribution,
+// without its factor, and a draw; otherwise they are draws of outer effects, if any.
 type keptEffects struct {
 	given *conditional
 	drawn []float64
@@ -54,8 +54,8 @@ type modelIntegral struct {
 	mended   int // how often the proposal was
 }
 
-// integral is what draws have told of the posterior by integrals over the hyperparameters of every
-// model that the prior allows.
+// integral estimates the posterior from draws: by integrals over the hyperparameters of every model
+// that the prior allows.
 type integral struct {
 	r    *Regression
 	seed uint64
@@ -65,7 +65,7 @@ type integral struct {
 	moments *momentDraws
 }
 
-// newIntegral is an integral of which nothing is known.
+// newIntegral returns an integral without draws.
 func (r *Regression) newIntegral(seed uint64) *integral {
 	found := &integral{r: r, seed: seed}
 	var by integrator = r.joint()
@@ -101,7 +101,6 @@ func (r *Regression) integrate(ctx gocontext.Context, e effort, seed uint64, pro
 	return found, found.improve(ctx, e, progress)
 }
 
-// random is a stream of random numbers for a model.
 func (f *integral) random(m *modelIntegral, what string) *rand.Rand {
 	return stream.Rand(f.seed, fmt.Sprintf("hbm/%s/%v", what, m.code))
 }
@@ -127,8 +126,8 @@ func (f *integral) begin(ctx gocontext.Context, m *modelIntegral, e effort, draw
 	return nil
 }
 
-// improve adds draws until evidences and moments are known well, or there are as many as may be, or
-// the time is over.
+// improve adds draws until evidences and moments are known well, the largest number of draws is
+// reached, or the time is over.
 func (f *integral) improve(ctx gocontext.Context, e effort, progress func(done, total int)) error {
 	for round := 0; ; round++ {
 		f.combine()
@@ -166,7 +165,7 @@ func (f *integral) improve(ctx gocontext.Context, e effort, progress func(done, 
 	}
 }
 
-// extend makes n more draws of a model, one in all of one in closed form.
+// extend makes n more draws of a model; in closed form, one draw in all.
 func (f *integral) extend(ctx gocontext.Context, m *modelIntegral, n int, what string) (err error) {
 	first := len(m.sample.Points)
 	if m.closed {
@@ -192,19 +191,19 @@ func (f *integral) extend(ctx gocontext.Context, m *modelIntegral, n int, what s
 	return err
 }
 
-// restart leaves out all draws, for those of another proposal.
+// restart drops all draws, for draws from another proposal.
 func (m *modelIntegral) restart(proposal *integrate.Proposal) {
 	m.proposal, m.sample, m.kept = proposal, &integrate.Sample{}, nil
 }
 
-// A proposal whose first weights have a k̂ above mendedK is mended, at most so often.
+// A proposal is mended if its first weights have a k̂ above mendedK, at most this number of times.
 const (
 	mends   = 6
 	mendedK = 0.3
 )
 
-// mend begins a sample anew, from a proposal that covers where the weights of this one are largest,
-// if their tail says that it would help. It reports whether it did.
+// mend begins a sample anew if the tail of the weights says that it would help: from a proposal
+// that covers the region of the largest weights. It reports whether it did.
 func (m *modelIntegral) mend() bool {
 	if m.mended == mends || m.weights.K <= mendedK || m.proposal == nil {
 		return false
@@ -218,7 +217,7 @@ func (m *modelIntegral) mend() bool {
 	return true
 }
 
-// at puts hyperparameters into coordinates θ, which it returns.
+// at writes hyperparameters into coordinates θ and returns θ.
 func (m *modelIntegral) at(h, theta []float64) []float64 {
 	for i, j := range m.free {
 		theta[j] = h[i]
@@ -226,7 +225,6 @@ func (m *modelIntegral) at(h, theta []float64) []float64 {
 	return theta
 }
 
-// evidence is what is known of the evidence of the model.
 func (m *modelIntegral) evidence() models.Evidence {
 	if m.closed {
 		return models.Closed(m.weights.LogMean)
@@ -234,7 +232,6 @@ func (m *modelIntegral) evidence() models.Evidence {
 	return models.FromWeights(m.weights)
 }
 
-// problem is the integral over the hyperparameters of a model.
 func (f *integral) problem(m *modelIntegral, e effort) integrate.Problem {
 	p := e.problem
 	p.PerRound *= len(m.free) + 1
@@ -250,9 +247,10 @@ func (f *integral) problem(m *modelIntegral, e effort) integrate.Problem {
 	return p
 }
 
-// logScales are the logarithms of the standard deviations among the hyperparameters of a model:
-// the posterior variances of effects and of themselves are in proportion to their squares. Those
-// whose prior has no second moment are left out, as a posterior of few groups has none either.
+// logScales returns the logarithms of the standard deviations among the hyperparameters of a model.
+// The posterior variances of effects, and of standard deviations, are in proportion to their
+// squares. It leaves out standard deviations whose prior has no second moment, as a posterior of
+// few groups has none either.
 func (r *Regression) logScales(m *modelIntegral) func(h []float64) []float64 {
 	var places []int
 	for i, j := range m.free {
@@ -275,7 +273,7 @@ func (r *Regression) logScales(m *modelIntegral) func(h []float64) []float64 {
 	}
 }
 
-// evidences are the log prior probabilities and the evidences of the models so far.
+// evidences returns the log prior probabilities and the current evidences of the models.
 func (f *integral) evidences() (logPrior []float64, evidence []models.Evidence) {
 	for _, m := range f.list {
 		logPrior, evidence = append(logPrior, m.logPrior), append(evidence, m.evidence())
@@ -283,12 +281,12 @@ func (f *integral) evidences() (logPrior []float64, evidence []models.Evidence) 
 	return logPrior, evidence
 }
 
-// combine takes the evidences of the models so far together.
+// combine sums the current evidences of the models.
 func (f *integral) combine() { f.Sum = models.Combine(f.evidences()) }
 
-// mostUncertain lists the models that more draws help most: those whose part of the error of the
-// log evidence, or of the inverse of the effective size, is at least half of the largest, as long
-// as they may have more.
+// mostUncertain lists the models that more draws help most, if they may have more. Their part of
+// the error of the log evidence, or of the inverse of the effective size, is at least half of the
+// largest.
 func (f *integral) mostUncertain(most int) (list []*modelIntegral) {
 	parts := make([]float64, len(f.list))
 	for k, m := range f.list {
@@ -315,8 +313,8 @@ const (
 	hiddenEvidence = 4
 )
 
-// mayMatter reports whether a model may have a part in the answer, by its evidence and probability
-// so far.
+// mayMatter reports whether a model may have a part in the answer, by its current evidence and
+// probability.
 func mayMatter(evidence models.Evidence, probability float64) bool {
 	highest := math.Log(probability) + 3*evidence.SE
 	if evidence.KHat > verdict.DoubtfulKHat {
@@ -342,7 +340,7 @@ type integralDraws struct {
 	place  []int            // of each draw in the sample of the model
 }
 
-// weighted collects the draws that have weight.
+// weighted collects the draws with positive weight.
 func (f *integral) weighted() *integralDraws {
 	d := &integralDraws{}
 	for k, m := range f.list {

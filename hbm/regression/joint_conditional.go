@@ -15,8 +15,8 @@ type conditional struct {
 	mean []float64 // μ of the population
 	sd   []float64 // of the population, 0 where the model does not have it
 	// until: column a of F, of the population, has the entries sd of the rows from a to before
-	// until[a]. That is sd[a] alone, but for monotonic effects: their first column has the scales
-	// of all steps, and the others have none.
+	// until[a]. This is sd[a] alone, except for monotonic effects: their first column has the
+	// scales of all steps, and the other columns have none.
 	until   []int
 	shares  []float64     // of the steps of monotonic effects
 	factors [][][]float64 // Λ of each grouping
@@ -25,11 +25,11 @@ type conditional struct {
 	centre  []float64 // v̂
 	// logDensity is log p(y | h, m) of the working response.
 	logDensity float64
-	// rounding is about what rounding may have changed it by.
+	// rounding is the approximate rounding error of logDensity.
 	rounding float64
 }
 
-// solve finds v̂ for y − D μ, which it changes, and returns |y − D (μ + F v̂)|² / σ² + |v̂|².
+// solve finds v̂ for y − D μ, which it overwrites, and returns |y − D (μ + F v̂)|² / σ² + |v̂|².
 func (c *conditional) solve(rest []float64) (squares float64) {
 	e, precision := c.e, 1/(c.sigma*c.sigma)
 	right := make([]float64, e.effects)
@@ -55,7 +55,8 @@ func (c *conditional) solve(rest []float64) (squares float64) {
 	return squares
 }
 
-// leastSquares are the rows whose squares add up to |y − D (μ + F v)|² / σ² + |v|², for y − D μ.
+// leastSquares returns the rows whose squares add up to |y − D (μ + F v)|² / σ² + |v|², for y − D
+// μ.
 func (c *conditional) leastSquares(rest []float64) *mat.Dense {
 	e := c.e
 	n := len(e.rows)
@@ -77,7 +78,7 @@ func (c *conditional) leastSquares(rest []float64) *mat.Dense {
 	return rows
 }
 
-// precision writes the values of a block of P, and returns the memory that it worked in.
+// precision writes the values of a block of P, and returns its working memory.
 func (c *conditional) precision(p gramBlock, precision float64, dst, work []float64) []float64 {
 	i, j := c.e.blocks[p.i], c.e.blocks[p.j]
 	work = slices.Grow(work[:0], i.size*j.size)[:i.size*j.size]
@@ -124,7 +125,6 @@ func (c *conditional) precision(p gramBlock, precision float64, dst, work []floa
 	return work
 }
 
-// transposed is Fᵀ x.
 func (c *conditional) transposed(x []float64) []float64 {
 	y := make([]float64, len(x))
 	for _, block := range c.e.blocks {
@@ -162,7 +162,7 @@ func (c *conditional) effectsOf(v []float64) []float64 {
 	return b
 }
 
-// standard is F⁻¹ b, 0 where the model has no effects: the inverse of effectsOf.
+// standard is F⁻¹ b, the inverse of effectsOf; 0 for effects that the model does not have.
 func (c *conditional) standard(b []float64) []float64 {
 	v := make([]float64, len(b))
 	for _, block := range c.e.blocks {
@@ -202,7 +202,7 @@ func (c *conditional) draw(random *rand.Rand) []float64 {
 	return c.effectsOf(v)
 }
 
-// predictor are the linear predictors [M·n] of each row at effects less the prior mean.
+// predictor returns the linear predictors [M·n] of the rows at effects less the prior mean.
 func (c *conditional) predictor(effects []float64) []float64 {
 	r, n := c.e.r, len(c.e.rows)
 	columns := len(r.Frame.Columns)

@@ -8,52 +8,52 @@ import (
 	"github.com/transdim/vti/internal/sparse"
 )
 
-// jointEffects is the distribution of all effects of a gaussian regression, those of the
-// population and of every grouping, given its hyperparameters h: standard deviations, correlations
-// and noise. With D = [X Z_1 … Z_G] [n, E], and F the block diagonal matrix of the prior standard
-// deviations of β and of Λ_g for each level, the effects are b = μ + F v with v ~ N(0, I), and
+// jointEffects is the distribution of all effects of a gaussian regression, of the population and
+// of every grouping, given its hyperparameters h: standard deviations, correlations and noise. With
+// D = [X Z_1 … Z_G] [n, E], and F the block diagonal matrix of the prior standard deviations of β
+// and of Λ_g for each level, the effects are b = μ + F v with v ~ N(0, I), and
 //
 //	v | y, h ~ N(v̂, P⁻¹),   P = Fᵀ DᵀD F / σ² + I,   P v̂ = Fᵀ Dᵀ (y − D μ) / σ²,
 //	−2 log p(y | h) = n log 2πσ² + log |P| + |y − D (μ + F v̂)|² / σ² + |v̂|²
 //
-// (Bates et al. 2015, section 3). P has few entries, all of one pattern whatever h and the model
-// are, so that its Cholesky factor costs little however many effects there are.
+// (Bates et al. 2015, section 3). P has few entries, in one pattern for all h and models. So its
+// Cholesky factor costs little even for many effects.
 type jointEffects struct {
 	r       *Regression
 	effects int // E
 	blocks  []effectBlock
 	firstOf []int // of each grouping: the first of its effects
-	// rows lists the blocks of each row of D in the first plane: that of the population, and a
-	// level of each grouping; designs are its entries in these. The blocks of the other planes,
-	// with the same entries, come right after each.
+	// rows lists the blocks of each row of D in the first plane: the population, and a level of
+	// each grouping; designs has its entries in these. The blocks of the other planes, with the
+	// same entries, come right after each.
 	rows    [][]int
 	designs [][][]float64
-	// rowPairs lists for each row the pairs of its blocks, in the order in which loops over its
-	// blocks a, blocks b up to a, and their planes meet them.
+	// rowPairs lists the pairs of blocks of each row, in the order of loops over its blocks a,
+	// blocks b up to a, and their planes.
 	rowPairs [][]int32
-	// pairs are the blocks of DᵀD that are not zero, on and below the diagonal, and first the
-	// place of the values of each among those of P.
+	// pairs are the blocks of DᵀD that are not zero, on and below the diagonal, and first the place
+	// of the values of each among the values of P.
 	pairs    []gramBlock
 	symbolic *sparse.Symbolic
 	values   int
-	// orthogonal says that there are few enough rows and effects for their least squares to be
-	// solved by orthogonal transformations, where P loses the digits of I beside a noise that is
-	// many orders of magnitude below the effects.
+	// orthogonal says that rows and effects are few enough to solve their least squares by
+	// orthogonal transformations. P loses the digits of I if the noise is many orders of magnitude
+	// below the effects.
 	orthogonal bool
 	dear       bool // its factor takes more than exactWork multiplications
 }
 
 const (
-	// tolerableRounding is what rounding may change a log density by, and roughRounding what it may
-	// not change those of a trusted answer by. Chosen by hand.
+	// tolerableRounding is the tolerable rounding error of a log density, and roughRounding the
+	// largest one in a trusted answer. Chosen by hand.
 	tolerableRounding = 1e-4
 	roughRounding     = 0.01
 	// mostOrthogonal bounds the products of one least squares. Chosen by hand: some milliseconds.
 	mostOrthogonal = 1e7
 )
 
-// effectBlock is a part of the effects that are correlated a priori: those of a level, or of the
-// population, in one plane.
+// effectBlock is a set of effects that are correlated a priori: of a level, or of the population,
+// in one plane.
 type effectBlock struct {
 	first, size int
 	group       int // −1 for the population
@@ -66,7 +66,6 @@ type gramBlock struct {
 	first int
 }
 
-// newJointEffects prepares the distribution for a regression.
 func newJointEffects(r *Regression) *jointEffects {
 	e := &jointEffects{r: r, rows: make([][]int, len(r.y)), designs: make([][][]float64, len(r.y)), rowPairs: make([][]int32, len(r.y))}
 	add := func(size, group int) {
@@ -132,7 +131,7 @@ func newJointEffects(r *Regression) *jointEffects {
 	return e
 }
 
-// isOuter reports of each effect whether it is of the population or of a grouping that is not
+// isOuter reports for each effect whether it is of the population or of a grouping that is not
 // integrated out by quadrature; nil if none is.
 func (e *jointEffects) isOuter() []bool {
 	if e.r.Frame.Response.Conjugate() || e.r.inner == nil {
@@ -147,7 +146,7 @@ func (e *jointEffects) isOuter() []bool {
 	return outer
 }
 
-// pairOf returns the place of the block of DᵀD of two blocks among the pairs.
+// pairOf returns the place of two blocks among the pairs.
 func (e *jointEffects) pairOf(places map[[2]int]int, a, b int) int {
 	at, ok := places[[2]int{a, b}]
 	if !ok {
@@ -158,7 +157,7 @@ func (e *jointEffects) pairOf(places map[[2]int]int, a, b int) int {
 	return at
 }
 
-// addProduct adds x zᵀ times a weight to a matrix, row by row.
+// addProduct adds weight · x zᵀ to a matrix, row by row.
 func addProduct(gram, x, z []float64, weight float64) {
 	for i, left := range x {
 		left *= weight
@@ -169,8 +168,8 @@ func addProduct(gram, x, z []float64, weight float64) {
 	}
 }
 
-// prior is the distribution at the hyperparameters in θ before the response is known: without
-// centre and factor.
+// prior is the distribution at the hyperparameters in θ without the response: it has no centre and
+// no factor.
 func (e *jointEffects) prior(mask []bool, theta []float64) *conditional {
 	r := e.r
 	c := &conditional{e: e, sigma: r.noiseAt(theta), mean: make([]float64, r.coefficients()), sd: make([]float64, r.coefficients())}
@@ -196,8 +195,8 @@ func (e *jointEffects) prior(mask []bool, theta []float64) *conditional {
 	return c
 }
 
-// given returns the distribution at the hyperparameters in θ of the model that uses the
-// coordinates in mask; false where it cannot be computed in double precision.
+// given returns the distribution at the hyperparameters in θ of the model with the coordinates in
+// mask; false if it cannot be computed in double precision.
 func (e *jointEffects) given(mask []bool, theta []float64) (*conditional, bool) {
 	r, c := e.r, e.prior(mask, theta)
 	precision := 1 / (c.sigma * c.sigma)
@@ -235,8 +234,8 @@ func (e *jointEffects) given(mask []bool, theta []float64) (*conditional, bool) 
 // innerAt is the first of the effects of the inner grouping.
 func (e *jointEffects) innerAt() int { return e.firstOf[slices.Index(e.r.groups, e.r.inner)] }
 
-// eachOuter calls do for the effects of all groupings but the inner one: the coordinate of each in
-// θ, and its place among the effects.
+// eachOuter calls do for the effects of all groupings but the inner one, with the coordinate of
+// each in θ and its place among the effects.
 func (e *jointEffects) eachOuter(do func(coordinate, effect int)) {
 	for k, g := range e.r.groups {
 		if g.first < 0 {
@@ -251,7 +250,7 @@ func (e *jointEffects) eachOuter(do func(coordinate, effect int)) {
 	}
 }
 
-// at are the effects v at the coordinates θ of a model, none of those of the inner grouping, and
+// at returns the effects v at the coordinates θ of a model, with zeros for the inner grouping, and
 // F v with the population effects less their prior mean.
 func (e *jointEffects) at(mask []bool, theta []float64) (given *conditional, v, effects []float64) {
 	given, v = e.prior(mask, theta), make([]float64, e.effects)
@@ -274,17 +273,17 @@ func dot(x, y []float64) (sum float64) {
 }
 
 // logMarginal is log p(y, h | m) for the hyperparameters h in θ, with all effects integrated out;
-// −Inf where it cannot be computed.
+// −Inf if it cannot be computed.
 func (e *jointEffects) logMarginal(mask []bool, theta []float64) float64 {
 	logDensity, _ := e.estimate(mask, theta, nil)
 	return logDensity
 }
 
-// near is e: nothing is searched for.
+// near is e: it searches for nothing.
 func (e *jointEffects) near([]bool, []float64, *rand.Rand) integrator { return e }
 
-// estimate is logMarginal. Where that is dear, and draws are asked for, it keeps the effects and a
-// draw of them, so that no density is computed twice.
+// estimate is logMarginal. If that is dear, and random is not nil, it keeps the effects and a draw
+// of them, so that no density is computed twice.
 func (e *jointEffects) estimate(mask []bool, theta []float64, random func() *rand.Rand) (logDensity float64, kept keptEffects) {
 	given, ok := e.given(mask, theta)
 	if !ok {
@@ -298,7 +297,7 @@ func (e *jointEffects) estimate(mask []bool, theta []float64, random func() *ran
 }
 
 // drawAt draws the effects, less their prior mean, given the hyperparameters of a point of a model,
-// which θ becomes.
+// which it writes to θ.
 func (e *jointEffects) drawAt(m *modelIntegral, place int, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {
 	m.at(m.sample.Points[place], theta)
 	if kept := m.kept[place]; kept.given != nil {

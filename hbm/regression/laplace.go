@@ -17,15 +17,15 @@ import (
 //
 //	v | y, h ≈ N(v̂, P⁻¹),   P = Fᵀ Dᵀ W D F + I.
 //
-// Its marginal distribution of the effects o of the population and of all groupings but the inner
-// one is what draws are proposed from: the inner effects are then integrated out by quadrature, so
-// that
+// The proposal is its marginal distribution of the outer effects o, the effects of the population
+// and of all groupings but the inner one. The inner effects are then integrated out by quadrature,
+// so that
 //
 //	p(y, o | h) = N(o; 0, I) Π_j ∫ Π_{i in j} p(y_i | η_i(o) + a_i u) N(u; 0, I) du,
 //
-// and a draw has the weight p(y, o | h) / q(o | h), whose mean is p(y | h) whatever the
-// approximation is. To be near this density rather than that of all effects, v̂ is moved to its
-// mode in o, and w_i are curvatures expected over the inner effects.
+// and a draw has the weight p(y, o | h) / q(o | h), whose mean is p(y | h) for any approximation.
+// To be near this density, rather than the density of all effects, v̂ is moved to its mode in o,
+// and w_i are curvatures expected over the inner effects.
 type laplaceEffects struct {
 	*jointEffects
 	rule       *innerRule // of weights
@@ -43,7 +43,7 @@ type laplaceEffects struct {
 }
 
 // levelPair is a pair of two planes of a level of the inner grouping, and the place of the first of
-// its values among those of P.
+// its values among the values of P.
 type levelPair struct{ plane, other, first int }
 
 func newLaplaceEffects(r *Regression) *laplaceEffects {
@@ -93,7 +93,7 @@ func (l *laplaceEffects) levelPairs() (list [][]levelPair) {
 }
 
 // from is l with searches for modes that start at the mode of a model given the hyperparameters in
-// θ: effects that rows know well are much the same for others, and a few steps are saved for each.
+// θ. This saves a few steps: effects that the rows determine well hardly depend on hyperparameters.
 func (l *laplaceEffects) from(mask []bool, theta []float64) *laplaceEffects {
 	p := l.proposal(mask, theta)
 	if !p.climb() {
@@ -104,10 +104,9 @@ func (l *laplaceEffects) from(mask []bool, theta []float64) *laplaceEffects {
 	return &own
 }
 
-// coarseNodes are those of rules that only find where to draw from.
+// coarseNodes are numbers of nodes for rules that only find a proposal.
 var coarseNodes = [mostPerLevel + 1]int{1, 5, 4, 3, 2}
 
-// outerProposal is the approximation given hyperparameters.
 type outerProposal struct {
 	*conditional
 	given  response
@@ -118,14 +117,14 @@ type outerProposal struct {
 	logScale float64
 }
 
-// proposal is one that is still to be found.
+// proposal returns a proposal without centre and factor.
 func (l *laplaceEffects) proposal(mask []bool, theta []float64) *outerProposal {
 	return &outerProposal{conditional: l.prior(mask, theta), given: l.r.responseAt(mask, theta), l: l}
 }
 
-// given returns the approximation at the hyperparameters in θ of the model that uses the
-// coordinates in mask, with the Laplace approximation of log p(y | h, m); false where it cannot be
-// computed in double precision.
+// given returns the approximation at the hyperparameters in θ of the model with the coordinates in
+// mask, with the Laplace approximation of log p(y | h, m); false if it cannot be computed in double
+// precision.
 func (l *laplaceEffects) given(mask []bool, theta []float64) (*outerProposal, bool) {
 	p := l.proposal(mask, theta)
 	if !p.climb() || !p.moveOuter() {
@@ -149,21 +148,20 @@ type drawn struct {
 }
 
 // Shares of draws with wider noise: of one effect, wideFactor times as wide, and of all of them. An
-// effect that the rows bound on one side only, as where all counts are zero, has a tail that is far
-// from normal. Chosen by hand.
+// effect that the rows bound on one side only, for example if all counts are zero, has a tail that
+// is far from normal. Chosen by hand.
 const (
 	wideOneShare = 0.1
 	wideAllShare = 0.1
 	wideFactor   = 3.0
 )
 
-// wideAll is how much wider noise of all outer effects is: the less the more there are, or no draw
+// wideAll is the factor of wider noise of all outer effects. It falls with their number, or no draw
 // would be near the posterior.
 func (l *laplaceEffects) wideAll() float64 {
 	return 1 + (wideFactor-1)/math.Sqrt(float64(len(l.outer)))
 }
 
-// noise draws the noise of all effects.
 func (l *laplaceEffects) noise(random *rand.Rand) []float64 {
 	z := make([]float64, l.effects)
 	for k := range z {
@@ -199,8 +197,8 @@ func (l *laplaceEffects) logNoise(z []float64) float64 {
 	return -squares/2 + logsum.Of([]float64{math.Log(1 - wideOneShare - wideAllShare), math.Log(wideOneShare * one / d), math.Log(wideAllShare) + all})
 }
 
-// pair are the two sets of outer effects that noise puts opposite to each other around the centre:
-// the odd part of what the approximation misses cancels in the mean of their weights.
+// pair returns the outer effects at noise z and at −z around the centre. The odd part of the error
+// of the approximation cancels in the mean of their weights.
 func (p *outerProposal) pair(z []float64) [2]drawn {
 	away := p.factor.Spread(z) // of outer effects by their noise alone, as they come last in P
 	logQ := p.logScale + p.l.logNoise(z)
@@ -216,8 +214,8 @@ func (p *outerProposal) pair(z []float64) [2]drawn {
 	return pair
 }
 
-// logPosterior is log p(y, o | h) for the outer effects in v; its inner effects are where modes are
-// searched for from.
+// logPosterior is log p(y, o | h) for the outer effects in v. Searches for modes start at its inner
+// effects.
 func (p *outerProposal) logPosterior(v []float64) float64 {
 	l := p.l
 	q := l.r.perLevel()
@@ -252,9 +250,9 @@ func (p *outerProposal) outerTheta(v []float64, mask []bool, theta []float64) {
 	})
 }
 
-// unused is the part of the log density of standard normal effects v, and of the proposal, that
-// belongs to effects which the model does not have, and the logarithm of the scale of those of the
-// population that it has.
+// unused returns the part of the log density of standard normal effects v, and of the proposal,
+// that belongs to effects outside the model, and the logarithm of the scale of the population
+// effects in the model.
 func (p *outerProposal) unused(v []float64, mask []bool) (logNormal, logScale float64) {
 	without := func(x float64) { logNormal -= x*x/2 + halfLog2Pi }
 	for j := range p.sd {
@@ -272,24 +270,24 @@ func (p *outerProposal) unused(v []float64, mask []bool) (logNormal, logScale fl
 	return logNormal, logScale
 }
 
-// Pairs of draws of the outer effects for each of the hyperparameters: as many as bring the
-// relative variance of their mean weight below laplaceVariance, which laplacePilot pairs tell, and
-// at most laplaceMostPairs. Chosen by hand.
+// Pairs of draws of the outer effects for each point of hyperparameters. Their number brings the
+// relative variance of their mean weight, estimated from laplacePilot pairs, below laplaceVariance,
+// and is at most laplaceMostPairs. Chosen by hand.
 const (
 	laplaceMostPairs = 8
 	laplacePilot     = 48
 	laplaceVariance  = 0.1
 )
 
-// outerDraws are draws of the outer effects for one of the hyperparameters.
+// outerDraws are draws of the outer effects for one point of hyperparameters.
 type outerDraws struct {
 	theta      [][]float64 // coordinates
 	logP, logQ []float64   // of the coordinates beside the hyperparameters, given these
 	share      []float64   // of the weight of all
 }
 
-// near is l with searches for modes that start at those given the hyperparameters in θ, and as many
-// pairs as estimates need there.
+// near is l with searches for modes that start at the modes given the hyperparameters in θ, and
+// with the number of pairs that estimates need there.
 func (l *laplaceEffects) near(mask []bool, theta []float64, random *rand.Rand) integrator {
 	own := *l.from(mask, theta)
 	own.drawnPairs = laplaceMostPairs
@@ -308,14 +306,13 @@ func (l *laplaceEffects) near(mask []bool, theta []float64, random *rand.Rand) i
 	return &own
 }
 
-// logWeight is the logarithm of the mean weight of a pair.
 func (p *outerProposal) logWeight(z []float64) float64 {
 	pair := p.pair(z)
 	return logsum.Of([]float64{pair[0].logP - pair[0].logQ, pair[1].logP - pair[1].logQ}) - math.Ln2
 }
 
-// logMarginal is about log p(y, h | m) for the hyperparameters h in θ, by the same normal numbers
-// wherever it is asked for, so that it is smooth; −Inf where it cannot be computed.
+// logMarginal approximates log p(y, h | m) for the hyperparameters h in θ; −Inf if it cannot be
+// computed. It uses the same normal numbers at every point, so that it is smooth.
 func (l *laplaceEffects) logMarginal(mask []bool, theta []float64) float64 {
 	p, ok := l.given(mask, theta)
 	if !ok {
@@ -324,8 +321,8 @@ func (l *laplaceEffects) logMarginal(mask []bool, theta []float64) float64 {
 	return p.logWeight(l.noise(stream.Rand(0, "hbm/outer"))) + l.r.logPriorOfHyperparameters(mask, theta)
 }
 
-// estimate is an unbiased estimate of p(y, h | m), as a logarithm, from pairs of draws of the outer
-// effects.
+// estimate returns the logarithm of an unbiased estimate of p(y, h | m), from pairs of draws of the
+// outer effects.
 func (l *laplaceEffects) estimate(mask []bool, theta []float64, random func() *rand.Rand) (float64, keptEffects) {
 	p, ok := l.given(mask, theta)
 	if !ok {

@@ -6,10 +6,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// leastSquares is the mode that there would be if the response were gaussian on the scale of the
-// predictor, with the curvature that each row has where it fits exactly; no effects where that
-// cannot be computed. Newton's steps from no effects at all would take a count of a million for a
-// predictor of a million.
+// leastSquares returns the mode for a response that is gaussian on the scale of the predictor, with
+// the curvature that each row has at an exact fit; zero effects if that cannot be computed. Newton
+// steps from zero effects would take a count of a million for a predictor of a million.
 func (p *outerProposal) leastSquares() []float64 {
 	l := p.l
 	if l.r.unordered != nil {
@@ -33,12 +32,11 @@ func (p *outerProposal) leastSquares() []float64 {
 	return p.factor.Solve(p.gradient(right, none))
 }
 
-// newtonSteps bounds the steps to the mode of all effects, and outerSteps those from there to the
-// mode of the outer ones; a step of less than closeSquare, or closeOuter, squared distances in
-// posterior standard deviations, is the last. farthestStart bounds standard effects where a search
-// starts, and longestClimb what a careful step changes a linear predictor by. Chosen by hand:
-// weights make up for the rest, and what a step of Newton leaves of a short way is about its
-// square.
+// newtonSteps bounds the steps to the mode of all effects, and outerSteps the steps from there to
+// the mode of the outer ones. A step shorter than closeSquare, or closeOuter, is the last: both are
+// squared distances in posterior standard deviations. farthestStart bounds standard effects at the
+// start of a search. longestClimb bounds the change of a linear predictor in a careful step. Chosen
+// by hand: weights correct the remaining error, and a short Newton step leaves about its square.
 const (
 	newtonSteps   = 60
 	outerSteps    = 4
@@ -48,10 +46,10 @@ const (
 	longestClimb  = 3
 )
 
-// climb takes the centre near the mode of all effects: from a mode nearby, and where that fails, as
-// it may where rows take effects many standard deviations from their prior, from least squares.
-// Where rows contradict each other that is no better, and steps go from the prior, no longer than
-// rows can follow: the density is log-concave, so that they arrive.
+// climb takes the centre near the mode of all effects, from a mode nearby. That may fail if rows
+// take effects many standard deviations from their prior: then it starts at least squares. If rows
+// contradict each other this fails too, and it starts at the prior, with bounded steps. They
+// arrive, as the density is log-concave.
 func (p *outerProposal) climb() bool {
 	start := p.standard(p.l.start)
 	for k, v := range start {
@@ -61,8 +59,8 @@ func (p *outerProposal) climb() bool {
 		p.climbFrom(make([]float64, p.l.effects), longestClimb)
 }
 
-// climbFrom is climb from one place, which is overwritten, by steps that change no predictor by
-// more than longest.
+// climbFrom climbs from start, which it overwrites, by steps that change no predictor by more than
+// longest.
 func (p *outerProposal) climbFrom(start []float64, longest float64) bool {
 	l, r := p.l, p.l.r
 	var eta []float64
@@ -118,10 +116,10 @@ func (p *outerProposal) climbFrom(start []float64, longest float64) bool {
 	return true
 }
 
-// eta are the linear predictors at effects v.
+// eta returns the linear predictors at effects v.
 func (p *outerProposal) eta(v []float64) []float64 { return p.predictor(p.effectsOf(v)) }
 
-// gradient is that of Σ log p(y_i | η_i) − |v|²/2 from slopes in η.
+// gradient is the gradient of Σ log p(y_i | η_i) − |v|²/2 from slopes in η.
 func (p *outerProposal) gradient(slope, v []float64) []float64 {
 	right := make([]float64, p.l.effects)
 	n := len(p.l.rows)
@@ -142,7 +140,7 @@ func (p *outerProposal) gradient(slope, v []float64) []float64 {
 	return gradient
 }
 
-// factorize sets P and its factor for weights of rows, their curvatures.
+// factorize sets P and its factor for the curvatures of the rows.
 func (p *outerProposal) factorize(weight []float64) bool {
 	l := p.l
 	n, planes := len(l.designs), l.r.planes
@@ -246,8 +244,7 @@ func (p *outerProposal) moveOuter() bool {
 	return true
 }
 
-// levelBlock is the part of P that belongs to the effects of a level, of which pairs has those of
-// its planes.
+// levelBlock is the block of P of the effects of a level, from the pairs of its planes.
 func (p *outerProposal) levelBlock(pairs []levelPair) (b smallBlock) {
 	q := len(p.l.r.inner.Columns)
 	for _, pair := range pairs {

@@ -15,9 +15,8 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// keptPredictors are the linear predictors and distributions of draws, on the working scale, for
-// the model check: of the checked rows, those of a plane together, and of at most
-// [modelcheck.MinDraws] draws.
+// keptPredictors are linear predictors and distributions on the working scale, for the model check:
+// of the checked rows, plane by plane, and of at most [modelcheck.MinDraws] draws.
 type keptPredictors struct {
 	rows   []int
 	planes int
@@ -26,7 +25,6 @@ type keptPredictors struct {
 	given  []response
 }
 
-// newKept prepares for n draws.
 func (r *Regression) newKept(n int) *keptPredictors {
 	k := &keptPredictors{planes: r.planes, every: max(1, n/modelcheck.MinDraws), rows: modelcheck.CheckedRows(len(r.y), modelcheck.MostChecked)}
 	kept := (n + k.every - 1) / k.every
@@ -34,7 +32,7 @@ func (r *Regression) newKept(n int) *keptPredictors {
 	return k
 }
 
-// add keeps the predictor of a draw if it is one of those.
+// add keeps the predictor of a draw if its number is a multiple of every.
 func (k *keptPredictors) add(draw int, eta []float64, given response) {
 	if draw%k.every != 0 {
 		return
@@ -48,8 +46,7 @@ func (k *keptPredictors) add(draw int, eta []float64, given response) {
 	k.eta[draw/k.every], k.given[draw/k.every] = own, given
 }
 
-// checkModel compares the table with responses replicated from draws. It returns nil where there
-// are no draws.
+// checkModel compares the table with responses replicated from draws. It returns nil without draws.
 func (r *Regression) checkModel(ctx gocontext.Context, s *posteriorSample, seed uint64) (*modelcheck.Report, error) {
 	kept := s.predictors
 	if kept == nil || len(kept.eta) == 0 || r.Frame.Censored() {
@@ -98,7 +95,7 @@ func (r *Regression) checkModel(ctx gocontext.Context, s *posteriorSample, seed 
 	return &report, err
 }
 
-// checkedKind says which values a response takes.
+// checkedKind returns the kind of values of a response.
 func checkedKind(kind likelihood.Kind) modelcheck.Kind {
 	switch {
 	case kind.Binary():
@@ -111,7 +108,7 @@ func checkedKind(kind likelihood.Kind) modelcheck.Kind {
 	return modelcheck.Continuous
 }
 
-// remedies are the flags that answer what a check finds.
+// remedies are the flags that answer a failed check.
 func (r *Regression) remedies() modelcheck.Remedies {
 	remedies := modelcheck.Remedies{
 		HeavyTails:     "--likelihood student",
@@ -128,15 +125,15 @@ func (r *Regression) remedies() modelcheck.Remedies {
 	return remedies
 }
 
-// predictiveCheck compares a response with ones drawn anew from the posterior: each statistic
-// tells of a way in which the model may not fit.
+// predictiveCheck compares statistics of the response with statistics of responses drawn anew from
+// the posterior. Each statistic shows one kind of misfit.
 type predictiveCheck struct {
 	names     []string
 	functions []func(y []float64) float64
 }
 
-// newCheck chooses the statistics: location and spread, extremes, zeros of counts, and how far the
-// means of groups lie apart; of categories without an order shares, and those of groups.
+// newCheck chooses the statistics: location and spread, extremes, zeros of counts, and the spread
+// of group means. Categories without an order have shares, and the spread of group shares.
 func (r *Regression) newCheck() *predictiveCheck {
 	c := &predictiveCheck{}
 	add := func(name string, function func(y []float64) float64) {
@@ -178,7 +175,7 @@ func (r *Regression) newCheck() *predictiveCheck {
 	return c
 }
 
-// addShares adds the share of each category, and how far those of groups lie apart.
+// addShares adds the share of each category, and the spread of its shares by group.
 func (r *Regression) addShares(add func(name string, function func(y []float64) float64)) {
 	share := func(y []float64, category int) (count float64) {
 		for _, v := range y {
@@ -213,7 +210,6 @@ func (r *Regression) addShares(add func(name string, function func(y []float64) 
 	}
 }
 
-// statistics evaluates all of them.
 func (c *predictiveCheck) statistics(y, dst []float64) {
 	for k, function := range c.functions {
 		dst[k] = function(y)
@@ -238,7 +234,7 @@ func (r *Regression) inTable(i int, y float64) float64 {
 	return y
 }
 
-// unscaled is inTable but for the logarithm of a logarithmic response, which it leaves.
+// unscaled is inTable, but it keeps the logarithm of a logarithmic response.
 func (r *Regression) unscaled(i int, y float64) float64 {
 	if r.Frame.SE != nil {
 		y *= r.Frame.SE[i] / r.ySD // rows were scaled to unit noise
@@ -253,13 +249,13 @@ func (r *Regression) unscaled(i int, y float64) float64 {
 	return y
 }
 
-// CheckSummary compares a statistic of the response with those of responses drawn from the
-// posterior.
+// CheckSummary compares a statistic of the response with the same statistic of responses drawn from
+// the posterior.
 type CheckSummary struct {
 	Statistic string `json:"statistic"`
 	Observed  Figure `json:"observed"`
-	// Mean and SD are those of drawn responses; P is the share of them with a larger statistic,
-	// ties counting half: near 0 or 1 it says that the model does not fit.
+	// Mean and SD are the moments over drawn responses. P is the share of them with a larger
+	// statistic, ties counting half: near 0 or 1 it says that the model does not fit.
 	Mean Figure `json:"mean"`
 	SD   Figure `json:"sd"`
 	P    Figure `json:"p"`

@@ -15,20 +15,20 @@ import (
 	"github.com/transdim/vti/internal/weighted"
 )
 
-// mostMoments bounds the numbers behind the means and standard deviations of an answer: draws
-// times quantities. Chosen by hand: two such matrices take 256 megabytes.
+// mostMoments bounds the entries behind the means and standard deviations of an answer: draws times
+// quantities. Chosen by hand: two such matrices take 256 megabytes.
 const mostMoments = 1 << 24
 
-// momentDraws are weighted draws of the quantities that are summarised, in the units of the table:
+// momentDraws are weighted draws of the summarised quantities, in the units of the table:
 // population effects, standard deviations, and the effects of all levels. Means and standard
-// deviations rest on them, which are all draws that have weight, while equally weighted draws are
-// at most a few thousand.
+// deviations rest on all draws with weight. Equally weighted draws are at most a few thousand.
 type momentDraws struct {
 	weight []float64
 	group  []int // of each draw, where only draws of different groups are independent; nil if all are
-	known  int   // so many quantities, the first of all
-	// value [N, Q] is the expectation of a quantity given the rest of a draw, and within [N, Q] an
-	// unbiased estimate of its variance given that; nil where the value is the quantity itself.
+	known  int   // the number of first quantities in the draws
+	// value [N, Q] is the expectation of a quantity given the other coordinates of a draw, and
+	// within [N, Q] an unbiased estimate of its variance given these; nil if the value is the
+	// quantity itself.
 	value, within *mat.Dense
 }
 
@@ -53,8 +53,8 @@ func (m *momentDraws) of(quantity int) weighted.Moments {
 	return weighted.MomentsOf(m.weight, column(m.value), column(m.within), m.group)
 }
 
-// momentRows are the draws of a weighted sample that moments rest on, with their weights: all that
-// have weight, or as many as there is room for, chosen by their weights.
+// momentRows returns the draws of a weighted sample for the moments, with their weights: all with
+// weight, or, if there is not enough room, some chosen by their weights.
 func (r *Regression) momentRows(weight []float64, seed uint64) (rows []int, kept []float64) {
 	most := mostMoments / max(r.quantities(), 1)
 	for i, w := range weight {
@@ -73,11 +73,11 @@ func (r *Regression) momentRows(weight []float64, seed uint64) (rows []int, kept
 	return rows, kept
 }
 
-// momentChunk is the number of draws that one stream of random numbers serves.
+// momentChunk is the number of draws that share one stream of random numbers.
 const momentChunk = 256
 
-// exactMoments finds the moments of everything by weighted draws of models and their
-// hyperparameters: given these the expectations of all effects are known, and one draw of the
+// exactMoments finds the moments of all quantities by weighted draws of models and their
+// hyperparameters. Given these, the expectations of all effects are known, and one draw of the
 // effects estimates their variances.
 func (f *integral) exactMoments(ctx gocontext.Context) (*momentDraws, error) {
 	r, d := f.r, f.draws
@@ -110,7 +110,7 @@ func (f *integral) exactMoments(ctx gocontext.Context) (*momentDraws, error) {
 }
 
 // quantitiesOf writes every quantity at effects less their prior mean, given the hyperparameters in
-// θ, whose coefficients are overwritten.
+// θ. It overwrites the coefficients in θ.
 func (r *Regression) quantitiesOf(given *conditional, effects []float64, mask []bool, theta, dst []float64) {
 	for j, mean := range given.mean {
 		theta[j] = mean + effects[j]
@@ -125,9 +125,9 @@ func (r *Regression) quantitiesOf(given *conditional, effects []float64, mask []
 	}
 }
 
-// momentsOfSample finds the moments of all that the coordinates of weighted draws tell: population
-// effects, standard deviations, and the effects of groupings before the inner one, whose effects
-// are integrated out.
+// momentsOfSample finds the moments of the quantities that weighted draws have as coordinates:
+// population effects, standard deviations, and the effects of groupings before the inner one, whose
+// effects are integrated out.
 func (r *Regression) momentsOfSample(sample vti.WeightedSample, seed uint64) *momentDraws {
 	known := len(r.groups)
 	if r.inner != nil {
@@ -162,8 +162,9 @@ func (r *Regression) firstQuantity(group int) int {
 	return first
 }
 
-// sharp reports whether the moments of the first quantities are known well: means to 2 percent of
-// a standard deviation, and these to 2.5 percent. Chosen by hand: half of what is still resolved.
+// sharp reports whether the moments of the first quantities are known well: means to 2 percent of a
+// standard deviation, and standard deviations to 2.5 percent. Chosen by hand: half of the error of
+// a moment that is still resolved.
 func (m *momentDraws) sharp(quantities int) bool {
 	for k := range quantities {
 		one := m.of(k)
@@ -174,9 +175,9 @@ func (m *momentDraws) sharp(quantities int) bool {
 	return true
 }
 
-// unresolved says which standard deviation weighted draws do not resolve though its prior has one;
-// "" where there is none. Draws of flows that nothing has trained have lighter tails than the
-// standard deviations of groups: weights can be good, and their products with squares are not.
+// unresolved names a standard deviation that weighted draws do not resolve though its prior has
+// one; "" if there is none. Draws of untrained flows have lighter tails than the standard
+// deviations of groups: the weights can be good, but their products with squares are not.
 func (r *Regression) unresolved(sample vti.WeightedSample, seed uint64) string {
 	heavy := func(c coordinate) bool { return c.kind == sdCoordinate && c.prior == HalfCauchySD }
 	m := r.momentsOfSample(sample, seed)
@@ -192,21 +193,21 @@ func (r *Regression) unresolved(sample vti.WeightedSample, seed uint64) string {
 	return ""
 }
 
-// momentsOf are the moments of a quantity, which the place of its draws in a matrix tells too: by
-// all weighted draws where they know it, else by equally weighted ones.
+// momentsOf returns the moments of a quantity: by all weighted draws if they have it, otherwise by
+// the equally weighted draws in a column of a matrix.
 func (s *posteriorSample) momentsOf(quantity int, draws *mat.Dense, column int) weighted.Moments {
 	if s.moments != nil && quantity < s.moments.known {
 		return s.moments.of(quantity)
 	}
 	n, _ := draws.Dims()
 	m := weighted.MomentsOf(slices.Repeat([]float64{1}, n), mat.Col(nil, column, draws), nil, nil)
-	// the draws are taken from fewer effective ones, whose error adds to theirs
+	// the draws come from a sample with fewer effective draws, whose error adds to theirs
 	more := math.Sqrt(1 + float64(n)/math.Max(s.ess, 1))
 	m.MeanSE, m.SDSE = more*m.MeanSE, more*m.SDSE
 	return m
 }
 
-// listSDs names what tableSDs writes: the standard deviations and correlations of each grouping,
+// listSDs names the columns of tableSDs: the standard deviations and correlations of each grouping,
 // σ or cut points, and shares of steps.
 func (r *Regression) listSDs() (names []string) {
 	for _, g := range r.groups {
@@ -228,7 +229,7 @@ func (r *Regression) listSDs() (names []string) {
 }
 
 // tableSDs writes standard deviations and correlations in the units of the table, given Λ of each
-// grouping, with σ or cut points, and shares of steps; absent ones are zero.
+// grouping, with σ or cut points, and shares of steps. Absent ones are zero.
 func (r *Regression) tableSDs(factors [][][]float64, given response, shares, dst []float64) {
 	at := 0
 	put := func(x float64) {

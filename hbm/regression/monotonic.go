@@ -18,8 +18,8 @@ import (
 //
 // in which b is the average change a step. Given ζ it is b times one column, a fixed combination of
 // the D columns of the design that say whether x lies above a step. So b is an effect like others,
-// whose coefficients of these columns are b D ζ_k, and ζ are hyperparameters: the shares that
-// standard normals break off a stick, as those of ordered categories.
+// whose coefficients of these columns are b D ζ_k. The ζ are hyperparameters: the shares that
+// standard normals break off a stick, like the shares of ordered categories.
 type monotonic struct {
 	// first is the first of its columns, and steps their number D.
 	first, steps int
@@ -27,7 +27,6 @@ type monotonic struct {
 	stick int
 }
 
-// layOutSteps numbers the coordinates of the shares of each monotonic effect.
 func (r *Regression) layOutSteps(add func(coordinate) int) {
 	for _, j := range r.Frame.EffectColumns() {
 		if r.Frame.Columns[j].Step == "" {
@@ -45,7 +44,6 @@ func (r *Regression) layOutSteps(add func(coordinate) int) {
 // shares.
 const shareCategories = likelihood.CumulativeLogitKind
 
-// shares are ζ [D] at θ.
 func (m monotonic) shares(theta []float64) []float64 {
 	shares := []float64{1}
 	if m.steps > 1 {
@@ -56,8 +54,8 @@ func (m monotonic) shares(theta []float64) []float64 {
 	return shares
 }
 
-// sharesAt are the shares of all monotonic effects at θ, one after the other; zero of those that a
-// model does not have.
+// sharesAt returns the shares of all monotonic effects at θ, one after the other, with zeros for
+// effects that a model does not have.
 func (r *Regression) sharesAt(mask []bool, theta []float64) (all []float64) {
 	for _, m := range r.monotonic {
 		if mask[m.first] {
@@ -69,7 +67,6 @@ func (r *Regression) sharesAt(mask []bool, theta []float64) (all []float64) {
 	return all
 }
 
-// shareNames name what sharesAt returns.
 func (r *Regression) shareNames() (names []string) {
 	for _, m := range r.monotonic {
 		for k := range m.steps {
@@ -79,7 +76,7 @@ func (r *Regression) shareNames() (names []string) {
 	return names
 }
 
-// sticks is the number of hyperparameters of a model that are of shares.
+// sticks is the number of hyperparameters of a model that are shares.
 func (r *Regression) sticks(mask []bool) (count int) {
 	for _, m := range r.monotonic {
 		if mask[m.first] {
@@ -89,8 +86,8 @@ func (r *Regression) sticks(mask []bool) (count int) {
 	return count
 }
 
-// meanCoefficients are the posterior means of the coefficients of all columns of the population: of
-// effects, and by draws of the steps of monotonic ones.
+// meanCoefficients returns the posterior means of the coefficients of all columns of the
+// population. For the steps of monotonic effects they come from draws.
 func (r *Regression) meanCoefficients(result *Result, sample *posteriorSample) []float64 {
 	means := make([]float64, len(r.Frame.Columns))
 	for at, j := range r.Frame.EffectColumns() {

@@ -22,8 +22,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// stepTable is a table of n rows whose y has the means of the values 1, 2, … of x, beside noise of
-// one; k is a count of that mean's exponential, and g one of five groups.
+// stepTable is a table of n rows. The mean of y depends on the value 1, 2, … of x, with noise of
+// one; k is a count whose mean is its exponential, and g one of five groups.
 func stepTable(seed uint64, n int, means []float64) string {
 	random := stream.Rand(seed, "step table")
 	text := "y,k,x,z,g\n"
@@ -38,8 +38,8 @@ func stepTable(seed uint64, n int, means []float64) string {
 	return text
 }
 
-// denseLogDensity is that of a normal vector y with a mean and a covariance that columns with
-// normal coefficients and noise add up to.
+// denseLogDensity is the log density of a normal vector y. Its covariance is the sum of columns
+// with normal coefficients, and of noise.
 func denseLogDensity(t *testing.T, y []float64, mean float64, columns [][]float64, sds []float64, sigma float64) float64 {
 	t.Helper()
 	n := len(y)
@@ -81,7 +81,7 @@ func centredColumn(x, shares []float64) []float64 {
 	return column
 }
 
-// ofColumn are the numbers of a column of a table.
+// ofColumn returns the numbers of a column of a table.
 func ofColumn(t *testing.T, text, name string) []float64 {
 	t.Helper()
 	column, err := tableOf(t, text).Lookup(name)
@@ -89,8 +89,8 @@ func ofColumn(t *testing.T, text, name string) []float64 {
 	return column.Values
 }
 
-// Given shares, σ and standard deviations, the density is that of a dense normal vector: the
-// coefficient is one number whatever the number of steps is, in every model of a selection.
+// Given shares, σ and standard deviations, the density is a dense normal density in every model of
+// a selection: the coefficient is one number for any number of steps.
 func TestMonotonicGivenShares(t *testing.T) {
 	text := stepTable(1, 40, []float64{0, 1, 1.2, 3})
 	f := frameOf(t, text, frame.Options{Formula: "y ~ mo(x) + z + (1 | g)"})
@@ -137,10 +137,9 @@ func TestMonotonicGivenShares(t *testing.T) {
 	assert.Contains(t, strings.Join(r.Priors(), "\n"), "shares of its 3 steps: ~ Dirichlet(1, …, 1)")
 }
 
-// Evidence, coefficient and shares of two steps are those of sums over a grid of σ and of the first
-// share, with the rest in closed form: where the effect goes up, is absent, is all in one step, and
-// where the truth is not monotonic, so that one of the steps takes it all, and which decides its
-// sign.
+// Evidence, coefficient and shares of two steps agree with sums over a grid of σ and of the first
+// share, with the rest in closed form. The effect goes up, is absent, or is all in one step. If the
+// truth is not monotonic, one of the steps takes it all, and which one decides its sign.
 func TestMonotonicOfTwoSteps(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -170,7 +169,8 @@ func TestMonotonicOfTwoSteps(t *testing.T) {
 		result, err := r.Run(t.Context(), open(t, gpu.Auto), Run{Fit: vti.Config{Seed: 1}})
 		require.NoError(t, err)
 		require.Equal(t, vti.Trusted, result.Certificate.Verdict, "%s: %v", name, result.Certificate.Reasons)
-		// 5 standard errors: a false alarm in one of a million such tests, and what the grid leaves
+		// 5 standard errors: a false alarm in one of a million such tests, and the error of the
+		// grid
 		assert.InDelta(t, total, float64(*result.LogEvidence), 5*float64(*result.LogEvidenceSE)+0.003, name)
 		require.Len(t, result.Shares, 2)
 		assert.InDelta(t, share, float64(result.Shares[0].Mean), 5*float64(result.Shares[0].MeanSE)+0.002, name)
@@ -179,9 +179,9 @@ func TestMonotonicOfTwoSteps(t *testing.T) {
 	}
 }
 
-// Of many steps evidence and shares are those of draws of the shares from their prior, with σ
-// summed over and the rest in closed form: where the truth goes up and down, too, so that the
-// posterior has modes of either sign, and where a value has no rows.
+// Evidence and shares of many steps agree with draws of the shares from their prior, with σ summed
+// over and the rest in closed form. The truth may go up and down, so that the posterior has modes
+// of either sign, and a value may have no rows.
 func TestMonotonicOfManySteps(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -234,8 +234,7 @@ func TestMonotonicOfManySteps(t *testing.T) {
 	}
 }
 
-// stepSums are what the density of y given shares of steps of x depends on: counts and sums by
-// value.
+// stepSums are sufficient statistics of y given shares of steps of x: counts and sums by value.
 type stepSums struct {
 	count, sum        []float64
 	rows, squares     float64
@@ -257,11 +256,11 @@ func newStepSums(x, y []float64) *stepSums {
 	return s
 }
 
-// stepSigmas is the number of values of log σ of the sum over them.
+// stepSigmas is the number of values of log σ in the sum over them.
 const stepSigmas = 40
 
-// grid are log p(y, σ | ζ), with a step of log σ, at values of σ, and the mean of the coefficient b
-// given these.
+// grid returns log p(y, σ | ζ), with a step of log σ, at values of σ, and the mean of the
+// coefficient b given these.
 func (s *stepSums) grid(shares []float64) (logs, coefficients [stepSigmas]float64) {
 	column := make([]float64, len(s.count))
 	mean := 0.0
@@ -294,8 +293,8 @@ func (s *stepSums) logMarginal(shares []float64) float64 {
 	return logsum.Of(logs[:])
 }
 
-// Where the table is its own mirror image the posterior is as well: both signs of the coefficient
-// have half of it, in two modes far from each other.
+// A table that is its own mirror image has such a posterior: both signs of the coefficient have
+// half of it, in two modes far from each other.
 func TestMonotonicOfEitherSign(t *testing.T) {
 	means := []float64{0, 1.6, 1.6, 0}
 	random := stream.Rand(10, "mirror")
@@ -314,7 +313,7 @@ func TestMonotonicOfEitherSign(t *testing.T) {
 	assert.Greater(t, float64(b.Q975), float64(b.SD))
 }
 
-// A predictor of two values has one step: its effect is that of a number, for every response.
+// A predictor of two values has one step: its effect is the effect of a number, for every response.
 func TestMonotonicOfOneStep(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -334,8 +333,8 @@ func TestMonotonicOfOneStep(t *testing.T) {
 	}
 }
 
-// The evidence of counts by groups is the integral over the first of two shares of those of
-// regressions on the column that it makes, with the prior that the coefficient has.
+// The evidence of counts by groups is an integral over the first of two shares: of the evidence of
+// a regression on the column of these shares, with the prior of the coefficient.
 func TestMonotonicCounts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -368,8 +367,8 @@ func TestMonotonicCounts(t *testing.T) {
 	assert.InDelta(t, logsum.Of(logs), float64(*result.LogEvidence), 4*math.Hypot(math.Sqrt(variance), float64(*result.LogEvidenceSE))+0.005)
 }
 
-// Rows of another table have the linear predictors of the run's own rows, whichever values they
-// have; a value without rows is predicted by the prior of its shares.
+// Rows of another table have the linear predictors of the run's own rows, for all values of x. A
+// value without rows is predicted by the prior of its shares.
 func TestRowsOfMonotonicEffects(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -415,8 +414,8 @@ func TestWhatMonotonicEffectsCannotBe(t *testing.T) {
 	require.ErrorContains(t, err, "nor monotonic effects")
 }
 
-// A model of a selection has the evidence that it has alone also where its effect has another sign
-// than in the model that has all terms, so that shares that suit one do not suit the other.
+// A model of a selection has the evidence of its own run, even if its effect has another sign than
+// in the model of all terms, so that shares that suit one do not suit the other.
 func TestMonotonicSignsOfSubmodels(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

@@ -28,7 +28,7 @@ var sdPriors = enum.New[SDPrior]("prior of standard deviations", "half-normal", 
 // String returns the name on the command line.
 func (p SDPrior) String() string { return sdPriors.String(p) }
 
-// text is the prior with this scale, written as --prior takes it: an exponential prior has its
+// text writes the prior with this scale in the syntax of --prior: an exponential prior has its
 // rate.
 func (p SDPrior) text(scale float64) string {
 	if p == ExponentialSD {
@@ -43,17 +43,17 @@ func (p SDPrior) MarshalText() ([]byte, error) { return sdPriors.Marshal(p) }
 // UnmarshalText reads what MarshalText wrote.
 func (p *SDPrior) UnmarshalText(text []byte) error { return sdPriors.Unmarshal(text, p) }
 
-// Options are the priors of a regression. sd(y) is the standard deviation of a continuous
-// response, and 1 on the link scale of others.
+// Options are the priors of a regression. sd(y) is the standard deviation of a continuous response,
+// and 1 on the link scale of others.
 type Options struct {
 	// CoefficientScale is the prior standard deviation of a population effect, in units of sd(y)
 	// for one standard deviation of its column; 0 stands for 1.5.
 	CoefficientScale float64 `json:"coefficient_scale"`
-	// InterceptScale is that of the intercept at the mean of the columns, in units of sd(y); 0
-	// stands for 10.
+	// InterceptScale is the prior standard deviation of the intercept at the mean of the columns,
+	// in units of sd(y); 0 stands for 10.
 	InterceptScale float64 `json:"intercept_scale"`
-	// Intercept, if not nil, is the prior of the intercept at the mean of the columns, in the
-	// units of the response; InterceptScale is not used then.
+	// Intercept, if not nil, is the prior of the intercept at the mean of the columns, in the units
+	// of the response. It replaces InterceptScale.
 	Intercept *NormalPrior `json:"intercept,omitempty"`
 	// SDPrior is the prior of the standard deviation of a varying effect, and SDScale its scale in
 	// units of sd(y) for one standard deviation of its column, or for the whole of a column of
@@ -64,20 +64,21 @@ type Options struct {
 	Correlation float64 `json:"correlation"`
 	// Degrees are the degrees of freedom of the student likelihood; 0 stands for 4.
 	Degrees float64 `json:"degrees"`
-	// ResponseMean and ResponseSD are the mean and sd(y) of a continuous response that its priors
-	// refer to, or ResponseMean is the centre of the prior of the intercept of a positive one;
-	// ResponseSD 0 stands for those of the table. A response that is drawn from the priors needs
-	// them to be fixed before.
+	// ResponseMean and ResponseSD are the mean and sd(y) of a continuous response, to which its
+	// priors refer. For a positive response ResponseMean is the centre of the prior of the
+	// intercept. If ResponseSD is 0, both come from the table. A response that is drawn from the
+	// priors needs both set.
 	ResponseMean float64 `json:"response_mean,omitempty"`
 	ResponseSD   float64 `json:"response_sd,omitempty"`
-	// Terms are the priors of single effects and standard deviations, which replace those above.
+	// Terms are the priors of single effects and standard deviations. They replace the priors
+	// above.
 	Terms []TermPrior `json:"terms,omitempty"`
 	// Select makes every term of the formula optional.
 	Select bool `json:"select"`
-	// Models is the prior over models of Select. That a term is in, and that a term that is in
-	// varies by a grouping, are decisions that are yes with a given probability, or with one that
-	// is Beta(a, b), the same for all decisions of the first kind, and for all of the second; or
-	// all models have the same probability. The zero value is betabinomial:1,1.
+	// Models is the prior over models of Select. A term may be in, and a term that is in may vary
+	// by a grouping. Each is a decision that is yes with a given probability, or with a probability
+	// that is Beta(a, b), shared by all decisions of its kind; or all models have the same
+	// probability. The zero value is betabinomial:1,1.
 	Models space.Prior `json:"models"`
 }
 
@@ -87,7 +88,7 @@ type NormalPrior struct {
 	SD   float64 `json:"sd"`
 }
 
-// withDefaults fills in what zeros stand for.
+// withDefaults replaces zeros by the defaults.
 func (o Options) withDefaults() Options {
 	for _, field := range []struct {
 		value    *float64
@@ -101,7 +102,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Validate reports the first option that is out of its range.
+// Validate returns an error for the first option out of its range.
 func (o Options) Validate() error {
 	o = o.withDefaults()
 	for _, field := range []struct {
@@ -128,15 +129,15 @@ func (o Options) Validate() error {
 	return err
 }
 
-// TermPrior is the prior of one population effect, normal, or of the standard deviations of
-// effects that vary by a grouping, in the units of the table.
+// TermPrior is the prior of one population effect, normal, or of the standard deviations of effects
+// that vary by a grouping, in the units of the table.
 type TermPrior struct {
-	// Effect is the column of the population effect, or of one varying effect; "" for all that
-	// vary by Group.
+	// Effect is the column of the population effect, or of one varying effect; "" for all that vary
+	// by Group.
 	Effect string
 	// Group is the grouping of varying effects; "" for a population effect.
 	Group string
-	// Mean is that of a population effect; Scale is its standard deviation, or the scale of
+	// Mean is the mean of a population effect. Scale is its standard deviation, or the scale of
 	// SDPrior.
 	Mean, Scale float64
 	SDPrior     SDPrior
@@ -144,8 +145,8 @@ type TermPrior struct {
 
 const termPriorForms = `want "b:COLUMN=normal(MEAN,SD)", or "sd:GROUP=" or "sd:COLUMN|GROUP=" and half-normal(SCALE), half-cauchy(SCALE) or exponential(RATE)`
 
-// ParseTermPrior reads what String writes: b:age=normal(0,1), sd:Subject=exponential(2), where 2
-// is the rate, or sd:Days|Subject=half-normal(10).
+// ParseTermPrior reads the text of String: b:age=normal(0,1), sd:Subject=exponential(2), where 2 is
+// the rate, or sd:Days|Subject=half-normal(10).
 func ParseTermPrior(s string) (TermPrior, error) {
 	fail := func(why string) (TermPrior, error) {
 		return TermPrior{}, fmt.Errorf("prior %q: %s; %s", s, why, termPriorForms)
@@ -216,8 +217,8 @@ func (p *TermPrior) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// setTermPriors puts the priors of single terms into their coordinates. A prior of no term is an
-// error that names those that there are.
+// setTermPriors puts the priors of single terms into their coordinates. The error for a prior of no
+// term names the possible terms.
 func (r *Regression) setTermPriors() error {
 	for _, p := range r.Options.Terms {
 		var names []string

@@ -25,9 +25,9 @@ func termPriors(t *testing.T, texts ...string) (priors []TermPrior) {
 	return priors
 }
 
-// The prior of a term is that of the coefficient in the units of the table: x has a coefficient of
-// its own, the standard deviation of the intercepts another family, and everything else its prior
-// as before.
+// The prior of a term is the prior of the coefficient in the units of the table. x has its own
+// coefficient prior, the standard deviation of the intercepts another family, and everything else
+// its prior as before.
 func TestTermPriors(t *testing.T) {
 	f := frameOf(t, grouped18, frame.Options{Formula: "y ~ x + z + (1 + z | g)"})
 	r := newRegression(t, f, Options{Terms: termPriors(t, "b:x=normal(0.5,0.25)", "sd:(Intercept)|g=exponential(2)", "sd:z|g=half-cauchy(3)")})
@@ -49,7 +49,7 @@ func TestTermPriors(t *testing.T) {
 	r.describe(result, &posteriorSample{})
 	require.Contains(t, result.Priors, PriorSummary{"sd((Intercept) | g)", "exponential", 0, 0.5})
 
-	// the density of τ is that of s times ds/dτ, with s in the units of the table
+	// the density of τ is the density of s times ds/dτ, with s in the units of the table
 	mask, random := r.space.masks[0], stream.Rand(3, "terms")
 	theta := make([]float64, r.Dim())
 	for range 4 {
@@ -92,9 +92,9 @@ func TestTermPriorErrors(t *testing.T) {
 	}
 }
 
-// The prior of the correlations of a model with some of the varying terms is the LKJ prior that
-// the model has alone, whichever terms the formula names first: its density at matrices, per
-// volume of matrices, is |R|^(η−1) over a constant. Here two of three columns vary.
+// The prior of the correlations of a model with some of the varying terms is the LKJ prior of the
+// model alone, for any order of terms in the formula. Its density at matrices, per volume of
+// matrices, is |R|^(η−1) over a constant. Here two of three columns vary.
 func TestSubmodelsHaveTheirOwnLKJPrior(t *testing.T) {
 	const eta = 2.0
 	random := stream.Rand(1, "lkj")
@@ -164,8 +164,8 @@ func TestSubmodelPriorsOfGraphsAndHost(t *testing.T) {
 	require.InDeltaSlice(t, want, out.Value(), 1e-9)
 }
 
-// The evidence of a model does not depend on the order of terms, nor on what else the formula that
-// it was selected from has: it is that of its own formula.
+// The evidence of a model is the evidence of its own formula. It depends neither on the order of
+// terms nor on other terms of the formula that it was selected from.
 func TestEvidencesOfSubmodelsAreTheirOwn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -202,7 +202,7 @@ func TestEvidencesOfSubmodelsAreTheirOwn(t *testing.T) {
 	}
 }
 
-// Exposures where their logarithms are meant are refused, with what to write.
+// Exposures in place of their logarithms are refused, with the formula to write.
 func TestOffsetsOfExposures(t *testing.T) {
 	const pumps = "failures,hours,pump\n5,94.3,a\n1,15.7,a\n5,62.9,b\n14,125.8,b\n3,5.24,c\n19,31.4,c\n"
 	exposures := frameOf(t, pumps, frame.Options{Formula: "failures ~ offset(hours) + (1 | pump)", Response: likelihood.PoissonKind})

@@ -96,7 +96,7 @@ func orderedEvidence(y, x []float64, group []int, groups int, cdf, quantile func
 	return floats.LogSumExp(terms)
 }
 
-// Evidences of a slope, cut points and effects of groups are those of the integral by definition:
+// Evidences of a slope, cut points and effects of groups agree with the integral by definition:
 // usual categories, one never seen, and groups of one category each.
 func TestOrderedGroups(t *testing.T) {
 	if testing.Short() {
@@ -134,8 +134,8 @@ func TestOrderedGroups(t *testing.T) {
 	}
 }
 
-// Predictions of known and new groups are probabilities of the categories, and what a formula or a
-// table cannot be is said.
+// Predictions of known and new groups are probabilities of the categories. Impossible formulas and
+// tables are errors.
 func TestOrderedFormulas(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "data.csv")

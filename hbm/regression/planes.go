@@ -12,18 +12,17 @@ import (
 )
 
 // A response of K categories without an order has M = K−1 linear predictors for each row, its
-// planes; any other has one. Each has a coefficient of its own for every column of the population,
-// and an effect of its own for every varying column of a level:
+// planes; any other has one. Each plane has its own coefficient for every column of the population,
+// and its own effect for every varying column of a level:
 //
 //	η_im = x_i β_m + Σ_g z_gi b_gjm,   b_gjm = Λ_g u_gjm,   u_gjm ~ N(0, I).
 //
-// Standard deviations and correlations are the same in all planes: planes are coordinates of K
-// scores that treat categories alike (see [likelihood.UnorderedCategories]), so that the prior of
-// the log odds of two categories is the same for any two, and that which logistic regression has.
-// Coefficients, effects and predictors are in the order of their planes, those of the first before
-// those of the second; of a level too.
+// Standard deviations and correlations are the same in all planes. Planes are coordinates of K
+// scores that treat categories alike (see [likelihood.UnorderedCategories]). So the prior of the
+// log odds of any two categories is the same, and is the prior of logistic regression.
+// Coefficients, effects and predictors are in the order of their planes, first plane first; within
+// a level too.
 
-// useUnordered makes the regression one of categories without an order.
 func (r *Regression) useUnordered() error {
 	f := r.Frame
 	r.unordered = likelihood.NewCategories(f.Response, len(f.Labels)).(likelihood.UnorderedCategories)
@@ -42,8 +41,7 @@ func (r *Regression) useUnordered() error {
 // coefficients is the number of population effects: of all columns and planes.
 func (r *Regression) coefficients() int { return r.planes * len(r.Frame.Columns) }
 
-// effectCount is the number of effects of the population that answers have: of effectColumns, and
-// of each plane.
+// effectCount is the number of population effects in answers: of effectColumns, for each plane.
 func (r *Regression) effectCount() int { return r.planes * len(r.Frame.EffectColumns()) }
 
 // effects is the number of effects of all levels of a grouping, columns and planes.
@@ -52,7 +50,7 @@ func (r *Regression) effects(g *varyingGroup) int { return r.planes * len(g.Leve
 // curvatures is the number of curvatures of a row, of each pair of planes.
 func (r *Regression) curvatures() int { return r.planes * (r.planes + 1) / 2 }
 
-// curvatureOf is the place of that of two planes.
+// curvatureOf is the place of the curvature of two planes.
 func curvatureOf(a, b int) int {
 	if a < b {
 		a, b = b, a
@@ -60,11 +58,11 @@ func curvatureOf(a, b int) int {
 	return a*(a+1)/2 + b
 }
 
-// mostTrained bounds the effects of a level where a flow is trained: the nodes of a rule are
-// numbers of a graph, for each draw.
+// mostTrained bounds the effects of a level if a flow is trained: the nodes of a rule are numbers
+// of a graph, for each draw.
 const mostTrained = 3
 
-// checkVarying reports effects of a level that are too many to be integrated out.
+// checkVarying returns an error if the effects of a level are too many to be integrated out.
 func (r *Regression) checkVarying() error {
 	f := r.Frame
 	if f.Response.Conjugate() || r.inner == nil || r.perLevel() <= mostTrained {
@@ -85,18 +83,16 @@ func (r *Regression) checkVarying() error {
 		f.Path, len(f.Labels), r.planes, english.Count(q, "column"), r.inner.Name, r.perLevel(), f.Response, most)
 }
 
-// perLevel is the number of effects of one level of the inner grouping.
 func (r *Regression) perLevel() int { return r.planes * len(r.inner.Columns) }
 
-// inOdds overwrites values [M·count] of the planes by those of the log odds of each category
-// against the first, in which answers are; it leaves those of other responses.
+// inOdds overwrites values [M·count] of the planes by the log odds of each category against the
+// first, the units of answers. It leaves the values of other responses.
 func (r *Regression) inOdds(values []float64) {
 	if r.unordered != nil {
 		frame.ToOdds(r.unordered, values)
 	}
 }
 
-// coefficientPrior is the prior of the coefficients of a column.
 func (r *Regression) coefficientPrior(c frame.Column) (mean, sd float64) {
 	sd = r.Options.CoefficientScale
 	if c.Name == formula.InterceptName {
@@ -108,7 +104,6 @@ func (r *Regression) coefficientPrior(c frame.Column) (mean, sd float64) {
 	return mean, sd
 }
 
-// smooth reports whether there is a smooth function.
 func (r *Regression) smooth() bool {
 	return slices.ContainsFunc(r.groups, func(g *varyingGroup) bool { return g.Smooth })
 }

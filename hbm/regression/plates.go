@@ -13,19 +13,19 @@ import (
 	"github.com/transdim/vti/hbm"
 )
 
-// PlateModel is a regression as a model with plates, on the working scale: every grouping is a
-// plate, and the rows are one that is nested in the groupings. Nothing is integrated out: the
-// effects of each column of a grouping are a variable on its plate, normal given those of the
-// columns before it,
+// PlateModel is a regression as a model with plates, on the working scale. Every grouping is a
+// plate, and the rows are a plate nested in the groupings. Nothing is integrated out: the effects
+// of each column of a grouping are a variable on its plate, normal given the effects of the columns
+// before it,
 //
 //	b_ja = Σ_{c<a} Λ_ac u_jc + Λ_aa u_ja,   u_ja ~ N(0, 1),
 //
 // so that the effects of a level have the covariance Λ Λᵀ of [Regression]. Population effects that
-// also vary by the largest grouping are the means of its effects, a linear map A β: the variables
-// are A β + b, which the data tell more of than of b. A grouping each of whose levels lies in one
-// level of another, such as classes in schools, is nested in it.
+// also vary by the largest grouping are the means of its effects, a linear map A β. The variables
+// are A β + b, about which the data say more than about b. A grouping each of whose levels lies in
+// one level of another, such as classes in schools, is nested in it.
 type PlateModel struct {
-	// Model has the variables, and Data the values of those that are not latent.
+	// Model has the variables, and Data the values of the variables that are not latent.
 	Model *hbm.Model
 	Data  hbm.Values
 
@@ -62,7 +62,8 @@ func HasPlates(response likelihood.Kind) bool {
 // It is the model with all terms; other models lack some of them (see platesSpace).
 func (r *Regression) Plates() (*PlateModel, error) { return r.plates(r.nesting(), r.start()) }
 
-// plates is Plates with the nesting of the groupings, and the coordinates where inference starts.
+// plates is Plates with the nesting of the groupings, and the coordinates at which inference
+// starts.
 func (r *Regression) plates(above [][]int, start []float64) (*PlateModel, error) {
 	if !HasPlates(r.Frame.Response) {
 		return nil, fmt.Errorf("families over all effects have no %s likelihood: want --family %s", r.Frame.Response, MarginalFamily)
@@ -93,7 +94,7 @@ func (r *Regression) plates(above [][]int, start []float64) (*PlateModel, error)
 		}
 	}
 	p.addGlobals(start)
-	// first, so that the effects of groups are given those of the groups that they lie in
+	// first, so that the effects of groups are given the effects of the groups around them
 	coarsest := slices.Clone(p.groups)
 	slices.SortStableFunc(coarsest, func(a, b *plateGroup) int { return len(a.Levels) - len(b.Levels) })
 	for _, g := range coarsest {
@@ -103,7 +104,7 @@ func (r *Regression) plates(above [][]int, start []float64) (*PlateModel, error)
 	return p, m.Err()
 }
 
-// nesting lists for each grouping those that it is nested in directly.
+// nesting lists for each grouping the groupings in which it is nested directly.
 func (r *Regression) nesting() [][]int {
 	all, direct := make([][]int, len(r.groups)), make([][]int, len(r.groups))
 	for i, g := range r.groups {
@@ -122,8 +123,8 @@ func (r *Regression) nesting() [][]int {
 	return direct
 }
 
-// means is A [q, P] with X = Z A in the columns of X that are combinations of those of Z, and
-// zeros in the others. nil if there is none, or if the columns of Z depend on each other.
+// means is A [q, P] with X = Z A in the columns of X that are combinations of columns of Z, and
+// zeros in the others; nil if there is none, or if the columns of Z depend on each other.
 func means(x, z *mat.Dense) *mat.Dense {
 	rows, q := z.Dims()
 	if x == nil || rows < q {
@@ -152,8 +153,8 @@ func means(x, z *mat.Dense) *mat.Dense {
 	return a
 }
 
-// within is the level of another grouping that each level of g lies in; nil if a level lies in
-// several.
+// within returns the level of another grouping in which each level of g lies; nil if a level lies
+// in several.
 func (g *varyingGroup) within(other *varyingGroup) []int32 {
 	index := slices.Repeat([]int32{-1}, len(g.Levels))
 	for row, level := range g.Index {
@@ -174,13 +175,13 @@ func toInt32(list []int) []int32 {
 	return out
 }
 
-// widestStart bounds how wide inference starts, which is as wide as the prior.
+// widestStart is the largest width at which inference starts. Narrower priors give their own width.
 const widestStart = 2
 
-// addGlobals adds what has no plate: standard deviations, partial correlations, σ and population
-// effects. A family follows each variable with those after it: how far a coefficient may be off
-// depends on the standard deviations of its groupings, and without them its tail is too heavy for
-// any family.
+// addGlobals adds the variables without a plate: standard deviations, partial correlations, σ and
+// population effects. In a family each variable depends on the variables before it. The error of a
+// coefficient depends on the standard deviations of its groupings, and without them its tail is too
+// heavy for any family.
 func (p *PlateModel) addGlobals(start []float64) {
 	r := p.regression
 	for j, c := range r.coordinates {
@@ -207,7 +208,6 @@ func (p *PlateModel) addGlobals(start []float64) {
 	}
 }
 
-// addEffects adds the effects of the levels of a grouping.
 func (p *PlateModel) addEffects(g *plateGroup) {
 	if g.means != nil {
 		g.a = p.Model.Constant("means of "+g.Name, hbm.Event(g.means.Dims()))
@@ -266,11 +266,11 @@ func rowTimes(matrix *Node, row int, vector *Node) *Node {
 	return ReduceSum(Mul(Squeeze(SliceAxis(matrix, axis, AxisElem(row)), axis), vector), -1)
 }
 
-// orOne is x, which is zero where something is not present, and 1 there.
+// orOne returns 1 for absent entries, where x is zero, and x for the others.
 func orOne(x, present *Node) *Node { return Add(x, OneMinus(present)) }
 
-// factorTerms are the standard deviations and partial correlations that rows 0 … a of Λ depend on,
-// as factorNodes expects them: each of the former with whether the model has it.
+// factorTerms returns the standard deviations and partial correlations that rows 0 … a of Λ depend
+// on, as factorNodes expects them: each standard deviation with whether the model has it.
 func (p *PlateModel) factorTerms(g *varyingGroup, a int) (terms []hbm.Term) {
 	for c := range a + 1 {
 		terms = append(terms, p.globals[g.sd[c]], hbm.Present(p.globals[g.sd[c]]))
@@ -283,8 +283,9 @@ func (p *PlateModel) factorTerms(g *varyingGroup, a int) (terms []hbm.Term) {
 	return terms
 }
 
-// factorNodes are rows 0 … a of Λ, nil for zeros (see Regression.factor), and whether the model has
-// these columns. Coordinates of correlations that it lacks are zero, as these then are.
+// factorNodes returns rows 0 … a of Λ, nil for zeros (see Regression.factor), and whether the model
+// has these columns. Coordinates of correlations that it lacks are zero, and so are the
+// correlations.
 func (p *PlateModel) factorNodes(g *varyingGroup, a int, values []*Node) (rows [][]*Node, present []*Node) {
 	next := func() (value *Node) {
 		value, values = values[0], values[1:]
@@ -304,7 +305,8 @@ func (p *PlateModel) factorNodes(g *varyingGroup, a int, values []*Node) (rows [
 			}
 		}
 		if len(rows[c]) > 1 {
-			// a standard deviation at its bound times what a correlation of nearly one leaves of it
+			// a standard deviation at its bound times its share that a correlation of nearly one
+			// leaves
 			least := leastRatioOf(rest) * p.regression.coordinates[g.sd[c]].unit
 			rest = Mul(in, MaxScalar(rest, least))
 		}
@@ -313,7 +315,6 @@ func (p *PlateModel) factorNodes(g *varyingGroup, a int, values []*Node) (rows [
 	return rows, present
 }
 
-// addResponse adds the rows with their constants.
 func (p *PlateModel) addResponse() {
 	r, m := p.regression, p.Model
 	var inputs []hbm.Term

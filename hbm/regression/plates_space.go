@@ -16,8 +16,8 @@ import (
 const mostPlateModels = 128
 
 // platesSpace is the space of a selection in the coordinates of the model with plates. Effects that
-// a model lacks are zero. Where a term does not vary, the members of its plate have the effect of
-// the population, so that plates stay the same for all models.
+// a model lacks are zero. If a term does not vary, the members of its plate have the effect of the
+// population, so that plates are the same for all models.
 type platesSpace struct {
 	*effectSpace
 	owner []int32 // coordinate of the regression by which each is in a model
@@ -65,7 +65,6 @@ func (s *platesSpace) Mask(codes *Node) *Node {
 	return space.TakeColumns(s.effectSpace.Mask(codes), s.owner)
 }
 
-// MaskRow is the host twin of Mask for one code.
 func (s *platesSpace) MaskRow(code []int32, dst []bool) []bool {
 	mask := s.effectSpace.MaskRow(code, nil)
 	dst = dst[:0]
@@ -78,12 +77,12 @@ func (s *platesSpace) MaskRow(code []int32, dst []bool) []bool {
 // FeatureDim returns the number of features of a model.
 func (s *platesSpace) FeatureDim() int { return len(s.features) }
 
-// Features are 1 for what a model has and 0 for what it lacks: codes [B, S] -> [B, C].
+// Features are 1 for coordinates in a model and 0 for others: codes [B, S] -> [B, C].
 func (s *platesSpace) Features(codes *Node, dtype dtypes.DType) *Node {
 	return StopGradient(ConvertDType(space.TakeColumns(s.effectSpace.Mask(codes), s.features), dtype))
 }
 
-// startNear says where inference of n coordinates from the first on starts.
+// startNear returns the options for the start of inference, of n coordinates from first.
 func (p *PlateModel) startNear(start []float64, first, n int) []hbm.Option {
 	var sds []float64
 	for _, c := range p.regression.coordinates[first : first+n] {
@@ -93,7 +92,7 @@ func (p *PlateModel) startNear(start []float64, first, n int) []hbm.Option {
 }
 
 // effectOf returns the effects of a column of a grouping, or the effect of the population in models
-// where they do not vary.
+// in which they do not vary.
 func (p *PlateModel) effectOf(g *plateGroup, column int) hbm.Term {
 	own := g.effects[column]
 	if g.a == nil || !p.regression.Options.Select {
@@ -104,7 +103,7 @@ func (p *PlateModel) effectOf(g *plateGroup, column int) hbm.Term {
 	}, own, hbm.Present(own), p.population, g.a)
 }
 
-// masked is a copy of values with zeros for what a model lacks.
+// masked is a copy of values with zeros outside mask.
 func masked(values []float64, mask []bool) []float64 {
 	out := make([]float64, len(values))
 	for j, v := range values {

@@ -12,7 +12,6 @@ import (
 	"github.com/transdim/vti/hbm"
 )
 
-// density is the prior of a standard deviation with a scale.
 func (p SDPrior) density(scale float64) hbm.Density {
 	switch p {
 	case HalfCauchySD:
@@ -37,7 +36,7 @@ func (scaleLink) Dim(event []int) (int, error) {
 }
 
 // leastRatio and leastRatio32 bound standard deviations from below, in units of their scale, in
-// float64 and in float32. The prior has about as much mass below.
+// float64 and in float32. The prior has about this mass below.
 const leastRatio, leastRatio32 = 1e-12, 1e-5
 
 func (l scaleLink) ToEvent(u *Node, _ []int) (value, logDet *Node) {
@@ -45,8 +44,8 @@ func (l scaleLink) ToEvent(u *Node, _ []int) (value, logDet *Node) {
 	return Squeeze(MaxScalar(s.scale, leastRatioOf(u)*l.unit), -1), ReduceSum(AddScalar(Add(s.logRatio, s.logSlope), math.Log(l.unit)), -1)
 }
 
-// leastRatioOf is the bound in the type of a node. A sum of a coefficient and an effect rounds away
-// effects that are smaller yet: their distances in standard deviations would be zero, and their
+// leastRatioOf is the bound in the type of a node. Smaller effects would round away in a sum of a
+// coefficient and an effect: their distances in standard deviations would be zero, and their
 // density too large.
 func leastRatioOf(x *Node) float64 {
 	if x.DType() == dtypes.Float32 {

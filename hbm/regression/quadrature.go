@@ -10,10 +10,10 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// quadratureRows integrates the effects of the inner grouping out by adaptive Gauss-Hermite rules:
-// of each level with nodes around the mode of its effects, in units of the curvature there. Nodes
-// are found anew for every draw, and no gradient passes through them: the integral does not depend
-// on where they are.
+// quadratureRows integrates the effects of the inner grouping out by adaptive Gauss-Hermite rules.
+// The nodes of each level lie around the mode of its effects, in units of the curvature there.
+// Nodes are found anew for every draw. No gradient passes through them, as the integral does not
+// depend on their places.
 type quadratureRows struct {
 	row    likelihood.Likelihood
 	y      []float64
@@ -27,8 +27,8 @@ type quadratureRows struct {
 	weight []float64   // log w + |t|² of each node
 }
 
-// Numbers of nodes by the number of effects: more effects make products of shorter rules.
-// modeSteps is the number of Newton steps, none longer than longestStep.
+// Numbers of nodes by the number of effects: more effects make products of shorter rules. modeSteps
+// is the number of Newton steps, none longer than longestStep.
 var quadratureNodes = [mostPerLevel + 1]int{1, 15, 9, 6, 4}
 
 const (
@@ -55,8 +55,8 @@ func newQuadratureRows(row likelihood.Likelihood, r *Regression, nodes [mostPerL
 	return l
 }
 
-// hermiteRule is the product of q Gauss-Hermite rules of so many nodes: the nodes t [q], and of
-// each log w + |t|².
+// hermiteRule is the product of q Gauss-Hermite rules of count nodes: the nodes t [q], and log w +
+// |t|² of each.
 func hermiteRule(q, count int) (nodes [][]float64, weights []float64) {
 	t, w := make([]float64, count), make([]float64, count)
 	quad.Hermite{}.FixedLocations(t, w, math.Inf(-1), math.Inf(1))
@@ -155,7 +155,7 @@ func (l *quadratureRows) logDensity(w *Node, factor [][]*Node, logNoise *Node) *
 	return AddScalar(ReduceSum(each, -1), normaliser)
 }
 
-// atNode is √2 L⁻ᵀ t: how far the effects are from their mode at a node t of the rule.
+// atNode is √2 L⁻ᵀ t: the distance of the effects from their mode at a node t of the rule.
 func atNode(mode []*Node, lower [][]*Node, t []float64) []*Node {
 	q := len(mode)
 	u := make([]*Node, q)

@@ -35,8 +35,8 @@ const counts18 = `y,b,x,g,h
 1,1,1.2,d,u
 `
 
-// gridLogDensity is log p(y | θ) of a response, the effects of the inner grouping summed over a
-// grid.
+// gridLogDensity is log p(y | θ) of a response, with the effects of the inner grouping summed over
+// a grid.
 func gridLogDensity(r *Regression, theta []float64) float64 {
 	row, mask, sigma := r.rowLikelihood(), r.space.masks[0], r.noiseAt(theta)
 	factor := r.factorAt(r.inner, mask, theta)
@@ -81,7 +81,7 @@ func gridLogDensity(r *Regression, theta []float64) float64 {
 	return total
 }
 
-// The quadrature agrees with sums over a grid of effects, its gradient with differences; for
+// The quadrature agrees with sums over a grid of effects, its gradient with differences. For
 // gaussian rows it agrees with the closed form.
 func TestQuadrature(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -121,7 +121,8 @@ func TestQuadrature(t *testing.T) {
 				assert.InDelta(t, want, got[k], test.tolerance)
 			}
 			if test.tolerance > 1e-5 {
-				// the gradient of the integral is that of the rule only where the rule is exact
+				// the gradient of the integral is the gradient of the rule only if the rule is
+				// exact
 				return
 			}
 			exec, err := NewExec(testkit.Backend(t), func(theta *Node) *Node {

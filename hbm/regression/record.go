@@ -21,27 +21,26 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Record is everything that a run was asked for, with what is needed to repeat or
-// continue it.
+// Record is the request of a run, with everything needed to repeat or continue it.
 type Record struct {
 	run.Header
 	Frame frame.Options `json:"frame"`
 	Model Options       `json:"model"`
-	// Slices says that the table is a Parquet file of which one row group at a time is in memory.
+	// Slices says that the table is a Parquet file, read one row group at a time.
 	Slices bool `json:"slices,omitempty"`
-	// Family is what is fitted: MarginalFamily, also if it is absent, or the name of a Family.
+	// Family is the fitted family: MarginalFamily, also if it is absent, or the name of a Family.
 	Family string        `json:"family,omitempty"`
 	Flow   cosmic.Config `json:"flow"`
-	DType  dtypes.DType  `json:"dtype,omitempty"` // of flow and target; absent: what FitConfig and FamilyRun choose
+	DType  dtypes.DType  `json:"dtype,omitempty"` // of flow and target; absent: the choice of FitConfig and FamilyRun
 	run.Budget
 	Steps int `json:"steps,omitempty"`
 	Batch int `json:"batch,omitempty"`
-	// Encoding and Members are those of Config and of FamilyRun.
+	// Encoding and Members are the fields of Config and of FamilyRun.
 	Encoding int `json:"encoding,omitempty"`
 	Members  int `json:"members,omitempty"`
-	// Amortize is the number of simulated tables in a training step of a family that is to infer
-	// from other tables, and Shape is what those must have in common with this; 0 and nil for all
-	// other runs.
+	// Amortize is the number of simulated tables in a training step of a family for other tables,
+	// and Shape is the structure that they must share with this table; 0 and nil for all other
+	// runs.
 	Amortize int    `json:"amortize,omitempty"`
 	Shape    *Shape `json:"shape,omitempty"`
 	// TrainedBy is the absolute path of the run that trained the family, if this one did not.
@@ -50,13 +49,13 @@ type Record struct {
 	// every model.
 	CertifyDraws int    `json:"certify_draws,omitempty"`
 	Seed         uint64 `json:"seed"`
-	// AllModels is that of Regression.
+	// AllModels is the field of Regression.
 	AllModels bool `json:"all_models,omitempty"`
 }
 
 // Regression reads the table and builds the posterior. If the record has a fingerprint, the table
-// must not have changed since the run began; otherwise the fingerprint and the defaults of the
-// model are filled in.
+// must not have changed since the run began. Otherwise Regression fills in the fingerprint and the
+// defaults of the model.
 func (r *Record) Regression(ctx gocontext.Context) (*Regression, error) {
 	frame, err := r.frame(ctx)
 	if err != nil {
@@ -71,7 +70,7 @@ func (r *Record) Regression(ctx gocontext.Context) (*Regression, error) {
 	return regression, nil
 }
 
-// Table reads the table, as that of the header does, into memory.
+// Table reads the table into memory, as Header.Table does.
 func (r *Record) Table() (*table.Table, error) {
 	if r.Slices {
 		return nil, fmt.Errorf("the run read %s by slices: its rows are not in memory", r.Data)
@@ -79,7 +78,6 @@ func (r *Record) Table() (*table.Table, error) {
 	return r.Header.Table()
 }
 
-// frame reads the table.
 func (r *Record) frame(ctx gocontext.Context) (*frame.Frame, error) {
 	if !r.Slices {
 		data, err := r.Table()
@@ -95,8 +93,8 @@ func (r *Record) frame(ctx gocontext.Context) (*frame.Frame, error) {
 	return frame, run.SameFingerprint(r.Data, frame.Fingerprint, &r.Fingerprint)
 }
 
-// FitConfig is the training that the record asks for, without what only concerns its progress and
-// files. Zeros of the record become their defaults.
+// FitConfig is the training that the record asks for, without fields for its progress and files.
+// Zeros of the record become their defaults.
 func (r *Record) FitConfig(regression *Regression) vti.Config {
 	fit := vti.Config{Flow: r.Flow, DType: r.DType, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed}
 	inRounds := r.Effort == run.AutoEffort && r.Steps == 0
@@ -125,8 +123,8 @@ func (r *Record) PlateFamily() (family hbm.Family, ok bool, err error) {
 
 // FamilyRun is FitConfig for a family of plates.
 func (r *Record) FamilyRun(family hbm.Family) FamilyRun {
-	// Effects are centred at the coefficients. Where the posterior lets a grouping have no spread
-	// at all, how many sds they lie apart is a difference that float32 rounds away.
+	// Effects are centred at the coefficients. If the posterior allows a grouping without any
+	// spread, float32 rounds their distances in sds away.
 	if r.DType == dtypes.InvalidDType && r.Amortize == 0 && r.Members == 0 {
 		r.DType = dtypes.Float64
 	}
@@ -162,7 +160,7 @@ func (r *Result) writeTables(dir string) error {
 	return rundir.WriteJSON(filepath.Join(dir, rundir.ResultFile), r)
 }
 
-// Files are patterns of the names of the files that a run writes beside those of every run.
+// Files are patterns of the names of the files that a run writes beside the files of every run.
 func Files() []string {
 	return []string{
 		"effects.csv", "sds.csv", "cuts.csv", "varying.csv", "checks.csv", "terms.csv", "models.csv",
@@ -170,7 +168,6 @@ func Files() []string {
 	}
 }
 
-// levelName names the effect of a level among draws.
 func levelName(column, group, level string) string { return column + " | " + group + "=" + level }
 
 // mostDrawnLevels bounds the effects of levels whose draws are written.

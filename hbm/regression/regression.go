@@ -14,15 +14,15 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Regression is a frame with priors: the posterior of population effects β, standard deviations
-// and correlations of varying effects, and noise, for one model or, with Select, for every choice
-// of terms. With y, X, Z on the working scale (centred and scaled) and g the groupings,
+// Regression is a frame with priors: the posterior of population effects β, standard deviations and
+// correlations of varying effects, and noise, for one model or, with Select, for every choice of
+// terms. With y, X, Z on the working scale (centred and scaled) and g the groupings,
 //
 //	η = X β + Σ_g Z_g b_g,   b_gj = Λ_g u_gj for each level j,
 //	u_gj ~ N(0, I),        Λ_g = diag(s_g) L_g,
 //
 // where L is the Cholesky factor of the correlations. The effects u of the grouping with the most
-// of them are integrated out; those of others are coordinates.
+// of them are integrated out; the effects of other groupings are coordinates.
 type Regression struct {
 	Frame   *frame.Frame
 	Options Options
@@ -46,7 +46,7 @@ type Regression struct {
 	space       *effectSpace
 	questions   []question
 	sdNames     []string // see listSDs
-	// from the density of the working response to that of the table's
+	// from the density of the working response to the density of the response in the table
 	logJacobian float64
 	likelihood  func() groupedLikelihood // of flows; made when it is first called
 	joint       func() *jointEffects     // of the distinct rows; made when it is first called
@@ -70,7 +70,6 @@ type varyingGroup struct {
 	first int
 }
 
-// coordinateKind says what a coordinate means.
 type coordinateKind int
 
 const (
@@ -84,7 +83,7 @@ const (
 	stickCoordinate                            // z of a share of a step; see monotonic
 )
 
-// coordinate is what is known of a coordinate of θ.
+// coordinate describes a coordinate of θ.
 type coordinate struct {
 	kind coordinateKind
 	name string
@@ -95,9 +94,9 @@ type coordinate struct {
 	// of a standard deviation: its prior, and the scale of that on the working scale
 	prior SDPrior
 	scale float64
-	// later are the coordinates of the standard deviations of those columns that are correlated
-	// with the two of a partial correlation and that it is not given: each that a model lacks
-	// takes ½ from b, so that the model has the LKJ prior that it would have alone.
+	// later are the coordinates of the standard deviations of the columns that are correlated with
+	// the two of a partial correlation and that it is not given. Each that a model lacks takes ½
+	// from b, so that the model has the LKJ prior of its own columns.
 	later []int
 }
 
@@ -174,7 +173,7 @@ func (r *Regression) rowLikelihood() likelihood.Likelihood {
 	return likelihood.New(r.Frame.Response.Working(), likelihood.Shape{Degrees: r.Options.Degrees})
 }
 
-// logConstants are the parts of the log densities of the rows that depend on nothing.
+// logConstants is the sum of the constants in the log densities of the rows.
 func (r *Regression) logConstants() float64 {
 	if r.Frame.Response.HasCategories() {
 		return 0
@@ -182,13 +181,12 @@ func (r *Regression) logConstants() float64 {
 	return likelihood.LogConstants(r.rowLikelihood(), r.y, r.times)
 }
 
-// layOut numbers the coordinates.
 func (r *Regression) layOut() {
 	add := func(c coordinate) int {
 		r.coordinates = append(r.coordinates, c)
 		return len(r.coordinates) - 1
 	}
-	plane := func(m int) string { // of coordinates, which are not those of answers
+	plane := func(m int) string { // of coordinates, which differ from the columns of answers
 		if r.unordered == nil {
 			return ""
 		}

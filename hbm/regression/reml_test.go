@@ -13,8 +13,7 @@ import (
 	"gonum.org/v1/gonum/optimize"
 )
 
-// classical is a fit by (restricted) maximum likelihood, in the units of the table: no priors take
-// part.
+// classical is a fit by (restricted) maximum likelihood, in the units of the table, without priors.
 type classical struct {
 	logLikelihood float64
 	fixed, errors []float64
@@ -113,7 +112,7 @@ func TestPublishedClassicalFits(t *testing.T) {
 	assert.InDeltaSlice(t, []float64{106.568, 6.1857}, rats.fixed, 1e-3)
 }
 
-// moments are sums over rows that are white: Vᵀ C⁻¹ V, Vᵀ C⁻¹ y and yᵀ C⁻¹ y, and log |C|, for the
+// moments are sums over white rows: Vᵀ C⁻¹ V, Vᵀ C⁻¹ y and yᵀ C⁻¹ y, and log |C|, for the
 // covariance C of the rows given Λ and σ.
 type moments struct {
 	vv     *mat.SymDense
@@ -174,7 +173,7 @@ func (d *grouped) momentsAt(factor [][]float64, sigma float64) moments {
 	return m
 }
 
-// covarianceAt is that of e of one level: σ² I + R^z Λ Λᵀ R^zᵀ.
+// covarianceAt is the covariance of e of one level: σ² I + R^z Λ Λᵀ R^zᵀ.
 func (d *grouped) covarianceAt(level int, factor [][]float64, sigma float64, covariance *mat.SymDense) {
 	spread := mat.NewDense(d.q, d.q, nil)
 	for a := range d.q {

@@ -10,10 +10,10 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// response is the distribution of a response given its linear predictors, on the working scale: of
-// one of them for each row, or of the M of categories without an order. Predictors and slopes of n
-// rows are [M·n], the n first ones before the n second ones; curvatures [M (M+1)/2 · n], that of
-// predictors a ≥ b in row a (a+1)/2 + b.
+// response is the distribution of a response given its linear predictors, on the working scale. A
+// row has one predictor, or M for categories without an order. Predictors and slopes of n rows are
+// [M·n], plane by plane. Curvatures are [M (M+1)/2 · n]; the pair of predictors a ≥ b is in row a
+// (a+1)/2 + b.
 type response struct {
 	likelihood.Row // nil for categories without an order
 	unordered      likelihood.UnorderedCategories
@@ -22,12 +22,12 @@ type response struct {
 	cuts []float64
 }
 
-// responseOf is that at σ.
+// responseOf is the distribution at noise σ.
 func (r *Regression) responseOf(sigma float64) response {
 	return response{Row: r.rowLikelihood(), sigma: sigma}
 }
 
-// responseAt is that at θ.
+// responseAt is the distribution at θ.
 func (r *Regression) responseAt(mask []bool, theta []float64) response {
 	switch {
 	case r.unordered != nil:
@@ -56,7 +56,7 @@ func (g response) logKernelSums(y, times, eta, sums []float64) {
 	likelihood.LogKernelSums(g.Row, y, times, eta, g.sigma, sums)
 }
 
-// logKernels is that of one set of predictors.
+// logKernels is logKernelSums for one set of predictors.
 func (g response) logKernels(y, times, eta []float64) float64 {
 	var sum [1]float64
 	g.logKernelSums(y, times, eta, sum[:])
@@ -88,8 +88,8 @@ func (g response) draws(eta []float64, random *rand.Rand, dst []float64) {
 	}
 }
 
-// shares writes the probabilities of categories without an order of rows with predictors eta to dst
-// [K·n], those of a category together.
+// shares writes the probabilities of categories without an order, for rows with predictors eta, to
+// dst [K·n], category by category.
 func (g response) shares(eta, dst []float64) {
 	n := len(dst) / g.unordered.Levels()
 	own, shares := make([]float64, g.unordered.Predictors()), make([]float64, g.unordered.Levels())
@@ -104,7 +104,7 @@ func (g response) shares(eta, dst []float64) {
 	}
 }
 
-// linearised is a response about on the scale of the linear predictor.
+// linearised is a response roughly on the scale of the linear predictor.
 func (r *Regression) linearised(y float64) float64 {
 	if r.categories != nil { // as if categories were shares
 		y /= float64(r.categories.Levels() - 1)

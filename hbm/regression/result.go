@@ -29,26 +29,26 @@ type Result struct {
 	Seed    *uint64 `json:"seed,omitempty"`
 	Backend string  `json:"backend,omitempty"`
 	Family  string  `json:"family"`
-	// Integration is how effects were integrated out where nothing was trained: ClosedForm or
+	// Integration is the method that integrated effects out without training: ClosedForm or
 	// Laplace.
 	Integration string       `json:"integration,omitempty"`
 	Data        FrameSummary `json:"data"`
 	Effects     []Summary    `json:"effects"`
-	// Categories are those of a response that have no order. Effects and those of levels are then
-	// of the log odds of each against the first, LEVEL:COLUMN, and standard deviations those of the
-	// log odds of any two.
+	// Categories are the categories of a response without an order. Effects, also of levels, are
+	// then log odds of each against the first, LEVEL:COLUMN, and standard deviations are of the log
+	// odds of any two.
 	Categories []string `json:"categories,omitempty"`
 	// standard deviations and correlations of varying effects, and σ
 	SDs []Summary `json:"sds"`
-	// Cuts are the cut points of ordered categories, and Shares those of the steps of each
+	// Cuts are the cut points of ordered categories, and Shares the shares of the steps of each
 	// monotonic effect in its coefficient times their number.
 	Cuts    []Summary      `json:"cuts,omitempty"`
 	Shares  []Summary      `json:"shares,omitempty"`
 	Varying []LevelSummary `json:"varying"`
-	// Priors are those of effects and standard deviations.
+	// Priors are the priors of effects and standard deviations.
 	Priors []PriorSummary `json:"priors,omitempty"`
-	// ELBO is the mean over the last report of training, LogEvidence that of all models together,
-	// in nats and for the response in the units of the table.
+	// ELBO is the mean over the last report of training, LogEvidence the log evidence of all models
+	// together, in nats and for the response in the units of the table.
 	ELBO          *Figure      `json:"elbo,omitempty"`
 	LogEvidence   *Figure      `json:"log_evidence,omitempty"`
 	LogEvidenceSE *Figure      `json:"log_evidence_se,omitempty"`
@@ -58,7 +58,7 @@ type Result struct {
 	Terms  []TermState    `json:"terms,omitempty"`
 	Models []ModelSummary `json:"models,omitempty"`
 	Checks []CheckSummary `json:"checks,omitempty"`
-	// ModelCheck says how well the model describes the table.
+	// ModelCheck is the check of the model against the table.
 	ModelCheck *modelcheck.Report `json:"model_check,omitempty"`
 	Notes      []string           `json:"notes,omitempty"`
 	Steps      int                `json:"steps,omitempty"`
@@ -68,30 +68,30 @@ type Result struct {
 	RunDir  string  `json:"run_dir,omitempty"`
 }
 
-// FrameSummary says what was analysed.
+// FrameSummary describes the analysed data.
 type FrameSummary struct {
 	Rows    int            `json:"rows"`
 	Formula string         `json:"formula"`
 	Groups  []GroupSummary `json:"groups,omitempty"`
-	// Response is the name of what the formula explains, and Columns those of the population.
+	// Response is the name of the explained variable, and Columns the columns of the population.
 	Response string                `json:"response,omitempty"`
 	Columns  []frame.ColumnSummary `json:"columns,omitempty"`
 }
 
-// GroupSummary is the size of a grouping, or a smooth function, which has one level.
+// GroupSummary is the size of a grouping, or of a smooth function, which has one level.
 type GroupSummary struct {
 	Name   string `json:"name"`
 	Levels int    `json:"levels"`
-	// Line is the column of the population that a smooth function bends around; "" of a grouping.
+	// Line is the column of the population around which a smooth function bends; "" of a grouping.
 	Line string `json:"line,omitempty"`
 }
 
 // Summary is the posterior of one number, in the units of the table. With a selection it is
-// averaged over models, in those without it being zero.
+// averaged over models, as zero in models without the number.
 type Summary struct {
 	Name string `json:"name"`
-	// Mean and SD are null where draws do not resolve them, as of a quantity whose tail is too
-	// heavy to have them. MeanSE and SDSE are their Monte Carlo standard errors.
+	// Mean and SD are null if draws do not resolve them, for example if the tail of a quantity is
+	// too heavy to have them. MeanSE and SDSE are their Monte Carlo standard errors.
 	Mean   Figure `json:"mean"`
 	MeanSE Figure `json:"mean_se"`
 	SD     Figure `json:"sd"`
@@ -100,8 +100,8 @@ type Summary struct {
 	Q975   Figure `json:"q975"`
 }
 
-// LevelSummary is the posterior of the effect of a level: how far its coefficient of the term is
-// from that of the population.
+// LevelSummary is the posterior of the effect of a level: the distance of its coefficient of the
+// term from the coefficient of the population.
 type LevelSummary struct {
 	// Smooth says that it is a coefficient of the basis of a smooth function.
 	Smooth bool   `json:"smooth,omitempty"`
@@ -124,8 +124,8 @@ type LevelSummary struct {
 	Unpooled *Figure `json:"unpooled,omitempty"`
 }
 
-// TermState is the probability of a state of a term: "absent", "pooled", or "varying by" groups; of
-// a smooth function "absent", "linear" or "curved", the latter two also with the groups by which
+// TermState is the probability of a state of a term: "absent", "pooled", or "varying by" groups. A
+// smooth function is "absent", "linear" or "curved", the latter two also with the groups by which
 // the line varies.
 type TermState struct {
 	Term  string `json:"term"`
@@ -165,8 +165,8 @@ type Seconds = run.Seconds
 // Took returns the times of the run.
 func (r *Result) Took() Seconds { return r.Seconds }
 
-// ExitStatus is the status of the process that printed the result: 3 when the answer is not to be
-// believed, else 0.
+// ExitStatus is the exit status of the process that printed the result: 3 if the answer is not
+// reliable, else 0.
 func (r *Result) ExitStatus() int {
 	if r.Certificate == nil {
 		return 0
@@ -179,10 +179,9 @@ func figure(x float64) *Figure {
 	return &f
 }
 
-// listedModels is how many models a result lists, unless AllModels asks for all.
+// listedModels bounds the models that a result lists, unless AllModels asks for all.
 const listedModels = 1000
 
-// fill puts a certificate and a sample into the user's words.
 func (r *Regression) fill(result *Result, c *vti.Certificate, s *posteriorSample) {
 	result.Certificate = &Certificate{
 		Verdict: c.Verdict, KHat: Figure(c.KHat), ESS: Figure(c.ESS), Draws: c.Draws, ModelsChecked: c.ModelsChecked, Reasons: c.Reasons,
@@ -197,7 +196,7 @@ func (r *Regression) fill(result *Result, c *vti.Certificate, s *posteriorSample
 	}
 }
 
-// fillSample puts a sample into the user's words.
+// fillSample writes a sample into a result.
 func (r *Regression) fillSample(result *Result, s *posteriorSample) {
 	for j, name := range r.Frame.CoefficientNames() {
 		result.Effects = append(result.Effects, s.summarize(name, j, s.effects, j))
@@ -229,7 +228,7 @@ func (r *Regression) fillSample(result *Result, s *posteriorSample) {
 	result.Checks = r.checks(s)
 }
 
-// fillSelection puts what a certificate says about terms and models into the user's words.
+// fillSelection writes the terms and models of a certificate into a result.
 func (r *Regression) fillSelection(result *Result, c *vti.Certificate) {
 	names := r.groupNames()
 	for site, q := range r.questions {
@@ -257,8 +256,8 @@ func (r *Regression) fillSelection(result *Result, c *vti.Certificate) {
 	}
 }
 
-// poolingOf is the share of the variance of an effect that the data leave: posterior over prior
-// variance.
+// poolingOf is the posterior variance of an effect over its prior variance: the share that the data
+// leave.
 func (r *Regression) poolingOf(g *varyingGroup, s *posteriorSample, i, at int) Figure {
 	if s.varying[i] == nil {
 		return Figure(math.NaN())
@@ -273,11 +272,11 @@ func (r *Regression) poolingOf(g *varyingGroup, s *posteriorSample, i, at int) F
 		second += x * x
 		prior += sd * sd
 	}
-	// above 1 where draws differ in what the rows say: the rows leave all of it
+	// above 1 if the draws differ in the means that the rows give: the rows leave all of it
 	return Figure(min(1, (second-first*first/float64(n))/prior))
 }
 
-// codeText writes a code as digits, separated where an answer has more than one.
+// codeText writes a code as digits, separated if an answer has more than one digit.
 func codeText(code []int32) string {
 	parts := make([]string, len(code))
 	separator := ""
@@ -290,7 +289,8 @@ func codeText(code []int32) string {
 	return strings.Join(parts, separator)
 }
 
-// summarize is the posterior of a quantity, whose equally weighted draws are a column of a matrix.
+// summarize returns the posterior of a quantity, whose equally weighted draws are a column of a
+// matrix.
 func (s *posteriorSample) summarize(name string, quantity int, draws *mat.Dense, column int) Summary {
 	if draws == nil {
 		missing := Figure(math.NaN())

@@ -19,26 +19,25 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Rows are rows under the draws of the run: those it was fitted to if fresh is nil, else those of
-// a new table. Rows of groups that the run has seen have their effects; the effects of others are
-// drawn with the standard deviations and correlations of each draw.
+// Rows returns rows under the draws of the run: the fitted rows if fresh is nil, else the rows of a
+// new table. Groups that the run has seen keep their effects. The effects of other groups are drawn
+// with the standard deviations and correlations of each draw.
 func (r *StoredRun) Rows(fresh *table.Table) (*predict.Rows, error) {
 	return r.rows(fresh, rowsOptions{groups: true})
 }
 
-// Observed are Rows of a new table whose responses are known, with one row for each trial or unit
-// of weight of a row of the table.
+// Observed returns the Rows of a new table whose responses are known, with one row for each trial
+// or unit of weight of a row of the table.
 func (r *StoredRun) Observed(fresh *table.Table) (*predict.Rows, error) {
 	return r.rows(fresh, rowsOptions{groups: true, repeat: true})
 }
 
-// rowsOptions say what rows are like.
 type rowsOptions struct {
 	groups bool // with the effects of groups
-	repeat bool // as many as rows of a new table stand for
+	repeat bool // each as often as its row of a new table counts
 }
 
-// rows are those of Rows and Observed, with or without the effects of groups.
+// rows returns the rows of Rows and Observed, with or without the effects of groups.
 func (r *StoredRun) rows(fresh *table.Table, opt rowsOptions) (*predict.Rows, error) {
 	path := filepath.Join(r.Dir, draws.ParquetFile)
 	if !rundir.Exists(path) {
@@ -95,8 +94,8 @@ func (r *StoredRun) rows(fresh *table.Table, opt rowsOptions) (*predict.Rows, er
 	return rows, nil
 }
 
-// fillPopulation puts the draws of population effects beside their columns, and returns the draws
-// of a coordinate by its name, nil for one that the run has not.
+// fillPopulation puts the draws of population effects beside their columns. It returns the draws of
+// a coordinate by its name, nil if the run does not have it.
 func (r *StoredRun) fillPopulation(rows *predict.Rows, stored *draws.Draws, own, design *frame.Frame, first int) (column func(name string) []float64) {
 	at := make(map[string]int, len(stored.Coordinates))
 	for j, name := range stored.Coordinates {
@@ -149,7 +148,7 @@ func (r *StoredRun) fillPopulation(rows *predict.Rows, stored *draws.Draws, own,
 }
 
 // fillGrouping adds the effects of one grouping. own is the frame of the run, seen its grouping,
-// and g that of the rows.
+// and g the grouping of the rows.
 func (r *StoredRun) fillGrouping(rows *predict.Rows, n int, column func(name string) []float64, own *frame.Frame, seen, g *frame.Grouping, first int) error {
 	var levels []string // of the rows, each once
 	place := map[int]int{}
@@ -205,7 +204,7 @@ func (r *StoredRun) fillGrouping(rows *predict.Rows, n int, column func(name str
 	return nil
 }
 
-// levelSpread holds draws of how the effects of a group differ from those of the population.
+// levelSpread holds draws of the covariance of the effects of a group around the population.
 type levelSpread struct {
 	sd          [][]float64   // of each effect, by draw
 	correlation [][][]float64 // of effects a > b, by draw; nil for none
@@ -293,7 +292,7 @@ func (r *StoredRun) Predictors() (response string, predictors []predict.Variable
 	return f.ResponseText(), predictors, seen, nil
 }
 
-// inOrder is a table with the labels of a column in an order, those that it has.
+// inOrder returns a table with the labels of a column in an order, without labels that it lacks.
 func inOrder(t *table.Table, name string, order []string) (*table.Table, error) {
 	column, err := t.Lookup(name)
 	if err != nil {

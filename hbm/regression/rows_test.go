@@ -40,7 +40,7 @@ func finished(t *testing.T, name string, options frame.Options) *StoredRun {
 	return stored
 }
 
-// TestRowsOfKnownAndNewGroups predicts subjects of the sleep study, and one that it has not seen.
+// TestRowsOfKnownAndNewGroups predicts subjects of the sleep study, and an unseen one.
 func TestRowsOfKnownAndNewGroups(t *testing.T) {
 	stored := finished(t, "sleepstudy.csv", frame.Options{Formula: "Reaction ~ Days + (Days | Subject)"})
 	file, err := draws.Read(filepath.Join(stored.Dir, draws.ParquetFile))
@@ -129,9 +129,8 @@ func mustRows(t *testing.T, stored *StoredRun) *predict.Rows {
 	return rows
 }
 
-// Rows of another table of a run whose rows count successes, or have weights, are one trial each,
-// and have the predictors that they have by a table of a row for each trial. A new row needs no
-// response.
+// A run whose rows count successes, or have weights, takes rows of another table as one trial each.
+// They have the same predictors as by a table of a row for each trial. A new row needs no response.
 func TestRowsOfCounts(t *testing.T) {
 	tables := map[string]string{
 		"k | trials(n) ~ scale(x) + (1 | g)":  "k,n,x,g\n3,4,1,a\n1,3,2.5,b\n2,3,-1,c\n0,2,0.5,a\n3,3,2,d\n",
@@ -174,7 +173,7 @@ func TestRowsOfCounts(t *testing.T) {
 }
 
 // Linear predictors at the parameters that made a table leave nothing to find; without the effect
-// of a column its square is found. The offset and the scaling of the response take part.
+// of a column the check finds its square. The offset and the scaling of the response take part.
 func TestCheckModel(t *testing.T) {
 	const n = 120
 	random := stream.Rand(1, "test")

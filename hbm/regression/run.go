@@ -16,17 +16,17 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// Training that suits a regression: flows start at the normal approximation of each model.
+// Training defaults of a regression: flows start at the normal approximation of each model.
 const (
 	defaultSteps    = 400
 	defaultBatch    = 1024
-	quadratureBatch = 256 // each draw costs as many densities of rows as there are nodes
+	quadratureBatch = 256 // each draw costs a density of the rows for each node
 	quadratureDraws = 1 << 15
 	defaultLayers   = 3
 	studentSteps    = 800
 )
 
-// Training fills in what the problem decides where fit leaves it open.
+// Training fills in the fields that fit leaves open and the problem decides.
 func (r *Regression) Training(fit vti.Config) vti.Config {
 	set := func(field *int, value int) {
 		if *field == 0 {
@@ -46,8 +46,8 @@ func (r *Regression) Training(fit vti.Config) vti.Config {
 	return fit
 }
 
-// DefaultFlow is the family of flows that suits the problem: splines, which can follow the skewed
-// posteriors of standard deviations; affine ones where there are many coordinates.
+// DefaultFlow is the family of flows for the problem: splines, which can follow the skewed
+// posteriors of standard deviations, or affine flows if there are many coordinates.
 func (r *Regression) DefaultFlow() cosmic.Kind {
 	if r.Dim() > cosmic.MaxCoupledDim {
 		return cosmic.Affine
@@ -55,34 +55,33 @@ func (r *Regression) DefaultFlow() cosmic.Kind {
 	return cosmic.Spline
 }
 
-// Run says how [Regression.Run] works.
+// Run configures [Regression.Run].
 type Run struct {
-	// Fit configures training. Run sets Checkpoint, and what Training decides. The loss
-	// that Progress is called with is that of the response in its own units. With Steps, and no
-	// FirstRound, training takes so many steps; otherwise as many as the answer needs (vti.Solve).
+	// Fit configures training. Run sets Checkpoint, and the fields of Training. Progress is called
+	// with the loss of the response in its own units. With Steps, and no FirstRound, training takes
+	// Steps steps; otherwise it takes the steps that the answer needs (vti.Solve).
 	Fit vti.Config
 	// Certify configures certification.
 	Certify vti.CertifyConfig
 	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
-	// Precision, MaxTime and Status are those of vti.SolveConfig.
+	// Precision, MaxTime and Status are the fields of vti.SolveConfig.
 	Precision float64
 	MaxTime   time.Duration
 	Status    func(text string)
-	// Again certifies what an earlier run in Dir has trained, and trains nothing.
+	// Again certifies the training of an earlier run in Dir, and trains nothing.
 	Again bool
 }
 
-// Trains reports whether [Regression.Run] trains anything: only then is there a state that a run
-// which was stopped goes on from.
+// Trains reports whether [Regression.Run] trains anything. Only then can a stopped run continue
+// from a state.
 func (r *Regression) Trains() bool { return !r.integrable() && !r.weighable() }
 
 // Run trains, certifies, draws the effects of all levels, and writes checkpoint, trace, tables,
 // draws and fitted rows to the run directory.
 //
-// When ctx is cancelled during training the checkpoint is written and the error wraps ctx.Err();
-// Run with Fit.Resume set continues from there. Where nothing is trained (see Trains) there is no
-// checkpoint.
+// If ctx is cancelled during training, Run writes the checkpoint and its error wraps ctx.Err(); Run
+// with Fit.Resume set continues from there. Without training (see Trains) there is no checkpoint.
 func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Run) (*Result, error) {
 	if !r.Trains() {
 		return r.runIntegral(ctx, device, cfg)
@@ -134,11 +133,10 @@ func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Run) (*R
 	return result, r.writeResult(result, sample)
 }
 
-// MarginalFamily is the name of what [Regression.Run] fits: the effects of the largest grouping
+// MarginalFamily is the name of the family of [Regression.Run]: the effects of the largest grouping
 // are integrated out, and one flow learns everything else.
 const MarginalFamily = "marginal"
 
-// newResult is a result without an answer.
 func (r *Regression) newResult(device *gpu.Device, seed uint64, family, dir string) *Result {
 	result := &Result{Schema: "vti/regression/1", Command: "hbm", Version: vti.Version, Seed: &seed, Backend: device.String(), Family: family, Data: r.summary(), RunDir: dir, Notes: r.Frame.Warnings}
 	if r.unordered != nil {
@@ -161,8 +159,8 @@ func (r *Regression) writeResult(result *Result, s *posteriorSample) error {
 	return errors.Join(fitted, r.writeDraws(result.RunDir, *result.Seed, s), result.writeTables(result.RunDir))
 }
 
-// CheckCheckpoint reports whether the checkpoint in fit can be continued: it wraps fs.ErrNotExist
-// if there is none.
+// CheckCheckpoint returns an error if the checkpoint in fit cannot be continued. It wraps
+// fs.ErrNotExist if there is none.
 func (r *Regression) CheckCheckpoint(ctx gocontext.Context, device *gpu.Device, fit vti.Config) error {
 	if _, err := os.Stat(fit.Checkpoint); err != nil {
 		return err
@@ -174,7 +172,6 @@ func (r *Regression) CheckCheckpoint(ctx gocontext.Context, device *gpu.Device, 
 	return err
 }
 
-// summary says what is analysed.
 func (r *Regression) summary() FrameSummary {
 	s := FrameSummary{Rows: r.Frame.Rows(), Formula: r.Frame.Formula.String()}
 	for _, g := range r.groups {

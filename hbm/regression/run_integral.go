@@ -17,7 +17,7 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// runIntegral is [Regression.Run] where nothing needs to be trained.
+// runIntegral is [Regression.Run] without training.
 func (r *Regression) runIntegral(ctx gocontext.Context, device *gpu.Device, cfg Run) (*Result, error) {
 	clock := run.NewClock()
 	if r.integrable() {
@@ -42,8 +42,8 @@ func (r *Regression) runIntegral(ctx gocontext.Context, device *gpu.Device, cfg 
 	return result, r.writeResult(result, sample)
 }
 
-// fill judges what was found, puts it and the check of the model into a result, and returns draws.
-// Where rounding changes densities, or a finer quadrature over effects, the verdict is lowered.
+// fill judges the integral, writes it and the check of the model to a result, and returns draws. It
+// lowers the verdict if rounding changes densities, or if a finer quadrature over effects does.
 func (f *integral) fill(ctx gocontext.Context, result *Result) (*posteriorSample, error) {
 	r, c := f.r, f.certificate()
 	sample, err := f.sample(ctx)
@@ -70,8 +70,8 @@ func (f *integral) fill(ctx gocontext.Context, result *Result) (*posteriorSample
 	return sample, err
 }
 
-// sample draws everything: a model and its hyperparameters by their weights, and all effects given
-// these.
+// sample draws all quantities: a model and its hyperparameters by their weights, and all effects
+// given these.
 func (f *integral) sample(ctx gocontext.Context) (*posteriorSample, error) {
 	r, d := f.r, f.draws
 	if !r.Frame.Response.Conjugate() {
@@ -90,8 +90,8 @@ func (f *integral) sample(ctx gocontext.Context) (*posteriorSample, error) {
 	})
 }
 
-// outerSample are the draws of hyperparameters and outer effects of all models. Draws of outer
-// effects for the same hyperparameters are of one group.
+// outerSample returns the draws of hyperparameters and outer effects of all models. Draws of outer
+// effects for the same hyperparameters form one group.
 func (f *integral) outerSample() vti.WeightedSample {
 	var s vti.WeightedSample
 	var thetas [][]float64
@@ -115,8 +115,8 @@ func (f *integral) outerSample() vti.WeightedSample {
 	return s
 }
 
-// By how many nats a finer quadrature may change log densities without a note, and of an answer
-// that has not failed.
+// Changes of log densities by a finer quadrature, in nats: without a note, and in an answer that
+// has not failed.
 const (
 	notableQuadrature  = 0.02
 	hopelessQuadrature = 1
@@ -125,7 +125,8 @@ const (
 // finerNodes check quadratureNodes.
 var finerNodes = [mostPerLevel + 1]int{1, 25, 14, 8, 7}
 
-// quadratureLoss is the mean distance of log densities of a few draws from those of a finer rule.
+// quadratureLoss is the mean distance of log densities of a few draws from the log densities of a
+// finer rule.
 func (r *Regression) quadratureLoss(s vti.WeightedSample, seed uint64) (loss float64) {
 	const draws = 8
 	own := r.distinct()
@@ -138,26 +139,26 @@ func (r *Regression) quadratureLoss(s vti.WeightedSample, seed uint64) (loss flo
 	return loss
 }
 
-// noteLoss adds a note if a finer quadrature changes log densities by more than is notable.
+// noteLoss adds a note if a finer quadrature changes log densities notably.
 func (r *Regression) noteLoss(loss float64, result *Result) {
 	if !(loss < notableQuadrature) {
 		result.Notes = append(result.Notes, fmt.Sprintf("a finer quadrature over the effects by %s changes log densities by %.2g: log evidences are that uncertain beside their standard errors", r.inner.Name, loss))
 	}
 }
 
-// Differences between an approximation and the integral, beyond four of their errors, that are put
-// down to the approximation: of the log evidence, of means in standard deviations, and of standard
-// deviations. Chosen by hand, as what would mislead a reader.
+// Differences between an approximation and the integral, beyond four of their errors, that count
+// against the approximation: of the log evidence, of means in standard deviations, and of standard
+// deviations. Chosen by hand: larger differences would mislead a reader.
 const (
 	tolerableEvidence = 0.05
 	tolerableShift    = 0.1
 	tolerableSpread   = 0.1
 )
 
-// compareExact compares the answer of an approximation from so many effective draws with integrals
-// that know nothing of it, where there are any, and lowers its verdict where they differ. Weights
-// cannot tell that draws never come near a part of the posterior, as those of a mean field do not
-// where effects depend on each other.
+// compareExact compares the answer of an approximation of ess effective draws with independent
+// integrals, if there are any, and lowers its verdict if they differ. Weights cannot show that
+// draws never come near a part of the posterior. Draws of a mean field miss parts of it if effects
+// depend on each other.
 func (r *Regression) compareExact(ctx gocontext.Context, ess float64, result *Result) error {
 	if !r.integrable() {
 		return nil

@@ -24,7 +24,7 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// crossedTable is a table of two crossed groupings of the shape of an assay: every plate has every
+// crossedTable is a table of two crossed groupings in the shape of an assay: every plate has every
 // sample.
 func crossedTable(seed uint64, plates, samples int) string {
 	random := rand.New(rand.NewPCG(seed, 21))
@@ -59,8 +59,8 @@ func nestedTable(seed uint64, blocks, plots, each int) string {
 	return text
 }
 
-// gridOf is the log evidence of a regression with three hyperparameters, and the posterior means
-// of its standard deviations, by sums over a fine grid: the trapezoid rule, whose error falls
+// gridOf returns the log evidence of a regression with three hyperparameters, and the posterior
+// means of its standard deviations, by sums over a fine grid. The error of the trapezoid rule falls
 // exponentially with the step for densities that fade out on both sides.
 func gridOf(t testing.TB, r *Regression) (logEvidence float64, sds []float64) {
 	t.Helper()
@@ -70,8 +70,8 @@ func gridOf(t testing.TB, r *Regression) (logEvidence float64, sds []float64) {
 	require.Equal(t, noiseCoordinate, r.coordinates[free[2]].kind)
 	var values []float64
 	var points [][2]float64
-	// over evaluates the density at so many points of each axis, and returns the box of those
-	// where it is within 20 nats of its largest.
+	// over evaluates the density at count points of each axis, and returns the box of the points
+	// within 20 nats of the largest.
 	over := func(low, high, count [3]float64) (inLow, inHigh [3]float64) {
 		values, points = nil, nil
 		var step [3]float64
@@ -117,10 +117,10 @@ func gridOf(t testing.TB, r *Regression) (logEvidence float64, sds []float64) {
 	return total + r.logJacobian, sds
 }
 
-// Crossed and nested groupings are integrated out together: on fresh tables of the shapes of an
-// assay and of a field trial the answer is trusted, and evidences and standard deviations are
-// those of sums over a grid, within four standard errors and a twentieth of the
-// posterior standard deviation (three).
+// Crossed and nested groupings are integrated out together. On fresh tables in the shapes of an
+// assay and of a field trial the answer is trusted. Evidences and standard deviations agree with
+// sums over a grid, within four standard errors and a twentieth of the posterior standard deviation
+// (three).
 func TestCrossedGroupingsAreExact(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -143,7 +143,6 @@ func TestCrossedGroupingsAreExact(t *testing.T) {
 	}
 }
 
-// A run that is cancelled stops, while it integrates and while it draws.
 func TestExactRunCancelled(t *testing.T) {
 	r := newRegression(t, frameOf(t, crossedTable(1, 24, 6), frame.Options{Formula: "y ~ 1 + (1 | plate) + (1 | sample)"}), Options{})
 	ctx, cancel := gocontext.WithCancel(t.Context())
@@ -157,8 +156,8 @@ func TestExactRunCancelled(t *testing.T) {
 	require.ErrorIs(t, err, gocontext.Canceled)
 }
 
-// A mean field cannot follow effects that depend on each other: plots of a block and the block.
-// Its answer fails against the integral.
+// A mean field cannot follow effects that depend on each other: plots of a block and the block. Its
+// answer fails against the integral.
 func TestFamiliesAreComparedWithIntegrals(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -169,8 +168,7 @@ func TestFamiliesAreComparedWithIntegrals(t *testing.T) {
 	require.Contains(t, strings.Join(meanField.Certificate.Reasons, "\n"), "from the exact integral")
 }
 
-// dependentTable has two rows of each of three plots in ten blocks, which differ less than the
-// plots.
+// dependentTable has two rows of each of three plots in ten blocks. Blocks differ less than plots.
 func dependentTable(seed uint64) string {
 	random := rand.New(rand.NewPCG(seed, 23))
 	text := "y,block,plot\n"
@@ -186,8 +184,8 @@ func dependentTable(seed uint64) string {
 	return text
 }
 
-// Where densities are dear fewer draws, which keep their effects, have the same evidence and
-// moments within their errors.
+// With dear densities an answer has fewer draws, which keep their effects. Evidence and moments are
+// the same within their errors.
 func TestDearIntegralsAgree(t *testing.T) {
 	r := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ x + (1 | g) + (1 | h)"}), Options{SDPrior: HalfNormalSD})
 	many, err := r.integrate(t.Context(), r.effort(), 1, nil)
@@ -213,10 +211,9 @@ func TestDearIntegralsAgree(t *testing.T) {
 	require.InDelta(t, 1, sd/want.SD, 5/math.Sqrt(few.ESS))
 }
 
-// A level of one grouping with the same rows as a level of another is told apart from it by the
-// priors alone, so that given the standard deviations s and t the expectations of their effects are
-// as s² and t². With noise of 1e-9 rounding took over, and a mean of −99 where none is below −3 was
-// trusted.
+// A level of one grouping has the same rows as a level of another. Only the priors tell them apart,
+// so that given the standard deviations s and t the expectations of their effects are as s² and t².
+// With noise of 1e-9 rounding took over, and a mean of −99 was trusted where none is below −3.
 func TestLevelsWithTheSameRows(t *testing.T) {
 	text := "y,a,b\n-1,a0,b1\n10,a0,b0\n0,a1,b1\n0,a2,b2\n0,a1,b1\n0,a2,b2\n0,a2,b2\n0,a1,b1\n"
 	r := newRegression(t, frameOf(t, text, frame.Options{Formula: "y ~ 1 + (1|a) + (1|b)"}), Options{})
@@ -234,9 +231,9 @@ func TestLevelsWithTheSameRows(t *testing.T) {
 	}
 }
 
-// quadratureEvidence is log p(y | m) of a gaussian response in the units of the table without
-// sampling: effects are integrated out in closed form, and standard deviations, correlations and
-// noise by a product of Gauss-Hermite rules around their mode, each with so many nodes.
+// quadratureEvidence is log p(y | m) of a gaussian response in the units of the table, without
+// sampling. Effects are integrated out in closed form, and standard deviations, correlations and
+// noise by a product of Gauss-Hermite rules of nodes points around their mode.
 func quadratureEvidence(t testing.TB, r *Regression, code []int32, nodes int) float64 {
 	t.Helper()
 	mask := r.space.MaskRow(code, nil)
@@ -270,7 +267,7 @@ func adaptiveHermite(f func([]float64) float64, dim, nodes int) (float64, error)
 	eigen.VectorsTo(&vectors)
 	logVolume := 0.0
 	for i, value := range eigen.Values(nil) {
-		width := 1 / math.Sqrt(math.Max(value, 0.05)) // no wider than what the priors allow
+		width := 1 / math.Sqrt(math.Max(value, 0.05)) // no wider than the priors allow
 		logVolume += math.Log(width)
 		for k := range dim {
 			vectors.Set(k, i, vectors.At(k, i)*width)

@@ -42,7 +42,7 @@ func crossedCounts(seed uint64, persons, items int, rate float64) string {
 	return text
 }
 
-// logJointAt is log p(y, θ | m) on the host, but for the log Jacobian.
+// logJointAt is log p(y, θ | m) on the host, without the log Jacobian.
 func logJointAt(rule *innerRule, constants float64, mask []bool, theta []float64) float64 {
 	r := rule.r
 	sum := constants + rule.logDensity(mask, theta) + r.logPriorOfHyperparameters(mask, theta)
@@ -55,8 +55,8 @@ func logJointAt(rule *innerRule, constants float64, mask []bool, theta []float64
 	return sum
 }
 
-// The densities of draws are those of the target, for every model, and their noise is spread by the
-// outer block of P⁻¹, computed densely.
+// The densities of draws are the densities of the target, for every model. Their noise is spread by
+// the outer block of P⁻¹, computed densely.
 func TestOuterDrawsHaveTheirDensities(t *testing.T) {
 	for name, opt := range map[string]frame.Options{
 		"poisson":  {Formula: "y ~ x + (1 | g) + (1 | h)", Response: likelihood.PoissonKind},
@@ -128,7 +128,7 @@ func TestOuterDrawsHaveTheirDensities(t *testing.T) {
 	}
 }
 
-// The density of the noise integrates to one, and is that of its draws: mean squares agree within
+// The density of the noise integrates to one and belongs to its draws: mean squares agree within
 // four standard errors.
 func TestNoiseOfOuterEffects(t *testing.T) {
 	l := &laplaceEffects{jointEffects: &jointEffects{effects: 2}, outer: []int{0, 1}}
@@ -153,10 +153,9 @@ func TestNoiseOfOuterEffects(t *testing.T) {
 	require.InDelta(t, squares, mean, 4*math.Sqrt((square-mean*mean)/draws))
 }
 
-// Counts of few persons by two items: the evidence of each choice of
-// groupings is that of sums over a grid of standard deviations, with Gauss-Hermite rules over the
-// intercept and the effects of items at each point. The tolerance is four standard errors and the
-// quadratures' own 0.01.
+// Counts of few persons by two items: the evidence of each choice of groupings agrees with sums
+// over a grid of standard deviations, with Gauss-Hermite rules over the intercept and the effects
+// of items at each point. The tolerance is four standard errors and 0.01 for the quadratures.
 func TestCrossedCountsAgreeWithQuadrature(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -228,10 +227,10 @@ func TestCrossedCountsCancelled(t *testing.T) {
 	require.Less(t, time.Since(cancelled), time.Second)
 }
 
-// Three of four groups have one row each, and counts go to ten million: searches for modes get
-// there, and the tail of the standard deviation of the groups, which the prior alone ends, is in
-// its own. The figures are those of a grid over slope, deviation and effects (calibrate.Hbm, number
-// 18 of seed 601), the tolerances 4 standard errors.
+// Three of four groups have one row each, and counts go to ten million. Searches for modes get
+// there, and the standard deviation of the groups has its tail, which the prior alone ends. The
+// figures are from a grid over slope, deviation and effects (calibrate.Hbm, number 18 of seed 601),
+// the tolerances 4 standard errors.
 func TestHugeCountsOfFewGroups(t *testing.T) {
 	f := frameOf(t, "y,x,g\n13944354,1.6609122133654237,g0\n4790054,-0.0855047356573122,g1\n747725,-3.126535492977914,g2\n"+
 		"9152244,0.9785673396460612,g3\n4839652,-0.06490858772791919,g2\n", frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.PoissonKind})
@@ -243,11 +242,11 @@ func TestHugeCountsOfFewGroups(t *testing.T) {
 	require.Less(t, float64(sd.SDSE), 0.05*float64(sd.SD))
 }
 
-// Rows of one group that contradict each other by far: counts of 18,557 and 10⁹, of which the
-// larger decides. No step of Newton from nearby arrives at the effects of the groups, hundreds on
-// the scale of logarithms, and all log densities had been −Inf. Intercepts b_g are known to a
-// thousandth of their spread there, so that the posterior of s is that of N(0, s²) at fifteen
-// numbers and of its half-normal prior: s⁴ ≈ Σ b_g² − 15 s².
+// Rows of one group contradict each other: counts of 18,557 and 10⁹, of which the larger decides.
+// No Newton step from nearby arrives at the effects of the groups, hundreds on the scale of
+// logarithms, and all log densities had been −Inf. Intercepts b_g are known to a thousandth of
+// their spread, so that the posterior of s is the posterior given fifteen numbers from N(0, s²),
+// with its half-normal prior: s⁴ ≈ Σ b_g² − 15 s².
 func TestContradictingCountsOfOneGroup(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -290,8 +289,8 @@ const contradictingCounts = `y,x,g
 400,0.7263118032971756,g8
 `
 
-// Outer effects that are drawn for the same hyperparameters are of one group: together they say no
-// more of a standard deviation than one does. Its standard errors were half of what they are, and
+// Outer effects drawn for the same hyperparameters form one group: together they say no more of a
+// standard deviation than one does. Without groups standard errors were half of the right ones, and
 // three of 143 nasty tables trusted and wrong.
 func TestOuterDrawsAreGrouped(t *testing.T) {
 	f := frameOf(t, "y,x,g\n3,1,a\n0,2,a\n5,1.5,b\n1,3,b\n2,0,c\n", frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.PoissonKind})
@@ -316,9 +315,9 @@ func TestOuterDrawsAreGrouped(t *testing.T) {
 	require.Len(t, of, len(found.draws.weight))
 }
 
-// Counts of one predictor that varies hardly within groups, by much more than Poisson counts do:
-// rows take effects hundreds of standard deviations from their prior, where Newton's steps from
-// nearby do not arrive. Such a table has an answer, which is not trusted unless it settles.
+// Counts of one predictor vary hardly within groups, but by much more than Poisson counts. Rows
+// take effects hundreds of standard deviations from their prior, where Newton steps from nearby do
+// not arrive. Such a table has an answer, which is not trusted unless it settles.
 func TestOverdispersedCountsOfManyGroups(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

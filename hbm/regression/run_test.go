@@ -68,7 +68,7 @@ func TestEightSchools(t *testing.T) {
 	}
 }
 
-// Effects of levels: for a gaussian response their moments are those of the normal distribution of
+// Moments of the effects of levels, for a gaussian response, agree with the normal distribution of
 // all effects given θ, written out.
 func TestEffectsGivenTheRest(t *testing.T) {
 	r := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ x + (1 + x | g) + (1 | h)"}), Options{})
@@ -154,8 +154,7 @@ func TestEffectsOfCounts(t *testing.T) {
 	assert.InDelta(t, sd, math.Sqrt(squares-sum*sum), 0.06*sd)
 }
 
-// A run leaves what it says, and its numbers are those of the classical fit where data say nearly
-// all.
+// A run writes its answer. Its numbers agree with the classical fit if the data dominate.
 func TestRegressionRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -192,8 +191,8 @@ func TestRegressionRun(t *testing.T) {
 	for i := range len(kept.LogP) {
 		mean += kept.Values(i)[1] / float64(len(kept.LogP))
 	}
-	// The mean over all weighted draws differs from that over those that are kept by their noise:
-	// five standard errors.
+	// The means over all weighted draws and over the kept draws differ by noise: five standard
+	// errors.
 	assert.InDelta(t, float64(days.Mean), mean, 5*float64(days.SD)/math.Sqrt(float64(len(kept.LogP))))
 	written, err := table.ReadFile(filepath.Join(dir, "effects.csv"))
 	require.NoError(t, err)
@@ -202,8 +201,8 @@ func TestRegressionRun(t *testing.T) {
 	assert.Equal(t, strconv.FormatFloat(float64(days.Mean), 'g', 6, 64), strconv.FormatFloat(column.Values[1], 'g', 6, 64))
 }
 
-// Weights of a flow that nothing has trained are good on ten rows of six groups, three of one row,
-// while draws reach too little of the tail of the standard deviation of groups.
+// Weights of an untrained flow are good on ten rows of six groups, three of one row, but draws
+// reach too little of the tail of the standard deviation of groups.
 func TestStandardDeviationsOfTrustedAnswersAreResolved(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// question is what a model answers about a term: whether it is there, by which groupings it varies,
+// question is the choice of a model about a term: whether it is in, by which groupings it varies,
 // and whether it is a curve. It is a site of a model's code.
 type question struct {
 	name string
@@ -27,8 +27,8 @@ type question struct {
 	smooth bool
 }
 
-// outcomes is the number of answers: absent if that can be, and for each set of groupings present
-// and varying by these.
+// outcomes is the number of answers: absent if optional, and present and varying by each set of
+// groupings.
 func (q question) outcomes() int {
 	count := 1 << len(q.groups)
 	if q.optional {
@@ -37,8 +37,8 @@ func (q question) outcomes() int {
 	return count
 }
 
-// answer decodes an outcome: whether the population term is there, and as bits the groupings by
-// which it varies.
+// answer decodes an outcome: whether the population term is in, and the groupings by which it
+// varies as bits.
 func (q question) answer(outcome int32) (in bool, varies uint) {
 	if q.optional {
 		if outcome == 0 {
@@ -52,7 +52,6 @@ func (q question) answer(outcome int32) (in bool, varies uint) {
 // bent reports whether the term is a curve, given the groupings by which it varies.
 func (q question) bent(varies uint) bool { return q.smooth && varies>>(len(q.groups)-1)&1 == 1 }
 
-// state puts an outcome into words.
 func (q question) state(outcome int32, names []string) string {
 	in, varies := q.answer(outcome)
 	var by, parts []string
@@ -78,7 +77,6 @@ func (q question) state(outcome int32, names []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// byGroups is the number of groupings of the formula by which it can vary.
 func (q question) byGroups() int {
 	if q.smooth {
 		return len(q.groups) - 1
@@ -86,12 +84,11 @@ func (q question) byGroups() int {
 	return len(q.groups)
 }
 
-// maxRegressionModels is the largest number of models that a selection may have: each is weighed
-// on its own.
+// maxModels is the largest number of models of a selection: each is weighed on its own.
 const maxModels = 1 << 16
 
 // ask makes the questions and the space of their answers. Without Select there is one model:
-// everything is there and varies.
+// everything is in and varies.
 func (r *Regression) ask() error {
 	source := r.Frame.Formula
 	if r.Options.Select {
@@ -146,7 +143,6 @@ func (r *Regression) ask() error {
 	return nil
 }
 
-// has reports whether a model has a population term.
 func (r *Regression) has(code []int32, term formula.Term) bool {
 	for s, q := range r.questions {
 		if q.term.Same(term) {
@@ -173,11 +169,10 @@ func (r *Regression) varies(code []int32, term formula.Term, group int) bool {
 	return true
 }
 
-// logPriorOf is the logarithm of the prior probability of a model, up to what models that lack a
-// part of an interaction take away. Whether terms are in, whether those that are in vary, and
-// whether they are curves, are decisions of three kinds, each with its own common probability: that
-// predictors matter says nothing of whether groups differ. A term that is not in decides nothing
-// about how it varies.
+// logPriorOf is the log prior probability of a model, before models that lack a part of an
+// interaction are removed. Whether terms are in, whether present terms vary, and whether they are
+// curves, are three kinds of decision, each with its own common probability: predictors that matter
+// say nothing about differences of groups. An absent term decides nothing about how it varies.
 func (r *Regression) logPriorOf(code []int32) float64 {
 	var in, varying, curved struct{ yes, no int }
 	for s, q := range r.questions {
@@ -216,7 +211,7 @@ func (r *Regression) logPriorOf(code []int32) float64 {
 	return logPrior
 }
 
-// maskOf tells which coordinates a model uses.
+// maskOf returns the coordinates in a model.
 func (r *Regression) maskOf(code []int32) []bool {
 	mask := make([]bool, len(r.coordinates))
 	for j := range mask {
@@ -255,7 +250,6 @@ func (r *Regression) maskOf(code []int32) []bool {
 	return mask
 }
 
-// codes lists the models by their index.
 func (r *Regression) codes() [][]int32 {
 	codes := make([][]int32, len(r.space.masks))
 	for index := range codes {
@@ -264,10 +258,8 @@ func (r *Regression) codes() [][]int32 {
 	return codes
 }
 
-// index is the place of a model among all.
 func (r *Regression) index(code []int32) int { return space.Encode(r.space.cards, code) }
 
-// groupNames are the names of the groupings.
 func (r *Regression) groupNames() []string {
 	names := make([]string, len(r.groups))
 	for i, g := range r.groups {
@@ -331,7 +323,6 @@ func (s *effectSpace) Mask(codes *graph.Node) *graph.Node {
 	return graph.Gather(graph.Const(codes.Graph(), s.masks), graph.InsertAxes(space.Index(s.cards, codes), -1))
 }
 
-// MaskRow is the host twin of Mask for one code.
 func (s *effectSpace) MaskRow(code []int32, dst []bool) []bool {
 	return append(dst[:0], s.masks[space.Encode(s.cards, code)]...)
 }

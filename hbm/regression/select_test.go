@@ -17,8 +17,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Which terms of the radon formula matter: certified probabilities and evidences of all twelve
-// models agree with quadrature over their standard deviations.
+// Certified probabilities and evidences of all twelve models of the radon formula agree with
+// quadrature over their standard deviations.
 func TestSelectionAgreesWithEnumeration(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -54,7 +54,7 @@ func TestSelectionAgreesWithEnumeration(t *testing.T) {
 	assert.Equal(t, "log_radon ~ 1 + floor + log_uppm + (1 + floor | county)", r.FormulaOf(certificate.Models[0].Code))
 }
 
-// The questions of a formula, and which models they allow.
+// The questions of a formula, and the models that they allow.
 func TestQuestions(t *testing.T) {
 	r := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ x*z + (1 + x | g) + (x | h) + (0 + z | g)"}), Options{Select: true, Models: space.Prior{Kind: space.BernoulliPrior, Pi: 0.5}})
 	names := r.groupNames()
@@ -95,9 +95,9 @@ func TestQuestions(t *testing.T) {
 		return r.has(code, r.questions[1].term) && r.varies(code, r.questions[1].term, 1)
 	}), in/2, 1e-12)
 
-	// Common probabilities that are uniform: so many yes of k decisions have the integral 1 / ((k
-	// + 1) C(k, yes)). Of x, z and x:z one or two are in; the intercept and x could vary by two
-	// groups each, and z, if in, by one.
+	// Common probabilities are uniform: n yes of k decisions have the integral 1 / ((k + 1) C(k,
+	// n)). Of x, z and x:z one or two are in; the intercept and x could vary by two groups each,
+	// and z, if in, by one.
 	common := newRegression(t, r.Frame, Options{Select: true})
 	one, two := common.space.logPrior[common.index([]int32{0, 1, 0, 0})], common.space.logPrior[common.index([]int32{0, 1, 1, 0})]
 	assert.InDelta(t, math.Log(1./4/3/5)-math.Log(1./4/3/6), one-two, 1e-12)

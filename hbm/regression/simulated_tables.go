@@ -19,9 +19,9 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// A simulated response is used if it could be one of a table: not the same in every row, counts
-// within reason, and some noise beside what the predictors explain. Without that bound a few
-// tables with next to no noise, whose posteriors are very narrow, would dominate training.
+// A simulated response is used if it could be the response of a table: not the same in every row,
+// counts within reason, and some noise beside the predictors. Without that bound a few tables with
+// next to no noise, whose posteriors are very narrow, would dominate training.
 const (
 	largestCount   = 1e5
 	leastNoise     = 0.1 // of the standard deviation of the response
@@ -35,10 +35,10 @@ type simulatedTable struct {
 	means        []float64
 }
 
-// simulator makes tables from the prior predictive distribution. As [New] does with any table, it
-// centres and scales a continuous response of each of them, and its predictors: the prior is
-// relative to these. Half of them have the predictors of the table at hand; in others the rows of
-// each group are drawn, with replacement, from those of a group of it.
+// simulator makes tables from the prior predictive distribution. Like [New], it centres and scales
+// their predictors and continuous responses: the prior is relative to these. Half of the tables
+// have the predictors of the present table. In the others, the rows of each group are drawn, with
+// replacement, from the rows of one of its groups.
 func (p *PlateModel) simulator(device *gpu.Device) (func(ctx gocontext.Context, sets int, seed uint64, name string, left map[*hbm.Plate][]bool) (hbm.Values, error), error) {
 	simulator, err := hbm.NewSimulator(device, p.Model)
 	if err != nil {
@@ -86,8 +86,8 @@ func (p *PlateModel) simulator(device *gpu.Device) (func(ctx gocontext.Context, 
 	}, nil
 }
 
-// usableResponse reports whether a response with noise of a standard deviation could be one of a
-// table of the rows kept, and brings a continuous one to the working scale.
+// usableResponse reports whether a response, with noise of standard deviation sigma, could be the
+// response of a table of the rows kept. It brings a continuous response to the working scale.
 func (r *Regression) usableResponse(y []float64, kept []int, sigma float64) bool {
 	some := distinct.At(y, kept)
 	if len(some) < 2 {
@@ -107,7 +107,7 @@ func (r *Regression) usableResponse(y []float64, kept []int, sigma float64) bool
 	return !math.IsInf(sd, 0) && sigma > leastNoise*sd
 }
 
-// predictors are those of a table at random, on the working scale of the rows kept.
+// predictors returns the predictors of a random table, on the working scale of the rows kept.
 func (p *PlateModel) predictors(kept []int, random *rand.Rand) *simulatedTable {
 	r := p.regression
 	source := everyRow(len(r.y))
@@ -140,8 +140,9 @@ func (p *PlateModel) predictors(kept []int, random *rand.Rand) *simulatedTable {
 	return t
 }
 
-// predictorsOf are those of the rows of source, each in the place of a row of the table. It is nil
-// if those of the rows kept cannot be scaled, or not be taken apart as those of the model.
+// predictorsOf returns the predictors of the rows of source, each in the place of a row of the
+// table. It returns nil if the predictors of the rows kept cannot be scaled, or not be split like
+// those in the model.
 func (p *PlateModel) predictorsOf(source, kept []int) *simulatedTable {
 	r := p.regression
 	t := &simulatedTable{}
@@ -200,7 +201,6 @@ func (p *PlateModel) predictorsOf(source, kept []int) *simulatedTable {
 	return t
 }
 
-// collect brings the predictors of tables together.
 func (p *PlateModel) collect(tables []*simulatedTable) hbm.Values {
 	values := hbm.Values{}
 	put := func(v *hbm.Variable, of func(t *simulatedTable) []float64) {

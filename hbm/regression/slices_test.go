@@ -19,7 +19,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// slicedFile writes a table of 190 rows in row groups of 40: y depends on x, far from zero, on
+// slicedFile writes a table of 190 rows in row groups of 40. y depends on x, far from zero, on
 // labels f, on classes g in schools h and on n, whose numbers are groups too. Some cells of z are
 // missing.
 func slicedFile(t *testing.T) string {
@@ -61,7 +61,7 @@ func slicedFile(t *testing.T) string {
 	return path
 }
 
-// A table by slices has the columns, scales, groups and densities that it has in memory, in every
+// A table by slices has the columns, scales, groups and densities of the table in memory, in every
 // model.
 func TestSlicesAgreeWithTheTable(t *testing.T) {
 	path := slicedFile(t)
@@ -106,7 +106,7 @@ func TestSlicesAgreeWithTheTable(t *testing.T) {
 	}
 }
 
-// A run by slices has the answer of the run in memory, and its rows are not there later.
+// A run by slices has the answer of the run in memory. Its rows are not available later.
 func TestRunBySlices(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

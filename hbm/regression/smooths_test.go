@@ -21,8 +21,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// The marginal density of a smooth function is that of a normal vector with the covariance of its
-// basis, summed densely: prior of β, s² B Bᵀ, groups and noise.
+// The marginal density of a smooth function is a normal density with the covariance of its basis,
+// summed densely: prior of β, s² B Bᵀ, groups and noise.
 func TestSmoothsAreIntegratedOut(t *testing.T) {
 	f := frameOf(t, grouped18, frame.Options{Formula: "y ~ s(z, k=6) + s(x, k=5) + (1 | g)"})
 	r, err := New(f, Options{})
@@ -85,8 +85,7 @@ func TestSmoothsAreIntegratedOut(t *testing.T) {
 	assert.Contains(t, strings.Join(r.Priors(), "\n"), "sd of s(z, k=6) around its line: ~ half-normal")
 }
 
-// A curve is found, rows of a new table lie on it, and its standard deviation has the prior that it
-// is given.
+// A run finds a curve, rows of a new table lie on it, and its standard deviation has its prior.
 func TestSmoothRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -129,8 +128,7 @@ func TestWhatSmoothsCannotBe(t *testing.T) {
 	require.ErrorContains(t, err, "neither weights nor smooth functions")
 }
 
-// curveTable is a table of n rows whose y is a function of x, beside noise of one, with groups of
-// ten.
+// curveTable is a table of n rows whose y is a function of x with noise of one, in groups of ten.
 func curveTable(seed uint64, n int, f func(x float64) float64) string {
 	random := stream.Rand(seed, "curve table")
 	text := "y,x,g\n"
@@ -145,8 +143,8 @@ func curveTable(seed uint64, n int, f func(x float64) float64) string {
 	return text
 }
 
-// The questions of smooth functions, the formulas of their answers, and their prior: whether terms
-// are curves is a decision of its own kind.
+// The questions of smooth functions, the formulas of their answers, and their prior: the choice of
+// a curve is its own kind of decision.
 func TestQuestionsOfSmooths(t *testing.T) {
 	r := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ s(x, k=5) + s(z, k=5) + (1 + x | g)"}), Options{Select: true})
 	states, formulas := map[string][]string{}, map[string]bool{}
@@ -166,7 +164,7 @@ func TestQuestionsOfSmooths(t *testing.T) {
 		parsed, err := formula.Parse(text)
 		require.NoError(t, err)
 		assert.Equal(t, text, parsed.String())
-		// a model uses the standard deviation of a curve where its formula has the curve
+		// a model uses the standard deviation of a curve if its formula has the curve
 		for _, g := range r.groups {
 			if g.Smooth {
 				assert.Equal(t, strings.Contains(text, g.Name), r.space.masks[index][g.sd[0]], text)
@@ -183,7 +181,7 @@ func TestQuestionsOfSmooths(t *testing.T) {
 	assert.Contains(t, strings.Join(r.Priors(), "\n"), "over which are curves")
 }
 
-// A model of a selection has the density at all hyperparameters that it has alone.
+// A model of a selection has the same density at all hyperparameters as alone.
 func TestSmoothStatesAreTheirOwnRegressions(t *testing.T) {
 	text := curveTable(1, 40, func(x float64) float64 { return 0.4 * x })
 	r := newRegression(t, frameOf(t, text, frame.Options{Formula: "y ~ s(x, k=6) + (1 | g)"}), Options{Select: true})
@@ -206,8 +204,8 @@ func TestSmoothStatesAreTheirOwnRegressions(t *testing.T) {
 	}
 }
 
-// Evidences of the three states are those of a dense normal vector with the priors as they are
-// described, integrated over σ and the standard deviation of the curve by the trapezoid rule.
+// Evidences of the three states agree with a dense normal density with the described priors,
+// integrated over σ and the standard deviation of the curve by the trapezoid rule.
 func TestEvidencesOfSmoothStates(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -295,8 +293,8 @@ func denseSmoothEvidence(t *testing.T, f *frame.Frame, state int) float64 {
 	return logsum.Of(terms)
 }
 
-// A run says how probable it is that an effect is no line; draws of models without the curve have
-// none, and rows of a table lie on what the draws say.
+// A run gives the probability that an effect is no line. Draws of models without the curve have
+// none, and rows of a table lie on the estimate from the draws.
 func TestSmoothSelectionRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

@@ -15,21 +15,21 @@ var halfLog2Pi = math.Log(2*math.Pi) / 2
 // groupedLikelihood is the density of the response with the effects of the inner grouping
 // integrated out.
 type groupedLikelihood interface {
-	// logDensity is log p(y | w, Λ, σ) [B]: w [B, W] are the population effects and then the
-	// effects of outer groupings, in the order of Regression.wide; factor are the entries [B, 1]
-	// of Λ, lower triangular [q][q]; logNoise is log σ [B, 1] or nil.
+	// logDensity is log p(y | w, Λ, σ) [B]. w [B, W] are the population effects and then the
+	// effects of outer groupings, in the order of Regression.wide; factor has the entries [B, 1] of
+	// Λ, lower triangular [q][q]; logNoise is log σ [B, 1] or nil.
 	logDensity(w *Node, factor [][]*Node, logNoise *Node) *Node
 }
 
-// Target is the posterior of a regression for [vti.Fit], on the working scale: population
-// effects, standard deviations, partial correlations, log σ, and the effects of all groupings but
-// the largest, which are integrated out.
+// Target is the posterior of a regression for [vti.Fit], on the working scale: population effects,
+// standard deviations, partial correlations, log σ, and the effects of all groupings but the
+// largest, which are integrated out.
 type Target struct{ regression *Regression }
 
 var _ vti.Target = Target{}
 
-// Target is the posterior density: with the normal approximation of each model as a
-// [vti.QuadraticTarget] once Prepare has found it.
+// Target is the posterior density. Once Prepare has found the normal approximation of each model,
+// it is a [vti.QuadraticTarget].
 func (r *Regression) Target() vti.Target {
 	if r.anchors != nil {
 		return anchoredTarget{Target{r}}
@@ -40,7 +40,7 @@ func (r *Regression) Target() vti.Target {
 // Space is the set of models.
 func (t Target) Space() space.Space { return t.regression.space }
 
-// Unimodal says that weights need no chains that check them: with the effects integrated out no
+// Unimodal says that weights need no chains to check them: with the effects integrated out no
 // calibration study has found a second mode that matters.
 func (Target) Unimodal() bool { return true }
 
@@ -82,7 +82,7 @@ func (t Target) LogJoint(_, mask, theta *Node) *Node {
 	return Add(r.likelihood().logDensity(w, inner, parts.logNoise), r.logPriorDensity(mask, active, used, parts))
 }
 
-// parts are the coordinates by what they mean.
+// parts are the coordinates by their meaning.
 type parts struct {
 	population *Node               // [B, P]
 	scales     map[int]*scaleMap   // of each coordinate of a standard deviation
@@ -91,7 +91,7 @@ type parts struct {
 	effects    map[int][]*Node     // u of each column of an outer grouping [B, J]
 }
 
-// columns takes the coordinates apart.
+// columns splits the coordinates into parts.
 func (r *Regression) columns(active, used *Node) *parts {
 	p := &parts{scales: map[int]*scaleMap{}, partials: map[int]*partialMap{}, effects: map[int][]*Node{}}
 	if r.x != nil {
@@ -145,7 +145,6 @@ func (r *Regression) factor(g *varyingGroup, p *parts) [][]*Node {
 	return rows
 }
 
-// logPriorDensity is the log prior density of the active coordinates. [B]
 func (r *Regression) logPriorDensity(mask, active, used *Node, p *parts) *Node {
 	var normal []bool
 	means, inverses, constants := make([]float64, r.Dim()), make([]float64, r.Dim()), make([]float64, r.Dim())
@@ -183,10 +182,10 @@ func logSymmetricBeta(b float64) float64 {
 //
 //	log r(τ) = log softplus(τ) − ½ softplus(−τ)²
 //
-// Where s is far from zero it is linear in τ. Towards zero the posterior of s is nearly constant;
-// the density of log s has an exponential tail there, which importance weights of a normal
-// distribution do not survive, and that of τ a normal one. c is a third of the width of the
-// posterior of s, which [Regression.Prepare] finds; the prior of s does not depend on it.
+// Far from zero s is linear in τ. Towards zero the posterior of s is nearly constant. There the
+// density of log s has an exponential tail, which importance weights of a normal distribution do
+// not survive; the density of τ has a normal tail. c is a third of the width of the posterior of s,
+// which [Regression.Prepare] finds; the prior of s does not depend on it.
 type scaleMap struct {
 	logRatio, logSlope *Node   // log r and log d log r / dτ [B, 1]
 	scale              *Node   // s, zero where not used [B, 1]
@@ -209,7 +208,7 @@ func newScaleMap(tau, used *Node, unit, priorScale float64) *scaleMap {
 	return m
 }
 
-// logPrior is log p(τ) = log p(s) + log s + log d log s / dτ, zero where not used. [B, 1]
+// logPrior is log p(τ) = log p(s) + log s + log d log s / dτ, zero if not used. [B, 1]
 func (m *scaleMap) logPrior(prior SDPrior) *Node {
 	ratio := MulScalar(Exp(m.logRatio), m.relative)
 	var density *Node
@@ -235,8 +234,8 @@ type partialMap struct {
 	used     *Node // 1, zero where not used [B, 1]
 }
 
-// leave brings b to that of models which lack some of the columns that the correlation is not
-// given: ½ less for each; later says which columns of coordinate.later are there.
+// leave adapts b to models that lack some of the columns that the correlation is not given: ½ less
+// for each. later says which columns of coordinate.later are in.
 func (m *partialMap) leave(c coordinate, later []*Node) {
 	if len(later) == 0 {
 		return
@@ -295,12 +294,11 @@ func addTo(sum, x *Node) *Node {
 	return Add(sum, x)
 }
 
-// anchoredTarget is a target with the normal approximation of each model.
 type anchoredTarget struct{ Target }
 
 var _ vti.QuadraticTarget = anchoredTarget{}
 
-// Quadratic gives the precision at the mode of each model, and the linear term that puts the mode
+// Quadratic returns the precision at the mode of each model, and the linear term that puts the mode
 // there.
 func (t anchoredTarget) Quadratic(codes, _ *Node, dtype dtypes.DType) (precision, linear *Node) {
 	return t.regression.anchors.quadratic(t.regression.space, codes, dtype)

@@ -45,8 +45,8 @@ const oneByOne = `k,x,g
 `
 
 // Counts of successes have the posterior of their trials one by one, and an evidence larger by the
-// number of orders: C(7, 3) C(2, 0) C(5, 5) C(4, 1) = 140. A row without trials says nothing, not
-// even that its group exists.
+// number of orders: C(7, 3) C(2, 0) C(5, 5) C(4, 1) = 140. A row without trials has no influence,
+// not even that its group exists.
 func TestCountsAreTheirTrials(t *testing.T) {
 	alone := newRegression(t, frameOf(t, oneByOne, frame.Options{Formula: "k ~ x + (1 | g)", Response: likelihood.LogisticKind}), Options{})
 	for _, text := range []string{"cbind(k, f) ~ x + (1 | g)", "k | trials(n) ~ x + (1 | g)"} {
@@ -86,7 +86,7 @@ func TestMixedLabels(t *testing.T) {
 	require.ErrorContains(t, err, `got "3+", want a finite number`)
 }
 
-// Errors of formulas that people write say what is wrong; "." and powers are what they stand for.
+// Errors of common formulas name the mistake; "." and powers expand to their terms.
 func TestFormulasThatPeopleWrite(t *testing.T) {
 	for formula, want := range map[string]string{
 		"y ~ x + (1 g)":                 `or "|" before a group, as in (1 | g)`,
@@ -150,7 +150,7 @@ func TestWeightsArePrecisions(t *testing.T) {
 	assert.Contains(t, strings.Join(weighted.Priors(), "\n"), "variance σ² / I(1 / s^2)")
 }
 
-// Whole weights of labels and counts are rows that are there so many times.
+// Whole weights of labels and counts repeat rows.
 func TestWeightsCountRows(t *testing.T) {
 	const header = "y,x,w\n"
 	weighted := frameOf(t, header+"1,1,2\n0,3,1\n1,2,0\n0,5,3\n", frame.Options{Formula: "y | weights(w) ~ x", Response: likelihood.LogisticKind})
@@ -173,8 +173,8 @@ func TestWeightsCountRows(t *testing.T) {
 	}
 }
 
-// Rows of a new table have the polynomials and the scale of the table that the run was fitted to:
-// predicted again they have the predictors that they had there.
+// Rows of a new table have the polynomials and the scale of the fitted table: predicted again,
+// fitted rows keep their predictors.
 func TestNewRowsHaveTheBasesOfTheFit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

@@ -28,8 +28,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// naive is an answer by draws from the prior, each weighted by the likelihood: nothing is
-// approximated, and errors are known.
+// naive is an answer by draws from the prior, each weighted by the likelihood. It approximates
+// nothing, and its errors are known.
 type naive struct {
 	logEvidence, logEvidenceSE float64
 	mean, meanSE               []float64 // of population effects, as answers have them
@@ -48,10 +48,10 @@ func (s *naiveSums) add(at int, w, x float64) {
 	s.xx2[at] += w * w * x * x
 }
 
-// naiveUnordered draws from the prior in its symmetric form: each of the K categories has a score
-// of its own, with coefficients and effects that are independent between categories and have half
-// of the variance of log odds. What all categories have in common makes no difference. Standard
-// deviations are half-normal(1); two columns are correlated, LKJ(2), and more are not.
+// naiveUnordered draws from the prior in its symmetric form. Each of the K categories has its own
+// score; coefficients and effects are independent between categories and have half of the variance
+// of log odds. A part that all categories have in common makes no difference. Standard deviations
+// are half-normal(1); two columns are correlated, LKJ(2), and more are not.
 func naiveUnordered(r *Regression, draws int) naive {
 	const chunks = 16
 	parts := make([]naiveSums, chunks)
@@ -171,7 +171,7 @@ func runSeed(t *testing.T, r *Regression, seed uint64) *Result {
 	return result
 }
 
-// Evidences and means are those of draws from the prior: one grouping and two, effects of columns
+// Evidences and means agree with draws from the prior: one grouping and two, effects of columns
 // that vary, 2 to 5 categories; a category never seen, one row a group, and categories that a
 // column separates. Of 60 comparisons within four standard errors one fails by chance in 260 such
 // tests.
@@ -236,8 +236,8 @@ func TestTwoCategoriesAreLogistic(t *testing.T) {
 	}
 }
 
-// The order of the categories changes neither evidence nor selection, and log odds against another
-// category are differences of those against the first.
+// The order of the categories changes neither evidence nor selection. Log odds against another
+// category are differences of the log odds against the first.
 func TestCategoriesHaveNoOrder(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -281,8 +281,8 @@ func TestCategoriesHaveNoOrder(t *testing.T) {
 	require.InDelta(t, 1, sum, 1e-9)
 }
 
-// Predictions of known and new groups are probabilities of the categories, and what a formula or a
-// table cannot be is said.
+// Predictions of known and new groups are probabilities of the categories. Impossible formulas and
+// tables are errors.
 func TestUnorderedFormulas(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

@@ -15,7 +15,6 @@ import (
 	"github.com/transdim/vti/internal/distinct"
 )
 
-// scale brings the data to the working scale.
 func (r *Regression) scale() error {
 	f := r.Frame
 	intercept := f.Formula.HasIntercept() // or cut points in its place
@@ -102,7 +101,6 @@ func (r *Regression) scale() error {
 	return nil
 }
 
-// scaleRow multiplies a row of response and designs.
 func (r *Regression) scaleRow(i int, by float64) {
 	r.logJacobian += math.Log(by)
 	r.y[i] *= by
@@ -126,10 +124,10 @@ func scaleColumn(m *mat.Dense, j int, mean, sd float64) {
 	}
 }
 
-// newDistinct is r without the rows that repeat others in all that the density of a row depends on,
-// its response, offset, columns and groups: those that are left count how many rows they stand for.
-// Everything else, coordinates and frame too, is that of r. It is r itself where few rows repeat
-// others, and for a gaussian response, whose sums do not go over rows.
+// newDistinct is r without repeated rows: rows with equal response, offset, columns and groups. The
+// remaining rows count the rows that they stand for. Everything else, coordinates and frame too, is
+// the same. It is r itself if few rows repeat others, and for a gaussian response, whose sums do
+// not go over rows.
 func (r *Regression) newDistinct() *Regression {
 	if r.Frame.Response.Conjugate() {
 		return r
@@ -165,7 +163,7 @@ func (r *Regression) newDistinct() *Regression {
 	return &own
 }
 
-// appendRow appends what the density of a row depends on.
+// appendRow appends the values on which the density of a row depends.
 func (r *Regression) appendRow(key []byte, i int) []byte {
 	key = distinct.Key(key, r.y[i])
 	if r.offset != nil {
@@ -180,7 +178,6 @@ func (r *Regression) appendRow(key []byte, i int) []byte {
 	return key
 }
 
-// rowsAt is a matrix of some rows of another.
 func rowsAt(m *mat.Dense, rows []int) *mat.Dense {
 	_, columns := m.Dims()
 	some := mat.NewDense(len(rows), columns, nil)
@@ -190,7 +187,7 @@ func rowsAt(m *mat.Dense, rows []int) *mat.Dense {
 	return some
 }
 
-// timesOf are how many rows each of some rows stands for; nil for one.
+// timesOf returns the counts of some rows; nil if every count is one.
 func (r *Regression) timesOf(rows []int) []float64 {
 	if r.times == nil {
 		return nil
@@ -198,7 +195,7 @@ func (r *Regression) timesOf(rows []int) []float64 {
 	return distinct.At(r.times, rows)
 }
 
-// ofTable are predictors [M·n] of the distinct rows for each row of the table.
+// ofTable returns predictors [M·n] of the distinct rows for each row of the table.
 func (r *Regression) ofTable(eta []float64) (all []float64) {
 	if r.rowOf == nil {
 		return eta

@@ -20,7 +20,7 @@ import (
 )
 
 // Positive responses in another unit have another intercept, and a density that differs by the
-// Jacobian, wherever the other parameters are.
+// Jacobian, for all values of the other parameters.
 func TestUnitsOfPositiveResponses(t *testing.T) {
 	const unit = 1000
 	random := rand.New(rand.NewPCG(3, 16))
@@ -51,8 +51,8 @@ func TestUnitsOfPositiveResponses(t *testing.T) {
 	}
 }
 
-// Columns of the table that have the names of results, and names and labels of several lines, are
-// told apart and take one line each.
+// Columns of the table with the names of results, and names and labels of several lines, are told
+// apart and take one line each.
 func TestNamesOfResults(t *testing.T) {
 	text := "y,(Intercept),sigma,\"two\nlines\",\"the\ngroup\"\n1,2,3,u,\"a\nb\"\n2,3,1,v,\"a\nb\"\n4,1,2,w,c\n3,5,4,u,c\n2.5,1,1,v,d\n6,2,2,w,d\n"
 	f := frameOf(t, text, frame.Options{Formula: "y ~ `(Intercept)` + sigma + `two lines` + (1 | `the group`)"})
@@ -103,7 +103,7 @@ var repeatedFrames = map[string]frame.Options{
 	"population": {Formula: "n ~ period", Response: likelihood.PoissonKind},
 }
 
-// Densities of distinct rows that count others are those of all rows, one by one.
+// Densities of distinct rows with counts are the densities of all rows, one by one.
 func TestDistinctRows(t *testing.T) {
 	for name, opt := range repeatedFrames {
 		t.Run(name, func(t *testing.T) {
@@ -141,13 +141,13 @@ func TestDistinctRows(t *testing.T) {
 	}
 }
 
-// predictorAt are the linear predictors at θ without the effects of the inner grouping.
+// predictorAt returns the linear predictors at θ without the effects of the inner grouping.
 func predictorAt(r *Regression, mask []bool, theta []float64) []float64 {
 	given, _, effects := newJointEffects(r).at(mask, theta)
 	return given.predictor(effects)
 }
 
-// pointAt is where the levels of the inner grouping are integrated at θ.
+// pointAt returns the point at which the levels of the inner grouping are integrated at θ.
 func pointAt(l *innerRule, mask []bool, theta []float64) *innerPoint {
 	given, _, effects := newJointEffects(l.r).at(mask, theta)
 	return l.at(given, effects, l.r.responseAt(mask, theta))
@@ -160,8 +160,8 @@ func sum(values []float64) (total float64) {
 	return total
 }
 
-// Answers are those of all rows, one by one: evidences with their normalising constants, draws, and
-// what has a value for each row.
+// Answers are the answers by all rows, one by one: evidences with their normalising constants,
+// draws, and the results that have a value for each row.
 func TestAnswersOfDistinctRows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -190,8 +190,8 @@ func TestAnswersOfDistinctRows(t *testing.T) {
 	}
 }
 
-// Rows that differ in anything that their density depends on stay apart, and few repeats, or those
-// of a gaussian response, are left alone.
+// Rows that differ in a value on which their density depends stay apart. Few repeats, or repeats of
+// a gaussian response, are left alone.
 func TestRowsThatDiffer(t *testing.T) {
 	opt := frame.Options{Formula: "n ~ x + offset(o) + (0 + z | g)", Response: likelihood.PoissonKind}
 	base := []string{"1", "0.5", "2", "1", "a"}
