@@ -10,14 +10,14 @@ import (
 )
 
 // beta is a share with mean μ = 1/(1 + exp −η) and precision φ: Beta(a, b) with a = μφ and b = (1 −
-// μ)φ. With c what Stirling's formula leaves of log Γ its log density is
+// μ)φ. With c the remainder of Stirling's formula for log Γ its log density is
 //
 //	φ (μ log(y/μ) + (1 − μ) log((1 − y)/(1 − μ))) + ½ log(φ μ (1 − μ)) + c(φ) − c(a) − c(b)
 //	− log y − log(1 − y) − ½ log 2π.
 type beta struct{}
 
-// leastLogCount is the logarithm from which on down c(a) is c at it less half the difference, to
-// all digits of float64, so that nothing underflows.
+// leastLogCount is the log a below which c(a) is c(exp leastLogCount) + ½ (leastLogCount − log a),
+// to all digits of float64, so that nothing underflows.
 const leastLogCount = -40
 
 func logCountRest(logCount *Node) *Node {
@@ -89,8 +89,8 @@ func (l beta) NewtonAt(y, eta, precision float64) (slope, curvature float64) {
 	return slope, math.Max(expected-lack, leastCurvature*expected)
 }
 
-// BoundAt has twice the larger of the expected curvatures at η and where the mean is y. That is no
-// bound for y that float64 can hardly tell from 0 or 1: steps with it may have to be halved.
+// BoundAt has twice the larger of the expected curvatures at η and where the mean is y. It does not
+// bound where float64 can hardly tell y from 0 or 1: such steps may have to be halved.
 func (l beta) BoundAt(y, eta, precision float64) (slope, curvature float64) {
 	slope, here := l.moments(y, eta, precision)
 	_, there := l.moments(y, math.Log(y)-math.Log1p(-y), precision)

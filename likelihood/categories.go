@@ -7,9 +7,9 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// Categories is the distribution of a response y that is one of K categories, the numbers 0 to K−1,
-// given M linear predictors η of its row and P parameters z that all rows share. The prior of each
-// z is standard normal.
+// Categories is the distribution of a response y in one of K categories, 0 to K−1, given M linear
+// predictors η of its row and P parameters z shared by all rows. Each z has a standard normal
+// prior.
 type Categories interface {
 	// Levels is K, Predictors is M and Parameters is P.
 	Levels() int
@@ -22,11 +22,11 @@ type Categories interface {
 	At(z []float64) CategoriesAt
 }
 
-// OrderedCategories are Categories with K−1 cut points, given which their distribution is [*Cuts].
+// OrderedCategories are Categories with K−1 cut points. Given these their distribution is [*Cuts].
 type OrderedCategories interface {
 	Categories
-	// Sticks are the z [K−1] of cut points, and Cut is the distribution with them, of which nothing
-	// is known by z: it has no Expand.
+	// Sticks are the z [K−1] of cut points. Cut is the distribution with given cut points and no z:
+	// it has no Expand.
 	Sticks(points []float64) []float64
 	Cut(points []float64) *Cuts
 }
@@ -45,18 +45,19 @@ type CategoriesAt interface {
 }
 
 // Expansion is a second-order expansion of Σ_i log p(y_i | η_i, z) in η and z. Curvatures are
-// second derivatives of the negative; those without the second derivatives of what z stands for
-// make a positive semidefinite matrix where log p is concave in that.
+// second derivatives of −log p.
 type Expansion struct {
-	// Slope [M][n] is the derivative by each predictor of each row, Curvature [M·M][n] the second
-	// ones of the predictors of a row, and Cross [M·P][n] those by a predictor and a parameter.
+	// Slope [M][n] has the derivatives by each predictor of each row. Curvature [M·M][n] has the
+	// second derivatives by two predictors of a row, and Cross [M·P][n] by a predictor and a
+	// parameter.
 	Slope, Curvature, Cross [][]float64
-	// Gradient [P], Information [P·P] and Concave [P·P] are those by the parameters; Concave is
-	// Information without the second derivatives of what they stand for.
+	// Gradient [P], Information [P·P] and Concave [P·P] are derivatives by the parameters. Concave
+	// is Information without the second derivatives of the quantities that z stands for. With it
+	// the curvature is positive semidefinite where log p is concave in these quantities.
 	Gradient, Information, Concave []float64
 }
 
-// NewExpansion is room for the expansion of n rows.
+// NewExpansion allocates the expansion of n rows.
 func NewExpansion(c Categories, n int) *Expansion {
 	m, p := c.Predictors(), c.Parameters()
 	rows := func(count int) [][]float64 {
@@ -69,8 +70,8 @@ func NewExpansion(c Categories, n int) *Expansion {
 	return &Expansion{rows(m), rows(m * m), rows(m * p), make([]float64, p), make([]float64, p*p), make([]float64, p*p)}
 }
 
-// NewCategories returns the distribution of a kind with so many categories. It panics when the kind
-// has none, or there are fewer than two.
+// NewCategories returns the distribution of a kind with the given number of categories. It panics
+// if the kind has no categories, or there are fewer than two.
 func NewCategories(k Kind, levels int) Categories {
 	if levels < 2 {
 		panic(fmt.Sprintf("likelihood.NewCategories: got %d categories, want at least 2", levels))
@@ -94,7 +95,7 @@ func log1mExp(x float64) float64 {
 	return math.Log1p(-math.Exp(x))
 }
 
-// log1mExpNode is that in graphs, for x at most leastGap.
+// log1mExpNode is log1mExp in graphs, for x at most leastGap.
 func log1mExpNode(x *Node) *Node {
 	x = MinScalar(x, leastGap)
 	near := GreaterThan(x, ConstAs(x, -math.Ln2))

@@ -2,8 +2,8 @@ package likelihood
 
 import "math"
 
-// Columns is a Row whose densities are summed for many predictors at once: y enters together with
-// its predictor as z = (a η + b)/σ, and predictors are the columns of a matrix.
+// Columns is a Row that sums densities for many predictors at once. y and its predictor enter as z
+// = (a η + b)/σ, and predictors are the columns of a matrix.
 type Columns interface {
 	Row
 	// Line returns a and b of a response.
@@ -15,7 +15,7 @@ type Columns interface {
 
 var _ = []Columns{gaussian{}, robust{}, student{}, logistic{}, poisson{}}
 
-// Line makes z the residual, of the opposite sign.
+// Line makes z the negative residual.
 func (gaussian) Line(y float64) (a, b float64) { return 1, -y }
 
 // SumColumns adds −z²/2.
@@ -24,7 +24,7 @@ func (gaussian) SumColumns(_, z, sums []float64) {
 	addColumns(sums, z, -0.5)
 }
 
-// Line makes z the residual, of the opposite sign.
+// Line makes z the negative residual.
 func (robust) Line(y float64) (a, b float64) { return 1, -y }
 
 // SumColumns adds the log density of an inlier, and log(1 + the odds of an outlier).
@@ -37,7 +37,7 @@ func (l robust) SumColumns(y, z, sums []float64) {
 	vectors.AddScalar(sums, sums, float64(len(y))*l.logInlier)
 }
 
-// Line makes z the residual, of the opposite sign.
+// Line makes z the negative residual.
 func (student) Line(y float64) (a, b float64) { return 1, -y }
 
 // SumColumns adds −(ν + 1)/2 log(1 + z²/ν).
@@ -61,7 +61,7 @@ func (logistic) SumColumns(_, z, sums []float64) {
 // Line makes z η.
 func (poisson) Line(float64) (a, b float64) { return 1, 0 }
 
-// SumColumns adds y (z − log y + 1) − exp z, or kernels one by one where that would lose digits.
+// SumColumns adds y (z − log y + 1) − exp z, or separate kernels where that would lose digits.
 func (l poisson) SumColumns(y, z, sums []float64) {
 	small := vectors.MaxOf(z) <= mostLogRatio
 	for i, v := range y {

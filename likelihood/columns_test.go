@@ -46,7 +46,7 @@ func TestColumns(t *testing.T) {
 					for i, v := range y {
 						term := columns.LogKernelAt(v, eta[i*m+j], scale) + logScale
 						want, size = want+term, size+math.Abs(term)
-						if kind == RobustKind { // whose inlier alone is as far as this
+						if kind == RobustKind { // whose inlier density alone is as far
 							size += eta[i*m+j] * eta[i*m+j]
 						}
 						if kind == PoissonKind {

@@ -14,21 +14,20 @@ type Cuts struct {
 	// Points [K−1] are the cut points, increasing.
 	Points []float64
 
-	logTail      []float64 // log S_k; nil where z are not known
+	logTail      []float64 // log S_k; nil without z
 	broken, bent []float64 // first and second derivatives of log S by z_j
-	// constant is for categories between two cut points log(1 − exp(c_{k−1} − c_k)) of trials, else
-	// log(c_k − c_{k−1}) where that is narrow, both with all digits.
+	// constant of a category between two cut points is log(1 − exp(c_{k−1} − c_k)) for trials, else
+	// log(c_k − c_{k−1}) where the category is narrow, both with all digits.
 	constant []float64
 }
 
 var _ Row = (*Cuts)(nil)
 
-// narrow reports whether the density of the latent response changes little between two cut points:
-// the difference of two tails may then lose digits.
+// narrow reports whether the density of the latent response changes little between two cut points,
+// so that the difference of two tails may lose digits.
 func narrow(a, b float64) bool { return (b-a)*(1+math.Min(math.Abs(a), math.Abs(b))) < 1 }
 
-// sides are the category of y, and the distances of its cut points from η, infinite where it has
-// none.
+// sides are the category of y, and the distances of its cut points from η, infinite at the ends.
 func (c *Cuts) sides(y, eta float64) (k int, w, u float64) {
 	k, w, u = int(y), math.Inf(-1), math.Inf(1)
 	if k > 0 {
@@ -40,8 +39,8 @@ func (c *Cuts) sides(y, eta float64) (k int, w, u float64) {
 	return k, w, u
 }
 
-// LogKernelAt is log p(y | η): of a narrow category that is not one of trials that of its width and
-// its mean density.
+// LogKernelAt is log p(y | η). For a narrow category without trials it comes from the width and the
+// mean density.
 func (c *Cuts) LogKernelAt(y, eta, _ float64) float64 {
 	k, w, u := c.sides(y, eta)
 	switch {
@@ -130,13 +129,13 @@ func (c *Cuts) BoundAt(y, eta, scale float64) (slope, curvature float64) {
 	return slope, curvature
 }
 
-// Mean and Variance are those of the number of the category.
+// Mean is the mean of the number of the category.
 func (c *Cuts) Mean(eta, _ float64) float64 {
 	mean, _ := c.moments(eta)
 	return mean
 }
 
-// Variance implements [Row].
+// Variance is the variance of the number of the category.
 func (c *Cuts) Variance(eta, _ float64) float64 {
 	_, variance := c.moments(eta)
 	return variance
@@ -165,7 +164,7 @@ func (c *Cuts) Draw(eta, _ float64, random *rand.Rand) float64 {
 //
 //	log p = log(F(u) − F(w)),   u = c_k − η,   w = c_{k−1} − η.
 //
-// Of a category of probability p at η = 0 second derivatives by z lose the digits of p².
+// For a category of probability p at η = 0 second derivatives by z lose the digits of p².
 func (c *Cuts) Expand(y, eta []float64, to *Expansion) {
 	cuts := len(c.Points)
 	slope, curvature := make([]float64, cuts), make([]float64, cuts*cuts) // by cut points
@@ -224,7 +223,7 @@ func (c *Cuts) byTail(k int) (first, second float64) {
 	return first, first * (1 - c.score(c.Points[k])*first)
 }
 
-// toSticks turns derivatives by cut points into those by z.
+// toSticks turns derivatives by cut points into derivatives by z.
 func (c *Cuts) toSticks(slope, curvature, jacobian []float64, to *Expansion) {
 	cuts := len(c.Points)
 	for i := range cuts {

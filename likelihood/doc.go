@@ -29,12 +29,12 @@
 //	survival.go    times, which may be right-censored
 //	categories.go  responses of categories, which have several parameters
 //	ordered.go     ordered categories: cumulative logit and probit
-//	cuts.go        their distribution given cut points
+//	cuts.go        the distribution of ordered categories given cut points
 //	ordered_rows.go
-//	               many rows of them at once
+//	               many rows at once
 //	unordered.go   categories without an order: multinomial logistic regression
 //	unordered_rows.go
-//	               many rows of them at once
+//	               many rows at once
 //	special.go     log Γ and its derivatives
 //	normal.go      the logarithm of the normal distribution function, at full precision
 package likelihood

@@ -27,8 +27,7 @@ const (
 	NegativeBinomialKind
 	// ZeroInflatedKind: y is 0 with probability ω/(1+ω), else a Poisson count with mean exp(η).
 	ZeroInflatedKind
-	// HurdleKind: y is 0 with probability ω/(1+ω), else a Poisson count with rate exp(η) that is
-	// not 0.
+	// HurdleKind: y is 0 with probability ω/(1+ω), else a nonzero Poisson count with rate exp(η).
 	HurdleKind
 	// GammaKind: y has a gamma distribution with mean exp(η) and shape α.
 	GammaKind
@@ -36,23 +35,23 @@ const (
 	LogNormalKind
 	// BetaKind: y is a share between 0 and 1 with mean μ = 1/(1+exp(−η)), y ~ Beta(μφ, (1−μ)φ).
 	BetaKind
-	// ExponentialKind: y is a time with mean exp(η) and constant hazard; −y stands for a time that
-	// is known to be longer than y.
+	// ExponentialKind: y is a time with mean exp(η) and constant hazard; −y stands for a time
+	// longer than y.
 	ExponentialKind
-	// WeibullKind: y is a time with mean exp(η) and a hazard that goes with the power k−1 of time;
-	// −y stands for a time that is known to be longer than y.
+	// WeibullKind: y is a time with mean exp(η) and a hazard in proportion to time^(k−1); −y stands
+	// for a time longer than y.
 	WeibullKind
-	// CumulativeLogitKind: y is one of K ordered categories, with probability 1/(1+exp(η−c_k)) of
-	// category k or one before it. Its distribution is one of [Categories].
+	// CumulativeLogitKind: y is one of K ordered categories; category k or one before it has
+	// probability 1/(1+exp(η−c_k)). Its distribution is one of [Categories].
 	CumulativeLogitKind
-	// CumulativeProbitKind: that probability is Φ(c_k−η).
+	// CumulativeProbitKind: the same with probability Φ(c_k−η).
 	CumulativeProbitKind
-	// CategoricalKind: y is one of K categories without an order, with K−1 linear predictors, the
-	// probabilities of which are a softmax. Its distribution is one of [Categories].
+	// CategoricalKind: y is one of K categories without an order, whose probabilities are a softmax
+	// with K−1 linear predictors. Its distribution is one of [Categories].
 	CategoricalKind
 )
 
-// Names of the parameters that a kind has beside η.
+// Names of the parameters of a kind beside η.
 const (
 	sigma     = "sigma"     // σ
 	shapeName = "shape"     // φ, α and k
@@ -60,13 +59,13 @@ const (
 	zeroOdds  = "zero odds" // ω
 )
 
-// row is what is known of a kind before its shape is.
+// row is a kind in the table.
 type row struct {
 	name string
 	link Link
-	// scale is the name of the positive parameter that the response has beside η; "" for none.
+	// scale is the name of the positive parameter beside η; "" for none.
 	scale string
-	// expected describes valid responses, and valid reports whether a finite number is one.
+	// expected describes valid responses. valid reports whether a finite number is one.
 	expected string
 	valid    func(y float64) bool
 	make     func(Shape) Likelihood // nil: see NewCategories
@@ -103,8 +102,8 @@ func isShare(y float64) bool  { return y >= leastPositive && y < 1 }
 
 func isPositive(y float64) bool { return y >= leastPositive && isFinite(y) }
 
-// leastPositive is the least number that has all digits. Those below have no place among responses:
-// of 5e-324 math.Log is 35 off on amd64, which a table of them made an error of the evidence.
+// leastPositive is the least number with all digits. Smaller ones are no valid responses: on amd64
+// math.Log of 5e-324 is off by 35, which would be an error of the evidence.
 const leastPositive = 0x1p-1022
 
 // Kinds lists all kinds.
@@ -116,7 +115,6 @@ func Kinds() []Kind {
 	return all
 }
 
-// names are the names of the kinds.
 var names = enum.New[Kind]("likelihood", func() (list []string) {
 	for _, row := range kinds {
 		list = append(list, row.name)
@@ -136,19 +134,17 @@ func (k Kind) MarshalText() ([]byte, error) { return names.Marshal(k) }
 // UnmarshalText reads what MarshalText wrote.
 func (k *Kind) UnmarshalText(text []byte) error { return names.Unmarshal(text, k) }
 
-// Link is between η and the mean of the response.
+// Link is the link between η and the mean of the response.
 func (k Kind) Link() Link { return kinds[k].link }
 
-// Continuous reports whether the response, or its logarithm where Logarithmic says so, is a real
-// number that may be shifted and scaled, with a noise scale σ.
+// Continuous reports whether the response, or its logarithm if Logarithmic, is a real number that
+// may be shifted and scaled, with a noise scale σ.
 func (k Kind) Continuous() bool { return kinds[k].link == IdentityLink }
 
-// Logarithmic reports whether the distribution is that of Working for the logarithm of the
-// response.
+// Logarithmic reports whether the logarithm of the response has the distribution of Working.
 func (k Kind) Logarithmic() bool { return k == LogNormalKind }
 
-// Working is the kind of the response that a model is fitted to: that of the logarithm of a
-// logarithmic one.
+// Working is the kind of the fitted response. For a logarithmic kind this is the logarithm.
 func (k Kind) Working() Kind {
 	if k.Logarithmic() {
 		return GaussianKind
@@ -156,13 +152,13 @@ func (k Kind) Working() Kind {
 	return k
 }
 
-// Scale is the name of the positive parameter that the response has beside η: the noise scale
-// "sigma", a "shape", a "precision" or "zero odds"; "" where there is none.
+// Scale is the name of the positive parameter beside η: the noise scale "sigma", a "shape", a
+// "precision" or "zero odds"; "" for none.
 func (k Kind) Scale() string { return kinds[k].scale }
 
-// ScaleSD is the standard deviation of the normal prior of the logarithm of that parameter, whose
-// mean is 0, or for a noise scale that of the response. Shapes and precisions range more widely
-// than noise. Chosen by hand, to say little.
+// ScaleSD is the standard deviation of the normal prior of the logarithm of the parameter Scale.
+// The prior has mean 0, or for a noise scale the log sd of the response. Shapes and precisions
+// range more widely than noise. Chosen by hand to be vague.
 func (k Kind) ScaleSD() float64 {
 	switch kinds[k].scale {
 	case shapeName, precision:
@@ -179,26 +175,25 @@ func (k Kind) Discrete() bool {
 // HasCategories reports whether the response is one of several categories: see [NewCategories].
 func (k Kind) HasCategories() bool { return kinds[k].expected == category }
 
-// Ordered reports whether these are in order.
+// Ordered reports whether the response is one of several categories in order.
 func (k Kind) Ordered() bool { return k == CumulativeLogitKind || k == CumulativeProbitKind }
 
 // Binary reports whether the response is 0 or 1.
 func (k Kind) Binary() bool { return k == LogisticKind }
 
-// Survival reports whether the response is a time, of which only a lower bound may be known: the
-// negative of that stands for it.
+// Survival reports whether the response is a time. A negative response stands for a lower bound.
 func (k Kind) Survival() bool { return k == ExponentialKind || k == WeibullKind }
 
-// HasUnit reports whether the response is a positive number in some unit, while η has none: in
-// another unit everything is the same but η, which is shifted.
+// HasUnit reports whether the response is a positive number in some unit, while η has none: another
+// unit only shifts η.
 func (k Kind) HasUnit() bool { return k == GammaKind || k == ExponentialKind || k == WeibullKind }
 
-// widestLogOffset is the largest distance of offsets of log rates: a factor of 2e17 between
+// widestLogOffset is the largest distance between offsets of log rates: a factor of 2e17 between
 // exposures.
 const widestLogOffset = 40
 
-// CheckOffset refuses exposures that stand where their logarithms are meant: offsets [n] of this
-// name, nil for none, that are added to the logarithm of the mean and are far apart.
+// CheckOffset refuses exposures in place of their logarithms: offsets [n] of the given name, nil
+// for none, that are added to the logarithm of the mean and are far apart.
 func (k Kind) CheckOffset(name string, offset []float64) error {
 	if offset == nil || k.Link() != LogLink {
 		return nil
@@ -210,8 +205,8 @@ func (k Kind) CheckOffset(name string, offset []float64) error {
 	return fmt.Errorf("the offset %s is added to the logarithm of the mean, and is from %.4g to %.4g: got a factor of e^%.0f between rows, want at most e^%d; for exposures write log(%s)", name, low, high, high-low, widestLogOffset, name)
 }
 
-// Centre is the η about which the prior of an intercept lies where it does not know the unit of the
-// response: the mean of log y, less the offset, where there is a unit, else 0. offset may be nil.
+// Centre is the η at the centre of the prior of an intercept. It is the mean of log y, less the
+// offset, where the response has a unit, else 0. offset may be nil.
 func (k Kind) Centre(y, offset []float64) (centre float64) {
 	if !k.HasUnit() {
 		return 0
@@ -234,8 +229,8 @@ func (k Kind) Conjugate() bool { return k.Working() == GaussianKind }
 func (k Kind) HeavyTails() bool { return k == RobustKind || k == StudentKind }
 
 // LogConcave reports whether the log density is a concave function of η, or of all linear
-// predictors of a response that has several, so that with normal priors
-// the posterior of coefficients has a single mode given the other parameter of a response.
+// predictors of a response. With normal priors the posterior of coefficients then has a single mode
+// given the other parameter of the response.
 func (k Kind) LogConcave() bool {
 	switch k {
 	case LogisticKind, PoissonKind, NegativeBinomialKind, HurdleKind, GammaKind, ExponentialKind, WeibullKind,
@@ -245,7 +240,7 @@ func (k Kind) LogConcave() bool {
 	return false
 }
 
-// Expected describes valid responses when y is none, and is "" when y is one.
+// Expected describes valid responses if y is invalid, and is "" if y is valid.
 func (k Kind) Expected(y float64) string {
 	if kinds[k].valid(y) {
 		return ""
@@ -256,7 +251,7 @@ func (k Kind) Expected(y float64) string {
 	return kinds[k].expected
 }
 
-// Shape holds the parameters of a likelihood that are neither η nor σ; a kind uses only its own.
+// Shape holds the parameters of a likelihood beside η and σ; a kind ignores parameters of others.
 type Shape struct {
 	// Degrees are the degrees of freedom ν of StudentKind; 0 stands for 4.
 	Degrees float64

@@ -7,16 +7,16 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// Likelihood is the density of one response y given its linear predictor η and noise scale σ, or
-// the other positive parameter that stands in its place (Kind.Scale). A likelihood that has
-// neither is called with any, nil in graphs. Graph methods take y [1, n]
-// or [B, n], eta [B, n] and logScale = log σ [B, 1], and work in their float type. They are finite,
-// with finite gradients, in float32 for |η|, |y| ≤ 10⁴ and |log σ| ≤ 20.
+// Likelihood is the density of one response y given its linear predictor η and its noise scale σ,
+// or another positive parameter in its place (Kind.Scale). A likelihood with neither ignores it,
+// and it is nil in graphs. Graph methods take y [1, n] or [B, n], eta [B, n] and logScale = log σ
+// [B, 1], and work in their float type. They are finite, with finite gradients, in float32 for |η|,
+// |y| ≤ 10⁴ and |log σ| ≤ 20.
 type Likelihood interface {
 	// LogKernel is log p(y | η, σ) − LogConstant(y) of each row. [B, n]
 	LogKernel(y, eta, logScale *Node) *Node
-	// Newton returns the slope of log p in η, and a positive curvature: that of −log p, or for a
-	// heavy tail that of a quadratic that touches log p and stays below. [B, n] both
+	// Newton returns the slope of log p in η, and a positive curvature: the curvature of −log p, or
+	// for a heavy tail of a quadratic that touches log p and stays below. [B, n] both
 	Newton(y, eta, logScale *Node) (slope, curvature *Node)
 	Row
 }
@@ -27,15 +27,15 @@ type Row interface {
 	LogKernelAt(y, eta, scale float64) float64
 	// LogConstant is the part of the log density that depends neither on η nor on σ.
 	LogConstant(y float64) float64
-	// NewtonAt returns the slope of log p in η and the curvature of −log p; where a heavy tail has
-	// little or none it is a fifth of the bound.
+	// NewtonAt returns the slope of log p in η and the curvature of −log p. In a heavy tail with
+	// little or no curvature it is a fifth of the bound.
 	NewtonAt(y, eta, scale float64) (slope, curvature float64)
 	// BoundAt returns the slope, and the curvature of a quadratic that touches log p at η and stays
 	// below up to the mode in η: iterated maximisation with it climbs.
 	BoundAt(y, eta, scale float64) (slope, curvature float64)
-	// Mean is that of y: NaN when there is none.
+	// Mean is the mean of y: NaN if there is none.
 	Mean(eta, scale float64) float64
-	// Variance is that of y: +Inf when there is none.
+	// Variance is the variance of y: +Inf if there is none.
 	Variance(eta, scale float64) float64
 	// Draw draws a response.
 	Draw(eta, scale float64, random *rand.Rand) float64
@@ -49,16 +49,15 @@ type HeavyTailed interface {
 	CurvatureAt(y, eta, scale float64) (slope, curvature float64)
 }
 
-// leastCurvature is the share of the bound that the curvature of a heavy-tailed log density is
-// taken for where it is smaller: a row that looks like an outlier has none, or a negative one.
-// Chosen by hand, not tuned.
+// leastCurvature is the least curvature of a heavy-tailed log density, as a share of the bound: a
+// row that looks like an outlier has none, or a negative one. Chosen by hand, not tuned.
 const leastCurvature = 0.2
 
 var halfLog2Pi = math.Log(2*math.Pi) / 2
 
 // LogDensity is Σ_i t_i log p(y_i | η_i, σ) with every constant, summed in the float type of eta: y
-// [n], times [n] how many rows each stands for, nil for one, eta [B, n], logScale [B, 1] or nil ->
-// [B].
+// [n], times [n] the number of rows that each stands for, nil for one, eta [B, n], logScale [B, 1]
+// or nil -> [B].
 func LogDensity(l Likelihood, y, times []float64, eta, logScale *Node) *Node {
 	row := func(values []float64) *Node {
 		return ConvertDType(Reshape(Const(eta.Graph(), values), 1, len(y)), eta.DType())
@@ -70,8 +69,7 @@ func LogDensity(l Likelihood, y, times []float64, eta, logScale *Node) *Node {
 	return AddScalar(ReduceSum(kernel, -1), LogConstants(l, y, times))
 }
 
-// LogConstants is Σ_i t_i LogConstant(y_i): times [n] are how many rows each stands for, nil for
-// one.
+// LogConstants is Σ_i t_i LogConstant(y_i), with times [n] as in LogDensity.
 func LogConstants(l Row, y, times []float64) (sum float64) {
 	for i, v := range y {
 		sum += timesOf(times, i) * l.LogConstant(v)

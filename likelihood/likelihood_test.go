@@ -16,11 +16,11 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 )
 
-// at is where a likelihood is tried.
+// at is a point of the tests.
 type at struct{ eta, scale float64 }
 
-// likelihoods returns every kind of the table with its default shape and others, and where each is
-// tried.
+// likelihoods calls each with every kind of the table, its default shape and others, and test
+// points.
 func likelihoods(t *testing.T, each func(t *testing.T, kind Kind, l Likelihood, places []at)) {
 	shapes := map[Kind][]Shape{
 		StudentKind: {{}, {Degrees: 1.5}, {Degrees: 30}},
@@ -63,8 +63,8 @@ func likelihoods(t *testing.T, each func(t *testing.T, kind Kind, l Likelihood, 
 	}
 }
 
-// responses returns valid responses around the mean at a place, with weights that make sums over
-// them integrals over the response.
+// responses returns valid responses around the mean at a point, with weights that turn sums into
+// integrals over the response.
 func responses(kind Kind, l Likelihood, p at) (y, weights []float64) {
 	switch {
 	case kind.Binary():
@@ -120,7 +120,8 @@ func few(values []float64) (some []float64) {
 	return some
 }
 
-// The density of every likelihood is one, its mean that of the link, and its variance as said.
+// The density of every likelihood integrates to one, its mean agrees with the link, and its
+// variance with Variance.
 func TestDensityIntegratesToOne(t *testing.T) {
 	likelihoods(t, func(t *testing.T, kind Kind, l Likelihood, places []at) {
 		for _, p := range places {
@@ -189,8 +190,8 @@ func TestDrawsHaveMomentsOfDensity(t *testing.T) {
 	})
 }
 
-// Slopes are those of the density, curvatures too where they are not bounded away from zero, and
-// bounds stay below the density on the way to its mode.
+// Slopes and curvatures agree with differences of the density, except for curvatures bounded away
+// from zero. Bounds stay below the density on the way to its mode.
 func TestNewtonAgainstDifferences(t *testing.T) {
 	likelihoods(t, func(t *testing.T, kind Kind, l Likelihood, places []at) {
 		for _, p := range places {
@@ -242,7 +243,7 @@ func TestNewtonAgainstDifferences(t *testing.T) {
 }
 
 // evaluate returns, for rows (y, η) and one σ, kernels, slopes, curvatures, the gradient of the sum
-// in η and in log σ, and the sum, as computed in a graph of the float type.
+// in η and in log σ, and the sum, from a graph of the float type.
 func evaluate(t *testing.T, l Likelihood, y, eta []float64, scale float64, dtype dtypes.DType) (kernel, slope, curvature, gradient []float64, byScale, sum float64) {
 	outputs := MustExecOnceN(testkit.Backend(t), func(eta, logScale *Node) []*Node {
 		eta, logScale = ConvertDType(eta, dtype), ConvertDType(logScale, dtype)
@@ -264,7 +265,7 @@ func evaluate(t *testing.T, l Likelihood, y, eta []float64, scale float64, dtype
 	return values[0], values[1], values[2], values[3], values[4][0], values[5][0]
 }
 
-// Graphs compute what the host computes, and their gradients are the slopes.
+// Graphs agree with the host, and their gradients are the slopes.
 func TestGraphAgainstHost(t *testing.T) {
 	likelihoods(t, func(t *testing.T, kind Kind, l Likelihood, places []at) {
 		for _, p := range places {
@@ -372,8 +373,8 @@ func TestLargeCountsLoseNoDigits(t *testing.T) {
 	assert.Less(t, worst, 1e-9)
 	assert.Greater(t, worstTextbook, 1e-7)
 
-	// In float32 sums of ten rows of counts near a million are right to a tenth of a nat, and to
-	// 1e-9 in float64.
+	// sums of ten rows of counts near a million: exact to a tenth of a nat in float32, and to 1e-9
+	// in float64
 	var y, eta []float64
 	for i := range 10 {
 		eta = append(eta, math.Log(1e6)+0.02*float64(i))
@@ -386,7 +387,7 @@ func TestLargeCountsLoseNoDigits(t *testing.T) {
 	assert.InDelta(t, want, narrow, 0.1)
 }
 
-// Sums over rows are those of the rows one by one.
+// Sums over rows equal the sums row by row.
 func TestLogKernelsSumRows(t *testing.T) {
 	random := stream.Rand(1, "kernels")
 	for _, kind := range Kinds() {
@@ -437,8 +438,8 @@ func TestCensoredTimesAreTails(t *testing.T) {
 	}
 }
 
-// Known values of R: dnbinom(7, size = 3, mu = 5, log = TRUE), dgamma(2, 3, rate = 0.6), dbeta(0.3,
-// 2, 6), dlnorm(2, 0.4, 0.8), and dweibull(2, 1.5, scale = 3) whose mean is 3 Γ(5/3).
+// Values of R: dnbinom(7, size = 3, mu = 5, log = TRUE), dgamma(2, 3, rate = 0.6), dbeta(0.3, 2,
+// 6), dlnorm(2, 0.4, 0.8), and dweibull(2, 1.5, scale = 3) whose mean is 3 Γ(5/3).
 func TestDensitiesOfR(t *testing.T) {
 	at := func(kind Kind, y, eta, scale float64) float64 {
 		l := New(kind, Shape{})

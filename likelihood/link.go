@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Link says how the mean of a response depends on the linear predictor η.
+// Link is a function between the mean of a response and the linear predictor η.
 type Link int
 
 const (
@@ -47,9 +47,8 @@ func (l Link) Mean(eta float64) float64 {
 	return eta
 }
 
-// Linear returns a finite value of η that suits one response y: y itself, log(y + ½) of a count, or
-// of a 0/1 response the tangent at ½, such as 4 (y − ½) of the logit. A least-squares fit to it is
-// a start for better ones.
+// Linear returns a finite η for one response y, the start of a least-squares fit: y, log(y + ½) of
+// a count, or for a 0/1 response the tangent at ½, such as 4 (y − ½) of the logit.
 func (l Link) Linear(y float64) float64 {
 	switch l {
 	case LogitLink:

@@ -11,7 +11,7 @@ import (
 // is the log density: −log(1 + exp(−η)) where y is 1 and −log(1 + exp η) where it is 0.
 type logistic struct{}
 
-// leastLogisticCurvature keeps the quadratic of a separated row from vanishing; chosen by hand, not
+// leastLogisticCurvature keeps the quadratic of a separated row from vanishing. Chosen by hand, not
 // tuned.
 const leastLogisticCurvature = 1e-6
 
@@ -30,8 +30,7 @@ func (logistic) LogKernelAt(y, eta, _ float64) float64 {
 	return -math.Max(against, 0) - math.Log1p(math.Exp(-math.Abs(against)))
 }
 
-// sumKernels takes one logarithm for many rows: of the product of 1 + exp(−|η|), which are at most
-// 2.
+// sumKernels takes one logarithm for many rows, of the product of 1 + exp(−|η|), each at most 2.
 func (l logistic) sumKernels(y, times, eta []float64, _ float64, sums []float64) {
 	if times != nil {
 		l.sumRepeated(y, times, eta, sums)
@@ -42,7 +41,7 @@ func (l logistic) sumKernels(y, times, eta []float64, _ float64, sums []float64)
 			sum, own := 0.0, work[k*len(y):][:len(y)]
 			for i, x := range eta[k*len(y):][:len(y)] {
 				size := math.Abs(x)
-				sum += (1-2*y[i])*x + size // twice what is above 0: no branch, which labels make random
+				sum += (1-2*y[i])*x + size // twice the positive part: no branch, which labels make random
 				own[i] = -size
 			}
 			sums[k] = -sum / 2
@@ -54,7 +53,7 @@ func (l logistic) sumKernels(y, times, eta []float64, _ float64, sums []float64)
 	})
 }
 
-// sumRepeated is sumKernels of rows that stand for several, with a logarithm for each.
+// sumRepeated is sumKernels of repeated rows, with a logarithm for each.
 func (logistic) sumRepeated(y, times, eta, sums []float64) {
 	withBuffer(2*len(eta), func(work []float64) {
 		log, against := work[:len(eta)], work[len(eta):]
@@ -76,7 +75,6 @@ func (logistic) sumRepeated(y, times, eta, sums []float64) {
 	})
 }
 
-// newtons is NewtonAt of many rows.
 func (logistic) newtons(y, eta, slope, curvature []float64) {
 	withBuffer(len(eta), func(work []float64) {
 		for i, x := range eta {

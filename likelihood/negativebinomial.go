@@ -9,12 +9,12 @@ import (
 )
 
 // negativeBinomial is a count with mean μ = exp η and variance μ + μ²/φ: a Poisson count whose rate
-// has a gamma distribution. Its kernel, with δ = η − log y and c what Stirling's formula leaves of
-// log Γ,
+// has a gamma distribution. With δ = η − log y and c the remainder of Stirling's formula for log Γ
+// its kernel is
 //
-//	y δ − (y + φ) log((φ + μ)/(φ + y)) − ½ log(1 + y/φ) + c(y + φ) − c(φ),
+//	y δ − (y + φ) log((φ + μ)/(φ + y)) − ½ log(1 + y/φ) + c(y + φ) − c(φ).
 //
-// goes to that of Poisson, minus half the deviance, as φ grows.
+// As φ grows it converges to the Poisson kernel, minus half the deviance.
 type negativeBinomial struct{}
 
 func (negativeBinomial) LogKernel(y, eta, logShape *Node) *Node {
@@ -57,7 +57,7 @@ func (negativeBinomial) NewtonAt(y, eta, shape float64) (slope, curvature float6
 	return y*q - shape*p, math.Max((y+shape)*p*q, leastPoissonCurvature)
 }
 
-// BoundAt is the quadratic of Jaakkola and Jordan (2000): given φ the kernel is that of y + φ
+// BoundAt is the quadratic of Jaakkola and Jordan (2000): given φ the kernel is the kernel of y + φ
 // trials.
 func (l negativeBinomial) BoundAt(y, eta, shape float64) (slope, curvature float64) {
 	slope, _ = l.NewtonAt(y, eta, shape)

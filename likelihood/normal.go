@@ -6,8 +6,8 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// The standard normal distribution function far in its tails, where it keeps the digits of its
-// logarithm: log Φ(−x) = log φ(x) + log R(x), with R Mills' ratio. For x ≥ 0
+// The standard normal distribution function far in its tails, with all digits of its logarithm: log
+// Φ(−x) = log φ(x) + log R(x), with R Mills' ratio. For x ≥ 0
 //
 //	log R(x) = −log(x + millsShift) + a Chebyshev series in t = millsShift / (x + millsShift),
 //
@@ -85,7 +85,7 @@ func normalQuantile(p float64) float64 {
 	return math.Min(x, 0)
 }
 
-// logMillsNode, logNormalCDFNode and normalQuantileNode are those in graphs.
+// logMillsNode is logMills in graphs.
 func logMillsNode(x *Node) *Node {
 	shifted := AddScalar(x, millsShift)
 	u := AddScalar(MulScalar(Reciprocal(shifted), 2*millsShift), -1)
@@ -107,7 +107,7 @@ func logNormalCDFNode(x *Node) *Node {
 	return Where(low, tail, Log1P(Neg(Exp(MinScalar(tail, -math.Ln2)))))
 }
 
-// quantileSteps are those of Newton's method in graphs, which bring what float64 can hold.
+// quantileSteps is the number of Newton steps in graphs; more gain no digits in float64.
 const quantileSteps = 7
 
 // normalQuantileNode has the gradient of its last step, which is exact.

@@ -36,7 +36,7 @@ func TestLogNormalCDF(t *testing.T) {
 	require.InEpsilon(t, math.Log1p(-math.Erfc(7/math.Sqrt2)/2), logNormalCDF(7), 1e-13)
 }
 
-// Quantiles are the inverse, and those of gonum where probabilities can be told.
+// Quantiles invert log Φ, and agree with gonum where probabilities are not too small.
 func TestNormalQuantile(t *testing.T) {
 	for _, x := range []float64{0, -1e-9, -0.3, -1, -4, -12, -40} {
 		require.InDelta(t, x, normalQuantile(logNormalCDF(x)), 1e-14*(1+math.Abs(x)), "%v", x)
@@ -46,7 +46,7 @@ func TestNormalQuantile(t *testing.T) {
 	}
 }
 
-// Graphs compute what the host does, and their gradients are those of calculus.
+// Graphs agree with the host, and their gradients with calculus.
 func TestNormalInGraphs(t *testing.T) {
 	var xs []float64
 	for x := -12.0; x <= 12; x += 0.37 {

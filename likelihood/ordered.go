@@ -7,17 +7,17 @@ import (
 	"gonum.org/v1/gonum/integrate/quad"
 )
 
-// ordered is the cumulative model of K ordered categories, p(y ≤ k | η) = F(c_k − η), with F the
-// logistic or the normal distribution function and cut points c_0 < … < c_{K−2} that take the place
-// of an intercept.
+// ordered is the cumulative model of K ordered categories, p(y ≤ k | η) = F(c_k − η). F is the
+// logistic or the normal distribution function, and the cut points c_0 < … < c_{K−2} replace an
+// intercept.
 //
 // The prior of the probabilities of the categories at η = 0 is uniform: Dirichlet(1, …, 1). It is
-// built by breaking a stick: category k takes the share v_k of what those before have left,
-// S_{k−1},
+// built by breaking a stick: category k takes the share v_k of S_{k−1}, the rest of the stick
+// before it,
 //
 //	1 − v_k = Φ(−z_k)^{1/(K−1−k)},   S_k = Π_{j ≤ k} (1 − v_j),   F(c_k) = 1 − S_k,
 //
-// which has v_k ~ Beta(1, K−1−k) for a standard normal z_k: any z makes cut points in order, and a
+// which has v_k ~ Beta(1, K−1−k) for a standard normal z_k. Any z makes cut points in order, and a
 // category without a row is no special case.
 type ordered struct {
 	levels int
@@ -26,12 +26,10 @@ type ordered struct {
 
 // cutLink is the distribution function F of a latent response.
 type cutLink struct {
-	// trials reports that F is logistic: then p(k | η) is a constant times the probabilities of two
-	// trials,
+	// trials reports that F is logistic. Then p(k | η) is a constant times the probabilities of two
+	// trials, with all digits at any size:
 	//
-	//	F(u) − F(w) = F(u) F(−w) (1 − exp(w − u)),
-	//
-	// whatever its size, with all digits.
+	//	F(u) − F(w) = F(u) F(−w) (1 − exp(w − u)).
 	trials         bool
 	logCDF, logPDF func(x float64) float64 // log F and log F′
 	score, bend    func(x float64) float64 // F″/F′ and its derivative
@@ -77,16 +75,16 @@ var (
 	}
 )
 
-// farthestStick bounds |z|: beyond, where the prior has 10⁻³², z stands for the bound, so that
-// float32 holds what it breaks off.
+// farthestStick bounds |z|, so that float32 holds its share of the stick. Beyond, where the prior
+// has 10⁻³², z stands for the bound.
 const farthestStick = 12
 
 func (o *ordered) Levels() int     { return o.levels }
 func (o *ordered) Predictors() int { return 1 }
 func (o *ordered) Parameters() int { return o.levels - 1 }
 
-// LogProb has the difference of two tails by the larger of them, each on the side of zero where it
-// is small.
+// LogProb takes the difference of two tails by the larger of them, each on the side of zero where
+// it is small.
 func (o *ordered) LogProb(y []float64, eta, z *Node) *Node {
 	rows, cuts := len(y), o.Parameters()
 	eta = Reshape(eta, -1, rows)
@@ -132,7 +130,7 @@ func (o *ordered) cutNodes(z *Node) *Node {
 	return o.cut.quantileNode(logTail)
 }
 
-// At implements [Categories]; the distribution is a [Row] too, whose scale has no meaning.
+// At implements [Categories]. The distribution is also a [Row], whose scale has no meaning.
 func (o *ordered) At(z []float64) CategoriesAt { return o.at(z) }
 
 func (o *ordered) at(z []float64) *Cuts {
@@ -207,8 +205,8 @@ func (c cutLink) logMeanDensity(a, b float64) float64 {
 	return base + math.Log(sum)
 }
 
-// meanNewton is the slope of logMeanDensity where a and b move down together, and the curvature of
-// its negative.
+// meanNewton is the slope of logMeanDensity as a and b move down together, and the curvature of its
+// negative.
 func (c cutLink) meanNewton(a, b float64) (slope, curvature float64) {
 	middle, half := (a+b)/2, (b-a)/2
 	base, sum, second := c.logPDF(middle), 0.0, 0.0

@@ -1,9 +1,9 @@
 package likelihood
 
 // trialsOf writes the trials of rows under several predictors [m, n] to work: responses,
-// predictors, the trials of the first set before those of the second, and how many trials each
-// stands for, nil where times is; each row has one trial or two. It returns them with the sum of
-// the constants.
+// predictors, with the trials of the first set before those of the second, and the number of trials
+// that each stands for, nil where times is. Each row has one trial or two. It returns them with the
+// sum of the constants.
 func (c *Cuts) trialsOf(y, times, eta []float64, sets int, work []float64) (trials, repeats, at []float64, constant float64) {
 	count := 0
 	for i, v := range y {
@@ -39,7 +39,7 @@ func (c *Cuts) trialsOf(y, times, eta []float64, sets int, work []float64) (tria
 	return trials, repeats, at, constant
 }
 
-// sumKernels is that of trials, or row by row.
+// sumKernels sums over trials, or row by row.
 func (c *Cuts) sumKernels(y, times, eta []float64, _ float64, sums []float64) {
 	if !c.trials {
 		for k := range sums {
@@ -60,7 +60,7 @@ func (c *Cuts) sumKernels(y, times, eta []float64, _ float64, sums []float64) {
 	})
 }
 
-// newtons is that of trials, or row by row.
+// newtons uses trials, or goes row by row.
 func (c *Cuts) newtons(y, eta, slope, curvature []float64) {
 	if !c.trials {
 		for i, v := range y {

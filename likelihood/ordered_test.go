@@ -55,7 +55,7 @@ func eachOrdered(t *testing.T, f func(t *testing.T, o *ordered, z []float64)) {
 	}
 }
 
-// Probabilities are those of the definition where that keeps its digits, and sum to one.
+// Probabilities agree with the definition where it keeps its digits, and sum to one.
 func TestOrderedIsCumulative(t *testing.T) {
 	eachOrdered(t, func(t *testing.T, o *ordered, z []float64) {
 		c := o.at(z)
@@ -127,7 +127,7 @@ func TestOrderedPriorIsDirichlet(t *testing.T) {
 	}
 }
 
-// A category of probability 10⁻²⁰ at η = 0 keeps its digits: p(k | η) over that is F′(c−η)/F′(c).
+// A category of probability 10⁻²⁰ at η = 0 keeps its digits: p(k | η) over it is F′(c−η)/F′(c).
 func TestNarrowCategoriesKeepDigits(t *testing.T) {
 	for _, kind := range []Kind{CumulativeLogitKind, CumulativeProbitKind} {
 		o := NewCategories(kind, 4).(*ordered)
@@ -141,7 +141,7 @@ func TestNarrowCategoriesKeepDigits(t *testing.T) {
 			}
 		}
 	}
-	// far from every cut point: log p is that of the tail
+	// far from every cut point: log p is log F of the tail
 	c := NewCategories(CumulativeLogitKind, 3).(*ordered).at([]float64{0, 0})
 	require.InDelta(t, c.Points[0]-800, c.LogKernelAt(0, 800, 1), 1e-12)
 	require.InDelta(t, c.LogKernelAt(0, 800, 1)+c.Points[1]-c.Points[0]+log1mExp(c.Points[0]-c.Points[1]), c.LogKernelAt(1, 800, 1), 1e-12)
@@ -181,7 +181,7 @@ func TestOrderedOfR(t *testing.T) {
 	}
 }
 
-// Sums over rows are those of the rows one by one.
+// Sums over rows equal the sums row by row.
 func TestOrderedRowsInSums(t *testing.T) {
 	eachOrdered(t, func(t *testing.T, o *ordered, z []float64) {
 		c := o.at(z)
@@ -216,7 +216,7 @@ func rowsOf(o *ordered) (y, eta []float64) {
 	return y, eta
 }
 
-// Derivatives of the host are differences, and quadratics with the bound stay below.
+// Derivatives on the host are differences, and quadratics with the bound stay below.
 func TestOrderedDerivatives(t *testing.T) {
 	eachOrdered(t, func(t *testing.T, o *ordered, z []float64) {
 		y, eta := rowsOf(o)
@@ -267,7 +267,7 @@ func TestOrderedDerivatives(t *testing.T) {
 	})
 }
 
-// Graphs compute what the host does, with its derivatives, and stay finite far out in float32.
+// Graphs agree with the host and its derivatives, and stay finite far out in float32.
 func TestOrderedInGraphs(t *testing.T) {
 	run := func(o *ordered, y, eta, z []float64, dtype dtypes.DType) [][]float64 {
 		outputs := MustExecOnceN(testkit.Backend(t), func(eta, z *Node) []*Node {
@@ -292,7 +292,7 @@ func TestOrderedInGraphs(t *testing.T) {
 		c.Expand(y, eta, e)
 		values := run(o, y, eta, z, dtypes.Float64)
 		for i, v := range y {
-			narrowest := c.share(int(v)) // how many digits the difference of two tails loses
+			narrowest := c.share(int(v)) // the difference of two tails loses digits by its inverse
 			require.InDelta(t, c.LogKernelAt(v, eta[i], 1), values[0][i], 1e-13*(1+eta[i]*eta[i])/narrowest+1e-12, "y %v η %v", v, eta[i])
 			require.InDelta(t, e.Slope[0][i], values[1][i], 1e-12/narrowest+1e-10)
 		}

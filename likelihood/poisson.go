@@ -10,16 +10,16 @@ import (
 
 // poisson is y ~ Poisson(exp η). Its kernel is minus half the deviance: with δ = η − log y
 //
-//	y (δ − (exp δ − 1)),  and −exp η where y is 0,
+//	y (δ − (exp δ − 1)),  and −exp η where y is 0.
 //
-// which for counts of 10⁶ that fit to four digits is of size 1, where y η − exp η is of size 10⁷.
+// For counts of 10⁶ that fit to four digits it is of size 1, where y η − exp η is of size 10⁷.
 type poisson struct{}
 
-// mostLogRatio is the δ from which on exp δ goes on as its tangent, so that nothing overflows: the
+// mostLogRatio is the δ above which exp δ continues as its tangent, so that nothing overflows. The
 // density there is below exp(−10¹⁷).
 const mostLogRatio = 40
 
-// leastPoissonCurvature keeps the quadratic of a row with hardly any rate from vanishing; chosen by
+// leastPoissonCurvature keeps the quadratic of a row with a tiny rate from vanishing. Chosen by
 // hand, not tuned.
 const leastPoissonCurvature = 1e-6
 
@@ -32,8 +32,8 @@ func (poisson) LogKernel(y, eta, _ *Node) *Node {
 	return Sub(Mul(base, Sub(Mul(counted, ratio), excess)), none)
 }
 
-// expm1 is exp x − 1 with its digits near zero. GoMLX knows no gradient of Expm1, so that of exp is
-// added to it with the value zero.
+// expm1 is exp x − 1 with its digits near zero. GoMLX has no gradient of Expm1, so the gradient of
+// exp is added with the value zero.
 func expm1(x *Node) *Node {
 	exp := Exp(x)
 	return Add(StopGradient(Expm1(x)), Sub(exp, StopGradient(exp)))
@@ -54,11 +54,11 @@ func (poisson) LogKernelAt(y, eta, _ float64) float64 {
 	return y * (ratio - excess)
 }
 
-// smallCount is a count up to which y η − exp η, which takes one exponential where the form that
-// keeps all digits takes more, is off by less than 10⁻¹¹.
+// smallCount is the largest count for which y η − exp η is used: it takes one exponential, fewer
+// than the form with all digits, and is off by less than 10⁻¹¹.
 const smallCount = 1000
 
-// logCounts are the logarithms of small counts; of 0 any number, which is not used.
+// logCounts are the logarithms of small counts; the entry of 0 is not used.
 var logCounts = func() (logs [smallCount + 1]float64) {
 	for y := 1; y <= smallCount; y++ {
 		logs[y] = math.Log(float64(y))
@@ -66,7 +66,6 @@ var logCounts = func() (logs [smallCount + 1]float64) {
 	return logs
 }()
 
-// sumKernels are the sums of LogKernelAt.
 func (p poisson) sumKernels(y, times, eta []float64, _ float64, sums []float64) {
 	withBuffer(len(eta), func(rate []float64) {
 		vectors.Exp(rate, eta)
@@ -88,7 +87,6 @@ func (p poisson) sumKernels(y, times, eta []float64, _ float64, sums []float64) 
 	})
 }
 
-// newtons is NewtonAt of many rows.
 func (poisson) newtons(y, eta, slope, curvature []float64) {
 	withBuffer(len(eta), func(rate []float64) {
 		vectors.Exp(rate, eta)
@@ -101,8 +99,8 @@ func (poisson) newtons(y, eta, slope, curvature []float64) {
 	})
 }
 
-// LogConstant is log p(y | log y) = y log y − y − log y!, for large y by Stirling's series, whose
-// first three terms leave less than 10⁻¹⁵ (Loader 2000).
+// LogConstant is log p(y | log y) = y log y − y − log y!. For large y it uses Stirling's series;
+// three terms leave less than 10⁻¹⁵ (Loader 2000).
 func (poisson) LogConstant(y float64) float64 {
 	const large = 100
 	switch {
@@ -120,8 +118,8 @@ func (poisson) NewtonAt(y, eta, _ float64) (slope, curvature float64) {
 	return y - rate, math.Max(rate, leastPoissonCurvature)
 }
 
-// BoundAt has the curvature that takes η to log y at once where the rate is too small: the chord of
-// the slope, which is concave, lies below it. Where the rate is too large it is Newton's.
+// BoundAt has the curvature that takes η to log y at once where the rate is too small: the slope is
+// concave, and its chord lies below it. Where the rate is too large it is Newton's.
 func (l poisson) BoundAt(y, eta, scale float64) (slope, curvature float64) {
 	slope, curvature = l.NewtonAt(y, eta, scale)
 	if rate := y - slope; slope > 0 && rate > 0 {

@@ -11,8 +11,8 @@ import (
 )
 
 // Read returns the values [n] of a response column, which must have no missing cells. Two labels of
-// a 0/1 response, or two numbers that are not 0 and 1, are read as 0 and 1 in increasing order, and
-// levels are their texts; levels is nil otherwise. Errors name the column as what says, such as
+// a 0/1 response, or two numbers other than 0 and 1, are read as 0 and 1 in increasing order, and
+// levels are their texts; levels is nil otherwise. Errors name the column by the argument, such as
 // "target".
 func Read(t *table.Table, what string, c *table.Column, kind Kind) (y []float64, levels []string, err error) {
 	what = fmt.Sprintf("%s %q", what, c.Name)
@@ -47,14 +47,14 @@ func Read(t *table.Table, what string, c *table.Column, kind Kind) (y []float64,
 	return y, levels, nil
 }
 
-// mostCategories bounds the numbers of categories. Chosen by hand: more of them are a count, or a
-// number.
+// mostCategories bounds the number of categories: a response with more is a count, or a number.
+// Chosen by hand.
 const mostCategories = 50
 
 // ReadCategories returns the categories 0, 1, … [n] of a response column, which must have no
-// missing cells, and their texts. levels are these in their order, some of which the column may be
-// without; where it is nil they are the numbers of the column in increasing order, or its labels if
-// no order matters. Errors name the column as what says, such as "target".
+// missing cells, and their texts. levels are the texts in order; the column may lack some. Without
+// levels they are the numbers of the column in increasing order, or its labels if no order matters.
+// Errors name the column as in Read.
 func ReadCategories(t *table.Table, what string, c *table.Column, kind Kind, levels []string) (y []float64, texts []string, err error) {
 	what = fmt.Sprintf("%s %q", what, c.Name)
 	labels := c.AsFactor()
@@ -97,8 +97,8 @@ func ReadCategories(t *table.Table, what string, c *table.Column, kind Kind, lev
 	return y, texts, nil
 }
 
-// Check reports the first value of a response that the likelihood cannot have, and a response that
-// is the same in every row. Errors name the response as what says.
+// Check reports the first invalid value of a response, and a response that is constant. Errors name
+// the response as in Read.
 func Check(t *table.Table, what string, y []float64, kind Kind) error {
 	for row, v := range y {
 		if expected := kind.Expected(v); expected != "" {
@@ -111,8 +111,8 @@ func Check(t *table.Table, what string, y []float64, kind Kind) error {
 	return nil
 }
 
-// Censor marks the times that are only lower bounds, by a column that is 1 there and 0 where times
-// are ends: their negatives stand for them.
+// Censor negates the times that are only lower bounds. The column is 1 for these and 0 for times of
+// an end.
 func Censor(t *table.Table, column string, y []float64, kind Kind) ([]float64, error) {
 	if !kind.Survival() {
 		return nil, fmt.Errorf("%s: censored times, %q, are for the %s and %s likelihoods; this one is %s", t.Path, column, ExponentialKind, WeibullKind, kind)

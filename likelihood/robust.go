@@ -17,7 +17,7 @@ func newRobust(shape Shape) Likelihood {
 	return robust{math.Log1p(-shape.Outlier), math.Log(shape.Outlier / shape.Ratio), shape.Outlier, shape.Ratio}
 }
 
-// wide is the precision of an outlier in units of that of the others.
+// wide is the precision of an outlier over the precision of other rows.
 func (l robust) wide() float64 { return 1 / (l.ratio * l.ratio) }
 
 func (l robust) LogKernel(y, eta, logScale *Node) *Node {
@@ -41,8 +41,8 @@ func (l robust) LogKernelAt(y, eta, scale float64) float64 {
 	return logAddExpAt(l.logInlier-r*r/2, l.logOutlier-r*r/2*l.wide()) - math.Log(scale)
 }
 
-// sumKernels takes one logarithm for many rows: of the product of what the less likely kind of row
-// adds to the likelier one, which are at most 2.
+// sumKernels takes one logarithm for many rows: of the product of 1 + the odds of the less likely
+// kind of row, each at most 2.
 func (l robust) sumKernels(y, times, eta []float64, scale float64, sums []float64) {
 	withBuffer(len(eta), func(work []float64) {
 		wide, inverse, logScale := l.wide(), 1/scale, math.Log(scale)
@@ -76,8 +76,8 @@ func (l robust) sumKernels(y, times, eta []float64, scale float64, sums []float6
 
 func (robust) LogConstant(float64) float64 { return -halfLog2Pi }
 
-// precision returns the mean precision of a row given its residual r in units of σ, and how much of
-// it the curvature lacks.
+// precision returns the mean precision of a row given its residual r in units of σ, and the excess
+// of this over the curvature.
 func (l robust) precision(r float64) (mean, lack float64) {
 	outlier := 1 / (1 + math.Exp(l.logInlier-l.logOutlier-r*r/2*(1-l.wide())))
 	mean = 1 - outlier*(1-l.wide())

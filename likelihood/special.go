@@ -7,14 +7,14 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// Stirling's series of log Γ, and those of its derivatives: from seriesFrom on so many terms leave
-// less than 10⁻¹²; smaller arguments are shifted up to it (Abramowitz and Stegun 6.1.41).
+// seriesFrom is the least argument of Stirling's series of log Γ and of its derivatives, with an
+// error below 10⁻¹²; smaller arguments are shifted up to it (Abramowitz and Stegun 6.1.41).
 const seriesFrom = 6
 
 // bernoulli are B_2, B_4, …
 var bernoulli = []float64{1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6}
 
-// stirlingRest is what the leading terms of Stirling's formula leave of log Γ(x), x > 0:
+// stirlingRest is the remainder of Stirling's formula for log Γ(x), x > 0:
 //
 //	log Γ(x) − (x − ½) log x + x − ½ log 2π,
 //
@@ -43,7 +43,7 @@ func stirlingRestAt(x float64) (sum float64) {
 	return sum + polynomialAt(1/(x*x), func(k float64) float64 { return 1 / (2 * k * (2*k - 1)) })/x
 }
 
-// digammaTimes is x ψ(x), which is −1 at 0, and squareTrigamma x² ψ′(x), which is 1.
+// digammaTimes is x ψ(x), which is −1 at 0. squareTrigamma is x² ψ′(x), which is 1 at 0.
 func digammaTimes(x *Node) *Node {
 	var sum *Node
 	for j := 1; j < seriesFrom; j++ {
@@ -79,7 +79,7 @@ func squareTrigamma(x *Node) *Node {
 	return AddScalar(Mul(Square(x), Add(psi, sum)), 1)
 }
 
-// digammaTimesAt and squareTrigammaAt are those on the host.
+// digammaTimesAt is digammaTimes on the host, and squareTrigammaAt is squareTrigamma.
 func digammaTimesAt(x float64) float64 {
 	sum := 0.0
 	for j := 1; j < seriesFrom; j++ {
@@ -102,7 +102,7 @@ func squareTrigammaAt(x float64) float64 {
 	return x*x*(psi+sum) + 1
 }
 
-// polynomial is Σ_k B_2k c(k) s^(k−1), and polynomialAt on the host.
+// polynomial is Σ_k B_2k c(k) s^(k−1). polynomialAt is polynomial on the host.
 func polynomial(s *Node, c func(k float64) float64) *Node {
 	last := len(bernoulli) - 1
 	sum := MulScalar(OnesLike(s), bernoulli[last]*c(float64(last+1)))
@@ -127,8 +127,7 @@ func logOf(y *Node) *Node {
 	return Log(y)
 }
 
-// cappedExpm1 is exp x − 1, which goes on as its tangent from mostLogRatio, so that nothing
-// overflows.
+// cappedExpm1 is exp x − 1, continued as its tangent from mostLogRatio, so that nothing overflows.
 func cappedExpm1(x *Node) *Node {
 	excess := expm1(MinScalar(x, mostLogRatio))
 	return Add(excess, MulScalar(MaxScalar(AddScalar(x, -mostLogRatio), 0), math.Exp(mostLogRatio)))
@@ -144,8 +143,8 @@ func cappedExp(x *Node) *Node { return Exp(MinScalar(x, mostLogRatio)) }
 func cappedExpAt(x float64) float64 { return math.Exp(math.Min(x, mostLogRatio)) }
 
 // climb is the curvature of a quadratic that touches u − exp u at u and stays below up to the mode
-// at 0: that at u, which falls on the way down, or on the way up the chord of the slope, which is
-// concave.
+// at 0. Above the mode it is the curvature at u, which falls on the way down. Below, it is the
+// chord of the slope, which is concave.
 func climb(u float64) float64 {
 	curvature := cappedExpAt(u)
 	if u < 0 {

@@ -8,15 +8,15 @@ import (
 )
 
 // weibull is a time with mean exp η and hazard ∝ t^(k−1). With u = k (log t − η + log Γ(1 + 1/k))
-// its log density is log k − log t + u − exp u, and the log probability of a longer time −exp u. A
-// time that is only known to be longer than t is written −t.
+// its log density is log k − log t + u − exp u, and the log probability of a longer time −exp u. −t
+// stands for a time longer than t.
 type weibull struct {
-	// constant hazards have k = 1, whatever shape a method is called with.
+	// constant hazards have k = 1, and ignore the shape argument.
 	constant bool
 }
 
-// nodes are u, and 1 where times ended, 0 where they are only known to be longer; shape is nil for
-// constant hazards.
+// nodes are u, and ended: 1 for times of an end, 0 for lower bounds. shape is nil for constant
+// hazards.
 func (l weibull) nodes(y, eta, logShape *Node) (u, ended, shape *Node) {
 	ended = ConvertDType(GreaterThan(y, ZerosLike(y)), eta.DType())
 	u = Sub(logOf(Abs(y)), eta)
@@ -57,8 +57,7 @@ func (l weibull) shape(given float64) float64 {
 	return given
 }
 
-// cumulated returns u of a time, 1 if it is the end of it, 0 if it is only known to be longer, and
-// k.
+// cumulated returns u of a time, ended as nodes does, and k.
 func (l weibull) cumulated(y, eta, given float64) (u, ended, shape float64) {
 	shape = l.shape(given)
 	logGamma, _ := math.Lgamma(1 + 1/shape)
@@ -73,7 +72,8 @@ func (l weibull) LogKernelAt(y, eta, shape float64) float64 {
 	return ended*(u+math.Log(shape)) - cappedExpm1At(u) + ended - 1
 }
 
-// LogConstant is −log t − 1 of a time that ended, where the kernel is largest at u = 0, and 0 else.
+// LogConstant is −log t − 1 for the time of an end, where the kernel is largest at u = 0, and 0
+// else.
 func (weibull) LogConstant(y float64) float64 {
 	if y > 0 {
 		return -math.Log(y) - 1

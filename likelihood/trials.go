@@ -7,23 +7,23 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// mostTrials bounds the rows that counts of successes become. Chosen by hand.
+// mostTrials bounds the number of rows of trials. Chosen by hand.
 const mostTrials = 1 << 20
 
-// Trials makes a row of every trial of a response that counts successes: the likelihood of the
-// successes and failures, one by one, times the number of their orders is that of the counts.
+// Trials makes a row of every trial of a response that counts successes. The likelihood of the
+// trials one by one, times the number of their orders, is the likelihood of the counts.
 type Trials struct {
-	// Times [rows] are the numbers of trials, by which the rows of the table are repeated.
+	// Times [rows] are the numbers of trials; rows of the table are repeated accordingly.
 	Times []int
 	// Y are the results of all trials, 1 or 0, the successes of a row before its failures.
 	Y []float64
-	// LogWays is the logarithm of the number of orders, which the log evidence of the counts has
-	// beyond that of the trials.
+	// LogWays is the logarithm of the number of orders: the log evidence of the counts less the log
+	// evidence of the trials.
 	LogWays float64
 }
 
-// NewTrials takes the numbers of successes and of all trials of each row from columns of the names.
-// Errors name the response as what says.
+// NewTrials takes the numbers of successes and of all trials of each row from columns with the
+// given names. Errors name the response as in Read.
 func NewTrials(t *table.Table, what string, successes, trials []float64, successesName, trialsName string) (*Trials, error) {
 	for _, counts := range []struct {
 		name   string

@@ -7,13 +7,13 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// unordered is multinomial logistic regression: K categories without an order, the probabilities
-// of which are a softmax of K scores that sum to zero,
+// unordered is multinomial logistic regression: K categories without an order. Their probabilities
+// are a softmax of K scores that sum to zero,
 //
 //	p(k | v) ∝ exp Σ_m C_km v_m,   Cᵀ 1 = 0,   C Cᵀ = ½ (I − 11ᵀ/K).
 //
-// The K−1 linear predictors v are coordinates of these scores. With C as it is, independent v with
-// variances s² give the log odds of any two categories the variance s²: a prior that is the same
+// The K−1 linear predictors v are coordinates of these scores. With this C, independent v with
+// variances s² give the log odds of any two categories the variance s². A prior that is the same
 // for each v treats all categories alike, no category is a reference, and two categories are
 // logistic regression with the same prior.
 type unordered struct {
@@ -27,15 +27,15 @@ type UnorderedCategories interface {
 	// v_m for the predictors v of a row. It must not be changed.
 	Contrasts() [][]float64
 	// LogOdds writes the log odds of the categories 1, 2, … against category 0, of predictors or
-	// their coefficients v [M], to dst [M], which is another slice; Coordinates is the inverse.
+	// their coefficients v [M], to another slice dst [M]. Coordinates is the inverse.
 	LogOdds(v, dst []float64)
 	Coordinates(odds, dst []float64)
 	// LogProbSums writes Σ_i t_i log p(y_i | η_i) of several sets of predictors of the same rows to
-	// sums [S]: y [n], times t [n] how many rows each stands for, nil for one, and eta [S, M, n].
+	// sums [S]: y [n], times t [n] as in LogDensity, and eta [S, M, n].
 	LogProbSums(y, times, eta, sums []float64)
 	// Newtons writes, for predictors eta [M, n], t_i times the slopes of log p(y_i) to slope [M, n]
-	// and the curvatures of its negative to curvature [M (M+1)/2, n]: that of predictors a ≥ b in
-	// row a (a+1)/2 + b.
+	// and the curvatures of its negative to curvature [M (M+1)/2, n]. The curvature of predictors a
+	// ≥ b is in row a (a+1)/2 + b.
 	Newtons(y, times, eta, slope, curvature []float64)
 }
 
@@ -62,9 +62,8 @@ func newUnordered(levels int) *unordered {
 	return u
 }
 
-// AgainstFirst is the distribution of so many categories without an order when the linear
-// predictors of a row [K−1] are the log odds of the categories 1, 2, … against category 0, as
-// results have them.
+// AgainstFirst is the distribution of categories without an order whose linear predictors [K−1] are
+// the log odds of the categories 1, 2, … against category 0, as in results.
 func AgainstFirst(levels int) CategoriesAt {
 	u := &unordered{make([][]float64, levels)}
 	for k := range u.contrasts {
@@ -90,8 +89,8 @@ func (u *unordered) LogOdds(v, dst []float64) {
 	}
 }
 
-// Coordinates implements [UnorderedCategories]: with the columns of C orthogonal to each other and
-// to a constant, v = 2 Cᵀ (0, odds).
+// Coordinates implements [UnorderedCategories]. The columns of C are orthogonal to each other and
+// to a constant, so that v = 2 Cᵀ (0, odds).
 func (u *unordered) Coordinates(odds, dst []float64) {
 	clear(dst)
 	for k, o := range odds {
@@ -99,8 +98,8 @@ func (u *unordered) Coordinates(odds, dst []float64) {
 	}
 }
 
-// LogProb sums the odds d of the other categories against that of the row, with the largest of
-// them taken out where it is above one, so that no digits are lost of probabilities near one:
+// LogProb sums the odds d of the other categories against the category of the row. The largest is
+// taken out where it is above one, so that probabilities near one lose no digits:
 //
 //	−log p = t + log1p(Σ exp(d − t) + exp(−t) − 1),   t = max(0, max d).
 func (u *unordered) LogProb(y []float64, eta, _ *Node) *Node {

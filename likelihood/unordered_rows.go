@@ -77,11 +77,11 @@ func (u *unordered) Newtons(y, times, eta, slope, curvature []float64) {
 	}
 }
 
-// unorderedRow is memory for the expansion of one row.
+// unorderedRow is scratch memory for the expansion of one row.
 type unorderedRow struct {
 	*unordered
 	shares, mean     []float64 // [K] and [M]
-	slope, curvature []float64 // [M] and [M·M], of which those on and below the diagonal are set
+	slope, curvature []float64 // [M] and [M·M], set on and below the diagonal
 }
 
 func (u *unordered) newRow() *unorderedRow {
@@ -91,7 +91,7 @@ func (u *unordered) newRow() *unorderedRow {
 
 // expand sets the slopes and curvatures of row i of n, eta [M·n]. With the most probable category t
 // and d = Σ_k p_k (C_k − C_t) the slopes are C_y − C_t − d, and the curvatures Σ_k p_k (C_k − C_t)
-// (C_k − C_t)ᵀ − d dᵀ: no digits are lost where one category has nearly all of the probability.
+// (C_k − C_t)ᵀ − d dᵀ. No digits are lost where one category has nearly all of the probability.
 func (r *unorderedRow) expand(y int, eta []float64, i, n int) {
 	r.probabilities(y, eta, i, n, r.shares)
 	top := r.contrasts[floats.MaxIdx(r.shares)]

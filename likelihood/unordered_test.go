@@ -30,7 +30,7 @@ func unorderedRows(levels int) (y, eta []float64) {
 	return y, eta
 }
 
-// Log odds of independent predictors with variance one have variance one for each two categories,
+// Independent predictors with variance one give the log odds of any two categories variance one,
 // and scores sum to zero: no category is a reference.
 func TestContrastsTreatCategoriesAlike(t *testing.T) {
 	for _, levels := range []int{2, 3, 7} {
@@ -48,7 +48,7 @@ func TestContrastsTreatCategoriesAlike(t *testing.T) {
 	}
 }
 
-// Two categories are those of logistic regression, to all digits.
+// Two categories are logistic regression, to all digits.
 func TestTwoCategoriesAreLogistic(t *testing.T) {
 	c := NewCategories(CategoricalKind, 2)
 	for _, eta := range []float64{-800, -30, -1.3, 0, 0.2, 5, 700} {
@@ -59,14 +59,14 @@ func TestTwoCategoriesAreLogistic(t *testing.T) {
 			slope, curvature := logistic{}.NewtonAt(y, eta, 1)
 			require.InDelta(t, 0, c.At(nil).LogProbs([]float64{y}, []float64{eta})-want, 1e-15*math.Abs(want)+1e-300, "%v %v", y, eta)
 			require.InDelta(t, slope, e.Slope[0][0], 1e-15)
-			if math.Abs(eta) < 10 { // beyond, that of logistic rows is kept away from zero
+			if math.Abs(eta) < 10 { // beyond, logistic curvatures are kept away from zero
 				require.InEpsilon(t, curvature, e.Curvature[0][0], 1e-13)
 			}
 		}
 	}
 }
 
-// Log probabilities are those of a naive softmax, and slopes and curvatures are differences.
+// Log probabilities agree with a naive softmax, and slopes and curvatures with differences.
 func TestUnorderedIsSoftmax(t *testing.T) {
 	const h = 1e-5
 	for _, levels := range []int{2, 3, 6} {
@@ -114,7 +114,7 @@ func TestUnorderedIsSoftmax(t *testing.T) {
 	}
 }
 
-// Graphs compute what the host does, with its derivatives, and stay finite far out in float32.
+// Graphs agree with the host and its derivatives, and stay finite far out in float32.
 func TestUnorderedInGraphs(t *testing.T) {
 	run := func(c *unordered, y, eta []float64, dtype dtypes.DType) (value, gradient []float64) {
 		outputs := MustExecOnceN(testkit.Backend(t), func(eta *Node) []*Node {
@@ -145,7 +145,7 @@ func TestUnorderedInGraphs(t *testing.T) {
 }
 
 // Log odds against the first category are differences of scores, give the same probabilities, and
-// give predictors back.
+// map back to predictors.
 func TestLogOddsAgainstFirst(t *testing.T) {
 	for _, levels := range []int{2, 3, 7} {
 		c := NewCategories(CategoricalKind, levels).(*unordered)
@@ -168,7 +168,7 @@ func TestLogOddsAgainstFirst(t *testing.T) {
 	}
 }
 
-// Sums over many rows, and their slopes and curvatures, are those of the rows one by one.
+// Sums over many rows, and their slopes and curvatures, equal the results row by row.
 func TestUnorderedRowsAtOnce(t *testing.T) {
 	for _, levels := range []int{2, 3, 6} {
 		c := NewCategories(CategoricalKind, levels).(UnorderedCategories)

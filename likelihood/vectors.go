@@ -11,7 +11,6 @@ import (
 // vectors computes exponentials of many rows at once.
 var vectors = kernel.VectorsOf[float64](kernel.Detect())
 
-// buffers are memory for these.
 var buffers = sync.Pool{New: func() any { return new([]float64) }}
 
 // withBuffer calls do with memory for n numbers.
@@ -35,13 +34,12 @@ func logProduct(q []float64) (sum float64) {
 	return sum + math.Log(product)
 }
 
-// kernelSummer is a Row that sums kernels faster than one by one: as LogKernelSums does.
+// kernelSummer is a Row that sums many kernels faster, as LogKernelSums does.
 type kernelSummer interface {
 	sumKernels(y, times, eta []float64, scale float64, sums []float64)
 }
 
-// LogKernels is Σ_i t_i LogKernelAt(y_i, η_i, σ): times [n] are how many rows each stands for, nil
-// for one.
+// LogKernels is Σ_i t_i LogKernelAt(y_i, η_i, σ), with times [n] as in LogDensity.
 func LogKernels(l Row, y, times, eta []float64, scale float64) float64 {
 	var sum [1]float64
 	LogKernelSums(l, y, times, eta, scale, sum[:])
@@ -64,7 +62,7 @@ func LogKernelSums(l Row, y, times, eta []float64, scale float64, sums []float64
 	}
 }
 
-// timesOf is how many rows a row stands for.
+// timesOf is the number of rows that a row stands for.
 func timesOf(times []float64, row int) float64 {
 	if times == nil {
 		return 1
@@ -72,7 +70,7 @@ func timesOf(times []float64, row int) float64 {
 	return times[row]
 }
 
-// newtonRows is a Row that finds slopes and curvatures faster than one by one.
+// newtonRows is a Row that computes many slopes and curvatures faster.
 type newtonRows interface {
 	newtons(y, eta, slope, curvature []float64)
 }

@@ -7,8 +7,8 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// zeroInflated is 0 with probability ω/(1 + ω), and a Poisson count of mean exp η otherwise, which
-// may be 0 as well.
+// zeroInflated is 0 with probability ω/(1 + ω), and otherwise a Poisson count of mean exp η, which
+// may also be 0.
 type zeroInflated struct{}
 
 func (zeroInflated) LogKernel(y, eta, logOdds *Node) *Node {
@@ -37,7 +37,7 @@ func (zeroInflated) LogKernelAt(y, eta, odds float64) float64 {
 
 func (zeroInflated) LogConstant(y float64) float64 { return poisson{}.LogConstant(y) }
 
-// share is that of the Poisson part in y.
+// share is the share of the Poisson part in y.
 func (zeroInflated) share(y, eta, odds float64) float64 {
 	if y > 0 {
 		return 1
@@ -72,8 +72,7 @@ func (zeroInflated) Draw(eta, odds float64, random *rand.Rand) float64 {
 	return poisson{}.Draw(eta, 1, random)
 }
 
-// hurdle is 0 with probability ω/(1 + ω), and otherwise a Poisson count of rate μ = exp η that is
-// not 0.
+// hurdle is 0 with probability ω/(1 + ω), and otherwise a nonzero Poisson count of rate μ = exp η.
 type hurdle struct{}
 
 // leastLogRate is the log μ below which 1 − exp(−μ) is μ to all digits of float64.
@@ -109,7 +108,7 @@ func (hurdle) LogKernelAt(y, eta, odds float64) float64 {
 
 func (hurdle) LogConstant(y float64) float64 { return poisson{}.LogConstant(y) }
 
-// truncated is the mean of a count that is not 0, and its slope in η.
+// truncated is the mean of a nonzero count, and its slope in η.
 func (hurdle) truncated(eta float64) (mean, slope float64) {
 	rate := cappedExpAt(math.Max(eta, leastLogRate))
 	some := -math.Expm1(-rate)
@@ -129,7 +128,7 @@ func (l hurdle) NewtonAt(y, eta, _ float64) (slope, curvature float64) {
 	return y - mean, math.Max(curvature, leastPoissonCurvature)
 }
 
-// BoundAt has the larger of the curvatures at η and at log y, above which the mode is not.
+// BoundAt has the larger of the curvatures at η and at log y; the mode is not above log y.
 func (l hurdle) BoundAt(y, eta, scale float64) (slope, curvature float64) {
 	slope, curvature = l.NewtonAt(y, eta, scale)
 	if slope > 0 {
