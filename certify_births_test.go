@@ -21,9 +21,9 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// standIns writes a table in which x0 + x1 and x2 + x3 explain the response nearly equally well, no
-// one of the four does alone, and others explain nothing: the way from one pair to the other leads
-// through models that are worse by so many nats as depend on the noise.
+// standIns writes a table in which x0 + x1 and x2 + x3 explain the response nearly equally well,
+// none of the four does alone, and others explain nothing. The path from one pair to the other
+// leads through worse models, at a depth in nats set by the noise.
 func standIns(t *testing.T, rows, others int, noise float64, seed uint64) string {
 	random := rand.New(rand.NewPCG(seed, 1))
 	var lines strings.Builder
@@ -47,8 +47,8 @@ func standIns(t *testing.T, rows, others int, noise float64, seed uint64) string
 }
 
 // TestBirthsAndDeaths compares with sums over all models: a table of eight predictors, and tables
-// in which pairs of predictors stand in for each other, with a shallow valley between and with one
-// of thousands of nats.
+// in which pairs of predictors stand in for each other, with a shallow valley between them and with
+// one of thousands of nats.
 func TestBirthsAndDeaths(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -82,14 +82,14 @@ func TestBirthsAndDeaths(t *testing.T) {
 	}
 }
 
-// sumOverModels is what births and deaths are compared with: the log evidence of all models, and
-// the inclusion probabilities of predictors in any order.
+// sumOverModels is the reference for births and deaths: the log evidence of all models, and the
+// inclusion probabilities of predictors in any order.
 type sumOverModels struct {
 	logEvidence float64
 	inclusion   []float64
 }
 
-// requireOf compares an answer by births and deaths.
+// requireOf compares an answer by births and deaths with the sum.
 func (want sumOverModels) requireOf(t *testing.T, problem *varsel.Problem, certificate *vti.Certificate) {
 	t.Helper()
 	require.Equal(t, vti.Trusted, certificate.Verdict, certificate.Reasons)
@@ -122,12 +122,12 @@ type itemLists interface {
 	Code(set, dst []int32) []int32
 }
 
-// sizePrior is the log prior probability of a model: every size has the same.
+// sizePrior returns the log prior probability of a model. Every size has the same probability.
 func sizePrior(problem *varsel.Problem, size int) float64 {
 	return -math.Log(float64(problem.Model.Prior.MaxSize+1)) - combin.LogGeneralizedBinomial(float64(len(problem.Design.Predictors)), float64(size))
 }
 
-// sumOf goes through all models of at most three predictors.
+// sumOf sums over all models of at most three predictors.
 func sumOf(t *testing.T, problem *varsel.Problem) sumOverModels {
 	forms := problem.Posterior().(vti.KnownTarget).Known().Evidences
 	lists, count := problem.Slots.Space().(itemLists), int32(len(problem.Design.Predictors))
@@ -160,8 +160,8 @@ func sumOf(t *testing.T, problem *varsel.Problem) sumOverModels {
 	return out
 }
 
-// relatives writes a table of predictors that are few factors with noise of their own, so that many
-// stand in for each other, the better the less noise.
+// relatives writes a table of predictors that are a few factors plus individual noise. Many stand
+// in for each other, more closely with less noise.
 func relatives(t *testing.T, rows, predictors, factors int, own float64, seed uint64) string {
 	random := rand.New(rand.NewPCG(seed, 2))
 	draw := func(count int) []float64 {
@@ -194,7 +194,7 @@ func relatives(t *testing.T, rows, predictors, factors int, own float64, seed ui
 	return path
 }
 
-// bornProblem is a selection among so many models that they are not listed, few enough for a sum.
+// bornProblem returns a selection among too many models to list, but few enough for a sum.
 func bornProblem(t *testing.T, path string) *varsel.Problem {
 	data, err := table.ReadFile(path)
 	require.NoError(t, err)
@@ -205,9 +205,9 @@ func bornProblem(t *testing.T, path string) *varsel.Problem {
 	return problem
 }
 
-// TestSolveByBirthsAndDeaths: where weights have too few draws for the precision, births and deaths
-// are next, and their answer is that of the sum over all models, of predictors that stand in for
-// each other and of near copies. A run that was stopped while they ran ends with the same bits.
+// TestSolveByBirthsAndDeaths: births and deaths follow weights with too few draws for the
+// precision. Their answer equals the sum over all models, for predictors that stand in for each
+// other and for near copies. A run stopped while they ran ends with the same bits.
 func TestSolveByBirthsAndDeaths(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

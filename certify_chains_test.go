@@ -15,8 +15,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// inclusions are the exact probabilities of each site to be 1, and log Σ_m p(m) Z_m for the uniform
-// prior.
+// inclusions returns the exact probability of each site to be 1, and log Σ_m p(m) Z_m under the
+// uniform prior.
 func (c *conjugate) inclusions() (inclusion []float64, logEvidence float64) {
 	logEvidences, probability := c.posterior()
 	inclusion = make([]float64, len(c.space.Cards()))
@@ -34,8 +34,8 @@ func (c *conjugate) inclusions() (inclusion []float64, logEvidence float64) {
 	return inclusion, largest + math.Log(sum/float64(len(logEvidences)))
 }
 
-// poorAnswer is how far a joint certificate of a posterior is from the truth, in its own standard
-// errors: of the log evidence and of the worst inclusion probability.
+// poorAnswer returns the distance of a joint certificate from the truth in its standard errors: for
+// the log evidence and for the worst inclusion probability.
 func poorAnswer(t *testing.T, target *conjugate, certificate *vti.Certificate) (evidence, inclusion float64) {
 	t.Helper()
 	exact, logEvidence := target.inclusions()
@@ -54,8 +54,8 @@ func poorAnswer(t *testing.T, target *conjugate, certificate *vti.Certificate) (
 	return math.Abs(certificate.LogEvidence-logEvidence) / certificate.LogEvidenceSE, inclusion
 }
 
-// Chains find evidence and probabilities where q is of no use: models are uniform and the flow is
-// far too narrow and off by several standard deviations. The bound of 5 standard errors between 64
+// Chains find evidence and probabilities with a useless q: models are uniform, and the flow is far
+// too narrow and off by several standard deviations. The bound of 5 standard errors between 64
 // chains is a false alarm in 1e5 runs of the seven checks.
 func TestChainsReplaceAPoorQ(t *testing.T) {
 	if testing.Short() {
@@ -75,8 +75,8 @@ func TestChainsReplaceAPoorQ(t *testing.T) {
 	require.Greater(t, certificate.RHat, 0.9)
 }
 
-// Good weights that chains confirm stay, weighed jointly and model by model; and short chains
-// confirm them by themselves.
+// Good weights that chains confirm stay, both joint and model by model. Short chains confirm them
+// by themselves.
 func TestChainsConfirm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -116,8 +116,8 @@ func (twoModes) LogJoint(_, mask, theta *Node) *Node {
 	return Mul(used, AddScalar(side, -math.Log(2*sd)-0.5*math.Log(2*math.Pi)))
 }
 
-// Weights that look well but miss a mode, and with it a factor 2 of the evidence, are found out:
-// they are made again with a proposal where draws of the chains lie.
+// Weights that look good but miss a mode, and with it a factor 2 of the evidence, are made again
+// with a proposal at the draws of the chains.
 func TestChainsFindWhatWeightsMiss(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -146,8 +146,8 @@ func TestChainsFindWhatWeightsMiss(t *testing.T) {
 	}
 }
 
-// What weights and chains show together: chains that have missed what weights found are not
-// believed, however well they mix, and chains alone do not earn trust.
+// The conclusion from weights and chains does not believe chains that have missed a mode of the
+// weights, however well they mix. Chains alone do not earn trust.
 func TestConclusion(t *testing.T) {
 	sp, err := space.NewSubsets(1, nil, [][]int{{0}})
 	require.NoError(t, err)
@@ -214,9 +214,9 @@ func (c *conjugate) quadratic() (precision, linear []float64) {
 	return precision, linear
 }
 
-// poorPosterior has a flow that is, for every model, normal with standard deviations smaller than
-// the posterior's by the factor narrow, and whose mean is off by at least shift posterior
-// standard deviations (at least, because coordinates are dependent).
+// poorPosterior has a flow that is normal for every model. Its standard deviations are the
+// posterior's times narrow, and its mean is off by at least shift posterior standard deviations (at
+// least, because coordinates are dependent).
 func poorPosterior(t *testing.T, target *conjugate, narrow, shift float64) *vti.Posterior {
 	t.Helper()
 	cfg := smallConfig()

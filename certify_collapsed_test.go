@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// What chains without parameters have found is for the weights that follow to see: witnesses stand
-// for all of the evidence, or for nothing where that is not known.
+// Later weights have to see the findings of chains without parameters. Witnesses stand for all of
+// the evidence, or for nothing if the evidence is not known.
 func TestChainsTestify(t *testing.T) {
 	const draws = 100
 	c := &Certificate{LogEvidence: -3, Sample: WeightedSample{Theta: mat.NewDense(draws, 1, nil), LogP: make([]float64, draws)}}

@@ -9,8 +9,7 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// The standard errors by the delta method against the spread of what they belong to, over many
-// independent sets of draws.
+// Standard errors by the delta method agree with the spread over many independent sets of draws.
 func TestStandardErrorsByTheDeltaMethod(t *testing.T) {
 	const repeats, draws = 2000, 100
 	logPrior := []float64{math.Log(0.2), math.Log(0.5), math.Log(0.3), math.Inf(-1)}

@@ -22,14 +22,14 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// exactConjugate is a conjugate target that says its evidences, wrong by a few nats where failing
-// is set.
+// exactConjugate is a conjugate target that states its evidences, wrong by a few nats if failing is
+// set.
 type exactConjugate struct {
 	*conjugate
 	failing bool
 }
 
-// Known has the evidences.
+// Known returns the evidences.
 func (c exactConjugate) Known() models.Known { return models.Known{Evidences: models.FromExact(c)} }
 
 func (c exactConjugate) LogEvidences(ctx context.Context, codes [][]int32) ([]float64, error) {
@@ -68,7 +68,7 @@ func (c exactConjugate) SampleParameters(code []int32, n int, random *rand.Rand)
 	return theta, logDensity, nil
 }
 
-// untrained fits too few steps for q to be of any use.
+// untrained fits too few steps for a useful q.
 func untrained(t *testing.T, target vti.Target, models vti.ModelDistribution) *vti.Posterior {
 	cfg := smallConfig()
 	cfg.Steps, cfg.Start, cfg.Models = 1, vti.AnchorStart, models
@@ -77,7 +77,7 @@ func untrained(t *testing.T, target vti.Target, models vti.ModelDistribution) *v
 	return posterior
 }
 
-// Evidences, probabilities and parameters are exact whatever q is.
+// Evidences, probabilities and parameters are exact for any q.
 func TestExactSum(t *testing.T) {
 	target := exactConjugate{conjugate: newConjugate(30, 4)}
 	certificate, err := untrained(t, target, nil).Certify(t.Context(), vti.CertifyConfig{Confirm: true})
@@ -98,8 +98,8 @@ func TestExactSum(t *testing.T) {
 		require.InDelta(t, probability[at], model.Certified, 1e-12)
 		require.Zero(t, model.SE)
 	}
-	// Moments of the draws beside those of the mixture: 4.5 standard errors, 10 comparisons, false
-	// alarms one in 15,000.
+	// Moments of draws and mixture agree within 4.5 standard errors: 10 comparisons, false alarms
+	// one in 15,000.
 	var mean, second [5]float64
 	for _, model := range certificate.Models {
 		_, m, covariance, active := target.exact(model.Code)
@@ -119,13 +119,13 @@ func TestExactSum(t *testing.T) {
 		}
 		require.InDelta(t, second[j], stat.Mean(squares, nil), 4.5*stat.StdDev(squares, nil)/math.Sqrt(float64(n)))
 	}
-	// log p(m) + log η of a draw, from the conditional and the evidence, is that of the graph.
+	// log p(m) + log η of a draw, from the conditional and the evidence, agrees with the graph.
 	q, err := untrained(t, target, nil).LogProb(certificate.Sample.Codes[:10], mat.DenseCopyOf(certificate.Sample.Theta.Slice(0, 10, 0, 5)))
 	require.NoError(t, err)
 	require.InDeltaSlice(t, q, certificate.Sample.LogQ[:10], 1e-4)
 }
 
-// summedConjugate makes the sum itself, and lists so many of the best models.
+// summedConjugate makes the sum itself, and lists a given number of the best models.
 type summedConjugate struct {
 	exactConjugate
 	listed int
@@ -153,8 +153,8 @@ func (s summedConjugate) sum(context.Context, func(done, total int)) (sum models
 	return sum, s.listed > 0, nil
 }
 
-// Where the target makes the sum, probabilities of models are exact, and others are known to within
-// what is not listed.
+// If the target makes the sum, probabilities of models are exact, and other probabilities are known
+// to within the unlisted mass.
 func TestSumOfTheTarget(t *testing.T) {
 	target := summedConjugate{exactConjugate{conjugate: newConjugate(30, 4)}, 5}
 	certificate, err := untrained(t, target, nil).Certify(t.Context(), vti.CertifyConfig{MaxModels: 1})
@@ -204,9 +204,8 @@ func TestSumOfTheTarget(t *testing.T) {
 	require.Equal(t, vti.Weights, weighed.Basis)
 }
 
-// Where models are too many to list, weights over models alone agree with the exact sum within
-// their errors: 16 inclusion probabilities and the evidence at 4.5 of them, false alarms one in
-// 8,000.
+// With too many models to list, weights over models alone agree with the exact sum: 16 inclusion
+// probabilities and the evidence within 4.5 of their errors, false alarms one in 8,000.
 func TestExactWeightsOverModels(t *testing.T) {
 	target := exactConjugate{conjugate: newConjugate(30, 4)}
 	posterior := untrained(t, target, nil)
@@ -238,8 +237,8 @@ func TestExactWeightsOverModels(t *testing.T) {
 	}
 }
 
-// coins is a q(m) whose sites are independent: the first is 1 with the given probability, the
-// others with one half.
+// coins is a q(m) with independent sites: the first is 1 with the given probability, the others
+// with one half.
 type coins struct{ first float64 }
 
 func (c coins) LogProb(_ *vti.Context, codes *Node) *Node {
@@ -258,8 +257,7 @@ func (c coins) Sample(_ *vti.Context, uniforms *Node) *Node {
 	return ConvertDType(LessThan(uniforms, Concatenate([]*Node{first, half}, -1)), dtypes.Int32)
 }
 
-// A q(m) that never proposes the best models is found out by the search, and another is not
-// accused.
+// The search reveals a q(m) that never proposes the best models, and does not accuse another.
 func TestExactWeightsFindMissedModels(t *testing.T) {
 	target := exactConjugate{conjugate: newConjugate(400, 6)}
 	for first, missed := range map[float64]bool{0: true, 0.5: false} {
@@ -275,14 +273,14 @@ func TestExactWeightsFindMissedModels(t *testing.T) {
 	}
 }
 
-// Where the closed form fails numerically, weights take over.
+// Weights take over if the closed form fails numerically.
 func TestExactFallsBack(t *testing.T) {
 	certificate, err := untrained(t, exactConjugate{newConjugate(30, 2), true}, nil).Certify(t.Context(), vti.CertifyConfig{Draws: 1 << 12})
 	require.NoError(t, err)
 	require.NotEqual(t, vti.ExactSum, certificate.Basis)
 }
 
-// laplaceConjugate proposes parameters from the exact conditional with its covariance made wider.
+// laplaceConjugate proposes parameters from the exact conditional with a wider covariance.
 type laplaceConjugate struct {
 	*conjugate
 	wider float64 // 0: by 1.3
@@ -299,7 +297,7 @@ func (c laplaceConjugate) propose(code []int32, n int, random *rand.Rand) (theta
 	logJoint, logProposal = make([]float64, n), make([]float64, n)
 	k := float64(len(active))
 	for i, value := range logConditional {
-		// Draws a factor away from the mean: the quadratic form grows by its square.
+		// Draws are a factor further from the mean: the quadratic form grows by its square.
 		for a, j := range active {
 			theta.Set(i, j, mean.AtVec(a)+wider*(theta.At(i, j)-mean.AtVec(a)))
 		}
@@ -310,7 +308,7 @@ func (c laplaceConjugate) propose(code []int32, n int, random *rand.Rand) (theta
 	return theta, logJoint, logProposal, err
 }
 
-// logPeak is the largest log density of the exact conditional.
+// logPeak returns the largest log density of the exact conditional.
 func (c laplaceConjugate) logPeak(code []int32) float64 {
 	_, _, covariance, active := c.exact(code)
 	var factor mat.Cholesky
@@ -318,9 +316,9 @@ func (c laplaceConjugate) logPeak(code []int32) float64 {
 	return -factor.LogDet()/2 - float64(len(active))/2*math.Log(2*math.Pi)
 }
 
-// Draws of models stand for their probabilities although these are known better after the draws:
-// where first estimates of few draws were far off, and where evidences were made more precise. Left
-// is the rounding to whole draws, and models with less than one.
+// Draws of models represent their final probabilities, which are known better after the draws: with
+// poor first estimates from few draws, and with evidences made more precise. The rest is the
+// rounding to whole draws, and models with less than one.
 func TestSampleOfModels(t *testing.T) {
 	for _, wider := range []float64{2, 3, 5, 7} {
 		certificate, err := untrained(t, laplaceConjugate{newConjugate(30, 4), wider}, nil).Certify(t.Context(), vti.CertifyConfig{})
@@ -337,8 +335,8 @@ func TestSampleOfModels(t *testing.T) {
 }
 
 // Evidences estimated around modes agree with exact ones, as a sum over all models and by weights
-// of models from chains, and so do weights where evidences are known. Inclusion probabilities and
-// log evidences at 4.5 of their errors: 22 comparisons, a false alarm in 7,000.
+// of models from chains. Weights with known evidences agree too. Inclusion probabilities and log
+// evidences are within 4.5 of their errors: 22 comparisons, a false alarm in 7,000.
 func TestModelsAlone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -386,7 +384,7 @@ func TestModelsAlone(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, first.LogEvidence, again.LogEvidence, "what was certified before does not matter")
 
-	// Where the time is over chains are short and draws few, and what they say holds.
+	// After the time limit chains are short and draws few, and their answer holds.
 	cfg := vti.CertifyConfig{Draws: 1 << 14}
 	whole, err := estimated.CertifyModelsByChains(t.Context(), cfg.Glance(false))
 	require.NoError(t, err)

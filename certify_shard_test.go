@@ -14,14 +14,14 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// everything of a certificate, each number with all its digits.
+// everything prints a certificate, each number with all its digits.
 func everything(c *vti.Certificate) string {
 	return fmt.Sprintln(c.Verdict, c.Reasons, c.Basis, c.Confirmed, c.KHat, c.ESS, c.RHat, c.Draws, c.LogEvidence, c.LogEvidenceSE, c.NonFinite,
 		c.Models, c.Sample.Codes, c.Sample.Theta.RawMatrix().Data, c.Sample.LogP, c.Sample.LogQ, c.Sample.Weight, c.Sample.Group, c.Proposed)
 }
 
-// Processes that share a certificate end with that of one alone, to the bit, by every method; so
-// does the one that puts their pieces together, which computes nothing.
+// Processes that share a certificate end with the certificate of a single process, to the bit, by
+// every method. So does the process that joins their pieces and computes nothing.
 func TestSharedCertificatesAreThatOfOne(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -75,7 +75,7 @@ func TestSharedCertificatesAreThatOfOne(t *testing.T) {
 	}
 }
 
-// A posterior in a file gets the certificate that it had, whether Fit or Solve trained it.
+// A stored posterior gets its original certificate again, trained by Fit or by Solve.
 func TestRecertify(t *testing.T) {
 	target := newConjugate(40, 4)
 	device := openDevice(t, gpu.CPU)

@@ -15,7 +15,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// single excludes all models but that of one coordinate.
+// single excludes all models except with exactly one coordinate.
 type single struct{ normals }
 
 func (s single) LogPrior(codes *Node) *Node {
@@ -23,8 +23,8 @@ func (s single) LogPrior(codes *Node) *Node {
 	return Where(allowed, s.normals.LogPrior(codes), Infinity(codes.Graph(), dtypes.Float64, -1))
 }
 
-// Chains start where package rjmcmc says, unless the prior excludes most of that: then at draws
-// from q(m).
+// Chains start in the models of package rjmcmc, or in draws from q(m) if the prior excludes most of
+// the former.
 func TestStartsOfChains(t *testing.T) {
 	target := newNormals(t, 6)
 	e := newEvaluatorOf(t, target, 128)
@@ -49,8 +49,8 @@ func TestStartsOfChains(t *testing.T) {
 	require.NotEqual(t, e.Seed, cfg.Seed)
 }
 
-// walks are autoregressive series with the given correlation of neighbours, half of them around a
-// mode that is so many standard deviations away, [chains][n].
+// walks returns autoregressive series [chains][n] with the given correlation of neighbours. Half of
+// them lie around a mode that is apart standard deviations away.
 func walks(random *rand.Rand, chains, n int, correlation, apart float64) [][]float64 {
 	series := make([][]float64, chains)
 	for c := range series {
@@ -63,7 +63,7 @@ func walks(random *rand.Rand, chains, n int, correlation, apart float64) [][]flo
 	return series
 }
 
-// rHatOf is R-hat of the first n values of each series.
+// rHatOf returns R-hat of the first n values of each series.
 func rHatOf(series [][]float64, n int) float64 {
 	first := make([][]float64, len(series))
 	for c := range series {
@@ -72,7 +72,7 @@ func rHatOf(series [][]float64, n int) float64 {
 	return rjmcmc.Summarise(first).RHat
 }
 
-// R-hat of series that mix is near 1.01 at the length at which that was foretold.
+// R-hat of series that mix is near 1.01 at the predicted length.
 func TestLengthOfChainsIsForetold(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -92,7 +92,7 @@ func TestLengthOfChainsIsForetold(t *testing.T) {
 	assert.GreaterOrEqual(t, near, 17)
 }
 
-// Chains that stay in the mode where they began never agree, and do not go on.
+// Chains that stay in the mode where they began never agree, and do not continue.
 func TestChainsThatAreStuckDoNotGoOn(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 1))
 	const n = 200

@@ -26,7 +26,7 @@ func TestResumedRunEndsBitForBitWhereAnUninterruptedOneEnds(t *testing.T) {
 	_, err := vti.Fit(t.Context(), device, target, cfg)
 	require.NoError(t, err)
 
-	// Stop in the middle, at a step that is no checkpoint; the file then holds that step.
+	// Stop at a step without a checkpoint; the file then holds that step.
 	interrupted := cfg
 	interrupted.Checkpoint = filepath.Join(dir, "parts.vti")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -59,9 +59,9 @@ func TestResumedRunEndsBitForBitWhereAnUninterruptedOneEnds(t *testing.T) {
 	require.Equal(t, b, a)
 }
 
-// A run that dies between the checkpoints of CheckpointEvery goes on from the last one by time, and
-// neither that nor how many there were changes a bit of the end: for a table, a network and a q(m)
-// that learns by itself.
+// A run that dies between the checkpoints of CheckpointEvery resumes from the last one by time.
+// Neither the death nor the number of checkpoints changes a bit of the end: for a table, a network
+// and a q(m) that learns by itself.
 func TestCheckpointsByTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -86,7 +86,7 @@ func TestCheckpointsByTime(t *testing.T) {
 			byTime.Checkpoint, byTime.CheckpointInterval = filepath.Join(t.TempDir(), "by time.vti"), time.Microsecond
 			byTime.Progress = func(info vti.Info) {
 				content, err := os.ReadFile(byTime.Checkpoint)
-				// all that a run that is killed now leaves behind
+				// all that a killed run leaves behind
 				if info.Step == 30 && err == nil {
 					require.NoError(t, os.WriteFile(killed, content, 0o644))
 				}

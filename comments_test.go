@@ -17,9 +17,9 @@ import (
 // commentWidth is the number of columns that a comment may take, where a tab counts four.
 const commentWidth = 100
 
-// wideComments returns the lines of own-line comments in a Go source file that are wider than
-// commentWidth. Exempt are directives, a single long word such as an address, the expected output
-// of an example, block comments (all of them are C code of cgo), and generated files.
+// wideComments returns the lines of own-line comments in a Go source file wider than commentWidth.
+// Exempt are directives, a single long word such as an address, the expected output of an example,
+// block comments (all of them are C code of cgo), and generated files.
 func wideComments(path string, source []byte) (lines []int, err error) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, path, source, parser.ParseComments)
@@ -46,8 +46,8 @@ func wideComments(path string, source []byte) (lines []int, err error) {
 	return lines, nil
 }
 
-// goFiles returns the Go files of the repository, those with build tags and those of modules in
-// testdata among them.
+// goFiles returns the Go files of the repository, including files with build tags and modules in
+// testdata.
 func goFiles(t *testing.T) []string {
 	var paths []string
 	require.NoError(t, filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {

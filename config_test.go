@@ -25,8 +25,8 @@ func TestConfigValidate(t *testing.T) {
 	}
 }
 
-// What the state after a step depends on is part of the settings; when to report and to store is
-// not.
+// The settings contain every field that changes the state after a step, but not the times of
+// reports and checkpoints.
 func TestSettings(t *testing.T) {
 	settings := func(cfg Config) string {
 		text, err := cfg.withDefaults().settings("cpu", []int{2, 2})
@@ -40,8 +40,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// Sizes that cannot be are refused at once, with the memory that they would need; large ones that
-// can be are not.
+// Impossible sizes are refused at once, with the memory that they would need. Large possible sizes
+// are accepted.
 func TestSizesThatCannotBe(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)

@@ -12,8 +12,8 @@ import (
 )
 
 // conjugate is a linear model with known noise and independent standard normal coefficients over
-// every subset of the columns after the first, which is always in: its evidences and posteriors are
-// closed forms.
+// every subset of the columns after the first, which is always included. Its evidences and
+// posteriors are closed forms.
 type conjugate struct {
 	x     *mat.Dense // [n, D]
 	y     []float64
@@ -21,11 +21,11 @@ type conjugate struct {
 	space *space.Subsets
 }
 
-// Unimodal says that chains need not check anything.
+// Unimodal makes checks by chains unnecessary.
 func (*conjugate) Unimodal() bool { return true }
 
-// newConjugate simulates n rows with p selectable columns, correlated in pairs, the first two of
-// which matter.
+// newConjugate simulates n rows with p selectable columns, correlated in pairs. The first two
+// matter.
 func newConjugate(n, p int) *conjugate {
 	random := stream.Rand(7, "conjugate")
 	c := &conjugate{x: mat.NewDense(n, p+1, nil), y: make([]float64, n), sigma: 0.8}

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// documents are the pages that are written for readers, by path.
+// documents returns the pages written for readers, by path.
 func documents(t *testing.T) map[string]string {
 	pages := map[string]string{}
 	read := func(path string) {
@@ -44,7 +44,7 @@ var (
 	packageArg = regexp.MustCompile(`(?:^|\s)(\.(?:/[a-z/]+)?)(?:\s|$)`)
 )
 
-// Links lead to files, and names of source files to files of the repository.
+// Links lead to files, and names of source files exist in the repository.
 func TestDocumentsNameFilesThatExist(t *testing.T) {
 	names := map[string]bool{}
 	for _, path := range goFiles(t) {
@@ -69,7 +69,7 @@ func TestDocumentsNameFilesThatExist(t *testing.T) {
 	require.Greater(t, checked, 20)
 }
 
-// anchors are the names by which links lead to the headings of a page.
+// anchors returns the link names of a page's headings.
 func anchors(t *testing.T, path string) (names []string) {
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -88,7 +88,7 @@ func anchors(t *testing.T, path string) (names []string) {
 	return names
 }
 
-// Every command with go test finds the test or benchmark that it names, in the package it names.
+// Every go test command finds the named test or benchmark in the named package.
 func TestDocumentsNameTestsThatExist(t *testing.T) {
 	checked := 0
 	for path, content := range documents(t) {
@@ -114,8 +114,7 @@ func TestDocumentsNameTestsThatExist(t *testing.T) {
 
 var testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w*)\(`)
 
-// hasTest reports whether the tests in a folder have a function of the given kind that a pattern
-// matches.
+// hasTest reports whether a pattern matches a function of the given kind in the tests of a folder.
 func hasTest(t *testing.T, folder, kind string, pattern *regexp.Regexp) bool {
 	paths, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
 	require.NoError(t, err)
@@ -137,8 +136,8 @@ var fileName = regexp.MustCompile(`[a-z0-9_*]+\.go\b`)
 // them.
 const mostUnmapped = 40
 
-// The documentation of a package names no file that is not there, and where there are more
-// than mostUnmapped it names all, by name or pattern.
+// The documentation of a package names only existing files. Above mostUnmapped files it names all,
+// by name or pattern.
 func TestPackagesMapTheirFiles(t *testing.T) {
 	everywhere := map[string]bool{}
 	for _, path := range goFiles(t) {

@@ -17,7 +17,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// gain is the log evidence that each coordinate of a model of normals adds.
+// gain is the log evidence of each coordinate of a model of normals.
 const gain = 0.5
 
 // normals is a target over subsets of independent coordinates, each N(1, ½²) and worth gain: log
@@ -54,7 +54,7 @@ func (n normals) logEvidence(code []int32) (total float64) {
 	return total
 }
 
-// newEvaluatorOf evaluates normals with a flow that fits them exactly and q(m) = p(m).
+// newEvaluatorOf evaluates normals with an exact flow and q(m) = p(m).
 func newEvaluatorOf(t testing.TB, target normals, batch int) *evaluator {
 	t.Helper()
 	device, err := gpu.Open(gpu.CPU)
@@ -75,8 +75,7 @@ func newEvaluatorOf(t testing.TB, target normals, batch int) *evaluator {
 	})
 }
 
-// Densities of rows, of which there are more than a batch and no multiple of it, are the closed
-// forms.
+// Densities of rows equal the closed forms, for more rows than a batch and no multiple of it.
 func TestEvaluator(t *testing.T) {
 	target := newNormals(t, 3)
 	e := newEvaluatorOf(t, target, 5)

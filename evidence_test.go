@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Evidences of chosen models, and draws of their parameters, are the closed forms.
+// Evidences of chosen models, and moments of their parameter draws, equal the closed forms.
 func TestEvidences(t *testing.T) {
 	target := newNormals(t, 3)
 	posterior := &Posterior{evaluator: newEvaluatorOf(t, target, 128)}

@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// exposure walks the types that a program outside the module can reach through exported names, and
-// collects those of internal packages, which such a program cannot name.
+// exposure walks the types that a program outside the module can reach through exported names. It
+// collects the internal ones, which such a program cannot name.
 type exposure struct {
 	internal func(path string) bool
 	ours     func(path string) bool
@@ -30,7 +30,7 @@ type exposure struct {
 }
 
 // exposedInternals returns the internal types, as package.Type, that exported names of the packages
-// lead to and that no package gives an exported alias, each with a name that leads there.
+// lead to and that have no exported alias, each with a name that leads there.
 func exposedInternals(packages []*types.Package, internal, ours func(path string) bool) map[string]string {
 	e := &exposure{internal: internal, ours: ours, aliased: map[types.Object]bool{}, found: map[types.Object]string{}, visited: map[types.Type]bool{}}
 	for _, p := range packages {
@@ -58,7 +58,7 @@ func exposedInternals(packages []*types.Package, internal, ours func(path string
 	return exposed
 }
 
-// walk visits a type that the exported name from leads to.
+// walk visits a type reached from the exported name from.
 func (e *exposure) walk(t types.Type, from string) {
 	if e.visited[t] {
 		return
@@ -102,8 +102,8 @@ func (e *exposure) walk(t types.Type, from string) {
 	}
 }
 
-// walkNamed visits the exported fields and methods of a type of the module, and notes the type if
-// it is internal.
+// walkNamed visits the exported fields and methods of a type of the module, and notes an internal
+// type.
 func (e *exposure) walkNamed(t *types.Named, from string) {
 	for argument := range t.TypeArgs().Types() {
 		e.walk(argument, from)
@@ -128,8 +128,7 @@ func (e *exposure) walkNamed(t *types.Named, from string) {
 	}
 }
 
-// publicPackages loads the packages of the module that others can import, from the export data of
-// the build.
+// publicPackages loads the importable packages of the module from the export data of the build.
 func publicPackages(t *testing.T) []*types.Package {
 	listed, err := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Name}} {{.Export}}", "./...").Output()
 	require.NoError(t, err)

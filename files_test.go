@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// uses lists, for each file of the package, the other files whose names it uses, with the first of
-// these names. Fields do not count: whoever has a value has its fields.
+// uses lists, for each file of the package, the other files whose names it uses, with the first
+// such name. Fields do not count: they come with every value.
 func uses(t *testing.T, sources map[string]string) map[string]map[string]string {
 	t.Helper()
 	fset := token.NewFileSet()
@@ -30,7 +30,7 @@ func uses(t *testing.T, sources map[string]string) map[string]map[string]string 
 		files = append(files, file)
 	}
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
-	// Imports are not resolved, and what is wrong for lack of them does not matter here.
+	// Imports are not resolved; the resulting errors do not matter here.
 	config := types.Config{Importer: noImports{}, Error: func(error) {}}
 	pkg, _ := config.Check("vti", fset, files, info)
 	edges := map[string]map[string]string{}
@@ -52,7 +52,7 @@ func uses(t *testing.T, sources map[string]string) map[string]map[string]string 
 	return edges
 }
 
-// noImports gives every import as an empty package.
+// noImports returns every import as an empty package.
 type noImports struct{}
 
 func (noImports) Import(path string) (*types.Package, error) {
@@ -61,7 +61,7 @@ func (noImports) Import(path string) (*types.Package, error) {
 	return imported, nil
 }
 
-// circles lists the uses that are part of a circle, "a.go uses b.go (name)".
+// circles lists the uses in a circle, "a.go uses b.go (name)".
 func circles(edges map[string]map[string]string) (found []string) {
 	reachable := func(from string) map[string]bool {
 		seen, next := map[string]bool{}, []string{from}

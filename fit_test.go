@@ -50,7 +50,7 @@ func TestTrouble(t *testing.T) {
 }
 
 // farTarget has its mode at 100, where float32 overflows and float64 does not: the second-order
-// approximation there is found, and no start.
+// approximation is found there, but no start.
 type farTarget struct{ *conjugate }
 
 func (f farTarget) LogJoint(codes, mask, theta *Node) *Node {

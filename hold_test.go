@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// Steps after which the entropy of q(m), averaged over ten steps, first differs from that of the
-// prior.
+// firstChange returns the number of steps after which the entropy of q(m), averaged over ten steps,
+// first differs from the prior's.
 func firstChange(t *testing.T, cfg vti.Config) int {
 	t.Helper()
 	target := newConjugate(40, 4)
@@ -29,9 +29,9 @@ func firstChange(t *testing.T, cfg vti.Config) int {
 	return changed
 }
 
-// From the identity q(m) stays at the prior until the flow has settled, and for at most half of the
-// steps; from the anchor, and where it is to learn at once, it moves from the start. How many steps
-// a launch takes changes nothing.
+// From the identity q(m) stays at the prior until the flow has settled, for at most half of the
+// steps. From the anchor, and with LearnAtOnce, it moves from the start. The number of steps in a
+// launch changes nothing.
 func TestModelsWaitForTheFlow(t *testing.T) {
 	cfg := smallConfig()
 	cfg.Steps, cfg.Start = 400, vti.IdentityStart

@@ -18,7 +18,7 @@ func TestEvenAllocation(t *testing.T) {
 	require.Equal(t, 128, evenAllocation(make([]float64, 1<<11))[0])
 }
 
-// The one draw that stands for a model is chosen in proportion to weight.
+// The representative draw of a model is chosen in proportion to weight.
 func TestTallyChoosesByWeight(t *testing.T) {
 	const repeats = 20_000
 	random := stream.Rand(1, "tally")
@@ -38,8 +38,8 @@ func TestTallyChoosesByWeight(t *testing.T) {
 	}
 }
 
-// Draws of every model by an exact flow have weights whose mean is the evidence, whatever the
-// batch, and a sampler that is stopped says how far it came.
+// Weights of draws by an exact flow average to the evidence of every model, for any batch. A
+// stopped sampler reports its progress.
 func TestImportanceSampler(t *testing.T) {
 	target := newNormals(t, 2)
 	e := newEvaluatorOf(t, target, 64)

@@ -44,7 +44,7 @@ var layers = map[string]float64{
 	"simd": 0, "table": 0,
 }
 
-// allowed are the exceptions: imports within a layer.
+// allowed lists the exceptions: imports within a layer.
 var allowed = map[string][]string{
 	"hbm/regression":      {"hbm"},
 	"simd":                {"internal/kernel"},
@@ -64,13 +64,13 @@ var allowed = map[string][]string{
 	"internal/proposal":   {"internal/dense"},
 }
 
-// layerOf returns the layer of a package: 0 of an internal one that the table does not name.
+// layerOf returns the layer of a package: 0 for an internal one outside the table.
 func layerOf(path string) (layer float64, known bool) {
 	layer, known = layers[path]
 	return layer, known || strings.HasPrefix(path, "internal/")
 }
 
-// violation says what is wrong with an import, or is empty.
+// violation describes a wrong import, or is empty.
 func violation(from, to string) string {
 	fromLayer, known := layerOf(from)
 	if !known {

@@ -36,9 +36,9 @@ func surrogateFit(t *testing.T, target *conjugate, cfg vti.Config, belief modeld
 	return variation
 }
 
-// Either belief, with either way to explore, finds the posterior over models where the flow is
-// nearly exact. Rewards are then nearly free of noise, and what is left is how fast old rewards
-// fade.
+// Each belief, with each way to explore, finds the posterior over models under a nearly exact flow.
+// Rewards are then nearly free of noise, and the remaining error comes from the decay of old
+// rewards.
 func TestSurrogateLearnsTheModels(t *testing.T) {
 	target := newConjugate(40, 4)
 	cfg := smallConfig()
@@ -49,8 +49,8 @@ func TestSurrogateLearnsTheModels(t *testing.T) {
 	}
 }
 
-// A fit that is stopped and resumed has the same variables, to the bit, as one that is not: what a
-// surrogate has learned is part of the checkpoint.
+// A stopped and resumed fit has the same variables, to the bit, as an uninterrupted one: the
+// checkpoint contains the state of the surrogate.
 func TestSurrogateResumes(t *testing.T) {
 	target := newConjugate(30, 3)
 	for _, belief := range []modeldist.Belief{modeldist.DiagonalBelief, modeldist.ProcessBelief} {

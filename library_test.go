@@ -17,7 +17,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// operations are those that docs/library.md recommends for a Target, each applied to two
+// operations are the recommendations of docs/library.md for a Target, each applied to two
 // parameters a and b and reduced to a number that must be sum.
 var operations = map[string]struct {
 	apply func(theta *Node) *Node // [1,2]
@@ -50,7 +50,7 @@ func TestLibraryListsItsOperations(t *testing.T) {
 	}
 }
 
-// Each of them has a value and a finite derivative, on the default device and on the reference.
+// Each operation has a value and a finite derivative, on the default device and on the reference.
 func TestLibraryOperationsRunEverywhere(t *testing.T) {
 	for _, kind := range []gpu.Kind{gpu.CPU, gpu.Reference} {
 		device, err := gpu.Open(kind)
@@ -98,7 +98,7 @@ func TestLibraryResponses(t *testing.T) {
 	}
 }
 
-// A target whose densities are not a number for each row is told what they are.
+// The error for densities that are not one number per row names their shape.
 func TestTargetOfWrongShapes(t *testing.T) {
 	device := openDevice(t, gpu.CPU)
 	for _, c := range []struct {
@@ -123,7 +123,7 @@ type wideJoint struct{ *conjugate }
 
 func (wideJoint) LogJoint(_, _, theta *Node) *Node { return theta }
 
-// What the table of imports says of a package is there.
+// Packages have the names listed in the table of imports.
 func TestLibraryNamesWhatPackagesHave(t *testing.T) {
 	page, err := os.ReadFile("docs/library.md")
 	require.NoError(t, err)

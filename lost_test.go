@@ -34,9 +34,8 @@ func dyingDevice(t testing.TB, launch int, counts func(name string) bool) *gpu.D
 	return device
 }
 
-// A device that is lost in the middle of training, or of the look at the models, leaves the last
-// checkpoint as it was; from there another device comes to the same bits as if nothing had
-// happened.
+// A device lost in the middle of training or of a pilot run leaves the last checkpoint unchanged.
+// Another device resumes from there and ends with the same bits as an undisturbed run.
 func TestLostDeviceLeavesTheLastCheckpoint(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -45,7 +44,7 @@ func TestLostDeviceLeavesTheLastCheckpoint(t *testing.T) {
 	looks := func(name string) bool { return !testkit.IsTraining(name) }
 	for name, models := range trainedModels(t, target) {
 		cfg := smallConfig()
-		// looks after step 24
+		// the pilot run follows step 24
 		cfg.Models, cfg.Steps, cfg.Batch, cfg.CheckpointEvery, cfg.CheckpointInterval, cfg.LogEvery, cfg.Tempering = models, 40, 64, 10, -1, 1000, 0.6
 		dir := t.TempDir()
 		cfg.Checkpoint = filepath.Join(dir, "whole.vti")
@@ -92,7 +91,7 @@ func TestLostDeviceLeavesTheLastCheckpoint(t *testing.T) {
 			})
 		}
 
-		// Ctrl-C during the look is no different.
+		// Ctrl-C during the pilot run is no different.
 		t.Run(name+" stopped in the look", func(t *testing.T) {
 			stopped := cfg
 			stopped.Checkpoint = filepath.Join(t.TempDir(), "stopped.vti")
@@ -119,7 +118,7 @@ func TestLostDeviceLeavesTheLastCheckpoint(t *testing.T) {
 	}
 }
 
-// Too large a batch ends the run with one that fits.
+// The error for too large a batch names a batch that fits.
 func TestOutOfMemoryNamesABatch(t *testing.T) {
 	device, watched := watch(t)
 	failure := &gpu.Failure{Device: "xla:cuda", OutOfMemory: true, Asked: 8 << 30, Memory: 4 << 30, Err: errors.New("RESOURCE_EXHAUSTED")}

@@ -11,12 +11,12 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// Training takes the memory of its variables, however many steps: 20,000 more of them leave the
-// heap within 40 kB, where one number kept for each would take 160 kB. TestMemoryOverAMillionSteps
-// goes all the way.
+// Training takes the memory of its variables, whatever the number of steps: 20,000 more leave the
+// heap within 40 kB, where one number for each would take 160 kB. TestMemoryOverAMillionSteps goes
+// further.
 func TestMemoryOfTrainingIsFlat(t *testing.T) { testFlatMemory(t, 20_000) }
 
-// testFlatMemory compares the heap after 10,000 steps and after so many, with the control variates
+// testFlatMemory compares the heap after 10,000 steps and at the end, with the control variates
 // that remember past steps.
 func testFlatMemory(t *testing.T, steps int) {
 	const first = 10_000

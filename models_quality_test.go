@@ -34,9 +34,9 @@ func trainedVariation(t *testing.T, target *conjugate, probability []float64, cf
 	return variation
 }
 
-// TestControlVariates prints, for a table q(m) of 4,096 models trained from the prior with each
-// control variate, how close it comes to the exact posterior in so many steps, and how many steps
-// it takes to come so close.
+// TestControlVariates prints the effect of each control variate on a table q(m) of 4,096 models
+// trained from the prior: the distance from the exact posterior after a number of steps, and the
+// number of steps to a distance.
 //
 //	go test -v -tags quality -run TestControlVariates$ .
 func TestControlVariates(t *testing.T) {
@@ -66,8 +66,8 @@ func TestControlVariates(t *testing.T) {
 	}
 }
 
-// stepsToVariation returns after how many steps, of multiples of 20, q(m) trained from the prior
-// first comes within each of the levels of the exact posterior; that of all steps if it never does.
+// stepsToVariation returns the first multiple of 20 steps at which q(m), trained from the prior, is
+// within each of the levels of the exact posterior, or the number of all steps if it never is.
 func stepsToVariation(t *testing.T, target *conjugate, probability, levels []float64, cfg vti.Config) []int {
 	t.Helper()
 	cfg.Start, cfg.Batch, cfg.Checkpoint, cfg.CheckpointEvery, cfg.LogEvery = vti.AnchorStart, 256, filepath.Join(t.TempDir(), "state"), 20, 20
@@ -96,10 +96,9 @@ func stepsToVariation(t *testing.T, target *conjugate, probability, levels []flo
 	return needed
 }
 
-// TestScoreVariance prints the variance of the gradient that a batch estimates with each control
-// variate, summed over the logits of a table q(m) of 4,096 models, at some stages of one training
-// from the prior. All control variates are compared on the same flow, the same q(m) and the same
-// draws.
+// TestScoreVariance prints the variance of the gradient from a batch with each control variate,
+// summed over the logits of a table q(m) of 4,096 models, at some stages of one training from the
+// prior. All control variates are compared on the same flow, q(m) and draws.
 //
 //	go test -v -tags quality -run TestScoreVariance$ .
 func TestScoreVariance(t *testing.T) {
@@ -130,7 +129,7 @@ func TestScoreVariance(t *testing.T) {
 	}
 }
 
-// TestInformationGain prints what becomes of q(m) with steps so large that only the control of the
+// TestInformationGain prints the course of q(m) with steps so large that only the limit on the
 // information gain (D.2) holds them back.
 //
 //	go test -v -tags quality -run TestInformationGain$ .

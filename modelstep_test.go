@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 )
 
-// The step on a table has the sign of the negative gradient, approaches the natural gradient where
-// models are sampled often, and stays bounded where they are not.
+// The step on a table has the sign of the negative gradient, approaches the natural gradient for
+// models that are sampled often, and stays bounded for others.
 func TestTableStep(t *testing.T) {
 	logProbs := []float64{math.Log(0.9), math.Log(0.1), math.Inf(-1)}
 	got, err := ExecOnce(testkit.Backend(t), func(logProbs, gradient *Node) *Node {

@@ -24,12 +24,12 @@ func TestOutsideClassics(t *testing.T) {
 	require.True(t, strings.HasPrefix(lines[2], "trusted Most probably 1 knot") || strings.HasPrefix(lines[2], "trusted Most probably 2 knots"), lines[2])
 }
 
-// logNormalDensity is the log density of N(mean, sd²).
+// logNormalDensity returns the log density of N(mean, sd²).
 func logNormalDensity(x, mean, sd float64) float64 {
 	return -0.5*math.Pow((x-mean)/sd, 2) - math.Log(sd) - 0.5*math.Log(2*math.Pi)
 }
 
-// linearEvidence is p(y) for y ~ N(X b, σ²), b ~ N(0, I) and log σ ~ N(mean, sd²): y is normal
+// linearEvidence returns p(y) for y ~ N(X b, σ²), b ~ N(0, I) and log σ ~ N(mean, sd²): y is normal
 // given σ, over which the trapezoidal rule integrates.
 func linearEvidence(t *testing.T, columns [][]float64, y []float64, mean, sd float64) (evidence float64) {
 	const step = 0.08
@@ -52,7 +52,7 @@ func linearEvidence(t *testing.T, columns [][]float64, y []float64, mean, sd flo
 	return evidence
 }
 
-// The evidences of the orders of the autoregression are those of normal integrals.
+// The evidences of the orders of the autoregression agree with normal integrals.
 func TestOutsideOrders(t *testing.T) {
 	lines := runOutside(t, "./orders")
 	require.Equal(t, "trusted", lines[0])
@@ -80,7 +80,7 @@ func TestOutsideOrders(t *testing.T) {
 	}
 }
 
-// The probabilities of the places of changes are those of the sum over all subsets.
+// The probabilities of the places of changes agree with the sum over all subsets.
 func TestOutsideChanges(t *testing.T) {
 	lines := runOutside(t, "./changes")
 	require.Equal(t, "trusted", lines[0])
@@ -130,8 +130,8 @@ func TestOutsideChanges(t *testing.T) {
 	}
 }
 
-// The probabilities of numbers of components, by weights and by chains, are those of the sum over
-// all assignments of the rows, of which each set has an integral in closed form given its sd.
+// The probabilities of the number of components, by weights and by chains, agree with the sum over
+// all assignments of the rows. Each set has an integral in closed form given its sd.
 func TestOutsideMixture(t *testing.T) {
 	lines := runOutside(t, "./mixture")
 	require.Equal(t, "trusted", lines[0])
@@ -180,7 +180,7 @@ func TestOutsideMixture(t *testing.T) {
 	}
 }
 
-// The examples of docs/library.md are what the programs have, and no program is longer than a page.
+// The examples of docs/library.md are in the programs, and no program is longer than a page.
 func TestLibraryShowsThePrograms(t *testing.T) {
 	page, err := os.ReadFile("docs/library.md")
 	require.NoError(t, err)

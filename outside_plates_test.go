@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Which hospitals differ, among 2¹² and 2⁴⁰ models: given the common rate μ hospitals are
+// Hospitals that differ, among 2¹² and 2⁴⁰ models: given the common rate μ hospitals are
 // independent, so that probabilities are sums over two models of each and an integral over μ.
 func TestOutsidePlates(t *testing.T) {
 	for _, hospitals := range []int{12, 40} {
@@ -35,8 +35,8 @@ func TestOutsidePlates(t *testing.T) {
 	}
 }
 
-// hospitalsThatDiffer are the probabilities of the program ./plates, by the trapezoidal rule over
-// μ.
+// hospitalsThatDiffer returns the probabilities for the program ./plates, by the trapezoidal rule
+// over μ.
 func hospitalsThatDiffer(hospitals int) []float64 {
 	const rows, prior, step = 6, 0.3, 0.002
 	means := make([]float64, hospitals)
@@ -66,7 +66,7 @@ func hospitalsThatDiffer(hospitals int) []float64 {
 	return differs
 }
 
-// What docs/plates.md shows is in the examples of the package.
+// The excerpts of docs/plates.md are in the examples of the package.
 func TestPlatesPageShowsExamples(t *testing.T) {
 	page, err := os.ReadFile("docs/plates.md")
 	require.NoError(t, err)

@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// outsideFolder is a module of its own, whose programs import vti as anyone's would.
+// outsideFolder is a separate module, whose programs import vti like any user's.
 const outsideFolder = "testdata/outside"
 
 // runOutside builds and runs a program of the outside module, and returns its lines.
@@ -31,17 +31,16 @@ func runOutside(t *testing.T, arguments ...string) []string {
 	return strings.Split(strings.TrimSpace(string(output)), "\n")
 }
 
-// standardErrors is the number of standard errors that an estimate may be off. Beyond 5, and half
-// of the last digit that is printed, one of the dozen comparisons below falls by chance once in
-// 10⁵ runs.
+// standardErrors bounds the error of an estimate. Beyond 5 standard errors, and half of the last
+// printed digit, one of the dozen comparisons below falls by chance once in 10⁵ runs.
 const standardErrors = 5
 
-// near checks an estimate, printed to four digits, by its own standard error.
+// near checks an estimate, printed to four digits, by its standard error.
 func near(t *testing.T, what string, want, got, se float64) {
 	require.InDelta(t, want, got, standardErrors*(se+0.5e-4)+0.5e-4, what)
 }
 
-// The selection of variables gives the inclusion probabilities of the sum over all subsets.
+// The inclusion probabilities agree with the sum over all subsets.
 func TestOutsideVariables(t *testing.T) {
 	lines := runOutside(t, "./variables", "../diabetes.csv", "y")
 	require.Equal(t, "trusted", lines[0])
@@ -64,7 +63,7 @@ func TestOutsideVariables(t *testing.T) {
 	}
 }
 
-// The evidences of the three Poisson models are those of quadrature.
+// The evidences of the three Poisson models agree with quadrature.
 func TestOutsideCounts(t *testing.T) {
 	lines := runOutside(t, "./counts")
 	require.Equal(t, "trusted", lines[0])
@@ -79,8 +78,8 @@ func TestOutsideCounts(t *testing.T) {
 		}
 		return sum + logNormal(a)
 	}
-	// The trapezoidal rule converges exponentially fast for densities as smooth as these; their
-	// sds are 0.04 in a and 0.3 in the slope.
+	// The trapezoidal rule converges exponentially fast for such smooth densities; their sds are
+	// 0.04 in a and 0.3 in the slope.
 	const step = 0.01
 	evidence := map[string]float64{}
 	for a := -2.0; a < 4; a += step {
@@ -103,8 +102,8 @@ func TestOutsideCounts(t *testing.T) {
 	}
 }
 
-// The graph that made the data: rain → wet ← sprinkler, wet → slip. With 200 rows and correlations
-// of 0.6 and more nobody can miss its edges, whatever their directions.
+// The graph behind the data is rain → wet ← sprinkler, wet → slip. With 200 rows and correlations
+// of 0.6 and more no method can miss its edges, whatever their directions.
 func TestOutsideGraphs(t *testing.T) {
 	lines := runOutside(t, "./graphs")
 	require.Len(t, lines, 6)

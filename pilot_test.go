@@ -11,7 +11,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// A pilot run sets a table q(m) to the posterior over models as far as the flow fits.
+// A pilot run sets a table q(m) to the posterior over models, as far as the flow fits.
 func TestPilotRunSetsATable(t *testing.T) {
 	target := newNormals(t, 4)
 	e := newEvaluatorOf(t, target, 128)
@@ -36,7 +36,7 @@ func requirePosterior(t *testing.T, target normals, e *evaluator, limit float64)
 	require.Greater(t, fromPrior, 0.15, "without a pilot run")
 }
 
-// A network learns the models of chains, and nothing of the fit stays behind in the variables.
+// A network learns the models of chains, and the fit leaves nothing in the variables.
 func TestPilotRunFitsANetwork(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

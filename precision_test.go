@@ -16,8 +16,8 @@ import (
 )
 
 // counts is the intercept of a Poisson regression of ten counts of 1e9, θ ~ N(log 1e9, 1), beside a
-// coordinate that data say nothing of. Its density is written around the saturated intercept, so
-// that float64 keeps it, and cubic; the posterior has a standard deviation of 1e-5 around 20.7.
+// coordinate without data. Its density is cubic, and written around the saturated intercept to keep
+// float64 precision; the posterior has a standard deviation of 1e-5 around 20.7.
 type counts struct{ *space.Subsets }
 
 const totalCount, meanCount = 1e10, 1e9
@@ -32,16 +32,16 @@ func (counts) LogJoint(_, mask, theta *Node) *Node {
 	coordinate := func(j int) *Node { return Squeeze(Slice(theta, AxisRange(), AxisElem(j)), -1) }
 	logNormal := func(x *Node) *Node { return MulScalar(AddScalar(Square(x), math.Log(2*math.Pi)), -0.5) }
 	d := AddScalar(coordinate(0), -math.Log(meanCount))
-	// d + 1 − exp(d) to third order: what is left is below 1e-10 within ten standard deviations
+	// d + 1 − exp(d) to third order: the remainder is below 1e-10 within ten standard deviations
 	likelihood := MulScalar(Mul(Square(d), AddScalar(MulScalar(d, 1.0/3), 1)), -totalCount/2)
 	free := coordinate(1)
 	used := Squeeze(Slice(mask, AxisRange(), AxisElem(1)), -1)
 	return Add(Add(likelihood, logNormal(d)), Where(used, logNormal(free), ZerosLike(free)))
 }
 
-// A parameter that is known to seven digits: the evidence by weights beside Laplace's
-// approximation, whose relative error is of the order of one over the count. Where the anchor is in
-// float32 the draws of the parameter are on a grid as wide as half its standard deviation.
+// The evidence by weights of a parameter known to seven digits agrees with Laplace's approximation,
+// whose relative error is of the order of one over the count. With an anchor in float32 the draws
+// of the parameter would be on a grid half as wide as its standard deviation.
 func TestWeightsOfWellKnownParameters(t *testing.T) {
 	sp, err := space.NewSubsets(2, []int{0}, [][]int{{1}})
 	require.NoError(t, err)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The README's library example is the file that runs as a test, imports and all, and short.
+// The README's library example is the file that runs as a test, including imports, and short.
 func TestReadmeShowsTheExample(t *testing.T) {
 	source, err := os.ReadFile("example_test.go")
 	require.NoError(t, err)

@@ -12,8 +12,7 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// The density of the mixture is right if the inverse ratio averages to one over draws from the
-// mixture.
+// The inverse ratio averages to one over draws from the mixture if its density is right.
 func TestReferenceDensityIsNormalised(t *testing.T) {
 	random := stream.Rand(1, "reference")
 	const n, dim = 200_000, 3
@@ -34,8 +33,8 @@ func TestReferenceDensityIsNormalised(t *testing.T) {
 	require.InDelta(t, 1, mean, 4*se) // a false alarm in 16,000 runs
 }
 
-// weightsUnder are log weights of draws of the wide reference for a normal density with the given
-// scale, times exp(1), and their components.
+// weightsUnder returns the log weights of draws of the wide reference for a normal density with the
+// given scale, times exp(1), and their components.
 func weightsUnder(name string, n, dim int, scale float64) (logWeights, components []float64) {
 	random, z := stream.Rand(3, name), make([]float64, dim)
 	for range n {
@@ -51,7 +50,7 @@ func weightsUnder(name string, n, dim int, scale float64) (logWeights, component
 	return logWeights, components
 }
 
-// The evidence of an exact flow has no error, where the plain mean has one of 0.3 to 0.4 a draw.
+// The evidence of an exact flow has no error; the plain mean has one of 0.3 to 0.4 a draw.
 func TestExactFlowsHaveExactEvidences(t *testing.T) {
 	for _, dim := range []int{1, 5, 20} {
 		logWeights, components := weightsUnder("exact", psis.ControlledDraws, dim, 1)
@@ -63,9 +62,9 @@ func TestExactFlowsHaveExactEvidences(t *testing.T) {
 	}
 }
 
-// Of a flow that is not, evidences keep standard errors as large as they scatter, and no larger
-// than those of the plain mean: z over 400 repetitions has standard deviation 1, with an error of
-// 0.035, and mean 0, with one of 0.05; 4.5 of them.
+// Evidences of an inexact flow have standard errors that match their scatter and do not exceed the
+// plain mean's. Over 400 repetitions z has standard deviation 1, with an error of 0.035, and mean
+// 0, with an error of 0.05; both within 4.5 errors.
 func TestControlledErrorsAreRight(t *testing.T) {
 	for _, scale := range []float64{0.8, 1.2} {
 		var z, gain []float64
@@ -81,7 +80,7 @@ func TestControlledErrorsAreRight(t *testing.T) {
 	}
 }
 
-// Weights without a variance, or a few of them, are left alone.
+// Control variates leave weights without a variance, or too few weights, unchanged.
 func TestControlsOnlyWhereTheyCanBe(t *testing.T) {
 	logWeights, components := weightsUnder("few", psis.ControlledDraws-1, 3, 1)
 	smoothed := psis.Smooth(logWeights)

@@ -27,8 +27,8 @@ func (s steep) LogJoint(codes, mask, theta *Node) *Node {
 	return Add(s.conjugate.LogJoint(codes, mask, theta), Sqrt(zero))
 }
 
-// A step whose gradient is not finite changes nothing but counters and random states, whatever the
-// family of q(m).
+// A step with a non-finite gradient changes only counters and random states, for every family of
+// q(m).
 func TestSkippedStepsChangeNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -78,8 +78,8 @@ func (r restricted) LogPrior(codes *Node) *Node {
 	return Where(both, Infinity(g, dtypes.Float64, -1), AddScalar(allowed, -math.Log(0.75)))
 }
 
-// Models that the prior excludes have no part in training or certification, and the others share
-// their probability.
+// Excluded models have no part in training or certification, and the others share their
+// probability.
 func TestExcludedModels(t *testing.T) {
 	target := restricted{newConjugate(30, 3)}
 	logEvidence, probability := target.posterior()
@@ -122,8 +122,7 @@ func TestExcludedModels(t *testing.T) {
 	}
 }
 
-// The same seed gives the same bits whatever the number of threads, in training and in
-// certification.
+// The same seed gives the same bits for any number of threads, in training and in certification.
 func TestBitIdenticalWhateverTheNumberOfThreads(t *testing.T) {
 	before := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(before)
@@ -151,15 +150,14 @@ func TestBitIdenticalWhateverTheNumberOfThreads(t *testing.T) {
 	}
 }
 
-// hopeless has no density anywhere.
+// hopeless has no finite log density anywhere.
 type hopeless struct{ *conjugate }
 
 func (h hopeless) LogJoint(codes, mask, theta *Node) *Node {
 	return AddScalar(h.conjugate.LogJoint(codes, mask, theta), math.Inf(-1))
 }
 
-// A posterior without a single weight gets a failed certificate, not an error and not NaN
-// probabilities of one.
+// A posterior without a single weight gets a failed certificate, not an error or NaN probabilities.
 func TestNoWeightAtAll(t *testing.T) {
 	cfg := smallConfig()
 	cfg.Steps, cfg.MaxNonFinite = 1, 1

@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// exactMoments returns the posterior mean and variance of every coefficient, zero where it is out,
-// averaged over models.
+// exactMoments returns the posterior mean and variance of every coefficient, zero where it is
+// excluded, averaged over models.
 func (c *conjugate) exactMoments() (mean, variance []float64) {
 	_, probability := c.posterior()
 	dim := c.space.Dim()
@@ -32,9 +32,8 @@ func (c *conjugate) exactMoments() (mean, variance []float64) {
 	return mean, variance
 }
 
-// requireExactMoments compares the weighted sample with closed forms. The errors of a
-// self-normalised mean are those of its weights; 5 of them on some twenty checks, which share most
-// of their draws: a false alarm in 1e5 runs.
+// requireExactMoments compares the weighted sample with closed forms, within 5 errors of a
+// self-normalised mean. Some twenty checks share most of their draws: a false alarm in 1e5 runs.
 func requireExactMoments(t *testing.T, target *conjugate, sample vti.WeightedSample) {
 	t.Helper()
 	mean, variance := target.exactMoments()
@@ -61,8 +60,8 @@ func requireExactMoments(t *testing.T, target *conjugate, sample vti.WeightedSam
 	}
 }
 
-// With a probability that is spread over many more models than there are draws beyond the first
-// look, the weighted sample still has every model's share of it, and the exact moments.
+// If the probability is spread over many more models than there are draws after the first ones, the
+// weighted sample still has every model's share of it, and the exact moments.
 func TestSampleOfADiffusePosterior(t *testing.T) {
 	target := newConjugate(8, 8)
 	posterior := poorPosterior(t, target, 1, 0)
@@ -83,8 +82,7 @@ func TestSampleOfADiffusePosterior(t *testing.T) {
 	requireExactMoments(t, target, certificate.Sample)
 }
 
-// Where the flow is too narrow for weights the sample is that of the chains, and has the exact
-// moments too.
+// With a flow too narrow for weights the sample comes from the chains, and has the exact moments.
 func TestSampleOfChains(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -98,9 +96,9 @@ func TestSampleOfChains(t *testing.T) {
 	requireExactMoments(t, target, certificate.Sample)
 }
 
-// A flow that is far too narrow and off by several standard deviations does no harm where every
-// model has a mode: weights of Laplace proposals are mixed in. Eight evidences at 4.5 standard
-// errors: a false alarm in 18,000.
+// A flow that is far too narrow and off by several standard deviations does no harm if every model
+// has a mode: its weights include Laplace proposals. Eight evidences at 4.5 standard errors: a
+// false alarm in 18,000.
 func TestProposalsReplaceAPoorFlow(t *testing.T) {
 	target := newConjugate(30, 3)
 	logEvidence, probability := target.posterior()

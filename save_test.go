@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/models"
 )
 
-// What Save writes can be read back, and nothing else is ever replaced.
+// Files of Save can be read back, and Save never replaces any other file.
 func TestSave(t *testing.T) {
 	target := newNormals(t, 2)
 	posterior := &Posterior{evaluator: newEvaluatorOf(t, target, 256)}

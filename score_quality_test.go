@@ -16,10 +16,10 @@ import (
 	"github.com/transdim/vti/modeldist"
 )
 
-// ScoreVariance is the variance, summed over the logits of a table q(m), of the gradient that a
-// batch estimates with a control variate, from so many batches. All that was trained stays as the
-// checkpoint of cfg has it; the fit that wrote it had the control variate SurrogateMean. As many
-// batches as memory go before, for the moving average.
+// ScoreVariance returns the variance of the gradient from a batch with a control variate, summed
+// over the logits of a table q(m), from the given number of batches. The trained state stays as in
+// the checkpoint of cfg, written by a fit with the control variate SurrogateMean. memory batches
+// precede for the moving average.
 func ScoreVariance(device *gpu.Device, target Target, cfg Config, control ControlVariate, batches, memory int) (float64, error) {
 	cfg.Resume = true
 	t, err := newTrainer(gocontext.Background(), device, target, cfg, true)

@@ -30,8 +30,8 @@ var (
 type scoreEstimator func(tr *trainer, ctx *Context, codes, loss, logModel *Node) *Node
 
 // expectedScore averages the estimated gradient with respect to the logits over every batch of
-// three models, each with its probability: no Monte Carlo error is left. Before each of them the
-// memory of the control variate is as it was.
+// three models, weighted by probability, so that no Monte Carlo error is left. The memory of the
+// control variate is reset before each.
 func expectedScore(t *testing.T, control ControlVariate, estimate scoreEstimator) []float64 {
 	t.Helper()
 	table, err := modeldist.NewCategorical(scoreCards, modeldist.CategoricalConfig{LogPrior: scoreStart})
@@ -41,8 +41,7 @@ func expectedScore(t *testing.T, control ControlVariate, estimate scoreEstimator
 	if control == SurrogateMean {
 		tr.control, err = newControl(table)
 		require.NoError(t, err)
-		// What is believed of the models is not what they are, and of two of them nothing has been
-		// seen.
+		// The beliefs about the models are wrong, and two models have not been observed.
 		require.NoError(t, tr.control.Learn(ctx.InAbsPath(controlScope), []int32{0, 0, 0, 1, 1, 0}, []float64{-2, 2.5, 5}, 0))
 	}
 	exec, err := context.NewExec(testkit.Backend(t), ctx, func(ctx *Context, codes *Node) *Node {
@@ -94,7 +93,7 @@ func scoreProbabilities() []float64 {
 	return q
 }
 
-// exactScore is the gradient of Σ q (log q − log p − reward), by hand: q_m (f_m − Σ q f).
+// exactScore returns the gradient of Σ q (log q − log p − reward), by hand: q_m (f_m − Σ q f).
 func exactScore() []float64 {
 	q := scoreProbabilities()
 	f, mean := make([]float64, len(q)), 0.0
@@ -110,8 +109,8 @@ func exactScore() []float64 {
 	return f
 }
 
-// The expectation over all batches is the gradient of the expected loss, to rounding, whatever is
-// subtracted.
+// The expectation over all batches is the gradient of the expected loss, to rounding, for every
+// control variate.
 func TestControlVariatesAreUnbiased(t *testing.T) {
 	for _, control := range []ControlVariate{LeaveOneOut, Running, SurrogateMean, NoControl} {
 		t.Run(control.String(), func(t *testing.T) {
@@ -124,8 +123,8 @@ func TestControlVariatesAreUnbiased(t *testing.T) {
 	}
 }
 
-// The same comparison finds out a baseline with the draw's own loss in it, and a control variate
-// for each model whose expectation is not added back.
+// The same comparison detects a baseline that includes the draw's loss, and a control variate for
+// each model whose expectation is not added back.
 func TestBiasedControlVariatesAreDetected(t *testing.T) {
 	for name, estimate := range map[string]scoreEstimator{
 		"mean of the batch": func(_ *trainer, _ *Context, _, loss, logModel *Node) *Node {

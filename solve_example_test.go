@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// The target is that of the example of the package. Its posteriors are normal, so the flow at its
-// anchor is all that is needed.
+// The target is the one of the package example. Its posteriors are normal, so the flow at its
+// anchor suffices.
 func ExampleSolve() {
 	models, err1 := space.NewSubsets(2, []int{0}, [][]int{{1}})
 	device, err2 := gpu.Open(gpu.Auto)
@@ -28,13 +28,12 @@ func ExampleSolve() {
 	// trusted after 0 training steps: 0.67, to within 0.002: true
 }
 
-// normalTrend is a trend that says what is known of it: its posteriors are normal.
+// normalTrend is a trend that declares one mode: its posteriors are normal.
 type normalTrend struct{ trend }
 
 func (normalTrend) Unimodal() bool { return true }
 
-// With one mode in every model weights need no chains that check them, which saves most of the
-// time.
+// With one mode in every model weights need no checks by chains, which saves most of the time.
 func ExampleUnimodalTarget() {
 	models, err1 := space.NewSubsets(2, []int{0}, [][]int{{1}})
 	device, err2 := gpu.Open(gpu.Auto)

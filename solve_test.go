@@ -33,7 +33,7 @@ func (b bent) LogJoint(codes, mask, theta *Node) *Node {
 	return b.conjugate.LogJoint(codes, mask, Concatenate([]*Node{intercept, others}, 1))
 }
 
-// inclusion are the exact probabilities of the columns to be in the model.
+// inclusion returns the exact inclusion probabilities of the columns.
 func (c *conjugate) inclusion() []float64 {
 	p := len(c.space.Cards())
 	var masses []float64
@@ -55,8 +55,8 @@ func (c *conjugate) inclusion() []float64 {
 	return inclusion
 }
 
-// requirePrecise checks the probabilities of columns against exact ones: standard errors as asked
-// for, and errors within five of them, which a right answer exceeds once in 1.7 million
+// requirePrecise checks the probabilities of columns: their standard errors are below precision,
+// and their errors within five standard errors, which a right answer exceeds once in 1.7 million
 // comparisons.
 func requirePrecise(t *testing.T, c *vti.Certificate, exact []float64, precision float64) {
 	t.Helper()
@@ -79,7 +79,7 @@ func TestSolveTrainsNothingWhereNothingIsMissing(t *testing.T) {
 	requirePrecise(t, solution.Certificate, target.inclusion(), 0.005)
 }
 
-// Solve trains for what a trusted answer lacks, three rounds at most.
+// Solve trains until Lacks is satisfied, three rounds at most.
 func TestSolveTrainsForWhatIsLacking(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -116,7 +116,7 @@ func hardConfig(t *testing.T) vti.SolveConfig {
 	return vti.SolveConfig{Fit: fit, Certify: vti.CertifyConfig{Draws: 1 << 17}}
 }
 
-// Where weights of the untrained flow are bad, rounds of training make them good.
+// Rounds of training make bad weights of the untrained flow good.
 func TestSolveTrainsUntilWeightsAreGood(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -136,8 +136,8 @@ func TestSolveTrainsUntilWeightsAreGood(t *testing.T) {
 	require.Equal(t, vti.Weighing, last.Work)
 }
 
-// The same seed gives the same bits for any number of threads, and so does a run that is stopped
-// in training, and one that is stopped while it certifies, and then goes on.
+// The same seed gives the same bits for any number of threads. So does a run stopped in training,
+// or in certification, and resumed.
 func TestSolveIsDeterministicAndResumes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -164,7 +164,7 @@ func TestSolveIsDeterministicAndResumes(t *testing.T) {
 			}
 		}
 		require.Equal(t, want.Rounds, got.Rounds)
-		// as NaN is equal there
+		// in text, NaN equals NaN
 		require.Equal(t, fmt.Sprint(want.Certificate.Models), fmt.Sprint(got.Certificate.Models))
 		require.Equal(t, want.Certificate.Sample, got.Certificate.Sample)
 		requireSameFile(t, first.Fit.Checkpoint, cfg.Fit.Checkpoint)
@@ -199,13 +199,13 @@ func TestSolveIsDeterministicAndResumes(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled, name)
 		cfg.Fit.Resume = true
 		same(cfg, solve(cfg))
-		// and once more, when all is done
+		// and once more, after the end
 		same(cfg, solve(cfg))
 	}
 }
 
-// At the limit of time there is an answer with its verdict and what would help; more time goes on
-// from there.
+// At the time limit there is an answer with its verdict and advice. A run with more time resumes
+// from it.
 func TestSolveStopsInTime(t *testing.T) {
 	target := bent{newConjugate(30, 3), 1}
 	cfg := hardConfig(t)

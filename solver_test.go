@@ -16,8 +16,8 @@ import (
 	"github.com/transdim/vti/models"
 )
 
-// A round whose draws all have no weight leaves a plan that can be written: NaN ended such runs,
-// robust lists of predictors among them, at the next checkpoint.
+// A round whose draws all have no weight leaves a plan that can be stored. NaN used to end such
+// runs, robust lists of predictors among them, at the next checkpoint.
 func TestRoundWithoutWeightsCanBeWritten(t *testing.T) {
 	s := &solver{t: &trainer{}, target: newNormals(t, 1), cfg: SolveConfig{Precision: 0.01}}
 	nan := math.NaN()
@@ -27,8 +27,7 @@ func TestRoundWithoutWeightsCanBeWritten(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A trusted certificate that falls short of the precision by little is made anew with draws enough,
-// once, instead of training.
+// A trusted certificate slightly short of the precision is enlarged once, instead of training.
 func TestCertificatesThatFallShortAreEnlarged(t *testing.T) {
 	s := &solver{cfg: SolveConfig{Certify: CertifyConfig{Draws: 1 << 15}}}
 	s.plan.Rounds = []SolveRound{{Draws: 1 << 13, Shortage: 3.9}}
@@ -40,8 +39,8 @@ func TestCertificatesThatFallShortAreEnlarged(t *testing.T) {
 	require.True(t, s.enlarged(1))
 }
 
-// A run that begins with what a network says and is confirmed by chains has a certificate at once;
-// others are glanced at first. Without a round before it a certificate has the fewest draws.
+// A run that begins with a network's answer and is confirmed by chains has a full certificate at
+// once; others start with a glance. Without a previous round a certificate has the fewest draws.
 func TestNetworksAreCertifiedAtOnce(t *testing.T) {
 	begun, confirmed := &Config{Begin: &Beginning{}}, SolveConfig{Certify: CertifyConfig{Confirm: true}}
 	for _, c := range []struct {
@@ -59,8 +58,8 @@ func TestNetworksAreCertifiedAtOnce(t *testing.T) {
 	require.Equal(t, 100, s.draws())
 }
 
-// An exact sum is the answer of a run that began with what a network says, however far q is from
-// it; other runs train on.
+// A run that began with a network's answer ends with an exact sum, however far q is from it; other
+// runs continue training.
 func TestNothingIsTrainedBesideASum(t *testing.T) {
 	for _, begin := range []*Beginning{nil, {}} {
 		s := &solver{t: &trainer{config: Config{Steps: 100}}, cfg: SolveConfig{Fit: Config{Begin: begin}}, best: &weighing{Certificate: &Certificate{Complete: true}}}
@@ -69,7 +68,7 @@ func TestNothingIsTrainedBesideASum(t *testing.T) {
 	}
 }
 
-// What would help is said with the time that it takes, and with what it has to reach.
+// Advice states the time of its work, and the required improvement.
 func TestAdviceSaysHowLong(t *testing.T) {
 	s := &solver{t: &trainer{evaluator: newEvaluator(&evaluate.Evaluator{Target: newNormals(t, 2)}), config: Config{Steps: 100}, step: 50}, best: &weighing{Certificate: &Certificate{Verdict: Failed, KHat: 1.25}}}
 	s.plan = plan{Trained: 1, Rounds: []SolveRound{
@@ -96,8 +95,8 @@ func (exactNormals) SampleParameters([]int32, int, *rand.Rand) (*mat.Dense, []fl
 	return nil, nil, nil
 }
 
-// Where models are weighed alone the flow is not what would help; and where hardly two draws are
-// of one model, neither is more of the same.
+// With weights over models alone, a better flow is not the advice. With hardly two draws of any
+// model, more draws are not either.
 func TestAdviceOnManyModels(t *testing.T) {
 	s := &solver{t: &trainer{evaluator: newEvaluator(&evaluate.Evaluator{Target: exactNormals{newNormals(t, 2)}}), config: Config{Steps: 100}}}
 	s.plan.Rounds = []SolveRound{{Work: Starting, Draws: 1000, Seconds: 3}}
@@ -111,7 +110,7 @@ func TestAdviceOnManyModels(t *testing.T) {
 	require.Regexp(t, "^fewer predictors.*: 1000 draws were of 800 different models.*; training does not help any more", s.advice())
 }
 
-// Where the time for training is over, nothing else is trained before the last certificate.
+// After the time for training nothing else is trained before the last certificate.
 func TestLastCertificateFollowsTraining(t *testing.T) {
 	s := &solver{t: &trainer{evaluator: newEvaluator(&evaluate.Evaluator{Target: newNormals(t, 2)}), config: Config{Steps: 100}, step: 50}, last: &weighing{Certificate: &Certificate{}}}
 	s.plan.Last = true

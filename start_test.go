@@ -18,7 +18,7 @@ func TestLargestModel(t *testing.T) {
 	require.Equal(t, []bool{true, true, true, true}, mask)
 }
 
-// Priors come in the order of the index, however many chunks they take.
+// Priors are in the order of the index, for any number of chunks.
 func TestLogPriors(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)

@@ -13,16 +13,15 @@ import (
 	"github.com/transdim/vti/modeldist"
 )
 
-// watch opens the processor behind a backend that counts launches and transfers as if it were a
-// card.
+// watch opens the processor behind a backend that counts launches and transfers, as for a card.
 func watch(t testing.TB) (*gpu.Device, *testkit.Watched) {
 	device := openDevice(t, gpu.CPU)
 	watched := &testkit.Watched{Backend: device.Backend()}
 	return device.With(watched), watched
 }
 
-// trainedModels are a table and a network q(m) for the models of a target: both sample and learn on
-// the device.
+// trainedModels returns a table and a network q(m) for the models of a target: both sample and
+// learn on the device.
 func trainedModels(t testing.TB, target *conjugate) map[string]vti.ModelDistribution {
 	network, err := modeldist.NewAutoregressive(target.space.Cards(), modeldist.AutoregressiveConfig{Hidden: 8, Seed: 3})
 	require.NoError(t, err)
@@ -55,7 +54,7 @@ func TestTrainingStaysOnTheDevice(t *testing.T) {
 			}
 			_, err := vti.Fit(t.Context(), device, target, cfg)
 			require.NoError(t, err)
-			// 20 are five fours, the last one is alone
+			// 20 steps make five launches of four; the last step is alone
 			launches := map[int]int{1: 61, 4: 16}[several]
 			require.Equal(t, launches, training, name)
 			require.Equal(t, launches, watched.Launches, name)
@@ -69,8 +68,7 @@ func TestTrainingStaysOnTheDevice(t *testing.T) {
 	}
 }
 
-// However many steps are in a launch, and wherever reports and checkpoints cut them, they are the
-// same steps to the bit.
+// The number of steps in a launch, and cuts by reports and checkpoints, change no bit of the steps.
 func TestStepsPerLaunchChangeNothing(t *testing.T) {
 	target := newConjugate(20, 3)
 	for name, models := range trainedModels(t, target) {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Coordinates of certified normals have their known moments, averaged and given inclusion.
+// Coordinates of certified normals have the known moments, averaged and given inclusion.
 func TestCoordinates(t *testing.T) {
 	target := newNormals(t, 3)
 	posterior := &Posterior{evaluator: newEvaluatorOf(t, target, 512)}

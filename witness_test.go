@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// copied is a conjugate model whose posterior has a copy, of a tenth, where the intercept is
-// apart: the evidences are the same. No draw of a flow at the larger mode falls on it.
+// copied is a conjugate model whose posterior has a separate copy, of a tenth, at a distant
+// intercept. The evidences are unchanged. No draw of a flow at the larger mode reaches the copy.
 type copied struct {
 	*conjugate
 	apart float64
@@ -21,10 +21,10 @@ type copied struct {
 
 const copyShare = 0.1
 
-// Unimodal is what is true.
+// Unimodal reports the truth.
 func (copied) Unimodal() bool { return false }
 
-// deceived says that it has one mode.
+// deceived claims to have one mode.
 type deceived struct{ copied }
 
 func (deceived) Unimodal() bool { return true }
@@ -37,15 +37,14 @@ func (m copied) LogJoint(codes, mask, theta *Node) *Node {
 		AddScalar(m.conjugate.LogJoint(codes, mask, moved), math.Log(copyShare)))
 }
 
-// logEvidence is that of all models together.
+// logEvidence returns the log evidence of all models together.
 func (c *conjugate) logEvidence() float64 {
 	evidences, _ := c.posterior()
 	return logsum.Of(evidences) - math.Log(float64(len(evidences)))
 }
 
-// Weights alone trust an answer that has missed a mode, and nothing in them shows it. Chains do:
-// they lead to proposals there. Without a word from the target, or from the caller, chains are
-// asked.
+// Weights alone trust an answer that has missed a mode. Chains reveal it and lead to proposals
+// there. Chains run unless the target or the caller asks otherwise.
 func TestChainsShowWhatWeightsHaveMissed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -78,7 +77,7 @@ func TestChainsShowWhatWeightsHaveMissed(t *testing.T) {
 	}
 }
 
-// What short chains have found longer ones do not overrule, which with this seed miss it.
+// Longer chains, which miss the mode with this seed, do not overrule the findings of short chains.
 func TestWhatShortChainsFindStaysFound(t *testing.T) {
 	target := copied{newConjugate(30, 2), 6}
 	cfg := vti.SolveConfig{Fit: vti.Config{Seed: 2}, Untrained: true}
@@ -91,9 +90,8 @@ func TestWhatShortChainsFindStaysFound(t *testing.T) {
 	require.Less(t, c.LogEvidenceSE, 0.02)
 }
 
-// A mode that an earlier certificate has found is not forgotten by a flow that proposes nothing
-// there: weights of every model draw from it too, and joint weights, which have no other proposals,
-// are doubtful.
+// A flow that proposes nothing at a mode found by an earlier certificate does not lose it: weights
+// of every model draw from it too, and joint weights, which have no other proposals, are doubtful.
 func TestWitnessesShowALostMode(t *testing.T) {
 	target := copied{newConjugate(30, 2), 6}
 	posterior, err := vti.Fit(t.Context(), openDevice(t, gpu.CPU), target, vti.Config{Seed: 3, Steps: 1})

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// plainWords are words of the field, for those that only this project used.
+// plainWords gives words of the field for words that only this project used.
 var plainWords = map[string]*regexp.Regexp{
 	"reports whether":                    regexp.MustCompile(`(?i)\btells? whether\b`),
 	"is called with":                     regexp.MustCompile(`(?i)\bhears? (of|what)\b`),
@@ -26,7 +26,7 @@ var plainWords = map[string]*regexp.Regexp{
 	"unknown …":                          regexp.MustCompile(`\bis none"`),
 }
 
-// TestWordsAreThoseOfTheField keeps words that a stranger would have to look up out of the sources.
+// TestWordsAreThoseOfTheField keeps private words out of the sources.
 func TestWordsAreThoseOfTheField(t *testing.T) {
 	for _, path := range goFiles(t) {
 		if path == "words_test.go" {
@@ -44,8 +44,8 @@ func TestWordsAreThoseOfTheField(t *testing.T) {
 
 var updateWords = flag.Bool("update-words", false, "lower the counts of testdata/words.txt to the present ones")
 
-// pronouns are the patterns of comments in which a reader looks for the noun. goal is the number
-// in a thousand words of comments that is always allowed.
+// pronouns are patterns in comments in which a reader looks for the noun. goal is the number in a
+// thousand words that is always allowed.
 var pronouns = [3]struct {
 	name    string
 	pattern *regexp.Regexp
@@ -56,13 +56,13 @@ var pronouns = [3]struct {
 	{"so many, as many", regexp.MustCompile(`(?i)\b(so|as) many\b`), 0.5},
 }
 
-// wordCount is the number of words and of each of the pronouns in the comments of a folder.
+// wordCount is the number of words and of each pronoun in the comments of a folder.
 type wordCount struct {
 	words    int
 	pronouns [len(pronouns)]int
 }
 
-// countWords counts the lines of source that are comments and not directives.
+// countWords counts words and pronouns in comment lines other than directives.
 func countWords(source string) wordCount {
 	var text strings.Builder
 	for line := range strings.Lines(source) {
@@ -78,8 +78,8 @@ func countWords(source string) wordCount {
 	return count
 }
 
-// allowed returns the number of each of the pronouns that a folder of c's words may have, where
-// listed is its line of testdata/words.txt: the larger of that line and the goal.
+// allowed returns the allowed number of each pronoun in a folder of c's words: the larger of the
+// goal and listed, its line of testdata/words.txt.
 func (c wordCount) allowed(listed [len(pronouns)]int) [len(pronouns)]int {
 	for i, pronoun := range pronouns {
 		listed[i] = max(listed[i], int(pronoun.goal*float64(c.words)/1000+1))
@@ -102,7 +102,7 @@ func readWords(t *testing.T) map[string][len(pronouns)]int {
 	return listed
 }
 
-// TestWordsRatchet lets the pronouns in the comments of a folder only become fewer.
+// TestWordsRatchet lets the pronouns in the comments of a folder only decrease.
 func TestWordsRatchet(t *testing.T) {
 	counts := map[string]wordCount{}
 	for _, path := range goFiles(t) {
