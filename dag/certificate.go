@@ -16,48 +16,48 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// Certificate says how far the posterior over graphs can be trusted, given how well the scores of
-// its families are known.
+// Certificate is the verdict on the posterior over graphs, given the errors of its families'
+// scores.
 type Certificate struct {
 	Verdict vti.Verdict `json:"verdict"`
-	// Exact says that evidences are closed forms and graphs were summed: edge probabilities have no
-	// error but rounding.
+	// Exact reports that evidences are closed forms and graphs were summed: edge probabilities have
+	// no error but rounding.
 	Exact bool `json:"exact,omitempty"`
-	// KHat is the Pareto shape that the worst family of a graph does not exceed, but for graphs
-	// that together hold a tenth of the probability. Null without importance weights: for evidences
-	// by particles, and for chains.
+	// KHat bounds the Pareto shape of the worst family of a graph, except for graphs that together
+	// hold a tenth of the probability. Null without importance weights: for evidences by particles,
+	// and for chains.
 	KHat Number `json:"khat"`
 	// WorstSE is the largest standard error of an edge probability.
 	WorstSE Number `json:"worst_se"`
-	// Families is the number of families whose evidence was estimated: all that the constraints
-	// leave. Draws is the number of draws behind them. Chains have none.
+	// Families is the number of families with estimated evidence, all that the constraints allow,
+	// and Draws the number of draws behind them. Chains have none.
 	Families  int `json:"families,omitempty"`
 	Draws     int `json:"draws"`
 	NonFinite int `json:"non_finite,omitempty"`
 	// For evidences by particles: the number of fine islands, the share of graphs with a family
-	// that has none, and the mean rise of log evidences when particles move twice as long.
+	// without any, and the mean rise of log evidences when particles move twice as long.
 	Islands  int    `json:"islands,omitempty"`
 	Rough    Number `json:"rough_share,omitzero"`
 	Settling Number `json:"settling,omitzero"`
 
-	// For chains: their number, and the largest R-hat and smallest effective number of draws of all
-	// edges and the log density.
+	// For chains: their number, and the largest R-hat and smallest effective number of draws over
+	// all edges and the log density.
 	Chains int    `json:"chains,omitempty"`
 	RHat   Number `json:"rhat,omitzero"`
 	ESS    Number `json:"ess,omitzero"`
-	// SearchedParents is the number of columns up to which all sets of them were looked at as
-	// parents of a node that matter only together, before chains began; 0 where constraints allow
-	// no larger ones.
+	// SearchedParents is the largest size at which all sets of parents of a node were evaluated,
+	// before chains began, to find parents that matter only together; 0 if constraints allow no
+	// larger sets.
 	SearchedParents int `json:"searched_parents,omitempty"`
 
-	// Unclear names columns of few whole numbers that were taken as continuous and may be
-	// categories.
+	// Unclear names columns with few different whole numbers that were taken as continuous and may
+	// be categories.
 	Unclear []string `json:"unclear_columns,omitempty"`
 
 	Reasons []string `json:"reasons,omitempty"`
 }
 
-// judgeColumns lowers the verdict where it is not known what a column is.
+// judgeColumns lowers the verdict if the kind of a column is unclear.
 func judgeColumns(p *score.Problem, c *Certificate) {
 	if len(p.Data.Unclear) == 0 {
 		return
@@ -74,10 +74,10 @@ func quoted(names []string) (list []string) {
 	return list
 }
 
-// judged takes over a judgement.
+// judged copies a judgement.
 func (c *Certificate) judged(v *verdict.Judgement) { c.Verdict, c.Reasons = v.Verdict, v.Reasons }
 
-// certifyWeights judges a posterior whose evidences are importance weights of so many draws.
+// certifyWeights judges a posterior whose evidences are importance weights of count draws.
 func certifyWeights(p *score.Posterior, graphs []score.Draw, edgeErrors [][]float64, count, nonFinite int) *Certificate {
 	c := &Certificate{
 		Families: len(p.Scores.Families), Draws: count, NonFinite: nonFinite, KHat: Number(typicalKHat(p, graphs)), WorstSE: worstError(edgeErrors),
@@ -102,8 +102,8 @@ func certifyScores(p *score.Posterior, graphs []score.Draw, edgeErrors [][]float
 	return c
 }
 
-// certifyParticles judges evidences by how many of those that matter are fine, whether particles
-// had settled, and what their errors make of the edges.
+// certifyParticles judges evidences by the share of relevant ones that are fine, by the settling of
+// particles, and by the resulting errors of the edges.
 func certifyParticles(ctx gocontext.Context, s *networks.Scores, posterior *score.Posterior, graphs []score.Draw, edgeErrors [][]float64) (*Certificate, error) {
 	c := &Certificate{KHat: Number(math.NaN()), Families: len(posterior.Scores.Families), WorstSE: worstError(edgeErrors)}
 	v := verdict.Judge(verdict.Measured{Event: "an edge", EventSE: float64(c.WorstSE)})
@@ -113,7 +113,7 @@ func certifyParticles(ctx gocontext.Context, s *networks.Scores, posterior *scor
 	return c, err
 }
 
-// certifyChains judges chains with so many draws each by the worst of what they were asked for.
+// certifyChains judges chains with the given number of draws each by their worst summary.
 func certifyChains(chains, draws int, worst rjmcmc.Summary) *Certificate {
 	c := &Certificate{
 		KHat: Number(math.NaN()), WorstSE: Number(worst.MCSE), Draws: chains * draws,
@@ -123,8 +123,8 @@ func certifyChains(chains, draws int, worst rjmcmc.Summary) *Certificate {
 	return c
 }
 
-// addWeights adds what scores that are importance weights do to the graphs that were drawn: by how
-// far edge probabilities may be off because of weights larger than any drawn.
+// addWeights adds the effect of importance weights in the scores on the drawn graphs: the error of
+// edge probabilities from weights larger than any drawn.
 func (c *Certificate) addWeights(v *verdict.Judgement, scores *score.Posterior, graphs []score.Draw) {
 	c.KHat = Number(typicalKHat(scores, graphs))
 	v.Add(verdict.Judge(verdict.Measured{Weights: &verdict.Weights{KHat: float64(c.KHat)}, ESS: math.Inf(1)}))
@@ -134,9 +134,9 @@ func (c *Certificate) addWeights(v *verdict.Judgement, scores *score.Posterior, 
 	c.judged(v)
 }
 
-// addFound adds what lists of families leave open: families that may be missing, among them those
-// found last, with the probability left, and differences of the chains. At most is the probability
-// up to which families of a node may have been found beside those that the list began with.
+// addFound adds the gaps of lists of families: families that may be missing, the probability left
+// of the families found last, and differences of the chains. most is the largest accepted
+// probability of families of a node that were not on the first list.
 func (c *Certificate) addFound(families *foundFamilies, sums *walk.ListedGraphs, posterior *score.Posterior, left, most float64) {
 	v := &verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
 	v.Limit(families.grown(posterior), most, math.Inf(1), "q(m) did not draw families that have %.2g of the probability of a node: other graphs may have been missed")
@@ -150,7 +150,7 @@ func (c *Certificate) addFound(families *foundFamilies, sums *walk.ListedGraphs,
 	}
 }
 
-// worstError is the largest of all edges.
+// worstError returns the largest error of all edges.
 func worstError(edgeErrors [][]float64) (worst Number) {
 	for _, row := range edgeErrors {
 		for _, se := range row {
@@ -160,7 +160,8 @@ func worstError(edgeErrors [][]float64) (worst Number) {
 	return worst
 }
 
-// typicalKHat is the k̂ of the worst family of a graph, exceeded by a tenth of the graphs at most.
+// typicalKHat returns the k̂ of the worst family of a graph that at most a tenth of the graphs
+// exceed.
 func typicalKHat(p *score.Posterior, draws []score.Draw) float64 {
 	kHat, share := make([]float64, len(draws)), make([]float64, len(draws))
 	total := 0

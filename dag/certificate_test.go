@@ -19,8 +19,8 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// The verdict goes by the k̂ of the families of the graphs that have weight, and by the errors of
-// the edges.
+// The verdict depends on the k̂ of the families of graphs with weight, and on the errors of the
+// edges.
 func TestVerdictOnGraphs(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	s := dgraph.FreeStructure(3)
@@ -52,7 +52,7 @@ func TestVerdictOnGraphs(t *testing.T) {
 	scores.KHat[order[0]] = 1.2
 	require.Equal(t, vti.Failed, judge().Verdict)
 	scores.KHat[order[0]] = 0.2
-	// k̂ of 0.65 is below the limit, and of 30,000 draws leaves 2.7 percent
+	// k̂ of 0.65 is below the limit; with 30,000 draws 2.7 percent are missed
 	scores.KHat[order[0]], scores.Missed[order[0]] = 0.65, psis.TailShare(0.65, 30_000)
 	c = judge()
 	require.Equal(t, vti.Doubtful, c.Verdict)
@@ -65,7 +65,7 @@ func TestVerdictOnGraphs(t *testing.T) {
 	require.NotEqual(t, vti.Trusted, judge().Verdict)
 }
 
-// Scores that miss a share of their evidence move edges by what the true scores say.
+// Scores that miss a share of their evidence move edges as far as the true scores show.
 func TestMissedEdges(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	s := dgraph.FreeStructure(3)
@@ -142,7 +142,7 @@ func byProbability(p *score.Posterior) (order []int) {
 	return order
 }
 
-// scoresAtRandom spread over hundreds of nats, as those of data do.
+// scoresAtRandom returns scores spread over hundreds of nats, as with data.
 func scoresAtRandom(random *rand.Rand, s dgraph.Structure, spread float64) score.Scores {
 	scores := score.Scores{Families: s.Families()}
 	for range scores.Families {

@@ -10,7 +10,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// What a column is has to be said where it is not plain, and tables of both kinds are refused.
+// An unclear kind of column needs an option, and tables of both kinds are refused.
 func TestColumnKinds(t *testing.T) {
 	read := func(text string, options tables.DataOptions) (*tables.Data, error) {
 		parsed, err := table.Parse("kinds.csv", []byte(text))

@@ -17,7 +17,7 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// StoredRun is a finished run as its directory holds it.
+// StoredRun is a finished run in its directory.
 type StoredRun struct{ run.Stored[Record, Result] }
 
 // OpenRun reads the record and the result of a run directory.
@@ -26,16 +26,16 @@ func OpenRun(dir string) (*StoredRun, error) {
 	return &StoredRun{stored}, err
 }
 
-// Comparison is how far two runs on the same nodes agree. Its models are graphs, whose codes list
-// their edges.
+// Comparison is the agreement of two runs on the same nodes. Its models are graphs, whose codes
+// list their edges.
 type Comparison struct {
 	compare.Comparison
 	// Edges compares the probabilities of both directions of every pair of nodes.
 	Edges []compare.Pair `json:"edges"`
 }
 
-// Compare sets two finished runs on the same table side by side. Runs on different tables, rows or
-// nodes are refused.
+// Compare compares two finished runs on the same table. Different tables, rows or nodes are an
+// error.
 func Compare(a, b *StoredRun) (*Comparison, error) {
 	if err := run.SameTable(a.Dir, &a.Record.Header, b.Dir, &b.Record.Header); err != nil {
 		return nil, err
@@ -69,9 +69,9 @@ func Compare(a, b *StoredRun) (*Comparison, error) {
 	return c, nil
 }
 
-// Write stores the comparison in a directory, which is made: the object as JSON, edges and graphs
-// as CSV, and the probabilities of the graphs against each other as SVG and PNG. A directory that
-// already holds a comparison is refused.
+// Write stores the comparison in a new directory: the object as JSON, edges and graphs as CSV, and
+// the probabilities of the graphs against each other as SVG and PNG. A directory with a comparison
+// is an error.
 func (c *Comparison) Write(dir string) error {
 	return c.Comparison.Write(dir, c, compare.Pairs("edges.csv", "edge", c.Edges))
 }
@@ -84,7 +84,7 @@ func (r *StoredRun) summary() compare.Run {
 	return s
 }
 
-// listed are the graphs of the result.
+// listed returns the graphs of the result.
 func (r *Result) listed() (list []compare.Model) {
 	for _, g := range r.Graphs {
 		edges := make([]string, len(g.Edges))
@@ -97,7 +97,7 @@ func (r *Result) listed() (list []compare.Model) {
 	return list
 }
 
-// directions are the probability and its standard error of every edge, by a->b.
+// directions returns the probability and its standard error of every edge, by a->b.
 func (r *Result) directions() map[string][2]Number {
 	out := map[string][2]Number{}
 	for _, e := range r.Edges {
@@ -108,9 +108,9 @@ func (r *Result) directions() map[string][2]Number {
 }
 
 // Ask answers a query from the draws of a finished run, whose table must exist and be unchanged.
-// seed is the random seed of what the draws do not contain. Categories are summed exactly for each
-// graph, numbers have closed forms given graph and parameters, mixed tables are simulated; networks
-// are refused.
+// seed is the random seed of simulation beyond the draws. Categories are summed exactly for each
+// graph, numbers have closed forms given graph and parameters, and mixed tables are simulated;
+// networks are an error.
 func (s *StoredRun) Ask(ctx gocontext.Context, text string, seed uint64) (*query.Answer, error) {
 	p, _, err := s.Record.Problem()
 	if err != nil {

@@ -2,7 +2,7 @@
 //
 // A model is a directed acyclic graph A over the N columns (nodes) of the table: A_ij = 1 is an
 // edge from i to j. Given A, node j is a function of its parents plus Gaussian noise, linear or a
-// network with one hidden ReLU layer (paper section 5.2 and appendix F); nodes that are categories
+// network with one hidden ReLU layer (paper section 5.2 and appendix F). Nodes that are categories
 // have a table of probabilities.
 //
 // # Notation
@@ -18,16 +18,16 @@
 //
 // Scores are closed forms for all mechanisms but networks, and graphs are summed ([RunExact]); for
 // networks they come from sequential Monte Carlo ([RunParticles]). Chains over graphs allow any
-// number of nodes ([RunGraphChains], and RunParticles for networks). The method of the paper, a
-// flow trained together with a learned q(m) over orders and edges, allows any number of nodes with
-// networks too ([RunGraphFlow]). Reversible-jump chains that use nothing of this structure serve
-// for comparison ([RunReversibleJump]).
+// number of nodes ([RunGraphChains], and RunParticles for networks). The method of the paper trains
+// a flow together with a learned q(m) over orders and edges, and allows any number of nodes with
+// networks too ([RunGraphFlow]). Reversible-jump chains that use none of this structure serve for
+// comparison ([RunReversibleJump]).
 //
 // # Packages
 //
 // From the table up: tables has the data, sem the mechanisms, score the evidences of families and
 // the sums over graphs, walk the chains, networks the particles, flows the flows, effects and query
-// what draws say. Graphs themselves are in package dag/graph, imported as dgraph. This package
-// makes results of what they find ([Result]), writes them, and reads them back ([Record],
+// the answers from draws. Graphs themselves are in package dag/graph, imported as dgraph. This
+// package turns the findings into results ([Result]), writes them, and reads them back ([Record],
 // [StoredRun]).
 package dag

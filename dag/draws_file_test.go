@@ -15,8 +15,8 @@ import (
 	files "github.com/transdim/vti/internal/draws"
 )
 
-// The file of draws has the graphs in proportion to their probabilities, and the density of every
-// draw is what loops over rows give.
+// The file of draws has the graphs in proportion to their probabilities. The density of every draw
+// agrees with loops over rows.
 func TestDrawsFile(t *testing.T) {
 	for _, model := range []score.ModelOptions{{Mechanism: sem.Linear, EdgePenalty: 0.4}, {Mechanism: sem.MLP, Hidden: 2}} {
 		p, err := score.NewProblem(dagtest.Chain(t, 25, tables.DataOptions{}), model, tables.Constraints{})
@@ -68,7 +68,7 @@ func TestDrawsFile(t *testing.T) {
 	}
 }
 
-// logJointByRows is log p(x_j, θ | x_pa) by a loop over rows.
+// logJointByRows returns log p(x_j, θ | x_pa) by a loop over rows.
 func logJointByRows(p *score.Problem, f dgraph.Family, theta []float64) (sum float64) {
 	normal := func(x, mean, sd float64) float64 {
 		return -(x-mean)*(x-mean)/(2*sd*sd) - math.Log(sd) - math.Log(2*math.Pi)/2

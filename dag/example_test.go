@@ -31,7 +31,7 @@ func ExampleNewPosterior() {
 	if err != nil {
 		panic(err)
 	}
-	// All nodes have the same noise: that tells the directions.
+	// Equal noise of all nodes determines the directions.
 	problem, err := dag.NewProblem(data, dag.ModelOptions{Sigma: 1}, dag.Constraints{MaxParents: 3})
 	if err != nil {
 		panic(err)

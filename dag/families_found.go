@@ -13,26 +13,26 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// How families are found around probable ones. Chosen by hand.
+// Settings of the search around probable families. Chosen by hand.
 const (
-	// growthShare is the probability from which on the neighbours of a family are looked at, and
-	// growthLeft the probability of all families of the last round at which an answer is trusted.
+	// growthShare is the probability above which the neighbours of a family are evaluated.
+	// growthLeft is the largest probability of the last round's families in a trusted answer.
 	growthShare  = 0.01
 	growthLeft   = 0.02
 	growthRounds = 40
-	// A parent in place of another is looked at if it alone takes less than harmless nats from the
-	// weight of a family, or both changes together less than promising nats.
+	// A swap of a parent is evaluated if the new parent alone takes less than harmless nats from
+	// the weight of a family, or both changes together less than promising nats.
 	harmless, promising = 4, 8
-	// searchedParents is the size up to which all sets of parents are looked at whatever q(m)
-	// draws, where mostSearched nodes or fewer make them affordable, and one less elsewhere.
+	// searchedParents is the size up to which all sets of parents are evaluated, whatever q(m)
+	// draws, if mostSearched nodes or fewer make them affordable; otherwise it is one less.
 	searchedParents = 2
 	mostSearched    = 20
-	// The number of families up to which all of them are listed, of networks, whose evidences need
-	// particles, and of linear mechanisms: 8 and 10 nodes.
+	// All families are listed up to these numbers: for networks, whose evidences need particles,
+	// and for linear mechanisms. They allow 8 and 10 nodes.
 	allNetworks, allLinear = 1 << 10, 1 << 13
 )
 
-// foundFamilies is a list of families that grows.
+// foundFamilies is a growing list of families.
 type foundFamilies struct {
 	structure dgraph.Structure
 	list      []dgraph.Family
@@ -42,7 +42,7 @@ type foundFamilies struct {
 	searched  int         // sets of parents up to this size are all there
 }
 
-// expansion is which neighbours of a family are on the list.
+// expansion states which neighbours of a family are on the list.
 type expansion int
 
 const (
@@ -51,8 +51,8 @@ const (
 	swapped              // and those with another parent in place of one
 )
 
-// newFoundFamilies has those of some graphs and all small ones, or all where they are at most so
-// many.
+// newFoundFamilies returns the families of the drawn graphs and all small ones, or all families if
+// there are at most most.
 func newFoundFamilies(s dgraph.Structure, drawn [][]dgraph.Set, most float64) *foundFamilies {
 	f := &foundFamilies{structure: s, place: map[dgraph.Family]int{}, searched: searchedParents}
 	switch {
@@ -73,7 +73,7 @@ func newFoundFamilies(s dgraph.Structure, drawn [][]dgraph.Set, most float64) *f
 	return f
 }
 
-// small adds all sets of parents of a node with so many members more, beyond the last one.
+// small adds all sets that extend the parents of a node by at most more members after last.
 func (f *foundFamilies) small(j int, parents dgraph.Set, last, more int) {
 	f.add(j, parents)
 	if more == 0 {
@@ -86,15 +86,15 @@ func (f *foundFamilies) small(j int, parents dgraph.Set, last, more int) {
 	}
 }
 
-// judge lowers the verdict where families are missing: none of their neighbours may be probable
-// while they are, as where parents matter only together, and nothing bounds what they have.
+// judge lowers the verdict if families are missing. None of their neighbours may be probable though
+// they are, such as parents that matter only together, and nothing bounds their probability.
 func (f *foundFamilies) judge(v *verdict.Judgement) {
 	if have, all := float64(len(f.list)), f.structure.CountFamilies(); have < all {
 		v.Lower(verdict.Doubtful, "%.0f of %.4g sets of parents were looked at, small ones and sets near probable ones: others may have been missed", have, all)
 	}
 }
 
-// add adds a family unless it is there, or the structure excludes it.
+// add adds a family unless it is listed or the structure excludes it.
 func (f *foundFamilies) add(j int, parents dgraph.Set) {
 	family := dgraph.Family{Node: j, Parents: parents}
 	if _, known := f.place[family]; !known && f.structure.Allows(j, parents) {
@@ -110,8 +110,8 @@ func (f *foundFamilies) toggle(family dgraph.Family) {
 	}
 }
 
-// swap adds the families with another parent in place of one, but for those that are hardly
-// probable by what both changes alone do to the weights of the family.
+// swap adds the families with one parent replaced, except hardly probable ones by the separate
+// effects of both changes on the weights of the family.
 func (f *foundFamilies) swap(family dgraph.Family, logEvidence []float64) {
 	j, parents := family.Node, family.Parents
 	weight := func(parents dgraph.Set) float64 {
@@ -132,9 +132,9 @@ func (f *foundFamilies) swap(family dgraph.Family, logEvidence []float64) {
 	}
 }
 
-// grow adds neighbours of probable families until they have hardly any probability, or until it is
-// over, and returns the probability of the families of the last round. posterior is that over the
-// graphs whose families are on the list so far.
+// grow adds neighbours of probable families until they have hardly any probability, or until over
+// reports true, and returns the probability of the last round's families. posterior returns the
+// posterior over graphs of the listed families.
 func (f *foundFamilies) grow(ctx gocontext.Context, posterior func(families []dgraph.Family) (*score.Posterior, error), over func() bool, status func(string)) (left float64, err error) {
 	before := len(f.list)
 	for range growthRounds {
@@ -167,8 +167,8 @@ func (f *foundFamilies) grow(ctx gocontext.Context, posterior func(families []dg
 	return left, nil
 }
 
-// grown is the probability of the families of a node that were not there before the list grew, of
-// the node that has most.
+// grown returns the probability of the families added to the first list, for the node with the
+// most.
 func (f *foundFamilies) grown(graphs *score.Posterior) float64 {
 	shares := make([]float64, f.structure.Nodes)
 	for i, share := range graphs.Marginals[f.first:] {

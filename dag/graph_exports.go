@@ -15,11 +15,11 @@ import (
 type GraphFormat int
 
 const (
-	// DOT is that of Graphviz, and GraphML that of many: all edges of at least some probability,
-	// with it.
+	// DOT is the format of Graphviz, and GraphML a common one. Both have all edges of at least a
+	// given probability, with their probability.
 	DOT GraphFormat = iota
 	GraphML
-	// ModelString is that of R's bnlearn, Dagitty that of dagitty: one acyclic graph.
+	// ModelString is the format of R's bnlearn, and Dagitty of dagitty: one acyclic graph.
 	ModelString
 	Dagitty
 	// BIF is the interchange format of networks over categories: one acyclic graph, with the
@@ -29,10 +29,10 @@ const (
 
 var graphFormats = enum.New[GraphFormat]("format of graphs", "dot", "graphml", "bnlearn", "dagitty", "bif")
 
-// Names of the files of a run, by format.
+// graphFiles names the files of a run, by format.
 var graphFiles = [...]string{GraphFile, GraphMLFile, ModelStringFile, DagittyFile, BIFFile}
 
-// Names of the files in which other programs read the graphs of an answer.
+// Names of the graph files for other programs.
 const (
 	ModelStringFile = "graph.bnlearn"
 	DagittyFile     = "graph.dagitty"
@@ -40,16 +40,16 @@ const (
 	BIFFile         = "graph.bif"
 )
 
-// GraphFormatNames are the names that [ParseGraphFormat] reads.
+// GraphFormatNames returns the names that [ParseGraphFormat] reads.
 func GraphFormatNames() []string { return graphFormats.List() }
 
 // ParseGraphFormat reads dot, graphml, bnlearn, dagitty or bif.
 func ParseGraphFormat(s string) (GraphFormat, error) { return graphFormats.Parse(s) }
 
-// Export writes the graph of a finished run for other programs: all edges of at least a
-// probability, which must have no cycle but in DOT and GraphML. With least 0 these have the edges
-// that pictures show, and the others the most probable graph. The table of the run is read again,
-// for BIF.
+// Export writes the graph of a finished run for other programs: all edges with a probability of at
+// least least, which must be acyclic except in DOT and GraphML. With least 0 these two have the
+// edges of the pictures, and the others the most probable graph. BIF reads the table of the run
+// again.
 func (s *StoredRun) Export(format GraphFormat, least float64) (string, error) {
 	if !(least >= 0 && least <= 1) {
 		return "", fmt.Errorf("got %g as the least probability of an edge, want a number from 0 to 1", least)
@@ -64,7 +64,7 @@ func (s *StoredRun) Export(format GraphFormat, least float64) (string, error) {
 	return export(p, s.Result, format, least)
 }
 
-// export is Export of an answer.
+// export exports an answer, as Export does.
 func export(p *score.Problem, r *Result, format GraphFormat, least float64) (string, error) {
 	names, probabilities := r.Data.Nodes, r.Matrix()
 	pictured := least
@@ -100,7 +100,7 @@ func export(p *score.Problem, r *Result, format GraphFormat, least float64) (str
 	return n.BIF(), nil
 }
 
-// modelString writes a graph as R's bnlearn reads it: [a][b|a:c]. Nodes come after their parents.
+// modelString writes a graph for R's bnlearn: [a][b|a:c]. Nodes come after their parents.
 // Characters that end a name there become underscores.
 func modelString(names []string, g *dgraph.Graph) string {
 	names = dgraph.PlainNames(names, func(c rune) bool { return !strings.ContainsRune("[]|:", c) })
@@ -116,8 +116,8 @@ func modelString(names []string, g *dgraph.Graph) string {
 	return text.String() + "\n"
 }
 
-// dagitty writes a graph as dagitty reads it: with names in quotation marks, where these and
-// backslashes have no place.
+// dagitty writes a graph for dagitty, with names in quotation marks; names cannot contain these or
+// backslashes.
 func dagitty(names []string, g *dgraph.Graph) string {
 	names = dgraph.PlainNames(names, func(c rune) bool { return c >= ' ' && c != '"' && c != '\\' })
 	var text strings.Builder
@@ -133,7 +133,7 @@ func dagitty(names []string, g *dgraph.Graph) string {
 	return text.String() + "}\n"
 }
 
-// graphML writes all edges of at least some probability, which is an attribute of them.
+// graphML writes all edges with a probability of at least least, with the probability as attribute.
 func graphML(names []string, probabilities [][]float64, least float64) string {
 	escape := func(text string) string {
 		var out strings.Builder
@@ -157,7 +157,7 @@ func graphML(names []string, probabilities [][]float64, least float64) string {
 	return text.String() + "</graph>\n</graphml>\n"
 }
 
-// best is the most probable graph of an answer.
+// best returns the most probable graph of an answer.
 func (r *Result) best() *dgraph.Graph {
 	g := dgraph.NewGraph(len(r.Data.Nodes))
 	if len(r.Graphs) > 0 {

@@ -19,7 +19,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// What other programs read: every edge once, parents before children, names that end nothing.
+// Exports for other programs have every edge once, parents before children, and names that end
+// nothing.
 func TestGraphExports(t *testing.T) {
 	names := []string{"a:b", `c"d`, "e<f"}
 	g := dgraph.FromParents([]dgraph.Set{dgraph.SetOf(1, 2), {}, dgraph.SetOf(1)})
@@ -50,8 +51,8 @@ func TestGraphExports(t *testing.T) {
 	require.Equal(t, 1, r.best().Edges())
 }
 
-// Edges of at least a probability are written, where they have no cycle; tables of probabilities
-// are posterior means, counted by hand here, and come back from the file.
+// Edges of at least a probability are written if they are acyclic. Tables of probabilities are
+// posterior means, checked against counts, and come back from the file.
 func TestExportsOfARun(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Categories(t, dagtest.Random(9), 60, true), score.ModelOptions{}, tables.Constraints{})
 	require.NoError(t, err)
@@ -91,8 +92,8 @@ func TestExportsOfARun(t *testing.T) {
 	require.ErrorContains(t, err, `unknown format of graphs "gml"`)
 }
 
-// A table of probabilities that is too large to hold costs a run its file and queries of that node,
-// and nothing else.
+// A run without a table of probabilities, too large to hold, lacks only its file and queries of
+// that node.
 func TestRunWithoutATableOfProbabilities(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("a,b,c,d\n")

@@ -20,7 +20,7 @@ import (
 )
 
 // edgesOf adds the graphs of three nodes, given a completed table, to sums over completions: their
-// total weight, and that of the graphs with each edge.
+// total weight, and the weight of the graphs with each edge.
 func edgesOf(t *testing.T, p *score.Problem, x *mat.Dense, logWeight float64, totals *[]float64, edges map[dgraph.Edge]*[]float64) {
 	t.Helper()
 	data, own := *p.Data, *p
@@ -46,7 +46,7 @@ func edgesOf(t *testing.T, p *score.Problem, x *mat.Dense, logWeight float64, to
 	})
 }
 
-// agreesWith runs chains and compares edges with sums over all completions and graphs, to 4
+// agreesWith runs chains and compares edges with sums over all completions and graphs, within 4
 // standard errors.
 func agreesWith(t *testing.T, p *score.Problem, seed uint64, completions func(visit func(x *mat.Dense, logWeight float64))) {
 	t.Helper()
@@ -73,8 +73,8 @@ func agreesWith(t *testing.T, p *score.Problem, seed uint64, completions func(vi
 	}
 }
 
-// Categories: all completions of four cells, one of them in a row where another node was set. The
-// same by a clamp, which knows a fifth cell.
+// Categories: all completions of four cells, one of them in a row with an intervention on another
+// node. A clamp, which knows a fifth cell, gives the same.
 func TestImputedCategories(t *testing.T) {
 	text := "a,b,c,set,drug\nu,x,1,,0\nu,x,1,,0\nv,y,1,,0\nv,NA,2,,0\nu,x,NA,,0\nv,y,2,,0\nNA,y,2,,0\nu,x,1,b,0\nv,y,2,,0\nu,y,1,,0\nu,NA,1,c,0\nv,y,2,,0\nNA,x,2,,1\nu,x,1,,1\n"
 	p, err := dagtest.Missing(t, text, tables.DataOptions{Discrete: []string{"c"}, Intervened: "set", Clamp: []string{"drug=a:v"}}, score.ModelOptions{})
@@ -89,7 +89,7 @@ func TestImputedCategories(t *testing.T) {
 	agreesWith(t, p, 3, fourBinaryCells(p))
 }
 
-// Numbers: two cells by a grid. A third is of a node that a clamp sets to its least value.
+// Numbers: two cells by a grid. A third belongs to a node that a clamp sets to its least value.
 func TestImputedNumbers(t *testing.T) {
 	random, text := dagtest.Random(4), strings.Builder{}
 	text.WriteString("a,b,c,drug\n")
@@ -124,7 +124,7 @@ func TestImputedNumbers(t *testing.T) {
 	})
 }
 
-// Cells of rows in which the mechanism of their node, or of a node that it causes, was another.
+// Cells of rows with another mechanism of their node, or of a node that it causes.
 func TestImputedSoftInterventions(t *testing.T) {
 	text := "a,b,c,soft\nu,x,1,\nu,x,1,\nv,y,1,\nv,NA,2,\nu,x,2,\nv,y,2,\nu,y,2,b\nu,NA,1,b\nv,x,2,b\nv,NA,1,b\nu,y,1,b\nNA,x,2,b\n"
 	p, err := dagtest.Missing(t, text, tables.DataOptions{Discrete: []string{"c"}, SoftIntervened: "soft"}, score.ModelOptions{})
@@ -164,7 +164,7 @@ func TestImputedSoftInterventions(t *testing.T) {
 	})
 }
 
-// What cannot be imputed says so, and other methods refuse tables with stand-ins.
+// The error says why imputation is impossible. Other methods refuse tables with imputed cells.
 func TestImputationErrors(t *testing.T) {
 	text := "a,b\n1.5,2\n2.5,NA\n3,4.5\n4,1\n5,2.5\n"
 	p, err := dagtest.Missing(t, text, tables.DataOptions{}, score.ModelOptions{})
@@ -188,7 +188,7 @@ func TestImputationErrors(t *testing.T) {
 	require.ErrorContains(t, err, "cut into classes")
 }
 
-// fourBinaryCells visits the completions of a table that lacks four cells, each of two levels.
+// fourBinaryCells visits the completions of a table with four missing cells, each of two levels.
 func fourBinaryCells(p *score.Problem) func(visit func(x *mat.Dense, logWeight float64)) {
 	return func(visit func(x *mat.Dense, logWeight float64)) {
 		for code := range 16 {

@@ -13,8 +13,8 @@ import (
 	"github.com/transdim/vti/dag/sem"
 )
 
-// Of numbers alone sizes are those of BGe, which are sums over paths: within 5 standard errors of
-// the 200 draws that are simulated.
+// For numbers alone effect sizes agree with BGe, which sums over paths: within 5 standard errors of
+// the 200 simulated draws.
 func TestMixedEffectsOfNumbersAreThoseOfBGe(t *testing.T) {
 	s, err := sem.Simulate(sem.Simulation{Nodes: 4, Rows: 60, EdgeProbability: 0.6, Seed: 5})
 	require.NoError(t, err)

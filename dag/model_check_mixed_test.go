@@ -15,8 +15,8 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// The model check of mixed tables finds nothing in simulated ones, and the bend of a number and of
-// the probability of a category along another number where the model has none.
+// The model check of mixed tables finds no fault in simulated ones. It finds the bend of a number,
+// and of the probability of a category, along another number where the model has none.
 func TestModelCheckOfMixedTables(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

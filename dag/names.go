@@ -10,23 +10,23 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// What a program that finds graphs needs of the packages below.
+// Names of the packages below for a program that finds graphs.
 type (
-	// Data is a table as nodes of graphs, and DataOptions say how the table is used.
+	// Data is a table whose columns are nodes of graphs. DataOptions are the options of its use.
 	Data        = tables.Data
 	DataOptions = tables.DataOptions
-	// Constraints are what is known of the graph before.
+	// Constraints are prior knowledge of the graph.
 	Constraints = tables.Constraints
 	// ModelOptions are the likelihood and the priors.
 	ModelOptions = score.ModelOptions
 	GraphPrior   = score.GraphPrior
 	Mechanism    = sem.Mechanism
-	// Problem is data with model and constraints; Method is how it can be solved.
+	// Problem is data with model and constraints; Method is a way to solve it.
 	Problem = score.Problem
 	Method  = score.Method
 	// ChainConfig sizes chains over graphs.
 	ChainConfig = walk.ChainConfig
-	// Parameter and Effect are parts of a result, and Answer is the answer of a query.
+	// Parameter and Effect are parts of a result, and Answer is the answer to a query.
 	Parameter = effects.Parameter
 	Effect    = effects.Effect
 	Answer    = query.Answer
@@ -47,10 +47,10 @@ const (
 	GraphFlow     = score.GraphFlow
 )
 
-// NewData prepares a table. Whatever is wrong with it is an error that names column and place.
+// NewData prepares a table. Its errors name column and place.
 func NewData(t *table.Table, options DataOptions) (*Data, error) { return tables.NewData(t, options) }
 
-// NewProblem checks everything that can be checked before computing.
+// NewProblem checks all that can be checked before computing.
 func NewProblem(data *Data, model ModelOptions, constraints Constraints) (*Problem, error) {
 	return score.NewProblem(data, model, constraints)
 }

@@ -17,8 +17,8 @@ import (
 )
 
 // TestQualityOfGraphFlow compares the posterior over graphs of 3 to 5 nodes by a flow with a
-// learned q(m), 5 simulated data sets of 100 rows each, with the posterior by scores in closed
-// form:
+// learned q(m) with the posterior by scores in closed form, on 5 simulated data sets of 100 rows
+// each:
 //
 //	go test -tags quality -run QualityOfGraphFlow -v ./dag
 func TestQualityOfGraphFlow(t *testing.T) {

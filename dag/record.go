@@ -16,7 +16,7 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// Record holds all settings of a run, with what is needed to repeat or continue it.
+// Record holds all settings needed to repeat or continue a run.
 type Record struct {
 	run.Header
 	Truth            string             `json:"truth,omitempty"` // absolute path of the adjacency matrix
@@ -39,7 +39,7 @@ type Record struct {
 	Candidates int    `json:"candidates,omitempty"`
 	Seed       uint64 `json:"seed"`
 	run.Limit
-	// AllModels is that of Problem.
+	// AllModels is Problem.AllModels.
 	AllModels bool `json:"all_models,omitempty"`
 }
 
@@ -77,7 +77,7 @@ func (r *Record) Problem() (*score.Problem, *dgraph.Graph, error) {
 	return problem, truth, err
 }
 
-// Resumable reports whether the run keeps a state that it can continue from.
+// Resumable reports whether the run keeps a state from which it can continue.
 func (r *Record) Resumable() bool {
 	return r.Structure != score.Exact || r.Particles()
 }
@@ -92,7 +92,7 @@ func (r *Record) Trains() bool {
 	return r.Structure == score.GraphFlow
 }
 
-// FitConfig is the training that the record asks for.
+// FitConfig returns the training settings of the record.
 func (r *Record) FitConfig(problem *score.Problem) vti.Config {
 	fit := vti.Config{Flow: r.Flow, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed, DType: r.DType}
 	fit = flows.SizesOfGraphs(problem, fit, r.Undivided)
@@ -100,8 +100,8 @@ func (r *Record) FitConfig(problem *score.Problem) vti.Config {
 	return fit
 }
 
-// CheckCheckpoint fails unless the checkpoint that fit names can be read and continues the run of
-// the record. A missing checkpoint is an error that wraps fs.ErrNotExist.
+// CheckCheckpoint returns an error unless the checkpoint of fit can be read and continues the run
+// of the record. For a missing checkpoint the error wraps fs.ErrNotExist.
 func (r *Record) CheckCheckpoint(device *gpu.Device, problem *score.Problem, fit vti.Config) error {
 	target, fit, err := flows.TrainingOfGraphs(problem, fit, r.Undivided)
 	if err == nil {

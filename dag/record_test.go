@@ -13,8 +13,8 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// The record brings back problem and truth, and notices a table that has changed. The record
-// of a run with another kind of evidence, as there once was, says what it is.
+// The record restores problem and truth, and detects a changed table. The record of a run with a
+// former kind of evidence names it.
 func TestRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data.csv")
 	require.NoError(t, os.WriteFile(path, []byte(dagtest.CSV([]string{"a", "b"}, [][]float64{{1, 2}, {2, 1}, {4, 4}})), 0o644))

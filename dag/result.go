@@ -16,25 +16,25 @@ import (
 // resultSchema names the schema of Result.
 const resultSchema = "vti/graphs/1"
 
-// Result is the answer of a command in terms of the user's table: the object that --json prints.
-// Fields that do not apply to a command are left out.
+// Result is the answer of a command in terms of the user's table: the object that --json prints. It
+// leaves out fields that do not apply to a command.
 type Result struct {
-	// Schema names the schema of the object, with its version; docs/schema has the file.
+	// Schema names the schema of the object, with its version; the file is in docs/schema.
 	Schema  string      `json:"schema"`
 	Command string      `json:"command"`
 	Version string      `json:"version"`
 	Seed    *uint64     `json:"seed,omitempty"`
 	Backend string      `json:"backend,omitempty"`
 	Data    DataSummary `json:"data"`
-	// Constraints describe the graphs that were allowed; empty for all. Equivalence classes ignore
-	// them.
+	// Constraints describe the allowed graphs; empty for all. Equivalence classes ignore them.
 	Constraints string  `json:"constraints,omitempty"`
 	Seconds     Seconds `json:"seconds"`
 	Steps       int     `json:"steps,omitempty"`
-	// mean over families as training drew them of −ELBO, in nats
+	// mean −ELBO, in nats, over families as drawn in training
 	Loss        *Number      `json:"loss,omitempty"`
 	Certificate *Certificate `json:"certificate,omitempty"`
-	// ModelCheck says how well the model describes the table; Checks has statistics of each node.
+	// ModelCheck reports how well the model describes the table; Checks has statistics of each
+	// node.
 	ModelCheck *modelcheck.Report `json:"model_check,omitempty"`
 	// LogEvidence is log p(table) of all graphs together, in nats.
 	LogEvidence   Number `json:"log_evidence"`
@@ -49,16 +49,16 @@ type Result struct {
 	Parameters []effects.Parameter `json:"parameters,omitempty"`
 	// Effects are total causal effects, by cause, of the pairs with a directed path in some draw.
 	Effects []effects.Effect `json:"effects,omitempty"`
-	// Asked are the pairs whose effects were asked for, cause first.
+	// Asked are the pairs of the requested effects, cause first.
 	Asked   [][2]string         `json:"effects_asked,omitempty"`
 	Checks  []effects.NodeCheck `json:"checks,omitempty"`
 	Metrics *Metrics            `json:"metrics,omitempty"`
-	// Notes say what is missing from the answer, such as constant columns.
+	// Notes name omissions of the answer, such as constant columns.
 	Notes  []string `json:"notes,omitempty"`
 	RunDir string   `json:"run_dir,omitempty"`
 }
 
-// DataSummary says what was analysed.
+// DataSummary describes the analysed data.
 type DataSummary struct {
 	Rows  int      `json:"rows"`
 	Nodes []string `json:"nodes"`
@@ -72,7 +72,7 @@ type Edge struct {
 	From string `json:"from"`
 	To   string `json:"to"`
 	// Prob and ProbReverse are the probabilities of from → to and of to → from, with standard
-	// errors; ProbNone that of no edge.
+	// errors; ProbNone is the probability of no edge.
 	Prob          Number `json:"prob"`
 	ProbSE        Number `json:"prob_se"`
 	ProbReverse   Number `json:"prob_reverse"`
@@ -92,8 +92,8 @@ type GraphReport struct {
 	SE    Number      `json:"se"`
 }
 
-// ClassReport is an equivalence class: between its Graphs the data, interventions included, do not
-// distinguish, only the priors.
+// ClassReport is an equivalence class: the data, interventions included, do not distinguish its
+// Graphs; only the priors do.
 type ClassReport struct {
 	Directed   [][2]string `json:"directed"`
 	Undirected [][2]string `json:"undirected"`
@@ -104,8 +104,8 @@ type ClassReport struct {
 // Metrics compare the answer, and trivial answers, with a truth.
 type Metrics struct {
 	TruthEdges int `json:"truth_edges"`
-	// TruthCycle is a cycle of the truth, if it has one; BestSHD the smallest structural distance
-	// of an acyclic graph from it.
+	// TruthCycle is a cycle of the truth, if any; BestSHD the smallest structural distance of an
+	// acyclic graph from it.
 	TruthCycle []string             `json:"truth_cycle,omitempty"`
 	BestSHD    *int                 `json:"best_possible_shd,omitempty"`
 	Answer     dgraph.MethodMetrics `json:"answer"`
@@ -116,8 +116,7 @@ type Metrics struct {
 // Took returns the times of the run.
 func (r *Result) Took() Seconds { return r.Seconds }
 
-// ExitStatus is the status of the process that printed the result: 3 when the answer must not be
-// used, else 0.
+// ExitStatus returns the exit status of the command: 3 if the answer must not be used, else 0.
 func (r *Result) ExitStatus() int {
 	if r.Certificate == nil {
 		return 0
@@ -125,13 +124,13 @@ func (r *Result) ExitStatus() int {
 	return r.Certificate.Verdict.ExitStatus()
 }
 
-// Numbers of graphs that are drawn and listed.
+// Numbers of drawn and of listed graphs.
 const (
 	graphDraws   = 10_000
 	listedGraphs = 100
 )
 
-// listed is how many of count results list: the best, or all.
+// listed returns the number of listed items among count: best, or all.
 func listed(p *score.Problem, count, best int) int {
 	if p.AllModels {
 		return count
@@ -144,11 +143,11 @@ func number(x float64) *Number {
 	return &n
 }
 
-// graphEstimates are what a method has found about graphs.
+// graphEstimates are a method's findings about graphs.
 type graphEstimates struct {
 	edges, edgeErrors [][]float64 // probabilities of edges and their standard errors [N][N]
 	draws             []score.Draw
-	// probabilityOf is the probability of an event with its standard error.
+	// probabilityOf returns the probability of an event with its standard error.
 	probabilityOf func(event func(*dgraph.Graph) bool) (probability, se float64)
 }
 
@@ -213,7 +212,7 @@ func fillEdges(p *score.Problem, r *Result, found graphEstimates) (classes []*dg
 	return classes
 }
 
-// edgeNames lists the edges of a graph that are of a kind.
+// edgeNames lists the edges of a graph of the given kind.
 func edgeNames(p *score.Problem, g *dgraph.Graph, kind func(g *dgraph.Graph, from, to int) bool) [][2]string {
 	list := [][2]string{}
 	for _, e := range dgraph.OrderedPairs(g.Nodes()) {
@@ -251,7 +250,7 @@ func classReports(p *score.Problem, probabilityOf func(func(*dgraph.Graph) bool)
 	return list
 }
 
-// metrics compares with a truth.
+// metrics compares an answer with a truth.
 func metrics(p *score.Problem, ctx gocontext.Context, truth *dgraph.Graph, answer []dgraph.Weighted) (*Metrics, error) {
 	greedy, err := p.GreedyBIC(ctx)
 	if err != nil {

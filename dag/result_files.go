@@ -24,7 +24,7 @@ const (
 	EffectsFile = "effects.csv"
 )
 
-// Files are the names of the files that a run writes in addition to those of every run.
+// Files returns the names of the files that a run writes in addition to the common ones.
 func Files() []string {
 	return []string{
 		EdgesFile, MatrixFile, "graphs.csv", "classes.csv", "parameters.csv", EffectsFile, "checks.csv",
@@ -32,8 +32,8 @@ func Files() []string {
 	}
 }
 
-// write puts an answer into a run directory, if there is one: as JSON, tables, and the graph for
-// other programs.
+// write writes an answer to the run directory, if any: as JSON, tables, and the graph for other
+// programs.
 func write(p *score.Problem, r *Result, dir string) error {
 	if dir == "" {
 		return nil
@@ -68,8 +68,8 @@ func write(p *score.Problem, r *Result, dir string) error {
 	return nil
 }
 
-// graphTexts is the graph in every format; "" where a format cannot have it. What is left out is
-// noted in the result.
+// graphTexts returns the graph in every format, or "" if a format cannot express it. The result
+// notes omissions.
 func graphTexts(p *score.Problem, r *Result) ([]string, error) {
 	texts := make([]string, len(graphFiles))
 	for format := range graphFiles {
@@ -105,7 +105,7 @@ func (r *Result) classRows() [][]string {
 	return rows
 }
 
-// effectRows has a row for each total effect, of categories for each change of one.
+// effectRows returns a row for each total effect, and for categories a row for each change.
 func (r *Result) effectRows() [][]string {
 	rows := [][]string{{"from", "to", "prob", "prob_se", "prob_none", "mean", "mean_se", "sd", "q05", "q95", "from_value", "reference", "to_value"}}
 	for _, e := range r.Effects {
@@ -124,7 +124,7 @@ func (r *Result) effectRows() [][]string {
 	return rows
 }
 
-// matrixRows are the probabilities of all edges, by cause and by effect.
+// matrixRows returns the probabilities of all edges, by cause and by effect.
 func (r *Result) matrixRows() [][]string {
 	probabilities := r.Matrix()
 	rows := [][]string{append([]string{"node"}, r.Data.Nodes...)}
@@ -147,7 +147,7 @@ func arrows(edges [][2]string, arrow string) string {
 	return strings.Join(parts, " ")
 }
 
-// Matrix is the edge probabilities, row = cause.
+// Matrix returns the edge probabilities, row = cause.
 func (r *Result) Matrix() [][]float64 {
 	place := map[string]int{}
 	for i, name := range r.Data.Nodes {
@@ -161,10 +161,10 @@ func (r *Result) Matrix() [][]float64 {
 	return probabilities
 }
 
-// drawnEdge is the least probability of an edge in a picture, where nothing is said.
+// drawnEdge is the default least probability of an edge in a picture.
 const drawnEdge = 0.1
 
-// dot writes the graph of all edges of at least some probability in the language of Graphviz, their
+// dot writes the edges with a probability of at least least in the language of Graphviz, with
 // widths by probability.
 func dot(names []string, probabilities [][]float64, least float64) string {
 	quote := func(name string) string {

@@ -16,7 +16,7 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// output is what becomes of an answer, whatever the method.
+// output is the destination of an answer, whatever the method.
 type output struct {
 	command, backend string
 	seed             uint64
@@ -28,15 +28,15 @@ type output struct {
 	loss             *Number // of training
 }
 
-// found is what a method has found: all that a result is made of.
+// found holds a method's findings, from which a result is made.
 type found struct {
 	certificate *Certificate
 	graphs      graphEstimates
-	// on the working scale; not a number of chains, which give no evidence
+	// on the working scale; NaN from chains, which give no evidence
 	logEvidence, logEvidenceSE float64
 
 	families score.Mixture
-	// source draws parameters of families by random, which is that of all draws after it
+	// source draws parameters of families by random, which all later draws share
 	source  score.ParameterSource
 	random  *rand.Rand
 	moments effects.EdgeMoments // exact ones; nil: none
@@ -58,7 +58,7 @@ func concludeSum(p *score.Problem, ctx gocontext.Context, o output, posterior *s
 	if f.certificate, err = certify(graphs, edgeErrors); err != nil {
 		return nil, err
 	}
-	// and what longer moves of particles would bring
+	// and the expected rise with longer moves of particles
 	rise := networks.SettlingSteps * float64(f.certificate.Settling) * float64(p.Data.Nodes())
 	f.logEvidenceSE = math.Hypot(posterior.LogEvidenceSE, rise)
 	f.graphs = graphEstimates{posterior.EdgeProbabilities(), edgeErrors, graphs, func(event func(*dgraph.Graph) bool) (probability, se float64) {
@@ -78,13 +78,13 @@ func concludeChains(p *score.Problem, ctx gocontext.Context, o output, c *Certif
 	return conclude(p, ctx, o, f)
 }
 
-// chainEstimates are those of chains, as if the effective draws of the worst edge were those of
-// every event.
+// chainEstimates returns the estimates of chains. It assumes the effective draws of the worst edge
+// for every event.
 func chainEstimates(edges walk.Edges, graphs []score.Draw, independent float64) graphEstimates {
 	return graphEstimates{edges.Probabilities, edges.Errors, graphs, walk.ShareOf(graphs, independent)}
 }
 
-// conclude describes what was found and writes tables and pictures to the run directory.
+// conclude describes the findings and writes tables and pictures to the run directory.
 func conclude(p *score.Problem, ctx gocontext.Context, o output, f found) (*Result, error) {
 	result := &Result{
 		Schema: resultSchema, Command: o.command, Version: vti.Version, Seed: &o.seed, Backend: o.backend, Steps: o.steps, Loss: o.loss, RunDir: o.dir,

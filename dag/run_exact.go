@@ -10,26 +10,26 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// ExactConfig says how RunExact works. The zero value is usable.
+// ExactConfig configures RunExact. The zero value is usable.
 type ExactConfig struct {
 	// Command is the name of the command in the result.
 	Command string
-	// Seed is the random seed: of the graphs drawn, and of the draws of parameters.
+	// Seed is the random seed of drawn graphs and parameters.
 	Seed uint64
-	// Truth, if not nil, is compared with.
+	// Truth, if not nil, is compared with the answer.
 	Truth *dgraph.Graph
 	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
-	// Progress, if not nil, is called with the number of families scored, and Status with what
-	// comes after.
+	// Progress, if not nil, is called with the number of families scored, and Status with the later
+	// work.
 	Progress func(done, total int)
 	Status   func(string)
 }
 
 // RunExact finds the posterior over graphs of mechanisms with a closed form by sums over all
-// graphs, and writes tables and pictures to the run directory. Edge probabilities are exact, but
-// with mixed mechanisms for the standard errors of evidences; probabilities of single graphs are
-// too, and those of classes are shares of draws.
+// graphs, and writes tables and pictures to the run directory. Probabilities of edges and of single
+// graphs are exact, apart from the standard errors of evidences with mixed mechanisms.
+// Probabilities of classes are shares of draws.
 func RunExact(ctx gocontext.Context, problem *score.Problem, cfg ExactConfig) (*Result, error) {
 	o := output{command: cfg.Command, seed: cfg.Seed, truth: cfg.Truth, dir: cfg.Dir, status: run.Silent(cfg.Status), clock: run.NewClock()}
 	if err := problem.CheckExact(); err != nil {

@@ -18,21 +18,21 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// GraphChainsConfig says how RunGraphChains works.
+// GraphChainsConfig configures RunGraphChains.
 type GraphChainsConfig struct {
 	Chains walk.ChainConfig
-	// Truth, if not nil, is compared with.
+	// Truth, if not nil, is compared with the answer.
 	Truth *dgraph.Graph
-	// Dir is the run directory, which must exist; "" keeps no files. Chains.Checkpoint is there,
-	// and Chains.Resume continues from it.
+	// Dir is the run directory, which must exist; "" keeps no files. It holds Chains.Checkpoint,
+	// from which Chains.Resume continues.
 	Dir string
-	// Status, if not nil, is called with what RunGraphChains is doing.
+	// Status, if not nil, is called with the current work.
 	Status func(string)
 }
 
 // RunGraphChains finds the posterior over graphs of linear mechanisms by Markov chains over graphs,
-// whatever the number of nodes, and writes tables and pictures to the run directory. The parameters
-// of mechanisms are drawn from closed forms given the graph.
+// for any number of nodes, and writes tables and pictures to the run directory. The parameters of
+// mechanisms are drawn from closed forms given the graph.
 func RunGraphChains(ctx gocontext.Context, problem *score.Problem, cfg GraphChainsConfig) (*Result, error) {
 	o := output{command: "dag", seed: cfg.Chains.Seed, truth: cfg.Truth, dir: cfg.Dir, status: run.Silent(cfg.Status), clock: run.NewClock()}
 	numbers := float64(cfg.Chains.Chains) * walk.KeptGraphs * float64(problem.Data.Nodes())

@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/dag/walk"
 )
 
-// A run of chains over more nodes than can be summed: files, parameters and metrics are there, and
-// the same seed gives the same answer.
+// A run of chains over more nodes than can be summed has files, parameters and metrics. The same
+// seed gives the same answer.
 func TestRunGraphChains(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

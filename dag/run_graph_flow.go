@@ -19,25 +19,25 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// RunConfig says how RunGraphFlow works.
+// RunConfig configures RunGraphFlow.
 type RunConfig struct {
-	// Fit configures training. Models, Checkpoint and how q(m) learns are set.
+	// Fit configures training. RunGraphFlow sets Models, Checkpoint and the learning of q(m).
 	Fit vti.Config
 	// Draws is the number of draws for the families that matter, beyond a pilot of all; 0 stands
 	// for 131,072 with linear mechanisms and 16,384 with networks, which have none node by node.
 	Draws int
-	// Islands bounds the fine islands of particles behind networks, node by node; 0: as many as
-	// take some minutes.
+	// Islands bounds the fine islands of particles behind networks, node by node; 0 stands for some
+	// minutes' work.
 	Islands int
 	// Undivided asks for one flow for the parameters of all nodes together.
 	Undivided bool
 	// Cold makes q(m) start uniform.
 	Cold bool
-	// Truth, if not nil, is compared with.
+	// Truth, if not nil, is compared with the answer.
 	Truth *dgraph.Graph
 	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
-	// Status, if not nil, is called with what comes after training.
+	// Status, if not nil, is called with the work after training.
 	Status func(string)
 }
 
@@ -47,15 +47,15 @@ type RunConfig struct {
 //
 // With cfg.Undivided it is the published method: q(m) is a masked autoregressive network over the
 // digits of the order and the bits of edges, and the flow is over the parameters of all nodes
-// together. The answer is weighted draws of q(m) q(θ | m), or draws without weights where these are
-// not reliable, which the verdict says.
+// together. The answer is weighted draws of q(m) q(θ | m). If the weights are not reliable, which
+// the verdict says, the draws have no weights.
 //
 // Otherwise it works node by node. Given the graph the posterior is a product over nodes, so that a
-// flow for one node serves all of them, and parents are credited with the loss of their own node.
+// flow for one node serves all of them, and parents are credited with the loss of their node alone.
 // Draws of q(m), small sets of parents and the neighbours of probable families make a list of
-// families, whose evidences come from weights of the flow, and for networks, whose output layer is
-// integrated out of the flow, from particles ([RunParticles]). Graphs made of these families are
-// summed, or sampled by chains ([walk.ListedGraphs]).
+// families. Their evidences come from weights of the flow. For networks, whose output layer is
+// integrated out of the flow, they come from particles ([RunParticles]). Graphs of these families
+// are summed, or sampled by chains ([walk.ListedGraphs]).
 //
 // q(m) starts at graphs of chains with linear mechanisms and the same prior unless cfg.Cold is set.
 //
@@ -96,7 +96,7 @@ func RunGraphFlow(ctx gocontext.Context, device *gpu.Device, problem *score.Prob
 	return concludeNodes(ctx, problem, o, trained, cfg)
 }
 
-// withDefaults fills in what is left open.
+// withDefaults fills in the defaults.
 func (cfg RunConfig) withDefaults(p *score.Problem) RunConfig {
 	if cfg.Draws == 0 {
 		cfg.Draws = flows.DefaultDraws
@@ -110,11 +110,11 @@ func (cfg RunConfig) withDefaults(p *score.Problem) RunConfig {
 	return cfg
 }
 
-// warmFlips is the probability that an edge of a graph that q(m) starts from is turned on or off.
+// warmFlips is the probability that an edge of a graph from which q(m) starts is turned on or off.
 // Chosen by hand.
 const warmFlips = 0.05
 
-// warmStart are graphs of short chains on the closed forms of linear mechanisms, with the same
+// warmStart returns graphs of short chains on the closed forms of linear mechanisms, with the same
 // prior over graphs.
 func warmStart(ctx gocontext.Context, p *score.Problem, seed uint64, undivided bool) (func(*rand.Rand) []int32, error) {
 	linear := *p
@@ -132,8 +132,8 @@ func warmStart(ctx gocontext.Context, p *score.Problem, seed uint64, undivided b
 	}, nil
 }
 
-// Draws of a certificate of the undivided flow are fewer than asked for where there are many
-// coordinates: as many as have so many numbers together, but at least so many.
+// With many coordinates a certificate of the undivided flow has fewer draws than requested:
+// together they have undividedNumbers numbers, but there are at least undividedLeast.
 const (
 	undividedNumbers = 1 << 25
 	undividedLeast   = 1 << 12
@@ -181,10 +181,10 @@ func concludeUndivided(ctx gocontext.Context, p *score.Problem, o output, traine
 	return conclude(p, ctx, o, f)
 }
 
-// drawnGraphs is the number of graphs that are drawn from q(m). Chosen by hand.
+// drawnGraphs is the number of graphs drawn from q(m). Chosen by hand.
 const drawnGraphs = 2000
 
-// concludeNodes makes a result of the families that q(m) and their neighbours are.
+// concludeNodes makes a result of the families drawn from q(m) and their neighbours.
 func concludeNodes(ctx gocontext.Context, p *score.Problem, o output, trained *vti.Posterior, cfg RunConfig) (*Result, error) {
 	o.status("drawing graphs from q(m)")
 	drawn, err := flows.DrawGraphs(trained, p.Structure, drawnGraphs)
@@ -223,9 +223,8 @@ func concludeNodes(ctx gocontext.Context, p *score.Problem, o output, trained *v
 	})
 }
 
-// never is what is never over.
 func never() bool { return false }
 
-// mostGrown is the largest probability of families that neighbours have added at which an answer is
-// trusted. Chosen by hand.
+// mostGrown is the largest probability of families added by neighbours in a trusted answer. Chosen
+// by hand.
 const mostGrown = 0.5

@@ -21,8 +21,8 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// One flow with a learned q(m), node by node and undivided, comes to the edge probabilities of the
-// exact sums, under either prior over graphs and with constraints, and a run goes on from its
+// One flow with a learned q(m), node by node and undivided, finds the edge probabilities of the
+// exact sums, under either prior over graphs and with constraints. A run continues from its
 // checkpoint to the same numbers.
 func TestRunGraphFlow(t *testing.T) {
 	if testing.Short() {
@@ -80,7 +80,7 @@ func TestRunGraphFlow(t *testing.T) {
 	}
 }
 
-// A run that is cancelled in training and resumed ends as one left in peace, to the bit.
+// A run cancelled in training and resumed ends like an undisturbed one, to the bit.
 func TestRunGraphFlowResumes(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
@@ -115,8 +115,8 @@ func TestRunGraphFlowResumes(t *testing.T) {
 	require.Equal(t, whole.LogEvidence, resumed.LogEvidence)
 }
 
-// However few draws the evidences take, effects have the means and spreads of the exact posterior:
-// within 6 standard errors of about 1,500 independent draws on one side.
+// With few draws for the evidences, effects still have the means and spreads of the exact
+// posterior: within 6 standard errors of about 1,500 independent draws on one side.
 func TestEffectsOfFewDraws(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
@@ -142,7 +142,7 @@ func TestEffectsOfFewDraws(t *testing.T) {
 	}
 }
 
-// Of networks the evidences are those of particles, and the answer is that of the sum over graphs.
+// For networks the evidences come from particles, and the answer agrees with the sum over graphs.
 func TestRunGraphFlowOfNetworks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -172,8 +172,8 @@ func TestRunGraphFlowOfNetworks(t *testing.T) {
 	require.NotEmpty(t, result.Checks)
 }
 
-// From a list without any probable family, neighbours lead to the probable ones, and what they have
-// is said.
+// From a list without any probable family, neighbours lead to the probable ones, and the answer
+// states their probability.
 func TestGrowth(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Chain(t, 60, tables.DataOptions{}), score.ModelOptions{Mechanism: sem.Linear}, tables.Constraints{})
 	require.NoError(t, err)
@@ -202,7 +202,7 @@ func TestGrowth(t *testing.T) {
 	require.Equal(t, vti.Trusted, whole.Verdict)
 }
 
-// Beyond the nodes whose families are all listed an answer is doubtful: of a sum of three parents
+// Beyond the nodes whose families are all listed an answer is doubtful: for a sum of three parents
 // that cancel each other in pairs, neighbours missed families with a share of .07 of the graphs.
 func TestFamiliesThatMayBeMissing(t *testing.T) {
 	free := dgraph.FreeStructure(8)
@@ -245,7 +245,7 @@ func cancelling(t *testing.T, model score.ModelOptions, rows int) *score.Problem
 	return p
 }
 
-// The table whose answer was trusted and wrong: neighbours of what q(m) draws do not lead to the
+// This table once had a trusted, wrong answer. Neighbours of the draws of q(m) do not lead to the
 // three parents of x0, which have nearly all of the probability, and the list without them is
 // doubtful. The list of all families, which networks of eight columns get, has them.
 func TestParentsThatCancel(t *testing.T) {
@@ -275,7 +275,7 @@ func TestParentsThatCancel(t *testing.T) {
 	require.Equal(t, vti.Trusted, v.Verdict)
 }
 
-// So has a whole run by networks, whose q(m) begins uniform and hardly learns.
+// A whole run by networks, whose q(m) begins uniform and hardly learns, has them too.
 func TestRunOfParentsThatCancel(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

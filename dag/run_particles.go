@@ -19,44 +19,42 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// ParticlesConfig says how RunParticles works.
+// ParticlesConfig configures RunParticles.
 type ParticlesConfig struct {
-	// Islands bounds the fine islands of particles; 0: as many as take some minutes.
+	// Islands bounds the fine islands of particles; 0 stands for some minutes' work.
 	Islands int
-	// Seed is the random seed.
-	Seed uint64
-	// Chains asks for chains over graphs whose families are on a list that grows where the
-	// posterior asks, in place of sums over all graphs.
+	Seed    uint64
+	// Chains asks for chains over graphs instead of sums over all. The list of their families grows
+	// as the posterior requires.
 	Chains bool
-	// Truth, if not nil, is compared with.
+	// Truth, if not nil, is compared with the answer.
 	Truth *dgraph.Graph
 	// MaxTime, if not 0, is the time after which no further families and islands are begun.
 	MaxTime time.Duration
 	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
-	// Status, if not nil, is called with what RunParticles is doing.
+	// Status, if not nil, is called with the current work.
 	Status func(string)
-	// Resume continues a run in Dir that was stopped, with the runs of particles that had ended.
+	// Resume continues a stopped run in Dir, with its finished runs of particles.
 	Resume bool
 	// Shard, if not nil, is the part of this process among several that estimate the same families.
-	// Each ends with the evidences of one process alone.
+	// Each ends with the evidences of a single process.
 	Shard *shard.Shard
 
 	keepAfter time.Duration // keepAfter, unless it is a test's
 }
 
-// piecesDir holds the runs of particles of a run that has not ended, in its directory, from
-// keepAfter on. Chosen by hand: a file takes milliseconds, as does a run of particles of a few
-// rows.
+// piecesDir is the folder, in the directory of an unfinished run, for its runs of particles after
+// keepAfter. Chosen by hand: a file takes milliseconds, as does a run of particles of a few rows.
 const (
 	piecesDir = "particles"
 	keepAfter = 10 * time.Second
 )
 
-// RunParticles finds the posterior over graphs with network mechanisms: the evidences of families
-// come from particles that are tempered from the prior to the posterior of the first layer, the
-// output layer being integrated out, and graphs are summed over. It writes tables and pictures to
-// the run directory.
+// RunParticles finds the posterior over graphs with network mechanisms by a sum over graphs.
+// Particles that are tempered from the prior to the posterior of the first layer, with the output
+// layer integrated out, give the evidences of families. It writes tables and pictures to the run
+// directory.
 func RunParticles(ctx gocontext.Context, problem *score.Problem, cfg ParticlesConfig) (result *Result, err error) {
 	o := output{command: "dag", seed: cfg.Seed, truth: cfg.Truth, dir: cfg.Dir, status: run.Silent(cfg.Status), clock: run.NewClock()}
 	// the normal equations of the output layer of one particle
@@ -108,13 +106,13 @@ func (cfg ParticlesConfig) scores(p *score.Problem, kept *shard.Shard, status fu
 	return s
 }
 
-// listRounds is how often a list of families grows at most, each time by evidences that are finer.
-// Chosen by hand.
+// listRounds is the largest number of times that a list of families grows, each time by finer
+// evidences. Chosen by hand.
 const listRounds = 4
 
-// concludeParticles makes a result of graphs whose families are on a list that grows, with
-// evidences by particles: pilot runs say which families are probable, whose neighbours get pilot
-// runs too, and fine islands change what is probable. mostFound is as for [Certificate.addFound].
+// concludeParticles makes a result of graphs of a growing list of families, with evidences by
+// particles. Pilot runs find the probable families, whose neighbours get pilot runs too; fine
+// islands then change the probabilities. mostFound is the argument most of [Certificate.addFound].
 func concludeParticles(p *score.Problem, ctx gocontext.Context, o output, families *foundFamilies, cfg ParticlesConfig, kept *shard.Shard, mostFound float64) (*Result, error) {
 	mostSummed := walk.MostSummed
 	if cfg.Chains {

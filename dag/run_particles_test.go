@@ -17,8 +17,8 @@ import (
 	"github.com/transdim/vti/dag/tables"
 )
 
-// A run over three nodes: the same seed gives the same answer, errors of the evidences are small,
-// and a network finds what no line can.
+// A run over three nodes has the same answer for the same seed and small errors of the evidences. A
+// network finds a relation that no line can.
 func TestRunParticles(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Chain(t, 40, tables.DataOptions{}), score.ModelOptions{Mechanism: sem.MLP, Hidden: 2}, tables.Constraints{})
 	require.NoError(t, err)
@@ -43,8 +43,8 @@ func TestRunParticles(t *testing.T) {
 	require.ErrorContains(t, err, "not for auto")
 }
 
-// A run that was stopped goes on with the runs of particles that had ended, to the same answer, and
-// leaves none of them behind: by sums and by chains over graphs.
+// A stopped run continues with its finished runs of particles, to the same answer, and deletes them
+// at the end: by sums and by chains over graphs.
 func TestParticlesResume(t *testing.T) {
 	for _, chains := range []bool{false, true} {
 		testParticlesResume(t, chains)
@@ -79,9 +79,9 @@ func testParticlesResume(t *testing.T, chains bool) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// Chains over graphs whose families are found by and by come to the sums over all graphs, on a
-// table of nine nodes, for which not all families are listed. The edges of both have their own
-// errors, by particles of other seeds. The answer says that families may be missing.
+// Chains over graphs with a growing list of families agree with the sums over all graphs, on a
+// table of nine nodes, for which not all families are listed. Each has its errors of edges, from
+// particles of another seed. The answer says that families may be missing.
 func TestParticlesByChains(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -104,7 +104,7 @@ func TestParticlesByChains(t *testing.T) {
 	}
 }
 
-// simulatedNetworks are small networks with known noise.
+// simulatedNetworks returns small networks with known noise.
 func simulatedNetworks(t *testing.T, nodes, rows int, seed uint64) *score.Problem {
 	simulated, err := sem.Simulate(sem.Simulation{Nodes: nodes, Rows: rows, ExpectedDegree: 1.5, Mechanism: sem.MLP, Hidden: 4, Seed: seed})
 	require.NoError(t, err)

@@ -14,8 +14,7 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// startCodes are codes of graphs that the structure allows, along random orders, from sparse to
-// dense.
+// startCodes returns codes of allowed graphs along random orders, from sparse to dense.
 func startCodes(s dgraph.Structure, random *rand.Rand, count int) (codes [][]int32) {
 	for range count {
 		codes = append(codes, flows.WarmCode(s, s.Required, random.Float64()*0.5, true, random))
@@ -24,8 +23,8 @@ func startCodes(s dgraph.Structure, random *rand.Rand, count int) (codes [][]int
 }
 
 // RunReversibleJump samples orders, edges and parameters of linear mechanisms together by
-// reversible-jump MCMC, without using the structure on which the other methods rest: a check of
-// these, for few nodes.
+// reversible-jump MCMC. It does not use the structure on which the other methods rest, and checks
+// them for few nodes.
 //
 // When ctx is cancelled the state of the chains is stored in dir too; RunReversibleJump with
 // cfg.Resume set continues from it.

@@ -20,8 +20,8 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// Chains that know nothing of families find the edge probabilities of the exact sums, under either
-// prior and with constraints: within 5 Monte Carlo standard errors and 0.01.
+// Chains without families find the edge probabilities of the exact sums, under either prior and
+// with constraints: within 5 Monte Carlo standard errors and 0.01.
 func TestChainsAgreeWithExactSums(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -56,7 +56,7 @@ func TestChainsAgreeWithExactSums(t *testing.T) {
 	}
 }
 
-// Chains start in graphs that the structure allows, sparse ones and dense ones.
+// Chains start in allowed graphs, both sparse and dense.
 func TestStartsOfChains(t *testing.T) {
 	s := dgraph.FreeStructure(5)
 	s.Required[1], s.Allowed[3], s.MaxParents = dgraph.SetOf(4), dgraph.SetOf(0, 1), 2
