@@ -11,7 +11,7 @@ import (
 	"github.com/transdim/vti/internal/checkpoint"
 )
 
-// template describes a model up to the sizes of its plates.
+// template describes a model without the sizes of its plates.
 func template(m *Model) (lines []string) {
 	names := func(plates []*Plate) (list []string) {
 		for _, p := range plates {
@@ -32,10 +32,9 @@ func template(m *Model) (lines []string) {
 	return lines
 }
 
-// LoadAmortized opens the posterior given data from a checkpoint of a Fit with Config.Amortize: of
-// the same model, or of one with the same variables and plates of other sizes. cfg says where the
-// checkpoint is, and the seed and the device are those of this call; everything else is that of the
-// fit.
+// LoadAmortized opens the posterior given data from a checkpoint of a Fit with Config.Amortize.
+// model is the same model, or one with the same variables and plates of other sizes. cfg names the
+// checkpoint and the seed; everything else is taken from the fit.
 func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*Posterior, error) {
 	if err := model.CheckData(data); err != nil {
 		return nil, err
@@ -87,8 +86,8 @@ func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*
 	return p, nil
 }
 
-// sameTemplate reports the first difference of a model from a template. Densities cannot be
-// compared.
+// sameTemplate returns an error for the first difference of a model from a template. It cannot
+// compare densities.
 func sameTemplate(want []string, m *Model) error {
 	got := template(m)
 	for i := range max(len(want), len(got)) {

@@ -67,8 +67,8 @@ func TestAmortizeMistakes(t *testing.T) {
 	require.ErrorContains(t, err, "want plate")
 }
 
-// A run that was stopped and continued ends with the bits of one that was not, for free encodings
-// and for encoders; and so does one that is only loaded.
+// A run that was stopped and continued ends with the same bits as one that was not, for free
+// encodings and for encoders. So does a run that is only loaded.
 func TestResume(t *testing.T) {
 	e := newEffects(5, 4, 2)
 	data := e.draw(t, 1)
@@ -126,7 +126,7 @@ func TestResume(t *testing.T) {
 	require.ErrorContains(t, err, "Resume needs Checkpoint")
 }
 
-// patient is a context that is cancelled when it has been asked so many times whether it is.
+// patient is a context that is cancelled after a number of queries of its state.
 type patient struct {
 	gocontext.Context
 	left, after int
@@ -140,8 +140,7 @@ func (p *patient) Err() error {
 	return gocontext.Canceled
 }
 
-// Everything that can last stops soon after its context is cancelled: it asks often, and does not
-// go on when it is told.
+// All long operations stop soon after their context is cancelled: they ask often, and then end.
 func TestCancelled(t *testing.T) {
 	e := newEffects(3, 50, 2)
 	data := e.draw(t, 1)

@@ -13,28 +13,27 @@ import (
 	"github.com/transdim/vti/models"
 )
 
-// CertifyConfig says how a fit is certified. The zero value is a good default.
+// CertifyConfig configures the certification of a fit. The zero value is a good default.
 type CertifyConfig struct {
-	// Draws is the number of weighted draws; 0 stands for 8,000 and, where these do not show that
-	// weights can be relied on, up to 64,000.
+	// Draws is the number of weighted draws. 0 stands for 8,000 and, if these do not show that the
+	// weights are reliable, up to 64,000.
 	Draws int
-	// Until, if not zero, is when draws end, after a batch of them at least.
+	// Until, if not zero, is the time at which draws end, after at least one batch.
 	Until time.Time
 }
 
-// Certificate is what importance weighting finds about a posterior: the evidence, with its error,
+// Certificate is the result of importance weighting of a posterior: the evidence, with its error,
 // corrected draws, and a verdict.
 //
 // The members of a plate whose variables are independent given all others, in the model and in the
-// family, are weighted one by one: the evidence given the others is a product over members,
+// family, are weighted one by one. The evidence given the others is a product over members,
 //
 //	p(x, θ) = p(θ, x_0) Π_g ∫ p(x_g, z_g | θ) dz_g
 //
-// and each factor is estimated without bias by a mean over draws of z_g alone, so the weights of
+// and each factor is estimated without bias by a mean over draws of z_g alone. So the weights of
 // the draws of θ hardly spread more for many members than for few.
 type Certificate struct {
 	Verdict vti.Verdict
-	// Reasons say why the verdict is not Trusted; empty if it is.
 	Reasons []string
 	// Plate is the plate whose members are weighted one by one; nil if there is none.
 	Plate *Plate
@@ -45,9 +44,8 @@ type Certificate struct {
 	LogEvidence, LogEvidenceSE float64
 	// NonFinite counts draws whose density was not finite; they weigh nothing.
 	NonFinite int
-	// Late reports that draws ended at CertifyConfig.Until.
-	Late bool
-	// Sample are draws that follow the posterior when each is weighted by its Weight; the weights
+	Late      bool
+	// Sample holds draws that follow the posterior if each is weighted by its Weight; the weights
 	// sum to one. LogJoint and LogQ are nil.
 	Sample *Draws
 	Weight []float64
@@ -56,8 +54,8 @@ type Certificate struct {
 	biased     bool      // by how few draws each member has, or by parts that the family misses
 }
 
-// evidence is what the certificate knows of the evidence of its model. Weights that are biased tell
-// nothing of their tail.
+// evidence returns the evidence of the model with its reliability. Biased weights say nothing about
+// their tail.
 func (c *Certificate) evidence() models.Evidence {
 	if c.biased {
 		c.KHat = math.Inf(1)
@@ -73,14 +71,14 @@ const (
 	enoughESS   = 1000    // effective draws that end doubling: standard deviations to 2%
 	keptNumbers = 1 << 25 // of all draws together
 	// With a smaller share of effective draws and an unreliable k̂, families missed parts of the
-	// posterior: on nested tables evidences were 0.3 to 3 nats from those of integrals, where a
-	// share of a tenth left them right to 0.03.
+	// posterior: on nested tables evidences were 0.3 to 3 nats from integrals. A share of a tenth
+	// left them right to 0.03.
 	hopelessShare = 0.02
 )
 
-// Certify weights draws from the family by the model. Draws come from the family with a share of
-// wider ones (see widening), so that a family that is too narrow does not hide what it misses.
-// Cancelling ctx stops it after the batch of draws in progress, with an error that wraps ctx.Err().
+// Certify weights draws from the family by the model. A share of the draws comes from wider
+// families (see widening), so that a family that is too narrow shows its missing parts. If ctx is
+// cancelled, it stops after the batch of draws in progress, with an error that wraps ctx.Err().
 func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
 	if cfg.Draws < 0 {
 		return nil, fmt.Errorf("hbm.CertifyConfig: got %d draws, want a number that is not negative", cfg.Draws)
@@ -123,7 +121,7 @@ func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certific
 	}
 }
 
-// certificate judges the weights so far.
+// certificate judges the current weights.
 func (w *weighing) certificate(sample *Draws) *Certificate {
 	smoothed := psis.Smooth(w.logWeights)
 	c := &Certificate{
@@ -157,9 +155,9 @@ func (w *weighing) certificate(sample *Draws) *Certificate {
 	return c
 }
 
-// separable is the plate to whose members most latent numbers belong, and of several the one with
-// most members, of those for which each variable belongs to one member at most; nil if there is
-// none. Given the other variables, those of different members of it are independent.
+// separable is the plate to whose members most latent numbers belong, the one with most members
+// among equals. Each variable belongs to at most one of its members. It is nil if there is none.
+// Given the other variables, the variables of different members are independent.
 func separable(m *Model) *Plate {
 	var best *Plate
 	most := 0
@@ -184,8 +182,8 @@ func separable(m *Model) *Plate {
 	return best
 }
 
-// belongs is the plate of the variable that says to which member of the other plate its members
-// belong; nil if they belong to none.
+// belongs is the plate of the variable whose members determine a member of the other plate; nil if
+// there is none.
 func (v *Variable) belongs(to *Plate) *Plate {
 	if to == nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 	vti "github.com/transdim/vti"
 )
 
-// After a short training the bound is loose, and the certificate still finds the exact evidence and
-// posterior means: within five of its standard errors, and more exactly than the bound.
+// After a short training the bound is loose. The certificate still finds the exact evidence and
+// posterior means within five of its standard errors, and more exactly than the bound.
 func TestCertifyEffects(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -52,8 +52,7 @@ func meanOf(c *Certificate, f func(draw int) float64) (mean, variance float64) {
 	return mean, variance
 }
 
-// Weighting by members changes the error, not the answer: against all at once, on plates of all
-// kinds.
+// Weighting by members changes the error, not the answer, on plates of all kinds.
 func TestCertifyByMembers(t *testing.T) {
 	m, observed, plates := ragged()
 	simulator, err := NewSimulator(open(t), m)
@@ -117,10 +116,10 @@ func TestCertifyWithoutPlates(t *testing.T) {
 	require.InDelta(t, -0.25-0.5*math.Log(4*math.Pi), c.LogEvidence, 0.01)
 }
 
-// Shares of wider draws of each of 400 members do not add up in the weights: where the family is
-// close to the posterior, z_g | μ, y ~ N((μ + y_g)/2, 1/2) and μ given y, most draws are effective,
-// and the log evidence is that of y_g ~ N(μ, 2). With 8 independent draws of each member 6 of
-// 1,000 were.
+// Shares of wider draws of each of 400 members do not add up in the weights. Close to the
+// posterior, z_g | μ, y ~ N((μ + y_g)/2, 1/2) and μ given y, most draws are effective, and the log
+// evidence is the log density of y_g ~ N(μ, 2). With 8 independent draws of each member 6 of 1,000
+// were.
 func TestWeightsOfManyMembers(t *testing.T) {
 	const members, sum = 400, 400 * 0.7
 	y, squares := make([]float64, members), 0.0

@@ -64,8 +64,8 @@ func (t *trainer) restore() error {
 	return nil
 }
 
-// settings are what a resumed run must share with the interrupted one: all that the state after a
-// given step depends on.
+// settings are the part of the configuration that a resumed run must share with the interrupted
+// one: the state after a given step depends on all of it.
 func (t *trainer) settings() (json.RawMessage, error) {
 	c := t.config
 	var variables []string
@@ -98,15 +98,13 @@ func fingerprint(m *Model, data Values) string {
 	return fmt.Sprintf("%x", digest.Sum(nil)[:8])
 }
 
-// encodingNames name the columns of encodings.
 var encodingNames = [encodingColumns]string{"value", "first", "second", "steps"}
 
-// scope is where encodings are stored.
+// scope is the context that stores the encodings.
 func (e *encodings) scope(ctx *context.Context) *context.Context {
 	return ctx.InAbsPath("/" + encodingsScope + "/" + e.variable.scope()).Checked(false)
 }
 
-// store puts the encodings into variables.
 func (e *encodings) store(ctx *context.Context) error {
 	for i, column := range e.columns {
 		if err := keep(e.scope(ctx), encodingNames[i], tensors.FromFlatDataAndDimensions(column, e.variable.Members(), e.columnWidth(i))); err != nil {
@@ -116,7 +114,6 @@ func (e *encodings) store(ctx *context.Context) error {
 	return nil
 }
 
-// restore takes the encodings from variables.
 func (e *encodings) restore(ctx *context.Context) error {
 	for i := range e.columns {
 		column, err := kept[float32](e.scope(ctx), encodingNames[i])
@@ -131,7 +128,7 @@ func (e *encodings) restore(ctx *context.Context) error {
 	return nil
 }
 
-// keep puts a value that is not trained into a variable, which it makes if there is none.
+// keep puts a value that is not trained into a variable, and makes the variable if necessary.
 func keep(scope *context.Context, name string, value *tensors.Tensor) error {
 	if variable := scope.GetVariable(name); variable != nil {
 		return variable.SetValue(value)
@@ -140,7 +137,7 @@ func keep(scope *context.Context, name string, value *tensors.Tensor) error {
 	return nil
 }
 
-// kept are the numbers of a variable.
+// kept returns the numbers of a variable.
 func kept[T dtypes.Supported](scope *context.Context, name string) ([]T, error) {
 	variable := scope.GetVariable(name)
 	if variable == nil {

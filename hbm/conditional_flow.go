@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/internal/made"
 )
 
-// flows is the conditional distribution of PAVI: the prior is pushed forward by an affine block and
+// flows is the conditional distribution of PAVI. The prior is pushed forward by an affine block and
 // a flow, both shared by all members of a variable and conditioned on their encodings and on the
 // variables before them.
 //
@@ -22,18 +22,18 @@ import (
 //
 //	u = m + w (x̂ − m) + s √(1−w) y,  y = flow(z)
 //
-// It is the posterior of a normal variable whose data amounts to such an observation, for all
+// This is the posterior of a normal variable whose data amounts to such an observation, for all
 // values of its parents; with λ = 0 it is the prior.
 type flows struct {
 	encoding int // size of the encodings
 	flow     map[*Variable]*cosmic.Flow
 	seed     uint64
-	// own tells that members differ in how they follow the variables before them, as their
-	// encodings say. Data sets of many sizes and scales need that.
+	// own says that the dependence on the variables before differs between members, by their
+	// encodings. Data sets of many sizes and scales need that.
 	own bool
 }
 
-// newFlows makes a flow for each latent variable, after the architecture of cfg.
+// newFlows makes a flow for each latent variable, with the architecture of cfg.
 func newFlows(list []*latent, encoding int, cfg cosmic.Config, seed uint64, own bool) (*flows, error) {
 	f := &flows{encoding: encoding, flow: map[*Variable]*cosmic.Flow{}, seed: seed, own: own}
 	for _, l := range list {
@@ -48,7 +48,7 @@ func newFlows(list []*latent, encoding int, cfg cosmic.Config, seed uint64, own 
 	return f, nil
 }
 
-// spareEncoding is how many numbers an encoding has by default beside one mean and one precision
+// spareEncoding is the default number of entries of an encoding beyond one mean and one precision
 // for each number.
 const spareEncoding = 4
 
@@ -59,23 +59,24 @@ func (f *flows) width(l *latent) int {
 	return 2*l.dim + spareEncoding
 }
 
-// flowParts are what encodings and the variables before say of draws [plates..., draws].
+// flowParts are the parameters of a flow for draws [plates..., draws], from encodings and the
+// variables before.
 type flowParts struct {
 	scale, shift   *Node // u = shift + scale y, [plates..., draws or 1, U]
-	logScale       *Node // what is present of it, summed
+	logScale       *Node // the sum of its present entries
 	mask, features *Node // of the flow [rows, U], [rows, C]
 	leading        []int // [plates..., draws]
 	rows           int
 }
 
-// parts are those of so many draws.
+// parts computes the parameters for a number of draws.
 func (f *flows) parts(ctx *context.Context, l *latent, in given, draws int) flowParts {
 	width, encoding := f.width(l), in.encoding
 	p := flowParts{leading: append(slices.Clone(encoding.Shape().Dimensions[:encoding.Rank()-2]), draws)}
 	p.rows = product(p.leading)
 
-	// What the affine block reads starts as the first numbers of the encoding, so that each member
-	// can be fitted on its own from the beginning.
+	// The inputs of the affine block start as the first numbers of the encoding, so that each
+	// member can be fitted on its own from the beginning.
 	start := make([]float64, width*2*l.dim)
 	for i := range min(width, 2*l.dim) {
 		start[i*2*l.dim+i] = 1

@@ -12,7 +12,7 @@ import (
 )
 
 // startLogSD is the logarithm of the standard deviation at which normal distributions start, in
-// units of that of the prior.
+// units of the standard deviation of the prior.
 const startLogSD = -1
 
 // gaussian is a normal distribution whose mean, covariance and regression on the variables before
@@ -31,7 +31,7 @@ func (n gaussian) width(l *latent) int {
 	return width
 }
 
-// normalParts are what an encoding says of a normal distribution.
+// normalParts are the parameters of a normal distribution, from an encoding.
 type normalParts struct {
 	center       *Node // of u: the mean given the variables before, [plates..., draws or 1, U]
 	logSD        *Node // diagonal of the factor, in units of the typical sd
@@ -119,12 +119,12 @@ func strictlyLower(entries *Node, n int) *Node {
 	return Reshape(full, append(append([]int{}, entries.Shape().Dimensions[:entries.Rank()-1]...), n, n)...)
 }
 
-// MaxJoint is the largest number of latent numbers that Joint takes: its covariance has the square
-// of it.
+// MaxJoint is the largest number of latent numbers for Joint, whose covariance has its square of
+// entries.
 const MaxJoint = 2048
 
-// checkJoint reports a model that is too large for Joint, by the number of unconstrained numbers of
-// all members of all latent variables.
+// checkJoint returns an error if a model is too large for Joint, by the number of unconstrained
+// numbers of all members of all latent variables.
 func checkJoint(m *Model) error {
 	if n := m.Dim(); n > MaxJoint {
 		return fmt.Errorf("hbm: family %v takes models of at most %d latent numbers, this has %d: use %v or %v", Joint, MaxJoint, n, PAVIF, Branch)
@@ -144,7 +144,6 @@ func (c *cascade) mix(ctx *context.Context, r *replica, noise map[*Variable]*Nod
 	return apart(r, c.latents, Add(all, Einsum("kj,ij->ki", all, factor)))
 }
 
-// drawsTo moves one axis of x to another place.
 func drawsTo(x *Node, from, to int) *Node {
 	var permutation []int
 	for axis := range x.Rank() {

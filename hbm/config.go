@@ -13,16 +13,16 @@ import (
 	"github.com/transdim/vti/cosmic"
 )
 
-// Config says how Fit trains. The zero value is a good default for models of up to some ten
-// thousand members.
+// Config configures Fit. The zero value is a good default for models of up to some ten thousand
+// members.
 type Config struct {
 	// Family is the variational family.
 	Family Family
-	// Encoding is the size of the encodings of PAVIF, PAVIE and ADAVI; 0 stands for two for each
+	// Encoding is the size of the encodings of PAVIF, PAVIE and ADAVI. 0 stands for two for each
 	// number of the variable, and four more.
 	Encoding int
-	// Products lets encoders read the products of each two numbers of a datum and the constants
-	// that its density depends on, beside these: for models that are linear in constants.
+	// Products adds the products of each two numbers to the inputs of encoders: of a datum and of
+	// the constants that its density depends on. It is for models that are linear in constants.
 	Products bool
 	// Flow is the architecture of the conditional flows of PAVIF, PAVIE and ADAVI; Fit fills in Dim
 	// and Features. If Kind and all sizes are zero, it is a spline of one layer with one block of
@@ -30,25 +30,25 @@ type Config struct {
 	Flow cosmic.Config
 	// Batch is the number of members of a plate in a training step, drawn without replacement (PAVI
 	// section 4.2). For a plate nested in one other it is the largest number for each selected
-	// member of that plate; a plate nested in several has the members that belong to those
-	// selected. A plate without an entry is used whole.
+	// member of that plate. A plate nested in several has the members that belong to the selected
+	// ones. A plate without an entry is used whole.
 	Batch map[*Plate]int
-	// Amortize trains a family that encodes data on data sets simulated from the model, so many in
-	// each step, with one draw for each; data given to Fit are then only the constants.
-	// Posterior.On infers from any data. 0 trains on the data given.
+	// Amortize is the number of data sets, simulated from the model, in each step of training a
+	// family that encodes data, with one draw for each. The data given to Fit are then only the
+	// constants, and Posterior.On infers from any data. 0 trains on the given data.
 	Amortize int
 	// Simulate, if not nil, makes the data sets of Amortize: values of observed variables
-	// [plates..., sets, event...], and of constants those or one for all sets. They need not follow
-	// the model: the family is trained to be near the posterior given each of them. The same
-	// arguments must give the same sets. Of members of plates in left the step uses those that are
-	// true, with Thin; nil is for all. nil simulates the model.
+	// [plates..., sets, event...], and of constants for each set or one for all sets. They need not
+	// follow the model: the family is trained to be near the posterior given each of them. The same
+	// arguments must give the same sets. With Thin, a step uses the members of a plate that are
+	// true in left; nil is for all. If Simulate is nil, the model is simulated.
 	Simulate func(ctx context.Context, sets int, seed uint64, name string, left map[*Plate][]bool) (Values, error)
 	// Thin lets each step of Amortize use a share of the members of each plate, drawn from
 	// ThinnestShare to all, as if there were no others: the family learns to infer from data of
 	// many sizes.
 	Thin bool
-	// Draws is the number of Monte Carlo draws of each variable in a step; 0 stands for 8 to 64,
-	// the fewer the more members a step uses.
+	// Draws is the number of Monte Carlo draws of each variable in a step. 0 stands for 8 to 64:
+	// the more members in a step, the fewer.
 	Draws int
 	// Steps is the number of training steps; 0 stands for 2,000.
 	Steps int
@@ -58,15 +58,15 @@ type Config struct {
 	LearningRate float64
 	// Seed is the root of every random stream.
 	Seed uint64
-	// DType is the float type to compute in: Float32 (the zero value stands for it) or Float64.
+	// DType is the float type of the computation: Float32 (also for the zero value) or Float64.
 	// Sums over members are always Float64.
 	DType dtypes.DType
-	// Checkpoint names the file that holds the state of training; "" writes none. It is written
-	// every 500 steps and, by time, after two seconds, then at intervals that double up to half a
-	// minute. The last step is always stored.
+	// Checkpoint names the file for the state of training; "" writes none. It is written every 500
+	// steps and, by time, after two seconds, then at intervals that double up to half a minute. The
+	// last step is always stored.
 	Checkpoint string
-	// Until, if not zero, is when training ends, with the step in progress, however many there are
-	// to be.
+	// Until, if not zero, is the time at which training ends, with the step in progress, whatever
+	// Steps is.
 	Until time.Time
 	// Resume continues from the state in Checkpoint instead of starting anew.
 	Resume bool
@@ -80,7 +80,7 @@ type Config struct {
 // ThinnestShare is the smallest share of the members of a plate with Config.Thin.
 const ThinnestShare = 0.25
 
-// Validate reports the first field that is out of its range.
+// Validate returns an error for the first field out of its range.
 func (c Config) Validate() error {
 	for _, field := range []struct {
 		name  string

@@ -12,7 +12,7 @@ import (
 )
 
 // Density is the conditional distribution of a variable given its parents, with terms as
-// parameters. Where the event of the variable has axes, a parameter is either a number, which holds
+// parameters. If the event of the variable has axes, a parameter is either a number, which holds
 // for all components, or has the same event shape.
 type Density struct {
 	name    string
@@ -21,24 +21,24 @@ type Density struct {
 	// logProb is the log density of x [plates..., draws, event...], all constants kept. It may
 	// leave axes of the event, over which the log density is a sum.
 	logProb func(x *Node, parameters []*Node, eventRank int) *Node
-	// draw fills x with the value of one member. Each parameter has one number or as many as x, a
-	// mixture has more.
+	// draw fills x with the value of one member. Each parameter has one number or the length of x;
+	// a mixture has more.
 	draw func(random *rand.Rand, parameters [][]float64, x []float64)
-	// normal, if there is one, gives mean and standard deviation [plates..., draws, event...] of a
-	// normal distribution near that of the unconstrained value under the default link. It says
-	// where inference starts, and about which scale; nothing depends on how near it is.
+	// normal, if not nil, returns mean and standard deviation [plates..., draws, event...] of a
+	// normal distribution near the distribution of the unconstrained value under the default link.
+	// It sets the start and the scale of inference; the approximation need not be close.
 	normal func(parameters []*Node) (mean, sd *Node)
 }
 
-// CustomDensity describes a density that this package does not have.
+// CustomDensity describes a density outside this package.
 type CustomDensity struct {
 	Name    string
 	Support Support
 	// LogProb is the log density of x [plates..., draws, event...], normalised, given the values of
 	// the terms. It returns [plates..., draws], or leaves axes of the event to be summed over.
 	LogProb func(x *Node, terms []*Node) *Node
-	// Draw fills x, the value of one member, given those of the terms there. It is needed only to
-	// simulate.
+	// Draw fills x, the value of one member, given the values of the terms there. Only simulation
+	// needs it.
 	Draw func(random *rand.Rand, terms [][]float64, x []float64)
 }
 
@@ -68,7 +68,6 @@ func elementwise(name string, support Support, logProb func(x *Node, p []*Node) 
 	}
 }
 
-// withNormal adds a normal approximation of the unconstrained value.
 func (d Density) withNormal(normal func(p []*Node) (mean, sd *Node)) Density {
 	d.normal = normal
 	return d
@@ -89,7 +88,6 @@ func alignedTo(x *Node, parameters []*Node) []*Node {
 	return aligned
 }
 
-// broadcast2 gives two nodes of equal rank the same shape.
 func broadcast2(a, b *Node) (x, y *Node) {
 	dims := make([]int, a.Rank())
 	for i := range dims {
@@ -98,7 +96,6 @@ func broadcast2(a, b *Node) (x, y *Node) {
 	return BroadcastToDims(a, dims...), BroadcastToDims(b, dims...)
 }
 
-// logNormal is the log density of a normal distribution.
 func logNormal(x, mean, sd *Node) *Node {
 	return AddScalar(Neg(Add(MulScalar(Square(Div(Sub(x, mean), sd)), 0.5), Log(sd))), -halfLogTwoPi)
 }
@@ -209,8 +206,8 @@ func Poisson(logRate Term) Density {
 		func(random *rand.Rand, p []float64) float64 { return l.Draw(p[0], 1, random) }, logRate)
 }
 
-// logSaturated is the log probability of a count at a rate that is the count itself, x log x − x −
-// log x!, which likelihood.Likelihood leaves out: of large counts by Stirling's series, in which
+// logSaturated is the log probability of a count at a rate equal to the count, x log x − x − log
+// x!, which likelihood.Likelihood leaves out. For large counts it uses Stirling's series, in which
 // nothing cancels.
 func logSaturated(x *Node) *Node {
 	const large = 100

@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 )
 
-// evaluate gives the log density of each member at values x of a variable on a plate of
+// evaluate returns the log density of each member at values x of a variable on a plate of
 // len(x)/event members.
 func evaluate(t *testing.T, density Density, x []float64, event ...int) []float64 {
 	m := NewModel()
@@ -177,7 +177,7 @@ func TestDirichlet(t *testing.T) {
 	}
 }
 
-// A mixture of vectors shares its label between the components of a vector; the broken variant,
+// A mixture of vectors shares its label between the components of a vector. The broken variant,
 // with one label for each number, differs.
 func TestMixture(t *testing.T) {
 	x := []float64{0.1, 2.2, -1, 0.4}
@@ -215,8 +215,7 @@ func TestMixture(t *testing.T) {
 	require.InDelta(t, 0.5, mean, 5*math.Sqrt(0.76/n))
 }
 
-// log Γ and its derivative, the digamma function by differences, over the range of shapes that
-// occur.
+// log Γ and its derivative, the digamma function by differences, over the range of shapes in use.
 func TestLogGamma(t *testing.T) {
 	x := []float64{1e-4, 0.03, 0.5, 1, 1.5, 2, 7.9, 8, 8.1, 31, 1e3, 1e6}
 	out := MustExecOnceN(testkit.Backend(t), func(x *Node) []*Node {

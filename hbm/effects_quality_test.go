@@ -16,7 +16,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// effectsConfig is the training that is measured.
+// effectsConfig is the measured training.
 func effectsConfig(e *effects, family Family) Config {
 	cfg := Config{Family: family}
 	if family != Joint {
@@ -77,8 +77,8 @@ func TestQualityOfEffectsSteps(t *testing.T) {
 	}
 }
 
-// errors are the largest errors of a mean and of a standard deviation over all latent numbers, in
-// exact posterior standard deviations.
+// errors returns the largest errors of a mean and of a standard deviation over all latent numbers,
+// in exact posterior standard deviations.
 func (e *effects) errors(t testing.TB, p *Posterior, exact exactEffects) (mean, sd float64) {
 	// 0.01 standard deviations of a mean, 0.007 of a standard deviation
 	draws, err := p.Sample(t.Context(), 10000, "errors")
@@ -100,8 +100,8 @@ func (e *effects) errors(t testing.TB, p *Posterior, exact exactEffects) (mean, 
 	return mean, sd
 }
 
-// TestQualityOfAmortization trains on data sets that are simulated from Gaussian random effects,
-// and infers from new ones: 1,000 of 3 groups, 100 of 30 and 10 of 300:
+// TestQualityOfAmortization trains on data sets simulated from Gaussian random effects, and infers
+// from new ones: 1,000 of 3 groups, 100 of 30 and 10 of 300:
 //
 //	GOMAXPROCS=1 go test -tags quality -run TestQualityOfAmortization -v ./hbm
 func TestQualityOfAmortization(t *testing.T) {
@@ -161,8 +161,7 @@ func TestQualityOfAmortization(t *testing.T) {
 	}
 }
 
-// The tests of this build tag measure rather than check, and log rows of Markdown for
-// docs/benchmarks.md.
+// The tests of this build tag measure and log rows of Markdown for docs/benchmarks.md.
 var (
 	qualitySteps  = flag.Int("quality.steps", 0, "training steps; 0: what the test says")
 	qualityGroups = flag.String("quality.sizes", "", "only these sizes of the plate that grows, with commas between")
@@ -171,7 +170,7 @@ var (
 	qualityRate   = flag.Float64("quality.rate", 0, "learning rate; 0: that of the family")
 )
 
-// chosen reports whether a comma-separated list, where it is not empty, holds name.
+// chosen reports whether a comma-separated list is empty or holds name.
 func chosen(list, name string) bool {
 	return list == "" || slices.Contains(strings.Split(list, ","), name)
 }

@@ -30,7 +30,6 @@ func newEffects(groups, samples, dim int) *effects {
 	return e
 }
 
-// draw simulates data.
 func (e *effects) draw(t testing.TB, seed uint64) Values {
 	simulator, err := NewSimulator(open(t), e.model)
 	require.NoError(t, err)
@@ -67,7 +66,8 @@ func (e *effects) exact(data Values) exactEffects {
 				r := x[(g*e.samples+i)*e.dim+d] - averages[g]
 				squares += r * r
 			}
-			// The density of the samples given their group's mean, as that of x̄_g times the rest.
+			// The density of the samples given their group's mean is the density of x̄_g times the
+			// rest.
 			out.logEvidence += -0.5*squares/(e.sd[2]*e.sd[2]) - n*(math.Log(e.sd[2])+0.5*math.Log(2*math.Pi)) + 0.5*math.Log(2*math.Pi*within)
 			precision += 1 / between
 			weighted += averages[g] / between
@@ -88,7 +88,7 @@ func (e *effects) exact(data Values) exactEffects {
 	return out
 }
 
-// The closed form against the joint normal distribution of a small data set and its latent
+// The closed form agrees with the joint normal distribution of a small data set and its latent
 // variables.
 func TestExactEffects(t *testing.T) {
 	e := newEffects(2, 3, 1)

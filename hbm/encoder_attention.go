@@ -14,10 +14,10 @@ const (
 	inducedPoints  = 8 // through which the members of a set see each other
 )
 
-// attention contracts the members of sets as a set transformer does: an induced block, in which
+// attention contracts the members of sets like a set transformer: an induced block, in which
 // learned points attend to the members and the members to these points, and then pooling by the
-// attention of one learned seed. x is [from..., draws, hidden] and weight [from..., 1, 1], 0 for a
-// place that is left over.
+// attention of one learned seed. x is [from..., draws, hidden] and weight [from..., 1, 1], 0 for an
+// unused place.
 func (s *setEncoder) attention(ctx *context.Context, set *sets, x, weight *Node) *Node {
 	// [to..., draws, points, hidden]
 	points := s.attend(ctx.In("induced"), set, x, weight, inducedPoints)
@@ -68,7 +68,6 @@ func (s *setEncoder) block(ctx *context.Context, x, seen *Node) *Node {
 	return Add(x, s.perceptron(ctx.In("after"), x))
 }
 
-// heads splits the last axis of x.
 func (s *setEncoder) heads(x *Node) *Node {
 	return reshapeLast(x, []int{attentionHeads, s.hidden / attentionHeads})
 }

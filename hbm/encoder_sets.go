@@ -13,21 +13,21 @@ import (
 	"github.com/transdim/vti/internal/made"
 )
 
-// setEncoder computes encodings from the data by networks that do not depend on its order, nor on
-// how much there is: deep sets (PAVI appendix A.1.3) or set transformers (ADAVI section 2.2). Data
-// is encoded datum by datum and then, plate by plate, contracted to what the members of each plate
-// have in common: E_h = f(E_{h−1}) of ADAVI eq. 1. Its weights do not grow with the plates.
+// setEncoder computes encodings from the data by networks that do not depend on the order or the
+// amount of the data: deep sets (PAVI appendix A.1.3) or set transformers (ADAVI section 2.2). It
+// encodes each datum and then contracts the encodings, plate by plate, to one for each member of a
+// plate: E_h = f(E_{h−1}) of ADAVI eq. 1. Its weights do not grow with the plates.
 type setEncoder struct {
 	pool   pooling
 	hidden int
 	seed   uint64
 	units  map[*Variable]units // of the observed variables and of the constants they depend on
-	// products tells that the numbers of a datum come with the products of each two: their means
-	// are what linear regressions depend on.
+	// products says that the numbers of a datum come with the products of each two: linear
+	// regressions depend on the means of these.
 	products bool
 }
 
-// pooling is how the encodings of the members of a set are contracted to one.
+// pooling is the method that contracts the encodings of the members of a set to one.
 type pooling int
 
 const (
@@ -39,11 +39,11 @@ const (
 // units standardise data.
 type units struct{ mean, sd []float64 } // of each number of an event
 
-// unitsScope holds the units of data, which are variables: a family that answers for other data
-// reads these in the units that it was trained with.
+// unitsScope holds the units of data as variables: a family reads other data in the units of its
+// training.
 const unitsScope = "units"
 
-// unitsOf are mean and standard deviation of the numbers of a variable, [n].
+// unitsOf returns mean and standard deviation of the numbers of a variable, [n].
 func (s *setEncoder) unitsOf(ctx *context.Context, r *replica, v *Variable) (mean, sd *Node) {
 	u := s.units[v]
 	own := ctx.InAbsPath("/" + unitsScope + "/" + v.scope()).Checked(false)
@@ -82,11 +82,11 @@ func newSetEncoder(m *Model, data Values, pool pooling, cfg Config) *setEncoder 
 	return s
 }
 
-// isCount tells that the values are counts, of which encoders read log(1 + x): they can differ by
+// isCount says that the values are counts, of which encoders read log(1 + x): they can differ by
 // orders of magnitude.
 func (v *Variable) isCount() bool { return v.role == Observed && v.density.support == Counts }
 
-// level are encodings of all members of some plates, [plates..., draws, hidden].
+// level holds the encodings of all members of some plates, [plates..., draws, hidden].
 type level struct {
 	plates []*Plate
 	path   string // of contractions that led there
@@ -113,8 +113,8 @@ func (s *setEncoder) dataScope(ctx *context.Context, i int) *context.Context {
 	return ctx.In(networkScope).In("encoder").In(fmt.Sprintf("data%d", i)).Checked(false)
 }
 
-// level encodes the data of x and contracts it, plate by plate, to those of the plates given that
-// it depends on.
+// level encodes the data of x and contracts it, plate by plate, to the given plates that it depends
+// on.
 func (s *setEncoder) level(ctx *context.Context, r *replica, x *Variable, plates []*Plate) level {
 	l := s.datum(ctx, r, x)
 	for {
@@ -126,7 +126,6 @@ func (s *setEncoder) level(ctx *context.Context, r *replica, x *Variable, plates
 	}
 }
 
-// datum is the first level of the data of x.
 func (s *setEncoder) datum(ctx *context.Context, r *replica, x *Variable) level {
 	return r.remembered(x.name, func() level {
 		numbers := s.standard(ctx, r, x, append([]*Variable{x}, x.constants()...))
@@ -147,8 +146,8 @@ func (s *setEncoder) contractOnce(ctx *context.Context, r *replica, x *Variable,
 	return r.remembered(x.name+path, func() level { return s.contract(ctx.In("level"+path), r, l, axis, to) })
 }
 
-// contraction is the next step from plates to others: the axis of the last of the plates that must
-// go, -1 if none must, and the plate that replaces it, if any.
+// contraction returns the next step from plates to others: the axis of the last plate that must go,
+// -1 if none must, and the plate that replaces it, if any.
 func contraction(from, to []*Plate) (axis int, by *Plate) {
 	for axis = len(from) - 1; axis >= 0; axis-- {
 		if !slices.Contains(to, from[axis]) {
@@ -158,7 +157,6 @@ func contraction(from, to []*Plate) (axis int, by *Plate) {
 	return axis, nil
 }
 
-// contracted are the plates after a contraction.
 func contracted(plates []*Plate, axis int, by *Plate) []*Plate {
 	left := slices.Clone(plates)
 	if by == nil {
@@ -168,8 +166,8 @@ func contracted(plates []*Plate, axis int, by *Plate) []*Plate {
 	return left
 }
 
-// next is the plate that replaces the one on an axis when it is contracted on the way to others:
-// one that it is nested in; nil if there is none that is not there already.
+// next returns the plate that replaces the one on an axis on the way to others: a plate around it
+// that is not there already; nil if there is none.
 func next(from []*Plate, axis int, to []*Plate) *Plate {
 	var first *Plate
 	for _, parent := range from[axis].parents {
@@ -186,11 +184,10 @@ func next(from []*Plate, axis int, to []*Plate) *Plate {
 	return first
 }
 
-// scope is the number of the plate in its model.
 func (p *Plate) scope() string { return fmt.Sprint(slices.Index(p.model.plates, p)) }
 
-// standard are the numbers of variables for each datum of x, in units of their spread, [plates...,
-// draws, numbers].
+// standard returns the numbers of variables for each datum of x, in units of their spread,
+// [plates..., draws, numbers].
 func (s *setEncoder) standard(ctx *context.Context, r *replica, x *Variable, variables []*Variable) *Node {
 	flat := func(v *Variable) *Node {
 		value := r.align(r.values[v], v.plates, x.plates)
@@ -215,19 +212,17 @@ func (s *setEncoder) standard(ctx *context.Context, r *replica, x *Variable, var
 	return Concatenate(parts, -1)
 }
 
-// withProducts adds the products of each two numbers.
 func withProducts(numbers *Node) *Node {
 	lead, n := numbers.Shape().Dimensions[:numbers.Rank()-1], numbers.Shape().Dim(-1)
 	pairs := Mul(InsertAxes(numbers, -1), InsertAxes(numbers, -2))
 	return Concatenate([]*Node{numbers, Reshape(pairs, append(slices.Clone(lead), n*n)...)}, -1)
 }
 
-// constants are the constants that the density of x depends on.
 func (v *Variable) constants() []*Variable {
 	return slices.DeleteFunc(v.Parents(), func(parent *Variable) bool { return parent.role != Constant })
 }
 
-// contract replaces the plate on an axis of a level by one that it is nested in, or by none.
+// contract replaces the plate on an axis of a level by one in which it is nested, or by none.
 func (s *setEncoder) contract(ctx *context.Context, r *replica, l level, axis int, to *Plate) level {
 	set := &sets{replica: r, from: l.plates, axis: axis, to: contracted(l.plates, axis, to)}
 	weight := r.memberWeights(set.from, l.value.Rank()) // [from..., 1, 1]
@@ -243,13 +238,13 @@ func (s *setEncoder) contract(ctx *context.Context, r *replica, l level, axis in
 		}
 		pooled = Div(set.sum(Mul(features, weight)), MaxScalar(total, 1e-6))
 	}
-	// How many members there are says how much is known.
+	// The number of members measures the amount of information.
 	count := Log(AddScalar(Div(total, MaxScalar(r.memberWeights(set.to, total.Rank()), 1e-6)), 1))
 	count = BroadcastToDims(count, append(slices.Clone(pooled.Shape().Dimensions[:pooled.Rank()-1]), 1)...)
 	return level{set.to, l.path, s.perceptron(ctx.In("pooled"), Concatenate([]*Node{pooled, count}, -1))}
 }
 
-// perceptron is that of a scope over the last axis of x.
+// perceptron applies the perceptron of a scope to the last axis of x.
 func (s *setEncoder) perceptron(ctx *context.Context, x *Node) *Node {
 	return made.Perceptron(ctx, s.seed, x, s.hidden)
 }
@@ -259,7 +254,7 @@ func (s *setEncoder) linear(ctx *context.Context, x *Node, outputs int, weight m
 	return made.Linear(ctx, s.seed, x, outputs, weight, made.Zeros)
 }
 
-// sets are the members of plates grouped by what is left when one of the plates is replaced.
+// sets are the members of plates, grouped by the remaining plates when one plate is replaced.
 type sets struct {
 	*replica
 	from, to []*Plate
@@ -272,7 +267,7 @@ func (s *sets) sum(x *Node) *Node {
 		func(start, index, x *Node) *Node { return ScatterSum(start, index, x, false, false) })
 }
 
-// lowest stands for the largest of nothing.
+// lowest is the largest entry of an empty set.
 const lowest = -1e30
 
 // largest is the largest entry of x over each set. No gradient passes through it.
@@ -302,10 +297,10 @@ func (s *sets) reduce(x *Node, start float64, whole func(x *Node) *Node, scatter
 	return transposed(scatter(zeros, s.position(s.from[s.axis], s.to[s.axis]), x), back)
 }
 
-// spread gives each member what its set has: [to..., rest...] to [from..., rest...].
+// spread gives each member the value of its set: [to..., rest...] to [from..., rest...].
 func (s *sets) spread(x *Node) *Node { return s.align(x, s.to, s.from) }
 
-// memberWeights are the products of the weights of members of plates, with axes of size 1 up to a
+// memberWeights is the product of the weights of members of plates, with axes of size 1 up to a
 // rank.
 func (r *replica) memberWeights(plates []*Plate, rank int) *Node {
 	weights := Ones(r.graph, shapeOf(r, append(r.sizesOf(plates), ones(rank-len(plates))...)))
@@ -325,7 +320,6 @@ func (r *replica) sizesOf(plates []*Plate) []int {
 	return sizes
 }
 
-// remembered computes a level once for each replica.
 func (r *replica) remembered(name string, compute func() level) level {
 	if l, ok := r.levels[name]; ok {
 		return l
@@ -338,7 +332,7 @@ func (r *replica) remembered(name string, compute func() level) level {
 	return l
 }
 
-// checkPyramid reports what keeps a model from being a pyramid, in which the plates of any two
+// checkPyramid returns an error if a model is not a pyramid, in which the plates of any two
 // variables are nested in each other.
 func checkPyramid(m *Model) error {
 	above := func(v *Variable) (names []string) {

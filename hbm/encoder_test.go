@@ -25,8 +25,8 @@ type classes struct {
 
 const days = 3
 
-// newClasses builds it with pupils in the order of schoolOf; the marks and ages are those of pupils
-// with the numbers given, on days in an order.
+// newClasses builds it with pupils in the order of schoolOf. The marks and ages belong to the
+// pupils of the given numbers, on days in an order.
 func newClasses(schoolOf []int32, numbers, order []int) *classes {
 	c := &classes{model: NewModel()}
 	school := c.model.Plate("school", 3)
@@ -52,15 +52,14 @@ func newClasses(schoolOf []int32, numbers, order []int) *classes {
 	return c
 }
 
-// encoders are all encoders of data.
 var encoders = map[string]func(s *setEncoder) encoder{
 	"deep sets":    func(s *setEncoder) encoder { return s },
 	"with squares": func(s *setEncoder) encoder { s.pool = squarePool; return s },
 	"attention":    func(s *setEncoder) encoder { s.pool = attentionPool; return s },
 }
 
-// encodings are those of all members of a variable in a part of the model, [members][width], by
-// networks with random weights.
+// encodings returns the encodings of all members of a variable in a part of the model,
+// [members][width], by networks with random weights.
 func (c *classes) encodings(t *testing.T, of func(s *setEncoder) encoder, dtype dtypes.DType, v *Variable, batch map[*Plate]int) [][]float64 {
 	const width = 7
 	require.NoError(t, c.model.CheckData(c.data))
@@ -111,9 +110,9 @@ func (c *classes) encodings(t *testing.T, of func(s *setEncoder) encoder, dtype 
 	return rows
 }
 
-// Encodings follow their members, and do not depend on the order of pupils, of days, or of those of
-// a school in the list: to the rounding of their type. A pupil in another school changes the
-// encodings of both schools.
+// Encodings follow their members, and do not depend on the order of pupils, of days, or of the
+// pupils of a school in the list, to the rounding of their type. A pupil in another school changes
+// the encodings of both schools.
 func TestEncodersAreInvariant(t *testing.T) {
 	for name, of := range encoders {
 		for dtype, tolerance := range map[dtypes.DType]float64{dtypes.Float64: 1e-13, dtypes.Float32: 1e-5} {
@@ -148,8 +147,8 @@ func distance(a, b []float64) float64 {
 	return largest
 }
 
-// Each of the families that encode data comes near the evidence of three groups, with as many
-// weights as for more groups.
+// Each of the families that encode data comes near the evidence of three groups, and has the same
+// number of weights for more groups.
 func TestFitWithEncoders(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

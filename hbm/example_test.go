@@ -40,12 +40,11 @@ func ExampleModel() {
 		panic(err)
 	}
 	fmt.Println(len(drawn[groupMean]), len(drawn[x]), m.CheckData(drawn))
-	// Output:
-	// mean[2] group mean[group[3]][2] x[group[3] sample[50]][2] parents of x: [group mean[group[3]][2]]
-	// 6 300 <nil>
+	// Output: mean[2] group mean[group[3]][2] x[group[3] sample[50]][2] parents of x: [group
+	// mean[group[3]][2]] 6 300 <nil>
 }
 
-// wards are the stays of three patients of each of six wards, in days above what is usual.
+// wards are the stays of three patients of each of six wards, in days above the usual stay.
 var wards = []float64{0.3, -0.5, 0.4, 0.1, 0.7, -0.4, 2.9, 2.2, 3.1, 0.2, -0.1, 0.6, -0.3, 0.5, 0.1, -1.9, -2.4, -1.7}
 
 // wardModel is a mean of all wards and the difference of each from it.

@@ -18,7 +18,7 @@ var (
 )
 
 // TestQualityOfFamilies compares the ELBO of families on models without a closed form, over
-// simulated data sets, each with a seed of its own:
+// simulated data sets, each with its own seed:
 //
 //	GOMAXPROCS=1 go test -tags quality -run TestQualityOfFamilies -v ./hbm
 func TestQualityOfFamilies(t *testing.T) {
@@ -101,8 +101,8 @@ func hierarchicalVariance() paper {
 }
 
 // neuroimaging is eq. B.24 of PAVI, labels summed out, with the sizes of its appendix B.4.3:
-// networks of connectivity, to which the vertices of subjects belong with shares about those of the
-// population.
+// networks of connectivity. The vertices of subjects belong to them with shares about the shares of
+// the population.
 func neuroimaging() paper {
 	const networks, dim = 7, 4
 	m := NewModel()
@@ -121,7 +121,6 @@ func neuroimaging() paper {
 	return paper{"neuroimaging", m, m.Observed("x", Mixture(shares, of...), On(subject, session, vertex), Event(dim))}
 }
 
-// draw simulates a data set.
 func (p paper) draw(t testing.TB, seed uint64) Values {
 	simulator, err := NewSimulator(open(t), p.model)
 	require.NoError(t, err)

@@ -27,8 +27,8 @@ const (
 	// linear in the variables before it. With one plate this is a distribution of the globals and a
 	// branch for each member.
 	Branch
-	// PAVIE is PAVIF with encodings that deep sets compute from the data (PAVI-E): its size does
-	// not depend on the plates at all, and once trained it can infer from other data.
+	// PAVIE is PAVIF with encodings that deep sets compute from the data (PAVI-E). Its size does
+	// not depend on the plates, and once trained it can infer from other data.
 	PAVIE
 	// ADAVI has encodings by set transformers and no dependence between latent variables. Its
 	// plates must be nested.
@@ -38,13 +38,13 @@ const (
 	// network.
 	AmortizedBranch
 	// Joint is one normal distribution with a dense covariance of all unconstrained numbers of all
-	// members, for models of at most MaxJoint of them.
+	// members, for models of at most MaxJoint such numbers.
 	Joint
 )
 
 var families = enum.New[Family]("family", "pavi-f", "meanfield", "branch", "pavi-e", "adavi", "amortized-branch", "joint")
 
-// String returns the name of the family, as ParseFamily takes it.
+// String returns the name of the family for ParseFamily.
 func (f Family) String() string { return families.String(f) }
 
 // FamilyNames lists the names of all families.
@@ -53,7 +53,7 @@ func FamilyNames() []string { return families.List() }
 // ParseFamily returns the family called name.
 func ParseFamily(name string) (Family, error) { return families.Parse(name) }
 
-// Check reports what keeps the family from being fitted to a model: a model without latent
+// Check returns an error if the family cannot be fitted to a model: a model without latent
 // variables, crossed plates for ADAVI, or more than MaxJoint latent numbers for Joint.
 func (f Family) Check(m *Model) error {
 	if len(m.Latents()) == 0 {
@@ -68,33 +68,31 @@ func (f Family) Check(m *Model) error {
 	return nil
 }
 
-// encoder gives each member of a latent variable the numbers that tell its distribution apart.
+// encoder gives each member of a latent variable an encoding, which sets its distribution apart.
 type encoder interface {
 	// encode returns [plates..., draws or 1, width] for the members in the replica. ctx holds the
-	// family, and own what belongs to the variable.
+	// family, and own the variable's part of it.
 	encode(ctx, own *context.Context, r *replica, v *Variable, width int) *Node
 }
 
 // conditional is the distribution of the members of a latent variable given their encodings and the
 // variables before them.
 type conditional interface {
-	// width is the size of the encodings it takes.
 	width(l *latent) int
 	// push maps standard normal z [plates..., draws, U] to unconstrained values of the same shape,
 	// with the logarithm of the determinant of the derivative, [plates..., draws].
 	push(ctx *context.Context, l *latent, in given) (u, logDet *Node)
-	// pull inverts push: z of u, with the logarithm of the determinant of push. The noise is not
-	// given.
+	// pull inverts push: z of u, with the logarithm of the determinant of push. in has no noise.
 	pull(ctx *context.Context, l *latent, in given, u *Node) (z, logDet *Node)
 }
 
-// given is what the distribution of the members of a latent variable is conditioned on.
+// given holds the inputs of the distribution of the members of a latent variable.
 type given struct {
 	encoding *Node // [plates..., draws or 1, width]
 	noise    *Node // of the variable: z [plates..., draws, U]
 	before   *Node // noise of the variables before it, [plates..., draws, C]; nil if there are none
-	// of several models: which numbers there are [1..., draws or 1, U], nil for all, and the
-	// features of the model [draws or 1, 1 + F]
+	// of several models: the present numbers [1..., draws or 1, U], nil for all, and the features
+	// of the model [draws or 1, 1 + F]
 	present, features *Node
 	// Mean and standard deviation of a normal distribution near the prior of the unconstrained
 	// value, given its parents, [plates..., draws, U]
@@ -103,13 +101,12 @@ type given struct {
 	typicalMean, typicalSD *Node
 }
 
-// latent is a latent variable with what a family needs to know of it.
+// latent is a latent variable with the properties that a family needs.
 type latent struct {
 	*Variable
 	dim     int   // U, unconstrained numbers of a member
 	numbers []int // 0 … U − 1
-	// the latent variables that each of its members determines one member of: it is conditioned on
-	// these
+	// the latent variables that condition it: each of its members determines one member of these
 	before []*latent
 	after  int // C, unconstrained numbers of a member of each of them
 	prior  func(parameters []*Node) (mean, sd *Node)
@@ -142,8 +139,8 @@ func latents(m *Model, cascade bool) []*latent {
 	return list
 }
 
-// cascade is a family in which each latent variable has a conditional distribution of its own,
-// given those before it (PAVI eq. 3).
+// cascade is a family in which each latent variable has its own conditional distribution, given the
+// variables before it (PAVI eq. 3).
 type cascade struct {
 	latents     []*latent
 	encoder     encoder
@@ -151,14 +148,14 @@ type cascade struct {
 	meanField   bool // the variables are independent of each other
 	freeGlobals bool // variables without plates have free encodings, whatever the encoder
 	joint       bool // the noise of all variables is mixed first
-	// copies is how many encodings a member has: one, and one for each feature of a model.
+	// copies is the number of encodings of a member: one, and one for each feature of a model.
 	copies int
 	free   freeEncodings
 }
 
 // draw sets the values of the latent variables in the replica to draws from the family, made of
-// standard normal noise [plates..., draws, U], and returns for each log q less the log determinant
-// of its link, which is the log density of its values, [plates..., draws].
+// standard normal noise [plates..., draws, U]. It returns for each variable the log density of its
+// values, [plates..., draws]: log q less the log determinant of its link.
 func (c *cascade) draw(ctx *context.Context, r *replica, noise map[*Variable]*Node) map[*Variable]*Node {
 	logQ := map[*Variable]*Node{}
 	at := c.begin(ctx, r)
@@ -201,10 +198,9 @@ func (c *cascade) begin(ctx *context.Context, r *replica) *descent {
 	return &descent{cascade: c, ctx: ctx, r: r, typical: typical, noise: map[*Variable]*Node{}}
 }
 
-// scope is that of what belongs to a latent variable.
 func (d *descent) scope(l *latent) *context.Context { return d.ctx.In(l.scope()) }
 
-// given is what so many draws of a latent variable are conditioned on.
+// given returns the inputs of the distribution of a latent variable, for a number of draws.
 func (d *descent) given(l *latent, draws int) given {
 	r := d.r
 	in := given{present: r.present[l.Variable]}
@@ -233,11 +229,11 @@ func (d *descent) given(l *latent, draws int) given {
 	return in
 }
 
-// place sets the value of a latent variable to that of unconstrained numbers, and returns the log
+// place sets the value of a latent variable from unconstrained numbers, and returns the log
 // determinant of its link.
 func (d *descent) place(l *latent, in given, u *Node) (logLink *Node) {
 	d.r.unconstrained[l.Variable] = u
-	if in.present != nil { // models have zeros for what they lack
+	if in.present != nil { // absent numbers are zero
 		u = Mul(u, in.present)
 	}
 	value, logLink := l.link.ToEvent(u, l.event)
@@ -249,7 +245,7 @@ func (d *descent) place(l *latent, in given, u *Node) (logLink *Node) {
 	return logLink
 }
 
-// presentLink is the log determinant of the link of what is present of a latent variable, whose
+// presentLink is the log determinant of the link of the present numbers of a latent variable, whose
 // other numbers are zero.
 func (l *latent) presentLink(logLink, present *Node) *Node {
 	if _, partly := l.link.(partialLink); partly {
@@ -258,14 +254,14 @@ func (l *latent) presentLink(logLink, present *Node) *Node {
 	return wholly(logLink, present)
 }
 
-// scope names what belongs to a variable in a context. Names of variables may hold anything, scopes
-// may not.
+// scope names the context of a variable. Names of variables may hold any characters, scopes may
+// not.
 func (v *Variable) scope() string {
 	return fmt.Sprintf("variable%d", slices.Index(v.model.variables, v))
 }
 
 // priorNormal is a normal distribution near the unconstrained value: near its prior given its
-// parents, or where the variable says, [plates..., draws, U].
+// parents, or near the start set for the variable, [plates..., draws, U].
 func (l *latent) priorNormal(r *replica) (mean, sd *Node) {
 	dims := append(r.dims(l.Variable), 1)
 	if l.near[0] != nil {
@@ -291,13 +287,14 @@ func (l *latent) priorNormal(r *replica) (mean, sd *Node) {
 	return flat(mean), flat(sd)
 }
 
-// logStandardNormal is the log density of z [..., U], summed over what is present of its last axis.
+// logStandardNormal is the log density of z [..., U], summed over the present numbers of its last
+// axis.
 func logStandardNormal(z, present *Node) *Node {
 	return sumPresent(AddScalar(MulScalar(Square(z), -0.5), -halfLogTwoPi), present)
 }
 
-// freeEncodings are trained by themselves: the replica holds the encodings of its members or,
-// where all members take part in all steps, variables hold them.
+// freeEncodings are trained by themselves. The replica holds the encodings of its members; if all
+// members take part in all steps, variables hold them.
 type freeEncodings struct {
 	seed   uint64
 	spread float64 // their standard deviation at the start
@@ -322,8 +319,8 @@ func (e freeEncodings) encode(_, own *context.Context, r *replica, v *Variable, 
 	return Reshape(MulScalar(r.some(v, encodings), encodingRate), dims...)
 }
 
-// encoderOf is the encoder of a latent variable: one without plates has no other members to share
-// an amortized branch with.
+// encoderOf is the encoder of a latent variable. A variable without plates has no other members to
+// share an amortized branch with.
 func (c *cascade) encoderOf(l *latent) encoder {
 	if c.freeGlobals && len(l.plates) == 0 {
 		return c.free
@@ -331,7 +328,7 @@ func (c *cascade) encoderOf(l *latent) encoder {
 	return c.encoder
 }
 
-// reader is what reads the data for the encodings; nil in families with free encodings.
+// reader is the encoder that reads the data; nil in families with free encodings.
 func (c *cascade) reader() *setEncoder {
 	encoder, _ := c.encoder.(*setEncoder)
 	return encoder

@@ -16,17 +16,17 @@ import (
 // the free encodings of the members selected.
 type feed struct {
 	model *Model
-	// data holds one set of values of each variable, or as many sets of an observed variable as
-	// there are draws, [plates..., sets, event...].
+	// data holds one set of values of each variable, or for an observed variable one set for each
+	// draw, [plates..., sets, event...].
 	data      Values
 	dtype     dtypes.DType
 	encodings []*encodings
-	// of is the family over a space of models that it feeds; nil: there is one model. Of the model
-	// of code, if it is not nil, the whole is fed, and data are no inputs.
+	// of is the fed family over a space of models; nil: there is one model. If code is not nil, the
+	// whole of its model is fed, and data are no inputs.
 	of   *targetFamily
 	code []int32
 	// present lists the unconstrained numbers of each member of each latent variable that the model
-	// has: what it lacks weighs nothing. nil: it has all.
+	// has: the others weigh nothing. nil: it has all.
 	present [][][]int
 }
 
@@ -92,7 +92,7 @@ func (f *feed) inputs(c *selection) []any {
 	return append(inputs, f.encodingInputs(c)...)
 }
 
-// encodingInputs are the last of inputs, the encodings, which change from step to step.
+// encodingInputs are the last of inputs: the encodings, which change from step to step.
 func (f *feed) encodingInputs(c *selection) []any {
 	var inputs []any
 	for _, e := range f.encodings {
@@ -136,7 +136,6 @@ func (f *feed) replica(s *selector, inputs []*Node) (r *replica, columns [][]*No
 	return r, columns
 }
 
-// dims are the numbers of members of the plates of a variable in a selection.
 func (c *selection) dims(v *Variable) []int {
 	dims := make([]int, len(v.plates))
 	for i, p := range v.plates {
@@ -145,7 +144,7 @@ func (c *selection) dims(v *Variable) []int {
 	return dims
 }
 
-// counts tells for each of the rows of a variable whether it stands for a member or was left over.
+// counts reports for each of the rows of a variable whether it stands for a member or is unused.
 func (c *selection) counts(v *Variable) []bool {
 	counts := []bool{true}
 	for _, p := range v.plates {
@@ -169,8 +168,8 @@ func single(values []float64) []float32 {
 }
 
 // encodings are the free encodings of all members of a latent variable, E_i of PAVI section 4.3,
-// with the state of Adam. They are kept on the host: a step sees and changes only those of the
-// members it takes part in, however many there are.
+// with the state of Adam. They are kept on the host: a step sees and changes only the encodings of
+// its members, out of any number.
 type encodings struct {
 	variable *Variable
 	width    int
@@ -178,7 +177,7 @@ type encodings struct {
 	columns [encodingColumns][]float32
 }
 
-// What is kept of a member.
+// The columns that are kept for a member.
 const (
 	encodingValue = iota
 	encodingFirst
@@ -209,7 +208,6 @@ func (e *encodings) columnWidth(i int) int {
 	return e.width
 }
 
-// gather takes the rows of a selection, as tensors [plates..., width].
 func (e *encodings) gather(rows, dims []int) []any {
 	inputs := make([]any, encodingColumns)
 	for i, column := range e.columns {
@@ -223,7 +221,7 @@ func (e *encodings) gather(rows, dims []int) []any {
 	return inputs
 }
 
-// scatter stores what update returned for the rows of a selection, where they count.
+// scatter stores the results of an update for the rows of a selection that count.
 func (e *encodings) scatter(rows []int, counts []bool, outputs []*tensors.Tensor) {
 	for i, output := range outputs {
 		width := e.columnWidth(i)
@@ -239,7 +237,7 @@ func (e *encodings) scatter(rows []int, counts []bool, outputs []*tensors.Tensor
 }
 
 // updateEncodings is one step of Adam on the gathered columns of some members, in the order of the
-// columns. Where apply is false they stay.
+// columns. It changes nothing if apply is false.
 func updateEncodings(columns []*Node, gradient, learningRate, apply *Node) []*Node {
 	steps := AddScalar(columns[encodingSteps], 1)
 	increment, first, second := train.Adam{SecondDecay: secondDecay}.Step(gradient, columns[encodingFirst], columns[encodingSecond], learningRate, ConvertDType(steps, dtypes.Float64))

@@ -29,32 +29,32 @@ const (
 	adamScope   = "adam"
 )
 
-// secondDecay makes Adam forget large gradients soon. At the start, far from the posterior, they
-// are many thousand times those near it; their second moments take log(10⁸) / (1 − decay) steps to
-// fade, 200 instead of the 2,000 of a decay of 0.99, and as long the steps are too small.
+// secondDecay makes Adam forget large gradients soon. At the start, far from the posterior,
+// gradients are many thousand times larger than near it. Their second moments take log(10⁸) / (1 −
+// decay) steps to fade, during which steps are too small: 200 instead of the 2,000 of a decay of
+// 0.99.
 const secondDecay = 0.9
 
-// networkRate is the learning rate of the weights of networks, in units of that of free encodings
-// and of affine maps: a change of each moves all members at once.
+// networkRate is the learning rate of the weights of networks, relative to free encodings and
+// affine maps: a change of a weight moves all members at once.
 const networkRate = 1. / 20
 
-// checkpointSteps is the number of steps between checkpoints, and mostNonFinite the largest share
-// of draws with a density that is not finite between two reports; in the first 100 steps up to half
-// may be so. Chosen by hand.
+// checkpointSteps is the number of steps between checkpoints. mostNonFinite is the largest share of
+// draws with a density that is not finite between two reports; in the first 100 steps it is a half.
+// Chosen by hand.
 const (
 	checkpointSteps = 500
 	mostNonFinite   = 0.01
 )
 
-// networkScope is a part of the scope of every network.
 const networkScope = "network"
 
 // Fit trains a variational family on the posterior of the latent variables of a model given data,
 // by stochastic gradients of the reduced ELBO (PAVI eq. 6).
 //
-// When ctx is cancelled Fit finishes the step in progress, writes a checkpoint if the configuration
-// names one, and returns the posterior trained so far together with an error that wraps ctx.Err().
-// Any other error comes with a nil posterior, except too many densities that are not finite, where
+// If ctx is cancelled, Fit finishes the step in progress, writes a checkpoint if the configuration
+// names one, and returns the posterior trained so far with an error that wraps ctx.Err(). Any other
+// error comes with a nil posterior. The exception is too many densities that are not finite: then
 // the posterior is returned for inspection.
 func Fit(ctx gocontext.Context, device *gpu.Device, model *Model, data Values, cfg Config) (*Posterior, error) {
 	started := time.Now()
@@ -98,7 +98,7 @@ func Fit(ctx gocontext.Context, device *gpu.Device, model *Model, data Values, c
 	return t.Posterior, nil
 }
 
-// trainer holds what a run of training needs beside the posterior that it trains.
+// trainer holds the state of a training run beside its posterior.
 type trainer struct {
 	*Posterior
 	selector *selector
@@ -106,9 +106,9 @@ type trainer struct {
 	sums     counters
 	// simulate makes the data of a step, if the family is amortized over data sets.
 	simulate func(ctx gocontext.Context, name string, left map[*Plate][]bool) (Values, error)
-	// fingerprint tells the data of one run from those of others.
+	// fingerprint identifies the data of the run.
 	fingerprint string
-	// fixed are the selection and the first inputs of every step, if each takes part in everything.
+	// fixed are the selection and the first inputs of every step, if each step has all members.
 	fixed       *selection
 	fixedInputs []any
 	fixedCount  int
@@ -124,7 +124,7 @@ func newTrainer(ctx gocontext.Context, device *gpu.Device, model *Model, data Va
 		if t.simulate, err = dataSets(device, model, data, cfg); err != nil {
 			return nil, err
 		}
-		// What encoders take for the usual scale of the data.
+		// Encoders take the scale of these data as the usual one.
 		if data, err = t.simulate(ctx, "amortize/scale", nil); err != nil {
 			return nil, err
 		}
@@ -181,8 +181,8 @@ func dataSets(device *gpu.Device, model *Model, data Values, cfg Config) (func(c
 	}, nil
 }
 
-// DefaultDraws is the number of draws if a configuration gives none: enough that a step has
-// manyRows values of its largest latent variable, members of which take part, within bounds.
+// DefaultDraws is the default number of draws: a step has manyRows values of its largest latent
+// variable, of which members take part, within bounds.
 func DefaultDraws(members int) int {
 	const manyRows, fewest, most = 1024, 8, 64
 	return min(max(manyRows/members, fewest), most)
@@ -201,7 +201,6 @@ func (t *trainer) draws() int {
 	return DefaultDraws(members)
 }
 
-// advance makes one step.
 func (t *trainer) advance(ctx gocontext.Context) error {
 	chosen := t.fixed
 	var inputs []any
@@ -239,8 +238,8 @@ func (t *trainer) advance(ctx gocontext.Context) error {
 	return nil
 }
 
-// stepGraph is one step of training. It returns the new columns of the encodings, and what counters
-// add up.
+// stepGraph is one step of training. It returns the new columns of the encodings, and the
+// increments of counters.
 func (t *trainer) stepGraph(ctx *context.Context, inputs []*Node) []*Node {
 	r, columns := t.feed.replica(t.selector, inputs)
 	g := r.graph
@@ -280,7 +279,6 @@ func (t *trainer) stepGraph(ctx *context.Context, inputs []*Node) []*Node {
 // counters are sums over all steps so far.
 type counters struct{ elbo, gradientNorm, nonFinite, skipped float64 }
 
-// reporter turns running sums into the averages of Info.
 type reporter struct {
 	config         *Config
 	started, since time.Time
@@ -288,7 +286,7 @@ type reporter struct {
 	before         counters
 }
 
-// next reports the interval that ends at step with sums now, and fails when too many draws of the
+// next reports the interval that ends at step with sums now, and fails if too many draws of the
 // interval were not finite.
 func (r *reporter) next(step int, now counters) error {
 	steps, clock := float64(step-r.step), time.Now()

@@ -20,7 +20,7 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// openCPU is the device that users train on.
+// openCPU opens the device that users train on.
 func openCPU(t testing.TB) *gpu.Device {
 	t.Helper()
 	device, err := gpu.Open(gpu.CPU)
@@ -36,9 +36,9 @@ func fit(t testing.TB, m *Model, data Values, cfg Config) *Posterior {
 	return p
 }
 
-// A fit comes near the exact evidence and posterior. Branch holds the exact posterior, and so does
-// the affine block of PAVI-F, and so does a joint normal distribution; the posterior of three
-// groups is nearly independent here, so that the mean field is near it as well.
+// A fit comes near the exact evidence and posterior. Branch holds the exact posterior, and so do
+// the affine block of PAVI-F and a joint normal distribution. The posterior of three groups is
+// nearly independent here, so that the mean field is near it as well.
 func TestFitEffects(t *testing.T) {
 	e := newEffects(3, 50, 2)
 	data := e.draw(t, 1)
@@ -151,7 +151,7 @@ func TestFitByParts(t *testing.T) {
 	require.Less(t, (exact.logEvidence-elbo)/40, 0.2)
 }
 
-// The same seed gives the same bits, however many threads there are.
+// The same seed gives the same bits for any number of threads.
 func TestFitIsDeterministic(t *testing.T) {
 	e := newEffects(4, 5, 2)
 	data := e.draw(t, 1)
@@ -228,9 +228,9 @@ func TestFamilyNames(t *testing.T) {
 	require.ErrorContains(t, err, `unknown family "pavi"`)
 }
 
-// Where the latent variables depend on each other, the families that can say so come near the
-// evidence and the mean field stays away: one sample in each group, less certain than the groups
-// are apart.
+// One sample in each group is less certain than the distance of the groups, so that latent
+// variables depend on each other. The families with dependence come near the evidence; the mean
+// field does not.
 func TestFitOfDependence(t *testing.T) {
 	e := newEffects(4, 1, 1)
 	e.sd = [3]float64{1, 0.2, 0.3}
@@ -249,7 +249,7 @@ func TestFitOfDependence(t *testing.T) {
 	}
 }
 
-// What overflows in the first steps does not end a training, and what goes on overflowing does.
+// An overflow in the first steps does not end a training; a persistent overflow does.
 func TestFirstStepsMayOverflow(t *testing.T) {
 	config := Config{Draws: 64, Steps: 300}.WithDefaults()
 	r := &reporter{config: &config}

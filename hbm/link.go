@@ -11,7 +11,7 @@ import (
 type Link interface {
 	// Support is the set of values.
 	Support() Support
-	// Dim is the number of real numbers behind a value of the shape given, or an error if there are
+	// Dim is the number of real numbers behind a value of the given shape, or an error if there are
 	// no values of this shape.
 	Dim(event []int) (int, error)
 	// ToEvent maps u [..., Dim] to values [..., event...], with the logarithm of the absolute
@@ -28,7 +28,7 @@ type IdentityLink struct{}
 type ExpLink struct{}
 
 // SoftmaxLink maps C−1 real numbers to C shares that sum to one: the softmax of (u, 0), which is a
-// bijection. The determinant is that of the first C−1 shares.
+// bijection. The determinant is taken of the first C−1 shares.
 type SoftmaxLink struct{}
 
 func (IdentityLink) Support() Support { return Reals }
@@ -60,12 +60,11 @@ func (SoftmaxLink) ToEvent(u *Node, event []int) (value, logDet *Node) {
 	return reshapeLast(Exp(logShares), event), ReduceSum(logShares, -1)
 }
 
-// reshapeLast replaces the last axis of x by axes of the dimensions given.
 func reshapeLast(x *Node, event []int) *Node {
 	return Reshape(x, append(append([]int{}, x.Shape().Dimensions[:x.Rank()-1]...), event...)...)
 }
 
-// ones are n ones followed by the dimensions given.
+// ones returns n ones followed by the given dimensions.
 func ones(n int, dims ...int) []int {
 	all := make([]int, n, n+len(dims))
 	for i := range all {
@@ -86,12 +85,12 @@ const (
 	Counts            // 0, 1, 2, …
 )
 
-// String says what the values are.
+// String describes the values.
 func (s Support) String() string {
 	return [...]string{"real numbers", "positive numbers", "shares that sum to one", "0 or 1", "counts"}[s]
 }
 
-// link is the link that a latent variable of this support has by default; nil if there is none.
+// link is the default link of a latent variable with this support; nil if there is none.
 func (s Support) link() Link {
 	switch s {
 	case Reals:
@@ -104,10 +103,11 @@ func (s Support) link() Link {
 	return nil
 }
 
-// shareTolerance is how far shares read from a file may be from summing to one.
+// shareTolerance is the tolerated distance of a sum of shares from one, for shares read from a
+// file.
 const shareTolerance = 1e-6
 
-// check reports the first number of an observed value that is not in the support.
+// check returns an error for the first number of an observed value outside the support.
 func (s Support) check(value []float64) error {
 	var sum float64
 	for i, x := range value {

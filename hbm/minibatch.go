@@ -6,12 +6,11 @@ import (
 	"slices"
 )
 
-// selection are the members of each plate that make up one replica of the model, drawn without
-// replacement.
+// selection holds the members of each plate in one replica of the model, drawn without replacement.
 type selection struct {
 	members map[*Plate][]int32
 	// weight is one over the probability of each member to be selected: N_i / N_i^r of PAVI eq. 5
-	// and 6 where all members are alike. A place that is left over has weight 0.
+	// and 6 if all members are alike. An unused place has weight 0.
 	weight map[*Plate][]float64
 	index  map[*membership][]int32 // place of the member that each member belongs to
 }
@@ -22,7 +21,7 @@ type selector struct {
 	plans  map[*Plate]*plan
 }
 
-// plan is how the members of a plate are selected.
+// plan is the rule that selects the members of a plate.
 type plan struct {
 	kind  wayKind
 	size  int // places in a replica
@@ -36,22 +35,21 @@ type wayKind int
 
 const (
 	takeAll     wayKind = iota // all members, in order
-	takeSome                   // so many of all members, each as likely
-	takeAmong                  // so many of those of each member above that was selected
+	takeSome                   // a number of all members, each as likely
+	takeAmong                  // a number of the members of each selected member above
 	takeParents                // those that selected members of a plate below belong to
 )
 
-// below is a plate whose selected members select the members they belong to.
+// below is a plate whose selected members select their members in the plate above.
 type below struct {
 	chain  []*membership
 	plate  *Plate
 	counts []float64 // members of the plate below, by member
 }
 
-// newSelector prepares to draw batch[p] members of each plate p that is given there, and all of the
-// others. For a plate that is nested in one other, batch is the largest number for each selected
-// member of that; a plate nested in several draws from all of its members, which select the members
-// they belong to.
+// newSelector prepares to draw batch[p] members of each plate p in batch, and all of the others.
+// For a plate nested in one other, batch is the largest number for each selected member of that. A
+// plate nested in several draws from all of its members, which select the members above them.
 func newSelector(m *Model, batch map[*Plate]int) (*selector, error) {
 	s := &selector{plans: map[*Plate]*plan{}}
 	for p, n := range batch {
@@ -68,7 +66,7 @@ func newSelector(m *Model, batch map[*Plate]int) (*selector, error) {
 		}
 		return 0
 	}
-	// A plate nested in several, drawn by itself, decides about all it is nested in.
+	// A plate nested in several, drawn by itself, decides about all plates around it.
 	for _, p := range m.plates {
 		if len(p.parents) < 2 || part(p) == 0 {
 			continue
@@ -114,7 +112,7 @@ func newSelector(m *Model, batch map[*Plate]int) (*selector, error) {
 	return s, s.checkProducts(m)
 }
 
-// after is the plate whose selection decides about that of p; nil if none does.
+// after is the plate whose selection decides about p; nil if none does.
 func (s *selector) after(p *Plate) *Plate {
 	switch w := s.plans[p]; w.kind {
 	case takeAmong:
@@ -125,7 +123,7 @@ func (s *selector) after(p *Plate) *Plate {
 	return nil
 }
 
-// byDepth orders plates so that each comes after those it is nested in.
+// byDepth orders plates so that each comes after the plates around it.
 func byDepth(plates []*Plate) []*Plate {
 	var depth func(p *Plate) int
 	depth = func(p *Plate) int {
@@ -140,7 +138,7 @@ func byDepth(plates []*Plate) []*Plate {
 	return ordered
 }
 
-// planNested is how members of a plate are selected when those of all plates above it are.
+// planNested returns the rule for a plate given the selections of all plates above it.
 func (s *selector) planNested(p *Plate, part int) (*plan, error) {
 	if len(p.parents) == 0 {
 		if part == 0 {
@@ -173,8 +171,8 @@ func (s *selector) planNested(p *Plate, part int) (*plan, error) {
 	return &plan{kind: takeAmong, size: share * s.plans[above.of].size, share: share, lists: lists}, nil
 }
 
-// checkProducts reports a variable on several plates whose selections depend on each other: the
-// product of their weights would be wrong.
+// checkProducts returns an error for a variable on several plates whose selections depend on each
+// other: the product of their weights would be wrong.
 func (s *selector) checkProducts(m *Model) error {
 	for _, v := range m.variables {
 		for i, a := range v.plates {
@@ -190,7 +188,6 @@ func (s *selector) checkProducts(m *Model) error {
 	return nil
 }
 
-// linked reports whether one of two plates is nested in the other, or both are the same.
 func linked(a, b *Plate) bool { return a.Determines(b) || b.Determines(a) }
 
 // follow leads a member up a chain of memberships.
@@ -201,7 +198,6 @@ func follow(chain []*membership, member int32) int32 {
 	return member
 }
 
-// size is the number of places of a plate in every selection.
 func (s *selector) size(p *Plate) int { return s.plans[p].size }
 
 // whole reports whether every selection holds all members in their order.
@@ -214,7 +210,6 @@ func (s *selector) whole() bool {
 	return true
 }
 
-// draw selects members.
 func (s *selector) draw(random *rand.Rand) *selection {
 	chosen := &selection{members: map[*Plate][]int32{}, weight: map[*Plate][]float64{}, index: map[*membership][]int32{}}
 	for _, p := range s.plates {
@@ -280,7 +275,7 @@ func (s *selector) draw(random *rand.Rand) *selection {
 	return chosen
 }
 
-// draw picks k of n numbers without replacement, in increasing order when all are picked.
+// draw picks k of n numbers without replacement, in increasing order if all are picked.
 func draw(random *rand.Rand, n, k int) []int {
 	if k == n {
 		list := make([]int, n)
@@ -302,8 +297,7 @@ func draw(random *rand.Rand, n, k int) []int {
 	return list
 }
 
-// rows are the numbers of the members of a variable that a selection holds, in the order of its
-// plates.
+// rows are the numbers of the members of a variable in a selection, in the order of its plates.
 func (c *selection) rows(v *Variable) []int {
 	rows := []int{0}
 	for _, p := range v.plates {
@@ -318,8 +312,8 @@ func (c *selection) rows(v *Variable) []int {
 	return rows
 }
 
-// thin leaves only a share of the members of each plate, and of those nested in members that are
-// left. It returns which.
+// thin keeps a share of the members of each plate, without members whose members above are left
+// out. It returns the kept members.
 func (c *selection) thin(m *Model, random *rand.Rand) map[*Plate][]bool {
 	all := map[*Plate][]bool{}
 	for _, p := range byDepth(m.plates) {

@@ -29,9 +29,9 @@ func total(c *selection, f func(members []int) float64, plates ...*Plate) float6
 	return sum
 }
 
-// Weighted sums over selections are unbiased for sums over all members, whatever the plates: nested
+// Weighted sums over selections are unbiased for sums over all members, for plates that are nested
 // with groups of different sizes, crossed, or a product. The tolerance is five standard errors of
-// the mean over selections; leaving out the weights fails.
+// the mean over selections; without the weights the sums fail.
 func TestSelectionsAreUnbiased(t *testing.T) {
 	m := NewModel()
 	school := m.Plate("school", 5)
@@ -135,7 +135,7 @@ func TestSelectionMistakes(t *testing.T) {
 	require.ErrorContains(t, err, "not select independently")
 }
 
-// Thinned, members are left out together with all that belongs to them, of crossed plates too.
+// Thinned, members are left out with everything that belongs to them, of crossed plates too.
 func TestThin(t *testing.T) {
 	m := NewModel()
 	school, class := m.Plate("school", 6), m.Plate("class", 12)

@@ -7,9 +7,8 @@ import (
 )
 
 // Model is a hierarchical model with plates: the graph template of PAVI, section 3.1. It is built
-// from top to bottom: each variable names the variables that it depends on, which must exist
-// already, so there are no cycles. Mistakes are collected, and reported together by Err and by
-// every use of the model.
+// from top to bottom: each variable names existing variables on which it depends, so there are no
+// cycles. Mistakes are collected, and reported together by Err and by every use of the model.
 type Model struct {
 	plates    []*Plate
 	variables []*Variable
@@ -32,8 +31,8 @@ const (
 func (r Role) String() string { return [...]string{"latent", "observed", "constant"}[r] }
 
 // Variable is a template of random variables, one member for each combination of members of its
-// plates: θ_i or X of PAVI eq. 2. It is a Term: as a parameter of a density it stands for its value
-// at the member that the other variable's member belongs to.
+// plates: θ_i or X of PAVI eq. 2. It is a Term: in the density of another variable it stands for
+// its value at the member to which the other's member belongs.
 type Variable struct {
 	model   *Model
 	name    string
@@ -42,7 +41,7 @@ type Variable struct {
 	event   []int
 	density Density
 	link    Link // of a latent variable
-	// where its inference starts: mean and sd of each unconstrained number, or nil
+	// the start of its inference: mean and sd of each unconstrained number, or nil
 	near [2][]float64
 }
 
@@ -55,13 +54,13 @@ func On(plates ...*Plate) Option { return func(v *Variable) { v.plates = plates 
 // Event gives the values of each member a shape; without it they are numbers.
 func Event(dims ...int) Option { return func(v *Variable) { v.event = dims } }
 
-// Through replaces the link of a latent variable, which by default is chosen by the support of its
+// Through replaces the link of a latent variable. The default comes from the support of its
 // density.
 func Through(link Link) Option { return func(v *Variable) { v.link = link } }
 
-// Near says where the inference of a latent variable starts: near a normal distribution of its
-// unconstrained numbers, with a mean and a standard deviation for each. Without it that is near the
-// prior, if that has a normal approximation. Nothing else depends on it.
+// Near starts the inference of a latent variable near a normal distribution of its unconstrained
+// numbers, with a mean and a standard deviation for each. The default is near the prior, if that
+// has a normal approximation. Nothing else depends on it.
 func Near(mean, sd []float64) Option { return func(v *Variable) { v.near = [2][]float64{mean, sd} } }
 
 // Latent adds a variable to be inferred.
@@ -91,7 +90,7 @@ func (m *Model) add(v *Variable, options []Option) *Variable {
 	return v
 }
 
-// check reports what is wrong with a variable that is about to be added to its model.
+// check returns an error if a variable cannot be added to its model.
 func (v *Variable) check() error {
 	if v.name == "" {
 		return errors.New("it has no name")
@@ -148,7 +147,7 @@ func (v *Variable) check() error {
 	return err
 }
 
-// Err reports all mistakes made in building the model; nil if there are none.
+// Err returns all mistakes in building the model; nil if there are none.
 func (m *Model) Err() error { return errors.Join(m.errs...) }
 
 func (m *Model) fail(format string, args ...any) {
@@ -183,7 +182,7 @@ func (v *Variable) Event() []int { return slices.Clone(v.event) }
 // Members is the number N_i of members: the product of the sizes of the plates.
 func (v *Variable) Members() int { return sizeOf(v.plates) }
 
-// EventSize is how many numbers the value of one member holds.
+// EventSize is the number of entries in the value of one member.
 func (v *Variable) EventSize() int { return product(v.event) }
 
 // Parents are the variables that the density depends on, each once, in the order of their first
@@ -200,7 +199,7 @@ func (v *Variable) Parents() []*Variable {
 	return parents
 }
 
-// String shows the variable as it would be written in a table, such as x[group 3, sample 50](2).
+// String writes the variable as in a table: x[group 3, sample 50](2).
 func (v *Variable) String() string {
 	s := v.name
 	if len(v.plates) > 0 {

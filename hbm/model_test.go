@@ -14,8 +14,8 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 )
 
-// Values are brought to the plates of a child by the path from each of its members: against loops
-// over members, for nested, crossed and mixed plates, with events and draws.
+// Values are brought to the plates of a child by the path from each of its members. They agree with
+// loops over members, for nested, crossed and mixed plates, with events and draws.
 func TestAlign(t *testing.T) {
 	m := NewModel()
 	school := m.Plate("school", 3)
@@ -158,8 +158,7 @@ func TestDataMistakes(t *testing.T) {
 	require.Equal(t, drawn, again)
 }
 
-// Links with the event they are tried on, and the places of the value that are free coordinates of
-// it.
+// Links with their test events, and the places of the value that are its free coordinates.
 var linkCases = map[string]struct {
 	link  Link
 	event []int
@@ -170,7 +169,7 @@ var linkCases = map[string]struct {
 	"softmax":  {SoftmaxLink{}, []int{4}, []int{0, 1, 2}},
 }
 
-// Values lie in the support, and the determinant is that of a Jacobian by central differences.
+// Values lie in the support, and the determinant agrees with a Jacobian by central differences.
 func TestLinksAgainstDifferences(t *testing.T) {
 	for name, c := range linkCases {
 		t.Run(name, func(t *testing.T) {

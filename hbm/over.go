@@ -18,19 +18,19 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Target is a Model over a space of models, with its data: a vti.Target like any other, for Fit,
-// Solve and what follows them. Its parameters θ [D] are the unconstrained numbers of all latent
-// variables (Model.Coordinates), of which each model has some.
+// Target is a Model over a space of models, with its data: a vti.Target for Fit, Solve and their
+// results. Its parameters θ [D] are the unconstrained numbers of all latent variables
+// (Model.Coordinates), of which each model has some.
 //
 // A number that a model lacks has no density and is zero behind its link: an effect is 0, a
-// standard deviation 1. Densities of other variables see these values; what should differ otherwise
-// depends on Present. Numbers of a member that only a link or a density makes one whole, such as
-// shares that sum to one, are in a model together or not at all.
+// standard deviation 1. Densities of other variables see these values; other differences depend on
+// Present. Numbers that a link or a density joins, such as shares that sum to one, are in a model
+// together or not at all.
 type Target struct {
-	// LogConcave says that the posterior of the parameters has one mode in every model, as that of
-	// effects with known standard deviations and a log-concave response has. Nothing checks it, and
-	// said wrongly it makes wrong answers trusted. Where it is false, chains have to confirm
-	// weights; see vti.UnimodalTarget.
+	// LogConcave says that the posterior of the parameters has one mode in every model, as for
+	// effects with known standard deviations and a log-concave response. Nothing checks it, and if
+	// it is wrongly set, wrong answers are trusted. If it is false, chains have to confirm weights;
+	// see vti.UnimodalTarget.
 	LogConcave bool
 
 	model    *Model
@@ -85,12 +85,12 @@ func (m *Model) Over(models space.Space, logPrior func(codes *Node) *Node, data 
 	return t, t.checkWholes()
 }
 
-// checkedCodes is the number of models whose masks are checked, and beside them those that differ
-// from the first by one outcome. Densities of others that have some numbers of what is one whole
-// are NaN.
+// checkedCodes is the number of models whose masks are checked, in addition to the models that
+// differ from the first by one outcome. In other models, the density is NaN if only some of the
+// joined numbers are present.
 const checkedCodes = 1000
 
-// checkWholes reports a model that has only some numbers of a member that is one whole.
+// checkWholes returns an error for a model with only some of the joined numbers of a member.
 func (t *Target) checkWholes() error {
 	masker, ok := t.space.(space.RowMasker)
 	if !ok {
@@ -186,7 +186,6 @@ func (t *Target) at(mask, theta *Node) (r *replica, logLinks map[*Variable]*Node
 	return r, logLinks
 }
 
-// replica is the whole model with its data.
 func (t *Target) replica(g *Graph, dtype dtypes.DType) *replica {
 	r := t.model.whole(g, dtype)
 	for v, values := range t.data {
@@ -195,7 +194,7 @@ func (t *Target) replica(g *Graph, dtype dtypes.DType) *replica {
 	return r
 }
 
-// apart takes x [B, D] apart: [plates..., B, U] of each latent variable, at the members that the
+// apart splits x [B, D] into [plates..., B, U] of each latent variable, at the members that the
 // replica has.
 func apart(r *replica, list []*latent, x *Node) map[*Variable]*Node {
 	parts, first := map[*Variable]*Node{}, 0
@@ -210,7 +209,7 @@ func apart(r *replica, list []*latent, x *Node) map[*Variable]*Node {
 	return parts
 }
 
-// together is what apart took apart, [B, D].
+// together is the inverse of apart, [B, D].
 func together(list []*latent, parts map[*Variable]*Node) *Node {
 	var rows []*Node
 	for _, l := range list {
@@ -221,8 +220,8 @@ func together(list []*latent, parts map[*Variable]*Node) *Node {
 	return Concatenate(rows, -1)
 }
 
-// Draws are the values of all latent variables at the draws of a certificate, in their order, which
-// have its weights: those of numbers that a model lacks are as Target says.
+// Draws returns the values of all latent variables at the draws of a certificate, in their order
+// and with their weights. Target defines the values of numbers that a model lacks.
 func (t *Target) Draws(device *gpu.Device, sample *vti.WeightedSample) (*Draws, error) {
 	exec, err := NewExecAny(device.Backend(), func(inputs []*Node) []*Node {
 		r, _ := t.at(t.space.Mask(inputs[0]), inputs[1])
@@ -260,18 +259,17 @@ func (t *Target) Draws(device *gpu.Device, sample *vti.WeightedSample) (*Draws, 
 	return draws, nil
 }
 
-// partialLink is a link by which each unconstrained number makes a value of its own, so that some
-// may be missing, and whose log determinant is zero at zero.
+// partialLink is a link that maps each unconstrained number to its own value, so that some may be
+// missing. Its log determinant is zero at zero.
 type partialLink interface{ partly() }
 
 func (IdentityLink) partly() {}
 func (ExpLink) partly()      {}
 
-// presentTerm is Present.
 type presentTerm struct{ variable *Variable }
 
-// Present is 1 where the model of a draw has the numbers of a latent variable and 0 where it lacks
-// them: [event...] if each has its own, a number where they come together. Without a space of
+// Present is 1 if the model of a draw has the numbers of a latent variable, and 0 if it lacks them:
+// [event...] if each is in a model by itself, a number if they are joined. Without a space of
 // models it is 1.
 func Present(v *Variable) Term { return presentTerm{v} }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// batchedFamily is a family over a space of models that some members of each plate train at a time
-// (Config.Batch). Free encodings are variables of all members, of which a step takes some.
+// batchedFamily is a family over a space of models that trains on some members of each plate at a
+// time (Config.Batch). Free encodings are variables of all members, of which a step takes some.
 type batchedFamily struct {
 	*targetFamily
 	selector *selector
@@ -37,8 +37,8 @@ func (f *batchedFamily) String() string {
 	return fmt.Sprintf("%v, %s members in a step", f.targetFamily, strings.Join(sizes, "/"))
 }
 
-// Batch implements [vti.BatchedFlow]: members, data, and for each latent variable which of its
-// members there are.
+// Batch implements [vti.BatchedFlow]: members, data, and the members of each latent variable in the
+// step.
 func (f *batchedFamily) Batch(_ gocontext.Context, step int) ([]any, error) {
 	chosen := f.selector.draw(stream.Rand(f.config.Seed, fmt.Sprintf("plates/%d", step)))
 	inputs := f.part.feed.inputs(chosen)

@@ -19,9 +19,10 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Of every model, the mean of log q − log p over batches of two of six groups is that over draws of
-// the whole, to five standard errors of each: a false alarm in 200,000 models. Members that did not
-// stand for others would leave half of the rows out, which is dozens of standard errors.
+// For every model, the mean of log q − log p over batches of two of six groups is the mean over
+// draws of the whole, to five standard errors of each: a false alarm in 200,000 models. Members
+// that did not stand for others would leave half of the rows out, which is dozens of standard
+// errors.
 func TestBatchesStandForTheWhole(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

@@ -26,8 +26,8 @@ func (t *Target) logLikelihood(mask, theta *Node) *Node {
 	return total
 }
 
-// ceilings finds the largest likelihoods of models. No evidence is above that of its model, which
-// is a mean of likelihoods.
+// ceilings finds the largest likelihoods of models. They bound the evidences, which are means of
+// likelihoods.
 type ceilings struct {
 	target *Target
 	slope  *Exec // of log likelihood and gradient
@@ -41,8 +41,8 @@ func newCeilings(device *gpu.Device, t *Target) (*ceilings, error) {
 	return &ceilings{t, slope}, err
 }
 
-// A climb ends where no slope is larger than climbSlope, where climbRest steps together gain less
-// than climbGain, in nats, or after climbSteps. Chosen by hand.
+// A climb ends if no slope is larger than climbSlope, if climbRest steps together gain less than
+// climbGain, in nats, or after climbSteps. Chosen by hand.
 const (
 	climbSteps = 300
 	climbSlope = 1e-3
@@ -50,8 +50,8 @@ const (
 	climbGain  = 0.01
 )
 
-// of is the largest log likelihood of the model of code near theta [D]: of all parameters where the
-// likelihood has one mode. +Inf where the climb has not ended there.
+// of returns the largest log likelihood of the model of code near theta [D], which is the largest
+// of all if the likelihood has one mode; +Inf if the climb has not reached it.
 func (c *ceilings) of(code []int32, theta []float64) float64 {
 	var failed error
 	at := func(theta []float64) (value float64, gradient []float64) {

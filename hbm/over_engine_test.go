@@ -72,7 +72,7 @@ func TestOverServesTheEngine(t *testing.T) {
 	}
 }
 
-// listed is a space of lists of groups that differ, in coordinates of one for each.
+// listed is a space of lists of differing groups, with one coordinate for each group.
 type listed struct{ *space.Lists }
 
 func (listed) Dim() int { return 6 }
@@ -92,8 +92,8 @@ func (l listed) MaskRow(code []int32, _ []bool) []bool {
 	return mask
 }
 
-// Lists of at most two groups that differ, with a q(m) of their own: the exact probabilities are
-// sums over the 22 lists.
+// Lists of at most two groups that differ, with their own q(m): the exact probabilities are sums
+// over the 22 lists.
 func TestOverServesLists(t *testing.T) {
 	target, exact := differing(t)
 	lists, err := space.NewLists([]int{1, 1, 1, 1, 1, 1}, 2, 0)
@@ -132,7 +132,7 @@ func TestOverServesLists(t *testing.T) {
 	}
 }
 
-// A fit of a family that was stopped goes on to the same bits.
+// A stopped fit of a family continues to the same bits.
 func TestOverResumes(t *testing.T) {
 	target, _ := differing(t)
 	family, err := target.Family(Config{Family: PAVIF, Seed: 1})

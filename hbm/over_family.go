@@ -21,9 +21,9 @@ type targetFamily struct {
 
 var _ vti.Flow = (*targetFamily)(nil)
 
-// Family is a family of approximations of the latent variables, as the Backbone of a vti.Config. Of
-// cfg it reads Family, Encoding, Products, Flow, Batch and DType, and Until, after which single
-// models are weighed by a batch of draws.
+// Family is a family of approximations of the latent variables, as the Backbone of a vti.Config. It
+// reads Family, Encoding, Products, Flow, Batch and DType of cfg, and Until, the time after which
+// single models are weighed by one batch of draws.
 func (t *Target) Family(cfg Config) (vti.Flow, error) {
 	cfg = cfg.WithDefaults()
 	if cfg.Family == Joint {
@@ -46,24 +46,22 @@ func (f *targetFamily) String() string {
 	return fmt.Sprintf("%v, encodings of %d, products %v, %+v", f.config.Family, f.config.Encoding, f.config.Products, f.config.Flow)
 }
 
-// given is the replica for the models of mask and feats.
 func (f *targetFamily) given(mask, feats *Node, dtype dtypes.DType) *replica {
 	r := f.replica(mask.Graph(), dtype)
 	f.tell(r, mask, feats)
 	return r
 }
 
-// tell lets a replica know the models of mask and feats.
+// tell sets the models of a replica from mask and feats.
 func (f *targetFamily) tell(r *replica, mask, feats *Node) {
 	r.present = apart(r, f.family.latents, StopGradient(ConvertDType(mask, r.dtype)))
 	ones := OnesLike(SliceAxis(feats, 1, AxisRange(0, 1)))
-	// A step of Adam changes the weight of each feature by about the learning rate: in a model with
+	// A step of Adam changes the weight of each feature by about the learning rate. In a model with
 	// twenty features whose gradients agree the encoding would move twenty times as far, which is
-	// enough to lose the starting point. So they sum to at most one.
+	// enough to lose the starting point. So the features sum to at most one.
 	r.about = ConvertDType(Concatenate([]*Node{ones, MulScalar(feats, 1/float64(f.most))}, 1), r.dtype)
 }
 
-// begin starts a descent through the latent variables for the models of mask and feats.
 func (f *targetFamily) begin(ctx *vti.Context, mask, feats *Node, like *Node) *descent {
 	return f.family.begin(ctx, f.given(mask, feats, like.DType()))
 }

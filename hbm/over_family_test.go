@@ -18,8 +18,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// columnsModel has groups, a positive number of two columns, and effects of these, of which models
-// lack either column.
+// columnsModel has groups, a positive number for each of two columns, and effects of these. Models
+// may lack either column.
 func columnsModel(t *testing.T) *Target {
 	m := NewModel()
 	group := m.Plate("group", 3)
@@ -33,7 +33,7 @@ func columnsModel(t *testing.T) *Target {
 	return target
 }
 
-// Families of plates are flows: ToBase inverts ToParams, log determinants are those of numerical
+// Families of plates are flows: ToBase inverts ToParams, log determinants agree with numerical
 // derivatives, and inactive coordinates stay as they are and change nothing.
 func TestFamiliesOfTargetsAreFlows(t *testing.T) {
 	target := columnsModel(t)
@@ -111,7 +111,7 @@ func TestFamiliesOfTargetsAreFlows(t *testing.T) {
 	require.ErrorContains(t, err, "leave vti.Config.Backbone out")
 }
 
-// jittered is a value with noise, so that weights that start at zero have a part.
+// jittered adds noise to a value, so that weights that start at zero have an effect.
 func jittered(dims []int, random *rand.Rand, value *tensors.Tensor) *tensors.Tensor {
 	values := tensors.MustCopyFlatData[float64](value)
 	for i := range values {
@@ -177,9 +177,9 @@ func scatterEvidence(y [][]float64, code []int32) float64 {
 	return floats.LogSumExp(logs)
 }
 
-// What is trusted is right, also where effects have a standard deviation that may be zero, so that
-// their posterior is a funnel, and where a group lies far from all others: by weights alone,
-// without the chains that Solve confirms them by.
+// Trusted answers are right by weights alone, without the chains with which Solve confirms them.
+// The cases have effects whose standard deviation may be zero, so that their posterior is a funnel,
+// and a group far from all others.
 func TestFamiliesOfTargetsAreRightWhereTrusted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute of a processor")

@@ -13,7 +13,7 @@ import (
 )
 
 // farEffects is y_g ~ N(μ + b_g, 0.1), μ ~ N(0, 1), b_g ~ N(0, 1) of few groups, which models may
-// lack. Inference of b starts where the options say.
+// lack. The options set the start of inference for b.
 func farEffects(t *testing.T, y []float64, options ...Option) *Target {
 	m := NewModel()
 	group := m.Plate("group", len(y))
@@ -43,10 +43,10 @@ func farEvidence(y []float64, effects bool) float64 {
 	return -quadratic/2 - n/2*math.Log(2*math.Pi) - (n-1)/2*math.Log(variance) - math.Log(variance+n)/2
 }
 
-// A family that training has not brought near the posterior of a model gives it an evidence that is
-// dozens of nats too small, by draws that are many or few. Here groups differ, and the model that
-// says so is the right one, but its family begins far from its posterior and has hardly moved. An
-// answer without it is not trusted. With enough steps from a start that is near it is, and right.
+// If training has not brought a family near the posterior of a model, few or many draws give an
+// evidence that is dozens of nats too small. Here groups differ, and the model with differences is
+// right, but its family begins far from its posterior and has hardly moved. An answer without it is
+// not trusted. With enough steps from a near start an answer is trusted, and right.
 func TestModelsThatDrawsMiss(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -77,8 +77,8 @@ func TestModelsThatDrawsMiss(t *testing.T) {
 	}
 }
 
-// The largest likelihood of a model has a closed form where densities are normal: of effects it is
-// that of the observations themselves, without them that of their mean.
+// The largest likelihood of a model has a closed form for normal densities: with effects it is the
+// density at the observations themselves, without them at their mean.
 func TestCeilings(t *testing.T) {
 	y := []float64{0.35, -0.3, 0.4, -0.38, 0.31, -0.25}
 	target := farEffects(t, y)

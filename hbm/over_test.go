@@ -148,7 +148,7 @@ func TestOverAgreesWithEnumeration(t *testing.T) {
 	require.Greater(t, uncertain, terms/2) // else the comparison could not fail
 }
 
-// Over 2⁴⁰ models the inclusion probabilities are those of each term by itself.
+// Over 2⁴⁰ models the inclusion probabilities agree with each term by itself.
 func TestOverFactorised(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a quarter of a minute of a processor")
@@ -166,8 +166,8 @@ func TestOverFactorised(t *testing.T) {
 	}
 }
 
-// alone is the probability that a term is in, and that it varies: of the sums z_j = s β_j + √s ε_j
-// of its groups there are four models.
+// alone is the probability that a term is in, and that it varies: the sums z_j = s β_j + √s ε_j of
+// its groups have four models.
 func (c *termsModel) alone(k int) [2]float64 {
 	var logs []float64
 	for _, code := range [][2]float64{{0, 0}, {0, 1}, {1, 0}, {1, 1}} {
@@ -189,7 +189,7 @@ func (c *termsModel) alone(k int) [2]float64 {
 	return [2]float64{p(2) + p(3), p(1) + p(3)}
 }
 
-// What a space and a model do not share is an error.
+// A space that does not fit its model is an error.
 func TestOverMistakes(t *testing.T) {
 	m := NewModel()
 	shares := m.Latent("shares", Dirichlet(Numbers(1, 1, 1)), Event(3))
@@ -222,7 +222,7 @@ func TestOverMistakes(t *testing.T) {
 	require.ErrorContains(t, err, "has no values")
 }
 
-// The density of a Target, and the values of its draws, are those of naive loops: with a positive
+// The density of a Target, and the values of its draws, agree with naive loops: with a positive
 // number, and effects of two columns of which models lack either.
 func TestOverHasTheDensityOfItsModels(t *testing.T) {
 	m := NewModel()

@@ -22,18 +22,17 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// weighed are evidences of models by draws of a family over them whose members are weighed one by
-// one.
+// weighed estimates evidences of models by draws of a family over them, whose members are weighed
+// one by one.
 type weighed struct {
 	posterior *Posterior // whose feed lacks the code of a model
 	ceilings  *ceilings
 	one       sync.Mutex // evaluations take turns
 }
 
-// Draws of single models: of all; of those whose evidence is then within some nats of the largest,
-// which it may be below by chance, or not known to be below; and where parameters are drawn of
-// models with less than a hundredth of the posterior. Others have as many as a single model. Chosen
-// by hand.
+// Draws of single models: of all; of models that are then within some nats of the largest evidence
+// or not reliably below it; and for parameters of models with less than a hundredth of the
+// posterior. Others have the draws of a single model. Chosen by hand.
 var glances = []struct {
 	draws  int
 	within float64
@@ -41,13 +40,14 @@ var glances = []struct {
 
 const (
 	fewWeighed = 1024
-	// mostModels are weighed each by hundreds of draws of all members.
+	// mostModels is the largest number of models that are each weighed by hundreds of draws of all
+	// members.
 	mostModels = 128
-	// negligibleNats below the best model another has no part in the answer. Chosen by hand: 128 of
-	// them hold less than a thousandth.
+	// A model negligibleNats below the best has no part in the answer. Chosen by hand: 128 such
+	// models hold less than a thousandth.
 	negligibleNats = 12
-	// Within drawnNats of the best model parameters are drawn, and weights that have no mean make
-	// an answer doubtful by themselves.
+	// Parameters are drawn of models within drawnNats of the best, and their weights without a mean
+	// make an answer doubtful by themselves.
 	drawnNats = 5
 )
 
@@ -73,7 +73,6 @@ func (f *targetFamily) Weighed(device *gpu.Device, ctx *vti.Context) models.Know
 // Exact reports that evidences are estimates.
 func (*weighed) Exact() bool { return false }
 
-// certify weighs draws of a model.
 func (w *weighed) certify(ctx gocontext.Context, code []int32, draws int, seed uint64) (*Certificate, error) {
 	w.one.Lock()
 	defer w.one.Unlock()
@@ -83,10 +82,10 @@ func (w *weighed) certify(ctx gocontext.Context, code []int32, draws int, seed u
 }
 
 // Of returns estimates, from few draws of models whose evidences are far below the largest. A
-// family may be far from the posterior of a model that training hardly drew. Weights then say too
-// little of its evidence, by any number of nats and however many they are. Such a model is left out
-// only if its largest likelihood is too small as well, and counts as if nothing bounded it
-// otherwise.
+// family may be far from the posterior of a model that training hardly drew. Weights then give an
+// evidence that is too small by any number of nats, even with many draws. Such a model is left out
+// only if its largest likelihood is too small as well. Otherwise it counts as if nothing bounded
+// it.
 func (w *weighed) Of(ctx gocontext.Context, codes [][]int32, seed uint64) ([]models.Evidence, error) {
 	found, best := make([]models.Evidence, len(codes)), math.Inf(-1)
 	ceiling, theta := slices.Repeat([]float64{math.NaN()}, len(codes)), make([][]float64, len(codes))

@@ -86,8 +86,8 @@ func (c *chosenRegression) logEvidence(slope, varies bool) float64 {
 	return sum
 }
 
-// One family for four models. Each model is weighed group by group: evidences are the exact
-// ones, and q(m) is near the posterior. Encoders are trained like everything else.
+// One family for four models. Each model is weighed group by group. Evidences are exact, and q(m)
+// is near the posterior. Encoders are trained like everything else.
 func TestFamiliesWeighModelsMemberByMember(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -120,7 +120,7 @@ func TestFamiliesWeighModelsMemberByMember(t *testing.T) {
 				require.InDelta(t, math.Exp(want)/total[0], m.Certified, 4*m.SE+1e-6)
 				require.InDelta(t, math.Exp(want)/total[0], m.Q, 0.1)
 			}
-			// what a model lacks is zero in its draws
+			// numbers that a model lacks are zero in its draws
 			sample := certificate.Sample
 			for i, code := range sample.Codes {
 				mask := c.target.space.(space.RowMasker).MaskRow(code, nil)
@@ -132,10 +132,10 @@ func TestFamiliesWeighModelsMemberByMember(t *testing.T) {
 	}
 }
 
-// A model that has twenty features is trained no faster than one that has none: of the posterior of
-// log rates, which is not normal, Adam's steps leave a normal distribution half as near at least.
-// With features that are not scaled the log evidence was 4 nats too small and 3 of 2,000 draws were
-// effective. The evidence is compared with a naive sum.
+// A model with twenty features trains no faster than a model with none. The posterior of log rates
+// is not normal, and Adam's steps leave a normal distribution at least half as near. With features
+// that are not scaled the log evidence was 4 nats too small and 3 of 2,000 draws were effective.
+// The evidence is compared with a naive sum.
 func TestFamiliesOfManyFeatures(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -177,7 +177,7 @@ func TestFamiliesOfManyFeatures(t *testing.T) {
 	}
 }
 
-// manyFeatures has twenty features of models that have the first site, and none of others.
+// manyFeatures has twenty features for models with the first site, and none for others.
 type manyFeatures struct{ *space.Subsets }
 
 func (manyFeatures) FeatureDim() int { return 20 }

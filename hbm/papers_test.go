@@ -11,7 +11,6 @@ import (
 
 // Densities and terms of the models of published papers.
 
-// broadcast3 is broadcast2 for three.
 func broadcast3(a, b, c *Node) (x, y, z *Node) {
 	a, b = broadcast2(a, b)
 	a, c = broadcast2(a, c)
@@ -57,7 +56,7 @@ func Dirichlet(concentration Term) Density {
 }
 
 // Mixture draws one of the components with the given weights, a vector of shares, and the value
-// from it: all components of the event from the same. Which it was is summed out.
+// from it: all components of the event from the same. The choice is summed out.
 func Mixture(weights Term, components ...Density) Density {
 	if len(components) == 0 {
 		panic(fmt.Errorf("hbm.Mixture: there are no components"))
@@ -110,7 +109,7 @@ func Mixture(weights Term, components ...Density) Density {
 	return mixture
 }
 
-// broadcastDims are the dimensions of the first n axes of two nodes after broadcasting.
+// broadcastDims returns the dimensions of the first n axes of two nodes after broadcasting.
 func broadcastDims(a, b *Node, n int) []int {
 	dims := make([]int, n, n+1)
 	for i := range dims {
@@ -119,7 +118,6 @@ func broadcastDims(a, b *Node, n int) []int {
 	return dims
 }
 
-// at is one entry along the first axis of the event of a term.
 type at struct {
 	term  Term
 	index int
@@ -140,7 +138,7 @@ func (a at) node(r *replica, plates []*Plate) *Node {
 	return Squeeze(SliceAxis(value, axis, AxisElem(a.index)), axis)
 }
 
-// xLogY is x log y for y > 0, and 0 for x = 0 whatever y is.
+// xLogY is x log y for y > 0, and 0 for x = 0 and any y.
 func xLogY(x, y *Node) *Node {
 	zero := Equal(x, ZerosLike(x))
 	x, y, zero = broadcast3(x, y, zero)

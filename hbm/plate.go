@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/internal/english"
 )
 
-// Plate stands for repetition: a variable on a plate has one member for each member of the plate.
-// Plates are made by Model.Plate.
+// Plate is a repetition: a variable on a plate has one member for each member of the plate. Plates
+// are made by Model.Plate.
 type Plate struct {
 	model   *Model
 	name    string
@@ -20,7 +20,6 @@ type Plate struct {
 	parents []*membership
 }
 
-// membership says that each member of a plate belongs to one member of another.
 type membership struct {
 	of    *Plate
 	index []int32 // [size of the plate], each in 0 … of.size-1
@@ -42,8 +41,8 @@ func (m *Model) Plate(name string, size int) *Plate {
 }
 
 // In nests the plate in another, whose members may have different numbers of members of p: member i
-// of p belongs to member index[i] of the plate given. A plate may be nested in several others, each
-// with an index of its own: then those are crossed. It returns p.
+// of p belongs to member index[i] of the plate of. A plate may be nested in several others, each
+// with its own index: then those are crossed. It returns p.
 func (p *Plate) In(of *Plate, index []int32) *Plate {
 	m := p.model
 	switch {
@@ -73,8 +72,7 @@ func (p *Plate) Name() string { return p.name }
 // Size is the number of members of the plate.
 func (p *Plate) Size() int { return p.size }
 
-// path is the shortest chain of memberships that leads from p to another plate; nil if there is
-// none.
+// path is the shortest chain of memberships from p to another plate; nil if there is none.
 func (p *Plate) path(to *Plate) []*membership {
 	type step struct {
 		at    *Plate
@@ -111,7 +109,6 @@ func (p *Plate) carrier(plates []*Plate) int {
 	return -1
 }
 
-// sizeOf is the number of members of a product of plates.
 func sizeOf(plates []*Plate) int {
 	size := 1
 	for _, p := range plates {
@@ -126,7 +123,7 @@ func (p *Plate) String() string { return fmt.Sprintf("%s[%d]", p.name, p.size) }
 // Values are the numbers of variables, each [plates..., event...] in row-major order.
 type Values map[*Variable][]float64
 
-// shape is that of all values of a variable, [plates..., event...].
+// shape is the shape of all values of a variable, [plates..., event...].
 func (v *Variable) shape() []int {
 	var dims []int
 	for _, p := range v.plates {
@@ -135,7 +132,7 @@ func (v *Variable) shape() []int {
 	return append(dims, v.event...)
 }
 
-// memberName says which member has the given number: "x[group 2, sample 7]".
+// memberName names the member of a number: "x[group 2, sample 7]".
 func (v *Variable) memberName(number int) string {
 	at := make([]string, len(v.plates))
 	for i := len(v.plates) - 1; i >= 0; i-- {
@@ -145,8 +142,8 @@ func (v *Variable) memberName(number int) string {
 	return fmt.Sprintf("%s[%s]", v.name, strings.Join(at, ", "))
 }
 
-// CheckData reports what keeps values from being data of the model: an observed variable or a
-// constant that is missing, a wrong number of values, or one outside the support of its density.
+// CheckData returns an error if values cannot be data of the model: an observed variable or a
+// constant is missing, or a wrong number of values, or a value outside the support of its density.
 func (m *Model) CheckData(data Values) error {
 	if err := m.Err(); err != nil {
 		return err

@@ -16,8 +16,8 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// Posterior is a trained variational family together with the model and the data that it was
-// trained on. Its methods are not safe for use by several goroutines at once.
+// Posterior is a trained variational family with its model and its training data. Its methods are
+// not safe for use by several goroutines at once.
 type Posterior struct {
 	device    *gpu.Device
 	model     *Model
@@ -42,7 +42,6 @@ func newPosterior(device *gpu.Device, model *Model, data Values, cfg Config) (*P
 	return p, err
 }
 
-// setFamily derives the family from the model.
 func (p *Posterior) setFamily(data Values) (err error) {
 	if p.family, err = newCascade(p.model, data, p.config, 1); err != nil {
 		return err
@@ -55,7 +54,7 @@ func (p *Posterior) setFamily(data Values) (err error) {
 	return nil
 }
 
-// newCascade derives a family from a model, with so many encodings of a member.
+// newCascade derives a family from a model, with copies encodings of a member.
 func newCascade(m *Model, data Values, cfg Config, copies int) (*cascade, error) {
 	if err := cfg.Family.Check(m); err != nil {
 		return nil, err
@@ -98,9 +97,9 @@ func (p *Posterior) Model() *Model { return p.model }
 func (p *Posterior) Family() Family { return p.config.Family }
 
 // On is the posterior given other data, from the same weights in one pass, for a family that
-// computes all encodings from the data. model is the model that was trained on, or one with the
-// same variables and plates of other sizes. It needs no training if that was amortized over data
-// sets (Config.Amortize).
+// computes all encodings from the data. model is the trained model, or one with the same variables
+// and plates of other sizes. On needs no training if the family was amortized over data sets
+// (Config.Amortize).
 func (p *Posterior) On(model *Model, data Values) (*Posterior, error) {
 	for _, l := range p.family.latents {
 		if p.family.isFree(l) {
@@ -116,7 +115,7 @@ func (p *Posterior) On(model *Model, data Values) (*Posterior, error) {
 	other := *p
 	other.model, other.feed = model, &feed{model: model, data: data, dtype: p.config.DType}
 	if model == p.model {
-		return &other, nil // what is compiled stays right
+		return &other, nil // compiled graphs stay right
 	}
 	other.execs = map[string]*context.Exec{}
 	if err := other.setFamily(data); err != nil {
@@ -154,14 +153,14 @@ type Draws struct {
 	LogJoint, LogQ []float64
 }
 
-// Of are the values of one draw of a variable, [plates..., event...].
+// Of returns the values of one draw of a variable, [plates..., event...].
 func (d *Draws) Of(v *Variable, draw int) []float64 {
 	size := len(d.Values[v]) / d.N
 	return d.Values[v][draw*size : (draw+1)*size]
 }
 
 // ELBO estimates the evidence lower bound over the whole model, with its standard error, in nats,
-// from so many draws of the stream called name. ctx is as in Sample.
+// from draws of the stream called name. ctx is as in Sample.
 func (p *Posterior) ELBO(ctx gocontext.Context, draws int, name string) (elbo, se float64, err error) {
 	all, err := p.sample(ctx, draws, name, false)
 	if err != nil {
@@ -178,15 +177,14 @@ func (p *Posterior) ELBO(ctx gocontext.Context, draws int, name string) (elbo, s
 	return elbo, math.Sqrt(squares / float64(draws) / float64(max(draws-1, 1))), nil
 }
 
-// Sample makes n draws from the posterior, with the seed of the configuration and the stream name
-// given: another name gives independent draws. Cancelling ctx stops it after the batch of draws in
-// progress, with an error that wraps ctx.Err().
+// Sample makes n draws from the posterior, with the seed of the configuration and the stream called
+// name: another name gives independent draws. If ctx is cancelled, it stops after the batch of
+// draws in progress, with an error that wraps ctx.Err().
 func (p *Posterior) Sample(ctx gocontext.Context, n int, name string) (*Draws, error) {
 	return p.sample(ctx, n, name, true)
 }
 
-// largestChunk bounds the members times draws that one graph holds when the whole model is
-// evaluated.
+// largestChunk bounds the members times draws of one graph in an evaluation of the whole model.
 const largestChunk = 1 << 18
 
 func (p *Posterior) sample(ctx gocontext.Context, n int, name string, values bool) (*Draws, error) {
@@ -260,7 +258,6 @@ func (p *Posterior) exec(name string, build func(ctx *context.Context, inputs []
 	return exec, nil
 }
 
-// normals are standard normal numbers.
 func normals(random *rand.Rand, dims ...int) *tensors.Tensor {
 	z := make([]float64, product(dims))
 	for i := range z {

@@ -7,7 +7,7 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// sumPresent sums the last axis of x over what is present.
+// sumPresent sums the present entries of the last axis of x.
 func sumPresent(x, present *Node) *Node {
 	if present != nil {
 		x, present = broadcast2(x, present)
@@ -16,8 +16,8 @@ func sumPresent(x, present *Node) *Node {
 	return ReduceSum(x, -1)
 }
 
-// withPresence is a log density with the components that are not present left out, [plates...,
-// draws]: of the components, or as a whole.
+// withPresence is a log density without the components that are not present, [plates..., draws]: of
+// the components, or as a whole.
 func withPresence(logProb, present *Node, rank int) *Node {
 	if present == nil {
 		return sumTrailing(logProb, rank)
@@ -32,8 +32,8 @@ func withPresence(logProb, present *Node, rank int) *Node {
 	return sumPresent(flat, present)
 }
 
-// encoded are the encodings of the members for the model of each draw: from encodings [plates...,
-// 1, (1+F)·width] to [plates..., draws or 1, width].
+// encoded returns the encodings of the members for the model of each draw: from encodings
+// [plates..., 1, (1+F)·width] to [plates..., draws or 1, width].
 func encoded(encodings, features *Node, width, plates int) *Node {
 	dims := encodings.Shape().Dimensions[:plates]
 	members := product(dims)
@@ -41,8 +41,8 @@ func encoded(encodings, features *Node, width, plates int) *Node {
 	return Reshape(Einsum("dk,mkw->mdw", features, table), append(slices.Clone(dims), features.Shape().Dim(0), width)...)
 }
 
-// follow is before [plates..., draws, C] times weights [C, outputs] that are linear in the features
-// of the model, given as variables [1 + F, C, outputs] where there are several.
+// follow is before [plates..., draws, C] times weights [C, outputs], which are linear in the
+// features of the model. With several models the weights are variables [1 + F, C, outputs].
 func (in given) follow(weights *Node) *Node {
 	outputs := weights.Shape().Dim(-1)
 	leading := in.before.Shape().Dimensions[:in.before.Rank()-1]
@@ -57,8 +57,8 @@ func (in given) follow(weights *Node) *Node {
 	return Reshape(Einsum("mdc,dco->mdo", flat, own), append(slices.Clone(leading), outputs)...)
 }
 
-// wholly is x [..., B] where all numbers present [..., B, U] of a member are, 0 where none is, and
-// NaN where some are, which the densities of no model have.
+// wholly is x [..., B] if all numbers present [..., B, U] of a member are, 0 if none is, and NaN if
+// only some are, as then no model has a density.
 func wholly(x, present *Node) *Node {
 	is := GreaterThan(present, ZerosLike(present))
 	x, all := broadcast2(x, LogicalAll(is, -1))

@@ -76,7 +76,7 @@ func newRatings(t testing.TB, file string, share float64) *ratings {
 	return r
 }
 
-// predictive is the mean log density of the ratings held out, each under the mixture of the draws.
+// predictive is the mean log density of the held-out ratings, each under the mixture of the draws.
 func (r *ratings) predictive(draws *Draws) float64 {
 	var total float64
 	for i, y := range r.heldOut {
@@ -93,7 +93,7 @@ func (r *ratings) predictive(draws *Draws) float64 {
 
 // TestQualityOfRatings compares families on 73,421 ratings with crossed effects: the variances on
 // all of them, to set against restricted maximum likelihood by lme4 (students 0.1062, lecturers
-// 0.2737, residual 1.3872, intercept 3.2542), and the log density of a tenth when it is held out:
+// 0.2737, residual 1.3872, intercept 3.2542), and the log density of a held-out tenth:
 //
 //	GOMAXPROCS=1 go test -tags quality -run TestQualityOfRatings -v ./hbm \
 //	    -quality.insteval InstEval.csv -quality.batch 7000

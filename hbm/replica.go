@@ -11,9 +11,9 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// replica is a set of members of each plate in one graph, together with the values of variables at
-// these members: [plates..., draws, event...], where data has one draw. It is the whole model, or
-// the reduced model of PAVI section 4.2.
+// replica is a set of members of each plate in one graph, with the values of variables at these
+// members: [plates..., draws, event...], with one draw for data. It is the whole model, or the
+// reduced model of PAVI section 4.2.
 type replica struct {
 	graph *Graph
 	dtype dtypes.DType
@@ -24,23 +24,24 @@ type replica struct {
 	values map[*Variable]*Node
 	// of the latent variables that were drawn
 	unconstrained map[*Variable]*Node
-	// weights say for how many members of the model each member stands, [size]; nil: one.
+	// weights are the numbers of members of the model that each member represents, [size]; nil:
+	// one.
 	weights map[*Plate]*Node
 	// encodings tell the members of latent variables apart in families with free encodings,
 	// [plates..., 1, width].
 	encodings map[*Variable]*Node
-	levels    map[string]level // what an encoder has computed
-	// rows are which of all members of a latent variable there are, [members, 1] int32; nil: all
+	levels    map[string]level // the results of an encoder
+	// rows are the numbers of the replica's members of a latent variable, [members, 1] int32; nil:
+	// all
 	rows map[*Variable]*Node
-	// which unconstrained numbers of latent variables there are, [plates..., draws, U]; nil: all
+	// the present unconstrained numbers of latent variables, [plates..., draws, U]; nil: all
 	present map[*Variable]*Node
 	about   *Node // features of the model of each draw, [draws, 1 + F]; nil: none
 }
 
-// dims are the sizes of the plates of a variable in the replica.
 func (r *replica) dims(v *Variable) []int { return r.sizesOf(v.plates) }
 
-// some takes what there is of all members of a variable, [members, rest...].
+// some takes the replica's rows of all members of a variable, [members, rest...].
 func (r *replica) some(v *Variable, x *Node) *Node {
 	if rows := r.rows[v]; rows != nil {
 		return Gather(x, rows)
@@ -61,8 +62,8 @@ func (r *replica) weigh(v *Variable, x *Node) *Node {
 	return x
 }
 
-// align takes x [from..., rest...] to the plates of another variable, each of whose members belongs
-// to one of x: [to..., rest...], with size 1 for the plates that x does not vary on.
+// align takes x [from..., rest...] to the plates of another variable, whose members each belong to
+// one of x: [to..., rest...], with size 1 for the plates on which x does not vary.
 func (r *replica) align(x *Node, from, to []*Plate) *Node {
 	axes := slices.Clone(from)
 	for carrier, plate := range to {
@@ -110,8 +111,8 @@ func (r *replica) align(x *Node, from, to []*Plate) *Node {
 	return x
 }
 
-// position is, for each member of a plate in the replica, the position of the member of another
-// plate it belongs to, [size, 1] int32.
+// position is, for each member of a plate in the replica, the position of its member of another
+// plate, [size, 1] int32.
 func (r *replica) position(plate, of *Plate) *Node {
 	var position *Node
 	for _, step := range plate.path(of) {
@@ -127,7 +128,6 @@ func (r *replica) position(plate, of *Plate) *Node {
 	return position
 }
 
-// transposed permutes axes, and leaves x alone if that changes nothing.
 func transposed(x *Node, permutation []int) *Node {
 	if slices.IsSorted(permutation) {
 		return x
@@ -176,9 +176,9 @@ func (p *Posterior) densities(ctx *context.Context, r *replica, draws int) (logJ
 	return p.densitiesAt(ctx, r, p.noise(ctx, r, draws))
 }
 
-// noise is what draws of each latent variable are made of, [plates..., draws, U]. It comes in pairs
-// of opposite sign: what is odd in it, near the optimum most of the gradient with respect to
-// locations, cancels.
+// noise makes the noise of draws of each latent variable, [plates..., draws, U]. It comes in pairs
+// of opposite sign: the odd part of the gradient with respect to locations, near the optimum most
+// of it, cancels.
 func (p *Posterior) noise(ctx *context.Context, r *replica, draws int) []*Node {
 	noise := make([]*Node, len(p.family.latents))
 	for i, l := range p.family.latents {
@@ -204,8 +204,8 @@ func (p *Posterior) densitiesAt(ctx *context.Context, r *replica, noise []*Node)
 	return logJoint, logQ
 }
 
-// termsAt are the terms of densitiesAt: the log density under the model of each member of each
-// variable with a density, and that under the family of the latent ones, [plates..., draws].
+// termsAt returns the terms of densitiesAt: the log density under the model of each member of each
+// variable with a density, and under the family of each latent one, [plates..., draws].
 func (p *Posterior) termsAt(ctx *context.Context, r *replica, noise []*Node) (logP, logQ map[*Variable]*Node) {
 	z := map[*Variable]*Node{}
 	for i, l := range p.family.latents {

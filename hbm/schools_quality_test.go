@@ -17,7 +17,6 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// column reads a column of numbers.
 func column(t testing.TB, from *table.Table, name string) []float64 {
 	c, err := from.Lookup(name)
 	require.NoError(t, err)
@@ -25,7 +24,7 @@ func column(t testing.TB, from *table.Table, name string) []float64 {
 }
 
 // TestQualityOfSchools compares families with the reference draws of eight schools (posteriordb): μ
-// ~ N(0, 5²), τ ~ half-Cauchy(5), in standard deviations of the reference. Certified are the draws
+// ~ N(0, 5²), τ ~ half-Cauchy(5), in standard deviations of the reference. Certified draws are
 // weighted by importance:
 //
 //	GOMAXPROCS=1 go test -tags quality -run TestQualityOfSchools -v ./hbm
@@ -129,7 +128,7 @@ func laplaceLikelihoods(data []float64) [2]func(a float64) float64 {
 	return [2]func(a float64) float64{of(0), of(1)}
 }
 
-// The integrals are sums over a grid: what varies has a scale of 0.1.
+// The integrals are sums over a grid: the integrands have a scale of 0.1.
 const (
 	gridStep = 2e-3
 	gridEnd  = 60.

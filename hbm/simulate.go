@@ -20,7 +20,6 @@ type Simulator struct {
 	steps []*simulation
 }
 
-// simulation evaluates the parameters of one variable from the values of its parents.
 type simulation struct {
 	variable *Variable
 	parents  []*Variable
@@ -53,8 +52,8 @@ func NewSimulator(device *gpu.Device, m *Model) (*Simulator, error) {
 	return s, nil
 }
 
-// graphFor builds the graph of the parameters, given a vector with as many entries as there are
-// sets and the values of the parents.
+// graphFor builds the graph of the parameters, given a vector with an entry for each set and the
+// values of the parents.
 func (s *simulation) graphFor(m *Model) func(inputs []*Node) []*Node {
 	return func(inputs []*Node) []*Node {
 		r := m.whole(inputs[0].Graph(), dtypes.Float64)
@@ -72,15 +71,15 @@ func (s *simulation) graphFor(m *Model) func(inputs []*Node) []*Node {
 	}
 }
 
-// Draw simulates the model: values of all latent and observed variables, with the seed and the
-// stream name given. Constants come from known, and so does every other variable found there.
-// Cancelling ctx stops it with an error that wraps ctx.Err().
+// Draw simulates the model: values of all latent and observed variables, with the given seed and
+// stream name. Constants come from known, and so does every other variable in it. If ctx is
+// cancelled, it stops with an error that wraps ctx.Err().
 func (s *Simulator) Draw(ctx gocontext.Context, known Values, seed uint64, name string) (Values, error) {
 	return s.DrawSets(ctx, known, 1, seed, name)
 }
 
 // DrawSets simulates several sets at once: [plates..., sets, event...] of each variable that is not
-// known. Of those that are there is one for all sets, [plates..., event...], or one for each.
+// known. A known variable has one set for all, [plates..., event...], or one for each.
 func (s *Simulator) DrawSets(ctx gocontext.Context, known Values, sets int, seed uint64, name string) (Values, error) {
 	all := Values{}
 	for _, v := range s.model.variables {
@@ -123,8 +122,8 @@ func (s *Simulator) DrawSets(ctx gocontext.Context, known Values, sets int, seed
 	return all, nil
 }
 
-// rowsPerCheck is after how many rows, each far below a millisecond, a loop checks whether it was
-// cancelled.
+// rowsPerCheck is the number of rows, each far below a millisecond, between the checks of a loop
+// for cancellation.
 const rowsPerCheck = 1 << 10
 
 // parameters evaluates the parameters of the variable, [plates..., sets, event...] each.

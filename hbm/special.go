@@ -23,8 +23,8 @@ func logSumExp(x *Node) *Node {
 	return Add(largest, Log(ReduceSum(Exp(Sub(x, InsertAxes(largest, -1))), -1)))
 }
 
-// logGamma is log Γ(x) for x > 0: Stirling's series at x + 8, taken back to x by Γ(x+1) = x Γ(x)
-// where x is small. Its relative error is below 1e-9 in Float64.
+// logGamma is log Γ(x) for x > 0: Stirling's series at x + 8, taken back to small x by Γ(x+1) = x
+// Γ(x). Its relative error is below 1e-9 in Float64.
 func logGamma(x *Node) *Node {
 	const shift = 8
 	small := LessThan(x, Scalar(x.Graph(), x.DType(), shift))

@@ -7,8 +7,8 @@ import (
 )
 
 // Term is a parameter of a density: a Variable, a number (Number, Numbers), or a function of
-// variables (Of). Its value at the members of a variable is a node [plates..., draws, event...]
-// on the plates of that variable, where axes along which it does not change may have size 1.
+// variables (Of). Its value at the members of a variable is a node [plates..., draws, event...] on
+// the plates of that variable. Axes along which it does not change may have size 1.
 type Term interface {
 	variables() []*Variable
 	node(r *replica, plates []*Plate) *Node
@@ -24,7 +24,6 @@ func (v *Variable) node(r *replica, plates []*Plate) *Node {
 	return r.align(value, v.plates, plates)
 }
 
-// number is a constant, the same for all members.
 type number struct {
 	values []float64
 	vector bool
@@ -49,15 +48,15 @@ func (n number) node(r *replica, plates []*Plate) *Node {
 	return Reshape(ConvertDType(Const(r.graph, n.values), r.dtype), dims...)
 }
 
-// expression is a function of other terms.
 type expression struct {
 	function func(values []*Node) *Node
 	inputs   []Term
 }
 
 // Of is a differentiable function of other terms, such as a linear predictor. The function builds a
-// graph: it gets the values of the inputs, in order, as nodes [plates..., draws, event...] with the
-// same leading axes, of which some may have size 1, and returns one of that kind.
+// graph. Its arguments are the values of the inputs, in order, as nodes [plates..., draws,
+// event...] with the same leading axes, of which some may have size 1. It returns a node of that
+// kind.
 func Of(function func(values []*Node) *Node, inputs ...Term) Term {
 	return expression{function, inputs}
 }

@@ -20,23 +20,24 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// weighing computes importance weights in batches of outer draws, with inner draws of what belongs
-// to each member of a plate.
+// weighing computes importance weights in batches of outer draws, with inner draws of the variables
+// of each member of a plate.
 type weighing struct {
 	*Posterior
 	plate        *Plate
 	outer, inner int
 	until        time.Time // see CertifyConfig
-	// of each draw so far: its log weight, and that from the first half of the inner draws
+	// of each draw so far: its log weight, and its log weight from the first half of the inner
+	// draws
 	logWeights, halfWeights []float64
-	// shares are the density of the noise of each draw under the family over that under the mixture
-	// with wider noise: their mean is 1, and they control the variance of the evidence.
+	// shares are the density of the noise of each draw under the family over the density under the
+	// mixture with wider noise. Their mean is 1, and they control the variance of the evidence.
 	shares []float64
 }
 
-// innerDraws is how many draws of what belongs to a member are enough, beside what else is drawn:
-// those of one number are quantiles of the whole mixture, of which fewer tell as much. Chosen by
-// hand: of verbagg 28, 56 and 59 percent of the draws were effective with 4, 8 and 16.
+// innerDraws is a sufficient number of draws of the variables of a member, for each outer draw.
+// Draws of one number are quantiles of the whole mixture, of which fewer suffice. Chosen by hand:
+// of verbagg 28, 56 and 59 percent of the draws were effective with 4, 8 and 16.
 func (w *weighing) innerDraws() int {
 	if w.plate == nil {
 		return 1
@@ -57,8 +58,8 @@ func (w *weighing) innerDraws() int {
 
 // graph takes the noise of each latent variable, [plates..., outer·inner, U], or with outer draws
 // if it does not belong to a member of the plate, and the inputs of the feed. It returns the log
-// weights of what belongs to no member [outer], of what belongs to each [members, outer, inner],
-// and the values of all latent variables with draws first; over a space of models they are
+// weights of the variables that belong to no member [outer] and of each member's [members, outer,
+// inner], and the values of all latent variables with draws first; over a space of models they are
 // unconstrained numbers.
 func (w *weighing) graph(ctx *context.Context, inputs []*Node) []*Node {
 	noise := make([]*Node, len(w.family.latents))
@@ -120,7 +121,7 @@ func repeatDraws(x *Node, axis, n int) *Node {
 	return Reshape(BroadcastToDims(InsertAxes(x, axis+1), wide...), dims...)
 }
 
-// run draws until sample has N draws, which are all of which logWeights has weights.
+// run draws until sample has N draws; logWeights has the weights of all of them.
 func (w *weighing) run(ctx gocontext.Context, sample *Draws) error {
 	exec, err := w.exec(fmt.Sprintf("certify/%d/%d", w.outer, w.inner), w.graph)
 	if err != nil {
@@ -144,7 +145,7 @@ func (w *weighing) run(ctx gocontext.Context, sample *Draws) error {
 		}
 		keep := min(w.outer, sample.N-start)
 		common, own := tensors.MustCopyFlatData[float64](outputs[0]), tensors.MustCopyFlatData[float64](outputs[1])
-		// of each member, [keep]: which of the inner draws
+		// of each member, [keep]: the picked inner draw
 		picks := make([][]int, len(own)/(w.outer*w.inner))
 		for s := range keep {
 			w.shares = append(w.shares, math.Exp(-corrections.common[s]))
@@ -184,8 +185,8 @@ func (w *weighing) run(ctx gocontext.Context, sample *Draws) error {
 	return nil
 }
 
-// picked takes from values [outer·inner, plates..., event...] of a variable the draws that were
-// picked for each member of the plate, [keep, plates..., event...].
+// picked takes from values [outer·inner, plates..., event...] of a variable the draws picked for
+// each member of the plate, [keep, plates..., event...].
 func (w *weighing) picked(v *Variable, values []float64, picks [][]int, keep int) []float64 {
 	rowSize := len(values) / (w.outer * w.inner)
 	size := rowSize / v.Members()
@@ -204,7 +205,7 @@ func (w *weighing) picked(v *Variable, values []float64, picks [][]int, keep int
 	return out
 }
 
-// owners are the members of the plate that the members of a variable belong to; nil if they belong
+// owners are the members of the plate to which the members of a variable belong; nil if they belong
 // to none.
 func (w *weighing) owners(v *Variable) []int32 {
 	carrier := v.belongs(w.plate)

@@ -12,8 +12,8 @@ import (
 
 // Importance weights of draws from a family that is too narrow have a heavy tail that few draws
 // show. So a share of the draws comes from wider families, whose standard normal noise z is
-// stretched: the noise of what belongs to no member of the plate that is weighted member by member
-// is one block, and that of each member another. The density of a draw is that of the mixture
+// stretched. The noise of all variables outside the members that are weighted one by one is one
+// block, and the noise of each member another. The density of a draw is the density of the mixture
 // (Hesterberg 1995),
 //
 //	log r(θ) = log q(θ) + log Σ_c a_c Π_{v stretched by c} N(z_v; 0, s² I) / N(z_v; 0, I)
@@ -21,14 +21,13 @@ import (
 // so that no weight is larger than the family alone would give it by more than 1 / a_0.
 //
 // Most components stretch a block all at once: the scale of a grouping, its effects and the
-// intercept go far out together. The last stretches one variable alone, each as often: the tail of
-// a scale is that of no normal distribution, and in a block of many numbers a stretch of all of
-// them would reach it too seldom.
+// intercept go far out together. The last stretches one variable alone, each as often. The tail of
+// a scale is not normal, and a stretch of all numbers of a large block would reach it too seldom.
 //
-// The squared length of d standard normal numbers is d ± √(2d); stretched noise has one that is
-// beyond of such deviations longer. All constants are chosen by hand: the shares cost 30 percent of
-// the draws of a family that is exact. With 9 for single variables one of two pavi-f whose
-// groupings may have no spread was doubtful (k̂ 0.63), with 20 both were trusted and right.
+// The squared length of d standard normal numbers is d ± √(2d); stretched noise is longer by beyond
+// such deviations. All constants are chosen by hand: the shares cost 30 percent of the draws of a
+// family that is exact. With 9 for single variables one of two pavi-f whose groupings may have no
+// spread was doubtful (k̂ 0.63), with 20 both were trusted and right.
 var widenings = [...]struct {
 	share, beyond float64
 	single        bool
@@ -44,8 +43,8 @@ func logStretched(d int, s, squares float64) float64 {
 	return squares/2*(1-1/(s*s)) - float64(d)*math.Log(s)
 }
 
-// block is noise that is stretched together: how many numbers it has of each latent variable, and
-// the variables of which it has any.
+// block is noise that is stretched together: its number of entries of each latent variable, and the
+// variables with any.
 type block struct {
 	sizes   []int
 	total   int
@@ -63,8 +62,8 @@ func newBlock(sizes []int) block {
 	return b
 }
 
-// stretch fills in the factor of each variable in one draw, of the component that u in [0, 1) is
-// in.
+// stretch fills in the factor of each variable in one draw, of the component selected by u in [0,
+// 1).
 func (b block) stretch(random *rand.Rand, u float64, factors []float64) {
 	c := 0
 	for c < len(widenings)-1 && u >= widenings[c].share {
@@ -87,7 +86,7 @@ func (b block) stretch(random *rand.Rand, u float64, factors []float64) {
 	}
 }
 
-// correction is the last of the terms of log r, given the sum of the squares of each variable.
+// correction is the last term of log r, given the sum of the squares of each variable.
 func (b block) correction(squares []float64) float64 {
 	if b.total == 0 {
 		return 0
@@ -111,7 +110,7 @@ func (b block) correction(squares []float64) float64 {
 }
 
 // corrections are the terms of log r beside log q: of the noise of each outer draw that belongs to
-// no member [outer], and of that of each member, [members, outer, inner] as the weights.
+// no member [outer], and of the noise of each member, [members, outer, inner] as the weights.
 type corrections struct{ common, own []float64 }
 
 // noise draws the noise of every latent variable, [plates..., draws, U], as inputs of the graph.
@@ -164,9 +163,9 @@ func (w *weighing) noise(random *rand.Rand, chosen *selection) ([]any, correctio
 	return inputs, corrections{common.corrections(), own.corrections()}
 }
 
-// blocks are blocks of noise, each with so many draws, every inner of which are of one outer draw.
-// These are stratified: a mean over them, or over the first half of them, has the expectation of
-// one over independent draws, and a smaller error.
+// blocks are blocks of noise, each with a number of draws. Every inner draws belong to one outer
+// draw. They are stratified: a mean over them, or over the first half of them, has the expectation
+// of a mean over independent draws, and a smaller error.
 type blocks struct {
 	each             []block
 	draws, inner     int
@@ -177,7 +176,8 @@ type blocks struct {
 // one reports whether the draws of a block are quantiles of the mixture of a single number.
 func (b *blocks) one(block int) bool { return b.inner > 1 && b.each[block].total == 1 }
 
-// widen is z, a standard normal number of a variable in one draw of a block, as the mixture has it.
+// widen transforms z, a standard normal number of a variable in one draw of a block, to the
+// mixture.
 func (b *blocks) widen(block, draw, variable int, z float64) float64 {
 	if b.one(block) {
 		return widenedQuantiles().z[b.quantiles[block*b.draws+draw]]
@@ -188,7 +188,7 @@ func (b *blocks) widen(block, draw, variable int, z float64) float64 {
 	return z
 }
 
-// newBlocks chooses which draws are wider.
+// newBlocks chooses the wider draws.
 func newBlocks(random *rand.Rand, sizes [][]int, outer, inner int) *blocks {
 	b := &blocks{draws: outer * inner, inner: inner}
 	order := make([]int, inner)
@@ -227,15 +227,15 @@ func (b *blocks) corrections() []float64 {
 	return terms
 }
 
-// manyQuantiles is how many quantiles of the mixture of a single number there are: a mean over
-// all of them is the integral to far more digits than draws tell.
+// manyQuantiles is the number of quantiles of the mixture of a single number: a mean over all of
+// them is the integral to far more digits than draws give.
 const manyQuantiles = 1 << 16
 
 // widenedNumbers are the quantiles z of the mixture of widenings for a block of one number, at (i +
-// 1/2) / manyQuantiles, and the logarithm of its density over that of a standard normal number.
+// 1/2) / manyQuantiles, and the logarithm of its density over the density of a standard normal
+// number.
 type widenedNumbers struct{ z, correction [manyQuantiles]float64 }
 
-// widenedQuantiles computes them once.
 var widenedQuantiles = sync.OnceValue(func() *widenedNumbers {
 	q, one := &widenedNumbers{}, newBlock([]int{1})
 	z := 0.0
@@ -276,7 +276,7 @@ func halves(random *rand.Rand, order []int) {
 	}
 }
 
-// strata are standard normal numbers of which each n draws in succession are a Latin hypercube
+// strata are standard normal numbers, of which each n draws in succession are a Latin hypercube
 // (McKay, Beckman and Conover 1979): of each number one draw lies in each n-th part of its
 // distribution.
 type strata struct {
@@ -295,7 +295,6 @@ func newStrata(numbers, n int) *strata {
 	return s
 }
 
-// append adds the numbers of the next draw to z.
 func (s *strata) append(random *rand.Rand, z []float64) []float64 {
 	for _, order := range s.order {
 		if s.n == 1 {

@@ -11,9 +11,9 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Draws from the mixture, weighted by the standard normal density over that of the mixture, are
-// standard normal: their weights have mean 1, and tails the right probability. Four standard errors
-// on eight numbers, a false alarm in 2,000 choices of the seed.
+// Draws from the mixture, weighted by the standard normal density over the density of the mixture,
+// are standard normal: their weights have mean 1, and tails the right probability. Four standard
+// errors on eight numbers, a false alarm in 2,000 choices of the seed.
 func TestWidenedNoiseHasTheDensityOfTheMixture(t *testing.T) {
 	const draws = 200_000
 	for _, sizes := range [][]int{{1}, {2, 0, 1}, {0, 5}, {1, 1, 1, 8}} {
@@ -52,12 +52,12 @@ func (m *moment) add(x float64) { m.n, m.sum, m.squares = m.n+1, m.sum+x, m.squa
 func (m *moment) mean() float64 { return m.sum / m.n }
 func (m *moment) se() float64   { return math.Sqrt((m.squares/m.n - m.mean()*m.mean()) / m.n) }
 
-// Nothing is stretched where there is nothing.
+// An empty block stretches nothing.
 func TestAnEmptyBlockHasNoCorrection(t *testing.T) {
 	require.Equal(t, []float64{0, 0, 0}, newBlocks(stream.Rand(1, "empty"), [][]int{{0, 0}}, 3, 1).corrections())
 }
 
-// Quantiles against the distribution function of the mixture, and their corrections against its
+// Quantiles agree with the distribution function of the mixture, and their corrections with its
 // density, by gonum.
 func TestQuantilesOfTheMixture(t *testing.T) {
 	q, ones := widenedQuantiles(), 0.0
@@ -77,8 +77,8 @@ func TestQuantilesOfTheMixture(t *testing.T) {
 	require.InDelta(t, 1, ones, 1e-7, "the integral of the standard normal density")
 }
 
-// Means over the stratified draws of an outer draw, and over the first half of these, are those of
-// independent draws, with a smaller error: of one number next to none. Four standard errors on nine
+// Means over the stratified draws of an outer draw, and over the first half of these, are means of
+// independent draws with a smaller error: of one number next to none. Four standard errors on nine
 // numbers, a false alarm in 1,700 choices of the seed.
 func TestStratifiedDraws(t *testing.T) {
 	const outer, inner = 4000, 8
@@ -130,8 +130,8 @@ func TestStratifiedDraws(t *testing.T) {
 	}
 }
 
-// Of each number one of n draws in succession lies in each n-th part, in an order of its own, and
-// the first half of an order has every second one.
+// Of each number one of n draws in succession lies in each n-th part, each number in its own order,
+// and the first half of an order has every second one.
 func TestStrata(t *testing.T) {
 	random := stream.Rand(2, "strata")
 	for _, n := range []int{2, 5, 8} {
