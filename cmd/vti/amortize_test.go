@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// A network is trained, refuses to be overwritten and tables that it is not for, and begins a
-// selection whose certificate is that of the table; what is exact stays exact.
+// A trained network refuses to be overwritten, and refuses unsuitable tables. A selection that
+// begins with it has a certificate for the table; exact answers stay exact.
 func TestAmortizeAndFrom(t *testing.T) {
 	dir := t.TempDir()
 	network := filepath.Join(dir, "network.vti")

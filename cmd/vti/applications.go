@@ -8,7 +8,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/selection"
 )
 
-// applications are all applications that vti has: only they are named here, and only here.
+// applications holds all applications of vti. No other place names them.
 var applications = application.Registry{
 	selection.Application(), graphs.Application(), hierarchies.Application(), numbers.Mixtures(), numbers.Changes(), numbers.Orders(),
 }

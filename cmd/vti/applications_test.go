@@ -21,7 +21,6 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// toyFlags are those of an application that counts the rows of a table.
 type toyFlags struct {
 	least int
 	cli.Output
@@ -55,7 +54,7 @@ func (f *toyFlags) Begin(_ context.Context, run *application.Asked[*runs.Asked[i
 	}}, nil
 }
 
-// toy is an application that is written in this file alone, and is added to the registry.
+// toy is an application defined in this file alone and added to the registry.
 var toy = &application.Application{
 	About: "rows",
 	Commands: []application.Command{{Name: "toy", New: func(a *shell.App) *cobra.Command {
@@ -64,7 +63,7 @@ var toy = &application.Application{
 	Open: application.OpenResult[*toyResult],
 }
 
-// An application is one value of the registry: all that works on runs works on its own.
+// An application is one value of the registry, which suffices for all work on runs.
 func TestAnApplicationIsOneValue(t *testing.T) {
 	emptyDir(t, "data.csv", collider(7))
 	vti := func(args ...string) outcome {
@@ -96,8 +95,8 @@ func TestAnApplicationIsOneValue(t *testing.T) {
 	require.Contains(t, got.stderr, "run is a run of vti toy, which this version does not know")
 }
 
-// What a new application touches beside its own folder, its room and the list of applications: its
-// page, and the study that calibrates it. Nothing else imports one of those that there are.
+// A new application changes few files beside its folder and the list of applications: its page, and
+// the study that calibrates it. No other package imports an application.
 func TestAnApplicationTouchesFewFiles(t *testing.T) {
 	importers := map[string][]string{} // files by what they import
 	root := filepath.Join(sourceDir, "..", "..")

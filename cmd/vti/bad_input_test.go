@@ -13,10 +13,10 @@ import (
 	"github.com/transdim/vti/cmd/internal/shell"
 )
 
-// good is a small table in order.
+// good is a small valid table.
 const good = "a,b,c,y\n1,2,u,3\n2,5,v,4.5\n4,3,u,1\n5,1,v,7\n7,2,u,6\n"
 
-// wide is a table with more predictors than a table of q(m) can hold models.
+// wide returns a table with more predictors than a table of q(m) can hold models.
 func wide(predictors int) string {
 	var table strings.Builder
 	for j := range predictors {
@@ -33,7 +33,7 @@ func wide(predictors int) string {
 	return table.String()
 }
 
-// TestBadInput checks that bad input gets a clear error and status 2, and that nothing is written.
+// TestBadInput: bad input gets a clear error and status 2, and writes nothing.
 func TestBadInput(t *testing.T) {
 	for name, test := range map[string]struct {
 		content, args string
@@ -155,8 +155,8 @@ func TestBadUsageOfOtherCommands(t *testing.T) {
 	}
 }
 
-// TestDegenerateAndMissingDropped checks the two ways to mend a table, and that what was dropped is
-// said.
+// TestDegenerateAndMissingDropped checks the two ways to mend a table, and the note of dropped
+// items.
 func TestDegenerateAndMissingDropped(t *testing.T) {
 	emptyDir(t, "data.csv", "a,b,k,y\n1,2,1,3\n2,4,1,4\n4,8,1,9\n5,NA,1,2\n6,12,1,7\n")
 	got := mustRun(t, "exact", "data.csv", "--target", "y", "--na", "drop", "--drop-degenerate", "--quiet")

@@ -16,7 +16,7 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// parties are made-up rows of categories without an order: age goes with the second.
+// parties returns made-up rows of categories without an order: age goes with the second.
 func parties(rows int) string {
 	random := rand.New(rand.NewPCG(3, 4))
 	var text strings.Builder
@@ -37,7 +37,7 @@ func parties(rows int) string {
 	return text.String()
 }
 
-// Categories without an order, from selection to predictions, effects, checks and files for others.
+// Categories without an order, from selection to predictions, effects, checks and exports.
 func TestCategorical(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -80,8 +80,8 @@ func TestCategorical(t *testing.T) {
 	require.Contains(t, hard.stderr, "--hard draws no responses of categories")
 }
 
-// The posterior without the only row of a category still knows the category: without levels it
-// would be one of two categories, and not know the response of the row.
+// The posterior without the only row of a category still has the category. Without levels it would
+// be one of two categories, and not know the response of the row.
 func TestLeavingOutTheOnlyRowOfACategory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -99,7 +99,7 @@ func TestLeavingOutTheOnlyRowOfACategory(t *testing.T) {
 	}
 }
 
-// A simulated table says which category each effect is of.
+// A simulated table names the category of each effect.
 func TestSimulateCategorical(t *testing.T) {
 	emptyDir(t, "", "")
 	got := mustRun(t, "simulate", "varsel", "--likelihood", "categorical", "--rows", "30", "--predictors", "3", "--effects", "2", "--out", "s.csv")

@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/cmd/internal/shell"
 )
 
-// Shards of a certificate, put together, give the result of one machine, but for its times and the
-// name of its directory.
+// Joined shards of a certificate give the result of one machine, except for its times and the name
+// of its directory.
 func TestCertifyByShards(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

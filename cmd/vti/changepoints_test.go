@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/shell"
 )
 
-// The first line after the problem answers, and JSON holds the same.
+// The first line after the problem has the answer, and JSON has the same.
 func TestChangepoints(t *testing.T) {
 	rows := []string{"week,cases"}
 	for i, count := range []string{"2", "1", "3", "2", "0", "2", "1", "9", "8", "11", "7", "10", "9", "8"} {
@@ -49,7 +49,7 @@ func TestChangepointsRefusesBadInput(t *testing.T) {
 		require.Contains(t, got.stderr, test.want)
 		require.Equal(t, ".\ndata.csv", entries(t))
 	}
-	// Steps without noise show only while the sums are made: nothing of the run is left.
+	// Steps without noise show only during the sums: nothing of the run is left.
 	rows := []string{"t,y"}
 	for i := range 40 {
 		rows = append(rows, fmt.Sprintf("%d,%d", i, i/20))

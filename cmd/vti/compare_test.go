@@ -42,8 +42,8 @@ func TestCompareCommand(t *testing.T) {
 	assert.InDelta(t, float64(c.CrossEntropy.OwnDraws), float64(c.CrossEntropy.Mean), 5*float64(c.CrossEntropy.SE)+0.3)
 	assert.JSONEq(t, readFile(t, "b", compare.File), got.stdout)
 
-	// B's own draws, taken from the table's scale back to the working scale, have the density that
-	// they were written with. The tolerance is that of the flow's float32.
+	// B's draws, taken from the table's scale back to the working scale, have their stored density.
+	// The tolerance is the precision of the flow's float32.
 	mustRun(t, "compare", "run", "run", "--out", "c", "--json")
 	require.NoError(t, json.Unmarshal([]byte(readFile(t, "c", compare.File)), &c))
 	assert.InDelta(t, float64(c.CrossEntropy.OwnDraws), float64(c.CrossEntropy.Mean), 1e-3)
@@ -97,7 +97,7 @@ func TestCompareRefuses(t *testing.T) {
 	assert.Contains(t, got.stdout, "no cross-entropy: B has no density (exact)")
 }
 
-// Runs of vti dag are compared with exact ones: the flow's weights leave less than a hundredth.
+// Runs of vti dag agree with exact ones: the flow's weights differ by less than a hundredth.
 func TestCompareGraphs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -128,8 +128,8 @@ func TestCompareGraphs(t *testing.T) {
 	assert.Contains(t, other.stderr, "run is about graphs and selection about variable selection: there is nothing to compare")
 }
 
-// Regressions with other formulas for the same response compare by their evidences, and by what
-// they share.
+// Regressions with different formulas for the same response compare by their evidences and by their
+// common parameters.
 func TestCompareRegressions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

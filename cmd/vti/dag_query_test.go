@@ -12,7 +12,7 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// A run answers queries about its nodes, in units of its table, and writes its graph for others.
+// A run answers queries about its nodes, in units of its table, and exports its graph.
 func TestDagQuery(t *testing.T) {
 	emptyDir(t, "data.csv", collider(300))
 	mustRun(t, "dag", "data.csv", "--require", "a->c,b->c", "--quiet", "--no-report", "--out", "run")
@@ -38,7 +38,7 @@ func TestDagQuery(t *testing.T) {
 	require.Contains(t, vtiCommand(t, "dag", "query", "run", "E(c)").stderr, "changed")
 }
 
-// A network simulates a table, whose run is a network again that answers as the first does.
+// A network simulates a table, whose run gives a network with the same answers.
 func TestNetworksThereAndBack(t *testing.T) {
 	emptyDir(t, "net.bif", `variable rain { type discrete [2] { no, yes }; } variable wet { type discrete [2] { no, yes }; }
 probability ( rain ) { table 0.8, 0.2; } probability ( wet | rain ) { (no) 0.9, 0.1; (yes) 0.05, 0.95; }`)

@@ -17,7 +17,7 @@ import (
 	"github.com/transdim/vti/dag"
 )
 
-// collider is a table of a → c ← b.
+// collider returns a table of a → c ← b.
 func collider(rows int) string {
 	random := rand.New(rand.NewPCG(5, 6))
 	text := "a,b,c\n"
@@ -30,7 +30,6 @@ func collider(rows int) string {
 
 const colliderTruth = "node,a,b,c\na,0,0,1\nb,0,0,1\nc,0,0,0\n"
 
-// flowDag are settings that train within seconds.
 var flowDag = []string{"--structure", "flow", "--steps", "150", "--batch", "256", "--flow-layers", "2", "--flow-blocks", "1", "--flow-hidden", "8", "--certify-draws", "8192", "--quiet"}
 
 func decodeDag(t *testing.T, text string) *dag.Result {
@@ -40,7 +39,7 @@ func decodeDag(t *testing.T, text string) *dag.Result {
 	return &result
 }
 
-// vti dag and vti exact dag give the same answer, and leave the files that they say they do.
+// vti dag and vti exact dag give the same answer, and leave the files that they name.
 func TestDagAgreesWithExact(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -83,8 +82,7 @@ func TestDagAgreesWithExact(t *testing.T) {
 	}
 	require.Contains(t, readFile(t, "learned/graph.dot"), "digraph")
 
-	// The same seed gives the same numbers, printed for a reader too; and a run goes on from its
-	// checkpoint.
+	// The same seed gives the same numbers, also in text, and a run continues from its checkpoint.
 	again := mustRun(t, append([]string{"dag", "data.csv", "--out", "again"}, flowDag...)...)
 	require.Contains(t, again.stdout, "TRUSTED")
 	require.Contains(t, again.stdout, "Most probable equivalence classes")
@@ -112,8 +110,8 @@ func TestDagWithNetworks(t *testing.T) {
 	require.Less(t, float64(linear.Edges[0].Prob)+float64(linear.Edges[0].ProbReverse), 0.5)
 }
 
-// Chains over graphs agree with the sums over all, and go on from the start of a round with the
-// same answer; sums cannot be resumed.
+// Chains over graphs agree with the sums over all, and resume from the start of a round with the
+// same answer. Sums cannot be resumed.
 func TestDagByChains(t *testing.T) {
 	emptyDir(t, "data.csv", collider(40))
 	out := mustRun(t, "dag", "data.csv", "--structure", "chains", "--chains", "3", "--rounds", "3", "--out", "out", "--quiet").stdout
@@ -146,7 +144,7 @@ func TestRjmcmcDag(t *testing.T) {
 	require.Len(t, result.Edges, 3)
 }
 
-// A truth with a cycle is used as it is, and the answer says so.
+// A truth with a cycle is used unchanged, and the answer names the cycle.
 func TestDagTruthWithACycle(t *testing.T) {
 	emptyDir(t, "data.csv", collider(20))
 	require.NoError(t, os.WriteFile("truth.csv", []byte("node,a,b,c\na,0,1,0\nb,0,0,1\nc,1,0,0\n"), 0o644))
@@ -204,8 +202,8 @@ func TestDagBadInput(t *testing.T) {
 	}
 }
 
-// What cannot be done is said before anything is written: columns that others give, too many
-// columns, and files of a simulation that cannot be.
+// Impossible requests fail before anything is written: columns that others determine, too many
+// columns, and impossible simulation files.
 func TestDagRefusesFirst(t *testing.T) {
 	emptyDir(t, "copy.csv", "a,b,c\n1,2,1\n2,4,3\n3,6,2\n5,10,4\n")
 	for _, command := range [][]string{{"dag"}, {"exact", "dag"}} {

@@ -17,7 +17,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/shell"
 )
 
-// Sizes that cannot be are refused with the memory that they would need, and nothing is written.
+// Impossible sizes are refused with the memory that they would need, and nothing is written.
 func TestImpossibleSizesAreRefused(t *testing.T) {
 	emptyDir(t, "data.csv", collider(40))
 	rows := "y,x,g\n1,2,a\n2,3,a\n4,1,b\n5,2,b\n3,3,a\n6,1,b\n2,5,c\n1,4,c\n"
@@ -43,7 +43,7 @@ func TestImpossibleSizesAreRefused(t *testing.T) {
 	}
 }
 
-// Names of columns may hold line breaks, as spreadsheets write them: they do not break the tables.
+// Column names may contain line breaks, as from spreadsheets: they do not break the tables.
 func TestLineBreaksInNames(t *testing.T) {
 	emptyDir(t, "data.csv", "\"first\nname\",b,\"the\r\ntarget\"\n1,2,3\n2,5,4.5\n4,3,1\n5,1,7\n7,2,6\n")
 	got := mustRun(t, "exact", "data.csv", "--target", "the target", "--quiet", "--out", "run")
@@ -52,7 +52,7 @@ func TestLineBreaksInNames(t *testing.T) {
 	assert.Equal(t, 3, strings.Count(readFile(t, "run/inclusion.csv"), "\n"))
 }
 
-// A noise scale that no density can take is an error, not an answer without numbers.
+// A noise scale outside every density's range is an error, not an answer without numbers.
 func TestNoiseScaleOutOfRange(t *testing.T) {
 	emptyDir(t, "data.csv", good)
 	for _, command := range []string{"exact", "varsel"} {
@@ -62,12 +62,11 @@ func TestNoiseScaleOutOfRange(t *testing.T) {
 	}
 }
 
-// fullDisk takes no byte.
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
-// An answer that cannot be printed is no success.
+// A failure to print the answer is an error.
 func TestStandardOutputIsFull(t *testing.T) {
 	emptyDir(t, "data.csv", good)
 	for _, args := range []string{"exact data.csv --target y --quiet", "exact data.csv --target y --quiet --json", "version", "--help", "devices"} {
@@ -78,7 +77,7 @@ func TestStandardOutputIsFull(t *testing.T) {
 	}
 }
 
-// A panic becomes one line that says whose fault it is and where the run is; --stack shows where.
+// A panic becomes one line that says whose fault it is and names the run; --stack adds the stack.
 func TestDefect(t *testing.T) {
 	var stderr bytes.Buffer
 	a := &shell.App{Stderr: &stderr, Dir: "runs/one"}
@@ -110,7 +109,7 @@ func TestDidYouMean(t *testing.T) {
 	}
 }
 
-// The shell completes the columns of the table, and of lists the last one.
+// The shell completes the columns of the table, and the last one of a list.
 func TestColumnsComplete(t *testing.T) {
 	emptyDir(t, "data.csv", good)
 	for args, want := range map[string]string{

@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// devicesAnswer is what vti devices --json prints.
+// devicesAnswer is the output of vti devices --json.
 type devicesAnswer struct {
 	Command string       `json:"command"`
 	Auto    string       `json:"auto"` // the kind that --device auto opens

@@ -22,8 +22,8 @@ func TestDevices(t *testing.T) {
 	require.Len(t, answer.Devices, 4)
 }
 
-// The command ends with the device's own error: without a plugin it names the file that is missing,
-// and in a build without cgo it says that there is no XLA in it (both tested in package gpu).
+// The command ends with the device's error. Without a plugin it names the missing file, and a build
+// without cgo says that it contains no XLA (both tested in package gpu).
 func TestDeviceWithoutPlugin(t *testing.T) {
 	t.Setenv("PJRT_PLUGIN_LIBRARY_PATH", t.TempDir())
 	for _, options := range []gpu.Options{{Kind: gpu.CUDA}, {Kind: gpu.XLACPU, Plugin: "absent.so"}} {

@@ -1,4 +1,4 @@
-// Command vti says which predictors of a data table matter, and by how much.
+// Command vti finds which predictors of a data table matter, and by how much.
 //
 //	vti varsel data.csv --target y                trains, certifies, prints and keeps the answer
 //	vti varsel --resume runs/varsel-…             continues a run that was stopped or killed
@@ -16,9 +16,9 @@
 //	vti compare RUN_A RUN_B                       how far two runs agree
 //
 // Progress goes to standard error and the answer to standard output; with --json standard output is
-// one JSON object. The exit status is 0 for an answer (trusted or doubtful), 3 for one that is not
-// to be believed, 2 for bad usage or bad input (then nothing has been written), 130 after Ctrl-C, 1
-// for anything else.
+// one JSON object. The exit status is 0 for a trusted or doubtful answer, 3 for one that is not to
+// be believed, 2 for bad usage or bad input (then nothing has been written), 130 after Ctrl-C, 1
+// for any other error.
 //
 //	applications.go  the applications, and nothing else names them
 //	root.go          the tree of commands

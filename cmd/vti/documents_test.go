@@ -13,12 +13,12 @@ import (
 	"github.com/transdim/vti/cmd/internal/shell"
 )
 
-// commandLine is vti and its arguments, in a code span or on an indented line that may go on after
-// a backslash.
+// commandLine is vti and its arguments, in a code span or on an indented line that a backslash may
+// continue.
 var commandLine = regexp.MustCompile("(?:`|(?m:^ {4,}))(vti [a-z](?:[^`\\\\\n]|\\\\\n)*)")
 
-// TestDocumentsNameFlagsThatExist: every command line of the documents names a command of vti and
-// flags that the command has.
+// TestDocumentsNameFlagsThatExist: every command line of the documents names an existing command
+// and its flags.
 func TestDocumentsNameFlagsThatExist(t *testing.T) {
 	paths := []string{"../../README.md", "../../CONTRIBUTING.md", "../../CHANGELOG.md"}
 	require.NoError(t, filepath.WalkDir("../../docs", func(path string, _ fs.DirEntry, err error) error {

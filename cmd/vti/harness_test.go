@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/shell"
 )
 
-// mainVariable makes the test binary behave as vti itself, for tests that need a process to kill.
+// mainVariable makes the test binary behave as vti, for tests that kill a process.
 const mainVariable = "VTI_TEST_RUN_MAIN"
 
 func TestMain(m *testing.M) {
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// outcome is what a command line leaves behind.
+// outcome is the result of a command line.
 type outcome struct {
 	status         int
 	stdout, stderr string
@@ -43,8 +43,8 @@ func vtiIn(ctx context.Context, t *testing.T, args ...string) outcome {
 	return outcome{status, stdout.String(), stderr.String()}
 }
 
-// mustRun runs a command line that has to succeed with one of the statuses of an answer: the tiny
-// settings of tests do not always earn trust.
+// mustRun runs a command line that must end with the status of an answer: the tiny settings of
+// tests do not always earn trust.
 func mustRun(t *testing.T, args ...string) outcome {
 	t.Helper()
 	got := vtiCommand(t, args...)
@@ -52,20 +52,20 @@ func mustRun(t *testing.T, args ...string) outcome {
 	return got
 }
 
-// tiny adds settings that train and certify within a second or two, in front of args, which
-// therefore prevail.
+// tiny puts settings that train and certify within a second or two in front of args, which override
+// them.
 func tiny(args ...string) []string {
 	small := []string{"--steps", "60", "--batch", "512", "--flow-layers", "2", "--flow-blocks", "1", "--flow-hidden", "8", "--certify-draws", "32768", "--quiet"}
 	return slices.Concat(args[:1], small, args[1:])
 }
 
-// testdata is the absolute path of a file in the repository's testdata, from any working directory.
+// testdata returns the absolute path of a file in the repository's testdata.
 func testdata(t *testing.T, name string) string {
 	t.Helper()
 	return filepath.Join(sourceDir, "..", "..", "testdata", name)
 }
 
-// sourceDir is the directory of this package: where go test starts.
+// sourceDir is the directory of this package, where go test starts.
 var sourceDir = func() string {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -83,7 +83,7 @@ func emptyDir(t *testing.T, name, content string) {
 	}
 }
 
-// entries are the names of everything in and below the working directory.
+// entries lists all names in and below the working directory.
 func entries(t *testing.T) string {
 	t.Helper()
 	var names []string

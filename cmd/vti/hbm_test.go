@@ -20,7 +20,7 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// groups is a table of a line that each of some groups has its own height of; z has no effect.
+// groups returns a table of a line with a height for each group; z has no effect.
 func groups(counts bool) string {
 	random := rand.New(rand.NewPCG(9, 10))
 	text := "y,x,z,g\n"
@@ -38,10 +38,9 @@ func groups(counts bool) string {
 	return text
 }
 
-// quickHbm are settings that train within a second or two.
 var quickHbm = []string{"--steps", "60", "--batch", "256", "--flow-layers", "2", "--flow-blocks", "1", "--flow-hidden", "8", "--certify-draws", "4096", "--quiet"}
 
-// hbmAnswer is what tests read of the JSON of a regression; docs/schema has all of it.
+// hbmAnswer is the tested part of the JSON of a regression; docs/schema has all of it.
 type hbmAnswer struct {
 	Command string  `json:"command"`
 	Version string  `json:"version"`
@@ -72,7 +71,7 @@ type hbmAnswer struct {
 		SDSE    float64 `json:"sd_se"`
 		Rows    int     `json:"rows"`
 		Pooling float64 `json:"pooling"`
-		// by the rows of the level alone
+		// from the rows of the level alone
 		Unpooled *float64 `json:"unpooled"`
 	} `json:"varying"`
 	Priors        []regression.PriorSummary `json:"priors"`
@@ -125,8 +124,8 @@ func decodeHbm(t *testing.T, text string) *hbmAnswer {
 	return &result
 }
 
-// A selection finds what the data were made of, and leaves the files that it says it does. The same
-// seed gives the same numbers.
+// A selection finds the terms behind the data, and leaves the files that it names. The same seed
+// gives the same numbers.
 func TestHbmSelect(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -170,7 +169,7 @@ func TestHbmSelect(t *testing.T) {
 	require.Equal(t, first.Varying, resumed.Varying)
 }
 
-// Counts of one grouping: nothing is trained, and a run begun anew says the same.
+// Counts of one grouping need no training, and a repeated run gives the same answer.
 func TestHbmPoisson(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -190,7 +189,7 @@ func TestHbmPoisson(t *testing.T) {
 	require.Equal(t, result.Varying, resumed.Varying)
 }
 
-// Counts without a grouping: a flow is trained, the same seed gives the same one, and a run goes on
+// Counts without a grouping train a flow. The same seed gives the same flow, and a run continues
 // from its checkpoint.
 func TestHbmWithoutGroups(t *testing.T) {
 	if testing.Short() {
@@ -210,7 +209,7 @@ func TestHbmWithoutGroups(t *testing.T) {
 	require.Equal(t, result.Effects, resumed.Effects)
 }
 
-// Families of plates give the same kind of answer, and their runs go on from their checkpoints.
+// Families of plates give the same kind of answer, and their runs continue from their checkpoints.
 func TestHbmFamilies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -238,7 +237,7 @@ func TestHbmFamilies(t *testing.T) {
 	require.Contains(t, out.stdout, "(Intercept) by g: difference from the population")
 }
 
-// A model for many tables answers for another, and says what it cannot answer for.
+// A model for many tables answers for another table, and names those that it cannot answer for.
 func TestHbmInfer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -259,7 +258,7 @@ func TestHbmInfer(t *testing.T) {
 	require.Equal(t, "hbm infer", got.Command)
 	require.Equal(t, 42, got.Data.Rows)
 	require.Len(t, got.Varying, 7)
-	// as text, in which NaN is equal
+	// as text, in which NaN equals NaN
 	require.Equal(t, fmt.Sprint(got.Effects), fmt.Sprint(decodeHbm(t, readFile(t, "answer/result.json")).Effects))
 	text := vtiCommand(t, "hbm", "infer", "model", "other.csv", "--certify-draws", "200")
 	require.Contains(t, strings.Join(strings.Fields(text.stdout), " "), "trained in 20 steps on simulated tables")
@@ -343,8 +342,7 @@ func TestHbmBadInput(t *testing.T) {
 	}
 }
 
-// Hard tables are compared with exact answers: a response that has none is refused before any is
-// drawn.
+// Hard tables are compared with exact answers: a response without any is refused before a draw.
 func TestCalibrateHardWithoutExactAnswers(t *testing.T) {
 	t.Chdir(t.TempDir())
 	got := vtiCommand(t, "calibrate", "hbm", "--hard", "--likelihood", "cumulative-logit", "--replicates", "1", "--out", "study")

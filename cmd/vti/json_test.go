@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/shell"
 )
 
-// answer is what tests read of the JSON of a selection; docs/schema has all of it.
+// answer is the tested part of the JSON of a selection; docs/schema has all of it.
 type answer struct {
 	Command string  `json:"command"`
 	Version string  `json:"version"`
@@ -144,8 +144,7 @@ const (
 	chainsKeys = `seed backend diagnostics diagnostics.rhat diagnostics.ess inclusion.rhat inclusion.ess`
 )
 
-// TestJSONContract checks the object of each command: its keys, and that its parts belong
-// together.
+// TestJSONContract checks the keys of each command's object, and the consistency of its parts.
 func TestJSONContract(t *testing.T) {
 	emptyDir(t, "", "")
 	hald := testdata(t, "hald.csv")
@@ -201,9 +200,9 @@ func TestJSONContract(t *testing.T) {
 	}
 }
 
-// TestAnswersAgree compares a run with trained q, certified, to the exact answer: the main
-// promise, at the size of a test. The tolerance on probabilities is that of the certificate at its
-// default precision, 0.01.
+// TestAnswersAgree compares a certified run with trained q to the exact answer: the main promise,
+// at the size of a test. The tolerance on probabilities is the certificate's at its default
+// precision, 0.01.
 func TestAnswersAgree(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -230,7 +229,7 @@ func TestAnswersAgree(t *testing.T) {
 	}
 }
 
-// --models all lists everything that was drawn or evaluated; without it the best are listed.
+// --models all lists all models drawn or evaluated; the default lists the best.
 func TestAllModelsAreListed(t *testing.T) {
 	emptyDir(t, "", "")
 	listed := func(args ...string) (graphs, classes int) {

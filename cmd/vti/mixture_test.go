@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/mixture"
 )
 
-// The first line after the problem answers, and JSON holds the same.
+// The first line after the problem has the answer, and JSON has the same.
 func TestMixture(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -38,8 +38,8 @@ func TestMixture(t *testing.T) {
 	require.Contains(t, text, "components of a mixture")
 }
 
-// A run by chains on the Target answers as that of the samplers to 4.5 standard errors of both,
-// which one comparison in 10⁵ misses by chance, and vti compare sets the two side by side.
+// A run by chains on the Target agrees with the samplers' to 4.5 standard errors of both, which one
+// comparison in 10⁵ misses by chance, and vti compare compares the two.
 func TestMixtureByChains(t *testing.T) {
 	emptyDir(t, "data.csv", "x\n0.3\n0.5\n1.1\n1.7\n2.6\n2.9\n3.3\n3.8\n4.5\n5\n")
 	problem := []string{"mixture", "data.csv", "--column", "x", "--max-components", "2", "--scale-shape", "2", "--scale-rate", "20", "-q"}

@@ -17,8 +17,8 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// Nothing that a run did not make is overwritten: neither the table, if it has the name of a file
-// of the run, nor a result of something else.
+// A run overwrites no foreign file: neither the table, if it has the name of a file of the run, nor
+// another result.
 func TestNothingForeignIsOverwritten(t *testing.T) {
 	for name, test := range map[string]struct{ file, args, want string }{
 		"the table":          {"models.csv", "varsel models.csv --target y --out .", ". holds models.csv, which the run would overwrite: choose another --out"},
@@ -49,7 +49,7 @@ func TestNothingForeignIsOverwritten(t *testing.T) {
 	})
 }
 
-// The lists of files by which directories are refused are those that runs write.
+// Runs write exactly the files on the lists by which directories are refused.
 func TestRunsWriteOnlyTheirFiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -86,7 +86,7 @@ func TestRunsWriteOnlyTheirFiles(t *testing.T) {
 	}
 }
 
-// Two runs in one directory: the second one says that the first is there, and touches nothing.
+// A second run in one directory reports the first, and changes nothing.
 func TestTwoRunsInOneDirectory(t *testing.T) {
 	emptyDir(t, "data.csv", collider(40))
 	mustRun(t, tiny("varsel", "data.csv", "--target", "c", "--out", "run")...)

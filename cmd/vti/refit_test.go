@@ -16,8 +16,8 @@ import (
 	"github.com/transdim/vti/predict"
 )
 
-// What a posterior without some rows says of them is a ratio of evidences, p(y) over p(y of the
-// others), where no prior depends on the table.
+// The density of left-out rows under the posterior of the others is a ratio of evidences, p(y) over
+// p(y of the others), if no prior depends on the table.
 func TestLeavingOutAgreesWithEvidences(t *testing.T) {
 	lines := []string{"id,x,z,y\n"}
 	for i := range 12 {
@@ -58,7 +58,7 @@ func TestLeavingOutAgreesWithEvidences(t *testing.T) {
 	assert.Contains(t, got.stderr, `no column "nosuch"`)
 }
 
-// Groups of trials are predicted as well as those of a table with a row for each trial.
+// Groups of trials are predicted as well as in a table with a row for each trial.
 func TestGroupsOfTrialsAreThoseOfRows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

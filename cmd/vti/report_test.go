@@ -26,11 +26,10 @@ import (
 	"github.com/transdim/vti/report"
 )
 
-// screenshotsVariable names a folder into which the tests write what a page looks like, for a
-// person.
+// screenshotsVariable names a folder for screenshots of the tested pages, for a person.
 const screenshotsVariable = "VTI_SCREENSHOTS"
 
-// browser starts a headless browser; the test is skipped where there is none.
+// browser starts a headless browser, or skips the test if there is none.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
@@ -49,7 +48,7 @@ func browser(t *testing.T) context.Context {
 	return nil
 }
 
-// watched collects what a page complains about and asks for.
+// watched collects the complaints and requests of a page.
 type watched struct {
 	mutex    sync.Mutex
 	messages []string
@@ -77,7 +76,7 @@ func watch(ctx context.Context) *watched {
 	return w
 }
 
-// seen is what a script finds on a page.
+// seen is the result of a script on a page.
 type seen struct {
 	Overflow float64  `json:"overflow"` // points by which the page is wider than the screen
 	Empty    []string `json:"empty"`    // pictures that show nothing or say nothing
@@ -86,7 +85,7 @@ type seen struct {
 	Texts    int      `json:"texts"`
 }
 
-// inspect looks at a page as it is shown.
+// inspect reads a page as it is shown.
 const inspect = `(() => {
   const rgb = text => text.match(/[\d.]+/g).map(Number);
   const luminance = c => c.slice(0, 3).map(v => v / 255).map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
@@ -131,7 +130,7 @@ const inspect = `(() => {
   return JSON.stringify(out);
 })()`
 
-// openReport loads a page, and takes how long that lasted.
+// openReport loads a page and returns the time.
 func openReport(ctx context.Context, t *testing.T, path string) time.Duration {
 	t.Helper()
 	address := url.URL{Scheme: "file", Path: path}
@@ -141,12 +140,12 @@ func openReport(ctx context.Context, t *testing.T, path string) time.Duration {
 	return time.Duration(timing * float64(time.Millisecond))
 }
 
-// mostReport is the size that a page may have, to pass as an attachment.
+// mostReport is the largest size of a page, to pass as an attachment.
 const mostReport = 2 << 20
 
-// The pages of all kinds of runs, in a real browser: they need no network and complain about
-// nothing, every picture shows something and says what, texts have the contrast that WCAG 2.2 asks
-// for (4.5), in light and dark, and nothing is wider than a telephone or a desk screen.
+// The pages of all kinds of runs, in a real browser, need no network and complain about nothing.
+// Every picture shows something and names it, texts have the contrast of WCAG 2.2 (4.5), in light
+// and dark, and nothing is wider than a telephone or a desk screen.
 func TestReportInABrowser(t *testing.T) {
 	ctx := browser(t)
 	emptyDir(t, "graph.csv", chainTable())
@@ -176,7 +175,7 @@ func TestReportInABrowser(t *testing.T) {
 	}
 }
 
-// checkPage looks at the open page on a screen of some width.
+// checkPage checks the open page on a screen of the given width.
 func checkPage(ctx context.Context, t *testing.T, name, scheme string, width int64) {
 	t.Helper()
 	var text string
@@ -197,8 +196,7 @@ func checkPage(ctx context.Context, t *testing.T, name, scheme string, width int
 	}
 }
 
-// Tables sort on a click and on a key, and can be filtered; the slider of a graph shows more
-// pairs.
+// Tables sort on a click and on a key, and can be filtered; the slider of a graph shows more pairs.
 func TestReportIsInteractive(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -241,7 +239,7 @@ func TestReportIsInteractive(t *testing.T) {
 	require.Less(t, counts[2], counts[0])
 }
 
-// chainTable has a chain of columns, one of them with two causes, and one that is joined weakly.
+// chainTable returns a chain of columns, one of them with two causes, and one weakly joined column.
 func chainTable() string {
 	random := rand.New(rand.NewPCG(5, 6))
 	text := "a,b,c,d,weak\n"
@@ -254,7 +252,7 @@ func chainTable() string {
 	return text
 }
 
-// What can be wrong with the directories of a report is said.
+// Errors name the fault of a report's directories.
 func TestReportRefuses(t *testing.T) {
 	emptyDir(t, "", "")
 	got := vtiCommand(t, "report", "nothing")
@@ -266,11 +264,11 @@ func TestReportRefuses(t *testing.T) {
 	require.Equal(t, "vti: begun holds no result.json: the run has not finished\n", vtiCommand(t, "report", "begun").stderr)
 }
 
-// timedRunsVariable names run directories, separated like those of PATH, whose reports are timed.
+// timedRunsVariable names run directories for timed reports, separated as in PATH.
 const timedRunsVariable = "VTI_TIMED_RUNS"
 
-// TestTimesOfReports logs how long it takes to write and to open the pages of finished runs,
-// medians of three.
+// TestTimesOfReports logs the times to write and to open the pages of finished runs, medians of
+// three.
 func TestTimesOfReports(t *testing.T) {
 	dirs := filepath.SplitList(os.Getenv(timedRunsVariable))
 	if len(dirs) == 0 {

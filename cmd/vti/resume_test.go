@@ -22,13 +22,13 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// long are settings with several checkpoints (one every 500 steps) that take a few seconds.
+// long returns settings with several checkpoints (one every 500 steps) that take a few seconds.
 func long(t *testing.T, out string) []string {
 	return []string{"varsel", testdata(t, "hald.csv"), "--target", "y", "--out", out, "--seed", "3", "--quiet",
 		"--steps", "3000", "--batch", "64", "--flow-layers", "2", "--flow-blocks", "1", "--flow-hidden", "8"}
 }
 
-// start runs a command line in a process of its own.
+// start runs a command line in a separate process.
 func start(t *testing.T, args []string) (*exec.Cmd, *strings.Builder) {
 	t.Helper()
 	self, err := os.Executable()
@@ -59,8 +59,7 @@ func readFile(t *testing.T, path ...string) string {
 }
 
 // TestKilledRunsResume kills a run three times at random moments, resumes it each time, and
-// compares what it ends with to a run left in peace: the checkpoint byte for byte, and so the
-// answer.
+// compares its end with an undisturbed run: the checkpoint byte for byte, and so the answer.
 func TestKilledRunsResume(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains twice")
@@ -91,7 +90,7 @@ func TestKilledRunsResume(t *testing.T) {
 	}
 }
 
-// TestInterrupt sends Ctrl-C to a process: it says how to go on and leaves a run that does.
+// TestInterrupt sends Ctrl-C to a process: it says how to resume and leaves a resumable run.
 func TestInterrupt(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains for a while")
@@ -127,7 +126,7 @@ func crossedSleep(t *testing.T) string {
 	return path
 }
 
-// TestCancelled is the same within the process, for every command that computes.
+// TestCancelled interrupts within the process, for every command that computes.
 func TestCancelled(t *testing.T) {
 	emptyDir(t, "", "")
 	ctx, cancel := context.WithCancel(context.Background())
@@ -154,8 +153,8 @@ func TestCancelled(t *testing.T) {
 	assert.Regexp(t, `to continue: vti hbm --resume one\n`, got.stderr)
 }
 
-// TestResumeRefuses checks that a directory that is damaged, foreign, or contradicted by a flag is
-// refused, and untouched.
+// TestResumeRefuses: a directory that is damaged, foreign, or contradicted by a flag is refused and
+// unchanged.
 func TestResumeRefuses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -216,8 +215,8 @@ func TestResumeRefuses(t *testing.T) {
 	})
 }
 
-// TestCertifyDraws asks for fewer draws than by default, and then certifies the trained run again
-// with more; both are in the record.
+// TestCertifyDraws certifies with fewer draws than the default, and then the trained run again with
+// more; both are in the record.
 func TestCertifyDraws(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -236,8 +235,8 @@ func TestCertifyDraws(t *testing.T) {
 	assert.True(t, trained == readFile(t, "run/posterior.vti"), "nothing is trained anew")
 }
 
-// TestFloatType trains in both types: each is in the record, gives its own numbers, and is kept by
-// a resumed run.
+// TestFloatType trains in both types: each is in the record, gives different numbers, and is kept
+// by a resumed run.
 func TestFloatType(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -256,7 +255,7 @@ func TestFloatType(t *testing.T) {
 		assert.Contains(t, readFile(t, narrow, "run.json"), `"dtype": "Float32"`)
 		assert.Contains(t, readFile(t, wide, "run.json"), `"dtype": "Float64"`)
 		assert.NotEqual(t, readFile(t, narrow, "trace.csv"), readFile(t, wide, "trace.csv"))
-		// Without its checkpoint a run starts again, in its own type.
+		// Without its checkpoint a run starts again, in its type.
 		whole := readFile(t, wide, "posterior.vti")
 		require.NoError(t, os.Remove(wide+"/posterior.vti"))
 		mustRun(t, command, "--resume", wide, "--quiet")
@@ -273,7 +272,7 @@ func TestFloatType(t *testing.T) {
 	}
 }
 
-// TestStepsPerLaunch: they change no numbers, and a resumed run can have others.
+// TestStepsPerLaunch: it changes no numbers, and a resumed run can change it.
 func TestStepsPerLaunch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")
@@ -292,7 +291,7 @@ func TestStepsPerLaunch(t *testing.T) {
 	}
 }
 
-// One policy for all commands: flags that agree with the record may be given again, others are
+// All commands have one policy: flags that agree with the record may be given again, others are
 // refused by name.
 func TestResumePolicy(t *testing.T) {
 	if testing.Short() {
@@ -341,7 +340,7 @@ func TestResumePolicy(t *testing.T) {
 	}
 }
 
-// A run by chains that was killed goes on, and ends with the draws of one left in peace.
+// A killed run by chains continues, and ends with the draws of an undisturbed one.
 func TestKilledChainsResume(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of a processor")

@@ -18,10 +18,10 @@ const (
 	checkGroup  = "check"
 )
 
-// rootCommand is the root of the commands of all applications.
+// rootCommand returns the root of the commands of all applications.
 func rootCommand(a *shell.App) *cobra.Command { return commandsOf(a, applications) }
 
-// commandsOf is the root of the commands of applications.
+// commandsOf returns the root of the commands of the given applications.
 func commandsOf(a *shell.App, all application.Registry) *cobra.Command {
 	a.Pages = all.Page
 	root := &cobra.Command{

@@ -41,7 +41,7 @@ import (
 
 var updateSchemas = flag.Bool("update-schemas", false, "write docs/schema from the Go types")
 
-// schemaTypes are the objects that commands print with --json, by the name of their schema.
+// schemaTypes are the types printed with --json, by the name of their schema.
 var schemaTypes = map[string]reflect.Type{
 	"selection":           reflect.TypeFor[varsel.Result](),
 	"graphs":              reflect.TypeFor[dag.Result](),
@@ -77,7 +77,7 @@ func schemaPath(name string) string {
 	return filepath.Join(sourceDir, "..", "..", "docs", "schema", name+".v1.json")
 }
 
-// schemaDocument describes the JSON of a type (JSON Schema 2020-12).
+// schemaDocument returns the JSON Schema (2020-12) of a type.
 func schemaDocument(name string, of reflect.Type) []byte {
 	document := typeSchema(of)
 	document["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -95,7 +95,7 @@ func schemaDocument(name string, of reflect.Type) []byte {
 	return append(content, '\n')
 }
 
-// typeSchema is the schema of a Go type as encoding/json writes it.
+// typeSchema returns the schema of a Go type as encoded by encoding/json.
 func typeSchema(of reflect.Type) map[string]any {
 	nullable := func(kind string) map[string]any { return map[string]any{"type": []string{kind, "null"}} }
 	switch {
@@ -145,7 +145,7 @@ func objectSchema(properties map[string]any, required []string) map[string]any {
 	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
 
-// addFields adds the fields of a struct, those of embedded ones among them.
+// addFields adds the fields of a struct, including embedded ones.
 func addFields(of reflect.Type, properties map[string]any, required *[]string) {
 	for _, f := range reflect.VisibleFields(of) {
 		tag, tagged := f.Tag.Lookup("json")
@@ -166,8 +166,8 @@ func addFields(of reflect.Type, properties map[string]any, required *[]string) {
 	}
 }
 
-// TestSchemasAreThoseOfTheTypes: docs/schema says what commands print; a change of a type changes
-// it, which -update-schemas writes. A field that goes or changes its type needs a new version.
+// TestSchemasAreThoseOfTheTypes compares docs/schema with the printed types; -update-schemas writes
+// changes. A field that goes or changes its type needs a new version.
 func TestSchemasAreThoseOfTheTypes(t *testing.T) {
 	for name, of := range schemaTypes {
 		want := schemaDocument(name, of)
@@ -198,8 +198,8 @@ func validate(t *testing.T, object string) string {
 	return name
 }
 
-// schemaCommands are command lines with --json, of which one prints by each schema. They need the
-// tables that TestOutputsMatchTheirSchemas writes.
+// schemaCommands returns command lines with --json, at least one for each schema. They need the
+// tables of TestOutputsMatchTheirSchemas.
 func schemaCommands(t *testing.T) [][]string {
 	hald := testdata(t, "hald.csv")
 	return [][]string{
@@ -254,7 +254,7 @@ func schemaCommands(t *testing.T) [][]string {
 	}
 }
 
-// TestEveryCommandWithJSONIsValidated finds commands that schemaCommands has left out.
+// TestEveryCommandWithJSONIsValidated finds commands missing from schemaCommands.
 func TestEveryCommandWithJSONIsValidated(t *testing.T) {
 	tested := map[string]bool{}
 	root := rootCommand(&shell.App{})
@@ -268,11 +268,11 @@ func TestEveryCommandWithJSONIsValidated(t *testing.T) {
 	}
 }
 
-// runCommands leave a run directory.
+// runCommands are the commands that leave a run directory.
 var runCommands = []string{"varsel", "exact", "rjmcmc", "dag", "hbm", "changepoints", "mixture", "order"}
 
-// TestOutputsMatchTheirSchemas runs every command that has a schema, and validates what it prints
-// and the result it leaves. Then it looks at what the same commands print for readers.
+// TestOutputsMatchTheirSchemas runs every command that has a schema, and validates its output and
+// its stored result. Then it checks the same commands' text for readers.
 func TestOutputsMatchTheirSchemas(t *testing.T) {
 	if testing.Short() {
 		t.Skip("some forty commands")
@@ -312,14 +312,14 @@ func TestOutputsMatchTheirSchemas(t *testing.T) {
 		args = slices.DeleteFunc(slices.Clone(args), func(word string) bool { return word == "--json" })
 		checkScreen(t, strings.Join(args, " "), mustRun(t, args...).stdout)
 	}
-	// What is not of the schema is found.
+	// Objects outside the schema are found.
 	schema, err := jsonschema.NewCompiler().Compile(schemaPath("runs"))
 	require.NoError(t, err)
 	require.Error(t, schema.Validate(map[string]any{"schema": "vti/runs/1", "runs": []any{}, "more": 1}))
 	require.Error(t, schema.Validate(map[string]any{"schema": "vti/runs/2", "runs": []any{}}))
 }
 
-// commandsWithJSON are the commands below one that print JSON when asked.
+// commandsWithJSON returns the paths of the commands below command with a --json flag.
 func commandsWithJSON(command *cobra.Command) (paths []string) {
 	if command.Flags().Lookup("json") != nil {
 		paths = append(paths, command.CommandPath())

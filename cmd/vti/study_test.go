@@ -60,7 +60,7 @@ func TestStudy(t *testing.T) {
 	require.JSONEq(t, `{"schema": "vti/study-status/1", "tasks": 4, "done": 4, "failed": 0, "missing": 0, "working": 0}`, got.stdout)
 }
 
-// A task that fails is reported by name, and the status of the command says so.
+// A failing task is reported by name, and by the status of the command.
 func TestStudyReportsFailures(t *testing.T) {
 	t.Setenv(mainVariable, "1")
 	emptyDir(t, "plan.toml", "command = \"exact\"\ntables = {files = [\"*.csv\"]}\nflags = {target = \"y\"}")

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// words splits a command line as a shell does that knows double quotes alone.
+// words splits a command line as a shell with double quotes only.
 func words(line string) (list []string) {
 	for _, match := range regexp.MustCompile(`"([^"]*)"|(\S+)`).FindAllStringSubmatch(line, -1) {
 		list = append(list, match[1]+match[2])
@@ -19,8 +19,8 @@ func words(line string) (list []string) {
 	return list
 }
 
-// TestTasks runs docs/tasks.md: at most two commands a task, in order, and after them the line that
-// they must have printed.
+// TestTasks runs docs/tasks.md: at most two commands a task, in order, and then checks the line
+// that they must have printed.
 func TestTasks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a page of commands")

@@ -17,13 +17,13 @@ import (
 
 var examplesDir = flag.String("examples", "", "folder with the tables on which a verdict was once wrong, in trust and lme")
 
-// exampleAnswer is a stated number of an example with what it should be, and how far off it may be.
+// exampleAnswer is a stated number of an example with its true value and tolerance.
 type exampleAnswer struct {
 	what               string
 	stated, exact, off float64
 }
 
-// TestExamples runs the plain command, seeds 1 to 3, on the tables on which an earlier version was
+// TestExamples runs the plain command, seeds 1 to 3, on tables for which an earlier version was
 // trusted and wrong or gave no answer: each is right, or not trusted. Exact numbers are from
 // enumerations and quadratures that are independent of this program.
 //
@@ -59,7 +59,7 @@ func TestExamples(t *testing.T) {
 			return result.Certificate.Verdict, list
 		}
 	}
-	// exact sds are nil where a sum of squares of many draws of another program is all there is
+	// exact sds are nil if the only reference is a sum of squares of many draws of another program
 	groups := func(exact float64, sds map[string][2]float64) func(t *testing.T, json string) (vti.Verdict, []exampleAnswer) {
 		return func(t *testing.T, json string) (vti.Verdict, []exampleAnswer) {
 			a := decodeHbm(t, json)
@@ -105,14 +105,13 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// readVerdict reads a verdict.
 func readVerdict(t *testing.T, text string) (v vti.Verdict) {
 	t.Helper()
 	require.NoError(t, v.UnmarshalText([]byte(text)))
 	return v
 }
 
-// joinedIn is the probability that two nodes are joined.
+// joinedIn returns the probability that two nodes are joined.
 func joinedIn(r *dag.Result, pair [2]string) float64 {
 	for _, e := range r.Edges {
 		if e.From == pair[0] && e.To == pair[1] || e.From == pair[1] && e.To == pair[0] {

@@ -11,7 +11,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/shell"
 )
 
-// versionAnswer is what vti version --json prints.
+// versionAnswer is the output of vti version --json.
 type versionAnswer struct {
 	Command string `json:"command"`
 	Version string `json:"version"`

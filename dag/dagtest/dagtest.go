@@ -1,4 +1,4 @@
-// Package dagtest has what tests of several rooms of graphs share: small tables and problems.
+// Package dagtest has small tables and problems shared by tests of graphs.
 package dagtest
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Table is a table of numbers.
+// Table returns a table of numbers.
 func Table(t *testing.T, names []string, rows [][]float64) *table.Table {
 	t.Helper()
 	parsed, err := table.Parse("test.csv", []byte(CSV(names, rows)))
@@ -25,7 +25,7 @@ func Table(t *testing.T, names []string, rows [][]float64) *table.Table {
 	return parsed
 }
 
-// Chain has columns a → b → c with unit noise.
+// Chain returns columns a → b → c with unit noise.
 func Chain(t *testing.T, rows int, options tables.DataOptions) *tables.Data {
 	t.Helper()
 	d, err := tables.NewData(Table(t, []string{"a", "b", "c"}, ChainRows(rows)), options)
@@ -33,7 +33,7 @@ func Chain(t *testing.T, rows int, options tables.DataOptions) *tables.Data {
 	return d
 }
 
-// ChainRows are rows of a → b → c.
+// ChainRows returns rows of a → b → c.
 func ChainRows(rows int) [][]float64 {
 	random := rand.New(rand.NewPCG(11, 12))
 	values := make([][]float64, rows)
@@ -45,7 +45,7 @@ func ChainRows(rows int) [][]float64 {
 	return values
 }
 
-// CSVLine is a row of a file.
+// CSVLine returns a row of a file.
 func CSVLine(row []float64) string {
 	var cells []string
 	for _, x := range row {
@@ -54,7 +54,7 @@ func CSVLine(row []float64) string {
 	return strings.Join(cells, ",")
 }
 
-// CSV is a file of numbers.
+// CSV returns a file of numbers.
 func CSV(names []string, rows [][]float64) string {
 	var text strings.Builder
 	text.WriteString(strings.Join(names, ",") + "\n")
@@ -64,11 +64,11 @@ func CSV(names []string, rows [][]float64) string {
 	return text.String()
 }
 
-// Random is a source of random numbers.
+// Random returns a source of random numbers.
 func Random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 
-// Categories simulates categories a → b ← c → d with 2, 3, 2 and 4 levels; with interventions in
-// b and in d and a column "set" that names them if asked for.
+// Categories simulates categories a → b ← c → d with 2, 3, 2 and 4 levels. With interventions in b
+// and in d a column "set" names them.
 func Categories(t *testing.T, random *rand.Rand, rows int, interventions bool) *tables.Data {
 	t.Helper()
 	var text strings.Builder
@@ -103,8 +103,8 @@ func Categories(t *testing.T, random *rand.Rand, rows int, interventions bool) *
 	return d
 }
 
-// FarInterventions has v0 → v1 → v2 and v3 apart, and rows in which one of them, or v1 and v3, are
-// set far from where they are by themselves.
+// FarInterventions returns v0 → v1 → v2 and a separate v3, and rows in which one of them, or v1 and
+// v3, are set far from their usual values.
 func FarInterventions(t *testing.T, random *rand.Rand, distance float64, options tables.DataOptions) *tables.Data {
 	t.Helper()
 	var text strings.Builder
@@ -129,8 +129,7 @@ func FarInterventions(t *testing.T, random *rand.Rand, distance float64, options
 	return d
 }
 
-// Mixed makes the problem of a table in CSV, with the column set for interventions if there is
-// one.
+// Mixed returns the problem of a table in CSV, with interventions in the column set, if any.
 func Mixed(t *testing.T, text string, model score.ModelOptions) *score.Problem {
 	t.Helper()
 	parsed, err := table.Parse("mixed.csv", []byte(text))
@@ -154,8 +153,8 @@ func Draws(t testing.TB, p *score.Posterior, random *rand.Rand, count int) []sco
 	return draws
 }
 
-// Joint is the probability of every combination of levels under one graph, with posterior mean
-// tables counted by hand and nodes that are set left out.
+// Joint returns the probability of every combination of levels under one graph, with posterior mean
+// tables from counts, without the tables of set nodes.
 func Joint(d *tables.Data, parents []dgraph.Set, do map[int]float64) (probabilities []float64, codes [][]int) {
 	cells := 1
 	for _, levels := range d.Levels {
@@ -191,7 +190,7 @@ func Joint(d *tables.Data, parents []dgraph.Set, do map[int]float64) (probabilit
 	return probabilities, codes
 }
 
-// Missing makes the problem of a table in CSV that misses cells.
+// Missing returns the problem of a table in CSV with missing cells.
 func Missing(t *testing.T, text string, options tables.DataOptions, model score.ModelOptions) (*score.Problem, error) {
 	t.Helper()
 	parsed, err := table.Parse("missing.csv", []byte(text))

@@ -13,13 +13,12 @@ import (
 	"github.com/transdim/vti/dag/sem"
 )
 
-// Additive are mechanisms with normal noise that is added to a function of the parents: linear, or
-// a network with one hidden layer. It satisfies [Mechanism].
+// Additive is the mechanism x_j = f(x_pa) + normal noise, with f linear or a network with one
+// hidden layer. It satisfies [Mechanism].
 type Additive struct {
 	problem *score.Problem
 	layout  sem.Layout
 
-	// The data, by node.
 	values  []float64 // x [N·n]; for MLP
 	counted []float64 // 1 where the row counts [N·n]; nil when all do
 	centers []float64 // of all columns, by node [N·N]; nil for none
@@ -29,7 +28,7 @@ type Additive struct {
 	logSDs []float64 // prior means of log σ [N]
 }
 
-// NewAdditive are the mechanisms of a problem.
+// NewAdditive returns the mechanisms of a problem.
 func NewAdditive(p *score.Problem) *Additive {
 	t := &Additive{problem: p, layout: p.Layout()}
 	for j := range p.Data.Nodes() {
@@ -52,7 +51,7 @@ func NewAdditive(p *score.Problem) *Additive {
 	return t
 }
 
-// MechanismOf are the mechanisms of a problem; linear ones know their quadratics.
+// MechanismOf returns the mechanisms of a problem, with quadratics for linear ones.
 func MechanismOf(p *score.Problem) Mechanism {
 	own := NewAdditive(p)
 	if own.layout.Mechanism == sem.Linear {
@@ -81,7 +80,7 @@ func (t *Additive) Mask(_, parents *graph.Node) *graph.Node {
 	return graph.Concatenate(parts, 1)
 }
 
-// LogJoint is log p(x_j, θ_j | x_pa) of nodes whose parents are those that the mask has.
+// LogJoint returns log p(x_j, θ_j | x_pa) of nodes with the parents in mask.
 func (t *Additive) LogJoint(node, _, mask, theta *graph.Node) *graph.Node {
 	theta = graph.Where(mask, theta, graph.ZerosLike(theta))
 	logSigma := t.logSigma(theta, t.layout.Weights())
@@ -93,7 +92,8 @@ func (t *Additive) LogJoint(node, _, mask, theta *graph.Node) *graph.Node {
 	return graph.Add(logLikelihood, t.logPrior(node, mask, theta, t.layout.Weights(), logSigma))
 }
 
-// logSigma is log σ of each row [B], which follows so many weights where it is unknown.
+// logSigma returns log σ of each row [B], which follows the weights in theta if the noise is
+// unknown.
 func (t *Additive) logSigma(theta *graph.Node, weights int) *graph.Node {
 	if t.layout.Sigma > 0 {
 		return graph.AddScalar(graph.ReduceSum(graph.ZerosLike(theta), -1), math.Log(t.layout.Sigma))
@@ -106,7 +106,7 @@ func (t *Additive) ofNode(like, node *graph.Node, values []float64) *graph.Node 
 	return graph.ConvertDType(graph.Gather(graph.Const(node.Graph(), values), graph.InsertAxes(node, -1)), like.DType())
 }
 
-// squares is Σ (x_j − f(x_pa))² over the rows that count for the node. [B]
+// squares returns Σ (x_j − f(x_pa))² over the rows that count for the node. [B]
 func (t *Additive) squares(node, theta *graph.Node) *graph.Node {
 	if t.layout.Mechanism == sem.Linear {
 		return t.linearSquares(node, theta)
@@ -125,15 +125,15 @@ func (t *Additive) squares(node, theta *graph.Node) *graph.Node {
 	return graph.ReduceSum(squares, -1)
 }
 
-// hidden are the hidden units of networks [B,H,n], whose first layer theta starts with, and
-// the values of the nodes [B,n].
+// hidden returns the hidden units of networks [B,H,n], whose first layer starts theta, and the
+// values of the nodes [B,n].
 func (t *Additive) hidden(node, theta *graph.Node) (hidden, own *graph.Node) {
 	l, g := t.layout, node.Graph()
 	nodes, rows, batch := l.Nodes, t.problem.Data.Rows(), theta.Shape().Dim(0)
 	values := graph.ConvertDType(graph.Reshape(graph.Const(g, t.values), nodes, rows), theta.DType())
 	first := graph.Reshape(graph.SliceAxis(theta, 1, graph.AxisRange(0, nodes*l.Hidden)), batch, nodes, l.Hidden)
-	// [B, H, n]; with the operands in this order, and the sum over units as one, nothing of this
-	// size is transposed
+	// [B, H, n]; this order of operands, with a single sum over units, avoids a transposition of
+	// this size
 	hidden = graph.Einsum("bih,ir->bhr", first, values)
 	index := graph.InsertAxes(node, -1)
 	own = graph.Gather(values, index)
@@ -156,7 +156,7 @@ func (t *Additive) countedOf(node *graph.Node, dtype dtypes.DType) *graph.Node {
 	return graph.ConvertDType(graph.Gather(counted, graph.InsertAxes(node, -1)), dtype)
 }
 
-// linearSquares is |R (w − e_j)|². [B]
+// linearSquares returns |R (w − e_j)|². [B]
 func (t *Additive) linearSquares(node, theta *graph.Node) *graph.Node {
 	nodes, g := t.layout.Nodes, node.Graph()
 	weights := graph.SliceAxis(theta, 1, graph.AxisRange(0, nodes))
@@ -171,8 +171,8 @@ func (t *Additive) linearSquares(node, theta *graph.Node) *graph.Node {
 	return graph.ReduceSum(graph.Square(product), -1)
 }
 
-// logPrior is Σ log N(θ_k; 0, σ0²) over the coordinates in use among the first so many,
-// plus the log prior of log σ where the noise is unknown. [B]
+// logPrior returns Σ log N(θ_k; 0, σ0²) over the used coordinates among the first weights, plus the
+// log prior of log σ if the noise is unknown. [B]
 func (t *Additive) logPrior(node, mask, theta *graph.Node, weights int, logSigma *graph.Node) *graph.Node {
 	sd := t.problem.Model.PriorSD
 	columns := graph.AxisRange(0, weights)
@@ -186,15 +186,15 @@ func (t *Additive) logPrior(node, mask, theta *graph.Node, weights int, logSigma
 	return graph.Add(sum, graph.AddScalar(graph.MulScalar(graph.Square(standard), -0.5), -math.Log(score.LogSigmaSD)-score.HalfLog2Pi))
 }
 
-// linear are linear mechanisms, with quadratics.
+// linear is a linear mechanism with quadratics.
 type linear struct{ *Additive }
 
 var _ quadratics = linear{}
 
-// Quadratic expands the log density of each node with the parents that the mask has: exact where
-// the noise is known. Where it is not, weights are as if σ had the value at which its marginal
-// density is largest, and log σ has the curvature of that density, both without what the prior of
-// the weights adds. node [B], mask [B,D] -> H [B,D,D], b [B,D]
+// Quadratic expands the log density of each node with the parents in mask. It is exact for known
+// noise. For unknown noise, σ in the quadratic of the weights has the value of largest marginal
+// density, and log σ has the curvature of that density; both omit the effect of the weights' prior.
+// node [B], mask [B,D] -> H [B,D,D], b [B,D]
 func (t linear) Quadratic(node, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node) {
 	const number = dtypes.Float64
 	nodes, g := t.layout.Nodes, node.Graph()
@@ -234,14 +234,14 @@ func (t linear) Quadratic(node, mask *graph.Node, dtype dtypes.DType) (precision
 }
 
 // steepest is the largest curvature in units of the prior's: beyond it, rounding would make
-// precisions indefinite. noiseSteps is how often the noise and the weights are found in turn.
-// Chosen by hand.
+// precisions indefinite. noiseSteps is the number of alternations between noise and weights. Chosen
+// by hand.
 const (
 	steepest   = 1e12
 	noiseSteps = 3
 )
 
-// grams are Σ x xᵀ over the rows that count for each node [N][N][N].
+// grams returns Σ x xᵀ over the rows that count for each node [N][N][N].
 func (t *Additive) grams() (all [][][]float64) {
 	nodes := t.layout.Nodes
 	for j := range nodes {

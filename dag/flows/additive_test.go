@@ -19,7 +19,7 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 )
 
-// Every family, every kind of mechanism, against loops over rows.
+// The log joint of every family and mechanism agrees with loops over rows.
 func TestLogJointAgainstALoop(t *testing.T) {
 	backend := testkit.Backend(t)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -46,7 +46,7 @@ func TestLogJointAgainstALoop(t *testing.T) {
 	}
 }
 
-// The mask of a family is that of the layout, and the features of its code node and parents.
+// The mask of a family is the layout's, and the features of its code are node and parents.
 func TestSpaceOfFamilies(t *testing.T) {
 	backend := testkit.Backend(t)
 	for name, p := range problems(t) {
@@ -69,8 +69,8 @@ func TestSpaceOfFamilies(t *testing.T) {
 }
 
 // With known noise the quadratic of a linear family is exact: the log density is its value at the
-// mode less ½ (θ−μ)ᵀH(θ−μ). With unknown noise it is exact in the weights at its own σ, which is
-// near the mode of the marginal density of log σ, as its curvature is near that of the density.
+// mode less ½ (θ−μ)ᵀH(θ−μ). With unknown noise it is exact in the weights at its σ, which is near
+// the mode of the marginal density of log σ; its curvature is near the density's.
 func TestQuadraticsOfLinearFamilies(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	backend := testkit.Backend(t)
@@ -119,8 +119,8 @@ func TestQuadraticsOfLinearFamilies(t *testing.T) {
 	}
 }
 
-// With the output layer integrated out, the density is that of a normal distribution whose
-// covariance has the hidden units, and its gradient that by differences.
+// With the output layer integrated out, the density is a normal distribution's with the hidden
+// units in its covariance, and its gradient agrees with differences.
 func TestCollapsedNetworks(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU) // which differentiates slices
 	require.NoError(t, err)

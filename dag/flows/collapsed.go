@@ -8,10 +8,10 @@ import (
 	"github.com/transdim/vti/dag/score"
 )
 
-// Collapsed are mechanisms that are networks whose output layer is integrated out: given the hidden
-// units Φ [H',n], the bias among them, x_j is normal with covariance σ² I + σ0² ΦᵀΦ. The
-// coordinates are the first layer, W1 [N,H] and b1 [H], and log σ where the noise is unknown. What
-// is left to a flow has far fewer ridges than all weights together. It satisfies [Mechanism].
+// Collapsed is the network mechanism with the output layer integrated out: given the hidden units Φ
+// [H',n], the bias among them, x_j is normal with covariance σ² I + σ0² ΦᵀΦ. The coordinates are
+// the first layer, W1 [N,H] and b1 [H], and log σ if the noise is unknown. Their density has far
+// fewer ridges than the density of all weights. It satisfies [Mechanism].
 type Collapsed struct{ *Additive }
 
 // Dim returns D.
@@ -23,7 +23,6 @@ func (c Collapsed) Dim() int {
 	return dim
 }
 
-// first is the number of coordinates of the first layer.
 func (c Collapsed) first() int {
 	if c.layout.Bias {
 		return (c.layout.Nodes + 1) * c.layout.Hidden
@@ -41,7 +40,7 @@ func (c Collapsed) Mask(_, parents *graph.Node) *graph.Node {
 	return graph.Concatenate(parts, 1)
 }
 
-// LogJoint is log p(x_j, W1, σ | x_pa).
+// LogJoint returns log p(x_j, W1, σ | x_pa).
 func (c Collapsed) LogJoint(node, parents, mask, theta *graph.Node) *graph.Node {
 	l, sd := c.layout, c.problem.Model.PriorSD
 	theta = graph.Where(mask, theta, graph.ZerosLike(theta))
@@ -67,9 +66,9 @@ func (c Collapsed) LogJoint(node, parents, mask, theta *graph.Node) *graph.Node 
 	return graph.Add(logJoint, c.logPrior(node, mask, theta, c.first(), logSigma))
 }
 
-// logNormalIntegral is log of ∫ exp(−½ wᵀAw + bᵀw) dw less the constant of the dimension,
-// ½ bᵀA⁻¹b − ½ log |A|: A [B,H,H], b [B,H] -> [B]. A sweep of Gauss and Jordan gives A⁻¹ and
-// μ = A⁻¹b, of which the gradient −½ (A⁻¹ + μμᵀ) by A and μ by b is made.
+// logNormalIntegral returns log of ∫ exp(−½ wᵀAw + bᵀw) dw less the constant of the dimension, ½
+// bᵀA⁻¹b − ½ log |A|: A [B,H,H], b [B,H] -> [B]. A Gauss-Jordan sweep gives A⁻¹ and μ = A⁻¹b, and
+// with them the gradients −½ (A⁻¹ + μμᵀ) by A and μ by b.
 func logNormalIntegral(precision, linear *graph.Node) *graph.Node {
 	units := linear.Shape().Dim(1)
 	// A with b to the right; the sweeps turn it into A⁻¹ with μ

@@ -1,15 +1,15 @@
-// Package flows makes Targets for the engine of graphs and of the families that they are made of.
+// Package flows makes Targets for graphs and for their families.
 //
-// A [Mechanism] says how nodes depend on their parents: [Additive] ones are linear or networks,
-// [Collapsed] networks have their output layer integrated out, and others can be one's own.
+// A [Mechanism] defines how nodes depend on their parents: [Additive] is linear or a network,
+// [Collapsed] is a network with its output layer integrated out, and callers can write others.
 // [NewGraphTarget] is the posterior over graphs and the parameters of all nodes together, as in the
-// paper, whose q(m) is a modeldist.Autoregressive over its codes. [NewNodeTarget] is that of one
-// node given its parents, for all families at once: a flow on it serves graphs as products over
-// nodes, with [GraphModels] as q(m). Its weights are evidences of families ([Estimate]).
+// paper, whose q(m) is a modeldist.Autoregressive over its codes. [NewNodeTarget] is the posterior
+// of one node given its parents, for all families at once: a flow on it serves graphs as products
+// over nodes, with [GraphModels] as q(m). Its weights are evidences of families ([Estimate]).
 //
 // # Files
 //
-//	mechanism.go          what a mechanism is
+//	mechanism.go          the interface of mechanisms
 //	additive.go           linear mechanisms and networks; quadratics of linear ones
 //	collapsed.go          networks with the output layer integrated out
 //	graph_target.go       graphs with the parameters of all nodes

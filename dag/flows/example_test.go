@@ -15,8 +15,8 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// waves is a mechanism of one's own: x_j = Σ a_i sin(2 x_i) over its parents plus N(0, 0.5²), with
-// a_i ~ N(0, 1).
+// waves is a user's mechanism: x_j = Σ a_i sin(2 x_i) over its parents plus N(0, 0.5²), with a_i ~
+// N(0, 1).
 type waves struct{ columns [][]float64 }
 
 func (w waves) Nodes() int { return len(w.columns) }
@@ -36,8 +36,8 @@ func (w waves) LogJoint(node, _, mask, theta *graph.Node) *graph.Node {
 	return graph.Add(graph.ReduceSum(logNormal(graph.Sub(own, mean), 0.5), -1), graph.ReduceSum(prior, -1))
 }
 
-// The posterior over graphs of two columns, b = sin(2a) + noise, with a mechanism of one's own, by
-// one flow for the parameters of all nodes.
+// The posterior over graphs of two columns, b = sin(2a) + noise, with a user's mechanism, by one
+// flow for the parameters of all nodes.
 func ExampleNewGraphTarget() {
 	random := rand.New(rand.NewPCG(1, 2))
 	a, b := make([]float64, 60), make([]float64, 60)

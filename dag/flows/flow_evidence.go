@@ -14,10 +14,9 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// Draws behind the scores of a flow: a pilot of every family, between leastPilot and mostPilot
-// draws and about pilotBudget in all, then rounds that give more to the families whose errors
-// matter; one round for graphs over more nodes than largeNodes, whose sums take long. Chosen by
-// hand, not tuned.
+// Draws for the scores of a flow: a pilot of every family, between leastPilot and mostPilot draws
+// and about pilotBudget in all, then rounds that favour the families whose errors matter. Graphs
+// over more than largeNodes nodes, whose sums take long, get one round. Chosen by hand, not tuned.
 const (
 	leastPilot   = 32
 	mostPilot    = 256
@@ -28,7 +27,7 @@ const (
 	largeNodes   = 12
 )
 
-// Evidences are the scores that importance weights gave, and the draws behind them.
+// Evidences are scores by importance weights, with their draws.
 type Evidences struct {
 	sum       score.SumOfScores
 	Evidences *vti.Evidences
@@ -44,8 +43,8 @@ type EvidenceConfig struct {
 	Status     func(string)
 }
 
-// Estimate finds the evidence of every family, with most draws for those whose errors matter to
-// the posterior over graphs, which sum makes of scores.
+// Estimate finds the evidence of every family. Families whose errors matter to the posterior over
+// graphs, which sum makes of scores, get the most draws.
 func Estimate(p *score.Problem, ctx gocontext.Context, posterior *vti.Posterior, sum score.SumOfScores, cfg EvidenceConfig) (*Evidences, *score.Posterior, error) {
 	draws, status := cfg.Draws, cfg.Status
 	codes := make([][]int32, len(p.Families))
@@ -112,10 +111,10 @@ func (s *Evidences) update(ctx gocontext.Context, p *score.Problem, status func(
 	return s.sum(ctx, p.Structure, s.scores, status)
 }
 
-// allocate shares a budget of draws: to a family in proportion to the spread of its weights and to
-// what an error of its score does to the probabilities of graphs, the standard deviation of the
-// indicator that it is in the graph; a tenth of its probability besides, for the evidence and for
-// draws of its parameters.
+// allocate shares a budget of draws in proportion to the spread of a family's weights times the
+// effect of its score's error on the probabilities of graphs: the standard deviation of the
+// indicator that the family is in the graph. A tenth of the family's probability is added, for the
+// evidence and for draws of its parameters.
 func (s *Evidences) allocate(graphs *score.Posterior, allocation []int, budget int) {
 	share := make([]float64, len(allocation))
 	var total float64
@@ -129,16 +128,16 @@ func (s *Evidences) allocate(graphs *score.Posterior, allocation []int, budget i
 	}
 }
 
-// supplement asks for the draws with which what families may have missed together is half of what
-// trust takes, if their k̂ stay: at most so many for all. It reports whether that is needed and of
-// use.
+// supplement allocates draws after which the mass that families may have missed together is half of
+// the limit of trust, if their k̂ stay: at most most for all. It reports whether they are needed
+// and useful.
 func (s *Evidences) supplement(graphs *score.Posterior, allocation []int, most int) bool {
 	clear(allocation)
 	if graphs.Missed() <= verdict.DoubtfulMissed {
 		return false
 	}
 	models, needed := s.Evidences.Models(), 0
-	// of as many families as graphs have, as independent errors
+	// as independent errors of one family for each node
 	wanted := verdict.DoubtfulMissed / 2 / math.Sqrt(float64(graphs.Structure.Nodes))
 	for f, m := range graphs.Marginals {
 		share, k := m*s.scores.Missed[f], math.Max(s.scores.KHat[f], 0)
@@ -157,10 +156,10 @@ func (s *Evidences) supplement(graphs *score.Posterior, allocation []int, most i
 	return needed > 0
 }
 
-// supplements is how often draws are supplemented. Chosen by hand.
+// supplements is the largest number of supplements. Chosen by hand.
 const supplements = 2
 
-// keep draws of families and keeps the draws for their parameters.
+// keep draws parameters of families and stores them.
 func (s *Evidences) keep(ctx gocontext.Context, allocation []int) error {
 	for f, draws := range allocation {
 		s.kept[f] += draws
@@ -168,8 +167,8 @@ func (s *Evidences) keep(ctx gocontext.Context, allocation []int) error {
 	return s.Evidences.Draw(ctx, allocation, true)
 }
 
-// fillUp asks for what families that matter lack in draws of their parameters. However few draws
-// their evidences take, summaries choose among so many.
+// fillUp allocates missing draws of parameters to families that matter: summaries need them even if
+// the evidences do not.
 func (s *Evidences) fillUp(graphs *score.Posterior, allocation []int, draws int) {
 	for f, m := range graphs.Marginals {
 		allocation[f] = 0
@@ -179,7 +178,8 @@ func (s *Evidences) fillUp(graphs *score.Posterior, allocation []int, draws int)
 	}
 }
 
-// A family of at least this probability has at least so many draws of its parameters.
+// A family of at least the given probability has at least the given number of draws of its
+// parameters.
 const (
 	leastDescribed = 1e-3
 	leastKept      = 100

@@ -19,9 +19,8 @@ import (
 //	the next node v     q(v | S) among those not in S, the nodes so far,
 //	its parents pa ⊂ S  q(pa | v, S), bit by bit, by a masked network with v and S as context.
 //
-// Given the order the parents of nodes are independent, as they are in the posterior, so that the
-// loss of a node is the only one that its edges are credited with. A graph takes N rows of a batch,
-// one for each position.
+// Given the order the parents of nodes are independent, as in the posterior, so that the edges of a
+// node are credited with its loss alone. A graph takes N rows of a batch, one for each position.
 type GraphModels struct {
 	structure dgraph.Structure
 	hidden    int
@@ -31,9 +30,9 @@ type GraphModels struct {
 
 var _ vti.GroupedModels = (*GraphModels)(nil)
 
-// NewGraphModels is q(m) with networks of so many hidden units; 0 stands for four for each node, at
-// least 32 and at most 256. It starts uniform: any node is next, and each possible edge has
-// probability one half.
+// NewGraphModels returns a q(m) of networks with the given number of hidden units; 0 stands for
+// four for each node, within 32 and 256. It starts uniform: any node is next, and each possible
+// edge has probability one half.
 func NewGraphModels(s dgraph.Structure, hidden int, seed uint64) (*GraphModels, error) {
 	if hidden == 0 {
 		hidden = min(max(4*s.Nodes, 32), 256)
@@ -45,14 +44,14 @@ func NewGraphModels(s dgraph.Structure, hidden int, seed uint64) (*GraphModels, 
 	return &GraphModels{s, hidden, seed, parents}, nil
 }
 
-// String says what a checkpoint has to share.
+// String names the settings that a checkpoint must share.
 func (m *GraphModels) String() string { return fmt.Sprintf("graphs node by node, %d units", m.hidden) }
 
-// Rows is N.
+// Rows returns N.
 func (m *GraphModels) Rows() int { return m.structure.Nodes }
 
-// copies is the number of graphs along each order in a batch of so many graphs. The mean loss of
-// the others along the order is the baseline of the edges of one. Chosen by hand.
+// copies returns the number of graphs along each order in a batch of graphs. The mean loss of the
+// others along the order is the baseline of a graph's edges. Chosen by hand.
 func copies(graphs int) int {
 	for of := 4; of > 1; of-- {
 		if graphs%of == 0 {
@@ -64,7 +63,7 @@ func copies(graphs int) int {
 
 const network = dtypes.Float32 // of the networks
 
-// next is log q(v | S) for all nodes v: members of S [R,N] of 0 and 1 -> [R,N] float64.
+// next returns log q(v | S) for all nodes v: members of S [R,N] of 0 and 1 -> [R,N] float64.
 func (m *GraphModels) next(ctx *vti.Context, members *graph.Node) *graph.Node {
 	g, nodes := members.Graph(), m.structure.Nodes
 	inside := made.Perceptron(ctx.In("order"), m.seed, members, m.hidden)
@@ -76,7 +75,7 @@ func (m *GraphModels) next(ctx *vti.Context, members *graph.Node) *graph.Node {
 	return logSoftmax(graph.Where(possible, graph.ConvertDType(logits, dtypes.Float64), graph.MulScalar(graph.OnesLike(graph.ConvertDType(taken, dtypes.Float64)), impossible)))
 }
 
-// impossible is the log weight of what cannot be, such that sums and differences of it are finite.
+// impossible is a log weight of zero probability that keeps sums and differences finite.
 const impossible = -1e30
 
 func logSoftmax(x *graph.Node) *graph.Node {
@@ -84,15 +83,16 @@ func logSoftmax(x *graph.Node) *graph.Node {
 	return graph.Sub(x, graph.Log(graph.ReduceAndKeep(graph.Exp(x), graph.ReduceSum, -1)))
 }
 
-// edges are the distributions of the parents of rows inside a graph function.
+// edges holds the distributions of the parents of rows inside a graph function.
 type edges struct {
 	bound *made.Bound
-	// [R,N]: whether an edge is possible, and whether it must be there
+	// [R,N]: whether an edge is possible, and whether it is required
 	possible, required *graph.Node
 	most               float64 // parents of a node
 }
 
-// edges prepares them for nodes [R,N], one-hot, and the members [R,N] of the sets before them.
+// edges prepares the parents' distributions for nodes [R,N], one-hot, and the members [R,N] of the
+// sets before them.
 func (m *GraphModels) edges(ctx *vti.Context, node, members *graph.Node) *edges {
 	g := node.Graph()
 	of := func(sets []dgraph.Set) *graph.Node { // [R,N]
@@ -106,15 +106,15 @@ func (m *GraphModels) edges(ctx *vti.Context, node, members *graph.Node) *edges 
 	return e
 }
 
-// free reports where there is a choice, given the number of parents so far and of those that must
-// come: an edge that must be there is no choice, and neither is one beyond the most. All [R,·].
+// free reports where there is a choice, given the number of other parents, chosen or required:
+// neither at a required edge nor beyond the limit. All [R,·].
 func (e *edges) free(possible, required, others *graph.Node) *graph.Node {
 	room := graph.LessThan(others, graph.MulScalar(graph.OnesLike(others), e.most-0.5))
 	open := graph.Sub(possible, required)
 	return graph.LogicalAnd(graph.GreaterThan(open, graph.MulScalar(graph.OnesLike(open), 0.5)), room)
 }
 
-// logProb is log q(pa | v, S) of bits [R,N] of 0 and 1 -> [R] float64.
+// logProb returns log q(pa | v, S) of bits [R,N] of 0 and 1 -> [R] float64.
 func (e *edges) logProb(bits *graph.Node) *graph.Node {
 	nodes := bits.Shape().Dim(1)
 	odds := graph.ConvertDType(e.bound.Outputs(bits)[0], dtypes.Float64)
@@ -126,7 +126,6 @@ func (e *edges) logProb(bits *graph.Node) *graph.Node {
 	return graph.ReduceSum(graph.Where(e.free(e.possible, e.required, others), logProb, graph.ZerosLike(logProb)), -1)
 }
 
-// softplus is log(1 + exp x).
 func softplus(x *graph.Node) *graph.Node {
 	return graph.Add(graph.MaxScalar(x, 0), graph.Log1P(graph.Exp(graph.Neg(graph.Abs(x)))))
 }
@@ -162,7 +161,7 @@ func (m *GraphModels) rowsOf(codes *graph.Node) (positions, before, bits *graph.
 	return positions, dgraph.Before(positions), bits
 }
 
-// logProbs are log q(v | S) and log q(pa | v, S) of rows: codes [G·N,1+N] -> [G,N] each.
+// logProbs returns log q(v | S) and log q(pa | v, S) of rows: codes [G·N,1+N] -> [G,N] each.
 func (m *GraphModels) logProbs(ctx *vti.Context, codes *graph.Node) (next, parents *graph.Node) {
 	ctx = ctx.Checked(false)
 	nodes := m.structure.Nodes
@@ -174,7 +173,7 @@ func (m *GraphModels) logProbs(ctx *vti.Context, codes *graph.Node) (next, paren
 	return graph.Reshape(next, -1, nodes), graph.Reshape(parents, -1, nodes)
 }
 
-// LogProb is the part of rows in log q(m): codes [G·N,1+N] int32 -> [G·N] float64.
+// LogProb returns each row's part of log q(m): codes [G·N,1+N] int32 -> [G·N] float64.
 func (m *GraphModels) LogProb(ctx *vti.Context, codes *graph.Node) *graph.Node {
 	next, parents := m.logProbs(ctx, codes)
 	return graph.Reshape(graph.Add(next, parents), -1)
@@ -216,12 +215,12 @@ func (m *GraphModels) Sample(ctx *vti.Context, uniforms *graph.Node) *graph.Node
 //	E Σ_j [log h(θ_j | j, pa_j) + log q(v_j | S_j) + log q(pa_j | j, S_j) − log p(pa_j)] − log r
 //
 // with respect to q(m), where h is the density of the flow over the target's, and r the share of
-// the order among those of its graph ([dgraph.LogSorted]) under the prior over graphs. Parents are
-// credited with the loss of their own node, less the mean of the same node in the other graphs
-// along the same order; the next node with the losses of its own position and after, averaged over
-// the graphs along the order, less the mean over the other orders; both with r, which all edges
-// have part in. codes [G·N,1+N], logH [G·N]; losses [G] are by graph, nonFinite counts rows
-// that were left out.
+// the order among all orders of its graph ([dgraph.LogSorted]) under the prior over graphs. Parents
+// are credited with the loss of their node, less the mean of the same node in the other graphs
+// along the same order. The next node is credited with the losses of its position and later ones,
+// averaged over the graphs along the order, less the mean over the other orders. Both include r, in
+// which all edges take part. codes [G·N,1+N], logH [G·N]; losses [G] are by graph, nonFinite counts
+// rows left out.
 func (m *GraphModels) ScoreLoss(ctx *vti.Context, codes, logH *graph.Node) (scalar, nonFinite, losses *graph.Node) {
 	g, nodes := codes.Graph(), m.structure.Nodes
 	graphs := codes.Shape().Dim(0) / nodes

@@ -18,7 +18,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// allRows are the rows of all pairs of an order and a graph along it that a structure allows.
+// allRows returns the rows of all pairs of an order and an allowed graph along it.
 func allRows(s dgraph.Structure) (codes [][]int32) {
 	families := s.Families()
 	var extend func(before dgraph.Set, rows [][]int32)
@@ -37,7 +37,7 @@ func allRows(s dgraph.Structure) (codes [][]int32) {
 	return codes
 }
 
-// randomGraphModels are a q(m) with weights that are not where it starts.
+// randomGraphModels returns a q(m) with weights away from its start.
 func randomGraphModels(t *testing.T, backend backends.Backend, s dgraph.Structure, random *rand.Rand) (*GraphModels, *context.Context) {
 	require.NoError(t, s.Validate())
 	m, err := NewGraphModels(s, 8, 3)
@@ -70,11 +70,10 @@ func testStructures() map[string]dgraph.Structure {
 	return map[string]dgraph.Structure{"graphs": dgraph.FreeStructure(3), "orders": orders, "constraints": four}
 }
 
-// keyOfRows names an order and a graph along it.
 func keyOfRows(rows [][]int32) string { return space.Key(slices.Concat(rows...)) }
 
-// q(m) sums to one over all orders and graphs that a structure allows, and draws them as often as
-// it says, several graphs along each order.
+// q(m) sums to one over all orders and allowed graphs, and its draws have its frequencies, with
+// several graphs along each order.
 func TestGraphModels(t *testing.T) {
 	backend := testkit.Backend(t)
 	for name, s := range testStructures() {
@@ -117,8 +116,8 @@ func TestGraphModels(t *testing.T) {
 	}
 }
 
-// ScoreLoss has the gradient of the expected loss, a sum over all orders and graphs where these are
-// few, and over more nodes less variance than a score function that credits all choices with all
+// ScoreLoss has the gradient of the expected loss, a sum over all orders and graphs of few nodes.
+// For more nodes it has less variance than a score function that credits all choices with all
 // losses.
 func TestScoreLossOfGraphModels(t *testing.T) {
 	if testing.Short() {
@@ -219,8 +218,8 @@ func TestScoreLossOfGraphModels(t *testing.T) {
 	}
 }
 
-// Codes that q(m) starts from are graphs that the structure allows, along one of their orders, and
-// without flips the graph itself.
+// Codes for the start of q(m) are allowed graphs, along one of their orders, and without flips the
+// graph itself.
 func TestWarmCode(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for name, s := range testStructures() {

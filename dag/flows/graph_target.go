@@ -18,7 +18,7 @@ import (
 // GraphTarget is the posterior over codes (P, U) and the parameters of all nodes together, as in
 // the paper (5.2). It satisfies vti.Target, for any mechanism and any number of nodes. The
 // coordinates are the parameters of each node in turn. With the prior over graphs the codes of a
-// graph share its probability as random sorts give them ([dgraph.LogSorted]).
+// graph share its probability in the proportions of random sorts ([dgraph.LogSorted]).
 type GraphTarget struct {
 	Codes     *GraphSpace
 	structure dgraph.Structure
@@ -26,16 +26,16 @@ type GraphTarget struct {
 	logMass   float64 // of the prior before it is normalised; NaN: not known
 }
 
-// NewGraphTarget is the target of graphs that a structure allows, with their prior.
+// NewGraphTarget returns the target of allowed graphs, with their prior.
 func NewGraphTarget(s dgraph.Structure, m Mechanism) *GraphTarget {
 	return &GraphTarget{&GraphSpace{Ordered: dgraph.NewOrdered(s.Nodes), mechanism: m}, s, m, s.LogMass()}
 }
 
-// Normalised reports whether the prior over graphs is normalised, so that evidences are.
+// Normalised reports whether the prior over graphs is normalised, and with it the evidences.
 func (t *GraphTarget) Normalised() bool { return !math.IsNaN(t.logMass) }
 
-// AsTarget is the target as the engine is to see it: with the quadratics of the mechanism, if it
-// knows them and the coordinates are few enough for a matrix of them.
+// AsTarget returns the target for the engine: with the quadratics of the mechanism, if it has them
+// and the coordinates are few enough for a matrix.
 func (t *GraphTarget) AsTarget() vti.Target {
 	own, ok := t.mechanism.(quadratics)
 	if !ok || t.Codes.Dim() > cosmic.MaxCoupledDim {
@@ -44,7 +44,7 @@ func (t *GraphTarget) AsTarget() vti.Target {
 	return quadraticGraphs{t, own}
 }
 
-// GraphTargetOf is the target of graphs that AsTarget has made.
+// GraphTargetOf returns the GraphTarget behind a result of AsTarget.
 func GraphTargetOf(target vti.Target) *GraphTarget {
 	if own, ok := target.(quadraticGraphs); ok {
 		return own.GraphTarget
@@ -52,8 +52,7 @@ func GraphTargetOf(target vti.Target) *GraphTarget {
 	return target.(*GraphTarget)
 }
 
-// Decode adds the graph of a code to a sample, with theta cut into the parameters of each
-// node.
+// Decode adds the graph of a code to a sample, and divides theta into the parameters of each node.
 func (t *GraphTarget) Decode(code []int32, theta []float64, to *score.Sample) error {
 	g, err := t.Codes.Graph(code)
 	if err == nil {
@@ -62,9 +61,9 @@ func (t *GraphTarget) Decode(code []int32, theta []float64, to *score.Sample) er
 	return err
 }
 
-// Lenient is the same for chains, which change a site at a time: the bits of edges that the
-// structure requires or forbids say nothing, so that the order can change without them, and all
-// their values share the probability of the rest.
+// Lenient returns the target for chains, which change a site at a time. It ignores the bits of
+// required and forbidden edges, so that the order can change without them; all their values share
+// the probability of the rest.
 func (t *GraphTarget) Lenient() *GraphTarget {
 	sp, out := *t.Codes, *t
 	sp.lenient, out.Codes = &t.structure, &sp
@@ -75,8 +74,8 @@ func (t *GraphTarget) Lenient() *GraphTarget {
 type GraphSpace struct {
 	dgraph.Ordered
 	mechanism Mechanism
-	// whose required edges are there along the order, and whose forbidden ones are not, whatever
-	// the bits; nil: bits decide
+	// if not nil, its required edges are present along the order and its forbidden ones absent,
+	// whatever the bits
 	lenient *dgraph.Structure
 }
 
@@ -91,7 +90,7 @@ func (s *GraphSpace) Adjacency(codes *graph.Node) *graph.Node {
 	return graph.LogicalOr(adjacency, graph.LogicalAnd(s.along(codes), graph.InsertAxes(graph.Const(g, dgraph.EdgeTable(s.lenient.Required)), 0)))
 }
 
-// along has all edges along the orders of codes: [B,S] -> [B,N,N] Bool.
+// along returns all edges along the orders of codes: [B,S] -> [B,N,N] Bool.
 func (s *GraphSpace) along(codes *graph.Node) *graph.Node {
 	digits := graph.SliceAxis(codes, 1, graph.AxisRange(0, s.Nodes()-1))
 	bits := graph.OnesLike(graph.SliceAxis(codes, 1, graph.AxisRange(s.Nodes()-1)))
@@ -105,7 +104,7 @@ func (s *GraphSpace) Graph(code []int32) (*dgraph.Graph, error) {
 		return g, err
 	}
 	for _, e := range dgraph.OrderedPairs(s.Nodes()) {
-		// along the order, or the code has no probability
+		// along the order, else the code has no probability
 		required := s.lenient.Required[e.To].Has(e.From)
 		g.Set(e.From, e.To, required || g.Has(e.From, e.To) && s.lenient.Allowed[e.To].Has(e.From))
 	}
@@ -123,7 +122,7 @@ func (s *GraphSpace) Mask(codes *graph.Node) *graph.Node {
 	return graph.Reshape(s.mechanism.Mask(node, parents), codes.Shape().Dim(0), s.Dim())
 }
 
-// rows are the families of codes [B,S], graph by graph: nodes [B·N] and parents [B·N,N].
+// rows returns the families of codes [B,S], graph by graph: nodes [B·N] and parents [B·N,N].
 func (s *GraphSpace) rows(codes *graph.Node) (node, parents *graph.Node) {
 	batch, nodes := codes.Shape().Dim(0), s.Nodes()
 	parents = graph.Reshape(graph.Transpose(s.Adjacency(codes), 1, 2), batch*nodes, nodes)
@@ -138,11 +137,11 @@ func (s *GraphSpace) Features(codes *graph.Node, dtype dtypes.DType) *graph.Node
 	return graph.ConvertDType(graph.Reshape(s.Adjacency(codes), codes.Shape().Dim(0), s.FeatureDim()), dtype)
 }
 
-// Space is that of codes (P, U).
+// Space returns the space of codes (P, U).
 func (t *GraphTarget) Space() space.Space { return t.Codes }
 
-// LogPrior is the weight of the graph before the data, normalised over the codes where that is
-// known, and −Inf for graphs that the constraints exclude. [B,S] -> [B] float64
+// LogPrior returns the log weight of the graph before the data, normalised over the codes if the
+// constant is known, and −Inf for excluded graphs. [B,S] -> [B] float64
 func (t *GraphTarget) LogPrior(codes *graph.Node) *graph.Node {
 	g, s, adjacency := codes.Graph(), t.structure, t.Codes.Adjacency(codes)
 	node, parents := t.Codes.rows(codes)
@@ -164,8 +163,8 @@ func (t *GraphTarget) LogPrior(codes *graph.Node) *graph.Node {
 	return logPrior
 }
 
-// logPriorOfFamilies are the log weights of families before the data, −Inf for those that the
-// structure excludes: node [R], parents [R,N] Bool -> [R] float64
+// logPriorOfFamilies returns the log weights of families before the data, −Inf for excluded ones:
+// node [R], parents [R,N] Bool -> [R] float64
 func logPriorOfFamilies(s dgraph.Structure, node, parents *graph.Node) *graph.Node {
 	g := node.Graph()
 	index := graph.InsertAxes(node, -1)
@@ -190,7 +189,7 @@ func logPriorOfFamilies(s dgraph.Structure, node, parents *graph.Node) *graph.No
 	return graph.Where(graph.GreaterThan(wrong, graph.MulScalar(graph.OnesLike(wrong), 0.5)), none, logPrior)
 }
 
-// LogJoint is log p(x, θ | A), the sum over nodes. codes [B,S], mask [B,D], theta [B,D] -> [B]
+// LogJoint returns log p(x, θ | A), the sum over nodes. codes [B,S], mask [B,D], theta [B,D] -> [B]
 func (t *GraphTarget) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
 	node, parents := t.Codes.rows(codes)
 	batch, dim := codes.Shape().Dim(0), t.mechanism.Dim()
@@ -198,7 +197,7 @@ func (t *GraphTarget) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
 	return graph.ReduceSum(graph.Reshape(each, batch, -1), -1)
 }
 
-// quadraticGraphs is a GraphTarget of a mechanism that knows quadratics.
+// quadraticGraphs is a GraphTarget whose mechanism has quadratics.
 type quadraticGraphs struct {
 	*GraphTarget
 	own quadratics
@@ -206,7 +205,7 @@ type quadraticGraphs struct {
 
 var _ vti.QuadraticTarget = quadraticGraphs{}
 
-// Quadratic has the nodes' quadratics along its diagonal: codes [B,S], mask [B,D] -> [B,D,D],
+// Quadratic returns the nodes' quadratics along its diagonal: codes [B,S], mask [B,D] -> [B,D,D],
 // [B,D].
 func (t quadraticGraphs) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node) {
 	batch, nodes, dim := codes.Shape().Dim(0), t.Codes.Nodes(), t.mechanism.Dim()

@@ -16,9 +16,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// The joint density is the product of those of the families, the mask that of the families, and the
-// prior over codes, which sums to one, that of the structure: a graph has the same share of it
-// whatever the number of its codes, or one for each of them.
+// The joint density and the mask combine the families'. The prior over codes sums to one and agrees
+// with the structure: a graph has a fixed share of it whatever the number of its codes, or one
+// share for each code.
 func TestGraphTargetAgainstFamilies(t *testing.T) {
 	backend := testkit.Backend(t)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -74,7 +74,7 @@ func TestGraphTargetAgainstFamilies(t *testing.T) {
 		}
 		require.InDelta(t, 1, total, 1e-10, name)
 
-		// Where bits of edges that are decided say nothing, graphs come to the same.
+		// Graphs have the same prior if the bits of decided edges are ignored.
 		lenient := target.Lenient()
 		output, err := graph.ExecOnce(backend, lenient.LogPrior, codes)
 		require.NoError(t, err)

@@ -19,7 +19,7 @@ func logNormal(x, mean, sd float64) float64 {
 	return -dgraph.Square((x-mean)/sd)/2 - math.Log(sd) - score.HalfLog2Pi
 }
 
-// naiveLogJoint is log p(x_j, θ | x_pa) by loops over rows.
+// naiveLogJoint returns log p(x_j, θ | x_pa) by loops over rows.
 func naiveLogJoint(p *score.Problem, f dgraph.Family, theta []float64) (sum float64) {
 	l := p.Layout()
 	masked := make([]float64, len(theta))
@@ -68,7 +68,7 @@ func naiveLogJoint(p *score.Problem, f dgraph.Family, theta []float64) (sum floa
 	return sum
 }
 
-// naiveRows are the rows that count for a node, less their means where that has an effect.
+// naiveRows returns the rows that count for a node, centred if that has an effect.
 func naiveRows(p *score.Problem, j int) (rows [][]float64) {
 	for row := range p.Data.Rows() {
 		if !p.Data.Counts(row, j) {
@@ -92,7 +92,7 @@ func naiveRows(p *score.Problem, j int) (rows [][]float64) {
 	return rows
 }
 
-// naiveCollapsed is log p(x_j, W1, σ | x_pa) of a network by the covariance of all rows.
+// naiveCollapsed returns log p(x_j, W1, σ | x_pa) of a network by the covariance of all rows.
 func naiveCollapsed(p *score.Problem, f dgraph.Family, theta []float64) (sum float64) {
 	h, bias, n := p.Model.Hidden, !p.Model.NoBias, p.Data.Nodes()
 	any := !f.Parents.Empty()
@@ -142,7 +142,7 @@ func naiveCollapsed(p *score.Problem, f dgraph.Family, theta []float64) (sum flo
 	return sum
 }
 
-// problems are all mechanisms, with and without what is optional.
+// problems returns all mechanisms, with and without their options.
 func problems(t *testing.T) map[string]*score.Problem {
 	rows := dagtest.ChainRows(9)
 	text := "a,b,c,set\n"

@@ -12,16 +12,16 @@ import (
 )
 
 // NodeTarget is the posterior of the parameters of one node given its parents, for all nodes and
-// all sets of parents at once: LogJoint is log p(x_j, θ_j | x_pa). It satisfies vti.Target. Given
-// the graph the posterior of a graph is a product of these, so that a flow for one node serves
-// graphs as a whole. Codes are the node and a bit for each parent.
+// all sets of parents at once: LogJoint is log p(x_j, θ_j | x_pa). It satisfies vti.Target. The
+// posterior given a graph is a product of these, so that one flow serves whole graphs. Codes are
+// the node and a bit for each parent.
 type NodeTarget struct {
 	mechanism Mechanism
 	families  *familySpace
 }
 
-// NewNodeTarget is the target of a mechanism, node by node. A mechanism that knows quadratics gives
-// the flow its anchors.
+// NewNodeTarget returns the target of a mechanism, node by node. Quadratics of the mechanism, if
+// any, are the anchors of the flow.
 func NewNodeTarget(m Mechanism) vti.Target {
 	t := &NodeTarget{m, &familySpace{m}}
 	if own, ok := m.(quadratics); ok {
@@ -30,11 +30,11 @@ func NewNodeTarget(m Mechanism) vti.Target {
 	return t
 }
 
-// Space is the set of families.
+// Space returns the set of families.
 func (t *NodeTarget) Space() space.Space { return t.families }
 
-// LogPrior is zero, and -Inf where a node would be its own parent: families stand side by side, and
-// which of them matter is a question for the posterior over graphs. [B,S] -> [B]
+// LogPrior is zero, and -Inf if a node would be its own parent: the posterior over graphs weights
+// the families. [B,S] -> [B]
 func (t *NodeTarget) LogPrior(codes *graph.Node) *graph.Node {
 	bits := graph.ConvertDType(parentsOf(codes), dtypes.Float64)
 	own := graph.ReduceSum(graph.Mul(bits, oneHot(nodeOf(codes), t.mechanism.Nodes(), dtypes.Float64)), 1)
@@ -42,12 +42,12 @@ func (t *NodeTarget) LogPrior(codes *graph.Node) *graph.Node {
 	return graph.Where(graph.GreaterThan(own, zero), graph.AddScalar(zero, math.Inf(-1)), zero)
 }
 
-// LogJoint is log p(x_j, θ_j | x_pa). codes [B,S], mask [B,D], theta [B,D] -> [B]
+// LogJoint returns log p(x_j, θ_j | x_pa). codes [B,S], mask [B,D], theta [B,D] -> [B]
 func (t *NodeTarget) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
 	return t.mechanism.LogJoint(nodeOf(codes), parentsOf(codes), mask, theta)
 }
 
-// quadraticNodes is a NodeTarget of a mechanism that knows quadratics.
+// quadraticNodes is a NodeTarget whose mechanism has quadratics.
 type quadraticNodes struct {
 	*NodeTarget
 	quadratics
@@ -55,7 +55,6 @@ type quadraticNodes struct {
 
 var _ vti.QuadraticTarget = quadraticNodes{}
 
-// Quadratic is the mechanism's.
 func (t quadraticNodes) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node) {
 	return t.quadratics.Quadratic(nodeOf(codes), mask, dtype)
 }
@@ -75,7 +74,6 @@ func (s *familySpace) Cards() []int {
 	return cards
 }
 
-// Dim returns D.
 func (s *familySpace) Dim() int { return s.mechanism.Dim() }
 
 // Mask returns the coordinates that each family uses: codes [B,S] int32 -> [B,D] Bool.
@@ -83,7 +81,6 @@ func (s *familySpace) Mask(codes *graph.Node) *graph.Node {
 	return s.mechanism.Mask(nodeOf(codes), parentsOf(codes))
 }
 
-// FeatureDim returns 2N.
 func (s *familySpace) FeatureDim() int { return 2 * s.mechanism.Nodes() }
 
 // Features returns node and parents: codes [B,S] int32 -> [B,2N].
@@ -92,18 +89,18 @@ func (s *familySpace) Features(codes *graph.Node, dtype dtypes.DType) *graph.Nod
 	return graph.Concatenate([]*graph.Node{oneHot(nodeOf(codes), s.mechanism.Nodes(), dtype), parents}, 1)
 }
 
-// nodeOf are the nodes of codes [B,S] -> [B].
+// nodeOf returns the nodes of codes [B,S] -> [B].
 func nodeOf(codes *graph.Node) *graph.Node {
 	return graph.Squeeze(graph.SliceAxis(codes, 1, graph.AxisElem(0)), 1)
 }
 
-// parentsOf are the bits of codes [B,S] -> [B,N] Bool.
+// parentsOf returns the bits of codes [B,S] -> [B,N] Bool.
 func parentsOf(codes *graph.Node) *graph.Node {
 	bits := graph.SliceAxis(codes, 1, graph.AxisRange(1))
 	return graph.GreaterThan(bits, graph.ZerosLike(bits))
 }
 
-// codeOf is the code of a family over so many nodes.
+// codeOf returns the code of a family over the given number of nodes.
 func codeOf(nodes int, f dgraph.Family) []int32 {
 	code := make([]int32, 1+nodes)
 	code[0] = int32(f.Node)

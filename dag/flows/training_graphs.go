@@ -11,10 +11,10 @@ import (
 	"github.com/transdim/vti/modeldist"
 )
 
-// How a flow is trained together with q(m). Chosen by hand on the design of the paper: q(m) follows
-// the evidences to a rising power for the first half, over which it would give up all its entropy
-// ten times at the bound of the information gain. Networks need the larger rate; q(m) has the rate
-// of Adam of the engine for networks as it is.
+// Settings of the joint training of flow and q(m). Chosen by hand on the design of the paper: q(m)
+// follows the evidences to a rising power for the first half, over which it would lose all its
+// entropy ten times at the bound of the information gain. Networks need the larger rate; q(m) has
+// the engine's rate of Adam for networks.
 const (
 	graphAnnealing   = 0.5
 	graphGain        = 10
@@ -27,8 +27,8 @@ const (
 	nodewiseOfLinear = 64
 )
 
-// TrainingOfGraphs is the target of graphs, undivided or node by node, and its training with q(m),
-// filled in where fit leaves it open. Batch is the number of graphs.
+// TrainingOfGraphs returns the target of graphs, undivided or node by node, and its training with
+// q(m), with the unset fields of fit filled in. Batch is the number of graphs.
 func TrainingOfGraphs(p *score.Problem, fit vti.Config, undivided bool) (vti.Target, vti.Config, error) {
 	fit = SizesOfGraphs(p, fit, undivided)
 	fit.Start, fit.LearnAtOnce = vti.AnchorStart, true // annealing holds q(m) back
@@ -66,7 +66,7 @@ func SizesOfGraphs(p *score.Problem, fit vti.Config, undivided bool) vti.Config 
 	return fit
 }
 
-// setByMechanism replaces a zero.
+// setByMechanism replaces a zero by the default for the mechanism.
 func setByMechanism(p *score.Problem, field *int, linear, mlp int) {
 	switch {
 	case *field != 0:
@@ -77,7 +77,7 @@ func setByMechanism(p *score.Problem, field *int, linear, mlp int) {
 	}
 }
 
-// maxEntropy is the entropy of the uniform distribution over codes.
+// maxEntropy returns the entropy of the uniform distribution over codes.
 func maxEntropy(nodes int) (sum float64) {
 	for _, card := range dgraph.NewOrdered(nodes).Cards() {
 		sum += math.Log(float64(card))
@@ -85,8 +85,8 @@ func maxEntropy(nodes int) (sum float64) {
 	return sum
 }
 
-// DrawGraphs draws graphs from a q(m) that TrainingOfGraphs has made, node by node: the parents of
-// the nodes of each.
+// DrawGraphs draws graphs from a node-by-node q(m) of TrainingOfGraphs: the parents of the nodes of
+// each.
 func DrawGraphs(trained *vti.Posterior, s dgraph.Structure, count int) ([][]dgraph.Set, error) {
 	codes, _, err := trained.SampleModels(count*s.Nodes, "graphs")
 	if err != nil {

@@ -6,10 +6,10 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// WarmCode is the code of a graph to start from, along a random one of its orders: for q(m) to
-// learn, rows of [GraphModels], or with undivided one of a [GraphTarget]. Each pair of nodes along
+// WarmCode returns the code of a graph from which q(m) starts, along a random one of its orders:
+// rows of [GraphModels], or with undivided the code of a [GraphTarget]. Each pair of nodes along
 // the order has its edge turned on or off with probability flip, as far as the structure allows:
-// what the graphs that are learned do not have must not become impossible.
+// edges absent from the learned graphs must not become impossible.
 func WarmCode(s dgraph.Structure, parents []dgraph.Set, flip float64, undivided bool, random *rand.Rand) []int32 {
 	order := randomOrder(parents, random)
 	varied := make([]dgraph.Set, len(parents))
@@ -36,8 +36,8 @@ func WarmCode(s dgraph.Structure, parents []dgraph.Set, flip float64, undivided 
 	return code
 }
 
-// randomOrder sorts the nodes of an acyclic graph: at each place comes one of those whose parents
-// all stand before.
+// randomOrder sorts the nodes of an acyclic graph. Each place gets a random node whose parents all
+// come before.
 func randomOrder(parents []dgraph.Set, random *rand.Rand) (order []int) {
 	var placed dgraph.Set
 	for range parents {

@@ -7,34 +7,33 @@ type Mechanism int
 
 const (
 	// AnyMechanism is Categorical for discrete data, Mixed for tables with both kinds of columns,
-	// and BGe for continuous ones, or Linear where the noise scale or the prior of the weights is
+	// and BGe for continuous ones, or Linear if the noise scale or the prior of the weights is
 	// given.
 	AnyMechanism Mechanism = iota
 	// Linear is x_j = Σ w_i x_i + noise.
 	Linear
 	// MLP is x_j = W2 relu(W1 x + b1) + b2 + noise, with one hidden layer (paper, appendix F).
 	MLP
-	// BGe is linear with the prior that gives all graphs of an equivalence class the same evidence,
-	// and with an intercept and a noise scale of every node.
+	// BGe is linear, with an intercept and a noise scale of every node, and with the prior that
+	// gives all graphs of an equivalence class the same evidence.
 	BGe
-	// Categorical is a table of probabilities for each combination of values of the parents. It is
-	// what discrete data have.
+	// Categorical is a table of probabilities for each combination of values of the parents, for
+	// discrete data.
 	Categorical
-	// Mixed is for tables of numbers and categories: numbers are those of BGe whose intercept may
-	// differ by category, and categories have multinomial logistic regressions.
+	// Mixed is for tables of numbers and categories. Numbers have the mechanism of BGe with an
+	// intercept that may differ by category; categories have multinomial logistic regressions.
 	Mixed
 )
 
-// Closed reports whether the evidences of families have a closed form, or weights that are as good
-// as one.
+// Closed reports whether the evidences of families have a closed form, or equally good weights.
 func (m Mechanism) Closed() bool { return m != MLP }
 
-// Integrated reports whether answers know parameters only integrated out, not as draws.
+// Integrated reports whether answers have no draws of parameters, which are integrated out.
 func (m Mechanism) Integrated() bool { return m == Categorical || m == Mixed }
 
 var mechanisms = enum.New[Mechanism]("mechanism", "auto", "linear", "mlp", "bge", "categorical", "mixed")
 
-// String is the name of the mechanism.
+// String returns the name of the mechanism.
 func (m Mechanism) String() string { return mechanisms.String(m) }
 
 // MarshalText writes the name.
@@ -43,5 +42,5 @@ func (m Mechanism) MarshalText() ([]byte, error) { return mechanisms.Marshal(m) 
 // UnmarshalText reads auto, linear, mlp, bge, categorical or mixed.
 func (m *Mechanism) UnmarshalText(text []byte) error { return mechanisms.Unmarshal(text, m) }
 
-// Check fails for what is no mechanism.
+// Check returns an error if m is not a mechanism.
 func (m Mechanism) Check() error { return mechanisms.Check(m) }

@@ -6,8 +6,7 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// Layout says where the parameters of a family are among the D coordinates of θ, which all families
-// share:
+// Layout maps the parameters of a family to the D coordinates of θ, which all families share:
 //
 //	Linear   w_i [N]                                          log σ
 //	MLP      W1 [N, H] by parent, b1 [H], W2 [H], b2          log σ
@@ -15,8 +14,8 @@ import (
 // Mechanisms by BGe have the coordinates of Linear. Categories and mixed tables have none: their
 // parameters are integrated out.
 //
-// Coordinates of nodes that are no parents are not in use, and those of a node without parents all
-// but log σ (F.1). Without bias b1 and b2 are not there, with known noise log σ is not.
+// A family does not use the coordinates of other nodes than its parents, and without parents only
+// log σ (F.1). There are no b1 and b2 without bias, and no log σ with known noise.
 type Layout struct {
 	Nodes     int
 	Mechanism Mechanism
@@ -25,7 +24,7 @@ type Layout struct {
 	Sigma     float64 // known noise; 0: log σ is a coordinate
 }
 
-// Dim is D.
+// Dim returns D.
 func (l Layout) Dim() int {
 	if l.Mechanism == Categorical {
 		return 0
@@ -37,7 +36,7 @@ func (l Layout) Dim() int {
 	return dim
 }
 
-// Weights counts the coordinates of the mechanism, which come first.
+// Weights returns the number of coordinates of the mechanism, which come first.
 func (l Layout) Weights() int {
 	if l.Mechanism == Linear {
 		return l.Nodes
@@ -49,7 +48,7 @@ func (l Layout) Weights() int {
 	return dim
 }
 
-// Offsets of the parts of an MLP.
+// B1 and the following methods return the offsets of the parts of an MLP.
 func (l Layout) B1() int { return l.Nodes * l.Hidden }
 
 func (l Layout) W2() int {
@@ -61,7 +60,7 @@ func (l Layout) W2() int {
 
 func (l Layout) B2() int { return l.W2() + l.Hidden }
 
-// Mask marks the coordinates that a family uses.
+// Mask marks the coordinates used by a family.
 func (l Layout) Mask(f dgraph.Family) []bool {
 	mask := make([]bool, l.Dim())
 	if l.Sigma == 0 {
@@ -87,8 +86,8 @@ func (l Layout) Mask(f dgraph.Family) []bool {
 	return mask
 }
 
-// Mean is the value that a mechanism gives a node for one row of the data. Coordinates that are not
-// in use must be zero.
+// Mean returns the mechanism's value of a node for one row of the data. Unused coordinates must be
+// zero.
 func (l Layout) Mean(theta, row []float64) (sum float64) {
 	if l.Mechanism == Linear {
 		for i, x := range row {
@@ -112,7 +111,7 @@ func (l Layout) Mean(theta, row []float64) (sum float64) {
 	return sum
 }
 
-// LogSigma is that of a draw.
+// LogSigma returns the log σ of a draw.
 func (l Layout) LogSigma(theta []float64) float64 {
 	if l.Sigma > 0 {
 		return math.Log(l.Sigma)

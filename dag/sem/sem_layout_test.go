@@ -7,7 +7,7 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// Coordinates that a family does not use change nothing, to the bit.
+// Unused coordinates change nothing, to the bit.
 func TestMasks(t *testing.T) {
 	l := Layout{Nodes: 3, Mechanism: MLP, Hidden: 2, Bias: true}
 	require.Equal(t, 3*2+2+2+1+1, l.Dim())

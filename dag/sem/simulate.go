@@ -18,14 +18,14 @@ import (
 type Simulation struct {
 	// Nodes and Rows; 0 stands for 10 and 1,024.
 	Nodes, Rows int
-	// EdgeProbability is that of each edge along a uniformly random order; 0 stands for 0.5.
+	// EdgeProbability is the probability of each edge along a uniformly random order; 0 stands for
+	// 0.5.
 	EdgeProbability float64
-	// ExpectedDegree is the mean number of parents of a node, and sets EdgeProbability; 0:
-	// EdgeProbability is used.
+	// ExpectedDegree, if not 0, is the mean number of parents of a node, and sets EdgeProbability.
 	ExpectedDegree float64 `json:",omitempty"`
-	// Mechanism (AnyMechanism stands for Linear), Hidden (0 stands for 10) and Bias are those of
-	// every node with parents. Weights are uniform on ±[0.3, 0.7]. With Mixed every second node is
-	// a category with two or three levels; shifts of numbers by a level of a parent, and slopes and
+	// Mechanism (AnyMechanism stands for Linear), Hidden (0 stands for 10) and Bias hold for every
+	// node with parents. Weights are uniform on ±[0.3, 0.7]. With Mixed every second node is a
+	// category with two or three levels. Shifts of numbers by a level of a parent, and slopes and
 	// shifts of the logits of a level, are uniform on ±[0.5, 1.5], with signs that alternate by
 	// level.
 	Mechanism Mechanism
@@ -33,18 +33,18 @@ type Simulation struct {
 	Bias      bool
 	// Noise is σ of every node; 0 stands for 1.
 	Noise float64
-	// Graph, if not nil, is the graph to simulate from, with its Names, instead of a random one:
-	// Nodes, EdgeProbability and ExpectedDegree are then zero.
+	// Graph, if not nil, is the simulated graph with its Names, instead of a random one: Nodes,
+	// EdgeProbability and ExpectedDegree are then zero.
 	Graph *dgraph.Graph `json:"-"`
 	Names []string      `json:"-"`
-	// Network, if not nil, is a network over categories to simulate from, for Mechanism
-	// Categorical: all but Rows and Seed are then zero.
+	// Network, if not nil, is the simulated network over categories, for Mechanism Categorical: all
+	// other fields but Rows and Seed are then zero.
 	Network *dgraph.Network `json:"-"`
 	// Seed is the random seed. Fewer rows with the same seed are the first rows of more.
 	Seed uint64
 }
 
-// WithDefaults fills in what is zero.
+// WithDefaults replaces zeros by the defaults.
 func (s Simulation) WithDefaults() Simulation {
 	if s.Graph != nil {
 		s.Nodes = s.Graph.Nodes()
@@ -73,7 +73,7 @@ func (s Simulation) WithDefaults() Simulation {
 	return s
 }
 
-// Validate reports the first field that is out of its range.
+// Validate reports the first field out of its range.
 func (s Simulation) Validate() error {
 	if err := s.validateNetwork(); err != nil {
 		return err
@@ -112,7 +112,7 @@ func (s Simulation) Validate() error {
 	return nil
 }
 
-// validateNetwork checks what categories need.
+// validateNetwork checks the fields for categories.
 func (s Simulation) validateNetwork() error {
 	switch {
 	case s.Network == nil && s.Mechanism == Categorical:
@@ -128,7 +128,7 @@ func (s Simulation) validateNetwork() error {
 // Simulated is a simulated data set with its truth.
 type Simulated struct {
 	Names []string // x0, x1, …, or those that were given
-	// Values are by row; of categories the places among the Levels of their node.
+	// Values are by row; a category is its place among the Levels of its node.
 	Values [][]float64
 	Levels [][]string // nil of numbers, and where all nodes are
 	Truth  *dgraph.Graph
@@ -195,7 +195,7 @@ func (s Simulation) categories() *Simulated {
 	return out
 }
 
-// graph is the graph to simulate from, with an order of its nodes.
+// graph returns the graph to simulate from, with an order of its nodes.
 func (s Simulation) graph() (out *Simulated, order []int) {
 	if s.Graph != nil {
 		order, _ = s.Graph.Order()
@@ -230,7 +230,7 @@ func (s *Simulated) WriteCSV(w io.Writer) error {
 	return csv.NewWriter(w).WriteAll(rows)
 }
 
-// WriteTruth writes the adjacency matrix as --truth reads it.
+// WriteTruth writes the adjacency matrix in the format of --truth.
 func (s *Simulated) WriteTruth(w io.Writer) error {
 	rows := [][]string{append([]string{"node"}, s.Names...)}
 	for i, name := range s.Names {

@@ -42,7 +42,6 @@ func TestSimulate(t *testing.T) {
 	require.ErrorContains(t, err, "edge-probability")
 }
 
-// Data simulated from a given graph have it as their truth.
 func TestSimulateFromGraph(t *testing.T) {
 	names, want := []string{"a", "b", "c"}, dgraph.FromParents([]dgraph.Set{dgraph.SetOf(1, 2), {}, dgraph.SetOf(1)})
 	s, err := sem.Simulate(sem.Simulation{Names: names, Graph: want, Rows: 5, Mechanism: sem.Linear})
@@ -57,7 +56,7 @@ func TestSimulateFromGraph(t *testing.T) {
 }
 
 // Rows of a network over categories have its probabilities: shares of 20,000 rows within 4 standard
-// errors, of 6 a false alarm in 1 of 2,600. Fewer rows are the first ones of more.
+// errors, of 6 a false alarm in 1 of 2,600. Fewer rows are the first of more.
 func TestSimulateCategories(t *testing.T) {
 	n := &dgraph.Network{
 		Names: []string{"b", "a"}, Levels: [][]string{{"x", "y", "z"}, {"no", "yes"}},

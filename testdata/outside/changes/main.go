@@ -1,5 +1,5 @@
-// Command changes asks where the mean of a series changes: a Target of one's own on the space of
-// all subsets of the places.
+// Command changes asks where the mean of a series changes: a user's Target on the space of all
+// subsets of the places.
 package main
 
 import (
@@ -18,9 +18,9 @@ import (
 )
 
 // changes is y_t ~ N(level + Σ of the jumps up to row t, σ²), with a jump ~ N(0, 1) at each place
-// in use, level ~ N(0, 1) and log σ ~ N(−1, 0.5²). A place of a change is a site of the space and
-// not a coordinate: a density of places would have jumps of its own, at every row. The first two
-// coordinates are level and log σ, then come the jumps.
+// in use, level ~ N(0, 1) and log σ ~ N(−1, 0.5²). A place is a site of the space and not a
+// coordinate: a density of places would jump at every row. The coordinates are level, log σ and the
+// jumps.
 type changes struct {
 	places *space.Subsets
 	steps  [][]float64 // [1+S,n], what the level and every jump add to each row

@@ -1,5 +1,5 @@
 // Command counts asks how a rate changed over ten years: not at all, by a trend, or by a step in
-// the middle. It is a Target of one's own, with three models and a Poisson likelihood.
+// the middle. It is a user's Target, with three models and a Poisson likelihood.
 package main
 
 import (
@@ -40,7 +40,7 @@ func (r rates) LogJoint(_, mask, theta *Node) *Node { // [B,3], [B,3] -> [B]
 	return Add(logLikelihood, ReduceSum(Where(mask, logNormal, ZerosLike(theta)), -1))
 }
 
-// Unimodal says that weights need no chains that check them: the density is log-concave.
+// Unimodal reports that the density is log-concave: weights need no checks by chains.
 func (rates) Unimodal() bool { return true }
 
 func main() {

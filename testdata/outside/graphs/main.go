@@ -1,5 +1,5 @@
 // Command graphs asks which of four measured quantities depend on which: the posterior over
-// directed acyclic graphs of columns that a program has in memory.
+// directed acyclic graphs of columns in memory.
 package main
 
 import (

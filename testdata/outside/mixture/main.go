@@ -1,5 +1,5 @@
-// Command mixture asks whether ten values come from one normal component or from two: a Target of
-// one's own on a nested space, for any number of components, answered by two methods.
+// Command mixture asks whether ten values come from one normal component or from two: a user's
+// Target on a nested space, for any number of components, answered by two methods.
 package main
 
 import (
@@ -17,10 +17,10 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// mixture has k components with weights ~ Dirichlet(1), means ~ N(0, 1) in increasing order and
-// log sds ~ N(-1, 0.5²); k is uniform on 1 to most. Block 1 of θ is the mean and the log sd of the
-// first component. Each later block is a stick, which divides what is left of the weight between
-// the component before and those after, the log increment of the mean, and the log sd.
+// mixture has k components with weights ~ Dirichlet(1), means ~ N(0, 1) in increasing order and log
+// sds ~ N(-1, 0.5²); k is uniform on 1 to most. Block 1 of θ is the mean and the log sd of the
+// first component. Each later block is a stick, which divides the remaining weight between the
+// component before and later ones, the log increment of the mean, and the log sd.
 type mixture struct {
 	models *space.Table
 	most   int
@@ -70,8 +70,9 @@ func (m mixture) LogJoint(codes, mask, theta *Node) *Node { // [B,1], [B,D], [B,
 		stick := Sub(column(d), Log(left)) // sticks of 0 are equal weights
 		share, remains := Neg(Softplus(Neg(stick))), Neg(Softplus(stick))
 		add(Add(rest, Mul(later, share)))
-		// The density of stick and increment is that of weight and mean times the derivatives of
-		// these; j(j+1) are the constant of the Dirichlet, Γ(k), and the orders of the means, k!.
+		// The density of stick and increment is the density of weight and mean times the
+		// derivatives of these; j(j+1) are the constant of the Dirichlet, Γ(k), and the orders of
+		// the means, k!.
 		logJacobian := Add(Add(rest, Add(share, remains)), column(d+1))
 		prior = Add(prior, Mul(later, AddScalar(logJacobian, math.Log(float64(j*(j+1))))))
 		rest = Add(rest, Mul(later, remains))

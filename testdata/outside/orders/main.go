@@ -1,4 +1,4 @@
-// Command orders asks of which order an autoregression is: a Target of one's own on a nested space.
+// Command orders asks for the order of an autoregression: a user's Target on a nested space.
 package main
 
 import (
@@ -18,8 +18,8 @@ import (
 
 // autoregression is y_t ~ N(φ₁ y_{t−1} + … + φ_k y_{t−k}, σ²) with φ_j ~ N(0, 1), log σ ~ N(0, 1),
 // and k uniform on 0 to most. The first block of θ is log σ, block j the coefficient φ_j. All
-// orders explain the same rows, those that have most rows before them: else their evidences could
-// not be compared.
+// orders explain the same rows, after the first most: otherwise their evidences could not be
+// compared.
 type autoregression struct {
 	models *space.Table
 	y      []float64   // [n], the rows that are explained
@@ -57,7 +57,7 @@ func (a autoregression) LogJoint(_, mask, theta *Node) *Node { // [B,D], [B,D] -
 	return Add(ReduceSum(perRow, -1), prior)
 }
 
-// series is one of order 2, from a fixed seed.
+// series returns one of order 2, from a fixed seed.
 func series(n int) []float64 {
 	random, y := rand.New(rand.NewPCG(3, 1)), make([]float64, n)
 	for t := 2; t < n; t++ {

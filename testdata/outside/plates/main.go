@@ -1,5 +1,5 @@
-// Command plates asks which of so many hospitals differ from the rate that all share: a model with
-// plates over all 2^hospitals models.
+// Command plates asks which of some hospitals differ from their common rate: a model with plates
+// over all 2^hospitals models.
 //
 //	y_hr ~ N(μ + b_h, 1),   μ ~ N(0, 1),   b_h ~ N(0, 1) in the hospitals that differ
 package main

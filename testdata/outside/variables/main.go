@@ -1,4 +1,4 @@
-// Command variables selects the predictors of a CSV file: which of them matter, and by how much.
+// Command variables selects the predictors of a CSV file that matter, and estimates their effects.
 //
 //	go run ./variables ../diabetes.csv y
 package main
