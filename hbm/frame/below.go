@@ -10,9 +10,10 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Below is the frame of the rows that the run has seen with those of a new table below them, of
-// which first is the first. Without a response of every new row rows.Y stays nil. A row of a frame
-// that repeats rows is one new row, without a response, unless it is to be repeated as well.
+// Below returns the frame of the rows that the run has seen, followed by the rows of a new table;
+// first is the first new row. rows.Y stays nil unless every new row has a response. In a frame that
+// repeats rows, a new row stands for one row without a response, unless repeat asks to repeat it
+// too.
 func (f *Frame) Below(seen, fresh *table.Table, options Options, rows *predict.Rows, repeat bool) (frame *Frame, first int, err error) {
 	used, err := UsedColumns(seen, options, f.Formula)
 	if err != nil {
@@ -75,7 +76,7 @@ func (f *Frame) Below(seen, fresh *table.Table, options Options, rows *predict.R
 	return frame, first, nil
 }
 
-// withGroupLabels returns seen with the numbers of a group as labels where fresh has texts there: a
+// withGroupLabels returns seen with the numbers of a group as labels if fresh has texts there: a
 // new group may have any name.
 func (f *Frame) withGroupLabels(seen, fresh *table.Table) *table.Table {
 	for _, v := range f.Formula.Varying {
@@ -91,8 +92,8 @@ func (f *Frame) withGroupLabels(seen, fresh *table.Table) *table.Table {
 	return seen
 }
 
-// repeats reports whether a row of the table may stand for several of the frame: its trials, or as
-// many as its weight says.
+// repeats reports whether a row of the table may stand for several rows of the frame: by its
+// trials, or by its weight.
 func (f *Frame) repeats() bool {
 	return f.Formula.Counts() || f.Weights == nil && len(f.Formula.Weights.Columns()) > 0
 }
@@ -114,7 +115,7 @@ func (f *Frame) asOneRow(fresh *table.Table) *table.Table {
 	return fresh
 }
 
-// checkSeen compares the new values of population and varying terms with those seen.
+// checkSeen compares the new values of population and varying terms with the seen ones.
 func (f *Frame) checkSeen(both *table.Table, first int, rows *predict.Rows) error {
 	checked := map[string]bool{}
 	for _, v := range slices.Concat(f.Formula.Products()...) {

@@ -15,8 +15,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// expand turns terms into the columns of a design. where names the terms in errors: "" for those
-// of the population.
+// expand turns terms into the columns of a design. where names the terms in errors: "" for
+// population terms.
 func (f *Frame) expand(t *table.Table, terms []formula.Term, where string) (columns []Column, design *mat.Dense, err error) {
 	var values [][]float64
 	intercept := formula.Index(terms, nil) >= 0
@@ -58,9 +58,9 @@ func (f *Frame) fitted(t *table.Table) int {
 	return t.Rows()
 }
 
-// ownName is the name of a column of the design in results: in backticks if it would be taken for
-// that of σ, or of the other parameter of the response, and on one line. (A column "(Intercept)"
-// has backticks already, as a formula has.)
+// ownName is the name of a column of the design in results, on one line. It is in backticks if it
+// could be taken for the name of σ or of the other parameter of the response. (A column
+// "(Intercept)" has backticks already, as a formula has.)
 func (f *Frame) ownName(name string) string {
 	if name == f.Response.Scale() {
 		return "`" + name + "`"
@@ -68,8 +68,8 @@ func (f *Frame) ownName(name string) string {
 	return oneLine(name)
 }
 
-// oneLine is a name as tables and files show it: quoted, with escapes, if it has control
-// characters, such as the newline of a spreadsheet cell.
+// oneLine is a name for tables and files: quoted, with escapes, if it has control characters, such
+// as the newline of a spreadsheet cell.
 func oneLine(name string) string {
 	if strings.ContainsFunc(name, unicode.IsControl) {
 		return strconv.Quote(name)
@@ -77,11 +77,11 @@ func oneLine(name string) string {
 	return name
 }
 
-// DependentColumn is the relative length below which what is left of a column beside those before
-// it counts as nothing.
+// DependentColumn is the relative length below which the residual of a column, given the columns
+// before it, counts as zero.
 const DependentColumn = 1e-8
 
-// checkRank warns of population columns that are combinations of those before them: only the
+// checkRank warns of population columns that are combinations of columns before them: only the
 // priors tell their coefficients apart.
 func (f *Frame) checkRank() {
 	if f.X == nil {
@@ -121,7 +121,7 @@ func norm(x []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// addVarying adds what varies by a group to the grouping of that name.
+// addVarying adds the columns that vary by a group to the grouping of that name.
 func (f *Frame) addVarying(t *table.Table, place int) error {
 	v := f.Formula.Varying[place]
 	g, err := f.grouping(t, v.Group)
@@ -135,7 +135,7 @@ func (f *Frame) addVarying(t *table.Table, place int) error {
 	return g.varies(t.Path, place, columns, z)
 }
 
-// varies adds columns that vary by the grouping, of the Varying at a place of the formula.
+// varies adds columns that vary by the grouping, from the Varying at a place of the formula.
 func (g *Grouping) varies(path string, place int, columns []Column, z *mat.Dense) error {
 	if z == nil {
 		return fmt.Errorf("%s: nothing is left to vary by %s", path, g.Name)
@@ -154,7 +154,7 @@ func (g *Grouping) varies(path string, place int, columns []Column, z *mat.Dense
 	return nil
 }
 
-// grouping returns the grouping by columns, which it makes if it is new.
+// grouping returns the grouping by columns, and makes it if it is new.
 func (f *Frame) grouping(t *table.Table, group formula.Term) (*Grouping, error) {
 	levels := make([]*table.Column, len(group))
 	for i, v := range group {
@@ -170,7 +170,7 @@ func (f *Frame) grouping(t *table.Table, group formula.Term) (*Grouping, error) 
 			return other, nil
 		}
 	}
-	// Levels in the order of the columns' levels, the first column's slowest.
+	// Levels are in the order of the columns' levels, the first column's slowest.
 	codes := make([][]int, t.Rows())
 	for row := range codes {
 		for _, column := range levels {
@@ -197,7 +197,6 @@ func (f *Frame) grouping(t *table.Table, group formula.Term) (*Grouping, error) 
 	return g, nil
 }
 
-// groupingName are the columns of a grouping, joined by colons.
 func groupingName(group formula.Term) string {
 	names := make([]string, len(group))
 	for i, v := range group {
@@ -206,8 +205,7 @@ func groupingName(group formula.Term) string {
 	return oneLine(strings.Join(names, ":"))
 }
 
-// checkGrouping refuses groups that nothing can be learned from, and warns of those that say
-// little.
+// checkGrouping refuses groups without information, and warns of groups with little.
 func (f *Frame) checkGrouping(g *Grouping) error {
 	single := 0
 	for _, count := range g.Counts {
@@ -233,8 +231,9 @@ func (f *Frame) checkGrouping(g *Grouping) error {
 	return nil
 }
 
-// noteApart warns of correlations between columns that are not both in any one group, as levels of
-// a factor are not that is the grouping too: rows say nothing of how their effects go together.
+// noteApart warns of correlations between columns that are not both nonzero in any group, for
+// example levels of a factor that is also the grouping: rows say nothing of the correlation of
+// their effects.
 func (f *Frame) noteApart(g *Grouping) {
 	in := make([]map[int]bool, len(g.Columns)) // groups in which a column is not zero
 	for c := range in {

@@ -1,11 +1,11 @@
-// Package frame makes of a table and a formula the design of a hierarchical regression: the
-// response, columns of the population, and groupings with what varies by them, in the units of the
+// Package frame turns a table and a formula into the design of a hierarchical regression: the
+// response, population columns, and groupings with their varying columns, in the units of the
 // table.
 //
 //	data, err := table.ReadFile("sleepstudy.csv")
 //	f, err := frame.New(data, frame.Options{Formula: "Reaction ~ Days + (Days | Subject)"})
 //
-// Files, each of which uses those above it:
+// Files, each of which uses files above it:
 //
 //	frame.go         Frame, Column and Grouping
 //	spread.go        means and standard deviations of columns
@@ -17,8 +17,8 @@
 //	trials.go        counts of successes as rows of trials
 //	weights.go       weights of rows
 //	read.go          New: table and formula to a frame
-//	below.go         rows of another table below those of a frame
+//	below.go         rows of another table below the rows of a frame
 //	slices.go        a table by row groups,
 //	slices_groups.go its labels and groups,
-//	slices_sums.go   and rows that stand for those of groups
+//	slices_sums.go   and rows that stand for the rows of groups
 package frame

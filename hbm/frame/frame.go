@@ -14,8 +14,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// ResponseKinds lists the kinds of responses of regressions: all but the robust one, whose modes
-// are too many.
+// ResponseKinds lists the kinds of responses of regressions: all but the robust one, which has too
+// many modes.
 func ResponseKinds() []likelihood.Kind {
 	return slices.DeleteFunc(likelihood.Kinds(), func(kind likelihood.Kind) bool { return kind == likelihood.RobustKind })
 }
@@ -33,30 +33,30 @@ func ParseResponseKind(s string) (likelihood.Kind, error) {
 	return 0, fmt.Errorf("unknown likelihood %q; want %s or %s", s, strings.Join(names[:last], ", "), names[last])
 }
 
-// Options says how a table is used.
+// Options configures the use of a table.
 type Options struct {
 	// Formula is the text of the formula; see [formula.Parse].
 	Formula string `json:"formula"`
 	// Response is the distribution of the response.
 	Response likelihood.Kind `json:"likelihood"`
-	// Levels are the labels of a response of categories in their order, some of which the table may
-	// be without; nil where they are numbers, or have no order. Answers for categories without an
-	// order are log odds against the first.
+	// Levels are the labels of a categorical response in their order; the table may lack some. nil
+	// if they are numbers or have no order. Answers for categories without an order are log odds
+	// against the first.
 	Levels []string `json:"levels,omitempty"`
-	// SE names a column of known standard deviations of a gaussian response, one for each row; ""
+	// SE names a column of known standard deviations of a gaussian response, one for each row. ""
 	// for none: σ is unknown.
 	SE string `json:"se,omitempty"`
 	// DropMissing leaves out rows that miss a cell in a used column, which are an error otherwise.
 	DropMissing bool `json:"drop_missing,omitempty"`
 }
 
-// Frame is the design that a formula makes of a table, in the units of the table.
+// Frame is the design of a formula on a table, in the units of the table.
 type Frame struct {
 	// Path and Fingerprint identify the file the data came from.
 	Path, Fingerprint string
 	Formula           *formula.Formula
 	Response          likelihood.Kind
-	// Y is the response [n]; Labels are the two texts that stand for 0 and 1 in it, or those of
+	// Y is the response [n]. Labels are the two texts for 0 and 1 in it, or the labels of
 	// categories, or nil.
 	Y      []float64
 	Labels []string
@@ -67,24 +67,23 @@ type Frame struct {
 	Offset []float64
 	// SE [n] are the known standard deviations of the response; nil if σ is unknown.
 	SE []float64
-	// X is the population design [n, P], and Columns say what its columns are; nil if P is 0.
+	// X is the population design [n, P], and Columns describes its columns; nil if P is 0.
 	X       *mat.Dense
 	Columns []Column
 	// Groupings are the grouping factors, each once.
 	Groupings []*Grouping
-	// Places [n] are the numbers of the rows in the file, which count what PlaceUnit says: "line"
-	// or "row".
+	// Places [n] are the numbers of the rows in the file, in units of PlaceUnit: "line" or "row".
 	Places    []int
 	PlaceUnit string
-	// Weights [n] are those of a response with a variance σ² / weight; nil for 1.
+	// Weights [n] are the weights of a response with a variance σ² / weight; nil for 1.
 	Weights []float64
 	// DroppedRows counts rows left out because of missing cells.
 	DroppedRows int
-	// Warnings say what is unusual about the data without being an error.
+	// Warnings describe data that are unusual but no error.
 	Warnings []string
 
-	// Reduced says that the rows stand for those of a table that was read by slices; nil where they
-	// are those of the table.
+	// Reduced describes the table if it was read by slices and the rows of the frame stand for its
+	// rows; nil if they are its rows.
 	Reduced *Reduced
 
 	seen int // rows that the run was fitted to, if those of a new table follow; else 0
@@ -92,21 +91,21 @@ type Frame struct {
 
 // Column is a column of a design.
 type Column struct {
-	// Name is that of the term, with the level of each factor: "floor", "trt=a:age"; that of the
-	// intercept is InterceptName.
+	// Name is the name of the term, with the level of each factor: "floor", "trt=a:age"; for the
+	// intercept it is InterceptName.
 	Name string
-	// Term is the place of its term: among the population terms, for a varying column among those
-	// of its Varying, or for one of a smooth function that of the function among all.
+	// Term is the place of its term: among the population terms, of a varying column among the
+	// terms of its Varying, of a smooth function among all functions.
 	Term int
-	// Step names the step up that it is of a monotonic effect, whose columns have one name; "" for
+	// Step names the step up of a column of a monotonic effect, whose columns share a name; "" for
 	// others.
 	Step string
-	// Varying is the place of the Varying in the formula that a varying column belongs to; 0 for
-	// columns of the population and of smooth functions.
+	// Varying is the place of its Varying in the formula, for a varying column; 0 for population
+	// columns and smooth functions.
 	Varying int
 }
 
-// Names are names of columns.
+// Names returns the names of columns.
 func Names(columns []Column) []string {
 	names := make([]string, len(columns))
 	for i, c := range columns {
@@ -115,9 +114,9 @@ func Names(columns []Column) []string {
 	return names
 }
 
-// Grouping is a way to group the rows, with all that varies by it.
+// Grouping is a way to group the rows, with the columns that vary by it.
 type Grouping struct {
-	// Name is the column, or the columns joined by colons; Group are these columns.
+	// Name is the column, or the columns joined by colons; Group lists these columns.
 	Name  string
 	Group formula.Term
 	// Levels are the names of the groups in the order of the table's levels, Index [n] the group
@@ -125,7 +124,7 @@ type Grouping struct {
 	Levels []string
 	Index  []int
 	Counts []int
-	// Z is the design [n, Q] of what varies, and Columns say what its columns are.
+	// Z is the design [n, Q] of the varying columns, and Columns describes them.
 	Z       *mat.Dense
 	Columns []Column
 	// Smooth says that it is a smooth function: one level that holds all rows, and columns whose
@@ -142,7 +141,7 @@ func (g *Grouping) Rows() [][]int {
 	return rows
 }
 
-// Spreads are the columns whose effects have a standard deviation of their own.
+// Spreads are the columns whose effects have their own standard deviation.
 func (g *Grouping) Spreads() []Column {
 	if g.Smooth {
 		return g.Columns[:1]
@@ -150,7 +149,7 @@ func (g *Grouping) Spreads() []Column {
 	return g.Columns
 }
 
-// Shifted are the responses, or the logarithms of logarithmic ones, which effects shift.
+// Shifted are the responses that effects shift, or the logarithms of logarithmic responses.
 func (f *Frame) Shifted() []float64 {
 	y := slices.Clone(f.Y)
 	if f.Response.Logarithmic() {
@@ -166,7 +165,7 @@ func (f *Frame) Censored() bool {
 	return f.Response.Survival() && slices.ContainsFunc(f.Y, func(y float64) bool { return y < 0 })
 }
 
-// Rows returns the number of rows of the table that were used: n, unless the frame is Reduced.
+// Rows returns the number of used rows of the table: n, unless the frame is Reduced.
 func (f *Frame) Rows() int {
 	if f.Reduced != nil {
 		return f.Reduced.Rows
@@ -184,8 +183,8 @@ func (f *Frame) Correlated(g *Grouping, a, b int) bool {
 	return first == second && !f.Formula.Varying[first].Independent
 }
 
-// New builds the design of a formula from a table. Whatever is wrong with formula or data is
-// an error that names the column and, where there is one, the line.
+// New builds the design of a formula from a table. Every mistake in formula or data is an error
+// that names the column and, if there is one, the line.
 func New(t *table.Table, opt Options) (*Frame, error) { return build(t, opt, 0) }
 
 // CutNames are the names of the cut points of ordered categories.
@@ -200,7 +199,7 @@ func (f *Frame) CutNames() (names []string) {
 }
 
 // Enlarged is the table twice with other groups, and every row of that twice: the largest table
-// that a family for many tables learns from. Thinned, it is a table of any size up to that.
+// from which a family for many tables learns. Thinned, it is a table of any smaller size.
 func (f *Frame) Enlarged() *Frame {
 	const copies, repeats = 2, 2
 	large := *f

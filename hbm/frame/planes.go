@@ -6,8 +6,8 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// CoefficientNames are those of population effects in answers: of their columns, or LEVEL:COLUMN
-// for the log odds of a category against the first.
+// CoefficientNames are the names of population effects in answers: of their columns, or
+// LEVEL:COLUMN for the log odds of a category against the first.
 func (f *Frame) CoefficientNames() []string {
 	var own []Column
 	for _, j := range f.EffectColumns() {
@@ -16,7 +16,7 @@ func (f *Frame) CoefficientNames() []string {
 	return f.inPlanes(own)
 }
 
-// VaryingNames are those of the effects of a level.
+// VaryingNames are the names of the effects of a level.
 func (f *Frame) VaryingNames(g *Grouping) []string { return f.inPlanes(g.Columns) }
 
 func (f *Frame) inPlanes(columns []Column) (names []string) {
@@ -28,10 +28,9 @@ func (f *Frame) inPlanes(columns []Column) (names []string) {
 	return names
 }
 
-// unordered reports whether the response has categories without an order.
 func (f *Frame) unordered() bool { return f.Response.HasCategories() && !f.Response.Ordered() }
 
-// PlaneNames are what names of coefficients in answers begin with, for each plane.
+// PlaneNames are the prefixes of coefficients in answers, one for each plane.
 func (f *Frame) PlaneNames() []string {
 	if !f.unordered() {
 		return []string{""}
@@ -43,7 +42,8 @@ func (f *Frame) PlaneNames() []string {
 	return names
 }
 
-// NewEffects draws the effects of a new level, as answers have them [M·q], given Λ of its grouping.
+// NewEffects draws the effects of a new level, in the order of answers [M·q], given Λ of its
+// grouping.
 func (f *Frame) NewEffects(factor [][]float64, random *rand.Rand) []float64 {
 	planes, q := len(f.PlaneNames()), len(factor)
 	z, effects := make([]float64, planes*q), make([]float64, planes*q)

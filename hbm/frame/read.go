@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// build is New for a table of which rows from seen on are new to the run; 0 if none is.
+// build is New for a table whose rows from seen on are new to the run; 0 if none is.
 func build(t *table.Table, opt Options, seen int) (*Frame, error) {
 	parsed, t, err := parseFormula(t, opt)
 	if err != nil {
@@ -36,8 +36,8 @@ func build(t *table.Table, opt Options, seen int) (*Frame, error) {
 	return f, nil
 }
 
-// parseFormula parses the formula and expands it over the columns of the table, of which those that
-// it takes as labels become labels.
+// parseFormula parses the formula and expands it over the columns of the table. Columns that the
+// formula takes as labels become labels.
 func parseFormula(t *table.Table, opt Options) (*formula.Formula, *table.Table, error) {
 	if opt.Formula == "" {
 		return nil, nil, fmt.Errorf("%s: no formula was given; the columns are %s", t.Path, strings.Join(t.Names(), ", "))
@@ -59,8 +59,8 @@ func parseFormula(t *table.Table, opt Options) (*formula.Formula, *table.Table, 
 	return parsed, t, nil
 }
 
-// readResponse reads the response with its weights, trials, offset and standard errors, and returns
-// the table with a row for each of the frame: rows may stand for several, or for none.
+// readResponse reads the response with its weights, trials, offset and standard errors. It returns
+// the table with a row for each row of the frame: a table row may stand for several, or for none.
 func (f *Frame) readResponse(t *table.Table, opt Options) (*table.Table, error) {
 	t, err := f.weigh(t, opt)
 	if err != nil {
@@ -104,7 +104,7 @@ func (f *Frame) readResponse(t *table.Table, opt Options) (*table.Table, error) 
 	return t, nil
 }
 
-// readTerms expands the terms: columns of the population, and groupings with what varies by them.
+// readTerms expands the terms: population columns, and groupings with their varying columns.
 func (f *Frame) readTerms(t *table.Table) error {
 	columns, x, err := f.expand(t, f.Formula.Terms, "")
 	if err != nil {
@@ -128,8 +128,8 @@ func (f *Frame) readTerms(t *table.Table) error {
 	return f.addSmooths(t)
 }
 
-// UsedColumns lists the columns of a formula, each once; one that is not in the table is an error
-// that says where it stands.
+// UsedColumns lists the columns of a formula, each once. A column that is not in the table is an
+// error with its place in the formula.
 func UsedColumns(t *table.Table, opt Options, f *formula.Formula) (names []string, err error) {
 	for i, v := range f.Variables() {
 		for _, column := range v.Columns() {
@@ -208,7 +208,7 @@ func standardErrors(t *table.Table, name string) ([]float64, error) {
 	return values, nil
 }
 
-// withoutIntercept leaves the intercept out of a design, whose place cut points take.
+// withoutIntercept leaves the intercept out of a design, as cut points take its place.
 func withoutIntercept(columns []Column, x *mat.Dense) ([]Column, *mat.Dense) {
 	at := slices.IndexFunc(columns, func(c Column) bool { return c.Name == formula.InterceptName })
 	if at < 0 {

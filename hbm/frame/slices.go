@@ -11,28 +11,28 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// slicedTable is a Parquet file that is read by row groups, as a formula uses it.
+// slicedTable is a Parquet file that is read by row groups, for a formula.
 type slicedTable struct {
 	file    *table.ParquetFile
 	path    string
 	options Options
 	formula *formula.Formula
 	used    []string // columns
-	// head are rows with every combination of labels of the terms, and two values of every number
-	// of each, so that a slice below them has the columns of the table.
+	// head has rows with every combination of labels of the terms, and two values of every number
+	// for each, so that a slice below them has the columns of the table.
 	head *table.Table
-	// columns of the terms, those of them whose numbers are labels, and all that a design needs
+	// columns of the terms, columns of numbers that are labels, and all columns of a design
 	terms, factors, design []string
-	// labels are those of each column of groups, groupings the combinations that there are
+	// labels are the labels of each column of groups, groupings their combinations in the table
 	labels    map[string]*labelSet
 	groupings []*slicedGrouping
 	dropped   int
 }
 
-// BySlices is New for a Parquet file that need not fit in memory, and a gaussian
-// response: its row groups are read twice, once for labels and groups and once for sums, and the
-// frame is Reduced. Memory grows with the number of groups, and with the size of a row group. The
-// fingerprint is that of the file. Cancelling ctx stops it with an error that wraps ctx.Err().
+// BySlices is New for a Parquet file that need not fit in memory, and a gaussian response. It reads
+// the row groups twice, once for labels and groups and once for sums, and the frame is Reduced.
+// Memory grows with the number of groups, and with the size of a row group. The fingerprint is
+// computed from the file. If ctx is cancelled, it stops with an error that wraps ctx.Err().
 func BySlices(ctx gocontext.Context, path string, opt Options) (*Frame, error) {
 	file, err := table.OpenParquet(path)
 	if err != nil {
@@ -61,7 +61,7 @@ func BySlices(ctx gocontext.Context, path string, opt Options) (*Frame, error) {
 	return f, sums.finish()
 }
 
-// parse reads the formula and refuses what needs the table as a whole.
+// parse reads the formula and refuses terms that need the table as a whole.
 func (s *slicedTable) parse() (err error) {
 	names, err := s.file.Names()
 	if err != nil {
@@ -132,7 +132,6 @@ func (s *slicedTable) parse() (err error) {
 	return nil
 }
 
-// eachSlice calls a function with each row group in turn.
 func (s *slicedTable) eachSlice(ctx gocontext.Context, do func(t *table.Table) error) error {
 	for group := range s.file.RowGroups() {
 		if err := ctx.Err(); err != nil {
@@ -179,8 +178,8 @@ func (s *slicedTable) learn(t *table.Table) error {
 	return s.extendHead(t)
 }
 
-// extendHead adds rows of a slice to the head: those with a combination of labels that it lacks, or
-// with a second value of a number among the rows of theirs.
+// extendHead adds rows of a slice to the head: rows with a new combination of labels, or with a
+// second value of a number for their combination.
 func (s *slicedTable) extendHead(t *table.Table) error {
 	if s.head == nil {
 		s.head = t.Repeat(make([]int, t.Rows()))
@@ -242,5 +241,5 @@ func (s *slicedTable) extendHead(t *table.Table) error {
 	return nil
 }
 
-// mostHeadRows bounds the rows of the head, which every slice is read below.
+// mostHeadRows bounds the rows of the head, below which every slice is read.
 const mostHeadRows = 10_000

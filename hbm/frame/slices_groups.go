@@ -10,13 +10,12 @@ import (
 // cellKey are indices of a combination: of labels of a grouping, or of groups of a row; −1 beyond.
 type cellKey [4]int32
 
-// labelSet numbers the labels of a column in the order in which they come.
+// labelSet numbers the labels of a column in order of appearance.
 type labelSet struct {
 	numbers map[float64]int32
 	texts   map[string]int32
 }
 
-// codes are the numbers of the labels of each row.
 func (l *labelSet) codes(c *table.Column) []int32 {
 	codes := make([]int32, len(c.Codes))
 	if c.Kind == table.Factor {
@@ -45,7 +44,8 @@ func number[K comparable](of map[K]int32, key K) int32 {
 	return code
 }
 
-// ordered are the labels as a table in memory has them, numbers by value, and the rank of each.
+// ordered returns the labels in the order of a table in memory, numbers by value, and the rank of
+// each.
 func (l *labelSet) ordered() (labels []string, rank []int32) {
 	rank = make([]int32, len(l.numbers)+len(l.texts))
 	if len(l.texts) > 0 {
@@ -70,8 +70,8 @@ func (l *labelSet) ordered() (labels []string, rank []int32) {
 	return column.Levels, rank
 }
 
-// slicedGrouping is a grouping of a table by slices: its groups in the order in which they come,
-// and once all are known, the place of each key in the order of their labels.
+// slicedGrouping is a grouping of a table by slices: its groups in order of appearance, and once
+// all are known, the place of each key in the order of their labels.
 type slicedGrouping struct {
 	group  formula.Term
 	keys   []cellKey
@@ -79,7 +79,7 @@ type slicedGrouping struct {
 	levels []string
 }
 
-// keys are the labels of each row of a slice.
+// keys returns the labels of each row of a slice.
 func (s *slicedTable) keys(t *table.Table, g *slicedGrouping) ([]cellKey, error) {
 	keys := make([]cellKey, t.Rows())
 	for i := range keys {
@@ -97,7 +97,7 @@ func (s *slicedTable) keys(t *table.Table, g *slicedGrouping) ([]cellKey, error)
 	return keys, nil
 }
 
-// sort puts the groups in order, that of the first column slowest.
+// sort puts the groups in order, the labels of the first column slowest.
 func (g *slicedGrouping) sort(labels map[string]*labelSet) {
 	var names [][]string
 	var ranks [][]int32

@@ -13,26 +13,25 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Reduced says that the rows of a frame are not those of the table: those of each combination of
-// groups, as the columns 1, X, Z and y, were multiplied by an orthogonal matrix, which leaves as
-// many rows as columns and changes no sum of squares or products. The density of a gaussian
-// response depends on nothing else.
+// Reduced describes a frame whose rows replace the rows of the table. The rows of each combination
+// of groups, as the columns 1, X, Z and y, were multiplied by an orthogonal matrix. At most one row
+// for each column is left, with the same sums of squares and products, on which alone the density
+// of a gaussian response depends.
 type Reduced struct {
 	// Rows is the number of rows of the table.
 	Rows int
-	// Ones are what stands for 1 in each row.
+	// Ones are the values for 1 in each row.
 	Ones []float64
-	// columns are those of the population over the table, and indicator tells of each column of
-	// each grouping that it holds zeros and ones alone.
+	// Columns summarises the population columns over the table, and indicator says for each column
+	// of each grouping whether it holds only zeros and ones.
 	Columns   []ColumnSummary
 	indicator [][]bool
 }
 
-// sliceSums reduces the rows of all slices.
 type sliceSums struct {
 	*slicedTable
 	frame *Frame
-	// columns of the rows: 1, those of the population and of the groupings that differ, y
+	// columns of the rows: 1, the distinct columns of the population and of the groupings, y
 	names  []string
 	shift  []float64 // taken from each column but the first
 	place  [][]int   // of the columns of the population, and then of each grouping
@@ -46,7 +45,6 @@ type sliceSums struct {
 	rows   int
 }
 
-// below is the frame of a slice below the head, without its groups.
 func (s *sliceSums) below(t *table.Table) (part *Frame, err error) {
 	both, err := table.Stack(s.head, t, s.slicedTable.design)
 	if err != nil {
@@ -85,7 +83,7 @@ func (s *sliceSums) below(t *table.Table) (part *Frame, err error) {
 	return part, nil
 }
 
-// layOut chooses the columns by those of the first slice.
+// layOut chooses the columns by the columns of the first slice.
 func (s *sliceSums) layOut(part *Frame, first int) {
 	f := s.frame
 	f.Columns, f.Warnings = part.Columns, part.Warnings
@@ -121,7 +119,6 @@ func (s *sliceSums) layOut(part *Frame, first int) {
 	}
 }
 
-// read writes the columns of a row of a slice.
 func (s *sliceSums) read(part *Frame, i int, row []float64) {
 	row[0] = 1
 	for j, at := range s.place[0] {
@@ -135,7 +132,6 @@ func (s *sliceSums) read(part *Frame, i int, row []float64) {
 	row[len(row)-1] = part.Y[i]
 }
 
-// add adds the rows of a slice.
 func (s *sliceSums) add(t *table.Table) error {
 	part, err := s.below(t)
 	if err != nil {
@@ -183,7 +179,6 @@ func (s *sliceSums) add(t *table.Table) error {
 	return nil
 }
 
-// sameColumns refuses a slice with other columns than the first.
 func (s *sliceSums) sameColumns(part *Frame) error {
 	same := slices.Equal(Names(part.Columns), Names(s.frame.Columns))
 	for k, g := range part.Groupings {

@@ -7,9 +7,9 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// addSmooths makes a grouping of each smooth function s(x): all rows are in its one level, the
+// addSmooths makes a grouping of each smooth function s(x). All rows are in its one level, and the
 // functions of its basis vary by it, independent of each other and with one standard deviation. The
-// line that the curve bends around is a population term.
+// line around which the curve bends is a population term.
 func (f *Frame) addSmooths(t *table.Table) error {
 	for place, s := range f.Formula.Smooths {
 		if !f.Response.Conjugate() {
@@ -36,8 +36,7 @@ func (f *Frame) addSmooths(t *table.Table) error {
 	return nil
 }
 
-// TermOf is the term of a column of a grouping: that which varies, or the line of a smooth
-// function.
+// TermOf is the term of a column of a grouping: the varying term, or the line of a smooth function.
 func (f *Frame) TermOf(g *Grouping, c Column) formula.Term {
 	if g.Smooth {
 		return f.Formula.Smooths[c.Term].Linear()

@@ -23,7 +23,7 @@ func (f *Frame) Spread(values []float64, centre bool) (mean, sd float64) {
 	return mean, norm(rest) / math.Sqrt(float64(f.Rows()-1))
 }
 
-// Centre takes a number from a column over the rows of the table.
+// Centre subtracts a number from a column over the rows of the table.
 func (f *Frame) Centre(values []float64, mean float64) {
 	for i := range values {
 		if f.Reduced == nil {
@@ -34,13 +34,13 @@ func (f *Frame) Centre(values []float64, mean float64) {
 	}
 }
 
-// VaryingSpread is what a varying column is divided by: its standard deviation, unless it is made
-// of zeros and ones.
+// VaryingSpread is the divisor of a varying column: its standard deviation, or 1 for zeros and
+// ones.
 func VaryingSpread(values []float64) float64 {
 	return spreadUnless(zerosAndOnes(values), values, CentreAndSpread)
 }
 
-// VaryingSpread is that of a column of a grouping.
+// VaryingSpread is the divisor of a column of a grouping.
 func (f *Frame) VaryingSpread(grouping, column int) float64 {
 	values := mat.Col(nil, column, f.Groupings[grouping].Z)
 	if f.Reduced == nil {

@@ -2,7 +2,7 @@ package frame
 
 import "gonum.org/v1/gonum/mat"
 
-// Text names a column of a design: with the step, which tells those of a monotonic effect apart.
+// Text names a column of a design, with the step of a column of a monotonic effect.
 func (c Column) Text() string {
 	if c.Step == "" {
 		return c.Name
@@ -10,13 +10,13 @@ func (c Column) Text() string {
 	return c.Name + ": " + c.Step
 }
 
-// LaterStep reports whether a column of the population has no effect of its own: it is of a
-// monotonic effect, whose coefficient stands at its first column.
+// LaterStep reports whether a population column has no effect itself: it belongs to a monotonic
+// effect, whose coefficient stands at its first column.
 func (f *Frame) LaterStep(j int) bool {
 	return f.Columns[j].Step != "" && j > 0 && f.Columns[j-1].Step != "" && f.Columns[j-1].Term == f.Columns[j].Term
 }
 
-// EffectColumns are the columns of the population that have an effect of their own.
+// EffectColumns are the population columns with an effect.
 func (f *Frame) EffectColumns() (list []int) {
 	for j := range f.Columns {
 		if !f.LaterStep(j) {
@@ -26,8 +26,8 @@ func (f *Frame) EffectColumns() (list []int) {
 	return list
 }
 
-// StepsFrom is the number of columns of the effect that begins at a column: those of a monotonic
-// one, or 1.
+// StepsFrom is the number of columns of the effect that begins at a column: of a monotonic effect
+// its steps, else 1.
 func (f *Frame) StepsFrom(j int) int {
 	count := 1
 	for j+count < len(f.Columns) && f.LaterStep(j+count) {
@@ -36,8 +36,8 @@ func (f *Frame) StepsFrom(j int) int {
 	return count
 }
 
-// EffectValues are the values [n] that an effect of the population multiplies, with equal shares of
-// the steps of a monotonic one: the number of steps below.
+// EffectValues are the values [n] that multiply a population effect. For a monotonic effect, with
+// equal shares of its steps, they are the number of steps below.
 func (f *Frame) EffectValues(j int) []float64 {
 	values := mat.Col(nil, j, f.X)
 	for k := j + 1; k < j+f.StepsFrom(j); k++ {
@@ -48,7 +48,7 @@ func (f *Frame) EffectValues(j int) []float64 {
 	return values
 }
 
-// Steps is the number of columns of the monotonic effect that a column is of.
+// Steps is the number of columns of the monotonic effect of a column.
 func (f *Frame) Steps(j int) int {
 	for f.LaterStep(j) {
 		j--
@@ -56,7 +56,7 @@ func (f *Frame) Steps(j int) int {
 	return f.StepsFrom(j)
 }
 
-// StepCoefficient are draws of the coefficient b D ζ_k of a step.
+// StepCoefficient returns draws of the coefficient b D ζ_k of a step.
 func StepCoefficient(average, share []float64, steps int) []float64 {
 	product := make([]float64, len(average))
 	for s := range product {
@@ -65,7 +65,7 @@ func StepCoefficient(average, share []float64, steps int) []float64 {
 	return product
 }
 
-// ShiftedName names what shifted returns.
+// ShiftedName names the values of Shifted.
 func (f *Frame) ShiftedName() string {
 	if f.Response.Logarithmic() {
 		return "log(" + f.Formula.Response.String() + ")"

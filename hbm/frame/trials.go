@@ -8,8 +8,9 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// expandTrials makes a row of every trial of a response that counts successes: the likelihood of
-// the successes and failures, one by one, times the number of their orders is that of the counts.
+// expandTrials makes a row of every trial of a response that counts successes. The likelihood of
+// the counts is the likelihood of the successes and failures, one by one, times the number of their
+// orders.
 func (f *Frame) expandTrials(t *table.Table) (*table.Table, []float64, error) {
 	if !f.Response.Binary() {
 		return nil, nil, fmt.Errorf("%s: the response %s counts successes among trials: want --likelihood logistic, got %s", t.Path, f.Formula.ResponseText(), f.Response)
